@@ -1,0 +1,3 @@
+module github.com/posixtrace/posixtrace
+
+go 1.26

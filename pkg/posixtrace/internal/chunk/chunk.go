@@ -1,0 +1,244 @@
+// Package chunk defines how events lie in a chunk: the unit that a writer owns
+// in a stream, that travels to the log as it is, and that a reader decodes.
+//
+// A chunk is a run of records, each a multiple of eight bytes, little-endian:
+//
+//	 0       4     6     8
+//	+-------+-----+-----+----------------+
+//	| delta | len | site| data ... pad   |     one event
+//	+-------+-----+-----+----------------+
+//
+// delta is the time in ticks since the chunk's base, len the number of data
+// bytes (the pad to eight bytes is not counted), site the number of a
+// definition {event type, thread, process, address} that stands earlier in the same
+// chunk; its top bit tells that the data was cut when it was recorded. Four
+// site numbers are not sites but mark records of another kind, below.
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// Site numbers with a meaning of their own.
+const (
+	// KindPad is a record to be skipped: len bytes of nothing.
+	KindPad = 0x7ffc
+	// KindFull is an event that carries its members itself:
+	// tick u64, type u32, pid u32, tid u32, zero u32, address u64, then len bytes of data.
+	KindFull = 0x7ffd
+	// KindBase gives a new base to the deltas that follow: tick u64.
+	KindBase = 0x7ffe
+	// KindSite defines the next site number of this chunk (delta repeats it):
+	// type u32, tid u32, address u64, pid u32, zero u32.
+	KindSite = 0x7fff
+
+	// MaxSites is how many sites one chunk can define.
+	MaxSites = 0x7ff0
+	// Truncated is the bit of the site field that says TRUNCATED_RECORD.
+	Truncated = 0x8000
+)
+
+// Sizes in bytes.
+const (
+	HeaderSize = 8
+	SiteSize   = HeaderSize + 24 // a site definition
+	BaseSize   = HeaderSize + 8  // a new base
+	FullSize   = HeaderSize + 32 // a full record, without its data
+	// Overhead is the most that an event can need beside its data.
+	Overhead = HeaderSize + SiteSize + BaseSize
+	// MaxData is the largest data that a record can have.
+	MaxData = 32 << 10
+	// MaxSize is the largest chunk.
+	MaxSize = 128 << 10
+)
+
+// Align rounds n up to the granularity of records.
+func Align(n int) int { return (n + 7) &^ 7 }
+
+// EventSize is the most that one event with n bytes of data takes in a chunk.
+func EventSize(n int) int { return Overhead + Align(n) }
+
+// Header packs the first eight bytes of a record.
+func Header(delta uint32, n int, site uint16) uint64 {
+	return uint64(delta) | uint64(uint16(n))<<32 | uint64(site)<<48
+}
+
+// Record is one decoded event. Data points into the chunk.
+type Record struct {
+	Tick      uint64 // time in ticks of the stream's clock
+	Addr      uint64
+	Event     event.ID
+	PID       uint32
+	TID       uint32
+	Truncated bool
+	Data      []byte
+}
+
+type site struct {
+	addr uint64
+	ev   event.ID
+	tid  uint32
+	pid  uint32
+}
+
+// Cursor decodes the events of one chunk in the order in which they were
+// written. Nothing in the bytes is trusted: what cannot be a record ends the
+// walk with an error that gives its offset.
+type Cursor struct {
+	buf   []byte
+	off   int
+	base  uint64
+	sites []site
+}
+
+// Reset points the cursor at the start of a chunk whose first base is base.
+func (c *Cursor) Reset(buf []byte, base uint64) {
+	c.buf, c.off, c.base, c.sites = buf, 0, base, c.sites[:0]
+}
+
+// Extend lets the cursor go on in the same chunk, which has grown to buf.
+func (c *Cursor) Extend(buf []byte) { c.buf = buf }
+
+// Offset is where the next record begins.
+func (c *Cursor) Offset() int { return c.off }
+
+// ErrMalformed is wrapped by every error of Cursor.Next.
+var ErrMalformed = errors.New("malformed record")
+
+func (c *Cursor) bad(what string) error {
+	return fmt.Errorf("record at %d: %s: %w", c.off, what, ErrMalformed)
+}
+
+// Next decodes the next event into r. It returns false at the end of the chunk.
+func (c *Cursor) Next(r *Record) (bool, error) {
+	for {
+		b := c.buf[c.off:]
+		if len(b) < HeaderSize {
+			if len(b) != 0 {
+				return false, c.bad("cut short")
+			}
+			return false, nil
+		}
+		h := binary.LittleEndian.Uint64(b)
+		n := int(uint16(h >> 32))
+		num := uint16(h>>48) &^ Truncated
+		b = b[HeaderSize:]
+		if int(num) < len(c.sites) {
+			size := Align(n)
+			if size > len(b) {
+				return false, c.bad("data beyond the end")
+			}
+			s := &c.sites[num]
+			r.Tick = c.base + uint64(uint32(h))
+			r.Addr, r.Event, r.PID, r.TID = s.addr, s.ev, s.pid, s.tid
+			r.Truncated = h>>63 != 0
+			r.Data = b[:n:n]
+			c.off += HeaderSize + size
+			return true, nil
+		}
+		switch num {
+		case KindSite:
+			if len(b) < SiteSize-HeaderSize || n != SiteSize-HeaderSize {
+				return false, c.bad("site definition of wrong size")
+			}
+			if int(uint32(h)) != len(c.sites) || len(c.sites) >= MaxSites {
+				return false, c.bad("site out of order")
+			}
+			s := site{
+				ev:   event.ID(binary.LittleEndian.Uint32(b)),
+				tid:  binary.LittleEndian.Uint32(b[4:]),
+				addr: binary.LittleEndian.Uint64(b[8:]),
+				pid:  binary.LittleEndian.Uint32(b[16:]),
+			}
+			if !s.ev.Valid() {
+				return false, c.bad("no such event type")
+			}
+			c.sites = append(c.sites, s)
+			c.off += SiteSize
+		case KindBase:
+			if len(b) < 8 || n != 8 {
+				return false, c.bad("base of wrong size")
+			}
+			c.base = binary.LittleEndian.Uint64(b)
+			c.off += BaseSize
+		case KindPad:
+			if Align(n) > len(b) {
+				return false, c.bad("pad beyond the end")
+			}
+			c.off += HeaderSize + Align(n)
+		case KindFull:
+			const fixed = FullSize - HeaderSize
+			if len(b) < fixed || Align(n) > len(b)-fixed {
+				return false, c.bad("data beyond the end")
+			}
+			r.Tick = binary.LittleEndian.Uint64(b)
+			r.Event = event.ID(binary.LittleEndian.Uint32(b[8:]))
+			r.PID = binary.LittleEndian.Uint32(b[12:])
+			r.TID = binary.LittleEndian.Uint32(b[16:])
+			r.Addr = binary.LittleEndian.Uint64(b[24:])
+			r.Truncated = h>>63 != 0
+			r.Data = b[fixed : fixed+n : fixed+n]
+			if !r.Event.Valid() {
+				return false, c.bad("no such event type")
+			}
+			c.off += FullSize + Align(n)
+			return true, nil
+		default:
+			return false, c.bad("undefined site")
+		}
+	}
+}
+
+// AppendFull appends a full record.
+func AppendFull(b []byte, r *Record) []byte {
+	s := uint16(KindFull)
+	if r.Truncated {
+		s |= Truncated
+	}
+	b = binary.LittleEndian.AppendUint64(b, Header(0, len(r.Data), s))
+	b = binary.LittleEndian.AppendUint64(b, r.Tick)
+	b = binary.LittleEndian.AppendUint32(b, uint32(r.Event))
+	b = binary.LittleEndian.AppendUint32(b, r.PID)
+	b = binary.LittleEndian.AppendUint32(b, r.TID)
+	b = binary.LittleEndian.AppendUint32(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, r.Addr)
+	b = append(b, r.Data...)
+	for len(b)&7 != 0 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// AppendSite appends the definition of site number num.
+func AppendSite(b []byte, num int, r *Record) []byte {
+	b = binary.LittleEndian.AppendUint64(b, Header(uint32(num), SiteSize-HeaderSize, KindSite))
+	b = binary.LittleEndian.AppendUint32(b, uint32(r.Event))
+	b = binary.LittleEndian.AppendUint32(b, r.TID)
+	b = binary.LittleEndian.AppendUint64(b, r.Addr)
+	b = binary.LittleEndian.AppendUint32(b, r.PID)
+	return binary.LittleEndian.AppendUint32(b, 0)
+}
+
+// AppendBase appends a new base.
+func AppendBase(b []byte, tick uint64) []byte {
+	b = binary.LittleEndian.AppendUint64(b, Header(0, 8, KindBase))
+	return binary.LittleEndian.AppendUint64(b, tick)
+}
+
+// AppendEvent appends an event of an earlier site.
+func AppendEvent(b []byte, delta uint32, num int, truncated bool, data []byte) []byte {
+	s := uint16(num)
+	if truncated {
+		s |= Truncated
+	}
+	b = binary.LittleEndian.AppendUint64(b, Header(delta, len(data), s))
+	b = append(b, data...)
+	for len(b)&7 != 0 {
+		b = append(b, 0)
+	}
+	return b
+}

@@ -1,0 +1,82 @@
+package chunk
+
+import (
+	"math/bits"
+	"sort"
+)
+
+// Knot is a point where a tick count and a time are known to belong together.
+type Knot struct {
+	Tick  uint64
+	Nanos int64 // since the Unix epoch; never runs backwards within a stream
+}
+
+// Clock turns ticks into time. It is the broken line through its knots, which
+// rise in both coordinates; before the first and after the last the line of the
+// neighbouring piece goes on. With a single knot a tick is a nanosecond.
+type Clock struct {
+	knots []Knot
+	cur   piece
+}
+
+type piece struct {
+	from, to uint64
+	nanos    int64
+	mult     uint64 // nanoseconds per tick, 24.40 bits
+}
+
+// Add appends a knot. One that does not rise above the last is dropped: a
+// damaged log must not make time run backwards.
+func (c *Clock) Add(k Knot) bool {
+	if n := len(c.knots); n > 0 && (k.Tick <= c.knots[n-1].Tick || k.Nanos < c.knots[n-1].Nanos) {
+		return false
+	}
+	c.knots = append(c.knots, k)
+	c.cur = piece{from: 1} // empty
+	return true
+}
+
+// Knots returns the knots; the caller must not change them.
+func (c *Clock) Knots() []Knot { return c.knots }
+
+// Nanos returns the time of tick in nanoseconds since the Unix epoch.
+func (c *Clock) Nanos(tick uint64) int64 {
+	if tick < c.cur.from || tick >= c.cur.to {
+		c.find(tick)
+	}
+	p := &c.cur
+	if tick >= p.from {
+		hi, lo := bits.Mul64(tick-p.from, p.mult)
+		return p.nanos + int64(hi<<24|lo>>40)
+	}
+	hi, lo := bits.Mul64(p.from-tick, p.mult)
+	return p.nanos - int64(hi<<24|lo>>40)
+}
+
+func (c *Clock) find(tick uint64) {
+	k := c.knots
+	switch len(k) {
+	case 0:
+		c.cur = piece{to: ^uint64(0), mult: 1 << 40}
+		return
+	case 1:
+		c.cur = piece{from: k[0].Tick, to: ^uint64(0), nanos: k[0].Nanos, mult: 1 << 40}
+		return
+	}
+	i := sort.Search(len(k), func(i int) bool { return k[i].Tick > tick }) - 1
+	i = min(max(i, 0), len(k)-2)
+	c.cur = piece{from: k[i].Tick, to: k[i+1].Tick, nanos: k[i].Nanos, mult: mult(k[i], k[i+1])}
+	if i == len(k)-2 {
+		c.cur.to = ^uint64(0)
+	}
+}
+
+func mult(a, b Knot) uint64 {
+	dv, dt := uint64(b.Nanos-a.Nanos), b.Tick-a.Tick
+	hi, lo := dv>>24, dv<<40
+	if hi >= dt {
+		return ^uint64(0) // faster than any clock; only a damaged log says so
+	}
+	q, _ := bits.Div64(hi, lo, dt)
+	return q
+}

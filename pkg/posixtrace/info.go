@@ -1,0 +1,37 @@
+package posixtrace
+
+import "time"
+
+// Truncation tells whether the data of an event is whole.
+type Truncation uint8
+
+// The truncation states (posix_truncation_status).
+const (
+	NotTruncated    Truncation = iota // POSIX_TRACE_NOT_TRUNCATED
+	TruncatedRecord                   // POSIX_TRACE_TRUNCATED_RECORD: cut when recorded
+	TruncatedRead                     // POSIX_TRACE_TRUNCATED_READ: cut when read, the buffer was too small
+)
+
+// String returns "none", "record" or "read".
+func (t Truncation) String() string {
+	switch t {
+	case TruncatedRecord:
+		return "record"
+	case TruncatedRead:
+		return "read"
+	}
+	return "none"
+}
+
+// EventInfo describes one recorded event (posix_trace_event_info).
+type EventInfo struct {
+	ID         EventID    // posix_event_id
+	PID        int        // posix_pid; 0 when the event belongs to no process
+	TID        int        // posix_thread_id: the kernel's thread id; 0 when there is none
+	Address    uint64     // posix_prog_address: where in the program the trace point was called; 0 when unknown
+	UnixNano   int64      // posix_timestamp in nanoseconds since the Unix epoch
+	Truncation Truncation // posix_truncation_status
+}
+
+// Time returns the event's time.
+func (e *EventInfo) Time() time.Time { return time.Unix(0, e.UnixNano) }

@@ -1,0 +1,87 @@
+package posixtrace
+
+import "syscall"
+
+// RunStatus tells whether a stream records (posix_stream_status).
+type RunStatus uint8
+
+// The two run states.
+const (
+	Suspended RunStatus = iota // POSIX_TRACE_SUSPENDED
+	Running                    // POSIX_TRACE_RUNNING
+)
+
+// String returns "running" or "suspended".
+func (s RunStatus) String() string {
+	if s == Running {
+		return "running"
+	}
+	return "suspended"
+}
+
+// FullStatus tells whether a stream or a log is full.
+type FullStatus uint8
+
+// The two full states.
+const (
+	NotFull FullStatus = iota // POSIX_TRACE_NOT_FULL
+	Full                      // POSIX_TRACE_FULL
+)
+
+// String returns "full" or "not-full".
+func (s FullStatus) String() string {
+	if s == Full {
+		return "full"
+	}
+	return "not-full"
+}
+
+// OverrunStatus tells whether events were lost since it was last read.
+type OverrunStatus uint8
+
+// The two overrun states.
+const (
+	NoOverrun OverrunStatus = iota // POSIX_TRACE_NO_OVERRUN
+	Overrun                        // POSIX_TRACE_OVERRUN
+)
+
+// String returns "overrun" or "no-overrun".
+func (s OverrunStatus) String() string {
+	if s == Overrun {
+		return "overrun"
+	}
+	return "no-overrun"
+}
+
+// FlushStatus tells whether a flush is under way.
+type FlushStatus uint8
+
+// The two flush states.
+const (
+	NotFlushing FlushStatus = iota // POSIX_TRACE_NOT_FLUSHING
+	Flushing                       // POSIX_TRACE_FLUSHING
+)
+
+// String returns "flushing" or "not-flushing".
+func (s FlushStatus) String() string {
+	if s == Flushing {
+		return "flushing"
+	}
+	return "not-flushing"
+}
+
+// Status is the state of a stream at one instant (posix_trace_status_info).
+type Status struct {
+	StreamStatus        RunStatus     // posix_stream_status
+	StreamFullStatus    FullStatus    // posix_stream_full_status
+	StreamOverrunStatus OverrunStatus // posix_stream_overrun_status
+	StreamFlushStatus   FlushStatus   // posix_stream_flush_status
+	StreamFlushError    syscall.Errno // posix_stream_flush_error; 0 if none
+	LogOverrunStatus    OverrunStatus // posix_log_overrun_status
+	LogFullStatus       FullStatus    // posix_log_full_status
+
+	// Lost counts the events that the stream lost since it was created, LogLost
+	// those that reached the stream but not the log. Extension; never reset.
+	Lost    uint64
+	LogLost uint64
+}

@@ -1,0 +1,165 @@
+package posixtrace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// The data of system events is a few bytes with a fixed meaning. The functions
+// here decode it; they trust nothing and fail with EINVAL on what no stream of
+// ours records.
+
+// Causes of a stop, the data of EventStop.
+const (
+	StopByCall     = 0 // posix_trace_stop or posix_trace_shutdown
+	StopStreamFull = 1 // automatic: the stream was full
+	StopLogFull    = 2 // automatic: the log was full
+)
+
+// DecodeInt decodes the data of EventStop and EventError: a C int.
+func DecodeInt(data []byte) (int, error) {
+	if len(data) != 4 {
+		return 0, einval("posix_trace_getnext_event", "int of %d bytes", len(data))
+	}
+	return int(int32(binary.LittleEndian.Uint32(data))), nil
+}
+
+// DecodeSet decodes the data of EventStart: the filter in force.
+func DecodeSet(data []byte) (EventSet, error) {
+	s, rest, err := event.DecodeSet(data)
+	if err != nil || len(rest) != 0 {
+		return EventSet{}, einval("posix_trace_getnext_event", "malformed event set")
+	}
+	return EventSet{s}, nil
+}
+
+// DecodeFilter decodes the data of EventFilter: the filter before and after.
+func DecodeFilter(data []byte) (old, new EventSet, err error) {
+	o, rest, err := event.DecodeSet(data)
+	if err == nil {
+		var n event.Set
+		if n, rest, err = event.DecodeSet(rest); err == nil && len(rest) == 0 {
+			return EventSet{o}, EventSet{n}, nil
+		}
+	}
+	return EventSet{}, EventSet{}, einval("posix_trace_getnext_event", "malformed pair of event sets")
+}
+
+// ExecData is the data of EventProcExec. Extension.
+type ExecData struct {
+	Path string
+	Argv []string
+}
+
+// Append appends the encoded form: each string ends with a NUL.
+func (d *ExecData) Append(b []byte) []byte {
+	b = append(append(b, d.Path...), 0)
+	for _, a := range d.Argv {
+		b = append(append(b, a...), 0)
+	}
+	return b
+}
+
+// DecodeExec decodes the data of EventProcExec. When the record was truncated
+// the last argument is what was left of it.
+func DecodeExec(data []byte) (d ExecData, err error) {
+	if len(data) == 0 {
+		return d, einval("posix_trace_getnext_event", "proc.exec without data")
+	}
+	parts := bytes.Split(bytes.TrimSuffix(data, []byte{0}), []byte{0})
+	d.Path = string(parts[0])
+	for _, p := range parts[1:] {
+		d.Argv = append(d.Argv, string(p))
+	}
+	return d, nil
+}
+
+// ExitData is the data of EventProcExit: how a process ended and what it used. Extension.
+type ExitData struct {
+	Status     int // exit status, when Signal is 0
+	Signal     int // the signal that killed it, or 0
+	CoreDumped bool
+	User       time.Duration
+	System     time.Duration
+	MaxRSS     int64 // bytes
+	MinorFault int64
+	MajorFault int64
+	BlocksIn   int64
+	BlocksOut  int64
+	Voluntary  int64 // context switches
+	Involunt   int64
+}
+
+const exitDataSize = 4*3 + 4 + 8*9
+
+// Append appends the encoded form.
+func (d *ExitData) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	core := uint32(0)
+	if d.CoreDumped {
+		core = 1
+	}
+	b = le.AppendUint32(b, uint32(d.Status))
+	b = le.AppendUint32(b, uint32(d.Signal))
+	b = le.AppendUint32(b, core)
+	b = le.AppendUint32(b, 0)
+	for _, v := range []int64{int64(d.User), int64(d.System), d.MaxRSS, d.MinorFault, d.MajorFault,
+		d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt} {
+		b = le.AppendUint64(b, uint64(v))
+	}
+	return b
+}
+
+// DecodeExit decodes the data of EventProcExit.
+func DecodeExit(data []byte) (d ExitData, err error) {
+	if len(data) < exitDataSize {
+		return d, einval("posix_trace_getnext_event", "proc.exit data of %d bytes", len(data))
+	}
+	le := binary.LittleEndian
+	d.Status = int(int32(le.Uint32(data)))
+	d.Signal = int(int32(le.Uint32(data[4:])))
+	d.CoreDumped = le.Uint32(data[8:]) != 0
+	v := func(i int) int64 { return int64(min(le.Uint64(data[16+8*i:]), math.MaxInt64)) }
+	d.User, d.System = time.Duration(v(0)), time.Duration(v(1))
+	d.MaxRSS, d.MinorFault, d.MajorFault = v(2), v(3), v(4)
+	d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt = v(5), v(6), v(7), v(8)
+	return d, nil
+}
+
+// OutputData is the data of EventOutputStdout and EventOutputStderr: one line
+// of captured output. Extension.
+type OutputData struct {
+	Line      []byte // as written, without the newline
+	NoNewline bool   // the output ended without one
+	Continues bool   // the line is longer than max-data-size and goes on in the next event
+}
+
+const (
+	outputNoNewline = 1 << iota
+	outputContinues
+)
+
+// Append appends the encoded form: a byte of flags, then the line.
+func (d *OutputData) Append(b []byte) []byte {
+	f := byte(0)
+	if d.NoNewline {
+		f |= outputNoNewline
+	}
+	if d.Continues {
+		f |= outputContinues
+	}
+	return append(append(b, f), d.Line...)
+}
+
+// DecodeOutput decodes the data of EventOutputStdout and EventOutputStderr. Line
+// points into data.
+func DecodeOutput(data []byte) (d OutputData, err error) {
+	if len(data) == 0 {
+		return d, einval("posix_trace_getnext_event", "output event without flags")
+	}
+	return OutputData{Line: data[1:], NoNewline: data[0]&outputNoNewline != 0, Continues: data[0]&outputContinues != 0}, nil
+}

@@ -1,0 +1,111 @@
+// Package command holds the bodies of the commands, one file each, and what
+// they share: how arguments are read, how results and messages are written, and
+// which status a command ends with. CLI rules that hold for all of them are
+// enforced here once.
+package command
+
+import (
+	"os"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Command is one of the six programs.
+type Command struct {
+	Name    string   // ptrace-dump
+	Usage   string   // what follows the name in the usage line; one line for each form
+	Brief   string   // one sentence for --help
+	Options []Option // beside --color, --help and --version, which all commands have
+	After   string   // text after the options in --help, lines of at most 80 columns
+
+	// StopAtOperand ends the options at the first operand, for commands
+	// whose operands are a command line.
+	StopAtOperand bool
+
+	// FailStatus and UsageStatus are the statuses of failures and usage
+	// errors where they are not 1 and 2.
+	FailStatus, UsageStatus int
+
+	// Run does the work. It returns nil, or an error that is printed as it
+	// should be read: made by usagef, failf, failure, or Exit.
+	Run func(env *Env, args *Args) error
+}
+
+// Main runs c as this process's program and exits with its status.
+func Main(c *Command) {
+	os.Exit(c.Execute(NewEnv(os.Args)))
+}
+
+// Execute runs c and returns its status.
+func (c *Command) Execute(env *Env) int {
+	env.prog = c.Name
+	err := c.parse(env)
+	if werr := env.Stdout.Flush(); werr != nil && err == nil {
+		err = werr
+	}
+	if s := env.report(c, err); s != 0 {
+		return s
+	}
+	if env.failed {
+		return c.failStatus()
+	}
+	return 0
+}
+
+func (c *Command) failStatus() int {
+	if c.FailStatus != 0 {
+		return c.FailStatus
+	}
+	return 1
+}
+
+func (c *Command) usageStatus() int {
+	if c.UsageStatus != 0 {
+		return c.UsageStatus
+	}
+	return 2
+}
+
+// parse hands the arguments to the library and the result to Run. The library
+// takes only the strict form that normalise makes of them, so what it does on
+// its own account (help on standard output after an error, os.Exit, its ideas
+// of aliases and of -v) is switched off here, and only here.
+func (c *Command) parse(env *Env) error {
+	opts := c.options()
+	argv, err := normalise(opts, env.Args, c.StopAtOperand || env.Getenv("POSIXLY_CORRECT") != "")
+	if err != nil {
+		return err
+	}
+	args := &Args{}
+	app := &cli.App{
+		Name:            c.Name,
+		HideHelp:        true,
+		HideHelpCommand: true,
+		HideVersion:     true,
+		Writer:          env.Stdout,
+		ErrWriter:       env.Stderr,
+		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
+			return usagef("%v", err)
+		},
+		ExitErrHandler:            func(*cli.Context, error) {},
+		DisableSliceFlagSeparator: true,
+		Action: func(ctx *cli.Context) error {
+			args.Operands = ctx.Args().Slice()
+			switch {
+			case args.Has("help"):
+				return c.help(env.Stdout)
+			case args.Has("version"):
+				return printVersion(env.Stdout, c.Name)
+			}
+			env.setColor(args.Value("color"))
+			return c.Run(env, args)
+		},
+	}
+	for i := range opts {
+		app.Flags = append(app.Flags, &cli.GenericFlag{
+			Name:  opts[i].Long,
+			Value: &recorder{args, opts[i].Long},
+		})
+	}
+	return app.Run(append([]string{c.Name}, argv...))
+}

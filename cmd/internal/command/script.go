@@ -1,0 +1,6 @@
+package command
+
+import "os"
+
+// scriptPID returns the process that the command acts for: the script.
+func scriptPID() int { return os.Getppid() }

@@ -1,0 +1,106 @@
+// Package output holds the forms in which events leave ptrace-dump, one file
+// each, and the rules for showing bytes that nobody vouches for.
+package output
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+const hex = "0123456789abcdef"
+
+// plain marks the ASCII bytes that stand for themselves between double quotes.
+var plain = func() (t [256]bool) {
+	for c := 0x20; c < 0x7f; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return
+}()
+
+// AppendEscaped appends s with everything that is not printable escaped: \n, \t,
+// \", \\, and \xHH for each byte of the rest. A terminal shows the result as it
+// is written: no control bytes, no change of direction, nothing invisible.
+func AppendEscaped[T string | []byte](b []byte, s T) []byte {
+	return appendEscaped(b, s, true)
+}
+
+// AppendPrintable is AppendEscaped that leaves quotes and backslashes alone, for
+// text that is read by people and not taken apart again.
+func AppendPrintable[T string | []byte](b []byte, s T) []byte {
+	return appendEscaped(b, s, false)
+}
+
+// Printable returns s as AppendPrintable appends it.
+func Printable(s string) string { return string(AppendPrintable(nil, s)) }
+
+// Escape returns s as AppendEscaped appends it.
+func Escape(s string) string { return string(AppendEscaped(nil, s)) }
+
+func appendEscaped[T string | []byte](b []byte, s T, quotes bool) []byte {
+	done := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			if r, n := decodeRune(s[i:]); r != utf8.RuneError && Visible(r) {
+				i += n
+				continue
+			}
+		} else if !quotes && (c == '"' || c == '\\') {
+			i++
+			continue
+		}
+		b = append(b, s[done:i]...)
+		n := 1
+		if c >= utf8.RuneSelf {
+			_, n = decodeRune(s[i:])
+		}
+		for ; n > 0; n-- {
+			b = appendEscapedByte(b, s[i])
+			i++
+		}
+		done = i
+	}
+	return append(b, s[done:]...)
+}
+
+func appendEscapedByte(b []byte, c byte) []byte {
+	switch c {
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\t':
+		return append(b, '\\', 't')
+	case '"', '\\':
+		return append(b, '\\', c)
+	}
+	return append(b, '\\', 'x', hex[c>>4], hex[c&15])
+}
+
+// decodeRune avoids a conversion that would allocate for one of the two types.
+func decodeRune[T string | []byte](s T) (rune, int) {
+	var buf [utf8.UTFMax]byte
+	return utf8.DecodeRune(buf[:copy(buf[:], s)])
+}
+
+// Visible reports whether a character shows as something of its own: printable
+// in Unicode's sense (which rules out controls, formats such as the bidi
+// overrides, and spaces other than the ASCII one) and not one of the letters and
+// marks that are printable by class yet leave no trace on the screen.
+func Visible(r rune) bool {
+	switch {
+	case r < utf8.RuneSelf:
+		return r >= 0x20 && r < 0x7f
+	case r == 0x034f, // combining grapheme joiner
+		r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, // Hangul fillers
+		r == 0x17b4, r == 0x17b5, // Khmer inherent vowels
+		r == 0x2800,                                       // Braille blank
+		r >= 0x180b && r <= 0x180f,                        // Mongolian selectors
+		r >= 0xfe00 && r <= 0xfe0f,                        // variation selectors
+		r >= 0xe0000 && r <= 0xe0fff, r == utf8.RuneError: // tags, more selectors
+		return false
+	}
+	return unicode.IsPrint(r)
+}

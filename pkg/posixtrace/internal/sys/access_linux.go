@@ -1,0 +1,94 @@
+package sys
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// MayTrace returns nil if the caller may trace p. The rule is that of
+// ptrace(2): the same real, effective and saved user and group, and a target
+// that is dumpable (no set-uid program); or CAP_SYS_PTRACE, or root. It fails with
+// EPERM, or with ESRCH when p is gone.
+func MayTrace(p Proc) error {
+	if p == SelfProc() {
+		return nil
+	}
+	if err := mayTrace(int(p.PID)); err != nil {
+		return err
+	}
+	// What was read belongs to p only if p was there to the end.
+	if !p.Alive() {
+		return unix.ESRCH
+	}
+	return nil
+}
+
+func mayTrace(pid int) error {
+	if os.Geteuid() == 0 || hasCap(capSysPtrace) {
+		return nil
+	}
+	dir := "/proc/" + strconv.Itoa(pid)
+	b, err := os.ReadFile(dir + "/status")
+	if err != nil {
+		return unix.ESRCH
+	}
+	r, e, s := unix.Getresuid()
+	uids := [3]int{r, e, s}
+	r, e, s = unix.Getresgid()
+	gids := [3]int{r, e, s}
+	if ids, ok := statusIDs(b, "Uid:"); !ok || ids != uids {
+		return fmt.Errorf("process %d runs as another user: %w", pid, unix.EPERM)
+	}
+	if ids, ok := statusIDs(b, "Gid:"); !ok || ids != gids {
+		return fmt.Errorf("process %d runs in another group: %w", pid, unix.EPERM)
+	}
+	// The kernel gives the directory of a process that must not be dumped to root.
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Stat(dir, &st) }); err != nil {
+		return unix.ESRCH
+	}
+	if int(st.Uid) != uids[1] {
+		return fmt.Errorf("process %d is protected (not dumpable): %w", pid, unix.EPERM)
+	}
+	return nil
+}
+
+// statusIDs returns the real, effective and saved id in a line of /proc/PID/status.
+func statusIDs(status []byte, key string) (ids [3]int, ok bool) {
+	f := bytes.Fields(statusLine(status, key))
+	if len(f) < 3 {
+		return ids, false
+	}
+	for i := range ids {
+		n, err := strconv.Atoi(string(f[i]))
+		if err != nil {
+			return ids, false
+		}
+		ids[i] = n
+	}
+	return ids, true
+}
+
+func statusLine(status []byte, key string) []byte {
+	for line := range bytes.Lines(status) {
+		if rest, ok := bytes.CutPrefix(line, []byte(key)); ok {
+			return bytes.TrimSpace(rest)
+		}
+	}
+	return nil
+}
+
+const capSysPtrace = 19
+
+func hasCap(n uint) bool {
+	b, err := os.ReadFile("/proc/thread-self/status")
+	if err != nil {
+		return false
+	}
+	set, err := strconv.ParseUint(string(statusLine(b, "CapEff:")), 16, 64)
+	return err == nil && set>>n&1 != 0
+}

@@ -1,0 +1,140 @@
+package sys
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// FileStat is what matters of a file's status.
+type FileStat struct {
+	Mode  uint32 // type and permissions, as in st_mode
+	UID   uint32
+	Nlink uint64
+	Size  int64
+	Ino   uint64
+	Dev   uint64
+	Mtime time.Time
+}
+
+// Regular reports whether it is a regular file.
+func (s *FileStat) Regular() bool { return s.Mode&unix.S_IFMT == unix.S_IFREG }
+
+// IsDir reports whether it is a directory.
+func (s *FileStat) IsDir() bool { return s.Mode&unix.S_IFMT == unix.S_IFDIR }
+
+// Symlink reports whether it is a symbolic link.
+func (s *FileStat) Symlink() bool { return s.Mode&unix.S_IFMT == unix.S_IFLNK }
+
+// Perm returns the permission bits.
+func (s *FileStat) Perm() fs.FileMode { return fs.FileMode(s.Mode & 0o777) }
+
+func fileStat(st *unix.Stat_t) FileStat {
+	return FileStat{
+		Mode: st.Mode, UID: st.Uid, Nlink: uint64(st.Nlink), Size: st.Size,
+		Ino: st.Ino, Dev: uint64(st.Dev), Mtime: time.Unix(st.Mtim.Unix()),
+	}
+}
+
+// Fstat returns the status of an open file.
+func Fstat(f *os.File) (FileStat, error) {
+	var st unix.Stat_t
+	err := retry(func() error { return unix.Fstat(int(f.Fd()), &st) })
+	runtime.KeepAlive(f)
+	return fileStat(&st), err
+}
+
+// StatAt returns the status of the file name in dir; it does not follow a link.
+func StatAt(dir *os.File, name string) (FileStat, error) {
+	var st unix.Stat_t
+	err := retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	runtime.KeepAlive(dir)
+	return fileStat(&st), err
+}
+
+// OpenDir opens a directory and returns what it was found to be, without ever
+// following a link in the last element of path. A directory of the caller's whose
+// owner bits were taken away by a umask gets them back.
+func OpenDir(path string) (*os.File, FileStat, error) {
+	fd, err := retryInt(func() (int, error) {
+		return unix.Open(filepath.Clean(path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, FileStat{}, err
+	}
+	at := os.NewFile(uintptr(fd), path)
+	defer at.Close()
+	st, err := Fstat(at)
+	if err != nil {
+		return nil, st, err
+	}
+	switch {
+	case st.Symlink():
+		return nil, st, unix.ELOOP
+	case !st.IsDir():
+		return nil, st, unix.ENOTDIR
+	case st.UID == uint32(os.Geteuid()) && st.Perm()&0o77 == 0 && st.Perm() != 0o700:
+		// O_PATH descriptors know no fchmod.
+		if err := os.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700); err == nil {
+			st, _ = Fstat(at)
+		}
+	}
+	dir, err := OpenAt(at, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	runtime.KeepAlive(at)
+	if err != nil {
+		return nil, st, err
+	}
+	return dir, st, nil
+}
+
+// OpenAt opens name in dir. O_NOFOLLOW and O_CLOEXEC are always set.
+func OpenAt(dir *os.File, name string, flags int, perm uint32) (*os.File, error) {
+	fd, err := retryInt(func() (int, error) {
+		return unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
+	})
+	runtime.KeepAlive(dir)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), filepath.Join(dir.Name(), name)), nil
+}
+
+// OpenFile is OpenAt for a path.
+func OpenFile(path string, flags int, perm uint32) (*os.File, error) {
+	fd, err := retryInt(func() (int, error) {
+		return unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// RenameNoReplace renames a file within dir; it fails with EEXIST when there is
+// already one of the new name.
+func RenameNoReplace(dir *os.File, from, to string) error {
+	defer runtime.KeepAlive(dir)
+	fd := int(dir.Fd())
+	err := retry(func() error { return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE) })
+	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
+		return err
+	}
+	// A file system that cannot: for a moment the file has both names.
+	if err := retry(func() error { return unix.Linkat(fd, from, fd, to, 0) }); err != nil {
+		return err
+	}
+	return UnlinkAt(dir, from)
+}
+
+// UnlinkAt removes the file name from dir.
+func UnlinkAt(dir *os.File, name string) error {
+	err := retry(func() error { return unix.Unlinkat(int(dir.Fd()), name, 0) })
+	runtime.KeepAlive(dir)
+	return err
+}

@@ -1,0 +1,90 @@
+package sys
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// Map maps the first size bytes of f, shared with every other process that maps
+// it. The caller makes sure that f is that long: touching a page behind the end of
+// the file kills the process.
+func Map(f *os.File, size int, write bool) ([]byte, error) {
+	prot := unix.PROT_READ
+	if write {
+		prot |= unix.PROT_WRITE
+	}
+	var mem []byte
+	err := retry(func() (err error) {
+		mem, err = unix.Mmap(int(f.Fd()), 0, size, prot, unix.MAP_SHARED)
+		return err
+	})
+	runtime.KeepAlive(f)
+	if err != nil {
+		return nil, fmt.Errorf("mmap %s: %w", f.Name(), err)
+	}
+	return mem, nil
+}
+
+// MapAnon returns size bytes of zeroed memory outside of the Go heap.
+func MapAnon(size int) ([]byte, error) {
+	var mem []byte
+	err := retry(func() (err error) {
+		mem, err = unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mmap: %w", err)
+	}
+	return mem, nil
+}
+
+// Unmap ends a mapping made by Map or MapAnon; nil is no mapping.
+func Unmap(mem []byte) error {
+	if mem == nil {
+		return nil
+	}
+	return retry(func() error { return unix.Munmap(mem) })
+}
+
+// allocStep bounds one fallocate: on tmpfs a signal undoes all of the call, and
+// in steps a call that is interrupted again and again still gets on.
+const allocStep = 32 << 20
+
+// Allocate gives f room for size bytes, so that a store to a mapping of it never
+// meets a full file system. On a file system that cannot reserve room, zeros
+// are written from the end of the file up to size: the file is expected to be new.
+func Allocate(f *os.File, size int64) error {
+	for off := int64(0); off < size; off += allocStep {
+		n := min(size-off, allocStep)
+		err := retry(func() error { return unix.Fallocate(int(f.Fd()), 0, off, n) })
+		runtime.KeepAlive(f)
+		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+			return fillZeros(f, size)
+		}
+		if err != nil {
+			return fmt.Errorf("allocate %d bytes for %s: %w", size, f.Name(), err)
+		}
+	}
+	return nil
+}
+
+func fillZeros(f *os.File, size int64) error {
+	off, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	var zero [64 << 10]byte
+	for off < size {
+		n, err := f.WriteAt(zero[:min(size-off, int64(len(zero)))], off)
+		if err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+// Package sys is the one place that speaks to the kernel: identity of processes,
+// clocks, shared memory, file locks and files relative to a directory. It is
+// the only importer of golang.org/x/sys/unix. Every call in it is safe against
+// interruption by signals.
+package sys
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Proc identifies a process for as long as the machine is up: process numbers
+// are used again, a number together with its start time is not.
+type Proc struct {
+	PID   uint32
+	Start uint64 // clock ticks since boot; see NowTicks
+}
+
+const (
+	pidBits = 22 // the kernel's PID_MAX_LIMIT is 1<<22
+	pidMask = 1<<pidBits - 1
+)
+
+// Pack puts p into one word: the pid in the low 22 bits, the start above.
+func (p Proc) Pack() uint64 { return p.Start<<pidBits | uint64(p.PID)&pidMask }
+
+// Unpack is the inverse of Pack.
+func Unpack(w uint64) Proc { return Proc{PID: uint32(w & pidMask), Start: w >> pidBits} }
+
+// ProcStat is what /proc/PID/stat tells about a process.
+type ProcStat struct {
+	PID     int
+	PPID    int
+	Session int
+	Threads int
+	State   byte
+	Start   uint64
+}
+
+// Dead reports whether the process runs no more. A thread group whose leader
+// has ended shows the state of a zombie while its other threads go on.
+func (s *ProcStat) Dead() bool {
+	return s.State == 'X' || s.State == 'x' || s.State == 'Z' && s.Threads <= 1
+}
+
+// Proc returns the identity of the process.
+func (s *ProcStat) Proc() Proc { return Proc{uint32(s.PID), s.Start} }
+
+// Stat reads /proc/PID/stat, also of a zombie. It fails with ESRCH when there is
+// no such process.
+func Stat(pid int) (ProcStat, error) {
+	if pid <= 0 || pid > pidMask {
+		return ProcStat{}, unix.ESRCH
+	}
+	var name [32]byte
+	path := append(strconv.AppendInt(append(name[:0], "/proc/"...), int64(pid), 10), "/stat"...)
+	return statFile(string(path))
+}
+
+func statFile(path string) (s ProcStat, err error) {
+	fd, err := retryInt(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return s, noProcess(path, err)
+	}
+	defer unix.Close(fd)
+	// The 22 fields that matter take at most some 400 bytes, and the kernel
+	// makes the whole line in the first read.
+	var buf [1024]byte
+	n, err := retryInt(func() (int, error) { return unix.Read(fd, buf[:]) })
+	if err != nil {
+		return s, noProcess(path, err)
+	}
+	return parseStat(buf[:n])
+}
+
+func noProcess(path string, err error) error {
+	if err == unix.ENOENT || err == unix.ESRCH {
+		return unix.ESRCH
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// parseStat reads the line of /proc/PID/stat. The second field is the command's
+// name in parentheses and may itself hold blanks and parentheses.
+func parseStat(b []byte) (s ProcStat, err error) {
+	open, last := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 1 || last < open {
+		return s, errStat
+	}
+	f := bytes.Fields(b[last+1:])
+	if len(f) < 20 || len(f[0]) != 1 { // field 3 is f[0]
+		return s, errStat
+	}
+	s.State = f[0][0]
+	num := func(b []byte, bits int) uint64 {
+		v, e := strconv.ParseUint(string(b), 10, bits)
+		if e != nil {
+			err = errStat
+		}
+		return v
+	}
+	s.PID = int(num(bytes.TrimSpace(b[:open]), 31))
+	s.PPID = int(num(f[1], 31))
+	if f[3][0] != '-' { // -1 is possible for a session outside of our pid namespace
+		s.Session = int(num(f[3], 31))
+	}
+	s.Threads = int(num(f[17], 31))
+	s.Start = num(f[19], 64)
+	if err != nil {
+		return ProcStat{}, err
+	}
+	return s, nil
+}
+
+var errStat = fmt.Errorf("malformed stat line: %w", unix.EINVAL)
+
+var selfProc = sync.OnceValue(func() Proc {
+	s, err := statFile("/proc/self/stat")
+	if err != nil || s.PID != os.Getpid() {
+		return Proc{PID: uint32(os.Getpid())} // no usable /proc
+	}
+	return s.Proc()
+})
+
+// SelfProc returns the calling process. Without /proc its Start is 0.
+func SelfProc() Proc { return selfProc() }
+
+// Lookup returns the process that has the number pid now. It fails with ESRCH
+// when there is none, or only a zombie.
+func Lookup(pid int) (Proc, error) {
+	s, err := Stat(pid)
+	if err != nil {
+		return Proc{}, err
+	}
+	if s.Dead() {
+		return Proc{}, unix.ESRCH
+	}
+	return s.Proc(), nil
+}
+
+// Alive reports whether p still runs. When /proc cannot tell, because a
+// descriptor or memory is lacking for a moment, p counts as alive: a process
+// declared dead by mistake would lose its streams.
+func (p Proc) Alive() bool {
+	s, err := Stat(int(p.PID))
+	if err != nil {
+		return err != unix.ESRCH
+	}
+	return s.Start == p.Start && !s.Dead()
+}
+
+// Parent returns the parent of pid, 0 when that is outside of our pid namespace.
+func Parent(pid int) (int, error) {
+	s, err := Stat(pid)
+	return s.PPID, err
+}
+
+// SessionOf returns the session of pid, 0 when it has none that we can see.
+func SessionOf(pid int) int {
+	s, _ := Stat(pid)
+	return s.Session
+}
+
+// Children returns the children of pid. One that starts meanwhile may be missing.
+func Children(pid int) ([]int, error) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, unix.ESRCH
+	}
+	var list []int
+	for _, t := range threads {
+		b, err := os.ReadFile(dir + "/" + t.Name() + "/children")
+		if err != nil {
+			if _, e := os.Stat(dir + "/" + t.Name()); e != nil {
+				continue // the thread has ended
+			}
+			return childrenByScan(pid) // a kernel without CONFIG_PROC_CHILDREN
+		}
+		for _, f := range bytes.Fields(b) {
+			if n, err := strconv.Atoi(string(f)); err == nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return list, nil
+}
+
+func childrenByScan(pid int) (list []int, err error) {
+	err = EachProcess(func(s *ProcStat) {
+		if s.PPID == pid {
+			list = append(list, s.PID)
+		}
+	})
+	return list, err
+}
+
+// EachProcess calls f for every process that can be seen, zombies included.
+func EachProcess(f func(*ProcStat)) error {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if s, err := Stat(pid); err == nil {
+			f(&s)
+		}
+	}
+	return nil
+}
+
+// PIDNamespace returns a number for the pid namespace of the caller, 0 when
+// it is not known. Numbers of processes mean nothing outside of theirs.
+var PIDNamespace = sync.OnceValue(func() uint64 {
+	fi, err := os.Stat("/proc/self/ns/pid")
+	if err != nil {
+		return 0
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+})
+
+// retryInt calls f until it is not interrupted by a signal.
+func retryInt(f func() (int, error)) (int, error) {
+	for {
+		n, err := f()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// retry calls f until it is not interrupted by a signal.
+func retry(f func() error) error {
+	for {
+		if err := f(); err != unix.EINTR {
+			return err
+		}
+	}
+}

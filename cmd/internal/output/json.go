@@ -1,0 +1,184 @@
+package output
+
+import (
+	"encoding/base64"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// JSON is the form for programs: one object on each line, its keys always in
+// the same order. Times are also given as two numbers, because one of 19 digits
+// would be rounded by most readers.
+type JSON struct {
+	begun    bool
+	sec      int64
+	before   []byte // what precedes the nanoseconds in this second
+	between  []byte // and what follows them, up to the nsec member
+	pid, tid int
+	ids      []byte // the members pid and tid
+}
+
+// Begin appends nothing.
+func (j *JSON) Begin(b []byte) []byte { return b }
+
+// End appends nothing.
+func (j *JSON) End(b []byte) []byte { return b }
+
+// Append appends the object of one event and a newline.
+func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	sec, nsec := splitNano(rec.UnixNano)
+	if sec != j.sec || !j.begun {
+		j.begun, j.sec = true, sec
+		j.before = append(j.before[:0], `{"time":"`...)
+		j.before = time.Unix(sec, 0).UTC().AppendFormat(j.before, "2006-01-02T15:04:05.")
+		j.between = append(j.between[:0], `Z","sec":`...)
+		j.between = strconv.AppendInt(j.between, sec, 10)
+		j.between = append(j.between, `,"nsec":`...)
+	}
+	b = append9(append(b, j.before...), nsec)
+	b = strconv.AppendUint(append(b, j.between...), uint64(nsec), 10)
+	if rec.PID != j.pid || rec.TID != j.tid || j.ids == nil {
+		j.pid, j.tid = rec.PID, rec.TID
+		j.ids = strconv.AppendInt(append(j.ids[:0], `,"pid":`...), int64(rec.PID), 10)
+		j.ids = strconv.AppendInt(append(j.ids, `,"tid":`...), int64(rec.TID), 10)
+	}
+	b = append(b, j.ids...)
+	b = append(b, src.name(rec.ID).json...)
+	b = appendHex(b, rec.Address)
+	b = append(append(b, `","truncation":"`...), rec.Truncation.String()...)
+	b = strconv.AppendUint(append(b, `","size":`...), uint64(len(rec.Data)), 10)
+	if rec.ID.System() {
+		b = appendSystemJSON(b, src, rec)
+	} else {
+		b = appendDataJSON(b, rec.Data)
+	}
+	return append(b, '}', '\n')
+}
+
+// appendTypeJSON appends the members that only depend on the event type, up to
+// the address.
+func appendTypeJSON(b []byte, id posixtrace.EventID, name string) []byte {
+	b = AppendJSONString(append(b, `,"event":`...), name)
+	b = strconv.AppendUint(append(b, `,"id":`...), uint64(id), 10)
+	b = append(append(b, `,"class":"`...), Class(id)...)
+	return append(b, `","address":"0x`...)
+}
+
+func appendHex(b []byte, v uint64) []byte {
+	if v == 0 {
+		return append(b, '0')
+	}
+	var buf [16]byte
+	i := len(buf)
+	for ; v != 0; v >>= 4 {
+		i--
+		buf[i] = hex[v&15]
+	}
+	return append(b, buf[i:]...)
+}
+
+// appendDataJSON appends data as a string if it is text, in base64 otherwise.
+func appendDataJSON(b []byte, data []byte) []byte {
+	if !utf8.Valid(data) {
+		b = append(b, `,"data_base64":"`...)
+		b = base64.StdEncoding.AppendEncode(b, data)
+		return append(b, '"')
+	}
+	return AppendJSONString(append(b, `,"data":`...), data)
+}
+
+// AppendJSONString appends s as a JSON string. What a terminal would not show as
+// itself is written \uXXXX, so that a listing is harmless and still exact;
+// bytes that are no UTF-8 become U+FFFD.
+func AppendJSONString[T string | []byte](b []byte, s T) []byte {
+	b = append(b, '"')
+	done := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		n := 1
+		r := rune(c)
+		if c >= utf8.RuneSelf {
+			if r, n = decodeRune(s[i:]); r != utf8.RuneError && Visible(r) {
+				i += n
+				continue
+			}
+		}
+		b = append(b, s[done:i]...)
+		switch {
+		case r == '\n':
+			b = append(b, '\\', 'n')
+		case r == '\t':
+			b = append(b, '\\', 't')
+		case r == '\r':
+			b = append(b, '\\', 'r')
+		case r == '"' || r == '\\':
+			b = append(b, '\\', c)
+		case r >= 0x10000:
+			r -= 0x10000
+			b = appendU(appendU(b, 0xd800+r>>10), 0xdc00+r&0x3ff)
+		default:
+			b = appendU(b, r)
+		}
+		i += n
+		done = i
+	}
+	return append(append(b, s[done:]...), '"')
+}
+
+func appendU(b []byte, r rune) []byte {
+	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}
+
+// AppendMember appends a comma and a member of an object. The value is a string, a list
+// of strings, a bool, a float64 or an integer.
+func AppendMember(b []byte, key string, value any) []byte {
+	b = append(AppendJSONString(append(b, ','), key), ':')
+	switch v := value.(type) {
+	case string:
+		b = AppendJSONString(b, v)
+	case []string:
+		b = append(b, '[')
+		for i, s := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = AppendJSONString(b, s)
+		}
+		b = append(b, ']')
+	case bool:
+		b = strconv.AppendBool(b, v)
+	case float64:
+		b = strconv.AppendFloat(b, v, 'f', -1, 64)
+	case int:
+		b = strconv.AppendInt(b, int64(v), 10)
+	case int64:
+		b = strconv.AppendInt(b, v, 10)
+	case uint64:
+		b = strconv.AppendUint(b, v, 10)
+	default:
+		panic("output: a member of no known type")
+	}
+	return b
+}
+
+// Object is a JSON object that is written on a line of its own.
+type Object struct{ b []byte }
+
+// Set adds a member.
+func (o *Object) Set(key string, value any) { o.b = AppendMember(o.b, key, value) }
+
+// AppendLine appends the object and a newline.
+func (o *Object) AppendLine(b []byte) []byte {
+	b = append(b, '{')
+	if len(o.b) > 0 {
+		b = append(b, o.b[1:]...)
+	}
+	return append(b, '}', '\n')
+}

@@ -1,0 +1,186 @@
+package output
+
+import (
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// appendSystemText appends the data of a system event as text: decoded, or as
+// bytes when it is none of the kinds we know or is not sound.
+func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	switch rec.ID {
+	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
+		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
+			b = append(AppendEscaped(append(b, ' ', '"'), d.Line), '"')
+			if rec.Truncation != posixtrace.NotTruncated {
+				b = append(b, "..."...)
+			}
+			if d.Continues {
+				b = append(b, " continues=yes"...)
+			}
+			if d.NoNewline {
+				b = append(b, " newline=no"...)
+			}
+			return b
+		}
+	case posixtrace.EventStart:
+		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {
+			return appendSetText(append(b, " filter="...), src, &s)
+		}
+	case posixtrace.EventFilter:
+		if old, new, err := posixtrace.DecodeFilter(rec.Data); err == nil {
+			b = appendSetText(append(b, " old="...), src, &old)
+			return appendSetText(append(b, " new="...), src, &new)
+		}
+	case posixtrace.EventStop:
+		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
+			return strconv.AppendInt(append(b, " auto="...), int64(n), 10)
+		}
+	case posixtrace.EventError:
+		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
+			b = append(b, " errno="...)
+			if name := unix.ErrnoName(syscall.Errno(n)); n > 0 && name != "" {
+				return append(b, name...)
+			}
+			return strconv.AppendInt(b, int64(n), 10)
+		}
+	case posixtrace.EventProcExec:
+		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
+			b = append(AppendEscaped(append(b, ' ', '"'), d.Path), '"')
+			for _, a := range d.Argv[min(1, len(d.Argv)):] {
+				b = append(AppendEscaped(append(b, ' ', '"'), a), '"')
+			}
+			if rec.Truncation != posixtrace.NotTruncated {
+				b = append(b, "..."...)
+			}
+			return b
+		}
+	case posixtrace.EventProcExit:
+		if d, err := posixtrace.DecodeExit(rec.Data); err == nil {
+			if d.Signal != 0 {
+				b = append(append(b, " signal="...), SignalName(d.Signal)...)
+				if d.CoreDumped {
+					b = append(b, " core=yes"...)
+				}
+			} else {
+				b = strconv.AppendInt(append(b, " status="...), int64(d.Status), 10)
+			}
+			b = AppendSeconds(append(b, " user="...), int64(d.User))
+			b = AppendSeconds(append(b, " system="...), int64(d.System))
+			return strconv.AppendInt(append(b, " maxrss="...), d.MaxRSS, 10)
+		}
+	}
+	return appendData(b, rec.Data, rec.Truncation)
+}
+
+// appendSystemJSON appends the decoded members of a system event, each with a
+// comma before it.
+func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	switch rec.ID {
+	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
+		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
+			b = appendDataJSON(b, d.Line)
+			b = strconv.AppendBool(append(b, `,"newline":`...), !d.NoNewline && !d.Continues)
+			return strconv.AppendBool(append(b, `,"continues":`...), d.Continues)
+		}
+	case posixtrace.EventStart:
+		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {
+			return AppendMember(b, "filter", SetNames(src, &s))
+		}
+	case posixtrace.EventFilter:
+		if old, new, err := posixtrace.DecodeFilter(rec.Data); err == nil {
+			b = AppendMember(b, "old_filter", SetNames(src, &old))
+			return AppendMember(b, "new_filter", SetNames(src, &new))
+		}
+	case posixtrace.EventStop:
+		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
+			return AppendMember(b, "auto", n)
+		}
+	case posixtrace.EventError:
+		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
+			return AppendMember(b, "errno", n)
+		}
+	case posixtrace.EventProcExec:
+		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
+			b = AppendMember(b, "path", d.Path)
+			return AppendMember(b, "argv", d.Argv)
+		}
+	case posixtrace.EventProcExit:
+		if d, err := posixtrace.DecodeExit(rec.Data); err == nil {
+			b = AppendMember(b, "status", d.Status)
+			b = AppendMember(b, "signal", d.Signal)
+			b = AppendMember(b, "core", d.CoreDumped)
+			b = AppendMember(b, "user_ns", int64(d.User))
+			b = AppendMember(b, "system_ns", int64(d.System))
+			b = AppendMember(b, "maxrss", d.MaxRSS)
+			b = AppendMember(b, "minor_faults", d.MinorFault)
+			b = AppendMember(b, "major_faults", d.MajorFault)
+			b = AppendMember(b, "blocks_in", d.BlocksIn)
+			b = AppendMember(b, "blocks_out", d.BlocksOut)
+			b = AppendMember(b, "voluntary_switches", d.Voluntary)
+			return AppendMember(b, "involuntary_switches", d.Involunt)
+		}
+	}
+	return appendDataJSON(b, rec.Data)
+}
+
+// SignalName returns the name of a signal without SIG, or its number.
+func SignalName(n int) string {
+	if s := unix.SignalName(syscall.Signal(n)); n > 0 && len(s) > 3 {
+		return s[3:]
+	}
+	return strconv.Itoa(n)
+}
+
+var systemTypes, userTypes = func() (sys, user posixtrace.EventSet) {
+	sys.Fill(posixtrace.SystemEvents)
+	user.Fill(posixtrace.AllEvents)
+	user.Subtract(sys)
+	return
+}()
+
+// SetNames lists the members of a set of event types by name. Whole classes,
+// which also hold types without a name yet, are @system, @user and @all.
+func SetNames(src *Source, set *posixtrace.EventSet) []string {
+	rest := *set
+	list := []string{}
+	covers := func(class posixtrace.EventSet) bool {
+		class.Subtract(rest)
+		return class.Empty()
+	}
+	sys, user := covers(systemTypes), covers(userTypes)
+	switch {
+	case sys && user:
+		return append(list, "@all")
+	case sys:
+		list = append(list, "@system")
+		rest.Subtract(systemTypes)
+	case user:
+		list = append(list, "@user")
+		rest.Subtract(userTypes)
+	}
+	if rest.Empty() {
+		return list
+	}
+	for id := posixtrace.EventID(1); id < maxID; id++ {
+		if rest.Has(id) {
+			list = append(list, src.Name(id))
+		}
+	}
+	return list
+}
+
+func appendSetText(b []byte, src *Source, set *posixtrace.EventSet) []byte {
+	b = append(b, '[')
+	for i, name := range SetNames(src, set) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendName(b, name)
+	}
+	return append(b, ']')
+}

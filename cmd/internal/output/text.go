@@ -1,0 +1,115 @@
+package output
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// TimeStyle says how text shows the time of an event.
+type TimeStyle uint8
+
+// The time styles.
+const (
+	RelativeTime TimeStyle = iota // seconds since the first event
+	AbsoluteTime                  // date and time, local
+	DeltaTime                     // seconds since the event before
+	NoTime
+)
+
+// Text is the form for people and grep: one line for each event,
+//
+//	0.000812440 4711 build.begin "compile"
+//
+// with decoded members where the data is the system's.
+type Text struct {
+	Style TimeStyle
+	// Base is the time that relative times count from.
+	Base int64
+	// SystemOn and SystemOff surround the names of system events, to colour them.
+	SystemOn, SystemOff string
+
+	last   int64 // of the event before, for DeltaTime
+	begun  bool
+	sec    int64  // the second that prefix and zone are for
+	prefix []byte // what precedes the nanoseconds in this second
+	zone   []byte // and what follows them
+	pid    int
+	digits []byte // of pid, with a space on each side
+}
+
+// Begin appends nothing.
+func (t *Text) Begin(b []byte) []byte { return b }
+
+// End appends nothing.
+func (t *Text) End(b []byte) []byte { return b }
+
+// Append appends the line of one event.
+func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	b = t.appendTime(b, rec.UnixNano)
+	if rec.PID != t.pid || t.digits == nil {
+		t.pid = rec.PID
+		t.digits = strconv.AppendInt(t.digits[:0], int64(rec.PID), 10)
+		t.digits = append(t.digits, ' ')
+	}
+	b = append(b, t.digits...)
+	name := src.name(rec.ID).text
+	if rec.ID.System() {
+		b = append(b, t.SystemOn...)
+		b = append(b, name...)
+		b = append(b, t.SystemOff...)
+		return append(appendSystemText(b, src, rec), '\n')
+	}
+	b = append(b, name...)
+	return append(appendData(b, rec.Data, rec.Truncation), '\n')
+}
+
+// appendTime appends the time and a space.
+func (t *Text) appendTime(b []byte, ns int64) []byte {
+	switch t.Style {
+	case NoTime:
+		return b
+	case AbsoluteTime:
+		sec, nsec := splitNano(ns)
+		if sec != t.sec || !t.begun {
+			t.begun, t.sec = true, sec
+			tm := time.Unix(sec, 0)
+			t.prefix = tm.AppendFormat(t.prefix[:0], "2006-01-02T15:04:05.")
+			t.zone = tm.AppendFormat(t.zone[:0], "Z07:00 ")
+		}
+		return append(append9(append(b, t.prefix...), nsec), t.zone...)
+	case DeltaTime:
+		if !t.begun {
+			t.begun, t.last = true, ns
+		}
+		b = append(AppendSeconds(b, ns-t.last), ' ')
+		t.last = ns
+		return b
+	}
+	rel := ns - t.Base
+	if rel < 0 {
+		return append(AppendSeconds(b, rel), ' ')
+	}
+	sec := rel / second
+	if sec != t.sec || !t.begun {
+		t.begun, t.sec = true, sec
+		t.prefix = append(strconv.AppendInt(t.prefix[:0], sec, 10), '.')
+	}
+	return append(append9(append(b, t.prefix...), uint32(rel-sec*second)), ' ')
+}
+
+// appendData appends a space and the data between quotes, nothing if there is
+// none. Dots after the quote tell that it was cut.
+func appendData(b []byte, data []byte, cut posixtrace.Truncation) []byte {
+	if len(data) == 0 && cut == posixtrace.NotTruncated {
+		return b
+	}
+	b = append(b, ' ', '"')
+	b = AppendEscaped(b, data)
+	b = append(b, '"')
+	if cut != posixtrace.NotTruncated {
+		b = append(b, "..."...)
+	}
+	return b
+}

@@ -1,0 +1,108 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// Dir is the trace directory of a user. It is safe for concurrent use.
+type Dir struct {
+	f    *os.File // every file is opened relative to it, so nobody can slip in another
+	path string
+}
+
+// Open opens the trace directory of the effective user and makes it if need be:
+// $PTRACE_DIR, else the first of /dev/shm/posixtrace-UID,
+// $XDG_RUNTIME_DIR/posixtrace and $TMPDIR/posixtrace-UID whose parent can be
+// used. A directory that others could have put there or could write to is
+// refused, never passed over for the next: all processes of a user must agree.
+//
+// Errors: EACCES not ours or open to others; ELOOP a symbolic link; ENOTDIR.
+func Open() (*Dir, error) {
+	if path := os.Getenv("PTRACE_DIR"); path != "" {
+		return openDir(path)
+	}
+	name := "posixtrace-" + strconv.Itoa(os.Geteuid())
+	places := []string{filepath.Join("/dev/shm", name)}
+	if run := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
+		places = append(places, filepath.Join(run, "posixtrace"))
+	}
+	return openFirst(append(places, filepath.Join(os.TempDir(), name)))
+}
+
+func openFirst(places []string) (d *Dir, err error) {
+	for _, path := range places {
+		if d, err = openDir(path); err == nil || !errors.Is(err, errParent) {
+			return d, err
+		}
+	}
+	return nil, err
+}
+
+// errParent marks a place where no directory can be made.
+var errParent = errors.New("no room for a trace directory")
+
+func openDir(path string) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("trace directory: %w", err)
+	}
+	f, st, err := sys.OpenDir(path)
+	if errors.Is(err, syscall.ENOENT) {
+		switch e := os.Mkdir(path, 0o700); {
+		case e == nil, errors.Is(e, syscall.EEXIST):
+			f, st, err = sys.OpenDir(path)
+		case errors.Is(e, syscall.ENOENT), errors.Is(e, syscall.ENOTDIR), errors.Is(e, syscall.EROFS),
+			errors.Is(e, syscall.EACCES), errors.Is(e, syscall.EPERM):
+			return nil, fmt.Errorf("trace directory: %w: %w", e, errParent)
+		default:
+			return nil, fmt.Errorf("trace directory: %w", e)
+		}
+	}
+	switch {
+	case errors.Is(err, syscall.ELOOP):
+		err = refuse(path, "a symbolic link", syscall.ELOOP)
+	case errors.Is(err, syscall.ENOTDIR):
+		err = refuse(path, "not a directory", syscall.ENOTDIR)
+	case st.IsDir() && st.UID != uint32(os.Geteuid()):
+		err = refuse(path, "owned by another user", syscall.EACCES)
+	case st.IsDir() && st.Perm()&0o77 != 0:
+		err = refuse(path, fmt.Sprintf("open to others (mode %04o)", st.Perm()), syscall.EACCES)
+	case err != nil:
+		err = fmt.Errorf("trace directory %s: %w", path, err)
+	}
+	if err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, err
+	}
+	return &Dir{f: f, path: path}, nil
+}
+
+func refuse(path, why string, no syscall.Errno) error {
+	return fmt.Errorf("trace directory %s refused: %s: %w", path, why, no)
+}
+
+// Path returns the absolute path of the directory.
+func (d *Dir) Path() string { return d.path }
+
+// Close gives up the directory. Pages and names opened in it go on to work.
+func (d *Dir) Close() error { return d.f.Close() }
+
+// names lists the files in the directory.
+func (d *Dir) names() ([]string, error) {
+	// The position in a directory belongs to the open file, so each listing has its own.
+	f, err := sys.OpenAt(d.f, ".", os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("trace directory %s: %w", d.path, err)
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}

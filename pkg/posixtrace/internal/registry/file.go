@@ -1,0 +1,137 @@
+package registry
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// The names of the files. Each parser takes exactly what the maker makes.
+
+func streamName(id uint64) string { return fmt.Sprintf("s-%016x", id) }
+
+func namesName(family uint64) string { return fmt.Sprintf("n-%016x", family) }
+
+func pageName(p sys.Proc) string { return fmt.Sprintf("p-%d-%d", p.PID, p.Start) }
+
+func tempName(p sys.Proc, id uint64) string { return fmt.Sprintf("t-%d-%d-%016x", p.PID, p.Start, id) }
+
+func parseID(name, prefix string) (uint64, bool) {
+	hex, ok := strings.CutPrefix(name, prefix)
+	if !ok || len(hex) != 16 {
+		return 0, false
+	}
+	id, err := strconv.ParseUint(hex, 16, 64)
+	return id, err == nil && id != 0 && name == fmt.Sprintf("%s%016x", prefix, id)
+}
+
+func parseStreamName(name string) (uint64, bool) { return parseID(name, "s-") }
+
+func parseNamesName(name string) (uint64, bool) { return parseID(name, "n-") }
+
+func parsePageName(name string) (sys.Proc, bool) {
+	rest, ok := strings.CutPrefix(name, "p-")
+	if !ok {
+		return sys.Proc{}, false
+	}
+	p, ok := parseProc(rest)
+	return p, ok && name == pageName(p)
+}
+
+// parseTempName returns the process that made the file.
+func parseTempName(name string) (sys.Proc, bool) {
+	rest, ok := strings.CutPrefix(name, "t-")
+	if !ok {
+		return sys.Proc{}, false
+	}
+	if i := strings.LastIndexByte(rest, '-'); i >= 0 {
+		return parseProc(rest[:i])
+	}
+	return sys.Proc{}, false
+}
+
+func parseProc(s string) (sys.Proc, bool) {
+	a, b, ok := strings.Cut(s, "-")
+	if !ok {
+		return sys.Proc{}, false
+	}
+	pid, err1 := strconv.ParseUint(a, 10, 22)
+	start, err2 := strconv.ParseUint(b, 10, 64)
+	return sys.Proc{PID: uint32(pid), Start: start}, err1 == nil && err2 == nil && pid != 0
+}
+
+// randomID returns a random number that is not zero.
+func randomID() uint64 {
+	for {
+		var b [8]byte
+		rand.Read(b[:]) // never fails
+		if id := binary.LittleEndian.Uint64(b[:]); id != 0 {
+			return id
+		}
+	}
+}
+
+// createTemp makes a file of size bytes under a temporary name, with all of its
+// room allocated.
+func (d *Dir) createTemp(id uint64, size int64) (f *os.File, name string, err error) {
+	name = tempName(sys.SelfProc(), id)
+	f, err = sys.OpenAt(d.f, name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, "", fmt.Errorf("create %s: %w", filepath.Join(d.path, name), err)
+	}
+	if err = f.Chmod(0o600); err == nil { // whatever the umask
+		err = sys.Allocate(f, size)
+	}
+	if err != nil {
+		f.Close()
+		sys.UnlinkAt(d.f, name)
+		return nil, "", err
+	}
+	return f, name, nil
+}
+
+// openOwn opens a small file of the registry itself.
+func (d *Dir) openOwn(name string, flags int) (*os.File, error) {
+	f, err := sys.OpenAt(d.f, name, flags|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(d.path, name), err)
+	}
+	st, err := checkFile(f)
+	if err == nil && flags&os.O_CREATE != 0 && st.Perm() != 0o600 {
+		err = f.Chmod(0o600) // a umask took away our own rights
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// checkFile refuses an open file that may be under the control of another user.
+func checkFile(f *os.File) (sys.FileStat, error) {
+	st, err := sys.Fstat(f)
+	if err != nil {
+		return st, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	uid := uint32(os.Geteuid())
+	switch {
+	case !st.Regular():
+		return st, fmt.Errorf("%s: not a regular file: %w", f.Name(), syscall.EINVAL)
+	case st.UID != uid && uid != 0:
+		return st, fmt.Errorf("%s: owned by another user: %w", f.Name(), syscall.EACCES)
+	case st.Perm()&0o22 != 0:
+		return st, fmt.Errorf("%s: others may write to it (mode %04o): %w", f.Name(), st.Perm(), syscall.EACCES)
+	case st.Nlink == 0:
+		return st, fmt.Errorf("%s: removed: %w", f.Name(), syscall.ENOENT)
+	case st.Nlink > 1:
+		return st, fmt.Errorf("%s: has %d names: %w", f.Name(), st.Nlink, syscall.EINVAL)
+	}
+	return st, nil
+}

@@ -1,0 +1,147 @@
+package registry
+
+import (
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// maxDepth bounds the walk up the ancestors.
+const maxDepth = 128
+
+// ancestor is one that has a page.
+type ancestor struct {
+	page   *Page
+	until  uint64 // what was attached later does not come down
+	direct bool   // the process is its child
+}
+
+// inherit returns what a process without a page inherits, and its family. The
+// rule and its reasons are in the package comment.
+func (d *Dir) inherit(s *sys.ProcStat) ([]Entry, uint64) {
+	a, ok := d.nearest(s)
+	if !ok {
+		return nil, randomID()
+	}
+	defer a.page.Close()
+	var list []Entry
+	for _, e := range a.page.Entries() {
+		if e.Attached > a.until {
+			continue
+		}
+		switch {
+		case e.Flags&Inherit != 0 && e.Flags&(Self|Child) != 0:
+			e.Flags = Self | Inherit
+		case e.Flags&Child != 0 && a.direct:
+			e.Flags = Self
+		default:
+			continue
+		}
+		list = append(list, e)
+	}
+	if len(list) == 0 {
+		return nil, randomID()
+	}
+	return list, a.page.Family()
+}
+
+// nearest returns the nearest ancestor that has a page.
+func (d *Dir) nearest(s *sys.ProcStat) (ancestor, bool) {
+	chain := ancestors(s)
+	for i, q := range chain[1:] {
+		pg, v, err := d.mapPage(q.Proc())
+		if err != nil || v != pageSound {
+			continue
+		}
+		a := ancestor{page: pg, until: chain[i].Start, direct: i == 0}
+		if leader, ok := d.leader(s, chain, &q); ok {
+			pg.Close()
+			return leader, true
+		}
+		return a, true
+	}
+	return d.leader(s, chain, nil)
+}
+
+// ancestors returns s and its living ancestors, nearest first. A process is
+// never older than its parent: where it seems so, the parent has died since and
+// its number was given away, and the chain ends. That also ends every cycle
+// that a hostile /proc could show, together with the bound.
+func ancestors(s *sys.ProcStat) []sys.ProcStat {
+	chain := []sys.ProcStat{*s}
+	for range maxDepth {
+		child := &chain[len(chain)-1]
+		if child.PPID <= 0 {
+			break
+		}
+		parent, err := sys.Stat(child.PPID)
+		if err != nil || parent.Start > child.Start || parent.PID == child.PID {
+			break
+		}
+		chain = append(chain, parent)
+	}
+	return chain
+}
+
+// leader returns the page of the leader of the session of s, if the leader is
+// not among the living ancestors and nearer than above, which may be nil.
+func (d *Dir) leader(s *sys.ProcStat, chain []sys.ProcStat, above *sys.ProcStat) (ancestor, bool) {
+	sid := s.Session
+	if sid <= 0 {
+		return ancestor{}, false
+	}
+	for _, q := range chain {
+		if q.PID == sid {
+			return ancestor{}, false
+		}
+	}
+	var proc sys.Proc
+	if st, err := sys.Stat(sid); err == nil {
+		// Its number stays its own while the session lasts; st is the leader.
+		proc = st.Proc()
+	} else if proc = d.lastPage(uint32(sid), s.Start); proc.PID == 0 {
+		return ancestor{}, false
+	}
+	if proc.Start > s.Start {
+		return ancestor{}, false
+	}
+	// Within one tick, a member of the session comes below its leader.
+	if above != nil && (proc.Start < above.Start || proc.Start == above.Start && above.Session == sid) {
+		return ancestor{}, false
+	}
+	pg, v, err := d.mapPage(proc)
+	if err != nil || v != pageSound {
+		return ancestor{}, false
+	}
+	return ancestor{page: pg, until: s.Start}, true
+}
+
+// lastPage returns the latest process of number pid that has a page and had
+// started by tick.
+func (d *Dir) lastPage(pid uint32, tick uint64) (last sys.Proc) {
+	list, _ := d.Pages()
+	for _, p := range list {
+		if p.PID == pid && p.Start <= tick && p.Start >= last.Start {
+			last = p
+		}
+	}
+	return last
+}
+
+// settle makes pages for the children of the process that started at tick since
+// or later and have none, so that what is attached next does not reach them.
+func (pg *Page) settle(since uint64) {
+	pids, err := sys.Children(int(pg.proc.PID))
+	if err != nil {
+		return // it has gone
+	}
+	for _, pid := range pids {
+		st, err := sys.Stat(pid)
+		if err != nil || st.Dead() || st.Start < since {
+			continue
+		}
+		child, err := pg.d.Page(st.Proc(), true)
+		if err != nil {
+			continue // it has gone, or is not ours to decide
+		}
+		child.Close()
+	}
+}

@@ -1,0 +1,37 @@
+package registry
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// lockFile is never removed: two processes must not lock two files of that name.
+const lockFile = "lock"
+
+// Lock takes the lock of the directory, which also keeps out other goroutines of
+// this process. The kernel drops it when the process dies. Never take it on
+// behalf of a traced process: its holder may be stopped.
+func (d *Dir) Lock() (unlock func(), err error) { return d.lock(true) }
+
+// tryLock is Lock that fails with EAGAIN instead of waiting.
+func (d *Dir) tryLock() (unlock func(), err error) { return d.lock(false) }
+
+func (d *Dir) lock(wait bool) (func(), error) {
+	f, err := d.openOwn(lockFile, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	if err := sys.Flock(f, true, wait); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", d.path, err)
+	}
+	return sync.OnceFunc(func() {
+		// Not left to Close: a child that is being started may still hold a
+		// copy of the descriptor.
+		sys.Funlock(f)
+		f.Close()
+	}), nil
+}

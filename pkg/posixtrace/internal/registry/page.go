@@ -1,0 +1,193 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// Page is the mapped page of a process. It is safe for concurrent use; changes
+// are made under Dir.Lock where a method says so.
+type Page struct {
+	d    *Dir
+	proc sys.Proc
+	mem  []byte
+}
+
+// Page returns the page of p. With create it is made if it does not exist yet,
+// which settles what p inherits (see the package comment); without, ENOENT.
+// Errors: ESRCH p does not run; EINVAL the file is damaged.
+func (d *Dir) Page(p sys.Proc, create bool) (*Page, error) {
+	for range 16 {
+		pg, v, err := d.mapPage(p)
+		switch {
+		case err == nil && v == pageSound:
+			return pg, nil
+		case err == nil && v == pageOld:
+			if err := d.removeOld(p); err != nil {
+				return nil, err
+			}
+			continue
+		case err == nil:
+			return nil, fmt.Errorf("%s: not the page of process %d: %w", filepath.Join(d.path, pageName(p)), p.PID, syscall.EINVAL)
+		case !errors.Is(err, syscall.ENOENT) || !create:
+			return nil, err
+		}
+		pg, err = d.createPage(p)
+		if !errors.Is(err, syscall.EEXIST) { // else somebody was faster: take that one
+			return pg, err
+		}
+	}
+	return nil, fmt.Errorf("page of process %d: %w", p.PID, syscall.EAGAIN)
+}
+
+// mapPage maps the page of p as it is. pg is nil unless v is pageSound.
+func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
+	f, err := d.openOwn(pageName(p), os.O_RDWR)
+	if err != nil {
+		return nil, pageDamaged, err
+	}
+	defer f.Close()
+	st, err := sys.Fstat(f)
+	if err != nil {
+		return nil, pageDamaged, err
+	}
+	if st.Size != pageSize { // a mapping of less would kill us
+		return nil, pageDamaged, nil
+	}
+	mem, err := sys.Map(f, pageSize, true)
+	if err != nil {
+		return nil, pageDamaged, err
+	}
+	if v := checkHeader(mem, p); v != pageSound {
+		sys.Unmap(mem)
+		return nil, v, nil
+	}
+	return &Page{d: d, proc: p, mem: mem}, pageSound, nil
+}
+
+// removeOld removes a page from before the last reboot that happens to have the
+// name of p's. The lock on the file makes sure that it is not the new page which
+// somebody else has put in its place meanwhile.
+func (d *Dir) removeOld(p sys.Proc) error {
+	f, err := d.openOwn(pageName(p), os.O_RDWR)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	defer f.Close()
+	if err := sys.Flock(f, true, true); err != nil {
+		return err
+	}
+	var b [pageSize]byte
+	if _, err := f.ReadAt(b[:], 0); err != nil || checkHeader(b[:], p) != pageOld {
+		return nil
+	}
+	st, err := sys.Fstat(f)
+	if err != nil || st.Nlink == 0 {
+		return err
+	}
+	return ignoreMissing(sys.UnlinkAt(d.f, pageName(p)))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+// createPage makes the page of p, with what p inherits, in one step. It fails
+// with EEXIST when there is one.
+func (d *Dir) createPage(p sys.Proc) (*Page, error) {
+	st, err := sys.Stat(int(p.PID))
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", p.PID, err)
+	}
+	if st.Start != p.Start || st.Dead() {
+		return nil, fmt.Errorf("process %d: %w", p.PID, syscall.ESRCH)
+	}
+	heritage, family := d.inherit(&st)
+
+	f, temp, err := d.createTemp(randomID(), pageSize)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	mem, err := sys.Map(f, pageSize, true)
+	if err != nil {
+		sys.UnlinkAt(d.f, temp)
+		return nil, err
+	}
+	pg := &Page{d: d, proc: p, mem: mem}
+	putHeader(mem, p, st.Session)
+	pg.u64(offFamily).Store(family)
+	for i, e := range heritage {
+		pg.put(i, e)
+	}
+	pg.changed()
+	if err := sys.RenameNoReplace(d.f, temp, pageName(p)); err != nil {
+		sys.UnlinkAt(d.f, temp)
+		pg.Close()
+		return nil, fmt.Errorf("page of process %d: %w", p.PID, err)
+	}
+	d.tidy()
+	return pg, nil
+}
+
+func (pg *Page) u32(off int) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&pg.mem[off])) }
+
+func (pg *Page) u64(off int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&pg.mem[off])) }
+
+// Proc returns the process.
+func (pg *Page) Proc() sys.Proc { return pg.proc }
+
+// Word returns the address of the word that is zero as long as nobody traces the
+// process and that changes with every change of the entries. Load it
+// atomically, before Entries. It is valid until Close.
+func (pg *Page) Word() *uint32 { return (*uint32)(unsafe.Pointer(&pg.mem[offWord])) }
+
+// Family returns the family of the process. It is never zero.
+func (pg *Page) Family() uint64 {
+	if f := pg.u64(offFamily).Load(); f != 0 {
+		return f
+	}
+	return math.MaxUint64 // a damaged page; any number but zero will do
+}
+
+// SetFamily makes the process a member of family id. Errors: EBUSY the program
+// has registered names in the family it is in; EINVAL id is zero.
+func (pg *Page) SetFamily(id uint64) error {
+	switch {
+	case id == 0:
+		return fmt.Errorf("family 0: %w", syscall.EINVAL)
+	case id == pg.Family():
+		return nil
+	case pg.u32(offUserNames).Load() != 0:
+		return fmt.Errorf("process %d has event names already: %w", pg.proc.PID, syscall.EBUSY)
+	}
+	pg.u64(offFamily).Store(id)
+	return nil
+}
+
+// AddUserNames adds n to the count of user event names that the program has
+// registered and returns the new count.
+func (pg *Page) AddUserNames(n int) int { return int(pg.u32(offUserNames).Add(uint32(n))) }
+
+// ResetUserNames is for a new program in an old process: after exec the count
+// starts again.
+func (pg *Page) ResetUserNames() { pg.u32(offUserNames).Store(0) }
+
+// Close ends the mapping. Neither pg nor the address that Word returned may be
+// used again. A process never closes its own page.
+func (pg *Page) Close() error {
+	mem := pg.mem
+	pg.mem = nil
+	return sys.Unmap(mem)
+}

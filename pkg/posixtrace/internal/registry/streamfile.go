@@ -1,0 +1,95 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// NewStreamFile makes the file of a stream, all zero, with all of its room
+// allocated. Nobody finds it before Publish; when its maker dies first, Sweep
+// removes it. path is where it will be.
+func (d *Dir) NewStreamFile(size int64) (f *os.File, id uint64, path string, err error) {
+	if size <= 0 {
+		return nil, 0, "", fmt.Errorf("stream of %d bytes: %w", size, syscall.EINVAL)
+	}
+	id = randomID()
+	f, _, err = d.createTemp(id, size)
+	if err != nil {
+		return nil, 0, "", err
+	}
+	return f, id, d.StreamPath(id), nil
+}
+
+// Publish gives the file of a new stream its real name. The process that made
+// the file must call it.
+func (d *Dir) Publish(id uint64) error {
+	err := sys.RenameNoReplace(d.f, tempName(sys.SelfProc(), id), streamName(id))
+	if err != nil {
+		return fmt.Errorf("publish %s: %w", d.StreamPath(id), err)
+	}
+	return nil
+}
+
+// StreamPath returns the path of the file of stream id.
+func (d *Dir) StreamPath(id uint64) string { return filepath.Join(d.path, streamName(id)) }
+
+// OpenStreamFile opens the file of stream id for reading and writing. What is
+// in the file is unchecked. Errors: ENOENT no such stream; EACCES, EINVAL a file that
+// cannot be ours.
+func (d *Dir) OpenStreamFile(id uint64) (*os.File, error) {
+	return d.openOwn(streamName(id), os.O_RDWR)
+}
+
+// OpenStreamPath is OpenStreamFile for a path, in this directory or another.
+func OpenStreamPath(path string) (*os.File, error) {
+	f, err := sys.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := checkFile(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// OpenStreamPath is the function of that name.
+func (d *Dir) OpenStreamPath(path string) (*os.File, error) { return OpenStreamPath(path) }
+
+// StreamIDOfPath returns the stream whose file, in whatever directory, has this path.
+func StreamIDOfPath(path string) (id uint64, ok bool) { return parseStreamName(filepath.Base(path)) }
+
+// StreamIDs returns the published streams in no meaningful order.
+func (d *Dir) StreamIDs() ([]uint64, error) {
+	names, err := d.names()
+	if err != nil {
+		return nil, err
+	}
+	var ids []uint64
+	for _, name := range names {
+		if id, ok := parseStreamName(name); ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// RemoveStream removes the file of stream id, published or not. That there is
+// none is no error. Those who have it mapped keep what they have.
+func (d *Dir) RemoveStream(id uint64) error {
+	err := sys.UnlinkAt(d.f, streamName(id))
+	if errors.Is(err, syscall.ENOENT) {
+		err = sys.UnlinkAt(d.f, tempName(sys.SelfProc(), id))
+	}
+	if err != nil && !errors.Is(err, syscall.ENOENT) {
+		return fmt.Errorf("remove %s: %w", d.StreamPath(id), err)
+	}
+	return nil
+}

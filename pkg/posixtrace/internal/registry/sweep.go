@@ -1,0 +1,189 @@
+package registry
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// tempLife is how long a file may stay unfinished after its maker has died.
+const tempLife = time.Minute
+
+// Sweep removes what nobody needs any more; the caller holds Dir.Lock:
+//
+//   - pages of dead processes. One is kept as long as it has a stream that keep
+//     accepts and processes of the session that it led are there to find it;
+//   - unfinished files whose maker is dead;
+//   - names of families that neither a page nor families refers to. families are
+//     those of the streams that are kept.
+func (d *Dir) Sweep(keep func(stream uint64) bool, families map[uint64]bool) error {
+	names, err := d.names()
+	if err != nil {
+		return err
+	}
+	d.sweepPages(names, keep)
+	d.sweepTemps(names)
+	d.sweepNames(names, families)
+	return nil
+}
+
+// tidy is the sweep on the way: once in 64 pages, so that a thousand
+// short-lived processes do not leave a thousand files. It never waits.
+func (d *Dir) tidy() {
+	if rand.N(64) != 0 {
+		return
+	}
+	unlock, err := d.tryLock()
+	if err != nil {
+		return
+	}
+	defer unlock()
+	names, err := d.names()
+	if err != nil {
+		return
+	}
+	there := map[uint64]bool{}
+	for _, name := range names {
+		if id, ok := parseStreamName(name); ok {
+			there[id] = true
+		}
+	}
+	d.sweepPages(names, func(id uint64) bool { return there[id] })
+	d.sweepTemps(names)
+}
+
+func (d *Dir) sweepPages(names []string, keep func(uint64) bool) {
+	sessions := liveSessions()
+	for _, name := range names {
+		p, ok := parsePageName(name)
+		if !ok || p.Alive() {
+			continue
+		}
+		pg, v, err := d.mapPage(p)
+		switch {
+		case err != nil || v == pageForeign:
+			continue
+		case v == pageSound:
+			needed := pg.wanted(keep) && sessions(p.PID)
+			pg.Close()
+			if needed {
+				continue
+			}
+		}
+		sys.UnlinkAt(d.f, name)
+	}
+}
+
+func (pg *Page) wanted(keep func(uint64) bool) bool {
+	for _, e := range pg.Entries() {
+		if keep == nil || keep(e.Stream) {
+			return true
+		}
+	}
+	return false
+}
+
+// liveSessions returns a function that tells whether a session has members. It
+// looks at all processes once, and only when it is asked.
+func liveSessions() func(uint32) bool {
+	var set map[uint32]bool
+	return func(sid uint32) bool {
+		if set == nil {
+			set = map[uint32]bool{}
+			if err := sys.EachProcess(func(s *sys.ProcStat) { set[uint32(s.Session)] = true }); err != nil {
+				return true
+			}
+		}
+		return set[sid]
+	}
+}
+
+func (d *Dir) sweepTemps(names []string) {
+	for _, name := range names {
+		if len(name) < 2 || name[:2] != "t-" {
+			continue
+		}
+		if p, ok := parseTempName(name); ok && p.Alive() {
+			continue
+		}
+		if st, err := sys.StatAt(d.f, name); err == nil && time.Since(st.Mtime) > tempLife {
+			sys.UnlinkAt(d.f, name)
+		}
+	}
+}
+
+// maxNamesSwept bounds the descriptors that one sweep needs.
+const maxNamesSwept = 256
+
+// sweepNames locks the files it is about to remove and only then looks which
+// families are in use: a process makes its page before it opens its names, and
+// whoever opens them locks the file and sees if it was removed meanwhile.
+func (d *Dir) sweepNames(names []string, families map[uint64]bool) {
+	held := map[uint64]*os.File{}
+	for _, name := range names {
+		id, ok := parseNamesName(name)
+		if !ok || families[id] || len(held) >= maxNamesSwept {
+			continue
+		}
+		f, err := d.openOwn(name, syscall.O_RDWR)
+		if err != nil {
+			continue
+		}
+		if sys.Flock(f, true, false) != nil { // in use this very moment
+			f.Close()
+			continue
+		}
+		held[id] = f
+	}
+	if len(held) == 0 {
+		return
+	}
+	used, err := d.familiesOfPages()
+	for id, f := range held {
+		if err == nil && !used[id] {
+			sys.UnlinkAt(d.f, namesName(id))
+		}
+		sys.Funlock(f)
+		f.Close()
+	}
+}
+
+// familiesOfPages returns the families that some page refers to. A page that
+// cannot be judged could refer to any: an error.
+func (d *Dir) familiesOfPages() (map[uint64]bool, error) {
+	procs, err := d.Pages()
+	if err != nil {
+		return nil, err
+	}
+	used := map[uint64]bool{}
+	for _, p := range procs {
+		b, err := d.readPage(p)
+		if errors.Is(err, syscall.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(b) == pageSize {
+			used[binary.NativeEndian.Uint64(b[offFamily:])] = true
+		}
+	}
+	return used, nil
+}
+
+// readPage reads a page of whatever namespace or boot.
+func (d *Dir) readPage(p sys.Proc) ([]byte, error) {
+	f, err := d.openOwn(pageName(p), syscall.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, pageSize)
+	n, err := f.ReadAt(b, 0)
+	return b[:n], ignoreEOF(err)
+}

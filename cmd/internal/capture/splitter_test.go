@@ -1,0 +1,192 @@
+package capture
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// lines is a Sink that keeps what it gets, and spoils what it may spoil.
+type lines struct {
+	got   []string
+	whole []byte // the input put together again
+}
+
+func (l *lines) Batch() {}
+
+func (l *lines) Line(framed []byte, f Flags) {
+	framed[0] = 0xff
+	line := string(framed[1:])
+	l.whole = append(l.whole, line...)
+	switch f {
+	case 0:
+		l.whole = append(l.whole, '\n')
+	case NoNewline:
+		line += "$"
+	case Continues:
+		line += "+"
+	}
+	l.got = append(l.got, line)
+}
+
+// split feeds s in chunks of the given sizes, the last one over and over.
+func split(s string, limit int, chunks ...int) *lines {
+	l := &lines{}
+	sp := NewSplitter(l, limit)
+	for i := 0; s != ""; i++ {
+		n := min(len(s), chunks[min(i, len(chunks)-1)], len(sp.Room()))
+		copy(sp.Room(), s[:n])
+		sp.Split(n)
+		s = s[n:]
+	}
+	sp.End()
+	return l
+}
+
+func TestSplitter(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want []string
+	}{
+		{"", nil},
+		{"\n", []string{""}},
+		{"a\n", []string{"a"}},
+		{"a\nb\n", []string{"a", "b"}},
+		{"a\n\n\nb", []string{"a", "", "", "b$"}},
+		{"abcd\n", []string{"abcd"}},
+		{"abcd", []string{"abcd$"}},
+		{"abcde\n", []string{"abcd+", "e"}},
+		{"abcde", []string{"abcd+", "e$"}},
+		{"abcdefgh\ni", []string{"abcd+", "efgh", "i$"}},
+		{"abcdefghi", []string{"abcd+", "efgh+", "i$"}},
+		{"a\x00b\r\n\xff", []string{"a\x00b\r", "\xff$"}},
+	} {
+		for chunk := 1; chunk <= len(tt.in)+1; chunk++ {
+			l := split(tt.in, 4, chunk)
+			if d := cmp.Diff(tt.want, l.got); d != "" {
+				t.Errorf("%q in chunks of %d (-want +got):\n%s", tt.in, chunk, d)
+			}
+		}
+	}
+}
+
+// More than one buffer of one line, and of many.
+func TestSplitterLarge(t *testing.T) {
+	for _, in := range []string{
+		strings.Repeat("x", 3*batchSize),
+		strings.Repeat("\n", 2*batchSize+1),
+		strings.Repeat("some words of text\n", batchSize/8),
+		strings.Repeat("x", defaultLimit) + "\n" + strings.Repeat("y", defaultLimit+1) + "\n",
+	} {
+		l := split(in, defaultLimit, 1<<30)
+		if string(l.whole) != in {
+			t.Errorf("%d bytes beginning %.10q came out as %d others", len(in), in, len(l.whole))
+		}
+		for _, line := range l.got {
+			if n := len(strings.TrimRight(line, "+$")); n > defaultLimit {
+				t.Errorf("line of %d bytes", n)
+			}
+		}
+	}
+}
+
+// However the bytes arrive, the lines are the same, and together they are the
+// input.
+func FuzzSplitter(f *testing.F) {
+	f.Add([]byte("one\ntwo\n\nthree"), []byte{1, 2, 3}, uint8(4))
+	f.Add([]byte(strings.Repeat("long", 100)), []byte{200, 1}, uint8(7))
+	f.Fuzz(func(t *testing.T, in, chunks []byte, limit uint8) {
+		want := split(string(in), int(limit), len(in)+1)
+		if !bytes.Equal(want.whole, in) {
+			t.Fatalf("%q in one piece came out as %q", in, want.whole)
+		}
+		sizes := []int{1}
+		for _, c := range chunks {
+			sizes = append(sizes, 1+int(c))
+		}
+		got := split(string(in), int(limit), sizes...)
+		if d := cmp.Diff(want.got, got.got); d != "" {
+			t.Fatalf("%q in chunks %v (-want +got):\n%s", in, sizes, d)
+		}
+	})
+}
+
+// recorder is a stream that remembers.
+type recorder struct {
+	now  int64
+	evs  []posixtrace.EventInfo
+	data [][]byte
+}
+
+func (r *recorder) Now() int64 { r.now++; return r.now }
+
+func (r *recorder) Record(ev posixtrace.EventInfo, data []byte) bool {
+	r.evs = append(r.evs, ev)
+	r.data = append(r.data, bytes.Clone(data))
+	return true
+}
+
+func TestOutput(t *testing.T) {
+	rec := &recorder{}
+	s := NewSplitter(NewOutput(rec, posixtrace.EventOutputStderr, 42), 4)
+	for _, chunk := range []string{"a\nb\n", "cdefg\nh"} {
+		copy(s.Room(), chunk)
+		s.Split(len(chunk))
+	}
+	s.End()
+	var got []posixtrace.OutputData
+	for i, data := range rec.data {
+		d, err := posixtrace.DecodeOutput(data)
+		if err != nil {
+			t.Fatalf("event %d: %v", i, err)
+		}
+		got = append(got, d)
+	}
+	want := []posixtrace.OutputData{
+		{Line: []byte("a")},
+		{Line: []byte("b")},
+		{Line: []byte("cdef"), Continues: true},
+		{Line: []byte("g")},
+		{Line: []byte("h"), NoNewline: true},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("recorded (-want +got):\n%s", d)
+	}
+	for i, at := range []int64{1, 1, 2, 2, 3} {
+		want := posixtrace.EventInfo{ID: posixtrace.EventOutputStderr, PID: 42, UnixNano: at}
+		if rec.evs[i] != want {
+			t.Errorf("event %d = %+v, want %+v", i, rec.evs[i], want)
+		}
+	}
+}
+
+func TestLineLimit(t *testing.T) {
+	for _, tt := range []struct{ data, want int }{
+		{4096, 4095}, {2, 1}, {1, defaultLimit}, {0, defaultLimit}, {posixtrace.NoUserData, defaultLimit}, {1 << 30, maxLimit},
+	} {
+		if got := LineLimit(tt.data); got != tt.want {
+			t.Errorf("LineLimit(%d) = %d, want %d", tt.data, got, tt.want)
+		}
+	}
+}
+
+type nowhere struct{}
+
+func (nowhere) Now() int64                               { return 1 }
+func (nowhere) Record(posixtrace.EventInfo, []byte) bool { return true }
+
+func BenchmarkSplitter(b *testing.B) {
+	text := strings.Repeat("1234567\n", batchSize/8)
+	s := NewSplitter(NewOutput(nowhere{}, posixtrace.EventOutputStdout, 1), defaultLimit)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		copy(s.Room(), text)
+		s.Split(len(text))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batchSize/8), "ns/line")
+}

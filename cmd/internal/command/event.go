@@ -1,0 +1,293 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Event is ptrace-event.
+var Event = &Command{
+	Name:  "ptrace-event",
+	Usage: "[OPTION]... NAME [DATA]...\n[OPTION]... -r NAME COMMAND [ARG]...",
+	Brief: "Record the event NAME on behalf of the script that runs this command. Where nobody traces the script, nothing happens and the status is 0.",
+	Options: []Option{
+		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "record in this stream, whichever process it traces"},
+		{Short: 'p', Long: "pid", Arg: "PID", Help: "act for this process (default: the script)"},
+		{Short: 'B', Long: "begin", Help: "record NAME.begin"},
+		{Short: 'E', Long: "end", Help: "record NAME.end"},
+		{Short: 'r', Long: "run", Help: "record NAME.begin, run COMMAND, record NAME.end with its status; exit like COMMAND"},
+		{Long: "stdin", Help: "the data is standard input"},
+		{Long: "lines", Arg: "tee", Optional: true, Choices: []string{"tee"}, Help: "one event for each line of standard input; tee: and copy it to standard output"},
+		{Long: "batch", Help: "one event for each line 'NAME TAB DATA' of standard input"},
+		{Long: "require", Help: "status 1 if no running stream took the event"},
+	},
+	StopAtOperand: true,
+	After: `DATA operands are joined by one space.
+
+Example: ptrace-event deploy.start "rev=$SHA"
+         some-server 2>&1 | ptrace-event --lines=tee server.log
+`,
+	Run: func(env *Env, args *Args) error {
+		p, err := newEventPlan(args)
+		if err != nil {
+			return err
+		}
+		return p.run(env)
+	},
+}
+
+// eventPlan is what the command line of ptrace-event asks for.
+type eventPlan struct {
+	name    string   // as given, or with .begin or .end
+	rest    []string // DATA, or COMMAND and its arguments
+	stream  string   // "": those that trace the process
+	pid     int      // 0: the script
+	source  string   // of the data: "" the operands, stdin, lines, batch; run: a command
+	tee     bool
+	require bool
+}
+
+func newEventPlan(args *Args) (p *eventPlan, err error) {
+	p = &eventPlan{require: args.Has("require"), tee: args.Value("lines") == "tee"}
+	begin, end := args.Has("begin"), args.Has("end")
+	if begin && end {
+		return nil, usagef("--begin and --end exclude each other")
+	}
+	for _, source := range []string{"run", "stdin", "lines", "batch"} {
+		switch {
+		case !args.Has(source):
+		case p.source != "":
+			return nil, usagef("--%s and --%s exclude each other", p.source, source)
+		case source != "stdin" && (begin || end):
+			return nil, usagef("--%s does not go with --begin and --end", source)
+		default:
+			p.source = source
+		}
+	}
+	p.rest = args.Operands
+	if p.pid, err = args.PID("pid", 0); err != nil {
+		return nil, err
+	}
+	if s, ok := args.Lookup("stream"); ok {
+		if !strings.Contains(s, "/") {
+			if err := checkStreamName(s); err != nil {
+				return nil, err
+			}
+		}
+		p.stream = s
+	}
+	if p.source == "batch" {
+		return p, p.check()
+	}
+	if len(p.rest) == 0 {
+		return nil, usagef("missing operand: the event's NAME")
+	}
+	p.name, p.rest = p.rest[0], p.rest[1:]
+	if p.name == "" {
+		return nil, usagef("empty event name")
+	}
+	switch {
+	case begin:
+		p.name += ".begin"
+	case end:
+		p.name += ".end"
+	}
+	return p, p.check()
+}
+
+// check refuses what makes no sense.
+func (p *eventPlan) check() error {
+	longest := p.name
+	switch p.source {
+	case "batch", "lines", "stdin":
+		if len(p.rest) > 0 {
+			return usagef("extra operand '%s': the data comes from standard input", p.rest[0])
+		}
+	case "run":
+		if len(p.rest) == 0 {
+			return usagef("missing operand: COMMAND")
+		}
+		longest += ".begin"
+	}
+	if len(longest) > posixtrace.EventNameMax {
+		return usagef("event name of more than %d bytes", posixtrace.EventNameMax)
+	}
+	return nil
+}
+
+// run records the event or events.
+func (p *eventPlan) run(env *Env) error {
+	t, err := p.target()
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	switch p.source {
+	case "run":
+		return p.runSpan(env, t)
+	case "stdin":
+		var data []byte
+		if data, err = readPayload(env.Stdin); err == nil {
+			err = t.event(p.name, data)
+		}
+	case "lines":
+		err = p.lines(t)
+	case "batch":
+		err = batch(t)
+	default:
+		err = t.event(p.name, []byte(strings.Join(p.rest, " ")))
+	}
+	if err == nil && p.require && t.refused {
+		err = failf("no running stream took the event")
+	}
+	return err
+}
+
+// runSpan runs the command between two events. Whether they are recorded makes no
+// difference to it.
+func (p *eventPlan) runSpan(env *Env, t *eventTarget) error {
+	signals := newForwarder()
+	begun := t.event(p.name+".begin", nil)
+	c, err := startChild(p.rest, os.Environ(), [3]int{0, 1, 2})
+	if err != nil {
+		status := asFailure(err).status
+		t.event(p.name+".end", strconv.AppendInt(nil, int64(status), 10))
+		return err
+	}
+	signals.forward(c.signal)
+	status, _, err := c.wait()
+	signals.stop()
+	if err != nil {
+		return failure(p.rest[0], err)
+	}
+	ended := t.event(p.name+".end", strconv.AppendInt(nil, int64(exitStatus(status)), 10))
+	if err := cmp.Or(begun, ended); err != nil {
+		env.Note(reason(err))
+	}
+	if status.Signaled() {
+		dieBy(status.Signal())
+	}
+	if p.require && t.refused && status.ExitStatus() == 0 {
+		return failf("no running stream took the event")
+	}
+	return Exit(status.ExitStatus())
+}
+
+// eventTarget is where events go: to the streams that trace a process, or to one
+// stream on its behalf.
+type eventTarget struct {
+	pid     int
+	process *posixtrace.Process
+	stream  *posixtrace.Stream
+	rec     *posixtrace.Recorder
+	ids     map[string]posixtrace.EventID
+	refused bool // an event that no stream took
+}
+
+// target connects to where the events go. Nobody tracing the script is no
+// error; what was asked for by name must be there.
+func (p *eventPlan) target() (t *eventTarget, err error) {
+	t = &eventTarget{pid: p.pid, ids: map[string]posixtrace.EventID{}}
+	if t.pid == 0 {
+		t.pid = scriptPID()
+	}
+	if p.stream != "" {
+		if t.stream, err = attach(p.stream); err != nil {
+			return nil, err
+		}
+		t.rec, err = t.stream.Recorder()
+		return t, failure(p.stream, err)
+	}
+	t.process, err = posixtrace.OpenProcess(t.pid)
+	if err != nil {
+		t.process = nil
+		if p.pid != 0 {
+			return nil, failure(strconv.Itoa(p.pid), err)
+		}
+	}
+	return t, nil
+}
+
+// event records one event. Its error is about the name alone.
+func (t *eventTarget) event(name string, data []byte) error {
+	id, err := t.id(name)
+	if err != nil {
+		return err
+	}
+	if !t.record(id, data) {
+		t.refused = true
+	}
+	return nil
+}
+
+func (t *eventTarget) record(id posixtrace.EventID, data []byte) bool {
+	switch {
+	case t.rec != nil:
+		return t.rec.Record(posixtrace.EventInfo{ID: id, PID: t.pid, TID: t.pid}, data)
+	case t.process != nil:
+		return t.process.Event(id, data) > 0
+	}
+	return false
+}
+
+// id returns the id of a name; without anybody to know it, none.
+func (t *eventTarget) id(name string) (id posixtrace.EventID, err error) {
+	if id, ok := t.ids[name]; ok {
+		return id, nil
+	}
+	switch {
+	case t.stream != nil:
+		id, err = t.stream.EventID(name)
+	case t.process != nil:
+		id, err = t.process.OpenEventID(name)
+	default:
+		return 0, nil
+	}
+	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return 0, failf("event name of more than %d bytes", posixtrace.EventNameMax)
+	case err != nil:
+		// The process or the stream is gone: nobody takes the event.
+		return 0, nil
+	case id.System():
+		return 0, failf("%s: the name of a system event", name)
+	}
+	if len(t.ids) >= posixtrace.UserEventMax {
+		clear(t.ids)
+	}
+	t.ids[name] = id
+	return id, nil
+}
+
+func (t *eventTarget) close() {
+	if t.rec != nil {
+		t.rec.Close()
+	}
+	if t.stream != nil {
+		t.stream.Close()
+	}
+	if t.process != nil {
+		t.process.Close()
+	}
+}
+
+// maxPayload bounds the data of one event that is read from standard input; no
+// stream of sense keeps more.
+const maxPayload = 1 << 20
+
+// readPayload reads data to its end and returns the beginning of it. What is too much is
+// read nevertheless: whoever writes it must not see a broken pipe.
+func readPayload(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxPayload))
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+	}
+	return data, failure("standard input", err)
+}

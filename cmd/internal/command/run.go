@@ -1,0 +1,261 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/capture"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Run is ptrace-run.
+var Run = &Command{
+	Name:  "ptrace-run",
+	Usage: "[OPTION]... [--] COMMAND [ARG]...",
+	Brief: "Run COMMAND wrapped in a trace stream. Its output and its status are those of COMMAND alone. " +
+		"Without --log the last events are kept in memory and shown if COMMAND fails.",
+	Options:       runOptions,
+	StopAtOperand: true,
+	FailStatus:    statusOwn,
+	UsageStatus:   statusOwn,
+	After: `Exit status: that of COMMAND; 124 if it timed out (137 if it had to be killed);
+125 if ptrace-run itself failed; 126 if COMMAND cannot be executed; 127 if it is
+not found. A COMMAND that a signal killed kills ptrace-run by the same signal.
+
+Example: ptrace-run -c -o build.trace -- make -j8
+`,
+	Run: func(env *Env, args *Args) error {
+		if args.Has(relayOption) {
+			pipes, err := args.Count(relayOption, 0)
+			if err == nil {
+				capture.Relay(pipes)
+			}
+			return err
+		}
+		p, err := newRunPlan(args)
+		if err != nil {
+			return err
+		}
+		return p.run(env)
+	},
+}
+
+var relayOption = strings.TrimPrefix(capture.RelayFlag, "--")
+
+// run runs the command as planned.
+func (p *runPlan) run(env *Env) error {
+	s := &session{plan: p, env: env}
+	if err := s.create(); err != nil {
+		return err
+	}
+	status, err := s.execute()
+	if err != nil {
+		s.stream.Shutdown()
+		return err
+	}
+	final := p.limit.status(status)
+	lost := s.finish(final != 0)
+	switch {
+	case status.Signaled() && final == exitStatus(status) && !p.limit.timedOut:
+		dieBy(status.Signal())
+	case final == 0 && p.strict && lost:
+		final = 1
+	}
+	return Exit(final)
+}
+
+// session is one run of a command.
+type session struct {
+	plan   *runPlan
+	env    *Env
+	stream *posixtrace.Stream
+	rec    *posixtrace.Recorder
+	child  *child
+	begun  int64 // when the command was started
+}
+
+// create makes the stream and starts it.
+func (s *session) create() error {
+	var log *logFile
+	if s.plan.log != "" {
+		var err error
+		if log, err = openLog(s.plan.log, s.plan.noClobber); err != nil {
+			return err
+		}
+	}
+	err := s.createStream(log)
+	if err != nil {
+		log.discard()
+		return err
+	}
+	if log != nil {
+		log.Close()
+	}
+	return nil
+}
+
+func (s *session) createStream(log *logFile) (err error) {
+	var file *os.File
+	if log != nil {
+		file = log.File
+	}
+	attr := s.plan.attr
+	if attr.Name == "" {
+		attr.Name = streamNameFor(s.plan.argv[0])
+	}
+	if s.stream, err = posixtrace.CreateForChild(&attr, file); err != nil {
+		return failure(s.plan.log, err)
+	}
+	if len(s.plan.filter) > 0 {
+		err = s.stream.FilterOps(s.plan.filter)
+	}
+	if err == nil && !s.plan.stopped {
+		err = s.stream.Start()
+	}
+	if err == nil {
+		s.rec, err = s.stream.Recorder()
+	}
+	if err != nil {
+		s.stream.Shutdown()
+		return failure(s.plan.log, err)
+	}
+	return nil
+}
+
+// streamNameFor makes a stream's name of a command's: make-4711. No other living
+// process has this number.
+func streamNameFor(command string) string {
+	base := []byte(filepath.Base(command))
+	for i, c := range base {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' && i > 0) || c == '-' && i == 0 {
+			base[i] = '_'
+		}
+	}
+	return string(base[:min(len(base), 32)]) + "-" + strconv.Itoa(os.Getpid())
+}
+
+// execute runs the command to its end and records it. An error means that it
+// was not started.
+func (s *session) execute() (syscall.WaitStatus, error) {
+	info, err := s.stream.Info()
+	if err != nil {
+		return 0, failure("", err)
+	}
+	taps, err := newTaps(s.plan.capture)
+	if err != nil {
+		return 0, failure("", err)
+	}
+	signals := newForwarder()
+	s.plan.limit.enterGroup()
+
+	s.begun = s.rec.Now()
+	s.child, err = startChild(s.plan.argv, setEnv(os.Environ(), "PTRACE_STREAM", info.Path), taps.files)
+	taps.started()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.stream.Adopt(s.child.pid); err != nil {
+		s.env.Note("cannot trace " + s.plan.argv[0] + ": " + reason(err))
+	}
+	s.plan.limit.start(s.child)
+	signals.forward(s.plan.limit.send)
+	s.recordExec()
+	taps.run(s)
+
+	status, usage, err := s.child.wait()
+	s.plan.limit.stop()
+	signals.stop()
+	if err != nil {
+		return 0, failure(s.plan.argv[0], err)
+	}
+	s.recordExit(status, &usage)
+	taps.drain(s)
+	return status, nil
+}
+
+// setEnv returns environ with one variable set.
+func setEnv(environ []string, name, value string) []string {
+	out := make([]string, 0, len(environ)+1)
+	for _, e := range environ {
+		if !strings.HasPrefix(e, name+"=") {
+			out = append(out, e)
+		}
+	}
+	return append(out, name+"="+value)
+}
+
+func (s *session) recordExec() {
+	if !s.plan.command {
+		return
+	}
+	data := posixtrace.ExecData{Path: s.child.path, Argv: s.child.argv}
+	s.rec.Record(posixtrace.EventInfo{
+		ID: posixtrace.EventProcExec, PID: s.child.pid, TID: s.child.pid, UnixNano: s.begun,
+	}, data.Append(nil))
+}
+
+func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
+	if !s.plan.command {
+		return
+	}
+	data := posixtrace.ExitData{
+		User:       time.Duration(u.Utime.Nano()),
+		System:     time.Duration(u.Stime.Nano()),
+		MaxRSS:     int64(u.Maxrss) << 10,
+		MinorFault: int64(u.Minflt),
+		MajorFault: int64(u.Majflt),
+		BlocksIn:   int64(u.Inblock),
+		BlocksOut:  int64(u.Oublock),
+		Voluntary:  int64(u.Nvcsw),
+		Involunt:   int64(u.Nivcsw),
+	}
+	if status.Signaled() {
+		data.Signal, data.CoreDumped = int(status.Signal()), status.CoreDump()
+	} else {
+		data.Status = status.ExitStatus()
+	}
+	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventProcExit, PID: s.child.pid, TID: s.child.pid}, data.Append(nil))
+}
+
+// finish completes the log, or shows the last events when there is none, and
+// reports whether anything was lost on the way. What goes wrong here is told and
+// leaves the command's status alone.
+func (s *session) finish(failed bool) (lost bool) {
+	s.rec.Close()
+	if s.plan.log == "" && (s.plan.dump == "always" || s.plan.dump == "fail" && failed) {
+		if err := s.dumpLast(); err != nil {
+			s.env.Note("cannot show the last events: " + reason(err))
+		}
+	}
+	st, err := s.stream.PeekStatus()
+	if e := s.stream.Shutdown(); e != nil {
+		err = e
+	} else if err == nil && st.StreamFlushError != 0 {
+		err = st.StreamFlushError
+	}
+	if errors.Is(err, syscall.EINVAL) {
+		err = nil // somebody else has shut it down
+	}
+	if err != nil {
+		s.env.Note(asFailure(failure(s.plan.log, err)).text)
+	}
+	if end, ok := logStatus(s.plan.log); ok {
+		st = end
+	}
+	if n := st.Lost + st.LogLost; n > 0 && s.plan.tellsLoss() {
+		s.env.Note(countOf(n, "event was", "events were") + " lost")
+	}
+	return err != nil || st.Lost+st.LogLost > 0
+}
+
+func countOf(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatUint(n, 10) + " " + many
+}

@@ -1,0 +1,187 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Statuses as env(1) and timeout(1) have them.
+const (
+	statusTimedOut = 124
+	statusOwn      = 125
+	statusNotExec  = 126
+	statusNotFound = 127
+)
+
+// child is the command as a process.
+type child struct {
+	pid  int
+	path string   // of the program that was executed
+	argv []string // as it was executed
+
+	mu     sync.Mutex
+	reaped bool // its pid may be somebody else's now
+}
+
+// startChild executes argv as execvp(3) would, with the descriptors in files as
+// its 0, 1 and 2. All others that this process inherited are left as they are.
+func startChild(argv, env []string, files [3]int) (*child, error) {
+	// The runtime uses descriptors beyond those given while it starts the
+	// process; see that they cannot be inherited ones.
+	fill := fillDescriptors()
+	defer fill()
+	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])}}
+	var last error = syscall.ENOENT
+	for _, path := range candidates(argv[0]) {
+		if err := executable(path); err != nil {
+			last = worse(last, err)
+			continue
+		}
+		args := argv
+		pid, _, err := syscall.StartProcess(path, args, attr)
+		if err == syscall.ENOEXEC {
+			// No program in a form the kernel knows is a shell script.
+			args = append([]string{"/bin/sh", path}, argv[1:]...)
+			path = args[0]
+			pid, _, err = syscall.StartProcess(path, args, attr)
+		}
+		switch err {
+		case nil:
+			return &child{pid: pid, path: path, argv: args}, nil
+		case syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES:
+			last = worse(last, err)
+			continue
+		case syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:
+			return nil, withStatus(failure(argv[0], err), statusOwn)
+		}
+		return nil, withStatus(failure(argv[0], err), statusNotExec)
+	}
+	status := statusNotExec
+	if last == syscall.ENOENT {
+		status = statusNotFound
+	}
+	return nil, withStatus(failure(argv[0], last), status)
+}
+
+// worse keeps the reason that says more: something was there.
+func worse(old, new error) error {
+	switch {
+	case new == syscall.ENOTDIR:
+		return old
+	case old == syscall.ENOENT:
+		return new
+	}
+	return old
+}
+
+// candidates returns the paths at which name may be found.
+func candidates(name string) (paths []string) {
+	if strings.Contains(name, "/") {
+		return []string{name}
+	}
+	if name == "" {
+		return nil
+	}
+	path, ok := os.LookupEnv("PATH")
+	if !ok {
+		path = "/bin:/usr/bin" // confstr(_CS_PATH)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if dir == "" {
+			dir = "."
+		}
+		if !strings.HasSuffix(dir, "/") {
+			dir += "/"
+		}
+		paths = append(paths, dir+name)
+	}
+	if path == "" {
+		paths = []string{"./" + name}
+	}
+	return paths
+}
+
+// executable says why path cannot be executed, as far as that can be known
+// without a fork.
+func executable(path string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return syscall.EACCES
+	}
+	return unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+}
+
+// fillDescriptors takes the descriptors 3 and 4 where they are free, and returns
+// a function that frees them again.
+func fillDescriptors() func() {
+	var mine []int
+	for {
+		fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
+		if err != nil {
+			break
+		}
+		mine = append(mine, fd)
+		if fd > 4 {
+			break
+		}
+	}
+	return func() {
+		for _, fd := range mine {
+			unix.Close(fd)
+		}
+	}
+}
+
+// highestDescriptor returns the highest descriptor in use.
+func highestDescriptor() int {
+	high := 2
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd, err := parseDigits(e.Name()); err == nil && fd < 1<<20 {
+			high = max(high, int(fd))
+		}
+	}
+	return high
+}
+
+// signal sends sig to the command unless it has ended.
+func (c *child) signal(sig syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.reaped {
+		unix.Kill(c.pid, sig)
+	}
+}
+
+// wait waits for the command's end.
+func (c *child) wait() (status syscall.WaitStatus, usage syscall.Rusage, err error) {
+	for {
+		err = unix.Waitid(unix.P_PID, c.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			break
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reaped = true
+	if err == nil {
+		_, err = syscall.Wait4(c.pid, &status, 0, &usage)
+	}
+	return status, usage, err
+}
+
+// exitStatus is the status a shell would show.
+func exitStatus(s syscall.WaitStatus) int {
+	if s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return s.ExitStatus()
+}

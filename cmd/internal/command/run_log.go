@@ -1,0 +1,130 @@
+package command
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// logFile is the file a new stream is recorded to.
+type logFile struct {
+	*os.File
+	created bool // by us, so that it can go again if nothing comes of it
+}
+
+// openLog opens the log of a new stream. A regular file is replaced, unless
+// noClobber is set or a living stream records to it.
+func openLog(path string, noClobber bool) (*logFile, error) {
+	if path == "-" {
+		return nil, withHint(failf("a log cannot be written to standard output, which is the command's"), "to read it while it is written: -o >(ptrace-dump -j -)")
+	}
+	// A pipe whose other end nobody has opened yet is waited for, as in a shell.
+	const flags = unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_LARGEFILE
+	created := true
+	fd, err := openRetry(path, flags|unix.O_CREAT|unix.O_EXCL)
+	if err == unix.EEXIST {
+		created = false
+		var st unix.Stat_t
+		if noClobber && unix.Stat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+			return nil, failure(path, syscall.EEXIST)
+		}
+		// O_CREAT is for a symbolic link that leads nowhere yet.
+		fd, err = openRetry(path, flags|unix.O_CREAT)
+		if err == unix.EACCES && isSticky(path) {
+			fd, err = openRetry(path, flags)
+		}
+	}
+	if err != nil {
+		return nil, failure(path, err)
+	}
+	l := &logFile{os.NewFile(uintptr(fd), path), created}
+	if err := l.replace(); err != nil {
+		l.Close()
+		return nil, err
+	}
+	hideDescriptor(path)
+	return l, nil
+}
+
+func openRetry(path string, flags int) (fd int, err error) {
+	for {
+		fd, err = unix.Open(path, flags, 0o666)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// isSticky reports whether path exists, where fs.protected_regular and
+// fs.protected_fifos make O_CREAT fail on what others own.
+func isSticky(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// replace empties a regular file that no living stream records to.
+func (l *logFile) replace() error {
+	fi, err := l.Stat()
+	if err != nil || !fi.Mode().IsRegular() || l.created {
+		return failure(l.Name(), err)
+	}
+	streams, _ := posixtrace.List()
+	for _, s := range streams {
+		if s.LogPath == "" {
+			continue
+		}
+		if other, err := os.Stat(s.LogPath); err == nil && os.SameFile(fi, other) {
+			return withHint(failf("%s: the log of active stream %s", l.Name(), s.Name), "ptrace-ctl shutdown "+s.Path+" ends it")
+		}
+	}
+	return failure(l.Name(), l.Truncate(0))
+}
+
+// discard closes the log of a stream that never was.
+func (l *logFile) discard() {
+	if l == nil {
+		return
+	}
+	if l.created {
+		os.Remove(l.Name())
+	}
+	l.Close()
+}
+
+// hideDescriptor keeps the command from inheriting the descriptor behind a path
+// like /dev/fd/63, which is what >(...) expands to: its reader would wait for
+// the command's children.
+func hideDescriptor(path string) {
+	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
+		if n, ok := strings.CutPrefix(path, dir); ok {
+			if fd, err := strconv.Atoi(n); err == nil && fd > 2 {
+				unix.Close(fd)
+			}
+		}
+	}
+}
+
+// logStatus returns the state of the stream that a finished log tells, if the
+// log is one that can be read again.
+func logStatus(path string) (posixtrace.Status, bool) {
+	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
+		return posixtrace.Status{}, false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return posixtrace.Status{}, false
+	}
+	defer f.Close()
+	r, err := posixtrace.OpenLog(f)
+	if err != nil {
+		return posixtrace.Status{}, false
+	}
+	defer r.Close()
+	state, _ := r.State()
+	return r.Status(), state == posixtrace.LogFinished
+}

@@ -1,0 +1,211 @@
+package command
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+var runOptions = []Option{
+	{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
+	{Long: "no-clobber", Help: "do not replace an existing regular file"},
+	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
+	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record the command's output line by line, passing it through unchanged; SET of out,err: only that, or both apart"},
+	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "record beside user events: command (the start and the end of COMMAND; default), none"},
+	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},
+	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
+	{Long: "stopped", Help: "create the stream suspended; ptrace-ctl start starts it"},
+	{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
+	{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
+	{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
+	{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full"},
+	{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)"},
+	{Long: "dump", Arg: "WHEN", Choices: []string{"fail", "always", "never"}, Help: "without --log: print the last events to standard error (fail)"},
+	{Short: 'N', Long: "last", Arg: "COUNT", Help: "how many events --dump prints (50)"},
+	{Short: 't', Long: "timeout", Arg: "DUR", Help: "end the command after DUR"},
+	{Short: 'k', Long: "kill-after", Arg: "DUR", Help: "kill it if it still runs DUR later"},
+	{Short: 's', Long: "signal", Arg: "SIG", Help: "end it with SIG (TERM)"},
+	{Long: "drain", Arg: "DUR", Help: "go on recording processes that hold the command's output after its end for DUR (2s)"},
+	{Long: "strict", Help: "status 1 if the command succeeded but an event was lost or the log could not be written"},
+	{Long: relayOption, Arg: "COUNT", Hidden: true},
+}
+
+// runPlan is what the command line of ptrace-run asks for.
+type runPlan struct {
+	argv      []string
+	attr      posixtrace.Attr
+	filter    []posixtrace.FilterOp
+	log       string // "": none
+	noClobber bool
+	stopped   bool
+	command   bool // record proc.exec and proc.exit of the command
+	capture   capturePlan
+	limit     timeLimit
+	dump      string // fail, always, never
+	last      int
+	strict    bool
+}
+
+func newRunPlan(args *Args) (*runPlan, error) {
+	p := &runPlan{
+		argv:      args.Operands,
+		log:       args.Value("log"),
+		noClobber: args.Has("no-clobber"),
+		stopped:   args.Has("stopped"),
+		dump:      "fail",
+		strict:    args.Has("strict"),
+	}
+	if len(p.argv) == 0 {
+		return nil, usagef("missing operand")
+	}
+	if args.Has("log") && p.log == "" {
+		return nil, usagef("invalid argument '' for '--log'")
+	}
+	if v, ok := args.Lookup("dump"); ok {
+		p.dump = v
+	}
+	for _, step := range []func(*Args) error{p.setAttr, p.setFilter, p.setEvents, p.setLimit, p.setCapture} {
+		if err := step(args); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	p.last, err = args.Count("last", 50)
+	return p, err
+}
+
+func (p *runPlan) setAttr(args *Args) (err error) {
+	a := &p.attr
+	if name, ok := args.Lookup("name"); ok {
+		if err := checkStreamName(name); err != nil {
+			return err
+		}
+		a.Name = name
+	}
+	if args.Value("inherit") != "no" {
+		a.Inheritance = posixtrace.Inherited
+	}
+	if a.StreamSize, err = args.Size("stream-size", 1<<20); err != nil {
+		return err
+	}
+	if a.LogSize, err = args.Size("log-size", 0); err != nil {
+		return err
+	}
+	data, err := args.Size("max-data-size", 4<<10)
+	if err != nil {
+		return err
+	}
+	if data > math.MaxInt32 {
+		return badValue("max-data-size", args.Value("max-data-size"), errTooLarge)
+	}
+	if a.MaxDataSize = int(data); data == 0 {
+		a.MaxDataSize = posixtrace.NoUserData
+	}
+	a.StreamFullPolicy = fullPolicies[args.Value("stream-full-policy")]
+	if a.StreamFullPolicy == posixtrace.Flush && p.log == "" {
+		return usagef("--stream-full-policy=flush needs a log")
+	}
+	a.LogFullPolicy = posixtrace.Append
+	if v, ok := args.Lookup("log-full-policy"); ok {
+		a.LogFullPolicy = fullPolicies[v]
+	}
+	return nil
+}
+
+var fullPolicies = map[string]posixtrace.FullPolicy{
+	"loop":       posixtrace.Loop,
+	"until-full": posixtrace.UntilFull,
+	"flush":      posixtrace.Flush,
+	"append":     posixtrace.Append,
+}
+
+func (p *runPlan) setFilter(args *Args) error {
+	for _, v := range args.All("exclude") {
+		set, err := ParseEventSet(v)
+		if err != nil {
+			return err
+		}
+		p.filter = append(p.filter, set.Op(posixtrace.AddEventSet))
+	}
+	return nil
+}
+
+func (p *runPlan) setEvents(args *Args) error {
+	v, ok := args.Lookup("events")
+	if !ok {
+		p.command = true
+		return nil
+	}
+	for _, item := range strings.Split(v, ",") {
+		switch {
+		case item == "command":
+			p.command = true
+		case item == "none":
+			p.command = false
+		case item == "proc", item == "signal", item == "syscall", strings.HasPrefix(item, "syscall."):
+			return failf("--events=%s needs process tracing, which this version does not have", item)
+		default:
+			return usagef("invalid argument '%s' for '--events'; valid: command, proc, signal, syscall, syscall.NAME, none", item)
+		}
+	}
+	return nil
+}
+
+func (p *runPlan) setLimit(args *Args) (err error) {
+	l := &p.limit
+	l.signal = unix.SIGTERM
+	if l.limit, err = args.Duration("timeout", 0); err != nil {
+		return err
+	}
+	if l.killAfter, err = args.Duration("kill-after", 0); err != nil {
+		return err
+	}
+	if s, ok := args.Lookup("signal"); ok {
+		l.signal, err = parseSignal(s)
+	}
+	return err
+}
+
+func (p *runPlan) setCapture(args *Args) (err error) {
+	c := &p.capture
+	if c.drain, err = args.Duration("drain", 2*time.Second); err != nil {
+		return err
+	}
+	if args.Value("pty") == "yes" {
+		return failf("--pty=yes needs a pseudo-terminal, which this version does not make")
+	}
+	set, ok := args.Lookup("capture")
+	if !ok {
+		return nil
+	}
+	if set == "" {
+		c.out, c.err = true, true
+		return nil
+	}
+	c.apart = true
+	for _, item := range strings.Split(set, ",") {
+		switch item {
+		case "out":
+			c.out = true
+		case "err":
+			c.err = true
+		default:
+			return usagef("invalid argument '%s' for '--capture'; a set of out, err", set)
+		}
+	}
+	return nil
+}
+
+// tellsLoss reports whether lost events are worth a message: they are unless
+// the user asked for a window on the last ones.
+func (p *runPlan) tellsLoss() bool {
+	if p.strict {
+		return true
+	}
+	return p.log != "" && p.attr.LogFullPolicy != posixtrace.Loop && p.attr.StreamFullPolicy != posixtrace.Loop
+}

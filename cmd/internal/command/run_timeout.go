@@ -1,0 +1,147 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// timeLimit ends a command after a while, as timeout(1) does. It runs in a
+// process group of its own with the command, so that a signal reaches what the
+// command started too.
+type timeLimit struct {
+	limit     time.Duration // 0: none
+	killAfter time.Duration // 0: never
+	signal    syscall.Signal
+
+	mu       sync.Mutex
+	child    *child
+	timer    *time.Timer
+	timedOut bool
+}
+
+// enabled reports whether there is a limit at all.
+func (t *timeLimit) enabled() bool { return t.limit > 0 }
+
+// start lets the time run.
+func (t *timeLimit) start(c *child) {
+	t.child = c
+	if t.enabled() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.timer = time.AfterFunc(t.limit, func() { t.expire(t.signal) })
+	}
+}
+
+// stop ends the counting and reports whether the time ran out.
+func (t *timeLimit) stop() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	return t.timedOut
+}
+
+func (t *timeLimit) expire(sig syscall.Signal) {
+	t.mu.Lock()
+	t.timedOut = true
+	t.mu.Unlock()
+	t.send(sig)
+}
+
+// send sends a signal to the command, and with a time limit to the whole group.
+// A command that does not heed it is killed after killAfter.
+func (t *timeLimit) send(sig syscall.Signal) {
+	t.child.signal(sig)
+	if !t.enabled() {
+		return
+	}
+	switch sig {
+	case unix.SIGTSTP, unix.SIGWINCH:
+		signalGroup(t.child.pid, sig)
+		return
+	case unix.SIGKILL, unix.SIGCONT:
+		signalGroup(t.child.pid, sig)
+	default:
+		t.mu.Lock()
+		if t.killAfter > 0 {
+			t.timer.Stop()
+			t.timer = time.AfterFunc(t.killAfter, func() { t.expire(unix.SIGKILL) })
+			t.killAfter = 0
+		}
+		t.mu.Unlock()
+		signalGroup(t.child.pid, sig)
+		// What is stopped could not act on it.
+		t.child.signal(unix.SIGCONT)
+		signalGroup(t.child.pid, unix.SIGCONT)
+	}
+}
+
+// signalGroup sends sig to every process of this process group but this one and
+// the command, which had it. Killing the whole group at once would hit us too,
+// before the log is complete. Processes forked meanwhile are found again.
+func signalGroup(except int, sig syscall.Signal) {
+	self, group := os.Getpid(), unix.Getpgrp()
+	done := map[int]bool{self: true, except: true}
+	for range 64 {
+		again := false
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			pid, err := parseDigits(e.Name())
+			if err != nil || done[int(pid)] {
+				continue
+			}
+			if _, pgrp, ok := procStat(int(pid)); ok && pgrp == group {
+				done[int(pid)] = true
+				again = true
+				unix.Kill(int(pid), sig)
+			}
+		}
+		if !again {
+			return
+		}
+	}
+}
+
+// parseSignal parses a signal by name, with or without SIG, or by number.
+func parseSignal(s string) (syscall.Signal, error) {
+	if n, err := parseDigits(s); err == nil {
+		if n >= 1 && n <= 64 {
+			return syscall.Signal(n), nil
+		}
+		return 0, usagef("%s: invalid signal", s)
+	}
+	name := strings.ToUpper(s)
+	if !strings.HasPrefix(name, "SIG") {
+		name = "SIG" + name
+	}
+	if name == "SIGPOLL" {
+		name = "SIGIO"
+	}
+	if sig := unix.SignalNum(name); sig != 0 {
+		return sig, nil
+	}
+	return 0, usagef("%s: invalid signal", s)
+}
+
+// enterGroup makes this process the leader of a group of its own if there is a
+// limit. It is one already where a shell with job control started it.
+func (t *timeLimit) enterGroup() {
+	if t.enabled() {
+		unix.Setpgid(0, 0)
+	}
+}
+
+// status returns the status to end with: that of a command that was not ended
+// by its time limit is its own.
+func (t *timeLimit) status(s syscall.WaitStatus) int {
+	if t.timedOut && !(s.Signaled() && s.Signal() == unix.SIGKILL) {
+		return statusTimedOut
+	}
+	return exitStatus(s)
+}

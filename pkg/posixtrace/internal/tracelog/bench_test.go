@@ -1,0 +1,82 @@
+package tracelog
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
+
+// benchLog makes a log of 256 chunks of 64 KiB, as many writers at a time as
+// overlap, each with 16 bytes of data per event.
+func benchLog(b *testing.B, overlap int) ([]byte, int) {
+	s := superFor(Append)
+	s.ChunkSize = 64 << 10
+	var m memory
+	w, err := create(&m, s)
+	must(b, err)
+	const per = (64<<10 - 64) / 24
+	data := []byte("0123456789abcdef")
+	for i := range 256 {
+		base := uint64(i/overlap) * per * 100
+		p := chunk.AppendSite(nil, 0, &chunk.Record{Event: 33, PID: uint32(i), TID: 1})
+		for j := range per {
+			p = chunk.AppendEvent(p, uint32(j*100+i%overlap*37%100), 0, false, data)
+		}
+		must(b, w.Events(EventsBlock{Payload: p, Base: base, Chunk: uint32(i)}))
+	}
+	must(b, w.Seal(Status{}, false))
+	return m.b, 256 * per
+}
+
+func BenchmarkNext(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		overlap int
+		stream  bool
+	}{{"file/writers=1", 1, false}, {"file/writers=4", 4, false}, {"file/writers=64", 64, false}, {"stream/writers=1", 1, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			log, n := benchLog(b, c.overlap)
+			var rec chunk.Record
+			b.ReportAllocs()
+			events := 0
+			for b.Loop() {
+				r, err := OpenFile(bytes.NewReader(log), int64(len(log)))
+				if c.stream {
+					r, err = OpenStream(bytes.NewReader(log))
+				}
+				must(b, err)
+				for {
+					ok, err := r.Next(&rec)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if !ok {
+						break
+					}
+					events++
+				}
+				if s, err := r.State(); s != Finished {
+					b.Fatal(err)
+				}
+			}
+			if events != b.N*n {
+				b.Fatalf("%d events, want %d", events, b.N*n)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+		})
+	}
+}
+
+func BenchmarkSummarize(b *testing.B) {
+	p := chunk.AppendSite(nil, 0, &chunk.Record{Event: 33})
+	n := 0
+	for ; len(p) < 64<<10-24; n++ {
+		p = chunk.AppendEvent(p, uint32(n), 0, false, []byte("0123456789abcdef"))
+	}
+	var cur chunk.Cursor
+	for b.Loop() {
+		Summarize(&cur, p, 0)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/event")
+}

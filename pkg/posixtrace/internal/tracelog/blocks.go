@@ -1,0 +1,242 @@
+package tracelog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ioError is a failure to read, as opposed to something wrong with what was
+// read.
+type ioError struct{ err error }
+
+func (e *ioError) Error() string { return "log: read: " + e.err.Error() }
+func (e *ioError) Unwrap() error { return e.err }
+
+func isIO(err error) bool {
+	var e *ioError
+	return errors.As(err, &e)
+}
+
+// blocks gives access to the blocks of a log in a file.
+type blocks struct {
+	f     io.ReaderAt
+	size  int64
+	super *Super
+	raw   [headerSize]byte // of the header read last
+}
+
+// readAt reads exactly len(b) bytes; what lies beyond the end is errCut.
+func (b *blocks) readAt(p []byte, off int64) error {
+	if off < 0 || off > b.size || int64(len(p)) > b.size-off {
+		return errCut
+	}
+	n, err := b.f.ReadAt(p, off)
+	switch {
+	case n == len(p):
+		return nil
+	case err == io.EOF || err == nil:
+		return errCut // the file has shrunk
+	}
+	return &ioError{err}
+}
+
+// header reads and checks the header of the block at off.
+func (b *blocks) header(off int64) (h header, err error) {
+	if err := b.readAt(b.raw[:], off); err != nil {
+		return h, err
+	}
+	h.decode(&b.raw)
+	return h, h.check(b.super.ID)
+}
+
+// payload reads the payload that belongs to the header read last, into buf if
+// it is large enough, and verifies the checksum.
+func (b *blocks) payload(off int64, h *header, buf []byte) ([]byte, error) {
+	if int64(h.Len) > b.size-off-headerSize {
+		return nil, errCut
+	}
+	buf = grow(buf, int(h.Len))
+	if err := b.readAt(buf, off+headerSize); err != nil {
+		return nil, err
+	}
+	if checksum(&b.raw, buf) != h.CRC {
+		return nil, errChecksum
+	}
+	return buf, nil
+}
+
+// block reads a whole block.
+func (b *blocks) block(off int64, buf []byte) (h header, payload []byte, err error) {
+	if h, err = b.header(off); err != nil {
+		return h, nil, err
+	}
+	payload, err = b.payload(off, &h, buf)
+	return h, payload, err
+}
+
+// grow returns a slice of n bytes, b's memory if that is enough.
+func grow(b []byte, n int) []byte {
+	if cap(b) >= n {
+		return b[:n]
+	}
+	return make([]byte, n, (n+4095)&^4095)
+}
+
+// openBlocks reads the superblock of a file.
+func openBlocks(f io.ReaderAt, size int64) (*blocks, error) {
+	b := &blocks{f: f, size: size}
+	p := make([]byte, superFixed)
+	if err := b.readAt(p, 0); err != nil {
+		return nil, superErr(err)
+	}
+	n, err := superLen(p)
+	if err != nil {
+		return nil, err
+	}
+	p = make([]byte, n)
+	if err := b.readAt(p, 0); err != nil {
+		return nil, superErr(err)
+	}
+	b.super, err = decodeSuper(p)
+	return b, err
+}
+
+func superErr(err error) error {
+	if isIO(err) {
+		return err
+	}
+	return notLog("superblock cut off")
+}
+
+// seal returns the seal at the end of the file, or nil if there is none.
+func (b *blocks) seal() (*seal, error) {
+	if b.size < sealSize {
+		return nil, nil
+	}
+	h, p, err := b.block(b.size-sealSize, nil)
+	if isIO(err) {
+		return nil, err
+	}
+	if err != nil || h.Kind != KindSeal {
+		return nil, nil
+	}
+	s, err := decodeSeal(p)
+	if err != nil || s.Length != uint64(b.size) {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// errIndex is wrapped by what is wrong with an index.
+var errIndex = errors.New("index is unsound")
+
+// readIndex calls fn for every entry of a finished log's index, from the last
+// part to the first.
+func (b *blocks) readIndex(s *seal, fn func(*entry) error) error {
+	var buf []byte
+	limit := b.size - sealSize
+	for at := int64(s.Index); at != 0; {
+		if at < b.super.size || at >= limit {
+			return fmt.Errorf("part at %d: %w", at, errIndex)
+		}
+		h, p, err := b.block(at, buf)
+		if isIO(err) {
+			return err
+		}
+		if err != nil || h.Kind != KindIndex {
+			return fmt.Errorf("part at %d: %w", at, errIndex)
+		}
+		buf = p
+		limit = at // parts precede each other: the chain ends
+		prev, entries, err := decodeIndex(p)
+		if err != nil {
+			return fmt.Errorf("part at %d: %w", at, errIndex)
+		}
+		for i := range entries {
+			e := &entries[i]
+			if e.Off < b.super.size || e.Off >= b.size-sealSize {
+				return fmt.Errorf("part at %d: entry %d: %w", at, i, errIndex)
+			}
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+		at = prev
+	}
+	return nil
+}
+
+// walk calls fn with the header of every block that stands in sequence from
+// off on, until fn is done or the sequence ends, and returns where and why it
+// ended. The payload has not been read.
+func (b *blocks) walk(off int64, loop bool, fn func(off int64, h *header) error) (int64, error) {
+	last := uint64(0)
+	for {
+		h, err := b.header(off)
+		if err != nil {
+			return off, err
+		}
+		if last != 0 && !follows(last, h.Seq, loop) || h.Seq == 0 {
+			return off, errSequence
+		}
+		if h.size() > b.size-off {
+			return off, errCut
+		}
+		if err := fn(off, &h); err != nil {
+			return off, err
+		}
+		last = h.Seq
+		off += h.size()
+		if h.Kind == KindSeal {
+			return off, nil
+		}
+	}
+}
+
+// follows reports whether a block with sequence number seq may stand behind one
+// with last. In the tail of a Loop log the numbers of the slots are missing.
+func follows(last, seq uint64, loop bool) bool { return seq == last+1 || loop && seq > last }
+
+// slots calls fn for every slot of a Loop log that holds a block, sound or not.
+func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err error) error) error {
+	var buf []byte
+	for i := range int(b.super.Slots) {
+		off := b.super.size + int64(i)*b.super.slotSize()
+		if off > b.size-headerSize {
+			return nil
+		}
+		h, p, err := b.block(off, buf)
+		if isIO(err) {
+			return err
+		}
+		if errors.Is(err, errNoBlock) {
+			continue
+		}
+		if err == nil && (h.Kind != KindEvents || h.size() > b.super.slotSize()) {
+			err = errLength
+		}
+		if p != nil {
+			buf = p
+		}
+		if err := fn(i, off, &h, p, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loopKnots returns the payload of the newer sound one of a Loop log's two slots for
+// knots, with its header, or nil.
+func (b *blocks) loopKnots() (h header, payload []byte, side int64, err error) {
+	for i := range int64(2) {
+		k, p, err := b.block(b.super.knotsAt()+i*knotSlotSize, nil)
+		if isIO(err) {
+			return h, nil, 0, err
+		}
+		if err == nil && k.Kind == KindKnots && (payload == nil || k.Seq > h.Seq) {
+			h, payload, side = k, p, i
+		}
+	}
+	return h, payload, side, nil
+}

@@ -1,0 +1,254 @@
+package tracelog
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// holdMax bounds the payloads that a forward reader holds back for the end of
+// their group. Recorders end a group with every flush; a log that does not is
+// reported in pieces, each in order.
+const holdMax = 256 << 20
+
+// forwardReader reads a log that cannot seek. Events are held back until the
+// end of their group says that nothing earlier will come.
+type forwardReader struct {
+	in      *bufio.Reader
+	off     int64
+	last    uint64 // sequence number
+	horizon uint64 // events up to here may be reported
+	ended   bool
+	hold    int64
+	buf     []byte
+	raw     [headerSize]byte
+}
+
+// OpenStream returns a reader of the log that r yields, which is read forward
+// once. What is no log is an error that wraps ErrNotLog.
+func OpenStream(in io.Reader) (*Reader, error) {
+	f := &forwardReader{in: bufio.NewReaderSize(in, 64<<10), hold: holdMax}
+	b := make([]byte, superFixed)
+	if err := f.read(b); err != nil {
+		return nil, superErr(err)
+	}
+	n, err := superLen(b)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, make([]byte, n-superFixed)...)
+	if err := f.read(b[superFixed:]); err != nil {
+		return nil, superErr(err)
+	}
+	s, err := decodeSuper(b)
+	if err != nil {
+		return nil, err
+	}
+	r := newReader(s)
+	r.s = f
+	return r, nil
+}
+
+func (f *forwardReader) read(p []byte) error {
+	n, err := io.ReadFull(f.in, p)
+	f.off += int64(n)
+	switch err {
+	case nil:
+		return nil
+	case io.EOF, io.ErrUnexpectedEOF:
+		return errCut
+	}
+	return &ioError{err}
+}
+
+func (f *forwardReader) skip(n int64) error {
+	for n > 0 {
+		k, err := f.in.Discard(int(min(n, 1<<20)))
+		f.off += int64(k)
+		n -= int64(k)
+		if err == io.EOF {
+			return errCut
+		}
+		if err != nil {
+			return &ioError{err}
+		}
+	}
+	return nil
+}
+
+func (f *forwardReader) header(id uint64) (h header, err error) {
+	if err := f.read(f.raw[:]); err != nil {
+		return h, err
+	}
+	h.decode(&f.raw)
+	return h, h.check(id)
+}
+
+func (f *forwardReader) payload(h *header, buf []byte) ([]byte, error) {
+	buf = grow(buf, int(h.Len))
+	if err := f.read(buf); err != nil {
+		return nil, err
+	}
+	if checksum(&f.raw, buf) != h.CRC {
+		return buf, errChecksum
+	}
+	return buf, nil
+}
+
+// more reads up to the end of the next group, or of the log. Only a failure to
+// read is an error.
+func (f *forwardReader) more(r *Reader) error {
+	loop := r.super.LogPolicy == Loop
+	if loop && f.last == 0 {
+		err := f.loopArea(r)
+		if errors.Is(err, errCut) {
+			r.unfinished(f.off, err)
+			f.end()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for {
+		at := f.off
+		grouped, err := f.block(r, loop)
+		switch {
+		case isIO(err):
+			return err
+		case errors.Is(err, errCut) || errors.Is(err, errNoBlock):
+			r.unfinished(at, err)
+			f.end()
+			return nil
+		case err != nil:
+			r.damage(at, "block", err)
+			f.end()
+			return nil
+		case r.sealed:
+			f.end()
+			return nil
+		case grouped:
+			return nil
+		case r.merge.held > f.hold:
+			if loop {
+				return fmt.Errorf("log: more than %d bytes of events cannot be put in order without seeking", f.hold)
+			}
+			// Better late than never: what is held is reported now.
+			f.horizon = max(f.horizon, r.merge.newest())
+			return nil
+		}
+	}
+}
+
+func (f *forwardReader) end() { f.ended, f.horizon = true, ^uint64(0) }
+
+// block reads one block in sequence and reports whether it ended a group.
+func (f *forwardReader) block(r *Reader, loop bool) (grouped bool, err error) {
+	at := f.off
+	h, err := f.header(r.super.ID)
+	if err != nil {
+		return false, err
+	}
+	if h.Seq == 0 || f.last != 0 && !follows(f.last, h.Seq, loop) {
+		return false, errSequence
+	}
+	f.last = h.Seq
+	if h.Kind == KindEvents && !loop {
+		s := r.merge.source()
+		if s.buf, err = f.payload(&h, s.buf); err != nil {
+			return false, err
+		}
+		r.addSource(s, at, &h, s.buf)
+		return false, nil
+	}
+	p, err := f.payload(&h, f.buf)
+	if p != nil {
+		f.buf = p
+	}
+	if err != nil {
+		if h.Kind == KindIndex && errors.Is(err, errChecksum) {
+			r.damage(at, "index", err)
+			return false, nil
+		}
+		return false, err
+	}
+	if h.Kind == KindGroup {
+		w, err := decodeGroup(p)
+		f.horizon = max(f.horizon, w)
+		return true, err
+	}
+	return false, r.apply(&h, p)
+}
+
+// loopArea reads the slots of a Loop log, which come first; nothing can be
+// reported before the last of them.
+func (f *forwardReader) loopArea(r *Reader) error {
+	var torn []Fault
+	var slots []int
+	newest, seq := -1, uint64(0)
+	for i := range int(r.super.Slots) {
+		at := f.off
+		h, err := f.header(r.super.ID)
+		if err == nil && (h.Kind != KindEvents || h.size() > r.super.slotSize()) {
+			err = errLength
+		}
+		if err == nil {
+			s := r.merge.source()
+			if s.buf, err = f.payload(&h, s.buf); err == nil {
+				r.addSource(s, at, &h, s.buf)
+				if h.Seq > seq {
+					newest, seq = i, h.Seq
+				}
+			} else {
+				r.merge.release(s)
+			}
+		}
+		switch {
+		case isIO(err) || errors.Is(err, errCut):
+			return err
+		case err != nil && !errors.Is(err, errNoBlock) && len(torn) < 2:
+			torn = append(torn, Fault{at, "slot", err})
+			slots = append(slots, i)
+		}
+		if r.merge.held > f.hold {
+			return fmt.Errorf("log: more than %d bytes of events cannot be put in order without seeking", f.hold)
+		}
+		if err := f.skip(at + r.super.slotSize() - f.off); err != nil {
+			return err
+		}
+	}
+	for i := range torn {
+		if slots[i] != (newest+1)%int(r.super.Slots) {
+			r.damage(torn[i].Offset, torn[i].What, torn[i].Err)
+			break
+		}
+	}
+	return f.loopKnots(r)
+}
+
+// loopKnots reads the two slots for knots and takes the newer.
+func (f *forwardReader) loopKnots(r *Reader) error {
+	var best header
+	var knots []byte
+	for range 2 {
+		at := f.off
+		h, err := f.header(r.super.ID)
+		if err == nil && h.Kind == KindKnots && h.size() <= knotSlotSize {
+			var p []byte
+			if p, err = f.payload(&h, nil); err == nil && h.Seq > best.Seq {
+				best, knots = h, p
+			}
+		}
+		if isIO(err) || errors.Is(err, errCut) {
+			return err
+		}
+		if err := f.skip(at + knotSlotSize - f.off); err != nil {
+			return err
+		}
+	}
+	if knots != nil {
+		r.apply(&best, knots)
+	}
+	return nil
+}

@@ -1,0 +1,508 @@
+package tracelog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// State tells in which state a log is.
+type State uint8
+
+// The states of a log.
+const (
+	Finished   State = iota // it ends with a seal and nothing wrong was met
+	Unfinished              // it ends without a seal
+	Damaged                 // something in it is unsound
+)
+
+// String returns "finished", "unfinished" or "damaged".
+func (s State) String() string {
+	return [...]string{"finished", "unfinished", "damaged", "?"}[s&3]
+}
+
+// Reader reads the events of a log in the order of their times. It is not safe
+// for concurrent use. Nothing in the log is trusted; what is unsound is never
+// reported as an event.
+//
+// A log that is written forward is read up to its first unsound block. Since
+// payloads are verified when they are needed, that block may turn up after
+// events behind it have been reported that are earlier in time; those were
+// sound. Of a Loop log single unsound slots are left out.
+type Reader struct {
+	super  *Super
+	types  []TypeDef
+	names  map[event.ID]string
+	clock  chunk.Clock
+	status Status
+	known  bool // status was found
+
+	sealed bool
+	fault  *Fault // the first thing wrong
+	bad    bool   // it is damage, not only an end without a seal
+
+	min, max uint64 // the selection
+	sel      *event.Set
+	coarse   Coarse
+
+	b      *blocks // a file, or
+	s      *forwardReader
+	seal   *seal // of a file with a sound index
+	blocks []desc
+	next   int    // the first of blocks that is not open
+	cut    uint64 // blocks with a greater sequence number do not count
+	merge  merge
+	err    error // reading failed
+}
+
+// desc is what is kept of a block of events that is not yet open.
+type desc struct {
+	off      int64
+	seq      uint64
+	min, max uint64
+}
+
+func newReader(s *Super) *Reader {
+	return &Reader{super: s, names: map[event.ID]string{}, max: ^uint64(0), cut: ^uint64(0)}
+}
+
+// OpenFile returns a reader of the log in the first size bytes of f. What is no
+// log at all is an error that wraps ErrNotLog; every log whose superblock is
+// sound can be opened.
+func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
+	b, err := openBlocks(f, size)
+	if err != nil {
+		return nil, err
+	}
+	r := newReader(b.super)
+	r.b = b
+	if b.super.LogPolicy == Loop {
+		h, p, _, err := b.loopKnots()
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			r.apply(&h, p)
+		}
+	}
+	if r.seal, err = b.seal(); err != nil {
+		return nil, err
+	}
+	if r.seal != nil {
+		err := r.openIndexed()
+		if err == nil {
+			return r, nil
+		}
+		if isIO(err) {
+			return nil, err
+		}
+		r.damage(int64(r.seal.Index), "index", err)
+		r.seal = nil
+	}
+	if err := r.openWalking(r.bad); err != nil {
+		return nil, err
+	}
+	r.Rewind()
+	return r, nil
+}
+
+// openIndexed takes everything but events from the blocks that the index names.
+func (r *Reader) openIndexed() error {
+	var others []entry
+	var events uint64
+	err := r.b.readIndex(r.seal, func(e *entry) error {
+		if e.Kind == KindEvents {
+			events += uint64(e.Count)
+		} else {
+			others = append(others, *e)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if events != r.seal.Events {
+		return fmt.Errorf("%d events where the seal says %d: %w", events, r.seal.Events, errIndex)
+	}
+	slices.SortFunc(others, func(a, b entry) int { return compare(a.Seq, b.Seq) })
+	for _, e := range others {
+		h, p, err := r.b.block(e.Off, nil)
+		if err == nil && h.Seq != e.Seq {
+			err = errSequence
+		}
+		if err == nil {
+			err = r.apply(&h, p)
+		}
+		if isIO(err) {
+			return err
+		}
+		if err != nil {
+			r.damageAt(e.Off, e.Kind, e.Seq, err)
+			break
+		}
+	}
+	r.sealed = true
+	r.status, r.known = r.seal.Status, true
+	return r.Rewind()
+}
+
+func compare(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// openWalking finds the blocks by going from each to the next. Of a log that was
+// finished they must go on up to the seal.
+func (r *Reader) openWalking(finished bool) error {
+	loop := r.super.LogPolicy == Loop
+	if loop {
+		if err := r.walkSlots(); err != nil {
+			return err
+		}
+	}
+	var buf []byte
+	end, err := r.b.walk(r.super.tailAt(), loop, func(off int64, h *header) error {
+		switch h.Kind {
+		case KindEvents:
+			if !loop {
+				r.blocks = append(r.blocks, desc{off, h.Seq, h.Min, h.Max})
+			}
+			return nil
+		case KindGroup, KindIndex:
+			return nil // of no use here
+		}
+		p, err := r.b.payload(off, h, buf)
+		if err != nil {
+			return err
+		}
+		buf = p
+		return r.apply(h, p)
+	})
+	if isIO(err) {
+		return err
+	}
+	switch {
+	case err == nil: // the seal was found: by the way, or behind an unsound index
+	case !finished && (errors.Is(err, errNoBlock) || errors.Is(err, errCut)):
+		r.unfinished(end, err)
+	default:
+		r.damage(end, "block", err)
+	}
+	return nil
+}
+
+// walkSlots finds the sound slots of a Loop log. At most one slot may be torn
+// without damage: the one that was being written when the recorder died.
+func (r *Reader) walkSlots() error {
+	type unsound struct {
+		slot int
+		off  int64
+		err  error
+	}
+	var bad []unsound
+	newest, seq := -1, uint64(0)
+	err := r.b.slots(func(i int, off int64, h *header, _ []byte, err error) error {
+		if err != nil {
+			if len(bad) < 2 {
+				bad = append(bad, unsound{i, off, err})
+			}
+			return nil
+		}
+		r.blocks = append(r.blocks, desc{off, h.Seq, h.Min, h.Max})
+		if h.Seq > seq {
+			newest, seq = i, h.Seq
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, u := range bad {
+		if u.slot != (newest+1)%int(r.super.Slots) {
+			r.damage(u.off, "slot", u.err)
+			break
+		}
+	}
+	return nil
+}
+
+// apply takes what a block other than one of events says.
+func (r *Reader) apply(h *header, p []byte) error {
+	switch h.Kind {
+	case KindTypes:
+		defs, err := decodeTypes(p, h.Count)
+		if err != nil {
+			return err
+		}
+		for _, d := range defs {
+			if _, ok := r.names[d.ID]; !ok { // the first definition counts
+				r.names[d.ID] = d.Name
+				r.types = append(r.types, d)
+			}
+		}
+	case KindKnots:
+		knots, err := decodeKnots(p, h.Count)
+		if err != nil {
+			return err
+		}
+		for _, k := range knots {
+			r.clock.Add(k) // which drops what would make time run backwards
+		}
+	case KindStatus:
+		s, err := decodeStatus(p)
+		if err != nil {
+			return err
+		}
+		r.status, r.known = s, true
+	case KindSeal:
+		s, err := decodeSeal(p)
+		if err != nil {
+			return err
+		}
+		r.status, r.known, r.sealed = s.Status, true, true
+	}
+	return nil
+}
+
+// damage notes that something is unsound, if it is the first.
+func (r *Reader) damage(off int64, what string, err error) {
+	if !r.bad {
+		r.bad = true
+		r.fault = &Fault{off, what, err}
+	}
+}
+
+// damageAt notes an unsound block; in a log written forward nothing behind it
+// counts any more.
+func (r *Reader) damageAt(off int64, k Kind, seq uint64, err error) {
+	r.damage(off, k.String(), err)
+	if r.super.LogPolicy != Loop && seq < r.cut {
+		r.cut = seq
+		r.merge.drop(seq)
+	}
+}
+
+func (r *Reader) unfinished(off int64, err error) {
+	if r.fault == nil {
+		r.fault = &Fault{off, "end without a seal", err}
+	}
+}
+
+// Super returns the superblock.
+func (r *Reader) Super() *Super { return r.super }
+
+// Clock returns the clock that turns ticks into time. That of a log read forward
+// grows with Next.
+func (r *Reader) Clock() *chunk.Clock { return &r.clock }
+
+// Types returns the event types in the order in which the log lists them. Those
+// of a log read forward grow with Next.
+func (r *Reader) Types() []TypeDef { return r.types }
+
+// TypeName returns the name of an event type, or "" if it has none.
+func (r *Reader) TypeName(id event.ID) string {
+	if n := r.names[id]; n != "" {
+		return n
+	}
+	return event.PredefinedName(id)
+}
+
+// State tells in which state the log is, and for a log that is not finished the
+// *Fault that tells where it ends and why. It is certain only after Next has returned
+// false.
+func (r *Reader) State() (State, error) {
+	switch {
+	case r.bad:
+		return Damaged, r.fault
+	case !r.sealed && r.fault != nil:
+		return Unfinished, r.fault
+	case !r.sealed:
+		return Unfinished, nil
+	}
+	return Finished, nil
+}
+
+// Status returns the last status that the log holds, false if there is none.
+func (r *Reader) Status() (Status, bool) { return r.status, r.known }
+
+// Totals returns what the seal says of a finished log in a file, false for any
+// other.
+func (r *Reader) Totals() (Totals, bool) {
+	if r.seal == nil {
+		return Totals{}, false
+	}
+	return r.seal.Totals, true
+}
+
+// Select narrows the reader to events of the given types, nil for all, with
+// minTick <= tick <= maxTick, and goes back to the first of them. Blocks without such events
+// are skipped unread. On a log that is read forward it must come before Next.
+func (r *Reader) Select(minTick, maxTick uint64, types *event.Set) error {
+	r.min, r.max, r.sel = minTick, maxTick, nil
+	if types != nil {
+		set := *types
+		r.sel, r.coarse = &set, CoarseSet(&set)
+	}
+	if r.s != nil {
+		return nil
+	}
+	return r.Rewind()
+}
+
+// Rewind goes back to the first event. Errors: ESPIPE for a log read forward.
+func (r *Reader) Rewind() error {
+	if r.s != nil {
+		return fmt.Errorf("log: rewind: %w", syscall.ESPIPE)
+	}
+	r.err = nil
+	r.merge.reset()
+	r.next = 0
+	if r.seal != nil {
+		r.blocks = r.blocks[:0]
+		err := r.b.readIndex(r.seal, func(e *entry) error {
+			if e.Kind == KindEvents && e.Max >= r.min && e.Min <= r.max && (r.sel == nil || e.Types.meets(&r.coarse)) {
+				r.blocks = append(r.blocks, desc{e.Off, e.Seq, e.Min, e.Max})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(r.blocks, func(a, b desc) int {
+		if c := compare(a.min, b.min); c != 0 {
+			return c
+		}
+		return compare(a.seq, b.seq)
+	})
+	return nil
+}
+
+// Next decodes the next event into rec. It returns false at the end of what is
+// sound; State then tells what kind of end that is. rec.Data is valid until the
+// next call. An error means that reading failed.
+func (r *Reader) Next(rec *chunk.Record) (bool, error) {
+	m := &r.merge
+	for {
+		for m.top != nil {
+			if !m.top.next(rec) {
+				m.finish()
+				break
+			}
+			if rec.Tick >= m.limit {
+				m.yield(rec)
+				break
+			}
+			if r.selects(rec) {
+				return true, nil
+			}
+		}
+		if r.err != nil {
+			return false, r.err
+		}
+		more, err := r.advance(rec)
+		if !more || err != nil {
+			return false, err
+		}
+		if r.selects(rec) {
+			return true, nil
+		}
+	}
+}
+
+func (r *Reader) selects(rec *chunk.Record) bool {
+	return rec.Tick >= r.min && rec.Tick <= r.max && (r.sel == nil || r.sel.Has(rec.Event))
+}
+
+// advance makes the source with the earliest event the top one, and reports
+// that event.
+func (r *Reader) advance(rec *chunk.Record) (bool, error) {
+	m := &r.merge
+	for {
+		for r.next < len(r.blocks) && (len(m.heap) == 0 || r.blocks[r.next].min <= m.heap[0].head.Tick) {
+			d := r.blocks[r.next]
+			if d.seq <= r.cut && d.max >= r.min && d.min <= r.max {
+				if err := r.open(&d); err != nil {
+					r.err = err
+					return false, err
+				}
+			}
+			r.next++
+		}
+		limit := ^uint64(0)
+		if r.next < len(r.blocks) {
+			limit = r.blocks[r.next].min
+		}
+		if r.s != nil {
+			if h := r.s.horizon; h != ^uint64(0) {
+				limit = h + 1
+			}
+			if len(m.heap) == 0 || m.heap[0].head.Tick > r.s.horizon {
+				if r.s.ended {
+					return false, nil
+				}
+				if err := r.s.more(r); err != nil {
+					r.err = err
+					return false, err
+				}
+				continue
+			}
+		}
+		if len(m.heap) == 0 {
+			return false, nil
+		}
+		m.take(rec, limit)
+		return true, nil
+	}
+}
+
+// open reads the block that d describes and adds it to the merge. Only a
+// failure to read is an error.
+func (r *Reader) open(d *desc) error {
+	s := r.merge.source()
+	h, p, err := r.b.block(d.off, s.buf)
+	if err == nil && (h.Kind != KindEvents || h.Min != d.min || h.Max != d.max) {
+		err = errSequence
+	}
+	if err == nil && h.Seq != d.seq {
+		if r.super.LogPolicy == Loop && r.seal == nil && h.Seq > d.seq {
+			r.merge.release(s) // its recorder lives and has been here meanwhile
+			return nil
+		}
+		err = errSequence
+	}
+	if err != nil {
+		r.merge.release(s)
+		if isIO(err) {
+			return err
+		}
+		r.damageAt(d.off, KindEvents, d.seq, err)
+		return nil
+	}
+	s.buf = p
+	r.addSource(s, d.off, &h, p)
+	return nil
+}
+
+// addSource adds a block of events whose checksum is right.
+func (r *Reader) addSource(s *source, off int64, h *header, p []byte) {
+	err := s.load(h, p)
+	if err != nil {
+		r.damage(off, "events", err)
+	}
+	if s.left == 0 {
+		r.merge.release(s)
+		return
+	}
+	r.merge.add(s)
+}

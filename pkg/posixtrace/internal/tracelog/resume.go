@@ -1,0 +1,200 @@
+package tracelog
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// ErrSealed is returned by Resume for a log that is finished already.
+var ErrSealed = errSealed
+
+// Recovered tells what Resume found.
+type Recovered struct {
+	Super *Super
+	Types []TypeDef
+	// End is where the log goes on, and Cut tells why it ended there: the file
+	// is at its end, or what follows is unsound and was cut off.
+	End int64
+	Cut error
+
+	chunks map[uint32]uint32 // number of each chunk: the last generation logged
+}
+
+// Logged reports whether generation gen of a chunk, or a later one, is in the
+// log.
+func (r *Recovered) Logged(chunk, gen uint32) bool {
+	last, ok := r.chunks[chunk]
+	return ok && int32(last-gen) >= 0 // generations may wrap
+}
+
+func (r *Recovered) saw(h *header) {
+	if h.Chunk == FinalChunk {
+		return
+	}
+	if last, ok := r.chunks[h.Chunk]; !ok || int32(h.Gen-last) > 0 {
+		r.chunks[h.Chunk] = h.Gen
+	}
+}
+
+// Resume takes up a log that was not finished because its recorder died. f must
+// be open for reading and writing. The whole log is verified; what is unsound
+// at its end is cut off.
+func Resume(f *os.File) (*Writer, *Recovered, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("log: %w", err)
+	}
+	b, err := openBlocks(f, fi.Size())
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := newSink(f, b.super.LogPolicy)
+	if err != nil {
+		return nil, nil, err
+	}
+	return resume(b, out)
+}
+
+func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
+	if s, err := b.seal(); err != nil {
+		return nil, nil, err
+	} else if s != nil {
+		return nil, nil, ErrSealed
+	}
+	w := &Writer{out: out, super: *b.super}
+	rec := &Recovered{Super: &w.super, chunks: map[uint32]uint32{}}
+	loop := w.super.LogPolicy == Loop
+	if loop {
+		if err := w.resumeSlots(b, rec); err != nil {
+			return nil, nil, err
+		}
+	}
+	var buf []byte
+	end, err := b.walk(w.super.tailAt(), loop, func(off int64, h *header) error {
+		if h.Kind == KindSeal {
+			return errSealed // of a log in whose file something follows
+		}
+		p, err := b.payload(off, h, buf)
+		if err != nil {
+			return err
+		}
+		buf = p
+		return w.took(off, h, p, rec, loop)
+	})
+	if isIO(err) || errors.Is(err, errSealed) {
+		return nil, nil, err
+	}
+	w.pos, w.seq = end, w.seq+1
+	w.typesDone, w.knotsDone = len(w.types), len(w.knots)
+	rec.End, rec.Cut, rec.Types = end, err, w.types
+	if err := out.truncate(end); err != nil {
+		return nil, nil, fmt.Errorf("log: %w", err)
+	}
+	return w, rec, nil
+}
+
+// resumeSlots takes over what lies in the slots of a Loop log.
+func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
+	newest := -1
+	err := b.slots(func(i int, off int64, h *header, p []byte, err error) error {
+		if err != nil {
+			return nil // written over when its turn comes
+		}
+		sum, _ := Summarize(&w.cur, p, h.Base)
+		for len(w.slots) <= i {
+			w.slots = append(w.slots, entry{})
+		}
+		w.slots[i] = h.entry(off, &sum.Types)
+		w.slots[i].bytes = uint64(h.Len)
+		w.totals.add(h)
+		rec.saw(h)
+		if h.Seq > w.seq {
+			w.seq, newest = h.Seq, i
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	w.nextSlot = (newest + 1) % int(w.super.Slots)
+	w.full = len(w.slots) == int(w.super.Slots) && w.slots[w.nextSlot].Seq != 0
+	h, p, side, err := b.loopKnots()
+	if err != nil || p == nil {
+		return err
+	}
+	w.knotSide = side ^ 1
+	w.seq = max(w.seq, h.Seq)
+	w.knots, _ = decodeKnots(p, h.Count)
+	return nil
+}
+
+// took enters a sound block of the sequence into the writer's state.
+func (w *Writer) took(off int64, h *header, p []byte, rec *Recovered, loop bool) error {
+	var types *Coarse
+	switch h.Kind {
+	case KindEvents:
+		if loop {
+			return errLength // events have no place behind the slots
+		}
+		sum, _ := Summarize(&w.cur, p, h.Base)
+		types = &sum.Types
+		w.totals.add(h)
+		w.used += uint64(h.Len)
+		if h.Chunk == FinalChunk {
+			w.full, w.final = true, true
+		}
+		rec.saw(h)
+	case KindTypes:
+		defs, err := decodeTypes(p, h.Count)
+		if err != nil {
+			return err
+		}
+		for _, d := range defs {
+			if !w.known.Has(d.ID) {
+				w.known.Add(d.ID)
+				w.types = append(w.types, d)
+			}
+		}
+	case KindKnots:
+		knots, err := decodeKnots(p, h.Count)
+		if err != nil {
+			return err
+		}
+		w.knots = append(w.knots, knots...)
+		w.knots = append(w.knots[:0], w.knots[max(0, len(w.knots)-2):]...)
+	case KindGroup:
+		mark, err := decodeGroup(p)
+		if err != nil {
+			return err
+		}
+		w.watermark = mark
+	case KindIndex:
+		_, entries, err := decodeIndex(p)
+		if err != nil {
+			return err
+		}
+		// A part that says what we have seen relieves us of keeping it.
+		if n := len(entries); !loop && n <= len(w.index) && sameEntries(entries, w.index[:n]) {
+			w.index = append(w.index[:0], w.index[n:]...)
+			w.lastIndex = off
+		}
+	}
+	w.seq = max(w.seq, h.Seq)
+	w.grouped = h.Kind == KindGroup
+	if h.Kind != KindGroup && h.Kind != KindIndex {
+		w.index = append(w.index, h.entry(off, types))
+	}
+	return nil
+}
+
+func sameEntries(a, b []entry) bool {
+	for i := range a {
+		x, y := a[i], b[i]
+		x.bytes, y.bytes = 0, 0
+		if x != y {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,207 @@
+package tracelog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// sink is where a writer's blocks go.
+//
+// put writes a block at off. When it fails nothing that counts has been
+// written and the same put may be tried again, unless the sink is broken: then
+// every put fails with the same error.
+type sink interface {
+	put(off int64, head, payload []byte) error
+	truncate(size int64) error
+	reserve(size int64) error
+	sync() error
+	seekable() bool // put goes anywhere, truncate works
+}
+
+// file is what the sinks need of an *os.File.
+type file interface {
+	io.Writer
+	io.WriterAt
+	Truncate(size int64) error
+	Sync() error
+}
+
+// newSink chooses the sink for f by its type and its flags. A file type that
+// does not suit the policy is EINVAL (CRE-21, CRE-22).
+func newSink(f *os.File, p Policy) (sink, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	switch m := fi.Mode(); {
+	case m.IsRegular():
+		flags, err := openFlags(f)
+		if err != nil {
+			return nil, fmt.Errorf("log: %w", err)
+		}
+		if flags&syscall.O_APPEND == 0 {
+			return &positional{f: f, raw: f}, nil
+		}
+		if p != Append {
+			return nil, fmt.Errorf("log is open in append mode, which does not suit policy %v: %w", p, syscall.EINVAL)
+		}
+		return &appending{f: f}, nil
+	case m&(os.ModeNamedPipe|os.ModeSocket|os.ModeCharDevice) != 0:
+		if p != Append {
+			return nil, fmt.Errorf("log is not a regular file, which policy %v needs: %w", p, syscall.EINVAL)
+		}
+		return &forward{f: f}, nil
+	default:
+		return nil, fmt.Errorf("log is not a kind of file that can hold one: %w", syscall.EINVAL)
+	}
+}
+
+func openFlags(f *os.File) (int, error) {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var flags uintptr
+	var no syscall.Errno
+	if err := c.Control(func(fd uintptr) {
+		flags, _, no = syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_GETFL, 0)
+	}); err != nil {
+		return 0, err
+	}
+	if no != 0 {
+		return 0, no
+	}
+	return int(flags), nil
+}
+
+// small is the size up to which a block is copied together and written by one
+// call; larger payloads are written from where they lie.
+const small = 4096
+
+// positional writes blocks at their place: the payload first and the header
+// last, so that what a dying process leaves of a block has no header that fits.
+type positional struct {
+	f   file
+	raw *os.File // for reserve; nil in tests
+	buf []byte
+}
+
+func (s *positional) put(off int64, head, payload []byte) error {
+	if len(head)+len(payload) <= small {
+		s.buf = append(append(s.buf[:0], head...), payload...)
+		_, err := s.f.WriteAt(s.buf, off)
+		return err
+	}
+	if len(payload) > 0 {
+		if _, err := s.f.WriteAt(payload, off+int64(len(head))); err != nil {
+			return err
+		}
+	}
+	_, err := s.f.WriteAt(head, off)
+	return err
+}
+
+func (s *positional) truncate(size int64) error { return s.f.Truncate(size) }
+func (s *positional) sync() error               { return s.f.Sync() }
+func (s *positional) seekable() bool            { return true }
+
+// reserve asks the file system for room, where it can. Only a lack of room is
+// an error; the length of the file stays.
+func (s *positional) reserve(size int64) error {
+	if s.raw == nil {
+		return nil
+	}
+	c, err := s.raw.SyscallConn()
+	if err != nil {
+		return err
+	}
+	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
+	if cerr := c.Control(func(fd uintptr) {
+		for {
+			if err = syscall.Fallocate(int(fd), keepSize, 0, size); err != syscall.EINTR {
+				return
+			}
+		}
+	}); cerr != nil {
+		return cerr
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("reserve %d bytes: %w", size, err)
+	}
+	return nil
+}
+
+// appending writes to a regular file whose every write goes to its end. What a
+// failed write left is cut off again.
+type appending struct {
+	f      file
+	broken error
+}
+
+func (s *appending) put(off int64, head, payload []byte) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	err := writeAll(s.f, head, payload)
+	if err != nil {
+		if terr := s.f.Truncate(off); terr != nil {
+			s.broken = fmt.Errorf("%w (and cutting off what was written failed: %v)", err, terr)
+		}
+	}
+	return err
+}
+
+func (s *appending) truncate(size int64) error { return s.f.Truncate(size) }
+func (s *appending) reserve(int64) error       { return nil }
+func (s *appending) sync() error               { return s.f.Sync() }
+func (s *appending) seekable() bool            { return true }
+
+// forward writes to a pipe, a terminal or the like. After part of a block has
+// gone out nothing can follow it.
+type forward struct {
+	f      file
+	broken error
+}
+
+func (s *forward) put(_ int64, head, payload []byte) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	n, err := s.f.Write(together(head, payload))
+	if err == nil && len(head)+len(payload) > small {
+		var m int
+		m, err = s.f.Write(payload)
+		n += m
+	}
+	if err != nil && n > 0 {
+		s.broken = err
+	}
+	return err
+}
+
+func (s *forward) truncate(int64) error { return nil }
+func (s *forward) reserve(int64) error  { return nil }
+func (s *forward) sync() error          { return nil }
+func (s *forward) seekable() bool       { return false }
+
+// together returns head and payload as one if they are small, else head.
+func together(head, payload []byte) []byte {
+	if len(head)+len(payload) > small {
+		return head
+	}
+	return append(append(make([]byte, 0, len(head)+len(payload)), head...), payload...)
+}
+
+func writeAll(w io.Writer, head, payload []byte) error {
+	if _, err := w.Write(together(head, payload)); err != nil {
+		return err
+	}
+	if len(head)+len(payload) > small {
+		_, err := w.Write(payload)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package tracelog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
+
+// Policy is a full policy, numbered as in the public package.
+type Policy uint8
+
+// The policies.
+const (
+	Loop      Policy = 1
+	UntilFull Policy = 2
+	Flush     Policy = 3
+	Append    Policy = 4
+)
+
+var policyNames = [...]string{"default", "loop", "until-full", "flush", "append"}
+
+// String returns the name of the policy.
+func (p Policy) String() string {
+	if int(p) < len(policyNames) {
+		return policyNames[p]
+	}
+	return fmt.Sprintf("policy %d", uint8(p))
+}
+
+// ClockKind says how the ticks of a log become time.
+type ClockKind uint32
+
+// The kinds of clocks.
+const (
+	ClockNanos ClockKind = 0 // a tick is a nanosecond since the Unix epoch
+	ClockKnots ClockKind = 1 // the line through the knots in the log
+)
+
+// Super is the superblock: what a log says of itself.
+type Super struct {
+	ID           uint64 // random; 0 lets Create choose one
+	CreateSec    int64
+	CreateNsec   uint32
+	Clock        ClockKind
+	Resolution   uint64 // of the clock, in nanoseconds
+	StreamSize   uint64 // stream-min-size
+	MaxData      uint64 // max-data-size
+	LogSize      uint64 // log-max-size
+	StreamPolicy Policy
+	LogPolicy    Policy
+	Inherited    bool
+	ChunkSize    uint32 // the largest chunk that will come
+	Slots        uint32 // of a Loop log; computed by Create
+	PID          uint32 // the traced process
+	Owner        uint32 // the process whose death shuts the stream down
+	OwnerStart   uint64 // its start time, which tells it from a later process
+	Name         string // trace-name
+	Generation   string // generation-version
+	Host         string
+	BootID       string
+	StreamPath   string   // of the stream's file, to complete the log from
+	Command      []string // of the owner; cut to what the superblock can hold
+
+	size int64 // of the encoded superblock
+}
+
+// superFixed is the size of the part with fixed positions; the strings follow.
+const superFixed = 128
+
+// slotSize is the size of a Loop log's slot for events.
+func (s *Super) slotSize() int64 { return headerSize + int64(chunk.Align(int(s.ChunkSize))) }
+
+// knotsAt is where the two slots for knots of a Loop log begin, tailAt where
+// its blocks in sequence begin.
+func (s *Super) knotsAt() int64 { return s.size + int64(s.Slots)*s.slotSize() }
+
+func (s *Super) tailAt() int64 {
+	if s.LogPolicy != Loop {
+		return s.size
+	}
+	return s.knotsAt() + 2*knotSlotSize
+}
+
+// encode returns the superblock and sets s.size. Command loses its last
+// arguments when they do not fit.
+func (s *Super) encode() ([]byte, error) {
+	le := binary.LittleEndian
+	b := make([]byte, superFixed)
+	copy(b, magic)
+	le.PutUint16(b[8:], Major)
+	le.PutUint16(b[10:], Minor)
+	le.PutUint32(b[12:], byteOrder)
+	le.PutUint64(b[24:], s.ID)
+	le.PutUint64(b[32:], uint64(s.CreateSec))
+	le.PutUint32(b[40:], s.CreateNsec)
+	le.PutUint32(b[44:], uint32(s.Clock))
+	le.PutUint64(b[48:], s.Resolution)
+	le.PutUint64(b[56:], s.StreamSize)
+	le.PutUint64(b[64:], s.MaxData)
+	le.PutUint64(b[72:], s.LogSize)
+	b[80], b[81] = byte(s.StreamPolicy), byte(s.LogPolicy)
+	if s.Inherited {
+		b[82] = 1
+	}
+	le.PutUint32(b[84:], s.ChunkSize)
+	le.PutUint32(b[88:], s.Slots)
+	le.PutUint32(b[92:], s.PID)
+	le.PutUint32(b[96:], s.Owner)
+	le.PutUint64(b[104:], s.OwnerStart)
+	for _, v := range s.strings() {
+		b = appendString(b, *v)
+	}
+	if len(b) > maxSuper {
+		return nil, errors.New("strings too long for a superblock")
+	}
+	n := 0
+	for _, a := range s.Command {
+		if len(b)+2+len(a) > maxSuper-8 || len(a) > 0xffff {
+			break
+		}
+		b = appendString(b, a)
+		n++
+	}
+	s.Command = s.Command[:n:n]
+	le.PutUint32(b[100:], uint32(n))
+	for len(b)%8 != 0 {
+		b = append(b, 0)
+	}
+	le.PutUint32(b[16:], uint32(len(b)))
+	le.PutUint32(b[20:], crc32.Checksum(b, castagnoli))
+	s.size = int64(len(b))
+	return b, nil
+}
+
+// strings lists the strings of the variable part in their order.
+func (s *Super) strings() []*string {
+	return []*string{&s.Name, &s.Generation, &s.Host, &s.BootID, &s.StreamPath}
+}
+
+// check tells whether the members make sense together.
+func (s *Super) check() error {
+	for _, v := range s.strings() {
+		if len(*v) > 0xffff {
+			return errors.New("string too long")
+		}
+	}
+	switch {
+	case s.LogPolicy != Loop && s.LogPolicy != UntilFull && s.LogPolicy != Append:
+		return fmt.Errorf("no such log policy: %v", s.LogPolicy)
+	case s.ChunkSize == 0 || s.ChunkSize > chunk.MaxSize:
+		return fmt.Errorf("chunk size %d", s.ChunkSize)
+	case s.CreateNsec >= 1e9:
+		return errors.New("creation time out of range")
+	case s.Clock > ClockKnots:
+		return fmt.Errorf("unknown kind of clock: %d", s.Clock)
+	case (s.LogPolicy == Loop) != (s.Slots >= 2):
+		return fmt.Errorf("%d slots", s.Slots)
+	}
+	return nil
+}
+
+// ErrNotLog is wrapped by the errors of what is no log at all.
+var ErrNotLog = errors.New("not a trace log")
+
+func notLog(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrNotLog)
+}
+
+// superLen looks at the fixed part of a superblock and returns its length.
+func superLen(b []byte) (int, error) {
+	le := binary.LittleEndian
+	switch {
+	case len(b) < superFixed:
+		return 0, notLog("too short for a superblock")
+	case string(b[:8]) != magic:
+		return 0, notLog("no magic")
+	case le.Uint32(b[12:]) != byteOrder:
+		return 0, notLog("foreign byte order")
+	case le.Uint16(b[8:]) != Major:
+		return 0, notLog("format version %d.%d", le.Uint16(b[8:]), le.Uint16(b[10:]))
+	}
+	n := le.Uint32(b[16:])
+	if n < superFixed || n > maxSuper || n%8 != 0 {
+		return 0, notLog("superblock of %d bytes", n)
+	}
+	return int(n), nil
+}
+
+// decodeSuper decodes a whole superblock. b is changed.
+func decodeSuper(b []byte) (*Super, error) {
+	n, err := superLen(b)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) < n {
+		return nil, notLog("superblock cut off")
+	}
+	b = b[:n]
+	le := binary.LittleEndian
+	sum := le.Uint32(b[20:])
+	le.PutUint32(b[20:], 0)
+	if crc32.Checksum(b, castagnoli) != sum {
+		return nil, notLog("superblock: checksum mismatch")
+	}
+	s := &Super{
+		ID:           le.Uint64(b[24:]),
+		CreateSec:    int64(le.Uint64(b[32:])),
+		CreateNsec:   le.Uint32(b[40:]),
+		Clock:        ClockKind(le.Uint32(b[44:])),
+		Resolution:   le.Uint64(b[48:]),
+		StreamSize:   le.Uint64(b[56:]),
+		MaxData:      le.Uint64(b[64:]),
+		LogSize:      le.Uint64(b[72:]),
+		StreamPolicy: Policy(b[80]),
+		LogPolicy:    Policy(b[81]),
+		Inherited:    b[82] != 0,
+		ChunkSize:    le.Uint32(b[84:]),
+		Slots:        le.Uint32(b[88:]),
+		PID:          le.Uint32(b[92:]),
+		Owner:        le.Uint32(b[96:]),
+		OwnerStart:   le.Uint64(b[104:]),
+		size:         int64(n),
+	}
+	args := int(le.Uint32(b[100:]))
+	rest := b[superFixed:]
+	ok := true
+	for _, v := range s.strings() {
+		if *v, rest, ok = cutString(rest); !ok {
+			return nil, notLog("superblock: string beyond the end")
+		}
+	}
+	for range args { // ends at the end of rest, whatever args says
+		var a string
+		if a, rest, ok = cutString(rest); !ok {
+			return nil, notLog("superblock: command beyond the end")
+		}
+		s.Command = append(s.Command, a)
+	}
+	if err := s.check(); err != nil {
+		return nil, notLog("superblock: %v", err)
+	}
+	return s, nil
+}
+
+// Equal reports whether two superblocks say the same.
+func (s *Super) Equal(t *Super) bool {
+	x, y := *s, *t
+	a, err := x.encode()
+	b, err2 := y.encode()
+	return err == nil && err2 == nil && bytes.Equal(a, b)
+}
+
+func appendString(b []byte, s string) []byte {
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(s)))
+	return append(b, s...)
+}
+
+func cutString(b []byte) (s string, rest []byte, ok bool) {
+	if len(b) < 2 {
+		return "", nil, false
+	}
+	n := int(binary.LittleEndian.Uint16(b))
+	if len(b) < 2+n {
+		return "", nil, false
+	}
+	return string(b[2 : 2+n]), b[2+n:], true
+}

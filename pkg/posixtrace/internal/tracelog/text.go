@@ -1,0 +1,440 @@
+package tracelog
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"encoding/binary"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// The text twin of a log has one line for each thing in it. Empty lines and
+// lines that begin with # mean nothing; strings are quoted as in Go; numbers are
+// decimal or begin with 0x.
+//
+//	super KEY=VALUE ...             the superblock, before everything else
+//	command "ARG" ...               of the owner
+//	types ID "NAME" ...             a block of types
+//	knots TICK NANOS ...            a block of knots
+//	events chunk=N gen=N base=TICK [final] [min=TICK max=TICK count=N]
+//	  site TYPE pid=N tid=N addr=N  the next site
+//	  event +DELTA SITE "DATA" [cut]
+//	  base TICK
+//	  full TICK TYPE pid=N tid=N addr=N "DATA" [cut]
+//	  pad N
+//	  hex DIGITS                    bytes as they are
+//	end                             of the block of events
+//	group TICK                      end of a group
+//	status [running] [full] [overrun] [flushing] [errno=N] [log-overrun] [log-full] [lost=N] [log-lost=N]
+//	clear                           empty the log
+//	seal  as status                 finish the log
+//	corrupt AT [MASK]               flip the bits of MASK (1) in one byte
+//	cut AT                          the log ends there
+//	junk "BYTES"                    put something behind the end
+//
+// AT is an offset, or B+N: byte N of the Bth thing written, where 0 is the
+// superblock. min, max and count make the header of a block of events say what
+// is not so. The index is written by itself.
+
+// line is one line of the text form.
+type line struct {
+	word string   // the first
+	args []string // the others, quotes resolved
+	keys map[string]string
+}
+
+func splitLine(s string) (l line, err error) {
+	s = strings.TrimSpace(s)
+	first := true
+	for s != "" {
+		key := ""
+		if i := strings.IndexAny(s, " \t=\""); i > 0 && s[i] == '=' {
+			key, s = s[:i], s[i+1:]
+		}
+		var v string
+		if strings.HasPrefix(s, `"`) {
+			q, err := strconv.QuotedPrefix(s)
+			if err != nil {
+				return l, fmt.Errorf("bad string: %s", s)
+			}
+			s = s[len(q):]
+			if v, err = strconv.Unquote(q); err != nil {
+				return l, err
+			}
+			if first {
+				return l, errors.New("string where a word should be")
+			}
+		} else {
+			i := strings.IndexAny(s, " \t")
+			if i < 0 {
+				i = len(s)
+			}
+			v, s = s[:i], s[i:]
+		}
+		switch {
+		case first && key == "":
+			l.word = v
+		case first:
+			return l, errors.New("key where a word should be")
+		case key != "":
+			if l.keys == nil {
+				l.keys = map[string]string{}
+			}
+			l.keys[key] = v
+		default:
+			l.args = append(l.args, v)
+		}
+		first = false
+		s = strings.TrimLeft(s, " \t")
+	}
+	return l, nil
+}
+
+func number(s string) (uint64, error) { return strconv.ParseUint(s, 0, 64) }
+
+// num returns the number under a key, 0 if there is none.
+func (l *line) num(key string, bits int) (uint64, error) {
+	s, ok := l.keys[key]
+	if !ok {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(s, 0, bits)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%s: %v", key, s, err)
+	}
+	return n, nil
+}
+
+// parseEvent appends the record of a line within a block of events.
+func (l *line) parseRecord(b []byte, sites *int) ([]byte, error) {
+	arg := func(i int) string {
+		if i < len(l.args) {
+			return l.args[i]
+		}
+		return ""
+	}
+	var rec chunk.Record
+	for _, f := range []struct {
+		key  string
+		bits int
+		set  func(uint64)
+	}{
+		{"pid", 32, func(n uint64) { rec.PID = uint32(n) }},
+		{"tid", 32, func(n uint64) { rec.TID = uint32(n) }},
+		{"addr", 64, func(n uint64) { rec.Addr = n }},
+	} {
+		n, err := l.num(f.key, f.bits)
+		if err != nil {
+			return nil, err
+		}
+		f.set(n)
+	}
+	data := func(i int) (err error) {
+		rec.Data = []byte(arg(i))
+		rec.Truncated = arg(i+1) == "cut"
+		if len(rec.Data) > chunk.MaxData {
+			err = errors.New("too much data")
+		}
+		return err
+	}
+	typ := func(s string) error {
+		n, err := strconv.ParseUint(s, 0, 32)
+		rec.Event = event.ID(n)
+		return err
+	}
+	switch l.word {
+	case "site":
+		if err := typ(arg(0)); err != nil {
+			return nil, err
+		}
+		b = chunk.AppendSite(b, *sites, &rec)
+		*sites++
+	case "event":
+		delta, err := strconv.ParseUint(strings.TrimPrefix(arg(0), "+"), 0, 32)
+		if err != nil {
+			return nil, err
+		}
+		site, err := strconv.ParseUint(arg(1), 0, 15)
+		if err != nil {
+			return nil, err
+		}
+		if err := data(2); err != nil {
+			return nil, err
+		}
+		b = chunk.AppendEvent(b, uint32(delta), int(site), rec.Truncated, rec.Data)
+	case "base":
+		t, err := number(arg(0))
+		if err != nil {
+			return nil, err
+		}
+		b = chunk.AppendBase(b, t)
+	case "full":
+		var err error
+		if rec.Tick, err = number(arg(0)); err != nil {
+			return nil, err
+		}
+		if err := typ(arg(1)); err != nil {
+			return nil, err
+		}
+		if err := data(2); err != nil {
+			return nil, err
+		}
+		b = chunk.AppendFull(b, &rec)
+	case "pad":
+		n, err := strconv.ParseUint(arg(0), 0, 16)
+		if err != nil {
+			return nil, err
+		}
+		b = binary.LittleEndian.AppendUint64(b, chunk.Header(0, int(n), chunk.KindPad))
+		b = append(b, make([]byte, chunk.Align(int(n)))...)
+	case "hex":
+		p, err := hex.DecodeString(strings.Join(l.args, ""))
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, p...)
+	default:
+		return nil, fmt.Errorf("%q within events", l.word)
+	}
+	if len(b) > chunk.MaxSize {
+		return nil, errors.New("chunk too large")
+	}
+	return b, nil
+}
+
+var statusWords = []string{"running", "full", "overrun", "flushing", "log-overrun", "log-full"}
+
+func (l *line) status() (s Status, err error) {
+	for _, a := range l.args {
+		i := slices.Index(statusWords, a)
+		if i < 0 {
+			return s, fmt.Errorf("unknown status %q", a)
+		}
+		*s.flags()[i] = true
+	}
+	n, err := l.num("errno", 32)
+	if err == nil {
+		s.FlushError = uint32(n)
+		s.Lost, err = l.num("lost", 64)
+	}
+	if err == nil {
+		s.LogLost, err = l.num("log-lost", 64)
+	}
+	return s, err
+}
+
+func statusText(s *Status) string {
+	var b strings.Builder
+	for i, f := range s.flags() {
+		if *f {
+			b.WriteString(" " + statusWords[i])
+		}
+	}
+	for _, n := range []struct {
+		key string
+		v   uint64
+	}{{"errno", uint64(s.FlushError)}, {"lost", s.Lost}, {"log-lost", s.LogLost}} {
+		if n.v != 0 {
+			fmt.Fprintf(&b, " %s=%d", n.key, n.v)
+		}
+	}
+	return b.String()
+}
+
+// superKeys are the keys of a super line.
+var superKeys = []struct {
+	name string
+	get  func(s *Super) string
+	set  func(s *Super, v string) error
+}{
+	numKey("id", func(s *Super) *uint64 { return &s.ID }),
+	strKey("name", func(s *Super) *string { return &s.Name }),
+	strKey("generation", func(s *Super) *string { return &s.Generation }),
+	{"created", func(s *Super) string { return fmt.Sprintf("%d.%09d", s.CreateSec, s.CreateNsec) },
+		func(s *Super, v string) error {
+			sec, nsec, _ := strings.Cut(v, ".")
+			var err error
+			if s.CreateSec, err = strconv.ParseInt(sec, 10, 64); err != nil {
+				return err
+			}
+			n, err := strconv.ParseUint((nsec + "000000000")[:9], 10, 32)
+			s.CreateNsec = uint32(n)
+			return err
+		}},
+	{"clock", func(s *Super) string { return [...]string{"nanos", "knots"}[s.Clock&1] },
+		func(s *Super, v string) error {
+			i := slices.Index([]string{"nanos", "knots"}, v)
+			s.Clock = ClockKind(max(i, 0))
+			return unknown(i, v)
+		}},
+	numKey("resolution", func(s *Super) *uint64 { return &s.Resolution }),
+	numKey("stream-size", func(s *Super) *uint64 { return &s.StreamSize }),
+	numKey("max-data-size", func(s *Super) *uint64 { return &s.MaxData }),
+	numKey("log-size", func(s *Super) *uint64 { return &s.LogSize }),
+	policyKey("stream-full-policy", func(s *Super) *Policy { return &s.StreamPolicy }),
+	policyKey("log-full-policy", func(s *Super) *Policy { return &s.LogPolicy }),
+	{"inherit", func(s *Super) string { return map[bool]string{true: "yes", false: "no"}[s.Inherited] },
+		func(s *Super, v string) error {
+			i := slices.Index([]string{"no", "yes"}, v)
+			s.Inherited = i == 1
+			return unknown(i, v)
+		}},
+	num32Key("chunk-size", func(s *Super) *uint32 { return &s.ChunkSize }),
+	num32Key("pid", func(s *Super) *uint32 { return &s.PID }),
+	num32Key("owner", func(s *Super) *uint32 { return &s.Owner }),
+	numKey("owner-start", func(s *Super) *uint64 { return &s.OwnerStart }),
+	strKey("host", func(s *Super) *string { return &s.Host }),
+	strKey("boot", func(s *Super) *string { return &s.BootID }),
+	strKey("stream", func(s *Super) *string { return &s.StreamPath }),
+}
+
+type superKey = struct {
+	name string
+	get  func(s *Super) string
+	set  func(s *Super, v string) error
+}
+
+func unknown(i int, v string) error {
+	if i < 0 {
+		return fmt.Errorf("unknown value %q", v)
+	}
+	return nil
+}
+
+func numKey(name string, p func(*Super) *uint64) superKey {
+	return superKey{name, func(s *Super) string { return strconv.FormatUint(*p(s), 10) },
+		func(s *Super, v string) (err error) { *p(s), err = number(v); return }}
+}
+
+func num32Key(name string, p func(*Super) *uint32) superKey {
+	return superKey{name, func(s *Super) string { return strconv.FormatUint(uint64(*p(s)), 10) },
+		func(s *Super, v string) error {
+			n, err := strconv.ParseUint(v, 0, 32)
+			*p(s) = uint32(n)
+			return err
+		}}
+}
+
+func strKey(name string, p func(*Super) *string) superKey {
+	return superKey{name, func(s *Super) string { return strconv.Quote(*p(s)) },
+		func(s *Super, v string) error { *p(s) = v; return nil }}
+}
+
+func policyKey(name string, p func(*Super) *Policy) superKey {
+	return superKey{name, func(s *Super) string {
+		if int(*p(s)) < len(policyNames) {
+			return p(s).String()
+		}
+		return strconv.Itoa(int(*p(s)))
+	}, func(s *Super, v string) error {
+		if i := slices.Index(policyNames[:], v); i >= 0 {
+			*p(s) = Policy(i)
+			return nil
+		}
+		n, err := strconv.ParseUint(v, 0, 8)
+		*p(s) = Policy(n)
+		return err
+	}}
+}
+
+func superText(s *Super) string {
+	var b strings.Builder
+	for i, k := range superKeys {
+		switch {
+		case i == 0:
+			b.WriteString("super")
+		case k.name == "stream-size" || k.name == "pid":
+			b.WriteString("\nsuper")
+		}
+		b.WriteString(" " + k.name + "=" + k.get(s))
+	}
+	b.WriteByte('\n')
+	if len(s.Command) > 0 {
+		b.WriteString("command")
+		for _, a := range s.Command {
+			b.WriteString(" " + strconv.Quote(a))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// recordsText returns the lines for the records of a chunk. What would not
+// come back from the lines as it was is given in hexadecimal.
+func recordsText(p []byte) string {
+	var b strings.Builder
+	le := binary.LittleEndian
+	sites, off := 0, 0
+	for off < len(p) {
+		l, n := recordText(p[off:])
+		again := []byte(nil)
+		if n > 0 {
+			if parsed, err := splitLine(l); err == nil {
+				num := sites
+				again, _ = parsed.parseRecord(nil, &num)
+				if bytes.Equal(again, p[off:off+n]) {
+					sites = num
+					b.WriteString("  " + l + "\n")
+					off += n
+					continue
+				}
+			}
+		}
+		// A record that is odd but whole still counts as a site if it is one.
+		n = min(len(p)-off, 32)
+		if len(p)-off >= chunk.SiteSize && le.Uint16(p[off+6:]) == chunk.KindSite {
+			sites++
+		}
+		b.WriteString("  hex " + hex.EncodeToString(p[off:off+n]) + "\n")
+		off += n
+	}
+	return b.String()
+}
+
+// recordText returns the line for the record that p begins with, and its size; 0
+// if it is none.
+func recordText(p []byte) (string, int) {
+	if len(p) < chunk.HeaderSize {
+		return "", 0
+	}
+	le := binary.LittleEndian
+	delta, n, num := le.Uint32(p), int(le.Uint16(p[4:])), le.Uint16(p[6:])
+	cut := ""
+	if num&chunk.Truncated != 0 {
+		cut = " cut"
+	}
+	num &^= chunk.Truncated
+	q := p[chunk.HeaderSize:]
+	size := chunk.HeaderSize + chunk.Align(n)
+	if num == chunk.KindFull {
+		size = chunk.FullSize + chunk.Align(n)
+	}
+	if size > len(p) {
+		return "", 0
+	}
+	switch num {
+	case chunk.KindSite:
+		if n < chunk.SiteSize-chunk.HeaderSize {
+			return "", 0
+		}
+		return fmt.Sprintf("site %d pid=%d tid=%d addr=%#x", le.Uint32(q), le.Uint32(q[16:]), le.Uint32(q[4:]), le.Uint64(q[8:])), size
+	case chunk.KindBase:
+		if n < 8 {
+			return "", 0
+		}
+		return fmt.Sprintf("base %d", le.Uint64(q)), size
+	case chunk.KindPad:
+		return fmt.Sprintf("pad %d", n), size
+	case chunk.KindFull:
+		return fmt.Sprintf("full %d %d pid=%d tid=%d addr=%#x %s%s", le.Uint64(q), le.Uint32(q[8:]), le.Uint32(q[12:]),
+			le.Uint32(q[16:]), le.Uint64(q[24:]), strconv.Quote(string(q[32:32+n])), cut), size
+	}
+	return fmt.Sprintf("event +%d %d %s%s", delta, num, strconv.Quote(string(q[:n])), cut), size
+}

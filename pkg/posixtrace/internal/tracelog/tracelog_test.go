@@ -1,0 +1,388 @@
+package tracelog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// ev is an event as tests compare it.
+type ev struct {
+	Tick uint64
+	ID   event.ID
+	PID  uint32
+	Data string
+}
+
+func evOf(r *chunk.Record) ev { return ev{r.Tick, r.Event, r.PID, string(r.Data)} }
+
+// block is a block of events together with what is in it.
+type block struct {
+	EventsBlock
+	want []ev
+}
+
+// makeBlock makes a chunk of n events from tick on. A stray one in it carries a
+// time of its own that is earlier.
+func makeBlock(num uint32, tick uint64, n, data int, stray bool) block {
+	b := block{EventsBlock: EventsBlock{Base: tick, Chunk: num, Gen: 1}}
+	for s := range 2 {
+		rec := chunk.Record{Event: event.ID(33 + (int(num)+s)%40*8), PID: 100 + num, TID: 7, Addr: 0x4000}
+		b.Payload = chunk.AppendSite(b.Payload, s, &rec)
+	}
+	for i := range n {
+		s := i % 2
+		d := []byte(fmt.Sprintf("%0*d", data, i))[:data]
+		e := ev{tick + uint64(i), event.ID(33 + (int(num)+s)%40*8), 100 + num, string(d)}
+		if stray && i == n/2 {
+			e.Tick = tick - min(tick, 3)
+			b.Payload = chunk.AppendFull(b.Payload, &chunk.Record{Tick: e.Tick, Event: e.ID, PID: e.PID, Data: d})
+		} else {
+			b.Payload = chunk.AppendEvent(b.Payload, uint32(i), s, false, d)
+		}
+		b.want = append(b.want, e)
+	}
+	return b
+}
+
+// ordered returns the events of blocks in the order a reader must report them.
+func ordered(blocks []block) (all []ev) {
+	for _, b := range blocks {
+		all = append(all, b.want...)
+	}
+	slices.SortStableFunc(all, func(a, b ev) int { return compare(a.Tick, b.Tick) })
+	return
+}
+
+func readAll(t testing.TB, r *Reader) (all []ev) {
+	t.Helper()
+	var rec chunk.Record
+	for {
+		ok, err := r.Next(&rec)
+		if err != nil {
+			t.Fatalf("Next: %v", err)
+		}
+		if !ok {
+			return
+		}
+		all = append(all, evOf(&rec))
+	}
+}
+
+func openFile(t testing.TB, b []byte) *Reader {
+	t.Helper()
+	r, err := OpenFile(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatalf("OpenFile: %v", err)
+	}
+	return r
+}
+
+func openStream(t testing.TB, b []byte) *Reader {
+	t.Helper()
+	r, err := OpenStream(bytes.NewReader(b))
+	if err != nil {
+		t.Fatalf("OpenStream: %v", err)
+	}
+	return r
+}
+
+func wantState(t testing.TB, r *Reader, want State) {
+	t.Helper()
+	if s, err := r.State(); s != want {
+		t.Errorf("State() = %v (%v), want %v", s, err, want)
+	}
+}
+
+func wantEvents(t testing.TB, got, want []ev) {
+	t.Helper()
+	if slices.Equal(got, want) {
+		return
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("%d events, want %d; first difference at %d: %v", len(got), len(want), i, got[min(i, len(got)):min(i+1, len(got))])
+		}
+	}
+}
+
+func superFor(p Policy) *Super {
+	return &Super{ID: 0x1122334455667788, CreateSec: 1700000000, CreateNsec: 5, Resolution: 1, StreamSize: 1 << 16, MaxData: 1024,
+		LogSize: 1 << 20, StreamPolicy: Flush, LogPolicy: p, ChunkSize: 4096, PID: 42, Owner: 41, OwnerStart: 99, Name: "test",
+		Generation: "posixtrace 1", Host: "host", BootID: "boot", StreamPath: "/dev/shm/x", Command: []string{"sh", "-c", "true"}}
+}
+
+var testStatus = Status{Full: true, Overrun: true, FlushError: 28, LogOverrun: true, Lost: 3, LogLost: 4}
+
+var testTypes = []TypeDef{{33, "a"}, {41, "b.begin"}, {event.Unnamed, "posix_trace_unnamed_userevent"}}
+
+// writeLog writes blocks, a group end behind each fourth, and seals the log.
+func writeLog(t testing.TB, w *Writer, blocks []block) {
+	t.Helper()
+	must(t, w.Types(testTypes))
+	must(t, w.Knots([]chunk.Knot{{Tick: 0, Nanos: 1e9}, {Tick: 1000, Nanos: 1e9 + 2000}}))
+	for i, b := range blocks {
+		must(t, w.Events(b.EventsBlock))
+		if i%4 == 3 {
+			watermark := ^uint64(0)
+			for _, l := range blocks[i+1:] {
+				for _, e := range l.want {
+					watermark = min(watermark, e.Tick-1)
+				}
+			}
+			must(t, w.GroupEnd(watermark))
+		}
+	}
+	must(t, w.Seal(testStatus, true))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overlapping makes n blocks whose times overlap.
+func overlapping(n int) (blocks []block) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		blocks = append(blocks, makeBlock(uint32(i), uint64(100+i/4*40+rnd.IntN(60)), 1+rnd.IntN(60), 2+rnd.IntN(20), i%5 == 4))
+	}
+	return
+}
+
+func TestRoundTrip(t *testing.T) {
+	blocks := overlapping(40)
+	for _, p := range []Policy{Append, UntilFull, Loop} {
+		t.Run(p.String(), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "log")
+			// What an older, longer log left must not be taken for ours.
+			old := superFor(p)
+			old.ID = 7
+			var m memory
+			ow, err := create(&m, old)
+			must(t, err)
+			writeLog(t, ow, overlapping(80))
+			must(t, os.WriteFile(path, m.b, 0o600))
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			must(t, err)
+			defer f.Close()
+			w, err := Create(f, superFor(p))
+			must(t, err)
+			writeLog(t, w, blocks)
+			b, err := os.ReadFile(path)
+			must(t, err)
+			for name, open := range map[string]func(testing.TB, []byte) *Reader{"file": openFile, "stream": openStream} {
+				r := open(t, b)
+				if !r.Super().Equal(w.Super()) {
+					t.Errorf("%s: Super() = %+v, want %+v", name, r.Super(), w.Super())
+				}
+				wantEvents(t, readAll(t, r), ordered(blocks))
+				wantState(t, r, Finished)
+				if s, ok := r.Status(); !ok || s != testStatus {
+					t.Errorf("%s: Status() = %+v, %v", name, s, ok)
+				}
+				if !slices.Equal(r.Types(), testTypes) {
+					t.Errorf("%s: Types() = %v", name, r.Types())
+				}
+				if r.TypeName(41) != "b.begin" || r.TypeName(event.Start) != "posix_trace_start" || r.TypeName(99) != "" {
+					t.Errorf("%s: wrong names", name)
+				}
+				if n := r.Clock().Nanos(500); n != 1e9+1000 {
+					t.Errorf("%s: Nanos(500) = %d", name, n)
+				}
+			}
+			r := openFile(t, b)
+			readAll(t, r)
+			must(t, r.Rewind())
+			wantEvents(t, readAll(t, r), ordered(blocks))
+			if n, ok := r.Totals(); !ok || n != w.Totals() || n.Blocks != 40 {
+				t.Errorf("Totals() = %+v, %v", n, ok)
+			}
+		})
+	}
+}
+
+func TestLoopReplacesOldest(t *testing.T) {
+	s := superFor(Loop)
+	s.LogSize = 5*4096 - 100
+	var m memory
+	w, err := create(&m, s)
+	must(t, err)
+	blocks := overlapping(23)
+	writeLog(t, w, blocks)
+	want := ordered(blocks[18:])
+	wantEvents(t, readAll(t, openFile(t, m.b)), want)
+	wantEvents(t, readAll(t, openStream(t, m.b)), want)
+	lost := uint64(0)
+	for _, b := range blocks[:18] {
+		lost += uint64(len(b.want))
+	}
+	if !w.Full() || w.Replaced() != lost || w.Totals().Events != uint64(len(want)) {
+		t.Errorf("Full %v, Replaced %d, Totals %+v; want %d replaced, %d left", w.Full(), w.Replaced(), w.Totals(), lost, len(want))
+	}
+}
+
+func TestUntilFull(t *testing.T) {
+	blocks := overlapping(10)
+	s := superFor(UntilFull)
+	s.LogSize = 0
+	for _, b := range blocks[:6] {
+		s.LogSize += uint64(len(b.Payload))
+	}
+	var m memory
+	w, err := create(&m, s)
+	must(t, err)
+	for _, b := range blocks[:6] {
+		must(t, w.Events(b.EventsBlock))
+	}
+	for range 2 {
+		if err := w.Events(blocks[6].EventsBlock); err != ErrFull {
+			t.Fatalf("Events on a full log = %v, want ErrFull", err)
+		}
+	}
+	stop := makeBlock(0, 1e6, 1, 4, false)
+	stop.Final = true
+	must(t, w.Events(stop.EventsBlock))
+	if err := w.Events(stop.EventsBlock); err != ErrFull || !w.Full() {
+		t.Fatalf("second final block = %v, want ErrFull", err)
+	}
+	full := slices.Clone(m.b)
+	wantEvents(t, readAll(t, openFile(t, full)), ordered(append(blocks[:6:6], stop)))
+
+	must(t, w.Types(testTypes))
+	must(t, w.Clear())
+	if w.Full() {
+		t.Error("full after Clear")
+	}
+	must(t, w.Events(blocks[7].EventsBlock))
+	r := openFile(t, m.b)
+	wantEvents(t, readAll(t, r), ordered(blocks[7:8]))
+	wantState(t, r, Unfinished)
+	if !slices.Equal(r.Types(), testTypes) {
+		t.Errorf("types after Clear: %v", r.Types())
+	}
+	must(t, w.Seal(testStatus, false))
+	wantState(t, openFile(t, m.b), Finished)
+}
+
+func TestClearLoop(t *testing.T) {
+	s := superFor(Loop)
+	s.LogSize = 5 * 4096
+	var m memory
+	w, err := create(&m, s)
+	must(t, err)
+	blocks := overlapping(12)
+	must(t, w.Types(testTypes))
+	for _, b := range blocks[:8] {
+		must(t, w.Events(b.EventsBlock))
+	}
+	must(t, w.Clear())
+	for _, b := range blocks[8:] {
+		must(t, w.Events(b.EventsBlock))
+	}
+	check := func() {
+		t.Helper()
+		r := openFile(t, m.b)
+		wantEvents(t, readAll(t, r), ordered(blocks[8:]))
+		if !slices.Equal(r.Types(), testTypes) {
+			t.Errorf("types: %v", r.Types())
+		}
+	}
+	check()
+	must(t, w.Seal(testStatus, false))
+	check()
+}
+
+func TestLoopKnotsBounded(t *testing.T) {
+	var m memory
+	w, err := create(&m, superFor(Loop))
+	must(t, err)
+	must(t, w.Types(testTypes))
+	size := 0
+	for i := range 5000 {
+		must(t, w.Knots([]chunk.Knot{{Tick: uint64(i) * 1000, Nanos: int64(i) * 3000}}))
+		if i == 300 {
+			size = len(m.b)
+		}
+	}
+	if len(m.b) != size {
+		t.Errorf("log grew from %d to %d bytes by knots", size, len(m.b))
+	}
+	r := openFile(t, m.b)
+	if n := len(r.Clock().Knots()); n < 100 || n > slotKnots {
+		t.Errorf("%d knots", n)
+	}
+	for _, tick := range []uint64{0, 1500, 2_500_000, 4_999_000} {
+		if got := r.Clock().Nanos(tick); got != int64(tick*3) {
+			t.Errorf("Nanos(%d) = %d", tick, got)
+		}
+	}
+}
+
+func TestSelect(t *testing.T) {
+	blocks := overlapping(60)
+	var m memory
+	w, err := create(&m, superFor(Append))
+	must(t, err)
+	writeLog(t, w, blocks)
+	var set event.Set
+	set.Add(blocks[7].want[0].ID)
+	for _, sel := range []struct {
+		min, max uint64
+		set      *event.Set
+	}{{0, ^uint64(0), nil}, {200, 400, nil}, {300, 300, nil}, {0, ^uint64(0), &set}, {150, 500, &set}, {5, 1, nil}, {0, 0, &event.Set{}}} {
+		var want []ev
+		for _, e := range ordered(blocks) {
+			if e.Tick >= sel.min && e.Tick <= sel.max && (sel.set == nil || sel.set.Has(e.ID)) {
+				want = append(want, e)
+			}
+		}
+		r := openFile(t, m.b)
+		readAll(t, r)
+		must(t, r.Select(sel.min, sel.max, sel.set))
+		wantEvents(t, readAll(t, r), want)
+		if sel.set != nil && len(r.blocks) > 30 {
+			t.Errorf("the index skipped only %d of 60 blocks", 60-len(r.blocks))
+		}
+		r = openFile(t, m.b[:len(m.b)-1]) // no index
+		must(t, r.Select(sel.min, sel.max, sel.set))
+		wantEvents(t, readAll(t, r), want)
+		r = openStream(t, m.b)
+		must(t, r.Select(sel.min, sel.max, sel.set))
+		wantEvents(t, readAll(t, r), want)
+	}
+}
+
+func TestIndexInParts(t *testing.T) {
+	var m memory
+	w, err := create(&m, superFor(Append))
+	must(t, err)
+	var blocks []block
+	for i := range 3*indexEntries + 100 {
+		blocks = append(blocks, makeBlock(uint32(i), uint64(i*10), 2, 2, false))
+	}
+	writeLog(t, w, blocks)
+	r := openFile(t, m.b)
+	if r.seal == nil {
+		t.Fatal("index was not used")
+	}
+	wantEvents(t, readAll(t, r), ordered(blocks))
+	wantState(t, r, Finished)
+	// Without its index the log is as readable, but says so.
+	at := binary.LittleEndian.Uint64(m.b[len(m.b)-sealPayload:])
+	m.b[at+100] ^= 1
+	for _, r := range []*Reader{openFile(t, m.b), openStream(t, m.b)} {
+		wantEvents(t, readAll(t, r), ordered(blocks))
+		wantState(t, r, Damaged)
+	}
+}

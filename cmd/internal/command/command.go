@@ -29,6 +29,10 @@ type Command struct {
 	// Run does the work. It returns nil, or an error that is printed as it
 	// should be read: made by usagef, failf, failure, or Exit.
 	Run func(env *Env, args *Args) error
+
+	// OnFailure, if set, is called before the command ends with a status that
+	// is not 0.
+	OnFailure func(env *Env)
 }
 
 // Main runs c as this process's program and exits with its status.
@@ -43,13 +47,15 @@ func (c *Command) Execute(env *Env) int {
 	if werr := env.Stdout.Flush(); werr != nil && err == nil {
 		err = werr
 	}
-	if s := env.report(c, err); s != 0 {
-		return s
+	status := env.report(c, err)
+	if status == 0 && env.failed {
+		status = c.failStatus()
 	}
-	if env.failed {
-		return c.failStatus()
+	if status != 0 && c.OnFailure != nil {
+		c.OnFailure(env)
+		env.Stdout.Flush()
 	}
-	return 0
+	return status
 }
 
 func (c *Command) failStatus() int {

@@ -18,7 +18,8 @@ type fault struct {
 	hint   string
 	usage  bool
 	silent bool
-	status int // 0: the command's own status for failures
+	status int   // 0: the command's own status for failures
+	is     error // what errors.Is finds, if anything
 }
 
 func (f *fault) Error() string { return f.text }
@@ -122,3 +123,10 @@ func strerror(e syscall.Errno) string {
 	}
 	return s
 }
+
+// errNoStream is in the chain of the error that attach returns when there is no
+// such stream.
+var errNoStream = errors.New("no such stream")
+
+// Is makes a fault found by the condition it stands for.
+func (f *fault) Is(target error) bool { return f.is != nil && target == f.is }

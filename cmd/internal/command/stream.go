@@ -58,7 +58,11 @@ func attach(nameOrPath string) (*posixtrace.Stream, error) {
 	case errors.Is(err, syscall.EEXIST):
 		return nil, withHint(failf("%s: several streams have this name", nameOrPath), pathsOf(nameOrPath))
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, withHint(failf("%s: no such stream", nameOrPath), "`ptrace-ctl list` shows the active streams")
+		return nil, &fault{
+			text: nameOrPath + ": no such stream",
+			hint: "`ptrace-ctl list` shows the active streams",
+			is:   errNoStream,
+		}
 	}
 	return nil, failure(nameOrPath, err)
 }

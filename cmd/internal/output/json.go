@@ -167,18 +167,3 @@ func AppendMember(b []byte, key string, value any) []byte {
 	}
 	return b
 }
-
-// Object is a JSON object that is written on a line of its own.
-type Object struct{ b []byte }
-
-// Set adds a member.
-func (o *Object) Set(key string, value any) { o.b = AppendMember(o.b, key, value) }
-
-// AppendLine appends the object and a newline.
-func (o *Object) AppendLine(b []byte) []byte {
-	b = append(b, '{')
-	if len(o.b) > 0 {
-		b = append(b, o.b[1:]...)
-	}
-	return append(b, '}', '\n')
-}

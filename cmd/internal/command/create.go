@@ -1,0 +1,290 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Create is ptrace-create: it makes an active stream.
+var Create = &Command{
+	Name:  "ptrace-create",
+	Usage: "[OPTION]... [NAME]",
+	Brief: "Create an active trace stream and print its name. This is about POSIX Trace, not ptrace(2).",
+	Options: []Option{
+		{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the script that runs the command)"},
+		{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
+		{Long: "no-clobber", Help: "do not replace an existing regular file"},
+		{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
+		{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
+		{Short: 's', Long: "start", Help: "start recording at once (else ptrace-ctl start does)"},
+		{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
+		{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
+		{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
+		{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full"},
+		{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)"},
+		{Long: "export", Help: "print shell code that exports PTRACE_STREAM, for eval"},
+		{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
+		{Long: "keeper", Arg: "PROCESS", Hidden: true},
+	},
+	After: "A stream without a log lives as long as the process it traces. One with a log has\n" +
+		"a keeper in the background, which completes the log when the process ends, on\n" +
+		"`ptrace-ctl shutdown`, or on TERM.",
+	Run: create,
+	OnFailure: func(env *Env) {
+		// The shell that evaluates our output sees nothing of our status.
+		end := slices.Index(env.Args, "--")
+		if end < 0 {
+			end = len(env.Args)
+		}
+		if slices.ContainsFunc(env.Args[:end], func(a string) bool { return len(a) > 4 && strings.HasPrefix("--export", a) }) {
+			env.Stdout.WriteString("false\n")
+		}
+	},
+}
+
+// createPlan is what the command line of ptrace-create asks for.
+type createPlan struct {
+	target     process
+	attr       posixtrace.Attr
+	filter     []posixtrace.FilterOp
+	log        string
+	start      bool
+	export     bool
+	foreground bool
+}
+
+func newCreatePlan(args *Args) (_ *createPlan, err error) {
+	// The attributes of a stream are asked for as ptrace-run asks for them.
+	run := runPlan{log: args.Value("log")}
+	if err := run.setAttr(args); err != nil {
+		return nil, err
+	}
+	if err := run.setFilter(args); err != nil {
+		return nil, err
+	}
+	p := &createPlan{
+		attr:       run.attr,
+		filter:     run.filter,
+		log:        run.log,
+		start:      args.Has("start"),
+		export:     args.Has("export"),
+		foreground: args.Has("foreground"),
+	}
+	switch {
+	case len(args.Operands) > 1:
+		return nil, usagef("extra operand '%s'", args.Operands[1])
+	case len(args.Operands) == 1:
+		p.attr.Name = args.Operands[0]
+		if err := checkStreamName(p.attr.Name); err != nil {
+			return nil, err
+		}
+	}
+	if args.Has("log") && p.log == "" {
+		return nil, usagef("invalid argument '' for '--log'")
+	}
+	if p.log == "-" {
+		return nil, withHint(failf("a log cannot be written to standard output"), "to read it while it is written: -o >(ptrace-dump -j -)")
+	}
+	if v, ok := args.Lookup("keeper"); ok {
+		p.target, err = parseProcess(v)
+		return p, err
+	}
+	var pid int
+	pid, err = args.PID("pid", 0)
+	if err != nil {
+		return nil, err
+	}
+	if pid == 0 {
+		pid = scriptPID()
+	}
+	p.target, err = identify(pid)
+	return p, err
+}
+
+func create(env *Env, args *Args) error {
+	if args.Has("keeper") {
+		return keep(args)
+	}
+	p, err := newCreatePlan(args)
+	if err != nil {
+		return err
+	}
+	if err := checkNameFree(p.attr.Name); err != nil {
+		return err
+	}
+	if p.log != "" && !p.foreground {
+		made, err := startKeeper(env, args, p)
+		if err != nil {
+			return err
+		}
+		return tell(env, p, made, func() {
+			if s, err := posixtrace.Attach(made.path); err == nil {
+				s.Shutdown()
+			}
+		})
+	}
+	var log *logFile
+	if p.log != "" {
+		if log, err = openLog(p.log, args.Has("no-clobber")); err != nil {
+			return err
+		}
+	}
+	signals := catchSignals(p.foreground)
+	s, made, err := p.create(log)
+	if err != nil {
+		log.discard()
+		return err
+	}
+	undo := func() { s.Shutdown() }
+	if p.foreground {
+		if err := tell(env, p, made, undo); err != nil {
+			return err
+		}
+		return failure(made.name, keepAlive(s, p.target, signals))
+	}
+	if err := s.Handover(p.target.pid); err != nil {
+		undo()
+		return p.explain(err)
+	}
+	defer s.Close()
+	return tell(env, p, made, undo)
+}
+
+// made is the stream that was created.
+type made struct{ name, path string }
+
+// create makes the stream as planned, started if it is to be.
+func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
+	var s *posixtrace.Stream
+	var err error
+	if log != nil {
+		s, err = posixtrace.CreateWithLog(p.target.pid, &p.attr, log.File)
+	} else {
+		s, err = posixtrace.Create(p.target.pid, &p.attr)
+	}
+	if err != nil {
+		return nil, made{}, p.explain(err)
+	}
+	fail := func(err error) (*posixtrace.Stream, made, error) {
+		s.Shutdown()
+		return nil, made{}, p.explain(err)
+	}
+	// The process we looked at may have ended since, and another have its number.
+	if !p.target.alive() {
+		return fail(syscall.ESRCH)
+	}
+	if len(p.filter) > 0 {
+		if err := s.FilterOps(p.filter); err != nil {
+			return fail(err)
+		}
+	}
+	if p.start {
+		if err := s.Start(); err != nil {
+			return fail(err)
+		}
+	}
+	info, err := s.Info()
+	if err != nil {
+		return fail(err)
+	}
+	return s, made{info.Name, info.Path}, nil
+}
+
+// explain says what about the stream to be could not be had.
+func (p *createPlan) explain(err error) error {
+	switch {
+	case errors.Is(err, syscall.ESRCH):
+		return failf("process %d: %s", p.target.pid, strerror(syscall.ESRCH))
+	case errors.Is(err, syscall.EPERM):
+		return failf("process %d: %s", p.target.pid, strerror(syscall.EPERM))
+	case errors.Is(err, syscall.EAGAIN):
+		return withHint(failf("too many streams"), "`ptrace-ctl list` shows them; `ptrace-ctl list --stale -q` those that nobody needs")
+	case p.log != "":
+		return failure(p.log, err)
+	case p.attr.Name != "":
+		return failure(p.attr.Name, err)
+	}
+	return failure("", err)
+}
+
+// checkNameFree refuses a name that an active stream has.
+func checkNameFree(name string) error {
+	if name == "" {
+		return nil
+	}
+	if paths := pathsOf(name); paths != "" {
+		return withHint(failf("%s: name in use", name), "`ptrace-ctl shutdown "+name+"` ends that stream")
+	}
+	return nil
+}
+
+// tell prints what the caller needs to use the stream, and undoes it when that
+// cannot be told.
+func tell(env *Env, p *createPlan, m made, undo func()) error {
+	if p.export {
+		env.Stdout.WriteString("export PTRACE_STREAM=" + shellQuote(m.path) + "\n")
+	} else {
+		env.Stdout.WriteString(m.name + "\n")
+	}
+	err := env.Stdout.Flush()
+	if err != nil {
+		undo()
+	}
+	return err
+}
+
+// shellQuote quotes a word for any shell.
+func shellQuote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// process is a process and not just a number: numbers are used again.
+type process struct {
+	pid   int
+	start string // when it started, in the kernel's own words
+}
+
+// identify looks a process up.
+func identify(pid int) (process, error) {
+	p := process{pid: pid}
+	if p.start = startOf(pid); p.start == "" {
+		return p, failf("process %d: %s", pid, strerror(syscall.ESRCH))
+	}
+	return p, nil
+}
+
+// String is the form of a process that parseProcess reads.
+func (p process) String() string { return strconv.Itoa(p.pid) + ":" + p.start }
+
+func parseProcess(s string) (process, error) {
+	pid, start, ok := strings.Cut(s, ":")
+	n, err := strconv.Atoi(pid)
+	if !ok || err != nil {
+		return process{}, errKeeperOnly
+	}
+	return process{n, start}, nil
+}
+
+// alive reports whether the process has not ended.
+func (p process) alive() bool { return startOf(p.pid) == p.start }
+
+// startOf returns when a process started, "" when there is none or only what is
+// left of one that ended.
+func startOf(pid int) string {
+	stat, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return ""
+	}
+	// The name in parentheses may hold anything, parentheses too.
+	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(f) < 20 || f[0] == "Z" || f[0] == "X" {
+		return ""
+	}
+	return f[19]
+}

@@ -1,0 +1,208 @@
+package command
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Ctl is ptrace-ctl: it controls active streams.
+var Ctl = &Command{
+	Name:  "ptrace-ctl",
+	Usage: "VERB [OPTION]... [STREAM]...",
+	Brief: "Control active trace streams. This is about POSIX Trace, not ptrace(2).",
+	Options: []Option{
+		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operands, else $PTRACE_STREAM)"},
+		{Short: 'w', Long: "wait", Help: "flush: wait until it is done and report its error"},
+		{Short: 'f', Long: "force", Help: "shutdown: a stream that does not exist is no error"},
+		{Short: 'j', Long: "json", Help: "status, list: one JSON object for each stream"},
+		{Long: "reset", Help: "status: reset the overrun and error members, as posix_trace_get_status does"},
+		{Short: 'q', Long: "quiet", Help: "list: only names, or paths where a name is not unique"},
+		{Long: "stale", Help: "list: only streams that nobody owns any more"},
+	},
+	After: "Verbs:\n" +
+		"  start      begin or go on recording\n" +
+		"  stop       suspend recording\n" +
+		"  clear      discard the recorded events and the filter\n" +
+		"  flush      have the recorded events written to the log\n" +
+		"  shutdown   end the stream and complete its log\n" +
+		"  status     show the status\n" +
+		"  list       list the active streams",
+	Run: ctl,
+}
+
+// ctlVerb is one verb: its own options and what it does with one stream.
+type ctlVerb struct {
+	options []string
+	do      func(env *Env, args *Args, s *posixtrace.Stream, name string) error
+}
+
+var ctlVerbs = map[string]ctlVerb{
+	"start": {do: func(_ *Env, _ *Args, s *posixtrace.Stream, _ string) error { return s.Start() }},
+	"stop":  {do: func(_ *Env, _ *Args, s *posixtrace.Stream, _ string) error { return s.Stop() }},
+	"clear": {do: func(_ *Env, _ *Args, s *posixtrace.Stream, _ string) error { return s.Clear() }},
+	"flush": {[]string{"wait"}, func(_ *Env, args *Args, s *posixtrace.Stream, _ string) error {
+		if info, err := s.Info(); err == nil && info.LogPath == "" {
+			return failf("the stream has no log")
+		}
+		if args.Has("wait") {
+			return s.Flush()
+		}
+		return s.RequestFlush()
+	}},
+	"shutdown": {[]string{"force"}, func(_ *Env, _ *Args, s *posixtrace.Stream, _ string) error { return s.Shutdown() }},
+	"status":   {[]string{"json", "reset"}, showStatus},
+}
+
+func ctl(env *Env, args *Args) error {
+	if len(args.Operands) == 0 {
+		return usagef("missing verb: start, stop, clear, flush, shutdown, status or list")
+	}
+	name := args.Operands[0]
+	args.Operands = args.Operands[1:]
+	if name == "list" {
+		if err := checkVerbOptions(name, []string{"json", "quiet", "stale"}, args); err != nil {
+			return err
+		}
+		if len(args.Operands) > 0 || args.Has("stream") {
+			return usagef("list takes no stream")
+		}
+		return listStreams(env, args)
+	}
+	verb, ok := ctlVerbs[name]
+	if !ok {
+		return usagef("unknown verb '%s'", name)
+	}
+	if err := checkVerbOptions(name, verb.options, args); err != nil {
+		return err
+	}
+	streams, err := env.streamOperands(args, true)
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for _, stream := range streams {
+		s, err := attach(stream)
+		if err != nil {
+			if !args.Has("force") || !errors.Is(err, errNoStream) {
+				env.Warn(err)
+			}
+			continue
+		}
+		if name == "status" && !args.Has("json") && shown > 0 {
+			env.Stdout.WriteString("\n")
+		}
+		shown++
+		if err := verb.do(env, args, s, stream); err != nil {
+			env.Warn(named(stream, err))
+		}
+		s.Close()
+	}
+	return nil
+}
+
+// named puts the stream's name before an error of a verb.
+func named(stream string, err error) error {
+	var f *fault
+	if errors.As(err, &f) {
+		return failf("%s: %s", stream, f.text)
+	}
+	return failure(stream, err)
+}
+
+func checkVerbOptions(verb string, allowed []string, args *Args) error {
+given:
+	for _, g := range args.Given {
+		if g.Name == "stream" || g.Name == "color" {
+			continue
+		}
+		for _, a := range allowed {
+			if g.Name == a {
+				continue given
+			}
+		}
+		return usagef("option '--%s' is not for %s", g.Name, verb)
+	}
+	return nil
+}
+
+func showStatus(env *Env, args *Args, s *posixtrace.Stream, _ string) error {
+	info, err := s.Info()
+	if err != nil {
+		return err
+	}
+	status := s.PeekStatus
+	if args.Has("reset") {
+		status = s.Status
+	}
+	st, err := status()
+	if err != nil {
+		return err
+	}
+	var f output.Fields
+	f.Add("name", info.Name)
+	f.Add("path", info.Path)
+	f.Add("pid", info.PID)
+	f.Add("owner", info.Owner)
+	f.Add("log", info.LogPath)
+	f.Add("create_time", info.CreateTime)
+	f.Add("stale", info.Stale)
+	f = statusFields(f, st)
+	if args.Has("json") {
+		_, err = env.Stdout.Write(f.AppendJSON(nil))
+	} else {
+		_, err = env.Stdout.Write(f.AppendTable(nil))
+	}
+	return err
+}
+
+func listStreams(env *Env, args *Args) error {
+	list, err := posixtrace.List()
+	if err != nil {
+		return failure("", err)
+	}
+	times := map[string]int{}
+	for _, s := range list {
+		times[s.Name]++
+	}
+	var b []byte
+	t := output.Table{Header: []string{"name", "pid", "status", "full", "log"}, Align: []output.Align{output.Left, output.Right}}
+	for _, s := range list {
+		if args.Has("stale") && !s.Stale {
+			continue
+		}
+		switch {
+		case args.Has("json"):
+			var f output.Fields
+			f.Add("name", s.Name)
+			f.Add("path", s.Path)
+			f.Add("pid", s.PID)
+			f.Add("owner", s.Owner)
+			f.Add("log", s.LogPath)
+			f.Add("status", s.Status.String())
+			f.Add("full", s.Full == posixtrace.Full)
+			f.Add("stale", s.Stale)
+			f.Add("create_time", s.CreateTime)
+			b = f.AppendJSON(b)
+		case args.Has("quiet"):
+			name := s.Name
+			if name == "" || times[name] > 1 {
+				name = s.Path
+			}
+			b = append(output.AppendPrintable(b, name), '\n')
+		default:
+			state := s.Status.String()
+			if s.Stale {
+				state = "stale"
+			}
+			t.Add(s.Name, strconv.Itoa(s.PID), state, s.Full.String(), s.LogPath)
+		}
+	}
+	if len(t.Rows) > 0 {
+		b = t.Append(b)
+	}
+	_, err = env.Stdout.Write(b)
+	return err
+}

@@ -1,0 +1,129 @@
+package command
+
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Filter is ptrace-filter: it shows and changes which event types a stream
+// rejects.
+var Filter = &Command{
+	Name:  "ptrace-filter",
+	Usage: "[OPTION]... [STREAM]",
+	Brief: "Show or change which event types a stream rejects. This is about POSIX Trace, not ptrace(2).",
+	Options: []Option{
+		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operand, else $PTRACE_STREAM)"},
+		{Short: 'l', Long: "list", Help: "list all known types, marked '-' when rejected"},
+		{Short: 'x', Long: "add", Arg: "SET", Help: "reject SET too"},
+		{Short: 'd', Long: "sub", Arg: "SET", Help: "accept SET again"},
+		{Short: 's', Long: "set", Arg: "SET", Help: "reject exactly SET"},
+		{Long: "only", Arg: "SET", Help: "accept only SET"},
+		{Short: 'r', Long: "reset", Help: "reject nothing"},
+		{Short: 'n', Long: "dry-run", Help: "print the result and change nothing"},
+	},
+	After: "A filter rejects what it holds. Changes apply from left to right and are recorded\n" +
+		"as one event. SET is a list of names, globs, @user, @system and @all; globs also\n" +
+		"bind names that are registered later. Without a change the filter is printed.",
+	Run: filter,
+}
+
+func filter(env *Env, args *Args) error {
+	ops, err := filterOps(args)
+	if err != nil {
+		return err
+	}
+	names, err := env.streamOperands(args, false)
+	if err != nil {
+		return err
+	}
+	s, err := attach(names[0])
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	dry := args.Has("dry-run")
+	if len(ops) > 0 && !dry {
+		if err := s.FilterOps(ops); err != nil {
+			return named(names[0], err)
+		}
+	}
+	if len(ops) > 0 && !dry && !args.Has("list") {
+		return nil
+	}
+	set, err := s.Filter()
+	if err != nil {
+		return named(names[0], err)
+	}
+	types := s.EventTypes()
+	if dry {
+		for _, op := range ops {
+			applyFilterOp(&set, op, types)
+		}
+	}
+	var b []byte
+	if args.Has("list") {
+		for id, name := range types {
+			mark := byte(' ')
+			if set.Has(id) {
+				mark = '-'
+			}
+			b = append(output.AppendName(append(b, mark, ' '), name), '\n')
+		}
+	} else {
+		src := output.NewSource(func(id posixtrace.EventID) string {
+			name, _ := s.EventName(id)
+			return name
+		})
+		for _, name := range output.SetNames(src, &set) {
+			b = append(output.AppendName(b, name), '\n')
+		}
+	}
+	_, err = env.Stdout.Write(b)
+	return err
+}
+
+// filterOps makes the steps of the options, in the order given.
+func filterOps(args *Args) (ops []posixtrace.FilterOp, err error) {
+	for _, g := range args.Given {
+		var set EventSet
+		switch g.Name {
+		case "add", "sub", "set", "only":
+			if set, err = ParseEventSet(g.Value); err != nil {
+				return nil, err
+			}
+		}
+		switch g.Name {
+		case "add":
+			ops = append(ops, set.Op(posixtrace.AddEventSet))
+		case "sub":
+			ops = append(ops, set.Op(posixtrace.SubEventSet))
+		case "set":
+			ops = append(ops, set.Op(posixtrace.SetEventSet))
+		case "only":
+			ops = append(ops, posixtrace.FilterOp{How: posixtrace.SetEventSet, Set: classSet(true, true)}, set.Op(posixtrace.SubEventSet))
+		case "reset":
+			ops = append(ops, posixtrace.FilterOp{How: posixtrace.SetEventSet})
+		}
+	}
+	return ops, nil
+}
+
+// applyFilterOp does to a set what FilterOps would do to the filter of a stream
+// that knows these types.
+func applyFilterOp(set *posixtrace.EventSet, op posixtrace.FilterOp, types func(func(posixtrace.EventID, string) bool)) {
+	members := EventSet{Classes: op.Set, Patterns: op.Patterns}
+	change := op.Set
+	for id, name := range types {
+		if members.Has(id, name) {
+			change.Add(id)
+		}
+	}
+	switch op.How {
+	case posixtrace.SetEventSet:
+		*set = change
+	case posixtrace.AddEventSet:
+		set.Union(change)
+	case posixtrace.SubEventSet:
+		set.Subtract(change)
+	}
+}

@@ -1,0 +1,157 @@
+package command
+
+import (
+	"iter"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// showEach writes one object for each input: a table, or a line of JSON.
+func showEach(env *Env, inputs []*input, opt *dumpOptions, fields func(*input) (output.Fields, error)) error {
+	var b []byte
+	for i, in := range inputs {
+		f, err := fields(in)
+		if err != nil {
+			env.Warn(failure(in.name, err))
+			continue
+		}
+		if opt.json {
+			b = f.AppendJSON(b)
+			continue
+		}
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = f.AppendTable(b)
+	}
+	_, err := env.Stdout.Write(b)
+	return err
+}
+
+// attributeFields are the attributes of a stream, then what a log says of where
+// it was recorded.
+func attributeFields(in *input) (f output.Fields, err error) {
+	var a posixtrace.Attr
+	if in.stream != nil {
+		if a, err = in.stream.Attr(); err != nil {
+			return nil, err
+		}
+	} else {
+		a = in.reader.Attr()
+	}
+	f.Add("name", a.Name)
+	f.Add("create_time", a.CreateTime)
+	f.Add("generation_version", a.GenerationVersion)
+	f.Add("clock_resolution_ns", int64(a.ClockResolution))
+	f.Add("inheritance", a.Inheritance.String())
+	f.Add("stream_full_policy", a.StreamFullPolicy.String())
+	f.Add("stream_size", a.StreamSize)
+	f.Add("max_data_size", max(a.MaxDataSize, 0))
+	f.Add("log_full_policy", a.LogFullPolicy.String())
+	f.Add("log_size", a.LogSize)
+	if in.stream != nil {
+		info, err := in.stream.Info()
+		if err != nil {
+			return nil, err
+		}
+		f.Add("pid", info.PID)
+		f.Add("path", info.Path)
+		f.Add("log", info.LogPath)
+		return f, nil
+	}
+	o := in.reader.Origin()
+	f.Add("pid", o.PID)
+	f.Add("host", o.Host)
+	f.Add("boot_id", o.BootID)
+	f.Add("command", o.Command)
+	state, _ := in.reader.State()
+	f.Add("state", state.String())
+	return f, nil
+}
+
+func inputStatusFields(in *input) (f output.Fields, err error) {
+	st, err := in.status()
+	if err != nil {
+		return nil, err
+	}
+	return statusFields(f, st), nil
+}
+
+// statusFields adds the members of posix_trace_status_info.
+func statusFields(f output.Fields, st posixtrace.Status) output.Fields {
+	f.Add("stream_status", st.StreamStatus.String())
+	f.Add("stream_full_status", st.StreamFullStatus.String())
+	f.Add("stream_overrun_status", st.StreamOverrunStatus.String())
+	f.Add("stream_flush_status", st.StreamFlushStatus.String())
+	f.Add("stream_flush_error", flushError(st.StreamFlushError))
+	f.Add("log_overrun_status", st.LogOverrunStatus.String())
+	f.Add("log_full_status", st.LogFullStatus.String())
+	f.Add("lost", st.Lost)
+	f.Add("log_lost", st.LogLost)
+	return f
+}
+
+func flushError(e syscall.Errno) string {
+	if e == 0 {
+		return "none"
+	}
+	return strerror(e)
+}
+
+// showTypes writes the list of event types.
+func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
+	var b []byte
+	t := output.Table{Header: []string{"id", "class", "name"}, Align: []output.Align{output.Right}}
+	for _, in := range inputs {
+		types, err := in.eventTypes()
+		if err != nil {
+			env.Warn(failure(in.name, err))
+		}
+		for _, et := range types {
+			if !opt.sel.wants(et.id, et.name) {
+				continue
+			}
+			if opt.json {
+				f := output.Fields{{Key: "event", Value: et.name}, {Key: "id", Value: uint64(et.id)}, {Key: "class", Value: output.Class(et.id)}}
+				b = f.AppendJSON(b)
+				continue
+			}
+			t.Add(text(uint64(et.id)), output.Class(et.id), et.name)
+		}
+	}
+	if !opt.json {
+		b = t.Append(b)
+	}
+	_, err := env.Stdout.Write(b)
+	return err
+}
+
+type eventType struct {
+	id   posixtrace.EventID
+	name string
+}
+
+// eventTypes lists the types of an input. Those of a log may stand anywhere in
+// it, so it is read to its end first.
+func (in *input) eventTypes() (types []eventType, err error) {
+	var seq iter.Seq2[posixtrace.EventID, string]
+	if in.stream != nil {
+		seq = in.stream.EventTypes()
+	} else {
+		for err == nil {
+			_, err = in.reader.Next()
+		}
+		seq = in.reader.EventTypes()
+	}
+	if seq != nil {
+		for id, name := range seq {
+			types = append(types, eventType{id, name})
+		}
+	}
+	if in.stream == nil {
+		return types, in.verdict()
+	}
+	return types, nil
+}

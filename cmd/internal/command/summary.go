@@ -1,0 +1,272 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// summary counts events by type and measures spans: the time from NAME.begin to
+// NAME.end of one process and thread. Its memory does not grow with the number
+// of events.
+type summary struct {
+	types       map[string]*typeCount
+	spans       map[string]*spanTimes
+	open        map[spanKey][]int64 // times of begin events whose end is to come
+	opened      int                 // entries in open
+	events      uint64
+	first, last int64
+}
+
+// maxOpen bounds the spans that are open at once; more are not measured.
+const maxOpen = 1 << 18
+
+type typeCount struct {
+	name   string
+	class  string
+	count  uint64
+	bytes  uint64
+	span   string // NAME of NAME.begin and NAME.end
+	begins bool
+	ends   bool
+}
+
+type spanKey struct {
+	name     string
+	pid, tid int
+}
+
+type spanTimes struct {
+	name      string
+	count     uint64
+	unmatched uint64 // ends without a begin
+	total     int64
+	max       int64
+	min       int64
+	buckets   map[int32]uint64
+}
+
+func newSummary() *summary {
+	return &summary{types: map[string]*typeCount{}, spans: map[string]*spanTimes{}, open: map[spanKey][]int64{}}
+}
+
+func (s *summary) typeOf(id posixtrace.EventID, name string) *typeCount {
+	t := s.types[name]
+	if t == nil {
+		t = &typeCount{name: name, class: output.Class(id)}
+		if id.User() {
+			if t.span, t.begins = strings.CutSuffix(name, ".begin"); !t.begins {
+				t.span, t.ends = strings.CutSuffix(name, ".end")
+			}
+		}
+		s.types[name] = t
+	}
+	return t
+}
+
+func (s *summary) add(t *typeCount, rec *posixtrace.Record) {
+	if s.events == 0 {
+		s.first, s.last = rec.UnixNano, rec.UnixNano
+	}
+	s.events++
+	s.first, s.last = min(s.first, rec.UnixNano), max(s.last, rec.UnixNano)
+	t.count++
+	t.bytes += uint64(len(rec.Data))
+	if !t.begins && !t.ends {
+		return
+	}
+	key := spanKey{t.span, rec.PID, rec.TID}
+	times := s.spans[t.span]
+	if times == nil {
+		times = &spanTimes{name: t.span, buckets: map[int32]uint64{}}
+		s.spans[t.span] = times
+	}
+	begins := s.open[key]
+	switch {
+	case t.begins && s.opened < maxOpen:
+		s.open[key] = append(begins, rec.UnixNano)
+		s.opened++
+	case t.begins:
+	case len(begins) == 0:
+		times.unmatched++
+	default:
+		times.add(rec.UnixNano - begins[len(begins)-1])
+		s.opened--
+		if len(begins) == 1 {
+			delete(s.open, key)
+		} else {
+			s.open[key] = begins[:len(begins)-1]
+		}
+	}
+}
+
+func (t *spanTimes) add(ns int64) {
+	ns = max(ns, 0)
+	if t.count == 0 || ns < t.min {
+		t.min = ns
+	}
+	t.count++
+	t.total += ns
+	t.max = max(t.max, ns)
+	t.buckets[bucket(ns)]++
+}
+
+// bucket numbers durations so that those of one bucket differ by at most one
+// part in 128.
+func bucket(ns int64) int32 {
+	const fine = 7
+	shift := max(bits.Len64(uint64(ns))-fine-1, 0)
+	return int32(shift)<<fine + int32(ns>>shift)
+}
+
+// bucketTop returns the largest duration of a bucket.
+func bucketTop(n int32) int64 {
+	const fine = 7
+	if n < 2<<fine {
+		return int64(n)
+	}
+	shift := n>>fine - 1
+	return (int64(n-shift<<fine)+1)<<shift - 1
+}
+
+// quantile returns a duration that q of all do not exceed.
+func (t *spanTimes) quantile(q float64) int64 {
+	if t.count == 0 {
+		return 0
+	}
+	keys := make([]int32, 0, len(t.buckets))
+	for k := range t.buckets {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	rank := uint64(q*float64(t.count-1)) + 1
+	for _, k := range keys {
+		if n := t.buckets[k]; n < rank {
+			rank -= n
+			continue
+		}
+		return min(max(bucketTop(k), t.min), t.max)
+	}
+	return t.max
+}
+
+// summarise reads the inputs and writes their summary.
+func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
+	s := newSummary()
+	cache := make([][]*typeCount, len(inputs))
+	index := map[*input]int{}
+	for i, in := range inputs {
+		cache[i] = make([]*typeCount, len(in.wants))
+		index[in] = i
+	}
+	current, types := (*input)(nil), []*typeCount(nil)
+	left := opt.head
+	err := eachOf(context.Background(), env, inputs, opt, func(in *input, rec *posixtrace.Record, _ int64) bool {
+		if in != current {
+			current, types = in, cache[index[in]]
+		}
+		var t *typeCount
+		if int(rec.ID) < len(types) {
+			t = types[rec.ID]
+		}
+		if t == nil {
+			t = s.typeOf(rec.ID, in.src.Name(rec.ID))
+			if int(rec.ID) < len(types) {
+				types[rec.ID] = t
+			}
+		}
+		s.add(t, rec)
+		left--
+		return left != 0
+	})
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		if opt.head < 0 {
+			env.Warn(in.verdict())
+		}
+	}
+	var lost uint64
+	for _, in := range inputs {
+		if st, err := in.status(); err == nil {
+			lost += st.Lost + st.LogLost
+		}
+	}
+	_, err = env.Stdout.Write(s.append(nil, opt.json, lost))
+	return err
+}
+
+// append appends the summary as tables or as JSON lines.
+func (s *summary) append(b []byte, json bool, lost uint64) []byte {
+	types := make([]*typeCount, 0, len(s.types))
+	for _, t := range s.types {
+		types = append(types, t)
+	}
+	slices.SortFunc(types, func(a, b *typeCount) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name))
+	})
+	spans := make([]*spanTimes, 0, len(s.spans))
+	for _, t := range s.spans {
+		spans = append(spans, t)
+	}
+	slices.SortFunc(spans, func(a, b *spanTimes) int {
+		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name))
+	})
+	open := map[string]uint64{}
+	for k, begins := range s.open {
+		open[k.name] += uint64(len(begins))
+	}
+	length := s.last - s.first
+	rate := func(n uint64) float64 {
+		if length <= 0 {
+			return 0
+		}
+		return float64(n) / (float64(length) / 1e9)
+	}
+	if json {
+		for _, t := range types {
+			f := output.Fields{{Key: "kind", Value: "event"}, {Key: "event", Value: t.name}, {Key: "class", Value: t.class},
+				{Key: "count", Value: t.count}, {Key: "rate", Value: rate(t.count)}, {Key: "bytes", Value: t.bytes}}
+			b = f.AppendJSON(b)
+		}
+		for _, t := range spans {
+			f := output.Fields{{Key: "kind", Value: "span"}, {Key: "span", Value: t.name}, {Key: "count", Value: t.count},
+				{Key: "p50_ns", Value: t.quantile(.5)}, {Key: "p95_ns", Value: t.quantile(.95)}, {Key: "max_ns", Value: t.max},
+				{Key: "total_ns", Value: t.total}, {Key: "open", Value: open[t.name]}, {Key: "unmatched", Value: t.unmatched}}
+			b = f.AppendJSON(b)
+		}
+		f := output.Fields{{Key: "kind", Value: "total"}, {Key: "count", Value: s.events}, {Key: "rate", Value: rate(s.events)},
+			{Key: "duration_ns", Value: length}, {Key: "lost", Value: lost}}
+		return f.AppendJSON(b)
+	}
+	r := output.Right
+	t := output.Table{Header: []string{"event", "count", "rate/s", "bytes"}, Align: []output.Align{output.Left, r, r, r}}
+	for _, n := range types {
+		t.Add(n.name, text(n.count), strconv.FormatFloat(rate(n.count), 'f', 1, 64), text(n.bytes))
+	}
+	b = t.Append(b)
+	if len(spans) > 0 {
+		t = output.Table{Header: []string{"span", "count", "p50", "p95", "max", "total", "open"}, Align: []output.Align{output.Left, r, r, r, r, r, r}}
+		for _, n := range spans {
+			t.Add(n.name, text(n.count), output.Duration(n.quantile(.5)), output.Duration(n.quantile(.95)),
+				output.Duration(n.max), output.Duration(n.total), text(open[n.name]))
+		}
+		b = t.Append(append(b, '\n'))
+	}
+	b = append(b, '\n')
+	b = append(b, plural(s.events, "event", "events")...)
+	b = append(append(b, " in "...), output.Duration(length)...)
+	if lost > 0 {
+		b = append(append(b, ", "...), plural(lost, "lost", "lost")...)
+	}
+	return append(b, '\n')
+}
+
+func text(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -1,0 +1,8 @@
+// Command ptrace-dump reads trace streams and logs. See ptrace-dump(1).
+package main
+
+import "github.com/posixtrace/posixtrace/cmd/internal/command"
+
+func main() {
+	command.Main(command.Dump)
+}

@@ -1,0 +1,8 @@
+// Command ptrace-run runs a command wrapped in a trace stream. See ptrace-run(1).
+package main
+
+import "github.com/posixtrace/posixtrace/cmd/internal/command"
+
+func main() {
+	command.Main(command.Run)
+}

@@ -32,9 +32,9 @@ var Create = &Command{
 		{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
 		{Long: "keeper", Arg: "PROCESS", Hidden: true},
 	},
-	After: "A stream without a log lives as long as the process it traces. One with a log has\n" +
-		"a keeper in the background, which completes the log when the process ends, on\n" +
-		"`ptrace-ctl shutdown`, or on TERM.",
+	After: "A stream without a log lives as long as the process it traces. One with a log\n" +
+		"has a keeper in the background, which completes the log when the process ends,\n" +
+		"on `ptrace-ctl shutdown`, or on TERM.",
 	Run: create,
 	OnFailure: func(env *Env) {
 		// The shell that evaluates our output sees nothing of our status.

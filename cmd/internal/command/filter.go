@@ -21,9 +21,10 @@ var Filter = &Command{
 		{Short: 'r', Long: "reset", Help: "reject nothing"},
 		{Short: 'n', Long: "dry-run", Help: "print the result and change nothing"},
 	},
-	After: "A filter rejects what it holds. Changes apply from left to right and are recorded\n" +
-		"as one event. SET is a list of names, globs, @user, @system and @all; globs also\n" +
-		"bind names that are registered later. Without a change the filter is printed.",
+	After: "A filter rejects what it holds. Changes apply from left to right and are\n" +
+		"recorded as one event. SET is a list of names, globs, @user, @system and @all;\n" +
+		"globs also bind names that are registered later. Without a change the filter is\n" +
+		"printed.",
 	Run: filter,
 }
 

@@ -50,11 +50,12 @@ func (o *Option) heading() string {
 // wrap writes text after lead, in lines of at most helpWidth columns that begin
 // at column indent.
 func wrap(b *strings.Builder, lead string, indent int, text string) {
-	b.WriteString(lead)
 	col := len(lead)
 	if col > indent {
-		b.WriteByte('\n')
+		b.WriteString(strings.TrimRight(lead, " ") + "\n")
 		col = 0
+	} else {
+		b.WriteString(lead)
 	}
 	fresh := true
 	for _, word := range strings.Fields(text) {

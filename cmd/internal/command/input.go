@@ -98,6 +98,9 @@ func closeInputs(inputs []*input) {
 
 // openOperand opens an operand: standard input, a file, else a stream.
 func (e *Env) openOperand(s string, opt *dumpOptions, out *sink) (*input, error) {
+	if s == "" {
+		return nil, failure("''", syscall.ENOENT)
+	}
 	if s == "-" {
 		return openLogInput("standard input", e.Stdin, out)
 	}

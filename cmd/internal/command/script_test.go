@@ -1,0 +1,95 @@
+package command
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+
+var commands = []*Command{Run, Create, Ctl, Filter, Event, Dump}
+
+// TestMain makes this binary all six commands, so that scripts run real
+// processes.
+func TestMain(m *testing.M) {
+	mains := map[string]func(){}
+	for _, c := range commands {
+		mains[c.Name] = func() { Main(c) }
+	}
+	testscript.Main(m, mains)
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "..", "testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setupTraceDir,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": cmdStatus,
+		},
+	})
+}
+
+// setupTraceDir gives a script a trace directory of its own and no environment
+// that would change what the commands print. At the end no stream may be left.
+func setupTraceDir(env *testscript.Env) error {
+	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
+	if err != nil {
+		return err
+	}
+	env.Setenv("PTRACE_DIR", dir)
+	env.Setenv("TZ", "UTC")
+	env.Setenv("LC_ALL", "C.UTF-8")
+	for _, name := range []string{"PTRACE_STREAM", "PTRACE_SPOOL", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "POSIXLY_CORRECT"} {
+		env.Setenv(name, "")
+	}
+	// An empty POSIXLY_CORRECT or PTRACE_STREAM is as good as none.
+	t := env.T()
+	env.Defer(func() {
+		left, err := filepath.Glob(filepath.Join(dir, "*.stream"))
+		if err == nil && len(left) > 0 {
+			t.Log("streams left behind: ", strings.Join(left, " "))
+			defer t.FailNow()
+		}
+		os.RemoveAll(dir)
+	})
+	return nil
+}
+
+// cmdStatus runs a command that must end with a status:
+//
+//	status 2 ptrace-dump --nonsense
+//
+// Death by signal N is status 128+N, as in a shell.
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command [arg...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			got = 128 + int(ws.Signal())
+		}
+	}
+	if got != want {
+		ts.Fatalf("status %d, want %d", got, want)
+	}
+}

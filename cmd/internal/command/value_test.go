@@ -1,0 +1,103 @@
+package command
+
+import (
+	"testing"
+	"time"
+)
+
+func TestParseSize(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want int64
+		err  error
+	}{
+		{"0", 0, nil},
+		{"4096", 4096, nil},
+		{"64K", 64 << 10, nil},
+		{"1M", 1 << 20, nil},
+		{"2G", 2 << 30, nil},
+		{"0009", 9, nil},
+		{"9223372036854775807", 1<<63 - 1, nil},
+		{"9223372036854775808", 0, errTooLarge},
+		{"8589934591G", 8589934591 << 30, nil},
+		{"8589934592G", 0, errTooLarge},
+		{"99999999999999999999K", 0, errTooLarge},
+		{"", 0, errSize},
+		{"K", 0, errSize},
+		{"-1", 0, errSize},
+		{"+1", 0, errSize},
+		{"0x10", 0, errSize},
+		{"1_000", 0, errSize},
+		{"1.5M", 0, errSize},
+		{"1KK", 0, errSize},
+		{"1KB", 0, errSize},
+		{" 1", 0, errSize},
+	} {
+		if got, err := ParseSize(tt.in); got != tt.want || err != tt.err {
+			t.Errorf("ParseSize(%q) = %d, %v, want %d, %v", tt.in, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want time.Duration
+		err  error
+	}{
+		{"250ms", 250 * time.Millisecond, nil},
+		{"1.5s", 1500 * time.Millisecond, nil},
+		{"2m", 2 * time.Minute, nil},
+		{"1h30m", 90 * time.Minute, nil},
+		{"1d", 24 * time.Hour, nil},
+		{"5", 5 * time.Second, nil},
+		{"0.5", 500 * time.Millisecond, nil},
+		{".5", 500 * time.Millisecond, nil},
+		{"0", 0, nil},
+		{"", 0, errDuration},
+		{"s", 0, errDuration},
+		{"-1s", 0, errDuration},
+		{"+1s", 0, errDuration},
+		{"1 s", 0, errDuration},
+		{"1x", 0, errDuration},
+		{"99999999999h", 0, errDuration},
+		{"2000000d", 0, errTooLarge},
+	} {
+		if got, err := ParseDuration(tt.in); got != tt.want || err != tt.err {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v, %v", tt.in, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+func TestParseMoment(t *testing.T) {
+	defer func(l *time.Location) { time.Local = l }(time.Local)
+	time.Local = time.FixedZone("x", 3600)
+	first := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).UnixNano()
+	last := first + 100e9
+	for _, tt := range []struct {
+		in   string
+		want int64 // after first
+	}{
+		{"2026-11-20T10:00:01Z", 1e9},
+		{"2026-11-20T11:00:01.5+01:00", 15e8},
+		{"2026-11-20T11:00:01", 1e9},
+		{"11:00:02", 2e9},
+		{"11:00:02.25", 225e7},
+		{"+1.5s", 15e8},
+		{"-30s", 70e9},
+	} {
+		m, err := parseMoment(tt.in)
+		if err != nil {
+			t.Errorf("parseMoment(%q): %v", tt.in, err)
+			continue
+		}
+		if got := m.resolve(first, last) - first; got != tt.want {
+			t.Errorf("parseMoment(%q) is %d ns after the first event, want %d", tt.in, got, tt.want)
+		}
+	}
+	for _, in := range []string{"", "+", "-", "now", "25:00:00", "+x", "2026-13-01T00:00:00Z"} {
+		if m, err := parseMoment(in); err == nil {
+			t.Errorf("parseMoment(%q) = %v, want an error", in, m)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// benchLog makes a log of 256 chunks of 64 KiB, as many writers at a time as
+// benchLog makes a log of 192 chunks of 64 KiB, as many writers at a time as
 // overlap, each with 16 bytes of data per event.
 func benchLog(b *testing.B, overlap int) ([]byte, int) {
 	s := superFor(Append)
@@ -17,7 +17,7 @@ func benchLog(b *testing.B, overlap int) ([]byte, int) {
 	must(b, err)
 	const per = (64<<10 - 64) / 24
 	data := []byte("0123456789abcdef")
-	for i := range 256 {
+	for i := range 192 {
 		base := uint64(i/overlap) * per * 100
 		p := chunk.AppendSite(nil, 0, &chunk.Record{Event: 33, PID: uint32(i), TID: 1})
 		for j := range per {
@@ -26,7 +26,7 @@ func benchLog(b *testing.B, overlap int) ([]byte, int) {
 		must(b, w.Events(EventsBlock{Payload: p, Base: base, Chunk: uint32(i)}))
 	}
 	must(b, w.Seal(Status{}, false))
-	return m.b, 256 * per
+	return m.b, 192 * per
 }
 
 func BenchmarkNext(b *testing.B) {

@@ -1,6 +1,7 @@
 package tracelog
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -170,8 +171,22 @@ func (b *blocks) readIndex(s *seal, fn func(*entry) error) error {
 // walk calls fn with the header of every block that stands in sequence from
 // off on, until fn is done or the sequence ends, and returns where and why it
 // ended. The payload has not been read.
-func (b *blocks) walk(off int64, loop bool, fn func(off int64, h *header) error) (int64, error) {
+//
+// Something unsound at the end of an unfinished log is what its recorder was
+// writing when it died, and errTorn says so. It is damage if sound blocks
+// follow.
+func (b *blocks) walk(off int64, loop bool, fn func(off int64, h *header) error) (end int64, err error) {
 	last := uint64(0)
+	defer func() {
+		if err == nil || isIO(err) || errors.Is(err, errSealed) {
+			return
+		}
+		if sound, ioErr := b.goesOn(off, last); ioErr != nil {
+			err = ioErr
+		} else if !sound {
+			err = fmt.Errorf("%w: %w", errTorn, err)
+		}
+	}()
 	for {
 		h, err := b.header(off)
 		if err != nil {
@@ -192,6 +207,37 @@ func (b *blocks) walk(off int64, loop bool, fn func(off int64, h *header) error)
 			return off, nil
 		}
 	}
+}
+
+// errTorn is wrapped by what ends a log that ends without a seal.
+var errTorn = errors.New("no more blocks")
+
+// goesOn reports whether a sound block with a sequence number beyond last lies
+// so close behind off that it may have followed an unsound one there.
+func (b *blocks) goesOn(off int64, last uint64) (bool, error) {
+	n := min(b.size-off, 2*(headerSize+maxPayload))
+	if n < 2*headerSize {
+		return false, nil
+	}
+	p := make([]byte, n)
+	if err := b.readAt(p, off); err != nil {
+		return false, err
+	}
+	tries := 64 // each may cost a whole payload
+	for i := int64(8); i+headerSize <= n && tries > 0; i += 8 {
+		if binary.LittleEndian.Uint64(p[i+8:]) != b.super.ID {
+			continue
+		}
+		tries--
+		h, _, err := b.block(off+i, nil)
+		if isIO(err) {
+			return false, err
+		}
+		if err == nil && h.Seq > last {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // follows reports whether a block with sequence number seq may stand behind one

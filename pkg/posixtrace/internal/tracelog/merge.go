@@ -8,7 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-var errContent = errors.New("events contradict the header")
+var errContent = errors.New("events are not what they should be")
 
 // source is an open block of events. It yields them in the order of their
 // times.
@@ -64,17 +64,26 @@ func (s *source) next(rec *chunk.Record) bool {
 	return ok
 }
 
-// before orders sources by the times of their heads, then as they were written.
-func (s *source) before(t *source) bool {
-	return s.head.Tick < t.head.Tick || s.head.Tick == t.head.Tick && s.seq < t.seq
+// node is a source in the heap, with what orders it: the time of its next
+// event, then the order in which blocks were written.
+type node struct {
+	tick, seq uint64
+	s         *source
 }
 
-// merge merges open blocks: a heap of those whose next event waits in head, and
-// the top one, which is read straight on while it stays below limit.
+func (a *node) before(b *node) bool {
+	return a.tick < b.tick || a.tick == b.tick && a.seq < b.seq
+}
+
+// merge merges open blocks. In the heap each waits with its next event in head,
+// but for the top one: while there is a top it is the heap's first, its events
+// are read straight on as long as they stay below limit, and its node
+// keeps an old time, with which it still is the first.
 type merge struct {
-	heap  []*source
+	heap  []node
 	top   *source
 	limit uint64
+	far   uint64 // beyond it others than those in the heap come in
 	free  []*source
 	held  int64 // bytes of the payloads in sources that were added
 }
@@ -96,11 +105,11 @@ func (m *merge) release(s *source) {
 	}
 }
 
-// add puts a loaded source into the heap.
+// add puts a loaded source into the heap. There must be no top.
 func (m *merge) add(s *source) {
 	m.held += int64(cap(s.buf))
 	s.next(&s.head)
-	m.push(s)
+	m.push(node{s.head.Tick, s.seq, s})
 }
 
 // finish is called when the top source is at its end.
@@ -108,32 +117,39 @@ func (m *merge) finish() {
 	m.held -= int64(cap(m.top.buf))
 	m.release(m.top)
 	m.top = nil
+	n := len(m.heap) - 1
+	m.heap[0], m.heap[n] = m.heap[n], node{}
+	m.heap = m.heap[:n]
+	m.down(0)
 }
 
-// yield puts the top source back into the heap with the event just decoded.
+// yield puts the event of the top source that was just decoded back into its
+// place.
 func (m *merge) yield(rec *chunk.Record) {
 	m.top.head = *rec
-	m.push(m.top)
+	m.heap[0].tick = rec.Tick
 	m.top = nil
+	m.down(0)
 }
 
 // take makes the first source of the heap the top one and moves its event to
-// rec. The top source may go on below limit.
-func (m *merge) take(rec *chunk.Record, limit uint64) {
-	m.top = m.pop()
+// rec. Nothing from outside the heap comes before far.
+func (m *merge) take(rec *chunk.Record, far uint64) {
+	m.top = m.heap[0].s
 	*rec = m.top.head
-	m.limit = limit
-	if len(m.heap) > 0 {
-		m.limit = min(limit, m.heap[0].head.Tick)
+	limit := far
+	for i := 1; i < len(m.heap) && i < 3; i++ {
+		limit = min(limit, m.heap[i].tick)
 	}
+	m.limit, m.far = limit, far
 }
 
-// drop takes out the sources of blocks behind seq.
+// drop takes out the sources of blocks behind seq. There must be no top.
 func (m *merge) drop(seq uint64) {
 	kept := m.heap[:0]
-	for _, s := range m.heap {
-		if s.seq <= seq {
-			kept = append(kept, s)
+	for _, n := range m.heap {
+		if n.seq <= seq {
+			kept = append(kept, n)
 		}
 	}
 	clear(m.heap[len(kept):])
@@ -144,21 +160,18 @@ func (m *merge) drop(seq uint64) {
 }
 
 func (m *merge) reset() {
-	if m.top != nil {
-		m.finish()
+	for _, n := range m.heap {
+		m.release(n.s)
 	}
-	for _, s := range m.heap {
-		m.release(s)
-	}
-	m.heap, m.held = m.heap[:0], 0
+	m.heap, m.top, m.held = m.heap[:0], nil, 0
 }
 
-func (m *merge) push(s *source) {
-	m.heap = append(m.heap, s)
+func (m *merge) push(n node) {
+	m.heap = append(m.heap, n)
 	h := m.heap
 	for i := len(h) - 1; i > 0; {
 		p := (i - 1) / 2
-		if !h[i].before(h[p]) {
+		if !h[i].before(&h[p]) {
 			break
 		}
 		h[i], h[p] = h[p], h[i]
@@ -166,38 +179,34 @@ func (m *merge) push(s *source) {
 	}
 }
 
-func (m *merge) pop() *source {
-	h := m.heap
-	s, n := h[0], len(h)-1
-	h[0], h[n] = h[n], nil
-	m.heap = h[:n]
-	m.down(0)
-	return s
-}
-
 func (m *merge) down(i int) {
 	h := m.heap
+	if i >= len(h) {
+		return
+	}
+	n := h[i]
 	for {
 		c := 2*i + 1
 		if c >= len(h) {
-			return
+			break
 		}
-		if c+1 < len(h) && h[c+1].before(h[c]) {
+		if c+1 < len(h) && h[c+1].before(&h[c]) {
 			c++
 		}
-		if !h[c].before(h[i]) {
-			return
+		if !h[c].before(&n) {
+			break
 		}
-		h[i], h[c] = h[c], h[i]
+		h[i] = h[c]
 		i = c
 	}
+	h[i] = n
 }
 
 // newest returns the time of the last event in the heap.
 func (m *merge) newest() uint64 {
 	t := uint64(0)
-	for _, s := range m.heap {
-		t = max(t, s.last)
+	for _, n := range m.heap {
+		t = max(t, n.s.last)
 	}
 	return t
 }

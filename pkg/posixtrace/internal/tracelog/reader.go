@@ -40,7 +40,8 @@ type Reader struct {
 	names  map[event.ID]string
 	clock  chunk.Clock
 	status Status
-	known  bool // status was found
+	known  bool   // status was found
+	found  uint64 // events, by the headers, of a log without index
 
 	sealed bool
 	fault  *Fault // the first thing wrong
@@ -176,6 +177,7 @@ func (r *Reader) openWalking(finished bool) error {
 		case KindEvents:
 			if !loop {
 				r.blocks = append(r.blocks, desc{off, h.Seq, h.Min, h.Max})
+				r.found += uint64(h.Count)
 			}
 			return nil
 		case KindGroup, KindIndex:
@@ -193,11 +195,29 @@ func (r *Reader) openWalking(finished bool) error {
 	}
 	switch {
 	case err == nil: // the seal was found: by the way, or behind an unsound index
-	case !finished && (errors.Is(err, errNoBlock) || errors.Is(err, errCut)):
-		r.unfinished(end, err)
+	case !finished && errors.Is(err, errTorn):
+		return r.endTorn(end, err)
 	default:
 		r.damage(end, "block", err)
 	}
+	return nil
+}
+
+// endTorn notes that the log ends without a seal. The last block, unlike the
+// others, is verified at once: its recorder may have died writing it.
+func (r *Reader) endTorn(end int64, err error) error {
+	if n := len(r.blocks) - 1; n >= 0 && r.super.LogPolicy != Loop {
+		last := r.blocks[n].off
+		h, _, berr := r.b.block(last, nil)
+		if isIO(berr) {
+			return berr
+		}
+		if berr != nil && last+h.size() == end {
+			r.blocks = r.blocks[:n]
+			end, err = last, berr
+		}
+	}
+	r.unfinished(end, err)
 	return nil
 }
 
@@ -219,6 +239,7 @@ func (r *Reader) walkSlots() error {
 			return nil
 		}
 		r.blocks = append(r.blocks, desc{off, h.Seq, h.Min, h.Max})
+		r.found += uint64(h.Count)
 		if h.Seq > seq {
 			newest, seq = i, h.Seq
 		}
@@ -270,6 +291,9 @@ func (r *Reader) apply(h *header, p []byte) error {
 			return err
 		}
 		r.status, r.known, r.sealed = s.Status, true, true
+		if s.Events != r.found {
+			return fmt.Errorf("%d events where the seal says %d: %w", r.found, s.Events, errContent)
+		}
 	}
 	return nil
 }
@@ -400,8 +424,12 @@ func (r *Reader) Next(rec *chunk.Record) (bool, error) {
 				break
 			}
 			if rec.Tick >= m.limit {
+				far := rec.Tick >= m.far
 				m.yield(rec)
-				break
+				if far {
+					break
+				}
+				m.take(rec, m.far)
 			}
 			if r.selects(rec) {
 				return true, nil
@@ -429,7 +457,7 @@ func (r *Reader) selects(rec *chunk.Record) bool {
 func (r *Reader) advance(rec *chunk.Record) (bool, error) {
 	m := &r.merge
 	for {
-		for r.next < len(r.blocks) && (len(m.heap) == 0 || r.blocks[r.next].min <= m.heap[0].head.Tick) {
+		for r.next < len(r.blocks) && (len(m.heap) == 0 || r.blocks[r.next].min <= m.heap[0].tick) {
 			d := r.blocks[r.next]
 			if d.seq <= r.cut && d.max >= r.min && d.min <= r.max {
 				if err := r.open(&d); err != nil {
@@ -447,7 +475,7 @@ func (r *Reader) advance(rec *chunk.Record) (bool, error) {
 			if h := r.s.horizon; h != ^uint64(0) {
 				limit = h + 1
 			}
-			if len(m.heap) == 0 || m.heap[0].head.Tick > r.s.horizon {
+			if len(m.heap) == 0 || m.heap[0].tick > r.s.horizon {
 				if r.s.ended {
 					return false, nil
 				}
@@ -496,6 +524,9 @@ func (r *Reader) open(d *desc) error {
 
 // addSource adds a block of events whose checksum is right.
 func (r *Reader) addSource(s *source, off int64, h *header, p []byte) {
+	if r.s != nil {
+		r.found += uint64(h.Count)
+	}
 	err := s.load(h, p)
 	if err != nil {
 		r.damage(off, "events", err)

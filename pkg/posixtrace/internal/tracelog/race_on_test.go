@@ -1,0 +1,5 @@
+//go:build race
+
+package tracelog
+
+const raceEnabled = true

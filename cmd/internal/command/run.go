@@ -107,6 +107,8 @@ func (s *session) createStream(log *logFile) (err error) {
 	attr := s.plan.attr
 	if attr.Name == "" {
 		attr.Name = streamNameFor(s.plan.argv[0])
+	} else if err := checkNameFree(attr.Name); err != nil {
+		return err
 	}
 	if s.stream, err = posixtrace.CreateForChild(&attr, file); err != nil {
 		return failure(s.plan.log, err)
@@ -227,10 +229,8 @@ func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
 // leaves the command's status alone.
 func (s *session) finish(failed bool) (lost bool) {
 	s.rec.Close()
-	if s.plan.log == "" && (s.plan.dump == "always" || s.plan.dump == "fail" && failed) {
-		if err := s.dumpLast(); err != nil {
-			s.env.Note("cannot show the last events: " + reason(err))
-		}
+	if s.plan.log == "" {
+		s.showStream(failed)
 	}
 	st, err := s.stream.PeekStatus()
 	if e := s.stream.Shutdown(); e != nil {
@@ -244,18 +244,11 @@ func (s *session) finish(failed bool) (lost bool) {
 	if err != nil {
 		s.env.Note(asFailure(failure(s.plan.log, err)).text)
 	}
-	if end, ok := logStatus(s.plan.log); ok {
-		st = end
+	if s.plan.log != "" {
+		st = s.showLog(st)
 	}
 	if n := st.Lost + st.LogLost; n > 0 && s.plan.tellsLoss() {
-		s.env.Note(countOf(n, "event was", "events were") + " lost")
+		s.env.Note(plural(n, "event was", "events were") + " lost")
 	}
 	return err != nil || st.Lost+st.LogLost > 0
-}
-
-func countOf(n uint64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.FormatUint(n, 10) + " " + many
 }

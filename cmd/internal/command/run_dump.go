@@ -2,22 +2,86 @@ package command
 
 import (
 	"io"
+	"os"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// dumpLast prints the last events of the stream to standard error, in one write.
-func (s *session) dumpLast() error {
-	if s.plan.last == 0 {
-		return nil
+// showStream prints what was asked for of a stream without a log, to standard
+// error and before the stream is gone.
+func (s *session) showStream(failed bool) {
+	dump := s.plan.last > 0 && (s.plan.dump == "always" || s.plan.dump == "fail" && failed)
+	if !dump && !s.plan.summary {
+		return
 	}
 	r, err := s.stream.Reader()
-	if err != nil {
-		return err
+	if err == nil {
+		defer r.Close()
+		if dump {
+			err = s.dumpLast(r)
+		}
 	}
-	defer r.Close()
+	if err == nil && s.plan.summary {
+		if dump {
+			err = r.Rewind()
+		}
+		if st, e := s.stream.PeekStatus(); err == nil && e == nil {
+			err = s.summarise(r, st.Lost)
+		}
+	}
+	if err != nil {
+		s.env.Note("cannot show the events: " + reason(err))
+	}
+}
+
+// showLog returns the state of the stream as a completed log has it, or st if
+// the log cannot be read again, and prints the summary if it was asked for.
+func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
+	// A pipe is its reader's.
+	if fi, err := os.Stat(s.plan.log); err != nil || !fi.Mode().IsRegular() {
+		return st
+	}
+	f, err := os.Open(s.plan.log)
+	if err == nil {
+		defer f.Close()
+		var r *posixtrace.Reader
+		if r, err = posixtrace.OpenLog(f); err == nil {
+			defer r.Close()
+			if state, _ := r.State(); state == posixtrace.LogFinished {
+				st = r.Status()
+			}
+			if s.plan.summary {
+				err = s.summarise(r, st.Lost+st.LogLost)
+			}
+		}
+	}
+	if err != nil && s.plan.summary {
+		s.env.Note("no summary: " + reason(err))
+	}
+	return st
+}
+
+// summarise prints counts, rates and span durations of all events.
+func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
+	sum, src := newSummary(), output.NewSource(r.EventName)
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		sum.add(sum.typeOf(rec.ID, src.Name(rec.ID)), rec)
+	}
+	_, err := s.env.Stderr.Write(sum.append(nil, false, lost))
+	return err
+}
+
+// dumpLast prints the last events, in one write.
+func (s *session) dumpLast(r *posixtrace.Reader) error {
 	var last []posixtrace.Record // a ring once it is full
 	var base int64
 	n := 0
@@ -42,7 +106,7 @@ func (s *session) dumpLast() error {
 	if n == 0 {
 		return nil
 	}
-	b := []byte(s.env.prog + ": last " + strconv.Itoa(len(last)) + " of " + countOf(uint64(n), "event", "events") + ":\n")
+	b := []byte(s.env.prog + ": last " + strconv.Itoa(len(last)) + " of " + plural(uint64(n), "event", "events") + ":\n")
 	form := &output.Text{Base: base}
 	src := output.NewSource(r.EventName)
 	for i := range last {
@@ -52,6 +116,6 @@ func (s *session) dumpLast() error {
 		}
 		b = form.Append(b, src, &last[at])
 	}
-	_, err = s.env.Stderr.Write(b)
+	_, err := s.env.Stderr.Write(b)
 	return err
 }

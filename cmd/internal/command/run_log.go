@@ -108,23 +108,3 @@ func hideDescriptor(path string) {
 		}
 	}
 }
-
-// logStatus returns the state of the stream that a finished log tells, if the
-// log is one that can be read again.
-func logStatus(path string) (posixtrace.Status, bool) {
-	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
-		return posixtrace.Status{}, false
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return posixtrace.Status{}, false
-	}
-	defer f.Close()
-	r, err := posixtrace.OpenLog(f)
-	if err != nil {
-		return posixtrace.Status{}, false
-	}
-	defer r.Close()
-	state, _ := r.State()
-	return r.Status(), state == posixtrace.LogFinished
-}

@@ -31,6 +31,7 @@ var runOptions = []Option{
 	{Short: 'k', Long: "kill-after", Arg: "DUR", Help: "kill it if it still runs DUR later"},
 	{Short: 's', Long: "signal", Arg: "SIG", Help: "end it with SIG (TERM)"},
 	{Long: "drain", Arg: "DUR", Help: "go on recording processes that hold the command's output after its end for DUR (2s)"},
+	{Long: "summary", Help: "print counts, rates and span durations on standard error at the end"},
 	{Long: "strict", Help: "status 1 if the command succeeded but an event was lost or the log could not be written"},
 	{Long: relayOption, Arg: "COUNT", Hidden: true},
 }
@@ -48,6 +49,7 @@ type runPlan struct {
 	limit     timeLimit
 	dump      string // fail, always, never
 	last      int
+	summary   bool
 	strict    bool
 }
 
@@ -58,6 +60,7 @@ func newRunPlan(args *Args) (*runPlan, error) {
 		noClobber: args.Has("no-clobber"),
 		stopped:   args.Has("stopped"),
 		dump:      "fail",
+		summary:   args.Has("summary"),
 		strict:    args.Has("strict"),
 	}
 	if len(p.argv) == 0 {

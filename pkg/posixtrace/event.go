@@ -1,34 +1,88 @@
 package posixtrace
 
-// OpenEventID returns the id of a user event name in the calling process and
-// its family, registering it if need be (posix_trace_eventid_open). Past
-// UserEventMax names it is UnnamedUserEvent. The name of a predefined type gives
-// that type's id. Errors: ENAMETOOLONG a name of more than EventNameMax bytes.
-func OpenEventID(name string) (EventID, error) { return 0, errStub }
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// word points to the word of the process page that is zero while nobody traces
+// this process. Until the first trace point it is a one of our own, which leads
+// to where the page is looked up.
+var (
+	word           = &unasked
+	unasked uint32 = 1
+)
 
 // Event is a trace point: it records an event in every running stream that
 // traces the calling process and does not reject id (posix_trace_event). data is
 // copied. Event never blocks and never fails; in a process that nobody traces
 // it costs about a nanosecond. Unknown and system ids are ignored.
-func Event(id EventID, data []byte) {}
+func Event(id EventID, data []byte) {
+	if atomic.LoadUint32(loadWord()) != 0 {
+		record(id, data)
+	}
+}
 
-// Process is a process for which the caller generates events, as ptrace-event
-// does for the shell that runs it. Extension.
-type Process struct{ stub }
+//go:noinline
+func record(id EventID, data []byte) {
+	if !event.ID(id).User() {
+		if id == probe {
+			_, pc := sys.Self()
+			probed.Store(pc)
+		}
+		return
+	}
+	t := traced.table.Load()
+	if t == nil || t.word != atomic.LoadUint32(loadWord()) {
+		if t = traced.sync(); t == nil {
+			return
+		}
+	}
+	e := stream.Event{ID: event.ID(id)}
+	if t.fast {
+		tid, pc := sys.Self()
+		if pc == t.outline {
+			// Event itself was not inlined; the trace point is one call farther up.
+			_, pc = sys.SlowSelf(2)
+		}
+		e.TID, e.Addr = uint32(tid), pc
+	} else {
+		e.TID, e.Addr = slowSelf()
+	}
+	hint := sys.Processor()
+	for _, a := range t.streams {
+		a.w.Record(hint, &e, data)
+	}
+	runtime.KeepAlive(t)
+}
 
-// OpenProcess connects to process pid, which must belong to the same user.
-// Errors: ESRCH, EPERM. Extension.
-func OpenProcess(pid int) (*Process, error) { return nil, errStub }
+// slowSelf is what record does where the quick ways cannot be trusted. It skips
+// itself, record, and Event, which the stack walk sees also when it is inlined.
+//
+//go:noinline
+func slowSelf() (uint32, uint64) {
+	tid, pc := sys.SlowSelf(3)
+	return uint32(tid), pc
+}
 
-// OpenEventID is OpenEventID on behalf of the process.
-func (p *Process) OpenEventID(name string) (EventID, error) { return 0, errStub }
-
-// Event records an event on behalf of the process, with its pid as process and
-// thread, in every running stream that traces it, and returns how many took it.
-func (p *Process) Event(id EventID, data []byte) int { return 0 }
-
-// Streams returns the paths of the streams that trace the process.
-func (p *Process) Streams() []string { return nil }
-
-// Close ends the connection.
-func (p *Process) Close() error { return errStub }
+// OpenEventID returns the id of a user event name in the calling process and
+// its family, registering it if need be (posix_trace_eventid_open). Past
+// UserEventMax names it is UnnamedUserEvent. The name of a predefined type gives
+// that type's id. Errors: ENAMETOOLONG a name of more than EventNameMax bytes.
+func OpenEventID(name string) (EventID, error) {
+	const op = "posix_trace_eventid_open"
+	if len(name) > EventNameMax {
+		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
+	}
+	p, err := traced.open()
+	if err != nil {
+		return 0, fail(op, err, syscall.ENOMEM)
+	}
+	id, err := p.eventID(name)
+	return id, fail(op, err, syscall.ENOMEM)
+}

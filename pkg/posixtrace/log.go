@@ -2,131 +2,186 @@ package posixtrace
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
-	"time"
-)
+	"slices"
+	"sync"
+	"syscall"
 
-var errStub = errors.New("stub")
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
 
 // Log is a pre-recorded stream: a finished log (the trace_id_t of
 // posix_trace_open). Its methods are safe for concurrent use. After Close they
 // fail with EINVAL.
-type Log struct{ stub }
+type Log struct {
+	mu    sync.Mutex
+	f     *os.File // nil after Close
+	r     *Reader
+	types int
+}
+
+var errLogClosed = errors.New("the log is closed")
 
 // Open opens the log that f is open on for reading (posix_trace_open). The
 // descriptor's offset is neither used nor moved, and f may be closed. A log
-// whose owner died is completed first. Errors: EINVAL not a valid log, or its
+// whose owner died is completed first, or where that is impossible read as far
+// as it is sound. Errors: EINVAL not a valid log, or its
 // owner still records; EBADF f is not open for reading.
-func Open(f *os.File) (*Log, error) { return nil, errStub }
+func Open(f *os.File) (*Log, error) {
+	const op = "posix_trace_open"
+	if f == nil {
+		return nil, &Error{Op: op, Err: syscall.EBADF}
+	}
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return nil, fail(op, fmt.Errorf("%w: %w", err, syscall.EBADF), syscall.EBADF)
+	}
+	fd, no := -1, error(nil)
+	err = rc.Control(func(old uintptr) {
+		if no = sys.Readable(int(old)); no == nil {
+			fd, no = sys.Dup(int(old))
+		}
+	})
+	if err != nil {
+		return nil, fail(op, fmt.Errorf("%w: %w", err, syscall.EBADF), syscall.EBADF)
+	}
+	if no != nil {
+		return nil, fail(op, no, syscall.EBADF)
+	}
+	dup := os.NewFile(uintptr(fd), f.Name())
+	st, err := dup.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%w: %w", errNotFile, syscall.EINVAL)
+	}
+	var r *Reader
+	if err == nil {
+		r, err = openFile(dup)
+	}
+	if err == nil && r.live {
+		err = fmt.Errorf("its stream is still active: %w", syscall.EINVAL)
+	}
+	if err != nil {
+		dup.Close()
+		return nil, fail(op, err, syscall.EINVAL)
+	}
+	return &Log{f: dup, r: r}, nil
+}
+
+// use runs g on the reader of a log that is open.
+func (l *Log) use(op string, g func(r *Reader) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return fail(op, errLogClosed, syscall.EINVAL)
+	}
+	return g(l.r)
+}
 
 // Next reports the next event, io.EOF at the end (posix_trace_getnext_event).
 // The event's data goes to data, n tells how much; Truncation says TruncatedRead when
 // it did not fit.
-func (l *Log) Next(data []byte) (ev EventInfo, n int, err error) { return ev, 0, errStub }
+func (l *Log) Next(data []byte) (ev EventInfo, n int, err error) {
+	err = l.use("posix_trace_getnext_event", func(r *Reader) error {
+		rec, err := r.Next()
+		if err != nil {
+			return err
+		}
+		ev, n = rec.EventInfo, copy(data, rec.Data)
+		if n < len(rec.Data) {
+			ev.Truncation = TruncatedRead
+		}
+		return nil
+	})
+	return ev, n, err
+}
 
 // Rewind goes back to the oldest event (posix_trace_rewind).
-func (l *Log) Rewind() error { return errStub }
+func (l *Log) Rewind() error {
+	return l.use("posix_trace_rewind", func(r *Reader) error { return r.Rewind() })
+}
 
 // Close ends the use of the log (posix_trace_close).
-func (l *Log) Close() error { return errStub }
+func (l *Log) Close() error {
+	return l.use("posix_trace_close", func(r *Reader) error {
+		r.Close()
+		l.f.Close()
+		l.f = nil
+		return nil
+	})
+}
 
 // Attr returns the attributes of the recorded stream (posix_trace_get_attr).
-func (l *Log) Attr() (Attr, error) { return Attr{}, errStub }
+func (l *Log) Attr() (a Attr, err error) {
+	err = l.use("posix_trace_get_attr", func(r *Reader) error { a = r.Attr(); return nil })
+	return
+}
 
 // Status returns the state of the stream when it was completed; nothing is
 // reset (posix_trace_get_status).
-func (l *Log) Status() (Status, error) { return Status{}, errStub }
+func (l *Log) Status() (s Status, err error) {
+	err = l.use("posix_trace_get_status", func(r *Reader) error { s = r.Status(); return nil })
+	return
+}
 
 // EventName returns the name of an event type (posix_trace_eventid_get_name).
 // Errors: EINVAL the id has no name.
-func (l *Log) EventName(id EventID) (string, error) { return "", errStub }
+func (l *Log) EventName(id EventID) (name string, err error) {
+	const op = "posix_trace_eventid_get_name"
+	err = l.use(op, func(r *Reader) error {
+		for i, n := range r.EventTypes() {
+			if i == id {
+				name = n
+				return nil
+			}
+		}
+		return einval(op, "no event type has id %d", id)
+	})
+	return
+}
 
 // NextEventType returns the next type of the log's type list, false at its
 // end (posix_trace_eventtypelist_getnext_id).
-func (l *Log) NextEventType() (EventID, bool, error) { return 0, false, errStub }
+func (l *Log) NextEventType() (id EventID, ok bool, err error) {
+	err = l.use("posix_trace_eventtypelist_getnext_id", func(r *Reader) error {
+		i := 0
+		for t := range r.EventTypes() {
+			if i == l.types {
+				id, ok = t, true
+				l.types++
+				break
+			}
+			i++
+		}
+		return nil
+	})
+	return
+}
 
 // RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind).
-func (l *Log) RewindEventTypes() error { return errStub }
+func (l *Log) RewindEventTypes() error {
+	return l.use("posix_trace_eventtypelist_rewind", func(r *Reader) error { l.types = 0; return nil })
+}
 
 // EventTypes iterates over the types and their names. Extension.
-func (l *Log) EventTypes() iter.Seq2[EventID, string] { return nil }
-
-// Record is one event as a Reader reports it. Extension.
-type Record struct {
-	EventInfo
-	Data []byte // valid until the next call of Next
+func (l *Log) EventTypes() iter.Seq2[EventID, string] {
+	return func(yield func(EventID, string) bool) {
+		var ids []EventID
+		var names []string
+		l.use("posix_trace_eventtypelist_getnext_id", func(r *Reader) error {
+			for id, n := range r.EventTypes() {
+				ids, names = append(ids, id), append(names, n)
+			}
+			return nil
+		})
+		for i, id := range slices.All(ids) {
+			if !yield(id, names[i]) {
+				return
+			}
+		}
+	}
 }
 
-// LogState tells what a Reader reads. Extension.
-type LogState uint8
-
-// The states of a log.
-const (
-	LogFinished   LogState = iota // completed and sealed
-	LogLive                       // its stream is still active
-	LogUnfinished                 // it ends without a seal: its recorder was killed or it is cut off
-	LogDamaged                    // a block is unsound; what precedes it was read
-)
-
-// String returns "finished", "live", "unfinished" or "damaged".
-func (s LogState) String() string {
-	return [...]string{"finished", "live", "unfinished", "damaged"}[s&3]
-}
-
-// Reader reads the events of a log of any state, or of an active stream without
-// consuming them, in the order of their times. It is not safe for concurrent use. Extension.
-type Reader struct{ stub }
-
-// OpenLog returns a reader of the log in r. If r is an *os.File on a regular
-// file it is read positionally from offset 0 and blocks that a selection rules out are
-// skipped; anything else is read forward once. Errors: EINVAL not a trace log. Extension.
-func OpenLog(r io.Reader) (*Reader, error) { return nil, errStub }
-
-// Selection narrows what a Reader reports. Zero members select everything.
-type Selection struct {
-	Since, Until time.Time // events at or after Since and before Until
-	Types        *EventSet // events of these types
-}
-
-// Select narrows the reader to a selection; it is called before Next.
-func (r *Reader) Select(sel Selection) {}
-
-// Next returns the next event, io.EOF at the end of what is sound. The record
-// is the reader's own and valid until the next call. Errors: EIO reading failed.
-func (r *Reader) Next() (*Record, error) { return nil, errStub }
-
-// Rewind goes back to the first event. Errors: ESPIPE the log is not a file.
-func (r *Reader) Rewind() error { return errStub }
-
-// State tells in which state the log is, after Next has returned io.EOF for a
-// log read forward, and what is wrong with a damaged or unfinished one.
-func (r *Reader) State() (LogState, error) { return 0, errStub }
-
-// Attr returns the attributes of the recorded stream.
-func (r *Reader) Attr() Attr { return Attr{} }
-
-// Status returns the state of the stream when the log was completed, or as far
-// as it is known.
-func (r *Reader) Status() Status { return Status{} }
-
-// Origin returns what the log says of where it was recorded.
-func (r *Reader) Origin() Origin { return Origin{} }
-
-// Origin tells where a stream was recorded. Extension.
-type Origin struct {
-	Host    string
-	BootID  string
-	PID     int      // the traced process
-	Command []string // the command line of the owner
-}
-
-// EventName returns the name of an event type, or "" if the log has none.
-func (r *Reader) EventName(id EventID) string { return "" }
-
-// EventTypes iterates over the types known so far and their names.
-func (r *Reader) EventTypes() iter.Seq2[EventID, string] { return nil }
-
-// Close ends the use of the reader.
-func (r *Reader) Close() error { return errStub }
+var _ io.Closer = (*Log)(nil)

@@ -1,51 +1,227 @@
 package posixtrace
 
 import (
-	"context"
+	"errors"
 	"iter"
-	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 // Stream is an active trace stream (the trace_id_t of posix_trace_create,
 // posix_trace_create_withlog). All methods are safe for concurrent use. After
 // Shutdown every method fails with EINVAL. Interruption by signals does not
 // exist for a Go program: EINTR is returned only for a cancelled context.
-type Stream struct{ stub }
+type Stream struct {
+	c   *conn
+	log *logOwner // of the owner of a stream with log
 
-type stub struct{}
+	mu     sync.Mutex  // one control call of this process at a time
+	ctl    *attachment // what control calls record with
+	names  *registry.Names
+	types  int // position of NextEventType
+	closed chan struct{}
 
-// Create makes an active stream without log that traces process pid; 0 is the
-// calling process (posix_trace_create). The stream is suspended: Start it. attr
-// may be nil. The caller becomes the stream's owner: when it dies the stream is
-// shut down (see Handover).
-//
-// Errors: ESRCH no such process; EPERM not permitted to trace it; EAGAIN too
-// many streams; ENOMEM no room; EINVAL an attribute that makes no sense.
-func Create(pid int, attr *Attr) (*Stream, error) { return nil, errStub }
+	read reading
+}
 
-// CreateWithLog is Create for a stream with a log in the file that log is open
-// on for writing (posix_trace_create_withlog). The descriptor is duplicated and
-// never closed. The log begins at offset 0 of a regular file.
-//
-// Errors: those of Create; EBADF log is not open for writing; EINVAL a file
-// type that does not suit the log-full-policy; ENOSPC no room for the log.
-func CreateWithLog(pid int, attr *Attr, log *os.File) (*Stream, error) { return nil, errStub }
+func newStream(c *conn) *Stream {
+	return &Stream{c: c, closed: make(chan struct{})}
+}
 
-// CreateForChild makes a stream, with a log unless log is nil, for the process
-// that the caller starts next: its direct child is traced from its first trace
-// point on. Adopt tells the stream which process that is. Extension.
-func CreateForChild(attr *Attr, log *os.File) (*Stream, error) { return nil, errStub }
+var errClosed = errors.New("the stream is closed")
+
+// isClosed reports whether s can no longer be used: by this process's doing or
+// by a shutdown of another's.
+func (s *Stream) isClosed() bool {
+	select {
+	case <-s.closed:
+		return true
+	default:
+		return s.c.mem.State()&stream.Dead != 0
+	}
+}
+
+// control runs f, which changes the stream, with everything that it takes: the
+// locks, and a writer to record with.
+func (s *Stream) control(op string, f func(m *stream.Mem, w *stream.Writer, e stream.Event) error) error {
+	// The caller of the method is the trace point of the event (EVT-09).
+	tid, pc := sys.SlowSelf(2)
+	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fail(op, s.locked(func(m *stream.Mem, w *stream.Writer) error { return f(m, w, e) }), syscall.EINVAL)
+}
+
+// locked takes the stream's lock and runs f. The caller holds s.mu.
+func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
+	if s.isClosed() {
+		return errClosed
+	}
+	unlock, err := s.c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if s.isClosed() {
+		return errClosed
+	}
+	if s.ctl == nil {
+		slot, ok := s.c.mem.TakeSlot(sys.SelfProc(), gone)
+		if !ok {
+			return errSlots
+		}
+		w, err := s.c.mem.NewWriter(slot, sys.SelfProc().PID, 1)
+		if err != nil {
+			s.c.mem.FreeSlot(slot)
+			return err
+		}
+		s.ctl = &attachment{c: s.c, w: w}
+	}
+	return f(s.c.mem, s.ctl.w)
+}
+
+// openNames opens the names of the stream's family. The caller holds s.mu.
+func (s *Stream) openNames() (*registry.Names, error) {
+	if s.isClosed() {
+		return nil, errClosed
+	}
+	if s.names == nil {
+		n, err := openNames(s.c.dir, s.c.mem.Family())
+		if err != nil {
+			return nil, err
+		}
+		s.names = n
+	}
+	return s.names, nil
+}
 
 // Adopt makes pid, a child started since CreateForChild, the process the stream
 // traces. Errors: ESRCH, EPERM, EINVAL when the stream already has a process. Extension.
-func (s *Stream) Adopt(pid int) error { return errStub }
+func (s *Stream) Adopt(pid int) error {
+	const op = "posix_trace_create"
+	p, err := sys.Lookup(pid)
+	if err == nil {
+		err = sys.MayTrace(p)
+	}
+	if err != nil {
+		return fail(op, err, syscall.ESRCH)
+	}
+	if s.isClosed() {
+		return fail(op, errClosed, syscall.EINVAL)
+	}
+	m := s.c.mem
+	if m.Target().PID != 0 {
+		return einval(op, "the stream traces process %d already", m.Target().PID)
+	}
+	unlock, err := s.c.dir.Lock()
+	if err != nil {
+		return fail(op, err, syscall.EINVAL)
+	}
+	defer unlock()
+	m.SetTarget(p)
+	flags := registry.Self
+	if m.Inherit {
+		flags |= registry.Inherit
+	}
+	// The child has its page before the entry it may inherit from goes away.
+	page, err := s.c.dir.Page(p, true)
+	if err == nil {
+		err = page.Attach(s.c.id, flags)
+		page.Close()
+	}
+	if own, e := s.c.dir.Page(sys.SelfProc(), false); e == nil {
+		own.Detach(s.c.id)
+		own.Close()
+	}
+	return fail(op, err, syscall.EAGAIN)
+}
 
 // Attach connects to an active stream of the same user by name or, when it
 // contains a slash, by the path of its file (StreamInfo.Path). The caller does
 // not become its owner. Errors: ENOENT no such stream; EEXIST several of that
 // name; EACCES not ours; EINVAL not a stream. Extension.
-func Attach(nameOrPath string) (*Stream, error) { return nil, errStub }
+func Attach(nameOrPath string) (*Stream, error) {
+	const op = "posix_trace_attach"
+	if strings.Contains(nameOrPath, "/") {
+		c, err := openPath(nameOrPath)
+		if err != nil {
+			return nil, fail(op, err, syscall.EINVAL)
+		}
+		if c.mem.State()&stream.Dead != 0 {
+			c.f.Close()
+			return nil, &Error{Op: op, Err: syscall.ENOENT, Cause: errDead}
+		}
+		if c.orphaned() {
+			err := complete(c, false)
+			c.f.Close()
+			if err != nil {
+				return nil, fail(op, err, syscall.EIO)
+			}
+			return nil, &Error{Op: op, Err: syscall.ENOENT, Cause: errDead}
+		}
+		return newStream(c), nil
+	}
+	var found *conn
+	err := eachStream(func(c *conn) error {
+		if c.mem.Name != nameOrPath {
+			c.f.Close()
+			return nil
+		}
+		if found != nil {
+			c.f.Close()
+			return syscall.EEXIST
+		}
+		found = c
+		return nil
+	})
+	if err != nil {
+		if found != nil {
+			found.f.Close()
+		}
+		return nil, fail(op, err, syscall.EIO)
+	}
+	if found == nil {
+		return nil, &Error{Op: op, Err: syscall.ENOENT}
+	}
+	return newStream(found), nil
+}
+
+// eachStream calls f for every active stream of the user, which takes it over,
+// and shuts down those whose owner is dead on the way.
+func eachStream(f func(c *conn) error) error {
+	d, err := openDir()
+	if err != nil {
+		return err
+	}
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		c, err := openStream(d, id)
+		if err != nil {
+			continue // gone meanwhile, or no stream at all
+		}
+		if c.mem.State()&stream.Dead != 0 || c.orphaned() {
+			// One that cannot be completed now, on a full disk say, is left to the next who comes.
+			complete(c, false)
+			c.f.Close()
+			continue
+		}
+		if err := f(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // StreamInfo describes an active stream in a list. Extension.
 type StreamInfo struct {
@@ -62,54 +238,303 @@ type StreamInfo struct {
 
 // List returns the active streams of the user, oldest first. Streams whose
 // owner died are shut down on the way, their logs completed. Extension.
-func List() ([]StreamInfo, error) { return nil, errStub }
+func List() ([]StreamInfo, error) {
+	var list []StreamInfo
+	err := eachStream(func(c *conn) error {
+		list = append(list, c.info())
+		c.f.Close()
+		return nil
+	})
+	slices.SortFunc(list, func(a, b StreamInfo) int {
+		if n := a.CreateTime.Compare(b.CreateTime); n != 0 {
+			return n
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+	return list, fail("posix_trace_list", err, syscall.EIO)
+}
+
+func (c *conn) info() StreamInfo {
+	m := c.mem
+	st := m.Status(false)
+	i := StreamInfo{
+		Name: m.Name, Path: c.path, PID: int(m.Target().PID), Owner: int(m.Owner().PID),
+		LogPath: m.LogPath, CreateTime: m.Created(), Stale: c.stale(),
+	}
+	i.Status, i.Full = runStatus(st.Running), fullStatus(st.Full)
+	return i
+}
 
 // Info describes the stream as List does. Extension.
-func (s *Stream) Info() (StreamInfo, error) { return StreamInfo{}, errStub }
+func (s *Stream) Info() (StreamInfo, error) {
+	if s.isClosed() {
+		return StreamInfo{}, fail("posix_trace_get_attr", errClosed, syscall.EINVAL)
+	}
+	return s.c.info(), nil
+}
 
 // Close gives up this connection to the stream without shutting it down, which
 // goes on as long as its owner lives. Blocked reader calls fail with EINVAL. Extension.
-func (s *Stream) Close() error { return errStub }
+func (s *Stream) Close() error {
+	if s.log != nil {
+		s.log.halt()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.close() {
+		return fail("posix_trace_close", errClosed, syscall.EINVAL)
+	}
+	return nil
+}
+
+// close gives everything up that this process has of the stream, once. The caller holds s.mu.
+func (s *Stream) close() bool {
+	select {
+	case <-s.closed:
+		return false
+	default:
+	}
+	close(s.closed)
+	s.read.mu.Lock() // a reader call on its way out
+	defer s.read.mu.Unlock()
+	if s.ctl != nil {
+		s.ctl.close()
+	}
+	if s.log != nil {
+		s.log.close()
+	}
+	if s.names != nil {
+		s.names.Close()
+	}
+	s.c.f.Close()
+	return true
+}
 
 // Start makes a suspended stream record (posix_trace_start).
-func (s *Stream) Start() error { return errStub }
+func (s *Stream) Start() error {
+	return s.control("posix_trace_start", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		m.Start(w, e)
+		return nil
+	})
+}
 
 // Stop suspends a stream (posix_trace_stop). When it returns no event of a
 // traced process is recorded any more.
-func (s *Stream) Stop() error { return errStub }
+func (s *Stream) Stop() error {
+	return s.control("posix_trace_stop", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		m.Stop(w, e)
+		return nil
+	})
+}
 
 // Clear discards all recorded events and the filter; the stream keeps running
 // if it was (posix_trace_clear).
-func (s *Stream) Clear() error { return errStub }
+func (s *Stream) Clear() error {
+	return s.control("posix_trace_clear", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		m.Clear()
+		if s.log != nil {
+			return s.log.log.Clear()
+		}
+		return nil
+	})
+}
 
 // Flush writes the recorded events to the log (posix_trace_flush). On a stream
 // of another living owner it asks the owner, waits and returns the owner's error.
 // Errors: EINVAL a stream without log; ENOSPC, EFBIG, EIO as the log's file says.
-func (s *Stream) Flush() error { return errStub }
+func (s *Stream) Flush() error {
+	const op = "posix_trace_flush"
+	if s.isClosed() {
+		return fail(op, errClosed, syscall.EINVAL)
+	}
+	m := s.c.mem
+	if !m.HasLog {
+		return einval(op, "a stream without log")
+	}
+	if s.log != nil {
+		return fail(op, s.flushLocked(), syscall.EIO)
+	}
+	ticket := m.AskFlush()
+	for wait := pollBusy; ; wait = min(2*wait, pollIdle) {
+		if no, done := m.FlushDone(ticket); done {
+			if no == 0 {
+				return nil
+			}
+			return &Error{Op: op, Err: syscall.Errno(no)}
+		}
+		if m.State()&stream.Dead != 0 {
+			return nil // a shutdown flushes
+		}
+		if s.c.orphaned() {
+			return fail(op, complete(s.c, false), syscall.EIO)
+		}
+		select {
+		case <-s.closed:
+			return fail(op, errClosed, syscall.EINVAL)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// flushLocked is a flush by the owner.
+func (s *Stream) flushLocked() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.locked(func(m *stream.Mem, w *stream.Writer) error {
+		if err := s.log.flush(w.Slot()); err != nil {
+			return err
+		}
+		m.Restart(w)
+		return nil
+	})
+}
 
 // RequestFlush asks the owner of a stream with log for a flush and does not
 // wait. Extension.
-func (s *Stream) RequestFlush() error { return errStub }
+func (s *Stream) RequestFlush() error {
+	const op = "posix_trace_flush"
+	if s.isClosed() {
+		return fail(op, errClosed, syscall.EINVAL)
+	}
+	if !s.c.mem.HasLog {
+		return einval(op, "a stream without log")
+	}
+	if s.log != nil {
+		return s.Flush()
+	}
+	if s.c.orphaned() {
+		return fail(op, complete(s.c, false), syscall.EIO)
+	}
+	s.c.mem.AskFlush()
+	return nil
+}
 
 // Shutdown stops tracing, flushes and completes the log if there is one, and
 // frees everything (posix_trace_shutdown). Resources are freed even when
 // completing the log fails with ENOSPC, EFBIG or EIO.
-func (s *Stream) Shutdown() error { return errStub }
+func (s *Stream) Shutdown() error {
+	const op = "posix_trace_shutdown"
+	if s.isClosed() {
+		return fail(op, errClosed, syscall.EINVAL)
+	}
+	m := s.c.mem
+	if m.HasLog && s.log == nil {
+		// Only its owner has the log.
+		m.AskShutdown()
+		for wait := pollBusy; m.State()&stream.Dead == 0; wait = min(2*wait, pollIdle) {
+			if s.c.orphaned() {
+				if err := complete(s.c, false); err != nil {
+					return fail(op, err, syscall.EIO)
+				}
+				break
+			}
+			time.Sleep(wait)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.close()
+		return nil
+	}
+	if s.log != nil {
+		s.log.halt()
+	}
+	tid, pc := sys.SlowSelf(1)
+	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var sealed error
+	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
+		m.Stop(w, e)
+		if s.log != nil {
+			sealed = s.log.seal(w.Slot())
+		}
+		m.Kill()
+		return nil
+	})
+	if err != nil {
+		return fail(op, err, syscall.EINVAL)
+	}
+	err = bury(s.c, false)
+	s.close()
+	if sealed != nil {
+		err = sealed
+	}
+	return fail(op, err, syscall.EIO)
+}
 
 // Handover makes pid the owner of the stream: its death, not the caller's,
 // shuts the stream down. Errors: ESRCH, EPERM. Extension.
-func (s *Stream) Handover(pid int) error { return errStub }
+func (s *Stream) Handover(pid int) error {
+	const op = "posix_trace_handover"
+	p, err := sys.Lookup(pid)
+	if err == nil && p != sys.SelfProc() {
+		err = sys.MayTrace(p)
+	}
+	if err != nil {
+		return fail(op, err, syscall.ESRCH)
+	}
+	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		m.SetOwner(p)
+		if !m.HasLog {
+			m.SetHandedOver()
+		}
+		return nil
+	})
+}
 
 // Status returns the state of the stream and resets what the standard resets by
 // reading: the overrun states and the flush error (posix_trace_get_status).
-func (s *Stream) Status() (Status, error) { return Status{}, errStub }
+func (s *Stream) Status() (Status, error) { return s.status(true) }
+
+func (s *Stream) status(reset bool) (Status, error) {
+	if s.isClosed() {
+		return Status{}, fail("posix_trace_get_status", errClosed, syscall.EINVAL)
+	}
+	return toStatus(s.c.mem.Status(reset)), nil
+}
 
 // PeekStatus is Status without the resets. Extension.
-func (s *Stream) PeekStatus() (Status, error) { return Status{}, errStub }
+func (s *Stream) PeekStatus() (Status, error) { return s.status(false) }
 
 // Attr returns the stream's attributes with the sizes and policies really used
 // (posix_trace_get_attr).
-func (s *Stream) Attr() (Attr, error) { return Attr{}, errStub }
+func (s *Stream) Attr() (Attr, error) {
+	if s.isClosed() {
+		return Attr{}, fail("posix_trace_get_attr", errClosed, syscall.EINVAL)
+	}
+	return s.c.attr(), nil
+}
+
+func (c *conn) attr() Attr {
+	m := c.mem
+	a := Attr{
+		Name: m.Name, StreamFullPolicy: policy(m.Policy), LogFullPolicy: policy(m.LogPolicy),
+		StreamSize: m.MinSize, MaxDataSize: m.MaxData, LogSize: m.LogMax,
+		GenerationVersion: m.GenVersion, CreateTime: m.Created(), ClockResolution: time.Duration(m.ClockRes),
+	}
+	if m.Inherit {
+		a.Inheritance = Inherited
+	}
+	if a.MaxDataSize == 0 {
+		a.MaxDataSize = NoUserData
+	}
+	return a
+}
+
+// policy turns a stored policy into a FullPolicy.
+func policy(p uint8) FullPolicy {
+	switch p {
+	case stream.Loop:
+		return Loop
+	case stream.UntilFull:
+		return UntilFull
+	case stream.Flush:
+		return Flush
+	case stream.Append:
+		return Append
+	}
+	return DefaultPolicy
+}
 
 // FilterHow says how SetFilter combines a set with the filter.
 type FilterHow uint8
@@ -124,10 +549,40 @@ const (
 // SetFilter changes which event types the stream rejects
 // (posix_trace_set_filter). Patterns set before (see FilterOps) are dropped by
 // SetEventSet and kept by the others. Errors: EINVAL no such how.
-func (s *Stream) SetFilter(set EventSet, how FilterHow) error { return errStub }
+func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
+	const op = "posix_trace_set_filter"
+	if how > SubEventSet {
+		return einval(op, "no such way to change a filter: %d", how)
+	}
+	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		f := m.Filter()
+		combine(&f, &set.s, how)
+		if how == SetEventSet {
+			m.SetPatterns(nil)
+		}
+		m.SetFilter(w, e, &f)
+		return nil
+	})
+}
+
+func combine(f, set *event.Set, how FilterHow) {
+	switch how {
+	case SetEventSet:
+		*f = *set
+	case AddEventSet:
+		f.Or(set)
+	case SubEventSet:
+		f.AndNot(set)
+	}
+}
 
 // Filter returns the set of rejected event types (posix_trace_get_filter).
-func (s *Stream) Filter() (EventSet, error) { return EventSet{}, errStub }
+func (s *Stream) Filter() (EventSet, error) {
+	if s.isClosed() {
+		return EventSet{}, fail("posix_trace_get_filter", errClosed, syscall.EINVAL)
+	}
+	return EventSet{s.c.mem.Filter()}, nil
+}
 
 // FilterOp is one step of FilterOps: reject or accept again the types of Set
 // and the types whose name matches a pattern, also those registered later.
@@ -141,66 +596,170 @@ type FilterOp struct {
 // FilterOps applies the steps in order and records one FILTER event for all of
 // them. Of several patterns that match a new name the last decides. Errors:
 // EINVAL a malformed pattern, or more than 64 of them. Extension.
-func (s *Stream) FilterOps(ops []FilterOp) error { return errStub }
+func (s *Stream) FilterOps(ops []FilterOp) error {
+	const op = "posix_trace_set_filter"
+	s.mu.Lock()
+	names, err := s.openNames()
+	s.mu.Unlock()
+	if err != nil {
+		return fail(op, err, syscall.EINVAL)
+	}
+	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		f, ps := m.Filter(), m.Patterns()
+		known := names.All()
+		for _, o := range ops {
+			set := o.Set.s
+			for _, glob := range o.Patterns {
+				if len(glob) > stream.MaxPattern {
+					return einval(op, "pattern of %d bytes", len(glob))
+				}
+				for _, t := range known {
+					if stream.Match(glob, t.Name) {
+						set.Add(t.ID)
+					}
+				}
+			}
+			combine(&f, &set, o.How)
+			if o.How == SetEventSet {
+				ps = nil
+			}
+			for _, glob := range o.Patterns {
+				ps = append(ps, stream.Pattern{Reject: o.How != SubEventSet, Glob: glob})
+			}
+			if o.How > SubEventSet {
+				return einval(op, "no such way to change a filter: %d", o.How)
+			}
+		}
+		if len(ps) > stream.MaxPatterns {
+			return einval(op, "%d patterns; %d is the most", len(ps), stream.MaxPatterns)
+		}
+		m.SetPatterns(ps)
+		m.SetFilter(w, e, &f)
+		return nil
+	})
+}
 
 // EventID returns the id of a user event name in the traced process, which need
 // not have registered it (posix_trace_trid_eventid_open). Errors: ENAMETOOLONG.
-func (s *Stream) EventID(name string) (EventID, error) { return 0, errStub }
+func (s *Stream) EventID(name string) (EventID, error) {
+	const op = "posix_trace_trid_eventid_open"
+	if len(name) > EventNameMax {
+		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return 0, fail(op, err, syscall.EINVAL)
+	}
+	// The name counts against the limit of the traced process (MAP-09).
+	may := func() bool { return true }
+	if p := s.c.mem.Target(); p.PID != 0 {
+		if page, err := s.c.dir.Page(p, false); err == nil {
+			defer page.Close()
+			pr := &proc{dir: s.c.dir, page: page, names: names}
+			id, err := pr.eventID(name)
+			return id, fail(op, err, syscall.ENOMEM)
+		}
+	}
+	id, _, err := names.Open(name, false, may)
+	return EventID(id), fail(op, err, syscall.ENOMEM)
+}
 
 // EventName returns the name of an event type (posix_trace_eventid_get_name).
 // Errors: EINVAL the id has no name.
-func (s *Stream) EventName(id EventID) (string, error) { return "", errStub }
+func (s *Stream) EventName(id EventID) (string, error) {
+	const op = "posix_trace_eventid_get_name"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return "", fail(op, err, syscall.EINVAL)
+	}
+	name, ok := names.Lookup(event.ID(id))
+	if !ok {
+		return "", einval(op, "no event type has id %d", id)
+	}
+	return name, nil
+}
 
 // NextEventType returns the next type of the stream's type list, false at its
 // end (posix_trace_eventtypelist_getnext_id). The position belongs to s.
-func (s *Stream) NextEventType() (EventID, bool, error) { return 0, false, errStub }
+func (s *Stream) NextEventType() (EventID, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return 0, false, fail("posix_trace_eventtypelist_getnext_id", err, syscall.EINVAL)
+	}
+	all := names.All()
+	if s.types >= len(all) {
+		return 0, false, nil
+	}
+	s.types++
+	return EventID(all[s.types-1].ID), true, nil
+}
 
 // RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind).
-func (s *Stream) RewindEventTypes() error { return errStub }
+func (s *Stream) RewindEventTypes() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isClosed() {
+		return fail("posix_trace_eventtypelist_rewind", errClosed, syscall.EINVAL)
+	}
+	s.types = 0
+	return nil
+}
 
 // EventTypes iterates over the types of the stream and their names, without
 // touching the position of NextEventType. Extension.
-func (s *Stream) EventTypes() iter.Seq2[EventID, string] { return nil }
-
-// Next reports the oldest event not yet reported, waiting for one if there is
-// none (posix_trace_getnext_event). The event's data goes to data, n tells how
-// much; what does not fit is lost and Truncation says TruncatedRead. Errors:
-// EINVAL a stream with log (use Reader), or shut down meanwhile; EINTR ctx is done.
-func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, err error) {
-	return ev, 0, errStub
+func (s *Stream) EventTypes() iter.Seq2[EventID, string] {
+	return func(yield func(EventID, string) bool) {
+		s.mu.Lock()
+		names, err := s.openNames()
+		var all []registry.Type
+		if err == nil {
+			all = names.All()
+		}
+		s.mu.Unlock()
+		for _, t := range all {
+			if !yield(EventID(t.ID), t.Name) {
+				return
+			}
+		}
+	}
 }
 
-// TryNext is Next without waiting: ErrUnavailable when no event is ready
-// (posix_trace_trygetnext_event).
-func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) { return ev, 0, errStub }
-
-// TimedNext is Next that waits until the wall clock reaches deadline at most
-// (posix_trace_timedgetnext_event). Errors: ETIMEDOUT.
-func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int, err error) {
-	return ev, 0, errStub
+func runStatus(on bool) RunStatus {
+	if on {
+		return Running
+	}
+	return Suspended
 }
 
-// Reader returns a reader over what the stream holds now: its log, if it is a
-// regular file that can be read, then the stream itself. Nothing is consumed;
-// events that are overwritten meanwhile are left out. Extension.
-func (s *Stream) Reader() (*Reader, error) { return nil, errStub }
+func fullStatus(full bool) FullStatus {
+	if full {
+		return Full
+	}
+	return NotFull
+}
 
-// Recorder records system events and events on behalf of traced processes.
-// A Recorder is not safe for concurrent use; make one for each goroutine. Extension.
-type Recorder struct{ stub }
+func overrunStatus(over bool) OverrunStatus {
+	if over {
+		return Overrun
+	}
+	return NoOverrun
+}
 
-// Recorder returns a Recorder for the stream. When the caller owns a stream with
-// log, a full stream is flushed by the call rather than the event lost.
-func (s *Stream) Recorder() (*Recorder, error) { return nil, errStub }
-
-// Record records one event: ID, PID, TID and Address as given, the time UnixNano
-// or now when that is 0. It reports whether the stream took it: false when the stream is
-// not running, rejects the type, or is full.
-func (r *Recorder) Record(ev EventInfo, data []byte) bool { return false }
-
-// Now is a time for EventInfo.UnixNano on the stream's own clock, for several
-// events that share one.
-func (r *Recorder) Now() int64 { return 0 }
-
-// Close ends the recorder and frees its room in the stream.
-func (r *Recorder) Close() error { return errStub }
+func toStatus(s stream.Status) Status {
+	st := Status{
+		StreamStatus: runStatus(s.Running), StreamFullStatus: fullStatus(s.Full),
+		StreamOverrunStatus: overrunStatus(s.Overrun), StreamFlushError: syscall.Errno(s.FlushErr),
+		LogOverrunStatus: overrunStatus(s.LogOverrun), LogFullStatus: fullStatus(s.LogFull),
+		Lost: s.Lost, LogLost: s.LogLost,
+	}
+	if s.Flushing {
+		st.StreamFlushStatus = Flushing
+	}
+	return st
+}

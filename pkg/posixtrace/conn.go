@@ -1,0 +1,136 @@
+package posixtrace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// openDir is the trace directory of this process. It is looked for again after
+// a failure, and when $PTRACE_DIR has changed.
+func openDir() (*registry.Dir, error) {
+	dirs.mu.Lock()
+	defer dirs.mu.Unlock()
+	if env := os.Getenv("PTRACE_DIR"); dirs.dir == nil || env != dirs.env {
+		d, err := registry.Open()
+		if err != nil {
+			return nil, err
+		}
+		dirs.dir, dirs.env = d, env
+	}
+	return dirs.dir, nil
+}
+
+var dirs struct {
+	mu  sync.Mutex
+	env string
+	dir *registry.Dir
+}
+
+// conn is a mapped stream file. The mapping goes away with the last reference
+// to the conn, so that a trace point on its way through another goroutine never finds it
+// gone.
+type conn struct {
+	dir  *registry.Dir
+	f    *os.File
+	mem  *stream.Mem
+	id   uint64
+	path string
+}
+
+var errDead = errors.New("the stream was shut down")
+
+// connect maps the stream in f, which it takes over.
+func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if st.Size() < 4096 || int64(int(st.Size())) != st.Size() {
+		f.Close()
+		return nil, fmt.Errorf("%s: file of %d bytes: %w: %w", path, st.Size(), stream.ErrFormat, syscall.EINVAL)
+	}
+	b, err := sys.Map(f, int(st.Size()), true)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	m, err := stream.Attach(b, false)
+	if err == nil {
+		if id, ok := registry.StreamIDOfPath(path); !ok || id != m.ID {
+			err = fmt.Errorf("is stream %016x: %w", m.ID, stream.ErrFormat)
+		}
+	}
+	if err != nil {
+		sys.Unmap(b)
+		f.Close()
+		return nil, fmt.Errorf("%s: %w: %w", path, err, syscall.EINVAL)
+	}
+	return newConn(d, f, m, path), nil
+}
+
+func newConn(d *registry.Dir, f *os.File, m *stream.Mem, path string) *conn {
+	c := &conn{dir: d, f: f, mem: m, id: m.ID, path: path}
+	runtime.AddCleanup(c, func(b []byte) { sys.Unmap(b) }, m.Bytes())
+	return c
+}
+
+// openStream connects to the stream of that id in d.
+func openStream(d *registry.Dir, id uint64) (*conn, error) {
+	f, err := d.OpenStreamFile(id)
+	if err != nil {
+		return nil, err
+	}
+	return connect(d, f, d.StreamPath(id))
+}
+
+// openPath connects to the stream in a file, which may lie in any directory of
+// the user's.
+func openPath(path string) (*conn, error) {
+	f, err := registry.OpenStreamPath(path)
+	if err != nil {
+		return nil, err
+	}
+	d, err := openDir()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if i := strings.LastIndexByte(path, '/'); i > 0 && path[:i] != d.Path() {
+		if d, err = registry.OpenAt(path[:i]); err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	return connect(d, f, path)
+}
+
+// lock takes the stream's lock, which the kernel drops when its holder dies.
+func (c *conn) lock() (unlock func(), err error) {
+	if err := sys.Flock(c.f, true, true); err != nil {
+		return nil, err
+	}
+	return func() { sys.Funlock(c.f) }, nil
+}
+
+func gone(p sys.Proc) bool { return !p.Alive() }
+
+// orphaned reports whether the owner is dead, so that the stream is to be shut
+// down by whoever comes next.
+func (c *conn) orphaned() bool {
+	return !c.mem.HandedOver() && !c.mem.Owner().Alive()
+}
+
+// stale reports whether a stream was left to its process, which is gone.
+func (c *conn) stale() bool {
+	return c.mem.HandedOver() && !c.mem.Owner().Alive()
+}

@@ -1,0 +1,355 @@
+package posixtrace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// generation is the generation-version of the streams this package records.
+const generation = "posixtrace 1"
+
+var (
+	errSlots     = fmt.Errorf("too many writers on one stream: %w", syscall.EAGAIN)
+	errTooMany   = fmt.Errorf("%d streams are active: %w", SysMax, syscall.EAGAIN)
+	errPolicy    = errors.New("a full policy that does not suit")
+	errFlushOnly = errors.New("the policy flush needs a log")
+)
+
+// Create makes an active stream without log that traces process pid; 0 is the
+// calling process (posix_trace_create). The stream is suspended: Start it. attr
+// may be nil. The caller becomes the stream's owner: when it dies the stream is
+// shut down (see Handover).
+//
+// Errors: ESRCH no such process; EPERM not permitted to trace it; EAGAIN too
+// many streams; ENOMEM no room; EINVAL an attribute that makes no sense.
+func Create(pid int, attr *Attr) (*Stream, error) {
+	const op = "posix_trace_create"
+	p, err := target(pid)
+	if err != nil {
+		return nil, fail(op, err, syscall.ESRCH)
+	}
+	s, err := create(p, attr, nil)
+	return s, fail(op, err, syscall.ENOMEM)
+}
+
+// CreateWithLog is Create for a stream with a log in the file that log is open
+// on for writing (posix_trace_create_withlog). The descriptor is duplicated and
+// never closed. The log begins at offset 0 of a regular file.
+//
+// Errors: those of Create; EBADF log is not open for writing; EINVAL a file
+// type that does not suit the log-full-policy; ENOSPC no room for the log.
+func CreateWithLog(pid int, attr *Attr, log *os.File) (*Stream, error) {
+	const op = "posix_trace_create_withlog"
+	p, err := target(pid)
+	if err != nil {
+		return nil, fail(op, err, syscall.ESRCH)
+	}
+	if log == nil {
+		return nil, &Error{Op: op, Err: syscall.EBADF}
+	}
+	s, err := create(p, attr, log)
+	return s, fail(op, err, syscall.ENOMEM)
+}
+
+// CreateForChild makes a stream, with a log unless log is nil, for the process
+// that the caller starts next: its direct child is traced from its first trace
+// point on. Adopt tells the stream which process that is. Extension.
+func CreateForChild(attr *Attr, log *os.File) (*Stream, error) {
+	op := "posix_trace_create"
+	if log != nil {
+		op = "posix_trace_create_withlog"
+	}
+	s, err := create(sys.Proc{}, attr, log)
+	return s, fail(op, err, syscall.ENOMEM)
+}
+
+// target resolves the pid of a create call and checks that it may be traced.
+func target(pid int) (sys.Proc, error) {
+	if pid == 0 {
+		return sys.SelfProc(), nil
+	}
+	if pid < 0 {
+		return sys.Proc{}, syscall.ESRCH
+	}
+	p, err := sys.Lookup(pid)
+	if err != nil {
+		return p, err
+	}
+	if p != sys.SelfProc() {
+		err = sys.MayTrace(p)
+	}
+	return p, err
+}
+
+// resolve turns attributes into what a stream is made from.
+func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
+	var a Attr
+	if attr != nil {
+		a = *attr
+	}
+	c := &stream.Config{GenVersion: generation, BootID: sys.BootID(), Creator: sys.SelfProc()}
+	switch a.StreamFullPolicy {
+	case DefaultPolicy:
+		c.Policy = stream.Loop
+		if log != nil {
+			c.Policy = stream.Flush
+		}
+	case Loop:
+		c.Policy = stream.Loop
+	case UntilFull:
+		c.Policy = stream.UntilFull
+	case Flush:
+		if log == nil {
+			return nil, fmt.Errorf("%w: %w", errFlushOnly, syscall.EINVAL)
+		}
+		c.Policy = stream.Flush
+	default:
+		return nil, fmt.Errorf("%w the stream: %w", errPolicy, syscall.EINVAL)
+	}
+	switch a.LogFullPolicy {
+	case DefaultPolicy, Loop:
+		c.LogPolicy = stream.Loop
+	case UntilFull:
+		c.LogPolicy = stream.UntilFull
+	case Append:
+		c.LogPolicy = stream.Append
+	default:
+		return nil, fmt.Errorf("%w the log: %w", errPolicy, syscall.EINVAL)
+	}
+	switch a.Inheritance {
+	case CloseForChild:
+	case Inherited:
+		c.Inherit = true
+	default:
+		return nil, fmt.Errorf("inheritance %d: %w", a.Inheritance, syscall.EINVAL)
+	}
+	c.MaxData = a.maxData()
+	if a.MaxDataSize < NoUserData || a.StreamSize < 0 || a.LogSize < 0 {
+		return nil, fmt.Errorf("a size below zero: %w", syscall.EINVAL)
+	}
+	g, ok := stream.Measure(a.streamSize(), c.MaxData, runtime.NumCPU())
+	if !ok {
+		return nil, fmt.Errorf("stream of %d bytes: %w", a.StreamSize, syscall.ENOMEM)
+	}
+	c.Geometry = g
+	c.Name = cutName(a.Name)
+	c.HasLog = log != nil
+	if c.LogMax = a.LogSize; c.LogMax == 0 {
+		c.LogMax = DefaultLogSize
+	}
+	c.LogMax = max(c.LogMax, g.MinSize) // at least one full stream
+	if sys.TrustTicks() {
+		c.Clock = stream.ClockTicks
+	}
+	c.ClockRes = 1
+	if cmd, err := os.ReadFile("/proc/self/cmdline"); err == nil {
+		c.Command = strings.TrimSuffix(string(cmd), "\x00")
+	}
+	return c, nil
+}
+
+// cutName cuts a name that is too long, not inside of a character (ATR-08).
+func cutName(s string) string {
+	if len(s) <= NameMax {
+		return s
+	}
+	s = s[:NameMax-1]
+	for i := len(s) - 1; i >= 0 && i >= len(s)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			if !utf8.FullRuneInString(s[i:]) {
+				s = s[:i]
+			}
+			break
+		}
+	}
+	return s
+}
+
+func (a *Attr) maxData() int {
+	switch a.MaxDataSize {
+	case 0:
+		return DefaultMaxDataSize
+	case NoUserData:
+		return 0
+	}
+	return min(a.MaxDataSize, chunk.MaxData)
+}
+
+func (a *Attr) streamSize() int64 {
+	if a.StreamSize == 0 {
+		return DefaultStreamSize
+	}
+	return a.StreamSize
+}
+
+// MaxUserEventSize is the most room that a user event with n bytes of data
+// takes in a stream of these attributes (posix_trace_attr_getmaxusereventsize).
+func (a *Attr) MaxUserEventSize(n int) int {
+	return chunk.EventSize(min(max(n, 0), a.maxData()))
+}
+
+// MaxSystemEventSize is the most room that a system event takes
+// (posix_trace_attr_getmaxsystemeventsize).
+func (a *Attr) MaxSystemEventSize() int {
+	return chunk.EventSize(max(stream.MaxSystemData, a.maxData()))
+}
+
+// create makes a stream for process p, or for the caller's next child when p is zero.
+func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
+	cfg, err := resolve(attr, log)
+	if err != nil {
+		return nil, err
+	}
+	d, err := openDir()
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := d.Lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := makeRoom(d); err != nil {
+		return nil, err
+	}
+	on, flags := p, registry.Self
+	if p.PID == 0 {
+		on, flags = sys.SelfProc(), registry.Child
+	}
+	if cfg.Inherit {
+		flags |= registry.Inherit
+	}
+	page, err := d.Page(on, true)
+	if err != nil {
+		return nil, err
+	}
+	defer page.Close()
+
+	f, id, path, err := d.NewStreamFile(cfg.Size)
+	if err != nil {
+		return nil, fmt.Errorf("stream of %d bytes: %w", cfg.Size, noRoom(err))
+	}
+	temp := f.Name()
+	undo := func() {
+		f.Close()
+		os.Remove(temp)
+	}
+	var dup *os.File
+	if log != nil {
+		if dup, err = dupLog(log, cfg); err != nil {
+			undo()
+			return nil, err
+		}
+	}
+	cfg.ID = id
+	b, err := sys.Map(f, int(cfg.Size), true)
+	if err != nil {
+		undo()
+		return nil, err
+	}
+	m, err := stream.Format(b, cfg, false)
+	if err != nil {
+		sys.Unmap(b)
+		undo()
+		return nil, err
+	}
+	m.SetTarget(p)
+	m.SetFamily(page.Family())
+	s := newStream(newConn(d, f, m, path))
+	if dup != nil {
+		if s.log, err = newLogOwner(s, dup); err != nil {
+			dup.Close()
+			undo()
+			return nil, err
+		}
+	}
+	if err = d.Publish(id); err == nil {
+		if err = page.Attach(id, flags); err != nil {
+			d.RemoveStream(id)
+		}
+	}
+	if err != nil {
+		if dup != nil {
+			dup.Close()
+		}
+		undo()
+		return nil, err
+	}
+	if s.log != nil {
+		go s.log.run()
+	}
+	return s, nil
+}
+
+// noRoom makes ENOMEM of a full file system: it is memory that is short.
+func noRoom(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("%v: %w", err, syscall.ENOMEM)
+	}
+	return err
+}
+
+// makeRoom tidies the trace directory up and makes sure that one more stream
+// can be active. The caller holds the directory's lock.
+func makeRoom(d *registry.Dir) error {
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return err
+	}
+	if len(ids) < SysMax/8 && len(ids) > 0 {
+		return nil
+	}
+	live := 0
+	var stale []*conn
+	keep := make(map[uint64]bool)
+	families := make(map[uint64]bool)
+	for _, id := range ids {
+		c, err := openStream(d, id)
+		if err != nil {
+			if errors.Is(err, stream.ErrFormat) {
+				d.RemoveStream(id)
+			}
+			continue
+		}
+		switch {
+		case c.orphaned() && complete(c, true) == nil:
+			c.f.Close()
+			continue
+		case c.stale():
+			stale = append(stale, c)
+		default:
+			c.f.Close()
+		}
+		live++
+		keep[id], families[c.mem.Family()] = true, true
+	}
+	for _, c := range stale {
+		if live >= SysMax && complete(c, true) == nil {
+			live--
+		}
+		c.f.Close()
+	}
+	d.Sweep(func(id uint64) bool { return keep[id] }, families)
+	if live >= SysMax {
+		return errTooMany
+	}
+	return nil
+}
+
+// splitCommand is the inverse of how a command line is stored.
+func splitCommand(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\x00")
+}

@@ -1,0 +1,119 @@
+package stream
+
+import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+
+// A stream's ticks become time by knots in its header, each a tick and the time
+// that belongs to it (chunk.Clock). Once two knots are set the line between
+// them holds for ever; behind the last one the line is followed for an eighth of the time
+// since the first, but not for more than maxLead, and then a new knot is
+// measured. So every reader of an event computes the same time for it.
+
+// maxLead bounds how long a rate is trusted, in nanoseconds: CLOCK_MONOTONIC is
+// slewed by up to 500 ppm.
+const maxLead = 64e9
+
+func (m *Mem) addKnot(k chunk.Knot) {
+	n := m.h.nknots.Load()
+	if n >= maxKnots {
+		m.thin()
+		n = m.h.nknots.Load()
+	}
+	m.h.knots[n][0].Store(k.Tick)
+	m.h.knots[n][1].Store(uint64(k.Nanos))
+	m.h.nknots.Store(n + 1)
+}
+
+// thin drops every other knot of the older half. The line hardly moves: rates
+// differ by parts in a million.
+func (m *Mem) thin() {
+	n := int(min(m.h.nknots.Load(), maxKnots))
+	w := 1
+	for i := 1; i < n; i++ {
+		if i < n/2 && i%2 == 1 {
+			continue
+		}
+		m.h.knots[w][0].Store(m.h.knots[i][0].Load())
+		m.h.knots[w][1].Store(m.h.knots[i][1].Load())
+		w++
+	}
+	m.h.nknots.Store(uint32(w))
+}
+
+// Knots returns the knots of the stream's clock, none for a clock that needs none.
+func (m *Mem) Knots() []chunk.Knot {
+	n := int(min(m.h.nknots.Load(), maxKnots))
+	k := make([]chunk.Knot, 0, n+1)
+	for i := range n {
+		k = append(k, chunk.Knot{Tick: m.h.knots[i][0].Load(), Nanos: int64(m.h.knots[i][1].Load())})
+	}
+	if m.Clock == ClockMonotonic && n == 1 {
+		// One knot says that a tick is a nanosecond, which it is.
+		return k
+	}
+	return k
+}
+
+// FreshClock returns a clock that holds for ticks up to now. The caller holds
+// the stream's lock, because it may have to measure a knot.
+func (m *Mem) FreshClock() *chunk.Clock {
+	k := m.Knots()
+	if m.Clock == ClockTicks && len(k) > 0 {
+		k = m.extend(k)
+	}
+	var c chunk.Clock
+	for _, k := range k {
+		c.Add(k)
+	}
+	return &c
+}
+
+func (m *Mem) extend(k []chunk.Knot) []chunk.Knot {
+	tick, mono := m.pair()
+	first, last := k[0], k[len(k)-1]
+	lead := uint64(0)
+	if len(k) > 1 {
+		rate := float64(last.Nanos-first.Nanos) / float64(last.Tick-first.Tick)
+		lead = (last.Tick - first.Tick) / 8
+		if rate > 0 {
+			lead = min(lead, uint64(maxLead/rate))
+		}
+	}
+	if tick <= last.Tick+lead {
+		return k
+	}
+	if lead > 0 {
+		// What was promised up to the end of the lead stays as promised.
+		var c chunk.Clock
+		for _, k := range k {
+			c.Add(k)
+		}
+		end := chunk.Knot{Tick: last.Tick + lead, Nanos: c.Nanos(last.Tick + lead)}
+		m.addKnot(end)
+		last = end
+	}
+	nanos := first.Nanos + int64(mono-m.h.mono)
+	m.addKnot(chunk.Knot{Tick: tick, Nanos: max(nanos, last.Nanos+1)})
+	return m.Knots()
+}
+
+// TickAt returns the tick of a time near now, for events whose time was
+// measured elsewhere.
+func (m *Mem) TickAt(nanos int64) uint64 {
+	k := m.Knots()
+	tick, mono := m.pair()
+	if len(k) == 0 {
+		return tick
+	}
+	now := k[0].Nanos + int64(mono-m.h.mono)
+	ahead := float64(nanos - now)
+	if m.Clock == ClockTicks && tick > k[0].Tick && now > k[0].Nanos {
+		ahead *= float64(tick-k[0].Tick) / float64(now-k[0].Nanos)
+	}
+	return uint64(max(int64(tick)+int64(ahead), 1))
+}
+
+// NanosNow is the stream's own time now.
+func (m *Mem) NanosNow() (tick uint64, nanos int64) {
+	tick, mono := m.pair()
+	return tick, int64(m.h.knots[0][1].Load()) + int64(mono-m.h.mono)
+}

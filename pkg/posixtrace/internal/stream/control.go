@@ -1,0 +1,186 @@
+package stream
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// What stands here is done by one process at a time: the caller holds the
+// stream's lock.
+
+// settle waits until no writer is in the middle of an event that it began under
+// an older state, or is known to be stopped or dead.
+func (m *Mem) settle() {
+	deadline := time.Now().Add(20 * time.Millisecond)
+	for i := range m.Chunks {
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		for c.busy() && ctl(d.ctl.Load()) == c && time.Now().Before(deadline) {
+			time.Sleep(20 * time.Microsecond)
+		}
+	}
+}
+
+// Start makes the stream record, after a START event (posix_trace_start).
+func (m *Mem) Start(w *Writer, e Event) {
+	st := m.State()
+	if st&(Running|Dead) != 0 {
+		return
+	}
+	if st&Full != 0 {
+		if !m.roomy() {
+			// No effect (STA-03), but an automatic restart is wanted again.
+			m.change(0, NoRestart)
+			return
+		}
+	}
+	if st&LogFull != 0 {
+		return
+	}
+	m.start(w, e)
+}
+
+func (m *Mem) start(w *Writer, e Event) {
+	e.ID, e.Tick = event.Start, 0
+	f := m.Filter()
+	w.RecordSystem(&e, event.AppendSet(nil, &f))
+	m.h.autoStop.Store(0)
+	m.change(Running, Full|NoRestart|StopTold)
+}
+
+// Stop suspends the stream, then records a STOP event (posix_trace_stop).
+func (m *Mem) Stop(w *Writer, e Event) {
+	st := m.change(0, Running)
+	switch {
+	case st&Running != 0:
+		m.settle()
+		e.ID, e.Tick = event.Stop, 0
+		w.RecordSystem(&e, binary.LittleEndian.AppendUint32(nil, 0))
+	case st&Full != 0:
+		m.change(NoRestart, 0)
+	}
+}
+
+// SetFilter puts a set in force and, while the stream runs, records a FILTER
+// event between the events judged by the old and by the new one
+// (posix_trace_set_filter).
+func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
+	old := m.Filter()
+	hidden := old.Has(event.Filter) && s.Has(event.Filter)
+	m.setFilter(s)
+	if m.State()&(Running|Full) == 0 || hidden {
+		return
+	}
+	e.ID, e.Tick = event.Filter, m.now()
+	data := event.AppendSet(event.AppendSet(nil, &old), s)
+	if m.State()&Full != 0 {
+		m.h.addLost(e.Tick) // it follows the full policy
+		return
+	}
+	if ok, done := w.appendOpen(&e, data, false, true); !ok && !done {
+		m.h.addLost(e.Tick)
+	}
+}
+
+// Clear discards everything recorded and the filter (posix_trace_clear).
+func (m *Mem) Clear() {
+	m.setFilter(&event.Set{})
+	m.h.npat.Store(0)
+	for i := range m.Chunks {
+		d := m.at(i)
+		for range 1000 {
+			c := ctl(d.ctl.Load())
+			if c.state() == free || c.state() == claiming || m.drop(i, c) {
+				break
+			}
+			time.Sleep(10 * time.Microsecond)
+		}
+		d.lostSeen.Store(d.lost.Load() & lossMask)
+	}
+	h := m.h
+	h.lostSeen.Store(h.lost.Load())
+	h.resume.Store(0)
+	h.autoStop.Store(0)
+	h.overrun.Store(0)
+	h.loopFull.Store(0)
+	h.logOverrun.Store(0)
+	h.flushErr.Store(0)
+	h.logFull.Store(0)
+	if m.State()&(Full|LogFull) != 0 {
+		m.change(NoRestart, Full|LogFull|StopTold) // stays suspended until started
+	}
+}
+
+// Kill marks the stream as shut down: writers and readers that still have it
+// mapped turn away.
+func (m *Mem) Kill() { m.change(Dead, Running) }
+
+// room returns how many chunks are free, and whether one that is written to
+// could still take the largest event.
+func (m *Mem) room() (chunks int) {
+	for i := range m.Chunks {
+		if ctl(m.at(i).ctl.Load()).state() == free {
+			chunks++
+		}
+	}
+	return
+}
+
+// roomy reports whether the largest event fits.
+func (m *Mem) roomy() bool { return m.Policy == Loop || m.room() > 0 }
+
+// Used returns how many chunks hold events that nobody has read, and how many
+// there are.
+func (m *Mem) Used() (used, all int) { return m.Chunks - m.room(), m.Chunks }
+
+// Status is the state of the stream at one instant.
+type Status struct {
+	Running    bool
+	Full       bool
+	Overrun    bool
+	Flushing   bool
+	FlushErr   uint32
+	LogOverrun bool
+	LogFull    bool
+	Lost       uint64
+	LogLost    uint64
+}
+
+// Status returns the state; reset does what reading it does by the standard.
+func (m *Mem) Status(reset bool) (s Status) {
+	h := m.h
+	st := m.State()
+	s.Running = st&Running != 0
+	switch m.Policy {
+	case Loop:
+		s.Full = h.loopFull.Load() != 0
+	default:
+		s.Full = st&Full != 0 && !m.roomy()
+	}
+	if reset {
+		s.Overrun = h.overrun.Swap(0) != 0
+		if m.HasLog {
+			s.FlushErr = h.flushErr.Swap(0)
+			s.LogOverrun = h.logOverrun.Swap(0) != 0
+		}
+	} else {
+		s.Overrun = h.overrun.Load() != 0
+		s.FlushErr = h.flushErr.Load()
+		s.LogOverrun = h.logOverrun.Load() != 0
+	}
+	s.Flushing = h.flushing.Load() != 0
+	s.LogFull = h.logFull.Load() != 0
+	s.Lost, s.LogLost = m.Lost(), h.logLost.Load()
+	return
+}
+
+// Lost is the total of events lost by the stream.
+func (m *Mem) Lost() uint64 {
+	n := m.h.lost.Load()
+	for i := range m.Chunks {
+		n += m.at(i).lost.Load() & lossMask
+	}
+	return n
+}

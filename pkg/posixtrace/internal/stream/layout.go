@@ -1,0 +1,283 @@
+// Package stream is the shared file of a trace stream: its layout, the chunks
+// in it, writers and readers. It works on a block of memory and knows nothing
+// of files, directories or which process is traced by what.
+//
+// The file, little-endian, every part aligned to 64 bytes at least:
+//
+//	+--------+-------------+-----+-------------+----------+----------+---
+//	| header | ages        | free| descriptors | chunk 0  | chunk 1  | ...
+//	|        | 8 B a chunk | bits| 128 B each  | chunkSize| chunkSize|
+//	+--------+-------------+-----+-------------+----------+----------+---
+//
+// A chunk is owned by one writer at a time, who appends records with plain
+// stores and publishes them through the chunk's control word:
+//
+//	 63      44 43   34 33 31 30 29    15 14      0
+//	+----------+-------+-----+--+--------+---------+
+//	| gen      | slot  |state|B | count  | offset/8|
+//	+----------+-------+-----+--+--------+---------+
+//
+// gen changes whenever the chunk changes hands. slot is the place of the owning
+// process in the header's table; in an open chunk, which belongs to nobody, it is
+// that of the writer who has set B (busy). count and offset tell how many
+// events, in how many bytes, are published; what lies beyond does not exist.
+package stream
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// The control word.
+const (
+	offBits   = 15
+	countBits = 15
+	slotBits  = 10
+	genBits   = 20
+
+	countShift = offBits
+	busyBit    = 1 << 30
+	stateShift = 31
+	slotShift  = 34
+	genShift   = 44
+
+	offMask   = 1<<offBits - 1
+	countMask = (1<<countBits - 1) << countShift
+	stateMask = 7 << stateShift
+	slotMask  = (1<<slotBits - 1) << slotShift
+	genMask   = 1<<genBits - 1
+	// what must be as expected for an owner to append
+	tagMask = ^uint64(offMask | countMask)
+)
+
+type chunkState uint64
+
+const (
+	free     chunkState = iota // holds nothing
+	claiming                   // slot is taking it; gen and count are still the old ones
+	owned                      // slot appends
+	open                       // anybody appends
+	full                       // nobody appends any more
+	leaving                    // full, and slot is writing it to the log
+)
+
+type ctl uint64
+
+func makeCtl(gen, slot uint64, st chunkState) ctl {
+	return ctl((gen&genMask)<<genShift | slot<<slotShift | uint64(st)<<stateShift)
+}
+func (c ctl) off() int          { return int(c&offMask) * 8 }
+func (c ctl) count() int        { return int(c&countMask) >> countShift }
+func (c ctl) busy() bool        { return c&busyBit != 0 }
+func (c ctl) state() chunkState { return chunkState(c&stateMask) >> stateShift }
+func (c ctl) slot() uint64      { return uint64(c&slotMask) >> slotShift }
+func (c ctl) gen() uint64       { return uint64(c) >> genShift }
+func (c ctl) with(slot uint64, st chunkState) ctl {
+	return c&^(slotMask|stateMask|busyBit) | ctl(slot<<slotShift|uint64(st)<<stateShift)
+}
+
+// The read word of a chunk: how far it has been consumed.
+//
+//	gen 20 | frozen 1 | 13 unused | count 15 | offset/8 15
+type readWord uint64
+
+const frozenBit = 1 << 43
+
+func makeRead(gen uint64) readWord { return readWord((gen & genMask) << genShift) }
+func (r readWord) gen() uint64     { return uint64(r) >> genShift }
+func (r readWord) frozen() bool    { return r&frozenBit != 0 }
+func (r readWord) off() int        { return int(r&offMask) * 8 }
+func (r readWord) count() int      { return int(r&countMask) >> countShift }
+func (r readWord) at(n, off int) readWord {
+	return r&^(offMask|countMask) | readWord(n<<countShift|off/8)
+}
+
+// The loss word of a chunk: total of events lost by overwriting, and for which
+// generation the last addition was made, so that it is made once only.
+const lossMask = 1<<genShift - 1
+
+// desc is the descriptor of a chunk.
+type desc struct {
+	ctl       atomic.Uint64
+	base      atomic.Uint64 // first base of the deltas
+	read      atomic.Uint64 // readWord
+	lost      atomic.Uint64 // gen 20 | total 44
+	lostFirst atomic.Uint64 // tick of the first event lost and not yet told
+	lostLast  atomic.Uint64 // tick of the last event lost
+	lostSeen  atomic.Uint64 // total that has been told by OVERFLOW
+	seq       atomic.Uint64 // rises with every claim in the stream
+	last      atomic.Uint64 // tick of the last event of an open chunk
+	_         [7]uint64
+}
+
+const descSize = 128
+
+// Limits of the tables in the header.
+const (
+	MaxSlots  = 1 << slotBits
+	maxPlaces = 64
+	maxOpens  = 16
+	maxKnots  = 512
+	// MaxPatterns is how many name patterns a filter can have.
+	MaxPatterns = 64
+	patternSize = 256
+)
+
+// Flags of the state word; above them it counts the changes of control.
+const (
+	Running    = 1 << iota // events are recorded
+	Full                   // stopped for lack of room: events are counted as lost
+	LogFull                // stopped because the log is full
+	NoRestart              // the automatic restart was cancelled
+	StopTold               // the automatic STOP has been reported
+	Dead                   // shut down
+	second                 // the second of the two filters is in force
+	stateGen   = 1 << 16
+	stateFlags = stateGen - 1
+)
+
+// Clock kinds.
+const (
+	ClockMonotonic = 0 // ticks are CLOCK_MONOTONIC in nanoseconds
+	ClockTicks     = 1 // ticks are the processor's counter
+)
+
+// header is the start of the file. What stands before state is written once,
+// before any other process sees the file.
+type header struct {
+	magic      [8]byte
+	version    uint32
+	headerSize uint32
+	size       uint64
+	chunkSize  uint32
+	chunks     uint32
+	places     uint32 // how many chunks may be owned at once
+	opens      uint32 // how many open chunks there are
+	clock      uint32
+	clockRes   uint32 // ns
+	id         uint64
+	createdAt  int64  // ns since the epoch
+	mono       uint64 // CLOCK_MONOTONIC at that time
+	minSize    uint64
+	logMax     uint64
+	maxData    uint32
+	policy     uint8
+	logPolicy  uint8
+	inherit    uint8
+	hasLog     uint8
+	logDev     uint64
+	logIno     uint64
+	creator    uint64 // packed identity
+	bornTick   uint64 // boot time at creation, in the unit of process start times
+	nameLen    uint32
+	logPathLen uint32
+	cmdLen     uint32
+	versionLen uint32
+	bootID     [40]byte
+	genVersion [64]byte
+	name       [256]byte
+	logPath    [4096]byte
+	cmd        [4096]byte
+
+	_     [64]byte
+	state atomic.Uint64 // flags and count of changes
+	_     [56]byte
+
+	// Two, so that a change takes effect at one instant: the state word says which.
+	filter [2][event.SetWords]atomic.Uint64
+
+	owner    atomic.Uint64 // packed identity; its death shuts the stream down
+	target   atomic.Uint64 // packed identity of the traced process, 0 while there is none
+	family   atomic.Uint64 // whose names
+	readLock atomic.Uint64 // packed identity of the consuming reader
+	seq      atomic.Uint64 // of claims
+	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for
+	_        atomic.Uint32
+
+	_         [8]byte
+	lost      atomic.Uint64 // events that found no room
+	lostFirst atomic.Uint64
+	lostLast  atomic.Uint64
+	lostSeen  atomic.Uint64
+	logLost   atomic.Uint64 // events that reached the stream and not the log
+	late      atomic.Uint64 // events reported out of order
+	damage    atomic.Uint64 // records that made no sense
+	resume    atomic.Uint64 // RESUME is due before the first event after this tick
+	autoStop  atomic.Uint64 // tick of the automatic stop
+	lastTick  atomic.Uint64 // of the last event reported
+	flushStop atomic.Uint64 // tick of a FLUSH_STOP that is not yet in the log
+
+	overrun    atomic.Uint32 // since the last read of the status
+	logOverrun atomic.Uint32
+	loopFull   atomic.Uint32 // a LOOP stream overwrites
+	flushing   atomic.Uint32
+	flushErr   atomic.Uint32
+	logFull    atomic.Uint32
+	flushAsk   atomic.Uint32 // flushes asked of the owner
+	flushDone  atomic.Uint32 // and done
+	flushRes   atomic.Uint32 // errno of the last one done
+	shutAsk    atomic.Uint32 // a shutdown is asked of the owner
+
+	nknots atomic.Uint32
+	npat   atomic.Uint32
+	knots  [maxKnots][2]atomic.Uint64
+
+	slots  [MaxSlots]atomic.Uint64 // packed identities; slot 0 is nobody's
+	placed [maxPlaces]atomic.Uint64
+	opened [maxOpens]atomic.Uint64
+
+	patterns [MaxPatterns][patternSize]byte
+}
+
+const headerSize = (int(unsafe.Sizeof(header{})) + 4095) &^ 4095
+
+// Geometry is how the parts of a file of given attributes are sized.
+type Geometry struct {
+	ChunkSize int
+	Chunks    int
+	Places    int
+	Opens     int
+	MinSize   int64 // stream-min-size, as raised
+	Size      int64 // of the file
+}
+
+// MaxSystemData is the largest data of a system event of POSIX: FILTER with two sets.
+const MaxSystemData = 2 * event.MaxEncodedSet
+
+// maxFile bounds a stream so that sizes cannot overflow.
+const maxFile = 1 << 40
+
+// Measure computes the geometry. processors is how many writers are expected
+// to run at once. It returns false when the sizes cannot be met.
+func Measure(minSize int64, maxData, processors int) (g Geometry, ok bool) {
+	if minSize < 0 || maxData < 0 || maxData > chunk.MaxData || minSize > maxFile/2 {
+		return g, false
+	}
+	largest := int64(chunk.EventSize(max(maxData, MaxSystemData)))
+	minSize = max(minSize, largest+int64(chunk.EventSize(maxData)))
+	size := int64(4096)
+	for size < 64<<10 && size*16 < minSize || size < 2*largest {
+		size *= 2
+	}
+	// Room that a chunk may leave unused at its end, and chunks that are owned
+	// or open and not yet full, must not be taken from what was asked for.
+	n := (minSize + size - largest - 1) / (size - largest)
+	places := int64(min(max(4, 2*processors), maxPlaces))
+	places = min(places, max(4, n))
+	opens := int64(min(max(2, processors), 4))
+	n += places + opens
+	g = Geometry{ChunkSize: int(size), Chunks: int(n), Places: int(places), Opens: int(opens), MinSize: minSize}
+	g.Size = int64(dataOffset(int(n))) + n*size
+	return g, g.Size <= maxFile
+}
+
+func agesOffset() int           { return headerSize }
+func freeOffset(chunks int) int { return agesOffset() + align64(8*chunks) }
+func descOffset(chunks int) int { return freeOffset(chunks) + align64(8*((chunks+63)/64)) }
+func dataOffset(chunks int) int {
+	return (descOffset(chunks) + descSize*chunks + 4095) &^ 4095
+}
+func align64(n int) int { return (n + 127) &^ 127 }

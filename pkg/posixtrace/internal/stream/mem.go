@@ -1,0 +1,242 @@
+package stream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
+
+const version = 1
+
+// Policies of streams and logs, as stored.
+const (
+	Loop      = 1
+	UntilFull = 2
+	Flush     = 3
+	Append    = 4
+)
+
+// Config is what a stream is made from: everything that never changes.
+type Config struct {
+	Geometry
+	ID         uint64
+	Name       string
+	MaxData    int
+	Policy     uint8
+	Inherit    bool
+	HasLog     bool
+	LogPolicy  uint8
+	LogMax     int64
+	LogPath    string
+	LogDev     uint64
+	LogIno     uint64
+	Creator    sys.Proc
+	BootID     string
+	GenVersion string
+	Command    string // NUL-separated
+	Clock      uint32
+	ClockRes   uint32 // ns
+	CreatedAt  int64
+}
+
+// Mem is a stream's file in memory. The geometry in it was checked once and is
+// never read again from the shared part.
+type Mem struct {
+	Config
+	b       []byte
+	h       *header
+	private bool // on the heap, for the race detector
+	desc    unsafe.Pointer
+	data    unsafe.Pointer
+	ages    []atomic.Uint64
+	freeMap []atomic.Uint64
+}
+
+// Format makes a stream of the zeroed memory b.
+func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
+	if int64(len(b)) < cfg.Size || cfg.Size < int64(headerSize) {
+		return nil, errors.New("memory too small")
+	}
+	h := (*header)(unsafe.Pointer(&b[0]))
+	h.version, h.headerSize, h.size = version, uint32(headerSize), uint64(cfg.Size)
+	h.chunkSize, h.chunks = uint32(cfg.ChunkSize), uint32(cfg.Chunks)
+	h.places, h.opens = uint32(cfg.Places), uint32(cfg.Opens)
+	h.clock, h.clockRes = cfg.Clock, cfg.ClockRes
+	h.id, h.minSize, h.logMax = cfg.ID, uint64(cfg.MinSize), uint64(cfg.LogMax)
+	h.maxData, h.policy, h.logPolicy = uint32(cfg.MaxData), cfg.Policy, cfg.LogPolicy
+	h.inherit, h.hasLog = b2u(cfg.Inherit), b2u(cfg.HasLog)
+	h.logDev, h.logIno, h.creator = cfg.LogDev, cfg.LogIno, cfg.Creator.Pack()
+	h.nameLen = uint32(copy(h.name[:255], cfg.Name))
+	h.logPathLen = uint32(copy(h.logPath[:], cfg.LogPath))
+	h.cmdLen = uint32(copy(h.cmd[:], cfg.Command))
+	h.versionLen = uint32(copy(h.genVersion[:], cfg.GenVersion))
+	copy(h.bootID[:], cfg.BootID)
+	h.owner.Store(h.creator)
+	h.bornTick = sys.NowTicks()
+	h.magic = magic
+	m, err := Attach(b, private)
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Chunks {
+		m.setFree(i)
+		m.ages[i].Store(^uint64(0))
+	}
+	// The first knot of the clock: the wall clock at creation. From here on it is
+	// CLOCK_MONOTONIC that counts, so that time never runs backwards.
+	tick, mono := m.pair()
+	h.createdAt, h.mono = time.Now().UnixNano(), mono
+	m.CreatedAt = h.createdAt
+	m.addKnot(chunk.Knot{Tick: tick, Nanos: h.createdAt})
+	return m, nil
+}
+
+func b2u(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ErrFormat is wrapped by every error of Attach.
+var ErrFormat = errors.New("not a trace stream")
+
+// Attach checks that b holds a stream.
+func Attach(b []byte, private bool) (*Mem, error) {
+	if len(b) < headerSize {
+		return nil, fmt.Errorf("file of %d bytes: %w", len(b), ErrFormat)
+	}
+	h := (*header)(unsafe.Pointer(&b[0]))
+	if h.magic != magic {
+		return nil, ErrFormat
+	}
+	if h.version != version || h.headerSize != uint32(headerSize) {
+		return nil, fmt.Errorf("version %d: %w", h.version, ErrFormat)
+	}
+	m := &Mem{b: b, h: h, private: private}
+	g := Geometry{
+		ChunkSize: int(h.chunkSize), Chunks: int(h.chunks), Places: int(h.places), Opens: int(h.opens),
+		MinSize: int64(h.minSize), Size: int64(h.size),
+	}
+	maxData := int(h.maxData)
+	if g.Size != int64(len(b)) ||
+		g.ChunkSize < 4096 || g.ChunkSize > chunk.MaxSize || g.ChunkSize&(g.ChunkSize-1) != 0 ||
+		g.Chunks < 2 || g.Chunks > maxFile/4096 ||
+		int64(dataOffset(g.Chunks))+int64(g.Chunks)*int64(g.ChunkSize) != g.Size ||
+		g.Places < 1 || g.Places > maxPlaces || g.Opens < 1 || g.Opens > maxOpens ||
+		maxData > chunk.MaxData || chunk.EventSize(max(maxData, MaxSystemData))*2 > g.ChunkSize ||
+		h.nameLen > 255 || h.logPathLen > uint32(len(h.logPath)) || h.cmdLen > uint32(len(h.cmd)) ||
+		h.versionLen > uint32(len(h.genVersion)) || h.clock > ClockTicks {
+		return nil, fmt.Errorf("sizes that do not fit: %w", ErrFormat)
+	}
+	m.Config = Config{
+		Geometry: g, ID: h.id, Name: string(h.name[:h.nameLen]), MaxData: maxData,
+		Policy: h.policy, Inherit: h.inherit != 0, HasLog: h.hasLog != 0, LogPolicy: h.logPolicy,
+		LogMax: int64(h.logMax), LogPath: string(h.logPath[:h.logPathLen]), LogDev: h.logDev, LogIno: h.logIno,
+		Creator: sys.Unpack(h.creator), BootID: string(bytes.TrimRight(h.bootID[:], "\x00")),
+		GenVersion: string(h.genVersion[:h.versionLen]), Command: string(h.cmd[:h.cmdLen]),
+		Clock: h.clock, ClockRes: h.clockRes, CreatedAt: h.createdAt,
+	}
+	m.ages = unsafe.Slice((*atomic.Uint64)(unsafe.Pointer(&b[agesOffset()])), g.Chunks)
+	m.freeMap = unsafe.Slice((*atomic.Uint64)(unsafe.Pointer(&b[freeOffset(g.Chunks)])), (g.Chunks+63)/64)
+	m.desc = unsafe.Pointer(&b[descOffset(g.Chunks)])
+	m.data = unsafe.Pointer(&b[dataOffset(g.Chunks)])
+	return m, nil
+}
+
+// Bytes returns the memory.
+func (m *Mem) Bytes() []byte { return m.b }
+
+func (m *Mem) at(i int) *desc {
+	return (*desc)(unsafe.Add(m.desc, i*descSize))
+}
+
+// bytes returns the memory of chunk i.
+func (m *Mem) bytes(i int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(m.data, i*m.ChunkSize)), m.ChunkSize)
+}
+
+func (m *Mem) setFree(i int) { m.freeMap[i>>6].Or(1 << (i & 63)) }
+
+// State returns the flags of the state word.
+func (m *Mem) State() uint64 { return m.h.state.Load() & stateFlags }
+
+// change sets and clears flags and counts the change, so that a writer that has
+// looked at the state before does not publish what it has begun.
+func (m *Mem) change(set, clear uint64) (old uint64) {
+	for {
+		o := m.h.state.Load()
+		n := (o|set)&^clear&stateFlags | (o&^stateFlags + stateGen)
+		if m.h.state.CompareAndSwap(o, n) {
+			return o & stateFlags
+		}
+	}
+}
+
+// Filter returns the set of rejected types.
+func (m *Mem) Filter() (s event.Set) {
+	f := &m.h.filter[m.h.state.Load()/second&1]
+	for i := range s {
+		s[i] = f[i].Load()
+	}
+	return
+}
+
+func (m *Mem) rejects(id event.ID) bool {
+	return id.Valid() && m.h.filter[m.h.state.Load()/second&1][id>>6].Load()&(1<<(id&63)) != 0
+}
+
+// setFilter puts a set in force at one instant.
+func (m *Mem) setFilter(s *event.Set) {
+	now := m.h.state.Load() & second
+	f := &m.h.filter[1-now/second]
+	for i := range s {
+		f[i].Store(s[i])
+	}
+	m.change(second&^now, now)
+}
+
+// now reads the stream's clock.
+func (m *Mem) now() uint64 {
+	if m.Clock == ClockTicks {
+		return sys.Ticks()
+	}
+	return sys.Monotonic()
+}
+
+func (m *Mem) pair() (tick, mono uint64) {
+	if m.Clock == ClockTicks {
+		return sys.Pair()
+	}
+	n := sys.Monotonic()
+	return n, n
+}
+
+// Now is the stream's clock, in ticks.
+func (m *Mem) Now() uint64 { return m.now() }
+
+// Owner, Target and Family are words that a controller changes under the
+// stream's lock.
+func (m *Mem) Owner() sys.Proc      { return sys.Unpack(m.h.owner.Load()) }
+func (m *Mem) SetOwner(p sys.Proc)  { m.h.owner.Store(p.Pack()) }
+func (m *Mem) Target() sys.Proc     { return sys.Unpack(m.h.target.Load()) }
+func (m *Mem) SetTarget(p sys.Proc) { m.h.target.Store(p.Pack()) }
+func (m *Mem) Family() uint64       { return m.h.family.Load() }
+func (m *Mem) SetFamily(f uint64)   { m.h.family.Store(f) }
+func (m *Mem) HandedOver() bool     { return m.h.handed.Load() != 0 }
+func (m *Mem) SetHandedOver()       { m.h.handed.Store(1) }
+
+// BornTick is when the stream was made, comparable with sys.Proc.Start.
+func (m *Mem) BornTick() uint64 { return m.h.bornTick }
+
+// Created is the stream's creation time.
+func (m *Mem) Created() time.Time { return time.Unix(0, m.CreatedAt) }

@@ -1,0 +1,86 @@
+package stream
+
+import (
+	"bytes"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// Pattern is a step of a filter that decides about names registered later.
+type Pattern struct {
+	Reject bool
+	Glob   string
+}
+
+// MaxPattern is the longest pattern in bytes.
+const MaxPattern = patternSize - 2
+
+// Patterns returns the patterns beside the filter's set, in order.
+func (m *Mem) Patterns() (ps []Pattern) {
+	for i := range min(m.h.npat.Load(), MaxPatterns) {
+		b := m.h.patterns[i] // a copy
+		if n := int(b[1]); n <= MaxPattern {
+			ps = append(ps, Pattern{b[0] == 1, string(bytes.Clone(b[2 : 2+n]))})
+		}
+	}
+	return
+}
+
+// SetPatterns replaces the patterns; there are at most MaxPatterns, none longer
+// than MaxPattern. The caller holds the stream's lock.
+func (m *Mem) SetPatterns(ps []Pattern) {
+	m.h.npat.Store(0)
+	for i, p := range ps[:min(len(ps), MaxPatterns)] {
+		b := &m.h.patterns[i]
+		b[0] = b2u(p.Reject)
+		b[1] = uint8(copy(b[2:], p.Glob))
+	}
+	m.h.npat.Store(uint32(min(len(ps), MaxPatterns)))
+}
+
+// Decide applies the patterns to a name before its id is published: the last
+// match decides. The caller holds the stream's lock.
+func (m *Mem) Decide(id event.ID, name string) {
+	ps := m.Patterns()
+	for i := len(ps) - 1; i >= 0; i-- {
+		if Match(ps[i].Glob, name) {
+			f := m.Filter()
+			if f.Has(id) == ps[i].Reject {
+				return
+			}
+			if ps[i].Reject {
+				f.Add(id)
+			} else {
+				f.Del(id)
+			}
+			m.setFilter(&f)
+			return
+		}
+	}
+}
+
+// Match reports whether name matches a pattern, in which * stands for any bytes
+// and ? for one. It takes time proportional to the product of the lengths at most.
+func Match(pattern, name string) bool {
+	p, n := 0, 0
+	star, mark := -1, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, n
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+			p++
+			n++
+		case star >= 0:
+			mark++
+			p, n = star+1, mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}

@@ -1,0 +1,508 @@
+package stream
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// Reader merges the chunks of a stream by time. A consuming reader reports each
+// event once and makes room; the caller sees to it that there is one at a time
+// (LockReader). Any other reader peeks and changes nothing.
+//
+// What is parsed is always a private copy, checked to be whole: the memory may be
+// overwritten meanwhile by a writer of a LOOP stream, or by anybody.
+type Reader struct {
+	m       *Mem
+	consume bool
+	until   uint64 // events up to this tick are reported by the current scan
+	cursors []*cursor
+	heap    []*cursor
+	loss    loss
+	pending uint64 // RESUME is due before the first event after this tick
+	stopped bool   // this peeking reader has reported the automatic STOP
+	last    uint64
+	late    uint64
+	frozen  bool    // everything was copied by Preload
+	first   *Reader // as it was then
+}
+
+// loss is what has been lost and not yet told.
+type loss struct {
+	any         bool
+	first, last uint64
+}
+
+type cursor struct {
+	i      int
+	gen    uint64
+	base   uint64
+	buf    []byte
+	loaded bool
+	cur    chunk.Cursor
+	n      int    // events taken from cur
+	key    uint64 // tick of head, or a lower bound while not loaded
+	head   chunk.Record
+	dead   bool // ruined
+}
+
+// NewReader returns a reader.
+func (m *Mem) NewReader(consume bool) *Reader {
+	r := &Reader{m: m, consume: consume, cursors: make([]*cursor, m.Chunks)}
+	if !consume {
+		r.pending = m.h.resume.Load()
+		r.last = m.h.lastTick.Load()
+	}
+	return r
+}
+
+// margin is how far the clock instruction of a writer may run ahead of its busy
+// bit becoming visible, in nanoseconds, and patience how long a reader waits for
+// a writer that is in the middle of an event.
+const (
+	margin   = 10 * time.Microsecond
+	patience = 5 * time.Millisecond
+)
+
+// scan looks at every chunk anew. It reports whether there is anything to report.
+func (r *Reader) scan() bool {
+	m := r.m
+	r.until = m.now()
+	for t := time.Now(); time.Since(t) < margin; {
+	}
+	r.heap = r.heap[:0]
+	deadline := time.Time{}
+	for i := range m.Chunks {
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		for c.busy() {
+			// An event older than until may still appear here.
+			now := time.Now()
+			if deadline.IsZero() {
+				deadline = now.Add(patience)
+			} else if now.After(deadline) {
+				break
+			} else if deadline.Sub(now) < patience-100*time.Microsecond {
+				time.Sleep(50 * time.Microsecond)
+			}
+			c = ctl(d.ctl.Load())
+		}
+		if c.state() == free || c.state() == claiming {
+			r.cursors[i] = nil
+			continue
+		}
+		k := r.cursors[i]
+		if k == nil || k.gen != c.gen() {
+			if c.count() == 0 {
+				r.cursors[i] = nil
+				continue
+			}
+			k = &cursor{i: i, gen: c.gen(), key: d.base.Load()}
+			r.cursors[i] = k
+			if c.state() == open {
+				k.key = 0 // its events may be older than it
+			}
+		}
+		if k.dead {
+			continue
+		}
+		if k.loaded {
+			if k.head.Event == 0 && !r.load(k) {
+				continue
+			}
+		} else if rd := readWord(d.read.Load()); r.consume && rd.gen() == c.gen() && rd.count() == c.count() {
+			r.finish(k, c)
+			continue
+		}
+		r.push(k)
+	}
+	r.loss = m.unseen()
+	return len(r.heap) > 0
+}
+
+// load brings in what has been published since the last time and decodes the
+// next event. It returns false when there is none.
+func (r *Reader) load(k *cursor) bool {
+	m := r.m
+	d := m.at(k.i)
+	c := ctl(d.ctl.Load())
+	if c.gen() != k.gen || c.state() == claiming || c.state() == free {
+		return false
+	}
+	old, end := len(k.buf), min(c.off(), m.ChunkSize)
+	if end > old {
+		if cap(k.buf) < end {
+			size := min(max(2*cap(k.buf), end), m.ChunkSize)
+			if c.state() == full {
+				size = end
+			}
+			b := make([]byte, old, size)
+			copy(b, k.buf)
+			k.buf = b
+		}
+		k.buf = k.buf[:end]
+		snapshot(k.buf[old:], m.bytes(k.i)[old:end])
+		// The copy is good if nobody has taken the chunk before it was made. The
+		// exchange keeps the loads of the copy from moving behind it.
+		d.read.CompareAndSwap(^uint64(0), ^uint64(0))
+		if n := ctl(d.ctl.Load()); n.gen() != k.gen || n.state() == claiming {
+			k.buf = k.buf[:old]
+			return false
+		}
+	}
+	if !k.loaded {
+		k.loaded = true
+		k.base = d.base.Load()
+		k.cur.Reset(k.buf, k.base)
+		if rd := readWord(d.read.Load()); r.consume && rd.gen() == k.gen {
+			for k.n < rd.count() && r.decode(k) {
+			}
+		}
+	} else {
+		k.cur.Extend(k.buf)
+	}
+	return r.decode(k)
+}
+
+func (r *Reader) decode(k *cursor) bool {
+	ok, err := k.cur.Next(&k.head)
+	if err != nil {
+		k.dead = true
+		r.m.h.damage.Add(1)
+	}
+	if !ok {
+		k.head.Event = 0
+		return false
+	}
+	k.n++
+	k.key = k.head.Tick
+	return true
+}
+
+// finish frees a chunk of which everything has been reported, when nobody
+// writes to it.
+func (r *Reader) finish(k *cursor, c ctl) {
+	if c.state() == open && !c.busy() && !r.m.registered(k.i) && r.m.retire(k.i, c) {
+		c = ctl(r.m.at(k.i).ctl.Load())
+	}
+	if c.state() == full {
+		r.m.drop(k.i, c)
+		r.m.h.loopFull.Store(0)
+	}
+}
+
+// registered reports whether writers still find open chunk i.
+func (m *Mem) registered(i int) bool {
+	for o := range m.Opens {
+		if m.h.opened[o].Load() == uint64(i+1) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Mem) unseen() (l loss) {
+	add := func(first, last uint64) {
+		if !l.any || first < l.first {
+			l.first = first
+		}
+		l.any, l.last = true, max(l.last, last)
+	}
+	for i := range m.Chunks {
+		d := m.at(i)
+		if d.lost.Load()&lossMask != d.lostSeen.Load() {
+			add(d.lostFirst.Load(), d.lostLast.Load())
+		}
+	}
+	if m.h.lost.Load() != m.h.lostSeen.Load() {
+		add(m.h.lostFirst.Load(), m.h.lostLast.Load())
+	}
+	return
+}
+
+func (m *Mem) see() {
+	for i := range m.Chunks {
+		d := m.at(i)
+		d.lostSeen.Store(d.lost.Load() & lossMask)
+	}
+	m.h.lostSeen.Store(m.h.lost.Load())
+}
+
+// Next reports the next event, with marks (OVERFLOW, RESUME, the automatic STOP)
+// where they belong. The data is valid until the next call. It returns false
+// when nothing is ready.
+func (r *Reader) Next(rec *chunk.Record) bool {
+	m := r.m
+	for {
+		k := r.top()
+		if k == nil || k.key > r.until {
+			if r.frozen || !r.scan() {
+				return r.idle(rec)
+			}
+			k = r.top()
+		}
+		if !k.loaded {
+			if r.load(k) {
+				r.down(0)
+			} else {
+				r.pop()
+			}
+			continue
+		}
+		if k.key > r.until {
+			return r.idle(rec)
+		}
+		if r.mark(rec, k) {
+			return true
+		}
+		if r.consume && !r.advance(k) {
+			// Overwritten before it could be reported: the loss is told first.
+			r.pop()
+			r.cursors[k.i] = nil
+			if c := ctl(m.at(k.i).ctl.Load()); c.gen() == k.gen && c.state() != claiming {
+				k.dead = true // its read word makes no sense
+				r.cursors[k.i] = k
+				m.h.damage.Add(1)
+			}
+			r.loss = m.unseen()
+			continue
+		}
+		*rec = k.head
+		if rec.Tick < r.last {
+			r.late++
+			if r.consume {
+				m.h.late.Add(1)
+			}
+		} else {
+			r.told(rec.Tick)
+		}
+		if r.decode(k) {
+			r.down(0)
+		} else if !k.dead && !r.frozen && len(k.buf) < ctl(m.at(k.i).ctl.Load()).off() && r.load(k) {
+			r.down(0)
+		} else {
+			r.pop()
+			if c := ctl(m.at(k.i).ctl.Load()); r.consume && c.gen() == k.gen && (c.count() == k.n || k.dead) {
+				r.finish(k, c)
+			}
+		}
+		return true
+	}
+}
+
+func (r *Reader) told(tick uint64) {
+	r.last = tick
+	if r.consume {
+		r.m.h.lastTick.Store(tick)
+	}
+}
+
+// advance notes in the stream that one more event of the chunk is consumed.
+func (r *Reader) advance(k *cursor) bool {
+	d := r.m.at(k.i)
+	for {
+		w := readWord(d.read.Load())
+		if w.gen() != k.gen || w.frozen() || w.count() >= k.n {
+			return false
+		}
+		if d.read.CompareAndSwap(uint64(w), uint64(w.at(k.n, k.cur.Offset()))) {
+			return true
+		}
+	}
+}
+
+// mark reports a mark that stands before the event at k, which is nil at the end.
+func (r *Reader) mark(rec *chunk.Record, k *cursor) bool {
+	m := r.m
+	if r.consume {
+		r.pending = m.h.resume.Load()
+	}
+	if r.loss.any && (k == nil || r.loss.first <= k.key) {
+		inside := r.pending != 0
+		first := r.loss.first
+		r.pending = max(r.pending, r.loss.last, 1)
+		r.loss = loss{}
+		if r.consume {
+			m.see()
+			m.h.resume.Store(r.pending)
+		}
+		if !inside && !m.rejects(event.Overflow) {
+			*rec = chunk.Record{Event: event.Overflow, Tick: max(first, r.last)}
+			r.told(rec.Tick)
+			return true
+		}
+	}
+	if r.pending != 0 && k != nil && k.key > r.pending && k.head.Event != event.Start {
+		r.pending = 0
+		if r.consume {
+			m.h.resume.Store(0)
+		}
+		if !m.rejects(event.Resume) {
+			*rec = chunk.Record{Event: event.Resume, Tick: max(k.key, r.last)}
+			r.told(rec.Tick)
+			return true
+		}
+	}
+	return false
+}
+
+// idle reports the marks that stand after the last event.
+func (r *Reader) idle(rec *chunk.Record) bool {
+	m := r.m
+	st := m.State()
+	if st&Full != 0 && st&StopTold == 0 && !r.stopped {
+		r.stopped = !r.consume
+		if r.consume {
+			m.change(StopTold, 0)
+		}
+		if !m.rejects(event.Stop) {
+			*rec = m.stopMark(max(m.h.autoStop.Load(), r.last), 1)
+			r.told(rec.Tick)
+			return true
+		}
+	}
+	return r.mark(rec, nil)
+}
+
+func (m *Mem) stopMark(tick uint64, cause uint32) chunk.Record {
+	return chunk.Record{Event: event.Stop, Tick: tick, Data: binary.LittleEndian.AppendUint32(nil, cause)}
+}
+
+// Restartable reports whether a stream that stopped by itself is empty, its
+// STOP reported, and is to go on.
+func (m *Mem) Restartable() bool {
+	if m.State()&(Full|StopTold|NoRestart|LogFull|Dead|Running) != Full|StopTold {
+		return false
+	}
+	for i := range m.Chunks {
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		if c.state() != free && c.count() > 0 {
+			if rd := readWord(d.read.Load()); rd.gen() != c.gen() || rd.count() < c.count() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Restart makes such a stream go on. The caller holds the stream's lock.
+func (m *Mem) Restart(w *Writer) {
+	if m.Restartable() {
+		m.start(w, Event{})
+	}
+}
+
+// The heap: the cursor with the smallest key on top.
+
+func (r *Reader) top() *cursor {
+	if len(r.heap) == 0 {
+		return nil
+	}
+	return r.heap[0]
+}
+
+func less(a, b *cursor) bool { return a.key < b.key || a.key == b.key && a.i < b.i }
+
+func (r *Reader) push(k *cursor) {
+	r.heap = append(r.heap, k)
+	for i := len(r.heap) - 1; i > 0; {
+		p := (i - 1) / 2
+		if !less(r.heap[i], r.heap[p]) {
+			break
+		}
+		r.heap[i], r.heap[p] = r.heap[p], r.heap[i]
+		i = p
+	}
+}
+
+func (r *Reader) down(i int) {
+	h := r.heap
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && less(h[c+1], h[c]) {
+			c++
+		}
+		if !less(h[c], h[i]) {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
+}
+
+func (r *Reader) pop() {
+	n := len(r.heap) - 1
+	r.heap[0] = r.heap[n]
+	r.heap = r.heap[:n]
+	r.down(0)
+}
+
+// Preload copies everything that can be reported now, so that nothing that
+// happens to the stream later changes what a peeking reader reports.
+func (r *Reader) Preload() {
+	r.scan()
+	for _, k := range r.heap {
+		if !k.loaded && !r.load(k) {
+			k.key = ^uint64(0)
+		}
+	}
+	var keep []*cursor
+	for _, k := range r.heap {
+		if k.loaded && k.head.Event != 0 {
+			keep = append(keep, k)
+		}
+	}
+	r.heap = r.heap[:0]
+	for _, k := range keep {
+		r.push(k)
+	}
+	r.frozen = true
+	first := *r
+	first.cursors, first.heap = nil, nil
+	r.first = &first
+}
+
+// Again goes back to the start of what was preloaded.
+func (r *Reader) Again() {
+	all := r.cursors
+	first := r.first
+	*r = *first
+	r.first, r.cursors = first, all
+	for _, k := range all {
+		if k == nil || !k.loaded {
+			continue
+		}
+		k.cur.Reset(k.buf, k.base)
+		k.n, k.dead = 0, false
+		if r.decode(k) {
+			r.push(k)
+		}
+	}
+}
+
+// LockReader makes p the one process that consumes the stream, for the time of
+// one read. It waits for another live one, but not for ever.
+func (m *Mem) LockReader(p sys.Proc, dead func(sys.Proc) bool) bool {
+	me := p.Pack()
+	deadline := time.Now().Add(patience)
+	for !m.h.readLock.CompareAndSwap(0, me) {
+		if time.Now().After(deadline) {
+			if old := m.h.readLock.Load(); old != 0 && dead(sys.Unpack(old)) && m.h.readLock.CompareAndSwap(old, me) {
+				return true
+			}
+			return false
+		}
+		time.Sleep(20 * time.Microsecond)
+	}
+	return true
+}
+
+// UnlockReader ends what LockReader began.
+func (m *Mem) UnlockReader() { m.h.readLock.Store(0) }

@@ -1,0 +1,101 @@
+package stream
+
+import (
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// TakeSlot gives process p a place in the table of writers. A process has one
+// for each of its connections. dead tells which processes are gone; it is nil when the
+// caller does not hold the stream's lock, and then no dead writer's slot is reused.
+func (m *Mem) TakeSlot(p sys.Proc, dead func(sys.Proc) bool) (uint64, bool) {
+	me := p.Pack()
+	for i := 1; i < MaxSlots; i++ {
+		if m.h.slots[i].Load() == 0 && m.h.slots[i].CompareAndSwap(0, me) {
+			return uint64(i), true
+		}
+	}
+	if dead == nil {
+		return 0, false
+	}
+	m.Recover(dead)
+	return m.TakeSlot(p, nil)
+}
+
+// FreeSlot gives a slot back. Its writer must be closed.
+func (m *Mem) FreeSlot(slot uint64) {
+	if slot > 0 && slot < MaxSlots {
+		m.h.slots[slot].Store(0)
+	}
+}
+
+// Writers returns the processes that have a slot.
+func (m *Mem) Writers() (ps []sys.Proc) {
+	for i := range m.h.slots {
+		if v := m.h.slots[i].Load(); v != 0 {
+			ps = append(ps, sys.Unpack(v))
+		}
+	}
+	return
+}
+
+// Recover takes everything that dead processes hold: chunks they own or were claiming
+// become readable or free, busy bits they left are cleared, their slots
+// are given back. A chunk's published records are whole whatever its writer was
+// doing. The caller holds the stream's lock.
+func (m *Mem) Recover(dead func(sys.Proc) bool) {
+	var gone [MaxSlots]bool
+	any := false
+	known := make(map[uint64]bool)
+	for i := 1; i < MaxSlots; i++ {
+		v := m.h.slots[i].Load()
+		if v == 0 {
+			continue
+		}
+		d, seen := known[v]
+		if !seen {
+			d = dead(sys.Unpack(v))
+			known[v] = d
+		}
+		gone[i] = d
+		any = any || d
+	}
+	if !any {
+		return
+	}
+	for i := range m.Chunks {
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		if !gone[c.slot()] {
+			continue
+		}
+		switch c.state() {
+		case claiming:
+			m.ages[i].Store(noAge)
+			m.empty(i, c)
+			m.release(i)
+		case owned:
+			if c.busy() {
+				n := c &^ busyBit
+				d.ctl.CompareAndSwap(uint64(c), uint64(n))
+				c = n
+			}
+			m.retire(i, c)
+		case leaving:
+			if seq := d.seq.Load(); d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, full))) {
+				m.ages[i].Store(seq)
+			}
+		case open:
+			d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, open)))
+		}
+	}
+	for p := range m.Places {
+		if v := m.h.placed[p].Load(); v != 0 && gone[v>>32%MaxSlots] {
+			m.h.placed[p].CompareAndSwap(v, 0)
+		}
+	}
+	for i := range gone {
+		if gone[i] {
+			m.h.slots[i].Store(0)
+		}
+	}
+}

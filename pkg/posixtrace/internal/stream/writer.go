@@ -1,0 +1,446 @@
+package stream
+
+import (
+	"math"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// Writer appends the events of one process. It has a shard for each processor,
+// each with a chunk of its own, so that goroutines that run at the same time do
+// not meet. All methods but Close are safe for concurrent use.
+type Writer struct {
+	m      *Mem
+	state  *atomic.Uint64
+	filter *[2][event.SetWords]atomic.Uint64
+	desc   unsafe.Pointer
+	data   unsafe.Pointer
+	chunk  int // size
+	max    int // max-data-size
+	pid    uint32
+	slot   uint64
+	mask   int
+	ticks  bool
+	shards unsafe.Pointer
+	mem    []byte // of the shards
+
+	short bool // own no chunk
+
+	// OnFull, if set, is called when a stream that does not overwrite has no
+	// room. It returns whether it has made some.
+	OnFull func() bool
+}
+
+// Event is what a writer records.
+type Event struct {
+	ID   event.ID
+	PID  uint32 // 0: the writer's own
+	TID  uint32
+	Addr uint64
+	Tick uint64 // 0: now
+}
+
+const siteCache = 64
+
+type siteEntry struct {
+	addr  uint64
+	ev    event.ID
+	tid   uint32
+	pid   uint32
+	epoch uint32
+	num   uint32
+	_     uint32
+}
+
+// shard is what a writer knows of the chunk it owns. lock is held to exchange
+// the chunk; everything below it belongs to whoever has set the chunk's busy bit.
+// It lies outside of Go's heap, because the race detector does not see that the
+// control word, which is shared memory, orders the accesses.
+type shard struct {
+	tag   atomic.Uint64 // the control word to expect, without offset and count
+	idx   atomic.Uint32 // of the chunk
+	lock  atomic.Uint32
+	place atomic.Uint32 // in the header's table, plus one
+	epoch uint32        // counts the chunks; older entries of the cache are void
+	sites uint32        // defined in this chunk
+	_     uint32
+	base  uint64 // of the deltas
+	last  uint64 // tick of the last event
+	cache [siteCache]siteEntry
+	_     [80]byte
+}
+
+const shardSize = int(unsafe.Sizeof(shard{}))
+
+// NewWriter makes a writer for the process whose slot it is (TakeSlot), with
+// shards for n processors.
+func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
+	p := 1
+	for p < n {
+		p *= 2
+	}
+	w := &Writer{
+		m: m, state: &m.h.state, filter: &m.h.filter, desc: m.desc, data: m.data,
+		chunk: m.ChunkSize, max: m.MaxData, pid: pid, slot: slot, mask: p - 1, ticks: m.Clock == ClockTicks,
+	}
+	if m.private {
+		w.shards = unsafe.Pointer(&make([]shard, p)[0])
+	} else {
+		b, err := sys.MapAnon(p * shardSize)
+		if err != nil {
+			return nil, err
+		}
+		w.mem = b
+		w.shards = unsafe.Pointer(&b[0])
+	}
+	for i := range p {
+		w.shard(i).tag.Store(^uint64(0)) // no chunk yet
+	}
+	return w, nil
+}
+
+func (w *Writer) shard(i int) *shard {
+	return (*shard)(unsafe.Add(w.shards, (i&w.mask)*shardSize))
+}
+
+// Short says that the writer will soon be gone: it uses open chunks only.
+func (w *Writer) Short() { w.short = true }
+
+// Slot returns the writer's slot.
+func (w *Writer) Slot() uint64 { return w.slot }
+
+// Record appends an event if the stream runs and does not reject its type. hint
+// is the number of the processor, if known. It reports whether the event was
+// recorded; one that should have been and found no room is counted.
+func (w *Writer) Record(hint int, e *Event, data []byte) bool {
+	for try := 0; ; try++ {
+		st := w.state.Load()
+		if st&(Running|Dead) != Running {
+			if st&(Full|LogFull|Dead) == Full {
+				return w.noRoom(e, data, hint)
+			}
+			return false
+		}
+		id := e.ID
+		if id >= event.Max || w.filter[st/second&1][id>>6].Load()&(1<<(id&63)) != 0 {
+			return false
+		}
+		size := len(data)
+		if size > w.max {
+			size = w.max
+			if !id.User() && id < event.ProcFork {
+				size = min(len(data), MaxSystemData) // POSIX's own are never cut
+			}
+		}
+		s := w.shard(hint)
+		i := int(s.idx.Load())
+		d := (*desc)(unsafe.Add(w.desc, i*descSize))
+		tag := s.tag.Load()
+		c := ctl(d.ctl.Load())
+		if uint64(c)&tagMask != tag || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
+			!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
+			if ok, done := w.slow(s, e, data[:size], size < len(data), try); done {
+				return ok
+			}
+			continue
+		}
+		tick := e.Tick
+		if tick == 0 {
+			if w.ticks {
+				tick = sys.Ticks()
+			} else {
+				tick = sys.Monotonic()
+			}
+		}
+		if w.state.Load() != st {
+			// Control has changed between the look at it and the busy bit: what was decided
+			// by the old state must not follow the change.
+			publish(&d.ctl, c)
+			continue
+		}
+		if tick < s.last {
+			tick = s.last
+		}
+		s.last = tick
+		off := c.off()
+		p := unsafe.Add(w.data, i*w.chunk+off)
+		delta := tick - s.base
+		if delta > math.MaxUint32 {
+			store64(p, chunk.Header(0, 8, chunk.KindBase))
+			store64(unsafe.Add(p, 8), tick)
+			p = unsafe.Add(p, chunk.BaseSize)
+			off += chunk.BaseSize
+			s.base, delta = tick, 0
+		}
+		pid := e.PID
+		if pid == 0 {
+			pid = w.pid
+		}
+		k := &s.cache[(uint32(e.Addr>>2)^uint32(e.Addr>>8)^e.TID*7^uint32(id)*13)%siteCache]
+		if k.addr != e.Addr || k.ev != id || k.tid != e.TID || k.pid != pid || k.epoch != s.epoch {
+			n := s.sites
+			s.sites++
+			*k = siteEntry{addr: e.Addr, ev: id, tid: e.TID, pid: pid, epoch: s.epoch, num: n}
+			store64(p, chunk.Header(n, chunk.SiteSize-chunk.HeaderSize, chunk.KindSite))
+			store64(unsafe.Add(p, 8), uint64(id)|uint64(e.TID)<<32)
+			store64(unsafe.Add(p, 16), e.Addr)
+			store64(unsafe.Add(p, 24), uint64(pid))
+			p = unsafe.Add(p, chunk.SiteSize)
+			off += chunk.SiteSize
+		}
+		num := uint16(k.num)
+		if size < len(data) {
+			num |= chunk.Truncated
+		}
+		store64(p, chunk.Header(uint32(delta), size, num))
+		copyIn(unsafe.Add(p, chunk.HeaderSize), data[:size])
+		off += chunk.HeaderSize + chunk.Align(size)
+		publish(&d.ctl, c&^offMask+1<<countShift|ctl(off/8))
+		return true
+	}
+}
+
+// slow is what Record does when the shard's chunk cannot take the event. done
+// is false when it is worth another try with the shard.
+func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, done bool) {
+	if try > 8 || !s.lock.CompareAndSwap(0, 1) {
+		return w.recordOpen(e, data, cut)
+	}
+	i := int(s.idx.Load())
+	d := w.m.at(i)
+	c := ctl(d.ctl.Load())
+	tag := s.tag.Load()
+	switch {
+	case uint64(c)&^busyBit&tagMask != tag:
+		// Closed by a flush, or never had one.
+	case c.busy():
+		// A goroutine was interrupted half-way. It is not waited for.
+		s.lock.Store(0)
+		return w.recordOpen(e, data, cut)
+	case c.off()+chunk.Overhead+chunk.Align(len(data)) <= w.chunk:
+		s.lock.Store(0) // it was only a collision
+		return false, false
+	default:
+		w.m.retire(i, c)
+		s.lock.Store(0)
+		return false, false
+	}
+	if w.short || !w.havePlace(s) {
+		s.lock.Store(0)
+		return w.recordOpen(e, data, cut)
+	}
+	i, got := w.m.claim(w.slot)
+	if !got {
+		s.lock.Store(0)
+		return w.recordOpen(e, data, cut)
+	}
+	base := e.Tick
+	if base == 0 {
+		base = w.m.now()
+	}
+	s.tag.Store(^uint64(0))
+	s.epoch++
+	s.sites = 0
+	s.base, s.last = base, base
+	s.idx.Store(uint32(i))
+	w.m.h.placed[s.place.Load()-1].Store(w.slot<<32 | uint64(i+1))
+	s.tag.Store(uint64(w.m.begin(i, w.slot, owned, base)) & tagMask)
+	s.lock.Store(0)
+	return false, false
+}
+
+// havePlace takes one of the places that bound how many chunks are owned. The
+// caller holds the shard's lock.
+func (w *Writer) havePlace(s *shard) bool {
+	m := w.m
+	if p := s.place.Load(); p != 0 {
+		if m.h.placed[p-1].Load()>>32 == w.slot {
+			return true
+		}
+		s.place.Store(0) // it was taken from us while we were idle
+	}
+	for p := range m.Places {
+		if m.h.placed[p].Load() == 0 && m.h.placed[p].CompareAndSwap(0, w.slot<<32) {
+			s.place.Store(uint32(p + 1))
+			return true
+		}
+	}
+	return false
+}
+
+// recordOpen appends an event, with all its members, to an open chunk.
+func (w *Writer) recordOpen(e *Event, data []byte, cut bool) (ok, done bool) {
+	return w.appendOpen(e, data, cut, false)
+}
+
+// RecordSystem appends an event of the trace system itself, also while the
+// stream does not run.
+func (w *Writer) RecordSystem(e *Event, data []byte) bool {
+	if w.m.rejects(e.ID) {
+		return false
+	}
+	ok, _ := w.appendOpen(e, data, false, true)
+	return ok
+}
+
+func (w *Writer) appendOpen(e *Event, data []byte, cut, force bool) (ok, done bool) {
+	m := w.m
+	need := chunk.FullSize + chunk.Align(len(data))
+	start := int(w.slot)
+	for try := range 64 * m.Opens {
+		st := w.state.Load()
+		if st&(Running|Dead) != Running && !force {
+			return false, false
+		}
+		o := &m.h.opened[(start+try)%m.Opens]
+		ref := o.Load()
+		if ref == 0 || ref > uint64(m.Chunks) || try == 63*m.Opens {
+			// None there, or every open chunk has been busy for a while: its
+			// writers are not running. A fresh one takes its place.
+			i, got := m.claim(w.slot)
+			if !got {
+				if ref == 0 {
+					continue
+				}
+				break
+			}
+			m.begin(i, 0, open, m.now())
+			if !o.CompareAndSwap(ref, uint64(i+1)) {
+				if d := m.at(i); !m.retire(i, ctl(d.ctl.Load())) {
+					continue
+				}
+			}
+			continue
+		}
+		i := int(ref - 1)
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		if c.state() != open {
+			o.CompareAndSwap(ref, 0)
+			continue
+		}
+		if c.busy() {
+			if try >= 4*m.Opens {
+				runtime.Gosched()
+			}
+			continue
+		}
+		if c.off()+need > w.chunk {
+			if m.retire(i, c) {
+				o.CompareAndSwap(ref, 0)
+			}
+			continue
+		}
+		if !d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit|ctl(w.slot<<slotShift))) {
+			continue
+		}
+		if !force && (w.state.Load() != st || m.rejects(e.ID)) {
+			publish(&d.ctl, c)
+			return false, false
+		}
+		tick := e.Tick
+		if tick == 0 {
+			tick = m.now()
+		}
+		// The chunk's events stay in order, whoever writes them.
+		tick = max(tick, d.last.Load())
+		d.last.Store(tick)
+		pid := e.PID
+		if pid == 0 && !force {
+			pid = w.pid
+		}
+		writeFull(unsafe.Add(w.data, i*w.chunk+c.off()), e.ID, pid, e.TID, e.Addr, tick, data, cut)
+		publish(&d.ctl, c&^offMask+1<<countShift|ctl((c.off()+need)/8))
+		return true, true
+	}
+	return w.noRoom(e, data, int(w.slot)), true
+}
+
+func writeFull(p unsafe.Pointer, id event.ID, pid, tid uint32, addr, tick uint64, data []byte, cut bool) {
+	num := uint16(chunk.KindFull)
+	if cut {
+		num |= chunk.Truncated
+	}
+	store64(p, chunk.Header(0, len(data), num))
+	store64(unsafe.Add(p, 8), tick)
+	store64(unsafe.Add(p, 16), uint64(id)|uint64(pid)<<32)
+	store64(unsafe.Add(p, 24), uint64(tid))
+	store64(unsafe.Add(p, 32), addr)
+	copyIn(unsafe.Add(p, chunk.FullSize), data)
+}
+
+// noRoom accounts for an event that was generated and is lost. Under the
+// policies that do not overwrite the stream stops.
+func (w *Writer) noRoom(e *Event, data []byte, hint int) bool {
+	m := w.m
+	if w.OnFull != nil && w.OnFull() {
+		return w.Record(hint, e, data)
+	}
+	if m.rejects(e.ID) {
+		return false
+	}
+	now := e.Tick
+	if now == 0 {
+		now = m.now()
+	}
+	if m.Policy != Loop {
+		for {
+			st := m.h.state.Load()
+			if st&Running == 0 {
+				break
+			}
+			m.h.autoStop.Store(now)
+			n := st&^(Running|StopTold|NoRestart) | Full
+			if m.h.state.CompareAndSwap(st, n+stateGen) {
+				break
+			}
+		}
+	}
+	m.h.addLost(now)
+	return false
+}
+
+func (h *header) addLost(tick uint64) {
+	if h.lost.Load() == h.lostSeen.Load() {
+		h.lostFirst.Store(tick)
+	}
+	for {
+		l := h.lostLast.Load()
+		if l >= tick || h.lostLast.CompareAndSwap(l, tick) {
+			break
+		}
+	}
+	h.lost.Add(1)
+	h.overrun.Store(1)
+}
+
+// Close gives up the writer's chunks and places. No Record may be under way.
+func (w *Writer) Close() {
+	for i := range w.mask + 1 {
+		s := w.shard(i)
+		if tag := s.tag.Load(); tag != ^uint64(0) {
+			j := int(s.idx.Load())
+			for {
+				c := ctl(w.m.at(j).ctl.Load())
+				if uint64(c)&tagMask != tag || w.m.retire(j, c) {
+					break
+				}
+			}
+		}
+		if p := s.place.Load(); p != 0 {
+			q := &w.m.h.placed[p-1]
+			if v := q.Load(); v>>32 == w.slot {
+				q.CompareAndSwap(v, 0)
+			}
+		}
+	}
+	if w.mem != nil {
+		sys.Unmap(w.mem)
+		w.mem = nil
+	}
+}

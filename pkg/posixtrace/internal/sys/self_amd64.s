@@ -1,0 +1,39 @@
+#include "textflag.h"
+
+// func Ticks() uint64
+TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
+	RDTSC
+	SHLQ $32, DX
+	ORQ  DX, AX
+	MOVQ AX, ret+0(FP)
+	RET
+
+// func Self() (tid, pc uint64)
+//
+// BP is the frame of the Go function that has called this one, or that of the
+// wrapper which the linker put between; hops tells which.
+TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-16
+	MOVQ TLS, CX
+	MOVQ 0(CX)(TLS*1), CX
+	MOVQ 48(CX), CX // g.m
+	MOVQ ·mID(SB), DX
+	MOVQ (CX)(DX*1), CX
+	MOVQ CX, tid+0(FP)
+	MOVQ BP, CX
+	CMPB ·hop(SB), $0
+	JEQ  here
+	MOVQ 0(CX), CX
+here:
+	MOVQ 8(CX), CX
+	MOVQ CX, pc+8(FP)
+	RET
+
+// func mword(off uintptr) uint64
+TEXT ·mword(SB), NOSPLIT|NOFRAME, $0-16
+	MOVQ TLS, CX
+	MOVQ 0(CX)(TLS*1), CX
+	MOVQ 48(CX), CX
+	MOVQ off+0(FP), DX
+	MOVQ (CX)(DX*1), CX
+	MOVQ CX, ret+8(FP)
+	RET

@@ -1,0 +1,30 @@
+#include "textflag.h"
+
+// func Ticks() uint64
+TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
+	MRS  CNTVCT_EL0, R0
+	MOVD R0, ret+0(FP)
+	RET
+
+// func Self() (tid, pc uint64)
+TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-16
+	MOVD 48(g), R2 // g.m
+	MOVD ·mID(SB), R1
+	MOVD (R2)(R1), R2
+	MOVD R2, tid+0(FP)
+	MOVD R29, R2
+	MOVBU ·hop(SB), R0
+	CBZ  R0, here
+	MOVD 0(R2), R2
+here:
+	MOVD 8(R2), R2
+	MOVD R2, pc+8(FP)
+	RET
+
+// func mword(off uintptr) uint64
+TEXT ·mword(SB), NOSPLIT|NOFRAME, $0-16
+	MOVD 48(g), R2
+	MOVD off+0(FP), R1
+	MOVD (R2)(R1), R2
+	MOVD R2, ret+8(FP)
+	RET

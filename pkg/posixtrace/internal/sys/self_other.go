@@ -1,0 +1,12 @@
+//go:build linux && !amd64 && !arm64
+
+package sys
+
+// Ticks reads the fallback clock: there is no counter that is known to be good.
+func Ticks() uint64 { return Monotonic() }
+
+// FastSelf reports that the honest slow ways are to be used.
+func FastSelf() bool { return false }
+
+// Self is not called where FastSelf is false.
+func Self() (tid, pc uint64) { return SlowSelf(2) }

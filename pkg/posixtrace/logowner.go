@@ -1,0 +1,402 @@
+package posixtrace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
+)
+
+// logWriter moves a stream's events to its log.
+type logWriter struct {
+	c     *conn
+	names *registry.Names
+	log   *tracelog.Writer
+	f     *os.File
+	// logged tells which chunks a log already has that is taken up again.
+	logged func(chunk, gen uint32) bool
+}
+
+// dupLog duplicates the application's descriptor and notes which file it is.
+func dupLog(log *os.File, cfg *stream.Config) (*os.File, error) {
+	rc, err := log.SyscallConn()
+	if err != nil {
+		return nil, fmt.Errorf("log: %w: %w", err, syscall.EBADF)
+	}
+	fd, no := -1, error(nil)
+	err = rc.Control(func(old uintptr) {
+		if no = sys.Writable(int(old)); no == nil {
+			fd, no = sys.Dup(int(old))
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("log: %w: %w", err, syscall.EBADF)
+	}
+	if no != nil {
+		return nil, fmt.Errorf("log: %w", no)
+	}
+	dup := os.NewFile(uintptr(fd), log.Name())
+	st, err := sys.Fstat(dup)
+	if err != nil {
+		dup.Close()
+		return nil, err
+	}
+	cfg.LogDev, cfg.LogIno = st.Dev, st.Ino
+	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && filepath.IsAbs(path) {
+		cfg.LogPath = path
+	}
+	return dup, nil
+}
+
+func newLogWriter(c *conn, f *os.File) (*logWriter, error) {
+	m := c.mem
+	host, _ := os.Hostname()
+	names, err := openNames(c.dir, m.Family())
+	if err != nil {
+		return nil, err
+	}
+	w := &logWriter{c: c, names: names, f: f}
+	w.log, err = tracelog.Create(f, &tracelog.Super{
+		ID: m.ID, CreateSec: m.CreatedAt / 1e9, CreateNsec: uint32(m.CreatedAt % 1e9),
+		Clock: tracelog.ClockKnots, Resolution: uint64(m.ClockRes),
+		StreamSize: uint64(m.MinSize), MaxData: uint64(m.MaxData), LogSize: uint64(m.LogMax),
+		StreamPolicy: tracelog.Policy(m.Policy), LogPolicy: tracelog.Policy(m.LogPolicy), Inherited: m.Inherit,
+		ChunkSize: uint32(m.ChunkSize), PID: m.Target().PID,
+		Owner: m.Owner().PID, OwnerStart: m.Owner().Start, Name: m.Name, Generation: m.GenVersion,
+		Host: host, BootID: m.BootID, StreamPath: c.path, Command: splitCommand(m.Command),
+	})
+	if err == nil {
+		err = w.meta()
+	}
+	if err != nil {
+		names.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// meta brings the log's types and clock up to date.
+func (w *logWriter) meta() error {
+	all := w.names.All()
+	defs := make([]tracelog.TypeDef, len(all))
+	for i, t := range all {
+		defs[i] = tracelog.TypeDef{ID: t.ID, Name: t.Name}
+	}
+	if err := w.log.Types(defs); err != nil {
+		return err
+	}
+	return w.log.Knots(w.c.mem.FreshClock().Knots())
+}
+
+// flush moves everything that the stream holds to the log. The caller holds the
+// stream's lock, and a slot.
+func (w *logWriter) flush(slot uint64) (err error) {
+	m := w.c.mem
+	m.SetFlushing(true)
+	defer m.SetFlushing(false)
+	defer func() {
+		if err != nil {
+			m.FlushFailed(uint32(errnoOf(err, syscall.EIO)))
+		}
+	}()
+	if err := w.meta(); err != nil {
+		return err
+	}
+	full := false
+	watermark, err := m.Harvest(slot, func(b *stream.Block) error {
+		e := w.put(b, false)
+		if errors.Is(e, tracelog.ErrFull) {
+			full = true
+			if b.Index >= 0 {
+				m.LogLost(b.Count)
+			}
+			return nil
+		}
+		return e
+	})
+	if err == nil {
+		err = w.meta()
+	}
+	if err == nil {
+		err = w.log.GroupEnd(watermark)
+	}
+	if err != nil {
+		return err
+	}
+	if full {
+		m.SetLogFull(true)
+		if e := w.put(m.LogFullMark(), true); e != nil && !errors.Is(e, tracelog.ErrFull) {
+			return e
+		}
+	}
+	if w.log.Replaced() > 0 {
+		m.LogOverrun()
+		m.SetLogFull(false)
+	}
+	return nil
+}
+
+func (w *logWriter) put(b *stream.Block, final bool) error {
+	e := tracelog.EventsBlock{Payload: b.Payload, Base: b.Base, Chunk: uint32(b.Index), Gen: b.Gen, Final: final}
+	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen) {
+		return nil
+	}
+	err := w.log.Events(e)
+	if errors.Is(err, chunk.ErrMalformed) {
+		// Somebody has scribbled over the stream; what is sound is in the log.
+		w.c.mem.Damaged()
+		return nil
+	}
+	return err
+}
+
+// seal completes the log after a last flush.
+func (w *logWriter) seal(slot uint64) error {
+	err := w.flush(slot)
+	m := w.c.mem
+	if err != nil {
+		// What could not be written is lost, and the log says so.
+		m.LogLost(m.Unflushed())
+	}
+	if b := m.LastMarks(); b != nil && err == nil {
+		w.put(b, false)
+	}
+	st := m.Status(false)
+	e := w.log.Seal(tracelog.Status{
+		Running: st.Running, Full: st.Full, Overrun: st.Overrun, FlushError: st.FlushErr,
+		LogOverrun: st.LogOverrun, LogFull: st.LogFull, Lost: st.Lost, LogLost: st.LogLost,
+	}, false)
+	if err == nil {
+		err = e
+	}
+	return err
+}
+
+func (w *logWriter) close() {
+	w.f.Close()
+	w.names.Close()
+}
+
+func errnoOf(err error, def syscall.Errno) syscall.Errno {
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no
+	}
+	return def
+}
+
+// logOwner flushes the log of a stream that this process owns: when asked, and
+// under the policy Flush when the stream is half full and every second.
+type logOwner struct {
+	*logWriter
+	s    *Stream
+	stop chan struct{}
+	done chan struct{}
+	once sync.Once
+}
+
+func newLogOwner(s *Stream, f *os.File) (*logOwner, error) {
+	w, err := newLogWriter(s.c, f)
+	if err != nil {
+		return nil, err
+	}
+	return &logOwner{logWriter: w, s: s, stop: make(chan struct{}), done: make(chan struct{})}, nil
+}
+
+// How often the owner looks at the stream: the writers make no system call to
+// wake it. A stream in use is looked at often, an idle one seldom.
+const (
+	pollBusy = time.Millisecond
+	pollIdle = 16 * time.Millisecond
+)
+
+func (o *logOwner) run() {
+	defer close(o.done)
+	m := o.c.mem
+	wait := pollBusy
+	seq := m.Seq()
+	last := time.Now()
+	failed := false
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	for {
+		t.Reset(wait)
+		select {
+		case <-o.stop:
+			return
+		case <-t.C:
+		}
+		if m.ShutdownWanted() {
+			// Shutdown stops this loop, so it cannot run in it.
+			go o.s.Shutdown()
+			<-o.stop
+			return
+		}
+		if n := m.Seq(); n != seq {
+			seq, wait = n, pollBusy
+		} else {
+			wait = min(wait*2, pollIdle)
+		}
+		ticket, asked := m.FlushWanted()
+		due := false
+		if m.Policy == stream.Flush {
+			used, all := m.Used()
+			old := time.Since(last) >= time.Second
+			stopped := m.State()&stream.Full != 0
+			due = old && m.Pending() || !failed && (2*used >= all || stopped)
+		}
+		if !asked && !due {
+			continue
+		}
+		err := o.s.flushLocked()
+		failed = err != nil
+		last = time.Now()
+		if asked {
+			m.FlushServed(ticket, uint32(errnoOf0(err)))
+		}
+	}
+}
+
+func errnoOf0(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	return errnoOf(err, syscall.EIO)
+}
+
+// halt ends run and waits for it.
+func (o *logOwner) halt() {
+	o.once.Do(func() { close(o.stop) })
+	<-o.done
+}
+
+// complete shuts down a stream whose owner is dead, as the owner's call would
+// have done (SHU-06). locked tells that the caller holds the directory's lock.
+func complete(c *conn, locked bool) error {
+	if err := finishOrphan(c); err != nil {
+		return err
+	}
+	return bury(c, locked)
+}
+
+func finishOrphan(c *conn) error {
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	m := c.mem
+	if m.State()&stream.Dead != 0 {
+		return nil // somebody else was faster
+	}
+	m.Recover(gone)
+	slot, ok := m.TakeSlot(sys.SelfProc(), nil)
+	if !ok {
+		return errSlots
+	}
+	defer m.FreeSlot(slot)
+	w, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
+	if err != nil {
+		return err
+	}
+	m.Stop(w, stream.Event{})
+	w.Close()
+	if m.HasLog {
+		if err := completeLog(c, slot); err != nil {
+			return err
+		}
+	}
+	m.Kill()
+	return nil
+}
+
+// completeLog finishes the log of a dead owner. A log that is gone, or is
+// another file now, cannot be finished; that is no error.
+func completeLog(c *conn, slot uint64) error {
+	m := c.mem
+	if m.LogPath == "" {
+		return nil
+	}
+	f, err := sys.OpenFile(m.LogPath, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) ||
+			errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		return err
+	}
+	defer f.Close()
+	st, err := sys.Fstat(f)
+	if err != nil {
+		return err
+	}
+	if !st.Regular() || st.Dev != m.LogDev || st.Ino != m.LogIno {
+		return nil
+	}
+	log, rec, err := tracelog.Resume(f)
+	switch {
+	case errors.Is(err, tracelog.ErrSealed), errors.Is(err, tracelog.ErrNotLog):
+		return nil
+	case err != nil:
+		return err
+	case rec.Super.ID != m.ID:
+		return nil
+	}
+	names, err := openNames(c.dir, m.Family())
+	if err != nil {
+		return err
+	}
+	defer names.Close()
+	w := &logWriter{c: c, names: names, log: log, logged: rec.Logged}
+	return w.seal(slot)
+}
+
+// bury removes the files of a stream that is shut down. locked tells that the
+// caller holds the directory's lock, which is taken before that of a stream, never after.
+func bury(c *conn, locked bool) error {
+	if !locked {
+		unlock, err := c.dir.Lock()
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	c.dir.DetachAll(c.id)
+	err := c.dir.RemoveStream(c.id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// applyPatterns lets the filters of a family's streams decide about a new name.
+func applyPatterns(d *registry.Dir, family uint64, id event.ID, name string) {
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return
+	}
+	for _, sid := range ids {
+		c, err := openStream(d, sid)
+		if err != nil {
+			continue
+		}
+		if c.mem.Family() == family && len(c.mem.Patterns()) > 0 {
+			if unlock, err := c.lock(); err == nil {
+				c.mem.Decide(id, name)
+				unlock()
+			}
+		}
+		c.f.Close()
+	}
+}

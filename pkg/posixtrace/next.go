@@ -1,0 +1,192 @@
+package posixtrace
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// reading is what the reader calls of a Stream share.
+type reading struct {
+	mu    sync.Mutex
+	r     *stream.Reader
+	clock *chunk.Clock
+	until uint64 // the clock holds for ticks up to this one
+	rec   chunk.Record
+}
+
+var errLogRead = errors.New("a stream with log is read by its log")
+
+// Next reports the oldest event not yet reported, waiting for one if there is
+// none (posix_trace_getnext_event). The event's data goes to data, n tells how
+// much; what does not fit is lost and Truncation says TruncatedRead. Errors:
+// EINVAL a stream with log (use Reader), or shut down meanwhile; EINTR ctx is done.
+func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, err error) {
+	const op = "posix_trace_getnext_event"
+	wait := 50 * time.Microsecond
+	for {
+		ev, n, err = s.try(op, data)
+		if err != ErrUnavailable {
+			return ev, n, err
+		}
+		if err := s.pause(ctx, &wait, time.Time{}); err != nil {
+			return EventInfo{}, 0, fail(op, err, syscall.EINVAL)
+		}
+	}
+}
+
+// TryNext is Next without waiting: ErrUnavailable when no event is ready
+// (posix_trace_trygetnext_event).
+func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
+	return s.try("posix_trace_trygetnext_event", data)
+}
+
+// TimedNext is Next that waits until the wall clock reaches deadline at most
+// (posix_trace_timedgetnext_event). Errors: ETIMEDOUT.
+func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int, err error) {
+	const op = "posix_trace_timedgetnext_event"
+	// Without its monotonic part the deadline is compared with the wall clock,
+	// whose steps count (GET-11).
+	deadline = deadline.Round(0)
+	wait := 50 * time.Microsecond
+	for {
+		ev, n, err = s.try(op, data)
+		if err != ErrUnavailable {
+			return ev, n, err
+		}
+		if !time.Now().Round(0).Before(deadline) {
+			return EventInfo{}, 0, &Error{Op: op, Err: syscall.ETIMEDOUT}
+		}
+		if err := s.pause(context.Background(), &wait, deadline); err != nil {
+			return EventInfo{}, 0, fail(op, err, syscall.EINVAL)
+		}
+	}
+}
+
+// pause waits a little longer each time: the writers make no system call that
+// could wake a reader.
+func (s *Stream) pause(ctx context.Context, wait *time.Duration, deadline time.Time) error {
+	d := *wait
+	if !deadline.IsZero() {
+		d = max(min(d, time.Until(deadline)), 0)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return errors.Join(syscall.EINTR, context.Cause(ctx))
+	case <-s.closed:
+		return errClosed
+	case <-t.C:
+	}
+	*wait = min(*wait*2, 10*time.Millisecond)
+	return nil
+}
+
+// try reports an event if one is ready.
+func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
+	r := &s.read
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.isClosed() {
+		return ev, 0, fail(op, errClosed, syscall.EINVAL)
+	}
+	m := s.c.mem
+	if m.HasLog {
+		return ev, 0, fail(op, errLogRead, syscall.EINVAL)
+	}
+	defer guard(op, &err)()
+	if !m.LockReader(sys.SelfProc(), gone) {
+		return ev, 0, ErrUnavailable // another process is reading at this moment
+	}
+	defer m.UnlockReader()
+	if r.r == nil {
+		r.r = m.NewReader(true)
+		s.recover()
+	}
+	for {
+		if r.r.Next(&r.rec) {
+			break
+		}
+		if !m.Restartable() || !s.restart() {
+			return ev, 0, ErrUnavailable
+		}
+	}
+	if r.clock == nil || r.rec.Tick > r.until {
+		if err := s.freshClock(); err != nil {
+			return ev, 0, fail(op, err, syscall.EINVAL)
+		}
+	}
+	n = copy(data, r.rec.Data)
+	ev = info(&r.rec, r.clock)
+	if n < len(r.rec.Data) {
+		ev.Truncation = TruncatedRead
+	}
+	return ev, n, nil
+}
+
+// info describes a decoded event.
+func info(rec *chunk.Record, c *chunk.Clock) EventInfo {
+	ev := EventInfo{
+		ID: EventID(rec.Event), PID: int(rec.PID), TID: int(rec.TID), Address: rec.Addr,
+		UnixNano: c.Nanos(rec.Tick),
+	}
+	if rec.Truncated {
+		ev.Truncation = TruncatedRecord
+	}
+	return ev
+}
+
+// The three that follow are called by a reader and take the stream's locks.
+
+func (s *Stream) restart() (done bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
+		m.Restart(w)
+		return nil
+	})
+	return err == nil && s.c.mem.State()&stream.Running != 0
+}
+
+func (s *Stream) recover() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locked(func(m *stream.Mem, w *stream.Writer) error {
+		m.Recover(gone)
+		return nil
+	})
+}
+
+func (s *Stream) freshClock() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.locked(func(m *stream.Mem, w *stream.Writer) error {
+		s.read.clock, s.read.until = m.FreshClock(), m.Now()
+		return nil
+	})
+}
+
+// guard turns a fault on the stream's memory, whose file somebody has cut
+// short, into an error.
+func guard(op string, err *error) func() {
+	old := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(old)
+		if p := recover(); p != nil {
+			f, ok := p.(interface{ Addr() uintptr })
+			if !ok {
+				panic(p)
+			}
+			_ = f
+			*err = &Error{Op: op, Err: syscall.EIO, Cause: errors.New("the stream's file was cut short")}
+		}
+	}
+}

@@ -1,0 +1,431 @@
+package posixtrace
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
+)
+
+// Record is one event as a Reader reports it. Extension.
+type Record struct {
+	EventInfo
+	Data []byte // valid until the next call of Next
+}
+
+// LogState tells what a Reader reads. Extension.
+type LogState uint8
+
+// The states of a log.
+const (
+	LogFinished   LogState = iota // completed and sealed
+	LogLive                       // its stream is still active
+	LogUnfinished                 // it ends without a seal: its recorder was killed or it is cut off
+	LogDamaged                    // a block is unsound; what precedes it was read
+)
+
+// String returns "finished", "live", "unfinished" or "damaged".
+func (s LogState) String() string {
+	return [...]string{"finished", "live", "unfinished", "damaged"}[s&3]
+}
+
+// Reader reads the events of a log of any state, or of an active stream without
+// consuming them, in the order of their times. It is not safe for concurrent use. Extension.
+type Reader struct {
+	log *tracelog.Reader // nil for a stream without log, and
+	mem *stream.Reader   // nil for a log whose stream is gone
+	// whether the log has been read to its end
+	logDone bool
+	live    bool
+	c       *conn
+	names   *registry.Names
+	clock   *chunk.Clock // of the stream
+	f       *os.File     // to be closed
+	sel     Selection
+	since   int64
+	until   int64
+	rec     chunk.Record
+	out     Record
+	made    func() (*stream.Reader, *chunk.Clock, error) // for Rewind
+}
+
+var errNotFile = errors.New("not a regular file")
+
+// OpenLog returns a reader of the log in r. If r is an *os.File on a regular
+// file it is read positionally from offset 0 and blocks that a selection rules out are
+// skipped; anything else is read forward once. Of a log that is still being recorded
+// the reader also reports what its stream holds. Errors: EINVAL not a trace log. Extension.
+func OpenLog(r io.Reader) (*Reader, error) {
+	const op = "posix_trace_open"
+	if f, ok := r.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			rd, err := openFile(f)
+			return rd, fail(op, err, syscall.EINVAL)
+		}
+	}
+	l, err := tracelog.OpenStream(r)
+	if err != nil {
+		return nil, fail(op, err, syscall.EINVAL)
+	}
+	return newReader(&Reader{log: l}), nil
+}
+
+func newReader(r *Reader) *Reader {
+	r.since, r.until = math.MinInt64, math.MaxInt64
+	return r
+}
+
+// openFile opens the log in a regular file, and its stream if that is active.
+func openFile(f *os.File) (*Reader, error) {
+	open := func() (*tracelog.Reader, error) {
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		return tracelog.OpenFile(f, st.Size())
+	}
+	l, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if state, _ := l.State(); state == tracelog.Finished {
+		return newReader(&Reader{log: l}), nil
+	}
+	c := streamOf(l.Super(), f)
+	if c == nil {
+		return newReader(&Reader{log: l}), nil
+	}
+	if c.orphaned() || c.mem.State()&stream.Dead != 0 {
+		// Its owner died: the log is completed by whoever comes next, us.
+		complete(c, false)
+		c.f.Close()
+		if l, err = open(); err != nil {
+			return nil, err
+		}
+		return newReader(&Reader{log: l}), nil
+	}
+	// A flush moves events from the stream to the log. Under the stream's lock
+	// there is none, and each event is in one of the two.
+	unlock, err := c.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if l, err = open(); err != nil {
+		return nil, err
+	}
+	r := newReader(&Reader{log: l, c: c, live: true})
+	r.mem, r.clock = peek(c)
+	return r, nil
+}
+
+// streamOf returns the active stream whose log is in f, or nil.
+func streamOf(s *tracelog.Super, f *os.File) *conn {
+	if s.BootID != sys.BootID() || s.StreamPath == "" {
+		return nil
+	}
+	c, err := openPath(s.StreamPath)
+	if err != nil {
+		return nil
+	}
+	st, err := sys.Fstat(f)
+	if err != nil || c.mem.ID != s.ID || c.mem.LogDev != st.Dev || c.mem.LogIno != st.Ino {
+		c.f.Close()
+		return nil
+	}
+	return c
+}
+
+// peek takes a picture of what a stream holds. The caller holds the stream's lock.
+func peek(c *conn) (*stream.Reader, *chunk.Clock) {
+	r := c.mem.NewReader(false)
+	r.Preload()
+	return r, c.mem.FreshClock()
+}
+
+// Reader returns a reader over what the stream holds now: its log, if it is a
+// regular file that can be read, then the stream itself. Nothing is consumed;
+// events that are overwritten meanwhile are left out. Extension.
+func (s *Stream) Reader() (*Reader, error) {
+	const op = "posix_trace_open"
+	if s.isClosed() {
+		return nil, fail(op, errClosed, syscall.EINVAL)
+	}
+	if s.c.mem.HasLog {
+		if f, err := os.Open(s.c.mem.LogPath); err == nil {
+			if st, e := sys.Fstat(f); e == nil && st.Regular() && st.Dev == s.c.mem.LogDev && st.Ino == s.c.mem.LogIno {
+				r, err := openFile(f)
+				if err == nil {
+					r.f = f
+					return r, nil
+				}
+			}
+			f.Close()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return nil, fail(op, err, syscall.EINVAL)
+	}
+	r := newReader(&Reader{c: s.c, names: names, live: true})
+	r.made = func() (mr *stream.Reader, c *chunk.Clock, err error) {
+		err = s.locked(func(m *stream.Mem, w *stream.Writer) error {
+			m.Recover(gone)
+			mr, c = peek(s.c)
+			return nil
+		})
+		return
+	}
+	if r.mem, r.clock, err = r.made(); err != nil {
+		return nil, fail(op, err, syscall.EINVAL)
+	}
+	return r, nil
+}
+
+// Selection narrows what a Reader reports. Zero members select everything.
+type Selection struct {
+	Since, Until time.Time // events at or after Since and before Until
+	Types        *EventSet // events of these types
+}
+
+// Select narrows the reader to a selection; it is called before Next.
+func (r *Reader) Select(sel Selection) {
+	r.sel = sel
+	r.since, r.until = math.MinInt64, math.MaxInt64
+	if !sel.Since.IsZero() {
+		r.since = sel.Since.UnixNano()
+	}
+	if !sel.Until.IsZero() {
+		r.until = sel.Until.UnixNano()
+	}
+	if r.log == nil {
+		return
+	}
+	var types *event.Set
+	if sel.Types != nil {
+		types = &sel.Types.s
+	}
+	lo, hi := uint64(0), uint64(math.MaxUint64)
+	if len(r.log.Clock().Knots()) > 0 {
+		c := r.log.Clock()
+		if r.since != math.MinInt64 {
+			lo = firstTick(c, r.since)
+		}
+		if r.until != math.MaxInt64 {
+			hi = firstTick(c, r.until)
+		}
+	}
+	r.log.Select(lo, hi, types)
+}
+
+// firstTick returns the first tick whose time is not before nanos.
+func firstTick(c *chunk.Clock, nanos int64) uint64 {
+	lo, hi := uint64(0), uint64(1)<<62
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		if c.Nanos(mid) < nanos {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// Next returns the next event, io.EOF at the end of what is sound. The record
+// is the reader's own and valid until the next call. Errors: EIO reading failed.
+func (r *Reader) Next() (*Record, error) {
+	for {
+		clock := r.clock
+		switch {
+		case r.log != nil && !r.logDone:
+			ok, err := r.log.Next(&r.rec)
+			if err != nil {
+				return nil, fail("posix_trace_getnext_event", err, syscall.EIO)
+			}
+			if !ok {
+				r.logDone = true
+				continue
+			}
+			clock = r.log.Clock()
+		case r.mem != nil:
+			if !r.mem.Next(&r.rec) {
+				return nil, io.EOF
+			}
+			if r.sel.Types != nil && !r.sel.Types.s.Has(r.rec.Event) {
+				continue
+			}
+		default:
+			return nil, io.EOF
+		}
+		o := &r.out
+		o.ID, o.PID, o.TID, o.Address = EventID(r.rec.Event), int(r.rec.PID), int(r.rec.TID), r.rec.Addr
+		o.UnixNano = clock.Nanos(r.rec.Tick)
+		o.Truncation = NotTruncated
+		if r.rec.Truncated {
+			o.Truncation = TruncatedRecord
+		}
+		o.Data = r.rec.Data
+		if o.UnixNano < r.since || o.UnixNano >= r.until {
+			continue
+		}
+		return o, nil
+	}
+}
+
+// Rewind goes back to the first event. Errors: ESPIPE the log is not a file.
+func (r *Reader) Rewind() error {
+	const op = "posix_trace_rewind"
+	if r.log != nil {
+		if err := r.log.Rewind(); err != nil {
+			return fail(op, err, syscall.EIO)
+		}
+		r.logDone = false
+	}
+	switch {
+	case r.mem == nil:
+	case r.made != nil:
+		var err error
+		if r.mem, r.clock, err = r.made(); err != nil {
+			return fail(op, err, syscall.EINVAL)
+		}
+	default:
+		r.mem.Again()
+	}
+	return nil
+}
+
+// State tells in which state the log is, after Next has returned io.EOF for a
+// log read forward, and what is wrong with a damaged or unfinished one.
+func (r *Reader) State() (LogState, error) {
+	if r.log == nil {
+		return LogLive, nil
+	}
+	state, err := r.log.State()
+	switch {
+	case state == tracelog.Damaged:
+		return LogDamaged, err
+	case r.live:
+		return LogLive, nil
+	case state == tracelog.Unfinished:
+		return LogUnfinished, err
+	}
+	return LogFinished, nil
+}
+
+// Attr returns the attributes of the recorded stream.
+func (r *Reader) Attr() Attr {
+	if r.log == nil {
+		return r.c.attr()
+	}
+	s := r.log.Super()
+	a := Attr{
+		Name: s.Name, StreamFullPolicy: policy(uint8(s.StreamPolicy)), LogFullPolicy: policy(uint8(s.LogPolicy)),
+		StreamSize: int64(min(s.StreamSize, math.MaxInt64)), MaxDataSize: int(min(s.MaxData, math.MaxInt32)),
+		LogSize: int64(min(s.LogSize, math.MaxInt64)), GenerationVersion: s.Generation,
+		CreateTime: time.Unix(s.CreateSec, int64(s.CreateNsec)), ClockResolution: time.Duration(min(s.Resolution, math.MaxInt64)),
+	}
+	if s.Inherited {
+		a.Inheritance = Inherited
+	}
+	if a.MaxDataSize == 0 {
+		a.MaxDataSize = NoUserData
+	}
+	return a
+}
+
+// Status returns the state of the stream when the log was completed, or as far
+// as it is known.
+func (r *Reader) Status() Status {
+	if r.c != nil {
+		return toStatus(r.c.mem.Status(false))
+	}
+	s, _ := r.log.Status()
+	return toStatus(stream.Status{
+		Running: s.Running, Full: s.Full, Overrun: s.Overrun, Flushing: s.Flushing, FlushErr: s.FlushError,
+		LogOverrun: s.LogOverrun, LogFull: s.LogFull, Lost: s.Lost, LogLost: s.LogLost,
+	})
+}
+
+// Origin tells where a stream was recorded. Extension.
+type Origin struct {
+	Host    string
+	BootID  string
+	PID     int      // the traced process
+	Command []string // the command line of the owner
+}
+
+// Origin returns what is known of where the stream was recorded.
+func (r *Reader) Origin() Origin {
+	if r.log == nil {
+		host, _ := os.Hostname()
+		m := r.c.mem
+		return Origin{Host: host, BootID: m.BootID, PID: int(m.Target().PID), Command: splitCommand(m.Command)}
+	}
+	s := r.log.Super()
+	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Command: s.Command}
+}
+
+// EventName returns the name of an event type, or "" if it has none.
+func (r *Reader) EventName(id EventID) string {
+	if r.log != nil {
+		if n := r.log.TypeName(event.ID(id)); n != "" || r.c == nil {
+			return n
+		}
+	}
+	n := r.familyNames().Name(event.ID(id))
+	return n
+}
+
+// familyNames opens the names of the stream's family, for events that are not
+// yet in the log.
+func (r *Reader) familyNames() *registry.Names {
+	if r.names == nil {
+		if n, err := openNames(r.c.dir, r.c.mem.Family()); err == nil {
+			r.names = n
+		} else {
+			r.names = &registry.Names{}
+		}
+	}
+	return r.names
+}
+
+// EventTypes iterates over the types known so far and their names.
+func (r *Reader) EventTypes() iter.Seq2[EventID, string] {
+	return func(yield func(EventID, string) bool) {
+		if r.c != nil {
+			for _, t := range r.familyNames().All() {
+				if !yield(EventID(t.ID), t.Name) {
+					return
+				}
+			}
+			return
+		}
+		for _, t := range r.log.Types() {
+			if !yield(EventID(t.ID), t.Name) {
+				return
+			}
+		}
+	}
+}
+
+// Close ends the use of the reader.
+func (r *Reader) Close() error {
+	if r.f != nil {
+		r.f.Close()
+		r.f = nil
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package posixtrace
+
+import (
+	"runtime"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// Recorder records system events and events on behalf of traced processes.
+// A Recorder is not safe for concurrent use; make one for each goroutine. Extension.
+type Recorder struct {
+	s     *Stream
+	a     *attachment
+	tick  uint64 // the last answer of Now, on both clocks
+	nanos int64
+}
+
+// Recorder returns a Recorder for the stream. When the caller owns a stream with
+// log, a full stream is flushed by the call rather than the event lost.
+func (s *Stream) Recorder() (*Recorder, error) {
+	const op = "posix_trace_event"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var a *attachment
+	err := s.locked(func(m *stream.Mem, w *stream.Writer) (err error) {
+		slot, ok := m.TakeSlot(sys.SelfProc(), gone)
+		if !ok {
+			return errSlots
+		}
+		rw, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
+		if err != nil {
+			m.FreeSlot(slot)
+			return err
+		}
+		a = &attachment{c: s.c, w: rw}
+		return nil
+	})
+	if err != nil {
+		return nil, fail(op, err, syscall.EINVAL)
+	}
+	if s.log != nil {
+		a.w.OnFull = func() bool { return s.flushLocked() == nil && s.c.mem.State()&stream.Running != 0 }
+	}
+	runtime.SetFinalizer(a, (*attachment).close)
+	return &Recorder{s: s, a: a}, nil
+}
+
+// Record records one event: ID, PID, TID and Address as given, the time UnixNano
+// or now when that is 0. It reports whether the stream took it: false when the stream is
+// not running, rejects the type, or is full.
+func (r *Recorder) Record(ev EventInfo, data []byte) bool {
+	if r.a == nil || !event.ID(ev.ID).Valid() {
+		return false
+	}
+	e := stream.Event{ID: event.ID(ev.ID), PID: uint32(ev.PID), TID: uint32(ev.TID), Addr: ev.Address}
+	switch ev.UnixNano {
+	case 0:
+	case r.nanos:
+		e.Tick = r.tick
+	default:
+		e.Tick = r.s.c.mem.TickAt(ev.UnixNano)
+	}
+	return r.a.w.Record(0, &e, data)
+}
+
+// Now is a time for EventInfo.UnixNano on the stream's own clock, for several
+// events that share one.
+func (r *Recorder) Now() int64 {
+	if r.a != nil {
+		r.tick, r.nanos = r.s.c.mem.NanosNow()
+	}
+	return r.nanos
+}
+
+// Close ends the recorder and frees its room in the stream.
+func (r *Recorder) Close() error {
+	if r.a == nil {
+		return einval("posix_trace_event", "the recorder is closed")
+	}
+	runtime.SetFinalizer(r.a, nil)
+	r.a.close()
+	r.a = nil
+	return nil
+}

@@ -1,0 +1,267 @@
+package posixtrace
+
+import (
+	"os"
+	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// attachment is a stream that this process writes to. When nothing refers to it
+// any more, and no trace point is using it, its chunks are given up.
+type attachment struct {
+	c *conn
+	w *stream.Writer
+}
+
+// attach connects the process p to a stream as one of its writers.
+func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
+	slot, err := takeSlot(c, p)
+	if err != nil {
+		return nil, err
+	}
+	w, err := c.mem.NewWriter(slot, p.PID, shards)
+	if err != nil {
+		c.mem.FreeSlot(slot)
+		return nil, err
+	}
+	return &attachment{c: c, w: w}, nil
+}
+
+// takeSlot gives this process, which may write for another, a place among the writers.
+func takeSlot(c *conn, p sys.Proc) (uint64, error) {
+	if slot, ok := c.mem.TakeSlot(sys.SelfProc(), nil); ok {
+		return slot, nil
+	}
+	// All taken, some of them perhaps by the dead.
+	unlock, err := c.lock()
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	if slot, ok := c.mem.TakeSlot(sys.SelfProc(), gone); ok {
+		return slot, nil
+	}
+	return 0, errSlots
+}
+
+// close gives everything up. No Record may be under way.
+func (a *attachment) close() {
+	slot := a.w.Slot()
+	a.w.Close()
+	a.c.mem.FreeSlot(slot)
+}
+
+// proc is what a process has in the registry: its page and its family's names.
+type proc struct {
+	dir   *registry.Dir
+	page  *registry.Page
+	names *registry.Names
+}
+
+func openProc(d *registry.Dir, p sys.Proc) (*proc, error) {
+	page, err := d.Page(p, true)
+	if err != nil {
+		return nil, err
+	}
+	names, err := openNames(d, page.Family())
+	if err != nil {
+		page.Close()
+		return nil, err
+	}
+	return &proc{dir: d, page: page, names: names}, nil
+}
+
+// eventID maps a name for the process.
+func (p *proc) eventID(name string) (EventID, error) {
+	id, _, err := p.names.Open(name, false, func() bool {
+		return p.page.AddUserNames(0) < UserEventMax-1 && p.page.AddUserNames(1) < UserEventMax
+	})
+	return EventID(id), err
+}
+
+// table is what a trace point goes through: the streams that trace this process
+// while its word has this value. It never changes once it is published.
+type table struct {
+	word    uint32
+	fast    bool   // sys.Self can be used
+	outline uint64 // where record returns to in an Event that was not inlined
+	streams []*attachment
+}
+
+// traced is this process in its role as a traced process.
+var traced tracedProcess
+
+type tracedProcess struct {
+	mu    sync.Mutex
+	table atomic.Pointer[table]
+	proc  *proc
+	asked bool // whether there is a page has been found out
+}
+
+func loadWord() *uint32 {
+	return (*uint32)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&word))))
+}
+
+func storeWord(w *uint32) {
+	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&word)), unsafe.Pointer(w))
+}
+
+// open finds or makes the process's page.
+func (t *tracedProcess) open() (*proc, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.openLocked()
+}
+
+func (t *tracedProcess) openLocked() (*proc, error) {
+	if t.proc != nil {
+		return t.proc, nil
+	}
+	d, err := openDir()
+	if err != nil {
+		return nil, err
+	}
+	p, err := openProc(d, sys.SelfProc())
+	if err != nil {
+		return nil, err
+	}
+	// A page from before this program was executed counts its names; the new
+	// image begins anew (INH-08).
+	p.page.ResetUserNames()
+	inheritByName(p)
+	t.proc = p
+	storeWord(p.page.Word())
+	return p, nil
+}
+
+// inheritByName attaches the process to the stream that $PTRACE_STREAM names,
+// if it is passed on to children. It finds what parents no longer lead to.
+func inheritByName(p *proc) {
+	path := os.Getenv("PTRACE_STREAM")
+	if path == "" || path[0] != '/' {
+		return
+	}
+	id, ok := registry.StreamIDOfPath(path)
+	if !ok {
+		return
+	}
+	for _, e := range p.page.Entries() {
+		if e.Stream == id {
+			return
+		}
+	}
+	c, err := openPath(path)
+	if err != nil {
+		return
+	}
+	defer c.f.Close()
+	if !c.mem.Inherit || c.dir.Path() != p.dir.Path() || c.mem.State()&stream.Dead != 0 ||
+		c.mem.BornTick() > p.page.Proc().Start {
+		return
+	}
+	unlock, err := p.dir.Lock()
+	if err != nil {
+		return
+	}
+	defer unlock()
+	if len(p.page.Entries()) == 0 && p.page.SetFamily(c.mem.Family()) == nil {
+		p.names.Close()
+		if n, err := openNames(p.dir, p.page.Family()); err == nil {
+			p.names = n
+		}
+	}
+	p.page.Attach(id, registry.Self|registry.Inherit)
+}
+
+// sync brings the table in line with the process page.
+func (t *tracedProcess) sync() *table {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p, err := t.openLocked()
+	if err != nil {
+		// There is no place for streams, so nobody traces us. Ask no more.
+		storeWord(new(uint32))
+		return nil
+	}
+	now := atomic.LoadUint32(p.page.Word())
+	old := t.table.Load()
+	if old != nil && old.word == now {
+		return old
+	}
+	n := &table{word: now, fast: sys.FastSelf(), outline: outline()}
+	for _, e := range p.page.Entries() {
+		if e.Flags&registry.Self == 0 {
+			continue
+		}
+		if a := old.find(e.Stream); a != nil {
+			n.streams = append(n.streams, a)
+			continue
+		}
+		c, err := openStream(p.dir, e.Stream)
+		if err != nil {
+			continue // it has just been shut down
+		}
+		a, err := attach(c, sys.SelfProc(), max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+		if err != nil {
+			continue
+		}
+		// The descriptor is needed for the lock only.
+		c.f.Close()
+		runtime.SetFinalizer(a, (*attachment).close)
+		n.streams = append(n.streams, a)
+	}
+	t.table.Store(n)
+	return n
+}
+
+func (t *table) find(id uint64) *attachment {
+	if t != nil {
+		for _, a := range t.streams {
+			if a.c.id == id {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// outline finds out where in the body of Event, when that is called and not
+// inlined, the call of record returns to: it calls Event in that way.
+func outline() uint64 {
+	outlineOnce.Do(func() {
+		if !sys.FastSelf() {
+			return
+		}
+		call := Event
+		if reflect.ValueOf(&call).Elem().CanSet() { // keeps the call from being inlined
+			call(probe, nil)
+		}
+	})
+	return probed.Load()
+}
+
+var outlineOnce sync.Once
+
+// probe is no event type, but tells record to say who called it.
+const probe = ^EventID(0)
+
+var probed atomic.Uint64
+
+// openNames opens the names of a family; new ones pass the filters of its
+// streams before anybody can use them.
+func openNames(d *registry.Dir, family uint64) (*registry.Names, error) {
+	n, err := d.Names(family)
+	if err != nil {
+		return nil, err
+	}
+	n.BeforePublish(func(id event.ID, name string) { applyPatterns(d, family, id, name) })
+	return n, nil
+}

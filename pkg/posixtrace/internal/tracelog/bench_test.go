@@ -9,7 +9,7 @@ import (
 
 // benchLog makes a log of 192 chunks of 64 KiB, as many writers at a time as
 // overlap, each with 16 bytes of data per event.
-func benchLog(b *testing.B, overlap int) ([]byte, int) {
+func benchLog(b testing.TB, overlap int) ([]byte, int) {
 	s := superFor(Append)
 	s.ChunkSize = 64 << 10
 	var m memory

@@ -133,7 +133,11 @@ func TestEveryBitFlip(t *testing.T) {
 			log, blocks, _ := smallLog(t, p)
 			all := ordered(blocks)
 			super := openFile(t, log).Super().size
-			for bit := range 8 * len(log) {
+			step := 1
+			if raceEnabled {
+				step = 7 // every byte, and each bit of some
+			}
+			for bit := 0; bit < 8*len(log); bit += step {
 				log[bit/8] ^= 1 << (bit % 8)
 				bothWays(log, func(way string, r *Reader, err error) {
 					if int64(bit/8) < super {
@@ -248,6 +252,27 @@ func (d *disk) written() (n int) {
 	return
 }
 
+// edge reports whether n is worth trying as the place of a crash: near the
+// beginning or the end of a write, or one of every 97.
+func (d *disk) edge(n int, few bool) bool {
+	if n%97 == 0 {
+		return true
+	}
+	near := 66
+	if few {
+		near = 1
+	}
+	at := 0
+	for _, w := range d.writes {
+		end := at + len(w.data)
+		if n >= at && n-at <= near || n <= end && end-n <= near {
+			return true
+		}
+		at = end
+	}
+	return false
+}
+
 // record writes a log to d and seals it: the blocks that logged, if there is
 // one, does not know.
 func record(t testing.TB, w *Writer, blocks []block, logged *Recovered, done func()) {
@@ -292,11 +317,10 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 			if p == Loop {
 				want = ordered(blocks[1:]) // five slots
 			}
-			step := 1
-			if testing.Short() || raceEnabled {
-				step = 13
-			}
-			for n := 0; n < d.written(); n += step {
+			for n := range d.written() {
+				if !d.edge(n, raceEnabled) {
+					continue
+				}
 				c := d.crash(n)
 				r, err := OpenFile(readerAt(c.b), int64(len(c.b)))
 				if int64(n) < w.Super().size {

@@ -1,0 +1,318 @@
+package tracelog
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
+
+// Which file suits which policy: CRE-21, CRE-22.
+func TestFileTypes(t *testing.T) {
+	dir := t.TempDir()
+	open := func(name string, flags int) *os.File {
+		f, err := os.OpenFile(name, flags, 0o600)
+		must(t, err)
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	pr, pw, err := os.Pipe()
+	must(t, err)
+	t.Cleanup(func() { pr.Close(); pw.Close() })
+	go io.Copy(io.Discard, pr)
+	for _, c := range []struct {
+		name string
+		f    *os.File
+		all  bool // suits every policy, else only Append
+		none bool
+	}{
+		{"regular", open(filepath.Join(dir, "a"), os.O_CREATE|os.O_WRONLY), true, false},
+		{"append mode", open(filepath.Join(dir, "b"), os.O_CREATE|os.O_WRONLY|os.O_APPEND), false, false},
+		{"pipe", pw, false, false},
+		{"character device", open("/dev/null", os.O_WRONLY), false, false},
+		{"directory", open(dir, os.O_RDONLY), false, true},
+	} {
+		for _, p := range []Policy{Append, UntilFull, Loop} {
+			w, err := Create(c.f, superFor(p))
+			if (err == nil) != (c.all || p == Append && !c.none) || err != nil && !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("%s, %v: Create = %v", c.name, p, err)
+			}
+			if err == nil {
+				must(t, w.Events(makeBlock(0, 5, 2, 2, false).EventsBlock))
+				must(t, w.Seal(testStatus, false))
+			}
+		}
+	}
+	if _, err := Create(open(filepath.Join(dir, "a"), os.O_RDONLY), superFor(Append)); !errors.Is(err, syscall.EBADF) {
+		t.Errorf("Create on a file open for reading = %v, want EBADF", err)
+	}
+	full := open("/dev/full", os.O_WRONLY)
+	if _, err := Create(full, superFor(Append)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Create on a full device = %v, want ENOSPC", err)
+	}
+	bad := superFor(Flush)
+	if _, err := Create(open(filepath.Join(dir, "a"), os.O_WRONLY), bad); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("Create with policy flush = %v, want EINVAL", err)
+	}
+}
+
+func TestAppendMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	must(t, os.WriteFile(path, make([]byte, 100_000), 0o600))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	must(t, err)
+	defer f.Close()
+	w, err := Create(f, superFor(Append))
+	must(t, err)
+	blocks := overlapping(20)
+	writeLog(t, w, blocks)
+	b, err := os.ReadFile(path)
+	must(t, err)
+	r := openFile(t, b)
+	wantEvents(t, readAll(t, r), ordered(blocks))
+	wantState(t, r, Finished)
+}
+
+func TestResumeFile(t *testing.T) {
+	blocks := overlapping(30)
+	for _, c := range []struct {
+		p     Policy
+		flags int
+	}{{Append, 0}, {Append, os.O_APPEND}, {UntilFull, 0}, {Loop, 0}} {
+		path := filepath.Join(t.TempDir(), "log")
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|c.flags, 0o600)
+		must(t, err)
+		w, err := Create(f, superFor(c.p))
+		must(t, err)
+		must(t, w.Types(testTypes))
+		for _, b := range blocks[:20] {
+			must(t, w.Events(b.EventsBlock))
+		}
+		f.Close()
+		f, err = os.OpenFile(path, os.O_RDWR|c.flags, 0)
+		must(t, err)
+		defer f.Close()
+		w, rec, err := Resume(f)
+		must(t, err)
+		if !slices.Equal(rec.Types, testTypes) || rec.Super.Name != "test" {
+			t.Errorf("recovered %+v", rec)
+		}
+		for _, b := range blocks {
+			if rec.Logged(b.Chunk, b.Gen) != (b.Chunk < 20) || rec.Logged(b.Chunk, b.Gen+1) {
+				t.Fatalf("Logged(%d) is wrong", b.Chunk)
+			}
+			if b.Chunk >= 20 {
+				must(t, w.Events(b.EventsBlock))
+			}
+		}
+		must(t, w.Seal(testStatus, true))
+		b, err := os.ReadFile(path)
+		must(t, err)
+		r := openFile(t, b)
+		wantEvents(t, readAll(t, r), ordered(blocks))
+		wantState(t, r, Finished)
+		if _, _, err := Resume(f); err != ErrSealed {
+			t.Errorf("second Resume = %v, want ErrSealed", err)
+		}
+	}
+}
+
+// A reader of a pipe reports events as their groups end, not before and not only
+// at the end of the log.
+func TestPipeGroups(t *testing.T) {
+	pr, pw, err := os.Pipe()
+	must(t, err)
+	defer pr.Close()
+	early, late := makeBlock(1, 20, 10, 4, false), makeBlock(0, 10, 10, 4, false)
+	read := make(chan []ev)
+	go func() {
+		defer close(read)
+		r, err := OpenStream(pr)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var rec chunk.Record
+		for {
+			ok, err := r.Next(&rec)
+			if err != nil {
+				t.Error(err)
+			}
+			if !ok {
+				wantState(t, r, Finished)
+				return
+			}
+			read <- []ev{evOf(&rec)}
+		}
+	}()
+	w, err := Create(pw, superFor(Append))
+	must(t, err)
+	must(t, w.Events(early.EventsBlock)) // 20 to 29
+	must(t, w.GroupEnd(15))              // nothing may be reported yet
+	must(t, w.Events(late.EventsBlock))  // 10 to 19
+	must(t, w.GroupEnd(24))
+	want := ordered([]block{early, late})
+	var got []ev
+	for range 15 { // up to 24: this would hang if groups were not reported
+		got = append(got, <-read...)
+	}
+	must(t, w.Seal(testStatus, true))
+	pw.Close()
+	for e := range read {
+		got = append(got, e...)
+	}
+	wantEvents(t, got, want)
+}
+
+// A log that never ends a group is reported in pieces rather than held in memory
+// without limit.
+func TestHoldIsBounded(t *testing.T) {
+	var m memory
+	w, err := create(&m, superFor(Append))
+	must(t, err)
+	var blocks []block
+	for i := range 300 {
+		blocks = append(blocks, makeBlock(uint32(i), uint64(i*1000), 100, 20, false))
+		must(t, w.Events(blocks[i].EventsBlock))
+	}
+	must(t, w.Seal(testStatus, false))
+	r := openStream(t, m.b)
+	r.s.hold = 100_000
+	most := int64(0)
+	var got []ev
+	var rec chunk.Record
+	for {
+		ok, err := r.Next(&rec)
+		must(t, err)
+		if !ok {
+			break
+		}
+		got = append(got, evOf(&rec))
+		most = max(most, r.merge.held)
+	}
+	wantEvents(t, got, ordered(blocks))
+	if most > 120_000 {
+		t.Errorf("%d bytes held", most)
+	}
+}
+
+// Reading a log takes memory for the blocks that overlap, not for the log.
+func TestMemoryIsBounded(t *testing.T) {
+	log, n := benchLog(t, 4)
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := openFile(t, log)
+	var rec chunk.Record
+	got := 0
+	for ok, err := r.Next(&rec); ok; ok, err = r.Next(&rec) {
+		must(t, err)
+		got++
+	}
+	runtime.ReadMemStats(&after)
+	if d := after.TotalAlloc - before.TotalAlloc; got != n || d > 1<<20 {
+		t.Errorf("%d of %d events, %d bytes allocated for a log of %d", got, n, d, len(log))
+	}
+}
+
+// Lengths and counts in a log that are larger than it do not make the reader
+// allocate.
+func TestLies(t *testing.T) {
+	s := superFor(Loop)
+	s.LogSize = 1 << 40 // slots far beyond the end of the file
+	var m memory
+	if _, err := create(&m, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*Reader{openFile(t, m.b), openStream(t, m.b)} {
+		if got := readAll(t, r); len(got) != 0 {
+			t.Errorf("%d events", len(got))
+		}
+		wantState(t, r, Unfinished)
+	}
+}
+
+type failingReader struct {
+	b []byte
+	n int
+}
+
+func (f *failingReader) ReadAt(p []byte, off int64) (int, error) {
+	if f.n--; f.n < 0 {
+		return 0, syscall.EIO
+	}
+	return readerAt(f.b).ReadAt(p, off)
+}
+
+func (f *failingReader) Read(p []byte) (int, error) {
+	if f.n--; f.n < 0 {
+		return 0, syscall.EIO
+	}
+	n := copy(p[:min(len(p), 200)], f.b)
+	f.b = f.b[n:]
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// A failure to read is an error, not damage and not the end of the log.
+func TestReadFailures(t *testing.T) {
+	for _, p := range []Policy{Append, Loop} {
+		log, blocks, _ := smallLog(t, p)
+		for _, b := range [][]byte{log, log[:len(log)-1]} {
+			for _, stream := range []bool{false, true} {
+				failed := 0
+				for n := 0; ; n++ {
+					var r *Reader
+					var err error
+					if stream {
+						r, err = OpenStream(&failingReader{b, n})
+					} else {
+						r, err = OpenFile(&failingReader{b, n}, int64(len(b)))
+					}
+					var got []ev
+					var rec chunk.Record
+					for ok := err == nil; ok; {
+						if ok, err = r.Next(&rec); ok {
+							got = append(got, evOf(&rec))
+						}
+					}
+					if err == nil {
+						wantEvents(t, got, ordered(blocks))
+						break
+					}
+					if failed++; !errors.Is(err, syscall.EIO) {
+						t.Fatalf("read %d failed: %v", n, err)
+					}
+				}
+				if failed < 4 {
+					t.Errorf("only %d reads", failed)
+				}
+			}
+		}
+	}
+}
+
+func TestMalformedChunk(t *testing.T) {
+	var m memory
+	w, err := create(&m, superFor(Append))
+	must(t, err)
+	good, bad := makeBlock(0, 10, 4, 4, false), makeBlock(1, 20, 4, 4, false)
+	bad.Payload = append(bad.Payload, 1, 2, 3, 4, 5, 6, 7, 8)
+	if err := w.Events(bad.EventsBlock); !errors.Is(err, chunk.ErrMalformed) {
+		t.Errorf("Events = %v, want ErrMalformed", err)
+	}
+	must(t, w.Events(good.EventsBlock))
+	must(t, w.Events(EventsBlock{Payload: nil}))
+	must(t, w.Seal(testStatus, false))
+	r := openFile(t, m.b)
+	wantEvents(t, readAll(t, r), ordered([]block{good, bad}))
+	wantState(t, r, Finished)
+}

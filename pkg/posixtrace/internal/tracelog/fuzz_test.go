@@ -1,0 +1,136 @@
+package tracelog
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// FuzzReader gives the reader anything, with its checksums put right so that
+// what lies behind them is reached, too.
+func FuzzReader(f *testing.F) {
+	for _, p := range []Policy{Append, UntilFull, Loop} {
+		log, _, _ := smallLog(f, p)
+		f.Add(log, false)
+		f.Add(log, true)
+		f.Add(log[:len(log)-1], true)
+	}
+	f.Fuzz(func(t *testing.T, log []byte, mend bool) {
+		if len(log) > 1<<20 {
+			return
+		}
+		log = slices.Clone(log)
+		if mend {
+			mendChecksums(log)
+		}
+		var set event.Set
+		set.Add(41)
+		bothWays(log, func(way string, r *Reader, err error) {
+			if err != nil {
+				return
+			}
+			count := func() (n int) {
+				var rec chunk.Record
+				last := uint64(0)
+				for {
+					ok, err := r.Next(&rec)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !ok {
+						return
+					}
+					if rec.Tick < last || !rec.Event.Valid() || len(rec.Data) > 1<<16 {
+						t.Fatalf("%s: impossible event %+v after %d", way, rec, last)
+					}
+					last = rec.Tick
+					r.Clock().Nanos(rec.Tick)
+					r.TypeName(rec.Event)
+					n++
+				}
+			}
+			n := count()
+			r.State()
+			r.Status()
+			r.Types()
+			r.Totals()
+			if n*chunk.HeaderSize > len(log) && way == "stream" {
+				t.Fatalf("%d events in %d bytes", n, len(log))
+			}
+			if way == "file" {
+				if err := r.Select(10, 1<<40, &set); err == nil {
+					if m := count(); m > n {
+						t.Fatalf("%d events selected of %d", m, n)
+					}
+				}
+			}
+		})
+		Text(log)
+		d := &disk{b: slices.Clone(log)}
+		if b, err := openBlocks(readerAt(log), int64(len(log))); err == nil && b.super.tailAt() < 1<<20 {
+			if w, _, err := resume(b, &positional{f: d}); err == nil {
+				w.Events(makeBlock(1, 5, 2, 2, false).EventsBlock)
+				if err := w.Seal(Status{}, false); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// mendChecksums makes every checksum right that can be found.
+func mendChecksums(b []byte) {
+	n, err := superLen(b)
+	if err != nil || n > len(b) {
+		return
+	}
+	le := leWriter{b}
+	le.put32(20, 0)
+	le.put32(20, crcOf(b[:n]))
+	id := slices.Clone(b[24:32])
+	for off := n; off+headerSize <= len(b); off += 8 {
+		if !bytes.Equal(b[off+8:off+16], id) {
+			continue
+		}
+		var h header
+		raw := (*[headerSize]byte)(b[off:])
+		h.decode(raw)
+		if int64(off)+h.size() <= int64(len(b)) {
+			le.put32(off+60, checksum(raw, b[off+headerSize:int64(off)+h.size()]))
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	files, _ := filepath.Glob(filepath.Join(logDir, "*.txtar"))
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		a, _ := parseArchive(string(b))
+		f.Add(a.log)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		log, err := Encode(text)
+		if err != nil {
+			return
+		}
+		first, err := Text(log)
+		if err != nil {
+			return // its superblock was spoiled
+		}
+		again, err := Encode(first)
+		if err != nil {
+			t.Fatalf("%v in the text of a log:\n%s", err, first)
+		}
+		if _, err := Text(again); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -44,18 +44,24 @@ func record(id EventID, data []byte) {
 		}
 	}
 	e := stream.Event{ID: event.ID(id)}
-	if t.fast {
-		tid, pc := sys.Self()
-		if pc == t.outline {
-			// Event itself was not inlined; the trace point is one call farther up.
-			_, pc = sys.SlowSelf(2)
-		}
-		e.TID, e.Addr = uint32(tid), pc
-	} else {
-		e.TID, e.Addr = slowSelf()
-	}
-	hint := sys.Processor()
+	hint := -1
 	for _, a := range t.streams {
+		if !a.w.Wants(e.ID) {
+			continue
+		}
+		if hint < 0 {
+			hint = sys.Processor()
+			if t.fast {
+				var tid uint64
+				if tid, e.Addr = sys.Self(); e.Addr == t.outline {
+					// Event itself was not inlined; the trace point is one call farther up.
+					_, e.Addr = sys.SlowSelf(2)
+				}
+				e.TID = uint32(tid)
+			} else {
+				e.TID, e.Addr = slowSelf()
+			}
+		}
 		a.w.Record(hint, &e, data)
 	}
 	runtime.KeepAlive(t)

@@ -94,7 +94,7 @@ func (m *Mem) empty(i int, c ctl) {
 		}
 		total := d.lost.Load() & lossMask
 		if n := c.count() - done; n > 0 {
-			first, last := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), done)
+			first, last := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), done, d.last.Load())
 			if total == d.lostSeen.Load() {
 				d.lostFirst.Store(first)
 			}
@@ -108,7 +108,8 @@ func (m *Mem) empty(i int, c ctl) {
 }
 
 // span returns the ticks of event number skip and of the last one of a chunk.
-func span(b []byte, base uint64, skip int) (first, last uint64) {
+// The latter is known if known is not 0; that saves walking through.
+func span(b []byte, base uint64, skip int, known uint64) (first, last uint64) {
 	first, last = base, base
 	for len(b) >= chunk.HeaderSize {
 		h := le64(b)
@@ -135,6 +136,9 @@ func span(b []byte, base uint64, skip int) (first, last uint64) {
 		if tick != 0 {
 			if skip == 0 {
 				first = tick
+				if known >= first {
+					return first, known
+				}
 			}
 			skip--
 			last = tick

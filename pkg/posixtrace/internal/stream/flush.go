@@ -71,7 +71,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		}
 		b := m.bytes(i)[:min(c.off(), m.ChunkSize)]
 		it := item{i: i, c: c, seq: d.seq.Load()}
-		it.min, it.max = span(b, d.base.Load(), 0)
+		it.min, it.max = span(b, d.base.Load(), 0, 0)
 		newest = max(newest, it.max)
 		if !loop && (loss.any || resume != 0) && it.max > lastLost {
 			resumeAt = min(resumeAt, firstAfter(b, d.base.Load(), lastLost))
@@ -134,7 +134,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		// scribbles over the stream meanwhile.
 		snapshot(buf[:n], m.bytes(it.i)[:n])
 		b := Block{Index: it.i, Gen: uint32(it.c.gen()) << (32 - genBits), Payload: buf[:n], Base: d.base.Load(), Count: it.c.count()}
-		b.Min, b.Max = span(b.Payload, b.Base, 0)
+		b.Min, b.Max = span(b.Payload, b.Base, 0, 0)
 		if at := m.h.resume.Load(); loop && at != 0 && b.Max > at {
 			if t := firstAfter(b.Payload, b.Base, at); t != math.MaxUint64 {
 				if !m.rejects(event.Resume) {

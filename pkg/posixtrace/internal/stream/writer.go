@@ -114,6 +114,13 @@ func (w *Writer) Short() { w.short = true }
 // Slot returns the writer's slot.
 func (w *Writer) Slot() uint64 { return w.slot }
 
+// Wants reports whether Record would do anything with an event of type id, which
+// must be a valid one.
+func (w *Writer) Wants(id event.ID) bool {
+	st := w.state.Load()
+	return st&(Running|Full) != 0 && w.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
+}
+
 // Record appends an event if the stream runs and does not reject its type. hint
 // is the number of the processor, if known. It reports whether the event was
 // recorded; one that should have been and found no room is counted.
@@ -226,6 +233,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		s.lock.Store(0) // it was only a collision
 		return false, false
 	default:
+		d.last.Store(s.last)
 		w.m.retire(i, c)
 		s.lock.Store(0)
 		return false, false

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -15,6 +16,7 @@ import (
 type Dir struct {
 	f    *os.File // every file is opened relative to it, so nobody can slip in another
 	path string
+	mu   sync.Mutex // see Lock
 }
 
 // Open opens the trace directory of the effective user and makes it if need be:
@@ -66,6 +68,8 @@ func openDir(path string) (*Dir, error) {
 		}
 	}
 	switch {
+	case err != nil && st.Mode == 0: // it was not even reached
+		return nil, fmt.Errorf("trace directory %s: %w: %w", path, err, errParent)
 	case errors.Is(err, syscall.ELOOP):
 		err = refuse(path, "a symbolic link", syscall.ELOOP)
 	case errors.Is(err, syscall.ENOTDIR):

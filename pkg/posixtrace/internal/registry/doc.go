@@ -45,10 +45,11 @@
 // ancestors the nearer is the one that started later. Where the
 // chain is cut like that, C is not known and P's own start decides.
 //
-// Start times count in hundredths of a second. What is attached to Q counts as
-// before all that starts in the same tick; so that children that were there before it do
-// not profit, Attach first makes pages for Q's children of this very tick. A page once
-// made does not change by what happens to ancestors.
+// Start times count in hundredths of a second, and what is attached to Q counts as
+// before all that starts in the same tick. So that those who were there before it
+// do not profit, Attach first makes pages for Q's children of this very tick, or, if Q
+// leads a session, lets the tick pass. A page once made does not change by what
+// happens to ancestors.
 //
 // P joins the family of Q if it inherited a stream, else it founds its own: the
 // same name has the same number in all processes of a family (INH-11). $PTRACE_STREAM

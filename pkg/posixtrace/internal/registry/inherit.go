@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"time"
+
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
@@ -126,12 +128,22 @@ func (d *Dir) lastPage(pid uint32, tick uint64) (last sys.Proc) {
 	return last
 }
 
-// settle makes pages for the children of the process that started at tick since
-// or later and have none, so that what is attached next does not reach them.
-func (pg *Page) settle(since uint64) {
+// settle makes sure that what is attached next, with the tick that it returns,
+// reaches nobody who is there already. It makes pages for those children of the process
+// that started at tick since or later and have none. Descendants of the leader of a
+// session can also find it when they have been given to another parent, and
+// those are not worth a search: there the tick is waited for that comes after all of them.
+func (pg *Page) settle(since uint64) (tick uint64) {
+	tick = sys.NowTicks()
+	if sys.SessionOf(int(pg.proc.PID)) == int(pg.proc.PID) {
+		tick++
+		for i := 0; sys.NowTicks() < tick && i < 20; i++ { // bounded, should the clock stand still
+			time.Sleep(time.Millisecond)
+		}
+	}
 	pids, err := sys.Children(int(pg.proc.PID))
 	if err != nil {
-		return // it has gone
+		return tick // it has gone
 	}
 	for _, pid := range pids {
 		st, err := sys.Stat(pid)
@@ -144,4 +156,5 @@ func (pg *Page) settle(since uint64) {
 		}
 		child.Close()
 	}
+	return tick
 }

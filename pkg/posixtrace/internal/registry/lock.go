@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -20,6 +21,25 @@ func (d *Dir) Lock() (unlock func(), err error) { return d.lock(true) }
 func (d *Dir) tryLock() (unlock func(), err error) { return d.lock(false) }
 
 func (d *Dir) lock(wait bool) (func(), error) {
+	// The mutex is not needed for the exclusion but for the memory model: it
+	// orders what goroutines do under the lock.
+	if wait {
+		d.mu.Lock()
+	} else if !d.mu.TryLock() {
+		return nil, fmt.Errorf("lock %s: %w", d.path, syscall.EAGAIN)
+	}
+	unlock, err := d.lockFile(wait)
+	if err != nil {
+		d.mu.Unlock()
+		return nil, err
+	}
+	return sync.OnceFunc(func() {
+		unlock()
+		d.mu.Unlock()
+	}), nil
+}
+
+func (d *Dir) lockFile(wait bool) (func(), error) {
 	f, err := d.openOwn(lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
@@ -28,10 +48,10 @@ func (d *Dir) lock(wait bool) (func(), error) {
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", d.path, err)
 	}
-	return sync.OnceFunc(func() {
+	return func() {
 		// Not left to Close: a child that is being started may still hold a
 		// copy of the descriptor.
 		sys.Funlock(f)
 		f.Close()
-	}), nil
+	}, nil
 }

@@ -1,0 +1,158 @@
+package sys
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+func tempFile(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestMap(t *testing.T) {
+	f := tempFile(t)
+	const size = 10_000
+	if err := Allocate(f, size); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := Fstat(f); err != nil || st.Size != size || !st.Regular() || st.Nlink != 1 {
+		t.Errorf("after Allocate: %+v %v", st, err)
+	}
+	w, err := Map(f, size, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Map(f, size, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(w[size-5:], "hello")
+	if string(r[size-5:]) != "hello" {
+		t.Error("what one mapping wrote the other does not see")
+	}
+	if err := errors.Join(Unmap(w), Unmap(r), Unmap(nil)); err != nil {
+		t.Error(err)
+	}
+	a, err := MapAnon(size)
+	if err != nil || len(a) != size || !bytes.Equal(a, make([]byte, size)) {
+		t.Errorf("MapAnon: %d bytes, %v", len(a), err)
+	}
+	a[size-1] = 1
+	if err := Unmap(a); err != nil {
+		t.Error(err)
+	}
+	if _, err := Map(f, 0, false); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("Map of nothing = %v, want EINVAL", err)
+	}
+}
+
+func TestAllocate(t *testing.T) {
+	f := tempFile(t)
+	f.WriteString("kept")
+	if err := fillZeros(f, 200_000); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(f.Name())
+	if want := append([]byte("kept"), make([]byte, 200_000-4)...); !bytes.Equal(b, want) || err != nil {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	if err := Allocate(full, 1); err == nil {
+		t.Error("allocated in /dev/full")
+	}
+}
+
+func TestFlock(t *testing.T) {
+	f := tempFile(t)
+	g, err := os.Open(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	try := func(exclusive bool, want error) {
+		t.Helper()
+		if err := Flock(g, exclusive, false); !errors.Is(err, want) {
+			t.Errorf("Flock(exclusive %v) = %v, want %v", exclusive, err, want)
+		}
+	}
+	if err := Flock(f, false, true); err != nil {
+		t.Fatal(err)
+	}
+	try(true, syscall.EAGAIN)
+	try(false, nil)
+	if err := errors.Join(Funlock(g), Flock(f, true, true)); err != nil {
+		t.Fatal(err)
+	}
+	try(false, syscall.EAGAIN)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := Flock(g, true, true); err != nil { // waits
+			t.Error(err)
+		}
+	})
+	if err := Funlock(f); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+}
+
+func TestRenameNoReplace(t *testing.T) {
+	path := t.TempDir()
+	dir, st, err := OpenDir(path)
+	if err != nil || !st.IsDir() {
+		t.Fatal(st, err)
+	}
+	defer dir.Close()
+	for _, name := range []string{"a", "b"} {
+		f, err := OpenAt(dir, name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name() != filepath.Join(path, name) {
+			t.Errorf("name %q", f.Name())
+		}
+		f.Close()
+	}
+	if err := RenameNoReplace(dir, "a", "b"); !errors.Is(err, syscall.EEXIST) {
+		t.Errorf("onto another: %v, want EEXIST", err)
+	}
+	if err := RenameNoReplace(dir, "a", "c"); err != nil {
+		t.Error(err)
+	}
+	if err := RenameNoReplace(dir, "a", "d"); !errors.Is(err, syscall.ENOENT) {
+		t.Errorf("of nothing: %v, want ENOENT", err)
+	}
+	if err := errors.Join(UnlinkAt(dir, "b"), UnlinkAt(dir, "c")); err != nil {
+		t.Error(err)
+	}
+	if err := os.Symlink("c", filepath.Join(path, "l")); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := StatAt(dir, "l"); err != nil || !st.Symlink() {
+		t.Errorf("StatAt of a link: %+v %v", st, err)
+	}
+	if _, err := OpenAt(dir, "l", os.O_RDWR|os.O_CREATE, 0o600); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("OpenAt of a link: %v, want ELOOP", err)
+	}
+}
+
+func TestBootID(t *testing.T) {
+	if len(BootID()) != 36 || PIDNamespace() == 0 {
+		t.Errorf("BootID %q, PIDNamespace %d", BootID(), PIDNamespace())
+	}
+}

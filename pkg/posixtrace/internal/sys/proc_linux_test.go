@@ -1,0 +1,195 @@
+package sys
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain also serves as the program of the processes that the tests start.
+func TestMain(m *testing.M) {
+	switch os.Getenv("SYS_ROLE") {
+	case "wait": // until the standard input ends
+		fmt.Println("ready")
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	case "may-trace":
+		for _, pid := range []int{os.Getpid(), os.Getppid()} {
+			p, err := Lookup(pid)
+			if err == nil {
+				err = MayTrace(p)
+			}
+			fmt.Printf("%d\n", errno(err))
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func errno(err error) syscall.Errno {
+	var no syscall.Errno
+	if err != nil && !errors.As(err, &no) {
+		return ^syscall.Errno(0)
+	}
+	return no
+}
+
+func role(t *testing.T, name string) *exec.Cmd {
+	// Through a descriptor: another user could not reach the path of the binary.
+	exe, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { exe.Close() })
+	cmd := exec.Command("/proc/self/fd/3")
+	cmd.ExtraFiles = []*os.File{exe}
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "SYS_ROLE="+name, "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// waiting starts a process that lives until end is called, which leaves a zombie
+// until the test is over.
+func waiting(t *testing.T, attr *syscall.SysProcAttr) (p Proc, end func()) {
+	t.Helper()
+	cmd := role(t, "wait")
+	cmd.SysProcAttr = attr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = Lookup(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	return p, func() {
+		in.Close()
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			if s, err := Stat(int(p.PID)); err != nil || s.Dead() {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the process does not end")
+			}
+		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	rest := " S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 249602 1 2 18446744073709551615"
+	want := ProcStat{PID: 42, PPID: 7, Session: 9, Threads: 11, State: 'S', Start: 249602}
+	for _, name := range []string{"(sh)", "()", "(a b)", "(x) Z 1 (y)", "())", "(()", "(\n)"} {
+		if got, err := parseStat([]byte("42 " + name + rest)); err != nil || got != want {
+			t.Errorf("name %q: %+v, %v", name, got, err)
+		}
+	}
+	for _, bad := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 7 8", "x (sh)" + rest, "42 )sh(" + rest, "42 (sh) SS" + rest[2:]} {
+		if got, err := parseStat([]byte(bad)); err == nil {
+			t.Errorf("%q: %+v, want an error", bad, got)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("42 (sh) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 249602 1 2"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := parseStat(b); err == nil && (s.PID < 0 || s.PPID < 0 || s.Session < 0) {
+			t.Errorf("%q: %+v", b, s)
+		}
+	})
+}
+
+func TestPack(t *testing.T) {
+	for _, p := range []Proc{{}, {1, 0}, {1<<22 - 1, 1<<42 - 1}, SelfProc()} {
+		if got := Unpack(p.Pack()); got != p {
+			t.Errorf("Unpack(Pack(%v)) = %v", p, got)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	self := SelfProc()
+	if p, err := Lookup(os.Getpid()); p != self || err != nil {
+		t.Errorf("Lookup of myself = %v, %v, want %v", p, err, self)
+	}
+	now := NowTicks()
+	if !self.Alive() || self.Start == 0 || self.Start > now || now-self.Start > 3600*userHZ {
+		t.Errorf("alive %v, started at %d, now %d", self.Alive(), self.Start, now)
+	}
+	if (Proc{self.PID, self.Start + 1}).Alive() {
+		t.Error("another process of the same number is taken for this one")
+	}
+	for _, pid := range []int{0, -1, 1 << 22, 1<<22 - 1, 1 << 40} {
+		if _, err := Lookup(pid); err != syscall.ESRCH {
+			t.Errorf("Lookup(%d) = %v, want ESRCH", pid, err)
+		}
+	}
+	before := NowTicks()
+	p, end := waiting(t, &syscall.SysProcAttr{Setsid: true})
+	if p.Start < before || p.Start > NowTicks() {
+		t.Errorf("started at %d, but not before %d nor after %d", p.Start, before, NowTicks())
+	}
+	if ppid, err := Parent(int(p.PID)); ppid != os.Getpid() || err != nil {
+		t.Errorf("Parent = %d, %v", ppid, err)
+	}
+	if sid := SessionOf(int(p.PID)); sid != int(p.PID) {
+		t.Errorf("SessionOf = %d, want %d", sid, p.PID)
+	}
+	byList, err1 := Children(os.Getpid())
+	byScan, err2 := childrenByScan(os.Getpid())
+	if !slices.Contains(byList, int(p.PID)) || !slices.Contains(byScan, int(p.PID)) {
+		t.Errorf("%d is not among the children %v %v or %v %v", p.PID, byList, err1, byScan, err2)
+	}
+	if !p.Alive() {
+		t.Error("a living process counts as dead")
+	}
+	end()
+	if p.Alive() {
+		t.Error("a zombie counts as alive")
+	}
+	if _, err := Lookup(int(p.PID)); err != syscall.ESRCH {
+		t.Errorf("Lookup of a zombie = %v, want ESRCH", err)
+	}
+	if s, err := Stat(int(p.PID)); err != nil || s.Proc() != p {
+		t.Errorf("Stat of a zombie = %+v, %v", s, err)
+	}
+}
+
+func TestMayTrace(t *testing.T) {
+	if err := MayTrace(SelfProc()); err != nil {
+		t.Error(err)
+	}
+	p, end := waiting(t, nil)
+	if err := MayTrace(p); err != nil {
+		t.Errorf("own child: %v", err)
+	}
+	end()
+	if err := MayTrace(p); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("zombie: %v, want ESRCH", err)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to become another user")
+	}
+	cmd := role(t, "may-trace")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.Output()
+	if want := fmt.Sprintf("0\n%d\n", syscall.EPERM); string(out) != want || err != nil {
+		t.Errorf("itself and a process of root: %q, %v, want %q", out, err, want)
+	}
+}

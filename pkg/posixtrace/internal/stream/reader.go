@@ -44,6 +44,7 @@ type cursor struct {
 	loaded bool
 	cur    chunk.Cursor
 	n      int    // events taken from cur
+	skip   int    // events consumed before this reader came
 	key    uint64 // tick of head, or a lower bound while not loaded
 	head   chunk.Record
 	dead   bool // ruined
@@ -113,8 +114,10 @@ func (r *Reader) scan() bool {
 			if k.head.Event == 0 && !r.load(k) {
 				continue
 			}
-		} else if rd := readWord(d.read.Load()); r.consume && rd.gen() == c.gen() && rd.count() == c.count() {
-			r.finish(k, c)
+		} else if rd := readWord(d.read.Load()); rd.gen() == c.gen() && rd.count() == c.count() {
+			if r.consume {
+				r.finish(k, c)
+			}
 			continue
 		}
 		r.push(k)
@@ -157,9 +160,10 @@ func (r *Reader) load(k *cursor) bool {
 		k.loaded = true
 		k.base = d.base.Load()
 		k.cur.Reset(k.buf, k.base)
-		if rd := readWord(d.read.Load()); r.consume && rd.gen() == k.gen {
-			for k.n < rd.count() && r.decode(k) {
-			}
+		if rd := readWord(d.read.Load()); rd.gen() == k.gen {
+			k.skip = rd.count()
+		}
+		for k.n < k.skip && r.decode(k) {
 		}
 	} else {
 		k.cur.Extend(k.buf)
@@ -481,6 +485,8 @@ func (r *Reader) Again() {
 		}
 		k.cur.Reset(k.buf, k.base)
 		k.n, k.dead = 0, false
+		for k.n < k.skip && r.decode(k) {
+		}
 		if r.decode(k) {
 			r.push(k)
 		}

@@ -1,0 +1,96 @@
+package tracelog
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+const manPage = "../../../../man/ptrace-log.5"
+
+// The page that documents the format says what the code says.
+func TestManPage(t *testing.T) {
+	b, err := os.ReadFile(manPage)
+	must(t, err)
+	page := strings.Join(strings.Fields(string(b)), " ")
+	want := []string{
+		fmt.Sprintf("magic: % X", magic),
+		fmt.Sprintf("byte order: %#08x", byteOrder),
+		fmt.Sprintf("header of %d bytes", headerSize),
+		fmt.Sprintf("a multiple of 8, at most %d", maxPayload),
+		fmt.Sprintf("a multiple of 8, %d to %d", superFixed, maxSuper),
+		fmt.Sprintf("size of the largest chunk, 1 to %d", chunk.MaxSize),
+		fmt.Sprintf("number of entries, at most %d", indexEntries),
+		fmt.Sprintf("entries Ta %d bytes each", entrySize),
+		fmt.Sprintf("the last %d bytes of the file", sealSize),
+		fmt.Sprintf("two slots of %d bytes for knots", knotSlotSize),
+		fmt.Sprintf("at most %d, are written", slotKnots),
+		fmt.Sprintf("40 Ta %d bytes Ta the status", statusSize),
+		fmt.Sprintf("of more than %d bytes", small),
+		fmt.Sprintf("%#X for the STOP event", FinalChunk),
+		fmt.Sprintf("id, 1 to %d", event.Max-1),
+	}
+	for k := range kindNames {
+		le := []byte{byte(k), byte(k >> 8), byte(k >> 16), byte(k >> 24)}
+		want = append(want, ".It Li "+string(le))
+	}
+	for _, n := range []int{chunk.KindSite, chunk.KindBase, chunk.KindFull, chunk.KindPad} {
+		want = append(want, fmt.Sprintf(".It Li 0x%X", n))
+	}
+	for _, p := range event.Predefined {
+		want = append(want, fmt.Sprintf("%d Ta Li %s", p.ID, p.Name))
+	}
+	for _, w := range want {
+		if !strings.Contains(page, strings.Replace(w, "0X", "0x", 1)) {
+			t.Errorf("the page lacks %q", w)
+		}
+	}
+}
+
+func TestManPageLint(t *testing.T) {
+	mandoc, err := exec.LookPath("mandoc")
+	if err != nil {
+		t.Skip("no mandoc")
+	}
+	if out, err := exec.Command(mandoc, "-T", "lint", "-W", "warning", manPage).CombinedOutput(); err != nil || len(out) != 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The tables of the page have no gaps: each row begins where the one before
+// ends.
+func TestManPageTables(t *testing.T) {
+	b, err := os.ReadFile(manPage)
+	must(t, err)
+	sizes := map[string]int{"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "8 bytes": 8, "16 bytes": 16, "32 bytes": 32, "64 bytes": 64}
+	next, tables := -1, 0
+	for _, l := range strings.Split(string(b), "\n") {
+		if strings.HasPrefix(l, ".Bl -column \"offset\"") {
+			next = 0
+			tables++
+		} else if !strings.HasPrefix(l, ".It ") {
+			next = max(next, -1)
+			if strings.HasPrefix(l, ".El") {
+				next = -1
+			}
+		} else if next >= 0 {
+			f := strings.Split(strings.TrimPrefix(l, ".It "), " Ta ")
+			var at int
+			if n, _ := fmt.Sscan(f[0], &at); n == 0 {
+				continue // the heading
+			}
+			if at != next {
+				t.Errorf("%s: want offset %d", l, next)
+			}
+			next = at + sizes[f[1]]
+		}
+	}
+	if tables < 10 {
+		t.Errorf("only %d tables", tables)
+	}
+}

@@ -170,13 +170,13 @@ func (b *blocks) readIndex(s *seal, fn func(*entry) error) error {
 
 // walk calls fn with the header of every block that stands in sequence from
 // off on, until fn is done or the sequence ends, and returns where and why it
-// ended. The payload has not been read.
+// ended. The payload has not been read. last is the sequence number of the
+// block before off, 0 if any may come.
 //
 // Something unsound at the end of an unfinished log is what its recorder was
 // writing when it died, and errTorn says so. It is damage if sound blocks
 // follow.
-func (b *blocks) walk(off int64, loop bool, fn func(off int64, h *header) error) (end int64, err error) {
-	last := uint64(0)
+func (b *blocks) walk(off int64, last uint64, loop bool, fn func(off int64, h *header) error) (end int64, err error) {
 	defer func() {
 		if err == nil || isIO(err) || errors.Is(err, errSealed) {
 			return
@@ -244,10 +244,16 @@ func (b *blocks) goesOn(off int64, last uint64) (bool, error) {
 // with last. In the tail of a Loop log the numbers of the slots are missing.
 func follows(last, seq uint64, loop bool) bool { return seq == last+1 || loop && seq > last }
 
+// emptySlots is how many slots without a block of this log make the rest of the
+// slots taken for empty, too. They are filled in order, so one would do, were
+// it not for damage; without an end a sparse file could keep us busy for hours.
+const emptySlots = 64
+
 // slots calls fn for every slot of a Loop log that holds a block, sound or not.
 func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err error) error) error {
 	var buf []byte
-	for i := range int(b.super.Slots) {
+	empty := 0
+	for i := 0; i < int(b.super.Slots) && empty < emptySlots; i++ {
 		off := b.super.size + int64(i)*b.super.slotSize()
 		if off > b.size-headerSize {
 			return nil
@@ -257,8 +263,10 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 			return err
 		}
 		if errors.Is(err, errNoBlock) {
+			empty++
 			continue
 		}
+		empty = 0
 		if err == nil && (h.Kind != KindEvents || h.size() > b.super.slotSize()) {
 			err = errLength
 		}

@@ -117,7 +117,7 @@ func (f *forwardReader) more(r *Reader) error {
 		switch {
 		case isIO(err):
 			return err
-		case errors.Is(err, errCut) || errors.Is(err, errNoBlock):
+		case errors.Is(err, errCut) || errors.Is(err, errNoBlock) || err != nil && !r.sealed && f.atEnd():
 			r.unfinished(at, err)
 			f.end()
 			return nil
@@ -139,6 +139,13 @@ func (f *forwardReader) more(r *Reader) error {
 			return nil
 		}
 	}
+}
+
+// atEnd reports whether nothing follows. An unsound block is then what the
+// recorder was writing when it died.
+func (f *forwardReader) atEnd() bool {
+	_, err := f.in.Peek(1)
+	return err == io.EOF
 }
 
 func (f *forwardReader) end() { f.ended, f.horizon = true, ^uint64(0) }

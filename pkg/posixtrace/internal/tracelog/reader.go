@@ -59,6 +59,21 @@ type Reader struct {
 	cut    uint64 // blocks with a greater sequence number do not count
 	merge  merge
 	err    error // reading failed
+
+	// Of a log that was walked: where the sequence goes on, behind which
+	// number, the newest slot, and the chunks met.
+	end      int64
+	last     uint64
+	lastSlot uint64
+	chunks   chunkSet
+}
+
+// compare orders blocks by their first events, then as they were written.
+func (a desc) compare(b desc) int {
+	if c := compare(a.min, b.min); c != 0 {
+		return c
+	}
+	return compare(a.seq, b.seq)
 }
 
 // desc is what is kept of a block of events that is not yet open.
@@ -69,7 +84,7 @@ type desc struct {
 }
 
 func newReader(s *Super) *Reader {
-	return &Reader{super: s, names: map[event.ID]string{}, max: ^uint64(0), cut: ^uint64(0)}
+	return &Reader{super: s, names: map[event.ID]string{}, chunks: chunkSet{}, max: ^uint64(0), cut: ^uint64(0)}
 }
 
 // OpenFile returns a reader of the log in the first size bytes of f. What is no
@@ -103,14 +118,49 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 			return nil, err
 		}
 		r.damage(int64(r.seal.Index), "index", err)
+		r.status, r.known = r.seal.Status, true
 		r.seal = nil
 	}
-	if err := r.openWalking(r.bad); err != nil {
+	r.end = r.super.tailAt()
+	if err := r.openWalking(); err != nil {
 		return nil, err
 	}
 	r.Rewind()
 	return r, nil
 }
+
+// Extend lets a reader of a log that is still being written go on with what has
+// come to the file, which now has size bytes. Next then goes on after false. A
+// log that was cleared meanwhile must be opened anew.
+func (r *Reader) Extend(size int64) error {
+	if r.s != nil {
+		return fmt.Errorf("log: extend: %w", syscall.ESPIPE)
+	}
+	if r.sealed || r.bad || size <= r.b.size && r.super.LogPolicy != Loop {
+		return nil
+	}
+	r.b.size, r.fault = size, nil
+	if r.super.LogPolicy == Loop {
+		h, p, _, err := r.b.loopKnots()
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			r.apply(&h, p)
+		}
+	}
+	if err := r.openWalking(); err != nil {
+		return err
+	}
+	slices.SortFunc(r.blocks[r.next:], desc.compare)
+	r.merge.limit, r.merge.far = 0, 0 // the new ones may come first
+	return nil
+}
+
+// Logged reports whether generation gen of a chunk, or a later one, is in the
+// log. It serves to read a stream together with its unfinished log; of a
+// finished log in a file it knows nothing.
+func (r *Reader) Logged(chunk, gen uint32) bool { return r.chunks.has(chunk, gen) }
 
 // openIndexed takes everything but events from the blocks that the index names.
 func (r *Reader) openIndexed() error {
@@ -162,33 +212,37 @@ func compare(a, b uint64) int {
 	return 0
 }
 
-// openWalking finds the blocks by going from each to the next. Of a log that was
-// finished they must go on up to the seal.
-func (r *Reader) openWalking(finished bool) error {
+// openWalking finds the blocks by going from each to the next, beginning where
+// it ended the last time. A log that is known to be damaged, that is one with an unsound
+// index before its seal, must go on up to the seal.
+func (r *Reader) openWalking() error {
 	loop := r.super.LogPolicy == Loop
+	finished := r.bad
 	if loop {
 		if err := r.walkSlots(); err != nil {
 			return err
 		}
 	}
 	var buf []byte
-	end, err := r.b.walk(r.super.tailAt(), loop, func(off int64, h *header) error {
+	end, err := r.b.walk(r.end, r.last, loop, func(off int64, h *header) error {
 		switch h.Kind {
 		case KindEvents:
 			if !loop {
-				r.blocks = append(r.blocks, desc{off, h.Seq, h.Min, h.Max})
-				r.found += uint64(h.Count)
+				r.foundBlock(off, h)
 			}
-			return nil
-		case KindGroup, KindIndex:
-			return nil // of no use here
+		case KindGroup, KindIndex: // of no use here
+		default:
+			p, err := r.b.payload(off, h, buf)
+			if err == nil {
+				buf = p
+				err = r.apply(h, p)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		p, err := r.b.payload(off, h, buf)
-		if err != nil {
-			return err
-		}
-		buf = p
-		return r.apply(h, p)
+		r.end, r.last = off+h.size(), h.Seq
+		return nil
 	})
 	if isIO(err) {
 		return err
@@ -203,16 +257,26 @@ func (r *Reader) openWalking(finished bool) error {
 	return nil
 }
 
+// foundBlock enters a block of events that was met by walking.
+func (r *Reader) foundBlock(off int64, h *header) {
+	r.blocks = append(r.blocks, desc{off, h.Seq, h.Min, h.Max})
+	r.found += uint64(h.Count)
+	r.chunks.add(h)
+}
+
 // endTorn notes that the log ends without a seal. The last block, unlike the
 // others, is verified at once: its recorder may have died writing it.
 func (r *Reader) endTorn(end int64, err error) error {
-	if n := len(r.blocks) - 1; n >= 0 && r.super.LogPolicy != Loop {
+	if n := len(r.blocks) - 1; n >= r.next && r.super.LogPolicy != Loop {
 		last := r.blocks[n].off
 		h, _, berr := r.b.block(last, nil)
 		if isIO(berr) {
 			return berr
 		}
 		if berr != nil && last+h.size() == end {
+			r.found -= uint64(h.Count)
+			r.chunks[h.Chunk] = h.Gen - 1
+			r.end, r.last = last, r.blocks[n].seq-1
 			r.blocks = r.blocks[:n]
 			end, err = last, berr
 		}
@@ -231,6 +295,8 @@ func (r *Reader) walkSlots() error {
 	}
 	var bad []unsound
 	newest, seq := -1, uint64(0)
+	seen := r.lastSlot
+	r.found = 0
 	err := r.b.slots(func(i int, off int64, h *header, _ []byte, err error) error {
 		if err != nil {
 			if len(bad) < 2 {
@@ -238,8 +304,11 @@ func (r *Reader) walkSlots() error {
 			}
 			return nil
 		}
-		r.blocks = append(r.blocks, desc{off, h.Seq, h.Min, h.Max})
-		r.found += uint64(h.Count)
+		if h.Seq > seen {
+			r.foundBlock(off, h)
+		} else {
+			r.found += uint64(h.Count)
+		}
 		if h.Seq > seq {
 			newest, seq = i, h.Seq
 		}
@@ -248,6 +317,7 @@ func (r *Reader) walkSlots() error {
 	if err != nil {
 		return err
 	}
+	r.lastSlot = max(seen, seq)
 	for _, u := range bad {
 		if u.slot != (newest+1)%int(r.super.Slots) {
 			r.damage(u.off, "slot", u.err)
@@ -403,12 +473,7 @@ func (r *Reader) Rewind() error {
 			return err
 		}
 	}
-	slices.SortFunc(r.blocks, func(a, b desc) int {
-		if c := compare(a.min, b.min); c != 0 {
-			return c
-		}
-		return compare(a.seq, b.seq)
-	})
+	slices.SortFunc(r.blocks, desc.compare)
 	return nil
 }
 
@@ -526,6 +591,7 @@ func (r *Reader) open(d *desc) error {
 func (r *Reader) addSource(s *source, off int64, h *header, p []byte) {
 	if r.s != nil {
 		r.found += uint64(h.Count)
+		r.chunks.add(h)
 	}
 	err := s.load(h, p)
 	if err != nil {

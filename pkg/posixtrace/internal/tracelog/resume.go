@@ -18,22 +18,27 @@ type Recovered struct {
 	End int64
 	Cut error
 
-	chunks map[uint32]uint32 // number of each chunk: the last generation logged
+	chunks chunkSet
 }
 
 // Logged reports whether generation gen of a chunk, or a later one, is in the
 // log.
-func (r *Recovered) Logged(chunk, gen uint32) bool {
-	last, ok := r.chunks[chunk]
+func (r *Recovered) Logged(chunk, gen uint32) bool { return r.chunks.has(chunk, gen) }
+
+// chunkSet holds the number of each chunk in a log and the last generation of it.
+type chunkSet map[uint32]uint32
+
+func (s chunkSet) has(chunk, gen uint32) bool {
+	last, ok := s[chunk]
 	return ok && int32(last-gen) >= 0 // generations may wrap
 }
 
-func (r *Recovered) saw(h *header) {
+func (s chunkSet) add(h *header) {
 	if h.Chunk == FinalChunk {
 		return
 	}
-	if last, ok := r.chunks[h.Chunk]; !ok || int32(h.Gen-last) > 0 {
-		r.chunks[h.Chunk] = h.Gen
+	if last, ok := s[h.Chunk]; !ok || int32(h.Gen-last) > 0 {
+		s[h.Chunk] = h.Gen
 	}
 }
 
@@ -63,7 +68,7 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 		return nil, nil, ErrSealed
 	}
 	w := &Writer{out: out, super: *b.super}
-	rec := &Recovered{Super: &w.super, chunks: map[uint32]uint32{}}
+	rec := &Recovered{Super: &w.super, chunks: chunkSet{}}
 	loop := w.super.LogPolicy == Loop
 	if loop {
 		if err := w.resumeSlots(b, rec); err != nil {
@@ -71,7 +76,7 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 		}
 	}
 	var buf []byte
-	end, err := b.walk(w.super.tailAt(), loop, func(off int64, h *header) error {
+	end, err := b.walk(w.super.tailAt(), 0, loop, func(off int64, h *header) error {
 		if h.Kind == KindSeal {
 			return errSealed // of a log in whose file something follows
 		}
@@ -108,7 +113,7 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 		w.slots[i] = h.entry(off, &sum.Types)
 		w.slots[i].bytes = uint64(h.Len)
 		w.totals.add(h)
-		rec.saw(h)
+		rec.chunks.add(h)
 		if h.Seq > w.seq {
 			w.seq, newest = h.Seq, i
 		}
@@ -144,7 +149,7 @@ func (w *Writer) took(off int64, h *header, p []byte, rec *Recovered, loop bool)
 		if h.Chunk == FinalChunk {
 			w.full, w.final = true, true
 		}
-		rec.saw(h)
+		rec.chunks.add(h)
 	case KindTypes:
 		defs, err := decodeTypes(p, h.Count)
 		if err != nil {

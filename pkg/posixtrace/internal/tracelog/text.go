@@ -2,14 +2,13 @@ package tracelog
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"encoding/binary"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
@@ -112,7 +111,7 @@ func (l *line) num(key string, bits int) (uint64, error) {
 	return n, nil
 }
 
-// parseEvent appends the record of a line within a block of events.
+// parseRecord appends the record of a line within a block of events.
 func (l *line) parseRecord(b []byte, sites *int) ([]byte, error) {
 	arg := func(i int) string {
 		if i < len(l.args) {

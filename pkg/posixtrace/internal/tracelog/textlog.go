@@ -299,7 +299,7 @@ func Text(log []byte) (string, error) {
 			add(&h, p)
 		}
 	}
-	end, err := b.walk(b.super.tailAt(), loop, func(off int64, h *header) error {
+	end, err := b.walk(b.super.tailAt(), 0, loop, func(off int64, h *header) error {
 		p, err := b.payload(off, h, nil)
 		if err != nil {
 			return err

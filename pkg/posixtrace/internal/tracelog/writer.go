@@ -260,7 +260,7 @@ func knotsHeader(knots []chunk.Knot) *header {
 
 // EventsBlock is a chunk on its way to the log.
 type EventsBlock struct {
-	Payload []byte // the records; read twice and never changed
+	Payload []byte // the records; they must not change during the call
 	Base    uint64 // of the chunk's first deltas
 	Chunk   uint32 // number of the chunk in the stream
 	Gen     uint32 // and which use of it this is

@@ -1,0 +1,168 @@
+package posixtrace_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/api.txt")
+
+// The public API is what testdata/api.txt says. Changing one is changing the
+// other, so that no change goes unnoticed.
+func TestAPI(t *testing.T) {
+	got, err := exec.Command("go", "doc", "-all", ".").Output()
+	if err != nil {
+		t.Fatalf("go doc: %v", err)
+	}
+	file := filepath.Join("..", "..", "testdata", "api.txt")
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
+		t.Errorf("the API has changed (-update, if that is meant), -api.txt +code:\n%s", d)
+	}
+}
+
+// Every function of the standard stands in the table of the package
+// documentation, and what stands beside it exists.
+func TestPOSIXNames(t *testing.T) {
+	doc := docText(t)
+	api, err := os.ReadFile(filepath.Join("..", "..", "testdata", "api.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(posix_trace_\w+) {2,}(.+)$`).FindAllStringSubmatch(doc, -1) {
+		if _, ok := table[m[1]]; ok {
+			t.Errorf("%s stands in the table twice", m[1])
+		}
+		table[m[1]] = m[2]
+	}
+	for _, name := range strings.Fields(standardFunctions) {
+		name = "posix_trace_" + name
+		counterpart, ok := table[name]
+		if !ok {
+			t.Errorf("%s is missing in the table", name)
+		}
+		delete(table, name)
+		if strings.HasPrefix(counterpart, "none: ") {
+			continue
+		}
+		for _, g := range strings.Split(counterpart, ", ") {
+			if !exists(string(api), g) {
+				t.Errorf("%s: there is no %s", name, g)
+			}
+		}
+	}
+	for name := range table {
+		t.Errorf("%s is no function of the standard", name)
+	}
+}
+
+// exists reports whether the API has a function, method or struct member.
+func exists(api, name string) bool {
+	typ, member, ok := strings.Cut(name, ".")
+	if !ok {
+		return strings.Contains(api, "\nfunc "+name+"(")
+	}
+	if regexp.MustCompile(fmt.Sprintf(`(?m)^func \(\w+ \*?%s\) %s\(`, typ, member)).MatchString(api) {
+		return true
+	}
+	_, body, ok := strings.Cut(api, "\ntype "+typ+" struct {\n")
+	body, _, _ = strings.Cut(body, "\n}\n")
+	return ok && regexp.MustCompile(`(?m)^\t`+member+` `).MatchString(body)
+}
+
+// The functions of <trace.h>, without posix_trace_.
+const standardFunctions = `
+	attr_destroy attr_getclockres attr_getcreatetime attr_getgenversion
+	attr_getinherited attr_getlogfullpolicy attr_getlogsize attr_getmaxdatasize
+	attr_getmaxsystemeventsize attr_getmaxusereventsize attr_getname
+	attr_getstreamfullpolicy attr_getstreamsize attr_init attr_setinherited
+	attr_setlogfullpolicy attr_setlogsize attr_setmaxdatasize attr_setname
+	attr_setstreamfullpolicy attr_setstreamsize clear close create
+	create_withlog event eventid_equal eventid_get_name eventid_open
+	eventset_add eventset_del eventset_empty eventset_fill eventset_ismember
+	eventtypelist_getnext_id eventtypelist_rewind flush get_attr get_filter
+	get_status getnext_event open rewind set_filter shutdown start stop
+	timedgetnext_event trid_eventid_open trygetnext_event`
+
+// The program in the package documentation compiles and prints what stands there.
+func TestDocProgram(t *testing.T) {
+	doc := docText(t)
+	prog := block(t, doc, "\tpackage main\n")
+	want := block(t, doc, "\tposix_trace_start\n")
+	dir := t.TempDir()
+	src := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(src, []byte(prog), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(dir, "main")
+	if out, err := exec.Command("go", "build", "-o", exe, src).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "PTRACE_DIR="+docTraceDir(t), "PTRACE_STREAM=")
+	got, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the program: %v", err)
+	}
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Errorf("the program prints something else, -doc.go +program:\n%s", d)
+	}
+}
+
+// docTraceDir returns a new trace directory.
+func docTraceDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// docText returns the package documentation as it stands in doc.go.
+func docText(t *testing.T) string {
+	src, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^// ?`).ReplaceAllString(string(src), "")
+}
+
+// block returns the indented block that begins with the given line, without the
+// indentation.
+func block(t *testing.T, doc, first string) string {
+	i := strings.Index(doc, first)
+	if i < 0 {
+		t.Fatalf("doc.go has no block that begins with %q", first)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(doc[i:]) {
+		rest, ok := strings.CutPrefix(line, "\t")
+		if !ok && line != "\n" {
+			break
+		}
+		if !ok {
+			rest = line
+		}
+		b.WriteString(rest)
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}

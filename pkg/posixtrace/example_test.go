@@ -1,0 +1,174 @@
+package posixtrace_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// A process that traces itself: controller, traced process and analyzer in one.
+func Example() {
+	// The controller: a stream that traces this process.
+	s, err := posixtrace.Create(0, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		log.Fatal(err)
+	}
+
+	// The traced process: a name, once, and then trace points.
+	page, err := posixtrace.OpenEventID("page.fetch")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for n := range 3 {
+		posixtrace.Event(page, fmt.Appendf(nil, "number %d", n))
+	}
+	if err := s.Stop(); err != nil {
+		log.Fatal(err)
+	}
+
+	// The analyzer: events come out in the order of their times.
+	data := make([]byte, posixtrace.DefaultMaxDataSize)
+	for {
+		ev, n, err := s.TryNext(data)
+		if errors.Is(err, posixtrace.ErrUnavailable) {
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		name, err := s.EventName(ev.ID)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if ev.ID.User() {
+			fmt.Printf("%s %q\n", name, data[:n])
+		} else {
+			fmt.Println(name)
+		}
+	}
+	// Output:
+	// posix_trace_start
+	// page.fetch "number 0"
+	// page.fetch "number 1"
+	// page.fetch "number 2"
+	// posix_trace_stop
+}
+
+// A stream with a log, which is read when the stream has been shut down.
+func ExampleCreateWithLog() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	f, err := os.Create(filepath.Join(dir, "trace"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+
+	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{
+		Name:          "example",
+		LogFullPolicy: posixtrace.Append,
+	}, f)
+	if err != nil {
+		log.Fatal(err)
+	}
+	s.Start()
+	posixtrace.Event(posixtrace.UnnamedUserEvent, []byte("kept"))
+	if err := s.Shutdown(); err != nil {
+		log.Fatal(err)
+	}
+
+	r, err := os.Open(f.Name())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	l, err := posixtrace.Open(r)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	data := make([]byte, 100)
+	for {
+		ev, n, err := l.Next(data)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		if ev.ID.User() {
+			fmt.Printf("%s, data %v\n", data[:n], ev.Truncation)
+		}
+	}
+	// Output: kept, data none
+}
+
+// A filter names what a stream rejects.
+func ExampleStream_SetFilter() {
+	s, err := posixtrace.Create(0, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Shutdown()
+	debug, err := s.EventID("debug")
+	if err != nil {
+		log.Fatal(err)
+	}
+	var reject posixtrace.EventSet
+	reject.Add(debug)
+	if err := s.SetFilter(reject, posixtrace.SetEventSet); err != nil {
+		log.Fatal(err)
+	}
+	filter, err := s.Filter()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(filter.Has(debug), filter.Has(posixtrace.UnnamedUserEvent))
+	// Output: true false
+}
+
+// The status tells when events were lost, and how many.
+func ExampleStream_Status() {
+	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 4096, StreamFullPolicy: posixtrace.Loop})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Shutdown()
+	s.Start()
+	for range 100_000 {
+		posixtrace.Event(posixtrace.UnnamedUserEvent, []byte("more than it holds"))
+	}
+	st, err := s.Status()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(st.StreamStatus, st.StreamFullStatus, st.StreamOverrunStatus, st.Lost > 0)
+	st, _ = s.Status() // reading the status has reset it
+	fmt.Println(st.StreamOverrunStatus)
+	// Output:
+	// running full overrun true
+	// no-overrun
+}
+
+// Errors carry the number that the standard asks for.
+func ExampleError() {
+	_, err := posixtrace.Create(-1, nil)
+	fmt.Println(errors.Is(err, syscall.ESRCH))
+	fmt.Println(err)
+	// Output:
+	// true
+	// posix_trace_create: no such process
+}

@@ -15,6 +15,7 @@ var Dump = &Command{
 	Options: []Option{
 		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "read this active stream (else the operands, else $PTRACE_STREAM)"},
 		{Short: 'j', Long: "json", Help: "one JSON object for each event"},
+		{Long: "golden", Help: "text that is the same each time a program does the same: P1, T1 for processes and threads, no times"},
 		{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (seconds since the first event), abs, delta or none"},
 		{Short: 'e', Long: "events", Arg: "SET", Help: "only these events: names, globs, @user, @system, @all"},
 		{Short: 'x', Long: "exclude", Arg: "SET", Help: "all but these events"},
@@ -43,6 +44,7 @@ var Dump = &Command{
 // dumpOptions is what the options of ptrace-dump come to.
 type dumpOptions struct {
 	json   bool
+	golden bool
 	style  output.TimeStyle
 	sel    selection
 	head   int // -1: no limit
@@ -119,9 +121,13 @@ func dump(env *Env, args *Args) error {
 func readDumpOptions(args *Args) (*dumpOptions, error) {
 	opt := &dumpOptions{
 		json:   args.Has("json"),
+		golden: args.Has("golden"),
 		follow: args.Has("follow") || args.Has("wait-for"),
 		peek:   args.Has("peek"),
 		strict: args.Has("strict"),
+	}
+	if opt.json && opt.golden {
+		return nil, usagef("--json and --golden exclude each other")
 	}
 	switch args.Value("time") {
 	case "abs":

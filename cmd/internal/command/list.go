@@ -177,8 +177,11 @@ func list(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, out 
 		text.SystemOn, text.SystemOff, _ = strings.Cut(p.system.Sprint("\x00"), "\x00")
 	}
 	var form output.Form = text
-	if opt.json {
+	switch {
+	case opt.json:
 		form = &output.JSON{}
+	case opt.golden:
+		form = &output.Golden{}
 	}
 	out.buf = form.Begin(make([]byte, 0, sinkSize+16<<10))
 	var ring lastLines

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -28,12 +29,17 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, mains)
 }
 
+// scriptsDeadline bounds the run of all scripts: a command that hangs is
+// killed then.
+const scriptsDeadline = 2 * time.Minute
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "..", "testdata", "script"),
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Deadline:            time.Now().Add(scriptsDeadline),
 		Setup:               setupTraceDir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus,
@@ -57,7 +63,7 @@ func setupTraceDir(env *testscript.Env) error {
 	// An empty POSIXLY_CORRECT or PTRACE_STREAM is as good as none.
 	t := env.T()
 	env.Defer(func() {
-		left, err := filepath.Glob(filepath.Join(dir, "*.stream"))
+		left, err := filepath.Glob(filepath.Join(dir, "s-*"))
 		if err == nil && len(left) > 0 {
 			t.Log("streams left behind: ", strings.Join(left, " "))
 			defer t.FailNow()

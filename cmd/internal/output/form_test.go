@@ -148,6 +148,31 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+func TestGolden(t *testing.T) {
+	form := &Golden{}
+	src := testSource()
+	var b []byte
+	for _, e := range []struct {
+		id       posixtrace.EventID
+		pid, tid int
+		data     string
+	}{
+		{33, 4711, 4711, "a"}, {posixtrace.EventOverflow, 0, 0, ""}, {33, 4711, 4712, "b"}, {33, 17, 17, ""},
+		{posixtrace.EventProcExit, 17, 0, string((&posixtrace.ExitData{Status: 3, User: 1500, MaxRSS: 4096}).Append(nil))},
+	} {
+		b = form.Append(b, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: e.id, PID: e.pid, TID: e.tid, UnixNano: t0, Address: 1}, Data: []byte(e.data)})
+	}
+	want := `P1 T1 build.begin "a"
+P0 T0 posix_trace_overflow
+P1 T2 build.begin "b"
+P2 T3 build.begin
+P2 T0 proc.exit status=3
+`
+	if string(b) != want {
+		t.Errorf("got\n%s want\n%s", b, want)
+	}
+}
+
 func TestSetNames(t *testing.T) {
 	var all, sys, user posixtrace.EventSet
 	all.Fill(posixtrace.AllEvents)

@@ -61,20 +61,25 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	case posixtrace.EventProcExit:
 		if d, err := posixtrace.DecodeExit(rec.Data); err == nil {
-			if d.Signal != 0 {
-				b = append(append(b, " signal="...), SignalName(d.Signal)...)
-				if d.CoreDumped {
-					b = append(b, " core=yes"...)
-				}
-			} else {
-				b = strconv.AppendInt(append(b, " status="...), int64(d.Status), 10)
-			}
+			b = appendHowEnded(b, &d)
 			b = AppendSeconds(append(b, " user="...), int64(d.User))
 			b = AppendSeconds(append(b, " system="...), int64(d.System))
 			return strconv.AppendInt(append(b, " maxrss="...), d.MaxRSS, 10)
 		}
 	}
 	return appendData(b, rec.Data, rec.Truncation)
+}
+
+// appendHowEnded appends the status of a process that ended, or its signal.
+func appendHowEnded(b []byte, d *posixtrace.ExitData) []byte {
+	if d.Signal == 0 {
+		return strconv.AppendInt(append(b, " status="...), int64(d.Status), 10)
+	}
+	b = append(append(b, " signal="...), SignalName(d.Signal)...)
+	if d.CoreDumped {
+		b = append(b, " core=yes"...)
+	}
+	return b
 }
 
 // appendSystemJSON appends the decoded members of a system event, each with a

@@ -316,3 +316,53 @@ func TestMalformedChunk(t *testing.T) {
 	wantEvents(t, readAll(t, r), ordered([]block{good, bad}))
 	wantState(t, r, Finished)
 }
+
+// A status in the middle of a log is what the reader of an unfinished one gets.
+func TestStatusOfUnfinished(t *testing.T) {
+	var m memory
+	w, err := create(&m, superFor(Append))
+	must(t, err)
+	must(t, w.Status(Status{Running: true}))
+	must(t, w.Status(testStatus))
+	bothWays(m.b, func(way string, r *Reader, err error) {
+		must(t, err)
+		readAll(t, r)
+		if s, ok := r.Status(); !ok || s != testStatus {
+			t.Errorf("%s: Status() = %+v, %v", way, s, ok)
+		}
+	})
+	must(t, w.Seal(Status{}, false))
+	for _, err := range []error{w.Types(testTypes), w.Knots(nil), w.Events(EventsBlock{}), w.GroupEnd(1), w.Status(testStatus), w.Clear()} {
+		if err != errSealed {
+			t.Errorf("after Seal: %v", err)
+		}
+	}
+}
+
+// What cannot be a log is refused before anything is written.
+func TestCreateRefuses(t *testing.T) {
+	for name, change := range map[string]func(*Super){
+		"policy":     func(s *Super) { s.LogPolicy = 9 },
+		"chunk size": func(s *Super) { s.ChunkSize = chunk.MaxSize + 1 },
+		"no chunk":   func(s *Super) { s.ChunkSize = 0 },
+		"time":       func(s *Super) { s.CreateNsec = 1e9 },
+		"clock":      func(s *Super) { s.Clock = 2 },
+		"long name":  func(s *Super) { s.Name = string(make([]byte, 1<<16)) },
+		"names":      func(s *Super) { s.Name = string(make([]byte, 65000)); s.Host = s.Name },
+	} {
+		s := superFor(Append)
+		change(s)
+		var m memory
+		if _, err := create(&m, s); !errors.Is(err, syscall.EINVAL) || len(m.b) != 0 {
+			t.Errorf("%s: %v, %d bytes written", name, err, len(m.b))
+		}
+	}
+	s := superFor(Append)
+	s.Command = slices.Repeat([]string{string(make([]byte, 1000))}, 100)
+	var m memory
+	_, err := create(&m, s)
+	must(t, err)
+	if n := len(openFile(t, m.b).Super().Command); n < 60 || n > 65 {
+		t.Errorf("%d of 100 long arguments are in the superblock", n)
+	}
+}

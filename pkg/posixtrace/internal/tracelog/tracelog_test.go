@@ -304,10 +304,21 @@ func TestClearLoop(t *testing.T) {
 }
 
 func TestLoopKnotsBounded(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		testLoopKnots(t, held)
+	}
+}
+
+// testLoopKnots writes more knots than fit; if held is set, an event as old as
+// the first is still in the log.
+func testLoopKnots(t *testing.T, held bool) {
 	var m memory
 	w, err := create(&m, superFor(Loop))
 	must(t, err)
 	must(t, w.Types(testTypes))
+	if held {
+		must(t, w.Events(makeBlock(0, 5, 1, 4, false).EventsBlock))
+	}
 	size := 0
 	for i := range 5000 {
 		must(t, w.Knots([]chunk.Knot{{Tick: uint64(i) * 1000, Nanos: int64(i) * 3000}}))
@@ -319,6 +330,9 @@ func TestLoopKnotsBounded(t *testing.T) {
 		t.Errorf("log grew from %d to %d bytes by knots", size, len(m.b))
 	}
 	r := openFile(t, m.b)
+	if k := r.Clock().Knots(); held != (k[0].Tick == 0) {
+		t.Errorf("held %v, but the first knot is at %d", held, k[0].Tick)
+	}
 	if n := len(r.Clock().Knots()); n < 100 || n > slotKnots {
 		t.Errorf("%d knots", n)
 	}

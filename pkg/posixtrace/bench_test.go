@@ -1,0 +1,207 @@
+package posixtrace
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+var sixteen = []byte("0123456789abcdef")
+
+// benchStream makes a running LOOP stream on this process.
+func benchStream(b *testing.B, attr Attr) (*Stream, EventID) {
+	b.Helper()
+	id, err := OpenEventID("bench.event")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if attr.StreamSize == 0 {
+		attr.StreamSize = 1 << 20
+	}
+	s, err := Create(0, &attr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Shutdown() })
+	if err := s.Start(); err != nil {
+		b.Fatal(err)
+	}
+	return s, id
+}
+
+// The first number we show is a trace point that does nothing.
+
+func BenchmarkEventUntraced(b *testing.B) {
+	id, err := OpenEventID("bench.event")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Event(id, sixteen)
+	}
+}
+
+func BenchmarkEventFiltered(b *testing.B) {
+	s, id := benchStream(b, Attr{})
+	var set EventSet
+	set.Add(id)
+	if err := s.SetFilter(set, SetEventSet); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Event(id, sixteen)
+	}
+}
+
+func BenchmarkEvent(b *testing.B) {
+	for _, n := range []int{0, 16, 256} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			_, id := benchStream(b, Attr{})
+			data := make([]byte, n)
+			b.ReportAllocs()
+			for b.Loop() {
+				Event(id, data)
+			}
+		})
+	}
+}
+
+// BenchmarkEventParallel: ns/op is the wall time over all events; it halves when two
+// goroutines do not meet.
+func BenchmarkEventParallel(b *testing.B) {
+	_, id := benchStream(b, Attr{})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			Event(id, sixteen)
+		}
+	})
+}
+
+// BenchmarkYardstick is what an event cannot do without: clock, caller's
+// address, 40 bytes, one compare-and-swap.
+func BenchmarkYardstick(b *testing.B) {
+	sys.FastSelf()
+	y := &yardstick{buf: make([]byte, 1<<20)}
+	for b.Loop() {
+		y.record(sixteen)
+	}
+}
+
+type yardstick struct {
+	ctl uint64
+	off int
+	buf []byte
+}
+
+//go:noinline
+func (y *yardstick) record(data []byte) {
+	if !atomic.CompareAndSwapUint64(&y.ctl, 0, 1) {
+		return
+	}
+	tick := sys.Ticks()
+	tid, pc := sys.Self()
+	if y.off+40 > len(y.buf) {
+		y.off = 0
+	}
+	p := y.buf[y.off : y.off+40 : y.off+40]
+	binary.LittleEndian.PutUint64(p, tick)
+	binary.LittleEndian.PutUint64(p[8:], tid)
+	binary.LittleEndian.PutUint64(p[16:], pc)
+	copy(p[24:], data)
+	y.off += 40
+	y.ctl = 0
+}
+
+func init() {
+	// writer: prints how many events it recorded in the given time, once told to go.
+	helpers["writer"] = func(args []string) {
+		id, err := OpenEventID("bench.event")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		d, _ := time.ParseDuration(args[0])
+		Event(id, sixteen) // finds the stream
+		fmt.Println("ready")
+		bufio.NewReader(os.Stdin).ReadString('\n')
+		n := 0
+		start := time.Now()
+		for time.Since(start) < d {
+			for range 10000 {
+				Event(id, sixteen)
+			}
+			n += 10000
+		}
+		fmt.Println(float64(n) / time.Since(start).Seconds())
+	}
+}
+
+// rate starts n processes that write to one stream and returns their total rate.
+func rate(b *testing.B, n int) (total float64) {
+	type child struct {
+		cmd *exec.Cmd
+		in  *os.File
+		out *bufio.Reader
+	}
+	var children []child
+	for range n {
+		cmd := exec.Command(os.Args[0], "300ms")
+		cmd.Env = append(os.Environ(), helperVar+"=writer")
+		cmd.Stderr = os.Stderr
+		in, w, err := os.Pipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		cmd.Stdin = in
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		in.Close()
+		c := child{cmd, w, bufio.NewReader(out)}
+		if l, err := c.out.ReadString('\n'); l != "ready\n" {
+			b.Fatalf("writer says %q, %v", l, err)
+		}
+		children = append(children, c)
+	}
+	for _, c := range children {
+		c.in.Close()
+	}
+	for _, c := range children {
+		l, err := c.out.ReadString('\n')
+		r, e := strconv.ParseFloat(strings.TrimSpace(l), 64)
+		if err != nil || e != nil {
+			b.Fatalf("writer says %q, %v", l, err)
+		}
+		total += r
+		if err := c.cmd.Wait(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return total
+}
+
+// BenchmarkProcesses compares two processes that write to one stream with one.
+func BenchmarkProcesses(b *testing.B) {
+	benchStream(b, Attr{Inheritance: Inherited})
+	for b.Loop() {
+		one, two := rate(b, 1), rate(b, 2)
+		b.ReportMetric(one/1e6, "Mevents/s-of-1")
+		b.ReportMetric(two/1e6, "Mevents/s-of-2")
+		b.ReportMetric(two/one, "ratio")
+	}
+}

@@ -161,6 +161,14 @@ type made struct{ name, path string }
 
 // create makes the stream as planned, started if it is to be.
 func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
+	if p.attr.Name == "" {
+		// Unlike the number of a process, a stream may outlive it.
+		base := streamNameFor(p.target.command())
+		p.attr.Name = base
+		for n := 2; pathsOf(p.attr.Name) != ""; n++ {
+			p.attr.Name = base + "-" + strconv.Itoa(n)
+		}
+	}
 	var s *posixtrace.Stream
 	var err error
 	if log != nil {
@@ -206,7 +214,7 @@ func (p *createPlan) explain(err error) error {
 	case errors.Is(err, syscall.EAGAIN):
 		return withHint(failf("too many streams"), "`ptrace-ctl list` shows them; `ptrace-ctl list --stale -q` those that nobody needs")
 	case p.log != "":
-		return failure(p.log, err)
+		return logFault(p.log, err)
 	case p.attr.Name != "":
 		return failure(p.attr.Name, err)
 	}
@@ -269,6 +277,15 @@ func parseProcess(s string) (process, error) {
 		return process{}, errKeeperOnly
 	}
 	return process{n, start}, nil
+}
+
+// command returns the name of the program that the process runs.
+func (p process) command() string {
+	comm, err := os.ReadFile(procFile(p.pid, "comm"))
+	if err != nil {
+		return "trace"
+	}
+	return strings.TrimSuffix(string(comm), "\n")
 }
 
 // alive reports whether the process has not ended.

@@ -29,7 +29,8 @@ type input struct {
 	buf []byte
 	rec posixtrace.Record
 
-	// For a stream that is followed without consuming: where we are.
+	// For a stream or log that is followed without consuming.
+	open func() (*posixtrace.Reader, error) // a reader of what there is now
 	tail tail
 
 	wants [4096]verdict // which event types are wanted, as far as it is known
@@ -157,7 +158,12 @@ func openLogInput(name string, f *os.File, out *sink) (*input, error) {
 		}
 		return nil, failure(name, err)
 	}
-	return &input{name: name, reader: reader, src: output.NewSource(reader.EventName)}, nil
+	in := &input{name: name, reader: reader}
+	in.src = output.NewSource(func(id posixtrace.EventID) string { return in.reader.EventName(id) })
+	if st.Mode().IsRegular() {
+		in.open = func() (*posixtrace.Reader, error) { return posixtrace.OpenLog(f) }
+	}
+	return in, nil
 }
 
 // logError says that a file is no log; it may still be a stream's.
@@ -211,20 +217,39 @@ func (e *Env) openStream(nameOrPath string, opt *dumpOptions) (*input, error) {
 		s.Close()
 		return nil, failure(nameOrPath, err)
 	}
-	in.useReaderNames()
+	in.open = s.Reader
+	if info.LogPath != "" {
+		in.open = func() (*posixtrace.Reader, error) {
+			r, err := s.Reader()
+			if err != nil {
+				// The stream is gone; its log holds what was still to come.
+				return openLeftLog(info)
+			}
+			return r, nil
+		}
+	}
+	in.src = output.NewSource(func(id posixtrace.EventID) string { return in.reader.EventName(id) })
 	return in, nil
 }
 
-// useReaderNames takes the names of event types from the reader as well: a log
-// may know some that the stream has forgotten.
-func (in *input) useReaderNames() {
-	in.src = output.NewSource(func(id posixtrace.EventID) string {
-		if name := in.reader.EventName(id); name != "" {
-			return name
-		}
-		name, _ := in.stream.EventName(id)
-		return name
-	})
+// openLeftLog opens the log that a stream has left.
+func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
+	f, err := os.Open(info.LogPath)
+	if err != nil {
+		return nil, err
+	}
+	r, err := posixtrace.OpenLog(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	// Another stream may record to a file of this name by now.
+	if a := r.Attr(); a.Name != info.Name || !a.CreateTime.Equal(info.CreateTime) {
+		r.Close()
+		f.Close()
+		return nil, syscall.ENOENT
+	}
+	return r, nil
 }
 
 // next returns the next event, and io.EOF at the end of the log or, unless the
@@ -233,7 +258,7 @@ func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
 	if in.reader == nil {
 		return in.consume(ctx)
 	}
-	if in.follow && in.stream != nil {
+	if in.follow && in.open != nil {
 		return in.nextFollowed(ctx)
 	}
 	return in.reader.Next()
@@ -275,11 +300,11 @@ type tail struct {
 	begun bool
 	time  int64
 	count int
-	skip  int  // events of time still to be passed over in this reader
-	final bool // the stream is gone: this reader is the last
+	skip  int // events of time still to be passed over in this reader
 }
 
-// nextFollowed reads on where the reader before stopped.
+// nextFollowed reads on where the reader before stopped. It is at the end when
+// there is no active stream any more.
 func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 	began := time.Now()
 	for {
@@ -300,8 +325,11 @@ func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 			in.tail.count++
 			return rec, nil
 		}
-		if err != io.EOF || in.tail.final {
+		if err != io.EOF {
 			return nil, err
+		}
+		if state, _ := in.reader.State(); state != posixtrace.LogLive {
+			return nil, io.EOF
 		}
 		in.out.flush()
 		// A reader shows what there was when it was made. Making the next one
@@ -313,28 +341,20 @@ func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 		case <-time.After(pause):
 		}
 		began = time.Now()
-		if err := in.reopen(); err != nil {
+		r, err := in.open()
+		if err != nil {
+			if in.stream != nil && in.gone() {
+				return nil, io.EOF
+			}
 			return nil, err
 		}
-	}
-}
-
-// reopen makes a new reader that begins at the latest event shown.
-func (in *input) reopen() error {
-	in.tail.skip = in.tail.count
-	r, err := in.stream.Reader()
-	if err != nil {
-		if in.gone() {
-			return io.EOF
+		in.tail.skip = in.tail.count
+		if in.tail.begun {
+			r.Select(posixtrace.Selection{Since: time.Unix(0, in.tail.time)})
 		}
-		return err
+		in.reader.Close()
+		in.reader = r
 	}
-	if in.tail.begun {
-		r.Select(posixtrace.Selection{Since: time.Unix(0, in.tail.time)})
-	}
-	in.reader.Close()
-	in.reader = r
-	return nil
 }
 
 // wantsType reports whether the selection wants events of a type.

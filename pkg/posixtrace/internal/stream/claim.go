@@ -166,7 +166,8 @@ func (m *Mem) release(i int) {
 	m.setFree(i)
 }
 
-// retire makes chunk i, seen as c and not busy, full, or free if it is empty.
+// retire makes chunk i, seen as c, full, or free if it is empty. The caller has seen
+// that it is not busy, or has made it busy.
 func (m *Mem) retire(i int, c ctl) bool {
 	d := m.at(i)
 	if c.count() == 0 {
@@ -184,7 +185,7 @@ func (m *Mem) retire(i int, c ctl) bool {
 func (m *Mem) drop(i int, c ctl) bool {
 	d := m.at(i)
 	n := makeCtl(c.gen()+1, 0, free)
-	if c.busy() || !d.ctl.CompareAndSwap(uint64(c), uint64(n)) {
+	if !d.ctl.CompareAndSwap(uint64(c), uint64(n)) {
 		return false
 	}
 	m.ages[i].Store(noAge)

@@ -92,7 +92,7 @@ func (m *Mem) Clear() {
 		d := m.at(i)
 		for range 1000 {
 			c := ctl(d.ctl.Load())
-			if c.state() == free || c.state() == claiming || m.drop(i, c) {
+			if c.state() == free || c.state() == claiming || !c.busy() && m.drop(i, c) {
 				break
 			}
 			time.Sleep(10 * time.Microsecond)

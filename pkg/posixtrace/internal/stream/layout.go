@@ -51,6 +51,10 @@ const (
 	genMask   = 1<<genBits - 1
 	// what must be as expected for an owner to append
 	tagMask = ^uint64(offMask | countMask)
+	// and below it, in a shard's tag, which chunk is meant
+	idxMask = ^tagMask
+	// the tag of a shard without chunk: no control word looks like it
+	noChunk = tagMask
 )
 
 type chunkState uint64

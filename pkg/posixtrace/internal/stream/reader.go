@@ -192,7 +192,7 @@ func (r *Reader) finish(k *cursor, c ctl) {
 	if c.state() == open && !c.busy() && !r.m.registered(k.i) && r.m.retire(k.i, c) {
 		c = ctl(r.m.at(k.i).ctl.Load())
 	}
-	if c.state() == full {
+	if c.state() == full && !c.busy() {
 		r.m.drop(k.i, c)
 		r.m.h.loopFull.Store(0)
 	}

@@ -62,8 +62,10 @@ type siteEntry struct {
 // It lies outside of Go's heap, because the race detector does not see that the
 // control word, which is shared memory, orders the accesses.
 type shard struct {
-	tag   atomic.Uint64 // the control word to expect, without offset and count
-	idx   atomic.Uint32 // of the chunk
+	// The number of the chunk and the control word to expect of it, without
+	// offset and count. They are one word: a goroutine that read them one after the
+	// other, and was interrupted in between, could take a chunk of another shard for this one's.
+	tag   atomic.Uint64
 	lock  atomic.Uint32
 	place atomic.Uint32 // in the header's table, plus one
 	epoch uint32        // counts the chunks; older entries of the cache are void
@@ -99,7 +101,7 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 		w.shards = unsafe.Pointer(&b[0])
 	}
 	for i := range p {
-		w.shard(i).tag.Store(^uint64(0)) // no chunk yet
+		w.shard(i).tag.Store(noChunk)
 	}
 	return w, nil
 }
@@ -134,7 +136,7 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 			return false
 		}
 		id := e.ID
-		if id >= event.Max || w.filter[st/second&1][id>>6].Load()&(1<<(id&63)) != 0 {
+		if id-1 >= event.Max-1 || w.filter[st/second&1][id>>6].Load()&(1<<(id&63)) != 0 {
 			return false
 		}
 		size := len(data)
@@ -145,11 +147,11 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 			}
 		}
 		s := w.shard(hint)
-		i := int(s.idx.Load())
-		d := (*desc)(unsafe.Add(w.desc, i*descSize))
 		tag := s.tag.Load()
+		i := int(tag & idxMask)
+		d := (*desc)(unsafe.Add(w.desc, i*descSize))
 		c := ctl(d.ctl.Load())
-		if uint64(c)&tagMask != tag || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
+		if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
 			!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
 			if ok, done := w.slow(s, e, data[:size], size < len(data), try); done {
 				return ok
@@ -218,12 +220,12 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	if try > 8 || !s.lock.CompareAndSwap(0, 1) {
 		return w.recordOpen(e, data, cut)
 	}
-	i := int(s.idx.Load())
+	tag := s.tag.Load()
+	i := int(tag & idxMask)
 	d := w.m.at(i)
 	c := ctl(d.ctl.Load())
-	tag := s.tag.Load()
 	switch {
-	case uint64(c)&^busyBit&tagMask != tag:
+	case (uint64(c)&^busyBit^tag)&tagMask != 0:
 		// Closed by a flush, or never had one.
 	case c.busy():
 		// A goroutine was interrupted half-way. It is not waited for.
@@ -233,8 +235,11 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		s.lock.Store(0) // it was only a collision
 		return false, false
 	default:
-		d.last.Store(s.last)
-		w.m.retire(i, c)
+		// The busy bit guards s.last, and keeps others from appending behind it.
+		if b := c | busyBit; d.ctl.CompareAndSwap(uint64(c), uint64(b)) {
+			d.last.Store(s.last)
+			w.m.retire(i, b)
+		}
 		s.lock.Store(0)
 		return false, false
 	}
@@ -251,13 +256,12 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	if base == 0 {
 		base = w.m.now()
 	}
-	s.tag.Store(^uint64(0))
+	s.tag.Store(noChunk)
 	s.epoch++
 	s.sites = 0
 	s.base, s.last = base, base
-	s.idx.Store(uint32(i))
 	w.m.h.placed[s.place.Load()-1].Store(w.slot<<32 | uint64(i+1))
-	s.tag.Store(uint64(w.m.begin(i, w.slot, owned, base)) & tagMask)
+	s.tag.Store(uint64(w.m.begin(i, w.slot, owned, base))&tagMask | uint64(i))
 	s.lock.Store(0)
 	return false, false
 }
@@ -427,15 +431,19 @@ func (h *header) addLost(tick uint64) {
 	h.overrun.Store(1)
 }
 
+// closeTries bounds what Close does about a chunk that somebody else, who has no
+// business with it, keeps changing.
+const closeTries = 100
+
 // Close gives up the writer's chunks and places. No Record may be under way.
 func (w *Writer) Close() {
 	for i := range w.mask + 1 {
 		s := w.shard(i)
-		if tag := s.tag.Load(); tag != ^uint64(0) {
-			j := int(s.idx.Load())
-			for {
+		if tag := s.tag.Load(); tag != noChunk {
+			j := int(tag & idxMask)
+			for range closeTries {
 				c := ctl(w.m.at(j).ctl.Load())
-				if uint64(c)&tagMask != tag || w.m.retire(j, c) {
+				if (uint64(c)^tag)&tagMask != 0 || w.m.retire(j, c) {
 					break
 				}
 			}

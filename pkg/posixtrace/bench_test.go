@@ -110,7 +110,7 @@ func (y *yardstick) record(data []byte) {
 		return
 	}
 	tick := sys.Ticks()
-	tid, pc := sys.Self()
+	tid, pc, _ := sys.Self()
 	if y.off+40 > len(y.buf) {
 		y.off = 0
 	}

@@ -32,7 +32,7 @@ func Event(id EventID, data []byte) {
 func record(id EventID, data []byte) {
 	if !event.ID(id).User() {
 		if id == probe {
-			_, pc := sys.Self()
+			_, pc, _ := sys.Self()
 			probed.Store(pc)
 		}
 		return
@@ -50,16 +50,16 @@ func record(id EventID, data []byte) {
 			continue
 		}
 		if hint < 0 {
-			hint = sys.Processor()
 			if t.fast {
 				var tid uint64
-				if tid, e.Addr = sys.Self(); e.Addr == t.outline {
+				if tid, e.Addr, hint = sys.Self(); e.Addr == t.outline {
 					// Event itself was not inlined; the trace point is one call farther up.
 					_, e.Addr = sys.SlowSelf(2)
 				}
 				e.TID = uint32(tid)
 			} else {
 				e.TID, e.Addr = slowSelf()
+				hint = sys.Processor()
 			}
 		}
 		a.w.Record(hint, &e, data)

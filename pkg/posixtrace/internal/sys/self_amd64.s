@@ -8,17 +8,21 @@ TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ AX, ret+0(FP)
 	RET
 
-// func Self() (tid, pc uint64)
+// func Self() (tid, pc uint64, processor int)
 //
 // BP is the frame of the Go function that has called this one, or that of the
-// wrapper which the linker put between; hops tells which.
-TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-16
+// wrapper which the linker put between; hop tells which.
+TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ TLS, CX
 	MOVQ 0(CX)(TLS*1), CX
 	MOVQ 48(CX), CX // g.m
 	MOVQ ·mID(SB), DX
-	MOVQ (CX)(DX*1), CX
-	MOVQ CX, tid+0(FP)
+	MOVQ (CX)(DX*1), DX
+	MOVQ DX, tid+0(FP)
+	MOVQ ·mP(SB), DX
+	MOVQ (CX)(DX*1), DX // m.p
+	MOVLQSX 0(DX), DX   // its id
+	MOVQ DX, processor+16(FP)
 	MOVQ BP, CX
 	CMPB ·hop(SB), $0
 	JEQ  here

@@ -6,12 +6,16 @@ TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
 	MOVD R0, ret+0(FP)
 	RET
 
-// func Self() (tid, pc uint64)
-TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-16
+// func Self() (tid, pc uint64, processor int)
+TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD 48(g), R2 // g.m
 	MOVD ·mID(SB), R1
-	MOVD (R2)(R1), R2
-	MOVD R2, tid+0(FP)
+	MOVD (R2)(R1), R3
+	MOVD R3, tid+0(FP)
+	MOVD ·mP(SB), R1
+	MOVD (R2)(R1), R3 // m.p
+	MOVW 0(R3), R3    // its id
+	MOVD R3, processor+16(FP)
 	MOVD R29, R2
 	MOVBU ·hop(SB), R0
 	CBZ  R0, here

@@ -3,26 +3,32 @@
 package sys
 
 import (
+	"math/bits"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"syscall"
+	"unsafe"
 )
 
 // Ticks reads the processor's time stamp counter. It costs about 9 ns.
 func Ticks() uint64
 
-// Self returns the kernel's id of the calling thread and the address that the
-// caller of Self returns to, which lies in its own caller. FastSelf must have
+// Self returns the kernel's id of the calling thread, the address that the
+// caller of Self returns to, which lies in its own caller, and the number of the
+// scheduler's processor, a hint that is outdated at once. FastSelf must have
 // reported true before, and the caller must be a function that is never inlined.
-func Self() (tid, pc uint64)
+func Self() (tid, pc uint64, processor int)
 
 func mword(off uintptr) uint64
 
-// The runtime keeps its thread's id in its m structure, one load away; gettid(2)
-// costs ten times a whole event. Where in m, no release promises: findSelf looks
-// for it, and what it finds must hold on two threads.
+// The runtime keeps its thread's id in its m structure, one load away, and the
+// number of its processor another; gettid(2) costs ten times a whole event.
+// Where in m, no release promises: findSelf looks for both, and what it finds
+// must hold on two threads.
 var (
 	mID uintptr // offset of the thread's id in m
+	mP  uintptr // offset of the pointer to the processor, whose first member is its number
 	hop bool    // the caller's frame is one up
 )
 
@@ -31,25 +37,40 @@ var FastSelf = sync.OnceValue(findSelf)
 
 //go:noinline
 func probe() (tid, pc, want uint64) {
-	tid, pc = Self()
+	tid, pc, _ = Self()
 	var pcs [1]uintptr
 	runtime.Callers(2, pcs[:])
 	return tid, pc, uint64(pcs[0])
 }
 
 func findSelf() bool {
+	// A goroutine may change its processor in the middle of it.
+	for range 8 {
+		if findOnce() {
+			return true
+		}
+	}
+	return false
+}
+
+func findOnce() bool {
 	type answer struct {
 		tid  uint64
 		hits uint64  // bit i: word i of m holds the thread's id
+		ps   uint64  // bit i: word i of m points to the processor
 		hops [2]bool // which setting of hop leads to the caller
 	}
 	ask := func() (a answer) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		a.tid = uint64(syscall.Gettid())
-		for i := range 24 {
-			if mword(uintptr(i)*8) == a.tid {
+		for i := range words {
+			w := mword(uintptr(i) * 8)
+			if w == a.tid {
 				a.hits |= 1 << i
+			}
+			if pointsToProcessor(w) {
+				a.ps |= 1 << i
 			}
 		}
 		for i := range a.hops {
@@ -65,14 +86,12 @@ func findSelf() bool {
 	go func() { second <- ask() }()
 	s := <-second
 	runtime.UnlockOSThread()
-	hits := first.hits & s.hits
-	if first.tid == s.tid || hits == 0 {
+	hits, ps := first.hits&s.hits, first.ps&s.ps
+	if first.tid == s.tid || hits == 0 || ps == 0 {
 		return false
 	}
-	for hits&1 == 0 {
-		hits >>= 1
-		mID += 8
-	}
+	mID = uintptr(bits.TrailingZeros64(hits)) * 8
+	mP = uintptr(bits.TrailingZeros64(ps)) * 8
 	switch {
 	case first.hops[0] && s.hops[0]:
 		hop = false
@@ -81,6 +100,36 @@ func findSelf() bool {
 	default:
 		return false
 	}
-	tid, pc, want := probe()
-	return pc == want && tid != 0
+	for range 16 {
+		if _, pc, want := probe(); pc != want {
+			return false
+		}
+		// A hint may be outdated, but not every time.
+		if _, _, p := Self(); p == Processor() {
+			return true
+		}
+	}
+	return false
+}
+
+// words is how many words of m are looked at.
+const words = 64
+
+// pointsToProcessor reports whether w is the address of a p structure, which
+// begins with the number of the processor and the state "running". It is asked
+// of words that may be anything; a bad address is a fault that is caught.
+func pointsToProcessor(w uint64) (yes bool) {
+	if w&7 != 0 || w < 1<<16 || w>>47 != 0 {
+		return false
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if recover() != nil {
+			yes = false
+		}
+	}()
+	p := *(**[2]uint32)(unsafe.Pointer(&w))
+	id, state := p[0], p[1]
+	const running = 1
+	return int(id) == Processor() && state == running
 }

@@ -182,10 +182,14 @@ func TestSetNames(t *testing.T) {
 	src := testSource()
 	sysAnd := sys
 	sysAnd.Add(33)
+	but := all
+	but.Del(33)
+	but.Del(posixtrace.EventStop)
 	for _, tt := range []struct {
 		set  posixtrace.EventSet
 		want string
-	}{{all, "@all"}, {sys, "@system"}, {user, "@user"}, {sysAnd, "@system build.begin"}, {posixtrace.EventSet{}, ""}} {
+	}{{all, "@all"}, {sys, "@system"}, {user, "@user"}, {sysAnd, "@system build.begin"},
+		{but, "@system !posix_trace_stop @user !build.begin"}, {posixtrace.EventSet{}, ""}} {
 		if got := strings.Join(SetNames(src, &tt.set), " "); got != tt.want {
 			t.Errorf("SetNames = %q, want %q", got, tt.want)
 		}

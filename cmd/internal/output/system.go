@@ -148,33 +148,41 @@ var systemTypes, userTypes = func() (sys, user posixtrace.EventSet) {
 	return
 }()
 
-// SetNames lists the members of a set of event types by name. Whole classes,
-// which also hold types without a name yet, are @system, @user and @all.
+// SetNames lists the members of a set of event types by name. Sets hold types that
+// have no name yet, so a class of which they hold more than half is listed as
+// @user or @system, and then what they lack of it as !NAME; @all is everything.
 func SetNames(src *Source, set *posixtrace.EventSet) []string {
-	rest := *set
 	list := []string{}
-	covers := func(class posixtrace.EventSet) bool {
-		class.Subtract(rest)
-		return class.Empty()
-	}
-	sys, user := covers(systemTypes), covers(userTypes)
-	switch {
-	case sys && user:
-		return append(list, "@all")
-	case sys:
-		list = append(list, "@system")
-		rest.Subtract(systemTypes)
-	case user:
-		list = append(list, "@user")
-		rest.Subtract(userTypes)
-	}
-	if rest.Empty() {
-		return list
-	}
-	for id := posixtrace.EventID(1); id < maxID; id++ {
-		if rest.Has(id) {
-			list = append(list, src.Name(id))
+	everything := true
+	for _, class := range []struct {
+		name string
+		set  *posixtrace.EventSet
+	}{{"@system", &systemTypes}, {"@user", &userTypes}} {
+		var members, missing []posixtrace.EventID
+		for id := posixtrace.EventID(1); id < maxID; id++ {
+			if !class.set.Has(id) {
+				continue
+			}
+			if set.Has(id) {
+				members = append(members, id)
+			} else {
+				missing = append(missing, id)
+			}
 		}
+		everything = everything && len(missing) == 0
+		if len(members) <= len(missing) {
+			for _, id := range members {
+				list = append(list, src.Name(id))
+			}
+			continue
+		}
+		list = append(list, class.name)
+		for _, id := range missing {
+			list = append(list, "!"+src.Name(id))
+		}
+	}
+	if everything {
+		return []string{"@all"}
 	}
 	return list
 }

@@ -44,7 +44,7 @@ type cursor struct {
 	loaded bool
 	cur    chunk.Cursor
 	n      int    // events taken from cur
-	skip   int    // events consumed before this reader came
+	told   int    // events consumed before this reader came
 	key    uint64 // tick of head, or a lower bound while not loaded
 	head   chunk.Record
 	dead   bool // ruined
@@ -107,17 +107,19 @@ func (r *Reader) scan() bool {
 				k.key = 0 // its events may be older than it
 			}
 		}
-		if k.dead {
+		rd := readWord(d.read.Load())
+		if gone := rd.gen() != c.gen() || rd.frozen() || rd.count() >= c.count(); gone && r.consume {
+			// Nothing has come since; perhaps its writer has left it meanwhile.
+			r.finish(k, c)
+			continue
+		} else if gone && !k.loaded {
 			continue
 		}
-		if k.loaded {
-			if k.head.Event == 0 && !r.load(k) {
-				continue
-			}
-		} else if rd := readWord(d.read.Load()); rd.gen() == c.gen() && rd.count() == c.count() {
-			if r.consume {
-				r.finish(k, c)
-			}
+		if k.dead {
+			r.skip(k, c)
+			continue
+		}
+		if k.loaded && k.head.Event == 0 && !r.load(k) {
 			continue
 		}
 		r.push(k)
@@ -161,9 +163,9 @@ func (r *Reader) load(k *cursor) bool {
 		k.base = d.base.Load()
 		k.cur.Reset(k.buf, k.base)
 		if rd := readWord(d.read.Load()); rd.gen() == k.gen {
-			k.skip = rd.count()
+			k.told = rd.count()
 		}
-		for k.n < k.skip && r.decode(k) {
+		for k.n < k.told && r.decode(k) {
 		}
 	} else {
 		k.cur.Extend(k.buf)
@@ -184,6 +186,19 @@ func (r *Reader) decode(k *cursor) bool {
 	k.n++
 	k.key = k.head.Tick
 	return true
+}
+
+// skip gives up what is left of a ruined chunk, so that it does not hold up the
+// stream: nothing behind the ruin can be decoded.
+func (r *Reader) skip(k *cursor, c ctl) {
+	if !r.consume {
+		return
+	}
+	d := r.m.at(k.i)
+	if w := readWord(d.read.Load()); w.gen() == k.gen && !w.frozen() && w.count() < c.count() {
+		d.read.CompareAndSwap(uint64(w), uint64(w.at(c.count(), c.off())))
+	}
+	r.finish(k, c)
 }
 
 // finish frees a chunk of which everything has been reported, when nobody
@@ -235,15 +250,21 @@ func (m *Mem) see() {
 	m.h.lostSeen.Store(m.h.lost.Load())
 }
 
+// maxScans bounds how often one Next looks at the chunks anew, which somebody may change
+// under it all the time.
+const maxScans = 64
+
 // Next reports the next event, with marks (OVERFLOW, RESUME, the automatic STOP)
 // where they belong. The data is valid until the next call. It returns false
 // when nothing is ready.
 func (r *Reader) Next(rec *chunk.Record) bool {
 	m := r.m
+	scans := 0
 	for {
 		k := r.top()
 		if k == nil || k.key > r.until {
-			if r.frozen || !r.scan() {
+			// Looking again and again makes sense while a LOOP stream is faster than we are.
+			if scans++; r.frozen || scans > maxScans || !r.scan() {
 				return r.idle(rec)
 			}
 			k = r.top()
@@ -266,12 +287,9 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 			// Overwritten before it could be reported: the loss is told first.
 			r.pop()
 			r.cursors[k.i] = nil
-			if c := ctl(m.at(k.i).ctl.Load()); c.gen() == k.gen && c.state() != claiming {
-				k.dead = true // its read word makes no sense
-				r.cursors[k.i] = k
-				m.h.damage.Add(1)
+			if !r.loss.any {
+				r.loss = m.unseen()
 			}
-			r.loss = m.unseen()
 			continue
 		}
 		*rec = k.head
@@ -289,8 +307,12 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 			r.down(0)
 		} else {
 			r.pop()
-			if c := ctl(m.at(k.i).ctl.Load()); r.consume && c.gen() == k.gen && (c.count() == k.n || k.dead) {
-				r.finish(k, c)
+			if c := ctl(m.at(k.i).ctl.Load()); r.consume && c.gen() == k.gen {
+				if k.dead {
+					r.skip(k, c)
+				} else if c.count() == k.n {
+					r.finish(k, c)
+				}
 			}
 		}
 		return true
@@ -304,7 +326,9 @@ func (r *Reader) told(tick uint64) {
 	}
 }
 
-// advance notes in the stream that one more event of the chunk is consumed.
+// advance notes in the stream that one more event of the chunk is consumed. It
+// returns false when the event is not ours to report: overwritten, cleared, or
+// reported by another process, which took its turn as the reader.
 func (r *Reader) advance(k *cursor) bool {
 	d := r.m.at(k.i)
 	for {
@@ -485,7 +509,7 @@ func (r *Reader) Again() {
 		}
 		k.cur.Reset(k.buf, k.base)
 		k.n, k.dead = 0, false
-		for k.n < k.skip && r.decode(k) {
+		for k.n < k.told && r.decode(k) {
 		}
 		if r.decode(k) {
 			r.push(k)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,12 +114,10 @@ func TestDocProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(dir, "main")
-	if out, err := exec.Command("go", "build", "-o", exe, src).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", exe, src).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), "PTRACE_DIR="+docTraceDir(t), "PTRACE_STREAM=")
-	got, err := cmd.Output()
+	got, err := exec.Command(exe).Output()
 	if err != nil {
 		t.Fatalf("the program: %v", err)
 	}
@@ -127,14 +126,37 @@ func TestDocProgram(t *testing.T) {
 	}
 }
 
-// docTraceDir returns a new trace directory.
-func docTraceDir(t *testing.T) string {
-	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
-	if err != nil {
-		t.Fatal(err)
+// The rooms depend on each other as ARCHITECTURE.md says.
+func TestRooms(t *testing.T) {
+	const top = "github.com/posixtrace/posixtrace/"
+	const inner = top + "pkg/posixtrace/internal/"
+	const unix = "golang.org/x/sys/unix"
+	allowed := map[string]string{
+		"event":    "",
+		"sys":      unix,
+		"chunk":    inner + "event",
+		"stream":   inner + "event " + inner + "sys " + inner + "chunk",
+		"tracelog": inner + "event " + inner + "sys " + inner + "chunk",
+		"registry": inner + "event " + inner + "sys",
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		imports := strings.Fields(line)
+		room := strings.TrimPrefix(imports[0], inner)
+		for _, imp := range imports[1:] {
+			switch ours := strings.HasPrefix(imp, top); {
+			case imports[0] == top+"pkg/posixtrace":
+				if imp == unix {
+					t.Errorf("the public package imports %s; sys does that", imp)
+				}
+			case (ours || imp == unix) && !slices.Contains(strings.Fields(allowed[room]), imp):
+				t.Errorf("%s must not import %s", room, imp)
+			}
+		}
+	}
 }
 
 // docText returns the package documentation as it stands in doc.go.

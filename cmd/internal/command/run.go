@@ -59,6 +59,10 @@ func (p *runPlan) run(env *Env) error {
 		return err
 	}
 	final := p.limit.status(status)
+	if final == 0 && s.outputLost {
+		// Alone, the command would have seen the error and not succeeded.
+		final = statusOwn
+	}
 	lost := s.finish(final != 0)
 	switch {
 	case status.Signaled() && final == exitStatus(status) && !p.limit.timedOut:
@@ -77,6 +81,8 @@ type session struct {
 	rec    *posixtrace.Recorder
 	child  *child
 	begun  int64 // when the command was started
+
+	outputLost bool // output of the command could not be written
 }
 
 // create makes the stream and starts it.
@@ -111,7 +117,7 @@ func (s *session) createStream(log *logFile) (err error) {
 		return err
 	}
 	if s.stream, err = posixtrace.CreateForChild(&attr, file); err != nil {
-		return failure(s.plan.log, err)
+		return logFault(s.plan.log, err)
 	}
 	if len(s.plan.filter) > 0 {
 		err = s.stream.FilterOps(s.plan.filter)
@@ -124,7 +130,7 @@ func (s *session) createStream(log *logFile) (err error) {
 	}
 	if err != nil {
 		s.stream.Shutdown()
-		return failure(s.plan.log, err)
+		return logFault(s.plan.log, err)
 	}
 	return nil
 }
@@ -161,7 +167,8 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := s.stream.Adopt(s.child.pid); err != nil {
+	// A command that has ended already left its events all the same.
+	if err := s.stream.Adopt(s.child.pid); err != nil && !errors.Is(err, syscall.ESRCH) {
 		s.env.Note("cannot trace " + s.plan.argv[0] + ": " + reason(err))
 	}
 	s.plan.limit.start(s.child)
@@ -242,7 +249,7 @@ func (s *session) finish(failed bool) (lost bool) {
 		err = nil // somebody else has shut it down
 	}
 	if err != nil {
-		s.env.Note(asFailure(failure(s.plan.log, err)).text)
+		s.env.Note(asFailure(logFault(s.plan.log, err)).text)
 	}
 	if s.plan.log != "" {
 		st = s.showLog(st)

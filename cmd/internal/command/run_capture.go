@@ -119,6 +119,7 @@ func (t *taps) drain(s *session) {
 				name = "standard error"
 			}
 			s.env.Note(name + ": " + reason(tap.pump.Err))
+			s.outputLost = true
 		}
 	}
 	if left != nil {

@@ -161,6 +161,13 @@ func (c *child) signal(sig syscall.Signal) {
 	}
 }
 
+// alive reports whether the command has not been waited for.
+func (c *child) alive() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.reaped
+}
+
 // wait waits for the command's end.
 func (c *child) wait() (status syscall.WaitStatus, usage syscall.Rusage, err error) {
 	for {

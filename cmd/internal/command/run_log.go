@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -107,4 +108,14 @@ func hideDescriptor(path string) {
 			}
 		}
 	}
+}
+
+// logFault says why a log cannot be written: the reason of the system alone,
+// where it gave one.
+func logFault(path string, err error) error {
+	var e *posixtrace.Error
+	if path != "" && errors.As(err, &e) && e.Err != syscall.EINVAL {
+		err = e.Err
+	}
+	return failure(path, err)
 }

@@ -18,6 +18,8 @@ type timeLimit struct {
 	killAfter time.Duration // 0: never
 	signal    syscall.Signal
 
+	sending sync.Mutex // held while a signal goes round
+
 	mu       sync.Mutex
 	child    *child
 	timer    *time.Timer
@@ -37,26 +39,39 @@ func (t *timeLimit) start(c *child) {
 	}
 }
 
-// stop ends the counting and reports whether the time ran out.
-func (t *timeLimit) stop() bool {
+// stop ends the counting, once a signal that is on its way has reached all of
+// the group.
+func (t *timeLimit) stop() {
+	t.sending.Lock()
+	defer t.sending.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.timer != nil {
 		t.timer.Stop()
 	}
-	return t.timedOut
 }
 
 func (t *timeLimit) expire(sig syscall.Signal) {
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	if !t.child.alive() {
+		return
+	}
 	t.mu.Lock()
 	t.timedOut = true
 	t.mu.Unlock()
-	t.send(sig)
+	t.sendAll(sig)
 }
 
 // send sends a signal to the command, and with a time limit to the whole group.
 // A command that does not heed it is killed after killAfter.
 func (t *timeLimit) send(sig syscall.Signal) {
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	t.sendAll(sig)
+}
+
+func (t *timeLimit) sendAll(sig syscall.Signal) {
 	t.child.signal(sig)
 	if !t.enabled() {
 		return

@@ -35,10 +35,9 @@ func (p *Pump) Run() Result {
 	if !p.Shared {
 		unix.SetNonblock(p.In, true)
 	}
-	r := p.copy()
-	if p.Lines != nil {
-		p.Lines.End()
-	}
+	lines := newQueue(p.Lines)
+	r := p.copy(lines)
+	lines.end()
 	if r != Left {
 		// After a failed write this is what the command must see: nobody
 		// reads its output any more.
@@ -47,11 +46,7 @@ func (p *Pump) Run() Result {
 	return r
 }
 
-func (p *Pump) copy() Result {
-	var scrap []byte
-	if p.Lines == nil {
-		scrap = make([]byte, batchSize)
-	}
+func (p *Pump) copy(lines *queue) Result {
 	var deadline time.Time // of the drain; zero while the command runs
 	ready := false
 	for turn := 1; ; turn++ {
@@ -65,10 +60,7 @@ func (p *Pump) copy() Result {
 				return Left
 			}
 		}
-		buf := scrap
-		if p.Lines != nil {
-			buf = p.Lines.Room()
-		}
+		buf := lines.room()
 		n, err := unix.Read(p.In, buf)
 		switch {
 		case err == unix.EINTR:
@@ -80,9 +72,7 @@ func (p *Pump) copy() Result {
 			return EOF
 		}
 		werr := p.write(buf[:n])
-		if p.Lines != nil {
-			p.Lines.Split(n)
-		}
+		lines.take(n)
 		if werr != nil {
 			if werr != unix.EPIPE {
 				p.Err = werr

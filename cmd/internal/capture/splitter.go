@@ -11,35 +11,42 @@ const (
 // Splitter cuts what is read into lines. How the bytes arrive makes no
 // difference to the lines that come out.
 //
-//	buf  . p p p p p p p r r r r r r r r r r
-//	     ^ ^             ^
-//	     | a line that   room for the next read
-//	     | is not complete, at most limit bytes
-//	     room for the flags
+// A batch is read to a buffer behind room for the beginning of its first line:
+//
+//	. . . . . . . p p p r r r r r r r r r r
+//	            ^ ^     ^
+//	            | |     head: here the batch was read to
+//	            | kept of the batch before, at most limit bytes
+//	            room for the flags
 type Splitter struct {
 	sink  Sink
 	limit int
-	buf   []byte
-	end   int // of the incomplete line
+	head  int
+	part  []byte // an incomplete line, behind a byte for the flags
 }
 
 // NewSplitter returns a Splitter whose lines hold at most limit bytes; longer
 // ones come in pieces.
 func NewSplitter(sink Sink, limit int) *Splitter {
 	limit = max(1, limit)
-	return &Splitter{sink: sink, limit: limit, buf: make([]byte, 1+limit+batchSize), end: 1}
+	return &Splitter{sink: sink, limit: limit, head: 1 + limit, part: make([]byte, 1, 1+limit)}
 }
 
-// Room is where the next bytes are to be read to, at least batchSize of them.
-func (s *Splitter) Room() []byte { return s.buf[s.end:] }
+// buffer makes a buffer for a batch.
+func (s *Splitter) buffer() []byte { return make([]byte, s.head+batchSize) }
 
-// Split takes the first n bytes of Room as read.
-func (s *Splitter) Split(n int) {
+// room is where in a buffer the batch goes.
+func (s *Splitter) room(buf []byte) []byte { return buf[s.head:] }
+
+// split takes the first n bytes of a buffer's room as read. The buffer is free
+// when it returns.
+func (s *Splitter) split(buf []byte, n int) {
 	if n <= 0 {
 		return
 	}
 	s.sink.Batch()
-	buf, start, scan, end := s.buf, 1, s.end, s.end+n
+	start := s.head - copy(buf[s.head-(len(s.part)-1):], s.part[1:])
+	scan, end := s.head, s.head+n
 	for {
 		i := bytes.IndexByte(buf[scan:end], '\n')
 		if i < 0 {
@@ -47,30 +54,30 @@ func (s *Splitter) Split(n int) {
 		}
 		nl := scan + i
 		if nl-start > s.limit {
-			start = s.pieces(start, nl)
+			start = s.pieces(buf, start, nl)
 		}
 		s.sink.Line(buf[start-1:nl], 0)
 		start, scan = nl+1, nl+1
 	}
-	start = s.pieces(start, end)
-	s.end = 1 + copy(buf[1:], buf[start:end])
+	start = s.pieces(buf, start, end)
+	s.part = append(s.part[:1], buf[start:end]...)
 }
 
 // pieces gives away the beginning of a line as long as more than a piece is
 // known of it, and returns where the rest begins.
-func (s *Splitter) pieces(start, end int) int {
+func (s *Splitter) pieces(buf []byte, start, end int) int {
 	for end-start > s.limit {
-		s.sink.Line(s.buf[start-1:start+s.limit], Continues)
+		s.sink.Line(buf[start-1:start+s.limit], Continues)
 		start += s.limit
 	}
 	return start
 }
 
-// End gives away what is left without a newline.
-func (s *Splitter) End() {
-	if s.end > 1 {
+// end gives away what is left without a newline.
+func (s *Splitter) end() {
+	if len(s.part) > 1 {
 		s.sink.Batch()
-		s.sink.Line(s.buf[:s.end], NoNewline)
-		s.end = 1
+		s.sink.Line(s.part, NoNewline)
+		s.part = s.part[:1]
 	}
 }

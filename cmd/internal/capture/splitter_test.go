@@ -37,13 +37,14 @@ func (l *lines) Line(framed []byte, f Flags) {
 func split(s string, limit int, chunks ...int) *lines {
 	l := &lines{}
 	sp := NewSplitter(l, limit)
+	buf := sp.buffer()
 	for i := 0; s != ""; i++ {
-		n := min(len(s), chunks[min(i, len(chunks)-1)], len(sp.Room()))
-		copy(sp.Room(), s[:n])
-		sp.Split(n)
+		n := min(len(s), chunks[min(i, len(chunks)-1)], batchSize)
+		copy(sp.room(buf), s[:n])
+		sp.split(buf, n)
 		s = s[n:]
 	}
-	sp.End()
+	sp.end()
 	return l
 }
 
@@ -133,11 +134,12 @@ func (r *recorder) Record(ev posixtrace.EventInfo, data []byte) bool {
 func TestOutput(t *testing.T) {
 	rec := &recorder{}
 	s := NewSplitter(NewOutput(rec, posixtrace.EventOutputStderr, 42), 4)
+	buf := s.buffer()
 	for _, chunk := range []string{"a\nb\n", "cdefg\nh"} {
-		copy(s.Room(), chunk)
-		s.Split(len(chunk))
+		copy(s.room(buf), chunk)
+		s.split(buf, len(chunk))
 	}
-	s.End()
+	s.end()
 	var got []posixtrace.OutputData
 	for i, data := range rec.data {
 		d, err := posixtrace.DecodeOutput(data)
@@ -182,11 +184,12 @@ func (nowhere) Record(posixtrace.EventInfo, []byte) bool { return true }
 func BenchmarkSplitter(b *testing.B) {
 	text := strings.Repeat("1234567\n", batchSize/8)
 	s := NewSplitter(NewOutput(nowhere{}, posixtrace.EventOutputStdout, 1), defaultLimit)
+	buf := s.buffer()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		copy(s.Room(), text)
-		s.Split(len(text))
+		copy(s.room(buf), text)
+		s.split(buf, len(text))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batchSize/8), "ns/line")
 }

@@ -15,6 +15,9 @@ var Dump = &Command{
 	Options: []Option{
 		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "read this active stream (else the operands, else $PTRACE_STREAM)"},
 		{Short: 'j', Long: "json", Help: "one JSON object for each event"},
+		{Long: "csv", Help: "comma-separated values, with a line of column names first"},
+		{Long: "chrome", Help: "trace-event JSON for timeline viewers; NAME.begin to NAME.end is a slice"},
+		{Long: "format", Arg: "FMT", Help: "text as FMT says: %t time, %D delta, %p pid, %i tid, %n name, %d data, %x data in hexadecimal, %a address, %c class, %q number, %% \\n \\t"},
 		{Long: "golden", Help: "text that is the same each time a program does the same: P1, T1 for processes and threads, no times"},
 		{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (seconds since the first event), abs, delta or none"},
 		{Short: 'e', Long: "events", Arg: "SET", Help: "only these events: names, globs, @user, @system, @all"},
@@ -43,8 +46,9 @@ var Dump = &Command{
 
 // dumpOptions is what the options of ptrace-dump come to.
 type dumpOptions struct {
-	json   bool
-	golden bool
+	form   string // json, csv, chrome, format, golden, or "" for text
+	format string
+	json   bool // of modes that have one other form only
 	style  output.TimeStyle
 	sel    selection
 	head   int // -1: no limit
@@ -73,6 +77,9 @@ func dump(env *Env, args *Args) error {
 	if mode != "" {
 		if opt.follow {
 			return usagef("--%s and --follow exclude each other", mode)
+		}
+		if opt.form != "" && opt.form != "json" {
+			return usagef("--%s and --%s exclude each other", opt.form, mode)
 		}
 		opt.peek = true
 	}
@@ -112,8 +119,11 @@ func dump(env *Env, args *Args) error {
 	if err != nil {
 		return err
 	}
-	for _, in := range inputs {
-		in.tellLoss(env, opt.strict)
+	// The other modes show the loss themselves, or nothing of the events.
+	if mode == "" || mode == "check" || opt.strict {
+		for _, in := range inputs {
+			in.tellLoss(env, opt.strict)
+		}
 	}
 	return nil
 }
@@ -121,13 +131,22 @@ func dump(env *Env, args *Args) error {
 func readDumpOptions(args *Args) (*dumpOptions, error) {
 	opt := &dumpOptions{
 		json:   args.Has("json"),
-		golden: args.Has("golden"),
 		follow: args.Has("follow") || args.Has("wait-for"),
 		peek:   args.Has("peek"),
 		strict: args.Has("strict"),
 	}
-	if opt.json && opt.golden {
-		return nil, usagef("--json and --golden exclude each other")
+	for _, form := range []string{"json", "csv", "chrome", "format", "golden"} {
+		if !args.Has(form) {
+			continue
+		}
+		if opt.form != "" {
+			return nil, usagef("--%s and --%s exclude each other", opt.form, form)
+		}
+		opt.form = form
+	}
+	opt.format = args.Value("format")
+	if _, err := newForm(opt, nil); err != nil {
+		return nil, err
 	}
 	switch args.Value("time") {
 	case "abs":

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -150,8 +151,10 @@ func openLogInput(name string, f *os.File, out *sink) (*input, error) {
 	if err != nil {
 		var e *posixtrace.Error
 		if errors.As(err, &e) && e.Err == syscall.EINVAL {
-			text := name + ": not a trace log"
-			if why := reason(err); e.Cause != nil && why != "" {
+			// The package says the same of it, with a reason before it or none.
+			const what = "not a trace log"
+			text := name + ": " + what
+			if why := strings.TrimSuffix(strings.TrimSuffix(reason(err), what), ": "); e.Cause != nil && why != "" {
 				text += ": " + why
 			}
 			return nil, &logError{text}
@@ -208,6 +211,9 @@ func (e *Env) openStream(nameOrPath string, opt *dumpOptions) (*input, error) {
 	if err != nil {
 		s.Close()
 		return nil, failure(nameOrPath, err)
+	}
+	if info.Name != "" {
+		in.name = info.Name // shorter than a path
 	}
 	if info.LogPath == "" && !opt.peek {
 		in.buf = make([]byte, consumeBuffer)
@@ -396,7 +402,7 @@ func (in *input) status() (posixtrace.Status, error) {
 	return in.reader.Status(), nil
 }
 
-// tellLoss says how many events were lost.
+// tellLoss says how many events were lost. With strict that is a failure.
 func (in *input) tellLoss(env *Env, strict bool) {
 	st, err := in.status()
 	if err != nil || st.Lost == 0 && st.LogLost == 0 {

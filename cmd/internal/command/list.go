@@ -176,12 +176,9 @@ func list(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, out 
 	if p := env.colors.out; p.on {
 		text.SystemOn, text.SystemOff, _ = strings.Cut(p.system.Sprint("\x00"), "\x00")
 	}
-	var form output.Form = text
-	switch {
-	case opt.json:
-		form = &output.JSON{}
-	case opt.golden:
-		form = &output.Golden{}
+	form, err := newForm(opt, text)
+	if err != nil {
+		return err
 	}
 	out.buf = form.Begin(make([]byte, 0, sinkSize+16<<10))
 	var ring lastLines
@@ -213,7 +210,7 @@ func list(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, out 
 		}
 		return opt.head < 0 || shown < opt.head
 	}
-	err := eachOf(ctx, env, inputs, opt, show)
+	err = eachOf(ctx, env, inputs, opt, show)
 	for _, line := range ring.lines() {
 		out.buf = append(out.buf, line...)
 		if len(out.buf) >= sinkSize {
@@ -236,6 +233,26 @@ func list(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, out 
 		env.Warn(in.verdict())
 	}
 	return nil
+}
+
+func newForm(opt *dumpOptions, text *output.Text) (output.Form, error) {
+	switch opt.form {
+	case "json":
+		return &output.JSON{}, nil
+	case "csv":
+		return &output.CSV{}, nil
+	case "chrome":
+		return &output.Chrome{}, nil
+	case "golden":
+		return &output.Golden{}, nil
+	case "format":
+		f, err := output.NewFormat(opt.format, text)
+		if err != nil {
+			return nil, badValue("format", opt.format, err)
+		}
+		return f, nil
+	}
+	return text, nil
 }
 
 func eachOf(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, f func(*input, *posixtrace.Record, int64) bool) error {

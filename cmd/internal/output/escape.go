@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-const hex = "0123456789abcdef"
+const hexDigits = "0123456789abcdef"
 
 // plain marks the ASCII bytes that stand for themselves between double quotes.
 var plain = func() (t [256]bool) {
@@ -76,7 +76,7 @@ func appendEscapedByte(b []byte, c byte) []byte {
 	case '"', '\\':
 		return append(b, '\\', c)
 	}
-	return append(b, '\\', 'x', hex[c>>4], hex[c&15])
+	return append(b, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
 }
 
 // decodeRune avoids a conversion that would allocate for one of the two types.

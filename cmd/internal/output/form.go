@@ -80,7 +80,7 @@ func AppendName(b []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; c == ' ' || c == ',' {
 			b = AppendEscaped(b, name[start:i])
-			b = append(b, '\\', 'x', hex[c>>4], hex[c&15])
+			b = append(b, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
 			start = i + 1
 		}
 	}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -170,6 +171,81 @@ P2 T0 proc.exit status=3
 `
 	if string(b) != want {
 		t.Errorf("got\n%s want\n%s", b, want)
+	}
+}
+
+// some writes a few events in a form.
+func some(form Form) string {
+	src := testSource()
+	b := form.Begin(nil)
+	for i, e := range []struct {
+		id   posixtrace.EventID
+		data string
+	}{
+		{33, "say \"hi\",\n"}, {posixtrace.EventStop, "\x01\x00\x00\x00"}, {34, "\xff"},
+		{posixtrace.EventOutputStdout, "\x00a line"}, {33, ""},
+	} {
+		b = form.Append(b, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: e.id, PID: 7, TID: 8, UnixNano: t0 + int64(i)*1500, Address: 0xab}, Data: []byte(e.data)})
+	}
+	return string(form.End(b))
+}
+
+func TestCSV(t *testing.T) {
+	want := `time,pid,tid,event,id,class,address,truncation,size,data
+2026-11-20T10:12:00.123456789Z,7,8,"build.begin",33,user,0xab,none,10,"say \""hi\"",\n"
+2026-11-20T10:12:00.123458289Z,7,8,"posix_trace_stop",3,system,0xab,none,4,"auto=1"
+2026-11-20T10:12:00.123459789Z,7,8,"a b,c\x1b",34,user,0xab,none,1,"\xff"
+2026-11-20T10:12:00.123461289Z,7,8,"output.stdout",20,system,0xab,none,7,"a line"
+2026-11-20T10:12:00.123462789Z,7,8,"build.begin",33,user,0xab,none,0,""
+`
+	got := some(&CSV{})
+	if got != want {
+		t.Errorf("got\n%s want\n%s", got, want)
+	}
+	rows, err := csv.NewReader(strings.NewReader(got)).ReadAll()
+	if err != nil || len(rows) != 6 || rows[1][9] != `say \"hi\",\n` {
+		t.Errorf("read back: %v, %q", err, rows)
+	}
+}
+
+func TestChrome(t *testing.T) {
+	want := `{"displayTimeUnit":"ns","traceEvents":[
+{"name":"build","cat":"user","ph":"B","ts":0.000,"pid":7,"tid":8,"args":{"data":"say \\\"hi\\\",\\n"}},
+{"name":"posix_trace_stop","cat":"system","ph":"i","s":"t","ts":1.500,"pid":7,"tid":8,"args":{"data":"auto=1"}},
+{"name":"a b,c\u001b","cat":"user","ph":"i","s":"t","ts":3.000,"pid":7,"tid":8,"args":{"data":"\\xff"}},
+{"name":"output.stdout","cat":"system","ph":"i","s":"t","ts":4.500,"pid":7,"tid":8,"args":{"data":"a line"}},
+{"name":"build","cat":"user","ph":"B","ts":6.000,"pid":7,"tid":8}
+]}
+`
+	got := some(&Chrome{})
+	if got != want {
+		t.Errorf("got\n%s want\n%s", got, want)
+	}
+	empty := &Chrome{}
+	for _, s := range []string{got, string(empty.End(empty.Begin(nil)))} {
+		if !json.Valid([]byte(s)) {
+			t.Errorf("not JSON: %s", s)
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	f, err := NewFormat(`%q%% %t %D %p/%i %n [%c %a]\t%x %d\n`, &Text{Base: t0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "1% 0.000000000 0.000000000 7/8 build.begin [user 0xab]\t73617920226869222c0a say \\\"hi\\\",\\n\n" +
+		"2% 0.000001500 0.000001500 7/8 posix_trace_stop [system 0xab]\t01000000 auto=1\n" +
+		"3% 0.000003000 0.000001500 7/8 a\\x20b\\x2cc\\x1b [user 0xab]\tff \\xff\n" +
+		"4% 0.000004500 0.000001500 7/8 output.stdout [system 0xab]\t0061206c696e65 a line\n" +
+		"5% 0.000006000 0.000001500 7/8 build.begin [user 0xab]\t \n"
+	if got := some(f); got != want {
+		t.Errorf("got\n%s want\n%s", got, want)
+	}
+	for _, bad := range []string{"%", "x%", `\`, "%z", `\z`, "%n%"} {
+		if _, err := NewFormat(bad, &Text{}); err == nil {
+			t.Errorf("NewFormat(%q): no error", bad)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func appendHex(b []byte, v uint64) []byte {
 	i := len(buf)
 	for ; v != 0; v >>= 4 {
 		i--
-		buf[i] = hex[v&15]
+		buf[i] = hexDigits[v&15]
 	}
 	return append(b, buf[i:]...)
 }
@@ -133,7 +133,7 @@ func AppendJSONString[T string | []byte](b []byte, s T) []byte {
 }
 
 func appendU(b []byte, r rune) []byte {
-	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+	return append(b, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
 // AppendMember appends a comma and a member of an object. The value is a string, a list

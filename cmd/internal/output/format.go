@@ -1,0 +1,106 @@
+package output
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Format is text of the user's own making; see NewFormat.
+type Format struct {
+	text  *Text // for times
+	parts []part
+	seq   uint64
+	last  int64
+}
+
+// part is a piece of text that stands for itself, then a conversion, 0 for none.
+type part struct {
+	literal string
+	verb    byte
+}
+
+// verbs are the conversions of a format.
+const verbs = "tDpindxacq"
+
+// NewFormat makes a Format of a string in which %t is the time, %D the seconds
+// since the event before, %p the process, %i the thread, %n the name, %d the
+// data, %x the data in hexadecimal, %a the address, %c the class, %q the number
+// of the event and %% a percent sign; \n, \t and \\ are what they are in C. A
+// newline follows each event. style is that of %t.
+func NewFormat(s string, text *Text) (*Format, error) {
+	f := &Format{text: text}
+	var lit strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' && s[i] != '\\' {
+			lit.WriteByte(s[i])
+			continue
+		}
+		if i+1 == len(s) {
+			return nil, fmt.Errorf("ends in '%c'", s[i])
+		}
+		i++
+		switch c := s[i]; {
+		case s[i-1] == '%' && c == '%', s[i-1] == '\\' && c == '\\':
+			lit.WriteByte(c)
+		case s[i-1] == '\\' && c == 'n':
+			lit.WriteByte('\n')
+		case s[i-1] == '\\' && c == 't':
+			lit.WriteByte('\t')
+		case s[i-1] == '%' && strings.IndexByte(verbs, c) >= 0:
+			f.parts = append(f.parts, part{lit.String(), c})
+			lit.Reset()
+		default:
+			return nil, fmt.Errorf("unknown '%s'", s[i-1:i+1])
+		}
+	}
+	f.parts = append(f.parts, part{strings.TrimSuffix(lit.String(), "\n") + "\n", 0})
+	return f, nil
+}
+
+// Begin appends nothing.
+func (f *Format) Begin(b []byte) []byte { return b }
+
+// End appends nothing.
+func (f *Format) End(b []byte) []byte { return b }
+
+// Append appends one event.
+func (f *Format) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	f.seq++
+	if f.seq == 1 {
+		f.last = rec.UnixNano
+	}
+	for _, p := range f.parts {
+		b = append(b, p.literal...)
+		switch p.verb {
+		case 't':
+			if f.text.Style != NoTime {
+				b = f.text.appendTime(b, rec.UnixNano)
+				b = b[:len(b)-1] // the space after it
+			}
+		case 'D':
+			b = AppendSeconds(b, rec.UnixNano-f.last)
+		case 'p':
+			b = strconv.AppendInt(b, int64(rec.PID), 10)
+		case 'i':
+			b = strconv.AppendInt(b, int64(rec.TID), 10)
+		case 'n':
+			b = append(b, src.name(rec.ID).text...)
+		case 'd':
+			b = appendDecoded(b, src, rec)
+		case 'x':
+			b = hex.AppendEncode(b, rec.Data)
+		case 'a':
+			b = appendHex(append(b, "0x"...), rec.Address)
+		case 'c':
+			b = append(b, Class(rec.ID)...)
+		case 'q':
+			b = strconv.AppendUint(b, f.seq, 10)
+		}
+	}
+	f.last = rec.UnixNano
+	return b
+}

@@ -1,0 +1,941 @@
+package posixtrace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Section LOG: the log of a stream, and posix_trace_flush.
+
+// logged is one event as a log tells it.
+type logged struct {
+	EventInfo
+	name string
+	data string
+}
+
+func (e logged) String() string { return fmt.Sprintf("%s(%.12q)", e.name, e.data) }
+
+// logRead opens a finished log and reads it whole. It checks the laws of every
+// log: times do not run backwards, every event has a name.
+func logRead(t *testing.T, path string) (events []logged, st Status) {
+	t.Helper()
+	l := logOpen(t, path)
+	defer l.Close()
+	st, err := l.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return logAll(t, l), st
+}
+
+func logOpen(t *testing.T, path string) *Log {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l, err := Open(f)
+	if err != nil {
+		t.Fatalf("Open(%s): %v", path, err)
+	}
+	return l
+}
+
+func logAll(t *testing.T, l *Log) (events []logged) {
+	t.Helper()
+	buf := make([]byte, 64<<10)
+	for {
+		ev, n, err := l.Next(buf)
+		if err == io.EOF {
+			return events
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := l.EventName(ev.ID)
+		if err != nil {
+			t.Fatalf("event type %d in the log has no name: %v", ev.ID, err)
+		}
+		if k := len(events); k > 0 && ev.UnixNano < events[k-1].UnixNano {
+			t.Fatalf("event %d is older than the one before it", k)
+		}
+		events = append(events, logged{ev, name, string(buf[:n])})
+	}
+}
+
+// logStream makes a stream on this process with a log in a file.
+func logStream(t *testing.T, attr Attr) (*Stream, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log.trace")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return logCreate(t, attr, f), path
+}
+
+func logCreate(t *testing.T, attr Attr, f *os.File) *Stream {
+	t.Helper()
+	s, err := CreateWithLog(0, &attr, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.isClosed() {
+			s.Shutdown()
+		}
+	})
+	return s
+}
+
+func logOK(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func logID(t *testing.T, name string) EventID {
+	t.Helper()
+	id, err := OpenEventID(name)
+	logOK(t, "OpenEventID", err)
+	return id
+}
+
+// logNumbers passes n trace points whose data begins with the numbers from
+// first, and fills up with dots to size bytes.
+func logNumbers(id EventID, first, n, size int) {
+	for i := range n {
+		b := strconv.AppendInt(nil, int64(first+i), 10)
+		b = append(b, ' ')
+		for len(b) < size {
+			b = append(b, '.')
+		}
+		Event(id, b)
+	}
+}
+
+// numbers are those of the events of a type.
+func logNumbersOf(t *testing.T, events []logged, name string) (list []int) {
+	t.Helper()
+	for _, e := range events {
+		if e.name != name {
+			continue
+		}
+		num, _, _ := strings.Cut(e.data, " ")
+		n, err := strconv.Atoi(num)
+		if err != nil {
+			t.Fatalf("event with data %.20q", e.data)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+func logCount(events []logged, id EventID) (n int) {
+	for _, e := range events {
+		if e.ID == id {
+			n++
+		}
+	}
+	return
+}
+
+// logRange fails unless list is exactly first, first+1, ... of n numbers.
+func logRange(t *testing.T, what string, list []int, first, n int) {
+	t.Helper()
+	if len(list) != n {
+		t.Fatalf("%s: %d events, want %d (from %v)", what, len(list), n, list[:min(3, len(list))])
+	}
+	for i, v := range list {
+		if v != first+i {
+			t.Fatalf("%s: event %d is number %d, want %d", what, i, v, first+i)
+		}
+	}
+}
+
+// oneWriter keeps the test's goroutine on one processor, so that its events lie
+// in the chunks in the order in which they were generated.
+func logOneWriter(t *testing.T) {
+	old := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
+}
+
+func logWait(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// slowLog is a log in a pipe that nobody reads until drain: a flush of more than
+// the pipe holds stays under way.
+type slowLog struct {
+	r    *os.File
+	data []byte
+	done chan struct{}
+}
+
+func (p *slowLog) drain() {
+	go func() {
+		p.data, _ = io.ReadAll(p.r)
+		p.r.Close()
+		close(p.done)
+	}()
+}
+
+func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
+	t.Helper()
+	attr.LogFullPolicy = Append
+	r, w, err := os.Pipe()
+	logOK(t, "Pipe", err)
+	rc, err := w.SyscallConn()
+	logOK(t, "SyscallConn", err)
+	const setPipeSize = 1031 // F_SETPIPE_SZ
+	rc.Control(func(fd uintptr) { syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, 4096) })
+	// What the log begins with goes into the pipe at once only as far as it fits.
+	p := &slowLog{r: r, done: make(chan struct{})}
+	var s *Stream
+	made := make(chan error, 1)
+	go func() {
+		var err error
+		s, err = CreateWithLog(0, &attr, w)
+		made <- err
+	}()
+	buf := make([]byte, 1<<20)
+	for {
+		r.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+		n, err := r.Read(buf)
+		p.data = append(p.data, buf[:n]...)
+		if err == nil {
+			continue
+		}
+		select {
+		case err := <-made:
+			logOK(t, "CreateWithLog", err)
+			w.Close()
+			r.SetReadDeadline(time.Time{})
+			t.Cleanup(func() {
+				if !s.isClosed() {
+					s.Shutdown()
+				}
+			})
+			return s, p
+		default:
+		}
+	}
+}
+
+// logHelper runs a helper as another process, which says "ok" when all is well.
+func logHelper(t *testing.T, attr *syscall.SysProcAttr, helper string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), helperVar+"="+helper, quick)
+	cmd.SysProcAttr = attr
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(bytes.TrimSpace(out)) != "ok" {
+		t.Fatalf("%s: %v\n%s", helper, err, out)
+	}
+}
+
+// check is for helpers: it ends the process with a message unless ok.
+func logCheck(ok bool, format string, args ...any) {
+	if !ok {
+		fmt.Printf(format+"\n", args...)
+		os.Exit(1)
+	}
+}
+
+func logRoot(t *testing.T) {
+	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
+		t.Skip("needs root")
+	}
+}
+
+var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
+	s, p := logSlow(t, Attr{StreamFullPolicy: UntilFull, StreamSize: 64 << 10})
+	logOK(t, "Start", s.Start())
+	logNumbers(logID(t, "log.one"), 0, 200, 100)
+	flushed := make(chan error, 1)
+	go func() { flushed <- s.Flush() }()
+	// The copying is under way and other threads can see it.
+	logWait(t, "the stream is flushing", func() bool {
+		st, err := s.Status()
+		logOK(t, "Status", err)
+		return st.StreamFlushStatus == Flushing
+	})
+	select {
+	case err := <-flushed:
+		t.Fatalf("Flush = %v before its log has taken everything", err)
+	default:
+	}
+	p.drain()
+	logOK(t, "Flush", <-flushed)
+	if st, err := s.Status(); err != nil || st.StreamFlushStatus != NotFlushing || st.StreamFlushError != 0 {
+		t.Errorf("after the flush: %+v, %v", st, err)
+	}
+	logOK(t, "Shutdown", s.Shutdown())
+	<-p.done
+	r, err := OpenLog(bytes.NewReader(p.data))
+	logOK(t, "OpenLog", err)
+	n := 0
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		logOK(t, "Next", err)
+		if rec.ID.User() {
+			if !strings.HasPrefix(string(rec.Data), strconv.Itoa(n)+" ") {
+				t.Fatalf("event %d is %.10q", n, rec.Data)
+			}
+			n++
+		}
+	}
+	if n != 200 {
+		t.Errorf("%d events in the log, want 200", n)
+	}
+})
+
+var _ = conform("LOG-02/posix_trace_flush/EINVAL", func(t *testing.T) {
+	s, err := Create(0, nil)
+	logOK(t, "Create", err)
+	wantErrno(t, s.Flush(), syscall.EINVAL)
+	logOK(t, "Shutdown", s.Shutdown())
+	wantErrno(t, s.Flush(), syscall.EINVAL)
+	s, _ = logStream(t, Attr{})
+	logOK(t, "Flush", s.Flush())
+	logOK(t, "Shutdown", s.Shutdown())
+	wantErrno(t, s.Flush(), syscall.EINVAL)
+})
+
+func init() {
+	// efbig: what a flush does at the limit of a file's size.
+	helpers["log-efbig"] = func(args []string) {
+		f, err := os.Create(args[0])
+		logCheck(err == nil, "Create: %v", err)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append}, f)
+		logCheck(err == nil, "CreateWithLog: %v", err)
+		id, _ := OpenEventID("big")
+		s.Start()
+		logNumbers(id, 0, 300, 100)
+		var old syscall.Rlimit
+		syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old)
+		low := old
+		low.Cur = 16 << 10
+		logCheck(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low) == nil, "setrlimit")
+		for range 2 {
+			err = s.Flush()
+			logCheck(errors.Is(err, syscall.EFBIG), "Flush = %v, want EFBIG", err)
+		}
+		st, _ := s.Status()
+		logCheck(st.StreamFlushError == syscall.EFBIG && st.LogLost == 0, "status: %+v", st)
+		if len(args) > 1 {
+			// Shutdown with what cannot be written.
+			held := s.c.mem.Unflushed()
+			err := s.Shutdown()
+			logCheck(errors.Is(err, syscall.EFBIG), "Shutdown = %v, want EFBIG", err)
+			st := toStatus(s.c.mem.Status(false))
+			logCheck(held > 0 && st.LogLost > 0 && st.LogOverrunStatus == Overrun, "held %d, status: %+v", held, st)
+			_, err = s.Status()
+			logCheck(errors.Is(err, syscall.EINVAL), "Status = %v, want EINVAL", err)
+			_, err = os.Stat(s.c.path)
+			logCheck(os.IsNotExist(err), "the stream's file is still there")
+			fmt.Println("ok")
+			return
+		}
+		logCheck(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old) == nil, "setrlimit")
+		err = s.Flush()
+		logCheck(err == nil, "Flush = %v", err)
+		err = s.Shutdown()
+		logCheck(err == nil, "Shutdown = %v", err)
+		fmt.Println("ok")
+	}
+	// enospc: what a flush does on a full device, a file system of its own.
+	helpers["log-enospc"] = func(args []string) {
+		dir := args[0]
+		err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k,mode=700")
+		logCheck(err == nil, "mount: %v", err)
+		f, err := os.Create(filepath.Join(dir, "log"))
+		logCheck(err == nil, "Create: %v", err)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append}, f)
+		logCheck(err == nil, "CreateWithLog: %v", err)
+		filler, err := os.Create(filepath.Join(dir, "filler"))
+		logCheck(err == nil, "Create: %v", err)
+		_, err = filler.Write(make([]byte, 104<<10))
+		logCheck(err == nil, "filler: %v", err)
+		id, _ := OpenEventID("much")
+		s.Start()
+		logNumbers(id, 0, 300, 100)
+		for range 2 {
+			err = s.Flush()
+			logCheck(errors.Is(err, syscall.ENOSPC), "Flush = %v, want ENOSPC", err)
+		}
+		st, _ := s.Status()
+		logCheck(st.StreamFlushError == syscall.ENOSPC && st.LogLost == 0 && st.Lost == 0, "status: %+v", st)
+		st, _ = s.Status()
+		logCheck(st.StreamFlushError == 0, "the flush error was not reset: %+v", st)
+		if len(args) > 2 {
+			err := s.Shutdown()
+			logCheck(errors.Is(err, syscall.ENOSPC), "Shutdown = %v, want ENOSPC", err)
+			st := toStatus(s.c.mem.Status(false))
+			// What did reach the log, is not lost.
+			n := copyLog(dir, args[1])
+			logCheck(st.LogOverrunStatus == Overrun && int(st.LogLost)+n == 302, "%d in the log, status: %+v", n, st)
+			_, err = os.Stat(s.c.path)
+			logCheck(os.IsNotExist(err), "the stream's file is still there")
+			fmt.Println("ok")
+			return
+		}
+		filler.Truncate(0)
+		err = s.Flush()
+		logCheck(err == nil, "Flush with room again = %v", err)
+		st, _ = s.Status()
+		logCheck(st.StreamFlushError == 0 && st.LogOverrunStatus == NoOverrun, "status: %+v", st)
+		logNumbers(id, 300, 50, 100)
+		err = s.Shutdown()
+		logCheck(err == nil, "Shutdown = %v", err)
+		copyLog(dir, args[1])
+		fmt.Println("ok")
+	}
+}
+
+// copyLog takes a log out of a file system that ends with its process, and
+// counts the START, STOP and user events in it.
+func copyLog(dir, to string) (n int) {
+	b, err := os.ReadFile(filepath.Join(dir, "log"))
+	logCheck(err == nil, "ReadFile: %v", err)
+	err = os.WriteFile(to, b, 0o600)
+	logCheck(err == nil, "WriteFile: %v", err)
+	r, err := OpenLog(bytes.NewReader(b))
+	logCheck(err == nil, "OpenLog: %v", err)
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			return n
+		}
+		if rec.ID.User() || rec.ID == EventStart || rec.ID == EventStop {
+			n++
+		}
+	}
+}
+
+var _ = conform("LOG-02/posix_trace_flush/EFBIG", func(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	logHelper(t, nil, "log-efbig", path)
+	events, st := logRead(t, path)
+	logRange(t, "log", logNumbersOf(t, events, "big"), 0, 300)
+	if st.Lost != 0 || st.LogLost != 0 {
+		t.Errorf("status: %+v", st)
+	}
+})
+
+var _ = conform("LOG-02/posix_trace_flush/ENOSPC", func(t *testing.T) {
+	logRoot(t)
+	path := filepath.Join(t.TempDir(), "log")
+	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path)
+	events, _ := logRead(t, path)
+	logRange(t, "log", logNumbersOf(t, events, "much"), 0, 350)
+})
+
+var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
+	logOneWriter(t)
+	s, p := logSlow(t, Attr{StreamFullPolicy: UntilFull, StreamSize: 64 << 10, MaxDataSize: 256})
+	logOK(t, "Start", s.Start())
+	id := logID(t, "log.room")
+	logNumbers(id, 0, 200, 100)
+	flushed := make(chan error, 1)
+	go func() { flushed <- s.Flush() }()
+	logWait(t, "the stream is flushing", func() bool {
+		return s.c.mem.Status(false).Flushing
+	})
+	// While the flush is stuck, new events are traced until the stream is full.
+	logNumbers(id, 200, 100, 100)
+	if st, _ := s.PeekStatus(); st.StreamFlushStatus != Flushing || st.Lost != 0 || st.StreamStatus != Running {
+		t.Fatalf("during the flush: %+v", st)
+	}
+	k := 300
+	for ; k < 1<<16; k++ {
+		logNumbers(id, k, 1, 100)
+		if st, _ := s.PeekStatus(); st.Lost != 0 {
+			if st.Lost != 1 || st.StreamFullStatus != Full || st.StreamStatus != Suspended {
+				t.Fatalf("the stream has filled up: %+v", st)
+			}
+			break
+		}
+	}
+	p.drain()
+	logOK(t, "Flush", <-flushed)
+	logOK(t, "Flush", s.Flush())
+	// The space is free again: as much as stream-min-size promises fits.
+	if st, _ := s.Status(); st.StreamFullStatus != NotFull || st.StreamStatus != Running {
+		t.Errorf("after the flush: %+v", st)
+	}
+	a, _ := s.Attr()
+	n := int(a.StreamSize)/a.MaxUserEventSize(100) - 8
+	logNumbers(id, k+1, n, 100)
+	if st, _ := s.PeekStatus(); st.Lost != 1 {
+		t.Errorf("%d events after the flush: %+v", n, st)
+	}
+	logOK(t, "Shutdown", s.Shutdown())
+	<-p.done
+	r, err := OpenLog(bytes.NewReader(p.data))
+	logOK(t, "OpenLog", err)
+	want := 0
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		logOK(t, "Next", err)
+		if rec.ID.User() {
+			if want == k {
+				want++ // the one that was lost
+			}
+			if !strings.HasPrefix(string(rec.Data), strconv.Itoa(want)+" ") {
+				t.Fatalf("event is %.10q, want %d", rec.Data, want)
+			}
+			want++
+		}
+	}
+	if want != k+1+n {
+		t.Errorf("the log ends at %d, want %d", want, k+1+n)
+	}
+})
+
+var _ = conform("LOG-04", func(t *testing.T) {
+	s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	id := logID(t, "log.mark")
+	logOK(t, "Flush", s.Flush()) // suspended, never started
+	logOK(t, "Start", s.Start())
+	logNumbers(id, 0, 1, 10)
+	logOK(t, "Flush", s.Flush()) // running
+	logNumbers(id, 1, 1, 10)
+	logOK(t, "Stop", s.Stop())
+	logOK(t, "Flush", s.Flush()) // suspended
+	logOK(t, "Shutdown", s.Shutdown())
+	events, _ := logRead(t, path)
+	var names []string
+	for _, e := range events {
+		names = append(names, strings.TrimPrefix(e.name, "posix_trace_"))
+		if (e.ID == EventFlushStart || e.ID == EventFlushStop) && (e.data != "" || e.PID != 0 || e.TID != 0 || e.Address != 0) {
+			t.Errorf("%s has data %q, process %d, thread %d", e.name, e.data, e.PID, e.TID)
+		}
+	}
+	want := "flush_start flush_stop start log.mark flush_start flush_stop log.mark stop flush_start flush_stop flush_start flush_stop"
+	if have := strings.Join(names, " "); have != want {
+		t.Errorf("have %s\nwant %s", have, want)
+	}
+})
+
+// Flushes that the stream makes by itself have their marks, too.
+var _ = conform("LOG-04/regular", func(t *testing.T) {
+	s, path := logStream(t, Attr{StreamFullPolicy: Flush, LogFullPolicy: Append, StreamSize: 16 << 10})
+	logOK(t, "Start", s.Start())
+	id := logID(t, "log.mark")
+	for i := 0; ; i++ {
+		logNumbers(id, i, 1, 100)
+		if st, err := os.Stat(path); err == nil && st.Size() > 256<<10 {
+			break // full-caused and half-full ones
+		}
+		if i > 1<<20 {
+			t.Fatal("the log does not grow")
+		}
+	}
+	logOK(t, "Shutdown", s.Shutdown())
+	events, _ := logRead(t, path)
+	open, pairs := false, 0
+	for i, e := range events {
+		switch e.ID {
+		case EventFlushStart:
+			if open {
+				t.Fatalf("event %d: a flush starts in a flush", i)
+			}
+			open = true
+		case EventFlushStop:
+			if !open {
+				t.Fatalf("event %d: a flush stops that has not started", i)
+			}
+			open = false
+			pairs++
+		}
+	}
+	if open || pairs < 2 {
+		t.Errorf("%d flushes, the last one open: %v", pairs, open)
+	}
+})
+
+var _ = conform("LOG-05", func(t *testing.T) {
+	s, path := logStream(t, Attr{StreamFullPolicy: Flush, LogFullPolicy: Append, StreamSize: 1 << 20})
+	logOK(t, "Start", s.Start())
+	id := logID(t, "log.once")
+	const n = 20000
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range n {
+			logNumbers(id, i, 1, 40)
+			if i%512 == 0 {
+				time.Sleep(100 * time.Microsecond) // lets the flushes in between
+			}
+		}
+	}()
+	flushes := 0
+	for end := false; !end; flushes++ {
+		select {
+		case <-done:
+			end = true
+		default:
+		}
+		logOK(t, "Flush", s.Flush())
+	}
+	if st, _ := s.Status(); st.Lost != 0 {
+		t.Fatalf("lost events: %+v", st)
+	}
+	logOK(t, "Shutdown", s.Shutdown())
+	events, _ := logRead(t, path)
+	logRange(t, fmt.Sprintf("after %d flushes", flushes), logNumbersOf(t, events, "log.once"), 0, n)
+})
+
+// logPolicy plays rounds of numbered events, each flushed, against a log, and
+// returns what the log holds in the end and what had become of the events before Shutdown.
+func logPolicy(t *testing.T, attr Attr, rounds, per int) (list []int, events []logged, before, st Status) {
+	t.Helper()
+	logOneWriter(t)
+	s, path := logStream(t, attr)
+	logOK(t, "Start", s.Start())
+	id := logID(t, "log.policy")
+	for i := range rounds {
+		logNumbers(id, i*per, per, 100)
+		logOK(t, "Flush", s.Flush())
+	}
+	before, err := s.PeekStatus()
+	logOK(t, "PeekStatus", err)
+	logOK(t, "Shutdown", s.Shutdown())
+	events, st = logRead(t, path)
+	return logNumbersOf(t, events, "log.policy"), events, before, st
+}
+
+var _ = conform("LOG-06", func(t *testing.T) {
+	const n = 100 * 40
+	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}, 100, 40)
+	if len(list) == 0 || len(list) == n {
+		t.Fatalf("%d of %d events are in the log", len(list), n)
+	}
+	logRange(t, "oldest", list, 0, len(list))
+	for _, s := range []Status{before, st} {
+		if s.LogFullStatus != Full || s.LogOverrunStatus != Overrun || s.StreamStatus != Suspended {
+			t.Errorf("status: %+v", s)
+		}
+	}
+	if st.LogLost == 0 {
+		t.Errorf("nothing was thrown away: %+v", st)
+	}
+})
+
+var _ = conform("LOG-07", func(t *testing.T) {
+	for _, sp := range []FullPolicy{Loop, UntilFull, Flush} {
+		t.Run(sp.String(), func(t *testing.T) {
+			s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: UntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
+			logOK(t, "Start", s.Start())
+			id := logID(t, "log.end")
+			for i := 0; ; i++ {
+				logNumbers(id, i*20, 20, 100)
+				logOK(t, "Flush", s.Flush())
+				if st, _ := s.PeekStatus(); st.LogFullStatus == Full {
+					break
+				}
+				if i > 1000 {
+					t.Fatal("the log never fills")
+				}
+			}
+			// No automatic restart: neither by another flush nor by a start.
+			logNumbers(id, 1<<20, 20, 100)
+			logOK(t, "Flush", s.Flush())
+			logOK(t, "Start", s.Start())
+			logNumbers(id, 1<<20, 20, 100)
+			logOK(t, "Flush", s.Flush())
+			if st, _ := s.PeekStatus(); st.StreamStatus != Suspended || st.LogFullStatus != Full {
+				t.Errorf("a stream whose log is full: %+v", st)
+			}
+			logOK(t, "Shutdown", s.Shutdown())
+			events, _ := logRead(t, path)
+			last := events[len(events)-1]
+			if cause, err := DecodeInt([]byte(last.data)); last.ID != EventStop || err != nil || cause != StopLogFull {
+				t.Errorf("the last event is %v, want STOP with cause %d", last, StopLogFull)
+			}
+			if n := logCount(events, EventStop); sp != Flush && n != 1 {
+				t.Errorf("%d STOP events", n)
+			}
+		})
+	}
+	t.Run("clear", func(t *testing.T) {
+		s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
+		logOK(t, "Start", s.Start())
+		id := logID(t, "log.end")
+		for i := range 100 {
+			logNumbers(id, i*20, 20, 100)
+			logOK(t, "Flush", s.Flush())
+		}
+		logOK(t, "Clear", s.Clear())
+		logOK(t, "Start", s.Start())
+		logNumbers(id, 7, 3, 100)
+		if st, _ := s.Status(); st.StreamStatus != Running || st.LogFullStatus != NotFull {
+			t.Errorf("cleared and started: %+v", st)
+		}
+		logOK(t, "Shutdown", s.Shutdown())
+		events, _ := logRead(t, path)
+		logRange(t, "cleared", logNumbersOf(t, events, "log.end"), 7, 3)
+	})
+})
+
+var _ = conform("LOG-08", func(t *testing.T) {
+	const n = 100 * 40
+	attr := Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Loop, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}
+	list, events, before, st := logPolicy(t, attr, 100, 40)
+	if len(list) == 0 || len(list) == n {
+		t.Fatalf("%d of %d events are in the log", len(list), n)
+	}
+	logRange(t, "newest", list, n-len(list), len(list))
+	for _, s := range []Status{before, st} {
+		if s.LogFullStatus != Full || s.LogOverrunStatus != Overrun {
+			t.Errorf("status: %+v", s)
+		}
+	}
+	if k := logCount(events, EventOverflow); k != 0 {
+		t.Errorf("%d OVERFLOW events were invented for the log", k)
+	}
+	// log_overrun tells of the first replacement, and once read, of new ones only.
+	s, _ := logStream(t, attr)
+	logOK(t, "Start", s.Start())
+	id := logID(t, "log.policy")
+	for i := range 100 {
+		logNumbers(id, i*40, 40, 100)
+		logOK(t, "Flush", s.Flush())
+		st, _ := s.Status()
+		if full := st.LogFullStatus == Full; full != (st.LogOverrunStatus == Overrun) || full != (st.LogLost > 0) {
+			t.Fatalf("flush %d: %+v", i, st)
+		} else if full {
+			return
+		}
+	}
+	t.Error("the log never filled")
+})
+
+var _ = conform("LOG-09", func(t *testing.T) {
+	const n = 100 * 40
+	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}, 100, 40)
+	logRange(t, "append", list, 0, n)
+	for _, s := range []Status{before, st} {
+		if s.LogFullStatus != NotFull || s.LogOverrunStatus != NoOverrun || s.LogLost != 0 {
+			t.Errorf("status: %+v", s)
+		}
+	}
+})
+
+// Every pair of policies, with so many events that whatever can lose some does,
+// and not one unaccounted for: START and STOP are filtered, so that what is
+// counted is what the trace point was called with.
+var _ = conform("LOG-10", func(t *testing.T) {
+	for _, sp := range []FullPolicy{Loop, UntilFull, Flush} {
+		for _, lp := range []FullPolicy{Loop, UntilFull, Append} {
+			for _, burst := range []int{20, 400} {
+				t.Run(fmt.Sprintf("%v/%v/%d", sp, lp, burst), func(t *testing.T) {
+					logOneWriter(t)
+					s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
+					var system EventSet
+					system.Fill(SystemEvents)
+					logOK(t, "SetFilter", s.SetFilter(system, SetEventSet))
+					logOK(t, "Start", s.Start())
+					id := logID(t, "log.pair")
+					const n = 4000
+					for i := 0; i < n; i += burst {
+						logNumbers(id, i, burst, 100)
+						logOK(t, "Flush", s.Flush())
+						if burst > 20 && sp == Loop {
+							continue
+						}
+					}
+					logOK(t, "Shutdown", s.Shutdown())
+					events, st := logRead(t, path)
+					list := logNumbersOf(t, events, "log.pair")
+					if !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != len(list) {
+						t.Errorf("events are out of order or twice in the log")
+					}
+					if uint64(len(list))+st.LogLost+st.Lost != n {
+						t.Errorf("%d in the log + %d lost by the log + %d lost by the stream = %d, want %d",
+							len(list), st.LogLost, st.Lost, uint64(len(list))+st.LogLost+st.Lost, n)
+					}
+					switch {
+					case len(list) == 0:
+						t.Error("nothing in the log")
+					case lp == Append && st.LogLost != 0:
+						t.Errorf("a log without limit has lost events: %+v", st)
+					case lp == Append && burst == 20 && (st.Lost != 0 || len(list) != n):
+						t.Errorf("nothing had to be lost: %+v", st)
+					case lp == Loop && burst == 20:
+						logRange(t, "newest", list, n-len(list), len(list))
+					case lp == UntilFull && burst == 20:
+						logRange(t, "oldest", list, 0, len(list))
+					case sp == Loop && lp == Loop && list[len(list)-1] != n-1:
+						t.Errorf("the newest event in the log is %d, want %d", list[len(list)-1], n-1)
+					case sp == UntilFull && lp == UntilFull && list[0] != 0:
+						t.Errorf("the oldest event in the log is %d, want 0", list[0])
+					}
+					if burst > 20 && sp != Flush && lp == Append && st.Lost == 0 {
+						t.Errorf("bursts of %d have lost nothing: %+v", burst, st)
+					}
+				})
+			}
+		}
+	}
+})
+
+var _ = conform("LOG-11", func(t *testing.T) {
+	logRoot(t)
+	// The helper looks at the flush error and at what stays in the stream; here
+	// is what was lost at a shutdown without room.
+	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), filepath.Join(t.TempDir(), "log"), "shutdown")
+})
+
+var _ = conform("LOG-12", func(t *testing.T) {
+	attr := Attr{Name: "whole", StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, StreamSize: 32 << 10, MaxDataSize: 77, LogSize: 100 << 10, Inheritance: Inherited}
+	s, path := logStream(t, attr)
+	want, err := s.Attr()
+	logOK(t, "Attr", err)
+	logOK(t, "Start", s.Start())
+	logNumbers(logID(t, "log.whole"), 0, 3, 10)
+	logID(t, "log.unused")
+	types := map[EventID]string{}
+	for id, name := range s.EventTypes() {
+		types[id] = name
+	}
+	logOK(t, "Shutdown", s.Shutdown())
+	// A copy, so that nothing but the file can be the source.
+	b, err := os.ReadFile(path)
+	logOK(t, "ReadFile", err)
+	os.Remove(path)
+	path = filepath.Join(t.TempDir(), "copy.trace")
+	logOK(t, "WriteFile", os.WriteFile(path, b, 0o600))
+	l := logOpen(t, path)
+	defer l.Close()
+	have, err := l.Attr()
+	logOK(t, "Attr", err)
+	if !have.CreateTime.Equal(want.CreateTime) {
+		t.Errorf("created at %v, want %v", have.CreateTime, want.CreateTime)
+	}
+	have.CreateTime = want.CreateTime
+	if have != want {
+		t.Errorf("attributes %+v, want %+v", have, want)
+	}
+	for id, name := range l.EventTypes() {
+		if types[id] != name {
+			t.Errorf("type %d is %q, want %q", id, name, types[id])
+		}
+		delete(types, id)
+	}
+	if len(types) != 0 {
+		t.Errorf("the log does not know %v", types)
+	}
+	if st, err := l.Status(); err != nil || st != (Status{}) {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	logRange(t, "log", logNumbersOf(t, logAll(t, l), "log.whole"), 0, 3)
+	// Without its validity mark it is not finished.
+	logOK(t, "WriteFile", os.WriteFile(path, b[:len(b)-1], 0o600))
+	f, err := os.Open(path)
+	logOK(t, "Open", err)
+	defer f.Close()
+	r, err := OpenLog(f)
+	logOK(t, "OpenLog", err)
+	defer r.Close()
+	if state, why := r.State(); state == LogFinished {
+		t.Errorf("a log without its last byte is %v, %v", state, why)
+	}
+})
+
+var _ = conform("LOG-13", func(t *testing.T) {
+	s, path := logStream(t, Attr{Name: "foreign"})
+	logOK(t, "Start", s.Start())
+	logOK(t, "Shutdown", s.Shutdown())
+	b, err := os.ReadFile(path)
+	logOK(t, "ReadFile", err)
+	size := int(b[16]) | int(b[17])<<8 | int(b[18])<<16 // of the superblock
+	if size < 100 || size > len(b) {
+		t.Fatalf("superblock of %d bytes", size)
+	}
+	// Whatever byte is another one, the log is refused: the magic, the version, the
+	// byte order, an attribute.
+	for i := range size {
+		c := bytes.Clone(b)
+		c[i] ^= 0x11
+		logOK(t, "WriteFile", os.WriteFile(path, c, 0o600))
+		f, err := os.Open(path)
+		logOK(t, "Open", err)
+		l, err := Open(f)
+		f.Close()
+		if err == nil {
+			l.Close()
+			t.Errorf("a log whose byte %d is not right was opened", i)
+			continue
+		}
+		wantErrno(t, err, syscall.EINVAL)
+	}
+})
+
+var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
+	// Its owner lives.
+	s, path := logStream(t, Attr{LogFullPolicy: Append})
+	logOK(t, "Start", s.Start())
+	id := logID(t, "log.live")
+	logNumbers(id, 0, 5, 10)
+	logOK(t, "Flush", s.Flush())
+	logNumbers(id, 5, 5, 10)
+	f, err := os.Open(path)
+	logOK(t, "Open", err)
+	defer f.Close()
+	_, err = Open(f)
+	wantErrno(t, err, syscall.EINVAL)
+	if st, _ := s.Status(); st.StreamStatus != Running {
+		t.Errorf("looking at the log has touched the stream: %+v", st)
+	}
+	// The same file as on another machine, where there is no such stream.
+	b, err := os.ReadFile(path)
+	logOK(t, "ReadFile", err)
+	logOK(t, "Shutdown", s.Shutdown())
+	copied := filepath.Join(t.TempDir(), "copy.trace")
+	logOK(t, "WriteFile", os.WriteFile(copied, b, 0o600))
+	events, st := logRead(t, copied)
+	logRange(t, "unfinished", logNumbersOf(t, events, "log.live"), 0, 5)
+	if st.LogOverrunStatus != Overrun {
+		t.Errorf("the status does not say that events are missing: %+v", st)
+	}
+	after, err := os.ReadFile(copied)
+	if err != nil || !bytes.Equal(after, b) {
+		t.Errorf("opening it has changed the copy, %v", err)
+	}
+	// On this one it is finished now.
+	events, st = logRead(t, path)
+	logRange(t, "finished", logNumbersOf(t, events, "log.live"), 0, 10)
+	if st.LogOverrunStatus != NoOverrun {
+		t.Errorf("status of the finished log: %+v", st)
+	}
+})

@@ -7,71 +7,106 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-const noAge = ^uint64(0)
+// claimTries bounds how often a claim starts over because others were faster.
+const claimTries = 1000
 
-// claim takes a chunk for slot and leaves it in state claiming: a free one, or
-// under LOOP the full one that was claimed longest ago. Of one writer that is
-// always its oldest. It returns false when there is none.
-func (m *Mem) claim(slot uint64) (int, bool) {
-	for {
+// claim takes a chunk for slot. First choice is a free one, in state claiming for begin
+// to publish. Then a loose one with room for need bytes, adopted: it is in state
+// st already and keeps its events. Under LOOP it is then, as if free, the closed
+// one whose newest event is oldest. It returns false when there is none.
+func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted, ok bool) {
+	for range claimTries {
 		for w := range m.freeMap {
 			for b := m.freeMap[w].Load(); b != 0; b &= b - 1 {
 				i := w<<6 + bits.TrailingZeros64(b)
 				if i >= m.Chunks {
 					break
 				}
-				if m.take(i, slot, free) {
-					return i, true
+				c := ctl(m.at(i).ctl.Load())
+				if c.state() != free {
+					m.notFree(i)
+				} else if m.take(i, slot, c) {
+					return i, false, true
 				}
 			}
 		}
-		if m.Policy != Loop {
-			// The map may lag behind a process killed between the two stores.
-			for i := range m.Chunks {
-				if ctl(m.at(i).ctl.Load()).state() == free && m.take(i, slot, free) {
-					return i, true
+		if i, ok := m.adopt(slot, st, need); ok {
+			return i, true, true
+		}
+		// The map may lag behind a process killed between the two stores.
+		best, age := -1, ^uint64(0)
+		var seen ctl
+		if m.Policy == Loop {
+			for i := range m.ages {
+				if a := m.ages[i].Load(); a < age {
+					if c := ctl(m.at(i).ctl.Load()); c.state().closed() || c.state() == free {
+						best, age, seen = i, a, c
+					}
 				}
 			}
-			return 0, false
-		}
-		best, age := -1, noAge
-		for i := range m.ages {
-			if a := m.ages[i].Load(); a < age {
-				best, age = i, a
-			}
-		}
-		if best < 0 {
+		} else {
 			for i := range m.Chunks {
-				if ctl(m.at(i).ctl.Load()).state() == full {
-					best = i
+				if c := ctl(m.at(i).ctl.Load()); c.state() == free {
+					best, seen = i, c
 					break
 				}
 			}
-			if best < 0 {
-				return 0, false
+		}
+		if best < 0 {
+			return 0, false, false
+		}
+		if m.take(best, slot, seen) {
+			if seen.state() != free {
+				m.h.loopFull.Store(1)
 			}
+			return best, false, true
 		}
-		if m.take(best, slot, full) {
-			m.h.loopFull.Store(1)
-			return best, true
+	}
+	return 0, false, false
+}
+
+// adopt moves a loose chunk with room for need bytes to state st.
+func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, bool) {
+	hint := m.h.loosened.Load()
+	if hint == 0 {
+		return 0, false
+	}
+	if st == open {
+		slot = 0
+	}
+	any := false
+	for i := range m.Chunks {
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		if c.state() != loose {
+			continue
 		}
-		m.ages[best].CompareAndSwap(age, noAge)
+		any = true
+		if !c.busy() && c.off()+need <= m.ChunkSize && d.ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, st))) {
+			return i, true
+		}
+	}
+	if !any {
+		m.h.loosened.CompareAndSwap(hint, 0)
+	}
+	return 0, false
+}
+
+// notFree takes chunk i out of the map of free ones.
+func (m *Mem) notFree(i int) {
+	m.freeMap[i>>6].And(^(uint64(1) << (i & 63)))
+	if ctl(m.at(i).ctl.Load()).state() == free {
+		m.setFree(i) // it was freed meanwhile
 	}
 }
 
-// take moves chunk i from state st to claiming, accounts for the events that it
+// take moves chunk i, seen as c, to claiming, accounts for the events that it
 // still held, and empties it.
-func (m *Mem) take(i int, slot uint64, st chunkState) bool {
-	d := m.at(i)
-	c := ctl(d.ctl.Load())
-	if c.state() != st || c.busy() || !d.ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, claiming))) {
-		if st == free && c.state() != free {
-			m.freeMap[i>>6].And(^(uint64(1) << (i & 63)))
-		}
+func (m *Mem) take(i int, slot uint64, c ctl) bool {
+	if c.busy() || !m.at(i).ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, claiming))) {
 		return false
 	}
 	m.freeMap[i>>6].And(^(uint64(1) << (i & 63)))
-	m.ages[i].Store(noAge)
 	m.empty(i, c)
 	return true
 }
@@ -107,45 +142,77 @@ func (m *Mem) empty(i int, c ctl) {
 	d.read.Store(uint64(makeRead(next)))
 }
 
+// walker steps through the records of a chunk for what can be seen without
+// decoding them. What makes no sense ends the walk.
+type walker struct {
+	b     []byte
+	base  uint64
+	sites uint64
+}
+
+// next returns the tick of the next event.
+func (w *walker) next() (tick uint64, ok bool) {
+	for len(w.b) >= chunk.HeaderSize {
+		h := le64(w.b)
+		n, num := int(uint16(h>>32)), uint16(h>>48)&^chunk.Truncated
+		size := chunk.HeaderSize + chunk.Align(n)
+		if num == chunk.KindFull {
+			size += chunk.FullSize - chunk.HeaderSize
+		}
+		if size > len(w.b) {
+			break
+		}
+		rec := w.b[:size]
+		w.b = w.b[size:]
+		switch {
+		case num == chunk.KindPad:
+		case num == chunk.KindSite:
+			w.sites++
+		case num == chunk.KindBase:
+			if size >= chunk.BaseSize {
+				w.base = le64(rec[8:])
+			}
+		case num == chunk.KindFull:
+			return le64(rec[8:]), true
+		default:
+			return w.base + uint64(uint32(h)), true
+		}
+	}
+	return 0, false
+}
+
 // span returns the ticks of event number skip and of the last one of a chunk.
 // The latter is known if known is not 0; that saves walking through.
 func span(b []byte, base uint64, skip int, known uint64) (first, last uint64) {
 	first, last = base, base
-	for len(b) >= chunk.HeaderSize {
-		h := le64(b)
-		n, num := int(uint16(h>>32)), uint16(h>>48)&^chunk.Truncated
-		size := chunk.HeaderSize + chunk.Align(n)
-		tick := uint64(0)
-		switch num {
-		case chunk.KindSite, chunk.KindPad:
-		case chunk.KindBase:
-			if len(b) >= chunk.BaseSize {
-				base = le64(b[8:])
-			}
-		case chunk.KindFull:
-			size += chunk.FullSize - chunk.HeaderSize
-			if len(b) >= 16 {
-				tick = le64(b[8:])
-			}
-		default:
-			tick = base + uint64(uint32(h))
+	w := walker{b: b, base: base}
+	for n := 0; ; n++ {
+		tick, ok := w.next()
+		if !ok {
+			return first, max(last, first)
 		}
-		if size > len(b) {
-			break
-		}
-		if tick != 0 {
-			if skip == 0 {
-				first = tick
-				if known >= first {
-					return first, known
-				}
+		if n == skip {
+			first = tick
+			if known >= first {
+				return first, known
 			}
-			skip--
-			last = tick
 		}
-		b = b[size:]
+		last = tick
 	}
-	return first, max(last, first)
+}
+
+// ending returns what one must know to go on in a chunk: the tick of its last
+// event, and how many sites are defined.
+func ending(b []byte, base uint64) (last, sites uint64) {
+	w := walker{b: b, base: base}
+	last = base
+	for {
+		tick, ok := w.next()
+		if !ok {
+			return last, w.sites
+		}
+		last = max(last, tick)
+	}
 }
 
 // begin publishes a claimed chunk in state st, with base as its base.
@@ -153,7 +220,8 @@ func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	d := m.at(i)
 	d.base.Store(base)
 	d.last.Store(0)
-	d.seq.Store(m.h.seq.Add(1))
+	d.sites.Store(0)
+	m.h.seq.Add(1)
 	c := makeCtl(ctl(d.ctl.Load()).gen()+1, slot, st)
 	d.ctl.Store(uint64(c))
 	return c
@@ -168,27 +236,54 @@ func (m *Mem) release(i int) {
 
 // retire makes chunk i, seen as c, full, or free if it is empty. The caller has seen
 // that it is not busy, or has made it busy.
-func (m *Mem) retire(i int, c ctl) bool {
-	d := m.at(i)
+func (m *Mem) retire(i int, c ctl) bool { return m.leave(i, c, full) }
+
+// leave ends the writing to chunk i, seen as c: it becomes full or loose, or
+// free if it is empty. Its age is stored first, so that there is no chunk to
+// be overwritten that looks older than it is.
+func (m *Mem) leave(i int, c ctl, st chunkState) bool {
 	if c.count() == 0 {
 		return m.drop(i, c)
 	}
-	seq := d.seq.Load()
-	if !d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, full))) {
+	age := m.h.seq.Add(1)
+	for {
+		a := m.ages[i].Load()
+		if a >= age || m.ages[i].CompareAndSwap(a, age) {
+			break
+		}
+	}
+	return m.at(i).ctl.CompareAndSwap(uint64(c), uint64(c.with(0, st)))
+}
+
+// loosen is leave for a writer that has room left in its chunk: others may go on
+// in it, for room is what was promised (ATR-24).
+func (m *Mem) loosen(i int, c ctl) bool {
+	if c.off()+chunk.EventSize(0) > m.ChunkSize {
+		return m.retire(i, c)
+	}
+	d := m.at(i)
+	last, sites := ending(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load())
+	d.last.Store(last)
+	d.sites.Store(sites)
+	if !m.leave(i, c, loose) {
 		return false
 	}
-	m.ages[i].Store(seq)
+	m.h.loosened.Add(1)
 	return true
 }
 
-// drop makes chunk i, seen as c, free without counting its events as lost.
+// drop makes chunk i, seen as c, free without counting its events as lost. A
+// reader that has copied them can no longer report them.
 func (m *Mem) drop(i int, c ctl) bool {
 	d := m.at(i)
 	n := makeCtl(c.gen()+1, 0, free)
 	if !d.ctl.CompareAndSwap(uint64(c), uint64(n)) {
 		return false
 	}
-	m.ages[i].Store(noAge)
+	// Fails if the chunk has already been claimed anew, which does as well.
+	if r := d.read.Load(); readWord(r).gen() == c.gen() {
+		d.read.CompareAndSwap(r, r|frozenBit)
+	}
 	m.setFree(i)
 	return true
 }

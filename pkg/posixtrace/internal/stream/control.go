@@ -56,6 +56,9 @@ func (m *Mem) Stop(w *Writer, e Event) {
 	switch {
 	case st&Running != 0:
 		m.settle()
+		if m.Policy == Loop && m.h.loopFull.Load() != 0 {
+			return // of a full stream only the event is left out (STA-06)
+		}
 		e.ID, e.Tick = event.Stop, 0
 		w.RecordSystem(&e, binary.LittleEndian.AppendUint32(nil, 0))
 	case st&Full != 0:
@@ -79,9 +82,7 @@ func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 		m.h.addLost(e.Tick) // it follows the full policy
 		return
 	}
-	if ok, done := w.appendOpen(&e, data, false, true); !ok && !done {
-		m.h.addLost(e.Tick)
-	}
+	w.force(&e, data)
 }
 
 // Clear discards everything recorded and the filter (posix_trace_clear).

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -32,8 +33,9 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	type item struct {
 		i        int
 		c        ctl
-		seq      uint64
+		age      uint64
 		min, max uint64
+		early    bool // it has room left
 	}
 	var items []item
 	// A chunk of a LOOP stream may be overwritten until it is taken, so there
@@ -47,13 +49,15 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	for i := range m.Chunks {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
-		for c.state() == owned || c.state() == open {
+		early := false
+		for c.state() == owned || c.state() == open || c.state() == loose {
 			if c.busy() {
 				if time.Now().After(deadline) {
 					break
 				}
 				time.Sleep(20 * time.Microsecond)
 			} else if c.count() == 0 || m.retire(i, c) {
+				early = true
 				c = ctl(d.ctl.Load())
 				break
 			}
@@ -70,7 +74,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 			continue
 		}
 		b := m.bytes(i)[:min(c.off(), m.ChunkSize)]
-		it := item{i: i, c: c, seq: d.seq.Load()}
+		it := item{i: i, c: c, age: m.ages[i].Load(), early: early}
 		it.min, it.max = span(b, d.base.Load(), 0, 0)
 		newest = max(newest, it.max)
 		if !loop && (loss.any || resume != 0) && it.max > lastLost {
@@ -78,7 +82,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		}
 		items = append(items, it)
 	}
-	slices.SortFunc(items, func(a, b item) int { return int(int64(a.seq - b.seq)) })
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
 
 	// The marks.
 	var marks []chunk.Record
@@ -122,13 +126,20 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	}
 
 	buf := make([]byte, m.ChunkSize)
+	defer func() {
+		// What was closed for this flush and stays must not be lost as room.
+		for _, it := range items {
+			if c := ctl(m.at(it.i).ctl.Load()); err != nil && it.early && c == it.c {
+				m.loosen(it.i, c)
+			}
+		}
+	}()
 	for _, it := range items {
 		d := m.at(it.i)
 		taken := it.c.with(slot, leaving)
 		if !d.ctl.CompareAndSwap(uint64(it.c), uint64(taken)) {
 			continue // overwritten, and counted as lost
 		}
-		m.ages[it.i].Store(noAge)
 		n := min(it.c.off(), m.ChunkSize)
 		// A copy, because its checksum must be that of what is written, whoever
 		// scribbles over the stream meanwhile.
@@ -149,9 +160,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 			err = put(&b)
 		}
 		if err != nil {
-			if d.ctl.CompareAndSwap(uint64(taken), uint64(it.c)) {
-				m.ages[it.i].Store(it.seq)
-			}
+			d.ctl.CompareAndSwap(uint64(taken), uint64(it.c))
 			return 0, err
 		}
 		m.drop(it.i, taken)

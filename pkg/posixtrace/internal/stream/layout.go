@@ -66,7 +66,11 @@ const (
 	open                       // anybody appends
 	full                       // nobody appends any more
 	leaving                    // full, and slot is writing it to the log
+	loose                      // like full, but has room: its writer left early
 )
+
+// closed reports whether the chunk holds events and nobody appends to it.
+func (s chunkState) closed() bool { return s == full || s == loose }
 
 type ctl uint64
 
@@ -112,8 +116,8 @@ type desc struct {
 	lostFirst atomic.Uint64 // tick of the first event lost and not yet told
 	lostLast  atomic.Uint64 // tick of the last event lost
 	lostSeen  atomic.Uint64 // total that has been told by OVERFLOW
-	seq       atomic.Uint64 // rises with every claim in the stream
-	last      atomic.Uint64 // tick of the last event of an open chunk
+	last      atomic.Uint64 // tick of the last event, of a chunk that others may go on in
+	sites     atomic.Uint64 // how many a loose chunk has
 	_         [7]uint64
 }
 
@@ -197,11 +201,11 @@ type header struct {
 	target   atomic.Uint64 // packed identity of the traced process, 0 while there is none
 	family   atomic.Uint64 // whose names
 	readLock atomic.Uint64 // packed identity of the consuming reader
-	seq      atomic.Uint64 // of claims
+	seq      atomic.Uint64 // rises when a chunk is claimed or left
 	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for
 	_        atomic.Uint32
 
-	_         [8]byte
+	loosened  atomic.Uint64 // 0 when no chunk is loose
 	lost      atomic.Uint64 // events that found no room
 	lostFirst atomic.Uint64
 	lostLast  atomic.Uint64

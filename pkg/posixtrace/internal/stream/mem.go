@@ -89,7 +89,6 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	}
 	for i := range m.Chunks {
 		m.setFree(i)
-		m.ages[i].Store(^uint64(0))
 	}
 	// The first knot of the clock: the wall clock at creation. From here on it is
 	// CLOCK_MONOTONIC that counts, so that time never runs backwards.

@@ -141,7 +141,7 @@ func (r *Reader) load(k *cursor) bool {
 	if end > old {
 		if cap(k.buf) < end {
 			size := min(max(2*cap(k.buf), end), m.ChunkSize)
-			if c.state() == full {
+			if c.state() == full || c.state() == loose {
 				size = end
 			}
 			b := make([]byte, old, size)
@@ -207,7 +207,7 @@ func (r *Reader) finish(k *cursor, c ctl) {
 	if c.state() == open && !c.busy() && !r.m.registered(k.i) && r.m.retire(k.i, c) {
 		c = ctl(r.m.at(k.i).ctl.Load())
 	}
-	if c.state() == full && !c.busy() {
+	if c.state().closed() && !c.busy() {
 		r.m.drop(k.i, c)
 		r.m.h.loopFull.Store(0)
 	}

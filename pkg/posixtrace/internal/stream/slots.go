@@ -59,6 +59,11 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 		gone[i] = d
 		any = any || d
 	}
+	for i := range m.Chunks {
+		if ctl(m.at(i).ctl.Load()).state() == free {
+			m.setFree(i) // a process killed while it freed the chunk
+		}
+	}
 	if !any {
 		return
 	}
@@ -70,7 +75,6 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 		}
 		switch c.state() {
 		case claiming:
-			m.ages[i].Store(noAge)
 			m.empty(i, c)
 			m.release(i)
 		case owned:
@@ -79,11 +83,9 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 				d.ctl.CompareAndSwap(uint64(c), uint64(n))
 				c = n
 			}
-			m.retire(i, c)
+			m.loosen(i, c)
 		case leaving:
-			if seq := d.seq.Load(); d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, full))) {
-				m.ages[i].Store(seq)
-			}
+			d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, full)))
 		case open:
 			d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, open)))
 		}
@@ -93,9 +95,26 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 			m.h.placed[p].CompareAndSwap(v, 0)
 		}
 	}
+	for o := range m.Opens {
+		if v := m.h.opened[o].Load(); v&reserved != 0 && gone[v%MaxSlots] {
+			m.h.opened[o].CompareAndSwap(v, 0)
+		}
+	}
+	m.reclaimOpen()
 	for i := range gone {
 		if gone[i] {
 			m.h.slots[i].Store(0)
+		}
+	}
+}
+
+// reclaimOpen gives up open chunks that no writer finds: it died, or was
+// replaced, before it had registered them.
+func (m *Mem) reclaimOpen() {
+	for i := range m.Chunks {
+		d := m.at(i)
+		if c := ctl(d.ctl.Load()); c.state() == open && !c.busy() && !m.registered(i) {
+			m.loosen(i, c)
 		}
 	}
 }

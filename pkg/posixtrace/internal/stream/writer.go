@@ -130,10 +130,10 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 	for try := 0; ; try++ {
 		st := w.state.Load()
 		if st&(Running|Dead) != Running {
-			if st&(Full|LogFull|Dead) == Full {
-				return w.noRoom(e, data, hint)
+			if w.refused(e, st, try) {
+				return false
 			}
-			return false
+			continue
 		}
 		id := e.ID
 		if id-1 >= event.Max-1 || w.filter[st/second&1][id>>6].Load()&(1<<(id&63)) != 0 {
@@ -165,6 +165,9 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 			} else {
 				tick = sys.Monotonic()
 			}
+		} else {
+			// An event of the future would hold back all that come after it.
+			tick = min(tick, w.m.now())
 		}
 		if w.state.Load() != st {
 			// Control has changed between the look at it and the busy bit: what was decided
@@ -214,11 +217,23 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 	}
 }
 
+// refused is what Record does when the stream does not run. It returns false
+// when it is worth another try.
+func (w *Writer) refused(e *Event, st uint64, try int) bool {
+	if st&(Full|LogFull|Dead|NoRestart) != Full {
+		return true
+	}
+	return !w.madeRoom(try) && w.noRoom(e, st)
+}
+
+// madeRoom calls OnFull, but not for ever: others may be quick to take the room.
+func (w *Writer) madeRoom(try int) bool { return w.OnFull != nil && try < 16 && w.OnFull() }
+
 // slow is what Record does when the shard's chunk cannot take the event. done
 // is false when it is worth another try with the shard.
 func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, done bool) {
 	if try > 8 || !s.lock.CompareAndSwap(0, 1) {
-		return w.recordOpen(e, data, cut)
+		return w.appendOpen(e, data, cut, try)
 	}
 	tag := s.tag.Load()
 	i := int(tag & idxMask)
@@ -230,7 +245,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	case c.busy():
 		// A goroutine was interrupted half-way. It is not waited for.
 		s.lock.Store(0)
-		return w.recordOpen(e, data, cut)
+		return w.appendOpen(e, data, cut, try)
 	case c.off()+chunk.Overhead+chunk.Align(len(data)) <= w.chunk:
 		s.lock.Store(0) // it was only a collision
 		return false, false
@@ -245,23 +260,30 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	}
 	if w.short || !w.havePlace(s) {
 		s.lock.Store(0)
-		return w.recordOpen(e, data, cut)
+		return w.appendOpen(e, data, cut, try)
 	}
-	i, got := w.m.claim(w.slot)
+	i, adopted, got := w.m.claim(w.slot, owned, chunk.Overhead+chunk.Align(len(data)))
 	if !got {
 		s.lock.Store(0)
-		return w.recordOpen(e, data, cut)
-	}
-	base := e.Tick
-	if base == 0 {
-		base = w.m.now()
+		return w.appendOpen(e, data, cut, try)
 	}
 	s.tag.Store(noChunk)
 	s.epoch++
-	s.sites = 0
-	s.base, s.last = base, base
 	w.m.h.placed[s.place.Load()-1].Store(w.slot<<32 | uint64(i+1))
-	s.tag.Store(uint64(w.m.begin(i, w.slot, owned, base))&tagMask | uint64(i))
+	if d = w.m.at(i); adopted {
+		// Its times go on from its last one, and from a base so old that the next
+		// event gives a new one.
+		s.sites, s.base, s.last = uint32(d.sites.Load()), 0, max(d.last.Load(), 1<<32)
+		c = ctl(d.ctl.Load()).with(w.slot, owned) // a flush may have closed it already
+	} else {
+		base := w.m.now()
+		if e.Tick != 0 {
+			base = min(base, e.Tick)
+		}
+		s.sites, s.base, s.last = 0, base, base
+		c = w.m.begin(i, w.slot, owned, base)
+	}
+	s.tag.Store(uint64(c)&tagMask | uint64(i))
 	s.lock.Store(0)
 	return false, false
 }
@@ -285,47 +307,74 @@ func (w *Writer) havePlace(s *shard) bool {
 	return false
 }
 
-// recordOpen appends an event, with all its members, to an open chunk.
-func (w *Writer) recordOpen(e *Event, data []byte, cut bool) (ok, done bool) {
-	return w.appendOpen(e, data, cut, false)
-}
+// reserved marks, above a slot, a place of an open chunk for which that slot's
+// writer is getting one.
+const reserved = 1 << 63
 
 // RecordSystem appends an event of the trace system itself, also while the
 // stream does not run.
 func (w *Writer) RecordSystem(e *Event, data []byte) bool {
-	if w.m.rejects(e.ID) {
-		return false
-	}
-	ok, _ := w.appendOpen(e, data, false, true)
-	return ok
+	return !w.m.rejects(e.ID) && w.force(e, data)
 }
 
-func (w *Writer) appendOpen(e *Event, data []byte, cut, force bool) (ok, done bool) {
+// force is RecordSystem for an event that was judged already.
+func (w *Writer) force(e *Event, data []byte) bool {
+	for range 100 {
+		if ok, done := w.appendOpen(e, data, false, forced); done {
+			return ok
+		}
+	}
+	w.m.h.addLost(w.m.now())
+	return false
+}
+
+// forced stands for the number of the try when an event is recorded in any state of the stream.
+const forced = -1
+
+// appendOpen appends an event, with all its members, to an open chunk. done is
+// false when the state of the stream has changed and the event must be looked at again.
+func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int) (ok, done bool) {
+	force := attempt == forced
+	st := uint64(0)
 	m := w.m
 	need := chunk.FullSize + chunk.Align(len(data))
 	start := int(w.slot)
 	for try := range 64 * m.Opens {
-		st := w.state.Load()
+		st = w.state.Load()
 		if st&(Running|Dead) != Running && !force {
 			return false, false
 		}
 		o := &m.h.opened[(start+try)%m.Opens]
 		ref := o.Load()
-		if ref == 0 || ref > uint64(m.Chunks) || try == 63*m.Opens {
+		if ref&reserved == 0 && (ref == 0 || ref > uint64(m.Chunks)) || try >= 63*m.Opens {
 			// None there, or every open chunk has been busy for a while: its
-			// writers are not running. A fresh one takes its place.
-			i, got := m.claim(w.slot)
-			if !got {
-				if ref == 0 {
-					continue
-				}
-				break
+			// writers are not running. Another takes its place. It is reserved
+			// first, so that several writers do not claim chunks for one place.
+			mine := reserved | w.slot
+			if !o.CompareAndSwap(ref, mine) {
+				continue
 			}
-			m.begin(i, 0, open, m.now())
-			if !o.CompareAndSwap(ref, uint64(i+1)) {
-				if d := m.at(i); !m.retire(i, ctl(d.ctl.Load())) {
-					continue
+			i, adopted, got := m.claim(w.slot, open, need)
+			if !got {
+				if ref&reserved != 0 {
+					ref = 0
 				}
+				o.CompareAndSwap(mine, ref)
+				continue
+			}
+			if !adopted {
+				m.begin(i, 0, open, m.now())
+			}
+			if !o.CompareAndSwap(mine, uint64(i+1)) {
+				if c := ctl(m.at(i).ctl.Load()); c.state() == open && !c.busy() {
+					m.loosen(i, c)
+				}
+			}
+			ref = o.Load()
+		}
+		if ref&reserved != 0 || ref == 0 || ref > uint64(m.Chunks) {
+			if try >= 4*m.Opens {
+				runtime.Gosched()
 			}
 			continue
 		}
@@ -351,13 +400,13 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut, force bool) (ok, done bo
 		if !d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit|ctl(w.slot<<slotShift))) {
 			continue
 		}
+		tick := m.now()
+		if e.Tick != 0 {
+			tick = min(tick, e.Tick)
+		}
 		if !force && (w.state.Load() != st || m.rejects(e.ID)) {
 			publish(&d.ctl, c)
 			return false, false
-		}
-		tick := e.Tick
-		if tick == 0 {
-			tick = m.now()
 		}
 		// The chunk's events stay in order, whoever writes them.
 		tick = max(tick, d.last.Load())
@@ -370,7 +419,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut, force bool) (ok, done bo
 		publish(&d.ctl, c&^offMask+1<<countShift|ctl((c.off()+need)/8))
 		return true, true
 	}
-	return w.noRoom(e, data, int(w.slot)), true
+	return false, !(!force && w.madeRoom(attempt)) && w.noRoom(e, st)
 }
 
 func writeFull(p unsafe.Pointer, id event.ID, pid, tid uint32, addr, tick uint64, data []byte, cut bool) {
@@ -387,34 +436,36 @@ func writeFull(p unsafe.Pointer, id event.ID, pid, tid uint32, addr, tick uint64
 }
 
 // noRoom accounts for an event that was generated and is lost. Under the
-// policies that do not overwrite the stream stops.
-func (w *Writer) noRoom(e *Event, data []byte, hint int) bool {
+// policies that do not overwrite the stream stops. st is the state under which no
+// room was found: if the stream has been stopped by a call meanwhile, nothing was
+// generated, and if it has been restarted done is false and the event worth another try.
+func (w *Writer) noRoom(e *Event, st uint64) (done bool) {
 	m := w.m
-	if w.OnFull != nil && w.OnFull() {
-		return w.Record(hint, e, data)
+	if !e.ID.Valid() || m.rejects(e.ID) {
+		return true
 	}
-	if m.rejects(e.ID) {
-		return false
+	now := m.now()
+	if e.Tick != 0 {
+		now = min(now, e.Tick)
 	}
-	now := e.Tick
-	if now == 0 {
-		now = m.now()
-	}
-	if m.Policy != Loop {
-		for {
-			st := m.h.state.Load()
-			if st&Running == 0 {
-				break
-			}
-			m.h.autoStop.Store(now)
-			n := st&^(Running|StopTold|NoRestart) | Full
-			if m.h.state.CompareAndSwap(st, n+stateGen) {
-				break
-			}
+	for m.Policy != Loop && st&Running != 0 {
+		if m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
+			m.h.autoStop.Store(max(now, m.now()))
+			break
+		}
+		cur := m.h.state.Load()
+		if cur&(Full|Dead|LogFull|NoRestart) == Full {
+			break // somebody else stopped it
+		}
+		if cur&(Running|Dead) != Running {
+			return true
+		}
+		if cur != st {
+			return false
 		}
 	}
 	m.h.addLost(now)
-	return false
+	return true
 }
 
 func (h *header) addLost(tick uint64) {
@@ -443,7 +494,7 @@ func (w *Writer) Close() {
 			j := int(tag & idxMask)
 			for range closeTries {
 				c := ctl(w.m.at(j).ctl.Load())
-				if (uint64(c)^tag)&tagMask != 0 || w.m.retire(j, c) {
+				if (uint64(c)^tag)&tagMask != 0 || w.m.loosen(j, c) {
 					break
 				}
 			}

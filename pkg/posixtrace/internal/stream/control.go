@@ -61,7 +61,7 @@ func (m *Mem) Stop(w *Writer, e Event) {
 		}
 		e.ID, e.Tick = event.Stop, 0
 		w.RecordSystem(&e, binary.LittleEndian.AppendUint32(nil, 0))
-	case st&Full != 0:
+	case st&(Full|LogFull) != 0:
 		m.change(NoRestart, 0)
 	}
 }

@@ -273,11 +273,13 @@ func (m *Mem) LogLost(n int) {
 // LogOverrun notes that a log has begun to overwrite.
 func (m *Mem) LogOverrun() { m.h.logOverrun.Store(1) }
 
-// SetLogFull notes that the log is full; stop also suspends the stream.
+// SetLogFull notes that the log is full; stop also suspends the stream. What is
+// generated from then on counts as lost, unless the stream was suspended
+// already.
 func (m *Mem) SetLogFull(stop bool) {
 	m.h.logFull.Store(1)
-	if stop {
-		m.change(LogFull, Running|Full)
+	if stop && m.change(LogFull, Running|Full)&(Running|Full|LogFull) == 0 {
+		m.change(NoRestart, 0)
 	}
 }
 

@@ -120,7 +120,7 @@ func (w *Writer) Slot() uint64 { return w.slot }
 // must be a valid one.
 func (w *Writer) Wants(id event.ID) bool {
 	st := w.state.Load()
-	return st&(Running|Full) != 0 && w.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
+	return st&(Running|Full|LogFull) != 0 && w.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
 }
 
 // Record appends an event if the stream runs and does not reject its type. hint
@@ -220,7 +220,15 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 // refused is what Record does when the stream does not run. It returns false
 // when it is worth another try.
 func (w *Writer) refused(e *Event, st uint64, try int) bool {
-	if st&(Full|LogFull|Dead|NoRestart) != Full {
+	switch st & (Full | LogFull | Dead | NoRestart) {
+	case Full:
+	case LogFull:
+		// Nobody has asked for the end of the tracing, so this is a loss.
+		if e.ID.Valid() && !w.m.rejects(e.ID) {
+			w.m.h.addLost(w.m.now())
+		}
+		return true
+	default:
 		return true
 	}
 	return !w.madeRoom(try) && w.noRoom(e, st)

@@ -1,0 +1,379 @@
+package posixtrace
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What the tests of streams in motion share: sections STA, FUL, SST, GET, CLR.
+
+// flowEvent is an event with its data, as it was read.
+type flowEvent struct {
+	EventInfo
+	data string
+}
+
+// String shows what the order of events is compared by: the name of a system
+// type, with its cause for STOP, or the data of a user event.
+func (e flowEvent) String() string {
+	switch e.ID {
+	case EventError:
+		return "ERROR"
+	case EventStart:
+		return "START"
+	case EventStop:
+		n, _ := DecodeInt([]byte(e.data))
+		return fmt.Sprintf("STOP%d", n)
+	case EventFilter:
+		return "FILTER"
+	case EventOverflow:
+		return "OVERFLOW"
+	case EventResume:
+		return "RESUME"
+	case EventFlushStart:
+		return "FLUSH_START"
+	case EventFlushStop:
+		return "FLUSH_STOP"
+	}
+	return e.data
+}
+
+// flowAll reads everything that is ready.
+func flowAll(t *testing.T, s *Stream) (list []flowEvent) {
+	t.Helper()
+	for {
+		ev, ok := flowNext(t, s)
+		if !ok {
+			return list
+		}
+		list = append(list, ev)
+	}
+}
+
+var flowBuf [64 << 10]byte
+
+// flowNext reads one event if one is ready.
+func flowNext(t *testing.T, s *Stream) (flowEvent, bool) {
+	t.Helper()
+	ev, n, err := s.TryNext(flowBuf[:])
+	if err == ErrUnavailable {
+		return flowEvent{}, false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return flowEvent{ev, string(flowBuf[:n])}, true
+}
+
+// flowWant checks the events against their order as String shows it.
+func flowWant(t *testing.T, have []flowEvent, want ...string) {
+	t.Helper()
+	if fmt.Sprint(have) != fmt.Sprint(want) {
+		t.Fatalf("have %v, want %v", have, want)
+	}
+}
+
+// flowUsers returns the user events only.
+func flowUsers(list []flowEvent) (users []flowEvent) {
+	for _, e := range list {
+		if e.ID.User() {
+			users = append(users, e)
+		}
+	}
+	return
+}
+
+// flowTypes returns the events of some types only.
+func flowTypes(list []flowEvent, ids ...EventID) (some []flowEvent) {
+	for _, e := range list {
+		for _, id := range ids {
+			if e.ID == id {
+				some = append(some, e)
+			}
+		}
+	}
+	return
+}
+
+// flowStream makes a stream that is shut down when the test ends.
+func flowStream(t *testing.T, attr *Attr) *Stream {
+	t.Helper()
+	s, err := Create(0, attr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.isClosed() {
+			s.Shutdown()
+		}
+	})
+	return s
+}
+
+// flowLogged makes a stream with a log in a file, whose path it returns.
+func flowLogged(t *testing.T, attr *Attr) (*Stream, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "flow.trace")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s, err := CreateWithLog(0, attr, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.isClosed() {
+			s.Shutdown()
+		}
+	})
+	return s, path
+}
+
+// flowLog reads a finished log.
+func flowLog(t *testing.T, path string) (list []flowEvent) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l, err := Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for {
+		ev, n, err := l.Next(flowBuf[:])
+		if err == io.EOF {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, flowEvent{ev, string(flowBuf[:n])})
+	}
+}
+
+// flowPeek is what Reader finds now, consuming nothing.
+func flowPeek(t *testing.T, s *Stream) (list []flowEvent) {
+	t.Helper()
+	r, err := s.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, flowEvent{rec.EventInfo, string(rec.Data)})
+	}
+}
+
+func flowStart(t *testing.T, s *Stream) {
+	t.Helper()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flowStop(t *testing.T, s *Stream) {
+	t.Helper()
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flowShutdown(t *testing.T, s *Stream) {
+	t.Helper()
+	if err := s.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flowStatus(t *testing.T, s *Stream) Status {
+	t.Helper()
+	st, err := s.PeekStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// flowState checks the two main members of the status.
+func flowState(t *testing.T, s *Stream, run RunStatus, full FullStatus) {
+	t.Helper()
+	if st := flowStatus(t, s); st.StreamStatus != run || st.StreamFullStatus != full {
+		t.Fatalf("stream is %v and %v, want %v and %v", st.StreamStatus, st.StreamFullStatus, run, full)
+	}
+}
+
+func flowID(t *testing.T, name string) EventID {
+	t.Helper()
+	id, err := OpenEventID(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// flowWriter is one writer with one chunk at a time: what it writes lies in the stream
+// in the same way in every run. It numbers its events.
+type flowWriter struct {
+	r  *Recorder
+	id EventID
+	n  int
+}
+
+func flowRecorder(t *testing.T, s *Stream) *flowWriter {
+	t.Helper()
+	r, err := s.Recorder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return &flowWriter{r: r, id: flowID(t, "flow")}
+}
+
+// put records the next number, and reports whether the stream took it.
+func (w *flowWriter) put() bool {
+	w.n++
+	return w.r.Record(EventInfo{ID: w.id, PID: os.Getpid()}, []byte(strconv.Itoa(w.n-1)))
+}
+
+// fill records until the stream takes no more; it returns how many it took. One
+// event is lost.
+func (w *flowWriter) fill(t *testing.T) (taken int) {
+	t.Helper()
+	for w.put() {
+		if taken++; taken > 1e6 {
+			t.Fatal("the stream does not become full")
+		}
+	}
+	return taken
+}
+
+// flowNumber returns the number of an event that put recorded.
+func flowNumber(t *testing.T, e flowEvent) int {
+	t.Helper()
+	n, err := strconv.Atoi(e.data)
+	if err != nil {
+		t.Fatalf("torn event: %q", e.data)
+	}
+	return n
+}
+
+// flowSpan checks that the numbers of the user events rise by one, and returns
+// the first and the last.
+func flowSpan(t *testing.T, list []flowEvent) (first, last int) {
+	t.Helper()
+	users := flowUsers(list)
+	if len(users) == 0 {
+		t.Fatalf("no user event in %v", list)
+	}
+	first = flowNumber(t, users[0])
+	for i, e := range users {
+		if n := flowNumber(t, e); n != first+i {
+			t.Fatalf("event %d follows %d", n, first+i-1)
+		}
+	}
+	return first, first + len(users) - 1
+}
+
+// flowOrdered checks that times do not fall.
+func flowOrdered(t *testing.T, list []flowEvent) {
+	t.Helper()
+	for i := 1; i < len(list); i++ {
+		if list[i].UnixNano < list[i-1].UnixNano {
+			t.Fatalf("%v at %d comes after %v at %d", list[i], list[i].UnixNano, list[i-1], list[i-1].UnixNano)
+		}
+	}
+}
+
+// flowTicking waits until the clock has gone on so far that times before
+// and after can be told apart with certainty.
+func flowTicking() int64 {
+	const apart = 2 * time.Millisecond
+	for t := time.Now(); time.Since(t) < apart; {
+	}
+	now := time.Now().UnixNano()
+	for t := time.Now(); time.Since(t) < apart; {
+	}
+	return now
+}
+
+// flowWait waits until cond holds.
+func flowWait(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// flowSwap puts another file under the descriptor of the stream's log, so that writing
+// fails with an error of that file's; the function it returns puts the log back.
+func flowSwap(t *testing.T, s *Stream, path string, flags int) (back func()) {
+	t.Helper()
+	fd := int(s.log.f.Fd())
+	saved, err := syscall.Dup(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := syscall.Open(path, flags|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Dup3(other, fd, syscall.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(other)
+	done := false
+	back = func() {
+		if !done {
+			syscall.Dup3(saved, fd, syscall.O_CLOEXEC)
+			syscall.Close(saved)
+			done = true
+		}
+	}
+	t.Cleanup(back)
+	return back
+}
+
+// flowLacks checks that a type has no such method: what the standard answers with
+// EINVAL cannot even be asked.
+func flowLacks(t *testing.T, v any, method string) {
+	t.Helper()
+	if _, ok := reflect.TypeOf(v).MethodByName(method); ok {
+		t.Errorf("%T has a method %s", v, method)
+	}
+}
+
+func flowIs(t *testing.T, what string, have, want any) {
+	t.Helper()
+	if have != want {
+		t.Errorf("%s is %v, want %v", what, have, want)
+	}
+}
+
+var flowTiny = Attr{StreamSize: 1, MaxDataSize: 64}
+
+func flowSmall(p FullPolicy) *Attr {
+	a := flowTiny
+	a.StreamFullPolicy = p
+	return &a
+}

@@ -120,9 +120,16 @@ func (l *Log) Attr() (a Attr, err error) {
 }
 
 // Status returns the state of the stream when it was completed; nothing is
-// reset (posix_trace_get_status).
+// reset (posix_trace_get_status). Of a log that could not be completed, or is
+// damaged, LogOverrunStatus is Overrun: what the end would hold is missing.
 func (l *Log) Status() (s Status, err error) {
-	err = l.use("posix_trace_get_status", func(r *Reader) error { s = r.Status(); return nil })
+	err = l.use("posix_trace_get_status", func(r *Reader) error {
+		s = r.Status()
+		if state, _ := r.State(); state != LogFinished {
+			s.LogOverrunStatus = Overrun
+		}
+		return nil
+	})
 	return
 }
 

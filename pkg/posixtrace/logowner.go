@@ -26,6 +26,8 @@ type logWriter struct {
 	f     *os.File
 	// logged tells which chunks a log already has that is taken up again.
 	logged func(chunk, gen uint32) bool
+	// How many events that the log has replaced, and of them marks, are accounted for.
+	replaced, marks uint64
 }
 
 // dupLog duplicates the application's descriptor and notes which file it is.
@@ -106,6 +108,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	m.SetFlushing(true)
 	defer m.SetFlushing(false)
 	defer func() {
+		w.account()
 		if err != nil {
 			m.FlushFailed(uint32(errnoOf(err, syscall.EIO)))
 		}
@@ -140,15 +143,26 @@ func (w *logWriter) flush(slot uint64) (err error) {
 			return e
 		}
 	}
-	if w.log.Replaced() > 0 {
+	return nil
+}
+
+// account notes what a LOOP log has given up for newer events since last time.
+func (w *logWriter) account() {
+	m := w.c.mem
+	all, marks := w.log.Replaced(), w.log.ReplacedMarks()
+	if all > w.replaced {
 		m.LogOverrun()
 		m.SetLogFull(false)
+		m.LogLost(int(all - w.replaced - (marks - w.marks)))
 	}
-	return nil
+	w.replaced, w.marks = all, marks
 }
 
 func (w *logWriter) put(b *stream.Block, final bool) error {
 	e := tracelog.EventsBlock{Payload: b.Payload, Base: b.Base, Chunk: uint32(b.Index), Gen: b.Gen, Final: final}
+	if b.Index < 0 {
+		e.Chunk = tracelog.MarkChunk
+	}
 	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen) {
 		return nil
 	}
@@ -171,6 +185,7 @@ func (w *logWriter) seal(slot uint64) error {
 	}
 	if b := m.LastMarks(); b != nil && err == nil {
 		w.put(b, false)
+		w.account()
 	}
 	st := m.Status(false)
 	e := w.log.Seal(tracelog.Status{

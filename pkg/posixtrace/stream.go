@@ -333,7 +333,10 @@ func (s *Stream) Clear() error {
 	return s.control("posix_trace_clear", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		m.Clear()
 		if s.log != nil {
-			return s.log.log.Clear()
+			if err := s.log.log.Clear(); err != nil {
+				return err
+			}
+			s.log.replaced, s.log.marks = 0, 0
 		}
 		return nil
 	})

@@ -44,6 +44,7 @@ type entry struct {
 	Types    Coarse
 
 	bytes uint64 // of the payload; not in the file
+	marks bool   // of the trace system, not events of a chunk; not in the file
 }
 
 const (

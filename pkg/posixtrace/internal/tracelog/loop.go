@@ -19,6 +19,9 @@ func (w *Writer) writeSlot(h *header, payload []byte, types *Coarse) error {
 		*s = entry{}
 		w.full = true
 		w.replaced += uint64(old.Count)
+		if old.marks {
+			w.marksGone += uint64(old.Count)
+		}
 		w.totals.Blocks--
 		w.totals.Events -= uint64(old.Count)
 		w.totals.Bytes -= old.bytes

@@ -34,7 +34,7 @@ func (s chunkSet) has(chunk, gen uint32) bool {
 }
 
 func (s chunkSet) add(h *header) {
-	if h.Chunk == FinalChunk {
+	if h.Chunk >= MarkChunk {
 		return
 	}
 	if last, ok := s[h.Chunk]; !ok || int32(h.Gen-last) > 0 {
@@ -197,6 +197,7 @@ func sameEntries(a, b []entry) bool {
 	for i := range a {
 		x, y := a[i], b[i]
 		x.bytes, y.bytes = 0, 0
+		x.marks, y.marks = false, false
 		if x != y {
 			return false
 		}

@@ -51,6 +51,7 @@ type Writer struct {
 	watermark uint64
 	grouped   bool // nothing was written since the last end of a group
 	replaced  uint64
+	marksGone uint64 // how many of them were marks
 	totals    Totals
 	sealing   bool
 	sealedAt  int64 // length of the sealed log
@@ -131,6 +132,10 @@ func (w *Writer) Totals() Totals { return w.totals }
 // Replaced counts the events that a Loop log has given up for newer ones.
 func (w *Writer) Replaced() uint64 { return w.replaced }
 
+// ReplacedMarks counts those of Replaced that were marks of the trace system
+// and not events of a chunk.
+func (w *Writer) ReplacedMarks() uint64 { return w.marksGone }
+
 // write puts a block at off and takes its sequence number.
 func (w *Writer) write(off int64, h *header, payload []byte) error {
 	h.ID, h.Seq, h.Len, h.CRC = w.super.ID, w.seq, uint32(len(payload)), 0
@@ -167,6 +172,7 @@ func (w *Writer) append(h *header, payload []byte, types *Coarse) error {
 
 func (h *header) entry(off int64, types *Coarse) entry {
 	e := entry{Off: off, Seq: h.Seq, Min: h.Min, Max: h.Max, Count: h.Count, Kind: h.Kind}
+	e.marks = h.Kind == KindEvents && h.Chunk >= MarkChunk
 	if types != nil {
 		e.Types = *types
 	}
@@ -277,9 +283,12 @@ type EventsBlock struct {
 	Final bool
 }
 
-// FinalChunk is the chunk number of the final block of a full log. No chunk of
-// a stream has it.
-const FinalChunk = ^uint32(0)
+// Chunk numbers of blocks that hold marks of the trace system. No chunk of a
+// stream has them.
+const (
+	FinalChunk = ^uint32(0)     // of the final block of a full log
+	MarkChunk  = FinalChunk - 1 // of any other
+)
 
 // Events writes a chunk. A chunk without events is no error and writes nothing.
 // One that does not decode to its end is written as far as it does, and then
@@ -435,6 +444,7 @@ func (w *Writer) Clear() error {
 	w.pos = w.super.tailAt()
 	w.index, w.lastIndex = w.index[:0], 0
 	w.used, w.full, w.final, w.totals, w.replaced = 0, false, false, Totals{}, 0
+	w.marksGone = 0
 	clear(w.slots)
 	w.nextSlot = 0
 	w.typesDone, w.knotsDone = 0, 0

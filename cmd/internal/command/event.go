@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -212,7 +213,29 @@ func (p *eventPlan) target() (t *eventTarget, err error) {
 			return nil, failure(strconv.Itoa(p.pid), err)
 		}
 	}
+	if told := os.Getenv("PTRACE_STREAM"); p.pid == 0 && told != "" && (t.process == nil || !slices.Contains(t.process.Streams(), told)) {
+		t.actForSelf(told)
+	}
 	return t, nil
+}
+
+// actForSelf makes this process the one to act for if the stream we were told of
+// traces it, and not the script. So it is where the script became this process: a
+// shell may run its last command without a fork, and a command may be run
+// wrapped with no script around it.
+func (t *eventTarget) actForSelf(stream string) {
+	self, err := posixtrace.OpenProcess(os.Getpid())
+	if err != nil {
+		return
+	}
+	if !slices.Contains(self.Streams(), stream) {
+		self.Close()
+		return
+	}
+	if t.process != nil {
+		t.process.Close()
+	}
+	t.process, t.pid = self, os.Getpid()
 }
 
 // event records one event. Its error is about the name alone.

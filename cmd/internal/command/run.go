@@ -248,14 +248,18 @@ func (s *session) finish(failed bool) (lost bool) {
 	if errors.Is(err, syscall.EINVAL) {
 		err = nil // somebody else has shut it down
 	}
-	if err != nil {
-		s.env.Note(asFailure(logFault(s.plan.log, err)).text)
-	}
 	if s.plan.log != "" {
 		st = s.showLog(st)
 	}
-	if n := st.Lost + st.LogLost; n > 0 && s.plan.tellsLoss() {
-		s.env.Note(plural(n, "event was", "events were") + " lost")
+	var faults []string
+	if err != nil {
+		faults = append(faults, asFailure(logFault(s.plan.log, err)).text)
+	}
+	if n := st.Lost + st.LogLost; n > 0 && (err != nil || s.plan.tellsLoss()) {
+		faults = append(faults, plural(n, "event was", "events were")+" lost")
+	}
+	if faults != nil {
+		s.env.Note(strings.Join(faults, "; "))
 	}
 	return err != nil || st.Lost+st.LogLost > 0
 }

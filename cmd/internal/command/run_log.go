@@ -110,12 +110,18 @@ func hideDescriptor(path string) {
 	}
 }
 
-// logFault says why a log cannot be written: the reason of the system alone,
-// where it gave one.
+// logFault says why a stream with a log failed: in the system's words alone where
+// the log was at fault, else as the stream has it.
 func logFault(path string, err error) error {
 	var e *posixtrace.Error
-	if path != "" && errors.As(err, &e) && e.Err != syscall.EINVAL {
-		err = e.Err
+	if path == "" || !errors.As(err, &e) {
+		return failure(path, err)
 	}
-	return failure(path, err)
+	switch e.Err {
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO, syscall.EPIPE:
+		return failure(path, e.Err)
+	case syscall.EINVAL, syscall.EBADF:
+		return failure(path, err)
+	}
+	return failure("", err)
 }

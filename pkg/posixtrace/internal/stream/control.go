@@ -43,6 +43,16 @@ func (m *Mem) Start(w *Writer, e Event) {
 }
 
 func (m *Mem) start(w *Writer, e Event) {
+	if m.State()&(Full|StopTold) == Full {
+		// Partly read, and its automatic STOP not yet reported: once the stream runs
+		// again only a recorded one can stand before the START.
+		m.settle()
+		tick := max(m.h.autoStop.Load(), m.newest()+1)
+		if first := m.h.lostFirst.Load(); first != 0 && first <= tick {
+			m.h.lostFirst.Store(tick + 1) // OVERFLOW follows it
+		}
+		w.RecordSystem(&Event{ID: event.Stop, Tick: tick}, binary.LittleEndian.AppendUint32(nil, 1))
+	}
 	e.ID, e.Tick = event.Start, 0
 	f := m.Filter()
 	w.RecordSystem(&e, event.AppendSet(nil, &f))
@@ -56,8 +66,8 @@ func (m *Mem) Stop(w *Writer, e Event) {
 	switch {
 	case st&Running != 0:
 		m.settle()
-		if m.Policy == Loop && m.h.loopFull.Load() != 0 {
-			return // of a full stream only the event is left out (STA-06)
+		if m.h.loopFull.Load() != 0 {
+			return // a full stream takes no STOP (STA-06)
 		}
 		e.ID, e.Tick = event.Stop, 0
 		w.RecordSystem(&e, binary.LittleEndian.AppendUint32(nil, 0))
@@ -72,11 +82,11 @@ func (m *Mem) Stop(w *Writer, e Event) {
 func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 	old := m.Filter()
 	hidden := old.Has(event.Filter) && s.Has(event.Filter)
-	m.setFilter(s)
-	if m.State()&(Running|Full) == 0 || hidden {
+	tick := m.setFilter(s)
+	if st := m.State(); st&(Running|Full) == 0 || st&NoRestart != 0 || hidden {
 		return
 	}
-	e.ID, e.Tick = event.Filter, m.now()
+	e.ID, e.Tick = event.Filter, tick
 	data := event.AppendSet(event.AppendSet(nil, &old), s)
 	if m.State()&Full != 0 {
 		m.h.addLost(e.Tick) // it follows the full policy
@@ -89,19 +99,25 @@ func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 func (m *Mem) Clear() {
 	m.setFilter(&event.Set{})
 	m.h.npat.Store(0)
+	deadline := time.Now().Add(20 * time.Millisecond)
 	for i := range m.Chunks {
 		d := m.at(i)
-		for range 1000 {
+		for {
 			c := ctl(d.ctl.Load())
-			if c.state() == free || c.state() == claiming || !c.busy() && m.drop(i, c) {
+			if c.state() == free || c.state() != claiming && !c.busy() && m.drop(i, c) {
 				break
+			}
+			if time.Now().After(deadline) {
+				break // its writer is not running
 			}
 			time.Sleep(10 * time.Microsecond)
 		}
-		d.lostSeen.Store(d.lost.Load() & lossMask)
 	}
 	h := m.h
-	h.lostSeen.Store(h.lost.Load())
+	m.see()
+	if m.LogPolicy != Append {
+		h.flushStop.Store(0) // the log is emptied, too
+	}
 	h.resume.Store(0)
 	h.autoStop.Store(0)
 	h.overrun.Store(0)
@@ -124,6 +140,18 @@ func (m *Mem) room() (chunks int) {
 	for i := range m.Chunks {
 		if ctl(m.at(i).ctl.Load()).state() == free {
 			chunks++
+		}
+	}
+	return
+}
+
+// newest returns the tick of the last event that the stream holds.
+func (m *Mem) newest() (tick uint64) {
+	for i := range m.Chunks {
+		d := m.at(i)
+		if c := ctl(d.ctl.Load()); c.count() > 0 && c.state() >= owned {
+			_, last := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), 0, 0)
+			tick = max(tick, last)
 		}
 	}
 	return

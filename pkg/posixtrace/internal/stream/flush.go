@@ -97,13 +97,14 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	add(event.FlushStart, start)
 	st := m.State()
 	stopped := st&Full != 0 && st&StopTold == 0
+	stop := max(m.h.autoStop.Load(), newest)
 	if stopped && !m.rejects(event.Stop) {
-		marks = append(marks, m.stopMark(max(m.h.autoStop.Load(), newest), 1))
+		marks = append(marks, m.stopMark(stop, 1))
 	}
 	if loss.any && resume == 0 {
 		first := loss.first
 		if stopped {
-			first = max(first, newest)
+			first = max(first, stop)
 		}
 		add(event.Overflow, first)
 	}
@@ -118,8 +119,8 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		m.change(StopTold, 0)
 	}
 	if loss.any {
-		m.see()
-		m.h.resume.Store(lastLost)
+		// What was lost since then is told as well, without a second OVERFLOW.
+		m.h.resume.Store(max(lastLost, m.see().last))
 	}
 	if resumeAt != math.MaxUint64 {
 		m.h.resume.Store(0)
@@ -243,7 +244,8 @@ func (m *Mem) FlushServed(ticket, errno uint32) {
 
 // FlushDone reports whether ticket has been served, and how.
 func (m *Mem) FlushDone(ticket uint32) (errno uint32, done bool) {
-	return m.h.flushRes.Load(), int32(m.h.flushDone.Load()-ticket) >= 0
+	done = int32(m.h.flushDone.Load()-ticket) >= 0
+	return m.h.flushRes.Load(), done
 }
 
 // AskShutdown asks the owner to shut the stream down.

@@ -143,6 +143,7 @@ const (
 	StopTold               // the automatic STOP has been reported
 	Dead                   // shut down
 	second                 // the second of the two filters is in force
+	turning                // the filter has changed, and the time of that is not yet fixed
 	stateGen   = 1 << 16
 	stateFlags = stateGen - 1
 )
@@ -203,7 +204,7 @@ type header struct {
 	readLock atomic.Uint64 // packed identity of the consuming reader
 	seq      atomic.Uint64 // rises when a chunk is claimed or left
 	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for
-	_        atomic.Uint32
+	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs
 
 	loosened  atomic.Uint64 // 0 when no chunk is loose
 	lost      atomic.Uint64 // events that found no room
@@ -217,6 +218,7 @@ type header struct {
 	autoStop  atomic.Uint64 // tick of the automatic stop
 	lastTick  atomic.Uint64 // of the last event reported
 	flushStop atomic.Uint64 // tick of a FLUSH_STOP that is not yet in the log
+	turned    atomic.Uint64 // tick of the last change of the filter
 
 	overrun    atomic.Uint32 // since the last read of the status
 	logOverrun atomic.Uint32

@@ -194,14 +194,39 @@ func (m *Mem) rejects(id event.ID) bool {
 	return id.Valid() && m.h.filter[m.h.state.Load()/second&1][id>>6].Load()&(1<<(id&63)) != 0
 }
 
-// setFilter puts a set in force at one instant.
-func (m *Mem) setFilter(s *event.Set) {
+// setFilter puts a set in force at one instant and returns its tick: every event judged
+// by the old set is older, every one judged by the new set is younger. For
+// that there is a moment between the two sets in which no event is recorded. A
+// writer that comes then fixes the instant itself, instead of waiting for us.
+func (m *Mem) setFilter(s *event.Set) (tick uint64) {
 	now := m.h.state.Load() & second
 	f := &m.h.filter[1-now/second]
 	for i := range s {
 		f[i].Store(s[i])
 	}
-	m.change(second&^now, now)
+	m.h.turned.Store(unfixed | m.h.seq.Add(1))
+	m.change(second&^now|turning, now)
+	m.fixTurn()
+	return m.h.turned.Load() &^ unfixed
+}
+
+// unfixed marks, above a number that is never used again, that a change of the
+// filter has no tick yet.
+const unfixed = 1 << 63
+
+// fixTurn ends the moment between two filters.
+func (m *Mem) fixTurn() {
+	for {
+		st := m.h.state.Load()
+		if st&turning == 0 {
+			return
+		}
+		// The number belongs to this turn if the state is still the same behind it.
+		if t := m.h.turned.Load(); t&unfixed != 0 && m.h.state.Load() == st {
+			m.h.turned.CompareAndSwap(t, m.now()&^unfixed)
+		}
+		m.h.state.CompareAndSwap(st, st&^turning+stateGen)
+	}
 }
 
 // now reads the stream's clock.
@@ -233,6 +258,13 @@ func (m *Mem) Family() uint64       { return m.h.family.Load() }
 func (m *Mem) SetFamily(f uint64)   { m.h.family.Store(f) }
 func (m *Mem) HandedOver() bool     { return m.h.handed.Load() != 0 }
 func (m *Mem) SetHandedOver()       { m.h.handed.Store(1) }
+
+// Held tells whether the owner holds the stream's file, so that it can be seen
+// when another program has taken its place.
+func (m *Mem) Held() bool { return m.h.held.Load() != 0 }
+
+// SetHeld notes whether it does.
+func (m *Mem) SetHeld(on bool) { m.h.held.Store(uint32(b2u(on))) }
 
 // BornTick is when the stream was made, comparable with sys.Proc.Start.
 func (m *Mem) BornTick() uint64 { return m.h.bornTick }

@@ -23,6 +23,7 @@ type Reader struct {
 	heap    []*cursor
 	loss    loss
 	pending uint64 // RESUME is due before the first event after this tick
+	state   uint64 // flags of the stream when the current scan began
 	stopped bool   // this peeking reader has reported the automatic STOP
 	last    uint64
 	late    uint64
@@ -52,10 +53,9 @@ type cursor struct {
 
 // NewReader returns a reader.
 func (m *Mem) NewReader(consume bool) *Reader {
-	r := &Reader{m: m, consume: consume, cursors: make([]*cursor, m.Chunks)}
+	r := &Reader{m: m, consume: consume, cursors: make([]*cursor, m.Chunks), last: m.h.lastTick.Load()}
 	if !consume {
 		r.pending = m.h.resume.Load()
-		r.last = m.h.lastTick.Load()
 	}
 	return r
 }
@@ -71,6 +71,7 @@ const (
 // scan looks at every chunk anew. It reports whether there is anything to report.
 func (r *Reader) scan() bool {
 	m := r.m
+	r.state = m.State()
 	r.until = m.now()
 	for t := time.Now(); time.Since(t) < margin; {
 	}
@@ -223,31 +224,46 @@ func (m *Mem) registered(i int) bool {
 	return false
 }
 
-func (m *Mem) unseen() (l loss) {
-	add := func(first, last uint64) {
-		if !l.any || first < l.first {
-			l.first = first
-		}
-		l.any, l.last = true, max(l.last, last)
+func (l *loss) add(first, last uint64) {
+	if first == 0 {
+		first = last // the writer has not come to tell it
 	}
+	if !l.any || first < l.first {
+		l.first = first
+	}
+	l.any, l.last = true, max(l.last, last)
+}
+
+// unseen returns what has been lost and not yet told.
+func (m *Mem) unseen() (l loss) {
 	for i := range m.Chunks {
 		d := m.at(i)
 		if d.lost.Load()&lossMask != d.lostSeen.Load() {
-			add(d.lostFirst.Load(), d.lostLast.Load())
+			l.add(d.lostFirst.Load(), d.lostLast.Load())
 		}
 	}
 	if m.h.lost.Load() != m.h.lostSeen.Load() {
-		add(m.h.lostFirst.Load(), m.h.lostLast.Load())
+		l.add(m.h.lostFirst.Load(), m.h.lostLast.Load())
 	}
 	return
 }
 
-func (m *Mem) see() {
+// see is unseen for one who tells it now. More may be lost meanwhile: told is
+// only what is in the result.
+func (m *Mem) see() (l loss) {
 	for i := range m.Chunks {
 		d := m.at(i)
-		d.lostSeen.Store(d.lost.Load() & lossMask)
+		if n := d.lost.Load() & lossMask; n != d.lostSeen.Load() {
+			l.add(d.lostFirst.Load(), d.lostLast.Load())
+			d.lostSeen.Store(n)
+		}
 	}
-	m.h.lostSeen.Store(m.h.lost.Load())
+	if n := m.h.lost.Load(); n != m.h.lostSeen.Load() {
+		first := m.h.lostFirst.Swap(0)
+		l.add(first, m.h.lostLast.Load())
+		m.h.lostSeen.Store(n)
+	}
+	return
 }
 
 // maxScans bounds how often one Next looks at the chunks anew, which somebody may change
@@ -350,14 +366,19 @@ func (r *Reader) mark(rec *chunk.Record, k *cursor) bool {
 	}
 	if r.loss.any && (k == nil || r.loss.first <= k.key) {
 		inside := r.pending != 0
-		first := r.loss.first
-		r.pending = max(r.pending, r.loss.last, 1)
+		l := r.loss
 		r.loss = loss{}
 		if r.consume {
-			m.see()
+			l = m.see() // nothing, if another reader told it or the stream was cleared
+		}
+		if l.any {
+			r.pending = max(r.pending, l.last, 1)
+		}
+		first := l.first
+		if r.consume {
 			m.h.resume.Store(r.pending)
 		}
-		if !inside && !m.rejects(event.Overflow) {
+		if l.any && !inside && !m.rejects(event.Overflow) {
 			*rec = chunk.Record{Event: event.Overflow, Tick: max(first, r.last)}
 			r.told(rec.Tick)
 			return true
@@ -380,8 +401,11 @@ func (r *Reader) mark(rec *chunk.Record, k *cursor) bool {
 // idle reports the marks that stand after the last event.
 func (r *Reader) idle(rec *chunk.Record) bool {
 	m := r.m
-	st := m.State()
-	if st&Full != 0 && st&StopTold == 0 && !r.stopped {
+	if len(r.heap) > 0 && !r.frozen {
+		return false // there are events, only too young to be told from those to come
+	}
+	st := r.state & m.State()
+	if st&Full != 0 && r.state&StopTold == 0 && m.State()&StopTold == 0 && !r.stopped {
 		r.stopped = !r.consume
 		if r.consume {
 			m.change(StopTold, 0)

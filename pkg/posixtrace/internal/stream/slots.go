@@ -28,6 +28,17 @@ func (m *Mem) FreeSlot(slot uint64) {
 	}
 }
 
+// Writes reports whether process p has a slot.
+func (m *Mem) Writes(p sys.Proc) bool {
+	me := p.Pack()
+	for i := range m.h.slots {
+		if m.h.slots[i].Load() == me {
+			return true
+		}
+	}
+	return false
+}
+
 // Writers returns the processes that have a slot.
 func (m *Mem) Writers() (ps []sys.Proc) {
 	for i := range m.h.slots {

@@ -129,7 +129,7 @@ func (w *Writer) Wants(id event.ID) bool {
 func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 	for try := 0; ; try++ {
 		st := w.state.Load()
-		if st&(Running|Dead) != Running {
+		if st&(Running|Dead|turning) != Running {
 			if w.refused(e, st, try) {
 				return false
 			}
@@ -220,6 +220,10 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 // refused is what Record does when the stream does not run. It returns false
 // when it is worth another try.
 func (w *Writer) refused(e *Event, st uint64, try int) bool {
+	if st&turning != 0 {
+		w.m.fixTurn()
+		return false
+	}
 	switch st & (Full | LogFull | Dead | NoRestart) {
 	case Full:
 	case LogFull:
@@ -349,7 +353,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int) (ok, d
 	start := int(w.slot)
 	for try := range 64 * m.Opens {
 		st = w.state.Load()
-		if st&(Running|Dead) != Running && !force {
+		if st&(Running|Dead|turning) != Running && !force {
 			return false, false
 		}
 		o := &m.h.opened[(start+try)%m.Opens]
@@ -476,9 +480,14 @@ func (w *Writer) noRoom(e *Event, st uint64) (done bool) {
 	return true
 }
 
+// addLost accounts for one lost event. lostFirst is 0 when all that was lost has
+// been told; of several writers that lose their first event at once the earliest counts.
 func (h *header) addLost(tick uint64) {
-	if h.lost.Load() == h.lostSeen.Load() {
-		h.lostFirst.Store(tick)
+	for {
+		f := h.lostFirst.Load()
+		if f != 0 && f <= tick || h.lostFirst.CompareAndSwap(f, max(tick, 1)) {
+			break
+		}
 	}
 	for {
 		l := h.lostLast.Load()

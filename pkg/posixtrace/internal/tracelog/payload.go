@@ -49,7 +49,7 @@ func decodeTypes(b []byte, count uint32) ([]TypeDef, error) {
 		}
 		id, n := event.ID(binary.LittleEndian.Uint32(b)), int(b[5])
 		end := chunk.Align(typeFixed + n)
-		if !id.Valid() || n == 0 || end > len(b) {
+		if !id.Valid() || end > len(b) {
 			return nil, errPayload
 		}
 		defs = append(defs, TypeDef{id, string(b[typeFixed : typeFixed+n])})

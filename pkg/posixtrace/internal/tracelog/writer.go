@@ -199,7 +199,7 @@ func (w *Writer) Types(defs []TypeDef) error {
 		return errSealed
 	}
 	for _, d := range defs {
-		if !d.ID.Valid() || d.Name == "" || len(d.Name) > event.NameMax {
+		if !d.ID.Valid() || len(d.Name) > event.NameMax {
 			return fmt.Errorf("log: type %d %q: %w", d.ID, d.Name, syscall.EINVAL)
 		}
 		if !w.known.Has(d.ID) {

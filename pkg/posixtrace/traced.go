@@ -37,6 +37,7 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 
 // takeSlot gives this process, which may write for another, a place among the writers.
 func takeSlot(c *conn, p sys.Proc) (uint64, error) {
+	c.sweepSelf(false)
 	if slot, ok := c.mem.TakeSlot(sys.SelfProc(), nil); ok {
 		return slot, nil
 	}
@@ -133,9 +134,12 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A page from before this program was executed counts its names; the new
-	// image begins anew (INH-08).
-	p.page.ResetUserNames()
+	// A page that the program before this one has used counts its names; the new
+	// image begins anew (INH-08). What a controller has added for this one
+	// counts (MAP-09).
+	if p.page.Opened() {
+		p.page.ResetUserNames()
+	}
 	inheritByName(p)
 	t.proc = p
 	storeWord(p.page.Word())

@@ -24,7 +24,8 @@ import (
 //	  68  generation u32   A  counts the changes
 //	  72  usernames  u32   A  user event names the program has registered
 //	  76  seq        u32   A  odd while entries change
-//	  80  zero
+//	  80  opened     u32   A  1: a program of the process has opened the page itself
+//	  84  zero
 //	 128  entry[64], each
 //	        0  stream    u64  A  0: free
 //	        8  flags     u32  A
@@ -56,6 +57,7 @@ const (
 	offGeneration = 68
 	offUserNames  = 72
 	offSeq        = 76
+	offOpened     = 80
 	offEntries    = 128
 
 	entrySize   = 24

@@ -184,6 +184,11 @@ func (pg *Page) AddUserNames(n int) int { return int(pg.u32(offUserNames).Add(ui
 // starts again.
 func (pg *Page) ResetUserNames() { pg.u32(offUserNames).Store(0) }
 
+// Opened notes that the program of the process uses the page, and reports
+// whether one did before: the program that executed this one. Names that a
+// controller adds before the first of them comes count as its own.
+func (pg *Page) Opened() (before bool) { return pg.u32(offOpened).Swap(1) != 0 }
+
 // Close ends the mapping. Neither pg nor the address that Word returned may be
 // used again. A process never closes its own page.
 func (pg *Page) Close() error {

@@ -123,6 +123,9 @@ func TestFamilyAndCount(t *testing.T) {
 	if n := pg.AddUserNames(0); n != 0 {
 		t.Errorf("after reset %d names", n)
 	}
+	if a, b := pg.Opened(), pg.Opened(); a || !b {
+		t.Errorf("Opened = %v, then %v", a, b)
+	}
 }
 
 // Many processes make the same page at once, half of them from within.

@@ -74,6 +74,7 @@ func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
 		return errClosed
 	}
 	if s.ctl == nil {
+		s.c.sweepSelf(true)
 		slot, ok := s.c.mem.TakeSlot(sys.SelfProc(), gone)
 		if !ok {
 			return errSlots
@@ -306,6 +307,7 @@ func (s *Stream) close() bool {
 	if s.names != nil {
 		s.names.Close()
 	}
+	s.c.let()
 	s.c.f.Close()
 	return true
 }
@@ -477,6 +479,8 @@ func (s *Stream) Handover(pid int) error {
 		return fail(op, err, syscall.ESRCH)
 	}
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		s.c.let()
+		m.SetHeld(false)
 		m.SetOwner(p)
 		if !m.HasLog {
 			m.SetHandedOver()
@@ -646,14 +650,14 @@ func (s *Stream) FilterOps(ops []FilterOp) error {
 // not have registered it (posix_trace_trid_eventid_open). Errors: ENAMETOOLONG.
 func (s *Stream) EventID(name string) (EventID, error) {
 	const op = "posix_trace_trid_eventid_open"
-	if len(name) > EventNameMax {
-		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names, err := s.openNames()
 	if err != nil {
 		return 0, fail(op, err, syscall.EINVAL)
+	}
+	if len(name) > EventNameMax {
+		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
 	}
 	// The name counts against the limit of the traced process (MAP-09).
 	may := func() bool { return true }

@@ -1,0 +1,606 @@
+package posixtrace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// limStream is a stream on this process, not started, that ends with the test.
+func limStream(t *testing.T, pid int, attr Attr) *Stream {
+	t.Helper()
+	s, err := Create(pid, &attr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.isClosed() {
+			s.Shutdown()
+		}
+	})
+	return s
+}
+
+// limLogged is a stream with a log in a new file, not started.
+func limLogged(t *testing.T, pid int, attr Attr) (*Stream, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log.trace")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s, err := CreateWithLog(pid, &attr, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.isClosed() {
+			s.Shutdown()
+		}
+	})
+	return s, path
+}
+
+// limOpen opens a finished log, which is closed with the test.
+func limOpen(t *testing.T, path string) *Log {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l, err := Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func limID(t *testing.T, name string) EventID {
+	t.Helper()
+	id, err := OpenEventID(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// limStorm sends the process a signal all the time while f runs.
+func limStorm(t *testing.T, f func()) {
+	t.Helper()
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGUSR1)
+	defer signal.Stop(ch)
+	end, ended := make(chan struct{}), make(chan struct{})
+	var sent atomic.Int64
+	go func() {
+		defer close(ended)
+		tasks, _ := os.ReadDir("/proc/self/task")
+		for i := 0; ; i++ {
+			select {
+			case <-end:
+				return
+			default:
+			}
+			var tid int
+			fmt.Sscan(tasks[i%len(tasks)].Name(), &tid)
+			if syscall.Tgkill(os.Getpid(), tid, syscall.SIGUSR1) == nil {
+				sent.Add(1)
+			}
+			time.Sleep(20 * time.Microsecond)
+		}
+	}()
+	f()
+	for sent.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	close(end)
+	<-ended
+}
+
+var _ = conform("LIM-01", func(t *testing.T) {
+	if Option != 200809 {
+		t.Errorf("Option = %d, want 200809", Option)
+	}
+})
+
+// Claiming all four options means that one stream can use all of them.
+var _ = conform("LIM-02", func(t *testing.T) {
+	s, path := limLogged(t, 0, Attr{Inheritance: Inherited})
+	var set EventSet
+	set.Add(limID(t, "lim.two.out"))
+	if err := s.SetFilter(set, SetEventSet); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	Event(limID(t, "lim.two.out"), nil)
+	Event(limID(t, "lim.two.in"), nil)
+	if err := s.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	l := limOpen(t, path)
+	var names []string
+	for ev, _, err := l.Next(nil); err == nil; ev, _, err = l.Next(nil) {
+		if n, _ := l.EventName(ev.ID); !strings.HasPrefix(n, "posix_trace_flush") {
+			names = append(names, n)
+		}
+	}
+	if want := "[posix_trace_start lim.two.in posix_trace_stop]"; fmt.Sprint(names) != want {
+		t.Errorf("log holds %v, want %v", names, want)
+	}
+	if a, _ := l.Attr(); a.Inheritance != Inherited {
+		t.Error("not inherited")
+	}
+})
+
+var _ = conform("LIM-04/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.T) {
+	if EventNameMax != 255 {
+		t.Errorf("EventNameMax = %d", EventNameMax)
+	}
+	s := limStream(t, 0, Attr{})
+	long := strings.Repeat("n", EventNameMax)
+	if n, err := s.EventName(limID(t, long)); n != long || err != nil {
+		t.Errorf("EventName = %q, %v", n, err)
+	}
+	_, err := OpenEventID(long + "n")
+	wantErrno(t, err, syscall.ENAMETOOLONG)
+})
+
+var _ = conform("LIM-05", func(t *testing.T) {
+	if NameMax != 255 {
+		t.Errorf("NameMax = %d", NameMax)
+	}
+	name := strings.Repeat("s", NameMax)
+	a, err := limStream(t, 0, Attr{Name: name}).Attr()
+	if err != nil || a.Name != name {
+		t.Errorf("Attr().Name = %q, %v", a.Name, err)
+	}
+	if len(a.GenerationVersion) > NameMax || a.GenerationVersion == "" {
+		t.Errorf("generation version %q", a.GenerationVersion)
+	}
+})
+
+var _ = conform("LIM-06", func(t *testing.T) {
+	if SysMax != 1024 {
+		t.Errorf("SysMax = %d", SysMax)
+	}
+	r := creFull()
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if r.made != SysMax {
+		t.Errorf("%d streams in one directory, want %d", r.made, SysMax)
+	}
+	if !r.elsewhere {
+		t.Error("the streams of one directory count in another")
+	}
+})
+
+// A process gets exactly UserEventMax-1 names of its own.
+var _ = conform("LIM-07", func(t *testing.T) {
+	if UserEventMax != 1024 {
+		t.Errorf("UserEventMax = %d", UserEventMax)
+	}
+	c := start(t, "map")
+	var own, unnamed int
+	fmt.Sscan(mapAsk(c, "fill lim.seven. %d", UserEventMax-1), &own, &unnamed)
+	if own != UserEventMax-1 || unnamed != 0 {
+		t.Errorf("%d names got %d ids, %d of them unnamed", UserEventMax-1, own, unnamed)
+	}
+	// The limit is each process's own.
+	c = start(t, "map")
+	fmt.Sscan(mapAsk(c, "fill lim.seven.other. %d", UserEventMax-1), &own, &unnamed)
+	if own != UserEventMax-1 || unnamed != 0 {
+		t.Errorf("second process: %d ids, %d unnamed", own, unnamed)
+	}
+})
+
+var _ = conform("LIM-08", func(t *testing.T) {
+	c := start(t, "map")
+	var own, unnamed int
+	fmt.Sscan(mapAsk(c, "fill lim.eight. %d", UserEventMax+10), &own, &unnamed)
+	if own != UserEventMax-1 || unnamed != 11 {
+		t.Errorf("%d names: %d own ids and %d times the unnamed one, want %d and 11", UserEventMax+10, own, unnamed, UserEventMax-1)
+	}
+})
+
+// The limits are constants of the language, known when a program is compiled;
+// here they are used where only such a thing can stand.
+const _ = uint(EventNameMax-30) + uint(NameMax-8) + uint(SysMax-8) + uint(UserEventMax-32)
+
+var _ = conform("LIM-09", func(t *testing.T) {
+	var a [EventNameMax]byte
+	var b [NameMax]byte
+	var c [SysMax]byte
+	var d [UserEventMax]byte
+	if len(a) < 30 || len(b) < 8 || len(c) < 8 || len(d) < 32 {
+		t.Error("a limit is below its minimum")
+	}
+})
+
+var _ = conform("LIM-10", func(t *testing.T) {
+	families := map[string][]any{
+		"policies":    {Loop, UntilFull, Flush, Append},
+		"run":         {Running, Suspended},
+		"full":        {Full, NotFull},
+		"overrun":     {Overrun, NoOverrun},
+		"flush":       {Flushing, NotFlushing},
+		"truncation":  {NotTruncated, TruncatedRead, TruncatedRecord},
+		"inheritance": {CloseForChild, Inherited},
+		"sets":        {WOPIDEvents, SystemEvents, AllEvents},
+		"events": {EventStart, EventStop, EventOverflow, EventResume, EventFlushStart, EventFlushStop,
+			EventFilter, EventError, UnnamedUserEvent},
+	}
+	for name, list := range families {
+		for i, v := range list {
+			for _, w := range list[:i] {
+				if v == w {
+					t.Errorf("%s: two constants are %v", name, v)
+				}
+			}
+		}
+	}
+})
+
+var _ = conform("LIM-11", func(t *testing.T) {
+	if EventError == 0 || !EventError.System() {
+		t.Errorf("EventError = %d", EventError)
+	}
+	if SetEventSet == AddEventSet || SetEventSet == SubEventSet || AddEventSet == SubEventSet {
+		t.Error("two ways to change a filter are one")
+	}
+})
+
+var _ = conform("LIM-13", func(t *testing.T) {
+	if NoOverrun != 0 {
+		t.Errorf("NoOverrun = %d, want 0", NoOverrun)
+	}
+	var zero Status
+	if zero.StreamOverrunStatus != NoOverrun || zero.LogOverrunStatus != NoOverrun {
+		t.Error("zero is not NoOverrun")
+	}
+	// Loop and UntilFull serve streams and logs alike.
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		s, _ := limLogged(t, 0, Attr{StreamFullPolicy: p, LogFullPolicy: p})
+		if a, err := s.Attr(); err != nil || a.StreamFullPolicy != p || a.LogFullPolicy != p {
+			t.Errorf("policies of the stream are %v and %v, want %v; %v", a.StreamFullPolicy, a.LogFullPolicy, p, err)
+		}
+	}
+})
+
+var _ = conform("LIM-14", func(t *testing.T) {
+	s := running(t, 0, Attr{})
+	same := *(&s) // a trace id is assigned, addressed and passed
+	id := limID(t, "lim.fourteen")
+	other := id
+	var set EventSet
+	set.Add(other)
+	copied := set
+	set.Del(id)
+	if !copied.Has(id) || set.Has(id) || copied == set {
+		t.Error("an assigned set is not a copy")
+	}
+	byValue := func(s *Stream, set EventSet) error { return s.SetFilter(set, SetEventSet) }
+	if err := byValue(same, copied); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := s.Filter(); err != nil || f != copied {
+		t.Errorf("Filter = %v, %v", f, err)
+	}
+})
+
+// A set holds no pointers: its bytes travel through the data of an event of
+// another process.
+var _ = conform("LIM-15", func(t *testing.T) {
+	var pointers func(ty reflect.Type) bool
+	pointers = func(ty reflect.Type) bool {
+		switch ty.Kind() {
+		case reflect.Struct:
+			for i := range ty.NumField() {
+				if pointers(ty.Field(i).Type) {
+					return true
+				}
+			}
+			return false
+		case reflect.Array:
+			return pointers(ty.Elem())
+		case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+			return false
+		}
+		return true
+	}
+	if pointers(reflect.TypeFor[EventSet]()) {
+		t.Fatal("EventSet holds a pointer")
+	}
+	c := start(t, "map")
+	s := running(t, c.pid, Attr{})
+	if l := mapAsk(c, "set lim.fifteen 2 40 1000 4095"); l != "done" {
+		t.Fatal(l)
+	}
+	buf := make([]byte, unsafe.Sizeof(EventSet{})+1)
+	for {
+		ev, n, err := s.TryNext(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ev.ID.User() {
+			continue
+		}
+		var got, want EventSet
+		for _, id := range []EventID{2, 40, 1000, 4095} {
+			want.Add(id)
+		}
+		if n != int(unsafe.Sizeof(got)) {
+			t.Fatalf("%d bytes", n)
+		}
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&got)), n), buf)
+		if got != want {
+			t.Error("the copied set differs")
+		}
+		return
+	}
+})
+
+// Every call returns an error number, on a stream that is shut down EINVAL,
+// except Event, which returns nothing.
+var _ = conform("LIM-17", func(t *testing.T) {
+	if n := reflect.TypeOf(Event).NumOut(); n != 0 {
+		t.Errorf("Event has %d results", n)
+	}
+	s := limStream(t, 0, Attr{})
+	if err := s.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	limCalls(t, reflect.ValueOf(s), syscall.EINVAL)
+
+	s, path := limLogged(t, 0, Attr{})
+	s.Shutdown()
+	l := limOpen(t, path)
+	l.Close()
+	limCalls(t, reflect.ValueOf(l), syscall.EINVAL)
+})
+
+// limCalls calls every method that returns an error with zero arguments.
+func limCalls(t *testing.T, v reflect.Value, want syscall.Errno) {
+	n := 0
+	for i := range v.NumMethod() {
+		name, ty := v.Type().Method(i).Name, v.Method(i).Type()
+		if ty.NumOut() == 0 || ty.Out(ty.NumOut()-1) != reflect.TypeFor[error]() {
+			if name != "EventTypes" { // iterates, an extension
+				t.Errorf("%s does not return an error", name)
+			}
+			continue
+		}
+		switch name {
+		case "Adopt", "Handover": // extensions that look at their process first
+			continue
+		}
+		var args []reflect.Value
+		for j := range ty.NumIn() {
+			if ty.In(j) == reflect.TypeFor[context.Context]() {
+				args = append(args, reflect.ValueOf(context.Background()))
+			} else {
+				args = append(args, reflect.Zero(ty.In(j)))
+			}
+		}
+		out := v.Method(i).Call(args)
+		err, _ := out[len(out)-1].Interface().(error)
+		t.Run(name, func(t *testing.T) { wantErrno(t, err, want) })
+		n++
+	}
+	if n < 8 {
+		t.Errorf("%d methods looked at", n)
+	}
+}
+
+// All calls at once on one stream, from several goroutines; the race detector
+// watches. Event does nothing that a signal handler could not: it allocates
+// nothing and waits for no lock (LIM-21).
+var _ = conform("LIM-18", func(t *testing.T) {
+	s := running(t, 0, Attr{})
+	id := limID(t, "lim.eighteen")
+	calls := []func() error{
+		s.Start, s.Stop, s.Clear, s.RewindEventTypes,
+		func() error { _, err := s.Status(); return err },
+		func() error { _, err := s.Attr(); return err },
+		func() error { _, err := s.Filter(); return err },
+		func() error { return s.SetFilter(EventSet{}, SetEventSet) },
+		func() error { _, err := s.EventID("lim.eighteen"); return err },
+		func() error { _, err := s.EventName(id); return err },
+		func() error { _, _, err := s.NextEventType(); return err },
+		func() error { _, err := OpenEventID("lim.eighteen"); return err },
+		func() error {
+			if _, _, err := s.TryNext(make([]byte, 8)); err != ErrUnavailable {
+				return err
+			}
+			return nil
+		},
+		func() error { Event(id, []byte("data")); return nil },
+	}
+	var wg sync.WaitGroup
+	for _, call := range calls {
+		for range 2 {
+			wg.Go(func() {
+				for range 20 {
+					if err := call(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 16)
+	Event(id, data)
+	if n := testing.AllocsPerRun(100, func() { Event(id, data) }); n != 0 {
+		t.Errorf("Event allocates %v times", n)
+	}
+})
+
+// Only calls that wait or do input and output can be cancelled: they are the
+// ones with a context.
+var _ = conform("LIM-19", func(t *testing.T) {
+	may := map[string]bool{"Next": true, "TimedNext": true, "Clear": true, "Close": true, "Flush": true,
+		"Rewind": true, "Shutdown": true, "Attr": true, "Status": true, "Filter": true, "SetFilter": true,
+		"NextEventType": true, "RewindEventTypes": true}
+	found := false
+	for _, v := range []reflect.Type{reflect.TypeFor[*Stream](), reflect.TypeFor[*Log](), reflect.TypeFor[*EventSet](), reflect.TypeFor[*Attr]()} {
+		for i := range v.NumMethod() {
+			m := v.Method(i)
+			for j := range m.Type.NumIn() {
+				if m.Type.In(j) == reflect.TypeFor[context.Context]() {
+					found = true
+					if !may[m.Name] {
+						t.Errorf("%v.%s can be cancelled", v, m.Name)
+					}
+				}
+			}
+		}
+	}
+	if !found {
+		t.Error("no call can be cancelled")
+	}
+})
+
+// Signals interrupt none of the calls that know no EINTR.
+var _ = conform("LIM-20", func(t *testing.T) {
+	limStorm(t, func() {
+		for range 20 {
+			s, path := limLogged(t, 0, Attr{LogFullPolicy: Append})
+			if err := s.Start(); err != nil {
+				t.Fatal(err)
+			}
+			Event(UnnamedUserEvent, make([]byte, 1000))
+			if err := s.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Status(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Attr(); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Clear(); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Shutdown(); err != nil {
+				t.Fatal(err)
+			}
+			l := limOpen(t, path)
+			if err := l.Rewind(); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = running(t, 0, Attr{})
+			for range 3 {
+				if _, _, err := s.TryNext(nil); err != nil && err != ErrUnavailable {
+					t.Fatal(err)
+				}
+			}
+			s.Shutdown()
+		}
+	})
+})
+
+// A trace point waits for no lock: all of them are taken here, and events are
+// recorded all the same.
+var _ = conform("LIM-21", func(t *testing.T) {
+	id := limID(t, "lim.twentyone")
+	if atomic.LoadUint32(loadWord()) != 0 {
+		t.Fatal("the process is traced already")
+	}
+	if n := testing.AllocsPerRun(100, func() { Event(id, nil) }); n != 0 {
+		t.Errorf("an untraced trace point allocates %v times", n)
+	}
+	best := time.Hour
+	for range 20 {
+		begin := time.Now()
+		for range 1000 {
+			Event(id, nil)
+		}
+		best = min(best, time.Since(begin)/1000)
+	}
+	if best > 200*time.Nanosecond { // one test of a word, with the race detector on a busy machine
+		t.Errorf("an untraced trace point takes %v", best)
+	}
+
+	s := running(t, 0, Attr{})
+	Event(id, nil) // connects
+	traced.mu.Lock()
+	s.mu.Lock()
+	unlock, err := s.c.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlockDir, err := s.c.dir.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 25 {
+				Event(id, nil)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Error("a trace point waits for a lock")
+	}
+	unlockDir()
+	unlock()
+	s.mu.Unlock()
+	traced.mu.Unlock()
+	<-done
+	if n := len(drain(t, s)); n != 101 {
+		t.Errorf("%d events, want 101", n)
+	}
+})
+
+// The trace id is looked at before the values, and values before the state.
+var _ = conform("LIM-22", func(t *testing.T) {
+	long := strings.Repeat("n", EventNameMax+1)
+	s := limStream(t, 0, Attr{})
+	_, err := s.EventID(long)
+	wantErrno(t, err, syscall.ENAMETOOLONG)
+	s.Shutdown()
+	_, err = s.EventID(long)
+	wantErrno(t, err, syscall.EINVAL)
+	_, err = CreateWithLog(0, nil, nil)
+	wantErrno(t, err, syscall.EBADF)
+	_, err = Open(nil)
+	wantErrno(t, err, syscall.EBADF)
+	// An argument that is wrong is told before a limit that is reached.
+	c := start(t, "target")
+	c.line()
+	for range StreamsMax {
+		limStream(t, c.pid, Attr{StreamSize: 1})
+	}
+	_, err = Create(c.pid, &Attr{StreamFullPolicy: Append})
+	wantErrno(t, err, syscall.EINVAL)
+	_, err = Create(c.pid, nil)
+	wantErrno(t, err, syscall.EAGAIN)
+})

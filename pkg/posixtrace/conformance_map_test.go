@@ -1,0 +1,794 @@
+package posixtrace
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+func init() {
+	// map: does what the lines of standard input say and answers each with one.
+	helpers["map"] = func(args []string) {
+		in := bufio.NewScanner(os.Stdin)
+		for in.Scan() {
+			f := strings.Fields(in.Text())
+			num := func(i int) int { n, _ := strconv.Atoi(f[i]); return n }
+			switch f[0] {
+			case "open": // NAME: its id
+				id, err := OpenEventID(strings.Join(f[1:], " "))
+				if err != nil {
+					fmt.Println("error", err)
+					continue
+				}
+				fmt.Println(id)
+			case "fill": // PREFIX N: how many ids of their own N names got, and how many the unnamed one
+				ids := map[EventID]bool{}
+				unnamed := 0
+				for i := range num(2) {
+					id, err := OpenEventID(f[1] + strconv.Itoa(i))
+					if err != nil || !id.User() {
+						fmt.Println("error", id, err)
+						os.Exit(1)
+					}
+					if id == UnnamedUserEvent {
+						unnamed++
+					} else {
+						ids[id] = true
+					}
+				}
+				fmt.Println(len(ids), unnamed)
+			case "event": // ID DATA
+				Event(EventID(num(1)), []byte(strings.Join(f[2:], " ")))
+				fmt.Println("done")
+			case "times": // ID N: N events
+				for i := range num(2) {
+					Event(EventID(num(1)), []byte(strconv.Itoa(i)))
+				}
+				fmt.Println("done")
+			case "set": // NAME IDS...: an event whose data is a set, byte for byte
+				id, err := OpenEventID(f[1])
+				var set EventSet
+				for i := range f[2:] {
+					set.Add(EventID(num(i + 2)))
+				}
+				if err == nil {
+					Event(id, unsafe.Slice((*byte)(unsafe.Pointer(&set)), unsafe.Sizeof(set)))
+				}
+				fmt.Println("done")
+			}
+		}
+	}
+}
+
+// mapAsk sends a line to a child and returns its answer.
+func mapAsk(c *child, format string, args ...any) string {
+	c.t.Helper()
+	fmt.Fprintf(c.in, format+"\n", args...)
+	return c.line()
+}
+
+func mapOpen(c *child, name string) EventID {
+	c.t.Helper()
+	l := mapAsk(c, "open %s", name)
+	n, err := strconv.Atoi(l)
+	if err != nil {
+		c.t.Fatalf("open %s: %s", name, l)
+	}
+	return EventID(n)
+}
+
+// typeLister is a stream or a log.
+type typeLister interface {
+	NextEventType() (EventID, bool, error)
+	RewindEventTypes() error
+	EventName(EventID) (string, error)
+}
+
+// mapList reads the type list on from where it is.
+func mapList(t *testing.T, s typeLister) (names []string) {
+	t.Helper()
+	for {
+		id, ok, err := s.NextEventType()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			if id != 0 {
+				t.Errorf("the end of the list stores %d", id)
+			}
+			return names
+		}
+		n, err := s.EventName(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, n)
+	}
+}
+
+// mapPredefined are the names that the standard gives.
+var mapPredefined = map[EventID]string{
+	EventError: "posix_trace_error", EventStart: "posix_trace_start", EventStop: "posix_trace_stop",
+	EventFilter: "posix_trace_filter", EventOverflow: "posix_trace_overflow", EventResume: "posix_trace_resume",
+	EventFlushStart: "posix_trace_flush_start", EventFlushStop: "posix_trace_flush_stop",
+	UnnamedUserEvent: "posix_trace_unnamed_userevent",
+}
+
+var _ = conform("MAP-01/posix_trace_eventid_open", func(t *testing.T) {
+	c := start(t, "map")
+	s := running(t, c.pid, Attr{})
+	seen := map[EventID]string{}
+	for i := range 50 {
+		name := fmt.Sprintf("map.one.%d", i)
+		id := mapOpen(c, name)
+		if !id.User() || id == UnnamedUserEvent || seen[id] != "" {
+			t.Fatalf("%s has id %d, which is %q", name, id, seen[id])
+		}
+		seen[id] = name
+		if n, err := s.EventName(id); n != name || err != nil {
+			t.Errorf("EventName(%d) = %q, %v", id, n, err)
+		}
+	}
+})
+
+var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
+	c := start(t, "map")
+	a, b := mapOpen(c, "map.two.a"), mapOpen(c, "map.two.b")
+	if a == b || mapOpen(c, "map.two.a") != a || mapOpen(c, "map.two.b") != b {
+		t.Error("a name does not keep its id")
+	}
+	// Within one process, from many goroutines at once.
+	ids := make([]EventID, 16)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() { ids[i], _ = OpenEventID("map.two.together") })
+	}
+	wg.Wait()
+	for _, id := range ids {
+		if id != ids[0] || id == 0 {
+			t.Fatalf("one name has ids %v", ids)
+		}
+	}
+	// And in a family: a child of this process, traced with it.
+	s := running(t, 0, Attr{Inheritance: Inherited})
+	child := start(t, "map")
+	if id := mapOpen(child, "map.two.together"); id != ids[0] {
+		t.Errorf("the child has id %d, its parent %d", id, ids[0])
+	}
+	if id, want := mapOpen(child, "map.two.child"), limID(t, "map.two.child"); id != want {
+		t.Errorf("the child has id %d, its parent %d", id, want)
+	}
+	s.Shutdown()
+})
+
+var _ = conform("MAP-03/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.T) {
+	fits := strings.Repeat("é", EventNameMax/2) + "x" // 255 bytes
+	if limID(t, fits) == UnnamedUserEvent {
+		t.Error("no id of its own")
+	}
+	_, err := OpenEventID(strings.Repeat("é", EventNameMax/2+1)) // 256 bytes in 128 characters
+	wantErrno(t, err, syscall.ENAMETOOLONG)
+	s := limStream(t, 0, Attr{})
+	for id := range s.EventTypes() {
+		if n, _ := s.EventName(id); len(n) > EventNameMax {
+			t.Errorf("a name of %d bytes", len(n))
+		}
+	}
+})
+
+var _ = conform("MAP-04/posix_trace_eventid_open", func(t *testing.T) {
+	c := start(t, "map")
+	first := mapOpen(c, "map.four.first")
+	if l := mapAsk(c, "fill map.four. %d", UserEventMax-2); l != fmt.Sprint(UserEventMax-2, 0) {
+		t.Fatal(l)
+	}
+	last := mapOpen(c, fmt.Sprintf("map.four.%d", UserEventMax-3))
+	for _, name := range []string{"map.four.more", "map.four.still.more"} {
+		if id := mapOpen(c, name); id != UnnamedUserEvent {
+			t.Errorf("%s, past the limit, has id %d, want the unnamed one", name, id)
+		}
+	}
+	if id := mapOpen(c, "map.four.first"); id != first {
+		t.Errorf("past the limit the first name has id %d, want %d", id, first)
+	}
+	if id := mapOpen(c, fmt.Sprintf("map.four.%d", UserEventMax-3)); id != last || id == UnnamedUserEvent {
+		t.Errorf("past the limit the last name has id %d, want %d", id, last)
+	}
+	if id := mapOpen(c, "posix_trace_start"); id != EventStart {
+		t.Errorf("past the limit posix_trace_start is %d", id)
+	}
+	s := running(t, c.pid, Attr{})
+	mapAsk(c, "event %d x", mapOpen(c, "map.four.more"))
+	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "x", c.pid})
+})
+
+var _ = conform("MAP-05/posix_trace_eventid_open", func(t *testing.T) {
+	c := start(t, "map")
+	id := mapOpen(c, "map.five")
+	for range 2 { // also in a stream after a stream
+		s := running(t, c.pid, Attr{})
+		if n, err := s.EventName(id); n != "map.five" || err != nil {
+			t.Errorf("EventName = %q, %v", n, err)
+		}
+		if i, err := s.EventID("map.five"); i != id || err != nil {
+			t.Errorf("EventID = %d, %v, want %d", i, err, id)
+		}
+		mapAsk(c, "event %d y", id)
+		equal(t, drain(t, s), got{"map.five", "y", c.pid})
+		s.Shutdown()
+	}
+})
+
+var _ = conform("MAP-06/posix_trace_eventid_open", func(t *testing.T) {
+	c := start(t, "map")
+	s := running(t, c.pid, Attr{})
+	ids := map[EventID]string{}
+	for i := range 100 {
+		name := fmt.Sprintf("map.six.%d", i)
+		ids[mapOpen(c, name)] = name
+	}
+	if len(ids) != 100 {
+		t.Errorf("100 names have %d ids", len(ids))
+	}
+	for id := range ids {
+		mapAsk(c, "event %d", id)
+	}
+	// Clearing, and the end of the process that registered them, change nothing.
+	if err := s.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	c.in.Close()
+	c.cmd.Wait()
+	for id, name := range ids {
+		if n, err := s.EventName(id); n != name || err != nil {
+			t.Fatalf("EventName(%d) = %q, %v, want %q", id, n, err, name)
+		}
+		if i, err := s.EventID(name); i != id || err != nil {
+			t.Fatalf("EventID(%s) = %d, %v, want %d", name, i, err, id)
+		}
+	}
+	if id, err := s.EventID("map.six.new"); err != nil || ids[id] != "" {
+		t.Errorf("a new name has id %d of %q, %v", id, ids[id], err)
+	}
+})
+
+var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
+	s := limStream(t, 0, Attr{})
+	seen := map[EventID]string{}
+	// The last two look the same and are different bytes.
+	for _, name := range []string{"", " ", "map.seven", "MAP.seven", "map.seven\x00", "map.seven\n", "\xff\xfe", "\u00e9", "e\u0301"} {
+		id := limID(t, name)
+		if old, ok := seen[id]; ok {
+			t.Errorf("%q and %q have one id", name, old)
+		}
+		seen[id] = name
+		if n, err := s.EventName(id); n != name || err != nil {
+			t.Errorf("EventName(%d) = %q, %v, want %q", id, n, err, name)
+		}
+	}
+	before := len(mapList(t, s))
+	for id, name := range mapPredefined {
+		if got := limID(t, name); got != id {
+			t.Errorf("OpenEventID(%q) = %d, want %d", name, got, id)
+		}
+		if got, err := s.EventID(name); got != id || err != nil {
+			t.Errorf("EventID(%q) = %d, %v, want %d", name, got, err, id)
+		}
+	}
+	if more := mapList(t, s); len(more) != 0 || before == 0 {
+		t.Errorf("opening predefined names made %v", more)
+	}
+})
+
+var _ = conform("MAP-08/posix_trace_trid_eventid_open", func(t *testing.T) {
+	c := start(t, "map")
+	s := running(t, c.pid, Attr{})
+	id, err := s.EventID("map.eight")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.EventID("map.eight"); again != id || err != nil {
+		t.Errorf("EventID = %d, %v, want %d", again, err, id)
+	}
+	if got := mapOpen(c, "map.eight"); got != id {
+		t.Errorf("the target has id %d, the controller %d", got, id)
+	}
+	theirs := mapOpen(c, "map.eight.target")
+	if got, err := s.EventID("map.eight.target"); got != theirs || err != nil {
+		t.Errorf("EventID = %d, %v, want %d", got, err, theirs)
+	}
+	mapAsk(c, "event %d z", id)
+	equal(t, drain(t, s), got{"map.eight", "z", c.pid})
+})
+
+// Names of the controller count against the target's limit: those registered
+// before the target's first, and those after.
+var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func(t *testing.T) {
+	c := start(t, "map")
+	s := running(t, c.pid, Attr{})
+	name := func(i int) string { return fmt.Sprintf("map.nine.ctl.%d", i) }
+	ids := map[EventID]bool{}
+	open := func(from, to int) {
+		for i := from; i < to; i++ {
+			id, err := s.EventID(name(i))
+			if err != nil || id == UnnamedUserEvent || ids[id] {
+				t.Fatalf("EventID(%s) = %d, %v", name(i), id, err)
+			}
+			ids[id] = true
+		}
+	}
+	open(0, 500)
+	if l := mapAsk(c, "fill map.nine. 300"); l != "300 0" {
+		t.Fatal(l)
+	}
+	open(500, UserEventMax-1-300)
+	for range 2 {
+		if id, err := s.EventID("map.nine.past"); id != UnnamedUserEvent || err != nil {
+			t.Errorf("past the limit EventID = %d, %v", id, err)
+		}
+		if id := mapOpen(c, "map.nine.past.too"); id != UnnamedUserEvent {
+			t.Errorf("past the limit the target has id %d", id)
+		}
+	}
+	if id, err := s.EventID(name(0)); !ids[id] || err != nil {
+		t.Errorf("past the limit a known name has id %d, %v", id, err)
+	}
+	if id := mapOpen(c, name(0)); !ids[id] {
+		t.Errorf("past the limit the target has id %d for a known name", id)
+	}
+	_, err := s.EventID(strings.Repeat("n", EventNameMax+1))
+	wantErrno(t, err, syscall.ENAMETOOLONG)
+	s.Shutdown()
+	_, err = s.EventID("map.nine")
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("MAP-10/posix_trace_trid_eventid_open", func(t *testing.T) {
+	c := start(t, "map")
+	a, b := limStream(t, c.pid, Attr{}), limStream(t, c.pid, Attr{Inheritance: Inherited})
+	for i := range 20 {
+		name := fmt.Sprintf("map.ten.%d", i)
+		x, err := a.EventID(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, err := b.EventID(name)
+		if err != nil || x != y {
+			t.Fatalf("%s is %d in one stream and %d in the other, %v", name, x, y, err)
+		}
+		a, b = b, a
+	}
+})
+
+var _ = conform("MAP-11/posix_trace_eventid_get_name/EINVAL", func(t *testing.T) {
+	s, path := limLogged(t, 0, Attr{})
+	id := limID(t, "map.eleven")
+	look := func(s typeLister) {
+		t.Helper()
+		for range 3 {
+			if n, err := s.EventName(id); n != "map.eleven" || err != nil {
+				t.Errorf("EventName(%d) = %q, %v", id, n, err)
+			}
+			for id, name := range mapPredefined {
+				if n, err := s.EventName(id); n != name || err != nil {
+					t.Errorf("EventName(%d) = %q, %v, want %q", id, n, err, name)
+				}
+			}
+		}
+		for _, bad := range []EventID{0, 9, 3500, 4000, 4096, ^EventID(0)} {
+			_, err := s.EventName(bad)
+			wantErrno(t, err, syscall.EINVAL)
+		}
+	}
+	look(s)
+	s.Shutdown()
+	_, err := s.EventName(id)
+	wantErrno(t, err, syscall.EINVAL)
+	l := limOpen(t, path)
+	look(l)
+	l.Close()
+	_, err = l.EventName(id)
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("MAP-12/posix_trace_eventid_equal", func(t *testing.T) {
+	a, b := limID(t, "map.twelve.a"), limID(t, "map.twelve.b")
+	s := limStream(t, 0, Attr{})
+	again, err := s.EventID("map.twelve.a")
+	if err != nil || again != a {
+		t.Errorf("%d == %d is false, %v", again, a, err)
+	}
+	if a == b || a == UnnamedUserEvent || EventStart == EventStop {
+		t.Error("different types compare equal")
+	}
+	s.Shutdown() // the stream does not matter, nor do ids that are none
+	if a != again || EventID(0) == ^EventID(0) {
+		t.Error("ids compare differently after the stream")
+	}
+})
+
+var _ = conform("MAP-13/posix_trace_eventtypelist_getnext_id/EINVAL", func(t *testing.T) {
+	s, path := limLogged(t, 0, Attr{})
+	limID(t, "map.thirteen")
+	look := func(s typeLister) {
+		t.Helper()
+		id, ok, err := s.NextEventType()
+		if !ok || err != nil || id != EventError {
+			t.Errorf("the first is %d, %v, %v", id, ok, err)
+		}
+		first, _ := s.EventName(id)
+		seen := map[string]bool{}
+		for _, n := range append(mapList(t, s), first) {
+			if seen[n] {
+				t.Errorf("%q is in the list twice", n)
+			}
+			seen[n] = true
+		}
+		if !seen["map.thirteen"] {
+			t.Error("map.thirteen is missing")
+		}
+	}
+	look(s)
+	s.Shutdown()
+	_, _, err := s.NextEventType()
+	wantErrno(t, err, syscall.EINVAL)
+	l := limOpen(t, path)
+	look(l)
+	l.Close()
+	_, _, err = l.NextEventType()
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("MAP-14/posix_trace_eventtypelist_getnext_id", func(t *testing.T) {
+	s, path := limLogged(t, 0, Attr{})
+	end := func(s typeLister) {
+		t.Helper()
+		mapList(t, s)
+		for range 3 {
+			if id, ok, err := s.NextEventType(); id != 0 || ok || err != nil {
+				t.Errorf("past the end: %d, %v, %v", id, ok, err)
+			}
+		}
+	}
+	end(s)
+	s.Shutdown()
+	end(limOpen(t, path))
+})
+
+var _ = conform("MAP-15/posix_trace_eventtypelist_rewind/EINVAL", func(t *testing.T) {
+	s, path := limLogged(t, 0, Attr{})
+	again := func(s typeLister) {
+		t.Helper()
+		all := mapList(t, s)
+		for range 2 {
+			if err := s.RewindEventTypes(); err != nil {
+				t.Fatal(err)
+			}
+			if list := mapList(t, s); !slices.Equal(list, all) {
+				t.Errorf("after a rewind %v, want %v", list, all)
+			}
+		}
+		s.RewindEventTypes()
+		for range 3 {
+			s.NextEventType()
+		}
+		s.RewindEventTypes() // in the middle
+		if id, ok, _ := s.NextEventType(); !ok || id != EventError {
+			t.Errorf("after a rewind the first is %d", id)
+		}
+	}
+	again(s)
+	s.Shutdown()
+	wantErrno(t, s.RewindEventTypes(), syscall.EINVAL)
+	l := limOpen(t, path)
+	again(l)
+	l.Close()
+	wantErrno(t, l.RewindEventTypes(), syscall.EINVAL)
+})
+
+var _ = conform("MAP-16", func(t *testing.T) {
+	c := start(t, "map")
+	mapOpen(c, "map.sixteen.unused")
+	s, path := limLogged(t, c.pid, Attr{})
+	mapOpen(c, "map.sixteen.later")
+	s.EventID("map.sixteen.controller")
+	own := []string{"map.sixteen.unused", "map.sixteen.later", "map.sixteen.controller"}
+	check := func(what string, list []string) {
+		t.Helper()
+		var users []string
+		for _, n := range list {
+			if strings.HasPrefix(n, "map.") {
+				users = append(users, n)
+			}
+		}
+		if !slices.Equal(users, own) {
+			t.Errorf("%s: user types %v, want %v", what, users, own)
+		}
+		for _, n := range mapPredefined {
+			if !slices.Contains(list, n) {
+				t.Errorf("%s: %s is missing", what, n)
+			}
+		}
+	}
+	live := mapList(t, s)
+	check("stream", live)
+	s.Shutdown()
+	mapOpen(c, "map.sixteen.too.late")
+	logged := mapList(t, limOpen(t, path))
+	check("log", logged)
+	if !slices.Equal(live, logged) {
+		t.Errorf("the log's list is %v, the stream's %v", logged, live)
+	}
+})
+
+var _ = conform("MAP-17", func(t *testing.T) {
+	c := start(t, "map")
+	s := running(t, c.pid, Attr{})
+	mapOpen(c, "map.seventeen.z")
+	mapOpen(c, "map.seventeen.a")
+	list := mapList(t, s)
+	if n := len(list); n < 3 || list[n-2] != "map.seventeen.z" || list[n-1] != "map.seventeen.a" || list[n-3] != "posix_trace_unnamed_userevent" {
+		t.Fatalf("list is %v", list)
+	}
+	// After the end what is new follows.
+	mapOpen(c, "map.seventeen.m")
+	if more := mapList(t, s); fmt.Sprint(more) != "[map.seventeen.m]" {
+		t.Errorf("after the end %v", more)
+	}
+	// The position is shared by threads; clearing does not move it.
+	s.RewindEventTypes()
+	var mu sync.Mutex
+	seen := map[EventID]int{}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range len(list) / 4 {
+				id, ok, err := s.NextEventType()
+				if !ok || err != nil {
+					t.Error(ok, err)
+				}
+				mu.Lock()
+				seen[id]++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for id, n := range seen {
+		if n != 1 {
+			t.Errorf("%d was handed out %d times", id, n)
+		}
+	}
+	if err := s.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	if rest := mapList(t, s); len(rest) != len(list)+1-len(list)/4*4 {
+		t.Errorf("after clear the rest is %v", rest)
+	}
+
+	logged, path := limLogged(t, c.pid, Attr{})
+	logged.Shutdown()
+	l := limOpen(t, path)
+	l.NextEventType()
+	if err := l.Rewind(); err != nil {
+		t.Fatal(err)
+	}
+	if id, ok, err := l.NextEventType(); !ok || err != nil || id != EventStart {
+		t.Errorf("posix_trace_rewind moved the type list: %d, %v, %v", id, ok, err)
+	}
+})
+
+var _ = conform("MAP-18", func(t *testing.T) {
+	s := limStream(t, 0, Attr{})
+	byName := map[string]EventID{}
+	for id, n := range s.EventTypes() {
+		byName[n] = id
+	}
+	for id, name := range mapPredefined {
+		if byName[name] != id {
+			t.Errorf("%s is %d, want %d", name, byName[name], id)
+		}
+		if n, err := s.EventName(id); n != name || err != nil {
+			t.Errorf("EventName(%d) = %q, %v, want %q", id, n, err, name)
+		}
+		if id.System() == (id == UnnamedUserEvent) {
+			t.Errorf("%s: System() is %v", name, id.System())
+		}
+	}
+})
+
+var _ = conform("MAP-19", func(t *testing.T) {
+	s := limStream(t, 0, Attr{StreamSize: 1, MaxDataSize: 4})
+	id := limID(t, "map.nineteen")
+	var old, set EventSet
+	old.Add(id)
+	old.Add(4000)
+	set.Add(EventProcFork)
+	if err := s.SetFilter(old, SetEventSet); err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	s.SetFilter(set, SetEventSet)
+	s.Stop()
+	s.Start()
+	for range 10000 { // overwrites
+		Event(id, []byte("1234"))
+	}
+	buf := make([]byte, 4096)
+	seen := map[EventID]int{}
+	check := func() {
+		for {
+			ev, n, err := s.TryNext(buf)
+			if err != nil {
+				break
+			}
+			data := buf[:n]
+			seen[ev.ID]++
+			switch ev.ID {
+			case EventStart:
+				want := old
+				if seen[EventStart] > 1 {
+					want = set
+				}
+				if f, err := DecodeSet(data); err != nil || f != want {
+					t.Errorf("START %d: %v, %v", seen[EventStart], f, err)
+				}
+			case EventStop:
+				if v, err := DecodeInt(data); v != 0 || err != nil || n != 4 {
+					t.Errorf("STOP: %d, %v", v, err)
+				}
+			case EventFilter:
+				if o, f, err := DecodeFilter(data); o != old || f != set || err != nil {
+					t.Errorf("FILTER: %v, %v, %v", o, f, err)
+				}
+			case EventOverflow, EventResume:
+				if n != 0 {
+					t.Errorf("%d has %d bytes of data", ev.ID, n)
+				}
+			}
+		}
+	}
+	check()
+	if seen[EventOverflow] != 1 || seen[EventResume] != 1 {
+		t.Errorf("OVERFLOW %d times, RESUME %d times, want once", seen[EventOverflow], seen[EventResume])
+	}
+	// The ones that were overwritten, once more.
+	s.Shutdown()
+	s = limStream(t, 0, Attr{MaxDataSize: 4})
+	clear(seen)
+	s.SetFilter(old, SetEventSet)
+	s.Start()
+	s.SetFilter(set, SetEventSet)
+	s.Stop()
+	s.Start()
+	check()
+	if seen[EventStart] != 2 || seen[EventStop] != 1 || seen[EventFilter] != 1 {
+		t.Errorf("events %v", seen)
+	}
+	// Flush marks.
+	logged, path := limLogged(t, 0, Attr{})
+	logged.Start()
+	Event(id, nil)
+	if err := logged.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	logged.Shutdown()
+	l := limOpen(t, path)
+	clear(seen)
+	for {
+		ev, n, err := l.Next(buf)
+		if err != nil {
+			break
+		}
+		seen[ev.ID]++
+		if (ev.ID == EventFlushStart || ev.ID == EventFlushStop) && n != 0 {
+			t.Errorf("flush mark with %d bytes", n)
+		}
+	}
+	if seen[EventFlushStart] < 1 || seen[EventFlushStart] != seen[EventFlushStop] {
+		t.Errorf("events of the log %v", seen)
+	}
+})
+
+var _ = conform("MAP-20", func(t *testing.T) {
+	s := limStream(t, 0, Attr{})
+	own := []EventID{EventProcFork, EventProcExec, EventProcExit, EventProcSignal, EventOutputStdout, EventOutputStderr}
+	listed := map[EventID]string{}
+	for id, n := range s.EventTypes() {
+		listed[id] = n
+	}
+	for _, id := range own {
+		n, err := s.EventName(id)
+		if err != nil || n == "" || listed[id] != n || !id.System() || id.User() {
+			t.Errorf("EventName(%d) = %q, %v; listed as %q", id, n, err, listed[id])
+		}
+		if got, err := s.EventID(n); got != id || err != nil {
+			t.Errorf("EventID(%q) = %d, %v, want %d", n, got, err, id)
+		}
+	}
+})
+
+var _ = conform("MAP-21", func(t *testing.T) {
+	c := start(t, "map")
+	if l := mapAsk(c, "fill map.twentyone. %d", UserEventMax-1); l != fmt.Sprint(UserEventMax-1, 0) {
+		t.Fatal(l)
+	}
+	s := running(t, c.pid, Attr{})
+	mapAsk(c, "event %d direct", UnnamedUserEvent)
+	mapAsk(c, "event %d one", mapOpen(c, "map.exhausted.1"))
+	mapAsk(c, "event %d two", mapOpen(c, "map.exhausted.2"))
+	const unnamed = "posix_trace_unnamed_userevent"
+	equal(t, drain(t, s), got{unnamed, "direct", c.pid}, got{unnamed, "one", c.pid}, got{unnamed, "two", c.pid})
+})
+
+var _ = conform("MAP-22", func(t *testing.T) {
+	c := start(t, "map")
+	id, rare := mapOpen(c, "map.twentytwo"), mapOpen(c, "map.twentytwo.rare")
+	s := running(t, c.pid, Attr{Name: "overrun", StreamSize: 1})
+	logged, path := limLogged(t, c.pid, Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: UntilFull})
+	logged.Start()
+	before, _ := s.Attr()
+	mapAsk(c, "event %d", rare)
+	for range 20 {
+		mapAsk(c, "times %d 500", id)
+		if err := logged.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, _ := s.Status(); st.StreamOverrunStatus != Overrun {
+		t.Fatal("the stream did not overrun")
+	}
+	if after, err := s.Attr(); after != before || err != nil {
+		t.Errorf("attributes %+v, %v, want %+v", after, err, before)
+	}
+	if n, err := s.EventName(rare); n != "map.twentytwo.rare" || err != nil {
+		t.Errorf("EventName = %q, %v", n, err)
+	}
+	st, _ := logged.Status()
+	if st.LogOverrunStatus != Overrun {
+		t.Error("the log did not overrun")
+	}
+	want, _ := logged.Attr()
+	if err := logged.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	l := limOpen(t, path)
+	have, err := l.Attr()
+	if err != nil || !have.CreateTime.Equal(want.CreateTime) {
+		t.Errorf("creation time of the log %v, %v, want %v", have.CreateTime, err, want.CreateTime)
+	}
+	have.CreateTime = want.CreateTime
+	if have != want {
+		t.Errorf("attributes of the log %+v, want %+v", have, want)
+	}
+	if n, err := l.EventName(rare); n != "map.twentytwo.rare" || err != nil {
+		t.Errorf("EventName in the log = %q, %v", n, err)
+	}
+})
+
+// mapTimeout bounds what must not hang.
+func mapTimeout(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// mapDir makes a trace directory for a test.
+func mapDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "trace")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,1088 @@
+package posixtrace
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Section FUL: what happens when a stream has no room left.
+
+func init() {
+	// burst: passes args[0] trace points, numbered, when told to.
+	helpers["burst"] = func(args []string) {
+		n, _ := strconv.Atoi(args[0])
+		id, err := OpenEventID("burst")
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		fmt.Println("ready")
+		os.Stdin.Read(make([]byte, 1))
+		for i := range n {
+			Event(id, []byte(strconv.Itoa(i)))
+		}
+		fmt.Println("done")
+		os.Stdin.Read(make([]byte, 1))
+	}
+}
+
+// overwrite records until a LOOP stream has lost something since it was called.
+func (w *flowWriter) overwrite(t *testing.T, s *Stream) {
+	t.Helper()
+	for lost := flowStatus(t, s).Lost; flowStatus(t, s).Lost == lost; {
+		if !w.put() {
+			t.Fatal("a LOOP stream refuses an event")
+		}
+	}
+}
+
+// fulGaps goes through the events of one numbering writer: where numbers are missing there
+// is an OVERFLOW, and a RESUME with the time of the event right before the next one;
+// elsewhere there is neither. Loss at the very end has an OVERFLOW only. It
+// returns how many are missing of those up to n.
+func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
+	t.Helper()
+	next, over := 0, false
+	for i, e := range list {
+		switch {
+		case e.ID == EventOverflow:
+			if over {
+				t.Fatalf("event %d: a second OVERFLOW without RESUME", i)
+			}
+			over = true
+		case e.ID == EventResume:
+			if !over || i+1 == len(list) || !list[i+1].ID.User() || list[i+1].UnixNano != e.UnixNano {
+				t.Fatalf("event %d: RESUME at %d, overflown %v, then %v", i, e.UnixNano, over, list[i+1:min(i+2, len(list))])
+			}
+			if flowNumber(t, list[i+1]) == next {
+				t.Fatalf("event %d: RESUME before %d where nothing is missing", i, next)
+			}
+			over = false
+		case e.ID.User():
+			k := flowNumber(t, e)
+			if k < next {
+				t.Fatalf("event %d: %d comes after %d", i, k, next-1)
+			}
+			if k > next && list[i-1].ID != EventResume {
+				t.Fatalf("event %d: from %d to %d without RESUME: %v", i, next-1, k, list[max(0, i-4):i+1])
+			}
+			if over {
+				t.Fatalf("event %d: %v between OVERFLOW and RESUME", i, e)
+			}
+			missing += k - next
+			next = k + 1
+		}
+	}
+	if over != (next < n) {
+		t.Fatalf("the last event is %d of %d, overflown: %v", next-1, n, over)
+	}
+	return missing + n - next
+}
+
+// flowNoFlush leaves out the marks of flushes.
+func flowNoFlush(list []flowEvent) []flowEvent {
+	return slices.DeleteFunc(slices.Clone(list), func(e flowEvent) bool { return e.ID == EventFlushStart || e.ID == EventFlushStop })
+}
+
+var _ = conform("FUL-01", func(t *testing.T) {
+	t.Run("newest", func(t *testing.T) {
+		s := flowStream(t, flowSmall(Loop))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		for range 5 {
+			w.overwrite(t, s)
+		}
+		flowState(t, s, Running, Full)
+		first, last := flowSpan(t, flowAll(t, s))
+		if last != w.n-1 || first == 0 || uint64(first) != flowStatus(t, s).Lost {
+			t.Errorf("events %d to %d survive of %d, %d are lost", first, last, w.n, flowStatus(t, s).Lost)
+		}
+	})
+	t.Run("order", func(t *testing.T) {
+		// a begins first and leaves its chunk last: b's is the one whose newest event
+		// is oldest.
+		s := flowStream(t, flowSmall(Loop))
+		flowStart(t, s)
+		a, b, c := flowRecorder(t, s), flowRecorder(t, s), flowRecorder(t, s)
+		b.id, c.id = flowID(t, "flow.b"), flowID(t, "flow.c")
+		a.put()
+		for range 200 {
+			b.put()
+		}
+		for range 200 {
+			a.put()
+		}
+		c.overwrite(t, s)
+		all := flowAll(t, s)
+		count := func(id EventID) (n int) { return len(flowTypes(all, id)) }
+		if count(a.id) != a.n || count(b.id) == b.n || count(c.id) != c.n {
+			t.Errorf("%d of %d events survive of the first writer, %d of %d of the second, %d of %d of the third",
+				count(a.id), a.n, count(b.id), b.n, count(c.id), c.n)
+		}
+	})
+	t.Run("writers", func(t *testing.T) {
+		// Of one writer, no event is lost while an older one survives.
+		s := flowStream(t, flowSmall(Loop))
+		flowStart(t, s)
+		var ws []*flowWriter
+		for i := range 3 {
+			w := flowRecorder(t, s)
+			w.id = flowID(t, fmt.Sprint("flow.", i))
+			ws = append(ws, w)
+		}
+		for range 3000 {
+			w := ws[rand.N(len(ws))]
+			for range 1 + rand.N(20) {
+				w.put()
+			}
+		}
+		all := flowAll(t, s)
+		total := 0
+		for i, w := range ws {
+			total += w.n
+			if own := flowTypes(all, w.id); len(own) > 0 {
+				if _, last := flowSpan(t, own); last != w.n-1 {
+					t.Errorf("the last event of writer %d is %d, want %d", i, last, w.n-1)
+				}
+			}
+		}
+		flowIs(t, "recorded and lost", len(flowUsers(all))+len(flowTypes(all, EventStart))+int(flowStatus(t, s).Lost), total+1)
+	})
+	t.Run("counts", func(t *testing.T) {
+		c := start(t, "burst", "100000")
+		s := running(t, c.pid, *flowSmall(Loop))
+		c.line()
+		c.in.WriteString("\n")
+		go c.line()
+		var all []flowEvent
+		flowWait(t, "the burst is over", func() bool {
+			all = append(all, flowAll(t, s)...)
+			return flowCounted(t, s, all, 100001)
+		})
+		flowIs(t, "recorded and lost", len(flowTypes(all, EventStart))+len(flowUsers(all))+int(flowStatus(t, s).Lost), 100001)
+	})
+})
+
+func flowCounted(t *testing.T, s *Stream, all []flowEvent, n int) bool {
+	return len(flowTypes(all, EventStart))+len(flowUsers(all))+int(flowStatus(t, s).Lost) >= n
+}
+
+var _ = conform("FUL-02", func(t *testing.T) {
+	s := flowStream(t, flowSmall(Loop))
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	for range 3 {
+		w.overwrite(t, s)
+		st, err := s.Status()
+		if err != nil || st.StreamOverrunStatus != Overrun {
+			t.Fatalf("after overwriting the status is %+v, %v", st, err)
+		}
+		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != NoOverrun {
+			t.Fatalf("without overwriting the status is %+v, %v", st, err)
+		}
+	}
+})
+
+var _ = conform("FUL-03", func(t *testing.T) {
+	// Events of all sizes, whose data tells by itself whether it is whole, read while they
+	// are overwritten.
+	s := flowStream(t, &Attr{StreamSize: 1, MaxDataSize: 1000})
+	flowStart(t, s)
+	const writers, each = 2, 20000
+	var wg sync.WaitGroup
+	for i := range writers {
+		id := flowID(t, fmt.Sprint("ful.", i))
+		wg.Go(func() {
+			var buf [1000]byte
+			for k := range each {
+				b := buf[:1+k*7919%1000]
+				for i := range b {
+					b[i] = byte(len(b))
+				}
+				b[len(b)-1] = byte(len(b) >> 3)
+				Event(id, b)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	n := 0
+	check := func() {
+		for _, e := range flowAll(t, s) {
+			if e.ID == EventStart {
+				n++
+			}
+			if !e.ID.User() {
+				continue
+			}
+			n++
+			l := len(e.data)
+			want := append(bytes.Repeat([]byte{byte(l)}, l-1), byte(l>>3))
+			if e.data != string(want) || e.Truncation != NotTruncated {
+				t.Fatalf("a torn event of %d bytes: %q", l, e.data)
+			}
+		}
+	}
+	for {
+		check()
+		select {
+		case <-done:
+			check()
+			flowIs(t, "recorded and lost", n+int(flowStatus(t, s).Lost), writers*each+1)
+			return
+		default:
+		}
+	}
+})
+
+var _ = conform("FUL-04", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	flowState(t, s, Running, NotFull)
+	w.fill(t)
+	flowState(t, s, Suspended, Full)
+	if w.put() {
+		t.Error("a full stream records")
+	}
+})
+
+var _ = conform("FUL-05", func(t *testing.T) {
+	for writers := 1; writers <= 4; writers++ {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		var ws []*flowWriter
+		for range writers {
+			ws = append(ws, flowRecorder(t, s))
+		}
+		total := 0
+		for i := 0; ws[i%writers].put(); i++ {
+			total++
+		}
+		all := flowAll(t, s)
+		if len(all) < total+3 {
+			t.Fatalf("%d events of %d", len(all), total)
+		}
+		flowWant(t, []flowEvent{all[0], all[total+1], all[total+2]}, "START", "STOP1", "OVERFLOW")
+		flowIs(t, "number of events", len(flowUsers(all[:total+1])), total)
+		flowOrdered(t, all)
+	}
+	t.Run("concurrent", func(t *testing.T) {
+		for range 30 {
+			s := flowStream(t, flowSmall(UntilFull))
+			flowStart(t, s)
+			id := flowID(t, "flow")
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					for flowStatus(t, s).Lost == 0 {
+						Event(id, []byte("0"))
+					}
+				})
+			}
+			wg.Wait()
+			all := flowAll(t, s)
+			flowOrdered(t, all)
+			i := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == EventStop })
+			if i < 0 || len(flowUsers(all[i:])) > 0 || i+1 >= len(all) || all[i+1].ID != EventOverflow {
+				t.Fatalf("event %d of %d is the STOP: %v", i, len(all), all[max(0, i-2):])
+			}
+			flowShutdown(t, s)
+		}
+	})
+})
+
+// fulExactly fills a stream so that nothing more fits and nothing is lost.
+func fulExactly(t *testing.T, s *Stream, w *flowWriter) {
+	t.Helper()
+	for flowStatus(t, s).StreamFullStatus != Full {
+		if w.r.Record(EventInfo{ID: w.id}, nil) {
+			w.n++
+		}
+	}
+}
+
+var _ = conform("FUL-06", func(t *testing.T) {
+	t.Run("exactly full", func(t *testing.T) {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		fulExactly(t, s, w)
+		st := flowStatus(t, s)
+		if st.Lost != 0 || st.StreamOverrunStatus != NoOverrun || st.StreamStatus != Suspended {
+			t.Fatalf("a stream that has lost nothing: %+v", st)
+		}
+		if w.put() {
+			t.Error("it takes one more")
+		}
+		if st = flowStatus(t, s); st.Lost != 1 || st.StreamOverrunStatus != Overrun {
+			t.Errorf("after one more: %+v", st)
+		}
+	})
+	t.Run("counts", func(t *testing.T) {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		id := flowID(t, "flow")
+		const writers, each = 4, 20000
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() {
+				for i := range each {
+					Event(id, []byte(strconv.Itoa(i)))
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { wg.Wait(); close(done) }()
+		var all []flowEvent
+		for over := false; !over; {
+			select {
+			case <-done:
+				over = true
+			default:
+			}
+			all = append(all, flowAll(t, s)...)
+		}
+		st := flowStatus(t, s)
+		flowIs(t, "recorded and lost", len(flowUsers(all))+int(st.Lost), writers*each)
+		if (st.Lost > 0) != (st.StreamOverrunStatus == Overrun) {
+			t.Errorf("status is %+v", st)
+		}
+	})
+	t.Run("process", func(t *testing.T) {
+		c := start(t, "burst", "50000")
+		s := running(t, c.pid, *flowSmall(UntilFull))
+		c.line()
+		c.in.WriteString("\n")
+		if l := c.line(); l != "done" {
+			t.Fatal(l)
+		}
+		all := flowAll(t, s)
+		flowIs(t, "recorded and lost", len(flowUsers(all))+int(flowStatus(t, s).Lost), 50000)
+	})
+})
+
+var _ = conform("FUL-07", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	w.fill(t)
+	st, err := s.Status()
+	if err != nil || st.Lost != 1 {
+		t.Fatalf("status is %+v, %v", st, err)
+	}
+	none := func(what string) {
+		t.Helper()
+		for range 3 {
+			w.put()
+			Event(w.id, nil)
+		}
+		if now := flowStatus(t, s); now.Lost != st.Lost || now.StreamOverrunStatus != NoOverrun {
+			t.Errorf("%s count as lost: %+v", what, now)
+		}
+	}
+	// A FILTER event follows the full policy, and so counts.
+	var set EventSet
+	set.Add(w.id)
+	set.Add(EventFilter)
+	if err := s.SetFilter(set, SetEventSet); err != nil {
+		t.Fatal(err)
+	}
+	st, _ = s.Status()
+	none("excluded events")
+	if err := s.SetFilter(set, SetEventSet); err != nil { // without a FILTER event
+		t.Fatal(err)
+	}
+	none("excluded events")
+	flowStop(t, s)
+	if err := s.SetFilter(EventSet{}, SetEventSet); err != nil {
+		t.Fatal(err)
+	}
+	st, _ = s.Status()
+	none("events after an explicit stop")
+})
+
+var _ = conform("FUL-08", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	capacity := w.fill(t)
+	flowAll(t, s)
+	for round := range 5 {
+		if n := w.fill(t); n < capacity/2 {
+			t.Fatalf("round %d: room for %d events, at first there was for %d", round, n, capacity)
+		}
+		flowAll(t, s)
+	}
+	l, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	flowStart(t, l)
+	w = flowRecorder(t, l)
+	w.r.a.w.OnFull = nil
+	total := 0
+	for round := range 5 {
+		n := w.fill(t)
+		if total += n; n < capacity/2 {
+			t.Fatalf("round %d: room for %d events, at first there was for %d", round, n, capacity)
+		}
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flowShutdown(t, l)
+	flowIs(t, "number of events in the log", len(flowUsers(flowLog(t, path))), total)
+})
+
+var _ = conform("FUL-09", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	n := w.fill(t)
+	// START, the events, and then STOP: before that is out nothing restarts.
+	for i := range n + 1 {
+		if _, ok := flowNext(t, s); !ok {
+			t.Fatalf("event %d is missing", i)
+		}
+		if st := flowStatus(t, s); st.StreamStatus != Suspended {
+			t.Fatalf("after %d events of %d it has restarted", i+1, n+1)
+		}
+	}
+	if w.put() {
+		t.Error("it records")
+	}
+	e, _ := flowNext(t, s)
+	flowWant(t, []flowEvent{e}, "STOP1")
+	flowState(t, s, Running, NotFull)
+	if !w.put() {
+		t.Error("it does not record")
+	}
+	flowWant(t, flowAll(t, s), "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
+})
+
+var _ = conform("FUL-10", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	var set EventSet
+	set.Add(flowID(t, "ful.rejected"))
+	if err := s.SetFilter(set, SetEventSet); err != nil {
+		t.Fatal(err)
+	}
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	w.fill(t)
+	starts := flowTypes(flowAll(t, s), EventStart)
+	flowWant(t, starts, "START", "START")
+	if have, err := DecodeSet([]byte(starts[1].data)); err != nil || have != set {
+		t.Errorf("the automatic START has the filter %v, %v, want the one in force", have, err)
+	}
+	w.put()
+	flowWant(t, flowAll(t, s), "RESUME", strconv.Itoa(w.n-1))
+})
+
+var _ = conform("FUL-11", func(t *testing.T) {
+	t.Run("no room for the smallest", func(t *testing.T) {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		fulExactly(t, s, w)
+		flowState(t, s, Suspended, Full)
+		all := flowAll(t, s)
+		flowIs(t, "number of events", len(flowUsers(all)), w.n)
+		flowWant(t, flowTypes(all, EventStart, EventStop, EventOverflow, EventResume), "START", "STOP1", "START")
+	})
+	t.Run("did not fit", func(t *testing.T) {
+		for _, p := range []FullPolicy{UntilFull, Flush} {
+			a := &Attr{StreamSize: 1, MaxDataSize: 1000, StreamFullPolicy: p}
+			var s *Stream
+			if p == Flush {
+				s, _ = flowLogged(t, a)
+				defer flowSwap(t, s, "/dev/full", syscall.O_RDWR)()
+			} else {
+				s = flowStream(t, a)
+			}
+			flowStart(t, s)
+			w := flowRecorder(t, s)
+			w.r.a.w.OnFull = nil
+			big := make([]byte, 1000)
+			for w.r.Record(EventInfo{ID: w.id}, big) {
+			}
+			flowState(t, s, Suspended, Full)
+			for n := len(big); n > 0; n /= 2 {
+				if w.r.Record(EventInfo{ID: w.id}, big[:n/2]) {
+					t.Errorf("%v: after one of 1000 bytes did not fit it takes one of %d", p, n/2)
+				}
+			}
+		}
+	})
+})
+
+var _ = conform("FUL-12", func(t *testing.T) {
+	_, err := Create(0, &Attr{StreamFullPolicy: Flush})
+	wantErrno(t, err, syscall.EINVAL)
+	// Many times what the stream holds gets to the log, and nobody calls Flush.
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Flush, LogFullPolicy: Append})
+	flowStart(t, s)
+	id := flowID(t, "flow")
+	const n = 3000
+	var lost uint64
+	for i := range n {
+		// A writer that stops when the stream is full and goes on when it is not.
+		flowWait(t, "the stream runs", func() bool { return flowStatus(t, s).StreamStatus == Running })
+		Event(id, []byte(strconv.Itoa(i)))
+		lost = flowStatus(t, s).Lost
+	}
+	flowShutdown(t, s)
+	all := flowLog(t, path)
+	flowIs(t, "recorded and lost", len(flowUsers(all))+int(lost), n)
+	if len(flowTypes(all, EventFlushStart)) < 3 {
+		t.Errorf("flushed %d times", len(flowTypes(all, EventFlushStart)))
+	}
+})
+
+var _ = conform("FUL-13", func(t *testing.T) {
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Flush, LogFullPolicy: Append})
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	w.r.a.w.OnFull = nil
+	back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
+	n := w.fill(t)
+	flowState(t, s, Suspended, Full)
+	for range 5 {
+		w.put()
+	}
+	if st := flowStatus(t, s); st.Lost != 6 || st.StreamOverrunStatus != Overrun {
+		t.Errorf("6 events were lost: %+v", st)
+	}
+	back()
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	flowState(t, s, Running, NotFull)
+	w.put()
+	flowShutdown(t, s)
+	all := flowLog(t, path)
+	users := flowUsers(all)
+	if len(users) != n+1 || flowNumber(t, users[n]) != w.n-1 {
+		t.Errorf("the log has %d events, want %d", len(users), n+1)
+	}
+	t.Run("counts", func(t *testing.T) {
+		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Flush, LogFullPolicy: Append})
+		flowStart(t, s)
+		id := flowID(t, "flow")
+		const writers, each = 4, 20000
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() {
+				for i := range each {
+					Event(id, []byte(strconv.Itoa(i)))
+					if st := s.c.mem.Status(false); st.Running && st.Full {
+						t.Error("running and full")
+					}
+				}
+			})
+		}
+		wg.Wait()
+		st := flowStatus(t, s)
+		flowShutdown(t, s)
+		users := flowUsers(flowLog(t, path))
+		flowIs(t, "recorded and lost", len(users)+int(st.Lost), writers*each)
+		if (st.Lost > 0) != (st.StreamOverrunStatus == Overrun) {
+			t.Errorf("status is %+v", st)
+		}
+	})
+})
+
+var _ = conform("FUL-14", func(t *testing.T) {
+	s, path := flowLogged(t, &Attr{StreamSize: 256 << 10, StreamFullPolicy: Flush, LogFullPolicy: Append})
+	size := func() int64 {
+		st, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Size()
+	}
+	flowStart(t, s)
+	id := flowID(t, "flow")
+	began, empty := time.Now(), size()
+	// Half full: at once.
+	for i := 0; size() == empty; i++ {
+		if used, all := s.c.mem.Used(); 2*used < all {
+			Event(id, make([]byte, 1000))
+		} else {
+			time.Sleep(time.Millisecond)
+		}
+		if time.Since(began) > 800*time.Millisecond {
+			t.Fatal("half full, and not flushed")
+		}
+	}
+	// A single event: within a second or so.
+	flowWait(t, "it is empty", func() bool { return !s.c.mem.Pending() })
+	full := size()
+	Event(id, []byte("single"))
+	began = time.Now()
+	flowWait(t, "a single event is flushed", func() bool { return size() > full })
+	if d := time.Since(began); d > 1500*time.Millisecond {
+		t.Errorf("it took %v", d)
+	}
+	// No event: never again.
+	flowWait(t, "it is empty", func() bool { return !s.c.mem.Pending() })
+	full = size()
+	time.Sleep(1100 * time.Millisecond) // nothing to wait for: it must not happen
+	if now := size(); now != full {
+		t.Errorf("the log grows from %d to %d bytes by its own marks", full, now)
+	}
+})
+
+var _ = conform("FUL-15", func(t *testing.T) {
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop, LogFullPolicy: Append})
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	for range 10 {
+		w.overwrite(t, s)
+	}
+	time.Sleep(3 * pollIdle) // nothing to wait for: it must not happen
+	if now, _ := os.Stat(path); now.Size() != st.Size() {
+		t.Errorf("the log grows by itself")
+	}
+	lost := int(flowStatus(t, s).Lost)
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	w.put()
+	flowShutdown(t, s)
+	all := flowLog(t, path)
+	first, last := flowSpan(t, all)
+	if first != lost || last != w.n-1 {
+		t.Errorf("the log has %d to %d, want %d to %d", first, last, lost, w.n-1)
+	}
+})
+
+// fulLost brings a stream to its first loss. It returns between which times that was.
+func fulLost(t *testing.T, w *flowWriter) (from, to int64) {
+	t.Helper()
+	flowTicking()
+	for range 1000000 {
+		from = time.Now().UnixNano()
+		ok := w.put()
+		to = time.Now().UnixNano()
+		if !ok {
+			flowTicking()
+			return
+		}
+	}
+	t.Fatal("the stream does not become full")
+	return
+}
+
+// fulSlack is how far the stream's clock and the wall clock may be apart.
+const fulSlack = int64(time.Millisecond)
+
+var _ = conform("FUL-16", func(t *testing.T) {
+	within := func(t *testing.T, all []flowEvent, from, to int64) {
+		t.Helper()
+		over := flowTypes(all, EventOverflow)
+		flowWant(t, over, "OVERFLOW")
+		if at := over[0].UnixNano; at < from-fulSlack || at > to+fulSlack {
+			t.Errorf("OVERFLOW is at %d, the first lost event was between %d and %d", at, from, to)
+		}
+		flowOrdered(t, all)
+	}
+	t.Run("until-full", func(t *testing.T) {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		from, to := fulLost(t, w)
+		w.put()
+		flowTicking()
+		within(t, flowAll(t, s), from, to)
+	})
+	t.Run("flush", func(t *testing.T) {
+		s, path := flowLogged(t, flowSmall(Flush))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		w.r.a.w.OnFull = nil
+		back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
+		from, to := fulLost(t, w)
+		w.put()
+		flowTicking()
+		back()
+		flowShutdown(t, s)
+		within(t, flowLog(t, path), from, to)
+	})
+	loop := func(t *testing.T, s *Stream) int64 {
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		w.put()
+		first := flowUsers(flowPeek(t, s))[0].UnixNano
+		flowTicking()
+		for range 3 {
+			w.overwrite(t, s)
+			flowTicking()
+		}
+		return first
+	}
+	t.Run("loop", func(t *testing.T) {
+		s := flowStream(t, flowSmall(Loop))
+		first := loop(t, s)
+		over := flowTypes(flowAll(t, s), EventOverflow)
+		flowWant(t, over, "OVERFLOW")
+		flowIs(t, "time of OVERFLOW", over[0].UnixNano, first)
+	})
+	t.Run("loop with log", func(t *testing.T) {
+		s, path := flowLogged(t, flowSmall(Loop))
+		first := loop(t, s)
+		flowShutdown(t, s)
+		over := flowTypes(flowLog(t, path), EventOverflow)
+		flowWant(t, over, "OVERFLOW")
+		flowIs(t, "time of OVERFLOW", over[0].UnixNano, first)
+	})
+})
+
+var _ = conform("FUL-17", func(t *testing.T) {
+	// One writer as fast as it can be, one reader: every gap is between the two marks.
+	t.Run("loop", func(t *testing.T) {
+		s := flowStream(t, flowSmall(Loop))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		const n = 60000
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range n {
+				w.put()
+			}
+		}()
+		var all []flowEvent
+		for over := false; !over; {
+			select {
+			case <-done:
+				over = true
+			default:
+			}
+			all = append(all, flowAll(t, s)...)
+		}
+		lost := int(flowStatus(t, s).Lost) - 1 + len(flowTypes(all, EventStart))
+		flowIs(t, "number of missing events", fulGaps(t, all, n), lost)
+	})
+	t.Run("until-full", func(t *testing.T) {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		const n = 60000
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range n {
+				w.put()
+			}
+		}()
+		var all []flowEvent
+		for over := false; !over; {
+			select {
+			case <-done:
+				over = true
+			default:
+			}
+			all = append(all, flowAll(t, s)...)
+		}
+		flowIs(t, "number of missing events", fulGaps(t, all, n), int(flowStatus(t, s).Lost))
+	})
+	for _, p := range []FullPolicy{Loop, Flush, UntilFull} {
+		t.Run(p.String()+" with log", func(t *testing.T) {
+			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: Append})
+			flowStart(t, s)
+			w := flowRecorder(t, s)
+			w.r.a.w.OnFull = nil
+			const n = 60000
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for range n {
+					w.put()
+				}
+			}()
+			for over := false; !over; {
+				select {
+				case <-done:
+					over = true
+				default:
+				}
+				if err := s.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				runtime.Gosched()
+			}
+			st := flowStatus(t, s)
+			flowShutdown(t, s)
+			all := flowNoFlush(flowLog(t, path))
+			flowOrdered(t, all)
+			lost := int(st.Lost)
+			if p == Loop {
+				lost += len(flowTypes(all, EventStart)) - 1
+			}
+			flowIs(t, "number of missing events", fulGaps(t, all, n), lost)
+		})
+	}
+})
+
+var _ = conform("FUL-18", func(t *testing.T) {
+	read := map[string]func(t *testing.T, s *Stream, path string) []flowEvent{
+		"stream": func(t *testing.T, s *Stream, path string) []flowEvent { return flowAll(t, s) },
+		"log": func(t *testing.T, s *Stream, path string) []flowEvent {
+			flowShutdown(t, s)
+			all := flowNoFlush(flowLog(t, path))
+			return slices.DeleteFunc(all, func(e flowEvent) bool { return e.ID == EventStop })
+		},
+	}
+	for name, read := range read {
+		t.Run(name, func(t *testing.T) {
+			var s *Stream
+			path := ""
+			if name == "log" {
+				s, path = flowLogged(t, flowSmall(Loop))
+			} else {
+				s = flowStream(t, flowSmall(Loop))
+			}
+			flowStart(t, s)
+			w := flowRecorder(t, s)
+			w.put()
+			first := flowUsers(flowPeek(t, s))[0].UnixNano
+			// Several losses before any is read are one.
+			for range 3 {
+				w.overwrite(t, s)
+			}
+			lost := int(flowStatus(t, s).Lost)
+			all := read(t, s, path)
+			if len(all) < 4 {
+				t.Fatalf("%d events", len(all))
+			}
+			flowWant(t, all[:4], "START", "OVERFLOW", "RESUME", strconv.Itoa(lost))
+			flowWant(t, flowTypes(all, EventOverflow, EventResume), "OVERFLOW", "RESUME")
+			flowIs(t, "time of OVERFLOW", all[1].UnixNano, first)
+			flowIs(t, "time of RESUME", all[2].UnixNano, all[3].UnixNano)
+			flowSpan(t, all)
+			flowOrdered(t, all)
+		})
+	}
+	t.Run("loss within the pair", func(t *testing.T) {
+		s := flowStream(t, flowSmall(Loop))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		w.overwrite(t, s)
+		a, _ := flowNext(t, s)
+		b, _ := flowNext(t, s)
+		flowWant(t, []flowEvent{a, b}, "START", "OVERFLOW")
+		w.overwrite(t, s)
+		all := flowAll(t, s)
+		flowWant(t, all[:2], "RESUME", strconv.Itoa(int(flowStatus(t, s).Lost)))
+		flowWant(t, flowTypes(all, EventOverflow, EventResume), "RESUME")
+		flowIs(t, "time of RESUME", all[0].UnixNano, all[1].UnixNano)
+		// And a loss after it has a pair of its own.
+		_, last := flowSpan(t, all)
+		lost := int(flowStatus(t, s).Lost)
+		w.put()
+		w.overwrite(t, s)
+		lost = int(flowStatus(t, s).Lost) - lost
+		all = flowAll(t, s)
+		flowWant(t, all[:3], "OVERFLOW", "RESUME", strconv.Itoa(last+1+lost))
+	})
+	t.Run("flushed twice", func(t *testing.T) {
+		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop, LogFullPolicy: Append})
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		for range 3 {
+			w.overwrite(t, s)
+			if err := s.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lost := int(flowStatus(t, s).Lost)
+		flowShutdown(t, s)
+		all := flowNoFlush(flowLog(t, path))
+		flowIs(t, "number of missing events", fulGaps(t, all, w.n), lost)
+		flowWant(t, flowTypes(all, EventOverflow, EventResume), strings.Fields(strings.Repeat("OVERFLOW RESUME ", 3))...)
+	})
+	t.Run("two writers", func(t *testing.T) {
+		// RESUME stands before the first event after the loss, whoever wrote it.
+		for _, logged := range []bool{false, true} {
+			var s *Stream
+			path := ""
+			if logged {
+				s, path = flowLogged(t, flowSmall(Loop))
+			} else {
+				s = flowStream(t, flowSmall(Loop))
+			}
+			flowStart(t, s)
+			a, b := flowRecorder(t, s), flowRecorder(t, s)
+			b.id = flowID(t, "flow.b")
+			for flowStatus(t, s).Lost == 0 {
+				a.put()
+				a.put()
+				b.put()
+			}
+			st := flowStatus(t, s)
+			var all []flowEvent
+			if logged {
+				flowShutdown(t, s)
+				all = flowNoFlush(flowLog(t, path))
+			} else {
+				all = flowAll(t, s)
+			}
+			flowOrdered(t, all)
+			// The events of the writer that lost nothing may stand between the marks.
+			over := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == EventOverflow })
+			resume := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == EventResume })
+			if over < 0 || resume < over || resume+1 >= len(all) {
+				t.Fatalf("logged %v: OVERFLOW is event %d, RESUME %d of %d", logged, over, resume, len(all))
+			}
+			flowIs(t, "time of RESUME", all[resume].UnixNano, all[resume+1].UnixNano)
+			na, nb := flowTypes(all, a.id), flowTypes(all, b.id)
+			flowIs(t, "recorded and lost", len(na)+len(nb)+int(st.Lost), a.n+b.n)
+			// Whoever lost events goes on after RESUME; before it all is there.
+			for _, w := range []struct {
+				w    *flowWriter
+				list []flowEvent
+			}{{a, na}, {b, nb}} {
+				if first := flowNumber(t, w.list[0]); first > 0 {
+					if at := slices.Index(all, w.list[0]); at < resume {
+						t.Errorf("logged %v: %d, after a loss, is event %d, RESUME %d", logged, first, at, resume)
+					}
+				}
+			}
+		}
+	})
+})
+
+var _ = conform("FUL-19", func(t *testing.T) {
+	t.Run("until-full", func(t *testing.T) {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		for range 3 {
+			n := w.fill(t)
+			w.put()
+			first, last := 0, 0
+			all := flowAll(t, s)
+			first, last = flowSpan(t, all)
+			flowIs(t, "number of events", last-first+1, n)
+			w.put()
+			all = append(all, flowAll(t, s)...)
+			flowWant(t, all[len(all)-6:], strconv.Itoa(last), "STOP1", "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
+			flowIs(t, "time of RESUME", all[len(all)-2].UnixNano, all[len(all)-1].UnixNano)
+			flowOrdered(t, all)
+		}
+	})
+	for _, p := range []FullPolicy{UntilFull, Flush} {
+		t.Run(p.String()+" with log", func(t *testing.T) {
+			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: Append})
+			flowStart(t, s)
+			w := flowRecorder(t, s)
+			w.r.a.w.OnFull = nil
+			var want []string
+			for range 3 {
+				back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
+				w.fill(t)
+				last := w.n - 2
+				w.put()
+				back()
+				if err := s.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				flowState(t, s, Running, NotFull)
+				w.put()
+				want = append(want, fmt.Sprint(last), "STOP1", "OVERFLOW", "START", "RESUME", fmt.Sprint(w.n-1))
+			}
+			flowShutdown(t, s)
+			all := flowNoFlush(flowLog(t, path))
+			flowOrdered(t, all)
+			flowWant(t, all[len(all)-1:], "STOP0")
+			var have []flowEvent
+			for i, e := range all {
+				if e.ID == EventOverflow && i >= 2 && i+3 < len(all) {
+					have = append(have, all[i-2:i+4]...)
+				}
+			}
+			flowWant(t, have, want...)
+		})
+	}
+	t.Run("partly read", func(t *testing.T) {
+		// An explicit start of a stream that is not yet empty: the same order.
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		w.fill(t)
+		last := w.n - 2
+		for flowStatus(t, s).StreamFullStatus == Full {
+			flowNext(t, s)
+		}
+		flowStart(t, s)
+		w.put()
+		all := flowAll(t, s)
+		flowWant(t, all[len(all)-6:], strconv.Itoa(last), "STOP1", "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
+		flowOrdered(t, all)
+	})
+})
+
+var _ = conform("FUL-20", func(t *testing.T) {
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop, LogFullPolicy: Append})
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	for range 2 {
+		w.overwrite(t, s)
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flowShutdown(t, s)
+	seen := map[EventID]int{}
+	for _, e := range flowTypes(flowLog(t, path), EventOverflow, EventResume, EventFlushStart, EventFlushStop) {
+		seen[e.ID]++
+		if len(e.data) != 0 || e.Truncation != NotTruncated {
+			t.Errorf("%v has the data %q, truncation %v", e, e.data, e.Truncation)
+		}
+	}
+	flowIs(t, "number of kinds", len(seen), 4)
+})
+
+var _ = conform("FUL-21", func(t *testing.T) {
+	s := flowStream(t, flowSmall(Loop))
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	for range 300 {
+		w.put()
+	}
+	// Part of the first chunk is read; then all of it is overwritten.
+	const read = 50
+	for range read + 1 {
+		flowNext(t, s)
+	}
+	w.overwrite(t, s)
+	all := flowAll(t, s)
+	lost := int(flowStatus(t, s).Lost)
+	first, last := flowSpan(t, all)
+	if first != read+lost || last != w.n-1 || lost == 0 {
+		t.Errorf("%d were read, %d lost, then came %d to %d", read, lost, first, last)
+	}
+	flowWant(t, all[:2], "OVERFLOW", "RESUME")
+	// What was read to the last is never lost.
+	before := flowStatus(t, s).Lost
+	for i := range 5000 {
+		w.put()
+		if i%20 == 0 {
+			flowAll(t, s)
+		}
+	}
+	flowIs(t, "lost of a stream that is read", flowStatus(t, s).Lost, before)
+})

@@ -124,10 +124,62 @@ func (c *conn) lock() (unlock func(), err error) {
 
 func gone(p sys.Proc) bool { return !p.Alive() }
 
-// orphaned reports whether the owner is dead, so that the stream is to be shut
-// down by whoever comes next.
+// orphaned reports whether the owner is dead or has executed another program,
+// so that the stream is to be shut down by whoever comes next. It is not for the
+// owner's own connection.
 func (c *conn) orphaned() bool {
-	return !c.mem.HandedOver() && !c.mem.Owner().Alive()
+	return !c.mem.HandedOver() && (!c.mem.Owner().Alive() || c.mem.Held() && !sys.Held(c.f))
+}
+
+// keep makes the stream one that goes down with this program. It stays mapped
+// until let, also when the application forgets it.
+func (c *conn) keep() {
+	if sys.Hold(c.f) == nil {
+		c.mem.SetHeld(true)
+		keeping.Store(c.id, c)
+	}
+}
+
+// let ends what keep began; the owner's death alone counts from now on.
+func (c *conn) let() {
+	if k, ok := keeping.Load(c.id); ok && k == c {
+		c.mem.SetHeld(false)
+		keeping.Delete(c.id)
+	}
+}
+
+var keeping sync.Map // of *conn, by stream
+
+// sweepSelf gives back what an earlier program of this very process has left
+// behind as a writer of the stream. It does so once, before this program becomes
+// a writer itself. locked tells that the caller holds the stream's lock, which is
+// not waited for: a trace point may be what waits.
+func (c *conn) sweepSelf(locked bool) {
+	swept.mu.Lock()
+	defer swept.mu.Unlock()
+	if swept.streams[c.id] {
+		return
+	}
+	if swept.streams == nil {
+		swept.streams = make(map[uint64]bool)
+	}
+	swept.streams[c.id] = true
+	self := sys.SelfProc()
+	if !c.mem.Writes(self) {
+		return
+	}
+	if !locked {
+		if sys.Flock(c.f, true, false) != nil {
+			return
+		}
+		defer sys.Funlock(c.f)
+	}
+	c.mem.Recover(func(p sys.Proc) bool { return p == self || gone(p) })
+}
+
+var swept struct {
+	mu      sync.Mutex
+	streams map[uint64]bool
 }
 
 // stale reports whether a stream was left to its process, which is gone.

@@ -273,6 +273,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 			return nil, err
 		}
 	}
+	s.c.keep()
 	if err = d.Publish(id); err == nil {
 		if err = page.Attach(id, flags); err != nil {
 			d.RemoveStream(id)
@@ -282,6 +283,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		if dup != nil {
 			dup.Close()
 		}
+		s.c.let()
 		undo()
 		return nil, err
 	}

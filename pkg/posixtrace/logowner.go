@@ -315,6 +315,7 @@ func finishOrphan(c *conn) error {
 	if m.State()&stream.Dead != 0 {
 		return nil // somebody else was faster
 	}
+	c.sweepSelf(true)
 	m.Recover(gone)
 	slot, ok := m.TakeSlot(sys.SelfProc(), nil)
 	if !ok {
@@ -327,6 +328,12 @@ func finishOrphan(c *conn) error {
 	}
 	m.Stop(w, stream.Event{})
 	w.Close()
+	if owner := m.Owner(); owner.Alive() {
+		// Another program has taken its place, and if it writes at all, it has turned
+		// away by now.
+		self := sys.SelfProc()
+		m.Recover(func(p sys.Proc) bool { return p == owner && p != self || gone(p) })
+	}
 	if m.HasLog {
 		if err := completeLog(c, slot); err != nil {
 			return err

@@ -31,3 +31,22 @@ func flock(f *os.File, how int) error {
 	runtime.KeepAlive(f)
 	return err
 }
+
+// Hold marks f as held by the open file description of f, for as long as that
+// lasts: until its last descriptor and mapping are gone, which exec sees to as
+// well as death. It has nothing to do with Flock.
+func Hold(f *os.File) error {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
+	err := retry(func() error { return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &l) })
+	runtime.KeepAlive(f)
+	return err
+}
+
+// Held reports whether another open file description holds the file of f. When
+// that cannot be told, it counts as held.
+func Held(f *os.File) bool {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
+	err := retry(func() error { return unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &l) })
+	runtime.KeepAlive(f)
+	return err != nil || l.Type != unix.F_UNLCK
+}

@@ -82,17 +82,25 @@ func (m *Mem) Stop(w *Writer, e Event) {
 func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 	old := m.Filter()
 	hidden := old.Has(event.Filter) && s.Has(event.Filter)
-	tick := m.setFilter(s)
 	if st := m.State(); st&(Running|Full) == 0 || st&NoRestart != 0 || hidden {
+		m.setFilter(s)
+		return
+	} else if st&Full != 0 {
+		m.h.addLost(m.setFilter(s)) // it follows the full policy
 		return
 	}
-	e.ID, e.Tick = event.Filter, tick
+	e.ID, e.Tick = event.Filter, 0
 	data := event.AppendSet(event.AppendSet(nil, &old), s)
-	if m.State()&Full != 0 {
-		m.h.addLost(e.Tick) // it follows the full policy
-		return
+	// The event gets its place first: behind younger ones it could not have the
+	// time at which the filter changes.
+	changed := false
+	w.force(&e, data, func() uint64 {
+		changed = true
+		return m.setFilter(s)
+	})
+	if !changed {
+		m.setFilter(s)
 	}
-	w.force(&e, data)
 }
 
 // Clear discards everything recorded and the filter (posix_trace_clear).

@@ -314,7 +314,7 @@ func TestControlDivides(t *testing.T) {
 		})
 	}
 	r := m.NewReader(true)
-	running, pass, known, lossy := false, a, true, false
+	running, pass, known, lossy, turned := false, a, true, false, uint64(0)
 	counts := make(map[event.ID]int)
 	check := func(rec *chunk.Record) {
 		counts[rec.Event]++
@@ -336,7 +336,7 @@ func TestControlDivides(t *testing.T) {
 			if known && !lossy && !old.Has(a+b-pass) {
 				t.Error("FILTER of another set")
 			}
-			known = true
+			known, turned = true, rec.Tick
 			if pass = a; s.Has(a) {
 				pass = b
 			}
@@ -345,7 +345,7 @@ func TestControlDivides(t *testing.T) {
 				t.Fatal("event while the stream was stopped")
 			}
 			if rec.Event != pass && known && !lossy {
-				t.Fatal("event that the filter in force rejects")
+				t.Fatalf("type %d at %d, rejected by the filter in force since %d", rec.Event, rec.Tick, turned)
 			}
 		}
 	}

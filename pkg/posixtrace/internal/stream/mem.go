@@ -223,6 +223,9 @@ func (m *Mem) fixTurn() {
 		}
 		// The number belongs to this turn if the state is still the same behind it.
 		if t := m.h.turned.Load(); t&unfixed != 0 && m.h.state.Load() == st {
+			// The processor may read its counter long before it has seen to the exchange
+			// that made the state; the kernel's clock is read in order.
+			sys.Monotonic()
 			m.h.turned.CompareAndSwap(t, m.now()&^unfixed)
 		}
 		m.h.state.CompareAndSwap(st, st&^turning+stateGen)

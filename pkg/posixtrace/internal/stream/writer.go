@@ -245,7 +245,7 @@ func (w *Writer) madeRoom(try int) bool { return w.OnFull != nil && try < 16 && 
 // is false when it is worth another try with the shard.
 func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, done bool) {
 	if try > 8 || !s.lock.CompareAndSwap(0, 1) {
-		return w.appendOpen(e, data, cut, try)
+		return w.appendOpen(e, data, cut, try, nil)
 	}
 	tag := s.tag.Load()
 	i := int(tag & idxMask)
@@ -257,7 +257,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	case c.busy():
 		// A goroutine was interrupted half-way. It is not waited for.
 		s.lock.Store(0)
-		return w.appendOpen(e, data, cut, try)
+		return w.appendOpen(e, data, cut, try, nil)
 	case c.off()+chunk.Overhead+chunk.Align(len(data)) <= w.chunk:
 		s.lock.Store(0) // it was only a collision
 		return false, false
@@ -272,12 +272,12 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	}
 	if w.short || !w.havePlace(s) {
 		s.lock.Store(0)
-		return w.appendOpen(e, data, cut, try)
+		return w.appendOpen(e, data, cut, try, nil)
 	}
 	i, adopted, got := w.m.claim(w.slot, owned, chunk.Overhead+chunk.Align(len(data)))
 	if !got {
 		s.lock.Store(0)
-		return w.appendOpen(e, data, cut, try)
+		return w.appendOpen(e, data, cut, try, nil)
 	}
 	s.tag.Store(noChunk)
 	s.epoch++
@@ -326,13 +326,14 @@ const reserved = 1 << 63
 // RecordSystem appends an event of the trace system itself, also while the
 // stream does not run.
 func (w *Writer) RecordSystem(e *Event, data []byte) bool {
-	return !w.m.rejects(e.ID) && w.force(e, data)
+	return !w.m.rejects(e.ID) && w.force(e, data, nil)
 }
 
-// force is RecordSystem for an event that was judged already.
-func (w *Writer) force(e *Event, data []byte) bool {
+// force is RecordSystem for an event that was judged already. at, if not nil, is
+// called when the event has its place, and gives its time.
+func (w *Writer) force(e *Event, data []byte, at func() uint64) bool {
 	for range 100 {
-		if ok, done := w.appendOpen(e, data, false, forced); done {
+		if ok, done := w.appendOpen(e, data, false, forced, at); done {
 			return ok
 		}
 	}
@@ -345,7 +346,7 @@ const forced = -1
 
 // appendOpen appends an event, with all its members, to an open chunk. done is
 // false when the state of the stream has changed and the event must be looked at again.
-func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int) (ok, done bool) {
+func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at func() uint64) (ok, done bool) {
 	force := attempt == forced
 	st := uint64(0)
 	m := w.m
@@ -419,6 +420,9 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int) (ok, d
 		if !force && (w.state.Load() != st || m.rejects(e.ID)) {
 			publish(&d.ctl, c)
 			return false, false
+		}
+		if at != nil {
+			tick = at()
 		}
 		// The chunk's events stay in order, whoever writes them.
 		tick = max(tick, d.last.Load())

@@ -1,0 +1,101 @@
+package command
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// terminal is an interactive shell with job control.
+type terminal struct {
+	t    *testing.T
+	pty  *os.File
+	seen string
+}
+
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "--norc", "--noprofile", "-i")
+	cmd.Env = append(os.Environ(), "PS1=", "PTRACE_DIR="+dir, "PTRACE_STREAM=", "HISTFILE=", "TERM=dumb", "LC_ALL=C")
+	f, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		f.Close() // hangs up: the shell ends, and its jobs with it
+		ended := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+		cmd.Wait()
+		ended.Stop()
+		os.RemoveAll(dir)
+	})
+	return &terminal{t: t, pty: f}
+}
+
+// typed sends keys to the terminal.
+func (tm *terminal) typed(keys string) {
+	tm.t.Helper()
+	if _, err := tm.pty.WriteString(keys); err != nil {
+		tm.t.Fatal(err)
+	}
+}
+
+// expect reads on until the terminal has shown text, and forgets what it showed
+// until then.
+func (tm *terminal) expect(text string) {
+	tm.t.Helper()
+	tm.pty.SetReadDeadline(time.Now().Add(20 * time.Second))
+	buf := make([]byte, 4096)
+	for {
+		if _, after, ok := strings.Cut(tm.seen, text); ok {
+			tm.seen = after
+			return
+		}
+		n, err := tm.pty.Read(buf)
+		tm.seen += string(buf[:n])
+		if err != nil {
+			tm.t.Fatalf("the terminal shows %q, not %q: %v", tm.seen, text, err)
+		}
+	}
+}
+
+// The keys of a terminal do to a wrapped command what they do to one alone, and
+// do it once.
+func TestRunJobControl(t *testing.T) {
+	tm := newTerminal(t)
+	// Words are put together by the shell, so that its echo of the line is not
+	// taken for them.
+	tm.typed(`ptrace-run --dump=never bash -c 'trap "echo in""terrupted" INT; echo r""eady; n=0; until read -t 0.05 x; do [ $? -gt 1 ] || break; done; echo "e""nd $x"; exit 5'` + "\n")
+	tm.expect("ready")
+	tm.typed("\x1a")
+	tm.expect("Stopped")
+	tm.typed("echo sta\"\"tus $?\n")
+	tm.expect("status 148")
+	tm.typed("fg\n")
+	tm.expect("until read") // the shell tells what it resumes
+	tm.typed("\x03")
+	tm.expect("interrupted")
+	tm.typed("line\n")
+	tm.expect("end line")
+	if n := strings.Count(tm.seen, "interrupted"); n != 0 {
+		t.Errorf("interrupted %d times too often", n)
+	}
+	tm.typed("echo sta\"\"tus $?\n")
+	tm.expect("status 5")
+
+	// What does not catch a key dies of it.
+	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
+		tm.typed("ulimit -c 0; ptrace-run --dump=never sh -c 'echo r\"\"eady; exec sleep 20'\n")
+		tm.expect("ready")
+		tm.typed(tt.key)
+		tm.typed("echo sta\"\"tus $?\n")
+		tm.expect(tt.status)
+	}
+}

@@ -49,6 +49,7 @@ type tally struct {
 	order  bool
 	marks  []event.ID
 	starts uint64
+	rec    chunk.Record
 	seen   map[[2]uint64]bool
 }
 

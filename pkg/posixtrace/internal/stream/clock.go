@@ -15,8 +15,7 @@ const maxLead = 64e9
 func (m *Mem) addKnot(k chunk.Knot) {
 	n := m.h.nknots.Load()
 	if n >= maxKnots {
-		m.thin()
-		n = m.h.nknots.Load()
+		n = uint32(m.thin())
 	}
 	m.h.knots[n][0].Store(k.Tick)
 	m.h.knots[n][1].Store(uint64(k.Nanos))
@@ -24,8 +23,8 @@ func (m *Mem) addKnot(k chunk.Knot) {
 }
 
 // thin drops every other knot of the older half. The line hardly moves: rates
-// differ by parts in a million.
-func (m *Mem) thin() {
+// differ by parts in a million. It returns how many are left.
+func (m *Mem) thin() (left int) {
 	n := int(min(m.h.nknots.Load(), maxKnots))
 	w := 1
 	for i := 1; i < n; i++ {
@@ -37,6 +36,7 @@ func (m *Mem) thin() {
 		w++
 	}
 	m.h.nknots.Store(uint32(w))
+	return w
 }
 
 // Knots returns the knots of the stream's clock, none for a clock that needs none.

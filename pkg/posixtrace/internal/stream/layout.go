@@ -154,9 +154,8 @@ const (
 	ClockTicks     = 1 // ticks are the processor's counter
 )
 
-// header is the start of the file. What stands before state is written once,
-// before any other process sees the file.
-type header struct {
+// fixed is what is written once, before any other process sees the file.
+type fixed struct {
 	magic      [8]byte
 	version    uint32
 	headerSize uint32
@@ -190,6 +189,11 @@ type header struct {
 	name       [256]byte
 	logPath    [4096]byte
 	cmd        [4096]byte
+}
+
+// header is the start of the file.
+type header struct {
+	fixed
 
 	_     [64]byte
 	state atomic.Uint64 // flags and count of changes

@@ -114,14 +114,15 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	if len(b) < headerSize {
 		return nil, fmt.Errorf("file of %d bytes: %w", len(b), ErrFormat)
 	}
-	h := (*header)(unsafe.Pointer(&b[0]))
+	shared := (*header)(unsafe.Pointer(&b[0]))
+	h := shared.fixed // a copy, so that what was checked is what is used
 	if h.magic != magic {
 		return nil, ErrFormat
 	}
 	if h.version != version || h.headerSize != uint32(headerSize) {
 		return nil, fmt.Errorf("version %d: %w", h.version, ErrFormat)
 	}
-	m := &Mem{b: b, h: h, private: private}
+	m := &Mem{b: b, h: shared, private: private}
 	g := Geometry{
 		ChunkSize: int(h.chunkSize), Chunks: int(h.chunks), Places: int(h.places), Opens: int(h.opens),
 		MinSize: int64(h.minSize), Size: int64(h.size),

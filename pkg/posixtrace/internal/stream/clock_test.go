@@ -1,0 +1,104 @@
+package stream
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
+
+// TestClockHolds: a time once told for a tick stays, whatever is measured later.
+func TestClockHolds(t *testing.T) {
+	m := newMem(t, 16<<10, Loop)
+	type told struct {
+		tick  uint64
+		nanos int64
+	}
+	var all []told
+	rng := rand.New(rand.NewPCG(1, 1))
+	base := m.Knots()[0].Tick
+	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end) && m.h.nknots.Load() < maxKnots-4; {
+		now := m.Now()
+		c := m.FreshClock()
+		for range 3 {
+			tick := base + rng.Uint64N(now-base) + 1
+			all = append(all, told{tick, c.Nanos(tick)})
+		}
+		wall := time.Now().UnixNano()
+		if d := wall - c.Nanos(m.Now()); d < -int64(time.Second) || d > int64(time.Second) {
+			t.Fatalf("%v away from the wall clock", time.Duration(d))
+		}
+		time.Sleep(time.Duration(rng.IntN(300)) * time.Microsecond)
+	}
+	c := m.FreshClock()
+	for _, x := range all {
+		if n := c.Nanos(x.tick); n != x.nanos {
+			t.Fatalf("tick %d was %d, is %d", x.tick-base, x.nanos, n)
+		}
+	}
+	checkMonotone(t, c)
+	t.Logf("%d knots, %d times", len(m.Knots()), len(all))
+}
+
+func checkMonotone(t *testing.T, c *chunk.Clock) {
+	t.Helper()
+	k := c.Knots()
+	last := int64(0)
+	for i := 1; i < len(k); i++ {
+		step := max((k[i].Tick-k[i-1].Tick)/16, 1)
+		for tick := k[i-1].Tick; tick <= k[i].Tick; tick += step {
+			n := c.Nanos(tick)
+			if n < last {
+				t.Fatalf("time runs backwards at tick %d, knot %d", tick, i)
+			}
+			last = n
+		}
+	}
+}
+
+// TestClockThin: a table that is full makes room and moves no time by more than
+// the measurements are uncertain anyway.
+func TestClockThin(t *testing.T) {
+	m := newMem(t, 16<<10, Loop)
+	rng := rand.New(rand.NewPCG(2, 2))
+	k := m.Knots()[0]
+	m.h.nknots.Store(1)
+	for int(m.h.nknots.Load()) < maxKnots {
+		d := uint64(1e9 + rng.IntN(1e9))
+		k.Tick += d
+		k.Nanos += int64(d)*2/5 + int64(rng.IntN(40))
+		m.addKnot(k)
+	}
+	var before chunk.Clock
+	for _, k := range m.Knots() {
+		before.Add(k)
+	}
+	k.Tick, k.Nanos = k.Tick+1e9, k.Nanos+4e8
+	m.addKnot(k)
+	if n := m.h.nknots.Load(); n >= maxKnots || n < maxKnots/2 {
+		t.Fatalf("%d knots", n)
+	}
+	var after chunk.Clock
+	for _, k := range m.Knots() {
+		if !after.Add(k) {
+			t.Fatal("knots do not rise")
+		}
+	}
+	checkMonotone(t, &after)
+	first := before.Knots()[0].Tick
+	for range 10000 {
+		tick := first + rng.Uint64N(k.Tick-first-1e9)
+		if d := after.Nanos(tick) - before.Nanos(tick); d < -50 || d > 50 {
+			t.Fatalf("tick %d moved by %d ns", tick, d)
+		}
+	}
+	// The younger half has not moved at all.
+	half := before.Knots()[maxKnots/2].Tick
+	for range 1000 {
+		tick := half + rng.Uint64N(k.Tick-half-1e9)
+		if after.Nanos(tick) != before.Nanos(tick) {
+			t.Fatal("a young time has moved")
+		}
+	}
+}

@@ -27,6 +27,10 @@ func MayTrace(p Proc) error {
 	return nil
 }
 
+// Secure reports whether the program has rights that whoever executed it may
+// not have: it is set-uid or set-gid. Then the environment is not to be trusted.
+func Secure() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }
+
 func mayTrace(pid int) error {
 	if os.Geteuid() == 0 || hasCap(capSysPtrace) {
 		return nil
@@ -46,9 +50,10 @@ func mayTrace(pid int) error {
 	if ids, ok := statusIDs(b, "Gid:"); !ok || ids != gids {
 		return fmt.Errorf("process %d runs in another group: %w", pid, unix.EPERM)
 	}
-	// The kernel gives the directory of a process that must not be dumped to root.
+	// The kernel gives what is in the directory of a process that must not be
+	// dumped to root, though not the directory.
 	var st unix.Stat_t
-	if err := retry(func() error { return unix.Stat(dir, &st) }); err != nil {
+	if err := retry(func() error { return unix.Stat(dir+"/status", &st) }); err != nil {
 		return unix.ESRCH
 	}
 	if int(st.Uid) != uids[1] {

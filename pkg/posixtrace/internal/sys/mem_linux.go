@@ -59,6 +59,12 @@ const allocStep = 32 << 20
 // meets a full file system. On a file system that cannot reserve room, zeros
 // are written from the end of the file up to size: the file is expected to be new.
 func Allocate(f *os.File, size int64) error {
+	// What cannot fit is refused before all the room there is has been taken for it.
+	var fs unix.Statfs_t
+	if err := retry(func() error { return unix.Fstatfs(int(f.Fd()), &fs) }); err == nil && fs.Blocks > 0 &&
+		size/int64(fs.Bsize) > int64(fs.Bavail) {
+		return fmt.Errorf("allocate %d bytes for %s: %w", size, f.Name(), unix.ENOSPC)
+	}
 	for off := int64(0); off < size; off += allocStep {
 		n := min(size-off, allocStep)
 		err := retry(func() error { return unix.Fallocate(int(f.Fd()), 0, off, n) })

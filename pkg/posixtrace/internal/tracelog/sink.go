@@ -36,8 +36,11 @@ func newSink(f *os.File, p Policy) (sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
+	// An anonymous file, such as an eventfd, has no type at all; os takes it for
+	// a regular one.
+	st, ok := fi.Sys().(*syscall.Stat_t)
 	switch m := fi.Mode(); {
-	case m.IsRegular():
+	case m.IsRegular() && ok && st.Mode&syscall.S_IFMT == syscall.S_IFREG:
 		flags, err := openFlags(f)
 		if err != nil {
 			return nil, fmt.Errorf("log: %w", err)

@@ -1,9 +1,1399 @@
 package posixtrace
 
-type creResult struct {
-	err       error
-	made      int
-	elsewhere bool
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// creSmall makes streams of the least size.
+var creSmall = Attr{StreamSize: 1, MaxDataSize: NoUserData}
+
+func init() {
+	// creator: for each line "PID N" it makes up to N small streams on that
+	// process, keeps them, and tells how many and why not more.
+	helpers["creator"] = func(args []string) {
+		in := bufio.NewScanner(os.Stdin)
+		var keep []*Stream
+		for in.Scan() {
+			var pid, n, made int
+			fmt.Sscan(in.Text(), &pid, &n)
+			var no syscall.Errno
+			for range n {
+				s, err := Create(pid, &creSmall)
+				if err != nil {
+					errors.As(err, &no)
+					break
+				}
+				keep = append(keep, s)
+				made++
+			}
+			fmt.Println(made, int(no))
+		}
+		for _, s := range keep {
+			s.Shutdown()
+		}
+	}
+	// protected: a process that must not be dumped.
+	helpers["protected"] = func(args []string) {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("ready")
+		io.Copy(io.Discard, os.Stdin)
+	}
+	helpers["space"] = creSpace
 }
 
-func creFull() creResult { return creResult{} }
+// creMake has a creator make streams.
+func creMake(c *child, pid, n int) (made int, no syscall.Errno) {
+	c.t.Helper()
+	fmt.Fprintln(c.in, pid, n)
+	l := c.line()
+	var e int
+	if _, err := fmt.Sscan(l, &made, &e); err != nil {
+		c.t.Fatalf("creator says %q", l)
+	}
+	return made, syscall.Errno(e)
+}
+
+// creSleeper is a process that knows nothing of tracing.
+func creSleeper(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd.Process.Pid
+}
+
+// creZombie is a process that has ended and was not waited for, and afterwards
+// one that is gone.
+func creZombie(t *testing.T) (pid int, reap func()) {
+	t.Helper()
+	cmd := exec.Command("true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid = cmd.Process.Pid
+	if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	return pid, func() { cmd.Wait() }
+}
+
+// creOpen opens a new log file with flags beside O_CREATE.
+func creOpen(t *testing.T, path string, flags int) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, flags|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func creLog(t *testing.T) string { return filepath.Join(t.TempDir(), "cre.trace") }
+
+// creData reads the data of all user events of a log.
+func creData(t *testing.T, l *Log) (list []string) {
+	t.Helper()
+	buf := make([]byte, 4096)
+	for {
+		ev, n, err := l.Next(buf)
+		if err == io.EOF {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.ID.User() {
+			list = append(list, string(buf[:n]))
+		}
+	}
+}
+
+// creNumbers is what creData reads of events 0 to n-1 that creEvents records.
+func creNumbers(n int) (list []string) {
+	for i := range n {
+		list = append(list, strconv.Itoa(i))
+	}
+	return list
+}
+
+func creEvents(n int) {
+	for i := range n {
+		Event(UnnamedUserEvent, []byte(strconv.Itoa(i)))
+	}
+}
+
+// creFullResult is what became of filling a trace directory.
+type creFullResult struct {
+	err       error
+	made      int           // streams, of two controllers
+	here      syscall.Errno // of one more of this process
+	there     syscall.Errno // of one more of the other
+	elsewhere bool          // one more in another directory
+	logs      error         // opening a log in between
+	again     int           // streams made after the other controller was killed
+	dead      int           // which had so many
+	after     syscall.Errno // of one more then
+	freed     error         // of one more after a shutdown
+}
+
+// creFull fills a trace directory of its own, once for the tests that look at it.
+var creFull = sync.OnceValue(func() (r creFullResult) {
+	old := os.Getenv("PTRACE_DIR")
+	defer os.Setenv("PTRACE_DIR", old)
+	base := os.TempDir()
+	var fs unix.Statfs_t
+	if unix.Statfs("/dev/shm", &fs) == nil && int64(fs.Bavail)*fs.Bsize > 1<<30 {
+		base = "/dev/shm"
+	}
+	tmp, err := os.MkdirTemp(base, "posixtrace-full-")
+	if err != nil {
+		return creFullResult{err: err}
+	}
+	defer os.RemoveAll(tmp)
+	dir, other := filepath.Join(tmp, "dir"), filepath.Join(tmp, "other")
+	os.Mkdir(dir, 0o700)
+	os.Mkdir(other, 0o700)
+	os.Setenv("PTRACE_DIR", dir)
+
+	var pids []int
+	for range SysMax/StreamsMax + 1 { // the last has room when the directory has none
+		cmd := exec.Command("sleep", "600")
+		if err := cmd.Start(); err != nil {
+			return creFullResult{err: err}
+		}
+		defer func() { cmd.Process.Kill(); cmd.Wait() }()
+		pids = append(pids, cmd.Process.Pid)
+	}
+	last := pids[len(pids)-1]
+
+	// A log, opened below.
+	path := filepath.Join(tmp, "log.trace")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return creFullResult{err: err}
+	}
+	defer f.Close()
+	ls, err := CreateWithLog(last, nil, f)
+	if err == nil {
+		err = ls.Shutdown()
+	}
+	if err != nil {
+		return creFullResult{err: err}
+	}
+
+	// Everything but a few is this process's, the few another's.
+	const few = 24
+	var streams []*Stream
+	defer func() {
+		for _, s := range streams {
+			s.Shutdown()
+		}
+	}()
+	for i := range SysMax - few {
+		s, err := Create(pids[i/StreamsMax], &creSmall)
+		if err != nil {
+			return creFullResult{err: fmt.Errorf("stream %d: %w", i, err)}
+		}
+		streams = append(streams, s)
+	}
+	l, err := Open(f)
+	if r.logs = err; err == nil {
+		defer l.Close()
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), helperVar+"=creator", quick)
+	cmd.Stderr = os.Stderr
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		return creFullResult{err: err}
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	answers := bufio.NewReader(out)
+	ask := func(n int) (made int, no syscall.Errno) {
+		fmt.Fprintln(in, last, n)
+		var e int
+		_, err := fmt.Fscan(answers, &made, &e)
+		if err != nil && r.err == nil {
+			r.err = fmt.Errorf("creator: %w", err)
+		}
+		return made, syscall.Errno(e)
+	}
+	// more makes streams here until there are n or it fails.
+	more := func(n int) (made int, no syscall.Errno) {
+		for range n {
+			s, err := Create(last, &creSmall)
+			if err != nil {
+				errors.As(err, &no)
+				return made, no
+			}
+			streams = append(streams, s)
+			made++
+		}
+		return made, 0
+	}
+	r.dead, r.there = ask(few + 1)
+	r.made = len(streams) + r.dead
+	_, r.here = more(1)
+	os.Setenv("PTRACE_DIR", other)
+	if s, err := Create(last, &creSmall); err == nil {
+		r.elsewhere = true
+		s.Shutdown()
+	}
+	os.Setenv("PTRACE_DIR", dir)
+	cmd.Process.Kill()
+	cmd.Wait()
+	r.again, r.after = more(few + 1)
+	if err := streams[0].Shutdown(); err != nil {
+		return creFullResult{err: err}
+	}
+	streams = streams[1:]
+	_, no := more(1)
+	if no != 0 {
+		r.freed = no
+	}
+	return r
+})
+
+var _ = conform("CRE-01/posix_trace_create/ENOMEM", func(t *testing.T) {
+	pid := creSleeper(t)
+	s := limStream(t, pid, Attr{StreamSize: 1 << 20})
+	info, err := s.Info()
+	if err != nil || info.PID != pid {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	// All of its memory is there already.
+	var st syscall.Stat_t
+	if err := syscall.Stat(info.Path, &st); err != nil || st.Blocks*512 < st.Size || st.Size < 1<<20 {
+		t.Errorf("%d bytes allocated of %d, %v", st.Blocks*512, st.Size, err)
+	}
+	for _, size := range []int64{1 << 39, 1 << 60, 1<<63 - 1} {
+		s, err := Create(0, &Attr{StreamSize: size})
+		wantErrno(t, err, syscall.ENOMEM)
+		if s != nil {
+			t.Error("a stream is returned")
+		}
+	}
+})
+
+var _ = conform("CRE-02", func(t *testing.T) {
+	s, err := Create(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	logged, err := CreateWithLog(0, nil, creOpen(t, creLog(t), os.O_WRONLY))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logged.Shutdown()
+	for s, policy := range map[*Stream]FullPolicy{s: Loop, logged: Flush} {
+		a, err := s.Attr()
+		if err != nil || a.Name != "" || a.Inheritance != CloseForChild || a.StreamFullPolicy != policy || a.LogFullPolicy != Loop ||
+			a.StreamSize != DefaultStreamSize || a.MaxDataSize != DefaultMaxDataSize || a.LogSize != DefaultLogSize {
+			t.Errorf("attributes %+v, %v, want policy %v", a, err, policy)
+		}
+	}
+})
+
+var _ = conform("CRE-03", func(t *testing.T) {
+	for _, pid := range []int{0, os.Getpid()} {
+		s := running(t, pid, Attr{})
+		if i, err := s.Info(); err != nil || i.PID != os.Getpid() {
+			t.Errorf("Create(%d) traces %d, %v", pid, i.PID, err)
+		}
+		creEvents(1)
+		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "0", os.Getpid()})
+	}
+})
+
+var _ = conform("CRE-04", func(t *testing.T) {
+	s := limStream(t, 0, Attr{})
+	logged, path := limLogged(t, 0, Attr{})
+	for _, s := range []*Stream{s, logged} {
+		if st, err := s.Status(); err != nil || st != (Status{}) {
+			t.Errorf("status %+v, %v, want all zero", st, err)
+		}
+		if f, err := s.Filter(); err != nil || !f.Empty() {
+			t.Errorf("filter %v, %v", f, err)
+		}
+	}
+	if z := (Status{}); z.StreamStatus != Suspended || z.StreamFullStatus != NotFull || z.StreamOverrunStatus != NoOverrun ||
+		z.StreamFlushStatus != NotFlushing || z.StreamFlushError != 0 || z.LogOverrunStatus != NoOverrun || z.LogFullStatus != NotFull {
+		t.Errorf("zero is %+v", z)
+	}
+	creEvents(3) // not recorded
+	if ev, _, err := s.TryNext(nil); err != ErrUnavailable {
+		t.Errorf("a new stream holds %+v, %v", ev, err)
+	}
+	logged.Shutdown()
+	l := limOpen(t, path)
+	for {
+		ev, _, err := l.Next(nil)
+		if err != nil {
+			break
+		}
+		if ev.ID != EventFlushStart && ev.ID != EventFlushStop { // of the shutdown
+			t.Errorf("the log holds %+v", ev)
+		}
+	}
+})
+
+var _ = conform("CRE-05", func(t *testing.T) {
+	before := time.Now()
+	s := limStream(t, 0, Attr{CreateTime: time.Unix(1, 0)})
+	after := time.Now()
+	a, err := s.Attr()
+	if err != nil || a.CreateTime.Before(before.Round(0)) || a.CreateTime.After(after.Round(0)) {
+		t.Errorf("created at %v, %v, want between %v and %v", a.CreateTime, err, before, after)
+	}
+	s.Clear()
+	if b, _ := s.Attr(); !b.CreateTime.Equal(a.CreateTime) {
+		t.Error("the time of creation changes")
+	}
+})
+
+var _ = conform("CRE-06/posix_trace_create/ESRCH", func(t *testing.T) {
+	zombie, reap := creZombie(t)
+	defer reap()
+	gone, reapGone := creZombie(t)
+	reapGone()
+	for _, pid := range []int{-1, -os.Getpid(), 1 << 30, 1<<31 - 1, zombie, gone} {
+		s, err := Create(pid, nil)
+		wantErrno(t, err, syscall.ESRCH)
+		if s != nil {
+			t.Error("a stream is returned")
+		}
+		s, err = CreateWithLog(pid, nil, creOpen(t, creLog(t), os.O_WRONLY))
+		wantErrno(t, err, syscall.ESRCH)
+		if s != nil {
+			t.Error("a stream is returned")
+		}
+	}
+})
+
+// creAs starts a helper as another user.
+func creAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *child {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-as-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chown(dir, int(uid), int(gid)); err != nil {
+		t.Fatal(err)
+	}
+	// The path of the test binary need not be open to others; this one is.
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), helperVar+"="+helper, quick, "PTRACE_DIR="+dir)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid, NoSetGroups: true}, AmbientCaps: caps}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); cmd.Process.Kill(); cmd.Wait() })
+	return &child{t: t, cmd: cmd, in: in.(*os.File), out: bufio.NewReader(out), pid: cmd.Process.Pid}
+}
+
+var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
+	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
+		t.Skip("becoming another user needs root")
+	}
+	const nobody = 65534
+	c := creAs(t, nobody, nobody, nil, "creator")
+	same := creAs(t, nobody, nobody, nil, "map")
+	group := creAs(t, nobody, nobody-1, nil, "map")
+	protected := creAs(t, nobody, nobody, nil, "protected")
+	if l := protected.line(); l != "ready" {
+		t.Fatal(l)
+	}
+	mapOpen(same, "wait.until.it.runs")
+	mapOpen(group, "wait.until.it.runs")
+	zombie, reap := creZombie(t) // root's
+	defer reap()
+	for _, r := range []struct {
+		what string
+		pid  int
+		want syscall.Errno
+	}{
+		{"itself", 0, 0},
+		{"itself by number", c.pid, 0},
+		{"a process of the same user and group", same.pid, 0},
+		{"a process of root", os.Getpid(), syscall.EPERM},
+		{"a process of another group", group.pid, syscall.EPERM},
+		{"a protected process", protected.pid, syscall.EPERM},
+		{"no process", 1 << 30, syscall.ESRCH},
+		{"a zombie of root", zombie, syscall.ESRCH},
+	} {
+		made, no := creMake(c, r.pid, 1)
+		if no != r.want || (made == 1) != (no == 0) {
+			t.Errorf("%s: %d streams, %v, want %v", r.what, made, no, r.want)
+		}
+	}
+	const sysPtrace = 19
+	able := creAs(t, nobody, nobody, []uintptr{sysPtrace}, "creator")
+	for _, pid := range []int{os.Getpid(), protected.pid} {
+		if made, no := creMake(able, pid, 1); made != 1 {
+			t.Errorf("with CAP_SYS_PTRACE: %v", no)
+		}
+	}
+	limStream(t, same.pid, Attr{}) // root may
+})
+
+var _ = conform("CRE-08/posix_trace_create/EAGAIN", func(t *testing.T) {
+	r := creFull()
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if r.made != SysMax {
+		t.Errorf("%d streams at once, want %d", r.made, SysMax)
+	}
+	if r.here != syscall.EAGAIN || r.there != syscall.EAGAIN {
+		t.Errorf("one more: %v here and %v in the other process, want EAGAIN", r.here, r.there)
+	}
+	if r.logs != nil {
+		t.Errorf("Open = %v", r.logs)
+	}
+	if r.again != r.dead || r.after != syscall.EAGAIN {
+		t.Errorf("%d streams of a dead controller made room for %d, then %v", r.dead, r.again, r.after)
+	}
+	if r.freed != nil {
+		t.Errorf("after a shutdown: %v", r.freed)
+	}
+})
+
+var _ = conform("CRE-09/posix_trace_create", func(t *testing.T) {
+	// There is no context to cancel, and signals never interrupt it.
+	limStorm(t, func() {
+		for range 30 {
+			limStream(t, 0, Attr{}).Shutdown()
+			s, _ := limLogged(t, 0, Attr{})
+			s.Shutdown()
+		}
+	})
+})
+
+var creBad = []Attr{
+	{StreamFullPolicy: Append},
+	{StreamFullPolicy: Append + 1},
+	{StreamFullPolicy: 255},
+	{LogFullPolicy: Flush},
+	{LogFullPolicy: Append + 1},
+	{LogFullPolicy: 255},
+	{Inheritance: Inherited + 1},
+	{Inheritance: 255},
+	{StreamSize: -1},
+	{LogSize: -1},
+	{LogSize: -1 << 63},
+	{MaxDataSize: NoUserData - 1},
+	{MaxDataSize: -1 << 63},
+}
+
+var _ = conform("CRE-10/posix_trace_create/EINVAL", func(t *testing.T) {
+	for _, a := range creBad {
+		for _, pid := range []int{0, os.Getppid()} {
+			_, err := Create(pid, &a)
+			wantErrno(t, err, syscall.EINVAL)
+			_, err = CreateWithLog(pid, &a, creOpen(t, creLog(t), os.O_WRONLY))
+			wantErrno(t, err, syscall.EINVAL)
+		}
+	}
+})
+
+var _ = conform("CRE-11/posix_trace_create/EINVAL", func(t *testing.T) {
+	_, err := Create(0, &Attr{StreamFullPolicy: Flush})
+	wantErrno(t, err, syscall.EINVAL)
+	limLogged(t, 0, Attr{StreamFullPolicy: Flush})
+})
+
+// creTraces is everything that this process and the directory hold, but for
+// what belongs to processes and not to streams.
+func creTraces(t *testing.T) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(os.Getenv("PTRACE_DIR"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, "file "+e.Name())
+	}
+	fds, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil {
+			list = append(list, "descriptor "+to)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+var _ = conform("CRE-12", func(t *testing.T) {
+	gone, reap := creZombie(t)
+	reap()
+	crowded, fresh := creSleeper(t), creSleeper(t)
+	for range StreamsMax {
+		limStream(t, crowded, creSmall)
+	}
+	limStream(t, fresh, Attr{}).Shutdown() // so that it has its page
+	const old = "what was there before"
+	path := creLog(t)
+	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := creOpen(t, path, os.O_RDWR)
+	readonly := creOpen(t, path, os.O_RDONLY)
+	appending := creOpen(t, path, os.O_RDWR|os.O_APPEND)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	for _, c := range []struct {
+		what string
+		pid  int
+		attr Attr
+		log  *os.File
+		want syscall.Errno
+	}{
+		{"no such process", gone, Attr{}, nil, syscall.ESRCH},
+		{"no such process", gone, Attr{}, log, syscall.ESRCH},
+		{"bad policy", fresh, Attr{StreamFullPolicy: Append}, log, syscall.EINVAL},
+		{"flush without log", fresh, Attr{StreamFullPolicy: Flush}, nil, syscall.EINVAL},
+		{"not for writing", fresh, Attr{}, readonly, syscall.EBADF},
+		{"pipe that loops", fresh, Attr{LogFullPolicy: Loop}, w, syscall.EINVAL},
+		{"appending that loops", fresh, Attr{LogFullPolicy: UntilFull}, appending, syscall.EINVAL},
+		{"too many on a process", crowded, Attr{}, nil, syscall.EAGAIN},
+		{"too many on a process", crowded, Attr{}, log, syscall.EAGAIN},
+		{"too many on a process", crowded, Attr{LogFullPolicy: Append}, appending, syscall.EAGAIN},
+		{"too many on a process", crowded, Attr{LogFullPolicy: Append}, w, syscall.EAGAIN},
+		{"too large", fresh, Attr{StreamSize: 1 << 39}, nil, syscall.ENOMEM},
+		{"too large", fresh, Attr{StreamSize: 1 << 39}, log, syscall.ENOMEM},
+	} {
+		runtime.GC() // closes what tests before have forgotten
+		before := creTraces(t)
+		var s *Stream
+		if c.log == nil {
+			s, err = Create(c.pid, &c.attr)
+		} else {
+			s, err = CreateWithLog(c.pid, &c.attr, c.log)
+		}
+		wantErrno(t, err, c.want)
+		if s != nil {
+			t.Errorf("%s: a stream is returned", c.what)
+		}
+		for _, l := range creTraces(t) {
+			if !slices.Contains(before, l) {
+				t.Errorf("%s leaves %s", c.what, l)
+			}
+		}
+		if n := len(creTraces(t)); n > len(before) {
+			t.Errorf("%s leaves %d traces, there were %d", c.what, n, len(before))
+		}
+		if b, err := os.ReadFile(path); string(b) != old || err != nil {
+			t.Fatalf("%s: the log is %d bytes, %v", c.what, len(b), err)
+		}
+	}
+	r.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+	if n, _ := r.Read(make([]byte, 1)); n != 0 {
+		t.Error("something was written to the pipe")
+	}
+})
+
+var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
+	// Independent of each other, also of another controller's.
+	c := start(t, "map")
+	id := mapOpen(c, "cre.thirteen")
+	other := start(t, "creator")
+	if n, no := creMake(other, c.pid, 1); n != 1 {
+		t.Fatal(no)
+	}
+	plain := running(t, c.pid, Attr{})
+	stopped := running(t, c.pid, Attr{StreamSize: 1 << 20})
+	filtered := running(t, c.pid, Attr{MaxDataSize: 2})
+	full := running(t, c.pid, Attr{StreamFullPolicy: UntilFull, StreamSize: 1, MaxDataSize: NoUserData})
+	var set EventSet
+	set.Add(id)
+	filtered.SetFilter(set, SetEventSet)
+	stopped.Stop()
+	mapAsk(c, "event %d first", id)
+	mapAsk(c, "event %d second", UnnamedUserEvent)
+	equal(t, drain(t, plain), got{"cre.thirteen", "first", c.pid}, got{"posix_trace_unnamed_userevent", "second", c.pid})
+	equal(t, drain(t, stopped))
+	equal(t, drain(t, filtered), got{"posix_trace_unnamed_userevent", "se", c.pid})
+	mapAsk(c, "times %d 20000", id)
+	for s, want := range map[*Stream]Status{
+		plain:    {StreamStatus: Running},
+		stopped:  {StreamStatus: Suspended},
+		filtered: {StreamStatus: Running},
+		full:     {StreamStatus: Suspended, StreamFullStatus: Full, StreamOverrunStatus: Overrun},
+	} {
+		have, err := s.Status()
+		if s == plain { // the one that loops has its own business
+			have.StreamFullStatus, have.StreamOverrunStatus = NotFull, NoOverrun
+		}
+		have.Lost = 0
+		if have != want || err != nil {
+			t.Errorf("status %+v, %v, want %+v", have, err, want)
+		}
+	}
+	plain.Shutdown()
+	if n := len(drain(t, full)); n == 0 {
+		t.Error("nothing left in one stream after another was shut down")
+	}
+
+	// No more than 64, whoever makes them.
+	pid := creSleeper(t)
+	if n, no := creMake(other, pid, 10); n != 10 {
+		t.Fatal(no)
+	}
+	var mine []*Stream
+	for range StreamsMax - 10 {
+		mine = append(mine, limStream(t, pid, creSmall))
+	}
+	_, err := Create(pid, &creSmall)
+	wantErrno(t, err, syscall.EAGAIN)
+	if n, no := creMake(other, pid, 1); n != 0 || no != syscall.EAGAIN {
+		t.Errorf("another controller: %d, %v, want EAGAIN", n, no)
+	}
+	limStream(t, creSleeper(t), creSmall) // another process is another matter
+	mine[3].Shutdown()
+	limStream(t, pid, creSmall)
+	_, err = Create(pid, &creSmall)
+	wantErrno(t, err, syscall.EAGAIN)
+	// The streams of a dead controller do not count.
+	other.cmd.Process.Kill()
+	other.cmd.Wait()
+	for range 10 {
+		limStream(t, pid, creSmall)
+	}
+	_, err = Create(pid, &creSmall)
+	wantErrno(t, err, syscall.EAGAIN)
+})
+
+var _ = conform("CRE-14", func(t *testing.T) {
+	var cs []*child
+	var ss []*Stream
+	for range 3 {
+		c := start(t, "map")
+		cs, ss = append(cs, c), append(ss, running(t, c.pid, Attr{}))
+	}
+	for i, c := range cs {
+		mapAsk(c, "event %d of.%d", UnnamedUserEvent, i)
+	}
+	for i, c := range cs {
+		equal(t, drain(t, ss[i]), got{"posix_trace_unnamed_userevent", fmt.Sprintf("of.%d", i), c.pid})
+	}
+})
+
+var _ = conform("CRE-16", func(t *testing.T) {
+	c := start(t, "map")
+	before := running(t, c.pid, Attr{}) // the target has not used the package yet
+	// Streams come and go while the target registers and passes trace points.
+	done := make(chan string)
+	go func() { done <- mapAsk(c, "fill cre.sixteen. 300") }()
+	var during []*Stream
+	for len(done) == 0 && len(during) < 8 {
+		during = append(during, running(t, c.pid, Attr{}))
+	}
+	if l := <-done; l != "300 0" {
+		t.Fatal(l)
+	}
+	after := running(t, c.pid, Attr{})
+	for i := range 300 {
+		name := fmt.Sprintf("cre.sixteen.%d", i)
+		id := mapOpen(c, name)
+		for _, s := range append(during, before, after) {
+			if n, err := s.EventName(id); n != name || err != nil {
+				t.Fatalf("EventName(%d) = %q, %v, want %q", id, n, err, name)
+			}
+		}
+	}
+	mapAsk(c, "event %d all", UnnamedUserEvent)
+	for _, s := range append(during, before, after) {
+		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "all", c.pid})
+	}
+	// And a process that never uses it.
+	s := running(t, creSleeper(t), Attr{})
+	equal(t, drain(t, s))
+})
+
+var _ = conform("CRE-17", func(t *testing.T) {
+	c := start(t, "map")
+	ids := map[string]EventID{}
+	for i := range 5 {
+		name := fmt.Sprintf("cre.seventeen.%d", i)
+		ids[name] = mapOpen(c, name)
+	}
+	logged, path := limLogged(t, c.pid, Attr{})
+	s := limStream(t, c.pid, Attr{})
+	check := func(s typeLister) {
+		t.Helper()
+		list := mapList(t, s)
+		for name, id := range ids {
+			if n, err := s.EventName(id); n != name || err != nil || !slices.Contains(list, name) {
+				t.Errorf("EventName(%d) = %q, %v, want %q; list %v", id, n, err, name, list)
+			}
+		}
+	}
+	check(s)
+	check(logged)
+	logged.Shutdown()
+	check(limOpen(t, path))
+})
+
+// creMatrix uses a stream in every way but the reader calls.
+func creMatrix(t *testing.T, s *Stream, flush error) {
+	t.Helper()
+	id := limID(t, "cre.matrix")
+	ok := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s = %v", what, err)
+		}
+	}
+	ok("start", s.Start())
+	ok("stop", s.Stop())
+	ok("clear", s.Clear())
+	_, err := s.Status()
+	ok("get_status", err)
+	_, err = s.Attr()
+	ok("get_attr", err)
+	_, err = s.Filter()
+	ok("get_filter", err)
+	ok("set_filter", s.SetFilter(EventSet{}, SetEventSet))
+	_, err = s.EventID("cre.matrix")
+	ok("trid_eventid_open", err)
+	_, err = s.EventName(id)
+	ok("eventid_get_name", err)
+	_, _, err = s.NextEventType()
+	ok("eventtypelist_getnext_id", err)
+	ok("eventtypelist_rewind", s.RewindEventTypes())
+	if err := s.Flush(); flush == nil {
+		ok("flush", err)
+	} else {
+		wantErrno(t, err, syscall.EINVAL)
+	}
+}
+
+var _ = conform("CRE-18", func(t *testing.T) {
+	s := limStream(t, 0, Attr{})
+	creMatrix(t, s, syscall.EINVAL)
+	s.Start()
+	if _, _, err := s.Next(mapTimeout(t, 10*time.Second), nil); err != nil {
+		t.Errorf("getnext = %v", err)
+	}
+	creEvents(2)
+	if _, _, err := s.TimedNext(time.Now().Add(10*time.Second), nil); err != nil {
+		t.Errorf("timedgetnext = %v", err)
+	}
+	if _, _, err := s.TryNext(nil); err != nil {
+		t.Errorf("trygetnext = %v", err)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Errorf("shutdown = %v", err)
+	}
+	// rewind and close are methods of a Log alone; the Close of a Stream is an
+	// extension, which gives it up.
+	if _, ok := any(s).(interface{ Rewind() error }); ok {
+		t.Error("an active stream can be rewound")
+	}
+})
+
+var _ = conform("CRE-19", func(t *testing.T) {
+	c := start(t, "map")
+	s, path := limLogged(t, c.pid, Attr{Name: "nineteen"})
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	mapAsk(c, "event %d one", mapOpen(c, "cre.nineteen"))
+	if err := s.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	l := limOpen(t, path)
+	if data := creData(t, l); fmt.Sprint(data) != "[one]" {
+		t.Errorf("the log holds %q", data)
+	}
+	if a, _ := l.Attr(); a.Name != "nineteen" {
+		t.Errorf("the log is of %q", a.Name)
+	}
+	// The errors of create.
+	log := creOpen(t, creLog(t), os.O_WRONLY)
+	gone, reap := creZombie(t)
+	reap()
+	_, err := CreateWithLog(gone, nil, log)
+	wantErrno(t, err, syscall.ESRCH)
+	for _, a := range creBad {
+		_, err := CreateWithLog(0, &a, log)
+		wantErrno(t, err, syscall.EINVAL)
+	}
+	_, err = CreateWithLog(0, &Attr{StreamSize: 1 << 60}, log)
+	wantErrno(t, err, syscall.ENOMEM)
+	pid := creSleeper(t)
+	for range StreamsMax {
+		limStream(t, pid, creSmall)
+	}
+	_, err = CreateWithLog(pid, nil, log)
+	wantErrno(t, err, syscall.EAGAIN)
+})
+
+var _ = conform("CRE-20/posix_trace_create_withlog/EBADF", func(t *testing.T) {
+	path := creLog(t)
+	closed := creOpen(t, path, os.O_WRONLY)
+	closed.Close()
+	opath, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rw, err := unix.Open(path, unix.O_PATH|unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]*os.File{
+		"nil": nil, "closed": closed, "O_RDONLY": creOpen(t, path, os.O_RDONLY),
+		"O_PATH": os.NewFile(uintptr(opath), "opath"), "O_PATH|O_RDWR": os.NewFile(uintptr(rw), "opath"),
+		"directory": dir, "reading end of a pipe": pr, "no descriptor": os.NewFile(1<<20, "none"),
+	}
+	for what, f := range files {
+		for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+			t.Run(what, func(t *testing.T) {
+				_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
+				wantErrno(t, err, syscall.EBADF)
+			})
+		}
+	}
+	for _, f := range []*os.File{dir, pr, pw, files["O_PATH"], files["O_PATH|O_RDWR"]} {
+		f.Close()
+	}
+})
+
+var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
+	for _, p := range []FullPolicy{DefaultPolicy, Loop, UntilFull, Append} {
+		s, path := limLogged(t, 0, Attr{LogFullPolicy: p})
+		s.Start()
+		creEvents(3)
+		if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(3)) {
+			t.Errorf("%v: the log holds %q", p, data)
+		}
+	}
+
+	// What goes forward only.
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends := map[string]func() (r, w *os.File){
+		"pipe": func() (r, w *os.File) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r, w
+		},
+		"fifo": func() (r, w *os.File) {
+			fd, err := unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return os.NewFile(uintptr(fd), fifo), creOpen(t, fifo, os.O_WRONLY)
+		},
+		"socket": func() (r, w *os.File) {
+			fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return os.NewFile(uintptr(fds[0]), "socket"), os.NewFile(uintptr(fds[1]), "socket")
+		},
+		"character device": func() (r, w *os.File) { return nil, creOpen(t, "/dev/null", os.O_WRONLY) },
+	}
+	for what, open := range ends {
+		r, w := open()
+		for _, p := range []FullPolicy{DefaultPolicy, Loop, UntilFull} {
+			_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, w)
+			wantErrno(t, err, syscall.EINVAL)
+		}
+		s, err := CreateWithLog(0, &Attr{LogFullPolicy: Append}, w)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		w.Close()
+		s.Start()
+		creEvents(3)
+		if err := s.Shutdown(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if r == nil {
+			continue
+		}
+		rd, err := OpenLog(r)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		n := 0
+		for rec, err := rd.Next(); err == nil; rec, err = rd.Next() {
+			if rec.ID.User() {
+				if string(rec.Data) != strconv.Itoa(n) {
+					t.Errorf("%s: event %d is %q", what, n, rec.Data)
+				}
+				n++
+			}
+		}
+		if st, err := rd.State(); n != 3 || st != LogFinished {
+			t.Errorf("%s: %d events in a log that is %v, %v", what, n, st, err)
+		}
+		rd.Close()
+		r.Close()
+	}
+
+	// What suits nothing.
+	ev, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := map[string]*os.File{"eventfd": os.NewFile(uintptr(ev), "eventfd")}
+	// A loop device to which nothing is attached.
+	if fd, err := unix.Open("/dev/loop7", unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
+		bad["block device"] = os.NewFile(uintptr(fd), "/dev/loop7")
+	}
+	for what, f := range bad {
+		for _, p := range []FullPolicy{DefaultPolicy, Loop, UntilFull, Append} {
+			s, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
+			var e *Error
+			if !errors.As(err, &e) || e.Err != syscall.EINVAL {
+				t.Errorf("%s, %v: %v, want EINVAL", what, p, err)
+			}
+			if err == nil {
+				s.Shutdown()
+			}
+		}
+		f.Close()
+	}
+})
+
+var _ = conform("CRE-22/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
+	path := creLog(t)
+	for _, flags := range []int{os.O_WRONLY | os.O_APPEND, os.O_RDWR | os.O_APPEND} {
+		f := creOpen(t, path, flags)
+		for _, p := range []FullPolicy{DefaultPolicy, Loop, UntilFull} {
+			_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
+			wantErrno(t, err, syscall.EINVAL)
+		}
+		s, err := CreateWithLog(0, &Attr{LogFullPolicy: Append, StreamSize: 1}, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		want := creNumbers(500)
+		for i, n := range want {
+			Event(UnnamedUserEvent, []byte(n))
+			if i%10 == 9 {
+				if err := s.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+		if data := creData(t, limOpen(t, path)); !slices.Equal(data, want) {
+			t.Errorf("the log holds %d events, want %d", len(data), len(want))
+		}
+	}
+})
+
+// creSpace runs in a mount namespace of its own and says what goes wrong.
+func creSpace(args []string) {
+	defer fmt.Println("end")
+	dir := args[0]
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		fmt.Println("cannot:", err)
+		return
+	}
+	if err := unix.Mount("small", dir, "tmpfs", 0, "size=512k,mode=700"); err != nil {
+		fmt.Println("cannot:", err)
+		return
+	}
+	open := func(name string) *os.File {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return f
+	}
+	refused := func(what string, a Attr) {
+		before, _ := List()
+		f := open("refused.trace")
+		defer f.Close()
+		s, err := CreateWithLog(0, &a, f)
+		var e *Error
+		if s != nil || !errors.As(err, &e) || e.Err != syscall.ENOSPC {
+			fmt.Printf("%s: %v, want ENOSPC\n", what, err)
+		}
+		var st unix.Stat_t
+		if unix.Fstat(int(f.Fd()), &st); st.Blocks != 0 || st.Size != 0 {
+			fmt.Printf("%s: leaves %d blocks and %d bytes\n", what, st.Blocks, st.Size)
+		}
+		if list, err := List(); len(list) != len(before) || err != nil {
+			fmt.Printf("%s: leaves %v, %v\n", what, list, err)
+		}
+	}
+	refused("loop", Attr{LogSize: 1 << 20, StreamSize: 1})
+	refused("until-full", Attr{LogSize: 1 << 20, StreamSize: 1, LogFullPolicy: UntilFull})
+
+	// A log that has been made has its room, whatever becomes of the rest.
+	var reserved []*Stream
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		s, err := CreateWithLog(0, &Attr{LogSize: 100 << 10, StreamSize: 16 << 10, LogFullPolicy: p}, open(p.String()+".trace"))
+		if err != nil {
+			fmt.Println(p, err)
+			continue
+		}
+		reserved = append(reserved, s)
+	}
+	filler := open("filler")
+	for b := make([]byte, 4096); ; {
+		if _, err := filler.Write(b); err != nil {
+			break
+		}
+	}
+	refused("append", Attr{LogFullPolicy: Append})
+	for _, s := range reserved {
+		s.Start()
+		for i := range 8 {
+			for range 10 {
+				Event(UnnamedUserEvent, make([]byte, 500))
+			}
+			if err := s.Flush(); err != nil {
+				fmt.Println("flush", i, "into reserved room:", err)
+			}
+		}
+	}
+	os.Remove(filepath.Join(dir, "filler"))
+	filler.Close()
+	for _, s := range reserved {
+		if err := s.Shutdown(); err != nil {
+			fmt.Println("shutdown:", err)
+		}
+	}
+
+	// A file system that cannot reserve room gets the header only.
+	if err := unix.Mount("ramfs", dir, "ramfs", 0, "mode=700"); err != nil {
+		fmt.Println("cannot:", err)
+		return
+	}
+	f := open("ramfs.trace")
+	s, err := CreateWithLog(0, &Attr{LogSize: 1 << 20, LogFullPolicy: UntilFull}, f)
+	if err != nil {
+		fmt.Println("ramfs:", err)
+		return
+	}
+	if st, err := f.Stat(); err != nil || st.Size() == 0 || st.Size() > 64<<10 {
+		fmt.Println("ramfs: log of", st.Size(), "bytes", err)
+	}
+	s.Shutdown()
+}
+
+var _ = conform("CRE-23/posix_trace_create_withlog/ENOSPC", func(t *testing.T) {
+	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
+		t.Skip("mounting needs root")
+	}
+	cmd := exec.Command(os.Args[0], t.TempDir())
+	cmd.Env = append(os.Environ(), helperVar+"=space", quick, "PTRACE_DIR="+mapDir(t))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case errors.Is(err, syscall.EPERM), strings.HasPrefix(string(out), "cannot:"):
+		t.Skipf("no private mounts here: %v %s", err, out)
+	case err != nil || string(out) != "end\n":
+		t.Errorf("%v\n%s", err, out)
+	}
+})
+
+var _ = conform("CRE-24", func(t *testing.T) {
+	for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+		path := creLog(t)
+		f := creOpen(t, path, os.O_WRONLY)
+		s, err := CreateWithLog(0, &Attr{LogFullPolicy: p, LogSize: 100 << 10, StreamSize: 1}, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		for range 20 {
+			creEvents(40)
+			if err := s.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		maps, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(maps), path) {
+			t.Errorf("%v: the log is mapped", p)
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+		if data := creData(t, limOpen(t, path)); len(data) < 40 || p == Append && len(data) != 800 {
+			t.Errorf("%v: the log holds %d events", p, len(data))
+		}
+	}
+})
+
+var _ = conform("CRE-25", func(t *testing.T) {
+	for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+		path := creLog(t)
+		record := func(n int, a Attr) {
+			t.Helper()
+			s, err := CreateWithLog(0, &a, creOpen(t, path, os.O_WRONLY))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st, _ := os.Stat(path); st.Size() < 8<<20 && a.Name == "" {
+				t.Errorf("%v: creation cut the file to %d bytes", p, st.Size())
+			}
+			s.Start()
+			for i := range n {
+				Event(UnnamedUserEvent, []byte(strconv.Itoa(i)))
+				if i%100 == 99 {
+					s.Flush()
+				}
+			}
+			if err := s.Shutdown(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Room that the caller has reserved, then an older and longer log.
+		f := creOpen(t, path, os.O_RDWR)
+		if err := syscall.Fallocate(int(f.Fd()), 0, 0, 8<<20); err != nil {
+			t.Fatal(err)
+		}
+		record(3000, Attr{LogFullPolicy: p, LogSize: 4 << 20})
+		old, _ := os.Stat(path)
+		if old.Size() >= 8<<20 {
+			t.Errorf("%v: the log is %d bytes", p, old.Size())
+		}
+		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(3000)) {
+			t.Errorf("%v: %d events in reserved room", p, len(data))
+		}
+		record(7, Attr{LogFullPolicy: p, LogSize: 100 << 10, Name: "short"})
+		now, _ := os.Stat(path)
+		if now.Size() >= old.Size() {
+			t.Errorf("%v: a short log of %d bytes over one of %d", p, now.Size(), old.Size())
+		}
+		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(7)) {
+			t.Errorf("%v: %d events of %q over an older log", p, len(data), data)
+		}
+		// Rubbish, longer than the log.
+		if err := os.WriteFile(path, []byte(strings.Repeat("rubbish\xff", 1<<17)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		record(5, Attr{LogFullPolicy: p, LogSize: 100 << 10, Name: "short"})
+		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(5)) {
+			t.Errorf("%v: %d events over rubbish", p, len(data))
+		}
+	}
+})
+
+var _ = conform("CRE-26", func(t *testing.T) {
+	path := creLog(t)
+	f := creOpen(t, path, os.O_WRONLY)
+	early := creOpen(t, path+".early.trace", os.O_WRONLY)
+	if _, err := f.Seek(5, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	s, err := CreateWithLog(0, nil, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s2, err := CreateWithLog(0, nil, early)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early.Close()
+	// Every descriptor on the file but the application's is closed on exec.
+	fds, _ := filepath.Glob("/proc/self/fd/*")
+	ours := 0
+	for _, fd := range fds {
+		if to, _ := os.Readlink(fd); to != path && to != path+".early.trace" {
+			continue
+		}
+		info, err := os.ReadFile("/proc/self/fdinfo/" + filepath.Base(fd))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(info), "flags:")
+		var flags int
+		fmt.Sscanf(rest, "%o", &flags)
+		if flags&syscall.O_CLOEXEC == 0 {
+			t.Errorf("descriptor %s is not closed on exec", fd)
+		}
+		ours++
+	}
+	if ours != 3 {
+		t.Errorf("%d descriptors on two logs, want one of the application's and two of ours", ours)
+	}
+	for _, s := range []*Stream{s, s2} {
+		s.Start()
+	}
+	creEvents(4)
+	for _, s := range []*Stream{s, s2} {
+		if err := s.Flush(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := f.Stat(); err != nil {
+		t.Errorf("the application's descriptor: %v", err)
+	}
+	if at, err := f.Seek(0, io.SeekCurrent); at != 5 || err != nil {
+		t.Errorf("its offset is %d, %v, want 5", at, err)
+	}
+	for _, p := range []string{path, path + ".early.trace"} {
+		if data := creData(t, limOpen(t, p)); !slices.Equal(data, creNumbers(4)) {
+			t.Errorf("%s holds %q", p, data)
+		}
+	}
+})
+
+var _ = conform("CRE-27/EINVAL", func(t *testing.T) {
+	s, _ := limLogged(t, 0, Attr{})
+	creMatrix(t, s, nil)
+	s.Start()
+	_, _, err := s.Next(mapTimeout(t, time.Second), nil)
+	wantErrno(t, err, syscall.EINVAL)
+	_, _, err = s.TimedNext(time.Now().Add(time.Second), nil)
+	wantErrno(t, err, syscall.EINVAL)
+	_, _, err = s.TryNext(nil)
+	wantErrno(t, err, syscall.EINVAL)
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+})
+
+var _ = conform("CRE-28", func(t *testing.T) {
+	old := time.Unix(1000000000, 0)
+	path := creLog(t)
+	f := creOpen(t, path, os.O_WRONLY)
+	changed := func(what string, do func() error) {
+		t.Helper()
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+		var before, after unix.Stat_t
+		unix.Stat(path, &before)
+		// The clock of the file system is coarse.
+		for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
+			runtime.Gosched()
+		}
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		unix.Stat(path, &after)
+		if after.Mtim.Sec == old.Unix() || after.Ctim == before.Ctim {
+			t.Errorf("%s leaves the times at %v and %v", what, after.Mtim, after.Ctim)
+		}
+	}
+	var s *Stream
+	changed("create_withlog", func() (err error) { s, err = CreateWithLog(0, nil, f); return err })
+	s.Start()
+	creEvents(1)
+	changed("flush", s.Flush)
+	creEvents(1)
+	changed("shutdown", s.Shutdown)
+	if err := os.Chtimes(path, old, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	l := limOpen(t, path)
+	if data := creData(t, l); len(data) != 2 {
+		t.Errorf("%q", data)
+	}
+	var fs unix.Statfs_t
+	var st unix.Stat_t
+	if err := unix.Statfs(path, &fs); err != nil {
+		t.Fatal(err)
+	}
+	if unix.Stat(path, &st); st.Atim.Sec == old.Unix() && fs.Flags&(unix.ST_NOATIME) == 0 {
+		t.Error("reading leaves the access time")
+	}
+})
+
+var _ = conform("CRE-29", func(t *testing.T) {
+	c := start(t, "map")
+	s := running(t, c.pid, Attr{})
+	id := mapOpen(c, "cre.twentynine")
+	mapAsk(c, "event %d last", id)
+	c.in.Close()
+	c.cmd.Wait()
+	if st, err := s.Status(); err != nil || st.StreamStatus != Running {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	list, err := List() // nobody takes it for a dead one
+	if err != nil || !slices.ContainsFunc(list, func(i StreamInfo) bool { return i.PID == c.pid }) {
+		t.Errorf("List = %v, %v", list, err)
+	}
+	equal(t, drain(t, s), got{"cre.twentynine", "last", c.pid})
+	if n, err := s.EventName(id); n != "cre.twentynine" || err != nil {
+		t.Errorf("EventName = %q, %v", n, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, _, err = s.Next(ctx, nil) // blocks until then
+	wantErrno(t, err, syscall.EINTR)
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	if ev, _, err := s.TryNext(nil); err != nil || ev.ID != EventStop {
+		t.Errorf("TryNext = %+v, %v", ev, err)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+})

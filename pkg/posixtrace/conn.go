@@ -44,6 +44,7 @@ type conn struct {
 	mem  *stream.Mem
 	id   uint64
 	path string
+	last runtime.Cleanup // the unmapping
 }
 
 var errDead = errors.New("the stream was shut down")
@@ -80,8 +81,16 @@ func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 
 func newConn(d *registry.Dir, f *os.File, m *stream.Mem, path string) *conn {
 	c := &conn{dir: d, f: f, mem: m, id: m.ID, path: path}
-	runtime.AddCleanup(c, func(b []byte) { sys.Unmap(b) }, m.Bytes())
+	c.last = runtime.AddCleanup(c, func(b []byte) { sys.Unmap(b) }, m.Bytes())
 	return c
+}
+
+// release ends a connection that nobody else has seen, mapping and all: who looks
+// at a thousand streams must not leave it to the garbage collector.
+func (c *conn) release() {
+	c.last.Stop()
+	sys.Unmap(c.mem.Bytes())
+	c.f.Close()
 }
 
 // openStream connects to the stream of that id in d.

@@ -3,8 +3,10 @@ package posixtrace
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -21,6 +23,7 @@ const generation = "posixtrace 1"
 var (
 	errSlots     = fmt.Errorf("too many writers on one stream: %w", syscall.EAGAIN)
 	errTooMany   = fmt.Errorf("%d streams are active: %w", SysMax, syscall.EAGAIN)
+	errCrowded   = fmt.Errorf("%d streams trace the process: %w", StreamsMax, syscall.EAGAIN)
 	errPolicy    = errors.New("a full policy that does not suit")
 	errFlushOnly = errors.New("the policy flush needs a log")
 )
@@ -219,7 +222,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		return nil, err
 	}
 	defer unlock()
-	if err := makeRoom(d); err != nil {
+	if err := makeRoom(d, false); err != nil {
 		return nil, err
 	}
 	on, flags := p, registry.Self
@@ -234,6 +237,9 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		return nil, err
 	}
 	defer page.Close()
+	if err := makePlace(d, page); err != nil {
+		return nil, err
+	}
 
 	f, id, path, err := d.NewStreamFile(cfg.Size)
 	if err != nil {
@@ -280,8 +286,8 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		}
 	}
 	if err != nil {
-		if dup != nil {
-			dup.Close()
+		if s.log != nil {
+			s.log.close()
 		}
 		s.c.let()
 		undo()
@@ -301,49 +307,81 @@ func noRoom(err error) error {
 	return err
 }
 
-// makeRoom tidies the trace directory up and makes sure that one more stream
-// can be active. The caller holds the directory's lock.
-func makeRoom(d *registry.Dir) error {
+// makeRoom makes sure that one more stream can be active and, now and then or
+// when told to, tidies the trace directory up. The caller holds the directory's lock.
+func makeRoom(d *registry.Dir, tidy bool) error {
 	ids, err := d.StreamIDs()
 	if err != nil {
 		return err
 	}
-	if len(ids) < SysMax/8 && len(ids) > 0 {
+	if !tidy && len(ids) < SysMax && len(ids)%(SysMax/8) != 0 {
 		return nil
 	}
 	live := 0
+	known := true // what every stream needs
 	var stale []*conn
 	keep := make(map[uint64]bool)
 	families := make(map[uint64]bool)
 	for _, id := range ids {
 		c, err := openStream(d, id)
-		if err != nil {
-			if errors.Is(err, stream.ErrFormat) {
-				d.RemoveStream(id)
-			}
-			continue
-		}
 		switch {
-		case c.orphaned() && complete(c, true) == nil:
-			c.f.Close()
+		case errors.Is(err, stream.ErrFormat):
+			d.RemoveStream(id)
 			continue
-		case c.stale():
-			stale = append(stale, c)
-		default:
-			c.f.Close()
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil: // it may well be active
+			live++
+			known = false
+			continue
+		case c.orphaned() && complete(c, true) == nil:
+			c.release()
+			continue
 		}
 		live++
 		keep[id], families[c.mem.Family()] = true, true
+		if c.stale() {
+			stale = append(stale, c)
+		} else {
+			c.release()
+		}
 	}
 	for _, c := range stale {
 		if live >= SysMax && complete(c, true) == nil {
 			live--
 		}
-		c.f.Close()
+		c.release()
 	}
-	d.Sweep(func(id uint64) bool { return keep[id] }, families)
+	if known {
+		d.Sweep(func(id uint64) bool { return keep[id] }, families)
+	}
 	if live >= SysMax {
 		return errTooMany
+	}
+	return nil
+}
+
+// makePlace makes sure that one more stream can be attached to a process. The
+// caller holds the directory's lock.
+func makePlace(d *registry.Dir, page *registry.Page) error {
+	if len(page.Entries()) < StreamsMax {
+		return nil
+	}
+	// Some of them may be streams of the dead.
+	if err := makeRoom(d, true); err != nil {
+		return err
+	}
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return err
+	}
+	for _, e := range page.Entries() {
+		if _, there := slices.BinarySearch(ids, e.Stream); !there {
+			page.Detach(e.Stream)
+		}
+	}
+	if len(page.Entries()) >= StreamsMax {
+		return errCrowded
 	}
 	return nil
 }

@@ -64,11 +64,8 @@ func dupLog(log *os.File, cfg *stream.Config) (*os.File, error) {
 func newLogWriter(c *conn, f *os.File) (*logWriter, error) {
 	m := c.mem
 	host, _ := os.Hostname()
-	names, err := openNames(c.dir, m.Family())
-	if err != nil {
-		return nil, err
-	}
-	w := &logWriter{c: c, names: names, f: f}
+	w := &logWriter{c: c, f: f}
+	var err error
 	w.log, err = tracelog.Create(f, &tracelog.Super{
 		ID: m.ID, CreateSec: m.CreatedAt / 1e9, CreateNsec: uint32(m.CreatedAt % 1e9),
 		Clock: tracelog.ClockKnots, Resolution: uint64(m.ClockRes),
@@ -78,11 +75,14 @@ func newLogWriter(c *conn, f *os.File) (*logWriter, error) {
 		Owner: m.Owner().PID, OwnerStart: m.Owner().Start, Name: m.Name, Generation: m.GenVersion,
 		Host: host, BootID: m.BootID, StreamPath: c.path, Command: splitCommand(m.Command),
 	})
-	if err == nil {
-		err = w.meta()
-	}
 	if err != nil {
-		names.Close()
+		return nil, err
+	}
+	if w.names, err = openNames(c.dir, m.Family()); err != nil {
+		return nil, err
+	}
+	if err = w.meta(); err != nil {
+		w.names.Close()
 		return nil, err
 	}
 	return w, nil

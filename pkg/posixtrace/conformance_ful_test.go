@@ -116,10 +116,10 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		a, b, c := flowRecorder(t, s), flowRecorder(t, s), flowRecorder(t, s)
 		b.id, c.id = flowID(t, "flow.b"), flowID(t, "flow.c")
 		a.put()
-		for range 200 {
+		for range 400 { // more than a chunk holds
 			b.put()
 		}
-		for range 200 {
+		for range 400 {
 			a.put()
 		}
 		c.overwrite(t, s)
@@ -531,7 +531,7 @@ var _ = conform("FUL-12", func(t *testing.T) {
 	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Flush, LogFullPolicy: Append})
 	flowStart(t, s)
 	id := flowID(t, "flow")
-	const n = 3000
+	const n = 10000
 	var lost uint64
 	for i := range n {
 		// A writer that stops when the stream is full and goes on when it is not.

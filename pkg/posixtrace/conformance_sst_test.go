@@ -1,0 +1,616 @@
+package posixtrace
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Section SST: the status and the attributes of a stream.
+
+var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
+	// What a status shows was so at one instant. Before the first restart an
+	// UNTIL_FULL stream that runs has lost nothing, and one that lost something does not run.
+	for range 300 {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		id := flowID(t, "flow")
+		var wg sync.WaitGroup
+		var end atomic.Bool
+		for range 2 {
+			wg.Go(func() {
+				for !end.Load() {
+					Event(id, nil)
+				}
+			})
+		}
+		bad, st := false, Status{}
+		for !bad && st.Lost < 100 {
+			w.put()
+			st = flowStatus(t, s)
+			over := st.StreamOverrunStatus == Overrun
+			bad = over != (st.Lost > 0) || over && (st.StreamStatus == Running || st.StreamFullStatus == NotFull)
+		}
+		end.Store(true)
+		wg.Wait()
+		if bad {
+			t.Fatalf("no instant has this status: %+v", st)
+		}
+		flowShutdown(t, s)
+	}
+})
+
+var _ = conform("SST-02", func(t *testing.T) {
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		s := flowStream(t, flowSmall(p))
+		id := flowID(t, "flow")
+		seen := map[[2]string]bool{}
+		look := func() {
+			st := flowStatus(t, s)
+			seen[[2]string{st.StreamStatus.String(), st.StreamFullStatus.String()}] = true
+			if p != Loop && st.StreamStatus == Running && st.StreamFullStatus == Full {
+				t.Fatalf("running and full under %v", p)
+			}
+		}
+		look()
+		flowStart(t, s)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for range 20000 {
+				Event(id, []byte("x"))
+			}
+		})
+		for range 2000 {
+			look()
+		}
+		wg.Wait()
+		for flowStatus(t, s).StreamFullStatus != Full {
+			Event(id, []byte("x"))
+		}
+		look()
+		flowAll(t, s)
+		look()
+		flowStop(t, s)
+		look()
+		want := 3
+		if p == Loop {
+			for flowStart(t, s); flowStatus(t, s).StreamFullStatus != Full; {
+				Event(id, []byte("x"))
+			}
+			flowStop(t, s)
+			look()
+			want = 4
+		}
+		if len(seen) != want {
+			t.Errorf("%v: %d states were seen, want %d: %v", p, len(seen), want, seen)
+		}
+	}
+})
+
+var _ = conform("SST-03", func(t *testing.T) {
+	full := func(t *testing.T, s *Stream) {
+		t.Helper()
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		w.r.a.w.OnFull = nil
+		for flowStatus(t, s).StreamFullStatus != Full {
+			w.put()
+		}
+	}
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		s := flowStream(t, flowSmall(p))
+		full(t, s)
+		flowAll(t, s)
+		flowIs(t, "full status after reading", flowStatus(t, s).StreamFullStatus, NotFull)
+		full(t, s)
+		if err := s.Clear(); err != nil {
+			t.Fatal(err)
+		}
+		flowIs(t, "full status after clear", flowStatus(t, s).StreamFullStatus, NotFull)
+		l, _ := flowLogged(t, flowSmall(p))
+		full(t, l)
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		flowIs(t, "full status after a flush", flowStatus(t, l).StreamFullStatus, NotFull)
+	}
+})
+
+var _ = conform("SST-04", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	n := w.fill(t)
+	flowState(t, s, Suspended, Full)
+	read := 0
+	for flowStatus(t, s).StreamFullStatus == Full {
+		if _, ok := flowNext(t, s); !ok {
+			t.Fatal("it is empty, and still full")
+		}
+		read++
+	}
+	if read >= n {
+		t.Fatalf("not full after %d events of %d", read, n)
+	}
+	flowState(t, s, Suspended, NotFull)
+	if w.put() {
+		t.Error("it records before it is empty")
+	}
+	flowStart(t, s)
+	flowState(t, s, Running, NotFull)
+	// The largest event fits.
+	if !w.r.Record(EventInfo{ID: w.id}, make([]byte, 64)) {
+		t.Error("the largest event does not fit")
+	}
+	all := flowAll(t, s)
+	flowIs(t, "number of events", len(flowUsers(all)), n+1+1-read)
+	flowWant(t, flowTypes(all, EventStop, EventStart), "STOP1", "START")
+})
+
+var _ = conform("SST-05", func(t *testing.T) {
+	overrun := func(t *testing.T, s *Stream, want OverrunStatus) {
+		t.Helper()
+		for range 2 {
+			flowIs(t, "overrun by PeekStatus", flowStatus(t, s).StreamOverrunStatus, want)
+		}
+		st, err := s.Status()
+		if err != nil || st.StreamOverrunStatus != want {
+			t.Errorf("status is %+v, %v, want %v", st, err, want)
+		}
+		flowIs(t, "overrun afterwards", flowStatus(t, s).StreamOverrunStatus, NoOverrun)
+		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != NoOverrun {
+			t.Errorf("the next status is %+v, %v", st, err)
+		}
+	}
+	for _, p := range []FullPolicy{Loop, UntilFull, Flush} {
+		t.Run(p.String(), func(t *testing.T) {
+			var s *Stream
+			if p == Flush {
+				s, _ = flowLogged(t, flowSmall(p))
+				defer flowSwap(t, s, "/dev/full", syscall.O_RDWR)()
+			} else {
+				s = flowStream(t, flowSmall(p))
+			}
+			overrun(t, s, NoOverrun)
+			flowStart(t, s)
+			w := flowRecorder(t, s)
+			w.r.a.w.OnFull = nil
+			for range 3 {
+				for lost := flowStatus(t, s).Lost; flowStatus(t, s).Lost == lost; {
+					w.put()
+				}
+				overrun(t, s, Overrun)
+			}
+		})
+	}
+	// No loss falls between two readings: each is told by the status that counts it.
+	t.Run("concurrent", func(t *testing.T) {
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		w.fill(t)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 50000 {
+				w.put()
+			}
+		}()
+		last, _ := s.Status()
+		for over := false; !over; {
+			select {
+			case <-done:
+				over = true
+			default:
+			}
+			st, err := s.Status()
+			if err != nil || (st.Lost > last.Lost) != (st.StreamOverrunStatus == Overrun) {
+				t.Fatalf("after %d lost the status is %+v, %v", last.Lost, st, err)
+			}
+			last = st
+		}
+	})
+})
+
+// sstPipe makes a stream whose log is a pipe that nobody reads yet.
+func sstPipe(t *testing.T) (s *Stream, r *os.File) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	w, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s, err = CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append, StreamSize: 256 << 10}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.isClosed() {
+			s.Shutdown()
+		}
+	})
+	return s, f
+}
+
+var _ = conform("SST-06", func(t *testing.T) {
+	for _, call := range []string{"flush", "shutdown", "full"} {
+		t.Run(call, func(t *testing.T) {
+			s, r := sstPipe(t)
+			flowStart(t, s)
+			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, NotFlushing)
+			// More than a pipe holds.
+			id := flowID(t, "flow")
+			for range 200 {
+				Event(id, make([]byte, 1000))
+			}
+			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, NotFlushing)
+			done := make(chan error, 1)
+			m := s.c.mem
+			var seen atomic.Bool
+			go func() {
+				switch call {
+				case "flush":
+					done <- s.Flush()
+				case "shutdown":
+					done <- s.Shutdown()
+				case "full":
+					rec, err := s.Recorder() // one that flushes a full stream
+					for err == nil && !seen.Load() {
+						rec.Record(EventInfo{ID: id}, make([]byte, 1000))
+					}
+					if err == nil {
+						rec.Close()
+					}
+					done <- err
+				}
+			}()
+			flowWait(t, "it is flushing", func() bool { return toStatus(m.Status(false)).StreamFlushStatus == Flushing })
+			if call != "shutdown" {
+				for range 3 {
+					flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, Flushing)
+				}
+			}
+			seen.Store(true)
+			over := make(chan struct{})
+			go func() { // reads until the end of the test
+				defer close(over)
+				io.Copy(io.Discard, r)
+			}()
+			defer func() { r.SetReadDeadline(time.Now()); <-over }()
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			if call == "full" {
+				flowWait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == NotFlushing })
+			}
+			flowIs(t, "flush status afterwards", toStatus(m.Status(false)).StreamFlushStatus, NotFlushing)
+			if call != "shutdown" {
+				flowShutdown(t, s)
+			}
+		})
+	}
+})
+
+var _ = conform("SST-07", func(t *testing.T) {
+	s, _ := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	flowStart(t, s)
+	flowIs(t, "flush error", flowStatus(t, s).StreamFlushError, syscall.Errno(0))
+	fails := func(path string, flags int, want syscall.Errno) {
+		t.Helper()
+		defer flowSwap(t, s, path, flags)()
+		Event(flowID(t, "flow"), []byte("x"))
+		wantErrno(t, s.Flush(), want)
+	}
+	fails("/dev/full", syscall.O_RDWR, syscall.ENOSPC)
+	fails("/dev/null", syscall.O_RDONLY, syscall.EBADF)
+	for range 2 {
+		flowIs(t, "flush error by PeekStatus", flowStatus(t, s).StreamFlushError, syscall.ENOSPC)
+	}
+	st, err := s.Status()
+	if err != nil || st.StreamFlushError != syscall.ENOSPC {
+		t.Errorf("status is %+v, %v, want the first error", st, err)
+	}
+	flowIs(t, "flush error afterwards", flowStatus(t, s).StreamFlushError, syscall.Errno(0))
+	fails("/dev/null", syscall.O_RDONLY, syscall.EBADF)
+	if st, err = s.Status(); err != nil || st.StreamFlushError != syscall.EBADF {
+		t.Errorf("status is %+v, %v, want the error since the last one", st, err)
+	}
+	// A flush that succeeds neither sets nor resets it.
+	fails("/dev/full", syscall.O_RDWR, syscall.ENOSPC)
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	flowIs(t, "flush error", flowStatus(t, s).StreamFlushError, syscall.ENOSPC)
+})
+
+var _ = conform("SST-08", func(t *testing.T) {
+	overrun := func(t *testing.T, s *Stream, want OverrunStatus) {
+		t.Helper()
+		for range 2 {
+			flowIs(t, "log overrun by PeekStatus", flowStatus(t, s).LogOverrunStatus, want)
+		}
+		st, err := s.Status()
+		if err != nil || st.LogOverrunStatus != want {
+			t.Errorf("status is %+v, %v, want %v", st, err, want)
+		}
+		flowIs(t, "log overrun afterwards", flowStatus(t, s).LogOverrunStatus, NoOverrun)
+	}
+	some := func(t *testing.T, s *Stream, w *flowWriter, n int) {
+		t.Helper()
+		for range n {
+			w.put()
+		}
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("loop", func(t *testing.T) {
+		a := flowSmall(UntilFull)
+		a.LogFullPolicy, a.LogSize = Loop, 64<<10
+		s, _ := flowLogged(t, a)
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		overrun(t, s, NoOverrun)
+		some(t, s, w, 10)
+		overrun(t, s, NoOverrun)
+		for flowStatus(t, s).LogFullStatus != Full {
+			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, NoOverrun)
+			some(t, s, w, 100)
+		}
+		overrun(t, s, Overrun)
+		overrun(t, s, NoOverrun)
+		// The next loss sets it again.
+		for range 64 {
+			some(t, s, w, 100)
+		}
+		overrun(t, s, Overrun)
+	})
+	t.Run("until-full", func(t *testing.T) {
+		a := flowSmall(UntilFull)
+		a.LogFullPolicy, a.LogSize = UntilFull, 64<<10
+		s, _ := flowLogged(t, a)
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		for flowStatus(t, s).LogLost == 0 {
+			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, NoOverrun)
+			some(t, s, w, 100)
+		}
+		overrun(t, s, Overrun)
+		overrun(t, s, NoOverrun)
+	})
+})
+
+var _ = conform("SST-09", func(t *testing.T) {
+	for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+		t.Run(p.String(), func(t *testing.T) {
+			a := flowSmall(UntilFull)
+			a.LogFullPolicy, a.LogSize = p, 1
+			s, _ := flowLogged(t, a)
+			flowStart(t, s)
+			w := flowRecorder(t, s)
+			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, NotFull)
+			for range 200 {
+				for range 100 {
+					w.put()
+				}
+				if err := s.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := Full
+			if p == Append {
+				want = NotFull
+			}
+			for range 2 {
+				st, err := s.Status()
+				if err != nil || st.LogFullStatus != want {
+					t.Errorf("status is %+v, %v", st, err)
+				}
+				if err := s.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Clear(); err != nil {
+				t.Fatal(err)
+			}
+			flowIs(t, "log full status after clear", flowStatus(t, s).LogFullStatus, NotFull)
+		})
+	}
+})
+
+var _ = conform("SST-10", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	flowStart(t, s)
+	flowRecorder(t, s).fill(t)
+	wantErrno(t, s.Flush(), syscall.EINVAL)
+	for range 2 {
+		st, err := s.Status()
+		if err != nil || st.LogOverrunStatus != NoOverrun || st.LogFullStatus != NotFull || st.StreamFlushStatus != NotFlushing || st.StreamFlushError != 0 {
+			t.Errorf("status is %+v, %v", st, err)
+		}
+	}
+})
+
+// sstLogged records, loses, and returns the status of the log. read tells whether
+// the controller looks at the status before.
+func sstLogged(t *testing.T, read bool) (now, stored Status, l *Log) {
+	t.Helper()
+	a := flowSmall(UntilFull)
+	a.LogFullPolicy = Append
+	s, path := flowLogged(t, a)
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	w.r.a.w.OnFull = nil
+	w.fill(t)
+	for range 4 {
+		w.put()
+	}
+	now = flowStatus(t, s)
+	if read {
+		if _, err := s.Status(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flowShutdown(t, s)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if l, err = Open(f); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	if stored, err = l.Status(); err != nil {
+		t.Fatal(err)
+	}
+	return
+}
+
+var _ = conform("SST-11", func(t *testing.T) {
+	_, first, l := sstLogged(t, false)
+	flowIs(t, "overrun", first.StreamOverrunStatus, Overrun)
+	for range 3 {
+		st, err := l.Status()
+		if err != nil || st != first {
+			t.Errorf("status is %+v, %v, at first it was %+v", st, err, first)
+		}
+		if _, _, err := l.Next(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+})
+
+var _ = conform("SST-12", func(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		now, stored, _ := sstLogged(t, read)
+		if now.Lost != 5 || stored.Lost != 5 {
+			t.Errorf("lost are %d in the stream and %d in the log, want 5", now.Lost, stored.Lost)
+		}
+		want := Overrun
+		if read {
+			want = NoOverrun
+		}
+		flowIs(t, "overrun", stored.StreamOverrunStatus, want)
+		flowIs(t, "status", stored.StreamStatus, Suspended)
+		flowIs(t, "flush status", stored.StreamFlushStatus, NotFlushing)
+	}
+})
+
+var _ = conform("SST-13/posix_trace_get_status/EINVAL", func(t *testing.T) {
+	s, path := flowLogged(t, nil)
+	flowShutdown(t, s)
+	_, err := s.Status()
+	wantErrno(t, err, syscall.EINVAL)
+	_, err = s.Attr()
+	wantErrno(t, err, syscall.EINVAL)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l, err := Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Status()
+	wantErrno(t, err, syscall.EINVAL)
+	_, err = l.Attr()
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
+	want := Attr{
+		Name: "sst", Inheritance: Inherited, StreamFullPolicy: UntilFull, LogFullPolicy: Append,
+		StreamSize: 100 << 10, MaxDataSize: 100, LogSize: 3 << 20,
+	}
+	before := time.Now()
+	s, path := flowLogged(t, &want)
+	after := time.Now()
+	a, err := s.Attr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.CreateTime.Before(before.Round(0)) || a.CreateTime.After(after.Round(0)) {
+		t.Errorf("created at %v, between %v and %v", a.CreateTime, before, after)
+	}
+	if a.GenerationVersion == "" || a.ClockResolution <= 0 {
+		t.Errorf("generation %q, resolution %v", a.GenerationVersion, a.ClockResolution)
+	}
+	want.CreateTime, want.GenerationVersion, want.ClockResolution = a.CreateTime, a.GenerationVersion, a.ClockResolution
+	flowIs(t, "attributes", a, want)
+	flowShutdown(t, s)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l, err := Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	la, err := l.Attr()
+	if err != nil || !la.CreateTime.Equal(want.CreateTime) {
+		t.Errorf("the log says %+v, %v", la, err)
+	}
+	la.CreateTime = want.CreateTime
+	flowIs(t, "attributes in the log", la, want)
+})
+
+var _ = conform("SST-15", func(t *testing.T) {
+	s := flowStream(t, &Attr{Name: "before", MaxDataSize: 8})
+	a, err := s.Attr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := a
+	a.Name, a.MaxDataSize, a.StreamFullPolicy, a.StreamSize = "after", 1000, UntilFull, 1
+	if now, err := s.Attr(); err != nil || now != was {
+		t.Errorf("attributes are %+v, %v, they were %+v", now, err, was)
+	}
+	flowStart(t, s)
+	Event(flowID(t, "sst"), []byte("0123456789"))
+	flowWant(t, flowAll(t, s), "START", "01234567")
+})
+
+var _ = conform("SST-16", func(t *testing.T) {
+	has := func(v any, member string, like any) {
+		t.Helper()
+		f, ok := reflect.TypeOf(v).FieldByName(member)
+		if !ok || f.Type != reflect.TypeOf(like) {
+			t.Errorf("%T has no member %s of type %T", v, member, like)
+		}
+	}
+	for member, like := range map[string]any{
+		"StreamStatus": Running, "StreamFullStatus": Full, "StreamOverrunStatus": Overrun,
+		"StreamFlushStatus": Flushing, "StreamFlushError": syscall.Errno(0),
+		"LogOverrunStatus": Overrun, "LogFullStatus": Full,
+	} {
+		has(Status{}, member, like)
+	}
+	for member, like := range map[string]any{
+		"ID": EventID(0), "PID": 0, "TID": 0, "Address": uint64(0), "UnixNano": int64(0), "Truncation": NotTruncated,
+	} {
+		has(EventInfo{}, member, like)
+	}
+})

@@ -140,10 +140,31 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	if p.page.Opened() {
 		p.page.ResetUserNames()
 	}
-	inheritByName(p)
+	if !sys.Secure() {
+		inheritByName(p)
+	} else if os.Geteuid() != 0 {
+		if err := p.release(); err != nil {
+			return nil, err
+		}
+	}
 	t.proc = p
 	storeWord(p.page.Word())
 	return p, nil
+}
+
+// release takes the process out of its streams: it has become a set-gid or
+// set-uid program, which only a privileged controller may trace (INH-16), and those of the
+// directory are not.
+func (p *proc) release() error {
+	unlock, err := p.dir.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, e := range p.page.Entries() {
+		p.page.Detach(e.Stream)
+	}
+	return nil
 }
 
 // inheritByName attaches the process to the stream that $PTRACE_STREAM names,

@@ -22,16 +22,20 @@ type Dir struct {
 // Open opens the trace directory of the effective user and makes it if need be:
 // $PTRACE_DIR, else the first of /dev/shm/posixtrace-UID,
 // $XDG_RUNTIME_DIR/posixtrace and $TMPDIR/posixtrace-UID whose parent can be
-// used. A directory that others could have put there or could write to is
+// used. For a set-uid or set-gid program it is the first of these whatever the
+// environment says. A directory that others could have put there or could write to is
 // refused, never passed over for the next: all processes of a user must agree.
 //
 // Errors: EACCES not ours or open to others; ELOOP a symbolic link; ENOTDIR.
 func Open() (*Dir, error) {
+	name := "posixtrace-" + strconv.Itoa(os.Geteuid())
+	places := []string{filepath.Join("/dev/shm", name)}
+	if sys.Secure() {
+		return openFirst(places) // a set-uid program must not write where it is told to
+	}
 	if path := os.Getenv("PTRACE_DIR"); path != "" {
 		return openDir(path)
 	}
-	name := "posixtrace-" + strconv.Itoa(os.Geteuid())
-	places := []string{filepath.Join("/dev/shm", name)}
 	if run := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
 		places = append(places, filepath.Join(run, "posixtrace"))
 	}

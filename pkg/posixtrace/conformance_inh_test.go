@@ -1,0 +1,820 @@
+package posixtrace
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Section INH: processes that fork, execute programs and exit.
+
+// actor is a process that does what it is told by a pair of FIFOs, so that it
+// can be talked to whoever is its parent.
+type actor struct {
+	t   *testing.T
+	cmd *exec.Cmd // nil for one that another actor has started
+	pid int
+	in  *os.File
+	out *os.File
+	buf *bufio.Reader
+}
+
+func init() {
+	helpers["actor"] = inhActor
+	// pidreuse is the first process of a pid namespace and says "ok".
+	helpers["inh-pidreuse"] = inhPidReuse
+	helpers["inh-setuid"] = inhSetuid
+	helpers["inh-silent"] = func([]string) {
+		id, err := OpenEventID("inh.setuid")
+		if err == nil {
+			Event(id, []byte("after"))
+		}
+		fmt.Println("passed", os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid())
+	}
+}
+
+var inhStreams = map[string]*Stream{}
+
+func inhActor(args []string) {
+	in, err := os.OpenFile(args[0], os.O_RDONLY, 0)
+	if err != nil {
+		os.Exit(3)
+	}
+	out, err := os.OpenFile(args[1], os.O_WRONLY, 0)
+	if err != nil {
+		os.Exit(3)
+	}
+	fmt.Fprintln(out, os.Getpid())
+	for sc := bufio.NewScanner(in); sc.Scan(); {
+		f := strings.Fields(sc.Text())
+		answer, err := inhDo(f[0], f[1:], args)
+		if err != nil {
+			answer = "error " + strings.ReplaceAll(err.Error(), "\n", " ")
+		}
+		fmt.Fprintln(out, strings.TrimSpace("done "+answer))
+	}
+}
+
+func inhDo(verb string, f, self []string) (string, error) {
+	if (verb == "handover" || verb == "flush" || verb == "state") && inhStreams[f[0]] == nil {
+		return "", syscall.EINVAL
+	}
+	switch verb {
+	case "event": // NAME DATA
+		id, err := OpenEventID(f[0])
+		if err != nil {
+			return "", err
+		}
+		Event(id, []byte(f[1]))
+		return strconv.Itoa(int(id)), nil
+	case "raw": // ID DATA: without opening a name
+		n, _ := strconv.Atoi(f[0])
+		Event(EventID(n), []byte(f[1]))
+		return "", nil
+	case "spawn": // IN OUT [setsid]
+		cmd := exec.Command(os.Args[0], f[0], f[1])
+		cmd.Env = append(os.Environ(), helperVar+"=actor")
+		cmd.Stderr = os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: len(f) > 2}
+		err := cmd.Start()
+		go cmd.Wait()
+		return "", err
+	case "exec":
+		os.Setenv(helperVar, "actor")
+		return "", syscall.Exec(os.Args[0], append([]string{os.Args[0]}, self...), os.Environ())
+	case "burn": // N: as many names
+		n, _ := strconv.Atoi(f[0])
+		last := ""
+		for i := range n {
+			id, err := OpenEventID(fmt.Sprintf("%s.%d", f[1], i))
+			if err != nil {
+				return "", err
+			}
+			last = strconv.Itoa(int(id))
+		}
+		return last, nil
+	case "create": // NAME PID INHERIT [LOG STREAMPOLICY LOGPOLICY]
+		pid, _ := strconv.Atoi(f[1])
+		attr := Attr{Name: f[0], StreamFullPolicy: UntilFull}
+		if f[2] == "inherit" {
+			attr.Inheritance = Inherited
+		}
+		var s *Stream
+		var err error
+		if len(f) > 3 {
+			sp, _ := strconv.Atoi(f[4])
+			lp, _ := strconv.Atoi(f[5])
+			attr.StreamFullPolicy, attr.LogFullPolicy = FullPolicy(sp), FullPolicy(lp)
+			file, err := os.OpenFile(f[3], os.O_WRONLY|os.O_CREATE, 0o600)
+			if err != nil {
+				return "", err
+			}
+			defer file.Close()
+			s, err = CreateWithLog(pid, &attr, file)
+			if err != nil {
+				return "", err
+			}
+		} else if s, err = Create(pid, &attr); err != nil {
+			return "", err
+		}
+		inhStreams[f[0]] = s
+		return "", s.Start()
+	case "handover": // NAME PID
+		pid, _ := strconv.Atoi(f[1])
+		return "", inhStreams[f[0]].Handover(pid)
+	case "flush":
+		return "", inhStreams[f[0]].Flush()
+	case "state":
+		st, err := inhStreams[f[0]].PeekStatus()
+		return st.StreamStatus.String(), err
+	case "list":
+		list, err := List()
+		return strconv.Itoa(len(list)), err
+	case "exit":
+		os.Exit(0)
+	}
+	return "", errors.New("no such verb")
+}
+
+var inhFifos atomic.Int64
+
+// fifos makes the pair of FIFOs of an actor.
+func inhFifoPair(t *testing.T) (paths [2]string, in, out *os.File) {
+	t.Helper()
+	dir := t.TempDir()
+	var files [2]*os.File
+	for i := range paths {
+		paths[i] = filepath.Join(dir, fmt.Sprintf("fifo%d", inhFifos.Add(1)))
+		logOK(t, "Mkfifo", syscall.Mkfifo(paths[i], 0o600))
+		f, err := os.OpenFile(paths[i], os.O_RDWR, 0)
+		logOK(t, "OpenFile", err)
+		t.Cleanup(func() { f.Close() })
+		files[i] = f
+	}
+	return paths, files[0], files[1]
+}
+
+// newActor starts an actor as a child of the test.
+func newActor(t *testing.T, env ...string) *actor {
+	t.Helper()
+	paths, in, out := inhFifoPair(t)
+	a := &actor{t: t, in: in, out: out, buf: bufio.NewReader(out)}
+	a.cmd = exec.Command(os.Args[0], paths[0], paths[1])
+	a.cmd.Env = append(append(os.Environ(), helperVar+"=actor", quick), env...)
+	a.cmd.Stderr = os.Stderr
+	logOK(t, "Start", a.cmd.Start())
+	a.hello()
+	return a
+}
+
+func (a *actor) hello() {
+	a.t.Helper()
+	pid, err := strconv.Atoi(a.line())
+	logOK(a.t, "pid of an actor", err)
+	a.pid = pid
+	a.t.Cleanup(a.kill)
+}
+
+// kill kills the actor and waits until it is gone.
+func (a *actor) kill() {
+	syscall.Kill(a.pid, syscall.SIGKILL)
+	a.gone()
+}
+
+func (a *actor) gone() {
+	if a.cmd != nil {
+		a.cmd.Wait()
+		return
+	}
+	inhGone(a.t, a.pid)
+}
+
+// inhGone waits until a process that is not our child has ended.
+func inhGone(t *testing.T, pid int) {
+	t.Helper()
+	logWait(t, fmt.Sprintf("process %d has ended", pid), func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return true
+		}
+		rest := string(b[strings.LastIndexByte(string(b), ')')+1:])
+		return strings.HasPrefix(strings.TrimSpace(rest), "Z")
+	})
+}
+
+func (a *actor) line() string {
+	a.t.Helper()
+	a.out.SetReadDeadline(time.Now().Add(20 * time.Second))
+	l, err := a.buf.ReadString('\n')
+	if err != nil {
+		a.t.Fatalf("actor %d says %q, %v", a.pid, l, err)
+	}
+	return strings.TrimSuffix(l, "\n")
+}
+
+// do has a line done and returns the answer.
+func (a *actor) do(format string, args ...any) string {
+	a.t.Helper()
+	fmt.Fprintf(a.in, format+"\n", args...)
+	l := a.line()
+	if !strings.HasPrefix(l, "done") || strings.Contains(l, "error") {
+		a.t.Fatalf("actor %d, told to %s, says %q", a.pid, fmt.Sprintf(format, args...), l)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(l, "done"))
+}
+
+// spawn has the actor start a child.
+func (a *actor) spawn(how ...string) *actor {
+	a.t.Helper()
+	paths, in, out := inhFifoPair(a.t)
+	a.do("spawn %s %s %s", paths[0], paths[1], strings.Join(how, " "))
+	c := &actor{t: a.t, in: in, out: out, buf: bufio.NewReader(out)}
+	c.hello()
+	return c
+}
+
+// exec has the actor execute its program again.
+func (a *actor) exec() {
+	a.t.Helper()
+	fmt.Fprintln(a.in, "exec")
+	if pid := a.line(); pid != strconv.Itoa(a.pid) {
+		a.t.Fatalf("after exec process %d is %q", a.pid, pid)
+	}
+}
+
+func (a *actor) exit() {
+	fmt.Fprintln(a.in, "exit")
+	a.gone()
+}
+
+func (a *actor) got(name, data string) got { return got{name, data, a.pid} }
+
+var _ = conform("INH-01/fork", func(t *testing.T) {
+	a := newActor(t)
+	id := a.do("event inh.before 0")
+	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	b := a.spawn()
+	// The child's very first trace point, of a type it never opened itself.
+	b.do("raw %s first", id)
+	if have := b.do("event inh.before second"); have != id {
+		t.Errorf("inh.before is %s in the child and %s in the parent", have, id)
+	}
+	equal(t, drain(t, s), b.got("inh.before", "first"), b.got("inh.before", "second"))
+	// A child that has executed nothing: a subshell.
+	sub := inhSubshell(t, s)
+	equal(t, drain(t, s), got{"inh.subshell", "forked", sub})
+})
+
+// inhSubshell makes a process by fork alone, below a shell that s comes to
+// trace, and has an event recorded for it.
+func inhSubshell(t *testing.T, s *Stream) int {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range []string{"go", "pid", "end"} {
+		logOK(t, "Mkfifo", syscall.Mkfifo(filepath.Join(dir, f), 0o600))
+	}
+	cmd := exec.Command("sh", "-c", `read x <go; (sh -c 'echo $PPID' >pid; read x <end; :); :`)
+	cmd.Dir = dir
+	logOK(t, "Start", cmd.Start())
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	// The stream of the test traces the shell, too.
+	unlock, err := s.c.dir.Lock()
+	logOK(t, "Lock", err)
+	p, err := target(cmd.Process.Pid)
+	logOK(t, "target", err)
+	page, err := s.c.dir.Page(p, true)
+	logOK(t, "Page", err)
+	logOK(t, "Attach", page.Attach(s.c.id, 1|2))
+	logOK(t, "SetFamily", page.SetFamily(s.c.mem.Family()))
+	page.Close()
+	unlock()
+	logOK(t, "WriteFile", os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
+	b, err := os.ReadFile(filepath.Join(dir, "pid"))
+	logOK(t, "ReadFile", err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	logOK(t, "pid", err)
+	if pid == cmd.Process.Pid {
+		t.Fatal("the shell has not forked")
+	}
+	pr, err := OpenProcess(pid)
+	logOK(t, "OpenProcess", err)
+	defer pr.Close()
+	id, err := pr.OpenEventID("inh.subshell")
+	logOK(t, "OpenEventID", err)
+	if n := pr.Event(id, []byte("forked")); n != 1 {
+		t.Errorf("%d streams took the event", n)
+	}
+	os.WriteFile(filepath.Join(dir, "end"), []byte("\n"), 0)
+	return pid
+}
+
+var _ = conform("INH-02/fork", func(t *testing.T) {
+	a := newActor(t)
+	s := running(t, a.pid, Attr{Inheritance: CloseForChild})
+	b := a.spawn()
+	b.do("event inh.child 1")
+	c := b.spawn()
+	c.do("event inh.child 2")
+	a.do("event inh.parent 3")
+	equal(t, drain(t, s), a.got("inh.parent", "3"))
+})
+
+var _ = conform("INH-03/fork", func(t *testing.T) {
+	a := newActor(t)
+	early := a.spawn()
+	passed := running(t, a.pid, Attr{Inheritance: Inherited})
+	kept := running(t, a.pid, Attr{Inheritance: CloseForChild})
+	b := a.spawn()
+	late := running(t, a.pid, Attr{Inheritance: Inherited})
+	c := a.spawn()
+	// The children are asked only now; what counts is when they started.
+	grandchild := early.spawn()
+	for _, p := range []*actor{a, early, b, c, grandchild} {
+		p.do("event inh.which %d", p.pid)
+	}
+	ev := func(p *actor) got { return p.got("inh.which", strconv.Itoa(p.pid)) }
+	equal(t, drain(t, passed), ev(a), ev(b), ev(c))
+	equal(t, drain(t, kept), ev(a))
+	equal(t, drain(t, late), ev(a), ev(c))
+})
+
+var _ = conform("INH-04/fork", func(t *testing.T) {
+	a := newActor(t)
+	log := filepath.Join(t.TempDir(), "log.trace")
+	a.do("create inh4 0 inherit")
+	a.do("create inh4log 0 close %s %d %d", log, UntilFull, Append)
+	b := a.spawn()
+	// The child has no id of its parent's streams, and its exit, however it
+	// comes, shuts none of them down.
+	for _, verb := range []string{"flush", "state", "handover"} {
+		fmt.Fprintln(b.in, verb, "inh4log", b.pid)
+		if l := b.line(); !strings.Contains(l, "invalid argument") {
+			t.Errorf("a child that is to %s its parent's stream says %q", verb, l)
+		}
+	}
+	b.kill()
+	c := a.spawn()
+	if n := c.do("list"); n != "2" {
+		t.Errorf("the child sees %s streams, want 2", n)
+	}
+	c.exit()
+	a.spawn().kill()
+	for _, name := range []string{"inh4", "inh4log"} {
+		if st := a.do("state %s", name); st != "running" {
+			t.Errorf("%s is %s after the exit of the controller's children", name, st)
+		}
+	}
+	a.kill()
+	if list, err := List(); err != nil || len(list) != 0 {
+		t.Errorf("after the controller's own death: %v, %v", list, err)
+	}
+})
+
+var _ = conform("INH-05/posix_spawn", func(t *testing.T) {
+	// os/exec is what posix_spawn is: a fork and an exec in one call.
+	for _, inherit := range []Inheritance{Inherited, CloseForChild} {
+		a := newActor(t)
+		s := running(t, a.pid, Attr{Inheritance: inherit})
+		b := a.spawn("setsid")
+		b.do("event inh.spawned x")
+		if inherit == Inherited {
+			equal(t, drain(t, s), b.got("inh.spawned", "x"))
+		} else {
+			equal(t, drain(t, s))
+		}
+	}
+})
+
+var _ = conform("INH-06", func(t *testing.T) {
+	a := newActor(t)
+	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	// A chain of five that are silent until all but the last have died; the
+	// first one of them has a session of its own, so nothing leads up but the family.
+	chain := []*actor{a}
+	for i := range 4 {
+		how := ""
+		if i == 0 {
+			how = "setsid"
+		}
+		chain = append(chain, chain[i].spawn(how))
+	}
+	last := chain[4]
+	last.do("event inh.deep alive")
+	for _, p := range chain[:4] {
+		p.kill()
+	}
+	last.do("event inh.deep orphan")
+	child := last.spawn()
+	child.do("event inh.deep child")
+	equal(t, drain(t, s), last.got("inh.deep", "alive"), last.got("inh.deep", "orphan"), child.got("inh.deep", "child"))
+})
+
+// A double fork: the process in the middle is gone before the last one passes
+// its first trace point.
+var _ = conform("INH-06/reparented", func(t *testing.T) {
+	for _, when := range []string{"same session", "PTRACE_STREAM"} {
+		t.Run(when, func(t *testing.T) {
+			a := newActor(t)
+			s := running(t, a.pid, Attr{Inheritance: Inherited})
+			var middle, last *actor
+			if when == "PTRACE_STREAM" {
+				info, err := s.Info()
+				logOK(t, "Info", err)
+				// A daemon: a session of its own, and the environment to go by.
+				a.kill()
+				a = newActor(t, "PTRACE_STREAM="+info.Path)
+				a.do("event inh.daemon top")
+				middle = a.spawn("setsid")
+				last = middle.spawn("setsid")
+			} else {
+				leader := a.spawn("setsid")
+				leader.do("event inh.daemon top")
+				middle = leader.spawn()
+				last = middle.spawn()
+				a = leader
+			}
+			middle.kill()
+			last.do("event inh.daemon last")
+			equal(t, drain(t, s), a.got("inh.daemon", "top"), last.got("inh.daemon", "last"))
+		})
+	}
+})
+
+var _ = conform("INH-07/exec", func(t *testing.T) {
+	a := newActor(t)
+	s, kept := running(t, a.pid, Attr{Inheritance: Inherited}), running(t, a.pid, Attr{Inheritance: CloseForChild})
+	want := []got{}
+	for i := range 4 {
+		a.do("event inh.image %d", i)
+		want = append(want, a.got("inh.image", strconv.Itoa(i)))
+		a.exec()
+	}
+	equal(t, drain(t, s), want...)
+	equal(t, drain(t, kept), want...)
+	// Also an image that executes another before its first trace point, and a
+	// child that does so.
+	b := a.spawn()
+	b.exec()
+	a.exec()
+	a.do("event inh.image a")
+	b.do("event inh.image b")
+	equal(t, drain(t, s), a.got("inh.image", "a"), b.got("inh.image", "b"))
+	equal(t, drain(t, kept), a.got("inh.image", "a"))
+	// What the images before had of the stream is given back.
+	slots := 0
+	for _, p := range s.c.mem.Writers() {
+		if int(p.PID) == a.pid {
+			slots++
+		}
+	}
+	if slots != 1 {
+		t.Errorf("process %d has %d places among the writers of the stream", a.pid, slots)
+	}
+})
+
+var _ = conform("INH-08/exec", func(t *testing.T) {
+	a := newActor(t)
+	running(t, a.pid, Attr{})
+	// The old image has used all the names that a process may have.
+	a.do("burn %d inh.old", UserEventMax)
+	if id := a.do("event inh.more 1"); id != strconv.Itoa(int(UnnamedUserEvent)) {
+		t.Errorf("past the limit the id is %s", id)
+	}
+	a.exec()
+	// The new one has its own count.
+	if id := a.do("event inh.new 1"); id == strconv.Itoa(int(UnnamedUserEvent)) {
+		t.Error("the new image is at the limit of the old one")
+	}
+})
+
+var _ = conform("INH-09/exec", func(t *testing.T) {
+	a := newActor(t)
+	s := running(t, a.pid, Attr{})
+	one, two := a.do("event inh.one old"), a.do("event inh.two old")
+	a.exec()
+	three := a.do("event inh.three new")
+	if again := a.do("event inh.two new"); again != two {
+		t.Errorf("inh.two is %s, and after exec %s", two, again)
+	}
+	if three == one || three == two {
+		t.Errorf("the new image has reused id %s", three)
+	}
+	equal(t, drain(t, s), a.got("inh.one", "old"), a.got("inh.two", "old"), a.got("inh.three", "new"), a.got("inh.two", "new"))
+})
+
+var _ = conform("INH-10/exec", func(t *testing.T) {
+	tg := newActor(t)
+	a := newActor(t)
+	s := running(t, a.pid, Attr{})
+	a.do("create inh10 %d close", tg.pid)
+	tg.do("event inh.target 1")
+	if _, err := inhFind("inh10"); err != nil {
+		t.Fatal(err)
+	}
+	a.exec()
+	// Its own stream is gone, that which traces it is not.
+	if i, err := inhFind("inh10"); err != nil || i != nil {
+		t.Errorf("a stream of a controller that has executed a program: %+v, %v", i, err)
+	}
+	a.do("event inh.target 2")
+	equal(t, drain(t, s), a.got("inh.target", "2"))
+	tg.do("event inh.target 3")
+	// The same with an exit.
+	a.do("create inh10 %d close", tg.pid)
+	a.exit()
+	if i, err := inhFind("inh10"); err != nil || i != nil {
+		t.Errorf("a stream of a controller that has exited: %+v, %v", i, err)
+	}
+	if st, err := s.Status(); err != nil || st.StreamStatus != Running {
+		t.Errorf("a stream whose target has exited: %+v, %v", st, err)
+	}
+})
+
+// inhFind looks for an active stream by name, nil if there is none.
+func inhFind(name string) (*StreamInfo, error) {
+	list, err := List()
+	for _, i := range list {
+		if i.Name == name {
+			return &i, err
+		}
+	}
+	return nil, err
+}
+
+var _ = conform("INH-11", func(t *testing.T) {
+	a := newActor(t)
+	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	b, c := a.spawn(), a.spawn()
+	id := b.do("event inh.shared b")
+	for _, p := range []*actor{a, c, c.spawn()} {
+		if have := p.do("event inh.shared x"); have != id {
+			t.Errorf("inh.shared is %s in process %d and %s in another", have, p.pid, id)
+		}
+	}
+	found := 0
+	for have, name := range s.EventTypes() {
+		if name == "inh.shared" && strconv.Itoa(int(have)) == id {
+			found++
+		}
+	}
+	if found != 1 {
+		t.Errorf("the stream lists inh.shared %d times", found)
+	}
+})
+
+var _ = conform("INH-12", func(t *testing.T) {
+	a := newActor(t)
+	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	b := a.spawn()
+	c := b.spawn()
+	family := []*actor{a, b, c}
+	all := func(data string) (list []got) {
+		for _, p := range family {
+			p.do("event inh.whole %s", data)
+			list = append(list, p.got("inh.whole", data))
+		}
+		return
+	}
+	want := all("running")
+	equal(t, drain(t, s), want...)
+	logOK(t, "Stop", s.Stop())
+	all("stopped")
+	logOK(t, "Start", s.Start())
+	equal(t, drain(t, s))
+	id, err := s.EventID("inh.whole")
+	logOK(t, "EventID", err)
+	var set EventSet
+	set.Add(id)
+	logOK(t, "SetFilter", s.SetFilter(set, SetEventSet))
+	all("filtered")
+	equal(t, drain(t, s))
+	logOK(t, "SetFilter", s.SetFilter(EventSet{}, SetEventSet))
+	all("cleared")
+	logOK(t, "Clear", s.Clear())
+	equal(t, drain(t, s))
+	want = all("again")
+	equal(t, drain(t, s), want...)
+	logOK(t, "Shutdown", s.Shutdown())
+	all("gone")
+})
+
+var _ = conform("INH-13/fork", func(t *testing.T) {
+	a := newActor(t)
+	a.do("event inh.apart 0")
+	b := a.spawn() // not traced: there is no stream at all
+	id := b.do("event inh.apart 1")
+	sa, sb := running(t, a.pid, Attr{}), running(t, b.pid, Attr{})
+	a.do("event inh.onlya 2")
+	b.do("event inh.onlyb 3")
+	b.do("event inh.apart 4")
+	equal(t, drain(t, sa), a.got("inh.onlya", "2"))
+	equal(t, drain(t, sb), b.got("inh.onlyb", "3"), b.got("inh.apart", "4"))
+	// Private: what one registers does not show in the other's.
+	for _, c := range []struct {
+		s    *Stream
+		name string
+	}{{sa, "inh.onlyb"}, {sb, "inh.onlya"}} {
+		for _, name := range c.s.EventTypes() {
+			if name == c.name {
+				t.Errorf("%s shows in the stream of another process", name)
+			}
+		}
+	}
+	if have, err := sb.EventID("inh.apart"); err != nil || strconv.Itoa(int(have)) != id {
+		t.Errorf("inh.apart is %v in the stream and %s in the process, %v", have, id, err)
+	}
+})
+
+func inhPidReuse(args []string) {
+	logCheck(os.Getpid() == 1, "pid %d", os.Getpid())
+	logCheck(syscall.Mount("proc", "/proc", "proc", 0, "") == nil, "mount /proc")
+	os.Setenv("PTRACE_DIR", args[0])
+	run := func() (*exec.Cmd, *bufio.Reader, *os.File) {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), helperVar+"=target", quick)
+		r, w, err := os.Pipe()
+		logCheck(err == nil, "Pipe: %v", err)
+		cmd.Stdin = r
+		out, err := cmd.StdoutPipe()
+		logCheck(err == nil, "StdoutPipe: %v", err)
+		err = cmd.Start()
+		logCheck(err == nil, "Start: %v", err)
+		r.Close()
+		br := bufio.NewReader(out)
+		br.ReadString('\n')
+		return cmd, br, w
+	}
+	tell := func(br *bufio.Reader, w *os.File, line string) {
+		fmt.Fprintln(w, line)
+		l, err := br.ReadString('\n')
+		logCheck(err == nil && l == "done\n", "target says %q, %v", l, err)
+	}
+	first, br, w := run()
+	pid := first.Process.Pid
+	s, err := Create(pid, &Attr{Inheritance: Inherited})
+	logCheck(err == nil, "Create: %v", err)
+	s.Start()
+	tell(br, w, "mine 1")
+	id, _ := s.EventID("mine")
+	first.Process.Kill()
+	first.Wait()
+	// The next process gets the same number, if nobody is quicker.
+	for range 50 {
+		err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0)
+		logCheck(err == nil, "ns_last_pid: %v", err)
+		second, br, w := run()
+		if second.Process.Pid != pid {
+			second.Process.Kill()
+			second.Wait()
+			continue
+		}
+		tell(br, w, "other 1")
+		tell(br, w, "mine 2")
+		buf := make([]byte, 100)
+		var list []string
+		for {
+			ev, n, err := s.TryNext(buf)
+			if err != nil {
+				break
+			}
+			if ev.ID.User() {
+				list = append(list, string(buf[:n]))
+			}
+		}
+		logCheck(fmt.Sprint(list) == "[1]", "events of both processes: %v", list)
+		for _, name := range s.EventTypes() {
+			logCheck(name != "other", "a name of the second process is in the first one's map")
+		}
+		// And a stream for the number is one for the second process.
+		s2, err := Create(pid, nil)
+		logCheck(err == nil, "Create: %v", err)
+		for _, name := range s2.EventTypes() {
+			if name == "mine" {
+				id2, _ := s2.EventID("mine")
+				logCheck(id2 != id || s2.c.mem.Family() != s.c.mem.Family(), "the map was inherited")
+			}
+		}
+		s2.Start()
+		tell(br, w, "other 3")
+		_, _, err = s2.TryNext(buf)
+		logCheck(err == nil, "TryNext: %v", err)
+		_, n, err := s2.TryNext(buf)
+		logCheck(err == nil && string(buf[:n]) == "3", "TryNext: %q, %v", buf[:n], err)
+		_, _, err = s.TryNext(buf)
+		logCheck(err == ErrUnavailable, "TryNext on the first one's stream: %v", err)
+		second.Process.Kill()
+		second.Wait()
+		s.Shutdown()
+		s2.Shutdown()
+		fmt.Println("ok")
+		return
+	}
+	fmt.Println("no process got the number again")
+}
+
+var _ = conform("INH-14", func(t *testing.T) {
+	logRoot(t)
+	dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "ns")
+	logOK(t, "MkdirTemp", err)
+	defer os.RemoveAll(dir)
+	logHelper(t, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}, "inh-pidreuse", dir)
+})
+
+// inhSetuid is an ordinary user who traces a process that executes args[0], which
+// is set-uid or set-gid.
+func inhSetuid(args []string) {
+	s, err := CreateForChild(&Attr{Inheritance: Inherited}, nil)
+	logCheck(err == nil, "Create: %v", err)
+	s.Start()
+	info, _ := s.Info()
+	for i, prog := range []string{args[1], args[0]} {
+		cmd := exec.Command(prog)
+		cmd.Env = append(os.Environ(), helperVar+"=inh-silent", "PTRACE_STREAM="+info.Path, quick)
+		out, err := cmd.CombinedOutput()
+		logCheck(err == nil && string(out) == fmt.Sprintf("passed %v\n", i == 1), "%s: %q, %v", prog, out, err)
+		buf := make([]byte, 100)
+		n := 0
+		for {
+			ev, _, err := s.TryNext(buf)
+			if err != nil {
+				break
+			}
+			if ev.ID.User() {
+				n++
+			}
+		}
+		logCheck(n == 1-i, "%d events of %s", n, prog)
+	}
+	s.Shutdown()
+	fmt.Println("ok")
+}
+
+var _ = conform("INH-16", func(t *testing.T) {
+	// Only its owner can touch anything there.
+	a := newActor(t)
+	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	a.do("event inh.mode x")
+	drain(t, s)
+	dir := os.Getenv("PTRACE_DIR")
+	st, err := os.Stat(dir)
+	if err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("%s: %v, %v", dir, st.Mode(), err)
+	}
+	entries, err := os.ReadDir(dir)
+	logOK(t, "ReadDir", err)
+	for _, e := range entries {
+		if fi, err := e.Info(); err == nil && fi.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v", e.Name(), fi.Mode())
+		}
+	}
+	for _, sgid := range []bool{false, true} {
+		t.Run(map[bool]string{false: "setuid", true: "setgid"}[sgid], func(t *testing.T) {
+			logRoot(t)
+			const nobody = 65534
+			base, err := os.MkdirTemp("/dev/shm", "posixtrace-setuid-")
+			logOK(t, "MkdirTemp", err)
+			defer os.RemoveAll(base)
+			logOK(t, "Chmod", os.Chmod(base, 0o755))
+			// Such a program goes to the standard place, so there is where it must
+			// be kept from being traced.
+			for _, uid := range []int{0, nobody} {
+				own := fmt.Sprintf("/dev/shm/posixtrace-%d", uid)
+				if _, err := os.Lstat(own); os.IsNotExist(err) {
+					defer func() {
+						if used, _ := filepath.Glob(own + "/s-*"); len(used) == 0 {
+							os.RemoveAll(own)
+						}
+					}()
+				}
+			}
+			b, err := os.ReadFile(os.Args[0])
+			logOK(t, "ReadFile", err)
+			plain, set := filepath.Join(base, "plain"), filepath.Join(base, "set")
+			logOK(t, "WriteFile", os.WriteFile(plain, b, 0o755))
+			logOK(t, "WriteFile", os.WriteFile(set, b, 0o755))
+			mode := os.ModeSetuid | 0o755
+			if sgid {
+				mode = os.ModeSetgid | 0o755
+			}
+			logOK(t, "Chmod", os.Chmod(set, mode))
+			cmd := exec.Command(plain, set, plain)
+			cmd.Dir = base
+			cmd.Env = append(os.Environ(), helperVar+"=inh-setuid", quick, "PTRACE_DIR=")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.TrimSpace(string(out)) != "ok" {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+})

@@ -1,0 +1,491 @@
+package posixtrace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Section OPN: pre-recorded streams.
+
+func init() {
+	// log: reads a log from its first event to its last and says what it saw.
+	helpers["opn-read"] = func(args []string) {
+		f, err := os.Open(args[0])
+		logCheck(err == nil, "%v", err)
+		l, err := Open(f)
+		logCheck(err == nil, "%v", err)
+		buf := make([]byte, 100)
+		n := 0
+		for {
+			ev, size, err := l.Next(buf)
+			if err == io.EOF {
+				break
+			}
+			logCheck(err == nil, "%v", err)
+			if ev.ID.User() {
+				logCheck(strings.HasPrefix(string(buf[:size]), strconv.Itoa(n)+" "), "event %d is %q", n, buf[:size])
+				n++
+			}
+		}
+		logCheck(strconv.Itoa(n) == args[1], "%d events", n)
+		fmt.Println("ok")
+	}
+}
+
+// opnLog makes a finished log of n numbered events.
+func opnLog(t *testing.T, n int) string {
+	t.Helper()
+	s, path := logStream(t, Attr{Name: "opn", StreamFullPolicy: UntilFull, LogFullPolicy: Append, StreamSize: 1 << 20})
+	logOK(t, "Start", s.Start())
+	logNumbers(logID(t, "opn.event"), 0, n, 20)
+	logOK(t, "Shutdown", s.Shutdown())
+	return path
+}
+
+var _ = conform("OPN-01/posix_trace_open", func(t *testing.T) {
+	path := opnLog(t, 10)
+	a, b := logOpen(t, path), logOpen(t, path)
+	defer a.Close()
+	defer b.Close()
+	if a == b {
+		t.Error("two connections are one")
+	}
+	events := logAll(t, a)
+	if events[0].ID != EventStart {
+		t.Errorf("the oldest event is %v, want START", events[0])
+	}
+	logRange(t, "log", logNumbersOf(t, events, "opn.event"), 0, 10)
+})
+
+var _ = conform("OPN-02/posix_trace_open/EINVAL", func(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range map[string]string{
+		"empty": "", "text": strings.Repeat("no log at all\n", 1000), "zeros": strings.Repeat("\x00", 1<<16),
+	} {
+		path := filepath.Join(dir, name)
+		logOK(t, "WriteFile", os.WriteFile(path, []byte(data), 0o600))
+		f, err := os.Open(path)
+		logOK(t, "Open", err)
+		_, err = Open(f)
+		f.Close()
+		wantErrno(t, err, syscall.EINVAL)
+	}
+	d, err := os.Open(dir)
+	logOK(t, "Open", err)
+	defer d.Close()
+	_, err = Open(d)
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("OPN-02/posix_trace_open/EBADF", func(t *testing.T) {
+	path := opnLog(t, 1)
+	_, err := Open(nil)
+	wantErrno(t, err, syscall.EBADF)
+	w, err := os.OpenFile(path, os.O_WRONLY, 0)
+	logOK(t, "OpenFile", err)
+	_, err = Open(w)
+	wantErrno(t, err, syscall.EBADF)
+	w.Close()
+	_, err = Open(w)
+	wantErrno(t, err, syscall.EBADF)
+	const oPath = 0x200000
+	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
+	logOK(t, "open", err)
+	p := os.NewFile(uintptr(fd), path)
+	defer p.Close()
+	_, err = Open(p)
+	wantErrno(t, err, syscall.EBADF)
+})
+
+var _ = conform("OPN-03/posix_trace_open", func(t *testing.T) {
+	path := opnLog(t, 50)
+	f, err := os.Open(path)
+	logOK(t, "Open", err)
+	defer f.Close()
+	for _, offset := range []int64{0, 7, 1 << 40} {
+		_, err := f.Seek(offset, io.SeekStart)
+		logOK(t, "Seek", err)
+		l, err := Open(f)
+		logOK(t, "Open", err)
+		logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 50)
+		logOK(t, "Rewind", l.Rewind())
+		logOK(t, "Close", l.Close())
+		if at, err := f.Seek(0, io.SeekCurrent); err != nil || at != offset {
+			t.Errorf("the descriptor is at %d, was at %d, %v", at, offset, err)
+		}
+	}
+	// What has no positions is refused, though a log is in it.
+	b, err := os.ReadFile(path)
+	logOK(t, "ReadFile", err)
+	r, w, err := os.Pipe()
+	logOK(t, "Pipe", err)
+	defer r.Close()
+	go func() { w.Write(b); w.Close() }()
+	_, err = Open(r)
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("OPN-04/posix_trace_open", func(t *testing.T) {
+	logOneWriter(t)
+	const n = 5000
+	path := opnLog(t, n)
+	good, err := os.ReadFile(path)
+	logOK(t, "ReadFile", err)
+	super := int(good[16]) | int(good[17])<<8
+	dir := t.TempDir()
+	try := func(b []byte) (list []int, st Status, err error) {
+		path := filepath.Join(dir, "bad.trace")
+		logOK(t, "WriteFile", os.WriteFile(path, b, 0o600))
+		f, err := os.Open(path)
+		logOK(t, "Open", err)
+		defer f.Close()
+		l, err := Open(f)
+		if err != nil {
+			wantErrno(t, err, syscall.EINVAL)
+			return nil, st, err
+		}
+		defer l.Close()
+		buf := make([]byte, 1<<16)
+		for {
+			ev, size, err := l.Next(buf)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("Next = %v in a damaged log", err)
+			}
+			if ev.ID.User() {
+				num, _, _ := strings.Cut(string(buf[:size]), " ")
+				v, err := strconv.Atoi(num)
+				if err != nil {
+					t.Fatalf("an event with data %q came out of a damaged log", buf[:size])
+				}
+				list = append(list, v)
+			}
+		}
+		st, err = l.Status()
+		return list, st, err
+	}
+	// A foreign file that begins as ours, and cut within the superblock.
+	for _, size := range []int{1, 8, 64, super - 1} {
+		if _, _, err := try(good[:size]); err == nil {
+			t.Errorf("a file of %d bytes was opened", size)
+		}
+	}
+	// Damage farther on: everything up to it and nothing of what is unsound.
+	last := -1
+	for _, at := range []int{super + 300, len(good) / 4, len(good) / 2, len(good) * 3 / 4} {
+		b := bytes.Clone(good)
+		b[at] ^= 0x40
+		list, st, err := try(b)
+		if err != nil {
+			t.Errorf("damage at %d: %v", at, err)
+			continue
+		}
+		logRange(t, fmt.Sprintf("damage at %d", at), list, 0, len(list))
+		if len(list) == n || len(list) < last {
+			t.Errorf("damage at %d of %d leaves %d of %d events", at, len(good), len(list), n)
+		}
+		if st.LogOverrunStatus != Overrun {
+			t.Errorf("damage at %d: the status does not tell: %+v", at, st)
+		}
+		last = len(list)
+	}
+	if last <= 0 {
+		t.Errorf("nothing was left of any damaged log")
+	}
+	// Lengths and counts of all bits set, anywhere: no crash, no hang, no memory.
+	for at := super; at+8 <= len(good); at += 8 + len(good)/400 {
+		b := bytes.Clone(good)
+		for i := range 8 {
+			b[at+i] = 0xff
+		}
+		if list, _, err := try(b); err == nil && !slices.IsSorted(list) {
+			t.Errorf("all bits set at %d: events out of order", at)
+		}
+	}
+})
+
+var _ = conform("OPN-05/posix_trace_open", func(t *testing.T) {
+	const n = 100
+	path := opnLog(t, n)
+	before, err := os.ReadFile(path)
+	logOK(t, "ReadFile", err)
+	f, err := os.Open(path)
+	logOK(t, "Open", err)
+	defer f.Close()
+	a, err := Open(f)
+	logOK(t, "Open", err)
+	defer a.Close()
+	b, err := Open(f) // by the same descriptor
+	logOK(t, "Open", err)
+	defer b.Close()
+	buf := make([]byte, 100)
+	for range 30 {
+		if _, _, err := a.Next(buf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logRange(t, "second", logNumbersOf(t, logAll(t, b), "opn.event"), 0, n)
+	logHelper(t, nil, "opn-read", path, strconv.Itoa(n))
+	logRange(t, "first", logNumbersOf(t, logAll(t, a), "opn.event"), 29, n-29) // after START
+	logHelper(t, nil, "opn-read", path, strconv.Itoa(n))
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("reading has changed the log, %v", err)
+	}
+})
+
+var _ = conform("OPN-06", func(t *testing.T) {
+	l := logOpen(t, opnLog(t, 1))
+	id, ok, err := l.NextEventType()
+	if err != nil || !ok {
+		t.Fatalf("NextEventType = %v, %v", ok, err)
+	}
+	first := id
+	for ok {
+		if name, err := l.EventName(id); err != nil || name == "" {
+			t.Errorf("EventName(%d) = %q, %v", id, name, err)
+		}
+		id, ok, err = l.NextEventType()
+		logOK(t, "NextEventType", err)
+	}
+	logOK(t, "RewindEventTypes", l.RewindEventTypes())
+	if id, ok, err := l.NextEventType(); id != first || !ok || err != nil {
+		t.Errorf("NextEventType after a rewind = %d, %v, %v, want %d", id, ok, err, first)
+	}
+	_, err = l.Attr()
+	logOK(t, "Attr", err)
+	_, err = l.Status()
+	logOK(t, "Status", err)
+	_, _, err = l.Next(nil)
+	logOK(t, "Next", err)
+	logOK(t, "Rewind", l.Rewind())
+	logOK(t, "Close", l.Close())
+	// The calls that must not be there: a Log has none of them.
+	var a any = l
+	switch a.(type) {
+	case interface{ Start() error }, interface{ Stop() error }, interface{ Clear() error },
+		interface{ Flush() error }, interface{ Shutdown() error }, interface{ Filter() (EventSet, error) },
+		interface {
+			SetFilter(EventSet, FilterHow) error
+		},
+		interface{ EventID(string) (EventID, error) },
+		interface {
+			TryNext([]byte) (EventInfo, int, error)
+		}:
+		t.Error("a call that is EINVAL on an opened log can be made")
+	}
+})
+
+var _ = conform("OPN-07/posix_trace_rewind/EINVAL", func(t *testing.T) {
+	l := logOpen(t, opnLog(t, 20))
+	first := logAll(t, l)
+	for range 2 {
+		logOK(t, "Rewind", l.Rewind())
+		if again := logAll(t, l); !slices.Equal(again, first) {
+			t.Errorf("after a rewind: %v, want %v", again, first)
+		}
+	}
+	logOK(t, "Rewind", l.Rewind())
+	if _, _, err := l.Next(nil); err != nil {
+		t.Error(err)
+	}
+	logOK(t, "Rewind", l.Rewind()) // in the middle
+	if ev, _, err := l.Next(nil); err != nil || ev.ID != first[0].ID || ev.UnixNano != first[0].UnixNano {
+		t.Errorf("Next = %+v, %v, want the oldest event %+v", ev, err, first[0])
+	}
+	logOK(t, "Close", l.Close())
+	wantErrno(t, l.Rewind(), syscall.EINVAL)
+})
+
+var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
+	path := opnLog(t, 1)
+	l := logOpen(t, path)
+	logOK(t, "Close", l.Close())
+	wantErrno(t, l.Close(), syscall.EINVAL)
+	_, _, err := l.Next(nil)
+	wantErrno(t, err, syscall.EINVAL)
+	_, err = l.Attr()
+	wantErrno(t, err, syscall.EINVAL)
+	_, err = l.Status()
+	wantErrno(t, err, syscall.EINVAL)
+	_, err = l.EventName(EventStart)
+	wantErrno(t, err, syscall.EINVAL)
+	_, _, err = l.NextEventType()
+	wantErrno(t, err, syscall.EINVAL)
+	wantErrno(t, l.RewindEventTypes(), syscall.EINVAL)
+	// It is free: many more than there are descriptors.
+	fds := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		logOK(t, "ReadDir", err)
+		return len(list)
+	}
+	before := fds()
+	for range 200 {
+		logOK(t, "Close", logOpen(t, path).Close())
+	}
+	if after := fds(); after > before+5 {
+		t.Errorf("%d descriptors before and %d after", before, after)
+	}
+})
+
+var _ = conform("OPN-09/posix_trace_close", func(t *testing.T) {
+	path := opnLog(t, 10)
+	f, err := os.Open(path)
+	logOK(t, "Open", err)
+	l, err := Open(f)
+	logOK(t, "Open", err)
+	logOK(t, "Close", l.Close())
+	if _, err := f.Stat(); err != nil {
+		t.Errorf("the application's descriptor is closed: %v", err)
+	}
+	l, err = Open(f)
+	logOK(t, "Open", err)
+	// Early.
+	f.Close()
+	logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 10)
+	logOK(t, "Rewind", l.Rewind())
+	logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 10)
+	logOK(t, "Close", l.Close())
+})
+
+var _ = conform("OPN-10", func(t *testing.T) {
+	// Two processes give the same names in another order, so the ids differ.
+	var logs [2]*Log
+	dir := t.TempDir()
+	for i, names := range [][]string{{"opn.a", "opn.b"}, {"opn.b", "opn.a"}} {
+		a := newActor(t)
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.trace", i)))
+		logOK(t, "Create", err)
+		s, err := CreateWithLog(a.pid, nil, f)
+		logOK(t, "CreateWithLog", err)
+		f.Close()
+		logOK(t, "Start", s.Start())
+		for _, n := range names {
+			a.do("event %s %s", n, n)
+		}
+		logOK(t, "Shutdown", s.Shutdown())
+		logs[i] = logOpen(t, f.Name())
+		defer logs[i].Close()
+	}
+	var ids [2]map[string]EventID
+	for i, l := range logs {
+		ids[i] = map[string]EventID{}
+		for id, name := range l.EventTypes() {
+			if _, twice := ids[i][name]; twice {
+				t.Errorf("%q is in the list twice", name)
+			}
+			ids[i][name] = id
+			if have, err := l.EventName(id); err != nil || have != name {
+				t.Errorf("type %d is %q in the list and %q by name, %v", id, name, have, err)
+			}
+		}
+		seen := 0
+		for _, e := range logAll(t, l) {
+			if e.ID.User() {
+				seen++
+				if e.name != e.data || ids[i][e.data] != e.ID {
+					t.Errorf("an event of %q is of type %d, %q", e.data, e.ID, e.name)
+				}
+			}
+		}
+		if seen != 2 {
+			t.Errorf("%d events", seen)
+		}
+	}
+	if ids[0]["opn.a"] != ids[1]["opn.b"] || ids[0]["opn.a"] == ids[1]["opn.a"] {
+		t.Errorf("ids %v and %v", ids[0], ids[1])
+	}
+})
+
+var _ = conform("OPN-11", func(t *testing.T) {
+	// The same trace points are recorded by a stream without log, and what is
+	// read from it must be what the log says.
+	attr := Attr{MaxDataSize: 32, StreamFullPolicy: UntilFull}
+	live, err := Create(0, &attr)
+	logOK(t, "Create", err)
+	defer live.Shutdown()
+	s, path := logStream(t, attr)
+	logOK(t, "Start", live.Start())
+	logOK(t, "Start", s.Start())
+	id, other := logID(t, "opn.same"), logID(t, "opn.other")
+	done := make(chan struct{})
+	for _, size := range []int{0, 1, 31, 32, 33, 100} {
+		Event(id, bytes.Repeat([]byte{byte(size)}, size))
+		go func() { Event(other, []byte("thread")); done <- struct{}{} }()
+		<-done
+	}
+	logOK(t, "Shutdown", s.Shutdown())
+	events, _ := logRead(t, path)
+	events = slices.DeleteFunc(events, func(e logged) bool { return !e.ID.User() })
+	buf := make([]byte, 100)
+	i, cut := 0, 0
+	for {
+		ev, n, err := live.TryNext(buf)
+		if err == ErrUnavailable {
+			break
+		}
+		logOK(t, "TryNext", err)
+		if !ev.ID.User() {
+			continue
+		}
+		if i >= len(events) {
+			t.Fatalf("the log has %d events", len(events))
+		}
+		have := events[i]
+		if ev.Truncation == TruncatedRecord {
+			cut++
+		}
+		// Two streams take the time of an event one after the other.
+		if d := have.UnixNano - ev.UnixNano; d < -1e9 || d > 1e9 {
+			t.Errorf("event %d is at %v in the log, at %v in the stream", i, have.Time(), ev.Time())
+		}
+		have.UnixNano = ev.UnixNano
+		if have.EventInfo != ev || have.data != string(buf[:n]) || ev.Address == 0 || ev.TID == 0 || ev.PID != os.Getpid() {
+			t.Errorf("event %d is %+v %q in the log, %+v %q in the stream", i, have.EventInfo, have.data, ev, buf[:n])
+		}
+		i++
+	}
+	if i != len(events) || i != 12 || cut != 2 {
+		t.Errorf("%d events in the stream, %d of them cut, %d in the log", i, cut, len(events))
+	}
+})
+
+// The time of an event is the same to the nanosecond whether the stream tells
+// it or the log.
+var _ = conform("OPN-11/timestamp", func(t *testing.T) {
+	s, path := logStream(t, Attr{StreamFullPolicy: UntilFull})
+	logOK(t, "Start", s.Start())
+	logNumbers(logID(t, "opn.time"), 0, 5, 10)
+	r, err := s.Reader()
+	logOK(t, "Reader", err)
+	var times []int64
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		logOK(t, "Next", err)
+		times = append(times, rec.UnixNano)
+	}
+	r.Close()
+	logOK(t, "Shutdown", s.Shutdown())
+	events, _ := logRead(t, path)
+	for i, want := range times {
+		// A later knot may move what lay beyond the last one a little.
+		if d := events[i].UnixNano - want; d < -1e6 || d > 1e6 {
+			t.Errorf("event %d is at %d in the log, at %d in the stream", i, events[i].UnixNano, want)
+		}
+	}
+	if len(times) != 6 {
+		t.Errorf("%d events in the stream", len(times))
+	}
+})

@@ -48,6 +48,9 @@ func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
 	return s.try("posix_trace_trygetnext_event", data)
 }
 
+// wallClock is CLOCK_REALTIME; tests set it.
+var wallClock = time.Now
+
 // TimedNext is Next that waits until the wall clock reaches deadline at most
 // (posix_trace_timedgetnext_event). Errors: ETIMEDOUT.
 func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int, err error) {
@@ -61,7 +64,7 @@ func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int
 		if err != ErrUnavailable {
 			return ev, n, err
 		}
-		if !time.Now().Round(0).Before(deadline) {
+		if !wallClock().Round(0).Before(deadline) {
 			return EventInfo{}, 0, &Error{Op: op, Err: syscall.ETIMEDOUT}
 		}
 		if err := s.pause(context.Background(), &wait, deadline); err != nil {
@@ -75,7 +78,8 @@ func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int
 func (s *Stream) pause(ctx context.Context, wait *time.Duration, deadline time.Time) error {
 	d := *wait
 	if !deadline.IsZero() {
-		d = max(min(d, time.Until(deadline)), 0)
+		// Never long: the clock may be set while we wait.
+		d = max(min(d, deadline.Sub(wallClock().Round(0))), 0)
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -169,7 +173,9 @@ func (s *Stream) freshClock() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.locked(func(m *stream.Mem, w *stream.Writer) error {
-		s.read.clock, s.read.until = m.FreshClock(), m.Now()
+		// In this order: the clock holds for what was before it was made.
+		s.read.until = m.Now()
+		s.read.clock = m.FreshClock()
 		return nil
 	})
 }

@@ -1,0 +1,385 @@
+package posixtrace
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Section CLR: clear.
+
+func clrClear(t *testing.T, s *Stream) {
+	t.Helper()
+	if err := s.Clear(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var _ = conform("CLR-01/posix_trace_clear/EINVAL", func(t *testing.T) {
+	s := flowStream(t, &Attr{Name: "clr", StreamFullPolicy: UntilFull})
+	flowStart(t, s)
+	id, err := s.EventID("clr.named")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := s.Attr()
+	w := flowRecorder(t, s)
+	for range 1000 {
+		w.put()
+		Event(w.id, []byte("0"))
+	}
+	// Part of it has been read, and some of the rest is on its way to the reader.
+	for range 10 {
+		flowNext(t, s)
+	}
+	clrClear(t, s)
+	flowWant(t, flowAll(t, s))
+	flowWant(t, flowPeek(t, s))
+	if name, err := s.EventName(id); err != nil || name != "clr.named" {
+		t.Errorf("the type map does not survive: %q, %v", name, err)
+	}
+	if after, err := s.Attr(); err != nil || after != before {
+		t.Errorf("attributes are %+v, %v, they were %+v", after, err, before)
+	}
+	Event(w.id, []byte("after"))
+	flowWant(t, flowAll(t, s), "after")
+	flowShutdown(t, s)
+	wantErrno(t, s.Clear(), syscall.EINVAL)
+	flowLacks(t, &Log{}, "Clear")
+})
+
+var _ = conform("CLR-02", func(t *testing.T) {
+	s := flowStream(t, nil)
+	clrClear(t, s)
+	flowState(t, s, Suspended, NotFull)
+	flowWant(t, flowAll(t, s))
+	flowStart(t, s)
+	clrClear(t, s)
+	flowState(t, s, Running, NotFull)
+	Event(flowID(t, "clr"), []byte("x"))
+	flowWant(t, flowAll(t, s), "x")
+	flowStop(t, s)
+	clrClear(t, s)
+	flowState(t, s, Suspended, NotFull)
+	Event(flowID(t, "clr"), []byte("x"))
+	flowWant(t, flowAll(t, s))
+})
+
+var _ = conform("CLR-03", func(t *testing.T) {
+	fill := func(t *testing.T, p FullPolicy) (*Stream, *flowWriter) {
+		s := flowStream(t, flowSmall(p))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		for flowStatus(t, s).Lost == 0 {
+			w.put()
+		}
+		flowIs(t, "full status", flowStatus(t, s).StreamFullStatus, Full)
+		return s, w
+	}
+	cleared := func(t *testing.T, s *Stream) {
+		t.Helper()
+		clrClear(t, s)
+		st := flowStatus(t, s)
+		if st.StreamFullStatus != NotFull || st.StreamOverrunStatus != NoOverrun {
+			t.Errorf("status is %+v", st)
+		}
+	}
+	t.Run("until-full", func(t *testing.T) {
+		s, w := fill(t, UntilFull)
+		cleared(t, s)
+		flowWant(t, flowAll(t, s))
+		flowStart(t, s)
+		w.put()
+		flowWant(t, flowAll(t, s), "START", strconv.Itoa(w.n-1))
+	})
+	// Whatever has been told of the loss when clear is called.
+	for told := range 4 {
+		t.Run("loop "+strconv.Itoa(told), func(t *testing.T) {
+			s, w := fill(t, Loop)
+			for range told {
+				flowNext(t, s)
+			}
+			cleared(t, s)
+			flowState(t, s, Running, NotFull)
+			flowWant(t, flowAll(t, s))
+			w.put()
+			flowWant(t, flowAll(t, s), strconv.Itoa(w.n-1))
+		})
+	}
+	t.Run("until-full told", func(t *testing.T) {
+		for told := 1; told <= 3; told++ {
+			s, w := fill(t, UntilFull)
+			for {
+				e, ok := flowNext(t, s)
+				if !ok || e.ID == EventStop {
+					break
+				}
+			}
+			for range told - 1 {
+				flowNext(t, s)
+			}
+			cleared(t, s)
+			flowWant(t, flowAll(t, s))
+			flowStart(t, s)
+			w.put()
+			for _, e := range flowAll(t, s) {
+				if e.ID != EventStart && !e.ID.User() {
+					t.Errorf("%d told: %v after clear", told, e)
+				}
+			}
+		}
+	})
+})
+
+var _ = conform("CLR-04", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	w.fill(t)
+	clrClear(t, s)
+	flowState(t, s, Suspended, NotFull)
+	for range 3 {
+		if w.put() {
+			t.Fatal("it has restarted")
+		}
+		flowWant(t, flowAll(t, s))
+		flowState(t, s, Suspended, NotFull)
+	}
+	flowIs(t, "overrun", flowStatus(t, s).StreamOverrunStatus, NoOverrun)
+	flowStart(t, s)
+	flowState(t, s, Running, NotFull)
+	w.put()
+	flowWant(t, flowAll(t, s), "START", strconv.Itoa(w.n-1))
+	// From then on it is as any other.
+	w.fill(t)
+	flowWant(t, flowTypes(flowAll(t, s), EventStop, EventStart), "STOP1", "START")
+	flowState(t, s, Running, NotFull)
+})
+
+var _ = conform("CLR-05", func(t *testing.T) {
+	s := flowStream(t, nil)
+	flowStart(t, s)
+	id := flowID(t, "clr.rejected")
+	before, _ := s.Attr()
+	err := s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"clr.*"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	Event(id, []byte("x"))
+	if f, err := s.Filter(); err != nil || !f.Has(id) {
+		t.Fatalf("the filter is %v, %v", f, err)
+	}
+	clrClear(t, s)
+	if f, err := s.Filter(); err != nil || !f.Empty() {
+		t.Errorf("the filter is %v, %v", f, err)
+	}
+	Event(id, []byte("y"))
+	Event(flowID(t, "clr.registered later"), []byte("z"))
+	flowWant(t, flowAll(t, s), "y", "z")
+	if after, err := s.Attr(); err != nil || after != before {
+		t.Errorf("attributes are %+v, %v, they were %+v", after, err, before)
+	}
+})
+
+var _ = conform("CLR-06", func(t *testing.T) {
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		s := flowStream(t, &Attr{StreamFullPolicy: p, StreamSize: 64 << 10, MaxDataSize: 1000})
+		flowStart(t, s)
+		var end atomic.Bool
+		var wg sync.WaitGroup
+		for i := range 2 {
+			id := flowID(t, "clr."+strconv.Itoa(i))
+			wg.Go(func() {
+				var buf [1000]byte
+				for k := 0; !end.Load(); k++ {
+					b := buf[:4+k*7919%996]
+					for i := range b {
+						b[i] = byte(len(b))
+					}
+					copy(b, strconv.Itoa(1000 + len(b))[1:])
+					Event(id, b)
+					if k%64 == 0 {
+						runtime.Gosched()
+					}
+				}
+			})
+		}
+		events := 0
+		for range 200 {
+			clrClear(t, s)
+			flowStart(t, s) // it may have become full
+			for range 50 {
+				e, ok := flowNext(t, s)
+				if !ok {
+					break
+				}
+				if !e.ID.User() {
+					continue
+				}
+				events++
+				l := len(e.data)
+				if l < 4 || e.data[:3] != strconv.Itoa(1000 + l)[1:] || e.data[3:] != string(bytes.Repeat([]byte{byte(l)}, l-3)) {
+					end.Store(true)
+					t.Errorf("a torn event: %q", e.data)
+					break
+				}
+			}
+		}
+		end.Store(true)
+		wg.Wait()
+		if events == 0 {
+			t.Error("no event was read")
+		}
+		clrClear(t, s)
+		flowWant(t, flowUsers(flowAll(t, s)))
+	}
+})
+
+var _ = conform("CLR-07", func(t *testing.T) {
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		for _, attached := range []bool{false, true} {
+			name := p.String()
+			if attached {
+				name += " by another"
+			}
+			t.Run(name, func(t *testing.T) {
+				s, path := flowLogged(t, &Attr{Name: "clr07", StreamFullPolicy: UntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: 64})
+				flowStart(t, s)
+				w := flowRecorder(t, s)
+				for flowStatus(t, s).LogFullStatus != Full {
+					for range 50 {
+						w.put()
+					}
+					if err := s.Flush(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.put()
+				by := s
+				if attached {
+					var err error
+					if by, err = Attach("clr07"); err != nil {
+						t.Fatal(err)
+					}
+					defer by.Close()
+				}
+				clrClear(t, by)
+				flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, NotFull)
+				flowStart(t, s)
+				first := w.n
+				if !w.put() {
+					t.Error("a cleared stream does not record")
+				}
+				if err := s.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				w.put()
+				flowShutdown(t, s)
+				all := flowNoFlush(flowLog(t, path))
+				want := []string{"START", strconv.Itoa(first), strconv.Itoa(first + 1), "STOP0"}
+				if p == Loop {
+					want = want[1:] // it was running all the time
+				}
+				flowWant(t, all, want...)
+			})
+		}
+	}
+	t.Run("nothing of before", func(t *testing.T) {
+		// Not even the FLUSH_STOP of a flush before.
+		s, path := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Loop})
+		flowStart(t, s)
+		Event(flowID(t, "clr"), []byte("before"))
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		clrClear(t, s)
+		Event(flowID(t, "clr"), []byte("after"))
+		flowShutdown(t, s)
+		flowWant(t, flowLog(t, path), "after", "STOP0", "FLUSH_START", "FLUSH_STOP")
+	})
+})
+
+var _ = conform("CLR-08", func(t *testing.T) {
+	s, path := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	flowStart(t, s)
+	id := flowID(t, "clr")
+	Event(id, []byte("logged"))
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	st, _ := os.Stat(path)
+	Event(id, []byte("cleared"))
+	clrClear(t, s)
+	if now, err := os.Stat(path); err != nil || now.Size() < st.Size() {
+		t.Errorf("the log has shrunk: %v", err)
+	}
+	Event(id, []byte("after"))
+	flowShutdown(t, s)
+	flowWant(t, flowNoFlush(flowLog(t, path)), "START", "logged", "after", "STOP0")
+})
+
+var _ = conform("CLR-09", func(t *testing.T) {
+	// It waits for a flush that writes to a pipe which nobody reads.
+	s, r := sstPipe(t)
+	flowStart(t, s)
+	id := flowID(t, "clr")
+	for range 200 {
+		Event(id, make([]byte, 1000))
+	}
+	flushed, cleared := make(chan error, 1), make(chan error, 1)
+	go func() { flushed <- s.Flush() }()
+	flowWait(t, "it is flushing", func() bool { return flowStatus(t, s).StreamFlushStatus == Flushing })
+	go func() { cleared <- s.Clear() }()
+	for range 1000 {
+		runtime.Gosched()
+		if len(cleared) > 0 && len(flushed) == 0 {
+			t.Fatal("clear does not wait for the flush")
+		}
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		clrDiscard(r)
+	}()
+	if err := <-flushed; err != nil {
+		t.Error(err)
+	}
+	if err := <-cleared; err != nil {
+		t.Error(err)
+	}
+	flowShutdown(t, s)
+	clrStop(r)
+	<-over
+
+	l, _ := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: 64})
+	flowStart(t, l)
+	w := flowRecorder(t, l)
+	w.r.a.w.OnFull = nil
+	for flowStatus(t, l).LogOverrunStatus != Overrun {
+		w.fill(t)
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back := flowSwap(t, l, "/dev/full", syscall.O_RDWR)
+	wantErrno(t, l.Flush(), syscall.ENOSPC)
+	back()
+	flowIs(t, "flush error", flowStatus(t, l).StreamFlushError, syscall.ENOSPC)
+	clrClear(t, l)
+	st := flowStatus(t, l)
+	if st.StreamFlushError != 0 || st.LogOverrunStatus != NoOverrun {
+		t.Errorf("status is %+v", st)
+	}
+})
+
+// clrDiscard reads until clrStop.
+func clrDiscard(r *os.File) { io.Copy(io.Discard, r) }
+
+func clrStop(r *os.File) { r.SetReadDeadline(time.Now()) }

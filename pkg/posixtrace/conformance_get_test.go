@@ -1,0 +1,709 @@
+package posixtrace
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Section GET: reading events.
+
+// getResult is what a reader call returned.
+type getResult struct {
+	ev  EventInfo
+	n   int
+	err error
+}
+
+// getLater starts a blocking read.
+func getLater(ctx context.Context, s *Stream, data []byte) chan getResult {
+	ch := make(chan getResult, 1)
+	go func() {
+		ev, n, err := s.Next(ctx, data)
+		ch <- getResult{ev, n, err}
+	}()
+	return ch
+}
+
+// getBlocked checks that a blocking read goes on blocking.
+func getBlocked(t *testing.T, ch chan getResult) {
+	t.Helper()
+	select {
+	case r := <-ch:
+		t.Fatalf("a read that should block returns %+v", r)
+	case <-time.After(30 * time.Millisecond):
+	}
+}
+
+func getDone(t *testing.T, ch chan getResult) getResult {
+	t.Helper()
+	select {
+	case r := <-ch:
+		return r
+	case <-time.After(10 * time.Second):
+		t.Fatal("a read blocks that should not")
+		panic("")
+	}
+}
+
+// getLog records events with that data and opens the log.
+func getLog(t *testing.T, attr *Attr, data ...string) *Log {
+	t.Helper()
+	s, path := flowLogged(t, attr)
+	flowStart(t, s)
+	id := flowID(t, "get")
+	for _, d := range data {
+		Event(id, []byte(d))
+	}
+	flowShutdown(t, s)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l, err := Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+var _ = conform("GET-01/posix_trace_getnext_event", func(t *testing.T) {
+	s := flowStream(t, nil)
+	flowStart(t, s)
+	Event(flowID(t, "get"), []byte("x"))
+	buf := make([]byte, 100)
+	for _, want := range []EventID{EventStart, flowID(t, "get")} {
+		ev, _, err := s.Next(context.Background(), buf)
+		if err != nil || ev.ID != want {
+			t.Errorf("Next = %+v, %v, want type %d", ev, err, want)
+		}
+	}
+	l := getLog(t, nil, "y")
+	found := false
+	for {
+		ev, n, err := l.Next(buf)
+		if err != nil {
+			break
+		}
+		found = found || ev.ID.User() && string(buf[:n]) == "y"
+	}
+	if !found {
+		t.Error("the log does not report the event")
+	}
+})
+
+var _ = conform("GET-02/posix_trace_getnext_event", func(t *testing.T) {
+	s := flowStream(t, nil)
+	ch := getLater(context.Background(), s, nil)
+	getBlocked(t, ch) // never started
+	flowStart(t, s)
+	if r := getDone(t, ch); r.err != nil || r.ev.ID != EventStart {
+		t.Fatalf("Next = %+v", r)
+	}
+	ch = getLater(context.Background(), s, nil)
+	getBlocked(t, ch) // running, nothing there
+	flowStop(t, s)
+	if r := getDone(t, ch); r.err != nil || r.ev.ID != EventStop {
+		t.Fatalf("Next = %+v", r)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ch = getLater(ctx, s, nil)
+	Event(flowID(t, "get"), nil)
+	getBlocked(t, ch) // suspended
+	cancel()
+	getDone(t, ch)
+})
+
+var _ = conform("GET-03/posix_trace_getnext_event", func(t *testing.T) {
+	l := getLog(t, nil, "x")
+	for n := 0; ; n++ {
+		_, _, err := l.Next(nil)
+		if err == io.EOF {
+			break
+		}
+		if err != nil || n > 100 {
+			t.Fatal(n, err)
+		}
+	}
+	for range 3 {
+		if _, n, err := l.Next(nil); err != io.EOF || n != 0 {
+			t.Errorf("at the end Next = %d, %v", n, err)
+		}
+	}
+})
+
+var _ = conform("GET-04", func(t *testing.T) {
+	s := flowStream(t, nil)
+	flowStart(t, s)
+	id := flowID(t, "get")
+	Event(id, []byte("data"))
+	buf := []byte("..........")
+	if ev, n, err := s.TryNext(buf); err != nil || ev.ID != EventStart || n == 0 {
+		t.Fatalf("TryNext = %+v, %d, %v", ev, n, err)
+	}
+	copy(buf, "..........")
+	ev, n, err := s.TryNext(buf)
+	if err != nil || ev.ID != id || ev.PID != os.Getpid() || ev.TID == 0 || ev.Address == 0 || n != 4 || string(buf) != "data......" {
+		t.Errorf("TryNext = %+v, %d, %v, %q", ev, n, err, buf)
+	}
+	if ev, n, err = s.TryNext(buf); err != ErrUnavailable || n != 0 || ev != (EventInfo{}) || string(buf) != "data......" {
+		t.Errorf("TryNext = %+v, %d, %v, %q", ev, n, err, buf)
+	}
+})
+
+var _ = conform("GET-05/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
+	s, path := flowLogged(t, nil)
+	flowStart(t, s)
+	Event(flowID(t, "get"), []byte("x"))
+	buf := make([]byte, 100)
+	_, _, err := s.TryNext(buf)
+	wantErrno(t, err, syscall.EINVAL)
+	_, _, err = s.Next(context.Background(), buf)
+	wantErrno(t, err, syscall.EINVAL)
+	_, _, err = s.TimedNext(time.Now().Add(time.Minute), buf)
+	wantErrno(t, err, syscall.EINVAL)
+	flowShutdown(t, s)
+	if users := flowUsers(flowLog(t, path)); len(users) != 1 {
+		t.Errorf("the log has %v", users)
+	}
+})
+
+var _ = conform("GET-06/posix_trace_trygetnext_event", func(t *testing.T) {
+	s := flowStream(t, nil)
+	none := func(when string) {
+		t.Helper()
+		before := time.Now()
+		if _, n, err := s.TryNext(nil); err != ErrUnavailable || n != 0 {
+			t.Errorf("%s TryNext = %d, %v", when, n, err)
+		}
+		if d := time.Since(before); d > time.Second {
+			t.Errorf("%s TryNext took %v", when, d)
+		}
+	}
+	none("never started:")
+	flowStart(t, s)
+	flowAll(t, s)
+	none("running:")
+	flowStop(t, s)
+	flowAll(t, s)
+	none("suspended:")
+	// Not even while another thread is blocked in a read.
+	ctx, cancel := context.WithCancel(context.Background())
+	ch := getLater(ctx, s, nil)
+	for range 20 {
+		none("with a blocked reader:")
+	}
+	cancel()
+	getDone(t, ch)
+})
+
+var _ = conform("GET-07/posix_trace_trygetnext_event/EINVAL", func(t *testing.T) {
+	flowLacks(t, &Log{}, "TryNext")
+	s := flowStream(t, nil)
+	flowStart(t, s)
+	flowShutdown(t, s)
+	_, _, err := s.TryNext(nil)
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("GET-08/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testing.T) {
+	s := flowStream(t, nil)
+	deadline := time.Now().Add(40 * time.Millisecond)
+	_, _, err := s.TimedNext(deadline, nil)
+	wantErrno(t, err, syscall.ETIMEDOUT)
+	if now := time.Now(); now.Before(deadline) {
+		t.Errorf("it gave up at %v, before %v", now, deadline)
+	} else if now.Sub(deadline) > 2*time.Second {
+		t.Errorf("it gave up %v late", now.Sub(deadline))
+	}
+	// The time is absolute: how it was come by does not matter.
+	deadline = time.Unix(0, time.Now().Add(40*time.Millisecond).UnixNano()).UTC()
+	_, _, err = s.TimedNext(deadline, nil)
+	wantErrno(t, err, syscall.ETIMEDOUT)
+	if time.Now().Before(deadline) {
+		t.Error("it gave up too early")
+	}
+	// And what comes in time is reported.
+	ch := make(chan getResult, 1)
+	go func() {
+		ev, n, err := s.TimedNext(time.Now().Add(time.Minute), nil)
+		ch <- getResult{ev, n, err}
+	}()
+	getBlocked(t, ch)
+	flowStart(t, s)
+	if r := getDone(t, ch); r.err != nil || r.ev.ID != EventStart {
+		t.Errorf("TimedNext = %+v", r)
+	}
+})
+
+var _ = conform("GET-09/posix_trace_timedgetnext_event", func(t *testing.T) {
+	s := flowStream(t, nil)
+	flowStart(t, s)
+	id := flowID(t, "get")
+	for range 2 {
+		Event(id, nil)
+	}
+	for _, deadline := range []time.Time{time.Now().Add(-time.Hour), {}, time.Unix(-1, 0)} {
+		if _, _, err := s.TimedNext(deadline, nil); err != nil {
+			t.Errorf("TimedNext(%v) = %v", deadline, err)
+		}
+	}
+})
+
+var _ = conform("GET-10/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testing.T) {
+	// A time.Time is always valid: there is no EINVAL.
+	s := flowStream(t, nil)
+	for _, deadline := range []time.Time{time.Now(), time.Now().Add(-time.Hour), {}, time.Unix(-1, 0)} {
+		before := time.Now()
+		_, _, err := s.TimedNext(deadline, nil)
+		wantErrno(t, err, syscall.ETIMEDOUT)
+		if d := time.Since(before); d > time.Second {
+			t.Errorf("TimedNext(%v) took %v", deadline, d)
+		}
+	}
+})
+
+var _ = conform("GET-11/posix_trace_timedgetnext_event", func(t *testing.T) {
+	var step atomic.Int64
+	wallClock = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
+	defer func() { wallClock = time.Now }()
+	s := flowStream(t, nil)
+	timed := func(deadline time.Time) chan getResult {
+		ch := make(chan getResult, 1)
+		go func() {
+			ev, n, err := s.TimedNext(deadline, nil)
+			ch <- getResult{ev, n, err}
+		}()
+		return ch
+	}
+	// The clock is set forward past the deadline.
+	ch := timed(time.Now().Add(time.Hour))
+	getBlocked(t, ch)
+	step.Store(int64(2 * time.Hour))
+	wantErrno(t, getDone(t, ch).err, syscall.ETIMEDOUT)
+	// The clock is set back: it waits until the clock says so, although the time has gone by.
+	step.Store(0)
+	ch = timed(time.Now().Add(10 * time.Millisecond))
+	step.Store(-int64(time.Hour))
+	getBlocked(t, ch)
+	step.Store(0)
+	wantErrno(t, getDone(t, ch).err, syscall.ETIMEDOUT)
+	// The deadline is reached when the clock equals it.
+	at := time.Now().Add(time.Hour).Round(0)
+	var frozen atomic.Bool
+	wallClock = func() time.Time {
+		if frozen.Load() {
+			return at
+		}
+		return at.Add(-1)
+	}
+	ch = timed(at)
+	getBlocked(t, ch)
+	frozen.Store(true)
+	wantErrno(t, getDone(t, ch).err, syscall.ETIMEDOUT)
+})
+
+var _ = conform("GET-12/posix_trace_timedgetnext_event", func(t *testing.T) {
+	flowLacks(t, &Log{}, "TimedNext")
+	s := flowStream(t, nil)
+	flowShutdown(t, s)
+	_, _, err := s.TimedNext(time.Now().Add(time.Minute), nil)
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+// getCases reads an event of 10 bytes, of which max-data-size keeps max, with
+// buffers of all sizes, from an active stream and from a log.
+func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data string, tr Truncation)) {
+	t.Helper()
+	const data = "0123456789"
+	id := flowID(t, "get")
+	s := flowStream(t, &Attr{MaxDataSize: max})
+	l := getLog(t, &Attr{MaxDataSize: max}, data)
+	flowStart(t, s)
+	flowAll(t, s)
+	var spare [32]byte
+	for num := range len(spare) {
+		for i := range spare {
+			spare[i] = '.'
+		}
+		Event(id, []byte(data))
+		ev, n, err := s.TryNext(spare[:num])
+		if err != nil || ev.ID != id || n > num || strings.Trim(string(spare[n:]), ".") != "" {
+			t.Fatalf("TryNext = %+v, %d, %v, %q", ev, n, err, spare)
+		}
+		check(t, num, n, string(spare[:n]), ev.Truncation)
+		if err := l.Rewind(); err != nil {
+			t.Fatal(err)
+		}
+		for ev.ID = 0; ev.ID != id; {
+			for i := range spare {
+				spare[i] = '.'
+			}
+			if ev, n, err = l.Next(spare[:num]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n > num || strings.Trim(string(spare[n:]), ".") != "" {
+			t.Fatalf("Next = %+v, %d, %q", ev, n, spare)
+		}
+		check(t, num, n, string(spare[:n]), ev.Truncation)
+	}
+}
+
+var _ = conform("GET-13", func(t *testing.T) {
+	for max, want := range map[int]Truncation{10: NotTruncated, 1024: NotTruncated, 6: TruncatedRecord} {
+		size := min(max, 10)
+		getCases(t, max, func(t *testing.T, num, n int, data string, tr Truncation) {
+			if num >= size && (n != size || data != "0123456789"[:size] || tr != want) {
+				t.Errorf("%d bytes of %d, room for %d: %d, %q, %v", size, max, num, n, data, tr)
+			}
+		})
+	}
+})
+
+var _ = conform("GET-14", func(t *testing.T) {
+	for _, max := range []int{1024, 6} {
+		size := min(max, 10)
+		getCases(t, max, func(t *testing.T, num, n int, data string, tr Truncation) {
+			if num < size && (n != num || data != "0123456789"[:num] || tr != TruncatedRead) {
+				t.Errorf("%d bytes of %d, room for %d: %d, %q, %v", size, max, num, n, data, tr)
+			}
+		})
+	}
+})
+
+var _ = conform("GET-15", func(t *testing.T) {
+	s := flowStream(t, nil)
+	flowStart(t, s)
+	flowAll(t, s)
+	id := flowID(t, "get")
+	for data, want := range map[string]Truncation{"": NotTruncated, "x": TruncatedRead} {
+		flowAll(t, s)
+		for range 2 {
+			Event(id, []byte(data))
+		}
+		for _, buf := range [][]byte{nil, {}} {
+			if ev, n, err := s.TryNext(buf); err != nil || n != 0 || ev.Truncation != want {
+				t.Errorf("%q: TryNext = %+v, %d, %v", data, ev, n, err)
+			}
+		}
+		l := getLog(t, nil, data)
+		for {
+			ev, n, err := l.Next(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ev.ID == id {
+				if n != 0 || ev.Truncation != want {
+					t.Errorf("%q: Next = %+v, %d", data, ev, n)
+				}
+				break
+			}
+		}
+	}
+})
+
+var _ = conform("GET-16", func(t *testing.T) {
+	s := flowStream(t, nil)
+	flowStart(t, s)
+	flowAll(t, s)
+	id := flowID(t, "get")
+	for _, d := range []string{"first", "second"} {
+		Event(id, []byte(d))
+	}
+	buf := make([]byte, 2)
+	for _, want := range []string{"fi", "se"} {
+		if ev, n, err := s.TryNext(buf); err != nil || string(buf[:n]) != want || ev.Truncation != TruncatedRead {
+			t.Errorf("TryNext = %+v, %q, %v, want %q", ev, buf[:n], err, want)
+		}
+	}
+	if _, _, err := s.TryNext(buf); err != ErrUnavailable {
+		t.Errorf("then TryNext = %v", err)
+	}
+	flowIs(t, "number of lost events", flowStatus(t, s).Lost, uint64(0))
+})
+
+var _ = conform("GET-17", func(t *testing.T) {
+	a := &Attr{StreamFullPolicy: UntilFull, StreamSize: 4 << 20, LogFullPolicy: Append}
+	s := flowStream(t, a)
+	l, path := flowLogged(t, a)
+	flowStart(t, s)
+	flowStart(t, l)
+	const writers, each = 4, 5000
+	var ids [writers]EventID
+	for i := range writers {
+		ids[i] = flowID(t, fmt.Sprint("get.", i))
+	}
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() {
+			for i := range each {
+				Event(id, []byte(strconv.Itoa(i)))
+			}
+		})
+	}
+	var all []flowEvent
+	end := time.Now().Add(20 * time.Second)
+	for len(flowUsers(all)) < writers*each {
+		all = append(all, flowAll(t, s)...)
+		if st := flowStatus(t, s); st.Lost > 0 || time.Now().After(end) {
+			t.Fatalf("%d events were read, status is %+v", len(all), st)
+		}
+	}
+	wg.Wait()
+	flowShutdown(t, l)
+	logged := flowLog(t, path)
+	flowOrdered(t, logged)
+	flowIs(t, "number of events in the log", len(flowUsers(logged)), writers*each)
+	for _, list := range [][]flowEvent{all, logged} {
+		for _, id := range ids {
+			if first, last := flowSpan(t, flowTypes(list, id)); first != 0 || last != each-1 {
+				t.Errorf("events %d to %d", first, last)
+			}
+		}
+	}
+	// One that comes late is reported, with its own time.
+	flowStop(t, s)
+	flowAll(t, s)
+	flowStart(t, s)
+	start := flowAll(t, s)[0]
+	r, err := s.Recorder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	at := start.UnixNano - int64(time.Second)
+	if at = max(at, all[0].UnixNano); !r.Record(EventInfo{ID: ids[0], UnixNano: at}, []byte("late")) {
+		t.Fatal("it was not recorded")
+	}
+	late := flowAll(t, s)
+	flowWant(t, late, "late")
+	if d := late[0].UnixNano - at; d < -1000 || d > 1000 {
+		t.Errorf("it is reported %d ns off", d)
+	}
+})
+
+var _ = conform("GET-18", func(t *testing.T) {
+	s := flowStream(t, &Attr{StreamFullPolicy: UntilFull, StreamSize: 64 << 10, Name: "get18"})
+	other, err := Attach("get18") // as another process would have it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	flowStart(t, s)
+	id := flowID(t, "get")
+	const n = 20000 // many times what it holds
+	var seen [n]atomic.Int32
+	var total atomic.Int64
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range 4 {
+		s := s
+		if i%2 == 1 {
+			s = other
+		}
+		wg.Go(func() {
+			buf := make([]byte, 100)
+			for total.Load() < n && ctx.Err() == nil {
+				ev, size, err := s.TryNext(buf)
+				if err == ErrUnavailable {
+					time.Sleep(50 * time.Microsecond)
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if ev.ID == id {
+					k, err := strconv.Atoi(string(buf[:size]))
+					if err != nil || seen[k].Add(1) != 1 {
+						t.Errorf("%q is reported twice", buf[:size])
+					}
+					total.Add(1)
+				}
+			}
+		})
+	}
+	for i := range n {
+		for i-int(total.Load()) > 500 && ctx.Err() == nil {
+			time.Sleep(50 * time.Microsecond)
+		}
+		Event(id, []byte(strconv.Itoa(i)))
+	}
+	wg.Wait()
+	flowIs(t, "number of events", total.Load(), int64(n))
+	flowIs(t, "number of lost events", flowStatus(t, s).Lost, uint64(0))
+})
+
+var _ = conform("GET-19/posix_trace_getnext_event/EINTR", func(t *testing.T) {
+	s := flowStream(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	ch := getLater(ctx, s, nil)
+	getBlocked(t, ch)
+	cancel()
+	wantErrno(t, getDone(t, ch).err, syscall.EINTR)
+	flowStart(t, s)
+	flowWant(t, flowAll(t, s), "START")
+	// An event that is ready is reported all the same; a loss is not possible in any race.
+	id := flowID(t, "get")
+	for i := range 100 {
+		ctx, cancel := context.WithCancel(context.Background())
+		buf := make([]byte, 10)
+		ch := getLater(ctx, s, buf)
+		go cancel()
+		Event(id, []byte(strconv.Itoa(i)))
+		r := getDone(t, ch)
+		if r.err == nil {
+			flowIs(t, "event", string(buf[:r.n]), strconv.Itoa(i))
+			flowWant(t, flowAll(t, s))
+		} else {
+			wantErrno(t, r.err, syscall.EINTR)
+			flowWant(t, flowAll(t, s), strconv.Itoa(i))
+		}
+	}
+})
+
+var _ = conform("GET-20/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
+	s := flowStream(t, nil)
+	var blocked []chan getResult
+	for range 3 {
+		blocked = append(blocked, getLater(context.Background(), s, nil))
+	}
+	timed := make(chan getResult, 1)
+	go func() {
+		ev, n, err := s.TimedNext(time.Now().Add(time.Hour), nil)
+		timed <- getResult{ev, n, err}
+	}()
+	blocked = append(blocked, timed)
+	for _, ch := range blocked {
+		getBlocked(t, ch)
+	}
+	flowShutdown(t, s)
+	for _, ch := range blocked {
+		wantErrno(t, getDone(t, ch).err, syscall.EINVAL)
+	}
+	_, _, err := s.Next(context.Background(), nil)
+	wantErrno(t, err, syscall.EINVAL)
+	_, _, err = s.TryNext(nil)
+	wantErrno(t, err, syscall.EINVAL)
+	_, _, err = s.TimedNext(time.Now().Add(time.Hour), nil)
+	wantErrno(t, err, syscall.EINVAL)
+	l := getLog(t, nil)
+	l.Close()
+	_, _, err = l.Next(nil)
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("GET-21", func(t *testing.T) {
+	s := flowStream(t, flowSmall(UntilFull))
+	wake := func(want EventID, f func()) {
+		t.Helper()
+		ch := getLater(context.Background(), s, nil)
+		getBlocked(t, ch)
+		f()
+		if r := getDone(t, ch); r.err != nil || r.ev.ID != want {
+			t.Fatalf("Next = %+v, want type %d", r, want)
+		}
+	}
+	id := flowID(t, "get")
+	wake(EventStart, func() { flowStart(t, s) })
+	wake(id, func() { Event(id, nil) })
+	wake(EventFilter, func() { s.SetFilter(EventSet{}, SetEventSet) })
+	wake(EventStop, func() { flowStop(t, s) })
+	wake(EventStart, func() { flowStart(t, s) })
+	// The automatic STOP, OVERFLOW and START come without anybody's doing.
+	w := flowRecorder(t, s)
+	n := w.fill(t)
+	for range n {
+		if r := getDone(t, getLater(context.Background(), s, nil)); r.err != nil || !r.ev.ID.User() {
+			t.Fatalf("Next = %+v", r)
+		}
+	}
+	for _, want := range []EventID{EventStop, EventOverflow, EventStart} {
+		if r := getDone(t, getLater(context.Background(), s, nil)); r.err != nil || r.ev.ID != want {
+			t.Fatalf("Next = %+v, want type %d", r, want)
+		}
+	}
+	wake(EventResume, func() { w.put() })
+})
+
+var _ = conform("GET-22", func(t *testing.T) {
+	s := running(t, 0, Attr{Inheritance: Inherited})
+	a, b := start(t, "target"), start(t, "target")
+	a.line()
+	b.line()
+	id := flowID(t, "get")
+	want := []got{}
+	for i := range 3 {
+		n := strconv.Itoa(i)
+		a.say("get " + n + "a")
+		Event(id, []byte(n+"o"))
+		b.say("get " + n + "b")
+		want = append(want, got{"get", n + "a", a.pid}, got{"get", n + "o", os.Getpid()}, got{"get", n + "b", b.pid})
+	}
+	equal(t, drain(t, s), want...)
+})
+
+var _ = conform("GET-23", func(t *testing.T) {
+	s := flowStream(t, nil)
+	flowStart(t, s)
+	flowAll(t, s)
+	ch := getLater(context.Background(), s, nil)
+	getBlocked(t, ch)
+	if err := s.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	getBlocked(t, ch)
+	id := flowID(t, "get")
+	Event(id, nil)
+	if r := getDone(t, ch); r.err != nil || r.ev.ID != id {
+		t.Errorf("Next = %+v", r)
+	}
+})
+
+var _ = conform("GET-24", func(t *testing.T) {
+	nothing := func(what string, ev EventInfo, n int, err error, buf []byte) {
+		t.Helper()
+		if err == nil || n != 0 || ev != (EventInfo{}) || strings.Trim(string(buf), ".") != "" {
+			t.Errorf("%s = %+v, %d, %v, %q", what, ev, n, err, buf)
+		}
+	}
+	buf := []byte("..........")
+	s := flowStream(t, nil)
+	ev, n, err := s.TryNext(buf)
+	nothing("TryNext", ev, n, err, buf)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	ev, n, err = s.Next(ctx, buf)
+	nothing("Next", ev, n, err, buf)
+	ev, n, err = s.TimedNext(time.Now(), buf)
+	nothing("TimedNext", ev, n, err, buf)
+	flowStart(t, s)
+	flowShutdown(t, s)
+	ev, n, err = s.TryNext(buf)
+	nothing("TryNext", ev, n, err, buf)
+	g, _ := flowLogged(t, nil)
+	flowStart(t, g)
+	ev, n, err = g.TryNext(buf)
+	nothing("TryNext", ev, n, err, buf)
+	l := getLog(t, nil)
+	for err = nil; err == nil; {
+		_, _, err = l.Next(nil)
+	}
+	ev, n, err = l.Next(buf)
+	nothing("Next", ev, n, err, buf)
+	l.Close()
+	ev, n, err = l.Next(buf)
+	nothing("Next", ev, n, err, buf)
+})

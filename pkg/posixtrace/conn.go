@@ -143,6 +143,13 @@ func (c *conn) orphaned() bool {
 // keep makes the stream one that goes down with this program. It stays mapped
 // until let, also when the application forgets it.
 func (c *conn) keep() {
+	// Those that another process has shut down meanwhile go first.
+	keeping.Range(func(id, k any) bool {
+		if k.(*conn).mem.State()&stream.Dead != 0 {
+			keeping.Delete(id)
+		}
+		return true
+	})
 	if sys.Hold(c.f) == nil {
 		c.mem.SetHeld(true)
 		keeping.Store(c.id, c)

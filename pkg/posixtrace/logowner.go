@@ -394,6 +394,7 @@ func bury(c *conn, locked bool) error {
 		}
 		defer unlock()
 	}
+	keeping.Delete(c.id)
 	c.dir.DetachAll(c.id)
 	err := c.dir.RemoveStream(c.id)
 	if errors.Is(err, fs.ErrNotExist) {

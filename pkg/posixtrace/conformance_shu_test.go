@@ -1,0 +1,544 @@
+package posixtrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Section SHU: posix_trace_shutdown, by the call and by the owner's death.
+
+var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
+	for _, was := range []RunStatus{Running, Suspended} {
+		s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+		logOK(t, "Start", s.Start())
+		logNumbers(logID(t, "shu.one"), 0, 3, 10)
+		if was == Suspended {
+			logOK(t, "Stop", s.Stop())
+		}
+		file := s.c.path
+		logOK(t, "Shutdown", s.Shutdown())
+		// It returns when all is done: the log is complete, the stream is gone.
+		events, st := logRead(t, path)
+		stops := 0
+		for _, e := range events {
+			if e.ID == EventStop {
+				stops++
+				if cause, err := DecodeInt([]byte(e.data)); err != nil || cause != StopByCall || e.PID != os.Getpid() {
+					t.Errorf("STOP with cause %d by %d, %v", cause, e.PID, err)
+				}
+			}
+		}
+		if stops != 1 || st.StreamStatus != Suspended {
+			t.Errorf("shut down while %v: %d STOP events, %+v", was, stops, st)
+		}
+		if _, err := os.Stat(file); !os.IsNotExist(err) {
+			t.Errorf("the stream's file: %v", err)
+		}
+		wantErrno(t, s.Start(), syscall.EINVAL)
+		wantErrno(t, s.Stop(), syscall.EINVAL)
+		wantErrno(t, s.Clear(), syscall.EINVAL)
+		wantErrno(t, s.Flush(), syscall.EINVAL)
+		wantErrno(t, s.Shutdown(), syscall.EINVAL)
+		wantErrno(t, s.SetFilter(EventSet{}, SetEventSet), syscall.EINVAL)
+		_, err := s.Status()
+		wantErrno(t, err, syscall.EINVAL)
+		_, err = s.Attr()
+		wantErrno(t, err, syscall.EINVAL)
+		_, err = s.EventID("shu.one")
+		wantErrno(t, err, syscall.EINVAL)
+		_, _, err = s.TryNext(nil)
+		wantErrno(t, err, syscall.EINVAL)
+	}
+})
+
+var _ = conform("SHU-02/posix_trace_shutdown", func(t *testing.T) {
+	s, err := Create(0, nil)
+	logOK(t, "Create", err)
+	logOK(t, "Start", s.Start())
+	logNumbers(logID(t, "shu.unread"), 0, 100, 10)
+	logOK(t, "Shutdown", s.Shutdown())
+})
+
+var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
+	s, err := Create(0, nil)
+	logOK(t, "Create", err)
+	logOK(t, "Shutdown", s.Shutdown())
+	wantErrno(t, s.Shutdown(), syscall.EINVAL)
+	s, _ = logStream(t, Attr{})
+	logOK(t, "Shutdown", s.Shutdown())
+	wantErrno(t, s.Shutdown(), syscall.EINVAL)
+	// Of two who shut down at once one does it and the other is told.
+	for range 20 {
+		s, _ := logStream(t, Attr{LogFullPolicy: Append})
+		errs := make(chan error, 2)
+		for range 2 {
+			go func() { errs <- s.Shutdown() }()
+		}
+		a, b := <-errs, <-errs
+		if a == nil {
+			a = b
+		} else if b != nil {
+			t.Fatalf("both fail: %v, %v", a, b)
+		}
+		wantErrno(t, a, syscall.EINVAL)
+	}
+})
+
+var _ = conform("SHU-04/posix_trace_shutdown", func(t *testing.T) {
+	s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	logOK(t, "Start", s.Start())
+	id := logID(t, "shu.last")
+	logNumbers(id, 0, 50, 20)
+	logOK(t, "Flush", s.Flush())
+	logNumbers(id, 50, 50, 20)
+	logOK(t, "Shutdown", s.Shutdown())
+	events, st := logRead(t, path)
+	logRange(t, "log", logNumbersOf(t, events, "shu.last"), 0, 100)
+	if st.LogLost != 0 || st.Lost != 0 || st.StreamFlushError != 0 {
+		t.Errorf("status: %+v", st)
+	}
+})
+
+var _ = conform("SHU-04/posix_trace_shutdown/EFBIG", func(t *testing.T) {
+	logHelper(t, nil, "log-efbig", filepath.Join(t.TempDir(), "log"), "shutdown")
+})
+
+var _ = conform("SHU-04/posix_trace_shutdown/ENOSPC", func(t *testing.T) {
+	logRoot(t)
+	path := filepath.Join(t.TempDir(), "log")
+	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path, "shutdown")
+})
+
+var _ = conform("SHU-05/posix_trace_shutdown/EINVAL", func(t *testing.T) {
+	s, err := Create(0, nil)
+	logOK(t, "Create", err)
+	const n = 4
+	errs := make(chan error, n)
+	for i := range n {
+		go func() {
+			var err error
+			if i%2 == 0 {
+				_, _, err = s.Next(context.Background(), nil)
+			} else {
+				_, _, err = s.TimedNext(time.Now().Add(time.Hour), nil)
+			}
+			errs <- err
+		}()
+	}
+	// They are blocked: each has looked at least once, and found nothing.
+	logWait(t, "a reader has looked", func() bool {
+		s.read.mu.Lock()
+		defer s.read.mu.Unlock()
+		return s.read.r != nil
+	})
+	logOK(t, "Shutdown", s.Shutdown())
+	for range n {
+		select {
+		case err := <-errs:
+			wantErrno(t, err, syscall.EINVAL)
+		case <-time.After(10 * time.Second):
+			t.Fatal("a reader is still blocked")
+		}
+	}
+})
+
+// shuEnds are the ways in which a controller can go.
+var shuEnds = map[string]func(a *actor){
+	"killed": (*actor).kill,
+	"exit":   (*actor).exit,
+	"exec":   (*actor).exec,
+}
+
+// Each end of the controller, each policy of the log, and each of those who may
+// come next: what is in the log is what the call would have put there.
+var _ = conform("SHU-06", func(t *testing.T) {
+	next := map[string]func(log string) error{
+		"open": func(log string) error {
+			f, err := os.Open(log)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			l, err := Open(f)
+			if err == nil {
+				l.Close()
+			}
+			return err
+		},
+		"list":   func(string) error { _, err := List(); return err },
+		"attach": func(string) error { _, err := Attach("shu6"); return shuMissing(err) },
+		"openlog": func(log string) error {
+			f, err := os.Open(log)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			r, err := OpenLog(f)
+			if err == nil {
+				r.Close()
+			}
+			return err
+		},
+	}
+	comers := []string{"open", "list", "attach", "openlog"}
+	i := 0
+	for how, end := range shuEnds {
+		for _, lp := range []FullPolicy{Append, UntilFull, Loop} {
+			by := comers[i%len(comers)]
+			i++
+			t.Run(fmt.Sprintf("%s/%v/%s", how, lp, by), func(t *testing.T) {
+				tg, c := newActor(t), newActor(t)
+				log := filepath.Join(t.TempDir(), "log.trace")
+				c.do("create shu6 %d close %s %d %d", tg.pid, log, UntilFull, lp)
+				for i := range 10 {
+					tg.do("event shu.kept %d", i)
+				}
+				c.do("flush shu6")
+				for i := range 10 {
+					tg.do("event shu.kept %d", 10+i)
+				}
+				end(c)
+				tg.do("event shu.kept 20") // nobody has come yet
+				logOK(t, by, next[by](log))
+				f, err := os.Open(log)
+				logOK(t, "Open", err)
+				defer f.Close()
+				// It is finished now: even the strictest look finds the seal.
+				r, err := OpenLog(f)
+				logOK(t, "OpenLog", err)
+				if state, why := r.State(); state != LogFinished {
+					t.Errorf("the log is %v: %v", state, why)
+				}
+				r.Close()
+				events, st := logRead(t, log)
+				list := logNumbersOf(t, events, "shu.kept")
+				logRange(t, "log", list, 0, 21)
+				if n := logCount(events, EventStop); n != 1 || st.StreamStatus != Suspended || st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != NoOverrun {
+					t.Errorf("%d STOP events, status %+v", n, st)
+				}
+				for _, id := range []EventID{EventFlushStart, EventFlushStop} {
+					if n := logCount(events, id); n != 2 {
+						t.Errorf("%d events of type %d, want 2", n, id)
+					}
+				}
+				if i, err := inhFind("shu6"); err != nil || i != nil {
+					t.Errorf("the stream is still there: %+v, %v", i, err)
+				}
+				tg.do("event shu.kept 21")
+			})
+		}
+	}
+})
+
+func shuMissing(err error) error {
+	if errors.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	return fmt.Errorf("Attach = %v, want ENOENT", err)
+}
+
+// A create is one who comes next when it needs the room: with as many streams
+// as there can be, those of dead controllers make way.
+var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
+	dir := shuDir(t)
+	c := newActor(t, "PTRACE_DIR="+dir)
+	log := filepath.Join(t.TempDir(), "log.trace")
+	c.do("create shu6c 0 close %s %d %d", log, UntilFull, Append)
+	c.do("event shu.kept 0")
+	c.kill()
+	t.Setenv("PTRACE_DIR", dir)
+	// Enough of them that the directory is looked through.
+	var streams []*Stream
+	for range SysMax/8 + 1 {
+		s, err := Create(0, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
+		if err != nil {
+			// One process takes no more than StreamsMax.
+			wantErrno(t, err, syscall.EAGAIN)
+			break
+		}
+		streams = append(streams, s)
+	}
+	for len(streams) < SysMax/8+1 {
+		a := newActor(t)
+		for range min(StreamsMax, SysMax/8+1-len(streams)) {
+			s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
+			logOK(t, "Create", err)
+			streams = append(streams, s)
+		}
+	}
+	for _, s := range streams {
+		logOK(t, "Shutdown", s.Shutdown())
+	}
+	f, err := os.Open(log)
+	logOK(t, "Open", err)
+	defer f.Close()
+	// In another trace directory nobody could complete it any more.
+	t.Setenv("PTRACE_DIR", shuDir(t))
+	r, err := OpenLog(f)
+	logOK(t, "OpenLog", err)
+	defer r.Close()
+	if state, why := r.State(); state != LogFinished {
+		t.Errorf("the log is %v: %v", state, why)
+	}
+})
+
+// shuDir makes a trace directory.
+func shuDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "dir")
+	logOK(t, "MkdirTemp", err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// What is now in the place of the log is never written, be it another file, a
+// symbolic link to the log itself, or a link to somebody's file.
+var _ = conform("SHU-06/replaced", func(t *testing.T) {
+	for _, what := range []string{"file", "copy", "symlink", "linked log", "directory", "nothing", "fifo"} {
+		t.Run(what, func(t *testing.T) {
+			tg, c := newActor(t), newActor(t)
+			dir := t.TempDir()
+			log := filepath.Join(dir, "log.trace")
+			c.do("create shu6 %d close %s %d %d", tg.pid, log, UntilFull, Append)
+			tg.do("event shu.kept 0")
+			c.do("flush shu6")
+			tg.do("event shu.kept 1")
+			c.kill()
+			real := filepath.Join(dir, "real")
+			before, err := os.ReadFile(log)
+			logOK(t, "ReadFile", err)
+			logOK(t, "Rename", os.Rename(log, real))
+			precious := filepath.Join(dir, "precious")
+			logOK(t, "WriteFile", os.WriteFile(precious, []byte("mine"), 0o600))
+			switch what {
+			case "file":
+				err = os.WriteFile(log, []byte("mine"), 0o600)
+			case "copy": // a sound log of the very same stream, but another inode
+				err = os.WriteFile(log, before, 0o600)
+			case "symlink":
+				err = os.Symlink(precious, log)
+			case "linked log":
+				err = os.Symlink(real, log)
+			case "directory":
+				err = os.Mkdir(log, 0o700)
+			case "fifo":
+				err = syscall.Mkfifo(log, 0o600)
+			}
+			logOK(t, "replace", err)
+			if i, err := inhFind("shu6"); err != nil || i != nil {
+				t.Errorf("List: %+v, %v", i, err)
+			}
+			same := func(path string, want []byte) {
+				t.Helper()
+				if have, err := os.ReadFile(path); err != nil || string(have) != string(want) {
+					t.Errorf("%s was written: %d bytes, were %d, %v", filepath.Base(path), len(have), len(want), err)
+				}
+			}
+			same(precious, []byte("mine"))
+			same(real, before)
+			switch what {
+			case "file":
+				same(log, []byte("mine"))
+			case "copy":
+				same(log, before)
+			case "nothing":
+				if _, err := os.Lstat(log); !os.IsNotExist(err) {
+					t.Errorf("a log was made: %v", err)
+				}
+			}
+		})
+	}
+})
+
+// A log that was moved is still itself for the one who opens it.
+var _ = conform("SHU-06/read-only", func(t *testing.T) {
+	tg, c := newActor(t), newActor(t)
+	log := filepath.Join(t.TempDir(), "log.trace")
+	c.do("create shu6 %d close %s %d %d", tg.pid, log, UntilFull, Append)
+	tg.do("event shu.kept 0")
+	c.do("flush shu6")
+	tg.do("event shu.kept 1")
+	// While the owner lives a reader finds both parts and changes neither.
+	before, err := os.ReadFile(log)
+	logOK(t, "ReadFile", err)
+	s, err := Attach("shu6")
+	logOK(t, "Attach", err)
+	r, err := s.Reader()
+	logOK(t, "Reader", err)
+	var list []string
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		logOK(t, "Next", err)
+		if rec.ID.User() {
+			list = append(list, string(rec.Data))
+		}
+	}
+	logOK(t, "Close", r.Close())
+	logOK(t, "Close", s.Close())
+	if fmt.Sprint(list) != "[0 1]" {
+		t.Errorf("have %v", list)
+	}
+	if after, err := os.ReadFile(log); err != nil || string(after) != string(before) {
+		t.Errorf("reading has changed the log, %v", err)
+	}
+	c.kill()
+	events, _ := logRead(t, log)
+	logRange(t, "log", logNumbersOf(t, events, "shu.kept"), 0, 2)
+})
+
+// An owner that forgets its stream, or lets go of it, still lives.
+var _ = conform("SHU-06/alive", func(t *testing.T) {
+	func() {
+		s, err := Create(0, &Attr{Name: "shu6forgotten"})
+		logOK(t, "Create", err)
+		logOK(t, "Start", s.Start())
+		s, err = Create(0, &Attr{Name: "shu6closed"})
+		logOK(t, "Create", err)
+		logOK(t, "Close", s.Close())
+	}()
+	for range 3 {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	for _, name := range []string{"shu6forgotten", "shu6closed"} {
+		if i, err := inhFind(name); err != nil || i == nil {
+			t.Errorf("%s was shut down though its owner lives: %v", name, err)
+			continue
+		}
+		s, err := Attach(name)
+		logOK(t, "Attach", err)
+		logOK(t, "Shutdown", s.Shutdown())
+	}
+	// And once it is shut down, what was forgotten costs nothing any more.
+	logWait(t, "nothing is left of the forgotten stream", func() bool {
+		runtime.GC()
+		return len(leaks(os.Getenv("PTRACE_DIR"))) == 0
+	})
+})
+
+var _ = conform("SHU-06/handover", func(t *testing.T) {
+	for how, end := range shuEnds {
+		t.Run(how, func(t *testing.T) {
+			tg, c := newActor(t), newActor(t)
+			c.do("create shu6h %d close", tg.pid)
+			c.do("handover shu6h %d", tg.pid)
+			tg.do("event shu.kept 0")
+			end(c)
+			i, err := inhFind("shu6h")
+			if err != nil || i == nil || i.Stale || i.Owner != tg.pid || i.Status != Running {
+				t.Fatalf("handed over, and its creator gone: %+v, %v", i, err)
+			}
+			tg.do("event shu.kept 1")
+			tg.exec() // the target stays the owner whatever it runs
+			tg.do("event shu.kept 2")
+			tg.kill()
+			// It stays readable after its target, until shutdown.
+			if i, err = inhFind("shu6h"); err != nil || i == nil || !i.Stale {
+				t.Fatalf("its target gone: %+v, %v", i, err)
+			}
+			s, err := Attach("shu6h")
+			logOK(t, "Attach", err)
+			equal(t, drain(t, s), tg.got("shu.kept", "0"), tg.got("shu.kept", "1"), tg.got("shu.kept", "2"))
+			logOK(t, "Shutdown", s.Shutdown())
+			if i, err := inhFind("shu6h"); err != nil || i != nil {
+				t.Errorf("after its shutdown: %+v, %v", i, err)
+			}
+		})
+	}
+})
+
+var _ = conform("SHU-07", func(t *testing.T) {
+	a := newActor(t)
+	s := running(t, a.pid, Attr{})
+	id := a.do("event shu.after 1")
+	logOK(t, "Shutdown", s.Shutdown())
+	a.do("event shu.after 2")
+	a.do("raw %s 3", id)
+	if again := a.do("event shu.after 4"); again != id {
+		t.Errorf("shu.after is %s, and after a shutdown %s", id, again)
+	}
+	// The map is kept for streams to come.
+	s = running(t, a.pid, Attr{})
+	a.do("raw %s 5", id)
+	equal(t, drain(t, s), a.got("shu.after", "5"))
+})
+
+var _ = conform("SHU-08", func(t *testing.T) {
+	dir := shuDir(t)
+	t.Setenv("PTRACE_DIR", dir)
+	a := newActor(t)
+	var streams []*Stream
+	defer func() {
+		for _, s := range streams {
+			s.Shutdown()
+		}
+	}()
+	// As many streams as one process can have; each freed place can be had at once.
+	for range StreamsMax {
+		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
+		logOK(t, "Create", err)
+		streams = append(streams, s)
+	}
+	_, err := Create(a.pid, nil)
+	wantErrno(t, err, syscall.EAGAIN)
+	for i := range streams {
+		logOK(t, "Shutdown", streams[i].Shutdown())
+		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
+		logOK(t, "Create", err)
+		streams[i] = s
+	}
+	if n := shuActive(t, dir); n != StreamsMax {
+		t.Errorf("%d streams exist, want %d", n, StreamsMax)
+	}
+	for _, s := range streams {
+		logOK(t, "Shutdown", s.Shutdown())
+	}
+	streams = nil
+	if n := shuActive(t, dir); n != 0 {
+		t.Errorf("%d streams exist after their shutdown", n)
+	}
+})
+
+// shuActive counts the places that are taken in a trace directory.
+func shuActive(t *testing.T, dir string) int {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "s-*"))
+	logOK(t, "Glob", err)
+	return len(list)
+}
+
+var _ = conform("SHU-09", func(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.trace")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	logOK(t, "OpenFile", err)
+	defer f.Close()
+	s := logCreate(t, Attr{LogFullPolicy: Append}, f)
+	logOK(t, "Start", s.Start())
+	logNumbers(logID(t, "shu.again"), 0, 3, 10)
+	logOK(t, "Shutdown", s.Shutdown())
+	// It was never closed, and nobody writes to it behind our back.
+	l, err := Open(f)
+	logOK(t, "Open", err)
+	logRange(t, "log", logNumbersOf(t, logAll(t, l), "shu.again"), 0, 3)
+	logOK(t, "Close", l.Close())
+	logOK(t, "Truncate", f.Truncate(0))
+	_, err = f.WriteAt([]byte("mine again"), 0)
+	logOK(t, "WriteAt", err)
+	// Another stream may have it next.
+	s = logCreate(t, Attr{LogFullPolicy: Append}, f)
+	logOK(t, "Shutdown", s.Shutdown())
+	if events, _ := logRead(t, path); len(events) != 2 {
+		t.Errorf("a log without events: %v", events)
+	}
+})

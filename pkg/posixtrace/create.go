@@ -20,6 +20,9 @@ import (
 // generation is the generation-version of the streams this package records.
 const generation = "posixtrace 1"
 
+// maxLog bounds a log of limited size, so that positions in it cannot overflow.
+const maxLog = 1 << 40
+
 var (
 	errSlots     = fmt.Errorf("too many writers on one stream: %w", syscall.EAGAIN)
 	errTooMany   = fmt.Errorf("%d streams are active: %w", SysMax, syscall.EAGAIN)
@@ -149,6 +152,9 @@ func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
 	c.HasLog = log != nil
 	if c.LogMax = a.LogSize; c.LogMax == 0 {
 		c.LogMax = DefaultLogSize
+	}
+	if c.HasLog && c.LogPolicy != stream.Append && c.LogMax > maxLog {
+		return nil, fmt.Errorf("log of %d bytes: %w", c.LogMax, syscall.EINVAL)
 	}
 	c.LogMax = max(c.LogMax, g.MinSize) // at least one full stream
 	if sys.TrustTicks() {

@@ -121,8 +121,20 @@ func (s *positional) reserve(size int64) error {
 	if err != nil {
 		return err
 	}
+	var st syscall.Stat_t
+	var fs syscall.Statfs_t
 	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
 	if cerr := c.Control(func(fd uintptr) {
+		// Some file systems take all the room there is before they find that it is
+		// not enough. The file may have its room already.
+		if err = syscall.Fstat(int(fd), &st); err != nil {
+			return
+		}
+		if syscall.Fstatfs(int(fd), &fs) == nil && fs.Blocks > 0 &&
+			(size-st.Blocks*512)/int64(fs.Bsize) > int64(fs.Bavail) {
+			err = syscall.ENOSPC
+			return
+		}
 		for {
 			if err = syscall.Fallocate(int(fd), keepSize, 0, size); err != syscall.EINTR {
 				return
@@ -132,6 +144,7 @@ func (s *positional) reserve(size int64) error {
 		return cerr
 	}
 	if errors.Is(err, syscall.ENOSPC) {
+		s.f.Truncate(st.Size) // gives back what lies behind the end
 		return fmt.Errorf("reserve %d bytes: %w", size, err)
 	}
 	return nil

@@ -1,0 +1,642 @@
+package posixtrace
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"golang.org/x/sys/unix"
+)
+
+// atrOf makes a stream of these attributes, with a log if logged, and returns
+// what it says of itself.
+func atrOf(t *testing.T, a Attr, logged bool) Attr {
+	t.Helper()
+	var s *Stream
+	if logged {
+		s, _ = limLogged(t, 0, a)
+	} else {
+		s = limStream(t, 0, a)
+	}
+	have, err := s.Attr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return have
+}
+
+var _ = conform("ATR-01/posix_trace_attr_init", func(t *testing.T) {
+	var zero Attr
+	if zero != (Attr{Inheritance: CloseForChild, StreamFullPolicy: DefaultPolicy, LogFullPolicy: DefaultPolicy}) {
+		t.Errorf("the zero value is %+v", zero)
+	}
+	a := atrOf(t, zero, true)
+	if a.Name != "" || a.Inheritance != CloseForChild || a.LogFullPolicy != Loop || a.StreamSize != DefaultStreamSize ||
+		a.MaxDataSize != DefaultMaxDataSize || a.LogSize != DefaultLogSize || a.GenerationVersion == "" || a.ClockResolution <= 0 {
+		t.Errorf("attributes %+v", a)
+	}
+})
+
+var _ = conform("ATR-04", func(t *testing.T) {
+	a := Attr{Name: "four", StreamFullPolicy: UntilFull, MaxDataSize: 7}
+	one, err := Create(0, &a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Shutdown()
+	two, err := Create(0, &a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer two.Shutdown()
+	if a != (Attr{Name: "four", StreamFullPolicy: UntilFull, MaxDataSize: 7}) {
+		t.Errorf("Create changed its attributes: %+v", a)
+	}
+	a = Attr{Name: "other"}
+	for _, s := range []*Stream{one, two} {
+		if b, err := s.Attr(); err != nil || b.Name != "four" || b.StreamFullPolicy != UntilFull || b.MaxDataSize != 7 {
+			t.Errorf("attributes %+v, %v", b, err)
+		}
+	}
+	b, _ := one.Attr()
+	b.Name = "changed"
+	if c, _ := one.Attr(); c.Name != "four" {
+		t.Errorf("the stream's name is %q", c.Name)
+	}
+})
+
+var _ = conform("ATR-05", func(t *testing.T) {
+	want := Attr{
+		Name: "five", Inheritance: Inherited, StreamFullPolicy: UntilFull, LogFullPolicy: Append,
+		StreamSize: 100 << 10, MaxDataSize: 300, LogSize: 3 << 20,
+	}
+	s, path := limLogged(t, 0, want)
+	check := func(what string, a Attr, err error) {
+		t.Helper()
+		if err != nil || a.GenerationVersion == "" || a.CreateTime.IsZero() || a.ClockResolution <= 0 {
+			t.Errorf("%s: %+v, %v", what, a, err)
+		}
+		a.GenerationVersion, a.CreateTime, a.ClockResolution = "", time.Time{}, 0
+		if a != want {
+			t.Errorf("%s: %+v, want %+v", what, a, want)
+		}
+	}
+	a, err := s.Attr()
+	check("stream", a, err)
+	s.Shutdown()
+	b, err := limOpen(t, path).Attr()
+	check("log", b, err)
+	if b.GenerationVersion != a.GenerationVersion || !b.CreateTime.Equal(a.CreateTime) || b.ClockResolution != a.ClockResolution {
+		t.Errorf("the log has %+v, the stream had %+v", b, a)
+	}
+})
+
+var _ = conform("ATR-06/posix_trace_attr_getgenversion", func(t *testing.T) {
+	a := atrOf(t, Attr{GenerationVersion: "mine"}, false)
+	if v := a.GenerationVersion; !strings.HasPrefix(v, "posixtrace ") || len(v) >= NameMax {
+		t.Errorf("generation version %q", v)
+	}
+})
+
+var _ = conform("ATR-07/posix_trace_attr_getname", func(t *testing.T) {
+	for _, name := range []string{"", "x", "a name with spaces", "\xff\x00bytes", "größe"} {
+		if a := atrOf(t, Attr{Name: name}, false); a.Name != name {
+			t.Errorf("name %q, want %q", a.Name, name)
+		}
+	}
+})
+
+var _ = conform("ATR-08/posix_trace_attr_setname", func(t *testing.T) {
+	x := strings.Repeat("x", 300)
+	for _, r := range []struct{ name, want string }{
+		{x[:253], x[:253]},
+		{x[:NameMax-1], x[:NameMax-1]},
+		{x[:NameMax], x[:NameMax]},
+		{x[:NameMax+1], x[:NameMax-1]},
+		{x, x[:NameMax-1]},
+		// Not inside of a character: of 2, 3 and 4 bytes, at the cut or across it.
+		{x[:252] + "éé", x[:252] + "é"},
+		{x[:253] + "ééé", x[:253]},
+		{x[:252] + "€€", x[:252]},
+		{x[:251] + "€€", x[:251] + "€"},
+		{x[:251] + "😀😀", x[:251]},
+		{x[:250] + "😀😀", x[:250] + "😀"},
+		{x[:253] + "é", x[:253] + "é"}, // fits
+	} {
+		a := atrOf(t, Attr{Name: r.name}, false)
+		if a.Name != r.want || !utf8.ValidString(a.Name) {
+			t.Errorf("a name of %d bytes, ending in %q, became one of %d bytes, want %d", len(r.name), r.name[250:], len(a.Name), len(r.want))
+		}
+	}
+	s, path := limLogged(t, 0, Attr{Name: x})
+	s.Shutdown()
+	if a, err := limOpen(t, path).Attr(); err != nil || a.Name != x[:NameMax-1] {
+		t.Errorf("the log's name has %d bytes, %v", len(a.Name), err)
+	}
+})
+
+var _ = conform("ATR-09", func(t *testing.T) {
+	// No buffer is given, so there is none to be too small for the longest name.
+	name := strings.Repeat("n", NameMax)
+	s, path := limLogged(t, 0, Attr{Name: name})
+	if a, err := s.Attr(); a.Name != name || err != nil {
+		t.Errorf("%d bytes, %v", len(a.Name), err)
+	}
+	s.Shutdown()
+	if a, err := limOpen(t, path).Attr(); a.Name != name || err != nil {
+		t.Errorf("%d bytes, %v", len(a.Name), err)
+	}
+})
+
+var _ = conform("ATR-10/posix_trace_attr_getcreatetime", func(t *testing.T) {
+	var a Attr
+	if !a.CreateTime.IsZero() {
+		t.Errorf("CreateTime = %v", a.CreateTime)
+	}
+	before := time.Now().Round(0)
+	b := atrOf(t, a, false)
+	if !a.CreateTime.IsZero() || b.CreateTime.Before(before) || b.CreateTime.After(time.Now()) {
+		t.Errorf("CreateTime = %v, of the attributes given %v", b.CreateTime, a.CreateTime)
+	}
+	// What one stream was made at is not passed on to another.
+	if c := atrOf(t, b, false); !c.CreateTime.After(b.CreateTime) {
+		t.Errorf("created at %v, after %v", c.CreateTime, b.CreateTime)
+	}
+})
+
+// The resolution is that of the clock that is used: events cannot be told apart
+// better, nor are they told apart much worse.
+var _ = conform("ATR-11/posix_trace_attr_getclockres", func(t *testing.T) {
+	s := running(t, 0, Attr{StreamSize: 1 << 20})
+	a, err := s.Attr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ts unix.Timespec
+	if err := unix.ClockGetres(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		t.Fatal(err)
+	}
+	if res := time.Duration(ts.Nano()); a.ClockResolution <= 0 || a.ClockResolution > res || !sys.TrustTicks() && a.ClockResolution != res {
+		t.Errorf("resolution %v, the kernel's clock has %v", a.ClockResolution, res)
+	}
+	creEvents(2000)
+	last, odd := int64(0), false
+	for {
+		ev, _, err := s.TryNext(nil)
+		if err != nil {
+			break
+		}
+		if d := ev.UnixNano - last; last != 0 && d%int64(a.ClockResolution) != 0 {
+			t.Fatalf("two events %d ns apart, the resolution is %v", d, a.ClockResolution)
+		}
+		odd = odd || ev.UnixNano%10 != 0
+		last = ev.UnixNano
+	}
+	if !odd {
+		t.Error("no event at an odd time: the resolution is coarser than it says")
+	}
+	if b := atrOf(t, Attr{ClockResolution: time.Hour}, false); b.ClockResolution != a.ClockResolution {
+		t.Errorf("the resolution can be set: %v", b.ClockResolution)
+	}
+})
+
+var _ = conform("ATR-12/posix_trace_attr_setinherited/EINVAL", func(t *testing.T) {
+	if (Attr{}).Inheritance != CloseForChild {
+		t.Error("the default is not CloseForChild")
+	}
+	for _, i := range []Inheritance{CloseForChild, Inherited} {
+		if a := atrOf(t, Attr{Inheritance: i}, false); a.Inheritance != i {
+			t.Errorf("%v became %v", i, a.Inheritance)
+		}
+	}
+	for _, i := range []Inheritance{2, 3, 128, 255} {
+		_, err := Create(0, &Attr{Inheritance: i})
+		wantErrno(t, err, syscall.EINVAL)
+	}
+})
+
+// atrPolicies checks which policies a stream or log accepts.
+func atrPolicies(t *testing.T, good []FullPolicy, attr func(FullPolicy) Attr, get func(Attr) FullPolicy) {
+	t.Helper()
+	for p := Loop; p < 20; p++ {
+		if slices.Contains(good, p) {
+			if have := get(atrOf(t, attr(p), true)); have != p {
+				t.Errorf("%v became %v", p, have)
+			}
+			continue
+		}
+		a := attr(p)
+		_, err := Create(0, &a)
+		wantErrno(t, err, syscall.EINVAL)
+		_, err = CreateWithLog(0, &a, creOpen(t, creLog(t), os.O_WRONLY))
+		wantErrno(t, err, syscall.EINVAL)
+	}
+}
+
+var _ = conform("ATR-13/posix_trace_attr_setstreamfullpolicy/EINVAL", func(t *testing.T) {
+	atrPolicies(t, []FullPolicy{Loop, UntilFull, Flush},
+		func(p FullPolicy) Attr { return Attr{StreamFullPolicy: p} }, func(a Attr) FullPolicy { return a.StreamFullPolicy })
+})
+
+var _ = conform("ATR-14/posix_trace_attr_setlogfullpolicy/EINVAL", func(t *testing.T) {
+	if a := atrOf(t, Attr{}, true); a.LogFullPolicy != Loop {
+		t.Errorf("the default is %v", a.LogFullPolicy)
+	}
+	atrPolicies(t, []FullPolicy{Loop, UntilFull, Append},
+		func(p FullPolicy) Attr { return Attr{LogFullPolicy: p} }, func(a Attr) FullPolicy { return a.LogFullPolicy })
+})
+
+var _ = conform("ATR-15", func(t *testing.T) {
+	var a Attr // serves both, and is not changed by the first
+	if p := atrOf(t, a, false).StreamFullPolicy; p != Loop {
+		t.Errorf("without log: %v", p)
+	}
+	if p := atrOf(t, a, true).StreamFullPolicy; p != Flush {
+		t.Errorf("with log: %v", p)
+	}
+	if p := atrOf(t, a, false).StreamFullPolicy; p != Loop {
+		t.Errorf("without log, after: %v", p)
+	}
+	if s := DefaultPolicy.String(); s != "default" {
+		t.Errorf("not set is called %q", s)
+	}
+})
+
+var _ = conform("ATR-16", func(t *testing.T) {
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		s, path := limLogged(t, 0, Attr{StreamFullPolicy: p, StreamSize: 1, LogFullPolicy: Append})
+		if a, _ := s.Attr(); a.StreamFullPolicy != p {
+			t.Errorf("%v became %v", p, a.StreamFullPolicy)
+		}
+		// It is not flushed by itself: a full one loses events.
+		s.Start()
+		creEvents(5000)
+		if st, _ := s.Status(); st.StreamOverrunStatus != Overrun || st.StreamFullStatus != Full {
+			t.Errorf("%v: status %+v", p, st)
+		}
+		s.Shutdown()
+		if n := len(creData(t, limOpen(t, path))); n == 0 || n >= 5000 {
+			t.Errorf("%v: %d events in the log", p, n)
+		}
+	}
+})
+
+var _ = conform("ATR-17/posix_trace_attr_setstreamsize", func(t *testing.T) {
+	if DefaultStreamSize != 64<<10 {
+		t.Errorf("DefaultStreamSize = %d", DefaultStreamSize)
+	}
+	for _, data := range []int{NoUserData, 0, 8, 20000} {
+		for _, size := range []int64{0, 1, 100, 5000, 64 << 10, 1 << 20} {
+			a := Attr{StreamSize: size, MaxDataSize: data}
+			have := atrOf(t, a, false).StreamSize
+			least := int64(a.MaxSystemEventSize() + a.MaxUserEventSize(1<<30))
+			want := max(size, least)
+			if size == 0 {
+				want = max(DefaultStreamSize, least)
+			}
+			if have != want {
+				t.Errorf("size %d with %d bytes of data became %d, want %d", size, data, have, want)
+			}
+			if again := atrOf(t, Attr{StreamSize: have, MaxDataSize: data}, false).StreamSize; again != have {
+				t.Errorf("size %d became %d", have, again)
+			}
+		}
+	}
+	// It counts events, not the names of their types.
+	s := running(t, 0, Attr{StreamSize: 1, StreamFullPolicy: UntilFull})
+	for i := range 100 {
+		if _, err := s.EventID(strings.Repeat("n", 250) + fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Event(UnnamedUserEvent, make([]byte, 1024))
+	if n := len(drain(t, s)); n != 1 {
+		t.Errorf("%d events, want 1", n)
+	}
+})
+
+var _ = conform("ATR-18/posix_trace_attr_setmaxdatasize", func(t *testing.T) {
+	if DefaultMaxDataSize != 1024 {
+		t.Errorf("DefaultMaxDataSize = %d", DefaultMaxDataSize)
+	}
+	for _, r := range []struct{ set, kept int }{{0, 1024}, {NoUserData, 0}, {1, 1}, {7, 7}, {1025, 1025}, {20000, 20000}} {
+		s := running(t, 0, Attr{MaxDataSize: r.set})
+		for _, n := range []int{0, r.kept, r.kept + 1} {
+			Event(UnnamedUserEvent, make([]byte, n))
+		}
+		want := []struct {
+			n   int
+			cut Truncation
+		}{{0, NotTruncated}, {r.kept, NotTruncated}, {r.kept, TruncatedRecord}}
+		buf := make([]byte, 1<<16)
+		for i := 0; i < len(want); {
+			ev, n, err := s.TryNext(buf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ev.ID.User() {
+				continue
+			}
+			if n != want[i].n || ev.Truncation != want[i].cut {
+				t.Errorf("max-data-size %d: event %d has %d bytes, %v, want %v", r.set, i, n, ev.Truncation, want[i])
+			}
+			i++
+		}
+		s.Shutdown()
+	}
+})
+
+// The data of POSIX's system events is never cut, that of our own is.
+var _ = conform("ATR-19", func(t *testing.T) {
+	s := limStream(t, 0, Attr{MaxDataSize: NoUserData})
+	var old, set EventSet
+	old.Add(4095) // both sets at their greatest
+	set.Fill(AllEvents)
+	set.Del(EventFilter)
+	set.Del(EventStop)
+	set.Del(EventOutputStdout)
+	if err := s.SetFilter(old, SetEventSet); err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	s.SetFilter(set, SetEventSet)
+	rec, err := s.Recorder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Close()
+	if !rec.Record(EventInfo{ID: EventOutputStdout}, []byte("line")) {
+		t.Error("not recorded")
+	}
+	s.Stop()
+	buf := make([]byte, 4096)
+	seen := ""
+	for {
+		ev, n, err := s.TryNext(buf)
+		if err != nil {
+			break
+		}
+		name, _ := s.EventName(ev.ID)
+		seen += fmt.Sprintf("%s %v;", name, ev.Truncation)
+		switch ev.ID {
+		case EventStart:
+			if f, err := DecodeSet(buf[:n]); f != old || err != nil {
+				t.Errorf("START: %v", err)
+			}
+		case EventFilter:
+			if o, f, err := DecodeFilter(buf[:n]); o != old || f != set || err != nil {
+				t.Errorf("FILTER: %v", err)
+			}
+		case EventStop:
+			if v, err := DecodeInt(buf[:n]); v != 0 || err != nil {
+				t.Errorf("STOP: %v", err)
+			}
+		default:
+			if n != 0 {
+				t.Errorf("%d bytes", n)
+			}
+		}
+	}
+	if want := "posix_trace_start none;posix_trace_filter none;output.stdout record;posix_trace_stop none;"; seen != want {
+		t.Errorf("events %s, want %s", seen, want)
+	}
+})
+
+var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
+	if DefaultLogSize != 1<<20 {
+		t.Errorf("DefaultLogSize = %d", DefaultLogSize)
+	}
+	if a := atrOf(t, Attr{LogSize: 2 << 20}, true); a.LogSize != 2<<20 {
+		t.Errorf("2 MiB became %d", a.LogSize)
+	}
+	// One full stream fits whatever was asked for.
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		for _, size := range []int64{1, 100 << 10} {
+			s, path := limLogged(t, 0, Attr{LogSize: 1, LogFullPolicy: p, StreamSize: size, StreamFullPolicy: UntilFull, MaxDataSize: 100})
+			a, _ := s.Attr()
+			if a.LogSize < a.StreamSize {
+				t.Errorf("%v: a log of %d bytes for a stream of %d", p, a.LogSize, a.StreamSize)
+			}
+			s.Start()
+			want := creNumbers(int(a.StreamSize-int64(a.MaxSystemEventSize())) / a.MaxUserEventSize(100))
+			for i, n := range want {
+				want[i] = n + strings.Repeat(".", 100-len(n))
+				Event(UnnamedUserEvent, []byte(want[i]))
+			}
+			if err := s.Shutdown(); err != nil {
+				t.Fatal(err)
+			}
+			if data := creData(t, limOpen(t, path)); !slices.Equal(data, want) {
+				t.Errorf("%v: %d of %d events of a full stream of %d bytes are in its log", p, len(data), len(want), a.StreamSize)
+			}
+		}
+	}
+})
+
+var _ = conform("ATR-21", func(t *testing.T) {
+	for _, r := range []struct {
+		p    FullPolicy
+		full bool
+	}{{Append, false}, {UntilFull, true}, {Loop, true}} {
+		s, path := limLogged(t, 0, Attr{LogFullPolicy: r.p, LogSize: 1, StreamSize: 1, StreamFullPolicy: UntilFull, MaxDataSize: 500})
+		s.Start()
+		n := 0
+		for range 100 {
+			for range 4 {
+				Event(UnnamedUserEvent, fmt.Appendf(nil, "%-500d", n))
+				n++
+			}
+			if err := s.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Shutdown()
+		have := len(creData(t, limOpen(t, path)))
+		if r.full && have > n/2 || !r.full && have != n {
+			t.Errorf("%v: %d of %d events", r.p, have, n)
+		}
+	}
+})
+
+var _ = conform("ATR-22/posix_trace_attr_getmaxusereventsize", func(t *testing.T) {
+	a := Attr{MaxDataSize: 100}
+	last := 0
+	for n := range 300 {
+		size := a.MaxUserEventSize(n)
+		if size < n && n <= 100 || size < last {
+			t.Errorf("%d bytes of data need %d, one less %d", n, size, last)
+		}
+		if n > 100 && size != a.MaxUserEventSize(100) {
+			t.Errorf("%d bytes of data need %d, 100 that are kept need %d", n, size, a.MaxUserEventSize(100))
+		}
+		last = size
+	}
+	none := Attr{MaxDataSize: NoUserData}
+	if none.MaxUserEventSize(1000) != none.MaxUserEventSize(0) || none.MaxUserEventSize(0) <= 0 {
+		t.Errorf("without data %d and %d", none.MaxUserEventSize(1000), none.MaxUserEventSize(0))
+	}
+	if big := (&Attr{MaxDataSize: 1 << 40}); big.MaxUserEventSize(1<<40) < big.MaxUserEventSize(1000) || big.MaxUserEventSize(-1) <= 0 {
+		t.Error("sizes out of range")
+	}
+	// And it is enough: so many fit.
+	a = Attr{MaxDataSize: 100, StreamFullPolicy: UntilFull}
+	a.StreamSize = int64(a.MaxSystemEventSize() + 200*a.MaxUserEventSize(37))
+	s := running(t, 0, a)
+	for range 200 {
+		Event(UnnamedUserEvent, make([]byte, 37))
+	}
+	if n := len(drain(t, s)); n != 200 {
+		t.Errorf("%d events of 200", n)
+	}
+})
+
+var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing.T) {
+	var full EventSet
+	full.Fill(AllEvents)
+	const sets = 2 * (4096 / 8) // FILTER: two sets of all types
+	for _, data := range []int{NoUserData, 0, 8, 5000} {
+		a := Attr{MaxDataSize: data}
+		size := a.MaxSystemEventSize()
+		if size < sets || size < a.MaxUserEventSize(1<<20) { // our own system events carry as much as user events
+			t.Errorf("max-data-size %d: a system event needs %d", data, size)
+		}
+	}
+	// FILTER events fit at that price.
+	a := Attr{StreamFullPolicy: UntilFull, MaxDataSize: NoUserData}
+	a.StreamSize = int64(41 * a.MaxSystemEventSize())
+	full.Del(EventFilter)
+	s := running(t, 0, a)
+	for range 40 {
+		s.SetFilter(full, SetEventSet)
+	}
+	n := 0
+	for {
+		ev, _, err := s.TryNext(nil)
+		if err != nil {
+			break
+		}
+		if ev.ID == EventFilter {
+			n++
+		}
+	}
+	if st, _ := s.Status(); n != 40 || st.StreamOverrunStatus != NoOverrun {
+		t.Errorf("%d FILTER events of 40, %+v", n, st)
+	}
+})
+
+// Events whose greatest sizes add up to no more than the stream-min-size are
+// all recorded, however they are spread over threads, types and sizes.
+var _ = conform("ATR-24", func(t *testing.T) {
+	ids := []EventID{UnnamedUserEvent, limID(t, "atr.a"), limID(t, "atr.b")}
+	for _, size := range []int64{1, 20 << 10, 64 << 10, 300 << 10} {
+		for _, data := range []int{NoUserData, 1, 100, 1024, 5000} {
+			for _, threads := range []int{1, 3, 16} {
+				a := Attr{StreamFullPolicy: UntilFull, StreamSize: size, MaxDataSize: data}
+				s := running(t, 0, a)
+				b, _ := s.Attr()
+				budget := b.StreamSize - int64(a.MaxSystemEventSize())
+				most := max(data, 0)
+				next := make(chan []byte)
+				want := 0
+				done := make(chan bool)
+				for k := range threads {
+					go func() {
+						for d := range next {
+							Event(ids[(k+len(d))%3], d)
+						}
+						done <- true
+					}()
+				}
+				for n := 0; ; n = (n*7 + 13) % (most + 1) {
+					if budget -= int64(a.MaxUserEventSize(n)); budget < 0 {
+						break
+					}
+					next <- make([]byte, n)
+					want++
+				}
+				close(next)
+				for range threads {
+					<-done
+				}
+				have := len(drain(t, s))
+				st, err := s.Status()
+				if have != want || st.StreamOverrunStatus != NoOverrun || st.Lost != 0 || err != nil {
+					t.Errorf("size %d, data %d, %d threads: %d of %d events, %+v, %v", size, data, threads, have, want, st, err)
+				}
+				s.Shutdown()
+			}
+		}
+	}
+})
+
+// The setters are the fields of Attr; what is wrong in them is told by Create.
+var _ = conform("ATR-25/EINVAL", func(t *testing.T) {
+	for _, a := range creBad {
+		s, err := Create(0, &a)
+		wantErrno(t, err, syscall.EINVAL)
+		if s != nil {
+			t.Errorf("%+v made a stream", a)
+		}
+	}
+	s := limStream(t, 0, Attr{})
+	s.Shutdown()
+	_, err := s.Attr()
+	wantErrno(t, err, syscall.EINVAL)
+})
+
+var _ = conform("ATR-26", func(t *testing.T) {
+	a := atrOf(t, Attr{StreamSize: 1, LogSize: 1, MaxDataSize: 1 << 30}, true)
+	if a.MaxDataSize >= 1<<30 || a.StreamSize <= 1 || a.LogSize <= 1 {
+		t.Fatalf("attributes %+v", a)
+	}
+	// What it says it uses is what it uses.
+	s := running(t, 0, Attr{MaxDataSize: 1 << 30})
+	b, err := s.Attr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	Event(UnnamedUserEvent, make([]byte, b.MaxDataSize))
+	Event(UnnamedUserEvent, make([]byte, b.MaxDataSize+1))
+	buf := make([]byte, b.MaxDataSize+10)
+	for _, want := range []Truncation{NotTruncated, TruncatedRecord} {
+		for {
+			ev, n, err := s.TryNext(buf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ev.ID.User() {
+				if n != b.MaxDataSize || ev.Truncation != want {
+					t.Errorf("%d bytes, %v, want %d, %v", n, ev.Truncation, b.MaxDataSize, want)
+				}
+				break
+			}
+		}
+	}
+	if again := atrOf(t, b, false); again.StreamSize != b.StreamSize || again.MaxDataSize != b.MaxDataSize {
+		t.Errorf("%+v became %+v", b, again)
+	}
+})
+
+var _ = conform("ATR-27/ENOMEM,EINVAL", func(t *testing.T) {
+	for _, size := range []int64{1 << 39, 1 << 41, 1 << 62, 1<<63 - 1} {
+		_, err := Create(0, &Attr{StreamSize: size})
+		wantErrno(t, err, syscall.ENOMEM)
+		_, err = CreateWithLog(0, &Attr{StreamSize: size}, creOpen(t, creLog(t), os.O_WRONLY))
+		wantErrno(t, err, syscall.ENOMEM)
+	}
+	for _, p := range []FullPolicy{Loop, UntilFull} {
+		for _, size := range []int64{1 << 62, 1<<63 - 1} {
+			_, err := CreateWithLog(0, &Attr{LogSize: size, LogFullPolicy: p}, creOpen(t, creLog(t), os.O_WRONLY))
+			wantErrno(t, err, syscall.EINVAL)
+		}
+	}
+	// Where the size is not used it does no harm.
+	limLogged(t, 0, Attr{LogSize: 1<<63 - 1, LogFullPolicy: Append})
+	limStream(t, 0, Attr{LogSize: 1<<63 - 1})
+})

@@ -117,6 +117,9 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 	}
 	for {
 		if r.r.Next(&r.rec) {
+			if m.Restartable() {
+				s.restart() // it has stopped by itself, and this was the last of it
+			}
 			break
 		}
 		if !m.Restartable() || !s.restart() {

@@ -39,14 +39,14 @@ func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted, ok bo
 		if m.Policy == Loop {
 			for i := range m.ages {
 				if a := m.ages[i].Load(); a < age {
-					if c := ctl(m.at(i).ctl.Load()); c.state().closed() || c.state() == free {
+					if c := ctl(m.at(i).ctl.Load()); (c.state().closed() || c.state() == free) && !c.busy() {
 						best, age, seen = i, a, c
 					}
 				}
 			}
 		} else {
 			for i := range m.Chunks {
-				if c := ctl(m.at(i).ctl.Load()); c.state() == free {
+				if c := ctl(m.at(i).ctl.Load()); c.state() == free && !c.busy() {
 					best, seen = i, c
 					break
 				}

@@ -76,6 +76,9 @@ func flowNext(t *testing.T, s *Stream) (flowEvent, bool) {
 func flowWant(t *testing.T, have []flowEvent, want ...string) {
 	t.Helper()
 	if fmt.Sprint(have) != fmt.Sprint(want) {
+		if n := len(have); n > 40 {
+			t.Fatalf("have %v and %d others and %v, want %v", have[:20], n-40, have[n-20:], want)
+		}
 		t.Fatalf("have %v, want %v", have, want)
 	}
 }

@@ -41,7 +41,7 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
-	if s.log != nil {
+	if s.log != nil && s.c.mem.Policy != stream.Loop {
 		a.w.OnFull = func() bool { return s.flushLocked() == nil && s.c.mem.State()&stream.Running != 0 }
 	}
 	runtime.SetFinalizer(a, (*attachment).close)

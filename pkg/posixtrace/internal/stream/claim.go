@@ -134,10 +134,10 @@ func (m *Mem) empty(i int, c ctl) {
 				d.lostFirst.Store(first)
 			}
 			d.lostLast.Store(last)
-			m.h.overrun.Store(1)
 			total += uint64(n)
 		}
 		d.lost.Store(next<<genShift | total&lossMask)
+		m.h.losses.Add(1)
 	}
 	d.read.Store(uint64(makeRead(next)))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
@@ -25,6 +26,7 @@ func (m *Mem) settle() {
 
 // Start makes the stream record, after a START event (posix_trace_start).
 func (m *Mem) Start(w *Writer, e Event) {
+	m.fill()
 	st := m.State()
 	if st&(Running|Dead) != 0 {
 		return
@@ -51,17 +53,31 @@ func (m *Mem) start(w *Writer, e Event) {
 		if first := m.h.lostFirst.Load(); first != 0 && first <= tick {
 			m.h.lostFirst.Store(tick + 1) // OVERFLOW follows it
 		}
-		w.RecordSystem(&Event{ID: event.Stop, Tick: tick}, binary.LittleEndian.AppendUint32(nil, 1))
+		stop := m.stopMark(tick)
+		if !w.RecordSystem(&Event{ID: event.Stop, Tick: tick, PID: stop.PID, TID: stop.TID, Addr: stop.Addr}, stop.Data) {
+			m.change(0, NoRestart)
+			return
+		}
+		m.change(StopTold, 0)
 	}
 	e.ID, e.Tick = event.Start, 0
 	f := m.Filter()
-	w.RecordSystem(&e, event.AppendSet(nil, &f))
+	if !w.RecordSystem(&e, event.AppendSet(nil, &f)) {
+		if m.Policy != Loop {
+			// Full to the last byte. It starts when it has been read.
+			m.change(Full|StopTold, NoRestart)
+			return
+		}
+		m.h.addLost(m.now())
+	}
 	m.h.autoStop.Store(0)
+	m.h.restarted.Store(m.now())
 	m.change(Running, Full|NoRestart|StopTold)
 }
 
 // Stop suspends the stream, then records a STOP event (posix_trace_stop).
 func (m *Mem) Stop(w *Writer, e Event) {
+	m.fill()
 	st := m.change(0, Running)
 	switch {
 	case st&Running != 0:
@@ -70,10 +86,41 @@ func (m *Mem) Stop(w *Writer, e Event) {
 			return // a full stream takes no STOP (STA-06)
 		}
 		e.ID, e.Tick = event.Stop, 0
-		w.RecordSystem(&e, binary.LittleEndian.AppendUint32(nil, 0))
+		if w.RecordSystem(&e, binary.LittleEndian.AppendUint32(nil, 0)) {
+			return
+		}
+		if m.Policy == Loop {
+			m.h.addLost(m.now())
+			return
+		}
+		// Full to the last byte: the STOP has room in the header, as an automatic
+		// one has, but says that it was called for.
+		m.stoppedBy(&e, max(m.now(), m.newest()+1), 0)
+		m.change(Full|NoRestart, StopTold)
 	case st&(Full|LogFull) != 0:
 		m.change(NoRestart, 0)
 	}
+}
+
+// stoppedBy keeps what a full stream says of its stop in the header, where there
+// is always room for it.
+func (m *Mem) stoppedBy(e *Event, tick uint64, cause uint64) {
+	m.h.autoStop.Store(tick)
+	m.h.stopCause.Store(cause)
+	m.h.stopBy.Store(uint64(e.PID) | uint64(e.TID)<<32)
+	m.h.stopAddr.Store(e.Addr)
+}
+
+// stopMark is the STOP of a full stream.
+func (m *Mem) stopMark(tick uint64) chunk.Record {
+	by := m.h.stopBy.Load()
+	r := stopRecord(tick, uint32(m.h.stopCause.Load()))
+	r.PID, r.TID, r.Addr = uint32(by), uint32(by>>32), m.h.stopAddr.Load()
+	return r
+}
+
+func stopRecord(tick uint64, cause uint32) chunk.Record {
+	return chunk.Record{Event: event.Stop, Tick: tick, Data: binary.LittleEndian.AppendUint32(nil, cause)}
 }
 
 // SetFilter puts a set in force and, while the stream runs, records a FILTER
@@ -98,8 +145,9 @@ func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 		changed = true
 		return m.setFilter(s)
 	})
-	if !changed {
+	for !changed {
 		m.setFilter(s)
+		changed = w.noRoom(&e, m.h.state.Load()) // it was generated, and follows the full policy
 	}
 }
 
@@ -122,13 +170,15 @@ func (m *Mem) Clear() {
 		}
 	}
 	h := m.h
-	m.see()
+	m.see(^uint64(0))
+	h.clears.Add(1)
 	if m.LogPolicy != Append {
 		h.flushStop.Store(0) // the log is emptied, too
 	}
 	h.resume.Store(0)
 	h.autoStop.Store(0)
-	h.overrun.Store(0)
+	h.owed.Store(0)
+	h.readLost(m.Lost())
 	h.loopFull.Store(0)
 	h.logOverrun.Store(0)
 	h.flushErr.Store(0)
@@ -188,29 +238,86 @@ type Status struct {
 // Status returns the state; reset does what reading it does by the standard.
 func (m *Mem) Status(reset bool) (s Status) {
 	h := m.h
-	st := m.State()
-	s.Running = st&Running != 0
-	switch m.Policy {
-	case Loop:
-		s.Full = h.loopFull.Load() != 0
-	default:
-		s.Full = st&Full != 0 && !m.roomy()
+	m.fill()
+	// What is read while the state changes shows no instant; it is read again.
+	st := h.state.Load()
+	for range 1000 {
+		m.look(&s, st)
+		now := h.state.Load()
+		if now == st {
+			break
+		}
+		st = now
 	}
 	if reset {
-		s.Overrun = h.overrun.Swap(0) != 0
+		h.readLost(s.Lost)
 		if m.HasLog {
 			s.FlushErr = h.flushErr.Swap(0)
 			s.LogOverrun = h.logOverrun.Swap(0) != 0
 		}
-	} else {
-		s.Overrun = h.overrun.Load() != 0
-		s.FlushErr = h.flushErr.Load()
-		s.LogOverrun = h.logOverrun.Load() != 0
 	}
+	return
+}
+
+// readLost notes up to which total the status has told of lost events.
+func (h *header) readLost(total uint64) {
+	for {
+		n := h.lostRead.Load()
+		if n >= total || h.lostRead.CompareAndSwap(n, total) {
+			return
+		}
+	}
+}
+
+// look reads the status under the state st.
+func (m *Mem) look(s *Status, st uint64) {
+	h := m.h
+	s.Running = st&Running != 0
+	switch m.Policy {
+	case Loop:
+		s.Full = h.loopFull.Load() != 0 || m.spent()
+	default:
+		s.Full = st&Full != 0 && !m.roomy()
+	}
+	s.FlushErr = h.flushErr.Load()
+	s.LogOverrun = h.logOverrun.Load() != 0
 	s.Flushing = h.flushing.Load() != 0
 	s.LogFull = h.logFull.Load() != 0
 	s.Lost, s.LogLost = m.Lost(), h.logLost.Load()
-	return
+	// One number tells both, so they agree.
+	s.Overrun = s.Lost > h.lostRead.Load()
+}
+
+// spent reports whether not even the smallest event has room.
+func (m *Mem) spent() bool {
+	for i := range m.Chunks {
+		need := chunk.FullSize
+		c := ctl(m.at(i).ctl.Load())
+		switch c.state() {
+		case free, claiming:
+			return false
+		case owned:
+			need = chunk.Overhead
+		case full, leaving:
+			continue
+		}
+		if c.off()+need <= m.ChunkSize {
+			return false
+		}
+	}
+	return true
+}
+
+// fill stops a stream that has become exactly full: nothing is lost yet, but
+// nothing fits any more (FUL-11).
+func (m *Mem) fill() {
+	st := m.h.state.Load()
+	if m.Policy == Loop || st&(Running|Dead) != Running || !m.spent() {
+		return
+	}
+	if m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
+		m.stoppedBy(&Event{}, m.now(), 1)
+	}
 }
 
 // Lost is the total of events lost by the stream.

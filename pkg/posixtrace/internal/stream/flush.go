@@ -38,12 +38,12 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		early    bool // it has room left
 	}
 	var items []item
-	// A chunk of a LOOP stream may be overwritten until it is taken, so there
-	// the first event after a loss is looked for later, block by block.
-	loop := m.Policy == Loop
-	resumeAt, resume := uint64(math.MaxUint64), m.h.resume.Load()
-	loss := m.unseen()
-	lastLost := max(resume, loss.last)
+	// In this order: what is lost before the stream stops is lost by overwriting,
+	// and what is recorded before it stops is found below.
+	lost := m.unseen()
+	lostTotal := m.h.lost.Load()
+	st := m.State()
+	stopped := st&Full != 0 && st&StopTold == 0
 	newest := uint64(0)
 	deadline := time.Now().Add(patience)
 	for i := range m.Chunks {
@@ -73,15 +73,25 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		if c.state() != full {
 			continue
 		}
-		b := m.bytes(i)[:min(c.off(), m.ChunkSize)]
 		it := item{i: i, c: c, age: m.ages[i].Load(), early: early}
-		it.min, it.max = span(b, d.base.Load(), 0, 0)
-		newest = max(newest, it.max)
-		if !loop && (loss.any || resume != 0) && it.max > lastLost {
-			resumeAt = min(resumeAt, firstAfter(b, d.base.Load(), lastLost))
+		// It is taken now, so that from here on it can no longer be overwritten and
+		// what is lost and what is not is known.
+		if !d.ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, leaving))) {
+			continue
 		}
+		it.min, it.max = span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), 0, 0)
+		newest = max(newest, it.max)
 		items = append(items, it)
 	}
+	sent := 0
+	defer func() {
+		// What was taken for this flush and stays must not be lost as room.
+		for _, it := range items[sent:] {
+			if m.at(it.i).ctl.CompareAndSwap(uint64(it.c.with(slot, leaving)), uint64(it.c)) && it.early {
+				m.loosen(it.i, it.c)
+			}
+		}
+	}()
 	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
 
 	// The marks.
@@ -95,76 +105,99 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		add(event.FlushStop, t)
 	}
 	add(event.FlushStart, start)
-	st := m.State()
-	stopped := st&Full != 0 && st&StopTold == 0
 	stop := max(m.h.autoStop.Load(), newest)
 	if stopped && !m.rejects(event.Stop) {
-		marks = append(marks, m.stopMark(stop, 1))
+		marks = append(marks, m.stopMark(stop))
 	}
-	if loss.any && resume == 0 {
-		first := loss.first
-		if stopped {
-			first = max(first, stop)
+	after := func(last uint64) uint64 {
+		first := uint64(math.MaxUint64)
+		for _, it := range items {
+			if it.max > last {
+				first = min(first, firstAfter(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i).base.Load(), last))
+			}
 		}
-		add(event.Overflow, first)
+		return first
 	}
-	if resumeAt != math.MaxUint64 {
-		add(event.Resume, resumeAt)
+	pending := m.h.resume.Load()
+	if owed := m.h.owed.Load(); owed != 0 {
+		add(event.Overflow, owed)
+	}
+	var losses []loss
+	if m.Policy == Loop {
+		if lost = m.see(math.MaxUint64); lost.any {
+			losses = append(losses, lost)
+			// Should the flush fail, or we die, the next one owes the marks.
+			if pending == 0 {
+				m.h.owed.Store(max(lost.first, 1))
+			}
+			m.h.resume.Store(max(pending, lost.last, 1))
+		}
+	} else if lost.any {
+		if stopped && lost.first < m.h.restarted.Load() {
+			// What was lost before the last restart is another loss.
+			losses = append(losses, loss{first: lost.first, last: lost.first})
+			lost.first = stop
+		}
+		if stopped {
+			lost.first = max(lost.first, stop)
+		}
+		if lost.last >= m.h.restarted.Load() || !stopped {
+			losses = append(losses, lost)
+		}
+	}
+	for _, l := range losses {
+		if pending != 0 {
+			if t := after(pending); t < l.first {
+				add(event.Resume, t)
+				pending = 0
+			}
+		}
+		if pending == 0 {
+			add(event.Overflow, l.first)
+		}
+		pending = max(pending, l.last, 1)
+	}
+	if pending != 0 {
+		if t := after(pending); t != math.MaxUint64 {
+			add(event.Resume, t)
+			pending = 0
+		}
 	}
 	if err = put(markBlock(marks)); err != nil {
 		return 0, err
 	}
 	m.h.flushStop.Store(0)
-	if stopped {
+	m.h.owed.Store(0)
+	switch {
+	case m.Policy == Loop:
+	case stopped:
 		m.change(StopTold, 0)
+		// What was lost since then belongs to the same loss.
+		if l := m.see(math.MaxUint64); l.any && pending != 0 {
+			pending = max(pending, l.last)
+		}
+	case lost.any:
+		m.h.lostFirst.Store(0)
+		if m.h.lost.Load() != lostTotal {
+			m.h.lostFirst.Store(m.h.autoStop.Load())
+		}
+		m.h.lostSeen.Store(lostTotal)
 	}
-	if loss.any {
-		// What was lost since then is told as well, without a second OVERFLOW.
-		m.h.resume.Store(max(lastLost, m.see().last))
-	}
-	if resumeAt != math.MaxUint64 {
-		m.h.resume.Store(0)
-	}
+	m.h.resume.Store(pending)
 
 	buf := make([]byte, m.ChunkSize)
-	defer func() {
-		// What was closed for this flush and stays must not be lost as room.
-		for _, it := range items {
-			if c := ctl(m.at(it.i).ctl.Load()); err != nil && it.early && c == it.c {
-				m.loosen(it.i, c)
-			}
-		}
-	}()
 	for _, it := range items {
-		d := m.at(it.i)
-		taken := it.c.with(slot, leaving)
-		if !d.ctl.CompareAndSwap(uint64(it.c), uint64(taken)) {
-			continue // overwritten, and counted as lost
-		}
 		n := min(it.c.off(), m.ChunkSize)
 		// A copy, because its checksum must be that of what is written, whoever
 		// scribbles over the stream meanwhile.
 		snapshot(buf[:n], m.bytes(it.i)[:n])
-		b := Block{Index: it.i, Gen: uint32(it.c.gen()) << (32 - genBits), Payload: buf[:n], Base: d.base.Load(), Count: it.c.count()}
+		b := Block{Index: it.i, Gen: uint32(it.c.gen()) << (32 - genBits), Payload: buf[:n], Base: m.at(it.i).base.Load(), Count: it.c.count()}
 		b.Min, b.Max = span(b.Payload, b.Base, 0, 0)
-		if at := m.h.resume.Load(); loop && at != 0 && b.Max > at {
-			if t := firstAfter(b.Payload, b.Base, at); t != math.MaxUint64 {
-				if !m.rejects(event.Resume) {
-					err = put(markBlock([]chunk.Record{{Event: event.Resume, Tick: t}}))
-				}
-				if err == nil {
-					m.h.resume.Store(0)
-				}
-			}
-		}
-		if err == nil {
-			err = put(&b)
-		}
-		if err != nil {
-			d.ctl.CompareAndSwap(uint64(taken), uint64(it.c))
+		if err = put(&b); err != nil {
 			return 0, err
 		}
-		m.drop(it.i, taken)
+		sent++
+		m.drop(it.i, it.c.with(slot, leaving))
 	}
 	m.h.loopFull.Store(0)
 	if !m.rejects(event.FlushStop) {
@@ -201,7 +234,7 @@ func (m *Mem) LastMarks() *Block {
 
 // LogFullMark is the STOP that ends a full log.
 func (m *Mem) LogFullMark() *Block {
-	s := m.stopMark(m.now(), 2)
+	s := stopRecord(m.now(), 2)
 	return markBlock([]chunk.Record{s})
 }
 

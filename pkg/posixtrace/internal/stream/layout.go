@@ -215,16 +215,23 @@ type header struct {
 	lostFirst atomic.Uint64
 	lostLast  atomic.Uint64
 	lostSeen  atomic.Uint64
+	clears    atomic.Uint64 // how often it was cleared
+	losses    atomic.Uint64 // rises with each loss that is accounted for
+	lostRead  atomic.Uint64 // total of lost events when the status was last read
+	owed      atomic.Uint64 // tick of an OVERFLOW that is due to the log
 	logLost   atomic.Uint64 // events that reached the stream and not the log
 	late      atomic.Uint64 // events reported out of order
 	damage    atomic.Uint64 // records that made no sense
 	resume    atomic.Uint64 // RESUME is due before the first event after this tick
 	autoStop  atomic.Uint64 // tick of the automatic stop
+	restarted atomic.Uint64 // tick of the last start
+	stopCause atomic.Uint64 // data of the STOP that stands for it
+	stopBy    atomic.Uint64 // its process and thread, 0 if it stopped by itself
+	stopAddr  atomic.Uint64
 	lastTick  atomic.Uint64 // of the last event reported
 	flushStop atomic.Uint64 // tick of a FLUSH_STOP that is not yet in the log
 	turned    atomic.Uint64 // tick of the last change of the filter
 
-	overrun    atomic.Uint32 // since the last read of the status
 	logOverrun atomic.Uint32
 	loopFull   atomic.Uint32 // a LOOP stream overwrites
 	flushing   atomic.Uint32

@@ -1,7 +1,7 @@
 package stream
 
 import (
-	"encoding/binary"
+	"runtime"
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -24,6 +24,8 @@ type Reader struct {
 	loss    loss
 	pending uint64 // RESUME is due before the first event after this tick
 	state   uint64 // flags of the stream when the current scan began
+	losses  uint64 // how many losses loss knows of
+	clears  uint64 // how often the stream had been cleared
 	stopped bool   // this peeking reader has reported the automatic STOP
 	last    uint64
 	late    uint64
@@ -48,6 +50,7 @@ type cursor struct {
 	told   int    // events consumed before this reader came
 	key    uint64 // tick of head, or a lower bound while not loaded
 	head   chunk.Record
+	ours   bool // head is consumed, and not yet reported
 	dead   bool // ruined
 }
 
@@ -71,6 +74,9 @@ const (
 // scan looks at every chunk anew. It reports whether there is anything to report.
 func (r *Reader) scan() bool {
 	m := r.m
+	if r.consume {
+		m.fill()
+	}
 	r.state = m.State()
 	r.until = m.now()
 	for t := time.Now(); time.Since(t) < margin; {
@@ -80,8 +86,8 @@ func (r *Reader) scan() bool {
 	for i := range m.Chunks {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
-		for c.busy() {
-			// An event older than until may still appear here.
+		for c.busy() || c.state() == claiming {
+			// An event older than until may still appear here, or a loss.
 			now := time.Now()
 			if deadline.IsZero() {
 				deadline = now.Add(patience)
@@ -125,7 +131,7 @@ func (r *Reader) scan() bool {
 		}
 		r.push(k)
 	}
-	r.loss = m.unseen()
+	r.look()
 	return len(r.heap) > 0
 }
 
@@ -224,6 +230,24 @@ func (m *Mem) registered(i int) bool {
 	return false
 }
 
+// look finds out what is lost.
+func (r *Reader) look() {
+	r.losses = r.m.h.losses.Load()
+	r.loss = r.m.unseen()
+}
+
+// emptied waits until the loss of a chunk that was just overwritten is
+// accounted for. A claimer that was killed is left to Recover.
+func (r *Reader) emptied(k *cursor) {
+	d := r.m.at(k.i)
+	for t := time.Now(); time.Since(t) < patience; {
+		if c := ctl(d.ctl.Load()); c.gen() != k.gen || c.state() != claiming {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
 func (l *loss) add(first, last uint64) {
 	if first == 0 {
 		first = last // the writer has not come to tell it
@@ -248,17 +272,23 @@ func (m *Mem) unseen() (l loss) {
 	return
 }
 
-// see is unseen for one who tells it now. More may be lost meanwhile: told is
-// only what is in the result.
-func (m *Mem) see() (l loss) {
+// see is unseen for one who tells it now, of what began up to tick before. More
+// may be lost meanwhile: told is only what is in the result.
+func (m *Mem) see(before uint64) (l loss) {
 	for i := range m.Chunks {
 		d := m.at(i)
-		if n := d.lost.Load() & lossMask; n != d.lostSeen.Load() {
+		if n := d.lost.Load() & lossMask; n != d.lostSeen.Load() && d.lostFirst.Load() <= before {
 			l.add(d.lostFirst.Load(), d.lostLast.Load())
 			d.lostSeen.Store(n)
 		}
 	}
-	if n := m.h.lost.Load(); n != m.h.lostSeen.Load() {
+	if n := m.h.lost.Load(); n != m.h.lostSeen.Load() && m.h.lostFirst.Load() <= before {
+		stop := m.h.autoStop.Load()
+		if st := m.State(); m.Policy != Loop && st&Full != 0 && before < stop && m.h.lostFirst.Load() < m.h.restarted.Load() {
+			// It has been restarted and has stopped again since: the two losses are told apart.
+			l.add(m.h.lostFirst.Swap(stop), 0)
+			return
+		}
 		first := m.h.lostFirst.Swap(0)
 		l.add(first, m.h.lostLast.Load())
 		m.h.lostSeen.Store(n)
@@ -276,6 +306,12 @@ const maxScans = 64
 func (r *Reader) Next(rec *chunk.Record) bool {
 	m := r.m
 	scans := 0
+	if n := m.h.clears.Load(); r.consume && n != r.clears {
+		// Nothing of what we have copied exists any more.
+		r.clears = n
+		r.heap, r.loss = r.heap[:0], loss{}
+		clear(r.cursors)
+	}
 	for {
 		k := r.top()
 		if k == nil || k.key > r.until {
@@ -290,24 +326,31 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 				r.down(0)
 			} else {
 				r.pop()
+				r.emptied(k)
 			}
 			continue
 		}
 		if k.key > r.until {
 			return r.idle(rec)
 		}
+		if r.consume && !k.ours {
+			// First it is made ours, then what stands before it is told: RESUME must
+			// not stand before an event that is overwritten in the end.
+			if !r.advance(k) {
+				r.pop()
+				r.cursors[k.i] = nil
+				r.emptied(k)
+				continue
+			}
+			k.ours = true
+		}
+		if !r.frozen && r.losses != m.h.losses.Load() {
+			r.look()
+		}
 		if r.mark(rec, k) {
 			return true
 		}
-		if r.consume && !r.advance(k) {
-			// Overwritten before it could be reported: the loss is told first.
-			r.pop()
-			r.cursors[k.i] = nil
-			if !r.loss.any {
-				r.loss = m.unseen()
-			}
-			continue
-		}
+		k.ours = false
 		*rec = k.head
 		if rec.Tick < r.last {
 			r.late++
@@ -369,7 +412,12 @@ func (r *Reader) mark(rec *chunk.Record, k *cursor) bool {
 		l := r.loss
 		r.loss = loss{}
 		if r.consume {
-			l = m.see() // nothing, if another reader told it or the stream was cleared
+			before := ^uint64(0)
+			if k != nil {
+				before = k.key
+			}
+			l = m.see(before) // nothing, if another reader told it or the stream was cleared
+			r.look()
 		}
 		if l.any {
 			r.pending = max(r.pending, l.last, 1)
@@ -411,16 +459,12 @@ func (r *Reader) idle(rec *chunk.Record) bool {
 			m.change(StopTold, 0)
 		}
 		if !m.rejects(event.Stop) {
-			*rec = m.stopMark(max(m.h.autoStop.Load(), r.last), 1)
+			*rec = m.stopMark(max(m.h.autoStop.Load(), r.last))
 			r.told(rec.Tick)
 			return true
 		}
 	}
 	return r.mark(rec, nil)
-}
-
-func (m *Mem) stopMark(tick uint64, cause uint32) chunk.Record {
-	return chunk.Record{Event: event.Stop, Tick: tick, Data: binary.LittleEndian.AppendUint32(nil, cause)}
 }
 
 // Restartable reports whether a stream that stopped by itself is empty, its

@@ -324,9 +324,10 @@ func (w *Writer) havePlace(s *shard) bool {
 const reserved = 1 << 63
 
 // RecordSystem appends an event of the trace system itself, also while the
-// stream does not run.
+// stream does not run. It returns false when there is no room, which is not accounted for.
+// One that the filter rejects needs none.
 func (w *Writer) RecordSystem(e *Event, data []byte) bool {
-	return !w.m.rejects(e.ID) && w.force(e, data, nil)
+	return w.m.rejects(e.ID) || w.force(e, data, nil)
 }
 
 // force is RecordSystem for an event that was judged already. at, if not nil, is
@@ -337,7 +338,6 @@ func (w *Writer) force(e *Event, data []byte, at func() uint64) bool {
 			return ok
 		}
 	}
-	w.m.h.addLost(w.m.now())
 	return false
 }
 
@@ -435,7 +435,10 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 		publish(&d.ctl, c&^offMask+1<<countShift|ctl((c.off()+need)/8))
 		return true, true
 	}
-	return false, !(!force && w.madeRoom(attempt)) && w.noRoom(e, st)
+	if force {
+		return false, true // the caller knows what that means
+	}
+	return false, !w.madeRoom(attempt) && w.noRoom(e, st)
 }
 
 func writeFull(p unsafe.Pointer, id event.ID, pid, tid uint32, addr, tick uint64, data []byte, cut bool) {
@@ -466,7 +469,7 @@ func (w *Writer) noRoom(e *Event, st uint64) (done bool) {
 	}
 	for m.Policy != Loop && st&Running != 0 {
 		if m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
-			m.h.autoStop.Store(max(now, m.now()))
+			m.stoppedBy(&Event{}, max(now, m.now()), 1)
 			break
 		}
 		cur := m.h.state.Load()
@@ -500,7 +503,7 @@ func (h *header) addLost(tick uint64) {
 		}
 	}
 	h.lost.Add(1)
-	h.overrun.Store(1)
+	h.losses.Add(1)
 }
 
 // closeTries bounds what Close does about a chunk that somebody else, who has no

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 // Section INH: processes that fork, execute programs and exit.
@@ -668,6 +670,11 @@ func inhPidReuse(args []string) {
 	id, _ := s.EventID("mine")
 	first.Process.Kill()
 	first.Wait()
+	// Start times count in ticks; no process can get the number of another in the same one
+	// unless it is meant to, as here.
+	for tick := sys.NowTicks(); sys.NowTicks() == tick; {
+		time.Sleep(time.Millisecond)
+	}
 	// The next process gets the same number, if nobody is quicker.
 	for range 50 {
 		err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0)
@@ -758,6 +765,52 @@ func inhSetuid(args []string) {
 	s.Shutdown()
 	fmt.Println("ok")
 }
+
+var _ = conform("INH-15", func(t *testing.T) {
+	// A stream such as a program of another word size makes: its header says so, and
+	// everything else may mean anything.
+	s, err := Create(0, &Attr{Name: "inh15"})
+	logOK(t, "Create", err)
+	info, err := s.Info()
+	logOK(t, "Info", err)
+	f, err := os.OpenFile(info.Path, os.O_RDWR, 0)
+	logOK(t, "OpenFile", err)
+	defer f.Close()
+	mark := make([]byte, 2)
+	_, err = f.ReadAt(mark, 10)
+	logOK(t, "ReadAt", err)
+	if int(mark[0]) != strconv.IntSize {
+		t.Fatalf("the header says %d bits", mark[0])
+	}
+	other := []byte{byte(32 + 64 - strconv.IntSize), 0}
+	_, err = f.WriteAt(other, 10)
+	logOK(t, "WriteAt", err)
+	_, err = Attach(info.Path)
+	wantErrno(t, err, syscall.EINVAL)
+	if i, err := inhFind("inh15"); err != nil || i != nil {
+		t.Errorf("List: %+v, %v", i, err)
+	}
+	// A target of the other kind is not traced, nor harmed.
+	a := newActor(t, "PTRACE_STREAM="+info.Path)
+	a.do("event inh.foreign x")
+	// Nor is the stream, which is somebody's: also a create that tidies up leaves it.
+	d, err := openDir()
+	logOK(t, "openDir", err)
+	unlock, err := d.Lock()
+	logOK(t, "Lock", err)
+	err = makeRoom(d, true)
+	unlock()
+	logOK(t, "makeRoom", err)
+	if list, _ := filepath.Glob(filepath.Join(d.Path(), "s-*")); len(list) != 1 || list[0] != info.Path {
+		t.Errorf("%d streams are left: %v", len(list), list[:min(3, len(list))])
+	}
+	_, err = f.WriteAt(mark, 10)
+	logOK(t, "WriteAt", err)
+	logOK(t, "Start", s.Start())
+	Event(logID(t, "inh.foreign"), []byte("y"))
+	equal(t, drain(t, s), got{"inh.foreign", "y", os.Getpid()})
+	logOK(t, "Shutdown", s.Shutdown())
+})
 
 var _ = conform("INH-16", func(t *testing.T) {
 	// Only its owner can touch anything there.

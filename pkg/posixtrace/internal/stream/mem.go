@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/bits"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -15,7 +16,9 @@ import (
 
 var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
-const version = 1
+// version also tells the size of a word: what programs of another size would make
+// of the file is not to be relied on (INH-15).
+const version = 1 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (
@@ -106,8 +109,11 @@ func b2u(b bool) uint8 {
 	return 0
 }
 
-// ErrFormat is wrapped by every error of Attach.
-var ErrFormat = errors.New("not a trace stream")
+// Every error of Attach wraps one of these.
+var (
+	ErrFormat  = errors.New("not a trace stream")
+	ErrForeign = errors.New("a trace stream of another kind of program")
+)
 
 // Attach checks that b holds a stream.
 func Attach(b []byte, private bool) (*Mem, error) {
@@ -120,7 +126,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 		return nil, ErrFormat
 	}
 	if h.version != version || h.headerSize != uint32(headerSize) {
-		return nil, fmt.Errorf("version %d: %w", h.version, ErrFormat)
+		return nil, fmt.Errorf("version %d of a %d-bit program: %w", h.version&0xffff, h.version>>16, ErrForeign)
 	}
 	m := &Mem{b: b, h: shared, private: private}
 	g := Geometry{

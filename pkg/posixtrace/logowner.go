@@ -306,6 +306,16 @@ func complete(c *conn, locked bool) error {
 }
 
 func finishOrphan(c *conn) error {
+	var names *registry.Names
+	if c.mem.HasLog {
+		// Before the stream's lock: who registers a name takes the two the other way round.
+		n, err := openNames(c.dir, c.mem.Family())
+		if err != nil {
+			return err
+		}
+		defer n.Close()
+		names = n
+	}
 	unlock, err := c.lock()
 	if err != nil {
 		return err
@@ -335,7 +345,7 @@ func finishOrphan(c *conn) error {
 		m.Recover(func(p sys.Proc) bool { return p == owner && p != self || gone(p) })
 	}
 	if m.HasLog {
-		if err := completeLog(c, slot); err != nil {
+		if err := completeLog(c, names, slot); err != nil {
 			return err
 		}
 	}
@@ -345,7 +355,7 @@ func finishOrphan(c *conn) error {
 
 // completeLog finishes the log of a dead owner. A log that is gone, or is
 // another file now, cannot be finished; that is no error.
-func completeLog(c *conn, slot uint64) error {
+func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	m := c.mem
 	if m.LogPath == "" {
 		return nil
@@ -375,11 +385,6 @@ func completeLog(c *conn, slot uint64) error {
 	case rec.Super.ID != m.ID:
 		return nil
 	}
-	names, err := openNames(c.dir, m.Family())
-	if err != nil {
-		return err
-	}
-	defer names.Close()
 	w := &logWriter{c: c, names: names, log: log, logged: rec.Logged}
 	return w.seal(slot)
 }

@@ -4,9 +4,9 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
 // A stream's ticks become time by knots in its header, each a tick and the time
 // that belongs to it (chunk.Clock). Once two knots are set the line between
-// them holds for ever; behind the last one the line is followed for an eighth of the time
-// since the first, but not for more than maxLead, and then a new knot is
-// measured. So every reader of an event computes the same time for it.
+// them holds for ever. Every other knot is measured; the one after it lies ahead, by
+// an eighth of the time since the first, but not by more than maxLead, and is
+// put where the line leads. So every reader of an event computes the same time for it.
 
 // maxLead bounds how long a rate is trusted, in nanoseconds: CLOCK_MONOTONIC is
 // slewed by up to 500 ppm.
@@ -70,29 +70,16 @@ func (m *Mem) FreshClock() *chunk.Clock {
 func (m *Mem) extend(k []chunk.Knot) []chunk.Knot {
 	tick, mono := m.pair()
 	first, last := k[0], k[len(k)-1]
-	lead := uint64(0)
-	if len(k) > 1 {
-		rate := float64(last.Nanos-first.Nanos) / float64(last.Tick-first.Tick)
-		lead = (last.Tick - first.Tick) / 8
-		if rate > 0 {
-			lead = min(lead, uint64(maxLead/rate))
-		}
-	}
-	if tick <= last.Tick+lead {
+	if tick <= last.Tick {
 		return k
 	}
-	if lead > 0 {
-		// What was promised up to the end of the lead stays as promised.
-		var c chunk.Clock
-		for _, k := range k {
-			c.Add(k)
-		}
-		end := chunk.Knot{Tick: last.Tick + lead, Nanos: c.Nanos(last.Tick + lead)}
-		m.addKnot(end)
-		last = end
+	now := chunk.Knot{Tick: tick, Nanos: max(first.Nanos+int64(mono-m.h.mono), last.Nanos+1)}
+	m.addKnot(now)
+	// The line ahead is drawn at once, so that it need not be bent later.
+	rate := float64(now.Nanos-first.Nanos) / float64(now.Tick-first.Tick)
+	if lead := min(float64(tick-first.Tick)/8, maxLead/rate); lead >= 1 {
+		m.addKnot(chunk.Knot{Tick: tick + uint64(lead), Nanos: now.Nanos + int64(lead*rate)})
 	}
-	nanos := first.Nanos + int64(mono-m.h.mono)
-	m.addKnot(chunk.Knot{Tick: tick, Nanos: max(nanos, last.Nanos+1)})
 	return m.Knots()
 }
 

@@ -271,14 +271,24 @@ var _ = conform("INH-01/fork", func(t *testing.T) {
 		t.Errorf("inh.before is %s in the child and %s in the parent", have, id)
 	}
 	equal(t, drain(t, s), b.got("inh.before", "first"), b.got("inh.before", "second"))
-	// A child that has executed nothing: a subshell.
-	sub := inhSubshell(t, s)
-	equal(t, drain(t, s), got{"inh.subshell", "forked", sub})
 })
 
-// inhSubshell makes a process by fork alone, below a shell that s comes to
-// trace, and has an event recorded for it.
-func inhSubshell(t *testing.T, s *Stream) int {
+// The same for a child that has executed nothing, a subshell.
+var _ = conform("INH-01/fork/alone", func(t *testing.T) {
+	shell, fork := inhShell(t)
+	s := running(t, shell, Attr{Inheritance: Inherited})
+	inhFor(t, shell, "inh.filler", "shell")
+	id := inhFor(t, shell, "inh.forked", "shell")
+	sub := fork()
+	if have := inhFor(t, sub, "inh.forked", "subshell"); have != id {
+		t.Errorf("inh.forked is %d in the child and %d in the parent", have, id)
+	}
+	equal(t, drain(t, s), got{"inh.filler", "shell", shell}, got{"inh.forked", "shell", shell}, got{"inh.forked", "subshell", sub})
+})
+
+// inhShell starts a shell. It forks when the function is called, which returns
+// the number of a process that has executed nothing.
+func inhShell(t *testing.T) (shell int, fork func() int) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range []string{"go", "pid", "end"} {
@@ -287,37 +297,39 @@ func inhSubshell(t *testing.T, s *Stream) int {
 	cmd := exec.Command("sh", "-c", `read x <go; (sh -c 'echo $PPID' >pid; read x <end; :); :`)
 	cmd.Dir = dir
 	logOK(t, "Start", cmd.Start())
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	// The stream of the test traces the shell, too.
-	unlock, err := s.c.dir.Lock()
-	logOK(t, "Lock", err)
-	p, err := target(cmd.Process.Pid)
-	logOK(t, "target", err)
-	page, err := s.c.dir.Page(p, true)
-	logOK(t, "Page", err)
-	logOK(t, "Attach", page.Attach(s.c.id, 1|2))
-	logOK(t, "SetFamily", page.SetFamily(s.c.mem.Family()))
-	page.Close()
-	unlock()
-	logOK(t, "WriteFile", os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
-	b, err := os.ReadFile(filepath.Join(dir, "pid"))
-	logOK(t, "ReadFile", err)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	logOK(t, "pid", err)
-	if pid == cmd.Process.Pid {
-		t.Fatal("the shell has not forked")
+	sub := 0
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if sub != 0 {
+			syscall.Kill(sub, syscall.SIGKILL)
+			inhGone(t, sub)
+		}
+	})
+	return cmd.Process.Pid, func() int {
+		t.Helper()
+		logOK(t, "WriteFile", os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
+		b, err := os.ReadFile(filepath.Join(dir, "pid"))
+		logOK(t, "ReadFile", err)
+		sub, err = strconv.Atoi(strings.TrimSpace(string(b)))
+		logOK(t, "pid", err)
+		if sub == cmd.Process.Pid {
+			t.Fatal("the shell has not forked")
+		}
+		return sub
 	}
-	pr, err := OpenProcess(pid)
+}
+
+// inhFor records an event for a process that cannot do so by itself.
+func inhFor(t *testing.T, pid int, name, data string) EventID {
+	t.Helper()
+	p, err := OpenProcess(pid)
 	logOK(t, "OpenProcess", err)
-	defer pr.Close()
-	id, err := pr.OpenEventID("inh.subshell")
+	defer p.Close()
+	id, err := p.OpenEventID(name)
 	logOK(t, "OpenEventID", err)
-	if n := pr.Event(id, []byte("forked")); n != 1 {
-		t.Errorf("%d streams took the event", n)
-	}
-	os.WriteFile(filepath.Join(dir, "end"), []byte("\n"), 0)
-	return pid
+	p.Event(id, []byte(data))
+	return id
 }
 
 var _ = conform("INH-02/fork", func(t *testing.T) {
@@ -634,6 +646,42 @@ var _ = conform("INH-13/fork", func(t *testing.T) {
 	}
 	if have, err := sb.EventID("inh.apart"); err != nil || strconv.Itoa(int(have)) != id {
 		t.Errorf("inh.apart is %v in the stream and %s in the process, %v", have, id, err)
+	}
+})
+
+// The copy: what the parent has registered is in the child's map under the same
+// ids, unless it has executed a program (INH-08).
+var _ = conform("INH-13/copy", func(t *testing.T) {
+	shell, fork := inhShell(t)
+	inhFor(t, shell, "inh.filler", "")
+	id := inhFor(t, shell, "inh.copied", "")
+	sub := fork()
+	s := running(t, sub, Attr{})
+	if name, err := s.EventName(id); name != "inh.copied" {
+		t.Errorf("type %d is %q in the child, %v", id, name, err)
+	}
+	if have := inhFor(t, sub, "inh.copied", "x"); have != id {
+		t.Errorf("inh.copied is %d in the child and %d in the parent", have, id)
+	}
+	equal(t, drain(t, s), got{"inh.copied", "x", sub})
+	// From here on each has its own.
+	mine := inhFor(t, sub, "inh.mine", "")
+	parent := running(t, shell, Attr{})
+	if name, err := parent.EventName(mine); err == nil {
+		t.Errorf("type %d of the child is %q in the parent", mine, name)
+	}
+	if theirs := inhFor(t, shell, "inh.theirs", ""); theirs != mine {
+		t.Errorf("the next id is %d in the parent and %d in the child", theirs, mine)
+	}
+	// A child that has executed a program begins anew.
+	a := newActor(t)
+	a.do("event inh.filler 0")
+	a.do("event inh.copied 0")
+	b := a.spawn()
+	for _, name := range running(t, b.pid, Attr{}).EventTypes() {
+		if strings.HasPrefix(name, "inh.") {
+			t.Errorf("%s is in the map of a program that has not registered it", name)
+		}
 	}
 })
 

@@ -45,6 +45,55 @@ func (d *Dir) inherit(s *sys.ProcStat) ([]Entry, uint64) {
 	return list, a.page.Family()
 }
 
+// copyNames gives a process that inherits no stream, and founds a family of its
+// own, the names that its parent has: as long as it has executed no program its
+// map is a copy of the parent's (INH-13, INH-08). The names are locked until done is
+// called, so that they are not swept away before a page refers to them.
+func (d *Dir) copyNames(s *sys.ProcStat, family uint64) (done func(), err error) {
+	done = func() {}
+	for _, q := range ancestors(s) {
+		if q.PID != s.PID {
+			if pg, v, err := d.mapPage(q.Proc()); err == nil && v == pageSound {
+				from := pg.Family()
+				pg.Close()
+				return d.copyFamily(from, family)
+			}
+		}
+		if !q.Forked {
+			break
+		}
+	}
+	return done, nil
+}
+
+func (d *Dir) copyFamily(from, to uint64) (done func(), err error) {
+	done = func() {}
+	old, err := d.Names(from)
+	if err != nil {
+		return done, err
+	}
+	defer old.Close()
+	var b []byte
+	for _, t := range old.t.order { // nobody else has old
+		b = appendRecord(b, t.ID, t.ID.System(), t.Name)
+	}
+	if b == nil {
+		return done, nil
+	}
+	n, err := d.Names(to)
+	if err != nil {
+		return done, err
+	}
+	if err := n.lockFile(); err != nil {
+		n.Close()
+		return done, err
+	}
+	return func() {
+		sys.Funlock(n.f)
+		n.Close()
+	}, n.write(b)
+}
+
 // nearest returns the nearest ancestor that has a page.
 func (d *Dir) nearest(s *sys.ProcStat) (ancestor, bool) {
 	chain := ancestors(s)

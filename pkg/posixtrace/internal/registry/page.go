@@ -114,6 +114,13 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 		return nil, fmt.Errorf("process %d: %w", p.PID, syscall.ESRCH)
 	}
 	heritage, family := d.inherit(&st)
+	if len(heritage) == 0 {
+		done, err := d.copyNames(&st, family)
+		defer done()
+		if err != nil {
+			return nil, err
+		}
+	}
 
 	f, temp, err := d.createTemp(randomID(), pageSize)
 	if err != nil {

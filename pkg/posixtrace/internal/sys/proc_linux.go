@@ -40,6 +40,7 @@ type ProcStat struct {
 	Session int
 	Threads int
 	State   byte
+	Forked  bool // it has executed no program since it was forked
 	Start   uint64
 }
 
@@ -110,6 +111,8 @@ func parseStat(b []byte) (s ProcStat, err error) {
 	if f[3][0] != '-' { // -1 is possible for a session outside of our pid namespace
 		s.Session = int(num(f[3], 31))
 	}
+	const forkNoExec = 0x40 // PF_FORKNOEXEC
+	s.Forked = num(f[6], 64)&forkNoExec != 0
 	s.Threads = int(num(f[17], 31))
 	s.Start = num(f[19], 64)
 	if err != nil {

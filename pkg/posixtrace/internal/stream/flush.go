@@ -45,19 +45,35 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	st := m.State()
 	stopped := st&Full != 0 && st&StopTold == 0
 	newest := uint64(0)
+	// What nobody appends to is taken first and at once, the oldest before the
+	// newer: from here on it can no longer be overwritten, and what is lost so far is older.
+	seen := make([]ctl, m.Chunks)
+	for i := range seen {
+		seen[i] = ctl(m.at(i).ctl.Load())
+		if seen[i].state().closed() {
+			items = append(items, item{i: i, c: seen[i], age: m.ages[i].Load()})
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
+	take := func(it item) bool {
+		return !it.c.busy() && m.at(it.i).ctl.CompareAndSwap(uint64(it.c), uint64(it.c.with(slot, leaving)))
+	}
+	items = slices.DeleteFunc(items, func(it item) bool { return !take(it) })
+	if m.Policy == Loop {
+		lost = m.see(math.MaxUint64)
+	}
+	// Then what was being written to at that time.
 	deadline := time.Now().Add(patience)
-	for i := range m.Chunks {
+	for i, was := range seen {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
-		early := false
-		for c.state() == owned || c.state() == open || c.state() == loose {
+		for (was.state() == owned || was.state() == open) && c.gen() == was.gen() && (c.state() == owned || c.state() == open) {
 			if c.busy() {
 				if time.Now().After(deadline) {
 					break
 				}
 				time.Sleep(20 * time.Microsecond)
 			} else if c.count() == 0 || m.retire(i, c) {
-				early = true
 				c = ctl(d.ctl.Load())
 				break
 			}
@@ -70,18 +86,14 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 			}
 			continue
 		}
-		if c.state() != full {
-			continue
+		if it := (item{i: i, c: c, age: m.ages[i].Load(), early: true}); c.gen() == was.gen() && c.state().closed() && take(it) {
+			items = append(items, it)
 		}
-		it := item{i: i, c: c, age: m.ages[i].Load(), early: early}
-		// It is taken now, so that from here on it can no longer be overwritten and
-		// what is lost and what is not is known.
-		if !d.ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, leaving))) {
-			continue
-		}
-		it.min, it.max = span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), 0, 0)
+	}
+	for j := range items {
+		it := &items[j]
+		it.min, it.max = span(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i).base.Load(), 0, 0)
 		newest = max(newest, it.max)
-		items = append(items, it)
 	}
 	sent := 0
 	defer func() {
@@ -124,7 +136,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	}
 	var losses []loss
 	if m.Policy == Loop {
-		if lost = m.see(math.MaxUint64); lost.any {
+		if lost.any {
 			losses = append(losses, lost)
 			// Should the flush fail, or we die, the next one owes the marks.
 			if pending == 0 {

@@ -333,21 +333,24 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 		if k.key > r.until {
 			return r.idle(rec)
 		}
+		if r.overflow(rec, k) {
+			return true
+		}
 		if r.consume && !k.ours {
-			// First it is made ours, then what stands before it is told: RESUME must
-			// not stand before an event that is overwritten in the end.
 			if !r.advance(k) {
 				r.pop()
 				r.cursors[k.i] = nil
 				r.emptied(k)
 				continue
 			}
+			// It is made ours before RESUME is told, which must not stand before an event that
+			// is overwritten in the end. By now more may be known of what was lost before it.
 			k.ours = true
+			if r.overflow(rec, k) {
+				return true
+			}
 		}
-		if !r.frozen && r.losses != m.h.losses.Load() {
-			r.look()
-		}
-		if r.mark(rec, k) {
+		if r.resume(rec, k) {
 			return true
 		}
 		k.ours = false
@@ -401,49 +404,60 @@ func (r *Reader) advance(k *cursor) bool {
 	}
 }
 
-// mark reports a mark that stands before the event at k, which is nil at the end.
-func (r *Reader) mark(rec *chunk.Record, k *cursor) bool {
+// overflow reports the OVERFLOW that stands before the event at k, which is nil
+// at the end.
+func (r *Reader) overflow(rec *chunk.Record, k *cursor) bool {
 	m := r.m
 	if r.consume {
 		r.pending = m.h.resume.Load()
 	}
-	if r.loss.any && (k == nil || r.loss.first <= k.key) {
-		inside := r.pending != 0
-		l := r.loss
-		r.loss = loss{}
-		if r.consume {
-			before := ^uint64(0)
-			if k != nil {
-				before = k.key
-			}
-			l = m.see(before) // nothing, if another reader told it or the stream was cleared
-			r.look()
-		}
-		if l.any {
-			r.pending = max(r.pending, l.last, 1)
-		}
-		first := l.first
-		if r.consume {
-			m.h.resume.Store(r.pending)
-		}
-		if l.any && !inside && !m.rejects(event.Overflow) {
-			*rec = chunk.Record{Event: event.Overflow, Tick: max(first, r.last)}
-			r.told(rec.Tick)
-			return true
-		}
+	if !r.frozen && r.losses != m.h.losses.Load() {
+		r.look()
 	}
-	if r.pending != 0 && k != nil && k.key > r.pending && k.head.Event != event.Start {
-		r.pending = 0
-		if r.consume {
-			m.h.resume.Store(0)
-		}
-		if !m.rejects(event.Resume) {
-			*rec = chunk.Record{Event: event.Resume, Tick: max(k.key, r.last)}
-			r.told(rec.Tick)
-			return true
-		}
+	if !r.loss.any || k != nil && r.loss.first > k.key {
+		return false
 	}
-	return false
+	inside := r.pending != 0
+	l := r.loss
+	r.loss = loss{}
+	if r.consume {
+		before := ^uint64(0)
+		if k != nil {
+			before = k.key
+		}
+		l = m.see(before) // nothing, if another reader told it or the stream was cleared
+		r.look()
+	}
+	if l.any {
+		r.pending = max(r.pending, l.last, 1)
+	}
+	if r.consume {
+		m.h.resume.Store(r.pending)
+	}
+	if !l.any || inside || m.rejects(event.Overflow) {
+		return false
+	}
+	*rec = chunk.Record{Event: event.Overflow, Tick: max(l.first, r.last)}
+	r.told(rec.Tick)
+	return true
+}
+
+// resume reports the RESUME that stands before the event at k.
+func (r *Reader) resume(rec *chunk.Record, k *cursor) bool {
+	m := r.m
+	if r.pending == 0 || k.key <= r.pending || k.head.Event == event.Start {
+		return false
+	}
+	r.pending = 0
+	if r.consume {
+		m.h.resume.Store(0)
+	}
+	if m.rejects(event.Resume) {
+		return false
+	}
+	*rec = chunk.Record{Event: event.Resume, Tick: max(k.key, r.last)}
+	r.told(rec.Tick)
+	return true
 }
 
 // idle reports the marks that stand after the last event.
@@ -464,7 +478,7 @@ func (r *Reader) idle(rec *chunk.Record) bool {
 			return true
 		}
 	}
-	return r.mark(rec, nil)
+	return r.overflow(rec, nil)
 }
 
 // Restartable reports whether a stream that stopped by itself is empty, its

@@ -20,18 +20,26 @@ import (
 
 func init() {
 	// target: registers nothing and knows of no stream. For each line of
-	// standard input it passes a trace point of that name and answers.
+	// standard input it passes a trace point of that name and answers. A number
+	// before it says how many times.
 	helpers["target"] = func(args []string) {
 		fmt.Println(os.Getpid())
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
-			name, data, _ := strings.Cut(in.Text(), " ")
+			line, times := in.Text(), 1
+			if n, rest, ok := strings.Cut(line, "*"); ok {
+				times, _ = strconv.Atoi(n)
+				line = rest
+			}
+			name, data, _ := strings.Cut(line, " ")
 			id, err := OpenEventID(name)
 			if err != nil {
 				fmt.Println("error", err)
 				continue
 			}
-			Event(id, []byte(data))
+			for range times {
+				Event(id, []byte(data))
+			}
 			fmt.Println("done")
 		}
 	}

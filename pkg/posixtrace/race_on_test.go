@@ -1,0 +1,5 @@
+//go:build race
+
+package posixtrace
+
+const raceEnabled = true

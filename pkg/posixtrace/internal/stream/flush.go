@@ -59,8 +59,16 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		return !it.c.busy() && m.at(it.i).ctl.CompareAndSwap(uint64(it.c), uint64(it.c.with(slot, leaving)))
 	}
 	items = slices.DeleteFunc(items, func(it item) bool { return !take(it) })
+	var losses []loss
 	if m.Policy == Loop {
-		lost = m.see(math.MaxUint64)
+		lost = loss{}
+		m.seeEach(math.MaxUint64, func(first, last uint64) {
+			lost.add(first, last)
+			var l loss
+			l.add(first, last)
+			losses = append(losses, l)
+		})
+		slices.SortFunc(losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
 	}
 	// Then what was being written to at that time.
 	deadline := time.Now().Add(patience)
@@ -121,10 +129,11 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	if stopped && !m.rejects(event.Stop) {
 		marks = append(marks, m.stopMark(stop))
 	}
-	after := func(last uint64) uint64 {
+	// after is the first event after a loss, if there is one before the next loss.
+	after := func(last, before uint64) uint64 {
 		first := uint64(math.MaxUint64)
 		for _, it := range items {
-			if it.max > last {
+			if it.max > last && it.min < before {
 				first = min(first, firstAfter(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i).base.Load(), last))
 			}
 		}
@@ -134,10 +143,8 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	if owed := m.h.owed.Load(); owed != 0 {
 		add(event.Overflow, owed)
 	}
-	var losses []loss
 	if m.Policy == Loop {
 		if lost.any {
-			losses = append(losses, lost)
 			// Should the flush fail, or we die, the next one owes the marks.
 			if pending == 0 {
 				m.h.owed.Store(max(lost.first, 1))
@@ -159,7 +166,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	}
 	for _, l := range losses {
 		if pending != 0 {
-			if t := after(pending); t < l.first {
+			if t := after(pending, l.first); t < l.first {
 				add(event.Resume, t)
 				pending = 0
 			}
@@ -170,7 +177,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		pending = max(pending, l.last, 1)
 	}
 	if pending != 0 {
-		if t := after(pending); t != math.MaxUint64 {
+		if t := after(pending, math.MaxUint64); t != math.MaxUint64 {
 			add(event.Resume, t)
 			pending = 0
 		}

@@ -275,25 +275,33 @@ func (m *Mem) unseen() (l loss) {
 // see is unseen for one who tells it now, of what began up to tick before. More
 // may be lost meanwhile: told is only what is in the result.
 func (m *Mem) see(before uint64) (l loss) {
+	m.seeEach(before, func(first, last uint64) { l.add(first, last) })
+	return
+}
+
+// seeEach is see with what was lost of each chunk, and for lack of one, by itself.
+func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
 	for i := range m.Chunks {
 		d := m.at(i)
 		if n := d.lost.Load() & lossMask; n != d.lostSeen.Load() && d.lostFirst.Load() <= before {
-			l.add(d.lostFirst.Load(), d.lostLast.Load())
+			add(d.lostFirst.Load(), d.lostLast.Load())
 			d.lostSeen.Store(n)
 		}
 	}
-	if n := m.h.lost.Load(); n != m.h.lostSeen.Load() && m.h.lostFirst.Load() <= before {
-		stop := m.h.autoStop.Load()
-		if st := m.State(); m.Policy != Loop && st&Full != 0 && before < stop && m.h.lostFirst.Load() < m.h.restarted.Load() {
-			// It has been restarted and has stopped again since: the two losses are told apart.
-			l.add(m.h.lostFirst.Swap(stop), 0)
-			return
-		}
-		first := m.h.lostFirst.Swap(0)
-		l.add(first, m.h.lostLast.Load())
-		m.h.lostSeen.Store(n)
+	n := m.h.lost.Load()
+	if n == m.h.lostSeen.Load() || m.h.lostFirst.Load() > before {
+		return
 	}
-	return
+	stop := m.h.autoStop.Load()
+	if m.Policy != Loop && m.State()&Full != 0 && before < stop && m.h.lostFirst.Load() < m.h.restarted.Load() {
+		// It has been restarted and has stopped again since: the two losses are told apart.
+		first := m.h.lostFirst.Swap(stop)
+		add(first, first)
+		return
+	}
+	first := m.h.lostFirst.Swap(0)
+	add(first, m.h.lostLast.Load())
+	m.h.lostSeen.Store(n)
 }
 
 // maxScans bounds how often one Next looks at the chunks anew, which somebody may change
@@ -416,6 +424,9 @@ func (r *Reader) overflow(rec *chunk.Record, k *cursor) bool {
 	}
 	if !r.loss.any || k != nil && r.loss.first > k.key {
 		return false
+	}
+	if st := m.State(); k != nil && m.Policy != Loop && st&(Full|StopTold) == Full && r.loss.first >= m.h.restarted.Load() {
+		return false // STOP comes first, although a writer may have been late with k
 	}
 	inside := r.pending != 0
 	l := r.loss

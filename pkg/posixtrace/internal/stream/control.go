@@ -147,7 +147,7 @@ func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 	})
 	for !changed {
 		m.setFilter(s)
-		changed = w.noRoom(&e, m.h.state.Load()) // it was generated, and follows the full policy
+		changed = w.overrun(&e, m.h.state.Load()) // it was generated, and follows the full policy
 	}
 }
 

@@ -459,10 +459,12 @@ func writeFull(p unsafe.Pointer, id event.ID, pid, tid uint32, addr, tick uint64
 // room was found: if the stream has been stopped by a call meanwhile, nothing was
 // generated, and if it has been restarted done is false and the event worth another try.
 func (w *Writer) noRoom(e *Event, st uint64) (done bool) {
+	return !e.ID.Valid() || w.m.rejects(e.ID) || w.overrun(e, st)
+}
+
+// overrun is noRoom for an event that was judged already.
+func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 	m := w.m
-	if !e.ID.Valid() || m.rejects(e.ID) {
-		return true
-	}
 	now := m.now()
 	if e.Tick != 0 {
 		now = min(now, e.Tick)

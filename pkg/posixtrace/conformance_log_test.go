@@ -585,7 +585,7 @@ var _ = conform("LOG-04/regular", func(t *testing.T) {
 })
 
 var _ = conform("LOG-05", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: Flush, LogFullPolicy: Append, StreamSize: 1 << 20})
+	s, path := logStream(t, Attr{StreamFullPolicy: Flush, LogFullPolicy: Append, StreamSize: 4 << 20})
 	logOK(t, "Start", s.Start())
 	id := logID(t, "log.once")
 	const n = 20000

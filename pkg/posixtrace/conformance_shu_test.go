@@ -1,13 +1,17 @@
 package posixtrace
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -395,6 +399,100 @@ var _ = conform("SHU-06/read-only", func(t *testing.T) {
 	c.kill()
 	events, _ := logRead(t, log)
 	logRange(t, "log", logNumbersOf(t, events, "shu.kept"), 0, 2)
+})
+
+func init() {
+	// later: a log that cannot be completed at first, in a file system of its own.
+	helpers["shu-later"] = func(args []string) {
+		how, dir := args[0], args[1]
+		err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k,mode=700")
+		logCheck(err == nil, "mount: %v", err)
+		log := filepath.Join(dir, "log")
+		cmd := exec.Command(os.Args[0], strconv.Itoa(os.Getpid()), log, "shu6later")
+		cmd.Env = append(os.Environ(), helperVar+"=controller", quick)
+		out, err := cmd.StdoutPipe()
+		logCheck(err == nil && cmd.Start() == nil, "controller: %v", err)
+		l, _ := bufio.NewReader(out).ReadString('\n')
+		logCheck(l == "ready\n", "controller says %q", l)
+		id, _ := OpenEventID("shu.later")
+		logNumbers(id, 0, 10, 20)
+		s, err := Attach("shu6later")
+		logCheck(err == nil, "Attach: %v", err)
+		err = s.Flush()
+		logCheck(err == nil, "Flush: %v", err)
+		s.Close()
+		logNumbers(id, 10, 290, 100)
+		cmd.Process.Kill()
+		cmd.Wait()
+		before, _ := os.ReadFile(log)
+		filler, err := os.Create(filepath.Join(dir, "filler"))
+		logCheck(err == nil, "Create: %v", err)
+		if how == "full" {
+			filler.Write(make([]byte, 128<<10))
+		} else {
+			filler.Close()
+			err = syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+			logCheck(err == nil, "remount: %v", err)
+		}
+		for range 3 {
+			i, err := inhFind("shu6later")
+			logCheck(err == nil && i == nil, "List: %+v, %v", i, err) // no active stream
+			f, _ := os.Open(log)
+			o, err := Open(f)
+			f.Close()
+			logCheck(err == nil, "Open: %v", err)
+			n := shuRead(o)
+			st, _ := o.Status()
+			o.Close()
+			logCheck(n == 300, "%d events", n)
+			logCheck(st.LogOverrunStatus == Overrun && st.LogLost == 0, "status: %+v", st)
+			after, _ := os.ReadFile(log)
+			logCheck(how == "full" || string(before) == string(after), "the log was written")
+		}
+		if how == "full" {
+			filler.Truncate(0)
+		} else {
+			err = syscall.Mount("", dir, "", syscall.MS_REMOUNT, "")
+			logCheck(err == nil, "remount: %v", err)
+		}
+		f, _ := os.Open(log)
+		o, err := Open(f)
+		logCheck(err == nil, "Open: %v", err)
+		n := shuRead(o)
+		st, _ := o.Status()
+		logCheck(n == 300 && st.LogOverrunStatus == NoOverrun && st.LogLost == 0 && st.Lost == 0, "%d events, status: %+v", n, st)
+		left, _ := filepath.Glob(os.Getenv("PTRACE_DIR") + "/s-*")
+		logCheck(len(left) == 0, "left: %v", left)
+		fmt.Println("ok")
+	}
+}
+
+// shuRead counts the numbered events of a log, which must be in order.
+func shuRead(l *Log) (n int) {
+	buf := make([]byte, 200)
+	for {
+		ev, size, err := l.Next(buf)
+		if err == io.EOF {
+			return n
+		}
+		logCheck(err == nil, "Next: %v", err)
+		if ev.ID.User() {
+			logCheck(strings.HasPrefix(string(buf[:size]), strconv.Itoa(n)+" "), "event %d is %.10q", n, buf[:size])
+			n++
+		}
+	}
+}
+
+// A log that cannot be completed now is by the one who comes later; nothing of
+// it is lost, and what it lacks is read from the stream.
+var _ = conform("SHU-06/later", func(t *testing.T) {
+	logRoot(t)
+	for _, how := range []string{"full", "read-only"} {
+		t.Run(how, func(t *testing.T) {
+			t.Setenv("PTRACE_DIR", shuDir(t))
+			logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "shu-later", how, t.TempDir())
+		})
+	}
 })
 
 // An owner that forgets its stream, or lets go of it, still lives.

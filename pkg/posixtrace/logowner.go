@@ -177,7 +177,11 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 
 // seal completes the log after a last flush.
 func (w *logWriter) seal(slot uint64) error {
-	err := w.flush(slot)
+	return w.finish(w.flush(slot))
+}
+
+// finish completes the log after a flush that failed with err, or did not.
+func (w *logWriter) finish(err error) error {
 	m := w.c.mem
 	if err != nil {
 		// What could not be written is lost, and the log says so.
@@ -274,7 +278,12 @@ func (o *logOwner) run() {
 		if !asked && !due {
 			continue
 		}
-		err := o.s.flushLocked()
+		var err error
+		if asked && m.ClearWanted() {
+			err = o.s.Clear()
+		} else {
+			err = o.s.flushLocked()
+		}
 		failed = err != nil
 		last = time.Now()
 		if asked {
@@ -386,7 +395,10 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 		return nil
 	}
 	w := &logWriter{c: c, names: names, log: log, logged: rec.Logged}
-	return w.seal(slot)
+	if err := w.flush(slot); err != nil {
+		return err // the next who comes may find room
+	}
+	return w.finish(nil)
 }
 
 // bury removes the files of a stream that is shut down. locked tells that the

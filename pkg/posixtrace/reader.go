@@ -105,14 +105,18 @@ func openFile(f *os.File) (*Reader, error) {
 	if c == nil {
 		return newReader(&Reader{log: l}), nil
 	}
+	live := true
 	if c.orphaned() || c.mem.State()&stream.Dead != 0 {
-		// Its owner died: the log is completed by whoever comes next, us.
-		complete(c, false)
-		c.f.Close()
-		if l, err = open(); err != nil {
-			return nil, err
+		// Its owner died: the log is completed by whoever comes next, us. Where it
+		// cannot be written what it lacks is read from the stream.
+		if complete(c, false) == nil || c.mem.State()&stream.Dead != 0 {
+			c.f.Close()
+			if l, err = open(); err != nil {
+				return nil, err
+			}
+			return newReader(&Reader{log: l}), nil
 		}
-		return newReader(&Reader{log: l}), nil
+		live = false
 	}
 	// A flush moves events from the stream to the log. Under the stream's lock
 	// there is none, and each event is in one of the two.
@@ -124,7 +128,7 @@ func openFile(f *os.File) (*Reader, error) {
 	if l, err = open(); err != nil {
 		return nil, err
 	}
-	r := newReader(&Reader{log: l, c: c, live: true})
+	r := newReader(&Reader{log: l, c: c, live: live})
 	r.mem, r.clock = peek(c)
 	return r, nil
 }

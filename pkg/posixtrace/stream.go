@@ -332,6 +332,15 @@ func (s *Stream) Stop() error {
 // Clear discards all recorded events and the filter; the stream keeps running
 // if it was (posix_trace_clear).
 func (s *Stream) Clear() error {
+	if !s.isClosed() && s.c.mem.HasLog && s.log == nil && s.c.mem.LogPolicy != stream.Append {
+		// The log is emptied too, which only its owner has.
+		const op = "posix_trace_clear"
+		err := s.served(op, s.c.mem.AskClear())
+		if err == nil && s.isClosed() {
+			return fail(op, errClosed, syscall.EINVAL) // it was shut down instead
+		}
+		return err
+	}
 	return s.control("posix_trace_clear", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		m.Clear()
 		if s.log != nil {
@@ -359,7 +368,12 @@ func (s *Stream) Flush() error {
 	if s.log != nil {
 		return fail(op, s.flushLocked(), syscall.EIO)
 	}
-	ticket := m.AskFlush()
+	return s.served(op, m.AskFlush())
+}
+
+// served waits until the owner has done what was asked for.
+func (s *Stream) served(op string, ticket uint32) error {
+	m := s.c.mem
 	for wait := pollBusy; ; wait = min(2*wait, pollIdle) {
 		if no, done := m.FlushDone(ticket); done {
 			if no == 0 {

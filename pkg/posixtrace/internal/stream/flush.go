@@ -288,6 +288,16 @@ func (m *Mem) FlushWanted() (ticket uint32, wanted bool) {
 // AskFlush asks the owner for a flush and returns the ticket to wait for.
 func (m *Mem) AskFlush() uint32 { return m.h.flushAsk.Add(1) }
 
+// AskClear asks the owner, who alone has the log, to clear the stream; the ticket
+// is one of a flush.
+func (m *Mem) AskClear() uint32 {
+	m.h.clearAsk.Store(1)
+	return m.AskFlush()
+}
+
+// ClearWanted takes a request to clear the stream.
+func (m *Mem) ClearWanted() bool { return m.h.clearAsk.Swap(0) != 0 }
+
 // FlushServed tells that requests up to ticket are done with result errno.
 func (m *Mem) FlushServed(ticket, errno uint32) {
 	m.h.flushRes.Store(errno)

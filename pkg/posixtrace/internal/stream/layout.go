@@ -238,6 +238,7 @@ type header struct {
 	flushErr   atomic.Uint32
 	logFull    atomic.Uint32
 	flushAsk   atomic.Uint32 // flushes asked of the owner
+	clearAsk   atomic.Uint32 // 1: what is asked is a clear
 	flushDone  atomic.Uint32 // and done
 	flushRes   atomic.Uint32 // errno of the last one done
 	shutAsk    atomic.Uint32 // a shutdown is asked of the owner

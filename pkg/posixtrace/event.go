@@ -31,9 +31,11 @@ func Event(id EventID, data []byte) {
 //go:noinline
 func record(id EventID, data []byte) {
 	if !event.ID(id).User() {
-		if id == probe {
+		if id == probe && len(data) == len(probeMark) && &data[0] == &probeMark[0] {
 			_, pc, _ := sys.Self()
 			probed.Store(pc)
+			_, caller := sys.SlowSelf(2)
+			probedOuter.Store(sys.Outer() == caller)
 		}
 		return
 	}
@@ -42,6 +44,9 @@ func record(id EventID, data []byte) {
 		if t = traced.sync(); t == nil {
 			return
 		}
+	}
+	if uint32(id) >= traced.known.Load() && !traced.knows(id) {
+		return
 	}
 	e := stream.Event{ID: event.ID(id)}
 	hint := -1
@@ -54,7 +59,11 @@ func record(id EventID, data []byte) {
 				var tid uint64
 				if tid, e.Addr, hint = sys.Self(); e.Addr == t.outline {
 					// Event itself was not inlined; the trace point is one call farther up.
-					_, e.Addr = sys.SlowSelf(2)
+					if t.outer {
+						e.Addr = sys.Outer()
+					} else {
+						_, e.Addr = sys.SlowSelf(2)
+					}
 				}
 				e.TID = uint32(tid)
 			} else {
@@ -90,5 +99,8 @@ func OpenEventID(name string) (EventID, error) {
 		return 0, fail(op, err, syscall.ENOMEM)
 	}
 	id, err := p.eventID(name)
+	if err == nil {
+		traced.learn(id)
+	}
 	return id, fail(op, err, syscall.ENOMEM)
 }

@@ -71,7 +71,10 @@ func (p *Process) OpenEventID(name string) (EventID, error) {
 // Event records an event on behalf of the process, with its pid as process and
 // thread, in every running stream that traces it, and returns how many took it.
 func (p *Process) Event(id EventID, data []byte) (took int) {
-	if !event.ID(id).User() {
+	if !event.ID(id).User() || p.proc == nil {
+		return 0
+	}
+	if _, ok := p.proc.names.Lookup(event.ID(id)); !ok {
 		return 0
 	}
 	e := stream.Event{ID: event.ID(id), TID: uint32(p.pid)}

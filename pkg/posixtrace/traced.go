@@ -94,6 +94,7 @@ type table struct {
 	word    uint32
 	fast    bool   // sys.Self can be used
 	outline uint64 // where record returns to in an Event that was not inlined
+	outer   bool   // sys.Outer can be used
 	streams []*attachment
 }
 
@@ -105,6 +106,37 @@ type tracedProcess struct {
 	table atomic.Pointer[table]
 	proc  *proc
 	asked bool // whether there is a page has been found out
+	// known is one more than the last user id that is known to be registered.
+	// Ids are given out one after the other.
+	known atomic.Uint32
+}
+
+// learn notes that id is registered.
+func (t *tracedProcess) learn(id EventID) {
+	if !id.User() {
+		return
+	}
+	for {
+		k := t.known.Load()
+		if uint32(id) < k || t.known.CompareAndSwap(k, uint32(id)+1) {
+			return
+		}
+	}
+}
+
+// knows finds out whether a user id is registered that this process has not
+// asked for by its name.
+func (t *tracedProcess) knows(id EventID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.proc == nil {
+		return false
+	}
+	if _, ok := t.proc.names.Lookup(event.ID(id)); !ok {
+		return false
+	}
+	t.learn(id)
+	return true
 }
 
 func loadWord() *uint32 {
@@ -222,6 +254,7 @@ func (t *tracedProcess) sync() *table {
 		return old
 	}
 	n := &table{word: now, fast: sys.FastSelf(), outline: outline()}
+	n.outer = probedOuter.Load()
 	for _, e := range p.page.Entries() {
 		if e.Flags&registry.Self == 0 {
 			continue
@@ -259,26 +292,28 @@ func (t *table) find(id uint64) *attachment {
 }
 
 // outline finds out where in the body of Event, when that is called and not
-// inlined, the call of record returns to: it calls Event in that way.
+// inlined, the call of record returns to: it calls Event in that way. That tells
+// something only while the process is traced, and is tried until it does.
 func outline() uint64 {
-	outlineOnce.Do(func() {
-		if !sys.FastSelf() {
-			return
-		}
+	if sys.FastSelf() && probed.Load() == 0 {
 		call := Event
 		if reflect.ValueOf(&call).Elem().CanSet() { // keeps the call from being inlined
-			call(probe, nil)
+			call(probe, probeMark[:])
 		}
-	})
+	}
 	return probed.Load()
 }
 
-var outlineOnce sync.Once
-
-// probe is no event type, but tells record to say who called it.
+// probe is no event type, but together with probeMark it tells record to say
+// who called it.
 const probe = ^EventID(0)
 
-var probed atomic.Uint64
+var probeMark [1]byte
+
+var (
+	probed      atomic.Uint64
+	probedOuter atomic.Bool // whether sys.Outer tells who called that Event
+)
 
 // openNames opens the names of a family; new ones pass the filters of its
 // streams before anybody can use them.

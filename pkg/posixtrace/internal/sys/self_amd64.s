@@ -32,6 +32,20 @@ here:
 	MOVQ CX, pc+8(FP)
 	RET
 
+// func Outer() uint64
+//
+// As Self, and then the frame above.
+TEXT ·Outer(SB), NOSPLIT|NOFRAME, $0-8
+	MOVQ BP, CX
+	CMPB ·hop(SB), $0
+	JEQ  here
+	MOVQ 0(CX), CX
+here:
+	MOVQ 0(CX), CX
+	MOVQ 8(CX), CX
+	MOVQ CX, ret+0(FP)
+	RET
+
 // func mword(off uintptr) uint64
 TEXT ·mword(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ TLS, CX

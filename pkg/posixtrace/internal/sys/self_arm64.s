@@ -25,6 +25,20 @@ here:
 	MOVD R2, pc+8(FP)
 	RET
 
+// func Outer() uint64
+//
+// As Self, and then the frame above.
+TEXT ·Outer(SB), NOSPLIT|NOFRAME, $0-8
+	MOVD R29, R2
+	MOVBU ·hop(SB), R0
+	CBZ  R0, here
+	MOVD 0(R2), R2
+here:
+	MOVD 0(R2), R2
+	MOVD 8(R2), R2
+	MOVD R2, ret+0(FP)
+	RET
+
 // func mword(off uintptr) uint64
 TEXT ·mword(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD 48(g), R2

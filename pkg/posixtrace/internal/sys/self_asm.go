@@ -20,6 +20,12 @@ func Ticks() uint64
 // reported true before, and the caller must be a function that is never inlined.
 func Self() (tid, pc uint64, processor int)
 
+// Outer returns the address that the caller of Self's caller returns to, one
+// call farther up than Self's. That function, too, must not have been inlined. Unlike
+// SlowSelf it sees the wrapper in which the compiler puts a call by go or defer.
+// FastSelf must have reported true, and the caller compared an answer.
+func Outer() uint64
+
 func mword(off uintptr) uint64
 
 // The runtime keeps its thread's id in its m structure, one load away, and the

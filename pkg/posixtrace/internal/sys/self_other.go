@@ -10,3 +10,6 @@ func FastSelf() bool { return false }
 
 // Self is not called where FastSelf is false.
 func Self() (tid, pc uint64, processor int) { return 0, 0, 0 }
+
+// Outer is not called where FastSelf is false.
+func Outer() uint64 { return 0 }

@@ -1,0 +1,737 @@
+package posixtrace
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() {
+	// writer: passes a trace point, whose data is a counter, as fast as it can,
+	// until it is killed. It tells its id first.
+	helpers["writer"] = func(args []string) {
+		id, err := OpenEventID("evt.writer")
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		fmt.Println(id)
+		var data [16]byte
+		for n := uint64(0); ; n++ {
+			Event(id, strconv.AppendUint(data[:0], n, 10))
+		}
+	}
+	// threads: two threads pass a trace point each, on the line "go".
+	helpers["threads"] = func(args []string) {
+		in := bufio.NewReader(os.Stdin)
+		in.ReadString('\n')
+		var wg sync.WaitGroup
+		var both sync.WaitGroup
+		both.Add(2)
+		for range 2 {
+			wg.Go(func() {
+				runtime.LockOSThread()
+				both.Done()
+				both.Wait()
+				Event(UnnamedUserEvent, []byte(strconv.Itoa(unix.Gettid())))
+			})
+		}
+		wg.Wait()
+		fmt.Println("done")
+		in.ReadString('\n')
+	}
+}
+
+// evtNext reads the next user event.
+func evtNext(t *testing.T, s *Stream, buf []byte) (EventInfo, []byte) {
+	t.Helper()
+	for {
+		ev, n, err := s.TryNext(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.ID.User() {
+			return ev, buf[:n]
+		}
+	}
+}
+
+// evtAll reads everything.
+func evtAll(t *testing.T, s *Stream) (list []EventInfo) {
+	t.Helper()
+	for {
+		ev, _, err := s.TryNext(nil)
+		if err == ErrUnavailable {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, ev)
+	}
+}
+
+// evtLine is the line of this file that an address belongs to, as in "evt:12".
+// Where Event was inlined the runtime only knows its line, "inlined".
+func evtLine(addr uint64) string {
+	f, _ := runtime.CallersFrames([]uintptr{uintptr(addr)}).Next()
+	if filepath.Base(f.File) == "event.go" && f.Entry != reflect.ValueOf(Event).Pointer() {
+		return "inlined"
+	}
+	return fmt.Sprintf("%s:%d", strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f.File), "conformance_"), "_test.go"), f.Line)
+}
+
+// evtHere is the line that it is called from.
+func evtHere() int {
+	_, _, line, _ := runtime.Caller(1)
+	return line
+}
+
+var _ = conform("EVT-01/posix_trace_event", func(t *testing.T) {
+	c := start(t, "map")
+	id := mapOpen(c, "evt.one")
+	a, b := running(t, c.pid, Attr{}), running(t, c.pid, Attr{StreamFullPolicy: UntilFull})
+	excludes, suspended := running(t, c.pid, Attr{}), limStream(t, c.pid, Attr{})
+	logged, path := limLogged(t, c.pid, Attr{})
+	logged.Start()
+	var set EventSet
+	set.Add(id)
+	excludes.SetFilter(set, SetEventSet)
+	other := running(t, 0, Attr{}) // of another process
+	mapAsk(c, "event %d x", id)
+	mapAsk(c, "event %d y", UnnamedUserEvent)
+	x, y := got{"evt.one", "x", c.pid}, got{"posix_trace_unnamed_userevent", "y", c.pid}
+	equal(t, drain(t, a), x, y)
+	equal(t, drain(t, b), x, y)
+	equal(t, drain(t, excludes), y)
+	equal(t, drain(t, suspended))
+	equal(t, drain(t, other))
+	logged.Shutdown()
+	if data := creData(t, limOpen(t, path)); fmt.Sprint(data) != "[x y]" {
+		t.Errorf("the log holds %q", data)
+	}
+})
+
+var _ = conform("EVT-02/posix_trace_event", func(t *testing.T) {
+	id := limID(t, "evt.two")
+	Event(id, []byte("no stream"))
+	s := limStream(t, 0, Attr{})
+	Event(id, []byte("not started"))
+	s.Start()
+	Event(id, []byte("running"))
+	s.Stop()
+	Event(id, []byte("stopped"))
+	var set EventSet
+	set.Add(id)
+	s.SetFilter(set, SetEventSet)
+	s.Start()
+	Event(id, []byte("excluded"))
+	s.SetFilter(set, SubEventSet)
+	Event(id, []byte("again"))
+	equal(t, drain(t, s), got{"evt.two", "running", os.Getpid()}, got{"evt.two", "again", os.Getpid()})
+	if st, err := s.Status(); st.Lost != 0 || st.StreamOverrunStatus != NoOverrun || err != nil {
+		t.Errorf("what had no effect counts as lost: %+v, %v", st, err)
+	}
+	s.Shutdown()
+	Event(id, []byte("gone"))
+})
+
+var _ = conform("EVT-03/posix_trace_event", func(t *testing.T) {
+	const most = 64
+	s := running(t, 0, Attr{MaxDataSize: most})
+	data := []byte(strings.Repeat("0123456789", 10))
+	for n := range most + 1 {
+		Event(UnnamedUserEvent, data[:n])
+	}
+	buf := make([]byte, 100)
+	for n := range most + 1 {
+		ev, have := evtNext(t, s, buf)
+		if !bytes.Equal(have, data[:n]) || ev.Truncation != NotTruncated {
+			t.Errorf("%d bytes became %q, %v", n, have, ev.Truncation)
+		}
+	}
+})
+
+var _ = conform("EVT-04/posix_trace_event", func(t *testing.T) {
+	data := []byte(strings.Repeat("0123456789", 10))
+	streams := map[int]*Stream{}
+	for _, most := range []int{1, 7, 8, 9, 50, 99, 100} {
+		streams[most] = running(t, 0, Attr{MaxDataSize: most})
+	}
+	streams[0] = running(t, 0, Attr{MaxDataSize: NoUserData})
+	Event(UnnamedUserEvent, data)
+	for most, s := range streams {
+		ev, have := evtNext(t, s, make([]byte, 200))
+		want := TruncatedRecord
+		if most == len(data) {
+			want = NotTruncated
+		}
+		if !bytes.Equal(have, data[:most]) || ev.Truncation != want {
+			t.Errorf("max-data-size %d: %q, %v", most, have, ev.Truncation)
+		}
+	}
+})
+
+var _ = conform("EVT-05/posix_trace_event", func(t *testing.T) {
+	s := running(t, 0, Attr{})
+	Event(UnnamedUserEvent, nil)
+	Event(UnnamedUserEvent, []byte{})
+	for range 2 {
+		if ev, data := evtNext(t, s, make([]byte, 8)); len(data) != 0 || ev.Truncation != NotTruncated {
+			t.Errorf("%q, %v", data, ev.Truncation)
+		}
+	}
+})
+
+// Neither system events nor types that nobody has registered can be forged.
+var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
+	s := running(t, 0, Attr{})
+	logged, path := limLogged(t, 0, Attr{})
+	logged.Start()
+	name := fmt.Sprintf("evt.six.%d", time.Now().UnixNano())
+	mine, last := limID(t, name), EventID(0)
+	for id := range s.EventTypes() {
+		if id.User() {
+			last = max(last, id)
+		}
+	}
+	ids := []EventID{0, EventError, EventStart, EventStop, EventFilter, EventOverflow, EventResume, EventFlushStart, EventFlushStop,
+		9, 15, EventProcExec, EventOutputStdout, 31, last + 1, last + 2, 3000, 3583, 3584, 4000, 4095, 4096, 1 << 20, 1 << 31, ^EventID(0), ^EventID(0) - 1}
+	for _, id := range ids {
+		for range 2 {
+			Event(id, []byte("forged"))
+		}
+	}
+	Event(mine, []byte("true"))
+	equal(t, drain(t, s), got{name, "true", os.Getpid()})
+	// What somebody registers afterwards counts from then on, whoever it is.
+	id, err := s.EventID(name + ".controller")
+	if err != nil || id != last+1 {
+		t.Fatalf("EventID = %d, %v", id, err)
+	}
+	Event(id, []byte("registered"))
+	equal(t, drain(t, s), got{name + ".controller", "registered", os.Getpid()})
+	// Nor can ptrace-event's way be used for it.
+	c := start(t, "map")
+	cs := running(t, c.pid, Attr{})
+	p, err := OpenProcess(c.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, id := range ids {
+		if p.Event(id, []byte("forged")) != 0 {
+			t.Errorf("a stream took %d", id)
+		}
+	}
+	own, err := p.OpenEventID("evt.six.other") // the first of its family
+
+	if err != nil || p.Event(own, []byte("true")) != 1 {
+		t.Errorf("the true one, %d, was not taken, %v", own, err)
+	}
+	equal(t, drain(t, cs), got{"evt.six.other", "true", c.pid})
+
+	logged.Shutdown()
+	if data := creData(t, limOpen(t, path)); fmt.Sprint(data) != "[true registered]" {
+		t.Errorf("the log holds %q", data)
+	}
+})
+
+var _ = conform("EVT-07", func(t *testing.T) {
+	c := start(t, "map")
+	id := mapOpen(c, "evt.seven")
+	s := running(t, c.pid, Attr{MaxDataSize: 3})
+	before := time.Now().UnixNano()
+	mapAsk(c, "event %d abc", id)
+	mapAsk(c, "event %d abcd", UnnamedUserEvent)
+	after := time.Now().UnixNano()
+	for i, want := range []EventInfo{{ID: id, Truncation: NotTruncated}, {ID: UnnamedUserEvent, Truncation: TruncatedRecord}} {
+		ev, data := evtNext(t, s, make([]byte, 10))
+		if ev.ID != want.ID || ev.PID != c.pid || ev.Truncation != want.Truncation || string(data) != "abc" {
+			t.Errorf("event %d is %+v with %q", i, ev, data)
+		}
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", c.pid, ev.TID)); err != nil {
+			t.Errorf("thread %d: %v", ev.TID, err)
+		}
+		if ev.UnixNano < before || ev.UnixNano > after {
+			t.Errorf("time %d, want between %d and %d", ev.UnixNano, before, after)
+		}
+		if ev.Address == 0 {
+			t.Error("no address")
+		}
+		if !ev.Time().Equal(time.Unix(0, ev.UnixNano)) {
+			t.Error("Time is another time")
+		}
+	}
+})
+
+// evtCall keeps calls through it from being turned into direct ones.
+var evtCall = Event
+
+type evtCaller struct{ call func(EventID, []byte) }
+
+func evtDeferred(id EventID) {
+	defer Event(id, nil)
+	defer Event(id, nil)
+}
+
+func evtDeferredValue(id EventID) {
+	defer evtCall(id, nil)
+	defer evtCall(id, nil)
+}
+
+// Deferred in a loop, which is another mechanism.
+func evtDeferredLoop(id EventID, n int) {
+	for range n {
+		defer Event(id, nil)
+	}
+	defer Event(id, nil)
+}
+
+var _ = conform("EVT-08", func(t *testing.T) {
+	s := running(t, 0, Attr{})
+	id := limID(t, "evt.eight")
+	Event(id, nil)
+	evtAll(t, s)
+	addresses := func(want int) (list []uint64) {
+		t.Helper()
+		var end time.Time
+		for {
+			for _, ev := range evtAll(t, s) {
+				if ev.ID == id {
+					list = append(list, ev.Address)
+				}
+			}
+			if len(list) >= want {
+				break
+			}
+			// A goroutine is on its way.
+			if end.IsZero() {
+				end = time.Now().Add(10 * time.Second)
+			} else if time.Now().After(end) {
+				break
+			}
+			runtime.Gosched()
+		}
+		if len(list) != want {
+			t.Fatalf("%d events, want %d", len(list), want)
+		}
+		return list
+	}
+	seen := map[uint64]string{}
+	// sites runs f twice and checks that its n trace points have addresses of
+	// their own, the same each time. It returns them.
+	sites := func(what string, n int, f func()) []uint64 {
+		t.Helper()
+		var rounds [2][]uint64
+		for i := range rounds {
+			f()
+			rounds[i] = addresses(n)
+		}
+		if what[0] == '*' { // in any order
+			slices.Sort(rounds[0])
+			slices.Sort(rounds[1])
+		}
+		if !slices.Equal(rounds[0], rounds[1]) {
+			t.Errorf("%s: addresses %#x, then %#x", what, rounds[0], rounds[1])
+		}
+		for i, a := range rounds[0] {
+			name := fmt.Sprintf("%s %d", what, i)
+			if old := seen[a]; old != "" {
+				t.Errorf("%s and %s have one address, %#x in %s", name, old, a, evtLine(a))
+			}
+			seen[a] = name
+		}
+		return rounds[0]
+	}
+	at := func(what string, list []uint64, line int) {
+		t.Helper()
+		var have, want []string
+		for i, a := range list {
+			if l := evtLine(a); l != "inlined" {
+				have, want = append(have, l), append(want, fmt.Sprintf("evt:%d", line+i))
+			}
+		}
+		if what[0] == '*' {
+			slices.Sort(have)
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("%s is at %v, want %v", what, have, want)
+		}
+	}
+	line := 0
+	at("call", sites("call", 2, func() {
+		line = evtHere() + 1
+		Event(id, nil)
+		Event(id, []byte("data"))
+	}), line)
+	at("function value", sites("function value", 2, func() {
+		line = evtHere() + 1
+		evtCall(id, nil)
+		evtCall(id, nil)
+	}), line)
+	c := evtCaller{Event}
+	at("field", sites("field", 2, func() {
+		line = evtHere() + 1
+		c.call(id, nil)
+		c.call(id, nil)
+	}), line)
+	at("literal", sites("literal", 2, func() {
+		func() {
+			line = evtHere() + 1
+			Event(id, nil)
+			Event(id, nil)
+		}()
+	}), line)
+	sites("defer", 2, func() { evtDeferred(id) })
+	sites("deferred value", 2, func() { evtDeferredValue(id) })
+	// One trace point passed three times, and another.
+	evtDeferredLoop(id, 3)
+	if a := addresses(4); a[1] != a[2] || a[2] != a[3] || a[0] == a[1] || seen[a[0]] != "" || seen[a[1]] != "" {
+		t.Errorf("deferred in a loop: %#x", a)
+	}
+	at("*go", sites("*go", 2, func() {
+		line = evtHere() + 1
+		go Event(id, nil)
+		go Event(id, nil)
+	}), line)
+	sites("*go value", 2, func() {
+		go evtCall(id, nil)
+		go evtCall(id, nil)
+	})
+})
+
+var _ = conform("EVT-09", func(t *testing.T) {
+	s := limStream(t, 0, Attr{StreamFullPolicy: UntilFull, StreamSize: 1})
+	line := evtHere() + 1
+	s.Start()
+	s.SetFilter(EventSet{}, SetEventSet)
+	s.Stop()
+	want := []EventID{EventStart, EventFilter, EventStop}
+	list := evtAll(t, s)
+	if len(list) != len(want) {
+		t.Fatalf("events %+v", list)
+	}
+	for i, ev := range list {
+		if at := fmt.Sprintf("evt:%d", line+i); ev.ID != want[i] || evtLine(ev.Address) != at {
+			t.Errorf("event %d is %+v at %s, want %d at %s", i, ev, evtLine(ev.Address), want[i], at)
+		}
+	}
+	s.Start()
+	creEvents(20000) // full: stops by itself
+	found := false
+	for _, ev := range evtAll(t, s) {
+		if ev.ID == EventStop {
+			found = true
+			if ev.Address != 0 {
+				t.Errorf("the automatic STOP has address %#x", ev.Address)
+			}
+		}
+	}
+	if !found {
+		t.Error("no automatic STOP")
+	}
+})
+
+var _ = conform("EVT-10", func(t *testing.T) {
+	s := running(t, 0, Attr{StreamSize: 1})
+	for range 3 {
+		creEvents(20000)
+		for _, ev := range evtAll(t, s) {
+			if (ev.ID == EventOverflow || ev.ID == EventResume) && (ev.PID != 0 || ev.TID != 0) {
+				t.Errorf("%+v", ev)
+			}
+		}
+	}
+	if st, _ := s.Status(); st.StreamOverrunStatus != Overrun {
+		t.Error("no overrun")
+	}
+	rec, err := s.Recorder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Close()
+	if !rec.Record(EventInfo{ID: EventError}, []byte{1, 0, 0, 0}) {
+		t.Fatal("not recorded")
+	}
+	found := false
+	for _, ev := range evtAll(t, s) {
+		if ev.ID == EventError {
+			found = true
+			if ev.TID != 0 {
+				t.Errorf("%+v", ev)
+			}
+		}
+	}
+	if !found {
+		t.Error("no ERROR")
+	}
+	logged, path := limLogged(t, 0, Attr{})
+	logged.Start()
+	creEvents(10)
+	logged.Flush()
+	logged.Shutdown()
+	l := limOpen(t, path)
+	n := 0
+	for ev, _, err := l.Next(nil); err == nil; ev, _, err = l.Next(nil) {
+		if ev.ID == EventFlushStart || ev.ID == EventFlushStop {
+			n++
+			if ev.PID != 0 || ev.TID != 0 || ev.Address != 0 {
+				t.Errorf("%+v", ev)
+			}
+		}
+	}
+	if n < 2 {
+		t.Errorf("%d flush marks", n)
+	}
+})
+
+// evtThread runs f on a thread of its own and returns the thread's id.
+func evtThread(f func()) int {
+	tid := make(chan int)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		f()
+		tid <- unix.Gettid()
+	}()
+	return <-tid
+}
+
+var _ = conform("EVT-11", func(t *testing.T) {
+	s := running(t, 0, Attr{})
+	for i := range 20 {
+		want := evtThread(func() { Event(UnnamedUserEvent, nil) })
+		if ev, _ := evtNext(t, s, nil); ev.TID != want || ev.PID != os.Getpid() {
+			t.Errorf("event %d is of thread %d of process %d, want thread %d", i, ev.TID, ev.PID, want)
+		}
+	}
+	// One goroutine that changes its thread between events.
+	for range 20 {
+		runtime.LockOSThread()
+		want := unix.Gettid()
+		Event(UnnamedUserEvent, nil)
+		runtime.UnlockOSThread()
+		if ev, _ := evtNext(t, s, nil); ev.TID != want {
+			t.Errorf("event of thread %d, want %d", ev.TID, want)
+		}
+		runtime.Gosched()
+	}
+})
+
+var _ = conform("EVT-12", func(t *testing.T) {
+	c := start(t, "threads")
+	s := running(t, c.pid, Attr{})
+	c.say("go") // both threads are made, or at least told apart, after the stream
+	seen := map[int]bool{}
+	for range 2 {
+		ev, data := evtNext(t, s, make([]byte, 20))
+		if string(data) != strconv.Itoa(ev.TID) || ev.PID != c.pid {
+			t.Errorf("event of thread %d of process %d, which says it is thread %s", ev.TID, ev.PID, data)
+		}
+		seen[ev.TID] = true
+	}
+	if len(seen) != 2 {
+		t.Errorf("threads %v", seen)
+	}
+	own := running(t, 0, Attr{})
+	const n = 30
+	for range n {
+		evtThread(func() { Event(UnnamedUserEvent, nil) })
+	}
+	if have := len(drain(t, own)); have != n {
+		t.Errorf("%d events of %d threads", have, n)
+	}
+})
+
+var _ = conform("EVT-13", func(t *testing.T) {
+	s := running(t, 0, Attr{StreamSize: 1 << 20})
+	buf := make([]byte, 20)
+	type stamp struct{ before, after int64 }
+	var stamps []stamp
+	for i := range 200 {
+		before := time.Now().UnixNano()
+		Event(UnnamedUserEvent, strconv.AppendInt(nil, int64(i), 10))
+		stamps = append(stamps, stamp{before, time.Now().UnixNano()})
+		if i%50 == 0 {
+			for begin := time.Now(); time.Since(begin) < 5*time.Millisecond; { // let the clocks drift
+				runtime.Gosched()
+			}
+		}
+	}
+	// Not when it is read, but when it is generated; two clocks may differ a little.
+	const slack = int64(50 * time.Microsecond)
+	last := int64(0)
+	for i, st := range stamps {
+		ev, data := evtNext(t, s, buf)
+		if string(data) != strconv.Itoa(i) || ev.UnixNano < last {
+			t.Fatalf("event %d is %q at %d, after one at %d", i, data, ev.UnixNano, last)
+		}
+		if ev.UnixNano < st.before-slack || ev.UnixNano > st.after+slack {
+			t.Errorf("event %d at %d, want between %d and %d", i, ev.UnixNano, st.before, st.after)
+		}
+		last = ev.UnixNano
+	}
+	// Events that follow each other across threads are ordered.
+	var turn atomic.Int64
+	var wg sync.WaitGroup
+	const rounds = 300
+	for k := range 3 {
+		wg.Go(func() {
+			for n := int64(k); n < 3*rounds; n += 3 {
+				for turn.Load() != n {
+					runtime.Gosched()
+				}
+				Event(UnnamedUserEvent, strconv.AppendInt(nil, n, 10))
+				turn.Store(n + 1)
+			}
+		})
+	}
+	wg.Wait()
+	for n := range 3 * rounds {
+		ev, data := evtNext(t, s, buf)
+		if string(data) != strconv.Itoa(n) || ev.UnixNano < last {
+			t.Fatalf("event %d is %q at %d, after one at %d", n, data, ev.UnixNano, last)
+		}
+		last = ev.UnixNano
+	}
+	if a, err := s.Attr(); err != nil || a.ClockResolution <= 0 || a.ClockResolution > time.Millisecond {
+		t.Errorf("resolution %v, %v", a.ClockResolution, err)
+	}
+})
+
+var _ = conform("EVT-15", func(t *testing.T) {
+	s := running(t, 0, Attr{StreamSize: 1 << 20})
+	data := make([]byte, 1000)
+	for i := range 100 {
+		for k := range data {
+			data[k] = byte(i)
+		}
+		Event(UnnamedUserEvent, data)
+	}
+	clear(data)
+	buf := make([]byte, 1000)
+	for i := range 100 {
+		if _, have := evtNext(t, s, buf); len(have) != 1000 || bytes.Count(have, []byte{byte(i)}) != 1000 {
+			t.Fatalf("event %d was changed afterwards", i)
+		}
+	}
+})
+
+// Several processes write, one after the other is killed in the middle of it,
+// and the controller does what it wants. Each writer's events stay in their order.
+var _ = conform("EVT-16", func(t *testing.T) {
+	s := limStream(t, 0, Attr{Inheritance: Inherited, StreamSize: 256 << 10})
+	writers := []*child{}
+	ids := map[string]bool{}
+	for range 3 {
+		c := start(t, "writer")
+		ids[c.line()] = true
+		writers = append(writers, c)
+	}
+	if len(ids) != 1 {
+		t.Fatalf("one name has ids %v in a family", ids)
+	}
+	last := map[int]int{}
+	after := map[int]int{}
+	buf := make([]byte, 20)
+	read := func(max int) (n int) {
+		for range max {
+			ev, size, err := s.TryNext(buf)
+			if err != nil {
+				break
+			}
+			if !ev.ID.User() {
+				continue
+			}
+			v, err := strconv.Atoi(string(buf[:size]))
+			if old, ok := last[ev.PID]; err != nil || ok && v <= old {
+				t.Fatalf("process %d: %q after %d", ev.PID, buf[:size], old)
+			}
+			last[ev.PID] = v
+			after[ev.PID]++
+			n++
+		}
+		return n
+	}
+	var set EventSet
+	set.Add(UnnamedUserEvent)
+	s.Start()
+	for end := time.Now().Add(10 * time.Second); len(last) < 3 && time.Now().Before(end); {
+		read(2000)
+	}
+	for i := range 12 {
+		if err := s.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(10 * time.Second); read(2000) == 0 && time.Now().Before(end); {
+			runtime.Gosched()
+		}
+		var err error
+		switch i % 3 {
+		case 0:
+			err = s.SetFilter(set, SetEventSet)
+		case 1:
+			err = s.Clear()
+		case 2:
+			err = s.Stop()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 3 && len(writers) > 1 {
+			w := writers[0]
+			writers = writers[1:]
+			w.cmd.Process.Signal(syscall.SIGKILL)
+			w.cmd.Wait()
+		}
+	}
+	if len(last) != 3 {
+		t.Errorf("events of processes %v", last)
+	}
+	// The one that is left is still heard.
+	s.Start()
+	clear(after)
+	left := writers[0].pid
+	for end := time.Now().Add(10 * time.Second); after[left] == 0 && time.Now().Before(end); {
+		read(2000)
+	}
+	if after[left] == 0 {
+		t.Error("the stream is wedged")
+	}
+	// A controller in another process comes, and dies.
+	dead := start(t, "creator")
+	if n, no := creMake(dead, left, 1); n != 1 {
+		t.Fatal(no)
+	}
+	dead.cmd.Process.Kill()
+	dead.cmd.Wait()
+	List() // ends its stream
+	clear(after)
+	for end := time.Now().Add(10 * time.Second); after[left] == 0 && time.Now().Before(end); {
+		read(2000)
+	}
+	if after[left] == 0 {
+		t.Error("the stream is wedged by another's death")
+	}
+	writers[0].cmd.Process.Kill()
+	writers[0].cmd.Wait()
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for read(1<<20) != 0 {
+	}
+})

@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
@@ -17,6 +18,9 @@ type Recorder struct {
 	tick  uint64 // the last answer of Now, on both clocks
 	nanos int64
 }
+
+// flushPause is how long after a failed flush a full stream stays full.
+const flushPause = 100 * time.Millisecond
 
 // Recorder returns a Recorder for the stream. When the caller owns a stream with
 // log, a full stream is flushed by the call rather than the event lost.
@@ -42,7 +46,19 @@ func (s *Stream) Recorder() (*Recorder, error) {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
 	if s.log != nil && s.c.mem.Policy != stream.Loop {
-		a.w.OnFull = func() bool { return s.flushLocked() == nil && s.c.mem.State()&stream.Running != 0 }
+		var failed time.Time
+		a.w.OnFull = func() bool {
+			// A log that takes nothing is not asked again for every event.
+			if !failed.IsZero() && time.Since(failed) < flushPause {
+				return false
+			}
+			if s.flushLocked() != nil {
+				failed = time.Now()
+				return false
+			}
+			failed = time.Time{}
+			return s.c.mem.State()&stream.Running != 0
+		}
 	}
 	runtime.SetFinalizer(a, (*attachment).close)
 	return &Recorder{s: s, a: a}, nil

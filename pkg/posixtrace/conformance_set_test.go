@@ -1,0 +1,194 @@
+package posixtrace
+
+import (
+	"syscall"
+	"testing"
+)
+
+// setBad are ids that can be no event type.
+var setBad = []EventID{0, 4096, 4097, 1 << 16, 1 << 31, ^EventID(0)}
+
+var _ = conform("SET-01/posix_trace_eventset_empty/EINVAL", func(t *testing.T) {
+	s := EventSet{}
+	for id := range EventID(5000) {
+		if s.Has(id) {
+			t.Errorf("%d is a member", id)
+		}
+	}
+	if !s.Empty() {
+		t.Error("not empty")
+	}
+	for _, id := range setBad {
+		wantErrno(t, s.Add(id), syscall.EINVAL)
+		wantErrno(t, s.Del(id), syscall.EINVAL)
+		if s.Has(id) {
+			t.Errorf("%d is a member", id)
+		}
+	}
+	if !s.Empty() {
+		t.Error("not empty after what failed")
+	}
+})
+
+var _ = conform("SET-02/posix_trace_eventset_fill/EINVAL", func(t *testing.T) {
+	for _, what := range []FillWhat{WOPIDEvents, SystemEvents, AllEvents} {
+		var fresh, used EventSet
+		for id := EventID(1); id < 4096; id += 3 {
+			used.Add(id)
+		}
+		if err := fresh.Fill(what); err != nil {
+			t.Fatal(err)
+		}
+		if err := used.Fill(what); err != nil {
+			t.Fatal(err)
+		}
+		if fresh != used || fresh.Empty() {
+			t.Errorf("Fill(%d) depends on what was there", what)
+		}
+	}
+	for _, what := range []FillWhat{3, 4, 255} {
+		s := filSet(50)
+		wantErrno(t, s.Fill(what), syscall.EINVAL)
+		if s != filSet(50) {
+			t.Error("a call that failed changed the set")
+		}
+	}
+})
+
+var _ = conform("SET-03/posix_trace_eventset_fill", func(t *testing.T) {
+	var s EventSet
+	s.Fill(AllEvents)
+	for id := EventID(1); id < 4096; id++ {
+		if !s.Has(id) {
+			t.Errorf("%d is no member", id)
+		}
+	}
+	st := limStream(t, 0, Attr{})
+	for id, name := range st.EventTypes() {
+		if !s.Has(id) {
+			t.Errorf("%s is no member", name)
+		}
+	}
+	if !s.Has(limID(t, "set.three.later")) {
+		t.Error("a type registered later is no member")
+	}
+})
+
+var _ = conform("SET-04/posix_trace_eventset_fill", func(t *testing.T) {
+	var s EventSet
+	s.Fill(SystemEvents)
+	for _, id := range []EventID{EventError, EventStart, EventStop, EventFilter, EventOverflow, EventResume, EventFlushStart, EventFlushStop,
+		EventProcFork, EventProcExec, EventProcExit, EventProcSignal, EventOutputStdout, EventOutputStderr} {
+		if !s.Has(id) {
+			t.Errorf("%d is no member", id)
+		}
+	}
+	limID(t, "set.four")
+	st := limStream(t, 0, Attr{})
+	for id, name := range st.EventTypes() {
+		if s.Has(id) != id.System() || s.Has(id) == id.User() {
+			t.Errorf("%s, %d: member %v, system %v, user %v", name, id, s.Has(id), id.System(), id.User())
+		}
+	}
+	if s.Has(UnnamedUserEvent) || s.Has(limID(t, "set.four")) {
+		t.Error("a user type is a member")
+	}
+})
+
+var _ = conform("SET-05/posix_trace_eventset_fill", func(t *testing.T) {
+	var s EventSet
+	s.Fill(WOPIDEvents)
+	want := filSet(EventError, EventOverflow, EventResume, EventFlushStart, EventFlushStop)
+	if s != want {
+		for id := range EventID(4096) {
+			if s.Has(id) != want.Has(id) {
+				t.Errorf("%d: member %v", id, s.Has(id))
+			}
+		}
+	}
+})
+
+var _ = conform("SET-06", func(t *testing.T) {
+	var wopid, system, all EventSet
+	wopid.Fill(WOPIDEvents)
+	system.Fill(SystemEvents)
+	all.Fill(AllEvents)
+	for id := range EventID(4096) {
+		if wopid.Has(id) && !system.Has(id) || system.Has(id) && !all.Has(id) {
+			t.Errorf("%d: members %v, %v, %v", id, wopid.Has(id), system.Has(id), all.Has(id))
+		}
+	}
+	if wopid == system || system == all {
+		t.Error("two of the sets are one")
+	}
+})
+
+var _ = conform("SET-07/posix_trace_eventset_add", func(t *testing.T) {
+	for _, id := range []EventID{1, 31, 32, 63, 64, 65, 3583, 3584, 4095} {
+		var s EventSet
+		for range 2 {
+			if err := s.Del(id); err != nil || s.Has(id) {
+				t.Errorf("Del(%d) = %v", id, err)
+			}
+		}
+		for range 2 {
+			if err := s.Add(id); err != nil || !s.Has(id) {
+				t.Errorf("Add(%d) = %v", id, err)
+			}
+		}
+		for other := range EventID(4096) {
+			if s.Has(other) != (other == id) {
+				t.Errorf("with %d, %d is a member: %v", id, other, s.Has(other))
+			}
+		}
+		s.Del(id)
+		if !s.Empty() {
+			t.Errorf("%d leaves something", id)
+		}
+	}
+})
+
+var _ = conform("SET-08/posix_trace_eventset_ismember", func(t *testing.T) {
+	// The answer is the result, and there is no error beside it.
+	s := filSet(40)
+	if yes, no := s.Has(40), s.Has(41); !yes || no {
+		t.Errorf("Has = %v, %v", yes, no)
+	}
+	if s != filSet(40) {
+		t.Error("asking changed the set")
+	}
+})
+
+var _ = conform("SET-09", func(t *testing.T) {
+	s := running(t, 0, Attr{})
+	id := limID(t, "set.nine")
+	set := filSet(id)
+	s.SetFilter(set, SetEventSet)
+	f, _ := s.Filter()
+	set.Del(id)
+	set.Fill(AllEvents)
+	f.Fill(SystemEvents)
+	filGets(t, s, filSet(id))
+	Event(id, nil)
+	Event(UnnamedUserEvent, nil)
+	if l := drain(t, s); len(l) != 1 || l[0].name != "posix_trace_unnamed_userevent" {
+		t.Errorf("events %v", l)
+	}
+})
+
+var _ = conform("SET-10", func(t *testing.T) {
+	var s EventSet
+	if s != (EventSet{}) || !s.Empty() || s.Has(1) {
+		t.Error("the zero value is not the empty set")
+	}
+	if err := s.Add(33); err != nil || !s.Has(33) {
+		t.Errorf("Add = %v", err)
+	}
+	var zero EventSet
+	st := limStream(t, 0, Attr{})
+	st.SetFilter(s, SetEventSet)
+	if err := st.SetFilter(zero, SetEventSet); err != nil {
+		t.Error(err)
+	}
+	filGets(t, st, EventSet{})
+})

@@ -613,6 +613,98 @@ var _ = conform("EVT-13", func(t *testing.T) {
 	}
 })
 
+// A flush that fails is told by an ERROR event, and to nobody else.
+var _ = conform("EVT-14", func(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	reader := func() (fd int) {
+		fd, err := unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fd
+	}
+	drained := func(fd int) {
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := unix.Read(fd, buf)
+			if n <= 0 || err != nil {
+				return
+			}
+			log.Write(buf[:n])
+		}
+	}
+	r := reader()
+	w := creOpen(t, fifo, os.O_WRONLY)
+	s, err := CreateWithLog(0, &Attr{LogFullPolicy: Append, StreamSize: 1}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	drained(r)
+	unix.Close(r) // nobody reads the log
+	s.Start()
+	var no syscall.Errno
+	for end := time.Now().Add(10 * time.Second); no == 0 && time.Now().Before(end); {
+		creEvents(100)
+		st, err := s.PeekStatus()
+		if err != nil {
+			t.Fatal(err)
+		}
+		no = st.StreamFlushError
+		runtime.Gosched()
+	}
+	if no != syscall.EPIPE {
+		t.Fatalf("the flush error is %v", no)
+	}
+	creEvents(10000) // the caller sees nothing of it
+	r = reader()
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	drained(r)
+	if err := s.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	drained(r)
+	unix.Close(r)
+	rd, err := OpenLog(&log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for rec, err := rd.Next(); err == nil; rec, err = rd.Next() {
+		if rec.ID == EventError {
+			found++
+			if v, err := DecodeInt(rec.Data); syscall.Errno(v) != syscall.EPIPE || err != nil || rec.PID != 0 || rec.TID != 0 || rec.Address != 0 {
+				t.Errorf("ERROR %d, %v: %+v", v, err, rec.EventInfo)
+			}
+		}
+	}
+	if st, err := rd.State(); found != 1 || st != LogFinished {
+		t.Errorf("%d ERROR events in a log that is %v, %v", found, st, err)
+	}
+	rd.Close()
+
+	// Nor of a trace directory that cannot be used.
+	c := start(t, "map")
+	mapOpen(c, "evt.fourteen")
+	if l := mapAsk(c, "event %d x", UnnamedUserEvent); l != "done" {
+		t.Error(l)
+	}
+	t.Setenv("PTRACE_DIR", "/proc/none/such")
+	c = start(t, "map")
+	if l := mapAsk(c, "event %d x", UnnamedUserEvent); l != "done" {
+		t.Error(l)
+	}
+	if l := mapAsk(c, "times %d 1000", 40); l != "done" {
+		t.Error(l)
+	}
+})
+
 var _ = conform("EVT-15", func(t *testing.T) {
 	s := running(t, 0, Attr{StreamSize: 1 << 20})
 	data := make([]byte, 1000)

@@ -285,6 +285,9 @@ func (o *logOwner) run() {
 			err = o.s.flushLocked()
 		}
 		failed = err != nil
+		if failed && !asked {
+			m.AutoFlushFailed(uint32(errnoOf(err, syscall.EIO)))
+		}
 		last = time.Now()
 		if asked {
 			m.FlushServed(ticket, uint32(errnoOf0(err)))

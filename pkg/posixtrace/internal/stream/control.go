@@ -178,6 +178,7 @@ func (m *Mem) Clear() {
 	h.resume.Store(0)
 	h.autoStop.Store(0)
 	h.owed.Store(0)
+	h.errTick.Store(0)
 	h.readLost(m.Lost())
 	h.loopFull.Store(0)
 	h.logOverrun.Store(0)

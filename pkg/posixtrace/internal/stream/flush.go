@@ -2,6 +2,7 @@ package stream
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 	"time"
@@ -125,6 +126,11 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		add(event.FlushStop, t)
 	}
 	add(event.FlushStart, start)
+	failed := m.h.errTick.Load()
+	if failed != 0 && !m.rejects(event.Error) {
+		no := binary.LittleEndian.AppendUint32(nil, uint32(m.h.errNo.Load()))
+		marks = append(marks, chunk.Record{Event: event.Error, Tick: failed, Data: no})
+	}
 	stop := max(m.h.autoStop.Load(), newest)
 	if stopped && !m.rejects(event.Stop) {
 		marks = append(marks, m.stopMark(stop))
@@ -187,6 +193,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	}
 	m.h.flushStop.Store(0)
 	m.h.owed.Store(0)
+	m.h.errTick.CompareAndSwap(failed, 0)
 	switch {
 	case m.Policy == Loop:
 	case stopped:
@@ -325,6 +332,15 @@ func (m *Mem) SetFlushing(on bool) {
 
 // FlushFailed keeps the first error of a flush since the status was read.
 func (m *Mem) FlushFailed(errno uint32) { m.h.flushErr.CompareAndSwap(0, errno) }
+
+// AutoFlushFailed is for flushes that nobody has asked for: the first that does
+// not fail tells of those before by an ERROR event.
+func (m *Mem) AutoFlushFailed(errno uint32) {
+	if m.h.errTick.Load() == 0 {
+		m.h.errNo.Store(uint64(errno))
+		m.h.errTick.Store(max(m.now(), 1))
+	}
+}
 
 // LogLost accounts for events that the log did not take.
 func (m *Mem) LogLost(n int) {

@@ -219,6 +219,8 @@ type header struct {
 	losses    atomic.Uint64 // rises with each loss that is accounted for
 	lostRead  atomic.Uint64 // total of lost events when the status was last read
 	owed      atomic.Uint64 // tick of an OVERFLOW that is due to the log
+	errTick   atomic.Uint64 // when an automatic flush failed, if the log does not know it yet
+	errNo     atomic.Uint64
 	logLost   atomic.Uint64 // events that reached the stream and not the log
 	late      atomic.Uint64 // events reported out of order
 	damage    atomic.Uint64 // records that made no sense

@@ -71,7 +71,6 @@ func (m *Mem) start(w *Writer, e Event) {
 		m.h.addLost(m.now())
 	}
 	m.h.autoStop.Store(0)
-	m.h.restarted.Store(m.now())
 	m.change(Running, Full|NoRestart|StopTold)
 }
 
@@ -317,6 +316,7 @@ func (m *Mem) fill() {
 		return
 	}
 	if m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
+		m.h.stopFirst.Store(m.now())
 		m.stoppedBy(&Event{}, m.now(), 1)
 	}
 }

@@ -41,13 +41,26 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	var items []item
 	// In this order: what is lost before the stream stops is lost by overwriting,
 	// and what is recorded before it stops is found below.
-	lost := m.unseen()
 	lostTotal := m.h.lost.Load()
+	lost := m.unseen()
 	st := m.State()
 	stopped := st&Full != 0 && st&StopTold == 0
 	newest := uint64(0)
 	// What nobody appends to is taken first and at once, the oldest before the
 	// newer: from here on it can no longer be overwritten, and what is lost so far is older.
+	var losses []loss
+	tell := func() {
+		m.seeEach(math.MaxUint64, func(first, last uint64) {
+			lost.add(first, last)
+			var l loss
+			l.add(first, last)
+			losses = append(losses, l)
+		})
+	}
+	if m.Policy == Loop {
+		lost = loss{}
+		tell()
+	}
 	seen := make([]ctl, m.Chunks)
 	for i := range seen {
 		seen[i] = ctl(m.at(i).ctl.Load())
@@ -60,15 +73,8 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		return !it.c.busy() && m.at(it.i).ctl.CompareAndSwap(uint64(it.c), uint64(it.c.with(slot, leaving)))
 	}
 	items = slices.DeleteFunc(items, func(it item) bool { return !take(it) })
-	var losses []loss
 	if m.Policy == Loop {
-		lost = loss{}
-		m.seeEach(math.MaxUint64, func(first, last uint64) {
-			lost.add(first, last)
-			var l loss
-			l.add(first, last)
-			losses = append(losses, l)
-		})
+		tell()
 		slices.SortFunc(losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
 	}
 	// Then what was being written to at that time.
@@ -158,7 +164,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 			m.h.resume.Store(max(pending, lost.last, 1))
 		}
 	} else if lost.any {
-		if stopped && lost.first < m.h.restarted.Load() {
+		if stopped && lost.first < m.h.stopFirst.Load() && lost.first < newest {
 			// What was lost before the last restart is another loss.
 			losses = append(losses, loss{first: lost.first, last: lost.first})
 			lost.first = stop
@@ -166,7 +172,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		if stopped {
 			lost.first = max(lost.first, stop)
 		}
-		if lost.last >= m.h.restarted.Load() || !stopped {
+		if lost.last >= m.h.stopFirst.Load() || !stopped {
 			losses = append(losses, lost)
 		}
 	}
@@ -194,15 +200,18 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	m.h.flushStop.Store(0)
 	m.h.owed.Store(0)
 	m.h.errTick.CompareAndSwap(failed, 0)
+	if stopped {
+		m.change(StopTold, 0)
+	}
 	switch {
 	case m.Policy == Loop:
-	case stopped:
-		m.change(StopTold, 0)
+	case stopped && pending != 0:
 		// What was lost since then belongs to the same loss.
-		if l := m.see(math.MaxUint64); l.any && pending != 0 {
+		if l := m.see(math.MaxUint64); l.any {
 			pending = max(pending, l.last)
 		}
 	case lost.any:
+		// What was lost since then is another loss, and not yet told.
 		m.h.lostFirst.Store(0)
 		if m.h.lost.Load() != lostTotal {
 			m.h.lostFirst.Store(m.h.autoStop.Load())

@@ -226,7 +226,7 @@ type header struct {
 	damage    atomic.Uint64 // records that made no sense
 	resume    atomic.Uint64 // RESUME is due before the first event after this tick
 	autoStop  atomic.Uint64 // tick of the automatic stop
-	restarted atomic.Uint64 // tick of the last start
+	stopFirst atomic.Uint64 // tick of the event for which there was no room then
 	stopCause atomic.Uint64 // data of the STOP that stands for it
 	stopBy    atomic.Uint64 // its process and thread, 0 if it stopped by itself
 	stopAddr  atomic.Uint64

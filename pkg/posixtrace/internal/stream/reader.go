@@ -292,15 +292,17 @@ func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
 	if n == m.h.lostSeen.Load() || m.h.lostFirst.Load() > before {
 		return
 	}
+	// In this order: a stop that is not seen below has no part in last.
+	last := m.h.lostLast.Load()
 	stop := m.h.autoStop.Load()
-	if m.Policy != Loop && m.State()&Full != 0 && before < stop && m.h.lostFirst.Load() < m.h.restarted.Load() {
+	if m.Policy != Loop && m.State()&Full != 0 && before < stop && m.h.lostFirst.Load() < m.h.stopFirst.Load() {
 		// It has been restarted and has stopped again since: the two losses are told apart.
 		first := m.h.lostFirst.Swap(stop)
 		add(first, first)
 		return
 	}
 	first := m.h.lostFirst.Swap(0)
-	add(first, m.h.lostLast.Load())
+	add(first, last)
 	m.h.lostSeen.Store(n)
 }
 
@@ -425,7 +427,7 @@ func (r *Reader) overflow(rec *chunk.Record, k *cursor) bool {
 	if !r.loss.any || k != nil && r.loss.first > k.key {
 		return false
 	}
-	if st := m.State(); k != nil && m.Policy != Loop && st&(Full|StopTold) == Full && r.loss.first >= m.h.restarted.Load() {
+	if st := m.State(); k != nil && m.Policy != Loop && st&(Full|StopTold) == Full && r.loss.first >= m.h.stopFirst.Load() {
 		return false // STOP comes first, although a writer may have been late with k
 	}
 	inside := r.pending != 0

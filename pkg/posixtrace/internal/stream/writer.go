@@ -471,6 +471,7 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 	}
 	for m.Policy != Loop && st&Running != 0 {
 		if m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
+			m.h.stopFirst.Store(now)
 			m.stoppedBy(&Event{}, max(now, m.now()), 1)
 			break
 		}

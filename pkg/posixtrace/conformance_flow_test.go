@@ -348,7 +348,9 @@ func flowSwap(t *testing.T, s *Stream, path string, flags int) (back func()) {
 	done := false
 	back = func() {
 		if !done {
-			syscall.Dup3(saved, fd, syscall.O_CLOEXEC)
+			if !s.isClosed() { // else the descriptor is no longer the stream's
+				syscall.Dup3(saved, fd, syscall.O_CLOEXEC)
+			}
 			syscall.Close(saved)
 			done = true
 		}

@@ -266,7 +266,7 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 	s := limStream(t, 0, Attr{})
 	seen := map[EventID]string{}
 	// The last two look the same and are different bytes.
-	for _, name := range []string{"", " ", "map.seven", "MAP.seven", "map.seven\x00", "map.seven\n", "\xff\xfe", "\u00e9", "e\u0301"} {
+	for _, name := range []string{" ", "map.seven", "MAP.seven", "map.seven\x00", "map.seven\n", "\xff\xfe", "\u00e9", "e\u0301"} {
 		id := limID(t, name)
 		if old, ok := seen[id]; ok {
 			t.Errorf("%q and %q have one id", name, old)
@@ -275,6 +275,20 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 		if n, err := s.EventName(id); n != name || err != nil {
 			t.Errorf("EventName(%d) = %q, %v, want %q", id, n, err, name)
 		}
+	}
+	// The empty one is as good as any, also in a log.
+	c := start(t, "map")
+	empty := mapOpen(c, "")
+	if !empty.User() || empty == UnnamedUserEvent || mapOpen(c, "") != empty {
+		t.Errorf("the empty name has id %d", empty)
+	}
+	logged, path := limLogged(t, c.pid, Attr{})
+	if n, err := logged.EventName(empty); n != "" || err != nil {
+		t.Errorf("EventName(%d) = %q, %v", empty, n, err)
+	}
+	logged.Shutdown()
+	if n, err := limOpen(t, path).EventName(empty); n != "" || err != nil {
+		t.Errorf("EventName(%d) in the log = %q, %v", empty, n, err)
 	}
 	before := len(mapList(t, s))
 	for id, name := range mapPredefined {

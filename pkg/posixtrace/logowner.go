@@ -245,7 +245,7 @@ func (o *logOwner) run() {
 	m := o.c.mem
 	wait := pollBusy
 	seq := m.Seq()
-	last := time.Now()
+	last, recovered := time.Now(), time.Time{}
 	failed := false
 	t := time.NewTimer(wait)
 	defer t.Stop()
@@ -266,6 +266,10 @@ func (o *logOwner) run() {
 			seq, wait = n, pollBusy
 		} else {
 			wait = min(wait*2, pollIdle)
+		}
+		if m.Crowded() && time.Since(recovered) >= time.Second {
+			recovered = time.Now()
+			o.s.recover()
 		}
 		ticket, asked := m.FlushWanted()
 		due := false

@@ -457,3 +457,24 @@ func TestBlockedReader(t *testing.T) {
 		t.Errorf("Next on a stream that is shut down = %v, want EINVAL", r.err)
 	}
 }
+
+// Writers that come and go do not crowd out those that come later.
+func TestDeadWritersMakeRoom(t *testing.T) {
+	s := running(t, 0, Attr{Inheritance: Inherited})
+	for range s.c.mem.Places + 2 {
+		c := start(t, "target")
+		c.line()
+		c.say("here today")
+		c.cmd.Process.Kill()
+		c.cmd.Wait()
+	}
+	c := start(t, "target")
+	c.line()
+	c.say("gone tomorrow")
+	if s.c.mem.Crowded() {
+		t.Error("the places of dead writers are not free")
+	}
+	if n := len(drain(t, s)); n != s.c.mem.Places+3 {
+		t.Errorf("%d events, want %d", n, s.c.mem.Places+3)
+	}
+}

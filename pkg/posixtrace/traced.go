@@ -27,6 +27,11 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.mem.Crowded() && sys.Flock(c.f, true, false) == nil {
+		// The dead may be in the way. If the lock is taken, whoever has it is not waited for.
+		c.mem.Recover(gone)
+		sys.Funlock(c.f)
+	}
 	w, err := c.mem.NewWriter(slot, p.PID, shards)
 	if err != nil {
 		c.mem.FreeSlot(slot)

@@ -39,6 +39,17 @@ func (m *Mem) Writes(p sys.Proc) bool {
 	return false
 }
 
+// Crowded reports whether as many chunks are owned as may be. Writers that come
+// now use open chunks; perhaps some owners are dead (Recover).
+func (m *Mem) Crowded() bool {
+	for p := range m.Places {
+		if m.h.placed[p].Load() == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Writers returns the processes that have a slot.
 func (m *Mem) Writers() (ps []sys.Proc) {
 	for i := range m.h.slots {

@@ -107,7 +107,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	}
 	for j := range items {
 		it := &items[j]
-		it.min, it.max = span(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i).base.Load(), 0, 0)
+		it.min, it.max = span(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i).base.Load(), 0, m.at(it.i).last.Load())
 		newest = max(newest, it.max)
 	}
 	sent := 0
@@ -227,7 +227,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		// scribbles over the stream meanwhile.
 		snapshot(buf[:n], m.bytes(it.i)[:n])
 		b := Block{Index: it.i, Gen: uint32(it.c.gen()) << (32 - genBits), Payload: buf[:n], Base: m.at(it.i).base.Load(), Count: it.c.count()}
-		b.Min, b.Max = span(b.Payload, b.Base, 0, 0)
+		b.Min, b.Max = it.min, it.max
 		if err = put(&b); err != nil {
 			return 0, err
 		}

@@ -27,6 +27,7 @@ type mevent struct {
 	cut  bool
 	size int  // the most room that it takes
 	gone bool // lost
+	safe bool // can no longer be lost: RESUME has announced it
 }
 
 // mstream is a stream in the model.
@@ -80,7 +81,7 @@ func (m *mstream) settle(t *rapid.T, generated int) {
 		// The oldest of a writer give way. Control calls write little, and to
 		// chunks of their own, which never get full here.
 		for i := range m.queue {
-			if e := &m.queue[i]; lost > 0 && !e.gone && e.pid == m.target.pid {
+			if e := &m.queue[i]; lost > 0 && !e.gone && !e.safe && e.pid == m.target.pid {
 				e.gone = true
 				lost--
 			}
@@ -93,6 +94,9 @@ func (m *mstream) settle(t *rapid.T, generated int) {
 	if m.full {
 		if lost != generated {
 			t.Fatalf("%d of %d events lost by a full stream", lost, generated)
+		}
+		if !slices.ContainsFunc(m.queue, func(e mevent) bool { return e.gone }) {
+			m.queue = append(m.queue, mevent{gone: true})
 		}
 		return
 	}
@@ -139,7 +143,7 @@ func (m *mstream) next() (e mevent, ok bool) {
 	}
 	after := !slices.ContainsFunc(m.queue, func(e mevent) bool { return e.gone })
 	if m.resume && after && m.queue[0].name != "posix_trace_start" {
-		m.resume = false
+		m.resume, m.queue[0].safe = false, true
 		return mark("posix_trace_resume", "")
 	}
 	e, m.queue = m.queue[0], m.queue[1:]
@@ -336,8 +340,15 @@ func TestModel(t *testing.T) {
 		schedules = "500"
 	}
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		// The ordinary run is the same every time. Asked for a number of schedules, as
+		// scripts/soak does, the test chooses new ones, and prints the seed of a failure.
+		seed := flag.Lookup("rapid.seed")
 		defer flag.Set("rapid.checks", f.DefValue)
+		defer flag.Set("rapid.seed", seed.Value.String())
 		flag.Set("rapid.checks", schedules)
+		if seed.Value.String() == seed.DefValue {
+			flag.Set("rapid.seed", "20261120")
+		}
 	}
 	// With one processor a target is one writer, whose oldest events go first.
 	t.Setenv("GOMAXPROCS", "1")

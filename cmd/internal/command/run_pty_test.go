@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // terminal is an interactive shell with job control.
 type terminal struct {
-	t    *testing.T
-	pty  *os.File
-	seen string
+	t     *testing.T
+	pty   *os.File
+	seen  string
+	shell *os.Process
 }
 
 func newTerminal(t *testing.T) *terminal {
@@ -36,7 +38,7 @@ func newTerminal(t *testing.T) *terminal {
 		ended.Stop()
 		os.RemoveAll(dir)
 	})
-	return &terminal{t: t, pty: f}
+	return &terminal{t: t, pty: f, shell: cmd.Process}
 }
 
 // typed sends keys to the terminal.
@@ -51,7 +53,9 @@ func (tm *terminal) typed(keys string) {
 // until then.
 func (tm *terminal) expect(text string) {
 	tm.t.Helper()
-	tm.pty.SetReadDeadline(time.Now().Add(20 * time.Second))
+	// A terminal knows no deadline; without its session's leader it hangs up.
+	late := time.AfterFunc(20*time.Second, func() { tm.shell.Kill() })
+	defer late.Stop()
 	buf := make([]byte, 4096)
 	for {
 		if _, after, ok := strings.Cut(tm.seen, text); ok {
@@ -64,6 +68,18 @@ func (tm *terminal) expect(text string) {
 			tm.t.Fatalf("the terminal shows %q, not %q: %v", tm.seen, text, err)
 		}
 	}
+}
+
+// foreground waits until the terminal belongs to a job, not to the shell: until
+// then the keys that send signals send them to the shell.
+func (tm *terminal) foreground() {
+	tm.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if group, err := unix.IoctlGetInt(int(tm.pty.Fd()), unix.TIOCGPGRP); err == nil && group != tm.shell.Pid {
+			return
+		}
+	}
+	tm.t.Fatal("the shell keeps the terminal")
 }
 
 // The keys of a terminal do to a wrapped command what they do to one alone, and
@@ -79,7 +95,8 @@ func TestRunJobControl(t *testing.T) {
 	tm.typed("echo sta\"\"tus $?\n")
 	tm.expect("status 148")
 	tm.typed("fg\n")
-	tm.expect("until read") // the shell tells what it resumes
+	tm.expect("until read") // the shell tells what it resumes,
+	tm.foreground()         // and then gives it the terminal
 	tm.typed("\x03")
 	tm.expect("interrupted")
 	tm.typed("line\n")

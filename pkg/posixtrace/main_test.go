@@ -15,7 +15,7 @@ var helpers = map[string]func(args []string){}
 const helperVar = "POSIXTRACE_TEST_HELPER"
 
 // TestMain gives the tests a trace directory of their own and fails the run
-// when they leave something behind: shared files, mappings or descriptors.
+// when they leave shared files or descriptors behind.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(helperVar); name != "" {
 		f, ok := helpers[name]

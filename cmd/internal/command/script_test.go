@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	_ "github.com/posixtrace/posixtrace/cmd/internal/table"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")

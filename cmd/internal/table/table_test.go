@@ -1,9 +1,13 @@
-package output
+package table
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+)
 
 func TestTable(t *testing.T) {
-	tab := Table{Header: []string{"event_name", "count"}, Align: []Align{Left, Right}}
+	tab := output.Table{Header: []string{"event_name", "count"}, Align: []output.Align{output.Left, output.Right}}
 	tab.Add("build.begin", "12")
 	tab.Add("a\x1b[31m\nb", "3")
 	tab.Add(" x", "")

@@ -1,0 +1,32 @@
+package command
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What a program links costs at each start, and ptrace-event is started for
+// every event of a script. So tables, and the library that draws them, are in the
+// programs that print tables and in no other.
+func TestTablesAreLinkedWherePrinted(t *testing.T) {
+	const draws = "github.com/posixtrace/posixtrace/cmd/internal/table"
+	tables := []*Command{Run, Ctl, Dump}
+	for _, c := range commands {
+		out, err := exec.Command("go", "list", "-deps", "../../"+c.Name).Output()
+		if err != nil {
+			t.Fatal(c.Name, err)
+		}
+		deps := strings.Fields(string(out))
+		want := slices.Contains(tables, c)
+		if got := slices.Contains(deps, draws); got != want {
+			t.Errorf("%s imports %s: %v, want %v", c.Name, draws, got, want)
+		}
+		for _, d := range deps {
+			if strings.Contains(d, "tablewriter") && !want {
+				t.Errorf("%s links %s", c.Name, d)
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+// Package table draws the tables of package output. A main imports it for its
+// effect if its command prints tables; see [output.DrawTablesWith].
+package table
+
+import (
+	"bytes"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+)
+
+func init() { output.DrawTablesWith(draw) }
+
+// draw appends a table. The library would rewrite headers, trim cells, draw
+// boxes, pass escape codes on and lose write errors; here it does none of that.
+func draw(b []byte, t *output.Table) []byte {
+	align := make(tw.Alignment, t.Columns())
+	for i := range align {
+		align[i] = tw.AlignLeft
+		if i < len(t.Align) && t.Align[i] == output.Right {
+			align[i] = tw.AlignRight
+		}
+	}
+	var buf bytes.Buffer
+	w := tablewriter.NewTable(&buf,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Symbols: tw.NewSymbols(tw.StyleNone),
+			Settings: tw.Settings{
+				Separators: tw.SeparatorsNone,
+				Lines:      tw.LinesNone,
+			},
+		})),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+	)
+	if t.Header != nil {
+		w.Header(clean(t.Header))
+	}
+	for _, r := range t.Rows {
+		w.Append(clean(r))
+	}
+	w.Render()
+	for line := range bytes.Lines(buf.Bytes()) {
+		b = append(append(b, bytes.TrimRight(line, " \n")...), '\n')
+	}
+	return b
+}
+
+func clean(cells []string) []string {
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		out[i] = output.Escape(c)
+	}
+	return out
+}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // creSmall makes streams of the least size.
@@ -427,9 +429,7 @@ func creAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *child 
 }
 
 var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
-	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
-		t.Skip("becoming another user needs root")
-	}
+	tracetest.NeedRoot(t)
 	const nobody = 65534
 	c := creAs(t, nobody, nobody, nil, "creator")
 	same := creAs(t, nobody, nobody, nil, "map")
@@ -1139,17 +1139,13 @@ func creSpace(args []string) {
 }
 
 var _ = conform("CRE-23/posix_trace_create_withlog/ENOSPC", func(t *testing.T) {
-	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
-		t.Skip("mounting needs root")
-	}
+	tracetest.NeedRoot(t)
 	cmd := exec.Command(os.Args[0], t.TempDir())
 	cmd.Env = append(os.Environ(), helperVar+"=space", quick, "PTRACE_DIR="+mapDir(t))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
-	switch {
-	case errors.Is(err, syscall.EPERM), strings.HasPrefix(string(out), "cannot:"):
-		t.Skipf("no private mounts here: %v %s", err, out)
-	case err != nil || string(out) != "end\n":
+	tracetest.Need(t, !errors.Is(err, syscall.EPERM) && !strings.HasPrefix(string(out), "cannot:"), "private mounts")
+	if err != nil || string(out) != "end\n" {
 		t.Errorf("%v\n%s", err, out)
 	}
 })

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section INH: processes that fork, execute programs and exit.
@@ -778,7 +779,7 @@ func inhPidReuse(args []string) {
 }
 
 var _ = conform("INH-14", func(t *testing.T) {
-	logRoot(t)
+	tracetest.NeedRoot(t)
 	dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "ns")
 	logOK(t, "MkdirTemp", err)
 	defer os.RemoveAll(dir)
@@ -880,7 +881,7 @@ var _ = conform("INH-16", func(t *testing.T) {
 	}
 	for _, sgid := range []bool{false, true} {
 		t.Run(map[bool]string{false: "setuid", true: "setgid"}[sgid], func(t *testing.T) {
-			logRoot(t)
+			tracetest.NeedRoot(t)
 			const nobody = 65534
 			base, err := os.MkdirTemp("/dev/shm", "posixtrace-setuid-")
 			logOK(t, "MkdirTemp", err)

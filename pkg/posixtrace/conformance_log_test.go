@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section LOG: the log of a stream, and posix_trace_flush.
@@ -265,12 +267,6 @@ func logCheck(ok bool, format string, args ...any) {
 	}
 }
 
-func logRoot(t *testing.T) {
-	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
-		t.Skip("needs root")
-	}
-}
-
 var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 	s, p := logSlow(t, Attr{StreamFullPolicy: UntilFull, StreamSize: 64 << 10})
 	logOK(t, "Start", s.Start())
@@ -450,7 +446,7 @@ var _ = conform("LOG-02/posix_trace_flush/EFBIG", func(t *testing.T) {
 })
 
 var _ = conform("LOG-02/posix_trace_flush/ENOSPC", func(t *testing.T) {
-	logRoot(t)
+	tracetest.NeedRoot(t)
 	path := filepath.Join(t.TempDir(), "log")
 	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path)
 	events, _ := logRead(t, path)
@@ -811,7 +807,7 @@ var _ = conform("LOG-10", func(t *testing.T) {
 })
 
 var _ = conform("LOG-11", func(t *testing.T) {
-	logRoot(t)
+	tracetest.NeedRoot(t)
 	// The helper looks at the flush error and at what stays in the stream; here
 	// is what was lost at a shutdown without room.
 	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), filepath.Join(t.TempDir(), "log"), "shutdown")

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section SHU: posix_trace_shutdown, by the call and by the owner's death.
@@ -116,7 +118,7 @@ var _ = conform("SHU-04/posix_trace_shutdown/EFBIG", func(t *testing.T) {
 })
 
 var _ = conform("SHU-04/posix_trace_shutdown/ENOSPC", func(t *testing.T) {
-	logRoot(t)
+	tracetest.NeedRoot(t)
 	path := filepath.Join(t.TempDir(), "log")
 	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path, "shutdown")
 })
@@ -486,7 +488,7 @@ func shuRead(l *Log) (n int) {
 // A log that cannot be completed now is by the one who comes later; nothing of
 // it is lost, and what it lacks is read from the stream.
 var _ = conform("SHU-06/later", func(t *testing.T) {
-	logRoot(t)
+	tracetest.NeedRoot(t)
 	for _, how := range []string{"full", "read-only"} {
 		t.Run(how, func(t *testing.T) {
 			t.Setenv("PTRACE_DIR", shuDir(t))

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 func TestOpen(t *testing.T) {
@@ -103,9 +105,7 @@ func TestOpenRefuses(t *testing.T) {
 		})
 	}
 	t.Run("another user", func(t *testing.T) {
-		if os.Geteuid() != 0 {
-			t.Skip("needs root to become another user")
-		}
+		tracetest.NeedRoot(t)
 		if err := os.Chown(good, 1, 1); err != nil {
 			t.Fatal(err)
 		}

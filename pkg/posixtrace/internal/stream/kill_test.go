@@ -15,6 +15,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // The processes that get killed are this test binary.
@@ -150,9 +151,7 @@ func gone(p sys.Proc) bool { return !p.Alive() }
 func killStream(t *testing.T, policy uint8, size int64) (string, *Mem, []oracle) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "stream-test-")
-	if err != nil {
-		t.Skip(err)
-	}
+	tracetest.Need(t, err == nil, "/dev/shm")
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	g, _ := Measure(size, 1024, 2)
 	b, err := mapFile(filepath.Join(dir, "stream"), int(g.Size))
@@ -176,9 +175,7 @@ func killStream(t *testing.T, policy uint8, size int64) (string, *Mem, []oracle)
 // TestKillWriters kills writers at random instants and settles accounts with
 // what they said they did.
 func TestKillWriters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many processes")
-	}
+	tracetest.Need(t, !testing.Short(), "a run without -short")
 	for _, c := range []struct {
 		mode   string
 		policy uint8
@@ -293,9 +290,7 @@ func drainSome(r *Reader, y *tally) {
 
 // TestKillHarvest kills a process that flushes.
 func TestKillHarvest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many processes")
-	}
+	tracetest.Need(t, !testing.Short(), "a run without -short")
 	dir, m, all := killStream(t, Flush, 64<<10)
 	ctl := newWriter(t, m, 1)
 	m.Start(ctl, Event{})

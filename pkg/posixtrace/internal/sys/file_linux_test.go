@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 func tempFile(t *testing.T) *os.File {
@@ -68,9 +70,7 @@ func TestAllocate(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
-	if err != nil {
-		t.Skip(err)
-	}
+	tracetest.Need(t, err == nil, "/dev/full")
 	defer full.Close()
 	if err := Allocate(full, 1); err == nil {
 		t.Error("allocated in /dev/full")

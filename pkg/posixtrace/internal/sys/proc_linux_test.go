@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // TestMain also serves as the program of the processes that the tests start.
@@ -183,9 +185,7 @@ func TestMayTrace(t *testing.T) {
 	if err := MayTrace(p); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("zombie: %v, want ESRCH", err)
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to become another user")
-	}
+	tracetest.NeedRoot(t)
 	cmd := role(t, "may-trace")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.Output()

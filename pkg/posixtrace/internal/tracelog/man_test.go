@@ -9,6 +9,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 const manPage = "../../../../man/ptrace-log.5"
@@ -54,9 +55,7 @@ func TestManPage(t *testing.T) {
 
 func TestManPageLint(t *testing.T) {
 	mandoc, err := exec.LookPath("mandoc")
-	if err != nil {
-		t.Skip("no mandoc")
-	}
+	tracetest.Need(t, err == nil, "mandoc")
 	if out, err := exec.Command(mandoc, "-T", "lint", "-W", "warning", manPage).CombinedOutput(); err != nil || len(out) != 0 {
 		t.Errorf("%v\n%s", err, out)
 	}

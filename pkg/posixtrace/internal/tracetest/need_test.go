@@ -1,0 +1,81 @@
+package tracetest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// told notes what a test is told to do instead of doing it.
+type told struct {
+	testing.TB
+	says string
+}
+
+func (t *told) Helper() {}
+
+func (t *told) Fatalf(format string, args ...any) { t.says = "fail: " + fmt.Sprintf(format, args...) }
+
+func (t *told) Skipf(format string, args ...any) { t.says = "skip: " + fmt.Sprintf(format, args...) }
+
+func TestNeed(t *testing.T) {
+	for _, c := range []struct {
+		ci   string
+		ok   bool
+		want string
+	}{
+		{"", true, ""},
+		{"true", true, ""},
+		{"", false, "skip: NOT TESTED here, for lack of: wings"},
+		{"true", false, "fail: CI lacks what this test needs: wings"},
+	} {
+		t.Setenv("CI", c.ci)
+		r := &told{TB: t}
+		Need(r, c.ok, "wings")
+		if r.says != c.want {
+			t.Errorf("CI=%q Need(%v): %q, want %q", c.ci, c.ok, r.says, c.want)
+		}
+	}
+}
+
+// Nobody else skips: a test that skips by itself would do so in CI, too, and be
+// taken for one that passes.
+func TestOnlyWayToSkip(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir("../../../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && strings.HasPrefix(name, ".") && name != ".." {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		files++
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if s, ok := call.Fun.(*ast.SelectorExpr); ok && (s.Sel.Name == "Skip" || s.Sel.Name == "Skipf" || s.Sel.Name == "SkipNow") {
+				t.Errorf("%s skips without tracetest.Need", set.Position(call.Pos()))
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || files < 50 {
+		t.Errorf("%d files were looked at, %v", files, err)
+	}
+}

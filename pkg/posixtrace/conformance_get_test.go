@@ -1,10 +1,13 @@
 package posixtrace
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section GET: reading events.
@@ -321,6 +326,142 @@ var _ = conform("GET-12/posix_trace_timedgetnext_event", func(t *testing.T) {
 	wantErrno(t, err, syscall.EINVAL)
 })
 
+func init() {
+	// get-timed: a reader of the stream of that name, whose wall clock stands where it
+	// is told to. at SECONDS sets it, timed SECONDS begins a read with that deadline, next
+	// one without; blocked and result say what has become of it.
+	helpers["get-timed"] = func(args []string) {
+		var now atomic.Int64
+		wallClock = func() time.Time { return time.Unix(0, now.Load()) }
+		s, err := Attach(args[0])
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		fmt.Println("ready")
+		var ch chan getResult
+		tell := func(patience time.Duration) {
+			select {
+			case r := <-ch:
+				var e *Error
+				if errors.As(r.err, &e) {
+					fmt.Println(e.Op, e.Err.Error())
+				} else {
+					fmt.Println(flowEvent{r.ev, ""}, r.err)
+				}
+			case <-time.After(patience):
+				fmt.Println("blocked")
+			}
+		}
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			verb, arg, _ := strings.Cut(in.Text(), " ")
+			sec, _ := strconv.ParseFloat(arg, 64)
+			switch verb {
+			case "at":
+				now.Store(int64(sec * 1e9))
+			case "timed":
+				ch = make(chan getResult, 1)
+				go func() {
+					ev, n, err := s.TimedNext(time.Unix(0, int64(sec*1e9)), nil)
+					ch <- getResult{ev, n, err}
+				}()
+			case "next":
+				ch = getLater(context.Background(), s, nil)
+			case "blocked":
+				tell(60 * time.Millisecond)
+			case "result":
+				tell(10 * time.Second)
+			}
+		}
+	}
+}
+
+// getReader starts a get-timed, by itself or by means of another command.
+func getReader(t *testing.T, name string, by ...string) *child {
+	t.Helper()
+	args := append(by, os.Args[0], name)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), helperVar+"=get-timed", quick)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	c := &child{t: t, cmd: cmd, in: in.(*os.File), out: bufio.NewReader(out), pid: cmd.Process.Pid}
+	if l := c.line(); l != "ready" {
+		t.Fatal(l)
+	}
+	return c
+}
+
+// getTimed plays what a wall clock can do to reads of another process that wait.
+func getTimed(t *testing.T, by ...string) {
+	s := flowStream(t, &Attr{Name: "get11"})
+	c := getReader(t, "get11", by...)
+	say := func(line string) { fmt.Fprintln(c.in, line) }
+	want := func(verb, want string) {
+		t.Helper()
+		say(verb)
+		if l := c.line(); l != want {
+			t.Fatalf("the reader says %q, want %q", l, want)
+		}
+	}
+	const late = "posix_trace_timedgetnext_event connection timed out"
+	// Forward: a deadline a day ahead is there at once.
+	say("at 1000")
+	say("timed 87400")
+	want("blocked", "blocked")
+	say("at 87399.999999")
+	want("blocked", "blocked")
+	say("at 87400") // reached, not passed
+	want("result", late)
+	// Backward: the deadline is 10 ms ahead, then an hour and 10 ms; the time that goes by
+	// elsewhere does not count.
+	say("timed 87400.01")
+	want("blocked", "blocked")
+	say("at 83800")
+	want("blocked", "blocked")
+	say("at 87400.02")
+	want("result", late)
+	// To and fro.
+	say("timed 90000")
+	for _, at := range []string{"89999", "0", "-1e9", "89999.9", "1"} {
+		say("at " + at)
+		want("blocked", "blocked")
+	}
+	// An event is reported whatever the clock says, and with it passed as well.
+	flowStart(t, s)
+	want("result", "START <nil>")
+	flowStop(t, s)
+	say("at 90000")
+	say("timed 80000")
+	want("result", "STOP0 <nil>")
+	// Readers are unblocked by a shutdown of another process.
+	say("timed 99999")
+	want("blocked", "blocked")
+	flowShutdown(t, s)
+	want("result", "posix_trace_timedgetnext_event invalid argument")
+}
+
+var _ = conform("GET-11/posix_trace_timedgetnext_event/another process", func(t *testing.T) { getTimed(t) })
+
+// Neither the time since boot nor the monotonic clock has a say. Besides, the start
+// times by which processes are told apart are shifted there, and nobody is taken for
+// dead by it.
+var _ = conform("GET-11/posix_trace_timedgetnext_event/time namespace", func(t *testing.T) {
+	tracetest.NeedRoot(t)
+	getTimed(t, "unshare", "--time", "--monotonic", "86400", "--boottime", "100000", "--fork", "--kill-child", "--")
+	getTimed(t, "unshare", "--time", "--monotonic", "-1", "--boottime", "-1", "--fork", "--kill-child", "--")
+})
+
 // getCases reads an event of 10 bytes, of which max-data-size keeps max, with
 // buffers of all sizes, from an active stream and from a log.
 func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data string, tr Truncation)) {
@@ -472,25 +613,78 @@ var _ = conform("GET-17", func(t *testing.T) {
 			}
 		}
 	}
-	// One that comes late is reported, with its own time.
-	flowStop(t, s)
-	flowAll(t, s)
+	flowIs(t, "number of late events", s.c.mem.Late(), uint64(0))
+})
+
+// An event that was held up beyond what a reader waits for is reported late, with its
+// own time, and counted, once; a finished log has it where it belongs.
+var _ = conform("GET-17/late", func(t *testing.T) {
+	s := flowStream(t, &Attr{StreamFullPolicy: UntilFull, Name: "get17"})
+	l, path := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	id := flowID(t, "get.late")
 	flowStart(t, s)
-	start := flowAll(t, s)[0]
-	r, err := s.Recorder()
+	flowStart(t, l)
+	// Each event by a writer of its own: in what one writes no time falls.
+	put := func(at int64, data string) {
+		t.Helper()
+		for _, s := range []*Stream{s, l} {
+			r, err := s.Recorder()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { r.Close() })
+			if !r.Record(EventInfo{ID: id, UnixNano: at}, []byte(data)) {
+				t.Fatal("it was not recorded")
+			}
+		}
+	}
+	own := func(e flowEvent, at int64) {
+		t.Helper()
+		if d := e.UnixNano - at; d < -1000 || d > 1000 {
+			t.Errorf("%v is reported %d ns off", e, d)
+		}
+	}
+	begin := flowTicking()
+	put(0, "1")
+	flowWant(t, flowAll(t, s), "START", "1")
+	flowTicking()
+	between := flowTicking()
+	flowTicking()
+	put(0, "2")
+	flowWant(t, flowAll(t, s), "2")
+	flowIs(t, "number of late events", s.c.mem.Late(), uint64(0))
+	// By now a reader has gone past it.
+	put(between, "late")
+	put(0, "3")
+	// Who only looks counts nothing, and finds what is left in order.
+	flowWant(t, flowPeek(t, s), "late", "3")
+	flowIs(t, "number of late events after a look", s.c.mem.Late(), uint64(0))
+	have := flowAll(t, s)
+	flowWant(t, have, "late", "3")
+	own(have[0], between)
+	flowIs(t, "number of late events", s.c.mem.Late(), uint64(1))
+	// Two at once, one of them the older; and any reader counts them in the same place.
+	put(between+100_000, "late again")
+	put(begin, "later still")
+	other, err := Attach("get17")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	at := start.UnixNano - int64(time.Second)
-	if at = max(at, all[0].UnixNano); !r.Record(EventInfo{ID: ids[0], UnixNano: at}, []byte("late")) {
-		t.Fatal("it was not recorded")
-	}
-	late := flowAll(t, s)
-	flowWant(t, late, "late")
-	if d := late[0].UnixNano - at; d < -1000 || d > 1000 {
-		t.Errorf("it is reported %d ns off", d)
-	}
+	defer other.Close()
+	have = flowAll(t, other)
+	flowWant(t, have, "later still", "late again")
+	own(have[0], begin)
+	own(have[1], between+100_000)
+	flowIs(t, "number of late events", s.c.mem.Late(), uint64(3))
+	// None of them is lost, nor holds up what comes next.
+	put(0, "4")
+	flowWant(t, flowAll(t, s), "4")
+	flowIs(t, "number of late events", s.c.mem.Late(), uint64(3))
+	flowIs(t, "number of lost events", flowStatus(t, s).Lost, uint64(0))
+	flowShutdown(t, l)
+	logged := flowLog(t, path)
+	flowOrdered(t, logged)
+	flowWant(t, flowUsers(logged), "later still", "1", "late", "late again", "2", "3", "4")
 })
 
 var _ = conform("GET-18", func(t *testing.T) {
@@ -603,6 +797,34 @@ var _ = conform("GET-20/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
 	l.Close()
 	_, _, err = l.Next(nil)
 	wantErrno(t, err, syscall.EINVAL)
+})
+
+// The same from another process: by a shutdown of the stream, and by its owner's death,
+// which the reader itself notices if nobody else comes.
+var _ = conform("GET-20/posix_trace_getnext_event/EINVAL/another process", func(t *testing.T) {
+	for how, end := range shuEnds {
+		t.Run(how, func(t *testing.T) {
+			owner := newActor(t)
+			owner.do("create get20 0 close")
+			a, b := getReader(t, "get20"), getReader(t, "get20")
+			says := func(c *child, verb, want string) {
+				t.Helper()
+				fmt.Fprintln(c.in, verb)
+				if l := c.line(); l != want {
+					t.Fatalf("the reader says %q, want %q", l, want)
+				}
+			}
+			fmt.Fprintln(a.in, "next")
+			says(a, "result", "START <nil>")
+			fmt.Fprintln(a.in, "next")
+			fmt.Fprintln(b.in, "timed 1000000")
+			says(a, "blocked", "blocked")
+			says(b, "blocked", "blocked")
+			end(owner)
+			says(a, "result", "posix_trace_getnext_event invalid argument")
+			says(b, "result", "posix_trace_timedgetnext_event invalid argument")
+		})
+	}
 })
 
 var _ = conform("GET-21", func(t *testing.T) {

@@ -30,13 +30,13 @@ var errLogRead = errors.New("a stream with log is read by its log")
 // EINVAL a stream with log (use Reader), or shut down meanwhile; EINTR ctx is done.
 func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, err error) {
 	const op = "posix_trace_getnext_event"
-	wait := 50 * time.Microsecond
+	p := pauses{s: s, next: firstPause}
 	for {
 		ev, n, err = s.try(op, data)
 		if err != ErrUnavailable {
 			return ev, n, err
 		}
-		if err := s.pause(ctx, &wait, time.Time{}); err != nil {
+		if err := p.pause(ctx, time.Time{}); err != nil {
 			return EventInfo{}, 0, fail(op, err, syscall.EINVAL)
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int
 	// Without its monotonic part the deadline is compared with the wall clock,
 	// whose steps count (GET-11).
 	deadline = deadline.Round(0)
-	wait := 50 * time.Microsecond
+	p := pauses{s: s, next: firstPause}
 	for {
 		ev, n, err = s.try(op, data)
 		if err != ErrUnavailable {
@@ -67,16 +67,31 @@ func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int
 		if !wallClock().Round(0).Before(deadline) {
 			return EventInfo{}, 0, &Error{Op: op, Err: syscall.ETIMEDOUT}
 		}
-		if err := s.pause(context.Background(), &wait, deadline); err != nil {
+		if err := p.pause(context.Background(), deadline); err != nil {
 			return EventInfo{}, 0, fail(op, err, syscall.EINVAL)
 		}
 	}
 }
 
+// pauses are those of one blocked call.
+type pauses struct {
+	s    *Stream
+	next time.Duration // how long the next one is
+	idle time.Duration // how long it has paused since it last looked after the owner
+}
+
+const (
+	firstPause = 50 * time.Microsecond
+	maxPause   = 10 * time.Millisecond
+	// ownerPause is how often a blocked reader makes sure that the owner of the
+	// stream lives: it may be the one who comes next.
+	ownerPause = 500 * time.Millisecond
+)
+
 // pause waits a little longer each time: the writers make no system call that
 // could wake a reader.
-func (s *Stream) pause(ctx context.Context, wait *time.Duration, deadline time.Time) error {
-	d := *wait
+func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
+	d := p.next
 	if !deadline.IsZero() {
 		// Never long: the clock may be set while we wait.
 		d = max(min(d, deadline.Sub(wallClock().Round(0))), 0)
@@ -86,12 +101,26 @@ func (s *Stream) pause(ctx context.Context, wait *time.Duration, deadline time.T
 	select {
 	case <-ctx.Done():
 		return errors.Join(syscall.EINTR, context.Cause(ctx))
-	case <-s.closed:
+	case <-p.s.closed:
 		return errClosed
 	case <-t.C:
 	}
-	*wait = min(*wait*2, 10*time.Millisecond)
+	p.next = min(p.next*2, maxPause)
+	if p.idle += d; p.idle >= ownerPause {
+		p.idle = 0
+		p.s.bereave()
+	}
 	return nil
+}
+
+// bereave shuts the stream down if it is another process's and that is gone:
+// else who waits for its next event would wait for ever.
+func (s *Stream) bereave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isClosed() && s.c.mem.Owner() != sys.SelfProc() && s.c.orphaned() {
+		complete(s.c, false)
+	}
 }
 
 // try reports an event if one is ready.

@@ -3,6 +3,7 @@ package sys
 import (
 	"bytes"
 	"os"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -27,5 +28,44 @@ func NowTicks() uint64 {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
 		return 0
 	}
-	return uint64(ts.Sec)*userHZ + uint64(ts.Nsec)/(1e9/userHZ)
+	return uint64(ts.Nano()-bootOffset()) / (1e9 / userHZ)
+}
+
+// bootOffset is by how much our time namespace shifts the time since boot. The
+// start times of processes would differ with it from one reader to another,
+// and the living would seem dead to each other.
+var bootOffset = sync.OnceValue(func() int64 {
+	ours, err := os.Readlink("/proc/self/ns/time")
+	if err != nil {
+		return 0 // a kernel without
+	}
+	// The offsets in /proc are those of our children to be.
+	if theirs, err := os.Readlink("/proc/self/ns/time_for_children"); err != nil || theirs != ours {
+		return 0
+	}
+	b, err := os.ReadFile("/proc/self/timens_offsets")
+	if err != nil {
+		return 0
+	}
+	return parseOffsets(b)
+})
+
+// parseOffsets returns the offset of the time since boot in nanoseconds.
+func parseOffsets(b []byte) int64 {
+	for l := range bytes.Lines(b) {
+		f := bytes.Fields(l)
+		if len(f) != 3 || string(f[0]) != "boottime" && string(f[0]) != "7" {
+			continue
+		}
+		sec, err := strconv.ParseInt(string(f[1]), 10, 34)
+		if err != nil {
+			return 0
+		}
+		nsec, err := strconv.ParseInt(string(f[2]), 10, 31)
+		if err != nil {
+			return 0
+		}
+		return sec*1e9 + nsec
+	}
+	return 0
 }

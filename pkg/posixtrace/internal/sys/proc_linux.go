@@ -77,7 +77,11 @@ func statFile(path string) (s ProcStat, err error) {
 	if err != nil {
 		return s, noProcess(path, err)
 	}
-	return parseStat(buf[:n])
+	s, err = parseStat(buf[:n])
+	if off := bootOffset() / (1e9 / userHZ); off != 0 && err == nil {
+		s.Start -= uint64(off) // wraps round as it should for an offset below zero
+	}
+	return s, err
 }
 
 func noProcess(path string, err error) error {

@@ -1,8 +1,6 @@
 package registry
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,9 +68,7 @@ func parseProc(s string) (sys.Proc, bool) {
 // randomID returns a random number that is not zero.
 func randomID() uint64 {
 	for {
-		var b [8]byte
-		rand.Read(b[:]) // never fails
-		if id := binary.LittleEndian.Uint64(b[:]); id != 0 {
+		if id := sys.Random64(); id != 0 {
 			return id
 		}
 	}

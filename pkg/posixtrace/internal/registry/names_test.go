@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -302,4 +303,11 @@ func FuzzNamesFile(f *testing.F) {
 			t.Errorf("%q reads as %q", b[:tab.end], again)
 		}
 	})
+}
+
+// The table of the checksums is made by hand; it is the standard library's.
+func TestChecksumTable(t *testing.T) {
+	if got, want := *castagnoli(), *crc32.MakeTable(crc32.Castagnoli); got != want {
+		t.Error("the table is not that of CRC-32C")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"sync"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -27,7 +28,20 @@ const (
 	maxRecord = (recHeader + event.NameMax + 7) &^ 7
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is the table of the checksums. The one of crc32.MakeTable comes with
+// others that make long checksums fast and take forty times as long to make; records are
+// short, and ptrace-event makes it each time it runs.
+var castagnoli = sync.OnceValue(func() *crc32.Table {
+	var t crc32.Table
+	for i := range t {
+		c := uint32(i)
+		for range 8 {
+			c = c>>1 ^ crc32.Castagnoli&-(c&1)
+		}
+		t[i] = c
+	}
+	return &t
+})
 
 // Type is an event type: its number and its name.
 type Type struct {
@@ -84,7 +98,7 @@ func appendRecord(b []byte, id event.ID, system bool, name string) []byte {
 	for (len(b)-at)%8 != 0 {
 		b = append(b, 0)
 	}
-	le.PutUint32(b[at:], crc32.Checksum(b[at+4:], castagnoli))
+	le.PutUint32(b[at:], crc32.Checksum(b[at+4:], castagnoli()))
 	return b
 }
 
@@ -98,7 +112,7 @@ func parseRecord(b []byte) (id event.ID, k key, n int) {
 	length := int(le.Uint16(b[8:]))
 	size := (recHeader + length + 7) &^ 7
 	if length > event.NameMax || b[10] > 1 || b[11] != 0 || len(b) < size ||
-		le.Uint32(b) != crc32.Checksum(b[4:size], castagnoli) {
+		le.Uint32(b) != crc32.Checksum(b[4:size], castagnoli()) {
 		return 0, key{}, 0
 	}
 	for _, c := range b[recHeader+length : size] {

@@ -131,7 +131,7 @@ func (s *Super) encode() ([]byte, error) {
 		b = append(b, 0)
 	}
 	le.PutUint32(b[16:], uint32(len(b)))
-	le.PutUint32(b[20:], crc32.Checksum(b, castagnoli))
+	le.PutUint32(b[20:], crc32.Checksum(b, castagnoli()))
 	s.size = int64(len(b))
 	return b, nil
 }
@@ -203,7 +203,7 @@ func decodeSuper(b []byte) (*Super, error) {
 	le := binary.LittleEndian
 	sum := le.Uint32(b[20:])
 	le.PutUint32(b[20:], 0)
-	if crc32.Checksum(b, castagnoli) != sum {
+	if crc32.Checksum(b, castagnoli()) != sum {
 		return nil, notLog("superblock: checksum mismatch")
 	}
 	s := &Super{

@@ -1,7 +1,6 @@
 package tracelog
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 // ErrFull is returned for a block of events that an UntilFull log has no room
@@ -81,9 +81,7 @@ func create(out sink, super *Super) (*Writer, error) {
 		s.Slots = uint32(max(n, 2))
 	}
 	for s.ID == 0 {
-		var b [8]byte
-		rand.Read(b[:]) // never fails
-		s.ID = binary.LittleEndian.Uint64(b[:])
+		s.ID = sys.Random64()
 	}
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("log: %v: %w", err, syscall.EINVAL)

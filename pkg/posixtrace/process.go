@@ -1,19 +1,23 @@
 package posixtrace
 
 import (
+	"fmt"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 // Process is a process for which the caller generates events, as ptrace-event
 // does for the shell that runs it. It is not safe for concurrent use. Extension.
 type Process struct {
-	pid     int
-	proc    *proc
+	who     sys.Proc
+	dir     *registry.Dir
+	proc    *proc // nil until it is needed
 	streams []*attachment
+	closed  bool
 }
 
 // OpenProcess connects to process pid, which must belong to the same user, and
@@ -28,14 +32,18 @@ func OpenProcess(pid int) (*Process, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.ENOMEM)
 	}
-	pr, err := openProc(d, p)
+	r := &Process{who: p, dir: d}
+	// Most scripts are traced by nobody, and that should cost them next to nothing.
+	if some, err := d.HasStreams(); err == nil && !some {
+		return r, nil
+	}
+	pr, err := r.open()
 	if err != nil {
 		return nil, fail(op, err, syscall.ENOMEM)
 	}
 	if len(pr.page.Entries()) == 0 {
 		inheritByName(pr)
 	}
-	r := &Process{pid: int(p.PID), proc: pr}
 	for _, e := range pr.page.Entries() {
 		if e.Flags&registry.Self == 0 {
 			continue
@@ -58,13 +66,31 @@ func OpenProcess(pid int) (*Process, error) {
 	return r, nil
 }
 
+// open returns what the process has in the trace directory, which is made if it is
+// not there yet.
+func (p *Process) open() (pr *proc, err error) {
+	if p.closed {
+		return nil, errProcessClosed
+	}
+	if p.proc == nil {
+		p.proc, err = openProc(p.dir, p.who)
+	}
+	return p.proc, err
+}
+
+var errProcessClosed = fmt.Errorf("the connection is closed: %w", syscall.EINVAL)
+
 // OpenEventID is OpenEventID on behalf of the process.
 func (p *Process) OpenEventID(name string) (EventID, error) {
 	const op = "posix_trace_eventid_open"
 	if len(name) > EventNameMax {
 		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
 	}
-	id, err := p.proc.eventID(name)
+	pr, err := p.open()
+	if err != nil {
+		return 0, fail(op, err, syscall.ENOMEM)
+	}
+	id, err := pr.eventID(name)
 	return id, fail(op, err, syscall.ENOMEM)
 }
 
@@ -77,7 +103,7 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 	if _, ok := p.proc.names.Lookup(event.ID(id)); !ok {
 		return 0
 	}
-	e := stream.Event{ID: event.ID(id), TID: uint32(p.pid)}
+	e := stream.Event{ID: event.ID(id), TID: p.who.PID}
 	for _, a := range p.streams {
 		if a.w.Record(0, &e, data) {
 			took++
@@ -97,15 +123,18 @@ func (p *Process) Streams() []string {
 
 // Close ends the connection.
 func (p *Process) Close() error {
-	if p.proc == nil {
+	if p.closed {
 		return einval("posix_trace_event", "the connection is closed")
 	}
+	p.closed = true
 	for _, a := range p.streams {
 		a.close()
 	}
 	p.streams = nil
-	p.proc.names.Close()
-	p.proc.page.Close()
-	p.proc = nil
+	if p.proc != nil {
+		p.proc.names.Close()
+		p.proc.page.Close()
+		p.proc = nil
+	}
 	return nil
 }

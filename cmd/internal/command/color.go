@@ -18,10 +18,14 @@ type palette struct {
 
 // colors are the palettes of standard output and standard error, which are
 // decided each for itself.
-type colors struct{ out, errs palette }
+type colors struct {
+	known     bool
+	out, errs palette
+}
 
 // setColor decides for both streams what --color=when means.
 func (e *Env) setColor(when string) {
+	e.colors.known = true
 	e.colors.out = newPalette(e.wantColor(when, e.Stdout.w))
 	e.colors.errs = newPalette(e.wantColor(when, e.Stderr))
 }

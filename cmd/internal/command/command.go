@@ -6,6 +6,9 @@ package command
 
 import (
 	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -85,6 +88,7 @@ func (c *Command) parse(env *Env) error {
 	args := &Args{}
 	app := &cli.App{
 		Name:            c.Name,
+		Compiled:        time.Unix(1, 0), // else the library asks for the time of its file
 		HideHelp:        true,
 		HideHelpCommand: true,
 		HideVersion:     true,
@@ -108,6 +112,10 @@ func (c *Command) parse(env *Env) error {
 		},
 	}
 	for i := range opts {
+		// The library makes three objects of each, also of those not given.
+		if !slices.ContainsFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--"+opts[i].Long+"=") }) {
+			continue
+		}
 		app.Flags = append(app.Flags, &cli.GenericFlag{
 			Name:  opts[i].Long,
 			Value: &recorder{args, opts[i].Long},

@@ -34,7 +34,6 @@ func NewEnv(argv []string) *Env {
 	if len(argv) > 0 {
 		e.Args = argv[1:]
 	}
-	e.setColor("")
 	return e
 }
 
@@ -58,6 +57,9 @@ func (e *Env) Warn(err error) {
 func (e *Env) message(text, hint string) {
 	// Results written so far come first where both go to one terminal.
 	e.Stdout.Flush()
+	if !e.colors.known {
+		e.setColor("")
+	}
 	var b bytes.Buffer
 	b.WriteString(e.prog)
 	b.WriteString(": ")

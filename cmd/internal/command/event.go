@@ -268,7 +268,7 @@ func (t *eventTarget) id(name string) (id posixtrace.EventID, err error) {
 	switch {
 	case t.stream != nil:
 		id, err = t.stream.EventID(name)
-	case t.process != nil:
+	case t.process != nil && len(t.process.Streams()) > 0:
 		id, err = t.process.OpenEventID(name)
 	default:
 		return 0, nil

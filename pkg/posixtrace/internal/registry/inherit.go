@@ -16,10 +16,11 @@ type ancestor struct {
 	direct bool   // the process is its child
 }
 
-// inherit returns what a process without a page inherits, and its family. The
-// rule and its reasons are in the package comment.
-func (d *Dir) inherit(s *sys.ProcStat) ([]Entry, uint64) {
-	a, ok := d.nearest(s)
+// inherit returns what a process without a page inherits, and its family. chain
+// are the process and its ancestors. The rule and its reasons are in the package
+// comment.
+func (d *Dir) inherit(s *sys.ProcStat, chain []sys.ProcStat) ([]Entry, uint64) {
+	a, ok := d.nearest(s, chain)
 	if !ok {
 		return nil, randomID()
 	}
@@ -49,10 +50,10 @@ func (d *Dir) inherit(s *sys.ProcStat) ([]Entry, uint64) {
 // own, the names that its parent has: as long as it has executed no program its
 // map is a copy of the parent's (INH-13, INH-08). The names are locked until done is
 // called, so that they are not swept away before a page refers to them.
-func (d *Dir) copyNames(s *sys.ProcStat, family uint64) (done func(), err error) {
+func (d *Dir) copyNames(chain []sys.ProcStat, family uint64) (done func(), err error) {
 	done = func() {}
-	for _, q := range ancestors(s) {
-		if q.PID != s.PID {
+	for i, q := range chain {
+		if i > 0 {
 			if pg, v, err := d.mapPage(q.Proc()); err == nil && v == pageSound {
 				from := pg.Family()
 				pg.Close()
@@ -95,8 +96,7 @@ func (d *Dir) copyFamily(from, to uint64) (done func(), err error) {
 }
 
 // nearest returns the nearest ancestor that has a page.
-func (d *Dir) nearest(s *sys.ProcStat) (ancestor, bool) {
-	chain := ancestors(s)
+func (d *Dir) nearest(s *sys.ProcStat, chain []sys.ProcStat) (ancestor, bool) {
 	for i, q := range chain[1:] {
 		pg, v, err := d.mapPage(q.Proc())
 		if err != nil || v != pageSound {

@@ -113,9 +113,10 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 	if st.Start != p.Start || st.Dead() {
 		return nil, fmt.Errorf("process %d: %w", p.PID, syscall.ESRCH)
 	}
-	heritage, family := d.inherit(&st)
+	chain := ancestors(&st)
+	heritage, family := d.inherit(&st, chain)
 	if len(heritage) == 0 {
-		done, err := d.copyNames(&st, family)
+		done, err := d.copyNames(chain, family)
 		defer done()
 		if err != nil {
 			return nil, err

@@ -65,6 +65,17 @@ func (d *Dir) OpenStreamPath(path string) (*os.File, error) { return OpenStreamP
 // StreamIDOfPath returns the stream whose file, in whatever directory, has this path.
 func StreamIDOfPath(path string) (id uint64, ok bool) { return parseStreamName(filepath.Base(path)) }
 
+// HasStreams reports whether there is any published stream.
+func (d *Dir) HasStreams() (bool, error) {
+	names, err := d.names()
+	for _, name := range names {
+		if _, ok := parseStreamName(name); ok {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
 // StreamIDs returns the published streams in no meaningful order.
 func (d *Dir) StreamIDs() ([]uint64, error) {
 	names, err := d.names()

@@ -15,7 +15,7 @@ const userHZ = 100
 
 // BootID returns the identity of this boot of the machine, "" when unknown.
 var BootID = sync.OnceValue(func() string {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	b, err := readSmall("/proc/sys/kernel/random/boot_id", make([]byte, 64))
 	if err != nil {
 		return ""
 	}
@@ -43,7 +43,7 @@ var bootOffset = sync.OnceValue(func() int64 {
 	if theirs, err := os.Readlink("/proc/self/ns/time_for_children"); err != nil || theirs != ours {
 		return 0
 	}
-	b, err := os.ReadFile("/proc/self/timens_offsets")
+	b, err := readSmall("/proc/self/timens_offsets", make([]byte, 256))
 	if err != nil {
 		return 0
 	}

@@ -102,7 +102,17 @@ func OpenAt(dir *os.File, name string, flags int, perm uint32) (*os.File, error)
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), filepath.Join(dir.Name(), name)), nil
+	return newFile(fd, filepath.Join(dir.Name(), name), flags), nil
+}
+
+// newFile makes a file of a descriptor. O_NONBLOCK is for the opening only, lest
+// a fifo in the place of a file keep us; left on, it would make the os package start its
+// poller, for files that cannot be polled.
+func newFile(fd int, name string, flags int) *os.File {
+	if flags&unix.O_NONBLOCK != 0 {
+		unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags&^unix.O_NONBLOCK)
+	}
+	return os.NewFile(uintptr(fd), name)
 }
 
 // OpenFile is OpenAt for a path.
@@ -113,7 +123,7 @@ func OpenFile(path string, flags int, perm uint32) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	return newFile(fd, path, flags), nil
 }
 
 // RenameNoReplace renames a file within dir; it fails with EEXIST when there is

@@ -65,23 +65,29 @@ func Stat(pid int) (ProcStat, error) {
 }
 
 func statFile(path string) (s ProcStat, err error) {
-	fd, err := retryInt(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return s, noProcess(path, err)
-	}
-	defer unix.Close(fd)
-	// The 22 fields that matter take at most some 400 bytes, and the kernel
-	// makes the whole line in the first read.
+	// The 22 fields that matter take at most some 400 bytes.
 	var buf [1024]byte
-	n, err := retryInt(func() (int, error) { return unix.Read(fd, buf[:]) })
+	b, err := readSmall(path, buf[:])
 	if err != nil {
 		return s, noProcess(path, err)
 	}
-	s, err = parseStat(buf[:n])
+	s, err = parseStat(b)
 	if off := bootOffset() / (1e9 / userHZ); off != 0 && err == nil {
 		s.Start -= uint64(off) // wraps round as it should for an offset below zero
 	}
 	return s, err
+}
+
+// readSmall reads the beginning of a file that the kernel makes, which it does
+// whole in the first read. os.ReadFile takes ten system calls for that.
+func readSmall(path string, buf []byte) ([]byte, error) {
+	fd, err := retryInt(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	n, err := retryInt(func() (int, error) { return unix.Read(fd, buf) })
+	return buf[:max(n, 0)], err
 }
 
 func noProcess(path string, err error) error {

@@ -407,6 +407,12 @@ func creAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *child 
 	if err := os.Chown(dir, int(uid), int(gid)); err != nil {
 		t.Fatal(err)
 	}
+	return creAsIn(t, dir, uid, gid, caps, helper)
+}
+
+// creAsIn is creAs with that trace directory.
+func creAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper string) *child {
+	t.Helper()
 	// The path of the test binary need not be open to others; this one is.
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Dir = "/"

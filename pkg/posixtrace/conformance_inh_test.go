@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +34,17 @@ type actor struct {
 
 func init() {
 	helpers["actor"] = inhActor
+	// obedient is an actor at the standard input and output.
+	helpers["obedient"] = func([]string) {
+		for sc := bufio.NewScanner(os.Stdin); sc.Scan(); {
+			f := strings.Fields(sc.Text())
+			answer, err := inhDo(f[0], f[1:], nil)
+			if err != nil {
+				answer = "error " + strings.ReplaceAll(err.Error(), "\n", " ")
+			}
+			fmt.Println(answer)
+		}
+	}
 	// pidreuse is the first process of a pid namespace and says "ok".
 	helpers["inh-pidreuse"] = inhPidReuse
 	helpers["inh-setuid"] = inhSetuid
@@ -68,7 +80,7 @@ func inhActor(args []string) {
 }
 
 func inhDo(verb string, f, self []string) (string, error) {
-	if (verb == "handover" || verb == "flush" || verb == "state") && inhStreams[f[0]] == nil {
+	if (verb == "handover" || verb == "flush" || verb == "state" || verb == "path") && inhStreams[f[0]] == nil {
 		return "", syscall.EINVAL
 	}
 	switch verb {
@@ -142,6 +154,34 @@ func inhDo(verb string, f, self []string) (string, error) {
 	case "list":
 		list, err := List()
 		return strconv.Itoa(len(list)), err
+	case "path": // NAME: of the stream's file
+		i, err := inhStreams[f[0]].Info()
+		return i.Path, err
+	case "openlog": // PATH: its state and the data of its user events
+		file, err := os.Open(f[0])
+		if err != nil {
+			return "", err
+		}
+		defer file.Close()
+		r, err := OpenLog(file)
+		if err != nil {
+			return "", err
+		}
+		defer r.Close()
+		said := ""
+		for {
+			rec, err := r.Next()
+			if err == io.EOF {
+				state, _ := r.State()
+				return state.String() + said, nil
+			}
+			if err != nil {
+				return "", err
+			}
+			if rec.ID.User() {
+				said += " " + string(rec.Data)
+			}
+		}
 	case "exit":
 		os.Exit(0)
 	}

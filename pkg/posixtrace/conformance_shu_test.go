@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -494,6 +495,250 @@ var _ = conform("SHU-06/later", func(t *testing.T) {
 			t.Setenv("PTRACE_DIR", shuDir(t))
 			logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "shu-later", how, t.TempDir())
 		})
+	}
+})
+
+// shuAsk has an obedient process do something.
+func shuAsk(c *child, format string, args ...any) string {
+	c.t.Helper()
+	fmt.Fprintf(c.in, format+"\n", args...)
+	return c.line()
+}
+
+// shuUser makes a directory of another user, and returns its path together with that of
+// a trace directory in it.
+func shuUser(t *testing.T, uid int) (home, traces string) {
+	t.Helper()
+	home, err := os.MkdirTemp("/dev/shm", "posixtrace-user-")
+	logOK(t, "MkdirTemp", err)
+	t.Cleanup(func() { os.RemoveAll(home) })
+	traces = filepath.Join(home, "traces")
+	logOK(t, "Mkdir", os.Mkdir(traces, 0o700))
+	for _, d := range []string{home, traces} {
+		logOK(t, "Chown", os.Chown(d, uid, uid))
+	}
+	return home, traces
+}
+
+const shuNobody = 65534
+
+// shuAs starts an obedient process of that user with that trace directory.
+func shuAs(t *testing.T, uid uint32, traces string) *child {
+	t.Helper()
+	return creAsIn(t, traces, uid, uid, nil, "obedient")
+}
+
+// A log that its owner could write and the one who comes next may not: nothing
+// is lost and nothing kept silent. Whoever may read it finds in the stream what it lacks, and
+// it is completed as soon as that is permitted.
+var _ = conform("SHU-06/not permitted", func(t *testing.T) {
+	tracetest.NeedRoot(t)
+	for _, what := range []string{"the log", "its directory"} {
+		t.Run(what, func(t *testing.T) {
+			home, traces := shuUser(t, shuNobody)
+			logs := filepath.Join(home, "logs")
+			logOK(t, "Mkdir", os.Mkdir(logs, 0o755))
+			logOK(t, "Chown", os.Chown(logs, shuNobody, shuNobody))
+			owner, next := shuAs(t, shuNobody, traces), shuAs(t, shuNobody, traces)
+			log := filepath.Join(logs, "log.trace")
+			if l := shuAsk(owner, "create shu6p %d inherit %s %d %d", owner.pid, log, UntilFull, Append); l != "" {
+				t.Fatal(l)
+			}
+			for i := range 5 {
+				shuAsk(owner, "event shu.kept %d", i)
+			}
+			if l := shuAsk(owner, "flush shu6p"); l != "" {
+				t.Fatal(l)
+			}
+			for i := range 5 {
+				shuAsk(owner, "event shu.kept %d", 5+i)
+			}
+			lock, mode := log, os.FileMode(0o644)
+			if what == "its directory" {
+				lock, mode = logs, 0o700
+			}
+			logOK(t, "Chown", os.Chown(lock, 0, 0))
+			logOK(t, "Chmod", os.Chmod(lock, mode))
+			owner.cmd.Process.Kill()
+			owner.cmd.Wait()
+			before, err := os.ReadFile(log)
+			logOK(t, "ReadFile", err)
+			for range 2 {
+				if l := shuAsk(next, "list"); l != "0" {
+					t.Errorf("%s streams are active", l)
+				}
+				want := "unfinished 0 1 2 3 4 5 6 7 8 9"
+				if what == "its directory" {
+					want = "error open " + log + ": permission denied"
+				}
+				if l := shuAsk(next, "openlog %s", log); l != want {
+					t.Errorf("the log is %q, want %q", l, want)
+				}
+			}
+			if after, err := os.ReadFile(log); err != nil || string(after) != string(before) {
+				t.Errorf("the log was written, %v", err)
+			}
+			logOK(t, "Chmod", os.Chmod(lock, mode|0o067))
+			if l := shuAsk(next, "openlog %s", log); l != "finished 0 1 2 3 4 5 6 7 8 9" {
+				t.Errorf("with permission the log is %q", l)
+			}
+			if left, _ := filepath.Glob(traces + "/s-*"); len(left) != 0 {
+				t.Errorf("left: %v", left)
+			}
+			_, st := logRead(t, log)
+			if st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != NoOverrun {
+				t.Errorf("status: %+v", st)
+			}
+		})
+	}
+})
+
+// Another user has planted a stream and its log, and perhaps opened them to everybody
+// and died: nothing makes us, and be it as root, write to either, or anywhere else.
+var _ = conform("SHU-06/planted", func(t *testing.T) {
+	tracetest.NeedRoot(t)
+	mine := os.Getenv("PTRACE_DIR")
+	home, traces := shuUser(t, shuNobody)
+	stranger := shuAs(t, shuNobody, traces)
+	log := filepath.Join(home, "log.trace")
+	if l := shuAsk(stranger, "create shu6x %d inherit %s %d %d", stranger.pid, log, UntilFull, Append); l != "" {
+		t.Fatal(l)
+	}
+	shuAsk(stranger, "event shu.planted 0")
+	shuAsk(stranger, "flush shu6x")
+	shuAsk(stranger, "event shu.planted 1")
+	planted := shuAsk(stranger, "path shu6x")
+	all := func() map[string]string {
+		t.Helper()
+		m := map[string]string{}
+		err := filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			fi, err := d.Info()
+			if err != nil {
+				return err
+			}
+			b := []byte{}
+			if fi.Mode().IsRegular() {
+				if b, err = os.ReadFile(path); err != nil {
+					return err
+				}
+			}
+			m[path] = fmt.Sprint(fi.Mode(), fi.ModTime(), fi.Size(), string(b))
+			return nil
+		})
+		logOK(t, "WalkDir", err)
+		return m
+	}
+	modes := func(dir, file os.FileMode) {
+		t.Helper()
+		for _, d := range []string{home, traces} {
+			logOK(t, "Chmod", os.Chmod(d, dir))
+		}
+		for _, f := range []string{log, planted} {
+			logOK(t, "Chmod", os.Chmod(f, file))
+		}
+	}
+	check := func(t *testing.T) {
+		t.Setenv("PTRACE_DIR", mine)
+		before := all()
+		_, err := Attach(planted)
+		wantErrno(t, err, syscall.EACCES)
+		link := filepath.Join(t.TempDir(), filepath.Base(planted))
+		logOK(t, "Symlink", os.Symlink(planted, link))
+		if _, err := Attach(link); err == nil {
+			t.Error("Attach follows a link to it")
+		}
+		// The log leads to the stream; it is read as far as it goes.
+		f, err := os.OpenFile(log, os.O_RDWR, 0)
+		logOK(t, "OpenFile", err)
+		defer f.Close()
+		r, err := OpenLog(f)
+		logOK(t, "OpenLog", err)
+		var said []string
+		for rec, err := r.Next(); err == nil; rec, err = r.Next() {
+			if rec.ID.User() {
+				said = append(said, string(rec.Data))
+			}
+		}
+		if state, _ := r.State(); state != LogUnfinished || fmt.Sprint(said) != "[0]" {
+			t.Errorf("the log is %v and holds %v", state, said)
+		}
+		r.Close()
+		if l, err := Open(f); err == nil {
+			l.Close()
+		}
+		// The environment leads to it.
+		a := newActor(t, "PTRACE_STREAM="+planted)
+		a.do("event shu.victim mine")
+		b := newActor(t, "PTRACE_DIR="+traces, "PTRACE_STREAM="+planted)
+		fmt.Fprintln(b.in, "event shu.victim mine")
+		if l := b.line(); !strings.Contains(l, "permission denied") {
+			t.Errorf("in the stranger's trace directory an event is %q", l)
+		}
+		b.do("raw %d mine", UnnamedUserEvent)
+		t.Setenv("PTRACE_DIR", traces)
+		for what, err := range map[string]error{
+			"Create": func() error { _, err := Create(0, nil); return err }(),
+			"List":   func() error { _, err := List(); return err }(),
+			"Attach": func() error { _, err := Attach("shu6x"); return err }(),
+		} {
+			if !errors.Is(err, syscall.EACCES) {
+				t.Errorf("%s in the stranger's trace directory = %v, want EACCES", what, err)
+			}
+		}
+		t.Setenv("PTRACE_DIR", mine)
+		// And a file of the stranger's in our own directory, as nobody could put it there.
+		id, _ := registry.StreamIDOfPath(planted)
+		inside := filepath.Join(mine, filepath.Base(planted))
+		logOK(t, "Link", os.Link(planted, inside))
+		defer os.Remove(inside)
+		if i, err := inhFind("shu6x"); err != nil || i != nil {
+			t.Errorf("List: %+v, %v", i, err)
+		}
+		_, err = Attach(inside)
+		if !errors.Is(err, syscall.EACCES) && !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("Attach to a file with two names = %v", err)
+		}
+		s, err := Create(0, nil)
+		logOK(t, "Create", err)
+		logOK(t, "Shutdown", s.Shutdown())
+		d, err := openDir()
+		logOK(t, "openDir", err)
+		unlock, err := d.Lock()
+		logOK(t, "Lock", err)
+		err = makeRoom(d, true)
+		unlock()
+		logOK(t, "makeRoom", err)
+		if c, err := openStream(d, id); err == nil {
+			c.release()
+			t.Error("it is opened")
+		}
+		after := all()
+		for path, was := range before {
+			if after[path] != was {
+				t.Errorf("%s was changed", path)
+			}
+			delete(after, path)
+		}
+		for path := range after {
+			t.Errorf("%s was made", path)
+		}
+	}
+	for _, state := range []string{"alive", "dead"} {
+		if state == "dead" {
+			stranger.cmd.Process.Kill()
+			stranger.cmd.Wait()
+		}
+		modes(0o777, 0o666)
+		t.Run(state+", open", check)
+		modes(0o700, 0o600)
+		t.Run(state+", private", check)
+	}
+	// Its own user finds it as it was.
+	if l := shuAsk(shuAs(t, shuNobody, traces), "openlog %s", log); l != "finished 0 1" {
+		t.Errorf("its own user finds %q", l)
 	}
 })
 

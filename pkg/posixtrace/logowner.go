@@ -370,7 +370,9 @@ func finishOrphan(c *conn) error {
 }
 
 // completeLog finishes the log of a dead owner. A log that is gone, or is
-// another file now, cannot be finished; that is no error.
+// another file now, cannot be finished; that is no error. One that we may not write,
+// now or at all, is an error: what it lacks stays in the stream, where those who
+// read the log find it.
 func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	m := c.mem
 	if m.LogPath == "" {
@@ -379,7 +381,7 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	f, err := sys.OpenFile(m.LogPath, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) ||
-			errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrPermission) {
+			errors.Is(err, syscall.EISDIR) {
 			return nil
 		}
 		return err

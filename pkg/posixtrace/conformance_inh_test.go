@@ -91,6 +91,9 @@ func inhDo(verb string, f, self []string) (string, error) {
 		}
 		Event(id, []byte(f[1]))
 		return strconv.Itoa(int(id)), nil
+	case "open": // NAME
+		id, err := OpenEventID(f[0])
+		return strconv.Itoa(int(id)), err
 	case "raw": // ID DATA: without opening a name
 		n, _ := strconv.Atoi(f[0])
 		Event(EventID(n), []byte(f[1]))

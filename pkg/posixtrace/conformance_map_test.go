@@ -367,6 +367,57 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 	wantErrno(t, err, syscall.EINVAL)
 })
 
+// Exec begins the count anew. What a controller adds before the new image makes its first
+// call counts against the new one, what it had added before does not.
+var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) {
+	a := newActor(t)
+	s := running(t, a.pid, Attr{})
+	add := func(from, to int) {
+		t.Helper()
+		for i := from; i < to; i++ {
+			id, err := s.EventID(fmt.Sprintf("map.nine.exec.%d", i))
+			if err != nil || id == UnnamedUserEvent {
+				t.Fatalf("EventID of name %d = %d, %v", i, id, err)
+			}
+		}
+	}
+	// left registers as many names as there is still room for, and tells how many.
+	left := func(prefix string) (n int) {
+		t.Helper()
+		for ; n < 2*UserEventMax; n++ {
+			if a.do("open %s.%d", prefix, n) == strconv.Itoa(int(UnnamedUserEvent)) {
+				break
+			}
+		}
+		return n
+	}
+	unnamed := strconv.Itoa(int(UnnamedUserEvent))
+	add(0, 100)
+	a.do("burn 300 map.nine.first")
+	a.exec()
+	add(100, 800) // more than the first image left room for
+	if n := left("map.nine.second"); n != UserEventMax-1-700 {
+		t.Errorf("the new image has room for %d names, want %d", n, UserEventMax-1-700)
+	}
+	if id, err := s.EventID("map.nine.exec.past"); id != UnnamedUserEvent || err != nil {
+		t.Errorf("past the limit EventID = %d, %v", id, err)
+	}
+	// An image that never makes a call, and one that does at once.
+	a.exec()
+	add(800, 900)
+	a.exec()
+	if n := left("map.nine.third"); n > UserEventMax-1 || n < UserEventMax-1-100 {
+		t.Errorf("the third image has room for %d names", n)
+	}
+	if a.do("open map.nine.none") != unnamed {
+		t.Error("there is still room")
+	}
+	a.exec()
+	if n := left("map.nine.fourth"); n != UserEventMax-1 {
+		t.Errorf("the fourth image has room for %d names, want %d", n, UserEventMax-1)
+	}
+})
+
 var _ = conform("MAP-10/posix_trace_trid_eventid_open", func(t *testing.T) {
 	c := start(t, "map")
 	a, b := limStream(t, c.pid, Attr{}), limStream(t, c.pid, Attr{Inheritance: Inherited})

@@ -88,6 +88,7 @@ func openProc(d *registry.Dir, p sys.Proc) (*proc, error) {
 // eventID maps a name for the process.
 func (p *proc) eventID(name string) (EventID, error) {
 	id, _, err := p.names.Open(name, false, func() bool {
+		p.page.Renew()
 		return p.page.AddUserNames(0) < UserEventMax-1 && p.page.AddUserNames(1) < UserEventMax
 	})
 	return EventID(id), err
@@ -171,12 +172,9 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A page that the program before this one has used counts its names; the new
-	// image begins anew (INH-08). What a controller has added for this one
-	// counts (MAP-09).
-	if p.page.Opened() {
-		p.page.ResetUserNames()
-	}
+	// The names of the program before this one do not count (INH-08); what a
+	// controller has added for this one does (MAP-09).
+	p.page.Opened()
 	if !sys.Secure() {
 		inheritByName(p)
 	} else if os.Geteuid() != 0 {

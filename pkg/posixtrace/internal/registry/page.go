@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -19,6 +20,7 @@ type Page struct {
 	d    *Dir
 	proc sys.Proc
 	mem  []byte
+	left uint32 // the program that has used the page, if it has executed another since
 }
 
 // Page returns the page of p. With create it is made if it does not exist yet,
@@ -70,7 +72,22 @@ func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
 		sys.Unmap(mem)
 		return nil, v, nil
 	}
-	return &Page{d: d, proc: p, mem: mem}, pageSound, nil
+	pg = &Page{d: d, proc: p, mem: mem}
+	pg.hold(f)
+	return pg, pageSound, nil
+}
+
+// hold makes a program's mapping of its own page tell, until it executes another,
+// that it is in use. Of another process's page it finds out whether it is.
+func (pg *Page) hold(f *os.File) {
+	if pg.proc == sys.SelfProc() {
+		sys.HoldToo(f)
+		return
+	}
+	// In this order: who has opened the page held it before.
+	if by := pg.u32(offOpened).Load(); by != 0 && !sys.Held(f) {
+		pg.left = by
+	}
 }
 
 // removeOld removes a page from before the last reboot that happens to have the
@@ -134,6 +151,7 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 		return nil, err
 	}
 	pg := &Page{d: d, proc: p, mem: mem}
+	pg.hold(f)
 	putHeader(mem, p, st.Session)
 	pg.u64(offFamily).Store(family)
 	for i, e := range heritage {
@@ -188,14 +206,33 @@ func (pg *Page) SetFamily(id uint64) error {
 // registered and returns the new count.
 func (pg *Page) AddUserNames(n int) int { return int(pg.u32(offUserNames).Add(uint32(n))) }
 
-// ResetUserNames is for a new program in an old process: after exec the count
-// starts again.
-func (pg *Page) ResetUserNames() { pg.u32(offUserNames).Store(0) }
+// Opened notes that the program of the process uses the page from now on. The names
+// that the one before it has registered, which executed this one, do not count any more;
+// those that a controller has added since do (Renew).
+func (pg *Page) Opened() {
+	// The two words need no common instant: the old program is gone, and who adds names
+	// for the new one has made the first word zero before or finds the page held.
+	names := pg.u32(offUserNames).Load()
+	if pg.u32(offOpened).Swap(programID()) != 0 {
+		pg.u32(offUserNames).Add(-names)
+	}
+}
 
-// Opened notes that the program of the process uses the page, and reports
-// whether one did before: the program that executed this one. Names that a
-// controller adds before the first of them comes count as its own.
-func (pg *Page) Opened() (before bool) { return pg.u32(offOpened).Swap(1) != 0 }
+// Renew is for those who add names for another process: if its program has executed
+// another, which has yet to open the page, the count begins anew with theirs.
+func (pg *Page) Renew() {
+	if pg.left == 0 {
+		return
+	}
+	names := pg.u32(offUserNames).Load()
+	if pg.u32(offOpened).CompareAndSwap(pg.left, 0) {
+		pg.u32(offUserNames).Add(-names)
+	}
+	pg.left = 0
+}
+
+// programID tells this program from others that the process has executed.
+var programID = sync.OnceValue(func() uint32 { return uint32(randomID()) | 1 })
 
 // Close ends the mapping. Neither pg nor the address that Word returned may be
 // used again. A process never closes its own page.

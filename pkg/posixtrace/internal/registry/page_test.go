@@ -119,12 +119,17 @@ func TestFamilyAndCount(t *testing.T) {
 	if err := pg.SetFamily(42); err != nil {
 		t.Errorf("SetFamily to the same = %v", err)
 	}
-	pg.ResetUserNames()
-	if n := pg.AddUserNames(0); n != 0 {
-		t.Errorf("after reset %d names", n)
+	pg.Opened()
+	if n := pg.AddUserNames(0); n != 5 {
+		t.Errorf("%d names, want those from before the first program", n)
 	}
-	if a, b := pg.Opened(), pg.Opened(); a || !b {
-		t.Errorf("Opened = %v, then %v", a, b)
+	pg.Renew() // it is held
+	if n := pg.AddUserNames(0); n != 5 {
+		t.Errorf("%d names in a page that its program holds, want 5", n)
+	}
+	pg.Opened()
+	if n := pg.AddUserNames(0); n != 0 {
+		t.Errorf("%d names of a new program", n)
 	}
 }
 

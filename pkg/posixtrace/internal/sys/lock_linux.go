@@ -35,8 +35,13 @@ func flock(f *os.File, how int) error {
 // Hold marks f as held by the open file description of f, for as long as that
 // lasts: until its last descriptor and mapping are gone, which exec sees to as
 // well as death. It has nothing to do with Flock.
-func Hold(f *os.File) error {
-	l := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
+func Hold(f *os.File) error { return hold(f, unix.F_WRLCK) }
+
+// HoldToo is Hold for several descriptions at once.
+func HoldToo(f *os.File) error { return hold(f, unix.F_RDLCK) }
+
+func hold(f *os.File, how int16) error {
+	l := unix.Flock_t{Type: how, Len: 1}
 	err := retry(func() error { return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &l) })
 	runtime.KeepAlive(f)
 	return err

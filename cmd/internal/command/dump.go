@@ -2,9 +2,11 @@ package command
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // Dump is ptrace-dump, the analyzer: it reads streams and logs.
@@ -16,9 +18,12 @@ var Dump = &Command{
 		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "read this active stream (else the operands, else $PTRACE_STREAM)"},
 		{Short: 'j', Long: "json", Help: "one JSON object for each event"},
 		{Long: "csv", Help: "comma-separated values, with a line of column names first"},
+		{Long: "table", Help: "a table, as wide as the terminal"},
 		{Long: "chrome", Help: "trace-event JSON for timeline viewers; NAME.begin to NAME.end is a slice"},
 		{Long: "format", Arg: "FMT", Help: "text as FMT says: %t time, %D delta, %p pid, %i tid, %n name, %d data, %x data in hexadecimal, %a address, %c class, %q number, %% \\n \\t"},
-		{Long: "golden", Help: "text that is the same each time a program does the same: P1, T1 for processes and threads, no times"},
+		{Long: "golden", Help: "text, or with -j JSON, that is the same each time a program does the same: P1, T1 for processes and threads, no times"},
+		{Long: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "captured output, with a time before each line: rel, abs or delta"},
+		{Long: "replay", Arg: "SPEED", Help: "take the time that it took, divided by SPEED; captured output, if no other form is asked for"},
 		{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (seconds since the first event), abs, delta or none"},
 		{Short: 'e', Long: "events", Arg: "SET", Help: "only these events: names, globs, @user, @system, @all"},
 		{Short: 'x', Long: "exclude", Arg: "SET", Help: "all but these events"},
@@ -31,6 +36,8 @@ var Dump = &Command{
 		{Short: 'f', Long: "follow", Help: "go on as events are recorded, until the stream ends"},
 		{Long: "timeout", Arg: "DUR", Help: "follow no longer than this"},
 		{Short: 'w', Long: "wait-for", Arg: "SET", Help: "follow until one of these events: status 0; 1 if time or stream ends first"},
+		{Long: "cursor", Arg: "FILE", Help: "show what came after the last event shown, and remember that in FILE; consumes nothing"},
+		{Long: "rewind", Help: "with --cursor: start again from the oldest event"},
 		{Long: "peek", Help: "never consume the events of a stream without log"},
 		{Short: 's', Long: "summary", Help: "counts and rates of event types, durations of spans (NAME.begin to NAME.end)"},
 		{Short: 'a', Long: "attributes", Help: "the attributes of the stream"},
@@ -44,44 +51,37 @@ var Dump = &Command{
 	Run: dump,
 }
 
+// dumpModes are what ptrace-dump does instead of listing events.
+var dumpModes = []string{"summary", "attributes", "status", "types", "check"}
+
 // dumpOptions is what the options of ptrace-dump come to.
 type dumpOptions struct {
-	form   string // json, csv, chrome, format, golden, or "" for text
+	mode   string // of dumpModes, or "" for a listing
+	form   string // of formOptions, or "" for text
 	format string
-	json   bool // of modes that have one other form only
 	style  output.TimeStyle
 	sel    selection
 	head   int // -1: no limit
 	last   int // -1: all
 	follow bool
-	wait   *EventSet
 	peek   bool
 	strict bool
+	speed  float64 // 0: as fast as can be
+	cursor string
+	rewind bool
 }
+
+// json reports whether a mode is to write JSON.
+func (o *dumpOptions) json() bool { return o.form == "json" }
 
 func dump(env *Env, args *Args) error {
 	opt, err := readDumpOptions(args)
 	if err != nil {
 		return err
 	}
-	mode := ""
-	for _, m := range []string{"summary", "attributes", "status", "types", "check"} {
-		if !args.Has(m) {
-			continue
-		}
-		if mode != "" {
-			return usagef("--%s and --%s exclude each other", mode, m)
-		}
-		mode = m
-	}
-	if mode != "" {
-		if opt.follow {
-			return usagef("--%s and --follow exclude each other", mode)
-		}
-		if opt.form != "" && opt.form != "json" {
-			return usagef("--%s and --%s exclude each other", opt.form, mode)
-		}
-		opt.peek = true
+	// A fault in the format is told before anything is opened.
+	if _, _, err := env.newForm(opt); err != nil {
+		return err
 	}
 	timeout, err := args.Duration("timeout", 0)
 	if err != nil {
@@ -102,7 +102,14 @@ func dump(env *Env, args *Args) error {
 		return err
 	}
 	defer closeInputs(inputs)
-	switch mode {
+	if opt.cursor != "" {
+		c, err := openCursors(opt.cursor, opt.rewind, inputs)
+		if err != nil {
+			return err
+		}
+		out.saved = c.save
+	}
+	switch opt.mode {
 	case "summary":
 		err = summarise(env, inputs, opt)
 	case "attributes":
@@ -120,7 +127,7 @@ func dump(env *Env, args *Args) error {
 		return err
 	}
 	// The other modes show the loss themselves, or nothing of the events.
-	if mode == "" || mode == "check" || opt.strict {
+	if opt.mode == "" || opt.mode == "check" || opt.strict {
 		for _, in := range inputs {
 			in.tellLoss(env, opt.strict)
 		}
@@ -128,27 +135,28 @@ func dump(env *Env, args *Args) error {
 	return nil
 }
 
-func readDumpOptions(args *Args) (*dumpOptions, error) {
-	opt := &dumpOptions{
-		json:   args.Has("json"),
+func readDumpOptions(args *Args) (opt *dumpOptions, err error) {
+	opt = &dumpOptions{
+		format: args.Value("format"),
 		follow: args.Has("follow") || args.Has("wait-for"),
 		peek:   args.Has("peek"),
 		strict: args.Has("strict"),
+		cursor: args.Value("cursor"),
+		rewind: args.Has("rewind"),
 	}
-	for _, form := range []string{"json", "csv", "chrome", "format", "golden"} {
-		if !args.Has(form) {
-			continue
-		}
-		if opt.form != "" {
-			return nil, usagef("--%s and --%s exclude each other", opt.form, form)
-		}
-		opt.form = form
-	}
-	opt.format = args.Value("format")
-	if _, err := newForm(opt, nil); err != nil {
+	if opt.form, err = readForm(args); err != nil {
 		return nil, err
 	}
-	switch args.Value("time") {
+	style := args.Value("time")
+	if opt.form == "annotate" {
+		if style != "" {
+			return nil, usagef("--time and --annotate exclude each other")
+		}
+		if style = args.Value("annotate"); style == "" {
+			style = "none"
+		}
+	}
+	switch style {
 	case "abs":
 		opt.style = output.AbsoluteTime
 	case "delta":
@@ -156,23 +164,74 @@ func readDumpOptions(args *Args) (*dumpOptions, error) {
 	case "none":
 		opt.style = output.NoTime
 	}
-	var err error
 	if opt.head, err = args.Count("head", -1); err != nil {
 		return nil, err
 	}
 	if opt.last, err = args.Count("last", -1); err != nil {
 		return nil, err
 	}
-	if opt.last >= 0 && opt.follow {
-		return nil, usagef("--last and --follow exclude each other")
+	if v, ok := args.Lookup("replay"); ok {
+		if opt.speed, err = parseSpeed(v); err != nil {
+			return nil, badValue("replay", v, err)
+		}
 	}
-	if set, ok, err := args.EventSet("wait-for"); err != nil {
+	if opt.sel, err = readSelection(args); err != nil {
 		return nil, err
-	} else if ok {
-		opt.wait = &set
 	}
-	opt.sel, err = readSelection(args)
-	return opt, err
+	if opt.form == "annotate" && opt.sel.include == nil {
+		opt.sel.include = &EventSet{Classes: outputEvents()}
+	}
+	if err := opt.readMode(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case opt.follow && args.Has("last"):
+		return nil, usagef("--last and --follow exclude each other")
+	case opt.follow && args.Has("replay"):
+		return nil, usagef("--replay and --follow exclude each other")
+	case opt.rewind && !args.Has("cursor"):
+		return nil, usagef("--rewind is for --cursor")
+	case args.Has("cursor") && opt.cursor == "":
+		return nil, badValue("cursor", "", errors.New("not a file"))
+	case opt.cursor != "" || opt.speed > 0:
+		opt.peek = true // events are to be there the next time, and until they are due
+	}
+	return opt, nil
+}
+
+// readMode finds the mode, and refuses what goes with listings only.
+func (o *dumpOptions) readMode(args *Args) error {
+	for _, m := range dumpModes {
+		if !args.Has(m) {
+			continue
+		}
+		if o.mode != "" {
+			return usagef("--%s and --%s exclude each other", o.mode, m)
+		}
+		o.mode = m
+	}
+	if o.mode == "" {
+		return nil
+	}
+	for _, f := range formOptions {
+		if args.Has(f) && f != "json" && f != "table" {
+			return usagef("--%s and --%s exclude each other", f, o.mode)
+		}
+	}
+	for _, not := range []string{"follow", "wait-for", "cursor", "replay"} {
+		if args.Has(not) {
+			return usagef("--%s and --%s exclude each other", o.mode, not)
+		}
+	}
+	o.peek = true
+	return nil
+}
+
+// outputEvents are the types of captured output.
+func outputEvents() (set posixtrace.EventSet) {
+	set.Add(posixtrace.EventOutputStdout)
+	set.Add(posixtrace.EventOutputStderr)
+	return set
 }
 
 // looksLikePath reports whether an operand can only be a file.

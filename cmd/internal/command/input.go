@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,24 +25,29 @@ type input struct {
 	follow bool
 	out    *sink
 
+	file *os.File    // of a log in a regular file
+	pipe *liveReader // of any other log
+
 	// For a stream whose events are consumed.
 	buf []byte
 	rec posixtrace.Record
 
-	// For a stream or log that is followed without consuming.
-	open func() (*posixtrace.Reader, error) // a reader of what there is now
-	tail tail
+	open     func() (*posixtrace.Reader, error) // a new reader; nil where there is only one
+	narrowed posixtrace.Selection               // what the reader was told to leave out
+	since    int64                              // and from when on it reads
+	cursor   *cursor                            // nil without --cursor
 
-	wants [4096]verdict // which event types are wanted, as far as it is known
+	// While the input is followed:
+	tail        position  // how far it was read
+	pictured    time.Time // when the reader was made
+	nextPicture time.Time // when the next one may be
+	pumped      chan pumped
+	taken       chan struct{}
+	holding     bool // an event of pumped is in use
+	ended       bool // there will be no more
+
+	verdicts [4096]verdict // what is thought of event types, as far as it is known
 }
-
-type verdict uint8
-
-const (
-	undecided verdict = iota
-	wanted
-	unwanted
-)
 
 // openInputs opens what the command line names. Nothing is read before all of
 // it could be opened, so that a mistyped operand consumes nothing.
@@ -79,10 +83,6 @@ func (e *Env) openInputs(args *Args, opt *dumpOptions, out *sink) (inputs []*inp
 	if !ok {
 		closeInputs(inputs)
 		return nil, Exit(1)
-	}
-	if opt.follow && len(inputs) > 1 {
-		closeInputs(inputs)
-		return nil, usagef("only one log or stream can be followed")
 	}
 	return inputs, nil
 }
@@ -144,8 +144,13 @@ func openLogInput(name string, f *os.File, out *sink) (*input, error) {
 	if st.IsDir() {
 		return nil, failure(name, syscall.EISDIR)
 	}
-	if !st.Mode().IsRegular() {
-		r = &liveReader{f, out}
+	in := &input{name: name}
+	if st.Mode().IsRegular() {
+		in.file = f
+		in.open = func() (*posixtrace.Reader, error) { return posixtrace.OpenLog(f) }
+	} else {
+		in.pipe = &liveReader{f, out}
+		r = in.pipe
 	}
 	reader, err := posixtrace.OpenLog(r)
 	if err != nil {
@@ -161,11 +166,8 @@ func openLogInput(name string, f *os.File, out *sink) (*input, error) {
 		}
 		return nil, failure(name, err)
 	}
-	in := &input{name: name, reader: reader}
+	in.reader = reader
 	in.src = output.NewSource(func(id posixtrace.EventID) string { return in.reader.EventName(id) })
-	if st.Mode().IsRegular() {
-		in.open = func() (*posixtrace.Reader, error) { return posixtrace.OpenLog(f) }
-	}
 	return in, nil
 }
 
@@ -184,202 +186,45 @@ type liveReader struct {
 
 func (r *liveReader) Read(p []byte) (int, error) {
 	fds := []unix.PollFd{{Fd: int32(r.f.Fd()), Events: unix.POLLIN}}
-	if n, err := unix.Poll(fds, 0); n == 0 && err == nil {
-		r.out.flush()
+	if r.out != nil {
+		if n, err := unix.Poll(fds, 0); n == 0 && err == nil {
+			r.out.flush()
+		}
 	}
 	return r.f.Read(p)
 }
 
-// consumeBuffer holds the data of one event; no stream keeps more of one.
-const consumeBuffer = 256 << 10
+// verdict is what is thought of an event type.
+type verdict uint8
 
-// openStream opens an active stream, to consume it or to peek at it.
-func (e *Env) openStream(nameOrPath string, opt *dumpOptions) (*input, error) {
-	s, err := attach(nameOrPath)
-	if err != nil {
-		return nil, err
+const (
+	decided verdict = 1 << iota
+	wanted
+	awaited
+)
+
+// verdictOn says what a selection thinks of an event type.
+func (in *input) verdictOn(sel *selection, id posixtrace.EventID) verdict {
+	if int(id) < len(in.verdicts) && in.verdicts[id] != 0 {
+		return in.verdicts[id]
 	}
-	in := &input{name: nameOrPath, stream: s}
-	in.src = output.NewSource(func(id posixtrace.EventID) string {
-		name, err := s.EventName(id)
-		if err != nil {
-			return ""
-		}
-		return name
-	})
-	info, err := s.Info()
-	if err != nil {
-		s.Close()
-		return nil, failure(nameOrPath, err)
+	name := in.src.Name(id)
+	v := decided
+	if sel.wants(id, name) {
+		v |= wanted
 	}
-	if info.Name != "" {
-		in.name = info.Name // shorter than a path
+	if sel.await != nil && sel.await.Has(id, name) {
+		v |= awaited
 	}
-	if info.LogPath == "" && !opt.peek {
-		in.buf = make([]byte, consumeBuffer)
-		return in, nil
+	if int(id) < len(in.verdicts) {
+		in.verdicts[id] = v
 	}
-	if in.reader, err = s.Reader(); err != nil {
-		s.Close()
-		return nil, failure(nameOrPath, err)
-	}
-	in.open = s.Reader
-	if info.LogPath != "" {
-		in.open = func() (*posixtrace.Reader, error) {
-			r, err := s.Reader()
-			if err != nil {
-				// The stream is gone; its log holds what was still to come.
-				return openLeftLog(info)
-			}
-			return r, nil
-		}
-	}
-	in.src = output.NewSource(func(id posixtrace.EventID) string { return in.reader.EventName(id) })
-	return in, nil
+	return v
 }
 
-// openLeftLog opens the log that a stream has left.
-func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
-	f, err := os.Open(info.LogPath)
-	if err != nil {
-		return nil, err
-	}
-	r, err := posixtrace.OpenLog(f)
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	// Another stream may record to a file of this name by now.
-	if a := r.Attr(); a.Name != info.Name || !a.CreateTime.Equal(info.CreateTime) {
-		r.Close()
-		f.Close()
-		return nil, syscall.ENOENT
-	}
-	return r, nil
-}
-
-// next returns the next event, and io.EOF at the end of the log or, unless the
-// stream is followed, when it has no event now. The record is valid until the next call.
-func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
-	if in.reader == nil {
-		return in.consume(ctx)
-	}
-	if in.follow && in.open != nil {
-		return in.nextFollowed(ctx)
-	}
-	return in.reader.Next()
-}
-
-func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {
-	ev, n, err := in.stream.TryNext(in.buf)
-	if errors.Is(err, posixtrace.ErrUnavailable) {
-		if !in.follow {
-			return nil, io.EOF
-		}
-		in.out.flush()
-		ev, n, err = in.stream.Next(ctx, in.buf)
-	}
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return nil, errTimeout
-	case in.follow && in.gone():
-		return nil, io.EOF
-	default:
-		return nil, err
-	}
-	in.rec = posixtrace.Record{EventInfo: ev, Data: in.buf[:n]}
-	return &in.rec, nil
-}
-
-// gone reports whether the stream was shut down meanwhile.
-func (in *input) gone() bool {
-	_, err := in.stream.Info()
-	return err != nil
-}
-
-var errTimeout = errors.New("timed out")
-
-// tail is the position in a stream that is read again and again: the time of the
-// latest event shown, and how many of that very time were.
-type tail struct {
-	begun bool
-	time  int64
-	count int
-	skip  int // events of time still to be passed over in this reader
-}
-
-// nextFollowed reads on where the reader before stopped. It is at the end when
-// there is no active stream any more.
-func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
-	began := time.Now()
-	for {
-		rec, err := in.reader.Next()
-		if err == nil {
-			if in.tail.begun && rec.UnixNano <= in.tail.time {
-				if rec.UnixNano < in.tail.time {
-					continue
-				}
-				if in.tail.skip > 0 {
-					in.tail.skip--
-					continue
-				}
-			}
-			if !in.tail.begun || rec.UnixNano != in.tail.time {
-				in.tail.begun, in.tail.time, in.tail.count = true, rec.UnixNano, 0
-			}
-			in.tail.count++
-			return rec, nil
-		}
-		if err != io.EOF {
-			return nil, err
-		}
-		if state, _ := in.reader.State(); state != posixtrace.LogLive {
-			return nil, io.EOF
-		}
-		in.out.flush()
-		// A reader shows what there was when it was made. Making the next one
-		// must not take more than a small part of our time.
-		pause := max(50*time.Millisecond, 8*time.Since(began))
-		select {
-		case <-ctx.Done():
-			return nil, errTimeout
-		case <-time.After(pause):
-		}
-		began = time.Now()
-		r, err := in.open()
-		if err != nil {
-			if in.stream != nil && in.gone() {
-				return nil, io.EOF
-			}
-			return nil, err
-		}
-		in.tail.skip = in.tail.count
-		if in.tail.begun {
-			r.Select(posixtrace.Selection{Since: time.Unix(0, in.tail.time)})
-		}
-		in.reader.Close()
-		in.reader = r
-	}
-}
-
-// wantsType reports whether the selection wants events of a type.
-func (in *input) wantsType(sel *selection, id posixtrace.EventID) bool {
-	if int(id) >= len(in.wants) {
-		return sel.wants(id, in.src.Name(id))
-	}
-	if in.wants[id] == undecided {
-		in.wants[id] = unwanted
-		if sel.wants(id, in.src.Name(id)) {
-			in.wants[id] = wanted
-		}
-	}
-	return in.wants[id] == wanted
-}
-
-// verdict reports why a log that was read to its end is not whole.
-func (in *input) verdict() error {
-	if in.reader == nil || in.stream != nil {
+// soundness reports why a log that was read to its end is not whole.
+func (in *input) soundness() error {
+	if in.reader == nil || in.stream != nil || in.pumped != nil && !in.ended {
 		return nil
 	}
 	state, err := in.reader.State()

@@ -17,7 +17,7 @@ func showEach(env *Env, inputs []*input, opt *dumpOptions, fields func(*input) (
 			env.Warn(failure(in.name, err))
 			continue
 		}
-		if opt.json {
+		if opt.json() {
 			b = f.AppendJSON(b)
 			continue
 		}
@@ -113,7 +113,7 @@ func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
 			if !opt.sel.wants(et.id, et.name) {
 				continue
 			}
-			if opt.json {
+			if opt.json() {
 				f := output.Fields{{Key: "event", Value: et.name}, {Key: "id", Value: uint64(et.id)}, {Key: "class", Value: output.Class(et.id)}}
 				b = f.AppendJSON(b)
 				continue
@@ -121,7 +121,7 @@ func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
 			t.Add(text(uint64(et.id)), output.Class(et.id), et.name)
 		}
 	}
-	if !opt.json {
+	if !opt.json() {
 		b = t.Append(b)
 	}
 	_, err := env.Stdout.Write(b)
@@ -151,7 +151,7 @@ func (in *input) eventTypes() (types []eventType, err error) {
 		}
 	}
 	if in.stream == nil {
-		return types, in.verdict()
+		return types, in.soundness()
 	}
 	return types, nil
 }

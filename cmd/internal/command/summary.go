@@ -162,12 +162,13 @@ func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
 	cache := make([][]*typeCount, len(inputs))
 	index := map[*input]int{}
 	for i, in := range inputs {
-		cache[i] = make([]*typeCount, len(in.wants))
+		cache[i] = make([]*typeCount, len(in.verdicts))
 		index[in] = i
 	}
 	current, types := (*input)(nil), []*typeCount(nil)
 	left := opt.head
-	err := eachOf(context.Background(), env, inputs, opt, func(in *input, rec *posixtrace.Record, _ int64) bool {
+	err := each(context.Background(), env, inputs, opt, func(ev *selected) bool {
+		in, rec := ev.in, ev.rec
 		if in != current {
 			current, types = in, cache[index[in]]
 		}
@@ -190,7 +191,7 @@ func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
 	}
 	for _, in := range inputs {
 		if opt.head < 0 {
-			env.Warn(in.verdict())
+			env.Warn(in.soundness())
 		}
 	}
 	var lost uint64
@@ -199,7 +200,7 @@ func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
 			lost += st.Lost + st.LogLost
 		}
 	}
-	_, err = env.Stdout.Write(s.append(nil, opt.json, lost))
+	_, err = env.Stdout.Write(s.append(nil, opt.json(), lost))
 	return err
 }
 

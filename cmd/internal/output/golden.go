@@ -6,13 +6,17 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Golden is text that comes out the same each time a program does the same:
-// processes and threads are numbered in the order in which they appear, and what
-// depends on the machine and the moment is left out.
+// Golden is what comes out the same each time a program does the same: processes
+// and threads are numbered in the order in which they appear, and what depends
+// on the machine and the moment is left out. It has two forms, text
 //
 //	P1 T1 build.begin "compile"
+//
+// and, if InJSON is set, objects with numbers in pid and tid.
 type Golden struct {
-	pids, tids map[int][]byte
+	InJSON bool
+
+	pids, tids map[int]int
 }
 
 // Begin appends nothing.
@@ -24,35 +28,64 @@ func (g *Golden) End(b []byte) []byte { return b }
 // Append appends the line of one event.
 func (g *Golden) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if g.pids == nil {
-		g.pids, g.tids = map[int][]byte{}, map[int][]byte{}
+		g.pids, g.tids = map[int]int{}, map[int]int{}
 	}
-	b = append(append(b, ordinal(g.pids, 'P', rec.PID)...), ' ')
-	b = append(append(b, ordinal(g.tids, 'T', rec.TID)...), ' ')
-	b = append(b, src.name(rec.ID).text...)
-	if rec.ID == posixtrace.EventProcExit {
-		if d, err := posixtrace.DecodeExit(rec.Data); err == nil {
-			return append(appendHowEnded(b, &d), '\n')
-		}
+	pid, tid := ordinal(g.pids, rec.PID), ordinal(g.tids, rec.TID)
+	if g.InJSON {
+		return g.appendJSON(b, src, rec, pid, tid)
 	}
-	if rec.ID.System() {
-		return append(appendSystemText(b, src, rec), '\n')
+	b = strconv.AppendInt(append(b, 'P'), int64(pid), 10)
+	b = strconv.AppendInt(append(b, ' ', 'T'), int64(tid), 10)
+	b = append(append(b, ' '), src.name(rec.ID).text...)
+	switch d, isExit := exitData(rec); {
+	case isExit:
+		b = appendHowEnded(b, &d)
+	case rec.ID.System():
+		b = appendSystemText(b, src, rec)
+	default:
+		b = appendData(b, rec.Data, rec.Truncation)
 	}
-	return append(appendData(b, rec.Data, rec.Truncation), '\n')
+	return append(b, '\n')
 }
 
-// ordinal returns P1 for the first process seen, and so on; P0 stands for none.
-func ordinal(seen map[int][]byte, letter byte, id int) []byte {
-	s, ok := seen[id]
-	if !ok {
-		n := len(seen) + 1
-		if _, ok := seen[0]; ok {
-			n--
-		}
-		if id == 0 {
-			n = 0
-		}
-		s = strconv.AppendInt([]byte{letter}, int64(n), 10)
-		seen[id] = s
+func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, pid, tid int) []byte {
+	b = strconv.AppendInt(append(b, `{"pid":`...), int64(pid), 10)
+	b = strconv.AppendInt(append(b, `,"tid":`...), int64(tid), 10)
+	b = AppendMember(b, "event", src.Name(rec.ID))
+	b = AppendMember(b, "class", Class(rec.ID))
+	b = AppendMember(b, "truncation", rec.Truncation.String())
+	b = AppendMember(b, "size", len(rec.Data))
+	switch d, isExit := exitData(rec); {
+	case isExit:
+		b = AppendMember(b, "status", d.Status)
+		b = AppendMember(b, "signal", d.Signal)
+		b = AppendMember(b, "core", d.CoreDumped)
+	case rec.ID.System():
+		b = appendSystemJSON(b, src, rec)
+	default:
+		b = appendDataJSON(b, rec.Data)
 	}
-	return s
+	return append(b, '}', '\n')
+}
+
+// exitData decodes a proc.exit; what it says of time and memory is not golden.
+func exitData(rec *posixtrace.Record) (d posixtrace.ExitData, ok bool) {
+	if rec.ID != posixtrace.EventProcExit {
+		return d, false
+	}
+	d, err := posixtrace.DecodeExit(rec.Data)
+	return d, err == nil
+}
+
+// ordinal returns 1 for the first process seen, and so on; 0 stands for none.
+func ordinal(seen map[int]int, id int) int {
+	if id == 0 {
+		return 0
+	}
+	n, ok := seen[id]
+	if !ok {
+		n = len(seen) + 1
+		seen[id] = n
+	}
+	return n
 }

@@ -15,6 +15,15 @@ type Table struct {
 	Header []string // nil for none
 	Align  []Align  // of each column; Left where it is shorter
 	Rows   [][]string
+
+	// Escaped says that the cells need no escaping any more.
+	Escaped bool
+	// Width is what a line may take, 0 for no limit. Columns that are aligned to
+	// the left give way, the widest first; what is cut ends in an ellipsis.
+	Width int
+	// Widths are those of the columns of what was appended before, which they do
+	// not fall short of. Append sets them.
+	Widths []int
 }
 
 // Add adds a row.

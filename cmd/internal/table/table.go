@@ -42,23 +42,16 @@ func draw(b []byte, t *output.Table) []byte {
 		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
 		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
 	)
-	if t.Header != nil {
-		w.Header(clean(t.Header))
+	header, rows := fit(t)
+	if header != nil {
+		w.Header(header)
 	}
-	for _, r := range t.Rows {
-		w.Append(clean(r))
+	for _, r := range rows {
+		w.Append(r)
 	}
 	w.Render()
 	for line := range bytes.Lines(buf.Bytes()) {
 		b = append(append(b, bytes.TrimRight(line, " \n")...), '\n')
 	}
 	return b
-}
-
-func clean(cells []string) []string {
-	out := make([]string, len(cells))
-	for i, c := range cells {
-		out[i] = output.Escape(c)
-	}
-	return out
 }

@@ -1,0 +1,30 @@
+package command
+
+import (
+	"context"
+	"io"
+)
+
+// check reads everything and says what is wrong.
+func check(env *Env, inputs []*input) error {
+	for _, in := range inputs {
+		last := int64(-1 << 63)
+		for {
+			rec, err := in.next(context.Background())
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				env.Warn(failure(in.name, err))
+				break
+			}
+			if rec.UnixNano < last {
+				env.Warn(failf("%s: events are out of order", in.name))
+				break
+			}
+			last = rec.UnixNano
+		}
+		env.Warn(in.soundness())
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+)
+
+// formOptions are the options that choose a form of output, each a form of its
+// own; --golden may also be given with --json.
+var formOptions = []string{"json", "csv", "table", "chrome", "format", "golden", "annotate"}
+
+// readForm finds the form that is asked for, "" for text.
+func readForm(args *Args) (form string, err error) {
+	for _, f := range formOptions {
+		switch {
+		case !args.Has(f):
+		case form == "json" && f == "golden":
+			form = "golden json"
+		case form != "":
+			return "", usagef("--%s and --%s exclude each other", strings.Fields(form)[0], f)
+		default:
+			form = f
+		}
+	}
+	if args.Has("replay") && form == "" && !args.Has("time") {
+		form = "annotate" // without times
+	}
+	return form, nil
+}
+
+// newForm makes the form that is asked for, and the text that knows the time
+// from which it counts.
+func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
+	text := &output.Text{Style: opt.style}
+	switch opt.form {
+	case "json":
+		return &output.JSON{}, text, nil
+	case "golden":
+		return &output.Golden{}, text, nil
+	case "golden json":
+		return &output.Golden{InJSON: true}, text, nil
+	case "csv":
+		return &output.CSV{}, text, nil
+	case "chrome":
+		return &output.Chrome{}, text, nil
+	case "table":
+		return &output.EventTable{Text: text, Width: e.width()}, text, nil
+	case "annotate":
+		return &output.Annotate{Text: text}, text, nil
+	case "format":
+		f, err := output.NewFormat(opt.format, text)
+		if err != nil {
+			return nil, nil, badValue("format", opt.format, err)
+		}
+		return f, text, nil
+	}
+	if p := e.colors.out; p.on {
+		text.SystemOn, text.SystemOff, _ = strings.Cut(p.system.Sprint("\x00"), "\x00")
+	}
+	return text, text, nil
+}
+
+// width returns how many columns the terminal has that standard output is, 0 if
+// it is none.
+func (e *Env) width() int {
+	if !isTerminal(e.Stdout.w) {
+		return 0
+	}
+	if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	f := e.Stdout.w.(interface{ Fd() uintptr })
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(ws.Col)
+}

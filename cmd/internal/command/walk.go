@@ -1,0 +1,249 @@
+package command
+
+import (
+	"context"
+	"io"
+	"math"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// selected is an event as the modes of ptrace-dump get it.
+type selected struct {
+	in      *input
+	rec     *posixtrace.Record
+	base    int64 // the time of the first event, selected or not
+	wanted  bool  // it is to be shown
+	awaited bool  // it is what --wait-for waits for
+}
+
+// walk goes through the inputs once.
+type walk struct {
+	env    *Env
+	inputs []*input
+	opt    *dumpOptions
+
+	based        bool // base and the bounds are known
+	base         int64
+	last         int64
+	since, until int64
+}
+
+// each calls f for every event that is wanted or awaited, in order, until it
+// returns false.
+func each(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, f func(ev *selected) bool) error {
+	if opt.head == 0 && opt.sel.await == nil {
+		return nil
+	}
+	w := &walk{env: env, inputs: inputs, opt: opt}
+	if err := w.prepare(); err != nil {
+		return err
+	}
+	sel := &opt.sel
+	processes := sel.pids != nil || sel.tids != nil
+	m := newMerge(env, inputs, opt.follow)
+	for {
+		in, rec, err := m.next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !w.based {
+			w.begin(rec.UnixNano)
+		}
+		if rec.UnixNano >= w.until {
+			if opt.follow {
+				return nil // what follows is later still
+			}
+			continue
+		}
+		if rec.UnixNano < w.since || processes && !sel.wantsProcess(rec.PID, rec.TID) {
+			continue
+		}
+		v := in.verdictOn(sel, rec.ID)
+		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.passed(rec) {
+			continue
+		}
+		if !f(&selected{in, rec, w.base, v&wanted != 0, v&awaited != 0}) {
+			return nil
+		}
+	}
+}
+
+// begin settles what depends on the first event.
+func (w *walk) begin(first int64) {
+	w.based, w.base = true, first
+	w.since, w.until = math.MinInt64, math.MaxInt64
+	if m := &w.opt.sel.since; m.given {
+		w.since = m.resolve(first, w.last)
+	}
+	if m := &w.opt.sel.until; m.given {
+		w.until = m.resolve(first, w.last)
+	}
+}
+
+// prepare finds the first event and, if it is needed, the last one, and tells
+// the readers what is wanted, so that they leave out the parts of a log that
+// hold nothing of it.
+func (w *walk) prepare() error {
+	w.since, w.until = math.MinInt64, math.MaxInt64
+	first, all := int64(math.MaxInt64), true
+	for _, in := range w.inputs {
+		all = all && in.seekable()
+	}
+	found := false
+	for _, in := range w.inputs {
+		t, ok := in.cursorBase()
+		if !ok && in.seekable() {
+			t, ok = in.firstTime()
+		}
+		if ok {
+			first, found = min(first, t), true
+		}
+	}
+	if w.opt.sel.fromLast() {
+		var err error
+		if w.last, err = lastTime(w.inputs); err != nil {
+			return err
+		}
+	}
+	if all && found {
+		w.begin(first)
+	}
+	for _, in := range w.inputs {
+		if in.seekable() {
+			in.narrow(w.since, w.until, &w.opt.sel)
+		}
+	}
+	return nil
+}
+
+// seekable reports whether the input can be read more than once.
+func (in *input) seekable() bool { return in.reader != nil && in.open != nil }
+
+// firstTime returns the time of the first event and goes back to it. An error
+// turns up again when the events are read.
+func (in *input) firstTime() (int64, bool) {
+	rec, err := in.reader.Next()
+	t := int64(0)
+	if err == nil {
+		t = rec.UnixNano
+	}
+	in.reader.Rewind()
+	return t, err == nil
+}
+
+// narrow makes the reader leave out what is not wanted, as far as it can tell.
+func (in *input) narrow(since, until int64, sel *selection) {
+	if in.cursor != nil && in.cursor.begun {
+		since = max(since, in.cursor.time)
+	}
+	var s posixtrace.Selection
+	if since != math.MinInt64 {
+		s.Since = time.Unix(0, since)
+	}
+	// Who follows has to see the first event that is too late.
+	if until != math.MaxInt64 && !in.follow {
+		s.Until = time.Unix(0, until)
+	}
+	// New types may still come to a log that is being written.
+	if state, _ := in.reader.State(); state != posixtrace.LogLive {
+		s.Types = sel.types(in.reader)
+	}
+	in.narrowed, in.since = s, since
+	if s != (posixtrace.Selection{}) {
+		in.reader.Select(s)
+	}
+}
+
+// lastTime finds the time of the last event of all inputs.
+func lastTime(inputs []*input) (last int64, err error) {
+	last = math.MinInt64
+	for _, in := range inputs {
+		if in.reader == nil {
+			return 0, failf("%s: a time from the last event needs --peek on a stream", in.name)
+		}
+		if !in.seekable() {
+			return 0, failf("%s: a time from the last event needs a log that can be read twice", in.name)
+		}
+		t, err := in.lastTime()
+		if err != nil {
+			return 0, failure(in.name, err)
+		}
+		last = max(last, t)
+	}
+	return last, nil
+}
+
+// lastTime finds the time of the last event. It asks for events from some time
+// on, which costs little where a log has an index, and halves what is left until
+// it pays to read the rest.
+func (in *input) lastTime() (int64, error) {
+	const enough = int64(50 * time.Millisecond)
+	last, ok := in.firstTime()
+	if !ok {
+		return math.MinInt64, nil
+	}
+	defer in.reader.Rewind()
+	defer in.reader.Select(posixtrace.Selection{})
+	from := func(t int64) (int64, error) {
+		if err := in.reader.Rewind(); err != nil {
+			return 0, err
+		}
+		in.reader.Select(posixtrace.Selection{Since: time.Unix(0, t)})
+		rec, err := in.reader.Next()
+		if err != nil {
+			return 0, err
+		}
+		return rec.UnixNano, nil
+	}
+	// A log is written for the last time soon after its last event.
+	beyond := time.Now().UnixNano()
+	if in.file != nil {
+		if st, err := in.file.Stat(); err == nil {
+			beyond = st.ModTime().UnixNano()
+		}
+	}
+	beyond = max(beyond, last+enough)
+	for step := int64(time.Second); ; {
+		t, err := from(beyond)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		last = t
+		step = min(step, math.MaxInt64/4) * 2
+		beyond = addTime(t, step)
+		if beyond == math.MaxInt64 {
+			break
+		}
+	}
+	for try := beyond - int64(time.Second); beyond-last > enough; try = last + (beyond-last)/2 {
+		try = max(try, last+1)
+		t, err := from(try)
+		switch {
+		case err == io.EOF:
+			beyond = try
+		case err != nil:
+			return 0, err
+		default:
+			last = t
+		}
+	}
+	_, err := from(last)
+	for err == nil {
+		var rec *posixtrace.Record
+		if rec, err = in.reader.Next(); err == nil {
+			last = max(last, rec.UnixNano)
+		}
+	}
+	if err != io.EOF {
+		return 0, err
+	}
+	return last, nil
+}

@@ -1,0 +1,91 @@
+package output
+
+import (
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Flusher is a Form that holds events back. Flush appends what it holds.
+type Flusher interface {
+	Flush(b []byte) []byte
+}
+
+// EventTable is the form for reading on a terminal: aligned columns that fit its
+// width. A page of events is laid out at a time, so that memory does not grow with
+// them; columns only ever get wider.
+type EventTable struct {
+	Text  *Text // whose style and base are those of the times
+	Width int   // of the terminal; 0 for no limit
+
+	table   *Table
+	started bool
+	tmp     []byte
+}
+
+const tablePage = 200
+
+// Begin appends nothing.
+func (t *EventTable) Begin(b []byte) []byte { return b }
+
+// End appends the events that are held back; the names of the columns if there
+// was no event.
+func (t *EventTable) End(b []byte) []byte {
+	t.start()
+	return t.Flush(b)
+}
+
+// Append adds a row.
+func (t *EventTable) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	t.start()
+	var cells []string
+	if t.Text.Style != NoTime {
+		t.tmp = t.Text.appendTime(t.tmp[:0], rec.UnixNano)
+		cells = append(cells, string(t.tmp[:len(t.tmp)-1])) // without the space after it
+	}
+	t.tmp = appendReadable(t.tmp[:0], src, rec)
+	if rec.Truncation != posixtrace.NotTruncated {
+		t.tmp = append(t.tmp, "..."...)
+	}
+	t.table.Add(append(cells, strconv.Itoa(rec.PID), strconv.Itoa(rec.TID), string(src.name(rec.ID).text), string(t.tmp))...)
+	if len(t.table.Rows) >= tablePage {
+		b = t.Flush(b)
+	}
+	return b
+}
+
+func (t *EventTable) start() {
+	if t.started {
+		return
+	}
+	t.started = true
+	header, align := []string{"time", "pid", "tid", "event", "data"}, []Align{Right, Right, Right}
+	if t.Text.Style == NoTime {
+		header, align = header[1:], align[1:]
+	}
+	t.table = &Table{Header: header, Align: align, Width: t.Width, Escaped: true}
+}
+
+// Flush appends the rows that are held back.
+func (t *EventTable) Flush(b []byte) []byte {
+	if t.table == nil || len(t.table.Rows) == 0 && t.table.Header == nil {
+		return b
+	}
+	b = t.table.Append(b)
+	t.table.Header, t.table.Rows = nil, t.table.Rows[:0]
+	return b
+}
+
+// appendReadable appends the data for people: nothing a terminal would act on,
+// and no escapes that only serve to take it apart again.
+func appendReadable(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	if rec.ID.User() {
+		return AppendPrintable(b, rec.Data)
+	}
+	if rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr {
+		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
+			return AppendPrintable(b, d.Line)
+		}
+	}
+	return appendDecoded(b, src, rec)
+}

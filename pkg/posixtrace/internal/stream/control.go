@@ -45,33 +45,73 @@ func (m *Mem) Start(w *Writer, e Event) {
 }
 
 func (m *Mem) start(w *Writer, e Event) {
-	if m.State()&(Full|StopTold) == Full {
-		// Partly read, and its automatic STOP not yet reported: once the stream runs
-		// again only a recorded one can stand before the START.
-		m.settle()
-		tick := max(m.h.autoStop.Load(), m.newest()+1)
-		if first := m.h.lostFirst.Load(); first != 0 && first <= tick {
-			m.h.lostFirst.Store(tick + 1) // OVERFLOW follows it
-		}
-		stop := m.stopMark(tick)
-		if !w.RecordSystem(&Event{ID: event.Stop, Tick: tick, PID: stop.PID, TID: stop.TID, Addr: stop.Addr}, stop.Data) {
+	stop := uint64(0)
+	if m.Policy != Loop && m.State()&Full != 0 {
+		if !m.overcome(w) {
 			m.change(0, NoRestart)
 			return
 		}
-		m.change(StopTold, 0)
+		stop = m.stopTick()
 	}
+	from := m.after(stop)
 	e.ID, e.Tick = event.Start, 0
 	f := m.Filter()
 	if !w.RecordSystem(&e, event.AppendSet(nil, &f)) {
 		if m.Policy != Loop {
 			// Full to the last byte. It starts when it has been read.
+			m.h.autoStop.CompareAndSwap(0, m.now())
 			m.change(Full|StopTold, NoRestart)
 			return
 		}
 		m.h.addLost(m.now())
 	}
 	m.h.autoStop.Store(0)
+	m.h.stopCause.Store(1)
+	m.h.stopBy.Store(0)
+	m.h.stopAddr.Store(0)
 	m.change(Running, Full|NoRestart|StopTold)
+	if m.Policy != Loop {
+		m.endStop(stop, from)
+	}
+}
+
+// after returns the time, once it is after tick. That is not long: the time of an
+// automatic stop is a little ahead.
+func (m *Mem) after(tick uint64) (now uint64) {
+	for range 1000 {
+		if now = m.now(); now > tick+1 {
+			break
+		}
+	}
+	return now
+}
+
+// overcome tells what a reader or a flush has not yet told of a stop for lack of
+// room, before the stream starts again. Once it runs only what is recorded can stand before
+// the START. It returns false when there is no room for that.
+func (m *Mem) overcome(w *Writer) bool {
+	if !m.tellStop() {
+		if first := m.tellLoss(); first != 0 {
+			m.h.owed.Store(max(first, m.h.drained.Load()+1))
+			m.h.losses.Add(1)
+		}
+		return true
+	}
+	// It has been read in part.
+	m.settle()
+	stop := m.stopMark(max(m.stopTick(), m.newest()+1))
+	if !w.RecordSystem(&Event{ID: event.Stop, Tick: stop.Tick, PID: stop.PID, TID: stop.TID, Addr: stop.Addr}, stop.Data) {
+		m.change(0, StopTold)
+		return false
+	}
+	if first := m.tellLoss(); first != 0 {
+		m.h.within.Store(1)
+		if !w.RecordSystem(&Event{ID: event.Overflow, Tick: max(first, stop.Tick+1)}, nil) {
+			m.h.owed.Store(max(first, stop.Tick+1))
+			m.h.losses.Add(1)
+		}
+	}
+	return true
 }
 
 // Stop suspends the stream, then records a STOP event (posix_trace_stop).
@@ -169,16 +209,11 @@ func (m *Mem) Clear() {
 		}
 	}
 	h := m.h
-	m.see(^uint64(0))
 	h.clears.Add(1)
 	if m.LogPolicy != Append {
 		h.flushStop.Store(0) // the log is emptied, too
 	}
-	h.resume.Store(0)
-	h.autoStop.Store(0)
-	h.owed.Store(0)
 	h.errTick.Store(0)
-	h.readLost(m.Lost())
 	h.loopFull.Store(0)
 	h.logOverrun.Store(0)
 	h.flushErr.Store(0)
@@ -186,6 +221,8 @@ func (m *Mem) Clear() {
 	if m.State()&(Full|LogFull) != 0 {
 		m.change(NoRestart, Full|LogFull|StopTold) // stays suspended until started
 	}
+	m.forget()
+	h.readLost(m.Lost())
 }
 
 // Kill marks the stream as shut down: writers and readers that still have it
@@ -316,14 +353,13 @@ func (m *Mem) fill() {
 		return
 	}
 	if m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
-		m.h.stopFirst.Store(m.now())
-		m.stoppedBy(&Event{}, m.now(), 1)
+		m.h.autoStop.Store(m.now() + skew)
 	}
 }
 
 // Lost is the total of events lost by the stream.
 func (m *Mem) Lost() uint64 {
-	n := m.h.lost.Load()
+	n := m.h.noRoomTotal()
 	for i := range m.Chunks {
 		n += m.at(i).lost.Load() & lossMask
 	}

@@ -2,12 +2,10 @@ package stream
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
@@ -30,7 +28,7 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	watermark = m.now()
 	for t := time.Now(); time.Since(t) < margin; {
 	}
-	start := watermark
+	start, looked := watermark, watermark
 	type item struct {
 		i        int
 		c        ctl
@@ -39,26 +37,23 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		early    bool // it has room left
 	}
 	var items []item
-	// In this order: what is lost before the stream stops is lost by overwriting,
-	// and what is recorded before it stops is found below.
-	lostTotal := m.h.lost.Load()
-	lost := m.unseen()
+	// Before the chunks are looked at: what was recorded before the stream stopped is found below.
 	st := m.State()
-	stopped := st&Full != 0 && st&StopTold == 0
+	if st&Full != 0 {
+		start = m.after(m.stopTick())
+	}
 	newest := uint64(0)
 	// What nobody appends to is taken first and at once, the oldest before the
 	// newer: from here on it can no longer be overwritten, and what is lost so far is older.
 	var losses []loss
 	tell := func() {
 		m.seeEach(math.MaxUint64, func(first, last uint64) {
-			lost.add(first, last)
 			var l loss
 			l.add(first, last)
 			losses = append(losses, l)
 		})
 	}
 	if m.Policy == Loop {
-		lost = loss{}
 		tell()
 	}
 	seen := make([]ctl, m.Chunks)
@@ -77,12 +72,20 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		tell()
 		slices.SortFunc(losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
 	}
+	taken := make([]bool, m.Chunks)
+	for _, it := range items {
+		taken[it.i] = true
+	}
 	// Then what was being written to at that time.
+	var chunks []piece
 	deadline := time.Now().Add(patience)
 	for i, was := range seen {
+		if taken[i] || was.state() < owned {
+			continue
+		}
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
-		for (was.state() == owned || was.state() == open) && c.gen() == was.gen() && (c.state() == owned || c.state() == open) {
+		for c.gen() == was.gen() && (c.state() == owned || c.state() == open) {
 			if c.busy() {
 				if time.Now().After(deadline) {
 					break
@@ -94,21 +97,27 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 			}
 			c = ctl(d.ctl.Load())
 		}
-		if c.busy() {
-			// Its writer was stopped half-way; the chunk goes with a later flush.
-			if t := d.base.Load(); t < watermark {
-				watermark = t
-			}
+		if c.gen() != was.gen() {
 			continue
 		}
-		if it := (item{i: i, c: c, age: m.ages[i].Load(), early: true}); c.gen() == was.gen() && c.state().closed() && take(it) {
+		if c.busy() {
+			// Its writer was stopped half-way; the chunk goes with a later flush. What is in it
+			// may be the first after a loss.
+			p := m.piece(i, c)
+			watermark = min(watermark, p.base)
+			chunks = append(chunks, p)
+			continue
+		}
+		if it := (item{i: i, c: c, age: m.ages[i].Load(), early: true}); c.state().closed() && take(it) {
 			items = append(items, it)
 		}
 	}
 	for j := range items {
 		it := &items[j]
-		it.min, it.max = span(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i).base.Load(), 0, m.at(it.i).last.Load())
+		p := m.piece(it.i, it.c)
+		it.min, it.max = p.min, p.max
 		newest = max(newest, it.max)
+		chunks = append(chunks, p)
 	}
 	sent := 0
 	defer func() {
@@ -121,104 +130,20 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 	}()
 	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
 
-	// The marks.
-	var marks []chunk.Record
-	add := func(id event.ID, tick uint64) {
-		if !m.rejects(id) {
-			marks = append(marks, chunk.Record{Event: id, Tick: tick})
-		}
-	}
-	if t := m.h.flushStop.Load(); t != 0 {
-		add(event.FlushStop, t)
-	}
-	add(event.FlushStart, start)
-	failed := m.h.errTick.Load()
-	if failed != 0 && !m.rejects(event.Error) {
-		no := binary.LittleEndian.AppendUint32(nil, uint32(m.h.errNo.Load()))
-		marks = append(marks, chunk.Record{Event: event.Error, Tick: failed, Data: no})
-	}
-	stop := max(m.h.autoStop.Load(), newest)
-	if stopped && !m.rejects(event.Stop) {
-		marks = append(marks, m.stopMark(stop))
-	}
-	// after is the first event after a loss, if there is one before the next loss.
-	after := func(last, before uint64) uint64 {
-		first := uint64(math.MaxUint64)
-		for _, it := range items {
-			if it.max > last && it.min < before {
-				first = min(first, firstAfter(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i).base.Load(), last))
-			}
-		}
-		return first
-	}
-	pending := m.h.resume.Load()
-	if owed := m.h.owed.Load(); owed != 0 {
-		add(event.Overflow, owed)
+	marks := m.newMarks(start, chunks)
+	if marks.sure = math.MaxUint64; st&Running != 0 {
+		marks.sure = looked
 	}
 	if m.Policy == Loop {
-		if lost.any {
-			// Should the flush fail, or we die, the next one owes the marks.
-			if pending == 0 {
-				m.h.owed.Store(max(lost.first, 1))
-			}
-			m.h.resume.Store(max(pending, lost.last, 1))
-		}
-	} else if lost.any {
-		if stopped && lost.first < m.h.stopFirst.Load() && lost.first < newest {
-			// What was lost before the last restart is another loss.
-			losses = append(losses, loss{first: lost.first, last: lost.first})
-			lost.first = stop
-		}
-		if stopped {
-			lost.first = max(lost.first, stop)
-		}
-		if lost.last >= m.h.stopFirst.Load() || !stopped {
-			losses = append(losses, lost)
-		}
+		marks.looped(losses)
+	} else {
+		marks.stopped(st, newest)
 	}
-	for _, l := range losses {
-		if pending != 0 {
-			if t := after(pending, l.first); t < l.first {
-				add(event.Resume, t)
-				pending = 0
-			}
-		}
-		if pending == 0 {
-			add(event.Overflow, l.first)
-		}
-		pending = max(pending, l.last, 1)
-	}
-	if pending != 0 {
-		if t := after(pending, math.MaxUint64); t != math.MaxUint64 {
-			add(event.Resume, t)
-			pending = 0
-		}
-	}
-	if err = put(markBlock(marks)); err != nil {
+	if err = put(markBlock(marks.recs)); err != nil {
 		return 0, err
 	}
-	m.h.flushStop.Store(0)
-	m.h.owed.Store(0)
-	m.h.errTick.CompareAndSwap(failed, 0)
-	if stopped {
-		m.change(StopTold, 0)
-	}
-	switch {
-	case m.Policy == Loop:
-	case stopped && pending != 0:
-		// What was lost since then belongs to the same loss.
-		if l := m.see(math.MaxUint64); l.any {
-			pending = max(pending, l.last)
-		}
-	case lost.any:
-		// What was lost since then is another loss, and not yet told.
-		m.h.lostFirst.Store(0)
-		if m.h.lost.Load() != lostTotal {
-			m.h.lostFirst.Store(m.h.autoStop.Load())
-		}
-		m.h.lostSeen.Store(lostTotal)
-	}
-	m.h.resume.Store(pending)
+	marks.done()
+	m.h.drained.Store(watermark)
 
 	buf := make([]byte, m.ChunkSize)
 	for _, it := range items {
@@ -234,63 +159,12 @@ func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, er
 		sent++
 		m.drop(it.i, it.c.with(slot, leaving))
 	}
+	m.h.lastTick.Store(max(m.h.lastTick.Load(), min(newest, m.now())))
 	m.h.loopFull.Store(0)
 	if !m.rejects(event.FlushStop) {
 		m.h.flushStop.Store(m.now())
 	}
 	return watermark, nil
-}
-
-// firstAfter returns the tick of the first event after a loss that ended at
-// tick last. A START does not count: RESUME stands after it.
-func firstAfter(b []byte, base, last uint64) (first uint64) {
-	var cur chunk.Cursor
-	var rec chunk.Record
-	first = math.MaxUint64
-	cur.Reset(b, base)
-	for {
-		if ok, err := cur.Next(&rec); !ok || err != nil {
-			return
-		}
-		if rec.Tick > last && rec.Event != event.Start {
-			first = min(first, rec.Tick)
-		}
-	}
-}
-
-// LastMarks is the block of marks that ends a log: the FLUSH_STOP of the last flush.
-func (m *Mem) LastMarks() *Block {
-	t := m.h.flushStop.Swap(0)
-	if t == 0 {
-		return nil
-	}
-	return markBlock([]chunk.Record{{Event: event.FlushStop, Tick: t}})
-}
-
-// LogFullMark is the STOP that ends a full log.
-func (m *Mem) LogFullMark() *Block {
-	s := stopRecord(m.now(), 2)
-	return markBlock([]chunk.Record{s})
-}
-
-func markBlock(marks []chunk.Record) *Block {
-	slices.SortStableFunc(marks, func(a, b chunk.Record) int {
-		switch {
-		case a.Tick < b.Tick:
-			return -1
-		case a.Tick > b.Tick:
-			return 1
-		}
-		return 0
-	})
-	b := &Block{Index: -1, Count: len(marks), Gen: math.MaxUint32}
-	for i := range marks {
-		b.Payload = chunk.AppendFull(b.Payload, &marks[i])
-	}
-	if len(marks) > 0 {
-		b.Base, b.Min, b.Max = marks[0].Tick, marks[0].Tick, marks[len(marks)-1].Tick
-	}
-	return b
 }
 
 // The words by which a flush is asked for and told about.

@@ -211,10 +211,13 @@ type header struct {
 	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs
 
 	loosened  atomic.Uint64 // 0 when no chunk is loose
-	lost      atomic.Uint64 // events that found no room
+	lost      atomic.Uint64 // events that found no room: stops so far 20 | total 44
 	lostFirst atomic.Uint64
 	lostLast  atomic.Uint64
 	lostSeen  atomic.Uint64
+	told      atomic.Uint64 // 1: OVERFLOW has been told of the stop that is under way
+	within    atomic.Uint64 // 1: there may be OVERFLOW events in the chunks
+	drained   atomic.Uint64 // up to which tick the last flush has taken everything
 	clears    atomic.Uint64 // how often it was cleared
 	losses    atomic.Uint64 // rises with each loss that is accounted for
 	lostRead  atomic.Uint64 // total of lost events when the status was last read
@@ -225,8 +228,8 @@ type header struct {
 	late      atomic.Uint64 // events reported out of order
 	damage    atomic.Uint64 // records that made no sense
 	resume    atomic.Uint64 // RESUME is due before the first event after this tick
-	autoStop  atomic.Uint64 // tick of the automatic stop
-	stopFirst atomic.Uint64 // tick of the event for which there was no room then
+	resumeAt  atomic.Uint64 // the first one that the log has, if others before it may follow
+	autoStop  atomic.Uint64 // tick of the automatic stop, 0 while it is not known
 	stopCause atomic.Uint64 // data of the STOP that stands for it
 	stopBy    atomic.Uint64 // its process and thread, 0 if it stopped by itself
 	stopAddr  atomic.Uint64

@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version also tells the size of a word: what programs of another size would make
 // of the file is not to be relied on (INH-15).
-const version = 1 | bits.UintSize<<16
+const version = 2 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (
@@ -85,6 +85,7 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	copy(h.bootID[:], cfg.BootID)
 	h.owner.Store(h.creator)
 	h.bornTick = sys.NowTicks()
+	h.stopCause.Store(1)
 	h.magic = magic
 	m, err := Attach(b, private)
 	if err != nil {

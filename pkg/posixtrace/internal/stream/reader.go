@@ -25,18 +25,15 @@ type Reader struct {
 	pending uint64 // RESUME is due before the first event after this tick
 	state   uint64 // flags of the stream when the current scan began
 	losses  uint64 // how many losses loss knows of
+	owed    uint64 // tick of an OVERFLOW of a stop that is over
+	paid    uint64 // the last one of them that was told
+	stop    uint64 // the last stop of which STOP was told by this reader, which peeks
+	over    uint64 // and of which OVERFLOW was
 	clears  uint64 // how often the stream had been cleared
-	stopped bool   // this peeking reader has reported the automatic STOP
 	last    uint64
 	late    uint64
 	frozen  bool    // everything was copied by Preload
 	first   *Reader // as it was then
-}
-
-// loss is what has been lost and not yet told.
-type loss struct {
-	any         bool
-	first, last uint64
 }
 
 type cursor struct {
@@ -230,12 +227,6 @@ func (m *Mem) registered(i int) bool {
 	return false
 }
 
-// look finds out what is lost.
-func (r *Reader) look() {
-	r.losses = r.m.h.losses.Load()
-	r.loss = r.m.unseen()
-}
-
 // emptied waits until the loss of a chunk that was just overwritten is
 // accounted for. A claimer that was killed is left to Recover.
 func (r *Reader) emptied(k *cursor) {
@@ -246,64 +237,6 @@ func (r *Reader) emptied(k *cursor) {
 		}
 		runtime.Gosched()
 	}
-}
-
-func (l *loss) add(first, last uint64) {
-	if first == 0 {
-		first = last // the writer has not come to tell it
-	}
-	if !l.any || first < l.first {
-		l.first = first
-	}
-	l.any, l.last = true, max(l.last, last)
-}
-
-// unseen returns what has been lost and not yet told.
-func (m *Mem) unseen() (l loss) {
-	for i := range m.Chunks {
-		d := m.at(i)
-		if d.lost.Load()&lossMask != d.lostSeen.Load() {
-			l.add(d.lostFirst.Load(), d.lostLast.Load())
-		}
-	}
-	if m.h.lost.Load() != m.h.lostSeen.Load() {
-		l.add(m.h.lostFirst.Load(), m.h.lostLast.Load())
-	}
-	return
-}
-
-// see is unseen for one who tells it now, of what began up to tick before. More
-// may be lost meanwhile: told is only what is in the result.
-func (m *Mem) see(before uint64) (l loss) {
-	m.seeEach(before, func(first, last uint64) { l.add(first, last) })
-	return
-}
-
-// seeEach is see with what was lost of each chunk, and for lack of one, by itself.
-func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
-	for i := range m.Chunks {
-		d := m.at(i)
-		if n := d.lost.Load() & lossMask; n != d.lostSeen.Load() && d.lostFirst.Load() <= before {
-			add(d.lostFirst.Load(), d.lostLast.Load())
-			d.lostSeen.Store(n)
-		}
-	}
-	n := m.h.lost.Load()
-	if n == m.h.lostSeen.Load() || m.h.lostFirst.Load() > before {
-		return
-	}
-	// In this order: a stop that is not seen below has no part in last.
-	last := m.h.lostLast.Load()
-	stop := m.h.autoStop.Load()
-	if m.Policy != Loop && m.State()&Full != 0 && before < stop && m.h.lostFirst.Load() < m.h.stopFirst.Load() {
-		// It has been restarted and has stopped again since: the two losses are told apart.
-		first := m.h.lostFirst.Swap(stop)
-		add(first, first)
-		return
-	}
-	first := m.h.lostFirst.Swap(0)
-	add(first, last)
-	m.h.lostSeen.Store(n)
 }
 
 // maxScans bounds how often one Next looks at the chunks anew, which somebody may change
@@ -365,6 +298,9 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 		}
 		k.ours = false
 		*rec = k.head
+		if rec.Event == event.Overflow {
+			r.resumeAfter(rec.Tick) // a start has put it here
+		}
 		if rec.Tick < r.last {
 			r.late++
 			if r.consume {
@@ -418,82 +354,13 @@ func (r *Reader) advance(k *cursor) bool {
 	}
 }
 
-// overflow reports the OVERFLOW that stands before the event at k, which is nil
-// at the end.
-func (r *Reader) overflow(rec *chunk.Record, k *cursor) bool {
-	m := r.m
-	if r.consume {
-		r.pending = m.h.resume.Load()
-	}
-	if !r.frozen && r.losses != m.h.losses.Load() {
-		r.look()
-	}
-	if !r.loss.any || k != nil && r.loss.first > k.key {
-		return false
-	}
-	if st := m.State(); k != nil && m.Policy != Loop && st&(Full|StopTold) == Full && r.loss.first >= m.h.stopFirst.Load() {
-		return false // STOP comes first, although a writer may have been late with k
-	}
-	inside := r.pending != 0
-	l := r.loss
-	r.loss = loss{}
-	if r.consume {
-		before := ^uint64(0)
-		if k != nil {
-			before = k.key
-		}
-		l = m.see(before) // nothing, if another reader told it or the stream was cleared
-		r.look()
-	}
-	if l.any {
-		r.pending = max(r.pending, l.last, 1)
-	}
-	if r.consume {
-		m.h.resume.Store(r.pending)
-	}
-	if !l.any || inside || m.rejects(event.Overflow) {
-		return false
-	}
-	*rec = chunk.Record{Event: event.Overflow, Tick: max(l.first, r.last)}
-	r.told(rec.Tick)
-	return true
-}
-
-// resume reports the RESUME that stands before the event at k.
-func (r *Reader) resume(rec *chunk.Record, k *cursor) bool {
-	m := r.m
-	if r.pending == 0 || k.key <= r.pending || k.head.Event == event.Start {
-		return false
-	}
-	r.pending = 0
-	if r.consume {
-		m.h.resume.Store(0)
-	}
-	if m.rejects(event.Resume) {
-		return false
-	}
-	*rec = chunk.Record{Event: event.Resume, Tick: max(k.key, r.last)}
-	r.told(rec.Tick)
-	return true
-}
-
 // idle reports the marks that stand after the last event.
 func (r *Reader) idle(rec *chunk.Record) bool {
-	m := r.m
 	if len(r.heap) > 0 && !r.frozen {
 		return false // there are events, only too young to be told from those to come
 	}
-	st := r.state & m.State()
-	if st&Full != 0 && r.state&StopTold == 0 && m.State()&StopTold == 0 && !r.stopped {
-		r.stopped = !r.consume
-		if r.consume {
-			m.change(StopTold, 0)
-		}
-		if !m.rejects(event.Stop) {
-			*rec = m.stopMark(max(m.h.autoStop.Load(), r.last))
-			r.told(rec.Tick)
-			return true
-		}
+	if r.stopped(rec) {
+		return true
 	}
 	return r.overflow(rec, nil)
 }

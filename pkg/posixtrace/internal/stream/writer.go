@@ -286,6 +286,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		// Its times go on from its last one, and from a base so old that the next
 		// event gives a new one.
 		s.sites, s.base, s.last = uint32(d.sites.Load()), 0, max(d.last.Load(), 1<<32)
+		d.last.CompareAndSwap(s.last, 0)          // not known any more
 		c = ctl(d.ctl.Load()).with(w.slot, owned) // a flush may have closed it already
 	} else {
 		base := w.m.now()
@@ -469,44 +470,30 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 	if e.Tick != 0 {
 		now = min(now, e.Tick)
 	}
-	for m.Policy != Loop && st&Running != 0 {
-		if m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
-			m.h.stopFirst.Store(now)
-			m.stoppedBy(&Event{}, max(now, m.now()), 1)
-			break
-		}
+	if m.Policy == Loop {
+		m.h.addLost(now)
+		return true
+	}
+	for {
+		// In this order: should the stream be started after the look at its state, the
+		// account has changed.
+		account := m.h.lost.Load()
 		cur := m.h.state.Load()
-		if cur&(Full|Dead|LogFull|NoRestart) == Full {
-			break // somebody else stopped it
+		if cur&Running != 0 {
+			if cur != st {
+				return false
+			}
+			if !m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
+				continue
+			}
+			m.h.autoStop.Store(m.now() + skew)
+		} else if cur&(Full|Dead|LogFull|NoRestart) != Full {
+			return true // somebody else has stopped it
 		}
-		if cur&(Running|Dead) != Running {
+		if m.h.addLostIf(account, now) {
 			return true
 		}
-		if cur != st {
-			return false
-		}
 	}
-	m.h.addLost(now)
-	return true
-}
-
-// addLost accounts for one lost event. lostFirst is 0 when all that was lost has
-// been told; of several writers that lose their first event at once the earliest counts.
-func (h *header) addLost(tick uint64) {
-	for {
-		f := h.lostFirst.Load()
-		if f != 0 && f <= tick || h.lostFirst.CompareAndSwap(f, max(tick, 1)) {
-			break
-		}
-	}
-	for {
-		l := h.lostLast.Load()
-		if l >= tick || h.lostLast.CompareAndSwap(l, tick) {
-			break
-		}
-	}
-	h.lost.Add(1)
-	h.losses.Add(1)
 }
 
 // closeTries bounds what Close does about a chunk that somebody else, who has no

@@ -1,0 +1,167 @@
+package stream
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// TestEpisodes: writers at full speed fill the stream while it is emptied. Every
+// loss is told, at its place and apart from the others (FUL-16 to FUL-19).
+func TestEpisodes(t *testing.T) {
+	for _, how := range []string{"flush", "read"} {
+		for _, writers := range []int{1, 3} {
+			t.Run(fmt.Sprint(how, writers), func(t *testing.T) { testEpisodes(t, how == "flush", writers) })
+		}
+	}
+}
+
+func testEpisodes(t *testing.T, flush bool, writers int) {
+	m := newMem(t, 8<<10, UntilFull)
+	c := newWriter(t, m, 1)
+	m.Start(c, Event{})
+	var quit atomic.Bool
+	var wg sync.WaitGroup
+	var generated atomic.Uint64
+	for i := range writers {
+		w := newWriter(t, m, 1)
+		wg.Go(func() {
+			e := Event{ID: event.FirstUser, TID: uint32(i + 1)}
+			n := uint64(0)
+			for ; !quit.Load(); n++ {
+				w.Record(0, &e, binary.LittleEndian.AppendUint64(nil, n))
+				if n%64 == 0 {
+					time.Sleep(time.Microsecond)
+				}
+			}
+			generated.Add(n)
+		})
+	}
+	var recs []chunk.Record
+	keep := func(rec chunk.Record) {
+		rec.Data = slices.Clone(rec.Data)
+		recs = append(recs, rec)
+	}
+	put := func(b *Block) error {
+		var cur chunk.Cursor
+		var rec chunk.Record
+		cur.Reset(b.Payload, b.Base)
+		for {
+			ok, err := cur.Next(&rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				return nil
+			}
+			keep(rec)
+		}
+	}
+	r := m.NewReader(true)
+	take := func() {
+		if flush {
+			if _, err := m.Harvest(c.Slot(), put); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			var rec chunk.Record
+			for range 1000 {
+				if !r.Next(&rec) {
+					break
+				}
+				keep(rec)
+			}
+		}
+	}
+	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
+		take()
+		m.Restart(c)
+	}
+	quit.Store(true)
+	wg.Wait()
+	for range 3 {
+		take()
+		m.Restart(c)
+	}
+	take()
+	if flush {
+		slices.SortStableFunc(recs, func(a, b chunk.Record) int {
+			if a.Tick != b.Tick {
+				return cmp.Compare(a.Tick, b.Tick)
+			}
+			return cmp.Compare(a.Event/event.FirstUser, b.Event/event.FirstUser)
+		})
+	}
+	checkEpisodes(t, recs, writers, generated.Load(), m.Lost(), m.h.late.Load())
+}
+
+var episodes = regexp.MustCompile(`^Se(P1(OSR|S)e?)*(P1O?S?R?)?$`)
+
+func checkEpisodes(t *testing.T, recs []chunk.Record, writers int, generated, lost, late uint64) {
+	t.Helper()
+	told, n, kept := "", 0, uint64(0)
+	all := ""
+	next := make([]uint64, writers)
+	since := make([]string, writers) // marks since the writer's last event
+	for _, rec := range recs {
+		mark := ""
+		switch rec.Event {
+		case event.FlushStart, event.FlushStop:
+			continue
+		case event.Stop:
+			mark = "P"
+		case event.Overflow:
+			mark = "O"
+		case event.Start:
+			mark = "S"
+		case event.Resume:
+			mark = "R"
+		default:
+			kept++
+			i := int(rec.TID) - 1
+			num := binary.LittleEndian.Uint64(rec.Data)
+			if num < next[i] {
+				t.Fatalf("event %d of writer %d stands behind %d", num, i, next[i])
+			}
+			if missing := num - next[i]; missing > 0 {
+				n++
+				if !regexp.MustCompile(`O.*R`).MatchString(since[i]) {
+					t.Fatalf("before event %d of writer %d %d are missing, and all that is told of it is %q; the end of the story: %q; %d late", num, i, missing, since[i], tail(all, 60), late)
+				}
+			}
+			if writers == 1 && num == next[i] && kept > 1 && since[i] != "" && since[i] != "PS" {
+				t.Fatalf("before event %d nothing is missing, but told is %q", num, since[i])
+			}
+			next[i], since[i] = num+1, ""
+			mark = "e"
+		}
+		if mark != "e" {
+			for i := range since {
+				since[i] += mark
+			}
+			told += mark
+		}
+		if mark != "e" || len(all) == 0 || all[len(all)-1] != 'e' {
+			all += mark
+		}
+	}
+	if !regexp.MustCompile(`^Se(P(OSR|S)e)*(PO?S?R?)?$`).MatchString(all) {
+		bad := regexp.MustCompile(`^Se(P(OSR|S)e)*`).FindString(all)
+		t.Errorf("the story is wrong behind ...%q: %q...", tail(bad, 20), all[len(bad):min(len(bad)+20, len(all))])
+	}
+	if kept+lost != generated {
+		t.Errorf("%d generated, %d kept, %d lost", generated, kept, lost)
+	}
+	t.Logf("%d generated, %d kept, %d losses told", generated, kept, n)
+}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }

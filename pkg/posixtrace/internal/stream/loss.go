@@ -1,0 +1,346 @@
+package stream
+
+import (
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// How losses are accounted for and told.
+//
+// Under LOOP a loss is what has been overwritten: each chunk has its account.
+//
+// Under the other policies events are lost only while the stream is stopped for lack of
+// room. The stops are numbered, and the number is in one word with the total of lost
+// events: a writer that was about to count a loss when the stream was started again
+// finds another number, and tries once more to record the event. So every loss belongs
+// to one stop, and of each there is told at most one OVERFLOW.
+
+// addLost accounts for one lost event. lostFirst is 0 when all that was lost has
+// been told; of several writers that lose their first event at once the earliest counts.
+func (h *header) addLost(tick uint64) {
+	h.lostSince(tick)
+	h.lost.Add(1)
+	h.losses.Add(1)
+}
+
+// addLostIf is addLost if nothing has been lost, and no stop has ended, since the account was
+// read as l.
+func (h *header) addLostIf(l, tick uint64) bool {
+	if !h.lost.CompareAndSwap(l, l+1) {
+		return false
+	}
+	h.lostSince(tick)
+	h.losses.Add(1)
+	return true
+}
+
+func (h *header) lostSince(tick uint64) {
+	for {
+		f := h.lostFirst.Load()
+		if f != 0 && f <= tick || h.lostFirst.CompareAndSwap(f, max(tick, 1)) {
+			break
+		}
+	}
+	for {
+		l := h.lostLast.Load()
+		if l >= tick || h.lostLast.CompareAndSwap(l, tick) {
+			break
+		}
+	}
+}
+
+// noRoomTotal is how many events were lost because there was no room.
+func (h *header) noRoomTotal() uint64 { return h.lost.Load() & lossMask }
+
+// stops is the number of the stop that is under way, or will be the next, plus one.
+func (h *header) stops() uint64 { return h.lost.Load()>>genShift + 1 }
+
+// skew is how far, in ticks, the time of a stop is ahead of it: the processor may read
+// the clock for an event a little later than it has seen the stream running.
+const skew = 2000
+
+// stopTick is when the stream stopped by itself. Whoever stopped it may be about to
+// say so, or dead.
+func (m *Mem) stopTick() uint64 {
+	for t := time.Now(); ; {
+		if s := m.h.autoStop.Load(); s != 0 {
+			return s
+		}
+		if time.Since(t) > patience {
+			m.h.autoStop.CompareAndSwap(0, m.now())
+		} else {
+			runtime.Gosched()
+		}
+	}
+}
+
+// tellStop reports whether the caller is the one to tell of an automatic stop.
+func (m *Mem) tellStop() bool {
+	for {
+		st := m.h.state.Load()
+		if st&(Full|StopTold) != Full {
+			return false
+		}
+		if m.h.state.CompareAndSwap(st, st|StopTold+stateGen) {
+			return true
+		}
+	}
+}
+
+// untold returns the time of the OVERFLOW that is due while the stream is
+// stopped for lack of room, 0 if none is.
+func (m *Mem) untold() uint64 {
+	if m.h.told.Load() != 0 || m.h.noRoomTotal() == m.h.lostSeen.Load() {
+		return 0
+	}
+	return max(m.h.lostFirst.Load(), m.stopTick())
+}
+
+// seen notes that the first n lost events were told, or are about to be.
+func (h *header) seen(n uint64) (any bool) {
+	for {
+		s := h.lostSeen.Load()
+		if n <= s {
+			return false
+		}
+		if h.lostSeen.CompareAndSwap(s, n) {
+			return true
+		}
+	}
+}
+
+// tellLoss is untold for one who tells it now.
+func (m *Mem) tellLoss() uint64 {
+	n := m.h.noRoomTotal()
+	first := m.untold()
+	if first == 0 || !m.h.seen(n) || m.h.told.Swap(1) != 0 {
+		return 0
+	}
+	return first
+}
+
+// endStop ends the stop at tick stop of a stream that was started at tick
+// start. A loss that nobody has told yet is left to the next who reads or flushes.
+func (m *Mem) endStop(stop, start uint64) {
+	h := m.h
+	// From here on what is lost belongs to another stop, which may be under way already.
+	l := h.lost.Load()
+	for !h.lost.CompareAndSwap(l, (l>>genShift+1)<<genShift|l&lossMask) {
+		l = h.lost.Load()
+	}
+	first := h.lostFirst.Swap(0)
+	if h.seen(l&lossMask) && h.told.Load() == 0 {
+		h.owed.Store(min(max(first, stop, h.drained.Load()+1), max(stop, start-1)))
+		h.losses.Add(1)
+	}
+	h.told.Store(0)
+}
+
+// forget drops everything that is to be told.
+func (m *Mem) forget() {
+	h := m.h
+	if m.Policy == Loop {
+		m.seeEach(math.MaxUint64, func(first, last uint64) {})
+	} else {
+		h.told.Store(1)
+		m.endStop(0, math.MaxUint64)
+	}
+	h.owed.Store(0)
+	h.resume.Store(0)
+	h.resumeAt.Store(0)
+	h.autoStop.Store(0)
+	h.within.Store(0)
+}
+
+// loss is what has been lost and not yet told.
+type loss struct {
+	any         bool
+	first, last uint64
+}
+
+func (l *loss) add(first, last uint64) {
+	if first == 0 {
+		first = last // the writer has not come to tell it
+	}
+	if !l.any || first < l.first {
+		l.first = first
+	}
+	l.any, l.last = true, max(l.last, last)
+}
+
+// unseen returns what has been lost of a LOOP stream and not yet told.
+func (m *Mem) unseen() (l loss) {
+	for i := range m.Chunks {
+		d := m.at(i)
+		if d.lost.Load()&lossMask != d.lostSeen.Load() {
+			l.add(d.lostFirst.Load(), d.lostLast.Load())
+		}
+	}
+	if m.h.noRoomTotal() != m.h.lostSeen.Load() {
+		l.add(m.h.lostFirst.Load(), m.h.lostLast.Load())
+	}
+	return
+}
+
+// see is unseen for one who tells it now, of what began up to tick before. More
+// may be lost meanwhile: told is only what is in the result.
+func (m *Mem) see(before uint64) (l loss) {
+	m.seeEach(before, func(first, last uint64) { l.add(first, last) })
+	return
+}
+
+// seeEach is see with what was lost of each chunk, and for lack of one, by itself.
+func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
+	for i := range m.Chunks {
+		d := m.at(i)
+		if n := d.lost.Load() & lossMask; n != d.lostSeen.Load() && d.lostFirst.Load() <= before {
+			add(d.lostFirst.Load(), d.lostLast.Load())
+			d.lostSeen.Store(n)
+		}
+	}
+	n := m.h.noRoomTotal()
+	if n == m.h.lostSeen.Load() || m.h.lostFirst.Load() > before {
+		return
+	}
+	last := m.h.lostLast.Load()
+	add(m.h.lostFirst.Swap(0), last)
+	m.h.lostSeen.Store(n)
+}
+
+// look finds out what is lost.
+func (r *Reader) look() {
+	r.losses = r.m.h.losses.Load()
+	if r.m.Policy == Loop {
+		r.loss = r.m.unseen()
+		return
+	}
+	if o := r.m.h.owed.Load(); o != r.paid {
+		r.owed = o
+	}
+	r.loss = loss{}
+	if r.state&Full != 0 && (r.consume || r.over != r.m.h.stops()) {
+		r.loss.first = r.m.untold()
+		r.loss.any = r.loss.first != 0
+	}
+}
+
+// overflow reports the OVERFLOW that stands before the event at k, which is nil
+// at the end.
+func (r *Reader) overflow(rec *chunk.Record, k *cursor) bool {
+	m := r.m
+	if r.consume {
+		r.pending = m.h.resume.Load()
+	}
+	if !r.frozen && r.losses != m.h.losses.Load() {
+		r.look()
+	}
+	if m.Policy != Loop {
+		return r.overflowStopped(rec, k)
+	}
+	if !r.loss.any || k != nil && r.loss.first > k.key {
+		return false
+	}
+	inside := r.pending != 0
+	l := r.loss
+	r.loss = loss{}
+	if r.consume {
+		before := uint64(math.MaxUint64)
+		if k != nil {
+			before = k.key
+		}
+		l = m.see(before) // nothing, if another reader told it or the stream was cleared
+		r.look()
+	}
+	if l.any {
+		r.resumeAfter(l.last)
+	}
+	return l.any && !inside && r.mark(rec, event.Overflow, l.first)
+}
+
+// overflowStopped is overflow for a stream that stops when it is full: OVERFLOW stands behind
+// the STOP.
+func (r *Reader) overflowStopped(rec *chunk.Record, k *cursor) bool {
+	m := r.m
+	if o := r.owed; o != 0 && (k == nil || o <= k.key) {
+		r.owed, r.paid = 0, o
+		if !r.consume || m.h.owed.CompareAndSwap(o, 0) {
+			r.resumeAfter(max(o, r.last))
+			return r.mark(rec, event.Overflow, o)
+		}
+	}
+	if k != nil || !r.loss.any || !r.frozen && m.State()&Full == 0 {
+		return false
+	}
+	if r.consume && m.State()&StopTold == 0 || !r.consume && r.state&StopTold == 0 && r.stop != m.h.stops() {
+		return false
+	}
+	first := r.loss.first
+	r.loss = loss{}
+	if r.consume {
+		if first = m.tellLoss(); first == 0 {
+			return false
+		}
+	} else {
+		r.over = m.h.stops()
+	}
+	r.resumeAfter(max(first, r.last))
+	return r.mark(rec, event.Overflow, first)
+}
+
+// stopped reports the automatic STOP, which stands behind everything that was
+// recorded before.
+func (r *Reader) stopped(rec *chunk.Record) bool {
+	m := r.m
+	if r.state&(Full|StopTold) != Full || !r.frozen && m.State()&Full == 0 {
+		return false
+	}
+	if r.consume && !m.tellStop() {
+		return false
+	}
+	if !r.consume {
+		if r.stop == m.h.stops() {
+			return false
+		}
+		r.stop = m.h.stops()
+	}
+	if m.rejects(event.Stop) {
+		return false
+	}
+	*rec = m.stopMark(max(m.stopTick(), r.last))
+	r.told(rec.Tick)
+	return true
+}
+
+// resume reports the RESUME that stands before the event at k.
+func (r *Reader) resume(rec *chunk.Record, k *cursor) bool {
+	if r.pending == 0 || k.key <= r.pending || k.head.Event == event.Start || k.head.Event == event.Overflow {
+		return false
+	}
+	r.pending = 0
+	if r.consume {
+		r.m.h.resume.Store(0)
+	}
+	return r.mark(rec, event.Resume, k.key)
+}
+
+// resumeAfter makes RESUME due before the first event after tick.
+func (r *Reader) resumeAfter(tick uint64) {
+	r.pending = max(r.pending, tick, 1)
+	if r.consume {
+		r.m.h.resume.Store(r.pending)
+	}
+}
+
+// mark reports a mark of tick, unless its type is rejected.
+func (r *Reader) mark(rec *chunk.Record, id event.ID, tick uint64) bool {
+	if r.m.rejects(id) {
+		return false
+	}
+	*rec = chunk.Record{Event: id, Tick: max(tick, r.last)}
+	r.told(rec.Tick)
+	return true
+}

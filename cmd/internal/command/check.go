@@ -8,6 +8,7 @@ import (
 // check reads everything and says what is wrong.
 func check(env *Env, inputs []*input) error {
 	for _, in := range inputs {
+		p := env.newProgress([]*input{in}, false)
 		last := int64(-1 << 63)
 		for {
 			rec, err := in.next(context.Background())
@@ -18,12 +19,14 @@ func check(env *Env, inputs []*input) error {
 				env.Warn(failure(in.name, err))
 				break
 			}
+			p.step(rec)
 			if rec.UnixNano < last {
 				env.Warn(failf("%s: events are out of order", in.name))
 				break
 			}
 			last = rec.UnixNano
 		}
+		p.clear()
 		env.Warn(in.soundness())
 	}
 	return nil

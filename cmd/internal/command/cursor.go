@@ -123,7 +123,7 @@ func (c *cursors) read() error {
 	}
 	for lines.Scan() {
 		key, rest, ok := strings.Cut(lines.Text(), " ")
-		if !ok || key == "" || len(c.lines) == maxCursorStreams {
+		if !ok || key == "" || len(c.lines) == maxCursorStreams || new(cursor).parse(rest) != nil {
 			return errNoCursor
 		}
 		c.lines = append(c.lines, cursorLine{key, rest})

@@ -20,6 +20,8 @@ type Env struct {
 	prog   string
 	colors colors
 	failed bool // Warn was called
+
+	clearLine func() // takes an unfinished line off standard error; nil for none
 }
 
 // NewEnv returns the environment of this process. argv begins with the

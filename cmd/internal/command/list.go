@@ -105,5 +105,8 @@ func list(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, out 
 	for _, in := range inputs {
 		env.Warn(in.soundness())
 	}
+	if opt.form == "annotate" && shown == 0 {
+		env.message(inputs[0].name+": no captured output", "`ptrace-run --capture` records it")
+	}
 	return nil
 }

@@ -67,17 +67,16 @@ func (s *selection) fromLast() bool {
 	return s.since.given && s.since.kind == fromLast || s.until.given && s.until.kind == fromLast
 }
 
-// types returns the event types that are wanted or awaited of those that r
-// knows and of those that have no name, nil for all.
+// types returns the event types of a finished log that are wanted or awaited, nil
+// for all. In such a log every type has a name.
 func (s *selection) types(r *posixtrace.Reader) *posixtrace.EventSet {
 	if s.include == nil && s.exclude == nil {
 		return nil
 	}
 	var set posixtrace.EventSet
-	set.Fill(posixtrace.AllEvents)
 	for id, name := range r.EventTypes() {
-		if !s.wants(id, name) && (s.await == nil || !s.await.Has(id, name)) {
-			set.Del(id)
+		if s.wants(id, name) || s.await != nil && s.await.Has(id, name) {
+			set.Add(id)
 		}
 	}
 	return &set

@@ -43,6 +43,14 @@ func each(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, f fu
 	sel := &opt.sel
 	processes := sel.pids != nil || sel.tids != nil
 	m := newMerge(env, inputs, opt.follow)
+	var p *progress
+	if !opt.follow && opt.speed == 0 {
+		p = env.newProgress(inputs, opt.mode == "")
+		defer p.clear()
+		if p != nil && w.based {
+			p.from, p.to = max(w.since, w.base), w.until
+		}
+	}
 	for {
 		in, rec, err := m.next(ctx)
 		if err == io.EOF {
@@ -51,6 +59,7 @@ func each(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, f fu
 		if err != nil {
 			return err
 		}
+		p.step(rec)
 		if !w.based {
 			w.begin(rec.UnixNano)
 		}
@@ -149,8 +158,9 @@ func (in *input) narrow(since, until int64, sel *selection) {
 	if until != math.MaxInt64 && !in.follow {
 		s.Until = time.Unix(0, until)
 	}
-	// New types may still come to a log that is being written.
-	if state, _ := in.reader.State(); state != posixtrace.LogLive {
+	// New types may still come to a log that is being written, and what defined
+	// some may be missing from one that is not sound.
+	if state, _ := in.reader.State(); state == posixtrace.LogFinished {
 		s.Types = sel.types(in.reader)
 	}
 	in.narrowed, in.since = s, since

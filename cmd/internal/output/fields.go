@@ -87,3 +87,8 @@ func Duration(ns int64) string {
 	}
 	return d.String()
 }
+
+// Percent returns a part of a whole in percent.
+func Percent(part float64) string {
+	return strconv.FormatFloat(100*min(max(part, 0), 1), 'f', 0, 64) + " %"
+}

@@ -57,6 +57,14 @@ func setupTraceDir(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("PTRACE_DIR", dir)
+	if src, err := filepath.Abs(filepath.Join("..", "..", "..")); err == nil {
+		env.Setenv("SRC", src)
+	}
+	// For scripts that build, who set HOME to it.
+	env.Setenv("REALHOME", os.Getenv("HOME"))
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY"} {
+		env.Setenv(name, os.Getenv(name))
+	}
 	env.Setenv("TZ", "UTC")
 	env.Setenv("LC_ALL", "C.UTF-8")
 	for _, name := range []string{"PTRACE_STREAM", "PTRACE_SPOOL", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "POSIXLY_CORRECT"} {

@@ -7,18 +7,16 @@ import (
 	"strings"
 )
 
+// defaultVersion is that of a build that knows no other: there is no tag, or no
+// repository.
 const defaultVersion = "0.1.0-dev"
 
-// version returns the version of the build: that of the module if it was built
-// as a release, and the revision it was built from if that is known.
-func version() (version, revision string) {
+// version returns the version of the build, that of the module if it has one, and the
+// revision it was built from if that is known.
+func version(info *debug.BuildInfo) (version, revision string) {
 	version = defaultVersion
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if info == nil {
 		return version, ""
-	}
-	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok && !strings.HasPrefix(v, "0.0.0-") && !strings.Contains(v, "+") {
-		version = v
 	}
 	dirty := ""
 	for _, s := range info.Settings {
@@ -31,6 +29,18 @@ func version() (version, revision string) {
 			}
 		}
 	}
+	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
+		v, _, _ = strings.Cut(v, "+") // +dirty is told with the revision
+		// Without a tag the go command makes a version of time and revision.
+		if !strings.HasPrefix(v, "0.0.0-") {
+			version = v
+		}
+		if i := strings.LastIndexByte(v, '-'); i > 14 && len(v)-i-1 == 12 && revision == "" {
+			if _, err := parseDigits(v[i-14 : i]); err == nil {
+				revision = v[i+1:]
+			}
+		}
+	}
 	if revision != "" {
 		revision += dirty
 	}
@@ -38,7 +48,8 @@ func version() (version, revision string) {
 }
 
 func printVersion(w io.Writer, prog string) error {
-	v, rev := version()
+	info, _ := debug.ReadBuildInfo()
+	v, rev := version(info)
 	text := fmt.Sprintf("%s (posixtrace) %s\n", prog, v)
 	if rev != "" {
 		text += "revision " + rev + "\n"

@@ -1,0 +1,230 @@
+# shellcheck shell=bash
+# Completion of the ptrace-* commands for bash. Made from the commands' tables of options by
+#     go test ./cmd/internal/command -run TestCompletions -update
+#
+# What was typed, and names from a trace, are data: nothing of them is evaluated.
+
+# _posixtrace_offer takes names from standard input and offers those that continue
+# what is typed. Not compgen -W, which would expand them.
+_posixtrace_offer() { # [PREFIX]
+	local name
+	while IFS= read -r name; do
+		if [[ $name == "$cur"* && $name != *\\* ]]; then
+			[[ $name == *[!A-Za-z0-9._@=+-]* ]] && printf -v name %q "$name"
+			COMPREPLY+=("${1-}$name")
+		fi
+	done
+}
+
+_posixtrace_words() { printf '%s\n' "$@" | cat; }
+
+_posixtrace_streams() { timeout 2 ptrace-ctl list -q 2>/dev/null; }
+
+# The event types of the log or stream that the command line names.
+_posixtrace_events() {
+	local id class name
+	printf '%s\n' @user @system @all
+	if [[ $program == ptrace-dump && -f $first ]]; then
+		while read -r id class name; do
+			[[ $id == [0-9]* && $class ]] && printf '%s\n' "$name"
+		done < <(timeout 2 ptrace-dump --types -- "$first" 2>/dev/null)
+	else
+		timeout 2 ptrace-filter -l ${stream:+-S "$stream"} 2>/dev/null | cut -c 3-
+	fi
+}
+
+_posixtrace_argument() { # KIND [WORD]...
+	local kind=$1 before='' pid
+	shift
+	case $kind in
+	file) compopt -o default ;;
+	words) _posixtrace_offer < <(_posixtrace_words "$@") ;;
+	verbs) _posixtrace_offer < <(_posixtrace_words start stop clear flush shutdown status list) ;;
+	stream) _posixtrace_offer < <(_posixtrace_streams) ;;
+	event) _posixtrace_offer < <(_posixtrace_events | grep -v '^@') ;;
+	signal) _posixtrace_offer < <(compgen -A signal SIG | cut -c 4-) ;;
+	pid)
+		for pid in /proc/[0-9]*; do
+			_posixtrace_offer <<<"${pid##*/}"
+		done
+		;;
+	events | sources) # a list
+		[[ $cur == *,* ]] && before=${cur%,*}, cur=${cur##*,}
+		[[ $kind == sources ]] && _posixtrace_offer "$before" < <(_posixtrace_words command proc signal syscall none)
+		[[ $kind == events ]] && _posixtrace_offer "$before" < <(_posixtrace_events)
+		compopt -o nospace
+		;;
+	input) # a stream or a file
+		_posixtrace_offer < <(_posixtrace_streams)
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
+		((${#COMPREPLY[@]})) && compopt -o filenames
+		compopt -o default
+		;;
+	esac
+}
+
+_posixtrace() {
+	local program=${1##*/} cur=${COMP_WORDS[COMP_CWORD]}
+	local i word kind option='' operands=0 only='' first='' stream=''
+	COMPREPLY=()
+
+	# What stands before the word. Bash has made three words of --option=value.
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		if [[ $word == = && $option == --* ]]; then
+			option=$option=
+		elif [[ $option && ($option == *= || $(_posixtrace_kind "$program" "$option")) ]]; then
+			[[ $option == -S || $option == --stream* ]] && stream=$word
+			option=
+		elif [[ ! $only && $word == -- ]]; then
+			only=1 option=
+		elif [[ ! $only && $word == --* ]]; then
+			option=$word
+		elif [[ ! $only && $word == -?* ]]; then
+			# The first letter that takes an argument takes the rest, if there is any.
+			option=
+			for ((; ${#word} > 1; )); do
+				word=${word:1}
+				if [[ $(_posixtrace_kind "$program" "-${word:0:1}") ]]; then
+					[[ ${#word} -eq 1 ]] && option=-$word
+					[[ $word == S?* ]] && stream=${word:1}
+					break
+				fi
+			done
+		else
+			option=
+			[[ $operands -eq 0 ]] && first=$word
+			((++operands))
+			case $program in
+			ptrace-run) # from here on it is another command's
+				_posixtrace_offset "$i"
+				return
+				;;
+			ptrace-event) return ;;
+			esac
+		fi
+	done
+
+	if [[ $cur == = && $option == --* ]]; then
+		option=$option= cur=
+	fi
+	kind=
+	[[ $option ]] && kind=$(_posixtrace_kind "$program" "$option")
+	if [[ ! $kind && ! $only && $cur == -* ]]; then
+		# shellcheck disable=SC2046 # one word for each option
+		_posixtrace_offer < <(_posixtrace_words $(_posixtrace_options "$program"))
+		[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+		return
+	fi
+	if [[ ! $kind ]]; then
+		kind=$(_posixtrace_operand "$program")
+		case $kind in
+		verbs) ((operands)) && kind=stream ;;
+		command) _posixtrace_offset "$COMP_CWORD" && return ;;
+		esac
+		[[ $program == ptrace-filter && $operands -gt 0 ]] && kind=any
+	fi
+	[[ ! $stream && $program == ptrace-filter ]] && stream=$first
+	# shellcheck disable=SC2086 # its words
+	_posixtrace_argument $kind
+}
+
+# Completion of the command that ptrace-run runs, by bash-completion where it is
+# there.
+_posixtrace_offset() {
+	if declare -F _comp_command_offset >/dev/null; then
+		_comp_command_offset "$1"
+	elif declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+	elif [[ $1 -eq $COMP_CWORD ]]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+	else
+		compopt -o default
+	fi
+}
+
+# The options of a command.
+_posixtrace_options() {
+	case $1 in
+	ptrace-run) echo '-o --log= --no-clobber -n --name= -c --capture --capture= --pty= -e --events= -i --inherit= -x --exclude= --stopped --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --drain= --summary --strict --color= -h --help -V --version' ;;
+	ptrace-create) echo '-p --pid= -o --log= --no-clobber -i --inherit= -x --exclude= -s --start --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
+	ptrace-ctl) echo '-S --stream= -w --wait -f --force -j --json --reset -q --quiet --stale --color= -h --help -V --version' ;;
+	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run --color= -h --help -V --version' ;;
+	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --chrome --format= --golden --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --peek -s --summary -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
+	esac
+}
+
+# What an option takes; nothing for one that takes no argument.
+_posixtrace_kind() {
+	case $1:$2 in
+	ptrace-run:-o | ptrace-run:--log | ptrace-run:--log=) echo 'file' ;;
+	ptrace-run:-n | ptrace-run:--name | ptrace-run:--name=) echo 'any' ;;
+	ptrace-run:--capture=) echo 'words out err out,err' ;;
+	ptrace-run:--pty | ptrace-run:--pty=) echo 'words auto yes no' ;;
+	ptrace-run:-e | ptrace-run:--events | ptrace-run:--events=) echo 'sources' ;;
+	ptrace-run:-i | ptrace-run:--inherit | ptrace-run:--inherit=) echo 'words yes no' ;;
+	ptrace-run:-x | ptrace-run:--exclude | ptrace-run:--exclude=) echo 'events' ;;
+	ptrace-run:--stream-size | ptrace-run:--stream-size=) echo 'any' ;;
+	ptrace-run:--max-data-size | ptrace-run:--max-data-size=) echo 'any' ;;
+	ptrace-run:--stream-full-policy | ptrace-run:--stream-full-policy=) echo 'words loop until-full flush' ;;
+	ptrace-run:--log-size | ptrace-run:--log-size=) echo 'any' ;;
+	ptrace-run:--log-full-policy | ptrace-run:--log-full-policy=) echo 'words append until-full loop' ;;
+	ptrace-run:--dump | ptrace-run:--dump=) echo 'words fail always never' ;;
+	ptrace-run:-N | ptrace-run:--last | ptrace-run:--last=) echo 'any' ;;
+	ptrace-run:-t | ptrace-run:--timeout | ptrace-run:--timeout=) echo 'any' ;;
+	ptrace-run:-k | ptrace-run:--kill-after | ptrace-run:--kill-after=) echo 'any' ;;
+	ptrace-run:-s | ptrace-run:--signal | ptrace-run:--signal=) echo 'signal' ;;
+	ptrace-run:--drain | ptrace-run:--drain=) echo 'any' ;;
+	ptrace-run:--color | ptrace-run:--color=) echo 'words auto always never' ;;
+	ptrace-create:-p | ptrace-create:--pid | ptrace-create:--pid=) echo 'pid' ;;
+	ptrace-create:-o | ptrace-create:--log | ptrace-create:--log=) echo 'file' ;;
+	ptrace-create:-i | ptrace-create:--inherit | ptrace-create:--inherit=) echo 'words yes no' ;;
+	ptrace-create:-x | ptrace-create:--exclude | ptrace-create:--exclude=) echo 'events' ;;
+	ptrace-create:--stream-size | ptrace-create:--stream-size=) echo 'any' ;;
+	ptrace-create:--max-data-size | ptrace-create:--max-data-size=) echo 'any' ;;
+	ptrace-create:--stream-full-policy | ptrace-create:--stream-full-policy=) echo 'words loop until-full flush' ;;
+	ptrace-create:--log-size | ptrace-create:--log-size=) echo 'any' ;;
+	ptrace-create:--log-full-policy | ptrace-create:--log-full-policy=) echo 'words append until-full loop' ;;
+	ptrace-create:--color | ptrace-create:--color=) echo 'words auto always never' ;;
+	ptrace-ctl:-S | ptrace-ctl:--stream | ptrace-ctl:--stream=) echo 'stream' ;;
+	ptrace-ctl:--color | ptrace-ctl:--color=) echo 'words auto always never' ;;
+	ptrace-filter:-S | ptrace-filter:--stream | ptrace-filter:--stream=) echo 'stream' ;;
+	ptrace-filter:-x | ptrace-filter:--add | ptrace-filter:--add=) echo 'events' ;;
+	ptrace-filter:-d | ptrace-filter:--sub | ptrace-filter:--sub=) echo 'events' ;;
+	ptrace-filter:-s | ptrace-filter:--set | ptrace-filter:--set=) echo 'events' ;;
+	ptrace-filter:--only | ptrace-filter:--only=) echo 'events' ;;
+	ptrace-filter:--color | ptrace-filter:--color=) echo 'words auto always never' ;;
+	ptrace-event:-S | ptrace-event:--stream | ptrace-event:--stream=) echo 'stream' ;;
+	ptrace-event:-p | ptrace-event:--pid | ptrace-event:--pid=) echo 'pid' ;;
+	ptrace-event:--lines=) echo 'words tee' ;;
+	ptrace-event:--color | ptrace-event:--color=) echo 'words auto always never' ;;
+	ptrace-dump:-S | ptrace-dump:--stream | ptrace-dump:--stream=) echo 'stream' ;;
+	ptrace-dump:--format | ptrace-dump:--format=) echo 'any' ;;
+	ptrace-dump:--time | ptrace-dump:--time=) echo 'words rel abs delta none' ;;
+	ptrace-dump:-e | ptrace-dump:--events | ptrace-dump:--events=) echo 'events' ;;
+	ptrace-dump:-x | ptrace-dump:--exclude | ptrace-dump:--exclude=) echo 'events' ;;
+	ptrace-dump:-p | ptrace-dump:--pid | ptrace-dump:--pid=) echo 'pid' ;;
+	ptrace-dump:-T | ptrace-dump:--tid | ptrace-dump:--tid=) echo 'any' ;;
+	ptrace-dump:--since | ptrace-dump:--since=) echo 'any' ;;
+	ptrace-dump:--until | ptrace-dump:--until=) echo 'any' ;;
+	ptrace-dump:--head | ptrace-dump:--head=) echo 'any' ;;
+	ptrace-dump:-N | ptrace-dump:--last | ptrace-dump:--last=) echo 'any' ;;
+	ptrace-dump:--timeout | ptrace-dump:--timeout=) echo 'any' ;;
+	ptrace-dump:-w | ptrace-dump:--wait-for | ptrace-dump:--wait-for=) echo 'events' ;;
+	ptrace-dump:--color | ptrace-dump:--color=) echo 'words auto always never' ;;
+	esac
+}
+
+_posixtrace_operand() {
+	case $1 in
+	ptrace-run) echo command ;;
+	ptrace-create) echo any ;;
+	ptrace-ctl) echo verbs ;;
+	ptrace-filter) echo stream ;;
+	ptrace-event) echo event ;;
+	ptrace-dump) echo input ;;
+	esac
+}
+
+complete -F _posixtrace ptrace-run ptrace-create ptrace-ctl ptrace-filter ptrace-event ptrace-dump

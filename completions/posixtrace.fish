@@ -99,6 +99,8 @@ function __posixtrace_takes
         ptrace-event:--color \
         ptrace-dump:--stream ptrace-dump:-S \
         ptrace-dump:--format \
+        ptrace-dump:--annotate \
+        ptrace-dump:--replay \
         ptrace-dump:--time \
         ptrace-dump:--events ptrace-dump:-e \
         ptrace-dump:--exclude ptrace-dump:-x \
@@ -110,6 +112,7 @@ function __posixtrace_takes
         ptrace-dump:--last ptrace-dump:-N \
         ptrace-dump:--timeout \
         ptrace-dump:--wait-for ptrace-dump:-w \
+        ptrace-dump:--cursor \
         ptrace-dump:--color
 end
 
@@ -207,9 +210,12 @@ complete -c ptrace-dump -e
 complete -c ptrace-dump -s S -l stream -r -f -a '(__posixtrace_streams)' -d 'read this active stream (else the operands, else $PTRACE_STREAM)'
 complete -c ptrace-dump -s j -l json -d 'one JSON object for each event'
 complete -c ptrace-dump -l csv -d 'comma-separated values, with a line of column names first'
+complete -c ptrace-dump -l table -d 'a table, as wide as the terminal'
 complete -c ptrace-dump -l chrome -d 'trace-event JSON for timeline viewers; NAME.begin to NAME.end is a slice'
 complete -c ptrace-dump -l format -r -f -d 'text as FMT says: %t time, %D delta, %p pid, %i tid, %n name, %d data, %x data in hexadecimal, %a address, %c class, %q number, %% \\n \\t'
-complete -c ptrace-dump -l golden -d 'text that is the same each time a program does the same: P1, T1 for processes and threads, no times'
+complete -c ptrace-dump -l golden -d 'text, or with -j JSON, that is the same each time a program does the same: P1, T1 for processes and threads, no times'
+complete -c ptrace-dump -l annotate -r -f -a 'rel abs delta' -d 'captured output, with a time before each line: rel, abs or delta'
+complete -c ptrace-dump -l replay -r -f -d 'take the time that it took, divided by SPEED; captured output, if no other form is asked for'
 complete -c ptrace-dump -l time -r -f -a 'rel abs delta none' -d 'times in text: rel (seconds since the first event), abs, delta or none'
 complete -c ptrace-dump -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'only these events: names, globs, @user, @system, @all'
 complete -c ptrace-dump -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'all but these events'
@@ -222,6 +228,8 @@ complete -c ptrace-dump -s N -l last -r -f -d 'only the last N events'
 complete -c ptrace-dump -s f -l follow -d 'go on as events are recorded, until the stream ends'
 complete -c ptrace-dump -l timeout -r -f -d 'follow no longer than this'
 complete -c ptrace-dump -s w -l wait-for -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'follow until one of these events: status 0; 1 if time or stream ends first'
+complete -c ptrace-dump -l cursor -r -F -d 'show what came after the last event shown, and remember that in FILE; consumes nothing'
+complete -c ptrace-dump -l rewind -d 'with --cursor: start again from the oldest event'
 complete -c ptrace-dump -l peek -d 'never consume the events of a stream without log'
 complete -c ptrace-dump -s s -l summary -d 'counts and rates of event types, durations of spans (NAME.begin to NAME.end)'
 complete -c ptrace-dump -s a -l attributes -d 'the attributes of the stream'

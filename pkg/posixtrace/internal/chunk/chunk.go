@@ -11,7 +11,7 @@
 // delta is the time in ticks since the chunk's base, len the number of data
 // bytes (the pad to eight bytes is not counted), site the number of a
 // definition {event type, thread, process, address} that stands earlier in the same
-// chunk; its top bit tells that the data was cut when it was recorded. Four
+// chunk; its top bit tells that the data was cut when it was recorded. Five
 // site numbers are not sites but mark records of another kind, below.
 package chunk
 
@@ -25,6 +25,10 @@ import (
 
 // Site numbers with a meaning of their own.
 const (
+	// KindJoint is where another chunk begins, in a log that has joined several:
+	// sites are numbered anew. Number of the chunk u32, generation u32, base u64;
+	// or nothing, if marks of the trace system follow. No chunk of a stream has it.
+	KindJoint = 0x7ffb
 	// KindPad is a record to be skipped: len bytes of nothing.
 	KindPad = 0x7ffc
 	// KindFull is an event that carries its members itself:
@@ -47,6 +51,7 @@ const (
 	HeaderSize = 8
 	SiteSize   = HeaderSize + 24 // a site definition
 	BaseSize   = HeaderSize + 8  // a new base
+	JointSize  = HeaderSize + 16 // the beginning of another chunk
 	FullSize   = HeaderSize + 32 // a full record, without its data
 	// Overhead is the most that an event can need beside its data.
 	Overhead = HeaderSize + SiteSize + BaseSize
@@ -93,12 +98,22 @@ type Cursor struct {
 	off   int
 	base  uint64
 	sites []site
+	joint bool // other chunks may follow
 }
 
 // Reset points the cursor at the start of a chunk whose first base is base.
 func (c *Cursor) Reset(buf []byte, base uint64) {
-	c.buf, c.off, c.base, c.sites = buf, 0, base, c.sites[:0]
+	c.buf, c.off, c.base, c.sites, c.joint = buf, 0, base, c.sites[:0], false
 }
+
+// ResetJoint points the cursor at the start of chunks that a log has joined.
+func (c *Cursor) ResetJoint(buf []byte) {
+	c.Reset(buf, 0)
+	c.joint = true
+}
+
+// Sites is how many sites have been defined so far.
+func (c *Cursor) Sites() int { return len(c.sites) }
 
 // Extend lets the cursor go on in the same chunk, which has grown to buf.
 func (c *Cursor) Extend(buf []byte) { c.buf = buf }
@@ -165,6 +180,15 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 			}
 			c.base = binary.LittleEndian.Uint64(b)
 			c.off += BaseSize
+		case KindJoint:
+			if !c.joint || n != 0 && n != JointSize-HeaderSize || n > len(b) {
+				return false, c.bad("another chunk begins where it must not")
+			}
+			c.sites = c.sites[:0]
+			if n > 0 {
+				c.base = binary.LittleEndian.Uint64(b[8:])
+			}
+			c.off += HeaderSize + n
 		case KindPad:
 			if Align(n) > len(b) {
 				return false, c.bad("pad beyond the end")
@@ -227,6 +251,20 @@ func AppendSite(b []byte, num int, r *Record) []byte {
 func AppendBase(b []byte, tick uint64) []byte {
 	b = binary.LittleEndian.AppendUint64(b, Header(0, 8, KindBase))
 	return binary.LittleEndian.AppendUint64(b, tick)
+}
+
+// AppendJoint appends the beginning of another chunk.
+func AppendJoint(b []byte, num, gen uint32, base uint64) []byte {
+	b = binary.LittleEndian.AppendUint64(b, Header(0, JointSize-HeaderSize, KindJoint))
+	b = binary.LittleEndian.AppendUint32(b, num)
+	b = binary.LittleEndian.AppendUint32(b, gen)
+	return binary.LittleEndian.AppendUint64(b, base)
+}
+
+// AppendMarksJoint appends the beginning of marks of the trace system, all of
+// them full records.
+func AppendMarksJoint(b []byte) []byte {
+	return binary.LittleEndian.AppendUint64(b, Header(0, 0, KindJoint))
 }
 
 // AppendEvent appends an event of an earlier site.

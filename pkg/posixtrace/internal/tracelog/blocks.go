@@ -24,6 +24,7 @@ type blocks struct {
 	f     io.ReaderAt
 	size  int64
 	super *Super
+	aux   []byte           // of a second slot
 	raw   [headerSize]byte // of the header read last
 }
 
@@ -254,11 +255,11 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 	var buf []byte
 	empty := 0
 	for i := 0; i < int(b.super.Slots) && empty < emptySlots; i++ {
-		off := b.super.size + int64(i)*b.super.slotSize()
+		off := b.super.slotAt(i)
 		if off > b.size-headerSize {
 			return nil
 		}
-		h, p, err := b.block(off, buf)
+		h, p, err := b.loopBlock(i, buf)
 		if isIO(err) {
 			return err
 		}
@@ -267,9 +268,6 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 			continue
 		}
 		empty = 0
-		if err == nil && (h.Kind != KindEvents || h.size() > b.super.slotSize()) {
-			err = errLength
-		}
 		if p != nil {
 			buf = p
 		}
@@ -278,6 +276,18 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 		}
 	}
 	return nil
+}
+
+// loopBlock reads what counts of slot i of a Loop log.
+func (b *blocks) loopBlock(i int, buf []byte) (h header, p []byte, err error) {
+	if b.super.joins() {
+		return b.filled(i, buf)
+	}
+	h, p, err = b.block(b.super.slotAt(i), buf)
+	if err == nil && (h.Kind != KindEvents || h.size() > b.super.slotSize()) {
+		err = errLength
+	}
+	return h, p, err
 }
 
 // loopKnots returns the payload of the newer sound one of a Loop log's two slots for

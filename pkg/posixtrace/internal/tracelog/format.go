@@ -10,7 +10,7 @@
 //	| super | types | knots | events | events |    ...    | index | seal |
 //	+-------+-------+-------+--------+--------+---     ---+-------+------+
 //
-//	LOOP, positional: slots for events are written round robin, the two slots
+//	LOOP, positional: slots for events are filled round robin, the two slots
 //	for knots in turn, the tail forward:
 //	+-------+------+------+-   -+------+-------+-------+-------+-------+------+
 //	| super | slot | slot | ... | slot | knots | knots | types | index | seal |
@@ -30,11 +30,16 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// Version of the format. Readers refuse another major version; a higher minor
-// version only adds block kinds and fields at the end of the superblock.
+// Versions of the format. Readers refuse a major version they do not know; a
+// higher minor version only adds block kinds and fields at the end of the
+// superblock. A log has the lowest version that describes it:
+//
+//	1.0  APPEND, UNTIL_FULL; LOOP with one chunk in a slot, no longer written
+//	2.0  LOOP with slots that are filled
 const (
-	Major = 1
-	Minor = 0
+	majorSingle = 1
+	majorJoint  = 2
+	minor       = 0
 )
 
 const (
@@ -44,7 +49,7 @@ const (
 	// headerSize is the size of a block's header.
 	headerSize = 64
 	// maxPayload bounds the payload of every block.
-	maxPayload = chunk.MaxSize
+	maxPayload = chunk.MaxSize + chunk.JointSize
 	// maxSuper bounds the superblock.
 	maxSuper = 64 << 10
 )
@@ -98,6 +103,9 @@ type header struct {
 	Count          uint32
 	Chunk, Gen     uint32
 	CRC            uint32
+
+	side int    // which header of its slot it is; not in the file
+	top  uint64 // of a newer header that does not count; not in the file
 }
 
 func (h *header) encode(b *[headerSize]byte) {

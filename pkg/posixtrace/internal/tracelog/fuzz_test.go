@@ -92,6 +92,7 @@ func mendChecksums(b []byte) {
 	le := leWriter{b}
 	le.put32(20, 0)
 	le.put32(20, crcOf(b[:n]))
+	super, _ := decodeSuper(slices.Clone(b[:n]))
 	id := slices.Clone(b[24:32])
 	for off := n; off+headerSize <= len(b); off += 8 {
 		if !bytes.Equal(b[off+8:off+16], id) {
@@ -100,8 +101,13 @@ func mendChecksums(b []byte) {
 		var h header
 		raw := (*[headerSize]byte)(b[off:])
 		h.decode(raw)
-		if int64(off)+h.size() <= int64(len(b)) {
-			le.put32(off+60, checksum(raw, b[off+headerSize:int64(off)+h.size()]))
+		at := int64(off) + headerSize
+		if super != nil && super.joins() && at <= super.knotsAt() {
+			// One of the two headers of a slot: what they cover lies behind both.
+			at = int64(off) - (int64(off)-super.size)%super.slotSize() + super.slotHead()
+		}
+		if end := at + int64(h.Len); end <= int64(len(b)) {
+			le.put32(off+60, checksum(raw, b[at:end]))
 		}
 	}
 }

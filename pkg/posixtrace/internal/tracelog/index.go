@@ -44,7 +44,7 @@ type entry struct {
 	Types    Coarse
 
 	bytes uint64 // of the payload; not in the file
-	marks bool   // of the trace system, not events of a chunk; not in the file
+	marks uint64 // how many events are marks of the trace system; not in the file
 }
 
 const (
@@ -113,22 +113,27 @@ type Summary struct {
 	Count    int
 	Types    Coarse
 
-	bytes  uint64 // of the payload; not in the file
-	Sorted bool   // times never fall
-	Sound  int    // bytes that decode; all of them unless there is an error
+	Sorted bool // times never fall
+	Full   bool // all are full records
+	Sound  int  // bytes that decode; all of them unless there is an error
 }
 
 // Summarize goes through the events of a chunk. cur is used for the walk and
 // may be reused.
 func Summarize(cur *chunk.Cursor, payload []byte, base uint64) (s Summary, err error) {
-	s.Sorted = true
 	cur.Reset(payload, base)
+	return summarize(cur)
+}
+
+// summarize goes through the events that cur yields.
+func summarize(cur *chunk.Cursor) (s Summary, err error) {
+	s.Sorted = true
 	var rec chunk.Record
 	last := uint64(0)
 	for {
 		ok, err := cur.Next(&rec)
 		if !ok {
-			s.Sound = cur.Offset()
+			s.Sound, s.Full = cur.Offset(), cur.Sites() == 0
 			return s, err
 		}
 		if s.Count == 0 {

@@ -1,38 +1,206 @@
 package tracelog
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// writeSlot writes events into the next slot of a Loop log, over the oldest.
+// writeSlot writes events into the next slot of a Loop log of version 1, over
+// the oldest.
 func (w *Writer) writeSlot(h *header, payload []byte, types *Coarse) error {
-	at := w.super.size + int64(w.nextSlot)*w.super.slotSize()
-	for len(w.slots) <= w.nextSlot {
-		w.slots = append(w.slots, entry{})
-	}
-	s := &w.slots[w.nextSlot]
-	old := *s
-	// Whether or not the write succeeds, what was in the slot is gone.
-	if old.Seq != 0 {
-		*s = entry{}
-		w.full = true
-		w.replaced += uint64(old.Count)
-		if old.marks {
-			w.marksGone += uint64(old.Count)
-		}
-		w.totals.Blocks--
-		w.totals.Events -= uint64(old.Count)
-		w.totals.Bytes -= old.bytes
-	}
+	at := w.super.slotAt(w.nextSlot)
+	s := w.giveUp(w.nextSlot)
 	if err := w.write(at, h, payload); err != nil {
 		return err
 	}
 	*s = h.entry(at, types)
 	s.bytes = uint64(h.Len)
-	w.nextSlot = (w.nextSlot + 1) % int(w.super.Slots)
+	w.totals.add(h)
+	w.nextSlot, w.stale = (w.nextSlot+1)%int(w.super.Slots), false
 	return nil
+}
+
+// wipe makes sure that a slot which was given up for events that could then not
+// be written holds nothing.
+func (w *Writer) wipe() error {
+	if !w.stale {
+		return nil
+	}
+	if err := w.out.put(w.super.slotAt(w.nextSlot), make([]byte, w.super.slotHead()), nil); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	w.stale = false
+	return nil
+}
+
+// giveUp forgets what is in slot i, which is about to be written over: whether
+// or not that succeeds, it is gone.
+func (w *Writer) giveUp(i int) *entry {
+	for len(w.slots) <= i {
+		w.slots = append(w.slots, entry{})
+	}
+	s := &w.slots[i]
+	if old := *s; old.Seq != 0 {
+		*s, w.stale = entry{}, true
+		w.full = true
+		w.replaced += uint64(old.Count)
+		w.marksGone += old.marks
+		w.totals.Blocks--
+		w.totals.Events -= uint64(old.Count)
+		w.totals.Bytes -= old.bytes
+	}
+	return s
+}
+
+// filling is the slot of a Loop log that is being filled.
+type filling struct {
+	payload []byte // of which only what is in force counts
+	slot    int    // -1: none
+	first   uint64 // sequence number with which it was begun
+	side    int    // the header that comes next
+}
+
+// minRoom is the room in a slot for which a chunk is divided.
+const minRoom = 96
+
+// join writes a chunk behind those in the slot that is being filled, as far as
+// there is room, and the rest into the next slot, over the oldest.
+func (w *Writer) join(b *EventsBlock, sum *Summary) error {
+	lead := b.lead(sum, b.Base)
+	room := w.super.slotRoom() - len(w.fill.payload) - len(lead)
+	switch {
+	case w.fill.slot < 0:
+	case len(b.Payload) <= room:
+		return w.grow(b, sum, lead, b.Payload, 0)
+	case room >= minRoom:
+		n, sites, base := divide(b.Payload, b.Base, room)
+		if n == 0 {
+			break
+		}
+		// The rest must fit into a slot, whatever the chunk is made of.
+		rest := append(sites, b.Payload[n:]...)
+		head, err := Summarize(&w.cur, b.Payload[:n], b.Base)
+		if err != nil || head.Count == 0 {
+			break
+		}
+		tail, err := Summarize(&w.cur, rest, base)
+		if err != nil || tail.Count == 0 || head.Count+tail.Count != sum.Count || len(rest) > chunk.Align(int(w.super.ChunkSize)) {
+			break
+		}
+		return w.divide(b, &head, lead, n, &tail, b.lead(&tail, base), rest)
+	}
+	return w.begin(b, sum, lead, b.Payload)
+}
+
+// divide writes the two parts of a chunk. If the second fails, the first counts
+// no more.
+func (w *Writer) divide(b *EventsBlock, head *Summary, lead []byte, n int, tail *Summary, lead2, rest []byte) error {
+	fill, old := w.fill, w.slots[w.fill.slot]
+	if err := w.grow(b, head, lead, b.Payload[:n], continues); err != nil {
+		return err
+	}
+	err := w.begin(b, tail, lead2, rest)
+	if err != nil {
+		gone := w.totals
+		w.slots[fill.slot] = old
+		w.totals = Totals{gone.Blocks, gone.Events - uint64(head.Count), gone.Bytes - uint64(len(lead)+n)}
+		w.fill = fill
+	}
+	return err
+}
+
+// lead returns what stands before a chunk, or a part of one, in a slot.
+func (b *EventsBlock) lead(sum *Summary, base uint64) []byte {
+	if b.Chunk >= MarkChunk && sum.Full {
+		return chunk.AppendMarksJoint(nil)
+	}
+	return chunk.AppendJoint(nil, b.Chunk, b.Gen, base)
+}
+
+// grow writes a chunk into the slot that is being filled. Should it fail, what
+// was there is still in force.
+func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags uint32) error {
+	f := &w.fill
+	at, end := w.super.slotAt(f.slot), len(f.payload)
+	all := append(append(f.payload, lead...), payload...)
+	f.payload = all[:end] // but keep the memory
+	if err := w.out.put(at+w.super.slotHead()+int64(end), all[end:], nil); err != nil {
+		return w.failed(err)
+	}
+	s := w.slots[f.slot]
+	s.Seq, s.Count = w.seq, s.Count+uint32(sum.Count)
+	s.Min, s.Max = min(s.Min, sum.Min), max(s.Max, sum.Max)
+	w.enter(&s, b, sum, len(all)-end)
+	raw := w.slotHeader(&s, all, f.first, flags)
+	if err := w.out.put(at+int64(f.side)*headerSize, raw[:], nil); err != nil {
+		return w.failed(err)
+	}
+	w.slots[f.slot] = s
+	w.totals.Events += uint64(sum.Count)
+	w.totals.Bytes += uint64(len(all) - end)
+	f.payload, f.side = all, f.side^1
+	w.seq++
+	return nil
+}
+
+// begin writes a chunk into the next slot, over the oldest.
+func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error {
+	at := w.super.slotAt(w.nextSlot)
+	w.giveUp(w.nextSlot)
+	w.spare = append(append(w.spare[:0], lead...), payload...)
+	all := w.spare
+	if err := w.out.put(at+w.super.slotHead(), all, nil); err != nil {
+		return w.failed(err)
+	}
+	s := entry{Off: at, Seq: w.seq, Min: sum.Min, Max: sum.Max, Count: uint32(sum.Count), Kind: KindEvents}
+	w.enter(&s, b, sum, len(all))
+	// The first header is made to say nothing, the second comes last: as long as
+	// anything of this is missing there is no header.
+	var raw [2 * headerSize]byte
+	copy(raw[headerSize:], w.slotHeader(&s, all, w.seq, 0)[:])
+	if err := w.out.put(at, raw[:], nil); err != nil {
+		return w.failed(err)
+	}
+	w.slots[w.nextSlot] = s
+	w.totals.Blocks++
+	w.totals.Events += uint64(sum.Count)
+	w.totals.Bytes += uint64(len(all))
+	w.spare = w.fill.payload
+	w.fill = filling{payload: all, slot: w.nextSlot, first: w.seq}
+	w.nextSlot, w.stale = (w.nextSlot+1)%int(w.super.Slots), false
+	w.seq++
+	return nil
+}
+
+// failed is called when a slot could not be written. Its header may have been,
+// for all that, or that of the first part of a chunk: neither its number nor the
+// one that would confirm it is used again.
+func (w *Writer) failed(err error) error {
+	w.seq += 2
+	return fmt.Errorf("log: write events: %w", err)
+}
+
+// enter adds to the entry of a slot what its header does not say.
+func (w *Writer) enter(s *entry, b *EventsBlock, sum *Summary, n int) {
+	s.bytes += uint64(n)
+	if b.Chunk >= MarkChunk {
+		s.marks += uint64(sum.Count)
+	}
+	for i := range s.Types {
+		s.Types[i] |= sum.Types[i]
+	}
+}
+
+// slotHeader makes the header of a slot.
+func (w *Writer) slotHeader(s *entry, payload []byte, first uint64, flags uint32) *[headerSize]byte {
+	h := header{Kind: KindEvents, Len: uint32(len(payload)), ID: w.super.ID, Seq: s.Seq,
+		Min: s.Min, Max: s.Max, Base: first, Count: s.Count, Gen: flags}
+	h.encode(&w.head)
+	h.CRC = checksum(&w.head, payload)
+	le.PutUint32(w.head[60:], h.CRC)
+	return &w.head
 }
 
 // writeLoopKnots writes all knots of a Loop log that matter into one of its two

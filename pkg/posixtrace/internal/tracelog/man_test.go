@@ -32,6 +32,8 @@ func TestManPage(t *testing.T) {
 		fmt.Sprintf("two slots of %d bytes for knots", knotSlotSize),
 		fmt.Sprintf("at most %d, are written", slotKnots),
 		fmt.Sprintf("40 Ta %d bytes Ta the status", statusSize),
+		fmt.Sprintf("multiple of 8, and %d bytes more", chunk.JointSize),
+		fmt.Sprintf("format, %d; %d in a loop log", majorSingle, majorJoint),
 		fmt.Sprintf("of more than %d bytes", small),
 		fmt.Sprintf("%#X for the STOP event", FinalChunk),
 		fmt.Sprintf("id, 1 to %d", event.Max-1),
@@ -40,7 +42,7 @@ func TestManPage(t *testing.T) {
 		le := []byte{byte(k), byte(k >> 8), byte(k >> 16), byte(k >> 24)}
 		want = append(want, ".It Li "+string(le))
 	}
-	for _, n := range []int{chunk.KindSite, chunk.KindBase, chunk.KindFull, chunk.KindPad} {
+	for _, n := range []int{chunk.KindSite, chunk.KindBase, chunk.KindFull, chunk.KindPad, chunk.KindJoint} {
 		want = append(want, fmt.Sprintf(".It Li 0x%X", n))
 	}
 	for _, p := range event.Predefined {

@@ -25,8 +25,16 @@ type source struct {
 
 // load gets the source ready to yield the events of a block. If they are not
 // what they should be, the error tells, and left how many can be had.
-func (s *source) load(h *header, p []byte) error {
-	sum, err := Summarize(&s.cur, p, h.Base)
+func (s *source) load(h *header, p []byte, joint bool) error {
+	reset := func(p []byte) {
+		if joint {
+			s.cur.ResetJoint(p)
+		} else {
+			s.cur.Reset(p, h.Base)
+		}
+	}
+	reset(p)
+	sum, err := summarize(&s.cur)
 	s.seq, s.last, s.left, s.use = h.Seq, sum.Max, sum.Count, false
 	if sum.Count > 0 && (sum.Min < h.Min || sum.Max > h.Max) {
 		s.left = 0 // in the wrong place of the order
@@ -35,7 +43,7 @@ func (s *source) load(h *header, p []byte) error {
 	if err == nil && sum.Count != int(h.Count) {
 		err = errContent
 	}
-	s.cur.Reset(p[:sum.Sound], h.Base)
+	reset(p[:sum.Sound])
 	if !sum.Sorted {
 		s.use = true
 		s.sorted = s.sorted[:0]

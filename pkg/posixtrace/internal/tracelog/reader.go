@@ -59,13 +59,6 @@ type Reader struct {
 	cut    uint64 // blocks with a greater sequence number do not count
 	merge  merge
 	err    error // reading failed
-
-	// Of a log that was walked: where the sequence goes on, behind which
-	// number, the newest slot, and the chunks met.
-	end      int64
-	last     uint64
-	lastSlot uint64
-	chunks   chunkSet
 }
 
 // compare orders blocks by their first events, then as they were written.
@@ -81,10 +74,14 @@ type desc struct {
 	off      int64
 	seq      uint64
 	min, max uint64
+	// Of a slot that may grow while we read: with which number it began, and
+	// what it held.
+	first      uint64
+	len, count uint32
 }
 
 func newReader(s *Super) *Reader {
-	return &Reader{super: s, names: map[event.ID]string{}, chunks: chunkSet{}, max: ^uint64(0), cut: ^uint64(0)}
+	return &Reader{super: s, names: map[event.ID]string{}, max: ^uint64(0), cut: ^uint64(0)}
 }
 
 // OpenFile returns a reader of the log in the first size bytes of f. What is no
@@ -121,46 +118,12 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 		r.status, r.known = r.seal.Status, true
 		r.seal = nil
 	}
-	r.end = r.super.tailAt()
 	if err := r.openWalking(); err != nil {
 		return nil, err
 	}
 	r.Rewind()
 	return r, nil
 }
-
-// Extend lets a reader of a log that is still being written go on with what has
-// come to the file, which now has size bytes. Next then goes on after false. A
-// log that was cleared meanwhile must be opened anew.
-func (r *Reader) Extend(size int64) error {
-	if r.s != nil {
-		return fmt.Errorf("log: extend: %w", syscall.ESPIPE)
-	}
-	if r.sealed || r.bad || size <= r.b.size && r.super.LogPolicy != Loop {
-		return nil
-	}
-	r.b.size, r.fault = size, nil
-	if r.super.LogPolicy == Loop {
-		h, p, _, err := r.b.loopKnots()
-		if err != nil {
-			return err
-		}
-		if p != nil {
-			r.apply(&h, p)
-		}
-	}
-	if err := r.openWalking(); err != nil {
-		return err
-	}
-	slices.SortFunc(r.blocks[r.next:], desc.compare)
-	r.merge.limit, r.merge.far = 0, 0 // the new ones may come first
-	return nil
-}
-
-// Logged reports whether generation gen of a chunk, or a later one, is in the
-// log. It serves to read a stream together with its unfinished log; of a
-// finished log in a file it knows nothing.
-func (r *Reader) Logged(chunk, gen uint32) bool { return r.chunks.has(chunk, gen) }
 
 // openIndexed takes everything but events from the blocks that the index names.
 func (r *Reader) openIndexed() error {
@@ -212,9 +175,9 @@ func compare(a, b uint64) int {
 	return 0
 }
 
-// openWalking finds the blocks by going from each to the next, beginning where
-// it ended the last time. A log that is known to be damaged, that is one with an unsound
-// index before its seal, must go on up to the seal.
+// openWalking finds the blocks by going from each to the next. A log that is
+// known to be damaged, that is one with an unsound index before its seal, must
+// go on up to the seal.
 func (r *Reader) openWalking() error {
 	loop := r.super.LogPolicy == Loop
 	finished := r.bad
@@ -224,7 +187,7 @@ func (r *Reader) openWalking() error {
 		}
 	}
 	var buf []byte
-	end, err := r.b.walk(r.end, r.last, loop, func(off int64, h *header) error {
+	end, err := r.b.walk(r.super.tailAt(), 0, loop, func(off int64, h *header) error {
 		switch h.Kind {
 		case KindEvents:
 			if !loop {
@@ -241,7 +204,6 @@ func (r *Reader) openWalking() error {
 				return err
 			}
 		}
-		r.end, r.last = off+h.size(), h.Seq
 		return nil
 	})
 	if isIO(err) {
@@ -259,9 +221,12 @@ func (r *Reader) openWalking() error {
 
 // foundBlock enters a block of events that was met by walking.
 func (r *Reader) foundBlock(off int64, h *header) {
-	r.blocks = append(r.blocks, desc{off, h.Seq, h.Min, h.Max})
+	d := desc{off: off, seq: h.Seq, min: h.Min, max: h.Max}
+	if r.super.joins() {
+		d.first, d.len, d.count = h.first(), h.Len, h.Count
+	}
+	r.blocks = append(r.blocks, d)
 	r.found += uint64(h.Count)
-	r.chunks.add(h)
 }
 
 // endTorn notes that the log ends without a seal. The last block, unlike the
@@ -275,8 +240,6 @@ func (r *Reader) endTorn(end int64, err error) error {
 		}
 		if berr != nil && last+h.size() == end {
 			r.found -= uint64(h.Count)
-			r.chunks[h.Chunk] = h.Gen - 1
-			r.end, r.last = last, r.blocks[n].seq-1
 			r.blocks = r.blocks[:n]
 			end, err = last, berr
 		}
@@ -295,8 +258,6 @@ func (r *Reader) walkSlots() error {
 	}
 	var bad []unsound
 	newest, seq := -1, uint64(0)
-	seen := r.lastSlot
-	r.found = 0
 	err := r.b.slots(func(i int, off int64, h *header, _ []byte, err error) error {
 		if err != nil {
 			if len(bad) < 2 {
@@ -304,11 +265,7 @@ func (r *Reader) walkSlots() error {
 			}
 			return nil
 		}
-		if h.Seq > seen {
-			r.foundBlock(off, h)
-		} else {
-			r.found += uint64(h.Count)
-		}
+		r.foundBlock(off, h)
 		if h.Seq > seq {
 			newest, seq = i, h.Seq
 		}
@@ -317,7 +274,6 @@ func (r *Reader) walkSlots() error {
 	if err != nil {
 		return err
 	}
-	r.lastSlot = max(seen, seq)
 	for _, u := range bad {
 		if u.slot != (newest+1)%int(r.super.Slots) {
 			r.damage(u.off, "slot", u.err)
@@ -465,7 +421,7 @@ func (r *Reader) Rewind() error {
 		r.blocks = r.blocks[:0]
 		err := r.b.readIndex(r.seal, func(e *entry) error {
 			if e.Kind == KindEvents && e.Max >= r.min && e.Min <= r.max && (r.sel == nil || e.Types.meets(&r.coarse)) {
-				r.blocks = append(r.blocks, desc{e.Off, e.Seq, e.Min, e.Max})
+				r.blocks = append(r.blocks, desc{off: e.Off, seq: e.Seq, min: e.Min, max: e.Max})
 			}
 			return nil
 		})
@@ -563,16 +519,10 @@ func (r *Reader) advance(rec *chunk.Record) (bool, error) {
 // failure to read is an error.
 func (r *Reader) open(d *desc) error {
 	s := r.merge.source()
-	h, p, err := r.b.block(d.off, s.buf)
-	if err == nil && (h.Kind != KindEvents || h.Min != d.min || h.Max != d.max) {
-		err = errSequence
-	}
-	if err == nil && h.Seq != d.seq {
-		if r.super.LogPolicy == Loop && r.seal == nil && h.Seq > d.seq {
-			r.merge.release(s) // its recorder lives and has been here meanwhile
-			return nil
-		}
-		err = errSequence
+	h, p, err := r.read(d, s.buf)
+	if err == errReplaced {
+		r.merge.release(s) // its recorder lives and has been here meanwhile
+		return nil
 	}
 	if err != nil {
 		r.merge.release(s)
@@ -587,13 +537,38 @@ func (r *Reader) open(d *desc) error {
 	return nil
 }
 
+// errReplaced says that a Loop log has given up a block for newer events since
+// it was opened.
+var errReplaced = errors.New("replaced by its recorder")
+
+// read reads the block that d describes, and no other.
+func (r *Reader) read(d *desc, buf []byte) (h header, p []byte, err error) {
+	if r.super.joins() {
+		h, p, err = r.b.slotOf(d, buf)
+	} else {
+		h, p, err = r.b.block(d.off, buf)
+	}
+	switch {
+	case err != nil:
+	case h.Kind != KindEvents:
+		err = errSequence
+	case h.Seq != d.seq:
+		err = errSequence
+		if r.super.LogPolicy == Loop && r.seal == nil && h.Seq > d.seq {
+			err = errReplaced
+		}
+	case h.Min != d.min || h.Max != d.max:
+		err = errSequence
+	}
+	return h, p, err
+}
+
 // addSource adds a block of events whose checksum is right.
 func (r *Reader) addSource(s *source, off int64, h *header, p []byte) {
 	if r.s != nil {
 		r.found += uint64(h.Count)
-		r.chunks.add(h)
 	}
-	err := s.load(h, p)
+	err := s.load(h, p, r.super.joins())
 	if err != nil {
 		r.damage(off, "events", err)
 	}

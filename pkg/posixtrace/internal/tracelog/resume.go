@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 )
 
 // ErrSealed is returned by Resume for a log that is finished already.
@@ -67,7 +68,7 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 	} else if s != nil {
 		return nil, nil, ErrSealed
 	}
-	w := &Writer{out: out, super: *b.super}
+	w := &Writer{out: out, super: *b.super, fill: filling{slot: -1}}
 	rec := &Recovered{Super: &w.super, chunks: chunkSet{}}
 	loop := w.super.LogPolicy == Loop
 	if loop {
@@ -101,26 +102,42 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 
 // resumeSlots takes over what lies in the slots of a Loop log.
 func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
-	newest := -1
+	newest, top := -1, uint64(0)
 	err := b.slots(func(i int, off int64, h *header, p []byte, err error) error {
 		if err != nil {
 			return nil // written over when its turn comes
 		}
-		sum, _ := Summarize(&w.cur, p, h.Base)
+		if w.super.joins() {
+			w.cur.ResetJoint(p)
+		} else {
+			w.cur.Reset(p, h.Base)
+		}
+		sum, _ := summarize(&w.cur)
 		for len(w.slots) <= i {
 			w.slots = append(w.slots, entry{})
 		}
 		w.slots[i] = h.entry(off, &sum.Types)
 		w.slots[i].bytes = uint64(h.Len)
 		w.totals.add(h)
-		rec.chunks.add(h)
+		if w.super.joins() {
+			w.slots[i].marks = w.resumeParts(p, rec)
+		} else {
+			rec.chunks.add(h)
+		}
+		top = max(top, h.top)
 		if h.Seq > w.seq {
 			w.seq, newest = h.Seq, i
+			if w.super.joins() {
+				w.fill = filling{payload: slices.Clone(p), slot: i, first: h.first(), side: h.side ^ 1}
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if top > 0 {
+		w.seq = max(w.seq, top+1) // so that the part of a chunk never counts
 	}
 	w.nextSlot = (newest + 1) % int(w.super.Slots)
 	w.full = len(w.slots) == int(w.super.Slots) && w.slots[w.nextSlot].Seq != 0
@@ -132,6 +149,18 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 	w.seq = max(w.seq, h.Seq)
 	w.knots, _ = decodeKnots(p, h.Count)
 	return nil
+}
+
+// resumeParts notes which chunks a slot holds, and counts the marks in it.
+func (w *Writer) resumeParts(p []byte, rec *Recovered) (marks uint64) {
+	parts(p, func(q part) {
+		if q.chunk >= MarkChunk {
+			sum, _ := Summarize(&w.cur, q.payload, q.base)
+			marks += uint64(sum.Count)
+		}
+		rec.chunks.add(&header{Chunk: q.chunk, Gen: q.gen})
+	})
+	return marks
 }
 
 // took enters a sound block of the sequence into the writer's state.
@@ -197,7 +226,7 @@ func sameEntries(a, b []entry) bool {
 	for i := range a {
 		x, y := a[i], b[i]
 		x.bytes, y.bytes = 0, 0
-		x.marks, y.marks = false, false
+		x.marks, y.marks = 0, 0
 		if x != y {
 			return false
 		}

@@ -42,6 +42,7 @@ const (
 
 // Super is the superblock: what a log says of itself.
 type Super struct {
+	Major        uint16 // version of the format; computed by Create unless it is set
 	ID           uint64 // random; 0 lets Create choose one
 	CreateSec    int64
 	CreateNsec   uint32
@@ -71,8 +72,31 @@ type Super struct {
 // superFixed is the size of the part with fixed positions; the strings follow.
 const superFixed = 128
 
-// slotSize is the size of a Loop log's slot for events.
-func (s *Super) slotSize() int64 { return headerSize + int64(chunk.Align(int(s.ChunkSize))) }
+// joins reports whether this is a Loop log whose slots hold several chunks.
+func (s *Super) joins() bool { return s.LogPolicy == Loop && s.Major >= majorJoint }
+
+// slotRoom is how much payload fits into a Loop log's slot for events.
+func (s *Super) slotRoom() int {
+	n := chunk.Align(int(s.ChunkSize))
+	if s.joins() {
+		n += chunk.JointSize
+	}
+	return n
+}
+
+// slotHead is the size of what stands before that payload.
+func (s *Super) slotHead() int64 {
+	if s.joins() {
+		return 2 * headerSize
+	}
+	return headerSize
+}
+
+// slotSize is the size of a whole slot.
+func (s *Super) slotSize() int64 { return s.slotHead() + int64(s.slotRoom()) }
+
+// slotAt is where slot i begins.
+func (s *Super) slotAt(i int) int64 { return s.size + int64(i)*s.slotSize() }
 
 // knotsAt is where the two slots for knots of a Loop log begin, tailAt where
 // its blocks in sequence begin.
@@ -91,8 +115,8 @@ func (s *Super) encode() ([]byte, error) {
 	le := binary.LittleEndian
 	b := make([]byte, superFixed)
 	copy(b, magic)
-	le.PutUint16(b[8:], Major)
-	le.PutUint16(b[10:], Minor)
+	le.PutUint16(b[8:], s.Major)
+	le.PutUint16(b[10:], minor)
 	le.PutUint32(b[12:], byteOrder)
 	le.PutUint64(b[24:], s.ID)
 	le.PutUint64(b[32:], uint64(s.CreateSec))
@@ -151,6 +175,8 @@ func (s *Super) check() error {
 	switch {
 	case s.LogPolicy != Loop && s.LogPolicy != UntilFull && s.LogPolicy != Append:
 		return fmt.Errorf("no such log policy: %v", s.LogPolicy)
+	case s.Major < majorSingle || s.Major > majorJoint:
+		return fmt.Errorf("format version %d", s.Major)
 	case s.ChunkSize == 0 || s.ChunkSize > chunk.MaxSize:
 		return fmt.Errorf("chunk size %d", s.ChunkSize)
 	case s.CreateNsec >= 1e9:
@@ -180,7 +206,7 @@ func superLen(b []byte) (int, error) {
 		return 0, notLog("no magic")
 	case le.Uint32(b[12:]) != byteOrder:
 		return 0, notLog("foreign byte order")
-	case le.Uint16(b[8:]) != Major:
+	case le.Uint16(b[8:]) < majorSingle || le.Uint16(b[8:]) > majorJoint:
 		return 0, notLog("format version %d.%d", le.Uint16(b[8:]), le.Uint16(b[10:]))
 	}
 	n := le.Uint32(b[16:])
@@ -207,6 +233,7 @@ func decodeSuper(b []byte) (*Super, error) {
 		return nil, notLog("superblock: checksum mismatch")
 	}
 	s := &Super{
+		Major:        le.Uint16(b[8:]),
 		ID:           le.Uint64(b[24:]),
 		CreateSec:    int64(le.Uint64(b[32:])),
 		CreateNsec:   le.Uint32(b[40:]),

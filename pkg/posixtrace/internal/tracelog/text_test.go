@@ -124,8 +124,12 @@ func TestTextRoundTrip(t *testing.T) {
 		must(t, err)
 		again, err := Encode(text)
 		must(t, err)
-		if !bytes.Equal(again, m.b) {
-			second, _ := Text(again)
+		second, _ := Text(again)
+		if p == Loop { // where a chunk was divided there are two
+			if wantEvents(t, readAll(t, openFile(t, again)), readAll(t, openFile(t, m.b))); second != text {
+				t.Errorf("another text:\n%s\n%s", text, second)
+			}
+		} else if !bytes.Equal(again, m.b) {
 			t.Errorf("%v: the text makes another log:\n%s\n%s", p, text, second)
 		}
 	}

@@ -268,7 +268,7 @@ func (e *encoder) spoil(l *line) error {
 
 // Text returns the text form of a log, as far as that is sound; a last line
 // that begins with # tells what is wrong. Encode makes the same log of
-// it again, byte for byte, unless it was damaged, cleared, or a Loop log that has replaced events.
+// it again, byte for byte, unless it was damaged or cleared, or a Loop log whose slots do not come out the same.
 func Text(log []byte) (string, error) {
 	b, err := openBlocks(bytes.NewReader(log), int64(len(log)))
 	if err != nil {
@@ -286,6 +286,15 @@ func Text(log []byte) (string, error) {
 		}
 		return err
 	}
+	addSlot := func(h *header, p []byte) error {
+		if !b.super.joins() {
+			return add(h, p)
+		}
+		var text strings.Builder
+		err := parts(p, func(q part) { text.WriteString(partText(&q)) })
+		items = append(items, item{h.Seq, text.String()})
+		return err
+	}
 	loop := b.super.LogPolicy == Loop
 	if loop {
 		b.slots(func(_ int, off int64, h *header, p []byte, err error) error {
@@ -293,7 +302,7 @@ func Text(log []byte) (string, error) {
 				items = append(items, item{^uint64(0), fmt.Sprintf("# slot at %d: %v\n", off, err)})
 				return nil
 			}
-			return add(h, p)
+			return addSlot(h, p)
 		})
 		if h, p, _, _ := b.loopKnots(); p != nil {
 			add(&h, p)
@@ -316,6 +325,11 @@ func Text(log []byte) (string, error) {
 		fmt.Fprintf(&out, "# end at %d: %v\n", end, err)
 	}
 	return out.String(), nil
+}
+
+// partText is the text of one of the chunks in a slot.
+func partText(q *part) string {
+	return fmt.Sprintf("events chunk=%d gen=%d base=%d\n%send\n", q.chunk, q.gen, q.base, recordsText(q.payload))
 }
 
 func blockText(h *header, p []byte) (string, error) {

@@ -43,7 +43,10 @@ type Writer struct {
 
 	slots    []entry // Loop: what lies in each slot; Seq 0 is an empty one
 	nextSlot int
-	knotSide int64 // Loop: which of the two slots for knots comes next
+	stale    bool // what was in it is given up, but may be there
+	fill     filling
+	spare    []byte // memory for the slot after it
+	knotSide int64  // Loop: which of the two slots for knots comes next
 
 	used      uint64 // bytes of events in an UntilFull log
 	full      bool
@@ -72,7 +75,11 @@ func Create(f *os.File, super *Super) (*Writer, error) {
 func create(out sink, super *Super) (*Writer, error) {
 	w := &Writer{out: out, super: *super, seq: 1}
 	s := &w.super
-	s.Slots = 0
+	if s.Slots = 0; s.Major == 0 {
+		if s.Major = majorSingle; s.LogPolicy == Loop {
+			s.Major = majorJoint
+		}
+	}
 	if s.LogPolicy == Loop && s.ChunkSize > 0 {
 		n := (s.LogSize + uint64(s.ChunkSize) - 1) / uint64(s.ChunkSize)
 		if n > 1<<31 {
@@ -103,6 +110,7 @@ func create(out sink, super *Super) (*Writer, error) {
 	}
 	w.pos = s.tailAt()
 	w.slots = make([]entry, min(s.Slots, 1<<16))
+	w.fill.slot = -1
 	return w, nil
 }
 
@@ -170,7 +178,9 @@ func (w *Writer) append(h *header, payload []byte, types *Coarse) error {
 
 func (h *header) entry(off int64, types *Coarse) entry {
 	e := entry{Off: off, Seq: h.Seq, Min: h.Min, Max: h.Max, Count: h.Count, Kind: h.Kind}
-	e.marks = h.Kind == KindEvents && h.Chunk >= MarkChunk
+	if h.Kind == KindEvents && h.Chunk >= MarkChunk {
+		e.marks = uint64(h.Count)
+	}
 	if types != nil {
 		e.Types = *types
 	}
@@ -300,8 +310,8 @@ func (w *Writer) Events(b EventsBlock) error {
 		return fmt.Errorf("log: chunk of %d bytes: %w", len(b.Payload), syscall.EINVAL)
 	}
 	var malformed error
+	sum := Summary{Min: b.MinTick, Max: b.MaxTick, Count: b.Count}
 	if b.Types == nil {
-		var sum Summary
 		sum, malformed = Summarize(&w.cur, b.Payload, b.Base)
 		b.Payload, b.Types = b.Payload[:sum.Sound], &sum.Types
 		b.MinTick, b.MaxTick, b.Count = sum.Min, sum.Max, sum.Count
@@ -309,6 +319,7 @@ func (w *Writer) Events(b EventsBlock) error {
 	if b.Count == 0 {
 		return malformed
 	}
+	sum.Types = *b.Types
 	if b.Final {
 		b.Chunk, b.Gen = FinalChunk, 0
 	}
@@ -323,7 +334,11 @@ func (w *Writer) Events(b EventsBlock) error {
 	var err error
 	switch w.super.LogPolicy {
 	case Loop:
-		err = w.writeSlot(&h, b.Payload, b.Types)
+		if w.super.joins() {
+			err = w.join(&b, &sum)
+		} else {
+			err = w.writeSlot(&h, b.Payload, b.Types)
+		}
 	case UntilFull:
 		if w.full = w.full || w.used+uint64(len(b.Payload)) > w.super.LogSize; w.full && (!b.Final || w.final) {
 			return ErrFull
@@ -339,7 +354,9 @@ func (w *Writer) Events(b EventsBlock) error {
 	if err != nil {
 		return err
 	}
-	w.totals.add(&h)
+	if w.super.LogPolicy != Loop {
+		w.totals.add(&h)
+	}
 	return malformed
 }
 
@@ -399,6 +416,9 @@ func (w *Writer) Seal(s Status, sync bool) error {
 		return err
 	}
 	if !w.sealing {
+		if err := w.wipe(); err != nil {
+			return err
+		}
 		w.sealing = true
 		w.indexSlots()
 	}
@@ -444,7 +464,7 @@ func (w *Writer) Clear() error {
 	w.used, w.full, w.final, w.totals, w.replaced = 0, false, false, Totals{}, 0
 	w.marksGone = 0
 	clear(w.slots)
-	w.nextSlot = 0
+	w.nextSlot, w.stale, w.fill = 0, false, filling{slot: -1}
 	w.typesDone, w.knotsDone = 0, 0
 	w.knots = w.knots[max(0, len(w.knots)-2):]
 	if err := w.reserve(); err != nil {

@@ -380,6 +380,35 @@ var _ = conform("SST-08", func(t *testing.T) {
 			some(t, s, w, 100)
 		}
 		overrun(t, s, Overrun)
+		// With nothing to record each flush still writes its marks, and replaces what is
+		// oldest by them: as long as that is an event something is lost, and told; marks of
+		// earlier flushes are no loss.
+		idle, lost := 0, flowStatus(t, s).LogLost
+		for range 400 {
+			some(t, s, w, 0)
+			now := flowStatus(t, s).LogLost
+			if now != lost {
+				idle = 0
+				overrun(t, s, Overrun)
+			} else {
+				idle++
+				overrun(t, s, NoOverrun)
+			}
+			lost = now
+			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, Full)
+			if idle == 60 {
+				break
+			}
+		}
+		if idle < 60 {
+			t.Errorf("flushes of nothing go on losing events: %d", lost)
+		}
+		some(t, s, w, 100)
+		if now := flowStatus(t, s).LogLost; now == lost {
+			overrun(t, s, NoOverrun)
+		} else {
+			overrun(t, s, Overrun)
+		}
 	})
 	t.Run("until-full", func(t *testing.T) {
 		a := flowSmall(UntilFull)

@@ -151,8 +151,11 @@ func (w *logWriter) account() {
 	m := w.c.mem
 	all, marks := w.log.Replaced(), w.log.ReplacedMarks()
 	if all > w.replaced {
-		m.LogOverrun()
-		m.SetLogFull(false)
+		if w.replaced == 0 {
+			m.LogOverrun() // LOG-08: by the first replacement
+			m.SetLogFull(false)
+		}
+		// From then on by every loss; but marks of earlier flushes are none.
 		m.LogLost(int(all - w.replaced - (marks - w.marks)))
 	}
 	w.replaced, w.marks = all, marks

@@ -158,6 +158,83 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		}
 		flowIs(t, "recorded and lost", len(flowUsers(all))+len(flowTypes(all, EventStart))+int(flowStatus(t, s).Lost), total+1)
 	})
+	t.Run("speeds", func(t *testing.T) {
+		// One event of the slow writer for hundreds of the fast one: what is kept of each is
+		// its newest, without a gap, to the event.
+		for _, ratio := range []int{100, 700, 5000} {
+			s := flowStream(t, flowSmall(Loop))
+			flowStart(t, s)
+			slow, fast := flowRecorder(t, s), flowRecorder(t, s)
+			fast.id = flowID(t, "flow.fast")
+			for range 400_000 / ratio {
+				slow.put()
+				for range ratio {
+					fast.put()
+				}
+			}
+			lost := flowStatus(t, s).Lost
+			for _, all := range [][]flowEvent{flowPeek(t, s), flowAll(t, s)} {
+				kept := len(flowTypes(all, EventStart))
+				for what, w := range map[string]*flowWriter{"slow": slow, "fast": fast} {
+					first, last := flowSpan(t, flowTypes(all, w.id))
+					if last != w.n-1 || first == 0 && w == fast {
+						t.Errorf("1:%d: events %d to %d survive of %d of the %s writer", ratio, first, last, w.n, what)
+					}
+					kept += last - first + 1
+				}
+				flowIs(t, "recorded and lost", kept+int(lost), 1+slow.n+fast.n)
+			}
+		}
+	})
+	t.Run("speeds, with logs", func(t *testing.T) {
+		// The same for a LOOP log of a stream that loses nothing, and of one that does: there
+		// each flush leaves its own gap.
+		for _, sp := range []FullPolicy{UntilFull, Loop} {
+			a := flowSmall(sp)
+			a.LogFullPolicy, a.LogSize, a.StreamSize = Loop, 64<<10, 64<<10
+			s, path := flowLogged(t, a)
+			flowStart(t, s)
+			slow, fast := flowRecorder(t, s), flowRecorder(t, s)
+			fast.id = flowID(t, "flow.fast")
+			slow.r.a.w.OnFull, fast.r.a.w.OnFull = nil, nil
+			burst := 300
+			if sp == Loop {
+				burst = 9000
+			}
+			for range 100 {
+				slow.put()
+				for range burst {
+					fast.put()
+				}
+				if err := s.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			flowShutdown(t, s)
+			all, st := logRead(t, path)
+			kept := uint64(0)
+			for what, w := range map[string]*flowWriter{"slow": slow, "fast": fast} {
+				next := -1
+				for _, e := range all {
+					if e.ID == w.id {
+						n, err := strconv.Atoi(e.data)
+						if err != nil || n <= next || sp == UntilFull && next >= 0 && n != next+1 {
+							t.Fatalf("%v: event %q of the %s writer follows %d", sp, e.data, what, next)
+						}
+						next = n
+						kept++
+					}
+				}
+				if next != w.n-1 {
+					t.Errorf("%v: the last event of the %s writer is %d, want %d", sp, what, next, w.n-1)
+				}
+			}
+			kept += uint64(logCount(all, EventStart) + logCount(all, EventStop))
+			if all := uint64(2 + slow.n + fast.n); kept+st.Lost+st.LogLost != all || st.LogLost == 0 || (st.Lost == 0) != (sp == UntilFull) {
+				t.Errorf("%v: %d are kept of %d, %+v", sp, kept, all, st)
+			}
+		}
+	})
 	t.Run("counts", func(t *testing.T) {
 		c := start(t, "burst", "100000")
 		s := running(t, c.pid, *flowSmall(Loop))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -157,6 +158,9 @@ func inhDo(verb string, f, self []string) (string, error) {
 	case "list":
 		list, err := List()
 		return strconv.Itoa(len(list)), err
+	case "gc":
+		runtime.GC()
+		return strconv.Itoa(len(mappings())), nil
 	case "path": // NAME: of the stream's file
 		i, err := inhStreams[f[0]].Info()
 		return i.Path, err

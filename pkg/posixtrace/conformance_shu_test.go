@@ -66,6 +66,84 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 	}
 })
 
+// It frees everything: the memory, too, and also in a traced process that passes no
+// trace point any more.
+var _ = conform("SHU-01/posix_trace_shutdown/memory", func(t *testing.T) {
+	a := newActor(t)
+	one, two := running(t, a.pid, Attr{}), running(t, a.pid, Attr{})
+	a.do("event shu.memory x")
+	mapped := func(n int) {
+		t.Helper()
+		logWait(t, fmt.Sprintf("process %d has %d streams mapped", a.pid, n), func() bool { return a.do("gc") == strconv.Itoa(n) })
+	}
+	mapped(2)
+	logOK(t, "Shutdown", one.Shutdown())
+	mapped(1)
+	for range 3 {
+		a.do("gc")
+	}
+	a.do("event shu.memory y")
+	mapped(1)
+	equal(t, drain(t, two), a.got("shu.memory", "x"), a.got("shu.memory", "y"))
+	logOK(t, "Shutdown", two.Shutdown())
+	mapped(0)
+	// And again.
+	three := running(t, a.pid, Attr{})
+	a.do("event shu.memory z")
+	equal(t, drain(t, three), a.got("shu.memory", "z"))
+	mapped(1)
+	logOK(t, "Shutdown", three.Shutdown())
+	mapped(0)
+})
+
+func init() {
+	// shu-deadlock passes a trace point and then waits for what can never come.
+	helpers["shu-deadlock"] = func([]string) {
+		fmt.Println("ready")
+		os.Stdin.Read(make([]byte, 1))
+		id, _ := OpenEventID("shu.last")
+		Event(id, []byte("words"))
+		runtime.GC()
+		select {}
+	}
+}
+
+// Whatever is done for a traced process, it ends as it would have ended.
+var _ = conform("SHU-07/deadlock", func(t *testing.T) {
+	if raceEnabled {
+		return // that runtime never reports a deadlock
+	}
+	for _, traced := range []bool{false, true} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), helperVar+"=shu-deadlock", quick)
+		var told strings.Builder
+		cmd.Stderr = &told
+		in, err := cmd.StdinPipe()
+		logOK(t, "StdinPipe", err)
+		out, err := cmd.StdoutPipe()
+		logOK(t, "StdoutPipe", err)
+		logOK(t, "Start", cmd.Start())
+		late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+		l, err := bufio.NewReader(out).ReadString('\n')
+		if l != "ready\n" {
+			t.Fatal(l, err)
+		}
+		var s *Stream
+		if traced {
+			s = running(t, cmd.Process.Pid, Attr{})
+		}
+		in.Close()
+		err = cmd.Wait()
+		late.Stop()
+		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(told.String(), "all goroutines are asleep - deadlock!") {
+			t.Errorf("traced %v: %v, %.200q", traced, err, told.String())
+		}
+		if traced {
+			equal(t, drain(t, s), got{"shu.last", "words", cmd.Process.Pid})
+		}
+	}
+})
+
 var _ = conform("SHU-02/posix_trace_shutdown", func(t *testing.T) {
 	s, err := Create(0, nil)
 	logOK(t, "Create", err)

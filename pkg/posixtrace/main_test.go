@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // helpers are what this test binary does when it is started again as another
@@ -15,7 +18,7 @@ var helpers = map[string]func(args []string){}
 const helperVar = "POSIXTRACE_TEST_HELPER"
 
 // TestMain gives the tests a trace directory of their own and fails the run
-// when they leave shared files or descriptors behind.
+// when they leave shared files, descriptors or mappings behind.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(helperVar); name != "" {
 		f, ok := helpers[name]
@@ -45,7 +48,7 @@ func run(m *testing.M) int {
 	os.Unsetenv("PTRACE_STREAM")
 	code := m.Run()
 	if code == 0 {
-		for _, l := range leaks(dir) {
+		for _, l := range append(leaks(dir), mapped()...) {
 			fmt.Fprintln(os.Stderr, "left behind:", l)
 			code = 1
 		}
@@ -69,6 +72,41 @@ func leaks(dir string) (list []string) {
 			strings.HasSuffix(to, ".trace") || strings.HasSuffix(to, ".trace (deleted)") {
 			list = append(list, "descriptor "+to)
 		}
+	}
+	return list
+}
+
+// mapped lists the streams and pages that are still mapped when nothing is open any
+// more, but for the process's own page. A mapping goes with the last reference to it,
+// not with Close or Shutdown, after which a trace point of another goroutine may still be
+// on its way through it; so it takes a few garbage collections.
+func mapped() (list []string) {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		runtime.GC()
+		if list = mappings(); len(list) == 0 || time.Now().After(deadline) {
+			return list
+		}
+	}
+}
+
+var mappedFile = regexp.MustCompile(`/(s-[0-9a-f]{16}|[pt]-[0-9]+-[0-9a-f-]+)( \(deleted\))?$`)
+
+func mappings() (list []string) {
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	own := fmt.Sprintf("/p-%d-", os.Getpid())
+	for l := range strings.Lines(string(b)) {
+		_, path, _ := strings.Cut(strings.TrimSpace(l), "/")
+		if path = "/" + path; !mappedFile.MatchString(path) {
+			continue
+		}
+		if strings.Contains(path, own) && own != "" {
+			own = "" // once
+			continue
+		}
+		list = append(list, "mapping of "+path)
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -111,7 +112,7 @@ type tracedProcess struct {
 	mu    sync.Mutex
 	table atomic.Pointer[table]
 	proc  *proc
-	asked bool // whether there is a page has been found out
+	weeds bool // a weeder is at work
 	// known is one more than the last user id that is known to be registered.
 	// Ids are given out one after the other.
 	known atomic.Uint32
@@ -280,7 +281,39 @@ func (t *tracedProcess) sync() *table {
 		n.streams = append(n.streams, a)
 	}
 	t.table.Store(n)
+	if len(n.streams) > 0 && !t.weeds {
+		t.weeds = true
+		runtime.SetFinalizer(&weeder{t}, (*weeder).weed)
+	}
 	return n
+}
+
+// weeder lets go of streams that have been shut down, memory and all. The trace
+// points do not: of a process that nobody traces any more they look at nothing but a
+// zero. It comes with each garbage collection. A timer would keep the runtime from
+// noticing that a program is deadlocked, which nobody must be denied for being traced.
+type weeder struct{ t *tracedProcess }
+
+func (w *weeder) weed() {
+	t := w.t
+	if !t.mu.TryLock() { // finalizers, which may be the application's, do not wait for us
+		runtime.SetFinalizer(w, (*weeder).weed)
+		return
+	}
+	defer t.mu.Unlock()
+	old := t.table.Load()
+	live := slices.Clone(old.streams)
+	live = slices.DeleteFunc(live, func(a *attachment) bool { return a.c.mem.State()&stream.Dead != 0 })
+	if len(live) < len(old.streams) {
+		n := *old
+		n.streams = live
+		t.table.Store(&n)
+	}
+	if len(live) == 0 {
+		t.weeds = false
+		return
+	}
+	runtime.SetFinalizer(w, (*weeder).weed)
 }
 
 func (t *table) find(id uint64) *attachment {

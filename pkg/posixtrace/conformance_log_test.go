@@ -738,7 +738,51 @@ var _ = conform("LOG-08", func(t *testing.T) {
 	if st, _ := s.Status(); st.LogFullStatus != Full || st.LogLost == 0 {
 		t.Errorf("the log never filled: %+v", st)
 	}
+	logSparse(t)
 })
+
+// logSparse flushes after every event, with all the marks that a flush leaves in
+// the log. The log gives up nothing before it is full, and what it keeps is the
+// newest, as much as it has room for.
+func logSparse(t *testing.T) {
+	t.Helper()
+	logOneWriter(t)
+	const n, size = 10_000, 256 << 10
+	s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Loop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: 128})
+	logOK(t, "Start", s.Start())
+	id := logID(t, "log.sparse")
+	for i := range n {
+		logNumbers(id, i, 1, 16)
+		logOK(t, "Flush", s.Flush())
+		if i == 1000 {
+			if st, _ := s.Status(); st.LogFullStatus == Full || st.LogLost > 0 {
+				t.Fatalf("full after %d flushes of one event: %+v", i, st)
+			}
+		}
+	}
+	logOK(t, "Shutdown", s.Shutdown())
+	events, st := logRead(t, path)
+	list := logNumbersOf(t, events, "log.sparse")
+	logRange(t, "newest", list, n-len(list), len(list))
+	if st.LogLost != uint64(n-len(list))+1 { // and START
+		t.Errorf("%d events and a START are not in the log, LogLost = %d", n-len(list), st.LogLost)
+	}
+	// Records: an event of 16 bytes, the description of its trace point, and two marks.
+	bytes := 0
+	for _, e := range events {
+		bytes += 40
+		if e.name == "log.sparse" {
+			bytes += 16
+		}
+	}
+	if bytes < size*8/10 || bytes > size {
+		t.Errorf("%d bytes of records in a log of %d", bytes, size)
+	}
+	// Beside the events: headers and the rest of what the file needs (ATR-20).
+	if fi, err := os.Stat(path); err != nil || fi.Size() > size+size/8 {
+		t.Errorf("%v, %v", fi.Size(), err)
+	}
+}
 
 var _ = conform("LOG-09", func(t *testing.T) {
 	const n = 100 * 40
@@ -804,6 +848,108 @@ var _ = conform("LOG-10", func(t *testing.T) {
 			}
 		}
 	}
+})
+
+// What a flush leaves in a log when there is no more room, wherever in it that
+// happens, and when there is room again.
+func init() {
+	helpers["log-steps"] = func(args []string) {
+		logCheck(len(args) == 2, "%v", args)
+		p := map[string]FullPolicy{"loop": Loop, "until-full": UntilFull, "append": Append}[args[1]]
+		path := args[0]
+		f, err := os.Create(path)
+		logCheck(err == nil, "Create: %v", err)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: p, StreamSize: 64 << 10, LogSize: 64 << 10}, f)
+		logCheck(err == nil, "CreateWithLog: %v", err)
+		id, _ := OpenEventID("step")
+		s.Start()
+		var old syscall.Rlimit
+		syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old)
+		limit := func(n uint64) {
+			low := old
+			low.Cur = min(n, old.Max)
+			logCheck(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low) == nil, "setrlimit")
+		}
+		n, failed := 0, 0
+		whole := func(what string) {
+			f, err := os.Open(path)
+			logCheck(err == nil, "Open: %v", err)
+			defer f.Close()
+			r, err := OpenLog(f)
+			logCheck(err == nil, "%s: OpenLog: %v", what, err)
+			defer r.Close()
+			next := 0
+			for {
+				rec, err := r.Next()
+				if err == io.EOF {
+					break
+				}
+				logCheck(err == nil, "%s: %v", what, err)
+				if rec.ID == id {
+					i, _, _ := strings.Cut(string(rec.Data), " ")
+					logCheck(i == strconv.Itoa(next), "%s: event %s, want %d", what, i, next)
+					next++
+				}
+			}
+			logCheck(next == n, "%s: %d events, want %d", what, next, n)
+		}
+		for step := range 60 {
+			fi, err := f.Stat()
+			logCheck(err == nil, "Stat: %v", err)
+			logNumbers(id, n, 3, 20)
+			n += 3
+			if p == Loop {
+				limit(uint64(step) * 200) // within what it has
+			} else {
+				limit(uint64(fi.Size()) + uint64(step)*9)
+			}
+			err = s.Flush()
+			logCheck(err == nil || errors.Is(err, syscall.EFBIG), "Flush = %v", err)
+			if err != nil {
+				failed++
+			}
+			limit(old.Cur)
+			whole(fmt.Sprintf("step %d, Flush = %v", step, err))
+			if step%3 > 0 {
+				logCheck(s.Flush() == nil, "no room again")
+				whole(fmt.Sprintf("after step %d", step))
+			}
+		}
+		logCheck(failed > 20, "only %d failures", failed)
+		logCheck(s.Shutdown() == nil, "Shutdown failed")
+		fmt.Println("ok")
+	}
+}
+
+var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
+	for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+		path := filepath.Join(t.TempDir(), "log")
+		logHelper(t, nil, "log-steps", path, p.String())
+		events, st := logRead(t, path)
+		logRange(t, p.String(), logNumbersOf(t, events, "step"), 0, 180)
+		if st.Lost != 0 || st.LogLost != 0 {
+			t.Errorf("%v: status: %+v", p, st)
+		}
+	}
+})
+
+// A stream in which nothing happens writes nothing to its log, whatever looks
+// after it.
+var _ = conform("LOG-01/idle", func(t *testing.T) {
+	s, path := logStream(t, Attr{StreamFullPolicy: Flush, LogFullPolicy: Append})
+	logOK(t, "Start", s.Start())
+	logNumbers(logID(t, "log.idle"), 0, 3, 10)
+	logOK(t, "Flush", s.Flush())
+	before, err := os.Stat(path)
+	logOK(t, "Stat", err)
+	// Flushes that nobody asks for come each second while there is something.
+	time.Sleep(1200 * time.Millisecond)
+	after, err := os.Stat(path)
+	logOK(t, "Stat", err)
+	if after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("an idle stream has written %d bytes to its log", after.Size()-before.Size())
+	}
+	logOK(t, "Shutdown", s.Shutdown())
 })
 
 var _ = conform("LOG-11", func(t *testing.T) {

@@ -67,6 +67,11 @@ func setupTraceDir(env *testscript.Env) error {
 	}
 	env.Setenv("TZ", "UTC")
 	env.Setenv("LC_ALL", "C.UTF-8")
+	golden, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "golden"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("GOLDEN", golden) // the examples of golden files
 	for _, name := range []string{"PTRACE_STREAM", "PTRACE_SPOOL", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "POSIXLY_CORRECT"} {
 		env.Setenv(name, "")
 	}

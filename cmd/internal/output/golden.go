@@ -30,7 +30,10 @@ func (g *Golden) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if g.pids == nil {
 		g.pids, g.tids = map[int]int{}, map[int]int{}
 	}
-	pid, tid := ordinal(g.pids, rec.PID), ordinal(g.tids, rec.TID)
+	pid, tid := ordinal(g.pids, rec.PID), 0
+	if !byTraceSystem(rec.ID) {
+		tid = ordinal(g.tids, rec.TID)
+	}
 	if g.InJSON {
 		return g.appendJSON(b, src, rec, pid, tid)
 	}
@@ -66,6 +69,12 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, pid, 
 		b = appendDataJSON(b, rec.Data)
 	}
 	return append(b, '}', '\n')
+}
+
+// byTraceSystem reports whether events of this type come from the trace system
+// itself. Which thread of a controller that happened in is nobody's doing.
+func byTraceSystem(id posixtrace.EventID) bool {
+	return id >= posixtrace.EventError && id <= posixtrace.EventFlushStop
 }
 
 // exitData decodes a proc.exit; what it says of time and memory is not golden.

@@ -281,8 +281,10 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 		}
 		if r.consume && !k.ours {
 			if !r.advance(k) {
-				r.pop()
 				r.cursors[k.i] = nil
+				if r.pop(); ctl(m.at(k.i).ctl.Load()).gen() == k.gen {
+					r.heap = r.heap[:0] // another reader has taken some of it, and left some
+				}
 				r.emptied(k)
 				continue
 			}

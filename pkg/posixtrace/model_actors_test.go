@@ -1,0 +1,212 @@
+package posixtrace
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// The actors of the model test: long-lived processes that take one operation a
+// line and answer with one. A controller or analyzer in the test's own process
+// takes the same lines, so that a schedule is the same whoever performs it.
+
+func init() {
+	// actor: a controller and analyzer of streams that another process has made.
+	// "NUMBER attach PATH" connects stream NUMBER, "NUMBER close" gives it up, any
+	// other operation is performed on it.
+	helpers["actor"] = func(args []string) {
+		streams := map[string]*Stream{}
+		in := bufio.NewScanner(os.Stdin)
+		for in.Scan() {
+			n, op, _ := strings.Cut(in.Text(), " ")
+			if path, ok := strings.CutPrefix(op, "attach "); ok {
+				s, err := Attach(path)
+				streams[n] = s
+				fmt.Println(answer(err))
+			} else {
+				fmt.Println(operate(streams[n], op))
+			}
+		}
+	}
+	// worker: a traced process. "TIMES NAME SIZE NUMBER GOROUTINE" passes a trace
+	// point so often, with data that begins with NUMBER, NUMBER+1, ...; "child"
+	// starts a child and says its pid; "child ..." is for the child.
+	helpers["worker"] = func(args []string) {
+		fmt.Println(os.Getpid())
+		var kid *kid
+		hands := []chan func(){make(chan func()), make(chan func())}
+		for _, h := range hands {
+			go func() {
+				runtime.LockOSThread()
+				for f := range h {
+					f()
+				}
+			}()
+		}
+		in := bufio.NewScanner(os.Stdin)
+		for in.Scan() {
+			line := in.Text()
+			if line == "child" {
+				kid.end()
+				kid = newKid()
+				fmt.Println(kid.pid)
+				continue
+			}
+			if line, ok := strings.CutPrefix(line, "child "); ok {
+				fmt.Println(kid.say(line))
+				continue
+			}
+			var times, size, seq, hand int
+			var name string
+			if _, err := fmt.Sscan(line, &times, &name, &size, &seq, &hand); err != nil {
+				fmt.Println("error", err)
+				continue
+			}
+			done := make(chan error)
+			hands[hand] <- func() {
+				id, err := OpenEventID(name)
+				for i := range times {
+					Event(id, []byte(modelData(seq+i, size)))
+				}
+				done <- err
+			}
+			if err := <-done; err != nil {
+				fmt.Println("error", err)
+			} else {
+				fmt.Println("done")
+			}
+		}
+		kid.end()
+	}
+}
+
+// modelData is the data of event number seq: the number, made longer.
+func modelData(seq, size int) string {
+	s := strconv.Itoa(seq)
+	return s + strings.Repeat("x", max(size-len(s), 0))
+}
+
+// kid is a worker's child.
+type kid struct {
+	p   *os.Process
+	in  *os.File
+	out *bufio.Reader
+	pid string
+}
+
+func newKid() *kid {
+	inR, inW, err := os.Pipe()
+	if err == nil {
+		var outR, outW *os.File
+		if outR, outW, err = os.Pipe(); err == nil {
+			k := &kid{in: inW, out: bufio.NewReader(outR)}
+			k.p, err = os.StartProcess(os.Args[0], os.Args[:1], &os.ProcAttr{
+				Env: append(os.Environ(), helperVar+"=worker"), Files: []*os.File{inR, outW, os.Stderr},
+			})
+			inR.Close()
+			outW.Close()
+			if err == nil {
+				l, _ := k.out.ReadString('\n')
+				k.pid = strings.TrimSpace(l)
+				return k
+			}
+		}
+	}
+	fmt.Println("error", err)
+	os.Exit(1)
+	return nil
+}
+
+func (k *kid) say(line string) string {
+	fmt.Fprintln(k.in, line)
+	l, err := k.out.ReadString('\n')
+	if err != nil {
+		return "error " + err.Error()
+	}
+	return strings.TrimSuffix(l, "\n")
+}
+
+func (k *kid) end() {
+	if k != nil {
+		k.in.Close()
+		k.p.Wait()
+	}
+}
+
+// ask is say for any answer.
+func (c *child) ask(line string) string {
+	fmt.Fprintln(c.in, line)
+	return c.line()
+}
+
+// answer is the reply to an operation that reports nothing but an error.
+func answer(err error) string {
+	var no syscall.Errno
+	switch {
+	case err == nil:
+		return "done"
+	case errors.As(err, &no):
+		return no.Error()
+	}
+	return err.Error()
+}
+
+// operate performs one operation on a stream.
+func operate(s *Stream, line string) string {
+	op, rest, _ := strings.Cut(line, " ")
+	switch op {
+	case "start":
+		return answer(s.Start())
+	case "stop":
+		return answer(s.Stop())
+	case "clear":
+		return answer(s.Clear())
+	case "flush":
+		return answer(s.Flush())
+	case "shutdown":
+		return answer(s.Shutdown())
+	case "close":
+		return answer(s.Close())
+	case "filter": // HOW ID ...
+		words := strings.Fields(rest)
+		how, err := strconv.Atoi(words[0])
+		var set EventSet
+		for _, w := range words[1:] {
+			id, e := strconv.Atoi(w)
+			err = errors.Join(err, e)
+			set.Add(EventID(id))
+		}
+		if err == nil {
+			err = s.SetFilter(set, FilterHow(how))
+		}
+		return answer(err)
+	case "status":
+		st, err := s.Status()
+		if err != nil {
+			return answer(err)
+		}
+		return fmt.Sprint(st.StreamStatus, " ", st.StreamFullStatus, " ", st.StreamOverrunStatus, " ", st.LogOverrunStatus)
+	case "read": // at most so many
+		n, _ := strconv.Atoi(rest)
+		var b strings.Builder
+		var buf [256]byte
+		for range n {
+			ev, n, err := s.TryNext(buf[:])
+			if err == ErrUnavailable {
+				b.WriteString("end")
+				break
+			}
+			if err != nil {
+				return answer(err)
+			}
+			fmt.Fprintf(&b, "%d %d %d %d %q\t", ev.ID, ev.PID, ev.Truncation, ev.UnixNano, buf[:n])
+		}
+		return b.String()
+	}
+	return "no operation " + op
+}

@@ -1,0 +1,229 @@
+package posixtrace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The standard, as plain lists: what a stream holds, what state it is in, and what
+// a reader finds next. Nothing here knows of the real thing but two facts that
+// the standard leaves open, which the checks hold to their guarantees: whether an
+// event found room, and under LOOP which writers lost one.
+
+// mevent is an event that the model expects to be reported.
+type mevent struct {
+	name string
+	pid  int // who generated it; 0: the trace system
+	data string
+	cut  bool
+	size int  // the most room that it takes
+	gone bool // lost; without a name: one or more lost here by a full stream
+	safe bool // can no longer be lost: RESUME has announced it
+	free bool // a mark of a flush: it takes no room and ends no loss
+	wipe bool // no event, but a clear: what was owed before it is not told (CLR-03)
+	may  bool // not known whether it was generated
+}
+
+// mstream is a stream in the model.
+type mstream struct {
+	attr   Attr // as get_attr tells it
+	logged bool
+	filter EventSet
+	ids    map[string]EventID
+
+	queue   []mevent // generated and not yet reported
+	flushed int      // of a stream with log: how many of them are in the log
+	closing int      // and how many before the flush that found the log full
+	running bool
+	full    bool // stopped for lack of room
+	logFull bool // stopped for lack of room in the log
+	pending bool // and not because anybody wanted it: what is generated is lost
+	told    bool // the automatic STOP has been reported
+	inside  bool // OVERFLOW was reported, and no RESUME since
+	overrun bool
+}
+
+const (
+	mStart  = "posix_trace_start"
+	mStop   = "posix_trace_stop"
+	mFilter = "posix_trace_filter"
+	mLoss   = "posix_trace_overflow"
+	mResume = "posix_trace_resume"
+	mFlush0 = "posix_trace_flush_start"
+	mFlush1 = "posix_trace_flush_stop"
+)
+
+// event generates an event and reports whether it was (STA-08, FIL-01).
+func (m *mstream) event(e mevent) bool {
+	if m.filter.Has(m.ids[e.name]) || !m.running && !m.pending {
+		return false
+	}
+	m.queue = append(m.queue, e)
+	return true
+}
+
+// control is event for what a call generates.
+func (m *mstream) control(name, data string, pid int) bool {
+	return m.event(mevent{name: name, data: data, pid: pid, size: m.attr.MaxSystemEventSize()})
+}
+
+// start makes the stream run (STA-01). The caller has seen that there is room, or
+// that the stream runs already.
+func (m *mstream) start(pid int) {
+	if m.running || m.logFull {
+		return
+	}
+	m.tellStop()
+	m.running, m.full, m.pending = true, false, false
+	m.control(mStart, set(m.filter), pid)
+}
+
+// tellStop puts the automatic STOP where it belongs, before the loss (FUL-19).
+func (m *mstream) tellStop() {
+	if m.full && !m.told {
+		i := slices.IndexFunc(m.queue[m.flushed:], func(e mevent) bool { return e.gone })
+		if i < 0 {
+			i = len(m.queue) - m.flushed
+		}
+		m.queue = slices.Insert(m.queue, m.flushed+i, mevent{name: mStop, data: "1"})
+		m.told = true
+	}
+}
+
+// stop suspends it (STA-04). A full stream takes no STOP (STA-06), and one that has stopped
+// by itself does not go on by itself any more (STA-11).
+func (m *mstream) stop(pid int, full bool) {
+	if m.running && !full {
+		m.control(mStop, "0", pid)
+	}
+	m.running, m.pending = false, false
+}
+
+// refuse is what happens to the last events when there was no room for the
+// first of them (FUL-04, FUL-06).
+func (m *mstream) refuse(lost int) {
+	if lost > 0 {
+		m.queue = m.queue[:len(m.queue)-lost]
+		if n := len(m.queue); !m.logFull && (n == 0 || !m.queue[n-1].gone) {
+			m.queue = append(m.queue, mevent{gone: true})
+		}
+		m.overrun = true
+	}
+	if m.running {
+		m.running, m.full, m.pending, m.told = false, true, true, false
+	}
+}
+
+// setFilter changes the filter and says so between the events judged by the old
+// and the new one (FIL-07, FIL-10).
+func (m *mstream) setFilter(f EventSet, how FilterHow, pid int) {
+	old := m.filter
+	switch how {
+	case SetEventSet:
+		m.filter = f
+	case AddEventSet:
+		m.filter.Union(f)
+	case SubEventSet:
+		m.filter.Subtract(f)
+	}
+	new := m.filter
+	m.filter.Del(EventFilter)
+	if !(old.Has(EventFilter) && new.Has(EventFilter)) && !m.logFull {
+		m.control(mFilter, set(old)+">"+set(new), pid)
+	}
+	m.filter = new
+}
+
+// clear makes the stream look newly created (CLR-01 .. CLR-05). What an APPEND log has,
+// it keeps (CLR-08).
+func (m *mstream) clear() {
+	m.queue = append(m.queue[:m.flushed:m.flushed], mevent{wipe: true})
+	if !m.logged || m.attr.LogFullPolicy != Append {
+		m.queue, m.inside = nil, false
+	}
+	m.flushed, m.closing, m.filter, m.overrun = len(m.queue), 0, EventSet{}, false
+	m.full, m.logFull, m.pending, m.told = false, false, false, false
+}
+
+// flush moves everything to the log (LOG-01, LOG-04), whereupon a full stream goes on
+// (FUL-09). The caller has seen whether the log is full now (LOG-06, LOG-07).
+func (m *mstream) flush(logFull bool) {
+	m.tellStop()
+	m.queue = append(m.queue, mevent{name: mFlush0, free: true}, mevent{name: mFlush1, free: true})
+	if logFull && !m.logFull {
+		m.closing, m.logFull = m.flushed, true
+		m.pending = m.running || m.full && m.pending
+		m.running, m.full = false, false
+	}
+	m.flushed = len(m.queue)
+	m.restart()
+}
+
+// restart: empty, and the STOP told: it goes on by itself (FUL-09, FUL-10).
+func (m *mstream) restart() {
+	if m.full && m.pending && m.told && m.flushed == len(m.queue) {
+		m.start(0)
+	}
+}
+
+// next takes what the next event must be; ok is false if there is none. name is that of
+// the event reported, for where the standard leaves a choice: whether losses
+// with events between them are told as one.
+func (m *mstream) next(name string) (e mevent, ok bool) {
+	if !m.logged && m.full && !m.told && (len(m.queue) == 0 || m.queue[0].gone) {
+		m.told = true
+		return mevent{name: mStop, data: "1"}, true
+	}
+	for len(m.queue) > 0 && (m.queue[0].gone || m.queue[0].wipe) {
+		e, m.queue = m.queue[0], m.queue[1:]
+		if e.wipe {
+			m.inside = false
+		} else if !m.inside {
+			m.inside = true
+			return mevent{name: mLoss}, true
+		}
+	}
+	if len(m.queue) == 0 {
+		if m.restart(); len(m.queue) == 0 {
+			return mevent{}, false
+		}
+	}
+	if e := &m.queue[0]; m.inside && !e.free && e.name != mStart && (name == mResume || !m.losses()) {
+		m.inside, e.safe = false, true
+		return mevent{name: mResume}, true
+	}
+	e, m.queue = m.queue[0], m.queue[1:]
+	return e, true
+}
+
+// losses reports whether there is another loss ahead.
+func (m *mstream) losses() bool {
+	for _, e := range m.queue {
+		if e.gone || e.wipe {
+			return e.gone
+		}
+	}
+	return false
+}
+
+// room is what the events that take room take at most.
+func (m *mstream) room() (n int) {
+	for _, e := range m.queue[m.flushed:] {
+		if !e.gone {
+			n += e.size
+		}
+	}
+	return
+}
+
+// set names the types in a set.
+func set(s EventSet) string {
+	var ids []string
+	for id := EventID(1); id < 64; id++ {
+		if s.Has(id) {
+			ids = append(ids, fmt.Sprint(id))
+		}
+	}
+	return strings.Join(ids, ",")
+}

@@ -1,0 +1,332 @@
+package posixtrace
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// trial is a real stream beside the one of the model, and those who use it.
+type trial struct {
+	*mstream
+	s      *Stream
+	path   string // of the log
+	worker *worker
+	hands  []hand // controllers and analyzers; the first is the owner
+	names  map[EventID]string
+	time   int64 // of the last event reported
+
+	lost, logLost uint64 // as of the last settle
+	// Under the policy FLUSH the owner flushes when it likes; what the log holds is
+	// checked at the end only.
+	auto  bool
+	doubt bool // not known whether it records
+	vague bool // nor what of it the log has
+	// A filter has rejected START.
+	hidden bool
+	// RESUME was the last event reported, to this one.
+	resumed *hand
+}
+
+// hand is one who performs operations on a stream.
+type hand struct {
+	pid int
+	do  func(op string) string
+}
+
+// worker is a traced process, with a child or without.
+type worker struct {
+	*child
+	kid int
+	seq int // number of its next event
+}
+
+// newTrial makes a stream.
+func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
+	x := &trial{worker: w, mstream: &mstream{ids: map[string]EventID{}}, names: map[EventID]string{}}
+	x.attr = Attr{
+		MaxDataSize:      64,
+		StreamSize:       rapid.SampledFrom([]int64{1, 256 << 10}).Draw(t, "size"),
+		StreamFullPolicy: rapid.SampledFrom([]FullPolicy{Loop, UntilFull, Flush}).Draw(t, "policy"),
+		Inheritance:      rapid.SampledFrom([]Inheritance{CloseForChild, Inherited}).Draw(t, "inheritance"),
+	}
+	x.auto = x.attr.StreamFullPolicy == Flush
+	x.logged = x.auto || rapid.IntRange(0, 2).Draw(t, "log") == 1
+	var err error
+	if x.logged {
+		x.attr.LogFullPolicy = rapid.SampledFrom([]FullPolicy{Append, UntilFull, Loop}).Draw(t, "log policy")
+		x.attr.LogSize = rapid.SampledFrom([]int64{1 << 20, 16 << 10}).Draw(t, "log size")
+		var f *os.File
+		if f, err = os.CreateTemp(dir, "*.trace"); err == nil {
+			x.path = f.Name()
+			x.s, err = CreateWithLog(w.pid, &x.attr, f)
+			f.Close()
+		}
+	} else {
+		x.s, err = Create(w.pid, &x.attr)
+	}
+	if err == nil {
+		x.attr, err = x.s.Attr()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, name := range x.s.EventTypes() {
+		x.ids[name], x.names[id] = id, name
+	}
+	x.hands = x.helpers(t, peers)
+	return x
+}
+
+// peer is another process that performs operations on streams.
+type peer struct {
+	*child
+	streams int
+}
+
+// helpers are all who use the stream: its owner, a second connection of the
+// same process, used by a goroutine, and other processes. They attach when they are
+// first needed.
+func (x *trial) helpers(t *rapid.T, peers []*peer) []hand {
+	info, err := x.s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	me := os.Getpid()
+	list := []hand{{me, func(op string) string {
+		if op == "close" {
+			return "done"
+		}
+		return operate(x.s, op)
+	}}}
+	var second *Stream
+	list = append(list, hand{me, func(op string) string {
+		if second == nil {
+			if op == "close" {
+				return "done"
+			}
+			var err error
+			if second, err = Attach(info.Path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := make(chan string)
+		go func() { c <- operate(second, op) }()
+		return <-c
+	}})
+	for _, a := range peers {
+		number := 0
+		list = append(list, hand{a.pid, func(op string) string {
+			if number == 0 {
+				if op == "close" {
+					return "done"
+				}
+				a.streams++
+				number = a.streams
+				if r := a.ask(fmt.Sprint(number, " attach ", info.Path)); r != "done" {
+					t.Fatalf("attach: %s", r)
+				}
+			}
+			return a.ask(fmt.Sprint(number, " ", op))
+		}})
+	}
+	return list
+}
+
+// end shuts the stream down however the schedule ended.
+func (x *trial) end(t *rapid.T) {
+	for _, h := range x.hands {
+		h.do("close") // fails if the stream was shut down
+	}
+	if !x.s.isClosed() {
+		if err := x.s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	}
+	if r := operate(x.s, "start"); r != "invalid argument" {
+		t.Errorf("start after shutdown: %s", r)
+	}
+	if x.path != "" {
+		os.Remove(x.path)
+	}
+}
+
+// any is any of those who can perform an operation. Others than the owner have to
+// ask it for a flush and wait until it looks, so they seldom do.
+func (x *trial) any(t *rapid.T, slow bool) hand {
+	last := len(x.hands) - 1
+	if slow && rapid.IntRange(0, 63).Draw(t, "slow") != 1 {
+		return x.hands[0]
+	}
+	return x.hands[rapid.IntRange(0, last).Draw(t, "by")]
+}
+
+// must performs an operation that reports nothing.
+func (h hand) must(t *rapid.T, op string) {
+	if r := h.do(op); r != "done" {
+		t.Fatalf("%s: %s", op, r)
+	}
+}
+
+func (x *trial) peek(t *rapid.T) Status {
+	st, err := x.s.PeekStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// settle compares the count of lost events after so many were generated, which
+// are the last in the queue.
+func (x *trial) settle(t *rapid.T, generated int) {
+	if x.auto {
+		return
+	}
+	st := x.peek(t)
+	lost := int(st.Lost - x.lost)
+	x.lost = st.Lost
+	switch {
+	case x.attr.StreamFullPolicy == Loop:
+		if lost > 0 {
+			x.overwritten(t, lost)
+		}
+		return
+	case lost > generated || x.pending && lost != generated || !x.pending && !x.running && lost > 0:
+		t.Fatalf("%d events lost, %d were generated; running %v, full %v", lost, generated, x.running, x.pending)
+	case x.running && lost > 0:
+		first := x.queue[len(x.queue)-lost].size
+		if all := x.room() - sizes(x.queue[len(x.queue)-lost:]) + first; all <= int(x.attr.StreamSize) {
+			t.Fatalf("an event was lost, although with it all take %d of %d bytes", all, x.attr.StreamSize)
+		}
+	}
+	if lost > 0 || x.running && st.StreamStatus == Suspended {
+		x.refuse(lost)
+	}
+}
+
+func sizes(list []mevent) (n int) {
+	for _, e := range list {
+		n += e.size
+	}
+	return
+}
+
+// overwritten finds out which events a LOOP stream has given up: of each writer the
+// oldest (FUL-01), so it is enough to know how many of each are left.
+func (x *trial) overwritten(t *rapid.T, lost int) {
+	x.overrun = true
+	if x.room() <= int(x.attr.StreamSize) {
+		t.Fatalf("%d events lost, although all unread ones take %d of %d bytes", lost, x.room(), x.attr.StreamSize)
+	}
+	held := x.held(t)
+	n := 0
+	for i := len(x.queue) - 1; i >= x.flushed; i-- {
+		switch e := &x.queue[i]; {
+		case e.gone, e.safe:
+		case held[e.pid] > 0:
+			held[e.pid]--
+		default:
+			e.gone = true
+			n++
+		}
+	}
+	if n != lost {
+		t.Fatalf("%d events lost, but %d are not there any more", lost, n)
+	}
+	if n := len(x.queue); n > x.flushed && x.queue[n-1].gone {
+		t.Fatalf("the newest event was lost")
+	}
+}
+
+// held counts what the stream holds, by writer.
+func (x *trial) held(t *rapid.T) map[int]int {
+	s := x.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unlock, err := s.c.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	r := s.c.mem.NewReader(false)
+	r.Preload()
+	held := map[int]int{}
+	for r.Next(&s.read.rec) {
+		held[int(s.read.rec.PID)]++
+	}
+	return held
+}
+
+// report is an event as it was reported.
+type report struct {
+	name string
+	pid  int
+	data string
+	cut  bool
+	time int64
+}
+
+func (r report) is(e mevent) bool {
+	return r.name == e.name && r.data == e.data && r.pid == e.pid && r.cut == e.cut
+}
+
+// decode turns the data of system events into what the model has of it.
+func (x *trial) decode(t *rapid.T, id EventID, data []byte) (s string) {
+	var err error
+	switch id {
+	case EventStart:
+		var f EventSet
+		f, err = DecodeSet(data)
+		s = set(f)
+	case EventStop:
+		var n int
+		n, err = DecodeInt(data)
+		s = fmt.Sprint(n)
+	case EventFilter:
+		var old, new EventSet
+		old, new, err = DecodeFilter(data)
+		s = set(old) + ">" + set(new)
+	default:
+		s = string(data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// parse reads one event of the answer to "read".
+func (x *trial) parse(t *rapid.T, line string) (r report) {
+	var id EventID
+	var cut Truncation
+	var data string
+	f := strings.SplitN(line, " ", 5)
+	for i, to := range []any{&id, &r.pid, &cut, &r.time} {
+		fmt.Sscan(f[i], to)
+	}
+	data, err := strconv.Unquote(f[4])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.name, r.cut, r.data = x.names[id], cut == TruncatedRecord, x.decode(t, id, []byte(data))
+	return r
+}
+
+// expect compares what was reported next.
+func (x *trial) expect(t *rapid.T, have report) {
+	want, ok := x.next(have.name)
+	if !ok || !have.is(want) {
+		t.Fatalf("reported %+v, want %+v, of which there is one: %v", have, want, ok)
+	}
+	x.clock(t, have)
+}
+
+func (x *trial) clock(t *rapid.T, have report) {
+	if have.time < x.time {
+		t.Fatalf("time runs backwards at %+v: %d before it", have, x.time)
+	}
+	x.time = have.time
+}

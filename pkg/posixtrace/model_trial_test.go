@@ -189,7 +189,7 @@ func (x *trial) settle(t *rapid.T, generated int) {
 	lost := int(st.Lost - x.lost)
 	x.lost = st.Lost
 	switch {
-	case x.attr.StreamFullPolicy == Loop:
+	case x.attr.StreamFullPolicy == Loop && !x.logFull:
 		if lost > 0 {
 			x.overwritten(t, lost)
 		}

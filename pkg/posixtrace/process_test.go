@@ -458,6 +458,42 @@ func TestBlockedReader(t *testing.T) {
 	}
 }
 
+// Two analyzers that take turns report each event once, in order, also when one
+// finds that the other has taken some of a chunk (GET-17, GET-18).
+func TestAnalyzersTakeTurns(t *testing.T) {
+	c := start(t, "target")
+	c.line()
+	s := running(t, c.pid, Attr{StreamSize: 256 << 10, MaxDataSize: 64})
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Attach(info.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	const events = 3000 // several chunks
+	c.say(fmt.Sprint(events, "*turn"))
+	readers := []*Stream{s, other}
+	last := int64(0)
+	for i := range events + 1 { // and START
+		ev, _, err := readers[i/100%2].TryNext(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.UnixNano < last {
+			t.Fatalf("event %d of %d is older than the one before", i, events)
+		}
+		last = ev.UnixNano
+	}
+	for _, r := range readers {
+		if ev, _, err := r.TryNext(nil); err != ErrUnavailable {
+			t.Errorf("TryNext = %+v, %v, want nothing", ev, err)
+		}
+	}
+}
+
 // Writers that come and go do not crowd out those that come later.
 func TestDeadWritersMakeRoom(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: Inherited})

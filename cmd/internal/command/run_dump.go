@@ -74,9 +74,9 @@ func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
 		if err != nil {
 			return err
 		}
-		sum.add(sum.typeOf(rec.ID, src.Name(rec.ID)), rec)
+		sum.add(nil, sum.typeOf(rec.ID, src.Name(rec.ID)), rec)
 	}
-	_, err := s.env.Stderr.Write(sum.append(nil, false, lost))
+	_, err := s.env.Stderr.Write(sum.append(nil, false, lost, 0))
 	return err
 }
 

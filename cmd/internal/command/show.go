@@ -1,6 +1,7 @@
 package command
 
 import (
+	"io"
 	"iter"
 	"syscall"
 
@@ -12,7 +13,11 @@ import (
 func showEach(env *Env, inputs []*input, opt *dumpOptions, fields func(*input) (output.Fields, error)) error {
 	var b []byte
 	for i, in := range inputs {
-		f, err := fields(in)
+		err := in.readPipe()
+		var f output.Fields
+		if err == nil {
+			f, err = fields(in)
+		}
 		if err != nil {
 			env.Warn(failure(in.name, err))
 			continue
@@ -26,8 +31,29 @@ func showEach(env *Env, inputs []*input, opt *dumpOptions, fields func(*input) (
 		}
 		b = f.AppendTable(b)
 	}
-	_, err := env.Stdout.Write(b)
-	return err
+	if _, err := env.Stdout.Write(b); err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		env.Warn(in.soundness())
+	}
+	return nil
+}
+
+// readPipe reads a log that can only be read forward to its end, where its
+// status is, and behind its event types.
+func (in *input) readPipe() error {
+	if in.pipe == nil {
+		return nil
+	}
+	for {
+		if _, err := in.reader.Next(); err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			return err
+		}
+	}
 }
 
 // attributeFields are the attributes of a stream, then what a log says of where
@@ -103,11 +129,12 @@ func flushError(e syscall.Errno) string {
 // showTypes writes the list of event types.
 func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
 	var b []byte
-	t := output.Table{Header: []string{"id", "class", "name"}, Align: []output.Align{output.Right}}
+	t := output.Table{Header: []string{"id", "class", "name"}, Align: []output.Align{output.Right}, Width: env.width()}
 	for _, in := range inputs {
 		types, err := in.eventTypes()
 		if err != nil {
 			env.Warn(failure(in.name, err))
+			continue
 		}
 		for _, et := range types {
 			if !opt.sel.wants(et.id, et.name) {
@@ -124,8 +151,13 @@ func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
 	if !opt.json() {
 		b = t.Append(b)
 	}
-	_, err := env.Stdout.Write(b)
-	return err
+	if _, err := env.Stdout.Write(b); err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		env.Warn(in.soundness())
+	}
+	return nil
 }
 
 type eventType struct {
@@ -133,25 +165,19 @@ type eventType struct {
 	name string
 }
 
-// eventTypes lists the types of an input. Those of a log may stand anywhere in
-// it, so it is read to its end first.
+// eventTypes lists the types of an input.
 func (in *input) eventTypes() (types []eventType, err error) {
 	var seq iter.Seq2[posixtrace.EventID, string]
 	if in.stream != nil {
 		seq = in.stream.EventTypes()
 	} else {
-		for err == nil {
-			_, err = in.reader.Next()
+		if err = in.readPipe(); err != nil {
+			return nil, err
 		}
 		seq = in.reader.EventTypes()
 	}
-	if seq != nil {
-		for id, name := range seq {
-			types = append(types, eventType{id, name})
-		}
-	}
-	if in.stream == nil {
-		return types, in.soundness()
+	for id, name := range seq {
+		types = append(types, eventType{id, name})
 	}
 	return types, nil
 }

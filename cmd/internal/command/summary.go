@@ -38,6 +38,7 @@ type typeCount struct {
 }
 
 type spanKey struct {
+	in       *input // processes of two logs are two, whatever their ids
 	name     string
 	pid, tid int
 }
@@ -70,7 +71,7 @@ func (s *summary) typeOf(id posixtrace.EventID, name string) *typeCount {
 	return t
 }
 
-func (s *summary) add(t *typeCount, rec *posixtrace.Record) {
+func (s *summary) add(in *input, t *typeCount, rec *posixtrace.Record) {
 	if s.events == 0 {
 		s.first, s.last = rec.UnixNano, rec.UnixNano
 	}
@@ -81,7 +82,7 @@ func (s *summary) add(t *typeCount, rec *posixtrace.Record) {
 	if !t.begins && !t.ends {
 		return
 	}
-	key := spanKey{t.span, rec.PID, rec.TID}
+	key := spanKey{in, t.span, rec.PID, rec.TID}
 	times := s.spans[t.span]
 	if times == nil {
 		times = &spanTimes{name: t.span, buckets: map[int32]uint64{}}
@@ -182,7 +183,7 @@ func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
 				types[rec.ID] = t
 			}
 		}
-		s.add(t, rec)
+		s.add(in, t, rec)
 		left--
 		return left != 0
 	})
@@ -200,12 +201,12 @@ func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
 			lost += st.Lost + st.LogLost
 		}
 	}
-	_, err = env.Stdout.Write(s.append(nil, opt.json(), lost))
+	_, err = env.Stdout.Write(s.append(nil, opt.json(), lost, env.width()))
 	return err
 }
 
-// append appends the summary as tables or as JSON lines.
-func (s *summary) append(b []byte, json bool, lost uint64) []byte {
+// append appends the summary as tables of a width, 0 for any, or as JSON lines.
+func (s *summary) append(b []byte, json bool, lost uint64, width int) []byte {
 	types := make([]*typeCount, 0, len(s.types))
 	for _, t := range s.types {
 		types = append(types, t)
@@ -248,16 +249,20 @@ func (s *summary) append(b []byte, json bool, lost uint64) []byte {
 		return f.AppendJSON(b)
 	}
 	r := output.Right
-	t := output.Table{Header: []string{"event", "count", "rate/s", "bytes"}, Align: []output.Align{output.Left, r, r, r}}
+	t := output.Table{Header: []string{"event", "count", "rate/s", "bytes"}, Align: []output.Align{output.Left, r, r, r}, Width: width}
 	for _, n := range types {
 		t.Add(n.name, text(n.count), strconv.FormatFloat(rate(n.count), 'f', 1, 64), text(n.bytes))
 	}
 	b = t.Append(b)
 	if len(spans) > 0 {
-		t = output.Table{Header: []string{"span", "count", "p50", "p95", "max", "total", "open"}, Align: []output.Align{output.Left, r, r, r, r, r, r}}
+		t = output.Table{Header: []string{"span", "count", "p50", "p95", "max", "total", "open"}, Align: []output.Align{output.Left, r, r, r, r, r, r}, Width: width}
 		for _, n := range spans {
-			t.Add(n.name, text(n.count), output.Duration(n.quantile(.5)), output.Duration(n.quantile(.95)),
-				output.Duration(n.max), output.Duration(n.total), text(open[n.name]))
+			cells := []string{n.name, "0", "-", "-", "-", "-", text(open[n.name])}
+			if n.count > 0 {
+				cells = []string{n.name, text(n.count), output.Duration(n.quantile(.5)), output.Duration(n.quantile(.95)),
+					output.Duration(n.max), output.Duration(n.total), text(open[n.name])}
+			}
+			t.Add(cells...)
 		}
 		b = t.Append(append(b, '\n'))
 	}

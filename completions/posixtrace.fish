@@ -93,6 +93,8 @@ function __posixtrace_takes
         ptrace-filter:--sub ptrace-filter:-d \
         ptrace-filter:--set ptrace-filter:-s \
         ptrace-filter:--only \
+        ptrace-filter:--input ptrace-filter:-i \
+        ptrace-filter:--output ptrace-filter:-o \
         ptrace-filter:--color \
         ptrace-event:--stream ptrace-event:-S \
         ptrace-event:--pid ptrace-event:-p \
@@ -186,6 +188,8 @@ complete -c ptrace-filter -s s -l set -r -f -a '(__fish_complete_list , __posixt
 complete -c ptrace-filter -l only -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'accept only SET'
 complete -c ptrace-filter -s r -l reset -d 'reject nothing'
 complete -c ptrace-filter -s n -l dry-run -d 'print the result and change nothing'
+complete -c ptrace-filter -s i -l input -r -F -d 'filter the events of a log, not a stream; - is standard input'
+complete -c ptrace-filter -s o -l output -r -F -d 'write them to a new log; - is standard output'
 complete -c ptrace-filter -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
 complete -c ptrace-filter -s h -l help -d 'show this help and exit'
 complete -c ptrace-filter -s V -l version -d 'show the version and exit'

@@ -9,7 +9,7 @@ import (
 // rejects.
 var Filter = &Command{
 	Name:  "ptrace-filter",
-	Usage: "[OPTION]... [STREAM]",
+	Usage: "[OPTION]... [STREAM]\n[OPTION]... -i LOG -o LOG",
 	Brief: "Show or change which event types a stream rejects. This is about POSIX Trace, not ptrace(2).",
 	Options: []Option{
 		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operand, else $PTRACE_STREAM)"},
@@ -20,6 +20,8 @@ var Filter = &Command{
 		{Long: "only", Arg: "SET", Help: "accept only SET"},
 		{Short: 'r', Long: "reset", Help: "reject nothing"},
 		{Short: 'n', Long: "dry-run", Help: "print the result and change nothing"},
+		{Short: 'i', Long: "input", Arg: "LOG", Help: "filter the events of a log, not a stream; - is standard input"},
+		{Short: 'o', Long: "output", Arg: "LOG", Help: "write them to a new log; - is standard output"},
 	},
 	After: "A filter rejects what it holds. Changes apply from left to right and are\n" +
 		"recorded as one event. SET is a list of names, globs, @user, @system and @all;\n" +
@@ -32,6 +34,12 @@ func filter(env *Env, args *Args) error {
 	ops, err := filterOps(args)
 	if err != nil {
 		return err
+	}
+	switch {
+	case args.Has("input"):
+		return filterLog(env, args, ops)
+	case args.Has("output"):
+		return usagef("--output without --input")
 	}
 	names, err := env.streamOperands(args, false)
 	if err != nil {

@@ -74,16 +74,29 @@ func (l *logFile) replace() error {
 	if err != nil || !fi.Mode().IsRegular() || l.created {
 		return failure(l.Name(), err)
 	}
-	streams, _ := posixtrace.List()
-	for _, s := range streams {
-		if s.LogPath == "" {
-			continue
-		}
-		if other, err := os.Stat(s.LogPath); err == nil && os.SameFile(fi, other) {
-			return withHint(failf("%s: the log of active stream %s", l.Name(), s.Name), "ptrace-ctl shutdown "+s.Path+" ends it")
-		}
+	if s := recordedTo(fi); s != nil {
+		return recordedFault(l.Name(), s)
 	}
 	return failure(l.Name(), l.Truncate(0))
+}
+
+// recordedTo returns the living stream that records to a file, nil if there is none.
+func recordedTo(fi os.FileInfo) *posixtrace.StreamInfo {
+	streams, _ := posixtrace.List()
+	for i := range streams {
+		if streams[i].LogPath == "" {
+			continue
+		}
+		if other, err := os.Stat(streams[i].LogPath); err == nil && os.SameFile(fi, other) {
+			return &streams[i]
+		}
+	}
+	return nil
+}
+
+// recordedFault says that a file must not be replaced while a stream records to it.
+func recordedFault(path string, s *posixtrace.StreamInfo) error {
+	return withHint(failf("%s: the log of active stream %s", path, s.Name), "ptrace-ctl shutdown "+s.Path+" ends it")
 }
 
 // discard closes the log of a stream that never was.

@@ -51,6 +51,10 @@ type Reader struct {
 	sel      *event.Set
 	coarse   Coarse
 
+	// OnWait, if set, is called before a log that is read forward is read on,
+	// which may take as long as its recorder likes.
+	OnWait func()
+
 	b      *blocks // a file, or
 	s      *forwardReader
 	seal   *seal // of a file with a sound index
@@ -499,6 +503,9 @@ func (r *Reader) advance(rec *chunk.Record) (bool, error) {
 			if len(m.heap) == 0 || m.heap[0].tick > r.s.horizon {
 				if r.s.ended {
 					return false, nil
+				}
+				if r.OnWait != nil {
+					r.OnWait()
 				}
 				if err := r.s.more(r); err != nil {
 					r.err = err

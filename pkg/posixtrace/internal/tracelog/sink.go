@@ -178,7 +178,7 @@ func (s *appending) seekable() bool            { return true }
 // forward writes to a pipe, a terminal or the like. After part of a block has
 // gone out nothing can follow it.
 type forward struct {
-	f      file
+	f      io.Writer
 	broken error
 }
 

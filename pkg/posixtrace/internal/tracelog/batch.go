@@ -1,0 +1,85 @@
+package tracelog
+
+import (
+	"io"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// CreateForward begins a log that is written to out, which needs no more than
+// to take bytes. Its policy must be Append.
+func CreateForward(out io.Writer, super *Super) (*Writer, error) {
+	return create(&forward{f: out}, super)
+}
+
+// batchSize is how large the blocks of a Batch become, unless one event is larger.
+const batchSize = 64 << 10
+
+// Batch gathers single events, which come in the order of their times, into
+// blocks of a log. ChunkSize of the log must be chunk.MaxSize.
+type Batch struct {
+	w     *Writer
+	buf   []byte
+	sites map[site]int
+	first uint64 // base of the block
+	base  uint64 // of the events to come
+	last  uint64 // time of the last event
+	gen   uint32
+}
+
+type site struct {
+	addr     uint64
+	id       event.ID
+	tid, pid uint32
+}
+
+// NewBatch returns a batch for w.
+func NewBatch(w *Writer) *Batch { return &Batch{w: w, sites: map[site]int{}} }
+
+// Add appends an event. Its type must be in the log.
+func (b *Batch) Add(rec *chunk.Record) error {
+	if len(b.buf) > 0 && len(b.buf)+chunk.EventSize(len(rec.Data)) > batchSize {
+		if err := b.flush(1); err != nil {
+			return err
+		}
+	}
+	if len(b.buf) == 0 {
+		b.first, b.base = rec.Tick, rec.Tick
+	}
+	if rec.Tick < b.base || rec.Tick-b.base > 1<<32-1 {
+		b.buf = chunk.AppendBase(b.buf, rec.Tick)
+		b.base = rec.Tick
+	}
+	s := site{rec.Addr, rec.Event, rec.TID, rec.PID}
+	num, ok := b.sites[s]
+	if !ok {
+		num = len(b.sites) // far below chunk.MaxSites: definitions fill the block before
+		b.sites[s] = num
+		b.buf = chunk.AppendSite(b.buf, num, rec)
+	}
+	b.buf = chunk.AppendEvent(b.buf, uint32(rec.Tick-b.base), num, rec.Truncated, rec.Data)
+	b.last = max(b.last, rec.Tick)
+	return nil
+}
+
+// Flush writes what was gathered, so that a reader that cannot seek reports all
+// of it. It is for when nothing comes for a while, or ever: the time of the next event
+// should be greater.
+func (b *Batch) Flush() error { return b.flush(0) }
+
+// flush ends the group so long before the last event, which the next may share its
+// time with.
+func (b *Batch) flush(before uint64) error {
+	if len(b.buf) == 0 {
+		return nil
+	}
+	b.gen++
+	err := b.w.Events(EventsBlock{Payload: b.buf, Base: b.first, Gen: b.gen})
+	if err == nil && b.last >= before {
+		err = b.w.GroupEnd(b.last - before)
+	}
+	b.buf = b.buf[:0]
+	clear(b.sites)
+	return err
+}

@@ -1,0 +1,104 @@
+package posixtrace
+
+import (
+	"cmp"
+	"io"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
+)
+
+// WriteLog writes the events that r reports from here on and that keep accepts, or
+// all if keep is nil, as a finished log to w. Attributes, origin, event types and
+// status are those of what r reads, the log-full-policy is Append. It needs no more
+// memory for a long log, and w need not be seekable. Of a log that is not finished what
+// is sound is written; State tells afterwards, and the new log says so by its
+// log-overrun-status. The error is that of r.Next or of w. Extension.
+func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
+	const op = "posix_trace_flush"
+	log, err := tracelog.CreateForward(w, r.super())
+	if err != nil {
+		return fail(op, err, syscall.EIO)
+	}
+	var known event.Set
+	types := func() error {
+		var defs []tracelog.TypeDef
+		for id, name := range r.EventTypes() {
+			if !known.Has(event.ID(id)) {
+				known.Add(event.ID(id))
+				defs = append(defs, tracelog.TypeDef{ID: event.ID(id), Name: name})
+			}
+		}
+		return log.Types(defs)
+	}
+	batch := tracelog.NewBatch(log)
+	var waitErr error
+	if r.log != nil {
+		// Whoever reads the new log as it comes should not wait for more than we do.
+		r.log.OnWait = func() { waitErr = cmp.Or(waitErr, batch.Flush()) }
+		defer func() { r.log.OnWait = nil }()
+	}
+	for {
+		rec, err := r.Next()
+		if waitErr != nil {
+			return fail(op, waitErr, syscall.EIO)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if keep != nil && !keep(rec) {
+			continue
+		}
+		if !known.Has(event.ID(rec.ID)) {
+			if err := types(); err != nil {
+				return fail(op, err, syscall.EIO)
+			}
+			known.Add(event.ID(rec.ID)) // one without a name
+		}
+		err = batch.Add(&chunk.Record{
+			Tick: uint64(max(rec.UnixNano, 0)), Addr: rec.Address, Event: event.ID(rec.ID),
+			PID: uint32(rec.PID), TID: uint32(rec.TID), Truncated: rec.Truncation != NotTruncated, Data: rec.Data,
+		})
+		if err != nil {
+			return fail(op, err, syscall.EIO)
+		}
+	}
+	if err := batch.Flush(); err != nil {
+		return fail(op, err, syscall.EIO)
+	}
+	if err := types(); err != nil {
+		return fail(op, err, syscall.EIO)
+	}
+	return fail(op, log.Seal(r.endStatus(), false), syscall.EIO)
+}
+
+// super makes the superblock of a log of what r reads.
+func (r *Reader) super() *tracelog.Super {
+	a, o := r.Attr(), r.Origin()
+	return &tracelog.Super{
+		CreateSec: a.CreateTime.Unix(), CreateNsec: uint32(a.CreateTime.Nanosecond()),
+		Clock: tracelog.ClockNanos, Resolution: uint64(max(a.ClockResolution, 1)),
+		StreamSize: uint64(a.StreamSize), MaxData: uint64(max(a.MaxDataSize, 0)), LogSize: uint64(a.LogSize),
+		StreamPolicy: tracelog.Policy(a.StreamFullPolicy), LogPolicy: tracelog.Append,
+		Inherited: a.Inheritance == Inherited, ChunkSize: chunk.MaxSize,
+		PID: uint32(o.PID), Name: a.Name, Generation: a.GenerationVersion,
+		Host: o.Host, BootID: o.BootID, Command: o.Command,
+	}
+}
+
+// endStatus is the status that a log which ends here has at its end.
+func (r *Reader) endStatus() tracelog.Status {
+	s := r.Status()
+	state, _ := r.State()
+	return tracelog.Status{
+		Full: s.StreamFullStatus == Full, Overrun: s.StreamOverrunStatus == Overrun,
+		FlushError: uint32(s.StreamFlushError),
+		LogOverrun: s.LogOverrunStatus == Overrun || state == LogUnfinished || state == LogDamaged,
+		LogFull:    s.LogFullStatus == Full, Lost: s.Lost, LogLost: s.LogLost,
+	}
+}

@@ -254,3 +254,80 @@ func TestFailedWritesLoseNothing(t *testing.T) {
 		}
 	}
 }
+
+// A log whose recorder died, even between the two parts of a chunk, is taken up
+// by one that dies, too, or that goes on with quite another chunk: what is in it
+// stays, and half a chunk never counts.
+func TestCrashAfterCrash(t *testing.T) {
+	s := superFor(Loop)
+	s.LogSize = 6 * 4096
+	first := []block{makeBlock(0, 100, 60, 24, false), makeBlock(1, 1000, 70, 24, false), makeBlock(2, 2000, 3, 24, false)}
+	huge := block{EventsBlock: EventsBlock{Chunk: 7, Gen: 1}, want: []ev{{5000, 33, 1, string(make([]byte, 3000))}}}
+	huge.Payload = chunk.AppendFull(nil, &chunk.Record{Tick: 5000, Event: 33, PID: 1, Data: make([]byte, 3000)})
+	d := new(disk)
+	w, err := create(&positional{f: d}, s)
+	must(t, err)
+	for _, b := range first {
+		must(t, w.Events(b.EventsBlock))
+	}
+	if countDivided(d) != 1 {
+		t.Fatal("the second chunk was not divided")
+	}
+	all := ordered(append(first[:3:3], huge, makeBlock(8, 3000, 2, 24, false)))
+	for n := int(w.super.size); n <= d.written(); n++ {
+		if !d.edge(n, true) {
+			continue
+		}
+		for _, next := range []block{huge, makeBlock(8, 3000, 2, 24, false)} {
+			c := d.crash(n)
+			was := readAll(t, openFile(t, c.b))
+			b, err := openBlocks(c, int64(len(c.b)))
+			must(t, err)
+			w, _, err := resume(b, &positional{f: c})
+			must(t, err)
+			base := c.written()
+			must(t, w.Knots([]chunk.Knot{{Tick: 1, Nanos: 1}}))
+			must(t, w.Events(next.EventsBlock))
+			for k := base; k <= c.written(); k++ {
+				if k != c.written() && !c.edge(k, true) {
+					continue
+				}
+				e := c.crash(k)
+				for _, r := range []*Reader{openFile(t, e.b), openStream(t, e.b)} {
+					got := readAll(t, r)
+					if len(got) != len(was) && len(got) != len(was)+len(next.want) || k == c.written() && len(got) == len(was) || !subset(got, all) {
+						t.Fatalf("crash at %d and at %d: %d events, %d before", n, k, len(got), len(was))
+					}
+				}
+			}
+		}
+	}
+}
+
+// A chunk whose second part could not be written, and that never comes again,
+// leaves no half of it.
+func TestHalfAChunkNeverCounts(t *testing.T) {
+	s := superFor(Loop)
+	s.LogSize = 6 * 4096
+	huge := block{EventsBlock: EventsBlock{Chunk: 7, Gen: 1}, want: []ev{{5000, 33, 1, string(make([]byte, 3000))}}}
+	huge.Payload = chunk.AppendFull(nil, &chunk.Record{Tick: 5000, Event: 33, PID: 1, Data: make([]byte, 3000)})
+	first, second := makeBlock(0, 100, 60, 24, false), makeBlock(1, 1000, 7, 500, false)
+	for _, next := range []block{huge, marks(5000)} { // in another slot, in the same
+		for fail := range 4 {
+			d := new(disk)
+			w, err := create(&positional{f: d}, s)
+			must(t, err)
+			must(t, w.Events(first.EventsBlock))
+			d.failAt = d.count + 1 + fail
+			if err := w.Events(second.EventsBlock); !errors.Is(err, syscall.ENOSPC) {
+				t.Fatalf("Events = %v, want ENOSPC", err)
+			}
+			must(t, w.Events(next.EventsBlock))
+			want := append(slices.Clone(first.want), next.want...)
+			newest(t, w, openFile(t, d.b), want)
+			newest(t, w, openStream(t, d.b), want)
+			must(t, w.Seal(testStatus, false))
+			newest(t, w, openFile(t, d.b), want)
+		}
+	}
+}

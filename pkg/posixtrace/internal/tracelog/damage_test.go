@@ -2,6 +2,7 @@ package tracelog
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"syscall"
@@ -292,17 +293,29 @@ func record(t testing.TB, w *Writer, blocks []block, logged *Recovered, done fun
 }
 
 func TestResumeAfterEveryCrash(t *testing.T) {
-	for _, p := range []Policy{Append, UntilFull, Loop} {
-		t.Run(p.String(), func(t *testing.T) {
+	for _, c := range []struct {
+		p     Policy
+		major uint16
+	}{{Append, 1}, {UntilFull, 1}, {Loop, 2}, {Loop, 1}} {
+		p := c.p
+		t.Run(fmt.Sprintf("%v %d", p, c.major), func(t *testing.T) {
 			t.Parallel()
 			s := superFor(p)
+			s.Major = c.major
 			s.ChunkSize, s.LogSize = 8192, 1<<20
 			if p == Loop {
 				// Two slots, which are gone through twice, with chunks divided.
 				s.ChunkSize, s.LogSize = 5504, 2*5504
+				if c.major == majorSingle {
+					s.LogSize = 5 * 5504
+				}
 			}
 			var blocks []block
-			for i := range 8 {
+			count := 6
+			if p == Loop {
+				count = 8
+			}
+			for i := range count {
 				n := 3
 				if i == 2 || i == 4 || i == 6 {
 					n = 160 // large enough to be written in two pieces

@@ -146,8 +146,9 @@ func (s *Stream) Adopt(pid int) error {
 }
 
 // Attach connects to an active stream of the same user by name or, when it
-// contains a slash, by the path of its file (StreamInfo.Path). The caller does
-// not become its owner. Errors: ENOENT no such stream; EEXIST several of that
+// contains a slash, by the path of its file (StreamInfo.Path). Streams that a process
+// which is gone has left behind count only if there is no other of that name. The
+// caller does not become its owner. Errors: ENOENT no such stream; EEXIST several of that
 // name; EACCES not ours; EINVAL not a stream. Extension.
 func Attach(nameOrPath string) (*Stream, error) {
 	const op = "posix_trace_attach"
@@ -170,29 +171,38 @@ func Attach(nameOrPath string) (*Stream, error) {
 		}
 		return newStream(c), nil
 	}
-	var found *conn
+	var living, stale []*conn
 	err := eachStream(func(c *conn) error {
-		if c.mem.Name != nameOrPath {
+		switch {
+		case c.mem.Name != nameOrPath:
 			c.f.Close()
-			return nil
+		case c.stale():
+			stale = append(stale, c)
+		default:
+			living = append(living, c)
 		}
-		if found != nil {
-			c.f.Close()
-			return syscall.EEXIST
-		}
-		found = c
 		return nil
 	})
-	if err != nil {
-		if found != nil {
-			found.f.Close()
+	found := living
+	if len(found) == 0 {
+		found = stale
+	}
+	switch {
+	case err != nil:
+	case len(found) == 0:
+		err = syscall.ENOENT
+	case len(found) > 1:
+		err = syscall.EEXIST
+	}
+	for _, c := range append(living, stale...) {
+		if err != nil || c != found[0] {
+			c.f.Close()
 		}
+	}
+	if err != nil {
 		return nil, fail(op, err, syscall.EIO)
 	}
-	if found == nil {
-		return nil, &Error{Op: op, Err: syscall.ENOENT}
-	}
-	return newStream(found), nil
+	return newStream(found[0]), nil
 }
 
 // eachStream calls f for every active stream of the user, which takes it over,

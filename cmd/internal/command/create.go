@@ -221,13 +221,18 @@ func (p *createPlan) explain(err error) error {
 	return failure("", err)
 }
 
-// checkNameFree refuses a name that an active stream has.
+// checkNameFree refuses a name that an active stream has. One that was left behind by a
+// process which has ended does not count: a script that makes a stream for itself can
+// run again, and what the last run recorded is still there.
 func checkNameFree(name string) error {
 	if name == "" {
 		return nil
 	}
-	if paths := pathsOf(name); paths != "" {
-		return withHint(failf("%s: name in use", name), "`ptrace-ctl shutdown "+name+"` ends that stream")
+	list, _ := posixtrace.List()
+	for _, s := range list {
+		if s.Name == name && !s.Stale {
+			return withHint(failf("%s: name in use", name), "`ptrace-ctl shutdown "+name+"` ends that stream")
+		}
 	}
 	return nil
 }

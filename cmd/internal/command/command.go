@@ -25,6 +25,10 @@ type Command struct {
 	// whose operands are a command line.
 	StopAtOperand bool
 
+	// VerbFirst says that the first operand is a verb, behind which options may stand
+	// even where POSIXLY_CORRECT ends them at the first operand.
+	VerbFirst bool
+
 	// FailStatus and UsageStatus are the statuses of failures and usage
 	// errors where they are not 1 and 2.
 	FailStatus, UsageStatus int
@@ -81,7 +85,11 @@ func (c *Command) usageStatus() int {
 // of aliases and of -v) is switched off here, and only here.
 func (c *Command) parse(env *Env) error {
 	opts := c.options()
-	argv, err := normalise(opts, env.Args, c.StopAtOperand || env.Getenv("POSIXLY_CORRECT") != "")
+	given, verb := env.Args, ""
+	if c.VerbFirst && len(given) > 0 && !strings.HasPrefix(given[0], "-") {
+		verb, given = given[0], given[1:]
+	}
+	argv, err := normalise(opts, given, c.StopAtOperand || env.Getenv("POSIXLY_CORRECT") != "")
 	if err != nil {
 		return err
 	}
@@ -101,6 +109,9 @@ func (c *Command) parse(env *Env) error {
 		DisableSliceFlagSeparator: true,
 		Action: func(ctx *cli.Context) error {
 			args.Operands = ctx.Args().Slice()
+			if verb != "" {
+				args.Operands = append([]string{verb}, args.Operands...)
+			}
 			switch {
 			case args.Has("help"):
 				return c.help(env.Stdout)

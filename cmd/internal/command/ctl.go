@@ -30,7 +30,8 @@ var Ctl = &Command{
 		"  shutdown   end the stream and complete its log\n" +
 		"  status     show the status\n" +
 		"  list       list the active streams",
-	Run: ctl,
+	VerbFirst: true,
+	Run:       ctl,
 }
 
 // ctlVerb is one verb: its own options and what it does with one stream.

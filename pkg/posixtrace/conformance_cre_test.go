@@ -300,6 +300,95 @@ var _ = conform("CRE-01/posix_trace_create/ENOMEM", func(t *testing.T) {
 	}
 })
 
+func init() {
+	// cre-nomem: a trace directory that is a small file system of its own.
+	helpers["cre-nomem"] = func(args []string) {
+		dir := args[0]
+		err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=700")
+		logCheck(err == nil, "mount: %v", err)
+		os.Setenv("PTRACE_DIR", dir)
+		files := func() int {
+			list, err := os.ReadDir(dir)
+			logCheck(err == nil, "ReadDir: %v", err)
+			return len(list)
+		}
+		id, err := OpenEventID("known")
+		logCheck(err == nil, "OpenEventID: %v", err)
+		var streams []*Stream
+		for {
+			before := files()
+			s, err := Create(0, &Attr{StreamFullPolicy: UntilFull})
+			if err != nil {
+				logCheck(errors.Is(err, syscall.ENOMEM) && s == nil, "Create = %v, %v, want ENOMEM", s, err)
+				logCheck(files() == before, "%d files were there, and after the failure %d", before, files())
+				break
+			}
+			streams = append(streams, s)
+			logCheck(len(streams) < 20, "there is no end")
+		}
+		logCheck(len(streams) > 2, "only %d streams", len(streams))
+		// Not one byte is left. What exists has its memory, and nothing else is harmed.
+		filler, err := os.Create(filepath.Join(dir, "filler"))
+		logCheck(err == nil, "filler: %v", err)
+		for b := make([]byte, 4096); ; {
+			if _, err := filler.Write(b); err != nil {
+				break
+			}
+		}
+		for _, s := range streams {
+			err := s.Start()
+			logCheck(err == nil, "Start: %v", err)
+		}
+		a, _ := streams[0].Attr()
+		n := int(a.StreamSize)/a.MaxUserEventSize(100) - 4
+		for range n {
+			Event(id, make([]byte, 100))
+		}
+		for _, s := range streams {
+			st, err := s.Status()
+			logCheck(err == nil && st.Lost == 0, "status: %+v, %v", st, err)
+			got := 0
+			for {
+				ev, _, err := s.TryNext(nil)
+				if err != nil {
+					break
+				}
+				if ev.ID == id {
+					got++
+				}
+			}
+			logCheck(got == n, "%d events of %d", got, n)
+		}
+		// A new process finds no room for a page of its own; its trace points are silent.
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), helperVar+"=cre-silent", quick)
+		out, err := cmd.CombinedOutput()
+		logCheck(err == nil && string(out) == "through\n", "in a full trace directory a program says %q, %v", out, err)
+		// With a shutdown there is room again.
+		err = streams[0].Shutdown()
+		logCheck(err == nil, "Shutdown: %v", err)
+		streams[0] = nil
+		s, err := Create(0, nil)
+		logCheck(err == nil, "Create: %v", err)
+		for _, s := range append(streams[1:], s) {
+			err := s.Shutdown()
+			logCheck(err == nil, "Shutdown: %v", err)
+		}
+		fmt.Println("ok")
+	}
+	helpers["cre-silent"] = func([]string) {
+		for range 3 {
+			Event(UnnamedUserEvent, []byte("x"))
+		}
+		fmt.Println("through")
+	}
+}
+
+var _ = conform("CRE-01/posix_trace_create/ENOMEM/small file system", func(t *testing.T) {
+	tracetest.NeedRoot(t)
+	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "cre-nomem", t.TempDir())
+})
+
 var _ = conform("CRE-02", func(t *testing.T) {
 	s, err := Create(0, nil)
 	if err != nil {

@@ -827,3 +827,25 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	for read(1<<20) != 0 {
 	}
 })
+
+// A traced process that may write no file is not killed by SIGXFSZ on our account.
+var _ = conform("EVT-14/file size limit", func(t *testing.T) {
+	a := newActor(t)
+	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	a.do("event evt.known 1")
+	a.do("fsize 0")
+	a.do("event evt.known 2")
+	// A name needs room in a file.
+	fmt.Fprintln(a.in, "event evt.new 3")
+	if l := a.line(); !strings.Contains(l, "file too large") {
+		t.Errorf("a new name without room is %q", l)
+	}
+	a.do("event evt.known 4")
+	// A child, whose page is made by whoever has room for it, or not at all.
+	b := a.spawn()
+	b.do("raw %d 5", UnnamedUserEvent)
+	b.kill()
+	a.do("fsize %d", 1<<30)
+	a.do("event evt.new 6")
+	equal(t, drain(t, s), a.got("evt.known", "1"), a.got("evt.known", "2"), a.got("evt.known", "4"), a.got("evt.new", "6"))
+})

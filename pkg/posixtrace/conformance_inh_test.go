@@ -158,6 +158,9 @@ func inhDo(verb string, f, self []string) (string, error) {
 	case "list":
 		list, err := List()
 		return strconv.Itoa(len(list)), err
+	case "fsize": // N: no file may grow beyond that
+		n, _ := strconv.Atoi(f[0])
+		return "", syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(n), Max: ^uint64(0)})
 	case "gc":
 		runtime.GC()
 		return strconv.Itoa(len(mappings())), nil

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
@@ -81,15 +82,24 @@ func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 
 func newConn(d *registry.Dir, f *os.File, m *stream.Mem, path string) *conn {
 	c := &conn{dir: d, f: f, mem: m, id: m.ID, path: path}
-	c.last = runtime.AddCleanup(c, func(b []byte) { sys.Unmap(b) }, m.Bytes())
+	mapped.Add(1)
+	c.last = runtime.AddCleanup(c, unmap, m.Bytes())
 	return c
 }
+
+func unmap(b []byte) {
+	sys.Unmap(b)
+	mapped.Add(-1)
+}
+
+// mapped counts the streams that this process has mapped.
+var mapped atomic.Int64
 
 // release ends a connection that nobody else has seen, mapping and all: who looks
 // at a thousand streams must not leave it to the garbage collector.
 func (c *conn) release() {
 	c.last.Stop()
-	sys.Unmap(c.mem.Bytes())
+	unmap(c.mem.Bytes())
 	c.f.Close()
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -248,6 +249,13 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	}
 
 	f, id, path, err := d.NewStreamFile(cfg.Size)
+	for i := 0; i < 6 && errors.Is(err, syscall.ENOSPC) && mapped.Load() > 0; i++ {
+		// Perhaps our own streams of before have the room: their memory goes with the last
+		// reference to it, in a few garbage collections.
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+		f, id, path, err = d.NewStreamFile(cfg.Size)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("stream of %d bytes: %w", cfg.Size, noRoom(err))
 	}

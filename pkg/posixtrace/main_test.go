@@ -48,7 +48,7 @@ func run(m *testing.M) int {
 	os.Unsetenv("PTRACE_STREAM")
 	code := m.Run()
 	if code == 0 {
-		for _, l := range append(leaks(dir), mapped()...) {
+		for _, l := range append(leaks(dir), mappedStill()...) {
 			fmt.Fprintln(os.Stderr, "left behind:", l)
 			code = 1
 		}
@@ -76,11 +76,11 @@ func leaks(dir string) (list []string) {
 	return list
 }
 
-// mapped lists the streams and pages that are still mapped when nothing is open any
+// mappedStill lists the streams and pages that are still mapped when nothing is open any
 // more, but for the process's own page. A mapping goes with the last reference to it,
 // not with Close or Shutdown, after which a trace point of another goroutine may still be
 // on its way through it; so it takes a few garbage collections.
-func mapped() (list []string) {
+func mappedStill() (list []string) {
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		runtime.GC()
 		if list = mappings(); len(list) == 0 || time.Now().After(deadline) {

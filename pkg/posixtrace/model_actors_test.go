@@ -16,10 +16,10 @@ import (
 // takes the same lines, so that a schedule is the same whoever performs it.
 
 func init() {
-	// actor: a controller and analyzer of streams that another process has made.
+	// model-actor: a controller and analyzer of streams that another process has made.
 	// "NUMBER attach PATH" connects stream NUMBER, "NUMBER close" gives it up, any
 	// other operation is performed on it.
-	helpers["actor"] = func(args []string) {
+	helpers["model-actor"] = func(args []string) {
 		streams := map[string]*Stream{}
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {

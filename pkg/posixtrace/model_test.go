@@ -31,7 +31,7 @@ func TestModel(t *testing.T) {
 			w.say("1 " + n + " 0 0 0")
 		}
 	}
-	peers := []*peer{{child: start(t, "actor")}, {child: start(t, "actor")}}
+	peers := []*peer{{child: start(t, "model-actor")}, {child: start(t, "model-actor")}}
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		var trials []*trial

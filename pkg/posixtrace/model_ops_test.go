@@ -120,11 +120,7 @@ func (x *trial) opEvent(t *rapid.T, all []*trial) {
 
 func (x *trial) opRead(t *rapid.T) {
 	n := rapid.SampledFrom([]int{1, 3, 30, 500}).Draw(t, "n")
-	h := x.any(t, false)
-	if x.resumed != nil {
-		h = *x.resumed
-	}
-	answer := h.do(fmt.Sprint("read ", n))
+	answer := x.any(t, false).do(fmt.Sprint("read ", n))
 	if x.logged { // GET-05
 		if answer != "invalid argument" {
 			t.Fatalf("read of a stream with log: %s", answer)
@@ -132,13 +128,8 @@ func (x *trial) opRead(t *rapid.T) {
 		return
 	}
 	list := strings.Split(answer, "\t")
-	x.resumed = nil
 	for _, l := range list[:len(list)-1] {
-		r := x.parse(t, l)
-		x.expect(t, r)
-		if x.resumed = nil; r.name == mResume {
-			x.resumed = &h
-		}
+		x.expect(t, x.parse(t, l))
 	}
 	switch last := list[len(list)-1]; last {
 	case "":
@@ -171,7 +162,6 @@ func (x *trial) opClear(t *rapid.T) {
 		}
 		x.running, x.doubt = st.StreamStatus == Running, false
 	}
-	x.resumed = nil
 	if x.clear(); x.queue == nil {
 		x.lost, x.logLost = st.Lost, st.LogLost
 	}

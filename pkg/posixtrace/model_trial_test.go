@@ -27,8 +27,6 @@ type trial struct {
 	vague bool // nor what of it the log has
 	// A filter has rejected START.
 	hidden bool
-	// RESUME was the last event reported, to this one.
-	resumed *hand
 }
 
 // hand is one who performs operations on a stream.
@@ -222,6 +220,9 @@ func (x *trial) overwritten(t *rapid.T, lost int) {
 		t.Fatalf("%d events lost, although all unread ones take %d of %d bytes", lost, x.room(), x.attr.StreamSize)
 	}
 	held := x.held(t)
+	if e := x.queue[0]; e.safe {
+		held[e.pid]--
+	}
 	n := 0
 	for i := len(x.queue) - 1; i >= x.flushed; i-- {
 		switch e := &x.queue[i]; {

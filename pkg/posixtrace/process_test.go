@@ -494,6 +494,46 @@ func TestAnalyzersTakeTurns(t *testing.T) {
 	}
 }
 
+// The event that RESUME announces is reported next, also when another analyzer comes
+// first, and also when what is in the stream was overwritten since (FUL-17).
+func TestAnnouncedEvent(t *testing.T) {
+	c := start(t, "target")
+	c.line()
+	s := running(t, c.pid, Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop})
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Attach(info.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.say("20000*lost")
+	resumed := EventInfo{}
+	for resumed.ID != EventResume {
+		if resumed, _, err = other.TryNext(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other.Close()
+	c.say("20000*lost again")
+	r, err := s.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := r.Next()
+	if err != nil || !rec.ID.User() || rec.UnixNano != resumed.UnixNano {
+		t.Errorf("after RESUME %+v the stream has %+v, %v", resumed, rec, err)
+	}
+	ev, _, err := s.TryNext(nil)
+	if err != nil || !ev.ID.User() || ev.UnixNano != resumed.UnixNano {
+		t.Errorf("after RESUME %+v comes %+v, %v", resumed, ev, err)
+	}
+	if ev, _, err := s.TryNext(nil); err != nil || ev.ID != EventOverflow {
+		t.Errorf("then comes %+v, %v, want OVERFLOW", ev, err)
+	}
+}
+
 // Writers that come and go do not crowd out those that come later.
 func TestDeadWritersMakeRoom(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: Inherited})

@@ -219,6 +219,7 @@ type header struct {
 	within    atomic.Uint64 // 1: there may be OVERFLOW events in the chunks
 	drained   atomic.Uint64 // up to which tick the last flush has taken everything
 	clears    atomic.Uint64 // how often it was cleared
+	aside     atomic.Uint64 // an event that is consumed and not reported: clears at that time 32 | size 32
 	losses    atomic.Uint64 // rises with each loss that is accounted for
 	lostRead  atomic.Uint64 // total of lost events when the status was last read
 	owed      atomic.Uint64 // tick of an OVERFLOW that is due to the log
@@ -297,7 +298,7 @@ func Measure(minSize int64, maxData, processors int) (g Geometry, ok bool) {
 	opens := int64(min(max(2, processors), 4))
 	n += places + opens
 	g = Geometry{ChunkSize: int(size), Chunks: int(n), Places: int(places), Opens: int(opens), MinSize: minSize}
-	g.Size = int64(dataOffset(int(n))) + n*size
+	g.Size = int64(dataOffset(int(n))) + n*size + int64(asideSize(maxData))
 	return g, g.Size <= maxFile
 }
 

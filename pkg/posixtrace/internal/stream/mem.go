@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version also tells the size of a word: what programs of another size would make
 // of the file is not to be relied on (INH-15).
-const version = 2 | bits.UintSize<<16
+const version = 3 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (
@@ -138,7 +138,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	if g.Size != int64(len(b)) ||
 		g.ChunkSize < 4096 || g.ChunkSize > chunk.MaxSize || g.ChunkSize&(g.ChunkSize-1) != 0 ||
 		g.Chunks < 2 || g.Chunks > maxFile/4096 ||
-		int64(dataOffset(g.Chunks))+int64(g.Chunks)*int64(g.ChunkSize) != g.Size ||
+		int64(dataOffset(g.Chunks))+int64(g.Chunks)*int64(g.ChunkSize)+int64(asideSize(maxData)) != g.Size ||
 		g.Places < 1 || g.Places > maxPlaces || g.Opens < 1 || g.Opens > maxOpens ||
 		maxData > chunk.MaxData || chunk.EventSize(max(maxData, MaxSystemData))*2 > g.ChunkSize ||
 		h.nameLen > 255 || h.logPathLen > uint32(len(h.logPath)) || h.cmdLen > uint32(len(h.cmd)) ||

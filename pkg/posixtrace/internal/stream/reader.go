@@ -30,6 +30,7 @@ type Reader struct {
 	stop    uint64 // the last stop of which STOP was told by this reader, which peeks
 	over    uint64 // and of which OVERFLOW was
 	clears  uint64 // how often the stream had been cleared
+	aside   []byte // the event of a RESUME that was reported before
 	last    uint64
 	late    uint64
 	frozen  bool    // everything was copied by Preload
@@ -47,7 +48,6 @@ type cursor struct {
 	told   int    // events consumed before this reader came
 	key    uint64 // tick of head, or a lower bound while not loaded
 	head   chunk.Record
-	ours   bool // head is consumed, and not yet reported
 	dead   bool // ruined
 }
 
@@ -255,6 +255,9 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 		r.heap, r.loss = r.heap[:0], loss{}
 		clear(r.cursors)
 	}
+	if r.announced(rec) {
+		return true
+	}
 	for {
 		k := r.top()
 		if k == nil || k.key > r.until {
@@ -279,7 +282,9 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 		if r.overflow(rec, k) {
 			return true
 		}
-		if r.consume && !k.ours {
+		var mark chunk.Record
+		marked := false
+		if r.consume {
 			if !r.advance(k) {
 				r.cursors[k.i] = nil
 				if r.pop(); ctl(m.at(k.i).ctl.Load()).gen() == k.gen {
@@ -288,28 +293,18 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 				r.emptied(k)
 				continue
 			}
-			// It is made ours before RESUME is told, which must not stand before an event that
-			// is overwritten in the end. By now more may be known of what was lost before it.
-			k.ours = true
-			if r.overflow(rec, k) {
-				return true
-			}
+			// By now more may be known of what was lost before it.
+			marked = r.overflow(&mark, k)
 		}
-		if r.resume(rec, k) {
+		marked = marked || r.resume(&mark, k)
+		if marked && !r.consume {
+			*rec = mark
 			return true
 		}
-		k.ours = false
 		*rec = k.head
-		if rec.Event == event.Overflow {
-			r.resumeAfter(rec.Tick) // a start has put it here
-		}
-		if rec.Tick < r.last {
-			r.late++
-			if r.consume {
-				m.h.late.Add(1)
-			}
-		} else {
-			r.told(rec.Tick)
+		if !marked || !m.setAside(rec, r.clears) {
+			r.reported(rec)
+			marked = false
 		}
 		if r.decode(k) {
 			r.down(0)
@@ -325,7 +320,25 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 				}
 			}
 		}
+		if marked {
+			*rec = mark
+		}
 		return true
+	}
+}
+
+// reported notes that the event in rec is the next one reported.
+func (r *Reader) reported(rec *chunk.Record) {
+	if rec.Event == event.Overflow {
+		r.resumeAfter(rec.Tick) // a start has put it here
+	}
+	if rec.Tick < r.last {
+		r.late++
+		if r.consume {
+			r.m.h.late.Add(1)
+		}
+	} else {
+		r.told(rec.Tick)
 	}
 }
 
@@ -443,6 +456,7 @@ func (r *Reader) pop() {
 // Preload copies everything that can be reported now, so that nothing that
 // happens to the stream later changes what a peeking reader reports.
 func (r *Reader) Preload() {
+	r.aside = r.m.lookAside()
 	r.scan()
 	for _, k := range r.heap {
 		if !k.loaded && !r.load(k) {

@@ -1,0 +1,70 @@
+package stream
+
+import (
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
+
+// RESUME stands immediately before an event, so once it has been reported that event
+// must not be overwritten any more: it is consumed before. Until it is reported itself it
+// lies in a place of its own in the stream, for whoever is the next to read. That need
+// not be the one who reported RESUME, who may even be dead by then.
+
+// asideSize is how much room that place takes.
+func asideSize(maxData int) int {
+	return align64(chunk.FullSize + chunk.Align(max(maxData, MaxSystemData)))
+}
+
+func (m *Mem) asideBytes() []byte {
+	p := unsafe.Add(m.data, m.Chunks*m.ChunkSize)
+	return unsafe.Slice((*byte)(p), asideSize(m.MaxData))
+}
+
+// setAside keeps an event that is consumed. It returns false when the event is larger than
+// any can be. The caller is the one reader.
+func (m *Mem) setAside(rec *chunk.Record, clears uint64) bool {
+	b := chunk.AppendFull(nil, rec)
+	room := m.asideBytes()
+	if len(b) > len(room) {
+		m.h.damage.Add(1)
+		return false
+	}
+	copyIn(unsafe.Pointer(unsafe.SliceData(room)), b)
+	m.h.aside.Store(clears<<32 | uint64(len(b)))
+	return true
+}
+
+// lookAside returns the event that was set aside, encoded, or nil. What was
+// cleared since does not exist any more.
+func (m *Mem) lookAside() []byte {
+	w := m.h.aside.Load()
+	room := m.asideBytes()
+	n := int(uint32(w))
+	if n == 0 || n > len(room) || n&7 != 0 || w>>32 != uint64(uint32(m.h.clears.Load())) {
+		return nil
+	}
+	b := make([]byte, n)
+	snapshot(b, room[:n])
+	return b
+}
+
+// announced reports the event of a RESUME that was reported before.
+func (r *Reader) announced(rec *chunk.Record) bool {
+	if r.consume && r.m.h.aside.Load() != 0 {
+		r.aside = r.m.lookAside()
+		r.m.h.aside.Store(0)
+	}
+	if r.aside == nil {
+		return false
+	}
+	var cur chunk.Cursor
+	cur.Reset(r.aside, 0)
+	r.aside = nil
+	if ok, err := cur.Next(rec); !ok || err != nil {
+		r.m.h.damage.Add(1)
+		return false
+	}
+	r.reported(rec)
+	return true
+}

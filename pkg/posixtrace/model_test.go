@@ -19,6 +19,7 @@ import (
 //	model_trial_test.go     a real stream beside that of the model
 //	model_log_test.go       what is in a log
 //	model_actors_test.go    the other processes
+//	model_parallel_test.go  schedules in which everybody acts at once
 
 func TestModel(t *testing.T) {
 	defer modelFlags()()
@@ -72,7 +73,7 @@ func modelFlags() (restore func()) {
 	if testing.Short() || raceEnabled {
 		schedules = "500"
 	}
-	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
+	checks, seed := modelChecks(), flag.Lookup("rapid.seed")
 	if checks.Value.String() != checks.DefValue {
 		return func() {}
 	}
@@ -86,3 +87,5 @@ func modelFlags() (restore func()) {
 		seed.Value.Set(old)
 	}
 }
+
+func modelChecks() *flag.Flag { return flag.Lookup("rapid.checks") }

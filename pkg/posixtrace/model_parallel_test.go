@@ -22,7 +22,7 @@ func TestModelParallel(t *testing.T) {
 	w := &worker{child: start(t, "worker")}
 	w.line()
 	w.say("1 a 0 0 0")
-	peers := []*peer{{child: start(t, "actor")}, {child: start(t, "actor")}}
+	peers := []*peer{{child: start(t, "model-peer")}, {child: start(t, "model-peer")}}
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		x := newTrial(r, dir, w, peers)

@@ -18,7 +18,7 @@ import (
 //	model_ops_test.go       the operations of a schedule
 //	model_trial_test.go     a real stream beside that of the model
 //	model_log_test.go       what is in a log
-//	model_actors_test.go    the other processes
+//	model_peers_test.go     the other processes
 //	model_parallel_test.go  schedules in which everybody acts at once
 
 func TestModel(t *testing.T) {
@@ -32,7 +32,7 @@ func TestModel(t *testing.T) {
 			w.say("1 " + n + " 0 0 0")
 		}
 	}
-	peers := []*peer{{child: start(t, "model-actor")}, {child: start(t, "model-actor")}}
+	peers := []*peer{{child: start(t, "model-peer")}, {child: start(t, "model-peer")}}
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		var trials []*trial

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// The actors of the model test: long-lived processes that take one operation a
+// The peers of the model test: long-lived processes that take one operation a
 // line and answer with one. A controller or analyzer in the test's own process
 // takes the same lines, so that a schedule is the same whoever performs it.
 
 func init() {
-	// model-actor: a controller and analyzer of streams that another process has made.
+	// model-peer: a controller and analyzer of streams that another process has made.
 	// "NUMBER attach PATH" connects stream NUMBER, "NUMBER close" gives it up, any
 	// other operation is performed on it.
-	helpers["model-actor"] = func(args []string) {
+	helpers["model-peer"] = func(args []string) {
 		streams := map[string]*Stream{}
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {

@@ -59,6 +59,9 @@ func (e *Env) Warn(err error) {
 func (e *Env) message(text, hint string) {
 	// Results written so far come first where both go to one terminal.
 	e.Stdout.Flush()
+	if e.clearLine != nil {
+		e.clearLine()
+	}
 	if !e.colors.known {
 		e.setColor("")
 	}

@@ -36,6 +36,10 @@ func readForm(args *Args) (form string, err error) {
 // from which it counts.
 func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
 	text := &output.Text{Style: opt.style}
+	p := e.colors.out
+	if p.on && (opt.form == "" || opt.form == "annotate") && opt.style != output.NoTime {
+		text.TimeOn, text.TimeOff, _ = strings.Cut(p.time.Sprint("\x00"), "\x00")
+	}
 	switch opt.form {
 	case "json":
 		return &output.JSON{}, text, nil
@@ -58,7 +62,7 @@ func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
 		}
 		return f, text, nil
 	}
-	if p := e.colors.out; p.on {
+	if p.on {
 		text.SystemOn, text.SystemOff, _ = strings.Cut(p.system.Sprint("\x00"), "\x00")
 	}
 	return text, text, nil

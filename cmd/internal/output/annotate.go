@@ -44,7 +44,9 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 		if a.open {
 			b = append(b, '\n')
 		}
+		b = append(b, a.Text.TimeOn...)
 		b = a.appendTime(b, rec.UnixNano)
+		b = append(b, a.Text.TimeOff...)
 	}
 	a.open, a.id, a.pid = false, rec.ID, rec.PID
 	if rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr {

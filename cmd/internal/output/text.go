@@ -27,7 +27,8 @@ type Text struct {
 	Style TimeStyle
 	// Base is the time that relative times count from.
 	Base int64
-	// SystemOn and SystemOff surround the names of system events, to colour them.
+	// These surround times and the names of system events, to colour them.
+	TimeOn, TimeOff     string
 	SystemOn, SystemOff string
 
 	last   int64 // of the event before, for DeltaTime
@@ -47,7 +48,9 @@ func (t *Text) End(b []byte) []byte { return b }
 
 // Append appends the line of one event.
 func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	b = append(b, t.TimeOn...)
 	b = t.appendTime(b, rec.UnixNano)
+	b = append(b, t.TimeOff...)
 	if rec.PID != t.pid || t.digits == nil {
 		t.pid = rec.PID
 		t.digits = strconv.AppendInt(t.digits[:0], int64(rec.PID), 10)

@@ -1,0 +1,139 @@
+package command
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// onTerminal runs a command on a terminal of that many columns and returns what it
+// shows there.
+func onTerminal(t *testing.T, columns uint16, cmd *exec.Cmd) string {
+	t.Helper()
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 25, Cols: columns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	shown, _ := io.ReadAll(f) // EIO ends it
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, shown)
+	}
+	return strings.ReplaceAll(string(shown), "\r\n", "\n")
+}
+
+// A table is as wide as the terminal at most; nowhere else is anything cut. What
+// is escaped stays so.
+func TestTableFitsTerminal(t *testing.T) {
+	dir := t.TempDir()
+	traces, log := filepath.Join(dir, "traces"), filepath.Join(dir, "a.trace")
+	if err := os.Mkdir(traces, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "TERM=xterm", "NO_COLOR=1", "COLUMNS=")
+	run := exec.Command("ptrace-run", "-o", log, "--", "ptrace-event", "--batch")
+	run.Env = env
+	long := strings.Repeat("日本語 and so on ", 20)
+	run.Stdin = strings.NewReader("short\ta\\x1b[2Jb\na.name.that.is.longer\t" + long + "\n")
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	dump := func(more ...string) *exec.Cmd {
+		cmd := exec.Command("ptrace-dump", "--table", log)
+		cmd.Env = append(env, more...)
+		return cmd
+	}
+	for _, tt := range []struct {
+		columns uint16
+		env     []string
+		want    int
+	}{{60, nil, 60}, {80, nil, 80}, {80, []string{"COLUMNS=100"}, 100}, {80, []string{"COLUMNS=x"}, 80}} {
+		shown := onTerminal(t, tt.columns, dump(tt.env...))
+		widest := 0
+		for line := range strings.Lines(shown) {
+			widest = max(widest, twwidth.Width(strings.TrimSuffix(line, "\n")))
+		}
+		// A character of two columns may not fit into the last one.
+		if widest > tt.want || widest < tt.want-1 || !strings.Contains(shown, "…\n") {
+			t.Errorf("%d columns, %q: %d are used:\n%s", tt.columns, tt.env, widest, shown)
+		}
+		if strings.Contains(shown, "\x1b") {
+			t.Errorf("an escape character is shown: %q", shown)
+		}
+	}
+	out, err := dump("COLUMNS=40").Output()
+	if err != nil || !strings.Contains(string(out), strings.TrimSpace(long)) {
+		t.Errorf("in a pipe: %v\n%s", err, out)
+	}
+}
+
+// Long work shows on a terminal, and only there, how far it is, and takes that
+// away again.
+func TestProgress(t *testing.T) {
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer tty.Close()
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	for _, tt := range []struct {
+		name           string
+		stdout, stderr *os.File
+		listing, want  bool
+	}{
+		{"all on a terminal, a listing", tty, tty, true, false},
+		{"all on a terminal, a check", tty, tty, false, true},
+		{"a listing into a file", file, tty, true, true},
+		{"a listing into a pager, maybe", w, tty, true, false},
+		{"no terminal", file, w, false, false},
+	} {
+		env := &Env{Stdout: NewWriter(tt.stdout), Stderr: tt.stderr}
+		if p := env.newProgress(nil, tt.listing); (p != nil) != tt.want {
+			t.Errorf("%s: progress is shown: %v", tt.name, p != nil)
+		}
+	}
+	env := &Env{Stdout: NewWriter(file), Stderr: tty, prog: "ptrace-dump", Getenv: func(string) string { return "" }}
+	p := env.newProgress(nil, true)
+	count := func(from, to int64) {
+		for i := from; i < to; i++ {
+			p.step(&posixtrace.Record{EventInfo: posixtrace.EventInfo{UnixNano: i}})
+		}
+	}
+	count(0, 4*progressStep)
+	if p.width != 0 {
+		t.Error("progress is shown at once")
+	}
+	p.next = time.Time{} // a second later
+	p.from, p.to, p.searched = 0, 10*progressStep, true
+	count(4*progressStep, 5*progressStep)
+	env.Note("a message")
+	const line = "ptrace-dump: 20480 events, 50 %"
+	want := "\r" + line + "\r" + strings.Repeat(" ", len(line)) + "\rptrace-dump: a message\r\n"
+	tty.Close() // which ends what can be read
+	got, err := io.ReadAll(master)
+	if string(got) != want {
+		t.Errorf("the terminal shows %q, want %q (%v)", got, want, err)
+	}
+}

@@ -42,6 +42,7 @@ ptrace-ctl shutdown full
 for form in -j "-j --golden"; do
 	ptrace-dump --peek $form small run.trace killed.trace full.trace || exit
 done
+ptrace-dump --peek --chrome small run.trace killed.trace full.trace >all.chrome || exit
 ptrace-ctl shutdown small
 `), 0o600); err != nil {
 		t.Fatal(err)
@@ -59,6 +60,7 @@ ptrace-ctl shutdown small
 	if err != nil {
 		t.Fatalf("%v: %s", err, errs.Bytes())
 	}
+	checkChrome(t, filepath.Join(dir, "all.chrome"))
 	kinds := map[string]int{}
 	for line := range bytes.Lines(out) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
@@ -81,6 +83,42 @@ ptrace-ctl shutdown small
 		if kinds[want] < 2 { // as it is, and golden
 			t.Errorf("%d lines of %s", kinds[want], want)
 		}
+	}
+}
+
+// checkChrome reads trace-event JSON as a viewer does: slices nest in their lanes.
+func checkChrome(t *testing.T, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		TraceEvents []struct {
+			Name, Ph string
+			PID, TID int
+			Ts       float64
+		}
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	open := map[[2]int][]string{}
+	phases := map[string]int{}
+	for _, e := range doc.TraceEvents {
+		phases[e.Ph]++
+		lane := [2]int{e.PID, e.TID}
+		switch n := len(open[lane]); {
+		case e.Ph == "B":
+			open[lane] = append(open[lane], e.Name)
+		case e.Ph == "E" && (n == 0 || open[lane][n-1] != e.Name):
+			t.Fatalf("%q ends in lane %v, where %q are open", e.Name, lane, open[lane])
+		case e.Ph == "E":
+			open[lane] = open[lane][:n-1]
+		}
+	}
+	if phases["B"] == 0 || phases["B"] != phases["E"] || phases["M"] == 0 || phases["i"] == 0 {
+		t.Errorf("numbers of phases: %v", phases)
 	}
 }
 

@@ -150,7 +150,7 @@ _posixtrace_options() {
 	ptrace-create) echo '-p --pid= -o --log= --no-clobber -i --inherit= -x --exclude= -s --start --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
 	ptrace-ctl) echo '-S --stream= -w --wait -f --force -j --json --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
-	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --color= -h --help -V --version' ;;
+	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
 	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --annotate= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
 	esac
 }
@@ -200,6 +200,7 @@ _posixtrace_kind() {
 	ptrace-event:-S | ptrace-event:--stream | ptrace-event:--stream=) echo 'stream' ;;
 	ptrace-event:-p | ptrace-event:--pid | ptrace-event:--pid=) echo 'pid' ;;
 	ptrace-event:--lines=) echo 'words tee' ;;
+	ptrace-event:--shell=) echo 'words sh bash zsh' ;;
 	ptrace-event:--color | ptrace-event:--color=) echo 'words auto always never' ;;
 	ptrace-dump:-S | ptrace-dump:--stream | ptrace-dump:--stream=) echo 'stream' ;;
 	ptrace-dump:--format | ptrace-dump:--format=) echo 'any' ;;

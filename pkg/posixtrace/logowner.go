@@ -318,6 +318,7 @@ func (o *logOwner) halt() {
 // complete shuts down a stream whose owner is dead, as the owner's call would
 // have done (SHU-06). locked tells that the caller holds the directory's lock.
 func complete(c *conn, locked bool) error {
+	lastWords(c)
 	if err := finishOrphan(c); err != nil {
 		return err
 	}

@@ -17,6 +17,13 @@ type Recorder struct {
 	a     *attachment
 	tick  uint64 // the last answer of Now, on both clocks
 	nanos int64
+
+	// The last time given to Record, on both clocks: they are not read at one
+	// instant, and still a later time must not get an earlier tick.
+	given struct {
+		tick  uint64
+		nanos int64
+	}
 }
 
 // flushPause is how long after a failed flush a full stream stays full.
@@ -78,8 +85,20 @@ func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 		e.Tick = r.tick
 	default:
 		e.Tick = r.s.c.mem.TickAt(ev.UnixNano)
+		if ev.UnixNano >= r.given.nanos {
+			e.Tick = max(e.Tick, r.given.tick)
+			r.given.tick, r.given.nanos = e.Tick, ev.UnixNano
+		}
 	}
 	return r.a.w.Record(0, &e, data)
+}
+
+// Lose counts n events as lost that could not be brought to the stream at all,
+// unless it is suspended: then they would have had no effect.
+func (r *Recorder) Lose(n uint64) {
+	if r.a != nil && n > 0 {
+		r.s.c.mem.AddLost(n)
+	}
 }
 
 // Now is a time for EventInfo.UnixNano on the stream's own clock, for several

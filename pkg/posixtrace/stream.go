@@ -446,6 +446,9 @@ func (s *Stream) Shutdown() error {
 	if s.isClosed() {
 		return fail(op, errClosed, syscall.EINVAL)
 	}
+	if f := beforeShutdown.Load(); f != nil {
+		(*f)(s, false)
+	}
 	m := s.c.mem
 	if m.HasLog && s.log == nil {
 		// Only its owner has the log.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -28,7 +29,7 @@ var Create = &Command{
 		{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
 		{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full"},
 		{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)"},
-		{Long: "export", Help: "print shell code that exports PTRACE_STREAM, for eval"},
+		{Long: "export", Help: "print shell code that exports PTRACE_STREAM and PTRACE_SPOOL, for eval"},
 		{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
 		{Long: "keeper", Arg: "PROCESS", Hidden: true},
 	},
@@ -201,6 +202,9 @@ func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
 	if err != nil {
 		return fail(err)
 	}
+	if p.export {
+		openSpool(s)
+	}
 	return s, made{info.Name, info.Path}, nil
 }
 
@@ -242,6 +246,11 @@ func checkNameFree(name string) error {
 func tell(env *Env, p *createPlan, m made, undo func()) error {
 	if p.export {
 		env.Stdout.WriteString("export PTRACE_STREAM=" + shellQuote(m.path) + "\n")
+		if path := spool.Path(m.path); path != "" {
+			env.Stdout.WriteString("export PTRACE_SPOOL=" + shellQuote(path) + "\n")
+		} else {
+			env.Stdout.WriteString("unset PTRACE_SPOOL\n")
+		}
 	} else {
 		env.Stdout.WriteString(m.name + "\n")
 	}

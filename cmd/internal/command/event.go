@@ -18,7 +18,7 @@ var Event = &Command{
 	Name:  "ptrace-event",
 	Usage: "[OPTION]... NAME [DATA]...\n[OPTION]... -r NAME COMMAND [ARG]...",
 	Brief: "Record the event NAME on behalf of the script that runs this command. Where nobody traces the script, nothing happens and the status is 0.",
-	Options: []Option{
+	Options: append([]Option{
 		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "record in this stream, whichever process it traces"},
 		{Short: 'p', Long: "pid", Arg: "PID", Help: "act for this process (default: the script)"},
 		{Short: 'B', Long: "begin", Help: "record NAME.begin"},
@@ -28,7 +28,7 @@ var Event = &Command{
 		{Long: "lines", Arg: "tee", Optional: true, Choices: []string{"tee"}, Help: "one event for each line of standard input; tee: and copy it to standard output"},
 		{Long: "batch", Help: "one event for each line 'NAME TAB DATA' of standard input"},
 		{Long: "require", Help: "status 1 if no running stream took the event"},
-	},
+	}, eventShellOptions...),
 	StopAtOperand: true,
 	After: `DATA operands are joined by one space.
 
@@ -36,6 +36,9 @@ Example: ptrace-event deploy.start "rev=$SHA"
          some-server 2>&1 | ptrace-event --lines=tee server.log
 `,
 	Run: func(env *Env, args *Args) error {
+		if done, err := shellFunctions(env, args); done {
+			return err
+		}
 		p, err := newEventPlan(args)
 		if err != nil {
 			return err

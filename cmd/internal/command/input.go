@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -38,9 +39,10 @@ type input struct {
 	cursor   *cursor                            // nil without --cursor
 
 	// While the input is followed:
-	tail        position  // how far it was read
-	pictured    time.Time // when the reader was made
-	nextPicture time.Time // when the next one may be
+	spool       *spool.Watcher // of a stream
+	tail        position       // how far it was read
+	pictured    time.Time      // when the reader was made
+	nextPicture time.Time      // when the next one may be
 	pumped      chan pumped
 	taken       chan struct{}
 	holding     bool // an event of pumped is in use
@@ -59,6 +61,7 @@ func (e *Env) openInputs(args *Args, opt *dumpOptions, out *sink) (inputs []*inp
 		}
 		in.follow = opt.follow
 		in.out = out
+		in.followSpool()
 		inputs = append(inputs, in)
 		return true
 	}
@@ -89,6 +92,7 @@ func (e *Env) openInputs(args *Args, opt *dumpOptions, out *sink) (inputs []*inp
 
 func closeInputs(inputs []*input) {
 	for _, in := range inputs {
+		in.stopSpool()
 		if in.reader != nil {
 			in.reader.Close()
 		}

@@ -148,6 +148,7 @@ const goneInterval = 200 * time.Millisecond
 // keepAlive owns the stream until it is shut down, until the target ends or
 // until a signal comes.
 func keepAlive(s *posixtrace.Stream, target process, signals <-chan os.Signal) error {
+	defer watchSpool(s)()
 	ended := target.wait()
 	tick := time.NewTicker(goneInterval)
 	defer tick.Stop()

@@ -82,7 +82,8 @@ type session struct {
 	child  *child
 	begun  int64 // when the command was started
 
-	outputLost bool // output of the command could not be written
+	stopSpool  func() // ends the taking over of lines as they come
+	outputLost bool   // output of the command could not be written
 }
 
 // create makes the stream and starts it.
@@ -162,7 +163,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.plan.limit.enterGroup()
 
 	s.begun = s.rec.Now()
-	s.child, err = startChild(s.plan.argv, setEnv(os.Environ(), "PTRACE_STREAM", info.Path), taps.files)
+	s.child, err = startChild(s.plan.argv, s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path)), taps.files)
 	taps.started()
 	if err != nil {
 		return 0, err
@@ -235,6 +236,7 @@ func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
 // reports whether anything was lost on the way. What goes wrong here is told and
 // leaves the command's status alone.
 func (s *session) finish(failed bool) (lost bool) {
+	s.closeSpool()
 	s.rec.Close()
 	if s.plan.log == "" {
 		s.showStream(failed)

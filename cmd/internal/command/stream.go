@@ -54,6 +54,7 @@ func attach(nameOrPath string) (*posixtrace.Stream, error) {
 	s, err := posixtrace.Attach(nameOrPath)
 	switch {
 	case err == nil:
+		takeSpool(s, spoolWait)
 		return s, nil
 	case errors.Is(err, syscall.EEXIST):
 		return nil, withHint(failf("%s: several streams have this name", nameOrPath), pathsOf(nameOrPath))

@@ -7,6 +7,7 @@
 //	s-ID             a stream (package stream knows what is inside)
 //	p-PID-START      the page of a process: the streams attached to it
 //	n-FAMILY         the names of a family of processes
+//	l-ID             the spool of a stream: a directory, see SpoolDir
 //	t-PID-START-ID   one of the above while process PID is still making it
 //
 // # Pages

@@ -15,6 +15,8 @@ import (
 
 func streamName(id uint64) string { return fmt.Sprintf("s-%016x", id) }
 
+func spoolName(id uint64) string { return fmt.Sprintf("l-%016x", id) }
+
 func namesName(family uint64) string { return fmt.Sprintf("n-%016x", family) }
 
 func pageName(p sys.Proc) string { return fmt.Sprintf("p-%d-%d", p.PID, p.Start) }

@@ -92,9 +92,10 @@ func (d *Dir) StreamIDs() ([]uint64, error) {
 	return ids, nil
 }
 
-// RemoveStream removes the file of stream id, published or not. That there is
-// none is no error. Those who have it mapped keep what they have.
+// RemoveStream removes the file of stream id, published or not, and its spool.
+// That there is none is no error. Those who have it mapped keep what they have.
 func (d *Dir) RemoveStream(id uint64) error {
+	d.removeSpool(id)
 	err := sys.UnlinkAt(d.f, streamName(id))
 	if errors.Is(err, syscall.ENOENT) {
 		err = sys.UnlinkAt(d.f, tempName(sys.SelfProc(), id))

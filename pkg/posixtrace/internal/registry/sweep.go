@@ -19,6 +19,7 @@ const tempLife = time.Minute
 //   - pages of dead processes. One is kept as long as it has a stream that keep
 //     accepts and processes of the session that it led are there to find it;
 //   - unfinished files whose maker is dead;
+//   - spools of streams that are gone;
 //   - names of families that neither a page nor families refers to. families are
 //     those of the streams that are kept.
 func (d *Dir) Sweep(keep func(stream uint64) bool, families map[uint64]bool) error {
@@ -28,6 +29,7 @@ func (d *Dir) Sweep(keep func(stream uint64) bool, families map[uint64]bool) err
 	}
 	d.sweepPages(names, keep)
 	d.sweepTemps(names)
+	d.sweepSpools(names)
 	d.sweepNames(names, families)
 	return nil
 }

@@ -27,6 +27,25 @@ func (h *header) addLost(tick uint64) {
 	h.losses.Add(1)
 }
 
+// AddLost accounts for n events that were to be recorded and could not even be
+// offered to a writer. A stream that is suspended has not lost anything.
+func (m *Mem) AddLost(n uint64) {
+	h := m.h
+	if n == 0 || m.State()&(Running|Full|LogFull) == 0 {
+		return
+	}
+	h.lostSince(m.now())
+	for {
+		l := h.lost.Load()
+		// Whoever tells n may be mistaken; the account must stay one.
+		sum := l&^lossMask | min(l&lossMask+min(n, lossMask), lossMask>>1)
+		if sum < l || h.lost.CompareAndSwap(l, sum) {
+			break
+		}
+	}
+	h.losses.Add(1)
+}
+
 // addLostIf is addLost if nothing has been lost, and no stop has ended, since the account was
 // read as l.
 func (h *header) addLostIf(l, tick uint64) bool {

@@ -148,3 +148,10 @@ func UnlinkAt(dir *os.File, name string) error {
 	runtime.KeepAlive(dir)
 	return err
 }
+
+// RemoveDirAt removes the empty directory name from dir.
+func RemoveDirAt(dir *os.File, name string) error {
+	err := retry(func() error { return unix.Unlinkat(int(dir.Fd()), name, unix.AT_REMOVEDIR) })
+	runtime.KeepAlive(dir)
+	return err
+}

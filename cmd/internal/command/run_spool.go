@@ -1,0 +1,33 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+)
+
+// spoolEnv makes the spool of the session's stream, begins to take lines over from
+// it, and returns environ with its path. Without room for one the command runs
+// without, and without that of a stream farther out.
+func (s *session) spoolEnv(environ []string) []string {
+	path := openSpool(s.stream)
+	if path == "" {
+		return slices.DeleteFunc(environ, func(e string) bool { return strings.HasPrefix(e, spool.Env+"=") })
+	}
+	s.stopSpool = watchSpool(s.stream)
+	return setEnv(environ, spool.Env, path)
+}
+
+// closeSpool takes over the last lines. What processes that the command has left
+// behind try to write from now on has no effect.
+func (s *session) closeSpool() {
+	if s.stopSpool == nil {
+		return
+	}
+	s.stopSpool()
+	if t, err := spool.NewTaker(s.stream, false); err == nil {
+		t.Last(spoolWait)
+		t.Close()
+	}
+}

@@ -1,0 +1,155 @@
+# shellcheck shell=sh
+# Trace points for any POSIX shell, see ptrace-event(1). Each call appends one line
+# to the file $PTRACE_SPOOL. What can go wrong with that is not shown. Such a shell
+# knows neither local variables nor the time; the reader of the line does.
+: "${_pt_event:=ptrace-event}"
+_pt_left=0 _pt_lost=0 _pt_shut=
+_pt_nl='
+'
+_pt_tab='	'
+
+# shellcheck disable=SC3028 # where there is EPOCHREALTIME it is welcome
+pt() {
+	_pt_s=$?
+	if [ -n "${PTRACE_SPOOL-}" ]; then
+		_pt_left=$((_pt_left - 1))
+		if [ "$_pt_left" -ge 0 ] && [ "$#" -gt 0 ] && [ "$#" -le 2 ] && [ -n "$1" ] && [ "${#1}" -lt 128 ] && _pt_plain "$1${2-}"; then
+			command printf '%s\t%s\t%s\t%s\n' "$1" "$$" "${EPOCHREALTIME-}" "${2-}" >>"$PTRACE_SPOOL" || :
+		else
+			_pt_slowly "$@" || :
+		fi
+	fi
+	# With set -e, a status that is kept would end the script after "cmd || pt failed".
+	case $- in
+	*e*) return 0 ;;
+	esac
+	return "$_pt_s"
+} 2>/dev/null
+
+# _pt_plain TEXT: short, and nothing in it that has to be escaped.
+_pt_plain() {
+	[ "${#1}" -lt 900 ] || return
+	case $1 in
+	*[\"\\]* | *"$_pt_tab"* | *"$_pt_nl"*) return 1 ;;
+	esac
+}
+
+# _pt_slowly NAME [DATA]... is pt for any arguments. It looks after the size of the
+# spool.
+# shellcheck disable=SC3028
+_pt_slowly() {
+	_pt_n=${1-} _pt_d=${2-} _pt_t=${EPOCHREALTIME-} _pt_max=${PTRACE_SPOOL##*.}
+	if [ "$#" -gt 2 ]; then
+		shift 2
+		for _pt_c; do
+			_pt_d="$_pt_d $_pt_c"
+		done
+	fi
+	if [ -n "$_pt_shut" ]; then
+		# There is no room; only the number of events is told, now and then.
+		_pt_left=0 _pt_lost=$((_pt_lost + 1))
+		[ "$_pt_lost" -ge 64 ] || return 0
+		_pt_n='' _pt_t='' _pt_d=$_pt_lost _pt_lost=0
+	else
+		case $_pt_n in
+		'' | *"$_pt_tab"* | *"$_pt_nl"*) _pt_n='' _pt_d=1 ;; # an event whose name is none is lost
+		*) [ "${#_pt_n}" -le 255 ] || _pt_n='' _pt_d=1 ;;
+		esac
+		_pt_plain "$_pt_d" || _pt_escape
+	fi
+	{
+		command printf "%s\\t%s\\t%s\\t%.$((4040 - ${#_pt_n}))s\\n" "$_pt_n" "$$" "$_pt_t" "$_pt_d"
+		# Where an append ends, there the file ends.
+		read -r _pt_pos </proc/self/fdinfo/1
+	} >>"$PTRACE_SPOOL" || return
+	_pt_left=63 _pt_shut=
+	_pt_pos=${_pt_pos#pos:?}
+	case $_pt_pos:$_pt_max in
+	[1-9]*:[1-9]*)
+		if [ "$_pt_pos" -gt "$((_pt_max / 2))" ] && ! command "$_pt_event" --take-spool </dev/null >/dev/null && [ "$_pt_pos" -gt "$_pt_max" ]; then
+			# Nobody takes the lines, and nobody can be called.
+			_pt_left=0 _pt_shut=1
+		fi
+		;;
+	esac
+}
+
+# _pt_escape escapes what must not be in a line, in as much of _pt_d as a line has.
+_pt_escape() {
+	_pt_r=$_pt_d _pt_d=
+	while [ "${#_pt_d}" -lt 4096 ]; do
+		_pt_c=${_pt_r%%["$_pt_tab$_pt_nl\"\\"]*}
+		_pt_d=$_pt_d$_pt_c
+		[ "${#_pt_c}" -lt "${#_pt_r}" ] || break
+		_pt_r=${_pt_r#"$_pt_c"}
+		case $_pt_r in
+		\\*) _pt_d=$_pt_d\\\\ ;;
+		\"*) _pt_d=$_pt_d\\\" ;;
+		"$_pt_tab"*) _pt_d=$_pt_d\\t ;;
+		*) _pt_d=$_pt_d\\n ;;
+		esac
+		_pt_r=${_pt_r#?}
+	done
+}
+
+pt_begin() {
+	case $# in
+	0 | 1) pt "${1-}.begin" ;;
+	2) pt "$1.begin" "$2" ;;
+	*) _pt_more begin "$@" ;;
+	esac
+}
+
+pt_end() {
+	case $# in
+	0 | 1) pt "${1-}.end" ;;
+	2) pt "$1.end" "$2" ;;
+	*) _pt_more end "$@" ;;
+	esac
+}
+
+# _pt_more END NAME DATA...
+_pt_more() {
+	_pt_m=$? _pt_e=$2.$1 _pt_j=$3
+	shift 3
+	for _pt_c; do
+		_pt_j="$_pt_j $_pt_c"
+	done
+	pt "$_pt_e" "$_pt_j" || :
+	case $- in
+	*e*) return 0 ;;
+	esac
+	return "$_pt_m"
+}
+
+# pt_step NAME CMD... runs CMD in a span. With set -e, a function that fails must be
+# able to end the script in its middle, as it would without us.
+pt_step() {
+	pt "${1-}.begin" || :
+	if _pt_exits "${2-}"; then
+		_pt_run "$@"
+		set -- "${1-}" "$?"
+	elif _pt_run "$@"; then
+		set -- "${1-}" 0
+	else
+		set -- "${1-}" "$?"
+	fi
+	pt "$1.end" "$2" || :
+	return "$2"
+}
+
+_pt_run() {
+	[ "$#" -eq 0 ] || shift
+	"$@"
+}
+
+# _pt_exits CMD: may a failure within CMD end the script?
+_pt_exits() {
+	case $- in
+	*e*) ;;
+	*) return 1 ;;
+	esac
+	case $(command -v -- "$1") in
+	/*) return 1 ;;
+	esac
+}

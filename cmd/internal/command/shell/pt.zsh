@@ -1,0 +1,93 @@
+# Trace points for zsh, see ptrace-event(1). Each call appends one line to the file
+# $PTRACE_SPOOL. Descriptor 2 leads nowhere in the functions, so that neither messages
+# of what can go wrong with that nor XTRACE show.
+: "${_pt_event:=ptrace-event}"
+builtin typeset -g -i _pt_left=0 _pt_lost=0 _pt_shut=0
+builtin zmodload zsh/datetime 2>/dev/null || :
+# What printf could not write would come out with the next output of the script.
+_pt_write=(printf %s)
+if builtin zmodload zsh/system 2>/dev/null; then
+	_pt_write=(syswrite)
+fi
+
+pt() {
+	builtin local _pt_s=$?
+	# With ERR_EXIT, a status that is kept would end the script after "cmd || pt failed".
+	if [[ -o errexit || -o errreturn ]]; then
+		_pt_s=0
+	fi
+	builtin emulate -L zsh
+	if [[ -z ${PTRACE_SPOOL-} ]]; then
+		:
+	elif (( _pt_left-- > 0 )) && [[ $# -gt 0 && $# -le 2 && -n $1 && ${#1} -lt 128 && ${#2} -lt 800 && $1$2 != *[[:cntrl:]\"\\]* ]]; then
+		builtin $_pt_write "$1"$'\t'"$$"$'\t'"${EPOCHREALTIME-}"$'\t'"$2"$'\n' >>"$PTRACE_SPOOL"
+	else
+		_pt_slowly "$@"
+	fi
+	return $_pt_s
+} 2>/dev/null
+
+# _pt_slowly NAME [DATA]... is pt for any arguments. It looks after the size of the spool.
+_pt_slowly() {
+	builtin emulate -L zsh
+	builtin setopt local_options extended_glob no_multibyte
+	builtin local IFS=' ' LC_ALL=C _pt_n=${1-} _pt_t=${EPOCHREALTIME-} _pt_max=${PTRACE_SPOOL##*.}
+	builtin local _pt_d _pt_c _pt_h _pt_key _pt_pos
+	(( $# == 0 )) || builtin shift
+	_pt_d="$*"
+	_pt_d=${_pt_d[1,4096]}
+	if (( _pt_shut )); then
+		# There is no room; only the number of events is told, now and then.
+		_pt_left=0
+		(( ++_pt_lost >= 64 )) || return 0
+		_pt_n='' _pt_t='' _pt_d=$_pt_lost _pt_lost=0
+	elif [[ -z $_pt_n || ${#_pt_n} -gt 255 || $_pt_n == *[$'\t\n']* ]]; then
+		_pt_n='' _pt_d=1 # an event whose name is none is lost
+	elif [[ $_pt_d == *[[:cntrl:]\"\\]* ]]; then
+		_pt_d=${_pt_d//\\/\\\\}
+		_pt_d=${_pt_d//\"/\\\"}
+		_pt_d=${_pt_d//$'\n'/\\n}
+		_pt_d=${_pt_d//$'\t'/\\t}
+		while [[ $_pt_d == *[[:cntrl:]]* ]]; do
+			_pt_c=${_pt_d#"${_pt_d%%[[:cntrl:]]*}"}
+			_pt_c=${_pt_c[1]}
+			builtin printf -v _pt_h '\\x%02x' $(( #_pt_c ))
+			_pt_d=${_pt_d//"$_pt_c"/$_pt_h}
+		done
+	fi
+	{
+		builtin $_pt_write "$_pt_n"$'\t'"$$"$'\t'"$_pt_t"$'\t'"${_pt_d[1,4040 - ${#_pt_n}]}"$'\n'
+		# Where an append ends, there the file ends.
+		IFS=$' \t' builtin read -r _pt_key _pt_pos </proc/self/fdinfo/1
+	} >>"$PTRACE_SPOOL" || return
+	_pt_left=63 _pt_shut=0
+	if [[ $_pt_key == pos: && $_pt_pos == [1-9]* && $_pt_max == [1-9]* ]] && (( _pt_pos > _pt_max / 2 )); then
+		# Nobody takes the lines, so somebody has to be called.
+		if ! builtin command "$_pt_event" --take-spool </dev/null >/dev/null 2>&1 && (( _pt_pos > _pt_max )); then
+			_pt_left=0 _pt_shut=1
+		fi
+	fi
+}
+
+pt_begin() {
+	pt "${1-}.begin" "${@:2}"
+}
+
+pt_end() {
+	pt "${1-}.end" "${@:2}"
+}
+
+# pt_step NAME CMD... runs CMD in a span. With ERR_EXIT, a function that fails must be
+# able to end the script in its middle, as it would without us.
+pt_step() {
+	builtin local _pt_s=0
+	pt "${1-}.begin" || :
+	if [[ ( -o errexit || -o errreturn ) && $(builtin whence -w -- "${2-}") == *(function|builtin|alias|reserved) ]]; then
+		"${@:2}"
+		_pt_s=$?
+	else
+		"${@:2}" || _pt_s=$?
+	fi
+	pt "${1-}.end" "$_pt_s" || :
+	return $_pt_s
+}

@@ -1,0 +1,38 @@
+# shellcheck shell=bash
+# A span for each command of the script. The trap is inherited by functions and
+# subshells; bash itself keeps $? and PIPESTATUS over it, and that it gets "$_" as its last
+# argument keeps that. Its own output, messages and set -x, leads nowhere.
+_pt_step_pid='' _pt_step_line=0 _pt_step_cmd=''
+
+# _pt_before STATUS LINE COMMAND _ is run before each command.
+_pt_before() {
+	case ${FUNCNAME[1]-} in
+	pt | pt_begin | pt_end | pt_step | _pt_*) return 0 ;;
+	esac
+	# Our own EXIT trap: bash tells its first line, and the text of an earlier command.
+	if [[ $2 == 1 && $_pt_step_line != 1 && (-z ${FUNCNAME[1]-} || ${FUNCNAME[1]} == main || $3 == "$_pt_step_cmd") ]]; then
+		return 0
+	fi
+	_pt_step_line=$2 _pt_step_cmd=$3
+	if [[ $_pt_step_pid == "$BASHPID" ]]; then
+		_pt_line step.end "$BASHPID" "$1" || :
+	else
+		_pt_step_pid=$BASHPID
+		# The last command of this subshell has no other that follows it.
+		builtin trap '{ _pt_after "$?"; } 2>/dev/null' EXIT || :
+	fi
+	_pt_line step.begin "$BASHPID" "${BASH_SOURCE[1]-}:$2 $3" || :
+}
+
+# _pt_after STATUS is run at the end.
+_pt_after() {
+	builtin trap - DEBUG
+	if [[ $_pt_step_pid == "$BASHPID" ]]; then
+		_pt_line step.end "$BASHPID" "$1" || :
+	fi
+}
+
+if [[ -n ${PTRACE_SPOOL-} ]]; then
+	set -o functrace
+	trap '{ _pt_before "$?" "$LINENO" "$BASH_COMMAND" "$_"; } 2>/dev/null' DEBUG
+fi

@@ -1,0 +1,63 @@
+package command
+
+import (
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// What shells leave for a stream in its spool is taken over here: by the owner of
+// the stream as it comes, by whoever connects to the stream before anything else, and
+// by whoever shuts it down.
+
+// spoolWait bounds how long a command waits for another that takes lines over. Only
+// one that was stopped needs longer.
+const spoolWait = 5 * time.Second
+
+func init() {
+	posixtrace.BeforeShutdown(func(s *posixtrace.Stream, orphan bool) {
+		if t, err := spool.NewTaker(s, orphan); err == nil {
+			t.Last(spoolWait)
+			t.Close()
+		}
+	})
+}
+
+// takeSpool takes over what is there for a stream now. What it cannot take is left to
+// the next who comes, so its failure is none of the caller's.
+func takeSpool(s *posixtrace.Stream, wait time.Duration) {
+	if t, err := spool.NewTaker(s, false); err == nil {
+		t.Take(wait)
+		t.Close()
+	}
+}
+
+// openSpool makes the spool of a new stream and returns its path, "" without.
+func openSpool(s *posixtrace.Stream) string {
+	path, err := spool.Create(s)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// watchSpool takes lines over as they come, until the function that it returns is
+// called.
+func watchSpool(s *posixtrace.Stream) (stop func()) {
+	w, err := spool.Watch(s)
+	if err != nil {
+		return func() {}
+	}
+	return w.Stop
+}
+
+// followSpool takes lines over while a stream is followed that may have nobody else
+// to do it.
+func (in *input) followSpool() {
+	if in.follow && in.stream != nil {
+		in.spool, _ = spool.Watch(in.stream)
+	}
+}
+
+func (in *input) stopSpool() { in.spool.Stop() }

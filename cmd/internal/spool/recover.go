@@ -1,0 +1,84 @@
+package spool
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// recover finds out how far a taker came that was killed while it recorded a
+// batch, and notes it.
+func (t *Taker) recover() error {
+	if t.st.tryEnd == 0 {
+		return nil
+	}
+	gen := t.st.tryGen
+	done := t.st.doneOf(gen)
+	if done != nil && t.st.tryEnd > *done && t.st.tryEnd-*done <= batchSize {
+		name := t.d.name
+		if gen != t.st.gen {
+			name = oldName(gen)
+		}
+		f, _, err := t.d.file(name, os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		b := make([]byte, t.st.tryEnd-*done)
+		n, _ := f.ReadAt(b, *done)
+		f.Close()
+		n = bytes.LastIndexByte(b[:n], '\n') + 1
+		t.split(b[:n])
+		end, err := t.recorded(batchAddress(gen, *done))
+		if err != nil {
+			return err
+		}
+		*done += int64(end)
+		t.took = true
+	}
+	t.st.tryGen, t.st.tryEnd, t.st.since = 0, 0, 0
+	return t.save()
+}
+
+// slack is how much earlier than its line an event may seem to be: the clocks of a
+// stream and of the system are read one after the other.
+const slack = time.Second
+
+// recorded returns where, in the batch that t.lines holds, the last line ends of which
+// there is an event. The events are in the order of the lines, but lines that the stream
+// did not want have none.
+func (t *Taker) recorded(address uint64) (end int, err error) {
+	r, err := t.s.Reader()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	r.Select(posixtrace.Selection{Since: time.Unix(0, t.st.since).Add(-slack)})
+	next := 0
+	for {
+		ev, err := r.Next()
+		if err == io.EOF {
+			return end, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if ev.Address != address {
+			continue
+		}
+		for i := next; i < len(t.lines); i++ {
+			if t.lines[i].is(ev, r.EventName(ev.ID)) {
+				next, end = i+1, t.lines[i].end
+				break
+			}
+		}
+	}
+}
+
+// is reports whether ev is the event of the line. The stream may have cut its data.
+func (l *line) is(ev *posixtrace.Record, name string) bool {
+	return l.name != nil && l.pid == ev.PID && (ev.ID == posixtrace.UnnamedUserEvent || string(l.name) == name) &&
+		(bytes.Equal(l.data, ev.Data) || ev.Truncation != posixtrace.NotTruncated && bytes.HasPrefix(l.data, ev.Data))
+}

@@ -1,0 +1,197 @@
+// Package spool brings to a stream what shells leave for it. A shell cannot map a
+// stream, and to start a program for each event is dear; so it appends a line
+//
+//	NAME TAB PID TAB SEC.NSEC TAB DATA NL
+//
+// to a file, and takers make events of the lines: ptrace-run and the keeper of a log
+// as they come, and every command that has to do with the stream before it does it.
+//
+// A spool is a directory that goes with the stream (posixtrace.SpoolDir):
+//
+//	spool.BOUND  what the shells append to; takers keep it below BOUND bytes
+//	old.GEN      one that was put aside, for those who had it open as that was done
+//	state        how far the takers are; its lock (flock) is theirs
+//
+// # Once and only once
+//
+// A taker holds the lock, which the kernel drops when it dies. Before it records a
+// batch of lines it writes down which, and afterwards that it is done. One that
+// finds a batch begun and not done knows that its taker was killed in it. Events
+// of a batch have an address that no program has and that tells the batch, so it
+// looks in the stream (and its log) which of them are there, and goes on behind
+// the last. So a kill at any instant makes no event appear twice and none
+// missing, with two exceptions, both of the very batch: lines that were counted as lost
+// and have no recorded one behind them are counted once more; and if the batch's events
+// have already left a stream without log, overwritten or consumed by a program
+// that is not one of ours, they are recorded once more.
+//
+// The file is put aside when it has grown: a new, empty one is renamed over it. Who
+// had opened the old one by then may still append to it. It is removed when
+// nobody has it open any more, which the kernel knows: it grants a write lease then only.
+//
+// At the end the directory gets another name. From then on no shell finds its
+// file, and what has been written is complete when nobody has it open.
+//
+// # Loss
+//
+// Lines beyond the bound, and those that are no events (no name, a line that is
+// too long, the name of a system event), are counted as lost. A line whose newline
+// is missing is not complete and waits, and is lost if the end comes first.
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Env names the environment variable that tells shells where to append.
+const Env = "PTRACE_SPOOL"
+
+const (
+	stateName   = "state"
+	spoolPrefix = "spool."
+	oldPrefix   = "old."
+	newName     = "new"
+)
+
+// Create makes the spool of a stream and returns the path for PTRACE_SPOOL.
+func Create(s *posixtrace.Stream) (path string, err error) {
+	info, err := s.Info()
+	if err != nil {
+		return "", err
+	}
+	attr, err := s.Attr()
+	if err != nil {
+		return "", err
+	}
+	dir, _ := posixtrace.SpoolDir(info.Path)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { // whatever the umask
+		return "", err
+	}
+	path = filepath.Join(dir, spoolPrefix+strconv.FormatInt(2*attr.StreamSize, 10))
+	for _, p := range []string{path, filepath.Join(dir, stateName)} {
+		f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return "", err
+		}
+		err = f.Chmod(0o600)
+		f.Close()
+		if err != nil {
+			return "", err
+		}
+	}
+	return path, nil
+}
+
+// Path returns the path for PTRACE_SPOOL of a stream whose file is at streamPath, ""
+// if it has no spool.
+func Path(streamPath string) string {
+	name, _ := posixtrace.SpoolDir(streamPath)
+	d, err := openDir(name)
+	if err != nil {
+		return ""
+	}
+	defer d.close()
+	return filepath.Join(name, d.name)
+}
+
+// StreamOf returns the path of the stream that a value of PTRACE_SPOOL belongs to.
+func StreamOf(path string) (stream string, ok bool) {
+	dir := filepath.Dir(path)
+	base, ok := strings.CutPrefix(filepath.Base(dir), "l-")
+	return filepath.Join(filepath.Dir(dir), "s-"+base), ok && filepath.IsAbs(path)
+}
+
+// dir is an open spool.
+type dir struct {
+	root  *os.Root
+	owner uint32
+	name  string // of the file that is appended to
+	bound int64
+}
+
+var errForeign = errors.New("not a spool")
+
+// open opens the spool of the stream at path, whatever its name is now.
+// fs.ErrNotExist: there is none.
+func open(path string) (*dir, error) {
+	name, sealed := posixtrace.SpoolDir(path)
+	for _, p := range []string{name, sealed} {
+		d, err := openDir(p)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return d, err
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+func openDir(path string) (*dir, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok || !fi.IsDir() || fi.Mode().Perm()&0o022 != 0 || int(st.Uid) != os.Geteuid() && os.Geteuid() != 0 {
+		return nil, fmt.Errorf("%s: %w", path, errForeign)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &dir{root: root, owner: st.Uid}
+	f, err := root.Open(".")
+	if err == nil {
+		var names []string
+		names, err = f.Readdirnames(-1)
+		f.Close()
+		for _, n := range names {
+			if b, ok := strings.CutPrefix(n, spoolPrefix); ok {
+				if bound, e := strconv.ParseInt(b, 10, 64); e == nil && bound > 0 {
+					d.name, d.bound = n, bound
+				}
+			}
+		}
+	}
+	if err == nil && d.name == "" {
+		err = fs.ErrNotExist // it is just being made, or removed
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *dir) close() { d.root.Close() }
+
+// file opens a file of the spool. What somebody may have put in its place is refused.
+func (d *dir) file(name string, flags int) (*os.File, os.FileInfo, error) {
+	f, err := d.root.OpenFile(name, flags|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil {
+		if st, ok := fi.Sys().(*syscall.Stat_t); !ok || !fi.Mode().IsRegular() || st.Uid != d.owner {
+			err = fmt.Errorf("%s: %w", f.Name(), errForeign)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, fi, nil
+}
+
+func oldName(gen int64) string { return oldPrefix + strconv.FormatInt(gen, 10) }

@@ -1,0 +1,134 @@
+package spool
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Watcher takes lines as they come.
+type Watcher struct {
+	t    *Taker
+	stop chan struct{}
+	once sync.Once
+	done chan struct{}
+}
+
+// pace is how often a watcher looks while there are lines. When there have been
+// none for a while it has the kernel wake it; all the time, that would cost those who
+// write more than the write itself.
+const (
+	pace      = 20 * time.Millisecond
+	idleTurns = 5
+	idleWait  = time.Second // where the kernel cannot tell of changes
+)
+
+// Watch begins to take the lines of a stream's spool. It is ended by Stop.
+func Watch(s *posixtrace.Stream) (*Watcher, error) {
+	t, err := NewTaker(s, false)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{t: t, stop: make(chan struct{}), done: make(chan struct{})}
+	go w.run()
+	return w, nil
+}
+
+// Stop ends the watcher. What was not taken by then is left to others. A nil
+// Watcher has nothing to stop.
+func (w *Watcher) Stop() {
+	if w == nil {
+		return
+	}
+	w.once.Do(func() { close(w.stop) })
+	<-w.done
+}
+
+func (w *Watcher) run() {
+	defer close(w.done)
+	defer w.t.Close()
+	dir, _ := posixtrace.SpoolDir(w.t.path)
+	n := newNotifier(dir)
+	defer n.close()
+	for idle := 0; ; {
+		// Another taker does as well, and what fails is told by who comes last.
+		took, err := w.t.Take(0)
+		if idle++; took || err == ErrBusy {
+			idle = 0
+		}
+		wait := pace
+		if idle > idleTurns {
+			if wait = idleWait; idle == idleTurns+1 && n.arm() {
+				continue // what came before that is not told
+			}
+		}
+		if n.armed {
+			wait = time.Hour
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-w.stop:
+			timer.Stop()
+			return
+		case <-n.changed:
+			n.armed, idle = false, 0
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// notifier tells once, after arm, that something has changed in a directory.
+type notifier struct {
+	f       *os.File
+	dir     string
+	armed   bool
+	changed chan struct{}
+}
+
+func newNotifier(dir string) *notifier {
+	n := &notifier{dir: dir, changed: make(chan struct{}, 1)}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return n
+	}
+	n.f = os.NewFile(uintptr(fd), "inotify")
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			if _, err := n.f.Read(b); err != nil {
+				return
+			}
+			select {
+			case n.changed <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return n
+}
+
+func (n *notifier) arm() bool {
+	if n.f == nil || n.armed {
+		return false
+	}
+	c, err := n.f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	c.Control(func(fd uintptr) {
+		_, err = unix.InotifyAddWatch(int(fd), n.dir, unix.IN_MODIFY|unix.IN_MOVE_SELF|unix.IN_DELETE_SELF|unix.IN_ONLYDIR|unix.IN_ONESHOT)
+	})
+	n.armed = err == nil
+	return n.armed
+}
+
+func (n *notifier) close() {
+	if n.f != nil {
+		n.f.Close()
+	}
+}

@@ -31,6 +31,7 @@ const cursorMagic = "ptrace-dump cursor 1"
 const (
 	maxCursorFile    = 8 << 20
 	maxCursorStreams = 256
+	maxCursorSums    = 1024
 )
 
 // cursor is how far one stream or log was shown.
@@ -144,12 +145,12 @@ func (cur *cursor) parse(s string) error {
 	}
 	for _, sum := range strings.Split(f[2], ",") {
 		n, err := strconv.ParseUint(sum, 16, 64)
-		if err != nil || len(cur.seen) == maxSeen {
+		if err != nil || len(cur.seen) == maxCursorSums {
 			return errNoCursor
 		}
-		cur.seen = append(cur.seen, n)
+		cur.seen = append(cur.seen, mark{cur.time, n})
 	}
-	cur.begun, cur.based = true, true
+	cur.begun, cur.based, cur.floor = true, true, cur.time
 	return nil
 }
 
@@ -166,9 +167,10 @@ func (c *cursors) save() error {
 		b = append(append(b, c.keys[i]...), ' ')
 		b = append(strconv.AppendInt(b, cur.base, 10), ' ')
 		b = strconv.AppendInt(b, cur.time, 10)
-		for k, sum := range cur.seen {
+		// More events of one nanosecond would be odd; some would be shown twice.
+		for k, m := range cur.seen[:min(len(cur.seen), maxCursorSums)] {
 			b = append(b, " ,"[min(k, 1)])
-			b = strconv.AppendUint(b, sum, 16)
+			b = strconv.AppendUint(b, m.sum, 16)
 		}
 		b = append(b, '\n')
 		left--

@@ -59,8 +59,8 @@ func (in *input) poll() (*posixtrace.Record, error) {
 			return nil, err
 		}
 		sel := in.narrowed
-		if in.tail.begun && in.tail.time > in.since {
-			sel.Since = time.Unix(0, in.tail.time)
+		if in.tail.begun && in.tail.floor > in.since {
+			sel.Since = time.Unix(0, in.tail.floor)
 		}
 		r.Select(sel)
 		in.tail.again()

@@ -60,6 +60,7 @@ func (e *Env) openInputs(args *Args, opt *dumpOptions, out *sink) (inputs []*inp
 			return false
 		}
 		in.follow = opt.follow
+		in.tail.window = lateness
 		in.out = out
 		in.followSpool()
 		inputs = append(inputs, in)

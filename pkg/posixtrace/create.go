@@ -92,10 +92,7 @@ func target(pid int) (sys.Proc, error) {
 	if err != nil {
 		return p, err
 	}
-	if p != sys.SelfProc() {
-		err = sys.MayTrace(p)
-	}
-	return p, err
+	return p, sys.MayTrace(p)
 }
 
 // resolve turns attributes into what a stream is made from.

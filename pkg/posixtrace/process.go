@@ -34,7 +34,11 @@ func OpenProcess(pid int) (*Process, error) {
 	}
 	r := &Process{who: p, dir: d}
 	// Most scripts are traced by nobody, and that should cost them next to nothing.
-	if some, err := d.HasStreams(); err == nil && !some {
+	if page, err := d.Page(p, false); err == nil {
+		if r.proc, err = withPage(d, page); err != nil {
+			return nil, fail(op, err, syscall.ENOMEM)
+		}
+	} else if some, err := d.HasStreams(); err == nil && !some {
 		return r, nil
 	}
 	pr, err := r.open()

@@ -78,6 +78,11 @@ func openProc(d *registry.Dir, p sys.Proc) (*proc, error) {
 	if err != nil {
 		return nil, err
 	}
+	return withPage(d, page)
+}
+
+// withPage takes over the page of a process.
+func withPage(d *registry.Dir, page *registry.Page) (*proc, error) {
 	names, err := openNames(d, page.Family())
 	if err != nil {
 		page.Close()

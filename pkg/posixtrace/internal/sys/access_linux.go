@@ -14,7 +14,7 @@ import (
 // that is dumpable (no set-uid program); or CAP_SYS_PTRACE, or root. It fails with
 // EPERM, or with ESRCH when p is gone.
 func MayTrace(p Proc) error {
-	if p == SelfProc() {
+	if p.IsSelf() {
 		return nil
 	}
 	if err := mayTrace(int(p.PID)); err != nil {

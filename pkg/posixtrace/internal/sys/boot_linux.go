@@ -35,19 +35,24 @@ func NowTicks() uint64 {
 // start times of processes would differ with it from one reader to another,
 // and the living would seem dead to each other.
 var bootOffset = sync.OnceValue(func() int64 {
-	ours, err := os.Readlink("/proc/self/ns/time")
+	// The offsets in /proc are those of our children to be: ours too, unless this
+	// process has asked for another namespace for them. They are zero nearly always.
+	b, err := readSmall("/proc/self/timens_offsets", make([]byte, 256))
 	if err != nil {
 		return 0 // a kernel without
 	}
-	// The offsets in /proc are those of our children to be.
-	if theirs, err := os.Readlink("/proc/self/ns/time_for_children"); err != nil || theirs != ours {
+	off := parseOffsets(b)
+	if off == 0 {
 		return 0
 	}
-	b, err := readSmall("/proc/self/timens_offsets", make([]byte, 256))
+	ours, err := os.Readlink("/proc/self/ns/time")
 	if err != nil {
 		return 0
 	}
-	return parseOffsets(b)
+	if theirs, err := os.Readlink("/proc/self/ns/time_for_children"); err != nil || theirs != ours {
+		return 0
+	}
+	return off
 })
 
 // parseOffsets returns the offset of the time since boot in nanoseconds.

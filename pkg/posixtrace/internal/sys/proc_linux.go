@@ -144,6 +144,9 @@ var selfProc = sync.OnceValue(func() Proc {
 // SelfProc returns the calling process. Without /proc its Start is 0.
 func SelfProc() Proc { return selfProc() }
 
+// IsSelf reports whether p is the calling process.
+func (p Proc) IsSelf() bool { return int(p.PID) == os.Getpid() && p == SelfProc() }
+
 // Lookup returns the process that has the number pid now. It fails with ESRCH
 // when there is none, or only a zombie.
 func Lookup(pid int) (Proc, error) {

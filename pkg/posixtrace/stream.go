@@ -135,6 +135,10 @@ func (s *Stream) Adopt(pid int) error {
 	// The child has its page before the entry it may inherit from goes away.
 	page, err := s.c.dir.Page(p, true)
 	if err == nil {
+		// A child started by way of another process inherits nothing of a stream
+		// that is not inherited, and would name its events in a family of its
+		// own. One that has named some already stays where it is.
+		page.SetFamily(m.Family())
 		err = page.Attach(s.c.id, flags)
 		page.Close()
 	}

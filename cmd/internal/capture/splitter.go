@@ -16,9 +16,13 @@ const (
 //	. . . . . . . p p p r r r r r r r r r r
 //	            ^ ^     ^
 //	            | |     head: here the batch was read to
-//	            | kept of the batch before, at most limit bytes
+//	            | kept of the batch before, at most limit bytes and a carriage return
 //	            room for the flags
 type Splitter struct {
+	// Terminal: the lines come from a terminal that puts a carriage return
+	// before each newline. That is not part of the line.
+	Terminal bool
+
 	sink  Sink
 	limit int
 	head  int
@@ -29,7 +33,7 @@ type Splitter struct {
 // ones come in pieces.
 func NewSplitter(sink Sink, limit int) *Splitter {
 	limit = max(1, limit)
-	return &Splitter{sink: sink, limit: limit, head: 1 + limit, part: make([]byte, 1, 1+limit)}
+	return &Splitter{sink: sink, limit: limit, head: 2 + limit, part: make([]byte, 1, 2+limit)}
 }
 
 // buffer makes a buffer for a batch.
@@ -53,14 +57,24 @@ func (s *Splitter) split(buf []byte, n int) {
 			break
 		}
 		nl := scan + i
-		if nl-start > s.limit {
-			start = s.pieces(buf, start, nl)
+		last := s.trim(buf, start, nl)
+		if last-start > s.limit {
+			start = s.pieces(buf, start, last)
 		}
-		s.sink.Line(buf[start-1:nl], 0)
+		s.sink.Line(buf[start-1:last], 0)
 		start, scan = nl+1, nl+1
 	}
-	start = s.pieces(buf, start, end)
+	start = s.pieces(buf, start, s.trim(buf, start, end))
 	s.part = append(s.part[:1], buf[start:end]...)
+}
+
+// trim returns where the text of a line ends: a carriage return at its end may be
+// the terminal's.
+func (s *Splitter) trim(buf []byte, start, end int) int {
+	if s.Terminal && end > start && buf[end-1] == '\r' {
+		return end - 1
+	}
+	return end
 }
 
 // pieces gives away the beginning of a line as long as more than a piece is
@@ -77,7 +91,9 @@ func (s *Splitter) pieces(buf []byte, start, end int) int {
 func (s *Splitter) end() {
 	if len(s.part) > 1 {
 		s.sink.Batch()
-		s.sink.Line(s.part, NoNewline)
+		// A carriage return may have made it longer than a line can be.
+		start := s.pieces(s.part, 1, len(s.part))
+		s.sink.Line(s.part[start-1:], NoNewline)
 		s.part = s.part[:1]
 	}
 }

@@ -35,8 +35,13 @@ func (l *lines) Line(framed []byte, f Flags) {
 
 // split feeds s in chunks of the given sizes, the last one over and over.
 func split(s string, limit int, chunks ...int) *lines {
+	return splitFrom(false, s, limit, chunks...)
+}
+
+func splitFrom(terminal bool, s string, limit int, chunks ...int) *lines {
 	l := &lines{}
 	sp := NewSplitter(l, limit)
+	sp.Terminal = terminal
 	buf := sp.buffer()
 	for i := 0; s != ""; i++ {
 		n := min(len(s), chunks[min(i, len(chunks)-1)], batchSize)
@@ -68,6 +73,31 @@ func TestSplitter(t *testing.T) {
 	} {
 		for chunk := 1; chunk <= len(tt.in)+1; chunk++ {
 			l := split(tt.in, 4, chunk)
+			if d := cmp.Diff(tt.want, l.got); d != "" {
+				t.Errorf("%q in chunks of %d (-want +got):\n%s", tt.in, chunk, d)
+			}
+		}
+	}
+}
+
+// What a terminal puts before a newline is not the line's; all else is.
+func TestSplitterTerminal(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want []string
+	}{
+		{"\r\n", []string{""}},
+		{"a\r\nb\r\n", []string{"a", "b"}},
+		{"a\r\r\n\rb\rc\n", []string{"a\r", "\rb\rc"}},
+		{"abcd\r\n", []string{"abcd"}},
+		{"abcd\r", []string{"abcd+", "\r$"}},
+		{"abcd\re\r\n", []string{"abcd+", "\re"}},
+		{"abcde\r\n", []string{"abcd+", "e"}},
+		{"abc\r", []string{"abc\r$"}},
+		{"abcdefgh\r\r\r\n", []string{"abcd+", "efgh+", "\r\r"}},
+	} {
+		for chunk := 1; chunk <= len(tt.in)+1; chunk++ {
+			l := splitFrom(true, tt.in, 4, chunk)
 			if d := cmp.Diff(tt.want, l.got); d != "" {
 				t.Errorf("%q in chunks of %d (-want +got):\n%s", tt.in, chunk, d)
 			}
@@ -109,9 +139,12 @@ func FuzzSplitter(f *testing.F) {
 		for _, c := range chunks {
 			sizes = append(sizes, 1+int(c))
 		}
-		got := split(string(in), int(limit), sizes...)
-		if d := cmp.Diff(want.got, got.got); d != "" {
-			t.Fatalf("%q in chunks %v (-want +got):\n%s", in, sizes, d)
+		for _, terminal := range []bool{false, true} {
+			want := splitFrom(terminal, string(in), int(limit), len(in)+1)
+			got := splitFrom(terminal, string(in), int(limit), sizes...)
+			if d := cmp.Diff(want.got, got.got); d != "" {
+				t.Fatalf("%q in chunks %v, terminal %v (-want +got):\n%s", in, sizes, terminal, d)
+			}
 		}
 	})
 }

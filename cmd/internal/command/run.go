@@ -30,12 +30,17 @@ not found. A COMMAND that a signal killed kills ptrace-run by the same signal.
 Example: ptrace-run -c -o build.trace -- make -j8
 `,
 	Run: func(env *Env, args *Args) error {
-		if args.Has(relayOption) {
+		switch {
+		case args.Has(relayOption):
 			pipes, err := args.Count(relayOption, 0)
 			if err == nil {
 				capture.Relay(pipes)
 			}
 			return err
+		case args.Has(monitorOption):
+			return monitor(args)
+		case args.Has(commandOption):
+			return becomeCommand(args)
 		}
 		p, err := newRunPlan(args)
 		if err != nil {
@@ -160,20 +165,28 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 		return 0, failure("", err)
 	}
 	signals := newForwarder()
-	s.plan.limit.enterGroup()
-
+	if taps.term == nil {
+		s.plan.limit.enterGroup()
+	}
+	env := s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path))
+	deliver := func(sig syscall.Signal) { passOn(sig, s.plan.limit.send) }
 	s.begun = s.rec.Now()
-	s.child, err = startChild(s.plan.argv, s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path)), taps.files)
+	if taps.term != nil {
+		taps.term.signals = signals.ch
+		deliver = func(sig syscall.Signal) { taps.term.signal(sig, s.plan.limit.send) }
+		s.child, err = taps.term.start(s.env.prog, s.plan.argv, env, taps.files, func(pid int) {
+			s.adopt(pid)
+			s.begun = s.rec.Now()
+		})
+	} else if s.child, err = startChild(s.plan.argv, env, taps.files); err == nil {
+		s.adopt(s.child.pid)
+	}
 	taps.started()
 	if err != nil {
 		return 0, err
 	}
-	// A command that has ended already left its events all the same.
-	if err := s.stream.Adopt(s.child.pid); err != nil && !errors.Is(err, syscall.ESRCH) {
-		s.env.Note("cannot trace " + s.plan.argv[0] + ": " + reason(err))
-	}
 	s.plan.limit.start(s.child)
-	signals.forward(s.plan.limit.send)
+	signals.forward(deliver)
 	s.recordExec()
 	taps.run(s)
 
@@ -186,6 +199,14 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.recordExit(status, &usage)
 	taps.drain(s)
 	return status, nil
+}
+
+// adopt tells the stream which process it traces.
+func (s *session) adopt(pid int) {
+	// A command that has ended already left its events all the same.
+	if err := s.stream.Adopt(pid); err != nil && !errors.Is(err, syscall.ESRCH) {
+		s.env.Note("cannot trace " + s.plan.argv[0] + ": " + reason(err))
+	}
 }
 
 // setEnv returns environ with one variable set.

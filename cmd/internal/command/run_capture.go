@@ -14,12 +14,14 @@ import (
 type capturePlan struct {
 	out, err bool
 	apart    bool // even where both are one open file
+	pty      string
 	drain    time.Duration
 }
 
-// taps are the pipes between the command and our own output.
+// taps are the pipes between the command and our own output, or its terminal.
 type taps struct {
-	files [3]int // the command's standard descriptors
+	files [3]int   // the command's standard descriptors
+	term  *console // nil: all are pipes
 	list  []*tap
 	done  [2]int // its write end is closed when the command has ended
 	wg    sync.WaitGroup
@@ -28,10 +30,11 @@ type taps struct {
 type tap struct {
 	pump   capture.Pump
 	id     posixtrace.EventID
+	cr     bool // carriage returns before newlines are a terminal's
 	result capture.Result
 }
 
-// newTaps makes the pipes.
+// newTaps makes the pipes, or the terminal.
 func newTaps(p capturePlan) (*taps, error) {
 	t := &taps{files: [3]int{0, 1, 2}, done: [2]int{-1, -1}}
 	if !p.out && !p.err {
@@ -40,40 +43,74 @@ func newTaps(p capturePlan) (*taps, error) {
 	if err := unix.Pipe2(t.done[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
 	}
-	high := highestDescriptor() + 1
 	// The reading ends and whatever else comes are beneath the writing ends.
-	above := high + 16
-	one := p.out && p.err && !p.apart && capture.SameOpenFile(1, 2)
-	for _, want := range []struct {
-		fd  int
-		any bool
-		id  posixtrace.EventID
-	}{
-		{1, p.out, posixtrace.EventOutputStdout},
-		{2, p.err && !one, posixtrace.EventOutputStderr},
-	} {
-		if !want.any {
-			continue
+	above := highestDescriptor() + 17
+	if p.wantsConsole() {
+		term, err := newConsole(above)
+		if err == nil {
+			return t, t.useConsole(term, p, above)
 		}
-		r, w, err := capture.Pipe(above)
-		if err != nil {
+		if p.pty == "yes" {
 			return nil, err
 		}
-		t.files[want.fd] = w
-		t.list = append(t.list, &tap{id: want.id, pump: capture.Pump{In: r, Out: want.fd, Done: t.done[0], Drain: p.drain}})
+	}
+	one := p.out && p.err && !p.apart && capture.SameOpenFile(1, 2)
+	if p.out {
+		if err := t.pipe(1, posixtrace.EventOutputStdout, p, above); err != nil {
+			return nil, err
+		}
 	}
 	if one {
 		t.files[2] = t.files[1]
+	} else if p.err {
+		return t, t.pipe(2, posixtrace.EventOutputStderr, p, above)
 	}
 	return t, nil
 }
 
-// started gives up the command's ends of the pipes: it has its own now.
+// pipe puts a pipe before our descriptor fd.
+func (t *taps) pipe(fd int, id posixtrace.EventID, p capturePlan, above int) error {
+	r, w, err := capture.Pipe(above)
+	if err != nil {
+		return err
+	}
+	t.files[fd] = w
+	t.list = append(t.list, &tap{id: id, pump: capture.Pump{In: r, Out: fd, Done: t.done[0], Drain: p.drain}})
+	return nil
+}
+
+// useConsole puts the pseudo-terminal before standard output, and before all that
+// is one with it.
+func (t *taps) useConsole(term *console, p capturePlan, above int) error {
+	in, err := unix.FcntlInt(uintptr(term.master), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		term.close()
+		return err
+	}
+	t.term = term
+	t.files[1] = term.slave
+	t.list = append(t.list, &tap{id: posixtrace.EventOutputStdout, cr: isTTY(1), pump: capture.Pump{In: in, Out: 1, Done: t.done[0], Drain: p.drain}})
+	if sameTerminal(0, 1) {
+		t.files[0] = term.slave
+	}
+	if sameTerminal(1, 2) || capture.SameOpenFile(1, 2) {
+		t.files[2] = term.slave
+		return nil
+	}
+	return t.pipe(2, posixtrace.EventOutputStderr, p, above)
+}
+
+// started gives up the command's ends: it has its own now.
 func (t *taps) started() {
+	closed := map[int]bool{}
 	for i, fd := range t.files {
-		if fd != i && !(i == 2 && fd == t.files[1]) {
+		if fd != i && !closed[fd] {
 			unix.Close(fd)
+			closed[fd] = true
 		}
+	}
+	if t.term != nil {
+		t.term.slave = -1
 	}
 }
 
@@ -89,9 +126,13 @@ func (t *taps) run(s *session) {
 			s.env.Note("output is not recorded: " + reason(err))
 		} else {
 			tap.pump.Lines = capture.NewSplitter(capture.NewOutput(rec, tap.id, s.child.pid), limit)
+			tap.pump.Lines.Terminal = tap.cr
 		}
 		t.wg.Go(func() {
 			tap.result = tap.pump.Run()
+			if t.term != nil && tap.result == capture.Broken {
+				t.term.hangUp()
+			}
 			if rec != nil {
 				rec.Close()
 			}
@@ -108,6 +149,9 @@ func (t *taps) drain(s *session) {
 	unix.Close(t.done[1])
 	t.wg.Wait()
 	unix.Close(t.done[0])
+	if t.term != nil {
+		t.term.finish()
+	}
 	var left []*capture.Pump
 	for _, tap := range t.list {
 		switch {

@@ -23,6 +23,7 @@ type child struct {
 	pid  int
 	path string   // of the program that was executed
 	argv []string // as it was executed
+	link *link    // to its parent where that is a monitor, not this process
 
 	mu     sync.Mutex
 	reaped bool // its pid may be somebody else's now
@@ -36,36 +37,48 @@ func startChild(argv, env []string, files [3]int) (*child, error) {
 	fill := fillDescriptors()
 	defer fill()
 	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])}}
+	c := &child{}
+	err := search(argv, func(path string, args []string) (err error) {
+		c.path, c.argv = path, args
+		c.pid, _, err = syscall.StartProcess(path, args, attr)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// search looks for the program of argv as execvp(3) would, and calls start for
+// what may be it until that does not fail. The error has the status to end with.
+func search(argv []string, start func(path string, args []string) error) error {
 	var last error = syscall.ENOENT
 	for _, path := range candidates(argv[0]) {
 		if err := executable(path); err != nil {
 			last = worse(last, err)
 			continue
 		}
-		args := argv
-		pid, _, err := syscall.StartProcess(path, args, attr)
+		err := start(path, argv)
 		if err == syscall.ENOEXEC {
 			// No program in a form the kernel knows is a shell script.
-			args = append([]string{"/bin/sh", path}, argv[1:]...)
-			path = args[0]
-			pid, _, err = syscall.StartProcess(path, args, attr)
+			err = start("/bin/sh", append([]string{"/bin/sh", path}, argv[1:]...))
 		}
 		switch err {
 		case nil:
-			return &child{pid: pid, path: path, argv: args}, nil
+			return nil
 		case syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES:
 			last = worse(last, err)
 			continue
 		case syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:
-			return nil, withStatus(failure(argv[0], err), statusOwn)
+			return withStatus(failure(argv[0], err), statusOwn)
 		}
-		return nil, withStatus(failure(argv[0], err), statusNotExec)
+		return withStatus(failure(argv[0], err), statusNotExec)
 	}
 	status := statusNotExec
 	if last == syscall.ENOENT {
 		status = statusNotFound
 	}
-	return nil, withStatus(failure(argv[0], last), status)
+	return withStatus(failure(argv[0], last), status)
 }
 
 // worse keeps the reason that says more: something was there.
@@ -154,11 +167,26 @@ func highestDescriptor() int {
 
 // signal sends sig to the command unless it has ended.
 func (c *child) signal(sig syscall.Signal) {
+	if c.link != nil {
+		c.link.send(orderSignal, int(sig))
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.reaped {
 		unix.Kill(c.pid, sig)
 	}
+}
+
+// signalAll sends sig to the command and to the others of its process group, but
+// not to this process if it is one of them.
+func (c *child) signalAll(sig syscall.Signal) {
+	if c.link != nil {
+		c.link.send(orderSignalGroup, int(sig))
+		return
+	}
+	c.signal(sig)
+	signalGroup(c.pid, sig)
 }
 
 // alive reports whether the command has not been waited for.
@@ -170,6 +198,13 @@ func (c *child) alive() bool {
 
 // wait waits for the command's end.
 func (c *child) wait() (status syscall.WaitStatus, usage syscall.Rusage, err error) {
+	if c.link != nil {
+		status, usage, err = c.link.wait()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.reaped = true
+		return status, usage, err
+	}
 	for {
 		err = unix.Waitid(unix.P_PID, c.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if err != unix.EINTR {

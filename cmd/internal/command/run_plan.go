@@ -34,6 +34,8 @@ var runOptions = []Option{
 	{Long: "summary", Help: "print counts, rates and span durations on standard error at the end"},
 	{Long: "strict", Help: "status 1 if the command succeeded but an event was lost or the log could not be written"},
 	{Long: relayOption, Arg: "COUNT", Hidden: true},
+	{Long: monitorOption, Arg: "FD", Hidden: true},
+	{Long: commandOption, Arg: "FD", Hidden: true},
 }
 
 // runPlan is what the command line of ptrace-run asks for.
@@ -179,9 +181,7 @@ func (p *runPlan) setCapture(args *Args) (err error) {
 	if c.drain, err = args.Duration("drain", 2*time.Second); err != nil {
 		return err
 	}
-	if args.Value("pty") == "yes" {
-		return failf("--pty=yes needs a pseudo-terminal, which this version does not make")
-	}
+	c.pty = args.Value("pty")
 	set, ok := args.Lookup("capture")
 	if !ok {
 		return nil
@@ -200,6 +200,9 @@ func (p *runPlan) setCapture(args *Args) (err error) {
 		default:
 			return usagef("invalid argument '%s' for '--capture'; a set of out, err", set)
 		}
+	}
+	if c.pty == "yes" {
+		return usagef("--pty=yes records standard output and error together; --capture=%s does not", set)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -17,6 +18,7 @@ type terminal struct {
 	pty   *os.File
 	seen  string
 	shell *os.Process
+	dir   string // the working directory
 }
 
 func newTerminal(t *testing.T) *terminal {
@@ -25,7 +27,9 @@ func newTerminal(t *testing.T) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("bash", "--norc", "--noprofile", "-i")
+	// Without line editing the shell leaves the terminal's modes alone.
+	cmd := exec.Command("bash", "--norc", "--noprofile", "--noediting", "-i")
+	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "PS1=", "PTRACE_DIR="+dir, "PTRACE_STREAM=", "HISTFILE=", "TERM=dumb", "LC_ALL=C")
 	f, err := pty.Start(cmd)
 	if err != nil {
@@ -38,7 +42,7 @@ func newTerminal(t *testing.T) *terminal {
 		ended.Stop()
 		os.RemoveAll(dir)
 	})
-	return &terminal{t: t, pty: f, shell: cmd.Process}
+	return &terminal{t: t, pty: f, shell: cmd.Process, dir: cmd.Dir}
 }
 
 // typed sends keys to the terminal.
@@ -49,18 +53,18 @@ func (tm *terminal) typed(keys string) {
 	}
 }
 
-// expect reads on until the terminal has shown text, and forgets what it showed
-// until then.
-func (tm *terminal) expect(text string) {
+// expect reads on until the terminal has shown text, and returns what it showed
+// before.
+func (tm *terminal) expect(text string) string {
 	tm.t.Helper()
 	// A terminal knows no deadline; without its session's leader it hangs up.
 	late := time.AfterFunc(20*time.Second, func() { tm.shell.Kill() })
 	defer late.Stop()
 	buf := make([]byte, 4096)
 	for {
-		if _, after, ok := strings.Cut(tm.seen, text); ok {
+		if before, after, ok := strings.Cut(tm.seen, text); ok {
 			tm.seen = after
-			return
+			return before
 		}
 		n, err := tm.pty.Read(buf)
 		tm.seen += string(buf[:n])
@@ -70,16 +74,50 @@ func (tm *terminal) expect(text string) {
 	}
 }
 
+// until waits for a condition.
+func (tm *terminal) until(what string, cond func() bool) {
+	tm.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if cond() {
+			return
+		}
+	}
+	tm.t.Fatalf("waited in vain until %s; the terminal shows %q", what, tm.seen)
+}
+
 // foreground waits until the terminal belongs to a job, not to the shell: until
 // then the keys that send signals send them to the shell.
 func (tm *terminal) foreground() {
 	tm.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if group, err := unix.IoctlGetInt(int(tm.pty.Fd()), unix.TIOCGPGRP); err == nil && group != tm.shell.Pid {
-			return
-		}
+	tm.until("a job has the terminal", func() bool {
+		group, err := unix.IoctlGetInt(int(tm.pty.Fd()), unix.TIOCGPGRP)
+		return err == nil && group != tm.shell.Pid
+	})
+}
+
+// modes returns how the terminal is set.
+func (tm *terminal) modes() unix.Termios {
+	tm.t.Helper()
+	attr, err := unix.IoctlGetTermios(int(tm.pty.Fd()), unix.TCGETS)
+	if err != nil {
+		tm.t.Fatal(err)
 	}
-	tm.t.Fatal("the shell keeps the terminal")
+	return *attr
+}
+
+// raw waits until keys go through the terminal as they are, or no longer do.
+func (tm *terminal) raw(want bool) {
+	tm.t.Helper()
+	tm.until(fmt.Sprint("the terminal is raw: ", want), func() bool { return tm.modes().Lflag&unix.ICANON == 0 == want })
+}
+
+// run types a command line and waits until the shell is back, and returns what the
+// command showed.
+func (tm *terminal) run(line string) string {
+	tm.t.Helper()
+	tm.typed(line + "; echo en\"\"d\n")
+	tm.expect("\r\n") // the echo of the line
+	return tm.expect("end\r\n")
 }
 
 // The keys of a terminal do to a wrapped command what they do to one alone, and

@@ -42,13 +42,13 @@ func newForwarder() *forwarder {
 	return f
 }
 
-// forward passes on what was caught and what comes, through send.
-func (f *forwarder) forward(send func(syscall.Signal)) {
+// forward hands over what was caught and what comes.
+func (f *forwarder) forward(deliver func(syscall.Signal)) {
 	f.wg.Go(func() {
 		for {
 			select {
 			case s := <-f.ch:
-				f.one(s.(syscall.Signal), send)
+				deliver(s.(syscall.Signal))
 			case <-f.done:
 				return
 			}
@@ -56,18 +56,20 @@ func (f *forwarder) forward(send func(syscall.Signal)) {
 	})
 }
 
-func (f *forwarder) one(sig syscall.Signal, send func(syscall.Signal)) {
+// passOn sends a signal on to a command in our process group, unless the terminal
+// has sent it to all of the group.
+func passOn(sig syscall.Signal, send func(syscall.Signal)) {
 	for _, s := range terminalForwarded {
 		if sig == s && inForeground() {
 			if sig == unix.SIGTSTP {
-				stopSelf()
+				stopSelf(sig)
 			}
 			return
 		}
 	}
 	send(sig)
 	if sig == unix.SIGTSTP {
-		stopSelf()
+		stopSelf(sig)
 	}
 }
 
@@ -86,8 +88,7 @@ func inForeground() bool {
 		return false
 	}
 	defer unix.Close(fd)
-	pgrp, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-	return err == nil && pgrp == unix.Getpgrp()
+	return foregroundOf(fd)
 }
 
 // sigaction is struct sigaction of the kernel with room to spare; its first word
@@ -107,12 +108,13 @@ func ignored(sig syscall.Signal) bool {
 	return *(*uintptr)(unsafe.Pointer(&old)) == sigIgnore
 }
 
-// stopSelf stops this process as SIGTSTP would if nobody caught it.
-func stopSelf() {
+// stopSelf stops this process as sig would if nobody caught it. It returns when
+// the process is continued, or at once if nobody could continue it.
+func stopSelf(sig syscall.Signal) {
 	var old, def sigaction
-	rtSigaction(unix.SIGTSTP, &def, &old)
-	raise(unix.SIGTSTP)
-	rtSigaction(unix.SIGTSTP, &old, nil)
+	rtSigaction(sig, &def, &old)
+	raise(sig)
+	rtSigaction(sig, &old, nil)
 }
 
 // raise sends this thread a signal that nothing holds back, and returns if that
@@ -120,12 +122,17 @@ func stopSelf() {
 func raise(sig syscall.Signal) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var set unix.Sigset_t
+	set := signalSet(sig)
+	unix.PthreadSigmask(unix.SIG_UNBLOCK, &set, nil)
+	unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
+}
+
+// signalSet is the set of one signal.
+func signalSet(sig syscall.Signal) (set unix.Sigset_t) {
 	bits := uint(unsafe.Sizeof(set.Val[0]) * 8)
 	n := uint(sig) - 1
 	set.Val[n/bits] |= 1 << (n % bits)
-	unix.PthreadSigmask(unix.SIG_UNBLOCK, &set, nil)
-	unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
+	return set
 }
 
 // dieBy ends this process by a signal, as the command ended, and leaves no second

@@ -72,29 +72,24 @@ func (t *timeLimit) send(sig syscall.Signal) {
 }
 
 func (t *timeLimit) sendAll(sig syscall.Signal) {
-	t.child.signal(sig)
 	if !t.enabled() {
+		t.child.signal(sig)
 		return
 	}
+	t.child.signalAll(sig)
 	switch sig {
-	case unix.SIGTSTP, unix.SIGWINCH:
-		signalGroup(t.child.pid, sig)
+	case unix.SIGTSTP, unix.SIGWINCH, unix.SIGKILL, unix.SIGCONT:
 		return
-	case unix.SIGKILL, unix.SIGCONT:
-		signalGroup(t.child.pid, sig)
-	default:
-		t.mu.Lock()
-		if t.killAfter > 0 {
-			t.timer.Stop()
-			t.timer = time.AfterFunc(t.killAfter, func() { t.expire(unix.SIGKILL) })
-			t.killAfter = 0
-		}
-		t.mu.Unlock()
-		signalGroup(t.child.pid, sig)
-		// What is stopped could not act on it.
-		t.child.signal(unix.SIGCONT)
-		signalGroup(t.child.pid, unix.SIGCONT)
 	}
+	t.mu.Lock()
+	if t.killAfter > 0 {
+		t.timer.Stop()
+		t.timer = time.AfterFunc(t.killAfter, func() { t.expire(unix.SIGKILL) })
+		t.killAfter = 0
+	}
+	t.mu.Unlock()
+	// What is stopped could not act on it.
+	t.child.signalAll(unix.SIGCONT)
 }
 
 // signalGroup sends sig to every process of this process group but this one and

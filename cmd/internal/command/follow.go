@@ -79,6 +79,7 @@ func (in *input) pollConsuming() (*posixtrace.Record, error) {
 		in.rec = posixtrace.Record{EventInfo: ev, Data: in.buf[:n]}
 		return &in.rec, nil
 	case errors.Is(err, posixtrace.ErrUnavailable):
+		in.status()
 		return nil, errNothing
 	case in.gone():
 		return nil, io.EOF

@@ -47,6 +47,7 @@ type input struct {
 	taken       chan struct{}
 	holding     bool // an event of pumped is in use
 	ended       bool // there will be no more
+	known       posixtrace.Status
 
 	verdicts [4096]verdict // what is thought of event types, as far as it is known
 }
@@ -244,12 +245,22 @@ func (in *input) soundness() error {
 	return failf("%s: %s", in.name, text)
 }
 
-// status returns the status of the stream without resetting anything.
+// status returns the status of the stream without resetting anything. Of a stream
+// that ended while it was followed it is that of its log, or the last one known.
 func (in *input) status() (posixtrace.Status, error) {
-	if in.stream != nil {
-		return in.stream.PeekStatus()
+	if in.stream == nil {
+		return in.reader.Status(), nil
 	}
-	return in.reader.Status(), nil
+	st, err := in.stream.PeekStatus()
+	switch {
+	case err == nil:
+		in.known = st
+	case !in.follow:
+		return st, err
+	case in.reader != nil:
+		return in.reader.Status(), nil
+	}
+	return in.known, nil
 }
 
 // tellLoss says how many events were lost. With strict that is a failure.

@@ -100,6 +100,7 @@ func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {
 			return nil, io.EOF
 		}
 		in.out.flush()
+		in.status()
 		ev, n, err = in.stream.Next(ctx, in.buf)
 	}
 	switch {

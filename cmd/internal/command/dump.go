@@ -3,7 +3,9 @@ package command
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -102,6 +104,10 @@ func dump(env *Env, args *Args) error {
 		return err
 	}
 	defer closeInputs(inputs)
+	var interrupted func() os.Signal
+	if opt.follow {
+		ctx, interrupted = catchInterrupts(ctx)
+	}
 	if opt.cursor != "" {
 		c, err := openCursors(opt.cursor, opt.rewind, inputs)
 		if err != nil {
@@ -122,6 +128,12 @@ func dump(env *Env, args *Args) error {
 		err = check(env, inputs)
 	default:
 		err = list(ctx, env, inputs, opt, out)
+	}
+	if interrupted != nil {
+		if sig := interrupted(); sig != nil {
+			env.Stdout.Flush()
+			dieBy(sig.(syscall.Signal))
+		}
 	}
 	if err != nil {
 		return err

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"os/signal"
 	"slices"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -91,30 +95,54 @@ func (in *input) pollConsuming() (*posixtrace.Record, error) {
 // other inputs wait for it.
 const pipeDelay = 200 * time.Millisecond
 
-// pollPipe looks at a log that can only be read forward, which takes a reader of
-// its own: nobody knows how long it waits.
+// pollPipe looks at a log that can only be read forward.
 func (in *input) pollPipe() (*posixtrace.Record, error) {
-	if in.ended {
-		return nil, io.EOF
+	in.readOn()
+	in.pictured = time.Now().Add(-pipeDelay)
+	select {
+	case p, ok := <-in.pumped:
+		return in.take(p, ok)
+	default:
+		return nil, errNothing
 	}
+}
+
+// nextPiped waits for the next event of a log that can only be read forward.
+func (in *input) nextPiped(ctx context.Context) (*posixtrace.Record, error) {
+	rec, err := in.pollPipe()
+	if err != errNothing {
+		return rec, err
+	}
+	in.out.flush()
+	select {
+	case p, ok := <-in.pumped:
+		return in.take(p, ok)
+	case <-ctx.Done():
+		return nil, errTimeout
+	}
+}
+
+// readOn lets the reading go on, which is a goroutine of its own: nobody knows
+// how long it waits.
+func (in *input) readOn() {
 	if in.pumped == nil {
 		in.pipe.out = nil // it is ours to flush
 		in.pumped = make(chan pumped)
 		in.taken = make(chan struct{})
 		go in.pump()
 	}
-	in.pictured = time.Now().Add(-pipeDelay)
 	if in.holding {
 		in.holding = false
 		in.taken <- struct{}{}
 	}
-	select {
-	case p := <-in.pumped:
-		in.holding, in.ended = p.err == nil, p.err != nil
-		return p.rec, p.err
-	default:
-		return nil, errNothing
+}
+
+func (in *input) take(p pumped, ok bool) (*posixtrace.Record, error) {
+	if !ok {
+		return nil, io.EOF
 	}
+	in.holding, in.ended = p.err == nil, p.err != nil
+	return p.rec, p.err
 }
 
 // pumped is what a reading of its own hands over.
@@ -129,6 +157,7 @@ func (in *input) pump() {
 		rec, err := in.reader.Next()
 		in.pumped <- pumped{rec, err}
 		if err != nil {
+			close(in.pumped)
 			return
 		}
 		<-in.taken
@@ -137,6 +166,9 @@ func (in *input) pump() {
 
 // nextFollowed waits for the next event of the only input.
 func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
+	if in.open == nil {
+		return in.nextPiped(ctx)
+	}
 	for {
 		rec, err := in.poll()
 		if err != errNothing {
@@ -146,6 +178,33 @@ func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 		if !pause(ctx, time.Until(in.nextPicture)) {
 			return nil, errTimeout
 		}
+	}
+}
+
+// catchInterrupts returns a context that is done when the user or the system wants
+// us to stop, so that what was taken from a stream is still shown, and its form and
+// cursor are completed. The second time it kills. The function returns the signal,
+// nil if there was none.
+func catchInterrupts(ctx context.Context) (context.Context, func() os.Signal) {
+	ctx, cancel := context.WithCancel(ctx)
+	ch := make(chan os.Signal, 1)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !ignored(sig) {
+			signal.Notify(ch, sig)
+		}
+	}
+	var got atomic.Pointer[os.Signal]
+	go func() {
+		sig := <-ch
+		signal.Reset()
+		got.Store(&sig)
+		cancel()
+	}()
+	return ctx, func() os.Signal {
+		if sig := got.Load(); sig != nil {
+			return *sig
+		}
+		return nil
 	}
 }
 

@@ -87,7 +87,7 @@ func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
 	if in.reader == nil {
 		return in.consume(ctx)
 	}
-	if in.follow && in.open != nil {
+	if in.follow {
 		return in.nextFollowed(ctx)
 	}
 	return in.reader.Next()

@@ -58,10 +58,12 @@ func (c *Chrome) End(b []byte) []byte {
 			b = c.appendName(b, "process_name", lane{l.pid, 0}, c.processName(l.pid))
 		}
 		name := "thread"
-		switch l.tid {
-		case l.pid:
+		switch {
+		case l.pid == 0:
+			name = "events"
+		case l.tid == l.pid:
 			name = "main"
-		case 0:
+		case l.tid == 0:
 			name = "output" // which belongs to no thread
 		}
 		b = c.appendName(b, "thread_name", l, name)

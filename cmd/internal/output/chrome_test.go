@@ -105,7 +105,7 @@ func TestChrome(t *testing.T) {
 			`B sh 9/9 "/bin/sh" "x"; B a 9/9; E a 9/9; E sh 9/9 status=3 user=0.000000000 system=0.000000000 maxrss=0; ` +
 				"i proc.exit 9/9 status=3 user=0.000000000 system=0.000000000 maxrss=0; M process_name 9/0 sh; M thread_name 9/9 main"},
 		{"what belongs to nobody is everybody's", evs{{posixtrace.EventOverflow, 0, 0, ""}},
-			"i posix_trace_overflow 0/0; M process_name 0/0 stream; M thread_name 0/0 main"},
+			"i posix_trace_overflow 0/0; M process_name 0/0 stream; M thread_name 0/0 events"},
 	} {
 		c := &Chrome{}
 		b := c.Begin(nil)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -74,7 +76,12 @@ func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
 				t.Fatalf("event %d: %d comes after %d", i, k, next-1)
 			}
 			if k > next && list[i-1].ID != EventResume {
-				t.Fatalf("event %d: from %d to %d without RESUME: %v", i, next-1, k, list[max(0, i-4):i+1])
+				for j := i - 4; j < min(i+600, len(list)); j++ {
+if j < i+6 || !list[j].ID.User() {
+t.Log(j, list[j], list[j].UnixNano)
+}
+}
+t.Fatalf("event %d: from %d to %d without RESUME: %v", i, next-1, k, list[max(0, i-4):i+1])
 			}
 			if over {
 				t.Fatalf("event %d: %v between OVERFLOW and RESUME", i, e)
@@ -1040,6 +1047,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			}
 		}
 	})
+	t.Run("flushed at full speed", func(t *testing.T) { fulAtSpeed(t, Loop) })
 })
 
 var _ = conform("FUL-19", func(t *testing.T) {
@@ -1095,6 +1103,9 @@ var _ = conform("FUL-19", func(t *testing.T) {
 			flowWant(t, have, want...)
 		})
 	}
+	for _, p := range []FullPolicy{UntilFull, Flush} {
+		t.Run(p.String()+" flushed at full speed", func(t *testing.T) { fulAtSpeed(t, p) })
+	}
 	t.Run("partly read", func(t *testing.T) {
 		// An explicit start of a stream that is not yet empty: the same order.
 		s := flowStream(t, flowSmall(UntilFull))
@@ -1112,6 +1123,74 @@ var _ = conform("FUL-19", func(t *testing.T) {
 		flowOrdered(t, all)
 	})
 })
+
+// fulAtSpeed checks the log of a stream that is flushed all the time while another
+// process records as fast as it can.
+func fulAtSpeed(t *testing.T, p FullPolicy) {
+	const total = 300000
+	c := start(t, "burst", strconv.Itoa(total))
+	c.line()
+	path := filepath.Join(t.TempDir(), "speed.trace")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s, err := CreateWithLog(c.pid, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: Append}, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if !s.isClosed() {
+			s.Shutdown()
+		}
+	}()
+	flowStart(t, s)
+	c.in.WriteString("\n")
+	done := make(chan string)
+	go func() {
+		l, _ := c.out.ReadString('\n')
+		done <- l
+	}()
+	for over := false; !over; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := flowStatus(t, s)
+	flowShutdown(t, s)
+	logged := flowNoFlush(flowLog(t, path))
+	flowOrdered(t, logged)
+	flowIs(t, "recorded and lost", len(flowUsers(logged))+int(st.Lost), total)
+	flowIs(t, "missing", fulGaps(t, logged, total), int(st.Lost))
+	if p == Loop {
+		return
+	}
+	var story strings.Builder
+	for _, e := range logged {
+		switch {
+		case e.ID == EventStart:
+			story.WriteByte('S')
+		case e.ID == EventStop:
+			story.WriteByte('P')
+		case e.ID == EventOverflow:
+			story.WriteByte('O')
+		case e.ID == EventResume:
+			story.WriteByte('R')
+		case !strings.HasSuffix(story.String(), "e"):
+			story.WriteByte('e')
+		}
+	}
+	if !regexp.MustCompile(`^S(e(P(OSR|S))?)*P?$`).MatchString(story.String()) {
+		t.Errorf("the log tells %s", story.String())
+	}
+	t.Logf("%d of %d lost", st.Lost, total)
+}
 
 var _ = conform("FUL-20", func(t *testing.T) {
 	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop, LogFullPolicy: Append})

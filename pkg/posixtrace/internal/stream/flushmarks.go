@@ -17,6 +17,7 @@ type flushMarks struct {
 	chunks []piece
 	recs   []chunk.Record
 
+	first   bool   // those of the flush itself are among them
 	failed  uint64 // tick of the failed flush that an ERROR tells of
 	stop    uint64 // tick of the STOP among them
 	loss    bool   // OVERFLOW of the stop that is under way is
@@ -27,6 +28,7 @@ type flushMarks struct {
 	// came while the chunks were looked at, older events may be in a later flush than newer ones.
 	pendingAt, sure uint64
 	flushed         uint64 // pendingAt of the last flush
+	resumed         uint64 // tick of the last RESUME
 }
 
 // piece is a chunk that is flushed, or will be.
@@ -36,17 +38,22 @@ type piece struct {
 	min, max uint64 // ticks
 }
 
-// piece returns chunk i, seen as c.
-func (m *Mem) piece(i int, c ctl) piece {
-	d := m.at(i)
-	p := piece{b: m.bytes(i)[:min(c.off(), m.ChunkSize)], base: d.base.Load()}
+// piece returns what is in a chunk, or a copy of it.
+func (m *Mem) piece(b []byte, d *desc) piece {
+	p := piece{b: b, base: d.base.Load()}
 	p.min, p.max = span(p.b, p.base, 0, d.last.Load())
 	return p
 }
 
-// newMarks begins the marks of a flush of chunks that began at tick start.
-func (m *Mem) newMarks(start uint64, chunks []piece) *flushMarks {
-	k := &flushMarks{m: m, chunks: chunks, pending: m.h.resume.Load(), flushed: m.h.resumeAt.Load()}
+// newMarks begins the marks that go before chunks.
+func (m *Mem) newMarks(chunks []piece) *flushMarks {
+	return &flushMarks{m: m, chunks: chunks, pending: m.h.resume.Load(), flushed: m.h.resumeAt.Load(), resumed: m.h.resumed.Load()}
+}
+
+// flush adds what is told of the flush itself, which began at tick start, and of the last one.
+func (k *flushMarks) flush(start uint64) {
+	m := k.m
+	k.first = true
 	if t := m.h.flushStop.Load(); t != 0 {
 		k.add(event.FlushStop, t)
 	}
@@ -56,13 +63,17 @@ func (m *Mem) newMarks(start uint64, chunks []piece) *flushMarks {
 		no := binary.LittleEndian.AppendUint32(nil, uint32(m.h.errNo.Load()))
 		k.recs = append(k.recs, chunk.Record{Event: event.Error, Tick: k.failed, Data: no})
 	}
-	return k
 }
 
 func (k *flushMarks) add(id event.ID, tick uint64) {
 	if !k.m.rejects(id) {
 		k.recs = append(k.recs, chunk.Record{Event: id, Tick: tick})
 	}
+}
+
+func (k *flushMarks) addResume(tick uint64) {
+	k.add(event.Resume, tick)
+	k.resumed = tick
 }
 
 // looped adds what is to be told of a stream that overwrites.
@@ -86,10 +97,12 @@ func (k *flushMarks) looped(losses []loss) {
 	for _, l := range losses {
 		if pending != 0 {
 			if t := k.after(pending, l.first); t < l.first {
-				k.add(event.Resume, t)
+				k.addResume(t)
 				pending = 0
 			}
 		}
+		// Of several writers one may lose what is older than what the log has of the others.
+		l.first = max(l.first, k.resumed+1)
 		if pending == 0 {
 			k.add(event.Overflow, l.first)
 		}
@@ -125,14 +138,14 @@ func (k *flushMarks) stopped(st, newest uint64) {
 		if i+1 == len(due) {
 			k.resume(p)
 		} else if t := k.after(p, due[i+1]); t < due[i+1] {
-			k.add(event.Resume, t)
+			k.addResume(t)
 		}
 	}
 	if st&Full == 0 {
 		return
 	}
 	// The clocks of two processors may disagree by some nanoseconds.
-	stop := max(m.stopTick(), newest, m.h.lastTick.Load())
+	stop := max(m.stopTick(), newest+1, m.h.lastTick.Load()+1)
 	if st&StopTold == 0 {
 		k.stop = stop
 		if !m.rejects(event.Stop) {
@@ -159,7 +172,7 @@ func (k *flushMarks) resume(pending uint64) {
 	case t > k.sure:
 		k.pendingAt = t
 	default:
-		k.add(event.Resume, t)
+		k.addResume(t)
 		k.pending = 0
 	}
 }
@@ -167,9 +180,11 @@ func (k *flushMarks) resume(pending uint64) {
 // done says that the log has the marks.
 func (k *flushMarks) done() {
 	h := k.m.h
-	h.flushStop.Store(0)
+	if k.first {
+		h.flushStop.Store(0)
+		h.errTick.CompareAndSwap(k.failed, 0)
+	}
 	h.owed.Store(0)
-	h.errTick.CompareAndSwap(k.failed, 0)
 	if k.stop != 0 {
 		h.autoStop.Store(k.stop)
 		k.m.tellStop()
@@ -183,6 +198,7 @@ func (k *flushMarks) done() {
 	}
 	h.resume.Store(k.pending)
 	h.resumeAt.Store(k.pendingAt)
+	h.resumed.Store(k.resumed)
 }
 
 // after returns the tick of the first event after tick last, if there is one before

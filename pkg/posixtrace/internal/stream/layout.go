@@ -230,6 +230,7 @@ type header struct {
 	damage    atomic.Uint64 // records that made no sense
 	resume    atomic.Uint64 // RESUME is due before the first event after this tick
 	resumeAt  atomic.Uint64 // the first one that the log has, if others before it may follow
+	resumed   atomic.Uint64 // tick of the last RESUME that the log has
 	autoStop  atomic.Uint64 // tick of the automatic stop, 0 while it is not known
 	stopCause atomic.Uint64 // data of the STOP that stands for it
 	stopBy    atomic.Uint64 // its process and thread, 0 if it stopped by itself

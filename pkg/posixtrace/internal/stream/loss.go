@@ -212,13 +212,29 @@ func (m *Mem) see(before uint64) (l loss) {
 	return
 }
 
+// seeTries bounds how often an account is read that changes meanwhile.
+const seeTries = 20
+
 // seeEach is see with what was lost of each chunk, and for lack of one, by itself.
 func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
 	for i := range m.Chunks {
 		d := m.at(i)
-		if n := d.lost.Load() & lossMask; n != d.lostSeen.Load() && d.lostFirst.Load() <= before {
-			add(d.lostFirst.Load(), d.lostLast.Load())
-			d.lostSeen.Store(n)
+		for try := 0; ; try++ {
+			c := d.ctl.Load()
+			n := d.lost.Load() & lossMask
+			if n == d.lostSeen.Load() {
+				break
+			}
+			first, last := d.lostFirst.Load(), d.lostLast.Load()
+			if try < seeTries && (ctl(c).state() == claiming || d.ctl.Load() != c && d.lost.Load()&lossMask != n) {
+				runtime.Gosched() // somebody is adding to it
+				continue
+			}
+			if first <= before {
+				add(first, last)
+				d.lostSeen.Store(n)
+			}
+			break
 		}
 	}
 	n := m.h.noRoomTotal()

@@ -16,6 +16,7 @@ type source struct {
 	cur    chunk.Cursor
 	head   chunk.Record // the next event, while in the heap
 	seq    uint64
+	marks  bool   // of the trace system: they stand before other events of their time
 	last   uint64 // time of its last event
 	left   int    // events that it still yields; kept up to date only with sorted
 	buf    []byte
@@ -36,6 +37,7 @@ func (s *source) load(h *header, p []byte, joint bool) error {
 	reset(p)
 	sum, err := summarize(&s.cur)
 	s.seq, s.last, s.left, s.use = h.Seq, sum.Max, sum.Count, false
+	s.marks = h.Chunk == MarkChunk
 	if sum.Count > 0 && (sum.Min < h.Min || sum.Max > h.Max) {
 		s.left = 0 // in the wrong place of the order
 		return errContent
@@ -73,14 +75,20 @@ func (s *source) next(rec *chunk.Record) bool {
 }
 
 // node is a source in the heap, with what orders it: the time of its next
-// event, then the order in which blocks were written.
+// event, then whether it has marks, then the order in which blocks were written.
 type node struct {
 	tick, seq uint64
 	s         *source
 }
 
 func (a *node) before(b *node) bool {
-	return a.tick < b.tick || a.tick == b.tick && a.seq < b.seq
+	if a.tick != b.tick {
+		return a.tick < b.tick
+	}
+	if a.s.marks != b.s.marks {
+		return a.s.marks // RESUME, of an event that an earlier flush has brought
+	}
+	return a.seq < b.seq
 }
 
 // merge merges open blocks. In the heap each waits with its next event in head,

@@ -1,0 +1,260 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// Block is what a flush hands to the log: a chunk as it is, or marks of the
+// trace system.
+type Block struct {
+	Index    int    // of the chunk; -1 for marks
+	Gen      uint32 // which use of the chunk; rises, and wraps at 32 bits
+	Payload  []byte
+	Base     uint64
+	Min, Max uint64 // ticks
+	Count    int    // events
+}
+
+// harvest is one flush.
+type harvest struct {
+	m         *Mem
+	slot      uint64
+	put       func(*Block) error
+	state     uint64 // of the stream when the flush began
+	looked    uint64 // everything older was seen
+	watermark uint64 // and is out when the flush is over, but for what follows late
+	start     uint64 // tick of FLUSH_START
+	newest    uint64 // tick of the newest event
+	items     []item // to be put yet, the oldest first
+	busy      []piece
+	losses    []loss // not yet told
+	known     uint64 // how many losses there were at the last look
+	deadline  time.Time
+}
+
+// item is a chunk that is to go to the log.
+type item struct {
+	i     int
+	c     ctl
+	age   uint64
+	base  uint64
+	early bool // it has room left
+}
+
+// Harvest is one flush. Every chunk that holds events is closed and handed to
+// put, oldest first, preceded by the marks that belong among them; what put has taken
+// is free again. It returns the tick up to which everything is out. On an error
+// of put the rest stays in the stream. The caller holds the stream's lock.
+//
+// A chunk that is being put cannot be overwritten. Of a LOOP stream only some are at any
+// time, so that its writers always find others, and what they record is kept.
+func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, err error) {
+	h := &harvest{m: m, slot: slot, put: put}
+	h.gather()
+	defer h.restore()
+	size := len(h.items)
+	if m.Policy == Loop {
+		size = max(2, m.Chunks/4)
+	}
+	for first := true; first || len(h.items) > 0; first = false {
+		n := min(size, len(h.items))
+		batch := h.items[:n]
+		h.items = h.items[n:]
+		if err := h.send(batch, first); err != nil {
+			return 0, err
+		}
+	}
+	m.h.lastTick.Store(max(m.h.lastTick.Load(), min(h.newest, m.now())))
+	m.h.loopFull.Store(0)
+	if !m.rejects(event.FlushStop) {
+		m.h.flushStop.Store(m.now())
+	}
+	return h.watermark, nil
+}
+
+// gather finds out what there is to flush.
+func (h *harvest) gather() {
+	m := h.m
+	h.looked = m.now()
+	for t := time.Now(); time.Since(t) < margin; {
+	}
+	h.watermark, h.start = h.looked, h.looked
+	h.deadline = time.Now().Add(patience)
+	// Before the chunks are looked at: what was recorded before the stream stopped is found.
+	h.state = m.State()
+	if h.state&Full != 0 {
+		h.start = m.after(m.stopTick())
+	}
+	h.known = ^uint64(0)
+	h.look()
+	// A chunk that is begun while we look is left to the next flush: another, older one
+	// might be begun and overwritten where we have looked already.
+	begun := uint64(math.MaxUint64)
+	if h.state&Running != 0 {
+		begun = m.now()
+	}
+	for i := range m.Chunks {
+		c := ctl(m.at(i).ctl.Load())
+		if c.state() == claiming {
+			h.settle(i, c)
+		}
+		if c.state() < owned || c.state() == leaving || c.count() == 0 {
+			continue
+		}
+		it := item{i: i, c: c, base: m.at(i).base.Load(), early: !c.state().closed()}
+		if it.base <= begun && h.close(&it) {
+			it.age = m.ages[i].Load()
+			h.items = append(h.items, it)
+		}
+	}
+	slices.SortFunc(h.items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
+}
+
+// look finds out what a LOOP stream has lost since the last look.
+func (h *harvest) look() {
+	if n := h.m.h.losses.Load(); h.m.Policy != Loop || h.known == n {
+		return
+	} else {
+		h.known = n
+	}
+	h.m.seeEach(math.MaxUint64, func(first, last uint64) {
+		var l loss
+		l.add(first, last)
+		h.losses = append(h.losses, l)
+	})
+	slices.SortFunc(h.losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
+}
+
+// close sees to it that nobody appends to the chunk any more. It returns false when it
+// is not to be had: it has been overwritten, or its writer was stopped half-way.
+// Then it goes with a later flush.
+func (h *harvest) close(it *item) bool {
+	m := h.m
+	d := m.at(it.i)
+	for {
+		c := ctl(d.ctl.Load())
+		if c.gen() != it.c.gen() || c.state() < owned || c.state() == leaving {
+			h.settle(it.i, c)
+			return false
+		}
+		it.c = c
+		if c.state().closed() {
+			return !c.busy()
+		}
+		if it.early = true; !c.busy() {
+			m.retire(it.i, c)
+			continue
+		}
+		if time.Now().After(h.deadline) {
+			h.watermark = min(h.watermark, d.base.Load())
+			if m.Policy != Loop {
+				// What is in it may be the first after a loss, and stays. (Where it may be
+				// overwritten, a RESUME must not count on it.)
+				b := make([]byte, min(c.off(), m.ChunkSize))
+				snapshot(b, m.bytes(it.i)[:len(b)])
+				h.busy = append(h.busy, m.piece(b, d))
+			}
+			return false
+		}
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
+// settle waits until the loss of a chunk that is being overwritten is accounted for: it is
+// to be told before what comes after it.
+func (h *harvest) settle(i int, c ctl) {
+	for c.state() == claiming && ctl(h.m.at(i).ctl.Load()) == c && time.Now().Before(h.deadline) {
+		runtime.Gosched()
+	}
+}
+
+// take makes the chunk one that nobody else changes.
+func (h *harvest) take(it *item) bool {
+	for h.close(it) {
+		h.look() // what is lost so far is older
+		if h.m.at(it.i).ctl.CompareAndSwap(uint64(it.c), uint64(it.c.with(h.slot, leaving))) {
+			return true
+		}
+	}
+	return false
+}
+
+// restore makes room of what stays in the stream.
+func (h *harvest) restore() {
+	for _, it := range h.items {
+		if it.early {
+			h.m.loosen(it.i, it.c)
+		}
+	}
+}
+
+// send puts some of the chunks, after the marks that belong among them.
+func (h *harvest) send(batch []item, first bool) (err error) {
+	m := h.m
+	var taken []item
+	for _, it := range batch {
+		if h.take(&it) {
+			taken = append(taken, it)
+		}
+	}
+	defer func() {
+		for _, it := range taken {
+			if m.at(it.i).ctl.CompareAndSwap(uint64(it.c.with(h.slot, leaving)), uint64(it.c)) {
+				h.items = append(h.items, it)
+			}
+		}
+	}()
+	h.look()
+	pieces := slices.Clone(h.busy)
+	for _, it := range taken {
+		p := m.piece(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i))
+		h.newest = max(h.newest, p.max)
+		pieces = append(pieces, p)
+	}
+	marks := m.newMarks(pieces)
+	if first {
+		marks.flush(h.start)
+	}
+	if marks.sure = math.MaxUint64; h.state&Running != 0 {
+		marks.sure = h.looked
+	}
+	for _, it := range h.items {
+		marks.sure = min(marks.sure, it.base-1)
+	}
+	if m.Policy == Loop {
+		marks.looped(h.losses)
+	} else {
+		marks.stopped(h.state, h.newest)
+	}
+	if len(marks.recs) > 0 {
+		if err := h.put(markBlock(marks.recs)); err != nil {
+			return err
+		}
+	}
+	marks.done()
+	h.losses = h.losses[:0]
+	m.h.drained.Store(h.watermark)
+
+	buf := make([]byte, m.ChunkSize)
+	for len(taken) > 0 {
+		it := taken[0]
+		p := pieces[len(pieces)-len(taken)]
+		// A copy, because its checksum must be that of what is written, whoever
+		// scribbles over the stream meanwhile.
+		n := len(p.b)
+		snapshot(buf[:n], p.b)
+		b := Block{Index: it.i, Gen: uint32(it.c.gen()) << (32 - genBits), Payload: buf[:n], Base: p.base, Min: p.min, Max: p.max, Count: it.c.count()}
+		if err := h.put(&b); err != nil {
+			return err
+		}
+		taken = taken[1:]
+		m.drop(it.i, it.c.with(h.slot, leaving))
+	}
+	return nil
+}

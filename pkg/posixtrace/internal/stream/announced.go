@@ -49,22 +49,36 @@ func (m *Mem) lookAside() []byte {
 	return b
 }
 
-// announced reports the event of a RESUME that was reported before.
+// announced reports the event of a RESUME that was reported before, or of an
+// OVERFLOW, which has a RESUME of its own.
 func (r *Reader) announced(rec *chunk.Record) bool {
 	if r.consume && r.m.h.aside.Load() != 0 {
 		r.aside = r.m.lookAside()
-		r.m.h.aside.Store(0)
 	}
 	if r.aside == nil {
 		return false
 	}
+	if r.consume {
+		r.pending = r.m.h.resume.Load()
+	}
 	var cur chunk.Cursor
+	var k cursor
 	cur.Reset(r.aside, 0)
+	ok, err := cur.Next(&k.head)
+	if ok && err == nil {
+		if k.key = k.head.Tick; r.resume(rec, &k) {
+			return true
+		}
+	}
 	r.aside = nil
-	if ok, err := cur.Next(rec); !ok || err != nil {
+	if r.consume {
+		r.m.h.aside.Store(0)
+	}
+	if !ok || err != nil {
 		r.m.h.damage.Add(1)
 		return false
 	}
+	*rec = k.head
 	r.reported(rec)
 	return true
 }

@@ -113,7 +113,7 @@ type Summary struct {
 	Count    int
 	Types    Coarse
 
-	Sorted bool // times never fall
+	Sorted bool // times never fall, and RESUME stands before what has its time
 	Full   bool // all are full records
 	Sound  int  // bytes that decode; all of them unless there is an error
 }
@@ -138,7 +138,7 @@ func summarize(cur *chunk.Cursor) (s Summary, err error) {
 		}
 		if s.Count == 0 {
 			s.Min, s.Max = rec.Tick, rec.Tick
-		} else if rec.Tick < last {
+		} else if rec.Tick < last || rec.Tick == last && rank(&rec) == 0 {
 			s.Sorted = false
 			s.Min = min(s.Min, rec.Tick)
 		} else {

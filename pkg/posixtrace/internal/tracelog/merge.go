@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
 var errContent = errors.New("events are not what they should be")
@@ -16,7 +17,6 @@ type source struct {
 	cur    chunk.Cursor
 	head   chunk.Record // the next event, while in the heap
 	seq    uint64
-	marks  bool   // of the trace system: they stand before other events of their time
 	last   uint64 // time of its last event
 	left   int    // events that it still yields; kept up to date only with sorted
 	buf    []byte
@@ -37,7 +37,6 @@ func (s *source) load(h *header, p []byte, joint bool) error {
 	reset(p)
 	sum, err := summarize(&s.cur)
 	s.seq, s.last, s.left, s.use = h.Seq, sum.Max, sum.Count, false
-	s.marks = h.Chunk == MarkChunk
 	if sum.Count > 0 && (sum.Min < h.Min || sum.Max > h.Max) {
 		s.left = 0 // in the wrong place of the order
 		return errContent
@@ -54,7 +53,9 @@ func (s *source) load(h *header, p []byte, joint bool) error {
 			s.cur.Next(&rec)
 			s.sorted = append(s.sorted, rec)
 		}
-		slices.SortStableFunc(s.sorted, func(a, b chunk.Record) int { return cmp.Compare(a.Tick, b.Tick) })
+		slices.SortStableFunc(s.sorted, func(a, b chunk.Record) int {
+			return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(rank(&a), rank(&b)))
+		})
 	}
 	return err
 }
@@ -75,7 +76,7 @@ func (s *source) next(rec *chunk.Record) bool {
 }
 
 // node is a source in the heap, with what orders it: the time of its next
-// event, then whether it has marks, then the order in which blocks were written.
+// event, its rank, and the order in which blocks were written.
 type node struct {
 	tick, seq uint64
 	s         *source
@@ -85,10 +86,19 @@ func (a *node) before(b *node) bool {
 	if a.tick != b.tick {
 		return a.tick < b.tick
 	}
-	if a.s.marks != b.s.marks {
-		return a.s.marks // RESUME, of an event that an earlier flush has brought
+	if r, s := rank(&a.s.head), rank(&b.s.head); r != s {
+		return r < s
 	}
 	return a.seq < b.seq
+}
+
+// rank orders events of one time: RESUME has that of the event before which it stands,
+// which an earlier flush may have brought.
+func rank(r *chunk.Record) int {
+	if r.Event == event.Resume {
+		return 0
+	}
+	return 1
 }
 
 // merge merges open blocks. In the heap each waits with its next event in head,

@@ -43,9 +43,6 @@ func TestVersion(t *testing.T) {
 // go install .../cmd/ptrace-event@version works, from a module proxy that has the
 // module as it is here, and the command tells the version that was asked for.
 func TestGoInstall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds")
-	}
 	const module, v = "github.com/posixtrace/posixtrace", "v1.2.3"
 	root := filepath.Join("..", "..", "..")
 	proxy, bin := t.TempDir(), t.TempDir()

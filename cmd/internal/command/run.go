@@ -194,6 +194,9 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.plan.limit.stop()
 	signals.stop()
 	if err != nil {
+		if taps.term != nil {
+			taps.term.finish()
+		}
 		return 0, failure(s.plan.argv[0], err)
 	}
 	s.recordExit(status, &usage)

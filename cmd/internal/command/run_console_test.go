@@ -105,7 +105,7 @@ func TestRunConsole(t *testing.T) {
 			t.Errorf("the lines do not hold %q:\n%s", want, lines)
 		}
 	}
-	if strings.Contains(lines, `\r`) {
+	if strings.Contains(lines, `\x0d`) {
 		t.Errorf("a carriage return was recorded:\n%s", lines)
 	}
 }
@@ -218,6 +218,39 @@ func TestRunConsoleKilled(t *testing.T) {
 			t.Errorf("killed by %v, the terminal is set to %+v, not %+v", sig, now, before)
 		}
 	}
+}
+
+// Should the monitor be killed, the terminal is given back.
+func TestRunConsoleMonitorKilled(t *testing.T) {
+	tm := newTerminal(t)
+	before := tm.modes()
+	tm.typed("ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; exec sleep 20'\n")
+	monitor := tm.pid("parent")
+	tm.raw(true)
+	unix.Kill(monitor, unix.SIGKILL)
+	tm.expect("the monitor of its terminal ended\r\n")
+	tm.raw(false)
+	if now := tm.modes(); now != before {
+		t.Errorf("the terminal is set to %+v, not %+v", now, before)
+	}
+}
+
+// In the background a command that wants the terminal stops, and its job with it,
+// also where no output is captured.
+func TestRunBackground(t *testing.T) {
+	tm := newTerminal(t)
+	tm.typed("ptrace-run --dump=never sh -c 'read x; echo got $x' &\n")
+	tm.jobStopped()
+	tm.typed("fg\n")
+	tm.expect("got $x'\r\n")
+	tm.foreground()
+	tm.typed("one\n")
+	tm.expect("got one\r\n")
+	// What the terminal lets nobody in the background do, such as write, we do not either.
+	tm.typed("stty tostop; ptrace-run --dump=never -c echo words &\n")
+	tm.jobStopped()
+	tm.typed("fg\n")
+	tm.expect("words\r\n")
 }
 
 // What the command leaves running is not hung up on, and its output still comes: first

@@ -149,7 +149,10 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s has no examples", path)
 		}
 		for _, e := range list {
-			t.Run(fmt.Sprintf("%s:%d", filepath.Base(path), e.line), func(t *testing.T) { e.run(t) })
+			t.Run(fmt.Sprintf("%s:%d", filepath.Base(path), e.line), func(t *testing.T) {
+				t.Parallel()
+				e.run(t)
+			})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,10 +44,20 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Deadline:            time.Now().Add(scriptsDeadline),
 		Setup:               setupTraceDir,
+		Condition:           scriptCondition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus,
 		},
 	})
+}
+
+// scriptCondition knows one condition beside testscript's own: ci. What a script skips
+// because a tool is missing is not skipped there; scripts/check installs the tools.
+func scriptCondition(cond string) (bool, error) {
+	if cond == "ci" {
+		return os.Getenv("CI") != "", nil
+	}
+	return false, fmt.Errorf("unknown condition %q", cond)
 }
 
 // setupTraceDir gives a script a trace directory of its own and no environment

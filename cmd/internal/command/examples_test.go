@@ -99,9 +99,18 @@ cat >bin/rsync <<'END'
 #!/bin/sh
 cp -r build "$2".copy 2>/dev/null || :
 END
+cat >bin/cc <<'END'
+#!/bin/sh
+case $1 in
+-c) : >"${2%.c}.o" ;;
+*) : >"$2" ;;
+esac
+END
+: >main.c
+: >other.c
 printf '#!/bin/sh\nptrace-event work\n' >job
 printf '#!/bin/sh\nptrace-event tested\n' >test
-printf 'ptrace-event step\n' >ci.sh
+printf ':\ntrue\nptrace-event step\n' >ci.sh
 chmod +x bin/* job test
 ptrace-run -c -o build.trace -- make >/dev/null 2>&1
 cp build.trace run.trace
@@ -126,6 +135,7 @@ var shown = []struct{ piece, want string }{
 // done is what must hold after an example, as a shell sees it.
 var done = []struct{ piece, holds string }{
 	{"./job; wait $!", "grep -q work trace.json"},
+	{"sh build.sh", "test $(ptrace-dump -e compile build.trace | wc -l) = 2 && ptrace-dump -s build.trace | grep -q '^link  *1 ' && ptrace-dump -e step.begin ci.trace | grep -q 'ci.sh:2 true'"},
 	{"-i run.trace -o run.trace", "ptrace-dump -e 'output.*' run.trace | cmp - /dev/null"},
 	{"ptrace-filter -S ci -x 'http.*' -d http.error", "ptrace-event -S ci http.put; ptrace-event -S ci http.error; ptrace-filter -S ci | grep -qx http.put && ptrace-dump ci | grep -q http.error"},
 	{"ptrace-ctl stop ci", "ptrace-ctl status ci | grep -q 'stream-status *running' && ptrace-filter -S ci | grep -qx http.get"},

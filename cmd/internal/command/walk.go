@@ -99,15 +99,13 @@ func (w *walk) begin(first int64) {
 // hold nothing of it.
 func (w *walk) prepare() error {
 	w.since, w.until = math.MinInt64, math.MaxInt64
-	first, all := int64(math.MaxInt64), true
-	for _, in := range w.inputs {
-		all = all && in.seekable()
-	}
-	found := false
+	first, all, found := int64(math.MaxInt64), true, false
 	for _, in := range w.inputs {
 		t, ok := in.cursorBase()
 		if !ok && in.seekable() {
 			t, ok = in.firstTime()
+		} else if !ok {
+			all = false // it is known when it is read
 		}
 		if ok {
 			first, found = min(first, t), true

@@ -4,11 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"os/signal"
-	"slices"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -91,79 +86,6 @@ func (in *input) pollConsuming() (*posixtrace.Record, error) {
 	return nil, err
 }
 
-// pipeDelay is how long an event may be on its way through a pipe while those of
-// other inputs wait for it.
-const pipeDelay = 200 * time.Millisecond
-
-// pollPipe looks at a log that can only be read forward.
-func (in *input) pollPipe() (*posixtrace.Record, error) {
-	in.readOn()
-	in.pictured = time.Now().Add(-pipeDelay)
-	select {
-	case p, ok := <-in.pumped:
-		return in.take(p, ok)
-	default:
-		return nil, errNothing
-	}
-}
-
-// nextPiped waits for the next event of a log that can only be read forward.
-func (in *input) nextPiped(ctx context.Context) (*posixtrace.Record, error) {
-	rec, err := in.pollPipe()
-	if err != errNothing {
-		return rec, err
-	}
-	in.out.flush()
-	select {
-	case p, ok := <-in.pumped:
-		return in.take(p, ok)
-	case <-ctx.Done():
-		return nil, errTimeout
-	}
-}
-
-// readOn lets the reading go on, which is a goroutine of its own: nobody knows
-// how long it waits.
-func (in *input) readOn() {
-	if in.pumped == nil {
-		in.pipe.out = nil // it is ours to flush
-		in.pumped = make(chan pumped)
-		in.taken = make(chan struct{})
-		go in.pump()
-	}
-	if in.holding {
-		in.holding = false
-		in.taken <- struct{}{}
-	}
-}
-
-func (in *input) take(p pumped, ok bool) (*posixtrace.Record, error) {
-	if !ok {
-		return nil, io.EOF
-	}
-	in.holding, in.ended = p.err == nil, p.err != nil
-	return p.rec, p.err
-}
-
-// pumped is what a reading of its own hands over.
-type pumped struct {
-	rec *posixtrace.Record
-	err error
-}
-
-// pump reads one event at a time, each after the one before was taken.
-func (in *input) pump() {
-	for {
-		rec, err := in.reader.Next()
-		in.pumped <- pumped{rec, err}
-		if err != nil {
-			close(in.pumped)
-			return
-		}
-		<-in.taken
-	}
-}
-
 // nextFollowed waits for the next event of the only input.
 func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 	if in.open == nil {
@@ -178,33 +100,6 @@ func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 		if !pause(ctx, time.Until(in.nextPicture)) {
 			return nil, errTimeout
 		}
-	}
-}
-
-// catchInterrupts returns a context that is done when the user or the system wants
-// us to stop, so that what was taken from a stream is still shown, and its form and
-// cursor are completed. The second time it kills. The function returns the signal,
-// nil if there was none.
-func catchInterrupts(ctx context.Context) (context.Context, func() os.Signal) {
-	ctx, cancel := context.WithCancel(ctx)
-	ch := make(chan os.Signal, 1)
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if !ignored(sig) {
-			signal.Notify(ch, sig)
-		}
-	}
-	var got atomic.Pointer[os.Signal]
-	go func() {
-		sig := <-ch
-		signal.Reset()
-		got.Store(&sig)
-		cancel()
-	}()
-	return ctx, func() os.Signal {
-		if sig := got.Load(); sig != nil {
-			return *sig
-		}
-		return nil
 	}
 }
 
@@ -277,9 +172,10 @@ func (m *merge) settled(i int) bool {
 	if m.inputs[i].reader == nil {
 		from = m.since[i]
 	}
-	return !slices.ContainsFunc(m.inputs, func(in *input) bool {
-		k := slices.Index(m.inputs, in)
-		return m.heads[k] == nil && !m.ended[k] &&
-			in.pictured.Before(from) && in.pictured.UnixNano() <= m.heads[i].UnixNano
-	})
+	for k, in := range m.inputs {
+		if m.heads[k] == nil && !m.ended[k] && in.pictured.Before(from) && in.pictured.UnixNano() <= m.heads[i].UnixNano {
+			return false
+		}
+	}
+	return true
 }

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -182,23 +180,6 @@ type logError struct{ text string }
 
 func (e *logError) Error() string        { return e.text }
 func (e *logError) Is(target error) bool { return target == syscall.EINVAL }
-
-// liveReader reads a pipe or a terminal and lets no event wait in our buffer
-// while the next read blocks.
-type liveReader struct {
-	f   *os.File
-	out *sink
-}
-
-func (r *liveReader) Read(p []byte) (int, error) {
-	fds := []unix.PollFd{{Fd: int32(r.f.Fd()), Events: unix.POLLIN}}
-	if r.out != nil {
-		if n, err := unix.Poll(fds, 0); n == 0 && err == nil {
-			r.out.flush()
-		}
-	}
-	return r.f.Read(p)
-}
 
 // verdict is what is thought of an event type.
 type verdict uint8

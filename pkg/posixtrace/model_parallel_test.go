@@ -12,7 +12,8 @@ import (
 
 // TestModelParallel lets everybody act at once. What comes out then depends on who was
 // faster, so only what must hold in any case is checked: recorded + lost = generated, no event
-// is reported twice, those of one writer come in their order, and under LOOP the newest is there.
+// is reported twice, those of one thread come in their order, under LOOP the newest is
+// there, and nothing is recorded after a stop.
 func TestModelParallel(t *testing.T) {
 	defer modelFlags()()
 	if checks := modelChecks(); checks.Value.String() == "10000" {
@@ -21,19 +22,25 @@ func TestModelParallel(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "1")
 	w := &worker{child: start(t, "worker")}
 	w.line()
-	w.say("1 a 0 0 0")
+	for _, n := range modelNames {
+		w.say("1 " + n + " 0 0 0")
+	}
 	peers := []*peer{{child: start(t, "model-peer")}, {child: start(t, "model-peer")}}
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		x := newTrial(r, dir, w, peers)
 		defer x.end(r)
 		x.hands[0].must(r, "start")
-		// Each hand has a list of operations of its own. The stream runs all the time.
+		// Each hand has a list of operations of its own.
 		calls := []string{"start", "status", "filter 0", "filter 1"}
 		if x.logged {
 			calls = append(calls, "flush")
 		} else {
 			calls = append(calls, "read 1", "read 30", "read 500")
+		}
+		var seen parallel
+		if seen.stops = rapid.IntRange(0, 3).Draw(r, "stops") == 3; seen.stops {
+			calls = append(calls, "stop")
 		}
 		lists := make([][]string, len(x.hands))
 		for i := range lists {
@@ -41,9 +48,12 @@ func TestModelParallel(t *testing.T) {
 		}
 		bursts := rapid.SliceOfN(rapid.SampledFrom([]int{1, 30, 400}), 1, 6).Draw(r, "bursts")
 		size := rapid.IntRange(0, 72).Draw(r, "size")
+		kid := x.attr.Inheritance == Inherited && rapid.IntRange(0, 9).Draw(r, "child") == 9
+		if kid {
+			w.ask("child")
+		}
 
 		answers := make([][]string, len(lists))
-		generated := 0
 		var all sync.WaitGroup
 		for i, list := range lists {
 			all.Go(func() {
@@ -53,16 +63,30 @@ func TestModelParallel(t *testing.T) {
 			})
 		}
 		all.Go(func() {
-			for i, n := range bursts {
-				w.say(fmt.Sprint(n, " a ", size, " ", generated, " ", i%2))
-				generated += n
+			for _, n := range bursts {
+				// Two threads of the worker at once; the child after them.
+				w.say(fmt.Sprintf("%d a %d %d 0 & %d b %d %d 1", n, size, seen.each, n, size, seen.each))
+				if kid {
+					w.say(fmt.Sprintf("child %d c %d %d 0", n, size, seen.each))
+				}
+				seen.each += n
 			}
 		})
 		all.Wait()
+		seen.threads = modelNames[:2]
+		if kid {
+			seen.threads = modelNames
+		}
+		// From here on nothing is traced.
+		x.hands[0].must(r, "stop")
+		lost := x.peek(r).Lost
+		w.say(fmt.Sprintf("30 a %d %d 0", size, seen.each))
+		if now := x.peek(r).Lost; now != lost && x.attr.StreamFullPolicy != Flush {
+			r.Fatalf("%d events lost when the stream was stopped, then %d", lost, now)
+		}
 		if !x.logged {
 			answers[0] = append(answers[0], x.hands[0].do("read 100000"))
 		}
-		var seen parallel
 		for _, l := range answers {
 			seen.add(r, x, l)
 		}
@@ -70,17 +94,20 @@ func TestModelParallel(t *testing.T) {
 			x.hands[0].must(r, "shutdown")
 			list, st := x.readLog(r)
 			seen.reader(r, list)
-			seen.counted(r, generated, int(st.Lost+st.LogLost), x.attr)
+			seen.counted(r, int(st.Lost+st.LogLost), x.attr)
 			return
 		}
-		seen.counted(r, generated, int(x.peek(r).Lost), x.attr)
+		seen.counted(r, int(x.peek(r).Lost), x.attr)
 	})
 }
 
-// parallel is what was reported of the worker's events.
+// parallel is what was reported of the events of several threads, each of
+// which passed trace points of a name of its own.
 type parallel struct {
-	numbers map[int]bool
-	newest  int
+	threads []string
+	each    int  // how many events each thread has generated
+	stops   bool // while the stream was perhaps stopped at times
+	numbers map[string]map[int]bool
 }
 
 // add takes the answers that one analyzer got.
@@ -99,35 +126,48 @@ func (p *parallel) add(t *rapid.T, x *trial, answers []string) {
 // reader takes what one analyzer found, in its order.
 func (p *parallel) reader(t *rapid.T, list []report) {
 	if p.numbers == nil {
-		p.numbers, p.newest = map[int]bool{}, -1
+		p.numbers = map[string]map[int]bool{}
+		for _, name := range p.threads {
+			p.numbers[name] = map[int]bool{}
+		}
 	}
-	last := -1
+	last := map[string]int{}
 	for _, r := range list {
-		if r.name != "a" {
+		seen := p.numbers[r.name]
+		if seen == nil {
 			continue
 		}
 		n, err := strconv.Atoi(strings.TrimRight(r.data, "x"))
-		if err != nil || n <= last {
-			t.Fatalf("%+v after event %d, %v", r, last, err)
+		if before, ok := last[r.name]; err != nil || ok && n <= before {
+			t.Fatalf("%+v after event %d, %v", r, before, err)
 		}
-		if p.numbers[n] {
+		if n >= p.each {
+			t.Fatalf("%+v was generated after the stop", r)
+		}
+		if seen[n] {
 			t.Fatalf("%+v was reported twice", r)
 		}
-		last, p.numbers[n] = n, true
-		p.newest = max(p.newest, n)
+		last[r.name], seen[n] = n, true
 	}
 }
 
 // counted checks the number of events. Those of control calls are lost, too.
-func (p *parallel) counted(t *rapid.T, generated, lost int, a Attr) {
-	missing := generated - len(p.numbers)
-	if missing < 0 || missing > lost {
-		t.Fatalf("%d of %d events reported, %d lost", len(p.numbers), generated, lost)
+func (p *parallel) counted(t *rapid.T, lost int, a Attr) {
+	generated, reported := 0, 0
+	for _, name := range p.threads {
+		generated += p.each
+		reported += len(p.numbers[name])
+	}
+	missing := generated - reported
+	if missing < 0 || missing > lost && !p.stops {
+		t.Fatalf("%d of %d events reported, %d lost", reported, generated, lost)
 	}
 	if lost > missing+64 && a.StreamFullPolicy != Flush { // no schedule has so many calls
 		t.Fatalf("%d events lost, but only %d of %d are missing", lost, missing, generated)
 	}
-	if a.StreamFullPolicy == Loop && a.LogFullPolicy != UntilFull && p.newest != generated-1 {
-		t.Fatalf("the newest event of %d is %d", generated, p.newest)
+	// The two threads of the worker are one writer.
+	newest := p.each - 1
+	if a.StreamFullPolicy == Loop && a.LogFullPolicy != UntilFull && !p.stops && !p.numbers["a"][newest] && !p.numbers["b"][newest] {
+		t.Fatalf("of two times %d events the newest is missing", p.each)
 	}
 }

@@ -34,8 +34,9 @@ func init() {
 		}
 	}
 	// worker: a traced process. "TIMES NAME SIZE NUMBER GOROUTINE" passes a trace
-	// point so often, with data that begins with NUMBER, NUMBER+1, ...; "child"
-	// starts a child and says its pid; "child ..." is for the child.
+	// point so often, with data that begins with NUMBER, NUMBER+1, ...; several of them
+	// with " & " in between run at once; "child" starts a child and says its pid;
+	// "child ..." is for the child.
 	helpers["worker"] = func(args []string) {
 		fmt.Println(os.Getpid())
 		var kid *kid
@@ -61,21 +62,28 @@ func init() {
 				fmt.Println(kid.say(line))
 				continue
 			}
-			var times, size, seq, hand int
-			var name string
-			if _, err := fmt.Sscan(line, &times, &name, &size, &seq, &hand); err != nil {
-				fmt.Println("error", err)
-				continue
-			}
-			done := make(chan error)
-			hands[hand] <- func() {
-				id, err := OpenEventID(name)
-				for i := range times {
-					Event(id, []byte(modelData(seq+i, size)))
+			tasks := strings.Split(line, " & ")
+			done := make(chan error, len(tasks))
+			for _, task := range tasks {
+				var times, size, seq, hand int
+				var name string
+				if _, err := fmt.Sscan(task, &times, &name, &size, &seq, &hand); err != nil {
+					done <- err
+					continue
 				}
-				done <- err
+				hands[hand] <- func() {
+					id, err := OpenEventID(name)
+					for i := range times {
+						Event(id, []byte(modelData(seq+i, size)))
+					}
+					done <- err
+				}
 			}
-			if err := <-done; err != nil {
+			var err error
+			for range tasks {
+				err = errors.Join(err, <-done)
+			}
+			if err != nil {
 				fmt.Println("error", err)
 			} else {
 				fmt.Println("done")

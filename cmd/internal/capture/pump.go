@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +29,13 @@ type Pump struct {
 	Lines *Splitter
 
 	Err error // why it is Broken
+
+	busy atomic.Bool // something that was read may not have been written yet
 }
+
+// Busy reports whether something that was read may not have been written yet. While
+// nothing can be read from the pipe and the pump is not busy, all has come through.
+func (p *Pump) Busy() bool { return p.busy.Load() }
 
 // Run copies until the end and returns which one it was.
 func (p *Pump) Run() Result {
@@ -47,6 +54,7 @@ func (p *Pump) Run() Result {
 }
 
 func (p *Pump) copy(lines *queue) Result {
+	defer p.busy.Store(false)
 	var deadline time.Time // of the drain; zero while the command runs
 	ready := false
 	for turn := 1; ; turn++ {
@@ -61,17 +69,20 @@ func (p *Pump) copy(lines *queue) Result {
 			}
 		}
 		buf := lines.room()
+		p.busy.Store(true)
 		n, err := unix.Read(p.In, buf)
 		switch {
 		case err == unix.EINTR:
 			continue
 		case err == unix.EAGAIN:
+			p.busy.Store(false)
 			ready = false
 			continue
 		case err != nil || n == 0:
 			return EOF
 		}
 		werr := p.write(buf[:n])
+		p.busy.Store(false)
 		lines.take(n)
 		if werr != nil {
 			if werr != unix.EPIPE {

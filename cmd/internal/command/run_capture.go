@@ -89,7 +89,9 @@ func (t *taps) useConsole(term *console, p capturePlan, above int) error {
 	}
 	t.term = term
 	t.files[1] = term.slave
-	t.list = append(t.list, &tap{id: posixtrace.EventOutputStdout, cr: isTTY(1), pump: capture.Pump{In: in, Out: 1, Done: t.done[0], Drain: p.drain}})
+	out := &tap{id: posixtrace.EventOutputStdout, cr: isTTY(1), pump: capture.Pump{In: in, Out: 1, Done: t.done[0], Drain: p.drain}}
+	t.list = append(t.list, out)
+	term.pump = &out.pump
 	if sameTerminal(0, 1) {
 		t.files[0] = term.slave
 	}

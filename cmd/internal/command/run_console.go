@@ -9,6 +9,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/capture"
 )
 
 // console is the pseudo-terminal that a command has in place of ours, so that its
@@ -21,6 +23,7 @@ type console struct {
 	master int // ours to pass keys through and to set the size; -1 once given up
 	slave  int // the command's; ours until it has begun
 	tty    int // our terminal; -1: none, or not ours to control
+	pump   *capture.Pump
 
 	mu         sync.Mutex
 	child      *child
@@ -220,6 +223,7 @@ func (t *console) stopped(sig syscall.Signal) {
 	defer t.mu.Unlock()
 	wantsTerminal := sig == unix.SIGTTIN || sig == unix.SIGTTOU
 	if !(wantsTerminal && !t.foreground && t.tty >= 0 && foregroundOf(t.tty)) {
+		t.settle()
 		t.restore()
 		t.stopJob(sig)
 		if wantsTerminal && orphaned() {
@@ -230,6 +234,20 @@ func (t *console) stopped(sig syscall.Signal) {
 		}
 	}
 	t.resume()
+}
+
+// settleTime bounds how long output keeps us from being stopped, which a terminal may
+// not take.
+const settleTime = 250 * time.Millisecond
+
+// settle waits until what the command wrote before it was stopped has come through.
+func (t *console) settle() {
+	for end := time.Now().Add(settleTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		fds := []unix.PollFd{{Fd: int32(t.master), Events: unix.POLLIN}}
+		if n, err := unix.Poll(fds, 0); n == 0 && err == nil && !t.pump.Busy() {
+			return
+		}
+	}
 }
 
 // resume continues the command where we are ourselves: in the foreground or the

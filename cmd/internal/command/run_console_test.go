@@ -155,6 +155,30 @@ func TestRunConsoleBackground(t *testing.T) {
 	tm.raw(false)
 }
 
+// Sent to the background, it is out of the terminal's way.
+func TestRunConsoleSentToBackground(t *testing.T) {
+	tm := newTerminal(t)
+	before := tm.modes()
+	// Without a process for each turn: one that is stopped before it runs its program
+	// keeps the shell that has just forked it from being stopped.
+	tm.script("job", "mkfifo never; exec 9<>never; echo ready; until [ -e go ]; do read -t 0.02 -u 9; done; echo shown; read x; echo got $x")
+	tm.typed("ptrace-run -c -o x.trace bash job\n")
+	tm.expect("ready")
+	tm.typed("\x1a")
+	tm.expect("Stopped")
+	tm.typed("bg; >go\n")
+	tm.expect("shown\r\n")
+	tm.jobStopped()
+	if now := tm.modes(); now != before {
+		t.Errorf("sent to the background, the terminal is set to %+v, not %+v", now, before)
+	}
+	tm.typed("fg\n")
+	tm.raw(true)
+	tm.typed("two\n")
+	tm.expect("got two\r\n")
+	tm.raw(false)
+}
+
 // At the end of a pipeline the keys are not ours until the command asks for them.
 func TestRunConsolePipeline(t *testing.T) {
 	tm := newTerminal(t)

@@ -71,6 +71,9 @@ func (p *runPlan) run(env *Env) error {
 	lost := s.finish(final != 0)
 	switch {
 	case status.Signaled() && final == exitStatus(status) && !p.limit.timedOut:
+		if s.term != nil {
+			s.term.killJob(status.Signal())
+		}
 		dieBy(status.Signal())
 	case final == 0 && p.strict && lost:
 		final = 1
@@ -85,7 +88,8 @@ type session struct {
 	stream *posixtrace.Stream
 	rec    *posixtrace.Recorder
 	child  *child
-	begun  int64 // when the command was started
+	term   *console // the command's, if it has one of its own
+	begun  int64    // when the command was started
 
 	stopSpool  func() // ends the taking over of lines as they come
 	outputLost bool   // output of the command could not be written
@@ -171,7 +175,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	env := s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path))
 	deliver := func(sig syscall.Signal) { passOn(sig, s.plan.limit.send) }
 	s.begun = s.rec.Now()
-	if taps.term != nil {
+	if s.term = taps.term; s.term != nil {
 		taps.term.signals = signals.ch
 		deliver = func(sig syscall.Signal) { taps.term.signal(sig, s.plan.limit.send) }
 		s.child, err = taps.term.start(s.env.prog, s.plan.argv, env, taps.files, func(pid int) {

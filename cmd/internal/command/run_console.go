@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"os"
 	"os/signal"
 	"sync"
@@ -32,6 +33,7 @@ type console struct {
 	saved      unix.Termios
 	cooked     bool // the pseudo-terminal's output processing is off because ours is on
 
+	typed   syscall.Signal // by a key; for keys, and when that has ended
 	wake    [2]int         // a pipe: what keys waits for has changed
 	signals chan os.Signal // where our being continued is told
 	done    chan struct{}
@@ -428,6 +430,7 @@ func (t *console) keys() {
 			continue
 		}
 		n, gone := t.read(buf)
+		t.note(buf[:n])
 		if gone || !t.write(buf[:n]) {
 			return
 		}
@@ -449,6 +452,31 @@ func (t *console) read(buf []byte) (n int, gone bool) {
 		return 0, true // the terminal has hung up
 	}
 	return n, false
+}
+
+// note remembers the keys that send the command a signal.
+func (t *console) note(keys []byte) {
+	attr, err := unix.IoctlGetTermios(t.master, unix.TCGETS)
+	if err != nil || attr.Lflag&unix.ISIG == 0 {
+		return
+	}
+	for _, key := range []struct {
+		char uint8
+		sig  syscall.Signal
+	}{{attr.Cc[unix.VINTR], unix.SIGINT}, {attr.Cc[unix.VQUIT], unix.SIGQUIT}} {
+		if key.char != 0 && bytes.IndexByte(keys, key.char) >= 0 {
+			t.typed = key.sig
+		}
+	}
+}
+
+// killJob sends a signal that a key sent the command, and that killed it, to the others
+// of our job, such as a script that waits for us: without us the key would have. It
+// comes last, since our terminal may then be somebody else's.
+func (t *console) killJob(sig syscall.Signal) {
+	if t.typed == sig {
+		signalGroup(0, sig)
+	}
 }
 
 // write types keys into the pseudo-terminal, as fast as it takes them.

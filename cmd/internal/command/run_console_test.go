@@ -244,6 +244,23 @@ func TestRunConsoleKilled(t *testing.T) {
 	}
 }
 
+// The keys that interrupt the command interrupt the script that waits for it.
+func TestRunConsoleScript(t *testing.T) {
+	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
+		tm := newTerminal(t)
+		tm.script("script", "ptrace-run -c -o x.trace sh -c 'echo ready; exec sleep 20'; echo next; exit 9")
+		tm.typed("ulimit -c 0; sh script\n")
+		tm.expect("ready\r\n")
+		tm.raw(true)
+		tm.typed(tt.key)
+		tm.raw(false)
+		tm.typed("echo sta\"\"tus $?\n")
+		if seen := tm.expect(tt.status); strings.Contains(seen, "next") {
+			t.Errorf("the script goes on: %q", seen)
+		}
+	}
+}
+
 // Should the monitor be killed, the terminal is given back.
 func TestRunConsoleMonitorKilled(t *testing.T) {
 	tm := newTerminal(t)

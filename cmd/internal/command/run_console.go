@@ -223,9 +223,10 @@ func (t *console) listen() {
 func (t *console) stopped(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// Output belongs to the modes that our terminal had when it was written.
+	t.settle()
 	wantsTerminal := sig == unix.SIGTTIN || sig == unix.SIGTTOU
 	if !(wantsTerminal && !t.foreground && t.tty >= 0 && foregroundOf(t.tty)) {
-		t.settle()
 		t.restore()
 		t.stopJob(sig)
 		if wantsTerminal && orphaned() {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,9 +42,33 @@ func newTerminal(t *testing.T) *terminal {
 		ended := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
 		cmd.Wait()
 		ended.Stop()
+		reap(t, "PTRACE_DIR="+dir)
 		os.RemoveAll(dir)
 	})
 	return &terminal{t: t, pty: f, shell: cmd.Process, dir: cmd.Dir}
+}
+
+// reap waits for the end of every process with this in its environment: it may still
+// complete its log. One that does not end is killed.
+func reap(t *testing.T, setting string) {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		left := 0
+		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, name := range environs {
+			if b, err := os.ReadFile(name); err != nil || !strings.Contains(string(b), setting) {
+				continue
+			}
+			left++
+			if time.Now().After(end) {
+				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+				t.Errorf("process %d is left", pid)
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		if left == 0 || time.Now().After(end.Add(5*time.Second)) {
+			return
+		}
+	}
 }
 
 // typed sends keys to the terminal.

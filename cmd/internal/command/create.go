@@ -203,7 +203,7 @@ func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
 		return fail(err)
 	}
 	if p.export {
-		openSpool(s)
+		openSpool(s, p.log != "" || p.foreground)
 	}
 	return s, made{info.Name, info.Path}, nil
 }
@@ -247,9 +247,9 @@ func tell(env *Env, p *createPlan, m made, undo func()) error {
 	if p.export {
 		env.Stdout.WriteString("export PTRACE_STREAM=" + shellQuote(m.path) + "\n")
 		if path := spool.Path(m.path); path != "" {
-			env.Stdout.WriteString("export PTRACE_SPOOL=" + shellQuote(path) + "\n")
+			env.Stdout.WriteString("export PTRACE_SPOOL=" + shellQuote(path) + "\n_pt_fast=\n")
 		} else {
-			env.Stdout.WriteString("unset PTRACE_SPOOL\n")
+			env.Stdout.WriteString("export PTRACE_SPOOL=\n")
 		}
 	} else {
 		env.Stdout.WriteString(m.name + "\n")

@@ -11,7 +11,7 @@ import (
 // it, and returns environ with its path. Without room for one the command runs
 // without, and without that of a stream farther out.
 func (s *session) spoolEnv(environ []string) []string {
-	path := openSpool(s.stream)
+	path := openSpool(s.stream, true)
 	if path == "" {
 		return slices.DeleteFunc(environ, func(e string) bool { return strings.HasPrefix(e, spool.Env+"=") })
 	}

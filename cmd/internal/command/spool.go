@@ -33,9 +33,10 @@ func takeSpool(s *posixtrace.Stream, wait time.Duration) {
 	}
 }
 
-// openSpool makes the spool of a new stream and returns its path, "" without.
-func openSpool(s *posixtrace.Stream) string {
-	path, err := spool.Create(s)
+// openSpool makes the spool of a new stream and returns its path, "" without. watched tells
+// that watchSpool follows.
+func openSpool(s *posixtrace.Stream, watched bool) string {
+	path, err := spool.Create(s, watched)
 	if err != nil {
 		return ""
 	}

@@ -16,7 +16,8 @@ type line struct {
 	pid   int
 	nanos int64 // since the epoch; 0: not told
 	data  []byte
-	end   int // in its batch, the newline included
+	lost  uint64 // of a line that is no event: for how many it stands
+	end   int    // in its batch, the newline included
 }
 
 // maxPID is the highest number that the kernel gives to a process, PID_MAX_LIMIT.
@@ -26,7 +27,7 @@ const maxPID = 4 << 20
 // have put anything there. The data is unescaped in place.
 func parse(b []byte) (l line, ok bool) {
 	name, b, ok := bytes.Cut(b, tab)
-	if !ok || len(name) == 0 || len(name) > posixtrace.EventNameMax {
+	if !ok || len(name) > posixtrace.EventNameMax {
 		return l, false
 	}
 	pid, b, ok := bytes.Cut(b, tab)
@@ -36,6 +37,11 @@ func parse(b []byte) (l line, ok bool) {
 	when, data, ok := bytes.Cut(b, tab)
 	if !ok {
 		return l, false
+	}
+	if len(name) == 0 {
+		// By a line without a name a shell tells how many events it could not write.
+		n, _ := digits(data)
+		return line{lost: uint64(min(n, maxLost))}, false
 	}
 	n, ok := digits(pid)
 	if !ok || n == 0 || n > maxPID {
@@ -47,6 +53,9 @@ func parse(b []byte) (l line, ok bool) {
 }
 
 var tab = []byte{'\t'}
+
+// maxLost bounds for how many events a line may stand.
+const maxLost = 1 << 20
 
 // digits reads a decimal number of digits only.
 func digits(b []byte) (n int64, ok bool) {

@@ -8,7 +8,8 @@
 //
 // A spool is a directory that goes with the stream (posixtrace.SpoolDir):
 //
-//	spool.BOUND  what the shells append to; takers keep it below BOUND bytes
+//	spool        what the shells append to; or spool.BOUND where no process takes lines
+//	             over all the time, and they have to see to it that this is not exceeded
 //	old.GEN      one that was put aside, for those who had it open as that was done
 //	state        how far the takers are; its lock (flock) is theirs
 //
@@ -56,14 +57,16 @@ import (
 const Env = "PTRACE_SPOOL"
 
 const (
-	stateName   = "state"
-	spoolPrefix = "spool."
-	oldPrefix   = "old."
-	newName     = "new"
+	stateName = "state"
+	spoolName = "spool"
+	oldPrefix = "old."
+	newName   = "new"
 )
 
-// Create makes the spool of a stream and returns the path for PTRACE_SPOOL.
-func Create(s *posixtrace.Stream) (path string, err error) {
+// Create makes the spool of a stream and returns the path for PTRACE_SPOOL. watched
+// tells that a process takes lines over as they come; else the name of the file has the
+// bound, for the shells to see to it.
+func Create(s *posixtrace.Stream, watched bool) (path string, err error) {
 	info, err := s.Info()
 	if err != nil {
 		return "", err
@@ -79,7 +82,10 @@ func Create(s *posixtrace.Stream) (path string, err error) {
 	if err := os.Chmod(dir, 0o700); err != nil { // whatever the umask
 		return "", err
 	}
-	path = filepath.Join(dir, spoolPrefix+strconv.FormatInt(2*attr.StreamSize, 10))
+	path = filepath.Join(dir, spoolName)
+	if !watched {
+		path += "." + strconv.FormatInt(2*attr.StreamSize, 10)
+	}
 	for _, p := range []string{path, filepath.Join(dir, stateName)} {
 		f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
@@ -118,7 +124,6 @@ type dir struct {
 	root  *os.Root
 	owner uint32
 	name  string // of the file that is appended to
-	bound int64
 }
 
 var errForeign = errors.New("not a spool")
@@ -156,10 +161,8 @@ func openDir(path string) (*dir, error) {
 		names, err = f.Readdirnames(-1)
 		f.Close()
 		for _, n := range names {
-			if b, ok := strings.CutPrefix(n, spoolPrefix); ok {
-				if bound, e := strconv.ParseInt(b, 10, 64); e == nil && bound > 0 {
-					d.name, d.bound = n, bound
-				}
+			if n == spoolName || strings.HasPrefix(n, spoolName+".") {
+				d.name = n
 			}
 		}
 	}

@@ -24,7 +24,8 @@ type Taker struct {
 	path    string // of the stream
 	created int64
 	attr    posixtrace.Attr
-	foreign bool // of a stream with a log that another process owns
+	bound   int64 // of the spool
+	foreign bool  // of a stream with a log that another process owns
 	rec     *posixtrace.Recorder
 	ids     map[string]posixtrace.EventID
 	d       *dir
@@ -49,7 +50,7 @@ func NewTaker(s *posixtrace.Stream, orphan bool) (*Taker, error) {
 		return nil, err
 	}
 	return &Taker{
-		s: s, path: info.Path, created: info.CreateTime.UnixNano(), attr: attr,
+		s: s, path: info.Path, bound: 2 * attr.StreamSize, created: info.CreateTime.UnixNano(), attr: attr,
 		foreign: info.LogPath != "" && info.Owner != os.Getpid() && !orphan,
 	}, nil
 }
@@ -280,7 +281,7 @@ func (t *Taker) takeOld() error {
 }
 
 // rotateAt is the size at which the file is put aside.
-func (t *Taker) rotateAt() int64 { return min(t.d.bound/4, 256<<10) }
+func (t *Taker) rotateAt() int64 { return min(t.bound/4, 256<<10) }
 
 // rotate puts the file aside. Each step can be the last; settle goes on from there.
 func (t *Taker) rotate() error {
@@ -364,14 +365,14 @@ func (t *Taker) takeFile(f *os.File, gen int64, complete bool) error {
 	}
 	size := fi.Size()
 	end := size
-	if size-*done > t.d.bound {
+	if size-*done > t.bound {
 		if t.attr.StreamFullPolicy == posixtrace.Loop {
 			// The oldest go first, there as in the stream.
-			if err := t.discard(f, done, size-t.d.bound); err != nil {
+			if err := t.discard(f, done, size-t.bound); err != nil {
 				return err
 			}
 		} else {
-			end = *done + t.d.bound
+			end = *done + t.bound
 		}
 	}
 	t.buffer()
@@ -476,7 +477,7 @@ func (t *Taker) split(b []byte) {
 		i := bytes.IndexByte(b, '\n')
 		l, ok := parse(b[:i])
 		if !ok || i >= MaxLine {
-			l = line{}
+			l = line{lost: max(l.lost, 1)}
 		}
 		l.end = i + 1
 		if n := len(t.lines); n > 0 {
@@ -532,7 +533,7 @@ func (t *Taker) batch(gen int64, done *int64, b []byte) error {
 
 func (t *Taker) record(l *line, address uint64) {
 	if l.name == nil {
-		t.lose(1)
+		t.lose(l.lost)
 		return
 	}
 	id, ok := t.ids[string(l.name)]

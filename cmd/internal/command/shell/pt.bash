@@ -3,14 +3,15 @@
 # $PTRACE_SPOOL. Descriptor 2 is closed in the functions, so that neither messages
 # of what can go wrong with that nor set -x show.
 : "${_pt_event:=ptrace-event}"
-_pt_left=0 _pt_lost=0 _pt_shut=
+_pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut=''
+: "${EPOCHREALTIME=}"
 
+# One test for all that needs care: a status to be kept, the number of operands, long
+# data, bytes to be escaped, and the size of a spool that nobody takes lines from.
 pt() {
-	# One test for what needs care: a status to be kept, the number of operands, the size
-	# of the spool every 64 calls, bytes to be escaped.
-	case $?$#$((_pt_left -= 1)):${1-}${2-} in
-	*[[:cntrl:]\"\\]*) _pt_slowly "$?" "$@" ;;
-	0[12][1-9]*) builtin printf '%.256s\t%s\t%s\t%.3800s\n' "$1" "$$" "${EPOCHREALTIME-}" "${2-}" >>"${PTRACE_SPOOL-}" || : ;;
+	case $?$#$_pt_fast${2+${#2}}:${1-}${2-} in
+	0[12]f[0-9][0-9][0-9][0-9]* | *[[:cntrl:]\"\\]*) _pt_slowly "$?" "$@" ;;
+	0[12]f*) echo "$1	$$	$EPOCHREALTIME	${2-}" >>"${PTRACE_SPOOL-}" || : ;;
 	*) _pt_slowly "$?" "$@" ;;
 	esac
 } 2>&-
@@ -20,22 +21,18 @@ pt() {
 _pt_slowly() {
 	local IFS=' ' _pt_s=$1 _pt_n=${2-}
 	shift "$(($# > 1 ? 2 : 1))"
-	if [[ -z ${PTRACE_SPOOL-} ]]; then
-		:
-	elif ((_pt_left > 0)) && [[ -n $_pt_n && ${#_pt_n} -lt 64 && $# -le 1 && $_pt_n${1-} != *[[:cntrl:]\"\\]* ]]; then
-		builtin printf '%s\t%s\t%s\t%.3800s\n' "$_pt_n" "$$" "${EPOCHREALTIME-}" "${1-}" >>"$PTRACE_SPOOL" || :
-	else
-		_pt_line "$_pt_n" "$$" "$*" || :
-	fi
+	[[ -z ${PTRACE_SPOOL-} ]] || _pt_line "$_pt_n" "$$" "$*" || :
 	# With set -e, a status that is kept would end the script after "cmd || pt failed".
 	[[ $- != *e* ]] || _pt_s=0
 	return "$_pt_s"
 }
 
-# _pt_line NAME PID DATA appends a line and looks after the size of the spool.
+# _pt_line NAME PID DATA appends a line.
 _pt_line() {
-	local IFS=$' \t' LC_ALL=C _pt_d=${3:0:4096} _pt_n=$1 _pt_t=${EPOCHREALTIME-}
-	local _pt_c _pt_h _pt_key _pt_pos _pt_max=${PTRACE_SPOOL##*.}
+	local _pt_n=$1 _pt_d=$3 _pt_t=$EPOCHREALTIME _pt_bytes=4040 _pt_c _pt_h
+	# What bash writes to a terminal first it writes in pieces of 1024 bytes ever after, and
+	# only a single write is sure not to mix with those of others.
+	[[ ! -t 1 && ! -t 2 && $_pt_fast != f0 ]] || _pt_bytes=980
 	if [[ -n $_pt_shut ]]; then
 		# There is no room; only the number of events is told, now and then.
 		_pt_left=0 _pt_lost=$((_pt_lost + 1))
@@ -43,7 +40,9 @@ _pt_line() {
 		_pt_n='' _pt_t='' _pt_d=$_pt_lost _pt_lost=0
 	elif [[ -z $_pt_n || ${#_pt_n} -gt 255 || $_pt_n == *[$'\t\n']* ]]; then
 		_pt_n='' _pt_d=1 # an event whose name is none is lost
-	elif [[ $_pt_d == *[[:cntrl:]\"\\]* ]]; then
+	elif [[ ${#_pt_d} -gt 150 || $_pt_d == *[[:cntrl:]\"\\]* ]]; then
+		local LC_ALL=C
+		_pt_d=${_pt_d:0:4096}
 		_pt_d=${_pt_d//\\/\\\\}
 		_pt_d=${_pt_d//\"/\\\"}
 		_pt_d=${_pt_d//$'\n'/\\n}
@@ -54,14 +53,31 @@ _pt_line() {
 			builtin printf -v _pt_h '\\x%02x' "'$_pt_c"
 			_pt_d=${_pt_d//"$_pt_c"/"$_pt_h"}
 		done
+		_pt_d=${_pt_d:0:_pt_bytes - ${#_pt_n}}
 	fi
+	if ((_pt_left-- > 0)); then
+		builtin printf '%s\t%s\t%s\t%s\n' "$_pt_n" "$2" "$_pt_t" "$_pt_d" >>"$PTRACE_SPOOL"
+	else
+		_pt_measured "$_pt_n" "$2" "$_pt_t" "$_pt_d"
+	fi
+}
+
+# _pt_measured NAME PID TIME DATA appends a line and looks after the size of the spool,
+# where its name says that nobody else does.
+_pt_measured() {
+	local IFS=$' \t' _pt_key _pt_pos _pt_max=${PTRACE_SPOOL##*.}
 	{
-		builtin printf '%s\t%s\t%s\t%s\n' "$_pt_n" "$2" "$_pt_t" "${_pt_d:0:4040-${#_pt_n}}"
+		builtin printf '%s\t%s\t%s\t%s\n' "$@"
 		# Where an append ends, there the file ends.
 		builtin read -r _pt_key _pt_pos </proc/self/fdinfo/1
 	} >>"$PTRACE_SPOOL" || return
-	_pt_left=63 _pt_shut=
-	if [[ $_pt_key == pos: && $_pt_pos == [1-9]* && $_pt_max == [1-9]* ]] && ((_pt_pos > _pt_max / 2)); then
+	_pt_left=63 _pt_shut=''
+	if [[ $_pt_max == *[!0-9]* ]]; then
+		if ! declare -F echo >/dev/null; then
+			_pt_fast=f
+			[[ ! -t 1 && ! -t 2 ]] || _pt_fast=f0 # makes 100 a number of four digits
+		fi
+	elif [[ $_pt_key == pos: && $_pt_pos == [1-9]* ]] && ((_pt_pos > _pt_max / 2)); then
 		# Nobody takes the lines, so somebody has to be called.
 		if ! command "$_pt_event" --take-spool </dev/null >/dev/null 2>&1 && ((_pt_pos > _pt_max)); then
 			_pt_left=0 _pt_shut=1

@@ -11,7 +11,7 @@ if builtin zmodload zsh/system 2>/dev/null; then
 fi
 
 pt() {
-	builtin local _pt_s=$?
+	builtin local _pt_s="$?"
 	# With ERR_EXIT, a status that is kept would end the script after "cmd || pt failed".
 	if [[ -o errexit || -o errreturn ]]; then
 		_pt_s=0
@@ -24,7 +24,7 @@ pt() {
 	else
 		_pt_slowly "$@"
 	fi
-	return $_pt_s
+	return "$_pt_s"
 } 2>/dev/null
 
 # _pt_slowly NAME [DATA]... is pt for any arguments. It looks after the size of the spool.
@@ -89,5 +89,5 @@ pt_step() {
 		"${@:2}" || _pt_s=$?
 	fi
 	pt "${1-}.end" "$_pt_s" || :
-	return $_pt_s
+	return "$_pt_s"
 }

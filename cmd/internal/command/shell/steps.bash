@@ -2,7 +2,7 @@
 # A span for each command of the script. The trap is inherited by functions and
 # subshells; bash itself keeps $? and PIPESTATUS over it, and that it gets "$_" as its last
 # argument keeps that. Its own output, messages and set -x, leads nowhere.
-_pt_step_pid='' _pt_step_line=0 _pt_step_cmd=''
+_pt_step_pid='' _pt_step_line=1 _pt_step_cmd=''
 
 # _pt_before STATUS LINE COMMAND _ is run before each command.
 _pt_before() {
@@ -11,6 +11,11 @@ _pt_before() {
 	esac
 	# Our own EXIT trap: bash tells its first line, and the text of an earlier command.
 	if [[ $2 == 1 && $_pt_step_line != 1 && (-z ${FUNCNAME[1]-} || ${FUNCNAME[1]} == main || $3 == "$_pt_step_cmd") ]]; then
+		return 0
+	fi
+	# bash says once more by which command a function was entered.
+	if [[ -n ${FUNCNAME[1]-} && $3 == "$_pt_step_cmd" && ${3%%[[:space:]]*} == "${FUNCNAME[1]}" ]]; then
+		_pt_step_cmd=''
 		return 0
 	fi
 	_pt_step_line=$2 _pt_step_cmd=$3

@@ -787,6 +787,23 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		flowTicking()
 		within(t, flowAll(t, s), from, to)
 	})
+	t.Run("until-full, not to be restarted", func(t *testing.T) {
+		// The loss is told while the stream is still stopped, to one who consumes and to
+		// one who does not.
+		s := flowStream(t, flowSmall(UntilFull))
+		flowStart(t, s)
+		w := flowRecorder(t, s)
+		from, to := fulLost(t, w)
+		w.put()
+		flowTicking()
+		within(t, flowPeek(t, s), from, to)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		all := flowAll(t, s)
+		flowWant(t, all[len(all)-2:], "STOP1", "OVERFLOW")
+		within(t, all, from, to)
+	})
 	t.Run("flush", func(t *testing.T) {
 		s, path := flowLogged(t, flowSmall(Flush))
 		flowStart(t, s)

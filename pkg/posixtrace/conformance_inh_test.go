@@ -865,7 +865,7 @@ func inhSetuid(args []string) {
 	fmt.Println("ok")
 }
 
-var _ = conform("INH-15", func(t *testing.T) {
+var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	// A stream such as a program of another word size makes: its header says so, and
 	// everything else may mean anything.
 	s, err := Create(0, &Attr{Name: "inh15"})

@@ -105,7 +105,7 @@ var _ = conform("OPN-02/posix_trace_open/EBADF", func(t *testing.T) {
 	wantErrno(t, err, syscall.EBADF)
 })
 
-var _ = conform("OPN-03/posix_trace_open", func(t *testing.T) {
+var _ = conform("OPN-03/posix_trace_open/EINVAL", func(t *testing.T) {
 	path := opnLog(t, 50)
 	f, err := os.Open(path)
 	logOK(t, "Open", err)
@@ -133,7 +133,7 @@ var _ = conform("OPN-03/posix_trace_open", func(t *testing.T) {
 	wantErrno(t, err, syscall.EINVAL)
 })
 
-var _ = conform("OPN-04/posix_trace_open", func(t *testing.T) {
+var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 	logOneWriter(t)
 	const n = 5000
 	path := opnLog(t, n)
@@ -243,7 +243,7 @@ var _ = conform("OPN-05/posix_trace_open", func(t *testing.T) {
 	}
 })
 
-var _ = conform("OPN-06", func(t *testing.T) {
+var _ = conform("OPN-06/EINVAL", func(t *testing.T) {
 	l := logOpen(t, opnLog(t, 1))
 	id, ok, err := l.NextEventType()
 	if err != nil || !ok {

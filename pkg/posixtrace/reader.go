@@ -105,12 +105,12 @@ func openFile(f *os.File) (*Reader, error) {
 	if c == nil {
 		return newReader(&Reader{log: l}), nil
 	}
+	defer c.f.Close() // it is needed for the lock only
 	live := true
 	if c.orphaned() || c.mem.State()&stream.Dead != 0 {
 		// Its owner died: the log is completed by whoever comes next, us. Where it
 		// cannot be written what it lacks is read from the stream.
 		if complete(c, false) == nil || c.mem.State()&stream.Dead != 0 {
-			c.f.Close()
 			if l, err = open(); err != nil {
 				return nil, err
 			}
@@ -430,6 +430,9 @@ func (r *Reader) Close() error {
 	if r.f != nil {
 		r.f.Close()
 		r.f = nil
+	}
+	if r.log != nil && r.names != nil {
+		r.names.Close() // those of a stream without log are the Stream's
 	}
 	return nil
 }

@@ -12,46 +12,94 @@ import (
 	"testing"
 )
 
-// TestRequirements checks that every id is tested, or accounted for in
-// CONFORMANCE.md, and that nothing else claims to be one.
+// A known requirement.
+type known struct {
+	functions, errnos []string
+}
+
+// TestRequirements checks that every id, and every error number of it, is tested or
+// accounted for in CONFORMANCE.md, and that nothing else claims to be one.
 func TestRequirements(t *testing.T) {
-	known := map[string]bool{}
+	list := func(s string) []string {
+		if s == "-" {
+			return nil
+		}
+		return strings.Split(s, ",")
+	}
+	ids := map[string]known{}
 	for _, l := range lines(t, "../../testdata/requirements.txt") {
 		if f := strings.Fields(l); len(f) == 4 && !strings.HasPrefix(l, "#") {
-			known[f[0]] = true
+			ids[f[0]] = known{list(f[2]), list(f[3])}
 		}
 	}
+	excused := excuses(t, ids)
+	tested := map[string]bool{}
+	for _, r := range requirements {
+		id, rest, _ := strings.Cut(r.name, "/")
+		k, ok := ids[id]
+		if !ok {
+			t.Errorf("%s is no requirement", r.name)
+		}
+		tested[id] = true
+		for part := range strings.SplitSeq(rest, "/") {
+			switch {
+			case errnoName.MatchString(part):
+				for no := range strings.SplitSeq(part, ",") {
+					tested[id+" "+no] = true
+					if !slices.Contains(k.errnos, no) {
+						t.Errorf("%s: %s is about no %s", r.name, id, no)
+					}
+				}
+			case strings.HasPrefix(part, "posix_trace_") && k.functions != nil && !slices.Contains(k.functions, part):
+				t.Errorf("%s: %s is about %v", r.name, id, k.functions)
+			}
+		}
+	}
+	checkTable(t)
+	for id, k := range ids {
+		what := []string{id}
+		if !excused[id] {
+			for _, no := range k.errnos {
+				what = append(what, id+" "+no)
+			}
+		}
+		for _, w := range what {
+			if !tested[w] && !excused[w] {
+				t.Errorf("%s has neither a test nor an entry in CONFORMANCE.md", w)
+			}
+			if tested[w] && excused[w] {
+				t.Errorf("%s has a test and an excuse", w)
+			}
+		}
+	}
+}
+
+var errnoName = regexp.MustCompile(`^E[A-Z0-9]{3,}(,E[A-Z0-9]{3,})*$`)
+
+// excuses returns what CONFORMANCE.md accounts for: ids, and error numbers of ids, with
+// a blank between the two.
+func excuses(t *testing.T, ids map[string]known) map[string]bool {
 	excused := map[string]bool{}
-	// The excuses stand before the table of tests, which has rows of the same form.
-	row := regexp.MustCompile(`^\| ([A-Z]{3}-[0-9]{2}) \|`)
+	// They stand before the table of tests, which has rows of the same form.
+	row := regexp.MustCompile(`^\| ([A-Z]{3}-[0-9]{2})(?: (E[A-Z0-9]+))? \| (.*) \|$`)
 	for _, l := range lines(t, "../../CONFORMANCE.md") {
 		if l+"\n" == tableMark {
 			break
 		}
-		if m := row.FindStringSubmatch(l); m != nil {
-			excused[m[1]] = true
-			if !known[m[1]] {
-				t.Errorf("CONFORMANCE.md accounts for %s, which is no requirement", m[1])
-			}
+		m := row.FindStringSubmatch(l)
+		if m == nil {
+			continue
 		}
+		k, ok := ids[m[1]]
+		if !ok || m[2] != "" && !slices.Contains(k.errnos, m[2]) {
+			t.Errorf("CONFORMANCE.md accounts for %s %s, which is no requirement", m[1], m[2])
+		}
+		if len(m[3]) < 20 {
+			t.Errorf("CONFORMANCE.md does not say why there is no %s %s", m[1], m[2])
+		}
+		excused[strings.TrimSpace(m[1]+" "+m[2])] = true
 	}
-	tested := map[string]bool{}
-	for _, r := range requirements {
-		id, _, _ := strings.Cut(r.name, "/")
-		tested[id] = true
-		if !known[id] {
-			t.Errorf("%s is no requirement", r.name)
-		}
-	}
-	checkTable(t)
-	for id := range known {
-		if !tested[id] && !excused[id] {
-			t.Errorf("%s has neither a test nor an entry in CONFORMANCE.md", id)
-		}
-		if tested[id] && excused[id] {
-			t.Errorf("%s has a test and an excuse", id)
-		}
-	}
+	return excused
 }
 
 const tableMark = "<!-- from here on written by: go test ./pkg/posixtrace -run TestRequirements -update -->\n"

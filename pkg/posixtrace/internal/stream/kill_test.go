@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,6 +23,12 @@ import (
 // The processes that get killed are this test binary.
 
 const killEnv = "STREAM_TEST_KILL"
+
+func init() {
+	if strings.HasPrefix(os.Getenv(killEnv), "step ") {
+		runtime.LockOSThread() // the thread that is traced
+	}
+}
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(killEnv); mode != "" {
@@ -88,6 +96,9 @@ func victim(mode string) {
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
+	}
+	if v, ok := stepMode(mode); ok {
+		stepVictim(m, w, &all[0], &all[1].before, v)
 	}
 	if mode == "short" {
 		w.Short()

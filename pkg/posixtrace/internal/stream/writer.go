@@ -353,6 +353,8 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 	m := w.m
 	need := chunk.FullSize + chunk.Align(len(data))
 	start := int(w.slot)
+	claimAt := 0   // a claim that has failed is not tried again at once
+	inTheWay := -1 // the last try at which another writer was
 	for try := range 64 * m.Opens {
 		st = w.state.Load()
 		if st&(Running|Dead|turning) != Running && !force {
@@ -364,6 +366,15 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 			// None there, or every open chunk has been busy for a while: its
 			// writers are not running. Another takes its place. It is reserved
 			// first, so that several writers do not claim chunks for one place.
+			if try < claimAt {
+				if try-inTheWay > m.Opens {
+					break // there is nobody to wait for
+				}
+				if try >= 4*m.Opens {
+					runtime.Gosched()
+				}
+				continue
+			}
 			mine := reserved | w.slot
 			if !o.CompareAndSwap(ref, mine) {
 				continue
@@ -374,6 +385,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 					ref = 0
 				}
 				o.CompareAndSwap(mine, ref)
+				claimAt = try + 16*m.Opens
 				continue
 			}
 			if !adopted {
@@ -387,6 +399,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 			ref = o.Load()
 		}
 		if ref&reserved != 0 || ref == 0 || ref > uint64(m.Chunks) {
+			inTheWay = try
 			if try >= 4*m.Opens {
 				runtime.Gosched()
 			}
@@ -400,6 +413,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 			continue
 		}
 		if c.busy() {
+			inTheWay = try
 			if try >= 4*m.Opens {
 				runtime.Gosched()
 			}

@@ -1,0 +1,284 @@
+package stream
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// TestKillSteps stops a writer after every single instruction of one call of Record
+// and looks at the stream as if the writer had been killed there: what a killed process
+// leaves behind is just what is in the shared memory. At some of them it is killed indeed.
+func TestKillSteps(t *testing.T) {
+	if raceEnabled {
+		return // its instructions are not ours
+	}
+	for _, v := range stepVariants {
+		t.Run(v.name, func(t *testing.T) { testKillSteps(t, v) })
+	}
+}
+
+// stepVariant is a way that an event can take. prepare leaves the writer
+// before it, having recorded what it returns.
+type stepVariant struct {
+	name    string
+	policy  uint8
+	size    int // of the data
+	short   bool
+	prepare func(m *Mem, w *Writer, record func(size int) bool)
+}
+
+var stepVariants = []stepVariant{
+	{"first", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {}},
+	{"next", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }},
+	{"largest", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) { record(1024) }},
+	{"open", Loop, 16, true, func(m *Mem, w *Writer, record func(int) bool) { record(16) }},
+	{"new chunk", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
+		for record(1024); roomy(w); {
+			record(1024)
+		}
+	}},
+	{"overwrite", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
+		for m.Lost() == 0 || roomy(w) {
+			record(1024)
+		}
+	}},
+	{"full", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
+		for !m.spentFor(1024) {
+			record(1024)
+		}
+	}},
+	{"lost", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
+		for record(1024) {
+		}
+	}},
+	{"rejected", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {
+		var s event.Set
+		s.Add(event.FirstUser)
+		m.setFilter(&s)
+	}},
+}
+
+// roomy reports whether the chunk that the writer owns takes another of the largest events.
+func roomy(w *Writer) bool {
+	tag := w.shard(0).tag.Load()
+	if tag == noChunk {
+		return false
+	}
+	c := ctl(w.m.at(int(tag & idxMask)).ctl.Load())
+	return c.off()+chunk.Overhead+chunk.Align(1024) <= w.chunk
+}
+
+// spentFor reports whether an event with so much data finds no room any more.
+func (m *Mem) spentFor(size int) bool {
+	for i := range m.Chunks {
+		c := ctl(m.at(i).ctl.Load())
+		if c.state() == free || !c.state().closed() && c.off()+size+100 <= m.ChunkSize || c.state() == loose && c.off()+size+100 <= m.ChunkSize {
+			return false
+		}
+	}
+	return true
+}
+
+// What the tracing and the traced process tell each other in the oracle's page.
+const (
+	stepReady = 1 + iota
+	stepBegun
+	stepDone
+)
+
+// stepVictim is the writer.
+func stepVictim(m *Mem, w *Writer, o *oracle, phase *atomic.Uint64, v stepVariant) {
+	if v.short {
+		w.Short()
+	}
+	e := Event{ID: event.FirstUser, TID: 7, Addr: 5}
+	var buf []byte
+	record := func(size int) bool {
+		buf = stamp(buf, 0, o.before.Load(), size)
+		o.before.Add(1)
+		return w.Record(0, &e, buf)
+	}
+	v.prepare(m, w, record)
+	buf = stamp(buf, 0, o.before.Load(), v.size)
+	phase.Store(stepReady)
+	runtime.Breakpoint()
+	phase.Store(stepBegun)
+	w.Record(0, &e, buf)
+	phase.Store(stepDone)
+	runtime.Breakpoint()
+	os.Exit(0)
+}
+
+// maxSteps is far more instructions than any way has.
+const maxSteps = 5000000
+
+func testKillSteps(t *testing.T, v stepVariant) {
+	runtime.LockOSThread() // ptrace(2) is bound to it
+	defer runtime.UnlockOSThread()
+	steps, looks := stepOnce(t, v, -1)
+	killed := 0
+	for kill := 1; kill < steps && !t.Failed(); kill += max(1, steps/20) {
+		stepOnce(t, v, kill)
+		killed++
+	}
+	t.Logf("%d instructions, which leave the stream in %d states; %d killed", steps, looks, killed)
+}
+
+// stepOnce runs the victim up to instruction kill, where it is killed, or, if that is -1, to the end,
+// and looks at the stream after each instruction that has changed it.
+func stepOnce(t *testing.T, v stepVariant, kill int) (steps, looks int) {
+	dir, m, all := killStream(t, v.policy, 16<<10)
+	defer os.RemoveAll(dir)
+	defer sys.Unmap(m.Bytes())
+	m.Start(newWriter(t, m, 1), Event{})
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), killEnv+"=step "+v.name, "STREAM_TEST_DIR="+dir, "STREAM_TEST_WHO=0", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	phase := &all[1].before
+	var ws syscall.WaitStatus
+	wait := func() {
+		if _, err := syscall.Wait4(pid, &ws, syscall.WALL, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !ws.Stopped() {
+			l, _ := bufio.NewReader(out).ReadString(0)
+			t.Fatalf("the writer has ended with %#x: %s", int(ws), l)
+		}
+	}
+	wait() // of exec
+	for phase.Load() != stepReady {
+		sig := ws.StopSignal()
+		if sig == syscall.SIGTRAP {
+			sig = 0
+		}
+		if err := syscall.PtraceCont(pid, int(sig)); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+	}
+	victim := sys.Proc{}
+	for _, p := range m.Writers() {
+		if p.PID == uint32(pid) {
+			victim = p
+		}
+	}
+	prepared := all[0].before.Load()
+	var seen []byte // as it was looked at
+	for phase.Load() != stepDone {
+		if err := syscall.PtraceSingleStep(pid); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		if steps++; steps > maxSteps {
+			t.Fatal("no end")
+		}
+		if sig := ws.StopSignal(); sig != syscall.SIGTRAP {
+			t.Fatalf("signal %v", sig)
+		}
+		if kill == steps {
+			cmd.Process.Kill()
+			cmd.Wait()
+			lookAtDead(t, m, func(p sys.Proc) bool { return p == victim && !p.Alive() }, prepared, v)
+			return steps, looks
+		}
+		if kill < 0 && phase.Load() >= stepBegun && !bytes.Equal(seen, m.Bytes()) {
+			seen = append(seen[:0], m.Bytes()...)
+			looks++
+			words := make([]atomic.Uint64, len(m.Bytes())/8+1)
+			b := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(m.Bytes()))
+			copy(b, m.Bytes())
+			dead, err := Attach(b, false)
+			if err != nil {
+				t.Fatalf("after instruction %d: %v", steps, err)
+			}
+			lookAtDead(t, dead, func(p sys.Proc) bool { return p == victim }, prepared, v)
+			if t.Failed() {
+				t.Fatalf("after instruction %d", steps)
+			}
+		}
+	}
+	return steps, looks
+}
+
+// lookAtDead checks the stream of a writer that died in the middle of event number prepared, counted
+// from 0.
+func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64, v stepVariant) {
+	t.Helper()
+	m.Recover(dead)
+	y := newTally(t, 3)
+	r := m.NewReader(true)
+	drain(r, y)
+	generated := prepared + 1 // the START is counted with them
+	if got := y.got[0] + y.starts + m.Lost(); got != generated && got != generated+1 || y.next[0] > prepared+1 {
+		t.Errorf("%d read, %d lost, %d generated before; the last one read is %d", y.got[0], m.Lost(), prepared, y.next[0])
+	}
+	if v.policy == Loop && v.name != "rejected" && prepared > 0 && y.next[0] < prepared {
+		t.Errorf("the newest of %d events is %d", prepared, y.next[0])
+	}
+	if n := m.h.damage.Load(); n != 0 {
+		t.Errorf("%d damaged", n)
+	}
+	// The stream goes on, and no room is lost.
+	slot, ok := m.TakeSlot(sys.SelfProc(), dead)
+	if !ok {
+		t.Fatal("no slot")
+	}
+	w, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	m.setFilter(&event.Set{})
+	for range 2 {
+		drain(r, y) // tells of the stop
+	}
+	m.Restart(w)
+	lost := m.Lost()
+	e := Event{ID: event.FirstUser}
+	var sum int64
+	for n := uint64(0); sum+1200 < m.MinSize; n++ {
+		if !w.Record(0, &e, stamp(nil, 2, n, 1000)) {
+			t.Fatalf("after %d bytes of %d there is no room", sum, m.MinSize)
+		}
+		sum += 1100
+	}
+	if m.Lost() != lost {
+		t.Errorf("%d lost within the promise", m.Lost()-lost)
+	}
+	drain(r, y)
+	if used, _ := m.Used(); used > m.Opens+1 {
+		t.Errorf("%d chunks in use after everything was read", used)
+	}
+}
+
+func stepMode(mode string) (v stepVariant, ok bool) {
+	name, ok := strings.CutPrefix(mode, "step ")
+	for _, v := range stepVariants {
+		if ok && v.name == name {
+			return v, true
+		}
+	}
+	return v, false
+}

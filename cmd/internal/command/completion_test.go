@@ -18,7 +18,7 @@ func TestCompletions(t *testing.T) {
 		"_posixtrace":     zshCompletion(),
 		"posixtrace.fish": fishCompletion(),
 	} {
-		path := filepath.Join("..", "..", "..", "completions", name)
+		path := filepath.Join("..", "..", "..", "scripts", "share", "completions", name)
 		if *update {
 			if err := os.WriteFile(path, []byte(made), 0o644); err != nil {
 				t.Fatal(err)

@@ -22,10 +22,10 @@ const (
 	UnnamedUserEvent = EventID(event.Unnamed)
 
 	// Extensions: system event types of this implementation.
-	EventProcFork     = EventID(event.ProcFork)     // proc.fork
+	EventProcFork     = EventID(event.ProcFork)     // proc.fork: see ForkData
 	EventProcExec     = EventID(event.ProcExec)     // proc.exec: see ExecData
 	EventProcExit     = EventID(event.ProcExit)     // proc.exit: see ExitData
-	EventProcSignal   = EventID(event.ProcSignal)   // proc.signal
+	EventProcSignal   = EventID(event.ProcSignal)   // proc.signal: see SignalData
 	EventOutputStdout = EventID(event.OutputStdout) // output.stdout: see OutputData
 	EventOutputStderr = EventID(event.OutputStderr) // output.stderr: see OutputData
 )

@@ -29,8 +29,13 @@ type Recorder struct {
 // flushPause is how long after a failed flush a full stream stays full.
 const flushPause = 100 * time.Millisecond
 
+// flushWait bounds how long an event of a stream that somebody else flushes waits
+// for that.
+const flushWait = 200 * time.Millisecond
+
 // Recorder returns a Recorder for the stream. When the caller owns a stream with
-// log, a full stream is flushed by the call rather than the event lost.
+// log, a full stream is flushed by the call rather than the event lost; with the
+// policy Flush another process asks the owner to, and waits a moment for it.
 func (s *Stream) Recorder() (*Recorder, error) {
 	const op = "posix_trace_event"
 	s.mu.Lock()
@@ -52,14 +57,18 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
-	if s.log != nil && s.c.mem.Policy != stream.Loop {
+	flush := s.flushLocked
+	if s.log == nil {
+		flush = s.awaitFlush
+	}
+	if s.log != nil && s.c.mem.Policy != stream.Loop || s.c.mem.Policy == stream.Flush {
 		var failed time.Time
 		a.w.OnFull = func() bool {
 			// A log that takes nothing is not asked again for every event.
 			if !failed.IsZero() && time.Since(failed) < flushPause {
 				return false
 			}
-			if s.flushLocked() != nil {
+			if flush() != nil {
 				failed = time.Now()
 				return false
 			}
@@ -69,6 +78,29 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	}
 	runtime.SetFinalizer(a, (*attachment).close)
 	return &Recorder{s: s, a: a}, nil
+}
+
+// awaitFlush asks the owner for a flush and waits for it, but not for ever: an
+// owner that is stopped must not stop those it traces.
+func (s *Stream) awaitFlush() error {
+	m := s.c.mem
+	ticket := m.AskFlush()
+	for end := time.Now().Add(flushWait); ; time.Sleep(pollBusy) {
+		switch no, done := m.FlushDone(ticket); {
+		case done && no != 0:
+			return syscall.Errno(no)
+		case done:
+			return nil
+		case s.isClosed() || time.Now().After(end):
+			return errClosed
+		}
+	}
+}
+
+// Wants reports whether Record would do anything with an event of type id now, so
+// that what it takes to make one can be spared.
+func (r *Recorder) Wants(id EventID) bool {
+	return r.a != nil && event.ID(id).Valid() && r.a.w.Wants(event.ID(id))
 }
 
 // Record records one event: ID, PID, TID and Address as given, the time UnixNano

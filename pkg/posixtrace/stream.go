@@ -704,6 +704,21 @@ func (s *Stream) EventID(name string) (EventID, error) {
 	return EventID(id), fail(op, err, syscall.ENOMEM)
 }
 
+// OpenSystemEventID returns the id of a system event type, such as syscall.openat,
+// that a tracer in the role of the stream's controller records (see Recorder); it is
+// added to the stream if need be. Errors: ENAMETOOLONG; ENOSPC there are too many. Extension.
+func (s *Stream) OpenSystemEventID(name string) (EventID, error) {
+	const op = "posix_trace_trid_eventid_open"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return 0, fail(op, err, syscall.EINVAL)
+	}
+	id, _, err := names.Open(name, true, nil)
+	return EventID(id), fail(op, err, syscall.ENOMEM)
+}
+
 // EventName returns the name of an event type (posix_trace_eventid_get_name).
 // Errors: EINVAL the id has no name.
 func (s *Stream) EventName(id EventID) (string, error) {

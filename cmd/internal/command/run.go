@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -39,6 +39,12 @@ Example: ptrace-run -c -o build.trace -- make -j8
 			return err
 		case args.Has(monitorOption):
 			return monitor(args)
+		case args.Has(tracerOption):
+			control, err := args.Count(tracerOption, 0)
+			if err == nil {
+				tracer.Serve(control)
+			}
+			return err
 		case args.Has(commandOption):
 			return becomeCommand(args)
 		}
@@ -88,8 +94,9 @@ type session struct {
 	stream *posixtrace.Stream
 	rec    *posixtrace.Recorder
 	child  *child
-	term   *console // the command's, if it has one of its own
-	begun  int64    // when the command was started
+	term   *console       // the command's, if it has one of its own
+	tracer *tracer.Tracer // of the command's processes, or nil
+	begun  int64          // when the command was started
 
 	stopSpool  func() // ends the taking over of lines as they come
 	outputLost bool   // output of the command could not be written
@@ -174,21 +181,28 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	}
 	env := s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path))
 	deliver := func(sig syscall.Signal) { passOn(sig, s.plan.limit.send) }
+	s.startTracer(info.Path)
 	s.begun = s.rec.Now()
+	ready := func(pid int) {
+		s.adopt(pid)
+		s.staged()
+		s.begun = s.rec.Now()
+	}
 	if s.term = taps.term; s.term != nil {
 		taps.term.signals = signals.ch
 		deliver = func(sig syscall.Signal) { taps.term.signal(sig, s.plan.limit.send) }
-		s.child, err = taps.term.start(s.env.prog, s.plan.argv, env, taps.files, func(pid int) {
-			s.adopt(pid)
-			s.begun = s.rec.Now()
-		})
+		s.child, err = taps.term.start(s.env.prog, s.plan.argv, env, taps.files, s.hidden(), ready)
+	} else if s.tracer != nil {
+		s.child, err = startStaged(s.env.prog, s.plan.argv, env, taps.files, s.hidden(), ready)
 	} else if s.child, err = startChild(s.plan.argv, env, taps.files); err == nil {
 		s.adopt(s.child.pid)
 	}
 	taps.started()
 	if err != nil {
+		s.endTracer()
 		return 0, err
 	}
+	s.attached()
 	s.plan.limit.start(s.child)
 	signals.forward(deliver)
 	s.recordExec()
@@ -228,7 +242,7 @@ func setEnv(environ []string, name, value string) []string {
 }
 
 func (s *session) recordExec() {
-	if !s.plan.command {
+	if !s.recordsCommand() {
 		return
 	}
 	data := posixtrace.ExecData{Path: s.child.path, Argv: s.child.argv}
@@ -238,25 +252,10 @@ func (s *session) recordExec() {
 }
 
 func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
-	if !s.plan.command {
+	if !s.recordsExit() {
 		return
 	}
-	data := posixtrace.ExitData{
-		User:       time.Duration(u.Utime.Nano()),
-		System:     time.Duration(u.Stime.Nano()),
-		MaxRSS:     int64(u.Maxrss) << 10,
-		MinorFault: int64(u.Minflt),
-		MajorFault: int64(u.Majflt),
-		BlocksIn:   int64(u.Inblock),
-		BlocksOut:  int64(u.Oublock),
-		Voluntary:  int64(u.Nvcsw),
-		Involunt:   int64(u.Nivcsw),
-	}
-	if status.Signaled() {
-		data.Signal, data.CoreDumped = int(status.Signal()), status.CoreDump()
-	} else {
-		data.Status = status.ExitStatus()
-	}
+	data := posixtrace.NewExitData(status, u)
 	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventProcExit, PID: s.child.pid, TID: s.child.pid}, data.Append(nil))
 }
 
@@ -265,6 +264,7 @@ func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
 // leaves the command's status alone.
 func (s *session) finish(failed bool) (lost bool) {
 	s.closeSpool()
+	s.endTracer()
 	s.rec.Close()
 	if s.plan.log == "" {
 		s.showStream(failed)

@@ -25,6 +25,8 @@ type child struct {
 	argv []string // as it was executed
 	link *link    // to its parent where that is a monitor, not this process
 
+	direct bool // the link is to the command itself until it begins
+
 	mu     sync.Mutex
 	reaped bool // its pid may be somebody else's now
 }

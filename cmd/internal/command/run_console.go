@@ -148,8 +148,8 @@ func (t *console) follow() {
 // start begins the command in the right place of the pseudo-terminal, and takes
 // charge of our own. ready is called when the command's process is there but has
 // not begun.
-func (t *console) start(prog string, argv, env []string, files [3]int, ready func(pid int)) (*child, error) {
-	c, err := startMonitor(prog, argv, env, files)
+func (t *console) start(prog string, argv, env []string, files [3]int, hidden []string, ready func(pid int)) (*child, error) {
+	c, err := startMonitor(prog, argv, env, files, hidden)
 	if err != nil {
 		return nil, withStatus(failure(argv[0], err), statusOwn)
 	}

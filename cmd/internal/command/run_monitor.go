@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
 
 // A command with a pseudo-terminal of its own needs a session whose terminal that
@@ -29,14 +31,16 @@ const (
 )
 
 // startMonitor starts the monitor of argv with files, where 1 is the terminal, and
-// returns the command before it begins: begin lets it.
-func startMonitor(prog string, argv, env []string, files [3]int) (*child, error) {
+// returns the command before it begins: begin lets it. hidden are options for the
+// process that becomes the command.
+func startMonitor(prog string, argv, env []string, files [3]int, hidden []string) (*child, error) {
 	l, other, err := newLink()
 	if err != nil {
 		return nil, err
 	}
 	fill := fillDescriptors()
-	_, _, err = syscall.StartProcess("/proc/self/exe", append([]string{prog, "--" + monitorOption + "=" + strconv.Itoa(other), "--"}, argv...), &syscall.ProcAttr{
+	args := append([]string{prog, "--" + monitorOption + "=" + strconv.Itoa(other)}, hidden...)
+	_, _, err = syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
 		Env:   env,
 		Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1},
@@ -56,7 +60,7 @@ func startMonitor(prog string, argv, env []string, files [3]int) (*child, error)
 	return &child{pid: int(pid), link: l, argv: argv}, nil
 }
 
-// begin lets a monitored command begin.
+// begin lets a command begin that is this program until then.
 func (c *child) begin(foreground bool) error {
 	n := 0
 	if foreground {
@@ -75,6 +79,11 @@ func (c *child) begin(foreground bool) error {
 			}
 		case reportBegun:
 			return nil
+		case 0:
+			if c.direct { // its end of the socket was closed by exec
+				return nil
+			}
+			return errMonitorGone
 		case reportFailed:
 			status, _ := strconv.Atoi(first)
 			return withStatus(failf("%s", rest), status)
@@ -104,7 +113,16 @@ func monitor(args *Args) error {
 	if m.tty, err = unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3); err != nil {
 		return err
 	}
-	if err := m.start(args.Operands); err != nil {
+	var hidden []string
+	stage, traced := args.Lookup(tracedOption)
+	if traced {
+		hidden = append(hidden, "--"+tracedOption+"="+stage)
+	}
+	err = m.start(args.Operands, hidden)
+	if fd, e := args.Count(tracedOption, 0); e == nil && fd > 2 {
+		unix.Close(fd)
+	}
+	if err != nil {
 		return err
 	}
 	go func() {
@@ -128,15 +146,16 @@ type monitored struct {
 }
 
 // start starts the process that becomes the command.
-func (m *monitored) start(argv []string) error {
+func (m *monitored) start(argv, hidden []string) error {
 	down, other, err := newLink()
 	if err != nil {
 		return err
 	}
 	m.down = down
 	fill := fillDescriptors()
+	args := append([]string{os.Args[0], "--" + commandOption + "=" + strconv.Itoa(other)}, hidden...)
 	// PATH is searched by that process: it has its own idea of what it may execute.
-	m.c.pid, _, err = syscall.StartProcess("/proc/self/exe", append([]string{os.Args[0], "--" + commandOption + "=" + strconv.Itoa(other), "--"}, argv...), &syscall.ProcAttr{
+	m.c.pid, _, err = syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
@@ -290,6 +309,9 @@ func becomeCommand(args *Args) error {
 	}
 	if text == "1" {
 		setForeground(1, unix.Getpgrp())
+	}
+	if stage, err := args.Count(tracedOption, 0); err == nil && stage > 2 {
+		tracer.Enter(stage)
 	}
 	argv := args.Operands
 	err = search(argv, func(path string, args []string) error {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -16,7 +17,7 @@ var runOptions = []Option{
 	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
 	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record the command's output line by line, passing it through unchanged; SET of out,err: only that, or both apart"},
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
-	{Short: 'e', Long: "events", Arg: "SET", Help: "record beside user events: command (the start and the end of COMMAND; default), none"},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "record beside user events: command (the start and the end of COMMAND; default), none, or what ptrace(2) tells of all its processes: proc, signal, syscall, syscall.NAME"},
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
 	{Long: "stopped", Help: "create the stream suspended; ptrace-ctl start starts it"},
@@ -36,6 +37,8 @@ var runOptions = []Option{
 	{Long: relayOption, Arg: "COUNT", Hidden: true},
 	{Long: monitorOption, Arg: "FD", Hidden: true},
 	{Long: commandOption, Arg: "FD", Hidden: true},
+	{Long: tracerOption, Arg: "FD", Hidden: true},
+	{Long: tracedOption, Arg: "FD", Hidden: true},
 }
 
 // runPlan is what the command line of ptrace-run asks for.
@@ -47,6 +50,7 @@ type runPlan struct {
 	noClobber bool
 	stopped   bool
 	command   bool // record proc.exec and proc.exit of the command
+	trace     tracer.Want
 	capture   capturePlan
 	limit     timeLimit
 	dump      string // fail, always, never
@@ -136,27 +140,6 @@ func (p *runPlan) setFilter(args *Args) error {
 			return err
 		}
 		p.filter = append(p.filter, set.Op(posixtrace.AddEventSet))
-	}
-	return nil
-}
-
-func (p *runPlan) setEvents(args *Args) error {
-	v, ok := args.Lookup("events")
-	if !ok {
-		p.command = true
-		return nil
-	}
-	for _, item := range strings.Split(v, ",") {
-		switch {
-		case item == "command":
-			p.command = true
-		case item == "none":
-			p.command = false
-		case item == "proc", item == "signal", item == "syscall", strings.HasPrefix(item, "syscall."):
-			return failf("--events=%s needs process tracing, which this version does not have", item)
-		default:
-			return usagef("invalid argument '%s' for '--events'; valid: command, proc, signal, syscall, syscall.NAME, none", item)
-		}
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ ptrace-run --capture=out,err -o run.trace --max-data-size=64 -- sh -c '
 	ptrace-event text "a \"line\""; printf "\377\000" | ptrace-event --stdin binary; ptrace-event none
 	echo out; echo err >&2; printf %0100d 0' >/dev/null 2>&1
 ptrace-run -o killed.trace -- sh -c 'kill -KILL $$' 2>/dev/null
+ptrace-run -e proc,signal,syscall.openat -o traced.trace -- sh -c 'cat /dev/null; (exit 3)'
 ptrace-create -s -p $$ --stream-size=4K small >/dev/null
 ptrace-filter -S small -x 'no*,@system'; ptrace-filter -S small --reset
 seq 9000 | sed 's/^/x	/' | ptrace-event -S small --batch
@@ -40,9 +41,9 @@ seq 2000 | sed 's/^/x	/' | ptrace-event -S full --batch
 ptrace-ctl flush -w full 2>/dev/null
 ptrace-ctl shutdown full
 for form in -j "-j --golden"; do
-	ptrace-dump --peek $form small run.trace killed.trace full.trace || exit
+	ptrace-dump --peek $form small run.trace killed.trace traced.trace full.trace || exit
 done
-ptrace-dump --peek --chrome small run.trace killed.trace full.trace >all.chrome || exit
+ptrace-dump --peek --chrome small run.trace killed.trace traced.trace full.trace >all.chrome || exit
 ptrace-ctl shutdown small
 `), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ ptrace-ctl shutdown small
 		}
 	}
 	for _, want := range []string{"text", "binary", "none", "x", "posix_trace_start", "posix_trace_stop", "posix_trace_filter", "posix_trace_overflow",
-		"posix_trace_flush_start", "posix_trace_flush_stop", "proc.exec", "proc.exit", "output.stdout", "output.stderr"} {
+		"posix_trace_flush_start", "posix_trace_flush_stop", "proc.exec", "proc.exit", "proc.fork", "proc.signal", "syscall.openat", "output.stdout", "output.stderr"} {
 		if kinds[want] < 2 { // as it is, and golden
 			t.Errorf("%d lines of %s", kinds[want], want)
 		}

@@ -40,9 +40,13 @@ func (g *Golden) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	b = strconv.AppendInt(append(b, 'P'), int64(pid), 10)
 	b = strconv.AppendInt(append(b, ' ', 'T'), int64(tid), 10)
 	b = append(append(b, ' '), src.name(rec.ID).text...)
-	switch d, isExit := exitData(rec); {
+	d, isExit := exitData(rec)
+	traced, isTraced := g.appendTraced(b, src, rec)
+	switch {
 	case isExit:
 		b = appendHowEnded(b, &d)
+	case isTraced:
+		b = traced
 	case rec.ID.System():
 		b = appendSystemText(b, src, rec)
 	default:
@@ -58,17 +62,64 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, pid, 
 	b = AppendMember(b, "class", Class(rec.ID))
 	b = AppendMember(b, "truncation", rec.Truncation.String())
 	b = AppendMember(b, "size", len(rec.Data))
-	switch d, isExit := exitData(rec); {
+	d, isExit := exitData(rec)
+	traced, isTraced := g.appendTraced(b, src, rec)
+	switch {
 	case isExit:
 		b = AppendMember(b, "status", d.Status)
 		b = AppendMember(b, "signal", d.Signal)
 		b = AppendMember(b, "core", d.CoreDumped)
+	case isTraced:
+		b = traced
 	case rec.ID.System():
 		b = appendSystemJSON(b, src, rec)
 	default:
 		b = appendDataJSON(b, rec.Data)
 	}
 	return append(b, '}', '\n')
+}
+
+// appendTraced appends the data of what a tracer of processes has recorded, with
+// ordinals for processes and threads, and without times.
+func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ []byte, ok bool) {
+	switch {
+	case rec.ID == posixtrace.EventProcFork:
+		d, err := posixtrace.DecodeFork(rec.Data)
+		if err != nil {
+			return b, false
+		}
+		letter := "P"
+		if d.Kind == posixtrace.ForkThread {
+			letter = "T"
+			d.Child = ordinal(g.tids, d.Child)
+		} else {
+			d.Child = ordinal(g.pids, d.Child)
+		}
+		if g.InJSON {
+			return appendForkJSON(b, &d), true
+		}
+		return appendForkText(b, &d, letter), true
+	case rec.ID == posixtrace.EventProcSignal:
+		d, err := posixtrace.DecodeSignal(rec.Data)
+		if err != nil {
+			return b, false
+		}
+		d.Sender = ordinal(g.pids, d.Sender)
+		if g.InJSON {
+			return appendSignalJSON(b, &d), true
+		}
+		return appendSignalText(b, &d, "P"), true
+	case isSyscall(src, rec.ID):
+		d, err := posixtrace.DecodeSyscall(rec.Data)
+		if err != nil {
+			return b, false
+		}
+		if g.InJSON {
+			return appendSyscallJSON(b, &d, false), true
+		}
+		return appendSyscallText(b, &d, rec.Truncation != posixtrace.NotTruncated, false), true
+	}
+	return b, false
 }
 
 // byTraceSystem reports whether events of this type come from the trace system

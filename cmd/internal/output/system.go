@@ -66,6 +66,20 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			b = AppendSeconds(append(b, " system="...), int64(d.System))
 			return strconv.AppendInt(append(b, " maxrss="...), d.MaxRSS, 10)
 		}
+	case posixtrace.EventProcFork:
+		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
+			return appendForkText(b, &d, "")
+		}
+	case posixtrace.EventProcSignal:
+		if d, err := posixtrace.DecodeSignal(rec.Data); err == nil {
+			return appendSignalText(b, &d, "")
+		}
+	default:
+		if isSyscall(src, rec.ID) {
+			if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
+				return appendSyscallText(b, &d, rec.Truncation != posixtrace.NotTruncated, true)
+			}
+		}
 	}
 	return appendData(b, rec.Data, rec.Truncation)
 }
@@ -128,6 +142,20 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			b = AppendMember(b, "blocks_out", d.BlocksOut)
 			b = AppendMember(b, "voluntary_switches", d.Voluntary)
 			return AppendMember(b, "involuntary_switches", d.Involunt)
+		}
+	case posixtrace.EventProcFork:
+		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
+			return appendForkJSON(b, &d)
+		}
+	case posixtrace.EventProcSignal:
+		if d, err := posixtrace.DecodeSignal(rec.Data); err == nil {
+			return AppendMember(appendSignalJSON(b, &d), "sender_uid", d.UID)
+		}
+	default:
+		if isSyscall(src, rec.ID) {
+			if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
+				return appendSyscallJSON(b, &d, true)
+			}
 		}
 	}
 	return appendDataJSON(b, rec.Data)

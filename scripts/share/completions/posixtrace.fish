@@ -124,7 +124,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -l no-clobber -d 'do not r
 complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'name of the stream'
 complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record the command\'s output line by line, passing it through unchanged; SET of out,err: only that, or both apart'
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
-complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'record beside user events: command (the start and the end of COMMAND; default), none'
+complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'record beside user events: command (the start and the end of COMMAND; default), none, or what ptrace(2) tells of all its processes: proc, signal, syscall, syscall.NAME'
 complete -c ptrace-run -n __posixtrace_before_operand -s i -l inherit -r -f -a 'yes no' -d 'trace the command\'s children too (yes)'
 complete -c ptrace-run -n __posixtrace_before_operand -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'reject these events from the beginning'
 complete -c ptrace-run -n __posixtrace_before_operand -l stopped -d 'create the stream suspended; ptrace-ctl start starts it'

@@ -1,0 +1,181 @@
+package command
+
+import (
+	"encoding/binary"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// tracerOption makes this program a tracer of processes; tracedOption tells the
+// process that becomes the command how to reach it.
+const tracedOption = "traced"
+
+var tracerOption = strings.TrimPrefix(tracer.Flag, "--")
+
+// setEvents reads which events of processes are wanted.
+func (p *runPlan) setEvents(args *Args) error {
+	v, ok := args.Lookup("events")
+	if !ok {
+		p.command = true
+		return nil
+	}
+	w := &p.trace
+	for _, item := range strings.Split(v, ",") {
+		name, isCall := strings.CutPrefix(item, tracer.Prefix)
+		switch {
+		case item == "command":
+			p.command = true
+		case item == "none":
+			p.command, p.trace = false, tracer.Want{}
+		case item == "proc":
+			w.Proc = true
+		case item == "signal":
+			w.Signal = true
+		case item == "syscall":
+			w.All = true
+		case isCall && name != "":
+			if _, err := path.Match(name, ""); err != nil {
+				return usagef("invalid pattern '%s' for '--events'", item)
+			}
+			nrs := tracer.CallsOf(name)
+			if len(nrs) == 0 {
+				return usagef("'%s' for '--events': there is no such system call here", item)
+			}
+			w.Calls = append(w.Calls, nrs...)
+		default:
+			return usagef("invalid argument '%s' for '--events'; valid: command, proc, signal, syscall, syscall.NAME, none", item)
+		}
+	}
+	slices.Sort(w.Calls)
+	w.Calls = slices.Compact(w.Calls)
+	return nil
+}
+
+// startTracer starts the tracer of the processes, if one is needed. Without it the
+// command runs all the same.
+func (s *session) startTracer(stream string) {
+	if !s.plan.trace.Any() {
+		return
+	}
+	maxData := s.plan.attr.MaxDataSize
+	if attr, err := s.stream.Attr(); err == nil {
+		maxData = attr.MaxDataSize
+	}
+	t, err := tracer.Start(s.env.prog, tracer.Config{
+		Stream: stream, Want: s.plan.trace, MaxData: maxData,
+		Alone: s.plan.attr.Inheritance != posixtrace.Inherited,
+	}, highestDescriptor()+17, s.env.Note)
+	if err != nil {
+		s.untraced(err)
+		return
+	}
+	s.tracer = t
+}
+
+// staged says that the process that becomes the command is there.
+func (s *session) staged() {
+	if s.tracer != nil {
+		s.tracer.Staged()
+	}
+}
+
+// endTracer makes the tracer record no more.
+func (s *session) endTracer() {
+	if s.tracer != nil {
+		s.tracer.Release()
+	}
+}
+
+// attached finds out, once the command has begun, whether it is traced.
+func (s *session) attached() {
+	if s.tracer == nil {
+		return
+	}
+	if err := s.tracer.Attached(); err != nil {
+		s.tracer.Release()
+		s.tracer = nil
+		s.untraced(err)
+	}
+}
+
+// untraced tells that the processes cannot be traced, and has recorded what can be
+// without.
+func (s *session) untraced(err error) {
+	s.plan.command = true
+	var no syscall.Errno
+	if !errors.As(err, &no) {
+		no = unix.EPERM
+	}
+	missing := "events of processes are not recorded"
+	hint := ""
+	if no == unix.EPERM || no == unix.EACCES {
+		hint = "; ptrace(2) is refused here: a container needs --cap-add=SYS_PTRACE, and kernel.yama.ptrace_scope must be below 3"
+	}
+	s.env.Note("cannot trace " + s.plan.argv[0] + ": " + reason(err) + "; " + missing + hint)
+	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventError}, binary.LittleEndian.AppendUint32(nil, uint32(no)))
+}
+
+// recordsCommand reports whether this process records proc.exec and proc.exit of the
+// command: a tracer sees them too.
+func (s *session) recordsCommand() bool {
+	return s.plan.command && !(s.tracer != nil && s.plan.trace.Proc)
+}
+
+// recordsExit reports whether this process records proc.exit of the command, which
+// has ended. A tracer that is gone has not.
+func (s *session) recordsExit() bool {
+	if s.tracer == nil {
+		return s.plan.command
+	}
+	if !s.plan.trace.Proc {
+		return s.plan.command
+	}
+	return !s.tracer.Exited()
+}
+
+// startStaged starts the command as this program, which becomes it when it is told
+// to begin: it has to be traced before its first instruction. ready is called when the
+// process is there but has not begun.
+func startStaged(prog string, argv, env []string, files [3]int, hidden []string, ready func(pid int)) (*child, error) {
+	l, other, err := newLink()
+	if err != nil {
+		return nil, withStatus(failure(argv[0], err), statusOwn)
+	}
+	defer l.close()
+	fill := fillDescriptors()
+	args := append([]string{prog, "--" + commandOption + "=" + strconv.Itoa(other)}, hidden...)
+	pid, _, err := syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
+		Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
+	})
+	fill()
+	unix.Close(other)
+	if err != nil {
+		return nil, withStatus(failure(argv[0], err), statusOwn)
+	}
+	ready(pid)
+	c := &child{pid: pid, link: l, direct: true, argv: argv}
+	err = c.begin(false)
+	c.link = nil
+	if err != nil {
+		c.wait()
+		return nil, err
+	}
+	return c, nil
+}
+
+// hidden is what the process that becomes the command is told beside the command.
+func (s *session) hidden() []string {
+	if s.tracer == nil {
+		return nil
+	}
+	return []string{"--" + tracedOption + "=" + strconv.Itoa(s.tracer.Stage())}
+}

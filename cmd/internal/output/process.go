@@ -1,0 +1,123 @@
+package output
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// The events that a tracer of processes records: forks, signals and system calls.
+
+// isSyscall reports whether a type is one of the system calls.
+func isSyscall(src *Source, id posixtrace.EventID) bool {
+	return id.System() && id > posixtrace.UnnamedUserEvent && strings.HasPrefix(src.Name(id), "syscall.")
+}
+
+// appendForkText appends the data of proc.fork: the child, after a letter if it is
+// an ordinal.
+func appendForkText(b []byte, d *posixtrace.ForkData, letter string) []byte {
+	b = append(append(b, " child="...), letter...)
+	b = strconv.AppendInt(b, int64(d.Child), 10)
+	return append(append(b, " kind="...), d.Kind.String()...)
+}
+
+func appendForkJSON(b []byte, d *posixtrace.ForkData) []byte {
+	b = AppendMember(b, "child", d.Child)
+	return AppendMember(b, "kind", d.Kind.String())
+}
+
+func appendSignalText(b []byte, d *posixtrace.SignalData, letter string) []byte {
+	b = append(append(b, " signal="...), SignalName(d.Signal)...)
+	if d.Sender == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(append(b, " sender="...), letter...), int64(d.Sender), 10)
+}
+
+func appendSignalJSON(b []byte, d *posixtrace.SignalData) []byte {
+	b = AppendMember(b, "signal", d.Signal)
+	b = AppendMember(b, "code", d.Code)
+	return AppendMember(b, "sender", d.Sender)
+}
+
+// appendSyscallText appends a system call as it would be written in a program, and
+// what became of it.
+func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) []byte {
+	b = append(b, " ("...)
+	for i := range d.Args {
+		a := &d.Args[i]
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		switch {
+		case a.String:
+			b = append(AppendEscaped(append(b, '"'), a.Value), '"')
+		default:
+			b = AppendPrintable(b, a.Value)
+		}
+		if a.Cut {
+			b = append(b, "..."...)
+		}
+	}
+	if cut {
+		b = append(b, ", ..."...)
+	}
+	b = append(b, ')')
+	if d.Returned {
+		b = append(b, " result="...)
+		if d.Result >= 1<<32 { // an address
+			b = appendHex(append(b, "0x"...), uint64(d.Result))
+		} else {
+			b = strconv.AppendInt(b, d.Result, 10)
+		}
+		if d.Errno != 0 {
+			b = append(append(b, " errno="...), errnoName(d.Errno)...)
+		}
+	}
+	if duration {
+		b = AppendSeconds(append(b, " duration="...), int64(d.Duration))
+	}
+	return b
+}
+
+func appendSyscallJSON(b []byte, d *posixtrace.SyscallData, duration bool) []byte {
+	b = append(b, `,"args":[`...)
+	for i := range d.Args {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendJSONString(b, d.Args[i].Value)
+	}
+	b = append(b, ']')
+	b = AppendMember(b, "returned", d.Returned)
+	b = AppendMember(b, "result", d.Result)
+	b = AppendMember(b, "errno", d.Errno)
+	name := ""
+	if d.Errno != 0 {
+		name = errnoName(d.Errno)
+	}
+	b = AppendMember(b, "errno_name", name)
+	if duration {
+		b = AppendMember(b, "duration_ns", int64(d.Duration))
+	}
+	return b
+}
+
+// restarts are the error numbers inside of the kernel of calls that a signal
+// interrupted and that are made again.
+var restarts = map[int]string{512: "ERESTARTSYS", 513: "ERESTARTNOINTR", 514: "ERESTARTNOHAND", 516: "ERESTART_RESTARTBLOCK"}
+
+// errnoName returns the name of an error number, or the number.
+func errnoName(n int) string {
+	if name := restarts[n]; name != "" {
+		return name
+	}
+	if name := unix.ErrnoName(syscall.Errno(n)); n > 0 && name != "" {
+		return name
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,186 @@
+package tracer
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// kind says how an argument of a system call is written.
+type kind uint8
+
+const (
+	kHex     kind = iota // an address, or what is not known better
+	kInt                 // a number with a sign, of 32 bits
+	kLong                // of 64 bits
+	kSize                // without
+	kFD                  // a descriptor
+	kDirFD               // or AT_FDCWD
+	kPath                // a string that is a path or name
+	kPID                 // a process
+	kSignal              // a signal by name
+	kOctal               // permissions
+	kMode                // those of a file that open(2) may create
+	kStrings             // an array of strings: argv, not the environment
+	kIn                  // bytes that are given; the next argument is how many
+	kTime                // struct timespec
+	kAddrIn              // struct sockaddr that is given; the next argument is its size
+	kFDs                 // two descriptors, on return
+	kOut                 // bytes that are got: as many as the result
+	kLink                // the same, and a path
+	kStatOut             // struct stat, on return
+	kAddrOut             // struct sockaddr on return; the next argument points to its size
+	kStatus              // status of a process that was waited for
+	kFlags               // names of flags; kFlags+n is table n
+)
+
+// returned reports whether an argument is known only when the call returns.
+func (k kind) returned() bool { return k >= kFDs && k <= kStatus }
+
+// dataMax bounds the bytes of data that are shown of what is read and written.
+const dataMax = 64
+
+// specs are the kinds of the arguments of each system call; nil where they are
+// not known.
+var specs = func() (s [len(names) + 1][]kind) {
+	for nr, name := range names {
+		s[nr] = calls[name]
+	}
+	return
+}()
+
+// unknownCall is a call of which only the registers can be told.
+var unknownCall = []kind{kHex, kHex, kHex, kHex, kHex, kHex}
+
+func spec(nr int) []kind {
+	if nr < len(names) && specs[nr] != nil {
+		return specs[nr]
+	}
+	return unknownCall
+}
+
+// decodeEntry writes the arguments down to the first one that is known only on return.
+func (t *tracer) decodeEntry(k *task) {
+	s := spec(k.call.nr)
+	for i, kind := range s {
+		if kind.returned() {
+			return
+		}
+		t.decode(k, i, kind, nil)
+	}
+}
+
+// decodeReturn writes the others. d is nil when the call does not return.
+func (t *tracer) decodeReturn(k *task, d *posixtrace.SyscallData) {
+	s := spec(k.call.nr)
+	for i := len(k.call.args); i < len(s); i++ {
+		kind := s[i]
+		if kind.returned() && (d == nil || d.Errno != 0) {
+			kind = kHex
+		}
+		t.decode(k, i, kind, d)
+	}
+}
+
+// decode appends argument i.
+func (t *tracer) decode(k *task, i int, how kind, d *posixtrace.SyscallData) {
+	c := &k.call
+	v := c.raw[i]
+	start := len(c.arena)
+	b := c.arena
+	a := posixtrace.SyscallArg{}
+	switch how {
+	case kInt, kFD, kPID:
+		b = strconv.AppendInt(b, int64(int32(v)), 10)
+	case kLong:
+		b = strconv.AppendInt(b, int64(v), 10)
+	case kSize:
+		b = strconv.AppendUint(b, v, 10)
+	case kDirFD:
+		if int32(v) == unix.AT_FDCWD {
+			b = append(b, "AT_FDCWD"...)
+		} else {
+			b = strconv.AppendInt(b, int64(int32(v)), 10)
+		}
+	case kOctal:
+		b = strconv.AppendUint(append(b, '0'), uint64(uint32(v)), 8)
+	case kMode:
+		if c.raw[(i+5)%6]&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) == 0 {
+			return
+		}
+		b = strconv.AppendUint(append(b, '0'), uint64(uint32(v)), 8)
+	case kSignal:
+		b = appendSignal(b, int(int32(v)))
+	case kPath:
+		b, a.String, a.Cut = t.appendString(b, k.tid, v, pathMax)
+	case kIn:
+		b, a.String, a.Cut = t.appendData(b, k.tid, v, c.raw[(i+1)%6], dataMax)
+	case kOut, kLink:
+		limit := dataMax
+		if how == kLink {
+			limit = pathMax
+		}
+		b, a.String, a.Cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), limit)
+		if n := len(b); how == kLink && n > start && b[n-1] == 0 { // getcwd(2) counts it
+			b = b[:n-1]
+		}
+	case kStrings:
+		b, a.Cut = t.appendStrings(b, k.tid, v)
+	case kTime:
+		b = t.appendTime(b, k.tid, v)
+	case kFDs:
+		b = t.appendFDs(b, k.tid, v)
+	case kStatOut:
+		b = t.appendStat(b, k.tid, v)
+	case kStatus:
+		b = t.appendStatus(b, k.tid, v)
+	case kAddrIn:
+		b = t.appendSockaddr(b, k.tid, v, c.raw[(i+1)%6])
+	case kAddrOut:
+		var size [4]byte
+		n := uint64(0)
+		if readMemory(k.tid, c.raw[(i+1)%6], size[:]) == 4 {
+			n = uint64(nativeUint32(size[:]))
+		}
+		b = t.appendSockaddr(b, k.tid, v, n)
+	default:
+		if how >= kFlags {
+			b = flagTables[how-kFlags].append(b, v)
+		} else {
+			b = appendHex(b, v)
+		}
+	}
+	c.arena = b
+	a.Value = b[start:len(b):len(b)]
+	c.args = append(c.args, a)
+}
+
+func appendHex(b []byte, v uint64) []byte {
+	if v == 0 {
+		return append(b, '0')
+	}
+	return strconv.AppendUint(append(b, "0x"...), v, 16)
+}
+
+func appendAddress(b []byte, v uint64) []byte {
+	if v == 0 {
+		return append(b, "NULL"...)
+	}
+	return appendHex(b, v)
+}
+
+func appendSignal(b []byte, n int) []byte {
+	if name := signalNames[n&127]; n > 0 && n < len(signalNames) && name != "" {
+		return append(b, name...)
+	}
+	return strconv.AppendInt(b, int64(n), 10)
+}
+
+var signalNames = func() (s [128]string) {
+	for n := 1; n < 32; n++ {
+		s[n] = unix.SignalName(unix.Signal(n))
+	}
+	return
+}()

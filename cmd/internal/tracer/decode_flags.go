@@ -1,0 +1,182 @@
+package tracer
+
+import "golang.org/x/sys/unix"
+
+// flagTable has the names of the values of an argument.
+type flagTable struct {
+	// mask covers the bits that are one of several values rather than a set of flags.
+	mask   uint64
+	values []flag
+	flags  []flag
+	zero   string // what 0 is called; "": 0
+}
+
+type flag struct {
+	bits uint64
+	name string
+}
+
+// append appends the names of v, and what has no name as a number.
+func (t *flagTable) append(b []byte, v uint64) []byte {
+	v = uint64(uint32(v)) // these are all of type int
+	start := len(b)
+	if t.mask != 0 {
+		for _, f := range t.values {
+			if v&t.mask == f.bits {
+				b = append(b, f.name...)
+				v &^= t.mask
+				break
+			}
+		}
+	}
+	for _, f := range t.flags {
+		if f.bits != 0 && v&f.bits == f.bits {
+			if len(b) > start {
+				b = append(b, '|')
+			}
+			b = append(b, f.name...)
+			v &^= f.bits
+		}
+	}
+	switch {
+	case v != 0:
+		if len(b) > start {
+			b = append(b, '|')
+		}
+		return appendHex(b, v)
+	case len(b) > start:
+		return b
+	case t.zero != "":
+		return append(b, t.zero...)
+	}
+	return append(b, '0')
+}
+
+// The tables; an argument of kind kFlags+n is written by the n-th.
+const (
+	fOpen = iota
+	fProt
+	fMap
+	fAt
+	fClone
+	fWait
+	fDomain
+	fSocket
+	fMsg
+	fSeek
+	fAccess
+	fFcntl
+	fFutex
+	fEpollCtl
+	fAdvise
+	fSigmask
+	fShut
+	fClock
+	fLevel
+	fRandom
+	fLock
+	fPipe
+	fArch
+	fIoctl
+	fPrctl
+	fLimit
+	fPtrace
+	fUnlink
+	fRename
+	fTables
+)
+
+var flagTables = [fTables]flagTable{
+	fOpen: {mask: unix.O_ACCMODE, values: []flag{{unix.O_RDONLY, "O_RDONLY"}, {unix.O_WRONLY, "O_WRONLY"}, {unix.O_RDWR, "O_RDWR"}}, flags: []flag{
+		{unix.O_CREAT, "O_CREAT"}, {unix.O_EXCL, "O_EXCL"}, {unix.O_NOCTTY, "O_NOCTTY"}, {unix.O_TRUNC, "O_TRUNC"}, {unix.O_APPEND, "O_APPEND"},
+		{unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_SYNC, "O_SYNC"}, {unix.O_DSYNC, "O_DSYNC"}, {unix.O_DIRECT, "O_DIRECT"}, {largeFile, "O_LARGEFILE"},
+		{unix.O_TMPFILE, "O_TMPFILE"}, {unix.O_DIRECTORY, "O_DIRECTORY"}, {unix.O_NOFOLLOW, "O_NOFOLLOW"}, {unix.O_NOATIME, "O_NOATIME"},
+		{unix.O_CLOEXEC, "O_CLOEXEC"}, {unix.O_PATH, "O_PATH"},
+	}},
+	fProt: {zero: "PROT_NONE", flags: []flag{{unix.PROT_READ, "PROT_READ"}, {unix.PROT_WRITE, "PROT_WRITE"}, {unix.PROT_EXEC, "PROT_EXEC"}, {unix.PROT_GROWSDOWN, "PROT_GROWSDOWN"}}},
+	fMap: {mask: unix.MAP_TYPE, values: []flag{{unix.MAP_SHARED, "MAP_SHARED"}, {unix.MAP_PRIVATE, "MAP_PRIVATE"}, {unix.MAP_SHARED_VALIDATE, "MAP_SHARED_VALIDATE"}}, flags: []flag{
+		{unix.MAP_FIXED, "MAP_FIXED"}, {unix.MAP_ANONYMOUS, "MAP_ANONYMOUS"}, {unix.MAP_GROWSDOWN, "MAP_GROWSDOWN"}, {unix.MAP_DENYWRITE, "MAP_DENYWRITE"},
+		{unix.MAP_LOCKED, "MAP_LOCKED"}, {unix.MAP_NORESERVE, "MAP_NORESERVE"}, {unix.MAP_POPULATE, "MAP_POPULATE"}, {unix.MAP_NONBLOCK, "MAP_NONBLOCK"},
+		{unix.MAP_STACK, "MAP_STACK"}, {unix.MAP_HUGETLB, "MAP_HUGETLB"}, {unix.MAP_FIXED_NOREPLACE, "MAP_FIXED_NOREPLACE"},
+	}},
+	fAt: {flags: []flag{
+		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_EACCESS, "AT_EACCESS"}, {unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"},
+		{unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"}, {unix.AT_STATX_FORCE_SYNC, "AT_STATX_FORCE_SYNC"}, {unix.AT_STATX_DONT_SYNC, "AT_STATX_DONT_SYNC"},
+	}},
+	fClone: {mask: 0xff, values: []flag{{uint64(unix.SIGCHLD), "SIGCHLD"}}, flags: []flag{
+		{unix.CLONE_VM, "CLONE_VM"}, {unix.CLONE_FS, "CLONE_FS"}, {unix.CLONE_FILES, "CLONE_FILES"}, {unix.CLONE_SIGHAND, "CLONE_SIGHAND"}, {unix.CLONE_PIDFD, "CLONE_PIDFD"},
+		{unix.CLONE_PTRACE, "CLONE_PTRACE"}, {unix.CLONE_VFORK, "CLONE_VFORK"}, {unix.CLONE_PARENT, "CLONE_PARENT"}, {unix.CLONE_THREAD, "CLONE_THREAD"},
+		{unix.CLONE_NEWNS, "CLONE_NEWNS"}, {unix.CLONE_SYSVSEM, "CLONE_SYSVSEM"}, {unix.CLONE_SETTLS, "CLONE_SETTLS"}, {unix.CLONE_PARENT_SETTID, "CLONE_PARENT_SETTID"},
+		{unix.CLONE_CHILD_CLEARTID, "CLONE_CHILD_CLEARTID"}, {unix.CLONE_DETACHED, "CLONE_DETACHED"}, {unix.CLONE_UNTRACED, "CLONE_UNTRACED"},
+		{unix.CLONE_CHILD_SETTID, "CLONE_CHILD_SETTID"}, {unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"}, {unix.CLONE_NEWUTS, "CLONE_NEWUTS"}, {unix.CLONE_NEWIPC, "CLONE_NEWIPC"},
+		{unix.CLONE_NEWUSER, "CLONE_NEWUSER"}, {unix.CLONE_NEWPID, "CLONE_NEWPID"}, {unix.CLONE_NEWNET, "CLONE_NEWNET"}, {unix.CLONE_IO, "CLONE_IO"},
+	}},
+	fWait: {flags: []flag{
+		{unix.WNOHANG, "WNOHANG"}, {unix.WUNTRACED, "WUNTRACED"}, {unix.WEXITED, "WEXITED"}, {unix.WCONTINUED, "WCONTINUED"}, {unix.WNOWAIT, "WNOWAIT"},
+		{unix.WNOTHREAD, "__WNOTHREAD"}, {unix.WALL, "__WALL"}, {unix.WCLONE, "__WCLONE"},
+	}},
+	fDomain: {mask: ^uint64(0), values: []flag{
+		{unix.AF_UNSPEC, "AF_UNSPEC"}, {unix.AF_UNIX, "AF_UNIX"}, {unix.AF_INET, "AF_INET"}, {unix.AF_INET6, "AF_INET6"}, {unix.AF_NETLINK, "AF_NETLINK"},
+		{unix.AF_PACKET, "AF_PACKET"}, {unix.AF_VSOCK, "AF_VSOCK"}, {unix.AF_ALG, "AF_ALG"},
+	}},
+	fSocket: {mask: 0xf, values: []flag{
+		{unix.SOCK_STREAM, "SOCK_STREAM"}, {unix.SOCK_DGRAM, "SOCK_DGRAM"}, {unix.SOCK_RAW, "SOCK_RAW"}, {unix.SOCK_SEQPACKET, "SOCK_SEQPACKET"},
+	}, flags: []flag{{unix.SOCK_CLOEXEC, "SOCK_CLOEXEC"}, {unix.SOCK_NONBLOCK, "SOCK_NONBLOCK"}}},
+	fMsg: {flags: []flag{
+		{unix.MSG_OOB, "MSG_OOB"}, {unix.MSG_PEEK, "MSG_PEEK"}, {unix.MSG_DONTROUTE, "MSG_DONTROUTE"}, {unix.MSG_CTRUNC, "MSG_CTRUNC"}, {unix.MSG_TRUNC, "MSG_TRUNC"},
+		{unix.MSG_DONTWAIT, "MSG_DONTWAIT"}, {unix.MSG_EOR, "MSG_EOR"}, {unix.MSG_WAITALL, "MSG_WAITALL"}, {unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"}, {unix.MSG_MORE, "MSG_MORE"},
+		{unix.MSG_WAITFORONE, "MSG_WAITFORONE"}, {unix.MSG_FASTOPEN, "MSG_FASTOPEN"}, {unix.MSG_CMSG_CLOEXEC, "MSG_CMSG_CLOEXEC"},
+	}},
+	fSeek:   {mask: ^uint64(0), values: []flag{{unix.SEEK_SET, "SEEK_SET"}, {unix.SEEK_CUR, "SEEK_CUR"}, {unix.SEEK_END, "SEEK_END"}, {unix.SEEK_DATA, "SEEK_DATA"}, {unix.SEEK_HOLE, "SEEK_HOLE"}}},
+	fAccess: {zero: "F_OK", flags: []flag{{unix.R_OK, "R_OK"}, {unix.W_OK, "W_OK"}, {unix.X_OK, "X_OK"}}},
+	fFcntl: {mask: ^uint64(0), values: []flag{
+		{unix.F_DUPFD, "F_DUPFD"}, {unix.F_GETFD, "F_GETFD"}, {unix.F_SETFD, "F_SETFD"}, {unix.F_GETFL, "F_GETFL"}, {unix.F_SETFL, "F_SETFL"}, {unix.F_GETLK, "F_GETLK"},
+		{unix.F_SETLK, "F_SETLK"}, {unix.F_SETLKW, "F_SETLKW"}, {unix.F_SETOWN, "F_SETOWN"}, {unix.F_GETOWN, "F_GETOWN"}, {unix.F_DUPFD_CLOEXEC, "F_DUPFD_CLOEXEC"},
+		{unix.F_SETPIPE_SZ, "F_SETPIPE_SZ"}, {unix.F_GETPIPE_SZ, "F_GETPIPE_SZ"}, {unix.F_ADD_SEALS, "F_ADD_SEALS"}, {unix.F_GET_SEALS, "F_GET_SEALS"},
+		{unix.F_OFD_GETLK, "F_OFD_GETLK"}, {unix.F_OFD_SETLK, "F_OFD_SETLK"}, {unix.F_OFD_SETLKW, "F_OFD_SETLKW"},
+	}},
+	fFutex: {mask: 0x7f, values: []flag{
+		{0, "FUTEX_WAIT"}, {1, "FUTEX_WAKE"}, {3, "FUTEX_REQUEUE"}, {4, "FUTEX_CMP_REQUEUE"}, {5, "FUTEX_WAKE_OP"}, {6, "FUTEX_LOCK_PI"}, {7, "FUTEX_UNLOCK_PI"},
+		{8, "FUTEX_TRYLOCK_PI"}, {9, "FUTEX_WAIT_BITSET"}, {10, "FUTEX_WAKE_BITSET"}, {11, "FUTEX_WAIT_REQUEUE_PI"}, {12, "FUTEX_CMP_REQUEUE_PI"},
+	}, flags: []flag{{128, "FUTEX_PRIVATE_FLAG"}, {256, "FUTEX_CLOCK_REALTIME"}}},
+	fEpollCtl: {mask: ^uint64(0), values: []flag{{unix.EPOLL_CTL_ADD, "EPOLL_CTL_ADD"}, {unix.EPOLL_CTL_DEL, "EPOLL_CTL_DEL"}, {unix.EPOLL_CTL_MOD, "EPOLL_CTL_MOD"}}},
+	fAdvise: {mask: ^uint64(0), values: []flag{
+		{unix.MADV_NORMAL, "MADV_NORMAL"}, {unix.MADV_RANDOM, "MADV_RANDOM"}, {unix.MADV_SEQUENTIAL, "MADV_SEQUENTIAL"}, {unix.MADV_WILLNEED, "MADV_WILLNEED"},
+		{unix.MADV_DONTNEED, "MADV_DONTNEED"}, {unix.MADV_FREE, "MADV_FREE"}, {unix.MADV_HUGEPAGE, "MADV_HUGEPAGE"}, {unix.MADV_NOHUGEPAGE, "MADV_NOHUGEPAGE"},
+		{unix.MADV_COLLAPSE, "MADV_COLLAPSE"},
+	}},
+	fSigmask: {mask: ^uint64(0), values: []flag{{unix.SIG_BLOCK, "SIG_BLOCK"}, {unix.SIG_UNBLOCK, "SIG_UNBLOCK"}, {unix.SIG_SETMASK, "SIG_SETMASK"}}},
+	fShut:    {mask: ^uint64(0), values: []flag{{unix.SHUT_RD, "SHUT_RD"}, {unix.SHUT_WR, "SHUT_WR"}, {unix.SHUT_RDWR, "SHUT_RDWR"}}},
+	fClock: {mask: ^uint64(0), values: []flag{
+		{unix.CLOCK_REALTIME, "CLOCK_REALTIME"}, {unix.CLOCK_MONOTONIC, "CLOCK_MONOTONIC"}, {unix.CLOCK_PROCESS_CPUTIME_ID, "CLOCK_PROCESS_CPUTIME_ID"},
+		{unix.CLOCK_THREAD_CPUTIME_ID, "CLOCK_THREAD_CPUTIME_ID"}, {unix.CLOCK_MONOTONIC_RAW, "CLOCK_MONOTONIC_RAW"}, {unix.CLOCK_REALTIME_COARSE, "CLOCK_REALTIME_COARSE"},
+		{unix.CLOCK_MONOTONIC_COARSE, "CLOCK_MONOTONIC_COARSE"}, {unix.CLOCK_BOOTTIME, "CLOCK_BOOTTIME"},
+	}},
+	fLevel: {mask: ^uint64(0), values: []flag{
+		{unix.SOL_SOCKET, "SOL_SOCKET"}, {unix.SOL_IP, "SOL_IP"}, {unix.SOL_TCP, "SOL_TCP"}, {unix.SOL_UDP, "SOL_UDP"}, {unix.SOL_IPV6, "SOL_IPV6"}, {unix.SOL_NETLINK, "SOL_NETLINK"},
+	}},
+	fRandom: {flags: []flag{{unix.GRND_NONBLOCK, "GRND_NONBLOCK"}, {unix.GRND_RANDOM, "GRND_RANDOM"}, {unix.GRND_INSECURE, "GRND_INSECURE"}}},
+	fLock:   {flags: []flag{{unix.LOCK_SH, "LOCK_SH"}, {unix.LOCK_EX, "LOCK_EX"}, {unix.LOCK_NB, "LOCK_NB"}, {unix.LOCK_UN, "LOCK_UN"}}},
+	fPipe:   {flags: []flag{{unix.O_CLOEXEC, "O_CLOEXEC"}, {unix.O_DIRECT, "O_DIRECT"}, {unix.O_NONBLOCK, "O_NONBLOCK"}}},
+	fArch:   {mask: ^uint64(0), values: []flag{{0x1001, "ARCH_SET_GS"}, {0x1002, "ARCH_SET_FS"}, {0x1003, "ARCH_GET_FS"}, {0x1004, "ARCH_GET_GS"}}},
+	fIoctl: {mask: ^uint64(0), values: []flag{
+		{unix.TCGETS, "TCGETS"}, {unix.TCSETS, "TCSETS"}, {unix.TCSETSW, "TCSETSW"}, {unix.TCSETSF, "TCSETSF"}, {unix.TIOCGPGRP, "TIOCGPGRP"}, {unix.TIOCSPGRP, "TIOCSPGRP"},
+		{unix.TIOCGWINSZ, "TIOCGWINSZ"}, {unix.TIOCSWINSZ, "TIOCSWINSZ"}, {unix.TIOCSCTTY, "TIOCSCTTY"}, {unix.TIOCNOTTY, "TIOCNOTTY"}, {unix.TIOCINQ, "FIONREAD"},
+		{unix.TIOCGPTN, "TIOCGPTN"}, {unix.FICLONE, "FICLONE"},
+	}},
+	fPrctl: {mask: ^uint64(0), values: []flag{
+		{unix.PR_SET_NAME, "PR_SET_NAME"}, {unix.PR_GET_NAME, "PR_GET_NAME"}, {unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"}, {unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"}, {unix.PR_GET_DUMPABLE, "PR_GET_DUMPABLE"},
+		{unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS"}, {unix.PR_SET_SECCOMP, "PR_SET_SECCOMP"}, {unix.PR_CAPBSET_READ, "PR_CAPBSET_READ"}, {unix.PR_SET_CHILD_SUBREAPER, "PR_SET_CHILD_SUBREAPER"},
+		{unix.PR_SET_VMA, "PR_SET_VMA"}, {unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"},
+	}},
+	fLimit: {mask: ^uint64(0), values: []flag{
+		{unix.RLIMIT_CPU, "RLIMIT_CPU"}, {unix.RLIMIT_FSIZE, "RLIMIT_FSIZE"}, {unix.RLIMIT_DATA, "RLIMIT_DATA"}, {unix.RLIMIT_STACK, "RLIMIT_STACK"}, {unix.RLIMIT_CORE, "RLIMIT_CORE"},
+		{unix.RLIMIT_NPROC, "RLIMIT_NPROC"}, {unix.RLIMIT_NOFILE, "RLIMIT_NOFILE"}, {unix.RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK"}, {unix.RLIMIT_AS, "RLIMIT_AS"},
+	}},
+	fPtrace: {mask: ^uint64(0), values: []flag{
+		{unix.PTRACE_TRACEME, "PTRACE_TRACEME"}, {unix.PTRACE_ATTACH, "PTRACE_ATTACH"}, {unix.PTRACE_SEIZE, "PTRACE_SEIZE"}, {unix.PTRACE_CONT, "PTRACE_CONT"}, {unix.PTRACE_SYSCALL, "PTRACE_SYSCALL"},
+		{unix.PTRACE_DETACH, "PTRACE_DETACH"}, {unix.PTRACE_PEEKTEXT, "PTRACE_PEEKTEXT"}, {unix.PTRACE_PEEKDATA, "PTRACE_PEEKDATA"},
+	}},
+	fUnlink: {flags: []flag{{unix.AT_REMOVEDIR, "AT_REMOVEDIR"}}},
+	fRename: {flags: []flag{{unix.RENAME_NOREPLACE, "RENAME_NOREPLACE"}, {unix.RENAME_EXCHANGE, "RENAME_EXCHANGE"}, {unix.RENAME_WHITEOUT, "RENAME_WHITEOUT"}}},
+}

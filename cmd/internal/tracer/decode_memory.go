@@ -1,0 +1,146 @@
+package tracer
+
+import (
+	"encoding/binary"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func nativeUint32(b []byte) uint32 { return binary.NativeEndian.Uint32(b) }
+
+// appendString appends a string of the process, or its address if it cannot be read.
+func (t *tracer) appendString(b []byte, tid int, addr uint64, limit int) (_ []byte, isString, cut bool) {
+	s, cut, ok := readString(tid, addr, t.memory(min(limit, max(t.cfg.MaxData, 16))))
+	if !ok {
+		return appendAddress(b, addr), false, false
+	}
+	return append(b, s...), true, cut
+}
+
+// appendData appends at most limit of size bytes of the process.
+func (t *tracer) appendData(b []byte, tid int, addr, size uint64, limit int) (_ []byte, isString, cut bool) {
+	if addr == 0 {
+		return appendAddress(b, addr), false, false
+	}
+	m := t.memory(int(min(size, uint64(limit))))
+	n := readMemory(tid, addr, m)
+	if n < len(m) {
+		return appendAddress(b, addr), false, false
+	}
+	return append(b, m...), true, size > uint64(n)
+}
+
+// stringsMax bounds the strings that are shown of an array.
+const stringsMax = 32
+
+// appendStrings appends an array of strings, as JSON would have it.
+func (t *tracer) appendStrings(b []byte, tid int, addr uint64) (_ []byte, cut bool) {
+	if addr == 0 {
+		return appendAddress(b, addr), false
+	}
+	w := words{tid: tid, at: addr}
+	b = append(b, '[')
+	for i := 0; ; i++ {
+		p := w.next()
+		if p == 0 {
+			break
+		}
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		if i == stringsMax {
+			return append(b, "...]"...), false
+		}
+		s, more, ok := readString(tid, p, t.memory(256))
+		if !ok {
+			b = appendAddress(b, p)
+			continue
+		}
+		b = appendQuoted(b, s)
+		if more {
+			b = append(b, "..."...)
+		}
+	}
+	return append(b, ']'), false
+}
+
+// appendQuoted appends s in quotes. Bytes that are not printable stay what they are:
+// who shows them has to escape them anyway.
+func appendQuoted(b, s []byte) []byte {
+	b = append(b, '"')
+	for _, c := range s {
+		if c == '"' || c == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, c)
+	}
+	return append(b, '"')
+}
+
+func (t *tracer) appendTime(b []byte, tid int, addr uint64) []byte {
+	var m [16]byte
+	if readMemory(tid, addr, m[:]) < len(m) {
+		return appendAddress(b, addr)
+	}
+	b = strconv.AppendInt(b, int64(nativeWord(m[:])), 10)
+	n := strconv.FormatInt(1e9+int64(nativeWord(m[8:])%1e9), 10)
+	return append(append(b, '.'), n[1:]...)
+}
+
+func (t *tracer) appendFDs(b []byte, tid int, addr uint64) []byte {
+	var m [8]byte
+	if readMemory(tid, addr, m[:]) < len(m) {
+		return appendAddress(b, addr)
+	}
+	b = strconv.AppendInt(append(b, '['), int64(int32(nativeUint32(m[:]))), 10)
+	b = strconv.AppendInt(append(b, ", "...), int64(int32(nativeUint32(m[4:]))), 10)
+	return append(b, ']')
+}
+
+// appendStat appends what people look for in a struct stat.
+func (t *tracer) appendStat(b []byte, tid int, addr uint64) []byte {
+	var st unix.Stat_t
+	m := unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st))
+	if readMemory(tid, addr, m) < len(m) {
+		return appendAddress(b, addr)
+	}
+	b = append(b, "{mode="...)
+	for _, f := range fileTypes {
+		if st.Mode&unix.S_IFMT == f.mode {
+			b = append(append(b, f.name...), '|')
+		}
+	}
+	b = strconv.AppendUint(append(b, '0'), uint64(st.Mode&0o7777), 8)
+	b = strconv.AppendInt(append(b, " size="...), st.Size, 10)
+	return append(b, '}')
+}
+
+var fileTypes = []struct {
+	mode uint32
+	name string
+}{
+	{unix.S_IFREG, "S_IFREG"}, {unix.S_IFDIR, "S_IFDIR"}, {unix.S_IFLNK, "S_IFLNK"}, {unix.S_IFCHR, "S_IFCHR"},
+	{unix.S_IFBLK, "S_IFBLK"}, {unix.S_IFIFO, "S_IFIFO"}, {unix.S_IFSOCK, "S_IFSOCK"},
+}
+
+// appendStatus appends a status as waitpid(2) returns it.
+func (t *tracer) appendStatus(b []byte, tid int, addr uint64) []byte {
+	var m [4]byte
+	if readMemory(tid, addr, m[:]) < len(m) {
+		return appendAddress(b, addr)
+	}
+	switch ws := syscall.WaitStatus(nativeUint32(m[:])); {
+	case ws.Exited():
+		b = strconv.AppendInt(append(b, "{status="...), int64(ws.ExitStatus()), 10)
+	case ws.Signaled():
+		b = appendSignal(append(b, "{signal="...), int(ws.Signal()))
+	case ws.Stopped():
+		b = appendSignal(append(b, "{stopped="...), int(ws.StopSignal()))
+	default:
+		b = appendHex(append(b, "{"...), uint64(ws))
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,118 @@
+package tracer
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The few requests of ptrace(2) that are needed. None of them blocks, so the
+// scheduler of the runtime need not hear of them.
+
+func ptrace(request, tid int, addr, data uintptr) error {
+	_, _, no := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
+	if no != 0 {
+		return no
+	}
+	return nil
+}
+
+// seize begins to trace a thread without stopping it.
+func seize(tid, options int) error { return ptrace(unix.PTRACE_SEIZE, tid, 0, uintptr(options)) }
+
+// resume lets a stopped thread go on, with a signal unless that is 0. how is
+// PTRACE_CONT, PTRACE_SYSCALL or PTRACE_LISTEN. A thread that was killed meanwhile is
+// none of the caller's business: its end is told by wait.
+func resume(how, tid int, sig syscall.Signal) { ptrace(how, tid, 0, uintptr(sig)) }
+
+// eventMessage returns what an event of ptrace says beside its number.
+func eventMessage(tid int) (int, error) {
+	var msg uint
+	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&msg)))
+	return int(msg), err
+}
+
+// siginfo is the head of siginfo_t, and what follows in those of kill(2) and of
+// SIGCHLD.
+type siginfo struct {
+	signo, errno, code, _ int32
+	pid, uid              int32
+	_                     [104]byte
+}
+
+func signalInfo(tid int, si *siginfo) error {
+	return ptrace(unix.PTRACE_GETSIGINFO, tid, 0, uintptr(unsafe.Pointer(si)))
+}
+
+// syscallInfo is struct ptrace_syscall_info. What follows the head depends on op.
+type syscallInfo struct {
+	op     uint8
+	_      [3]byte
+	arch   uint32
+	ip, sp uint64
+	u      [8]uint64
+}
+
+// At the entry of a call, also by way of a filter.
+func (s *syscallInfo) nr() uint64      { return s.u[0] }
+func (s *syscallInfo) args() [6]uint64 { return [6]uint64(s.u[1:7]) }
+
+// At its return.
+func (s *syscallInfo) result() int64 { return int64(s.u[0]) }
+func (s *syscallInfo) failed() bool  { return uint8(s.u[1]) != 0 }
+
+func getSyscallInfo(tid int, s *syscallInfo) error {
+	s.op = unix.PTRACE_SYSCALL_INFO_NONE
+	return ptrace(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(*s), uintptr(unsafe.Pointer(s)))
+}
+
+// wait waits for any traced thread to stop or end. The runtime has to know, since
+// it may take long.
+func wait(status *syscall.WaitStatus, usage *syscall.Rusage, flags int) (int, syscall.Errno) {
+	var ws int32
+	tid, _, no := unix.Syscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&ws)), uintptr(unix.WALL|flags), uintptr(unsafe.Pointer(usage)), 0, 0)
+	*status = syscall.WaitStatus(ws)
+	return int(tid), no
+}
+
+// readMemory reads from the memory of a process as much as there is up to len(b).
+func readMemory(tid int, addr uint64, b []byte) int {
+	if len(b) == 0 || addr == 0 {
+		return 0
+	}
+	local := unix.Iovec{Base: &b[0]}
+	local.SetLen(len(b))
+	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(b)}
+	n, _, no := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	if no != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+const pageSize = 4096
+
+// readString reads a string that ends with a NUL, at most len(b) bytes of it, and
+// tells whether there is more. It reads no page that the string does not reach: the
+// next one may not be there.
+func readString(tid int, addr uint64, b []byte) (s []byte, cut, ok bool) {
+	n := 0
+	for n < len(b) {
+		step := min(len(b)-n, pageSize-int((addr+uint64(n))%pageSize))
+		if n == 0 {
+			step = min(step, 256)
+		}
+		got := readMemory(tid, addr+uint64(n), b[n:n+step])
+		if got == 0 {
+			return b[:n], n > 0, n > 0
+		}
+		for i, c := range b[n : n+got] {
+			if c == 0 {
+				return b[:n+i], false, true
+			}
+		}
+		n += got
+	}
+	return b[:n], true, true
+}

@@ -1,0 +1,219 @@
+package tracer
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// wake is the signal that makes the tracer's thread look up from its waiting.
+const wake = unix.SIGUSR1
+
+// tracer is the tracer in its own process. All but the release is used by one thread.
+type tracer struct {
+	cfg     Config
+	wanted  [1024]bool
+	control int
+	stage   int
+	thread  int
+
+	stream *posixtrace.Stream // nil once it was released
+	rec    *posixtrace.Recorder
+	ids    [1024]posixtrace.EventID
+
+	command int // the process of the command
+	tasks   map[int]*task
+	last    *task
+	held    []held
+	filter  bool // the command has a filter
+	how     int  // how threads are resumed that are not in a call: PTRACE_CONT or PTRACE_SYSCALL
+
+	privilege bool // the loss of privilege was told
+	debugger  bool // that ptrace(2) fails was told
+	place     place
+
+	releasing atomic.Bool
+	buf       []byte
+	mem       []byte
+}
+
+// Serve is the life of a tracer, which Start began: control and the descriptor behind
+// it are its sockets.
+func Serve(control int) {
+	// Job control and hangups of the terminal are not meant for it; it has a session
+	// of its own, but a signal may come all the same from who kills by name.
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
+	runtime.LockOSThread()
+	unix.CloseOnExec(control)
+	unix.CloseOnExec(control + 1)
+	unix.CloseRange(uint(control+2), 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
+	os.WriteFile("/proc/self/comm", []byte("ptrace-run"), 0)
+	t := &tracer{control: control, stage: control + 1, thread: unix.Gettid(), tasks: make(map[int]*task), how: unix.PTRACE_CONT}
+	what, data := receive(control)
+	if what != orderConfig || json.Unmarshal(data, &t.cfg) != nil {
+		return
+	}
+	if !t.attach() {
+		return
+	}
+	interruptible()
+	go t.obey()
+	t.loop()
+}
+
+// attach begins to trace what will become the command.
+func (t *tracer) attach() bool {
+	what, data := receive(t.stage)
+	var pid, tid int
+	if n, _ := fmt.Sscanf(string(data), "%d %d", &pid, &tid); what != stageHere || n != 2 {
+		return false
+	}
+	err := t.open()
+	if err == nil {
+		err = seize(tid, t.options())
+	}
+	if err != nil {
+		no := unix.EPERM
+		if e, ok := err.(syscall.Errno); ok {
+			no = e
+		}
+		send(t.control, tellAttached, []byte(strconv.Itoa(int(no))))
+		send(t.stage, stageLone, nil)
+		return false
+	}
+	t.command = pid
+	t.tasks[tid] = &task{tid: tid, pid: pid, quiet: true}
+	if t.cfg.Want.All {
+		t.how = unix.PTRACE_SYSCALL
+		ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
+	}
+	var program []byte
+	if t.cfg.Want.filtered() {
+		t.filter = true
+		program = appendProgram(nil, filterProgram(t.stops()))
+	}
+	send(t.control, tellAttached, []byte("0"))
+	send(t.stage, stageGo, program)
+	return true
+}
+
+// stops lists the calls that have to stop: those asked for, and ptrace(2), which
+// fails in a way that the user should hear of.
+func (t *tracer) stops() []int {
+	return append([]int{unix.SYS_PTRACE}, t.cfg.Want.Calls...)
+}
+
+// open connects to the stream.
+func (t *tracer) open() (err error) {
+	for _, nr := range t.cfg.Want.Calls {
+		if nr >= 0 && nr < len(t.wanted) {
+			t.wanted[nr] = true
+		}
+	}
+	if t.cfg.Want.All {
+		for nr := range t.wanted {
+			t.wanted[nr] = true
+		}
+	}
+	if t.stream, err = posixtrace.Attach(t.cfg.Stream); err != nil {
+		return err
+	}
+	t.rec, err = t.stream.Recorder()
+	return err
+}
+
+// options are those of ptrace(2). Where a filter is set nothing may live on without
+// its tracer: the calls that stop would fail.
+func (t *tracer) options() int {
+	o := unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC
+	if t.cfg.Want.filtered() {
+		o |= unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_EXITKILL
+	}
+	return o
+}
+
+// confirmFilter finds out, when the command is there, whether its filter is.
+func (t *tracer) confirmFilter(tid int) {
+	if !t.filter {
+		return
+	}
+	b := make([]byte, 64)
+	n, _, err := unix.Recvfrom(t.stage, b, unix.MSG_DONTWAIT)
+	if err == nil && n > 1 && b[0] == stageSet && string(b[1:n]) == "0" {
+		return
+	}
+	// Without one all calls stop, and those not asked for are passed over.
+	t.filter = false
+	t.how = unix.PTRACE_SYSCALL
+	ptrace(unix.PTRACE_SETOPTIONS, tid, 0, uintptr(t.options()&^unix.PTRACE_O_EXITKILL))
+}
+
+// obey waits for the order to let go, or for the end of who would give it.
+func (t *tracer) obey() {
+	for {
+		if what, _ := receive(t.control); what == 0 || what == orderRelease {
+			break
+		}
+	}
+	t.releasing.Store(true)
+	for t.releasing.Load() {
+		// The thread may have looked just before it went to wait.
+		unix.Tgkill(os.Getpid(), t.thread, wake)
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// interruptible makes the signal wake interrupt a wait, which the runtime would have
+// begin anew.
+func interruptible() {
+	signal.Notify(make(chan os.Signal, 1), wake)
+	var act [8]uint64
+	size := uintptr(8)
+	if _, _, no := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(wake), 0, uintptr(unsafe.Pointer(&act)), size, 0, 0); no == 0 {
+		act[1] &^= saRestart // the second word is sa_flags
+		unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(wake), uintptr(unsafe.Pointer(&act)), 0, size, 0, 0)
+	}
+}
+
+const saRestart = 0x10000000
+
+// release gives up the stream. It reports whether the tracer has to stay.
+func (t *tracer) release() (stay bool) {
+	if t.stream != nil {
+		t.rec.Close()
+		t.stream.Close()
+		t.rec, t.stream = nil, nil
+		send(t.control, tellReleased, nil)
+		unix.Close(t.control)
+	}
+	t.releasing.Store(false)
+	return t.filter && len(t.tasks) > 0
+}
+
+// tell sends a message for the user.
+func (t *tracer) tell(text string) {
+	if t.stream != nil {
+		send(t.control, tellNote, []byte(text))
+	}
+}
+
+// takes reports whether the stream takes events of a type now.
+func (t *tracer) takes(id posixtrace.EventID, k *task) bool {
+	return t.rec != nil && !k.quiet && (!t.cfg.Alone || k.pid == t.command) && t.rec.Wants(id)
+}
+
+// record records an event of a thread.
+func (t *tracer) record(id posixtrace.EventID, k *task, ip uint64, data []byte) {
+	t.rec.Record(posixtrace.EventInfo{ID: id, PID: k.pid, TID: k.tid, Address: ip}, data)
+}

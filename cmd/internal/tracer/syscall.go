@@ -1,0 +1,120 @@
+package tracer
+
+import (
+	"encoding/binary"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// call is a system call that a thread is in.
+type call struct {
+	in      bool
+	mute    bool // it is followed, but not recorded
+	nr      int
+	ip      uint64
+	entered int64
+	raw     [6]uint64
+	args    []posixtrace.SyscallArg
+	arena   []byte // what args points to
+}
+
+func nativeWord(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
+
+// atCall deals with the entry of a call and with its return.
+func (t *tracer) atCall(k *task) {
+	var info syscallInfo
+	if getSyscallInfo(k.tid, &info) != nil {
+		resume(t.next(k), k.tid, 0)
+		return
+	}
+	switch info.op {
+	case unix.PTRACE_SYSCALL_INFO_ENTRY, unix.PTRACE_SYSCALL_INFO_SECCOMP:
+		t.enter(k, &info)
+	case unix.PTRACE_SYSCALL_INFO_EXIT:
+		t.leave(k, &info)
+	}
+	resume(t.next(k), k.tid, 0)
+}
+
+// enter notes what has to be known of a call before it is made.
+func (t *tracer) enter(k *task, info *syscallInfo) {
+	c := &k.call
+	c.in = false
+	nr := int(info.nr())
+	if info.arch != auditArch || nr < 0 || nr >= len(t.wanted) || t.rec == nil {
+		return
+	}
+	c.mute = !t.wanted[nr] || !k.quiet && !t.takes(t.id(nr), k)
+	if c.mute && (nr != unix.SYS_PTRACE || t.debugger || k.quiet) {
+		return
+	}
+	c.in, c.nr, c.ip, c.raw = true, nr, info.ip, info.args()
+	c.entered = t.rec.Now()
+	if c.mute {
+		return
+	}
+	c.args, c.arena = c.args[:0], c.arena[:0]
+	t.decodeEntry(k)
+	if nr == unix.SYS_EXIT || nr == unix.SYS_EXIT_GROUP {
+		t.unfinished(k)
+	}
+}
+
+// leave records a call that returns.
+func (t *tracer) leave(k *task, info *syscallInfo) {
+	c := &k.call
+	if !c.in {
+		return
+	}
+	c.in = false
+	if c.nr == unix.SYS_PTRACE && info.failed() && !t.debugger {
+		t.debugger = true
+		t.tell("a program that uses ptrace(2) itself, such as a debugger, fails because it is traced")
+	}
+	if c.mute || k.quiet || t.rec == nil {
+		return
+	}
+	d := posixtrace.SyscallData{Result: info.result(), Returned: true}
+	if info.failed() {
+		d.Errno, d.Result = int(-d.Result), -1
+	}
+	t.decodeReturn(k, &d)
+	t.recordCall(k, &d)
+}
+
+// unfinished records a call that does not return.
+func (t *tracer) unfinished(k *task) {
+	k.call.in = false
+	if k.call.mute || k.quiet || t.rec == nil {
+		return
+	}
+	t.decodeReturn(k, nil)
+	t.recordCall(k, &posixtrace.SyscallData{})
+}
+
+func (t *tracer) recordCall(k *task, d *posixtrace.SyscallData) {
+	c := &k.call
+	now := t.rec.Now()
+	d.Duration = max(0, time.Duration(now-c.entered))
+	d.Args = c.args
+	t.buf = d.Append(t.buf[:0])
+	t.rec.Record(posixtrace.EventInfo{ID: t.id(c.nr), PID: k.pid, TID: k.tid, Address: c.ip, UnixNano: now}, t.buf)
+}
+
+// id returns the event type of a system call. One that finds no place among the
+// types has none, and is not recorded.
+func (t *tracer) id(nr int) posixtrace.EventID {
+	if t.ids[nr] == 0 {
+		id, err := t.stream.OpenSystemEventID(Prefix + callName(nr))
+		if err != nil {
+			t.tell(Prefix + callName(nr) + " is not recorded: " + err.Error())
+			t.wanted[nr] = false
+			return 0
+		}
+		t.ids[nr] = id
+	}
+	return t.ids[nr]
+}

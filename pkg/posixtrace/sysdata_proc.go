@@ -1,0 +1,162 @@
+package posixtrace
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// The data of the events that a tracer of processes records.
+
+// ForkKind tells how a process or thread came into being.
+type ForkKind uint32
+
+// The kinds of EventProcFork.
+const (
+	ForkPlain  ForkKind = iota // fork(2)
+	ForkVfork                  // vfork(2): the parent waits until the child executes a program or ends
+	ForkClone                  // clone(2) of a process
+	ForkThread                 // clone(2) of a thread
+)
+
+// String returns "fork", "vfork", "clone" or "thread".
+func (k ForkKind) String() string {
+	switch k {
+	case ForkPlain:
+		return "fork"
+	case ForkVfork:
+		return "vfork"
+	case ForkThread:
+		return "thread"
+	}
+	return "clone"
+}
+
+// ForkData is the data of EventProcFork. Extension.
+type ForkData struct {
+	Child int // the new process, or the id of the new thread
+	Kind  ForkKind
+}
+
+// Append appends the encoded form.
+func (d *ForkData) Append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(d.Child))
+	return binary.LittleEndian.AppendUint32(b, uint32(d.Kind))
+}
+
+// DecodeFork decodes the data of EventProcFork.
+func DecodeFork(data []byte) (d ForkData, err error) {
+	if len(data) < 8 {
+		return d, einval("posix_trace_getnext_event", "proc.fork data of %d bytes", len(data))
+	}
+	d.Child = int(int32(binary.LittleEndian.Uint32(data)))
+	d.Kind = ForkKind(binary.LittleEndian.Uint32(data[4:]))
+	return d, nil
+}
+
+// SignalData is the data of EventProcSignal: a signal on its way to a process. Extension.
+type SignalData struct {
+	Signal int
+	Code   int // si_code: why it was sent; 0 is kill(2), below 0 another call, above 0 the kernel
+	Sender int // the process that sent it, or whose end SIGCHLD tells; 0 when that is the kernel, or unknown
+	UID    int // the user of that process
+}
+
+// Append appends the encoded form.
+func (d *SignalData) Append(b []byte) []byte {
+	for _, v := range [...]int{d.Signal, d.Code, d.Sender, d.UID} {
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
+	}
+	return b
+}
+
+// DecodeSignal decodes the data of EventProcSignal.
+func DecodeSignal(data []byte) (d SignalData, err error) {
+	if len(data) < 16 {
+		return d, einval("posix_trace_getnext_event", "proc.signal data of %d bytes", len(data))
+	}
+	v := func(i int) int { return int(int32(binary.LittleEndian.Uint32(data[4*i:]))) }
+	d.Signal, d.Code, d.Sender, d.UID = v(0), v(1), v(2), v(3)
+	return d, nil
+}
+
+// SyscallData is the data of a system event type syscall.NAME: a system call that
+// has returned, or will not. Extension.
+type SyscallData struct {
+	Result   int64
+	Errno    int           // the error number; Result is -1 then
+	Duration time.Duration // from entry to return, as far as a tracer can tell
+	Returned bool          // false: the process or thread ended in it
+	Args     []SyscallArg
+}
+
+// SyscallArg is one argument of a system call.
+type SyscallArg struct {
+	Value  []byte // what a person would write: a number, names of flags; or the bytes of a string
+	String bool   // Value is the bytes of a string
+	Cut    bool   // there was more of it
+}
+
+// An encoded system call: duration and result of 8 bytes each, error number and
+// flags of 4; then the arguments, each two bytes of length and flags, and the value.
+const (
+	syscallDataSize = 8 + 8 + 4 + 4
+
+	syscallReturned = 1 << 0
+
+	argString = 1 << 15
+	argCut    = 1 << 14
+	argMax    = argCut - 1
+)
+
+// Append appends the encoded form.
+func (d *SyscallData) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint64(b, uint64(d.Duration))
+	b = le.AppendUint64(b, uint64(d.Result))
+	b = le.AppendUint32(b, uint32(d.Errno))
+	flags := uint32(0)
+	if d.Returned {
+		flags |= syscallReturned
+	}
+	b = le.AppendUint32(b, flags)
+	for i := range d.Args {
+		a := &d.Args[i]
+		v, f := a.Value, uint16(0)
+		if a.String {
+			f |= argString
+		}
+		if a.Cut || len(v) > argMax {
+			f |= argCut
+			v = v[:min(len(v), argMax)]
+		}
+		b = append(le.AppendUint16(b, f|uint16(len(v))), v...)
+	}
+	return b
+}
+
+// DecodeSyscall decodes the data of a system call. When the record was truncated
+// the last argument is what was left of it. Values point into data.
+func DecodeSyscall(data []byte) (d SyscallData, err error) {
+	if len(data) < syscallDataSize {
+		return d, einval("posix_trace_getnext_event", "system call data of %d bytes", len(data))
+	}
+	le := binary.LittleEndian
+	d.Duration = time.Duration(min(le.Uint64(data), math.MaxInt64))
+	d.Result = int64(le.Uint64(data[8:]))
+	d.Errno = int(int32(le.Uint32(data[16:])))
+	d.Returned = le.Uint32(data[20:])&syscallReturned != 0
+	for data = data[syscallDataSize:]; len(data) >= 2; {
+		h := le.Uint16(data)
+		a := SyscallArg{String: h&argString != 0, Cut: h&argCut != 0}
+		data = data[2:]
+		n := int(h & argMax)
+		if n > len(data) {
+			n, a.Cut = len(data), true
+		}
+		a.Value = data[:n:n]
+		data = data[n:]
+		d.Args = append(d.Args, a)
+	}
+	return d, nil
+}

@@ -14,6 +14,7 @@ import (
 // does for the shell that runs it. It is not safe for concurrent use. Extension.
 type Process struct {
 	who     sys.Proc
+	tid     uint32
 	dir     *registry.Dir
 	proc    *proc // nil until it is needed
 	streams []*attachment
@@ -32,7 +33,7 @@ func OpenProcess(pid int) (*Process, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.ENOMEM)
 	}
-	r := &Process{who: p, dir: d}
+	r := &Process{who: p, tid: p.PID, dir: d}
 	// Most scripts are traced by nobody, and that should cost them next to nothing.
 	if page, err := d.Page(p, false); err == nil {
 		if r.proc, err = withPage(d, page); err != nil {
@@ -98,8 +99,14 @@ func (p *Process) OpenEventID(name string) (EventID, error) {
 	return id, fail(op, err, syscall.ENOMEM)
 }
 
+// SetThread makes tid the thread of the events from now on, in place of the
+// process's pid. Several programs that act for one process at the same time tell
+// their spans apart by it.
+func (p *Process) SetThread(tid int) { p.tid = uint32(tid) }
+
 // Event records an event on behalf of the process, with its pid as process and
-// thread, in every running stream that traces it, and returns how many took it.
+// thread (but see SetThread), in every running stream that traces it, and returns
+// how many took it.
 func (p *Process) Event(id EventID, data []byte) (took int) {
 	if !event.ID(id).User() || p.proc == nil {
 		return 0
@@ -107,7 +114,7 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 	if _, ok := p.proc.names.Lookup(event.ID(id)); !ok {
 		return 0
 	}
-	e := stream.Event{ID: event.ID(id), TID: p.who.PID}
+	e := stream.Event{ID: event.ID(id), TID: p.tid}
 	for _, a := range p.streams {
 		if a.w.Record(0, &e, data) {
 			took++

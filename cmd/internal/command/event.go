@@ -157,6 +157,11 @@ func (p *eventPlan) run(env *Env) error {
 // runSpan runs the command between two events. Whether they are recorded makes no
 // difference to it.
 func (p *eventPlan) runSpan(env *Env, t *eventTarget) error {
+	// Several may run for one script at a time, as for make -j.
+	t.tid = os.Getpid()
+	if t.process != nil {
+		t.process.SetThread(t.tid)
+	}
 	signals := newForwarder()
 	begun := t.event(p.name+".begin", nil)
 	c, err := startChild(p.rest, os.Environ(), [3]int{0, 1, 2})
@@ -188,6 +193,7 @@ func (p *eventPlan) runSpan(env *Env, t *eventTarget) error {
 // stream on its behalf.
 type eventTarget struct {
 	pid     int
+	tid     int // 0: pid
 	process *posixtrace.Process
 	stream  *posixtrace.Stream
 	rec     *posixtrace.Recorder
@@ -256,7 +262,7 @@ func (t *eventTarget) event(name string, data []byte) error {
 func (t *eventTarget) record(id posixtrace.EventID, data []byte) bool {
 	switch {
 	case t.rec != nil:
-		return t.rec.Record(posixtrace.EventInfo{ID: id, PID: t.pid, TID: t.pid}, data)
+		return t.rec.Record(posixtrace.EventInfo{ID: id, PID: t.pid, TID: cmp.Or(t.tid, t.pid)}, data)
 	case t.process != nil:
 		return t.process.Event(id, data) > 0
 	}

@@ -151,8 +151,8 @@ func (tm *terminal) run(line string) string {
 func TestRunJobControl(t *testing.T) {
 	tm := newTerminal(t)
 	// Words are put together by the shell, so that its echo of the line is not
-	// taken for them.
-	tm.typed(`ptrace-run --dump=never bash -c 'trap "echo in""terrupted" INT; echo r""eady; n=0; until read -t 0.05 x; do [ $? -gt 1 ] || break; done; echo "e""nd $x"; exit 5'` + "\n")
+	// taken for them. What a read had of the line when its time was up is kept.
+	tm.typed(`ptrace-run --dump=never bash -c 'trap "echo in""terrupted" INT; echo r""eady; y=; until read -t 0.05 x; do [ $? -gt 1 ] || break; y=$y$x; done; echo "e""nd $y$x"; exit 5'` + "\n")
 	tm.expect("ready")
 	tm.typed("\x1a")
 	tm.expect("Stopped")

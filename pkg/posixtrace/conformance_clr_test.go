@@ -384,3 +384,44 @@ var _ = conform("CLR-09", func(t *testing.T) {
 func clrDiscard(r *os.File) { io.Copy(io.Discard, r) }
 
 func clrStop(r *os.File) { r.SetReadDeadline(time.Now()) }
+
+var _ = conform("CLR-09/counts", func(t *testing.T) {
+	// A LOOP log that was full counts from nothing again: what it keeps and what it loses
+	// after the clear is all that was recorded since.
+	s, path := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Loop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: 64})
+	flowStart(t, s)
+	w := flowRecorder(t, s)
+	w.r.a.w.OnFull = nil
+	flush := func(n int) {
+		t.Helper()
+		for range n {
+			w.put()
+		}
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used := func() bool { used, all := s.c.mem.Used(); return used >= all-1 }
+	for flowStatus(t, s).LogFullStatus != Full {
+		flush(100)
+	}
+	for range 30 {
+		flush(100)
+	}
+	clrClear(t, s)
+	before, n := flowStatus(t, s).LogLost, w.n
+	for !used() { // more than the log holds, in one flush
+		w.put()
+	}
+	flush(0)
+	if st := flowStatus(t, s); st.LogLost == before || st.LogFullStatus != Full || st.LogOverrunStatus != Overrun || st.Lost != 0 {
+		t.Fatalf("after a flush of %d events: %+v", w.n-n, st)
+	}
+	for range 30 {
+		flush(100)
+	}
+	flowShutdown(t, s)
+	all, st := logRead(t, path)
+	kept := logCount(all, w.id) + logCount(all, EventStop)
+	flowIs(t, "kept and lost", kept+int(st.LogLost-before), w.n-n+1)
+})

@@ -767,6 +767,8 @@ func inhPidReuse(args []string) {
 	s.Start()
 	tell(br, w, "mine 1")
 	id, _ := s.EventID("mine")
+	left, err := Create(pid, &Attr{Name: "left"})
+	logCheck(err == nil && left.Handover(pid) == nil, "Handover: %v", err)
 	first.Process.Kill()
 	first.Wait()
 	// Start times count in ticks; no process can get the number of another in the same one
@@ -801,6 +803,13 @@ func inhPidReuse(args []string) {
 		for _, name := range s.EventTypes() {
 			logCheck(name != "other", "a name of the second process is in the first one's map")
 		}
+		// Nor is the second process the owner of what was left to the first.
+		list2, err := List()
+		logCheck(err == nil && len(list2) == 2, "List: %v, %v", list2, err)
+		for _, i := range list2 {
+			logCheck(i.Stale == (i.Name == "left"), "the owner is gone, and its number is used again: %+v", i)
+		}
+		left.Shutdown()
 		// And a stream for the number is one for the second process.
 		s2, err := Create(pid, nil)
 		logCheck(err == nil, "Create: %v", err)

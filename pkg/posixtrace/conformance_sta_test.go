@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -281,6 +282,58 @@ var _ = conform("STA-10", func(t *testing.T) {
 		flowShutdown(t, s)
 		all := flowLog(t, path)
 		cause(t, all, StopLogFull)
+	})
+	t.Run("call, full to the last byte", func(t *testing.T) {
+		// There is room for the smallest event and none for a STOP. It tells of the call
+		// all the same, and the stop after it of the lack of room.
+		put := func(w *flowWriter, size int) bool {
+			return w.r.Record(EventInfo{ID: w.id, PID: os.Getpid()}, make([]byte, size))
+		}
+		fill := func(sizes ...int) (s *Stream, w *flowWriter, all bool) {
+			s = flowStream(t, flowSmall(UntilFull))
+			flowStart(t, s)
+			w = flowRecorder(t, s)
+			for _, size := range sizes {
+				if !put(w, size) {
+					return s, w, false
+				}
+			}
+			return s, w, true
+		}
+		_, w, _ := fill()
+		n := 0
+		for put(w, 64) {
+			n++
+		}
+		found := false
+		for i := 0; i < 9*9 && !found; i++ {
+			sizes := append(slices.Repeat([]int{64}, n-1), i%9*8, i/9*8)
+			s, w, all := fill(sizes...)
+			if !all || flowStatus(t, s).StreamStatus != Running {
+				continue // not even the smallest
+			}
+			flowStop(t, s)
+			if flowStatus(t, s).StreamFullStatus != Full {
+				continue // the STOP found room
+			}
+			found = true
+			list := flowAll(t, s)
+			cause(t, list, StopByCall)
+			if e := list[len(list)-1]; len(list) != n+3 || e.ID != EventStop || e.PID != os.Getpid() || e.TID == 0 || e.Address == 0 {
+				t.Errorf("%d events of %d, the last is %+v", len(list), n+3, e.EventInfo)
+			}
+			flowState(t, s, Suspended, NotFull)
+			flowStart(t, s)
+			w.fill(t)
+			list = flowAll(t, s)
+			cause(t, list, StopStreamFull)
+			if e := flowTypes(list, EventStop)[0]; e.PID != 0 || e.TID != 0 || e.Address != 0 {
+				t.Errorf("the automatic STOP is %+v", e.EventInfo)
+			}
+		}
+		if !found {
+			t.Error("never so full")
+		}
 	})
 })
 

@@ -90,9 +90,14 @@ func (s *session) staged() {
 
 // endTracer makes the tracer record no more.
 func (s *session) endTracer() {
-	if s.tracer != nil {
-		s.tracer.Release()
+	if s.tracer == nil || s.tracer.Release() {
+		return
 	}
+	text := "the tracer was killed; events of processes are missing"
+	if s.plan.trace.Filtered() {
+		text = "the tracer was killed, and with it the processes it traced"
+	}
+	s.env.Note(text)
 }
 
 // attached finds out, once the command has begun, whether it is traced.

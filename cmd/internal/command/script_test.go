@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 	for _, c := range commands {
 		mains[c.Name] = func() { Main(c) }
 	}
+	maps.Copy(mains, helpers)
 	testscript.Main(m, mains)
 }
 

@@ -10,15 +10,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
-
-// wake is the signal that makes the tracer's thread look up from its waiting.
-const wake = unix.SIGUSR1
 
 // tracer is the tracer in its own process. All but the release is used by one thread.
 type tracer struct {
@@ -68,6 +64,7 @@ func Serve(control int) {
 		return
 	}
 	interruptible()
+	quiet()
 	go t.obey()
 	t.loop()
 }
@@ -99,7 +96,7 @@ func (t *tracer) attach() bool {
 		ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
 	}
 	var program []byte
-	if t.cfg.Want.filtered() {
+	if t.cfg.Want.Filtered() {
 		t.filter = true
 		program = appendProgram(nil, filterProgram(t.stops()))
 	}
@@ -137,7 +134,7 @@ func (t *tracer) open() (err error) {
 // its tracer: the calls that stop would fail.
 func (t *tracer) options() int {
 	o := unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC
-	if t.cfg.Want.filtered() {
+	if t.cfg.Want.Filtered() {
 		o |= unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_EXITKILL
 	}
 	return o
@@ -173,20 +170,6 @@ func (t *tracer) obey() {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
-
-// interruptible makes the signal wake interrupt a wait, which the runtime would have
-// begin anew.
-func interruptible() {
-	signal.Notify(make(chan os.Signal, 1), wake)
-	var act [8]uint64
-	size := uintptr(8)
-	if _, _, no := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(wake), 0, uintptr(unsafe.Pointer(&act)), size, 0, 0); no == 0 {
-		act[1] &^= saRestart // the second word is sa_flags
-		unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(wake), uintptr(unsafe.Pointer(&act)), 0, size, 0, 0)
-	}
-}
-
-const saRestart = 0x10000000
 
 // release gives up the stream. It reports whether the tracer has to stay.
 func (t *tracer) release() (stay bool) {

@@ -24,6 +24,7 @@ type Tracer struct {
 	exited   chan struct{} // closed when the command's proc.exit is recorded, or never will be
 	released chan struct{} // closed when nothing is recorded any more
 	told     bool          // proc.exit was recorded
+	killed   bool          // it ended before its time
 	once     sync.Once
 }
 
@@ -92,7 +93,10 @@ func (t *Tracer) listen() {
 	for {
 		what, data := receive(t.control)
 		switch what {
-		case 0, tellReleased:
+		case 0:
+			t.killed = true
+			return
+		case tellReleased:
 			return
 		case tellAttached:
 			n, _ := strconv.Atoi(string(data))
@@ -145,8 +149,8 @@ func (t *Tracer) Exited() bool {
 }
 
 // Release makes the tracer record no more, and waits for that. Processes without a
-// filter are let go.
-func (t *Tracer) Release() {
+// filter are let go. It reports whether the tracer had been there until now.
+func (t *Tracer) Release() (whole bool) {
 	t.once.Do(func() {
 		send(t.control, orderRelease, nil)
 		<-t.released
@@ -154,4 +158,5 @@ func (t *Tracer) Release() {
 		var ws syscall.WaitStatus
 		syscall.Wait4(t.pid, &ws, syscall.WNOHANG, nil)
 	})
+	return !t.killed
 }

@@ -13,9 +13,9 @@ func (w *Want) Any() bool { return w.Proc || w.Signal || w.calls() }
 
 func (w *Want) calls() bool { return w.All || len(w.Calls) > 0 }
 
-// filtered reports whether a filter is worth it. Where every call stops there is
+// Filtered reports whether a filter is worth it. Where every call stops there is
 // nothing to filter, and nothing that would have to stay for ever.
-func (w *Want) filtered() bool { return !w.All && len(w.Calls) > 0 }
+func (w *Want) Filtered() bool { return !w.All && len(w.Calls) > 0 }
 
 // Config is what a tracer is told.
 type Config struct {

@@ -158,6 +158,9 @@ type creFullResult struct {
 	dead      int           // which had so many
 	after     syscall.Errno // of one more then
 	freed     error         // of one more after a shutdown
+	kept      syscall.Errno // of one more, with a stream left to a process that lives
+	stale     error         // and when that is dead
+	full      syscall.Errno // and of another one
 }
 
 // creFull fills a trace directory of its own, once for the tests that look at it.
@@ -276,6 +279,24 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	if no != 0 {
 		r.freed = no
 	}
+	// One that is left to its process, which dies.
+	heir := exec.Command("sleep", "600")
+	if err := heir.Start(); err != nil {
+		return creFullResult{err: err}
+	}
+	err = streams[0].Handover(heir.Process.Pid)
+	_, r.kept = more(1)
+	heir.Process.Kill()
+	heir.Wait()
+	if err != nil {
+		return creFullResult{err: err}
+	}
+	if _, no := more(1); no != 0 {
+		r.stale = no
+	}
+	_, r.full = more(1)
+	streams[0].Close()
+	streams = streams[1:]
 	return r
 })
 
@@ -595,6 +616,10 @@ var _ = conform("CRE-08/posix_trace_create/EAGAIN", func(t *testing.T) {
 	}
 	if r.freed != nil {
 		t.Errorf("after a shutdown: %v", r.freed)
+	}
+	if r.kept != syscall.EAGAIN || r.stale != nil || r.full != syscall.EAGAIN {
+		t.Errorf("one more: %v while the process that a stream was left to lives, %v when it is dead, then %v",
+			r.kept, r.stale, r.full)
 	}
 })
 

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 // scriptsDeadline bounds the run of all scripts: a command that hangs is
 // killed then.
-const scriptsDeadline = 2 * time.Minute
+const scriptsDeadline = 7 * time.Minute
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

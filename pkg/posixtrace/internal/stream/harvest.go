@@ -169,7 +169,8 @@ func (h *harvest) close(it *item) bool {
 // settle waits until the loss of a chunk that is being overwritten is accounted for: it is
 // to be told before what comes after it.
 func (h *harvest) settle(i int, c ctl) {
-	for c.state() == claiming && ctl(h.m.at(i).ctl.Load()) == c && time.Now().Before(h.deadline) {
+	deadline := time.Now().Add(patience)
+	for c.state() == claiming && ctl(h.m.at(i).ctl.Load()) == c && time.Now().Before(deadline) {
 		runtime.Gosched()
 	}
 }

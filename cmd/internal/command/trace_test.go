@@ -2,8 +2,11 @@ package command
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +17,7 @@ import (
 var helpers = map[string]func(){
 	"trace-jobs":    traceJobs,
 	"trace-threads": traceThreads,
+	"trace-server":  traceServer,
 	"trace-traceme": func() {
 		_, _, no := unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0)
 		fmt.Println(no)
@@ -37,6 +41,43 @@ func traceJobs() {
 		}
 		fmt.Println(sig, err, ws.Stopped(), ws.Stopped() && ws.StopSignal() == sig, ws.Continued(), ws.Signaled())
 	}
+}
+
+// traceServer is a server and its clients, each connection on threads of its own.
+func traceServer() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for range 20 {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				runtime.LockOSThread()
+				io.Copy(c, c)
+				c.Close()
+			})
+		}
+	})
+	for range 20 {
+		all.Go(func() {
+			runtime.LockOSThread()
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				return
+			}
+			c.Write([]byte("hello"))
+			c.(*net.TCPConn).CloseWrite()
+			io.ReadAll(c)
+			c.Close()
+		})
+	}
+	all.Wait()
 }
 
 // traceThreads executes itself on a thread that is not the first, while others wait.

@@ -111,9 +111,16 @@ func appendSyscallJSON(b []byte, d *posixtrace.SyscallData, duration bool) []byt
 // interrupted and that are made again.
 var restarts = map[int]string{512: "ERESTARTSYS", 513: "ERESTARTNOINTR", 514: "ERESTARTNOHAND", 516: "ERESTART_RESTARTBLOCK"}
 
+// errnoNames are the names of numbers that have two, as strace(1) and the manuals of
+// system calls have them.
+var errnoNames = map[int]string{11: "EAGAIN", 35: "EDEADLK", 95: "EOPNOTSUPP"}
+
 // errnoName returns the name of an error number, or the number.
 func errnoName(n int) string {
 	if name := restarts[n]; name != "" {
+		return name
+	}
+	if name := errnoNames[n]; name != "" {
 		return name
 	}
 	if name := unix.ErrnoName(syscall.Errno(n)); n > 0 && name != "" {

@@ -65,6 +65,7 @@ func Serve(control int) {
 	}
 	interruptible()
 	quiet()
+	t.place.init()
 	go t.obey()
 	t.loop()
 }

@@ -245,7 +245,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		s := running(t, c.pid, *flowSmall(Loop))
 		c.line()
 		c.in.WriteString("\n")
-		go c.line()
+		go c.out.ReadString('\n')
 		var all []flowEvent
 		flowWait(t, "the burst is over", func() bool {
 			all = append(all, flowAll(t, s)...)

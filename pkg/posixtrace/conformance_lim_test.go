@@ -284,7 +284,8 @@ var _ = conform("LIM-13", func(t *testing.T) {
 
 var _ = conform("LIM-14", func(t *testing.T) {
 	s := running(t, 0, Attr{})
-	same := *(&s) // a trace id is assigned, addressed and passed
+	at := &s // a trace id is assigned, addressed and passed
+	same := *at
 	id := limID(t, "lim.fourteen")
 	other := id
 	var set EventSet

@@ -134,7 +134,6 @@ type filtered struct {
 	name string
 	path string // of the file to replace, "" where the log is written straight to w
 	temp string // the name it has meanwhile, where it needs one
-	dir  *os.File
 	old  os.FileInfo // what is replaced, nil if there is nothing
 	file *os.File
 	env  *Env

@@ -97,7 +97,6 @@ const frozenBit = 1 << 43
 func makeRead(gen uint64) readWord { return readWord((gen & genMask) << genShift) }
 func (r readWord) gen() uint64     { return uint64(r) >> genShift }
 func (r readWord) frozen() bool    { return r&frozenBit != 0 }
-func (r readWord) off() int        { return int(r&offMask) * 8 }
 func (r readWord) count() int      { return int(r&countMask) >> countShift }
 func (r readWord) at(n, off int) readWord {
 	return r&^(offMask|countMask) | readWord(n<<countShift|off/8)

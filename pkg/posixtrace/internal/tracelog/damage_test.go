@@ -180,7 +180,6 @@ func TestEveryBitFlip(t *testing.T) {
 type disk struct {
 	b      []byte
 	writes []diskWrite
-	append bool // every write goes to the end
 	failAt int  // fail the write of this number
 	short  int  // after so many bytes
 	count  int

@@ -132,8 +132,8 @@ func (r *rejecter) show(env *Env, in *input, all bool) error {
 // a command that is killed.
 type filtered struct {
 	name string
-	path string // of the file to replace, "" where the log is written straight to w
-	temp string // the name it has meanwhile, where it needs one
+	path string      // of the file to replace, "" where the log is written straight to w
+	temp string      // the name it has meanwhile, where it needs one
 	old  os.FileInfo // what is replaced, nil if there is nothing
 	file *os.File
 	env  *Env

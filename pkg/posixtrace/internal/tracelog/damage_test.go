@@ -180,8 +180,8 @@ func TestEveryBitFlip(t *testing.T) {
 type disk struct {
 	b      []byte
 	writes []diskWrite
-	failAt int  // fail the write of this number
-	short  int  // after so many bytes
+	failAt int // fail the write of this number
+	short  int // after so many bytes
 	count  int
 }
 

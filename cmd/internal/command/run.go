@@ -255,6 +255,10 @@ func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
 	if !s.recordsExit() {
 		return
 	}
+	// What a shell told before it ended comes before its end, also lines without a time.
+	if s.stopSpool != nil {
+		takeSpool(s.stream, spoolWait)
+	}
 	data := posixtrace.NewExitData(status, u)
 	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventProcExit, PID: s.child.pid, TID: s.child.pid}, data.Append(nil))
 }

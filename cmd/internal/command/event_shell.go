@@ -71,17 +71,19 @@ func printShell(env *Env, shell string, steps bool) error {
 		text = shellZsh
 	default:
 		// A shell reads to the end what another shell's words would make no sense in.
-		text = "if [ -n \"${BASH_VERSION-}\" ]; then\neval " + shellQuote(shellBash) +
+		// steps.bash knows each of these commands by how it begins.
+		text = "if [ -n \"${_pt_event+${BASH_VERSION-}}\" ]; then\neval " + shellQuote(shellBash) +
 			"\nelif [ -n \"${ZSH_VERSION-}\" ]; then\neval " + shellQuote(shellZsh) +
 			"\nelse\n" + shellSh + "fi\n"
 	}
-	if self, err := os.Executable(); err == nil {
-		_, err = env.Stdout.WriteString("_pt_event=" + shellQuote(self) + "\n")
-		if err != nil {
-			return err
-		}
+	self, err := os.Executable()
+	if err != nil {
+		self = "ptrace-event"
 	}
-	_, err := env.Stdout.WriteString(text)
+	if _, err := env.Stdout.WriteString("_pt_event=" + shellQuote(self) + "\n"); err != nil {
+		return err
+	}
+	_, err = env.Stdout.WriteString(text)
 	return err
 }
 

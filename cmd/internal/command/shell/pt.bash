@@ -2,9 +2,8 @@
 # Trace points for bash, see ptrace-event(1). Each call appends one line to the file
 # $PTRACE_SPOOL. Descriptor 2 is closed in the functions, so that neither messages
 # of what can go wrong with that nor set -x show.
-: "${_pt_event:=ptrace-event}"
+: "${_pt_event:=ptrace-event}" "${EPOCHREALTIME=}"
 _pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut=''
-: "${EPOCHREALTIME=}"
 
 # One test for all that needs care: a status to be kept, the number of operands, long
 # data, bytes to be escaped, and the size of a spool that nobody takes lines from.

@@ -2,30 +2,39 @@
 # A span for each command of the script. The trap is inherited by functions and
 # subshells; bash itself keeps $? and PIPESTATUS over it, and that it gets "$_" as its last
 # argument keeps that. Its own output, messages and set -x, leads nowhere.
-_pt_step_pid='' _pt_step_line=1 _pt_step_cmd=''
+_pt_step_pid='' _pt_step_line=1 _pt_step_cmd='' _pt_step_depth=0 _pt_step_entered=''
 
 # _pt_before STATUS LINE COMMAND _ is run before each command.
+# shellcheck disable=SC2016 # the text of commands
 _pt_before() {
-	case ${FUNCNAME[1]-} in
-	pt | pt_begin | pt_end | pt_step | _pt_*) return 0 ;;
+	case ${FUNCNAME[1]-}:$3 in
+	pt_step:*) # what it runs may be a function
+		_pt_step_cmd=$3 _pt_step_depth=${#FUNCNAME[@]}
+		return 0
+		;;
+	pt:* | pt_begin:* | pt_end:* | _pt_*) return 0 ;;
+	# The script has the functions of --shell, too: what defines them is no step of it.
+	*:_pt_*=* | *:': "${_pt_'* | *:'[ -n "${_pt_'* | *:"eval '# shellcheck shell=bash"*) return 0 ;;
 	esac
 	# Our own EXIT trap: bash tells its first line, and the text of an earlier command.
 	if [[ $2 == 1 && $_pt_step_line != 1 && (-z ${FUNCNAME[1]-} || ${FUNCNAME[1]} == main || $3 == "$_pt_step_cmd") ]]; then
 		return 0
 	fi
-	# bash says once more by which command a function was entered.
-	if [[ -n ${FUNCNAME[1]-} && $3 == "$_pt_step_cmd" && ${3%%[[:space:]]*} == "${FUNCNAME[1]}" ]]; then
-		_pt_step_cmd=''
+	# bash says once more by which command a function was entered. Its status is not known
+	# yet, and $? is that of an earlier command.
+	if [[ $3 == "$_pt_step_cmd" ]] && ((${#FUNCNAME[@]} > _pt_step_depth)); then
+		_pt_step_cmd='' _pt_step_entered=0
 		return 0
 	fi
-	_pt_step_line=$2 _pt_step_cmd=$3
+	_pt_step_line=$2 _pt_step_cmd=$3 _pt_step_depth=${#FUNCNAME[@]}
 	if [[ $_pt_step_pid == "$BASHPID" ]]; then
-		_pt_line step.end "$BASHPID" "$1" || :
+		_pt_line step.end "$BASHPID" "${_pt_step_entered:-$1}" || :
 	else
 		_pt_step_pid=$BASHPID
 		# The last command of this subshell has no other that follows it.
 		builtin trap '{ _pt_after "$?"; } 2>/dev/null' EXIT || :
 	fi
+	_pt_step_entered=''
 	_pt_line step.begin "$BASHPID" "${BASH_SOURCE[1]-}:$2 $3" || :
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -204,4 +205,55 @@ func BenchmarkProcesses(b *testing.B) {
 		b.ReportMetric(two/1e6, "Mevents/s-of-2")
 		b.ReportMetric(two/one, "ratio")
 	}
+}
+
+// BenchmarkParts measures alone what an event cannot do without, and then the event, for
+// scripts/bench. Each part works on the shared memory of a stream's size and kind.
+func BenchmarkParts(b *testing.B) {
+	if !sys.FastSelf() {
+		b.Skip("the quick ways are not to be used here")
+	}
+	mem, err := sys.MapAnon(1 << 20)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer sys.Unmap(mem)
+	b.Run("clock_read", func(b *testing.B) {
+		for b.Loop() {
+			sys.Ticks()
+		}
+	})
+	b.Run("thread_and_address", func(b *testing.B) {
+		for b.Loop() {
+			sys.Self()
+		}
+	})
+	b.Run("copy", func(b *testing.B) {
+		for off := 0; b.Loop(); off = (off + 24) & (1<<19 - 1) {
+			p := mem[off : off+24 : off+24]
+			binary.LittleEndian.PutUint64(p, uint64(off))
+			copy(p[8:], sixteen)
+		}
+	})
+	b.Run("publish", func(b *testing.B) {
+		p := (*uint64)(unsafe.Pointer(&mem[0]))
+		for b.Loop() {
+			v := *p
+			if atomic.CompareAndSwapUint64(p, v, v|1) {
+				*p = v + 2
+			}
+		}
+	})
+	b.Run("together", func(b *testing.B) {
+		y := &yardstick{buf: mem}
+		for b.Loop() {
+			y.record(sixteen)
+		}
+	})
+	b.Run("event", func(b *testing.B) {
+		_, id := benchStream(b, Attr{})
+		for b.Loop() {
+			Event(id, sixteen)
+		}
+	})
 }

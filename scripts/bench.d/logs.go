@@ -1,0 +1,213 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Logs: writing them, and reading them.
+
+func (b *bench) tool(name string) string { return filepath.Join(b.bin, "bin", name) }
+
+// file is a file to write to.
+func (b *bench) file(name string) string { return filepath.Join(b.work, name) }
+
+// lost is how many events the status of a log says are missing.
+func (b *bench) lost(log string) (float64, error) {
+	r, err := command("", b.tool("ptrace-dump"), "--status", "-j", log)
+	if err != nil {
+		return 0, err
+	}
+	var status struct {
+		Lost    float64 `json:"lost"`
+		LogLost float64 `json:"log_lost"`
+	}
+	err = json.Unmarshal([]byte(r.out), &status)
+	return status.Lost + status.LogLost, err
+}
+
+// Both sides record the same work at the same pace, a million events a second at most,
+// into buffers of the same size, and write it to the same file system.
+const (
+	burst = 10000
+	pause = 10000 // microseconds
+)
+
+func (b *bench) streamed() *group {
+	n := b.pick(10e6, 3e6)
+	args := []string{"paced", strconv.Itoa(n), strconv.Itoa(burst), strconv.Itoa(pause)}
+	run := func(args ...string) (r result, target float64, err error) {
+		r, err = command("", append([]string{b.tool("ptrace-run"), "-e", "none", "-o", b.file("paced"), "--stream-size=16M", "--"}, b.target(args...)...)...)
+		if err == nil {
+			var wall float64
+			_, err = fmt.Sscan(r.out, &wall, &target)
+		}
+		return r, target / 1e9, err
+	}
+	cpu := &item{name: "streamed to a file, 0 lost: processor time of target and flusher per event", unit: nanoseconds,
+		oursKey: "ours", theirsKey: "theirs", peer: "LTTng-UST and consumerd", bar: most(0.4)}
+	disk := &item{name: "bytes on disk per event of that work", unit: bytesEach,
+		oursKey: "our bytes", theirsKey: "their bytes", peer: "LTTng CTF, same contexts", bar: most(0.7)}
+	return &group{
+		rounds: 3,
+		items:  []*item{cpu, disk},
+		steps: []func(series) error{
+			func(s series) error {
+				none, _, err := run("paced", "0", "1", "1") // what starting both takes
+				if err != nil {
+					return err
+				}
+				r, _, err := run(args...)
+				if err != nil {
+					return err
+				}
+				s.put("ours", (r.cpu-none.cpu)/float64(n)*1e9)
+				st, err := os.Stat(b.file("paced"))
+				if err != nil {
+					return err
+				}
+				s.put("our bytes", float64(st.Size())/float64(n))
+				lost, err := b.lost(b.file("paced"))
+				if lost != 0 {
+					cpu.fault = fmt.Sprintf("%.0f lost", lost)
+				}
+				return err
+			},
+			func(s series) error {
+				if b.noLT != nil {
+					return b.noLT
+				}
+				os.RemoveAll(b.file("ctf"))
+				t, err := b.lttng.start(nil, "--discard", "--subbuf-size=2M", "--num-subbuf=8")
+				if err != nil {
+					return err
+				}
+				v, err := numbers(2, b.lttngTarget(args...)...)
+				consumer, stopped := t.stop()
+				if err := errors.Join(err, stopped, t.destroy()); err != nil {
+					return err
+				}
+				s.put("theirs", (v[cpuUsed]/1e9+consumer)/float64(n)*1e9)
+				bytes, err := size(t.out)
+				s.put("their bytes", bytes/float64(n))
+				return errors.Join(err, os.Rename(t.out, b.file("ctf")))
+			},
+		},
+		end: func(series) error {
+			got, err := counted(b.file("ctf"))
+			if err == nil && got != n {
+				cpu.fault += fmt.Sprintf(" the peer has %d of %d events", got, n)
+			}
+			return err
+		},
+	}
+}
+
+// counted is how many events babeltrace2 finds.
+func counted(trace string) (n int, err error) {
+	r, err := command("", "babeltrace2", trace, "-c", "sink.utils.counter")
+	for l := range strings.Lines(r.out) {
+		if f := strings.Fields(l); len(f) > 1 && f[1] == "Event" {
+			n, _ = strconv.Atoi(strings.ReplaceAll(f[0], ",", ""))
+		}
+	}
+	return n, err
+}
+
+// reading reads the two logs of streamed, which hold the same events.
+func (b *bench) reading() *group {
+	n := float64(b.pick(10e6, 3e6))
+	timed := func(key string, argv ...string) func(series) error {
+		return func(s series) error {
+			if _, err := os.Stat(b.file("ctf")); err != nil {
+				return errors.New("there is no trace of LTTng to read")
+			}
+			r, err := command(os.DevNull, argv...)
+			if err == nil {
+				s.put(key, n/r.wall)
+			}
+			return err
+		}
+	}
+	dump, log := b.tool("ptrace-dump"), b.file("paced")
+	events := fmt.Sprintf("%.0f million events", n/1e6)
+	return &group{
+		rounds: 3,
+		items: []*item{
+			{name: "dump " + events + " as text to /dev/null, one core", unit: rate, oursKey: "text", theirsKey: "their text", peer: "babeltrace2", bar: least(15)},
+			{name: "the same, both cores", unit: rate, oursKey: "text on all", theirsKey: "their text on all", peer: "babeltrace2", bar: least(25)},
+			{name: "the same as JSON, one core", unit: rate, oursKey: "json", theirsKey: "their text", peer: "babeltrace2 text", bar: least(12)},
+			{name: "count events of one type in " + events + " (-s -e NAME), one core", unit: rate, oursKey: "count", theirsKey: "their count", peer: "babeltrace2, sink.utils.counter", bar: least(30)},
+		},
+		steps: []func(series) error{
+			timed("text", b.pinned(dump, log)...),
+			timed("their text", b.pinned("babeltrace2", b.file("ctf"))...),
+			timed("json", b.pinned(dump, "-j", log)...),
+			timed("text on all", dump, log),
+			timed("their text on all", "babeltrace2", b.file("ctf")),
+			timed("count", b.pinned(dump, "-s", "-e", "bench.event", log)...),
+			timed("their count", b.pinned("babeltrace2", b.file("ctf"), "-c", "sink.utils.counter")...),
+		},
+		end: func(series) error {
+			r, err := command("", dump, "-s", "--json", "-e", "bench.event", log)
+			if err == nil && !strings.Contains(r.out, strconv.Itoa(int(n))) {
+				err = fmt.Errorf("ptrace-dump -s counts otherwise: %.100s", r.out)
+			}
+			return err
+		},
+	}
+}
+
+// search finds one second in the middle of ten minutes.
+func (b *bench) search() *group {
+	bytes := b.pick(10e9, 1e9)
+	one := func(key, log string, args ...string) func(series) error {
+		return func(s series) error {
+			r, err := command(os.DevNull, append(append([]string{b.tool("ptrace-dump")}, args...), b.file(log))...)
+			if err == nil {
+				s.put(key, r.wall)
+				s.put(key+" memory", r.rss)
+			}
+			return err
+		}
+	}
+	second := []string{"--since", "+300s", "--until", "+301s"}
+	return &group{
+		rounds: b.pick(5, 5),
+		setup: func() error {
+			if err := roomFor(b.work, float64(bytes)*1.2); err != nil {
+				return err
+			}
+			for name, size := range map[string]int{"span": bytes, "tenth": bytes / 10} {
+				if _, err := command("", b.target("span", b.file(name), strconv.Itoa(size), "10m")...); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		items: []*item{
+			{name: fmt.Sprintf("find the events of one second in a 10-minute, %g GB log", float64(bytes)/1e9), unit: millis,
+				oursKey: "second", theirsKey: "all", peer: "reading it all (ptrace-dump)", bar: most(0.01)},
+			{name: "the same: memory", unit: megabytes, oursKey: "second memory", theirsKey: "tenth memory", peer: "in a log of a tenth", bar: most(1.2)},
+		},
+		steps: []func(series) error{
+			one("second", "span", second...),
+			one("all", "span"),
+			one("tenth", "tenth", second...),
+		},
+		end: func(series) error {
+			r, err := command("", append(append([]string{b.tool("ptrace-dump"), "-s", "--json", "-e", "bench.event"}, second...), b.file("span"))...)
+			if err == nil && !strings.Contains(r.out, "bench.event") {
+				err = errors.New("that second has no events")
+			}
+			os.Remove(b.file("span"))
+			os.Remove(b.file("tenth"))
+			return err
+		},
+	}
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A sample has one value for each round.
+type sample []float64
+
+func (s sample) median() float64 {
+	if len(s) == 0 {
+		return 0
+	}
+	t := slices.Sorted(slices.Values(s))
+	return (t[(len(t)-1)/2] + t[len(t)/2]) / 2
+}
+
+// spread is half of the range in percent of the median.
+func (s sample) spread() float64 {
+	m := s.median()
+	if m == 0 {
+		return 0
+	}
+	return (slices.Max(s) - slices.Min(s)) / 2 / m * 100
+}
+
+// over is the sample of the ratios of each round.
+func (s sample) over(t sample) sample {
+	r := make(sample, min(len(s), len(t)))
+	for i := range r {
+		r[i] = s[i] / t[i]
+	}
+	return r
+}
+
+// A series collects samples under the names that items know them by.
+type series map[string]sample
+
+func (s series) put(name string, v float64) { s[name] = append(s[name], v) }
+
+// A group is items that are measured together, by steps that are run in turn.
+type group struct {
+	items  []*item
+	rounds int
+	setup  func() error // may be nil
+	steps  []func(series) error
+	end    func(series) error // may be nil: what is verified at last
+}
+
+func (g *group) matches(want *regexp.Regexp) bool {
+	return slices.ContainsFunc(g.items, func(it *item) bool { return want.MatchString(it.name) })
+}
+
+// measure runs the rounds, every other one backwards, so that neither side is always
+// the one that comes after the other.
+func (g *group) measure() error {
+	if g.setup != nil {
+		if err := g.setup(); err != nil {
+			return err
+		}
+	}
+	s := series{}
+	for n := range g.rounds {
+		for i := range g.steps {
+			if n%2 == 1 {
+				i = len(g.steps) - 1 - i
+			}
+			if err := g.steps[i](s); err != nil {
+				return err
+			}
+		}
+	}
+	for _, it := range g.items {
+		it.ours, it.theirs = s[it.oursKey], s[it.theirsKey]
+		it.ratio = it.ours.over(it.theirs)
+	}
+	if g.end != nil {
+		return g.end(s)
+	}
+	return nil
+}
+
+// limit bounds each run, so that something that hangs is told rather than waited for.
+const limit = 10 * time.Minute
+
+// A result is what a command that has ended left.
+type result struct {
+	out  string
+	wall float64 // seconds
+	cpu  float64 // seconds of it and of the children that it waited for
+	rss  float64 // bytes at most, of the greatest of them
+}
+
+// command runs a command to its end; its standard output goes to the file out, or is kept if
+// that is empty.
+func command(out string, argv ...string) (r result, err error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if out != "" {
+		f, err := os.OpenFile(out, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err != nil {
+			return r, err
+		}
+		defer f.Close()
+		cmd.Stdout = f
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return r, err
+	}
+	stop := time.AfterFunc(limit, func() { cmd.Process.Kill() })
+	err = cmd.Wait()
+	r.wall = time.Since(start).Seconds()
+	stop.Stop()
+	r.out = stdout.String()
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		r.rss = float64(u.Maxrss) * 1024
+	}
+	r.cpu = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	if err != nil {
+		first, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+		err = fmt.Errorf("%s: %w: %s", strings.Join(argv[:min(4, len(argv))], " "), err, first)
+	}
+	return r, err
+}
+
+// numbers runs a command that prints n numbers, and returns them.
+func numbers(n int, argv ...string) ([]float64, error) {
+	r, err := command("", argv...)
+	if err != nil {
+		return nil, err
+	}
+	f := strings.Fields(r.out)
+	if len(f) != n {
+		return nil, fmt.Errorf("%s printed %q", argv[0], r.out)
+	}
+	v := make([]float64, n)
+	for i := range v {
+		if v[i], err = strconv.ParseFloat(f[i], 64); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// pinned is a command line on one processor.
+func (b *bench) pinned(argv ...string) []string {
+	return append([]string{"taskset", "-c", b.cpu}, argv...)
+}
+
+// firstProcessor is the number of the first processor that may be used.
+func firstProcessor() (string, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return "", err
+	}
+	for i := range 1024 {
+		if set.IsSet(i) {
+			return strconv.Itoa(i), nil
+		}
+	}
+	return "", errors.New("no processor")
+}
+
+// cpuTime is the processor time of another process so far, in seconds.
+func cpuTime(pid int) (float64, error) {
+	const sched = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|sched), &t); err != nil {
+		return 0, err
+	}
+	return float64(t.Nano()) / 1e9, nil
+}
+
+func processor() string {
+	b, _ := os.ReadFile("/proc/cpuinfo")
+	for l := range strings.Lines(string(b)) {
+		if k, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return "an unknown kind"
+}
+
+// processors is how many processors' worth of time there really is for this process:
+// fewer than the machine has, where others use it.
+func processors() float64 {
+	const long = 300 * time.Millisecond
+	var before, after syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	start := time.Now()
+	var all sync.WaitGroup
+	for range runtime.NumCPU() {
+		all.Go(func() {
+			for time.Since(start) < long {
+			}
+		})
+	}
+	all.Wait()
+	wall := time.Since(start)
+	syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	return float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / float64(wall)
+}

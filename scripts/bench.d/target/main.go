@@ -1,0 +1,345 @@
+// Target is a traced program for scripts/bench: loops around a trace point, timed
+// from inside, so that starting the program is not part of what they cost.
+//
+// The modes loop and paced print what bench.d/c/lttng.c prints: the nanoseconds that
+// the loop took, and those of processor time of the whole process meanwhile.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"golang.org/x/sys/unix"
+)
+
+var modes = map[string]struct {
+	args string
+	run  func(args []string) error
+}{
+	"untraced": {"COUNT", untraced},
+	"rejected": {"COUNT", rejected},
+	"loop":     {"SIZE THREADS COUNT", loop},
+	"paced":    {"COUNT BURST MICROSECONDS", paced},
+	"procs":    {"PROCESSES DURATION", procs},
+	"writer":   {"DURATION", writer},
+	"memory":   {"SIZE", memory},
+	"span":     {"LOG BYTES DURATION", span},
+}
+
+func main() {
+	m, ok := modes[arg(1)]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "usage: target MODE ARG...")
+		os.Exit(2)
+	}
+	if err := m.run(os.Args[2:]); err != nil {
+		fmt.Fprintf(os.Stderr, "target %s %s: %v\n", arg(1), m.args, err)
+		os.Exit(1)
+	}
+}
+
+func arg(i int) string {
+	if i < len(os.Args) {
+		return os.Args[i]
+	}
+	return ""
+}
+
+// numbers parses all arguments, of which there must be n.
+func numbers(args []string, n int) ([]int, error) {
+	if len(args) != n {
+		return nil, errors.New("wrong number of arguments")
+	}
+	v := make([]int, n)
+	for i, a := range args {
+		var err error
+		if v[i], err = strconv.Atoi(a); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+var sixteen = []byte("0123456789abcdef")
+
+// burst is what is measured. The trace point is inlined, which scripts/bench verifies.
+//
+//go:noinline
+func burst(id posixtrace.EventID, data []byte, n int) {
+	for range n {
+		posixtrace.Event(id, data)
+	}
+}
+
+func nanos(clock int32) int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(clock, &t); err != nil {
+		panic(err)
+	}
+	return t.Nano()
+}
+
+// timed runs f and prints how long that took.
+func timed(f func()) error {
+	wall, cpu := nanos(unix.CLOCK_MONOTONIC), nanos(unix.CLOCK_PROCESS_CPUTIME_ID)
+	f()
+	wall, cpu = nanos(unix.CLOCK_MONOTONIC)-wall, nanos(unix.CLOCK_PROCESS_CPUTIME_ID)-cpu
+	_, err := fmt.Println(wall, cpu)
+	return err
+}
+
+// stream makes a running stream on this process, a flight recorder as big as
+// the peer's buffers.
+func stream(inherit posixtrace.Inheritance) (*posixtrace.Stream, posixtrace.EventID, error) {
+	id, err := posixtrace.OpenEventID("bench.event")
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1 << 20, StreamFullPolicy: posixtrace.Loop, Inheritance: inherit})
+	if err != nil {
+		return nil, 0, err
+	}
+	return s, id, s.Start()
+}
+
+func untraced(args []string) error {
+	n, err := numbers(args, 1)
+	if err != nil {
+		return err
+	}
+	id, err := posixtrace.OpenEventID("bench.event")
+	if err != nil {
+		return err
+	}
+	burst(id, sixteen, 1000)
+	return timed(func() { burst(id, sixteen, n[0]) })
+}
+
+func rejected(args []string) error {
+	n, err := numbers(args, 1)
+	if err != nil {
+		return err
+	}
+	s, id, err := stream(posixtrace.CloseForChild)
+	if err != nil {
+		return err
+	}
+	defer s.Shutdown()
+	var set posixtrace.EventSet
+	set.Add(id)
+	if err := s.SetFilter(set, posixtrace.SetEventSet); err != nil {
+		return err
+	}
+	burst(id, sixteen, 1000)
+	return timed(func() { burst(id, sixteen, n[0]) })
+}
+
+func loop(args []string) error {
+	n, err := numbers(args, 3)
+	if err != nil {
+		return err
+	}
+	s, id, err := stream(posixtrace.CloseForChild)
+	if err != nil {
+		return err
+	}
+	defer s.Shutdown()
+	data := make([]byte, n[0])
+	var ready, done sync.WaitGroup
+	begin := make(chan struct{})
+	for range n[1] {
+		ready.Add(1)
+		done.Go(func() {
+			burst(id, data, 10000)
+			ready.Done()
+			<-begin
+			burst(id, data, n[2])
+		})
+	}
+	ready.Wait()
+	return timed(func() {
+		close(begin)
+		done.Wait()
+	})
+}
+
+func paced(args []string) error {
+	n, err := numbers(args, 3)
+	if err != nil {
+		return err
+	}
+	id, err := posixtrace.OpenEventID("bench.event")
+	if err != nil {
+		return err
+	}
+	return timed(func() {
+		for left := n[0]; left > 0; left -= n[1] {
+			burst(id, sixteen, min(n[1], left))
+			time.Sleep(time.Duration(n[2]) * time.Microsecond)
+		}
+	})
+}
+
+// procs prints the total rate, in events per second, of some processes that
+// write to one stream.
+func procs(args []string) error {
+	if len(args) != 2 {
+		return errors.New("wrong number of arguments")
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	s, _, err := stream(posixtrace.Inherited)
+	if err != nil {
+		return err
+	}
+	defer s.Shutdown()
+	type child struct {
+		cmd *exec.Cmd
+		out *bufio.Reader
+	}
+	var children []child
+	gate, open, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	for range n {
+		cmd := exec.Command("/proc/self/exe", "writer", args[1])
+		cmd.Stdin, cmd.Stderr = gate, os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		c := child{cmd, bufio.NewReader(out)}
+		if l, err := c.out.ReadString('\n'); l != "ready\n" {
+			return fmt.Errorf("a writer says %q, %v", l, err)
+		}
+		children = append(children, c)
+	}
+	open.Close() // all begin
+	total := 0.0
+	for _, c := range children {
+		var r float64
+		if _, err := fmt.Fscan(c.out, &r); err != nil {
+			return err
+		}
+		if err := c.cmd.Wait(); err != nil {
+			return err
+		}
+		total += r
+	}
+	_, err = fmt.Println(total)
+	return err
+}
+
+// writer is one of those processes.
+func writer(args []string) error {
+	if len(args) != 1 {
+		return errors.New("wrong number of arguments")
+	}
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
+	id, err := posixtrace.OpenEventID("bench.event")
+	if err != nil {
+		return err
+	}
+	burst(id, sixteen, 10000)
+	fmt.Println("ready")
+	os.Stdin.Read(make([]byte, 1)) // until the gate is opened
+	n, start := 0, time.Now()
+	for time.Since(start) < d {
+		burst(id, sixteen, 10000)
+		n += 10000
+	}
+	_, err = fmt.Println(float64(n) / time.Since(start).Seconds())
+	return err
+}
+
+// memory prints how many bytes the file of a stream of the given size takes.
+func memory(args []string) error {
+	n, err := numbers(args, 1)
+	if err != nil {
+		return err
+	}
+	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: int64(n[0])})
+	if err != nil {
+		return err
+	}
+	defer s.Shutdown()
+	files, err := filepath.Glob(filepath.Join(os.Getenv("PTRACE_DIR"), "s-*"))
+	if err != nil || len(files) != 1 {
+		return fmt.Errorf("streams: %v, %v", files, err)
+	}
+	var st syscall.Stat_t
+	if err := syscall.Stat(files[0], &st); err != nil {
+		return err
+	}
+	_, err = fmt.Println(st.Blocks * 512)
+	return err
+}
+
+// span writes a log of about so many bytes whose events are evenly spread over
+// a time that ends now.
+func span(args []string) error {
+	if len(args) != 3 {
+		return errors.New("wrong number of arguments")
+	}
+	size, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(args[2])
+	if err != nil {
+		return err
+	}
+	log, err := os.Create(args[0])
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	id, err := posixtrace.OpenEventID("bench.event")
+	if err != nil {
+		return err
+	}
+	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 16 << 20, StreamFullPolicy: posixtrace.Flush, LogFullPolicy: posixtrace.Append}, log)
+	if err != nil {
+		return err
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		return err
+	}
+	r, err := s.Recorder()
+	if err != nil {
+		return err
+	}
+	data := bytes.Repeat([]byte("x"), 1000)
+	n := size / (len(data) + 8)
+	begin := time.Now().Add(-d).UnixNano()
+	for i := range n {
+		ev := posixtrace.EventInfo{ID: id, PID: os.Getpid(), TID: os.Getpid(), UnixNano: begin + int64(d)*int64(i)/int64(n)}
+		if !r.Record(ev, data) {
+			return fmt.Errorf("event %d of %d was not recorded", i, n)
+		}
+	}
+	if err := r.Close(); err != nil {
+		return err
+	}
+	return s.Shutdown()
+}

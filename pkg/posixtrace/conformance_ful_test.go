@@ -902,6 +902,9 @@ var _ = conform("FUL-17", func(t *testing.T) {
 		t.Run(p.String()+" with log", func(t *testing.T) {
 			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: Append})
 			flowStart(t, s)
+			if err := s.Flush(); err != nil { // the START is not to be lost
+				t.Fatal(err)
+			}
 			w := flowRecorder(t, s)
 			w.r.a.w.OnFull = nil
 			const n = 60000

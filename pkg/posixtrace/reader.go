@@ -103,6 +103,10 @@ func openFile(f *os.File) (*Reader, error) {
 	}
 	c := streamOf(l.Super(), f)
 	if c == nil {
+		// Perhaps it has been shut down since the look at its log.
+		if l, err = open(); err != nil {
+			return nil, err
+		}
 		return newReader(&Reader{log: l}), nil
 	}
 	defer c.f.Close() // it is needed for the lock only

@@ -12,9 +12,9 @@ const claimTries = 1000
 
 // claim takes a chunk for slot. First choice is a free one, in state claiming for begin
 // to publish. Then a loose one with room for need bytes, adopted: it is in state
-// st already and keeps its events. Under LOOP it is then, as if free, the closed
+// st already, with the control word that is returned, and keeps its events. Under LOOP it is then, as if free, the closed
 // one whose newest event is oldest. It returns false when there is none.
-func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted, ok bool) {
+func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted ctl, ok bool) {
 	for range claimTries {
 		for w := range m.freeMap {
 			for b := m.freeMap[w].Load(); b != 0; b &= b - 1 {
@@ -26,12 +26,12 @@ func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted, ok bo
 				if c.state() != free {
 					m.notFree(i)
 				} else if m.take(i, slot, c) {
-					return i, false, true
+					return i, 0, true
 				}
 			}
 		}
-		if i, ok := m.adopt(slot, st, need); ok {
-			return i, true, true
+		if i, c, ok := m.adopt(slot, st, need); ok {
+			return i, c, true
 		}
 		// The map may lag behind a process killed between the two stores.
 		best, age := -1, ^uint64(0)
@@ -53,23 +53,23 @@ func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted, ok bo
 			}
 		}
 		if best < 0 {
-			return 0, false, false
+			return 0, 0, false
 		}
 		if m.take(best, slot, seen) {
 			if seen.state() != free {
 				m.h.loopFull.Store(1)
 			}
-			return best, false, true
+			return best, 0, true
 		}
 	}
-	return 0, false, false
+	return 0, 0, false
 }
 
 // adopt moves a loose chunk with room for need bytes to state st.
-func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, bool) {
+func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 	hint := m.h.loosened.Load()
 	if hint == 0 {
-		return 0, false
+		return 0, 0, false
 	}
 	if st == open {
 		slot = 0
@@ -83,13 +83,13 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, bool) {
 		}
 		any = true
 		if !c.busy() && c.off()+need <= m.ChunkSize && d.ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, st))) {
-			return i, true
+			return i, c.with(slot, st), true
 		}
 	}
 	if !any {
 		m.h.loosened.CompareAndSwap(hint, 0)
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 // notFree takes chunk i out of the map of free ones.

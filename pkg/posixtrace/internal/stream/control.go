@@ -46,6 +46,7 @@ func (m *Mem) Start(w *Writer, e Event) {
 
 func (m *Mem) start(w *Writer, e Event) {
 	stop := uint64(0)
+	was := m.account(m.h.state.Load())
 	if m.Policy != Loop && m.State()&Full != 0 {
 		if !m.overcome(w) {
 			m.change(0, NoRestart)
@@ -63,16 +64,24 @@ func (m *Mem) start(w *Writer, e Event) {
 			m.change(Full|StopTold, NoRestart)
 			return
 		}
-		m.h.addLost(m.now())
+		m.addLost(m.now())
 	}
 	m.h.autoStop.Store(0)
 	m.h.stopCause.Store(1)
 	m.h.stopBy.Store(0)
 	m.h.stopAddr.Store(0)
-	m.change(Running, Full|NoRestart|StopTold)
-	if m.Policy != Loop {
-		m.endStop(stop, from)
+	if m.Policy == Loop {
+		m.change(Running, Full|NoRestart|StopTold)
+		return
 	}
+	for {
+		st := m.h.state.Load()
+		if m.h.state.CompareAndSwap(st, (st|Running)&^(Full|NoRestart|StopTold)^odd+stateGen) {
+			break
+		}
+	}
+	// The next stop, which may be under way already, has an account of its own.
+	m.endStop(was, stop, from)
 }
 
 // after returns the time, once it is after tick. That is not long: the time of an
@@ -91,7 +100,7 @@ func (m *Mem) after(tick uint64) (now uint64) {
 // the START. It returns false when there is no room for that.
 func (m *Mem) overcome(w *Writer) bool {
 	if !m.tellStop() {
-		if first := m.tellLoss(); first != 0 {
+		if first := m.tellLoss(m.account(m.h.state.Load())); first != 0 {
 			m.h.owed.Store(max(first, m.h.drained.Load()+1))
 			m.h.losses.Add(1)
 		}
@@ -104,7 +113,7 @@ func (m *Mem) overcome(w *Writer) bool {
 		m.change(0, StopTold)
 		return false
 	}
-	if first := m.tellLoss(); first != 0 {
+	if first := m.tellLoss(m.account(m.h.state.Load())); first != 0 {
 		m.h.within.Store(1)
 		if !w.RecordSystem(&Event{ID: event.Overflow, Tick: max(first, stop.Tick+1)}, nil) {
 			m.h.owed.Store(max(first, stop.Tick+1))
@@ -129,7 +138,7 @@ func (m *Mem) Stop(w *Writer, e Event) {
 			return
 		}
 		if m.Policy == Loop {
-			m.h.addLost(m.now())
+			m.addLost(m.now())
 			return
 		}
 		// Full to the last byte: the STOP has room in the header, as an automatic
@@ -172,7 +181,7 @@ func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 		m.setFilter(s)
 		return
 	} else if st&Full != 0 {
-		m.h.addLost(m.setFilter(s)) // it follows the full policy
+		m.addLost(m.setFilter(s)) // it follows the full policy
 		return
 	}
 	e.ID, e.Tick = event.Filter, 0

@@ -34,20 +34,6 @@ func testEpisodes(t *testing.T, policy uint8, flush bool, writers int) {
 	var quit atomic.Bool
 	var wg sync.WaitGroup
 	var generated atomic.Uint64
-	for i := range writers {
-		w := newWriter(t, m, 1)
-		wg.Go(func() {
-			e := Event{ID: event.FirstUser, TID: uint32(i + 1)}
-			n := uint64(0)
-			for ; !quit.Load(); n++ {
-				w.Record(0, &e, binary.LittleEndian.AppendUint64(nil, n))
-				if writers > 1 && n%64 == 0 {
-					time.Sleep(time.Microsecond)
-				}
-			}
-			generated.Add(n)
-		})
-	}
 	var recs []chunk.Record
 	keep := func(rec chunk.Record) {
 		rec.Data = slices.Clone(rec.Data)
@@ -83,6 +69,21 @@ func testEpisodes(t *testing.T, policy uint8, flush bool, writers int) {
 				keep(rec)
 			}
 		}
+	}
+	take() // the START, lest it is overwritten when the log has gone on
+	for i := range writers {
+		w := newWriter(t, m, 1)
+		wg.Go(func() {
+			e := Event{ID: event.FirstUser, TID: uint32(i + 1)}
+			n := uint64(0)
+			for ; !quit.Load(); n++ {
+				w.Record(0, &e, binary.LittleEndian.AppendUint64(nil, n))
+				if writers > 1 && n%64 == 0 {
+					time.Sleep(time.Microsecond)
+				}
+			}
+			generated.Add(n)
+		})
 	}
 	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
 		take()
@@ -161,9 +162,6 @@ func checkEpisodes(t *testing.T, policy uint8, recs []chunk.Record, writers int,
 		story, end = `^S?e?(ORe)*`, `O?$`
 		if writers > 1 {
 			story, end = `^S?e?(Oe?Re)*`, `(Oe?)?$`
-		}
-		if !strings.HasPrefix(all, "S") {
-			lost-- // the START
 		}
 	}
 	if !regexp.MustCompile(story + end).MatchString(all) {

@@ -22,6 +22,7 @@ type flushMarks struct {
 	stop    uint64 // tick of the STOP among them
 	loss    bool   // OVERFLOW of the stop that is under way is
 	lost    uint64 // how many were lost by then
+	account *account
 	within  bool   // the chunks may have OVERFLOW events
 	pending uint64 // RESUME is due after this tick
 	// The first event after it, if known, and up to which tick that is sure: of what
@@ -152,8 +153,9 @@ func (k *flushMarks) stopped(st, newest uint64) {
 			k.recs = append(k.recs, m.stopMark(stop))
 		}
 	}
-	k.lost = m.h.noRoomTotal()
-	if first := m.untold(); first != 0 {
+	k.account = m.account(st)
+	k.lost = k.account.total()
+	if first := m.untold(k.account); first != 0 {
 		k.loss = true
 		k.pending = max(first, stop)
 		k.add(event.Overflow, k.pending)
@@ -190,8 +192,8 @@ func (k *flushMarks) done() {
 		k.m.tellStop()
 	}
 	if k.loss {
-		h.seen(k.lost)
-		h.told.Store(1)
+		k.account.see(k.lost)
+		k.account.told.Store(1)
 	}
 	if k.within {
 		h.within.Store(0)

@@ -143,6 +143,7 @@ const (
 	Dead                   // shut down
 	second                 // the second of the two filters is in force
 	turning                // the filter has changed, and the time of that is not yet fixed
+	odd                    // which of the two accounts of lost events is in use
 	stateGen   = 1 << 16
 	stateFlags = stateGen - 1
 )
@@ -190,6 +191,17 @@ type fixed struct {
 	cmd        [4096]byte
 }
 
+// account counts events that found no room.
+type account struct {
+	lost  atomic.Uint64 // times it was closed 20 | total 44
+	first atomic.Uint64 // tick of the first that has not been told
+	last  atomic.Uint64
+	seen  atomic.Uint64 // total that has been told
+	told  atomic.Uint64 // 1: OVERFLOW has been told since it was closed
+}
+
+func (a *account) total() uint64 { return a.lost.Load() & lossMask }
+
 // header is the start of the file.
 type header struct {
 	fixed
@@ -210,11 +222,8 @@ type header struct {
 	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs
 
 	loosened  atomic.Uint64 // 0 when no chunk is loose
-	lost      atomic.Uint64 // events that found no room: stops so far 20 | total 44
-	lostFirst atomic.Uint64
-	lostLast  atomic.Uint64
-	lostSeen  atomic.Uint64
-	told      atomic.Uint64 // 1: OVERFLOW has been told of the stop that is under way
+	noRoom    [2]account
+	stops     atomic.Uint64 // stops for lack of room that are over
 	within    atomic.Uint64 // 1: there may be OVERFLOW events in the chunks
 	drained   atomic.Uint64 // up to which tick the last flush has taken everything
 	clears    atomic.Uint64 // how often it was cleared

@@ -3,6 +3,7 @@ package stream
 import (
 	"math"
 	"runtime"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,69 +12,83 @@ import (
 // Under LOOP a loss is what has been overwritten: each chunk has its account.
 //
 // Under the other policies events are lost only while the stream is stopped for lack of
-// room. The stops are numbered, and the number is in one word with the total of lost
-// events: a writer that was about to count a loss when the stream was started again
-// finds another number, and tries once more to record the event. So every loss belongs
-// to one stop, and of each there is told at most one OVERFLOW.
+// room. Stops use two accounts by turns; the state word says which. A start closes the
+// account of the stop that it ends: a writer that was about to count a loss then finds that
+// it has changed, and tries once more to record the event. So every loss belongs to one
+// stop, and of each there is told at most one OVERFLOW.
 
-// addLost accounts for one lost event. lostFirst is 0 when all that was lost has
+// account returns the account in use under state st.
+func (m *Mem) account(st uint64) *account { return &m.h.noRoom[st/odd&1] }
+
+// addLost accounts for one lost event. first is 0 when all that was lost has
 // been told; of several writers that lose their first event at once the earliest counts.
-func (h *header) addLost(tick uint64) {
-	h.lostSince(tick)
-	h.lost.Add(1)
-	h.losses.Add(1)
+func (m *Mem) addLost(tick uint64) {
+	a := m.account(m.h.state.Load())
+	a.since(tick)
+	a.lost.Add(1)
+	m.h.losses.Add(1)
+}
+
+// addLostIf is addLost if account a is still as it was read, l.
+func (m *Mem) addLostIf(a *account, l, tick uint64) bool {
+	if !a.lost.CompareAndSwap(l, l+1) {
+		return false
+	}
+	a.since(tick)
+	m.h.losses.Add(1)
+	return true
 }
 
 // AddLost accounts for n events that were to be recorded and could not even be
 // offered to a writer. A stream that is suspended has not lost anything.
 func (m *Mem) AddLost(n uint64) {
 	h := m.h
-	if n == 0 || m.State()&(Running|Full|LogFull) == 0 {
+	st := h.state.Load()
+	if n == 0 || st&(Running|Full|LogFull) == 0 {
 		return
 	}
-	h.lostSince(m.now())
-	for {
-		l := h.lost.Load()
-		// Whoever tells n may be mistaken; the account must stay one.
-		sum := l&^lossMask | min(l&lossMask+min(n, lossMask), lossMask>>1)
-		if sum < l || h.lost.CompareAndSwap(l, sum) {
-			break
+	now := m.now()
+	a := m.account(st)
+	a.since(now)
+	add := func(w *atomic.Uint64) {
+		for {
+			l := w.Load()
+			// Whoever tells n may be mistaken; the account must stay one.
+			sum := l&^lossMask | min(l&lossMask+min(n, lossMask), lossMask>>1)
+			if sum < l || w.CompareAndSwap(l, sum) {
+				return
+			}
 		}
+	}
+	add(&a.lost)
+	if m.Policy != Loop && st&Running != 0 {
+		// No stop will tell of it.
+		add(&a.seen)
+		h.owed.CompareAndSwap(0, now)
 	}
 	h.losses.Add(1)
 }
 
-// addLostIf is addLost if nothing has been lost, and no stop has ended, since the account was
-// read as l.
-func (h *header) addLostIf(l, tick uint64) bool {
-	if !h.lost.CompareAndSwap(l, l+1) {
-		return false
-	}
-	h.lostSince(tick)
-	h.losses.Add(1)
-	return true
-}
-
-func (h *header) lostSince(tick uint64) {
+func (a *account) since(tick uint64) {
 	for {
-		f := h.lostFirst.Load()
-		if f != 0 && f <= tick || h.lostFirst.CompareAndSwap(f, max(tick, 1)) {
+		f := a.first.Load()
+		if f != 0 && f <= tick || a.first.CompareAndSwap(f, max(tick, 1)) {
 			break
 		}
 	}
 	for {
-		l := h.lostLast.Load()
-		if l >= tick || h.lostLast.CompareAndSwap(l, tick) {
+		l := a.last.Load()
+		if l >= tick || a.last.CompareAndSwap(l, tick) {
 			break
 		}
 	}
 }
 
 // noRoomTotal is how many events were lost because there was no room.
-func (h *header) noRoomTotal() uint64 { return h.lost.Load() & lossMask }
+func (h *header) noRoomTotal() uint64 { return h.noRoom[0].total() + h.noRoom[1].total() }
 
-// stops is the number of the stop that is under way, or will be the next, plus one.
-func (h *header) stops() uint64 { return h.lost.Load()>>genShift + 1 }
+// stop is the number of the stop that is under way, or will be the next, plus one.
+func (h *header) stop() uint64 { return h.stops.Load() + 1 }
 
 // skew is how far, in ticks, the time of a stop is ahead of it: the processor may read
 // the clock for an event a little later than it has seen the stream running.
@@ -109,51 +124,51 @@ func (m *Mem) tellStop() bool {
 
 // untold returns the time of the OVERFLOW that is due while the stream is
 // stopped for lack of room, 0 if none is.
-func (m *Mem) untold() uint64 {
-	if m.h.told.Load() != 0 || m.h.noRoomTotal() == m.h.lostSeen.Load() {
+func (m *Mem) untold(a *account) uint64 {
+	if a.told.Load() != 0 || a.total() == a.seen.Load() {
 		return 0
 	}
-	return max(m.h.lostFirst.Load(), m.stopTick())
+	return max(a.first.Load(), m.stopTick())
 }
 
-// seen notes that the first n lost events were told, or are about to be.
-func (h *header) seen(n uint64) (any bool) {
+// see notes that the first n lost events were told, or are about to be.
+func (a *account) see(n uint64) (any bool) {
 	for {
-		s := h.lostSeen.Load()
+		s := a.seen.Load()
 		if n <= s {
 			return false
 		}
-		if h.lostSeen.CompareAndSwap(s, n) {
+		if a.seen.CompareAndSwap(s, n) {
 			return true
 		}
 	}
 }
 
 // tellLoss is untold for one who tells it now.
-func (m *Mem) tellLoss() uint64 {
-	n := m.h.noRoomTotal()
-	first := m.untold()
-	if first == 0 || !m.h.seen(n) || m.h.told.Swap(1) != 0 {
+func (m *Mem) tellLoss(a *account) uint64 {
+	n := a.total()
+	first := m.untold(a)
+	if first == 0 || !a.see(n) || a.told.Swap(1) != 0 {
 		return 0
 	}
 	return first
 }
 
-// endStop ends the stop at tick stop of a stream that was started at tick
-// start. A loss that nobody has told yet is left to the next who reads or flushes.
-func (m *Mem) endStop(stop, start uint64) {
+// endStop ends the stop at tick stop, whose account is a, of a stream that was started at
+// tick start. A loss that nobody has told yet is left to the next who reads or flushes.
+func (m *Mem) endStop(a *account, stop, start uint64) {
 	h := m.h
-	// From here on what is lost belongs to another stop, which may be under way already.
-	l := h.lost.Load()
-	for !h.lost.CompareAndSwap(l, (l>>genShift+1)<<genShift|l&lossMask) {
-		l = h.lost.Load()
+	l := a.lost.Load()
+	for !a.lost.CompareAndSwap(l, (l>>genShift+1)<<genShift|l&lossMask) {
+		l = a.lost.Load()
 	}
-	first := h.lostFirst.Swap(0)
-	if h.seen(l&lossMask) && h.told.Load() == 0 {
+	h.stops.Add(1)
+	first := a.first.Swap(0)
+	if a.see(l&lossMask) && a.told.Load() == 0 {
 		h.owed.Store(min(max(first, stop, h.drained.Load()+1), max(stop, start-1)))
 		h.losses.Add(1)
 	}
-	h.told.Store(0)
+	a.told.Store(0)
 }
 
 // forget drops everything that is to be told.
@@ -162,8 +177,10 @@ func (m *Mem) forget() {
 	if m.Policy == Loop {
 		m.seeEach(math.MaxUint64, func(first, last uint64) {})
 	} else {
-		h.told.Store(1)
-		m.endStop(0, math.MaxUint64)
+		for i := range h.noRoom {
+			h.noRoom[i].told.Store(1)
+			m.endStop(&h.noRoom[i], 0, math.MaxUint64)
+		}
 	}
 	h.owed.Store(0)
 	h.resume.Store(0)
@@ -196,8 +213,8 @@ func (m *Mem) unseen() (l loss) {
 			l.add(d.lostFirst.Load(), d.lostLast.Load())
 		}
 	}
-	if m.h.noRoomTotal() != m.h.lostSeen.Load() {
-		l.add(m.h.lostFirst.Load(), m.h.lostLast.Load())
+	if a := &m.h.noRoom[0]; a.total() != a.seen.Load() {
+		l.add(a.first.Load(), a.last.Load())
 	}
 	return
 }
@@ -234,11 +251,12 @@ func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
 			break
 		}
 	}
-	n := m.h.noRoomTotal()
-	if n == m.h.lostSeen.Load() || m.h.lostFirst.Load() > before {
+	a := &m.h.noRoom[0]
+	n := a.total()
+	if n == a.seen.Load() || a.first.Load() > before {
 		return
 	}
-	last := m.h.lostLast.Load()
-	add(m.h.lostFirst.Swap(0), last)
-	m.h.lostSeen.Store(n)
+	last := a.last.Load()
+	add(a.first.Swap(0), last)
+	a.seen.Store(n)
 }

@@ -21,8 +21,8 @@ func (r *Reader) look() {
 		r.owed = o
 	}
 	r.loss = loss{}
-	if r.state&Full != 0 && (r.consume || r.over != r.m.h.stops()) {
-		r.loss.first = r.m.untold()
+	if r.state&Full != 0 && (r.consume || r.over != r.m.h.stop()) {
+		r.loss.first = r.m.untold(r.m.account(r.state))
 		r.loss.any = r.loss.first != 0
 	}
 }
@@ -74,17 +74,17 @@ func (r *Reader) overflowStopped(rec *chunk.Record, k *cursor) bool {
 	if k != nil || !r.loss.any || !r.frozen && m.State()&Full == 0 {
 		return false
 	}
-	if r.consume && m.State()&StopTold == 0 || !r.consume && r.state&StopTold == 0 && r.stop != m.h.stops() {
+	if r.consume && m.State()&StopTold == 0 || !r.consume && r.state&StopTold == 0 && r.stop != m.h.stop() {
 		return false
 	}
 	first := r.loss.first
 	r.loss = loss{}
 	if r.consume {
-		if first = m.tellLoss(); first == 0 {
+		if first = m.tellLoss(m.account(r.state)); first == 0 {
 			return false
 		}
 	} else {
-		r.over = m.h.stops()
+		r.over = m.h.stop()
 	}
 	r.resumeAfter(max(first, r.last))
 	return r.mark(rec, event.Overflow, first)
@@ -101,10 +101,10 @@ func (r *Reader) stopped(rec *chunk.Record) bool {
 		return false
 	}
 	if !r.consume {
-		if r.stop == m.h.stops() {
+		if r.stop == m.h.stop() {
 			return false
 		}
-		r.stop = m.h.stops()
+		r.stop = m.h.stop()
 	}
 	if m.rejects(event.Stop) {
 		return false

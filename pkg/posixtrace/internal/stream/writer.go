@@ -229,7 +229,7 @@ func (w *Writer) refused(e *Event, st uint64, try int) bool {
 	case LogFull:
 		// Nobody has asked for the end of the tracing, so this is a loss.
 		if e.ID.Valid() && !w.m.rejects(e.ID) {
-			w.m.h.addLost(w.m.now())
+			w.m.addLost(w.m.now())
 		}
 		return true
 	default:
@@ -282,12 +282,12 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	s.tag.Store(noChunk)
 	s.epoch++
 	w.m.h.placed[s.place.Load()-1].Store(w.slot<<32 | uint64(i+1))
-	if d = w.m.at(i); adopted {
+	if d = w.m.at(i); adopted != 0 {
 		// Its times go on from its last one, and from a base so old that the next
 		// event gives a new one.
 		s.sites, s.base, s.last = uint32(d.sites.Load()), 0, max(d.last.Load(), 1<<32)
-		d.last.CompareAndSwap(s.last, 0)          // not known any more
-		c = ctl(d.ctl.Load()).with(w.slot, owned) // a flush may have closed it already
+		d.last.CompareAndSwap(s.last, 0) // not known any more
+		c = adopted                      // a flush may have closed it already
 	} else {
 		base := w.m.now()
 		if e.Tick != 0 {
@@ -388,7 +388,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 				claimAt = try + 16*m.Opens
 				continue
 			}
-			if !adopted {
+			if adopted == 0 {
 				m.begin(i, 0, open, m.now())
 			}
 			if !o.CompareAndSwap(mine, uint64(i+1)) {
@@ -485,14 +485,18 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 		now = min(now, e.Tick)
 	}
 	if m.Policy == Loop {
-		m.h.addLost(now)
+		m.addLost(now)
 		return true
 	}
 	for {
 		// In this order: should the stream be started after the look at its state, the
 		// account has changed.
-		account := m.h.lost.Load()
+		a := m.account(m.h.state.Load())
+		l := a.lost.Load()
 		cur := m.h.state.Load()
+		if m.account(cur) != a {
+			continue
+		}
 		if cur&Running != 0 {
 			if cur != st {
 				return false
@@ -504,7 +508,7 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 		} else if cur&(Full|Dead|LogFull|NoRestart) != Full {
 			return true // somebody else has stopped it
 		}
-		if m.h.addLostIf(account, now) {
+		if m.addLostIf(a, l, now) {
 			return true
 		}
 	}

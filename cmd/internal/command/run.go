@@ -61,6 +61,7 @@ var relayOption = strings.TrimPrefix(capture.RelayFlag, "--")
 // run runs the command as planned.
 func (p *runPlan) run(env *Env) error {
 	s := &session{plan: p, env: env}
+	s.startTracer()
 	if err := s.create(); err != nil {
 		return err
 	}
@@ -89,14 +90,15 @@ func (p *runPlan) run(env *Env) error {
 
 // session is one run of a command.
 type session struct {
-	plan   *runPlan
-	env    *Env
-	stream *posixtrace.Stream
-	rec    *posixtrace.Recorder
-	child  *child
-	term   *console       // the command's, if it has one of its own
-	tracer *tracer.Tracer // of the command's processes, or nil
-	begun  int64          // when the command was started
+	plan        *runPlan
+	env         *Env
+	stream      *posixtrace.Stream
+	rec         *posixtrace.Recorder
+	child       *child
+	term        *console       // the command's, if it has one of its own
+	tracer      *tracer.Tracer // of the command's processes, or nil
+	tracerFault error          // why there is none
+	begun       int64          // when the command was started
 
 	stopSpool  func() // ends the taking over of lines as they come
 	outputLost bool   // output of the command could not be written
@@ -181,7 +183,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	}
 	env := s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path))
 	deliver := func(sig syscall.Signal) { passOn(sig, s.plan.limit.send) }
-	s.startTracer(info.Path)
+	s.configureTracer(info.Path)
 	s.begun = s.rec.Now()
 	ready := func(pid int) {
 		s.adopt(pid)

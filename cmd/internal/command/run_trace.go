@@ -60,25 +60,36 @@ func (p *runPlan) setEvents(args *Args) error {
 	return nil
 }
 
-// startTracer starts the tracer of the processes, if one is needed. Without it the
-// command runs all the same.
-func (s *session) startTracer(stream string) {
-	if !s.plan.trace.Any() {
+// startTracer starts the tracer of the processes, if one is needed. That comes first:
+// it takes as long as all that is made before the command begins.
+func (s *session) startTracer() {
+	if s.plan.trace.Any() {
+		s.tracer, s.tracerFault = tracer.Start(s.env.prog, highestDescriptor()+17, s.env.Note)
+	}
+}
+
+// configureTracer tells the tracer what to record. Without one the command runs all
+// the same.
+func (s *session) configureTracer(stream string) {
+	if s.tracerFault != nil {
+		s.untraced(s.tracerFault)
+	}
+	if s.tracer == nil {
 		return
 	}
 	maxData := s.plan.attr.MaxDataSize
 	if attr, err := s.stream.Attr(); err == nil {
 		maxData = attr.MaxDataSize
 	}
-	t, err := tracer.Start(s.env.prog, tracer.Config{
+	err := s.tracer.Configure(tracer.Config{
 		Stream: stream, Want: s.plan.trace, MaxData: maxData,
 		Alone: s.plan.attr.Inheritance != posixtrace.Inherited,
-	}, highestDescriptor()+17, s.env.Note)
+	})
 	if err != nil {
+		s.tracer.Release()
+		s.tracer = nil
 		s.untraced(err)
-		return
 	}
-	s.tracer = t
 }
 
 // staged says that the process that becomes the command is there.

@@ -451,14 +451,20 @@ func (t *tracer) checkPrivilege(tid int) {
 	if t.privilege || os.Geteuid() == 0 {
 		return
 	}
+	exe := "/proc/" + strconv.Itoa(tid) + "/exe"
 	var st unix.Stat_t
-	if unix.Stat("/proc/"+strconv.Itoa(tid)+"/exe", &st) != nil || st.Mode&(unix.S_ISUID|unix.S_ISGID) == 0 {
+	if unix.Stat(exe, &st) != nil {
 		return
 	}
-	if st.Mode&unix.S_ISUID != 0 && int(st.Uid) == os.Geteuid() {
-		return
+	privileged := st.Mode&unix.S_ISUID != 0 && int(st.Uid) != os.Geteuid() ||
+		st.Mode&(unix.S_ISGID|unix.S_IXGRP) == unix.S_ISGID|unix.S_IXGRP && int(st.Gid) != os.Getegid()
+	if !privileged {
+		var capabilities [64]byte
+		if n, err := unix.Getxattr(exe, "security.capability", capabilities[:]); err != nil || n == 0 {
+			return
+		}
 	}
 	t.privilege = true
-	name, _ := os.Readlink("/proc/" + strconv.Itoa(tid) + "/exe")
+	name, _ := os.Readlink(exe)
 	t.tell(name + " runs without its set-uid privilege because it is traced")
 }

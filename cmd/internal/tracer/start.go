@@ -29,12 +29,9 @@ type Tracer struct {
 }
 
 // Start starts a tracer: this program again, under the name prog. What it has to say
-// to the user goes to note. above is beyond the descriptors in use.
-func Start(prog string, cfg Config, above int, note func(string)) (*Tracer, error) {
-	order, err := json.Marshal(cfg)
-	if err != nil {
-		return nil, err
-	}
+// to the user goes to note. above is beyond the descriptors in use. It takes a while to be
+// there, in which other things can be done; it does nothing before Configure.
+func Start(prog string, above int, note func(string)) (*Tracer, error) {
 	control, c, err := socketPair(above)
 	if err != nil {
 		return nil, err
@@ -73,9 +70,17 @@ func Start(prog string, cfg Config, above int, note func(string)) (*Tracer, erro
 		stage: stage, pid: pid, control: control, note: note,
 		attached: make(chan error, 1), exited: make(chan struct{}), released: make(chan struct{}),
 	}
-	send(control, orderConfig, order)
 	go t.listen()
 	return t, nil
+}
+
+// Configure tells the tracer what to do.
+func (t *Tracer) Configure(cfg Config) error {
+	order, err := json.Marshal(cfg)
+	if err != nil {
+		return err
+	}
+	return send(t.control, orderConfig, order)
 }
 
 // listen hears what the tracer tells, until its end.

@@ -64,6 +64,9 @@ func spec(nr int) []kind {
 // decodeEntry writes the arguments down to the first one that is known only on return.
 func (t *tracer) decodeEntry(k *task) {
 	s := spec(k.call.nr)
+	if nr := k.call.nr; nr >= len(names) || names[nr] == "" {
+		k.call.args = append(k.call.args, posixtrace.SyscallArg{Value: strconv.AppendInt([]byte("nr="), int64(nr), 10)})
+	}
 	for i, kind := range s {
 		if kind.returned() {
 			return

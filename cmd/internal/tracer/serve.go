@@ -72,12 +72,12 @@ func Serve(control int) {
 
 // attach begins to trace what will become the command.
 func (t *tracer) attach() bool {
+	err := t.open()
 	what, data := receive(t.stage)
 	var pid, tid int
 	if n, _ := fmt.Sscanf(string(data), "%d %d", &pid, &tid); what != stageHere || n != 2 {
 		return false
 	}
-	err := t.open()
 	if err == nil {
 		err = seize(tid, t.options())
 	}
@@ -127,7 +127,9 @@ func (t *tracer) open() (err error) {
 	if t.stream, err = posixtrace.Attach(t.cfg.Stream); err != nil {
 		return err
 	}
-	t.rec, err = t.stream.Recorder()
+	if t.rec, err = t.stream.Recorder(); err == nil {
+		err = t.register()
+	}
 	return err
 }
 

@@ -47,7 +47,7 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 	if info.arch != auditArch || nr < 0 || nr >= len(t.wanted) || t.rec == nil {
 		return
 	}
-	c.mute = !t.wanted[nr] || !k.quiet && !t.takes(t.id(nr), k)
+	c.mute = !t.wanted[nr] || !k.quiet && !t.takes(t.ids[nr], k)
 	if c.mute && (nr != unix.SYS_PTRACE || t.debugger || k.quiet) {
 		return
 	}
@@ -101,20 +101,35 @@ func (t *tracer) recordCall(k *task, d *posixtrace.SyscallData) {
 	d.Duration = max(0, time.Duration(now-c.entered))
 	d.Args = c.args
 	t.buf = d.Append(t.buf[:0])
-	t.rec.Record(posixtrace.EventInfo{ID: t.id(c.nr), PID: k.pid, TID: k.tid, Address: c.ip, UnixNano: now}, t.buf)
+	t.rec.Record(posixtrace.EventInfo{ID: t.ids[c.nr], PID: k.pid, TID: k.tid, Address: c.ip, UnixNano: now}, t.buf)
 }
 
-// id returns the event type of a system call. One that finds no place among the
-// types has none, and is not recorded.
-func (t *tracer) id(nr int) posixtrace.EventID {
-	if t.ids[nr] == 0 {
-		id, err := t.stream.OpenSystemEventID(Prefix + callName(nr))
-		if err != nil {
-			t.tell(Prefix + callName(nr) + " is not recorded: " + err.Error())
-			t.wanted[nr] = false
-			return 0
+// unknownName is the event type of calls that are newer than the table of names.
+const unknownName = Prefix + "unknown"
+
+// register gives each call that is wanted its event type. That is done before there is
+// anything to trace: it takes locks, and who holds them may be a traced program that
+// stops in the middle of it and waits for the tracer.
+func (t *tracer) register() error {
+	unknown := posixtrace.EventID(0)
+	for nr := range t.wanted {
+		if !t.wanted[nr] {
+			continue
 		}
-		t.ids[nr] = id
+		name := Prefix + callName(nr)
+		if nr >= len(names) || names[nr] == "" {
+			name = unknownName
+			if t.ids[nr] = unknown; unknown != 0 {
+				continue
+			}
+		}
+		id, err := t.stream.OpenSystemEventID(name)
+		if err != nil {
+			return err
+		}
+		if t.ids[nr] = id; name == unknownName {
+			unknown = id
+		}
 	}
-	return t.ids[nr]
+	return nil
 }

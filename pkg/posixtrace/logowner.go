@@ -435,21 +435,38 @@ func bury(c *conn, locked bool) error {
 
 // applyPatterns lets the filters of a family's streams decide about a new name.
 func applyPatterns(d *registry.Dir, family uint64, id event.ID, name string) {
+	for _, c := range familyStreams(d, family) {
+		c.decide(id, name)
+		c.f.Close()
+	}
+}
+
+// familyStreams opens the streams that use the names of a family.
+func familyStreams(d *registry.Dir, family uint64) (conns []*conn) {
 	ids, err := d.StreamIDs()
 	if err != nil {
-		return
+		return nil
 	}
 	for _, sid := range ids {
 		c, err := openStream(d, sid)
-		if err != nil {
-			continue
+		switch {
+		case err != nil:
+		case c.mem.Family() != family:
+			c.f.Close()
+		default:
+			conns = append(conns, c)
 		}
-		if c.mem.Family() == family && len(c.mem.Patterns()) > 0 {
-			if unlock, err := c.lock(); err == nil {
-				c.mem.Decide(id, name)
-				unlock()
-			}
-		}
-		c.f.Close()
+	}
+	return conns
+}
+
+// decide lets the patterns of a stream's filter decide on a new event type.
+func (c *conn) decide(id event.ID, name string) {
+	if len(c.mem.Patterns()) == 0 {
+		return
+	}
+	if unlock, err := c.lock(); err == nil {
+		c.mem.Decide(id, name)
+		unlock()
 	}
 }

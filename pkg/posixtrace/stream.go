@@ -704,19 +704,42 @@ func (s *Stream) EventID(name string) (EventID, error) {
 	return EventID(id), fail(op, err, syscall.ENOMEM)
 }
 
-// OpenSystemEventID returns the id of a system event type, such as syscall.openat,
-// that a tracer in the role of the stream's controller records (see Recorder); it is
-// added to the stream if need be. Errors: ENAMETOOLONG; ENOSPC there are too many. Extension.
-func (s *Stream) OpenSystemEventID(name string) (EventID, error) {
+// OpenSystemEventIDs returns the ids of system event types, such as syscall.openat,
+// that a tracer in the role of the stream's controller records (see Recorder); they are
+// added to the stream if need be. It takes locks that a traced process may hold, so it has
+// to come before anything that could stop one. Errors: ENAMETOOLONG; ENOSPC there are
+// too many. Extension.
+func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 	const op = "posix_trace_trid_eventid_open"
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names, err := s.openNames()
 	if err != nil {
-		return 0, fail(op, err, syscall.EINVAL)
+		return nil, fail(op, err, syscall.EINVAL)
 	}
-	id, _, err := names.Open(name, true, nil)
-	return EventID(id), fail(op, err, syscall.ENOMEM)
+	d, family := s.c.dir, s.c.mem.Family()
+	// Hundreds of names are decided on by the same few streams, which are opened once.
+	conns := familyStreams(d, family)
+	names.BeforePublish(func(id event.ID, name string) {
+		for _, c := range conns {
+			c.decide(id, name)
+		}
+	})
+	defer func() {
+		names.BeforePublish(func(id event.ID, name string) { applyPatterns(d, family, id, name) })
+		for _, c := range conns {
+			c.f.Close()
+		}
+	}()
+	found, err := names.OpenSystem(list)
+	if err != nil {
+		return nil, fail(op, err, syscall.ENOMEM)
+	}
+	ids := make([]EventID, len(found))
+	for i, id := range found {
+		ids[i] = EventID(id)
+	}
+	return ids, nil
 }
 
 // EventName returns the name of an event type (posix_trace_eventid_get_name).

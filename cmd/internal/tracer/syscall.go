@@ -111,24 +111,29 @@ const unknownName = Prefix + "unknown"
 // anything to trace: it takes locks, and who holds them may be a traced program that
 // stops in the middle of it and waits for the tracer.
 func (t *tracer) register() error {
-	unknown := posixtrace.EventID(0)
-	for nr := range t.wanted {
-		if !t.wanted[nr] {
-			continue
-		}
-		name := Prefix + callName(nr)
+	var list []string
+	place := map[string]int{}
+	of := func(nr int) string {
 		if nr >= len(names) || names[nr] == "" {
-			name = unknownName
-			if t.ids[nr] = unknown; unknown != 0 {
-				continue
+			return unknownName
+		}
+		return Prefix + names[nr]
+	}
+	for nr := range t.wanted {
+		if name := of(nr); t.wanted[nr] {
+			if _, ok := place[name]; !ok {
+				place[name] = len(list)
+				list = append(list, name)
 			}
 		}
-		id, err := t.stream.OpenSystemEventID(name)
-		if err != nil {
-			return err
-		}
-		if t.ids[nr] = id; name == unknownName {
-			unknown = id
+	}
+	ids, err := t.stream.OpenSystemEventIDs(list...)
+	if err != nil {
+		return err
+	}
+	for nr := range t.wanted {
+		if t.wanted[nr] {
+			t.ids[nr] = ids[place[of(nr)]]
 		}
 	}
 	return nil

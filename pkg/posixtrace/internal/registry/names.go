@@ -156,6 +156,49 @@ func (n *Names) Open(name string, system bool, mayAdd func() bool) (id event.ID,
 	return id, true, nil
 }
 
+// OpenSystem is Open for many system names: the file is locked and read once.
+func (n *Names) OpenSystem(list []string) ([]event.ID, error) {
+	n.adding.Lock()
+	defer n.adding.Unlock()
+	if err := n.lockFile(); err != nil {
+		return nil, err
+	}
+	defer func() { sys.Funlock(n.f) }()
+	if err := n.reconcile(); err != nil {
+		return nil, err
+	}
+	ids := make([]event.ID, len(list))
+	added := make(map[string]event.ID)
+	var records []byte
+	next, _ := n.next(class(true))
+	for i, name := range list {
+		if len(name) > event.NameMax {
+			return nil, fmt.Errorf("event name of %d bytes: %w", len(name), syscall.ENAMETOOLONG)
+		}
+		for _, id := range []event.ID{event.PredefinedID(name), n.lookup(key{name, true}), added[name]} {
+			if id != 0 {
+				ids[i] = id
+			}
+		}
+		if ids[i] != 0 {
+			continue
+		}
+		if next >= limit(class(true)) {
+			return nil, fmt.Errorf("event type %q: no more names: %w", name, syscall.ENOSPC)
+		}
+		if f := n.hook.Load(); f != nil {
+			(*f)(next, name)
+		}
+		records = appendRecord(records, next, true, name)
+		ids[i], added[name] = next, next
+		next++
+	}
+	if records == nil {
+		return ids, nil
+	}
+	return ids, n.write(records)
+}
+
 func (n *Names) lookup(k key) event.ID {
 	n.mu.RLock()
 	defer n.mu.RUnlock()

@@ -116,8 +116,11 @@ func (a *Args) Count(name string, def int) (int, error) {
 		return def, nil
 	}
 	n, err := parseDigits(v)
-	if err != nil || int64(int(n)) != n {
-		return 0, badValue(name, v, errNumber)
+	if err == nil && int64(int(n)) != n {
+		err = errTooLarge
+	}
+	if err != nil {
+		return 0, badValue(name, v, err)
 	}
 	return int(n), nil
 }

@@ -16,11 +16,12 @@ type flushMarks struct {
 	m      *Mem
 	chunks []piece
 	recs   []chunk.Record
+	last   []chunk.Record // behind the chunks: a small LOOP log keeps what is written last
 
 	first   bool   // those of the flush itself are among them
 	failed  uint64 // tick of the failed flush that an ERROR tells of
 	stop    uint64 // tick of the STOP among them
-	loss    bool   // OVERFLOW of the stop that is under way is
+	loss    uint64 // tick of its OVERFLOW
 	lost    uint64 // how many were lost by then
 	account *account
 	within  bool   // the chunks may have OVERFLOW events
@@ -150,15 +151,16 @@ func (k *flushMarks) stopped(st, newest uint64) {
 	if st&StopTold == 0 {
 		k.stop = stop
 		if !m.rejects(event.Stop) {
-			k.recs = append(k.recs, m.stopMark(stop))
+			k.last = append(k.last, m.stopMark(stop))
 		}
 	}
 	k.account = m.account(st)
 	k.lost = k.account.total()
 	if first := m.untold(k.account); first != 0 {
-		k.loss = true
-		k.pending = max(first, stop)
-		k.add(event.Overflow, k.pending)
+		k.loss = max(first, stop)
+		if !m.rejects(event.Overflow) {
+			k.last = append(k.last, chunk.Record{Event: event.Overflow, Tick: k.loss})
+		}
 	}
 }
 
@@ -187,20 +189,25 @@ func (k *flushMarks) done() {
 		h.errTick.CompareAndSwap(k.failed, 0)
 	}
 	h.owed.Store(0)
-	if k.stop != 0 {
-		h.autoStop.Store(k.stop)
-		k.m.tellStop()
-	}
-	if k.loss {
-		k.account.see(k.lost)
-		k.account.told.Store(1)
-	}
 	if k.within {
 		h.within.Store(0)
 	}
 	h.resume.Store(k.pending)
 	h.resumeAt.Store(k.pendingAt)
 	h.resumed.Store(k.resumed)
+}
+
+// doneLast says that the log has the last of them.
+func (k *flushMarks) doneLast() {
+	if k.stop != 0 {
+		k.m.h.autoStop.Store(k.stop)
+		k.m.tellStop()
+	}
+	if k.loss != 0 {
+		k.account.see(k.lost)
+		k.account.told.Store(1)
+		k.m.h.resume.Store(k.loss)
+	}
 }
 
 // after returns the tick of the first event after tick last, if there is one before

@@ -257,5 +257,11 @@ func (h *harvest) send(batch []item, first bool) (err error) {
 		taken = taken[1:]
 		m.drop(it.i, it.c.with(h.slot, leaving))
 	}
+	if len(marks.last) > 0 {
+		if err := h.put(markBlock(marks.last)); err != nil {
+			return err
+		}
+	}
+	marks.doneLast()
 	return nil
 }

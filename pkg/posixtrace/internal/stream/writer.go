@@ -505,7 +505,10 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 				continue
 			}
 			m.h.autoStop.Store(m.now() + skew)
-		} else if cur&(Full|Dead|LogFull|NoRestart) != Full {
+		} else if stopped := cur & (Full | Dead | LogFull | NoRestart); stopped == LogFull {
+			m.addLost(now) // as refused does
+			return true
+		} else if stopped != Full {
 			return true // somebody else has stopped it
 		}
 		if m.addLostIf(a, l, now) {

@@ -75,7 +75,9 @@ func (p *runPlan) run(env *Env) error {
 		// Alone, the command would have seen the error and not succeeded.
 		final = statusOwn
 	}
-	lost := s.finish(final != 0)
+	// A command whose reader has had enough, as in "... | head", has not failed.
+	enough := status.Signaled() && status.Signal() == syscall.SIGPIPE
+	lost := s.finish(final != 0 && !enough)
 	switch {
 	case status.Signaled() && final == exitStatus(status) && !p.limit.timedOut:
 		if s.term != nil {

@@ -184,7 +184,7 @@ func (b *bench) search() *group {
 				return err
 			}
 			for name, size := range map[string]int{"span": bytes, "tenth": bytes / 10} {
-				if _, err := command("", b.target("span", b.file(name), strconv.Itoa(size), "10m")...); err != nil {
+				if _, err := command("", b.target("span", b.file(name), "1000", strconv.Itoa(size/1008), "10m")...); err != nil {
 					return err
 				}
 			}

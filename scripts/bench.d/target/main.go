@@ -33,7 +33,9 @@ var modes = map[string]struct {
 	"procs":    {"PROCESSES DURATION", procs},
 	"writer":   {"DURATION", writer},
 	"memory":   {"SIZE", memory},
-	"span":     {"LOG BYTES DURATION", span},
+	"span":     {"LOG SIZE COUNT DURATION", span},
+	"streams":  {"STREAMS COUNT", streams},
+	"types":    {"TYPES COUNT", types},
 }
 
 func main() {
@@ -100,12 +102,12 @@ func timed(f func()) error {
 
 // stream makes a running stream on this process, a flight recorder as big as
 // the peer's buffers.
-func stream(inherit posixtrace.Inheritance) (*posixtrace.Stream, posixtrace.EventID, error) {
+func stream(inherit posixtrace.Inheritance, maxData int) (*posixtrace.Stream, posixtrace.EventID, error) {
 	id, err := posixtrace.OpenEventID("bench.event")
 	if err != nil {
 		return nil, 0, err
 	}
-	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1 << 20, StreamFullPolicy: posixtrace.Loop, Inheritance: inherit})
+	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1 << 20, StreamFullPolicy: posixtrace.Loop, Inheritance: inherit, MaxDataSize: maxData})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -130,7 +132,7 @@ func rejected(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, id, err := stream(posixtrace.CloseForChild)
+	s, id, err := stream(posixtrace.CloseForChild, 0)
 	if err != nil {
 		return err
 	}
@@ -149,7 +151,7 @@ func loop(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, id, err := stream(posixtrace.CloseForChild)
+	s, id, err := stream(posixtrace.CloseForChild, n[0])
 	if err != nil {
 		return err
 	}
@@ -200,7 +202,7 @@ func procs(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, _, err := stream(posixtrace.Inherited)
+	s, _, err := stream(posixtrace.Inherited, 0)
 	if err != nil {
 		return err
 	}
@@ -294,17 +296,16 @@ func memory(args []string) error {
 	return err
 }
 
-// span writes a log of about so many bytes whose events are evenly spread over
-// a time that ends now.
+// span writes a log of so many events of a size, evenly spread over a time that ends now.
 func span(args []string) error {
-	if len(args) != 3 {
+	if len(args) != 4 {
 		return errors.New("wrong number of arguments")
 	}
-	size, err := strconv.Atoi(args[1])
+	n, err := numbers(args[1:3], 2)
 	if err != nil {
 		return err
 	}
-	d, err := time.ParseDuration(args[2])
+	d, err := time.ParseDuration(args[3])
 	if err != nil {
 		return err
 	}
@@ -329,17 +330,62 @@ func span(args []string) error {
 	if err != nil {
 		return err
 	}
-	data := bytes.Repeat([]byte("x"), 1000)
-	n := size / (len(data) + 8)
+	data := bytes.Repeat([]byte("x"), n[0])
 	begin := time.Now().Add(-d).UnixNano()
-	for i := range n {
-		ev := posixtrace.EventInfo{ID: id, PID: os.Getpid(), TID: os.Getpid(), UnixNano: begin + int64(d)*int64(i)/int64(n)}
+	for i := range n[1] {
+		ev := posixtrace.EventInfo{ID: id, PID: os.Getpid(), TID: os.Getpid(), UnixNano: begin + int64(float64(d)*float64(i)/float64(n[1]))}
 		if !r.Record(ev, data) {
-			return fmt.Errorf("event %d of %d was not recorded", i, n)
+			return fmt.Errorf("event %d of %d was not recorded", i, n[1])
 		}
 	}
 	if err := r.Close(); err != nil {
 		return err
 	}
 	return s.Shutdown()
+}
+
+// streams is loop with one thread that is traced by several streams.
+func streams(args []string) error {
+	n, err := numbers(args, 2)
+	if err != nil {
+		return err
+	}
+	var id posixtrace.EventID
+	for range n[0] {
+		var s *posixtrace.Stream
+		if s, id, err = stream(posixtrace.CloseForChild, 0); err != nil {
+			return err
+		}
+		defer s.Shutdown()
+	}
+	burst(id, sixteen, 10000)
+	return timed(func() { burst(id, sixteen, n[1]) })
+}
+
+// types is loop with one thread and trace points of several types in turn.
+func types(args []string) error {
+	n, err := numbers(args, 2)
+	if err != nil {
+		return err
+	}
+	s, _, err := stream(posixtrace.CloseForChild, 0)
+	if err != nil {
+		return err
+	}
+	defer s.Shutdown()
+	ids := make([]posixtrace.EventID, n[0])
+	for i := range ids {
+		if ids[i], err = posixtrace.OpenEventID(fmt.Sprint("bench.type", i)); err != nil {
+			return err
+		}
+	}
+	round := func(times int) {
+		for range times {
+			for _, id := range ids {
+				posixtrace.Event(id, sixteen)
+			}
+		}
+	}
+	round(10)
+	return timed(func() { round(n[1] / n[0]) })
 }

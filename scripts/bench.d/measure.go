@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -74,21 +75,33 @@ func (g *group) measure() error {
 		}
 	}
 	s := series{}
+	var cannot error // what the first round has shown that one side cannot do here
+	steps := slices.Clone(g.steps)
 	for n := range g.rounds {
-		for i := range g.steps {
+		for i := range steps {
 			if n%2 == 1 {
-				i = len(g.steps) - 1 - i
+				i = len(steps) - 1 - i
 			}
-			if err := g.steps[i](s); err != nil {
-				return err
+			if steps[i] == nil {
+				continue
+			}
+			if err := steps[i](s); err != nil {
+				if n > 0 {
+					return err
+				}
+				cannot = cmp.Or(cannot, err)
+				steps[i] = nil
 			}
 		}
 	}
 	for _, it := range g.items {
 		it.ours, it.theirs = s[it.oursKey], s[it.theirsKey]
 		it.ratio = it.ours.over(it.theirs)
+		if len(it.ratio) == 0 && cannot != nil {
+			it.why = cannot.Error()
+		}
 	}
-	if g.end != nil {
+	if g.end != nil && cannot == nil {
 		return g.end(s)
 	}
 	return nil

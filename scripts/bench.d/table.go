@@ -39,6 +39,9 @@ var (
 )
 
 func (u unit) show(s sample) string {
+	if len(s) == 0 {
+		return ""
+	}
 	return fmt.Sprintf("%.*f %s ±%.0f%%", u.digits, s.median()*u.scale, u.name, s.spread())
 }
 
@@ -75,7 +78,7 @@ func (it *item) met() string {
 	switch {
 	case it.fault != "":
 		return "NO: " + it.fault
-	case it.bar.limit == 0:
+	case it.bar.limit == 0 || len(it.ratio) == 0:
 		return ""
 	case it.bar.least == (v >= it.bar.limit) || v == it.bar.limit:
 		return "yes"
@@ -96,9 +99,10 @@ func printItems(w io.Writer, items []*item) error {
 	t := table(w)
 	t.Header("item", "ours", "peer", "what it is", "ratio", "bar", "met")
 	for _, it := range items {
-		line := []string{it.name, "", "", it.peer, "", it.barText(), "not measured: " + strings.ReplaceAll(it.why, "\n", " ")}
-		if it.why == "" {
-			line[1], line[2], line[6] = it.unit.show(it.ours), it.unit.show(it.theirs), it.met()
+		line := []string{it.name, it.unit.show(it.ours), it.unit.show(it.theirs), it.peer, "", it.barText(), it.met()}
+		if it.why != "" {
+			line[6] = "not measured: " + strings.ReplaceAll(it.why, "\n", " ")
+		} else {
 			line[4] = fmt.Sprintf("%.3g ±%.0f%%", it.ratio.median(), it.ratio.spread())
 		}
 		if err := t.Append(line); err != nil {

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 var sixteen = []byte("0123456789abcdef")
@@ -210,9 +211,7 @@ func BenchmarkProcesses(b *testing.B) {
 // BenchmarkParts measures alone what an event cannot do without, and then the event, for
 // scripts/bench. Each part works on the shared memory of a stream's size and kind.
 func BenchmarkParts(b *testing.B) {
-	if !sys.FastSelf() {
-		b.Skip("the quick ways are not to be used here")
-	}
+	tracetest.Need(b, sys.FastSelf(), "the quick ways to thread and caller")
 	mem, err := sys.MapAnon(1 << 20)
 	if err != nil {
 		b.Fatal(err)

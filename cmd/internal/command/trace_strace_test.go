@@ -20,12 +20,7 @@ import (
 // The same programs, traced by strace(1) and by us: the same calls with the same
 // results, in the same order in each thread.
 func TestTraceLikeStrace(t *testing.T) {
-	if _, err := exec.LookPath("strace"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("CI lacks strace")
-		}
-		t.Skip("NOT TESTED here, for lack of: strace")
-	}
+	needProgram(t, "strace")
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "traces"), 0o700); err != nil {
 		t.Fatal(err)
@@ -60,12 +55,7 @@ func TestTraceLikeStrace(t *testing.T) {
 		{"threads", true, []string{"trace-server"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := exec.LookPath(tt.argv[0]); err != nil {
-				if os.Getenv("CI") != "" {
-					t.Fatal(err)
-				}
-				t.Skip("NOT TESTED here, for lack of:", tt.argv[0])
-			}
+			needProgram(t, tt.argv[0])
 			want := straceCalls(t, dir, tt.argv)
 			got := ourCalls(t, dir, tt.argv)
 			if tt.chance {

@@ -54,8 +54,8 @@ func TestOnlyWayToSkip(t *testing.T) {
 		if name := d.Name(); d.IsDir() && strings.HasPrefix(name, ".") && name != ".." {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(path, "_test.go") {
-			return nil
+		if !strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "/command/need_test.go") {
+			return nil // the commands cannot import this package, and have a twin of Need
 		}
 		files++
 		set := token.NewFileSet()

@@ -351,7 +351,7 @@ func TestControlDivides(t *testing.T) {
 	}
 	var rec chunk.Record
 	end := time.Now().Add(400 * time.Millisecond)
-	for n := 1; time.Now().Before(end); n++ {
+	for n := 1; time.Now().Before(end) || counts[event.Filter] < 5 && time.Since(end) < 10*time.Second; n++ {
 		m.SetFilter(c, Event{}, &not[n&1])
 		if n%5 == 0 {
 			m.Stop(c, Event{})

@@ -31,7 +31,7 @@ func lastTime(inputs []*input) (last int64, err error) {
 // on, which costs little where a log has an index, and halves what is left until
 // it pays to read the rest.
 func (in *input) lastTime() (int64, error) {
-	const enough = int64(50 * time.Millisecond)
+	const enough = int64(time.Millisecond)
 	last, ok := in.firstTime()
 	if !ok {
 		return math.MinInt64, nil

@@ -146,11 +146,11 @@ func (b *blocks) readIndex(s *seal, fn func(*entry) error) error {
 		if isIO(err) {
 			return err
 		}
-		if err != nil || h.Kind != KindIndex {
+		if err != nil || h.Kind != KindIndex || h.size() > limit-at {
 			return fmt.Errorf("part at %d: %w", at, errIndex)
 		}
 		buf = p
-		limit = at // parts precede each other: the chain ends
+		limit = at // parts precede each other and share no bytes: the chain ends, and is no longer than the file
 		prev, entries, err := decodeIndex(p)
 		if err != nil {
 			return fmt.Errorf("part at %d: %w", at, errIndex)

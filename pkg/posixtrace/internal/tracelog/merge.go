@@ -47,7 +47,7 @@ func (s *source) load(h *header, p []byte, joint bool) error {
 	reset(p[:sum.Sound])
 	if !sum.Sorted {
 		s.use = true
-		s.sorted = s.sorted[:0]
+		s.sorted = slices.Grow(s.sorted[:0], sum.Count)
 		var rec chunk.Record
 		for range sum.Count {
 			s.cur.Next(&rec)

@@ -1,6 +1,7 @@
 package tracelog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -78,6 +79,7 @@ type desc struct {
 	off      int64
 	seq      uint64
 	min, max uint64
+	room     int64 // of a block that the index names: up to the next such
 	// Of a slot that may grow while we read: with which number it began, and
 	// what it held.
 	first      uint64
@@ -120,7 +122,7 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 		}
 		r.damage(int64(r.seal.Index), "index", err)
 		r.status, r.known = r.seal.Status, true
-		r.seal = nil
+		r.seal, r.blocks = nil, nil
 	}
 	if err := r.openWalking(); err != nil {
 		return nil, err
@@ -148,10 +150,15 @@ func (r *Reader) openIndexed() error {
 		return fmt.Errorf("%d events where the seal says %d: %w", events, r.seal.Events, errIndex)
 	}
 	slices.SortFunc(others, func(a, b entry) int { return compare(a.Seq, b.Seq) })
+	var buf []byte
+	last := uint64(0)
 	for _, e := range others {
-		h, p, err := r.b.block(e.Off, nil)
-		if err == nil && h.Seq != e.Seq {
+		h, p, err := r.b.block(e.Off, buf)
+		if err == nil && (h.Seq != e.Seq || h.Seq <= last) {
 			err = errSequence
+		}
+		if p != nil {
+			buf, last = p, h.Seq
 		}
 		if err == nil {
 			err = r.apply(&h, p)
@@ -164,9 +171,12 @@ func (r *Reader) openIndexed() error {
 			break
 		}
 	}
+	if err := r.Rewind(); err != nil {
+		return err
+	}
 	r.sealed = true
 	r.status, r.known = r.seal.Status, true
-	return r.Rewind()
+	return nil
 }
 
 func compare(a, b uint64) int {
@@ -429,11 +439,29 @@ func (r *Reader) Rewind() error {
 			}
 			return nil
 		})
+		if err == nil {
+			err = r.spread()
+		}
 		if err != nil {
 			return err
 		}
 	}
 	slices.SortFunc(r.blocks, desc.compare)
+	return nil
+}
+
+// spread finds how large each of the blocks that an index names can be. Blocks that
+// shared bytes could together be any number of times as large as their file.
+func (r *Reader) spread() error {
+	slices.SortFunc(r.blocks, func(a, b desc) int { return cmp.Compare(a.off, b.off) })
+	end := r.b.size - sealSize
+	for i := range slices.Backward(r.blocks) {
+		d := &r.blocks[i]
+		if d.room = end - d.off; d.room <= headerSize {
+			return fmt.Errorf("blocks at %d: %w", d.off, errIndex)
+		}
+		end = d.off
+	}
 	return nil
 }
 
@@ -559,6 +587,8 @@ func (r *Reader) read(d *desc, buf []byte) (h header, p []byte, err error) {
 	case err != nil:
 	case h.Kind != KindEvents:
 		err = errSequence
+	case r.seal != nil && h.size() > d.room:
+		err = errLength
 	case h.Seq != d.seq:
 		err = errSequence
 		if r.super.LogPolicy == Loop && r.seal == nil && h.Seq > d.seq {

@@ -39,6 +39,13 @@ const (
 	maxOpenSlices = 1 << 18
 )
 
+// What keeps time and output within bounds, whatever a log says: how deep slices nest in
+// one lane, and how many of them are begun anew behind the end of one around them.
+const (
+	maxDepth = 1 << 12
+	maxAnew  = 16
+)
+
 // Begin appends what opens the object.
 func (c *Chrome) Begin(b []byte) []byte {
 	return append(b, `{"displayTimeUnit":"ns","traceEvents":[`...)
@@ -107,7 +114,7 @@ func (c *Chrome) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	case rec.ID.User():
 		if n, ok := strings.CutSuffix(name, ".begin"); ok {
-			if s := c.lane(l); s != nil && c.open < maxOpenSlices {
+			if s := c.lane(l); s != nil && c.open < maxOpenSlices && len(s.open) < maxDepth {
 				return c.begin(b, l, n, src, rec)
 			}
 		} else if n, ok := strings.CutSuffix(name, ".end"); ok {
@@ -171,7 +178,7 @@ func (c *Chrome) end(b []byte, l lane, src *Source, rec *posixtrace.Record) []by
 }
 
 // endNamed ends a slice. Slices must nest: those within it that go on longer are
-// ended with it and begun anew.
+// ended with it and begun anew, unless they are too many to be meant.
 func (c *Chrome) endNamed(b []byte, l lane, name string, src *Source, rec *posixtrace.Record) []byte {
 	s := c.lanes[l]
 	var within []string
@@ -180,6 +187,9 @@ func (c *Chrome) endNamed(b []byte, l lane, name string, src *Source, rec *posix
 		b = c.end(b, l, nil, nil)
 	}
 	b = c.end(b, l, src, rec)
+	if len(within) > maxAnew {
+		return b
+	}
 	for _, n := range slices.Backward(within) {
 		s.open = append(s.open, n)
 		c.open++

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 
 // CSV is the form for spreadsheets and databases, as in RFC 4180: a line of
 // column names, then one line for each event. Names and data are escaped as in
-// text, decoded where text decodes them.
+// text, decoded where text decodes them. So is what would make a cell a formula.
 type CSV struct {
 	begun bool
 	sec   int64
@@ -47,16 +48,59 @@ func (c *CSV) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	return append(b, '\n')
 }
 
-// appendCell appends a cell between quotes.
+// appendCell appends a cell between quotes. Quotes do not keep spreadsheets from taking
+// it for a formula, so the character that would make it one is written \xHH; they
+// are known to pass over spaces before it, and where the list separator is a semicolon
+// each part is a cell of its own. A number is left as it is.
 func appendCell(b, cell []byte) []byte {
 	b = append(b, '"')
-	for _, c := range cell {
-		if c == '"' {
-			b = append(b, '"')
+	first := !isNumber(cell)
+	for i := 0; i < len(cell); i++ {
+		switch c := cell[i]; {
+		case first && (c == '=' || c == '+' || c == '-' || c == '@'):
+			b = appendHexByte(b, c)
+		case first && isWideFormula(cell[i:]):
+			b = appendHexByte(appendHexByte(appendHexByte(b, c), cell[i+1]), cell[i+2])
+			i += 2
+		case c == '"':
+			b = append(b, '"', '"')
+		default:
+			b = append(b, c)
 		}
-		b = append(b, c)
+		first = cell[i] == ';' || first && cell[i] == ' '
 	}
 	return append(b, '"')
+}
+
+// isWideFormula reports whether s begins with one of the characters that begin a formula in
+// the width of East Asian ones.
+func isWideFormula(s []byte) bool {
+	if len(s) < 3 || s[0] != 0xef || s[1] != 0xbc {
+		return false
+	}
+	switch s[2] {
+	case 0x8b, 0x8d, 0x9d, 0xa0: // U+FF0B, U+FF0D, U+FF1D, U+FF20
+		return true
+	}
+	return false
+}
+
+// isNumber reports whether s is a decimal number, of which + and - are a part.
+func isNumber(s []byte) bool {
+	if len(s) > 0 && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	whole, fraction, point := bytes.Cut(s, []byte{'.'})
+	return isDigits(whole) && (!point || isDigits(fraction))
+}
+
+func isDigits(s []byte) bool {
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(s) > 0
 }
 
 // appendDecoded appends the data as text without quotes around it: what a

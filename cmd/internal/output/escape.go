@@ -76,6 +76,10 @@ func appendEscapedByte(b []byte, c byte) []byte {
 	case '"', '\\':
 		return append(b, '\\', c)
 	}
+	return appendHexByte(b, c)
+}
+
+func appendHexByte(b []byte, c byte) []byte {
 	return append(b, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
 }
 

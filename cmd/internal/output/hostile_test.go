@@ -1,0 +1,211 @@
+package output_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	_ "github.com/posixtrace/posixtrace/cmd/internal/table"
+	"github.com/posixtrace/posixtrace/internal/hostile"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Whatever an event is called and holds, every form of it is harmless on a terminal, and
+// what is meant to be read by a program can be read.
+func FuzzForms(f *testing.F) {
+	exit := posixtrace.ExitData{Status: 3}
+	for i, s := range hostile.Texts() {
+		exec := posixtrace.ExecData{Path: s, Argv: []string{s, s}}
+		call := posixtrace.SyscallData{Result: -1, Errno: i, Returned: true, Args: []posixtrace.SyscallArg{{Value: []byte(s), String: true}, {Value: []byte(s), Cut: true}}}
+		f.Add(uint16(40), s, []byte(s), int64(i), uint32(i), uint8(i))
+		f.Add(uint16(posixtrace.EventProcExec), "proc.exec", exec.Append(nil), int64(math.MaxInt64), uint32(1)<<31, uint8(i))
+		f.Add(uint16(1000), "syscall.x"+s, call.Append(nil), int64(math.MinInt64), uint32(7), uint8(i))
+		f.Add(uint16(posixtrace.EventOutputStdout), "output.stdout", append([]byte{byte(i)}, s...), int64(1)<<60, uint32(7), uint8(i))
+	}
+	for id := range uint16(40) {
+		f.Add(id, "name", exit.Append(nil), int64(-1), uint32(9), uint8(0))
+		f.Add(id, "name.begin", []byte{1, 0, 0, 0}, int64(5), uint32(9), uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, id uint16, name string, data []byte, at int64, pid uint32, cut uint8) {
+		ev := posixtrace.EventID(id&4095 | 1)
+		if len(name) > 255 || len(data) > 8<<10 {
+			return
+		}
+		rec := &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: ev, PID: int(pid), TID: int(pid / 2), UnixNano: at, Address: uint64(at), Truncation: posixtrace.Truncation(cut % 3)}, Data: data}
+		second := *rec
+		second.UnixNano += 5
+		checkForms(t, name, output.TimeStyle(cut/3%4), rec, &second)
+	})
+}
+
+func checkForms(t *testing.T, name string, style output.TimeStyle, recs ...*posixtrace.Record) {
+	t.Helper()
+	write := func(form output.Form) []byte {
+		src := output.NewSource(func(posixtrace.EventID) string { return name })
+		b := form.Begin(nil)
+		for _, rec := range recs {
+			b = form.Append(b, src, rec)
+		}
+		return form.End(b)
+	}
+	text := func() *output.Text { return &output.Text{Style: style, Base: 77} }
+	harmless(t, "text", write(text()), "\n")
+	harmless(t, "table", write(&output.EventTable{Text: text(), Width: len(name) % 60}), "\n")
+	harmless(t, "annotate", write(&output.Annotate{Text: text()}), "\n\t")
+	format, err := output.NewFormat("%t %D %p %i %n %d %x %a %c %q %%", text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmless(t, "format", write(format), "\n")
+	harmless(t, "golden", write(&output.Golden{}), "\n")
+	checkJSON(t, name, write(&output.Golden{InJSON: true}), recs)
+	checkJSON(t, name, write(&output.JSON{}), recs)
+	chrome := write(&output.Chrome{})
+	harmless(t, "chrome", chrome, "\n")
+	if !json.Valid(chrome) {
+		t.Fatalf("chrome: not JSON: %q", chrome)
+	}
+	checkCSV(t, write(&output.CSV{}), len(recs))
+}
+
+// harmless checks that a terminal shows every character as itself.
+func harmless(t *testing.T, form string, b []byte, also string) {
+	t.Helper()
+	for i, r := range string(b) {
+		if !output.Visible(r) && !strings.ContainsRune(also, r) || r == utf8.RuneError {
+			t.Fatalf("%s: %q at %d of %q", form, r, i, b)
+		}
+	}
+}
+
+func checkJSON(t *testing.T, name string, b []byte, recs []*posixtrace.Record) {
+	t.Helper()
+	harmless(t, "json", b, "\n")
+	n := 0
+	for line := range bytes.Lines(b) {
+		var o struct {
+			Event      string
+			Data       *string
+			DataBase64 []byte `json:"data_base64"`
+		}
+		if err := json.Unmarshal(line, &o); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		if name != "" && utf8.ValidString(name) && o.Event != name {
+			t.Fatalf("%q comes back as %q", name, o.Event)
+		}
+		rec := recs[n]
+		if rec.ID.User() {
+			back := o.DataBase64
+			if o.Data != nil {
+				back = []byte(*o.Data)
+			}
+			if !bytes.Equal(back, rec.Data) {
+				t.Fatalf("%q comes back as %q", rec.Data, back)
+			}
+		}
+		n++
+	}
+	if n != len(recs) {
+		t.Fatalf("%d lines for %d events: %q", n, len(recs), b)
+	}
+}
+
+func checkCSV(t *testing.T, b []byte, events int) {
+	t.Helper()
+	harmless(t, "csv", b, "\n")
+	rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	if err != nil {
+		t.Fatalf("csv: %v: %q", err, b)
+	}
+	if len(rows) != events+1 {
+		t.Fatalf("csv: %d rows for %d events: %q", len(rows), events, b)
+	}
+	for _, row := range rows {
+		for _, cell := range row {
+			if isFormula(cell) {
+				t.Fatalf("csv: a spreadsheet takes %q for a formula", cell)
+			}
+		}
+	}
+}
+
+// isFormula is what is known of spreadsheets, in other words than the code's.
+func isFormula(cell string) bool {
+	if json.Valid([]byte(strings.TrimPrefix(cell, "+"))) || strings.Trim(cell, "+-.0123456789") == "" && strings.Trim(cell, "+-.") != "" && strings.LastIndexAny(cell, "+-") <= 0 {
+		return false // a number
+	}
+	for part := range strings.SplitSeq(cell, ";") {
+		r, _ := utf8.DecodeRuneInString(strings.TrimLeft(part, " \t\r\n"))
+		if strings.ContainsRune("=+-@\uff1d\uff0b\uff0d\uff20", r) && part != "" && r != utf8.RuneError {
+			return true
+		}
+	}
+	return false
+}
+
+func TestFormula(t *testing.T) {
+	for _, tt := range []struct{ data, want string }{
+		{"=1+1", `\x3d1+1`}, {"+1+1", `\x2b1+1`}, {"-1+1", `\x2d1+1`}, {"@SUM(1)", `\x40SUM(1)`},
+		{"  =1", `  \x3d1`}, {"x;=1", `x;\x3d1`}, {"x; ;@a", `x; ;\x40a`}, {"\uff1d1", `\xef\xbc\x9d1`}, {"\uff211", "\uff211"},
+		{"-5", "-5"}, {"+1.5", "+1.5"}, {"-1.", `\x2d1.`}, {"-", `\x2d`}, {"--flag", `\x2d-flag`}, {"a=b", "a=b"}, {"a -b", "a -b"}, {"5;-6", `5;\x2d6`},
+		{"\t=1", `\t=1`}, {"\r=1", `\x0d=1`}, {`"=1`, `\"=1`}, {"", ""},
+	} {
+		form := &output.CSV{}
+		b := form.Append(form.Begin(nil), output.NewSource(func(posixtrace.EventID) string { return "=n" }),
+			&posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 40}, Data: []byte(tt.data)})
+		rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rows[1][9]; got != tt.want || rows[1][3] != `\x3dn` {
+			t.Errorf("%q becomes %s and %s, want %s", tt.data, rows[1][3], got, tt.want)
+		}
+	}
+}
+
+// A log that begins many slices, others in them, and then ends the outer ones would have
+// those others begun anew each time.
+func TestChromeBounded(t *testing.T) {
+	ids := []posixtrace.EventID{40, 42, 41}
+	names := map[posixtrace.EventID]string{40: "a.begin", 41: "a.end", 42: "b.begin"}
+	src := output.NewSource(func(id posixtrace.EventID) string { return names[id] })
+	for _, inner := range []int{10, 1000} {
+		form := &output.Chrome{}
+		b := form.Begin(nil)
+		const outer = 1000
+		total, events := 0, 0
+		for i, n := range []int{outer, inner, outer} {
+			for range n {
+				rec := &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: ids[i], PID: 1, TID: 1, UnixNano: int64(events)}}
+				b = form.Append(b[:0], src, rec)
+				total += len(b)
+				events++
+			}
+		}
+		total += len(form.End(b[:0]))
+		if most := events * 2000; total > most {
+			t.Errorf("%d bytes for %d events, want at most %d", total, events, most)
+		}
+	}
+}
+
+// However deep slices are begun, to look for one costs no more.
+func TestChromeDepth(t *testing.T) {
+	src := output.NewSource(func(id posixtrace.EventID) string { return "a.begin" })
+	form := &output.Chrome{}
+	b := form.Begin(nil)
+	marks := 0
+	for i := range 5000 {
+		b = form.Append(b[:0], src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 40, PID: 1, TID: 1, UnixNano: int64(i)}})
+		marks += bytes.Count(b, []byte(`"ph":"i"`))
+	}
+	if marks != 5000-4096 {
+		t.Errorf("%d marks of 5000 beginnings in one lane", marks)
+	}
+}

@@ -382,6 +382,9 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	if m.LogPath == "" {
 		return nil
 	}
+	if st, err := os.Lstat(m.LogPath); err == nil && !st.Mode().IsRegular() {
+		return nil // nor is it opened: that is enough to set off some devices
+	}
 	f, err := sys.OpenFile(m.LogPath, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) ||

@@ -139,7 +139,12 @@ func openFile(f *os.File) (*Reader, error) {
 
 // streamOf returns the active stream whose log is in f, or nil.
 func streamOf(s *tracelog.Super, f *os.File) *conn {
-	if s.BootID != sys.BootID() || s.StreamPath == "" {
+	if s.BootID != sys.BootID() {
+		return nil
+	}
+	// Whoever wrote the log says so. What cannot be a stream is not even opened: that is
+	// enough to set off some devices.
+	if _, ok := registry.StreamIDOfPath(s.StreamPath); !ok {
 		return nil
 	}
 	c, err := openPath(s.StreamPath)
@@ -161,6 +166,20 @@ func peek(c *conn) (*stream.Reader, *chunk.Clock) {
 	return r, c.mem.FreshClock()
 }
 
+// openRegular opens a file for reading whose name comes from a stream. Anything else than
+// a regular file is not even opened: a FIFO would make us wait, or take what is
+// another's.
+func openRegular(path string) (*os.File, error) {
+	st, err := os.Stat(path)
+	if err == nil && !st.Mode().IsRegular() {
+		err = errNotFile
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // Reader returns a reader over what the stream holds now: its log, if it is a
 // regular file that can be read, then the stream itself. Nothing is consumed;
 // events that are overwritten meanwhile are left out. Extension.
@@ -170,7 +189,7 @@ func (s *Stream) Reader() (*Reader, error) {
 		return nil, fail(op, errClosed, syscall.EINVAL)
 	}
 	if s.c.mem.HasLog {
-		if f, err := os.Open(s.c.mem.LogPath); err == nil {
+		if f, err := openRegular(s.c.mem.LogPath); err == nil {
 			if st, e := sys.Fstat(f); e == nil && st.Regular() && st.Dev == s.c.mem.LogDev && st.Ino == s.c.mem.LogIno {
 				r, err := openFile(f)
 				if err == nil {

@@ -63,7 +63,10 @@ func (e *Env) openStream(nameOrPath string, opt *dumpOptions) (*input, error) {
 
 // openLeftLog opens the log that a stream has left.
 func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
-	f, err := os.Open(info.LogPath)
+	if st, err := os.Stat(info.LogPath); err != nil || !st.Mode().IsRegular() {
+		return nil, syscall.ENOENT
+	}
+	f, err := os.OpenFile(info.LogPath, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

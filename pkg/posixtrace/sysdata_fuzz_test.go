@@ -1,0 +1,79 @@
+package posixtrace
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/hostile"
+)
+
+// Data of system events comes from a log or from shared memory. What decodes is within the
+// data, and encodes and decodes to the same again.
+func FuzzSystemData(f *testing.F) {
+	for _, s := range hostile.Texts() {
+		f.Add([]byte(s))
+		f.Add((&ExecData{Path: s, Argv: []string{s, "", s}}).Append(nil))
+		f.Add((&SyscallData{Result: -1, Errno: len(s), Returned: true, Args: []SyscallArg{{Value: []byte(s), String: true}, {Value: []byte(s), Cut: true}, {}}}).Append(nil))
+		f.Add((&OutputData{Line: []byte(s), Continues: true}).Append(nil))
+	}
+	f.Add((&ExitData{Status: -1, Signal: 9, CoreDumped: true, MaxRSS: 1 << 62}).Append(nil))
+	f.Add((&ForkData{Child: -1, Kind: 9}).Append(nil))
+	f.Add((&SignalData{Signal: 64, Code: -6, Sender: 1 << 30, UID: -1}).Append(nil))
+	f.Add(bytes.Repeat([]byte{0xff}, 8+8*64))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		again := func(what string, v, w any, err error) {
+			t.Helper()
+			if err != nil || !reflect.DeepEqual(v, w) {
+				t.Fatalf("%s: %+v comes back as %+v, %v", what, v, w, err)
+			}
+		}
+		DecodeInt(data)
+		if s, err := DecodeSet(data); err == nil && len(data) > 0 && s.Has(0) {
+			t.Fatal("0 is no event type")
+		}
+		DecodeFilter(data)
+		if d, err := DecodeExec(data); err == nil {
+			n := len(d.Path)
+			for _, a := range d.Argv {
+				n += 1 + len(a)
+			}
+			if n > len(data) {
+				t.Fatalf("%d bytes of %d", n, len(data))
+			}
+			e, err := DecodeExec(d.Append(nil))
+			again("exec", d, e, err)
+		}
+		if d, err := DecodeExit(data); err == nil {
+			if min(d.User, d.System) < 0 || min(d.MaxRSS, d.MinorFault, d.MajorFault, d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt) < 0 {
+				t.Fatalf("less than nothing: %+v", d)
+			}
+			e, err := DecodeExit(d.Append(nil))
+			again("exit", d, e, err)
+		}
+		if d, err := DecodeFork(data); err == nil {
+			e, err := DecodeFork(d.Append(nil))
+			again("fork", d, e, err)
+			_ = d.Kind.String()
+		}
+		if d, err := DecodeSignal(data); err == nil {
+			e, err := DecodeSignal(d.Append(nil))
+			again("signal", d, e, err)
+		}
+		if d, err := DecodeSyscall(data); err == nil {
+			n := 0
+			for _, a := range d.Args {
+				n += 2 + len(a.Value)
+			}
+			if d.Duration < 0 || n > len(data) {
+				t.Fatalf("%d bytes of %d, duration %d", n, len(data), d.Duration)
+			}
+			e, err := DecodeSyscall(d.Append(nil))
+			again("syscall", d, e, err)
+		}
+		if d, err := DecodeOutput(data); err == nil {
+			e, err := DecodeOutput(d.Append(nil))
+			again("output", d, e, err)
+		}
+	})
+}

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,6 +38,29 @@ type Given struct {
 type Args struct {
 	Given    []Given // in the order given
 	Operands []string
+}
+
+// own returns what a program has given to itself, started anew: hidden options with
+// their values, and operands behind "--". It is nil for what a user gave. The library
+// would take as long for it as all the rest of such a start.
+func own(opts []Option, argv []string) *Args {
+	args := &Args{}
+	for i, arg := range argv {
+		if arg == "--" {
+			args.Operands = argv[i+1:]
+			break
+		}
+		option, value, _ := strings.Cut(arg, "=")
+		name := strings.TrimPrefix(option, "--")
+		if !slices.ContainsFunc(opts, func(o Option) bool { return o.Hidden && "--"+o.Long == option }) {
+			return nil
+		}
+		args.Given = append(args.Given, Given{name, value})
+	}
+	if len(args.Given) == 0 {
+		return nil
+	}
+	return args
 }
 
 // recorder makes the library tell every option in the order given.

@@ -85,6 +85,9 @@ func (c *Command) usageStatus() int {
 // of aliases and of -v) is switched off here, and only here.
 func (c *Command) parse(env *Env) error {
 	opts := c.options()
+	if args := own(opts, env.Args); args != nil {
+		return c.Run(env, args)
+	}
 	given, verb := env.Args, ""
 	if c.VerbFirst && len(given) > 0 && !strings.HasPrefix(given[0], "-") {
 		verb, given = given[0], given[1:]

@@ -1,10 +1,12 @@
 package command
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 var testOptions = []Option{
@@ -163,4 +165,45 @@ func FuzzArgs(f *testing.F) {
 			t.Fatalf("normalise(%q) a second time: %v\n%s", argv, err, d)
 		}
 	})
+}
+
+// What a program gives to itself is told from what a user gives.
+func TestOwn(t *testing.T) {
+	opts := []Option{{Long: "secret", Arg: "N", Hidden: true}, {Long: "open", Arg: "N"}}
+	for _, c := range []struct {
+		argv string
+		want *Args
+	}{
+		{"--secret=3 -- a --secret", &Args{Given: []Given{{"secret", "3"}}, Operands: []string{"a", "--secret"}}},
+		{"--secret=3", &Args{Given: []Given{{"secret", "3"}}}},
+		{"--secret=3 --open=4 -- a", nil},
+		{"--secret=3 a", nil},
+		{"--open=4", nil},
+		{"secret=3", nil},
+		{"a", nil},
+		{"-- a", nil},
+		{"", nil},
+	} {
+		if got := own(opts, strings.Fields(c.argv)); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: %+v, want %+v", c.argv, got, c.want)
+		}
+	}
+}
+
+// A single high descriptor that was inherited does not make those we make high.
+func TestFreeDescriptor(t *testing.T) {
+	fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	got := freeDescriptor()
+	if got >= 200 {
+		t.Errorf("%d although only %d is in use up there", got, fd)
+	}
+	for n := got - descriptorRoom + 1; n < got+descriptorRoom; n++ {
+		if _, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil {
+			t.Errorf("descriptor %d, near %d, is in use", n, got)
+		}
+	}
 }

@@ -196,10 +196,19 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 		taps.term.signals = signals.ch
 		deliver = func(sig syscall.Signal) { taps.term.signal(sig, s.plan.limit.send) }
 		s.child, err = taps.term.start(s.env.prog, s.plan.argv, env, taps.files, s.hidden(), ready)
-	} else if s.tracer != nil {
-		s.child, err = startStaged(s.env.prog, s.plan.argv, env, taps.files, s.hidden(), ready)
-	} else if s.child, err = startChild(s.plan.argv, env, taps.files); err == nil {
-		s.adopt(s.child.pid)
+	} else {
+		start := func() (err error) {
+			s.child, err = startChild(s.plan.argv, env, taps.files)
+			return err
+		}
+		if s.tracer != nil {
+			err = s.tracer.Launch(start)
+		} else {
+			err = start()
+		}
+		if err == nil {
+			s.adopt(s.child.pid)
+		}
 	}
 	taps.started()
 	if err != nil {

@@ -44,7 +44,7 @@ func newTaps(p capturePlan) (*taps, error) {
 		return nil, err
 	}
 	// The reading ends and whatever else comes are beneath the writing ends.
-	above := highestDescriptor() + 17
+	above := freeDescriptor()
 	if p.wantsConsole() {
 		term, err := newConsole(above)
 		if err == nil {

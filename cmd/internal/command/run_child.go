@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,8 +25,6 @@ type child struct {
 	path string   // of the program that was executed
 	argv []string // as it was executed
 	link *link    // to its parent where that is a monitor, not this process
-
-	direct bool // the link is to the command itself until it begins
 
 	mu     sync.Mutex
 	reaped bool // its pid may be somebody else's now
@@ -155,16 +154,30 @@ func fillDescriptors() func() {
 	}
 }
 
-// highestDescriptor returns the highest descriptor in use.
-func highestDescriptor() int {
-	high := 2
+// descriptorRoom is how many unused descriptors surround those that are made to be
+// inherited: the runtime puts a few next to those it passes on while it starts a process.
+const descriptorRoom = 8
+
+// freeDescriptor returns a descriptor that is not in use, nor are those around it. It is
+// the lowest one: beyond 64, and again beyond 256, the kernel needs a larger table, for
+// which a process with several threads waits for many milliseconds.
+func freeDescriptor() int {
+	used := []int{2}
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
 		if fd, err := parseDigits(e.Name()); err == nil && fd < 1<<20 {
-			high = max(high, int(fd))
+			used = append(used, int(fd))
 		}
 	}
-	return high
+	slices.Sort(used)
+	last := 2
+	for _, fd := range used {
+		if fd-last > 2*descriptorRoom {
+			break
+		}
+		last = max(last, fd)
+	}
+	return last + descriptorRoom
 }
 
 // signal sends sig to the command unless it has ended.

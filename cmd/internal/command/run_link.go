@@ -58,7 +58,7 @@ func newLink() (l *link, other int, err error) {
 	if err != nil {
 		return nil, -1, os.NewSyscallError("socketpair", err)
 	}
-	other, err = unix.FcntlInt(uintptr(fd[1]), unix.F_DUPFD, highestDescriptor()+17)
+	other, err = unix.FcntlInt(uintptr(fd[1]), unix.F_DUPFD, freeDescriptor())
 	unix.Close(fd[1])
 	if err != nil {
 		unix.Close(fd[0])

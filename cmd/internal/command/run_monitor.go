@@ -80,9 +80,6 @@ func (c *child) begin(foreground bool) error {
 		case reportBegun:
 			return nil
 		case 0:
-			if c.direct { // its end of the socket was closed by exec
-				return nil
-			}
 			return errMonitorGone
 		case reportFailed:
 			status, _ := strconv.Atoi(first)

@@ -64,7 +64,7 @@ func (p *runPlan) setEvents(args *Args) error {
 // it takes as long as all that is made before the command begins.
 func (s *session) startTracer() {
 	if s.plan.trace.Any() {
-		s.tracer, s.tracerFault = tracer.Start(s.env.prog, highestDescriptor()+17, s.env.Note)
+		s.tracer, s.tracerFault = tracer.Start(s.env.prog, freeDescriptor(), s.env.Note)
 	}
 }
 
@@ -92,7 +92,7 @@ func (s *session) configureTracer(stream string) {
 	}
 }
 
-// staged says that the process that becomes the command is there.
+// staged says that the process that becomes the command, under a monitor, is there.
 func (s *session) staged() {
 	if s.tracer != nil {
 		s.tracer.Staged()
@@ -156,36 +156,6 @@ func (s *session) recordsExit() bool {
 		return s.plan.command
 	}
 	return !s.tracer.Exited()
-}
-
-// startStaged starts the command as this program, which becomes it when it is told
-// to begin: it has to be traced before its first instruction. ready is called when the
-// process is there but has not begun.
-func startStaged(prog string, argv, env []string, files [3]int, hidden []string, ready func(pid int)) (*child, error) {
-	l, other, err := newLink()
-	if err != nil {
-		return nil, withStatus(failure(argv[0], err), statusOwn)
-	}
-	defer l.close()
-	fill := fillDescriptors()
-	args := append([]string{prog, "--" + commandOption + "=" + strconv.Itoa(other)}, hidden...)
-	pid, _, err := syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
-		Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
-	})
-	fill()
-	unix.Close(other)
-	if err != nil {
-		return nil, withStatus(failure(argv[0], err), statusOwn)
-	}
-	ready(pid)
-	c := &child{pid: pid, link: l, direct: true, argv: argv}
-	err = c.begin(false)
-	c.link = nil
-	if err != nil {
-		c.wait()
-		return nil, err
-	}
-	return c, nil
 }
 
 // hidden is what the process that becomes the command is told beside the command.

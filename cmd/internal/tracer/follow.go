@@ -19,6 +19,7 @@ import (
 type task struct {
 	tid, pid int
 	quiet    bool // it is not the command yet
+	launcher bool // it will never be, but start it
 	call     call // the system call it is in
 }
 
@@ -142,7 +143,7 @@ func (t *tracer) next(k *task) int {
 	if k.call.in {
 		return unix.PTRACE_SYSCALL
 	}
-	if t.how == unix.PTRACE_SYSCALL && t.rec == nil {
+	if t.how == unix.PTRACE_SYSCALL && (t.rec == nil || k.launcher) {
 		return unix.PTRACE_CONT
 	}
 	return t.how
@@ -257,10 +258,12 @@ func (t *tracer) executed(k *task) *task {
 	return k
 }
 
-// begun is for the threads of the stage that have become the command.
+// begun is for the thread that has become the command. Others of the process that it
+// was are gone.
 func (t *tracer) begun(k *task) {
+	t.command = k.pid
 	for tid, o := range t.tasks {
-		if o != k && o.quiet {
+		if o != k && o.quiet && !o.launcher {
 			t.forget(tid)
 		}
 	}

@@ -19,12 +19,13 @@ const (
 	tellReleased = 'r'
 )
 
-// Between the stage and the tracer.
+// Between the tracer and the thread that executes or starts the command.
 const (
-	stageHere = 'h' // pid and thread that will execute the command
-	stageGo   = 'g' // it is traced; data: the filter to set
-	stageLone = 'l' // it is not; go on alone
-	stageSet  = 's' // the filter is set; data: an error number if it is not
+	stageHere   = 'h' // pid and thread that will execute the command
+	stageLaunch = 's' // pid and thread that will start it
+	stageGo     = 'g' // it is traced; data: the filter to set
+	stageLone   = 'l' // it is not; go on alone
+	stageSet    = 'f' // the filter is set; data: an error number if it is not
 )
 
 const maxPacket = 64 << 10

@@ -75,9 +75,10 @@ func (t *tracer) attach() bool {
 	err := t.open()
 	what, data := receive(t.stage)
 	var pid, tid int
-	if n, _ := fmt.Sscanf(string(data), "%d %d", &pid, &tid); what != stageHere || n != 2 {
+	if n, _ := fmt.Sscanf(string(data), "%d %d", &pid, &tid); what != stageHere && what != stageLaunch || n != 2 {
 		return false
 	}
+	launches := what == stageLaunch
 	if err == nil {
 		err = seize(tid, t.options())
 	}
@@ -90,11 +91,12 @@ func (t *tracer) attach() bool {
 		send(t.stage, stageLone, nil)
 		return false
 	}
-	t.command = pid
-	t.tasks[tid] = &task{tid: tid, pid: pid, quiet: true}
+	t.tasks[tid] = &task{tid: tid, pid: pid, quiet: true, launcher: launches}
 	if t.cfg.Want.All {
 		t.how = unix.PTRACE_SYSCALL
-		ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
+		if !launches {
+			ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
+		}
 	}
 	var program []byte
 	if t.cfg.Want.Filtered() {

@@ -15,16 +15,22 @@ import (
 // filter, if there is one, is that thread's. Without a tracer nothing happens.
 func Enter(stage int) {
 	runtime.LockOSThread() // for ever
+	enter(stage, stageHere)
+}
+
+// enter has the calling thread traced and sets its filter. It tells the tracer by what
+// that it is going to execute the command, or to start it.
+func enter(stage int, what byte) {
 	defer unix.Close(stage)
 	// Where only ancestors may trace (yama), the tracer needs leave.
 	unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	here := fmt.Sprintf("%d %d", os.Getpid(), unix.Gettid())
-	if send(stage, stageHere, []byte(here)) != nil {
+	if send(stage, what, []byte(here)) != nil {
 		return
 	}
-	what, data := receive(stage)
+	answer, data := receive(stage)
 	unix.Prctl(unix.PR_SET_PTRACER, 0, 0, 0, 0)
-	if what != stageGo {
+	if answer != stageGo {
 		return
 	}
 	p, err := parseProgram(data)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -57,7 +58,7 @@ func Start(prog string, above int, note func(string)) (*Tracer, error) {
 	// Nothing of ours is to be held open by what may outlive us.
 	pid, _, err := syscall.StartProcess("/proc/self/exe", []string{prog, Flag + "=3"}, &syscall.ProcAttr{
 		Dir:   "/",
-		Env:   os.Environ(),
+		Env:   environment(),
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), uintptr(c), uintptr(s)},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
@@ -72,6 +73,19 @@ func Start(prog string, above int, note func(string)) (*Tracer, error) {
 	}
 	go t.listen()
 	return t, nil
+}
+
+// environment is that of a tracer. The runtime watches a system call at close quarters
+// while there is no other processor to be had: on a machine, or a share of one, with
+// a single processor a thread of it would wake up every 20 microseconds as long as the
+// tracer waits, and the traced program would have to make way for it.
+func environment() (env []string) {
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "GOMAXPROCS=") {
+			env = append(env, e)
+		}
+	}
+	return append(env, "GOMAXPROCS=2")
 }
 
 // Configure tells the tracer what to do.

@@ -51,6 +51,10 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 	if c.mute && (nr != unix.SYS_PTRACE || t.debugger || k.quiet) {
 		return
 	}
+	// Of what comes before the command, only the call that makes it is the command's.
+	if k.quiet && nr != unix.SYS_EXECVE && nr != unix.SYS_EXECVEAT {
+		return
+	}
 	c.in, c.nr, c.ip, c.raw = true, nr, info.ip, info.args()
 	c.entered = t.rec.Now()
 	if c.mute {

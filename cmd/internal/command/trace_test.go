@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,7 @@ var helpers = map[string]func(){
 	"trace-jobs":    traceJobs,
 	"trace-threads": traceThreads,
 	"trace-server":  traceServer,
+	"trace-structs": traceStructs,
 	"trace-traceme": func() {
 		_, _, no := unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0)
 		fmt.Println(no)
@@ -111,4 +113,61 @@ func traceThreads() {
 
 func execSelf() {
 	syscall.Exec("/proc/self/exe", []string{"trace-threads", "executed"}, os.Environ())
+}
+
+// traceStructs makes system calls with structures: such as people look at, and some that
+// lead nowhere.
+func traceStructs() {
+	runtime.LockOSThread()
+	call := func(nr uintptr, args ...uintptr) {
+		var a [6]uintptr
+		copy(a[:], args)
+		unix.RawSyscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
+	}
+	const nowhere = 0x10
+	var p [2]int
+	unix.Pipe2(p[:], unix.O_CLOEXEC)
+	s, _ := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	for i, fd := range []*int{&p[0], &p[1], &s[0], &s[1]} {
+		unix.Dup3(*fd, 50+i, unix.O_CLOEXEC)
+		*fd = 50 + i
+	}
+
+	unix.Writev(p[1], [][]byte{[]byte("he\"ad\x1b"), nil, []byte("body")})
+	unix.Poll([]unix.PollFd{{Fd: int32(p[0]), Events: unix.POLLIN | unix.POLLPRI}, {Fd: int32(p[1]), Events: unix.POLLIN}}, -1)
+	unix.Readv(p[0], [][]byte{make([]byte, 6), make([]byte, 100)})
+	unix.SendmsgN(s[0], []byte("ping"), unix.UnixRights(0), nil, unix.MSG_NOSIGNAL)
+	unix.Recvmsg(s[1], make([]byte, 3), make([]byte, 64), 0)
+	var stx unix.Statx_t
+	unix.Statx(unix.AT_FDCWD, "there", 0, unix.STATX_BASIC_STATS, &stx)
+	unix.Openat2(unix.AT_FDCWD, "there", &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH})
+	unix.FcntlInt(uintptr(p[0]), unix.F_SETFL, unix.O_NONBLOCK)
+	unix.FcntlInt(uintptr(p[0]), unix.F_SETFD, unix.FD_CLOEXEC)
+	unix.FcntlInt(uintptr(p[0]), unix.F_GETFD, 0)
+	unix.SetsockoptInt(s[0], unix.SOL_SOCKET, unix.SO_PASSCRED, 1)
+	unix.GetsockoptInt(s[0], unix.SOL_SOCKET, unix.SO_TYPE)
+	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	e, _ := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	unix.EpollCtl(e, unix.EPOLL_CTL_ADD, p[1], &unix.EpollEvent{Events: unix.EPOLLOUT | unix.EPOLLET&0xffffffff, Fd: 7})
+	unix.EpollWait(e, make([]unix.EpollEvent, 4), 0)
+	args := [11]uintptr{unix.CLONE_VFORK, 4: uintptr(unix.SIGCHLD)} // struct clone_args
+	if pid, _, _ := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0); pid == 0 {
+		call(unix.SYS_EXIT_GROUP, 0)
+	} else {
+		unix.Wait4(int(pid), nil, 0, nil)
+	}
+
+	// Memory that is not there, and numbers that nobody can mean.
+	bad := [20]uintptr{nowhere, 1 << 62} // struct iovec, and more
+	call(unix.SYS_WRITEV, uintptr(p[1]), uintptr(unsafe.Pointer(&bad)), 1)
+	call(unix.SYS_WRITEV, uintptr(p[1]), nowhere, 3)
+	call(unix.SYS_WRITEV, uintptr(p[1]), uintptr(unsafe.Pointer(&bad)), ^uintptr(0))
+	call(unix.SYS_READV, uintptr(p[0]), nowhere, 1<<31)
+	call(unix.SYS_PPOLL, nowhere, ^uintptr(0)>>32, 0, nowhere, 8)
+	call(unix.SYS_SENDMSG, uintptr(s[0]), nowhere, 0)
+	msg := [7]uintptr{nowhere, 1 << 31, uintptr(unsafe.Pointer(&bad)), 1 << 60} // struct msghdr
+	call(unix.SYS_SENDMSG, uintptr(s[0]), uintptr(unsafe.Pointer(&msg)), 0)
+	call(unix.SYS_EPOLL_PWAIT, uintptr(e), nowhere, 1<<30, 0)
+	call(unix.SYS_SETSOCKOPT, uintptr(s[0]), unix.SOL_SOCKET, 9999, nowhere, 4)
+	runtime.KeepAlive(&bad)
 }

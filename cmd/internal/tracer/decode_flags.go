@@ -9,6 +9,7 @@ type flagTable struct {
 	values []flag
 	flags  []flag
 	zero   string // what 0 is called; "": 0
+	wide   bool   // all 64 bits count; the others are of type int
 }
 
 type flag struct {
@@ -18,7 +19,9 @@ type flag struct {
 
 // append appends the names of v, and what has no name as a number.
 func (t *flagTable) append(b []byte, v uint64) []byte {
-	v = uint64(uint32(v)) // these are all of type int
+	if !t.wide {
+		v = uint64(uint32(v))
+	}
 	start := len(b)
 	if t.mask != 0 {
 		for _, f := range t.values {
@@ -83,8 +86,23 @@ const (
 	fPtrace
 	fUnlink
 	fRename
+	fPoll
+	fEpoll
+	fAction
+	fClone3
+	fOption
+	fOptionTCP
 	fTables
 )
+
+var cloneFlags = []flag{
+	{unix.CLONE_VM, "CLONE_VM"}, {unix.CLONE_FS, "CLONE_FS"}, {unix.CLONE_FILES, "CLONE_FILES"}, {unix.CLONE_SIGHAND, "CLONE_SIGHAND"}, {unix.CLONE_PIDFD, "CLONE_PIDFD"},
+	{unix.CLONE_PTRACE, "CLONE_PTRACE"}, {unix.CLONE_VFORK, "CLONE_VFORK"}, {unix.CLONE_PARENT, "CLONE_PARENT"}, {unix.CLONE_THREAD, "CLONE_THREAD"},
+	{unix.CLONE_NEWNS, "CLONE_NEWNS"}, {unix.CLONE_SYSVSEM, "CLONE_SYSVSEM"}, {unix.CLONE_SETTLS, "CLONE_SETTLS"}, {unix.CLONE_PARENT_SETTID, "CLONE_PARENT_SETTID"},
+	{unix.CLONE_CHILD_CLEARTID, "CLONE_CHILD_CLEARTID"}, {unix.CLONE_DETACHED, "CLONE_DETACHED"}, {unix.CLONE_UNTRACED, "CLONE_UNTRACED"},
+	{unix.CLONE_CHILD_SETTID, "CLONE_CHILD_SETTID"}, {unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"}, {unix.CLONE_NEWUTS, "CLONE_NEWUTS"}, {unix.CLONE_NEWIPC, "CLONE_NEWIPC"},
+	{unix.CLONE_NEWUSER, "CLONE_NEWUSER"}, {unix.CLONE_NEWPID, "CLONE_NEWPID"}, {unix.CLONE_NEWNET, "CLONE_NEWNET"}, {unix.CLONE_IO, "CLONE_IO"},
+}
 
 var flagTables = [fTables]flagTable{
 	fOpen: {mask: unix.O_ACCMODE, values: []flag{{unix.O_RDONLY, "O_RDONLY"}, {unix.O_WRONLY, "O_WRONLY"}, {unix.O_RDWR, "O_RDWR"}}, flags: []flag{
@@ -103,13 +121,28 @@ var flagTables = [fTables]flagTable{
 		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_EACCESS, "AT_EACCESS"}, {unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"},
 		{unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"}, {unix.AT_STATX_FORCE_SYNC, "AT_STATX_FORCE_SYNC"}, {unix.AT_STATX_DONT_SYNC, "AT_STATX_DONT_SYNC"},
 	}},
-	fClone: {mask: 0xff, values: []flag{{uint64(unix.SIGCHLD), "SIGCHLD"}}, flags: []flag{
-		{unix.CLONE_VM, "CLONE_VM"}, {unix.CLONE_FS, "CLONE_FS"}, {unix.CLONE_FILES, "CLONE_FILES"}, {unix.CLONE_SIGHAND, "CLONE_SIGHAND"}, {unix.CLONE_PIDFD, "CLONE_PIDFD"},
-		{unix.CLONE_PTRACE, "CLONE_PTRACE"}, {unix.CLONE_VFORK, "CLONE_VFORK"}, {unix.CLONE_PARENT, "CLONE_PARENT"}, {unix.CLONE_THREAD, "CLONE_THREAD"},
-		{unix.CLONE_NEWNS, "CLONE_NEWNS"}, {unix.CLONE_SYSVSEM, "CLONE_SYSVSEM"}, {unix.CLONE_SETTLS, "CLONE_SETTLS"}, {unix.CLONE_PARENT_SETTID, "CLONE_PARENT_SETTID"},
-		{unix.CLONE_CHILD_CLEARTID, "CLONE_CHILD_CLEARTID"}, {unix.CLONE_DETACHED, "CLONE_DETACHED"}, {unix.CLONE_UNTRACED, "CLONE_UNTRACED"},
-		{unix.CLONE_CHILD_SETTID, "CLONE_CHILD_SETTID"}, {unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"}, {unix.CLONE_NEWUTS, "CLONE_NEWUTS"}, {unix.CLONE_NEWIPC, "CLONE_NEWIPC"},
-		{unix.CLONE_NEWUSER, "CLONE_NEWUSER"}, {unix.CLONE_NEWPID, "CLONE_NEWPID"}, {unix.CLONE_NEWNET, "CLONE_NEWNET"}, {unix.CLONE_IO, "CLONE_IO"},
+	fClone:  {mask: 0xff, values: []flag{{uint64(unix.SIGCHLD), "SIGCHLD"}}, flags: cloneFlags},
+	fClone3: {wide: true, flags: append([]flag{{unix.CLONE_CLEAR_SIGHAND, "CLONE_CLEAR_SIGHAND"}, {unix.CLONE_INTO_CGROUP, "CLONE_INTO_CGROUP"}, {unix.CLONE_NEWTIME, "CLONE_NEWTIME"}}, cloneFlags...)},
+	fPoll: {flags: []flag{
+		{unix.POLLIN, "POLLIN"}, {unix.POLLPRI, "POLLPRI"}, {unix.POLLOUT, "POLLOUT"}, {unix.POLLERR, "POLLERR"}, {unix.POLLHUP, "POLLHUP"}, {unix.POLLNVAL, "POLLNVAL"},
+		{unix.POLLRDHUP, "POLLRDHUP"},
+	}},
+	fEpoll: {flags: []flag{
+		{unix.EPOLLIN, "EPOLLIN"}, {unix.EPOLLPRI, "EPOLLPRI"}, {unix.EPOLLOUT, "EPOLLOUT"}, {unix.EPOLLERR, "EPOLLERR"}, {unix.EPOLLHUP, "EPOLLHUP"}, {unix.EPOLLRDHUP, "EPOLLRDHUP"},
+		{unix.EPOLLEXCLUSIVE, "EPOLLEXCLUSIVE"}, {unix.EPOLLWAKEUP, "EPOLLWAKEUP"}, {unix.EPOLLONESHOT, "EPOLLONESHOT"}, {unix.EPOLLET & 0xffffffff, "EPOLLET"},
+	}},
+	fAction: {flags: []flag{
+		{0x04000000, "SA_RESTORER"}, {0x08000000, "SA_ONSTACK"}, {0x10000000, "SA_RESTART"}, {0x40000000, "SA_NODEFER"}, {0x80000000, "SA_RESETHAND"},
+		{0x4, "SA_SIGINFO"}, {0x2, "SA_NOCLDWAIT"}, {0x1, "SA_NOCLDSTOP"},
+	}},
+	fOption: {mask: ^uint64(0), values: []flag{
+		{unix.SO_REUSEADDR, "SO_REUSEADDR"}, {unix.SO_REUSEPORT, "SO_REUSEPORT"}, {unix.SO_TYPE, "SO_TYPE"}, {unix.SO_ERROR, "SO_ERROR"}, {unix.SO_BROADCAST, "SO_BROADCAST"},
+		{unix.SO_SNDBUF, "SO_SNDBUF"}, {unix.SO_RCVBUF, "SO_RCVBUF"}, {unix.SO_KEEPALIVE, "SO_KEEPALIVE"}, {unix.SO_LINGER, "SO_LINGER"}, {unix.SO_PASSCRED, "SO_PASSCRED"},
+		{unix.SO_PEERCRED, "SO_PEERCRED"}, {unix.SO_ACCEPTCONN, "SO_ACCEPTCONN"}, {unix.SO_RCVTIMEO, "SO_RCVTIMEO"}, {unix.SO_SNDTIMEO, "SO_SNDTIMEO"}, {unix.SO_BINDTODEVICE, "SO_BINDTODEVICE"},
+	}},
+	fOptionTCP: {mask: ^uint64(0), values: []flag{
+		{unix.TCP_NODELAY, "TCP_NODELAY"}, {unix.TCP_CORK, "TCP_CORK"}, {unix.TCP_KEEPIDLE, "TCP_KEEPIDLE"}, {unix.TCP_KEEPINTVL, "TCP_KEEPINTVL"}, {unix.TCP_KEEPCNT, "TCP_KEEPCNT"},
+		{unix.TCP_INFO, "TCP_INFO"}, {unix.TCP_USER_TIMEOUT, "TCP_USER_TIMEOUT"}, {unix.TCP_FASTOPEN, "TCP_FASTOPEN"}, {unix.TCP_ULP, "TCP_ULP"},
 	}},
 	fWait: {flags: []flag{
 		{unix.WNOHANG, "WNOHANG"}, {unix.WUNTRACED, "WUNTRACED"}, {unix.WEXITED, "WEXITED"}, {unix.WCONTINUED, "WCONTINUED"}, {unix.WNOWAIT, "WNOWAIT"},

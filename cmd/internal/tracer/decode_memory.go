@@ -107,14 +107,18 @@ func (t *tracer) appendStat(b []byte, tid int, addr uint64) []byte {
 	if readMemory(tid, addr, m) < len(m) {
 		return appendAddress(b, addr)
 	}
+	return appendModeSize(b, st.Mode, st.Size)
+}
+
+func appendModeSize(b []byte, mode uint32, size int64) []byte {
 	b = append(b, "{mode="...)
 	for _, f := range fileTypes {
-		if st.Mode&unix.S_IFMT == f.mode {
+		if mode&unix.S_IFMT == f.mode {
 			b = append(append(b, f.name...), '|')
 		}
 	}
-	b = strconv.AppendUint(append(b, '0'), uint64(st.Mode&0o7777), 8)
-	b = strconv.AppendInt(append(b, " size="...), st.Size, 10)
+	b = strconv.AppendUint(append(b, '0'), uint64(mode&0o7777), 8)
+	b = strconv.AppendInt(append(b, " size="...), size, 10)
 	return append(b, '}')
 }
 

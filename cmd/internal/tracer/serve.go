@@ -42,6 +42,7 @@ type tracer struct {
 	releasing atomic.Bool
 	buf       []byte
 	mem       []byte
+	copied    [512]byte // a structure of a traced process
 }
 
 // Serve is the life of a tracer, which Start began: control and the descriptor behind

@@ -2,7 +2,14 @@ package spool
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -25,6 +32,87 @@ func FuzzLine(f *testing.F) {
 		}
 		if got := unescape(output.AppendEscaped(nil, raw)); !bytes.Equal(got, raw) {
 			t.Errorf("%q comes back as %q", raw, got)
+		}
+	})
+}
+
+// What takers leave to each other may have been written by anybody. What of it is believed
+// is within its bounds, and is the same when it is written again.
+func FuzzState(f *testing.F) {
+	for _, s := range []string{
+		"ptrace-spool 1 3 4096 false 3 8192 1795169520000000000 2: 1/7 2/9", "ptrace-spool 1 0 0 true 0 0 0 0:",
+		"ptrace-spool 1 -1 0 true 0 0 0 0:", "ptrace-spool 1 9223372036854775807 9223372036854775807 true 9223372036854775807 9223372036854775807 1 1: 1/9223372036854775807",
+		"ptrace-spool 1 0 0 true 0 0 0 17:" + strings.Repeat(" 1/1", 17), "ptrace-spool 2 0 0 true 0 0 0 0:", "ptrace-spool 1 99999999999999999999 0 true 0 0 0 0:", "ptrace-spool 1 0 0 true 0 0 0 1: 1/1/1 ",
+	} {
+		f.Add([]byte(s))
+	}
+	fd, err := unix.MemfdCreate("state", unix.MFD_CLOEXEC)
+	if err != nil {
+		f.Fatal(err)
+	}
+	file := os.NewFile(uintptr(fd), "state")
+	f.Cleanup(func() { file.Close() })
+	f.Fuzz(func(t *testing.T, b []byte) {
+		file.Truncate(0)
+		if _, err := file.WriteAt(b, 0); err != nil {
+			t.Fatal(err)
+		}
+		st := readState(file)
+		if min(st.gen, st.done, st.tryGen, st.tryEnd, st.since) < 0 || len(st.old) > maxOld {
+			t.Fatalf("%q is believed to be %+v", b, st)
+		}
+		if err := st.write(file); err != nil {
+			t.Fatal(err)
+		}
+		if again := readState(file); !reflect.DeepEqual(again, st) {
+			t.Fatalf("%+v comes back as %+v", st, again)
+		}
+	})
+}
+
+// FuzzTake lets takers take over files of any content, with any state. No line becomes
+// two events, and each is an event or counted, unless the state says that it was taken
+// before.
+func FuzzTake(f *testing.F) {
+	const state = "ptrace-spool 1 0 0 false 0 0 0 0:"
+	f.Add([]byte("a\t1\t\tdata\nb\t2\t1795169520.5\t\\x00\n"), []byte(""), []byte(state))
+	f.Add([]byte("a\t1\t\tdata\nno end"), []byte("old\t1\t\tx\n"), []byte("ptrace-spool 1 1 0 false 0 0 0 1: 0/0"))
+	f.Add([]byte("\n\n\t\t\t5\n\t1\t\t1048577\n"), []byte("\n"), []byte("ptrace-spool 1 0 1 true 0 9 0 0:"))
+	f.Add(bytes.Repeat([]byte("x"), 70000), []byte(""), []byte("ptrace-spool 1 9223372036854775807 0 false 9223372036854775807 1 0 0:"))
+	f.Add([]byte("posix_trace_start\t1\t\tx\nproc.exec\t1\t\t\n"), []byte(""), []byte(""))
+	f.Fuzz(func(t *testing.T, lines, aside, state []byte) {
+		if len(lines)+len(aside) > 1<<17 || len(state) > 2*stateSize {
+			return
+		}
+		s, path := newStream(t, posixtrace.Attr{StreamSize: 64 << 10})
+		dir := filepath.Dir(path)
+		for name, b := range map[string][]byte{stateName: state, oldName(0): aside, oldName(1): aside} {
+			if len(b) > 0 {
+				if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		appendTo(t, path, string(lines))
+		start := time.Now()
+		for _, last := range []bool{false, false, true} {
+			k, err := NewTaker(s, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last {
+				k.Last(time.Second)
+			} else {
+				k.Take(time.Second)
+			}
+			k.Close()
+		}
+		if d := time.Since(start); d > 5*time.Second {
+			t.Fatalf("took %v", d)
+		}
+		most := bytes.Count(lines, newline) + 2*bytes.Count(aside, newline)
+		if got := len(events(t, s)); got > most {
+			t.Fatalf("%d events of %d lines", got, most)
 		}
 	})
 }

@@ -56,9 +56,8 @@ func readBounded(t *testing.T, log []byte) map[string]int {
 
 // bomb is a log that is put together by hand.
 type bomb struct {
-	b   []byte
-	id  uint64
-	seq uint64
+	b  []byte
+	id uint64
 }
 
 func newBomb(t *testing.T, change func(s *Super)) *bomb {

@@ -298,13 +298,7 @@ func (r *Reader) Next() (*Record, error) {
 			return nil, io.EOF
 		}
 		o := &r.out
-		o.ID, o.PID, o.TID, o.Address = EventID(r.rec.Event), int(r.rec.PID), int(r.rec.TID), r.rec.Addr
-		o.UnixNano = clock.Nanos(r.rec.Tick)
-		o.Truncation = NotTruncated
-		if r.rec.Truncated {
-			o.Truncation = TruncatedRecord
-		}
-		o.Data = r.rec.Data
+		o.set(&r.rec, clock.Nanos(r.rec.Tick))
 		if o.UnixNano < r.since || o.UnixNano >= r.until {
 			continue
 		}

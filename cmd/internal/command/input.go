@@ -27,6 +27,9 @@ type input struct {
 	file *os.File    // of a log in a regular file
 	pipe *liveReader // of any other log
 
+	batch posixtrace.Batch // what the reader has read ahead, unless it is followed,
+	at    int              // and how much of that was taken
+
 	// For a stream whose events are consumed.
 	buf []byte
 	rec posixtrace.Record

@@ -93,7 +93,14 @@ func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
 	if in.follow {
 		return in.nextFollowed(ctx)
 	}
-	return in.reader.Next()
+	if in.at == len(in.batch.Records) {
+		in.at = 0
+		if err := in.reader.NextBatch(&in.batch); err != nil {
+			return nil, err
+		}
+	}
+	in.at++
+	return &in.batch.Records[in.at-1], nil
 }
 
 func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {

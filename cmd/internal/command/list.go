@@ -16,7 +16,8 @@ type sink struct {
 	saved func() error // called when all that was gathered is written; nil for nothing
 }
 
-const sinkSize = 48 << 10
+// sinkSize is how much is gathered: what the writer hands on without a copy.
+const sinkSize = writerSize
 
 // flush writes what was gathered through to the file.
 func (s *sink) flush() {
@@ -71,7 +72,11 @@ func list(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, out 
 		}
 		return out.err == nil
 	}
-	err = each(ctx, env, inputs, opt, func(ev *selected) bool {
+	w, err := newWalk(env, inputs, opt)
+	if err != nil {
+		return err
+	}
+	err = w.each(ctx, func(ev *selected) bool {
 		if ev.wanted && (opt.head < 0 || shown < opt.head) {
 			shown++
 			if opt.last >= 0 {

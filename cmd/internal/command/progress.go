@@ -55,15 +55,23 @@ func (e *Env) writesFile() bool {
 
 // step is called for every event that is read.
 func (p *progress) step(rec *posixtrace.Record) {
+	if p != nil {
+		p.steps(1, rec.UnixNano)
+	}
+}
+
+// steps is called for some events that were read, the latest of them at that time.
+func (p *progress) steps(n uint64, latest int64) {
 	if p == nil {
 		return
 	}
-	if p.events++; p.events%progressStep != 0 {
+	before := p.events / progressStep
+	if p.events += n; p.events/progressStep == before {
 		return
 	}
 	now := time.Now()
 	if p.from == math.MinInt64 {
-		p.from = rec.UnixNano
+		p.from = latest
 	}
 	if now.Before(p.next) {
 		return
@@ -72,7 +80,7 @@ func (p *progress) step(rec *posixtrace.Record) {
 	p.search()
 	line := p.env.prog + ": " + plural(p.events, "event", "events")
 	if p.to > p.from && p.to != math.MaxInt64 {
-		part := float64(rec.UnixNano-p.from) / float64(p.to-p.from)
+		part := float64(latest-p.from) / float64(p.to-p.from)
 		line += ", " + output.Percent(part)
 	}
 	p.show(line)

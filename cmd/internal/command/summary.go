@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -44,11 +43,7 @@ func (s *summary) typeOf(id posixtrace.EventID, name string) *typeCount {
 	t := s.types[name]
 	if t == nil {
 		t = &typeCount{name: name, class: output.Class(id)}
-		if id.User() {
-			if t.span, t.begins = strings.CutSuffix(name, ".begin"); !t.begins {
-				t.span, t.ends = strings.CutSuffix(name, ".end")
-			}
-		}
+		t.span, t.begins, t.ends = spanOf(id, name)
 		s.types[name] = t
 	}
 	return t
@@ -93,6 +88,36 @@ func (s *summary) add(in *input, t *typeCount, rec *posixtrace.Record) {
 // summarise reads the inputs and writes their summary.
 func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
 	s := newSummary()
+	w, err := newWalk(env, inputs, opt)
+	if err != nil {
+		return err
+	}
+	if w.countable() {
+		err = s.count(w)
+	} else {
+		err = s.walk(w)
+	}
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		if opt.head < 0 {
+			env.Warn(in.soundness())
+		}
+	}
+	var lost uint64
+	for _, in := range inputs {
+		if st, err := in.status(); err == nil {
+			lost += st.Lost + st.LogLost
+		}
+	}
+	_, err = env.Stdout.Write(s.append(nil, opt.json(), lost, env.width()))
+	return err
+}
+
+// walk adds the events one by one.
+func (s *summary) walk(w *walk) error {
+	inputs, opt := w.inputs, w.opt
 	cache := make([][]*typeCount, len(inputs))
 	index := map[*input]int{}
 	for i, in := range inputs {
@@ -101,7 +126,7 @@ func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
 	}
 	current, types := (*input)(nil), []*typeCount(nil)
 	left := opt.head
-	err := each(context.Background(), env, inputs, opt, func(ev *selected) bool {
+	return w.each(context.Background(), func(ev *selected) bool {
 		in, rec := ev.in, ev.rec
 		if in != current {
 			current, types = in, cache[index[in]]
@@ -120,22 +145,6 @@ func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
 		left--
 		return left != 0
 	})
-	if err != nil {
-		return err
-	}
-	for _, in := range inputs {
-		if opt.head < 0 {
-			env.Warn(in.soundness())
-		}
-	}
-	var lost uint64
-	for _, in := range inputs {
-		if st, err := in.status(); err == nil {
-			lost += st.Lost + st.LogLost
-		}
-	}
-	_, err = env.Stdout.Write(s.append(nil, opt.json(), lost, env.width()))
-	return err
 }
 
 // append appends the summary as tables of a width, 0 for any, or as JSON lines.

@@ -30,27 +30,42 @@ type walk struct {
 	since, until int64
 }
 
-// each calls f for every event that is wanted or awaited, in order, until it
-// returns false.
-func each(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, f func(ev *selected) bool) error {
-	if opt.head == 0 && opt.sel.await == nil {
+// newWalk prepares to go through the inputs.
+func newWalk(env *Env, inputs []*input, opt *dumpOptions) (*walk, error) {
+	w := &walk{env: env, inputs: inputs, opt: opt}
+	if w.idle() {
+		return w, nil
+	}
+	return w, w.prepare()
+}
+
+// idle reports whether nothing is to be read.
+func (w *walk) idle() bool { return w.opt.head == 0 && w.opt.sel.await == nil }
+
+// newProgress returns what shows how far the walk is, nil for nothing.
+func (w *walk) newProgress() *progress {
+	if w.opt.follow || w.opt.speed != 0 {
 		return nil
 	}
-	w := &walk{env: env, inputs: inputs, opt: opt}
-	if err := w.prepare(); err != nil {
-		return err
+	p := w.env.newProgress(w.inputs, w.opt.mode == "")
+	if p != nil && w.based {
+		p.from, p.to = max(w.since, w.base), w.until
 	}
-	sel := &opt.sel
+	return p
+}
+
+// each calls f for every event that is wanted or awaited, in order, until it
+// returns false.
+func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
+	if w.idle() {
+		return nil
+	}
+	opt, sel := w.opt, &w.opt.sel
 	processes := sel.pids != nil || sel.tids != nil
-	m := newMerge(env, inputs, opt.follow)
-	var p *progress
-	if !opt.follow && opt.speed == 0 {
-		p = env.newProgress(inputs, opt.mode == "")
-		defer p.clear()
-		if p != nil && w.based {
-			p.from, p.to = max(w.since, w.base), w.until
-		}
-	}
+	m := newMerge(w.env, w.inputs, opt.follow)
+	p := w.newProgress()
+	defer p.clear()
+	ev := new(selected) // f keeps none of it
 	for {
 		in, rec, err := m.next(ctx)
 		if err == io.EOF {
@@ -76,7 +91,8 @@ func each(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, f fu
 		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.passed(rec) {
 			continue
 		}
-		if !f(&selected{in, rec, w.base, v&wanted != 0, v&awaited != 0}) {
+		*ev = selected{in, rec, w.base, v&wanted != 0, v&awaited != 0}
+		if !f(ev) {
 			return nil
 		}
 	}

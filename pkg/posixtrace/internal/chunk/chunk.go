@@ -88,6 +88,7 @@ type site struct {
 	ev   event.ID
 	tid  uint32
 	pid  uint32
+	run  run // what Skim and Count have met
 }
 
 // Cursor decodes the events of one chunk in the order in which they were
@@ -98,12 +99,13 @@ type Cursor struct {
 	off   int
 	base  uint64
 	sites []site
-	joint bool // other chunks may follow
+	joint bool    // other chunks may follow
+	past  []Count // what Skim and Count have met in the chunks before
 }
 
 // Reset points the cursor at the start of a chunk whose first base is base.
 func (c *Cursor) Reset(buf []byte, base uint64) {
-	c.buf, c.off, c.base, c.sites, c.joint = buf, 0, base, c.sites[:0], false
+	c.buf, c.off, c.base, c.sites, c.joint, c.past = buf, 0, base, c.sites[:0], false, c.past[:0]
 }
 
 // ResetJoint points the cursor at the start of chunks that a log has joined.
@@ -183,6 +185,11 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 		case KindJoint:
 			if !c.joint || n != 0 && n != JointSize-HeaderSize || n > len(b) {
 				return false, c.bad("another chunk begins where it must not")
+			}
+			for i := range c.sites {
+				if s := &c.sites[i]; s.run.events > 0 {
+					c.past = append(c.past, s.count())
+				}
 			}
 			c.sites = c.sites[:0]
 			if n > 0 {

@@ -32,6 +32,8 @@ func FuzzReader(f *testing.F) {
 		}
 		var set event.Set
 		set.Add(41)
+		agree(t, "it", log, nil)
+		agree(t, "some of it", log, &set)
 		bothWays(log, func(way string, r *Reader, err error) {
 			if err != nil {
 				return

@@ -127,21 +127,34 @@ func Summarize(cur *chunk.Cursor, payload []byte, base uint64) (s Summary, err e
 
 // summarize goes through the events that cur yields.
 func summarize(cur *chunk.Cursor) (s Summary, err error) {
+	s, err = skim(cur)
+	cur.Met(func(c *chunk.Count) { s.Types.Add(c.Event) })
+	return s, err
+}
+
+// skim is summarize that leaves types out.
+func skim(cur *chunk.Cursor) (s Summary, err error) {
 	s.Sorted = true
 	var rec chunk.Record
-	last := uint64(0)
-	for {
+	for last := uint64(0); ; {
+		if s.Count > 0 {
+			n := 0
+			n, last = cur.Skim(last)
+			s.Count += n
+			s.Max = max(s.Max, last)
+		}
 		ok, err := cur.Next(&rec)
 		if !ok {
 			s.Sound, s.Full = cur.Offset(), cur.Sites() == 0
 			return s, err
 		}
-		if s.Count == 0 {
+		switch {
+		case s.Count == 0:
 			s.Min, s.Max = rec.Tick, rec.Tick
-		} else if rec.Tick < last || rec.Tick == last && rank(&rec) == 0 {
+		case rec.Tick < last || rec.Tick == last && rank(&rec) == 0:
 			s.Sorted = false
 			s.Min = min(s.Min, rec.Tick)
-		} else {
+		default:
 			s.Max = max(s.Max, rec.Tick)
 		}
 		last = rec.Tick

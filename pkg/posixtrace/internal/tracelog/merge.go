@@ -22,21 +22,24 @@ type source struct {
 	buf    []byte
 	sorted []chunk.Record // when times fall within the chunk
 	use    bool           // sorted is in use
+	lent   bool           // events of a batch point into it
+}
+
+// reset puts the source at the beginning of the events of a block.
+func (s *source) reset(h *header, p []byte, joint bool) {
+	if joint {
+		s.cur.ResetJoint(p)
+	} else {
+		s.cur.Reset(p, h.Base)
+	}
 }
 
 // load gets the source ready to yield the events of a block. If they are not
 // what they should be, the error tells, and left how many can be had.
 func (s *source) load(h *header, p []byte, joint bool) error {
-	reset := func(p []byte) {
-		if joint {
-			s.cur.ResetJoint(p)
-		} else {
-			s.cur.Reset(p, h.Base)
-		}
-	}
-	reset(p)
-	sum, err := summarize(&s.cur)
-	s.seq, s.last, s.left, s.use = h.Seq, sum.Max, sum.Count, false
+	s.reset(h, p, joint)
+	sum, err := skim(&s.cur)
+	s.seq, s.last, s.left, s.use, s.lent = h.Seq, sum.Max, sum.Count, false, false
 	if sum.Count > 0 && (sum.Min < h.Min || sum.Max > h.Max) {
 		s.left = 0 // in the wrong place of the order
 		return errContent
@@ -44,7 +47,7 @@ func (s *source) load(h *header, p []byte, joint bool) error {
 	if err == nil && sum.Count != int(h.Count) {
 		err = errContent
 	}
-	reset(p[:sum.Sound])
+	s.reset(h, p[:sum.Sound], joint)
 	if !sum.Sorted {
 		s.use = true
 		s.sorted = slices.Grow(s.sorted[:0], sum.Count)
@@ -73,6 +76,18 @@ func (s *source) next(rec *chunk.Record) bool {
 	}
 	ok, _ := s.cur.Next(rec)
 	return ok
+}
+
+// fill decodes the next events into recs, as chunk.Cursor.Fill does.
+func (s *source) fill(recs []chunk.Record, limit uint64) (n int, over bool) {
+	if !s.use {
+		return s.cur.Fill(recs, limit)
+	}
+	for n < len(recs) && !over && s.next(&recs[n]) {
+		over = recs[n].Tick >= limit
+		n++
+	}
+	return n, over
 }
 
 // node is a source in the heap, with what orders it: the time of its next
@@ -112,6 +127,7 @@ type merge struct {
 	far   uint64 // beyond it others than those in the heap come in
 	free  []*source
 	held  int64 // bytes of the payloads in sources that were added
+	hold  *Hold // what keeps sources that come to their end while a batch is read
 }
 
 // source returns a source to load a block into.
@@ -141,7 +157,11 @@ func (m *merge) add(s *source) {
 // finish is called when the top source is at its end.
 func (m *merge) finish() {
 	m.held -= int64(cap(m.top.buf))
-	m.release(m.top)
+	if m.hold != nil && m.top.lent {
+		m.hold.keep(m.top)
+	} else {
+		m.release(m.top)
+	}
 	m.top = nil
 	n := len(m.heap) - 1
 	m.heap[0], m.heap[n] = m.heap[n], node{}

@@ -491,7 +491,7 @@ func (r *Reader) Next(rec *chunk.Record) (bool, error) {
 		if r.err != nil {
 			return false, r.err
 		}
-		more, err := r.advance(rec)
+		more, err := r.advance(rec, true)
 		if !more || err != nil {
 			return false, err
 		}
@@ -506,8 +506,8 @@ func (r *Reader) selects(rec *chunk.Record) bool {
 }
 
 // advance makes the source with the earliest event the top one, and reports
-// that event.
-func (r *Reader) advance(rec *chunk.Record) (bool, error) {
+// that event. Unless wait is set a log that is read forward is not read on.
+func (r *Reader) advance(rec *chunk.Record, wait bool) (bool, error) {
 	m := &r.merge
 	for {
 		for r.next < len(r.blocks) && (len(m.heap) == 0 || r.blocks[r.next].min <= m.heap[0].tick) {
@@ -529,7 +529,7 @@ func (r *Reader) advance(rec *chunk.Record) (bool, error) {
 				limit = h + 1
 			}
 			if len(m.heap) == 0 || m.heap[0].tick > r.s.horizon {
-				if r.s.ended {
+				if r.s.ended || !wait {
 					return false, nil
 				}
 				if r.OnWait != nil {

@@ -1,0 +1,139 @@
+package chunk
+
+import (
+	"encoding/binary"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// Nearly all of a chunk is events of sites that were defined before. What is here
+// goes over runs of them without a call for each, and leaves whatever else there is, what is
+// malformed included, to Next.
+
+// at decodes the first bytes of the record at off. ok is false unless it is an event of a
+// known site and all of it is there.
+func (c *Cursor) at(off int) (h uint64, num, end int, ok bool) {
+	b := c.buf
+	if off > len(b)-HeaderSize {
+		return 0, 0, 0, false
+	}
+	h = binary.LittleEndian.Uint64(b[off:])
+	num = int(h >> 48 &^ Truncated)
+	end = off + HeaderSize + Align(int(uint16(h>>32)))
+	return h, num, end, num < len(c.sites) && end <= len(b)
+}
+
+// Fill decodes the next events into recs, up to the first one whose time is not before
+// limit, and returns how many. over tells that the last of them is that one. The chunk is
+// at its end, or malformed, if there are fewer than recs has room for and over is false.
+func (c *Cursor) Fill(recs []Record, limit uint64) (n int, over bool) {
+	for n < len(recs) {
+		r := &recs[n]
+		if h, num, end, ok := c.at(c.off); ok {
+			s, data := &c.sites[num], c.off+HeaderSize
+			size := data + int(uint16(h>>32))
+			r.Tick = c.base + uint64(uint32(h))
+			r.Addr, r.Event, r.PID, r.TID = s.addr, s.ev, s.pid, s.tid
+			r.Truncated = h>>63 != 0
+			r.Data = c.buf[data:size:size]
+			c.off = end
+		} else if ok, _ := c.Next(r); !ok {
+			return n, false
+		}
+		n++
+		if r.Tick >= limit {
+			return n, true
+		}
+	}
+	return n, false
+}
+
+// run is what was met of one site.
+type run struct {
+	events      uint64 // Skim says only whether there are any
+	bytes       uint64
+	first, last uint64
+}
+
+// Count is what there is of one event type.
+type Count struct {
+	Event         event.ID
+	Events, Bytes uint64
+	Min, Max      uint64 // times
+}
+
+// Add adds what d has, which is of the same type.
+func (c *Count) Add(d *Count) {
+	if c.Events == 0 {
+		c.Min = d.Min
+	}
+	c.Events += d.Events
+	c.Bytes += d.Bytes
+	c.Min, c.Max = min(c.Min, d.Min), max(c.Max, d.Max)
+}
+
+func (s *site) count() Count {
+	return Count{s.ev, s.run.events, s.run.bytes, s.run.first, s.run.last}
+}
+
+// Skim goes over the next events as long as each is later than the one before, the first later
+// than last, and none needs more than a look. It returns how many there are and
+// the time of the latest.
+func (c *Cursor) Skim(last uint64) (n int, latest uint64) {
+	off := c.off
+	for {
+		h, num, end, ok := c.at(off)
+		if !ok {
+			break
+		}
+		tick := c.base + uint64(uint32(h))
+		if tick <= last {
+			break
+		}
+		c.sites[num].run.events = 1
+		last, off = tick, end
+		n++
+	}
+	c.off = off
+	return n, last
+}
+
+// Count is Skim that counts.
+func (c *Cursor) Count(last uint64) (n int, latest uint64) {
+	off := c.off
+	for {
+		h, num, end, ok := c.at(off)
+		if !ok {
+			break
+		}
+		tick := c.base + uint64(uint32(h))
+		if tick <= last {
+			break
+		}
+		r := &c.sites[num].run
+		if r.events == 0 {
+			r.first = tick
+		}
+		r.events++
+		r.bytes += uint64(uint16(h >> 32))
+		r.first, r.last = min(r.first, tick), max(r.last, tick)
+		last, off = tick, end
+		n++
+	}
+	c.off = off
+	return n, last
+}
+
+// Met calls f for what Skim or Count has met since Reset, for one event type
+// maybe more than once. Of Skim only the types mean something.
+func (c *Cursor) Met(f func(*Count)) {
+	for i := range c.past {
+		f(&c.past[i])
+	}
+	for i := range c.sites {
+		if s := &c.sites[i]; s.run.events > 0 {
+			n := s.count()
+			f(&n)
+		}
+	}
+}

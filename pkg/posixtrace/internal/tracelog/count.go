@@ -1,0 +1,118 @@
+package tracelog
+
+import (
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
+
+// counting is a way to count.
+type counting uint8
+
+const (
+	undecided counting = iota
+	byBlock
+	inOrder
+)
+
+// Counts is how many events there are of each type.
+type Counts struct {
+	Types  [event.Max]chunk.Count
+	Events uint64 // of all types
+	Max    uint64 // the time of the latest of them
+
+	how  counting
+	src  source // of the block that is counted
+	recs []chunk.Record
+	hold Hold
+}
+
+// Count adds up some of the events that Next would report, and returns false when there are no
+// more. A log in a file of which all times are selected is counted block by block, whatever the
+// order of its events, as long as all is well with it. What is not well matters by
+// its place in the order, so then counting begins anew, in that order. An error means
+// that reading failed.
+func (r *Reader) Count(c *Counts) (bool, error) {
+	if c.how == undecided {
+		c.how = inOrder
+		if r.s == nil && !r.bad && r.min == 0 && r.max == ^uint64(0) && r.next == 0 {
+			c.how = byBlock
+		}
+	}
+	if c.how == byBlock {
+		if r.next == len(r.blocks) {
+			return false, nil
+		}
+		d := &r.blocks[r.next]
+		r.next++
+		h, p, err := r.read(d, c.src.buf)
+		if err == errReplaced {
+			return true, nil
+		}
+		if err == nil {
+			c.src.buf = p
+			if r.countBlock(c, &h, p) {
+				return true, nil
+			}
+		}
+		c.clear()
+		c.how = inOrder
+		if err := r.Rewind(); err != nil {
+			return false, err
+		}
+	}
+	if c.recs == nil {
+		c.recs = make([]chunk.Record, 512)
+	}
+	n, err := r.NextBatch(c.recs, &c.hold)
+	for i := range c.recs[:n] {
+		r.add(c, &c.recs[i])
+	}
+	return n > 0, err
+}
+
+func (c *Counts) clear() {
+	c.Types, c.Events, c.Max = [event.Max]chunk.Count{}, 0, 0
+}
+
+// countBlock counts the events of a block whose checksum is right. It returns false, and
+// has counted who knows what, if they are not what they should be.
+func (r *Reader) countBlock(c *Counts, h *header, p []byte) bool {
+	s := &c.src
+	s.reset(h, p, r.super.joins())
+	var rec chunk.Record
+	total, first, latest := 0, ^uint64(0), uint64(0)
+	for last := uint64(0); ; {
+		if total > 0 {
+			n := 0
+			n, last = s.cur.Count(last)
+			total += n
+			latest = max(latest, last)
+		}
+		ok, err := s.cur.Next(&rec)
+		if err != nil {
+			return false
+		}
+		if !ok {
+			break
+		}
+		last = rec.Tick
+		first, latest = min(first, last), max(latest, last)
+		total++
+		r.add(c, &rec)
+	}
+	s.cur.Met(func(n *chunk.Count) { r.addCount(c, n) })
+	return total == int(h.Count) && first >= h.Min && latest <= h.Max
+}
+
+// add counts an event.
+func (r *Reader) add(c *Counts, rec *chunk.Record) {
+	r.addCount(c, &chunk.Count{Event: rec.Event, Events: 1, Bytes: uint64(len(rec.Data)), Min: rec.Tick, Max: rec.Tick})
+}
+
+func (r *Reader) addCount(c *Counts, n *chunk.Count) {
+	if r.sel == nil || r.sel.Has(n.Event) {
+		c.Types[n.Event].Add(n)
+		c.Events += n.Events
+		c.Max = max(c.Max, n.Max)
+	}
+}

@@ -1,0 +1,98 @@
+package tracelog
+
+import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+
+// Hold keeps the payloads that the events of one call of NextBatch point into.
+type Hold struct {
+	done  []*source // at their end
+	bytes int64     // of their payloads
+}
+
+// maxBatch bounds the payloads that are kept: blocks may hold few events each.
+const maxBatch = 1 << 20
+
+func (h *Hold) keep(s *source) {
+	h.done = append(h.done, s)
+	h.bytes += int64(cap(s.buf))
+}
+
+// NextBatch decodes the next events into recs and returns how many, 0 at the end of
+// what is sound or with an error; see Next. It returns fewer than there is room for
+// rather than wait for more of a log that is read forward. The data of the events is valid
+// until h, or a batch that was read after it, is used again.
+func (r *Reader) NextBatch(recs []chunk.Record, h *Hold) (n int, err error) {
+	m := &r.merge
+	h.release(m)
+	m.hold = h
+	for n < len(recs) && (n == 0 || h.bytes < maxBatch) {
+		if m.top == nil {
+			if r.err != nil {
+				err = r.err
+				break
+			}
+			var more bool
+			if more, err = r.advance(&recs[n], n == 0); !more || err != nil {
+				break
+			}
+			n += r.lend(recs[n : n+1])
+			continue
+		}
+		room := recs[n:]
+		got, over := m.top.fill(room, m.limit)
+		if !over {
+			n += r.lend(room[:got])
+			if got < len(room) {
+				m.finish()
+			}
+			continue
+		}
+		n += r.lend(room[:got-1])
+		rec := &recs[n]
+		*rec = room[got-1]
+		far := rec.Tick >= m.far
+		m.yield(rec)
+		if !far {
+			m.take(rec, m.far)
+			n += r.lend(recs[n : n+1])
+		}
+	}
+	m.hold = nil
+	if n > 0 {
+		err = nil // it is in r.err
+	}
+	return n, err
+}
+
+// release gives the payloads back.
+func (h *Hold) release(m *merge) {
+	for i, s := range h.done {
+		m.release(s)
+		h.done[i] = nil
+	}
+	h.done, h.bytes = h.done[:0], 0
+}
+
+// lend moves those events of the top source that are selected to the front and returns how
+// many there are.
+func (r *Reader) lend(recs []chunk.Record) (n int) {
+	if r.sel == nil && r.min == 0 && r.max == ^uint64(0) {
+		n = len(recs)
+	} else {
+		n = r.filter(recs)
+	}
+	r.merge.top.lent = r.merge.top.lent || n > 0
+	return n
+}
+
+func (r *Reader) filter(recs []chunk.Record) (n int) {
+	for i := range recs {
+		if !r.selects(&recs[i]) {
+			continue
+		}
+		if n != i {
+			recs[n] = recs[i]
+		}
+		n++
+	}
+	return n
+}

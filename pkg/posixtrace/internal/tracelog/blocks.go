@@ -254,6 +254,7 @@ const emptySlots = 64
 func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err error) error) error {
 	var buf []byte
 	empty := 0
+	var once onceEach
 	for i := 0; i < int(b.super.Slots) && empty < emptySlots; i++ {
 		off := b.super.slotAt(i)
 		if off > b.size-headerSize {
@@ -271,12 +272,36 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 		if p != nil {
 			buf = p
 		}
+		if err == nil {
+			err = once.see(b.super, &h)
+		}
 		if err := fn(i, off, &h, p, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// onceEach finds slots that lie in a log twice, which no recorder writes but a broken
+// disk or program may: their events happened once.
+type onceEach map[uint64]bool
+
+func (o *onceEach) see(s *Super, h *header) error {
+	key := h.Seq
+	if s.joins() {
+		key = h.first() // however far it had grown when it was copied
+	}
+	if (*o)[key] {
+		return errTwice
+	}
+	if *o == nil {
+		*o = onceEach{}
+	}
+	(*o)[key] = true
+	return nil
+}
+
+var errTwice = errors.New("a copy of another slot")
 
 // loopBlock reads what counts of slot i of a Loop log.
 func (b *blocks) loopBlock(i int, buf []byte) (h header, p []byte, err error) {

@@ -236,6 +236,7 @@ func (f *forwardReader) loopArea(r *Reader) error {
 type slotQueue struct {
 	f     *forwardReader
 	r     *Reader
+	once  onceEach
 	begun uint64 // with which sequence number the first slot was
 	any   bool   // there was a slot
 	held  bool   // the slot before waits:
@@ -265,6 +266,9 @@ func (q *slotQueue) slot(at int64) (h header, err error) {
 	}
 	s.buf = s.buf[:q.f.off-at-int64(len(raw))]
 	best, _, err := pick(&raw, &hs, &errs, s.buf, anyHeader)
+	if err == nil {
+		err = q.once.see(q.r.super, best)
+	}
 	begun := uint64(0)
 	if err == nil {
 		begun = best.first()
@@ -318,7 +322,10 @@ func (q *slotQueue) single(at int64) (h header, err error) {
 		return h, errLength
 	}
 	s := q.r.merge.source()
-	if s.buf, err = q.f.payload(&h, s.buf); err != nil {
+	if s.buf, err = q.f.payload(&h, s.buf); err == nil {
+		err = q.once.see(q.r.super, &h)
+	}
+	if err != nil {
 		q.r.merge.release(s)
 		return h, err
 	}

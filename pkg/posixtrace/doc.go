@@ -111,6 +111,12 @@
 // log, finds the dead owner and does what was left to do. [Stream.Handover]
 // gives a stream away.
 //
+// When processes die nothing is lost that was recorded. When the machine dies the
+// streams are gone, and of a log there is what the kernel had written to its device by
+// then: usually all but the last half minute. What a [Stream.Sync] that succeeded has
+// covered is there in any case, and after [Stream.SetSync] what any flush has. A
+// log that was cut off this way is read up to where it is sound ([OpenLog]).
+//
 // # Errors
 //
 // Every call fails with an [*Error]. It holds the error number that the standard

@@ -1,6 +1,7 @@
 package posixtrace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,7 +55,7 @@ func dupLog(log *os.File, cfg *stream.Config) (*os.File, error) {
 		dup.Close()
 		return nil, err
 	}
-	cfg.LogDev, cfg.LogIno = st.Dev, st.Ino
+	cfg.LogDev, cfg.LogIno, cfg.LogFile = st.Dev, st.Ino, st.Regular()
 	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && filepath.IsAbs(path) {
 		cfg.LogPath = path
 	}
@@ -101,9 +102,13 @@ func (w *logWriter) meta() error {
 	return w.log.Knots(w.c.mem.FreshClock().Knots())
 }
 
-// flush moves everything that the stream holds to the log. The caller holds the
-// stream's lock, and a slot.
-func (w *logWriter) flush(slot uint64) (err error) {
+// errUnsynced is wrapped by the error of a flush that has moved everything to the log,
+// but not to its device.
+var errUnsynced = errors.New("the log is not on its device")
+
+// flush moves everything that the stream holds to the log, and with sync, or if the
+// stream says so, on to the device. The caller holds the stream's lock, and a slot.
+func (w *logWriter) flush(slot uint64, sync bool) (err error) {
 	m := w.c.mem
 	m.SetFlushing(true)
 	defer m.SetFlushing(false)
@@ -143,7 +148,47 @@ func (w *logWriter) flush(slot uint64) (err error) {
 			return e
 		}
 	}
+	if sync || m.Sync() {
+		return w.sync()
+	}
 	return nil
+}
+
+// sync returns when the log is on its device.
+func (w *logWriter) sync() error {
+	err := w.log.Sync()
+	if err != nil {
+		w.c.mem.SyncFailed(uint32(errnoOf(err, syscall.EIO)))
+		err = fmt.Errorf("%w: %w", errUnsynced, err)
+	}
+	return err
+}
+
+// syncName brings the log's entry in its directory to the device, without which a new
+// log would be gone after a loss of power. One that has no name any more needs none.
+func (c *conn) syncName() error {
+	if c.mem.LogPath == "" {
+		return nil
+	}
+	dir, err := sys.OpenFile(filepath.Dir(c.mem.LogPath), os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// syncLog brings the log of a stream that is over to the device.
+func (c *conn) syncLog() error {
+	f, err := c.reopenLog(os.O_RDONLY)
+	if f == nil || err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
 }
 
 // account notes what a LOOP log has given up for newer events since last time.
@@ -180,29 +225,30 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 
 // seal completes the log after a last flush.
 func (w *logWriter) seal(slot uint64) error {
-	return w.finish(w.flush(slot))
+	return w.finish(w.flush(slot, false))
 }
 
 // finish completes the log after a flush that failed with err, or did not.
 func (w *logWriter) finish(err error) error {
 	m := w.c.mem
-	if err != nil {
+	written := err == nil || errors.Is(err, errUnsynced)
+	if !written {
 		// What could not be written is lost, and the log says so.
 		m.LogLost(m.Unflushed())
 	}
-	if b := m.LastMarks(); b != nil && err == nil {
+	if b := m.LastMarks(); b != nil && written {
 		w.put(b, false)
 		w.account()
 	}
 	st := m.Status(false)
 	e := w.log.Seal(tracelog.Status{
-		Running: st.Running, Full: st.Full, Overrun: st.Overrun, FlushError: st.FlushErr,
+		Running: st.Running, Full: st.Full, Overrun: st.Overrun, FlushError: cmp.Or(st.FlushErr, m.SyncErr()),
 		LogOverrun: st.LogOverrun, LogFull: st.LogFull, Lost: st.Lost, LogLost: st.LogLost,
 	}, false)
-	if err == nil {
-		err = e
+	if e == nil && m.Sync() {
+		e = w.sync()
 	}
-	return err
+	return cmp.Or(err, e)
 }
 
 func (w *logWriter) close() {
@@ -289,7 +335,11 @@ func (o *logOwner) run() {
 		if asked && m.ClearWanted() {
 			err = o.s.Clear()
 		} else {
-			err = o.s.flushLocked()
+			sync := asked && m.SyncWanted()
+			sync = sync || m.Sync()
+			if err = o.s.flushLocked(sync); err == nil && sync && asked {
+				m.SyncServed(ticket)
+			}
 		}
 		failed = err != nil
 		if failed && !asked {
@@ -379,30 +429,16 @@ func finishOrphan(c *conn) error {
 // read the log find it.
 func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	m := c.mem
-	if m.LogPath == "" {
-		return nil
-	}
-	if st, err := os.Lstat(m.LogPath); err == nil && !st.Mode().IsRegular() {
-		return nil // nor is it opened: that is enough to set off some devices
-	}
-	f, err := sys.OpenFile(m.LogPath, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) ||
-			errors.Is(err, syscall.EISDIR) {
-			return nil
-		}
+	f, err := c.reopenLog(os.O_RDWR)
+	if f == nil || err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := sys.Fstat(f)
-	if err != nil {
-		return err
-	}
-	if !st.Regular() || st.Dev != m.LogDev || st.Ino != m.LogIno {
-		return nil
-	}
 	log, rec, err := tracelog.Resume(f)
 	switch {
+	case errors.Is(err, tracelog.ErrSealed) && m.Sync():
+		f.Sync() // of a failure nobody could be told
+		return nil
 	case errors.Is(err, tracelog.ErrSealed), errors.Is(err, tracelog.ErrNotLog):
 		return nil
 	case err != nil:
@@ -411,10 +447,39 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 		return nil
 	}
 	w := &logWriter{c: c, names: names, log: log, logged: rec.Logged}
-	if err := w.flush(slot); err != nil {
+	if err := w.flush(slot, false); err != nil && !errors.Is(err, errUnsynced) {
 		return err // the next who comes may find room
 	}
-	return w.finish(nil)
+	// A device that fails does not keep the dead from being buried; the log's status tells.
+	if err := w.finish(nil); !errors.Is(err, errUnsynced) {
+		return err
+	}
+	return nil
+}
+
+// reopenLog opens the log by its path, nil if it is gone or another file now.
+func (c *conn) reopenLog(flags int) (*os.File, error) {
+	m := c.mem
+	if m.LogPath == "" {
+		return nil, nil
+	}
+	if st, err := os.Lstat(m.LogPath); err == nil && !st.Mode().IsRegular() {
+		return nil, nil // nor is it opened: that is enough to set off some devices
+	}
+	f, err := sys.OpenFile(m.LogPath, flags|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) ||
+			errors.Is(err, syscall.EISDIR) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	st, err := sys.Fstat(f)
+	if err != nil || !st.Regular() || st.Dev != m.LogDev || st.Ino != m.LogIno {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // bury removes the files of a stream that is shut down. locked tells that the

@@ -57,7 +57,7 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
-	flush := s.flushLocked
+	flush := func() error { return s.flushLocked(false) }
 	if s.log == nil {
 		flush = s.awaitFlush
 	}
@@ -68,7 +68,8 @@ func (s *Stream) Recorder() (*Recorder, error) {
 			if !failed.IsZero() && time.Since(failed) < flushPause {
 				return false
 			}
-			if flush() != nil {
+			// One that only its device fails makes room all the same.
+			if err := flush(); err != nil && s.c.mem.State()&stream.Running == 0 {
 				failed = time.Now()
 				return false
 			}

@@ -1,6 +1,7 @@
 package posixtrace
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"slices"
@@ -380,9 +381,63 @@ func (s *Stream) Flush() error {
 		return einval(op, "a stream without log")
 	}
 	if s.log != nil {
-		return fail(op, s.flushLocked(), syscall.EIO)
+		return fail(op, s.flushLocked(false), syscall.EIO)
 	}
 	return s.served(op, m.AskFlush())
+}
+
+// Sync is Flush, and returns when the log is on its device (fsync(2)): what was recorded
+// before outlives a loss of power. Once the device has failed to take something every
+// later Sync fails, too, because that is not made good. Errors: those of Flush;
+// EINVAL also a log that is no regular file. Extension.
+func (s *Stream) Sync() error {
+	const op = "posix_trace_flush"
+	if err := s.syncable(op); err != nil {
+		return err
+	}
+	if s.log != nil {
+		err := s.flushLocked(true)
+		return fail(op, cmp.Or(err, s.c.syncName()), syscall.EIO)
+	}
+	var err error
+	for again := true; again && err == nil; {
+		ticket := s.c.mem.AskSync()
+		err = s.served(op, ticket)
+		again = !s.c.mem.Synced(ticket) && !s.isClosed()
+	}
+	if err == nil && s.isClosed() {
+		err = s.c.syncLog() // it was shut down instead
+	}
+	return fail(op, cmp.Or(err, s.c.syncName()), syscall.EIO)
+}
+
+// SetSync says whether from now on each flush, whoever asks for it, and Shutdown return
+// only when the log is on its device, as after Sync. With StreamFullPolicy Flush, which
+// flushes every second, a loss of power then costs about a second of events.
+// Writers never wait for the device, but a stream that is too small for the time that it
+// takes loses events earlier. Errors: those of Sync. Extension.
+func (s *Stream) SetSync(on bool) error {
+	if err := s.syncable("posix_trace_flush"); err != nil {
+		return err
+	}
+	s.c.mem.SetSync(on)
+	if !on {
+		return nil
+	}
+	return s.Sync()
+}
+
+// syncable checks that the stream has a log that can be brought to a device.
+func (s *Stream) syncable(op string) error {
+	switch {
+	case s.isClosed():
+		return fail(op, errClosed, syscall.EINVAL)
+	case !s.c.mem.HasLog:
+		return einval(op, "a stream without log")
+	case !s.c.mem.LogFile:
+		return einval(op, "the log is not a regular file")
+	}
+	return nil
 }
 
 // served waits until the owner has done what was asked for.
@@ -410,15 +465,15 @@ func (s *Stream) served(op string, ticket uint32) error {
 }
 
 // flushLocked is a flush by the owner.
-func (s *Stream) flushLocked() error {
+func (s *Stream) flushLocked(sync bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.locked(func(m *stream.Mem, w *stream.Writer) error {
-		if err := s.log.flush(w.Slot()); err != nil {
-			return err
+		err := s.log.flush(w.Slot(), sync)
+		if err == nil || errors.Is(err, errUnsynced) {
+			m.Restart(w) // either way there is room
 		}
-		m.Restart(w)
-		return nil
+		return err
 	})
 }
 
@@ -469,6 +524,9 @@ func (s *Stream) Shutdown() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.close()
+		if no := m.ShutdownErr(); no != 0 {
+			return &Error{Op: op, Err: syscall.Errno(no)}
+		}
 		return nil
 	}
 	if s.log != nil {
@@ -482,7 +540,9 @@ func (s *Stream) Shutdown() error {
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
 		m.Stop(w, e)
 		if s.log != nil {
-			sealed = s.log.seal(w.Slot())
+			if sealed = s.log.seal(w.Slot()); sealed != nil {
+				m.ShutdownFailed(uint32(errnoOf(sealed, syscall.EIO)))
+			}
 		}
 		m.Kill()
 		return nil

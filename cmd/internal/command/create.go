@@ -21,6 +21,7 @@ var Create = &Command{
 		{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the script that runs the command)"},
 		{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
 		{Long: "no-clobber", Help: "do not replace an existing regular file"},
+		{Long: "sync", Help: "bring the log to its device with each flush and at the end, so that it outlives a loss of power"},
 		{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
 		{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
 		{Short: 's', Long: "start", Help: "start recording at once (else ptrace-ctl start does)"},
@@ -55,6 +56,7 @@ type createPlan struct {
 	attr       posixtrace.Attr
 	filter     []posixtrace.FilterOp
 	log        string
+	sync       bool
 	start      bool
 	export     bool
 	foreground bool
@@ -73,6 +75,7 @@ func newCreatePlan(args *Args) (_ *createPlan, err error) {
 		attr:       run.attr,
 		filter:     run.filter,
 		log:        run.log,
+		sync:       args.Has("sync"),
 		start:      args.Has("start"),
 		export:     args.Has("export"),
 		foreground: args.Has("foreground"),
@@ -88,6 +91,9 @@ func newCreatePlan(args *Args) (_ *createPlan, err error) {
 	}
 	if args.Has("log") && p.log == "" {
 		return nil, usagef("invalid argument '' for '--log'")
+	}
+	if p.sync && p.log == "" {
+		return nil, errSyncLog
 	}
 	if p.log == "-" {
 		return nil, withHint(failf("a log cannot be written to standard output"), "to read it while it is written: -o >(ptrace-dump -j -)")
@@ -190,6 +196,11 @@ func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
 	}
 	if len(p.filter) > 0 {
 		if err := s.FilterOps(p.filter); err != nil {
+			return fail(err)
+		}
+	}
+	if p.sync {
+		if err := s.SetSync(true); err != nil {
 			return fail(err)
 		}
 	}

@@ -16,6 +16,7 @@ var Ctl = &Command{
 	Options: []Option{
 		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operands, else $PTRACE_STREAM)"},
 		{Short: 'w', Long: "wait", Help: "flush: wait until it is done and report its error"},
+		{Long: "sync", Help: "flush: wait until the log is on its device"},
 		{Short: 'f', Long: "force", Help: "shutdown: a stream that does not exist is no error"},
 		{Short: 'j', Long: "json", Help: "status, list: one JSON object for each stream"},
 		{Long: "reset", Help: "status: reset the overrun and error members, as posix_trace_get_status does"},
@@ -44,9 +45,12 @@ var ctlVerbs = map[string]ctlVerb{
 	"start": {do: func(_ *Env, _ *Args, s *posixtrace.Stream, _ string) error { return s.Start() }},
 	"stop":  {do: func(_ *Env, _ *Args, s *posixtrace.Stream, _ string) error { return s.Stop() }},
 	"clear": {do: func(_ *Env, _ *Args, s *posixtrace.Stream, _ string) error { return s.Clear() }},
-	"flush": {[]string{"wait"}, func(_ *Env, args *Args, s *posixtrace.Stream, _ string) error {
+	"flush": {[]string{"wait", "sync"}, func(_ *Env, args *Args, s *posixtrace.Stream, _ string) error {
 		if info, err := s.Info(); err == nil && info.LogPath == "" {
 			return failf("the stream has no log")
+		}
+		if args.Has("sync") {
+			return s.Sync()
 		}
 		if args.Has("wait") {
 			return s.Flush()

@@ -143,6 +143,9 @@ func (s *session) createStream(log *logFile) (err error) {
 	if len(s.plan.filter) > 0 {
 		err = s.stream.FilterOps(s.plan.filter)
 	}
+	if err == nil && s.plan.sync {
+		err = s.stream.SetSync(true)
+	}
 	if err == nil && !s.plan.stopped {
 		err = s.stream.Start()
 	}

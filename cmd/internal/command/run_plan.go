@@ -14,6 +14,7 @@ import (
 var runOptions = []Option{
 	{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
 	{Long: "no-clobber", Help: "do not replace an existing regular file"},
+	{Long: "sync", Help: "bring the log to its device with each flush and at the end, so that it outlives a loss of power"},
 	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
 	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record the command's output line by line, passing it through unchanged; SET of out,err: only that, or both apart"},
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
@@ -48,6 +49,7 @@ type runPlan struct {
 	filter    []posixtrace.FilterOp
 	log       string // "": none
 	noClobber bool
+	sync      bool // the log is to outlive a loss of power
 	stopped   bool
 	command   bool // record proc.exec and proc.exit of the command
 	trace     tracer.Want
@@ -59,11 +61,14 @@ type runPlan struct {
 	strict    bool
 }
 
+var errSyncLog = usagef("--sync needs a log")
+
 func newRunPlan(args *Args) (*runPlan, error) {
 	p := &runPlan{
 		argv:      args.Operands,
 		log:       args.Value("log"),
 		noClobber: args.Has("no-clobber"),
+		sync:      args.Has("sync"),
 		stopped:   args.Has("stopped"),
 		dump:      "fail",
 		summary:   args.Has("summary"),
@@ -74,6 +79,9 @@ func newRunPlan(args *Args) (*runPlan, error) {
 	}
 	if args.Has("log") && p.log == "" {
 		return nil, usagef("invalid argument '' for '--log'")
+	}
+	if p.sync && p.log == "" {
+		return nil, errSyncLog
 	}
 	if v, ok := args.Lookup("dump"); ok {
 		p.dump = v

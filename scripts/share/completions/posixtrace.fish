@@ -121,6 +121,7 @@ end
 complete -c ptrace-run -e
 complete -c ptrace-run -n __posixtrace_before_operand -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'
 complete -c ptrace-run -n __posixtrace_before_operand -l no-clobber -d 'do not replace an existing regular file'
+complete -c ptrace-run -n __posixtrace_before_operand -l sync -d 'bring the log to its device with each flush and at the end, so that it outlives a loss of power'
 complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'name of the stream'
 complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record the command\'s output line by line, passing it through unchanged; SET of out,err: only that, or both apart'
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
@@ -150,6 +151,7 @@ complete -c ptrace-create -e
 complete -c ptrace-create -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'trace this process (default: the script that runs the command)'
 complete -c ptrace-create -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'
 complete -c ptrace-create -l no-clobber -d 'do not replace an existing regular file'
+complete -c ptrace-create -l sync -d 'bring the log to its device with each flush and at the end, so that it outlives a loss of power'
 complete -c ptrace-create -s i -l inherit -r -f -a 'yes no' -d 'trace the process\'s children too (yes)'
 complete -c ptrace-create -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'reject these events from the beginning'
 complete -c ptrace-create -s s -l start -d 'start recording at once (else ptrace-ctl start does)'
@@ -168,6 +170,7 @@ complete -c ptrace-create -f
 complete -c ptrace-ctl -e
 complete -c ptrace-ctl -s S -l stream -r -f -a '(__posixtrace_streams)' -d 'the stream (else the operands, else $PTRACE_STREAM)'
 complete -c ptrace-ctl -s w -l wait -d 'flush: wait until it is done and report its error'
+complete -c ptrace-ctl -l sync -d 'flush: wait until the log is on its device'
 complete -c ptrace-ctl -s f -l force -d 'shutdown: a stream that does not exist is no error'
 complete -c ptrace-ctl -s j -l json -d 'status, list: one JSON object for each stream'
 complete -c ptrace-ctl -l reset -d 'status: reset the overrun and error members, as posix_trace_get_status does'

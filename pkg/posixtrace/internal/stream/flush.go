@@ -33,9 +33,44 @@ func (m *Mem) FlushDone(ticket uint32) (errno uint32, done bool) {
 	return m.h.flushRes.Load(), done
 }
 
+// SetSync says whether a flush is over only when the log is on its device.
+func (m *Mem) SetSync(on bool) { m.h.sync.Store(uint32(b2u(on))) }
+
+// Sync reports whether it is.
+func (m *Mem) Sync() bool { return m.h.sync.Load() != 0 }
+
+// AskSync is AskFlush for a flush that ends with the log on its device.
+func (m *Mem) AskSync() uint32 {
+	m.h.syncAsk.Store(1)
+	return m.AskFlush()
+}
+
+// SyncWanted takes such a request. A flush that was asked for before may take it; then
+// Synced tells who asked to ask again.
+func (m *Mem) SyncWanted() bool { return m.h.syncAsk.Swap(0) != 0 }
+
+// SyncServed tells that requests up to ticket are done, and the log on its device.
+func (m *Mem) SyncServed(ticket uint32) { m.h.syncDone.Store(ticket) }
+
+// Synced reports whether ticket was served that way.
+func (m *Mem) Synced(ticket uint32) bool { return int32(m.h.syncDone.Load()-ticket) >= 0 }
+
+// SyncFailed keeps the first error of bringing the log to its device: what was to be
+// written then may never be there, whatever comes later.
+func (m *Mem) SyncFailed(errno uint32) { m.h.syncErr.CompareAndSwap(0, errno) }
+
+// SyncErr returns that error, 0 if there was none.
+func (m *Mem) SyncErr() uint32 { return m.h.syncErr.Load() }
+
 // AskShutdown asks the owner to shut the stream down.
 func (m *Mem) AskShutdown()         { m.h.shutAsk.Store(1) }
 func (m *Mem) ShutdownWanted() bool { return m.h.shutAsk.Load() != 0 }
+
+// ShutdownFailed tells, before the stream is dead, that its log could not be completed.
+func (m *Mem) ShutdownFailed(errno uint32) { m.h.shutRes.Store(errno) }
+
+// ShutdownErr returns why, 0 if it could.
+func (m *Mem) ShutdownErr() uint32 { return m.h.shutRes.Load() }
 
 // SetFlushing marks that a flush is under way, or over.
 func (m *Mem) SetFlushing(on bool) {

@@ -175,7 +175,7 @@ type fixed struct {
 	policy     uint8
 	logPolicy  uint8
 	inherit    uint8
-	hasLog     uint8
+	hasLog     uint8 // 1: it has a log, 2: in a regular file
 	logDev     uint64
 	logIno     uint64
 	creator    uint64 // packed identity
@@ -257,6 +257,11 @@ type header struct {
 	flushDone  atomic.Uint32 // and done
 	flushRes   atomic.Uint32 // errno of the last one done
 	shutAsk    atomic.Uint32 // a shutdown is asked of the owner
+	shutRes    atomic.Uint32 // errno of completing the log
+	sync       atomic.Uint32 // 1: a flush is over when the log is on its device
+	syncAsk    atomic.Uint32 // 1: so is the next one that is asked for
+	syncDone   atomic.Uint32 // and the last of them that was done
+	syncErr    atomic.Uint32 // errno of the first time when it was not to be had
 
 	nknots atomic.Uint32
 	npat   atomic.Uint32

@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version also tells the size of a word: what programs of another size would make
 // of the file is not to be relied on (INH-15).
-const version = 4 | bits.UintSize<<16
+const version = 5 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (
@@ -37,6 +37,7 @@ type Config struct {
 	Policy     uint8
 	Inherit    bool
 	HasLog     bool
+	LogFile    bool // and it is a regular file
 	LogPolicy  uint8
 	LogMax     int64
 	LogPath    string
@@ -76,7 +77,7 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	h.clock, h.clockRes = cfg.Clock, cfg.ClockRes
 	h.id, h.minSize, h.logMax = cfg.ID, uint64(cfg.MinSize), uint64(cfg.LogMax)
 	h.maxData, h.policy, h.logPolicy = uint32(cfg.MaxData), cfg.Policy, cfg.LogPolicy
-	h.inherit, h.hasLog = b2u(cfg.Inherit), b2u(cfg.HasLog)
+	h.inherit, h.hasLog = b2u(cfg.Inherit), b2u(cfg.HasLog)+b2u(cfg.LogFile)
 	h.logDev, h.logIno, h.creator = cfg.LogDev, cfg.LogIno, cfg.Creator.Pack()
 	h.nameLen = uint32(copy(h.name[:255], cfg.Name))
 	h.logPathLen = uint32(copy(h.logPath[:], cfg.LogPath))
@@ -147,7 +148,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	}
 	m.Config = Config{
 		Geometry: g, ID: h.id, Name: string(h.name[:h.nameLen]), MaxData: maxData,
-		Policy: h.policy, Inherit: h.inherit != 0, HasLog: h.hasLog != 0, LogPolicy: h.logPolicy,
+		Policy: h.policy, Inherit: h.inherit != 0, HasLog: h.hasLog != 0, LogFile: h.hasLog > 1, LogPolicy: h.logPolicy,
 		LogMax: int64(h.logMax), LogPath: string(h.logPath[:h.logPathLen]), LogDev: h.logDev, LogIno: h.logIno,
 		Creator: sys.Unpack(h.creator), BootID: string(bytes.TrimRight(h.bootID[:], "\x00")),
 		GenVersion: string(h.genVersion[:h.versionLen]), Command: string(h.cmd[:h.cmdLen]),

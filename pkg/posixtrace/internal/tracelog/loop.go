@@ -56,10 +56,12 @@ func (w *Writer) giveUp(i int) *entry {
 
 // filling is the slot of a Loop log that is being filled.
 type filling struct {
-	payload []byte // of which only what is in force counts
-	slot    int    // -1: none
-	first   uint64 // sequence number with which it was begun
-	side    int    // the header that comes next
+	payload  []byte // of which only what is in force counts
+	slot     int    // -1: none
+	first    uint64 // sequence number with which it was begun
+	side     int    // the header that comes next
+	kept     bool   // the device has a header of it,
+	keptSide int    // this one
 }
 
 // minRoom is the room in a slot for which a chunk is divided.
@@ -128,6 +130,10 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 	f.payload = all[:end] // but keep the memory
 	if err := w.out.put(at+w.super.slotHead()+int64(end), all[end:], nil); err != nil {
 		return w.failed(err)
+	}
+	if f.kept && f.keptSide == f.side {
+		// An error is told when somebody asks for the log to be on its device.
+		w.Sync()
 	}
 	s := w.slots[f.slot]
 	s.Seq, s.Count = w.seq, s.Count+uint32(sum.Count)
@@ -211,6 +217,9 @@ func (w *Writer) writeLoopKnots() error {
 		return nil
 	}
 	w.thinKnots()
+	if w.knotKept == 1+w.knotSide {
+		w.Sync()
+	}
 	at := w.super.knotsAt() + w.knotSide*knotSlotSize
 	if err := w.write(at, knotsHeader(w.knots), appendKnots(nil, w.knots)); err != nil {
 		w.knotsDone = 0

@@ -128,7 +128,7 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 		if h.Seq > w.seq {
 			w.seq, newest = h.Seq, i
 			if w.super.joins() {
-				w.fill = filling{payload: slices.Clone(p), slot: i, first: h.first(), side: h.side ^ 1}
+				w.fill = filling{payload: slices.Clone(p), slot: i, first: h.first(), side: h.side ^ 1, kept: true, keptSide: h.side}
 			}
 		}
 		return nil
@@ -145,7 +145,7 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 	if err != nil || p == nil {
 		return err
 	}
-	w.knotSide = side ^ 1
+	w.knotSide, w.knotKept = side^1, 1+side
 	w.seq = max(w.seq, h.Seq)
 	w.knots, _ = decodeKnots(p, h.Count)
 	return nil

@@ -47,6 +47,7 @@ type Writer struct {
 	fill     filling
 	spare    []byte // memory for the slot after it
 	knotSide int64  // Loop: which of the two slots for knots comes next
+	knotKept int64  // 1 + which of them the device has, 0 if none
 
 	used      uint64 // bytes of events in an UntilFull log
 	full      bool
@@ -56,6 +57,7 @@ type Writer struct {
 	replaced  uint64
 	marksGone uint64 // how many of them were marks
 	totals    Totals
+	unsynced  error // why not all of the log is on its device
 	sealing   bool
 	sealedAt  int64 // length of the sealed log
 }
@@ -438,11 +440,37 @@ func (w *Writer) Seal(s Status, sync bool) error {
 		return fmt.Errorf("log: %w", err)
 	}
 	if sync {
-		if err := w.out.sync(); err != nil {
-			return fmt.Errorf("log: %w", err)
-		}
+		return w.Sync()
 	}
 	return nil
+}
+
+// CanSync reports whether the log is a file that can be brought to a device.
+func (w *Writer) CanSync() bool { return w.out.seekable() }
+
+// Sync returns when all that was written is on its device, as far as fsync(2) can tell.
+// Once it has failed it fails for ever: the kernel forgets what it could not write, and
+// would call the next try a success. The log is written on all the same.
+func (w *Writer) Sync() error {
+	if w.unsynced == nil {
+		if err := w.out.sync(); err != nil {
+			w.unsynced = fmt.Errorf("log: sync: %w", err)
+		}
+	}
+	w.keep()
+	return w.unsynced
+}
+
+// keep notes what the device has of a Loop log that is about to be written over: of two
+// headers, or two slots for knots, the one in force. Until the next Sync only the other
+// may change, since what a device is given between two of them may reach it in any order:
+// both headers without the records that they cover would be the end of all in the slot.
+func (w *Writer) keep() {
+	w.fill.kept = w.fill.slot >= 0
+	w.fill.keptSide = w.fill.side ^ 1
+	if w.knotsDone > 0 {
+		w.knotKept = 1 + (w.knotSide ^ 1)
+	}
 }
 
 // Clear empties an UntilFull or Loop log of its events; what is in an Append
@@ -464,7 +492,7 @@ func (w *Writer) Clear() error {
 	w.used, w.full, w.final, w.totals, w.replaced = 0, false, false, Totals{}, 0
 	w.marksGone = 0
 	clear(w.slots)
-	w.nextSlot, w.stale, w.fill = 0, false, filling{slot: -1}
+	w.nextSlot, w.stale, w.fill, w.knotKept = 0, false, filling{slot: -1}, 0
 	w.typesDone, w.knotsDone = 0, 0
 	w.knots = w.knots[max(0, len(w.knots)-2):]
 	if err := w.reserve(); err != nil {

@@ -45,7 +45,9 @@ type conn struct {
 	mem  *stream.Mem
 	id   uint64
 	path string
-	last runtime.Cleanup // the unmapping
+
+	guard *sys.Guard      // of the mapping
+	last  runtime.Cleanup // the unmapping
 }
 
 var errDead = errors.New("the stream was shut down")
@@ -59,7 +61,7 @@ func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 	}
 	if st.Size() < 4096 || int64(int(st.Size())) != st.Size() {
 		f.Close()
-		return nil, fmt.Errorf("%s: file of %d bytes: %w: %w", path, st.Size(), stream.ErrFormat, syscall.EINVAL)
+		return nil, fmt.Errorf("%s: file of %d bytes: %w: %w", path, st.Size(), stream.ErrShort, syscall.EINVAL)
 	}
 	b, err := sys.Map(f, int(st.Size()), true)
 	if err != nil {
@@ -81,7 +83,8 @@ func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 }
 
 func newConn(d *registry.Dir, f *os.File, m *stream.Mem, path string) *conn {
-	c := &conn{dir: d, f: f, mem: m, id: m.ID, path: path}
+	c := &conn{dir: d, f: f, mem: m, id: m.ID, path: path, guard: sys.GuardOf(m.Bytes())}
+	m.DieWhenCut(c.guard)
 	mapped.Add(1)
 	c.last = runtime.AddCleanup(c, unmap, m.Bytes())
 	return c

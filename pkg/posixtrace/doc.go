@@ -117,6 +117,12 @@
 // covered is there in any case, and after [Stream.SetSync] what any flush has. A
 // log that was cut off this way is read up to where it is sound ([OpenLog]).
 //
+// Should somebody cut the file of a stream short, no program dies of it, neither the traced
+// one: the package puts a handler before the Go runtime's for SIGBUS, which minds
+// its own mappings only, and the stream is then one that is shut down and empty. Calls
+// on it fail with EIO, its events that were not flushed are lost, and its log ends without a
+// seal. (This is so on amd64 and arm64.)
+//
 // # Errors
 //
 // Every call fails with an [*Error]. It holds the error number that the standard

@@ -214,6 +214,9 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen) {
 		return nil
 	}
+	if w.c.cut() {
+		return errCut // what is in b may be zeros
+	}
 	err := w.log.Events(e)
 	if errors.Is(err, chunk.ErrMalformed) {
 		// Somebody has scribbled over the stream; what is sound is in the log.
@@ -241,6 +244,9 @@ func (w *logWriter) finish(err error) error {
 		w.account()
 	}
 	st := m.Status(false)
+	if w.c.probe(); w.c.cut() {
+		return errCut // without a seal nobody takes the log for the whole
+	}
 	e := w.log.Seal(tracelog.Status{
 		Running: st.Running, Full: st.Full, Overrun: st.Overrun, FlushError: cmp.Or(st.FlushErr, m.SyncErr()),
 		LogOverrun: st.LogOverrun, LogFull: st.LogFull, Lost: st.Lost, LogLost: st.LogLost,
@@ -305,7 +311,7 @@ func (o *logOwner) run() {
 			return
 		case <-t.C:
 		}
-		if m.ShutdownWanted() {
+		if o.c.probe(); m.ShutdownWanted() || o.c.cut() {
 			// Shutdown stops this loop, so it cannot run in it.
 			go o.s.Shutdown()
 			<-o.stop
@@ -368,6 +374,7 @@ func (o *logOwner) halt() {
 // complete shuts down a stream whose owner is dead, as the owner's call would
 // have done (SHU-06). locked tells that the caller holds the directory's lock.
 func complete(c *conn, locked bool) error {
+	c.probe() // one that was cut short is dead
 	lastWords(c)
 	if err := finishOrphan(c); err != nil {
 		return err

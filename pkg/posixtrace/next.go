@@ -108,6 +108,7 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	p.next = min(p.next*2, maxPause)
 	if p.idle += d; p.idle >= ownerPause {
 		p.idle = 0
+		p.s.c.probe()
 		p.s.bereave()
 	}
 	return nil
@@ -129,7 +130,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.isClosed() {
-		return ev, 0, fail(op, errClosed, syscall.EINVAL)
+		return ev, 0, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	m := s.c.mem
 	if m.HasLog {
@@ -159,6 +160,9 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 		if err := s.freshClock(); err != nil {
 			return ev, 0, fail(op, err, syscall.EINVAL)
 		}
+	}
+	if s.c.cut() { // what was read may have been zeros
+		return ev, 0, fail(op, errCut, syscall.EIO)
 	}
 	n = copy(data, r.rec.Data)
 	ev = info(&r.rec, r.clock)

@@ -133,7 +133,9 @@ func openFile(f *os.File) (*Reader, error) {
 		return nil, err
 	}
 	r := newReader(&Reader{log: l, c: c, live: live})
-	r.mem, r.clock = peek(c)
+	if r.mem, r.clock = peek(c); c.cut() {
+		return newReader(&Reader{log: l}), nil
+	}
 	return r, nil
 }
 
@@ -186,7 +188,7 @@ func openRegular(path string) (*os.File, error) {
 func (s *Stream) Reader() (*Reader, error) {
 	const op = "posix_trace_open"
 	if s.isClosed() {
-		return nil, fail(op, errClosed, syscall.EINVAL)
+		return nil, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	if s.c.mem.HasLog {
 		if f, err := openRegular(s.c.mem.LogPath); err == nil {
@@ -210,7 +212,9 @@ func (s *Stream) Reader() (*Reader, error) {
 	r.made = func() (mr *stream.Reader, c *chunk.Clock, err error) {
 		err = s.locked(func(m *stream.Mem, w *stream.Writer) error {
 			m.Recover(gone)
-			mr, c = peek(s.c)
+			if mr, c = peek(s.c); s.c.cut() { // what was seen may be zeros
+				return errCut
+			}
 			return nil
 		})
 		return

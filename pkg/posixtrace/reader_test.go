@@ -1,9 +1,12 @@
 package posixtrace
 
 import (
+	"errors"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Readers of a log that is still being recorded, and of its stream, leave nothing open:
@@ -44,5 +47,48 @@ func TestReaderCloses(t *testing.T) {
 	}
 	if after := open(); after >= before+5 {
 		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+// TestShutdownWhileReading ends streams that are being read: each of the two waits for
+// what the other is at, and once they waited for each other.
+func TestShutdownWhileReading(t *testing.T) {
+	id, err := OpenEventID("read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 200 {
+		s := running(t, 0, Attr{})
+		ended := make(chan error)
+		go func() {
+			for {
+				Event(id, nil)
+				if _, _, err := s.TryNext(nil); err != nil && err != ErrUnavailable {
+					ended <- err
+					return
+				}
+			}
+		}()
+		time.Sleep(time.Duration(n) * 5 * time.Microsecond)
+		if n%2 == 0 {
+			other, err := Attach(s.c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := other.Shutdown(); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+		} else if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			if !errors.Is(err, syscall.EINVAL) {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("a reader and a shutdown wait for each other")
+		}
 	}
 }

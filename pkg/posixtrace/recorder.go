@@ -93,7 +93,7 @@ func (s *Stream) awaitFlush() error {
 		case done:
 			return nil
 		case s.isClosed() || time.Now().After(end):
-			return errClosed
+			return s.whyClosed()
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
@@ -37,7 +39,32 @@ func newStream(c *conn) *Stream {
 	return &Stream{c: c, closed: make(chan struct{})}
 }
 
-var errClosed = errors.New("the stream is closed")
+var (
+	errClosed = errors.New("the stream is closed")
+	// errCut is why a stream is closed that nobody has shut down.
+	errCut = &Error{Err: syscall.EIO, Cause: errors.New("the stream's file was cut short")}
+)
+
+// cut reports whether the stream was lost because somebody has cut its file short. It
+// is then a dead one, and empty, to those who have come upon that.
+func (c *conn) cut() bool { return c.guard.Cut() }
+
+// probe comes upon it if the file was cut short, also where this process would otherwise
+// touch nothing of what is gone.
+func (c *conn) probe() {
+	b := c.mem.Bytes()
+	if st, err := c.f.Stat(); err == nil && st.Size() < int64(len(b)) {
+		(*atomic.Uint32)(unsafe.Pointer(&b[(len(b)-1)&^3])).Load()
+	}
+}
+
+// whyClosed is the error of a call when isClosed.
+func (s *Stream) whyClosed() error {
+	if s.c.cut() {
+		return errCut
+	}
+	return errClosed
+}
 
 // isClosed reports whether s can no longer be used: by this process's doing or
 // by a shutdown of another's.
@@ -64,7 +91,7 @@ func (s *Stream) control(op string, f func(m *stream.Mem, w *stream.Writer, e st
 // locked takes the stream's lock and runs f. The caller holds s.mu.
 func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
 	if s.isClosed() {
-		return errClosed
+		return s.whyClosed()
 	}
 	unlock, err := s.c.lock()
 	if err != nil {
@@ -72,7 +99,7 @@ func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
 	}
 	defer unlock()
 	if s.isClosed() {
-		return errClosed
+		return s.whyClosed()
 	}
 	if s.ctl == nil {
 		s.c.sweepSelf(true)
@@ -93,7 +120,7 @@ func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
 // openNames opens the names of the stream's family. The caller holds s.mu.
 func (s *Stream) openNames() (*registry.Names, error) {
 	if s.isClosed() {
-		return nil, errClosed
+		return nil, s.whyClosed()
 	}
 	if s.names == nil {
 		n, err := openNames(s.c.dir, s.c.mem.Family())
@@ -117,7 +144,7 @@ func (s *Stream) Adopt(pid int) error {
 		return fail(op, err, syscall.ESRCH)
 	}
 	if s.isClosed() {
-		return fail(op, errClosed, syscall.EINVAL)
+		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	m := s.c.mem
 	if m.Target().PID != 0 {
@@ -164,6 +191,9 @@ func Attach(nameOrPath string) (*Stream, error) {
 		}
 		if c.mem.State()&stream.Dead != 0 {
 			c.f.Close()
+			if c.cut() {
+				return nil, fail(op, errCut, syscall.EIO)
+			}
 			return nil, &Error{Op: op, Err: syscall.ENOENT, Cause: errDead}
 		}
 		if c.orphaned() {
@@ -223,6 +253,9 @@ func eachStream(f func(c *conn) error) error {
 	}
 	for _, id := range ids {
 		c, err := openStream(d, id)
+		if errors.Is(err, stream.ErrShort) {
+			discard(d, id)
+		}
 		if err != nil {
 			continue // gone meanwhile, or no stream at all
 		}
@@ -237,6 +270,18 @@ func eachStream(f func(c *conn) error) error {
 		}
 	}
 	return nil
+}
+
+// discard removes what is left of a stream whose file was cut short: nobody can go on
+// with it.
+func discard(d *registry.Dir, id uint64) {
+	unlock, err := d.Lock()
+	if err != nil {
+		return
+	}
+	defer unlock()
+	d.DetachAll(id)
+	d.RemoveStream(id)
 }
 
 // StreamInfo describes an active stream in a list. Extension.
@@ -284,7 +329,7 @@ func (c *conn) info() StreamInfo {
 // Info describes the stream as List does. Extension.
 func (s *Stream) Info() (StreamInfo, error) {
 	if s.isClosed() {
-		return StreamInfo{}, fail("posix_trace_get_attr", errClosed, syscall.EINVAL)
+		return StreamInfo{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
 	}
 	return s.c.info(), nil
 }
@@ -295,15 +340,26 @@ func (s *Stream) Close() error {
 	if s.log != nil {
 		s.log.halt()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lockAll()()
 	if !s.close() {
-		return fail("posix_trace_close", errClosed, syscall.EINVAL)
+		return fail("posix_trace_close", s.whyClosed(), syscall.EINVAL)
 	}
 	return nil
 }
 
-// close gives everything up that this process has of the stream, once. The caller holds s.mu.
+// lockAll waits for everything that this process does with the stream, the reader calls
+// first: they, too, take s.mu after s.read.mu.
+func (s *Stream) lockAll() (unlock func()) {
+	s.read.mu.Lock()
+	s.mu.Lock()
+	return func() {
+		s.mu.Unlock()
+		s.read.mu.Unlock()
+	}
+}
+
+// close gives everything up that this process has of the stream, once. The caller has
+// called lockAll.
 func (s *Stream) close() bool {
 	select {
 	case <-s.closed:
@@ -311,8 +367,6 @@ func (s *Stream) close() bool {
 	default:
 	}
 	close(s.closed)
-	s.read.mu.Lock() // a reader call on its way out
-	defer s.read.mu.Unlock()
 	if s.ctl != nil {
 		s.ctl.close()
 	}
@@ -352,7 +406,7 @@ func (s *Stream) Clear() error {
 		const op = "posix_trace_clear"
 		err := s.served(op, s.c.mem.AskClear())
 		if err == nil && s.isClosed() {
-			return fail(op, errClosed, syscall.EINVAL) // it was shut down instead
+			return fail(op, s.whyClosed(), syscall.EINVAL) // it was shut down instead
 		}
 		return err
 	}
@@ -374,7 +428,7 @@ func (s *Stream) Clear() error {
 func (s *Stream) Flush() error {
 	const op = "posix_trace_flush"
 	if s.isClosed() {
-		return fail(op, errClosed, syscall.EINVAL)
+		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	m := s.c.mem
 	if !m.HasLog {
@@ -458,7 +512,7 @@ func (s *Stream) served(op string, ticket uint32) error {
 		}
 		select {
 		case <-s.closed:
-			return fail(op, errClosed, syscall.EINVAL)
+			return fail(op, s.whyClosed(), syscall.EINVAL)
 		case <-time.After(wait):
 		}
 	}
@@ -482,7 +536,7 @@ func (s *Stream) flushLocked(sync bool) error {
 func (s *Stream) RequestFlush() error {
 	const op = "posix_trace_flush"
 	if s.isClosed() {
-		return fail(op, errClosed, syscall.EINVAL)
+		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	if !s.c.mem.HasLog {
 		return einval(op, "a stream without log")
@@ -502,8 +556,12 @@ func (s *Stream) RequestFlush() error {
 // completing the log fails with ENOSPC, EFBIG or EIO.
 func (s *Stream) Shutdown() error {
 	const op = "posix_trace_shutdown"
+	s.c.probe()
 	if s.isClosed() {
-		return fail(op, errClosed, syscall.EINVAL)
+		if s.c.cut() {
+			return fail(op, s.giveUp(), syscall.EIO)
+		}
+		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	if f := beforeShutdown.Load(); f != nil {
 		(*f)(s, false)
@@ -521,8 +579,7 @@ func (s *Stream) Shutdown() error {
 			}
 			time.Sleep(wait)
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.lockAll()()
 		s.close()
 		if no := m.ShutdownErr(); no != 0 {
 			return &Error{Op: op, Err: syscall.Errno(no)}
@@ -534,8 +591,7 @@ func (s *Stream) Shutdown() error {
 	}
 	tid, pc := sys.SlowSelf(1)
 	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lockAll()()
 	var sealed error
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
 		m.Stop(w, e)
@@ -556,6 +612,29 @@ func (s *Stream) Shutdown() error {
 		err = sealed
 	}
 	return fail(op, err, syscall.EIO)
+}
+
+// giveUp is the shutdown of a stream whose file was cut short: there is nothing left to
+// flush. The log keeps what it has and is not sealed, so that nobody takes it for
+// the whole. It returns errCut when all went well.
+func (s *Stream) giveUp() error {
+	if s.log != nil {
+		s.log.halt()
+	}
+	defer s.lockAll()()
+	select {
+	case <-s.closed:
+		return errCut
+	default:
+	}
+	// First the files: whoever found them after the close would take the stream for one
+	// whose owner is dead.
+	err := bury(s.c, false)
+	s.close()
+	if err != nil {
+		return err
+	}
+	return errCut
 }
 
 // Handover makes pid the owner of the stream: its death, not the caller's,
@@ -586,7 +665,7 @@ func (s *Stream) Status() (Status, error) { return s.status(true) }
 
 func (s *Stream) status(reset bool) (Status, error) {
 	if s.isClosed() {
-		return Status{}, fail("posix_trace_get_status", errClosed, syscall.EINVAL)
+		return Status{}, fail("posix_trace_get_status", s.whyClosed(), syscall.EINVAL)
 	}
 	return toStatus(s.c.mem.Status(reset)), nil
 }
@@ -598,7 +677,7 @@ func (s *Stream) PeekStatus() (Status, error) { return s.status(false) }
 // (posix_trace_get_attr).
 func (s *Stream) Attr() (Attr, error) {
 	if s.isClosed() {
-		return Attr{}, fail("posix_trace_get_attr", errClosed, syscall.EINVAL)
+		return Attr{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
 	}
 	return s.c.attr(), nil
 }
@@ -677,7 +756,7 @@ func combine(f, set *event.Set, how FilterHow) {
 // Filter returns the set of rejected event types (posix_trace_get_filter).
 func (s *Stream) Filter() (EventSet, error) {
 	if s.isClosed() {
-		return EventSet{}, fail("posix_trace_get_filter", errClosed, syscall.EINVAL)
+		return EventSet{}, fail("posix_trace_get_filter", s.whyClosed(), syscall.EINVAL)
 	}
 	return EventSet{s.c.mem.Filter()}, nil
 }
@@ -841,7 +920,7 @@ func (s *Stream) RewindEventTypes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosed() {
-		return fail("posix_trace_eventtypelist_rewind", errClosed, syscall.EINVAL)
+		return fail("posix_trace_eventtypelist_rewind", s.whyClosed(), syscall.EINVAL)
 	}
 	s.types = 0
 	return nil

@@ -247,7 +247,7 @@ func TestHostileHeaders(t *testing.T) {
 
 // Names of files and values of options are shown in messages.
 func TestHostileMessages(t *testing.T) {
-	dir, env := t.TempDir(), append(os.Environ(), "PTRACE_DIR=/nonexistent", "PTRACE_STREAM=")
+	dir, env := t.TempDir(), append(os.Environ(), "PTRACE_DIR=/nonexistent/dir", "PTRACE_STREAM=")
 	var operands []string
 	for _, s := range hostile.Texts() {
 		if !strings.ContainsAny(s, "\x00") && len(s) < 1000 {

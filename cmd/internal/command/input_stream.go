@@ -126,8 +126,9 @@ func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {
 	return &in.rec, nil
 }
 
-// gone reports whether the stream was shut down meanwhile.
+// gone reports whether the stream was shut down meanwhile. One whose file was cut short
+// is lost, and that is to be told.
 func (in *input) gone() bool {
 	_, err := in.stream.Info()
-	return err != nil
+	return err != nil && !errors.Is(err, syscall.EIO)
 }

@@ -160,6 +160,7 @@ func keepAlive(s *posixtrace.Stream, target process, signals <-chan os.Signal) e
 			return s.Shutdown()
 		case <-tick.C:
 			if _, err := s.Info(); err != nil {
+				s.Shutdown() // which does something if its file was cut short
 				return nil
 			}
 		}

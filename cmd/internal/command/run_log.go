@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -130,8 +131,13 @@ func logFault(path string, err error) error {
 	if path == "" || !errors.As(err, &e) {
 		return failure(path, err)
 	}
+	var file *fs.PathError
 	switch e.Err {
-	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO, syscall.EPIPE:
+	case syscall.EIO:
+		if errors.As(err, &file) {
+			return failure(path, e.Err)
+		}
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EPIPE:
 		return failure(path, e.Err)
 	case syscall.EINVAL, syscall.EBADF:
 		return failure(path, err)

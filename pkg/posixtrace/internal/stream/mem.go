@@ -115,12 +115,13 @@ func b2u(b bool) uint8 {
 var (
 	ErrFormat  = errors.New("not a trace stream")
 	ErrForeign = errors.New("a trace stream of another kind of program")
+	ErrShort   = fmt.Errorf("cut short: %w", ErrFormat) // of a stream that was one
 )
 
 // Attach checks that b holds a stream.
 func Attach(b []byte, private bool) (*Mem, error) {
 	if len(b) < headerSize {
-		return nil, fmt.Errorf("file of %d bytes: %w", len(b), ErrFormat)
+		return nil, fmt.Errorf("file of %d bytes: %w", len(b), ErrShort)
 	}
 	shared := (*header)(unsafe.Pointer(&b[0]))
 	h := shared.fixed // a copy, so that what was checked is what is used
@@ -134,6 +135,9 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	g := Geometry{
 		ChunkSize: int(h.chunkSize), Chunks: int(h.chunks), Places: int(h.places), Opens: int(h.opens),
 		MinSize: int64(h.minSize), Size: int64(h.size),
+	}
+	if g.Size > int64(len(b)) {
+		return nil, fmt.Errorf("file of %d bytes, not %d: %w", len(b), g.Size, ErrShort)
 	}
 	maxData := int(h.maxData)
 	if g.Size != int64(len(b)) ||
@@ -160,6 +164,10 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	m.data = unsafe.Pointer(&b[dataOffset(g.Chunks)])
 	return m, nil
 }
+
+// DieWhenCut makes a stream whose file is cut short one that is shut down, and empty,
+// as soon as this process comes upon it.
+func (m *Mem) DieWhenCut(g *sys.Guard) { g.WhenCut(&m.h.state, Dead) }
 
 // Bytes returns the memory.
 func (m *Mem) Bytes() []byte { return m.b }

@@ -11,8 +11,9 @@ import (
 )
 
 // Map maps the first size bytes of f, shared with every other process that maps
-// it. The caller makes sure that f is that long: touching a page behind the end of
-// the file kills the process.
+// it. Should the file be shorter than that, or be cut short later, then the mapping
+// becomes zeros that nobody shares as soon as what is not there is touched, and its
+// Guard tells.
 func Map(f *os.File, size int, write bool) ([]byte, error) {
 	prot := unix.PROT_READ
 	if write {
@@ -27,6 +28,7 @@ func Map(f *os.File, size int, write bool) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mmap %s: %w", f.Name(), err)
 	}
+	protect(mem)
 	return mem, nil
 }
 
@@ -48,6 +50,7 @@ func Unmap(mem []byte) error {
 	if mem == nil {
 		return nil
 	}
+	unprotect(mem)
 	return retry(func() error { return unix.Munmap(mem) })
 }
 

@@ -1,0 +1,205 @@
+//go:build amd64 || arm64
+
+package posixtrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+// TestCutShort cuts the file of a stream short, anywhere, while another process records
+// and everything else is done that can be done with a stream. The traced process notices
+// nothing, every call returns, what is read was recorded, and nothing is left behind.
+func TestCutShort(t *testing.T) {
+	c := start(t, "target")
+	c.line()
+	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	told, rounds := 0, tracetest.Scale(24, 500, 10000)
+	for round := range rounds {
+		if cutOnce(t, c, rng, round%2 == 0) {
+			told++
+		}
+		if t.Failed() {
+			return
+		}
+		c.say("after that")
+	}
+	t.Logf("%d files cut, told of %d", rounds, told)
+	if told == 0 {
+		t.Error("nobody ever noticed")
+	}
+}
+
+func cutOnce(t *testing.T, c *child, rng *rand.Rand, logged bool) (told bool) {
+	path := filepath.Join(t.TempDir(), "cut.trace")
+	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: Append}
+	var s *Stream
+	var err error
+	if logged {
+		f, e := os.Create(path)
+		if e != nil {
+			t.Fatal(e)
+		}
+		defer f.Close()
+		s, err = CreateWithLog(c.pid, attr, f)
+	} else {
+		s, err = Create(c.pid, attr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Attach(info.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	st, err := os.Stat(info.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(c.in, "20000*ev payload")
+	var wg sync.WaitGroup
+	quit := make(chan struct{})
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if !logged {
+		wg.Go(func() { // waits for events until there is an end to it
+			for {
+				if _, _, err := other.Next(ctx, nil); err != nil {
+					if ctx.Err() != nil {
+						t.Error("a reader waits for events of a stream that is gone")
+					}
+					return
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for {
+			select {
+			case <-quit:
+				return
+			default:
+				useAll(t, s, other, info)
+			}
+		}
+	})
+	pauseUpTo(time.Millisecond)
+	size := rng.Int64N(st.Size())
+	switch rng.IntN(3) {
+	case 0:
+		size &^= 4095
+	case 1:
+		size = 0
+	}
+	if err := os.Truncate(info.Path, size); err != nil && !errors.Is(err, syscall.ENOENT) {
+		t.Error(err)
+	}
+	if l := c.line(); l != "done" {
+		t.Errorf("the traced process says %q", l)
+	}
+	pauseUpTo(time.Millisecond)
+	close(quit)
+	err = s.Shutdown()
+	if err != nil && !errors.Is(err, syscall.EIO) {
+		t.Error(err)
+	}
+	t.Logf("cut to %d of %d, logged %v: %v", size, st.Size(), logged, err)
+	told = err != nil && strings.Contains(err.Error(), "cut short")
+	if size == 0 && !told {
+		t.Errorf("the shutdown of a stream without a file: %v", err)
+	}
+	wg.Wait()
+	if _, err := os.Stat(info.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file: %v", err)
+	}
+	if logged {
+		checkCutLog(t, path, told)
+	}
+	return told
+}
+
+// pauseUpTo waits for a random time.
+func pauseUpTo(d time.Duration) { time.Sleep(rand.N(d)) }
+
+// useAll calls everything once, whatever comes of it.
+func useAll(t *testing.T, s, other *Stream, info StreamInfo) {
+	var none EventSet
+	for _, s := range []*Stream{s, other} {
+		s.PeekStatus()
+		s.Status()
+		s.Attr()
+		s.Info()
+		s.Filter()
+		s.SetFilter(none, SetEventSet)
+		s.Stop()
+		s.Start()
+		s.EventName(EventStart)
+		s.Clear()
+		if r, err := s.Reader(); err == nil {
+			readAll(t, r)
+			r.Close()
+		}
+		if r, err := s.Recorder(); err == nil {
+			r.Record(EventInfo{ID: EventProcExit}, []byte("payload"))
+			r.Close()
+		}
+		s.TryNext(nil)
+		if info.LogPath != "" {
+			s.Flush()
+		}
+	}
+	List()
+}
+
+func readAll(t *testing.T, r *Reader) (n int) {
+	for ; ; n++ {
+		rec, err := r.Next()
+		if err != nil {
+			if err != io.EOF && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("reading: %v", err)
+			}
+			return n
+		}
+		if rec.ID.User() && string(rec.Data) != "payload" {
+			t.Errorf("an event with %q was never recorded", rec.Data)
+			return n
+		}
+	}
+}
+
+func checkCutLog(t *testing.T, path string, told bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := OpenLog(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := readAll(t, r)
+	state, err := r.State()
+	if want := map[bool]LogState{true: LogUnfinished, false: LogFinished}[told]; state != want {
+		t.Errorf("the log is %v (%v) after %d events, told: %v", state, err, n, told)
+	}
+}

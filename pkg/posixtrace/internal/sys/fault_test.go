@@ -1,0 +1,165 @@
+//go:build amd64 || arm64
+
+package sys
+
+import (
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// faults touches b and reports whether that is a fault of the Go runtime's.
+func faults(b []byte, at int) (yes bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { yes = recover() != nil }()
+	b[at]++
+	return false
+}
+
+func TestCut(t *testing.T) {
+	const page = 4096
+	f := tempFile(t)
+	if err := Allocate(f, 3*page); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		if err := f.Truncate(3*page - 100); err != nil {
+			t.Fatal(err)
+		}
+		a, err := Map(f, 3*page-100, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Map(f, 3*page-100, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		foreign, err := unix.Mmap(int(f.Fd()), 0, 3*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ga, gb := GuardOf(a), GuardOf(b)
+		ga.WhenCut((*atomic.Uint64)(unsafe.Pointer(&a[16])), 77)
+		a[2*page]++
+		a[8], b[9] = 1, 1
+		if ga.Cut() || gb.Cut() {
+			t.Error("cut before it is")
+		}
+		if err := f.Truncate(page); err != nil {
+			t.Fatal(err)
+		}
+		switch round {
+		case 0:
+		case 1: // as a program may that catches everything
+			c := make(chan os.Signal, 1)
+			signal.Notify(c)
+			defer signal.Stop(c)
+		case 2:
+			signal.Reset()
+		}
+		a[8] = 2
+		if ga.Cut() {
+			t.Error("cut before what is gone was touched")
+		}
+		a[2*page+5] = 3
+		if !ga.Cut() || gb.Cut() || a[8] != 0 || a[2*page+5] != 3 || a[16] != 77 {
+			t.Errorf("cut: %v %v; %d %d %d", ga.Cut(), gb.Cut(), a[8], a[2*page+5], a[16])
+		}
+		if b[8] != 2 {
+			t.Error("the file was written to")
+		}
+		// What belongs to somebody else is his affair.
+		if !faults(foreign, page) {
+			t.Error("another mapping has no fault any more")
+		}
+		if err := Unmap(a); err != nil {
+			t.Fatal(err)
+		}
+		// Nor is what comes to lie where ours was.
+		again, err := unix.MmapPtr(int(f.Fd()), 0, unsafe.Pointer(&a[0]), 3*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !faults(unsafe.Slice((*byte)(again), 3*page), 2*page) {
+			t.Error("a mapping at the same place has no fault any more")
+		}
+		unix.MunmapPtr(again, 3*page)
+		unix.Munmap(foreign)
+		Unmap(b)
+	}
+}
+
+// TestCutUnderAll has several threads meet the end of the file at once.
+func TestCutUnderAll(t *testing.T) {
+	const size = 64 << 10
+	f := tempFile(t)
+	for range 20 {
+		if err := Allocate(f, size); err != nil {
+			t.Fatal(err)
+		}
+		m, err := Map(f, size, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const dead = 5
+		state := (*atomic.Uint64)(unsafe.Pointer(&m[0]))
+		g := GuardOf(m)
+		g.WhenCut(state, dead)
+		done := make(chan int)
+		for range 4 {
+			go func() {
+				n := 0
+				for ; state.Load() != dead; n++ {
+					(*atomic.Uint64)(unsafe.Pointer(&m[n*8%size|8])).Add(1)
+				}
+				done <- n
+			}()
+		}
+		if err := f.Truncate(0); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			<-done
+		}
+		if !g.Cut() {
+			t.Error("not cut")
+		}
+		Unmap(m)
+	}
+	if n := countGuards(); n != 0 {
+		t.Errorf("%d guards left", n)
+	}
+}
+
+func countGuards() (n int) {
+	for i := range guards {
+		if guards[i].start.Load() != 0 {
+			n++
+		}
+	}
+	return
+}
+
+// TestBusOfOthers makes sure that a SIGBUS that is none of ours still does what it did.
+func TestBusOfOthers(t *testing.T) {
+	f := tempFile(t)
+	f.Truncate(4096)
+	m, err := Map(f, 4096, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Unmap(m)
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGBUS)
+	defer signal.Stop(c)
+	if err := syscall.Kill(syscall.Getpid(), syscall.SIGBUS); err != nil {
+		t.Fatal(err)
+	}
+	<-c
+}

@@ -48,30 +48,35 @@ func record(id EventID, data []byte) {
 	if uint32(id) >= traced.known.Load() && !traced.knows(id) {
 		return
 	}
-	e := stream.Event{ID: event.ID(id)}
-	hint := -1
-	for _, a := range t.streams {
-		if !a.w.Wants(e.ID) {
-			continue
+	w := t.only
+	if w != nil {
+		if !w.Wants(event.ID(id)) {
+			return
 		}
-		if hint < 0 {
-			if t.fast {
-				var tid uint64
-				if tid, e.Addr, hint = sys.Self(); e.Addr == t.outline {
-					// Event itself was not inlined; the trace point is one call farther up.
-					if t.outer {
-						e.Addr = sys.Outer()
-					} else {
-						_, e.Addr = sys.SlowSelf(2)
-					}
-				}
-				e.TID = uint32(tid)
+	} else if !t.wants(event.ID(id)) {
+		return
+	}
+	var tid, addr uint64
+	var processor int
+	if t.fast {
+		if tid, addr, processor = sys.Self(); addr == t.outline {
+			// Event itself was not inlined; the trace point is one call farther up.
+			if t.outer {
+				addr = sys.Outer()
 			} else {
-				e.TID, e.Addr = slowSelf()
-				hint = sys.Processor()
+				_, addr = sys.SlowSelf(2)
 			}
 		}
-		a.w.Record(hint, &e, data)
+	} else {
+		tid, addr = slowSelf()
+		processor = sys.Processor()
+	}
+	if w != nil {
+		w.Append(processor, event.ID(id), stream.Who(w.PID(), uint32(tid)), addr, 0, data)
+	} else {
+		for _, a := range t.streams {
+			a.w.Append(processor, event.ID(id), stream.Who(a.w.PID(), uint32(tid)), addr, 0, data)
+		}
 	}
 	runtime.KeepAlive(t)
 }
@@ -80,10 +85,7 @@ func record(id EventID, data []byte) {
 // itself, record, and Event, which the stack walk sees also when it is inlined.
 //
 //go:noinline
-func slowSelf() (uint32, uint64) {
-	tid, pc := sys.SlowSelf(3)
-	return uint32(tid), pc
-}
+func slowSelf() (tid, pc uint64) { return sys.SlowSelf(3) }
 
 // OpenEventID returns the id of a user event name in the calling process and
 // its family, registering it if need be (posix_trace_eventid_open). Past

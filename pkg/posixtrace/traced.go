@@ -108,6 +108,7 @@ type table struct {
 	outline uint64 // where record returns to in an Event that was not inlined
 	outer   bool   // sys.Outer can be used
 	streams []*attachment
+	only    *stream.Writer // of a single stream, as it mostly is
 }
 
 // traced is this process in its role as a traced process.
@@ -285,6 +286,7 @@ func (t *tracedProcess) sync() *table {
 		runtime.SetFinalizer(a, (*attachment).close)
 		n.streams = append(n.streams, a)
 	}
+	n.count()
 	t.table.Store(n)
 	if len(n.streams) > 0 && !t.weeds {
 		t.weeds = true
@@ -312,6 +314,7 @@ func (w *weeder) weed() {
 	if len(live) < len(old.streams) {
 		n := *old
 		n.streams = live
+		n.count()
 		t.table.Store(&n)
 	}
 	if len(live) == 0 {
@@ -319,6 +322,26 @@ func (w *weeder) weed() {
 		return
 	}
 	runtime.SetFinalizer(w, (*weeder).weed)
+}
+
+// count notes whether there is a single stream.
+func (t *table) count() {
+	t.only = nil
+	if len(t.streams) == 1 {
+		t.only = t.streams[0].w
+	}
+}
+
+// wants reports whether any stream would do something with an event of this type.
+//
+//go:noinline
+func (t *table) wants(id event.ID) bool {
+	for _, a := range t.streams {
+		if a.w.Wants(id) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *table) find(id uint64) *attachment {

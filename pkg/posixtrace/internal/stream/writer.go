@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math"
+	"math/bits"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -45,17 +46,25 @@ type Event struct {
 	Tick uint64 // 0: now
 }
 
-const siteCache = 64
+// Of the product with spread the upper bits depend on all that is multiplied.
+const (
+	siteBits  = 6
+	siteCache = 1 << siteBits
+	spread    = 0x9e3779b97f4a7c15
+)
 
+// siteEntry is a trace point, of a type of events and a thread, that has a number in the
+// chunk.
 type siteEntry struct {
-	addr  uint64
-	ev    event.ID
-	tid   uint32
-	pid   uint32
-	epoch uint32
-	num   uint32
-	_     uint32
+	addr uint64
+	who  uint64 // pid and tid, as in Who
+	what uint64 // type and epoch
+	num  uint32
+	_    uint32
 }
+
+// Who packs a process and a thread.
+func Who(pid, tid uint32) uint64 { return uint64(pid) | uint64(tid)<<32 }
 
 // shard is what a writer knows of the chunk it owns. lock is held to exchange
 // the chunk; everything below it belongs to whoever has set the chunk's busy bit.
@@ -113,6 +122,9 @@ func (w *Writer) shard(i int) *shard {
 // Short says that the writer will soon be gone: it uses open chunks only.
 func (w *Writer) Short() { w.short = true }
 
+// PID returns the process whose events these are.
+func (w *Writer) PID() uint32 { return w.pid }
+
 // Slot returns the writer's slot.
 func (w *Writer) Slot() uint64 { return w.slot }
 
@@ -123,28 +135,35 @@ func (w *Writer) Wants(id event.ID) bool {
 	return st&(Running|Full|LogFull) != 0 && w.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
 }
 
-// Record appends an event if the stream runs and does not reject its type. hint
-// is the number of the processor, if known. It reports whether the event was
-// recorded; one that should have been and found no room is counted.
+// Record is Append for an event as a whole.
 func (w *Writer) Record(hint int, e *Event, data []byte) bool {
+	pid := e.PID
+	if pid == 0 {
+		pid = w.pid
+	}
+	return w.Append(hint, e.ID, Who(pid, e.TID), e.Addr, e.Tick, data)
+}
+
+// Append appends an event if the stream runs and does not reject its type. hint is the
+// number of the processor, if known; tick the time, 0 for now. It reports whether the event
+// was recorded; one that should have been and found no room is counted.
+//
+// This is what a trace point costs. Its arguments are as many as go through registers.
+func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []byte) bool {
 	for try := 0; ; try++ {
 		st := w.state.Load()
 		if st&(Running|Dead|turning) != Running {
-			if w.refused(e, st, try) {
+			if w.refused(&Event{ID: id, Tick: tick}, st, try) {
 				return false
 			}
 			continue
 		}
-		id := e.ID
-		if id-1 >= event.Max-1 || w.filter[st/second&1][id>>6].Load()&(1<<(id&63)) != 0 {
+		if id-1 >= event.Max-1 || w.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
 			return false
 		}
 		size := len(data)
 		if size > w.max {
-			size = w.max
-			if !id.User() && id < event.ProcFork {
-				size = min(len(data), MaxSystemData) // POSIX's own are never cut
-			}
+			size = w.limit(id, size)
 		}
 		s := w.shard(hint)
 		tag := s.tag.Load()
@@ -153,21 +172,22 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 		c := ctl(d.ctl.Load())
 		if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
 			!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
-			if ok, done := w.slow(s, e, data[:size], size < len(data), try); done {
+			e := Event{ID: id, PID: uint32(who), TID: uint32(who >> 32), Addr: addr, Tick: tick}
+			if ok, done := w.slow(s, &e, data[:size], size < len(data), try); done {
 				return ok
 			}
 			continue
 		}
-		tick := e.Tick
-		if tick == 0 {
+		now := tick
+		if now == 0 {
 			if w.ticks {
-				tick = sys.Ticks()
+				now = sys.Ticks()
 			} else {
-				tick = sys.Monotonic()
+				now = sys.Monotonic()
 			}
 		} else {
 			// An event of the future would hold back all that come after it.
-			tick = min(tick, w.m.now())
+			now = min(now, w.m.now())
 		}
 		if w.state.Load() != st {
 			// Control has changed between the look at it and the busy bit: what was decided
@@ -175,33 +195,28 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 			publish(&d.ctl, c)
 			continue
 		}
-		if tick < s.last {
-			tick = s.last
-		}
-		s.last = tick
+		now = max(now, s.last)
+		s.last = now
 		off := c.off()
 		p := unsafe.Add(w.data, i*w.chunk+off)
-		delta := tick - s.base
+		delta := now - s.base
 		if delta > math.MaxUint32 {
 			store64(p, chunk.Header(0, 8, chunk.KindBase))
-			store64(unsafe.Add(p, 8), tick)
+			store64(unsafe.Add(p, 8), now)
 			p = unsafe.Add(p, chunk.BaseSize)
 			off += chunk.BaseSize
-			s.base, delta = tick, 0
+			s.base, delta = now, 0
 		}
-		pid := e.PID
-		if pid == 0 {
-			pid = w.pid
-		}
-		k := &s.cache[(uint32(e.Addr>>2)^uint32(e.Addr>>8)^e.TID*7^uint32(id)*13)%siteCache]
-		if k.addr != e.Addr || k.ev != id || k.tid != e.TID || k.pid != pid || k.epoch != s.epoch {
+		what := uint64(id) | uint64(s.epoch)<<32
+		k := &s.cache[(addr^bits.RotateLeft64(who, 20)^what<<40)*spread>>(64-siteBits)]
+		if k.addr != addr || k.who != who || k.what != what {
 			n := s.sites
 			s.sites++
-			*k = siteEntry{addr: e.Addr, ev: id, tid: e.TID, pid: pid, epoch: s.epoch, num: n}
+			*k = siteEntry{addr: addr, who: who, what: what, num: n}
 			store64(p, chunk.Header(n, chunk.SiteSize-chunk.HeaderSize, chunk.KindSite))
-			store64(unsafe.Add(p, 8), uint64(id)|uint64(e.TID)<<32)
-			store64(unsafe.Add(p, 16), e.Addr)
-			store64(unsafe.Add(p, 24), uint64(pid))
+			store64(unsafe.Add(p, 8), uint64(id)|who&^math.MaxUint32)
+			store64(unsafe.Add(p, 16), addr)
+			store64(unsafe.Add(p, 24), uint64(uint32(who)))
 			p = unsafe.Add(p, chunk.SiteSize)
 			off += chunk.SiteSize
 		}
@@ -215,6 +230,14 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 		publish(&d.ctl, c&^offMask+1<<countShift|ctl(off/8))
 		return true
 	}
+}
+
+// limit returns how much is recorded of n bytes of data, which are more than usual.
+func (w *Writer) limit(id event.ID, n int) int {
+	if !id.User() && id < event.ProcFork {
+		return min(n, MaxSystemData) // POSIX's own are never cut
+	}
+	return w.max
 }
 
 // refused is what Record does when the stream does not run. It returns false

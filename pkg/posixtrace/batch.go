@@ -23,7 +23,7 @@ type Batch struct {
 
 // batchSize is how many events there may be in a batch. What they are decoded from, they and
 // what they are made should fit into the processor's nearest memories.
-const batchSize = 512
+const batchSize = 256
 
 // NextBatch fills b with the next events, one or more, and returns io.EOF at the end of
 // what is sound. It reads what Next does, in the same order, and costs less. Of a log that is

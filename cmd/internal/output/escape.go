@@ -9,14 +9,6 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// plain marks the ASCII bytes that stand for themselves between double quotes.
-var plain = func() (t [256]bool) {
-	for c := 0x20; c < 0x7f; c++ {
-		t[c] = c != '"' && c != '\\'
-	}
-	return
-}()
-
 // AppendEscaped appends s with everything that is not printable escaped: \n, \t,
 // \", \\, and \xHH for each byte of the rest. A terminal shows the result as it
 // is written: no control bytes, no change of direction, nothing invisible.
@@ -38,12 +30,8 @@ func Escape(s string) string { return string(AppendEscaped(nil, s)) }
 
 func appendEscaped[T string | []byte](b []byte, s T, quotes bool) []byte {
 	done := 0
-	for i := 0; i < len(s); {
+	for i := plainRun(s); i < len(s); i += plainRun(s[i:]) {
 		c := s[i]
-		if plain[c] {
-			i++
-			continue
-		}
 		if c >= utf8.RuneSelf {
 			if r, n := decodeRune(s[i:]); r != utf8.RuneError && Visible(r) {
 				i += n

@@ -13,12 +13,11 @@ import (
 // the same order. Times are also given as two numbers, because one of 19 digits
 // would be rounded by most readers.
 type JSON struct {
-	begun    bool
-	sec      int64
-	before   []byte // what precedes the nanoseconds in this second
-	between  []byte // and what follows them, up to the nsec member
-	pid, tid int
-	ids      []byte // the members pid and tid
+	begun   bool
+	sec     int64
+	before  []byte  // what precedes the nanoseconds in this second
+	between []byte  // and what follows them, up to the nsec member
+	phrases phrases // from there up to the size
 }
 
 // Begin appends nothing.
@@ -39,23 +38,39 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		j.between = append(j.between, `,"nsec":`...)
 	}
 	b = append9(append(b, j.before...), nsec)
-	b = strconv.AppendUint(append(b, j.between...), uint64(nsec), 10)
-	if rec.PID != j.pid || rec.TID != j.tid || j.ids == nil {
-		j.pid, j.tid = rec.PID, rec.TID
-		j.ids = strconv.AppendInt(append(j.ids[:0], `,"pid":`...), int64(rec.PID), 10)
-		j.ids = strconv.AppendInt(append(j.ids, `,"tid":`...), int64(rec.TID), 10)
+	digits := b[len(b)-9:]
+	b = append(b, j.between...)
+	if nsec >= 1e8 {
+		b = append(b, digits...)
+	} else {
+		b = strconv.AppendUint(b, uint64(nsec), 10)
 	}
-	b = append(b, j.ids...)
-	b = append(b, src.name(rec.ID).json...)
-	b = appendHex(b, rec.Address)
-	b = append(append(b, `","truncation":"`...), rec.Truncation.String()...)
-	b = strconv.AppendUint(append(b, `","size":`...), uint64(len(rec.Data)), 10)
+	of := member{src, rec.PID, rec.TID, rec.Address, rec.ID, rec.Truncation}
+	p := j.phrases.place(&of)
+	if !p.is(&of) {
+		j.make(p, &of)
+	}
+	b = strconv.AppendUint(append(b, p.text...), uint64(len(rec.Data)), 10)
 	if rec.ID.System() {
 		b = appendSystemJSON(b, src, rec)
 	} else {
 		b = appendDataJSON(b, rec.Data)
 	}
 	return append(b, '}', '\n')
+}
+
+// make makes the phrase of a member: what is between the time and the number of the size.
+func (j *JSON) make(p *phrase, of *member) {
+	p.of = *of
+	b := strconv.AppendInt(append(p.text[:0], `,"pid":`...), int64(of.pid), 10)
+	b = strconv.AppendInt(append(b, `,"tid":`...), int64(of.tid), 10)
+	name := of.src.name(of.id)
+	b = appendHex(append(b, name.json...), of.addr)
+	b = append(append(b, `","truncation":"`...), of.cut.String()...)
+	p.text = append(b, `","size":`...)
+	if !name.known {
+		p.forget()
+	}
 }
 
 // appendTypeJSON appends the members that only depend on the event type, up to
@@ -82,6 +97,9 @@ func appendHex(b []byte, v uint64) []byte {
 
 // appendDataJSON appends data as a string if it is text, in base64 otherwise.
 func appendDataJSON(b []byte, data []byte) []byte {
+	if plainRun(data) == len(data) {
+		return append(append(append(b, `,"data":"`...), data...), '"')
+	}
 	if !utf8.Valid(data) {
 		b = append(b, `,"data_base64":"`...)
 		b = base64.StdEncoding.AppendEncode(b, data)
@@ -96,12 +114,8 @@ func appendDataJSON(b []byte, data []byte) []byte {
 func AppendJSONString[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	done := 0
-	for i := 0; i < len(s); {
+	for i := plainRun(s); i < len(s); i += plainRun(s[i:]) {
 		c := s[i]
-		if plain[c] {
-			i++
-			continue
-		}
 		n := 1
 		r := rune(c)
 		if c >= utf8.RuneSelf {

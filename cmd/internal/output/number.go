@@ -1,31 +1,25 @@
 package output
 
-import "strconv"
+import (
+	"encoding/binary"
+	"strconv"
+)
 
 const second = int64(1e9)
 
-const pairs = "00010203040506070809" +
-	"10111213141516171819" +
-	"20212223242526272829" +
-	"30313233343536373839" +
-	"40414243444546474849" +
-	"50515253545556575859" +
-	"60616263646566676869" +
-	"70717273747576777879" +
-	"80818283848586878889" +
-	"90919293949596979899"
-
-// append9 appends n, which is below 1e9, with nine digits.
+// append9 appends n, which is below 1e9, with nine digits. The last eight are found by
+// halving: two numbers of four digits, four of two and eight of one beside each other
+// in one word, the first lowest.
 func append9(b []byte, n uint32) []byte {
 	a := n / 100_000_000
 	n -= a * 100_000_000
 	h := n / 10_000
-	l := n - h*10_000
-	h1, l1 := h/100, l/100
-	h2, l2 := h-h1*100, l-l1*100
-	return append(b, byte('0'+a),
-		pairs[2*h1], pairs[2*h1+1], pairs[2*h2], pairs[2*h2+1],
-		pairs[2*l1], pairs[2*l1+1], pairs[2*l2], pairs[2*l2+1])
+	x := uint64(h) | uint64(n-h*10_000)<<32
+	q := x * 5243 >> 19 & 0x0000_007f_0000_007f // a hundredth: of numbers up to 9999 it is exact
+	x = q | (x-q*100)<<16
+	q = x * 103 >> 10 & 0x000f_000f_000f_000f // a tenth, up to 99
+	x = q | (x-q*10)<<8
+	return binary.LittleEndian.AppendUint64(append(b, byte('0'+a)), x|'0'*ones)
 }
 
 // splitNano splits a time into seconds and 0 <= nanoseconds < 1e9.

@@ -31,13 +31,12 @@ type Text struct {
 	TimeOn, TimeOff     string
 	SystemOn, SystemOff string
 
-	last   int64 // of the event before, for DeltaTime
-	begun  bool
-	sec    int64  // the second that prefix and zone are for
-	prefix []byte // what precedes the nanoseconds in this second
-	zone   []byte // and what follows them
-	pid    int
-	digits []byte // of pid, with a space on each side
+	last    int64 // of the event before, for DeltaTime
+	begun   bool
+	sec     int64   // the second that prefix and zone are for
+	prefix  []byte  // what precedes the nanoseconds in this second
+	zone    []byte  // and what follows them
+	phrases phrases // from the process to the name
 }
 
 // Begin appends nothing.
@@ -51,21 +50,32 @@ func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	b = append(b, t.TimeOn...)
 	b = t.appendTime(b, rec.UnixNano)
 	b = append(b, t.TimeOff...)
-	if rec.PID != t.pid || t.digits == nil {
-		t.pid = rec.PID
-		t.digits = strconv.AppendInt(t.digits[:0], int64(rec.PID), 10)
-		t.digits = append(t.digits, ' ')
+	of := member{src: src, pid: rec.PID, id: rec.ID}
+	p := t.phrases.place(&of)
+	if !p.is(&of) {
+		t.make(p, &of)
 	}
-	b = append(b, t.digits...)
-	name := src.name(rec.ID).text
+	b = append(b, p.text...)
 	if rec.ID.System() {
-		b = append(b, t.SystemOn...)
-		b = append(b, name...)
-		b = append(b, t.SystemOff...)
 		return append(appendSystemText(b, src, rec), '\n')
 	}
-	b = append(b, name...)
 	return append(appendData(b, rec.Data, rec.Truncation), '\n')
+}
+
+// make makes the phrase of a member: process and name.
+func (t *Text) make(p *phrase, of *member) {
+	p.of = *of
+	b := append(strconv.AppendInt(p.text[:0], int64(of.pid), 10), ' ')
+	name := of.src.name(of.id)
+	if of.id.System() {
+		b = append(append(append(b, t.SystemOn...), name.text...), t.SystemOff...)
+	} else {
+		b = append(b, name.text...)
+	}
+	p.text = b
+	if !name.known {
+		p.forget()
+	}
 }
 
 // appendTime appends the time and a space.

@@ -16,7 +16,6 @@ type Batch struct {
 	// or one that was filled after it, again.
 	Records []Record
 
-	raw  []chunk.Record
 	hold tracelog.Hold
 	data []byte
 }
@@ -41,10 +40,10 @@ func (r *Reader) NextBatch(b *Batch) error {
 			b.Records = append(b.Records, Record{rec.EventInfo, b.data})
 			return nil
 		}
-		if b.raw == nil {
-			b.raw = make([]chunk.Record, batchSize)
+		if r.raw == nil {
+			r.raw = make([]chunk.Record, batchSize)
 		}
-		n, err := r.log.NextBatch(b.raw, &b.hold)
+		n, err := r.log.NextBatch(r.raw, &b.hold)
 		if err != nil {
 			return fail("posix_trace_getnext_event", err, syscall.EIO)
 		}
@@ -58,7 +57,7 @@ func (r *Reader) NextBatch(b *Batch) error {
 		if cap(b.Records) < n {
 			b.Records = make([]Record, 0, batchSize)
 		}
-		b.Records = r.timed(b.Records[:n], b.raw[:n])
+		b.Records = r.timed(b.Records[:n], r.raw[:n])
 	}
 	return nil
 }

@@ -56,6 +56,7 @@ type Reader struct {
 	until   int64
 	rec     chunk.Record
 	out     Record
+	raw     []chunk.Record                               // for NextBatch
 	made    func() (*stream.Reader, *chunk.Clock, error) // for Rewind
 }
 

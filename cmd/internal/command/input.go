@@ -27,8 +27,10 @@ type input struct {
 	file *os.File    // of a log in a regular file
 	pipe *liveReader // of any other log
 
-	batch posixtrace.Batch // what the reader has read ahead, unless it is followed,
-	at    int              // and how much of that was taken
+	batch   posixtrace.Batch    // read at once, unless the input is followed
+	records []posixtrace.Record // what is left of the batch
+	batches int                 // how many were read
+	ahead   *ahead              // what reads them now; nil for nothing
 
 	// For a stream whose events are consumed.
 	buf []byte
@@ -96,6 +98,9 @@ func (e *Env) openInputs(args *Args, opt *dumpOptions, out *sink) (inputs []*inp
 func closeInputs(inputs []*input) {
 	for _, in := range inputs {
 		in.stopSpool()
+		if in.ahead != nil {
+			in.ahead.end()
+		}
 		if in.reader != nil {
 			in.reader.Close()
 		}

@@ -93,14 +93,32 @@ func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
 	if in.follow {
 		return in.nextFollowed(ctx)
 	}
-	if in.at == len(in.batch.Records) {
-		in.at = 0
-		if err := in.reader.NextBatch(&in.batch); err != nil {
+	if len(in.records) == 0 {
+		if err := in.readBatch(); err != nil {
 			return nil, err
 		}
 	}
-	in.at++
-	return &in.batch.Records[in.at-1], nil
+	rec := &in.records[0]
+	in.records = in.records[1:]
+	return rec, nil
+}
+
+// readBatch reads some events into records.
+func (in *input) readBatch() error {
+	b := &in.batch
+	if in.batches++; in.batches == aheadAfter {
+		in.readAhead()
+	}
+	var err error
+	if in.ahead != nil {
+		b, err = in.ahead.next()
+	} else {
+		err = in.reader.NextBatch(b)
+	}
+	if err == nil {
+		in.records = b.Records
+	}
+	return err
 }
 
 func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {

@@ -66,15 +66,31 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 	p := w.newProgress()
 	defer p.clear()
 	ev := new(selected) // f keeps none of it
+	var only *input     // the one whose batches need not be merged
+	if len(w.inputs) == 1 {
+		only = w.inputs[0]
+	}
 	for {
-		in, rec, err := m.next(ctx)
+		var (
+			in  *input
+			rec *posixtrace.Record
+			err error
+		)
+		if only != nil && len(only.records) > 0 {
+			in, rec = only, &only.records[0]
+			only.records = only.records[1:]
+		} else {
+			in, rec, err = m.next(ctx)
+		}
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		p.step(rec)
+		if p != nil {
+			p.steps(1, rec.UnixNano)
+		}
 		if !w.based {
 			w.begin(rec.UnixNano)
 		}

@@ -24,7 +24,7 @@ func longLog(t *testing.T, events int) (log string) {
 	for i := range events {
 		fmt.Fprintf(&lines, "even.%d\tnumber %d \"%c\n", i%2, i, 'a'+i%1000)
 	}
-	run := exec.Command("ptrace-run", "-o", log, "--stream-size=1M", "--", "ptrace-event", "--batch")
+	run := exec.Command("ptrace-run", "-o", log, "--stream-size=8M", "--", "ptrace-event", "--batch")
 	run.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=")
 	run.Stdin = &lines
 	if out, err := run.CombinedOutput(); err != nil {

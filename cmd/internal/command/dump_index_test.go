@@ -36,7 +36,7 @@ func TestSelectionReadsLittle(t *testing.T) {
 		}
 	}
 	lines.WriteString("final\n")
-	run := exec.Command("ptrace-run", "-o", log, "--stream-size=8M", "--", "ptrace-event", "--batch")
+	run := exec.Command("ptrace-run", "-o", log, "--stream-size=32M", "--", "ptrace-event", "--batch")
 	run.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=")
 	run.Stdin = &lines
 	if out, err := run.CombinedOutput(); err != nil {

@@ -94,8 +94,8 @@ func init() {
 type powerLoss struct {
 	img, mnt, fs, options string
 
-	recorded, synced, read   int
-	more, gone, failed, ways int
+	recorded, synced, read int
+	more, gone, failed     int
 }
 
 func (p *powerLoss) mount() {

@@ -53,11 +53,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptCondition knows one condition beside testscript's own: ci. What a script skips
-// because a tool is missing is not skipped there; scripts/check installs the tools.
+// scriptCondition knows two conditions beside testscript's own. ci: what a script skips
+// because a tool is missing is not skipped there; scripts/check installs the tools. full: what
+// takes long is done, too (scripts/check --full).
 func scriptCondition(cond string) (bool, error) {
-	if cond == "ci" {
+	switch cond {
+	case "ci":
 		return os.Getenv("CI") != "", nil
+	case "full":
+		return os.Getenv("POSIXTRACE_FULL") != "", nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
 }

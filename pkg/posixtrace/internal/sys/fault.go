@@ -33,11 +33,14 @@ const maxGuards = 1024
 var (
 	guards  [maxGuards]Guard // busHandler knows the size of both
 	guardMu sync.Mutex
+	//lint:ignore U1000 read by assembly
 	oldBus  uintptr // the handler that was there before
 	guardOn = sync.OnceValue(catchBus)
 )
 
 // busHandler is the handler. It is called by the kernel alone.
+//
+//lint:ignore U1000 called by the kernel
 func busHandler()
 
 func busHandlerAddr() uintptr

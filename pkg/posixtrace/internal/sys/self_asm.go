@@ -31,11 +31,14 @@ func mword(off uintptr) uint64
 // The runtime keeps its thread's id in its m structure, one load away, and the
 // number of its processor another; gettid(2) costs ten times a whole event.
 // Where in m, no release promises: findSelf looks for both, and what it finds
-// must hold on two threads.
+// must hold on two threads. Only assembly reads what is found.
 var (
+	//lint:ignore U1000 read by assembly
 	mID uintptr // offset of the thread's id in m
-	mP  uintptr // offset of the pointer to the processor, whose first member is its number
-	hop bool    // the caller's frame is one up
+	//lint:ignore U1000 read by assembly
+	mP uintptr // offset of the pointer to the processor, whose first member is its number
+	//lint:ignore U1000 read by assembly
+	hop bool // the caller's frame is one up
 )
 
 // FastSelf reports whether Self can be used. The first call finds out.

@@ -254,7 +254,7 @@ func decodeSuper(b []byte) (*Super, error) {
 	}
 	args := int(le.Uint32(b[100:]))
 	rest := b[superFixed:]
-	ok := true
+	var ok bool
 	for _, v := range s.strings() {
 		if *v, rest, ok = cutString(rest); !ok {
 			return nil, notLog("superblock: string beyond the end")

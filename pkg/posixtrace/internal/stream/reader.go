@@ -61,12 +61,12 @@ func (m *Mem) NewReader(consume bool) *Reader {
 }
 
 // margin is how far the clock instruction of a writer may run ahead of its busy
-// bit becoming visible, in nanoseconds, and patience how long a reader waits for
-// a writer that is in the middle of an event.
-const (
-	margin   = 10 * time.Microsecond
-	patience = 5 * time.Millisecond
-)
+// bit becoming visible.
+const margin = 10 * time.Microsecond
+
+// patience is how long a reader waits for a writer that is in the middle of an event.
+// Tests change it.
+var patience = 5 * time.Millisecond
 
 // scan looks at every chunk anew. It reports whether there is anything to report.
 func (r *Reader) scan() bool {

@@ -128,12 +128,13 @@ func (s *session) attached() {
 func (s *session) untraced(err error) {
 	s.plan.command = true
 	var no syscall.Errno
-	if !errors.As(err, &no) {
-		no = unix.EPERM
+	refused := errors.As(err, &no) && (no == unix.EPERM || no == unix.EACCES)
+	if no == 0 { // the tracer itself is gone
+		no = unix.ESRCH
 	}
 	missing := "events of processes are not recorded"
 	hint := ""
-	if no == unix.EPERM || no == unix.EACCES {
+	if refused {
 		hint = "; ptrace(2) is refused here: a container needs --cap-add=SYS_PTRACE, and kernel.yama.ptrace_scope must be below 3"
 	}
 	s.env.Note("cannot trace " + s.plan.argv[0] + ": " + reason(err) + "; " + missing + hint)

@@ -185,6 +185,10 @@ func (t *tracer) forked(k *task, event int) {
 	if err != nil || child <= 0 {
 		return
 	}
+	if k.launcher {
+		// The command is born, and what ends with the tracer is that, not ptrace-run.
+		ptrace(unix.PTRACE_SETOPTIONS, k.tid, 0, uintptr(t.options()&^unix.PTRACE_O_EXITKILL))
+	}
 	d := posixtrace.ForkData{Child: child, Kind: posixtrace.ForkPlain}
 	pid := child
 	switch event {

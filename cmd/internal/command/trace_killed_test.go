@@ -50,7 +50,7 @@ func startKilled(t *testing.T, dir, events string) *killedRun {
 func (k *killedRun) output() (out string, err error) {
 	k.t.Helper()
 	defer k.out.Close()
-	if err := k.out.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := k.out.SetReadDeadline(time.Now().Add(60 * time.Second)); err != nil {
 		k.t.Fatal(err)
 	}
 	b, err := io.ReadAll(k.out)
@@ -59,7 +59,7 @@ func (k *killedRun) output() (out string, err error) {
 	}
 	select {
 	case err = <-k.status:
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		k.t.Fatalf("ptrace-run hangs after %q\n%s", b, holders(k.dir))
 	}
 	return string(b), err

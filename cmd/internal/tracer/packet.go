@@ -62,7 +62,9 @@ func receive(fd int) (what byte, data []byte) {
 	for {
 		n, err := unix.Read(fd, b)
 		switch {
-		case err == unix.EINTR:
+		case err == unix.EINTR, err == unix.ECONNRESET:
+			// The latter is told once, of another end that was closed before it had read
+			// everything; what that had sent comes behind it.
 			continue
 		case err != nil || n <= 0:
 			return 0, nil

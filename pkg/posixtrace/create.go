@@ -257,11 +257,14 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		return nil, fmt.Errorf("stream of %d bytes: %w", cfg.Size, noRoom(err))
 	}
 	temp := f.Name()
+	var dup *os.File
 	undo := func() {
 		f.Close()
 		os.Remove(temp)
+		if dup != nil {
+			dup.Close()
+		}
 	}
-	var dup *os.File
 	if log != nil {
 		if dup, err = dupLog(log, cfg); err != nil {
 			undo()
@@ -285,7 +288,6 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	s := newStream(newConn(d, f, m, path))
 	if dup != nil {
 		if s.log, err = newLogOwner(s, dup); err != nil {
-			dup.Close()
 			undo()
 			return nil, err
 		}
@@ -312,7 +314,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 
 // noRoom makes ENOMEM of a full file system: it is memory that is short.
 func noRoom(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EFBIG) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EFBIG) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%v: %w", err, syscall.ENOMEM)
 	}
 	return err

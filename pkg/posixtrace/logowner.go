@@ -240,7 +240,9 @@ func (w *logWriter) finish(err error) error {
 		m.LogLost(m.Unflushed())
 	}
 	if b := m.LastMarks(); b != nil && written {
-		w.put(b, false)
+		if e := w.put(b, false); e != nil && !errors.Is(e, tracelog.ErrFull) {
+			err = cmp.Or(err, e)
+		}
 		w.account()
 	}
 	st := m.Status(false)

@@ -35,6 +35,9 @@ func (d *Dir) Names(family uint64) (*Names, error) {
 	n := &Names{d: d, family: family, t: newTable()}
 	err := n.lockFile()
 	if err != nil {
+		if n.f != nil {
+			n.f.Close()
+		}
 		return nil, err
 	}
 	sys.Funlock(n.f)

@@ -55,7 +55,7 @@ func (c *cache) lose(rnd *rand.Rand) []byte {
 // but for what a loop log gives up for newer events; and nothing else is taken for an
 // event.
 func TestLossOfPower(t *testing.T) {
-	rounds := 150
+	rounds := 150 / slowly
 	if tracetest.Full() {
 		rounds = 20_000
 	}

@@ -198,6 +198,9 @@ func (s *specimen) needs(tick uint64, lo, hi int64, way string) bool {
 	return s.p == Loop && (way == "stream" || !area)
 }
 
+// slowly is how much less is tried with the race detector, which has little to find here.
+var slowly = map[bool]int{false: 1, true: 8}[raceEnabled]
+
 var ways = []string{"file", "stream"}
 
 // A log that is cut at any byte is read up to the last block that is whole.
@@ -207,7 +210,7 @@ func TestCutAnywhere(t *testing.T) {
 			t.Parallel()
 			tried := 0
 			for n := 0; n < len(s.log); n++ {
-				if !tracetest.Full() && n%211 != 0 && !s.edge(int64(n), 2) {
+				if !tracetest.Full() && n%(211*slowly) != 0 && (raceEnabled || !s.edge(int64(n), 2)) {
 					continue
 				}
 				for _, way := range ways {
@@ -241,10 +244,10 @@ func TestFlipAnyBit(t *testing.T) {
 			tried := 0
 			step := 1
 			if !tracetest.Full() {
-				step = 997
+				step = 997 * slowly
 			}
 			for bit := 0; bit < 8*len(log); bit++ {
-				if bit%step != 0 && !(bit%11 == 0 && s.edge(int64(bit/8), 0)) {
+				if bit%step != 0 && !(bit%(11*slowly) == 0 && s.edge(int64(bit/8), 0)) {
 					continue
 				}
 				log[bit/8] ^= 1 << (bit % 8)
@@ -269,7 +272,7 @@ func (s *specimen) superSize(t testing.TB) int64 {
 // Larger logs survive any damage, too: what is read was written, and it is told that
 // something is missing.
 func TestRandomDamage(t *testing.T) {
-	rounds := 64
+	rounds := 64 / slowly
 	if tracetest.Full() {
 		rounds = 10_000
 	}

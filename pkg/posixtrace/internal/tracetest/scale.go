@@ -14,3 +14,7 @@ func Scale(each, full, soak int) int {
 	}
 	return each
 }
+
+// Full reports whether tests are to try everything that they can try and not only a
+// sample of it.
+func Full() bool { return Scale(0, 1, 1) > 0 }

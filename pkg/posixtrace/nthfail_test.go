@@ -1,0 +1,323 @@
+package posixtrace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+// Each system call on a file that a flush, a shutdown, the completing of a dead owner's
+// log or the creation of a stream makes fails in turn, in each way that it can: the first,
+// the second, until there are no more. The error is told with its number, nothing that was
+// recorded is lost as long as the stream has room, and it goes on when the cause is gone.
+func TestEveryCallFails(t *testing.T) {
+	for _, what := range []string{"flush", "sync", "shutdown", "complete", "create", "create-log"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			own := filepath.Join(dir, "streams")
+			if err := os.Mkdir(own, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			step := tracetest.Scale(5, 1, 1)
+			if what == "complete" { // for which another process has to be killed each time
+				step = tracetest.Scale(17, 1, 1)
+			}
+			cmd := exec.Command(os.Args[0], what, dir, strconv.Itoa(step))
+			cmd.Env = append(os.Environ(), helperVar+"=every-call-fails", "PTRACE_DIR="+own, quick)
+			out, err := cmd.CombinedOutput()
+			lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+			if last := lines[len(lines)-1]; err != nil || !bytes.HasPrefix(last, []byte("ok ")) {
+				t.Fatalf("%v\n%s", err, out)
+			} else {
+				t.Logf("%s", last)
+			}
+			if left, _ := filepath.Glob(filepath.Join(own, "[st]-*")); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}
+
+// failing is one kind of failure.
+type failing struct {
+	errno  syscall.Errno // 0: a short write
+	calls  []int
+	passes bool // nobody notices
+}
+
+var writeCalls = []int{unix.SYS_PWRITE64, unix.SYS_WRITE, unix.SYS_FTRUNCATE}
+
+var writeFailures = []failing{
+	{syscall.ENOSPC, writeCalls, false}, {syscall.EIO, writeCalls, false}, {syscall.EDQUOT, writeCalls, false}, {syscall.EFBIG, writeCalls, false},
+	{syscall.EROFS, writeCalls, false}, {syscall.EINTR, writeCalls, true}, {0, []int{unix.SYS_PWRITE64, unix.SYS_WRITE}, true},
+}
+
+type nthFail struct {
+	f         *faults
+	dir       string
+	id        EventID
+	n, trials int
+	failed    int
+	calls     map[string]int
+}
+
+func init() {
+	helpers["every-call-fails"] = func(args []string) {
+		h := &nthFail{dir: args[1], calls: map[string]int{}}
+		step, _ := strconv.Atoi(args[2])
+		var err error
+		if args[0] != "complete" {
+			h.id, err = OpenEventID("numbered")
+			logCheck(err == nil, "OpenEventID: %v", err)
+		}
+		h.f = newFaults()
+		for i, p := range []FullPolicy{Append, UntilFull, Loop} {
+			for j, k := range writeFailures {
+				h.every((i+j)%step, step, k, func() bool {
+					switch args[0] {
+					case "flush":
+						return h.flush(p, k, (*Stream).Flush)
+					case "sync":
+						k.calls = append(slices.Clone(k.calls), unix.SYS_FSYNC)
+						return h.flush(p, k, (*Stream).Sync)
+					case "shutdown":
+						return h.shutdown(p, k)
+					case "complete":
+						return h.complete(p, k)
+					case "create":
+						return h.create(nil, k)
+					}
+					return h.create(&p, k)
+				})
+			}
+		}
+		fmt.Printf("ok %d trials, %d of them failed, as they should: %v\n", h.trials, h.failed, h.calls)
+	}
+	helpers["numbered"] = func(args []string) {
+		// An owner that is killed with events in its stream.
+		p, _ := strconv.Atoi(args[1])
+		f, err := os.Create(args[0])
+		logCheck(err == nil, "Create: %v", err)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: FullPolicy(p)}, f)
+		logCheck(err == nil, "CreateWithLog: %v", err)
+		id, _ := OpenEventID("numbered")
+		s.Start()
+		logNumbers(id, 0, 60, 100)
+		s.Flush()
+		logNumbers(id, 60, 140, 300)
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+}
+
+// every does trial with n rising from 1, but for some, until it says that no call failed.
+func (h *nthFail) every(first, step int, k failing, trial func() bool) {
+	for h.n = 1 + first; ; h.n += step {
+		h.trials++
+		if !trial() {
+			return
+		}
+		h.failed++
+		logCheck(h.n < 500, "there is no end of calls")
+	}
+}
+
+func (h *nthFail) arm(k failing) { h.f.arm(h.n, k.errno, k.calls...) }
+
+// disarm checks err against what the failure should be.
+func (h *nthFail) disarm(what string, k failing, err error) bool {
+	call, hit := h.f.disarm()
+	switch {
+	case !hit:
+		logCheck(err == nil, "%s, nothing fails: %v", what, err)
+	case k.passes:
+		logCheck(err == nil, "%s, call %d (%d), %v: %v", what, h.n, call, k.errno, err)
+	default:
+		var e *Error
+		logCheck(err == nil || errors.As(err, &e) && e.Err == k.errno, "%s, call %d (%d): %v, want %v", what, h.n, call, err, k.errno)
+		logCheck(err != nil || call != unix.SYS_PWRITE64 && call != unix.SYS_FSYNC, "%s: call %d (%d) fails with %v and nobody says so", what, h.n, call, k.errno)
+	}
+	if hit {
+		h.calls[fmt.Sprintf("%d %v", call, k.errno)]++
+	}
+	return hit
+}
+
+func (h *nthFail) stream(p FullPolicy) (*Stream, string) {
+	path := filepath.Join(h.dir, "log")
+	os.Remove(path)
+	f, err := os.Create(path)
+	logCheck(err == nil, "Create: %v", err)
+	defer f.Close()
+	s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: p}, f)
+	logCheck(err == nil, "CreateWithLog: %v", err)
+	logCheck(s.Start() == nil, "Start")
+	return s, path
+}
+
+func (h *nthFail) flush(p FullPolicy, k failing, flush func(*Stream) error) bool {
+	s, path := h.stream(p)
+	logNumbers(h.id, 0, 40, 100)
+	logCheck(flush(s) == nil, "the first flush")
+	logNumbers(h.id, 40, 140, 200)
+	h.arm(k)
+	err := flush(s)
+	hit := h.disarm("flush", k, err)
+	logNumbers(h.id, 180, 20, 100) // whoever is traced notices nothing
+	st, _ := s.Status()
+	logCheck(st.Lost == 0 && st.LogLost == 0 && st.StreamStatus == Running, "status: %+v", st)
+	var e *Error
+	if errors.As(err, &e) && !strings.Contains(err.Error(), "sync") {
+		logCheck(st.StreamFlushError == e.Err, "flush: %v, but the status has %v", err, st.StreamFlushError)
+	}
+	err = flush(s)
+	if hit && err != nil {
+		call := strings.Contains(err.Error(), "log: sync")
+		logCheck(call && errors.Is(err, k.errno), "the next flush: %v", err)
+		err = nil
+	}
+	logCheck(err == nil, "the next flush: %v", err)
+	logNumbers(h.id, 200, 20, 100)
+	err = s.Shutdown()
+	logCheck(err == nil, "Shutdown: %v", err)
+	h.read(path, 220, 0, true)
+	return hit
+}
+
+func (h *nthFail) shutdown(p FullPolicy, k failing) bool {
+	s, path := h.stream(p)
+	logNumbers(h.id, 0, 40, 100)
+	logCheck(s.Flush() == nil, "Flush")
+	logNumbers(h.id, 40, 140, 200)
+	m := s.c.mem
+	h.arm(k)
+	err := s.Shutdown()
+	hit := h.disarm("shutdown", k, err)
+	_, e := os.Stat(s.c.path)
+	logCheck(os.IsNotExist(e), "the stream is left: %v", e)
+	st := toStatus(m.Status(false))
+	n := h.read(path, 180, int(st.LogLost), err == nil)
+	logCheck(err != nil || n == 180, "%d events", n)
+	return hit
+}
+
+func (h *nthFail) complete(p FullPolicy, k failing) bool {
+	path := filepath.Join(h.dir, "log")
+	os.Remove(path)
+	cmd := exec.Command(os.Args[0], path, strconv.Itoa(int(p)))
+	cmd.Env = append(os.Environ(), helperVar+"=numbered", quick)
+	out, err := cmd.CombinedOutput()
+	logCheck(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL, "the owner: %v %s", err, out)
+	// Whoever lists streams completes the log. If it cannot be, the next does.
+	h.arm(k)
+	_, err = List()
+	_, hit := h.f.disarm()
+	logCheck(err == nil, "List: %v", err)
+	list, err := List()
+	logCheck(err == nil && len(list) == 0, "List: %v, %v", list, err)
+	h.read(path, 200, 0, true)
+	return hit
+}
+
+// create makes a stream, with a log if there is a policy for it.
+func (h *nthFail) create(p *FullPolicy, k failing) bool {
+	k.calls = append(slices.Clone(k.calls), unix.SYS_OPENAT, unix.SYS_FALLOCATE, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT2,
+		unix.SYS_LINKAT, unix.SYS_FLOCK, unix.SYS_FCHMOD, unix.SYS_FSYNC)
+	if k.errno == 0 {
+		k.calls = writeCalls[:2]
+	}
+	var f *os.File
+	var err error
+	path := filepath.Join(h.dir, "log")
+	if p != nil {
+		os.Remove(path)
+		f, err = os.Create(path)
+		logCheck(err == nil, "Create: %v", err)
+		defer f.Close()
+	}
+	before := openDescriptors()
+	create := func() (*Stream, error) {
+		if p != nil {
+			return CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: *p}, f)
+		}
+		return Create(0, nil)
+	}
+	h.arm(k)
+	s, err := create()
+	call, hit := h.f.disarm()
+	if hit {
+		h.calls[fmt.Sprintf("%d %v", call, k.errno)]++
+	}
+	if err != nil {
+		var e *Error
+		logCheck(s == nil && hit && errors.As(err, &e) && e.Err != 0, "Create: %v", err)
+		logCheck(e.Err == k.errno || e.Err == syscall.ENOMEM && (k.errno == syscall.ENOSPC || k.errno == syscall.EDQUOT || k.errno == syscall.EFBIG),
+			"Create, call %d (%d): %v, want %v", h.n, call, err, k.errno)
+		list, _ := List()
+		left, _ := filepath.Glob(filepath.Join(os.Getenv("PTRACE_DIR"), "[st]-*"))
+		logCheck(len(list) == 0 && len(left) == 0, "Create, call %d (%d): leaves %v, %v", h.n, call, list, left)
+		if after := openDescriptors(); after > before {
+			logCheck(false, "Create, call %d (%d): %d descriptors, before %d", h.n, call, after, before)
+		}
+		s, err = create()
+		logCheck(err == nil, "Create once more: %v", err)
+	}
+	logCheck(s.Start() == nil, "Start")
+	logNumbers(h.id, 0, 5, 100)
+	err = s.Shutdown()
+	logCheck(err == nil, "Shutdown: %v", err)
+	if p != nil {
+		h.read(path, 5, 0, true)
+	}
+	return hit
+}
+
+func openDescriptors() int {
+	d, err := os.ReadDir("/proc/self/fd")
+	logCheck(err == nil, "%v", err)
+	return len(d)
+}
+
+// read checks that a log has the first of all numbered events, at most lost of them and
+// of marks missing.
+func (h *nthFail) read(path string, all, lost int, finished bool) (n int) {
+	f, err := os.Open(path)
+	logCheck(err == nil, "Open: %v", err)
+	defer f.Close()
+	r, err := OpenLog(f)
+	if errors.Is(err, syscall.EINVAL) && lost > 0 {
+		return 0
+	}
+	logCheck(err == nil, "call %d: OpenLog: %v", h.n, err)
+	defer r.Close()
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		logCheck(err == nil, "Next: %v", err)
+		if !rec.ID.User() {
+			continue
+		}
+		num, _, _ := strings.Cut(string(rec.Data), " ")
+		logCheck(num == strconv.Itoa(n), "call %d: event %s where %d should be", h.n, num, n)
+		n++
+	}
+	state, err := r.State()
+	logCheck(state == LogFinished || !finished, "call %d: %v, %v", h.n, state, err)
+	logCheck(n <= all && n+lost >= all, "call %d: %d events and %d lost of %d", h.n, n, lost, all)
+	return n
+}

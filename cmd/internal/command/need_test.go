@@ -6,16 +6,22 @@ import (
 	"testing"
 )
 
-// needProgram skips a test that runs a program which is not there. In CI, whose
-// scripts/check installs them all, it is a failure.
+// needProgram skips a test that runs a program which is not there.
 func needProgram(t *testing.T, name string) {
 	t.Helper()
 	_, err := exec.LookPath(name)
+	need(t, err == nil, name)
+}
+
+// need skips a test unless what it needs is there. In CI, which has everything and whose
+// scripts/check installs the programs, it is a failure.
+func need(t *testing.T, ok bool, what string) {
+	t.Helper()
 	switch {
-	case err == nil:
+	case ok:
 	case os.Getenv("CI") != "":
-		t.Fatalf("CI lacks what this test needs: %s", name)
+		t.Fatalf("CI lacks what this test needs: %s", what)
 	default:
-		t.Skipf("NOT TESTED here, for lack of: %s", name)
+		t.Skipf("NOT TESTED here, for lack of: %s", what)
 	}
 }

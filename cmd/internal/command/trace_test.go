@@ -5,7 +5,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -20,6 +23,9 @@ var helpers = map[string]func(){
 	"trace-threads": traceThreads,
 	"trace-server":  traceServer,
 	"trace-structs": traceStructs,
+	"trace-count":   traceCount,
+	"trace-refused": traceRefused,
+	"trace-where":   traceWhere,
 	"trace-traceme": func() {
 		_, _, no := unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0)
 		fmt.Println(no)
@@ -170,4 +176,75 @@ func traceStructs() {
 	call(unix.SYS_EPOLL_PWAIT, uintptr(e), nowhere, 1<<30, 0)
 	call(unix.SYS_SETSOCKOPT, uintptr(s[0]), unix.SOL_SOCKET, 9999, nowhere, 4)
 	runtime.KeepAlive(&bad)
+}
+
+// traceCount has threads, as many as its first argument says, that each count up to
+// the second one, by system calls that fail.
+func traceCount() {
+	threads, _ := strconv.Atoi(os.Args[1])
+	n, _ := strconv.Atoi(os.Args[2])
+	var all sync.WaitGroup
+	for range threads {
+		all.Go(func() {
+			runtime.LockOSThread()
+			for i := range n {
+				unix.RawSyscall(unix.SYS_LSEEK, ^uintptr(0), uintptr(i), unix.SEEK_SET)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// traceRefused executes a command for which a system call fails, as in a
+// container that does not allow it.
+func traceRefused() {
+	runtime.LockOSThread()
+	nr, ok := map[string]uint32{"ptrace": unix.SYS_PTRACE, "seccomp": unix.SYS_SECCOMP}[os.Args[1]]
+	if !ok {
+		fmt.Println("no such call:", os.Args[1])
+		os.Exit(1)
+	}
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: nr, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	if _, _, no := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); no != 0 {
+		fmt.Println(no)
+		os.Exit(1)
+	}
+	path, err := exec.LookPath(os.Args[2])
+	if err == nil {
+		err = syscall.Exec(path, os.Args[2:], os.Environ())
+	}
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+// traceWhere makes a call on its first thread and on another one, and prints the numbers of its
+// process and of the threads, and where its code lies.
+func traceWhere() {
+	where := func() int {
+		unix.RawSyscall(unix.SYS_LSEEK, ^uintptr(0), 0, unix.SEEK_SET)
+		return unix.Gettid()
+	}
+	runtime.LockOSThread() // so that the other one is another
+	a, b := where(), 0
+	var all sync.WaitGroup
+	all.Go(func() {
+		runtime.LockOSThread()
+		b = where()
+	})
+	all.Wait()
+	fmt.Println(os.Getpid(), a, b)
+	maps, _ := os.ReadFile("/proc/self/maps")
+	for line := range strings.Lines(string(maps)) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == "r-xp" {
+			fmt.Println(strings.Replace(f[0], "-", " ", 1))
+			return
+		}
+	}
 }

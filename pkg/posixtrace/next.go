@@ -20,7 +20,12 @@ type reading struct {
 	clock *chunk.Clock
 	until uint64 // the clock holds for ticks up to this one
 	rec   chunk.Record
+
+	recovered time.Time // when the dead were last looked for
 }
+
+// recoverPause is how often that makes sense.
+const recoverPause = 20 * time.Millisecond
 
 var errLogRead = errors.New("a stream with log is read by its log")
 
@@ -146,7 +151,12 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 		s.recover()
 	}
 	for {
-		if r.r.Next(&r.rec) {
+		more := r.r.Next(&r.rec)
+		if r.r.Held() && time.Since(r.recovered) > recoverPause {
+			s.recover() // a writer may have died in the middle of an event
+			r.recovered = time.Now()
+		}
+		if more {
 			if m.Restartable() {
 				s.restart() // it has stopped by itself, and this was the last of it
 			}

@@ -2,8 +2,10 @@ package posixtrace
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -47,6 +49,63 @@ func TestReaderCloses(t *testing.T) {
 	}
 	if after := open(); after >= before+5 {
 		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+func init() {
+	// midway: dies in the middle of an event, whose data cannot be read.
+	helpers["midway"] = func([]string) {
+		id, err := OpenEventID("midway")
+		if err != nil {
+			panic(err)
+		}
+		Event(id, nil)
+		data, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+		if err != nil {
+			panic(err)
+		}
+		defer func() {
+			recover()
+			os.Exit(0)
+		}()
+		debug.SetPanicOnFault(true)
+		Event(id, data[:20])
+	}
+}
+
+// TestReaderBuriesWriters has a writer die in the middle of an event: the reader that has
+// waited for it once does not do so again and again.
+func TestReaderBuriesWriters(t *testing.T) {
+	s := running(t, 0, Attr{Inheritance: Inherited})
+	c := start(t, "midway")
+	if err := c.cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	dead := func() bool { return slices.ContainsFunc(s.c.mem.Writers(), gone) }
+	if !dead() {
+		t.Fatal("the dead has left nothing")
+	}
+	id, err := OpenEventID("buries")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.TryNext(nil) // which looks for the dead, being the first
+	s.read.r = s.c.mem.NewReader(true)
+	if dead() {
+		t.Fatal("the first reader has not looked for the dead")
+	}
+	c = start(t, "midway")
+	if err := c.cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; dead(); n++ {
+		Event(id, nil)
+		if _, _, err := s.TryNext(nil); err != nil && err != ErrUnavailable {
+			t.Fatal(err)
+		}
+		if n == 100 {
+			t.Fatal("the dead is waited for with every read")
+		}
 	}
 }
 

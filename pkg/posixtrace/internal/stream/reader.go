@@ -34,6 +34,7 @@ type Reader struct {
 	last    uint64
 	late    uint64
 	frozen  bool    // everything was copied by Preload
+	held    bool    // see Held
 	first   *Reader // as it was then
 }
 
@@ -68,6 +69,14 @@ const margin = 10 * time.Microsecond
 // Tests change it.
 var patience = 5 * time.Millisecond
 
+// Held reports, once, whether a scan has waited in vain for a writer in the middle of an
+// event. If that one is dead, every scan will, until Recover.
+func (r *Reader) Held() bool {
+	held := r.held
+	r.held = false
+	return held
+}
+
 // scan looks at every chunk anew. It reports whether there is anything to report.
 func (r *Reader) scan() bool {
 	m := r.m
@@ -89,6 +98,7 @@ func (r *Reader) scan() bool {
 			if deadline.IsZero() {
 				deadline = now.Add(patience)
 			} else if now.After(deadline) {
+				r.held = true
 				break
 			} else if deadline.Sub(now) < patience-100*time.Microsecond {
 				time.Sleep(50 * time.Microsecond)

@@ -1,0 +1,773 @@
+package posixtrace
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+// What stands here kills: traced processes, owners of logs, controllers and analyzers,
+// each a real process, at random instants, and settles accounts with what they themselves
+// have said, in memory of their own, just before and just after each call.
+
+// cell is what one process says. It is written by that process, but for run.
+type cell struct {
+	before, after atomic.Uint64 // calls of Event begun, and returned from
+	run           atomic.Uint64 // 1: the harness wants it to go on; 2: and never to pause
+	idle          atomic.Uint64 // 1: it does not
+	ready         atomic.Uint64
+	seen          atomic.Uint64 // events that an analyzer has seen
+	bad           atomic.Uint64 // of which some were torn, or came twice
+	first, last   atomic.Uint64 // numbers of the first and the last of them, plus one
+	_             [7]uint64
+}
+
+const cells = 2048
+
+// crashKills is how many kills all of the tests below together make.
+func crashKills() int {
+	if n, err := strconv.Atoi(os.Getenv("POSIXTRACE_KILLS")); err == nil && n > 0 {
+		return n
+	}
+	n := tracetest.Scale(1000, 10000, 250000)
+	if raceEnabled {
+		n /= 10
+	}
+	return n
+}
+
+func openCells(path string) ([]cell, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size := cells * int(unsafe.Sizeof(cell{}))
+	if err := f.Truncate(int64(size)); err != nil {
+		return nil, err
+	}
+	b, err := sys.Map(f, size, true)
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice((*cell)(unsafe.Pointer(&b[0])), cells), nil
+}
+
+// crashData is what event n of process who carries: whoever reads it can tell.
+func crashData(b []byte, who, n uint64) []byte {
+	b = binary.LittleEndian.AppendUint64(b[:0], who)
+	b = binary.LittleEndian.AppendUint64(b, n)
+	most := uint64(50)
+	if who%2 == 1 {
+		most = 800 // so that it takes another chunk every few events
+	}
+	for i := range (n*7 + who) % most {
+		b = append(b, byte(i+n*31+who))
+	}
+	return b
+}
+
+// crashSeen knows which events were read.
+type crashSeen struct {
+	bits map[uint64][]uint64 // of each process
+	data []byte
+	n    uint64
+}
+
+func (s *crashSeen) add(data []byte) error {
+	if len(data) < 16 {
+		return fmt.Errorf("an event of %d bytes", len(data))
+	}
+	who, n := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])
+	if s.data = crashData(s.data, who, n); !bytes.Equal(s.data, data) || who >= cells || n > 1<<32 {
+		return fmt.Errorf("a torn event, %d of %d: %x", n, who, data)
+	}
+	if s.bits == nil {
+		s.bits = map[uint64][]uint64{}
+	}
+	b := s.bits[who]
+	for uint64(len(b)) <= n/64 {
+		b = append(b, 0)
+	}
+	s.bits[who] = b
+	if b[n/64]>>(n%64)&1 != 0 {
+		return fmt.Errorf("event %d of %d twice", n, who)
+	}
+	b[n/64] |= 1 << (n % 64)
+	s.n++
+	return nil
+}
+
+func init() {
+	part := func(f func(me *cell, args []string) error) func(args []string) {
+		return func(args []string) {
+			all, err := openCells(args[0])
+			if err == nil {
+				who, _ := strconv.Atoi(args[1])
+				err = f(&all[who], args[1:])
+			}
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "crash:", err)
+				os.Exit(3)
+			}
+		}
+	}
+	// records as long as it may
+	helpers["crash-target"] = part(func(me *cell, args []string) error {
+		id, err := OpenEventID("crash")
+		if err != nil {
+			return err
+		}
+		who, _ := strconv.ParseUint(args[0], 10, 64)
+		var b []byte
+		Event(id+1000, nil) // finds out what traces us
+		me.ready.Store(1)
+		for n := me.before.Load(); ; {
+			if me.run.Load() == 0 {
+				me.idle.Store(1)
+				time.Sleep(50 * time.Microsecond)
+				continue
+			}
+			me.idle.Store(0)
+			b = crashData(b, who, n)
+			n++
+			me.before.Store(n)
+			Event(id, b)
+			me.after.Store(n)
+			if n%128 == 0 && me.run.Load() == 1 {
+				time.Sleep(20 * time.Microsecond)
+			}
+		}
+	})
+	// makes a stream with a log on process args[1] and flushes it all the time
+	helpers["crash-owner"] = part(func(me *cell, args []string) error {
+		pid, _ := strconv.Atoi(args[1])
+		f, err := os.Create(args[2])
+		if err != nil {
+			return err
+		}
+		attr := &Attr{Name: "owned", StreamSize: 32 << 10, LogFullPolicy: Append}
+		if args[3] == "loop" {
+			attr.StreamFullPolicy = Loop
+		}
+		s, err := CreateWithLog(pid, attr, f)
+		if err != nil {
+			return err
+		}
+		if err := s.Start(); err != nil {
+			return err
+		}
+		me.ready.Store(1)
+		if args[4] == "shutdown" {
+			time.Sleep(rand.N(time.Millisecond))
+			return s.Shutdown()
+		}
+		for {
+			if err := s.Flush(); err != nil {
+				return err
+			}
+		}
+	})
+	// does everything to somebody else's stream that a controller can
+	helpers["crash-control"] = part(func(me *cell, args []string) error {
+		s, err := Attach(args[1])
+		if err != nil {
+			return err
+		}
+		id, err := s.EventID("crash")
+		if err != nil {
+			return err
+		}
+		var set EventSet
+		set.Add(id)
+		me.ready.Store(1)
+		for {
+			switch rand.N(7) {
+			case 0:
+				err = s.Start()
+			case 1:
+				err = s.Stop()
+			case 2:
+				err = s.Clear()
+			case 3:
+				err = s.SetFilter(set, FilterHow(rand.N(3)))
+			case 4:
+				err = s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"c*"}}, {How: SubEventSet, Patterns: []string{"cr*"}}})
+			case 5:
+				_, err = s.EventID("name" + strconv.Itoa(rand.N(30)))
+			case 6:
+				_, err = s.Status()
+			}
+			if err != nil {
+				return err
+			}
+			if rand.N(4) == 0 { // the lock goes to who asks at the right moment
+				time.Sleep(rand.N(200 * time.Microsecond))
+			}
+		}
+	})
+	// consumes what there is
+	helpers["crash-analyzer"] = part(func(me *cell, args []string) error {
+		s, err := Attach(args[1])
+		if err != nil {
+			return err
+		}
+		buf := make([]byte, 4096)
+		var seen crashSeen
+		me.ready.Store(1)
+		for me.run.Load() == 0 {
+			time.Sleep(20 * time.Microsecond)
+		}
+		for {
+			ev, n, err := s.Next(context.Background(), buf)
+			if err != nil {
+				return err
+			}
+			if ev.ID.User() {
+				if err := seen.add(buf[:n]); err != nil {
+					me.bad.Add(1)
+					return err
+				}
+				no := binary.LittleEndian.Uint64(buf[8:]) + 1
+				me.first.CompareAndSwap(0, no)
+				me.last.Store(no)
+			}
+			if ev.ID.User() || ev.ID == EventStart {
+				me.seen.Add(1)
+			}
+		}
+	})
+}
+
+// crash is the harness.
+type crash struct {
+	t    *testing.T
+	path string
+	all  []cell
+	next int
+	rng  *rand.Rand
+}
+
+func newCrash(t *testing.T) *crash {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	h := &crash{t: t, path: filepath.Join(t.TempDir(), "cells"), rng: rand.New(rand.NewPCG(seed, 1))}
+	h.fresh()
+	return h
+}
+
+// fresh begins a new page of cells, with the next process for number 0.
+func (h *crash) fresh() {
+	if h.all != nil {
+		sys.Unmap(unsafe.Slice((*byte)(unsafe.Pointer(&h.all[0])), cells*int(unsafe.Sizeof(cell{}))))
+		os.Remove(h.path)
+	}
+	all, err := openCells(h.path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.all, h.next = all, 0
+	h.t.Cleanup(func() {
+		if &h.all[0] == &all[0] {
+			sys.Unmap(unsafe.Slice((*byte)(unsafe.Pointer(&all[0])), cells*int(unsafe.Sizeof(cell{}))))
+		}
+	})
+}
+
+// clean prepares the next cell for another process.
+func (h *crash) clean() {
+	c := &h.all[h.next]
+	for _, w := range []*atomic.Uint64{&c.before, &c.after, &c.run, &c.idle, &c.ready, &c.seen, &c.bad, &c.first, &c.last} {
+		w.Store(0)
+	}
+}
+
+// victim is a process that will be killed.
+type victim struct {
+	*cell
+	cmd *exec.Cmd
+	who int
+	err bytes.Buffer
+}
+
+func (h *crash) spawn(part string, args ...string) *victim {
+	v := &victim{cell: &h.all[h.next], who: h.next}
+	h.next++
+	v.cmd = exec.Command(os.Args[0], append([]string{h.path, strconv.Itoa(v.who)}, args...)...)
+	v.cmd.Env = append(os.Environ(), helperVar+"="+part, quick, "GOMAXPROCS=2")
+	v.cmd.Stderr = &v.err
+	if err := v.cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { v.kill() })
+	return v
+}
+
+// kill ends the process; what it said of itself before must be nothing.
+func (v *victim) kill() {
+	if v.cmd.ProcessState == nil {
+		v.cmd.Process.Kill()
+		v.cmd.Wait()
+	}
+}
+
+// wait waits until f holds, and fails when that takes too long, or v says something.
+func (h *crash) wait(v *victim, what string, f func() bool) {
+	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
+		if time.Now().After(end) {
+			v.kill()
+			h.t.Fatalf("%s: nothing happens; %s", what, v.err.String())
+		}
+	}
+}
+
+// pause lets the others do something for a while.
+func (h *crash) pause(most time.Duration) { time.Sleep(time.Duration(h.rng.Int64N(int64(most)))) }
+
+// killed ends a process at a random instant and makes sure that it was still at work.
+func (h *crash) killed(v *victim) {
+	v.kill()
+	if !v.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+		h.t.Errorf("it ended by itself: %v, %s", v.cmd.ProcessState, v.err.String())
+	}
+}
+
+// read takes everything that the stream holds at this moment.
+func (h *crash) read(s *Stream, seen *crashSeen) {
+	buf := make([]byte, 4096)
+	for range 5000 {
+		ev, n, err := s.TryNext(buf)
+		if err == ErrUnavailable {
+			return
+		}
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if ev.ID == EventStart {
+			seen.n++
+		}
+		if ev.ID.User() && n > 0 { // those of works have no data
+			if err := seen.add(buf[:n]); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// said adds up what the processes have said.
+func (h *crash) said() (after, before uint64) {
+	for i := range h.next {
+		after += h.all[i].after.Load()
+		before += h.all[i].before.Load()
+	}
+	return
+}
+
+// settle compares what was read and counted as lost with what the processes said.
+func (h *crash) settle(s *Stream, read, starts uint64) {
+	h.t.Helper()
+	st, err := s.PeekStatus()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	after, before := h.said()
+	if sum := read + st.Lost; sum < after+starts || sum > before+starts {
+		h.t.Errorf("%d read + %d lost = %d; generated were %d to %d", read, st.Lost, sum, after+starts, before+starts)
+	}
+}
+
+// works makes sure that the stream goes on.
+func (h *crash) works(s *Stream, seen *crashSeen) {
+	h.t.Helper()
+	buf := make([]byte, 4096)
+	name := "still" + strconv.Itoa(h.rng.IntN(10))
+	id, err := OpenEventID(name)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	// Others may stop or clear it meanwhile, or be quick to overwrite the event.
+	for end := time.Now().Add(10 * time.Second); ; {
+		if err := s.Start(); err != nil {
+			h.t.Fatal(err)
+		}
+		Event(id, nil)
+		for range 3000 {
+			ev, n, err := s.TryNext(buf)
+			switch {
+			case err == nil && ev.ID == id:
+				return
+			case err == ErrUnavailable:
+			case err != nil:
+				h.t.Fatalf("the stream does not go on: %v", err)
+			case ev.ID == EventStart:
+				seen.n++
+				continue
+			case ev.ID.User():
+				if name, _ := s.EventName(ev.ID); name != "crash" {
+					continue
+				}
+				if err := seen.add(buf[:n]); err != nil {
+					h.t.Fatal(err)
+				}
+				continue
+			default:
+				continue
+			}
+			break
+		}
+		if time.Now().After(end) {
+			h.t.Fatal("the stream does not go on")
+		}
+	}
+}
+
+// swept makes sure that whoever creates the next stream finds, or leaves, nothing of
+// those who were killed.
+func (h *crash) swept() {
+	h.t.Helper()
+	dir, err := openDir()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	// Unfinished files have a minute, because their maker may not be visible to all.
+	old := time.Now().Add(-time.Hour)
+	temps, _ := filepath.Glob(filepath.Join(dir.Path(), "t-*"))
+	for _, f := range temps {
+		os.Chtimes(f, old, old)
+	}
+	for range 2 { // the pages go with the first, what they need with the second
+		s, err := Create(0, nil)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if err := s.Shutdown(); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	files, err := os.ReadDir(dir.Path())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, f := range files {
+		dead := false
+		if rest, ok := strings.CutPrefix(f.Name(), "p-"); ok {
+			pid, _, _ := strings.Cut(rest, "-")
+			dead = pid != strconv.Itoa(os.Getpid())
+		}
+		if dead || strings.HasPrefix(f.Name(), "s-") || strings.HasPrefix(f.Name(), "t-") || strings.HasPrefix(f.Name(), "l-") {
+			h.t.Errorf("left behind: %s", f.Name())
+		}
+	}
+}
+
+func (h *crash) stream() *Stream {
+	return running(h.t, 0, Attr{Inheritance: Inherited, StreamSize: 64 << 10, StreamFullPolicy: Loop})
+}
+
+// TestCrashTargets kills traced processes.
+func TestCrashTargets(t *testing.T) {
+	h := newCrash(t)
+	for kills := crashKills() * 35 / 100; kills > 0; {
+		s := h.stream()
+		var seen crashSeen
+		var living []*victim
+		for h.next < cells-8 && kills > 0 {
+			for len(living) < 4 {
+				v := h.spawn("crash-target")
+				v.run.Store(1)
+				living = append(living, v)
+			}
+			i := h.rng.IntN(len(living))
+			v := living[i]
+			if h.rng.IntN(5) > 0 { // else while it begins
+				h.wait(v, "a target", func() bool { return v.after.Load() > 0 })
+			}
+			v.run.Store(2)
+			h.pause(time.Millisecond)
+			h.killed(v)
+			living = append(living[:i], living[i+1:]...)
+			kills--
+			h.read(s, &seen)
+		}
+		for _, v := range living {
+			v.kill()
+		}
+		h.read(s, &seen)
+		h.read(s, &seen)
+		h.settle(s, seen.n, 1)
+		after, _ := h.said()
+		t.Logf("%d processes, %d events, %d read", h.next, after, seen.n)
+		h.works(s, &seen)
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		h.fresh()
+	}
+	h.swept()
+}
+
+// TestCrashAnalyzers kills those who consume a stream. An event is consumed and not seen
+// at most by those who were killed.
+func TestCrashAnalyzers(t *testing.T) {
+	h := newCrash(t)
+	s := h.stream()
+	path := s.c.path
+	target := h.spawn("crash-target")
+	target.run.Store(1)
+	kills, ready := uint64(0), h.spawn("crash-analyzer", path)
+	var seen, last uint64
+	for n := uint64(crashKills() * 20 / 100); kills < n; kills++ {
+		v := ready
+		if h.next == cells-1 {
+			// Numbers are used again; what was said has been added up.
+			h.next = 1
+		}
+		h.clean()
+		ready = h.spawn("crash-analyzer", path)
+		v.run.Store(1)
+		if h.rng.IntN(5) > 0 {
+			h.wait(v, "an analyzer", func() bool { return v.seen.Load() > 0 })
+		}
+		h.pause(time.Millisecond)
+		h.killed(v)
+		seen += v.seen.Load()
+		if v.bad.Load() != 0 {
+			t.Fatal(v.err.String())
+		}
+		if first := v.first.Load(); first != 0 {
+			if first <= last {
+				t.Fatalf("event %d was reported, and one before it to somebody else: %d", last, first)
+			}
+			last = v.last.Load()
+		}
+	}
+	ready.kill()
+	seen += ready.seen.Load()
+	target.kill()
+	var rest crashSeen
+	h.read(s, &rest)
+	h.read(s, &rest)
+	st, err := s.PeekStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, before := target.after.Load()+1, target.before.Load()+1 // with the START
+	if sum := seen + rest.n + st.Lost; sum+kills+1 < after || sum > before {
+		t.Errorf("%d seen + %d left + %d lost = %d; %d to %d were generated and %d analyzers killed", seen, rest.n, st.Lost, sum, after, before, kills)
+	}
+	t.Logf("%d kills; %d events, %d seen by the killed, %d lost", kills, after, seen, st.Lost)
+	h.works(s, &rest)
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	h.swept()
+}
+
+// TestCrashControllers kills those who control a stream of somebody else's.
+func TestCrashControllers(t *testing.T) {
+	h := newCrash(t)
+	s := h.stream()
+	var seen crashSeen
+	target := h.spawn("crash-target")
+	target.run.Store(1)
+	ready := h.spawn("crash-control", s.c.path)
+	for range crashKills() * 20 / 100 {
+		v := ready
+		if h.next == cells-1 {
+			h.next = 1
+		}
+		h.clean()
+		ready = h.spawn("crash-control", s.c.path)
+		if h.rng.IntN(5) > 0 {
+			h.wait(v, "a controller", func() bool { return v.ready.Load() > 0 })
+		}
+		h.pause(time.Millisecond)
+		h.killed(v)
+		h.read(s, &seen)
+		switch h.rng.IntN(4) {
+		case 0:
+			if err := s.SetFilter(EventSet{}, SetEventSet); err != nil {
+				t.Fatal(err)
+			}
+			h.works(s, &seen)
+		case 1:
+			if err := s.Stop(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ready.kill()
+	if err := s.SetFilter(EventSet{}, SetEventSet); err != nil {
+		t.Fatal(err)
+	}
+	h.works(s, &seen)
+	// And from now on nothing is missing.
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	target.run.Store(0)
+	h.wait(target, "the target", func() bool { return target.idle.Load() != 0 })
+	h.read(s, &seen)
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.PeekStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, read, lost := target.after.Load(), seen.n, st.Lost
+	target.run.Store(1)
+	h.wait(target, "the target", func() bool { return target.after.Load() > from+100 })
+	target.kill()
+	h.read(s, &seen)
+	h.read(s, &seen)
+	if st, err = s.PeekStatus(); err != nil {
+		t.Fatal(err)
+	}
+	sum := seen.n - read + st.Lost - lost
+	if sum < target.after.Load()-from || sum > target.before.Load()-from+1 {
+		t.Errorf("%d of %d to %d", sum, target.after.Load()-from, target.before.Load()-from+1)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	h.swept()
+}
+
+// TestCrashOwners kills those who write logs: while they make the stream, flush it and
+// shut it down. Whoever comes next completes the log, with every event of the traced process,
+// which goes on.
+func TestCrashOwners(t *testing.T) {
+	h := newCrash(t)
+	target := h.spawn("crash-target")
+	h.wait(target, "the target", func() bool { return target.ready.Load() != 0 })
+	path := filepath.Join(t.TempDir(), "owned.trace")
+	finished, events := 0, 0
+	for n := range crashKills() * 25 / 100 {
+		if h.next == cells-1 {
+			h.next = 1
+		}
+		h.clean()
+		policy, end := "flush", "flush"
+		if h.rng.IntN(3) == 0 {
+			policy = "loop"
+		}
+		early := h.rng.IntN(5) == 0
+		if h.rng.IntN(4) == 0 {
+			end = "shutdown"
+		}
+		os.Remove(path)
+		after, before := target.after.Load(), target.before.Load()
+		v := h.spawn("crash-owner", strconv.Itoa(target.cmd.Process.Pid), path, policy, end)
+		if early {
+			target.run.Store(1)
+			h.pause(10 * time.Millisecond)
+		} else {
+			h.wait(v, "an owner", func() bool { return v.ready.Load() != 0 })
+			target.run.Store(1 + h.rng.Uint64N(2))
+			h.pause(2 * time.Millisecond)
+		}
+		v.kill()
+		if s := v.err.String(); s != "" {
+			t.Fatalf("round %d: %s", n, s)
+		}
+		h.pause(500 * time.Microsecond)
+		target.run.Store(0)
+		h.wait(target, "the target", func() bool { return target.idle.Load() != 0 })
+		after, before = target.after.Load()-after, target.before.Load()-before
+		switch h.rng.IntN(3) { // who comes next
+		case 0:
+			if _, err := List(); err != nil {
+				t.Fatal(err)
+			}
+		case 1:
+			s, err := Create(0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Shutdown(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read, lost, done := h.readOwned(path)
+		if done {
+			finished++
+			events += int(read)
+		}
+		// A stream that was shut down properly while the target was at work has no more to tell.
+		if done && !early && end == "flush" && (read+lost < after || read+lost > before) {
+			t.Fatalf("round %d, %s: %d read + %d lost; %d to %d generated", n, policy, read, lost, after, before)
+		}
+		list, err := List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !early && !done {
+			t.Fatalf("round %d: the log was not completed", n)
+		}
+		if len(list) != 0 {
+			t.Fatalf("round %d: %v is left", n, list)
+		}
+	}
+	t.Logf("%d logs completed, with %d events", finished, events)
+	target.kill()
+	h.swept()
+}
+
+// readOwned reads a log that is expected to be complete, if it was begun.
+func (h *crash) readOwned(path string) (read, lost uint64, done bool) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := OpenLog(f)
+	if errors.Is(err, syscall.EINVAL) { // it was not even begun
+		return
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer r.Close()
+	var seen crashSeen
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if rec.ID.User() && r.EventName(rec.ID) == "crash" {
+			if err := seen.add(rec.Data); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+	}
+	state, err := r.State()
+	st := r.Status()
+	if state != LogFinished && state != LogUnfinished {
+		h.t.Fatalf("the log is %v: %v", state, err)
+	}
+	return seen.n, st.Lost + st.LogLost, state == LogFinished
+}

@@ -133,10 +133,11 @@ func (b *blocks) seal() (*seal, error) {
 // errIndex is wrapped by what is wrong with an index.
 var errIndex = errors.New("index is unsound")
 
-// readIndex calls fn for every entry of a finished log's index, from the last
-// part to the first.
-func (b *blocks) readIndex(s *seal, fn func(*entry) error) error {
+// readIndex calls fn for every part of a finished log's index, from the last to the
+// first.
+func (b *blocks) readIndex(s *seal, fn func(at int64, entries []entry) error) error {
 	var buf []byte
+	var entries []entry
 	limit := b.size - sealSize
 	for at := int64(s.Index); at != 0; {
 		if at < b.super.size || at >= limit {
@@ -151,18 +152,18 @@ func (b *blocks) readIndex(s *seal, fn func(*entry) error) error {
 		}
 		buf = p
 		limit = at // parts precede each other and share no bytes: the chain ends, and is no longer than the file
-		prev, entries, err := decodeIndex(p)
+		prev, all, err := decodeIndex(p, entries[:0])
 		if err != nil {
 			return fmt.Errorf("part at %d: %w", at, errIndex)
 		}
+		entries = all
 		for i := range entries {
-			e := &entries[i]
-			if e.Off < b.super.size || e.Off >= b.size-sealSize {
+			if off := entries[i].Off; off < b.super.size || off >= b.size-sealSize {
 				return fmt.Errorf("part at %d: entry %d: %w", at, i, errIndex)
 			}
-			if err := fn(e); err != nil {
-				return err
-			}
+		}
+		if err := fn(at, entries); err != nil {
+			return err
 		}
 		at = prev
 	}

@@ -34,15 +34,15 @@ type Counts struct {
 func (r *Reader) Count(c *Counts) (bool, error) {
 	if c.how == undecided {
 		c.how = inOrder
-		if r.s == nil && !r.bad && r.min == 0 && r.max == ^uint64(0) && r.next == 0 {
+		if r.s == nil && !r.bad && r.min == 0 && r.max == ^uint64(0) && r.part == 0 && r.next == 0 {
 			c.how = byBlock
 		}
 	}
 	if c.how == byBlock {
-		if r.next == len(r.blocks) {
-			return false, nil
+		d, err := r.coming(^uint64(0))
+		if d == nil {
+			return false, err
 		}
-		d := &r.blocks[r.next]
 		r.next++
 		h, p, err := r.read(d, c.src.buf)
 		if err == errReplaced {

@@ -2,6 +2,7 @@ package tracelog
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
@@ -80,7 +81,8 @@ func encodeIndex(prev int64, entries []entry) []byte {
 	return b
 }
 
-func decodeIndex(b []byte) (prev int64, entries []entry, err error) {
+// decodeIndex decodes a part of the index, into the memory of buf if that is enough.
+func decodeIndex(b []byte, buf []entry) (prev int64, entries []entry, err error) {
 	le := binary.LittleEndian
 	if len(b) < indexFixed || (len(b)-indexFixed)%entrySize != 0 {
 		return 0, nil, errPayload
@@ -90,10 +92,11 @@ func decodeIndex(b []byte) (prev int64, entries []entry, err error) {
 		return 0, nil, errPayload
 	}
 	prev = int64(le.Uint64(b))
-	entries = make([]entry, n)
+	entries = slices.Grow(buf[:0], n)[:n]
 	for i := range entries {
 		p := b[indexFixed+i*entrySize:]
 		e := &entries[i]
+		*e = entry{}
 		e.Off = int64(le.Uint64(p))
 		e.Seq = le.Uint64(p[8:])
 		e.Min = le.Uint64(p[16:])

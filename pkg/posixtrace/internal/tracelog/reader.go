@@ -1,7 +1,6 @@
 package tracelog
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -58,12 +57,17 @@ type Reader struct {
 
 	b      *blocks // a file, or
 	s      *forwardReader
-	seal   *seal // of a file with a sound index
-	blocks []desc
-	next   int    // the first of blocks that is not open
-	cut    uint64 // blocks with a greater sequence number do not count
+	seal   *seal       // of a file with a sound index
+	parts  []indexPart // of that index, by their times
+	part   int         // the first of parts that was not come to
+	blocks []desc      // those of the other parts, or all that there are
+	next   int         // the first of blocks that is not open
+	cut    uint64      // blocks with a greater sequence number do not count
 	merge  merge
 	err    error // reading failed
+
+	partBuf []byte // of the part that was read last
+	entries []entry
 }
 
 // compare orders blocks by their first events, then as they were written.
@@ -122,7 +126,7 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 		}
 		r.damage(int64(r.seal.Index), "index", err)
 		r.status, r.known = r.seal.Status, true
-		r.seal, r.blocks = nil, nil
+		r.seal, r.parts = nil, nil
 	}
 	if err := r.openWalking(); err != nil {
 		return nil, err
@@ -134,15 +138,29 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 // openIndexed takes everything but events from the blocks that the index names.
 func (r *Reader) openIndexed() error {
 	var others []entry
+	var parts []indexPart
 	var events uint64
-	err := r.b.readIndex(r.seal, func(e *entry) error {
-		if e.Kind == KindEvents {
+	err := r.b.readIndex(r.seal, func(at int64, entries []entry) error {
+		p := indexPart{at: at}
+		for i := range entries {
+			e := &entries[i]
+			if e.Kind != KindEvents {
+				others = append(others, *e)
+				continue
+			}
 			events += uint64(e.Count)
-		} else {
-			others = append(others, *e)
+			if err := p.add(e); err != nil {
+				return err
+			}
+		}
+		if p.from != 0 {
+			parts = append(parts, p)
 		}
 		return nil
 	})
+	if err == nil {
+		err = r.setParts(parts)
+	}
 	if err != nil {
 		return err
 	}
@@ -171,12 +189,9 @@ func (r *Reader) openIndexed() error {
 			break
 		}
 	}
-	if err := r.Rewind(); err != nil {
-		return err
-	}
 	r.sealed = true
 	r.status, r.known = r.seal.Status, true
-	return nil
+	return r.Rewind()
 }
 
 func compare(a, b uint64) int {
@@ -432,36 +447,9 @@ func (r *Reader) Rewind() error {
 	r.merge.reset()
 	r.next = 0
 	if r.seal != nil {
-		r.blocks = r.blocks[:0]
-		err := r.b.readIndex(r.seal, func(e *entry) error {
-			if e.Kind == KindEvents && e.Max >= r.min && e.Min <= r.max && (r.sel == nil || e.Types.meets(&r.coarse)) {
-				r.blocks = append(r.blocks, desc{off: e.Off, seq: e.Seq, min: e.Min, max: e.Max})
-			}
-			return nil
-		})
-		if err == nil {
-			err = r.spread()
-		}
-		if err != nil {
-			return err
-		}
+		r.blocks, r.part = r.blocks[:0], 0
 	}
 	slices.SortFunc(r.blocks, desc.compare)
-	return nil
-}
-
-// spread finds how large each of the blocks that an index names can be. Blocks that
-// shared bytes could together be any number of times as large as their file.
-func (r *Reader) spread() error {
-	slices.SortFunc(r.blocks, func(a, b desc) int { return cmp.Compare(a.off, b.off) })
-	end := r.b.size - sealSize
-	for i := range slices.Backward(r.blocks) {
-		d := &r.blocks[i]
-		if d.room = end - d.off; d.room <= headerSize {
-			return fmt.Errorf("blocks at %d: %w", d.off, errIndex)
-		}
-		end = d.off
-	}
 	return nil
 }
 
@@ -510,20 +498,25 @@ func (r *Reader) selects(rec *chunk.Record) bool {
 func (r *Reader) advance(rec *chunk.Record, wait bool) (bool, error) {
 	m := &r.merge
 	for {
-		for r.next < len(r.blocks) && (len(m.heap) == 0 || r.blocks[r.next].min <= m.heap[0].tick) {
-			d := r.blocks[r.next]
-			if d.seq <= r.cut && d.max >= r.min && d.min <= r.max {
-				if err := r.open(&d); err != nil {
-					r.err = err
-					return false, err
-				}
+		for {
+			bound := ^uint64(0)
+			if len(m.heap) > 0 {
+				bound = m.heap[0].tick
+			}
+			d, err := r.coming(bound)
+			if err == nil && d != nil && d.seq <= r.cut && d.max >= r.min && d.min <= r.max {
+				err = r.open(d)
+			}
+			if err != nil {
+				r.err = err
+				return false, err
+			}
+			if d == nil {
+				break
 			}
 			r.next++
 		}
-		limit := ^uint64(0)
-		if r.next < len(r.blocks) {
-			limit = r.blocks[r.next].min
-		}
+		limit := r.comingAt()
 		if r.s != nil {
 			if h := r.s.horizon; h != ^uint64(0) {
 				limit = h + 1

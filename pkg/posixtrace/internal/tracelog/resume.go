@@ -204,7 +204,7 @@ func (w *Writer) took(off int64, h *header, p []byte, rec *Recovered, loop bool)
 		}
 		w.watermark = mark
 	case KindIndex:
-		_, entries, err := decodeIndex(p)
+		_, entries, err := decodeIndex(p, nil)
 		if err != nil {
 			return err
 		}

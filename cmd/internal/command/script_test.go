@@ -53,13 +53,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptCondition knows two conditions beside testscript's own. ci: what a script skips
+// scriptCondition knows conditions beside testscript's own. root: file systems may be mounted. ci: what a script skips
 // because a tool is missing is not skipped there; scripts/check installs the tools. full: what
 // takes long is done, too (scripts/check --full).
 func scriptCondition(cond string) (bool, error) {
 	switch cond {
 	case "ci":
 		return os.Getenv("CI") != "", nil
+	case "root":
+		return os.Geteuid() == 0, nil
 	case "full":
 		return os.Getenv("POSIXTRACE_FULL") != "", nil
 	}

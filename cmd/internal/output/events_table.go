@@ -20,10 +20,15 @@ type EventTable struct {
 
 	table   *Table
 	started bool
+	widest  int // data in the page, in bytes
 	tmp     []byte
 }
 
-const tablePage = 200
+// A page is this many events, or as many as take this much room when they are aligned.
+const (
+	tablePage = 200
+	tableRoom = 1 << 20
+)
 
 // Begin appends nothing.
 func (t *EventTable) Begin(b []byte) []byte { return b }
@@ -48,7 +53,8 @@ func (t *EventTable) Append(b []byte, src *Source, rec *posixtrace.Record) []byt
 		t.tmp = append(t.tmp, "..."...)
 	}
 	t.table.Add(append(cells, strconv.Itoa(rec.PID), strconv.Itoa(rec.TID), string(src.name(rec.ID).text), string(t.tmp))...)
-	if len(t.table.Rows) >= tablePage {
+	t.widest = max(t.widest, len(t.tmp))
+	if n := len(t.table.Rows); n >= tablePage || n*t.widest >= tableRoom {
 		b = t.Flush(b)
 	}
 	return b
@@ -72,7 +78,7 @@ func (t *EventTable) Flush(b []byte) []byte {
 		return b
 	}
 	b = t.table.Append(b)
-	t.table.Header, t.table.Rows = nil, t.table.Rows[:0]
+	t.table.Header, t.table.Rows, t.widest = nil, t.table.Rows[:0], 0
 	return b
 }
 

@@ -56,12 +56,19 @@ func fit(t *output.Table) (header []string, rows [][]string) {
 		first = rows[0]
 	}
 	for i, c := range first {
+		if i == len(widths)-1 && !right(i) {
+			break
+		}
 		space := strings.Repeat(" ", max(0, widths[i]-twwidth.Width(c)))
 		if right(i) {
 			first[i] = space + c
 		} else {
 			first[i] = c + space
 		}
+	}
+	// Nothing stands behind what the last column is filled up with.
+	if last := len(widths) - 1; t.Width == 0 && last >= 0 && !right(last) {
+		widths[last] = 0
 	}
 	t.Widths = widths
 	return header, rows

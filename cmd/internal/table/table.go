@@ -6,13 +6,22 @@ import (
 	"bytes"
 
 	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
-func init() { output.DrawTablesWith(draw) }
+func init() {
+	output.DrawTablesWith(draw)
+	// The library remembers the widths of thousands of cells, and the cells with them, which
+	// may be a hundred KiB each.
+	twwidth.SetCacheCapacity(rememberedCells)
+}
+
+// rememberedCells are enough for the one table that is being drawn.
+const rememberedCells = 64
 
 // draw appends a table. The library would rewrite headers, trim cells, draw
 // boxes, pass escape codes on and lose write errors; here it does none of that.

@@ -25,3 +25,14 @@ func need(t *testing.T, ok bool, what string) {
 		t.Skipf("NOT TESTED here, for lack of: %s", what)
 	}
 }
+
+// scale is how often a test does a thing, as tracetest.Scale has it.
+func scale(each, full, soak int) int {
+	switch {
+	case os.Getenv("POSIXTRACE_SOAK") != "":
+		return soak
+	case os.Getenv("POSIXTRACE_FULL") != "":
+		return full
+	}
+	return each
+}

@@ -297,6 +297,13 @@ const (
 	pollIdle = 16 * time.Millisecond
 )
 
+// pollUsed is when the owner looks next at a stream in use, of which used of all bytes are
+// taken. A writer at full speed records about a byte in a nanosecond; of the last quarter it
+// is to get nothing until then.
+func pollUsed(used, all int) time.Duration {
+	return min(max(pollBusy, time.Duration(all-all/4-used)), pollIdle)
+}
+
 func (o *logOwner) run() {
 	defer close(o.done)
 	m := o.c.mem
@@ -320,7 +327,8 @@ func (o *logOwner) run() {
 			return
 		}
 		if n := m.Seq(); n != seq {
-			seq, wait = n, pollBusy
+			used, all := m.Used()
+			seq, wait = n, pollUsed(used*m.ChunkSize, all*m.ChunkSize)
 		} else {
 			wait = min(wait*2, pollIdle)
 		}

@@ -42,6 +42,7 @@ func (b *bench) streamed() *group {
 	n := b.pick(10e6, 3e6)
 	args := []string{"paced", strconv.Itoa(n), strconv.Itoa(burst), strconv.Itoa(pause)}
 	run := func(args ...string) (r result, target float64, err error) {
+		os.Remove(b.file("paced")) // a new file, as the peer's are
 		r, err = command("", append([]string{b.tool("ptrace-run"), "-e", "none", "-o", b.file("paced"), "--stream-size=16M", "--"}, b.target(args...)...)...)
 		if err == nil {
 			var wall float64

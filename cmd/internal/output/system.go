@@ -2,6 +2,7 @@ package output
 
 import (
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -169,12 +170,13 @@ func SignalName(n int) string {
 	return strconv.Itoa(n)
 }
 
-var systemTypes, userTypes = func() (sys, user posixtrace.EventSet) {
+// classes are the system and the user event types. Most programs never ask.
+var classes = sync.OnceValues(func() (sys, user posixtrace.EventSet) {
 	sys.Fill(posixtrace.SystemEvents)
 	user.Fill(posixtrace.AllEvents)
 	user.Subtract(sys)
 	return
-}()
+})
 
 // SetNames lists the members of a set of event types by name. Sets hold types that
 // have no name yet, so a class of which they hold more than half is listed as
@@ -182,6 +184,7 @@ var systemTypes, userTypes = func() (sys, user posixtrace.EventSet) {
 func SetNames(src *Source, set *posixtrace.EventSet) []string {
 	list := []string{}
 	everything := true
+	systemTypes, userTypes := classes()
 	for _, class := range []struct {
 		name string
 		set  *posixtrace.EventSet

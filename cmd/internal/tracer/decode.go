@@ -3,6 +3,7 @@ package tracer
 import (
 	"math"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -72,20 +73,23 @@ const (
 const dataMax = 64
 
 // specs are the kinds of the arguments of each system call; nil where they are
-// not known.
-var specs = func() (s [len(names) + 1][]kind) {
+// not known. Programs that trace nothing do not make them.
+var specs = sync.OnceValue(func() *[len(names) + 1][]kind {
+	s, known := new([len(names) + 1][]kind), calls()
 	for nr, name := range names {
-		s[nr] = calls[name]
+		s[nr] = known[name]
 	}
-	return
-}()
+	return s
+})
 
 // unknownCall is a call of which only the registers can be told.
 var unknownCall = []kind{kHex, kHex, kHex, kHex, kHex, kHex}
 
 func spec(nr int) []kind {
-	if nr < len(names) && specs[nr] != nil {
-		return specs[nr]
+	if nr < len(names) {
+		if s := specs()[nr]; s != nil {
+			return s
+		}
 	}
 	return unknownCall
 }

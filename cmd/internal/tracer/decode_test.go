@@ -27,7 +27,7 @@ func FuzzDecodeCall(f *testing.F) {
 	f.Cleanup(func() { unix.Munmap(mem) })
 	base := uint64(uintptr(unsafe.Pointer(&mem[0])))
 	for nr, name := range names {
-		if calls[name] == nil {
+		if calls()[name] == nil {
 			continue
 		}
 		text := hostile.Texts()[nr%len(hostile.Texts())]

@@ -286,6 +286,9 @@ func TestHostileLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 24
+	if raceEnabled {
+		n = 6
+	}
 	if os.Getenv("POSIXTRACE_FULL") != "" {
 		n = 2000
 	}

@@ -74,7 +74,10 @@ func bigLog(t *testing.T, path string, size int64) {
 
 // A long log takes no more memory than a short one: 64 MiB are enough, whatever is made of it.
 func TestMemoryBounded(t *testing.T) {
-	size := int64(24 << 20)
+	size, most := int64(24<<20), 64<<10
+	if raceEnabled {
+		size, most = 4<<20, 1<<20
+	}
 	if os.Getenv("POSIXTRACE_FULL") != "" {
 		size = 1 << 30
 	}
@@ -113,7 +116,7 @@ func TestMemoryBounded(t *testing.T) {
 		if err != nil || aerr != nil {
 			t.Fatalf("%q: %v: %s", args, err, errs.String())
 		}
-		if kib > 64<<10 {
+		if kib > most {
 			t.Errorf("%q: %d MiB for a log of %d MiB", args[:len(args)-1], kib>>10, st.Size()>>20)
 		}
 		figures = append(figures, fmt.Sprintf("%s: %d MiB", form, kib>>10))
@@ -146,7 +149,11 @@ func TestLimits(t *testing.T) {
 		t.Fatal(out)
 	}
 	done := map[string]int{}
-	for n := 3; n <= 24; n++ {
+	step := 1
+	if raceEnabled {
+		step = 5
+	}
+	for n := 3; n <= 24; n += step {
 		limit := fmt.Sprintf("ulimit -n %d", n)
 		for _, args := range [][]string{
 			{"ptrace-run", "-o", "b.trace", "echo", "it-ran"}, {"ptrace-run", "-c", "-o", "b.trace", "echo", "it-ran"}, {"ptrace-run", "-e", "proc", "-o", "b.trace", "echo", "it-ran"},
@@ -173,6 +180,9 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for _, kib := range []int{100 << 10, 200 << 10, 400 << 10, 800 << 10, 1600 << 10} {
+		if raceEnabled {
+			break // the detector itself needs more
+		}
 		limit := fmt.Sprintf("ulimit -v %d", kib)
 		for _, args := range [][]string{{"ptrace-run", "-c", "-o", "b.trace", "echo", "it-ran"}, {"ptrace-dump", "a.trace"}, {"ptrace-run", "--stream-size=1G", "echo", "it-ran"}} {
 			status, out := run(limit, args...)

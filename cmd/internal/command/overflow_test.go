@@ -63,7 +63,10 @@ func TestHugeOptions(t *testing.T) {
 		{durations, []string{"ptrace-dump", "--timeout=N", "-w", "a", "a.trace"}, []int{2}},
 		{numbers, []string{"ptrace-dump", "--replay=N", "a.trace"}, []int{2}},
 	} {
-		for _, v := range c.values {
+		for i, v := range c.values {
+			if raceEnabled && i%4 != 0 {
+				continue
+			}
 			args := slices.Clone(c.args)
 			for i := range args {
 				args[i] = strings.ReplaceAll(args[i], "=N", "="+v)

@@ -16,7 +16,7 @@ func (b *bench) groups() []*group {
 	return []*group{
 		b.record(), b.threads(), b.processes(), b.untraced(),
 		b.streamed(), b.reading(), b.search(),
-		b.capture(), b.oneShot(), b.shell(), b.calls(), b.memory(),
+		b.capture(), b.oneShot(), b.shell(), b.calls(), b.children(), b.memory(),
 	}
 }
 
@@ -126,29 +126,5 @@ func (b *bench) shell() *group {
 			}
 			return nil
 		}},
-	}
-}
-
-// calls traces the system calls of a program that does nothing else.
-func (b *bench) calls() *group {
-	n := b.pick(100e3, 20e3)
-	dd := []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=" + strconv.Itoa(n), "status=none"}
-	run := func(key string, argv ...string) func(series) error {
-		return func(s series) error {
-			r, err := command("", append(argv, dd...)...)
-			if err == nil {
-				s.put(key, r.wall/float64(2*n)*1e9)
-			}
-			return err
-		}
-	}
-	return &group{
-		rounds: b.pick(5, 3),
-		items: []*item{{name: "ptrace-run -e syscall, wall per system call", unit: nanoseconds, oursKey: "ours", theirsKey: "strace",
-			peer: "strace -f -ttt -T -o FILE"}},
-		steps: []func(series) error{
-			run("ours", b.tool("ptrace-run"), "-e", "syscall", "-o", b.file("calls"), "--"),
-			run("strace", "strace", "-f", "-ttt", "-T", "-o", b.file("strace")),
-		},
 	}
 }

@@ -1,0 +1,87 @@
+package main
+
+import "strconv"
+
+// What it costs to see into programs that know nothing of tracing, beside strace(1) and
+// beside nothing. The wall clock is what counts: the tracer works while the program waits.
+
+// calls traces a program that makes cheap system calls and does nothing else.
+func (b *bench) calls() *group {
+	count := "count=" + strconv.Itoa(b.pick(100e3, 20e3))
+	dd := []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=1", count, "status=none"}
+	return b.seeing(dd, b.pick(5, 3), []seen{
+		{"every system call of dd bs=1 " + count, "syscall", []string{"strace", "-f", "-o", "/dev/null"}, 0.5, 1},
+		{"the same, read only", "syscall.read", []string{"strace", "-f", "--seccomp-bpf", "-e", "trace=read", "-o", "/dev/null"}, 0.5, 1},
+		{"the same, openat only", "syscall.openat", nil, 1.3, 1.3},
+	}, &item{name: "the same, all in a log", peer: "strace -f -ttt -T -o FILE"})
+}
+
+// children traces a shell that starts one process after the other.
+func (b *bench) children() *group {
+	n := strconv.Itoa(b.pick(500, 100))
+	sh := []string{"sh", "-c", "for i in $(seq " + n + "); do /bin/true; done"}
+	return b.seeing(sh, b.pick(5, 3), []seen{
+		{"events of " + n + " processes of a shell", "proc", []string{"strace", "-f", "--seccomp-bpf", "-e", "trace=process", "-o", "/dev/null"}, 0.9, 0.9},
+		{"the same", "proc", nil, 1.25, 1.25},
+	}, nil)
+}
+
+// seen is what ptrace-run shows of a program with -e events, and what else could, or
+// nothing; and the bars for a machine as it is and for one processor.
+type seen struct {
+	name, events string
+	peer         []string
+	free, pinned float64
+}
+
+// seeing times a program under ptrace-run and under the peers, free and on one processor.
+// log, if not nil, is the item for all system calls in a log.
+func (b *bench) seeing(program []string, rounds int, list []seen, log *item) *group {
+	g := &group{rounds: rounds}
+	done := map[string]bool{}
+	step := func(key string, argv []string) {
+		if done[key] {
+			return
+		}
+		done[key] = true
+		g.steps = append(g.steps, func(s series) error {
+			r, err := command("", argv...)
+			if err == nil {
+				s.put(key, r.wall)
+			}
+			return err
+		})
+	}
+	free := func(argv ...string) []string { return argv }
+	for _, where := range []struct {
+		name string
+		on   func(...string) []string
+		bar  func(seen) float64
+	}{
+		{"", free, func(s seen) float64 { return s.free }},
+		{", one processor", b.pinned, func(s seen) float64 { return s.pinned }},
+	} {
+		for _, s := range list {
+			peer := "untraced"
+			if s.peer != nil {
+				peer = s.peer[0]
+				for _, arg := range s.peer[1:] {
+					peer += " " + arg
+				}
+			}
+			it := &item{name: s.name + where.name, unit: seconds, peer: peer, bar: most(where.bar(s)),
+				oursKey: s.events + where.name, theirsKey: peer + where.name}
+			g.items = append(g.items, it)
+			ours := []string{b.tool("ptrace-run"), "--dump=never", "-e", s.events, "--"}
+			step(it.oursKey, where.on(append(ours, program...)...))
+			step(it.theirsKey, where.on(append(append([]string{}, s.peer...), program...)...))
+		}
+	}
+	if log != nil {
+		log.unit, log.oursKey, log.theirsKey = seconds, "log", "their log"
+		g.items = append(g.items, log)
+		step(log.oursKey, append([]string{b.tool("ptrace-run"), "-e", "syscall", "-o", b.file("calls"), "--"}, program...))
+		step(log.theirsKey, append([]string{"strace", "-f", "-ttt", "-T", "-o", b.file("strace")}, program...))
+	}
+	return g
+}

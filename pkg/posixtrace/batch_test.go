@@ -139,6 +139,26 @@ func sameInAllWays(t *testing.T, what string, open func() (*Reader, error)) {
 			t.Errorf("%s: behind the end: %v", what, err)
 		}
 
+		// In turn with Next.
+		r = reader(sel)
+		for read = 0; ; {
+			rec, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil || read == len(want) || rec.EventInfo != want[read].EventInfo {
+				t.Fatalf("%s, %+v: event %d of %d in turn with batches: %+v, %v", what, sel, read, len(want), rec, err)
+			}
+			read++
+			if err := r.NextBatch(&b[0]); err != nil && err != io.EOF {
+				t.Fatal(err)
+			}
+			compare(&b[0])
+		}
+		if read != len(want) {
+			t.Errorf("%s, %+v: %d events in turn with batches, want %d", what, sel, read, len(want))
+		}
+
 		sameCounts(t, what, reader(sel), want)
 		// Count goes on where Next is.
 		skip := min(len(want), 700)

@@ -23,29 +23,40 @@ func (c *Cursor) at(off int) (h uint64, num, end int, ok bool) {
 	return h, num, end, num < len(c.sites) && end <= len(b)
 }
 
-// Fill decodes the next events into recs, up to the first one whose time is not before
-// limit, and returns how many. over tells that the last of them is that one. The chunk is
-// at its end, or malformed, if there are fewer than recs has room for and over is false.
-func (c *Cursor) Fill(recs []Record, limit uint64) (n int, over bool) {
-	for n < len(recs) {
-		r := &recs[n]
-		if h, num, end, ok := c.at(c.off); ok {
-			s, data := &c.sites[num], c.off+HeaderSize
-			size := data + int(uint16(h>>32))
-			r.Tick = c.base + uint64(uint32(h))
-			r.Addr, r.Event, r.PID, r.TID = s.addr, s.ev, s.pid, s.tid
-			r.Truncated = h>>63 != 0
-			r.Data = c.buf[data:size:size]
-			c.off = end
-		} else if ok, _ := c.Next(r); !ok {
-			return n, false
-		}
-		n++
-		if r.Tick >= limit {
-			return n, true
-		}
+// Peek returns time and type of the next event, if that needs no more than a look.
+func (c *Cursor) Peek() (tick uint64, id event.ID, ok bool) {
+	h, num, _, ok := c.at(c.off)
+	if !ok {
+		return 0, 0, false
 	}
-	return n, false
+	return c.base + uint64(uint32(h)), c.sites[num].ev, true
+}
+
+// Fill decodes the next events into recs, those before limit and with first also one that is not,
+// as long as none needs more than a look. It returns how many, and if that is what ended it,
+// that the next one is not before limit, with its time.
+func (c *Cursor) Fill(recs []Record, first bool, limit uint64) (n int, next uint64, over bool) {
+	for n < len(recs) {
+		h, num, end, ok := c.at(c.off)
+		if !ok {
+			break
+		}
+		tick := c.base + uint64(uint32(h))
+		if tick >= limit && !first {
+			return n, tick, true
+		}
+		first = false
+		r := &recs[n]
+		s, data := &c.sites[num], c.off+HeaderSize
+		size := data + int(uint16(h>>32))
+		r.Tick = tick
+		r.Addr, r.Event, r.PID, r.TID = s.addr, s.ev, s.pid, s.tid
+		r.Truncated = h>>63 != 0
+		r.Data = c.buf[data:size:size]
+		c.off = end
+		n++
+	}
+	return n, 0, false
 }
 
 // run is what was met of one site.

@@ -2,6 +2,7 @@ package tracelog
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -29,32 +30,51 @@ func benchLog(b testing.TB, overlap int) ([]byte, int) {
 	return m.b, 192 * per
 }
 
-func BenchmarkNext(b *testing.B) {
+func BenchmarkRead(b *testing.B) {
+	var rec chunk.Record
+	recs := make([]chunk.Record, 256)
+	var hold Hold
+	var counts Counts
+	ways := map[string]func(r *Reader) (int, error){
+		"next": func(r *Reader) (int, error) {
+			ok, err := r.Next(&rec)
+			if !ok {
+				return 0, err
+			}
+			return 1, err
+		},
+		"batch": func(r *Reader) (int, error) { return r.NextBatch(recs, &hold) },
+		"count": func(r *Reader) (int, error) {
+			before := counts.Events
+			_, err := r.Count(&counts)
+			return int(counts.Events - before), err
+		},
+	}
 	for _, c := range []struct {
-		name    string
+		way     string
 		overlap int
 		stream  bool
-	}{{"file/writers=1", 1, false}, {"file/writers=4", 4, false}, {"file/writers=64", 64, false}, {"stream/writers=1", 1, true}} {
-		b.Run(c.name, func(b *testing.B) {
+	}{{"next", 1, false}, {"batch", 1, false}, {"count", 1, false}, {"batch", 4, false}, {"batch", 64, false}, {"batch", 1, true}} {
+		b.Run(fmt.Sprintf("%s/writers=%d/stream=%v", c.way, c.overlap, c.stream), func(b *testing.B) {
 			log, n := benchLog(b, c.overlap)
-			var rec chunk.Record
 			b.ReportAllocs()
 			events := 0
 			for b.Loop() {
+				counts = Counts{}
 				r, err := OpenFile(bytes.NewReader(log), int64(len(log)))
 				if c.stream {
 					r, err = OpenStream(bytes.NewReader(log))
 				}
 				must(b, err)
 				for {
-					ok, err := r.Next(&rec)
+					n, err := ways[c.way](r)
 					if err != nil {
 						b.Fatal(err)
 					}
-					if !ok {
+					if n == 0 {
 						break
 					}
-					events++
+					events += n
 				}
 				if s, err := r.State(); s != Finished {
 					b.Fatal(err)

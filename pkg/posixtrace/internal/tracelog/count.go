@@ -34,7 +34,7 @@ type Counts struct {
 func (r *Reader) Count(c *Counts) (bool, error) {
 	if c.how == undecided {
 		c.how = inOrder
-		if r.s == nil && !r.bad && r.min == 0 && r.max == ^uint64(0) && r.part == 0 && r.next == 0 {
+		if r.s == nil && !r.bad && r.min == 0 && r.max == ^uint64(0) && r.part == 0 && r.next == 0 && len(r.ahead) == 0 {
 			c.how = byBlock
 		}
 	}

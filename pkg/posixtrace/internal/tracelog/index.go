@@ -154,7 +154,7 @@ func skim(cur *chunk.Cursor) (s Summary, err error) {
 		switch {
 		case s.Count == 0:
 			s.Min, s.Max = rec.Tick, rec.Tick
-		case rec.Tick < last || rec.Tick == last && rank(&rec) == 0:
+		case rec.Tick < last || rec.Tick == last && rank(rec.Event) == 0:
 			s.Sorted = false
 			s.Min = min(s.Min, rec.Tick)
 		default:

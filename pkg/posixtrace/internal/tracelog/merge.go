@@ -15,7 +15,8 @@ var errContent = errors.New("events are not what they should be")
 // times.
 type source struct {
 	cur    chunk.Cursor
-	head   chunk.Record // the next event, while in the heap
+	head   chunk.Record // the next event, if ready
+	ready  bool         // it took more than a look
 	seq    uint64
 	last   uint64 // time of its last event
 	left   int    // events that it still yields; kept up to date only with sorted
@@ -39,7 +40,7 @@ func (s *source) reset(h *header, p []byte, joint bool) {
 func (s *source) load(h *header, p []byte, joint bool) error {
 	s.reset(h, p, joint)
 	sum, err := skim(&s.cur)
-	s.seq, s.last, s.left, s.use, s.lent = h.Seq, sum.Max, sum.Count, false, false
+	s.seq, s.last, s.left, s.use, s.ready, s.lent = h.Seq, sum.Max, sum.Count, false, false, false
 	if sum.Count > 0 && (sum.Min < h.Min || sum.Max > h.Max) {
 		s.left = 0 // in the wrong place of the order
 		return errContent
@@ -57,37 +58,68 @@ func (s *source) load(h *header, p []byte, joint bool) error {
 			s.sorted = append(s.sorted, rec)
 		}
 		slices.SortStableFunc(s.sorted, func(a, b chunk.Record) int {
-			return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(rank(&a), rank(&b)))
+			return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(rank(a.Event), rank(b.Event)))
 		})
 	}
 	return err
 }
 
-// next decodes the next event. The whole chunk has been decoded before, so it
-// cannot fail other than by reaching the end.
-func (s *source) next(rec *chunk.Record) bool {
-	if s.use {
+// peek returns the time of the next event, false at the end. The whole chunk has been
+// decoded before, so nothing can be wrong with it.
+func (s *source) peek() (tick uint64, ok bool) {
+	switch {
+	case s.use:
 		if s.left == 0 {
-			return false
+			return 0, false
 		}
-		*rec = s.sorted[len(s.sorted)-s.left]
-		s.left--
-		return true
+		return s.sorted[len(s.sorted)-s.left].Tick, true
+	case s.ready:
+		return s.head.Tick, true
 	}
-	ok, _ := s.cur.Next(rec)
-	return ok
+	if tick, _, ok := s.cur.Peek(); ok {
+		return tick, true
+	}
+	s.ready, _ = s.cur.Next(&s.head)
+	return s.head.Tick, s.ready
 }
 
-// fill decodes the next events into recs, as chunk.Cursor.Fill does.
-func (s *source) fill(recs []chunk.Record, limit uint64) (n int, over bool) {
-	if !s.use {
-		return s.cur.Fill(recs, limit)
+// rank is that of the next event.
+func (s *source) rank() int {
+	switch {
+	case s.use:
+		return rank(s.sorted[len(s.sorted)-s.left].Event)
+	case s.ready:
+		return rank(s.head.Event)
 	}
-	for n < len(recs) && !over && s.next(&recs[n]) {
-		over = recs[n].Tick >= limit
-		n++
+	_, id, _ := s.cur.Peek()
+	return rank(id)
+}
+
+// fill decodes the next events into recs: the first whatever its time, and then those
+// before limit. It returns how many, and the time of the one that is next then, false if there
+// is none.
+func (s *source) fill(recs []chunk.Record, limit uint64) (n int, next uint64, more bool) {
+	for {
+		if !s.use && !s.ready {
+			got, next, over := s.cur.Fill(recs[n:], n == 0, limit)
+			if n += got; over {
+				return n, next, true
+			}
+		}
+		next, more = s.peek()
+		if !more || n == len(recs) || n > 0 && next >= limit {
+			return n, next, more
+		}
+		if s.use {
+			recs[n] = s.sorted[len(s.sorted)-s.left]
+			s.left--
+			n++
+		} else if s.ready {
+			recs[n] = s.head
+			s.ready = false
+			n++
+		}
 	}
-	return n, over
 }
 
 // node is a source in the heap, with what orders it: the time of its next
@@ -98,10 +130,12 @@ type node struct {
 }
 
 func (a *node) before(b *node) bool {
-	if a.tick != b.tick {
-		return a.tick < b.tick
-	}
-	if r, s := rank(&a.s.head), rank(&b.s.head); r != s {
+	return a.tick < b.tick || a.tick == b.tick && a.precedes(b)
+}
+
+// precedes orders nodes of the same time.
+func (a *node) precedes(b *node) bool {
+	if r, s := a.s.rank(), b.s.rank(); r != s {
 		return r < s
 	}
 	return a.seq < b.seq
@@ -109,17 +143,17 @@ func (a *node) before(b *node) bool {
 
 // rank orders events of one time: RESUME has that of the event before which it stands,
 // which an earlier flush may have brought.
-func rank(r *chunk.Record) int {
-	if r.Event == event.Resume {
+func rank(id event.ID) int {
+	if id == event.Resume {
 		return 0
 	}
 	return 1
 }
 
-// merge merges open blocks. In the heap each waits with its next event in head,
-// but for the top one: while there is a top it is the heap's first, its events
-// are read straight on as long as they stay below limit, and its node
-// keeps an old time, with which it still is the first.
+// merge merges open blocks. In the heap each waits with the time of its next event, but for the
+// top one: while there is a top it is the heap's first, its events are read straight on
+// as long as they stay below limit, and its node keeps an old time, with which it still
+// is the first. The next event of the top is the one to be reported.
 type merge struct {
 	heap  []node
 	top   *source
@@ -150,8 +184,8 @@ func (m *merge) release(s *source) {
 // add puts a loaded source into the heap. There must be no top.
 func (m *merge) add(s *source) {
 	m.held += int64(cap(s.buf))
-	s.next(&s.head)
-	m.push(node{s.head.Tick, s.seq, s})
+	tick, _ := s.peek()
+	m.push(node{tick, s.seq, s})
 }
 
 // finish is called when the top source is at its end.
@@ -169,20 +203,17 @@ func (m *merge) finish() {
 	m.down(0)
 }
 
-// yield puts the event of the top source that was just decoded back into its
-// place.
-func (m *merge) yield(rec *chunk.Record) {
-	m.top.head = *rec
-	m.heap[0].tick = rec.Tick
+// yield puts the top source back into its place, with the time of its next event.
+func (m *merge) yield(next uint64) {
+	m.heap[0].tick = next
 	m.top = nil
 	m.down(0)
 }
 
-// take makes the first source of the heap the top one and moves its event to
-// rec. Nothing from outside the heap comes before far.
-func (m *merge) take(rec *chunk.Record, far uint64) {
+// take makes the first source of the heap the top one. Nothing from outside the heap comes
+// before far.
+func (m *merge) take(far uint64) {
 	m.top = m.heap[0].s
-	*rec = m.top.head
 	limit := far
 	for i := 1; i < len(m.heap) && i < 3; i++ {
 		limit = min(limit, m.heap[i].tick)

@@ -19,8 +19,13 @@ func (h *Hold) keep(s *source) {
 // NextBatch decodes the next events into recs and returns how many, 0 at the end of
 // what is sound or with an error; see Next. It returns fewer than there is room for
 // rather than wait for more of a log that is read forward. The data of the events is valid
-// until h, or a batch that was read after it, is used again.
+// until h, or a batch that was read after it, is used again; that of events that Next has read ahead
+// until Next is called.
 func (r *Reader) NextBatch(recs []chunk.Record, h *Hold) (n int, err error) {
+	if n = copy(recs, r.ahead); n > 0 {
+		r.ahead = r.ahead[n:]
+		return n, nil
+	}
 	m := &r.merge
 	h.release(m)
 	m.hold = h
@@ -31,29 +36,19 @@ func (r *Reader) NextBatch(recs []chunk.Record, h *Hold) (n int, err error) {
 				break
 			}
 			var more bool
-			if more, err = r.advance(&recs[n], n == 0); !more || err != nil {
+			if more, err = r.advance(n == 0); !more || err != nil {
 				break
 			}
-			n += r.lend(recs[n : n+1])
-			continue
 		}
-		room := recs[n:]
-		got, over := m.top.fill(room, m.limit)
-		if !over {
-			n += r.lend(room[:got])
-			if got < len(room) {
-				m.finish()
+		got, next, more := m.top.fill(recs[n:], m.limit)
+		n += r.lend(recs[n : n+got])
+		switch {
+		case !more:
+			m.finish()
+		case next >= m.limit:
+			if m.yield(next); next < m.far {
+				m.take(m.far)
 			}
-			continue
-		}
-		n += r.lend(room[:got-1])
-		rec := &recs[n]
-		*rec = room[got-1]
-		far := rec.Tick >= m.far
-		m.yield(rec)
-		if !far {
-			m.take(rec, m.far)
-			n += r.lend(recs[n : n+1])
 		}
 	}
 	m.hold = nil
@@ -75,12 +70,12 @@ func (h *Hold) release(m *merge) {
 // lend moves those events of the top source that are selected to the front and returns how
 // many there are.
 func (r *Reader) lend(recs []chunk.Record) (n int) {
-	if r.sel == nil && r.min == 0 && r.max == ^uint64(0) {
-		n = len(recs)
-	} else {
+	if n = len(recs); r.narrow {
 		n = r.filter(recs)
 	}
-	r.merge.top.lent = r.merge.top.lent || n > 0
+	if n > 0 && !r.merge.top.lent {
+		r.merge.top.lent = true
+	}
 	return n
 }
 

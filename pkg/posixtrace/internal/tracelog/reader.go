@@ -50,6 +50,7 @@ type Reader struct {
 	min, max uint64 // the selection
 	sel      *event.Set
 	coarse   Coarse
+	narrow   bool // not everything is selected
 
 	// OnWait, if set, is called before a log that is read forward is read on,
 	// which may take as long as its recorder likes.
@@ -65,6 +66,10 @@ type Reader struct {
 	cut    uint64      // blocks with a greater sequence number do not count
 	merge  merge
 	err    error // reading failed
+
+	memory []chunk.Record // of what Next reads at once
+	ahead  []chunk.Record // what it has not reported
+	hold   Hold
 
 	partBuf []byte // of the part that was read last
 	entries []entry
@@ -428,6 +433,7 @@ func (r *Reader) Totals() (Totals, bool) {
 // are skipped unread. On a log that is read forward it must come before Next.
 func (r *Reader) Select(minTick, maxTick uint64, types *event.Set) error {
 	r.min, r.max, r.sel = minTick, maxTick, nil
+	r.narrow = types != nil || minTick > 0 || maxTick < ^uint64(0)
 	if types != nil {
 		set := *types
 		r.sel, r.coarse = &set, CoarseSet(&set)
@@ -443,7 +449,7 @@ func (r *Reader) Rewind() error {
 	if r.s != nil {
 		return fmt.Errorf("log: rewind: %w", syscall.ESPIPE)
 	}
-	r.err = nil
+	r.err, r.ahead = nil, nil
 	r.merge.reset()
 	r.next = 0
 	if r.seal != nil {
@@ -457,45 +463,28 @@ func (r *Reader) Rewind() error {
 // sound; State then tells what kind of end that is. rec.Data is valid until the
 // next call. An error means that reading failed.
 func (r *Reader) Next(rec *chunk.Record) (bool, error) {
-	m := &r.merge
-	for {
-		for m.top != nil {
-			if !m.top.next(rec) {
-				m.finish()
-				break
-			}
-			if rec.Tick >= m.limit {
-				far := rec.Tick >= m.far
-				m.yield(rec)
-				if far {
-					break
-				}
-				m.take(rec, m.far)
-			}
-			if r.selects(rec) {
-				return true, nil
-			}
+	if len(r.ahead) == 0 {
+		if r.memory == nil {
+			r.memory = make([]chunk.Record, 32)
 		}
-		if r.err != nil {
-			return false, r.err
-		}
-		more, err := r.advance(rec, true)
-		if !more || err != nil {
+		n, err := r.NextBatch(r.memory, &r.hold)
+		if n == 0 {
 			return false, err
 		}
-		if r.selects(rec) {
-			return true, nil
-		}
+		r.ahead = r.memory[:n]
 	}
+	*rec = r.ahead[0]
+	r.ahead = r.ahead[1:]
+	return true, nil
 }
 
 func (r *Reader) selects(rec *chunk.Record) bool {
 	return rec.Tick >= r.min && rec.Tick <= r.max && (r.sel == nil || r.sel.Has(rec.Event))
 }
 
-// advance makes the source with the earliest event the top one, and reports
-// that event. Unless wait is set a log that is read forward is not read on.
-func (r *Reader) advance(rec *chunk.Record, wait bool) (bool, error) {
+// advance makes the source with the earliest event the top one, and reports whether there is
+// one. Unless wait is set a log that is read forward is not read on.
+func (r *Reader) advance(wait bool) (bool, error) {
 	m := &r.merge
 	for {
 		for {
@@ -538,7 +527,7 @@ func (r *Reader) advance(rec *chunk.Record, wait bool) (bool, error) {
 		if len(m.heap) == 0 {
 			return false, nil
 		}
-		m.take(rec, limit)
+		m.take(limit)
 		return true, nil
 	}
 }

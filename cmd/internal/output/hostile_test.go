@@ -23,6 +23,9 @@ func FuzzForms(f *testing.F) {
 		exec := posixtrace.ExecData{Path: s, Argv: []string{s, s}}
 		call := posixtrace.SyscallData{Result: -1, Errno: i, Returned: true, Args: []posixtrace.SyscallArg{{Value: []byte(s), String: true}, {Value: []byte(s), Cut: true}}}
 		f.Add(uint16(40), s, []byte(s), int64(i), uint32(i), uint8(i))
+		if i < 256 && i%8 != 0 {
+			continue // each byte as a name and as data; the rest in each kind of event
+		}
 		f.Add(uint16(posixtrace.EventProcExec), "proc.exec", exec.Append(nil), int64(math.MaxInt64), uint32(1)<<31, uint8(i))
 		f.Add(uint16(1000), "syscall.x"+s, call.Append(nil), int64(math.MinInt64), uint32(7), uint8(i))
 		f.Add(uint16(posixtrace.EventOutputStdout), "output.stdout", append([]byte{byte(i)}, s...), int64(1)<<60, uint32(7), uint8(i))

@@ -26,8 +26,10 @@ type ahead struct {
 
 const (
 	packs = 3
+	// packBytes is how much data is enough for a pack.
+	packBytes = 128 << 10
 	// aheadAfter is how many batches are read before it pays to read ahead.
-	aheadAfter = 16
+	aheadAfter = 100
 )
 
 // readAhead begins to read ahead if that may be done.
@@ -53,9 +55,15 @@ func (a *ahead) run(r *posixtrace.Reader) {
 		case <-a.stop:
 			return
 		}
-		for p.n = 0; p.n < len(p.batches) && p.err == nil; {
-			if p.err = r.NextBatch(&p.batches[p.n]); p.err == nil {
-				p.n++
+		bytes := 0
+		for p.n = 0; p.n < len(p.batches) && bytes < packBytes && p.err == nil; {
+			b := &p.batches[p.n]
+			if p.err = r.NextBatch(b); p.err != nil {
+				break
+			}
+			p.n++
+			for i := range b.Records {
+				bytes += len(b.Records[i].Data)
 			}
 		}
 		a.full <- p // there is room for all

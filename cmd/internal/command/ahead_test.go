@@ -45,7 +45,7 @@ func dumped(args ...string) (status int, out, errs string) {
 
 // What is read ahead comes out as it does without, to the last byte and message.
 func TestReadAhead(t *testing.T) {
-	log := longLog(t, 30_000)
+	log := longLog(t, 40_000)
 	whole, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestReadAhead(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	for _, args := range [][]string{
 		{log}, {"-j", log}, {"--time=delta", log}, {"--golden", log}, {"--csv", "-e", "even.1", log},
-		{"--head=15000", log}, {"--last=15000", log}, {"--since=+0.01", log}, {log, log}, {log, "--check"},
+		{"--head=35000", log}, {"--last=35000", log}, {"--since=+0.01", log}, {log, log}, {log, "--check"},
 		{"-s", "-p", "1", log}, {hurt}, {"-s", hurt}, {cut}, {"--check", hurt, log},
 	} {
 		runtime.GOMAXPROCS(1)

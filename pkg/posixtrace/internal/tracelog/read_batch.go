@@ -9,7 +9,7 @@ type Hold struct {
 }
 
 // maxBatch bounds the payloads that are kept: blocks may hold few events each.
-const maxBatch = 1 << 20
+const maxBatch = 256 << 10
 
 func (h *Hold) keep(s *source) {
 	h.done = append(h.done, s)

@@ -72,6 +72,9 @@ func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 	if err == nil {
 		if id, ok := registry.StreamIDOfPath(path); !ok || id != m.ID {
 			err = fmt.Errorf("is stream %016x: %w", m.ID, stream.ErrFormat)
+		} else if m.PIDNS != sys.PIDNamespace() && !sys.NamespaceGone(m.PIDNS) {
+			// Its processes would be others to us, or dead, and so would its owner.
+			err = stream.ErrElsewhere
 		}
 	}
 	if err != nil {

@@ -101,7 +101,7 @@ func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
 	if attr != nil {
 		a = *attr
 	}
-	c := &stream.Config{GenVersion: generation, BootID: sys.BootID(), Creator: sys.SelfProc()}
+	c := &stream.Config{GenVersion: generation, BootID: sys.BootID(), Creator: sys.SelfProc(), PIDNS: sys.PIDNamespace()}
 	switch a.StreamFullPolicy {
 	case DefaultPolicy:
 		c.Policy = stream.Loop

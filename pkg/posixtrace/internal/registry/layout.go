@@ -98,7 +98,7 @@ const (
 	pageSound   verdict = iota
 	pageDamaged         // not a page, or not of this process
 	pageForeign         // of another pid namespace: nothing to us, but not ours to remove
-	pageOld             // of an earlier boot
+	pageOld             // of an earlier boot, or a pid namespace that is gone
 )
 
 // checkHeader judges a page that should be that of p.
@@ -111,7 +111,10 @@ func checkHeader(b []byte, p sys.Proc) verdict {
 	if boot := bootID(); string(b[offBoot:offBoot+16]) != string(boot[:]) {
 		return pageOld
 	}
-	if le.Uint64(b[offNamespace:]) != sys.PIDNamespace() {
+	if ns := le.Uint64(b[offNamespace:]); ns != sys.PIDNamespace() {
+		if sys.NamespaceGone(ns) {
+			return pageOld
+		}
 		return pageForeign
 	}
 	return pageSound

@@ -179,6 +179,7 @@ type fixed struct {
 	logDev     uint64
 	logIno     uint64
 	creator    uint64 // packed identity
+	pidns      uint64 // pid namespace in which processes are meant
 	bornTick   uint64 // boot time at creation, in the unit of process start times
 	nameLen    uint32
 	logPathLen uint32

@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version also tells the size of a word: what programs of another size would make
 // of the file is not to be relied on (INH-15).
-const version = 5 | bits.UintSize<<16
+const version = 6 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (
@@ -44,6 +44,7 @@ type Config struct {
 	LogDev     uint64
 	LogIno     uint64
 	Creator    sys.Proc
+	PIDNS      uint64 // pid namespace in which processes are meant
 	BootID     string
 	GenVersion string
 	Command    string // NUL-separated
@@ -84,6 +85,7 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	h.cmdLen = uint32(copy(h.cmd[:], cfg.Command))
 	h.versionLen = uint32(copy(h.genVersion[:], cfg.GenVersion))
 	copy(h.bootID[:], cfg.BootID)
+	h.pidns = cfg.PIDNS
 	h.owner.Store(h.creator)
 	h.bornTick = sys.NowTicks()
 	h.stopCause.Store(1)
@@ -115,7 +117,9 @@ func b2u(b bool) uint8 {
 var (
 	ErrFormat  = errors.New("not a trace stream")
 	ErrForeign = errors.New("a trace stream of another kind of program")
-	ErrShort   = fmt.Errorf("cut short: %w", ErrFormat) // of a stream that was one
+	// ErrElsewhere is for its user: Attach knows nothing of processes.
+	ErrElsewhere = errors.New("a trace stream of another pid namespace")
+	ErrShort     = fmt.Errorf("cut short: %w", ErrFormat) // of a stream that was one
 )
 
 // Attach checks that b holds a stream.
@@ -154,7 +158,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 		Geometry: g, ID: h.id, Name: string(h.name[:h.nameLen]), MaxData: maxData,
 		Policy: h.policy, Inherit: h.inherit != 0, HasLog: h.hasLog != 0, LogFile: h.hasLog > 1, LogPolicy: h.logPolicy,
 		LogMax: int64(h.logMax), LogPath: string(h.logPath[:h.logPathLen]), LogDev: h.logDev, LogIno: h.logIno,
-		Creator: sys.Unpack(h.creator), BootID: string(bytes.TrimRight(h.bootID[:], "\x00")),
+		Creator: sys.Unpack(h.creator), PIDNS: h.pidns, BootID: string(bytes.TrimRight(h.bootID[:], "\x00")),
 		GenVersion: string(h.genVersion[:h.versionLen]), Command: string(h.cmd[:h.cmdLen]),
 		Clock: h.clock, ClockRes: h.clockRes, CreatedAt: h.createdAt,
 	}

@@ -34,32 +34,37 @@ func NowTicks() uint64 {
 // bootOffset is by how much our time namespace shifts the time since boot. The
 // start times of processes would differ with it from one reader to another,
 // and the living would seem dead to each other.
-var bootOffset = sync.OnceValue(func() int64 {
-	// The offsets in /proc are those of our children to be: ours too, unless this
-	// process has asked for another namespace for them. They are zero nearly always.
-	b, err := readSmall("/proc/self/timens_offsets", make([]byte, 256))
-	if err != nil {
-		return 0 // a kernel without
-	}
-	off := parseOffsets(b)
-	if off == 0 {
-		return 0
-	}
+var bootOffset = sync.OnceValue(func() int64 { return namespaceOffset("boottime", "7") })
+
+// initialTime is the time namespace of a machine that has been given no other, in
+// which there are no offsets.
+const initialTime = "time:[4026531834]"
+
+// namespaceOffset returns by how many nanoseconds our time namespace shifts a clock, which
+// the kernel calls by one of two names.
+func namespaceOffset(clock, id string) int64 {
+	// There is such a namespace nearly nowhere.
 	ours, err := os.Readlink("/proc/self/ns/time")
-	if err != nil {
+	if err != nil || ours == initialTime {
 		return 0
 	}
+	// The offsets in /proc are those of our children to be: ours too, unless this
+	// process has asked for another namespace for them.
 	if theirs, err := os.Readlink("/proc/self/ns/time_for_children"); err != nil || theirs != ours {
 		return 0
 	}
-	return off
-})
+	b, err := readSmall("/proc/self/timens_offsets", make([]byte, 256))
+	if err != nil {
+		return 0
+	}
+	return parseOffsets(b, clock, id)
+}
 
-// parseOffsets returns the offset of the time since boot in nanoseconds.
-func parseOffsets(b []byte) int64 {
+// parseOffsets returns the offset of a clock in nanoseconds.
+func parseOffsets(b []byte, clock, id string) int64 {
 	for l := range bytes.Lines(b) {
 		f := bytes.Fields(l)
-		if len(f) != 3 || string(f[0]) != "boottime" && string(f[0]) != "7" {
+		if len(f) != 3 || string(f[0]) != clock && string(f[0]) != id {
 			continue
 		}
 		sec, err := strconv.ParseInt(string(f[1]), 10, 34)

@@ -12,8 +12,11 @@ func TestParseOffsets(t *testing.T) {
 		"7 3 0\n":                                                                    3_000_000_000,
 		"boottime x y\n":                                                             0,
 	} {
-		if have := parseOffsets([]byte(in)); have != want {
+		if have := parseOffsets([]byte(in), "boottime", "7"); have != want {
 			t.Errorf("parseOffsets(%q) = %d, want %d", in, have, want)
 		}
+	}
+	if have := parseOffsets([]byte("monotonic  -5 3\nboottime  100 500\n"), "monotonic", "1"); have != -4_999_999_997 {
+		t.Errorf("the other clock is %d", have)
 	}
 }

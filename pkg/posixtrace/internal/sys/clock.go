@@ -12,8 +12,13 @@ import (
 //go:linkname nanotime runtime.nanotime
 func nanotime() int64
 
-// Monotonic reads CLOCK_MONOTONIC in nanoseconds.
-func Monotonic() uint64 { return uint64(nanotime()) }
+// Monotonic reads CLOCK_MONOTONIC in nanoseconds, as it is outside of any time
+// namespace: processes of several may share a stream.
+func Monotonic() uint64 { return uint64(nanotime() - monotonicOffset) }
+
+// monotonicOffset is by how much our time namespace shifts it. A clock has no time to
+// ask each time.
+var monotonicOffset = namespaceOffset("monotonic", "1")
 
 // TrustTicks reports whether Ticks may be a stream's clock: only where the kernel
 // itself keeps time by the same counter.

@@ -253,6 +253,34 @@ var PIDNamespace = sync.OnceValue(func() uint64 {
 	return 0
 })
 
+// initialPIDs is the pid namespace from which all processes are seen.
+const initialPIDs = 4026531836
+
+// NamespaceGone reports whether it is certain that no process is in a pid namespace any
+// more. Only from the first one can that be seen.
+func NamespaceGone(ns uint64) bool {
+	if ns == 0 || ns == initialPIDs || PIDNamespace() != initialPIDs {
+		return false
+	}
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return false
+	}
+	for _, name := range names {
+		var st unix.Stat_t
+		// Those that we may not look at are another user's, and so is what they use.
+		if name[0] >= '1' && name[0] <= '9' && unix.Stat("/proc/"+name+"/ns/pid", &st) == nil && st.Ino == ns {
+			return false
+		}
+	}
+	return true
+}
+
 // retryInt calls f until it is not interrupted by a signal.
 func retryInt(f func() (int, error)) (int, error) {
 	for {

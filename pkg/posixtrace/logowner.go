@@ -220,7 +220,7 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 	err := w.log.Events(e)
 	if errors.Is(err, chunk.ErrMalformed) {
 		// Somebody has scribbled over the stream; what is sound is in the log.
-		w.c.mem.Damaged()
+		w.c.mem.Damaged(b)
 		return nil
 	}
 	return err

@@ -253,7 +253,7 @@ func eachStream(f func(c *conn) error) error {
 	}
 	for _, id := range ids {
 		c, err := openStream(d, id)
-		if errors.Is(err, stream.ErrShort) {
+		if errors.Is(err, stream.ErrFormat) {
 			discard(d, id)
 		}
 		if err != nil {
@@ -272,8 +272,8 @@ func eachStream(f func(c *conn) error) error {
 	return nil
 }
 
-// discard removes what is left of a stream whose file was cut short: nobody can go on
-// with it.
+// discard removes what is left of a stream whose file was cut short or overwritten:
+// nobody can come to it any more.
 func discard(d *registry.Dir, id uint64) {
 	unlock, err := d.Lock()
 	if err != nil {

@@ -237,7 +237,9 @@ func TestCrashKeeper(t *testing.T) {
 		switch rand.N(3) {
 		case 0: // in the middle of a flush
 			h.output("ptrace-ctl", "flush", "kept")
-		case 1: // in the middle of the end
+		case 1: // while somebody waits for that, who then comes next, at any moment
+			h.c.run.Store(0)
+			h.wait("pause", func() bool { return h.c.idle.Load() != 0 })
 			h.start("ptrace-ctl", "flush", "-w", "kept")
 		}
 		time.Sleep(rand.N(5 * time.Millisecond))

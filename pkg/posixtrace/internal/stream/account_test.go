@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
@@ -238,5 +239,73 @@ func testAccounting(t *testing.T, policy uint8, writers, events int, reading str
 	// Nothing may be held back: all but open chunks are free again.
 	if used, _ := m.Used(); used > m.Opens {
 		t.Errorf("%d chunks in use after everything was read", used)
+	}
+}
+
+// TestRuined overwrites events that nobody has read yet: what cannot be read any more
+// counts as lost.
+func TestRuined(t *testing.T) {
+	for _, policy := range []uint8{Loop, UntilFull, Flush} {
+		for _, flush := range []bool{false, true} {
+			m := newMem(t, 64<<10, policy)
+			w := newWriter(t, m, 1)
+			m.Start(w, Event{})
+			const n = 500
+			for i := range n {
+				if !w.Record(0, &Event{ID: event.FirstUser}, stamp(nil, 0, uint64(i), 40)) {
+					t.Fatal("no room")
+				}
+			}
+			ruined := 0
+			for i := range m.Chunks {
+				if c := word(m, i); c.count() > 10 && ruined < 2 {
+					for k := range 16 { // one of them is the head of a record, and no record is so long
+						store64(unsafe.Add(m.data, i*m.ChunkSize+c.off()/2&^7+8*k), ^uint64(0)>>1)
+					}
+					ruined++
+				}
+			}
+			if ruined == 0 {
+				t.Fatal("nothing to ruin")
+			}
+			read := 0
+			count := func(rec *chunk.Record) {
+				if rec.Event == event.FirstUser || rec.Event == event.Start {
+					read++
+				}
+			}
+			if flush {
+				var cur chunk.Cursor
+				var rec chunk.Record
+				_, err := m.Harvest(w.Slot(), func(b *Block) error {
+					cur.Reset(b.Payload, b.Base)
+					for {
+						ok, err := cur.Next(&rec)
+						if err != nil {
+							m.Damaged(b)
+						}
+						if !ok || err != nil {
+							return nil
+						}
+						count(&rec)
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				r := m.NewReader(true)
+				for rec := (chunk.Record{}); r.Next(&rec); {
+					count(&rec)
+				}
+				for range 3 {
+					r.Next(&chunk.Record{})
+				}
+			}
+			st := m.Status(false)
+			if lost := int(st.Lost + st.LogLost); read+lost != n+1 || lost == 0 {
+				t.Errorf("policy %d, flush %v: %d read + %d lost of %d", policy, flush, read, lost, n+1)
+			}
+		}
 	}
 }

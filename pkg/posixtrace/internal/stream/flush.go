@@ -1,5 +1,7 @@
 package stream
 
+import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+
 // The words by which a flush is asked for and told about.
 
 // FlushWanted reports a request that has not been served.
@@ -138,5 +140,16 @@ func (m *Mem) Unflushed() (n int) {
 	return
 }
 
-// Damaged counts a chunk that did not make sense.
-func (m *Mem) Damaged() { m.h.damage.Add(1) }
+// Damaged counts a chunk that did not make sense. The log has as much of it as did, and
+// lacks the others of its events.
+func (m *Mem) Damaged(b *Block) {
+	m.h.damage.Add(1)
+	var cur chunk.Cursor
+	var rec chunk.Record
+	cur.Reset(b.Payload, b.Base)
+	left := b.Count
+	for ok, err := cur.Next(&rec); ok && err == nil; ok, err = cur.Next(&rec) {
+		left--
+	}
+	m.LogLost(left)
+}

@@ -69,6 +69,20 @@ func (m *Mem) AddLost(n uint64) {
 	h.losses.Add(1)
 }
 
+// addRuined accounts for n events that were recorded and cannot be read, because somebody has
+// overwritten them.
+func (m *Mem) addRuined(n int) {
+	now := m.now()
+	a := m.account(m.h.state.Load())
+	a.since(now)
+	a.lost.Add(uint64(n))
+	m.h.losses.Add(1)
+	if m.Policy != Loop { // no stop will tell of it
+		a.seen.Add(uint64(n))
+		m.h.owed.CompareAndSwap(0, now)
+	}
+}
+
 func (a *account) since(tick uint64) {
 	for {
 		f := a.first.Load()

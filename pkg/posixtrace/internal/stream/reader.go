@@ -209,8 +209,9 @@ func (r *Reader) skip(k *cursor, c ctl) {
 		return
 	}
 	d := r.m.at(k.i)
-	if w := readWord(d.read.Load()); w.gen() == k.gen && !w.frozen() && w.count() < c.count() {
-		d.read.CompareAndSwap(uint64(w), uint64(w.at(c.count(), c.off())))
+	if w := readWord(d.read.Load()); w.gen() == k.gen && !w.frozen() && w.count() < c.count() &&
+		d.read.CompareAndSwap(uint64(w), uint64(w.at(c.count(), c.off()))) {
+		r.m.addRuined(c.count() - w.count())
 	}
 	r.finish(k, c)
 }

@@ -1,0 +1,227 @@
+package posixtrace
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+func init() {
+	// scribbler: overwrites whatever it likes of the file args[0], until it is killed.
+	helpers["scribbler"] = func(args []string) {
+		f, err := os.OpenFile(args[0], os.O_RDWR, 0)
+		if err != nil {
+			panic(err)
+		}
+		st, _ := f.Stat()
+		b, err := sys.Map(f, int(st.Size()), true)
+		if err != nil {
+			panic(err)
+		}
+		seed, _ := strconv.ParseUint(args[1], 10, 64)
+		rng := rand.New(rand.NewPCG(seed, 1))
+		// Of some streams not what never changes, so that they are not given up at once.
+		from := 0
+		if seed%2 == 0 {
+			from = 9 << 10
+		}
+		fmt.Println("on")
+		for {
+			for range 1 + rng.IntN(30) {
+				size := len(b)
+				switch rng.IntN(4) {
+				case 0:
+					size = min(size, 20<<10) // words of control, accounts, writers
+				case 1:
+					size = min(size, 64<<10) // chunks' control words
+				}
+				at := from + rng.IntN(size-from-8)&^7
+				v := binary.LittleEndian.Uint64(b[at:])
+				switch rng.IntN(8) {
+				case 0:
+					v = 0
+				case 1:
+					v = 1
+				case 2:
+					v = ^uint64(0) >> rng.IntN(64)
+				case 3:
+					v++
+				case 4:
+					v--
+				case 5:
+					v ^= 1 << rng.IntN(64)
+				case 6:
+					v = rng.Uint64()
+				case 7:
+					v = binary.LittleEndian.Uint64(b[rng.IntN(len(b)-8):]) // valid elsewhere
+				}
+				binary.LittleEndian.PutUint64(b[at:], v)
+			}
+			time.Sleep(time.Duration(rng.IntN(300)) * time.Microsecond)
+		}
+	}
+}
+
+// TestScribble has another process of the same user overwrite streams while a third
+// records and everything is done with them that can be. Nothing crashes or hangs, in
+// any of them, nor takes memory without end, and nothing is left behind.
+func TestScribble(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	debug.SetTraceback("all")
+	c := start(t, "target")
+	c.line()
+	rounds := tracetest.Scale(30, 1000, 20000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for n := range rounds {
+		scribbleOnce(t, c, rand.New(rand.NewPCG(seed, uint64(n))), n%3)
+		if t.Failed() {
+			return
+		}
+		c.say("after that")
+	}
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.Sys) - int64(before.Sys); grown > 256<<20 {
+		t.Errorf("the process has grown by %d MiB", grown>>20)
+	}
+	// The traced process, too.
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kb := statusNumber(string(status), "RssAnon:"); kb > 128<<10 {
+		t.Errorf("the traced process has %d KiB", kb)
+	}
+	left, _ := filepath.Glob(filepath.Join(os.Getenv("PTRACE_DIR"), "[st]-*"))
+	if len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+func statusNumber(status, key string) (n int) {
+	for i := 0; i+len(key) < len(status); i++ {
+		if status[i:i+len(key)] == key {
+			fmt.Sscan(status[i+len(key):], &n)
+		}
+	}
+	return
+}
+
+func scribbleOnce(t *testing.T, c *child, rng *rand.Rand, kind int) {
+	path := filepath.Join(t.TempDir(), "scribbled.trace")
+	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: Append, StreamFullPolicy: []FullPolicy{Loop, UntilFull, DefaultPolicy}[rng.IntN(3)]}
+	var s *Stream
+	var err error
+	if kind == 0 {
+		f, e := os.Create(path)
+		if e != nil {
+			t.Fatal(e)
+		}
+		defer f.Close()
+		s, err = CreateWithLog(c.pid, attr, f)
+	} else {
+		s, err = Create(c.pid, attr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Attach(info.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(40*time.Second, func() { panic("something hangs") })
+	defer late.Stop()
+	k := start(t, "scribbler", info.Path, strconv.FormatUint(rng.Uint64(), 10))
+	defer func() {
+		k.cmd.Process.Kill()
+		k.cmd.Wait()
+	}()
+	k.line()
+	var wg sync.WaitGroup
+	quit := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	for range 2 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-quit:
+					return
+				default:
+					useAll(t, s, other, info, "")
+				}
+			}
+		})
+	}
+	if kind != 0 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, _, err := other.Next(ctx, make([]byte, 100)); err != nil && ctx.Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+		c.say("3000*ev payload")
+	}
+	close(quit)
+	cancel()
+	wg.Wait()
+	if kind == 2 {
+		k.cmd.Process.Kill() // and the last word is ours
+		k.cmd.Wait()
+	}
+	s.Shutdown()
+	if !k.gone() {
+		k.cmd.Process.Kill()
+		k.cmd.Wait()
+	}
+	s.Close()
+	other.Close()
+	// What could not be shut down any more goes with the next who comes.
+	if _, err := List(); err != nil {
+		t.Error(err)
+	}
+	if n, err := Create(0, nil); err != nil {
+		t.Error(err)
+	} else if err := n.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(info.Path); err == nil {
+		t.Error("the file is still there")
+	}
+	if kind == 0 { // the log may be anything but dangerous
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if r, err := OpenLog(f); err == nil {
+			readAll(t, r, "")
+			r.State()
+			r.Close()
+		}
+	}
+}
+
+func (c *child) gone() bool { return c.cmd.ProcessState != nil }

@@ -26,7 +26,7 @@ func TestCutShort(t *testing.T) {
 	c := start(t, "target")
 	c.line()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	told, rounds := 0, tracetest.Scale(24, 500, 10000)
+	told, rounds := 0, tracetest.Scale(100, 2000, 50000)
 	for round := range rounds {
 		if cutOnce(t, c, rng, round%2 == 0) {
 			told++

@@ -214,7 +214,7 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen) {
 		return nil
 	}
-	if w.c.cut() {
+	if w.c.probe(); w.c.cut() {
 		return errCut // what is in b may be zeros
 	}
 	err := w.log.Events(e)

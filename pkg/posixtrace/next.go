@@ -21,6 +21,7 @@ type reading struct {
 	until uint64 // the clock holds for ticks up to this one
 	rec   chunk.Record
 
+	copies    uint64    // made by r when the file was last known to be whole
 	recovered time.Time // when the dead were last looked for
 }
 
@@ -170,6 +171,11 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 		if err := s.freshClock(); err != nil {
 			return ev, 0, fail(op, err, syscall.EINVAL)
 		}
+	}
+	// Cutting a file short leaves zeros up to the end of its last page.
+	if n := r.r.Copies(); n != r.copies {
+		r.copies = n
+		s.c.probe()
 	}
 	if s.c.cut() { // what was read may have been zeros
 		return ev, 0, fail(op, errCut, syscall.EIO)

@@ -162,10 +162,12 @@ func streamOf(s *tracelog.Super, f *os.File) *conn {
 	return c
 }
 
-// peek takes a picture of what a stream holds. The caller holds the stream's lock.
+// peek takes a picture of what a stream holds, which is good unless the stream turns out to
+// have been cut short. The caller holds the stream's lock.
 func peek(c *conn) (*stream.Reader, *chunk.Clock) {
 	r := c.mem.NewReader(false)
 	r.Preload()
+	c.probe()
 	return r, c.mem.FreshClock()
 }
 

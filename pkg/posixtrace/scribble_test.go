@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
@@ -208,7 +210,16 @@ func scribbleOnce(t *testing.T, c *child, rng *rand.Rand, kind int) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(info.Path); err == nil {
-		t.Error("the file is still there")
+		// It may look like one that is alive, or like one of another version of ours.
+		a, err := Attach(info.Path)
+		if err == nil {
+			err = a.Shutdown()
+		} else if errors.Is(err, stream.ErrForeign) {
+			err = os.Remove(info.Path)
+		}
+		if _, e := os.Stat(info.Path); e == nil {
+			t.Errorf("the file is still there: %v", err)
+		}
 	}
 	if kind == 0 { // the log may be anything but dangerous
 		f, err := os.Open(path)

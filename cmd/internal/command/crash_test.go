@@ -254,13 +254,17 @@ func TestCrashKeeper(t *testing.T) {
 	t.Logf("%d killed; %d events in the logs, %d lost", rounds, h.read, h.lost)
 }
 
+// alive reports whether any thread of a process is.
 func alive(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, task := range tasks {
+		if b, err := os.ReadFile(task); err == nil {
+			if _, rest, _ := strings.Cut(string(b), ") "); !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X") {
+				return true
+			}
+		}
 	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	return !strings.HasPrefix(rest, "Z")
+	return false
 }
 
 // crashNumbers returns those of the events in complete lines.

@@ -35,6 +35,7 @@ type Reader struct {
 	late    uint64
 	frozen  bool    // everything was copied by Preload
 	held    bool    // see Held
+	copies  uint64  // see Copies
 	first   *Reader // as it was then
 }
 
@@ -76,6 +77,10 @@ func (r *Reader) Held() bool {
 	r.held = false
 	return held
 }
+
+// Copies counts how often the reader has copied something: what it reports between two
+// copies is as good as the last.
+func (r *Reader) Copies() uint64 { return r.copies }
 
 // scan looks at every chunk anew. It reports whether there is anything to report.
 func (r *Reader) scan() bool {
@@ -164,6 +169,7 @@ func (r *Reader) load(k *cursor) bool {
 		}
 		k.buf = k.buf[:end]
 		snapshot(k.buf[old:], m.bytes(k.i)[old:end])
+		r.copies++
 		// The copy is good if nobody has taken the chunk before it was made. The
 		// exchange keeps the loads of the copy from moving behind it.
 		d.read.CompareAndSwap(^uint64(0), ^uint64(0))

@@ -11,7 +11,7 @@ import (
 
 // A pack is what the two sides hand to each other at once: they should do so rarely.
 type pack struct {
-	batches [8]posixtrace.Batch
+	batches [16]posixtrace.Batch
 	n       int   // how many are filled
 	err     error // why there are no more
 }

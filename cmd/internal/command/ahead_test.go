@@ -12,21 +12,17 @@ import (
 	"testing"
 )
 
-// longLog records so many events, of two types, with what some of them need to be escaped.
-func longLog(t *testing.T, events int) (log string) {
+// recordedLog makes a log of lines as ptrace-event --batch takes them.
+func recordedLog(t *testing.T, lines []byte) (log string) {
 	t.Helper()
 	dir := t.TempDir()
 	traces, log := filepath.Join(dir, "traces"), filepath.Join(dir, "long.trace")
 	if err := os.Mkdir(traces, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var lines bytes.Buffer
-	for i := range events {
-		fmt.Fprintf(&lines, "even.%d\tnumber %d \"%c\n", i%2, i, 'a'+i%1000)
-	}
 	run := exec.Command("ptrace-run", "-o", log, "--stream-size=8M", "--", "ptrace-event", "--batch")
 	run.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=")
-	run.Stdin = &lines
+	run.Stdin = bytes.NewReader(lines)
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -45,7 +41,11 @@ func dumped(args ...string) (status int, out, errs string) {
 
 // What is read ahead comes out as it does without, to the last byte and message.
 func TestReadAhead(t *testing.T) {
-	log := longLog(t, 40_000)
+	var lines []byte
+	for i := range 40_000 { // of two types, with what some of them need to be escaped
+		lines = fmt.Appendf(lines, "even.%d\tnumber %d \"%c\n", i%2, i, 'a'+i%1000)
+	}
+	log := recordedLog(t, lines)
 	whole, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)

@@ -185,6 +185,17 @@ func TestHostileForms(t *testing.T) {
 		harmless(t, fmt.Sprintf("ptrace-filter %q", args), out, "")
 	}
 	dumpOf(t, dir, env, []string{"--check"}, "less.trace")
+	// What ptrace-run itself shows at the end, and shell functions that record without it.
+	for _, script := range []string{`ptrace-run --dump=always -N 5000 --summary -- ptrace-event --batch <batch`,
+		`ptrace-run --dump=always -N 5000 -- bash -c 'eval "$(ptrace-event --shell=bash)"; while IFS= read -r l; do pt "${l:0:200}" "$l"; done <printed'`} {
+		cmd := exec.Command("sh", "-c", script)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		if err != nil || bytes.Count(out, []byte("\n")) < 300 {
+			t.Fatalf("%s: %v: %s", script, err, out)
+		}
+		harmless(t, script, out, "")
+	}
 }
 
 // What the log says of its stream, and the stream of itself, is no more to be trusted.

@@ -210,3 +210,22 @@ func TestChromeDepth(t *testing.T) {
 		t.Errorf("%d marks of 5000 beginnings in one lane", marks)
 	}
 }
+
+// A log can be full of events that hold sets of types, each 16 bytes: to find out what
+// is in one must not take thousands of steps that allocate.
+func TestSetsAreCheap(t *testing.T) {
+	src := output.NewSource(func(posixtrace.EventID) string { return "name" })
+	var none, some, all posixtrace.EventSet
+	some.Add(40)
+	all.Fill(posixtrace.AllEvents)
+	for _, tt := range []struct {
+		name string
+		set  *posixtrace.EventSet
+		most float64
+	}{{"none", &none, 0}, {"some", &some, 1}, {"all", &all, 4}} {
+		output.SetNames(src, tt.set)
+		if n := testing.AllocsPerRun(100, func() { output.SetNames(src, tt.set) }); n > tt.most {
+			t.Errorf("%s: %v allocations, want at most %v", tt.name, n, tt.most)
+		}
+	}
+}

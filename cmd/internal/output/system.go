@@ -170,45 +170,52 @@ func SignalName(n int) string {
 	return strconv.Itoa(n)
 }
 
-// classes are the system and the user event types. Most programs never ask.
-var classes = sync.OnceValues(func() (sys, user posixtrace.EventSet) {
-	sys.Fill(posixtrace.SystemEvents)
-	user.Fill(posixtrace.AllEvents)
-	user.Subtract(sys)
+// classes are the event types of each class, as sets list them. Most programs never ask.
+var classes = sync.OnceValue(func() (c [2][]posixtrace.EventID) {
+	for id := posixtrace.EventID(1); id < maxID; id++ {
+		i := 1
+		if id.System() {
+			i = 0
+		}
+		c[i] = append(c[i], id)
+	}
 	return
 })
+
+var classNames = [2]string{"@system", "@user"}
 
 // SetNames lists the members of a set of event types by name. Sets hold types that
 // have no name yet, so a class of which they hold more than half is listed as
 // @user or @system, and then what they lack of it as !NAME; @all is everything.
+//
+// A log may be full of sets, so a set costs little more than what is listed of it.
 func SetNames(src *Source, set *posixtrace.EventSet) []string {
 	list := []string{}
+	if set.Empty() {
+		return list
+	}
+	var members, missing [maxID]posixtrace.EventID
 	everything := true
-	systemTypes, userTypes := classes()
-	for _, class := range []struct {
-		name string
-		set  *posixtrace.EventSet
-	}{{"@system", &systemTypes}, {"@user", &userTypes}} {
-		var members, missing []posixtrace.EventID
-		for id := posixtrace.EventID(1); id < maxID; id++ {
-			if !class.set.Has(id) {
-				continue
-			}
+	for i, ids := range classes() {
+		in, out := 0, 0
+		for _, id := range ids {
 			if set.Has(id) {
-				members = append(members, id)
+				members[in] = id
+				in++
 			} else {
-				missing = append(missing, id)
+				missing[out] = id
+				out++
 			}
 		}
-		everything = everything && len(missing) == 0
-		if len(members) <= len(missing) {
-			for _, id := range members {
+		everything = everything && out == 0
+		if in <= out {
+			for _, id := range members[:in] {
 				list = append(list, src.Name(id))
 			}
 			continue
 		}
-		list = append(list, class.name)
-		for _, id := range missing {
+		list = append(list, classNames[i])
+		for _, id := range missing[:out] {
 			list = append(list, "!"+src.Name(id))
 		}
 	}

@@ -259,6 +259,9 @@ func (t *tracer) executed(k *task) *task {
 		t.record(posixtrace.EventProcExec, k, info.ip, t.buf)
 	}
 	t.checkPrivilege(k.tid)
+	if info.arch != auditArch && t.cfg.Want.calls() {
+		t.foreignCalls(k.tid)
+	}
 	return k
 }
 

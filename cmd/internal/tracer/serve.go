@@ -37,6 +37,7 @@ type tracer struct {
 
 	privilege bool // the loss of privilege was told
 	debugger  bool // that ptrace(2) fails was told
+	foreign   bool // that there are calls of another architecture was told
 	place     place
 
 	releasing atomic.Bool

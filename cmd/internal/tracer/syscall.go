@@ -2,6 +2,8 @@ package tracer
 
 import (
 	"encoding/binary"
+	"os"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +47,9 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 	c.in = false
 	nr := int(info.nr())
 	if info.arch != auditArch || nr < 0 || nr >= len(t.wanted) || t.rec == nil {
+		if info.arch != auditArch || nr&x32Bit != 0 {
+			t.foreignCalls(k.tid)
+		}
 		return
 	}
 	c.mute = !t.wanted[nr] || !k.quiet && !t.takes(t.ids[nr], k)
@@ -74,7 +79,7 @@ func (t *tracer) leave(k *task, info *syscallInfo) {
 		return
 	}
 	c.in = false
-	if c.nr == unix.SYS_PTRACE && info.failed() && !t.debugger {
+	if c.nr == unix.SYS_PTRACE && info.failed() && info.result() == -int64(unix.EPERM) && !t.debugger {
 		t.debugger = true
 		t.tell("a program that uses ptrace(2) itself, such as a debugger, fails because it is traced")
 	}
@@ -97,6 +102,17 @@ func (t *tracer) unfinished(k *task) {
 	}
 	t.decodeReturn(k, nil)
 	t.recordCall(k, &posixtrace.SyscallData{})
+}
+
+// foreignCalls tells, once, of a program with system calls of another architecture, such as a
+// 32-bit one. They have other numbers and other structures.
+func (t *tracer) foreignCalls(tid int) {
+	if t.foreign {
+		return
+	}
+	t.foreign = true
+	name, _ := os.Readlink("/proc/" + strconv.Itoa(tid) + "/exe")
+	t.tell("the system calls of " + name + " are those of another architecture, and are not recorded")
 }
 
 func (t *tracer) recordCall(k *task, d *posixtrace.SyscallData) {

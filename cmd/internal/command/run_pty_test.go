@@ -148,11 +148,14 @@ func (tm *terminal) run(line string) string {
 
 // The keys of a terminal do to a wrapped command what they do to one alone, and
 // do it once.
-func TestRunJobControl(t *testing.T) {
+func TestRunJobControl(t *testing.T) { jobControl(t, "") }
+
+// jobControl is TestRunJobControl with more options for ptrace-run.
+func jobControl(t *testing.T, options string) {
 	tm := newTerminal(t)
 	// Words are put together by the shell, so that its echo of the line is not
 	// taken for them. What a read had of the line when its time was up is kept.
-	tm.typed(`ptrace-run --dump=never bash -c 'trap "echo in""terrupted" INT; echo r""eady; y=; until read -t 0.05 x; do [ $? -gt 1 ] || break; y=$y$x; done; echo "e""nd $y$x"; exit 5'` + "\n")
+	tm.typed(`ptrace-run --dump=never ` + options + ` bash -c 'trap "echo in""terrupted" INT; echo r""eady; y=; until read -t 0.05 x; do [ $? -gt 1 ] || break; y=$y$x; done; echo "e""nd $y$x"; exit 5'` + "\n")
 	tm.expect("ready")
 	tm.typed("\x1a")
 	tm.expect("Stopped")
@@ -173,7 +176,7 @@ func TestRunJobControl(t *testing.T) {
 
 	// What does not catch a key dies of it.
 	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
-		tm.typed("ulimit -c 0; ptrace-run --dump=never sh -c 'echo r\"\"eady; exec sleep 20'\n")
+		tm.typed("ulimit -c 0; ptrace-run --dump=never " + options + " sh -c 'echo r\"\"eady; exec sleep 20'\n")
 		tm.expect("ready")
 		tm.typed(tt.key)
 		tm.typed("echo sta\"\"tus $?\n")

@@ -85,7 +85,7 @@ func TestScribble(t *testing.T) {
 	debug.SetTraceback("all")
 	c := start(t, "target")
 	c.line()
-	rounds := tracetest.Scale(30, 1000, 20000)
+	rounds := tracetest.Scale(24, 1000, 20000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for n := range rounds {

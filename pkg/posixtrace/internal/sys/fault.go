@@ -27,13 +27,16 @@ type Guard struct {
 	cut   atomic.Uint64  // 1: it has happened
 }
 
-// maxGuards is far more than a process has streams; mappings beyond it are not looked after.
-const maxGuards = 1024
+// guardBlock is as many as most programs ever need. There is another behind it for those
+// that have more; blocks never go away.
+type guardBlock struct {
+	all  [1024]Guard // busHandler knows the sizes
+	next atomic.Pointer[guardBlock]
+}
 
 var (
-	guards  [maxGuards]Guard // busHandler knows the size of both
+	guards  guardBlock
 	guardMu sync.Mutex
-	//lint:ignore U1000 read by assembly
 	oldBus  uintptr // the handler that was there before
 	guardOn = sync.OnceValue(catchBus)
 )
@@ -76,19 +79,47 @@ func protect(mem []byte) {
 	}
 	guardMu.Lock()
 	defer guardMu.Unlock()
-	for i := range guards {
-		g := &guards[i]
-		if g.start.Load() != 0 {
-			continue
-		}
-		base := uintptr(unsafe.Pointer(&mem[0]))
-		page := uintptr(unix.Getpagesize())
-		g.word.Store(0)
-		g.cut.Store(0)
-		g.end.Store(base + (uintptr(len(mem))+page-1)&^(page-1))
-		g.start.Store(base)
+	g := freeGuard()
+	if g == nil {
 		return
 	}
+	base := uintptr(unsafe.Pointer(&mem[0]))
+	page := uintptr(unix.Getpagesize())
+	g.word.Store(0)
+	g.cut.Store(0)
+	g.end.Store(base + (uintptr(len(mem))+page-1)&^(page-1))
+	g.start.Store(base)
+}
+
+// freeGuard finds or makes room for one more.
+func freeGuard() *Guard {
+	if g := findGuard(0); g != nil {
+		return g
+	}
+	// Not of Go's memory, which the handler knows nothing about.
+	mem, err := MapAnon(int(unsafe.Sizeof(guardBlock{})))
+	if err != nil {
+		return nil
+	}
+	b := &guards
+	for b.next.Load() != nil {
+		b = b.next.Load()
+	}
+	more := (*guardBlock)(unsafe.Pointer(&mem[0]))
+	b.next.Store(more)
+	return &more.all[0]
+}
+
+// findGuard returns the one of the mapping at start, or with 0 a free one, or nil.
+func findGuard(start uintptr) *Guard {
+	for b := &guards; b != nil; b = b.next.Load() {
+		for i := range b.all {
+			if b.all[i].start.Load() == start {
+				return &b.all[i]
+			}
+		}
+	}
+	return nil
 }
 
 // GuardOf returns what looks after a mapping made by Map, until Unmap; nil if nothing does.
@@ -102,13 +133,7 @@ func guardOf(mem []byte) *Guard {
 	if len(mem) == 0 {
 		return nil
 	}
-	base := uintptr(unsafe.Pointer(&mem[0]))
-	for i := range guards {
-		if guards[i].start.Load() == base {
-			return &guards[i]
-		}
-	}
-	return nil
+	return findGuard(uintptr(unsafe.Pointer(&mem[0])))
 }
 
 // unprotect ends what protect began. It comes before the unmapping: other memory may be

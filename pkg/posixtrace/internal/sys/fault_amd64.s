@@ -16,6 +16,7 @@ TEXT ·busHandler(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	JNE  pass
 	MOVQ 16(SI), AX // si_addr
 	LEAQ ·guards(SB), BX
+block:
 	MOVL $1024, CX
 next:
 	MOVQ 0(BX), R10 // start
@@ -32,6 +33,9 @@ other:
 	ADDQ $40, BX
 	DECL CX
 	JNE  next
+	MOVQ 0(BX), BX // next block
+	TESTQ BX, BX
+	JNE  block
 pass:
 	MOVQ ·oldBus(SB), AX
 	JMP  AX

@@ -17,6 +17,7 @@ TEXT ·busHandler(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	BNE  pass
 	MOVD 16(R1), R9 // si_addr
 	MOVD $·guards(SB), R10
+block:
 	MOVD $1024, R11
 next:
 	MOVD 0(R10), R12 // start
@@ -33,6 +34,8 @@ other:
 	ADD  $40, R10
 	SUBS $1, R11
 	BNE  next
+	MOVD 0(R10), R10 // next block
+	CBNZ R10, block
 pass:
 	MOVD ·oldBus(SB), R9
 	JMP  (R9)

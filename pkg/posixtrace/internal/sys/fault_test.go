@@ -138,12 +138,48 @@ func TestCutUnderAll(t *testing.T) {
 }
 
 func countGuards() (n int) {
-	for i := range guards {
-		if guards[i].start.Load() != 0 {
-			n++
+	for b := &guards; b != nil; b = b.next.Load() {
+		for i := range b.all {
+			if b.all[i].start.Load() != 0 {
+				n++
+			}
 		}
 	}
 	return
+}
+
+// TestCutMany has more mappings than fit in one block.
+func TestCutMany(t *testing.T) {
+	const page, n = 4096, 3000
+	f := tempFile(t)
+	if err := Allocate(f, 2*page); err != nil {
+		t.Fatal(err)
+	}
+	var list [n][]byte
+	for i := range list {
+		m, err := Map(f, 2*page, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i] = m
+	}
+	if countGuards() != n {
+		t.Errorf("%d guards", countGuards())
+	}
+	if err := f.Truncate(page); err != nil {
+		t.Fatal(err)
+	}
+	for i := n - 1; i >= 0; i-- {
+		if list[i][page]++; !GuardOf(list[i]).Cut() {
+			t.Fatalf("mapping %d", i)
+		}
+	}
+	for _, m := range list {
+		Unmap(m)
+	}
+	if n := countGuards(); n != 0 {
+		t.Errorf("%d guards left", n)
+	}
 }
 
 // TestBusOfOthers makes sure that a SIGBUS that is none of ours still does what it did.

@@ -1,0 +1,322 @@
+package posixtrace
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+func init() {
+	// burst: args[1] events as number args[0].
+	helpers["burst"] = func(args []string) {
+		id, err := OpenEventID("load")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		who, _ := strconv.ParseUint(args[0], 10, 64)
+		n, _ := strconv.ParseUint(args[1], 10, 64)
+		var b []byte
+		for i := range n {
+			b = crashData(b, who, i)
+			Event(id, b)
+		}
+	}
+}
+
+// footprint is what a process takes of the system.
+type footprint struct{ goroutines, descriptors, mappings, files, anonKB int }
+
+func footprintNow(t *testing.T) (f footprint) {
+	t.Helper()
+	for range 5 { // mappings go with the last reference to them
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(os.Getenv("PTRACE_DIR"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return footprint{
+		runtime.NumGoroutine(), len(fds), strings.Count(string(maps), os.Getenv("PTRACE_DIR")), len(files),
+		statusNumber(string(status), "RssAnon:"),
+	}
+}
+
+// flat compares two footprints, the second of which may have grown by that much memory.
+func flat(t *testing.T, before, after footprint, kb int) {
+	t.Helper()
+	t.Logf("before %+v, after %+v", before, after)
+	grown := after.anonKB - before.anonKB
+	before.anonKB, after.anonKB = 0, 0
+	if raceEnabled {
+		grown = 0 // the race detector's
+	}
+	if after != before || grown > kb {
+		t.Errorf("%+v has become %+v, and %d KiB more", before, after, grown)
+	}
+}
+
+// TestLoadCycles makes and shuts down streams by the thousand, some with a log.
+func TestLoadCycles(t *testing.T) {
+	n := tracetest.Scale(3000, 10000, 100000)
+	if raceEnabled {
+		n /= 20
+	}
+	id, err := OpenEventID("load.cycle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cycle.trace")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cycle := func(i int) {
+		var s *Stream
+		var err error
+		if i%10 == 0 {
+			s, err = CreateWithLog(0, &Attr{StreamSize: 1, MaxDataSize: 64}, f)
+		} else {
+			s, err = Create(0, &Attr{StreamSize: 1, MaxDataSize: 64})
+		}
+		if err == nil {
+			err = s.Start()
+		}
+		Event(id, nil)
+		if err == nil && i%10 != 0 {
+			if _, _, err = s.TryNext(nil); err == nil {
+				_, _, err = s.TryNext(nil)
+			}
+		}
+		if err == nil {
+			err = s.Shutdown()
+		}
+		if err != nil {
+			t.Fatalf("cycle %d: %v", i, err)
+		}
+	}
+	for i := range 200 {
+		cycle(i)
+	}
+	before := footprintNow(t)
+	for i := range n {
+		cycle(i)
+	}
+	flat(t, before, footprintNow(t), 4<<10)
+}
+
+// TestLoadStreams has sixteen writers and processes that come and go record into sixty
+// streams at once, which are read meanwhile. Of each stream the events read and lost are
+// those that were generated, none torn, none twice.
+func TestLoadStreams(t *testing.T) {
+	const streams, writers, each = 60, 16, 20
+	processes, duration := tracetest.Scale(30, 1000, 1000), time.Duration(tracetest.Scale(300, 10000, 60000))*time.Millisecond
+	if raceEnabled {
+		processes /= 6
+	}
+	before := footprintNow(t)
+	var list [streams]*Stream
+	for i := range list {
+		s, err := Create(0, &Attr{Inheritance: Inherited, StreamSize: 32 << 10, StreamFullPolicy: Loop, Name: fmt.Sprintf("load%d", i)})
+		if err == nil {
+			err = s.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i] = s
+	}
+	id, err := OpenEventID("load")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var generated atomic.Uint64
+	var work, readers sync.WaitGroup
+	var quit, done atomic.Bool
+	for w := range uint64(writers) {
+		work.Go(func() {
+			var b []byte
+			for n := uint64(0); !quit.Load(); n++ {
+				b = crashData(b, w, n)
+				Event(id, b)
+				generated.Add(1)
+				if n%16 == 0 {
+					time.Sleep(100 * time.Microsecond) // so that something is read of it, too
+				}
+			}
+		})
+	}
+	var next atomic.Uint64
+	for range 2 {
+		work.Go(func() {
+			for {
+				n := next.Add(1)
+				if n > uint64(processes) {
+					return
+				}
+				cmd := exec.Command(os.Args[0], fmt.Sprint(writers+n), fmt.Sprint(each))
+				cmd.Env = append(os.Environ(), helperVar+"=burst", quick)
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("a process: %v, %s", err, out)
+				}
+				generated.Add(each)
+			}
+		})
+	}
+	var seen [streams]crashSeen
+	drain := func(i int) error {
+		buf := make([]byte, 4096)
+		for range 200 {
+			ev, n, err := list[i].TryNext(buf)
+			switch {
+			case err == ErrUnavailable:
+				return nil
+			case err != nil:
+				return err
+			case ev.ID == EventStart:
+				seen[i].n++
+			case ev.ID == id:
+				if err := seen[i].add(buf[:n]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for r := range 2 {
+		readers.Go(func() {
+			for !done.Load() {
+				for i := r; i < streams; i += 2 {
+					if err := drain(i); err != nil {
+						t.Errorf("stream %d: %v", i, err)
+						return
+					}
+				}
+			}
+		})
+	}
+	time.Sleep(duration)
+	for next.Load() <= uint64(processes) && !t.Failed() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	quit.Store(true)
+	work.Wait()
+	done.Store(true)
+	readers.Wait()
+	var read, lost uint64
+	for i, s := range list {
+		for range 20 {
+			if err := drain(i); err != nil {
+				t.Errorf("stream %d: %v", i, err)
+			}
+		}
+		st, err := s.PeekStatus()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := generated.Load() + 1; seen[i].n+st.Lost != want {
+			t.Errorf("stream %d: %d read + %d lost = %d, not %d", i, seen[i].n, st.Lost, seen[i].n+st.Lost, want)
+		}
+		read, lost = read+seen[i].n, lost+st.Lost
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Logf("%d streams, %d writers, %d processes: %d events generated, each for every stream; %d read, %d lost", streams, writers, processes, generated.Load(), read, lost)
+	list = [streams]*Stream{}
+	// The pages of the dead go with a sweep.
+	for range 2 {
+		s, err := Create(0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := footprintNow(t)
+	for end := time.Now().Add(5 * time.Second); after.mappings > before.mappings && time.Now().Before(end); {
+		after = footprintNow(t)
+	}
+	after.files = min(after.files, before.files) // fewer is no fault
+	before.files = min(after.files, before.files)
+	flat(t, before, after, 64<<10)
+}
+
+// TestLoadStorm compares what an event costs in a stream that is far too small with what it
+// costs in a large one: twice as much at most.
+func TestLoadStorm(t *testing.T) {
+	if raceEnabled {
+		return // it is the race detector that would be timed
+	}
+	id, err := OpenEventID("load.storm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 16)
+	const batch = 20000
+	for _, policy := range []FullPolicy{Loop, UntilFull} {
+		small := running(t, 0, Attr{StreamSize: 1, MaxDataSize: 16, StreamFullPolicy: policy})
+		large := running(t, 0, Attr{StreamSize: 8 << 20, MaxDataSize: 16, StreamFullPolicy: policy})
+		storm := func(on, off *Stream) time.Duration {
+			if err := off.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			if err := on.Clear(); err != nil { // from the start again, full or not
+				t.Fatal(err)
+			}
+			if err := on.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for range 1000 {
+				Event(id, data)
+			}
+			begin := time.Now()
+			for range batch {
+				Event(id, data)
+			}
+			return time.Since(begin)
+		}
+		// The quickest of many short batches is what nobody else has disturbed.
+		s, l := time.Hour, time.Hour
+		for range 60 {
+			s, l = min(s, storm(small, large)), min(l, storm(large, small))
+		}
+		st, err := small.PeekStatus()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio := float64(s) / float64(l)
+		t.Logf("%v: %.1f ns in the small one, of whose events %d were lost, %.1f ns in the large one: %.2f times", policy,
+			float64(s.Nanoseconds())/batch, st.Lost, float64(l.Nanoseconds())/batch, ratio)
+		if ratio > 2 || st.Lost == 0 {
+			t.Errorf("%v: an event of a storm costs %.2f times as much in a small stream", policy, ratio)
+		}
+		small.Shutdown()
+		large.Shutdown()
+	}
+}

@@ -69,19 +69,61 @@ func (m *Mem) FreshClock() *chunk.Clock {
 
 func (m *Mem) extend(k []chunk.Knot) []chunk.Knot {
 	tick, mono := m.pair()
+	return m.extendTo(k, tick, mono)
+}
+
+// extendTo is extend with what the two clocks say.
+func (m *Mem) extendTo(k []chunk.Knot, tick, mono uint64) []chunk.Knot {
 	first, last := k[0], k[len(k)-1]
 	if tick <= last.Tick {
 		return k
 	}
-	now := chunk.Knot{Tick: tick, Nanos: max(first.Nanos+int64(mono-m.h.mono), last.Nanos+1)}
+	real := first.Nanos + int64(mono-m.h.mono)
+	now := chunk.Knot{Tick: tick, Nanos: max(real, last.Nanos+1)}
 	m.addKnot(now)
 	// The line ahead is drawn at once, so that it need not be bent later.
-	rate := float64(now.Nanos-first.Nanos) / float64(now.Tick-first.Tick)
-	if lead := min(float64(tick-first.Tick)/8, maxLead/rate); lead >= 1 {
-		m.addKnot(chunk.Knot{Tick: tick + uint64(lead), Nanos: now.Nanos + int64(lead*rate)})
+	rate, longest := rateAhead(k, chunk.Knot{Tick: tick, Nanos: real})
+	if lead := min(float64(tick-first.Tick)/8, longest/rate); lead >= 1 {
+		gain := lead * rate
+		if ahead := float64(now.Nanos - real); ahead > 1 {
+			gain = max(gain/2, gain-ahead) // what is fast waits for the clock
+		}
+		m.addKnot(chunk.Knot{Tick: tick + uint64(lead), Nanos: now.Nanos + int64(gain)})
 	}
 	return m.Knots()
 }
+
+// rateAhead returns how many nanoseconds a tick takes from now on, and for how many
+// nanoseconds to believe it: as many as since the last measurement, the knot before the
+// last. Where that is not what was foretold then, the counter or the clock has jumped,
+// as when a machine sleeps; what was foretold is still right, unless it happens again.
+func rateAhead(k []chunk.Knot, now chunk.Knot) (rate, longest float64) {
+	between := func(a, b chunk.Knot) float64 { return float64(b.Nanos-a.Nanos) / float64(b.Tick-a.Tick) }
+	n := len(k)
+	if n < 3 || now.Nanos <= k[n-2].Nanos {
+		switch rate = between(k[0], now); {
+		case n >= 3:
+			rate = max(between(k[n-2], k[n-1]), 1e-3)
+		case rate <= 0:
+			rate = 1
+		}
+		return rate, maxLead / 16
+	}
+	rate = between(k[n-2], now)
+	foretold := between(k[n-2], k[n-1])
+	if !differ(rate, foretold) {
+		return rate, maxLead
+	}
+	if n >= 5 && differ(between(k[n-4], k[n-2]), foretold) {
+		return rate, maxLead / 16
+	}
+	return foretold, maxLead / 16
+}
+
+// differ reports whether one of two rates cannot be the other, measured a little later:
+// clocks are slewed by parts in a thousand at most, and short times are not measured
+// exactly.
+func differ(a, b float64) bool { return a > 1.05*b || b > 1.05*a }
 
 // TickAt returns the tick of a time near now, for events whose time was
 // measured elsewhere.
@@ -93,7 +135,9 @@ func (m *Mem) TickAt(nanos int64) uint64 {
 	}
 	now := k[0].Nanos + int64(mono-m.h.mono)
 	ahead := float64(nanos - now)
-	if m.Clock == ClockTicks && tick > k[0].Tick && now > k[0].Nanos {
+	if n := len(k); m.Clock == ClockTicks && n > 1 && k[n-1].Nanos > k[n-2].Nanos {
+		ahead *= float64(k[n-1].Tick-k[n-2].Tick) / float64(k[n-1].Nanos-k[n-2].Nanos)
+	} else if m.Clock == ClockTicks && tick > k[0].Tick && now > k[0].Nanos {
 		ahead *= float64(tick-k[0].Tick) / float64(now-k[0].Nanos)
 	}
 	return uint64(max(int64(tick)+int64(ahead), 1))

@@ -23,10 +23,21 @@ var monotonicOffset = namespaceOffset("monotonic", "1")
 // TrustTicks reports whether Ticks may be a stream's clock: only where the kernel
 // itself keeps time by the same counter.
 var TrustTicks = sync.OnceValue(func() bool {
-	want := map[string]string{"amd64": "tsc", "arm64": "arch_sys_counter"}[runtime.GOARCH]
 	src, err := readSmall("/sys/devices/system/clocksource/clocksource0/current_clocksource", make([]byte, 64))
-	return err == nil && want != "" && string(bytes.TrimSpace(src)) == want
+	return err == nil && keepsTime(string(bytes.TrimSpace(src)), runtime.GOARCH)
 })
+
+// keepsTime reports whether a clock source of the kernel is what Ticks reads. Where the
+// counter has been found unstable the kernel uses another.
+func keepsTime(source, arch string) bool {
+	switch arch {
+	case "amd64":
+		return source == "tsc"
+	case "arm64":
+		return source == "arch_sys_counter"
+	}
+	return false
+}
 
 // Pair reads Ticks and CLOCK_MONOTONIC as nearly at once as it can.
 func Pair() (tick, mono uint64) {

@@ -107,7 +107,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.passed(rec) {
 			continue
 		}
-		*ev = selected{in, rec, w.base, v&wanted != 0, v&awaited != 0}
+		ev.in, ev.rec, ev.base, ev.wanted, ev.awaited = in, rec, w.base, v&wanted != 0, v&awaited != 0
 		if !f(ev) {
 			return nil
 		}

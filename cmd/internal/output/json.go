@@ -15,8 +15,11 @@ import (
 type JSON struct {
 	begun   bool
 	sec     int64
-	before  []byte  // what precedes the nanoseconds in this second
+	date    []byte  // what precedes the nanoseconds in this second
 	between []byte  // and what follows them, up to the nsec member
+	from    int64   // the beginning of a span
+	shown   []byte  // what precedes the last digits in this span; empty at first
+	again   []byte  // what is between these and the same digits as a number, empty if that begins with zeros
 	phrases phrases // from there up to the size
 }
 
@@ -28,22 +31,16 @@ func (j *JSON) End(b []byte) []byte { return b }
 
 // Append appends the object of one event and a newline.
 func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	sec, nsec := splitNano(rec.UnixNano)
-	if sec != j.sec || !j.begun {
-		j.begun, j.sec = true, sec
-		j.before = append(j.before[:0], `{"time":"`...)
-		j.before = time.Unix(sec, 0).UTC().AppendFormat(j.before, "2006-01-02T15:04:05.")
-		j.between = append(j.between[:0], `Z","sec":`...)
-		j.between = strconv.AppendInt(j.between, sec, 10)
-		j.between = append(j.between, `,"nsec":`...)
+	if !within(rec.UnixNano, j.from) || len(j.shown) == 0 {
+		j.begin(rec.UnixNano)
 	}
-	b = append9(append(b, j.before...), nsec)
-	digits := b[len(b)-9:]
-	b = append(b, j.between...)
-	if nsec >= 1e8 {
-		b = append(b, digits...)
+	last := uint32(rec.UnixNano - j.from)
+	b = append4(append(b, j.shown...), last)
+	if len(j.again) > 0 {
+		b = append4(append(b, j.again...), last)
 	} else {
-		b = strconv.AppendUint(b, uint64(nsec), 10)
+		_, nsec := splitNano(rec.UnixNano)
+		b = strconv.AppendUint(append(b, j.between...), uint64(nsec), 10)
 	}
 	of := member{src, rec.PID, rec.TID, rec.Address, rec.ID, rec.Truncation}
 	p := j.phrases.place(&of)
@@ -57,6 +54,26 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		b = appendDataJSON(b, rec.Data)
 	}
 	return append(b, '}', '\n')
+}
+
+// begin begins the span of a time.
+func (j *JSON) begin(ns int64) {
+	sec, nsec := splitNano(ns)
+	if sec != j.sec || !j.begun {
+		j.begun, j.sec = true, sec
+		j.date = append(j.date[:0], `{"time":"`...)
+		j.date = time.Unix(sec, 0).UTC().AppendFormat(j.date, "2006-01-02T15:04:05.")
+		j.between = append(j.between[:0], `Z","sec":`...)
+		j.between = strconv.AppendInt(j.between, sec, 10)
+		j.between = append(j.between, `,"nsec":`...)
+	}
+	j.from = ns - int64(nsec%span)
+	j.shown = append9(append(j.shown[:0], j.date...), nsec)
+	j.shown = j.shown[:len(j.shown)-lastDigits]
+	j.again = j.again[:0]
+	if nsec >= 1e8 {
+		j.again = append(append(j.again, j.between...), j.shown[len(j.date):]...)
+	}
 }
 
 // make makes the phrase of a member: what is between the time and the number of the size.

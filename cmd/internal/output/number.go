@@ -2,6 +2,7 @@ package output
 
 import (
 	"encoding/binary"
+	"math"
 	"strconv"
 )
 
@@ -20,6 +21,25 @@ func append9(b []byte, n uint32) []byte {
 	q = x * 103 >> 10 & 0x000f_000f_000f_000f // a tenth, up to 99
 	x = q | (x-q*10)<<8
 	return binary.LittleEndian.AppendUint64(append(b, byte('0'+a)), x|'0'*ones)
+}
+
+// Events follow each other closely: the time of one has all but its last digits from the one
+// before. So what precedes those is kept for as long as it is the same.
+const (
+	span       = 10_000 // nanoseconds that have all but the last digits in common
+	lastDigits = 4
+)
+
+// within reports whether a time is in the span that begins at from. At the end of time there is
+// none, for the one that time begins with would end there.
+func within(ns, from int64) bool { return from <= math.MaxInt64-span && ns >= from && ns < from+span }
+
+// append4 appends n, which is below span, with four digits.
+func append4(b []byte, n uint32) []byte {
+	q := n * 5243 >> 19
+	x := q | (n-q*100)<<16
+	q = x * 103 >> 10 & 0x000f_000f
+	return binary.LittleEndian.AppendUint32(b, q|(x-q*10)<<8|'0'*(ones&0xffff_ffff))
 }
 
 // splitNano splits a time into seconds and 0 <= nanoseconds < 1e9.

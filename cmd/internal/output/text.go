@@ -33,9 +33,11 @@ type Text struct {
 
 	last    int64 // of the event before, for DeltaTime
 	begun   bool
-	sec     int64   // the second that prefix and zone are for
-	prefix  []byte  // what precedes the nanoseconds in this second
+	sec     int64   // the second that date and zone are for
+	date    []byte  // what precedes the nanoseconds in this second
 	zone    []byte  // and what follows them
+	from    int64   // the beginning of a span, in nanoseconds from Base or the epoch
+	shown   []byte  // what precedes the last digits in this span; empty at first
 	phrases phrases // from the process to the name
 }
 
@@ -84,14 +86,17 @@ func (t *Text) appendTime(b []byte, ns int64) []byte {
 	case NoTime:
 		return b
 	case AbsoluteTime:
-		sec, nsec := splitNano(ns)
-		if sec != t.sec || !t.begun {
-			t.begun, t.sec = true, sec
-			tm := time.Unix(sec, 0)
-			t.prefix = tm.AppendFormat(t.prefix[:0], "2006-01-02T15:04:05.")
-			t.zone = tm.AppendFormat(t.zone[:0], "Z07:00 ")
+		if !within(ns, t.from) || len(t.shown) == 0 {
+			sec, nsec := splitNano(ns)
+			if sec != t.sec || !t.begun {
+				t.begun, t.sec = true, sec
+				tm := time.Unix(sec, 0)
+				t.date = tm.AppendFormat(t.date[:0], "2006-01-02T15:04:05.")
+				t.zone = tm.AppendFormat(t.zone[:0], "Z07:00 ")
+			}
+			t.begin(ns, nsec)
 		}
-		return append(append9(append(b, t.prefix...), nsec), t.zone...)
+		return append(append4(append(b, t.shown...), uint32(ns-t.from)), t.zone...)
 	case DeltaTime:
 		if !t.begun {
 			t.begun, t.last = true, ns
@@ -104,12 +109,19 @@ func (t *Text) appendTime(b []byte, ns int64) []byte {
 	if rel < 0 {
 		return append(AppendSeconds(b, rel), ' ')
 	}
-	sec := rel / second
-	if sec != t.sec || !t.begun {
-		t.begun, t.sec = true, sec
-		t.prefix = append(strconv.AppendInt(t.prefix[:0], sec, 10), '.')
+	if !within(rel, t.from) || len(t.shown) == 0 {
+		sec := rel / second
+		t.date = append(strconv.AppendInt(t.date[:0], sec, 10), '.')
+		t.begin(rel, uint32(rel-sec*second))
 	}
-	return append(append9(append(b, t.prefix...), uint32(rel-sec*second)), ' ')
+	return append(append4(append(b, t.shown...), uint32(rel-t.from)), ' ')
+}
+
+// begin begins the span of a time whose second is that of date.
+func (t *Text) begin(ns int64, nsec uint32) {
+	t.from = ns - int64(nsec%span)
+	t.shown = append9(append(t.shown[:0], t.date...), nsec)
+	t.shown = t.shown[:len(t.shown)-lastDigits]
 }
 
 // appendData appends a space and the data between quotes, nothing if there is

@@ -37,6 +37,7 @@ type guardBlock struct {
 var (
 	guards  guardBlock
 	guardMu sync.Mutex
+	//lint:ignore U1000 read by assembly
 	oldBus  uintptr // the handler that was there before
 	guardOn = sync.OnceValue(catchBus)
 )

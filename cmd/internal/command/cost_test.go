@@ -43,8 +43,8 @@ var costCases = []struct {
 	args  []string
 	ratio float64 // to the yardstick
 }{
-	{"text", nil, 8},
-	{"json", []string{"-j"}, 10.5},
+	{"text", nil, 6.6},
+	{"json", []string{"-j"}, 7.6},
 	{"count", []string{"-s", "-e", "cost.event"}, 1.5},
 	{"some", []string{"-e", "nothing,@system"}, 0.6},
 }

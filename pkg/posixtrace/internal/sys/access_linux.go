@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,8 +29,23 @@ func MayTrace(p Proc) error {
 }
 
 // Secure reports whether the program has rights that whoever executed it may
-// not have: it is set-uid or set-gid. Then the environment is not to be trusted.
-func Secure() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }
+// not have: it is set-uid or set-gid, or its file has capabilities. Then the environment is
+// not to be trusted.
+func Secure() bool {
+	return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() || secureExec()
+}
+
+// secureExec is what the kernel says of the start of the program (AT_SECURE).
+var secureExec = sync.OnceValue(func() bool {
+	const atSecure = 23
+	list, err := unix.Auxv()
+	for _, e := range list {
+		if e[0] == atSecure {
+			return e[1] != 0
+		}
+	}
+	return err != nil
+})
 
 func mayTrace(pid int) error {
 	if os.Geteuid() == 0 || hasCap(capSysPtrace) {

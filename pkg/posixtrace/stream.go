@@ -504,6 +504,10 @@ func (s *Stream) served(op string, ticket uint32) error {
 			}
 			return &Error{Op: op, Err: syscall.Errno(no)}
 		}
+		// The owner, whom we ask, may know already that the file was cut short.
+		if s.c.probe(); s.c.cut() {
+			return fail(op, errCut, syscall.EIO)
+		}
 		if m.State()&stream.Dead != 0 {
 			return nil // a shutdown flushes
 		}
@@ -578,6 +582,10 @@ func (s *Stream) Shutdown() error {
 				break
 			}
 			time.Sleep(wait)
+			s.c.probe()
+		}
+		if s.c.cut() {
+			return fail(op, s.giveUp(), syscall.EIO)
 		}
 		defer s.lockAll()()
 		s.close()

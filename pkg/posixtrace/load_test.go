@@ -17,8 +17,8 @@ import (
 )
 
 func init() {
-	// burst: args[1] events as number args[0].
-	helpers["burst"] = func(args []string) {
+	// load-burst: args[1] events as number args[0].
+	helpers["load-burst"] = func(args []string) {
 		id, err := OpenEventID("load")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -179,7 +179,7 @@ func TestLoadStreams(t *testing.T) {
 					return
 				}
 				cmd := exec.Command(os.Args[0], fmt.Sprint(writers+n), fmt.Sprint(each))
-				cmd.Env = append(os.Environ(), helperVar+"=burst", quick)
+				cmd.Env = append(os.Environ(), helperVar+"=load-burst", quick)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Errorf("a process: %v, %s", err, out)
 				}

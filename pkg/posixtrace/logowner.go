@@ -106,9 +106,9 @@ func (w *logWriter) meta() error {
 // but not to its device.
 var errUnsynced = errors.New("the log is not on its device")
 
-// flush moves everything that the stream holds to the log, and with sync, or if the
-// stream says so, on to the device. The caller holds the stream's lock, and a slot.
-func (w *logWriter) flush(slot uint64, sync bool) (err error) {
+// flush moves everything that the stream holds to the log. The caller holds the
+// stream's lock, and a slot.
+func (w *logWriter) flush(slot uint64) (err error) {
 	m := w.c.mem
 	m.SetFlushing(true)
 	defer m.SetFlushing(false)
@@ -148,17 +148,17 @@ func (w *logWriter) flush(slot uint64, sync bool) (err error) {
 			return e
 		}
 	}
-	if sync || m.Sync() {
-		return w.sync()
-	}
 	return nil
 }
 
-// sync returns when the log is on its device.
+// sync returns when the log is on its device. That may take long: who registers a name
+// may be waiting for the stream's lock, so it is better not held.
 func (w *logWriter) sync() error {
 	err := w.log.Sync()
 	if err != nil {
-		w.c.mem.SyncFailed(uint32(errnoOf(err, syscall.EIO)))
+		no := uint32(errnoOf(err, syscall.EIO))
+		w.c.mem.SyncFailed(no)
+		w.c.mem.FlushFailed(no)
 		err = fmt.Errorf("%w: %w", errUnsynced, err)
 	}
 	return err
@@ -228,7 +228,11 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 
 // seal completes the log after a last flush.
 func (w *logWriter) seal(slot uint64) error {
-	return w.finish(w.flush(slot, false))
+	err := w.flush(slot)
+	if err == nil && w.c.mem.Sync() {
+		err = w.sync() // the events before the seal
+	}
+	return w.finish(err)
 }
 
 // finish completes the log after a flush that failed with err, or did not.
@@ -464,7 +468,7 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 		return nil
 	}
 	w := &logWriter{c: c, names: names, log: log, logged: rec.Logged}
-	if err := w.flush(slot, false); err != nil && !errors.Is(err, errUnsynced) {
+	if err := w.flush(slot); err != nil {
 		return err // the next who comes may find room
 	}
 	// A device that fails does not keep the dead from being buried; the log's status tells.

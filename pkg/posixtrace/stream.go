@@ -522,17 +522,22 @@ func (s *Stream) served(op string, ticket uint32) error {
 	}
 }
 
-// flushLocked is a flush by the owner.
+// flushLocked is a flush by the owner, and with sync, or if the stream says so, on to the
+// device.
 func (s *Stream) flushLocked(sync bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.locked(func(m *stream.Mem, w *stream.Writer) error {
-		err := s.log.flush(w.Slot(), sync)
-		if err == nil || errors.Is(err, errUnsynced) {
-			m.Restart(w) // either way there is room
+	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
+		if err := s.log.flush(w.Slot()); err != nil {
+			return err
 		}
-		return err
+		m.Restart(w)
+		return nil
 	})
+	if err == nil && (sync || s.c.mem.Sync()) {
+		err = s.log.sync()
+	}
+	return err
 }
 
 // RequestFlush asks the owner of a stream with log for a flush and does not

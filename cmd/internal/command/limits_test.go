@@ -79,7 +79,7 @@ func TestMemoryBounded(t *testing.T) {
 		size, most = 4<<20, 1<<20
 	}
 	if os.Getenv("POSIXTRACE_FULL") != "" {
-		size = 1 << 30
+		size = 256 << 20
 	}
 	log := filepath.Join(t.TempDir(), "big.trace")
 	bigLog(t, log, size)

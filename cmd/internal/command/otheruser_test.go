@@ -208,7 +208,7 @@ func TestOtherUserGetsNothing(t *testing.T) {
 			if uid != 0 && mask == 0o777 && status != 0 {
 				// Not even the owner comes into such a directory. It is refused, not mended.
 				if !strings.Contains(out, "ermission denied") {
-					t.Errorf("umask 0777: %q", out)
+					t.Errorf("umask 0777: status %d, %q", status, out)
 				}
 				continue
 			}

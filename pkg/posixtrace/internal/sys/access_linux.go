@@ -18,14 +18,13 @@ func MayTrace(p Proc) error {
 	if p.IsSelf() {
 		return nil
 	}
-	if err := mayTrace(int(p.PID)); err != nil {
-		return err
-	}
-	// What was read belongs to p only if p was there to the end.
+	err := mayTrace(int(p.PID))
+	// What was read belongs to p only if p was there to the end: that of a process that has
+	// just ended is root's.
 	if !p.Alive() {
 		return unix.ESRCH
 	}
-	return nil
+	return err
 }
 
 // Secure reports whether the program has rights that whoever executed it may
@@ -73,6 +72,10 @@ func mayTrace(pid int) error {
 		return unix.ESRCH
 	}
 	if int(st.Uid) != uids[1] {
+		// So it does with a process that has given up its memory, on its way to the end.
+		if b, err := os.ReadFile(dir + "/status"); err != nil || statusLine(b, "VmSize:") == nil {
+			return unix.ESRCH
+		}
 		return fmt.Errorf("process %d is protected (not dumpable): %w", pid, unix.EPERM)
 	}
 	return nil

@@ -32,6 +32,39 @@ func TestMain(m *testing.M) {
 			}
 			fmt.Printf("%d\n", errno(err))
 		}
+		// A child that has ended, and is not yet waited for.
+		cmd := exec.Command("cat")
+		in, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			panic(err)
+		}
+		p, err := Lookup(cmd.Process.Pid)
+		if err != nil {
+			panic(err)
+		}
+		in.Close()
+		for p.Alive() {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Printf("%d\n", errno(MayTrace(p)))
+		// And one on its way to the end.
+		for range 100 {
+			cmd := exec.Command("true")
+			if err := cmd.Start(); err != nil {
+				panic(err)
+			}
+			p, err := Lookup(cmd.Process.Pid)
+			for err == nil {
+				err = MayTrace(p)
+			}
+			if errno(err) != syscall.ESRCH {
+				fmt.Println("while it ends:", err)
+			}
+			cmd.Wait()
+		}
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -192,7 +225,7 @@ func TestMayTrace(t *testing.T) {
 	cmd := role(t, "may-trace")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.Output()
-	if want := fmt.Sprintf("0\n%d\n", syscall.EPERM); string(out) != want || err != nil {
-		t.Errorf("itself and a process of root: %q, %v, want %q", out, err, want)
+	if want := fmt.Sprintf("0\n%d\n%d\n", syscall.EPERM, syscall.ESRCH); string(out) != want || err != nil {
+		t.Errorf("itself, a process of root, and one that has ended: %q, %v, want %q", out, err, want)
 	}
 }

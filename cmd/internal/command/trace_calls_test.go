@@ -50,11 +50,16 @@ func traceCommand(t *testing.T, dir, traces string, env []string, argv ...string
 // the call did not return.
 var ourLine = regexp.MustCompile(`^(\d+) syscall\.(\w+) \((.*)\)(?: result=(0x[0-9a-f]+|-?\d+)(?: errno=(\w+))?)? duration=[0-9.]+$`)
 
+var lostNone = regexp.MustCompile(`"lost":0,"log_lost":0}`)
+
 func ourCalls(t *testing.T, dir, traces string, env, argv []string) (calls []seenCall) {
 	t.Helper()
 	log := filepath.Join(traces, "x.trace")
 	traceCommand(t, dir, traces, env, append([]string{"ptrace-run", "-e", "syscall", "-o", log, "--"}, argv...)...)
-	out := traceCommand(t, dir, traces, nil, "ptrace-dump", "--strict", "--format=%i %n %d\n", "-e", "syscall.*", log)
+	if lost := traceCommand(t, dir, traces, nil, "ptrace-dump", "--status", "--json", log); !lostNone.MatchString(lost.String()) {
+		t.Errorf("calls are lost: %s", lost)
+	}
+	out := traceCommand(t, dir, traces, nil, "ptrace-dump", "--format=%i %n %d\n", "-e", "syscall.*", log)
 	for line := range strings.Lines(out.String()) {
 		m := ourLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
 		if m == nil {

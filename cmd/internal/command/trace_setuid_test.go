@@ -54,7 +54,7 @@ func TestTraceSetuid(t *testing.T) {
 		{"syscall", "65534\n65534\n", "ptrace-run: " + id + told},
 		{"syscall.openat", "65534\n65534\n", "ptrace-run: " + id + told},
 	} {
-		out, errs := run("ptrace-run", "--dump=never", "-e", tt.events, "--", "sh", "-c", "./id -u; ./id -u")
+		out, errs := run("ptrace-run", "--dump=never", "-e", tt.events, "--", "sh", "-c", "./id -u; ./id -u; :")
 		if out != tt.out || errs != tt.errs {
 			t.Errorf("-e %s: %q and %q, want %q and %q", tt.events, out, errs, tt.out, tt.errs)
 		}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/posixtrace/posixtrace/internal/hostile"
+	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // hostileTrace records, by the commands, names and data that mean harm: those of events,

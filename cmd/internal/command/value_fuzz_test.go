@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // FuzzValues gives every parser of an option's value anything. What one accepts is within

@@ -11,8 +11,8 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	_ "github.com/posixtrace/posixtrace/cmd/internal/table"
-	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // Whatever an event is called and holds, every form of it is harmless on a terminal, and

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // FuzzReader gives the reader anything, with its checksums put right so that

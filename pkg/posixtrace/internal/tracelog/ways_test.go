@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // A log can be read event by event, in batches, and counted. These agree, whatever state it is in.

@@ -570,6 +570,9 @@ func (s *Stream) Shutdown() error {
 		if s.c.cut() {
 			return fail(op, s.giveUp(), syscall.EIO)
 		}
+		// Who ends because the stream has does not take a shutdown of another goroutine along
+		// that has not removed its file yet.
+		s.lockAll()()
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	if f := beforeShutdown.Load(); f != nil {
@@ -592,12 +595,14 @@ func (s *Stream) Shutdown() error {
 		if s.c.cut() {
 			return fail(op, s.giveUp(), syscall.EIO)
 		}
+		// Its owner is about to remove it, but need not have come to it.
+		err := bury(s.c, false)
 		defer s.lockAll()()
 		s.close()
 		if no := m.ShutdownErr(); no != 0 {
 			return &Error{Op: op, Err: syscall.Errno(no)}
 		}
-		return nil
+		return fail(op, err, syscall.EIO)
 	}
 	if s.log != nil {
 		s.log.halt()

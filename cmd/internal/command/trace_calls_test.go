@@ -138,11 +138,19 @@ func newFamily(t *testing.T, calls []seenCall) family {
 		isThread    bool
 	}
 	// A child may be heard of before its parent's call has returned.
+	// And a process may end while one of its threads makes another: that call never returns.
 	of, count := map[int]birth{}, map[int]int{}
+	var unfinished []birth
 	for _, c := range calls {
-		if slices.Contains(births, c.name) && c.returned && c.errno == "" && c.value > 0 {
-			count[c.tid]++
-			of[int(c.value)] = birth{c.tid, count[c.tid], strings.Contains(c.args, "CLONE_THREAD")}
+		if !slices.Contains(births, c.name) || c.errno != "" || c.returned && c.value <= 0 {
+			continue
+		}
+		count[c.tid]++
+		b := birth{c.tid, count[c.tid], strings.Contains(c.args, "CLONE_THREAD")}
+		if c.returned {
+			of[int(c.value)] = b
+		} else if b.isThread {
+			unfinished = append(unfinished, b)
 		}
 	}
 	first := calls[0].tid
@@ -150,6 +158,9 @@ func newFamily(t *testing.T, calls []seenCall) family {
 	var meet func(tid, depth int)
 	meet = func(tid, depth int) {
 		b, ok := of[tid]
+		if !ok && f.thread[tid] == "" && len(unfinished) > 0 {
+			b, ok, unfinished = unfinished[0], true, unfinished[1:]
+		}
 		if f.thread[tid] != "" || !ok || depth > 100 {
 			return
 		}

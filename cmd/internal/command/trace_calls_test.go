@@ -76,7 +76,7 @@ func ourCalls(t *testing.T, dir, traces string, env, argv []string) (calls []see
 var (
 	straceLine   = regexp.MustCompile(`^(\d+) +(\w+)\((.*)$`)
 	straceRest   = regexp.MustCompile(`^(\d+) +<\.\.\. (\w+) resumed>(.*)$`)
-	straceResult = regexp.MustCompile(`^(.*?)\) += (0x[0-9a-f]+|-?\d+|\?)(?: (E[A-Z0-9_]+))?(?: \([^)]*\)|\s+/\*.*)?$`)
+	straceResult = regexp.MustCompile(`^(.*?)\) += (0x[0-9a-f]+|-?\d+|\?)(?: (E[A-Z0-9_]+))?(?: \([^)]*\)|\s+/\*.*| <unavailable>)?$`)
 )
 
 func straceCalls(t *testing.T, dir, traces string, env, argv []string) (calls []seenCall) {

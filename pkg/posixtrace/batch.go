@@ -30,6 +30,7 @@ const batchSize = 256
 // Errors: EIO reading failed. Extension.
 func (r *Reader) NextBatch(b *Batch) error {
 	b.Records = b.Records[:0]
+	hold := &b.hold
 	for len(b.Records) == 0 {
 		if r.log == nil || r.logDone {
 			rec, err := r.Next()
@@ -43,7 +44,7 @@ func (r *Reader) NextBatch(b *Batch) error {
 		if r.raw == nil {
 			r.raw = make([]chunk.Record, batchSize)
 		}
-		n, err := r.log.NextBatch(r.raw, &b.hold)
+		n, err := r.log.NextBatch(r.raw, hold)
 		if err != nil {
 			return fail("posix_trace_getnext_event", err, syscall.EIO)
 		}
@@ -58,6 +59,11 @@ func (r *Reader) NextBatch(b *Batch) error {
 			b.Records = make([]Record, 0, batchSize)
 		}
 		b.Records = r.timed(b.Records[:n], r.raw[:n])
+		if len(b.Records) == 0 {
+			// None is selected. What has just come to its end may still be in the batch that
+			// was read before this one.
+			hold = new(tracelog.Hold)
+		}
 	}
 	return nil
 }

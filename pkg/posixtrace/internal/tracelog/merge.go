@@ -174,9 +174,10 @@ func (m *merge) source() *source {
 	return new(source)
 }
 
-// release takes a source back. Few are kept, however many were open at once.
+// release takes a source back. Few are kept, however many were open at once; and none into
+// which events of a batch still point.
 func (m *merge) release(s *source) {
-	if len(m.free) < 64 {
+	if len(m.free) < 64 && !s.lent {
 		m.free = append(m.free, s)
 	}
 }

@@ -61,6 +61,7 @@ func (r *Reader) NextBatch(recs []chunk.Record, h *Hold) (n int, err error) {
 // release gives the payloads back.
 func (h *Hold) release(m *merge) {
 	for i, s := range h.done {
+		s.lent = false
 		m.release(s)
 		h.done[i] = nil
 	}

@@ -101,6 +101,7 @@ type session struct {
 	tracer      *tracer.Tracer // of the command's processes, or nil
 	tracerFault error          // why there is none
 	begun       int64          // when the command was started
+	signals     *forwarder     // those that are meant for the command
 
 	stopSpool  func() // ends the taking over of lines as they come
 	outputLost bool   // output of the command could not be written
@@ -115,6 +116,9 @@ func (s *session) create() error {
 			return err
 		}
 	}
+	// A signal that comes while the log is begun is for the command, and must not leave one
+	// without its end. To open it may take as long as a FIFO has no reader.
+	s.signals = newForwarder()
 	err := s.createStream(log)
 	if err != nil {
 		log.discard()
@@ -182,7 +186,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, failure("", err)
 	}
-	signals := newForwarder()
+	signals := s.signals
 	if taps.term == nil {
 		s.plan.limit.enterGroup()
 	}

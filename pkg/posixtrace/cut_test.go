@@ -42,35 +42,38 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-func cutOnce(t *testing.T, c *child, rng *rand.Rand, logged bool) (told bool) {
-	path := filepath.Join(t.TempDir(), "cut.trace")
-	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: Append}
-	var s *Stream
+// harmed starts a stream on c for others to do harm to, with a log at path if logged, and
+// connects to it a second time.
+func harmed(t *testing.T, c *child, attr *Attr, logged bool, path string) (s, other *Stream, info StreamInfo) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	var err error
 	if logged {
 		f, e := os.Create(path)
-		if e != nil {
-			t.Fatal(e)
-		}
+		must(e)
 		defer f.Close()
 		s, err = CreateWithLog(c.pid, attr, f)
 	} else {
 		s, err = Create(c.pid, attr)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	info, err := s.Info()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := Attach(info.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
+	must(s.Start())
+	info, err = s.Info()
+	must(err)
+	other, err = Attach(info.Path)
+	must(err)
+	return s, other, info
+}
+
+func cutOnce(t *testing.T, c *child, rng *rand.Rand, logged bool) (told bool) {
+	path := filepath.Join(t.TempDir(), "cut.trace")
+	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: Append}
+	s, other, info := harmed(t, c, attr, logged, path)
 	defer other.Close()
 	st, err := os.Stat(info.Path)
 	if err != nil {

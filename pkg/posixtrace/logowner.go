@@ -330,8 +330,8 @@ func (o *logOwner) run() {
 			<-o.stop
 			return
 		}
+		used, all := m.Used()
 		if n := m.Seq(); n != seq {
-			used, all := m.Used()
 			seq, wait = n, pollUsed(used*m.ChunkSize, all*m.ChunkSize)
 		} else {
 			wait = min(wait*2, pollIdle)
@@ -343,7 +343,6 @@ func (o *logOwner) run() {
 		ticket, asked := m.FlushWanted()
 		due := false
 		if m.Policy == stream.Flush {
-			used, all := m.Used()
 			old := time.Since(last) >= time.Second
 			stopped := m.State()&stream.Full != 0
 			due = old && m.Pending() || !failed && (2*used >= all || stopped)

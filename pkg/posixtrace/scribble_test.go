@@ -125,32 +125,7 @@ func statusNumber(status, key string) (n int) {
 func scribbleOnce(t *testing.T, c *child, rng *rand.Rand, kind int) {
 	path := filepath.Join(t.TempDir(), "scribbled.trace")
 	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: Append, StreamFullPolicy: []FullPolicy{Loop, UntilFull, DefaultPolicy}[rng.IntN(3)]}
-	var s *Stream
-	var err error
-	if kind == 0 {
-		f, e := os.Create(path)
-		if e != nil {
-			t.Fatal(e)
-		}
-		defer f.Close()
-		s, err = CreateWithLog(c.pid, attr, f)
-	} else {
-		s, err = Create(c.pid, attr)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	info, err := s.Info()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := Attach(info.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, other, info := harmed(t, c, attr, kind == 0, path)
 	late := time.AfterFunc(40*time.Second, func() { panic("something hangs") })
 	defer late.Stop()
 	k := start(t, "scribbler", info.Path, strconv.FormatUint(rng.Uint64(), 10))

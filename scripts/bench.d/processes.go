@@ -1,6 +1,9 @@
 package main
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // What it costs to see into programs that know nothing of tracing, beside strace(1) and
 // beside nothing. The wall clock is what counts: the tracer works while the program waits.
@@ -64,10 +67,7 @@ func (b *bench) seeing(program []string, rounds int, list []seen, log *item) *gr
 		for _, s := range list {
 			peer := "untraced"
 			if s.peer != nil {
-				peer = s.peer[0]
-				for _, arg := range s.peer[1:] {
-					peer += " " + arg
-				}
+				peer = strings.Join(s.peer, " ")
 			}
 			it := &item{name: s.name + where.name, unit: seconds, peer: peer, bar: most(where.bar(s)),
 				oursKey: s.events + where.name, theirsKey: peer + where.name}

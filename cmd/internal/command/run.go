@@ -41,8 +41,8 @@ Example: ptrace-run -c -o build.trace -- make -j8
 			return monitor(args)
 		case args.Has(tracerOption):
 			control, err := args.Count(tracerOption, 0)
-			if err == nil {
-				tracer.Serve(control)
+			if err == nil && !tracer.Serve(control) {
+				err = usagef("option '--%s' is for the command's own use", tracerOption)
 			}
 			return err
 		case args.Has(commandOption):

@@ -111,10 +111,19 @@ func TestRunConsole(t *testing.T) {
 }
 
 // A shell inside has jobs of its own.
-func TestRunConsoleShell(t *testing.T) {
+func TestRunConsoleShell(t *testing.T) { shellJobs(t, "-c -o x.trace") }
+
+// shellJobs uses the jobs of a shell in ptrace-run with these options.
+func shellJobs(t *testing.T, options string) {
 	tm := newTerminal(t)
-	tm.typed("PS1=outer- ptrace-run -c -o x.trace bash --norc --noediting -i\n")
-	tm.raw(true)
+	// Keys are to come to the pseudo-terminal, not to the shell outside, and the other way round.
+	raw := func(want bool) {
+		if strings.Contains(options, "-c") {
+			tm.raw(want)
+		}
+	}
+	tm.typed("PS1=outer- ptrace-run " + options + " bash --norc --noediting -i\n")
+	raw(true)
 	tm.typed("PS1=in\"\"ner-\n")
 	tm.expect("inner-")
 	tm.typed("cat\n")
@@ -131,10 +140,9 @@ func TestRunConsoleShell(t *testing.T) {
 	tm.typed("\x03")
 	tm.expect("inner-")
 	tm.typed("exit 9\n")
-	tm.raw(false)
+	raw(false)
 	tm.typed("echo sta\"\"tus $?\n")
 	tm.expect("status 9")
-	tm.raw(false)
 }
 
 // In the background the terminal is the shell's; what wants it stops until it is in

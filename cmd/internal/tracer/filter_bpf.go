@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -70,13 +69,6 @@ func install(p []unix.SockFilter) error {
 		}
 	}
 	return err
-}
-
-func errnoOf(no syscall.Errno) error {
-	if no != 0 {
-		return no
-	}
-	return nil
 }
 
 // A program as bytes, for a packet.

@@ -142,10 +142,7 @@ func (p *place) leave() {
 func setPolicy(policy int) error {
 	var param int32
 	_, _, no := unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, 0, uintptr(policy), uintptr(unsafe.Pointer(&param)))
-	if no != 0 {
-		return no
-	}
-	return nil
+	return errnoOf(no)
 }
 
 // running returns how many threads of the machine run or could.

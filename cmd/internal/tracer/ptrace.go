@@ -12,6 +12,10 @@ import (
 
 func ptrace(request, tid int, addr, data uintptr) error {
 	_, _, no := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
+	return errnoOf(no)
+}
+
+func errnoOf(no syscall.Errno) error {
 	if no != 0 {
 		return no
 	}

@@ -47,8 +47,14 @@ type tracer struct {
 }
 
 // Serve is the life of a tracer, which Start began: control and the descriptor behind
-// it are its sockets.
-func Serve(control int) {
+// it are its sockets. It returns false at once if they are not.
+func Serve(control int) bool {
+	for fd := control; fd <= control+1; fd++ {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+			return false
+		}
+	}
 	// Job control and hangups of the terminal are not meant for it; it has a session
 	// of its own, but a signal may come all the same from who kills by name.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
@@ -60,16 +66,17 @@ func Serve(control int) {
 	t := &tracer{control: control, stage: control + 1, thread: unix.Gettid(), tasks: make(map[int]*task), how: unix.PTRACE_CONT}
 	what, data := receive(control)
 	if what != orderConfig || json.Unmarshal(data, &t.cfg) != nil {
-		return
+		return true
 	}
 	if !t.attach() {
-		return
+		return true
 	}
 	interruptible()
 	quiet()
 	t.place.init()
 	go t.obey()
 	t.loop()
+	return true
 }
 
 // attach begins to trace what will become the command.

@@ -23,10 +23,7 @@ const (
 
 func setAction(sig syscall.Signal, new, old *action) error {
 	_, _, no := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(new)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
-	if no != 0 {
-		return no
-	}
-	return nil
+	return errnoOf(no)
 }
 
 // interruptible makes the signal wake interrupt a wait, which the runtime would have

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -79,14 +78,8 @@ func Start(prog string, above int, note func(string)) (*Tracer, error) {
 // while there is no other processor to be had: on a machine, or a share of one, with
 // a single processor a thread of it would wake up every 20 microseconds as long as the
 // tracer waits, and the traced program would have to make way for it.
-func environment() (env []string) {
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "GOMAXPROCS=") {
-			env = append(env, e)
-		}
-	}
-	return append(env, "GOMAXPROCS=2")
-}
+// Of two values the runtime takes the first.
+func environment() []string { return append([]string{"GOMAXPROCS=2"}, os.Environ()...) }
 
 // Configure tells the tracer what to do.
 func (t *Tracer) Configure(cfg Config) error {

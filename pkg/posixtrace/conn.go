@@ -161,7 +161,7 @@ func (c *conn) orphaned() bool {
 func (c *conn) keep() {
 	// Those that another process has shut down meanwhile go first.
 	keeping.Range(func(id, k any) bool {
-		if k.(*conn).mem.State()&stream.Dead != 0 {
+		if k.(*conn).dead() {
 			keeping.Delete(id)
 		}
 		return true

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -205,5 +206,39 @@ func checkCutLog(t *testing.T, path string, told bool) {
 	state, err := r.State()
 	if want := map[bool]LogState{true: LogUnfinished, false: LogFinished}[told]; state != want {
 		t.Errorf("the log is %v (%v) after %d events, told: %v", state, err, n, told)
+	}
+}
+
+// Who comes upon the cut puts zeros in the place of the stream, and then marks it as dead. If
+// he is interrupted in between, others see a stream that is neither running nor dead; to them
+// it is one that was cut short, all the same, and none that they could shut down.
+func TestCutHalfWay(t *testing.T) {
+	for _, logged := range []bool{false, true} {
+		s, other, info := harmed(t, &child{}, &Attr{StreamSize: 64 << 10, LogFullPolicy: Append}, logged, filepath.Join(t.TempDir(), "cut.trace"))
+		var elsewhere atomic.Uint64
+		for _, s := range []*Stream{s, other} {
+			s.c.guard.WhenCut(&elsewhere, 0)
+		}
+		if err := os.Truncate(info.Path, 0); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*Stream{s, other} {
+			if s.c.probe(); s.c.mem.State() != 0 {
+				t.Fatalf("the state is %x, not that of zeros", s.c.mem.State())
+			}
+		}
+		if _, err := other.Status(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EIO) {
+			t.Errorf("logged %v: Status: %v", logged, err)
+		}
+		if err := s.Start(); !errors.Is(err, syscall.EIO) {
+			t.Errorf("logged %v: Start: %v", logged, err)
+		}
+		if err := s.Shutdown(); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "cut short") {
+			t.Errorf("logged %v: Shutdown: %v", logged, err)
+		}
+		other.Close()
+		if _, err := os.Stat(info.Path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("logged %v: the file: %v", logged, err)
+		}
 	}
 }

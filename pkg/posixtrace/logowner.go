@@ -412,7 +412,7 @@ func finishOrphan(c *conn) error {
 	}
 	defer unlock()
 	m := c.mem
-	if m.State()&stream.Dead != 0 {
+	if c.dead() {
 		return nil // somebody else was faster
 	}
 	c.sweepSelf(true)

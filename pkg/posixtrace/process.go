@@ -57,7 +57,7 @@ func OpenProcess(pid int) (*Process, error) {
 		if err != nil {
 			continue
 		}
-		if c.mem.State()&stream.Dead != 0 || c.orphaned() {
+		if c.dead() || c.orphaned() {
 			c.f.Close()
 			continue
 		}

@@ -112,10 +112,10 @@ func openFile(f *os.File) (*Reader, error) {
 	}
 	defer c.f.Close() // it is needed for the lock only
 	live := true
-	if c.orphaned() || c.mem.State()&stream.Dead != 0 {
+	if c.orphaned() || c.dead() {
 		// Its owner died: the log is completed by whoever comes next, us. Where it
 		// cannot be written what it lacks is read from the stream.
-		if complete(c, false) == nil || c.mem.State()&stream.Dead != 0 {
+		if complete(c, false) == nil || c.dead() {
 			if l, err = open(); err != nil {
 				return nil, err
 			}

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
 // SpoolDir returns the path of a directory that goes with the stream whose file is
@@ -35,7 +34,7 @@ var beforeShutdown atomic.Pointer[func(*Stream, bool)]
 // caller holds no lock of the stream's.
 func lastWords(c *conn) {
 	f := beforeShutdown.Load()
-	if f == nil || c.mem.State()&stream.Dead != 0 {
+	if f == nil || c.dead() {
 		return
 	}
 	s := newStream(c)

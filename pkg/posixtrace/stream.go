@@ -49,6 +49,10 @@ var (
 // is then a dead one, and empty, to those who have come upon that.
 func (c *conn) cut() bool { return c.guard.Cut() }
 
+// dead reports whether the stream is over. In this order: whoever comes upon the cut sees
+// zeros a moment before it is marked, and may be interrupted in between.
+func (c *conn) dead() bool { return c.mem.State()&stream.Dead != 0 || c.cut() }
+
 // probe comes upon it if the file was cut short, also where this process would otherwise
 // touch nothing of what is gone.
 func (c *conn) probe() {
@@ -73,7 +77,7 @@ func (s *Stream) isClosed() bool {
 	case <-s.closed:
 		return true
 	default:
-		return s.c.mem.State()&stream.Dead != 0
+		return s.c.dead()
 	}
 }
 
@@ -189,7 +193,7 @@ func Attach(nameOrPath string) (*Stream, error) {
 		if err != nil {
 			return nil, fail(op, err, syscall.EINVAL)
 		}
-		if c.mem.State()&stream.Dead != 0 {
+		if c.dead() {
 			c.f.Close()
 			if c.cut() {
 				return nil, fail(op, errCut, syscall.EIO)
@@ -259,7 +263,7 @@ func eachStream(f func(c *conn) error) error {
 		if err != nil {
 			continue // gone meanwhile, or no stream at all
 		}
-		if c.mem.State()&stream.Dead != 0 || c.orphaned() {
+		if c.dead() || c.orphaned() {
 			// One that cannot be completed now, on a full disk say, is left to the next who comes.
 			complete(c, false)
 			c.f.Close()
@@ -508,7 +512,7 @@ func (s *Stream) served(op string, ticket uint32) error {
 		if s.c.probe(); s.c.cut() {
 			return fail(op, errCut, syscall.EIO)
 		}
-		if m.State()&stream.Dead != 0 {
+		if s.c.dead() {
 			return nil // a shutdown flushes
 		}
 		if s.c.orphaned() {
@@ -582,7 +586,7 @@ func (s *Stream) Shutdown() error {
 	if m.HasLog && s.log == nil {
 		// Only its owner has the log.
 		m.AskShutdown()
-		for wait := pollBusy; m.State()&stream.Dead == 0; wait = min(2*wait, pollIdle) {
+		for wait := pollBusy; !s.c.dead(); wait = min(2*wait, pollIdle) {
 			if s.c.orphaned() {
 				if err := complete(s.c, false); err != nil {
 					return fail(op, err, syscall.EIO)
@@ -626,8 +630,11 @@ func (s *Stream) Shutdown() error {
 	}
 	err = bury(s.c, false)
 	s.close()
-	if sealed != nil {
+	switch {
+	case sealed != nil:
 		err = sealed
+	case s.log == nil && s.c.cut(): // since the first look
+		err = cmp.Or(err, error(errCut))
 	}
 	return fail(op, err, syscall.EIO)
 }
@@ -685,7 +692,11 @@ func (s *Stream) status(reset bool) (Status, error) {
 	if s.isClosed() {
 		return Status{}, fail("posix_trace_get_status", s.whyClosed(), syscall.EINVAL)
 	}
-	return toStatus(s.c.mem.Status(reset)), nil
+	st := s.c.mem.Status(reset)
+	if s.c.cut() { // what was read may be zeros
+		return Status{}, fail("posix_trace_get_status", errCut, syscall.EINVAL)
+	}
+	return toStatus(st), nil
 }
 
 // PeekStatus is Status without the resets. Extension.

@@ -230,7 +230,7 @@ func inheritByName(p *proc) {
 		return
 	}
 	defer c.f.Close()
-	if !c.mem.Inherit || c.dir.Path() != p.dir.Path() || c.mem.State()&stream.Dead != 0 ||
+	if !c.mem.Inherit || c.dir.Path() != p.dir.Path() || c.dead() ||
 		c.mem.BornTick() > p.page.Proc().Start {
 		return
 	}
@@ -310,7 +310,7 @@ func (w *weeder) weed() {
 	defer t.mu.Unlock()
 	old := t.table.Load()
 	live := slices.Clone(old.streams)
-	live = slices.DeleteFunc(live, func(a *attachment) bool { return a.c.mem.State()&stream.Dead != 0 })
+	live = slices.DeleteFunc(live, func(a *attachment) bool { return a.c.dead() })
 	if len(live) < len(old.streams) {
 		n := *old
 		n.streams = live

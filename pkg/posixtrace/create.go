@@ -300,7 +300,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	}
 	if err != nil {
 		if s.log != nil {
-			s.log.close()
+			s.log.abandon()
 		}
 		s.c.let()
 		undo()

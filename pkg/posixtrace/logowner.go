@@ -280,18 +280,30 @@ func errnoOf(err error, def syscall.Errno) syscall.Errno {
 // under the policy Flush when the stream is half full and every second.
 type logOwner struct {
 	*logWriter
-	s    *Stream
-	stop chan struct{}
-	done chan struct{}
-	once sync.Once
+	s     *Stream
+	alarm *sys.Alarm
+	stop  chan struct{}
+	done  chan struct{}
+	once  sync.Once
 }
 
 func newLogOwner(s *Stream, f *os.File) (*logOwner, error) {
-	w, err := newLogWriter(s.c, f)
+	a, err := sys.NewAlarm()
 	if err != nil {
 		return nil, err
 	}
-	return &logOwner{logWriter: w, s: s, stop: make(chan struct{}), done: make(chan struct{})}, nil
+	w, err := newLogWriter(s.c, f)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	return &logOwner{logWriter: w, s: s, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}, nil
+}
+
+// abandon gives up a log whose owner never ran.
+func (o *logOwner) abandon() {
+	o.alarm.Close()
+	o.close()
 }
 
 // How often the owner looks at the stream: the writers make no system call to
@@ -310,20 +322,13 @@ func pollUsed(used, all int) time.Duration {
 
 func (o *logOwner) run() {
 	defer close(o.done)
+	defer o.alarm.Close()
 	m := o.c.mem
 	wait := pollBusy
 	seq := m.Seq()
 	last, recovered := time.Now(), time.Time{}
 	failed := false
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	for {
-		t.Reset(wait)
-		select {
-		case <-o.stop:
-			return
-		case <-t.C:
-		}
+	for o.alarm.Wait(wait) {
 		if o.c.probe(); m.ShutdownWanted() || o.c.cut() {
 			// Shutdown stops this loop, so it cannot run in it.
 			go o.s.Shutdown()
@@ -380,7 +385,10 @@ func errnoOf0(err error) syscall.Errno {
 
 // halt ends run and waits for it.
 func (o *logOwner) halt() {
-	o.once.Do(func() { close(o.stop) })
+	o.once.Do(func() {
+		close(o.stop)
+		o.alarm.Ring()
+	})
 	<-o.done
 }
 

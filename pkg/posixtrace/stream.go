@@ -57,9 +57,7 @@ func (c *conn) dead() bool { return c.mem.State()&stream.Dead != 0 || c.cut() }
 // touch nothing of what is gone.
 func (c *conn) probe() {
 	b := c.mem.Bytes()
-	if st, err := c.f.Stat(); err == nil && st.Size() < int64(len(b)) {
-		(*atomic.Uint32)(unsafe.Pointer(&b[(len(b)-1)&^3])).Load()
-	}
+	(*atomic.Uint32)(unsafe.Pointer(&b[(len(b)-1)&^3])).Load()
 }
 
 // whyClosed is the error of a call when isClosed.

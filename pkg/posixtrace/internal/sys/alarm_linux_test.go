@@ -1,0 +1,57 @@
+package sys
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAlarm(t *testing.T) {
+	a, err := NewAlarm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []time.Duration{0, time.Microsecond, 5 * time.Millisecond} {
+		begin := time.Now()
+		if !a.Wait(d) {
+			t.Fatal("it says that it was rung")
+		}
+		if took := time.Since(begin); took < d {
+			t.Errorf("Wait(%v) took %v", d, took)
+		}
+	}
+
+	// However Ring and Wait meet.
+	for i := range 300 {
+		a, err := NewAlarm()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rung := make(chan struct{})
+		go func() {
+			defer close(rung)
+			for range i {
+				time.Now()
+			}
+			a.Ring()
+		}()
+		for a.Wait(time.Minute) {
+			t.Fatal("a minute has gone")
+		}
+		if a.Wait(time.Minute) {
+			t.Fatal("not rung any more")
+		}
+		<-rung
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// What cannot wait for the descriptor waits all the same.
+	a.f.Close()
+	begin := time.Now()
+	a.Wait(20 * time.Millisecond)
+	a.Ring()
+	if a.Wait(time.Minute) || time.Since(begin) > 10*time.Second {
+		t.Error("a closed one waits on")
+	}
+}

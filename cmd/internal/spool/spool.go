@@ -42,13 +42,11 @@ package spool
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -75,36 +73,31 @@ func Create(s *posixtrace.Stream, watched bool) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	dir, _ := posixtrace.SpoolDir(info.Path)
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	name, _ := posixtrace.SpoolDir(info.Path)
+	d, err := makeDir(name)
+	if err != nil {
 		return "", err
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { // whatever the umask
-		return "", err
-	}
-	path = filepath.Join(dir, spoolName)
+	defer d.close()
+	base := spoolName
 	if !watched {
-		path += "." + strconv.FormatInt(2*attr.StreamSize, 10)
+		base += "." + strconv.FormatInt(2*attr.StreamSize, 10)
 	}
-	for _, p := range []string{path, filepath.Join(dir, stateName)} {
-		f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	for _, n := range []string{base, stateName} {
+		f, err := d.create(n, os.O_WRONLY)
 		if err != nil {
 			return "", err
 		}
-		err = f.Chmod(0o600)
 		f.Close()
-		if err != nil {
-			return "", err
-		}
 	}
-	return path, nil
+	return filepath.Join(name, base), nil
 }
 
 // Path returns the path for PTRACE_SPOOL of a stream whose file is at streamPath, ""
 // if it has no spool.
 func Path(streamPath string) string {
 	name, _ := posixtrace.SpoolDir(streamPath)
-	d, err := openDir(name)
+	d, err := openSpool(name)
 	if err != nil {
 		return ""
 	}
@@ -119,21 +112,12 @@ func StreamOf(path string) (stream string, ok bool) {
 	return filepath.Join(filepath.Dir(dir), "s-"+base), ok && filepath.IsAbs(path)
 }
 
-// dir is an open spool.
-type dir struct {
-	root  *os.Root
-	owner uint32
-	name  string // of the file that is appended to
-}
-
-var errForeign = errors.New("not a spool")
-
 // open opens the spool of the stream at path, whatever its name is now.
 // fs.ErrNotExist: there is none.
 func open(path string) (*dir, error) {
 	name, sealed := posixtrace.SpoolDir(path)
 	for _, p := range []string{name, sealed} {
-		d, err := openDir(p)
+		d, err := openSpool(p)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return d, err
 		}
@@ -141,60 +125,26 @@ func open(path string) (*dir, error) {
 	return nil, fs.ErrNotExist
 }
 
-func openDir(path string) (*dir, error) {
-	fi, err := os.Lstat(path)
+// openSpool opens the spool in the directory at path.
+func openSpool(path string) (*dir, error) {
+	d, err := openDir(path)
 	if err != nil {
 		return nil, err
 	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok || !fi.IsDir() || fi.Mode().Perm()&0o022 != 0 || int(st.Uid) != os.Geteuid() && os.Geteuid() != 0 {
-		return nil, fmt.Errorf("%s: %w", path, errForeign)
-	}
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return nil, err
-	}
-	d := &dir{root: root, owner: st.Uid}
-	f, err := root.Open(".")
-	if err == nil {
-		var names []string
-		names, err = f.Readdirnames(-1)
-		f.Close()
-		for _, n := range names {
-			if n == spoolName || strings.HasPrefix(n, spoolName+".") {
-				d.name = n
-			}
+	names, err := d.f.Readdirnames(-1)
+	for _, n := range names {
+		if n == spoolName || strings.HasPrefix(n, spoolName+".") {
+			d.name = n
 		}
 	}
 	if err == nil && d.name == "" {
 		err = fs.ErrNotExist // it is just being made, or removed
 	}
 	if err != nil {
-		root.Close()
+		d.close()
 		return nil, err
 	}
 	return d, nil
-}
-
-func (d *dir) close() { d.root.Close() }
-
-// file opens a file of the spool. What somebody may have put in its place is refused.
-func (d *dir) file(name string, flags int) (*os.File, os.FileInfo, error) {
-	f, err := d.root.OpenFile(name, flags|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, nil, err
-	}
-	fi, err := f.Stat()
-	if err == nil {
-		if st, ok := fi.Sys().(*syscall.Stat_t); !ok || !fi.Mode().IsRegular() || st.Uid != d.owner {
-			err = fmt.Errorf("%s: %w", f.Name(), errForeign)
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, fi, nil
 }
 
 func oldName(gen int64) string { return oldPrefix + strconv.FormatInt(gen, 10) }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -99,7 +100,9 @@ func (t *Taker) Last(wait time.Duration) error {
 		t.d = d
 	}
 	name, sealed := posixtrace.SpoolDir(t.path)
-	os.Rename(name, sealed) // or somebody else has
+	inParent(name, func(at int, name string) error { // or somebody else has
+		return unix.Renameat(at, name, at, filepath.Base(sealed))
+	})
 	_, err := t.locked(wait, t.takeRest)
 	if err == ErrBusy {
 		t.abandon()
@@ -155,8 +158,8 @@ func (t *Taker) idle() bool {
 	}
 	st := readState(f)
 	f.Close()
-	fi, err := t.d.root.Lstat(t.d.name)
-	return err == nil && fi.Size() == st.done && st.tryEnd == 0 && len(st.old) == 0
+	fi, err := t.d.stat(t.d.name)
+	return err == nil && fi.Size == st.done && st.tryEnd == 0 && len(st.old) == 0
 }
 
 func (t *Taker) locked(wait time.Duration, f func() error) (took bool, err error) {
@@ -261,7 +264,7 @@ func (t *Taker) takeOld() error {
 		if !gone {
 			gone = unopened(f)
 			if err = t.takeFile(f, gen, gone); err == nil && gone {
-				err = t.d.root.Remove(oldName(gen))
+				err = t.d.remove(oldName(gen))
 			}
 			f.Close() // not before it is removed: the lease keeps it ours
 			if err != nil {
@@ -285,18 +288,14 @@ func (t *Taker) rotateAt() int64 { return min(t.bound/4, 256<<10) }
 
 // rotate puts the file aside. Each step can be the last; settle goes on from there.
 func (t *Taker) rotate() error {
-	r := t.d.root
-	f, err := r.OpenFile(newName, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	t.d.remove(newName) // what a killed taker has left, or anybody put there
+	f, err := t.d.create(newName, os.O_WRONLY)
 	if err != nil {
 		return err
 	}
-	err = f.Chmod(0o600)
 	f.Close()
-	if err == nil {
-		err = r.Link(t.d.name, oldName(t.st.gen))
-	}
-	if err == nil {
-		err = r.Rename(newName, t.d.name)
+	if err = t.d.link(t.d.name, oldName(t.st.gen)); err == nil {
+		err = t.d.rename(newName, t.d.name)
 	}
 	if err != nil {
 		return err
@@ -314,19 +313,19 @@ func (t *Taker) turn() error {
 
 // settle finishes what a killed taker had begun of rotate.
 func (t *Taker) settle() error {
-	aside, err := t.d.root.Lstat(oldName(t.st.gen))
+	aside, err := t.d.stat(oldName(t.st.gen))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	now, err := t.d.root.Lstat(t.d.name)
+	now, err := t.d.stat(t.d.name)
 	if err != nil {
 		return err
 	}
-	if os.SameFile(aside, now) {
-		return t.d.root.Remove(oldName(t.st.gen))
+	if aside.Ino == now.Ino && aside.Dev == now.Dev {
+		return t.d.remove(oldName(t.st.gen))
 	}
 	if len(t.st.old) >= maxOld {
 		return errForeign

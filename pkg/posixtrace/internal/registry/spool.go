@@ -59,7 +59,9 @@ func (d *Dir) removeSpoolDir(name string) {
 		}
 		files, _ := dir.Readdirnames(-1)
 		for _, f := range files {
-			sys.UnlinkAt(dir, f)
+			if errors.Is(sys.UnlinkAt(dir, f), syscall.EISDIR) {
+				sys.RemoveDirAt(dir, f) // nobody of ours makes one
+			}
 		}
 		dir.Close()
 	}

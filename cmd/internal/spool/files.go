@@ -1,0 +1,191 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Everything in a trace directory may be changed by any process of the user while we look
+// at it. So a directory is opened once, without following links, and files are reached by
+// its descriptor; and a file is looked at before it is opened, and opened as what was
+// looked at, whatever has its name by then.
+
+// dir is an open spool.
+type dir struct {
+	f     *os.File
+	owner uint32
+	name  string // of the file that is appended to
+}
+
+var errForeign = errors.New("not a spool")
+
+func (d *dir) close() { d.f.Close() }
+
+func (d *dir) fd() int { return int(d.f.Fd()) }
+
+// openAt opens a directory; a link at its end is none.
+func openAt(at int, name string) (int, error) {
+	fd, err := again(func() (int, error) {
+		return unix.Openat(at, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err == unix.ENOTDIR || err == unix.ELOOP {
+		err = fmt.Errorf("%s: %w", name, errForeign)
+	}
+	return fd, err
+}
+
+// inParent calls f with a descriptor of the directory that path lies in, and its name there.
+func inParent(path string, f func(at int, name string) error) error {
+	at, err := openAt(unix.AT_FDCWD, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	return f(at, filepath.Base(path))
+}
+
+// reopen opens what an O_PATH descriptor stands for.
+func reopen(fd int, name string, flags int) (*os.File, error) {
+	// A lease is not waited for.
+	n, err := again(func() (int, error) {
+		return unix.Open("/proc/self/fd/"+strconv.Itoa(fd), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	unix.SetNonblock(n, false)
+	return os.NewFile(uintptr(n), name), nil
+}
+
+// makeDir makes the directory at path, with mode 0700 whatever the umask.
+func makeDir(path string) (d *dir, err error) {
+	err = inParent(path, func(at int, name string) error {
+		if err := unix.Mkdirat(at, name, 0o700); err != nil {
+			return err
+		}
+		d, err = openDirAt(at, name, path)
+		return err
+	})
+	return d, err
+}
+
+// openDir opens the directory at path.
+func openDir(path string) (d *dir, err error) {
+	err = inParent(path, func(at int, name string) error {
+		d, err = openDirAt(at, name, path)
+		return err
+	})
+	return d, err
+}
+
+func openDirAt(at int, name, path string) (*dir, error) {
+	fd, err := openAt(at, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&0o022 != 0 || int(st.Uid) != os.Geteuid() && os.Geteuid() != 0 {
+		return nil, fmt.Errorf("%s: %w", path, errForeign)
+	}
+	if int(st.Uid) == os.Geteuid() && st.Mode&0o777 != 0o700 {
+		// A umask may have taken our own rights away.
+		unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
+	}
+	f, err := reopen(fd, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	return &dir{f: f, owner: st.Uid}, nil
+}
+
+// file opens a file of the spool. What somebody may have put in its place is refused: one
+// with another name, which may be anybody's, as far as it would be written to.
+func (d *dir) file(name string, flags int) (*os.File, os.FileInfo, error) {
+	for range 16 {
+		f, fi, err := d.existing(name, flags&^os.O_CREATE)
+		if flags&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist) {
+			return f, fi, err
+		}
+		if f, err = d.create(name, flags&^os.O_CREATE); err == nil {
+			fi, err = f.Stat()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return f, fi, err
+		}
+	}
+	return nil, nil, fmt.Errorf("%s: %w", name, errForeign)
+}
+
+func (d *dir) existing(name string, flags int) (*os.File, os.FileInfo, error) {
+	fd, err := again(func() (int, error) {
+		return unix.Openat(d.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != d.owner || st.Nlink > 1 && flags&unix.O_ACCMODE != unix.O_RDONLY {
+		return nil, nil, fmt.Errorf("%s: %w", name, errForeign)
+	}
+	f, err := reopen(fd, name, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, fi, nil
+}
+
+// create makes a file that is not there yet, with mode 0600 whatever the umask.
+func (d *dir) create(name string, flags int) (*os.File, error) {
+	fd, err := again(func() (int, error) {
+		return unix.Openat(d.fd(), name, flags|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "create", Path: name, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if err := f.Chmod(0o600); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// stat looks at a file without opening it.
+func (d *dir) stat(name string) (st unix.Stat_t, err error) {
+	return st, unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+func (d *dir) remove(name string) error { return unix.Unlinkat(d.fd(), name, 0) }
+
+func (d *dir) link(from, to string) error { return unix.Linkat(d.fd(), from, d.fd(), to, 0) }
+
+func (d *dir) rename(from, to string) error { return unix.Renameat(d.fd(), from, d.fd(), to) }
+
+// again repeats a call that a signal has interrupted.
+func again(f func() (int, error)) (int, error) {
+	for {
+		n, err := f()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package spool
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Another process of the user puts links and FIFOs where a spool has its files, and in the
+// place of the spool itself. Nothing outside of it changes, and nobody waits.
+func TestPlanted(t *testing.T) {
+	const precious = "nobody's business\n"
+	outside := t.TempDir()
+	victim := filepath.Join(outside, "victim")
+	theirs := filepath.Join(outside, "theirs")
+	fresh := func() {
+		os.RemoveAll(theirs)
+		if err := errors.Join(os.WriteFile(victim, []byte(precious), 0o640), os.Mkdir(theirs, 0o700),
+			os.WriteFile(filepath.Join(theirs, "spool"), []byte("e\t1\t\tx\n"), 0o640), os.WriteFile(filepath.Join(theirs, "old.0"), []byte(precious), 0o640)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace := map[string]func(path string) error{
+		"symlink":             func(path string) error { return os.Symlink(victim, path) },
+		"dangling":            func(path string) error { return os.Symlink(filepath.Join(outside, "made"), path) },
+		"hard link":           func(path string) error { return os.Link(victim, path) },
+		"fifo":                func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"directory":           func(path string) error { return os.Mkdir(path, 0o700) },
+		"link to a directory": func(path string) error { return os.Symlink(theirs, path) },
+	}
+	for _, name := range []string{".", "state", "new", "old.0", "spool"} {
+		for kind, plant := range replace {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				fresh()
+				s, path := newStream(t, posixtrace.Attr{StreamSize: 16 << 10})
+				place := filepath.Join(filepath.Dir(path), name)
+				if name == "spool" {
+					place = path
+				}
+				before := look(t, outside)
+				appendTo(t, path, strings.Repeat("e\t1\t\tx\n", 4096)) // enough to be put aside
+				aside := filepath.Join(outside, "..", filepath.Base(outside)+".aside")
+				if err := os.Rename(place, aside); err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+				defer os.RemoveAll(aside)
+				if err := plant(place); err != nil {
+					t.Fatal(err)
+				}
+				defer os.RemoveAll(place)
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for _, take := range []func(*Taker) error{
+						func(k *Taker) error { _, err := k.Take(0); return err },
+						func(k *Taker) error { return k.Last(0) },
+					} {
+						if k, err := NewTaker(s, false); err == nil {
+							take(k)
+							k.Close()
+						}
+					}
+				}()
+				select {
+				case <-done:
+				case <-time.After(20 * time.Second):
+					t.Fatal("a taker waits")
+				}
+				if after := look(t, outside); after != before {
+					t.Errorf("outside of it there was\n%s\nand is\n%s", before, after)
+				}
+			})
+		}
+	}
+}
+
+// look tells what files there are below dir, and what is in them.
+func look(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fi, err := e.Info()
+		if err != nil {
+			return err
+		}
+		b.WriteString(path + " " + fi.Mode().String() + "\n")
+		if fi.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			b.Write(data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

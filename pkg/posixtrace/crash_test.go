@@ -328,10 +328,26 @@ func (v *victim) kill() {
 	}
 }
 
+// limit is a deadline that does not come while all of us stand still: stopped, suspended, or
+// given no time by the machine. What passes between two looks at it counts as a moment at most.
+type limit struct {
+	left time.Duration
+	last time.Time
+}
+
+func within(d time.Duration) *limit { return &limit{d, time.Now()} }
+
+func (l *limit) over() bool {
+	now := time.Now()
+	l.left -= min(now.Sub(l.last), 100*time.Millisecond)
+	l.last = now
+	return l.left < 0
+}
+
 // wait waits until f holds, and fails when that takes too long, or v says something.
 func (h *crash) wait(v *victim, what string, f func() bool) {
-	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(end) {
+	for end := within(30 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
+		if end.over() {
 			v.kill()
 			h.t.Fatalf("%s: nothing happens; %s", what, v.err.String())
 		}
@@ -403,7 +419,7 @@ func (h *crash) works(s *Stream, seen *crashSeen) {
 		h.t.Fatal(err)
 	}
 	// Others may stop or clear it meanwhile, or be quick to overwrite the event.
-	for end := time.Now().Add(10 * time.Second); ; {
+	for end := within(10 * time.Second); ; {
 		if err := s.Start(); err != nil {
 			h.t.Fatal(err)
 		}
@@ -432,7 +448,7 @@ func (h *crash) works(s *Stream, seen *crashSeen) {
 			}
 			break
 		}
-		if time.Now().After(end) {
+		if end.over() {
 			h.t.Fatal("the stream does not go on")
 		}
 	}
@@ -659,7 +675,7 @@ func TestCrashOwners(t *testing.T) {
 	target := h.spawn("crash-target")
 	h.wait(target, "the target", func() bool { return target.ready.Load() != 0 })
 	path := filepath.Join(t.TempDir(), "owned.trace")
-	finished, events := 0, 0
+	finished, events, startless := 0, 0, 0
 	for n := range crashKills() * 25 / 100 {
 		if h.next == cells-1 {
 			h.next = 1
@@ -706,14 +722,23 @@ func TestCrashOwners(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		read, lost, done := h.readOwned(path)
+		read, starts, lost, done := h.readOwned(path)
 		if done {
 			finished++
 			events += int(read)
+			if starts == 0 && !early {
+				startless++
+			}
 		}
 		// A stream that was shut down properly while the target was at work has no more to tell.
-		if done && !early && end == "flush" && (read+lost < after || read+lost > before) {
-			t.Fatalf("round %d, %s: %d read + %d lost; %d to %d generated", n, policy, read, lost, after, before)
+		// Under LOOP the START is overwritten like any other event if a flush that has just closed
+		// its chunk comes to a halt. A stream that starts again by itself has several.
+		all := starts
+		if policy == "loop" {
+			all = 1
+		}
+		if sum := read + starts + lost; done && !early && end == "flush" && (sum < all+after || sum > all+before) {
+			t.Fatalf("round %d, %s: %d read + %d START + %d lost; %d and %d to %d generated", n, policy, read, starts, lost, all, after, before)
 		}
 		list, err := List()
 		if err != nil {
@@ -726,13 +751,13 @@ func TestCrashOwners(t *testing.T) {
 			t.Fatalf("round %d: %v is left", n, list)
 		}
 	}
-	t.Logf("%d logs completed, with %d events", finished, events)
+	t.Logf("%d logs completed, with %d events; %d without their START", finished, events, startless)
 	target.kill()
 	h.swept()
 }
 
 // readOwned reads a log that is expected to be complete, if it was begun.
-func (h *crash) readOwned(path string) (read, lost uint64, done bool) {
+func (h *crash) readOwned(path string) (read, starts, lost uint64, done bool) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return
@@ -758,6 +783,9 @@ func (h *crash) readOwned(path string) (read, lost uint64, done bool) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
+		if rec.ID == EventStart {
+			starts++
+		}
 		if rec.ID.User() && r.EventName(rec.ID) == "crash" {
 			if err := seen.add(rec.Data); err != nil {
 				h.t.Fatal(err)
@@ -769,5 +797,5 @@ func (h *crash) readOwned(path string) (read, lost uint64, done bool) {
 	if state != LogFinished && state != LogUnfinished {
 		h.t.Fatalf("the log is %v: %v", state, err)
 	}
-	return seen.n, st.Lost + st.LogLost, state == LogFinished
+	return seen.n, starts, st.Lost + st.LogLost, state == LogFinished
 }

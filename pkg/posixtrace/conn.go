@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -121,20 +120,13 @@ func openStream(d *registry.Dir, id uint64) (*conn, error) {
 // openPath connects to the stream in a file, which may lie in any directory of
 // the user's.
 func openPath(path string) (*conn, error) {
-	f, err := registry.OpenStreamPath(path)
+	own, err := openDir()
 	if err != nil {
 		return nil, err
 	}
-	d, err := openDir()
+	f, d, err := registry.OpenStreamPath(own, path)
 	if err != nil {
-		f.Close()
 		return nil, err
-	}
-	if i := strings.LastIndexByte(path, '/'); i > 0 && path[:i] != d.Path() {
-		if d, err = registry.OpenAt(path[:i]); err != nil {
-			f.Close()
-			return nil, err
-		}
 	}
 	return connect(d, f, path)
 }

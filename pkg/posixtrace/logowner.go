@@ -491,23 +491,17 @@ func (c *conn) reopenLog(flags int) (*os.File, error) {
 	if m.LogPath == "" {
 		return nil, nil
 	}
-	if st, err := os.Lstat(m.LogPath); err == nil && !st.Mode().IsRegular() {
-		return nil, nil // nor is it opened: that is enough to set off some devices
-	}
-	f, err := sys.OpenFile(m.LogPath, flags|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) ||
-			errors.Is(err, syscall.EISDIR) {
-			return nil, nil
+	f, err := sys.OpenLooked(nil, m.LogPath, flags|syscall.O_NONBLOCK, 0, func(st *sys.FileStat) error {
+		if !st.Regular() || st.Dev != m.LogDev || st.Ino != m.LogIno {
+			return errNotFile
 		}
-		return nil, err
+		return nil
+	})
+	if errors.Is(err, errNotFile) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) ||
+		errors.Is(err, syscall.EISDIR) {
+		return nil, nil
 	}
-	st, err := sys.Fstat(f)
-	if err != nil || !st.Regular() || st.Dev != m.LogDev || st.Ino != m.LogIno {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return f, err
 }
 
 // bury removes the files of a stream that is shut down. locked tells that the

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -106,9 +107,24 @@ func (l *logFile) discard() {
 		return
 	}
 	if l.created {
-		os.Remove(l.Name())
+		l.remove()
 	}
 	l.Close()
+}
+
+// remove removes the file by its name, if that is still its.
+func (l *logFile) remove() {
+	dir, err := unix.Open(filepath.Dir(l.Name()), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(dir)
+	name := filepath.Base(l.Name())
+	var ours, there unix.Stat_t
+	if unix.Fstat(int(l.Fd()), &ours) == nil && unix.Fstatat(dir, name, &there, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		ours.Dev == there.Dev && ours.Ino == there.Ino {
+		unix.Unlinkat(dir, name, 0)
+	}
 }
 
 // hideDescriptor keeps the command from inheriting the descriptor behind a path

@@ -59,11 +59,11 @@ func openDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trace directory: %w", err)
 	}
-	f, st, err := sys.OpenDir(path)
+	f, st, err := sys.OpenDir(path, true)
 	if errors.Is(err, syscall.ENOENT) {
 		switch e := os.Mkdir(path, 0o700); {
 		case e == nil, errors.Is(e, syscall.EEXIST):
-			f, st, err = sys.OpenDir(path)
+			f, st, err = sys.OpenDir(path, true)
 		case errors.Is(e, syscall.ENOENT), errors.Is(e, syscall.ENOTDIR), errors.Is(e, syscall.EROFS),
 			errors.Is(e, syscall.EACCES), errors.Is(e, syscall.EPERM):
 			return nil, fmt.Errorf("trace directory: %w: %w", e, errParent)
@@ -71,27 +71,33 @@ func openDir(path string) (*Dir, error) {
 			return nil, fmt.Errorf("trace directory: %w", e)
 		}
 	}
-	switch {
-	case err != nil && st.Mode == 0: // it was not even reached
+	if err != nil && st.Mode == 0 { // it was not even reached
 		return nil, fmt.Errorf("trace directory %s: %w: %w", path, err, errParent)
-	case errors.Is(err, syscall.ELOOP):
-		err = refuse(path, "a symbolic link", syscall.ELOOP)
-	case errors.Is(err, syscall.ENOTDIR):
-		err = refuse(path, "not a directory", syscall.ENOTDIR)
-	case st.IsDir() && st.UID != uint32(os.Geteuid()):
-		err = refuse(path, "owned by another user", syscall.EACCES)
-	case st.IsDir() && st.Perm()&0o77 != 0:
-		err = refuse(path, fmt.Sprintf("open to others (mode %04o)", st.Perm()), syscall.EACCES)
-	case err != nil:
-		err = fmt.Errorf("trace directory %s: %w", path, err)
 	}
-	if err != nil {
+	if err := unsafeDir(path, &st, err); err != nil {
 		if f != nil {
 			f.Close()
 		}
 		return nil, err
 	}
 	return &Dir{f: f, path: path}, nil
+}
+
+// unsafeDir returns why a directory, which was opened with err, is not to be used.
+func unsafeDir(path string, st *sys.FileStat, err error) error {
+	switch {
+	case errors.Is(err, syscall.ELOOP):
+		return refuse(path, "a symbolic link", syscall.ELOOP)
+	case errors.Is(err, syscall.ENOTDIR):
+		return refuse(path, "not a directory", syscall.ENOTDIR)
+	case st.IsDir() && st.UID != uint32(os.Geteuid()):
+		return refuse(path, "owned by another user", syscall.EACCES)
+	case st.IsDir() && st.Perm()&0o77 != 0:
+		return refuse(path, fmt.Sprintf("open to others (mode %04o)", st.Perm()), syscall.EACCES)
+	case err != nil:
+		return fmt.Errorf("trace directory %s: %w", path, err)
+	}
+	return nil
 }
 
 func refuse(path, why string, no syscall.Errno) error {

@@ -239,7 +239,7 @@ func TestStreamFiles(t *testing.T) {
 	}
 	for _, open := range []func() (*os.File, error){
 		func() (*os.File, error) { return d.OpenStreamFile(id) },
-		func() (*os.File, error) { return OpenStreamPath(path) },
+		func() (*os.File, error) { f, _, err := OpenStreamPath(nil, path); return f, err },
 	} {
 		g, err := open()
 		if err != nil {
@@ -306,7 +306,7 @@ func TestOpenStreamRefuses(t *testing.T) {
 	} {
 		for how, open := range map[string]func() (*os.File, error){
 			"id":   func() (*os.File, error) { return d.OpenStreamFile(uint64(i)) },
-			"path": func() (*os.File, error) { return OpenStreamPath(path(i)) },
+			"path": func() (*os.File, error) { f, _, err := OpenStreamPath(nil, path(i)); return f, err },
 		} {
 			f, err := open()
 			if err == nil {

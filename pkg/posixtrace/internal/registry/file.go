@@ -95,41 +95,37 @@ func (d *Dir) createTemp(id uint64, size int64) (f *os.File, name string, err er
 	return f, name, nil
 }
 
-// openOwn opens a small file of the registry itself.
+// openOwn opens a file of the registry itself.
 func (d *Dir) openOwn(name string, flags int) (*os.File, error) {
-	f, err := sys.OpenAt(d.f, name, flags|syscall.O_NONBLOCK, 0o600)
+	f, err := sys.OpenLooked(d.f, name, flags|syscall.O_NONBLOCK, 0o600, checkFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(d.path, name), err)
 	}
-	st, err := checkFile(f)
-	if err == nil && flags&os.O_CREATE != 0 && st.Perm() != 0o600 {
-		err = f.Chmod(0o600) // a umask took away our own rights
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
+	if flags&os.O_CREATE != 0 {
+		st, err := sys.Fstat(f)
+		if err == nil && st.Perm() != 0o600 {
+			err = f.Chmod(0o600) // a umask took away our own rights
+		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
 	}
 	return f, nil
 }
 
-// checkFile refuses an open file that may be under the control of another user.
-func checkFile(f *os.File) (sys.FileStat, error) {
-	st, err := sys.Fstat(f)
-	if err != nil {
-		return st, fmt.Errorf("%s: %w", f.Name(), err)
-	}
+// checkFile refuses a file that cannot be ours, or may be under the control of another user.
+func checkFile(st *sys.FileStat) error {
 	uid := uint32(os.Geteuid())
 	switch {
 	case !st.Regular():
-		return st, fmt.Errorf("%s: not a regular file: %w", f.Name(), syscall.EINVAL)
+		return fmt.Errorf("not a regular file: %w", syscall.EINVAL)
 	case st.UID != uid && uid != 0:
-		return st, fmt.Errorf("%s: owned by another user: %w", f.Name(), syscall.EACCES)
+		return fmt.Errorf("owned by another user: %w", syscall.EACCES)
 	case st.Perm()&0o22 != 0:
-		return st, fmt.Errorf("%s: others may write to it (mode %04o): %w", f.Name(), st.Perm(), syscall.EACCES)
-	case st.Nlink == 0:
-		return st, fmt.Errorf("%s: removed: %w", f.Name(), syscall.ENOENT)
+		return fmt.Errorf("others may write to it (mode %04o): %w", st.Perm(), syscall.EACCES)
 	case st.Nlink > 1:
-		return st, fmt.Errorf("%s: has %d names: %w", f.Name(), st.Nlink, syscall.EINVAL)
+		return fmt.Errorf("has %d names: %w", st.Nlink, syscall.EINVAL)
 	}
-	return st, nil
+	return nil
 }

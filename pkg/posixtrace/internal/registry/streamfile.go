@@ -46,21 +46,41 @@ func (d *Dir) OpenStreamFile(id uint64) (*os.File, error) {
 	return d.openOwn(streamName(id), os.O_RDWR)
 }
 
-// OpenStreamPath is OpenStreamFile for a path, in this directory or another.
-func OpenStreamPath(path string) (*os.File, error) {
-	f, err := sys.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
+// OpenStreamPath is OpenStreamFile for a path, and returns the directory that it lies in:
+// d, if it is that one (nil is none), or another.
+func OpenStreamPath(d *Dir, path string) (*os.File, *Dir, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, err
 	}
-	if _, err := checkFile(f); err != nil {
-		f.Close()
-		return nil, err
+	dir, name := filepath.Split(path)
+	if d != nil && filepath.Clean(dir) == d.path {
+		f, err := d.openOwn(name, os.O_RDWR)
+		return f, d, err
 	}
-	return f, nil
+	// First the directory, and the file in that: should a link be put in its place meanwhile,
+	// what is removed of the stream later is removed where the stream is.
+	path = filepath.Clean(dir)
+	at, st, err := sys.OpenDir(path, false)
+	if at == nil {
+		if st.Mode == 0 { // it was not even reached
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return nil, nil, unsafeDir(path, &st, err)
+	}
+	d = &Dir{f: at, path: path}
+	f, err := d.openOwn(name, os.O_RDWR)
+	if err == nil {
+		if err = unsafeDir(path, &st, nil); err != nil {
+			f.Close()
+		}
+	}
+	if err != nil {
+		d.Close()
+		return nil, nil, err
+	}
+	return f, d, nil
 }
-
-// OpenStreamPath is the function of that name.
-func (d *Dir) OpenStreamPath(path string) (*os.File, error) { return OpenStreamPath(path) }
 
 // StreamIDOfPath returns the stream whose file, in whatever directory, has this path.
 func StreamIDOfPath(path string) (id uint64, ok bool) { return parseStreamName(filepath.Base(path)) }

@@ -2,6 +2,7 @@ package sys
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,9 +60,9 @@ func StatAt(dir *os.File, name string) (FileStat, error) {
 }
 
 // OpenDir opens a directory and returns what it was found to be, without ever
-// following a link in the last element of path. A directory of the caller's whose
-// owner bits were taken away by a umask gets them back.
-func OpenDir(path string) (*os.File, FileStat, error) {
+// following a link in the last element of path. With mend a directory of the caller's
+// whose owner bits were taken away by a umask gets them back.
+func OpenDir(path string, mend bool) (*os.File, FileStat, error) {
 	fd, err := retryInt(func() (int, error) {
 		return unix.Open(filepath.Clean(path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
@@ -79,7 +80,7 @@ func OpenDir(path string) (*os.File, FileStat, error) {
 		return nil, st, unix.ELOOP
 	case !st.IsDir():
 		return nil, st, unix.ENOTDIR
-	case st.UID == uint32(os.Geteuid()) && st.Perm()&0o77 == 0 && st.Perm() != 0o700:
+	case mend && st.UID == uint32(os.Geteuid()) && st.Perm()&0o77 == 0 && st.Perm() != 0o700:
 		// O_PATH descriptors know no fchmod.
 		if err := os.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700); err == nil {
 			st, _ = Fstat(at)
@@ -104,6 +105,80 @@ func OpenAt(dir *os.File, name string, flags int, perm uint32) (*os.File, error)
 	}
 	return newFile(fd, filepath.Join(dir.Name(), name), flags), nil
 }
+
+// openTries bounds how often a file is looked for that comes and goes.
+const openTries = 16
+
+// OpenLooked opens name in dir (nil: name is a path) if look, which is told what it is, has
+// nothing against it. It does not follow a link, and with O_CREATE makes the file if there
+// is none. Nothing is opened before it was looked at: that is enough to set off
+// some devices, and lets in whoever waits in a FIFO. And what is opened is what was looked at,
+// whatever has its name by then.
+func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st *FileStat) error) (*os.File, error) {
+	at, path := unix.AT_FDCWD, name
+	if dir != nil {
+		at, path = int(dir.Fd()), filepath.Join(dir.Name(), name)
+		defer runtime.KeepAlive(dir)
+	}
+	open := func(name string, flags int) (int, error) {
+		return retryInt(func() (int, error) { return unix.Openat(at, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm) })
+	}
+	err := error(unix.ENOENT)
+	for range openTries {
+		var fd int
+		fd, err = open(name, unix.O_PATH)
+		if err == unix.ENOENT && flags&unix.O_CREAT != 0 {
+			if fd, err = open(name, flags|unix.O_EXCL); err == unix.EEXIST {
+				continue
+			} else if err == nil {
+				return newFile(fd, path, flags), nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		fd, err = openPathFD(fd, flags&^unix.O_CREAT, look)
+		if err == unix.ENOENT && flags&unix.O_CREAT != 0 {
+			continue // it was removed
+		}
+		if err != nil {
+			return nil, err
+		}
+		return newFile(fd, path, flags), nil
+	}
+	return nil, err
+}
+
+// openPathFD opens what an O_PATH descriptor stands for, which it takes over.
+func openPathFD(at, flags int, look func(st *FileStat) error) (fd int, err error) {
+	defer unix.Close(at)
+	var sst unix.Stat_t
+	if err := retry(func() error { return unix.Fstat(at, &sst) }); err != nil {
+		return -1, err
+	}
+	st := fileStat(&sst)
+	switch {
+	case st.Symlink():
+		return -1, unix.ELOOP
+	case st.IsDir() && flags&unix.O_ACCMODE != unix.O_RDONLY:
+		return -1, unix.EISDIR
+	case st.Nlink == 0:
+		return -1, unix.ENOENT
+	}
+	if err := look(&st); err != nil {
+		return -1, err
+	}
+	// Not blocking: not even for a lease.
+	fd, err = retryInt(func() (int, error) {
+		return unix.Open("/proc/self/fd/"+strconv.Itoa(at), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	})
+	if err == unix.ENOENT {
+		err = errNoProc
+	}
+	return fd, err
+}
+
+var errNoProc = fmt.Errorf("/proc is not there: %w", unix.ENOSYS)
 
 // newFile makes a file of a descriptor. O_NONBLOCK is for the opening only, lest
 // a fifo in the place of a file keep us; left on, it would make the os package start its

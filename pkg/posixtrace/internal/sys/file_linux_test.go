@@ -113,7 +113,7 @@ func TestFlock(t *testing.T) {
 
 func TestRenameNoReplace(t *testing.T) {
 	path := t.TempDir()
-	dir, st, err := OpenDir(path)
+	dir, st, err := OpenDir(path, true)
 	if err != nil || !st.IsDir() {
 		t.Fatal(st, err)
 	}
@@ -155,4 +155,62 @@ func TestBootID(t *testing.T) {
 	if len(BootID()) != 36 || PIDNamespace() == 0 {
 		t.Errorf("BootID %q, PIDNamespace %d", BootID(), PIDNamespace())
 	}
+}
+
+// What a file is decides whether it is opened at all, and what was looked at is what is opened.
+func TestOpenLooked(t *testing.T) {
+	path := t.TempDir()
+	dir, _, err := OpenDir(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	at := func(name string) string { return filepath.Join(path, name) }
+	if err := errors.Join(os.WriteFile(at("a"), []byte("a"), 0o600), os.WriteFile(at("b"), []byte("b"), 0o600),
+		os.Symlink("a", at("link")), os.Symlink("none", at("dangling")), syscall.Mkfifo(at("fifo"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("refused")
+	looked := 0
+	for name, want := range map[string]error{"link": syscall.ELOOP, "dangling": syscall.ELOOP, "fifo": refused, ".": syscall.EISDIR} {
+		_, err := OpenLooked(dir, name, os.O_RDWR|os.O_CREATE, 0o600, func(st *FileStat) error {
+			if looked++; st.Regular() {
+				t.Errorf("%s is regular", name)
+			}
+			return refused
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+	if looked != 1 {
+		t.Errorf("looked %d times", looked)
+	}
+	f, err := OpenLooked(dir, "a", os.O_RDWR, 0, func(*FileStat) error { return os.Rename(at("b"), at("a")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b [2]byte
+	if n, _ := f.Read(b[:]); n != 1 || b[0] != 'a' {
+		t.Errorf("opened %q", b[:n])
+	}
+	// One that comes and goes is made or found.
+	n := 0
+	f, err = OpenLooked(dir, "new", os.O_RDWR|os.O_CREATE, 0o600, func(*FileStat) error { n++; return nil })
+	if err != nil || n != 0 {
+		t.Fatal(n, err)
+	}
+	f.Close()
+	f, err = OpenLooked(dir, "new", os.O_RDWR|os.O_CREATE, 0o600, func(*FileStat) error {
+		if n++; n == 1 {
+			os.Remove(at("new"))
+			return syscall.ENOENT
+		}
+		return nil
+	})
+	if err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	f.Close()
 }

@@ -30,23 +30,22 @@ func Event(id EventID, data []byte) {
 
 //go:noinline
 func record(id EventID, data []byte) {
-	if !event.ID(id).User() {
+	if uint32(id)-uint32(event.Unnamed) >= traced.known.Load() {
 		if id == probe && len(data) == len(probeMark) && &data[0] == &probeMark[0] {
 			_, pc, _ := sys.Self()
 			probed.Store(pc)
 			_, caller := sys.SlowSelf(2)
 			probedOuter.Store(sys.Outer() == caller)
 		}
-		return
+		if !event.ID(id).User() || traced.sync() == nil || !traced.knows(id) {
+			return
+		}
 	}
 	t := traced.table.Load()
 	if t == nil || t.word != atomic.LoadUint32(loadWord()) {
 		if t = traced.sync(); t == nil {
 			return
 		}
-	}
-	if uint32(id) >= traced.known.Load() && !traced.knows(id) {
-		return
 	}
 	w := t.only
 	if w != nil {

@@ -119,7 +119,7 @@ type tracedProcess struct {
 	table atomic.Pointer[table]
 	proc  *proc
 	weeds bool // a weeder is at work
-	// known is one more than the last user id that is known to be registered.
+	// known is how many user ids are known to be registered, the unnamed one included.
 	// Ids are given out one after the other.
 	known atomic.Uint32
 }
@@ -130,8 +130,8 @@ func (t *tracedProcess) learn(id EventID) {
 		return
 	}
 	for {
-		k := t.known.Load()
-		if uint32(id) < k || t.known.CompareAndSwap(k, uint32(id)+1) {
+		k, n := t.known.Load(), uint32(id)-uint32(event.Unnamed)+1
+		if n <= k || t.known.CompareAndSwap(k, n) {
 			return
 		}
 	}

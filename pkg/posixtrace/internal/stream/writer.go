@@ -80,10 +80,11 @@ type shard struct {
 	epoch uint32        // counts the chunks; older entries of the cache are void
 	sites uint32        // defined in this chunk
 	_     uint32
-	base  uint64 // of the deltas
-	last  uint64 // tick of the last event
+	base  uint64         // of the deltas
+	last  uint64         // tick of the last event
+	data  unsafe.Pointer // of the chunk
 	cache [siteCache]siteEntry
-	_     [80]byte
+	_     [72]byte
 }
 
 const shardSize = int(unsafe.Sizeof(shard{}))
@@ -198,7 +199,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 		now = max(now, s.last)
 		s.last = now
 		off := c.off()
-		p := unsafe.Add(w.data, i*w.chunk+off)
+		p := unsafe.Add(s.data, off)
 		delta := now - s.base
 		if delta > math.MaxUint32 {
 			store64(p, chunk.Header(0, 8, chunk.KindBase))
@@ -303,6 +304,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		return w.appendOpen(e, data, cut, try, nil)
 	}
 	s.tag.Store(noChunk)
+	s.data = unsafe.Add(w.data, i*w.chunk)
 	s.epoch++
 	w.m.h.placed[s.place.Load()-1].Store(w.slot<<32 | uint64(i+1))
 	if d = w.m.at(i); adopted != 0 {

@@ -97,7 +97,11 @@ func liveSessions() func(uint32) bool {
 	return func(sid uint32) bool {
 		if set == nil {
 			set = map[uint32]bool{}
-			if err := sys.EachProcess(func(s *sys.ProcStat) { set[uint32(s.Session)] = true }); err != nil {
+			if err := sys.EachProcess(func(s *sys.ProcStat) {
+				if !s.Dead() { // the leader itself, which waits to be reaped
+					set[uint32(s.Session)] = true
+				}
+			}); err != nil {
 				return true
 			}
 		}

@@ -175,14 +175,12 @@ func peek(c *conn) (*stream.Reader, *chunk.Clock) {
 // a regular file is not even opened: a FIFO would make us wait, or take what is
 // another's.
 func openRegular(path string) (*os.File, error) {
-	st, err := os.Stat(path)
-	if err == nil && !st.Mode().IsRegular() {
-		err = errNotFile
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return sys.OpenForReading(path, func(st *sys.FileStat) error {
+		if !st.Regular() {
+			return errNotFile
+		}
+		return nil
+	})
 }
 
 // Reader returns a reader over what the stream holds now: its log, if it is a

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"syscall"
 	"time"
 
@@ -63,10 +62,10 @@ func (e *Env) openStream(nameOrPath string, opt *dumpOptions) (*input, error) {
 
 // openLeftLog opens the log that a stream has left.
 func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
-	if st, err := os.Stat(info.LogPath); err != nil || !st.Mode().IsRegular() {
-		return nil, syscall.ENOENT
+	f, err := openRegular(info.LogPath)
+	if err == errNotRegular {
+		err = syscall.ENOENT
 	}
-	f, err := os.OpenFile(info.LogPath, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -40,11 +39,10 @@ func (s *session) showStream(failed bool) {
 // showLog returns the state of the stream as a completed log has it, or st if
 // the log cannot be read again, and prints the summary if it was asked for.
 func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
-	// A pipe is its reader's, also one that somebody has put there.
-	if fi, err := os.Stat(s.plan.log); err != nil || !fi.Mode().IsRegular() {
+	f, err := openRegular(s.plan.log)
+	if err == errNotRegular || os.IsNotExist(err) {
 		return st
 	}
-	f, err := os.OpenFile(s.plan.log, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err == nil {
 		defer f.Close()
 		var r *posixtrace.Reader

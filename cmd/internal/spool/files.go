@@ -134,11 +134,17 @@ func (d *dir) existing(name string, flags int) (*os.File, os.FileInfo, error) {
 		return nil, nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	var open unix.Stat_t
+	if err := unix.Fstat(fd, &open); err != nil {
 		return nil, nil, err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != d.owner || st.Nlink > 1 && flags&unix.O_ACCMODE != unix.O_RDONLY {
+	// Whether it has another name elsewhere is told by the name that it has here: a link
+	// may have been taken away again since it was followed.
+	st, err := d.stat(name)
+	if err != nil {
+		return nil, nil, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	if st.Ino != open.Ino || st.Dev != open.Dev || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != d.owner || st.Nlink > 1 && flags&unix.O_ACCMODE != unix.O_RDONLY {
 		return nil, nil, fmt.Errorf("%s: %w", name, errForeign)
 	}
 	f, err := reopen(fd, name, flags)

@@ -137,9 +137,17 @@ func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st 
 		if err != nil {
 			return nil, err
 		}
-		fd, err = openPathFD(fd, flags&^unix.O_CREAT, look)
-		if err == unix.ENOENT && flags&unix.O_CREAT != 0 {
-			continue // it was removed
+		// Whether it has another name elsewhere is told by the name that it has here: a
+		// link may have been taken away again since it was followed.
+		var st unix.Stat_t
+		err = retry(func() error { return unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+		if err == nil {
+			fd, err = openPathFD(fd, flags&^unix.O_CREAT, &st, look)
+		} else {
+			unix.Close(fd)
+		}
+		if err == errSwapped || err == unix.ENOENT && flags&unix.O_CREAT != 0 {
+			continue
 		}
 		if err != nil {
 			return nil, err
@@ -149,14 +157,36 @@ func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st 
 	return nil, err
 }
 
-// openPathFD opens what an O_PATH descriptor stands for, which it takes over.
-func openPathFD(at, flags int, look func(st *FileStat) error) (fd int, err error) {
+// OpenForReading is OpenLooked for reading, and follows links.
+func OpenForReading(path string, look func(st *FileStat) error) (*os.File, error) {
+	fd, err := retryInt(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0) })
+	if err == nil {
+		fd, err = openPathFD(fd, unix.O_RDONLY, nil, look)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newFile(fd, path, unix.O_NONBLOCK), nil
+}
+
+// errSwapped is about a name that has become another file's.
+const errSwapped = unix.ESTALE
+
+// openPathFD opens what an O_PATH descriptor stands for, which it takes over, if that is
+// still what its name was found to be.
+func openPathFD(at, flags int, named *unix.Stat_t, look func(st *FileStat) error) (fd int, err error) {
 	defer unix.Close(at)
-	var sst unix.Stat_t
-	if err := retry(func() error { return unix.Fstat(at, &sst) }); err != nil {
+	var now unix.Stat_t
+	if err := retry(func() error { return unix.Fstat(at, &now) }); err != nil {
 		return -1, err
 	}
-	st := fileStat(&sst)
+	if named == nil {
+		named = &now
+	}
+	if named.Ino != now.Ino || named.Dev != now.Dev {
+		return -1, errSwapped
+	}
+	st := fileStat(named)
 	switch {
 	case st.Symlink():
 		return -1, unix.ELOOP

@@ -1,0 +1,35 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+var errNotRegular = errors.New("not a regular file")
+
+// openRegular opens a regular file for reading. A pipe is its reader's: it is not opened,
+// also if somebody puts it there just now.
+func openRegular(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, errNotRegular
+	}
+	// What the descriptor stands for, whatever has its name by now.
+	n, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	unix.SetNonblock(n, false)
+	return os.NewFile(uintptr(n), path), nil
+}

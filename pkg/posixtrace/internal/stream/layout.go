@@ -127,7 +127,7 @@ const (
 	MaxSlots  = 1 << slotBits
 	maxPlaces = 64
 	maxOpens  = 16
-	maxKnots  = 512
+	maxKnots  = 256
 	// MaxPatterns is how many name patterns a filter can have.
 	MaxPatterns = 64
 	patternSize = 256
@@ -189,7 +189,7 @@ type fixed struct {
 	genVersion [64]byte
 	name       [256]byte
 	logPath    [4096]byte
-	cmd        [4096]byte
+	cmd        [1024]byte
 }
 
 // account counts events that found no room.
@@ -305,12 +305,16 @@ func Measure(minSize int64, maxData, processors int) (g Geometry, ok bool) {
 	for size < 64<<10 && size*16 < minSize || size < 2*largest {
 		size *= 2
 	}
+	places := int64(min(max(4, 2*processors), maxPlaces))
+	opens := int64(min(max(2, processors), 4))
+	// Those in hand should not be a tenth of a large stream.
+	for minSize >= 4<<20 && size > 16<<10 && size >= 4*largest && (places+opens)*size > minSize/16 {
+		size /= 2
+	}
 	// Room that a chunk may leave unused at its end, and chunks that are owned
 	// or open and not yet full, must not be taken from what was asked for.
 	n := (minSize + size - largest - 1) / (size - largest)
-	places := int64(min(max(4, 2*processors), maxPlaces))
 	places = min(places, max(4, n))
-	opens := int64(min(max(2, processors), 4))
 	n += places + opens
 	g = Geometry{ChunkSize: int(size), Chunks: int(n), Places: int(places), Opens: int(opens), MinSize: minSize}
 	g.Size = int64(dataOffset(int(n))) + n*size + int64(asideSize(maxData))

@@ -108,11 +108,11 @@ func openDirAt(at int, name, path string) (*dir, error) {
 	return &dir{f: f, owner: st.Uid}, nil
 }
 
-// file opens a file of the spool. What somebody may have put in its place is refused: one
-// with another name, which may be anybody's, as far as it would be written to.
+// file opens a file of the spool. What somebody may have put in its place is refused, also
+// a file with another name, which may be anybody's: not even a lease is taken on that.
 func (d *dir) file(name string, flags int) (*os.File, os.FileInfo, error) {
 	for range 16 {
-		f, fi, err := d.existing(name, flags&^os.O_CREATE)
+		f, fi, err := d.existing(name, flags&^os.O_CREATE, 1)
 		if flags&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist) {
 			return f, fi, err
 		}
@@ -126,7 +126,8 @@ func (d *dir) file(name string, flags int) (*os.File, os.FileInfo, error) {
 	return nil, nil, fmt.Errorf("%s: %w", name, errForeign)
 }
 
-func (d *dir) existing(name string, flags int) (*os.File, os.FileInfo, error) {
+// existing is file for one that is there, with so many names at most.
+func (d *dir) existing(name string, flags, names int) (*os.File, os.FileInfo, error) {
 	fd, err := again(func() (int, error) {
 		return unix.Openat(d.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
@@ -144,7 +145,7 @@ func (d *dir) existing(name string, flags int) (*os.File, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	if st.Ino != open.Ino || st.Dev != open.Dev || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != d.owner || st.Nlink > 1 && flags&unix.O_ACCMODE != unix.O_RDONLY {
+	if st.Ino != open.Ino || st.Dev != open.Dev || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != d.owner || uint64(st.Nlink) > uint64(names) {
 		return nil, nil, fmt.Errorf("%s: %w", name, errForeign)
 	}
 	f, err := reopen(fd, name, flags)

@@ -129,7 +129,8 @@ func (t *Taker) abandon() {
 		if o.gen == st.gen {
 			name = t.d.name
 		}
-		if f, fi, err := t.d.file(name, os.O_RDONLY); err == nil {
+		// The taker may be about to put it aside.
+		if f, fi, err := t.d.existing(name, os.O_RDONLY, 2); err == nil {
 			r := io.NewSectionReader(f, o.done, max(fi.Size()-o.done, 0))
 			for {
 				n, err := r.Read(t.buffer())

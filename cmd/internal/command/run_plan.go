@@ -97,6 +97,11 @@ func newRunPlan(args *Args) (*runPlan, error) {
 }
 
 func (p *runPlan) setAttr(args *Args) (err error) {
+	for _, option := range []string{"log-size", "log-full-policy"} {
+		if args.Has(option) && p.log == "" {
+			return usagef("--%s needs a log", option)
+		}
+	}
 	a := &p.attr
 	if name, ok := args.Lookup("name"); ok {
 		if err := checkStreamName(name); err != nil {

@@ -256,11 +256,10 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("stream of %d bytes: %w", cfg.Size, noRoom(err))
 	}
-	temp := f.Name()
 	var dup *os.File
 	undo := func() {
 		f.Close()
-		os.Remove(temp)
+		d.RemoveStream(id)
 		if dup != nil {
 			dup.Close()
 		}

@@ -274,4 +274,18 @@ func TestEnvironmentIsNotRecorded(t *testing.T) {
 	if !bytes.Contains(b, []byte("ptrace-event")) {
 		t.Error("the log has nothing at all")
 	}
+	// Nor is it among the arguments of any system call; and the keeper of a log has it in its
+	// own environment.
+	for _, args := range [][]string{
+		{"ptrace-run", "-o", log, "-e", "proc,signal,syscall", "--", "sh", "-c", "ptrace-event e; ptrace-event -r e true; exec env true"},
+		{"ptrace-run", "--dump=never", "sh", "-c", "ptrace-create -s -o " + log + " x; ptrace-event -S x e; ptrace-ctl flush -w x; grep -rlaf " + needle + " " + dir + "; ptrace-ctl shutdown x"},
+	} {
+		out, status := userRun(t, uint32(os.Getuid()), env, args...)
+		if status != 0 || strings.Contains(out, dir) {
+			t.Errorf("%q: status %d, %q", args, status, out)
+		}
+		if b, err := os.ReadFile(log); err != nil || len(b) < 1000 || bytes.Contains(b, []byte(secret)) {
+			t.Errorf("%q: the log has %d bytes, or what it should not; %v", args, len(b), err)
+		}
+	}
 }

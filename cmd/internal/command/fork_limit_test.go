@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,38 +11,35 @@ import (
 // forkUntilRefused forks until the limit of processes is met, again and again, and says how often
 // it could and how often not.
 const forkUntilRefused = `
-import os, resource, time
-resource.setrlimit(resource.RLIMIT_NPROC, (60, 60))
-done = refused = alive = 0
-while done < 400 or not refused:
-    try:
-        if os.fork() == 0:
-            time.sleep(0.05)
-            os._exit(0)
-        done += 1
-        alive += 1
-    except BlockingIOError:
-        refused += 1
-        if alive:
-            os.waitpid(-1, 0)
-            alive -= 1
-        else: # somebody else's are in the way
-            time.sleep(0.01)
-for _ in range(alive):
-    os.waitpid(-1, 0)
-print(done, refused)
+my ($done, $refused, $alive) = (0, 0, 0);
+while ($done < 400 || !$refused) {
+	my $pid = fork;
+	if (!defined $pid) {
+		$refused++;
+		# Without any of its own, somebody else's are in the way.
+		if ($alive) { wait; $alive-- } else { select undef, undef, undef, 0.01 }
+	} elsif ($pid == 0) {
+		select undef, undef, undef, 0.05;
+		exit;
+	} else {
+		$done++;
+		$alive++;
+	}
+}
+while ($alive--) { wait }
+print "$done $refused\n";
 `
 
 // A command that makes processes until it is not let make more is recorded as it was, and
 // gets through with it.
 func TestForkLimit(t *testing.T) {
 	need(t, os.Geteuid() == 0, "root") // which the limit does not hold for; nobody has no other processes
-	python, err := exec.LookPath("python3")
-	need(t, err == nil, "python3")
+	needProgram(t, "perl")
+	needProgram(t, "prlimit")
 	_, shared := openBase(t)
 	env := []string{"PTRACE_DIR=" + filepath.Join(shared, "dir")}
 	log := filepath.Join(shared, "log")
-	out, status := userRun(t, nobody, env, "ptrace-run", "-e", "proc", "-o", log, "--", python, "-I", "-S", "-c", forkUntilRefused)
+	out, status := userRun(t, nobody, env, "ptrace-run", "-e", "proc", "-o", log, "--", "prlimit", "--nproc=60", "perl", "-e", forkUntilRefused)
 	var done, refused int
 	if n, _ := fmt.Sscan(out, &done, &refused); status != 0 || n != 2 || refused == 0 {
 		t.Fatalf("status %d, %q", status, out)

@@ -459,6 +459,9 @@ func TestSwaps(t *testing.T) {
 	}
 	lines := []string{"sh", "-c", `for f in "$PTRACE_DIR"/l-*/spool*; do seq -f 'e 1  %g' 500 | tr ' ' '\t' >>"$f"; done`}
 	want := scale(300, 5000, 50000)
+	if raceEnabled {
+		want /= 6 // its processes take that much longer
+	}
 	for n := 0; w.swaps < want && !t.Failed() && n < want; n++ {
 		r := rounds[n%len(rounds)]
 		if r.orphan {

@@ -47,6 +47,7 @@ type conn struct {
 
 	guard *sys.Guard      // of the mapping
 	last  runtime.Cleanup // the unmapping
+	swept bool            // it is counted in swept, whose lock protects this
 }
 
 var errDead = errors.New("the stream was shut down")
@@ -181,13 +182,18 @@ var keeping sync.Map // of *conn, by stream
 func (c *conn) sweepSelf(locked bool) {
 	swept.mu.Lock()
 	defer swept.mu.Unlock()
-	if swept.streams[c.id] {
+	if c.swept {
 		return
 	}
-	if swept.streams == nil {
-		swept.streams = make(map[uint64]bool)
+	if swept.conns == nil {
+		swept.conns = make(map[uint64]int)
 	}
-	swept.streams[c.id] = true
+	c.swept = true
+	swept.conns[c.id]++
+	runtime.AddCleanup(c, unswept, c.id)
+	if swept.conns[c.id] > 1 {
+		return
+	}
 	self := sys.SelfProc()
 	if !c.mem.Writes(self) {
 		return
@@ -201,9 +207,19 @@ func (c *conn) sweepSelf(locked bool) {
 	c.mem.Recover(func(p sys.Proc) bool { return p == self || gone(p) })
 }
 
+// swept counts, by stream, the connections through which this program has become a writer or
+// is about to. With the last of them its writers are gone, and the stream may be forgotten.
 var swept struct {
-	mu      sync.Mutex
-	streams map[uint64]bool
+	mu    sync.Mutex
+	conns map[uint64]int
+}
+
+func unswept(id uint64) {
+	swept.mu.Lock()
+	defer swept.mu.Unlock()
+	if swept.conns[id]--; swept.conns[id] == 0 {
+		delete(swept.conns, id)
+	}
 }
 
 // stale reports whether a stream was left to its process, which is gone.

@@ -35,7 +35,7 @@ func init() {
 }
 
 // footprint is what a process takes of the system.
-type footprint struct{ goroutines, descriptors, mappings, files, anonKB int }
+type footprint struct{ goroutines, descriptors, mappings, files, swept, anonKB int }
 
 func footprintNow(t *testing.T) (f footprint) {
 	t.Helper()
@@ -59,10 +59,23 @@ func footprintNow(t *testing.T) (f footprint) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	swept.mu.Lock()
+	defer swept.mu.Unlock()
 	return footprint{
-		runtime.NumGoroutine(), len(fds), strings.Count(string(maps), os.Getenv("PTRACE_DIR")), len(files),
+		runtime.NumGoroutine(), len(fds), strings.Count(string(maps), os.Getenv("PTRACE_DIR")), len(files), len(swept.conns),
 		statusNumber(string(status), "RssAnon:"),
 	}
+}
+
+// footprintOf is footprintNow once what goes with the last reference to it has gone down to what
+// there was before, or does not.
+func footprintOf(t *testing.T, before footprint) footprint {
+	t.Helper()
+	f := footprintNow(t)
+	for end := time.Now().Add(5 * time.Second); (f.mappings > before.mappings || f.swept > before.swept) && time.Now().Before(end); {
+		f = footprintNow(t)
+	}
+	return f
 }
 
 // flat compares two footprints, the second of which may have grown by that much memory.
@@ -126,7 +139,7 @@ func TestLoadCycles(t *testing.T) {
 	for i := range n {
 		cycle(i)
 	}
-	flat(t, before, footprintNow(t), 4<<10)
+	flat(t, before, footprintOf(t, before), 4<<10)
 }
 
 // TestLoadStreams has sixteen writers and processes that come and go record into sixty
@@ -145,7 +158,7 @@ func TestLoadStreams(t *testing.T) {
 	Event(id, nil)
 	// What a process keeps that is traced and controls streams is there before: its page, its names,
 	// the directory. What the dead have left goes with a sweep.
-	settled := func() footprint {
+	settle := func() {
 		for range 2 {
 			s, err := Create(0, nil)
 			if err != nil {
@@ -155,9 +168,9 @@ func TestLoadStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return footprintNow(t)
 	}
-	before := settled()
+	settle()
+	before := footprintNow(t)
 	var list [streams]*Stream
 	for i := range list {
 		s, err := Create(0, &Attr{Inheritance: Inherited, StreamSize: 32 << 10, StreamFullPolicy: Loop, Name: fmt.Sprintf("load%d", i)})
@@ -263,10 +276,8 @@ func TestLoadStreams(t *testing.T) {
 	}
 	t.Logf("%d streams, %d writers, %d processes: %d events generated, each for every stream; %d read, %d lost", streams, writers, processes, generated.Load(), read, lost)
 	list = [streams]*Stream{}
-	after := settled()
-	for end := time.Now().Add(5 * time.Second); after.mappings > before.mappings && time.Now().Before(end); {
-		after = footprintNow(t)
-	}
+	settle()
+	after := footprintOf(t, before)
 	after.files = min(after.files, before.files) // fewer is no fault
 	before.files = min(after.files, before.files)
 	flat(t, before, after, 64<<10)

@@ -325,6 +325,6 @@ func agesOffset() int           { return headerSize }
 func freeOffset(chunks int) int { return agesOffset() + align64(8*chunks) }
 func descOffset(chunks int) int { return freeOffset(chunks) + align64(8*((chunks+63)/64)) }
 func dataOffset(chunks int) int {
-	return (descOffset(chunks) + descSize*chunks + 4095) &^ 4095
+	return align64(descOffset(chunks) + descSize*chunks)
 }
 func align64(n int) int { return (n + 127) &^ 127 }

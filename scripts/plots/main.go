@@ -198,8 +198,8 @@ func (f *figure) draw(dir string, lines map[string]plotter.XYs) error {
 	p.X.Tick.Marker = ticks
 	// Room for the half of the last label that is to the right of its tick.
 	first, last := float64(f.points[0]), float64(f.points[len(f.points)-1])
-	if p.X.Max = last + (last-first)*0.08; first > 0 {
-		p.X.Max = last * math.Pow(last/first, 0.08)
+	if p.X.Max = last + (last-first)*0.14; first > 0 {
+		p.X.Max = last * math.Pow(last/first, 0.14)
 	}
 	p.Y.Min, p.Y.Max = 0, top*1.25 // room for the legend
 	if top > 50*bottom && bottom > 0 {

@@ -31,7 +31,21 @@ func TestMain(m *testing.M) {
 		mains[c.Name] = func() { Main(c) }
 	}
 	maps.Copy(mains, helpers)
-	testscript.Main(m, mains)
+	testscript.Main(inTraceDir{m}, mains)
+}
+
+// inTraceDir runs tests with a trace directory of their own: those that trace in this
+// process would use the user's.
+type inTraceDir struct{ *testing.M }
+
+func (m inTraceDir) Run() int {
+	dir, err := os.MkdirTemp("", "posixtrace-tests-") // of mode 0700, as it must be
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("PTRACE_DIR", dir)
+	return m.M.Run()
 }
 
 // scriptsDeadline bounds the run of all scripts: a command that hangs is

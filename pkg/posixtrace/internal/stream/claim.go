@@ -68,7 +68,7 @@ func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted ctl, o
 // adopt moves a loose chunk with room for need bytes to state st.
 func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 	hint := m.h.loosened.Load()
-	if hint == 0 {
+	if hint&someLoose == 0 {
 		return 0, 0, false
 	}
 	if st == open {
@@ -87,10 +87,21 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 		}
 	}
 	if !any {
-		m.h.loosened.CompareAndSwap(hint, 0)
+		m.noneLoose(hint)
 	}
 	return 0, 0, false
 }
+
+// someLoose says that there may be loose chunks; above it counts how often one became
+// loose, so that who has looked for one before cannot say that there is none.
+const someLoose = 1
+
+func (m *Mem) oneLoose() {
+	m.h.loosened.Add(2 * someLoose)
+	m.h.loosened.Or(someLoose)
+}
+
+func (m *Mem) noneLoose(hint uint64) { m.h.loosened.CompareAndSwap(hint, hint&^someLoose) }
 
 // notFree takes chunk i out of the map of free ones.
 func (m *Mem) notFree(i int) {
@@ -147,7 +158,7 @@ func (m *Mem) empty(i int, c ctl) {
 type walker struct {
 	b     []byte
 	base  uint64
-	sites uint64
+	sites int
 }
 
 // next returns the tick of the next event.
@@ -201,11 +212,11 @@ func span(b []byte, base uint64, skip int, known uint64) (first, last uint64) {
 	}
 }
 
-// ending returns what one must know to go on in a chunk: the tick of its last
+// ending returns what one must know to go on in chunk i, seen as c: the tick of its last
 // event, and how many sites are defined.
-func ending(b []byte, base uint64) (last, sites uint64) {
-	w := walker{b: b, base: base}
-	last = base
+func (m *Mem) ending(i int, c ctl) (last uint64, sites int) {
+	last = m.at(i).base.Load()
+	w := walker{b: m.bytes(i)[:min(c.off(), m.ChunkSize)], base: last}
 	for {
 		tick, ok := w.next()
 		if !ok {
@@ -262,14 +273,44 @@ func (m *Mem) loosen(i int, c ctl) bool {
 		return m.retire(i, c)
 	}
 	d := m.at(i)
-	last, sites := ending(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load())
+	last, sites := m.ending(i, c)
+	if ctl(d.ctl.Load()) != c {
+		return false // what we have looked at may be another's
+	}
 	d.last.Store(last)
-	d.sites.Store(sites)
+	d.sites.Store(uint64(makeRead(c.gen()).at(sites, c.off())))
 	if !m.leave(i, c, loose) {
 		return false
 	}
-	m.h.loosened.Add(1)
+	m.oneLoose()
 	return true
+}
+
+// reopen is loosen for a chunk that a flush has made full, seen as c, and could not put.
+// It gets another generation: its writer, who may not know that it was closed, must not
+// take it for its own when somebody else of its process goes on in it.
+func (m *Mem) reopen(i int, slot uint64, c ctl) {
+	if c.off()+chunk.EventSize(0) > m.ChunkSize {
+		return
+	}
+	d := m.at(i)
+	l := c.with(slot, leaving)
+	if !d.ctl.CompareAndSwap(uint64(c), uint64(l)) {
+		return
+	}
+	for {
+		r := readWord(d.read.Load())
+		n := makeRead(c.gen() + 1)
+		if r.gen() == c.gen() {
+			n |= r & (offMask | countMask)
+		}
+		if d.read.CompareAndSwap(uint64(r), uint64(n)) {
+			break
+		}
+	}
+	if n := l.renewed(); d.ctl.CompareAndSwap(uint64(l), uint64(n)) {
+		m.loosen(i, n)
+	}
 }
 
 // drop makes chunk i, seen as c, free without counting its events as lost. A

@@ -190,7 +190,7 @@ func (h *harvest) take(it *item) bool {
 func (h *harvest) restore() {
 	for _, it := range h.items {
 		if it.early {
-			h.m.loosen(it.i, it.c)
+			h.m.reopen(it.i, h.slot, it.c)
 		}
 	}
 }

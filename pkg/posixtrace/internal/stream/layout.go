@@ -87,6 +87,9 @@ func (c ctl) with(slot uint64, st chunkState) ctl {
 	return c&^(slotMask|stateMask|busyBit) | ctl(slot<<slotShift|uint64(st)<<stateShift)
 }
 
+// renewed is the next generation with the same events.
+func (c ctl) renewed() ctl { return c&(1<<genShift-1) | makeCtl(c.gen()+1, 0, 0) }
+
 // The read word of a chunk: how far it has been consumed.
 //
 //	gen 20 | frozen 1 | 13 unused | count 15 | offset/8 15
@@ -116,7 +119,7 @@ type desc struct {
 	lostLast  atomic.Uint64 // tick of the last event lost
 	lostSeen  atomic.Uint64 // total that has been told by OVERFLOW
 	last      atomic.Uint64 // tick of the last event, of a chunk that others may go on in
-	sites     atomic.Uint64 // how many a loose chunk has
+	sites     atomic.Uint64 // how many a loose chunk has, as readWord: of which generation, up to where
 	_         [7]uint64
 }
 
@@ -222,7 +225,7 @@ type header struct {
 	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for
 	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs
 
-	loosened  atomic.Uint64 // 0 when no chunk is loose
+	loosened  atomic.Uint64 // someLoose
 	noRoom    [2]account
 	stops     atomic.Uint64 // stops for lack of room that are over
 	within    atomic.Uint64 // 1: there may be OVERFLOW events in the chunks

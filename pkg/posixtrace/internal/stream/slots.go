@@ -93,6 +93,9 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 	for i := range m.Chunks {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
+		if c.state() == loose {
+			m.oneLoose() // perhaps it was not said
+		}
 		if !gone[c.slot()] {
 			continue
 		}
@@ -108,7 +111,11 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 			}
 			m.loosen(i, c)
 		case leaving:
-			d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, full)))
+			n := c.with(0, full)
+			if readWord(d.read.Load()).gen() == n.renewed().gen() {
+				n = n.renewed() // a process killed in reopen
+			}
+			d.ctl.CompareAndSwap(uint64(c), uint64(n))
 		case open:
 			d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, open)))
 		}

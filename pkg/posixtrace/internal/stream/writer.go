@@ -112,6 +112,7 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 	}
 	for i := range p {
 		w.shard(i).tag.Store(noChunk)
+		w.shard(i).data = m.data // somebody may make such a word
 	}
 	return w, nil
 }
@@ -310,9 +311,15 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	if d = w.m.at(i); adopted != 0 {
 		// Its times go on from its last one, and from a base so old that the next
 		// event gives a new one.
-		s.sites, s.base, s.last = uint32(d.sites.Load()), 0, max(d.last.Load(), 1<<32)
-		d.last.CompareAndSwap(s.last, 0) // not known any more
-		c = adopted                      // a flush may have closed it already
+		c = adopted // a flush may have closed it already
+		last, sites := d.last.Load(), readWord(d.sites.Load())
+		d.last.CompareAndSwap(last, 0) // not known any more
+		if n := sites.count(); sites != makeRead(c.gen()).at(n, c.off()) {
+			// Somebody who was about to leave it, long ago, has said so now.
+			last, n = w.m.ending(i, c)
+			sites = sites.at(n, 0)
+		}
+		s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, 1<<32)
 	} else {
 		base := w.m.now()
 		if e.Tick != 0 {

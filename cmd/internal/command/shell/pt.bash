@@ -5,12 +5,13 @@
 : "${_pt_event:=ptrace-event}" "${EPOCHREALTIME=}"
 _pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut=''
 
-# One test for all that needs care: a status to be kept, the number of operands, long
-# data, bytes to be escaped, and the size of a spool that nobody takes lines from.
+# One test for all that needs care: a status to be kept, the number of operands, a name
+# that is empty or long, long data (lengths are in characters, of up to four bytes), bytes
+# to be escaped, and the size of a spool that nobody takes lines from.
 pt() {
-	case $?$#$_pt_fast${2+${#2}}:${1-}${2-} in
-	0[12]f[0-9][0-9][0-9][0-9]* | *[[:cntrl:]\"\\]*) _pt_slowly "$?" "$@" ;;
-	0[12]f*) echo "$1	$$	$EPOCHREALTIME	${2-}" >>"${PTRACE_SPOOL-}" || : ;;
+	case $?$#,${1+${#1}}$_pt_fast${2+${#2}}:${1-}${2-} in
+	0[12],[1-9]f[0-9][0-9][0-9][0-9]* | 0[12],[1-9][0-9]f[0-9][0-9][0-9][0-9]* | 0[12],[1-9][0-9]f9[0-9][0-9]:* | *[[:cntrl:]\"\\]*) _pt_slowly "$?" "$@" ;;
+	0[12],[1-9]f* | 0[12],[1-9][0-9]f*) echo "$1	$$	$EPOCHREALTIME	${2-}" >>"${PTRACE_SPOOL-}" || : ;;
 	*) _pt_slowly "$?" "$@" ;;
 	esac
 } 2>&-
@@ -52,6 +53,10 @@ _pt_line() {
 			builtin printf -v _pt_h '\\x%02x' "'$_pt_c"
 			_pt_d=${_pt_d//"$_pt_c"/"$_pt_h"}
 		done
+		# Only now are lengths those of bytes.
+		if ((${#_pt_n} > 255)); then
+			_pt_n='' _pt_d=1
+		fi
 		_pt_d=${_pt_d:0:_pt_bytes - ${#_pt_n}}
 	fi
 	if ((_pt_left-- > 0)); then

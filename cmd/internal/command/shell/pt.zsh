@@ -7,7 +7,7 @@ builtin zmodload zsh/datetime 2>/dev/null || :
 # What printf could not write would come out with the next output of the script.
 _pt_write=(printf %s)
 if builtin zmodload zsh/system 2>/dev/null; then
-	_pt_write=(syswrite)
+	_pt_write=(syswrite --) # a name may begin with a hyphen
 fi
 
 pt() {
@@ -80,14 +80,18 @@ pt_end() {
 # pt_step NAME CMD... runs CMD in a span. With ERR_EXIT, a function that fails must be
 # able to end the script in its middle, as it would without us.
 pt_step() {
-	builtin local _pt_s=0
+	builtin local _pt_s=0 _pt_w=
 	pt "${1-}.begin" || :
-	if [[ ( -o errexit || -o errreturn ) && $(builtin whence -w -- "${2-}") == *(function|builtin|alias|reserved) ]]; then
+	if [[ -o errexit || -o errreturn ]]; then
+		_pt_w=$(builtin whence -w -- "${2-}") || :
+	fi
+	case $_pt_w in # not one pattern, which cannot be read where zsh acts as sh
+	*function | *builtin | *alias | *reserved)
 		"${@:2}"
 		_pt_s=$?
-	else
-		"${@:2}" || _pt_s=$?
-	fi
+		;;
+	*) "${@:2}" || _pt_s=$? ;;
+	esac
 	pt "${1-}.end" "$_pt_s" || :
 	return "$_pt_s"
 }

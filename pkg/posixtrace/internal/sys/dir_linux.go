@@ -236,15 +236,39 @@ func OpenFile(path string, flags int, perm uint32) (*os.File, error) {
 func RenameNoReplace(dir *os.File, from, to string) error {
 	defer runtime.KeepAlive(dir)
 	fd := int(dir.Fd())
-	err := retry(func() error { return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE) })
+	err := retry(func() error { return renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE) })
 	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
 		return err
 	}
-	// A file system that cannot: for a moment the file has both names.
-	if err := retry(func() error { return unix.Linkat(fd, from, fd, to, 0) }); err != nil {
+	return renameChecked(dir, from, to)
+}
+
+var renameat2 = unix.Renameat2 // a variable for tests: few file systems cannot do it
+
+// renameChecked is RenameNoReplace on a file system that cannot, as many in user space. To make the
+// new name a second one and then remove the first would do on others, but some keep a name of a
+// file that is open (.fuse_hidden..., .nfs...), and a file with two names is not taken for ours. So
+// those who come here exclude each other, by a lock on the directory.
+func renameChecked(dir *os.File, from, to string) error {
+	defer runtime.KeepAlive(dir)
+	fd := int(dir.Fd())
+	at, err := OpenAt(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
 		return err
 	}
-	return UnlinkAt(dir, from)
+	defer at.Close()
+	if err := Flock(at, true, true); err != nil { // on NFS, a directory cannot be locked
+		if err := retry(func() error { return unix.Linkat(fd, from, fd, to, 0) }); err != nil {
+			return err
+		}
+		return UnlinkAt(dir, from)
+	}
+	if _, err := StatAt(dir, to); err == nil {
+		return unix.EEXIST
+	} else if !errors.Is(err, unix.ENOENT) {
+		return err
+	}
+	return retry(func() error { return unix.Renameat(fd, from, fd, to) })
 }
 
 // UnlinkAt removes the file name from dir.

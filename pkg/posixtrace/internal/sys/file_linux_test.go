@@ -3,9 +3,11 @@ package sys
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -148,6 +150,48 @@ func TestRenameNoReplace(t *testing.T) {
 	}
 	if _, err := OpenAt(dir, "l", os.O_RDWR|os.O_CREATE, 0o600); !errors.Is(err, syscall.ELOOP) {
 		t.Errorf("OpenAt of a link: %v, want ELOOP", err)
+	}
+}
+
+// A file system that cannot rename so, as many in user space: the same is true of it, of many who
+// try at once one has its way, and nothing has two names at any time, because such a
+// file is not taken for ours.
+func TestRenameNoReplaceUnsupported(t *testing.T) {
+	defer func(f func(int, string, int, string, uint) error) { renameat2 = f }(renameat2)
+	renameat2 = func(int, string, int, string, uint) error { return syscall.EINVAL }
+	TestRenameNoReplace(t)
+	dir, _, err := OpenDir(t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for round := range 100 {
+		to := fmt.Sprint("to", round)
+		var wg sync.WaitGroup
+		var won atomic.Int32
+		for i := range 4 {
+			from := fmt.Sprint("from", i)
+			f, err := OpenAt(dir, from, os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			wg.Go(func() {
+				switch err := RenameNoReplace(dir, from, to); {
+				case err == nil:
+					won.Add(1)
+				case !errors.Is(err, syscall.EEXIST):
+					t.Error(err)
+				}
+				if st, err := Fstat(f); err != nil || st.Nlink != 1 {
+					t.Errorf("%d names, %v", st.Nlink, err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := won.Load(); n != 1 {
+			t.Fatalf("%d have their way", n)
+		}
 	}
 }
 

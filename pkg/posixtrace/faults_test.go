@@ -27,7 +27,7 @@ type faults struct {
 var interceptible = []int{
 	unix.SYS_OPENAT, unix.SYS_PWRITE64, unix.SYS_WRITE, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE, unix.SYS_FSYNC,
 	unix.SYS_MKDIRAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_FLOCK, unix.SYS_FCHMOD,
-	unix.SYS_PREAD64, unix.SYS_READ, unix.SYS_GETDENTS64, unix.SYS_FSTAT,
+	unix.SYS_PREAD64, unix.SYS_READ, unix.SYS_GETDENTS64, unix.SYS_FSTAT, unix.SYS_MMAP,
 }
 
 // newFaults puts the calling goroutine on a thread of its own for ever, whose calls can
@@ -107,7 +107,8 @@ func (f *faults) judge(n *seccompNotif) (r seccompResp) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r.id = n.id
-	if !f.armed[int(n.nr)] {
+	// Memory of no file is what the runtime asks for.
+	if !f.armed[int(n.nr)] || n.nr == unix.SYS_MMAP && int32(n.args[4]) < 0 {
 		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 		return r
 	}

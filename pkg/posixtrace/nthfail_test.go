@@ -235,7 +235,7 @@ func (h *nthFail) complete(p FullPolicy, k failing) bool {
 // create makes a stream, with a log if there is a policy for it.
 func (h *nthFail) create(p *FullPolicy, k failing) bool {
 	k.calls = append(slices.Clone(k.calls), unix.SYS_OPENAT, unix.SYS_FALLOCATE, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT2,
-		unix.SYS_LINKAT, unix.SYS_FLOCK, unix.SYS_FCHMOD, unix.SYS_FSYNC)
+		unix.SYS_LINKAT, unix.SYS_FLOCK, unix.SYS_FCHMOD, unix.SYS_FSYNC, unix.SYS_MMAP)
 	if k.errno == 0 {
 		k.calls = writeCalls[:2]
 	}

@@ -96,7 +96,7 @@ func newCreatePlan(args *Args) (_ *createPlan, err error) {
 		return nil, errSyncLog
 	}
 	if p.log == "-" {
-		return nil, withHint(failf("a log cannot be written to standard output"), "to read it while it is written: -o >(ptrace-dump -j -)")
+		return nil, usagef("a log cannot be written to standard output; to read it while it is written: -o >(ptrace-dump -j -)")
 	}
 	if v, ok := args.Lookup("keeper"); ok {
 		p.target, err = parseProcess(v)

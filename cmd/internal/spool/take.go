@@ -492,6 +492,9 @@ func (t *Taker) split(b []byte) {
 // correction: less is the pace of the two clocks, or our own.
 const clockSet = 10 * time.Millisecond
 
+// wallClock is the system's clock; tests set it.
+var wallClock = time.Now
+
 // batch records the lines in b, which are whole.
 func (t *Taker) batch(gen int64, done *int64, b []byte) error {
 	n := len(b)
@@ -499,7 +502,7 @@ func (t *Taker) batch(gen int64, done *int64, b []byte) error {
 	// Should the system's clock have been set since the stream was created, the
 	// stream's has not.
 	now := t.rec.Now()
-	set := now - time.Now().UnixNano()
+	set := now - wallClock().UnixNano()
 	if max(set, -set) < int64(clockSet) {
 		set = 0
 	}

@@ -1,0 +1,63 @@
+package spool
+
+import (
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// The system's clock is set while a stream is recorded to. Shells date their lines by
+// it, and the stream goes on by its own: the lines are dated by that, by how much
+// and in which direction the clock was set all the same, and those that lie still
+// have their order.
+func TestClockSet(t *testing.T) {
+	defer func() { wallClock = time.Now }()
+	for _, by := range []time.Duration{0, -time.Hour, time.Hour, -30 * 365 * 24 * time.Hour, 200 * 365 * 24 * time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			wallClock = time.Now
+			s, path := newStream(t, posixtrace.Attr{})
+			// Between then and now there is room for ten lines that are 20 ms apart.
+			const apart = 20 * time.Millisecond
+			first := time.Now().Add(apart)
+			for time.Since(first) < 11*apart {
+				time.Sleep(time.Until(first.Add(11 * apart)))
+			}
+			wallClock = func() time.Time { return time.Now().Add(by) }
+			for i := range 10 {
+				// Now() would put a reading of the monotonic clock in, which Add moves, too.
+				at := first.Add(time.Duration(i) * apart).Round(0).Add(by)
+				appendTo(t, path, fmt.Sprintf("n\t1\t%d.%09d\t%d\n", at.Unix(), at.Nanosecond(), i))
+			}
+			take(t, s, false)
+			r, err := s.Reader()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			n := 0
+			for {
+				rec, err := r.Next()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rec.ID.System() {
+					continue
+				}
+				want := first.Add(time.Duration(n) * apart)
+				if d := time.Unix(0, rec.UnixNano).Sub(want); string(rec.Data) != fmt.Sprint(n) || d < -apart/2 || d > apart/2 {
+					t.Errorf("event %d is %q, %v away from when it was", n, rec.Data, d)
+				}
+				n++
+			}
+			if n != 10 {
+				t.Errorf("%d events", n)
+			}
+		})
+	}
+}

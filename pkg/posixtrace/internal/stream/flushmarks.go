@@ -257,10 +257,13 @@ func (m *Mem) LogFullMark() *Block {
 	return markBlock([]chunk.Record{s})
 }
 
-// markBlock makes a block of marks, in the order of their times. Of those of one time the
-// order given stays.
-func markBlock(marks []chunk.Record) *Block {
+// inOrder sorts marks by their times. Of those of one time the order given stays.
+func inOrder(marks []chunk.Record) {
 	slices.SortStableFunc(marks, func(a, b chunk.Record) int { return cmp.Compare(a.Tick, b.Tick) })
+}
+
+// markBlock makes a block of marks, which are in order.
+func markBlock(marks []chunk.Record) *Block {
 	b := &Block{Index: -1, Count: len(marks), Gen: math.MaxUint32}
 	for i := range marks {
 		b.Payload = chunk.AppendFull(b.Payload, &marks[i])

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
@@ -233,10 +234,8 @@ func (h *harvest) send(batch []item, first bool) (err error) {
 	} else {
 		marks.stopped(h.state, h.newest)
 	}
-	if len(marks.recs) > 0 {
-		if err := h.put(markBlock(marks.recs)); err != nil {
-			return err
-		}
+	if err := h.putMarks(marks.recs); err != nil {
+		return err
 	}
 	marks.done()
 	h.losses = h.losses[:0]
@@ -257,11 +256,29 @@ func (h *harvest) send(batch []item, first bool) (err error) {
 		taken = taken[1:]
 		m.drop(it.i, it.c.with(h.slot, leaving))
 	}
-	if len(marks.last) > 0 {
-		if err := h.put(markBlock(marks.last)); err != nil {
-			return err
-		}
+	if err := h.putMarks(marks.last); err != nil {
+		return err
 	}
 	marks.doneLast()
+	return nil
+}
+
+// putMarks puts marks, in blocks that are no larger than a chunk, as the log expects them.
+func (h *harvest) putMarks(marks []chunk.Record) error {
+	inOrder(marks)
+	for len(marks) > 0 {
+		n, size := 0, 0
+		for n < len(marks) {
+			size += chunk.FullSize + chunk.Align(len(marks[n].Data))
+			if n > 0 && size > h.m.ChunkSize {
+				break
+			}
+			n++
+		}
+		if err := h.put(markBlock(marks[:n])); err != nil {
+			return err
+		}
+		marks = marks[n:]
+	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // guarded returns size bytes of memory that ends, on both sides, at a page whose
@@ -64,12 +65,12 @@ func victimStream(t testing.TB, policy uint8) []byte {
 
 // exercise does everything that is done with a stream which others can write to.
 func exercise(t testing.TB, b []byte) {
-	start := time.Now()
+	effort := tracetest.NewEffort()
 	step := func(what string) {
-		if d := time.Since(start); d > 2*time.Second {
-			t.Fatalf("%s took %v", what, d)
+		if took, over := effort.Over(2 * time.Second); over {
+			t.Fatalf("%s took %s", what, took)
 		}
-		start = time.Now()
+		effort = tracetest.NewEffort()
 	}
 	m, err := Attach(b, false)
 	if err != nil {

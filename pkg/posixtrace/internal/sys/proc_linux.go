@@ -59,9 +59,18 @@ func Stat(pid int) (ProcStat, error) {
 	if pid <= 0 || pid > pidMask {
 		return ProcStat{}, unix.ESRCH
 	}
+	if pid == os.Getpid() {
+		return statSelf()
+	}
 	var name [32]byte
 	path := append(strconv.AppendInt(append(name[:0], "/proc/"...), int64(pid), 10), "/stat"...)
 	return statFile(string(path))
+}
+
+// statSelf is Stat of this process, which reads the file of its first thread: qemu's user
+// mode makes up /proc/self/stat, with a start that is not the one that others see.
+func statSelf() (ProcStat, error) {
+	return statFile("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/stat")
 }
 
 func statFile(path string) (s ProcStat, err error) {
@@ -134,7 +143,7 @@ func parseStat(b []byte) (s ProcStat, err error) {
 var errStat = fmt.Errorf("malformed stat line: %w", unix.EINVAL)
 
 var selfProc = sync.OnceValue(func() Proc {
-	s, err := statFile("/proc/self/stat")
+	s, err := statSelf()
 	if err != nil || s.PID != os.Getpid() {
 		return Proc{PID: uint32(os.Getpid())} // no usable /proc
 	}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"math"
 	"runtime"
 	"time"
 
@@ -31,6 +32,7 @@ type Reader struct {
 	over    uint64 // and of which OVERFLOW was
 	clears  uint64 // how often the stream had been cleared
 	aside   []byte // the event of a RESUME that was reported before
+	flush   uint64 // tick of a FLUSH_STOP that is not yet in the log, of which Preload knows
 	last    uint64
 	late    uint64
 	frozen  bool    // everything was copied by Preload
@@ -260,7 +262,7 @@ func (r *Reader) emptied(k *cursor) {
 // under it all the time.
 const maxScans = 64
 
-// Next reports the next event, with marks (OVERFLOW, RESUME, the automatic STOP)
+// Next reports the next event, with marks (OVERFLOW, RESUME, the automatic STOP, FLUSH_STOP)
 // where they belong. The data is valid until the next call. It returns false
 // when nothing is ready.
 func (r *Reader) Next(rec *chunk.Record) bool {
@@ -296,7 +298,7 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 		if k.key > r.until {
 			return r.idle(rec)
 		}
-		if r.overflow(rec, k) {
+		if r.flushed(rec, k.key) || r.overflow(rec, k) {
 			return true
 		}
 		var mark chunk.Record
@@ -391,7 +393,7 @@ func (r *Reader) idle(rec *chunk.Record) bool {
 	if len(r.heap) > 0 && !r.frozen {
 		return false // there are events, only too young to be told from those to come
 	}
-	if r.stopped(rec) {
+	if r.flushed(rec, math.MaxUint64) || r.stopped(rec) {
 		return true
 	}
 	return r.overflow(rec, nil)
@@ -474,6 +476,7 @@ func (r *Reader) pop() {
 // happens to the stream later changes what a peeking reader reports.
 func (r *Reader) Preload() {
 	r.aside = r.m.lookAside()
+	r.flush = r.m.h.flushStop.Load()
 	r.scan()
 	for _, k := range r.heap {
 		if !k.loaded && !r.load(k) {

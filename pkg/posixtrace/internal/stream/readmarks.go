@@ -7,8 +7,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// The marks that a reader reports: STOP, OVERFLOW, RESUME. Those of a log are made
-// by flushMarks.
+// The marks that a reader reports: STOP, OVERFLOW, RESUME, FLUSH_STOP. Those of a log are
+// made by flushMarks.
 
 // look finds out what is lost.
 func (r *Reader) look() {
@@ -112,6 +112,17 @@ func (r *Reader) stopped(rec *chunk.Record) bool {
 	*rec = m.stopMark(max(m.stopTick(), r.last))
 	r.told(rec.Tick)
 	return true
+}
+
+// flushed reports the FLUSH_STOP that the next flush will bring to the log, before an event of
+// tick key. Who follows the log would not look for an event so old by then.
+func (r *Reader) flushed(rec *chunk.Record, key uint64) bool {
+	t := r.flush
+	if t == 0 || t > key {
+		return false
+	}
+	r.flush = 0
+	return r.mark(rec, event.FlushStop, t)
 }
 
 // resume reports the RESUME that stands before the event at k.

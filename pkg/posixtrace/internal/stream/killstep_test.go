@@ -3,6 +3,7 @@ package stream
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -136,12 +137,22 @@ func testKillSteps(t *testing.T, v stepVariant) {
 	t.Logf("%d instructions, which leave the stream in %d states; %d killed", steps, looks, killed)
 }
 
-// stepOnce runs the victim up to instruction kill, where it is killed, or, if that is -1, to the end,
-// and looks at the stream after each instruction that has changed it.
-func stepOnce(t *testing.T, v stepVariant, kill int) (steps, looks int) {
+// stepped is a victim that stands before the call, and its stream.
+type stepped struct {
+	t     *testing.T
+	dir   string
+	m     *Mem
+	all   []oracle
+	cmd   *exec.Cmd
+	out   io.Reader
+	phase *atomic.Uint64
+	ws    syscall.WaitStatus
+	proc  sys.Proc
+	steps int
+}
+
+func startStepped(t *testing.T, v stepVariant) *stepped {
 	dir, m, all := killStream(t, v.policy, 16<<10)
-	defer os.RemoveAll(dir)
-	defer sys.Unmap(m.Bytes())
 	m.Start(newWriter(t, m, 1), Event{})
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), killEnv+"=step "+v.name, "STREAM_TEST_DIR="+dir, "STREAM_TEST_WHO=0", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
@@ -153,57 +164,80 @@ func stepOnce(t *testing.T, v stepVariant, kill int) (steps, looks int) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pid := cmd.Process.Pid
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	phase := &all[1].before
-	var ws syscall.WaitStatus
-	wait := func() {
-		if _, err := syscall.Wait4(pid, &ws, syscall.WALL, nil); err != nil {
-			t.Fatal(err)
-		}
-		if !ws.Stopped() {
-			l, _ := bufio.NewReader(out).ReadString(0)
-			t.Fatalf("the writer has ended with %#x: %s", int(ws), l)
+	x := &stepped{t: t, dir: dir, m: m, all: all, cmd: cmd, out: out, phase: &all[1].before}
+	x.wait() // of exec
+	x.runTo(stepReady)
+	for _, p := range m.Writers() {
+		if p.PID == uint32(cmd.Process.Pid) {
+			x.proc = p
 		}
 	}
-	wait() // of exec
-	for phase.Load() != stepReady {
-		sig := ws.StopSignal()
+	return x
+}
+
+// end is deferred by who starts it.
+func (x *stepped) end() {
+	x.cmd.Process.Kill()
+	x.cmd.Wait()
+	sys.Unmap(x.m.Bytes())
+	os.RemoveAll(x.dir)
+}
+
+func (x *stepped) wait() {
+	if _, err := syscall.Wait4(x.cmd.Process.Pid, &x.ws, syscall.WALL, nil); err != nil {
+		x.t.Fatal(err)
+	}
+	if !x.ws.Stopped() {
+		l, _ := bufio.NewReader(x.out).ReadString(0)
+		x.t.Fatalf("the writer has ended with %#x: %s", int(x.ws), l)
+	}
+}
+
+// runTo lets it go on until it says so.
+func (x *stepped) runTo(phase uint64) {
+	for x.phase.Load() != phase {
+		sig := x.ws.StopSignal()
 		if sig == syscall.SIGTRAP {
 			sig = 0
 		}
-		if err := syscall.PtraceCont(pid, int(sig)); err != nil {
-			t.Fatal(err)
+		if err := syscall.PtraceCont(x.cmd.Process.Pid, int(sig)); err != nil {
+			x.t.Fatal(err)
 		}
-		wait()
+		x.wait()
 	}
-	victim := sys.Proc{}
-	for _, p := range m.Writers() {
-		if p.PID == uint32(pid) {
-			victim = p
-		}
+}
+
+// step is one instruction.
+func (x *stepped) step() {
+	if err := syscall.PtraceSingleStep(x.cmd.Process.Pid); err != nil {
+		x.t.Fatal(err)
 	}
-	prepared := all[0].before.Load()
+	x.wait()
+	if x.steps++; x.steps > maxSteps {
+		x.t.Fatal("no end")
+	}
+	if sig := x.ws.StopSignal(); sig != syscall.SIGTRAP {
+		x.t.Fatalf("signal %v", sig)
+	}
+}
+
+// stepOnce runs the victim up to instruction kill, where it is killed, or, if that is -1, to the end,
+// and looks at the stream after each instruction that has changed it.
+func stepOnce(t *testing.T, v stepVariant, kill int) (steps, looks int) {
+	x := startStepped(t, v)
+	defer x.end()
+	m, victim := x.m, x.proc
+	prepared := x.all[0].before.Load()
 	var seen []byte // as it was looked at
-	for phase.Load() != stepDone {
-		if err := syscall.PtraceSingleStep(pid); err != nil {
-			t.Fatal(err)
-		}
-		wait()
-		if steps++; steps > maxSteps {
-			t.Fatal("no end")
-		}
-		if sig := ws.StopSignal(); sig != syscall.SIGTRAP {
-			t.Fatalf("signal %v", sig)
-		}
-		if kill == steps {
-			cmd.Process.Kill()
-			cmd.Wait()
+	for x.phase.Load() != stepDone {
+		x.step()
+		if kill == x.steps {
+			x.cmd.Process.Kill()
+			x.cmd.Wait()
 			lookAtDead(t, m, func(p sys.Proc) bool { return p == victim && !p.Alive() }, prepared, v)
-			return steps, looks
+			return x.steps, looks
 		}
-		if kill < 0 && phase.Load() >= stepBegun && !bytes.Equal(seen, m.Bytes()) {
+		if kill < 0 && x.phase.Load() >= stepBegun && !bytes.Equal(seen, m.Bytes()) {
 			seen = append(seen[:0], m.Bytes()...)
 			looks++
 			words := make([]atomic.Uint64, len(m.Bytes())/8+1)
@@ -211,15 +245,15 @@ func stepOnce(t *testing.T, v stepVariant, kill int) (steps, looks int) {
 			copy(b, m.Bytes())
 			dead, err := Attach(b, false)
 			if err != nil {
-				t.Fatalf("after instruction %d: %v", steps, err)
+				t.Fatalf("after instruction %d: %v", x.steps, err)
 			}
 			lookAtDead(t, dead, func(p sys.Proc) bool { return p == victim }, prepared, v)
 			if t.Failed() {
-				t.Fatalf("after instruction %d", steps)
+				t.Fatalf("after instruction %d", x.steps)
 			}
 		}
 	}
-	return steps, looks
+	return x.steps, looks
 }
 
 // lookAtDead checks the stream of a writer that died in the middle of event number prepared, counted

@@ -1,0 +1,103 @@
+package stream
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+// TestStoppedWriters stops a writer after an instruction of one call of Record, as SIGSTOP
+// may, and lets it live. Others fill the stream again and again meanwhile and read it, without
+// waiting for it; then it goes on, and with what it had in hand does no harm to what
+// is by now in the place where it was.
+func TestStoppedWriters(t *testing.T) {
+	if raceEnabled {
+		return // its instructions are not ours
+	}
+	for _, v := range stepVariants {
+		if v.policy != Loop || v.name == "rejected" { // the others record nothing while the stream is full
+			continue
+		}
+		t.Run(v.name, func(t *testing.T) {
+			runtime.LockOSThread() // ptrace(2) is bound to it
+			defer runtime.UnlockOSThread()
+			x := startStepped(t, v)
+			for x.phase.Load() != stepDone {
+				x.step()
+			}
+			steps := x.steps
+			x.end()
+			stops := 0
+			for at := 1; at < steps && !t.Failed(); at += max(1, steps/tracetest.Scale(15, 400, 4000)) {
+				stopOnce(t, v, at)
+				stops++
+			}
+			t.Logf("%d instructions, stopped at %d of them", steps, stops)
+		})
+	}
+}
+
+func stopOnce(t *testing.T, v stepVariant, at int) {
+	x := startStepped(t, v)
+	defer x.end()
+	m := x.m
+	for x.steps < at && x.phase.Load() != stepDone {
+		x.step()
+	}
+	began := time.Now()
+	nobody := func(sys.Proc) bool { return false } // it lives
+	slot, ok := m.TakeSlot(sys.SelfProc(), nobody)
+	if !ok {
+		t.Fatal("no slot")
+	}
+	w, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if v.short { // beside it in the chunks that all share
+		w.Short()
+	}
+	e := Event{ID: event.FirstUser}
+	y := newTally(t, 3)
+	y.order = false // that of the one who was stopped comes late
+	r := m.NewReader(true)
+	n := uint64(0)
+	record := func(size int) {
+		for end := n + 6*uint64(m.Chunks); n < end; n++ {
+			if !w.Record(0, &e, stamp(nil, 2, n, size)) {
+				t.Fatalf("after instruction %d: event %d finds no room", at, n)
+			}
+		}
+	}
+	for round := range 4 {
+		m.Recover(nobody)
+		record([]int{1000, 16}[round%2])
+		if round%2 == 1 {
+			drain(r, y)
+		}
+	}
+	if y.got[2] == 0 || m.Lost() == 0 {
+		t.Errorf("after instruction %d: %d events can be read, %d were overwritten", at, y.got[2], m.Lost())
+	}
+	// A reader waits for it for some milliseconds, not for as long as it stands still.
+	if d := time.Since(began); d > 10*time.Second {
+		t.Errorf("after instruction %d: the others took %v", at, d)
+	}
+	x.runTo(stepDone)
+	record(1000)
+	drain(r, y)
+	drain(r, y)
+	// The START, those before, the one in hand, and ours.
+	generated := 1 + x.all[0].before.Load() + 1 + n
+	if got := y.total() + y.starts + m.Lost(); got != generated {
+		t.Errorf("after instruction %d: %d read + %d lost, of %d", at, y.total()+y.starts, m.Lost(), generated)
+	}
+	if n := m.h.damage.Load(); n != 0 {
+		t.Errorf("after instruction %d: %d damaged", at, n)
+	}
+}

@@ -279,6 +279,7 @@ func (t *tracedProcess) sync() *table {
 		}
 		a, err := attach(c, sys.SelfProc(), max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 		if err != nil {
+			c.release() // not before the next collection would be late for who is traced
 			continue
 		}
 		// The descriptor is needed for the lock only.

@@ -1,0 +1,68 @@
+package posixtrace
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// TestNoPlace: a traced process for which a stream has no place among its writers keeps no
+// descriptor and no mapping of it, however often it tries.
+func TestNoPlace(t *testing.T) {
+	id, err := OpenEventID("crowded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Create(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m := s.c.mem
+	other, err := sys.Lookup(1) // who lives
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slots []uint64
+	for {
+		slot, ok := m.TakeSlot(other, nil)
+		if !ok {
+			break
+		}
+		slots = append(slots, slot)
+	}
+	defer func() {
+		for _, slot := range slots {
+			m.FreeSlot(slot)
+		}
+	}()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	count := func() (open, mapped int) {
+		fds, _ := filepath.Glob("/proc/self/fd/*")
+		for _, fd := range fds {
+			if to, _ := os.Readlink(fd); to == s.c.path {
+				open++
+			}
+		}
+		for _, l := range mappings() {
+			if l == "mapping of "+s.c.path {
+				mapped++
+			}
+		}
+		return
+	}
+	open, mapped := count()
+	for range 20 {
+		traced.table.Store(nil) // as after a change of its streams
+		Event(id, nil)
+	}
+	if o, m := count(); o != open || m != mapped {
+		t.Errorf("%d descriptors and %d mappings more", o-open, m-mapped)
+	}
+}

@@ -3,9 +3,10 @@ package command
 import (
 	"errors"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/reopen"
 )
 
 var errNotRegular = errors.New("not a regular file")
@@ -25,11 +26,5 @@ func openRegular(path string) (*os.File, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, errNotRegular
 	}
-	// What the descriptor stands for, whatever has its name by now.
-	n, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	unix.SetNonblock(n, false)
-	return os.NewFile(uintptr(n), path), nil
+	return reopen.File(fd, path, unix.O_RDONLY)
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/reopen"
 )
 
 // Everything in a trace directory may be changed by any process of the user while we look
@@ -50,17 +52,13 @@ func inParent(path string, f func(at int, name string) error) error {
 	return f(at, filepath.Base(path))
 }
 
-// reopen opens what an O_PATH descriptor stands for.
-func reopen(fd int, name string, flags int) (*os.File, error) {
-	// A lease is not waited for.
-	n, err := again(func() (int, error) {
-		return unix.Open("/proc/self/fd/"+strconv.Itoa(fd), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	})
+// openFD opens what an O_PATH descriptor stands for.
+func openFD(fd int, name string, flags int) (*os.File, error) {
+	f, err := reopen.File(fd, name, flags)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	unix.SetNonblock(n, false)
-	return os.NewFile(uintptr(n), name), nil
+	return f, nil
 }
 
 // makeDir makes the directory at path, with mode 0700 whatever the umask.
@@ -101,7 +99,7 @@ func openDirAt(at int, name, path string) (*dir, error) {
 		// A umask may have taken our own rights away.
 		unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
 	}
-	f, err := reopen(fd, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := openFD(fd, path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +146,7 @@ func (d *dir) existing(name string, flags, names int) (*os.File, os.FileInfo, er
 	if st.Ino != open.Ino || st.Dev != open.Dev || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != d.owner || uint64(st.Nlink) > uint64(names) {
 		return nil, nil, fmt.Errorf("%s: %w", name, errForeign)
 	}
-	f, err := reopen(fd, name, flags)
+	f, err := openFD(fd, name, flags)
 	if err != nil {
 		return nil, nil, err
 	}

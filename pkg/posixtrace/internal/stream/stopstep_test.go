@@ -32,7 +32,7 @@ func TestStoppedWriters(t *testing.T) {
 			steps := x.steps
 			x.end()
 			stops := 0
-			for at := 1; at < steps && !t.Failed(); at += max(1, steps/tracetest.Scale(15, 400, 4000)) {
+			for at := 1; at < steps && !t.Failed(); at += max(1, steps/tracetest.Scale(15, 400, 400)) {
 				stopOnce(t, v, at)
 				stops++
 			}

@@ -2,6 +2,8 @@ package command
 
 import (
 	"bytes"
+	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -22,6 +24,11 @@ func (p *eventPlan) lines(t *eventTarget) error {
 	out := -1
 	if p.tee {
 		out = 1
+	}
+	if p.tee && wasClosed(os.Stdout) {
+		// The lines are events all the same, as tee(1) writes its other files.
+		pumpInput(&lineEvents{target: t, id: id}, -1)
+		return failure("write error", syscall.EBADF)
 	}
 	if err := pumpInput(&lineEvents{target: t, id: id}, out); err != nil {
 		return err
@@ -81,7 +88,11 @@ func (b *batchEvents) Line(framed []byte, f capture.Flags) {
 	inside := b.inside
 	b.inside = f&capture.Continues != 0
 	name, data, _ := bytes.Cut(framed[1:], []byte{'\t'})
-	if inside || len(name) == 0 {
+	if inside || len(framed) == 1 {
+		return
+	}
+	if len(name) == 0 {
+		b.fail(failf("empty event name"))
 		return
 	}
 	if len(name) > posixtrace.EventNameMax {

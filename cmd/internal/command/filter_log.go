@@ -30,7 +30,9 @@ func filterLog(env *Env, args *Args, ops []posixtrace.FilterOp) error {
 	}
 	f := env.Stdin
 	name := "standard input"
-	if from != "-" {
+	if from == "" {
+		return failure("''", syscall.ENOENT)
+	} else if from != "-" {
 		name = from
 		var err error
 		if f, err = os.Open(from); err != nil {

@@ -54,6 +54,10 @@ func startChild(argv, env []string, files [3]int) (*child, error) {
 // what may be it until that does not fail. The error has the status to end with.
 func search(argv []string, start func(path string, args []string) error) error {
 	var last error = syscall.ENOENT
+	name := argv[0]
+	if name == "" {
+		name = "''"
+	}
 	for _, path := range candidates(argv[0]) {
 		if err := executable(path); err != nil {
 			last = worse(last, err)
@@ -71,15 +75,15 @@ func search(argv []string, start func(path string, args []string) error) error {
 			last = worse(last, err)
 			continue
 		case syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:
-			return withStatus(failure(argv[0], err), statusOwn)
+			return withStatus(failure(name, err), statusOwn)
 		}
-		return withStatus(failure(argv[0], err), statusNotExec)
+		return withStatus(failure(name, err), statusNotExec)
 	}
 	status := statusNotExec
 	if last == syscall.ENOENT {
 		status = statusNotFound
 	}
-	return withStatus(failure(argv[0], last), status)
+	return withStatus(failure(name, last), status)
 }
 
 // worse keeps the reason that says more: something was there.

@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/binary"
 	"errors"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -134,11 +135,24 @@ func (s *session) untraced(err error) {
 	}
 	missing := "events of processes are not recorded"
 	hint := ""
-	if refused {
+	switch {
+	case refused && traced():
+		hint = "; ptrace-run is traced itself, as by strace or another ptrace-run -e, and a process has one tracer"
+	case refused:
 		hint = "; ptrace(2) is refused here: a container needs --cap-add=SYS_PTRACE, and kernel.yama.ptrace_scope must be below 3"
 	}
 	s.env.Note("cannot trace " + s.plan.argv[0] + ": " + reason(err) + "; " + missing + hint)
 	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventError}, binary.LittleEndian.AppendUint32(nil, uint32(no)))
+}
+
+// traced reports whether somebody traces this process, and so what it starts, by ptrace(2).
+func traced() bool {
+	status, err := readProc(os.Getpid(), "status")
+	if err != nil {
+		return false
+	}
+	_, tracer, found := strings.Cut(string(status), "\nTracerPid:\t")
+	return found && !strings.HasPrefix(tracer, "0")
 }
 
 // recordsCommand reports whether this process records proc.exec and proc.exit of the

@@ -298,15 +298,14 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 	if !d.ctl.CompareAndSwap(uint64(c), uint64(l)) {
 		return
 	}
-	for {
-		r := readWord(d.read.Load())
-		n := makeRead(c.gen() + 1)
-		if r.gen() == c.gen() {
-			n |= r & (offMask | countMask)
-		}
-		if d.read.CompareAndSwap(uint64(r), uint64(n)) {
-			break
-		}
+	r := readWord(d.read.Load())
+	read := makeRead(c.gen() + 1)
+	if r.gen() == c.gen() {
+		read |= r & (offMask | countMask)
+	}
+	if !d.read.CompareAndSwap(uint64(r), uint64(read)) {
+		d.ctl.CompareAndSwap(uint64(l), uint64(c)) // somebody has changed what only readers change
+		return
 	}
 	if n := l.renewed(); d.ctl.CompareAndSwap(uint64(l), uint64(n)) {
 		m.loosen(i, n)

@@ -47,12 +47,18 @@ func (e *Env) openStream(nameOrPath string, opt *dumpOptions) (*input, error) {
 	in.pictured = time.Now()
 	in.open = s.Reader
 	if info.LogPath != "" {
+		watch := func() {}
+		if opt.mode == "" || opt.mode == "summary" || opt.mode == "check" {
+			watch = e.watchLog(in.name, info)
+		}
+		watch()
 		in.open = func() (*posixtrace.Reader, error) {
 			r, err := s.Reader()
 			if err != nil {
 				// The stream is gone; its log holds what was still to come.
 				return openLeftLog(info)
 			}
+			watch()
 			return r, nil
 		}
 	}

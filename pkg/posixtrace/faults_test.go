@@ -2,6 +2,7 @@ package posixtrace
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"syscall"
@@ -27,7 +28,7 @@ type faults struct {
 var interceptible = []int{
 	unix.SYS_OPENAT, unix.SYS_PWRITE64, unix.SYS_WRITE, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE, unix.SYS_FSYNC,
 	unix.SYS_MKDIRAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_FLOCK, unix.SYS_FCHMOD,
-	unix.SYS_PREAD64, unix.SYS_READ, unix.SYS_GETDENTS64, unix.SYS_FSTAT, unix.SYS_MMAP,
+	unix.SYS_PREAD64, unix.SYS_READ, unix.SYS_GETDENTS64, unix.SYS_FSTAT,
 }
 
 // newFaults puts the calling goroutine on a thread of its own for ever, whose calls can
@@ -35,9 +36,17 @@ var interceptible = []int{
 func newFaults() *faults {
 	runtime.LockOSThread()
 	var prog []unix.SockFilter
-	prog = append(prog, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}) // the number of the call
+	n := uint8(len(interceptible))
+	prog = append(prog,
+		unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number of the call
+		// mmap(2), unless it is for memory of no file: that is what the runtime asks for, and
+		// while it waits for an answer who answers may have to wait for it.
+		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_MMAP, Jf: 2},
+		unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16 + 4*8}, // the descriptor
+		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: math.MaxUint32, Jt: n, Jf: n + 1},
+	)
 	for i, nr := range interceptible {
-		prog = append(prog, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(nr), Jt: uint8(len(interceptible) - i)})
+		prog = append(prog, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(nr), Jt: n - uint8(i)})
 	}
 	prog = append(prog,
 		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
@@ -107,8 +116,7 @@ func (f *faults) judge(n *seccompNotif) (r seccompResp) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r.id = n.id
-	// Memory of no file is what the runtime asks for.
-	if !f.armed[int(n.nr)] || n.nr == unix.SYS_MMAP && int32(n.args[4]) < 0 {
+	if !f.armed[int(n.nr)] {
 		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 		return r
 	}

@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -22,9 +23,11 @@ type Error struct {
 func (e *Error) Error() string {
 	s := e.Op + ": "
 	if e.Cause != nil {
-		if t := e.Cause.Error(); t != e.Err.Error() {
-			s += t + ": "
+		t := e.Cause.Error()
+		if strings.HasSuffix(t, e.Err.Error()) {
+			return s + t
 		}
+		s += t + ": "
 	}
 	return s + e.Err.Error()
 }

@@ -106,7 +106,7 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return errors.Join(syscall.EINTR, context.Cause(ctx))
+		return &Error{Err: syscall.EINTR, Cause: context.Cause(ctx)}
 	case <-p.s.closed:
 		return errClosed
 	case <-t.C:

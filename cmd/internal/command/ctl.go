@@ -2,6 +2,8 @@ package command
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
@@ -61,6 +63,16 @@ var ctlVerbs = map[string]ctlVerb{
 	"status":   {[]string{"json", "reset"}, showStatus},
 }
 
+const verbNames = "start, stop, clear, flush, shutdown, status and list"
+
+func unknownVerb(name string) error {
+	verbs := append(slices.Sorted(maps.Keys(ctlVerbs)), "list")
+	if ask := didYouMean(near(name, verbs)); ask != "" {
+		return usagef("unknown verb '%s', %s Verbs are %s", name, ask, verbNames)
+	}
+	return usagef("unknown verb '%s'; verbs are %s", name, verbNames)
+}
+
 func ctl(env *Env, args *Args) error {
 	if len(args.Operands) == 0 {
 		return usagef("missing verb: start, stop, clear, flush, shutdown, status or list")
@@ -78,7 +90,7 @@ func ctl(env *Env, args *Args) error {
 	}
 	verb, ok := ctlVerbs[name]
 	if !ok {
-		return usagef("unknown verb '%s'", name)
+		return unknownVerb(name)
 	}
 	if err := checkVerbOptions(name, verb.options, args); err != nil {
 		return err

@@ -135,6 +135,9 @@ func dump(env *Env, args *Args) error {
 			dieBy(sig.(syscall.Signal))
 		}
 	}
+	if err == nil || asFailure(err).silent {
+		noteUnmatched(env, inputs, &opt.sel)
+	}
 	if err != nil {
 		return err
 	}

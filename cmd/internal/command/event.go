@@ -168,6 +168,9 @@ func (p *eventPlan) runSpan(env *Env, t *eventTarget) error {
 	if err != nil {
 		status := asFailure(err).status
 		t.event(p.name+".end", strconv.AppendInt(nil, int64(status), 10))
+		if status == statusNotFound && (strings.HasPrefix(p.rest[0], "-") || isCommand(p.name)) {
+			err = withHint(err, "NAME comes first: ptrace-event -r NAME COMMAND [ARG]...")
+		}
 		return err
 	}
 	signals.forward(c.signal)

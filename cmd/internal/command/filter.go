@@ -47,6 +47,9 @@ func filter(env *Env, args *Args) error {
 	}
 	s, err := attach(names[0])
 	if err != nil {
+		if isLog(names[0]) {
+			err = withHint(err, "`ptrace-filter -i "+names[0]+" -o NEW` writes a log without the rejected events")
+		}
 		return err
 	}
 	defer s.Close()

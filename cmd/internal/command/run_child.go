@@ -124,6 +124,11 @@ func candidates(name string) (paths []string) {
 	return paths
 }
 
+// isCommand reports whether a program of this name can be executed.
+func isCommand(name string) bool {
+	return slices.ContainsFunc(candidates(name), func(path string) bool { return executable(path) == nil })
+}
+
 // executable says why path cannot be executed, as far as that can be known
 // without a fork.
 func executable(path string) error {

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 
@@ -58,6 +59,8 @@ func attach(nameOrPath string) (*posixtrace.Stream, error) {
 		return s, nil
 	case errors.Is(err, syscall.EEXIST):
 		return nil, withHint(failf("%s: several streams have this name", nameOrPath), pathsOf(nameOrPath))
+	case isLog(nameOrPath):
+		return nil, withHint(failf("%s: a trace log, not an active stream", nameOrPath), "`ptrace-dump "+nameOrPath+"` reads it")
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &fault{
 			text: nameOrPath + ": no such stream",
@@ -66,6 +69,25 @@ func attach(nameOrPath string) (*posixtrace.Stream, error) {
 		}
 	}
 	return nil, failure(nameOrPath, err)
+}
+
+// isLog reports whether a file is a trace log, of whatever state.
+func isLog(path string) bool {
+	fi, err := os.Stat(path)
+	if err != nil || !fi.Mode().IsRegular() { // to open a FIFO might block
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	r, err := posixtrace.OpenLog(f)
+	if err != nil {
+		return false
+	}
+	r.Close()
+	return true
 }
 
 // pathsOf lists the paths of the streams of one name, one for each line.

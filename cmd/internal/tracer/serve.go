@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -55,10 +54,9 @@ func Serve(control int) bool {
 			return false
 		}
 	}
-	// Job control and hangups of the terminal are not meant for it; it has a session
-	// of its own, but a signal may come all the same from who kills by name.
-	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
 	runtime.LockOSThread()
+	deaf()
+	interruptible()
 	unix.CloseOnExec(control)
 	unix.CloseOnExec(control + 1)
 	unix.CloseRange(uint(control+2), 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
@@ -71,7 +69,6 @@ func Serve(control int) bool {
 	if !t.attach() {
 		return true
 	}
-	interruptible()
 	quiet()
 	t.place.init()
 	go t.obey()

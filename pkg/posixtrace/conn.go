@@ -45,6 +45,7 @@ type conn struct {
 	id   uint64
 	path string
 
+	mu    sync.Mutex      // see lock
 	guard *sys.Guard      // of the mapping
 	last  runtime.Cleanup // the unmapping
 	swept bool            // it is counted in swept, whose lock protects this
@@ -132,12 +133,33 @@ func openPath(path string) (*conn, error) {
 	return connect(d, f, path)
 }
 
-// lock takes the stream's lock, which the kernel drops when its holder dies.
+// lock takes the stream's lock, which the kernel drops when its holder dies. The kernel
+// excludes other connections only: to it the goroutines that use this one are the same
+// holder. Among themselves the mutex excludes them.
 func (c *conn) lock() (unlock func(), err error) {
+	c.mu.Lock()
 	if err := sys.Flock(c.f, true, true); err != nil {
+		c.mu.Unlock()
 		return nil, err
 	}
-	return func() { sys.Funlock(c.f) }, nil
+	return c.unlock, nil
+}
+
+// tryLock is lock that does not wait, for those who must not: it fails with EAGAIN.
+func (c *conn) tryLock() (unlock func(), err error) {
+	if !c.mu.TryLock() {
+		return nil, syscall.EAGAIN
+	}
+	if err := sys.Flock(c.f, true, false); err != nil {
+		c.mu.Unlock()
+		return nil, err
+	}
+	return c.unlock, nil
+}
+
+func (c *conn) unlock() {
+	sys.Funlock(c.f)
+	c.mu.Unlock()
 }
 
 func gone(p sys.Proc) bool { return !p.Alive() }
@@ -199,10 +221,11 @@ func (c *conn) sweepSelf(locked bool) {
 		return
 	}
 	if !locked {
-		if sys.Flock(c.f, true, false) != nil {
+		unlock, err := c.tryLock()
+		if err != nil {
 			return
 		}
-		defer sys.Funlock(c.f)
+		defer unlock()
 	}
 	c.mem.Recover(func(p sys.Proc) bool { return p == self || gone(p) })
 }

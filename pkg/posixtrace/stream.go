@@ -514,7 +514,7 @@ func (s *Stream) served(op string, ticket uint32) error {
 			return nil // a shutdown flushes
 		}
 		if s.c.orphaned() {
-			return fail(op, complete(s.c, false), syscall.EIO)
+			return fail(op, s.complete(), syscall.EIO)
 		}
 		select {
 		case <-s.closed:
@@ -522,6 +522,19 @@ func (s *Stream) served(op string, ticket uint32) error {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// complete shuts the stream down in the place of its owner, which is dead. Calls of other
+// goroutines that find it dead, too, wait for that.
+func (s *Stream) complete() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.closed:
+		return nil // and so does the next process that comes
+	default:
+	}
+	return complete(s.c, false)
 }
 
 // flushLocked is a flush by the owner, and with sync, or if the stream says so, on to the
@@ -556,7 +569,7 @@ func (s *Stream) RequestFlush() error {
 		return s.Flush()
 	}
 	if s.c.orphaned() {
-		return fail(op, complete(s.c, false), syscall.EIO)
+		return fail(op, s.complete(), syscall.EIO)
 	}
 	s.c.mem.AskFlush()
 	return nil
@@ -586,7 +599,7 @@ func (s *Stream) Shutdown() error {
 		m.AskShutdown()
 		for wait := pollBusy; !s.c.dead(); wait = min(2*wait, pollIdle) {
 			if s.c.orphaned() {
-				if err := complete(s.c, false); err != nil {
+				if err := s.complete(); err != nil {
 					return fail(op, err, syscall.EIO)
 				}
 				break

@@ -28,10 +28,12 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.mem.Crowded() && sys.Flock(c.f, true, false) == nil {
-		// The dead may be in the way. If the lock is taken, whoever has it is not waited for.
-		c.mem.Recover(gone)
-		sys.Funlock(c.f)
+	if c.mem.Crowded() {
+		// The dead may be in the way. If the lock is taken, its holder is not waited for.
+		if unlock, err := c.tryLock(); err == nil {
+			c.mem.Recover(gone)
+			unlock()
+		}
 	}
 	w, err := c.mem.NewWriter(slot, p.PID, shards)
 	if err != nil {

@@ -2,7 +2,6 @@ package sys
 
 import (
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,8 +26,19 @@ func Flock(f *os.File, exclusive, wait bool) error {
 func Funlock(f *os.File) error { return flock(f, unix.LOCK_UN) }
 
 func flock(f *os.File, how int) error {
-	err := retry(func() error { return unix.Flock(int(f.Fd()), how) })
-	runtime.KeepAlive(f)
+	return onFile(f, func(fd uintptr) error { return unix.Flock(int(fd), how) })
+}
+
+// onFile calls call with the descriptor of f until no signal interrupts it. Another goroutine
+// that closes f meanwhile does not make the number another file's.
+func onFile(f *os.File, call func(fd uintptr) error) error {
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if e := rc.Control(func(fd uintptr) { err = retry(func() error { return call(fd) }) }); e != nil {
+		return e
+	}
 	return err
 }
 
@@ -42,16 +52,13 @@ func HoldToo(f *os.File) error { return hold(f, unix.F_RDLCK) }
 
 func hold(f *os.File, how int16) error {
 	l := unix.Flock_t{Type: how, Len: 1}
-	err := retry(func() error { return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &l) })
-	runtime.KeepAlive(f)
-	return err
+	return onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_SETLK, &l) })
 }
 
 // Held reports whether another open file description holds the file of f. When
 // that cannot be told, it counts as held.
 func Held(f *os.File) bool {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
-	err := retry(func() error { return unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &l) })
-	runtime.KeepAlive(f)
+	err := onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_GETLK, &l) })
 	return err != nil || l.Type != unix.F_UNLCK
 }

@@ -3,7 +3,7 @@
 # $PTRACE_SPOOL. Descriptor 2 is closed in the functions, so that neither messages
 # of what can go wrong with that nor set -x show.
 : "${_pt_event:=ptrace-event}" "${EPOCHREALTIME=}"
-_pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut=''
+_pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool=''
 
 # One test for all that needs care: a status to be kept, the number of operands, a name
 # that is empty or long, long data (lengths are in characters, of up to four bytes), bytes
@@ -11,7 +11,13 @@ _pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut=''
 pt() {
 	case $?$#,${1+${#1}}$_pt_fast${2+${#2}}:${1-}${2-} in
 	0[12],[1-9]f[0-9][0-9][0-9][0-9]* | 0[12],[1-9][0-9]f[0-9][0-9][0-9][0-9]* | 0[12],[1-9][0-9]f9[0-9][0-9]:* | *[[:cntrl:]\"\\]*) _pt_slowly "$?" "$@" ;;
-	0[12],[1-9]f* | 0[12],[1-9][0-9]f*) echo "$1	$$	$EPOCHREALTIME	${2-}" >>"${PTRACE_SPOOL-}" || : ;;
+	0[12],[1-9]f* | 0[12],[1-9][0-9]f*)
+		if [[ ${PTRACE_SPOOL-} == "$_pt_spool" ]]; then
+			echo "$1	$$	$EPOCHREALTIME	${2-}" >>"$_pt_spool" || :
+		else
+			_pt_slowly 0 "$@"
+		fi
+		;;
 	*) _pt_slowly "$?" "$@" ;;
 	esac
 } 2>&-
@@ -27,8 +33,22 @@ _pt_slowly() {
 	return "$_pt_s"
 }
 
+# _pt_known: is $PTRACE_SPOOL the spool of a stream? Nothing else is ever written to, or made.
+_pt_known() {
+	[[ $PTRACE_SPOOL != "$_pt_spool" ]] || return 0
+	local _pt_dir=${PTRACE_SPOOL%/*} _pt_name=${PTRACE_SPOOL##*/} _pt_word=''
+	_pt_spool='' _pt_left=0 _pt_shut='' _pt_fast=''
+	[[ $_pt_dir == /*/l-?* && ${_pt_dir##*/} == l-?* && ! -L $_pt_dir && -f ${_pt_dir%/*}/s-${_pt_dir##*/l-} ]] || return
+	[[ $_pt_name == spool || $_pt_name == spool.[1-9]* && ${_pt_name#spool.} != *[!0-9]* ]] || return
+	[[ -f $PTRACE_SPOOL && ! -L $PTRACE_SPOOL && -f $_pt_dir/state && ! -L $_pt_dir/state ]] || return
+	IFS= builtin read -r _pt_word <"$_pt_dir/state" || :
+	[[ -z $_pt_word || $_pt_word == 'ptrace-spool '* ]] || return
+	_pt_spool=$PTRACE_SPOOL
+}
+
 # _pt_line NAME PID DATA appends a line.
 _pt_line() {
+	_pt_known || return
 	local _pt_n=$1 _pt_d=$3 _pt_t=$EPOCHREALTIME _pt_bytes=4040 _pt_c _pt_h
 	# What bash writes to a terminal first it writes in pieces of 1024 bytes ever after, and
 	# only a single write is sure not to mix with those of others.

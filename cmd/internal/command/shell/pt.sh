@@ -3,7 +3,7 @@
 # to the file $PTRACE_SPOOL. What can go wrong with that is not shown. Such a shell
 # knows neither local variables nor the time; the reader of the line does.
 : "${_pt_event:=ptrace-event}"
-_pt_left=0 _pt_lost=0 _pt_shut=
+_pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool=''
 _pt_nl='
 '
 _pt_tab='	'
@@ -11,7 +11,7 @@ _pt_tab='	'
 # shellcheck disable=SC3028 # where there is EPOCHREALTIME it is welcome
 pt() {
 	_pt_s=$?
-	if [ -n "${PTRACE_SPOOL-}" ]; then
+	if [ -n "${PTRACE_SPOOL-}" ] && { [ "$PTRACE_SPOOL" = "$_pt_spool" ] || _pt_known; }; then
 		_pt_left=$((_pt_left - 1))
 		if [ "$_pt_left" -ge 0 ] && [ "$#" -gt 0 ] && [ "$#" -le 2 ] && [ -n "$1" ] && [ "${#1}" -lt 128 ] && _pt_plain "$1${2-}"; then
 			command printf '%s\t%s\t%s\t%s\n' "$1" "$$" "${EPOCHREALTIME-}" "${2-}" >>"$PTRACE_SPOOL" || :
@@ -25,6 +25,32 @@ pt() {
 	esac
 	return "$_pt_s"
 } 2>/dev/null
+
+# _pt_known: is $PTRACE_SPOOL the spool of a stream? Nothing else is ever written to, or made.
+_pt_known() {
+	_pt_spool='' _pt_left=0 _pt_shut='' _pt_dir=${PTRACE_SPOOL%/*} _pt_word=''
+	case $_pt_dir in
+	/*/l-?*) ;;
+	*) return 1 ;;
+	esac
+	case ${_pt_dir##*/} in
+	l-?*) ;;
+	*) return 1 ;;
+	esac
+	case ${PTRACE_SPOOL##*/} in
+	spool) ;;
+	spool.*[!0-9]* | spool.) return 1 ;;
+	spool.*) ;;
+	*) return 1 ;;
+	esac
+	[ ! -L "$_pt_dir" ] && [ -f "${_pt_dir%/*}/s-${_pt_dir##*/l-}" ] || return
+	[ -f "$PTRACE_SPOOL" ] && [ ! -L "$PTRACE_SPOOL" ] && [ -f "$_pt_dir/state" ] && [ ! -L "$_pt_dir/state" ] || return
+	IFS='' read -r _pt_word <"$_pt_dir/state" || :
+	case $_pt_word in
+	'ptrace-spool '* | '') _pt_spool=$PTRACE_SPOOL ;;
+	*) return 1 ;;
+	esac
+}
 
 # _pt_plain TEXT: short, and nothing in it that has to be escaped.
 _pt_plain() {

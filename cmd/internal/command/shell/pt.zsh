@@ -3,6 +3,7 @@
 # of what can go wrong with that nor XTRACE show.
 : "${_pt_event:=ptrace-event}"
 builtin typeset -g -i _pt_left=0 _pt_lost=0 _pt_shut=0
+builtin typeset -g _pt_spool=''
 builtin zmodload zsh/datetime 2>/dev/null || :
 # What printf could not write would come out with the next output of the script.
 _pt_write=(printf %s)
@@ -17,7 +18,7 @@ pt() {
 		_pt_s=0
 	fi
 	builtin emulate -L zsh
-	if [[ -z ${PTRACE_SPOOL-} ]]; then
+	if [[ -z ${PTRACE_SPOOL-} ]] || [[ $PTRACE_SPOOL != "$_pt_spool" ]] && ! _pt_known; then
 		:
 	elif (( _pt_left-- > 0 )) && [[ $# -gt 0 && $# -le 2 && -n $1 && ${#1} -lt 128 && ${#2} -lt 800 && $1$2 != *[[:cntrl:]\"\\]* ]]; then
 		builtin $_pt_write "$1"$'\t'"$$"$'\t'"${EPOCHREALTIME-}"$'\t'"$2"$'\n' >>"$PTRACE_SPOOL"
@@ -26,6 +27,19 @@ pt() {
 	fi
 	return "$_pt_s"
 } 2>/dev/null
+
+# _pt_known: is $PTRACE_SPOOL the spool of a stream? Nothing else is ever written to, or made.
+_pt_known() {
+	builtin emulate -L zsh
+	builtin local _pt_dir=${PTRACE_SPOOL%/*} _pt_name=${PTRACE_SPOOL##*/} _pt_word=''
+	_pt_spool='' _pt_left=0 _pt_shut=0
+	[[ $_pt_dir == /*/l-?* && ${_pt_dir##*/} == l-?* && ! -L $_pt_dir && -f ${_pt_dir%/*}/s-${_pt_dir##*/l-} ]] || return
+	[[ $_pt_name == spool || $_pt_name == spool.[1-9]* && ${_pt_name#spool.} != *[^0-9]* ]] || return
+	[[ -f $PTRACE_SPOOL && ! -L $PTRACE_SPOOL && -f $_pt_dir/state && ! -L $_pt_dir/state ]] || return
+	IFS='' builtin read -r _pt_word <"$_pt_dir/state" || :
+	[[ -z $_pt_word || $_pt_word == 'ptrace-spool '* ]] || return
+	_pt_spool=$PTRACE_SPOOL
+}
 
 # _pt_slowly NAME [DATA]... is pt for any arguments. It looks after the size of the spool.
 _pt_slowly() {

@@ -105,6 +105,10 @@ type Attr struct {
 	// events a log holds under the policies Loop and UntilFull.
 	// 0 means DefaultLogSize.
 	LogSize int64
+	// Exclusive makes Create fail with EEXIST if an active stream of the user has the
+	// Name already. One that a process which is gone has left behind (StreamInfo.Stale) does
+	// not count. Of several calls at once, in whatever processes, one succeeds. Extension.
+	Exclusive bool
 
 	// What follows is read only: Stream.Attr, Log.Attr and Reader.Attr fill it
 	// in, Create ignores it.

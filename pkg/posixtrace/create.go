@@ -28,6 +28,7 @@ var (
 	errSlots     = fmt.Errorf("too many writers on one stream: %w", syscall.EAGAIN)
 	errTooMany   = fmt.Errorf("%d streams are active: %w", SysMax, syscall.EAGAIN)
 	errCrowded   = fmt.Errorf("%d streams trace the process: %w", StreamsMax, syscall.EAGAIN)
+	errNameInUse = fmt.Errorf("an active stream has this name: %w", syscall.EEXIST)
 	errPolicy    = errors.New("a full policy that does not suit")
 	errFlushOnly = errors.New("the policy flush needs a log")
 )
@@ -38,7 +39,8 @@ var (
 // shut down (see Handover).
 //
 // Errors: ESRCH no such process; EPERM not permitted to trace it; EAGAIN too
-// many streams; ENOMEM no room; EINVAL an attribute that makes no sense.
+// many streams; ENOMEM no room; EEXIST the name is in use (Attr.Exclusive); EINVAL
+// an attribute that makes no sense.
 func Create(pid int, attr *Attr) (*Stream, error) {
 	const op = "posix_trace_create"
 	p, err := target(pid)
@@ -229,6 +231,11 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	if err := makeRoom(d, false); err != nil {
 		return nil, err
 	}
+	if attr != nil && attr.Exclusive {
+		if err := nameFree(d, cfg.Name); err != nil {
+			return nil, err
+		}
+	}
 	on, flags := p, registry.Self
 	if p.PID == 0 {
 		on, flags = sys.SelfProc(), registry.Child
@@ -369,6 +376,28 @@ func makeRoom(d *registry.Dir, tidy bool) error {
 	}
 	if live >= SysMax {
 		return errTooMany
+	}
+	return nil
+}
+
+// nameFree makes sure that no active stream has a name but those that processes which are gone
+// have left behind. The caller holds the directory's lock, and keeps it until its own
+// stream is published.
+func nameFree(d *registry.Dir, name string) error {
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		c, err := openStream(d, id)
+		if err != nil {
+			continue // gone meanwhile, or nothing that a name would find
+		}
+		taken := c.mem.Name == name && !c.dead() && !c.orphaned() && !c.stale()
+		c.release()
+		if taken {
+			return errNameInUse
+		}
 	}
 	return nil
 }

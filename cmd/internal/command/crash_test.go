@@ -101,7 +101,7 @@ func newCrashes(t *testing.T) *crashes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &crashes{t: t, c: c, dir: dir, env: append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=")}
+	return &crashes{t: t, c: c, dir: dir, env: append(os.Environ(), "GORACE=atexit_sleep_ms=0", "PTRACE_DIR="+traces, "PTRACE_STREAM=")}
 }
 
 func (h *crashes) command(args ...string) *exec.Cmd {

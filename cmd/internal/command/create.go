@@ -80,6 +80,7 @@ func newCreatePlan(args *Args) (_ *createPlan, err error) {
 		export:     args.Has("export"),
 		foreground: args.Has("foreground"),
 	}
+	p.attr.Exclusive = true
 	switch {
 	case len(args.Operands) > 1:
 		return nil, usagef("extra operand '%s'", args.Operands[1])
@@ -168,20 +169,27 @@ type made struct{ name, path string }
 
 // create makes the stream as planned, started if it is to be.
 func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
-	if p.attr.Name == "" {
-		// Unlike the number of a process, a stream may outlive it.
-		base := streamNameFor(p.target.command())
-		p.attr.Name = base
-		for n := 2; pathsOf(p.attr.Name) != ""; n++ {
-			p.attr.Name = base + "-" + strconv.Itoa(n)
-		}
-	}
 	var s *posixtrace.Stream
 	var err error
-	if log != nil {
-		s, err = posixtrace.CreateWithLog(p.target.pid, &p.attr, log.File)
-	} else {
-		s, err = posixtrace.Create(p.target.pid, &p.attr)
+	base, named := streamNameFor(p.target.command()), p.attr.Name != ""
+	for n := 1; ; n++ {
+		if !named {
+			// Unlike the number of a process, a stream may outlive it.
+			if p.attr.Name = base; n > 1 {
+				p.attr.Name += "-" + strconv.Itoa(n)
+			}
+			if pathsOf(p.attr.Name) != "" {
+				continue
+			}
+		}
+		if log != nil {
+			s, err = posixtrace.CreateWithLog(p.target.pid, &p.attr, log.File)
+		} else {
+			s, err = posixtrace.Create(p.target.pid, &p.attr)
+		}
+		if named || !errors.Is(err, syscall.EEXIST) { // else another was faster
+			break
+		}
 	}
 	if err != nil {
 		return nil, made{}, p.explain(err)
@@ -224,6 +232,8 @@ func (p *createPlan) explain(err error) error {
 	switch {
 	case errors.Is(err, syscall.ESRCH):
 		return failf("process %d: %s", p.target.pid, strerror(syscall.ESRCH))
+	case errors.Is(err, syscall.EEXIST):
+		return nameInUse(p.attr.Name)
 	case errors.Is(err, syscall.EPERM):
 		return failf("process %d: %s", p.target.pid, strerror(syscall.EPERM))
 	case errors.Is(err, syscall.EAGAIN):
@@ -236,7 +246,8 @@ func (p *createPlan) explain(err error) error {
 	return failure("", err)
 }
 
-// checkNameFree refuses a name that an active stream has. One that was left behind by a
+// checkNameFree refuses a name that an active stream has, before anything is made for the new one;
+// what counts is that posixtrace.Attr.Exclusive refuses it. One that was left behind by a
 // process which has ended does not count: a script that makes a stream for itself can
 // run again, and what the last run recorded is still there.
 func checkNameFree(name string) error {
@@ -246,10 +257,14 @@ func checkNameFree(name string) error {
 	list, _ := posixtrace.List()
 	for _, s := range list {
 		if s.Name == name && !s.Stale {
-			return withHint(failf("%s: name in use", name), "`ptrace-ctl shutdown "+name+"` ends that stream")
+			return nameInUse(name)
 		}
 	}
 	return nil
+}
+
+func nameInUse(name string) error {
+	return withHint(failf("%s: name in use", name), "`ptrace-ctl shutdown "+name+"` ends that stream")
 }
 
 // tell prints what the caller needs to use the stream, and undoes it when that

@@ -140,8 +140,13 @@ func (s *session) createStream(log *logFile) (err error) {
 		attr.Name = streamNameFor(s.plan.argv[0])
 	} else if err := checkNameFree(attr.Name); err != nil {
 		return err
+	} else {
+		attr.Exclusive = true
 	}
 	if s.stream, err = posixtrace.CreateForChild(&attr, file); err != nil {
+		if errors.Is(err, syscall.EEXIST) {
+			return nameInUse(attr.Name)
+		}
 		return logFault(s.plan.log, err)
 	}
 	if len(s.plan.filter) > 0 {

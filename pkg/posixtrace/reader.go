@@ -142,7 +142,7 @@ func openFile(f *os.File) (*Reader, error) {
 
 // streamOf returns the active stream whose log is in f, or nil.
 func streamOf(s *tracelog.Super, f *os.File) *conn {
-	if s.BootID != sys.BootID() {
+	if boot := sys.BootID(); s.BootID != boot && s.BootID != "" && boot != "" {
 		return nil
 	}
 	// Whoever wrote the log says so. What cannot be a stream is not even opened: that is

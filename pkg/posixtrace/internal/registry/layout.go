@@ -101,6 +101,13 @@ const (
 	pageOld             // of an earlier boot, or a pid namespace that is gone
 )
 
+// sameBoot reports whether a page is of this boot, as far as is known: a process that does
+// not see the whole of /proc (subset=pid) knows of none.
+func sameBoot(boot [16]byte) bool {
+	ours, unknown := bootID(), [16]byte{}
+	return boot == ours || boot == unknown || ours == unknown
+}
+
 // checkHeader judges a page that should be that of p.
 func checkHeader(b []byte, p sys.Proc) verdict {
 	le := binary.NativeEndian
@@ -108,7 +115,7 @@ func checkHeader(b []byte, p sys.Proc) verdict {
 		le.Uint32(b[offEntrySize:]) != entrySize || le.Uint32(b[offPID:]) != p.PID || le.Uint64(b[offStart:]) != p.Start {
 		return pageDamaged
 	}
-	if boot := bootID(); string(b[offBoot:offBoot+16]) != string(boot[:]) {
+	if !sameBoot([16]byte(b[offBoot:])) {
 		return pageOld
 	}
 	if ns := le.Uint64(b[offNamespace:]); ns != sys.PIDNamespace() {

@@ -91,11 +91,15 @@ func (pg *Page) wanted(keep func(uint64) bool) bool {
 }
 
 // liveSessions returns a function that tells whether a session has members. It
-// looks at all processes once, and only when it is asked.
+// looks at all processes once, and only when it is asked. One that cannot see all takes
+// every session to have some.
 func liveSessions() func(uint32) bool {
 	var set map[uint32]bool
 	return func(sid uint32) bool {
 		if set == nil {
+			if !sys.ShowsAll() {
+				return true
+			}
 			set = map[uint32]bool{}
 			if err := sys.EachProcess(func(s *sys.ProcStat) {
 				if !s.Dead() { // the leader itself, which waits to be reaped

@@ -52,8 +52,8 @@ func mayTrace(pid int) error {
 	}
 	dir := "/proc/" + strconv.Itoa(pid)
 	b, err := os.ReadFile(dir + "/status")
-	if err != nil {
-		return unix.ESRCH
+	if err != nil { // if it is there at all
+		return errUnseen(pid)
 	}
 	r, e, s := unix.Getresuid()
 	uids := [3]int{r, e, s}
@@ -69,7 +69,7 @@ func mayTrace(pid int) error {
 	// dumped to root, though not the directory.
 	var st unix.Stat_t
 	if err := retry(func() error { return unix.Stat(dir+"/status", &st) }); err != nil {
-		return unix.ESRCH
+		return errUnseen(pid)
 	}
 	if int(st.Uid) != uids[1] {
 		// So it does with a process that has given up its memory, on its way to the end.

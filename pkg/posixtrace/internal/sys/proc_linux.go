@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -54,17 +55,66 @@ func (s *ProcStat) Dead() bool {
 func (s *ProcStat) Proc() Proc { return Proc{uint32(s.PID), s.Start} }
 
 // Stat reads /proc/PID/stat, also of a zombie. It fails with ESRCH when there is
-// no such process.
+// no such process, and with another error when there is one that /proc does not show:
+// it may be mounted with hidepid, be that of another pid namespace, or not be there at all.
 func Stat(pid int) (ProcStat, error) {
 	if pid <= 0 || pid > pidMask {
 		return ProcStat{}, unix.ESRCH
 	}
 	if pid == os.Getpid() {
-		return statSelf()
+		s, err := statSelf()
+		if err == unix.ESRCH {
+			err = errUnseen(pid)
+		}
+		return s, err
+	}
+	if !ownProc() {
+		if !Exists(pid) {
+			return ProcStat{}, unix.ESRCH
+		}
+		return ProcStat{}, errUnseen(pid)
 	}
 	var name [32]byte
-	path := append(strconv.AppendInt(append(name[:0], "/proc/"...), int64(pid), 10), "/stat"...)
-	return statFile(string(path))
+	path := string(append(strconv.AppendInt(append(name[:0], "/proc/"...), int64(pid), 10), "/stat"...))
+	s, err := statFile(path)
+	if err != unix.ESRCH || !Exists(pid) {
+		return s, err
+	}
+	// It is hidden, or has just started.
+	if s, err = statFile(path); err == unix.ESRCH {
+		err = errUnseen(pid)
+	}
+	return s, err
+}
+
+func errUnseen(pid int) error {
+	return fmt.Errorf("/proc does not show process %d: %w", pid, unix.EPERM)
+}
+
+// Exists reports whether a process or a zombie has the number pid. It needs no /proc, and
+// says yes where it cannot know.
+func Exists(pid int) bool { return unix.Kill(pid, 0) != unix.ESRCH }
+
+// ownProc reports whether /proc counts as our pid namespace does. If it is another's, the
+// same number means another process there.
+func ownProc() bool {
+	if procIsOurs.Load() {
+		return true
+	}
+	var b [16]byte
+	n, err := unix.Readlink("/proc/self", b[:])
+	ours := err == nil && string(b[:n]) == strconv.Itoa(os.Getpid())
+	procIsOurs.Store(ours)
+	return ours
+}
+
+var procIsOurs atomic.Bool
+
+// ShowsAll reports whether /proc shows all processes of our pid namespace. That can be seen
+// by the first, which is always there and as a rule not ours.
+func ShowsAll() bool {
+	_, err := Stat(1)
+	return err == nil
 }
 
 // statSelf is Stat of this process, which reads the file of its first thread: qemu's user
@@ -169,15 +219,16 @@ func Lookup(pid int) (Proc, error) {
 	return s.Proc(), nil
 }
 
-// Alive reports whether p still runs. When /proc cannot tell, because a
-// descriptor or memory is lacking for a moment, p counts as alive: a process
-// declared dead by mistake would lose its streams.
+// Alive reports whether p still runs. When there is no knowing, because p is hidden from us,
+// or a descriptor or memory is lacking for a moment, p counts as alive: a process
+// declared dead by mistake would lose its streams. A start of 0 is that of a process
+// that could not find out its own.
 func (p Proc) Alive() bool {
 	s, err := Stat(int(p.PID))
 	if err != nil {
 		return err != unix.ESRCH
 	}
-	return s.Start == p.Start && !s.Dead()
+	return (s.Start == p.Start || p.Start == 0) && !s.Dead()
 }
 
 // Parent returns the parent of pid, 0 when that is outside of our pid namespace.
@@ -268,7 +319,7 @@ const initialPIDs = 4026531836
 // NamespaceGone reports whether it is certain that no process is in a pid namespace any
 // more. Only from the first one can that be seen.
 func NamespaceGone(ns uint64) bool {
-	if ns == 0 || ns == initialPIDs || PIDNamespace() != initialPIDs {
+	if ns == 0 || ns == initialPIDs || PIDNamespace() != initialPIDs || !ownProc() || !ShowsAll() {
 		return false
 	}
 	dir, err := os.Open("/proc")
@@ -281,10 +332,18 @@ func NamespaceGone(ns uint64) bool {
 		return false
 	}
 	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' {
+			continue
+		}
 		var st unix.Stat_t
-		// Those that we may not look at are another user's, and so is what they use.
-		if name[0] >= '1' && name[0] <= '9' && unix.Stat("/proc/"+name+"/ns/pid", &st) == nil && st.Ino == ns {
+		switch err := unix.Stat("/proc/"+name+"/ns/pid", &st); {
+		case err == nil && st.Ino == ns:
 			return false
+		case err == unix.EACCES || err == unix.EPERM:
+			// What other users' processes use is theirs. One of ours may be protected.
+			if unix.Stat("/proc/"+name, &st) == nil && int(st.Uid) == os.Geteuid() {
+				return false
+			}
 		}
 	}
 	return true

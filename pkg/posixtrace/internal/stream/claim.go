@@ -30,27 +30,36 @@ func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted ctl, o
 				}
 			}
 		}
+		m.closeAllAside()
 		if i, c, ok := m.adopt(slot, st, need); ok {
 			return i, c, true
 		}
 		// The map may lag behind a process killed between the two stores.
-		best, age := -1, ^uint64(0)
+		best, age, loosened := -1, ^uint64(0), false
 		var seen ctl
 		if m.Policy == Loop {
 			for i := range m.ages {
 				if a := m.ages[i].Load(); a < age {
-					if c := ctl(m.at(i).ctl.Load()); (c.state().closed() || c.state() == free) && !c.busy() {
+					c := ctl(m.at(i).ctl.Load())
+					if (c.state().closed() || c.state() == free) && !c.busy() || m.forgotten(i, c) {
 						best, age, seen = i, a, c
 					}
 				}
 			}
 		} else {
 			for i := range m.Chunks {
-				if c := ctl(m.at(i).ctl.Load()); c.state() == free && !c.busy() {
+				c := ctl(m.at(i).ctl.Load())
+				if c.state() == free && !c.busy() {
 					best, seen = i, c
 					break
 				}
+				if m.forgotten(i, c) && m.closeFound(i, c, false) {
+					loosened = true
+				}
 			}
+		}
+		if best < 0 && loosened {
+			continue
 		}
 		if best < 0 {
 			return 0, 0, false
@@ -253,24 +262,45 @@ func (m *Mem) retire(i int, c ctl) bool { return m.leave(i, c, full) }
 // free if it is empty. Its age is stored first, so that there is no chunk to
 // be overwritten that looks older than it is.
 func (m *Mem) leave(i int, c ctl, st chunkState) bool {
+	if c.count() > 0 {
+		m.date(i)
+	}
+	return m.leaveAged(i, c, st)
+}
+
+// leaveAged is leave for a chunk whose age is known.
+func (m *Mem) leaveAged(i int, c ctl, st chunkState) bool {
 	if c.count() == 0 {
 		return m.drop(i, c)
 	}
+	return m.at(i).ctl.CompareAndSwap(uint64(c), uint64(c.with(0, st)))
+}
+
+// date makes chunk i the youngest.
+func (m *Mem) date(i int) {
 	age := m.h.seq.Add(1)
 	for {
 		a := m.ages[i].Load()
 		if a >= age || m.ages[i].CompareAndSwap(a, age) {
-			break
+			return
 		}
 	}
-	return m.at(i).ctl.CompareAndSwap(uint64(c), uint64(c.with(0, st)))
 }
 
 // loosen is leave for a writer that has room left in its chunk: others may go on
 // in it, for room is what was promised (ATR-24).
 func (m *Mem) loosen(i int, c ctl) bool {
+	if c.count() > 0 {
+		m.date(i)
+	}
+	return m.loosenAged(i, c)
+}
+
+// loosenAged is loosen for a chunk whose age is known: it was put aside long ago, and
+// is overwritten as if it had been closed then.
+func (m *Mem) loosenAged(i int, c ctl) bool {
 	if c.off()+chunk.EventSize(0) > m.ChunkSize {
-		return m.retire(i, c)
+		return m.leaveAged(i, c, full)
 	}
 	d := m.at(i)
 	last, sites := m.ending(i, c)
@@ -279,7 +309,7 @@ func (m *Mem) loosen(i int, c ctl) bool {
 	}
 	d.last.Store(last)
 	d.sites.Store(uint64(makeRead(c.gen()).at(sites, c.off())))
-	if !m.leave(i, c, loose) {
+	if !m.leaveAged(i, c, loose) {
 		return false
 	}
 	m.oneLoose()

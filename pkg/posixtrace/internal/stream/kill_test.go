@@ -87,6 +87,10 @@ func victim(mode string) {
 		os.Exit(1)
 	}
 	who, _ := strconv.Atoi(os.Getenv("STREAM_TEST_WHO"))
+	if strings.HasPrefix(mode, "storm ") {
+		stormVictim(m, all, who, mode)
+		return
+	}
 	slot, ok := m.TakeSlot(sys.SelfProc(), nil)
 	if !ok {
 		fmt.Println("no slot")

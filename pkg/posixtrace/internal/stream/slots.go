@@ -130,6 +130,7 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 			m.h.opened[o].CompareAndSwap(v, 0)
 		}
 	}
+	m.closeAllAside()
 	m.reclaimOpen()
 	for i := range gone {
 		if gone[i] {
@@ -142,9 +143,8 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 // replaced, before it had registered them.
 func (m *Mem) reclaimOpen() {
 	for i := range m.Chunks {
-		d := m.at(i)
-		if c := ctl(d.ctl.Load()); c.state() == open && !c.busy() && !m.registered(i) {
-			m.loosen(i, c)
+		if c := ctl(m.at(i).ctl.Load()); m.forgotten(i, c) {
+			m.closeFound(i, c, false)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -304,10 +305,21 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		s.lock.Store(0)
 		return w.appendOpen(e, data, cut, try, nil)
 	}
+	p := &w.m.h.placed[s.place.Load()-1]
+	if v := p.Load(); v>>32 != w.slot || !p.CompareAndSwap(v, w.slot<<32|uint64(i+1)) {
+		// It was taken from us meanwhile.
+		if adopted != 0 {
+			w.m.loosen(i, adopted)
+		} else {
+			w.m.release(i)
+		}
+		s.place.Store(0)
+		s.lock.Store(0)
+		return w.appendOpen(e, data, cut, try, nil)
+	}
 	s.tag.Store(noChunk)
 	s.data = unsafe.Add(w.data, i*w.chunk)
 	s.epoch++
-	w.m.h.placed[s.place.Load()-1].Store(w.slot<<32 | uint64(i+1))
 	if d = w.m.at(i); adopted != 0 {
 		// Its times go on from its last one, and from a base so old that the next
 		// event gives a new one.
@@ -344,7 +356,7 @@ func (w *Writer) havePlace(s *shard) bool {
 		s.place.Store(0) // it was taken from us while we were idle
 	}
 	for p := range m.Places {
-		if m.h.placed[p].Load() == 0 && m.h.placed[p].CompareAndSwap(0, w.slot<<32) {
+		if m.vacant(p) && m.h.placed[p].CompareAndSwap(0, w.slot<<32) {
 			s.place.Store(uint32(p + 1))
 			return true
 		}
@@ -385,16 +397,37 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 	m := w.m
 	need := chunk.FullSize + chunk.Align(len(data))
 	start := int(w.slot)
-	claimAt := 0   // a claim that has failed is not tried again at once
-	inTheWay := -1 // the last try at which another writer was
-	for try := range 64 * m.Opens {
+	claimAt := 0         // a claim that has failed is not tried again at once
+	inTheWay := -1       // the last try at which another writer was
+	late := 63 * m.Opens // by then those who run have made way
+	var since time.Time
+	urgent := false
+	// pause lets others go on. It returns the number of the try that this one is.
+	pause := func(try int) int {
+		switch {
+		case try < 4*m.Opens:
+			return try
+		case try < late || urgent:
+			runtime.Gosched()
+			return try
+		case since.IsZero():
+			since = time.Now()
+		default:
+			time.Sleep(20 * time.Microsecond)
+			urgent = time.Since(since) > patience
+		}
+		return try - 1
+	}
+	for k, try := start, 0; try < late+4*m.Opens; k, try = k+1, try+1 {
 		st = w.state.Load()
 		if st&(Running|Dead|turning) != Running && !force {
 			return false, false
 		}
-		o := &m.h.opened[(start+try)%m.Opens]
+		o := &m.h.opened[k%m.Opens]
 		ref := o.Load()
-		if ref&reserved == 0 && (ref == 0 || ref > uint64(m.Chunks)) || try >= 63*m.Opens {
+		taken := ref&reserved != 0
+		none := !taken && (ref == 0 || ref > uint64(m.Chunks))
+		if none || taken && urgent || !taken && try >= late && m.stuck(int(ref-1)) {
 			// None there, or every open chunk has been busy for a while: its
 			// writers are not running. Another takes its place. It is reserved
 			// first, so that several writers do not claim chunks for one place.
@@ -411,9 +444,20 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 			if !o.CompareAndSwap(ref, mine) {
 				continue
 			}
+			if !none && !taken {
+				if !m.putAside(int(ref-1)) && !urgent {
+					// More writers stand still in the middle of an event than the stream has
+					// room for beside its size. They mostly go on as soon as they get the
+					// processor. If they do not, new events are worth more than old ones.
+					o.CompareAndSwap(mine, ref)
+					try = pause(try)
+					continue
+				}
+				m.date(int(ref - 1))
+			}
 			i, adopted, got := m.claim(w.slot, open, need)
 			if !got {
-				if ref&reserved != 0 {
+				if taken {
 					ref = 0
 				}
 				o.CompareAndSwap(mine, ref)
@@ -421,6 +465,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 				continue
 			}
 			if adopted == 0 {
+				m.date(i) // none finds it yet, and it is not the oldest
 				m.begin(i, 0, open, m.now())
 			}
 			if !o.CompareAndSwap(mine, uint64(i+1)) {
@@ -432,9 +477,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 		}
 		if ref&reserved != 0 || ref == 0 || ref > uint64(m.Chunks) {
 			inTheWay = try
-			if try >= 4*m.Opens {
-				runtime.Gosched()
-			}
+			try = pause(try)
 			continue
 		}
 		i := int(ref - 1)
@@ -446,9 +489,7 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 		}
 		if c.busy() {
 			inTheWay = try
-			if try >= 4*m.Opens {
-				runtime.Gosched()
-			}
+			try = pause(try)
 			continue
 		}
 		if c.off()+need > w.chunk {
@@ -458,6 +499,9 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 			continue
 		}
 		if !d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit|ctl(w.slot<<slotShift))) {
+			if try >= late {
+				try = pause(try)
+			}
 			continue
 		}
 		tick := m.now()
@@ -466,6 +510,9 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 		}
 		if !force && (w.state.Load() != st || m.rejects(e.ID)) {
 			publish(&d.ctl, c)
+			if o.Load() != ref {
+				m.backFrom(i)
+			}
 			return false, false
 		}
 		if at != nil {
@@ -480,6 +527,9 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 		}
 		writeFull(unsafe.Add(w.data, i*w.chunk+c.off()), e.ID, pid, e.TID, e.Addr, tick, data, cut)
 		publish(&d.ctl, c&^offMask+1<<countShift|ctl((c.off()+need)/8))
+		if o.Load() != ref {
+			m.backFrom(i)
+		}
 		return true, true
 	}
 	if force {

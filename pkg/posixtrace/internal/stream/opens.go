@@ -1,0 +1,122 @@
+package stream
+
+// Open chunks belong to no writer. When all of them stay busy, since their writers are not
+// running, another chunk takes the place of one: the one that was there is put aside. It keeps
+// its events, and serves again as soon as its writer has gone on.
+//
+// While it is busy no writer can use its room. Beyond the size of the stream there are
+// chunks for as many as can be owned or open at once, so a chunk that is put aside
+// takes one of the places of owned ones: then what is owned, open and aside together is never
+// more than there is beside the room that was promised.
+
+// aside marks, above the number of a chunk plus one, a place that such a chunk has.
+const aside = 1 << 63
+
+// putAside finds a place for the open chunk i, which writers do not find any more. It returns
+// false if none is to be had.
+func (m *Mem) putAside(i int) bool {
+	mine := aside | uint64(i+1)
+	for p := range m.Places {
+		if q := &m.h.placed[p]; m.vacant(p) && q.CompareAndSwap(0, mine) {
+			return true
+		}
+	}
+	// An owner that is not in the middle of an event can do without its chunk.
+	for p := range m.Places {
+		q := &m.h.placed[p]
+		v := q.Load()
+		if v&aside != 0 {
+			continue
+		}
+		j := int(uint32(v)) - 1
+		if j < 0 || j >= m.Chunks {
+			continue // its owner is about to get one
+		}
+		c := ctl(m.at(j).ctl.Load())
+		if c.slot() == v>>32 && (c.state() == claiming || c.state() == owned && (c.busy() || !m.loosen(j, c))) {
+			continue
+		}
+		if q.CompareAndSwap(v, mine) {
+			return true
+		}
+	}
+	return false
+}
+
+// vacant reports whether place p is free, after it has seen to a chunk aside that has it.
+func (m *Mem) vacant(p int) bool {
+	q := &m.h.placed[p]
+	v := q.Load()
+	if v&aside == 0 {
+		return v == 0
+	}
+	i := int(uint32(v)) - 1
+	// If writers find it, it is not aside any more, or not yet replaced after all.
+	if i >= 0 && i < m.Chunks && !m.registered(i) && !m.closeAside(i, true) {
+		return false
+	}
+	q.CompareAndSwap(v, 0)
+	return q.Load() == 0
+}
+
+// closeAside closes chunk i, which writers do not find, if it is open and not busy. Others
+// can go on in it if it had a place. It returns false if it is busy.
+func (m *Mem) closeAside(i int, placed bool) bool {
+	for range closeTries {
+		c := ctl(m.at(i).ctl.Load())
+		if c.state() != open {
+			return true
+		}
+		if c.busy() {
+			return false
+		}
+		if m.closeFound(i, c, placed) {
+			return true
+		}
+	}
+	return false
+}
+
+// closeFound is closeAside for a chunk seen as c. In a chunk that is gone on in old events live
+// as long as new ones. Under LOOP that is room that newer ones lack, so there must not be
+// more such chunks than there are places.
+func (m *Mem) closeFound(i int, c ctl, placed bool) bool {
+	if m.Policy == Loop && !placed {
+		return m.leaveAged(i, c, full)
+	}
+	return m.loosenAged(i, c)
+}
+
+// backFrom is called by a writer that has left the open chunk i and found another in its
+// place.
+func (m *Mem) backFrom(i int) {
+	for p := range m.Places {
+		if m.h.placed[p].Load() == aside|uint64(i+1) {
+			m.vacant(p)
+			return
+		}
+	}
+	if !m.registered(i) {
+		m.closeAside(i, false)
+	}
+}
+
+// closeAllAside sees to all chunks that are aside.
+func (m *Mem) closeAllAside() {
+	for p := range m.Places {
+		if m.h.placed[p].Load()&aside != 0 {
+			m.vacant(p)
+		}
+	}
+}
+
+// forgotten reports whether chunk i, seen as c, is open without a writer, and none finds it.
+func (m *Mem) forgotten(i int, c ctl) bool {
+	return c.state() == open && !c.busy() && !m.registered(i)
+}
+
+// stuck reports whether chunk i is open and busy.
+func (m *Mem) stuck(i int) bool {
+	c := ctl(m.at(i).ctl.Load())
+	return c.state() == open && c.busy()
+}

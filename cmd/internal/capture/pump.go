@@ -30,7 +30,10 @@ type Pump struct {
 
 	Err error // why it is Broken
 
-	busy atomic.Bool // something that was read may not have been written yet
+	busy    atomic.Bool // something that was read may not have been written yet
+	watched bool        // poll is asked about Out
+	out     finality    // what it reports of one that is gone
+	ended   bool        // In reported its end, without input
 }
 
 // Busy reports whether something that was read may not have been written yet. While
@@ -42,6 +45,7 @@ func (p *Pump) Run() Result {
 	if !p.Shared {
 		unix.SetNonblock(p.In, true)
 	}
+	p.out, p.watched = finalityOf(p.Out), p.Out >= 0
 	lines := newQueue(p.Lines)
 	r := p.copy(lines)
 	lines.end()
@@ -57,6 +61,7 @@ func (p *Pump) copy(lines *queue) Result {
 	defer p.busy.Store(false)
 	var deadline time.Time // of the drain; zero while the command runs
 	ready := false
+	var again Backoff
 	for turn := 1; ; turn++ {
 		if !ready {
 			switch p.wait(&deadline) {
@@ -74,13 +79,15 @@ func (p *Pump) copy(lines *queue) Result {
 		switch {
 		case err == unix.EINTR:
 			continue
-		case err == unix.EAGAIN:
+		case err == unix.EAGAIN && !p.ended:
 			p.busy.Store(false)
 			ready = false
+			again.Wait()
 			continue
 		case err != nil || n == 0:
 			return EOF
 		}
+		again.Reset()
 		werr := p.write(buf[:n])
 		p.busy.Store(false)
 		lines.take(n)
@@ -109,7 +116,10 @@ const (
 // to end. It sets the deadline when the command has ended.
 func (p *Pump) wait(deadline *time.Time) readiness {
 	for {
-		fds := [3]unix.PollFd{{Fd: int32(p.In), Events: unix.POLLIN}, {Fd: int32(p.Out)}, {Fd: -1, Events: unix.POLLIN}}
+		fds := [3]unix.PollFd{{Fd: int32(p.In), Events: unix.POLLIN}, {Fd: -1}, {Fd: -1, Events: unix.POLLIN}}
+		if p.watched {
+			fds[1].Fd = int32(p.Out)
+		}
 		timeout := -1
 		if deadline.IsZero() {
 			fds[2].Fd = int32(p.Done)
@@ -126,34 +136,53 @@ func (p *Pump) wait(deadline *time.Time) readiness {
 			}
 			timeout = int(min(left.Milliseconds()+1, 1<<30))
 		}
-		if _, err := unix.Poll(fds[:], timeout); err != nil && err != unix.EINTR {
-			return readable // the read will tell
-		}
-		if fds[2].Revents != 0 {
+		failed := Poll(fds[:], timeout) != nil
+		if fds[2].Revents != 0 || failed && deadline.IsZero() && p.isDone() {
 			*deadline = time.Now().Add(p.Drain)
 		}
-		if fds[0].Revents != 0 {
+		if failed {
+			return readable // the read will tell
+		}
+		if r := fds[0].Revents; r != 0 {
+			p.ended = r&unix.POLLIN == 0
 			return readable
 		}
-		if fds[1].Revents&unix.POLLERR != 0 {
+		switch r := fds[1].Revents; {
+		case p.out.final(r):
 			return gone
+		case r != 0:
+			// It reports this for ever. The next write will tell what it means.
+			p.watched = false
 		}
 	}
 }
 
-// write writes all of b. It waits where somebody made the output non-blocking.
+// isDone reports whether the command has ended, without poll.
+func (p *Pump) isDone() bool {
+	if p.Done < 0 {
+		return false
+	}
+	unix.SetNonblock(p.Done, true)
+	n, err := unix.Read(p.Done, make([]byte, 1))
+	return n >= 0 && err == nil
+}
+
+// write writes all of b. It waits where another process made the output non-blocking.
 func (p *Pump) write(b []byte) error {
 	if p.Out < 0 {
 		return nil
 	}
+	var again Backoff
 	for len(b) > 0 {
 		n, err := unix.Write(p.Out, b)
 		switch {
 		case n > 0:
 			b = b[n:]
+			again.Reset()
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:
-			unix.Poll([]unix.PollFd{{Fd: int32(p.Out), Events: unix.POLLOUT}}, -1)
+			Poll([]unix.PollFd{{Fd: int32(p.Out), Events: unix.POLLOUT}}, -1)
+			again.Wait()
 		case err == nil:
 			return unix.EIO
 		default:

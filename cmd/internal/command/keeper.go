@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/capture"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -182,8 +183,12 @@ func (p process) wait() <-chan struct{} {
 				continue
 			}
 			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			if n, e := unix.Poll(fds, -1); n > 0 || e != nil && e != unix.EINTR {
+			e := capture.Poll(fds, -1)
+			if e == nil && fds[0].Revents != 0 {
 				return
+			}
+			if e != nil {
+				time.Sleep(goneInterval)
 			}
 		}
 	}()

@@ -229,17 +229,12 @@ func (c *child) wait() (status syscall.WaitStatus, usage syscall.Rusage, err err
 		c.reaped = true
 		return status, usage, err
 	}
-	for {
-		err = unix.Waitid(unix.P_PID, c.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
-			break
-		}
-	}
+	_, err = waitFor(c.pid, unix.WEXITED|unix.WNOWAIT, nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reaped = true
 	if err == nil {
-		_, err = syscall.Wait4(c.pid, &status, 0, &usage)
+		status, err = waitFor(c.pid, unix.WEXITED, &usage)
 	}
 	return status, usage, err
 }

@@ -410,6 +410,7 @@ func (t *console) rouse() { unix.Write(t.wake[1], []byte{0}) }
 // keys passes on what is typed.
 func (t *console) keys() {
 	buf := make([]byte, 4096)
+	var again capture.Backoff
 	for {
 		t.mu.Lock()
 		tty := -1
@@ -418,8 +419,8 @@ func (t *console) keys() {
 		}
 		t.mu.Unlock()
 		fds := []unix.PollFd{{Fd: int32(t.wake[0]), Events: unix.POLLIN}, {Fd: int32(tty), Events: unix.POLLIN}}
-		unix.Poll(fds, -1)
-		if fds[0].Revents != 0 {
+		failed := capture.Poll(fds, -1) != nil
+		if fds[0].Revents != 0 || failed {
 			unix.Read(t.wake[0], buf)
 		}
 		select {
@@ -427,10 +428,15 @@ func (t *console) keys() {
 			return
 		default:
 		}
-		if fds[1].Revents == 0 {
+		if fds[1].Revents == 0 && !failed {
 			continue
 		}
 		n, gone := t.read(buf)
+		if n > 0 {
+			again.Reset()
+		} else {
+			again.Wait()
+		}
 		t.note(buf[:n])
 		if gone || !t.write(buf[:n]) {
 			return
@@ -482,14 +488,17 @@ func (t *console) killJob(sig syscall.Signal) {
 
 // write types keys into the pseudo-terminal, as fast as it takes them.
 func (t *console) write(b []byte) bool {
+	var again capture.Backoff
 	for len(b) > 0 {
 		n, err := unix.Write(t.master, b)
 		switch {
 		case n > 0:
 			b = b[n:]
+			again.Reset()
 		case err == unix.EAGAIN:
 			fds := []unix.PollFd{{Fd: int32(t.wake[0]), Events: unix.POLLIN}, {Fd: int32(t.master), Events: unix.POLLOUT}}
-			unix.Poll(fds, -1)
+			capture.Poll(fds, -1)
+			again.Wait() // the other end may be gone, and a full terminal stay full
 			if fds[0].Revents != 0 {
 				var drop [64]byte
 				unix.Read(t.wake[0], drop[:])

@@ -284,6 +284,21 @@ func TestRunConsoleMonitorKilled(t *testing.T) {
 	}
 }
 
+// What a filter of system calls refuses costs the command nothing, and no processor goes
+// round and round for it.
+func TestRunConsoleRefused(t *testing.T) {
+	for _, call := range []string{"wait4", "poll"} {
+		tm := newTerminal(t)
+		// The shell itself waits for no process.
+		tm.typed("trace-refused " + call + " ptrace-run -c -o x.trace sh -c 'read x; echo $x; read x; exit 3'; echo sta\"\"tus $?\n")
+		tm.raw(true)
+		tm.typed("some words\n")
+		tm.expect("some words\r\nsome words\r\n")
+		tm.typed("\n")
+		tm.expect("status 3\r\n")
+	}
+}
+
 // In the background a command that wants the terminal stops, and its job with it,
 // also where no output is captured.
 func TestRunBackground(t *testing.T) {

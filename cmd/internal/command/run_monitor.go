@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -248,29 +249,29 @@ func (m *monitored) resume(foreground bool) {
 	unix.Kill(-m.c.pid, unix.SIGCONT)
 }
 
-// watch reports what happens to the command, until its end.
+// watch reports what happens to the command, until its end. It ends when the kernel does
+// not say what happens: ptrace-run hears of that by the end of the socket.
 func (m *monitored) watch() {
 	for {
-		err := unix.Waitid(unix.P_PID, m.c.pid, nil, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
+		const events = unix.WEXITED | unix.WSTOPPED
+		if _, err := waitFor(m.c.pid, events|unix.WNOWAIT, nil); err != nil {
 			return
 		}
 		<-m.settled // reports come in order
 		m.c.mu.Lock()
 		var e ending
-		var ws syscall.WaitStatus
-		pid, err := syscall.Wait4(m.c.pid, &ws, syscall.WNOHANG|syscall.WUNTRACED, &e.Usage)
-		if err == nil && pid == m.c.pid && ws.Stopped() {
+		ws, err := waitFor(m.c.pid, events|unix.WNOHANG, &e.Usage)
+		switch {
+		case err != nil:
+			m.c.mu.Unlock()
+			return
+		case ws.Stopped():
 			m.stopped = true
 			m.c.mu.Unlock()
 			m.up.send(reportStopped, int(ws.StopSignal()))
 			continue
-		}
-		if err != nil || pid == 0 {
-			m.c.mu.Unlock()
+		case !ws.Exited() && !ws.Signaled():
+			m.c.mu.Unlock() // stopped a moment ago, and continued since
 			continue
 		}
 		m.c.reaped = true
@@ -283,6 +284,49 @@ func (m *monitored) watch() {
 		m.up.sendText(reportEnded, e.text())
 		return
 	}
+}
+
+// nothing is a wait status that is neither an end nor a stop.
+const nothing = syscall.WaitStatus(0xffff)
+
+// waitFor is waitid(2) for one child, with what wait4(2) would have made of it: nothing if
+// nothing happened (WNOHANG). It makes one system call, so that no filter of system calls
+// lets the looking through and not the taking.
+func waitFor(pid, options int, usage *syscall.Rusage) (syscall.WaitStatus, error) {
+	var info struct { // siginfo_t of SIGCHLD
+		signo, errno, code, _ int32
+		pid, uid, status, _   int32
+		_                     [96]byte
+	}
+	for {
+		info.pid = 0
+		err := unix.Waitid(unix.P_PID, pid, (*unix.Siginfo)(unsafe.Pointer(&info)), options, (*unix.Rusage)(unsafe.Pointer(usage)))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || info.pid == 0 {
+			return nothing, err
+		}
+		break
+	}
+	const (
+		exited  = 1 // CLD_EXITED
+		killed  = 2
+		dumped  = 3
+		trapped = 4
+		stopped = 5
+	)
+	switch status := syscall.WaitStatus(info.status); info.code {
+	case exited:
+		return status & 0xff << 8, nil
+	case killed:
+		return status & 0x7f, nil
+	case dumped:
+		return status&0x7f | 0x80, nil
+	case trapped, stopped:
+		return status&0xff<<8 | 0x7f, nil
+	}
+	return nothing, nil
 }
 
 // becomeCommand is the life of the command until it is the command.

@@ -1,0 +1,280 @@
+package capture
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// end is one end of something that bytes go through, and the closing of the other.
+type end struct {
+	fd    int
+	close func() // of this end
+	gone  func() // closes the other
+}
+
+// pairs makes descriptors of every kind. The first end is one to write to where outward.
+var pairs = map[string]func(t *testing.T, outward bool) end{
+	"pipe": func(t *testing.T, outward bool) end {
+		var fd [2]int
+		must(t, unix.Pipe2(fd[:], unix.O_CLOEXEC))
+		if outward {
+			fd[0], fd[1] = fd[1], fd[0]
+		}
+		return raw(fd[0], fd[1])
+	},
+	"fifo": func(t *testing.T, outward bool) end {
+		name := filepath.Join(t.TempDir(), "fifo")
+		must(t, unix.Mkfifo(name, 0o600))
+		r, err := unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		must(t, err)
+		w, err := unix.Open(name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		must(t, err)
+		if outward {
+			r, w = w, r
+		}
+		return raw(r, w)
+	},
+	"stream socket":   func(t *testing.T, _ bool) end { return socketpair(t, unix.SOCK_STREAM) },
+	"packet socket":   func(t *testing.T, _ bool) end { return socketpair(t, unix.SOCK_SEQPACKET) },
+	"datagram socket": func(t *testing.T, _ bool) end { return socketpair(t, unix.SOCK_DGRAM) },
+	"tcp": func(t *testing.T, _ bool) end {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		defer l.Close()
+		near, err := net.Dial("tcp", l.Addr().String())
+		must(t, err)
+		far, err := l.Accept()
+		must(t, err)
+		f, err := near.(*net.TCPConn).File()
+		must(t, err)
+		near.Close()
+		e := taken(t, f, nil)
+		// Reset, not only half closed: what is written now meets no reader.
+		e.gone = func() { far.(*net.TCPConn).SetLinger(0); far.Close() }
+		return e
+	},
+	"terminal": func(t *testing.T, _ bool) end {
+		master, slave, err := pty.Open()
+		must(t, err)
+		return taken(t, slave, master)
+	},
+	"terminal's master": func(t *testing.T, _ bool) end {
+		master, slave, err := pty.Open()
+		must(t, err)
+		return taken(t, master, slave)
+	},
+	"file": func(t *testing.T, _ bool) end {
+		f, err := os.OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600)
+		must(t, err)
+		return taken(t, f, nil)
+	},
+	"null device": func(t *testing.T, _ bool) end {
+		f, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		must(t, err)
+		return taken(t, f, nil)
+	},
+}
+
+// taken makes an end of files. A pump closes the bare descriptor, of which no file may know.
+func taken(t *testing.T, mine, other *os.File) end {
+	fd, err := unix.FcntlInt(mine.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	must(t, err)
+	must(t, mine.Close())
+	e := raw(fd, -1)
+	e.gone = func() { other.Close() } // of none: an error, no more
+	return e
+}
+
+// pairs in which an output whose other end is gone is gone for good, so that the command
+// may be let know before it writes.
+var final = map[string]bool{"pipe": true, "stream socket": true, "packet socket": true, "tcp": true, "terminal": true}
+
+func raw(mine, other int) end {
+	return end{mine, func() { unix.Close(mine) }, func() { unix.Close(other) }}
+}
+
+func socketpair(t *testing.T, kind int) end {
+	fd, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	return raw(fd[0], fd[1])
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// threadTime is the processor time of the calling thread.
+func threadTime() time.Duration {
+	var r syscall.Rusage
+	syscall.Getrusage(unix.RUSAGE_THREAD, &r)
+	return time.Duration(syscall.TimevalToNsec(r.Utime) + syscall.TimevalToNsec(r.Stime))
+}
+
+// pumping is a pump with a thread of its own.
+type pumping struct {
+	result chan Result
+	spent  time.Duration // of processor time, when the result has come
+}
+
+func startPump(p *Pump) *pumping {
+	r := &pumping{result: make(chan Result, 1)}
+	go func() {
+		runtime.LockOSThread()
+		before := threadTime()
+		got := p.Run()
+		r.spent = threadTime() - before
+		r.result <- got
+	}()
+	return r
+}
+
+func (r *pumping) wait(t *testing.T, want Result) {
+	t.Helper()
+	select {
+	case got := <-r.result:
+		if got != want {
+			t.Errorf("the pump ended with %v, want %v", got, want)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the pump does not end")
+	}
+	// A thread that went round for half the time that all of them waited spent more.
+	if r.spent > idle/2 {
+		t.Errorf("the pump took %v of processor time while it had nothing to do", r.spent)
+	}
+}
+
+// idle is how long pumps have nothing to do.
+const idle = 200 * time.Millisecond
+
+// No pump goes round and round, whatever its output is and whether the other end of it is
+// there, and each ends at the end of its input.
+func TestPumpIdle(t *testing.T) {
+	type run struct {
+		name string
+		r    *pumping
+		in   end
+		want Result
+	}
+	var runs []run
+	for name, pair := range pairs {
+		for _, gone := range []bool{false, true} {
+			in, out := pairs["pipe"](t, false), pair(t, true)
+			p := &Pump{In: in.fd, Out: out.fd, Done: -1}
+			r := run{name: name + ", there", in: in, want: EOF}
+			if gone {
+				out.gone()
+				if r.name = name + ", gone"; final[name] {
+					r.want = Broken
+				}
+			} else {
+				defer out.gone()
+			}
+			defer out.close()
+			r.r = startPump(p)
+			runs = append(runs, r)
+		}
+	}
+	r := run{name: "closed descriptor", in: pairs["pipe"](t, false), want: EOF}
+	r.r = startPump(&Pump{In: r.in.fd, Out: 1 << 20, Done: -1})
+	runs = append(runs, r)
+	time.Sleep(idle)
+	for _, r := range runs {
+		t.Run(r.name, func(t *testing.T) {
+			if r.want == Broken {
+				defer r.in.gone()
+			} else {
+				r.in.gone()
+			}
+			r.r.wait(t, r.want)
+		})
+	}
+}
+
+// An input whose other end is gone has ended, of whatever kind it is, and one that has
+// nothing costs nothing.
+func TestPumpInputGone(t *testing.T) {
+	for name, pair := range pairs {
+		if name == "datagram socket" || name == "fifo" {
+			continue // which have no end that the other's going makes, or had none yet
+		}
+		for _, shared := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				in := pair(t, false)
+				r := startPump(&Pump{In: in.fd, Shared: shared, Out: -1, Done: -1})
+				time.Sleep(idle / 10)
+				in.gone()
+				r.wait(t, EOF)
+			})
+		}
+	}
+}
+
+// A FIFO whose readers come and go is written to whenever there is one.
+func TestPumpFIFOReaders(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fifo")
+	must(t, unix.Mkfifo(name, 0o600))
+	read := func() *os.File {
+		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		must(t, err)
+		return f
+	}
+	f := read()
+	out, err := unix.Open(name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	must(t, err)
+	defer unix.Close(out)
+	var fd [2]int
+	must(t, unix.Pipe2(fd[:], unix.O_CLOEXEC))
+	w := os.NewFile(uintptr(fd[1]), "in")
+	r := startPump(&Pump{In: fd[0], Out: out, Done: -1})
+	for i := range 5 {
+		if i > 0 {
+			time.Sleep(idle / 10) // without a reader
+			f = read()
+		}
+		_, err := io.WriteString(w, "text")
+		must(t, err)
+		b := make([]byte, 4)
+		if _, err := io.ReadFull(f, b); err != nil || string(b) != "text" {
+			t.Fatalf("the %d. reader got %q, %v", i+1, b, err)
+		}
+		f.Close()
+	}
+	// Without a reader the command's write would have failed.
+	_, err = io.WriteString(w, "text")
+	must(t, err)
+	r.wait(t, Broken)
+	w.Close()
+}
+
+// Where poll(2) fails, as under a filter of system calls, all goes on, slowly.
+func TestPumpWithoutPoll(t *testing.T) {
+	in, out := pairs["pipe"](t, false), pairs["pipe"](t, true)
+	defer in.gone()
+	defer out.close()
+	done := pairs["pipe"](t, false)
+	defer done.close()
+	defer out.gone()
+	var old unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
+	few := unix.Rlimit{Cur: 2, Max: old.Max}
+	must(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &few, nil)) // poll of more: EINVAL
+	r := startPump(&Pump{In: in.fd, Out: out.fd, Done: done.fd})
+	time.Sleep(idle)
+	done.gone() // the command has ended, and the pipe is still open
+	defer unix.Close(in.fd)
+	r.wait(t, Left)
+	must(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &old, nil))
+}

@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"io"
 	"math"
+	"runtime"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -29,6 +30,7 @@ const batchSize = 256
 // read forward it does not wait for more once it has an event.
 // Errors: EIO reading failed. Extension.
 func (r *Reader) NextBatch(b *Batch) error {
+	defer runtime.KeepAlive(r)
 	b.Records = b.Records[:0]
 	hold := &b.hold
 	for len(b.Records) == 0 {

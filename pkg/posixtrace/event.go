@@ -50,6 +50,7 @@ func record(id EventID, data []byte) {
 	w := t.only
 	if w != nil {
 		if !w.Wants(event.ID(id)) {
+			runtime.KeepAlive(t)
 			return
 		}
 	} else if !t.wants(event.ID(id)) {

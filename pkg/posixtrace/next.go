@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"context"
 	"errors"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -123,6 +124,7 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 // bereave shuts the stream down if it is another process's and that is gone:
 // else who waits for its next event would wait for ever.
 func (s *Stream) bereave() {
+	defer runtime.KeepAlive(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.isClosed() && s.c.mem.Owner() != sys.SelfProc() && s.c.orphaned() {
@@ -132,6 +134,7 @@ func (s *Stream) bereave() {
 
 // try reports an event if one is ready.
 func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
+	defer runtime.KeepAlive(s)
 	r := &s.read
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,6 +206,7 @@ func info(rec *chunk.Record, c *chunk.Clock) EventInfo {
 // The three that follow are called by a reader and take the stream's locks.
 
 func (s *Stream) restart() (done bool) {
+	defer runtime.KeepAlive(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {

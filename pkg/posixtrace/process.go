@@ -2,6 +2,7 @@ package posixtrace
 
 import (
 	"fmt"
+	"runtime"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
@@ -120,11 +121,13 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 			took++
 		}
 	}
+	runtime.KeepAlive(p)
 	return took
 }
 
 // Streams returns the paths of the streams that trace the process.
 func (p *Process) Streams() []string {
+	defer runtime.KeepAlive(p)
 	var paths []string
 	for _, a := range p.streams {
 		paths = append(paths, a.c.path)
@@ -134,6 +137,7 @@ func (p *Process) Streams() []string {
 
 // Close ends the connection.
 func (p *Process) Close() error {
+	defer runtime.KeepAlive(p)
 	if p.closed {
 		return einval("posix_trace_event", "the connection is closed")
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -187,6 +188,7 @@ func openRegular(path string) (*os.File, error) {
 // regular file that can be read, then the stream itself. Nothing is consumed;
 // events that are overwritten meanwhile are left out. Extension.
 func (s *Stream) Reader() (*Reader, error) {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_open"
 	if s.isClosed() {
 		return nil, fail(op, s.whyClosed(), syscall.EINVAL)
@@ -293,7 +295,9 @@ func (r *Reader) Next() (*Record, error) {
 			}
 			clock = r.log.Clock()
 		case r.mem != nil:
-			if !r.mem.Next(&r.rec) {
+			more := r.mem.Next(&r.rec)
+			runtime.KeepAlive(r)
+			if !more {
 				return nil, io.EOF
 			}
 			if r.sel.Types != nil && !r.sel.Types.s.Has(r.rec.Event) {
@@ -313,6 +317,7 @@ func (r *Reader) Next() (*Record, error) {
 
 // Rewind goes back to the first event. Errors: ESPIPE the log is not a file.
 func (r *Reader) Rewind() error {
+	defer runtime.KeepAlive(r)
 	const op = "posix_trace_rewind"
 	if r.log != nil {
 		if err := r.log.Rewind(); err != nil {
@@ -353,6 +358,7 @@ func (r *Reader) State() (LogState, error) {
 
 // Attr returns the attributes of the recorded stream.
 func (r *Reader) Attr() Attr {
+	defer runtime.KeepAlive(r)
 	if r.log == nil {
 		return r.c.attr()
 	}
@@ -375,6 +381,7 @@ func (r *Reader) Attr() Attr {
 // Status returns the state of the stream when the log was completed, or as far
 // as it is known.
 func (r *Reader) Status() Status {
+	defer runtime.KeepAlive(r)
 	if r.c != nil {
 		return toStatus(r.c.mem.Status(false))
 	}
@@ -395,6 +402,7 @@ type Origin struct {
 
 // Origin returns what is known of where the stream was recorded.
 func (r *Reader) Origin() Origin {
+	defer runtime.KeepAlive(r)
 	if r.log == nil {
 		host, _ := os.Hostname()
 		m := r.c.mem
@@ -412,12 +420,14 @@ func (r *Reader) EventName(id EventID) string {
 		}
 	}
 	n := r.familyNames().Name(event.ID(id))
+	runtime.KeepAlive(r)
 	return n
 }
 
 // familyNames opens the names of the stream's family, for events that are not
 // yet in the log.
 func (r *Reader) familyNames() *registry.Names {
+	defer runtime.KeepAlive(r)
 	if r.names == nil {
 		if n, err := openNames(r.c.dir, r.c.mem.Family()); err == nil {
 			r.names = n
@@ -430,6 +440,7 @@ func (r *Reader) familyNames() *registry.Names {
 
 // EventTypes iterates over the types known so far and their names.
 func (r *Reader) EventTypes() iter.Seq2[EventID, string] {
+	defer runtime.KeepAlive(r)
 	return func(yield func(EventID, string) bool) {
 		if r.c != nil {
 			for _, t := range r.familyNames().All() {

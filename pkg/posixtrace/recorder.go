@@ -37,6 +37,7 @@ const flushWait = 200 * time.Millisecond
 // log, a full stream is flushed by the call rather than the event lost; with the
 // policy Flush another process asks the owner to, and waits a moment for it.
 func (s *Stream) Recorder() (*Recorder, error) {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_event"
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,6 +85,7 @@ func (s *Stream) Recorder() (*Recorder, error) {
 // awaitFlush asks the owner for a flush and waits for it, but not for ever: an
 // owner that is stopped must not stop those it traces.
 func (s *Stream) awaitFlush() error {
+	defer runtime.KeepAlive(s)
 	m := s.c.mem
 	ticket := m.AskFlush()
 	for end := time.Now().Add(flushWait); ; time.Sleep(pollBusy) {
@@ -101,7 +103,9 @@ func (s *Stream) awaitFlush() error {
 // Wants reports whether Record would do anything with an event of type id now, so
 // that what it takes to make one can be spared.
 func (r *Recorder) Wants(id EventID) bool {
-	return r.a != nil && event.ID(id).Valid() && r.a.w.Wants(event.ID(id))
+	wants := r.a != nil && event.ID(id).Valid() && r.a.w.Wants(event.ID(id))
+	runtime.KeepAlive(r)
+	return wants
 }
 
 // Record records one event: ID, PID, TID and Address as given, the time UnixNano
@@ -123,7 +127,9 @@ func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 			r.given.tick, r.given.nanos = e.Tick, ev.UnixNano
 		}
 	}
-	return r.a.w.Record(0, &e, data)
+	ok := r.a.w.Record(0, &e, data)
+	runtime.KeepAlive(r)
+	return ok
 }
 
 // Lose counts n events as lost that could not be brought to the stream at all,
@@ -132,6 +138,7 @@ func (r *Recorder) Lose(n uint64) {
 	if r.a != nil && n > 0 {
 		r.s.c.mem.AddLost(n)
 	}
+	runtime.KeepAlive(r)
 }
 
 // Now is a time for EventInfo.UnixNano on the stream's own clock, for several
@@ -140,11 +147,13 @@ func (r *Recorder) Now() int64 {
 	if r.a != nil {
 		r.tick, r.nanos = r.s.c.mem.NanosNow()
 	}
+	runtime.KeepAlive(r)
 	return r.nanos
 }
 
 // Close ends the recorder and frees its room in the stream.
 func (r *Recorder) Close() error {
+	defer runtime.KeepAlive(r)
 	if r.a == nil {
 		return einval("posix_trace_event", "the recorder is closed")
 	}

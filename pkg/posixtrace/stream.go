@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"iter"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -62,6 +63,7 @@ func (c *conn) probe() {
 
 // whyClosed is the error of a call when isClosed.
 func (s *Stream) whyClosed() error {
+	defer runtime.KeepAlive(s)
 	if s.c.cut() {
 		return errCut
 	}
@@ -75,8 +77,10 @@ func (s *Stream) isClosed() bool {
 	case <-s.closed:
 		return true
 	default:
-		return s.c.dead()
 	}
+	dead := s.c.dead()
+	runtime.KeepAlive(s)
+	return dead
 }
 
 // control runs f, which changes the stream, with everything that it takes: the
@@ -92,6 +96,7 @@ func (s *Stream) control(op string, f func(m *stream.Mem, w *stream.Writer, e st
 
 // locked takes the stream's lock and runs f. The caller holds s.mu.
 func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
+	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return s.whyClosed()
 	}
@@ -121,6 +126,7 @@ func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
 
 // openNames opens the names of the stream's family. The caller holds s.mu.
 func (s *Stream) openNames() (*registry.Names, error) {
+	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return nil, s.whyClosed()
 	}
@@ -137,6 +143,7 @@ func (s *Stream) openNames() (*registry.Names, error) {
 // Adopt makes pid, a child started since CreateForChild, the process the stream
 // traces. Errors: ESRCH, EPERM, EINVAL when the stream already has a process. Extension.
 func (s *Stream) Adopt(pid int) error {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_create"
 	p, err := sys.Lookup(pid)
 	if err == nil {
@@ -330,6 +337,7 @@ func (c *conn) info() StreamInfo {
 
 // Info describes the stream as List does. Extension.
 func (s *Stream) Info() (StreamInfo, error) {
+	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return StreamInfo{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
 	}
@@ -363,6 +371,7 @@ func (s *Stream) lockAll() (unlock func()) {
 // close gives everything up that this process has of the stream, once. The caller has
 // called lockAll.
 func (s *Stream) close() bool {
+	defer runtime.KeepAlive(s)
 	select {
 	case <-s.closed:
 		return false
@@ -403,6 +412,7 @@ func (s *Stream) Stop() error {
 // Clear discards all recorded events and the filter; the stream keeps running
 // if it was (posix_trace_clear).
 func (s *Stream) Clear() error {
+	defer runtime.KeepAlive(s)
 	if !s.isClosed() && s.c.mem.HasLog && s.log == nil && s.c.mem.LogPolicy != stream.Append {
 		// The log is emptied too, which only its owner has.
 		const op = "posix_trace_clear"
@@ -428,6 +438,7 @@ func (s *Stream) Clear() error {
 // of another living owner it asks the owner, waits and returns the owner's error.
 // Errors: EINVAL a stream without log; ENOSPC, EFBIG, EIO as the log's file says.
 func (s *Stream) Flush() error {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_flush"
 	if s.isClosed() {
 		return fail(op, s.whyClosed(), syscall.EINVAL)
@@ -447,6 +458,7 @@ func (s *Stream) Flush() error {
 // later Sync fails, too, because that is not made good. Errors: those of Flush;
 // EINVAL also a log that is no regular file. Extension.
 func (s *Stream) Sync() error {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_flush"
 	if err := s.syncable(op); err != nil {
 		return err
@@ -473,6 +485,7 @@ func (s *Stream) Sync() error {
 // Writers never wait for the device, but a stream that is too small for the time that it
 // takes loses events earlier. Errors: those of Sync. Extension.
 func (s *Stream) SetSync(on bool) error {
+	defer runtime.KeepAlive(s)
 	if err := s.syncable("posix_trace_flush"); err != nil {
 		return err
 	}
@@ -485,6 +498,7 @@ func (s *Stream) SetSync(on bool) error {
 
 // syncable checks that the stream has a log that can be brought to a device.
 func (s *Stream) syncable(op string) error {
+	defer runtime.KeepAlive(s)
 	switch {
 	case s.isClosed():
 		return fail(op, errClosed, syscall.EINVAL)
@@ -498,6 +512,7 @@ func (s *Stream) syncable(op string) error {
 
 // served waits until the owner has done what was asked for.
 func (s *Stream) served(op string, ticket uint32) error {
+	defer runtime.KeepAlive(s)
 	m := s.c.mem
 	for wait := pollBusy; ; wait = min(2*wait, pollIdle) {
 		if no, done := m.FlushDone(ticket); done {
@@ -527,6 +542,7 @@ func (s *Stream) served(op string, ticket uint32) error {
 // complete shuts the stream down in the place of its owner, which is dead. Calls of other
 // goroutines that find it dead, too, wait for that.
 func (s *Stream) complete() error {
+	defer runtime.KeepAlive(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -540,6 +556,7 @@ func (s *Stream) complete() error {
 // flushLocked is a flush by the owner, and with sync, or if the stream says so, on to the
 // device.
 func (s *Stream) flushLocked(sync bool) error {
+	defer runtime.KeepAlive(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
@@ -558,6 +575,7 @@ func (s *Stream) flushLocked(sync bool) error {
 // RequestFlush asks the owner of a stream with log for a flush and does not
 // wait. Extension.
 func (s *Stream) RequestFlush() error {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_flush"
 	if s.isClosed() {
 		return fail(op, s.whyClosed(), syscall.EINVAL)
@@ -579,6 +597,7 @@ func (s *Stream) RequestFlush() error {
 // frees everything (posix_trace_shutdown). Resources are freed even when
 // completing the log fails with ENOSPC, EFBIG or EIO.
 func (s *Stream) Shutdown() error {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_shutdown"
 	s.c.probe()
 	if s.isClosed() {
@@ -654,6 +673,7 @@ func (s *Stream) Shutdown() error {
 // flush. The log keeps what it has and is not sealed, so that nobody takes it for
 // the whole. It returns errCut when all went well.
 func (s *Stream) giveUp() error {
+	defer runtime.KeepAlive(s)
 	if s.log != nil {
 		s.log.halt()
 	}
@@ -676,6 +696,7 @@ func (s *Stream) giveUp() error {
 // Handover makes pid the owner of the stream: its death, not the caller's,
 // shuts the stream down. Errors: ESRCH, EPERM. Extension.
 func (s *Stream) Handover(pid int) error {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_handover"
 	p, err := sys.Lookup(pid)
 	if err == nil && p != sys.SelfProc() {
@@ -700,6 +721,7 @@ func (s *Stream) Handover(pid int) error {
 func (s *Stream) Status() (Status, error) { return s.status(true) }
 
 func (s *Stream) status(reset bool) (Status, error) {
+	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return Status{}, fail("posix_trace_get_status", s.whyClosed(), syscall.EINVAL)
 	}
@@ -716,6 +738,7 @@ func (s *Stream) PeekStatus() (Status, error) { return s.status(false) }
 // Attr returns the stream's attributes with the sizes and policies really used
 // (posix_trace_get_attr).
 func (s *Stream) Attr() (Attr, error) {
+	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return Attr{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
 	}
@@ -795,6 +818,7 @@ func combine(f, set *event.Set, how FilterHow) {
 
 // Filter returns the set of rejected event types (posix_trace_get_filter).
 func (s *Stream) Filter() (EventSet, error) {
+	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return EventSet{}, fail("posix_trace_get_filter", s.whyClosed(), syscall.EINVAL)
 	}
@@ -859,6 +883,7 @@ func (s *Stream) FilterOps(ops []FilterOp) error {
 // EventID returns the id of a user event name in the traced process, which need
 // not have registered it (posix_trace_trid_eventid_open). Errors: ENAMETOOLONG.
 func (s *Stream) EventID(name string) (EventID, error) {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_trid_eventid_open"
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -889,6 +914,7 @@ func (s *Stream) EventID(name string) (EventID, error) {
 // to come before anything that could stop one. Errors: ENAMETOOLONG; ENOSPC there are
 // too many. Extension.
 func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
+	defer runtime.KeepAlive(s)
 	const op = "posix_trace_trid_eventid_open"
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,6 +63,7 @@ func takeSlot(c *conn, p sys.Proc) (uint64, error) {
 
 // close gives everything up. No Record may be under way.
 func (a *attachment) close() {
+	defer runtime.KeepAlive(a)
 	slot := a.w.Slot()
 	a.w.Close()
 	a.c.mem.FreeSlot(slot)
@@ -333,12 +334,14 @@ func (t *table) count() {
 	if len(t.streams) == 1 {
 		t.only = t.streams[0].w
 	}
+	runtime.KeepAlive(t)
 }
 
 // wants reports whether any stream would do something with an event of this type.
 //
 //go:noinline
 func (t *table) wants(id event.ID) bool {
+	defer runtime.KeepAlive(t)
 	for _, a := range t.streams {
 		if a.w.Wants(id) {
 			return true
@@ -348,6 +351,7 @@ func (t *table) wants(id event.ID) bool {
 }
 
 func (t *table) find(id uint64) *attachment {
+	defer runtime.KeepAlive(t)
 	if t != nil {
 		for _, a := range t.streams {
 			if a.c.id == id {

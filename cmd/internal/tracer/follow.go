@@ -31,10 +31,10 @@ type held struct {
 	until time.Time
 }
 
-const (
-	holdAtMost = 2 * time.Millisecond
-	holdPause  = 50 * time.Microsecond
-)
+const holdPause = 50 * time.Microsecond
+
+// holdAtMost is set by a test.
+var holdAtMost = 2 * time.Millisecond
 
 // loop traces until nothing is left to be traced.
 func (t *tracer) loop() {
@@ -149,9 +149,10 @@ func (t *tracer) next(k *task) int {
 	return t.how
 }
 
-// meet makes the acquaintance of a thread that nobody has announced.
+// meet makes the acquaintance of a thread that no stop has announced. As long as there is no command,
+// it is a child of the thread that starts that, and becomes the command if it executes a program.
 func (t *tracer) meet(tid int) *task {
-	k := &task{tid: tid, pid: tid}
+	k := &task{tid: tid, pid: tid, quiet: t.command == 0}
 	if pid, ok := processOf(tid); ok {
 		k.pid = pid
 	}
@@ -161,7 +162,7 @@ func (t *tracer) meet(tid int) *task {
 
 // hold keeps a new thread until its parent has announced it.
 func (t *tracer) hold(tid int, sig syscall.Signal) bool {
-	if slices.ContainsFunc(t.held, func(h held) bool { return h.tid == tid }) {
+	if holdAtMost <= 0 || slices.ContainsFunc(t.held, func(h held) bool { return h.tid == tid }) {
 		return false
 	}
 	t.held = append(t.held, held{tid, sig, time.Now().Add(holdAtMost)})

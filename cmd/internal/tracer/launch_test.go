@@ -1,0 +1,147 @@
+package tracer
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// TestMain makes this binary a tracer, too, whose patience the environment says.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], Flag+"=") {
+		if d, err := time.ParseDuration(os.Getenv("TRACER_HOLD")); err == nil {
+			holdAtMost = d
+		}
+		if !Serve(3) {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// The command is known whatever its first stop is seen before, as when the thread that starts it is
+// off the processor just then: here no new thread is held until its parent's stop.
+func TestLaunchRace(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		want Want
+	}{
+		{"proc", Want{Proc: true}},
+		{"filter", Want{Proc: true, Calls: []int{unix.SYS_GETPPID}}},
+		{"every call", Want{Proc: true, All: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "traces")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PTRACE_DIR", dir)
+			t.Setenv("TRACER_HOLD", "0s")
+			for range 8 {
+				launchWithDaemon(t, tt.want)
+			}
+		})
+	}
+}
+
+// launchWithDaemon traces a command alone that leaves a process behind.
+func launchWithDaemon(t *testing.T, want Want) {
+	t.Helper()
+	s, err := posixtrace.Create(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := Start("tracer", 16, func(text string) { t.Error(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Configure(Config{Stream: info.Path, Want: want, Alone: true, MaxData: 4096}); err != nil {
+		t.Fatal(err)
+	}
+	// The daemon lives until the other end of its input is closed.
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var pid int
+	err = tr.Launch(func() (err error) {
+		null := uintptr(2)
+		// As for a command that is looked for in PATH.
+		if _, _, err := syscall.StartProcess("/nonexistent/sh", []string{"sh"}, &syscall.ProcAttr{}); err == nil {
+			return errors.New("there is a /nonexistent")
+		}
+		pid, _, err = syscall.StartProcess("/bin/sh", []string{"sh", "-c", "cat <&3 & exit 3"},
+			&syscall.ProcAttr{Files: []uintptr{null, null, null, r.Fd()}})
+		return err
+	})
+	r.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Attached(); err != nil {
+		t.Fatal(err)
+	}
+	var ws syscall.WaitStatus
+	for {
+		if _, err = syscall.Wait4(pid, &ws, 0, nil); err != unix.EINTR {
+			break
+		}
+	}
+	if err != nil || ws.ExitStatus() != 3 {
+		t.Fatalf("status %v, %v", ws, err)
+	}
+	told := make(chan bool, 1)
+	go func() { told <- tr.Exited() }()
+	select {
+	case ok := <-told:
+		if !ok {
+			t.Error("the tracer ended before its time")
+		}
+	case <-time.After(30 * time.Second):
+		w.Close()
+		t.Fatal("the tracer waits for what the command left behind")
+	}
+	if !tr.Release() {
+		t.Error("the tracer was killed")
+	}
+	w.Close()
+	var list []string
+	rd, err := s.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rd.Close()
+	for {
+		ev, err := rd.Next()
+		if err != nil {
+			break
+		}
+		name := rd.EventName(ev.ID)
+		if strings.HasPrefix(name, "proc.") && ev.PID == pid {
+			list = append(list, name)
+		} else if strings.HasPrefix(name, "proc.") {
+			t.Errorf("%s of %d is recorded, which is not the command", name, ev.PID)
+		}
+	}
+	if got := strings.Join(list, " "); got != "proc.exec proc.fork proc.exit" {
+		t.Errorf("the command's events: %s", got)
+	}
+}

@@ -52,6 +52,7 @@ func (s *Stream) Recorder() (*Recorder, error) {
 			m.FreeSlot(slot)
 			return err
 		}
+		rw.Alone()
 		a = &attachment{c: s.c, w: rw}
 		return nil
 	})

@@ -221,6 +221,17 @@ func span(b []byte, base uint64, skip int, known uint64) (first, last uint64) {
 	}
 }
 
+// earliest returns the tick of the first event of chunk i, seen as c, which is not empty. It
+// may be older than the chunk.
+func (m *Mem) earliest(i int, c ctl) uint64 {
+	base := m.at(i).base.Load()
+	w := walker{b: m.bytes(i)[:min(c.off(), m.ChunkSize)], base: base}
+	if tick, ok := w.next(); ok {
+		return min(tick, base)
+	}
+	return base
+}
+
 // ending returns what one must know to go on in chunk i, seen as c: the tick of its last
 // event, and how many sites are defined.
 func (m *Mem) ending(i int, c ctl) (last uint64, sites int) {
@@ -239,6 +250,7 @@ func (m *Mem) ending(i int, c ctl) (last uint64, sites int) {
 func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	d := m.at(i)
 	d.base.Store(base)
+	d.born.Store(m.now())
 	d.last.Store(0)
 	d.sites.Store(0)
 	m.h.seq.Add(1)

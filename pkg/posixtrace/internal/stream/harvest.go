@@ -100,21 +100,54 @@ func (h *harvest) gather() {
 	if h.state&Running != 0 {
 		begun = m.now()
 	}
+	taken := make([]bool, m.Chunks)
+	for range maxPasses {
+		if !h.pass(begun, taken) {
+			break
+		}
+		begun = m.now()
+	}
+	slices.SortFunc(h.items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
+}
+
+// maxPasses bounds how often the chunks are looked at because writers have come to old ones
+// meanwhile. Each pass closes those, so there are fewer each time.
+const maxPasses = 16
+
+// pass closes the chunks that were begun up to tick begun and were not taken by a pass
+// before. It reports whether another one is needed: a writer that gives its events times of
+// its own has come to one of them since begun. The event before may be in a chunk that was
+// looked at already, and would come later than what followed it.
+func (h *harvest) pass(begun uint64, taken []bool) (again bool) {
+	m := h.m
 	for i := range m.Chunks {
-		c := ctl(m.at(i).ctl.Load())
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
 		if c.state() == claiming {
 			h.settle(i, c)
 		}
-		if c.state() < owned || c.state() == leaving || c.count() == 0 {
+		if taken[i] || c.state() < owned || c.state() == leaving || c.count() == 0 {
 			continue
 		}
-		it := item{i: i, c: c, base: m.at(i).base.Load(), early: !c.state().closed()}
-		if it.base <= begun && h.close(&it) {
+		it := item{i: i, c: c, base: m.earliest(i, c), early: !c.state().closed()}
+		if d.born.Load() > begun {
+			h.holdBack(i, c)
+			continue
+		}
+		if h.close(&it) {
+			taken[i] = true
 			it.age = m.ages[i].Load()
 			h.items = append(h.items, it)
+			again = again || d.joined.Load() > begun
 		}
 	}
-	slices.SortFunc(h.items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
+	return again
+}
+
+// holdBack sees to it that the events of chunk i, seen as c, which is left to a later flush,
+// come in order for all who have read up to the watermark.
+func (h *harvest) holdBack(i int, c ctl) {
+	h.watermark = min(h.watermark, max(h.m.earliest(i, c), 1)-1)
 }
 
 // look finds out what a LOOP stream has lost since the last look.
@@ -153,7 +186,7 @@ func (h *harvest) close(it *item) bool {
 			continue
 		}
 		if time.Now().After(h.deadline) {
-			h.watermark = min(h.watermark, d.base.Load())
+			h.holdBack(it.i, c)
 			if m.Policy != Loop {
 				// What is in it may be the first after a loss, and stays. (Where it may be
 				// overwritten, a RESUME must not count on it.)

@@ -120,7 +120,9 @@ type desc struct {
 	lostSeen  atomic.Uint64 // total that has been told by OVERFLOW
 	last      atomic.Uint64 // tick of the last event, of a chunk that others may go on in
 	sites     atomic.Uint64 // how many a loose chunk has, as readWord: of which generation, up to where
-	_         [7]uint64
+	born      atomic.Uint64 // tick when it was begun, whatever the times of its events
+	joined    atomic.Uint64 // tick when a writer last came to it from another chunk
+	_         [5]uint64
 }
 
 const descSize = 128

@@ -46,6 +46,7 @@ type cursor struct {
 	gen    uint64
 	base   uint64
 	buf    []byte
+	end    int // what lies behind it has come since the chunk was looked at
 	loaded bool
 	cur    chunk.Cursor
 	n      int    // events taken from cur
@@ -94,8 +95,29 @@ func (r *Reader) scan() bool {
 	r.until = m.now()
 	for t := time.Now(); time.Since(t) < margin; {
 	}
-	r.heap = r.heap[:0]
+	begun := uint64(math.MaxUint64)
+	if r.state&Running != 0 {
+		begun = m.now()
+	}
 	deadline := time.Time{}
+	for range maxPasses {
+		if !r.pass(begun, &deadline) {
+			break
+		}
+		begun = m.now()
+	}
+	r.look()
+	return len(r.heap) > 0
+}
+
+// pass looks at every chunk once. Events with times of their own are not younger than the
+// scan only because they came later. Those that came after tick begun must not be reported
+// before what their writer recorded earlier, in a chunk that was looked at already: of a chunk
+// that was begun since, none are, and pass reports that another one is needed if a writer has
+// since come from another chunk to an older one.
+func (r *Reader) pass(begun uint64, deadline *time.Time) (again bool) {
+	m := r.m
+	r.heap = r.heap[:0]
 	for i := range m.Chunks {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
@@ -103,8 +125,8 @@ func (r *Reader) scan() bool {
 			// An event older than until may still appear here, or a loss.
 			now := time.Now()
 			if deadline.IsZero() {
-				deadline = now.Add(patience)
-			} else if now.After(deadline) {
+				*deadline = now.Add(patience)
+			} else if now.After(*deadline) {
 				r.held = true
 				break
 			} else if deadline.Sub(now) < patience-100*time.Microsecond {
@@ -122,11 +144,8 @@ func (r *Reader) scan() bool {
 				r.cursors[i] = nil
 				continue
 			}
-			k = &cursor{i: i, gen: c.gen(), key: d.base.Load()}
+			k = &cursor{i: i, gen: c.gen(), key: m.earliest(i, c)}
 			r.cursors[i] = k
-			if c.state() == open {
-				k.key = 0 // its events may be older than it
-			}
 		}
 		rd := readWord(d.read.Load())
 		if gone := rd.gen() != c.gen() || rd.frozen() || rd.count() >= c.count(); gone && r.consume {
@@ -140,13 +159,17 @@ func (r *Reader) scan() bool {
 			r.skip(k, c)
 			continue
 		}
+		if d.born.Load() > begun && (!k.loaded || k.head.Event == 0) {
+			continue
+		}
+		k.end = c.off()
+		again = again || d.joined.Load() > begun
 		if k.loaded && k.head.Event == 0 && !r.load(k) {
 			continue
 		}
 		r.push(k)
 	}
-	r.look()
-	return len(r.heap) > 0
+	return again
 }
 
 // load brings in what has been published since the last time and decodes the
@@ -158,7 +181,7 @@ func (r *Reader) load(k *cursor) bool {
 	if c.gen() != k.gen || c.state() == claiming || c.state() == free {
 		return false
 	}
-	old, end := len(k.buf), min(c.off(), m.ChunkSize)
+	old, end := len(k.buf), min(c.off(), k.end, m.ChunkSize)
 	if end > old {
 		if cap(k.buf) < end {
 			size := min(max(2*cap(k.buf), end), m.ChunkSize)
@@ -327,7 +350,7 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 		}
 		if r.decode(k) {
 			r.down(0)
-		} else if !k.dead && !r.frozen && len(k.buf) < ctl(m.at(k.i).ctl.Load()).off() && r.load(k) {
+		} else if !k.dead && !r.frozen && len(k.buf) < min(k.end, ctl(m.at(k.i).ctl.Load()).off()) && r.load(k) {
 			r.down(0)
 		} else {
 			r.pop()

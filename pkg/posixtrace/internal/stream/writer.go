@@ -32,6 +32,8 @@ type Writer struct {
 	mem    []byte // of the shards
 
 	short bool // own no chunk
+	alone bool // see Alone
+	open  int  // of a writer that is alone: the open chunk of its last event, plus one
 
 	// OnFull, if set, is called when a stream that does not overwrite has no
 	// room. It returns whether it has made some.
@@ -124,6 +126,11 @@ func (w *Writer) shard(i int) *shard {
 
 // Short says that the writer will soon be gone: it uses open chunks only.
 func (w *Writer) Short() { w.short = true }
+
+// Alone says that one goroutine uses the writer, of one shard. Its events keep their order,
+// whatever times it gives them: in a chunk that it comes to from another they are later than
+// those there.
+func (w *Writer) Alone() { w.alone = true }
 
 // PID returns the process whose events these are.
 func (w *Writer) PID() uint32 { return w.pid }
@@ -271,7 +278,10 @@ func (w *Writer) madeRoom(try int) bool { return w.OnFull != nil && try < 16 && 
 // is false when it is worth another try with the shard.
 func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, done bool) {
 	if try > 8 || !s.lock.CompareAndSwap(0, 1) {
-		return w.appendOpen(e, data, cut, try, nil)
+		if w.alone {
+			w.leaveChunk(s) // what follows must not come before this one
+		}
+		return w.appendOpen(s, e, data, cut, try, nil)
 	}
 	tag := s.tag.Load()
 	i := int(tag & idxMask)
@@ -283,7 +293,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	case c.busy():
 		// A goroutine was interrupted half-way. It is not waited for.
 		s.lock.Store(0)
-		return w.appendOpen(e, data, cut, try, nil)
+		return w.appendOpen(s, e, data, cut, try, nil)
 	case c.off()+chunk.Overhead+chunk.Align(len(data)) <= w.chunk:
 		s.lock.Store(0) // it was only a collision
 		return false, false
@@ -298,12 +308,12 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	}
 	if w.short || !w.havePlace(s) {
 		s.lock.Store(0)
-		return w.appendOpen(e, data, cut, try, nil)
+		return w.appendOpen(s, e, data, cut, try, nil)
 	}
 	i, adopted, got := w.m.claim(w.slot, owned, chunk.Overhead+chunk.Align(len(data)))
 	if !got {
 		s.lock.Store(0)
-		return w.appendOpen(e, data, cut, try, nil)
+		return w.appendOpen(s, e, data, cut, try, nil)
 	}
 	p := &w.m.h.placed[s.place.Load()-1]
 	if v := p.Load(); v>>32 != w.slot || !p.CompareAndSwap(v, w.slot<<32|uint64(i+1)) {
@@ -315,12 +325,18 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		}
 		s.place.Store(0)
 		s.lock.Store(0)
-		return w.appendOpen(e, data, cut, try, nil)
+		return w.appendOpen(s, e, data, cut, try, nil)
 	}
 	s.tag.Store(noChunk)
 	s.data = unsafe.Add(w.data, i*w.chunk)
 	s.epoch++
+	w.open = 0
+	// What was recorded in the chunk before stands before what comes now, also if the clock
+	// has not moved on, or gives an older time.
+	now := w.m.now()
+	next := min(s.last, now+skew) + 1 // not what a stream full of nonsense says
 	if d = w.m.at(i); adopted != 0 {
+		d.joined.Store(now)
 		// Its times go on from its last one, and from a base so old that the next
 		// event gives a new one.
 		c = adopted // a flush may have closed it already
@@ -331,12 +347,13 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 			last, n = w.m.ending(i, c)
 			sites = sites.at(n, 0)
 		}
-		s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, 1<<32)
+		s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, next, 1<<32)
 	} else {
-		base := w.m.now()
+		base := now
 		if e.Tick != 0 {
 			base = min(base, e.Tick)
 		}
+		base = max(base, next)
 		s.sites, s.base, s.last = 0, base, base
 		c = w.m.begin(i, w.slot, owned, base)
 	}
@@ -379,7 +396,7 @@ func (w *Writer) RecordSystem(e *Event, data []byte) bool {
 // called when the event has its place, and gives its time.
 func (w *Writer) force(e *Event, data []byte, at func() uint64) bool {
 	for range 100 {
-		if ok, done := w.appendOpen(e, data, false, forced, at); done {
+		if ok, done := w.appendOpen(nil, e, data, false, forced, at); done {
 			return ok
 		}
 	}
@@ -390,8 +407,9 @@ func (w *Writer) force(e *Event, data []byte, at func() uint64) bool {
 const forced = -1
 
 // appendOpen appends an event, with all its members, to an open chunk. done is
-// false when the state of the stream has changed and the event must be looked at again.
-func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at func() uint64) (ok, done bool) {
+// false when the state of the stream has changed and the event must be looked at again. s is
+// the writer's shard, nil for events of the trace system.
+func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt int, at func() uint64) (ok, done bool) {
 	force := attempt == forced
 	st := uint64(0)
 	m := w.m
@@ -467,6 +485,8 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 			if adopted == 0 {
 				m.date(i) // none finds it yet, and it is not the oldest
 				m.begin(i, 0, open, m.now())
+			} else {
+				m.at(i).joined.Store(m.now())
 			}
 			if !o.CompareAndSwap(mine, uint64(i+1)) {
 				if c := ctl(m.at(i).ctl.Load()); c.state() == open && !c.busy() {
@@ -520,6 +540,14 @@ func (w *Writer) appendOpen(e *Event, data []byte, cut bool, attempt int, at fun
 		}
 		// The chunk's events stay in order, whoever writes them.
 		tick = max(tick, d.last.Load())
+		if w.alone && s != nil {
+			if w.open != i+1 {
+				w.open = i + 1
+				d.joined.Store(m.now())
+			}
+			tick = max(tick, s.last+1)
+			s.last = tick
+		}
 		d.last.Store(tick)
 		pid := e.PID
 		if pid == 0 && !force {
@@ -607,15 +635,7 @@ const closeTries = 100
 func (w *Writer) Close() {
 	for i := range w.mask + 1 {
 		s := w.shard(i)
-		if tag := s.tag.Load(); tag != noChunk {
-			j := int(tag & idxMask)
-			for range closeTries {
-				c := ctl(w.m.at(j).ctl.Load())
-				if (uint64(c)^tag)&tagMask != 0 || w.m.loosen(j, c) {
-					break
-				}
-			}
-		}
+		w.leaveChunk(s)
 		if p := s.place.Load(); p != 0 {
 			q := &w.m.h.placed[p-1]
 			if v := q.Load(); v>>32 == w.slot {
@@ -626,5 +646,20 @@ func (w *Writer) Close() {
 	if w.mem != nil {
 		sys.Unmap(w.mem)
 		w.mem = nil
+	}
+}
+
+// leaveChunk gives up the chunk of a shard.
+func (w *Writer) leaveChunk(s *shard) {
+	tag := s.tag.Load()
+	if tag == noChunk {
+		return
+	}
+	j := int(tag & idxMask)
+	for range closeTries {
+		c := ctl(w.m.at(j).ctl.Load())
+		if (uint64(c)^tag)&tagMask != 0 || w.m.loosen(j, c) {
+			break
+		}
 	}
 }

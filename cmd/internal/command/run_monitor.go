@@ -206,12 +206,32 @@ func (m *monitored) obey() {
 	}
 }
 
+// signalGroup sends sig to the process group that the command leads, and to the command
+// where that has gone over to another.
 func (m *monitored) signalGroup(sig syscall.Signal) {
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
-	if !m.c.reaped {
-		unix.Kill(-m.c.pid, sig)
+	m.signalAll(sig)
+}
+
+// signalAll is signalGroup for a caller that holds m.c.mu.
+func (m *monitored) signalAll(sig syscall.Signal) {
+	if m.c.reaped {
+		return
 	}
+	unix.Kill(-m.c.pid, sig)
+	if m.group() != m.c.pid {
+		unix.Kill(m.c.pid, sig)
+	}
+}
+
+// group is the process group that the command is in now.
+func (m *monitored) group() int {
+	group, err := unix.Getpgid(m.c.pid)
+	if err != nil {
+		return m.c.pid
+	}
+	return group
 }
 
 // begin passes the order on, and what becomes of it.
@@ -242,11 +262,11 @@ func (m *monitored) resume(foreground bool) {
 	}
 	m.stopped = false
 	if foreground {
-		setForeground(m.tty, m.c.pid)
+		setForeground(m.tty, m.group())
 	} else {
 		setForeground(m.tty, unix.Getpgrp())
 	}
-	unix.Kill(-m.c.pid, unix.SIGCONT)
+	m.signalAll(unix.SIGCONT)
 }
 
 // watch reports what happens to the command, until its end. It ends when the kernel does

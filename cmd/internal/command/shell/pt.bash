@@ -12,11 +12,10 @@ pt() {
 	case $?$#,${1+${#1}}$_pt_fast${2+${#2}}:${1-}${2-} in
 	0[12],[1-9]f[0-9][0-9][0-9][0-9]* | 0[12],[1-9][0-9]f[0-9][0-9][0-9][0-9]* | 0[12],[1-9][0-9]f9[0-9][0-9]:* | *[[:cntrl:]\"\\]*) _pt_slowly "$?" "$@" ;;
 	0[12],[1-9]f* | 0[12],[1-9][0-9]f*)
-		if [[ ${PTRACE_SPOOL-} == "$_pt_spool" ]]; then
-			echo "$1	$$	$EPOCHREALTIME	${2-}" >>"$_pt_spool" || :
-		else
-			_pt_slowly 0 "$@"
-		fi
+		case ${PTRACE_SPOOL-} in
+		"$_pt_spool") echo "$1	$$	$EPOCHREALTIME	${2-}" >>"$_pt_spool" || : ;;
+		*) _pt_slowly 0 "$@" ;;
+		esac
 		;;
 	*) _pt_slowly "$?" "$@" ;;
 	esac

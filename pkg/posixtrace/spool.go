@@ -6,6 +6,18 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 )
 
+// Addresses of events that a command has recorded from what a shell left in a spool
+// file. No program has such an address. Extension.
+const (
+	SpoolAddress  = 1 << 63 // all of them have this bit
+	CoarseAddress = 1 << 62 // the shell knew the time to hundredths of a second
+)
+
+// Coarse reports whether the time of an event is that of a shell that knows it to
+// hundredths of a second only, and may be that much too early. The order of
+// such events among those of their shell is right. Extension.
+func (e *EventInfo) Coarse() bool { return e.Address>>62 == 3 }
+
 // SpoolDir returns the path of a directory that goes with the stream whose file is
 // at streamPath (StreamInfo.Path): whoever makes it there can keep in it what is to
 // become events of the stream, left by programs that cannot map it. It is removed with

@@ -42,6 +42,8 @@ type Output struct {
 	rec  Recorder
 	ev   posixtrace.EventInfo
 	flag [4]byte // the first byte of the event's data, by Flags
+
+	Began func(at int64) // if not nil, is called with the time of each batch
 }
 
 // NewOutput returns a Sink that records events of type id for process pid.
@@ -55,7 +57,12 @@ func NewOutput(rec Recorder, id posixtrace.EventID, pid int) *Output {
 }
 
 // Batch takes the time for the lines that follow.
-func (o *Output) Batch() { o.ev.UnixNano = o.rec.Now() }
+func (o *Output) Batch() {
+	o.ev.UnixNano = o.rec.Now()
+	if o.Began != nil {
+		o.Began(o.ev.UnixNano)
+	}
+}
 
 // Line records one line.
 func (o *Output) Line(framed []byte, f Flags) {

@@ -99,6 +99,9 @@ func ctl(env *Env, args *Args) error {
 	if err != nil {
 		return err
 	}
+	if name != "status" {
+		defer markSpool(env)
+	}
 	shown := 0
 	for _, stream := range streams {
 		s, err := attach(stream)

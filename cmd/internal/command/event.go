@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -133,6 +134,8 @@ func (p *eventPlan) run(env *Env) error {
 		return err
 	}
 	defer t.close()
+	takeBeforeEvent(env.Getenv(spool.Env))
+	defer markSpool(env)
 	switch p.source {
 	case "run":
 		return p.runSpan(env, t)
@@ -164,6 +167,7 @@ func (p *eventPlan) runSpan(env *Env, t *eventTarget) error {
 	}
 	signals := newForwarder()
 	begun := t.event(p.name+".begin", nil)
+	markSpool(env) // for what the command does with shells
 	c, err := startChild(p.rest, os.Environ(), [3]int{0, 1, 2})
 	if err != nil {
 		status := asFailure(err).status
@@ -179,7 +183,9 @@ func (p *eventPlan) runSpan(env *Env, t *eventTarget) error {
 	if err != nil {
 		return failure(p.rest[0], err)
 	}
+	takeBeforeEvent(env.Getenv(spool.Env))
 	ended := t.event(p.name+".end", strconv.AppendInt(nil, int64(exitStatus(status)), 10))
+	markSpool(env)
 	if err := cmp.Or(begun, ended); err != nil {
 		env.Note(reason(err))
 	}

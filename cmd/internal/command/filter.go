@@ -58,6 +58,7 @@ func filter(env *Env, args *Args) error {
 		if err := s.FilterOps(ops); err != nil {
 			return named(names[0], err)
 		}
+		markSpool(env)
 	}
 	if len(ops) > 0 && !dry && !args.Has("list") {
 		return nil

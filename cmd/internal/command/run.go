@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -103,8 +104,8 @@ type session struct {
 	begun       int64          // when the command was started
 	signals     *forwarder     // those that are meant for the command
 
-	stopSpool  func() // ends the taking over of lines as they come
-	outputLost bool   // output of the command could not be written
+	spool      *spool.Watcher // takes lines over as they come
+	outputLost bool           // output of the command could not be written
 }
 
 // create makes the stream and starts it.
@@ -199,10 +200,12 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	deliver := func(sig syscall.Signal) { passOn(sig, s.plan.limit.send) }
 	s.configureTracer(info.Path)
 	s.begun = s.rec.Now()
+	s.spool.Mark(s.begun)
 	ready := func(pid int) {
 		s.adopt(pid)
 		s.staged()
 		s.begun = s.rec.Now()
+		s.spool.Mark(s.begun)
 	}
 	if s.term = taps.term; s.term != nil {
 		taps.term.signals = signals.ch
@@ -281,7 +284,7 @@ func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
 		return
 	}
 	// What a shell told before it ended comes before its end, also lines without a time.
-	if s.stopSpool != nil {
+	if s.spool != nil {
 		takeSpool(s.stream, spoolWait)
 	}
 	data := posixtrace.NewExitData(status, u)

@@ -127,7 +127,11 @@ func (t *taps) run(s *session) {
 		if err != nil {
 			s.env.Note("output is not recorded: " + reason(err))
 		} else {
-			tap.pump.Lines = capture.NewSplitter(capture.NewOutput(rec, tap.id, s.child.pid), limit)
+			out := capture.NewOutput(rec, tap.id, s.child.pid)
+			if s.spool != nil {
+				out.Began = s.spool.Mark
+			}
+			tap.pump.Lines = capture.NewSplitter(out, limit)
 			tap.pump.Lines.Terminal = tap.cr
 		}
 		t.wg.Go(func() {

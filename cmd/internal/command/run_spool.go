@@ -15,17 +15,17 @@ func (s *session) spoolEnv(environ []string) []string {
 	if path == "" {
 		return slices.DeleteFunc(environ, func(e string) bool { return strings.HasPrefix(e, spool.Env+"=") })
 	}
-	s.stopSpool = watchSpool(s.stream)
+	s.spool, _ = spool.Watch(s.stream)
 	return setEnv(environ, spool.Env, path)
 }
 
 // closeSpool takes over the last lines. What processes that the command has left
 // behind try to write from now on has no effect.
 func (s *session) closeSpool() {
-	if s.stopSpool == nil {
+	if s.spool == nil {
 		return
 	}
-	s.stopSpool()
+	s.spool.Stop()
 	if t, err := spool.NewTaker(s.stream, false); err == nil {
 		t.Last(spoolWait)
 		t.Close()

@@ -33,6 +33,23 @@ func takeSpool(s *posixtrace.Stream, wait time.Duration) {
 	}
 }
 
+// takeBeforeEvent takes over what a script has left in its spool, before an event is
+// recorded for it, so that lines without a time do not come out behind. A process that
+// takes them as they come is not disturbed.
+func takeBeforeEvent(path string) {
+	if path != "" && spool.Pending(path) {
+		takeForShell(path)
+	}
+}
+
+// markSpool has lines that the script writes from now on come after what was done for
+// it until now, although its shell may know the time badly.
+func markSpool(env *Env) {
+	if path := env.Getenv(spool.Env); path != "" {
+		spool.Mark(path)
+	}
+}
+
 // openSpool makes the spool of a new stream and returns its path, "" without. watched tells
 // that watchSpool follows.
 func openSpool(s *posixtrace.Stream, watched bool) string {

@@ -84,7 +84,11 @@ func (j *JSON) make(p *phrase, of *member) {
 	name := of.src.name(of.id)
 	b = appendHex(append(b, name.json...), of.addr)
 	b = append(append(b, `","truncation":"`...), of.cut.String()...)
-	p.text = append(b, `","size":`...)
+	b = append(b, '"')
+	if ev := (posixtrace.EventInfo{Address: of.addr}); ev.Coarse() {
+		b = append(b, `,"coarse":true`...)
+	}
+	p.text = append(b, `,"size":`...)
 	if !name.known {
 		p.forget()
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -177,6 +178,14 @@ func (d *dir) create(name string, flags int) (*os.File, error) {
 // stat looks at a file without opening it.
 func (d *dir) stat(name string) (st unix.Stat_t, err error) {
 	return st, unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// inode returns the number of a file.
+func inode(fi os.FileInfo) uint64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
 }
 
 func (d *dir) remove(name string) error { return unix.Unlinkat(d.fd(), name, 0) }

@@ -27,7 +27,7 @@ func FuzzLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		raw := bytes.Clone(b)
 		l, ok := parse(bytes.Clone(b))
-		if ok && (len(l.name) == 0 || len(l.name) > posixtrace.EventNameMax || l.pid <= 0 || l.pid > maxPID || l.nanos < 0 || len(l.data) > len(b)) {
+		if ok && l.name != nil && (len(l.name) == 0 || len(l.name) > posixtrace.EventNameMax || l.pid <= 0 || l.pid > maxPID || l.nanos < 0 || len(l.data) > len(b)) {
 			t.Errorf("parse(%q) = %+v", raw, l)
 		}
 		if got := unescape(output.AppendEscaped(nil, raw)); !bytes.Equal(got, raw) {
@@ -40,9 +40,9 @@ func FuzzLine(f *testing.F) {
 // is within its bounds, and is the same when it is written again.
 func FuzzState(f *testing.F) {
 	for _, s := range []string{
-		"ptrace-spool 1 3 4096 false 3 8192 1795169520000000000 2: 1/7 2/9", "ptrace-spool 1 0 0 true 0 0 0 0:",
-		"ptrace-spool 1 -1 0 true 0 0 0 0:", "ptrace-spool 1 9223372036854775807 9223372036854775807 true 9223372036854775807 9223372036854775807 1 1: 1/9223372036854775807",
-		"ptrace-spool 1 0 0 true 0 0 0 17:" + strings.Repeat(" 1/1", 17), "ptrace-spool 2 0 0 true 0 0 0 0:", "ptrace-spool 1 99999999999999999999 0 true 0 0 0 0:", "ptrace-spool 1 0 0 true 0 0 0 1: 1/1/1 ",
+		"ptrace-spool 2 3 4096 false 3 8192 1795169520000000000 0 2: 1/7 2/9", "ptrace-spool 2 0 0 true 0 0 0 0 0:",
+		"ptrace-spool 2 -1 0 true 0 0 0 0 0:", "ptrace-spool 2 9223372036854775807 9223372036854775807 true 9223372036854775807 9223372036854775807 1 0 1: 1/9223372036854775807",
+		"ptrace-spool 2 0 0 true 0 0 0 0 17:" + strings.Repeat(" 1/1", 17), "ptrace-spool 2 0 0 true 0 0 0 0:", "ptrace-spool 2 99999999999999999999 0 true 0 0 0 0 0:", "ptrace-spool 2 0 0 true 0 0 0 0 1: 1/1/1 ",
 	} {
 		f.Add([]byte(s))
 	}
@@ -58,7 +58,7 @@ func FuzzState(f *testing.F) {
 			t.Fatal(err)
 		}
 		st := readState(file)
-		if min(st.gen, st.done, st.tryGen, st.tryEnd, st.since) < 0 || len(st.old) > maxOld {
+		if min(st.gen, st.done, st.tryGen, st.tryEnd, st.since, st.floor) < 0 || len(st.old) > maxOld {
 			t.Fatalf("%q is believed to be %+v", b, st)
 		}
 		if err := st.write(file); err != nil {
@@ -74,11 +74,11 @@ func FuzzState(f *testing.F) {
 // one event, unless the state, or files put aside that no taker has put there, make
 // one that comes begin anew: then it is once more for each of them.
 func FuzzTake(f *testing.F) {
-	const state = "ptrace-spool 1 0 0 false 0 0 0 0:"
+	const state = "ptrace-spool 2 0 0 false 0 0 0 0 0:"
 	f.Add([]byte("a\t1\t\tdata\nb\t2\t1795169520.5\t\\x00\n"), []byte(""), []byte(state))
-	f.Add([]byte("a\t1\t\tdata\nno end"), []byte("old\t1\t\tx\n"), []byte("ptrace-spool 1 1 0 false 0 0 0 1: 0/0"))
-	f.Add([]byte("\n\n\t\t\t5\n\t1\t\t1048577\n"), []byte("\n"), []byte("ptrace-spool 1 0 1 true 0 9 0 0:"))
-	f.Add(bytes.Repeat([]byte("x"), 70000), []byte(""), []byte("ptrace-spool 1 9223372036854775807 0 false 9223372036854775807 1 0 0:"))
+	f.Add([]byte("a\t1\t\tdata\nno end"), []byte("old\t1\t\tx\n"), []byte("ptrace-spool 2 1 0 false 0 0 0 0 1: 0/0"))
+	f.Add([]byte("\n\n\t\t\t5\n\t1\t\t1048577\n"), []byte("\n"), []byte("ptrace-spool 2 0 1 true 0 9 0 0 0:"))
+	f.Add(bytes.Repeat([]byte("x"), 70000), []byte(""), []byte("ptrace-spool 2 9223372036854775807 0 false 9223372036854775807 1 0 0 0:"))
 	f.Add([]byte("posix_trace_start\t1\t\tx\nproc.exec\t1\t\t\n"), []byte(""), []byte(""))
 	f.Fuzz(func(t *testing.T, lines, aside, state []byte) {
 		if len(lines)+len(aside) > 1<<17 || len(state) > 2*stateSize {

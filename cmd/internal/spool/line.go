@@ -12,12 +12,13 @@ const MaxLine = 4096
 
 // line is one line of a spool, taken apart.
 type line struct {
-	name  []byte
-	pid   int
-	nanos int64 // since the epoch; 0: not told
-	data  []byte
-	lost  uint64 // of a line that is no event: for how many it stands
-	end   int    // in its batch, the newline included
+	name   []byte
+	pid    int
+	nanos  int64 // since the epoch, or since the system was booted if coarse; 0: none
+	coarse bool  // the time is that of a shell that knows only /proc/uptime
+	data   []byte
+	lost   uint64 // of a line that is no event: for how many it stands
+	end    int    // in its batch, the newline included
 }
 
 // maxPID is the highest number that the kernel gives to a process, PID_MAX_LIMIT.
@@ -39,20 +40,27 @@ func parse(b []byte) (l line, ok bool) {
 		return l, false
 	}
 	if len(name) == 0 {
-		// By a line without a name a shell tells how many events it could not write.
-		n, _ := digits(data)
-		return line{lost: uint64(min(n, maxLost))}, false
+		// By a line without a name a shell reports how many events it could not write,
+		// and a command, for none, when it has recorded one itself.
+		n, given := digits(data)
+		return line{lost: uint64(min(n, maxLost)), nanos: nanos(when)}, given && n == 0
 	}
 	n, ok := digits(pid)
 	if !ok || n == 0 || n > maxPID {
 		return l, false
 	}
-	l = line{name: name, pid: int(n), nanos: nanos(when)}
+	l = line{name: name, pid: int(n)}
+	up, coarse := bytes.CutPrefix(when, plus)
+	l.nanos = nanos(up)
+	l.coarse = coarse && l.nanos != 0
 	l.data = unescape(data)
 	return l, true
 }
 
-var tab = []byte{'\t'}
+var (
+	tab  = []byte{'\t'}
+	plus = []byte{'+'}
+)
 
 // maxLost bounds for how many events a line may stand.
 const maxLost = 1 << 20

@@ -65,7 +65,7 @@ func (t *Taker) recorded(address uint64) (end int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if ev.Address != address {
+		if ev.Address&^posixtrace.CoarseAddress != address&^posixtrace.CoarseAddress {
 			continue
 		}
 		for i := next; i < len(t.lines); i++ {

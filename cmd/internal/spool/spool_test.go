@@ -154,6 +154,8 @@ func TestLines(t *testing.T) {
 		{"no pid", "a\t\t\t\na\t0\t\t\na\t-1\t\t\na\t4194305\t\t\na\t1x\t\t\na\t99999999999999999999\t\t\n", nil, 6},
 		{"system event", "proc.exit\t1\t\t\nposix_trace_start\t1\t\t\n", nil, 2},
 		{"no name", "\t1\t\tx\n", nil, 1},
+		{"a mark", "\t1\t1795169520.5\t0\na\t1\t\tx\n", []string{"a 1 x"}, 0},
+		{"coarse time", "a\t1\t+1.25\tx\na\t1\t+\ty\na\t1\t+x\tz\na\t1\t+99999999999\tz\n", []string{"a 1 x", "a 1 y", "a 1 z", "a 1 z"}, 0},
 		{"told to be lost", "\t1\t\t64\n", nil, 64},
 		{"longest name", strings.Repeat("n", 255) + "\t1\t\t\n", []string{strings.Repeat("n", 255) + " 1 "}, 0},
 		{"name too long", strings.Repeat("n", 256) + "\t1\t\t\n", nil, 1},
@@ -349,9 +351,9 @@ func TestRecover(t *testing.T) {
 // State and files that somebody has scribbled over cost events and nothing else.
 func TestHostileState(t *testing.T) {
 	for _, text := range []string{
-		"", "x", "ptrace-spool 1 0 9223372036854775807 false 0 0 0 0:",
-		"ptrace-spool 1 0 0 true 5 99999999999 0 0:", "ptrace-spool 1 3 0 false 0 0 0 2: 1/7 1/9",
-		"ptrace-spool 1 0 0 false 0 0 0 99: ", strings.Repeat("9", 3000),
+		"", "x", "ptrace-spool 2 0 9223372036854775807 false 0 0 0 0 0:",
+		"ptrace-spool 2 0 0 true 5 99999999999 0 0 0:", "ptrace-spool 2 3 0 false 0 0 0 0 2: 1/7 1/9",
+		"ptrace-spool 2 0 0 false 0 0 0 0 99: ", strings.Repeat("9", 3000),
 	} {
 		s, path := newStream(t, posixtrace.Attr{})
 		state := filepath.Join(filepath.Dir(path), stateName)

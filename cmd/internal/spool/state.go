@@ -18,6 +18,9 @@ type state struct {
 	// this offset; 0 when there is none. Its earliest time is since.
 	tryGen, tryEnd, since int64
 
+	// No line that was not taken was written before this time, of the stream's clock.
+	floor int64
+
 	old []old
 }
 
@@ -31,7 +34,7 @@ const maxOld = 16
 
 const stateSize = 1024
 
-const stateForm = "ptrace-spool 1 %d %d %t %d %d %d %d"
+const stateForm = "ptrace-spool 2 %d %d %t %d %d %d %d %d"
 
 // readState reads the state; one that makes no sense is that of a new spool.
 func readState(f *os.File) (st state) {
@@ -39,8 +42,8 @@ func readState(f *os.File) (st state) {
 	n, _ := f.ReadAt(b, 0)
 	head, rest, _ := strings.Cut(string(b[:n]), ":")
 	var count int
-	got, err := fmt.Sscanf(head, stateForm, &st.gen, &st.done, &st.skipping, &st.tryGen, &st.tryEnd, &st.since, &count)
-	if err != nil || got != 7 || count < 0 || count > maxOld || min(st.gen, st.done, st.tryGen, st.tryEnd, st.since) < 0 {
+	got, err := fmt.Sscanf(head, stateForm, &st.gen, &st.done, &st.skipping, &st.tryGen, &st.tryEnd, &st.since, &st.floor, &count)
+	if err != nil || got != 8 || count < 0 || count > maxOld || min(st.gen, st.done, st.tryGen, st.tryEnd, st.since, st.floor) < 0 {
 		return state{}
 	}
 	for _, s := range strings.Fields(rest) {
@@ -59,7 +62,7 @@ func readState(f *os.File) (st state) {
 // write makes st the state.
 func (st *state) write(f *os.File) error {
 	b := fmt.Appendf(make([]byte, 0, stateSize), stateForm+":",
-		st.gen, st.done, st.skipping, st.tryGen, st.tryEnd, st.since, len(st.old))
+		st.gen, st.done, st.skipping, st.tryGen, st.tryEnd, st.since, st.floor, len(st.old))
 	for _, o := range st.old {
 		b = fmt.Appendf(b, " %d/%d", o.gen, o.done)
 	}

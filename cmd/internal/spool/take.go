@@ -38,6 +38,10 @@ type Taker struct {
 	owing int64 // bytes recorded since the log's owner was asked to flush
 	buf   []byte
 	lines []line
+	begun int64  // the time of the stream at which the lines were looked for
+	file  uint64 // the inode of the file that they are in
+
+	marks marks
 }
 
 // NewTaker returns a taker for a stream. orphan tells that it has no owner any more.
@@ -190,6 +194,7 @@ func (t *Taker) locked(wait time.Duration, f func() error) (took bool, err error
 		}
 	}
 	t.took = false
+	t.begun = t.rec.Now()
 	t.st = readState(t.lock)
 	err = t.settle()
 	if err == nil {
@@ -197,6 +202,11 @@ func (t *Taker) locked(wait time.Duration, f func() error) (took bool, err error
 	}
 	if err == nil {
 		err = f()
+	}
+	if err == nil && t.took {
+		// What comes now was written after that.
+		t.st.floor = max(t.st.floor, t.begun)
+		err = t.save()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // removed with the stream
@@ -364,6 +374,7 @@ func (t *Taker) takeFile(f *os.File, gen int64, complete bool) error {
 		return err
 	}
 	size := fi.Size()
+	t.file = inode(fi)
 	end := size
 	if size-*done > t.bound {
 		if t.attr.StreamFullPolicy == posixtrace.Loop {
@@ -465,9 +476,10 @@ var newline = []byte{'\n'}
 
 func (t *Taker) lose(n uint64) { t.rec.Lose(n) }
 
-// batchAddress marks the events of a batch. No program has this address.
+// batchAddress marks the events of a batch. No program has this address, nor has one
+// of an event whose time is coarse (posixtrace.CoarseAddress).
 func batchAddress(gen, offset int64) uint64 {
-	return 1<<63 | uint64(gen)&(1<<23-1)<<40 | uint64(offset)&(1<<40-1)
+	return posixtrace.SpoolAddress | uint64(gen)&(1<<22-1)<<40 | uint64(offset)&(1<<40-1)
 }
 
 // split takes a batch apart; a line that is no event has no name.
@@ -507,13 +519,9 @@ func (t *Taker) batch(gen int64, done *int64, b []byte) error {
 		set = 0
 	}
 	t.st.tryGen, t.st.tryEnd, t.st.since = gen, *done+int64(n), now
+	t.date(now, set, *done)
 	for i := range t.lines {
-		l := &t.lines[i]
-		if l.nanos != 0 {
-			// What was before the stream or will be is not to be believed.
-			l.nanos = min(max(l.nanos+set, t.created), now)
-			t.st.since = min(t.st.since, l.nanos)
-		}
+		t.st.since = min(t.st.since, t.lines[i].nanos)
 	}
 	if err := t.save(); err != nil {
 		return err
@@ -523,6 +531,7 @@ func (t *Taker) batch(gen int64, done *int64, b []byte) error {
 		t.record(&t.lines[i], address)
 	}
 	t.st.tryGen, t.st.tryEnd, t.st.since = 0, 0, 0
+	t.st.floor = max(t.st.floor, t.lines[len(t.lines)-1].nanos)
 	if err := t.forward(done, n); err != nil {
 		return err
 	}
@@ -554,6 +563,9 @@ func (t *Taker) record(l *line, address uint64) {
 	if id == 0 || id.System() {
 		t.lose(1)
 		return
+	}
+	if l.coarse {
+		address |= posixtrace.CoarseAddress
 	}
 	t.rec.Record(posixtrace.EventInfo{ID: id, PID: l.pid, TID: l.pid, UnixNano: l.nanos, Address: address}, l.data)
 }

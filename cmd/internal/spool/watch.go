@@ -16,6 +16,9 @@ type Watcher struct {
 	stop chan struct{}
 	once sync.Once
 	done chan struct{}
+
+	marking sync.Mutex
+	d       *dir // for Mark
 }
 
 // pace is how often a watcher looks while there are lines. When there have been
@@ -46,6 +49,12 @@ func (w *Watcher) Stop() {
 	}
 	w.once.Do(func() { close(w.stop) })
 	<-w.done
+	w.marking.Lock()
+	defer w.marking.Unlock()
+	if w.d != nil {
+		w.d.close()
+		w.d = nil
+	}
 }
 
 func (w *Watcher) run() {

@@ -1,20 +1,21 @@
 # shellcheck shell=sh
 # Trace points for any POSIX shell, see ptrace-event(1). Each call appends one line
 # to the file $PTRACE_SPOOL. What can go wrong with that is not shown. Such a shell
-# knows neither local variables nor the time; the reader of the line does.
+# has no local variables, and may know no better time than that of /proc/uptime, in
+# hundredths of a second since the system was booted. A "+" marks it.
 : "${_pt_event:=ptrace-event}"
 _pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool=''
 _pt_nl='
 '
 _pt_tab='	'
 
-# shellcheck disable=SC3028 # where there is EPOCHREALTIME it is welcome
 pt() {
 	_pt_s=$?
 	if [ -n "${PTRACE_SPOOL-}" ] && { [ "$PTRACE_SPOOL" = "$_pt_spool" ] || _pt_known; }; then
 		_pt_left=$((_pt_left - 1))
 		if [ "$_pt_left" -ge 0 ] && [ "$#" -gt 0 ] && [ "$#" -le 2 ] && [ -n "$1" ] && [ "${#1}" -lt 128 ] && _pt_plain "$1${2-}"; then
-			command printf '%s\t%s\t%s\t%s\n' "$1" "$$" "${EPOCHREALTIME-}" "${2-}" >>"$PTRACE_SPOOL" || :
+			_pt_now
+			command printf '%s\t%s\t%s\t%s\n' "$1" "$$" "$_pt_t" "${2-}" >>"$PTRACE_SPOOL" || :
 		else
 			_pt_slowly "$@" || :
 		fi
@@ -52,6 +53,15 @@ _pt_known() {
 	esac
 }
 
+# _pt_now sets _pt_t to the time.
+# shellcheck disable=SC3028
+_pt_now() {
+	_pt_t=${EPOCHREALTIME-}
+	if [ -z "$_pt_t" ]; then
+		IFS=' ' read -r _pt_t _pt_c </proc/uptime && _pt_t=+$_pt_t || _pt_t=
+	fi
+}
+
 # _pt_plain TEXT: short, and nothing in it that has to be escaped.
 _pt_plain() {
 	[ "${#1}" -lt 900 ] || return
@@ -62,9 +72,9 @@ _pt_plain() {
 
 # _pt_slowly NAME [DATA]... is pt for any arguments. It looks after the size of the
 # spool.
-# shellcheck disable=SC3028
 _pt_slowly() {
-	_pt_n=${1-} _pt_d=${2-} _pt_t=${EPOCHREALTIME-} _pt_max=${PTRACE_SPOOL##*.}
+	_pt_now
+	_pt_n=${1-} _pt_d=${2-} _pt_max=${PTRACE_SPOOL##*.}
 	if [ "$#" -gt 2 ]; then
 		shift 2
 		for _pt_c; do

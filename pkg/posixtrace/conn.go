@@ -15,11 +15,11 @@ import (
 )
 
 // openDir is the trace directory of this process. It is looked for again after
-// a failure, and when $PTRACE_DIR has changed.
+// a failure, when it was removed, and when $PTRACE_DIR has changed.
 func openDir() (*registry.Dir, error) {
 	dirs.mu.Lock()
 	defer dirs.mu.Unlock()
-	if env := os.Getenv("PTRACE_DIR"); dirs.dir == nil || env != dirs.env {
+	if env := os.Getenv("PTRACE_DIR"); dirs.dir == nil || env != dirs.env || dirs.dir.Gone() {
 		d, err := registry.Open()
 		if err != nil {
 			return nil, err

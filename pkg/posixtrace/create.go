@@ -304,6 +304,10 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 			d.RemoveStream(id)
 		}
 	}
+	if err == nil && (d.Gone() || !linked(f)) {
+		// Removed since, and the mark of it with it: others do not find the stream.
+		err = fmt.Errorf("stream %s: %w", path, registry.ErrGone)
+	}
 	if err != nil {
 		if s.log != nil {
 			s.log.abandon()
@@ -316,6 +320,12 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		go s.log.run()
 	}
 	return s, nil
+}
+
+// linked reports whether a file still has a name.
+func linked(f *os.File) bool {
+	st, err := sys.Fstat(f)
+	return err != nil || st.Nlink > 0
 }
 
 // noRoom makes ENOMEM of a full file system: it is memory that is short.

@@ -507,6 +507,22 @@ func (c *conn) reopenLog(flags int) (*os.File, error) {
 // bury removes the files of a stream that is shut down. locked tells that the
 // caller holds the directory's lock, which is taken before that of a stream, never after.
 func bury(c *conn, locked bool) error {
+	if c.dir.Gone() {
+		// Its file went with the directory, and pages with it. Processes that were given a new page
+		// took the stream along.
+		keeping.Delete(c.id)
+		d, err := openDir()
+		if err != nil || locked {
+			return nil
+		}
+		unlock, err := d.Lock()
+		if err != nil {
+			return nil
+		}
+		defer unlock()
+		d.DetachAll(c.id)
+		return nil
+	}
 	if !locked {
 		unlock, err := c.dir.Lock()
 		if err != nil {

@@ -79,6 +79,11 @@ func (p *Process) open() (pr *proc, err error) {
 		return nil, errProcessClosed
 	}
 	if p.proc == nil {
+		if p.dir.Gone() {
+			if p.dir, err = openDir(); err != nil {
+				return nil, err
+			}
+		}
 		p.proc, err = openProc(p.dir, p.who)
 	}
 	return p.proc, err

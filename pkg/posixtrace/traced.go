@@ -172,6 +172,9 @@ func (t *tracedProcess) open() (*proc, error) {
 
 func (t *tracedProcess) openLocked() (*proc, error) {
 	if t.proc != nil {
+		if t.proc.page.Moved() {
+			t.move()
+		}
 		return t.proc, nil
 	}
 	d, err := openDir()
@@ -195,6 +198,28 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	t.proc = p
 	storeWord(p.page.Word())
 	return p, nil
+}
+
+// move goes on with another page: the trace directory was removed, or what was in it, and
+// a controller has made the process a new one. The old one stays mapped, for trace points of other
+// goroutines look at it.
+func (t *tracedProcess) move() {
+	d, err := openDir()
+	if err != nil {
+		return
+	}
+	page, err := d.Page(sys.SelfProc(), true)
+	if err != nil {
+		return
+	}
+	if err := t.proc.names.Move(d); err != nil {
+		page.Close()
+		return
+	}
+	t.proc.page.Forget()
+	// Others may have the old value in their hands, so it is not changed.
+	t.proc = &proc{dir: d, page: page, names: t.proc.names}
+	storeWord(page.Word())
 }
 
 // release takes the process out of its streams: it has become a set-gid or

@@ -234,6 +234,8 @@ func (p *createPlan) explain(err error) error {
 		return failf("process %d: %s", p.target.pid, strerror(syscall.ESRCH))
 	case errors.Is(err, syscall.EEXIST):
 		return nameInUse(p.attr.Name)
+	case errors.Is(err, syscall.ESTALE):
+		return withHint(failf("process %d: the trace directory was removed while it ran", p.target.pid), "start it again to trace it")
 	case errors.Is(err, syscall.EPERM):
 		return failf("process %d: %s", p.target.pid, strerror(syscall.EPERM))
 	case errors.Is(err, syscall.EAGAIN):

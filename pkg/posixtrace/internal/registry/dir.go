@@ -110,6 +110,16 @@ func (d *Dir) Path() string { return d.path }
 // Close gives up the directory. Pages and names opened in it go on to work.
 func (d *Dir) Close() error { return d.f.Close() }
 
+// ErrGone is in the chain of errors about a trace directory that was removed.
+var ErrGone = fmt.Errorf("the trace directory was removed: %w", syscall.ENOENT)
+
+// Gone reports whether the directory was removed since it was opened. Another may have its
+// path by now.
+func (d *Dir) Gone() bool {
+	st, err := sys.Fstat(d.f)
+	return err == nil && st.Nlink == 0
+}
+
 // names lists the files in the directory.
 func (d *Dir) names() ([]string, error) {
 	// The position in a directory belongs to the open file, so each listing has its own.

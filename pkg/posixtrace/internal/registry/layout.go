@@ -25,7 +25,8 @@ import (
 //	  72  usernames  u32   A  user event names the program has registered
 //	  76  seq        u32   A  odd while entries change
 //	  80  opened     u32   A  1: a program of the process has opened the page itself
-//	  84  zero
+//	  84  moved      u32   A  not 0: the file was removed, and the process has another page
+//	  88  zero
 //	 128  entry[64], each
 //	        0  stream    u64  A  0: free
 //	        8  flags     u32  A
@@ -58,6 +59,7 @@ const (
 	offUserNames  = 72
 	offSeq        = 76
 	offOpened     = 80
+	offMoved      = 84
 	offEntries    = 128
 
 	entrySize   = 24

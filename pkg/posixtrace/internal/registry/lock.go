@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// lockFile is never removed: two processes must not lock two files of that name.
+// lockFile is never removed by us: two processes must not lock two files of that name.
 const lockFile = "lock"
 
 // Lock takes the lock of the directory, which also keeps out other goroutines of
@@ -40,18 +40,31 @@ func (d *Dir) lock(wait bool) (func(), error) {
 }
 
 func (d *Dir) lockFile(wait bool) (func(), error) {
-	f, err := d.openOwn(lockFile, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return nil, err
+	for range lockTries {
+		f, err := d.openOwn(lockFile, os.O_RDWR|os.O_CREATE)
+		if err != nil {
+			if d.Gone() {
+				err = fmt.Errorf("lock %s: %w", d.path, ErrGone)
+			}
+			return nil, err
+		}
+		if err := sys.Flock(f, true, wait); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", d.path, err)
+		}
+		unlock := func() {
+			// Not left to Close: a child that is being started may still hold a
+			// copy of the descriptor.
+			sys.Funlock(f)
+			f.Close()
+		}
+		if st, err := sys.Fstat(f); err != nil || st.Nlink > 0 {
+			return unlock, nil
+		}
+		unlock() // removed while we waited: others lock a new one
 	}
-	if err := sys.Flock(f, true, wait); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", d.path, err)
-	}
-	return func() {
-		// Not left to Close: a child that is being started may still hold a
-		// copy of the descriptor.
-		sys.Funlock(f)
-		f.Close()
-	}, nil
+	return nil, fmt.Errorf("lock %s: %w", d.path, syscall.EAGAIN)
 }
+
+// lockTries bounds how often a lock is taken that is removed again.
+const lockTries = 16

@@ -66,8 +66,8 @@ func (n *Names) lockFile() error {
 			return fmt.Errorf("lock %s: %w", n.f.Name(), err)
 		}
 		st, err := sys.Fstat(n.f)
-		if err == nil && st.Nlink > 0 {
-			return nil
+		if err == nil && (st.Nlink > 0 || !n.findDir()) {
+			return nil // without a directory, it still serves those of the family who have it open
 		}
 		n.f.Close()
 		n.setFile(nil)
@@ -289,7 +289,7 @@ func (n *Names) Lookup(id event.ID) (string, bool) {
 		return "", false
 	}
 	name, ok := n.name(id)
-	if !ok && n.refresh() == nil {
+	if !ok && n.update() == nil {
 		name, ok = n.name(id)
 	}
 	return name, ok
@@ -305,7 +305,7 @@ func (n *Names) name(id event.ID) (string, bool) {
 // All returns the event types: the predefined ones, then the others in the
 // order in which they were added. A longer list later begins with this one.
 func (n *Names) All() []Type {
-	n.refresh()
+	n.update()
 	list := make([]Type, 0, len(event.Predefined)+32)
 	for _, p := range event.Predefined {
 		list = append(list, Type{p.ID, p.Name})

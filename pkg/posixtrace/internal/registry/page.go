@@ -21,6 +21,10 @@ type Page struct {
 	proc sys.Proc
 	mem  []byte
 	left uint32 // the program that has used the page, if it has executed another since
+
+	// file stays open in a program that has its own page mapped: by that descriptor others
+	// come to the page when its name is gone.
+	file *os.File
 }
 
 // Page returns the page of p. With create it is made if it does not exist yet,
@@ -56,7 +60,11 @@ func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
 	if err != nil {
 		return nil, pageDamaged, err
 	}
-	defer f.Close()
+	defer func() {
+		if pg == nil || pg.file == nil {
+			f.Close()
+		}
+	}()
 	st, err := sys.Fstat(f)
 	if err != nil {
 		return nil, pageDamaged, err
@@ -82,6 +90,7 @@ func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
 func (pg *Page) hold(f *os.File) {
 	if pg.proc == sys.SelfProc() {
 		sys.HoldToo(f)
+		pg.file = f
 		return
 	}
 	// In this order: who has opened the page held it before.
@@ -130,9 +139,21 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 	if st.Start != p.Start || st.Dead() {
 		return nil, fmt.Errorf("process %d: %w", p.PID, syscall.ESRCH)
 	}
+	was, err := d.remains(p)
+	if err != nil {
+		return nil, err
+	}
+	defer was.close()
 	chain := ancestors(&st)
 	heritage, family := d.inherit(&st, chain)
-	if len(heritage) == 0 {
+	if was.page != nil {
+		heritage, family = was.heritage(heritage), was.page.Family()
+		done, err := d.restoreNames(was)
+		defer done()
+		if err != nil {
+			return nil, err
+		}
+	} else if len(heritage) == 0 {
 		done, err := d.copyNames(chain, family)
 		defer done()
 		if err != nil {
@@ -144,18 +165,28 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	mem, err := sys.Map(f, pageSize, true)
-	if err != nil {
+	pg := &Page{d: d, proc: p}
+	defer func() {
+		if pg.file == nil {
+			f.Close()
+		}
+	}()
+	if pg.mem, err = sys.Map(f, pageSize, true); err != nil {
 		sys.UnlinkAt(d.f, temp)
 		return nil, err
 	}
-	pg := &Page{d: d, proc: p, mem: mem}
+	mem := pg.mem
 	pg.hold(f)
 	putHeader(mem, p, st.Session)
 	pg.u64(offFamily).Store(family)
 	for i, e := range heritage {
 		pg.put(i, e)
+	}
+	if was.page != nil {
+		pg.u32(offUserNames).Store(was.page.u32(offUserNames).Load())
+		pg.u32(offOpened).Store(was.page.u32(offOpened).Load())
+		// Its word must differ from all that the old one had and gets.
+		pg.u32(offGeneration).Store(was.page.u32(offGeneration).Load() + 2)
 	}
 	pg.changed()
 	if err := sys.RenameNoReplace(d.f, temp, pageName(p)); err != nil {
@@ -163,6 +194,7 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 		pg.Close()
 		return nil, fmt.Errorf("page of process %d: %w", p.PID, err)
 	}
+	was.leave()
 	d.tidy()
 	return pg, nil
 }
@@ -239,5 +271,6 @@ var programID = sync.OnceValue(func() uint32 { return uint32(randomID()) | 1 })
 func (pg *Page) Close() error {
 	mem := pg.mem
 	pg.mem = nil
+	pg.Forget()
 	return sys.Unmap(mem)
 }

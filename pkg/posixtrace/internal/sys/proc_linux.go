@@ -332,7 +332,8 @@ func NamespaceGone(ns uint64) bool {
 		return false
 	}
 	for _, name := range names {
-		if name[0] < '1' || name[0] > '9' {
+		// The first is in the first namespace, ours, and may be protected even from root.
+		if name[0] < '1' || name[0] > '9' || name == "1" {
 			continue
 		}
 		var st unix.Stat_t

@@ -26,7 +26,7 @@ type logWriter struct {
 	log   *tracelog.Writer
 	f     *os.File
 	// logged tells which chunks a log already has that is taken up again.
-	logged func(chunk, gen uint32) bool
+	logged func(chunk, gen uint32, base uint64) bool
 	// How many events that the log has replaced, and of them marks, are accounted for.
 	replaced, marks uint64
 }
@@ -211,7 +211,7 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 	if b.Index < 0 {
 		e.Chunk = tracelog.MarkChunk
 	}
-	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen) {
+	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen, e.Base) {
 		return nil
 	}
 	if w.c.probe(); w.c.cut() {

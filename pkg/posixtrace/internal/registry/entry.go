@@ -94,9 +94,12 @@ func (pg *Page) change(f func()) {
 func (pg *Page) changed() {
 	var word uint32
 	n := pg.u32(offGeneration).Add(1)
+	if n == 0 { // once in 2^32 changes; 1 is for the next
+		n = pg.u32(offGeneration).Add(1)
+	}
 	for _, e := range pg.scan() {
 		if e.Flags&Self != 0 {
-			word = max(n, 1) // 0 comes round once in 2^32 changes
+			word = n
 			break
 		}
 	}

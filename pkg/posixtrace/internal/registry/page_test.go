@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,33 @@ func TestPage(t *testing.T) {
 	}
 	if w := *same.Word(); w != 0 {
 		t.Errorf("word is %d with nothing attached", w)
+	}
+}
+
+// TestWordEdge: the word changes with every change, also where the count of changes comes round.
+func TestWordEdge(t *testing.T) {
+	d := testDir(t)
+	pg := ownPage(t, d)
+	unlock, err := d.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	pg.u32(offGeneration).Store(math.MaxUint32 - 3)
+	pg.u32(offSeq).Store(math.MaxUint32 - 3)
+	before := uint32(0)
+	for i := range uint64(6) {
+		if err := pg.Attach(i+1, Self); err != nil {
+			t.Fatal(err)
+		}
+		word := atomic.LoadUint32(pg.Word())
+		if word == 0 || word == before {
+			t.Errorf("stream %d is attached, and the word goes from %d to %d", i+1, before, word)
+		}
+		if n := len(pg.Entries()); n != int(i)+1 {
+			t.Errorf("%d entries instead of %d", n, i+1)
+		}
+		before = word
 	}
 }
 

@@ -28,6 +28,9 @@ func newMem(t testing.TB, size int64, policy uint8) *Mem {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if aged != nil {
+		aged(m)
+	}
 	return m
 }
 

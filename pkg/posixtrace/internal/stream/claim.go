@@ -154,7 +154,11 @@ func (m *Mem) empty(i int, c ctl) {
 				d.lostFirst.Store(first)
 			}
 			d.lostLast.Store(last)
-			total += uint64(n)
+			if total += uint64(n); total > lossMask {
+				if o := d.lostOver.Load(); o == 0 || o>>genShift != next {
+					d.lostOver.Store(next<<genShift | (o+1)&lossMask)
+				}
+			}
 		}
 		d.lost.Store(next<<genShift | total&lossMask)
 		m.h.losses.Add(1)

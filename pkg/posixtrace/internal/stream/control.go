@@ -370,7 +370,7 @@ func (m *Mem) fill() {
 func (m *Mem) Lost() uint64 {
 	n := m.h.noRoomTotal()
 	for i := range m.Chunks {
-		n += m.at(i).lost.Load() & lossMask
+		n += m.at(i).lostTotal()
 	}
 	return n
 }

@@ -26,8 +26,16 @@ func (m *Mem) ClearWanted() bool { return m.h.clearAsk.Swap(0) != 0 }
 // FlushServed tells that requests up to ticket are done with result errno.
 func (m *Mem) FlushServed(ticket, errno uint32) {
 	m.h.flushRes.Store(errno)
+	if s := m.h.syncDone.Load(); ticket-s > farBack {
+		// A stream that is never synced: it must not look as if it were ahead. Tickets so old
+		// are waited for no more.
+		m.h.syncDone.CompareAndSwap(s, ticket-farBack)
+	}
 	m.h.flushDone.Store(ticket)
 }
+
+// farBack is half of the distance at which a ticket is older than another.
+const farBack = 1 << 30
 
 // FlushDone reports whether ticket has been served, and how.
 func (m *Mem) FlushDone(ticket uint32) (errno uint32, done bool) {

@@ -109,6 +109,16 @@ func (r readWord) at(n, off int) readWord {
 // generation the last addition was made, so that it is made once only.
 const lossMask = 1<<genShift - 1
 
+// lostTotal is how many events were lost of the chunk.
+func (d *desc) lostTotal() uint64 {
+	o, l := d.lostOver.Load(), d.lost.Load()
+	n := o & lossMask
+	if n > 0 && o>>genShift == (l>>genShift+1)&genMask {
+		n-- // the total is about to
+	}
+	return n<<genShift + l&lossMask
+}
+
 // desc is the descriptor of a chunk.
 type desc struct {
 	ctl       atomic.Uint64
@@ -122,7 +132,8 @@ type desc struct {
 	sites     atomic.Uint64 // how many a loose chunk has, as readWord: of which generation, up to where
 	born      atomic.Uint64 // tick when it was begun, whatever the times of its events
 	joined    atomic.Uint64 // tick when a writer last came to it from another chunk
-	_         [5]uint64
+	lostOver  atomic.Uint64 // as lost: how often the total has come round
+	_         [4]uint64
 }
 
 const descSize = 128

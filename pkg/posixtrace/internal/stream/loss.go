@@ -25,14 +25,35 @@ func (m *Mem) account(st uint64) *account { return &m.h.noRoom[st/odd&1] }
 func (m *Mem) addLost(tick uint64) {
 	a := m.account(m.h.state.Load())
 	a.since(tick)
-	a.lost.Add(1)
+	a.add(1)
 	m.h.losses.Add(1)
 }
 
+// maxLost is the largest total of an account. It stays there; what is lost beyond is still told.
+const maxLost = lossMask >> 1
+
+// add adds n, which is small, to the total.
+func (a *account) add(n uint64) {
+	if l := a.lost.Add(n); l&lossMask > maxLost {
+		a.lost.Add(-min(n, l&lossMask-maxLost))
+		a.again()
+	}
+}
+
+// again makes a total that cannot grow any more one that was not told entirely.
+func (a *account) again() { a.seen.CompareAndSwap(maxLost, maxLost-1) }
+
 // addLostIf is addLost if account a is still as it was read, l.
 func (m *Mem) addLostIf(a *account, l, tick uint64) bool {
-	if !a.lost.CompareAndSwap(l, l+1) {
+	n := l + 1
+	if l&lossMask >= maxLost {
+		n = l
+	}
+	if !a.lost.CompareAndSwap(l, n) {
 		return false
+	}
+	if n == l {
+		a.again()
 	}
 	a.since(tick)
 	m.h.losses.Add(1)
@@ -54,13 +75,15 @@ func (m *Mem) AddLost(n uint64) {
 		for {
 			l := w.Load()
 			// Whoever tells n may be mistaken; the account must stay one.
-			sum := l&^lossMask | min(l&lossMask+min(n, lossMask), lossMask>>1)
+			sum := l&^lossMask | min(l&lossMask+min(n, lossMask), maxLost)
 			if sum < l || w.CompareAndSwap(l, sum) {
 				return
 			}
 		}
 	}
-	add(&a.lost)
+	if add(&a.lost); a.total() >= maxLost {
+		a.again()
+	}
 	if m.Policy != Loop && st&Running != 0 {
 		// No stop will tell of it.
 		add(&a.seen)
@@ -75,10 +98,10 @@ func (m *Mem) addRuined(n int) {
 	now := m.now()
 	a := m.account(m.h.state.Load())
 	a.since(now)
-	a.lost.Add(uint64(n))
+	a.add(uint64(n))
 	m.h.losses.Add(1)
 	if m.Policy != Loop { // no stop will tell of it
-		a.seen.Add(uint64(n))
+		a.seen.Store(min(a.seen.Load()+uint64(n), a.total()))
 		m.h.owed.CompareAndSwap(0, now)
 	}
 }

@@ -139,7 +139,8 @@ func (r *Reader) pass(begun uint64, deadline *time.Time) (again bool) {
 			continue
 		}
 		k := r.cursors[i]
-		if k == nil || k.gen != c.gen() {
+		if k == nil || k.gen != c.gen() || k.loaded && k.base != d.base.Load() {
+			// The base tells generations apart that have come round.
 			if c.count() == 0 {
 				r.cursors[i] = nil
 				continue

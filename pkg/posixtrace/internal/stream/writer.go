@@ -329,7 +329,17 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	}
 	s.tag.Store(noChunk)
 	s.data = unsafe.Add(w.data, i*w.chunk)
-	s.epoch++
+	if s.epoch++; s.epoch == 0 {
+		// The count comes round: what is left from the chunks before must not be found.
+		clear(s.cache[:])
+		s.epoch = 1
+	}
+	for j := range w.mask + 1 {
+		// Generations come round, too. A shard that had this chunk long ago does not know it.
+		if t := w.shard(j).tag.Load(); t != noChunk && int(t&idxMask) == i {
+			w.shard(j).tag.CompareAndSwap(t, noChunk)
+		}
+	}
 	w.open = 0
 	// What was recorded in the chunk before stands before what comes now, also if the clock
 	// has not moved on, or gives an older time.

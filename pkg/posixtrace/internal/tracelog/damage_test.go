@@ -280,7 +280,7 @@ func record(t testing.TB, w *Writer, blocks []block, logged *Recovered, done fun
 	must(t, w.Types(testTypes))
 	must(t, w.Knots([]chunk.Knot{{Tick: 0, Nanos: 1e9}, {Tick: 1e6, Nanos: 2e9}}))
 	for _, b := range blocks {
-		if logged == nil || !logged.Logged(b.Chunk, b.Gen) {
+		if logged == nil || !logged.Logged(b.Chunk, b.Gen, b.Base) {
 			must(t, w.Events(b.EventsBlock))
 		}
 		if done != nil {

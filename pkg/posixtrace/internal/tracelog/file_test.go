@@ -104,7 +104,7 @@ func TestResumeFile(t *testing.T) {
 			t.Errorf("recovered %+v", rec)
 		}
 		for _, b := range blocks {
-			if rec.Logged(b.Chunk, b.Gen) != (b.Chunk < 20) || rec.Logged(b.Chunk, b.Gen+1) {
+			if rec.Logged(b.Chunk, b.Gen, b.Base) != (b.Chunk < 20) || rec.Logged(b.Chunk, b.Gen+1, b.Base) {
 				t.Fatalf("Logged(%d) is wrong", b.Chunk)
 			}
 			if b.Chunk >= 20 {
@@ -119,6 +119,41 @@ func TestResumeFile(t *testing.T) {
 		wantState(t, r, Finished)
 		if _, _, err := Resume(f); err != ErrSealed {
 			t.Errorf("second Resume = %v, want ErrSealed", err)
+		}
+	}
+}
+
+// TestResumeGenerations: generations of a chunk wrap. What a log has of a chunk is no reason to leave
+// out another use of it, however many there were in between.
+func TestResumeGenerations(t *testing.T) {
+	const step = 1 << 12 // a stream has 20 bits of them
+	for _, p := range []Policy{Append, UntilFull, Loop} {
+		for _, last := range []uint32{0, step, 1<<31 - step, 1 << 31, -step & (1<<32 - 1)} {
+			f, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_CREATE|os.O_RDWR, 0o600)
+			must(t, err)
+			defer f.Close()
+			w, err := Create(f, superFor(p))
+			must(t, err)
+			must(t, w.Types(testTypes))
+			// Two uses of one chunk, the later one with any generation; others between.
+			for i, gen := range []uint32{last + 1<<30, 77, last} {
+				b := makeBlock(uint32(3+i%2), uint64(100*(i+1)), 40, 10, false)
+				b.Gen = gen
+				must(t, w.Events(b.EventsBlock))
+			}
+			_, rec, err := Resume(f)
+			must(t, err)
+			if !rec.Logged(3, last, 300) {
+				t.Errorf("policy %v: generation %#x is not taken for logged", p, last)
+			}
+			for _, later := range []uint32{step, 1<<31 - step, 1 << 31, 1<<31 + step, 1<<32 - step} {
+				if rec.Logged(3, last+later, 400) {
+					t.Errorf("policy %v: generation %#x is taken for logged, because %#x is", p, last+later, last)
+				}
+			}
+			if rec.Logged(3, last, 400) {
+				t.Errorf("policy %v: another use with generation %#x is taken for logged", p, last)
+			}
 		}
 	}
 }

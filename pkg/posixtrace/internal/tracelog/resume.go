@@ -22,24 +22,38 @@ type Recovered struct {
 	chunks chunkSet
 }
 
-// Logged reports whether generation gen of a chunk, or a later one, is in the
-// log.
-func (r *Recovered) Logged(chunk, gen uint32) bool { return r.chunks.has(chunk, gen) }
-
-// chunkSet holds the number of each chunk in a log and the last generation of it.
-type chunkSet map[uint32]uint32
-
-func (s chunkSet) has(chunk, gen uint32) bool {
-	last, ok := s[chunk]
-	return ok && int32(last-gen) >= 0 // generations may wrap
+// Logged reports whether the last use of a chunk that is in the log is that with generation
+// gen and base base. A stream flushes the uses of a chunk one after the other, so none that it
+// still holds is older than the last one logged; and generations wrap, so they do not say which
+// of two is later.
+func (r *Recovered) Logged(chunk, gen uint32, base uint64) bool {
+	return r.chunks.has(chunk, gen, base)
 }
 
-func (s chunkSet) add(h *header) {
-	if h.Chunk >= MarkChunk {
+// chunkSet holds the number of each chunk in a log and the last use of it.
+type chunkSet map[uint32]use
+
+type use struct {
+	gen  uint32
+	base uint64
+	seq  uint64 // of the block
+}
+
+func (s chunkSet) has(chunk, gen uint32, base uint64) bool {
+	u, ok := s[chunk]
+	return ok && u.gen == gen && u.base == base
+}
+
+func (s chunkSet) add(chunk, gen uint32, base, seq uint64) {
+	if chunk >= MarkChunk {
 		return
 	}
-	if last, ok := s[h.Chunk]; !ok || int32(h.Gen-last) > 0 {
-		s[h.Chunk] = h.Gen
+	u, ok := s[chunk]
+	switch {
+	case ok && u.gen == gen:
+		s[chunk] = use{gen, min(u.base, base), max(u.seq, seq)} // two parts of one
+	case !ok || seq >= u.seq:
+		s[chunk] = use{gen, base, seq}
 	}
 }
 
@@ -120,9 +134,9 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 		w.slots[i].bytes = uint64(h.Len)
 		w.totals.add(h)
 		if w.super.joins() {
-			w.slots[i].marks = w.resumeParts(p, rec)
+			w.slots[i].marks = w.resumeParts(p, h.Seq, rec)
 		} else {
-			rec.chunks.add(h)
+			rec.chunks.add(h.Chunk, h.Gen, h.Base, h.Seq)
 		}
 		top = max(top, h.top)
 		if h.Seq > w.seq {
@@ -152,13 +166,13 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 }
 
 // resumeParts notes which chunks a slot holds, and counts the marks in it.
-func (w *Writer) resumeParts(p []byte, rec *Recovered) (marks uint64) {
+func (w *Writer) resumeParts(p []byte, seq uint64, rec *Recovered) (marks uint64) {
 	parts(p, func(q part) {
 		if q.chunk >= MarkChunk {
 			sum, _ := Summarize(&w.cur, q.payload, q.base)
 			marks += uint64(sum.Count)
 		}
-		rec.chunks.add(&header{Chunk: q.chunk, Gen: q.gen})
+		rec.chunks.add(q.chunk, q.gen, q.base, seq)
 	})
 	return marks
 }
@@ -178,7 +192,7 @@ func (w *Writer) took(off int64, h *header, p []byte, rec *Recovered, loop bool)
 		if h.Chunk == FinalChunk {
 			w.full, w.final = true, true
 		}
-		rec.chunks.add(h)
+		rec.chunks.add(h.Chunk, h.Gen, h.Base, h.Seq)
 	case KindTypes:
 		defs, err := decodeTypes(p, h.Count)
 		if err != nil {

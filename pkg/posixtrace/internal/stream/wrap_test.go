@@ -1,0 +1,450 @@
+package stream
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// What wraps around or is full some day. Words of 64 bits that count one by one are not among
+// them: sequence numbers and ages, stops, clears, losses, late and damaged events, a log's
+// totals. Ticks are 64 bits of a counter that no machine has had for long.
+//
+//	generation of a chunk (control word, read word, loss word, log)   20  TestOld, TestResumeGenerations
+//	changes of the state word                                         48  TestOld
+//	closings of an account                                            20  TestOld
+//	clears, in the word of the event set aside                        32  TestOld
+//	tickets of flushes, of syncs                                      32  TestOld, TestOldTickets
+//	chunks of a shard (epoch)                                         32  TestOldShard
+//	generation of a shard's tag                                       20  TestOldTag
+//	generation that a reader knows                                    20  TestOldReader
+//	delta of a record                                                 32  TestDeltaEdge
+//	events lost of a chunk                                            44  TestLossEdge
+//	events lost for lack of room                                      44  TestLossEdge
+//	slots of writers                                                  10  TestSlotsEdge
+//	changes of a page (registry)                                      32  TestWordEdge
+//	events, bytes, sites of a chunk                                       TestChunkEdge
+
+// aged, if it is set, is applied to the streams that tests make.
+var aged func(*Mem)
+
+// growOld makes a fresh stream one whose counts are about to wrap.
+func growOld(m *Mem) {
+	for i := range m.Chunks {
+		d := m.at(i)
+		gen := uint64(genMask - i%4)
+		d.ctl.Store(uint64(makeCtl(gen, 0, free)))
+		d.read.Store(uint64(makeRead(gen)))
+		d.lost.Store(gen << genShift)
+		d.sites.Store(uint64(makeRead(gen)))
+	}
+	h := m.h
+	h.state.Or(math.MaxUint64 - 3*stateGen + 1)
+	h.clears.Store(math.MaxUint32 - 1)
+	for i := range h.noRoom {
+		h.noRoom[i].lost.Store((1<<(64-genShift) - 2) << genShift)
+	}
+	h.flushAsk.Store(math.MaxUint32 - 1)
+	h.flushDone.Store(math.MaxUint32 - 1)
+	h.syncDone.Store(math.MaxUint32 - 1)
+}
+
+// TestOld runs the tests of what streams promise with such streams.
+func TestOld(t *testing.T) {
+	aged = growOld
+	defer func() { aged = nil }()
+	for _, policy := range []uint8{Loop, UntilFull, Flush} {
+		for _, reading := range []string{"after", "beside"} {
+			t.Run(fmt.Sprintf("accounting/policy%d/%s", policy, reading), func(t *testing.T) {
+				testAccounting(t, policy, 3, 3000, reading, false)
+			})
+		}
+	}
+	for seed := range uint64(8) {
+		testPromise(t, seed, UntilFull)
+		testPromise(t, seed, Loop)
+	}
+	testEvicted(t, Loop, 1, 4)
+	t.Run("UntilFull", TestMarksUntilFull)
+	t.Run("EarlyRestart", TestMarksEarlyRestart)
+	t.Run("NoRestart", TestMarksNoRestart)
+	t.Run("Loop", TestMarksLoop)
+	t.Run("Harvest", TestMarksHarvest)
+	t.Run("Clear", TestClearTakesFromReader)
+	t.Run("Restored", TestRestoredTwice)
+	t.Run("RestoredLate", TestRestoredLate)
+}
+
+// TestOldTickets: who asks for a flush, or a sync, is answered when it is done and not before.
+func TestOldTickets(t *testing.T) {
+	for _, first := range []uint32{0, 1<<31 - 3, 1 << 31, math.MaxUint32 - 2} {
+		m := newMem(t, 8<<10, Loop)
+		m.h.flushAsk.Store(first)
+		m.h.flushDone.Store(first)
+		for i := range 8 {
+			ticket := m.AskFlush()
+			if _, done := m.FlushDone(ticket); done {
+				t.Fatalf("flush %d after %#x is done before it was", i, first)
+			}
+			if a, wanted := m.FlushWanted(); !wanted || a != ticket {
+				t.Fatalf("flush %d after %#x is not wanted", i, first)
+			}
+			m.FlushServed(ticket, 0)
+			if _, done := m.FlushDone(ticket); !done {
+				t.Fatalf("flush %d after %#x is not done", i, first)
+			}
+		}
+	}
+	// A stream that has been flushed for years, and never synced.
+	for _, flushes := range []uint64{1 << 30, 1<<31 - 2, 1 << 31, 1<<31 + 1<<30, 1<<32 - 2} {
+		m := newMem(t, 8<<10, Loop)
+		for n := uint64(0); n < flushes; {
+			n = min(n+1<<20, flushes)
+			m.h.flushAsk.Store(uint32(n))
+			m.FlushServed(uint32(n), 0)
+		}
+		for range 4 {
+			ticket := m.AskSync()
+			if m.Synced(ticket) {
+				t.Errorf("after %d flushes a sync is done before it was", flushes)
+			}
+			m.FlushServed(ticket, 0)
+			if m.Synced(ticket) {
+				t.Errorf("after %d flushes another makes a sync done", flushes)
+			}
+			m.SyncServed(ticket)
+			if !m.Synced(ticket) {
+				t.Errorf("after %d flushes a sync that was done is not", flushes)
+			}
+		}
+	}
+}
+
+// TestOldShard: a shard counts its chunks, so that what it knew of an earlier one is not taken
+// for what it knows of this one.
+func TestOldShard(t *testing.T) {
+	m := newMem(t, 64<<10, Loop)
+	w := newWriter(t, m, 1)
+	m.Start(w, Event{})
+	record := func(addr uint64) {
+		t.Helper()
+		if !w.Record(0, &Event{ID: event.FirstUser, Addr: addr}, nil) {
+			t.Fatal("no room")
+		}
+	}
+	renew := func() { // the next event is the first of a chunk
+		if _, err := m.Harvest(w.Slot(), func(*Block) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := w.shard(0)
+	for round := range 4 {
+		record(1)
+		record(2) // the second site of its chunk
+		epoch := s.epoch
+		s.epoch = math.MaxUint32 - uint32(round)
+		for s.epoch != epoch {
+			renew()
+			record(1)
+			if s.epoch < epoch && s.epoch+10 < epoch {
+				s.epoch = epoch - 2 // all the chunks that come before the same number
+			}
+		}
+		record(2)
+		r := m.NewReader(false)
+		for _, rec := range readAll(t, r) {
+			if rec.Event == event.FirstUser && rec.Addr != 1 && rec.Addr != 2 {
+				t.Errorf("round %d: an event of a trace point at %#x", round, rec.Addr)
+			}
+		}
+		if n := m.h.damage.Load(); n != 0 {
+			t.Fatalf("round %d: %d damaged", round, n)
+		}
+		renew()
+	}
+}
+
+// TestOldTag: a shard that was idle for a million uses of its last chunk does not take that chunk
+// for its own when another shard has it.
+func TestOldTag(t *testing.T) {
+	m := newMem(t, 64<<10, Loop)
+	w := newWriter(t, m, 2)
+	m.Start(w, Event{})
+	record := func(shard int, addr uint64) {
+		t.Helper()
+		if !w.Record(shard, &Event{ID: event.FirstUser, Addr: addr}, nil) {
+			t.Fatal("no room")
+		}
+	}
+	record(1, 1)
+	i := int(w.shard(1).tag.Load() & idxMask)
+	gen := word(m, i).gen()
+	m.Harvest(w.Slot(), func(*Block) error { return nil })
+	// All of its uses but the last few.
+	d := m.at(i)
+	d.ctl.Store(uint64(makeCtl(gen-1, 0, free)))
+	d.read.Store(uint64(makeRead(gen - 1)))
+	d.lost.Store(((gen - 1) & genMask) << genShift)
+	for j := range m.Chunks { // the one that is claimed next
+		if j != i {
+			m.freeMap[j>>6].And(^(uint64(1) << (j & 63)))
+			m.at(j).ctl.Store(uint64(makeCtl(1, 0, leaving)))
+		}
+	}
+	record(0, 2)
+	if c := word(m, i); c.gen() != gen || c.state() != owned {
+		t.Fatalf("the chunk has generation %d, not %d", c.gen(), gen)
+	}
+	if w.shard(1).tag.Load() == w.shard(0).tag.Load() {
+		t.Error("two shards take one chunk for theirs")
+	}
+	for j := range m.Chunks {
+		if j != i {
+			m.at(j).ctl.Store(uint64(makeCtl(1, 0, free)))
+		}
+	}
+	record(1, 1)
+	recs := readAll(t, m.NewReader(false))
+	if len(recs) != 2 || recs[0].Addr != 2 || recs[1].Addr != 1 {
+		t.Errorf("two events are read as %v", recs)
+	}
+}
+
+// TestOldReader: a reader that has known a chunk for a million of its uses sees that it is another.
+func TestOldReader(t *testing.T) {
+	m := newMem(t, 64<<10, Loop)
+	w := newWriter(t, m, 1)
+	m.Start(w, Event{})
+	m.Harvest(w.Slot(), func(*Block) error { return nil })
+	w.Record(0, &Event{ID: event.FirstUser, Addr: 1}, stamp(nil, 0, 1, 200))
+	i := int(w.shard(0).tag.Load() & idxMask)
+	gen := word(m, i).gen()
+	r := m.NewReader(false)
+	if recs := readAll(t, r); len(recs) == 0 {
+		t.Fatal("nothing to read")
+	}
+	m.Harvest(w.Slot(), func(*Block) error { return nil })
+	d := m.at(i)
+	d.ctl.Store(uint64(makeCtl(gen-1, 0, free)))
+	d.read.Store(uint64(makeRead(gen - 1)))
+	d.lost.Store(((gen - 1) & genMask) << genShift)
+	for j := range m.Chunks {
+		if j != i {
+			m.freeMap[j>>6].And(^(uint64(1) << (j & 63)))
+			m.at(j).ctl.Store(uint64(makeCtl(1, 0, leaving)))
+		}
+	}
+	for n := range uint64(5) {
+		w.Record(0, &Event{ID: event.FirstUser, Addr: 2 + n}, stamp(nil, 1, n, 100))
+	}
+	if c := word(m, i); c.gen() != gen {
+		t.Fatalf("the chunk has generation %d, not %d", c.gen(), gen)
+	}
+	n := uint64(0)
+	for _, rec := range readAll(t, r) {
+		if rec.Event != event.FirstUser {
+			continue
+		}
+		if who, k, err := unstamp(rec.Data); err != nil || who != 1 || k != n {
+			t.Errorf("event %d of %d (%v) instead of %d", k, who, err, n)
+		}
+		n++
+	}
+	if n != 5 || m.h.damage.Load() != 0 {
+		t.Errorf("%d events of 5 are read, %d damaged", n, m.h.damage.Load())
+	}
+}
+
+// TestDeltaEdge: times of one chunk may be as far apart as they like.
+func TestDeltaEdge(t *testing.T) {
+	m := newMem(t, 64<<10, Loop)
+	w := newWriter(t, m, 1)
+	m.Start(w, Event{})
+	w.Record(0, &Event{ID: event.FirstUser}, nil)
+	s := w.shard(0)
+	ticks := []uint64{s.last}
+	for _, step := range []uint64{1, math.MaxUint32 - 2, 1, 1, 1, math.MaxUint32, math.MaxUint32 + 1, math.MaxUint32 + 2, 1 << 40} {
+		// The chunk has been there for long: the clock does not wait for tests.
+		s.base -= step
+		s.last -= step
+		for i := range ticks {
+			ticks[i] -= step
+		}
+		d := m.at(int(s.tag.Load() & idxMask))
+		shift(m.bytes(int(s.tag.Load() & idxMask))[:ctl(d.ctl.Load()).off()], d, step)
+		now := ticks[len(ticks)-1] + step
+		w.Record(0, &Event{ID: event.FirstUser, Tick: now}, nil)
+		ticks = append(ticks, now)
+	}
+	n := 0
+	for _, rec := range readAll(t, m.NewReader(false)) {
+		if rec.Event == event.FirstUser {
+			if rec.Tick != ticks[n] {
+				t.Errorf("event %d has tick %#x, not %#x", n, rec.Tick, ticks[n])
+			}
+			n++
+		}
+	}
+	if n != len(ticks) {
+		t.Errorf("%d of %d events are read", n, len(ticks))
+	}
+}
+
+// shift makes everything in a chunk older.
+func shift(b []byte, d *desc, by uint64) {
+	d.base.Store(d.base.Load() - by)
+	for len(b) > 0 {
+		h := le64(b)
+		n, num := int(uint16(h>>32)), uint16(h>>48)&^chunk.Truncated
+		size := chunk.HeaderSize + chunk.Align(n)
+		switch num {
+		case chunk.KindFull:
+			size += chunk.FullSize - chunk.HeaderSize
+			fallthrough
+		case chunk.KindBase:
+			binary.LittleEndian.PutUint64(b[8:], le64(b[8:])-by)
+		}
+		b = b[size:]
+	}
+}
+
+// TestLossEdge: a loss is counted and told when its account is about to be full.
+func TestLossEdge(t *testing.T) {
+	t.Run("overwritten", func(t *testing.T) {
+		m := newMem(t, 8<<10, Loop)
+		w := newWriter(t, m, 1)
+		m.Start(w, Event{})
+		for i := range m.Chunks {
+			d := m.at(i)
+			d.lost.Store(d.lost.Load()&^lossMask | (lossMask - 20))
+			d.lostSeen.Store(lossMask - 20)
+		}
+		before := m.Lost()
+		r := m.NewReader(true)
+		for round := range 4 {
+			n := uint64(0)
+			for range 20000 {
+				w.Record(0, &Event{ID: event.FirstUser}, nil)
+				n++
+			}
+			told, read := false, uint64(0)
+			for _, rec := range readAll(t, r) {
+				told = told || rec.Event == event.Overflow
+				if rec.Event == event.FirstUser {
+					read++
+				}
+			}
+			if !told {
+				t.Errorf("round %d: a loss is not told", round)
+			}
+			after := m.Lost()
+			if after < before || after-before < n-read || after-before > n-read+1 { // perhaps the START
+				t.Errorf("round %d: %d events of %d are read, %d counted as lost", round, read, n, after-before)
+			}
+			before = after
+		}
+	})
+	for _, policy := range []uint8{Loop, UntilFull} {
+		t.Run(fmt.Sprintf("noroom%d", policy), func(t *testing.T) {
+			m := newMem(t, 8<<10, policy)
+			w := newWriter(t, m, 1)
+			m.Start(w, Event{})
+			for i := range m.h.noRoom {
+				a := &m.h.noRoom[i]
+				a.lost.Store(7<<genShift | maxLost - 5)
+				a.seen.Store(maxLost - 5)
+			}
+			before := m.Lost()
+			r := m.NewReader(true)
+			for round := range 6 {
+				if policy == Loop {
+					m.AddLost(4)
+					w.Record(0, &Event{ID: event.FirstUser}, nil) // RESUME stands before it
+				} else {
+					fill(t, m, w)
+					for range 4 {
+						w.Record(0, &Event{ID: event.FirstUser}, nil)
+					}
+				}
+				told := false
+				for _, rec := range readAll(t, r) {
+					told = told || rec.Event == event.Overflow
+				}
+				if !told {
+					t.Errorf("round %d: a loss is not told", round)
+				}
+				if m.Lost() < before {
+					t.Errorf("round %d: the count of lost events went back from %d to %d", round, before, m.Lost())
+				}
+				before = m.Lost()
+				m.Restart(w)
+			}
+		})
+	}
+}
+
+// TestSlotsEdge: as many writers as there are slots, one more, and again after all of them are dead.
+func TestSlotsEdge(t *testing.T) {
+	m := newMem(t, 8<<10, Loop)
+	for round := range uint64(2) {
+		for i := 1; i < MaxSlots; i++ {
+			if _, ok := m.TakeSlot(sys.Proc{PID: uint32(i), Start: round + 1}, nil); !ok {
+				t.Fatalf("round %d: no slot for writer %d", round, i)
+			}
+		}
+		if _, ok := m.TakeSlot(sys.Proc{PID: MaxSlots, Start: 1}, nil); ok {
+			t.Errorf("round %d: a slot is taken twice", round)
+		}
+		alive := func(sys.Proc) bool { return false }
+		if _, ok := m.TakeSlot(sys.Proc{PID: MaxSlots, Start: 1}, alive); ok {
+			t.Errorf("round %d: the slot of a living one is taken", round)
+		}
+		m.Recover(func(sys.Proc) bool { return true })
+		if n := len(m.Writers()); n != 0 {
+			t.Errorf("round %d: %d writers are left", round, n)
+		}
+	}
+}
+
+// TestChunkEdge: the largest chunk, full of the smallest events or of as many sites as it takes.
+func TestChunkEdge(t *testing.T) {
+	g, ok := Measure(64<<20, chunk.MaxData, 2)
+	if !ok || g.ChunkSize != chunk.MaxSize {
+		t.Fatalf("no chunk is that large: %+v", g)
+	}
+	for _, sites := range []bool{false, true} {
+		m, err := Format(make([]byte, g.Size), &Config{Geometry: g, ID: 1, MaxData: chunk.MaxData, Policy: Loop, Creator: sys.SelfProc()}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWriter(t, m, 1)
+		m.Start(w, Event{})
+		n := uint64(3 * chunk.MaxSize / chunk.HeaderSize)
+		for i := range n {
+			addr := uint64(1)
+			if sites {
+				addr = i
+			}
+			w.Record(0, &Event{ID: event.FirstUser, Addr: addr}, nil)
+		}
+		got := uint64(0)
+		r := m.NewReader(true)
+		var rec chunk.Record
+		for r.Next(&rec) {
+			if rec.Event == event.FirstUser {
+				if sites && rec.Addr != got {
+					t.Fatalf("event %d comes from %d", got, rec.Addr)
+				}
+				got++
+			}
+		}
+		if got != n || m.h.damage.Load() != 0 {
+			t.Errorf("%d of %d events are read, %d damaged", got, n, m.h.damage.Load())
+		}
+	}
+}

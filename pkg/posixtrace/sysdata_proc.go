@@ -87,7 +87,12 @@ type SyscallData struct {
 	Errno    int           // the error number; Result is -1 then
 	Duration time.Duration // from entry to return, as far as a tracer can tell
 	Returned bool          // false: the process or thread ended in it
-	Args     []SyscallArg
+	// Restarted is not 0 for a call that a signal interrupted and that has not failed: the kernel
+	// makes it again. It says how, by a number that the program does not see, such as 512 for
+	// ERESTARTSYS. Result and Errno are 0. A program that has a handler for the signal without
+	// SA_RESTART sees EINTR instead of a second call.
+	Restarted int
+	Args      []SyscallArg
 }
 
 // SyscallArg is one argument of a system call.
@@ -113,8 +118,12 @@ const (
 func (d *SyscallData) Append(b []byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint64(b, uint64(d.Duration))
-	b = le.AppendUint64(b, uint64(d.Result))
-	b = le.AppendUint32(b, uint32(d.Errno))
+	result, no := d.Result, d.Errno
+	if d.Restarted != 0 {
+		result, no = -1, d.Restarted
+	}
+	b = le.AppendUint64(b, uint64(result))
+	b = le.AppendUint32(b, uint32(no))
 	flags := uint32(0)
 	if d.Returned {
 		flags |= syscallReturned
@@ -135,6 +144,10 @@ func (d *SyscallData) Append(b []byte) []byte {
 	return b
 }
 
+// restarts reports whether an error number is one of those inside of the kernel that no program
+// sees: ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND or ERESTART_RESTARTBLOCK.
+func restarts(errno int) bool { return 512 <= errno && errno <= 516 && errno != 515 }
+
 // DecodeSyscall decodes the data of a system call. When the record was truncated
 // the last argument is what was left of it. Values point into data.
 func DecodeSyscall(data []byte) (d SyscallData, err error) {
@@ -145,6 +158,9 @@ func DecodeSyscall(data []byte) (d SyscallData, err error) {
 	d.Duration = time.Duration(min(le.Uint64(data), math.MaxInt64))
 	d.Result = int64(le.Uint64(data[8:]))
 	d.Errno = int(int32(le.Uint32(data[16:])))
+	if restarts(d.Errno) {
+		d.Result, d.Errno, d.Restarted = 0, 0, d.Errno
+	}
 	d.Returned = le.Uint32(data[20:])&syscallReturned != 0
 	for data = data[syscallDataSize:]; len(data) >= 2; {
 		h := le.Uint16(data)

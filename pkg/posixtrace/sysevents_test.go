@@ -2,6 +2,7 @@ package posixtrace
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,6 +58,20 @@ func TestTracerData(t *testing.T) {
 	if err != nil || got.Result != -1 || got.Errno != 2 || got.Duration != 5 || !got.Returned || len(got.Args) != 2 ||
 		string(got.Args[1].Value) != "a\x00b" || !got.Args[1].String || !got.Args[1].Cut || got.Args[0].String {
 		t.Errorf("decoded %+v, %v", got, err)
+	}
+	for errno, restarted := range map[int]bool{4: false, 511: false, 512: true, 513: true, 514: true, 515: false, 516: true, 517: false} {
+		// As logs of old have it.
+		got, err := DecodeSyscall((&SyscallData{Result: -1, Errno: errno, Returned: true}).Append(nil))
+		want := SyscallData{Result: -1, Errno: errno, Returned: true}
+		if restarted {
+			want = SyscallData{Restarted: errno, Returned: true}
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("error number %d: %+v, %v", errno, got, err)
+		}
+		if again, err := DecodeSyscall(got.Append(nil)); err != nil || !reflect.DeepEqual(again, got) {
+			t.Errorf("error number %d again: %+v, %v", errno, again, err)
+		}
 	}
 	f := ForkData{Child: 7, Kind: ForkThread}
 	sig := SignalData{Signal: 15, Code: -6, Sender: 9, UID: 3}

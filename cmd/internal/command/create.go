@@ -333,6 +333,12 @@ func (p process) command() string {
 // alive reports whether the process has not ended.
 func (p process) alive() bool { return startOf(p.pid) == p.start }
 
+// ended reports whether a process has ended, by its state and how many threads it has: one whose main
+// thread has ended shows the state of a zombie while others go on.
+func ended(state, threads string) bool {
+	return state == "X" || state == "Z" && (threads == "0" || threads == "1")
+}
+
 // startOf returns when a process started, "" when there is none or only what is
 // left of one that ended.
 func startOf(pid int) string {
@@ -342,7 +348,7 @@ func startOf(pid int) string {
 	}
 	// The name in parentheses may hold anything, parentheses too.
 	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(f) < 20 || f[0] == "Z" || f[0] == "X" {
+	if len(f) < 20 || ended(f[0], f[17]) {
 		return ""
 	}
 	return f[19]

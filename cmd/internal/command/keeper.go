@@ -168,10 +168,13 @@ func keepAlive(s *posixtrace.Stream, target process, signals <-chan os.Signal) e
 	}
 }
 
+// pidfdOpen is set by a test.
+var pidfdOpen = unix.PidfdOpen
+
 // wait returns a channel that is closed when the process has ended.
 func (p process) wait() <-chan struct{} {
 	ended := make(chan struct{})
-	fd, err := unix.PidfdOpen(p.pid, 0)
+	fd, err := pidfdOpen(p.pid, 0)
 	go func() {
 		defer close(ended)
 		if err == nil {

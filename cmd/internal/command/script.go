@@ -74,7 +74,7 @@ func procStat(pid int) (ppid, pgrp int, ok bool) {
 	}
 	// The name in parentheses may hold anything, parentheses too.
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(f) < 3 || f[0][0] == 'Z' || f[0][0] == 'X' {
+	if len(f) < 18 || ended(string(f[0]), string(f[17])) {
 		return 0, 0, false
 	}
 	ppid, err1 := strconv.Atoi(string(f[1]))

@@ -174,3 +174,55 @@ func TestTraceSignalsBlocked(t *testing.T) {
 		t.Errorf("%v, %q", r.ProcessState, errs)
 	}
 }
+
+// A call that a signal interrupts, and that is made again, has not failed.
+func TestTraceRestarted(t *testing.T) {
+	r := startAsked(t, "syscall.read", "echo begun; read x; exit 6")
+	command := commandOf(t, r.Process.Pid, tracerOf(r.Process.Pid))
+	reading := strconv.Itoa(unix.SYS_READ) + " 0x0 "
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(command) + "/syscall")
+		if err != nil || time.Now().After(end) {
+			need(t, err == nil, "a kernel that shows what a process waits in")
+			t.Fatalf("the command does not read, %q", b)
+		}
+		if strings.HasPrefix(string(b), reading) {
+			break
+		}
+	}
+	// What nothing catches is ignored, here as there.
+	for _, pid := range []int{command, r.Process.Pid} {
+		for _, sig := range []syscall.Signal{unix.SIGWINCH, unix.SIGURG} {
+			if err := unix.Kill(pid, sig); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// So is the signal of a lease that another process breaks.
+	if err := unix.Kill(r.Process.Pid, unix.SIGIO); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(r.traces, "x.trace")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		b, _ := os.ReadFile("/proc/" + strconv.Itoa(command) + "/syscall")
+		s, _ := os.ReadFile("/proc/" + strconv.Itoa(command) + "/status")
+		if strings.HasPrefix(string(b), reading) && strings.Contains(string(s), "\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\n") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the command does not read again: %q", b)
+		}
+	}
+	r.input.Close()
+	if code, errs := r.ended(); code != 6 || errs != "" {
+		t.Errorf("%v, %q", r.ProcessState, errs)
+	}
+	text := traceCommand(t, r.Dir, r.traces, nil, "ptrace-dump", "--format=%d\n", "-e", "syscall.read", log).String()
+	if !strings.Contains(text, " restarted=ERESTARTSYS duration=") || strings.Contains(text, "errno=") {
+		t.Errorf("%s", text)
+	}
+	json := traceCommand(t, r.Dir, r.traces, nil, "ptrace-dump", "-j", "-e", "syscall.read", log).String()
+	if !strings.Contains(json, `"returned":true,"result":0,"errno":0,"errno_name":"","restarted":true,`) || strings.Contains(json, `"result":-1`) {
+		t.Errorf("%s", json)
+	}
+}

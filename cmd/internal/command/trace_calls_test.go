@@ -47,8 +47,8 @@ func traceCommand(t *testing.T, dir, traces string, env []string, argv ...string
 }
 
 // ourLine is TID syscall.NAME (ARGS) result=N errno=E duration=D; without a result
-// the call did not return.
-var ourLine = regexp.MustCompile(`^(\d+) syscall\.(\w+) \((.*)\)(?: result=(0x[0-9a-f]+|-?\d+)(?: errno=(\w+))?)? duration=[0-9.]+$`)
+// the call did not return, or is made again.
+var ourLine = regexp.MustCompile(`^(\d+) syscall\.(\w+) \((.*)\)(?: result=(0x[0-9a-f]+|-?\d+)(?: errno=(\w+))?| restarted=(\w+))? duration=[0-9.]+$`)
 
 var lostNone = regexp.MustCompile(`"lost":0,"log_lost":0}`)
 
@@ -65,7 +65,7 @@ func ourCalls(t *testing.T, dir, traces string, env, argv []string) (calls []see
 		if m == nil {
 			t.Fatalf("not a call: %s", line)
 		}
-		c := seenCall{name: m[2], args: m[3], errno: m[5], returned: m[4] != ""}
+		c := seenCall{name: m[2], args: m[3], errno: m[5] + m[6], returned: m[4]+m[6] != ""}
 		c.tid, _ = strconv.Atoi(m[1])
 		c.value, _ = strconv.ParseInt(m[4], 0, 64)
 		calls = append(calls, c)

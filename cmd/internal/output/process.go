@@ -67,7 +67,10 @@ func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) 
 		b = append(b, ", ..."...)
 	}
 	b = append(b, ')')
-	if d.Returned {
+	switch {
+	case d.Restarted != 0:
+		b = append(append(b, " restarted="...), errnoName(d.Restarted)...)
+	case d.Returned:
 		b = append(b, " result="...)
 		if d.Result >= 1<<32 { // an address
 			b = appendHex(append(b, "0x"...), uint64(d.Result))
@@ -101,6 +104,7 @@ func appendSyscallJSON(b []byte, d *posixtrace.SyscallData, duration bool) []byt
 		name = errnoName(d.Errno)
 	}
 	b = AppendMember(b, "errno_name", name)
+	b = AppendMember(b, "restarted", d.Restarted != 0)
 	if duration {
 		b = AppendMember(b, "duration_ns", int64(d.Duration))
 	}

@@ -113,7 +113,7 @@ func (t *tracer) decodeReturn(k *task, d *posixtrace.SyscallData) {
 	s := spec(k.call.nr)
 	for i := len(k.call.args); i < len(s); i++ {
 		kind := s[i]
-		if kind.returned() && kind != kPoll && (d == nil || d.Errno != 0) {
+		if kind.returned() && kind != kPoll && (d == nil || d.Errno != 0 || d.Restarted != 0) {
 			kind = kPointer
 		}
 		t.decode(k, i, kind, d)
@@ -228,7 +228,7 @@ func (t *tracer) decode(k *task, i int, how kind, d *posixtrace.SyscallData) {
 	case kOption:
 		b = appendOption(b, c.raw[(i+5)%6], v)
 	case kPoll:
-		b = t.appendPoll(b, k.tid, v, uint64(uint32(c.raw[(i+1)%6])), d != nil && d.Errno == 0)
+		b = t.appendPoll(b, k.tid, v, uint64(uint32(c.raw[(i+1)%6])), d != nil && d.Errno == 0 && d.Restarted == 0)
 	case kStatxOut:
 		b = t.appendStatx(b, k.tid, v)
 	default:

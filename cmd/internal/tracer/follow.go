@@ -381,11 +381,14 @@ const maxWords = 1 << 21
 func (w *words) ok() bool { return !w.bad }
 
 func (w *words) next() uint64 {
-	if w.i+8 > w.n {
-		w.n = readMemory(w.tid, w.at, w.b[:min(len(w.b), pageSize-int(w.at%pageSize))])
-		w.at += uint64(w.n)
+	for w.i+8 > w.n {
+		// A word may lie across two pages.
+		w.n = copy(w.b[:], w.b[w.i:w.n])
 		w.i = 0
-		if w.total += w.n; w.n < 8 || w.total > maxWords {
+		n := readMemory(w.tid, w.at, w.b[w.n:min(len(w.b), w.n+pageSize-int(w.at%pageSize))])
+		w.at += uint64(n)
+		w.n += n
+		if w.total += n; n == 0 || w.total > maxWords {
 			w.bad = true
 			return 0
 		}

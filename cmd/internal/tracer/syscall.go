@@ -94,9 +94,22 @@ func (t *tracer) leave(k *task, info *syscallInfo) {
 	d := posixtrace.SyscallData{Result: info.result(), Returned: true}
 	if info.failed() {
 		d.Errno, d.Result = int(-d.Result), -1
+		if restarts(d.Errno) {
+			d.Result, d.Errno, d.Restarted = 0, 0, d.Errno
+		}
 	}
 	t.decodeReturn(k, &d)
 	t.recordCall(k, &d)
+}
+
+// restarts reports whether an error is one inside of the kernel: a signal has interrupted the
+// call, which is made again.
+func restarts(errno int) bool {
+	switch errno {
+	case 512, 513, 514, 516: // ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK
+		return true
+	}
+	return false
 }
 
 // unfinished records a call that does not return.

@@ -1,0 +1,38 @@
+package tracer
+
+import (
+	"encoding/binary"
+	"os"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// An array of strings is read wherever it lies: a pointer of it may lie across two pages, and
+// its end may be that of what can be read.
+func TestStringsAnywhere(t *testing.T) {
+	mem, err := unix.Mmap(-1, 0, 3*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mem)
+	if err := unix.Mprotect(mem[2*pageSize:], unix.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	base := uint64(uintptr(unsafe.Pointer(&mem[0])))
+	copy(mem, "one\x00two\x00")
+	const size = 3 * 8
+	for at := pageSize - size - 8; at <= 2*pageSize-size; at++ {
+		if at == pageSize+8 {
+			at = 2*pageSize - size - 8
+		}
+		clear(mem[16 : 2*pageSize])
+		binary.NativeEndian.PutUint64(mem[at:], base)
+		binary.NativeEndian.PutUint64(mem[at+8:], base+4)
+		tr := &tracer{cfg: Config{MaxData: 4096}}
+		if b, _ := tr.appendStrings(nil, os.Getpid(), base+uint64(at)); string(b) != `["one", "two"]` {
+			t.Errorf("at %d: %s", at, b)
+		}
+	}
+}

@@ -56,6 +56,7 @@ func OpenProcess(pid int) (*Process, error) {
 		}
 		c, err := openStream(d, e.Stream)
 		if err != nil {
+			missed(d, e.Stream, err)
 			continue
 		}
 		if c.dead() || c.orphaned() {
@@ -64,10 +65,13 @@ func OpenProcess(pid int) (*Process, error) {
 		}
 		a, err := attach(c, p, 1)
 		c.f.Close()
-		if err == nil {
-			a.w.Short()
-			r.streams = append(r.streams, a)
+		if err != nil {
+			var m misses
+			m.note(c.id, err, c.missed)
+			continue
 		}
+		a.w.Short()
+		r.streams = append(r.streams, a)
 	}
 	return r, nil
 }

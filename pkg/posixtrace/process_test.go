@@ -83,7 +83,18 @@ type child struct {
 
 func start(t *testing.T, helper string, args ...string) *child {
 	t.Helper()
+	c, err := startAs(t, nil, helper, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// startAs is start with attributes, for want of which it may fail.
+func startAs(t *testing.T, attr *syscall.SysProcAttr, helper string, args ...string) (*child, error) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
+	cmd.SysProcAttr = attr
 	cmd.Env = append(os.Environ(), helperVar+"="+helper, quick)
 	cmd.Stderr = os.Stderr
 	r, w, err := os.Pipe()
@@ -96,7 +107,9 @@ func start(t *testing.T, helper string, args ...string) *child {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		r.Close()
+		w.Close()
+		return nil, err
 	}
 	r.Close()
 	c := &child{t: t, cmd: cmd, in: w, out: bufio.NewReader(out), pid: cmd.Process.Pid}
@@ -105,7 +118,7 @@ func start(t *testing.T, helper string, args ...string) *child {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	return c
+	return c, nil
 }
 
 // line reads a line of the child's output.

@@ -84,4 +84,12 @@ type Status struct {
 	// those that reached the stream but not the log. Extension; never reset.
 	Lost    uint64
 	LogLost uint64
+
+	// Missed counts the processes that the stream traces and that could not connect to
+	// it, for want of a descriptor say; MissedError is why the last of them could not. A
+	// process tries again after a second, then more and more rarely, at least
+	// once a minute; its events until then are not counted. It is counted as soon as it can
+	// reach the stream at all. Of a log both are 0. Extension; never reset.
+	Missed      uint64
+	MissedError syscall.Errno
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
@@ -106,7 +107,10 @@ func (p *proc) eventID(name string) (EventID, error) {
 // table is what a trace point goes through: the streams that trace this process
 // while its word has this value. It never changes once it is published.
 type table struct {
-	word    uint32
+	word    uint32 // 0 while an attempt to connect is to be made again: of no page that is traced
+	seen    uint32 // what word would be otherwise
+	again   int64  // and when, in the nanoseconds of sys.Monotonic
+	none    bool   // there is no page, or no directory for it
 	fast    bool   // sys.Self can be used
 	outline uint64 // where record returns to in an Event that was not inlined
 	outer   bool   // sys.Outer can be used
@@ -118,10 +122,11 @@ type table struct {
 var traced tracedProcess
 
 type tracedProcess struct {
-	mu    sync.Mutex
-	table atomic.Pointer[table]
-	proc  *proc
-	weeds bool // a weeder is at work
+	mu     sync.Mutex
+	table  atomic.Pointer[table]
+	proc   *proc
+	weeds  bool // a weeder is at work
+	missed misses
 	// known is how many user ids are known to be registered, the unnamed one included.
 	// Ids are given out one after the other.
 	known atomic.Uint32
@@ -167,7 +172,11 @@ func storeWord(w *uint32) {
 func (t *tracedProcess) open() (*proc, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.openLocked()
+	p, err := t.openLocked()
+	if err != nil {
+		t.missed.noteByName(err)
+	}
+	return p, err
 }
 
 func (t *tracedProcess) openLocked() (*proc, error) {
@@ -189,9 +198,11 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	// controller has added for this one does (MAP-09).
 	p.page.Opened()
 	if !sys.Secure() {
-		inheritByName(p)
+		t.inherit(p)
 	} else if os.Geteuid() != 0 {
 		if err := p.release(); err != nil {
+			p.names.Close()
+			p.page.Close()
 			return nil, err
 		}
 	}
@@ -237,34 +248,42 @@ func (p *proc) release() error {
 	return nil
 }
 
+// inherit is inheritByName, which is tried again should it fail.
+func (t *tracedProcess) inherit(p *proc) {
+	err := inheritByName(p)
+	if t.missed.byName = err != nil && passing(err); t.missed.byName {
+		t.missed.noteByName(err)
+	}
+}
+
 // inheritByName attaches the process to the stream that $PTRACE_STREAM names,
 // if it is passed on to children. It finds what parents no longer lead to.
-func inheritByName(p *proc) {
+func inheritByName(p *proc) error {
 	path := os.Getenv("PTRACE_STREAM")
 	if path == "" || path[0] != '/' {
-		return
+		return nil
 	}
 	id, ok := registry.StreamIDOfPath(path)
 	if !ok {
-		return
+		return nil
 	}
 	for _, e := range p.page.Entries() {
 		if e.Stream == id {
-			return
+			return nil
 		}
 	}
 	c, err := openPath(path)
 	if err != nil {
-		return
+		return err
 	}
 	defer c.f.Close()
 	if !c.mem.Inherit || c.dir.Path() != p.dir.Path() || c.dead() ||
 		c.mem.BornTick() > p.page.Proc().Start {
-		return
+		return nil
 	}
 	unlock, err := p.dir.Lock()
 	if err != nil {
-		return
+		return err
 	}
 	defer unlock()
 	if len(p.page.Entries()) == 0 && p.page.SetFamily(c.mem.Family()) == nil {
@@ -273,25 +292,46 @@ func inheritByName(p *proc) {
 			p.names = n
 		}
 	}
-	p.page.Attach(id, registry.Self|registry.Inherit)
+	return p.page.Attach(id, registry.Self|registry.Inherit)
 }
 
-// sync brings the table in line with the process page.
+// sync brings the table in line with the process page. It returns nil when there is no page.
 func (t *tracedProcess) sync() *table {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	p, err := t.openLocked()
-	if err != nil {
-		// There is no place for streams, so nobody traces us. Ask no more.
-		storeWord(new(uint32))
+	n := t.table.Load()
+	if !n.pending() {
+		n = t.renew()
+	}
+	if n.none {
 		return nil
 	}
-	now := atomic.LoadUint32(p.page.Word())
+	return n
+}
+
+// renew makes the table anew if it is not in line, or the time has come to try again what
+// failed.
+func (t *tracedProcess) renew() *table {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	old := t.table.Load()
-	if old != nil && old.word == now {
+	if old.pending() { // another was faster
 		return old
 	}
-	n := &table{word: now, fast: sys.FastSelf(), outline: outline()}
+	p, err := t.openLocked()
+	if err != nil {
+		t.missed.noteByName(err)
+		n := &table{seen: atomic.LoadUint32(loadWord()), again: t.missed.next(), none: true}
+		t.table.Store(n)
+		return n
+	}
+	if t.missed.byName {
+		t.inherit(p)
+	}
+	failed := t.missed.byName
+	now := atomic.LoadUint32(p.page.Word())
+	if old != nil && old.again == 0 && old.word == now {
+		return old
+	}
+	n := &table{word: now, seen: now, fast: sys.FastSelf(), outline: outline()}
 	n.outer = probedOuter.Load()
 	for _, e := range p.page.Entries() {
 		if e.Flags&registry.Self == 0 {
@@ -301,27 +341,49 @@ func (t *tracedProcess) sync() *table {
 			n.streams = append(n.streams, a)
 			continue
 		}
-		c, err := openStream(p.dir, e.Stream)
+		a, err := t.connect(p.dir, e.Stream)
 		if err != nil {
-			continue // it has just been shut down
-		}
-		a, err := attach(c, sys.SelfProc(), max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
-		if err != nil {
-			c.release() // not before the next collection would be late for who is traced
+			failed = failed || passing(err)
 			continue
 		}
-		// The descriptor is needed for the lock only.
-		c.f.Close()
 		runtime.SetFinalizer(a, (*attachment).close)
 		n.streams = append(n.streams, a)
 	}
 	n.count()
+	if failed {
+		n.word, n.again = 0, t.missed.next()
+	} else {
+		t.missed = misses{}
+	}
 	t.table.Store(n)
 	if len(n.streams) > 0 && !t.weeds {
 		t.weeds = true
 		runtime.SetFinalizer(&weeder{t}, (*weeder).weed)
 	}
 	return n
+}
+
+// connect makes this process a writer of a stream, or tells that stream why it cannot.
+func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error) {
+	c, err := openStream(d, id)
+	if err != nil {
+		if passing(err) {
+			t.missed.note(id, err, func(no syscall.Errno) bool {
+				return tellStream(id, no, func() (*os.File, error) { return d.OpenStreamFile(id) })
+			})
+		}
+		return nil, err
+	}
+	a, err := attach(c, sys.SelfProc(), max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+	if err != nil {
+		t.missed.note(id, err, c.missed)
+		c.release() // not before the next collection would be late for who is traced
+		return nil, err
+	}
+	t.missed.over(c)
+	// The descriptor is needed for the lock only.
+	c.f.Close()
+	return a, nil
 }
 
 // weeder lets go of streams that have been shut down, memory and all. The trace

@@ -170,6 +170,8 @@ func showStatus(env *Env, args *Args, s *posixtrace.Stream, _ string) error {
 	f.Add("create_time", info.CreateTime)
 	f.Add("stale", info.Stale)
 	f = statusFields(f, st)
+	f.Add("missed", st.Missed)
+	f.Add("missed_error", errorText(st.MissedError))
 	if args.Has("json") {
 		_, err = env.Stdout.Write(f.AppendJSON(nil))
 	} else {

@@ -310,6 +310,7 @@ func (s *session) finish(failed bool) (lost bool) {
 	if errors.Is(err, syscall.EINVAL) {
 		err = nil // somebody else has shut it down
 	}
+	missed, why := st.Missed, st.MissedError
 	if s.plan.log != "" {
 		st = s.showLog(st)
 	}
@@ -319,6 +320,9 @@ func (s *session) finish(failed bool) (lost bool) {
 	}
 	if n := st.Lost + st.LogLost; n > 0 && (err != nil || s.plan.tellsLoss()) {
 		faults = append(faults, plural(n, "event was", "events were")+" lost")
+	}
+	if missed > 0 {
+		faults = append(faults, plural(missed, "process", "processes")+" could not connect to the stream: "+strerror(why))
 	}
 	if faults != nil {
 		s.env.Note(strings.Join(faults, "; "))

@@ -111,7 +111,7 @@ func statusFields(f output.Fields, st posixtrace.Status) output.Fields {
 	f.Add("stream_full_status", st.StreamFullStatus.String())
 	f.Add("stream_overrun_status", st.StreamOverrunStatus.String())
 	f.Add("stream_flush_status", st.StreamFlushStatus.String())
-	f.Add("stream_flush_error", flushError(st.StreamFlushError))
+	f.Add("stream_flush_error", errorText(st.StreamFlushError))
 	f.Add("log_overrun_status", st.LogOverrunStatus.String())
 	f.Add("log_full_status", st.LogFullStatus.String())
 	f.Add("lost", st.Lost)
@@ -119,7 +119,7 @@ func statusFields(f output.Fields, st posixtrace.Status) output.Fields {
 	return f
 }
 
-func flushError(e syscall.Errno) string {
+func errorText(e syscall.Errno) string {
 	if e == 0 {
 		return "none"
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"strings"
-	"sync"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -72,13 +71,12 @@ const (
 )
 
 // bootID returns the identity of the boot as bytes; all zero when unknown.
-var bootID = sync.OnceValue(func() (id [16]byte) {
-	b, err := hex.DecodeString(strings.ReplaceAll(sys.BootID(), "-", ""))
-	if err == nil && len(b) == len(id) {
+func bootID() (id [16]byte) {
+	if b, err := hex.DecodeString(strings.ReplaceAll(sys.BootID(), "-", "")); err == nil && len(b) == len(id) {
 		copy(id[:], b)
 	}
 	return id
-})
+}
 
 // putHeader fills in the constant part of a new page.
 func putHeader(b []byte, p sys.Proc, session int) {

@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,44 @@ func OpenStreamPath(d *Dir, path string) (*os.File, *Dir, error) {
 		return nil, nil, err
 	}
 	return f, d, nil
+}
+
+// OpenStreamFrom is OpenStreamPath for the file alone, and for where there is no /proc,
+// too: the file is opened by its name then, and looked at before and after.
+func OpenStreamFrom(path string) (*os.File, error) {
+	f, d, err := OpenStreamPath(nil, path)
+	if err == nil {
+		d.Close()
+	}
+	if !errors.Is(err, syscall.ENOSYS) || !filepath.IsAbs(path) {
+		return f, err
+	}
+	check := func(fi fs.FileInfo, err error) (os.FileInfo, error) {
+		if err != nil {
+			return nil, err
+		}
+		return fi, checkFile(sys.StatOf(fi))
+	}
+	dir := filepath.Dir(path)
+	if fi, err := os.Lstat(dir); err != nil {
+		return nil, err
+	} else if !fi.IsDir() {
+		return nil, refuse(dir, "not a directory", syscall.ENOTDIR)
+	} else if err := unsafeDir(dir, sys.StatOf(fi), nil); err != nil {
+		return nil, err
+	}
+	before, err := check(os.Lstat(path))
+	if err != nil {
+		return nil, err
+	}
+	if f, err = sys.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0); err != nil {
+		return nil, err
+	}
+	if after, err := check(f.Stat()); err != nil || !os.SameFile(before, after) {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, syscall.ESTALE)
+	}
+	return f, nil
 }
 
 // StreamIDOfPath returns the stream whose file, in whatever directory, has this path.

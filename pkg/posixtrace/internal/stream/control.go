@@ -279,6 +279,8 @@ type Status struct {
 	LogFull    bool
 	Lost       uint64
 	LogLost    uint64
+	Missed     uint32 // processes that could not become writers
+	MissedErr  uint32
 }
 
 // Status returns the state; reset does what reading it does by the standard.
@@ -330,6 +332,7 @@ func (m *Mem) look(s *Status, st uint64) {
 	s.Flushing = h.flushing.Load() != 0
 	s.LogFull = h.logFull.Load() != 0
 	s.Lost, s.LogLost = m.Lost(), h.logLost.Load()
+	s.Missed, s.MissedErr = h.missed.Load(), h.missedErr.Load()
 	// One number tells both, so they agree.
 	s.Overrun = s.Lost > h.lostRead.Load()
 }

@@ -225,7 +225,11 @@ type header struct {
 
 	_     [64]byte
 	state atomic.Uint64 // flags and count of changes
-	_     [56]byte
+	_     [48]byte
+
+	// Vain attempts of processes to become writers, and the error number of the last.
+	missed    atomic.Uint32
+	missedErr atomic.Uint32
 
 	// Two, so that a change takes effect at one instant: the state word says which.
 	filter [2][event.SetWords]atomic.Uint64
@@ -292,6 +296,9 @@ type header struct {
 }
 
 const headerSize = (int(unsafe.Sizeof(header{})) + 4095) &^ 4095
+
+// HeaderSize is how much of a stream comes before what depends on its size.
+const HeaderSize = headerSize
 
 // Geometry is how the parts of a file of given attributes are sized.
 type Geometry struct {

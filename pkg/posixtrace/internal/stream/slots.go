@@ -1,6 +1,9 @@
 package stream
 
 import (
+	"math"
+	"unsafe"
+
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
@@ -147,4 +150,28 @@ func (m *Mem) reclaimOpen() {
 			m.closeFound(i, c, false)
 		}
 	}
+}
+
+// AddMissed counts a process that is traced and could not become a writer.
+func (m *Mem) AddMissed(no uint32) { m.h.addMissed(no) }
+
+func (h *header) addMissed(no uint32) {
+	h.missedErr.Store(no)
+	if n := h.missed.Load(); n < math.MaxUint32 {
+		h.missed.CompareAndSwap(n, n+1)
+	}
+}
+
+// CountMissed is AddMissed for the first HeaderSize bytes of the file of stream id. It
+// reports whether they are that.
+func CountMissed(b []byte, id uint64, no uint32) bool {
+	if len(b) < headerSize {
+		return false
+	}
+	h := (*header)(unsafe.Pointer(&b[0]))
+	if h.magic != magic || h.version != version || h.id != id {
+		return false
+	}
+	h.addMissed(no)
+	return true
 }

@@ -14,7 +14,7 @@ import (
 const userHZ = 100
 
 // BootID returns the identity of this boot of the machine, "" when unknown.
-var BootID = sync.OnceValue(func() string {
+var BootID = known(func() string {
 	b, err := readSmall("/proc/sys/kernel/random/boot_id", make([]byte, 64))
 	if err != nil {
 		return ""

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,6 +41,15 @@ func fileStat(st *unix.Stat_t) FileStat {
 	return FileStat{
 		Mode: st.Mode, UID: st.Uid, Nlink: uint64(st.Nlink), Size: st.Size,
 		Ino: st.Ino, Dev: uint64(st.Dev), Mtime: time.Unix(st.Mtim.Unix()),
+	}
+}
+
+// StatOf returns what the os package has found out about a file.
+func StatOf(fi fs.FileInfo) *FileStat {
+	s := fi.Sys().(*syscall.Stat_t)
+	return &FileStat{
+		Mode: s.Mode, UID: s.Uid, Nlink: uint64(s.Nlink), Size: s.Size,
+		Ino: s.Ino, Dev: uint64(s.Dev), Mtime: fi.ModTime(),
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -64,7 +63,7 @@ func Stat(pid int) (ProcStat, error) {
 	if pid == os.Getpid() {
 		s, err := statSelf()
 		if err == unix.ESRCH {
-			err = errUnseen(pid)
+			err = errNoProc
 		}
 		return s, err
 	}
@@ -192,16 +191,32 @@ func parseStat(b []byte) (s ProcStat, err error) {
 
 var errStat = fmt.Errorf("malformed stat line: %w", unix.EINVAL)
 
-var selfProc = sync.OnceValue(func() Proc {
+var selfStart = known(func() uint64 {
 	s, err := statSelf()
 	if err != nil || s.PID != os.Getpid() {
-		return Proc{PID: uint32(os.Getpid())} // no usable /proc
+		return 0 // no usable /proc
 	}
-	return s.Proc()
+	return s.Start
 })
 
-// SelfProc returns the calling process. Without /proc its Start is 0.
-func SelfProc() Proc { return selfProc() }
+// SelfProc returns the calling process. As long as there is no /proc its Start is 0.
+func SelfProc() Proc { return Proc{uint32(os.Getpid()), selfStart()} }
+
+// known returns a function that returns what f has found out. As long as that is nothing it asks
+// f again.
+func known[T comparable](f func() T) func() T {
+	var found atomic.Pointer[T]
+	return func() (v T) {
+		if p := found.Load(); p != nil {
+			return *p
+		}
+		var nothing T
+		if v = f(); v != nothing {
+			found.Store(&v)
+		}
+		return v
+	}
+}
 
 // IsSelf reports whether p is the calling process.
 func (p Proc) IsSelf() bool { return int(p.PID) == os.Getpid() && p == SelfProc() }
@@ -302,7 +317,7 @@ func EachProcess(f func(*ProcStat)) error {
 
 // PIDNamespace returns a number for the pid namespace of the caller, 0 when
 // it is not known. Numbers of processes mean nothing outside of theirs.
-var PIDNamespace = sync.OnceValue(func() uint64 {
+var PIDNamespace = known(func() uint64 {
 	fi, err := os.Stat("/proc/self/ns/pid")
 	if err != nil {
 		return 0

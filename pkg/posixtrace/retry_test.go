@@ -1,0 +1,177 @@
+package posixtrace
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+func init() {
+	// misser: passes a trace point while something is lacking, then others until it is
+	// told to stop.
+	helpers["misser"] = func(args []string) {
+		retryMin = 20 * time.Millisecond
+		id := UnnamedUserEvent
+		if args[0] != "no proc" {
+			var err error
+			id, err = OpenEventID("missed")
+			logCheck(err == nil, "OpenEventID: %v", err)
+		}
+		in := bufio.NewScanner(os.Stdin)
+		fmt.Println(os.Getpid())
+		in.Scan()
+		back := lack(args[0])
+		retryMin = time.Hour
+		for range 1000 {
+			Event(id, []byte("too early"))
+		}
+		// However many trace points were passed, there was one attempt.
+		once := traced.missed.pause
+		retryMin, traced.missed.pause = 20*time.Millisecond, 0
+		if t := traced.table.Load(); t != nil {
+			n := *t
+			n.again = min(n.again, 1)
+			traced.table.Store(&n)
+		}
+		back()
+		fmt.Println(once)
+		in.Scan()
+		done := make(chan bool)
+		go func() {
+			in.Scan()
+			close(done)
+		}()
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+				Event(id, []byte("at last"))
+			}
+		}
+	}
+}
+
+// lack takes something away from this process that it needs to connect to a stream.
+func lack(what string) (back func()) {
+	limit := func(kind int, n uint64) func() {
+		var old unix.Rlimit
+		unix.Getrlimit(kind, &old)
+		err := unix.Setrlimit(kind, &unix.Rlimit{Cur: n, Max: old.Max})
+		logCheck(err == nil, "Setrlimit: %v", err)
+		return func() { unix.Setrlimit(kind, &old) }
+	}
+	switch what {
+	case "descriptors":
+		next, err := unix.Dup(0)
+		logCheck(err == nil, "Dup: %v", err)
+		unix.Close(next)
+		return limit(unix.RLIMIT_NOFILE, uint64(next))
+	case "memory":
+		b, _ := os.ReadFile("/proc/self/statm")
+		pages, _ := strconv.ParseUint(strings.Fields(string(b))[0], 10, 64)
+		return limit(unix.RLIMIT_AS, pages*uint64(os.Getpagesize())+8<<20)
+	case "no proc":
+		err := noProc()
+		logCheck(err == nil, "cannot: %v", err)
+		return func() { unix.Unmount("/proc", unix.MNT_DETACH) }
+	}
+	return func() {}
+}
+
+// A traced process that cannot connect to its stream tells the stream so, and does as soon as it can.
+func TestMissedIsToldAndTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		no   syscall.Errno
+		late bool // the stream cannot be reached before it is over
+	}{
+		{"descriptors", syscall.EMFILE, true},
+		{"memory", syscall.ENOMEM, false},
+		{"slots", syscall.EAGAIN, false},
+		{"no proc", syscall.ENOSYS, false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			attr := &syscall.SysProcAttr{}
+			a := Attr{StreamSize: 16 << 20}
+			if c.what == "no proc" {
+				a.Inheritance = Inherited
+				s := running(t, 0, a)
+				info, err := s.Info()
+				logOK(t, "Info", err)
+				t.Setenv("PTRACE_STREAM", info.Path)
+				attr.Cloneflags = syscall.CLONE_NEWUSER
+				attr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+				attr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+				attr.Unshareflags = syscall.CLONE_NEWNS
+				misserOf(t, c.what, attr, func(int) *Stream { return s }, c.no, c.late)
+				return
+			}
+			misserOf(t, c.what, attr, func(pid int) *Stream { return running(t, pid, a) }, c.no, c.late)
+		})
+	}
+}
+
+func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(pid int) *Stream, no syscall.Errno, late bool) {
+	t.Helper()
+	m, err := startAs(t, attr, "misser", what)
+	tracetest.Need(t, !errors.Is(err, syscall.EPERM), "user namespaces")
+	logOK(t, "Start", err)
+	m.line()
+	s := create(m.pid)
+	var slots []uint64
+	for what == "slots" {
+		slot, ok := s.c.mem.TakeSlot(sys.SelfProc(), nil)
+		if !ok {
+			break
+		}
+		slots = append(slots, slot)
+	}
+	fmt.Fprintln(m.in)
+	if l := m.line(); l != "1h0m0s" {
+		t.Errorf("1000 trace points ended with a pause of %s", l)
+	}
+	if list := drain(t, s); len(list) != 0 {
+		t.Errorf("%v were recorded", list)
+	}
+	told := func() (Status, bool) {
+		st, err := s.PeekStatus()
+		logOK(t, "PeekStatus", err)
+		return st, st.Missed == 1 && st.MissedError == no
+	}
+	if st, ok := told(); !ok && !late {
+		t.Errorf("missed %d, %v; want 1, %v", st.Missed, st.MissedError, no)
+	}
+	for _, slot := range slots {
+		s.c.mem.FreeSlot(slot)
+	}
+	fmt.Fprintln(m.in)
+	logWait(t, "an event", func() bool {
+		list := drain(t, s)
+		return len(list) > 0 && list[0].data == "at last"
+	})
+	if st, ok := told(); !ok {
+		t.Errorf("afterwards missed %d, %v; want 1, %v", st.Missed, st.MissedError, no)
+	}
+	fmt.Fprintln(m.in)
+}
+
+func TestRetryPace(t *testing.T) {
+	var m misses
+	for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+		if m.next(); m.pause != want*time.Second {
+			t.Errorf("pause %d is %v, want %ds", i, m.pause, want)
+		}
+	}
+}

@@ -96,4 +96,5 @@ func (o *Record) set(rec *chunk.Record, ns int64) {
 		o.Truncation = TruncatedRecord
 	}
 	o.Data = rec.Data
+	o.Span, o.Parent = rec.Span, rec.Parent
 }

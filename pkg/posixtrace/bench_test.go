@@ -2,6 +2,7 @@ package posixtrace
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -255,4 +256,54 @@ func BenchmarkParts(b *testing.B) {
 			Event(id, sixteen)
 		}
 	})
+}
+
+// BenchmarkSpan is a span that encloses nothing which asks for its context: it is two events
+// and is to cost no more than a tenth above that.
+func BenchmarkSpan(b *testing.B) {
+	benchStream(b, Attr{})
+	t, err := OpenSpanType("bench.span")
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N { // Loop would keep the context
+		_, s := t.Start(ctx, sixteen)
+		s.End(sixteen)
+	}
+}
+
+// BenchmarkSpanWithin has a context that encloses another span.
+func BenchmarkSpanWithin(b *testing.B) {
+	benchStream(b, Attr{})
+	t, err := OpenSpanType("bench.span")
+	if err != nil {
+		b.Fatal(err)
+	}
+	outer, o := t.Start(context.Background(), nil)
+	defer o.End(nil)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N { // Loop would keep the context
+		ctx, s := t.Start(outer, sixteen)
+		kept = ctx
+		s.End(sixteen)
+	}
+}
+
+var kept context.Context
+
+func BenchmarkSpanUntraced(b *testing.B) {
+	t, err := OpenSpanType("bench.span")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N { // Loop would keep the context
+		_, s := t.Start(context.Background(), sixteen)
+		s.End(sixteen)
+	}
 }

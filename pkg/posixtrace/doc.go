@@ -199,4 +199,12 @@
 // consuming, and logs of every state ([Reader]), filter names that do not yet
 // exist ([Stream.FilterOps]), record for other processes ([Process],
 // [Recorder]).
+//
+// A program measures what it does by spans ([SpanType]): two events NAME.begin and
+// NAME.end with one key, on whatever goroutines they happen.
+//
+//	var request, _ = posixtrace.OpenSpanType("request")
+//
+//	ctx, span := request.Start(ctx, []byte(r.URL.Path))
+//	defer span.End(nil)
 package posixtrace

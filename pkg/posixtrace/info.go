@@ -31,6 +31,11 @@ type EventInfo struct {
 	Address    uint64     // posix_prog_address: where in the program the trace point was called; 0 when unknown
 	UnixNano   int64      // posix_timestamp in nanoseconds since the Unix epoch
 	Truncation Truncation // posix_truncation_status
+
+	// Extension: of an event that begins or ends a span with a key (SpanType), the key, and of
+	// one that begins it the key of the span around it; else 0. A key means something
+	// together with PID only.
+	Span, Parent uint64
 }
 
 // Time returns the event's time.

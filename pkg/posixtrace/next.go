@@ -195,7 +195,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 func info(rec *chunk.Record, c *chunk.Clock) EventInfo {
 	ev := EventInfo{
 		ID: EventID(rec.Event), PID: int(rec.PID), TID: int(rec.TID), Address: rec.Addr,
-		UnixNano: c.Nanos(rec.Tick),
+		UnixNano: c.Nanos(rec.Tick), Span: rec.Span, Parent: rec.Parent,
 	}
 	if rec.Truncated {
 		ev.Truncation = TruncatedRecord

@@ -16,6 +16,7 @@ import (
 type Process struct {
 	who     sys.Proc
 	tid     uint32
+	span    stream.Span
 	dir     *registry.Dir
 	proc    *proc // nil until it is needed
 	streams []*attachment
@@ -114,6 +115,10 @@ func (p *Process) OpenEventID(name string) (EventID, error) {
 // their spans apart by it.
 func (p *Process) SetThread(tid int) { p.tid = uint32(tid) }
 
+// SetSpan makes the events from now on those of the span with this key, which lies within
+// the one with the key parent; 0 stands for none. The keys are the caller's choice.
+func (p *Process) SetSpan(span, parent uint64) { p.span = stream.Span{Key: span, Parent: parent} }
+
 // Event records an event on behalf of the process, with its pid as process and
 // thread (but see SetThread), in every running stream that traces it, and returns
 // how many took it.
@@ -124,7 +129,7 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 	if _, ok := p.proc.names.Lookup(event.ID(id)); !ok {
 		return 0
 	}
-	e := stream.Event{ID: event.ID(id), TID: p.tid}
+	e := stream.Event{ID: event.ID(id), TID: p.tid, Span: p.span}
 	for _, a := range p.streams {
 		if a.w.Record(0, &e, data) {
 			took++

@@ -109,14 +109,17 @@ func (r *Recorder) Wants(id EventID) bool {
 	return wants
 }
 
-// Record records one event: ID, PID, TID and Address as given, the time UnixNano
+// Record records one event: ID, PID, TID, Address, Span and Parent as given, the time UnixNano
 // or now when that is 0. It reports whether the stream took it: false when the stream is
 // not running, rejects the type, or is full.
 func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 	if r.a == nil || !event.ID(ev.ID).Valid() {
 		return false
 	}
-	e := stream.Event{ID: event.ID(ev.ID), PID: uint32(ev.PID), TID: uint32(ev.TID), Addr: ev.Address}
+	e := stream.Event{
+		ID: event.ID(ev.ID), PID: uint32(ev.PID), TID: uint32(ev.TID), Addr: ev.Address,
+		Span: stream.Span{Key: ev.Span, Parent: ev.Parent},
+	}
 	switch ev.UnixNano {
 	case 0:
 	case r.nanos:

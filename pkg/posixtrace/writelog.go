@@ -63,6 +63,7 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 		err = batch.Add(&chunk.Record{
 			Tick: uint64(max(rec.UnixNano, 0)), Addr: rec.Address, Event: event.ID(rec.ID),
 			PID: uint32(rec.PID), TID: uint32(rec.TID), Truncated: rec.Truncation != NotTruncated, Data: rec.Data,
+			Span: rec.Span, Parent: rec.Parent,
 		})
 		if err != nil {
 			return fail(op, err, syscall.EIO)

@@ -22,7 +22,7 @@ var Dump = &Command{
 		{Long: "csv", Help: "comma-separated values, with a line of column names first"},
 		{Long: "table", Help: "a table, as wide as the terminal"},
 		{Long: "chrome", Help: "trace-event JSON for timeline viewers; NAME.begin to NAME.end is a slice"},
-		{Long: "format", Arg: "FMT", Help: "text as FMT says: %t time, %D delta, %p pid, %i tid, %n name, %d data, %x data in hexadecimal, %a address, %c class, %q number, %% \\n \\t"},
+		{Long: "format", Arg: "FMT", Help: "text as FMT says: %t time, %D delta, %p pid, %i tid, %n name, %d data, %x data in hexadecimal, %a address, %c class, %q number, %k span, %K parent span, %% \\n \\t"},
 		{Long: "golden", Help: "text, or with -j JSON, that is the same each time a program does the same: P1, T1 for processes and threads, no times"},
 		{Long: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "captured output, with a time before each line: rel, abs or delta"},
 		{Long: "replay", Arg: "SPEED", Help: "take the time that it took, divided by SPEED; captured output, if no other form is asked for"},

@@ -5,16 +5,98 @@ import (
 	"slices"
 )
 
+// spanKey tells open spans apart: by their own key, or where they have none by their thread.
 type spanKey struct {
 	in       *input // processes of two logs are two, whatever their ids
 	name     string
 	pid, tid int
+	key      uint64
+}
+
+// threadKey is a thread of an input.
+type threadKey struct {
+	in       *input
+	pid, tid int
+}
+
+// openSpan is a begin event whose end is to come.
+type openSpan struct {
+	at       int64
+	overlaps bool      // it, or its end, may belong to another
+	under    *openSpan // one of the same name and thread that began before
+	before   *openSpan // those that have begun in this thread, in order
+	after    *openSpan
+}
+
+// maxCrossed bounds how many spans are marked for one that ends while they are open.
+const maxCrossed = 64
+
+// openSpans are the spans that are open. A pair without a key is what it seems only where one
+// span of a thread ends before another that began before it, and no two of one name are open
+// at a time: else several goroutines, or processes that act for one, have used the thread in turn.
+type openSpans struct {
+	spans  map[spanKey]*openSpan
+	latest map[threadKey]*openSpan
+	n      int
+}
+
+func (s *openSpans) begin(k spanKey, at int64) {
+	if s.n >= maxOpen {
+		return
+	}
+	s.n++
+	o := &openSpan{at: at, under: s.spans[k]}
+	s.spans[k] = o
+	if k.key != 0 {
+		return
+	}
+	if o.under != nil {
+		o.overlaps, o.under.overlaps = true, true
+	}
+	t := threadKey{k.in, k.pid, k.tid}
+	if o.before = s.latest[t]; o.before != nil {
+		o.before.after = o
+	}
+	s.latest[t] = o
+}
+
+// end returns the span that ends, nil if none is open.
+func (s *openSpans) end(k spanKey) *openSpan {
+	o := s.spans[k]
+	if o == nil {
+		return nil
+	}
+	s.n--
+	if o.under != nil {
+		s.spans[k] = o.under
+	} else {
+		delete(s.spans, k)
+	}
+	if k.key != 0 {
+		return o
+	}
+	o.overlaps = o.overlaps || o.after != nil
+	for a, n := o.after, 0; a != nil && n < maxCrossed; a, n = a.after, n+1 {
+		a.overlaps = true
+	}
+	if o.before != nil {
+		o.before.after = o.after
+	}
+	if t := (threadKey{k.in, k.pid, k.tid}); o.after != nil {
+		o.after.before = o.before
+	} else if o.before != nil {
+		s.latest[t] = o.before
+	} else {
+		delete(s.latest, t)
+	}
+	return o
 }
 
 type spanTimes struct {
 	name      string
 	count     uint64
 	unmatched uint64 // ends without a begin
+	overlaps  uint64 // pairs that may be none
 	total     int64
 	max       int64
 	min       int64

@@ -11,13 +11,12 @@ import (
 )
 
 // summary counts events by type and measures spans: the time from NAME.begin to
-// NAME.end of one process and thread. Its memory does not grow with the number
+// NAME.end with one key, or without keys of one process and thread. Its memory does not grow with the number
 // of events.
 type summary struct {
 	types       map[string]*typeCount
 	spans       map[string]*spanTimes
-	open        map[spanKey][]int64 // times of begin events whose end is to come
-	opened      int                 // entries in open
+	open        openSpans
 	events      uint64
 	first, last int64
 }
@@ -36,7 +35,7 @@ type typeCount struct {
 }
 
 func newSummary() *summary {
-	return &summary{types: map[string]*typeCount{}, spans: map[string]*spanTimes{}, open: map[spanKey][]int64{}}
+	return &summary{types: map[string]*typeCount{}, spans: map[string]*spanTimes{}, open: openSpans{spans: map[spanKey]*openSpan{}, latest: map[threadKey]*openSpan{}}}
 }
 
 func (s *summary) typeOf(id posixtrace.EventID, name string) *typeCount {
@@ -60,28 +59,26 @@ func (s *summary) add(in *input, t *typeCount, rec *posixtrace.Record) {
 	if !t.begins && !t.ends {
 		return
 	}
-	key := spanKey{in, t.span, rec.PID, rec.TID}
+	key := spanKey{in, t.span, rec.PID, rec.TID, 0}
+	if rec.Span != 0 {
+		key.tid, key.key = 0, rec.Span
+	}
 	times := s.spans[t.span]
 	if times == nil {
 		times = &spanTimes{name: t.span, buckets: map[int32]uint64{}}
 		s.spans[t.span] = times
 	}
-	begins := s.open[key]
-	switch {
-	case t.begins && s.opened < maxOpen:
-		s.open[key] = append(begins, rec.UnixNano)
-		s.opened++
-	case t.begins:
-	case len(begins) == 0:
+	if t.begins {
+		s.open.begin(key, rec.UnixNano)
+		return
+	}
+	switch o := s.open.end(key); {
+	case o == nil:
 		times.unmatched++
+	case o.overlaps:
+		times.overlaps++
 	default:
-		times.add(rec.UnixNano - begins[len(begins)-1])
-		s.opened--
-		if len(begins) == 1 {
-			delete(s.open, key)
-		} else {
-			s.open[key] = begins[:len(begins)-1]
-		}
+		times.add(rec.UnixNano - o.at)
 	}
 }
 
@@ -164,8 +161,10 @@ func (s *summary) append(b []byte, json bool, lost uint64, width int) []byte {
 		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name))
 	})
 	open := map[string]uint64{}
-	for k, begins := range s.open {
-		open[k.name] += uint64(len(begins))
+	for k, o := range s.open.spans {
+		for ; o != nil; o = o.under {
+			open[k.name]++
+		}
 	}
 	length := s.last - s.first
 	rate := func(n uint64) float64 {
@@ -183,7 +182,8 @@ func (s *summary) append(b []byte, json bool, lost uint64, width int) []byte {
 		for _, t := range spans {
 			f := output.Fields{{Key: "kind", Value: "span"}, {Key: "span", Value: t.name}, {Key: "count", Value: t.count},
 				{Key: "p50_ns", Value: t.quantile(.5)}, {Key: "p95_ns", Value: t.quantile(.95)}, {Key: "max_ns", Value: t.max},
-				{Key: "total_ns", Value: t.total}, {Key: "open", Value: open[t.name]}, {Key: "unmatched", Value: t.unmatched}}
+				{Key: "total_ns", Value: t.total}, {Key: "open", Value: open[t.name]}, {Key: "unmatched", Value: t.unmatched},
+				{Key: "overlapping", Value: t.overlaps}}
 			b = f.AppendJSON(b)
 		}
 		f := output.Fields{{Key: "kind", Value: "total"}, {Key: "count", Value: s.events}, {Key: "rate", Value: rate(s.events)},
@@ -197,12 +197,19 @@ func (s *summary) append(b []byte, json bool, lost uint64, width int) []byte {
 	}
 	b = t.Append(b)
 	if len(spans) > 0 {
+		overlaps := slices.ContainsFunc(spans, func(n *spanTimes) bool { return n.overlaps > 0 })
 		t = output.Table{Header: []string{"span", "count", "p50", "p95", "max", "total", "open"}, Align: []output.Align{output.Left, r, r, r, r, r, r}, Width: width}
+		if overlaps {
+			t.Header, t.Align = append(t.Header, "overlapping"), append(t.Align, r)
+		}
 		for _, n := range spans {
 			cells := []string{n.name, "0", "-", "-", "-", "-", text(open[n.name])}
 			if n.count > 0 {
 				cells = []string{n.name, text(n.count), output.Duration(n.quantile(.5)), output.Duration(n.quantile(.95)),
 					output.Duration(n.max), output.Duration(n.total), text(open[n.name])}
+			}
+			if overlaps {
+				cells = append(cells, text(n.overlaps))
 			}
 			t.Add(cells...)
 		}

@@ -24,12 +24,13 @@ type part struct {
 }
 
 // verbs are the conversions of a format.
-const verbs = "tDpindxacq"
+const verbs = "tDpindxacqkK"
 
 // NewFormat makes a Format of a string in which %t is the time, %D the seconds
 // since the event before, %p the process, %i the thread, %n the name, %d the
 // data, %x the data in hexadecimal, %a the address, %c the class, %q the number
-// of the event and %% a percent sign; \n, \t and \\ are what they are in C. A
+// of the event, %k the key of its span and %K that of the span around it, if there
+// are any, and %% a percent sign; \n, \t and \\ are what they are in C. A
 // newline follows each event. style is that of %t.
 func NewFormat(s string, text *Text) (*Format, error) {
 	f := &Format{text: text}
@@ -99,8 +100,20 @@ func (f *Format) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			b = append(b, Class(rec.ID)...)
 		case 'q':
 			b = strconv.AppendUint(b, f.seq, 10)
+		case 'k':
+			b = appendKey(b, rec.Span)
+		case 'K':
+			b = appendKey(b, rec.Parent)
 		}
 	}
 	f.last = rec.UnixNano
 	return b
+}
+
+// appendKey appends the key of a span, nothing for none.
+func appendKey(b []byte, key uint64) []byte {
+	if key == 0 {
+		return b
+	}
+	return appendHex(append(b, "0x"...), key)
 }

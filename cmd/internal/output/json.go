@@ -53,7 +53,19 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	} else {
 		b = appendDataJSON(b, rec.Data)
 	}
+	if rec.Span != 0 {
+		b = appendSpanJSON(b, rec)
+	}
 	return append(b, '}', '\n')
+}
+
+// appendSpanJSON appends the keys of spans: as text, since most readers would round numbers of 64 bits.
+func appendSpanJSON(b []byte, rec *posixtrace.Record) []byte {
+	b = append(appendHex(append(b, `,"span":"0x`...), rec.Span), '"')
+	if rec.Parent != 0 {
+		b = append(appendHex(append(b, `,"parent":"0x`...), rec.Parent), '"')
+	}
+	return b
 }
 
 // begin begins the span of a time.

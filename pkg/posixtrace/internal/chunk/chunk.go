@@ -29,7 +29,9 @@ const (
 	// sites are numbered anew. Number of the chunk u32, generation u32, base u64;
 	// or nothing, if marks of the trace system follow. No chunk of a stream has it.
 	KindJoint = 0x7ffb
-	// KindPad is a record to be skipped: len bytes of nothing.
+	// KindPad is a record to be skipped: len bytes of nothing. One whose delta is SpanNote is
+	// a note on the event that follows: the key of its span u64 and, with len 16, that of the
+	// span around it u64. A reader that does not know notes skips them.
 	KindPad = 0x7ffc
 	// KindFull is an event that carries its members itself:
 	// tick u64, type u32, pid u32, tid u32, zero u32, address u64, then len bytes of data.
@@ -39,6 +41,9 @@ const (
 	// KindSite defines the next site number of this chunk (delta repeats it):
 	// type u32, tid u32, address u64, pid u32, zero u32.
 	KindSite = 0x7fff
+
+	// SpanNote is the delta of a pad that is a note: "span".
+	SpanNote = 0x6e617073
 
 	// MaxSites is how many sites one chunk can define.
 	MaxSites = 0x7ff0
@@ -53,6 +58,7 @@ const (
 	BaseSize   = HeaderSize + 8  // a new base
 	JointSize  = HeaderSize + 16 // the beginning of another chunk
 	FullSize   = HeaderSize + 32 // a full record, without its data
+	NoteSize   = HeaderSize + 16 // a note, at most
 	// Overhead is the most that an event can need beside its data.
 	Overhead = HeaderSize + SiteSize + BaseSize
 	// MaxData is the largest data that a record can have.
@@ -81,6 +87,8 @@ type Record struct {
 	TID       uint32
 	Truncated bool
 	Data      []byte
+	Span      uint64 // key of the span that the event begins or ends, 0 for none
+	Parent    uint64 // and of the span around it
 }
 
 type site struct {
@@ -132,6 +140,7 @@ func (c *Cursor) bad(what string) error {
 
 // Next decodes the next event into r. It returns false at the end of the chunk.
 func (c *Cursor) Next(r *Record) (bool, error) {
+	r.Span, r.Parent = 0, 0
 	for {
 		b := c.buf[c.off:]
 		if len(b) < HeaderSize {
@@ -192,6 +201,7 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 				}
 			}
 			c.sites = c.sites[:0]
+			r.Span, r.Parent = 0, 0
 			if n > 0 {
 				c.base = binary.LittleEndian.Uint64(b[8:])
 			}
@@ -199,6 +209,12 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 		case KindPad:
 			if Align(n) > len(b) {
 				return false, c.bad("pad beyond the end")
+			}
+			if uint32(h) == SpanNote && (n == 8 || n == 16) {
+				r.Span, r.Parent = binary.LittleEndian.Uint64(b), 0
+				if n == 16 {
+					r.Parent = binary.LittleEndian.Uint64(b[8:])
+				}
 			}
 			c.off += HeaderSize + Align(n)
 		case KindFull:
@@ -222,6 +238,20 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 			return false, c.bad("undefined site")
 		}
 	}
+}
+
+// AppendNote appends the note of an event that belongs to a span; the event is to follow.
+func AppendNote(b []byte, r *Record) []byte {
+	if r.Span == 0 {
+		return b
+	}
+	if r.Parent == 0 {
+		b = binary.LittleEndian.AppendUint64(b, Header(SpanNote, 8, KindPad))
+		return binary.LittleEndian.AppendUint64(b, r.Span)
+	}
+	b = binary.LittleEndian.AppendUint64(b, Header(SpanNote, 16, KindPad))
+	b = binary.LittleEndian.AppendUint64(b, r.Span)
+	return binary.LittleEndian.AppendUint64(b, r.Parent)
 }
 
 // AppendFull appends a full record.

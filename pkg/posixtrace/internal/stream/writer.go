@@ -47,6 +47,24 @@ type Event struct {
 	TID  uint32
 	Addr uint64
 	Tick uint64 // 0: now
+	Span Span
+}
+
+// Span is what an event tells of the span that it begins or ends.
+type Span struct {
+	Key    uint64 // 0: none
+	Parent uint64 // key of the span around it, 0: none
+}
+
+// size is that of the note in front of the event.
+func (s *Span) size() int {
+	switch {
+	case s.Key == 0:
+		return 0
+	case s.Parent == 0:
+		return chunk.NoteSize - 8
+	}
+	return chunk.NoteSize
 }
 
 // Of the product with spread the upper bits depend on all that is multiplied.
@@ -86,8 +104,9 @@ type shard struct {
 	base  uint64         // of the deltas
 	last  uint64         // tick of the last event
 	data  unsafe.Pointer // of the chunk
+	keys  uint64         // the next key of a span
 	cache [siteCache]siteEntry
-	_     [72]byte
+	_     [64]byte
 }
 
 const shardSize = int(unsafe.Sizeof(shard{}))
@@ -147,6 +166,9 @@ func (w *Writer) Wants(id event.ID) bool {
 
 // Record is Append for an event as a whole.
 func (w *Writer) Record(hint int, e *Event, data []byte) bool {
+	if e.Span.Key != 0 {
+		return w.AppendSpan(hint, e, data)
+	}
 	pid := e.PID
 	if pid == 0 {
 		pid = w.pid
@@ -283,6 +305,10 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		}
 		return w.appendOpen(s, e, data, cut, try, nil)
 	}
+	need := chunk.Overhead + chunk.Align(len(data))
+	if e.Span.Key != 0 {
+		need += chunk.NoteSize
+	}
 	tag := s.tag.Load()
 	i := int(tag & idxMask)
 	d := w.m.at(i)
@@ -294,7 +320,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		// A goroutine was interrupted half-way. It is not waited for.
 		s.lock.Store(0)
 		return w.appendOpen(s, e, data, cut, try, nil)
-	case c.off()+chunk.Overhead+chunk.Align(len(data)) <= w.chunk:
+	case c.off()+need <= w.chunk:
 		s.lock.Store(0) // it was only a collision
 		return false, false
 	default:
@@ -310,7 +336,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 		s.lock.Store(0)
 		return w.appendOpen(s, e, data, cut, try, nil)
 	}
-	i, adopted, got := w.m.claim(w.slot, owned, chunk.Overhead+chunk.Align(len(data)))
+	i, adopted, got := w.m.claim(w.slot, owned, need)
 	if !got {
 		s.lock.Store(0)
 		return w.appendOpen(s, e, data, cut, try, nil)
@@ -423,7 +449,8 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 	force := attempt == forced
 	st := uint64(0)
 	m := w.m
-	need := chunk.FullSize + chunk.Align(len(data))
+	note := e.Span.size()
+	need := note + chunk.FullSize + chunk.Align(len(data))
 	start := int(w.slot)
 	claimAt := 0         // a claim that has failed is not tried again at once
 	inTheWay := -1       // the last try at which another writer was
@@ -563,7 +590,9 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 		if pid == 0 && !force {
 			pid = w.pid
 		}
-		writeFull(unsafe.Add(w.data, i*w.chunk+c.off()), e.ID, pid, e.TID, e.Addr, tick, data, cut)
+		p := unsafe.Add(w.data, i*w.chunk+c.off())
+		e.Span.write(p, note)
+		writeFull(unsafe.Add(p, note), e.ID, pid, e.TID, e.Addr, tick, data, cut)
 		publish(&d.ctl, c&^offMask+1<<countShift|ctl((c.off()+need)/8))
 		if o.Load() != ref {
 			m.backFrom(i)

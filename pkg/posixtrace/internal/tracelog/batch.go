@@ -39,7 +39,7 @@ func NewBatch(w *Writer) *Batch { return &Batch{w: w, sites: map[site]int{}} }
 
 // Add appends an event. Its type must be in the log.
 func (b *Batch) Add(rec *chunk.Record) error {
-	if len(b.buf) > 0 && len(b.buf)+chunk.EventSize(len(rec.Data)) > batchSize {
+	if len(b.buf) > 0 && len(b.buf)+chunk.NoteSize+chunk.EventSize(len(rec.Data)) > batchSize {
 		if err := b.flush(1); err != nil {
 			return err
 		}
@@ -58,6 +58,7 @@ func (b *Batch) Add(rec *chunk.Record) error {
 		b.sites[s] = num
 		b.buf = chunk.AppendSite(b.buf, num, rec)
 	}
+	b.buf = chunk.AppendNote(b.buf, rec)
 	b.buf = chunk.AppendEvent(b.buf, uint32(rec.Tick-b.base), num, rec.Truncated, rec.Data)
 	b.last = max(b.last, rec.Tick)
 	return nil

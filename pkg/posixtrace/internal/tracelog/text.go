@@ -193,6 +193,17 @@ func (l *line) parseRecord(b []byte, sites *int) ([]byte, error) {
 		}
 		b = binary.LittleEndian.AppendUint64(b, chunk.Header(0, int(n), chunk.KindPad))
 		b = append(b, make([]byte, chunk.Align(int(n)))...)
+	case "span":
+		for i, v := range []*uint64{&rec.Span, &rec.Parent} {
+			if arg(i) == "" {
+				continue
+			}
+			var err error
+			if *v, err = number(arg(i)); err != nil {
+				return nil, err
+			}
+		}
+		b = chunk.AppendNote(b, &rec)
 	case "hex":
 		p, err := hex.DecodeString(strings.Join(l.args, ""))
 		if err != nil {
@@ -436,6 +447,12 @@ func recordText(p []byte) (string, int) {
 		}
 		return fmt.Sprintf("base %d", le.Uint64(q)), size
 	case chunk.KindPad:
+		if delta == chunk.SpanNote && n == 8 {
+			return fmt.Sprintf("span %#x", le.Uint64(q)), size
+		}
+		if delta == chunk.SpanNote && n == 16 {
+			return fmt.Sprintf("span %#x %#x", le.Uint64(q), le.Uint64(q[8:])), size
+		}
 		return fmt.Sprintf("pad %d", n), size
 	case chunk.KindFull:
 		return fmt.Sprintf("full %d %d pid=%d tid=%d addr=%#x %s%s", le.Uint64(q), le.Uint32(q[8:]), le.Uint32(q[12:]),

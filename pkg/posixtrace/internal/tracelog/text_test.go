@@ -35,6 +35,9 @@ func eventLine(r *Reader, rec *chunk.Record) string {
 	}
 	name = strings.TrimSuffix(strconv.Quote(name)[1:], `"`)
 	s := fmt.Sprintf("%d %d %d %s %q", rec.Tick, rec.PID, rec.TID, name, rec.Data)
+	if rec.Span != 0 {
+		s += fmt.Sprintf(" span=%#x parent=%#x", rec.Span, rec.Parent)
+	}
 	if rec.Truncated {
 		s += " cut"
 	}

@@ -1,0 +1,150 @@
+package stream
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// keyBits is how many keys of spans a shard takes at once, as a power of two.
+const keyBits = 20
+
+// keyBlocks counts the blocks of keys that this process has given out, from a random
+// number on: a later process with the same id has other keys.
+var keyBlocks atomic.Uint64
+
+// SeedKeys chooses where the keys of this process begin. It makes a system call, which
+// no trace point may.
+func SeedKeys() {
+	if keyBlocks.Load() == 0 {
+		keyBlocks.CompareAndSwap(0, max(sys.Random64()>>(keyBits+1), 1))
+	}
+}
+
+// NewKey returns a key that no other span of this process has. It is the first of a
+// block, the rest of which is left to the caller.
+func NewKey() uint64 { return keyBlocks.Add(1) << keyBits }
+
+// write writes the note of a span, which takes so many bytes.
+func (s *Span) write(p unsafe.Pointer, size int) {
+	if size == 0 {
+		return
+	}
+	store64(p, chunk.Header(chunk.SpanNote, size-chunk.HeaderSize, chunk.KindPad))
+	store64(unsafe.Add(p, 8), s.Key)
+	if size == chunk.NoteSize {
+		store64(unsafe.Add(p, 16), s.Parent)
+	}
+}
+
+// AppendSpan is Append for an event that begins or ends a span. A key of 0 becomes a
+// new one, which is left in e. It is Append a second time because of what branches, and
+// arguments that go through memory, would cost all other events.
+func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
+	pid := e.PID
+	if pid == 0 {
+		pid = w.pid
+	}
+	id, who, addr := e.ID, Who(pid, e.TID), e.Addr
+	for try := 0; ; try++ {
+		st := w.state.Load()
+		if st&(Running|Dead|turning) != Running {
+			if w.refused(e, st, try) {
+				return false
+			}
+			continue
+		}
+		if id-1 >= event.Max-1 || w.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
+			return false
+		}
+		size := len(data)
+		if size > w.max {
+			size = w.limit(id, size)
+		}
+		s := w.shard(hint)
+		tag := s.tag.Load()
+		i := int(tag & idxMask)
+		d := (*desc)(unsafe.Add(w.desc, i*descSize))
+		c := ctl(d.ctl.Load())
+		if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk ||
+			!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
+			if e.Span.Key == 0 {
+				e.Span.Key = NewKey()
+			}
+			if ok, done := w.slow(s, e, data[:size], size < len(data), try); done {
+				return ok
+			}
+			continue
+		}
+		now := e.Tick
+		if now == 0 {
+			if w.ticks {
+				now = sys.Ticks()
+			} else {
+				now = sys.Monotonic()
+			}
+		} else {
+			now = min(now, w.m.now())
+		}
+		if w.state.Load() != st {
+			publish(&d.ctl, c)
+			continue
+		}
+		now = max(now, s.last)
+		s.last = now
+		off := c.off()
+		p := unsafe.Add(s.data, off)
+		delta := now - s.base
+		if delta > math.MaxUint32 {
+			store64(p, chunk.Header(0, 8, chunk.KindBase))
+			store64(unsafe.Add(p, 8), now)
+			p = unsafe.Add(p, chunk.BaseSize)
+			off += chunk.BaseSize
+			s.base, delta = now, 0
+		}
+		what := uint64(id) | uint64(s.epoch)<<32
+		k := &s.cache[(addr^bits.RotateLeft64(who, 20)^what<<40)*spread>>(64-siteBits)]
+		if k.addr != addr || k.who != who || k.what != what {
+			n := s.sites
+			s.sites++
+			*k = siteEntry{addr: addr, who: who, what: what, num: n}
+			store64(p, chunk.Header(n, chunk.SiteSize-chunk.HeaderSize, chunk.KindSite))
+			store64(unsafe.Add(p, 8), uint64(id)|who&^math.MaxUint32)
+			store64(unsafe.Add(p, 16), addr)
+			store64(unsafe.Add(p, 24), uint64(uint32(who)))
+			p = unsafe.Add(p, chunk.SiteSize)
+			off += chunk.SiteSize
+		}
+		key := e.Span.Key
+		if key == 0 {
+			if s.keys&(1<<keyBits-1) == 0 {
+				s.keys = NewKey()
+			}
+			key = s.keys
+			e.Span.Key = key
+			s.keys++
+		}
+		store64(unsafe.Add(p, 8), key)
+		note := chunk.NoteSize - 8
+		if e.Span.Parent != 0 {
+			store64(unsafe.Add(p, 16), e.Span.Parent)
+			note = chunk.NoteSize
+		}
+		store64(p, chunk.Header(chunk.SpanNote, note-chunk.HeaderSize, chunk.KindPad))
+		p = unsafe.Add(p, note)
+		num := uint16(k.num)
+		if size < len(data) {
+			num |= chunk.Truncated
+		}
+		store64(p, chunk.Header(uint32(delta), size, num))
+		copyIn(unsafe.Add(p, chunk.HeaderSize), data[:size])
+		off += note + chunk.HeaderSize + chunk.Align(size)
+		publish(&d.ctl, c&^offMask+1<<countShift|ctl(off/8))
+		return true
+	}
+}

@@ -1,0 +1,419 @@
+package posixtrace
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+// Goroutines share threads and change them, and spans nest: each end belongs to its begin by
+// their key all the same, in a stream, through flushes into a log, and from that into
+// another, whatever the chunks are like and in however many streams at once.
+func TestSpans(t *testing.T) {
+	const goroutines, each = 40, 20
+	outer, err := OpenSpanType("spans.outer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := OpenSpanType("spans.inner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	log, err := CreateWithLog(os.Getpid(), &Attr{StreamSize: 512 << 10, MaxDataSize: 600, LogFullPolicy: Append}, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Shutdown()
+	mem, err := Create(os.Getpid(), &Attr{StreamSize: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Shutdown()
+	for _, s := range []*Stream{log, mem} {
+		if err := s.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := make(chan struct{})
+	flushed := make(chan error, 1)
+	go func() {
+		var err error
+		for {
+			select {
+			case <-stop:
+				flushed <- err
+				return
+			default:
+				if e := log.Flush(); e != nil {
+					err = e
+				}
+			}
+		}
+	}()
+	for i := range each {
+		var wg sync.WaitGroup
+		for g := range goroutines {
+			wg.Go(func() {
+				n := binary.LittleEndian.AppendUint32(nil, uint32(g*each+i))
+				n = append(n, bytes.Repeat([]byte{'x'}, rand.IntN(500))...)
+				ctx, o := outer.Start(context.Background(), n)
+				ctx = context.WithValue(ctx, spanTestKey{}, 2) // what is between does not matter
+				runtime.Gosched()
+				_, in := inner.Start(ctx, n)
+				_, in2 := inner.Start(ctx, n)
+				runtime.Gosched()
+				done := make(chan struct{})
+				go func() { // on another goroutine
+					in.End(n)
+					close(done)
+				}()
+				<-done
+				in2.End(n)
+				o.End(n)
+			})
+		}
+		wg.Wait()
+		if err := log.Flush(); err != nil { // or wait for the one under way
+			t.Error(err)
+		}
+	}
+	close(stop)
+	if err := <-flushed; err != nil {
+		t.Error(err)
+	}
+	if st := log.mustStatus(t); st.Lost > 0 {
+		t.Fatalf("%d events lost", st.Lost)
+	}
+	want := 3 * goroutines * each
+	consumed := func(yield func(*Record) bool) {
+		data := make([]byte, 4096)
+		for {
+			ev, n, err := mem.TryNext(data)
+			if err != nil {
+				return
+			}
+			if !yield(&Record{EventInfo: ev, Data: data[:n]}) {
+				return
+			}
+		}
+	}
+	checkSpans(t, "peeked", outer, read(t, mem.Reader), want)
+	checkSpans(t, "consumed", outer, consumed, want)
+	checkSpans(t, "live log", outer, read(t, log.Reader), want)
+	if err := log.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	open := func() (*Reader, error) { return OpenLog(f) }
+	checkSpans(t, "log", outer, read(t, open), want)
+	from, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := from.WriteLog(&b, nil); err != nil {
+		t.Fatal(err)
+	}
+	checkSpans(t, "written log", outer, read(t, func() (*Reader, error) { return OpenLog(&b) }), want)
+}
+
+type spanTestKey struct{}
+
+// read returns what a reader reports.
+func read(t *testing.T, open func() (*Reader, error)) func(func(*Record) bool) {
+	t.Helper()
+	r, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(*Record) bool) {
+		defer r.Close()
+		for {
+			rec, err := r.Next()
+			if err != nil {
+				if err != io.EOF {
+					t.Error(err)
+				}
+				return
+			}
+			if !yield(rec) {
+				return
+			}
+		}
+	}
+}
+
+// checkSpans verifies that there are so many spans, each with its data at both ends, and with the
+// outer one of the same data around each inner one.
+func checkSpans(t *testing.T, what string, outer SpanType, records func(func(*Record) bool), want int) {
+	t.Helper()
+	type span struct {
+		id     EventID
+		number uint32
+		ends   int
+	}
+	spans := map[uint64]*span{}
+	for rec := range records {
+		if !rec.ID.User() || len(rec.Data) < 4 {
+			continue
+		}
+		n := binary.LittleEndian.Uint32(rec.Data)
+		s := spans[rec.Span]
+		switch {
+		case rec.Span == 0:
+			t.Fatalf("%s: an event without a key", what)
+		case s == nil:
+			spans[rec.Span] = &span{rec.ID, n, 0}
+			if rec.ID == outer.begin {
+				if rec.Parent != 0 {
+					t.Errorf("%s: an outer span has a parent", what)
+				}
+			} else if p := spans[rec.Parent]; p == nil || p.id != outer.begin || p.number != n || p.ends != 0 {
+				t.Fatalf("%s: span %d of %d lies within %+v", what, rec.ID, n, p)
+			}
+		case s.id+1 != rec.ID || s.number != n:
+			t.Fatalf("%s: span %+v was ended by event %d of %d", what, s, rec.ID, n)
+		default:
+			s.ends++
+		}
+	}
+	for _, s := range spans {
+		if s.ends != 1 {
+			t.Fatalf("%s: a span has %d ends", what, s.ends)
+		}
+	}
+	if len(spans) != want {
+		t.Errorf("%s: %d spans, not %d", what, len(spans), want)
+	}
+}
+
+func (s *Stream) mustStatus(t *testing.T) Status {
+	t.Helper()
+	st, err := s.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// The address of a span's event is where the program begins or ends it, inlined or not, and
+// also where the quick ways are not taken.
+func TestSpanAddress(t *testing.T) {
+	typ, err := OpenSpanType("span.address")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Create(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	spanInlined(typ)
+	spanCalled(typ)
+	slow := *traced.table.Load()
+	slow.fast = false
+	old := traced.table.Swap(&slow)
+	spanInlined(typ)
+	spanCalled(typ)
+	traced.table.Store(old)
+	n := 0
+	for rec := range read(t, s.Reader) {
+		if rec.ID != typ.begin && rec.ID != typ.end {
+			continue
+		}
+		want := reflect.ValueOf(spanInlined).Pointer()
+		if n&2 != 0 {
+			want = reflect.ValueOf(spanCalled).Pointer()
+		}
+		// Of what was inlined this is the function that it was inlined into.
+		if f := runtime.FuncForPC(uintptr(rec.Address) - 1); f == nil || f.Entry() != want {
+			t.Errorf("event %d: its address %#x is not in %s", n, rec.Address, runtime.FuncForPC(want).Name())
+		}
+		if rec.TID == 0 {
+			t.Errorf("event %d: no thread", n)
+		}
+		n++
+	}
+	if n != 8 {
+		t.Errorf("%d events", n)
+	}
+}
+
+//go:noinline
+func spanInlined(typ SpanType) {
+	_, s := typ.Start(context.Background(), nil)
+	s.End(nil)
+}
+
+//go:noinline
+func spanCalled(typ SpanType) {
+	_, s := startSpan(typ, context.Background(), nil)
+	finishSpan(s, nil)
+}
+
+// What is not traced has no keys, a context that encloses nothing costs no allocation, and
+// neither a zero span nor no context does harm.
+func TestSpanUntraced(t *testing.T) {
+	typ, err := OpenSpanType("span.untraced")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	in, s := typ.Start(ctx, nil)
+	if in != ctx || s != (Span{}) {
+		t.Errorf("a span of a process that is not traced: %v, %v", in, s)
+	}
+	s.End(nil)
+	tr, err := Create(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Shutdown()
+	if err := tr.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		_, s := typ.Start(ctx, nil)
+		s.End(nil)
+	}); n != 0 && !raceEnabled {
+		t.Errorf("%v allocations", n)
+	}
+	if in, s = (SpanType{}).Start(ctx, nil); in != ctx || s != (Span{}) {
+		t.Error("a zero type begins a span")
+	}
+	s.End(nil)
+	//lint:ignore SA1012 a program that does this must not fail for being traced
+	_, s = typ.Start(nil, nil)
+	s.End(nil)
+	if _, err := OpenSpanType(strings.Repeat("x", 250)); err == nil {
+		t.Error("a name that is too long")
+	}
+}
+
+// A Recorder and a Process record the keys that they are given.
+func TestSpanGiven(t *testing.T) {
+	s, err := Create(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := OpenEventID("span.given")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Recorder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p, err := OpenProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	want := ""
+	for i := range 200 {
+		span, parent := uint64(i%3), uint64(i%2)<<63
+		if span == 0 {
+			parent = 0
+		}
+		want += fmt.Sprintln(i, span, parent)
+		if i%5 == 0 {
+			p.SetSpan(span, parent)
+			p.Event(id, []byte(fmt.Sprint(i)))
+		} else {
+			r.Record(EventInfo{ID: id, PID: 1, Span: span, Parent: parent, UnixNano: int64(i) & 2 * r.Now()}, []byte(fmt.Sprint(i)))
+		}
+	}
+	got := ""
+	for rec := range read(t, s.Reader) {
+		if rec.ID == id {
+			got += fmt.Sprintln(string(rec.Data), rec.Span, rec.Parent)
+		}
+	}
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// A span costs at most 2.2 times what an event costs. Short batches of both take turns: of many
+// some are not interrupted, on a busy machine as well.
+func TestSpanCost(t *testing.T) {
+	if raceEnabled {
+		return // that is another program
+	}
+	tracetest.Need(t, sys.FastSelf(), "a Go release whose thread ids are where they were")
+	const most = 2.2
+	id, err := OpenEventID("cost.event")
+	if err != nil {
+		t.Fatal(err)
+	}
+	typ, err := OpenSpanType("cost.span")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Create(0, &Attr{StreamSize: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, data := context.Background(), make([]byte, 16)
+	event := func() {
+		for range 100 {
+			Event(id, data)
+		}
+	}
+	span := func() {
+		for range 100 {
+			_, s := typ.Start(ctx, data)
+			s.End(data)
+		}
+	}
+	best := func(best time.Duration, f func()) time.Duration {
+		start := time.Now()
+		f()
+		return min(best, time.Since(start))
+	}
+	one, two := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for range 20 { // what is too slow is so every time
+		for range 1000 {
+			one, two = best(one, event), best(two, span)
+		}
+		if float64(two) <= most*float64(one) {
+			break
+		}
+	}
+	t.Logf("100 events %v, 100 spans %v, %.2f", one, two, float64(two)/float64(one))
+	if float64(two) > most*float64(one) {
+		t.Errorf("100 spans take %v, 100 events %v: more than %v times that", two, one, most)
+	}
+}

@@ -462,12 +462,6 @@ func (h *crash) swept() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	// Unfinished files have a minute, because their maker may not be visible to all.
-	old := time.Now().Add(-time.Hour)
-	temps, _ := filepath.Glob(filepath.Join(dir.Path(), "t-*"))
-	for _, f := range temps {
-		os.Chtimes(f, old, old)
-	}
 	for range 2 { // the pages go with the first, what they need with the second
 		s, err := Create(0, nil)
 		if err != nil {

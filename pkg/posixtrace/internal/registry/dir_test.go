@@ -323,12 +323,12 @@ func TestFileNames(t *testing.T) {
 	for _, name := range []string{
 		"", "s-", "s-0000000000000000", "s-000000000000000G", "s-00000000000000001", "s-0x00000000000001", "s-000000000000000A",
 		"p-", "p-1", "p-0-5", "p-1-", "p-01-5", "p-1-+5", "p--1-5", "p-1-5-6", "p-4194304-1", "p-1-18446744073709551616",
-		"t-", "t-1-2", "t-x-y-z", "n-", "lock", "s-000000000000001\n",
+		"t-", "t-1-2", "t-x-y-z", "t-1-2-3", "t-1-2-x-3", "t-1-2-3-4-5", "n-", "lock", "s-000000000000001\n",
 	} {
 		_, s := parseStreamName(name)
 		_, n := parseNamesName(name)
 		_, p := parsePageName(name)
-		_, m := parseTempName(name)
+		_, _, m := parseTempName(name)
 		if s || n || p || m {
 			t.Errorf("%q is taken for one of ours", name)
 		}

@@ -21,7 +21,12 @@ func namesName(family uint64) string { return fmt.Sprintf("n-%016x", family) }
 
 func pageName(p sys.Proc) string { return fmt.Sprintf("p-%d-%d", p.PID, p.Start) }
 
-func tempName(p sys.Proc, id uint64) string { return fmt.Sprintf("t-%d-%d-%016x", p.PID, p.Start, id) }
+func tempName(p sys.Proc, namespace, id uint64) string {
+	return fmt.Sprintf("t-%d-%d-%d-%016x", p.PID, p.Start, namespace, id)
+}
+
+// ownTempName is that of a file that this process is making.
+func ownTempName(id uint64) string { return tempName(sys.SelfProc(), sys.PIDNamespace(), id) }
 
 func parseID(name, prefix string) (uint64, bool) {
 	hex, ok := strings.CutPrefix(name, prefix)
@@ -45,16 +50,15 @@ func parsePageName(name string) (sys.Proc, bool) {
 	return p, ok && name == pageName(p)
 }
 
-// parseTempName returns the process that made the file.
-func parseTempName(name string) (sys.Proc, bool) {
-	rest, ok := strings.CutPrefix(name, "t-")
-	if !ok {
-		return sys.Proc{}, false
+// parseTempName returns the process that made the file, and its pid namespace.
+func parseTempName(name string) (p sys.Proc, namespace uint64, ok bool) {
+	f := strings.Split(name, "-")
+	if len(f) != 5 || f[0] != "t" {
+		return p, 0, false
 	}
-	if i := strings.LastIndexByte(rest, '-'); i >= 0 {
-		return parseProc(rest[:i])
-	}
-	return sys.Proc{}, false
+	namespace, err := strconv.ParseUint(f[3], 10, 64)
+	p, ok = parseProc(f[1] + "-" + f[2])
+	return p, namespace, ok && err == nil
 }
 
 func parseProc(s string) (sys.Proc, bool) {
@@ -79,7 +83,7 @@ func randomID() uint64 {
 // createTemp makes a file of size bytes under a temporary name, with all of its
 // room allocated.
 func (d *Dir) createTemp(id uint64, size int64) (f *os.File, name string, err error) {
-	name = tempName(sys.SelfProc(), id)
+	name = ownTempName(id)
 	f, err = sys.OpenAt(d.f, name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, "", fmt.Errorf("create %s: %w", filepath.Join(d.path, name), err)

@@ -30,7 +30,7 @@ func (d *Dir) NewStreamFile(size int64) (f *os.File, id uint64, path string, err
 // Publish gives the file of a new stream its real name. The process that made
 // the file must call it.
 func (d *Dir) Publish(id uint64) error {
-	err := sys.RenameNoReplace(d.f, tempName(sys.SelfProc(), id), streamName(id))
+	err := sys.RenameNoReplace(d.f, ownTempName(id), streamName(id))
 	if err != nil {
 		return fmt.Errorf("publish %s: %w", d.StreamPath(id), err)
 	}
@@ -157,7 +157,7 @@ func (d *Dir) RemoveStream(id uint64) error {
 	d.removeSpool(id)
 	err := sys.UnlinkAt(d.f, streamName(id))
 	if errors.Is(err, syscall.ENOENT) {
-		err = sys.UnlinkAt(d.f, tempName(sys.SelfProc(), id))
+		err = sys.UnlinkAt(d.f, ownTempName(id))
 	}
 	if err != nil && !errors.Is(err, syscall.ENOENT) {
 		return fmt.Errorf("remove %s: %w", d.StreamPath(id), err)

@@ -11,7 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// tempLife is how long a file may stay unfinished after its maker has died.
+// tempLife is how long a file may stay unfinished whose maker cannot be seen: it may be in another
+// pid namespace.
 const tempLife = time.Minute
 
 // Sweep removes what nobody needs any more; the caller holds Dir.Lock:
@@ -118,7 +119,12 @@ func (d *Dir) sweepTemps(names []string) {
 		if len(name) < 2 || name[:2] != "t-" {
 			continue
 		}
-		if p, ok := parseTempName(name); ok && p.Alive() {
+		p, namespace, ok := parseTempName(name)
+		if ok && p.Alive() {
+			continue
+		}
+		if ok && namespace != 0 && namespace == sys.PIDNamespace() {
+			sys.UnlinkAt(d.f, name) // its maker is dead, and no other process finishes it
 			continue
 		}
 		if st, err := sys.StatAt(d.f, name); err == nil && time.Since(st.Mtime) > tempLife {

@@ -75,8 +75,9 @@ func TestSweepFiles(t *testing.T) {
 	}
 	pg := ownPage(t, d)
 	stay := []string{
-		put(tempName(sys.SelfProc(), 1), old),
-		put(tempName(dead, 2), time.Now()),
+		put(ownTempName(1), old),
+		put(tempName(dead, 4711, 2), time.Now()), // its maker may live in another namespace
+		put("t-4000000-1-0000000000000001", time.Now()),
 		put(streamName(3), old),
 		put(namesName(pg.Family()), old),
 		put(namesName(4), old),
@@ -84,7 +85,10 @@ func TestSweepFiles(t *testing.T) {
 		put(lockFile, old),
 	}
 	goes := []string{
-		put(tempName(dead, 5), old),
+		put(tempName(dead, sys.PIDNamespace(), 2), time.Now()),
+		put(tempName(dead, sys.PIDNamespace(), 5), old),
+		put(tempName(dead, 4711, 5), old),
+		put("t-4000000-1-0000000000000002", old),
 		put("t-junk", old),
 		put(namesName(6), old),
 		put(pageName(dead), old),

@@ -58,7 +58,7 @@ func Open(f *os.File) (*Log, error) {
 	}
 	var r *Reader
 	if err == nil {
-		r, err = openFile(dup)
+		r, err = openFile(dup, nil)
 	}
 	if err == nil && r.live {
 		err = fmt.Errorf("its stream is still active: %w", syscall.EINVAL)

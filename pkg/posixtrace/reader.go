@@ -52,6 +52,7 @@ type Reader struct {
 	names   *registry.Names
 	clock   *chunk.Clock // of the stream
 	f       *os.File     // to be closed
+	file    *os.File     // of the log
 	sel     Selection
 	since   int64
 	until   int64
@@ -71,7 +72,7 @@ func OpenLog(r io.Reader) (*Reader, error) {
 	const op = "posix_trace_open"
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-			rd, err := openFile(f)
+			rd, err := openFile(f, nil)
 			return rd, fail(op, err, syscall.EINVAL)
 		}
 	}
@@ -87,29 +88,39 @@ func newReader(r *Reader) *Reader {
 	return r
 }
 
-// openFile opens the log in a regular file, and its stream if that is active.
-func openFile(f *os.File) (*Reader, error) {
-	open := func() (*tracelog.Reader, error) {
+// openFile opens the log in a regular file, and its stream if that is active. l is what is known
+// of the log from an earlier look, or nil.
+func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
+	look := func() error {
 		st, err := f.Stat()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return tracelog.OpenFile(f, st.Size())
+		if l != nil {
+			if ok, err := l.Extend(st.Size()); ok || err != nil {
+				return err
+			}
+		}
+		l, err = tracelog.OpenFile(f, st.Size())
+		return err
 	}
-	l, err := open()
-	if err != nil {
+	read := func(r *Reader) (*Reader, error) {
+		r.log, r.file = l, f
+		return newReader(r), nil
+	}
+	if err := look(); err != nil {
 		return nil, err
 	}
 	if state, _ := l.State(); state == tracelog.Finished {
-		return newReader(&Reader{log: l}), nil
+		return read(&Reader{})
 	}
 	c := streamOf(l.Super(), f)
 	if c == nil {
 		// Perhaps it has been shut down since the look at its log.
-		if l, err = open(); err != nil {
+		if err := look(); err != nil {
 			return nil, err
 		}
-		return newReader(&Reader{log: l}), nil
+		return read(&Reader{})
 	}
 	defer c.f.Close() // it is needed for the lock only
 	live := true
@@ -117,12 +128,17 @@ func openFile(f *os.File) (*Reader, error) {
 		// Its owner died: the log is completed by whoever comes next, us. Where it
 		// cannot be written what it lacks is read from the stream.
 		if complete(c, false) == nil || c.dead() {
-			if l, err = open(); err != nil {
+			l = nil
+			if err := look(); err != nil {
 				return nil, err
 			}
-			return newReader(&Reader{log: l}), nil
+			return read(&Reader{})
 		}
 		live = false
+	}
+	// What came during a long look is looked at before the lock is taken, too.
+	if err := look(); err != nil {
+		return nil, err
 	}
 	// A flush moves events from the stream to the log. Under the stream's lock
 	// there is none, and each event is in one of the two.
@@ -131,14 +147,14 @@ func openFile(f *os.File) (*Reader, error) {
 		return nil, err
 	}
 	defer unlock()
-	if l, err = open(); err != nil {
+	if err := look(); err != nil {
 		return nil, err
 	}
-	r := newReader(&Reader{log: l, c: c, live: live})
+	r := &Reader{c: c, live: live}
 	if r.mem, r.clock = peek(c); c.cut() {
-		return newReader(&Reader{log: l}), nil
+		return read(&Reader{})
 	}
-	return r, nil
+	return read(r)
 }
 
 // streamOf returns the active stream whose log is in f, or nil.
@@ -196,7 +212,7 @@ func (s *Stream) Reader() (*Reader, error) {
 	if s.c.mem.HasLog {
 		if f, err := openRegular(s.c.mem.LogPath); err == nil {
 			if st, e := sys.Fstat(f); e == nil && st.Regular() && st.Dev == s.c.mem.LogDev && st.Ino == s.c.mem.LogIno {
-				r, err := openFile(f)
+				r, err := openFile(f, nil)
 				if err == nil {
 					r.f = f
 					return r, nil
@@ -335,6 +351,42 @@ func (r *Reader) Rewind() error {
 	default:
 		r.mem.Again()
 	}
+	return nil
+}
+
+// Renew takes in what has come to a live stream or log since the reader was made, and goes back to
+// the first event that is selected. Events before since are left out from then on. What the
+// reader has seen of a log it does not look for again, so the cost of looking again
+// and again does not grow with the log. After an error only Close may be called. Errors: ESPIPE the
+// log is not a file. Extension.
+func (r *Reader) Renew(since time.Time) error {
+	const op = "posix_trace_rewind"
+	sel := r.sel
+	if since.After(sel.Since) {
+		sel.Since = since
+	}
+	switch {
+	case r.log != nil && r.file == nil:
+		return fail(op, syscall.ESPIPE, syscall.ESPIPE)
+	case r.log != nil:
+		if knots := r.log.Clock().Knots(); len(knots) > 0 && !sel.Since.IsZero() {
+			// Behind the last knot the clock may still change.
+			sure := min(sel.Since.UnixNano(), knots[len(knots)-1].Nanos)
+			r.log.Forget(firstTick(r.log.Clock(), sure))
+		}
+		n, err := openFile(r.file, r.log)
+		if err != nil {
+			return fail(op, err, syscall.EINVAL)
+		}
+		n.f, n.names = r.f, r.names
+		*r = *n
+	case r.made != nil:
+		var err error
+		if r.mem, r.clock, err = r.made(); err != nil {
+			return fail(op, err, syscall.EINVAL)
+		}
+	}
+	r.Select(sel)
 	return nil
 }
 

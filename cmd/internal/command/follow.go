@@ -50,21 +50,17 @@ func (in *input) poll() (*posixtrace.Record, error) {
 		if now.Before(in.nextPicture) {
 			return nil, errNothing
 		}
-		r, err := in.open()
-		if err != nil {
+		var since time.Time
+		if in.tail.begun && in.tail.floor > in.since {
+			since = time.Unix(0, in.tail.floor)
+		}
+		if err := in.reader.Renew(since); err != nil {
 			if in.stream != nil && in.gone() {
 				return nil, io.EOF
 			}
 			return nil, err
 		}
-		sel := in.narrowed
-		if in.tail.begun && in.tail.floor > in.since {
-			sel.Since = time.Unix(0, in.tail.floor)
-		}
-		r.Select(sel)
 		in.tail.again()
-		in.reader.Close()
-		in.reader = r
 		in.pictured = now
 		in.nextPicture = time.Now().Add(max(pictureEvery, pictureShare*time.Since(now)))
 	}

@@ -36,10 +36,9 @@ type input struct {
 	buf []byte
 	rec posixtrace.Record
 
-	open     func() (*posixtrace.Reader, error) // a new reader; nil where there is only one
-	narrowed posixtrace.Selection               // what the reader was told to leave out
-	since    int64                              // and from when on it reads
-	cursor   *cursor                            // nil without --cursor
+	open   func() (*posixtrace.Reader, error) // a new reader; nil where there is only one
+	since  int64                              // and from when on it reads
+	cursor *cursor                            // nil without --cursor
 
 	// While the input is followed:
 	spool       *spool.Watcher // of a stream

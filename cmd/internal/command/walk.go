@@ -193,7 +193,7 @@ func (in *input) narrow(since, until int64, sel *selection) {
 	if state, _ := in.reader.State(); state == posixtrace.LogFinished {
 		s.Types = sel.types(in.reader)
 	}
-	in.narrowed, in.since = s, since
+	in.since = since
 	if s != (posixtrace.Selection{}) {
 		in.reader.Select(s)
 	}

@@ -56,6 +56,7 @@ type Reader struct {
 	// which may take as long as its recorder likes.
 	OnWait func()
 
+	walked walked
 	b      *blocks // a file, or
 	s      *forwardReader
 	seal   *seal       // of a file with a sound index
@@ -220,8 +221,27 @@ func (r *Reader) openWalking() error {
 			return err
 		}
 	}
+	r.walked.end = r.super.tailAt()
+	end, err := r.walk()
+	if isIO(err) {
+		return err
+	}
+	switch {
+	case err == nil: // the seal was found: by the way, or behind an unsound index
+	case !finished && errors.Is(err, errTorn):
+		return r.endTorn(end, err)
+	default:
+		r.damage(end, "block", err)
+	}
+	return nil
+}
+
+// walk goes on from where the last walk ended, and returns where and why this one did.
+func (r *Reader) walk() (end int64, err error) {
+	loop := r.super.LogPolicy == Loop
+	w := &r.walked
 	var buf []byte
-	end, err := r.b.walk(r.super.tailAt(), 0, loop, func(off int64, h *header) error {
+	return r.b.walk(w.end, w.seq, loop, func(off int64, h *header) error {
 		switch h.Kind {
 		case KindEvents:
 			if !loop {
@@ -238,19 +258,9 @@ func (r *Reader) openWalking() error {
 				return err
 			}
 		}
+		w.at, w.seq, w.end = off, h.Seq, off+h.size()
 		return nil
 	})
-	if isIO(err) {
-		return err
-	}
-	switch {
-	case err == nil: // the seal was found: by the way, or behind an unsound index
-	case !finished && errors.Is(err, errTorn):
-		return r.endTorn(end, err)
-	default:
-		r.damage(end, "block", err)
-	}
-	return nil
 }
 
 // foundBlock enters a block of events that was met by walking.
@@ -276,6 +286,7 @@ func (r *Reader) endTorn(end int64, err error) error {
 			r.found -= uint64(h.Count)
 			r.blocks = r.blocks[:n]
 			end, err = last, berr
+			r.walked = walked{} // what comes in its place is not looked for
 		}
 	}
 	r.unfinished(end, err)
@@ -292,6 +303,9 @@ func (r *Reader) walkSlots() error {
 	}
 	var bad []unsound
 	newest, seq := -1, uint64(0)
+	// The recorder may go on meanwhile, over slots that we have seen. It does so in their order: from
+	// the last of those that rise from the first one on all newer ones are found.
+	rising := 0
 	err := r.b.slots(func(i int, off int64, h *header, _ []byte, err error) error {
 		if err != nil {
 			if len(bad) < 2 {
@@ -302,6 +316,10 @@ func (r *Reader) walkSlots() error {
 		r.foundBlock(off, h)
 		if h.Seq > seq {
 			newest, seq = i, h.Seq
+		}
+		if w := &r.walked; i == rising && h.Seq > w.slotSeq {
+			rising++
+			w.slot, w.slotFirst, w.slotSeq = i, h.first(), h.Seq
 		}
 		return nil
 	})

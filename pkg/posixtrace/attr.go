@@ -109,6 +109,9 @@ type Attr struct {
 	// Name already. One that a process which is gone has left behind (StreamInfo.Stale) does
 	// not count. Of several calls at once, in whatever processes, one succeeds. Extension.
 	Exclusive bool
+	// HoldLog keeps the log's file as it is until Stream.BeginLog: a start that fails
+	// after the stream was created leaves what the file holds. Extension.
+	HoldLog bool
 
 	// What follows is read only: Stream.Attr, Log.Attr and Reader.Attr fill it
 	// in, Create ignores it.

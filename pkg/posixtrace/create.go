@@ -293,7 +293,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	m.SetFamily(page.Family())
 	s := newStream(newConn(d, f, m, path))
 	if dup != nil {
-		if s.log, err = newLogOwner(s, dup); err != nil {
+		if s.log, err = newLogOwner(s, dup, attr != nil && attr.HoldLog); err != nil {
 			undo()
 			return nil, err
 		}

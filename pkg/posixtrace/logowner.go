@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,7 +24,9 @@ import (
 type logWriter struct {
 	c     *conn
 	names *registry.Names
-	log   *tracelog.Writer
+	log   *tracelog.Writer // nil: it has not begun
+	super *tracelog.Super
+	held  atomic.Bool // it must not begin yet
 	f     *os.File
 	// logged tells which chunks a log already has that is taken up again.
 	logged func(chunk, gen uint32, base uint64) bool
@@ -62,12 +65,10 @@ func dupLog(log *os.File, cfg *stream.Config) (*os.File, error) {
 	return dup, nil
 }
 
-func newLogWriter(c *conn, f *os.File) (*logWriter, error) {
+func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	m := c.mem
 	host, _ := os.Hostname()
-	w := &logWriter{c: c, f: f}
-	var err error
-	w.log, err = tracelog.Create(f, &tracelog.Super{
+	w := &logWriter{c: c, f: f, super: &tracelog.Super{
 		ID: m.ID, CreateSec: m.CreatedAt / 1e9, CreateNsec: uint32(m.CreatedAt % 1e9),
 		Clock: tracelog.ClockKnots, Resolution: uint64(m.ClockRes),
 		StreamSize: uint64(m.MinSize), MaxData: uint64(m.MaxData), LogSize: uint64(m.LogMax),
@@ -75,18 +76,51 @@ func newLogWriter(c *conn, f *os.File) (*logWriter, error) {
 		ChunkSize: uint32(m.ChunkSize), PID: m.Target().PID,
 		Owner: m.Owner().PID, OwnerStart: m.Owner().Start, Name: m.Name, Generation: m.GenVersion,
 		Host: host, BootID: m.BootID, StreamPath: c.path, Command: splitCommand(m.Command),
-	})
+	}}
+	w.held.Store(hold)
+	var err error
+	if hold {
+		err = tracelog.Suits(f, w.super.LogPolicy)
+	} else {
+		w.log, err = tracelog.Create(f, w.super)
+	}
 	if err != nil {
 		return nil, err
 	}
+	// Before the stream's lock: who registers a name takes the two the other way round.
 	if w.names, err = openNames(c.dir, m.Family()); err != nil {
 		return nil, err
+	}
+	if hold {
+		return w, nil
 	}
 	if err = w.meta(); err != nil {
 		w.names.Close()
 		return nil, err
 	}
 	return w, nil
+}
+
+// errHeld is why a log that is held back is not flushed to.
+var errHeld = fmt.Errorf("the log is held back: %w", syscall.EAGAIN)
+
+// begin begins the log unless it has begun, or is held back.
+func (w *logWriter) begin() error {
+	if w.log != nil {
+		return nil
+	}
+	if w.held.Load() {
+		return errHeld
+	}
+	log, err := tracelog.Create(w.f, w.super)
+	if err != nil {
+		return err
+	}
+	w.log = log
+	if err = w.meta(); err != nil {
+		w.log = nil
+	}
+	return err
 }
 
 // meta brings the log's types and clock up to date.
@@ -113,11 +147,16 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	m.SetFlushing(true)
 	defer m.SetFlushing(false)
 	defer func() {
-		w.account()
+		if w.log != nil {
+			w.account()
+		}
 		if err != nil {
 			m.FlushFailed(uint32(errnoOf(err, syscall.EIO)))
 		}
 	}()
+	if err := w.begin(); err != nil {
+		return err
+	}
 	if err := w.meta(); err != nil {
 		return err
 	}
@@ -154,6 +193,9 @@ func (w *logWriter) flush(slot uint64) (err error) {
 // sync returns when the log is on its device. That may take long: who registers a name
 // may be waiting for the stream's lock, so it is better not held.
 func (w *logWriter) sync() error {
+	if w.log == nil {
+		return nil
+	}
 	err := w.log.Sync()
 	if err != nil {
 		no := uint32(errnoOf(err, syscall.EIO))
@@ -226,8 +268,11 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 	return err
 }
 
-// seal completes the log after a last flush.
+// seal completes the log after a last flush. One that is held back stays as it was.
 func (w *logWriter) seal(slot uint64) error {
+	if w.held.Load() {
+		return nil
+	}
 	err := w.flush(slot)
 	if err == nil && w.c.mem.Sync() {
 		err = w.sync() // the events before the seal
@@ -242,6 +287,9 @@ func (w *logWriter) finish(err error) error {
 	if !written {
 		// What could not be written is lost, and the log says so.
 		m.LogLost(m.Unflushed())
+	}
+	if w.log == nil {
+		return err // it could not even begin
 	}
 	if b := m.LastMarks(); b != nil && written {
 		if e := w.put(b, false); e != nil && !errors.Is(e, tracelog.ErrFull) {
@@ -287,12 +335,12 @@ type logOwner struct {
 	once  sync.Once
 }
 
-func newLogOwner(s *Stream, f *os.File) (*logOwner, error) {
+func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
 	a, err := sys.NewAlarm()
 	if err != nil {
 		return nil, err
 	}
-	w, err := newLogWriter(s.c, f)
+	w, err := newLogWriter(s.c, f, hold)
 	if err != nil {
 		a.Close()
 		return nil, err
@@ -334,6 +382,9 @@ func (o *logOwner) run() {
 			go o.s.Shutdown()
 			<-o.stop
 			return
+		}
+		if o.held.Load() {
+			continue // a flush that was asked for comes when the log has begun
 		}
 		used, all := m.Used()
 		if n := m.Seq(); n != seq {

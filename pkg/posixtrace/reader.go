@@ -213,7 +213,8 @@ func (s *Stream) Reader() (*Reader, error) {
 		if f, err := openRegular(s.c.mem.LogPath); err == nil {
 			if st, e := sys.Fstat(f); e == nil && st.Regular() && st.Dev == s.c.mem.LogDev && st.Ino == s.c.mem.LogIno {
 				r, err := openFile(f, nil)
-				if err == nil {
+				// One that is held back is still what it was before.
+				if err == nil && r.log.Super().ID == s.c.mem.ID {
 					r.f = f
 					return r, nil
 				}

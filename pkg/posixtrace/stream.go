@@ -424,7 +424,7 @@ func (s *Stream) Clear() error {
 	}
 	return s.control("posix_trace_clear", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		m.Clear()
-		if s.log != nil {
+		if s.log != nil && s.log.log != nil {
 			if err := s.log.log.Clear(); err != nil {
 				return err
 			}
@@ -551,6 +551,25 @@ func (s *Stream) complete() error {
 	default:
 	}
 	return complete(s.c, false)
+}
+
+// BeginLog begins the log of a stream that was created with Attr.HoldLog, by its owner. Until
+// then nothing is written to the log's file: events stay in the stream, Flush fails
+// with EAGAIN, and Shutdown leaves the file as it is. Where BeginLog fails, each flush tries
+// again. Errors: EINVAL this process does not own a log; those of Flush. Extension.
+func (s *Stream) BeginLog() error {
+	const op = "posix_trace_create_withlog"
+	defer runtime.KeepAlive(s)
+	if s.log == nil {
+		return einval(op, "no log of this process's")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.locked(func(*stream.Mem, *stream.Writer) error {
+		s.log.held.Store(false)
+		return s.log.begin()
+	})
+	return fail(op, err, syscall.EIO)
 }
 
 // flushLocked is a flush by the owner, and with sync, or if the stream says so, on to the

@@ -183,6 +183,7 @@ func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
 			}
 		}
 		if log != nil {
+			p.attr.HoldLog = log.held
 			s, err = posixtrace.CreateWithLog(p.target.pid, &p.attr, log.File)
 		} else {
 			s, err = posixtrace.Create(p.target.pid, &p.attr)
@@ -223,6 +224,9 @@ func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
 	}
 	if p.export {
 		openSpool(s, p.log != "" || p.foreground)
+	}
+	if err := log.begin(s); err != nil {
+		return fail(err)
 	}
 	return s, made{info.Name, info.Path}, nil
 }

@@ -119,7 +119,10 @@ func keep(args *Args) error {
 	if err != nil {
 		return fail(err)
 	}
-	s, m, err := p.create(&logFile{File: os.NewFile(keeperLog, path)})
+	log := &logFile{File: os.NewFile(keeperLog, path)}
+	fi, err := log.Stat()
+	log.held = err == nil && fi.Mode().IsRegular()
+	s, m, err := p.create(log)
 	if err != nil {
 		return fail(err)
 	}

@@ -97,6 +97,7 @@ type session struct {
 	env         *Env
 	stream      *posixtrace.Stream
 	rec         *posixtrace.Recorder
+	log         *logFile // nil without log
 	child       *child
 	term        *console       // the command's, if it has one of its own
 	tracer      *tracer.Tracer // of the command's processes, or nil
@@ -125,10 +126,20 @@ func (s *session) create() error {
 		log.discard()
 		return err
 	}
-	if log != nil {
-		log.Close()
-	}
+	s.log = log
 	return nil
+}
+
+// beginLog replaces what the log's file held before, once the command has been executed.
+func (s *session) beginLog() {
+	if s.log == nil {
+		return
+	}
+	if err := s.log.begin(s.stream); err != nil {
+		// Perhaps a later flush finds room. What is lost for good the end tells.
+		s.env.Note(asFailure(logFault(s.plan.log, err)).text)
+	}
+	s.log.Close()
 }
 
 func (s *session) createStream(log *logFile) (err error) {
@@ -137,6 +148,7 @@ func (s *session) createStream(log *logFile) (err error) {
 		file = log.File
 	}
 	attr := s.plan.attr
+	attr.HoldLog = log != nil && log.held
 	if attr.Name == "" {
 		attr.Name = streamNameFor(s.plan.argv[0])
 	} else if err := checkNameFree(attr.Name); err != nil {
@@ -230,6 +242,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 		s.endTracer()
 		return 0, err
 	}
+	s.beginLog()
 	s.attached()
 	s.plan.limit.start(s.child)
 	signals.forward(deliver)

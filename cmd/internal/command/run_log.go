@@ -18,10 +18,11 @@ import (
 type logFile struct {
 	*os.File
 	created bool // by us, so that it can go again if nothing comes of it
+	held    bool // what it holds stays until begin
 }
 
-// openLog opens the log of a new stream. A regular file is replaced, unless
-// noClobber is set or a living stream records to it.
+// openLog opens the log of a new stream. A regular file is to be replaced, unless
+// noClobber is set or a living stream records to it; begin does so.
 func openLog(path string, noClobber bool) (*logFile, error) {
 	if path == "-" {
 		return nil, withHint(failf("a log cannot be written to standard output, which is the command's"), "to read it while it is written: -o >(ptrace-dump -j -)")
@@ -45,8 +46,8 @@ func openLog(path string, noClobber bool) (*logFile, error) {
 	if err != nil {
 		return nil, failure(path, err)
 	}
-	l := &logFile{os.NewFile(uintptr(fd), path), created}
-	if err := l.replace(); err != nil {
+	l := &logFile{File: os.NewFile(uintptr(fd), path), created: created}
+	if err := l.mayReplace(); err != nil {
 		l.Close()
 		return nil, err
 	}
@@ -70,8 +71,8 @@ func isSticky(path string) bool {
 	return err == nil
 }
 
-// replace empties a regular file that no living stream records to.
-func (l *logFile) replace() error {
+// mayReplace refuses a regular file that a living stream records to.
+func (l *logFile) mayReplace() error {
 	fi, err := l.Stat()
 	if err != nil || !fi.Mode().IsRegular() || l.created {
 		return failure(l.Name(), err)
@@ -79,7 +80,21 @@ func (l *logFile) replace() error {
 	if s := recordedTo(fi); s != nil {
 		return recordedFault(l.Name(), s)
 	}
-	return failure(l.Name(), l.Truncate(0))
+	l.held = true
+	return nil
+}
+
+// begin lets the log of a stream begin once nothing else can fail, in the place of what the
+// file held.
+func (l *logFile) begin(s *posixtrace.Stream) error {
+	if l == nil || !l.held {
+		return nil
+	}
+	l.held = false
+	if err := l.Truncate(0); err != nil {
+		return failure(l.Name(), err)
+	}
+	return s.BeginLog()
 }
 
 // recordedTo returns the living stream that records to a file, nil if there is none.

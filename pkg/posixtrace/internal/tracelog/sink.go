@@ -29,6 +29,12 @@ type file interface {
 	Sync() error
 }
 
+// Suits reports whether a log of this policy can be created in f.
+func Suits(f *os.File, p Policy) error {
+	_, err := newSink(f, p)
+	return err
+}
+
 // newSink chooses the sink for f by its type and its flags. A file type that
 // does not suit the policy is EINVAL (CRE-21, CRE-22).
 func newSink(f *os.File, p Policy) (sink, error) {

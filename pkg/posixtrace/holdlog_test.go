@@ -1,0 +1,146 @@
+package posixtrace_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Until BeginLog the file of a log that is held back stays as it was, and what is recorded
+// meanwhile is in the log then.
+func TestHoldLog(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	create := func(policy posixtrace.FullPolicy) (*posixtrace.Stream, *os.File) {
+		t.Helper()
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{HoldLog: true, LogFullPolicy: policy}, f)
+		if err == nil {
+			err = s.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, f
+	}
+	holds := func(want string) {
+		t.Helper()
+		if b, err := os.ReadFile(name); err != nil || string(b) != want {
+			t.Errorf("the file holds %d bytes (%v), want %d as before", len(b), err, len(want))
+		}
+	}
+	id, err := posixtrace.OpenEventID("held")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range []posixtrace.FullPolicy{posixtrace.Append, posixtrace.Loop, posixtrace.UntilFull} {
+		const old = "what was there"
+		if err := os.WriteFile(name, []byte(old), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, f := create(policy)
+		posixtrace.Event(id, []byte("1"))
+		wantErr(t, s.Flush(), syscall.EAGAIN)
+		other, err := posixtrace.Attach(mustInfo(t, s).Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.RequestFlush(); err != nil {
+			t.Error(err)
+		}
+		// The stream alone is what a reader gets.
+		if n := countHeld(t, other, id); n != 1 {
+			t.Errorf("%d events are read while the log is held back, want 1", n)
+		}
+		holds(old)
+		if err := errors.Join(s.Clear(), s.Start(), s.Shutdown()); err != nil {
+			t.Error(err)
+		}
+		other.Close()
+		f.Close()
+		holds(old)
+
+		s, f = create(policy)
+		posixtrace.Event(id, []byte("2"))
+		if err := errors.Join(f.Truncate(0), s.BeginLog(), s.BeginLog()); err != nil {
+			t.Error(err)
+		}
+		posixtrace.Event(id, []byte("3"))
+		if err := errors.Join(s.Flush(), s.Shutdown()); err != nil {
+			t.Error(err)
+		}
+		r, err := posixtrace.OpenLog(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state, _ := r.State(); state != posixtrace.LogFinished {
+			t.Errorf("the log is in state %v", state)
+		}
+		got := ""
+		for {
+			rec, err := r.Next()
+			if err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if rec.ID == id {
+				got += string(rec.Data)
+			}
+		}
+		if got != "23" {
+			t.Errorf("policy %v: the log holds %q, want 23", policy, got)
+		}
+		r.Close()
+		f.Close()
+	}
+	s, err := posixtrace.Create(0, &posixtrace.Attr{HoldLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, s.BeginLog(), syscall.EINVAL)
+	s.Shutdown()
+}
+
+func wantErr(t *testing.T, err error, want syscall.Errno) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
+	}
+}
+
+func mustInfo(t *testing.T, s *posixtrace.Stream) posixtrace.StreamInfo {
+	t.Helper()
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func countHeld(t *testing.T, s *posixtrace.Stream, id posixtrace.EventID) (n int) {
+	t.Helper()
+	r, err := s.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			return n
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if rec.ID == id {
+			n++
+		}
+	}
+}

@@ -145,7 +145,7 @@ func (m *Mem) empty(i int, c ctl) {
 		}
 		done := 0
 		if r.gen() == c.gen() {
-			done = min(r.count(), c.count())
+			done = min(max(r.count(), m.clearedOf(i, c)), c.count())
 		}
 		total := d.lost.Load() & lossMask
 		if n := c.count() - done; n > 0 {
@@ -257,6 +257,7 @@ func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	d.born.Store(m.now())
 	d.last.Store(0)
 	d.sites.Store(0)
+	d.cleared.Store(0)
 	m.h.seq.Add(1)
 	c := makeCtl(ctl(d.ctl.Load()).gen()+1, slot, st)
 	d.ctl.Store(uint64(c))
@@ -348,6 +349,9 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 	read := makeRead(c.gen() + 1)
 	if r.gen() == c.gen() {
 		read |= r & (offMask | countMask)
+	}
+	if w := readWord(d.cleared.Load()); w&wasCleared != 0 && w.gen() == c.gen() {
+		d.cleared.Store(uint64(makeRead(c.gen()+1) | w&(1<<genShift-1)))
 	}
 	if !d.read.CompareAndSwap(uint64(r), uint64(read)) {
 		d.ctl.CompareAndSwap(uint64(l), uint64(c)) // somebody has changed what only readers change

@@ -201,7 +201,7 @@ func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 
 // Clear discards everything recorded and the filter (posix_trace_clear).
 func (m *Mem) Clear() {
-	m.setFilter(&event.Set{})
+	tick := m.setFilter(&event.Set{})
 	m.h.npat.Store(0)
 	deadline := time.Now().Add(20 * time.Millisecond)
 	for i := range m.Chunks {
@@ -212,7 +212,8 @@ func (m *Mem) Clear() {
 				break
 			}
 			if time.Now().After(deadline) {
-				break // its writer is not running
+				m.clearBusy(i, c, tick) // its writer is not running
+				break
 			}
 			time.Sleep(10 * time.Microsecond)
 		}

@@ -192,6 +192,7 @@ func (h *harvest) close(it *item) bool {
 				// overwritten, a RESUME must not count on it.)
 				b := make([]byte, min(c.off(), m.ChunkSize))
 				snapshot(b, m.bytes(it.i)[:len(b)])
+				b = without(b, m.clearedOf(it.i, c))
 				h.busy = append(h.busy, m.piece(b, d))
 			}
 			return false
@@ -248,7 +249,11 @@ func (h *harvest) send(batch []item, first bool) (err error) {
 	h.look()
 	pieces := slices.Clone(h.busy)
 	for _, it := range taken {
-		p := m.piece(m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)], m.at(it.i))
+		b := m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)]
+		if n := m.clearedOf(it.i, it.c); n > 0 {
+			b = without(b, n)
+		}
+		p := m.piece(b, m.at(it.i))
 		h.newest = max(h.newest, p.max)
 		pieces = append(pieces, p)
 	}
@@ -282,9 +287,11 @@ func (h *harvest) send(batch []item, first bool) (err error) {
 		// scribbles over the stream meanwhile.
 		n := len(p.b)
 		snapshot(buf[:n], p.b)
-		b := Block{Index: it.i, Gen: uint32(it.c.gen()) << (32 - genBits), Payload: buf[:n], Base: p.base, Min: p.min, Max: p.max, Count: it.c.count()}
-		if err := h.put(&b); err != nil {
-			return err
+		b := Block{Index: it.i, Gen: uint32(it.c.gen()) << (32 - genBits), Payload: buf[:n], Base: p.base, Min: p.min, Max: p.max, Count: it.c.count() - m.clearedOf(it.i, it.c)}
+		if b.Count > 0 {
+			if err := h.put(&b); err != nil {
+				return err
+			}
 		}
 		taken = taken[1:]
 		m.drop(it.i, it.c.with(h.slot, leaving))

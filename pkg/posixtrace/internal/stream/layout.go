@@ -133,7 +133,9 @@ type desc struct {
 	born      atomic.Uint64 // tick when it was begun, whatever the times of its events
 	joined    atomic.Uint64 // tick when a writer last came to it from another chunk
 	lostOver  atomic.Uint64 // as lost: how often the total has come round
-	_         [4]uint64
+	cleared   atomic.Uint64 // what of it a clear found that could not free it: readWord, wasCleared
+	clearedAt atomic.Uint64 // tick of that
+	_         [2]uint64
 }
 
 const descSize = 128

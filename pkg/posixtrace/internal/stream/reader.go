@@ -49,8 +49,10 @@ type cursor struct {
 	end    int // what lies behind it has come since the chunk was looked at
 	loaded bool
 	cur    chunk.Cursor
-	n      int    // events taken from cur
-	told   int    // events consumed before this reader came
+	n      int // events taken from cur
+	told   int // events consumed before this reader came
+	doubt  int // the number of an event, plus one, that was cleared if it is older than before
+	before uint64
 	key    uint64 // tick of head, or a lower bound while not loaded
 	head   chunk.Record
 	dead   bool // ruined
@@ -213,6 +215,9 @@ func (r *Reader) load(k *cursor) bool {
 		}
 		for k.n < k.told && r.decode(k) {
 		}
+		if w := readWord(d.cleared.Load()); w&wasCleared != 0 && w.gen() == k.gen && w.count() >= k.told {
+			k.doubt, k.before = w.count()+1, d.clearedAt.Load()
+		}
 	} else {
 		k.cur.Extend(k.buf)
 	}
@@ -231,6 +236,12 @@ func (r *Reader) decode(k *cursor) bool {
 	}
 	k.n++
 	k.key = k.head.Tick
+	if k.n == k.doubt && k.head.Tick < k.before {
+		if r.consume {
+			r.advance(k)
+		}
+		return r.decode(k)
+	}
 	return true
 }
 

@@ -1,0 +1,75 @@
+package stream
+
+import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+
+// A clear frees the chunks. One whose writer stands still in the middle of an event cannot be
+// freed: the writer, when it goes on, publishes what it has in hand. So the chunk keeps a note of
+// what is not to be reported: as many events as it had, and the one in hand, if it was judged
+// before the clear. That is seen by its time, which a writer takes before it looks at the
+// state once more.
+
+// wasCleared marks such a note.
+const wasCleared = frozenBit
+
+// clearBusy clears chunk i, seen as c, which cannot be freed, as of tick.
+func (m *Mem) clearBusy(i int, c ctl, tick uint64) {
+	d := m.at(i)
+	if c.state() != claiming { // else it is about to be emptied
+		d.cleared.Store(0)
+		d.clearedAt.Store(tick)
+		d.cleared.Store(uint64(makeRead(c.gen()).at(c.count(), c.off()) | wasCleared))
+	}
+	for range closeTries {
+		w := readWord(d.read.Load())
+		if w.gen() != c.gen() || w.frozen() || w.count() >= c.count() ||
+			d.read.CompareAndSwap(uint64(w), uint64(w.at(c.count(), c.off()))) {
+			return
+		}
+	}
+}
+
+// clearedOf returns how many events at the start of chunk i, seen as c, were cleared.
+func (m *Mem) clearedOf(i int, c ctl) int {
+	d := m.at(i)
+	w := readWord(d.cleared.Load())
+	if w&wasCleared == 0 || w.gen() != c.gen() {
+		return 0
+	}
+	n := min(w.count(), c.count())
+	if c.count() > n {
+		first, _ := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), n, ^uint64(0))
+		if first < d.clearedAt.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// without returns the records of a chunk less its first n events. What the others need of
+// those before them stays.
+func without(b []byte, n int) []byte {
+	if n == 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for n > 0 && len(b) >= chunk.HeaderSize {
+		h := le64(b)
+		num := uint16(h>>48) &^ chunk.Truncated
+		size := chunk.HeaderSize + chunk.Align(int(uint16(h>>32)))
+		if num == chunk.KindFull {
+			size += chunk.FullSize - chunk.HeaderSize
+		}
+		if size > len(b) {
+			break
+		}
+		switch num {
+		case chunk.KindSite, chunk.KindBase:
+			out = append(out, b[:size]...)
+		case chunk.KindPad:
+		default:
+			n--
+		}
+		b = b[size:]
+	}
+	return append(out, b...)
+}

@@ -1,0 +1,144 @@
+package stream
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+// TestClearStopped clears a stream while a writer stands still in the middle of an event, at one
+// instruction after the other. What was recorded before, and the event in hand if it was
+// generated before, is not reported by a reader, not flushed and not counted as lost; what
+// the writer records afterwards is.
+func TestClearStopped(t *testing.T) {
+	if raceEnabled {
+		return // its instructions are not ours
+	}
+	for _, v := range stepVariants {
+		if v.name != "next" && v.name != "open" && v.name != "largest" && v.name != "overwrite" {
+			continue
+		}
+		t.Run(v.name, func(t *testing.T) {
+			runtime.LockOSThread() // ptrace(2) is bound to it
+			defer runtime.UnlockOSThread()
+			x := startStepped(t, v)
+			for x.phase.Load() != stepDone {
+				x.step()
+			}
+			steps := x.steps
+			x.end()
+			stops, busy := 0, 0
+			for at := 1; at < steps && !t.Failed(); at += max(1, steps/tracetest.Scale(30, 400, 400)) {
+				if clearOnce(t, v, at, stops%3) {
+					busy++
+				}
+				stops++
+			}
+			t.Logf("%d instructions, stopped at %d of them, in the middle of an event at %d", steps, stops, busy)
+			if busy == 0 && v.name != "overwrite" {
+				t.Error("it never was in the middle of an event")
+			}
+		})
+	}
+}
+
+func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
+	x := startStepped(t, v)
+	defer x.end()
+	m := x.m
+	for x.steps < at && x.phase.Load() != stepDone {
+		x.step()
+	}
+	for i := range m.Chunks {
+		busy = busy || word(m, i).busy()
+	}
+	if how == 2 {
+		m.NewReader(false).Preload() // has no influence
+	}
+	m.Clear()
+	tick := m.h.turned.Load()
+	lost := m.Lost()
+	what := fmt.Sprintf("after instruction %d", at)
+	check := func(rec *chunk.Record) {
+		if rec.Event == event.FirstUser && rec.Tick < tick {
+			t.Errorf("%s: an event of %d ticks before the clear is reported", what, tick-rec.Tick)
+		}
+	}
+	y := newTally(t, 3)
+	y.order = false
+	collect := func() {
+		if how == 1 {
+			slot, ok := m.TakeSlot(sys.SelfProc(), nil)
+			if !ok {
+				t.Fatal("no slot")
+			}
+			defer m.FreeSlot(slot)
+			if _, err := m.Harvest(slot, func(b *Block) error {
+				var cur chunk.Cursor
+				var rec chunk.Record
+				cur.Reset(b.Payload, b.Base)
+				for {
+					ok, err := cur.Next(&rec)
+					if err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
+					if !ok || err != nil {
+						break
+					}
+					check(&rec)
+				}
+				return y.block(b)
+			}); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		for _, rec := range readAll(t, m.NewReader(true)) {
+			check(&rec)
+			y.add(&rec)
+		}
+	}
+	collect()
+	x.runTo(stepDone)
+	collect()
+	slot, ok := m.TakeSlot(sys.SelfProc(), nil)
+	if !ok {
+		t.Fatal("no slot")
+	}
+	w, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if v.short {
+		w.Short()
+	}
+	e := Event{ID: event.FirstUser}
+	for n := range uint64(20) {
+		w.Record(0, &e, stamp(nil, 2, n, 16))
+	}
+	collect()
+	collect()
+	if y.got[2] != 20 {
+		t.Errorf("%s: %d of 20 events that were recorded after the clear are reported (%d); %s", what, y.got[2], how, states(m))
+		for i := range m.Chunks {
+			t.Logf("chunk %d: count %d off %d, cleared %x, read %x, clearedAt %d turned %d", i, word(m, i).count(), word(m, i).off(), m.at(i).cleared.Load(), m.at(i).read.Load(), m.at(i).clearedAt.Load(), tick)
+		}
+	}
+	if n := y.got[0] + y.got[2]; n > 21 {
+		t.Errorf("%s: %d events are reported", what, n)
+	}
+	// A writer that has counted what it overwrites, and not yet said so, says it later.
+	if m.Lost() != lost && v.name != "overwrite" {
+		t.Errorf("%s: %d events are lost", what, m.Lost()-lost)
+	}
+	if m.h.damage.Load() != 0 {
+		t.Errorf("%s: damage", what)
+	}
+	return busy
+}

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"math"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -14,8 +15,10 @@ const MaxLine = 4096
 type line struct {
 	name   []byte
 	pid    int
-	nanos  int64 // since the epoch, or since the system was booted if coarse; 0: none
-	coarse bool  // the time is that of a shell that knows only /proc/uptime
+	nanos  int64  // since the epoch, or since the system was booted if coarse; 0: none
+	coarse bool   // the time is that of a shell that knows only /proc/uptime
+	span   uint64 // key of its span, 0 for none
+	parent uint64 // and of the span around that
 	data   []byte
 	lost   uint64 // of a line that is no event: for how many it stands
 	end    int    // in its batch, the newline included
@@ -45,11 +48,18 @@ func parse(b []byte) (l line, ok bool) {
 		n, given := digits(data)
 		return line{lost: uint64(min(n, maxLost)), nanos: nanos(when)}, given && n == 0
 	}
+	pid, span, keyed := bytes.Cut(pid, colon)
 	n, ok := digits(pid)
 	if !ok || n == 0 || n > maxPID {
 		return l, false
 	}
 	l = line{name: name, pid: int(n)}
+	if keyed {
+		span, parent, _ := bytes.Cut(span, colon)
+		if l.span = key(span); l.span != 0 {
+			l.parent = key(parent)
+		}
+	}
 	up, coarse := bytes.CutPrefix(when, plus)
 	l.nanos = nanos(up)
 	l.coarse = coarse && l.nanos != 0
@@ -60,10 +70,25 @@ func parse(b []byte) (l line, ok bool) {
 var (
 	tab  = []byte{'\t'}
 	plus = []byte{'+'}
+
+	colon = []byte{':'}
+	point = []byte{'.'}
 )
 
 // maxLost bounds for how many events a line may stand.
 const maxLost = 1 << 20
+
+// key reads the key that a shell gives to a span: the id of its process, a point and a number
+// that it gives to one span only. What is no key counts as none.
+func key(b []byte) uint64 {
+	pid, num, _ := bytes.Cut(b, point)
+	p, ok := digits(pid)
+	n, good := digits(num)
+	if !ok || !good || p > maxPID || n > math.MaxUint32 {
+		return 0
+	}
+	return uint64(p)<<32 | uint64(n)
+}
 
 // digits reads a decimal number of digits only.
 func digits(b []byte) (n int64, ok bool) {

@@ -567,5 +567,5 @@ func (t *Taker) record(l *line, address uint64) {
 	if l.coarse {
 		address |= posixtrace.CoarseAddress
 	}
-	t.rec.Record(posixtrace.EventInfo{ID: id, PID: l.pid, TID: l.pid, UnixNano: l.nanos, Address: address}, l.data)
+	t.rec.Record(posixtrace.EventInfo{ID: id, PID: l.pid, TID: l.pid, UnixNano: l.nanos, Address: address, Span: l.span, Parent: l.parent}, l.data)
 }

@@ -3,7 +3,7 @@
 # $PTRACE_SPOOL. Descriptor 2 is closed in the functions, so that neither messages
 # of what can go wrong with that nor set -x show.
 : "${_pt_event:=ptrace-event}" "${EPOCHREALTIME=}"
-_pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool=''
+_pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0
 
 # One test for all that needs care: a status to be kept, the number of operands, a name
 # that is empty or long, long data (lengths are in characters, of up to four bytes), bytes
@@ -119,14 +119,21 @@ pt_end() {
 # pt_step NAME CMD... runs CMD in a span. With set -e, a function that fails must be
 # able to end the script in its middle, as it would without us.
 pt_step() {
-	local _pt_s=0
-	pt "${1-}.begin" || :
+	local _pt_s=0 _pt_around=$_pt_span
+	local _pt_span=$BASHPID.$((++_pt_spans))
+	_pt_keyed "${1-}.begin" "$_pt_span${_pt_around:+:$_pt_around}" ''
 	if [[ $- == *e* ]] && { declare -F -- "${2-}" >/dev/null || [[ ${2-} == @(eval|source|.|builtin|command) ]]; }; then
 		"${@:2}"
 		_pt_s=$?
 	else
 		"${@:2}" || _pt_s=$?
 	fi
-	pt "${1-}.end" "$_pt_s" || :
+	_pt_keyed "${1-}.end" "$_pt_span" "$_pt_s"
 	return "$_pt_s"
 }
+
+# _pt_keyed NAME KEY DATA records an event of a span with a key. Jobs in the background may have
+# spans of one name at the same time.
+_pt_keyed() {
+	[[ -z ${PTRACE_SPOOL-} ]] || _pt_line "$1" "$$:$2" "$3" || :
+} 2>&-

@@ -4,7 +4,7 @@
 # has no local variables, and may know no better time than that of /proc/uptime, in
 # hundredths of a second since the system was booted. A "+" marks it.
 : "${_pt_event:=ptrace-event}"
-_pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool=''
+_pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0 _pt_key=''
 _pt_nl='
 '
 _pt_tab='	'
@@ -15,7 +15,7 @@ pt() {
 		_pt_left=$((_pt_left - 1))
 		if [ "$_pt_left" -ge 0 ] && [ "$#" -gt 0 ] && [ "$#" -le 2 ] && [ -n "$1" ] && [ "${#1}" -lt 128 ] && _pt_plain "$1${2-}"; then
 			_pt_now
-			command printf '%s\t%s\t%s\t%s\n' "$1" "$$" "$_pt_t" "${2-}" >>"$PTRACE_SPOOL" || :
+			command printf '%s\t%s\t%s\t%s\n' "$1" "$$$_pt_key" "$_pt_t" "${2-}" >>"$PTRACE_SPOOL" || :
 		else
 			_pt_slowly "$@" || :
 		fi
@@ -94,7 +94,7 @@ _pt_slowly() {
 		_pt_plain "$_pt_d" || _pt_escape
 	fi
 	{
-		command printf "%s\\t%s\\t%s\\t%.$((4040 - ${#_pt_n}))s\\n" "$_pt_n" "$$" "$_pt_t" "$_pt_d"
+		command printf "%s\\t%s\\t%s\\t%.$((4040 - ${#_pt_n}))s\\n" "$_pt_n" "$$$_pt_key" "$_pt_t" "$_pt_d"
 		# Where an append ends, there the file ends.
 		read -r _pt_pos </proc/self/fdinfo/1
 	} >>"$PTRACE_SPOOL" || return
@@ -161,21 +161,38 @@ _pt_more() {
 # pt_step NAME CMD... runs CMD in a span. With set -e, a function that fails must be
 # able to end the script in its middle, as it would without us.
 pt_step() {
-	pt "${1-}.begin" || :
-	if _pt_exits "${2-}"; then
+	_pt_enter
+	set -- "$_pt_c" "$_pt_span" "$@"
+	_pt_span=$1 _pt_key=${1:+:$1${2:+:$2}}
+	pt "${3-}.begin" || :
+	_pt_key=
+	if _pt_exits "${4-}"; then
 		_pt_run "$@"
-		set -- "${1-}" "$?"
+		set -- "$1" "$2" "${3-}" "$?"
 	elif _pt_run "$@"; then
-		set -- "${1-}" 0
+		set -- "$1" "$2" "${3-}" 0
 	else
-		set -- "${1-}" "$?"
+		set -- "$1" "$2" "${3-}" "$?"
 	fi
-	pt "$1.end" "$2" || :
-	return "$2"
+	_pt_span=$2 _pt_key=${1:+:$1}
+	pt "$3.end" "$4" || :
+	_pt_key=
+	return "$4"
 }
 
+# _pt_enter sets _pt_c to the key of a new span, which no other process of the script gives
+# to one of its own: jobs in the background may have spans of one name at the same time.
+_pt_enter() {
+	_pt_c=
+	[ -n "${PTRACE_SPOOL-}" ] || return 0
+	IFS=' ' read -r _pt_c _pt_r </proc/self/stat || return 0
+	_pt_spans=$((_pt_spans + 1))
+	_pt_c=$_pt_c.$_pt_spans
+} 2>/dev/null
+
+# _pt_run KEY AROUND [NAME [CMD...]]
 _pt_run() {
-	[ "$#" -eq 0 ] || shift
+	shift "$(($# > 2 ? 3 : 2))"
 	"$@"
 }
 

@@ -2,8 +2,8 @@
 # $PTRACE_SPOOL. Descriptor 2 leads nowhere in the functions, so that neither messages
 # of what can go wrong with that nor XTRACE show.
 : "${_pt_event:=ptrace-event}"
-builtin typeset -g -i _pt_left=0 _pt_lost=0 _pt_shut=0
-builtin typeset -g _pt_spool=''
+builtin typeset -g -i _pt_left=0 _pt_lost=0 _pt_shut=0 _pt_spans=0
+builtin typeset -g _pt_spool='' _pt_span='' _pt_with=''
 builtin zmodload zsh/datetime 2>/dev/null || :
 # What printf could not write would come out with the next output of the script.
 _pt_write=(printf %s)
@@ -21,7 +21,7 @@ pt() {
 	if [[ -z ${PTRACE_SPOOL-} ]] || [[ $PTRACE_SPOOL != "$_pt_spool" ]] && ! _pt_known; then
 		:
 	elif (( _pt_left-- > 0 )) && [[ $# -gt 0 && $# -le 2 && -n $1 && ${#1} -lt 128 && ${#2} -lt 800 && $1$2 != *[[:cntrl:]\"\\]* ]]; then
-		builtin $_pt_write "$1"$'\t'"$$"$'\t'"${EPOCHREALTIME-}"$'\t'"$2"$'\n' >>"$PTRACE_SPOOL"
+		builtin $_pt_write "$1"$'\t'"$$$_pt_with"$'\t'"${EPOCHREALTIME-}"$'\t'"$2"$'\n' >>"$PTRACE_SPOOL"
 	else
 		_pt_slowly "$@"
 	fi
@@ -70,7 +70,7 @@ _pt_slowly() {
 		done
 	fi
 	{
-		builtin $_pt_write "$_pt_n"$'\t'"$$"$'\t'"$_pt_t"$'\t'"${_pt_d[1,4040 - ${#_pt_n}]}"$'\n'
+		builtin $_pt_write "$_pt_n"$'\t'"$$$_pt_with"$'\t'"$_pt_t"$'\t'"${_pt_d[1,4040 - ${#_pt_n}]}"$'\n'
 		# Where an append ends, there the file ends.
 		IFS=$' \t' builtin read -r _pt_key _pt_pos </proc/self/fdinfo/1
 	} >>"$PTRACE_SPOOL" || return
@@ -94,8 +94,14 @@ pt_end() {
 # pt_step NAME CMD... runs CMD in a span. With ERR_EXIT, a function that fails must be
 # able to end the script in its middle, as it would without us.
 pt_step() {
-	builtin local _pt_s=0 _pt_w=
+	builtin local _pt_s=0 _pt_w= _pt_around=$_pt_span
+	# Jobs in the background may have spans of one name at the same time.
+	_pt_spans=$(( _pt_spans + 1 ))
+	builtin local _pt_span=${sysparams[pid]-}
+	_pt_span=${_pt_span:+$_pt_span.$_pt_spans}
+	_pt_with=${_pt_span:+:$_pt_span${_pt_around:+:$_pt_around}}
 	pt "${1-}.begin" || :
+	_pt_with=
 	if [[ -o errexit || -o errreturn ]]; then
 		_pt_w=$(builtin whence -w -- "${2-}") || :
 	fi
@@ -106,6 +112,8 @@ pt_step() {
 		;;
 	*) "${@:2}" || _pt_s=$? ;;
 	esac
+	_pt_with=${_pt_span:+:$_pt_span}
 	pt "${1-}.end" "$_pt_s" || :
+	_pt_with=
 	return "$_pt_s"
 }

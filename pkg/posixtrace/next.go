@@ -17,6 +17,7 @@ import (
 // reading is what the reader calls of a Stream share.
 type reading struct {
 	mu    sync.Mutex
+	me    uint64 // see lockReader
 	r     *stream.Reader
 	clock *chunk.Clock
 	until uint64 // the clock holds for ticks up to this one
@@ -146,7 +147,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 		return ev, 0, fail(op, errLogRead, syscall.EINVAL)
 	}
 	defer guard(op, &err)()
-	if !m.LockReader(sys.SelfProc(), gone) {
+	if !s.lockReader() {
 		return ev, 0, ErrUnavailable // another process is reading at this moment
 	}
 	defer m.UnlockReader()
@@ -189,6 +190,31 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 		ev.Truncation = TruncatedRead
 	}
 	return ev, n, nil
+}
+
+// The mark of a reader is a number that its connection holds (sys.HoldAs) as long as its
+// program runs: process and start would outlive an exec in the middle of a read. Where
+// that cannot be had they do.
+const (
+	markedReader = 1 << 63
+	markBits     = 1<<62 - 1
+)
+
+// lockReader makes this connection the one that consumes the stream.
+func (s *Stream) lockReader() bool {
+	r := &s.read
+	if r.me == 0 {
+		number := sys.Random64()&markBits | 1
+		if r.me = number | markedReader; sys.HoldAs(s.c.f, number) != nil {
+			r.me = sys.SelfProc().Pack()
+		}
+	}
+	return s.c.mem.LockReader(r.me, func(other uint64) bool {
+		if other&markedReader != 0 {
+			return !sys.HeldAs(s.c.f, other&markBits)
+		}
+		return gone(sys.Unpack(other))
+	})
 }
 
 // info describes a decoded event.

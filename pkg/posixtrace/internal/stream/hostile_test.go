@@ -143,7 +143,7 @@ func exercise(t testing.TB, b []byte) {
 	m.Start(w, Event{})
 	w.Record(0, &e, nil)
 	w.Close()
-	m.LockReader(sys.SelfProc(), func(sys.Proc) bool { return true })
+	m.LockReader(1, func(uint64) bool { return true })
 	m.UnlockReader()
 	step("the end")
 }

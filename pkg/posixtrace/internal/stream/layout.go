@@ -239,7 +239,7 @@ type header struct {
 	owner    atomic.Uint64 // packed identity; its death shuts the stream down
 	target   atomic.Uint64 // packed identity of the traced process, 0 while there is none
 	family   atomic.Uint64 // whose names
-	readLock atomic.Uint64 // packed identity of the consuming reader
+	readLock atomic.Uint64 // who is reading and consuming (LockReader), 0: free
 	seq      atomic.Uint64 // rises when a chunk is claimed or left
 	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for
 	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs

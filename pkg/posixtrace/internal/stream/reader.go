@@ -7,7 +7,6 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 // Reader merges the chunks of a stream by time. A consuming reader reports each
@@ -554,14 +553,14 @@ func (r *Reader) Again() {
 	}
 }
 
-// LockReader makes p the one process that consumes the stream, for the time of
-// one read. It waits for another live one, but not for ever.
-func (m *Mem) LockReader(p sys.Proc, dead func(sys.Proc) bool) bool {
-	me := p.Pack()
+// LockReader makes me, which is not 0, the one who consumes the stream, for the time of
+// one read. It waits for another, but not for ever, and takes the place of one that
+// dead says is gone.
+func (m *Mem) LockReader(me uint64, dead func(uint64) bool) bool {
 	deadline := time.Now().Add(patience)
 	for !m.h.readLock.CompareAndSwap(0, me) {
 		if time.Now().After(deadline) {
-			if old := m.h.readLock.Load(); old != 0 && dead(sys.Unpack(old)) && m.h.readLock.CompareAndSwap(old, me) {
+			if old := m.h.readLock.Load(); old != 0 && dead(old) && m.h.readLock.CompareAndSwap(old, me) {
 				return true
 			}
 			return false

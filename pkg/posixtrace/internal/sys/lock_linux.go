@@ -45,20 +45,26 @@ func onFile(f *os.File, call func(fd uintptr) error) error {
 // Hold marks f as held by the open file description of f, for as long as that
 // lasts: until its last descriptor and mapping are gone, which exec sees to as
 // well as death. It has nothing to do with Flock.
-func Hold(f *os.File) error { return hold(f, unix.F_WRLCK) }
+func Hold(f *os.File) error { return hold(f, unix.F_WRLCK, 0) }
 
 // HoldToo is Hold for several descriptions at once.
-func HoldToo(f *os.File) error { return hold(f, unix.F_RDLCK) }
+func HoldToo(f *os.File) error { return hold(f, unix.F_RDLCK, 0) }
 
-func hold(f *os.File, how int16) error {
-	l := unix.Flock_t{Type: how, Len: 1}
+// HoldAs is Hold under a number of 62 bits but 0, of which each is a hold of its own.
+func HoldAs(f *os.File, number uint64) error { return hold(f, unix.F_WRLCK, int64(number)) }
+
+func hold(f *os.File, how int16, at int64) error {
+	l := unix.Flock_t{Type: how, Start: at, Len: 1}
 	return onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_SETLK, &l) })
 }
 
 // Held reports whether another open file description holds the file of f. When
-// that cannot be told, it counts as held.
-func Held(f *os.File) bool {
-	l := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
+// that cannot be found out, it counts as held.
+func Held(f *os.File) bool { return HeldAs(f, 0) }
+
+// HeldAs is Held for a number of HoldAs.
+func HeldAs(f *os.File, number uint64) bool {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(number), Len: 1}
 	err := onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_GETLK, &l) })
 	return err != nil || l.Type != unix.F_UNLCK
 }

@@ -90,7 +90,9 @@ func slowSelf() (tid, pc uint64) { return sys.SlowSelf(3) }
 // OpenEventID returns the id of a user event name in the calling process and
 // its family, registering it if need be (posix_trace_eventid_open). Past
 // UserEventMax names it is UnnamedUserEvent. The name of a predefined type gives
-// that type's id. Errors: ENAMETOOLONG a name of more than EventNameMax bytes.
+// that type's id. It waits for no flush and no control call. Errors: ENAMETOOLONG a name
+// of more than EventNameMax bytes; EAGAIN a process that was registering a name has been
+// stopped for seconds.
 func OpenEventID(name string) (EventID, error) {
 	const op = "posix_trace_eventid_open"
 	if len(name) > EventNameMax {

@@ -190,8 +190,8 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	return nil
 }
 
-// sync returns when the log is on its device. That may take long: who registers a name
-// may be waiting for the stream's lock, so it is better not held.
+// sync returns when the log is on its device. That may take long: control calls wait for
+// the stream's lock, so it is better not held.
 func (w *logWriter) sync() error {
 	if w.log == nil {
 		return nil
@@ -457,7 +457,7 @@ func complete(c *conn, locked bool) error {
 func finishOrphan(c *conn) error {
 	var names *registry.Names
 	if c.mem.HasLog {
-		// Before the stream's lock: who registers a name takes the two the other way round.
+		// Before the stream's lock, so that what fails fails early.
 		n, err := openNames(c.dir, c.mem.Family())
 		if err != nil {
 			return err
@@ -622,8 +622,5 @@ func (c *conn) decide(id event.ID, name string) {
 	if len(c.mem.Patterns()) == 0 {
 		return
 	}
-	if unlock, err := c.lock(); err == nil {
-		c.mem.Decide(id, name)
-		unlock()
-	}
+	c.mem.Decide(id, name)
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,9 @@ type reading struct {
 
 	copies    uint64    // made by r when the file was last known to be whole
 	recovered time.Time // when the dead were last looked for
+
+	latest    int64       // the time of the last event whose clock was made without a lock
+	bereaving atomic.Bool // the stream's end, in place of its owner, is under way
 }
 
 // recoverPause is how often that makes sense.
@@ -123,14 +127,17 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 }
 
 // bereave shuts the stream down if it is another process's and that is gone:
-// else who waits for its next event would wait for ever.
+// else who waits for its next event would wait for ever. The reader call, which may have a
+// deadline, does not wait for that, which takes locks: it finds the stream dead afterwards.
 func (s *Stream) bereave() {
 	defer runtime.KeepAlive(s)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.isClosed() && s.c.mem.Owner() != sys.SelfProc() && s.c.orphaned() {
-		complete(s.c, false)
+	if s.isClosed() || s.c.mem.Owner() == sys.SelfProc() || !s.c.orphaned() || !s.read.bereaving.CompareAndSwap(false, true) {
+		return
 	}
+	go func() {
+		s.complete()
+		s.read.bereaving.Store(false)
+	}()
 }
 
 // try reports an event if one is ready.
@@ -172,9 +179,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 		}
 	}
 	if r.clock == nil || r.rec.Tick > r.until {
-		if err := s.freshClock(); err != nil {
-			return ev, 0, fail(op, err, syscall.EINVAL)
-		}
+		s.freshClock()
 	}
 	// Cutting a file short leaves zeros up to the end of its last page.
 	if n := r.r.Copies(); n != r.copies {
@@ -186,6 +191,10 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 	}
 	n = copy(data, r.rec.Data)
 	ev = info(&r.rec, r.clock)
+	if r.until == 0 {
+		r.latest = max(r.latest, ev.UnixNano)
+	}
+	ev.UnixNano = max(ev.UnixNano, r.latest)
 	if n < len(r.rec.Data) {
 		ev.Truncation = TruncatedRead
 	}
@@ -229,13 +238,12 @@ func info(rec *chunk.Record, c *chunk.Clock) EventInfo {
 	return ev
 }
 
-// The three that follow are called by a reader and take the stream's locks.
+// The three that follow are called by a reader, which may have a deadline: they take the
+// stream's locks, but do not wait for them.
 
 func (s *Stream) restart() (done bool) {
 	defer runtime.KeepAlive(s)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
+	err := s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
 		m.Restart(w)
 		return nil
 	})
@@ -243,23 +251,26 @@ func (s *Stream) restart() (done bool) {
 }
 
 func (s *Stream) recover() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.locked(func(m *stream.Mem, w *stream.Writer) error {
+	s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
 		m.Recover(gone)
 		return nil
 	})
 }
 
-func (s *Stream) freshClock() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.locked(func(m *stream.Mem, w *stream.Writer) error {
+// freshClock makes a clock that holds for the event just read.
+func (s *Stream) freshClock() {
+	defer runtime.KeepAlive(s)
+	err := s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
 		// In this order: the clock holds for what was before it was made.
 		s.read.until = m.Now()
 		s.read.clock = m.FreshClock()
 		return nil
 	})
+	if err != nil {
+		// No other reader has this one, so it is good for one event only.
+		s.read.until = 0
+		s.read.clock = s.c.mem.OwnClock()
+	}
 }
 
 // guard turns a fault on the stream's memory, whose file somebody has cut

@@ -229,7 +229,7 @@ func (s *Stream) Reader() (*Reader, error) {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
 	r := newReader(&Reader{c: s.c, names: names, live: true})
-	r.made = func() (mr *stream.Reader, c *chunk.Clock, err error) {
+	made := func() (mr *stream.Reader, c *chunk.Clock, err error) {
 		err = s.locked(func(m *stream.Mem, w *stream.Writer) error {
 			m.Recover(gone)
 			if mr, c = peek(s.c); s.c.cut() { // what was seen may be zeros
@@ -239,7 +239,12 @@ func (s *Stream) Reader() (*Reader, error) {
 		})
 		return
 	}
-	if r.mem, r.clock, err = r.made(); err != nil {
+	r.made = func() (*stream.Reader, *chunk.Clock, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return made()
+	}
+	if r.mem, r.clock, err = made(); err != nil {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
 	return r, nil
@@ -361,6 +366,7 @@ func (r *Reader) Rewind() error {
 // and again does not grow with the log. After an error only Close may be called. Errors: ESPIPE the
 // log is not a file. Extension.
 func (r *Reader) Renew(since time.Time) error {
+	defer runtime.KeepAlive(r)
 	const op = "posix_trace_rewind"
 	sel := r.sel
 	if since.After(sel.Since) {

@@ -200,6 +200,7 @@ func (t *table) recordSpan(processor int, e *stream.Event, data []byte) {
 	for _, a := range t.streams {
 		a.w.AppendSpan(processor, e, data)
 	}
+	runtime.KeepAlive(t)
 }
 
 // body is that of a Start or End that was called and not inlined: pc is where it is returned

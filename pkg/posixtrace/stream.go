@@ -97,10 +97,25 @@ func (s *Stream) control(op string, f func(m *stream.Mem, w *stream.Writer, e st
 // locked takes the stream's lock and runs f. The caller holds s.mu.
 func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
 	defer runtime.KeepAlive(s)
+	return s.lockedBy(s.c.lock, f)
+}
+
+// tryLocked takes s.mu and the stream's lock, without waiting for either, and runs f.
+func (s *Stream) tryLocked(f func(m *stream.Mem, w *stream.Writer) error) error {
+	defer runtime.KeepAlive(s)
+	if !s.mu.TryLock() {
+		return syscall.EAGAIN
+	}
+	defer s.mu.Unlock()
+	return s.lockedBy(s.c.tryLock, f)
+}
+
+func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *stream.Writer) error) error {
+	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return s.whyClosed()
 	}
-	unlock, err := s.c.lock()
+	unlock, err := lock()
 	if err != nil {
 		return err
 	}
@@ -358,14 +373,22 @@ func (s *Stream) Close() error {
 }
 
 // lockAll waits for everything that this process does with the stream, the reader calls
-// first: they, too, take s.mu after s.read.mu.
+// last: with s.read.mu they only try s.mu, so that they need not wait for what else waits.
 func (s *Stream) lockAll() (unlock func()) {
-	s.read.mu.Lock()
 	s.mu.Lock()
+	s.read.mu.Lock()
 	return func() {
-		s.mu.Unlock()
 		s.read.mu.Unlock()
+		s.mu.Unlock()
 	}
+}
+
+// closeLocked is close for a caller that holds s.mu and, whatever it has waited for, has kept no
+// reader call waiting.
+func (s *Stream) closeLocked() bool {
+	s.read.mu.Lock()
+	defer s.read.mu.Unlock()
+	return s.close()
 }
 
 // close gives everything up that this process has of the stream, once. The caller has
@@ -423,6 +446,8 @@ func (s *Stream) Clear() error {
 		return err
 	}
 	return s.control("posix_trace_clear", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		// From then on no new name has a say in the filter.
+		s.whileUnnamed(func() { m.SetPatterns(nil) })
 		m.Clear()
 		if s.log != nil && s.log.log != nil {
 			if err := s.log.log.Clear(); err != nil {
@@ -650,8 +675,9 @@ func (s *Stream) Shutdown() error {
 		}
 		// Its owner is about to remove it, but need not have come to it.
 		err := bury(s.c, false)
-		defer s.lockAll()()
-		s.close()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.closeLocked()
 		if no := m.ShutdownErr(); no != 0 {
 			return &Error{Op: op, Err: syscall.Errno(no)}
 		}
@@ -662,7 +688,8 @@ func (s *Stream) Shutdown() error {
 	}
 	tid, pc := sys.SlowSelf(1)
 	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
-	defer s.lockAll()()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var sealed error
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
 		m.Stop(w, e)
@@ -678,7 +705,7 @@ func (s *Stream) Shutdown() error {
 		return fail(op, err, syscall.EINVAL)
 	}
 	err = bury(s.c, false)
-	s.close()
+	s.closeLocked()
 	switch {
 	case sealed != nil:
 		err = sealed
@@ -696,7 +723,8 @@ func (s *Stream) giveUp() error {
 	if s.log != nil {
 		s.log.halt()
 	}
-	defer s.lockAll()()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	select {
 	case <-s.closed:
 		return errCut
@@ -705,7 +733,7 @@ func (s *Stream) giveUp() error {
 	// First the files: whoever found them after the close would take the stream for one
 	// whose owner is dead.
 	err := bury(s.c, false)
-	s.close()
+	s.closeLocked()
 	if err != nil {
 		return err
 	}
@@ -814,14 +842,42 @@ func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
 		return einval(op, "no such way to change a filter: %d", how)
 	}
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
-		f := m.Filter()
-		combine(&f, &set.s, how)
-		if how == SetEventSet {
-			m.SetPatterns(nil)
-		}
-		m.SetFilter(w, e, &f)
+		s.whileUnnamed(func() {
+			f := m.Filter()
+			combine(&f, &set.s, how)
+			if how == SetEventSet {
+				m.SetPatterns(nil)
+			}
+			m.SetFilter(w, e, &f)
+		})
 		return nil
 	})
+}
+
+// whileNamed runs f, which changes the filter, with the event types of the stream's family
+// while none is added. Who registers a name lets the patterns decide on it under the
+// lock of the names and without that of the stream: names come last among the locks. The
+// caller holds s.mu and the stream's lock.
+func (s *Stream) whileNamed(f func(known []registry.Type) error) error {
+	names, err := s.openNames()
+	if err != nil {
+		return err
+	}
+	return names.While(f)
+}
+
+// whileUnnamed is whileNamed for what needs no names. If they cannot be had, as a rule none
+// can be added either.
+func (s *Stream) whileUnnamed(f func()) {
+	done := false
+	s.whileNamed(func([]registry.Type) error {
+		f()
+		done = true
+		return nil
+	})
+	if !done {
+		f()
+	}
 }
 
 func combine(f, set *event.Set, how FilterHow) {
@@ -858,44 +914,39 @@ type FilterOp struct {
 // EINVAL a malformed pattern, or more than 64 of them. Extension.
 func (s *Stream) FilterOps(ops []FilterOp) error {
 	const op = "posix_trace_set_filter"
-	s.mu.Lock()
-	names, err := s.openNames()
-	s.mu.Unlock()
-	if err != nil {
-		return fail(op, err, syscall.EINVAL)
-	}
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
-		f, ps := m.Filter(), m.Patterns()
-		known := names.All()
-		for _, o := range ops {
-			set := o.Set.s
-			for _, glob := range o.Patterns {
-				if len(glob) > stream.MaxPattern {
-					return einval(op, "pattern of %d bytes", len(glob))
-				}
-				for _, t := range known {
-					if stream.Match(glob, t.Name) {
-						set.Add(t.ID)
+		return s.whileNamed(func(known []registry.Type) error {
+			f, ps := m.Filter(), m.Patterns()
+			for _, o := range ops {
+				set := o.Set.s
+				for _, glob := range o.Patterns {
+					if len(glob) > stream.MaxPattern {
+						return einval(op, "pattern of %d bytes", len(glob))
+					}
+					for _, t := range known {
+						if stream.Match(glob, t.Name) {
+							set.Add(t.ID)
+						}
 					}
 				}
+				combine(&f, &set, o.How)
+				if o.How == SetEventSet {
+					ps = nil
+				}
+				for _, glob := range o.Patterns {
+					ps = append(ps, stream.Pattern{Reject: o.How != SubEventSet, Glob: glob})
+				}
+				if o.How > SubEventSet {
+					return einval(op, "no such way to change a filter: %d", o.How)
+				}
 			}
-			combine(&f, &set, o.How)
-			if o.How == SetEventSet {
-				ps = nil
+			if len(ps) > stream.MaxPatterns {
+				return einval(op, "%d patterns; %d is the most", len(ps), stream.MaxPatterns)
 			}
-			for _, glob := range o.Patterns {
-				ps = append(ps, stream.Pattern{Reject: o.How != SubEventSet, Glob: glob})
-			}
-			if o.How > SubEventSet {
-				return einval(op, "no such way to change a filter: %d", o.How)
-			}
-		}
-		if len(ps) > stream.MaxPatterns {
-			return einval(op, "%d patterns; %d is the most", len(ps), stream.MaxPatterns)
-		}
-		m.SetPatterns(ps)
-		m.SetFilter(w, e, &f)
-		return nil
+			m.SetPatterns(ps)
+			m.SetFilter(w, e, &f)
+			return nil
+		})
 	})
 }
 
@@ -943,8 +994,12 @@ func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 	}
 	d, family := s.c.dir, s.c.mem.Family()
 	// Hundreds of names are decided on by the same few streams, which are opened once.
-	conns := familyStreams(d, family)
+	var conns []*conn
+	opened := false
 	names.BeforePublish(func(id event.ID, name string) {
+		if !opened { // under the lock of the names: those that come later have no patterns yet
+			conns, opened = familyStreams(d, family), true
+		}
 		for _, c := range conns {
 			c.decide(id, name)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
@@ -50,10 +51,10 @@ func takeSlot(c *conn, p sys.Proc) (uint64, error) {
 	if slot, ok := c.mem.TakeSlot(sys.SelfProc(), nil); ok {
 		return slot, nil
 	}
-	// All taken, some of them perhaps by the dead.
-	unlock, err := c.lock()
+	// All taken, some of them perhaps by the dead. A trace point does not wait for the lock.
+	unlock, err := c.tryLock()
 	if err != nil {
-		return 0, err
+		return 0, errSlots
 	}
 	defer unlock()
 	if slot, ok := c.mem.TakeSlot(sys.SelfProc(), gone); ok {
@@ -130,7 +131,17 @@ type tracedProcess struct {
 	// known is how many user ids are known to be registered, the unnamed one included.
 	// Ids are given out one after the other.
 	known atomic.Uint32
+	// How often an id was asked about that is not registered, and when last.
+	unknown   atomic.Uint32
+	unknownAt atomic.Int64
 }
+
+// Of ids that are not registered so many are looked up at once, and then one in a while: each
+// costs a lock and a system call.
+const (
+	unknownAtOnce = 64
+	unknownPause  = time.Millisecond
+)
 
 // learn notes that id is registered.
 func (t *tracedProcess) learn(id EventID) {
@@ -148,14 +159,22 @@ func (t *tracedProcess) learn(id EventID) {
 // knows finds out whether a user id is registered that this process has not
 // asked for by its name.
 func (t *tracedProcess) knows(id EventID) bool {
+	if t.unknown.Load() >= unknownAtOnce && int64(sys.Monotonic())-t.unknownAt.Load() < int64(unknownPause) {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.proc == nil {
 		return false
 	}
 	if _, ok := t.proc.names.Lookup(event.ID(id)); !ok {
+		if t.unknown.Load() < unknownAtOnce {
+			t.unknown.Add(1)
+		}
+		t.unknownAt.Store(int64(sys.Monotonic()))
 		return false
 	}
+	t.unknown.Store(0)
 	t.learn(id)
 	return true
 }
@@ -199,12 +218,11 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	p.page.Opened()
 	if !sys.Secure() {
 		t.inherit(p)
-	} else if os.Geteuid() != 0 {
-		if err := p.release(); err != nil {
-			p.names.Close()
-			p.page.Close()
-			return nil, err
-		}
+	} else if os.Geteuid() != 0 && !p.release() {
+		// The page says that we are traced, so it is not asked.
+		t.proc = p
+		storeWord(new(uint32))
+		return p, nil
 	}
 	t.proc = p
 	storeWord(p.page.Word())
@@ -235,17 +253,21 @@ func (t *tracedProcess) move() {
 
 // release takes the process out of its streams: it has become a set-gid or
 // set-uid program, which only a privileged controller may trace (INH-16), and those of the
-// directory are not.
-func (p *proc) release() error {
-	unlock, err := p.dir.Lock()
+// directory are not. It reports whether that could be done without waiting.
+func (p *proc) release() bool {
+	list := p.page.Entries()
+	if len(list) == 0 {
+		return true
+	}
+	unlock, err := p.dir.TryLock()
 	if err != nil {
-		return err
+		return false
 	}
 	defer unlock()
-	for _, e := range p.page.Entries() {
+	for _, e := range list {
 		p.page.Detach(e.Stream)
 	}
-	return nil
+	return true
 }
 
 // inherit is inheritByName, which is tried again should it fail.
@@ -281,18 +303,23 @@ func inheritByName(p *proc) error {
 		c.mem.BornTick() > p.page.Proc().Start {
 		return nil
 	}
-	unlock, err := p.dir.Lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	if len(p.page.Entries()) == 0 && p.page.SetFamily(c.mem.Family()) == nil {
 		p.names.Close()
 		if n, err := openNames(p.dir, p.page.Family()); err == nil {
 			p.names = n
 		}
 	}
-	return p.page.Attach(id, registry.Self|registry.Inherit)
+	if err := p.page.AttachSelf(id, registry.Self|registry.Inherit); err != nil {
+		return err
+	}
+	if c.dead() {
+		// Its end may have passed by this page already.
+		if unlock, err := p.dir.TryLock(); err == nil {
+			p.page.Detach(id)
+			unlock()
+		}
+	}
+	return nil
 }
 
 // sync brings the table in line with the process page. It returns nil when there is no page.

@@ -190,7 +190,7 @@ func TestLockExcludes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.tryLock(); !errors.Is(err, syscall.EAGAIN) {
+	if _, err := d.TryLock(); !errors.Is(err, syscall.EAGAIN) {
 		t.Errorf("second lock: %v, want EAGAIN", err)
 	}
 	unlock()

@@ -68,14 +68,60 @@ func (pg *Page) get(i int) Entry {
 	}
 }
 
+// put changes the entry in a slot. One without flags does not count, and a slot with stream 0
+// is free: the process itself may take it at any time (AttachSelf).
 func (pg *Page) put(i int, e Entry) {
 	at := offEntries + i*entrySize
+	if e.Stream == 0 {
+		pg.u32(at + entFlags).Store(0)
+		pg.u64(at + entAttached).Store(0)
+		pg.u64(at + entStream).Store(0)
+		return
+	}
 	if stream := pg.u64(at + entStream); stream.Load() != e.Stream {
 		stream.Store(0)
 	}
 	pg.u64(at + entAttached).Store(e.Attached)
 	pg.u32(at + entFlags).Store(uint32(e.Flags))
 	pg.u64(at + entStream).Store(e.Stream)
+}
+
+// take finds the slot of a stream, or a free one that becomes its slot, else -1.
+func (pg *Page) take(stream uint64) (int, Entry) {
+	for {
+		slot, old := pg.find(stream)
+		if slot >= 0 {
+			return slot, old
+		}
+		if slot, _ = pg.find(0); slot < 0 {
+			return -1, Entry{}
+		}
+		if pg.u64(offEntries+slot*entrySize+entStream).CompareAndSwap(0, stream) {
+			return slot, Entry{Stream: stream}
+		}
+	}
+}
+
+// AttachSelf attaches a stream to the calling process as Attach does, for a trace point: the
+// caller need not hold Dir.Lock, whose holder may be waiting or stopped. It fails
+// with EAGAIN like Attach. If the stream is shut down meanwhile, the entry may stay behind.
+func (pg *Page) AttachSelf(stream uint64, flags Flags) error {
+	slot, old := pg.take(stream)
+	if slot < 0 {
+		return fmt.Errorf("process %d has %d streams: %w", pg.proc.PID, MaxStreams, syscall.EAGAIN)
+	}
+	if old.Flags&flags == flags {
+		return nil
+	}
+	// What inherits has started later: this is the first that the program has of tracing, and
+	// children that it has started before find the stream as it did.
+	at := offEntries + slot*entrySize
+	if old.Flags == 0 {
+		pg.u64(at + entAttached).Store(sys.NowTicks())
+	}
+	pg.u32(at + entFlags).Or(uint32(flags))
+	pg.changed()
+	return nil
 }
 
 // change makes a change between two steps of seq. A seq left odd by a writer
@@ -92,18 +138,24 @@ func (pg *Page) change(f func()) {
 // changed derives the word from the entries, which must be in place before: who sees the
 // new word sees them.
 func (pg *Page) changed() {
-	var word uint32
-	n := pg.u32(offGeneration).Add(1)
-	if n == 0 { // once in 2^32 changes; 1 is for the next
-		n = pg.u32(offGeneration).Add(1)
-	}
-	for _, e := range pg.scan() {
-		if e.Flags&Self != 0 {
-			word = n
-			break
+	for {
+		var word uint32
+		n := pg.u32(offGeneration).Add(1)
+		if n == 0 { // once in 2^32 changes; 1 is for the next
+			n = pg.u32(offGeneration).Add(1)
+		}
+		for _, e := range pg.scan() {
+			if e.Flags&Self != 0 {
+				word = n
+				break
+			}
+		}
+		pg.u32(offWord).Store(word)
+		// Another change at the same time may have seen other entries, and come before.
+		if pg.u32(offGeneration).Load() == n {
+			return
 		}
 	}
-	pg.u32(offWord).Store(word)
 }
 
 // Attach attaches a stream to the process, or adds flags to it if it is attached
@@ -112,10 +164,7 @@ func (pg *Page) Attach(stream uint64, flags Flags) error {
 	if stream == 0 || flags == 0 || flags&^allFlags != 0 {
 		return fmt.Errorf("attach stream %016x with flags %#x: %w", stream, uint32(flags), syscall.EINVAL)
 	}
-	slot, old := pg.find(stream)
-	if slot < 0 {
-		slot, _ = pg.find(0)
-	}
+	slot, old := pg.take(stream)
 	if slot < 0 {
 		return fmt.Errorf("process %d has %d streams: %w", pg.proc.PID, MaxStreams, syscall.EAGAIN)
 	}

@@ -17,8 +17,8 @@ const lockFile = "lock"
 // behalf of a traced process: its holder may be stopped.
 func (d *Dir) Lock() (unlock func(), err error) { return d.lock(true) }
 
-// tryLock is Lock that fails with EAGAIN instead of waiting.
-func (d *Dir) tryLock() (unlock func(), err error) { return d.lock(false) }
+// TryLock is Lock that fails with EAGAIN instead of waiting.
+func (d *Dir) TryLock() (unlock func(), err error) { return d.lock(false) }
 
 func (d *Dir) lock(wait bool) (func(), error) {
 	// The mutex is not needed for the exclusion but for the memory model: it

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -33,14 +34,16 @@ func (d *Dir) Names(family uint64) (*Names, error) {
 		return nil, fmt.Errorf("names of family 0: %w", syscall.EINVAL)
 	}
 	n := &Names{d: d, family: family, t: newTable()}
-	err := n.lockFile()
-	if err != nil {
+	switch err := n.lockFile(); {
+	case err == nil:
+		sys.Funlock(n.f)
+	case errors.Is(err, syscall.EAGAIN) && n.f != nil: // what is in the file can be read
+	default:
 		if n.f != nil {
 			n.f.Close()
 		}
 		return nil, err
 	}
-	sys.Funlock(n.f)
 	if err := n.refresh(); err != nil {
 		n.f.Close()
 		return nil, err
@@ -48,8 +51,14 @@ func (d *Dir) Names(family uint64) (*Names, error) {
 	return n, nil
 }
 
+// lockWait bounds how long the lock of a file of names is waited for. Its holders do
+// nothing that takes time, but one may be stopped by a signal just then, and a traced process
+// must not stop with it.
+const lockWait = 3 * time.Second
+
 // lockFile locks the file, opening it when it is not open or was swept away.
-// The caller holds n.adding, or n is new.
+// The caller holds n.adding, or n is new. Errors: EAGAIN another process has had the lock
+// for lockWait.
 func (n *Names) lockFile() error {
 	for range 100 {
 		if n.f == nil {
@@ -62,7 +71,7 @@ func (n *Names) lockFile() error {
 			}
 			n.setFile(f)
 		}
-		if err := sys.Flock(n.f, true, true); err != nil {
+		if err := sys.FlockWithin(n.f, lockWait); err != nil {
 			return fmt.Errorf("lock %s: %w", n.f.Name(), err)
 		}
 		st, err := sys.Fstat(n.f)
@@ -98,7 +107,7 @@ func (n *Names) Close() error {
 
 // BeforePublish sets a function that is called for every name that Open adds,
 // before anybody else can see it: the place to make filters know it. It must not
-// call methods of n. nil is none.
+// call methods of n, nor wait. nil is none.
 func (n *Names) BeforePublish(f func(id event.ID, name string)) {
 	if f == nil {
 		n.hook.Store(nil)
@@ -157,6 +166,21 @@ func (n *Names) Open(name string, system bool, mayAdd func() bool) (id event.ID,
 		return 0, false, err
 	}
 	return id, true, nil
+}
+
+// While calls f with the event types, to which none is added until f returns. f must not
+// call methods of n, nor wait.
+func (n *Names) While(f func(all []Type) error) error {
+	n.adding.Lock()
+	defer n.adding.Unlock()
+	if err := n.lockFile(); err != nil {
+		return err
+	}
+	defer func() { sys.Funlock(n.f) }()
+	if err := n.reconcile(); err != nil {
+		return err
+	}
+	return f(n.known())
 }
 
 // OpenSystem is Open for many system names: the file is locked and read once.
@@ -306,6 +330,11 @@ func (n *Names) name(id event.ID) (string, bool) {
 // order in which they were added. A longer list later begins with this one.
 func (n *Names) All() []Type {
 	n.update()
+	return n.known()
+}
+
+// known is All without a look at the file.
+func (n *Names) known() []Type {
 	list := make([]Type, 0, len(event.Predefined)+32)
 	for _, p := range event.Predefined {
 		list = append(list, Type{p.ID, p.Name})

@@ -41,7 +41,7 @@ func (d *Dir) tidy() {
 	if rand.N(64) != 0 {
 		return
 	}
-	unlock, err := d.tryLock()
+	unlock, err := d.TryLock()
 	if err != nil {
 		return
 	}

@@ -27,7 +27,7 @@ func (m *Mem) Patterns() (ps []Pattern) {
 }
 
 // SetPatterns replaces the patterns; there are at most MaxPatterns, none longer
-// than MaxPattern. The caller holds the stream's lock.
+// than MaxPattern. The caller holds the stream's lock, and no Decide is under way.
 func (m *Mem) SetPatterns(ps []Pattern) {
 	m.h.npat.Store(0)
 	for i, p := range ps[:min(len(ps), MaxPatterns)] {
@@ -39,21 +39,21 @@ func (m *Mem) SetPatterns(ps []Pattern) {
 }
 
 // Decide applies the patterns to a name before its id is published: the last
-// match decides. The caller holds the stream's lock.
+// match decides. It takes no lock of the stream's, whose holder may be waiting: nothing has
+// that id yet, so no instant matters. The caller excludes changes of the filter by other means.
 func (m *Mem) Decide(id event.ID, name string) {
+	if !id.Valid() {
+		return
+	}
 	ps := m.Patterns()
 	for i := len(ps) - 1; i >= 0; i-- {
 		if Match(ps[i].Glob, name) {
-			f := m.Filter()
-			if f.Has(id) == ps[i].Reject {
-				return
-			}
+			w := &m.h.filter[m.h.state.Load()/second&1][id>>6]
 			if ps[i].Reject {
-				f.Add(id)
+				w.Or(1 << (id & 63))
 			} else {
-				f.Del(id)
+				w.And(^uint64(1 << (id & 63)))
 			}
-			m.setFilter(&f)
 			return
 		}
 	}

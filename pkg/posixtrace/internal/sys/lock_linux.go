@@ -2,6 +2,7 @@ package sys
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +20,18 @@ func Flock(f *os.File, exclusive, wait bool) error {
 		how |= unix.LOCK_NB
 	}
 	return flock(f, how)
+}
+
+// FlockWithin is an exclusive Flock that fails with EAGAIN when others hold the lock for
+// as long as wait.
+func FlockWithin(f *os.File, wait time.Duration) error {
+	err := Flock(f, true, false)
+	for pause, end := 20*time.Microsecond, time.Now().Add(wait); err == unix.EAGAIN && time.Now().Before(end); {
+		time.Sleep(pause)
+		pause = min(2*pause, 2*time.Millisecond)
+		err = Flock(f, true, false)
+	}
+	return err
 }
 
 // Funlock gives the lock back at once, also when a child that is about to exec

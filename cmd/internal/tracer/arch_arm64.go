@@ -1,6 +1,10 @@
 package tracer
 
-import "golang.org/x/sys/unix"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
 
 // auditArch is what the kernel calls this architecture, where programs of others may
 // run too.
@@ -8,3 +12,22 @@ const auditArch = unix.AUDIT_ARCH_AARCH64
 
 // largeFile is the O_LARGEFILE of the kernel; that of the C library is 0.
 const largeFile = 0x20000
+
+// Sets of registers.
+const (
+	setGeneral = 1     // NT_PRSTATUS
+	setCall    = 0x404 // NT_ARM_SYSTEM_CALL
+)
+
+// skipCall makes a thread at a stop by a filter pass over the call, which fails with ENOSYS.
+func skipCall(tid int) {
+	nr := int32(-1)
+	io := unix.Iovec{Base: (*byte)(unsafe.Pointer(&nr)), Len: 4}
+	ptrace(unix.PTRACE_SETREGSET, tid, setCall, uintptr(unsafe.Pointer(&io)))
+	var regs [34]uint64 // struct user_pt_regs
+	io = unix.Iovec{Base: (*byte)(unsafe.Pointer(&regs)), Len: uint64(unsafe.Sizeof(regs))}
+	if ptrace(unix.PTRACE_GETREGSET, tid, setGeneral, uintptr(unsafe.Pointer(&io))) == nil {
+		regs[0] = ^uint64(unix.ENOSYS - 1)
+		ptrace(unix.PTRACE_SETREGSET, tid, setGeneral, uintptr(unsafe.Pointer(&io)))
+	}
+}

@@ -86,7 +86,7 @@ var specs = sync.OnceValue(func() *[len(names) + 1][]kind {
 var unknownCall = []kind{kHex, kHex, kHex, kHex, kHex, kHex}
 
 func spec(nr int) []kind {
-	if nr < len(names) {
+	if nr >= 0 && nr < len(names) {
 		if s := specs()[nr]; s != nil {
 			return s
 		}
@@ -97,7 +97,7 @@ func spec(nr int) []kind {
 // decodeEntry writes the arguments down to the first one that is known only on return.
 func (t *tracer) decodeEntry(k *task) {
 	s := spec(k.call.nr)
-	if nr := k.call.nr; nr >= len(names) || names[nr] == "" {
+	if nr := k.call.nr; nr < 0 || nr >= len(names) || names[nr] == "" {
 		k.call.args = append(k.call.args, posixtrace.SyscallArg{Value: strconv.AppendInt([]byte("nr="), int64(nr), 10)})
 	}
 	for i, kind := range s {

@@ -11,9 +11,14 @@ import (
 
 // Offsets in struct seccomp_data.
 const (
-	dataNr   = 0
-	dataArch = 4
+	dataNr    = 0
+	dataArch  = 4
+	dataFirst = 16 // the lower half of the first argument
 )
+
+// mark is what our filter says beside SECCOMP_RET_TRACE. A filter of the program's own may say that
+// too, with a value of its own.
+const mark = 0x7074
 
 // x32Bit marks the numbers of another set of calls that x86-64 has.
 const x32Bit = 0x40000000
@@ -40,8 +45,13 @@ func filterProgram(nrs []int) []unix.SockFilter {
 		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: x32Bit, Jf: 1},
 		give(unix.SECCOMP_RET_ALLOW),
 	}
+	if !slices.Contains(nrs, unix.SYS_PRCTL) {
+		// Of prctl(2) only what sets a filter.
+		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PRCTL, Jf: 4},
+			load(dataFirst), equal(unix.PR_SET_SECCOMP), give(unix.SECCOMP_RET_TRACE|mark), give(unix.SECCOMP_RET_ALLOW))
+	}
 	for _, nr := range nrs {
-		p = append(p, equal(uint32(nr)), give(unix.SECCOMP_RET_TRACE))
+		p = append(p, equal(uint32(nr)), give(unix.SECCOMP_RET_TRACE|mark))
 	}
 	return append(p, give(unix.SECCOMP_RET_ALLOW))
 }

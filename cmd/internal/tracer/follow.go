@@ -20,6 +20,7 @@ type task struct {
 	tid, pid int
 	quiet    bool // it is not the command yet
 	launcher bool // it will never be, but start it
+	confined bool // it has a filter of its own, which is asked first: every call stops
 	call     call // the system call it is in
 }
 
@@ -140,7 +141,7 @@ func (t *tracer) goOn(k *task, sig syscall.Signal) {
 // next says how a thread goes on: up to the return of the call that it is in, or to
 // whatever stops it next.
 func (t *tracer) next(k *task) int {
-	if k.call.in {
+	if k.call.in || k.confined && t.rec != nil {
 		return unix.PTRACE_SYSCALL
 	}
 	if t.how == unix.PTRACE_SYSCALL && (t.rec == nil || k.launcher) {
@@ -208,6 +209,7 @@ func (t *tracer) forked(k *task, event int) {
 	if t.tasks[child] == nil {
 		t.tasks[child] = &task{tid: child, pid: pid, quiet: k.quiet}
 	}
+	t.tasks[child].confined = t.tasks[child].confined || k.confined
 	for i, h := range t.held {
 		if h.tid == child {
 			t.held = slices.Delete(t.held, i, i+1)
@@ -261,7 +263,7 @@ func (t *tracer) executed(k *task) *task {
 	}
 	t.checkPrivilege(k.tid)
 	if info.arch != auditArch && t.cfg.Want.calls() {
-		t.foreignCalls(k.tid)
+		t.foreignCalls(k)
 	}
 	return k
 }

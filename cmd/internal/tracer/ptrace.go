@@ -62,6 +62,9 @@ type syscallInfo struct {
 func (s *syscallInfo) nr() uint64      { return s.u[0] }
 func (s *syscallInfo) args() [6]uint64 { return [6]uint64(s.u[1:7]) }
 
+// At a stop by a filter, what that says beside SECCOMP_RET_TRACE.
+func (s *syscallInfo) filterData() uint32 { return uint32(s.u[7]) }
+
 // At its return.
 func (s *syscallInfo) result() int64 { return int64(s.u[0]) }
 func (s *syscallInfo) failed() bool  { return uint8(s.u[1]) != 0 }

@@ -26,6 +26,7 @@ type tracer struct {
 	stream *posixtrace.Stream // nil once it was released
 	rec    *posixtrace.Recorder
 	ids    [1024]posixtrace.EventID
+	other  posixtrace.EventID // of calls beyond these, or 0
 
 	command int // the process of the command
 	tasks   map[int]*task
@@ -37,6 +38,7 @@ type tracer struct {
 	privilege bool // the loss of privilege was told
 	debugger  bool // that ptrace(2) fails was told
 	foreign   bool // that there are calls of another architecture was told
+	refused   bool // likewise of calls that a filter of the program's own refuses
 	place     place
 
 	releasing atomic.Bool
@@ -115,9 +117,10 @@ func (t *tracer) attach() bool {
 }
 
 // stops lists the calls that have to stop: those asked for, and ptrace(2), which
-// fails in a way that the user should hear of.
+// fails in a way that the user should hear of, and seccomp(2), after which calls may be refused
+// before our filter is asked.
 func (t *tracer) stops() []int {
-	return append([]int{unix.SYS_PTRACE}, t.cfg.Want.Calls...)
+	return append([]int{unix.SYS_PTRACE, unix.SYS_SECCOMP}, t.cfg.Want.Calls...)
 }
 
 // open connects to the stream.

@@ -328,7 +328,7 @@ func errnoOf(err error, def syscall.Errno) syscall.Errno {
 // under the policy Flush when the stream is half full and every second.
 type logOwner struct {
 	*logWriter
-	s     *Stream
+	s     atomic.Pointer[Stream]
 	alarm *sys.Alarm
 	stop  chan struct{}
 	done  chan struct{}
@@ -345,7 +345,36 @@ func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
 		a.Close()
 		return nil, err
 	}
-	return &logOwner{logWriter: w, s: s, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}, nil
+	o := &logOwner{logWriter: w, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}
+	o.s.Store(s)
+	return o, nil
+}
+
+// passOn closes the handle of the stream, and goes on with another that the application does
+// not have. It returns false after halt. The caller has called lockAll.
+func (o *logOwner) passOn() bool {
+	select {
+	case <-o.stop:
+		return false
+	default:
+	}
+	s := o.s.Load()
+	heir := newStream(s.c)
+	heir.log, heir.ctl, heir.names = o, s.ctl, s.names
+	s.ctl, s.names = nil, nil
+	o.s.Store(heir)
+	close(s.closed)
+	return true
+}
+
+// do calls f with the stream, and again if its handle was closed meanwhile.
+func (o *logOwner) do(f func(*Stream) error) error {
+	for {
+		s := o.s.Load()
+		if err := f(s); o.s.Load() == s {
+			return err
+		}
+	}
 }
 
 // abandon gives up a log whose owner never ran.
@@ -379,7 +408,7 @@ func (o *logOwner) run() {
 	for o.alarm.Wait(wait) {
 		if o.c.probe(); m.ShutdownWanted() || o.c.cut() {
 			// Shutdown stops this loop, so it cannot run in it.
-			go o.s.Shutdown()
+			go o.s.Load().Shutdown()
 			<-o.stop
 			return
 		}
@@ -394,7 +423,7 @@ func (o *logOwner) run() {
 		}
 		if m.Crowded() && time.Since(recovered) >= time.Second {
 			recovered = time.Now()
-			o.s.recover()
+			o.s.Load().recover()
 		}
 		ticket, asked := m.FlushWanted()
 		due := false
@@ -408,11 +437,11 @@ func (o *logOwner) run() {
 		}
 		var err error
 		if asked && m.ClearWanted() {
-			err = o.s.Clear()
+			err = o.do((*Stream).Clear)
 		} else {
 			sync := asked && m.SyncWanted()
 			sync = sync || m.Sync()
-			if err = o.s.flushLocked(sync); err == nil && sync && asked {
+			if err = o.do(func(s *Stream) error { return s.flushLocked(sync) }); err == nil && sync && asked {
 				m.SyncServed(ticket)
 			}
 		}

@@ -59,9 +59,9 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
-	flush := func() error { return s.flushLocked(false) }
-	if s.log == nil {
-		flush = s.awaitFlush
+	flush := s.awaitFlush
+	if o := s.log; o != nil {
+		flush = func() error { return o.do(func(s *Stream) error { return s.flushLocked(false) }) }
 	}
 	if s.log != nil && s.c.mem.Policy != stream.Loop || s.c.mem.Policy == stream.Flush {
 		var failed time.Time

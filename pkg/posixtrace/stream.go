@@ -360,15 +360,23 @@ func (s *Stream) Info() (StreamInfo, error) {
 }
 
 // Close gives up this connection to the stream without shutting it down, which
-// goes on as long as its owner lives. Blocked reader calls fail with EINVAL. Extension.
+// goes on as long as its owner lives: if that is this process, it still flushes the stream to
+// the log, if there is one. Blocked reader calls fail with EINVAL. Extension.
 func (s *Stream) Close() error {
-	if s.log != nil {
-		s.log.halt()
-	}
+	defer runtime.KeepAlive(s)
 	defer s.lockAll()()
-	if !s.close() {
+	select {
+	case <-s.closed:
 		return fail("posix_trace_close", s.whyClosed(), syscall.EINVAL)
+	default:
 	}
+	if s.log != nil {
+		if !s.c.dead() && s.log.passOn() {
+			return nil
+		}
+		go s.log.halt() // it may wait for us
+	}
+	s.close()
 	return nil
 }
 

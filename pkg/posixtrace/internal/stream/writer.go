@@ -366,7 +366,9 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 			w.shard(j).tag.CompareAndSwap(t, noChunk)
 		}
 	}
-	w.open = 0
+	if w.alone {
+		w.open = 0
+	}
 	// What was recorded in the chunk before stands before what comes now, also if the clock
 	// has not moved on, or gives an older time.
 	now := w.m.now()

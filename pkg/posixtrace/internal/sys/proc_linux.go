@@ -94,6 +94,10 @@ func errUnseen(pid int) error {
 // says yes where it cannot know.
 func Exists(pid int) bool { return unix.Kill(pid, 0) != unix.ESRCH }
 
+// isThread reports whether pid is the number of a thread that is not the first of its process:
+// /proc has a directory for each, which it does not list.
+func isThread(pid int) bool { return unix.Tgkill(pid, pid, 0) == unix.ESRCH }
+
 // ownProc reports whether /proc counts as our pid namespace does. If it is another's, the
 // same number means another process there.
 func ownProc() bool {
@@ -222,13 +226,13 @@ func known[T comparable](f func() T) func() T {
 func (p Proc) IsSelf() bool { return int(p.PID) == os.Getpid() && p == SelfProc() }
 
 // Lookup returns the process that has the number pid now. It fails with ESRCH
-// when there is none, or only a zombie.
+// when there is none, or only a zombie, or pid is the number of a thread of a process.
 func Lookup(pid int) (Proc, error) {
 	s, err := Stat(pid)
 	if err != nil {
 		return Proc{}, err
 	}
-	if s.Dead() {
+	if s.Dead() || isThread(pid) {
 		return Proc{}, unix.ESRCH
 	}
 	return s.Proc(), nil

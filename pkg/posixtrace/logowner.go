@@ -161,7 +161,12 @@ func (w *logWriter) flush(slot uint64) (err error) {
 		return err
 	}
 	full := false
-	watermark, err := m.Harvest(slot, func(b *stream.Block) error {
+	to := stream.Sink{Room: w.log.Room(), Logged: w.logged}
+	to.Lost = func(n int) {
+		full = true
+		m.LogLost(n)
+	}
+	to.Put = func(b *stream.Block) error {
 		e := w.put(b, false)
 		if errors.Is(e, tracelog.ErrFull) {
 			full = true
@@ -171,7 +176,8 @@ func (w *logWriter) flush(slot uint64) (err error) {
 			return nil
 		}
 		return e
-	})
+	}
+	watermark, err := m.HarvestTo(slot, &to)
 	if err == nil {
 		err = w.meta()
 	}

@@ -26,7 +26,8 @@ type Block struct {
 type harvest struct {
 	m         *Mem
 	slot      uint64
-	put       func(*Block) error
+	to        *Sink
+	room      int64  // what it still takes
 	state     uint64 // of the stream when the flush began
 	looked    uint64 // everything older was seen
 	watermark uint64 // and is out when the flush is over, but for what follows late
@@ -53,14 +54,21 @@ type item struct {
 // is free again. It returns the tick up to which everything is out. On an error
 // of put the rest stays in the stream. The caller holds the stream's lock.
 //
+// What a log has no room for is lost, the newest events first.
+//
 // A chunk that is being put cannot be overwritten. Of a LOOP stream only some are at any
 // time, so that its writers always find others, and what they record is kept.
 func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, err error) {
-	h := &harvest{m: m, slot: slot, put: put}
+	return m.HarvestTo(slot, everything(put))
+}
+
+// HarvestTo is Harvest for a log that may be full.
+func (m *Mem) HarvestTo(slot uint64, to *Sink) (watermark uint64, err error) {
+	h := &harvest{m: m, slot: slot, to: to, room: to.Room}
 	h.gather()
 	defer h.restore()
 	size := len(h.items)
-	if m.Policy == Loop {
+	if m.Policy == Loop && !h.tight() {
 		size = max(2, m.Chunks/4)
 	}
 	for first := true; first || len(h.items) > 0; first = false {
@@ -272,7 +280,10 @@ func (h *harvest) send(batch []item, first bool) (err error) {
 	} else {
 		marks.stopped(h.state, h.newest)
 	}
-	if err := h.putMarks(marks.recs); err != nil {
+	inOrder(marks.recs)
+	fresh := pieces[len(h.busy):]
+	keep, recs, fits := h.cut(fresh, taken, marks.recs)
+	if err := h.putMarks(marks.recs[:recs]); err != nil {
 		return err
 	}
 	marks.done()
@@ -282,22 +293,32 @@ func (h *harvest) send(batch []item, first bool) (err error) {
 	buf := make([]byte, m.ChunkSize)
 	for len(taken) > 0 {
 		it := taken[0]
-		p := pieces[len(pieces)-len(taken)]
+		at := len(fresh) - len(taken)
+		p := fresh[at]
 		// A copy, because its checksum must be that of what is written, whoever
 		// scribbles over the stream meanwhile.
-		n := len(p.b)
-		snapshot(buf[:n], p.b)
-		b := Block{Index: it.i, Gen: uint32(it.c.gen()) << (32 - genBits), Payload: buf[:n], Base: p.base, Min: p.min, Max: p.max, Count: it.c.count() - m.clearedOf(it.i, it.c)}
+		n, last, count := len(p.b), p.max, it.c.count()-m.clearedOf(it.i, it.c)
+		all := count
+		if !fits && !keep[at].all {
+			n, last, count = keep[at].size, keep[at].last, min(keep[at].count, count)
+		}
+		snapshot(buf[:n], p.b[:n])
+		b := Block{Index: it.i, Gen: it.c.blockGen(), Payload: buf[:n], Base: p.base, Min: p.min, Max: last, Count: count}
 		if b.Count > 0 {
 			if err := h.put(&b); err != nil {
 				return err
 			}
 		}
+		if all > count {
+			h.to.Lost(all - count)
+		}
 		taken = taken[1:]
 		m.drop(it.i, it.c.with(h.slot, leaving))
 	}
-	if err := h.putMarks(marks.last); err != nil {
-		return err
+	if fits {
+		if err := h.putMarks(marks.last); err != nil {
+			return err
+		}
 	}
 	marks.doneLast()
 	return nil

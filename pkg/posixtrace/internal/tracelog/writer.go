@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"syscall"
 
@@ -133,6 +134,17 @@ func (w *Writer) Super() *Super { return &w.super }
 // Full reports whether an UntilFull log has refused events, or a Loop log has
 // begun to replace its oldest.
 func (w *Writer) Full() bool { return w.full }
+
+// Room returns how many bytes of events the log still takes.
+func (w *Writer) Room() int64 {
+	switch {
+	case w.super.LogPolicy != UntilFull:
+		return math.MaxInt64
+	case w.full || w.used >= w.super.LogSize:
+		return 0
+	}
+	return int64(min(w.super.LogSize-w.used, math.MaxInt64))
+}
 
 // Totals counts the blocks of events that are in the log.
 func (w *Writer) Totals() Totals { return w.totals }

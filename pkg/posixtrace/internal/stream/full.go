@@ -1,0 +1,124 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
+
+// A log that stops when it is full keeps what is older and loses what is newer. Chunks overlap in
+// time, so when not all of a flush fits, each is cut where the log ends.
+
+// Sink is where a flush goes.
+type Sink struct {
+	Put func(*Block) error
+	// Room is how many bytes of events the log still takes.
+	Room int64
+	// Logged, if set, tells which chunks the log has already.
+	Logged func(chunk, gen uint32, base uint64) bool
+	// Lost is called with the number of events of a chunk for which there is no room.
+	Lost func(n int)
+}
+
+// everything is a Sink without limit.
+func everything(put func(*Block) error) *Sink {
+	return &Sink{Put: put, Room: math.MaxInt64, Lost: func(int) {}}
+}
+
+// marksRoom is about as much as the marks of a flush take.
+const marksRoom = 4096
+
+// put hands a block to the log.
+func (h *harvest) put(b *Block) error {
+	if b.Index < 0 || !h.logged(b.Index, b.Gen, b.Base) {
+		h.room = max(h.room-int64(len(b.Payload)), 0)
+	}
+	return h.to.Put(b)
+}
+
+func (h *harvest) logged(i int, gen uint32, base uint64) bool {
+	return h.to.Logged != nil && h.to.Logged(uint32(i), gen, base)
+}
+
+// blockGen is the generation of a chunk as blocks have it.
+func (c ctl) blockGen() uint32 { return uint32(c.gen()) << (32 - genBits) }
+
+// tight reports whether the log may have no room for all that is to be put.
+func (h *harvest) tight() bool {
+	if h.room == math.MaxInt64 {
+		return false
+	}
+	size := int64(marksRoom)
+	for _, it := range h.items {
+		if !h.logged(it.i, it.c.blockGen(), h.m.at(it.i).base.Load()) {
+			size += int64(it.c.off())
+		}
+	}
+	return size > h.room
+}
+
+// kept is what of a chunk there is room for.
+type kept struct {
+	size, count int
+	last        uint64 // tick of its last event
+	all         bool
+}
+
+// cut finds out what of the chunks and marks, which are in order, there is room for: the older
+// events. It returns how many of the marks these are, or ok if all fits.
+func (h *harvest) cut(chunks []piece, taken []item, marks []chunk.Record) (keep []kept, recs int, ok bool) {
+	type event struct {
+		tick  uint64
+		piece int32 // -1: a mark
+		size  int32
+	}
+	var events []event
+	keep = make([]kept, len(chunks))
+	total := int64(0)
+	for i := range marks {
+		size := chunk.FullSize + chunk.Align(len(marks[i].Data))
+		events = append(events, event{marks[i].Tick, -1, int32(size)})
+		total += int64(size)
+	}
+	for i := range chunks {
+		if h.logged(taken[i].i, taken[i].c.blockGen(), chunks[i].base) {
+			keep[i].all = true
+			continue
+		}
+		p := &chunks[i]
+		total += int64(len(p.b))
+		w := walker{b: p.b, base: p.base}
+		done, last := 0, uint64(0)
+		for {
+			tick, more := w.next()
+			if !more {
+				break
+			}
+			last = max(last, tick)
+			end := len(p.b) - len(w.b)
+			events = append(events, event{last, int32(i), int32(end - done)})
+			done = end
+		}
+	}
+	if total <= h.room {
+		return nil, len(marks), true
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.tick, b.tick) })
+	left := h.room
+	for _, e := range events {
+		if left -= int64(e.size); left < 0 {
+			break
+		}
+		if e.piece < 0 {
+			recs++
+			continue
+		}
+		k := &keep[e.piece]
+		k.size += int(e.size)
+		k.count++
+		k.last = e.tick
+	}
+	return keep, recs, false
+}

@@ -24,6 +24,14 @@ func openDir() (*registry.Dir, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.FamilyOf = func(id uint64) (uint64, error) {
+			c, err := openStream(d, id)
+			if err != nil {
+				return 0, err
+			}
+			defer c.release()
+			return c.mem.Family(), nil
+		}
 		dirs.dir, dirs.env = d, env
 	}
 	return dirs.dir, nil

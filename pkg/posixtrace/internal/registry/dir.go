@@ -17,6 +17,10 @@ type Dir struct {
 	f    *os.File // every file is opened relative to it, so nobody can slip in another
 	path string
 	mu   sync.Mutex // see Lock
+
+	// FamilyOf returns the family of a stream, which is in its file. Without it names are
+	// swept on the way only while there is no stream. It is set before the Dir is used.
+	FamilyOf func(stream uint64) (family uint64, err error)
 }
 
 // Open opens the trace directory of the effective user and makes it if need be:

@@ -31,16 +31,22 @@ func (d *Dir) Sweep(keep func(stream uint64) bool, families map[uint64]bool) err
 	d.sweepPages(names, keep)
 	d.sweepTemps(names)
 	d.sweepSpools(names)
-	d.sweepNames(names, families)
+	d.sweepNames(names, families, maxNamesSwept)
 	return nil
 }
 
-// tidy is the sweep on the way: once in 64 pages, so that a thousand
-// short-lived processes do not leave a thousand files. It never waits.
+// Bounds of tidy: how many pages it looks at, how many files of names more than pages and
+// streams there may be, and how many of them it opens.
+const (
+	tidyPages = 8
+	tidyNames = 4
+	tidyOpen  = 16
+)
+
+// tidy is the sweep on the way, when a page has been made: so that a thousand short-lived
+// processes that are not traced do not leave a thousand files. It never waits, and costs a
+// directory's listing and a look at a few processes. Once in 64 pages it looks at all.
 func (d *Dir) tidy() {
-	if rand.N(64) != 0 {
-		return
-	}
 	unlock, err := d.TryLock()
 	if err != nil {
 		return
@@ -50,14 +56,50 @@ func (d *Dir) tidy() {
 	if err != nil {
 		return
 	}
+	all := rand.N(64) == 0
 	there := map[uint64]bool{}
+	var pages []string
+	files := 0
 	for _, name := range names {
 		if id, ok := parseStreamName(name); ok {
 			there[id] = true
+		} else if _, ok := parsePageName(name); ok {
+			pages = append(pages, name)
+		} else if _, ok := parseNamesName(name); ok {
+			files++
 		}
 	}
-	d.sweepPages(names, func(id uint64) bool { return there[id] })
-	d.sweepTemps(names)
+	excess := files - len(pages) - len(there)
+	if !all && len(pages) > tidyPages {
+		rand.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
+		pages = pages[:tidyPages]
+	}
+	d.sweepPages(pages, func(id uint64) bool { return there[id] })
+	if all {
+		d.sweepTemps(names)
+	}
+	if excess <= tidyNames {
+		return
+	}
+	if families, ok := d.families(there); ok {
+		d.sweepNames(names, families, tidyOpen)
+	}
+}
+
+// families returns the families of streams, unless that of one cannot be found out.
+func (d *Dir) families(streams map[uint64]bool) (map[uint64]bool, bool) {
+	used := map[uint64]bool{}
+	for id := range streams {
+		if d.FamilyOf == nil {
+			return nil, false
+		}
+		family, err := d.FamilyOf(id)
+		if err != nil && !errors.Is(err, syscall.ENOENT) {
+			return nil, false
+		}
+		used[family] = true
+	}
+	return used, true
 }
 
 func (d *Dir) sweepPages(names []string, keep func(uint64) bool) {
@@ -139,11 +181,12 @@ const maxNamesSwept = 256
 // sweepNames locks the files it is about to remove and only then looks which
 // families are in use: a process makes its page before it opens its names, and
 // whoever opens them locks the file and sees if it was removed meanwhile.
-func (d *Dir) sweepNames(names []string, families map[uint64]bool) {
+// It opens at most limit files.
+func (d *Dir) sweepNames(names []string, families map[uint64]bool, limit int) {
 	held := map[uint64]*os.File{}
 	for _, name := range names {
 		id, ok := parseNamesName(name)
-		if !ok || families[id] || len(held) >= maxNamesSwept {
+		if !ok || families[id] || len(held) >= limit {
 			continue
 		}
 		f, err := d.openOwn(name, syscall.O_RDWR)

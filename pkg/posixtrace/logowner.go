@@ -309,7 +309,7 @@ func (w *logWriter) finish(err error) error {
 	}
 	e := w.log.Seal(tracelog.Status{
 		Running: st.Running, Full: st.Full, Overrun: st.Overrun, FlushError: cmp.Or(st.FlushErr, m.SyncErr()),
-		LogOverrun: st.LogOverrun, LogFull: st.LogFull, Lost: st.Lost, LogLost: st.LogLost,
+		LogOverrun: st.LogOverrun, LogFull: st.LogFull, Lost: st.Lost, LogLost: st.LogLost, Killed: st.Killed,
 	}, false)
 	if e == nil && m.Sync() {
 		e = w.sync()
@@ -511,6 +511,7 @@ func finishOrphan(c *conn) error {
 	}
 	c.sweepSelf(true)
 	m.Recover(gone)
+	m.LoseOwed()
 	slot, ok := m.TakeSlot(sys.SelfProc(), nil)
 	if !ok {
 		return errSlots

@@ -447,7 +447,7 @@ func (r *Reader) Status() Status {
 	s, _ := r.log.Status()
 	return toStatus(stream.Status{
 		Running: s.Running, Full: s.Full, Overrun: s.Overrun, Flushing: s.Flushing, FlushErr: s.FlushError,
-		LogOverrun: s.LogOverrun, LogFull: s.LogFull, Lost: s.Lost, LogLost: s.LogLost,
+		LogOverrun: s.LogOverrun, LogFull: s.LogFull, Lost: s.Lost, LogLost: s.LogLost, Killed: s.Killed,
 	})
 }
 

@@ -1119,7 +1119,7 @@ func toStatus(s stream.Status) Status {
 		StreamStatus: runStatus(s.Running), StreamFullStatus: fullStatus(s.Full),
 		StreamOverrunStatus: overrunStatus(s.Overrun), StreamFlushError: syscall.Errno(s.FlushErr),
 		LogOverrunStatus: overrunStatus(s.LogOverrun), LogFullStatus: fullStatus(s.LogFull),
-		Lost: s.Lost, LogLost: s.LogLost, Missed: uint64(s.Missed), MissedError: syscall.Errno(s.MissedErr),
+		Lost: s.Lost, LogLost: s.LogLost, Killed: s.Killed, Missed: uint64(s.Missed), MissedError: syscall.Errno(s.MissedErr),
 	}
 	if s.Flushing {
 		st.StreamFlushStatus = Flushing

@@ -282,6 +282,7 @@ type Status struct {
 	LogLost    uint64
 	Missed     uint32 // processes that could not become writers
 	MissedErr  uint32
+	Killed     bool // the owner died with events that it had announced
 }
 
 // Status returns the state; reset does what reading it does by the standard.
@@ -298,6 +299,7 @@ func (m *Mem) Status(reset bool) (s Status) {
 		}
 		st = now
 	}
+	s.Killed = h.killed.Load() != 0
 	if reset {
 		h.readLost(s.Lost)
 		if m.HasLog {

@@ -2,7 +2,10 @@
 
 package stream
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // copyIn copies data to dst, which is 8-aligned and has room up to the next
 // multiple of eight; the pad is zeroed.
@@ -21,6 +24,29 @@ func copyIn(dst unsafe.Pointer, data []byte) {
 	}
 	copy(unsafe.Slice((*byte)(dst), n), data)
 }
+
+// touch reads from each page of the data, which has some, so that what faults does so before a
+// chunk is made busy: a program may survive that (debug.SetPanicOnFault). Atomic loads are not
+// optimized away, and cost no more than others.
+func touch(data []byte) {
+	p := unsafe.Pointer(unsafe.SliceData(data))
+	(*atomic.Uint32)(unsafe.Pointer(uintptr(p) &^ 3)).Load()
+	(*atomic.Uint32)(unsafe.Pointer((uintptr(p) + uintptr(len(data)-1)) &^ 3)).Load()
+	if len(data) > pageSize {
+		touchAll(data)
+	}
+}
+
+//go:noinline
+func touchAll(data []byte) {
+	p := unsafe.Pointer(unsafe.SliceData(data))
+	for i := pageSize; i < len(data); i += pageSize {
+		(*atomic.Uint32)(unsafe.Pointer((uintptr(p) + uintptr(i)) &^ 3)).Load()
+	}
+}
+
+// pageSize is the least that a page has.
+const pageSize = 4096
 
 func store64(p unsafe.Pointer, v uint64) { *(*uint64)(p) = v }
 

@@ -66,6 +66,9 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 		if size > w.max {
 			size = w.limit(id, size)
 		}
+		if size > 0 {
+			touch(data[:size])
+		}
 		s := w.shard(hint)
 		tag := s.tag.Load()
 		i := int(tag & idxMask)

@@ -197,6 +197,9 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 		if size > w.max {
 			size = w.limit(id, size)
 		}
+		if size > 0 {
+			touch(data[:size])
+		}
 		s := w.shard(hint)
 		tag := s.tag.Load()
 		i := int(tag & idxMask)

@@ -57,6 +57,7 @@ type conn struct {
 	guard *sys.Guard      // of the mapping
 	last  runtime.Cleanup // the unmapping
 	swept bool            // it is counted in swept, whose lock protects this
+	lent  bool            // the application has seen it, and may have kept what refers to it
 }
 
 var errDead = errors.New("the stream was shut down")
@@ -110,11 +111,13 @@ func unmap(b []byte) {
 // mapped counts the streams that this process has mapped.
 var mapped atomic.Int64
 
-// release ends a connection that nobody else has seen, mapping and all: who looks
+// release ends a connection that no other goroutine has seen, mapping and all: who looks
 // at a thousand streams must not leave it to the garbage collector.
 func (c *conn) release() {
-	c.last.Stop()
-	unmap(c.mem.Bytes())
+	if !c.lent {
+		c.last.Stop()
+		unmap(c.mem.Bytes())
+	}
 	c.f.Close()
 }
 

@@ -309,7 +309,7 @@ func (w *logWriter) finish(err error) error {
 	}
 	e := w.log.Seal(tracelog.Status{
 		Running: st.Running, Full: st.Full, Overrun: st.Overrun, FlushError: cmp.Or(st.FlushErr, m.SyncErr()),
-		LogOverrun: st.LogOverrun, LogFull: st.LogFull, Lost: st.Lost, LogLost: st.LogLost, Killed: st.Killed,
+		LogOverrun: st.LogOverrun, LogFull: st.LogFull, Lost: st.Lost, LogLost: st.LogLost,
 	}, false)
 	if e == nil && m.Sync() {
 		e = w.sync()
@@ -511,7 +511,6 @@ func finishOrphan(c *conn) error {
 	}
 	c.sweepSelf(true)
 	m.Recover(gone)
-	m.LoseOwed()
 	slot, ok := m.TakeSlot(sys.SelfProc(), nil)
 	if !ok {
 		return errSlots
@@ -619,6 +618,11 @@ func bury(c *conn, locked bool) error {
 	}
 	keeping.Delete(c.id)
 	c.dir.DetachAll(c.id)
+	if !c.cut() {
+		// The traced process keeps the file mapped until it next passes a trace point and then
+		// collects its garbage, which may be hours.
+		c.mem.Spare(func(off, n int64) { sys.Punch(c.f, off, n) })
+	}
 	err := c.dir.RemoveStream(c.id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -630,7 +634,7 @@ func bury(c *conn, locked bool) error {
 func applyPatterns(d *registry.Dir, family uint64, id event.ID, name string) {
 	for _, c := range familyStreams(d, family) {
 		c.decide(id, name)
-		c.f.Close()
+		c.release()
 	}
 }
 
@@ -645,7 +649,7 @@ func familyStreams(d *registry.Dir, family uint64) (conns []*conn) {
 		switch {
 		case err != nil:
 		case c.mem.Family() != family:
-			c.f.Close()
+			c.release()
 		default:
 			conns = append(conns, c)
 		}

@@ -164,6 +164,9 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 	}
 	for {
 		more := r.r.Next(&r.rec)
+		if s.isClosed() { // the memory of a dead stream is given back
+			return ev, 0, fail(op, s.whyClosed(), syscall.EINVAL)
+		}
 		if r.r.Held() && time.Since(r.recovered) > recoverPause {
 			s.recover() // a writer may have died in the middle of an event
 			r.recovered = time.Now()
@@ -211,6 +214,7 @@ const (
 
 // lockReader makes this connection the one that consumes the stream.
 func (s *Stream) lockReader() bool {
+	defer runtime.KeepAlive(s)
 	r := &s.read
 	if r.me == 0 {
 		number := sys.Random64()&markBits | 1

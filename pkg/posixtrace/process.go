@@ -61,16 +61,17 @@ func OpenProcess(pid int) (*Process, error) {
 			continue
 		}
 		if c.dead() || c.orphaned() {
-			c.f.Close()
+			c.release()
 			continue
 		}
 		a, err := attach(c, p, 1)
-		c.f.Close()
 		if err != nil {
 			var m misses
 			m.note(c.id, err, c.missed)
+			c.release()
 			continue
 		}
+		c.f.Close()
 		a.w.Short()
 		r.streams = append(r.streams, a)
 	}
@@ -158,6 +159,7 @@ func (p *Process) Close() error {
 	p.closed = true
 	for _, a := range p.streams {
 		a.close()
+		a.c.release()
 	}
 	p.streams = nil
 	if p.proc != nil {

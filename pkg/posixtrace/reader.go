@@ -122,7 +122,14 @@ func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
 		}
 		return read(&Reader{})
 	}
-	defer c.f.Close() // it is needed for the lock only
+	kept := false
+	defer func() {
+		if kept {
+			c.f.Close() // it is needed for the lock only
+		} else {
+			c.release()
+		}
+	}()
 	live := true
 	if c.orphaned() || c.dead() {
 		// Its owner died: the log is completed by whoever comes next, us. Where it
@@ -147,13 +154,21 @@ func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
 		return nil, err
 	}
 	defer unlock()
+	dead := c.dead()
+	if dead {
+		l = nil // it was completed meanwhile, and the stream's memory may be gone
+	}
 	if err := look(); err != nil {
 		return nil, err
+	}
+	if dead {
+		return read(&Reader{})
 	}
 	r := &Reader{c: c, live: live}
 	if r.mem, r.clock = peek(c); c.cut() {
 		return read(&Reader{})
 	}
+	kept = true
 	return read(r)
 }
 
@@ -173,7 +188,7 @@ func streamOf(s *tracelog.Super, f *os.File) *conn {
 	}
 	st, err := sys.Fstat(f)
 	if err != nil || c.mem.ID != s.ID || c.mem.LogDev != st.Dev || c.mem.LogIno != st.Ino {
-		c.f.Close()
+		c.release()
 		return nil
 	}
 	return c
@@ -217,6 +232,9 @@ func (s *Stream) Reader() (*Reader, error) {
 				if err == nil && r.log.Super().ID == s.c.mem.ID {
 					r.f = f
 					return r, nil
+				}
+				if err == nil {
+					r.leave()
 				}
 			}
 			f.Close()
@@ -386,6 +404,7 @@ func (r *Reader) Renew(since time.Time) error {
 			return fail(op, err, syscall.EINVAL)
 		}
 		n.f, n.names = r.f, r.names
+		r.leave()
 		*r = *n
 	case r.made != nil:
 		var err error
@@ -447,7 +466,7 @@ func (r *Reader) Status() Status {
 	s, _ := r.log.Status()
 	return toStatus(stream.Status{
 		Running: s.Running, Full: s.Full, Overrun: s.Overrun, Flushing: s.Flushing, FlushErr: s.FlushError,
-		LogOverrun: s.LogOverrun, LogFull: s.LogFull, Lost: s.Lost, LogLost: s.LogLost, Killed: s.Killed,
+		LogOverrun: s.LogOverrun, LogFull: s.LogFull, Lost: s.Lost, LogLost: s.LogLost,
 	})
 }
 
@@ -517,8 +536,18 @@ func (r *Reader) EventTypes() iter.Seq2[EventID, string] {
 	}
 }
 
+// leave gives up the connection of a log's reader to the stream, which is its own.
+func (r *Reader) leave() {
+	if r.log != nil && r.c != nil {
+		r.c.release()
+		r.c, r.mem = nil, nil
+	}
+	runtime.KeepAlive(r)
+}
+
 // Close ends the use of the reader.
 func (r *Reader) Close() error {
+	r.leave()
 	if r.f != nil {
 		r.f.Close()
 		r.f = nil

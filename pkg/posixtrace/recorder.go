@@ -145,17 +145,6 @@ func (r *Recorder) Lose(n uint64) {
 	runtime.KeepAlive(r)
 }
 
-// Owe announces n events that follow soon, such as lines that are passed on before they are
-// recorded; with n below zero, that as many were recorded. Should the process die meanwhile,
-// and be the stream's owner, those announced count as lost and Status.Killed tells it. Owe may be
-// called while another goroutine uses the Recorder.
-func (r *Recorder) Owe(n int) {
-	if a := r.a; a != nil && n != 0 {
-		r.s.c.mem.Owe(int64(n))
-	}
-	runtime.KeepAlive(r)
-}
-
 // Now is a time for EventInfo.UnixNano on the stream's own clock, for several
 // events that share one.
 func (r *Recorder) Now() int64 {

@@ -49,6 +49,7 @@ func lastWords(c *conn) {
 	if f == nil || c.dead() {
 		return
 	}
+	c.lent = true
 	s := newStream(c)
 	(*f)(s, true)
 	// The connection stays the caller's.

@@ -92,8 +92,4 @@ type Status struct {
 	// reach the stream at all. Of a log both are 0. Extension; never reset.
 	Missed      uint64
 	MissedError syscall.Errno
-
-	// Killed tells that the stream's owner died with events that it had announced by
-	// Recorder.Owe; Lost counts them. Extension; never reset.
-	Killed bool
 }

@@ -214,15 +214,16 @@ func Attach(nameOrPath string) (*Stream, error) {
 			return nil, fail(op, err, syscall.EINVAL)
 		}
 		if c.dead() {
-			c.f.Close()
-			if c.cut() {
+			cut := c.cut()
+			c.release()
+			if cut {
 				return nil, fail(op, errCut, syscall.EIO)
 			}
 			return nil, &Error{Op: op, Err: syscall.ENOENT, Cause: errDead}
 		}
 		if c.orphaned() {
 			err := complete(c, false)
-			c.f.Close()
+			c.release()
 			if err != nil {
 				return nil, fail(op, err, syscall.EIO)
 			}
@@ -234,7 +235,7 @@ func Attach(nameOrPath string) (*Stream, error) {
 	err := eachStream(func(c *conn) error {
 		switch {
 		case c.mem.Name != nameOrPath:
-			c.f.Close()
+			c.release()
 		case c.stale():
 			stale = append(stale, c)
 		default:
@@ -255,7 +256,7 @@ func Attach(nameOrPath string) (*Stream, error) {
 	}
 	for _, c := range append(living, stale...) {
 		if err != nil || c != found[0] {
-			c.f.Close()
+			c.release()
 		}
 	}
 	if err != nil {
@@ -286,7 +287,7 @@ func eachStream(f func(c *conn) error) error {
 		if c.dead() || c.orphaned() {
 			// One that cannot be completed now, on a full disk say, is left to the next who comes.
 			complete(c, false)
-			c.f.Close()
+			c.release()
 			continue
 		}
 		if err := f(c); err != nil {
@@ -327,7 +328,7 @@ func List() ([]StreamInfo, error) {
 	var list []StreamInfo
 	err := eachStream(func(c *conn) error {
 		list = append(list, c.info())
-		c.f.Close()
+		c.release()
 		return nil
 	})
 	slices.SortFunc(list, func(a, b StreamInfo) int {
@@ -1015,7 +1016,7 @@ func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 	defer func() {
 		names.BeforePublish(func(id event.ID, name string) { applyPatterns(d, family, id, name) })
 		for _, c := range conns {
-			c.f.Close()
+			c.release()
 		}
 	}()
 	found, err := names.OpenSystem(list)
@@ -1119,7 +1120,7 @@ func toStatus(s stream.Status) Status {
 		StreamStatus: runStatus(s.Running), StreamFullStatus: fullStatus(s.Full),
 		StreamOverrunStatus: overrunStatus(s.Overrun), StreamFlushError: syscall.Errno(s.FlushErr),
 		LogOverrunStatus: overrunStatus(s.LogOverrun), LogFullStatus: fullStatus(s.LogFull),
-		Lost: s.Lost, LogLost: s.LogLost, Killed: s.Killed, Missed: uint64(s.Missed), MissedError: syscall.Errno(s.MissedErr),
+		Lost: s.Lost, LogLost: s.LogLost, Missed: uint64(s.Missed), MissedError: syscall.Errno(s.MissedErr),
 	}
 	if s.Flushing {
 		st.StreamFlushStatus = Flushing

@@ -298,7 +298,7 @@ func inheritByName(p *proc) error {
 	if err != nil {
 		return err
 	}
-	defer c.f.Close()
+	defer c.release()
 	if !c.mem.Inherit || c.dir.Path() != p.dir.Path() || c.dead() ||
 		c.mem.BornTick() > p.page.Proc().Start {
 		return nil

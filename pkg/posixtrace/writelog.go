@@ -100,6 +100,6 @@ func (r *Reader) endStatus() tracelog.Status {
 		Full: s.StreamFullStatus == Full, Overrun: s.StreamOverrunStatus == Overrun,
 		FlushError: uint32(s.StreamFlushError),
 		LogOverrun: s.LogOverrunStatus == Overrun || state == LogUnfinished || state == LogDamaged,
-		LogFull:    s.LogFullStatus == Full, Lost: s.Lost, LogLost: s.LogLost, Killed: s.Killed,
+		LogFull:    s.LogFullStatus == Full, Lost: s.Lost, LogLost: s.LogLost,
 	}
 }

@@ -9,8 +9,6 @@
 package capture
 
 import (
-	"sync/atomic"
-
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -39,23 +37,9 @@ type Recorder interface {
 	Record(ev posixtrace.EventInfo, data []byte) bool
 }
 
-// Debtor is a Sink that says beforehand what it will be given: should this process be killed
-// between, what was passed on and not recorded is known to be missing.
-type Debtor interface {
-	// Owe announces that many lines. It may be called while Line is.
-	Owe(lines int)
-	// Paid says that the lines so far are recorded.
-	Paid()
-	// Settled says that no more are to come.
-	Settled()
-}
-
 // Output is the Sink that records lines as output.stdout or output.stderr.
 type Output struct {
 	rec  Recorder
-	debt interface{ Owe(n int) } // the Recorder's, if it has one
-	owed atomic.Int64            // announced and not recorded
-	paid int                     // lines recorded, not yet taken from what is owed
 	ev   posixtrace.EventInfo
 	flag [4]byte // the first byte of the event's data, by Flags
 
@@ -65,7 +49,6 @@ type Output struct {
 // NewOutput returns a Sink that records events of type id for process pid.
 func NewOutput(rec Recorder, id posixtrace.EventID, pid int) *Output {
 	o := &Output{rec: rec, ev: posixtrace.EventInfo{ID: id, PID: pid}}
-	o.debt, _ = rec.(interface{ Owe(n int) })
 	for f := range o.flag {
 		d := posixtrace.OutputData{NoNewline: Flags(f)&NoNewline != 0, Continues: Flags(f)&Continues != 0}
 		o.flag[f] = d.Append(nil)[0]
@@ -85,39 +68,6 @@ func (o *Output) Batch() {
 func (o *Output) Line(framed []byte, f Flags) {
 	framed[0] = o.flag[f&3]
 	o.rec.Record(o.ev, framed)
-	if f&^NoNewline == 0 {
-		if o.paid++; o.paid >= payAt {
-			o.Paid()
-		}
-	}
-}
-
-// payAt is how many lines are taken at once from what is owed.
-const payAt = 32
-
-// Owe announces lines, of which a type that the stream rejects owes none.
-func (o *Output) Owe(lines int) {
-	if w, ok := o.rec.(interface{ Wants(posixtrace.EventID) bool }); o.debt == nil || ok && !w.Wants(o.ev.ID) {
-		return
-	}
-	o.owed.Add(int64(lines))
-	o.debt.Owe(lines)
-}
-
-// Paid takes what was recorded from what is owed.
-func (o *Output) Paid() {
-	n := min(int64(o.paid), o.owed.Load())
-	if o.paid = 0; o.debt != nil && n > 0 {
-		o.owed.Add(-n)
-		o.debt.Owe(int(-n))
-	}
-}
-
-// Settled drops what is still owed.
-func (o *Output) Settled() {
-	if o.debt != nil {
-		o.debt.Owe(int(-o.owed.Swap(0)))
-	}
 }
 
 // LineLimit returns the longest line that one output event of a stream with

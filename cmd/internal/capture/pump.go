@@ -88,7 +88,6 @@ func (p *Pump) copy(lines *queue) Result {
 			return EOF
 		}
 		again.Reset()
-		lines.passing(buf[:n])
 		werr := p.write(buf[:n])
 		p.busy.Store(false)
 		lines.take(n)

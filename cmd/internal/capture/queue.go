@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"bytes"
 	"sync"
 	"sync/atomic"
 )
@@ -16,8 +15,6 @@ const (
 // written; a little is not worth waking another thread for.
 type queue struct {
 	lines *Splitter // nil: nothing is recorded
-	debt  Debtor    // the sink of lines, if it is one
-	open  bool      // what was passed on ends within a line
 	buf   []byte    // the one to be read to
 	free  chan []byte
 	made  int
@@ -37,7 +34,6 @@ func newQueue(lines *Splitter) *queue {
 		q.buf = make([]byte, batchSize)
 	} else {
 		q.buf = lines.buffer()
-		q.debt, _ = lines.sink.(Debtor)
 	}
 	return q
 }
@@ -50,40 +46,13 @@ func (q *queue) room() []byte {
 	return q.lines.room(q.buf)
 }
 
-// passing is called before b, which was read to room, is passed on.
-func (q *queue) passing(b []byte) {
-	if q.debt == nil {
-		return
-	}
-	n := bytes.Count(b, newline)
-	if q.open {
-		n-- // it was announced with its beginning
-	}
-	if q.open = b[len(b)-1] != '\n'; q.open {
-		n++
-	}
-	if n != 0 {
-		q.debt.Owe(n)
-	}
-}
-
-var newline = []byte{'\n'}
-
-// split records a batch.
-func (q *queue) split(buf []byte, n int) {
-	q.lines.split(buf, n)
-	if q.debt != nil {
-		q.debt.Paid()
-	}
-}
-
 // take records the n bytes that were read to room, now or soon.
 func (q *queue) take(n int) {
 	switch {
 	case q.lines == nil:
 		return
 	case n <= smallBatch && q.busy.Load() == 0:
-		q.split(q.buf, n)
+		q.lines.split(q.buf, n)
 		return
 	case q.work == nil:
 		q.work = make(chan batch, queueLength)
@@ -108,7 +77,7 @@ func (q *queue) take(n int) {
 // run records batches in their order.
 func (q *queue) run() {
 	for b := range q.work {
-		q.split(b.buf, b.n)
+		q.lines.split(b.buf, b.n)
 		q.busy.Add(-1)
 		q.free <- b.buf
 	}
@@ -122,8 +91,5 @@ func (q *queue) end() {
 	}
 	if q.lines != nil {
 		q.lines.end()
-	}
-	if q.debt != nil {
-		q.debt.Settled()
 	}
 }

@@ -199,42 +199,6 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// debtor is a stream that owes.
-type debtor struct {
-	recorder
-	owed int
-}
-
-func (d *debtor) Owe(n int) { d.owed += n }
-
-// What is announced before it is passed on is what has not been recorded.
-func TestOutputOwes(t *testing.T) {
-	rec := &debtor{}
-	q := newQueue(NewSplitter(NewOutput(rec, posixtrace.EventOutputStdout, 1), 4))
-	for _, tt := range []struct {
-		read           string
-		passing, taken int
-	}{
-		{"a\nb\nc\n", 3, 0},
-		{"no end", 1, 1},
-		{" yet", 1, 1},
-		{" but now\nand", 2, 1},
-		{"\n\n", 2, 0},
-		{strings.Repeat("x\n", 100) + "y", 101, 1},
-	} {
-		copy(q.room(), tt.read)
-		if q.passing(q.room()[:len(tt.read)]); rec.owed != tt.passing {
-			t.Errorf("%.20q: %d lines are owed when it is passed on, want %d", tt.read, rec.owed, tt.passing)
-		}
-		if q.take(len(tt.read)); rec.owed != tt.taken {
-			t.Errorf("%.20q: %d lines are owed when it is recorded, want %d", tt.read, rec.owed, tt.taken)
-		}
-	}
-	if q.end(); rec.owed != 0 {
-		t.Errorf("%d lines are owed at the end", rec.owed)
-	}
-}
-
 func TestLineLimit(t *testing.T) {
 	for _, tt := range []struct{ data, want int }{
 		{4096, 4095}, {2, 1}, {1, defaultLimit}, {0, defaultLimit}, {posixtrace.NoUserData, defaultLimit}, {1 << 30, maxLimit},

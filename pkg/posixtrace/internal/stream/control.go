@@ -2,6 +2,7 @@ package stream
 
 import (
 	"encoding/binary"
+	"os"
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -239,6 +240,29 @@ func (m *Mem) Clear() {
 // mapped turn away.
 func (m *Mem) Kill() { m.change(Dead, Running) }
 
+// Spare calls free for the parts of the file that no one needs any more once the stream is dead:
+// the chunks, in whole pages. One that is busy stays, since its writer may go on to store
+// to it; another writer that takes a chunk sees that the state has changed before it stores.
+func (m *Mem) Spare(free func(off, n int64)) {
+	if m.State()&Dead == 0 {
+		return
+	}
+	page := int64(os.Getpagesize())
+	data := int64(dataOffset(m.Chunks))
+	from := 0
+	for i := range m.Chunks + 1 {
+		if i < m.Chunks && !ctl(m.at(i).ctl.Load()).busy() {
+			continue
+		}
+		begin := (data + int64(from)*int64(m.ChunkSize) + page - 1) &^ (page - 1)
+		end := (data + int64(i)*int64(m.ChunkSize)) &^ (page - 1)
+		if end > begin {
+			free(begin, end-begin)
+		}
+		from = i + 1
+	}
+}
+
 // room returns how many chunks are free, and whether one that is written to
 // could still take the largest event.
 func (m *Mem) room() (chunks int) {
@@ -282,7 +306,6 @@ type Status struct {
 	LogLost    uint64
 	Missed     uint32 // processes that could not become writers
 	MissedErr  uint32
-	Killed     bool // the owner died with events that it had announced
 }
 
 // Status returns the state; reset does what reading it does by the standard.
@@ -299,7 +322,6 @@ func (m *Mem) Status(reset bool) (s Status) {
 		}
 		st = now
 	}
-	s.Killed = h.killed.Load() != 0
 	if reset {
 		h.readLost(s.Lost)
 		if m.HasLog {

@@ -294,11 +294,6 @@ type header struct {
 	placed [maxPlaces]atomic.Uint64
 	opened [maxOpens]atomic.Uint64
 
-	_           [64]byte
-	outstanding atomic.Int64  // events that the owner has announced and not recorded
-	killed      atomic.Uint32 // 1: it died with such events
-	_           [52]byte
-
 	patterns [MaxPatterns][patternSize]byte
 }
 

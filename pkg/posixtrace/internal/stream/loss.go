@@ -92,18 +92,6 @@ func (m *Mem) AddLost(n uint64) {
 	h.losses.Add(1)
 }
 
-// Owe announces n events that the owner of the stream is about to record, or fewer if n is
-// negative: some were recorded.
-func (m *Mem) Owe(n int64) { m.h.outstanding.Add(n) }
-
-// LoseOwed accounts for what a dead owner had announced and not recorded.
-func (m *Mem) LoseOwed() {
-	if n := m.h.outstanding.Swap(0); n > 0 {
-		m.h.killed.Store(1)
-		m.AddLost(uint64(n))
-	}
-}
-
 // addRuined accounts for n events that were recorded and cannot be read, because somebody has
 // overwritten them.
 func (m *Mem) addRuined(n int) {

@@ -82,6 +82,14 @@ func Allocate(f *os.File, size int64) error {
 	return nil
 }
 
+// Punch gives back the room of a part of f, which reads as zeros from then on. A mapping may still
+// be read; but a store to it needs room again, and ends the process if there is none.
+func Punch(f *os.File, off, n int64) error {
+	return onFile(f, func(fd uintptr) error {
+		return unix.Fallocate(int(fd), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
+	})
+}
+
 func fillZeros(f *os.File, size int64) error {
 	off, err := f.Seek(0, io.SeekEnd)
 	if err != nil {

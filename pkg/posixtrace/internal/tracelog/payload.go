@@ -100,7 +100,6 @@ type Status struct {
 	FlushError uint32 // errno
 	LogOverrun bool
 	LogFull    bool
-	Killed     bool   // the owner died with events announced and not recorded
 	Lost       uint64 // events that the stream lost
 	LogLost    uint64 // events that reached the stream but not the log
 }
@@ -108,10 +107,10 @@ type Status struct {
 const statusSize = 32
 
 func (s *Status) flags() []*bool {
-	return []*bool{&s.Running, &s.Full, &s.Overrun, &s.Flushing, &s.LogOverrun, &s.LogFull, &s.Killed}
+	return []*bool{&s.Running, &s.Full, &s.Overrun, &s.Flushing, &s.LogOverrun, &s.LogFull}
 }
 
-// A status is seven bytes of 0 or 1, zero u8, errno u32, zero u32, lost u64,
+// A status is six bytes of 0 or 1, zero u16, errno u32, zero u32, lost u64,
 // log lost u64.
 func appendStatus(b []byte, s *Status) []byte {
 	for _, f := range s.flags() {
@@ -121,7 +120,7 @@ func appendStatus(b []byte, s *Status) []byte {
 		}
 		b = append(b, v)
 	}
-	b = append(b, 0)
+	b = append(b, 0, 0)
 	b = binary.LittleEndian.AppendUint32(b, s.FlushError)
 	b = binary.LittleEndian.AppendUint32(b, 0)
 	b = binary.LittleEndian.AppendUint64(b, s.Lost)

@@ -31,7 +31,7 @@ import (
 //	  hex DIGITS                    bytes as they are
 //	end                             of the block of events
 //	group TICK                      end of a group
-//	status [running] [full] [overrun] [flushing] [errno=N] [log-overrun] [log-full] [killed] [lost=N] [log-lost=N]
+//	status [running] [full] [overrun] [flushing] [errno=N] [log-overrun] [log-full] [lost=N] [log-lost=N]
 //	clear                           empty the log
 //	seal  as status                 finish the log
 //	corrupt AT [MASK]               flip the bits of MASK (1) in one byte
@@ -219,7 +219,7 @@ func (l *line) parseRecord(b []byte, sites *int) ([]byte, error) {
 	return b, nil
 }
 
-var statusWords = []string{"running", "full", "overrun", "flushing", "log-overrun", "log-full", "killed"}
+var statusWords = []string{"running", "full", "overrun", "flushing", "log-overrun", "log-full"}
 
 func (l *line) status() (s Status, err error) {
 	for _, a := range l.args {

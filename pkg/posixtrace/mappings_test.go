@@ -1,0 +1,139 @@
+package posixtrace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+// mappedStreams counts the mappings of streams, without a garbage collection.
+func mappedStreams() int { return len(mappings()) }
+
+// What looks at streams, and what is closed, leaves no mapping to the garbage collector, which
+// in a program with a big heap may not come for hours: the kernel allows 65,530 of them.
+func TestNoMappingsLeft(t *testing.T) {
+	log, err := os.Create(filepath.Join(t.TempDir(), "a.trace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s, err := CreateWithLog(0, &Attr{Name: "mapped", Inheritance: Inherited}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"x*"}}}); err != nil {
+		t.Fatal(err)
+	}
+	plain := running(t, os.Getpid(), Attr{})
+	id, err := OpenEventID("mapped")
+	if err != nil {
+		t.Fatal(err)
+	}
+	Event(id, nil)
+	runtime.GC()
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, f := range map[string]func(n int){
+		"List": func(int) { _, err := List(); check(err) },
+		"OpenEventID": func(n int) {
+			if n < 10 {
+				_, err := OpenEventID(fmt.Sprintf("mapped %d", n))
+				check(err)
+			}
+		},
+		"OpenSystemEventIDs": func(n int) {
+			if n < 10 {
+				_, err := s.OpenSystemEventIDs(fmt.Sprintf("mapped.%d", n))
+				check(err)
+			}
+		},
+		"Attach": func(int) {
+			if _, err := Attach("nothing of that name"); !errors.Is(err, syscall.ENOENT) {
+				t.Fatal(err)
+			}
+		},
+		"OpenProcess": func(int) {
+			p, err := OpenProcess(os.Getpid())
+			check(err)
+			p.Event(id, nil)
+			check(p.Close())
+		},
+		"Reader": func(int) {
+			r, err := s.Reader()
+			check(err)
+			check(r.Close())
+			r, err = plain.Reader()
+			check(err)
+			check(r.Close())
+		},
+	} {
+		before := mappedStreams()
+		for n := range tracetest.Scale(100, 2000, 10000) {
+			f(n)
+		}
+		if after := mappedStreams(); after > before {
+			t.Errorf("%s: %d mappings, before %d", what, after, before)
+		}
+	}
+}
+
+// A stream's memory goes with Shutdown, not only with the last mapping: a traced process may not
+// pass a trace point, or collect its garbage, for hours.
+func TestShutdownFreesMemory(t *testing.T) {
+	child := start(t, "target")
+	child.line()
+	for _, kill := range []bool{false, true} {
+		s := running(t, child.pid, Attr{StreamSize: 8 << 20})
+		child.say("100000*some " + strings.Repeat("x", 100))
+		f, err := os.Open(s.c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var before, after syscall.Stat_t
+		if err := syscall.Fstat(int(f.Fd()), &before); err != nil {
+			t.Fatal(err)
+		}
+		path := s.c.path
+		if kill { // as if its owner were dead
+			if err := finishOrphan(s.c); err != nil {
+				t.Fatal(err)
+			}
+			if err := bury(s.c, false); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", child.pid))
+		if err != nil || !strings.Contains(string(maps), path) {
+			t.Fatalf("the traced process does not have it mapped: %v", err)
+		}
+		if err := syscall.Fstat(int(f.Fd()), &after); err != nil {
+			t.Fatal(err)
+		}
+		if before.Blocks < 8<<20/512 || after.Blocks > before.Blocks/8 {
+			t.Errorf("%d blocks, before Shutdown %d", after.Blocks, before.Blocks)
+		}
+		child.say("after") // and it goes on
+		s.Close()
+	}
+}

@@ -59,7 +59,7 @@ func attach(nameOrPath string) (*posixtrace.Stream, error) {
 		return s, nil
 	case errors.Is(err, syscall.EEXIST):
 		return nil, withHint(failf("%s: several streams have this name", nameOrPath), pathsOf(nameOrPath))
-	case isLog(nameOrPath):
+	case !errors.Is(err, syscall.ELOOP) && isLog(nameOrPath):
 		return nil, withHint(failf("%s: a trace log, not an active stream", nameOrPath), "`ptrace-dump "+nameOrPath+"` reads it")
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &fault{

@@ -28,6 +28,9 @@ func noteUnmatched(env *Env, inputs []*input, sel *selection) {
 	}
 	var names []string
 	for _, in := range inputs {
+		if in.soundness() != nil {
+			return // names may be missing
+		}
 		for _, name := range in.typeNames() {
 			asked = slices.DeleteFunc(asked, func(p string) bool { return matchGlob(p, name) })
 			names = append(names, name)

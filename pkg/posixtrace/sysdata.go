@@ -155,14 +155,16 @@ func DecodeExit(data []byte) (d ExitData, err error) {
 // OutputData is the data of EventOutputStdout and EventOutputStderr: one line
 // of captured output. Extension.
 type OutputData struct {
-	Line      []byte // as written, without the newline
+	Line      []byte // as written, without the newline or carriage return that ended it
 	NoNewline bool   // the output ended without one
 	Continues bool   // the line is longer than max-data-size and goes on in the next event
+	Return    bool   // a carriage return ended the line, as of a progress bar, and no newline followed
 }
 
 const (
 	outputNoNewline = 1 << iota
 	outputContinues
+	outputReturn
 )
 
 // Append appends the encoded form: a byte of flags, then the line.
@@ -174,6 +176,9 @@ func (d *OutputData) Append(b []byte) []byte {
 	if d.Continues {
 		f |= outputContinues
 	}
+	if d.Return {
+		f |= outputReturn
+	}
 	return append(append(b, f), d.Line...)
 }
 
@@ -183,5 +188,8 @@ func DecodeOutput(data []byte) (d OutputData, err error) {
 	if len(data) == 0 {
 		return d, einval("posix_trace_getnext_event", "output event without flags")
 	}
-	return OutputData{Line: data[1:], NoNewline: data[0]&outputNoNewline != 0, Continues: data[0]&outputContinues != 0}, nil
+	f := data[0]
+	return OutputData{
+		Line: data[1:], NoNewline: f&outputNoNewline != 0, Continues: f&outputContinues != 0, Return: f&outputReturn != 0,
+	}, nil
 }

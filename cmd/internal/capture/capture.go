@@ -20,13 +20,17 @@ const (
 	NoNewline Flags = 1 << iota
 	// Continues: the line is longer than the limit and goes on with the next call.
 	Continues
+	// Return: a carriage return ended the line, and no newline followed that.
+	Return
 )
+
+const allFlags = NoNewline | Continues | Return
 
 // Sink takes the lines of a stream of bytes.
 type Sink interface {
 	// Batch precedes the lines that became complete with one read.
 	Batch()
-	// Line takes one line: framed[1:], without its newline. framed[0] is room
+	// Line takes one line: framed[1:], without its newline or carriage return. framed[0] is room
 	// for the sink to write to, framed its own until Line returns.
 	Line(framed []byte, f Flags)
 }
@@ -41,7 +45,7 @@ type Recorder interface {
 type Output struct {
 	rec  Recorder
 	ev   posixtrace.EventInfo
-	flag [4]byte // the first byte of the event's data, by Flags
+	flag [allFlags + 1]byte // the first byte of the event's data, by Flags
 
 	Began func(at int64) // if not nil, is called with the time of each batch
 }
@@ -50,7 +54,7 @@ type Output struct {
 func NewOutput(rec Recorder, id posixtrace.EventID, pid int) *Output {
 	o := &Output{rec: rec, ev: posixtrace.EventInfo{ID: id, PID: pid}}
 	for f := range o.flag {
-		d := posixtrace.OutputData{NoNewline: Flags(f)&NoNewline != 0, Continues: Flags(f)&Continues != 0}
+		d := posixtrace.OutputData{NoNewline: Flags(f)&NoNewline != 0, Continues: Flags(f)&Continues != 0, Return: Flags(f)&Return != 0}
 		o.flag[f] = d.Append(nil)[0]
 	}
 	return o
@@ -66,7 +70,7 @@ func (o *Output) Batch() {
 
 // Line records one line.
 func (o *Output) Line(framed []byte, f Flags) {
-	framed[0] = o.flag[f&3]
+	framed[0] = o.flag[f&allFlags]
 	o.rec.Record(o.ev, framed)
 }
 

@@ -29,6 +29,9 @@ func (l *lines) Line(framed []byte, f Flags) {
 		line += "$"
 	case Continues:
 		line += "+"
+	case Return:
+		l.whole = append(l.whole, '\r')
+		line += "^"
 	}
 	l.got = append(l.got, line)
 }
@@ -39,9 +42,13 @@ func split(s string, limit int, chunks ...int) *lines {
 }
 
 func splitFrom(terminal bool, s string, limit int, chunks ...int) *lines {
+	return splitAs(terminal, false, s, limit, chunks...)
+}
+
+func splitAs(terminal, returns bool, s string, limit int, chunks ...int) *lines {
 	l := &lines{}
 	sp := NewSplitter(l, limit)
-	sp.Terminal = terminal
+	sp.Terminal, sp.Returns = terminal, returns
 	buf := sp.buffer()
 	for i := 0; s != ""; i++ {
 		n := min(len(s), chunks[min(i, len(chunks)-1)], batchSize)
@@ -105,6 +112,72 @@ func TestSplitterTerminal(t *testing.T) {
 	}
 }
 
+// A carriage return ends a line, but not where a newline follows.
+func TestSplitterReturns(t *testing.T) {
+	for _, tt := range []struct {
+		in             string
+		file, terminal []string
+	}{
+		{"\r", []string{"^"}, []string{"^"}},
+		{"a\r", []string{"a^"}, []string{"a^"}},
+		{"a\rb\rc", []string{"a^", "b^", "c$"}, []string{"a^", "b^", "c$"}},
+		{"a\r\n", []string{"a\r"}, []string{"a"}},
+		{"\ra\n", []string{"^", "a"}, []string{"^", "a"}},
+		{"a\r\rb\n", []string{"a^", "^", "b"}, []string{"a^", "^", "b"}},
+		{"a\r\r\n", []string{"a^", "\r"}, []string{"a\r"}},
+		{"a\r\r\r\n\r\n", []string{"a^", "^", "\r", "\r"}, []string{"a^", "\r", ""}},
+		{"\r\r\r\r", []string{"^", "^", "^", "^"}, []string{"^", "^", "^", "^"}},
+		{"abcd\r", []string{"abcd^"}, []string{"abcd^"}},
+		{"abcd\r\n", []string{"abcd+", "\r"}, []string{"abcd"}},
+		{"abcde\rf\r\n", []string{"abcd+", "e^", "f\r"}, []string{"abcd+", "e^", "f"}},
+		{"abcdefgh\ri\n", []string{"abcd+", "efgh^", "i"}, []string{"abcd+", "efgh^", "i"}},
+		{"abcd\r\re\n\r", []string{"abcd^", "^", "e", "^"}, []string{"abcd^", "^", "e", "^"}},
+		{"abcd\r\r\n", []string{"abcd^", "\r"}, []string{"abcd+", "\r"}},
+	} {
+		for chunk := 1; chunk <= len(tt.in)+1; chunk++ {
+			for terminal, want := range map[bool][]string{false: tt.file, true: tt.terminal} {
+				l := splitAs(terminal, true, tt.in, 4, chunk)
+				if d := cmp.Diff(want, l.got); d != "" {
+					t.Errorf("%q in chunks of %d, terminal %v (-want +got):\n%s", tt.in, chunk, terminal, d)
+				}
+				if !terminal && string(l.whole) != tt.in {
+					t.Errorf("%q in chunks of %d came out as %q", tt.in, chunk, l.whole)
+				}
+			}
+		}
+	}
+}
+
+// A line that ends with a carriage return has the time when that came, also if only what came later
+// showed that no newline follows.
+func TestReturnTimes(t *testing.T) {
+	rec := &recorder{}
+	s := NewSplitter(NewOutput(rec, posixtrace.EventOutputStdout, 42), 80)
+	s.Returns = true
+	buf := s.buffer()
+	for _, chunk := range []string{"10%\r", "20%\r", "\r30%", "\r", "\n40%\r50%\r", "60%\n", "70%\r"} {
+		copy(s.room(buf), chunk)
+		s.split(buf, len(chunk))
+	}
+	s.end()
+	want := []struct {
+		at   int64
+		line string
+		flag bool
+	}{
+		{1, "10%", true}, {2, "20%", true}, {3, "", true}, {5, "30%\r", false}, {5, "40%", true}, {5, "50%", true}, {6, "60%", false}, {7, "70%", true},
+	}
+	if len(rec.data) != len(want) {
+		t.Fatalf("%d events: %q", len(rec.data), rec.data)
+	}
+	for i, w := range want {
+		d, err := posixtrace.DecodeOutput(rec.data[i])
+		if err != nil || string(d.Line) != w.line || d.Return != w.flag || d.NoNewline || d.Continues || rec.evs[i].UnixNano != w.at {
+			t.Errorf("event %d is %+v at %d, %v; want %+v", i, d, rec.evs[i].UnixNano, err, w)
+		}
+	}
+}
+
 // More than one buffer of one line, and of many.
 func TestSplitterLarge(t *testing.T) {
 	for _, in := range []string{
@@ -112,13 +185,16 @@ func TestSplitterLarge(t *testing.T) {
 		strings.Repeat("\n", 2*batchSize+1),
 		strings.Repeat("some words of text\n", batchSize/8),
 		strings.Repeat("x", defaultLimit) + "\n" + strings.Repeat("y", defaultLimit+1) + "\n",
+		strings.Repeat("\r", 2*batchSize+1),
+		strings.Repeat("some words of text\r", batchSize/8),
+		strings.Repeat(strings.Repeat("x", defaultLimit)+"\r\r\n", 100),
 	} {
-		l := split(in, defaultLimit, 1<<30)
+		l := splitAs(false, strings.Contains(in, "\r"), in, defaultLimit, 1<<30)
 		if string(l.whole) != in {
 			t.Errorf("%d bytes beginning %.10q came out as %d others", len(in), in, len(l.whole))
 		}
 		for _, line := range l.got {
-			if n := len(strings.TrimRight(line, "+$")); n > defaultLimit {
+			if n := len(strings.TrimRight(line, "+$^")); n > defaultLimit {
 				t.Errorf("line of %d bytes", n)
 			}
 		}
@@ -130,6 +206,7 @@ func TestSplitterLarge(t *testing.T) {
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("one\ntwo\n\nthree"), []byte{1, 2, 3}, uint8(4))
 	f.Add([]byte(strings.Repeat("long", 100)), []byte{200, 1}, uint8(7))
+	f.Add([]byte("10%\r20%\r\r30%\r\n\r\r\r\nlonger\r\r\r"), []byte{0, 1, 0, 3}, uint8(3))
 	f.Fuzz(func(t *testing.T, in, chunks []byte, limit uint8) {
 		want := split(string(in), int(limit), len(in)+1)
 		if !bytes.Equal(want.whole, in) {
@@ -139,11 +216,15 @@ func FuzzSplitter(f *testing.F) {
 		for _, c := range chunks {
 			sizes = append(sizes, 1+int(c))
 		}
-		for _, terminal := range []bool{false, true} {
-			want := splitFrom(terminal, string(in), int(limit), len(in)+1)
-			got := splitFrom(terminal, string(in), int(limit), sizes...)
+		for i := range 4 {
+			terminal, returns := i&1 != 0, i&2 != 0
+			want := splitAs(terminal, returns, string(in), int(limit), len(in)+1)
+			got := splitAs(terminal, returns, string(in), int(limit), sizes...)
 			if d := cmp.Diff(want.got, got.got); d != "" {
-				t.Fatalf("%q in chunks %v, terminal %v (-want +got):\n%s", in, sizes, terminal, d)
+				t.Fatalf("%q in chunks %v, terminal %v, returns %v (-want +got):\n%s", in, sizes, terminal, returns, d)
+			}
+			if !terminal && !bytes.Equal(got.whole, in) {
+				t.Fatalf("%q in chunks %v, returns %v, came out as %q", in, sizes, returns, got.whole)
 			}
 		}
 	})

@@ -54,7 +54,7 @@ func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
 	case "table":
 		return &output.EventTable{Text: text, Width: e.width()}, text, nil
 	case "annotate":
-		return &output.Annotate{Text: text}, text, nil
+		return &output.Annotate{Text: text, Color: p.on}, text, nil
 	case "format":
 		f, err := output.NewFormat(opt.format, text)
 		if err != nil {

@@ -132,7 +132,7 @@ func (t *taps) run(s *session) {
 				out.Began = s.spool.Mark
 			}
 			tap.pump.Lines = capture.NewSplitter(out, limit)
-			tap.pump.Lines.Terminal = tap.cr
+			tap.pump.Lines.Terminal, tap.pump.Lines.Returns = tap.cr, true
 		}
 		t.wg.Go(func() {
 			tap.result = tap.pump.Run()

@@ -12,17 +12,20 @@ import (
 //
 //	0.000812 cc -c a.c
 //
-// What a terminal would act on is escaped, but for tabs. Events that are no output
-// are shown by name and data between brackets.
+// What a terminal would act on is escaped, but for tabs and, where Color is set, colours, which are
+// reset at the end of each line; else these are left out. Events that are no output are shown by
+// name and data between brackets.
 type Annotate struct {
-	Text *Text // whose style and base are those of the times
+	Text  *Text // whose style and base are those of the times
+	Color bool  // sequences that select a graphic rendition pass
 
-	last  int64 // of the line before, for DeltaTime
-	begun bool
-	open  bool // the line so far has no newline
-	parts bool // because it goes on in a later event
-	id    posixtrace.EventID
-	pid   int
+	colored bool  // the line so far has selected one
+	last    int64 // of the line before, for DeltaTime
+	begun   bool
+	open    bool // the line so far has no newline
+	parts   bool // because it goes on in a later event
+	id      posixtrace.EventID
+	pid     int
 }
 
 // Begin appends nothing.
@@ -31,6 +34,7 @@ func (a *Annotate) Begin(b []byte) []byte { return b }
 // End ends a line whose rest was not recorded. One that was written without a
 // newline stays as it was.
 func (a *Annotate) End(b []byte) []byte {
+	b = a.reset(b)
 	if a.open && a.parts {
 		b = append(b, '\n')
 	}
@@ -42,7 +46,7 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 	goesOn := a.open && a.parts && a.id == rec.ID && a.pid == rec.PID
 	if !goesOn {
 		if a.open {
-			b = append(b, '\n')
+			b = append(a.reset(b), '\n')
 		}
 		b = append(b, a.Text.TimeOn...)
 		b = a.appendTime(b, rec.UnixNano)
@@ -51,7 +55,7 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 	a.open, a.id, a.pid = false, rec.ID, rec.PID
 	if rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr {
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
-			b = appendLine(b, d.Line)
+			b = a.appendLine(b, d.Line)
 			if rec.Truncation != posixtrace.NotTruncated {
 				b = append(b, "..."...)
 			}
@@ -59,7 +63,7 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 			if a.open {
 				return b
 			}
-			return append(b, '\n')
+			return append(a.reset(b), '\n')
 		}
 	}
 	b = append(append(b, '['), src.name(rec.ID).text...)
@@ -97,14 +101,55 @@ func (a *Annotate) appendTime(b []byte, ns int64) []byte {
 }
 
 // appendLine appends a line as people may see it.
-func appendLine(b, line []byte) []byte {
-	for {
-		before, after, found := bytes.Cut(line, []byte{'\t'})
-		b = AppendPrintable(b, before)
-		if !found {
-			return b
+func (a *Annotate) appendLine(b, line []byte) []byte {
+	for len(line) > 0 {
+		i := bytes.IndexAny(line, "\t\x1b")
+		if i < 0 {
+			break
 		}
-		b = append(b, '\t')
-		line = after
+		n := 1
+		if line[i] == '\x1b' {
+			if n = rendition(line[i:]); n == 0 { // something else, or only the beginning
+				b = AppendPrintable(b, line[:i+1])
+				line = line[i+1:]
+				continue
+			}
+		}
+		b = AppendPrintable(b, line[:i])
+		if line[i] == '\t' || a.Color {
+			b = append(b, line[i:i+n]...)
+			a.colored = a.colored || n > 1
+		}
+		line = line[i+n:]
 	}
+	return AppendPrintable(b, line)
+}
+
+// maxRendition bounds a sequence that selects a graphic rendition.
+const maxRendition = 32
+
+// rendition returns the length of the sequence that s begins with and that selects a graphic rendition, such
+// as a colour: ESC [, digits and semicolons, m. It returns 0 if that is none.
+func rendition(s []byte) int {
+	if len(s) < 3 || s[0] != '\x1b' || s[1] != '[' {
+		return 0
+	}
+	for i, c := range s[2:min(len(s), maxRendition)] {
+		switch {
+		case c == 'm':
+			return 2 + i + 1
+		case c != ';' && (c < '0' || c > '9'):
+			return 0
+		}
+	}
+	return 0
+}
+
+// reset ends the colours of a line.
+func (a *Annotate) reset(b []byte) []byte {
+	if !a.colored {
+		return b
+	}
+	a.colored = false
+	return append(b, "\x1b[0m"...)
 }

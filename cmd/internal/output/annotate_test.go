@@ -1,6 +1,7 @@
 package output
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 func TestAnnotate(t *testing.T) {
 	defer func(l *time.Location) { time.Local = l }(time.Local)
 	time.Local = time.UTC
+	const inColor = TimeStyle(1 << 6)
 	const out, err = posixtrace.EventOutputStdout, posixtrace.EventOutputStderr
 	line := func(s string) string { return "\x00" + s }
 	part := func(s string) string { return "\x02" + s }
@@ -21,7 +23,7 @@ func TestAnnotate(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		style  TimeStyle
+		style  TimeStyle // +inColor
 		events []e
 		want   string
 	}{
@@ -40,11 +42,23 @@ func TestAnnotate(t *testing.T) {
 		{"no newline, but more follows", NoTime, []e{{out, 0, rest("a")}, {err, 0, line("b")}}, "a\nb\n"},
 		{"the rest was not recorded", NoTime, []e{{out, 0, part("a")}}, "a\n"},
 		{"harmless", NoTime, []e{{out, 0, line("a\tb \"c\\\" \x1b[2J\r\u202e")}}, "a\tb \"c\\\" \\x1b[2J\\x0d\\xe2\\x80\\xae\n"},
+		{"colours are left out", NoTime, []e{{out, 0, line("\x1b[1;31mred\x1b[m \x1b[Kx\x1b[")}}, "red \\x1b[Kx\\x1b[\n"},
+		{"colours pass, until the end of the line", NoTime | inColor, []e{{out, 0, line("\x1b[1;31mred\x1b[m \x1b[2Jx")}, {out, 0, line("plain")}},
+			"\x1b[1;31mred\x1b[m \\x1b[2Jx\x1b[0m\nplain\n"},
+		{"colour in parts", NoTime | inColor, []e{{out, 0, part("\x1b[32ma")}, {out, 0, part("b\x1b[3")}, {out, 0, line("1m")}, {out, 0, rest("\x1b[7mx")}},
+			"\x1b[32mab\\x1b[31m\x1b[0m\n\x1b[7mx\x1b[0m"},
+		{"colour in a broken line", NoTime | inColor, []e{{out, 0, part("\x1b[32ma")}, {err, 0, line("b")}}, "\x1b[32ma\x1b[0m\nb\n"},
+		{"no colour", NoTime | inColor, []e{{out, 0, line("\x1b[38:5:1mx\x1b[?25l\x1b]0;t\x07\x1b[1 m\x9b1m")}},
+			"\\x1b[38:5:1mx\\x1b[?25l\\x1b]0;t\\x07\\x1b[1 m\\x9b1m\n"},
+		{"as long as may be", NoTime | inColor, []e{{out, 0, line("\x1b[" + strings.Repeat("1", 29) + "m\x1b[" + strings.Repeat("1", 30) + "m")}},
+			"\x1b[" + strings.Repeat("1", 29) + "m\\x1b[" + strings.Repeat("1", 30) + "m\x1b[0m\n"},
+		{"lines that a carriage return ended", RelativeTime, []e{{out, 1000, "\x0410%"}, {out, 2000, "\x0420%"}, {out, 3000, line("done\r")}},
+			"   0.000001 10%\n   0.000002 20%\n   0.000003 done\\x0d\n"},
 		{"other events", RelativeTime, []e{{33, 0, "x"}, {out, 1000, part("a")}, {posixtrace.EventStop, 1000, "\x01\x00\x00\x00"}},
 			"   0.000000 [build.begin \"x\"]\n   0.000001 a\n   0.000001 [posix_trace_stop auto=1]\n"},
 		{"unsound", NoTime, []e{{out, 0, ""}}, "[output.stdout]\n"},
 	} {
-		form := &Annotate{Text: &Text{Style: tt.style, Base: t0}}
+		form := &Annotate{Text: &Text{Style: tt.style &^ inColor, Base: t0}, Color: tt.style&inColor != 0}
 		b := form.Begin(nil)
 		for _, e := range tt.events {
 			b = form.Append(b, testSource(), &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: e.id, PID: 1, UnixNano: t0 + e.at}, Data: []byte(e.data)})

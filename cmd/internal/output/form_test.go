@@ -80,9 +80,11 @@ var formTests = []struct {
 		`0.000000000 1 proc.exit signal=SEGV core=yes user=0.000000000 system=0.000000000 maxrss=0`,
 		`"none","size":88,"status":0,"signal":11,"core":true,"user_ns":0,"system_ns":0,"maxrss":0,"minor_faults":0,"major_faults":0,"blocks_in":0,"blocks_out":0,"voluntary_switches":0,"involuntary_switches":0`},
 	{"line", posixtrace.EventOutputStdout, 0, 1, (&posixtrace.OutputData{Line: []byte("hi\x1b")}).Append(nil), 0,
-		`0.000000000 1 output.stdout "hi\x1b"`, `"none","size":4,"data":"hi\u001b","newline":true,"continues":false`},
+		`0.000000000 1 output.stdout "hi\x1b"`, `"none","size":4,"data":"hi\u001b","newline":true,"continues":false,"return":false`},
+	{"line of a progress bar", posixtrace.EventOutputStdout, 0, 1, (&posixtrace.OutputData{Line: []byte("50%"), Return: true}).Append(nil), 0,
+		`0.000000000 1 output.stdout "50%" return=yes`, `"none","size":4,"data":"50%","newline":false,"continues":false,"return":true`},
 	{"part of a line", posixtrace.EventOutputStdout, 0, 1, (&posixtrace.OutputData{Line: []byte("hi"), Continues: true}).Append(nil), 0,
-		`0.000000000 1 output.stdout "hi" continues=yes`, `"none","size":3,"data":"hi","newline":false,"continues":true`},
+		`0.000000000 1 output.stdout "hi" continues=yes`, `"none","size":3,"data":"hi","newline":false,"continues":true,"return":false`},
 }
 
 func TestText(t *testing.T) {

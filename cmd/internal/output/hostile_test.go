@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -60,6 +61,19 @@ func checkForms(t *testing.T, name string, style output.TimeStyle, recs ...*posi
 	harmless(t, "text", write(text()), "")
 	harmless(t, "table", write(&output.EventTable{Text: text(), Width: len(name) % 60}), "")
 	harmless(t, "annotate", write(&output.Annotate{Text: text()}), "\t")
+	colored := write(&output.Annotate{Text: text(), Color: true})
+	harmless(t, "annotate in colour", rendition.ReplaceAll(colored, nil), "\t")
+	for line := range bytes.Lines(colored) {
+		all := rendition.FindAll(line, -1)
+		if len(all) > 0 && string(all[len(all)-1]) != "\x1b[0m" {
+			t.Fatalf("a line leaves its colour: %q", line)
+		}
+		for _, s := range all {
+			if len(s) > 32 {
+				t.Fatalf("a sequence of %d bytes: %q", len(s), s)
+			}
+		}
+	}
 	format, err := output.NewFormat("%t %D %p %i %n %d %x %a %c %q %%", text())
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +89,9 @@ func checkForms(t *testing.T, name string, style output.TimeStyle, recs ...*posi
 	}
 	checkCSV(t, write(&output.CSV{}), len(recs))
 }
+
+// rendition is all that may reach a terminal beside characters that it shows.
+var rendition = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // harmless checks that a terminal shows every character as itself.
 func harmless(t *testing.T, form string, b []byte, also string) {

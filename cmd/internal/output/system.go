@@ -26,6 +26,9 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			if d.NoNewline {
 				b = append(b, " newline=no"...)
 			}
+			if d.Return {
+				b = append(b, " return=yes"...)
+			}
 			return b
 		}
 	case posixtrace.EventStart:
@@ -104,8 +107,9 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
 			b = appendDataJSON(b, d.Line)
-			b = strconv.AppendBool(append(b, `,"newline":`...), !d.NoNewline && !d.Continues)
-			return strconv.AppendBool(append(b, `,"continues":`...), d.Continues)
+			b = strconv.AppendBool(append(b, `,"newline":`...), !d.NoNewline && !d.Continues && !d.Return)
+			b = strconv.AppendBool(append(b, `,"continues":`...), d.Continues)
+			return strconv.AppendBool(append(b, `,"return":`...), d.Return)
 		}
 	case posixtrace.EventStart:
 		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {

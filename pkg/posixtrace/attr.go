@@ -105,6 +105,10 @@ type Attr struct {
 	// events a log holds under the policies Loop and UntilFull.
 	// 0 means DefaultLogSize.
 	LogSize int64
+	// LeastStreamSize allows a smaller stream where the trace directory has little room:
+	// StreamSize is quartered, down to this, until the stream takes no more than a quarter of
+	// the room that there is or can be made (Stream.MadeRoom). 0 allows none. Extension.
+	LeastStreamSize int64
 	// Exclusive makes Create fail with EEXIST if an active stream of the user has the
 	// Name already. One that a process which is gone has left behind (StreamInfo.Stale) does
 	// not count. Of several calls at once, in whatever processes, one succeeds. Extension.

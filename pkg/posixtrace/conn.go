@@ -22,7 +22,7 @@ func openDir() (*registry.Dir, error) {
 	if env := os.Getenv("PTRACE_DIR"); dirs.dir == nil || env != dirs.env || dirs.dir.Gone() {
 		d, err := registry.Open()
 		if err != nil {
-			return nil, err
+			return nil, ofDir(err)
 		}
 		d.FamilyOf = func(id uint64) (uint64, error) {
 			c, err := openStream(d, id)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -36,7 +35,8 @@ var (
 // Create makes an active stream without log that traces process pid; 0 is the
 // calling process (posix_trace_create). The stream is suspended: Start it. attr
 // may be nil. The caller becomes the stream's owner: when it dies the stream is
-// shut down (see Handover).
+// shut down (but see Handover). Where there is no room, streams go that processes which have
+// ended have left behind (see MadeRoom).
 //
 // Errors: ESRCH no such process; EPERM not permitted to trace it; EAGAIN too
 // many streams; ENOMEM no room; EEXIST the name is in use (Attr.Exclusive); EINVAL
@@ -225,11 +225,12 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	}
 	unlock, err := d.Lock()
 	if err != nil {
-		return nil, err
+		return nil, ofDir(err)
 	}
 	defer unlock()
-	if err := makeRoom(d, false); err != nil {
-		return nil, err
+	made, err := tidyUp(d, false)
+	if err != nil {
+		return nil, ofDir(err)
 	}
 	if attr != nil && attr.Exclusive {
 		if err := nameFree(d, cfg.Name); err != nil {
@@ -243,25 +244,34 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	if cfg.Inherit {
 		flags |= registry.Inherit
 	}
-	page, err := d.Page(on, true)
+	var page *registry.Page
+	more, err := inRoom(d, 0, func() (err error) {
+		page, err = d.Page(on, true)
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return nil, ofDir(noRoom(d, attr, err))
 	}
 	defer page.Close()
 	if err := makePlace(d, page); err != nil {
 		return nil, err
 	}
-
-	f, id, path, err := d.NewStreamFile(cfg.Size)
-	for i := 0; i < 6 && errors.Is(err, syscall.ENOSPC) && mapped.Load() > 0; i++ {
-		// Perhaps our own streams of before have the room: their memory goes with the last
-		// reference to it, in a few garbage collections.
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-		f, id, path, err = d.NewStreamFile(cfg.Size)
+	made = append(made, more...)
+	var f *os.File
+	var id uint64
+	var path string
+	for _, cfg = range streamSizes(d, cfg, attr, log) {
+		more, err = inRoom(d, cfg.Size, func() (err error) {
+			f, id, path, err = d.NewStreamFile(cfg.Size)
+			return err
+		})
+		made = append(made, more...)
+		if !full(err) {
+			break
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("stream of %d bytes: %w", cfg.Size, noRoom(err))
+		return nil, ofDir(noRoom(d, attr, err))
 	}
 	var dup *os.File
 	undo := func() {
@@ -292,6 +302,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 	m.SetTarget(p)
 	m.SetFamily(page.Family())
 	s := newStream(newConn(d, f, m, path))
+	s.madeRoom = made
 	if dup != nil {
 		if s.log, err = newLogOwner(s, dup, attr != nil && attr.HoldLog); err != nil {
 			undo()
@@ -314,7 +325,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		}
 		s.c.let()
 		undo()
-		return nil, err
+		return nil, ofDir(err)
 	}
 	if s.log != nil {
 		go s.log.run()
@@ -328,23 +339,22 @@ func linked(f *os.File) bool {
 	return err != nil || st.Nlink > 0
 }
 
-// noRoom makes ENOMEM of a full file system: it is memory that is short.
-func noRoom(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EFBIG) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("%v: %w", err, syscall.ENOMEM)
-	}
+// makeRoom is tidyUp for those who do not report what it shut down.
+func makeRoom(d *registry.Dir, tidy bool) error {
+	_, err := tidyUp(d, tidy)
 	return err
 }
 
-// makeRoom makes sure that one more stream can be active and, now and then or
-// when told to, tidies the trace directory up. The caller holds the directory's lock.
-func makeRoom(d *registry.Dir, tidy bool) error {
+// tidyUp makes sure that one more stream can be active and, now and then or when
+// tidy is set, tidies the trace directory up. It returns the streams that it has shut down although
+// no owner's death asks for it, see Stream.MadeRoom. The caller holds the directory's lock.
+func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 	ids, err := d.StreamIDs()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !tidy && len(ids) < SysMax && len(ids)%(SysMax/8) != 0 {
-		return nil
+		return nil, nil
 	}
 	live := 0
 	known := true // what every stream needs
@@ -375,8 +385,10 @@ func makeRoom(d *registry.Dir, tidy bool) error {
 			c.release()
 		}
 	}
+	slices.SortFunc(stale, olderConn)
 	for _, c := range stale {
-		if live >= SysMax && complete(c, true) == nil {
+		if info := c.info(); live >= SysMax && complete(c, true) == nil {
+			made = append(made, info)
 			live--
 		}
 		c.release()
@@ -385,9 +397,9 @@ func makeRoom(d *registry.Dir, tidy bool) error {
 		d.Sweep(func(id uint64) bool { return keep[id] }, families)
 	}
 	if live >= SysMax {
-		return errTooMany
+		return made, errTooMany
 	}
-	return nil
+	return made, nil
 }
 
 // nameFree makes sure that no active stream has a name but those that processes which are gone

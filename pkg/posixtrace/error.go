@@ -44,6 +44,37 @@ func (e *Error) Unwrap() []error {
 // "unavailable" flag).
 var ErrUnavailable = errors.New("no event available")
 
+// ErrDirectory is in the chain of errors about the trace directory: it is refused, cannot be made
+// or written, or has no room. $PTRACE_DIR names another. Extension.
+var ErrDirectory = errors.New("the trace directory cannot be used")
+
+// dirError is an error about the trace directory.
+type dirError struct{ err error }
+
+func (e *dirError) Error() string        { return e.err.Error() }
+func (e *dirError) Unwrap() error        { return e.err }
+func (e *dirError) Is(target error) bool { return target == ErrDirectory }
+
+// ofDir marks an error of the trace directory, if it is one: a process that is gone and a limit of
+// ours are none.
+func ofDir(err error) error {
+	for _, no := range []syscall.Errno{syscall.ESRCH, syscall.EAGAIN, syscall.EEXIST, syscall.ESTALE} {
+		if errors.Is(err, no) {
+			return err
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return &dirError{err}
+}
+
+// roomError is ENOMEM, in words that say more.
+type roomError string
+
+func (e roomError) Error() string { return string(e) }
+func (e roomError) Unwrap() error { return syscall.ENOMEM }
+
 // fail makes an *Error of err, or nil of nil. An error number inside err is
 // taken; otherwise the number is def.
 func fail(op string, err error, def syscall.Errno) error {

@@ -33,6 +33,8 @@ type Stream struct {
 	types  int // position of NextEventType
 	closed chan struct{}
 
+	madeRoom []StreamInfo // see MadeRoom
+
 	read reading
 }
 
@@ -319,7 +321,7 @@ type StreamInfo struct {
 	Status     RunStatus
 	Full       FullStatus
 	CreateTime time.Time
-	Stale      bool // handed over without log, and its process is gone
+	Stale      bool // handed over without log, and its process is gone: see Stream.Handover
 }
 
 // List returns the active streams of the user, oldest first. Streams whose
@@ -750,7 +752,8 @@ func (s *Stream) giveUp() error {
 }
 
 // Handover makes pid the owner of the stream: its death, not the caller's,
-// shuts the stream down. Errors: ESRCH, EPERM. Extension.
+// shuts a stream with log down. One without log stays then, to be read, until it is shut down
+// or its room is needed for another (Stream.MadeRoom). Errors: ESRCH, EPERM. Extension.
 func (s *Stream) Handover(pid int) error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_handover"

@@ -34,7 +34,8 @@ var Create = &Command{
 		{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
 		{Long: "keeper", Arg: "PROCESS", Hidden: true},
 	},
-	After: "A stream without a log lives as long as the process it traces. One with a log\n" +
+	After: "A stream without a log stays, to be read, when the process that it traces has\n" +
+		"ended, until it is shut down or its room is needed for another. One with a log\n" +
 		"has a keeper in the background, which completes the log when the process ends,\n" +
 		"on `ptrace-ctl shutdown`, or on TERM.",
 	Run: create,
@@ -165,7 +166,10 @@ func create(env *Env, args *Args) error {
 }
 
 // made is the stream that was created.
-type made struct{ name, path string }
+type made struct {
+	name, path string
+	notes      []string // what else the user is to know
+}
 
 // create makes the stream as planned, started if it is to be.
 func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
@@ -225,15 +229,18 @@ func (p *createPlan) create(log *logFile) (*posixtrace.Stream, made, error) {
 	if p.export {
 		openSpool(s, p.log != "" || p.foreground)
 	}
+	notes := roomNotes(s, &p.attr)
 	if err := log.begin(s); err != nil {
 		return fail(err)
 	}
-	return s, made{info.Name, info.Path}, nil
+	return s, made{info.Name, info.Path, notes}, nil
 }
 
 // explain says what about the stream to be could not be had.
 func (p *createPlan) explain(err error) error {
 	switch {
+	case errors.Is(err, posixtrace.ErrDirectory):
+		return asFailure(err)
 	case errors.Is(err, syscall.ESRCH):
 		return failf("process %d: %s", p.target.pid, strerror(syscall.ESRCH))
 	case errors.Is(err, syscall.EEXIST):
@@ -276,6 +283,9 @@ func nameInUse(name string) error {
 // tell prints what the caller needs to use the stream, and undoes it when that
 // cannot be told.
 func tell(env *Env, p *createPlan, m made, undo func()) error {
+	for _, note := range m.notes {
+		env.Note(note)
+	}
 	if p.export {
 		env.Stdout.WriteString("export PTRACE_STREAM=" + shellQuote(m.path) + "\n")
 		if path := spool.Path(m.path); path != "" {

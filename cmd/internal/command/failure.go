@@ -29,7 +29,19 @@ func asFailure(err error) *fault {
 	if errors.As(err, &f) {
 		return f
 	}
+	if errors.Is(err, posixtrace.ErrDirectory) {
+		return directoryFault(err)
+	}
 	return &fault{text: reason(err)}
+}
+
+// directoryFault is about the trace directory, whatever the command was at.
+func directoryFault(err error) *fault {
+	hint := "PTRACE_DIR names another trace directory"
+	if errors.Is(err, syscall.ENOMEM) {
+		hint = "`ptrace-ctl list` shows the streams; --stream-size makes a smaller one, and PTRACE_DIR names another directory"
+	}
+	return &fault{text: reason(err), hint: hint}
 }
 
 // usagef is a fault of the command line.
@@ -51,6 +63,9 @@ func failure(object string, err error) error {
 	var f *fault
 	if errors.As(err, &f) {
 		return f
+	}
+	if errors.Is(err, posixtrace.ErrDirectory) {
+		return directoryFault(err)
 	}
 	text := reason(err)
 	if object != "" && !strings.HasPrefix(text, object+": ") {

@@ -73,9 +73,9 @@ func startKeeper(env *Env, args *Args, p *createPlan) (m made, err error) {
 	answer, _ := io.ReadAll(io.LimitReader(r, maxAnswer))
 	lines := strings.Split(strings.TrimSuffix(string(answer), "\n"), "\n")
 	switch {
-	case len(lines) == 3 && lines[0] == "ok":
+	case len(lines) >= 3 && lines[0] == "ok":
 		child.Release()
-		return made{lines[1], lines[2]}, nil
+		return made{lines[1], lines[2], lines[3:]}, nil
 	case len(lines) >= 2 && lines[0] == "failed":
 		child.Wait()
 		return m, &fault{text: lines[1], hint: strings.Join(lines[2:], "\n")}
@@ -128,6 +128,9 @@ func keep(args *Args) error {
 	}
 	var b bytes.Buffer
 	b.WriteString("ok\n" + m.name + "\n" + m.path + "\n")
+	for _, note := range m.notes {
+		b.WriteString(note + "\n")
+	}
 	if _, err := answer.Write(b.Bytes()); err != nil {
 		s.Shutdown()
 		return err

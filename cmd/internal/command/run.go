@@ -162,6 +162,9 @@ func (s *session) createStream(log *logFile) (err error) {
 		}
 		return logFault(s.plan.log, err)
 	}
+	for _, note := range roomNotes(s.stream, &attr) {
+		s.env.Note(note)
+	}
 	if len(s.plan.filter) > 0 {
 		err = s.stream.FilterOps(s.plan.filter)
 	}

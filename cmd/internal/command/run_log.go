@@ -159,7 +159,7 @@ func hideDescriptor(path string) {
 // the log was at fault, else as the stream has it.
 func logFault(path string, err error) error {
 	var e *posixtrace.Error
-	if path == "" || !errors.As(err, &e) {
+	if path == "" || !errors.As(err, &e) || errors.Is(err, posixtrace.ErrDirectory) {
 		return failure(path, err)
 	}
 	var file *fs.PathError

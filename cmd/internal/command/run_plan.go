@@ -115,6 +115,9 @@ func (p *runPlan) setAttr(args *Args) (err error) {
 	if a.StreamSize, err = args.Size("stream-size", 1<<20); err != nil {
 		return err
 	}
+	if !args.Has("stream-size") {
+		a.LeastStreamSize = leastStreamSize
+	}
 	if a.LogSize, err = args.Size("log-size", 0); err != nil {
 		return err
 	}

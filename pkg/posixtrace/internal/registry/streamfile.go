@@ -164,3 +164,6 @@ func (d *Dir) RemoveStream(id uint64) error {
 	}
 	return nil
 }
+
+// Free returns how much room the directory's file system has, if that is known.
+func (d *Dir) Free() (bytes int64, ok bool) { return sys.Free(d.f) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 
@@ -63,9 +64,7 @@ const allocStep = 32 << 20
 // are written from the end of the file up to size: the file is expected to be new.
 func Allocate(f *os.File, size int64) error {
 	// What cannot fit is refused before all the room there is has been taken for it.
-	var fs unix.Statfs_t
-	if err := retry(func() error { return unix.Fstatfs(int(f.Fd()), &fs) }); err == nil && fs.Blocks > 0 &&
-		size/int64(fs.Bsize) > int64(fs.Bavail) {
+	if free, ok := Free(f); ok && size > free {
 		return fmt.Errorf("allocate %d bytes for %s: %w", size, f.Name(), unix.ENOSPC)
 	}
 	for off := int64(0); off < size; off += allocStep {
@@ -88,6 +87,20 @@ func Punch(f *os.File, off, n int64) error {
 	return onFile(f, func(fd uintptr) error {
 		return unix.Fallocate(int(fd), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
 	})
+}
+
+// Free returns how much room there is in the file system of f, if that is known.
+func Free(f *os.File) (bytes int64, ok bool) {
+	var fs unix.Statfs_t
+	err := retry(func() error { return unix.Fstatfs(int(f.Fd()), &fs) })
+	runtime.KeepAlive(f)
+	if err != nil || fs.Blocks == 0 || fs.Bsize <= 0 {
+		return 0, false
+	}
+	if fs.Bavail > math.MaxInt64/uint64(fs.Bsize) {
+		return math.MaxInt64, true
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize), true
 }
 
 func fillZeros(f *os.File, size int64) error {

@@ -529,6 +529,12 @@ func (s *Stream) SetSync(on bool) error {
 	if !on {
 		return nil
 	}
+	if s.log != nil && s.log.held.Load() {
+		// BeginLog does it. Whether the device takes anything at all shows now.
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return fail("posix_trace_flush", s.log.f.Sync(), syscall.EIO)
+	}
 	return s.Sync()
 }
 
@@ -592,7 +598,8 @@ func (s *Stream) complete() error {
 // BeginLog begins the log of a stream that was created with Attr.HoldLog, by its owner. Until
 // then nothing is written to the log's file: events stay in the stream, Flush fails
 // with EAGAIN, and Shutdown leaves the file as it is. Where BeginLog fails, each flush tries
-// again. Errors: EINVAL this process does not own a log; those of Flush. Extension.
+// again. After SetSync the log is on its device, as after Sync. Errors: EINVAL this process
+// does not own a log; those of Flush and Sync. Extension.
 func (s *Stream) BeginLog() error {
 	const op = "posix_trace_create_withlog"
 	defer runtime.KeepAlive(s)
@@ -600,11 +607,14 @@ func (s *Stream) BeginLog() error {
 		return einval(op, "no log of this process's")
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	err := s.locked(func(*stream.Mem, *stream.Writer) error {
 		s.log.held.Store(false)
 		return s.log.begin()
 	})
+	s.mu.Unlock()
+	if err == nil && s.c.mem.Sync() {
+		return s.Sync()
+	}
 	return fail(op, err, syscall.EIO)
 }
 

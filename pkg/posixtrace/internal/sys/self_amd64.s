@@ -15,13 +15,17 @@ TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
 TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ TLS, CX
 	MOVQ 0(CX)(TLS*1), CX
-	MOVQ 48(CX), CX // g.m
+	MOVQ ·gM(SB), DX
+	MOVQ (CX)(DX*1), CX // g.m
 	MOVQ ·mID(SB), DX
 	MOVQ (CX)(DX*1), DX
 	MOVQ DX, tid+0(FP)
 	MOVQ ·mP(SB), DX
 	MOVQ (CX)(DX*1), DX // m.p
+	TESTQ DX, DX
+	JEQ  none
 	MOVLQSX 0(DX), DX   // its id
+none:
 	MOVQ DX, processor+16(FP)
 	MOVQ BP, CX
 	CMPB ·hop(SB), $0
@@ -46,12 +50,16 @@ here:
 	MOVQ CX, ret+0(FP)
 	RET
 
-// func mword(off uintptr) uint64
-TEXT ·mword(SB), NOSPLIT|NOFRAME, $0-16
+// func gAddr() uint64
+TEXT ·gAddr(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ TLS, CX
 	MOVQ 0(CX)(TLS*1), CX
-	MOVQ 48(CX), CX
-	MOVQ off+0(FP), DX
-	MOVQ (CX)(DX*1), CX
+	MOVQ CX, ret+0(FP)
+	RET
+
+// func peek(addr uint64) uint64
+TEXT ·peek(SB), NOSPLIT|NOFRAME, $0-16
+	MOVQ addr+0(FP), CX
+	MOVQ (CX), CX
 	MOVQ CX, ret+8(FP)
 	RET

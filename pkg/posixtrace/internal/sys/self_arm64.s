@@ -8,13 +8,16 @@ TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
 
 // func Self() (tid, pc uint64, processor int)
 TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-24
-	MOVD 48(g), R2 // g.m
+	MOVD ·gM(SB), R1
+	MOVD (g)(R1), R2 // g.m
 	MOVD ·mID(SB), R1
 	MOVD (R2)(R1), R3
 	MOVD R3, tid+0(FP)
 	MOVD ·mP(SB), R1
 	MOVD (R2)(R1), R3 // m.p
+	CBZ  R3, none
 	MOVW 0(R3), R3    // its id
+none:
 	MOVD R3, processor+16(FP)
 	MOVD R29, R2
 	MOVBU ·hop(SB), R0
@@ -39,10 +42,14 @@ here:
 	MOVD R2, ret+0(FP)
 	RET
 
-// func mword(off uintptr) uint64
-TEXT ·mword(SB), NOSPLIT|NOFRAME, $0-16
-	MOVD 48(g), R2
-	MOVD off+0(FP), R1
-	MOVD (R2)(R1), R2
+// func gAddr() uint64
+TEXT ·gAddr(SB), NOSPLIT|NOFRAME, $0-8
+	MOVD g, ret+0(FP)
+	RET
+
+// func peek(addr uint64) uint64
+TEXT ·peek(SB), NOSPLIT|NOFRAME, $0-16
+	MOVD addr+0(FP), R2
+	MOVD (R2), R2
 	MOVD R2, ret+8(FP)
 	RET

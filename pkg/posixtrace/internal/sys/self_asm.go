@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"syscall"
-	"unsafe"
 )
 
 // Ticks reads the processor's time stamp counter. It costs about 9 ns.
@@ -26,19 +25,35 @@ func Self() (tid, pc uint64, processor int)
 // FastSelf must have reported true, and the caller compared an answer.
 func Outer() uint64
 
-func mword(off uintptr) uint64
+// gAddr returns the address of the runtime's structure of the calling goroutine.
+func gAddr() uint64
 
-// The runtime keeps its thread's id in its m structure, one load away, and the
+// peek returns the word at an address. It takes and returns no pointers, which the
+// garbage collector would look at, whatever they are.
+func peek(addr uint64) uint64
+
+// The runtime keeps its thread's id in its m structure, two loads away, and the
 // number of its processor another; gettid(2) costs ten times a whole event.
-// Where in m, no release promises: findSelf looks for both, and what it finds
-// must hold on two threads. Only assembly reads what is found.
+// Where they are no release promises, nor that the caller's frame can be found by the frame
+// pointer. findSelf looks for all of it, protected from faults, and what it finds
+// must hold on two threads. If anything is not as expected the slow ways are taken.
+// Only assembly uses what is found.
 var (
+	gM uintptr = 48 // offset in g of the pointer to m
 	//lint:ignore U1000 read by assembly
 	mID uintptr // offset of the thread's id in m
 	//lint:ignore U1000 read by assembly
 	mP uintptr // offset of the pointer to the processor, whose first member is its number
 	//lint:ignore U1000 read by assembly
 	hop bool // the caller's frame is one up
+)
+
+// What findSelf asks, for tests: they have it meet another runtime than there is.
+var (
+	askG         = gAddr
+	askProcessor = Processor
+	askThread    = syscall.Gettid
+	askFrame     = probe
 )
 
 // FastSelf reports whether Self can be used. The first call finds out.
@@ -52,29 +67,71 @@ func probe() (tid, pc, want uint64) {
 	return tid, pc, uint64(pcs[0])
 }
 
+// protected calls f and reports whether it has touched no bad address.
+func protected(f func()) (ok bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if e := recover(); e != nil {
+			if _, fault := e.(runtime.Error); !fault {
+				panic(e)
+			}
+			ok = false
+		}
+	}()
+	f()
+	return true
+}
+
 func findSelf() bool {
-	// A goroutine may change its processor in the middle of it.
+	// Where m has been in every release so far, then anywhere. A goroutine may change its
+	// processor in the middle of it.
+	const usual = 48
 	for range 8 {
-		if findOnce() {
+		if findOnce(usual) {
+			return true
+		}
+	}
+	for off := range uintptr(gWords) {
+		if findOnce(off * 8) {
 			return true
 		}
 	}
 	return false
 }
 
-func findOnce() bool {
+// findOnce tries to find everything, if the pointer to m is at offset off in g.
+func findOnce(off uintptr) bool {
 	type answer struct {
 		tid  uint64
 		hits uint64  // bit i: word i of m holds the thread's id
 		ps   uint64  // bit i: word i of m points to the processor
 		hops [2]bool // which setting of hop leads to the caller
 	}
-	ask := func() (a answer) {
-		runtime.LockOSThread()
+	both := func(ask func(*answer)) (a [2]answer) {
+		locked := func(a *answer) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			protected(func() { ask(a) })
+		}
+		done := make(chan bool)
+		runtime.LockOSThread() // so that the other one runs on another thread
 		defer runtime.UnlockOSThread()
-		a.tid = uint64(syscall.Gettid())
-		for i := range words {
-			w := mword(uintptr(i) * 8)
+		locked(&a[0])
+		go func() {
+			locked(&a[1])
+			close(done)
+		}()
+		<-done
+		return a
+	}
+	a := both(func(a *answer) {
+		a.tid = uint64(askThread())
+		m := peek(askG() + uint64(off))
+		if !plausible(m) {
+			return
+		}
+		for i := range mWords {
+			w := peek(m + uint64(i)*8)
 			if w == a.tid {
 				a.hits |= 1 << i
 			}
@@ -82,63 +139,66 @@ func findOnce() bool {
 				a.ps |= 1 << i
 			}
 		}
-		for i := range a.hops {
-			hop = i == 1
-			_, pc, want := probe()
-			a.hops[i] = pc == want
-		}
-		return
-	}
-	first := ask()
-	second := make(chan answer)
-	runtime.LockOSThread() // so that the other one runs on another thread
-	go func() { second <- ask() }()
-	s := <-second
-	runtime.UnlockOSThread()
-	hits, ps := first.hits&s.hits, first.ps&s.ps
-	if first.tid == s.tid || hits == 0 || ps == 0 {
+	})
+	hits, ps := a[0].hits&a[1].hits, a[0].ps&a[1].ps
+	if a[0].tid == a[1].tid || hits == 0 || ps == 0 {
 		return false
 	}
+	gM = off
 	mID = uintptr(bits.TrailingZeros64(hits)) * 8
 	mP = uintptr(bits.TrailingZeros64(ps)) * 8
-	switch {
-	case first.hops[0] && s.hops[0]:
-		hop = false
-	case first.hops[1] && s.hops[1]:
-		hop = true
-	default:
-		return false
-	}
-	for range 16 {
-		if _, pc, want := probe(); pc != want {
-			return false
-		}
-		// A hint may be outdated, but not every time.
-		if _, _, p := Self(); p == Processor() {
-			return true
+	for i := range 2 {
+		hop = i == 1
+		a := both(func(a *answer) {
+			tid, pc, want := askFrame()
+			a.hops[i] = pc == want && int(tid) == askThread()
+		})
+		if a[0].hops[i] && a[1].hops[i] {
+			return protected(verify) && verified
 		}
 	}
 	return false
 }
 
-// words is how many words of m are looked at.
-const words = 64
+var verified bool // by verify
+
+// verify compares the answers of the quick ways with those of the slow ones.
+func verify() {
+	verified = false
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for range 16 {
+		if tid, pc, want := askFrame(); pc != want || int(tid) != askThread() {
+			return
+		}
+		// A hint may be outdated, but not every time.
+		if _, _, p := Self(); p == askProcessor() {
+			verified = true
+			return
+		}
+	}
+}
+
+// gWords and mWords are how many words of g and of m are looked at.
+const (
+	gWords = 32
+	mWords = 64
+)
+
+// plausible reports whether w could be the address of a structure.
+func plausible(w uint64) bool { return w&7 == 0 && w >= 1<<16 && w>>48 == 0 }
 
 // pointsToProcessor reports whether w is the address of a p structure, which
 // begins with the number of the processor and the state "running". It is asked
-// of words that may be anything; a bad address is a fault that is caught.
+// of words that may be anything.
 func pointsToProcessor(w uint64) (yes bool) {
-	if w&7 != 0 || w < 1<<16 || w>>47 != 0 {
+	if !plausible(w) {
 		return false
 	}
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if recover() != nil {
-			yes = false
-		}
-	}()
-	p := *(**[2]uint32)(unsafe.Pointer(&w))
-	id, state := p[0], p[1]
 	const running = 1
-	return int(id) == Processor() && state == running
+	protected(func() {
+		first := peek(w)
+		yes = int(int32(first)) == askProcessor() && first>>32 == running
+	})
+	return yes
 }

@@ -50,6 +50,7 @@ func (r *Reader) Extend(size int64) (ok bool, err error) {
 		}
 	}
 	end, err := r.walk()
+	r.knotsWhole(r.b.knotFault)
 	switch {
 	case isIO(err):
 		return false, err

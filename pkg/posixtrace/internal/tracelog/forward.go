@@ -23,6 +23,8 @@ type forwardReader struct {
 	hold    int64
 	buf     []byte
 	raw     [headerSize]byte
+
+	knotFault *Fault // as of blocks
 }
 
 // OpenStream returns a reader of the log that r yields, which is read forward
@@ -126,6 +128,7 @@ func (f *forwardReader) more(r *Reader) error {
 			f.end()
 			return nil
 		case r.sealed:
+			r.knotsWhole(f.knotFault)
 			f.end()
 			return nil
 		case grouped:
@@ -184,6 +187,9 @@ func (f *forwardReader) block(r *Reader, loop bool) (grouped bool, err error) {
 		w, err := decodeGroup(p)
 		f.horizon = max(f.horizon, w)
 		return true, err
+	}
+	if err := wholeSeal(&h, p, f.off); err != nil {
+		return false, err
 	}
 	return false, r.apply(&h, p)
 }
@@ -340,7 +346,10 @@ func (f *forwardReader) loopKnots(r *Reader) error {
 	for range 2 {
 		at := f.off
 		h, err := f.header(r.super.ID)
-		if err == nil && h.Kind == KindKnots && h.size() <= knotSlotSize {
+		if err == nil && h.Kind == KindKnots && h.size() > knotSlotSize {
+			err = errLength
+		}
+		if err == nil && h.Kind == KindKnots {
 			var p []byte
 			if p, err = f.payload(&h, nil); err == nil && h.Seq > best.Seq {
 				best, knots = h, p
@@ -348,6 +357,9 @@ func (f *forwardReader) loopKnots(r *Reader) error {
 		}
 		if isIO(err) || errors.Is(err, errCut) {
 			return err
+		}
+		if f.knotFault == nil {
+			f.knotFault = r.super.knotFault(&h, at, err)
 		}
 		if err := f.skip(at + knotSlotSize - f.off); err != nil {
 			return err

@@ -125,6 +125,7 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 	if r.seal != nil {
 		err := r.openIndexed()
 		if err == nil {
+			r.knotsWhole(b.knotFault)
 			return r, nil
 		}
 		if isIO(err) {
@@ -223,6 +224,7 @@ func (r *Reader) openWalking() error {
 	}
 	r.walked.end = r.super.tailAt()
 	end, err := r.walk()
+	r.knotsWhole(r.b.knotFault)
 	if isIO(err) {
 		return err
 	}
@@ -252,6 +254,9 @@ func (r *Reader) walk() (end int64, err error) {
 			p, err := r.b.payload(off, h, buf)
 			if err == nil {
 				buf = p
+				err = wholeSeal(h, p, off+h.size())
+			}
+			if err == nil {
 				err = r.apply(h, p)
 			}
 			if err != nil {
@@ -335,6 +340,22 @@ func (r *Reader) walkSlots() error {
 	return nil
 }
 
+// errMissing is wrong with a seal that does not stand where it was put.
+var errMissing = errors.New("blocks before it are missing")
+
+// wholeSeal tells whether a block of header h, if it is a seal, ends where it says that the log
+// does. In the tail of a Loop log nothing else shows that a block is gone.
+func wholeSeal(h *header, p []byte, end int64) error {
+	if h.Kind != KindSeal {
+		return nil
+	}
+	s, err := decodeSeal(p)
+	if err == nil && s.Length != uint64(end) {
+		err = errMissing
+	}
+	return err
+}
+
 // apply takes what a block other than one of events says.
 func (r *Reader) apply(h *header, p []byte) error {
 	switch h.Kind {
@@ -391,6 +412,14 @@ func (r *Reader) damageAt(off int64, k Kind, seq uint64, err error) {
 	if r.super.LogPolicy != Loop && seq < r.cut {
 		r.cut = seq
 		r.merge.drop(seq)
+	}
+}
+
+// knotsWhole notes what is wrong with a slot for knots of a log that is finished. In another, one
+// may be what its recorder was writing.
+func (r *Reader) knotsWhole(f *Fault) {
+	if f != nil && r.sealed {
+		r.damage(f.Offset, f.What, f.Err)
 	}
 }
 

@@ -16,6 +16,14 @@ func asideSize(maxData int) int {
 	return align64(chunk.FullSize + chunk.Align(max(maxData, MaxSystemData)))
 }
 
+// The word that says what lies there: clears at that time 32 | count 14 | size 18. The count is for
+// who copies it while it changes.
+const (
+	asideSeq   = 1 << 18
+	asideLen   = asideSeq - 1
+	asideCount = (1<<14 - 1) * asideSeq
+)
+
 func (m *Mem) asideBytes() []byte {
 	p := unsafe.Add(m.data, m.Chunks*m.ChunkSize)
 	return unsafe.Slice((*byte)(p), asideSize(m.MaxData))
@@ -30,29 +38,39 @@ func (m *Mem) setAside(rec *chunk.Record, clears uint64) bool {
 		m.h.damage.Add(1)
 		return false
 	}
+	// By an exchange: what is copied must not be seen before it (afterCopy has the reasons).
+	seq := m.h.aside.And(^uint64(asideLen)) + asideSeq
 	copyIn(unsafe.Pointer(unsafe.SliceData(room)), b)
-	m.h.aside.Store(clears<<32 | uint64(len(b)))
+	m.h.aside.Store(clears<<32 | seq&asideCount | uint64(len(b)))
 	return true
 }
 
 // lookAside returns the event that was set aside, encoded, or nil. What was
 // cleared since does not exist any more.
 func (m *Mem) lookAside() []byte {
-	w := m.h.aside.Load()
 	room := m.asideBytes()
-	n := int(uint32(w))
-	if n == 0 || n > len(room) || n&7 != 0 || w>>32 != uint64(uint32(m.h.clears.Load())) {
-		return nil
+	for range closeTries {
+		w := m.h.aside.Load()
+		n := int(w & asideLen)
+		if n == 0 || n > len(room) || n&7 != 0 || w>>32 != uint64(uint32(m.h.clears.Load())) {
+			return nil
+		}
+		b := make([]byte, n)
+		snapshot(b, room[:n])
+		if m.h.aside.Add(0) == w { // as afterCopy
+			return b
+		}
 	}
-	b := make([]byte, n)
-	snapshot(b, room[:n])
-	return b
+	return nil
 }
+
+// dropAside gives up the event that was set aside.
+func (m *Mem) dropAside() { m.h.aside.And(^uint64(asideLen)) }
 
 // announced reports the event of a RESUME that was reported before, or of an
 // OVERFLOW, which has a RESUME of its own.
 func (r *Reader) announced(rec *chunk.Record) bool {
-	if r.consume && r.m.h.aside.Load() != 0 {
+	if r.consume && r.m.h.aside.Load()&asideLen != 0 {
 		r.aside = r.m.lookAside()
 	}
 	if r.aside == nil {
@@ -72,7 +90,7 @@ func (r *Reader) announced(rec *chunk.Record) bool {
 	}
 	r.aside = nil
 	if r.consume {
-		r.m.h.aside.Store(0)
+		r.m.dropAside()
 	}
 	if !ok || err != nil {
 		r.m.h.damage.Add(1)

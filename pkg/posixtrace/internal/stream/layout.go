@@ -250,7 +250,7 @@ type header struct {
 	within    atomic.Uint64 // 1: there may be OVERFLOW events in the chunks
 	drained   atomic.Uint64 // up to which tick the last flush has taken everything
 	clears    atomic.Uint64 // how often it was cleared
-	aside     atomic.Uint64 // an event that is consumed and not reported: clears at that time 32 | size 32
+	aside     atomic.Uint64 // an event that is consumed and not reported: clears at that time 32 | count 14 | size 18
 	losses    atomic.Uint64 // rises with each loss that is accounted for
 	lostRead  atomic.Uint64 // total of lost events when the status was last read
 	owed      atomic.Uint64 // tick of an OVERFLOW that is due to the log

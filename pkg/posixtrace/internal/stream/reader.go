@@ -197,17 +197,20 @@ func (r *Reader) load(k *cursor) bool {
 		k.buf = k.buf[:end]
 		snapshot(k.buf[old:], m.bytes(k.i)[old:end])
 		r.copies++
-		// The copy is good if nobody has taken the chunk before it was made. The
-		// exchange keeps the loads of the copy from moving behind it.
-		d.read.CompareAndSwap(^uint64(0), ^uint64(0))
-		if n := ctl(d.ctl.Load()); n.gen() != k.gen || n.state() == claiming {
+		base := d.base.Load()
+		if n := m.afterCopy(d); n.gen() != k.gen || n.state() == claiming {
 			k.buf = k.buf[:old]
 			return false
 		}
+		if !k.loaded {
+			k.base = base
+		}
 	}
 	if !k.loaded {
+		if end == 0 {
+			return false
+		}
 		k.loaded = true
-		k.base = d.base.Load()
 		k.cur.Reset(k.buf, k.base)
 		if rd := readWord(d.read.Load()); rd.gen() == k.gen {
 			k.told = rd.count()
@@ -222,6 +225,16 @@ func (r *Reader) load(k *cursor) bool {
 	}
 	return r.decode(k)
 }
+
+// afterCopy returns the control word as it is once all loads of a copy of its chunk are done. The
+// copy is good if the word says that the chunk has not been taken.
+//
+// A load would not do, because those of the copy may come after it on other processors than x86.
+// Nor would a compare-and-swap before it that fails, which orders no earlier load, or an
+// exchange of another word, which need not order earlier loads with later ones where it
+// is made of two instructions. An addition to the word itself does: it comes before the
+// exchange by which the chunk is taken, and then so do the loads before it; or it sees that.
+func (m *Mem) afterCopy(d *desc) ctl { return ctl(d.ctl.Add(0)) }
 
 func (r *Reader) decode(k *cursor) bool {
 	ok, err := k.cur.Next(&k.head)

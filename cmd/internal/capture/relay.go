@@ -2,6 +2,7 @@ package capture
 
 import (
 	"os"
+	"os/signal"
 	"strconv"
 	"sync"
 	"syscall"
@@ -44,6 +45,10 @@ func StartRelay(prog string, pumps []*Pump) error {
 
 // Relay is the life of a relay process: it copies its pipes to their ends.
 func Relay(pipes int) {
+	// Where all processes are asked to end, those whose output this is may have last words. The end
+	// of their pipes ends a relay.
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
+		unix.SIGVTALRM, unix.SIGXCPU, unix.SIGPWR, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 	pipes = min(max(pipes, 0), 2)
 	var wg sync.WaitGroup
 	for i := range pipes {

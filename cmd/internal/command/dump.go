@@ -23,7 +23,8 @@ var Dump = &Command{
 		{Long: "table", Help: "a table, as wide as the terminal"},
 		{Long: "chrome", Help: "trace-event JSON for timeline viewers; NAME.begin to NAME.end is a slice"},
 		{Long: "format", Arg: "FMT", Help: "text as FMT says: %t time, %D delta, %p pid, %i tid, %n name, %d data, %x data in hexadecimal, %a address, %c class, %q number, %k span, %K parent span, %% \\n \\t"},
-		{Long: "golden", Help: "text, or with -j JSON, that is the same each time a program does the same: P1, T1 for processes and threads, no times"},
+		{Long: "golden", Help: "text, or with -j JSON, that is the same each time a program does the same: P1, T1 for processes and threads, no times; also with --format"},
+		{Long: "mask", Arg: "WHAT", Help: "with --golden: replace what varies in data, a regular expression, @tmp, @pid or @date; may be repeated"},
 		{Long: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "captured output, with a time before each line: rel, abs or delta"},
 		{Long: "replay", Arg: "SPEED", Help: "take the time that it took, divided by SPEED; captured output, if no other form is asked for"},
 		{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (seconds since the first event), abs, delta or none"},
@@ -62,6 +63,7 @@ type dumpOptions struct {
 	form   string // of formOptions, or "" for text
 	format string
 	style  output.TimeStyle
+	masks  []output.Mask
 	sel    selection
 	head   int // -1: no limit
 	last   int // -1: all
@@ -161,6 +163,16 @@ func readDumpOptions(args *Args) (opt *dumpOptions, err error) {
 	}
 	if opt.form, err = readForm(args); err != nil {
 		return nil, err
+	}
+	for _, v := range args.All("mask") {
+		if !strings.HasPrefix(opt.form, "golden") {
+			return nil, usagef("--mask is for --golden")
+		}
+		m, err := output.NewMask(v)
+		if err != nil {
+			return nil, badValue("mask", v, err)
+		}
+		opt.masks = append(opt.masks, m)
 	}
 	style := args.Value("time")
 	if opt.form == "annotate" {

@@ -10,7 +10,7 @@ import (
 )
 
 // formOptions are the options that choose a form of output, each a form of its
-// own; --golden may also be given with --json.
+// own; --golden may also be given with --json and --format.
 var formOptions = []string{"json", "csv", "table", "chrome", "format", "golden", "annotate"}
 
 // readForm finds the form that is asked for, "" for text.
@@ -18,8 +18,8 @@ func readForm(args *Args) (form string, err error) {
 	for _, f := range formOptions {
 		switch {
 		case !args.Has(f):
-		case form == "json" && f == "golden":
-			form = "golden json"
+		case f == "golden" && (form == "json" || form == "format"):
+			form = "golden " + form
 		case form != "":
 			return "", usagef("--%s and --%s exclude each other", strings.Fields(form)[0], f)
 		default:
@@ -43,10 +43,8 @@ func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
 	switch opt.form {
 	case "json":
 		return &output.JSON{}, text, nil
-	case "golden":
-		return &output.Golden{}, text, nil
-	case "golden json":
-		return &output.Golden{InJSON: true}, text, nil
+	case "golden", "golden json":
+		return &output.Golden{InJSON: opt.form != "golden", Masks: opt.masks}, text, nil
 	case "csv":
 		return &output.CSV{}, text, nil
 	case "chrome":
@@ -55,10 +53,13 @@ func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
 		return &output.EventTable{Text: text, Width: e.width()}, text, nil
 	case "annotate":
 		return &output.Annotate{Text: text, Color: p.on}, text, nil
-	case "format":
+	case "format", "golden format":
 		f, err := output.NewFormat(opt.format, text)
 		if err != nil {
 			return nil, nil, badValue("format", opt.format, err)
+		}
+		if opt.form != "format" {
+			return &output.Golden{Format: f, Masks: opt.masks}, text, nil
 		}
 		return f, text, nil
 	}

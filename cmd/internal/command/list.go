@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
@@ -49,6 +50,9 @@ func list(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, out 
 	form, text, err := env.newForm(opt)
 	if err != nil {
 		return err
+	}
+	if g, ok := form.(*output.Golden); ok {
+		g.Live = opt.follow || slices.ContainsFunc(inputs, func(in *input) bool { return in.pipe != nil })
 	}
 	out.form = form
 	out.buf = form.Begin(make([]byte, 0, sinkSize+16<<10))

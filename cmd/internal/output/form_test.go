@@ -158,13 +158,15 @@ func TestGolden(t *testing.T) {
 	}{{&Golden{}, `P1 T1 build.begin "a"
 P0 T0 posix_trace_overflow
 P1 T2 build.begin "b"
-P2 T3 build.begin
+P2 T2 build.begin
 P2 T0 proc.exit status=3
+P1 T1 build.begin "c"
 `}, {&Golden{InJSON: true}, `{"pid":1,"tid":1,"event":"build.begin","class":"user","truncation":"none","size":1,"data":"a"}
 {"pid":0,"tid":0,"event":"posix_trace_overflow","class":"system","truncation":"none","size":0,"data":""}
 {"pid":1,"tid":2,"event":"build.begin","class":"user","truncation":"none","size":1,"data":"b"}
-{"pid":2,"tid":3,"event":"build.begin","class":"user","truncation":"none","size":0,"data":""}
+{"pid":2,"tid":2,"event":"build.begin","class":"user","truncation":"none","size":0,"data":""}
 {"pid":2,"tid":0,"event":"proc.exit","class":"system","truncation":"none","size":88,"status":3,"signal":0,"core":false}
+{"pid":1,"tid":1,"event":"build.begin","class":"user","truncation":"none","size":1,"data":"c"}
 `}} {
 		testGolden(t, tt.form, tt.want)
 	}
@@ -180,10 +182,11 @@ func testGolden(t *testing.T, form *Golden, want string) {
 	}{
 		{33, 4711, 4711, "a"}, {posixtrace.EventOverflow, 0, 0, ""}, {33, 4711, 4712, "b"}, {33, 17, 17, ""},
 		{posixtrace.EventProcExit, 17, 0, string((&posixtrace.ExitData{Status: 3, User: 1500, MaxRSS: 4096}).Append(nil))},
+		{33, 4711, 4711, "c"},
 	} {
 		b = form.Append(b, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: e.id, PID: e.pid, TID: e.tid, UnixNano: t0, Address: 1}, Data: []byte(e.data)})
 	}
-	if string(b) != want {
+	if b = form.End(b); string(b) != want {
 		t.Errorf("got\n%s want\n%s", b, want)
 	}
 }

@@ -70,12 +70,22 @@ func (f *Format) End(b []byte) []byte { return b }
 
 // Append appends one event.
 func (f *Format) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	return f.append(b, src, rec, nil, nil)
+}
+
+// append appends one event. For golden output v is what stands for its ids; a hyphen stands for
+// its times and its address.
+func (f *Format) append(b []byte, src *Source, rec *posixtrace.Record, v *goldenEvent, g *Golden) []byte {
 	f.seq++
 	if f.seq == 1 {
 		f.last = rec.UnixNano
 	}
 	for _, p := range f.parts {
 		b = append(b, p.literal...)
+		if v != nil && strings.IndexByte("tDpidaxkK", p.verb) >= 0 {
+			b = v.appendVerb(b, p.verb, src, rec, g)
+			continue
+		}
 		switch p.verb {
 		case 't':
 			if f.text.Style != NoTime {
@@ -116,4 +126,39 @@ func appendKey(b []byte, key uint64) []byte {
 		return b
 	}
 	return appendHex(append(b, "0x"...), key)
+}
+
+// appendVerb appends what a conversion makes of a golden event, where that is not what it makes of another.
+func (v *goldenEvent) appendVerb(b []byte, verb byte, src *Source, rec *posixtrace.Record, g *Golden) []byte {
+	numbered := func(letter byte, n int) []byte {
+		if n == 0 && letter == 'S' {
+			return b
+		}
+		return strconv.AppendInt(append(b, letter), int64(n), 10)
+	}
+	switch verb {
+	case 'p':
+		return numbered('P', v.pid)
+	case 'i':
+		return numbered('T', v.tid)
+	case 'k':
+		return numbered('S', v.span)
+	case 'K':
+		return numbered('S', v.parent)
+	case 'd', 'x':
+		out := rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr
+		switch {
+		case rec.ID.System() && !out && verb == 'd':
+			start := len(b)
+			if b = g.appendText(b, src, rec); len(b) > start {
+				b = append(b[:start], b[start+1:]...) // the space before it
+			}
+			return b
+		case verb == 'd':
+			return appendDecoded(b, src, rec)
+		case !rec.ID.System() || out:
+			return hex.AppendEncode(b, rec.Data)
+		}
+	}
+	return append(b, '-')
 }

@@ -1,63 +1,177 @@
 package output
 
 import (
+	"bytes"
+	"container/heap"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // Golden is what comes out the same each time a program does the same: processes
-// and threads are numbered in the order in which they appear, and what depends
-// on the machine and the moment is left out. It has two forms, text
+// and threads are numbered, and what depends on the machine and the moment is left out.
+// It has two forms of its own, text
 //
 //	P1 T1 build.begin "compile"
 //
-// and, if InJSON is set, objects with numbers in pid and tid.
+// and, if InJSON is set, objects with numbers in pid and tid. With Format it has that
+// of a Format.
+//
+// A thread and a span have the lowest number that is free when the first event comes that
+// has to do with them, until the last one has come: so what is inserted in one place
+// changes the lines of that place only. So it is with a process that comes and goes while one
+// with a lower number goes on, as do those that ptrace-event -r runs for a script; else
+// processes that come one after the other have numbers of their own. To know which event is the
+// last, events are held back, but not without limit.
 type Golden struct {
 	InJSON bool
+	Format *Format
+	Masks  []Mask
+	// Live makes lines come at once, with numbers that are not given again.
+	Live bool
 
-	pids, tids map[int]int
+	held       []heldEvent
+	first      int // of held, those before are done
+	size       int // bytes of the data in held
+	pids, tids numbers[int]
+	spans      numbers[spanKey]
 }
+
+type heldEvent struct {
+	src *Source
+	rec posixtrace.Record
+}
+
+// spanKey is the key of a span with the process that it means something in.
+type spanKey struct {
+	pid int
+	key uint64
+}
+
+// What is held back at most: of a process without an event among so many the number may be
+// given to another.
+const (
+	maxHeld     = 1 << 15
+	maxHeldData = 4 << 20
+)
 
 // Begin appends nothing.
 func (g *Golden) Begin(b []byte) []byte { return b }
 
-// End appends nothing.
-func (g *Golden) End(b []byte) []byte { return b }
-
-// Append appends the line of one event.
+// Append appends the lines of events that are not held back any more.
 func (g *Golden) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	if g.pids == nil {
-		g.pids, g.tids = map[int]int{}, map[int]int{}
+	g.held = append(g.held, heldEvent{src, posixtrace.Record{EventInfo: rec.EventInfo, Data: bytes.Clone(rec.Data)}})
+	g.size += len(rec.Data)
+	g.pids.within = true
+	g.each(rec, (*numbers[int]).hold, (*numbers[spanKey]).hold)
+	for g.Live && g.first < len(g.held) || len(g.held)-g.first > maxHeld || g.size > maxHeldData {
+		b = g.next(b)
 	}
-	pid, tid := ordinal(g.pids, rec.PID), 0
+	if g.first > len(g.held)/2 {
+		n := copy(g.held, g.held[g.first:])
+		clear(g.held[n:])
+		g.held, g.first = g.held[:n], 0
+	}
+	return b
+}
+
+// End appends the lines of all events that are held back.
+func (g *Golden) End(b []byte) []byte {
+	for g.first < len(g.held) {
+		b = g.next(b)
+	}
+	return b
+}
+
+// each calls f for each process and thread that an event has to do with, and s for each span.
+func (g *Golden) each(rec *posixtrace.Record, f func(*numbers[int], int), s func(*numbers[spanKey], spanKey)) {
+	f(&g.pids, rec.PID)
 	if !byTraceSystem(rec.ID) {
-		tid = ordinal(g.tids, rec.TID)
+		f(&g.tids, rec.TID)
 	}
-	if g.InJSON {
-		return g.appendJSON(b, src, rec, pid, tid)
+	if rec.Span != 0 {
+		s(&g.spans, spanKey{rec.PID, rec.Span})
 	}
-	b = strconv.AppendInt(append(b, 'P'), int64(pid), 10)
-	b = strconv.AppendInt(append(b, ' ', 'T'), int64(tid), 10)
-	b = append(append(b, ' '), src.name(rec.ID).text...)
+	if rec.Parent != 0 {
+		s(&g.spans, spanKey{rec.PID, rec.Parent})
+	}
+	switch rec.ID {
+	case posixtrace.EventProcFork:
+		if d, err := posixtrace.DecodeFork(rec.Data); err == nil && d.Kind == posixtrace.ForkThread {
+			f(&g.tids, d.Child)
+		} else if err == nil {
+			f(&g.pids, d.Child)
+		}
+	case posixtrace.EventProcSignal:
+		if d, err := posixtrace.DecodeSignal(rec.Data); err == nil {
+			f(&g.pids, d.Sender)
+		}
+	}
+}
+
+// next appends the line of the first event that is held back.
+func (g *Golden) next(b []byte) []byte {
+	e := &g.held[g.first]
+	rec := e.rec
+	for i := range g.Masks {
+		rec.Data = g.Masks[i].apply(g, e.src, &rec)
+	}
+	v := goldenEvent{pid: g.pids.number(rec.PID)}
+	if !byTraceSystem(rec.ID) {
+		v.tid = g.tids.number(rec.TID)
+	}
+	v.span = g.spans.number(spanKey{rec.PID, rec.Span})
+	v.parent = g.spans.number(spanKey{rec.PID, rec.Parent})
+	switch {
+	case g.Format != nil:
+		b = g.Format.append(b, e.src, &rec, &v, g)
+	case g.InJSON:
+		b = g.appendJSON(b, e.src, &rec, &v)
+	default:
+		b = strconv.AppendInt(append(b, 'P'), int64(v.pid), 10)
+		b = strconv.AppendInt(append(b, ' ', 'T'), int64(v.tid), 10)
+		b = append(append(b, ' '), e.src.name(rec.ID).text...)
+		b = g.appendText(b, e.src, &rec)
+		if v.span != 0 {
+			b = strconv.AppendInt(append(b, " span=S"...), int64(v.span), 10)
+		}
+		if v.parent != 0 {
+			b = strconv.AppendInt(append(b, " parent=S"...), int64(v.parent), 10)
+		}
+		b = append(b, '\n')
+	}
+	if !g.Live {
+		g.each(&e.rec, (*numbers[int]).release, (*numbers[spanKey]).release)
+	}
+	g.size -= len(e.rec.Data)
+	*e = heldEvent{}
+	g.first++
+	return b
+}
+
+// goldenEvent is what stands for the ids of an event.
+type goldenEvent struct {
+	pid, tid, span, parent int
+}
+
+// appendText appends the data of an event, with a space before it.
+func (g *Golden) appendText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	d, isExit := exitData(rec)
 	traced, isTraced := g.appendTraced(b, src, rec)
 	switch {
 	case isExit:
-		b = appendHowEnded(b, &d)
+		return appendHowEnded(b, &d)
 	case isTraced:
-		b = traced
+		return traced
 	case rec.ID.System():
-		b = appendSystemText(b, src, rec)
-	default:
-		b = appendData(b, rec.Data, rec.Truncation)
+		return appendSystemText(b, src, rec)
 	}
-	return append(b, '\n')
+	return appendData(b, rec.Data, rec.Truncation)
 }
 
-func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, pid, tid int) []byte {
-	b = strconv.AppendInt(append(b, `{"pid":`...), int64(pid), 10)
-	b = strconv.AppendInt(append(b, `,"tid":`...), int64(tid), 10)
+func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, v *goldenEvent) []byte {
+	b = strconv.AppendInt(append(b, `{"pid":`...), int64(v.pid), 10)
+	b = strconv.AppendInt(append(b, `,"tid":`...), int64(v.tid), 10)
 	b = AppendMember(b, "event", src.Name(rec.ID))
 	b = AppendMember(b, "class", Class(rec.ID))
 	b = AppendMember(b, "truncation", rec.Truncation.String())
@@ -76,6 +190,12 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, pid, 
 	default:
 		b = appendDataJSON(b, rec.Data)
 	}
+	if v.span != 0 {
+		b = AppendMember(b, "span", v.span)
+	}
+	if v.parent != 0 {
+		b = AppendMember(b, "parent", v.parent)
+	}
 	return append(b, '}', '\n')
 }
 
@@ -91,11 +211,11 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 		letter := "P"
 		if d.Kind == posixtrace.ForkThread {
 			letter = "T"
-			d.Child = ordinal(g.tids, d.Child)
+			d.Child = g.tids.number(d.Child)
 		} else {
-			d.Child = ordinal(g.pids, d.Child)
+			d.Child = g.pids.number(d.Child)
 		}
-		if g.InJSON {
+		if g.InJSON && g.Format == nil {
 			return appendForkJSON(b, &d), true
 		}
 		return appendForkText(b, &d, letter), true
@@ -104,8 +224,8 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 		if err != nil {
 			return b, false
 		}
-		d.Sender = ordinal(g.pids, d.Sender)
-		if g.InJSON {
+		d.Sender = g.pids.number(d.Sender)
+		if g.InJSON && g.Format == nil {
 			return appendSignalJSON(b, &d), true
 		}
 		return appendSignalText(b, &d, "P"), true
@@ -114,7 +234,7 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 		if err != nil {
 			return b, false
 		}
-		if g.InJSON {
+		if g.InJSON && g.Format == nil {
 			return appendSyscallJSON(b, &d, false), true
 		}
 		return appendSyscallText(b, &d, rec.Truncation != posixtrace.NotTruncated, false), true
@@ -137,15 +257,91 @@ func exitData(rec *posixtrace.Record) (d posixtrace.ExitData, ok bool) {
 	return d, err == nil
 }
 
-// ordinal returns 1 for the first process seen, and so on; 0 stands for none.
-func ordinal(seen map[int]int, id int) int {
-	if id == 0 {
+// numbers gives out numbers from 1 on, the lowest that is free; 0 stands for the zero value.
+type numbers[K comparable] struct {
+	of   map[K]*numbered
+	free freeNumbers
+	last int
+
+	// within makes a number free again only while a lower one is held.
+	within bool
+	taken  freeNumbers  // those that are held, and some that are not any more:
+	gone   map[int]bool // these
+}
+
+type numbered struct {
+	n    int // 0: none yet
+	held int // events that have to do with it and are held back
+}
+
+func (s *numbers[K]) hold(k K) {
+	if s.of == nil {
+		s.of = map[K]*numbered{}
+	}
+	if s.of[k] == nil {
+		s.of[k] = &numbered{}
+	}
+	s.of[k].held++
+}
+
+// number returns the number of k, 0 for what is not held.
+func (s *numbers[K]) number(k K) int {
+	e, zero := s.of[k], *new(K)
+	if e == nil || k == zero {
 		return 0
 	}
-	n, ok := seen[id]
-	if !ok {
-		n = len(seen) + 1
-		seen[id] = n
+	if e.n == 0 {
+		if len(s.free) > 0 {
+			e.n = heap.Pop(&s.free).(int)
+		} else {
+			s.last++
+			e.n = s.last
+		}
+		if s.gone[e.n] {
+			delete(s.gone, e.n)
+		} else if s.within {
+			heap.Push(&s.taken, e.n)
+		}
 	}
+	return e.n
+}
+
+func (s *numbers[K]) release(k K) {
+	e := s.of[k]
+	if e.held--; e.held > 0 {
+		return
+	}
+	delete(s.of, k)
+	if e.n != 0 && s.inner(e.n) {
+		heap.Push(&s.free, e.n)
+	}
+}
+
+// inner reports whether the number that is about to be free may be given again.
+func (s *numbers[K]) inner(n int) bool {
+	if !s.within {
+		return true
+	}
+	if s.gone == nil {
+		s.gone = map[int]bool{}
+	}
+	s.gone[n] = true
+	for len(s.taken) > 0 && s.gone[s.taken[0]] {
+		delete(s.gone, heap.Pop(&s.taken).(int))
+	}
+	return len(s.taken) > 0 && s.taken[0] < n
+}
+
+// freeNumbers is a heap.
+type freeNumbers []int
+
+func (f freeNumbers) Len() int           { return len(f) }
+func (f freeNumbers) Less(i, j int) bool { return f[i] < f[j] }
+func (f freeNumbers) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f *freeNumbers) Push(n any)        { *f = append(*f, n.(int)) }
+
+func (f *freeNumbers) Pop() any {
+	n := (*f)[len(*f)-1]
+	*f = (*f)[:len(*f)-1]
 	return n
 }

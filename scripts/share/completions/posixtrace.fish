@@ -101,6 +101,7 @@ function __posixtrace_takes
         ptrace-event:--color \
         ptrace-dump:--stream ptrace-dump:-S \
         ptrace-dump:--format \
+        ptrace-dump:--mask \
         ptrace-dump:--annotate \
         ptrace-dump:--replay \
         ptrace-dump:--time \
@@ -222,7 +223,8 @@ complete -c ptrace-dump -l csv -d 'comma-separated values, with a line of column
 complete -c ptrace-dump -l table -d 'a table, as wide as the terminal'
 complete -c ptrace-dump -l chrome -d 'trace-event JSON for timeline viewers; NAME.begin to NAME.end is a slice'
 complete -c ptrace-dump -l format -r -f -d 'text as FMT says: %t time, %D delta, %p pid, %i tid, %n name, %d data, %x data in hexadecimal, %a address, %c class, %q number, %k span, %K parent span, %% \\n \\t'
-complete -c ptrace-dump -l golden -d 'text, or with -j JSON, that is the same each time a program does the same: P1, T1 for processes and threads, no times'
+complete -c ptrace-dump -l golden -d 'text, or with -j JSON, that is the same each time a program does the same: P1, T1 for processes and threads, no times; also with --format'
+complete -c ptrace-dump -l mask -r -f -d 'with --golden: replace what varies in data, a regular expression, @tmp, @pid or @date; may be repeated'
 complete -c ptrace-dump -l annotate -r -f -a 'rel abs delta' -d 'captured output, with a time before each line: rel, abs or delta'
 complete -c ptrace-dump -l replay -r -f -d 'take the time that it took, divided by SPEED; captured output, if no other form is asked for'
 complete -c ptrace-dump -l time -r -f -a 'rel abs delta none' -d 'times in text: rel (seconds since the first event), abs, delta or none'

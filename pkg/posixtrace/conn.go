@@ -151,7 +151,7 @@ func (c *conn) lock() (unlock func(), err error) {
 	c.mu.Lock()
 	if err := sys.Flock(c.f, true, true); err != nil {
 		c.mu.Unlock()
-		return nil, err
+		return nil, fmt.Errorf("lock %s: %w", c.path, err)
 	}
 	return c.unlock, nil
 }

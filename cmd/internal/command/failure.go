@@ -32,7 +32,15 @@ func asFailure(err error) *fault {
 	if errors.Is(err, posixtrace.ErrDirectory) {
 		return directoryFault(err)
 	}
-	return &fault{text: reason(err)}
+	return &fault{text: reason(err), hint: limitHint(err)}
+}
+
+// limitHint is the way out for an error that a limit of the process has caused.
+func limitHint(err error) string {
+	if errors.Is(err, syscall.EMFILE) {
+		return "`ulimit -n` raises the number of files that a process may have open"
+	}
+	return ""
 }
 
 // directoryFault is about the trace directory, whatever the command was at.
@@ -71,7 +79,7 @@ func failure(object string, err error) error {
 	if object != "" && !strings.HasPrefix(text, object+": ") {
 		text = object + ": " + text
 	}
-	return &fault{text: text}
+	return &fault{text: text, hint: limitHint(err)}
 }
 
 // withHint adds the way out to an error.

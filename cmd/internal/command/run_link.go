@@ -60,6 +60,9 @@ func newLink() (l *link, other int, err error) {
 	}
 	other, err = unix.FcntlInt(uintptr(fd[1]), unix.F_DUPFD, freeDescriptor())
 	unix.Close(fd[1])
+	if err == unix.EINVAL {
+		err = unix.EMFILE // the limit is lower
+	}
 	if err != nil {
 		unix.Close(fd[0])
 		return nil, -1, os.NewSyscallError("dup", err)

@@ -203,7 +203,8 @@ func traceRefused() {
 	if runtime.GOARCH == "amd64" {
 		poll = 7
 	}
-	nr, ok := map[string]uint32{"ptrace": unix.SYS_PTRACE, "seccomp": unix.SYS_SECCOMP, "wait4": unix.SYS_WAIT4, "poll": poll}[os.Args[1]]
+	nr, ok := map[string]uint32{"ptrace": unix.SYS_PTRACE, "seccomp": unix.SYS_SECCOMP, "wait4": unix.SYS_WAIT4, "poll": poll,
+		"timerfd_create": unix.SYS_TIMERFD_CREATE, "fallocate": unix.SYS_FALLOCATE, "flock": unix.SYS_FLOCK, "renameat2": unix.SYS_RENAMEAT2}[os.Args[1]]
 	if !ok {
 		fmt.Println("no such call:", os.Args[1])
 		os.Exit(1)

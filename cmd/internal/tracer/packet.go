@@ -39,6 +39,9 @@ func socketPair(above int) (ours, theirs int, err error) {
 	}
 	theirs, err = unix.FcntlInt(uintptr(fd[1]), unix.F_DUPFD_CLOEXEC, above)
 	unix.Close(fd[1])
+	if err == unix.EINVAL {
+		err = unix.EMFILE // the limit is lower
+	}
 	if err != nil {
 		unix.Close(fd[0])
 		return -1, -1, os.NewSyscallError("dup", err)

@@ -58,6 +58,13 @@ func openFirst(places []string) (d *Dir, err error) {
 // errParent marks a place where no directory can be made.
 var errParent = errors.New("no room for a trace directory")
 
+// parentError is an error with that mark.
+type parentError struct{ err error }
+
+func (e *parentError) Error() string        { return e.err.Error() }
+func (e *parentError) Unwrap() error        { return e.err }
+func (e *parentError) Is(target error) bool { return target == errParent }
+
 func openDir(path string) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -70,13 +77,13 @@ func openDir(path string) (*Dir, error) {
 			f, st, err = sys.OpenDir(path, true)
 		case errors.Is(e, syscall.ENOENT), errors.Is(e, syscall.ENOTDIR), errors.Is(e, syscall.EROFS),
 			errors.Is(e, syscall.EACCES), errors.Is(e, syscall.EPERM):
-			return nil, fmt.Errorf("trace directory: %w: %w", e, errParent)
+			return nil, fmt.Errorf("trace directory: %w", &parentError{e})
 		default:
 			return nil, fmt.Errorf("trace directory: %w", e)
 		}
 	}
 	if err != nil && st.Mode == 0 { // it was not even reached
-		return nil, fmt.Errorf("trace directory %s: %w: %w", path, err, errParent)
+		return nil, fmt.Errorf("trace directory %s: %w", path, &parentError{err})
 	}
 	if err := unsafeDir(path, &st, err); err != nil {
 		if f != nil {
@@ -93,7 +100,7 @@ func unsafeDir(path string, st *sys.FileStat, err error) error {
 	case errors.Is(err, syscall.ELOOP):
 		return refuse(path, "a symbolic link", syscall.ELOOP)
 	case errors.Is(err, syscall.ENOTDIR):
-		return refuse(path, "not a directory", syscall.ENOTDIR)
+		return fmt.Errorf("trace directory %s refused: %w", path, syscall.ENOTDIR)
 	case st.IsDir() && st.UID != uint32(os.Geteuid()):
 		return refuse(path, "owned by another user", syscall.EACCES)
 	case st.IsDir() && st.Perm()&0o77 != 0:

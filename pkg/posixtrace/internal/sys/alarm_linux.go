@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,16 +17,22 @@ import (
 // that does nothing else: for a timer the runtime wakes two threads, and those a third,
 // a dozen times in all; for a descriptor that becomes readable it wakes one, once.
 type Alarm struct {
-	f    *os.File
+	f    *os.File // nil where timerfd_create(2) is refused
 	conn syscall.RawConn
 	rung atomic.Bool
+	ring chan struct{} // closed by Ring, if f is nil
+	once sync.Once
 }
 
-// NewAlarm makes one. It takes a descriptor, until Close.
+// NewAlarm makes one. It takes a descriptor, until Close. Where there can be none, as in a sandbox
+// that does not know the system call, it does with a timer.
 func NewAlarm() (*Alarm, error) {
-	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	fd, err := timerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS) {
+		return &Alarm{ring: make(chan struct{})}, nil
+	}
 	if err != nil {
-		return nil, err
+		return nil, os.NewSyscallError("timerfd_create", err)
 	}
 	a := &Alarm{f: os.NewFile(uintptr(fd), "timerfd")}
 	if a.conn, err = a.f.SyscallConn(); err != nil {
@@ -35,8 +42,19 @@ func NewAlarm() (*Alarm, error) {
 	return a, nil
 }
 
+var timerfdCreate = unix.TimerfdCreate // a variable for tests
+
 // Wait returns true after d, false as soon as Ring was called. Only one goroutine may wait.
 func (a *Alarm) Wait(d time.Duration) bool {
+	if a.f == nil {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-a.ring:
+		}
+		return !a.rung.Load()
+	}
 	err := a.set(d)
 	if !a.rung.Load() { // which is set before the time
 		if err == nil {
@@ -52,11 +70,20 @@ func (a *Alarm) Wait(d time.Duration) bool {
 // Ring ends Wait, now and for ever.
 func (a *Alarm) Ring() {
 	a.rung.Store(true)
+	if a.f == nil {
+		a.once.Do(func() { close(a.ring) })
+		return
+	}
 	a.set(0)
 }
 
 // Close gives back the descriptor. Nobody may wait.
-func (a *Alarm) Close() error { return a.f.Close() }
+func (a *Alarm) Close() error {
+	if a.f == nil {
+		return nil
+	}
+	return a.f.Close()
+}
 
 // Neither system call blocks, and the runtime need not be told of them: for one that
 // might it wakes another of its threads.

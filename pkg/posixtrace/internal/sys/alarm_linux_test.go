@@ -4,7 +4,16 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+// An alarm where timerfd_create(2) is refused.
+func TestAlarmRefused(t *testing.T) {
+	defer func(f func(int, int) (int, error)) { timerfdCreate = f }(timerfdCreate)
+	timerfdCreate = func(int, int) (int, error) { return -1, unix.EPERM }
+	TestAlarm(t)
+}
 
 func TestAlarm(t *testing.T) {
 	a, err := NewAlarm()

@@ -71,7 +71,7 @@ func Allocate(f *os.File, size int64) error {
 		n := min(size-off, allocStep)
 		err := retry(func() error { return unix.Fallocate(int(f.Fd()), 0, off, n) })
 		runtime.KeepAlive(f)
-		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // a sandbox may refuse it
 			return fillZeros(f, size)
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
@@ -98,7 +99,9 @@ func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 func newConn(d *registry.Dir, f *os.File, m *stream.Mem, path string) *conn {
 	c := &conn{dir: d, f: f, mem: m, id: m.ID, path: path, guard: sys.GuardOf(m.Bytes())}
 	m.DieWhenCut(c.guard)
-	mapped.Add(1)
+	if mapped.Add(1) >= collectAt.Load() && collecting.CompareAndSwap(false, true) {
+		go collect()
+	}
 	c.last = runtime.AddCleanup(c, unmap, m.Bytes())
 	return c
 }
@@ -110,6 +113,27 @@ func unmap(b []byte) {
 
 // mapped counts the streams that this process has mapped.
 var mapped atomic.Int64
+
+// What is closed, or was shut down by others, stays mapped until a garbage collection finds that
+// no goroutine uses it. The application may have a heap so big, or GOGC=off, that there is
+// none before the kernel's limit of mappings (65,530) is reached.
+const collectEvery = 1024
+
+var (
+	collectAt  atomic.Int64 // how many mapped streams call for a collection
+	collecting atomic.Bool  // one is under way
+)
+
+func init() { collectAt.Store(collectEvery) }
+
+func collect() {
+	for range 3 { // finalizers, and then what they have held
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	collectAt.Store(mapped.Load() + collectEvery)
+	collecting.Store(false)
+}
 
 // release ends a connection that no other goroutine has seen, mapping and all: who looks
 // at a thousand streams must not leave it to the garbage collector.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
@@ -135,5 +136,30 @@ func TestShutdownFreesMemory(t *testing.T) {
 		}
 		child.say("after") // and it goes on
 		s.Close()
+	}
+}
+
+// What is only closed waits for a garbage collection, but not without limit.
+func TestMappingsAreCollected(t *testing.T) {
+	s := running(t, os.Getpid(), Attr{StreamSize: 1})
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	touch := func() {
+		a, err := Attach(s.c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 4 * collectEvery {
+		touch()
+	}
+	for end := time.Now().Add(patience); mappedStreams() > 3*collectEvery; {
+		if time.Now().After(end) {
+			t.Fatalf("%d mappings", mappedStreams())
+		}
+		touch()
+		time.Sleep(time.Millisecond)
 	}
 }

@@ -54,7 +54,7 @@ func (d *Dir) Names(family uint64) (*Names, error) {
 // lockWait bounds how long the lock of a file of names is waited for. Its holders do
 // nothing that takes time, but one may be stopped by a signal just then, and a traced process
 // must not stop with it.
-const lockWait = 3 * time.Second
+var lockWait = 3 * time.Second // tests set it
 
 // lockFile locks the file, opening it when it is not open or was swept away.
 // The caller holds n.adding, or n is new. Errors: EAGAIN another process has had the lock

@@ -12,8 +12,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 func openNames(t testing.TB, d *Dir) *Names {
@@ -309,5 +311,49 @@ func FuzzNamesFile(f *testing.F) {
 func TestChecksumTable(t *testing.T) {
 	if got, want := *castagnoli(), *crc32.MakeTable(crc32.Castagnoli); got != want {
 		t.Error("the table is not that of CRC-32C")
+	}
+}
+
+// A process that is stopped while it has the lock of the names holds no other up for ever, and
+// keeps none from reading.
+func TestNamesOfStoppedHolder(t *testing.T) {
+	defer func(old time.Duration) { lockWait = old }(lockWait)
+	lockWait = 20 * time.Millisecond
+	d := testDir(t)
+	n := openNames(t, d)
+	id, _, err := n.Open("before", false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(d.path, namesName(n.Family())), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := sys.Flock(f, true, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := n.Open("new", false, nil); !errors.Is(err, syscall.EAGAIN) {
+		t.Errorf("Open: %v", err)
+	}
+	if err := n.While(func([]Type) error { t.Error("called"); return nil }); !errors.Is(err, syscall.EAGAIN) {
+		t.Errorf("While: %v", err)
+	}
+	other, err := d.Names(n.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if name, ok := other.Lookup(id); !ok || name != "before" {
+		t.Errorf("Lookup: %q, %v", name, ok)
+	}
+	if have, _, err := other.Open("before", false, nil); have != id || err != nil {
+		t.Errorf("Open of a name that is there: %d, %v, want %d", have, err, id)
+	}
+	if err := sys.Funlock(f); err != nil {
+		t.Fatal(err)
+	}
+	if _, added, err := n.Open("new", false, nil); !added || err != nil {
+		t.Errorf("Open afterwards: %v, %v", added, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
@@ -231,6 +232,73 @@ func TestLoopReplacesOldest(t *testing.T) {
 		t.Errorf("Full %v, Replaced %d, Totals %+v; want %d replaced, %d left", w.Full(), w.Replaced(), w.Totals(), lost, len(want))
 	}
 }
+
+// TestLoopHeap: what a writer keeps of a Loop log is a small part of the log. It was 31 MiB for
+// each GiB.
+func TestLoopHeap(t *testing.T) {
+	for _, size := range []uint64{1 << 20, 64 << 20, 1 << 30, 64 << 30} {
+		for _, chunkSize := range []uint32{4096, 16 << 10, 64 << 10, chunk.MaxSize} {
+			s := superFor(Loop)
+			s.LogSize, s.ChunkSize = size, chunkSize
+			w, err := create(nowhere{}, s)
+			must(t, err)
+			kept := uint64(w.super.Slots) * uint64(unsafe.Sizeof(entry{}))
+			if kept > 1<<20+size/1024 {
+				t.Errorf("%d bytes for a log of %d in chunks of %d", kept, size, chunkSize)
+			}
+			if room := uint64(w.super.Slots) * uint64(w.super.ChunkSize); room < size || room > size+2*chunk.MaxSize {
+				t.Errorf("slots for %d bytes in a log of %d", room, size)
+			}
+		}
+	}
+	// One that is that large: it goes round, and has the newest events.
+	usual := manySlots
+	manySlots = 64
+	defer func() { manySlots = usual }()
+	s := superFor(Loop)
+	s.LogSize = 2 * manySlots * 4096
+	var m memory
+	w, err := create(&m, s)
+	must(t, err)
+	if w.super.ChunkSize != 8192 {
+		t.Fatalf("slots for chunks of %d bytes", w.super.ChunkSize)
+	}
+	must(t, w.Types(testTypes))
+	var data [4000]byte
+	const blocks = 300
+	for i := range uint32(blocks) {
+		b := EventsBlock{Base: uint64(i), Chunk: i % 8, Gen: i << 12}
+		b.Payload = chunk.AppendFull(b.Payload, &chunk.Record{Tick: uint64(i), Event: 33, Data: data[:]})
+		must(t, w.Events(b))
+	}
+	must(t, w.Seal(testStatus, true))
+	r := openFile(t, m.b)
+	first, last, n := uint64(0), uint64(0), uint64(0)
+	var rec chunk.Record
+	for {
+		ok, err := r.Next(&rec)
+		must(t, err)
+		if !ok {
+			break
+		}
+		if n++; n == 1 {
+			first = rec.Tick
+		}
+		last = rec.Tick
+	}
+	if last != blocks-1 || n != last-first+1 || n*4096 < s.LogSize-2*8192 {
+		t.Errorf("%d events, from %d to %d", n, first, last)
+	}
+}
+
+// nowhere is a sink that keeps nothing.
+type nowhere struct{}
+
+func (nowhere) put(int64, []byte, []byte) error { return nil }
+func (nowhere) truncate(int64) error            { return nil }
+func (nowhere) reserve(int64) error             { return nil }
+func (nowhere) sync() error                     { return nil }
+func (nowhere) seekable() bool                  { return true }
 
 func TestUntilFull(t *testing.T) {
 	blocks := overlapping(10)

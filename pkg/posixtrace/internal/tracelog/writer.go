@@ -75,6 +75,10 @@ func Create(f *os.File, super *Super) (*Writer, error) {
 	return create(out, super)
 }
 
+// manySlots is from how many slots on those of a Loop log are made for larger chunks than will
+// come: a writer has to know what is in each. Tests change it.
+var manySlots uint64 = 8192
+
 func create(out sink, super *Super) (*Writer, error) {
 	w := &Writer{out: out, super: *super, seq: 1}
 	s := &w.super
@@ -84,6 +88,9 @@ func create(out sink, super *Super) (*Writer, error) {
 		}
 	}
 	if s.LogPolicy == Loop && s.ChunkSize > 0 {
+		for s.joins() && s.ChunkSize < chunk.MaxSize && s.LogSize/uint64(s.ChunkSize) > manySlots {
+			s.ChunkSize = min(2*s.ChunkSize, chunk.MaxSize)
+		}
 		n := (s.LogSize + uint64(s.ChunkSize) - 1) / uint64(s.ChunkSize)
 		if n > 1<<31 {
 			return nil, fmt.Errorf("log size %d: %w", s.LogSize, syscall.EFBIG)

@@ -99,11 +99,12 @@ func inhDo(verb string, f, self []string) (string, error) {
 		n, _ := strconv.Atoi(f[0])
 		Event(EventID(n), []byte(f[1]))
 		return "", nil
-	case "spawn": // IN OUT [setsid]
+	case "spawn": // IN OUT [setsid | setpgid]
 		cmd := exec.Command(os.Args[0], f[0], f[1])
 		cmd.Env = append(os.Environ(), helperVar+"=actor")
 		cmd.Stderr = os.Stderr
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: len(f) > 2}
+		how := append(f, "")[2]
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: how == "setsid", Setpgid: how == "setpgid"}
 		err := cmd.Start()
 		go cmd.Wait()
 		return "", err
@@ -487,9 +488,21 @@ var _ = conform("INH-06", func(t *testing.T) {
 // A double fork: the process in the middle is gone before the last one passes
 // its first trace point.
 var _ = conform("INH-06/reparented", func(t *testing.T) {
-	for _, when := range []string{"same session", "PTRACE_STREAM"} {
+	for _, when := range []string{"same session", "process group", "PTRACE_STREAM"} {
 		t.Run(when, func(t *testing.T) {
 			a := newActor(t)
+			if when == "process group" {
+				// As a shell starts a command. The traced process itself ends, too.
+				a = a.spawn("setpgid")
+				s := running(t, a.pid, Attr{Inheritance: Inherited})
+				middle := a.spawn()
+				last := middle.spawn()
+				middle.kill()
+				a.kill()
+				last.do("event inh.daemon last")
+				equal(t, drain(t, s), last.got("inh.daemon", "last"))
+				return
+			}
 			s := running(t, a.pid, Attr{Inheritance: Inherited})
 			var middle, last *actor
 			if when == "PTRACE_STREAM" {

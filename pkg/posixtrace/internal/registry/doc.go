@@ -46,6 +46,16 @@
 // ancestors the nearer is the one that started later. Where the
 // chain is cut like that, C is not known and P's own start decides.
 //
+// The leader of P's process group counts as the leader of its session does if all members of
+// the group descended from it when a stream that is inherited was first attached to
+// it: a shell with job control makes each command such a group. The other commands of a
+// pipeline are in the group of its first and do not descend from that, so a group that
+// had such members then does not count.
+//
+// That is all the kernel keeps of a process's descent. Where those in between, or Q itself, have ended
+// before P has a page, and P is in the session or the group of none that has one, or
+// Q leads neither, P inherits nothing: its parent is init now, which says nothing.
+//
 // Start times count in hundredths of a second, and what is attached to Q counts as
 // before all that starts in the same tick. So that those who were there before it
 // do not profit, Attach first makes pages for Q's children of this very tick, or, if Q

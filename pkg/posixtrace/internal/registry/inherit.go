@@ -132,30 +132,45 @@ func ancestors(s *sys.ProcStat) []sys.ProcStat {
 	return chain
 }
 
-// leader returns the page of the leader of the session of s, if the leader is
-// not among the living ancestors and nearer than above, which may be nil.
+// leader returns the page of the leader of the process group or the session of s, if the
+// leader is not among the living ancestors and nearer than above, which may be nil. The group
+// comes first: it is part of the session, so its leader is the nearer one.
 func (d *Dir) leader(s *sys.ProcStat, chain []sys.ProcStat, above *sys.ProcStat) (ancestor, bool) {
-	sid := s.Session
-	if sid <= 0 {
+	if s.Group != s.Session {
+		a, ok := d.leaderOf(s, s.Group, chain, above != nil && above.Group == s.Group, above)
+		if ok && a.page.u32(offGroup).Load() != 0 {
+			return a, true
+		}
+		if ok {
+			a.page.Close()
+		}
+	}
+	return d.leaderOf(s, s.Session, chain, above != nil && above.Session == s.Session, above)
+}
+
+// leaderOf is leader for the group or session of that number. member tells whether above
+// belongs to it, too.
+func (d *Dir) leaderOf(s *sys.ProcStat, id int, chain []sys.ProcStat, member bool, above *sys.ProcStat) (ancestor, bool) {
+	if id <= 0 {
 		return ancestor{}, false
 	}
 	for _, q := range chain {
-		if q.PID == sid {
+		if q.PID == id {
 			return ancestor{}, false
 		}
 	}
 	var proc sys.Proc
-	if st, err := sys.Stat(sid); err == nil {
-		// Its number stays its own while the session lasts; st is the leader.
+	if st, err := sys.Stat(id); err == nil {
+		// Its number stays its own while the group or session lasts; st is the leader.
 		proc = st.Proc()
-	} else if proc = d.lastPage(uint32(sid), s.Start); proc.PID == 0 {
+	} else if proc = d.lastPage(uint32(id), s.Start); proc.PID == 0 {
 		return ancestor{}, false
 	}
 	if proc.Start > s.Start {
 		return ancestor{}, false
 	}
-	// Within one tick, a member of the session comes below its leader.
-	if above != nil && (proc.Start < above.Start || proc.Start == above.Start && above.Session == sid) {
+	// Within one tick, a member comes below its leader.
+	if above != nil && (proc.Start < above.Start || proc.Start == above.Start && member) {
 		return ancestor{}, false
 	}
 	pg, v, err := d.mapPage(proc)
@@ -180,11 +195,21 @@ func (d *Dir) lastPage(pid uint32, tick uint64) (last sys.Proc) {
 // settle makes sure that what is attached next, with the tick that it returns,
 // reaches nobody who is there already. It makes pages for those children of the process
 // that started at tick since or later and have none. Descendants of the leader of a
-// session can also find it when they have been given to another parent, and
-// those are not worth a search: there the tick is waited for that comes after all of them.
-func (pg *Page) settle(since uint64) (tick uint64) {
+// session, or of a group of its own, can also find it when they have been given to another parent, and
+// those are not worth a search: there the tick is waited for that comes after all of them. For a
+// stream that waits for its process, flagged Child, a group does not count: that is
+// attached for a moment, and the wait would be longer.
+func (pg *Page) settle(since uint64, flags Flags) (tick uint64) {
 	tick = sys.NowTicks()
-	if sys.SessionOf(int(pg.proc.PID)) == int(pg.proc.PID) {
+	pid := int(pg.proc.PID)
+	st, err := sys.Stat(pid)
+	session := err == nil && st.Session == pid
+	group := pg.u32(offGroup).Load() != 0
+	if err == nil && !session && !group && flags&Child == 0 && st.Group == pid && onlyHeirs(pid) {
+		group = true
+		pg.u32(offGroup).Store(1)
+	}
+	if session || group {
 		tick++
 		for i := 0; sys.NowTicks() < tick && i < 20; i++ { // bounded, should the clock stand still
 			time.Sleep(time.Millisecond)
@@ -206,4 +231,32 @@ func (pg *Page) settle(since uint64) (tick uint64) {
 		child.Close()
 	}
 	return tick
+}
+
+// onlyHeirs reports whether all members of the process group that pid leads descend from
+// it. A shell makes a pipeline a group of which the first command is the leader, and the others are
+// not its descendants. Once those are there no more come.
+func onlyHeirs(pid int) bool {
+	if !sys.ShowsAll() {
+		return false
+	}
+	parents := map[int]int{}
+	var members []int
+	err := sys.EachProcess(func(s *sys.ProcStat) {
+		parents[s.PID] = s.PPID
+		if s.Group == pid && !s.Dead() {
+			members = append(members, s.PID)
+		}
+	})
+	if err != nil {
+		return false
+	}
+	for _, m := range members {
+		for depth := 0; m != pid; depth++ {
+			if m = parents[m]; m <= 0 || depth > maxDepth {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -155,6 +155,55 @@ func TestParentDies(t *testing.T) {
 	orphan.spawn().want("1:SI")
 }
 
+// INH-06 in a process group of one's own, as a shell with job control makes for a
+// command: the session's leader, the shell, is not traced, and everything between dies.
+func TestGroupOutlivesLeader(t *testing.T) {
+	f := newForest(t)
+	shell := f.root()
+	q := shell.fork("spawn-group")
+	q.attach(1, Self|Inherit)
+	nextTick()
+	middle := q.spawn()
+	orphan := middle.spawn()
+	late := middle.spawn()
+	middle.end()
+	orphan.want("1:SI")
+	q.attach(2, Self|Inherit)
+	q.end()
+	sweep(t, f.d, []uint64{1, 2}, nil)
+	late.want("1:SI") // without the late stream
+	late.spawn().want("1:SI")
+	shell.spawn().want("")
+	gone := q.proc
+	for _, n := range f.trees[1:] {
+		if n != q && n != middle {
+			n.end()
+		}
+	}
+	sweep(t, f.d, []uint64{1, 2}, nil)
+	if f.d.has(pageName(gone)) {
+		t.Error("a dead leader of no group is to go")
+	}
+}
+
+// The commands of a pipeline share a group, and do not descend from its leader.
+func TestPipelineIsNoFamily(t *testing.T) {
+	f := newForest(t)
+	shell := f.root()
+	q := shell.fork("spawn-group")
+	sibling := shell.fork("spawn-group " + fmt.Sprint(q.proc.PID))
+	q.attach(1, Self|Inherit)
+	nextTick()
+	nephew := sibling.spawn()
+	middle := q.spawn()
+	orphan := middle.spawn()
+	sibling.end()
+	middle.end()
+	nephew.want("")
+	orphan.want("") // there is no telling it from the other
+	q.spawn().want("1:SI")
+}
+
 // The leader of the session is nearer than the subreaper that an orphan is given to.
 func TestLeaderBelowSubreaper(t *testing.T) {
 	f := newForest(t)

@@ -25,7 +25,8 @@ import (
 //	  76  seq        u32   A  odd while entries change
 //	  80  opened     u32   A  1: a program of the process has opened the page itself
 //	  84  moved      u32   A  not 0: the file was removed, and the process has another page
-//	  88  zero
+//	  88  group      u32   A  1: all members of the process group that it leads descend from it
+//	  92  zero
 //	 128  entry[64], each
 //	        0  stream    u64  A  0: free
 //	        8  flags     u32  A
@@ -59,6 +60,7 @@ const (
 	offSeq        = 76
 	offOpened     = 80
 	offMoved      = 84
+	offGroup      = 88
 	offEntries    = 128
 
 	entrySize   = 24

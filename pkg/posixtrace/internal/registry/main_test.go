@@ -218,7 +218,17 @@ func node() error {
 }
 
 func obey(order string) error {
+	order, group, _ := strings.Cut(order, " ")
 	switch order {
+	case "spawn-group":
+		cmd := as("node")
+		pgid, _ := strconv.Atoi(group)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: pgid}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		go cmd.Wait()
+		return nil
 	case "spawn", "spawn-session":
 		cmd := as("node")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: order == "spawn-session"}

@@ -185,6 +185,7 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 	if was.page != nil {
 		pg.u32(offUserNames).Store(was.page.u32(offUserNames).Load())
 		pg.u32(offOpened).Store(was.page.u32(offOpened).Load())
+		pg.u32(offGroup).Store(was.page.u32(offGroup).Load())
 		// Its word must differ from all that the old one had and gets.
 		pg.u32(offGeneration).Store(was.page.u32(offGeneration).Load() + 2)
 	}

@@ -114,7 +114,8 @@ func (d *Dir) sweepPages(names []string, keep func(uint64) bool) {
 		case err != nil || v == pageForeign:
 			continue
 		case v == pageSound:
-			needed := pg.wanted(keep) && sessions(p.PID)
+			group := pg.u32(offGroup).Load() != 0
+			needed := pg.wanted(keep) && sessions(p.PID, group)
 			pg.Close()
 			if needed {
 				continue
@@ -133,26 +134,26 @@ func (pg *Page) wanted(keep func(uint64) bool) bool {
 	return false
 }
 
-// liveSessions returns a function that tells whether a session has members. It
-// looks at all processes once, and only when it is asked. One that cannot see all takes
-// every session to have some.
-func liveSessions() func(uint32) bool {
-	var set map[uint32]bool
-	return func(sid uint32) bool {
-		if set == nil {
+// liveSessions returns a function that tells whether a session, or with group the process
+// group of that number, has members. It looks at all processes once, and only when it is asked.
+// One that cannot see all takes every session to have some.
+func liveSessions() func(id uint32, group bool) bool {
+	var sessions, groups map[int]bool
+	return func(id uint32, group bool) bool {
+		if sessions == nil {
 			if !sys.ShowsAll() {
 				return true
 			}
-			set = map[uint32]bool{}
+			sessions, groups = map[int]bool{}, map[int]bool{}
 			if err := sys.EachProcess(func(s *sys.ProcStat) {
 				if !s.Dead() { // the leader itself, which waits to be reaped
-					set[uint32(s.Session)] = true
+					sessions[s.Session], groups[s.Group] = true, true
 				}
 			}); err != nil {
 				return true
 			}
 		}
-		return set[sid]
+		return sessions[int(id)] || group && groups[int(id)]
 	}
 }
 

@@ -37,6 +37,7 @@ func Unpack(w uint64) Proc { return Proc{PID: uint32(w & pidMask), Start: w >> p
 type ProcStat struct {
 	PID     int
 	PPID    int
+	Group   int // its process group, 0 if we do not see that
 	Session int
 	Threads int
 	State   byte
@@ -180,6 +181,9 @@ func parseStat(b []byte) (s ProcStat, err error) {
 	}
 	s.PID = int(num(bytes.TrimSpace(b[:open]), 31))
 	s.PPID = int(num(f[1], 31))
+	if f[2][0] != '-' {
+		s.Group = int(num(f[2], 31))
+	}
 	if f[3][0] != '-' { // -1 is possible for a session outside of our pid namespace
 		s.Session = int(num(f[3], 31))
 	}

@@ -131,7 +131,7 @@ func waiting(t *testing.T, attr *syscall.SysProcAttr) (p Proc, end func()) {
 
 func TestParseStat(t *testing.T) {
 	rest := " S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 249602 1 2 18446744073709551615"
-	want := ProcStat{PID: 42, PPID: 7, Session: 9, Threads: 11, State: 'S', Start: 249602}
+	want := ProcStat{PID: 42, PPID: 7, Group: 8, Session: 9, Threads: 11, State: 'S', Start: 249602}
 	for _, name := range []string{"(sh)", "()", "(a b)", "(x) Z 1 (y)", "())", "(()", "(\n)"} {
 		if got, err := parseStat([]byte("42 " + name + rest)); err != nil || got != want {
 			t.Errorf("name %q: %+v, %v", name, got, err)

@@ -254,7 +254,9 @@ func (m *Mem) ending(i int, c ctl) (last uint64, sites int) {
 func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	d := m.at(i)
 	d.base.Store(base)
-	d.born.Store(m.now())
+	now := m.now()
+	m.reached(now)
+	d.born.Store(now)
 	d.last.Store(0)
 	d.sites.Store(0)
 	d.cleared.Store(0)

@@ -87,6 +87,7 @@ func (m *Mem) OwnClock() *chunk.Clock {
 
 func (m *Mem) extend(k []chunk.Knot) []chunk.Knot {
 	tick, mono := m.pair()
+	m.reached(tick)
 	return m.extendTo(k, tick, mono)
 }
 

@@ -91,6 +91,7 @@ func (m *Mem) HarvestTo(slot uint64, to *Sink) (watermark uint64, err error) {
 func (h *harvest) gather() {
 	m := h.m
 	h.looked = m.now()
+	m.reached(h.looked)
 	for t := time.Now(); time.Since(t) < margin; {
 	}
 	h.watermark, h.start = h.looked, h.looked

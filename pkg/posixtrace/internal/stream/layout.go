@@ -227,7 +227,8 @@ type header struct {
 
 	_     [64]byte
 	state atomic.Uint64 // flags and count of changes
-	_     [48]byte
+	shift atomic.Uint64 // what a tick is ahead of the counter, which may have gone back (anchor.go)
+	_     [40]byte
 
 	// Vain attempts of processes to become writers, and the error number of the last.
 	missed    atomic.Uint32
@@ -239,6 +240,7 @@ type header struct {
 	owner    atomic.Uint64 // packed identity; its death shuts the stream down
 	target   atomic.Uint64 // packed identity of the traced process, 0 while there is none
 	family   atomic.Uint64 // whose names
+	latest   atomic.Uint64 // no tick is earlier from now on
 	readLock atomic.Uint64 // who is reading and consuming (LockReader), 0: free
 	seq      atomic.Uint64 // rises when a chunk is claimed or left
 	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for

@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version also tells the size of a word: what programs of another size would make
 // of the file is not to be relied on (INH-15).
-const version = 7 | bits.UintSize<<16
+const version = 8 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (
@@ -251,22 +251,6 @@ func (m *Mem) fixTurn() {
 		}
 		m.h.state.CompareAndSwap(st, st&^turning+stateGen)
 	}
-}
-
-// now reads the stream's clock.
-func (m *Mem) now() uint64 {
-	if m.Clock == ClockTicks {
-		return sys.Ticks()
-	}
-	return sys.Monotonic()
-}
-
-func (m *Mem) pair() (tick, mono uint64) {
-	if m.Clock == ClockTicks {
-		return sys.Pair()
-	}
-	n := sys.Monotonic()
-	return n, n
 }
 
 // Now is the stream's clock, in ticks.

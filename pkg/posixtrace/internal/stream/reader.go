@@ -94,6 +94,7 @@ func (r *Reader) scan() bool {
 	}
 	r.state = m.State()
 	r.until = m.now()
+	m.reached(r.until)
 	for t := time.Now(); time.Since(t) < margin; {
 	}
 	begun := uint64(math.MaxUint64)

@@ -87,7 +87,7 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 		now := e.Tick
 		if now == 0 {
 			if w.ticks {
-				now = sys.Ticks()
+				now = sys.Ticks() + w.shift.Load()
 			} else {
 				now = sys.Monotonic()
 			}
@@ -98,7 +98,9 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 			publish(&d.ctl, c)
 			continue
 		}
-		now = max(now, s.last)
+		if now < s.last {
+			now = w.behind(now, s.last, e.Tick != 0)
+		}
 		s.last = now
 		off := c.off()
 		p := unsafe.Add(s.data, off)

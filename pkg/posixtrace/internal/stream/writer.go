@@ -19,6 +19,7 @@ import (
 type Writer struct {
 	m      *Mem
 	state  *atomic.Uint64
+	shift  *atomic.Uint64
 	filter *[2][event.SetWords]atomic.Uint64
 	desc   unsafe.Pointer
 	data   unsafe.Pointer
@@ -119,7 +120,7 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 		p *= 2
 	}
 	w := &Writer{
-		m: m, state: &m.h.state, filter: &m.h.filter, desc: m.desc, data: m.data,
+		m: m, state: &m.h.state, shift: &m.h.shift, filter: &m.h.filter, desc: m.desc, data: m.data,
 		chunk: m.ChunkSize, max: m.MaxData, pid: pid, slot: slot, mask: p - 1, ticks: m.Clock == ClockTicks,
 	}
 	if m.private {
@@ -216,7 +217,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 		now := tick
 		if now == 0 {
 			if w.ticks {
-				now = sys.Ticks()
+				now = sys.Ticks() + w.shift.Load()
 			} else {
 				now = sys.Monotonic()
 			}
@@ -230,7 +231,9 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 			publish(&d.ctl, c)
 			continue
 		}
-		now = max(now, s.last)
+		if now < s.last {
+			now = w.behind(now, s.last, tick != 0)
+		}
 		s.last = now
 		off := c.off()
 		p := unsafe.Add(s.data, off)

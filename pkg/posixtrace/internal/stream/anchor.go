@@ -1,0 +1,111 @@
+package stream
+
+import (
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// The firmware of many machines sets the processor's counter back to zero when they wake from
+// sleep, and the kernel goes on using it. The ticks of a stream do not go back: they are ahead of
+// the counter by a shift in the header. A process that finds the counter far behind a tick that
+// the stream has seen changes the shift, so that ticks go on from where they would be.
+
+// farBehind is by how many ticks the counter must be behind to have been set back: the counters
+// of two processors never disagree by a second.
+const farBehind = 1 << 32
+
+// now reads the stream's clock.
+func (m *Mem) now() uint64 {
+	if m.Clock != ClockTicks {
+		return sys.Monotonic()
+	}
+	tick := sys.Ticks() + m.h.shift.Load()
+	if latest := m.h.latest.Load(); latest > tick && latest-tick > farBehind {
+		return m.anchor()
+	}
+	return tick
+}
+
+// pair reads the stream's clock and CLOCK_MONOTONIC at one time.
+func (m *Mem) pair() (tick, mono uint64) {
+	m.now() // which has looked whether the counter was set back
+	if m.Clock != ClockTicks {
+		n := sys.Monotonic()
+		return n, n
+	}
+	tick, mono = sys.Pair()
+	return tick + m.h.shift.Load(), mono
+}
+
+// reached notes that the stream's clock has come to tick.
+func (m *Mem) reached(tick uint64) {
+	if m.Clock != ClockTicks {
+		return
+	}
+	for range anchorTries {
+		l := m.h.latest.Load()
+		if tick <= l || m.h.latest.CompareAndSwap(l, tick) {
+			return
+		}
+	}
+}
+
+// behind returns the tick of an event that would be earlier than the one before it in its chunk,
+// which was at last. own says that the event has a time of its own, which may be as old as it
+// likes.
+func (w *Writer) behind(now, last uint64, own bool) uint64 {
+	if own || !w.ticks || last-now <= farBehind {
+		return last
+	}
+	w.m.reached(last)
+	return max(last, w.m.now())
+}
+
+// anchorTime is for how long the rate of the counter is measured when the stream does not know
+// it yet.
+const anchorTime = 200 * time.Microsecond
+
+// anchorTries bounds how often others may be faster.
+const anchorTries = 100
+
+// anchor changes the shift because the counter was set back, and returns the stream's time.
+func (m *Mem) anchor() (tick uint64) {
+	for range anchorTries {
+		shift, latest := m.h.shift.Load(), m.h.latest.Load()
+		count, mono := sys.Pair()
+		if tick = count + shift; tick >= latest || latest-tick <= farBehind {
+			return tick // another was faster
+		}
+		if tick = max(latest+1, m.tickOf(mono)); m.h.shift.CompareAndSwap(shift, tick-count) {
+			return tick
+		}
+	}
+	return tick
+}
+
+// tickOf returns which tick there is at a time of CLOCK_MONOTONIC, as far as the knots tell, 0 if
+// they do not.
+func (m *Mem) tickOf(mono uint64) uint64 {
+	k := m.Knots()
+	n := len(k)
+	if n == 0 {
+		return 0
+	}
+	from, rate := k[0], 0.0
+	if n > 1 {
+		from = k[n-2]
+		if next := k[n-1]; next.Tick > from.Tick && next.Nanos > from.Nanos {
+			rate = float64(next.Tick-from.Tick) / float64(next.Nanos-from.Nanos)
+		}
+	} else {
+		t0, n0 := sys.Pair()
+		t1, n1 := t0, n0
+		for n1 < n0+uint64(anchorTime) {
+			t1, n1 = sys.Pair()
+		}
+		rate = float64(t1-t0) / float64(n1-n0)
+	}
+	gone := float64(int64(mono-m.h.mono) - (from.Nanos - k[0].Nanos))
+	return from.Tick + uint64(max(gone, 0)*rate)
+}

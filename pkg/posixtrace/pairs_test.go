@@ -106,6 +106,7 @@ var pairMethods = map[string]func(s *Stream) error{
 	"Flush":         func(s *Stream) error { return s.Flush() },
 	"Handover":      func(s *Stream) error { return s.Handover(1 << 22) }, // no such process
 	"Info":          func(s *Stream) error { _, err := s.Info(); return err },
+	"MadeRoom":      func(s *Stream) error { s.MadeRoom(); return nil },
 	"NextEventType": func(s *Stream) error { _, _, err := s.NextEventType(); return err },
 	"Next": func(s *Stream) error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)

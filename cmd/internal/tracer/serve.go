@@ -1,11 +1,14 @@
 package tracer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -188,6 +191,7 @@ func (t *tracer) obey() {
 // release gives up the stream. It reports whether the tracer has to stay.
 func (t *tracer) release() (stay bool) {
 	if t.stream != nil {
+		t.tellLeft()
 		t.rec.Close()
 		t.stream.Close()
 		t.rec, t.stream = nil, nil
@@ -196,6 +200,45 @@ func (t *tracer) release() (stay bool) {
 	}
 	t.releasing.Store(false)
 	return t.filter && len(t.tasks) > 0
+}
+
+// leftShown bounds how many processes are named in a message.
+const leftShown = 8
+
+// tellLeft reports what goes on to run, as a daemon does, when the command has ended.
+func (t *tracer) tellLeft() {
+	if t.cfg.Alone || t.command == 0 || running(t.command) {
+		return // it was not recorded before, or the command has not ended
+	}
+	var pids []int
+	for _, k := range t.tasks {
+		if !k.launcher && k.pid != t.command && !slices.Contains(pids, k.pid) && running(k.pid) {
+			pids = append(pids, k.pid)
+		}
+	}
+	if len(pids) == 0 {
+		return
+	}
+	slices.Sort(pids)
+	var list []string
+	for _, pid := range pids[:min(len(pids), leftShown)] {
+		list = append(list, strconv.Itoa(pid))
+	}
+	text := strings.Join(list, ", ")
+	if more := len(pids) - len(list); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	t.tell("the command has left processes running, and nothing more of them is recorded: " + text)
+}
+
+// running reports whether a process has not ended.
+func running(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, ok := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	return ok && rest != "" && rest[0] != 'Z' && rest[0] != 'X'
 }
 
 // tell sends a message for the user.

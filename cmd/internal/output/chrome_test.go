@@ -1,8 +1,12 @@
 package output
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,9 +16,12 @@ import (
 // chromeEvent is one of traceEvents, as the viewers' format has it.
 type chromeEvent struct {
 	Name, Cat, Ph, S string
-	Ts               *float64
+	Ts, Dur          *float64
 	PID, TID         *int
-	Args             struct{ Data, Name string }
+	Args             struct {
+		Data, End, Note, Name string
+		SortIndex             int `json:"sort_index"`
+	}
 }
 
 func readChrome(t *testing.T, s string) []chromeEvent {
@@ -32,12 +39,12 @@ func readChrome(t *testing.T, s string) []chromeEvent {
 }
 
 // validateChrome checks what viewers rely on: every event has its members, times
-// do not go back, and slices nest within their lane and end.
+// do not go back, and slices nest within their lane.
 func validateChrome(t *testing.T, events []chromeEvent) {
 	t.Helper()
 	type lane struct{ pid, tid int }
-	open, last := map[lane][]string{}, 0.0
-	named := map[string]bool{}
+	last := 0.0
+	named, used := map[string]bool{}, map[lane][]chromeEvent{}
 	for i, e := range events {
 		if e.Name == "" || e.Cat == "" || e.Ts == nil || e.PID == nil || e.TID == nil {
 			t.Fatalf("event %d lacks a member: %+v", i, e)
@@ -48,31 +55,74 @@ func validateChrome(t *testing.T, events []chromeEvent) {
 		last = *e.Ts
 		l := lane{*e.PID, *e.TID}
 		switch e.Ph {
-		case "B":
-			open[l] = append(open[l], e.Name)
-		case "E":
-			n := len(open[l]) - 1
-			if n < 0 || open[l][n] != e.Name {
-				t.Fatalf("event %d ends %q, open in its lane are %q", i, e.Name, open[l])
+		case "X":
+			if e.Dur == nil || *e.Dur < 0 {
+				t.Fatalf("event %d has no duration: %+v", i, e)
 			}
-			open[l] = open[l][:n]
+			used[l] = append(used[l], e)
 		case "i":
 			if e.S != "t" && e.S != "p" && e.S != "g" {
 				t.Errorf("event %d has scope %q", i, e.S)
 			}
+			used[l] = append(used[l], e)
 		case "M":
 			named[fmt.Sprint(e.Name, l)] = true
 		default:
 			t.Errorf("event %d has phase %q", i, e.Ph)
 		}
 	}
-	for l, names := range open {
-		if len(names) > 0 {
-			t.Errorf("lane %v: still open are %q", l, names)
-		}
+	for l, evs := range used {
 		if !named[fmt.Sprint("process_name", lane{l.pid, 0})] || !named[fmt.Sprint("thread_name", l)] {
 			t.Errorf("lane %v has no name", l)
 		}
+		matchSlices(t, fmt.Sprint(l), evs)
+	}
+}
+
+// matchSlices makes a begin and an end of each slice of a lane, sorts them, and matches them by
+// name and arguments: so do viewers that show a stack, and report what does not fit.
+func matchSlices(t *testing.T, lane string, events []chromeEvent) {
+	t.Helper()
+	type end struct {
+		at  int64
+		key string
+	}
+	nanos := func(f float64) int64 { return int64(math.Round(f * 1000)) }
+	var begins, ends []end
+	for _, e := range events {
+		if e.Ph == "X" {
+			key := fmt.Sprint(e.Name, e.Args)
+			begins = append(begins, end{nanos(*e.Ts), key})
+			ends = append(ends, end{nanos(*e.Ts) + nanos(*e.Dur), key})
+		}
+	}
+	byTime := func(a, b end) int { return cmp.Compare(a.at, b.at) }
+	slices.SortStableFunc(begins, byTime)
+	slices.SortStableFunc(ends, byTime)
+	var stack []string
+	for len(ends) > 0 {
+		if len(begins) > 0 && (begins[0].at < ends[0].at || begins[0].at == ends[0].at && begins[0].key == ends[0].key) {
+			stack = append(stack, begins[0].key)
+			begins = begins[1:]
+			continue
+		}
+		// Of several ends at one time the one that fits is taken.
+		i := slices.IndexFunc(ends, func(e end) bool {
+			return len(stack) > 0 && e.at == ends[0].at && e.key == stack[len(stack)-1]
+		})
+		if i < 0 && len(begins) > 0 && begins[0].at == ends[0].at {
+			stack = append(stack, begins[0].key)
+			begins = begins[1:]
+			continue
+		}
+		if i < 0 {
+			t.Fatalf("lane %s: tried to end %q while %q are open", lane, ends[0].key, stack)
+		}
+		stack = stack[:len(stack)-1]
+		ends = slices.Delete(ends, i, i+1)
+	}
+	if len(stack)+len(begins) > 0 {
+		t.Errorf("lane %s: %q are left open", lane, stack)
 	}
 }
 
@@ -93,19 +143,19 @@ func TestChrome(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, ""},
-		{"a slice and a mark", evs{{33, 7, 8, "say \"hi\"\n"}, {37, 7, 8, "\xff"}, {34, 7, 8, ""}},
-			`B a 7/8 say \"hi\"\n; i mark ` + "\x1b" + ` 7/8 \xff; E a 7/8; M process_name 7/0 process; M thread_name 7/8 thread`},
+		{"a slice and a mark", evs{{33, 7, 8, "say \"hi\"\n"}, {37, 7, 8, "\xff"}, {34, 7, 8, "3"}},
+			`X a say \"hi\" 7/8 0+3000 say \"hi\"\n end=3; i mark ` + "\x1b" + ` 7/8 \xff; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/8 thread`},
 		{"lanes are threads", evs{{33, 7, 7, ""}, {33, 7, 8, ""}, {34, 7, 7, ""}, {34, 7, 8, ""}},
-			"B a 7/7; B a 7/8; E a 7/7; E a 7/8; M process_name 7/0 process; M thread_name 7/7 main; M thread_name 7/8 thread"},
-		{"crossing slices are split", evs{{33, 7, 7, ""}, {35, 7, 7, "x"}, {34, 7, 7, ""}, {36, 7, 7, ""}},
-			"B a 7/7; B b 7/7 x; E b 7/7; E a 7/7; B b 7/7; E b 7/7; M process_name 7/0 process; M thread_name 7/7 main"},
-		{"an end without beginning is a mark, a beginning without end ends last", evs{{34, 7, 7, "x"}, {33, 7, 7, ""}, {37, 7, 7, ""}},
-			"i a.end 7/7 x; B a 7/7; i mark \x1b 7/7; E a 7/7; M process_name 7/0 process; M thread_name 7/7 main"},
+			"X a 7/7 0+3000; X a 7/8 1500+3000; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/7 main; M thread_name 7/8 thread"},
+		{"of crossing slices one gets another lane", evs{{33, 7, 7, ""}, {35, 7, 7, "x"}, {34, 7, 7, ""}, {36, 7, 7, ""}},
+			"X a 7/7 0+3000 note=overlaps another without a key; X b x 7/8388608 1500+3000 x note=overlaps another without a key; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/7 main; M thread_name 7/8388608 spans"},
+		{"what has no begin or no end is a mark", evs{{34, 7, 7, "x"}, {33, 7, 7, ""}, {37, 7, 7, ""}},
+			"i a.end 7/7 x note=no begin; i a 7/7 note=no end; i mark \x1b 7/7; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/7 main"},
 		{"processes are slices too", evs{{posixtrace.EventProcExec, 9, 9, exec}, {33, 9, 9, ""}, {posixtrace.EventProcExit, 9, 0, exit}, {posixtrace.EventProcExit, 9, 0, exit}},
-			`B sh 9/9 "/bin/sh" "x"; B a 9/9; E a 9/9; E sh 9/9 status=3 user=0.000000000 system=0.000000000 maxrss=0; ` +
-				"i proc.exit 9/9 status=3 user=0.000000000 system=0.000000000 maxrss=0; M process_name 9/0 sh; M thread_name 9/9 main"},
+			`X sh x 9/9 0+3000 "/bin/sh" "x" end=status=3 user=0.000000000 system=0.000000000 maxrss=0; i a 9/9 note=no end; ` +
+				"i proc.exit 9/0 status=3 user=0.000000000 system=0.000000000 maxrss=0; M process_name 9/0 sh; M process_sort_index 9/0; M thread_name 9/0 output; M thread_name 9/9 main"},
 		{"what belongs to nobody is everybody's", evs{{posixtrace.EventOverflow, 0, 0, ""}},
-			"i posix_trace_overflow 0/0; M process_name 0/0 stream; M thread_name 0/0 events"},
+			"i posix_trace_overflow 0/0; M process_name 0/0 stream; M process_sort_index 0/0; M thread_name 0/0 events"},
 	} {
 		c := &Chrome{}
 		b := c.Begin(nil)
@@ -116,7 +166,16 @@ func TestChrome(t *testing.T) {
 		validateChrome(t, events)
 		var got []string
 		for _, e := range events {
-			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %d/%d %s%s", e.Ph, e.Name, *e.PID, *e.TID, e.Args.Data, e.Args.Name)))
+			line := fmt.Sprintf("%s %s %d/%d", e.Ph, e.Name, *e.PID, *e.TID)
+			if e.Dur != nil {
+				line += fmt.Sprintf(" %.0f+%.0f", *e.Ts*1000, *e.Dur*1000)
+			}
+			for _, a := range []string{e.Args.Data + e.Args.Name, "end=" + e.Args.End, "note=" + e.Args.Note} {
+				if a != "" && !strings.HasSuffix(a, "=") {
+					line += " " + a
+				}
+			}
+			got = append(got, line)
 		}
 		if s := strings.Join(got, "; "); s != tt.want {
 			t.Errorf("%s: got\n%s want\n%s", tt.name, s, tt.want)
@@ -142,5 +201,119 @@ func TestChromeTimes(t *testing.T) {
 		if !strings.Contains(s, want) {
 			t.Errorf("%s is not in %s", want, s)
 		}
+	}
+}
+
+// Spans with and without keys, of goroutines that share threads, programs that come and go:
+// whatever happens, slices nest and have their own durations, and only what has no end or no
+// begin is a mark.
+func TestChromeNests(t *testing.T) {
+	names := map[posixtrace.EventID]string{posixtrace.EventProcExec: "proc.exec", posixtrace.EventProcExit: "proc.exit", posixtrace.EventProcFork: "proc.fork"}
+	for i, n := range []string{"a", "b", "c"} {
+		names[posixtrace.EventID(40+2*i)], names[posixtrace.EventID(41+2*i)] = n+".begin", n+".end"
+	}
+	src := NewSource(func(id posixtrace.EventID) string { return names[id] })
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		c := &Chrome{}
+		b := c.Begin(nil)
+		type open struct {
+			id   posixtrace.EventID
+			key  uint64
+			at   int64
+			name string
+		}
+		var spans []open
+		want, at := map[string]int64{}, t0
+		put := func(id posixtrace.EventID, tid int, key, parent uint64, data string) {
+			b = c.Append(b, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: id, PID: 100, TID: tid, UnixNano: at, Span: key, Parent: parent}, Data: []byte(data)})
+		}
+		for n := uint64(1); n < 300; n++ {
+			if r.IntN(4) > 0 {
+				at += r.Int64N(3) * 1000
+			}
+			tid := 100 + r.IntN(3)
+			switch r.IntN(10) {
+			case 0:
+				put(posixtrace.EventProcExec, 100, 0, 0, string((&posixtrace.ExecData{Path: "/bin/x", Argv: []string{"x"}}).Append(nil)))
+			case 1: // without a key
+				put(posixtrace.EventID(40+r.IntN(6)), tid, 0, 0, "")
+			case 2, 3, 4, 5:
+				id, parent := posixtrace.EventID(40+2*r.IntN(3)), uint64(0)
+				if len(spans) > 0 {
+					parent = spans[r.IntN(len(spans))].key
+				}
+				spans = append(spans, open{id, n, at, fmt.Sprint(names[id][:1], " ", n)})
+				put(id, tid, n, parent, fmt.Sprint(n))
+			default:
+				if len(spans) > 0 {
+					i := r.IntN(len(spans))
+					s := spans[i]
+					spans = slices.Delete(spans, i, i+1)
+					put(s.id+1, tid, s.key, 0, "")
+					want[s.name] = at - s.at
+				}
+			}
+		}
+		events := readChrome(t, string(c.End(b)))
+		validateChrome(t, events)
+		for _, e := range events {
+			if d, ok := want[e.Name]; ok && e.Ph == "X" {
+				if int64(math.Round(*e.Dur*1000)) != d {
+					t.Errorf("seed %d: %s takes %v us, not %d ns", seed, e.Name, *e.Dur, d)
+				}
+				delete(want, e.Name)
+			}
+		}
+		if len(want) > 0 {
+			t.Errorf("seed %d: no slices for %v", seed, want)
+		}
+		if c.open != 0 || len(c.keyed) != 0 || len(c.ready) != 0 {
+			t.Errorf("seed %d: left are %d open, %d keyed, %d ready", seed, c.open, len(c.keyed), len(c.ready))
+		}
+	}
+}
+
+// Processes are in the order of their tree, and names say what they run.
+func TestChromeTree(t *testing.T) {
+	src := NewSource(func(id posixtrace.EventID) string {
+		return map[posixtrace.EventID]string{posixtrace.EventProcExec: "proc.exec", posixtrace.EventProcFork: "proc.fork"}[id]
+	})
+	c := &Chrome{}
+	b := c.Begin(nil)
+	n := int64(0)
+	put := func(id posixtrace.EventID, pid int, data []byte) {
+		n++
+		b = c.Append(b, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: id, PID: pid, TID: pid, UnixNano: t0 + n}, Data: data})
+	}
+	fork := func(pid, child int) {
+		put(posixtrace.EventProcFork, pid, (&posixtrace.ForkData{Child: child}).Append(nil))
+	}
+	exec := func(pid int, argv ...string) {
+		put(posixtrace.EventProcExec, pid, (&posixtrace.ExecData{Path: "/usr/bin/" + argv[0], Argv: argv}).Append(nil))
+	}
+	exec(50, "make", "-j4", "all")
+	fork(50, 90)
+	fork(50, 60)
+	fork(90, 70)
+	exec(60, "as", "-o", "out.o", "/tmp/x.s")
+	exec(90, "gcc", "-O2", "-c", "number.c")
+	exec(70, "cc1", "-quiet", "-imultiarch", "x86_64-linux-gnu", "src/number.c", "-o", "/tmp/x.s")
+	exec(70, "sh", "-c", "echo done")
+	var names []string
+	order := map[int]int{}
+	for _, e := range readChrome(t, string(c.End(b))) {
+		if e.Ph == "X" {
+			names = append(names, e.Name)
+		}
+		if e.Name == "process_sort_index" {
+			order[e.Args.SortIndex] = *e.PID
+		}
+	}
+	if got := fmt.Sprint(names); got != "[make all as x.s gcc number.c cc1 number.c sh echo done]" {
+		t.Errorf("slices %v", got)
+	}
+	if got := fmt.Sprint(order[0], order[1], order[2], order[3]); got != "50 90 70 60" {
+		t.Errorf("order %v", got)
 	}
 }

@@ -223,6 +223,7 @@ func TestChromeDepth(t *testing.T) {
 		b = form.Append(b[:0], src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 40, PID: 1, TID: 1, UnixNano: int64(i)}})
 		marks += bytes.Count(b, []byte(`"ph":"i"`))
 	}
+	marks += bytes.Count(form.Flush(b[:0]), []byte(`"ph":"i"`))
 	if marks != 5000-4096 {
 		t.Errorf("%d marks of 5000 beginnings in one lane", marks)
 	}

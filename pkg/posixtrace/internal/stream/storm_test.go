@@ -360,6 +360,9 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 		}
 		stopped = append(stopped, p)
 	}
+	if c.kills > 0 {
+		m.Recover(gone) // as a process that joins such a stream does
+	}
 	all[stormPhase].before.Store(stormEnds)
 	wait := func(what string, procs int) {
 		t.Helper()
@@ -391,9 +394,19 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 		c.settle(t, m, all)
 		return
 	}
-	check("after the storm", living)
-	if c.kills > 0 {
-		m.Recover(gone) // as who joins such a stream does
+	// Processes that are stopped have several goroutines in the middle of an event. What is
+	// promised is that the stream has its room as long as they are no more than its places.
+	busy := 0
+	for i := range m.Chunks {
+		if word(m, i).busy() {
+			busy++
+		}
+	}
+	within := busy <= m.Places
+	if within {
+		check("after the storm", living)
+	} else {
+		t.Logf("%d writers are stopped in the middle of an event", busy)
 	}
 	room := func(who uint32) {
 		t.Helper()
@@ -412,8 +425,10 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 		w.Close()
 		m.FreeSlot(slot)
 	}
-	room(stormWriters)
-	room(stormWriters - 1)
+	if within {
+		room(stormWriters)
+		room(stormWriters - 1)
+	}
 	for _, p := range stopped {
 		cmds[p].Process.Signal(syscall.SIGCONT)
 	}

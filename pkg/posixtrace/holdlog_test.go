@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -106,6 +107,62 @@ func TestHoldLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantErr(t, s.BeginLog(), syscall.EINVAL)
+	s.Shutdown()
+}
+
+// A log that nothing reads is given up when it is to be, and nothing waits for it any more.
+func TestLogTimeout(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 512 << 10, LogFullPolicy: posixtrace.Append}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := posixtrace.OpenEventID("timeout")
+	if err := errors.Join(err, s.Start()); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := s.Recorder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 300 { // more than a pipe holds, less than half of what the stream does
+		posixtrace.Event(id, make([]byte, 700))
+	}
+	flushed := make(chan error)
+	go func() { flushed <- s.Flush() }()
+	select {
+	case err := <-flushed:
+		t.Fatalf("Flush of a log that nothing reads: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	if err := s.SetLogTimeout(10 * time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, <-flushed, syscall.ETIMEDOUT)
+	// Events find no room any more, and do not wait.
+	for i := range 3000 {
+		rec.Record(posixtrace.EventInfo{ID: posixtrace.EventOutputStdout, PID: i}, make([]byte, 700))
+	}
+	if st, err := s.PeekStatus(); err != nil || st.Lost < 1000 {
+		t.Errorf("%d events are lost (%v), want most of 3000", st.Lost, err)
+	}
+	rec.Close()
+	wantErr(t, s.Shutdown(), syscall.ETIMEDOUT)
+
+	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if s, err = posixtrace.CreateWithLog(0, nil, f); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, s.SetLogTimeout(time.Second), syscall.EINVAL)
 	s.Shutdown()
 }
 

@@ -27,7 +27,11 @@ type logWriter struct {
 	log   *tracelog.Writer // nil: it has not begun
 	super *tracelog.Super
 	held  atomic.Bool // it must not begin yet
-	f     *os.File
+
+	moved   atomic.Uint64 // rises when the log takes something
+	timeout atomic.Int64  // of a write that makes no progress; 0: none
+
+	f *os.File
 	// logged tells which chunks a log already has that is taken up again.
 	logged func(chunk, gen uint32, base uint64) bool
 	// How many events that the log has replaced, and of them marks, are accounted for.
@@ -82,7 +86,9 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	if hold {
 		err = tracelog.Suits(f, w.super.LogPolicy)
 	} else {
-		w.log, err = tracelog.Create(f, w.super)
+		if w.log, err = tracelog.Create(f, w.super); err == nil {
+			w.log.BeforeWrite(w.beforeWrite)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -117,10 +123,28 @@ func (w *logWriter) begin() error {
 		return err
 	}
 	w.log = log
+	w.log.BeforeWrite(w.beforeWrite)
 	if err = w.meta(); err != nil {
 		w.log = nil
 	}
 	return err
+}
+
+// beforeWrite is called before each write to a log that may block.
+func (w *logWriter) beforeWrite() {
+	w.moved.Add(1)
+	if d := w.timeout.Load(); d > 0 {
+		w.f.SetWriteDeadline(time.Now().Add(time.Duration(d)))
+	}
+}
+
+// setTimeout bounds how long a write waits, one that is under way included.
+func (w *logWriter) setTimeout(d time.Duration) error {
+	w.timeout.Store(int64(d))
+	if d > 0 {
+		return w.f.SetWriteDeadline(time.Now().Add(d))
+	}
+	return w.f.SetWriteDeadline(time.Time{})
 }
 
 // meta brings the log's types and clock up to date.
@@ -266,6 +290,7 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 		return errCut // what is in b may be zeros
 	}
 	err := w.log.Events(e)
+	w.moved.Add(1)
 	if errors.Is(err, chunk.ErrMalformed) {
 		// Somebody has scribbled over the stream; what is sound is in the log.
 		w.c.mem.Damaged(b)
@@ -339,6 +364,8 @@ type logOwner struct {
 	stop  chan struct{}
 	done  chan struct{}
 	once  sync.Once
+	late  atomic.Int32 // flushes that a Recorder does not wait for any more
+	stall time.Duration
 }
 
 func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
@@ -353,7 +380,49 @@ func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
 	}
 	o := &logOwner{logWriter: w, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}
 	o.s.Store(s)
+	if o.stall = logStall; s.c.mem.LogFile {
+		o.stall = deviceStall
+	}
 	return o, nil
+}
+
+// How long a Recorder waits for a flush to a log that takes nothing: one that a reader is to
+// take, and one on a device.
+const (
+	logStall    = 2 * time.Second
+	deviceStall = 10 * time.Second
+)
+
+var errStalled = fmt.Errorf("the log takes nothing: %w", syscall.ETIMEDOUT)
+
+// tryFlush flushes as long as the log takes something, however slowly. A flush that it leaves
+// goes on; until that is over the next ones fail at once.
+func (o *logOwner) tryFlush() error {
+	if o.late.Load() > 0 {
+		return errStalled
+	}
+	done := make(chan error, 1)
+	go func() { done <- o.do(func(s *Stream) error { return s.flushLocked(false) }) }()
+	tick := time.NewTicker(o.stall / 8)
+	defer tick.Stop()
+	moved, since := o.moved.Load(), time.Now()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case now := <-tick.C:
+			if n := o.moved.Load(); n != moved {
+				moved, since = n, now
+			} else if now.Sub(since) >= o.stall {
+				o.late.Add(1)
+				go func() {
+					<-done
+					o.late.Add(-1)
+				}()
+				return errStalled
+			}
+		}
+	}
 }
 
 // passOn closes the handle of the stream, and goes on with another that the application does

@@ -34,8 +34,9 @@ const flushPause = 100 * time.Millisecond
 const flushWait = 200 * time.Millisecond
 
 // Recorder returns a Recorder for the stream. When the caller owns a stream with
-// log, a full stream is flushed by the call rather than the event lost; with the
-// policy Flush another process asks the owner to, and waits a moment for it.
+// log, a full stream is flushed by the call rather than the event lost, unless the log has
+// taken nothing for seconds; with the policy Flush another process asks the owner to, and
+// waits a moment for it.
 func (s *Stream) Recorder() (*Recorder, error) {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_event"
@@ -61,7 +62,7 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	}
 	flush := s.awaitFlush
 	if o := s.log; o != nil {
-		flush = func() error { return o.do(func(s *Stream) error { return s.flushLocked(false) }) }
+		flush = o.tryFlush
 	}
 	if s.log != nil && s.c.mem.Policy != stream.Loop || s.c.mem.Policy == stream.Flush {
 		var failed time.Time

@@ -618,6 +618,23 @@ func (s *Stream) BeginLog() error {
 	return fail(op, err, syscall.EIO)
 }
 
+// SetLogTimeout bounds how long a write to the log waits for a reader that takes nothing, one that
+// is under way included, in the process that owns the stream. Then the write fails with
+// ETIMEDOUT, the log ends there, and what it lacks counts as lost. 0, the default, is no bound. The log
+// must be a pipe, FIFO, socket or terminal that was in non-blocking mode when the stream was
+// created. It may be called while another call waits. Errors: EINVAL it is not. Extension.
+func (s *Stream) SetLogTimeout(d time.Duration) error {
+	const op = "posix_trace_create_withlog"
+	defer runtime.KeepAlive(s)
+	if s.log == nil || d < 0 {
+		return einval(op, "no log of this process's")
+	}
+	if s.log.setTimeout(d) != nil {
+		return einval(op, "the log knows no deadline")
+	}
+	return nil
+}
+
 // flushLocked is a flush by the owner, and with sync, or if the stream says so, on to the
 // device.
 func (s *Stream) flushLocked(sync bool) error {

@@ -120,6 +120,7 @@ func keep(args *Args) error {
 		return fail(err)
 	}
 	log := &logFile{File: os.NewFile(keeperLog, path)}
+	log.unblock()
 	fi, err := log.Stat()
 	log.held = err == nil && fi.Mode().IsRegular()
 	s, m, err := p.create(log)
@@ -162,8 +163,13 @@ func keepAlive(s *posixtrace.Stream, target process, signals <-chan os.Signal) e
 	for {
 		select {
 		case <-signals:
+			s.SetLogTimeout(logGrace)
 			return s.Shutdown()
 		case <-ended:
+			go func() {
+				<-signals
+				s.SetLogTimeout(logGrace)
+			}()
 			return s.Shutdown()
 		case <-tick.C:
 			if _, err := s.Info(); err != nil {

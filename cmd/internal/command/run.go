@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/capture"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
@@ -248,13 +250,21 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.beginLog()
 	s.attached()
 	s.plan.limit.start(s.child)
-	signals.forward(deliver)
+	end := time.Now().Add(s.plan.limit.limit)
+	var asked atomic.Bool
+	signals.forward(func(sig syscall.Signal) {
+		if asksForEnd(sig) {
+			asked.Store(true)
+		}
+		deliver(sig)
+	})
 	s.recordExec()
 	taps.run(s)
 
 	status, usage, err := s.child.wait()
 	s.plan.limit.stop()
 	signals.stop()
+	s.boundLog(end, asked.Load())
 	if err != nil {
 		if taps.term != nil {
 			taps.term.finish()
@@ -264,6 +274,34 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.recordExit(status, &usage)
 	taps.drain(s)
 	return status, nil
+}
+
+// asksForEnd reports whether a signal asks a process to end.
+func asksForEnd(sig os.Signal) bool {
+	return sig == syscall.SIGTERM || sig == syscall.SIGINT || sig == syscall.SIGHUP || sig == syscall.SIGQUIT
+}
+
+// boundLog sees, once the command has ended, that a log whose reader does not read keeps us no
+// longer than the command's time, or than a signal that asks for the end.
+func (s *session) boundLog(end time.Time, asked bool) {
+	if s.plan.log == "" {
+		return
+	}
+	giveUp := func() { s.stream.SetLogTimeout(logGrace) }
+	if asked || s.plan.limit.timedOut {
+		giveUp()
+		return
+	}
+	if s.plan.limit.enabled() {
+		time.AfterFunc(time.Until(end), giveUp)
+	}
+	go func() {
+		for sig := range s.signals.ch {
+			if asksForEnd(sig) {
+				giveUp()
+			}
+		}
+	}()
 }
 
 // adopt tells the stream which process it traces.

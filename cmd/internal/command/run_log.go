@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -51,6 +52,7 @@ func openLog(path string, noClobber bool) (*logFile, error) {
 		l.Close()
 		return nil, err
 	}
+	l.unblock()
 	hideDescriptor(path)
 	return l, nil
 }
@@ -83,6 +85,20 @@ func (l *logFile) mayReplace() error {
 	l.held = true
 	return nil
 }
+
+// unblock lets waiting for the reader of a log that is no regular file be ended
+// (posixtrace.Stream.SetLogTimeout). The open file is ours alone.
+func (l *logFile) unblock() {
+	if fi, err := l.Stat(); err == nil && !fi.Mode().IsRegular() {
+		if c, err := l.SyscallConn(); err == nil {
+			c.Control(func(fd uintptr) { unix.SetNonblock(int(fd), true) })
+		}
+	}
+}
+
+// logGrace is how long a log may take nothing before it is given up, when a command ran out
+// of time or a signal asks for the end.
+const logGrace = time.Second
 
 // begin lets the log of a stream begin once nothing else can fail, in the place of what the
 // file held.
@@ -170,6 +186,8 @@ func logFault(path string, err error) error {
 		}
 	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EPIPE:
 		return failure(path, e.Err)
+	case syscall.ETIMEDOUT:
+		return failf("%s: the log's reader does not read", path)
 	case syscall.EINVAL, syscall.EBADF:
 		return failure(path, err)
 	}

@@ -186,19 +186,40 @@ func (s *appending) seekable() bool            { return true }
 type forward struct {
 	f      io.Writer
 	broken error
+	before func() // called before each write; nil: nothing is
+}
+
+// piece is how much is written at once where each write is told of.
+const piece = 16 << 10
+
+func (s *forward) write(b []byte) (n int, err error) {
+	if s.before == nil {
+		return s.f.Write(b)
+	}
+	for len(b) > 0 && err == nil {
+		s.before()
+		var m int
+		m, err = s.f.Write(b[:min(len(b), piece)])
+		n, b = n+m, b[m:]
+	}
+	return n, err
 }
 
 func (s *forward) put(_ int64, head, payload []byte) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	n, err := s.f.Write(together(head, payload))
+	n, err := s.write(together(head, payload))
 	if err == nil && len(head)+len(payload) > small {
 		var m int
-		m, err = s.f.Write(payload)
+		m, err = s.write(payload)
 		n += m
 	}
-	if err != nil && n > 0 {
+	late := errors.Is(err, os.ErrDeadlineExceeded)
+	if late {
+		err = fmt.Errorf("%w: %w", err, syscall.ETIMEDOUT)
+	}
+	if err != nil && (n > 0 || late) {
 		s.broken = err
 	}
 	return err

@@ -79,6 +79,13 @@ func Create(f *os.File, super *Super) (*Writer, error) {
 // come: a writer has to know what is in each. Tests change it.
 var manySlots uint64 = 8192
 
+// BeforeWrite sets what is called before each write to a pipe, a terminal or the like.
+func (w *Writer) BeforeWrite(f func()) {
+	if s, ok := w.out.(*forward); ok {
+		s.before = f
+	}
+}
+
 func create(out sink, super *Super) (*Writer, error) {
 	w := &Writer{out: out, super: *super, seq: 1}
 	s := &w.super

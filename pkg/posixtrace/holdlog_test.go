@@ -69,6 +69,9 @@ func TestHoldLog(t *testing.T) {
 		holds(old)
 
 		s, f = create(policy)
+		if err := s.SetSync(policy == posixtrace.Loop); err != nil {
+			t.Error(err)
+		}
 		posixtrace.Event(id, []byte("2"))
 		if err := errors.Join(f.Truncate(0), s.BeginLog(), s.BeginLog()); err != nil {
 			t.Error(err)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A log that nothing reads, although a reader has it open, keeps neither the command waiting
-// nor a time limit or a signal from ending it.
+// A log that a reader has open and does not read does not keep the command waiting,
+// and a time limit and a signal end it all the same.
 func TestRunStalledLog(t *testing.T) {
 	// It says so itself when it has written far more than stream, pipes and FIFO hold.
 	const much = "yes $(printf %0999d 0) | head -c 4000000; echo >written; "

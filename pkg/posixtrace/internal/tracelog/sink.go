@@ -189,7 +189,7 @@ type forward struct {
 	before func() // called before each write; nil: nothing is
 }
 
-// piece is how much is written at once where each write is told of.
+// piece is how much goes into one write where each is reported.
 const piece = 16 << 10
 
 func (s *forward) write(b []byte) (n int, err error) {

@@ -42,8 +42,23 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 		c.mem.FreeSlot(slot)
 		return nil, err
 	}
+	var last atomic.Int64
+	w.OnCrowded = func() {
+		// Looking for the dead takes a while, and the living go on soon.
+		now, then := time.Now().UnixNano(), last.Load()
+		if now-then < int64(crowdedPause) || !last.CompareAndSwap(then, now) {
+			return
+		}
+		if unlock, err := c.tryLock(); err == nil {
+			c.mem.Recover(gone)
+			unlock()
+		}
+	}
 	return &attachment{c: c, w: w}, nil
 }
+
+// crowdedPause is how often a writer looks for the dead at most.
+const crowdedPause = 100 * time.Millisecond
 
 // takeSlot gives this process, which may write for another, a place among the writers.
 func takeSlot(c *conn, p sys.Proc) (uint64, error) {

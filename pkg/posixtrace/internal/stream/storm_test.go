@@ -189,6 +189,57 @@ func testEvicted(t *testing.T, policy uint8, more, owners int) {
 	}
 }
 
+// TestEvictedDead: more writers are killed in the middle of an event than the stream has room
+// for. The next one that finds no place has them recovered, and the room is back.
+func TestEvictedDead(t *testing.T) {
+	m := newMem(t, 64<<10, Loop)
+	ctl := newWriter(t, m, 1)
+	ctl.Short()
+	m.Start(ctl, Event{})
+	dead := make(map[sys.Proc]bool)
+	recovered := 0
+	recoverDead := func() {
+		recovered++
+		m.Recover(func(p sys.Proc) bool { return dead[p] })
+	}
+	w := newWriter(t, m, 1)
+	w.Short()
+	w.OnCrowded = recoverDead
+	for i := range uint32(3 * m.Chunks) {
+		p := sys.Proc{PID: 1000 + i, Start: 1}
+		slot, ok := m.TakeSlot(p, nil)
+		if !ok {
+			t.Fatal("no slot")
+		}
+		victim, err := m.NewWriter(slot, p.PID, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		victim.Short()
+		victim.OnCrowded = recoverDead
+		in, out := make(chan bool), make(chan struct{})
+		go func() {
+			defer close(out)
+			victim.force(&Event{ID: event.FirstUser}, stamp(nil, i, 0, 20), func() uint64 {
+				close(in)
+				runtime.Goexit() // as if killed
+				return 0
+			})
+		}()
+		<-in
+		<-out
+		dead[p] = true
+		if !w.Record(0, &Event{ID: event.FirstUser}, stamp(nil, 999, uint64(i), 20)) {
+			t.Fatalf("an event finds no room; %s", states(m))
+		}
+	}
+	if recovered == 0 {
+		t.Error("the dead were not looked for")
+	}
+	recoverDead()
+	checkRoom(t, m, w, 998, 3)
+}
+
 // What the processes of a storm and its test share, beside the oracle of each writer.
 const (
 	stormPhase = oracles - 1 - iota // before: what is to be done

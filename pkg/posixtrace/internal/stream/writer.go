@@ -39,6 +39,9 @@ type Writer struct {
 	// OnFull, if set, is called when a stream that does not overwrite has no
 	// room. It returns whether it has made some.
 	OnFull func() bool
+	// OnCrowded, if set, is called when more writers seem to stand still in the middle of an
+	// event than the stream has room for. Some may be dead: it may Recover.
+	OnCrowded func()
 }
 
 // Event is what a writer records.
@@ -513,6 +516,9 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 					// room for beside its size. They mostly go on as soon as they get the
 					// processor. If they do not, new events are worth more than old ones.
 					o.CompareAndSwap(mine, ref)
+					if since.IsZero() && !force && w.OnCrowded != nil {
+						w.OnCrowded()
+					}
 					try = pause(try)
 					continue
 				}

@@ -27,14 +27,28 @@ func TestClearStopped(t *testing.T) {
 			runtime.LockOSThread() // ptrace(2) is bound to it
 			defer runtime.UnlockOSThread()
 			x := startStepped(t, v)
+			var within []int // the steps in the middle of an event
 			for x.phase.Load() != stepDone {
 				x.step()
+				if halfway(x.m) {
+					within = append(within, x.steps)
+				}
 			}
 			steps := x.steps
 			x.end()
+			var at []int
+			for i := 1; i < steps; i += max(1, steps/tracetest.Scale(24, 400, 400)) {
+				at = append(at, i)
+			}
+			for i := 0; i < len(within); i += max(1, len(within)/8) {
+				at = append(at, within[i])
+			}
 			stops, busy := 0, 0
-			for at := 1; at < steps && !t.Failed(); at += max(1, steps/tracetest.Scale(30, 400, 400)) {
-				if clearOnce(t, v, at, stops%3) {
+			for _, i := range at {
+				if t.Failed() {
+					break
+				}
+				if clearOnce(t, v, i, stops%3) {
 					busy++
 				}
 				stops++
@@ -47,6 +61,16 @@ func TestClearStopped(t *testing.T) {
 	}
 }
 
+// halfway reports whether a writer is in the middle of an event.
+func halfway(m *Mem) bool {
+	for i := range m.Chunks {
+		if word(m, i).busy() {
+			return true
+		}
+	}
+	return false
+}
+
 func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 	x := startStepped(t, v)
 	defer x.end()
@@ -54,9 +78,7 @@ func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 	for x.steps < at && x.phase.Load() != stepDone {
 		x.step()
 	}
-	for i := range m.Chunks {
-		busy = busy || word(m, i).busy()
-	}
+	busy = halfway(m)
 	if how == 2 {
 		m.NewReader(false).Preload() // has no influence
 	}

@@ -74,21 +74,29 @@ func (h *harvest) cut(chunks []piece, taken []item, marks []chunk.Record) (keep 
 		piece int32 // -1: a mark
 		size  int32
 	}
+	total := int64(0)
+	for i := range marks {
+		total += int64(chunk.FullSize + chunk.Align(len(marks[i].Data)))
+	}
+	for i := range chunks {
+		total += int64(len(chunks[i].b))
+	}
+	if total <= h.room {
+		return nil, len(marks), true // as nearly always
+	}
 	var events []event
 	keep = make([]kept, len(chunks))
-	total := int64(0)
 	for i := range marks {
 		size := chunk.FullSize + chunk.Align(len(marks[i].Data))
 		events = append(events, event{marks[i].Tick, -1, int32(size)})
-		total += int64(size)
 	}
 	for i := range chunks {
 		if h.logged(taken[i].i, taken[i].c.blockGen(), chunks[i].base) {
 			keep[i].all = true
+			total -= int64(len(chunks[i].b))
 			continue
 		}
 		p := &chunks[i]
-		total += int64(len(p.b))
 		w := walker{b: p.b, base: p.base}
 		done, last := 0, uint64(0)
 		for {

@@ -30,6 +30,12 @@
 // family (a process and the children to which its tracing is passed on, see
 // [Inherited]) agree on the ids.
 //
+// A program that PTRACE_STREAM leads to its stream is connected before main; any other, when it first
+// asks for an id or, without one, at its first trace point. Whatever connects it needs openat(2), mmap(2),
+// fcntl(2) and flock(2): a program that refuses itself these (seccomp(2)) does so afterwards. Of
+// what is connected already, trace points need none of them; nor does [OpenEventID] of a name that the
+// program has asked for before.
+//
 // # A whole program
 //
 // This one traces itself:

@@ -90,11 +90,12 @@ func slowSelf() (tid, pc uint64) { return sys.SlowSelf(3) }
 // OpenEventID returns the id of a user event name in the calling process and
 // its family, registering it if need be (posix_trace_eventid_open). Past
 // UserEventMax names it is UnnamedUserEvent. The name of a predefined type gives
-// that type's id. A process that is traced is connected to its streams here, so that a program which
-// is about to refuse itself system calls (seccomp(2)) does well to ask for its ids before; what
-// comes to trace it later needs openat(2), mmap(2) and flock(2). It waits for no flush and no control call. Errors: ENAMETOOLONG a name
-// of more than EventNameMax bytes; EAGAIN a process that was registering a name has been
-// stopped for seconds.
+// that type's id. A process that is traced is connected to its streams here, unless it was before main
+// because PTRACE_STREAM led to one. A program that is about to refuse itself system calls (seccomp(2)) does
+// well to ask for its ids before: a new name needs flock(2), and a stream that comes to trace it later
+// needs openat(2), mmap(2), fcntl(2) and flock(2). It waits for no flush and no control call.
+// Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EAGAIN a process that was registering a
+// name has been stopped for seconds.
 func OpenEventID(name string) (EventID, error) {
 	const op = "posix_trace_eventid_open"
 	if len(name) > EventNameMax {
@@ -108,10 +109,6 @@ func OpenEventID(name string) (EventID, error) {
 	if err == nil {
 		traced.learn(id)
 	}
-	if atomic.LoadUint32(loadWord()) != 0 {
-		// Connected to its streams now, the program needs no further system calls for its first
-		// event, which a sandbox that it enters in between may answer with its end.
-		traced.sync()
-	}
+	traced.connectNow()
 	return id, fail(op, err, syscall.ENOMEM)
 }

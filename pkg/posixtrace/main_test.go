@@ -9,11 +9,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/internal/early"
 )
 
 // helpers are what this test binary does when it is started again as another
 // process, by name.
 var helpers = map[string]func(args []string){}
+
+// The tests, and what they start, are not connected before main, but for one helper.
+var _ = func() bool {
+	early.Refused = os.Getenv(helperVar) != earlyHelper
+	return early.Refused
+}()
 
 const helperVar = "POSIXTRACE_TEST_HELPER"
 

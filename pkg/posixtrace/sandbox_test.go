@@ -2,6 +2,8 @@ package posixtrace
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -18,24 +20,11 @@ func init() {
 		logCheck(s.Start() == nil, "Start")
 		id, err := OpenEventID("sandboxed")
 		logCheck(err == nil, "OpenEventID: %v", err)
-		calls := []uint32{unix.SYS_OPENAT, unix.SYS_FLOCK, unix.SYS_FSTAT}
-		prog := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}}
-		for i, nr := range calls {
-			prog = append(prog, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: nr, Jt: uint8(len(calls) - i)})
-		}
-		prog = append(prog,
-			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_KILL_PROCESS})
-		fp := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-		const n = 100
+		const n = sandboxed
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			runtime.LockOSThread() // the filter is this thread's, which ends with the goroutine
-			err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-			logCheck(err == nil, "no_new_privs: %v", err)
-			_, _, no := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&fp)))
-			logCheck(no == 0, "seccomp: %v", no)
+			enterSandbox()
 			for range n {
 				Event(id, []byte("x"))
 			}
@@ -55,10 +44,90 @@ func init() {
 		logCheck(s.Shutdown() == nil, "Shutdown")
 		fmt.Println("ok")
 	}
+	// It records nothing before, nor asks for anything.
+	helpers[earlyHelper] = func([]string) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			enterSandbox()
+			for range sandboxed {
+				Event(UnnamedUserEvent, []byte("x"))
+			}
+		}()
+		<-done
+	}
+}
+
+const sandboxed = 100 // events
+
+// earlyHelper is the helper that connects to its stream before main.
+const earlyHelper = "sandbox-early"
+
+// enterSandbox refuses the calling thread, on pain of the program's death, the system calls by which
+// a program comes to a stream. The thread ends with the goroutine.
+func enterSandbox() {
+	const (
+		nr      = 0         // offset of the number in struct seccomp_data
+		mmapped = 16 + 4*8  // and of mmap's descriptor, which is the low half here
+		none    = 1<<32 - 1 // -1: memory, which the Go runtime needs
+		ld      = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		jeq     = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	)
+	prog := []unix.SockFilter{
+		{Code: ld, K: nr},
+		{Code: jeq, K: unix.SYS_OPENAT, Jt: 6},
+		{Code: jeq, K: unix.SYS_FLOCK, Jt: 5},
+		{Code: jeq, K: unix.SYS_FSTAT, Jt: 4},
+		{Code: jeq, K: unix.SYS_MMAP, Jf: 2},
+		{Code: ld, K: mmapped},
+		{Code: jeq, K: none, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_KILL_PROCESS},
+	}
+	fp := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	runtime.LockOSThread()
+	err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	logCheck(err == nil, "no_new_privs: %v", err)
+	_, _, no := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&fp)))
+	logCheck(no == 0, "seccomp: %v", no)
 }
 
 // A program that enters a sandbox after it has asked for its event types, and before its first event,
 // goes on to run and is traced.
 func TestSandbox(t *testing.T) {
 	logHelper(t, nil, "sandbox")
+}
+
+// So does one that enters it first thing in main, if $PTRACE_STREAM leads to its stream.
+func TestSandboxBeforeFirstCall(t *testing.T) {
+	s, err := Create(0, &Attr{Inheritance: Inherited})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), quick, helperVar+"="+earlyHelper, "PTRACE_STREAM="+info.Path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := 0
+	for {
+		ev, _, err := s.TryNext(nil)
+		if err != nil {
+			break
+		}
+		if ev.ID == UnnamedUserEvent && ev.PID == cmd.Process.Pid {
+			got++
+		}
+	}
+	if got != sandboxed {
+		t.Errorf("%d events of %d", got, sandboxed)
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	_ "github.com/posixtrace/posixtrace/cmd/internal/untraced" // commands look at streams more often than they record
 )
 
 // Command is one of the six programs.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,9 @@ func seen(t *testing.T, r *Reader) (events []string) {
 	}
 	return events
 }
+
+// isFlushMark reports whether an event that seen returned is the beginning or the end of a flush.
+func isFlushMark(event string) bool { return strings.Contains(event, " posix_trace_flush_st") }
 
 // A reader that is renewed reports what one that is made anew does, whatever has
 // happened to the log meanwhile.
@@ -112,6 +116,10 @@ func TestRenewedReader(t *testing.T) {
 				fresh.Select(Selection{Since: since})
 				got, want := seen(t, r), seen(t, fresh)
 				fresh.Close()
+				if f != nil && !slices.Equal(got, want) {
+					// The stream may have flushed itself between the two.
+					got, want = slices.DeleteFunc(got, isFlushMark), slices.DeleteFunc(want, isFlushMark)
+				}
 				if !slices.Equal(got, want) {
 					t.Fatalf("round %d: a renewed reader has %d events, a new one %d", round, len(got), len(want))
 				}

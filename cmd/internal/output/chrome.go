@@ -21,11 +21,12 @@ import (
 // tree. Times count from the first event: as microseconds since 1970 they would not fit
 // the numbers of those viewers.
 type Chrome struct {
-	base  int64
-	last  int64
-	begun bool
-	comma bool
-	tmp   []byte
+	base   int64
+	last   int64 // when the last event was recorded
+	latest int64 // when the latest that was written is drawn to begin
+	begun  bool
+	comma  bool
+	tmp    []byte
 
 	lanes     map[lane]*laneState
 	processes map[int]*chromeProcess
@@ -81,6 +82,15 @@ const (
 	maxTried = 64
 )
 
+// What begins or ends at one time in a lane is drawn so many nanoseconds apart. speedscope adds times and
+// durations in floating point, and takes the end first where both are due: where one program
+// executes another, and among the steps of a script with a coarse clock, it matched ends with
+// others' begins. For a run of 12 days a nanosecond is more than these sums are off.
+const (
+	gap     = 1
+	maxGaps = 1000 // how far a lane may be ahead and still be used
+)
+
 // maxTitle bounds what a name has of the data of a span and the arguments of a program, in bytes.
 const maxTitle = 60
 
@@ -106,6 +116,7 @@ func (c *Chrome) End(b []byte) []byte {
 		}
 	}
 	b = c.Flush(b)
+	c.last = max(c.last, c.latest)
 	order := c.tree()
 	for i, l := range lanes {
 		if i == 0 || lanes[i-1].pid != l.pid {
@@ -179,7 +190,7 @@ func (c *Chrome) process(pid int) *chromeProcess {
 // Append appends one event, or keeps it until others that are older have come.
 func (c *Chrome) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if !c.begun {
-		c.begun, c.base = true, rec.UnixNano
+		c.begun, c.base, c.latest = true, rec.UnixNano, rec.UnixNano
 		c.lanes, c.processes, c.keyed = map[lane]*laneState{}, map[int]*chromeProcess{}, map[spanKey]*slice{}
 	}
 	c.last = rec.UnixNano
@@ -322,19 +333,24 @@ func (c *Chrome) begin(s *slice, p *chromeProcess, rec *posixtrace.Record) bool 
 }
 
 func (c *Chrome) push(l *laneState, s *slice) {
-	s.at = max(s.at, l.until)
+	s.at = max(s.at, l.until+gap)
 	if n := len(l.open); n > 0 {
-		s.at = max(s.at, l.open[n-1].at)
+		s.at = max(s.at, l.open[n-1].at+gap)
 	}
 	s.in = l
 	l.open = append(l.open, s)
 	c.open++
 }
 
-// free returns a lane for spans in which nothing happens from a time on.
+// free returns a lane for spans in which nothing happens from a time on. One that is ahead of now is so
+// because of gaps.
 func (c *Chrome) free(p *chromeProcess, at int64) *laneState {
+	until := at
+	if at >= c.last {
+		until += maxGaps * gap
+	}
 	for _, l := range p.spans[:min(len(p.spans), maxTried)] {
-		if len(l.open) == 0 && l.until <= at {
+		if len(l.open) == 0 && l.until <= until {
 			return l
 		}
 	}
@@ -349,7 +365,7 @@ func (c *Chrome) free(p *chromeProcess, at int64) *laneState {
 func (c *Chrome) lane(l lane) *laneState {
 	s := c.lanes[l]
 	if s == nil && len(c.lanes) < maxLanes {
-		s = &laneState{lane: l, until: c.base}
+		s = &laneState{lane: l, until: c.base - gap}
 		c.lanes[l] = s
 	}
 	return s
@@ -446,11 +462,12 @@ func (c *Chrome) move(l *laneState, i int, p *chromeProcess) {
 		}
 		return
 	}
-	for _, s := range l.open[i:] {
-		s.in = to
-		to.open = append(to.open, s)
-	}
+	moved := l.open[i:]
 	l.open = l.open[:i]
+	c.open -= len(moved)
+	for _, s := range moved {
+		c.push(to, s)
+	}
 }
 
 // unfinished closes the innermost slice of a lane, which has no end: a program was still
@@ -474,7 +491,7 @@ func (c *Chrome) write(s *slice, l *laneState, end, note string) {
 	} else if s.doubtful {
 		note = "overlaps another without a key"
 	}
-	until := max(c.last, l.until, s.at)
+	until := max(c.last, l.until+gap, s.at)
 	l.until = until
 	b := c.head(nil, s.title, s.category, 'X', s.at, l.lane)
 	b = appendMicros(append(b, `,"dur":`...), until-s.at)
@@ -565,6 +582,7 @@ func (r *readyEvents) Pop() any {
 
 func (c *Chrome) add(text []byte, at, dur int64) {
 	c.seq++
+	c.latest = max(c.latest, at)
 	c.bytes += len(text)
 	heap.Push(&c.ready, readyEvent{at, dur, c.seq, text})
 }

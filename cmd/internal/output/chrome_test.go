@@ -79,50 +79,48 @@ func validateChrome(t *testing.T, events []chromeEvent) {
 	}
 }
 
-// matchSlices makes a begin and an end of each slice of a lane, sorts them, and matches them by
-// name and arguments: so do viewers that show a stack, and report what does not fit.
+// matchSlices does with a lane's slices what speedscope does: it makes a begin and an end of each, in
+// floating point and counted from the first, sorts them, and takes the end first where both are due. An
+// end must then be that of the innermost slice. Of ends at one time it takes one that fits.
 func matchSlices(t *testing.T, lane string, events []chromeEvent) {
 	t.Helper()
-	type end struct {
-		at  int64
-		key string
+	type slice struct {
+		at, end   float64
+		name, key string
 	}
-	nanos := func(f float64) int64 { return int64(math.Round(f * 1000)) }
-	var begins, ends []end
+	var begins []*slice
+	first := math.Inf(1)
 	for _, e := range events {
 		if e.Ph == "X" {
-			key := fmt.Sprint(e.Name, e.Args)
-			begins = append(begins, end{nanos(*e.Ts), key})
-			ends = append(ends, end{nanos(*e.Ts) + nanos(*e.Dur), key})
+			first = min(first, *e.Ts)
 		}
 	}
-	byTime := func(a, b end) int { return cmp.Compare(a.at, b.at) }
-	slices.SortStableFunc(begins, byTime)
-	slices.SortStableFunc(ends, byTime)
-	var stack []string
+	for _, e := range events {
+		if e.Ph == "X" {
+			at := *e.Ts - first
+			begins = append(begins, &slice{at, at + *e.Dur, e.Name, fmt.Sprint(e.Name, e.Args)})
+		}
+	}
+	slices.SortStableFunc(begins, func(a, b *slice) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.end, a.end)) })
+	ends := slices.Clone(begins)
+	slices.SortStableFunc(ends, func(a, b *slice) int { return cmp.Compare(a.end, b.end) })
+	var stack []*slice
 	for len(ends) > 0 {
-		if len(begins) > 0 && (begins[0].at < ends[0].at || begins[0].at == ends[0].at && begins[0].key == ends[0].key) {
-			stack = append(stack, begins[0].key)
+		if len(begins) > 0 && (begins[0].at < ends[0].end || begins[0].at == ends[0].end && begins[0].key == ends[0].key) {
+			stack = append(stack, begins[0])
 			begins = begins[1:]
 			continue
 		}
-		// Of several ends at one time the one that fits is taken.
-		i := slices.IndexFunc(ends, func(e end) bool {
-			return len(stack) > 0 && e.at == ends[0].at && e.key == stack[len(stack)-1]
-		})
-		if i < 0 && len(begins) > 0 && begins[0].at == ends[0].at {
-			stack = append(stack, begins[0].key)
-			begins = begins[1:]
-			continue
+		if len(stack) == 0 {
+			t.Fatalf("lane %s: tried to end %q while nothing is open", lane, ends[0].key)
 		}
-		if i < 0 {
-			t.Fatalf("lane %s: tried to end %q while %q are open", lane, ends[0].key, stack)
-		}
+		top := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
+		i := max(0, slices.IndexFunc(ends, func(e *slice) bool { return e.end == ends[0].end && e.key == top.key }))
+		if ends[i] != top {
+			t.Fatalf("lane %s: tried to end %q at %v when %q was on the top of the stack", lane, ends[i].key, ends[i].end, top.key)
+		}
 		ends = slices.Delete(ends, i, i+1)
-	}
-	if len(stack)+len(begins) > 0 {
-		t.Errorf("lane %s: %q are left open", lane, stack)
 	}
 }
 
@@ -230,7 +228,7 @@ func TestChromeNests(t *testing.T) {
 		}
 		for n := uint64(1); n < 300; n++ {
 			if r.IntN(4) > 0 {
-				at += r.Int64N(3) * 1000
+				at += r.Int64N(3) * 1237
 			}
 			tid := 100 + r.IntN(3)
 			switch r.IntN(10) {
@@ -259,7 +257,8 @@ func TestChromeNests(t *testing.T) {
 		validateChrome(t, events)
 		for _, e := range events {
 			if d, ok := want[e.Name]; ok && e.Ph == "X" {
-				if int64(math.Round(*e.Dur*1000)) != d {
+				// What begins or ends at one time is drawn 1 ns apart.
+				if off := int64(math.Round(*e.Dur*1000)) - d; max(off, -off) > 300 {
 					t.Errorf("seed %d: %s takes %v us, not %d ns", seed, e.Name, *e.Dur, d)
 				}
 				delete(want, e.Name)
@@ -270,6 +269,62 @@ func TestChromeNests(t *testing.T) {
 		}
 		if c.open != 0 || len(c.keyed) != 0 || len(c.ready) != 0 {
 			t.Errorf("seed %d: left are %d open, %d keyed, %d ready", seed, c.open, len(c.keyed), len(c.ready))
+		}
+	}
+}
+
+// What ends when another begins, or begins and ends with what is around it, is what speedscope
+// drew to the end of the run: programs that execute one another, and the steps of a script whose
+// shell has a coarse clock.
+func TestChromeTouches(t *testing.T) {
+	src := NewSource(func(id posixtrace.EventID) string {
+		return map[posixtrace.EventID]string{posixtrace.EventProcExec: "proc.exec", posixtrace.EventProcExit: "proc.exit", 40: "step.begin", 41: "step.end"}[id]
+	})
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		c := &Chrome{}
+		b := c.Begin(nil)
+		at, key := t0, uint64(0)
+		put := func(id posixtrace.EventID, span, parent uint64, data []byte) {
+			b = c.Append(b, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: id, PID: 9, TID: 9, UnixNano: at, Span: span, Parent: parent}, Data: data})
+		}
+		put(41, 0, 0, nil) // times count from here
+		slices := 0
+		var steps func(depth int, parent uint64)
+		steps = func(depth int, parent uint64) {
+			for range 1 + r.IntN(3) {
+				key++
+				slices++
+				k := key
+				put(40, k, parent, fmt.Append(nil, k))
+				if depth < 3 {
+					steps(depth+1, k)
+				}
+				put(41, k, 0, nil)
+				if r.IntN(4) == 0 {
+					at += 10e6
+				}
+			}
+		}
+		for _, name := range []string{"env", "sh", "nice", "cc"} {
+			at += r.Int64N(1e9)
+			put(posixtrace.EventProcExec, 0, 0, (&posixtrace.ExecData{Path: "/bin/" + name, Argv: []string{name}}).Append(nil))
+			slices++
+		}
+		at += 10e6
+		steps(0, 0)
+		put(posixtrace.EventProcExit, 0, 0, (&posixtrace.ExitData{}).Append(nil))
+		lanes := map[int]bool{}
+		events := readChrome(t, string(c.End(b)))
+		validateChrome(t, events)
+		for _, e := range events {
+			if e.Ph == "X" {
+				slices--
+				lanes[*e.TID] = true
+			}
+		}
+		if slices != 0 || len(lanes) != 2 {
+			t.Errorf("seed %d: %d slices are missing, lanes %v", seed, slices, lanes)
 		}
 	}
 }

@@ -408,7 +408,7 @@ func operand(argv []string) string {
 		if argv[i] == "-c" {
 			return a // of a shell
 		}
-		if strings.Contains(path.Base(a), ".") && argv[i] != "-o" && argv[i] != "-MF" {
+		if _, err := strconv.ParseFloat(a, 64); err != nil && strings.Contains(path.Base(a), ".") && argv[i] != "-o" && argv[i] != "-MF" {
 			return path.Base(a)
 		}
 		first = cmp.Or(first, a)

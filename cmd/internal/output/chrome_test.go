@@ -355,6 +355,7 @@ func TestChromeTree(t *testing.T) {
 	exec(90, "gcc", "-O2", "-c", "number.c")
 	exec(70, "cc1", "-quiet", "-imultiarch", "x86_64-linux-gnu", "src/number.c", "-o", "/tmp/x.s")
 	exec(70, "sh", "-c", "echo done")
+	exec(70, "ptrace-event", "-r", "one", "sleep", "0.01")
 	var names []string
 	order := map[int]int{}
 	for _, e := range readChrome(t, string(c.End(b))) {
@@ -365,7 +366,7 @@ func TestChromeTree(t *testing.T) {
 			order[e.Args.SortIndex] = *e.PID
 		}
 	}
-	if got := fmt.Sprint(names); got != "[make all as x.s gcc number.c cc1 number.c sh echo done]" {
+	if got := fmt.Sprint(names); got != "[make all as x.s gcc number.c cc1 number.c sh echo done ptrace-event one]" {
 		t.Errorf("slices %v", got)
 	}
 	if got := fmt.Sprint(order[0], order[1], order[2], order[3]); got != "50 90 70 60" {

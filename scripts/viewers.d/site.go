@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/trace"
+	"strings"
 	"sync/atomic"
-	"syscall"
 )
 
 // site serves both viewers' pages and the file that they show.
@@ -75,9 +75,12 @@ func (s *site) startTool() (*url.URL, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("go", "tool", "trace", "-http=127.0.0.1:0", name)
+	tool, err := exec.Command("go", "tool", "-n", "trace").Output() // go itself would be a process more to end
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(strings.TrimSpace(string(tool)), "-http=127.0.0.1:0", name)
 	cmd.Env = append(os.Environ(), "BROWSER=true") // instead of a window
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -106,7 +109,7 @@ func (s *site) close() {
 		s.server.Close()
 	}
 	if s.tool != nil {
-		syscall.Kill(-s.tool.Process.Pid, syscall.SIGTERM)
+		s.tool.Process.Kill()
 		s.tool.Wait()
 	}
 	os.RemoveAll(s.dir)

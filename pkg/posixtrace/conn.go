@@ -58,6 +58,7 @@ type conn struct {
 	guard *sys.Guard      // of the mapping
 	last  runtime.Cleanup // the unmapping
 	swept bool            // it is counted in swept, whose lock protects this
+	holds sync.Mutex      // see takeSlot
 	lent  bool            // the application has seen it, and may have kept what refers to it
 }
 
@@ -232,6 +233,31 @@ func (c *conn) let() {
 
 var keeping sync.Map // of *conn, by stream
 
+// slotHeld is what a connection holds (sys.HoldTooAs) of the slots that it has taken, from here on. The numbers
+// of readers are below. Process and start do not tell whose a slot is: an earlier program of the
+// process has left it, which the kernel has let go of, or another Go runtime in this program, such
+// as that of a c-shared library, is writing.
+const slotHeld = 1 << 62
+
+// takeSlot gives this process a place among the writers, as stream.Mem.TakeSlot does. It marks it as one of a
+// program that has not executed another since; where that cannot be had it goes without.
+func (c *conn) takeSlot(dead func(sys.Proc) bool) (uint64, bool) {
+	c.holds.Lock()
+	defer c.holds.Unlock()
+	return c.mem.TakeSlotHeld(sys.SelfProc(), dead, func(slot uint64) (let func()) {
+		sys.HoldTooAs(c.f, slotHeld+slot)
+		return func() { sys.LetAs(c.f, slotHeld+slot) }
+	})
+}
+
+// freeSlot gives back what takeSlot gave. Its writer must be closed.
+func (c *conn) freeSlot(slot uint64) {
+	c.holds.Lock()
+	defer c.holds.Unlock()
+	c.mem.FreeSlot(slot)
+	sys.LetAs(c.f, slotHeld+slot)
+}
+
 // sweepSelf gives back what an earlier program of this very process has left
 // behind as a writer of the stream. It does so once, before this program becomes
 // a writer itself. locked tells that the caller holds the stream's lock, which is
@@ -262,7 +288,14 @@ func (c *conn) sweepSelf(locked bool) {
 		}
 		defer unlock()
 	}
-	c.mem.Recover(func(p sys.Proc) bool { return p == self || gone(p) })
+	c.mem.RecoverSlots(func(slot uint64, p sys.Proc) bool {
+		if p != self {
+			return false
+		}
+		held, err := sys.FindHeldAs(c.f, slotHeld+slot)
+		return err != nil || !held
+	})
+	c.mem.Recover(gone)
 }
 
 // swept counts, by stream, the connections through which this program has become a writer or

@@ -580,11 +580,11 @@ func finishOrphan(c *conn) error {
 	}
 	c.sweepSelf(true)
 	m.Recover(gone)
-	slot, ok := m.TakeSlot(sys.SelfProc(), nil)
+	slot, ok := c.takeSlot(nil)
 	if !ok {
 		return errSlots
 	}
-	defer m.FreeSlot(slot)
+	defer c.freeSlot(slot)
 	w, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
 	if err != nil {
 		return err

@@ -44,13 +44,13 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	defer s.mu.Unlock()
 	var a *attachment
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) (err error) {
-		slot, ok := m.TakeSlot(sys.SelfProc(), gone)
+		slot, ok := s.c.takeSlot(gone)
 		if !ok {
 			return errSlots
 		}
 		rw, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
 		if err != nil {
-			m.FreeSlot(slot)
+			s.c.freeSlot(slot)
 			return err
 		}
 		rw.Alone()

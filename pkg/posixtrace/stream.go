@@ -127,13 +127,13 @@ func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *
 	}
 	if s.ctl == nil {
 		s.c.sweepSelf(true)
-		slot, ok := s.c.mem.TakeSlot(sys.SelfProc(), gone)
+		slot, ok := s.c.takeSlot(gone)
 		if !ok {
 			return errSlots
 		}
 		w, err := s.c.mem.NewWriter(slot, sys.SelfProc().PID, 1)
 		if err != nil {
-			s.c.mem.FreeSlot(slot)
+			s.c.freeSlot(slot)
 			return err
 		}
 		s.ctl = &attachment{c: s.c, w: w}

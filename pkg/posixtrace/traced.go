@@ -26,7 +26,7 @@ type attachment struct {
 
 // attach connects the process p to a stream as one of its writers.
 func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
-	slot, err := takeSlot(c, p)
+	slot, err := takeSlot(c)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 	}
 	w, err := c.mem.NewWriter(slot, p.PID, shards)
 	if err != nil {
-		c.mem.FreeSlot(slot)
+		c.freeSlot(slot)
 		return nil, err
 	}
 	var last atomic.Int64
@@ -61,9 +61,9 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 const crowdedPause = 100 * time.Millisecond
 
 // takeSlot gives this process, which may write for another, a place among the writers.
-func takeSlot(c *conn, p sys.Proc) (uint64, error) {
+func takeSlot(c *conn) (uint64, error) {
 	c.sweepSelf(false)
-	if slot, ok := c.mem.TakeSlot(sys.SelfProc(), nil); ok {
+	if slot, ok := c.takeSlot(nil); ok {
 		return slot, nil
 	}
 	// All taken, some of them perhaps by the dead. A trace point does not wait for the lock.
@@ -72,7 +72,7 @@ func takeSlot(c *conn, p sys.Proc) (uint64, error) {
 		return 0, errSlots
 	}
 	defer unlock()
-	if slot, ok := c.mem.TakeSlot(sys.SelfProc(), gone); ok {
+	if slot, ok := c.takeSlot(gone); ok {
 		return slot, nil
 	}
 	return 0, errSlots
@@ -83,7 +83,7 @@ func (a *attachment) close() {
 	defer runtime.KeepAlive(a)
 	slot := a.w.Slot()
 	a.w.Close()
-	a.c.mem.FreeSlot(slot)
+	a.c.freeSlot(slot)
 }
 
 // proc is what a process has in the registry: its page and its family's names.

@@ -11,17 +11,28 @@ import (
 // for each of its connections. dead tells which processes are gone; it is nil when the
 // caller does not hold the stream's lock, and then no dead writer's slot is reused.
 func (m *Mem) TakeSlot(p sys.Proc, dead func(sys.Proc) bool) (uint64, bool) {
+	return m.TakeSlotHeld(p, dead, func(uint64) func() { return func() {} })
+}
+
+// TakeSlotHeld is TakeSlot that calls hold for a slot before it is taken, and then, if
+// another was faster, the function that hold has returned.
+func (m *Mem) TakeSlotHeld(p sys.Proc, dead func(sys.Proc) bool, hold func(slot uint64) (let func())) (uint64, bool) {
 	me := p.Pack()
 	for i := 1; i < MaxSlots; i++ {
-		if m.h.slots[i].Load() == 0 && m.h.slots[i].CompareAndSwap(0, me) {
+		if m.h.slots[i].Load() != 0 {
+			continue
+		}
+		let := hold(uint64(i))
+		if m.h.slots[i].CompareAndSwap(0, me) {
 			return uint64(i), true
 		}
+		let()
 	}
 	if dead == nil {
 		return 0, false
 	}
 	m.Recover(dead)
-	return m.TakeSlot(p, nil)
+	return m.TakeSlotHeld(p, nil, hold)
 }
 
 // FreeSlot gives a slot back. Its writer must be closed.
@@ -69,21 +80,26 @@ func (m *Mem) Writers() (ps []sys.Proc) {
 // are given back. A chunk's published records are whole whatever its writer was
 // doing. The caller holds the stream's lock.
 func (m *Mem) Recover(dead func(sys.Proc) bool) {
+	known := make(map[sys.Proc]bool)
+	m.RecoverSlots(func(_ uint64, p sys.Proc) bool {
+		d, seen := known[p]
+		if !seen {
+			d = dead(p)
+			known[p] = d
+		}
+		return d
+	})
+}
+
+// RecoverSlots is Recover that asks for each slot which process has taken.
+func (m *Mem) RecoverSlots(dead func(slot uint64, p sys.Proc) bool) {
 	var gone [MaxSlots]bool
 	any := false
-	known := make(map[uint64]bool)
 	for i := 1; i < MaxSlots; i++ {
-		v := m.h.slots[i].Load()
-		if v == 0 {
-			continue
+		if v := m.h.slots[i].Load(); v != 0 {
+			gone[i] = dead(uint64(i), sys.Unpack(v))
+			any = any || gone[i]
 		}
-		d, seen := known[v]
-		if !seen {
-			d = dead(sys.Unpack(v))
-			known[v] = d
-		}
-		gone[i] = d
-		any = any || d
 	}
 	for i := range m.Chunks {
 		if ctl(m.at(i).ctl.Load()).state() == free {

@@ -66,6 +66,12 @@ func HoldToo(f *os.File) error { return hold(f, unix.F_RDLCK, 0) }
 // HoldAs is Hold under a number of 62 bits but 0, of which each is a hold of its own.
 func HoldAs(f *os.File, number uint64) error { return hold(f, unix.F_WRLCK, int64(number)) }
 
+// HoldTooAs is HoldAs for several descriptions at once. The number may have 63 bits.
+func HoldTooAs(f *os.File, number uint64) error { return hold(f, unix.F_RDLCK, int64(number)) }
+
+// LetAs ends what HoldTooAs began.
+func LetAs(f *os.File, number uint64) error { return hold(f, unix.F_UNLCK, int64(number)) }
+
 func hold(f *os.File, how int16, at int64) error {
 	l := unix.Flock_t{Type: how, Start: at, Len: 1}
 	return onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_SETLK, &l) })
@@ -77,7 +83,13 @@ func Held(f *os.File) bool { return HeldAs(f, 0) }
 
 // HeldAs is Held for a number of HoldAs.
 func HeldAs(f *os.File, number uint64) bool {
+	held, err := FindHeldAs(f, number)
+	return held || err != nil
+}
+
+// FindHeldAs is HeldAs that fails when it cannot be found out.
+func FindHeldAs(f *os.File, number uint64) (bool, error) {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(number), Len: 1}
 	err := onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_GETLK, &l) })
-	return err != nil || l.Type != unix.F_UNLCK
+	return err == nil && l.Type != unix.F_UNLCK, err
 }

@@ -1,0 +1,150 @@
+package posixtrace
+
+import (
+	"encoding/binary"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// anotherRuntime calls f as another Go runtime of this process would, which knows nothing of the connections
+// of the first. It leaves the streams that f connects to as ones that are written.
+func anotherRuntime(f func()) {
+	swept.mu.Lock()
+	ours := swept.conns
+	swept.conns = nil
+	swept.mu.Unlock()
+	f()
+	swept.mu.Lock()
+	for id, n := range ours {
+		if swept.conns == nil {
+			swept.conns = make(map[uint64]int)
+		}
+		swept.conns[id] += n
+	}
+	swept.mu.Unlock()
+}
+
+// ourSlots are the places among the writers of a stream that this process has.
+func ourSlots(c *conn) (n int) {
+	for _, p := range c.mem.Writers() {
+		if p == sys.SelfProc() {
+			n++
+		}
+	}
+	return n
+}
+
+// Two Go runtimes in one process, such as those of two c-shared libraries, have the pid and the start in
+// common. Each leaves the other's chunks alone, and takes over what an earlier program of the process has left.
+func TestTwoRuntimes(t *testing.T) {
+	s, err := Create(0, &Attr{StreamSize: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := OpenEventID("runtimes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const each = 200
+	number := func(runtime, n int) []byte {
+		return binary.LittleEndian.AppendUint32(nil, uint32(runtime*each+n))
+	}
+	Event(id, number(0, 0)) // a chunk is ours now
+
+	// What an earlier program leaves: a slot, and nothing in the kernel that holds it.
+	earlier, err := openStream(s.c.dir, s.c.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, ok := earlier.takeSlot(nil)
+	if !ok {
+		t.Fatal("no slot")
+	}
+	w, err := earlier.mem.NewWriter(left, sys.SelfProc().PID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := stream.Who(sys.SelfProc().PID, 1)
+	w.Append(0, event.ID(UnnamedUserEvent), who, 0, 0, []byte("left"))
+	before := ourSlots(s.c)
+	runtime.KeepAlive(earlier)
+	earlier.release()
+
+	var other *attachment
+	anotherRuntime(func() {
+		var c *conn
+		if c, err = openStream(s.c.dir, s.c.id); err == nil {
+			other, err = attach(c, sys.SelfProc(), 1)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.c.release()
+	defer other.close()
+	if n := ourSlots(s.c); n != before {
+		t.Errorf("%d slots are taken; of the %d before, one was left by an earlier program, and another runtime has taken one", n, before)
+	}
+	if slot := other.w.Slot(); slot != left {
+		t.Errorf("the other runtime is in slot %d; the one that was left is %d", slot, left)
+	}
+	other.c.f.Close() // as a traced process does: the mapping goes on holding
+
+	// Each goes on, while new ones come.
+	want := [2][]int{{0}, nil}
+	for n := 1; n < each; n++ {
+		Event(id, number(0, n))
+		want[0] = append(want[0], n)
+		other.w.Append(0, event.ID(id), who, 0, 0, number(1, n))
+		want[1] = append(want[1], n)
+		if n%(each/8) == 0 {
+			anotherRuntime(func() {
+				c, err := openStream(s.c.dir, s.c.id)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c.sweepSelf(false)
+				c.release()
+			})
+			if n := ourSlots(s.c); n != before {
+				t.Fatalf("%d slots are taken after another runtime has come, not %d", n, before)
+			}
+		}
+	}
+	var got [2][]int
+	saved, data := false, make([]byte, 64)
+	for {
+		ev, n, err := s.TryNext(data)
+		if err != nil {
+			break
+		}
+		switch ev.ID {
+		case id:
+			v := int(binary.LittleEndian.Uint32(data[:n]))
+			got[v/each] = append(got[v/each], v%each)
+		case UnnamedUserEvent:
+			saved = saved || string(data[:n]) == "left"
+		}
+	}
+	for i := range want {
+		if !slices.Equal(got[i], want[i]) {
+			t.Errorf("runtime %d: %d events in this order %v, not %d", i, len(got[i]), got[i], len(want[i]))
+		}
+	}
+	if !saved {
+		t.Error("the event of the earlier program is gone")
+	}
+	if st, err := s.Status(); err != nil || st.Lost != 0 {
+		t.Errorf("status %+v, %v", st, err)
+	}
+}

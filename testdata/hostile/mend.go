@@ -32,11 +32,15 @@ func Mend(log []byte) {
 	le.PutUint32(log[20:], 0)
 	le.PutUint32(log[20:], crc(log[:n]))
 
-	// The slots of a loop log of version 2 have two headers each, side by side.
-	slots, slotSize := int64(0), int64(1)
+	// The slots of a loop log of version 2 or later have two headers each, side by side, and
+	// from version 3 on a slot for knots and types stand before them.
+	slots, slotSize, first := int64(0), int64(1), n
 	if log[81] == loop && le.Uint16(log[8:]) >= 2 {
 		slots = int64(le.Uint32(log[88:]))
 		slotSize = 2*header + (int64(le.Uint32(log[84:]))+7)&^7 + 24
+		if le.Uint16(log[8:]) >= 3 {
+			first += 4144 + header + int64(min(max(le.Uint64(log[72:])/64, 4096), 65536))&^7
+		}
 	}
 	// What lies inside of a payload comes before it.
 	for off := int64(len(log)-header) &^ 7; off >= n; off -= 8 {
@@ -45,8 +49,8 @@ func Mend(log []byte) {
 			continue
 		}
 		at := off + header
-		if off < n+slots*slotSize {
-			at = off - (off-n)%slotSize + 2*header
+		if off >= first && off < first+slots*slotSize {
+			at = off - (off-first)%slotSize + 2*header
 		}
 		if end := at + int64(le.Uint32(h[4:])); end <= int64(len(log)) && at <= end {
 			le.PutUint32(h[60:], crc(h[:60], make([]byte, 4), log[at:end]))

@@ -23,6 +23,62 @@ func blocksOf(log []byte, kind string) (at, size []int) {
 	return at, size
 }
 
+// A LOOP log that is cut off behind its events shows them with their names and times, and is
+// reported as not whole. All had dates of 1970, and most numbers for names.
+func TestCutLoopLogKeepsNamesAndTimes(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	if err := os.Mkdir(filepath.Join(dir, "traces"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("ptrace-run", "-o", log, "--log-full-policy=loop", "--log-size=64K", "--stream-size=16K", "--", "sh", "-c",
+		"for i in $(seq 30); do ptrace-event step.$i $(head -c 900 /dev/zero | tr '\\0' x) $i; ptrace-ctl flush -w; done; ptrace-event a.last line")
+	run.Env = append(os.Environ(), "PTRACE_DIR="+filepath.Join(dir, "traces"), "PTRACE_STREAM=")
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	dump := func(log []byte, piped bool) (out, said string, err error) {
+		t.Helper()
+		cut := filepath.Join(dir, "cut")
+		if err := os.WriteFile(cut, log, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("ptrace-dump", "--time=abs", cut)
+		if piped {
+			cmd.Args[2] = "-"
+			cmd.Stdin = bytes.NewReader(log)
+		}
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err = cmd.Run()
+		return stdout.String(), stderr.String(), err
+	}
+	sound, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := dump(sound, false)
+	if err != nil || !strings.Contains(want, "a.last") {
+		t.Fatalf("%v: %s", err, want)
+	}
+	knots, _ := blocksOf(sound, "KNOT")
+	types, size := blocksOf(sound, "TYPE")
+	if len(knots) != 2 || len(types) < 30 {
+		t.Fatalf("%d slots for the clock, %d blocks of types", len(knots), len(types))
+	}
+	for _, at := range []int{knots[1], knots[1] + 64, types[1], types[2] + size[2] - 8, types[len(types)-1], len(sound) - 8} {
+		for _, piped := range []bool{false, true} {
+			got, said, err := dump(sound[:at], piped)
+			if err == nil || !strings.Contains(said, "log is unfinished") {
+				t.Errorf("cut at %d: %v, %q", at, err, said)
+			}
+			if got != want {
+				t.Errorf("cut at %d, from a pipe %v: other names or times:\n%.600s\nwant:\n%.600s", at, piped, got, want)
+			}
+		}
+	}
+}
+
 // A finished log that is not whole is reported, whatever is missing: a block of types, of which
 // nothing but the names tells, or one of the two slots for the clock of a LOOP log.
 func TestCheckFindsWhatIsNotWhole(t *testing.T) {

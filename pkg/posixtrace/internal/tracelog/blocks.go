@@ -27,7 +27,7 @@ type blocks struct {
 	aux   []byte           // of a second slot
 	raw   [headerSize]byte // of the header read last
 
-	knotFault *Fault // of a finished Loop log: what is wrong with its slots for knots
+	copies copies // of a Loop log
 }
 
 // readAt reads exactly len(b) bytes; what lies beyond the end is errCut.
@@ -316,39 +316,4 @@ func (b *blocks) loopBlock(i int, buf []byte) (h header, p []byte, err error) {
 		err = errLength
 	}
 	return h, p, err
-}
-
-// loopKnots returns the payload of the newer sound one of a Loop log's two slots for
-// knots, with its header, or nil.
-func (b *blocks) loopKnots() (h header, payload []byte, side int64, err error) {
-	b.knotFault = nil
-	for i := range int64(2) {
-		at := b.super.knotsAt() + i*knotSlotSize
-		k, p, err := b.block(at, nil)
-		if isIO(err) {
-			return h, nil, 0, err
-		}
-		if err == nil && k.Kind == KindKnots && (payload == nil || k.Seq > h.Seq) {
-			h, payload, side = k, p, i
-		}
-		if b.knotFault == nil {
-			b.knotFault = b.super.knotFault(&k, at, err)
-		}
-	}
-	return h, payload, side, nil
-}
-
-// knotFault tells what is wrong with a slot for knots, whose header is h: that of the block
-// that was read from it with err. One may never have been written, or be what its recorder was
-// writing when it died; but a finished log has none such.
-func (s *Super) knotFault(h *header, at int64, err error) *Fault {
-	switch {
-	case h.Kind != KindKnots && h.ID != s.ID:
-		return nil
-	case err == nil && h.Kind != KindKnots:
-		err = errNoBlock
-	case err == nil:
-		return nil
-	}
-	return &Fault{at, "knots", err}
 }

@@ -295,7 +295,7 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 	for _, c := range []struct {
 		p     Policy
 		major uint16
-	}{{Append, 1}, {UntilFull, 1}, {Loop, 2}, {Loop, 1}} {
+	}{{Append, 1}, {UntilFull, 1}, {Loop, 3}, {Loop, 2}, {Loop, 1}} {
 		p := c.p
 		t.Run(fmt.Sprintf("%v %d", p, c.major), func(t *testing.T) {
 			t.Parallel()

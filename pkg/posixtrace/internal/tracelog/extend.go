@@ -50,10 +50,13 @@ func (r *Reader) Extend(size int64) (ok bool, err error) {
 		}
 	}
 	end, err := r.walk()
-	r.knotsWhole(r.b.knotFault)
-	switch {
-	case isIO(err):
+	if isIO(err) {
 		return false, err
+	}
+	if err := r.endCopies(); err != nil {
+		return false, err
+	}
+	switch {
 	case err == nil: // it is finished
 	case !errors.Is(err, errTorn):
 		return false, nil
@@ -67,13 +70,10 @@ func (r *Reader) Extend(size int64) (ok bool, err error) {
 
 // extendSlots is walkSlots for those that have been written since.
 func (r *Reader) extendSlots() (ok bool, err error) {
-	h, p, _, err := r.b.loopKnots()
-	if err != nil {
+	if err := r.b.readCopies(); err != nil {
 		return false, err
 	}
-	if p != nil {
-		r.apply(&h, p)
-	}
+	r.takeKnots(&r.b.copies)
 	w := &r.walked
 	slots := int(r.super.Slots)
 	var buf []byte

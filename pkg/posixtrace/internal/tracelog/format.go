@@ -10,11 +10,11 @@
 //	| super | types | knots | events | events |    ...    | index | seal |
 //	+-------+-------+-------+--------+--------+---     ---+-------+------+
 //
-//	LOOP, positional: slots for events are filled round robin, the two slots
-//	for knots in turn, the tail forward:
-//	+-------+------+------+-   -+------+-------+-------+-------+-------+------+
-//	| super | slot | slot | ... | slot | knots | knots | types | index | seal |
-//	+-------+------+------+-   -+------+-------+-------+-------+-------+------+
+//	LOOP, positional: slots for events are filled round robin, knots and types
+//	near the head are written over, the tail is written forward:
+//	+-------+-------+-------+------+-   -+------+-------+-------+-------+------+
+//	| super | knots | types | slot | ... | slot | knots | types | index | seal |
+//	+-------+-------+-------+------+-   -+------+-------+-------+-------+------+
 //
 // Every block carries the random id of its log, so what an older log left in
 // the file is never taken for ours, a sequence number, so a block that is gone
@@ -35,10 +35,12 @@ import (
 // superblock. A log has the lowest version that describes it:
 //
 //	1.0  APPEND, UNTIL_FULL; LOOP with one chunk in a slot, no longer written
-//	2.0  LOOP with slots that are filled
+//	2.0  LOOP with slots that are filled, no longer written
+//	3.0  the same with knots and types before them, too
 const (
 	majorSingle = 1
 	majorJoint  = 2
+	majorTwice  = 3
 	minor       = 0
 )
 

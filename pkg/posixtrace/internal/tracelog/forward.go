@@ -24,7 +24,7 @@ type forwardReader struct {
 	buf     []byte
 	raw     [headerSize]byte
 
-	knotFault *Fault // as of blocks
+	copies copies // of a Loop log
 }
 
 // OpenStream returns a reader of the log that r yields, which is read forward
@@ -104,9 +104,10 @@ func (f *forwardReader) more(r *Reader) error {
 	loop := r.super.LogPolicy == Loop
 	if loop && f.last == 0 {
 		err := f.loopArea(r)
+		r.takeKnots(&f.copies)
 		if errors.Is(err, errCut) {
 			r.unfinished(f.off, err)
-			f.end()
+			f.end(r)
 			return nil
 		}
 		if err != nil {
@@ -121,15 +122,14 @@ func (f *forwardReader) more(r *Reader) error {
 			return err
 		case errors.Is(err, errCut) || errors.Is(err, errNoBlock) || err != nil && !r.sealed && f.atEnd():
 			r.unfinished(at, err)
-			f.end()
+			f.end(r)
 			return nil
 		case err != nil:
 			r.damage(at, "block", err)
-			f.end()
+			f.end(r)
 			return nil
 		case r.sealed:
-			r.knotsWhole(f.knotFault)
-			f.end()
+			f.end(r)
 			return nil
 		case grouped:
 			return nil
@@ -151,7 +151,10 @@ func (f *forwardReader) atEnd() bool {
 	return err == io.EOF
 }
 
-func (f *forwardReader) end() { f.ended, f.horizon = true, ^uint64(0) }
+func (f *forwardReader) end(r *Reader) {
+	f.ended, f.horizon = true, ^uint64(0)
+	r.takeTypes(&f.copies)
+}
 
 // block reads one block in sequence and reports whether it ended a group.
 func (f *forwardReader) block(r *Reader, loop bool) (grouped bool, err error) {
@@ -194,9 +197,12 @@ func (f *forwardReader) block(r *Reader, loop bool) (grouped bool, err error) {
 	return false, r.apply(&h, p)
 }
 
-// loopArea reads the slots of a Loop log, which come first; nothing can be
-// reported before the last of them.
+// loopArea reads the slots of a Loop log and what stands before and behind them; nothing
+// can be reported before the last of them.
 func (f *forwardReader) loopArea(r *Reader) error {
+	if err := f.head(r); err != nil {
+		return err
+	}
 	var torn []Fault
 	var slots []int
 	newest, seq := -1, uint64(0)
@@ -234,7 +240,12 @@ func (f *forwardReader) loopArea(r *Reader) error {
 			break
 		}
 	}
-	return f.loopKnots(r)
+	if !r.super.twice() {
+		if err := f.knots(r, 0); err != nil {
+			return err
+		}
+	}
+	return f.knots(r, 1)
 }
 
 // slotQueue takes the slots of a Loop log as they come. Whether a divided chunk
@@ -339,34 +350,40 @@ func (q *slotQueue) single(at int64) (h header, err error) {
 	return h, nil
 }
 
-// loopKnots reads the two slots for knots and takes the newer.
-func (f *forwardReader) loopKnots(r *Reader) error {
-	var best header
-	var knots []byte
-	for range 2 {
-		at := f.off
-		h, err := f.header(r.super.ID)
-		if err == nil && h.Kind == KindKnots && h.size() > knotSlotSize {
-			err = errLength
-		}
-		if err == nil && h.Kind == KindKnots {
-			var p []byte
-			if p, err = f.payload(&h, nil); err == nil && h.Seq > best.Seq {
-				best, knots = h, p
-			}
-		}
-		if isIO(err) || errors.Is(err, errCut) {
-			return err
-		}
-		if f.knotFault == nil {
-			f.knotFault = r.super.knotFault(&h, at, err)
-		}
-		if err := f.skip(at + knotSlotSize - f.off); err != nil {
-			return err
-		}
+// head reads what stands before the slots of a Loop log.
+func (f *forwardReader) head(r *Reader) error {
+	if !r.super.twice() {
+		return nil
 	}
-	if knots != nil {
-		r.apply(&best, knots)
+	if err := f.knots(r, 0); err != nil {
+		return err
 	}
-	return nil
+	h, p, err := f.place(r, r.super.namesSize())
+	if isIO(err) || errors.Is(err, errCut) {
+		return err
+	}
+	f.copies.seeTypes(r.super, &h, p, err)
+	return f.skip(r.super.slotAt(0) - f.off)
+}
+
+// knots reads one of the two slots for knots.
+func (f *forwardReader) knots(r *Reader, side int64) error {
+	h, p, err := f.place(r, knotSlotSize)
+	if isIO(err) || errors.Is(err, errCut) {
+		return err
+	}
+	f.copies.seeKnots(r.super, side, &h, p, err)
+	return f.skip(r.super.knotAt(side) + knotSlotSize - f.off)
+}
+
+// place reads the block that begins a place of size bytes.
+func (f *forwardReader) place(r *Reader, size int64) (h header, p []byte, err error) {
+	h, err = f.header(r.super.ID)
+	if err == nil && h.size() > size {
+		err = errLength
+	}
+	if err == nil {
+		p, err = f.payload(&h, nil)
+	}
+	return h, p, err
 }

@@ -209,23 +209,32 @@ func (w *Writer) slotHeader(s *entry, payload []byte, first uint64, flags uint32
 	return &w.head
 }
 
-// writeLoopKnots writes all knots of a Loop log that matter into one of its two
-// slots for them, by turns: if one write is torn, the other slot still holds
-// what was there before. So such a log does not grow however long it runs.
+// writeLoopKnots writes all knots of a Loop log that matter into its two slots for
+// them, one after the other: if one write is torn, the other slot still holds
+// what was there before, or holds them already. Before version 3 it is one of the two,
+// by turns. So such a log does not grow however long it runs.
 func (w *Writer) writeLoopKnots() error {
 	if w.knotsDone == len(w.knots) && w.knotsDone > 0 || len(w.knots) == 0 {
 		return nil
 	}
 	w.thinKnots()
-	if w.knotKept == 1+w.knotSide {
-		w.Sync()
+	times := 1
+	if w.super.twice() {
+		times = 2
+		if w.knotKept == 1+w.knotSide {
+			w.knotSide ^= 1
+		}
 	}
-	at := w.super.knotsAt() + w.knotSide*knotSlotSize
-	if err := w.write(at, knotsHeader(w.knots), appendKnots(nil, w.knots)); err != nil {
-		w.knotsDone = 0
-		return err
+	for range times {
+		if w.knotKept == 1+w.knotSide {
+			w.Sync()
+		}
+		if err := w.write(w.super.knotAt(w.knotSide), knotsHeader(w.knots), appendKnots(nil, w.knots)); err != nil {
+			w.knotsDone = 0
+			return err
+		}
+		w.knotSide ^= 1
 	}
-	w.knotSide ^= 1
 	w.knotsDone = len(w.knots)
 	return nil
 }

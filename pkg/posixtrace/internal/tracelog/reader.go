@@ -111,13 +111,10 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 	r := newReader(b.super)
 	r.b = b
 	if b.super.LogPolicy == Loop {
-		h, p, _, err := b.loopKnots()
-		if err != nil {
+		if err := b.readCopies(); err != nil {
 			return nil, err
 		}
-		if p != nil {
-			r.apply(&h, p)
-		}
+		r.takeKnots(&b.copies)
 	}
 	if r.seal, err = b.seal(); err != nil {
 		return nil, err
@@ -125,7 +122,9 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 	if r.seal != nil {
 		err := r.openIndexed()
 		if err == nil {
-			r.knotsWhole(b.knotFault)
+			if err := r.endCopies(); err != nil {
+				return nil, err
+			}
 			return r, nil
 		}
 		if isIO(err) {
@@ -224,8 +223,10 @@ func (r *Reader) openWalking() error {
 	}
 	r.walked.end = r.super.tailAt()
 	end, err := r.walk()
-	r.knotsWhole(r.b.knotFault)
 	if isIO(err) {
+		return err
+	}
+	if err := r.endCopies(); err != nil {
 		return err
 	}
 	switch {
@@ -412,14 +413,6 @@ func (r *Reader) damageAt(off int64, k Kind, seq uint64, err error) {
 	if r.super.LogPolicy != Loop && seq < r.cut {
 		r.cut = seq
 		r.merge.drop(seq)
-	}
-}
-
-// knotsWhole notes what is wrong with a slot for knots of a log that is finished. In another, one
-// may be what its recorder was writing.
-func (r *Reader) knotsWhole(f *Fault) {
-	if f != nil && r.sealed {
-		r.damage(f.Offset, f.What, f.Err)
 	}
 }
 

@@ -107,6 +107,15 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 	}
 	w.pos, w.seq = end, w.seq+1
 	w.typesDone, w.knotsDone = len(w.types), len(w.knots)
+	if w.super.twice() || b.copies.knots.fault != nil {
+		w.knotsDone = 0 // both places are made whole before anything else is written
+	}
+	if w.super.twice() {
+		for _, d := range b.copies.missingTypes(func(d TypeDef) bool { return w.known.Has(d.ID) }) {
+			w.known.Add(d.ID)
+			w.types = append(w.types, d)
+		}
+	}
 	rec.End, rec.Cut, rec.Types = end, err, w.types
 	if err := out.truncate(end); err != nil {
 		return nil, nil, fmt.Errorf("log: %w", err)
@@ -155,13 +164,15 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 	}
 	w.nextSlot = (newest + 1) % int(w.super.Slots)
 	w.full = len(w.slots) == int(w.super.Slots) && w.slots[w.nextSlot].Seq != 0
-	h, p, side, err := b.loopKnots()
-	if err != nil || p == nil {
+	if err := b.readCopies(); err != nil {
 		return err
 	}
-	w.knotSide, w.knotKept = side^1, 1+side
-	w.seq = max(w.seq, h.Seq)
-	w.knots, _ = decodeKnots(p, h.Count)
+	w.seq = max(w.seq, b.copies.types.h.Seq)
+	if k := &b.copies.knots; k.p != nil {
+		w.knotSide, w.knotKept = k.side^1, 1+k.side
+		w.seq = max(w.seq, k.h.Seq)
+		w.knots, _ = decodeKnots(k.p, k.h.Count)
+	}
 	return nil
 }
 

@@ -34,7 +34,7 @@ func specimens(t testing.TB, size int) (list []*specimen) {
 	for _, c := range []struct {
 		p     Policy
 		major uint16
-	}{{Append, 1}, {UntilFull, 1}, {Loop, 2}, {Loop, 1}} {
+	}{{Append, 1}, {UntilFull, 1}, {Loop, 3}, {Loop, 2}, {Loop, 1}} {
 		for _, sealed := range []bool{true, false} {
 			list = append(list, newSpecimen(t, c.p, c.major, sealed, size))
 		}

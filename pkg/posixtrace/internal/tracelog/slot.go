@@ -7,7 +7,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// A slot of a Loop log of version 2 is filled chunk by chunk:
+// A slot of a Loop log of version 2 or later is filled chunk by chunk:
 //
 //	+--------+--------+-------+-------+-------+-----------+
 //	| header | header | chunk | chunk | marks | ...  room |

@@ -96,17 +96,17 @@ func (s *Super) slotHead() int64 {
 func (s *Super) slotSize() int64 { return s.slotHead() + int64(s.slotRoom()) }
 
 // slotAt is where slot i begins.
-func (s *Super) slotAt(i int) int64 { return s.size + int64(i)*s.slotSize() }
+func (s *Super) slotAt(i int) int64 { return s.size + s.headSize() + int64(i)*s.slotSize() }
 
-// knotsAt is where the two slots for knots of a Loop log begin, tailAt where
-// its blocks in sequence begin.
-func (s *Super) knotsAt() int64 { return s.size + int64(s.Slots)*s.slotSize() }
+// knotsAt is where what follows the slots of a Loop log begins: one slot for knots, or both.
+// tailAt is where its blocks in sequence begin.
+func (s *Super) knotsAt() int64 { return s.slotAt(int(s.Slots)) }
 
 func (s *Super) tailAt() int64 {
 	if s.LogPolicy != Loop {
 		return s.size
 	}
-	return s.knotsAt() + 2*knotSlotSize
+	return s.knotAt(1) + knotSlotSize
 }
 
 // encode returns the superblock and sets s.size. Command loses its last
@@ -175,7 +175,7 @@ func (s *Super) check() error {
 	switch {
 	case s.LogPolicy != Loop && s.LogPolicy != UntilFull && s.LogPolicy != Append:
 		return fmt.Errorf("no such log policy: %v", s.LogPolicy)
-	case s.Major < majorSingle || s.Major > majorJoint:
+	case s.Major < majorSingle || s.Major > majorTwice:
 		return fmt.Errorf("format version %d", s.Major)
 	case s.ChunkSize == 0 || s.ChunkSize > chunk.MaxSize:
 		return fmt.Errorf("chunk size %d", s.ChunkSize)
@@ -206,7 +206,7 @@ func superLen(b []byte) (int, error) {
 		return 0, notLog("no magic")
 	case le.Uint32(b[12:]) != byteOrder:
 		return 0, notLog("foreign byte order")
-	case le.Uint16(b[8:]) < majorSingle || le.Uint16(b[8:]) > majorJoint:
+	case le.Uint16(b[8:]) < majorSingle || le.Uint16(b[8:]) > majorTwice:
 		return 0, notLog("format version %d.%d", le.Uint16(b[8:]), le.Uint16(b[10:]))
 	}
 	n := le.Uint32(b[16:])

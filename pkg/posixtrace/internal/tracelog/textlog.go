@@ -304,17 +304,28 @@ func Text(log []byte) (string, error) {
 			}
 			return addSlot(h, p)
 		})
-		if h, p, _, _ := b.loopKnots(); p != nil {
-			add(&h, p)
+		b.readCopies()
+		if k := &b.copies.knots; k.p != nil {
+			add(&k.h, k.p)
 		}
 	}
+	var names event.Set
 	end, err := b.walk(b.super.tailAt(), 0, loop, func(off int64, h *header) error {
 		p, err := b.payload(off, h, nil)
 		if err != nil {
 			return err
 		}
+		if h.Kind == KindTypes {
+			defs, _ := decodeTypes(p, h.Count)
+			for _, d := range defs {
+				names.Add(d.ID)
+			}
+		}
 		return add(h, p)
 	})
+	if defs := b.copies.missingTypes(func(d TypeDef) bool { return names.Has(d.ID) }); len(defs) > 0 {
+		items = append(items, item{0, typesText(defs)}) // what was behind the slots is gone
+	}
 	slices.SortStableFunc(items, func(a, b item) int { return compare(a.seq, b.seq) })
 	var out strings.Builder
 	out.WriteString(superText(b.super))
@@ -332,6 +343,16 @@ func partText(q *part) string {
 	return fmt.Sprintf("events chunk=%d gen=%d base=%d\n%send\n", q.chunk, q.gen, q.base, recordsText(q.payload))
 }
 
+func typesText(defs []TypeDef) string {
+	var b strings.Builder
+	b.WriteString("types")
+	for _, d := range defs {
+		fmt.Fprintf(&b, " %d %q", d.ID, d.Name)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
 func blockText(h *header, p []byte) (string, error) {
 	var b strings.Builder
 	switch h.Kind {
@@ -340,11 +361,7 @@ func blockText(h *header, p []byte) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString("types")
-		for _, d := range defs {
-			fmt.Fprintf(&b, " %d %q", d.ID, d.Name)
-		}
-		b.WriteByte('\n')
+		b.WriteString(typesText(defs))
 	case KindKnots:
 		knots, err := decodeKnots(p, h.Count)
 		if err != nil {

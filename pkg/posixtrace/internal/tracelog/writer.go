@@ -34,6 +34,8 @@ type Writer struct {
 
 	types     []TypeDef
 	typesDone int // how many of them are in the log
+	headDone  int // how many of them its head was written for,
+	headHas   int // and how many it has
 	known     event.Set
 
 	knots     []chunk.Knot
@@ -91,7 +93,7 @@ func create(out sink, super *Super) (*Writer, error) {
 	s := &w.super
 	if s.Slots = 0; s.Major == 0 {
 		if s.Major = majorSingle; s.LogPolicy == Loop {
-			s.Major = majorJoint
+			s.Major = majorTwice
 		}
 	}
 	if s.LogPolicy == Loop && s.ChunkSize > 0 {
@@ -259,7 +261,7 @@ func (w *Writer) writeTypes() error {
 		}
 		w.typesDone = n
 	}
-	return nil
+	return w.writeHead()
 }
 
 // Knots writes the knots of the clock that are not yet in the log: those that
@@ -396,7 +398,7 @@ func (t *Totals) add(h *header) {
 
 // settle writes the types and knots that an earlier call could not.
 func (w *Writer) settle() error {
-	if w.typesDone < len(w.types) {
+	if w.typesDone < len(w.types) || w.super.twice() && w.headDone < len(w.types) {
 		if err := w.writeTypes(); err != nil {
 			return err
 		}
@@ -519,7 +521,7 @@ func (w *Writer) Clear() error {
 	w.marksGone = 0
 	clear(w.slots)
 	w.nextSlot, w.stale, w.fill, w.knotKept = 0, false, filling{slot: -1}, 0
-	w.typesDone, w.knotsDone = 0, 0
+	w.typesDone, w.headDone, w.headHas, w.knotsDone = 0, 0, 0, 0
 	w.knots = w.knots[max(0, len(w.knots)-2):]
 	if err := w.reserve(); err != nil {
 		return fmt.Errorf("log: clear: %w", err)

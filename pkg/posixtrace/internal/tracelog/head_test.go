@@ -1,0 +1,271 @@
+package tracelog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+)
+
+// headLog makes a Loop log whose types and knots came bit by bit, and tells what its names and
+// its clock are. many adds more types than its head has room for.
+func headLog(t testing.TB, out sink, major uint16, many int) (w *Writer, defs []TypeDef, knots []chunk.Knot) {
+	t.Helper()
+	s := superFor(Loop)
+	s.Major, s.ChunkSize, s.LogSize, s.Clock = major, 1024, 6*1024, ClockKnots
+	w, err := create(out, s)
+	must(t, err)
+	for i := range 24 {
+		// Its pace changes at each, so that another line through them is another time.
+		k := chunk.Knot{Tick: uint64(100 * i), Nanos: 1e18 + int64(i*i)*1000}
+		knots = append(knots, k)
+		must(t, w.Knots([]chunk.Knot{k}))
+		if i%4 == 0 {
+			d := TypeDef{event.ID(33 + i/4), fmt.Sprintf("name.%d", i)}
+			defs = append(defs, d)
+			must(t, w.Types([]TypeDef{d}))
+		}
+		must(t, w.Events(makeBlock(uint32(i), uint64(100*i+10), 3, 40, false).EventsBlock))
+	}
+	var more []TypeDef
+	for i := range many {
+		more = append(more, TypeDef{event.ID(1000 + i), fmt.Sprintf("more.%d", i)})
+	}
+	must(t, w.Types(more))
+	return w, append(defs, more...), knots
+}
+
+// wantHead checks that a reader knows all names, or the first most of them, and has the right times.
+func wantHead(t testing.TB, what string, r *Reader, defs []TypeDef, knots []chunk.Knot, most int) {
+	t.Helper()
+	if got := r.Types(); len(got) < min(most, len(defs)) || !slices.Equal(got, defs[:len(got)]) {
+		t.Fatalf("%s: %d types %v, want %d", what, len(got), got, len(defs))
+	}
+	if !slices.Equal(r.Clock().Knots(), knots) {
+		t.Fatalf("%s: %d knots, want %d", what, len(r.Clock().Knots()), len(knots))
+	}
+}
+
+// A Loop log that is cut anywhere behind its first slots has the names and the right times of
+// the events that are left. Both stood behind the slots only: dates of 1970, and numbers for
+// names.
+func TestCutTailKeepsNamesAndClock(t *testing.T) {
+	for _, sealed := range []bool{false, true} {
+		var m memory
+		w, defs, knots := headLog(t, &m, 0, 0)
+		if sealed {
+			must(t, w.Seal(testStatus, false))
+		}
+		all := readAll(t, openFile(t, m.b))
+		tried, had := 0, 0
+		first := int(w.super.slotAt(0))
+		step := 41
+		if tracetest.Full() {
+			step = 1
+		}
+		for n := first; n < len(m.b); n++ {
+			if (n-first)%step != 0 && n != int(w.super.tailAt()) && n != int(w.super.knotsAt()) && n != len(m.b)-1 {
+				continue
+			}
+			bothWays(m.b[:n], func(way string, r *Reader, err error) {
+				must(t, err)
+				got := readAll(t, r)
+				if !subset(got, all) {
+					t.Fatalf("%s cut at %d: wrong events", way, n)
+				}
+				had += len(got)
+				wantHead(t, fmt.Sprintf("%s cut at %d", way, n), r, defs, knots, len(defs))
+				if s, err := r.State(); s == Finished || err == nil {
+					t.Fatalf("%s cut at %d: %v", way, n, s)
+				}
+			})
+			tried++
+			if sealed && n%7 != 0 {
+				continue
+			}
+			// It is taken up, and finished whole.
+			d := &disk{b: slices.Clone(m.b[:n])}
+			b, err := openBlocks(d, int64(n))
+			must(t, err)
+			w, rec, err := resume(b, &positional{f: d})
+			must(t, err)
+			if !slices.Equal(rec.Types, defs) {
+				t.Fatalf("cut at %d, taken up: types %v", n, rec.Types)
+			}
+			must(t, w.Seal(testStatus, false))
+			bothWays(d.b, func(way string, r *Reader, err error) {
+				must(t, err)
+				readAll(t, r)
+				wantState(t, r, Finished)
+				wantHead(t, fmt.Sprintf("%s cut at %d, taken up", way, n), r, defs, knots, len(defs))
+			})
+			if text, err := Text(m.b[:n]); err != nil || strings.Count(text, `"name.`) != len(defs) {
+				t.Fatalf("cut at %d: %v: %s", n, err, text)
+			}
+		}
+		if tried < 100 || had < 1000 {
+			t.Errorf("%d cuts, %d events", tried, had)
+		}
+	}
+}
+
+// Whatever of what stands twice is destroyed in one of its places, it is taken from the other,
+// and a finished log is reported as damaged.
+func TestEitherCopySuffices(t *testing.T) {
+	var m memory
+	w, defs, knots := headLog(t, &m, 0, 0)
+	s := &w.super
+	var tail []extent // of types
+	b, err := openBlocks(readerAt(m.b), int64(len(m.b)))
+	must(t, err)
+	b.walk(s.tailAt(), 0, true, func(off int64, h *header) error {
+		tail = append(tail, extent{off: off, end: off + h.size()})
+		return nil
+	})
+	if len(tail) < 6 {
+		t.Fatalf("%d blocks of types behind the slots", len(tail))
+	}
+	must(t, w.Seal(testStatus, false))
+	all := readAll(t, openFile(t, m.b))
+	places := append(tail,
+		extent{off: s.knotAt(0), end: s.knotAt(0) + knotSlotSize},
+		extent{off: s.knotAt(1), end: s.knotAt(1) + knotSlotSize},
+		extent{off: s.namesAt(), end: s.namesAt() + s.namesSize()},
+		extent{off: s.size, end: s.slotAt(0)})
+	spoil := map[string]func(p []byte){
+		"zeroed":     func(p []byte) { clear(p) },
+		"bit":        func(p []byte) { p[70] ^= 4 },
+		"length":     func(p []byte) { p[4] ^= 8 },
+		"length 2":   func(p []byte) { p[6] ^= 1 },
+		"kind":       func(p []byte) { p[0] ^= 1 },
+		"id":         func(p []byte) { p[8] ^= 1 },
+		"half of it": func(p []byte) { clear(p[len(p)/2:]); p[20] ^= 1 },
+	}
+	for _, e := range places {
+		for how, fn := range spoil {
+			log := slices.Clone(m.b)
+			fn(log[e.off:e.end])
+			bothWays(log, func(way string, r *Reader, err error) {
+				must(t, err)
+				what := fmt.Sprintf("%s: %s from %d to %d", way, how, e.off, e.end)
+				wantEvents(t, readAll(t, r), all)
+				wantHead(t, what, r, defs, knots, len(defs))
+				if s, _ := r.State(); s == Finished {
+					t.Fatalf("%s: finished", what)
+				}
+			})
+		}
+	}
+}
+
+// A recorder that dies at any byte of what it writes leaves the names of all that is there and the
+// clock, in the one place or the other, even if the end of its log is then cut off.
+func TestTornCopies(t *testing.T) {
+	d := new(disk)
+	w, defs, knots := headLog(t, &positional{f: d}, 0, 0)
+	begin := d.written()
+	must(t, w.Types([]TypeDef{{900, "last"}}))
+	must(t, w.Knots([]chunk.Knot{{Tick: 9000, Nanos: 2e18}}))
+	tried := 0
+	for n := begin; n <= d.written(); n++ {
+		if !tracetest.Full() && !d.edge(n, true) {
+			continue
+		}
+		c := d.crash(n)
+		bothWays(c.b, func(way string, r *Reader, err error) {
+			must(t, err)
+			readAll(t, r)
+			what := fmt.Sprintf("%s, dead at %d", way, n)
+			if got := r.Types(); !slices.Equal(got[:min(len(defs), len(got))], defs) {
+				t.Fatalf("%s: types %v", what, got)
+			}
+			if got := r.Clock().Knots(); !slices.Equal(got[:min(len(knots), len(got))], knots) {
+				t.Fatalf("%s: knots %v", what, got)
+			}
+			wantState(t, r, Unfinished)
+		})
+		b, err := openBlocks(c, int64(len(c.b)))
+		must(t, err)
+		w, _, err := resume(b, &positional{f: c})
+		must(t, err)
+		must(t, w.Seal(testStatus, false))
+		bothWays(c.b, func(way string, r *Reader, err error) {
+			must(t, err)
+			readAll(t, r)
+			wantState(t, r, Finished)
+		})
+		tried++
+	}
+	if tried < 20 {
+		t.Errorf("%d deaths", tried)
+	}
+}
+
+// More types than the head has room for: the first of them are there twice. And a log that is
+// cleared keeps them.
+func TestHeadOfManyTypes(t *testing.T) {
+	d := new(disk)
+	w, defs, knots := headLog(t, &positional{f: d}, 0, 500)
+	fit := w.headHas
+	if fit < 100 || fit >= len(defs) {
+		t.Fatalf("%d of %d types in the head", fit, len(defs))
+	}
+	must(t, w.Types([]TypeDef{{900, "later"}}))
+	check := func(what string, knots []chunk.Knot) {
+		t.Helper()
+		bothWays(d.b, func(way string, r *Reader, err error) {
+			must(t, err)
+			readAll(t, r)
+			wantHead(t, what+", "+way, r, append(defs, TypeDef{900, "later"}), knots, len(defs)+1)
+		})
+		bothWays(d.b[:w.super.knotsAt()], func(way string, r *Reader, err error) {
+			must(t, err)
+			readAll(t, r)
+			wantHead(t, what+", cut, "+way, r, defs, knots, fit)
+		})
+	}
+	check("written", knots)
+	must(t, w.Clear())
+	last := makeBlock(99, 1e6, 3, 20, false)
+	for i := range 7 { // up to the last slot, so that the cut is behind it
+		last.Chunk = uint32(i)
+		must(t, w.Events(last.EventsBlock))
+	}
+	check("cleared", knots[len(knots)-2:])
+	must(t, w.Seal(testStatus, false))
+	bothWays(d.b, func(way string, r *Reader, err error) {
+		must(t, err)
+		readAll(t, r)
+		wantState(t, r, Finished)
+	})
+}
+
+// A log of version 2 is taken up as one of version 2, and read.
+func TestOlderLoopsStay(t *testing.T) {
+	for _, major := range []uint16{majorSingle, majorJoint} {
+		d := new(disk)
+		_, defs, knots := headLog(t, &positional{f: d}, major, 0)
+		b, err := openBlocks(d, int64(len(d.b)))
+		must(t, err)
+		w, _, err := resume(b, &positional{f: d})
+		must(t, err)
+		k := chunk.Knot{Tick: 1e6, Nanos: 2e18}
+		must(t, w.Knots([]chunk.Knot{k}))
+		must(t, w.Types([]TypeDef{{900, "later"}}))
+		must(t, w.Events(makeBlock(99, 1e6, 3, 20, false).EventsBlock))
+		must(t, w.Seal(testStatus, false))
+		bothWays(d.b, func(way string, r *Reader, err error) {
+			must(t, err)
+			readAll(t, r)
+			wantState(t, r, Finished)
+			wantHead(t, way, r, append(defs, TypeDef{900, "later"}), append(knots, k), len(defs)+1)
+			if r.Super().Major != major {
+				t.Errorf("version %d became %d", major, r.Super().Major)
+			}
+		})
+	}
+}

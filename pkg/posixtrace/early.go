@@ -6,9 +6,9 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/posixtrace/posixtrace/internal/early"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool/early"
 )
 
 // A program that $PTRACE_STREAM leads to a stream is connected before main. It may enter a

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/internal/early"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool/early"
 )
 
 // helpers are what this test binary does when it is started again as another

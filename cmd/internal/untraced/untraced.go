@@ -6,6 +6,6 @@
 // pkg/posixtrace. So its turn is before.
 package untraced
 
-import "github.com/posixtrace/posixtrace/internal/early"
+import "github.com/posixtrace/posixtrace/pkg/posixtrace/tool/early"
 
 func init() { early.Refused = true }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // and a time limit and a signal end it all the same.
 func TestRunStalledLog(t *testing.T) {
 	// It says so itself when it has written far more than stream, pipes and FIFO hold.
-	const much = "yes $(printf %0999d 0) | head -c 4000000; echo >written; "
+	const much = "yes $(printf %0999d 0) | head -c 4000000; echo $$ >writing; mv writing written; "
 	tests := []struct {
 		name    string
 		options []string
@@ -63,10 +64,15 @@ func TestRunStalledLog(t *testing.T) {
 			})
 			defer timer.Stop()
 			if tt.signal != 0 {
-				h.wait("end of the command's output, which waits for the log", func() bool {
-					_, err := os.Stat(written)
+				h.wait("end of the command, whose output waits for the log", func() bool {
 					time.Sleep(time.Millisecond)
-					return err == nil
+					b, err := os.ReadFile(written)
+					if err != nil || tt.want != 0 {
+						return err == nil
+					}
+					// As long as it is there the signal is for the command.
+					pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+					return err == nil && unix.Kill(pid, 0) == unix.ESRCH
 				})
 			}
 			if tt.signal != 0 {

@@ -120,8 +120,9 @@ func (h *harvest) gather() {
 }
 
 // maxPasses bounds how often the chunks are looked at because writers have come to old ones
-// meanwhile. Each pass closes those, so there are fewer each time.
-const maxPasses = 16
+// meanwhile. Each pass of a flush closes those, so there are fewer each time. On a crowded machine,
+// with the race detector, 16 were too few now and then: event 202 of a writer came after 349.
+const maxPasses = 256
 
 // pass closes the chunks that were begun up to tick begun and were not taken by a pass
 // before. It reports whether another one is needed: a writer that gives its events times of

@@ -257,6 +257,7 @@ func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	now := m.now()
 	m.reached(now)
 	d.born.Store(now)
+	d.joined.Store(0)
 	d.last.Store(0)
 	d.sites.Store(0)
 	d.cleared.Store(0)

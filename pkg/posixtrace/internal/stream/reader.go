@@ -165,7 +165,11 @@ func (r *Reader) pass(begun uint64, deadline *time.Time) (again bool) {
 		if d.born.Load() > begun && (!k.loaded || k.head.Event == 0) {
 			continue
 		}
-		k.end = c.off()
+		k.end = m.ChunkSize
+		if d.joined.Load() != 0 {
+			// Only events with times of their own may be older than what was looked at before.
+			k.end = c.off()
+		}
 		again = again || d.joined.Load() > begun
 		if k.loaded && k.head.Event == 0 && !r.load(k) {
 			continue

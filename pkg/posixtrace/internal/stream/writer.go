@@ -382,7 +382,10 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	// has not moved on, or gives an older time.
 	now := w.m.now()
 	next := min(s.last, now+skew) + 1 // not what a stream full of nonsense says
-	if d = w.m.at(i); adopted != 0 {
+	if d = w.m.at(i); adopted == 0 && w.alone {
+		d.joined.Store(1) // long ago: readers ask whether there are times of a writer's own
+	}
+	if adopted != 0 {
 		d.joined.Store(now)
 		// Its times go on from its last one, and from a base so old that the next
 		// event gives a new one.

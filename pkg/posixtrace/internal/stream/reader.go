@@ -152,10 +152,13 @@ func (r *Reader) pass(begun uint64, deadline *time.Time) (again bool) {
 		}
 		rd := readWord(d.read.Load())
 		if gone := rd.gen() != c.gen() || rd.frozen() || rd.count() >= c.count(); gone && r.consume {
-			// Nothing has come since; perhaps its writer has left it meanwhile.
+			// No event has come since; its writer may have left the chunk. Or a writer has just
+			// started to overwrite it: account for that loss before reporting later events.
 			r.finish(k, c)
+			r.emptied(k)
 			continue
 		} else if gone && !k.loaded {
+			r.emptied(k)
 			continue
 		}
 		if k.dead {
@@ -172,6 +175,7 @@ func (r *Reader) pass(begun uint64, deadline *time.Time) (again bool) {
 		}
 		again = again || d.joined.Load() > begun
 		if k.loaded && k.head.Event == 0 && !r.load(k) {
+			r.emptied(k)
 			continue
 		}
 		r.push(k)
@@ -383,6 +387,7 @@ func (r *Reader) Next(rec *chunk.Record) bool {
 			r.down(0)
 		} else {
 			r.pop()
+			r.emptied(k)
 			if c := ctl(m.at(k.i).ctl.Load()); r.consume && c.gen() == k.gen {
 				if k.dead {
 					r.skip(k, c)

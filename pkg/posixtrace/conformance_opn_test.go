@@ -480,7 +480,7 @@ var _ = conform("OPN-11/timestamp", func(t *testing.T) {
 	logOK(t, "Shutdown", s.Shutdown())
 	events, _ := logRead(t, path)
 	for i, want := range times {
-		// A later knot may move what lay beyond the last one a little.
+		// A later clock anchor may move what lay beyond the last one a little.
 		if d := events[i].UnixNano - want; d < -1e6 || d > 1e6 {
 			t.Errorf("event %d is at %d in the log, at %d in the stream", i, events[i].UnixNano, want)
 		}

@@ -74,7 +74,7 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	host, _ := os.Hostname()
 	w := &logWriter{c: c, f: f, super: &tracelog.Super{
 		ID: m.ID, CreateSec: m.CreatedAt / 1e9, CreateNsec: uint32(m.CreatedAt % 1e9),
-		Clock: tracelog.ClockKnots, Resolution: uint64(m.ClockRes),
+		Clock: tracelog.ClockAnchors, Resolution: uint64(m.ClockRes),
 		StreamSize: uint64(m.MinSize), MaxData: uint64(m.MaxData), LogSize: uint64(m.LogMax),
 		StreamPolicy: tracelog.Policy(m.Policy), LogPolicy: tracelog.Policy(m.LogPolicy), Inherited: m.Inherit,
 		ChunkSize: uint32(m.ChunkSize), PID: m.Target().PID,
@@ -157,7 +157,7 @@ func (w *logWriter) meta() error {
 	if err := w.log.Types(defs); err != nil {
 		return err
 	}
-	return w.log.Knots(w.c.mem.FreshClock().Knots())
+	return w.log.Anchors(w.c.mem.FreshClock().Anchors())
 }
 
 // errUnsynced is wrapped by the error of a flush that has moved everything to the log,

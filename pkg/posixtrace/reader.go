@@ -292,7 +292,7 @@ func (r *Reader) Select(sel Selection) {
 		types = &sel.Types.s
 	}
 	lo, hi := uint64(0), uint64(math.MaxUint64)
-	if len(r.log.Clock().Knots()) > 0 {
+	if len(r.log.Clock().Anchors()) > 0 {
 		c := r.log.Clock()
 		if r.since != math.MinInt64 {
 			lo = firstTick(c, r.since)
@@ -394,9 +394,9 @@ func (r *Reader) Renew(since time.Time) error {
 	case r.log != nil && r.file == nil:
 		return fail(op, syscall.ESPIPE, syscall.ESPIPE)
 	case r.log != nil:
-		if knots := r.log.Clock().Knots(); len(knots) > 0 && !sel.Since.IsZero() {
-			// Behind the last knot the clock may still change.
-			sure := min(sel.Since.UnixNano(), knots[len(knots)-1].Nanos)
+		if anchors := r.log.Clock().Anchors(); len(anchors) > 0 && !sel.Since.IsZero() {
+			// Behind the last clock anchor the clock may still change.
+			sure := min(sel.Since.UnixNano(), anchors[len(anchors)-1].Nanos)
 			r.log.Forget(firstTick(r.log.Clock(), sure))
 		}
 		n, err := openFile(r.file, r.log)

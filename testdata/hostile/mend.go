@@ -33,7 +33,7 @@ func Mend(log []byte) {
 	le.PutUint32(log[20:], crc(log[:n]))
 
 	// The slots of a loop log of version 2 or later have two headers each, side by side, and
-	// from version 3 on a slot for knots and types stand before them.
+	// from version 3 on a slot for clock anchors and types stand before them.
 	slots, slotSize, first := int64(0), int64(1), n
 	if log[81] == loop && le.Uint16(log[8:]) >= 2 {
 		slots = int64(le.Uint32(log[88:]))

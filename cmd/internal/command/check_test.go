@@ -61,12 +61,12 @@ func TestCutLoopLogKeepsNamesAndTimes(t *testing.T) {
 	if err != nil || !strings.Contains(want, "a.last") {
 		t.Fatalf("%v: %s", err, want)
 	}
-	knots, _ := blocksOf(sound, "KNOT")
+	anchors, _ := blocksOf(sound, "KNOT")
 	types, size := blocksOf(sound, "TYPE")
-	if len(knots) != 2 || len(types) < 30 {
-		t.Fatalf("%d slots for the clock, %d blocks of types", len(knots), len(types))
+	if len(anchors) != 2 || len(types) < 30 {
+		t.Fatalf("%d slots for the clock, %d blocks of types", len(anchors), len(types))
 	}
-	for _, at := range []int{knots[1], knots[1] + 64, types[1], types[2] + size[2] - 8, types[len(types)-1], len(sound) - 8} {
+	for _, at := range []int{anchors[1], anchors[1] + 64, types[1], types[2] + size[2] - 8, types[len(types)-1], len(sound) - 8} {
 		for _, piped := range []bool{false, true} {
 			got, said, err := dump(sound[:at], piped)
 			if err == nil || !strings.Contains(said, "log is unfinished") {
@@ -138,7 +138,7 @@ func TestCheckFindsWhatIsNotWhole(t *testing.T) {
 				for _, k := range []int{0, 4, 8, 20, 48, 60, size[i] - 1} {
 					hurt := slices.Clone(sound)
 					hurt[at[i]+k] ^= 4
-					if said, err := check(hurt, piped); err == nil || !strings.Contains(said, "log is damaged: knots at ") {
+					if said, err := check(hurt, piped); err == nil || !strings.Contains(said, "log is damaged: clock anchors at ") {
 						t.Errorf("byte %d of slot %d for the clock changed, from a pipe %v: status 0, %q", k, i, piped, said)
 					}
 				}

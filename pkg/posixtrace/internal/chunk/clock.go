@@ -5,18 +5,18 @@ import (
 	"sort"
 )
 
-// Knot is a point where a tick count and a time are known to belong together.
-type Knot struct {
+// ClockAnchor is a point where a tick count and a time are known to belong together.
+type ClockAnchor struct {
 	Tick  uint64
 	Nanos int64 // since the Unix epoch; never runs backwards within a stream
 }
 
-// Clock turns ticks into time. It is the broken line through its knots, which
+// Clock turns ticks into time. It is the broken line through its anchors, which
 // rise in both coordinates; before the first and after the last the line of the
-// neighbouring piece goes on. With a single knot a tick is a nanosecond.
+// neighbouring piece goes on. With a single clock anchor a tick is a nanosecond.
 type Clock struct {
-	knots []Knot
-	cur   piece
+	anchors []ClockAnchor
+	cur     piece
 }
 
 type piece struct {
@@ -25,19 +25,19 @@ type piece struct {
 	mult     uint64 // nanoseconds per tick, 24.40 bits
 }
 
-// Add appends a knot. One that does not rise above the last is dropped: a
+// Add appends a clock anchor. One that does not rise above the last is dropped: a
 // damaged log must not make time run backwards.
-func (c *Clock) Add(k Knot) bool {
-	if n := len(c.knots); n > 0 && (k.Tick <= c.knots[n-1].Tick || k.Nanos < c.knots[n-1].Nanos) {
+func (c *Clock) Add(k ClockAnchor) bool {
+	if n := len(c.anchors); n > 0 && (k.Tick <= c.anchors[n-1].Tick || k.Nanos < c.anchors[n-1].Nanos) {
 		return false
 	}
-	c.knots = append(c.knots, k)
+	c.anchors = append(c.anchors, k)
 	c.cur = piece{from: 1} // empty
 	return true
 }
 
-// Knots returns the knots; the caller must not change them.
-func (c *Clock) Knots() []Knot { return c.knots }
+// Anchors returns the clock anchors; the caller must not change them.
+func (c *Clock) Anchors() []ClockAnchor { return c.anchors }
 
 // Nanos returns the time of tick in nanoseconds since the Unix epoch.
 func (c *Clock) Nanos(tick uint64) int64 {
@@ -54,7 +54,7 @@ func (c *Clock) Nanos(tick uint64) int64 {
 }
 
 func (c *Clock) find(tick uint64) {
-	k := c.knots
+	k := c.anchors
 	switch len(k) {
 	case 0:
 		c.cur = piece{to: ^uint64(0), mult: 1 << 40}
@@ -71,7 +71,7 @@ func (c *Clock) find(tick uint64) {
 	}
 }
 
-func mult(a, b Knot) uint64 {
+func mult(a, b ClockAnchor) uint64 {
 	dv, dt := uint64(b.Nanos-a.Nanos), b.Tick-a.Tick
 	hi, lo := dv>>24, dv<<40
 	if hi >= dt {

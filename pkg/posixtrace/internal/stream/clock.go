@@ -2,9 +2,9 @@ package stream
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
-// A stream's ticks become time by knots in its header, each a tick and the time
-// that belongs to it (chunk.Clock). Once two knots are set the line between
-// them holds for ever. Every other knot is measured; the one after it lies ahead, by
+// A stream's ticks become time by clock anchors in its header, each a tick and the time
+// that belongs to it (chunk.Clock). Once two clock anchors are set the line between
+// them holds for ever. Every other clock anchor is measured; the one after it lies ahead, by
 // an eighth of the time since the first, but not by more than maxLead, and is
 // put where the line leads. So every reader of an event computes the same time for it.
 
@@ -12,51 +12,51 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 // slewed by up to 500 ppm.
 const maxLead = 64e9
 
-func (m *Mem) addKnot(k chunk.Knot) {
-	n := m.h.nknots.Load()
-	if n >= maxKnots {
+func (m *Mem) addAnchor(k chunk.ClockAnchor) {
+	n := m.h.nanchors.Load()
+	if n >= maxAnchors {
 		n = uint32(m.thin())
 	}
-	m.h.knots[n][0].Store(k.Tick)
-	m.h.knots[n][1].Store(uint64(k.Nanos))
-	m.h.nknots.Store(n + 1)
+	m.h.anchors[n][0].Store(k.Tick)
+	m.h.anchors[n][1].Store(uint64(k.Nanos))
+	m.h.nanchors.Store(n + 1)
 }
 
-// thin drops every other knot of the older half. The line hardly moves: rates
+// thin drops every other clock anchor of the older half. The line hardly moves: rates
 // differ by parts in a million. It returns how many are left.
 func (m *Mem) thin() (left int) {
-	n := int(min(m.h.nknots.Load(), maxKnots))
+	n := int(min(m.h.nanchors.Load(), maxAnchors))
 	w := 1
 	for i := 1; i < n; i++ {
 		if i < n/2 && i%2 == 1 {
 			continue
 		}
-		m.h.knots[w][0].Store(m.h.knots[i][0].Load())
-		m.h.knots[w][1].Store(m.h.knots[i][1].Load())
+		m.h.anchors[w][0].Store(m.h.anchors[i][0].Load())
+		m.h.anchors[w][1].Store(m.h.anchors[i][1].Load())
 		w++
 	}
-	m.h.nknots.Store(uint32(w))
+	m.h.nanchors.Store(uint32(w))
 	return w
 }
 
-// Knots returns the knots of the stream's clock, none for a clock that needs none.
-func (m *Mem) Knots() []chunk.Knot {
-	n := int(min(m.h.nknots.Load(), maxKnots))
-	k := make([]chunk.Knot, 0, n+1)
+// Anchors returns the stream's clock anchors, none for a clock that needs none.
+func (m *Mem) Anchors() []chunk.ClockAnchor {
+	n := int(min(m.h.nanchors.Load(), maxAnchors))
+	k := make([]chunk.ClockAnchor, 0, n+1)
 	for i := range n {
-		k = append(k, chunk.Knot{Tick: m.h.knots[i][0].Load(), Nanos: int64(m.h.knots[i][1].Load())})
+		k = append(k, chunk.ClockAnchor{Tick: m.h.anchors[i][0].Load(), Nanos: int64(m.h.anchors[i][1].Load())})
 	}
 	if m.Clock == ClockMonotonic && n == 1 {
-		// One knot says that a tick is a nanosecond, which it is.
+		// One clock anchor says that a tick is a nanosecond, which it is.
 		return k
 	}
 	return k
 }
 
 // FreshClock returns a clock that holds for ticks up to now. The caller holds
-// the stream's lock, because it may have to measure a knot.
+// the stream's lock, because it may have to measure a clock anchor.
 func (m *Mem) FreshClock() *chunk.Clock {
-	k := m.Knots()
+	k := m.Anchors()
 	if m.Clock == ClockTicks && len(k) > 0 {
 		k = m.extend(k)
 	}
@@ -72,52 +72,52 @@ func (m *Mem) FreshClock() *chunk.Clock {
 func (m *Mem) OwnClock() *chunk.Clock {
 	tick, mono := m.pair()
 	var c chunk.Clock
-	var last chunk.Knot
-	knots := m.Knots()
-	for _, k := range knots {
+	var last chunk.ClockAnchor
+	anchors := m.Anchors()
+	for _, k := range anchors {
 		if c.Add(k) { // the lock's holder may be moving them
 			last = k
 		}
 	}
-	if m.Clock == ClockTicks && len(knots) > 0 && tick > last.Tick {
-		c.Add(chunk.Knot{Tick: tick, Nanos: max(knots[0].Nanos+int64(mono-m.h.mono), last.Nanos+1)})
+	if m.Clock == ClockTicks && len(anchors) > 0 && tick > last.Tick {
+		c.Add(chunk.ClockAnchor{Tick: tick, Nanos: max(anchors[0].Nanos+int64(mono-m.h.mono), last.Nanos+1)})
 	}
 	return &c
 }
 
-func (m *Mem) extend(k []chunk.Knot) []chunk.Knot {
+func (m *Mem) extend(k []chunk.ClockAnchor) []chunk.ClockAnchor {
 	tick, mono := m.pair()
 	m.reached(tick)
 	return m.extendTo(k, tick, mono)
 }
 
 // extendTo is extend with what the two clocks say.
-func (m *Mem) extendTo(k []chunk.Knot, tick, mono uint64) []chunk.Knot {
+func (m *Mem) extendTo(k []chunk.ClockAnchor, tick, mono uint64) []chunk.ClockAnchor {
 	first, last := k[0], k[len(k)-1]
 	if tick <= last.Tick {
 		return k
 	}
 	real := first.Nanos + int64(mono-m.h.mono)
-	now := chunk.Knot{Tick: tick, Nanos: max(real, last.Nanos+1)}
-	m.addKnot(now)
+	now := chunk.ClockAnchor{Tick: tick, Nanos: max(real, last.Nanos+1)}
+	m.addAnchor(now)
 	// The line ahead is drawn at once, so that it need not be bent later.
-	rate, longest := rateAhead(k, chunk.Knot{Tick: tick, Nanos: real})
+	rate, longest := rateAhead(k, chunk.ClockAnchor{Tick: tick, Nanos: real})
 	if lead := min(float64(tick-first.Tick)/8, longest/rate); lead >= 1 {
 		gain := lead * rate
 		if ahead := float64(now.Nanos - real); ahead > 1 {
 			gain = max(gain/2, gain-ahead) // what is fast waits for the clock
 		}
-		m.addKnot(chunk.Knot{Tick: tick + uint64(lead), Nanos: now.Nanos + int64(gain)})
+		m.addAnchor(chunk.ClockAnchor{Tick: tick + uint64(lead), Nanos: now.Nanos + int64(gain)})
 	}
-	return m.Knots()
+	return m.Anchors()
 }
 
 // rateAhead returns how many nanoseconds a tick takes from now on, and for how many
-// nanoseconds to believe it: as many as since the last measurement, the knot before the
+// nanoseconds to believe it: as many as since the last measurement, the clock anchor before the
 // last. Where that is not what was foretold then, the counter or the clock has jumped,
 // as when a machine sleeps; what was foretold is still right, unless it happens again.
-func rateAhead(k []chunk.Knot, now chunk.Knot) (rate, longest float64) {
-	between := func(a, b chunk.Knot) float64 { return float64(b.Nanos-a.Nanos) / float64(b.Tick-a.Tick) }
+func rateAhead(k []chunk.ClockAnchor, now chunk.ClockAnchor) (rate, longest float64) {
+	between := func(a, b chunk.ClockAnchor) float64 { return float64(b.Nanos-a.Nanos) / float64(b.Tick-a.Tick) }
 	n := len(k)
 	if n < 3 || now.Nanos <= k[n-2].Nanos {
 		switch rate = between(k[0], now); {
@@ -147,7 +147,7 @@ func differ(a, b float64) bool { return a > 1.05*b || b > 1.05*a }
 // TickAt returns the tick of a time near now, for events whose time was
 // measured elsewhere.
 func (m *Mem) TickAt(nanos int64) uint64 {
-	k := m.Knots()
+	k := m.Anchors()
 	tick, mono := m.pair()
 	if len(k) == 0 {
 		return tick
@@ -165,5 +165,5 @@ func (m *Mem) TickAt(nanos int64) uint64 {
 // NanosNow is the stream's own time now.
 func (m *Mem) NanosNow() (tick uint64, nanos int64) {
 	tick, mono := m.pair()
-	return tick, int64(m.h.knots[0][1].Load()) + int64(mono-m.h.mono)
+	return tick, int64(m.h.anchors[0][1].Load()) + int64(mono-m.h.mono)
 }

@@ -17,8 +17,8 @@ func TestClockHolds(t *testing.T) {
 	}
 	var all []told
 	rng := rand.New(rand.NewPCG(1, 1))
-	base := m.Knots()[0].Tick
-	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end) && m.h.nknots.Load() < maxKnots-4; {
+	base := m.Anchors()[0].Tick
+	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end) && m.h.nanchors.Load() < maxAnchors-4; {
 		now := m.Now()
 		c := m.FreshClock()
 		for range 3 {
@@ -38,19 +38,19 @@ func TestClockHolds(t *testing.T) {
 		}
 	}
 	checkMonotone(t, c)
-	t.Logf("%d knots, %d times", len(m.Knots()), len(all))
+	t.Logf("%d clock anchors, %d times", len(m.Anchors()), len(all))
 }
 
 func checkMonotone(t *testing.T, c *chunk.Clock) {
 	t.Helper()
-	k := c.Knots()
+	k := c.Anchors()
 	last := int64(0)
 	for i := 1; i < len(k); i++ {
 		step := max((k[i].Tick-k[i-1].Tick)/16, 1)
 		for tick := k[i-1].Tick; tick <= k[i].Tick; tick += step {
 			n := c.Nanos(tick)
 			if n < last {
-				t.Fatalf("time runs backwards at tick %d, knot %d", tick, i)
+				t.Fatalf("time runs backwards at tick %d, clock anchor %d", tick, i)
 			}
 			last = n
 		}
@@ -62,31 +62,31 @@ func checkMonotone(t *testing.T, c *chunk.Clock) {
 func TestClockThin(t *testing.T) {
 	m := newMem(t, 16<<10, Loop)
 	rng := rand.New(rand.NewPCG(2, 2))
-	k := m.Knots()[0]
-	m.h.nknots.Store(1)
-	for int(m.h.nknots.Load()) < maxKnots {
+	k := m.Anchors()[0]
+	m.h.nanchors.Store(1)
+	for int(m.h.nanchors.Load()) < maxAnchors {
 		d := uint64(1e9 + rng.IntN(1e9))
 		k.Tick += d
 		k.Nanos += int64(d)*2/5 + int64(rng.IntN(40))
-		m.addKnot(k)
+		m.addAnchor(k)
 	}
 	var before chunk.Clock
-	for _, k := range m.Knots() {
+	for _, k := range m.Anchors() {
 		before.Add(k)
 	}
 	k.Tick, k.Nanos = k.Tick+1e9, k.Nanos+4e8
-	m.addKnot(k)
-	if n := m.h.nknots.Load(); n >= maxKnots || n < maxKnots/2 {
-		t.Fatalf("%d knots", n)
+	m.addAnchor(k)
+	if n := m.h.nanchors.Load(); n >= maxAnchors || n < maxAnchors/2 {
+		t.Fatalf("%d clock anchors", n)
 	}
 	var after chunk.Clock
-	for _, k := range m.Knots() {
+	for _, k := range m.Anchors() {
 		if !after.Add(k) {
-			t.Fatal("knots do not rise")
+			t.Fatal("clock anchors do not rise")
 		}
 	}
 	checkMonotone(t, &after)
-	first := before.Knots()[0].Tick
+	first := before.Anchors()[0].Tick
 	for range 10000 {
 		tick := first + rng.Uint64N(k.Tick-first-1e9)
 		if d := after.Nanos(tick) - before.Nanos(tick); d < -50 || d > 50 {
@@ -94,7 +94,7 @@ func TestClockThin(t *testing.T) {
 		}
 	}
 	// The younger half has not moved at all.
-	half := before.Knots()[maxKnots/2].Tick
+	half := before.Anchors()[maxAnchors/2].Tick
 	for range 1000 {
 		tick := half + rng.Uint64N(k.Tick-half-1e9)
 		if after.Nanos(tick) != before.Nanos(tick) {

@@ -71,7 +71,7 @@ func TestFlip(t *testing.T) {
 		n++
 		m.Start(c, Event{})
 		m.SetFilter(c, Event{}, &event.Set{})
-		m.addKnot(chunk.Knot{Tick: m.Now()})
+		m.addAnchor(chunk.ClockAnchor{Tick: m.Now()})
 		switch n % 4 {
 		case 0:
 			m.Harvest(c.Slot(), func(*Block) error { return nil })

@@ -96,7 +96,7 @@ func exercise(t testing.TB, b []byte) {
 	m.TickAt(time.Now().UnixNano())
 	m.NanosNow()
 	for range 2 {
-		m.addKnot(chunk.Knot{Tick: m.Now(), Nanos: 5})
+		m.addAnchor(chunk.ClockAnchor{Tick: m.Now(), Nanos: 5})
 	}
 	step("looking")
 	p := m.NewReader(false)

@@ -18,7 +18,7 @@ func TestClockJumps(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		m := newMem(t, 16<<10, Loop)
 		m.Clock = ClockTicks
-		first := m.Knots()[0]
+		first := m.Anchors()[0]
 		tick, mono := first.Tick, m.h.mono
 		type told struct {
 			tick  uint64
@@ -45,9 +45,9 @@ func TestClockJumps(t *testing.T) {
 				}
 			}
 			var c chunk.Clock
-			for _, k := range m.extendTo(m.Knots(), tick, mono) {
+			for _, k := range m.extendTo(m.Anchors(), tick, mono) {
 				if !c.Add(k) {
-					t.Fatalf("seed %d: the knots do not rise", seed)
+					t.Fatalf("seed %d: the clock anchors do not rise", seed)
 				}
 			}
 			checkMonotone(t, &c)
@@ -56,7 +56,7 @@ func TestClockJumps(t *testing.T) {
 					t.Fatalf("seed %d: tick %d was %d, is %d", seed, x.tick, x.nanos, n)
 				}
 			}
-			if m.h.nknots.Load() > maxKnots/2-4 {
+			if m.h.nanchors.Load() > maxAnchors/2-4 {
 				break
 			}
 			for range 3 {
@@ -74,12 +74,12 @@ func TestClockRecovers(t *testing.T) {
 	const rate = 3
 	m := newMem(t, 16<<10, Loop)
 	m.Clock = ClockTicks
-	first := m.Knots()[0]
+	first := m.Anchors()[0]
 	tick, mono := first.Tick, m.h.mono
 	off := func(d uint64) int64 {
 		tick, mono = tick+rate*d, mono+d
 		var c chunk.Clock
-		for _, k := range m.extendTo(m.Knots(), tick, mono) {
+		for _, k := range m.extendTo(m.Anchors(), tick, mono) {
 			c.Add(k)
 		}
 		return c.Nanos(tick) - (first.Nanos + int64(mono-m.h.mono))

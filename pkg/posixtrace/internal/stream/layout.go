@@ -142,10 +142,10 @@ const descSize = 128
 
 // Limits of the tables in the header.
 const (
-	MaxSlots  = 1 << slotBits
-	maxPlaces = 64
-	maxOpens  = 16
-	maxKnots  = 256
+	MaxSlots   = 1 << slotBits
+	maxPlaces  = 64
+	maxOpens   = 16
+	maxAnchors = 256
 	// MaxPatterns is how many name patterns a filter can have.
 	MaxPatterns = 64
 	patternSize = 256
@@ -227,7 +227,7 @@ type header struct {
 
 	_     [64]byte
 	state atomic.Uint64 // flags and count of changes
-	shift atomic.Uint64 // what a tick is ahead of the counter, which may have gone back (anchor.go)
+	shift atomic.Uint64 // what a tick is ahead of the counter, which may have gone back (shift.go)
 	_     [40]byte
 
 	// Vain attempts of processes to become writers, and the error number of the last.
@@ -288,9 +288,9 @@ type header struct {
 	syncDone   atomic.Uint32 // and the last of them that was done
 	syncErr    atomic.Uint32 // errno of the first time when it was not to be had
 
-	nknots atomic.Uint32
-	npat   atomic.Uint32
-	knots  [maxKnots][2]atomic.Uint64
+	nanchors atomic.Uint32
+	npat     atomic.Uint32
+	anchors  [maxAnchors][2]atomic.Uint64
 
 	slots  [MaxSlots]atomic.Uint64 // packed identities; slot 0 is nobody's
 	placed [maxPlaces]atomic.Uint64

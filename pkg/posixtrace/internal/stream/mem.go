@@ -97,12 +97,12 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	for i := range m.Chunks {
 		m.setFree(i)
 	}
-	// The first knot of the clock: the wall clock at creation. From here on it is
+	// The first clock anchor: the wall clock at creation. From here on it is
 	// CLOCK_MONOTONIC that counts, so that time never runs backwards.
 	tick, mono := m.pair()
 	h.createdAt, h.mono = time.Now().UnixNano(), mono
 	m.CreatedAt = h.createdAt
-	m.addKnot(chunk.Knot{Tick: tick, Nanos: h.createdAt})
+	m.addAnchor(chunk.ClockAnchor{Tick: tick, Nanos: h.createdAt})
 	return m, nil
 }
 

@@ -208,7 +208,7 @@ func TestClaimedSizes(t *testing.T) {
 			t.Fatalf("%d KiB for a log of %d bytes", (now.TotalAlloc-before.TotalAlloc)>>10, len(log))
 		}
 	}
-	for _, kind := range []Kind{KindEvents, KindTypes, KindKnots, KindGroup, KindStatus, KindIndex, KindSeal, 0x12345678} {
+	for _, kind := range []Kind{KindEvents, KindTypes, KindAnchors, KindGroup, KindStatus, KindIndex, KindSeal, 0x12345678} {
 		for _, size := range []uint32{0, 8, 1 << 16, maxPayload, maxPayload + 8, 1<<31 - 8, 1 << 31, 1<<31 + 8, 1<<32 - 8} {
 			for _, count := range []uint32{0, 1, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
 				l := newBomb(t, nil)

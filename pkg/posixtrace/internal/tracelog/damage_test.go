@@ -25,7 +25,7 @@ func smallLog(t testing.TB, p Policy) (log []byte, blocks []block, ends []int64)
 		blocks = append(blocks, makeBlock(uint32(i), uint64(100+20*(i/2)+i), 3, 5, i == 3))
 	}
 	must(t, w.Types(testTypes[:2]))
-	must(t, w.Knots([]chunk.Knot{{Tick: 0, Nanos: 1e9}}))
+	must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 0, Nanos: 1e9}}))
 	for i, b := range blocks {
 		must(t, w.Events(b.EventsBlock))
 		ends = append(ends, w.pos)
@@ -162,7 +162,7 @@ func TestEveryBitFlip(t *testing.T) {
 						t.Fatalf("%s bit %d: wrong status %v", way, bit, st)
 					}
 					if s == Finished {
-						if len(got) != len(all) || len(r.Types()) != 2 || len(r.Clock().Knots()) != 1 && p != Loop {
+						if len(got) != len(all) || len(r.Types()) != 2 || len(r.Clock().Anchors()) != 1 && p != Loop {
 							t.Fatalf("%s bit %d: finished, but %d of %d events", way, bit, len(got), len(all))
 						}
 					} else if detail == nil {
@@ -278,7 +278,7 @@ func (d *disk) edge(n int, few bool) bool {
 func record(t testing.TB, w *Writer, blocks []block, logged *Recovered, done func()) {
 	t.Helper()
 	must(t, w.Types(testTypes))
-	must(t, w.Knots([]chunk.Knot{{Tick: 0, Nanos: 1e9}, {Tick: 1e6, Nanos: 2e9}}))
+	must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 0, Nanos: 1e9}, {Tick: 1e6, Nanos: 2e9}}))
 	for _, b := range blocks {
 		if logged == nil || !logged.Logged(b.Chunk, b.Gen, b.Base) {
 			must(t, w.Events(b.EventsBlock))
@@ -388,8 +388,8 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 				if s, err := r.State(); s != Finished {
 					t.Fatalf("crash at %d: after resume %v, %v", n, s, err)
 				}
-				if !slices.Equal(r.Types(), testTypes) || len(r.Clock().Knots()) != 2 {
-					t.Fatalf("crash at %d: after resume types %v, knots %v", n, r.Types(), r.Clock().Knots())
+				if !slices.Equal(r.Types(), testTypes) || len(r.Clock().Anchors()) != 2 {
+					t.Fatalf("crash at %d: after resume types %v, clock anchors %v", n, r.Types(), r.Clock().Anchors())
 				}
 				r = openStream(t, c.b)
 				if got := readAll(t, r); len(got) != len(want) {
@@ -438,7 +438,7 @@ func TestWriteFailures(t *testing.T) {
 		var w *Writer
 		retry(t, func() (err error) { w, err = create(out, s); return err })
 		retry(t, func() error { return w.Types(testTypes) })
-		retry(t, func() error { return w.Knots([]chunk.Knot{{Tick: 1, Nanos: 2}}) })
+		retry(t, func() error { return w.Anchors([]chunk.ClockAnchor{{Tick: 1, Nanos: 2}}) })
 		for _, b := range blocks {
 			retry(t, func() error { return w.Events(b.EventsBlock) })
 			retry(t, func() error { return w.GroupEnd(5) })

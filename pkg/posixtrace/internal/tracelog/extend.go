@@ -73,7 +73,7 @@ func (r *Reader) extendSlots() (ok bool, err error) {
 	if err := r.b.readCopies(); err != nil {
 		return false, err
 	}
-	r.takeKnots(&r.b.copies)
+	r.takeAnchors(&r.b.copies)
 	w := &r.walked
 	slots := int(r.super.Slots)
 	var buf []byte

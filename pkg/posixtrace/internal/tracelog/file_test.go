@@ -367,7 +367,7 @@ func TestStatusOfUnfinished(t *testing.T) {
 		}
 	})
 	must(t, w.Seal(Status{}, false))
-	for _, err := range []error{w.Types(testTypes), w.Knots(nil), w.Events(EventsBlock{}), w.GroupEnd(1), w.Status(testStatus), w.Clear()} {
+	for _, err := range []error{w.Types(testTypes), w.Anchors(nil), w.Events(EventsBlock{}), w.GroupEnd(1), w.Status(testStatus), w.Clear()} {
 		if err != errSealed {
 			t.Errorf("after Seal: %v", err)
 		}

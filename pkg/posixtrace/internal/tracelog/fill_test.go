@@ -70,7 +70,7 @@ func TestSparseFlushesFillLoop(t *testing.T) {
 					gone += 2
 				}
 			}
-			must(t, w.Knots([]chunk.Knot{{Tick: tick, Nanos: int64(tick)}}))
+			must(t, w.Anchors([]chunk.ClockAnchor{{Tick: tick, Nanos: int64(tick)}}))
 			d.writes = d.writes[:0]
 			if w.Replaced() == 0 && i > 0 && w.Full() {
 				t.Fatalf("full after %d flushes without replacing anything", i)
@@ -97,7 +97,7 @@ func TestSparseFlushesFillLoop(t *testing.T) {
 		if bytes < size*8/10 {
 			t.Errorf("chunks of %d: %d bytes of records in a log of %d", chunkSize, bytes, size)
 		}
-		if n := len(d.b); n > size+size/16+2*knotSlotSize+1024 {
+		if n := len(d.b); n > size+size/16+2*anchorSlotSize+1024 {
 			t.Errorf("a log of %d bytes takes %d", size, n)
 		}
 		must(t, w.Seal(testStatus, false))
@@ -286,7 +286,7 @@ func TestCrashAfterCrash(t *testing.T) {
 			w, _, err := resume(b, &positional{f: c})
 			must(t, err)
 			base := c.written()
-			must(t, w.Knots([]chunk.Knot{{Tick: 1, Nanos: 1}}))
+			must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 1, Nanos: 1}}))
 			must(t, w.Events(next.EventsBlock))
 			for k := base; k <= c.written(); k++ {
 				if k != c.written() && !c.edge(k, true) {

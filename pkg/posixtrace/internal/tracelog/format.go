@@ -6,15 +6,15 @@
 // payload of a multiple of 8. All integers are little-endian.
 //
 //	APPEND, UNTIL_FULL, strictly forward:
-//	+-------+-------+-------+--------+--------+---     ---+-------+------+
-//	| super | types | knots | events | events |    ...    | index | seal |
-//	+-------+-------+-------+--------+--------+---     ---+-------+------+
+//	+-------+-------+---------+--------+--------+---     ---+-------+------+
+//	| super | types | anchors | events | events |    ...    | index | seal |
+//	+-------+-------+---------+--------+--------+---     ---+-------+------+
 //
-//	LOOP, positional: slots for events are filled round robin, knots and types
+//	LOOP, positional: slots for events are filled round robin, clock anchors and types
 //	near the head are written over, the tail is written forward:
-//	+-------+-------+-------+------+-   -+------+-------+-------+-------+------+
-//	| super | knots | types | slot | ... | slot | knots | types | index | seal |
-//	+-------+-------+-------+------+-   -+------+-------+-------+-------+------+
+//	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
+//	| super | anchors | types | slot | ... | slot | anchors | types | index | seal |
+//	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
 //
 // Every block carries the random id of its log, so what an older log left in
 // the file is never taken for ours, a sequence number, so a block that is gone
@@ -36,7 +36,7 @@ import (
 //
 //	1.0  APPEND, UNTIL_FULL; LOOP with one chunk in a slot, no longer written
 //	2.0  LOOP with slots that are filled, no longer written
-//	3.0  the same with knots and types before them, too
+//	3.0  the same with clock anchors and types before them, too
 const (
 	majorSingle = 1
 	majorJoint  = 2
@@ -61,17 +61,17 @@ type Kind uint32
 
 // The kinds of blocks. A reader skips kinds it does not know.
 const (
-	KindEvents Kind = 'E' | 'V'<<8 | 'N'<<16 | 'T'<<24 // a chunk as it was
-	KindTypes  Kind = 'T' | 'Y'<<8 | 'P'<<16 | 'E'<<24 // event types and names
-	KindKnots  Kind = 'K' | 'N'<<8 | 'O'<<16 | 'T'<<24 // knots of the clock
-	KindGroup  Kind = 'G' | 'R'<<8 | 'U'<<16 | 'P'<<24 // end of a group: watermark
-	KindStatus Kind = 'S' | 'T'<<8 | 'A'<<16 | 'T'<<24 // status of the stream
-	KindIndex  Kind = 'I' | 'N'<<8 | 'D'<<16 | 'X'<<24 // a part of the index
-	KindSeal   Kind = 'S' | 'E'<<8 | 'A'<<16 | 'L'<<24 // the last block of a finished log
+	KindEvents  Kind = 'E' | 'V'<<8 | 'N'<<16 | 'T'<<24 // a chunk as it was
+	KindTypes   Kind = 'T' | 'Y'<<8 | 'P'<<16 | 'E'<<24 // event types and names
+	KindAnchors Kind = 'K' | 'N'<<8 | 'O'<<16 | 'T'<<24 // clock anchors; the tag is older than their name
+	KindGroup   Kind = 'G' | 'R'<<8 | 'U'<<16 | 'P'<<24 // end of a group: watermark
+	KindStatus  Kind = 'S' | 'T'<<8 | 'A'<<16 | 'T'<<24 // status of the stream
+	KindIndex   Kind = 'I' | 'N'<<8 | 'D'<<16 | 'X'<<24 // a part of the index
+	KindSeal    Kind = 'S' | 'E'<<8 | 'A'<<16 | 'L'<<24 // the last block of a finished log
 )
 
 var kindNames = map[Kind]string{
-	KindEvents: "events", KindTypes: "types", KindKnots: "knots", KindGroup: "group",
+	KindEvents: "events", KindTypes: "types", KindAnchors: "clock anchors", KindGroup: "group",
 	KindStatus: "status", KindIndex: "index", KindSeal: "seal",
 }
 

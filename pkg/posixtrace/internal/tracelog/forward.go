@@ -104,7 +104,7 @@ func (f *forwardReader) more(r *Reader) error {
 	loop := r.super.LogPolicy == Loop
 	if loop && f.last == 0 {
 		err := f.loopArea(r)
-		r.takeKnots(&f.copies)
+		r.takeAnchors(&f.copies)
 		if errors.Is(err, errCut) {
 			r.unfinished(f.off, err)
 			f.end(r)
@@ -241,11 +241,11 @@ func (f *forwardReader) loopArea(r *Reader) error {
 		}
 	}
 	if !r.super.twice() {
-		if err := f.knots(r, 0); err != nil {
+		if err := f.anchors(r, 0); err != nil {
 			return err
 		}
 	}
-	return f.knots(r, 1)
+	return f.anchors(r, 1)
 }
 
 // slotQueue takes the slots of a Loop log as they come. Whether a divided chunk
@@ -355,7 +355,7 @@ func (f *forwardReader) head(r *Reader) error {
 	if !r.super.twice() {
 		return nil
 	}
-	if err := f.knots(r, 0); err != nil {
+	if err := f.anchors(r, 0); err != nil {
 		return err
 	}
 	h, p, err := f.place(r, r.super.namesSize())
@@ -366,14 +366,14 @@ func (f *forwardReader) head(r *Reader) error {
 	return f.skip(r.super.slotAt(0) - f.off)
 }
 
-// knots reads one of the two slots for knots.
-func (f *forwardReader) knots(r *Reader, side int64) error {
-	h, p, err := f.place(r, knotSlotSize)
+// anchors reads one of the two slots for clock anchors.
+func (f *forwardReader) anchors(r *Reader, side int64) error {
+	h, p, err := f.place(r, anchorSlotSize)
 	if isIO(err) || errors.Is(err, errCut) {
 		return err
 	}
-	f.copies.seeKnots(r.super, side, &h, p, err)
-	return f.skip(r.super.knotAt(side) + knotSlotSize - f.off)
+	f.copies.seeAnchors(r.super, side, &h, p, err)
+	return f.skip(r.super.anchorSlotAt(side) + anchorSlotSize - f.off)
 }
 
 // place reads the block that begins a place of size bytes.

@@ -4,11 +4,11 @@ import "slices"
 
 // The head of a Loop log of version 3 is what stands between the superblock and the slots:
 //
-//	+-------+-------+-------+------+-   -+------+-------+-------+-------+------+
-//	| super | knots | types | slot | ... | slot | knots | types | index | seal |
-//	+-------+-------+-------+------+-   -+------+-------+-------+-------+------+
+//	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
+//	| super | anchors | types | slot | ... | slot | anchors | types | index | seal |
+//	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
 //
-// The two slots for knots say the same, and the block of types the same as those behind the
+// The two slots for clock anchors say the same, and the block of types the same as those behind the
 // slots, as far as there is room. So a log whose end is cut off keeps its names and its clock,
 // and one whose head is damaged, too.
 
@@ -26,7 +26,7 @@ func (s *Super) namesRoom() int {
 }
 
 // namesAt is where that block is.
-func (s *Super) namesAt() int64 { return s.size + knotSlotSize }
+func (s *Super) namesAt() int64 { return s.size + anchorSlotSize }
 
 // namesSize is the size of the room for all of it.
 func (s *Super) namesSize() int64 { return headerSize + int64(s.namesRoom()) }
@@ -34,27 +34,27 @@ func (s *Super) namesSize() int64 { return headerSize + int64(s.namesRoom()) }
 // headSize is the size of the head.
 func (s *Super) headSize() int64 {
 	if s.twice() {
-		return knotSlotSize + s.namesSize()
+		return anchorSlotSize + s.namesSize()
 	}
 	return 0
 }
 
-// knotAt is where one of the two slots for knots of a Loop log begins.
-func (s *Super) knotAt(side int64) int64 {
+// anchorSlotAt is where one of the two slots for clock anchors of a Loop log begins.
+func (s *Super) anchorSlotAt(side int64) int64 {
 	switch {
 	case !s.twice():
-		return s.knotsAt() + side*knotSlotSize
+		return s.anchorsAt() + side*anchorSlotSize
 	case side == 0:
 		return s.size
 	}
-	return s.knotsAt()
+	return s.anchorsAt()
 }
 
 // copies is what a reader finds in the places of a Loop log that are written over: the two
-// slots for knots and the types in the head.
+// slots for clock anchors and the types in the head.
 type copies struct {
-	knots, types place
-	missing      *Fault // there is no block in a slot for knots
+	anchors, types place
+	missing        *Fault // there is no block in a slot for clock anchors
 }
 
 // place is the newest sound block of a place, and what is wrong with it or another.
@@ -88,10 +88,10 @@ func (c *place) see(s *Super, kind Kind, side, at, size int64, h *header, p []by
 	return true
 }
 
-func (c *copies) seeKnots(s *Super, side int64, h *header, p []byte, err error) {
-	at := s.knotAt(side)
-	if !c.knots.see(s, KindKnots, side, at, knotSlotSize, h, p, err) && s.twice() {
-		c.missing = &Fault{at, KindKnots.String(), errNoBlock}
+func (c *copies) seeAnchors(s *Super, side int64, h *header, p []byte, err error) {
+	at := s.anchorSlotAt(side)
+	if !c.anchors.see(s, KindAnchors, side, at, anchorSlotSize, h, p, err) && s.twice() {
+		c.missing = &Fault{at, KindAnchors.String(), errNoBlock}
 	}
 }
 
@@ -103,11 +103,11 @@ func (c *copies) seeTypes(s *Super, h *header, p []byte, err error) {
 func (b *blocks) readCopies() error {
 	b.copies = copies{}
 	for side := range int64(2) {
-		h, p, err := b.block(b.super.knotAt(side), nil)
+		h, p, err := b.block(b.super.anchorSlotAt(side), nil)
 		if isIO(err) {
 			return err
 		}
-		b.copies.seeKnots(b.super, side, &h, p, err)
+		b.copies.seeAnchors(b.super, side, &h, p, err)
 	}
 	if b.super.twice() {
 		h, p, err := b.block(b.super.namesAt(), nil)
@@ -121,13 +121,13 @@ func (b *blocks) readCopies() error {
 
 // whole reports whether nothing is unsound or missing.
 func (c *copies) whole() bool {
-	return c.knots.fault == nil && c.types.fault == nil && c.missing == nil && c.types.p != nil
+	return c.anchors.fault == nil && c.types.fault == nil && c.missing == nil && c.types.p != nil
 }
 
-// takeKnots takes the knots that were found.
-func (r *Reader) takeKnots(c *copies) {
-	if c.knots.p != nil {
-		r.apply(&c.knots.h, c.knots.p)
+// takeAnchors takes the clock anchors that were found.
+func (r *Reader) takeAnchors(c *copies) {
+	if c.anchors.p != nil {
+		r.apply(&c.anchors.h, c.anchors.p)
 	}
 }
 
@@ -138,7 +138,7 @@ func (r *Reader) endCopies() error {
 		if err := r.b.readCopies(); err != nil {
 			return err
 		}
-		r.takeKnots(&r.b.copies)
+		r.takeAnchors(&r.b.copies)
 	}
 	r.takeTypes(&r.b.copies)
 	return nil
@@ -162,10 +162,10 @@ func (r *Reader) takeTypes(c *copies) {
 	if !r.sealed {
 		return
 	}
-	if c.knots.fault == nil && c.knots.p != nil {
-		c.knots.fault = c.missing
+	if c.anchors.fault == nil && c.anchors.p != nil {
+		c.anchors.fault = c.missing
 	}
-	for _, f := range []*Fault{c.knots.fault, fault} {
+	for _, f := range []*Fault{c.anchors.fault, fault} {
 		if f != nil {
 			r.damage(f.Offset, f.What, f.Err)
 		}

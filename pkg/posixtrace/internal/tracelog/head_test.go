@@ -11,19 +11,19 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// headLog makes a Loop log whose types and knots came bit by bit, and tells what its names and
+// headLog makes a Loop log whose types and clock anchors came bit by bit, and returns what its names and
 // its clock are. many adds more types than its head has room for.
-func headLog(t testing.TB, out sink, major uint16, many int) (w *Writer, defs []TypeDef, knots []chunk.Knot) {
+func headLog(t testing.TB, out sink, major uint16, many int) (w *Writer, defs []TypeDef, anchors []chunk.ClockAnchor) {
 	t.Helper()
 	s := superFor(Loop)
-	s.Major, s.ChunkSize, s.LogSize, s.Clock = major, 1024, 6*1024, ClockKnots
+	s.Major, s.ChunkSize, s.LogSize, s.Clock = major, 1024, 6*1024, ClockAnchors
 	w, err := create(out, s)
 	must(t, err)
 	for i := range 24 {
 		// Its pace changes at each, so that another line through them is another time.
-		k := chunk.Knot{Tick: uint64(100 * i), Nanos: 1e18 + int64(i*i)*1000}
-		knots = append(knots, k)
-		must(t, w.Knots([]chunk.Knot{k}))
+		k := chunk.ClockAnchor{Tick: uint64(100 * i), Nanos: 1e18 + int64(i*i)*1000}
+		anchors = append(anchors, k)
+		must(t, w.Anchors([]chunk.ClockAnchor{k}))
 		if i%4 == 0 {
 			d := TypeDef{event.ID(33 + i/4), fmt.Sprintf("name.%d", i)}
 			defs = append(defs, d)
@@ -36,17 +36,17 @@ func headLog(t testing.TB, out sink, major uint16, many int) (w *Writer, defs []
 		more = append(more, TypeDef{event.ID(1000 + i), fmt.Sprintf("more.%d", i)})
 	}
 	must(t, w.Types(more))
-	return w, append(defs, more...), knots
+	return w, append(defs, more...), anchors
 }
 
 // wantHead checks that a reader knows all names, or the first most of them, and has the right times.
-func wantHead(t testing.TB, what string, r *Reader, defs []TypeDef, knots []chunk.Knot, most int) {
+func wantHead(t testing.TB, what string, r *Reader, defs []TypeDef, anchors []chunk.ClockAnchor, most int) {
 	t.Helper()
 	if got := r.Types(); len(got) < min(most, len(defs)) || !slices.Equal(got, defs[:len(got)]) {
 		t.Fatalf("%s: %d types %v, want %d", what, len(got), got, len(defs))
 	}
-	if !slices.Equal(r.Clock().Knots(), knots) {
-		t.Fatalf("%s: %d knots, want %d", what, len(r.Clock().Knots()), len(knots))
+	if !slices.Equal(r.Clock().Anchors(), anchors) {
+		t.Fatalf("%s: %d clock anchors, want %d", what, len(r.Clock().Anchors()), len(anchors))
 	}
 }
 
@@ -56,7 +56,7 @@ func wantHead(t testing.TB, what string, r *Reader, defs []TypeDef, knots []chun
 func TestCutTailKeepsNamesAndClock(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
 		var m memory
-		w, defs, knots := headLog(t, &m, 0, 0)
+		w, defs, anchors := headLog(t, &m, 0, 0)
 		if sealed {
 			must(t, w.Seal(testStatus, false))
 		}
@@ -68,7 +68,7 @@ func TestCutTailKeepsNamesAndClock(t *testing.T) {
 			step = 1
 		}
 		for n := first; n < len(m.b); n++ {
-			if (n-first)%step != 0 && n != int(w.super.tailAt()) && n != int(w.super.knotsAt()) && n != len(m.b)-1 {
+			if (n-first)%step != 0 && n != int(w.super.tailAt()) && n != int(w.super.anchorsAt()) && n != len(m.b)-1 {
 				continue
 			}
 			bothWays(m.b[:n], func(way string, r *Reader, err error) {
@@ -78,7 +78,7 @@ func TestCutTailKeepsNamesAndClock(t *testing.T) {
 					t.Fatalf("%s cut at %d: wrong events", way, n)
 				}
 				had += len(got)
-				wantHead(t, fmt.Sprintf("%s cut at %d", way, n), r, defs, knots, len(defs))
+				wantHead(t, fmt.Sprintf("%s cut at %d", way, n), r, defs, anchors, len(defs))
 				if s, err := r.State(); s == Finished || err == nil {
 					t.Fatalf("%s cut at %d: %v", way, n, s)
 				}
@@ -101,7 +101,7 @@ func TestCutTailKeepsNamesAndClock(t *testing.T) {
 				must(t, err)
 				readAll(t, r)
 				wantState(t, r, Finished)
-				wantHead(t, fmt.Sprintf("%s cut at %d, taken up", way, n), r, defs, knots, len(defs))
+				wantHead(t, fmt.Sprintf("%s cut at %d, taken up", way, n), r, defs, anchors, len(defs))
 			})
 			if text, err := Text(m.b[:n]); err != nil || strings.Count(text, `"name.`) != len(defs) {
 				t.Fatalf("cut at %d: %v: %s", n, err, text)
@@ -117,7 +117,7 @@ func TestCutTailKeepsNamesAndClock(t *testing.T) {
 // and a finished log is reported as damaged.
 func TestEitherCopySuffices(t *testing.T) {
 	var m memory
-	w, defs, knots := headLog(t, &m, 0, 0)
+	w, defs, anchors := headLog(t, &m, 0, 0)
 	s := &w.super
 	var tail []extent // of types
 	b, err := openBlocks(readerAt(m.b), int64(len(m.b)))
@@ -132,8 +132,8 @@ func TestEitherCopySuffices(t *testing.T) {
 	must(t, w.Seal(testStatus, false))
 	all := readAll(t, openFile(t, m.b))
 	places := append(tail,
-		extent{off: s.knotAt(0), end: s.knotAt(0) + knotSlotSize},
-		extent{off: s.knotAt(1), end: s.knotAt(1) + knotSlotSize},
+		extent{off: s.anchorSlotAt(0), end: s.anchorSlotAt(0) + anchorSlotSize},
+		extent{off: s.anchorSlotAt(1), end: s.anchorSlotAt(1) + anchorSlotSize},
 		extent{off: s.namesAt(), end: s.namesAt() + s.namesSize()},
 		extent{off: s.size, end: s.slotAt(0)})
 	spoil := map[string]func(p []byte){
@@ -153,7 +153,7 @@ func TestEitherCopySuffices(t *testing.T) {
 				must(t, err)
 				what := fmt.Sprintf("%s: %s from %d to %d", way, how, e.off, e.end)
 				wantEvents(t, readAll(t, r), all)
-				wantHead(t, what, r, defs, knots, len(defs))
+				wantHead(t, what, r, defs, anchors, len(defs))
 				if s, _ := r.State(); s == Finished {
 					t.Fatalf("%s: finished", what)
 				}
@@ -166,10 +166,10 @@ func TestEitherCopySuffices(t *testing.T) {
 // clock, in the one place or the other, even if the end of its log is then cut off.
 func TestTornCopies(t *testing.T) {
 	d := new(disk)
-	w, defs, knots := headLog(t, &positional{f: d}, 0, 0)
+	w, defs, anchors := headLog(t, &positional{f: d}, 0, 0)
 	begin := d.written()
 	must(t, w.Types([]TypeDef{{900, "last"}}))
-	must(t, w.Knots([]chunk.Knot{{Tick: 9000, Nanos: 2e18}}))
+	must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 9000, Nanos: 2e18}}))
 	tried := 0
 	for n := begin; n <= d.written(); n++ {
 		if !tracetest.Full() && !d.edge(n, true) {
@@ -183,8 +183,8 @@ func TestTornCopies(t *testing.T) {
 			if got := r.Types(); !slices.Equal(got[:min(len(defs), len(got))], defs) {
 				t.Fatalf("%s: types %v", what, got)
 			}
-			if got := r.Clock().Knots(); !slices.Equal(got[:min(len(knots), len(got))], knots) {
-				t.Fatalf("%s: knots %v", what, got)
+			if got := r.Clock().Anchors(); !slices.Equal(got[:min(len(anchors), len(got))], anchors) {
+				t.Fatalf("%s: clock anchors %v", what, got)
 			}
 			wantState(t, r, Unfinished)
 		})
@@ -209,33 +209,33 @@ func TestTornCopies(t *testing.T) {
 // cleared keeps them.
 func TestHeadOfManyTypes(t *testing.T) {
 	d := new(disk)
-	w, defs, knots := headLog(t, &positional{f: d}, 0, 500)
+	w, defs, anchors := headLog(t, &positional{f: d}, 0, 500)
 	fit := w.headHas
 	if fit < 100 || fit >= len(defs) {
 		t.Fatalf("%d of %d types in the head", fit, len(defs))
 	}
 	must(t, w.Types([]TypeDef{{900, "later"}}))
-	check := func(what string, knots []chunk.Knot) {
+	check := func(what string, anchors []chunk.ClockAnchor) {
 		t.Helper()
 		bothWays(d.b, func(way string, r *Reader, err error) {
 			must(t, err)
 			readAll(t, r)
-			wantHead(t, what+", "+way, r, append(defs, TypeDef{900, "later"}), knots, len(defs)+1)
+			wantHead(t, what+", "+way, r, append(defs, TypeDef{900, "later"}), anchors, len(defs)+1)
 		})
-		bothWays(d.b[:w.super.knotsAt()], func(way string, r *Reader, err error) {
+		bothWays(d.b[:w.super.anchorsAt()], func(way string, r *Reader, err error) {
 			must(t, err)
 			readAll(t, r)
-			wantHead(t, what+", cut, "+way, r, defs, knots, fit)
+			wantHead(t, what+", cut, "+way, r, defs, anchors, fit)
 		})
 	}
-	check("written", knots)
+	check("written", anchors)
 	must(t, w.Clear())
 	last := makeBlock(99, 1e6, 3, 20, false)
 	for i := range 7 { // up to the last slot, so that the cut is behind it
 		last.Chunk = uint32(i)
 		must(t, w.Events(last.EventsBlock))
 	}
-	check("cleared", knots[len(knots)-2:])
+	check("cleared", anchors[len(anchors)-2:])
 	must(t, w.Seal(testStatus, false))
 	bothWays(d.b, func(way string, r *Reader, err error) {
 		must(t, err)
@@ -248,13 +248,13 @@ func TestHeadOfManyTypes(t *testing.T) {
 func TestOlderLoopsStay(t *testing.T) {
 	for _, major := range []uint16{majorSingle, majorJoint} {
 		d := new(disk)
-		_, defs, knots := headLog(t, &positional{f: d}, major, 0)
+		_, defs, anchors := headLog(t, &positional{f: d}, major, 0)
 		b, err := openBlocks(d, int64(len(d.b)))
 		must(t, err)
 		w, _, err := resume(b, &positional{f: d})
 		must(t, err)
-		k := chunk.Knot{Tick: 1e6, Nanos: 2e18}
-		must(t, w.Knots([]chunk.Knot{k}))
+		k := chunk.ClockAnchor{Tick: 1e6, Nanos: 2e18}
+		must(t, w.Anchors([]chunk.ClockAnchor{k}))
 		must(t, w.Types([]TypeDef{{900, "later"}}))
 		must(t, w.Events(makeBlock(99, 1e6, 3, 20, false).EventsBlock))
 		must(t, w.Seal(testStatus, false))
@@ -262,7 +262,7 @@ func TestOlderLoopsStay(t *testing.T) {
 			must(t, err)
 			readAll(t, r)
 			wantState(t, r, Finished)
-			wantHead(t, way, r, append(defs, TypeDef{900, "later"}), append(knots, k), len(defs)+1)
+			wantHead(t, way, r, append(defs, TypeDef{900, "later"}), append(anchors, k), len(defs)+1)
 			if r.Super().Major != major {
 				t.Errorf("version %d became %d", major, r.Super().Major)
 			}

@@ -35,7 +35,7 @@ func (c *Coarse) meets(d *Coarse) bool {
 }
 
 // entry describes one block in the index. The index knows blocks of events,
-// types, knots and status.
+// types, clock anchors and status.
 type entry struct {
 	Off      int64
 	Seq      uint64

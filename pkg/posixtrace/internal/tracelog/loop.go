@@ -209,40 +209,40 @@ func (w *Writer) slotHeader(s *entry, payload []byte, first uint64, flags uint32
 	return &w.head
 }
 
-// writeLoopKnots writes all knots of a Loop log that matter into its two slots for
+// writeLoopAnchors writes all clock anchors of a Loop log that matter into its two slots for
 // them, one after the other: if one write is torn, the other slot still holds
 // what was there before, or holds them already. Before version 3 it is one of the two,
 // by turns. So such a log does not grow however long it runs.
-func (w *Writer) writeLoopKnots() error {
-	if w.knotsDone == len(w.knots) && w.knotsDone > 0 || len(w.knots) == 0 {
+func (w *Writer) writeLoopAnchors() error {
+	if w.anchorsDone == len(w.anchors) && w.anchorsDone > 0 || len(w.anchors) == 0 {
 		return nil
 	}
-	w.thinKnots()
+	w.thinAnchors()
 	times := 1
 	if w.super.twice() {
 		times = 2
-		if w.knotKept == 1+w.knotSide {
-			w.knotSide ^= 1
+		if w.anchorKept == 1+w.anchorSide {
+			w.anchorSide ^= 1
 		}
 	}
 	for range times {
-		if w.knotKept == 1+w.knotSide {
+		if w.anchorKept == 1+w.anchorSide {
 			w.Sync()
 		}
-		if err := w.write(w.super.knotAt(w.knotSide), knotsHeader(w.knots), appendKnots(nil, w.knots)); err != nil {
-			w.knotsDone = 0
+		if err := w.write(w.super.anchorSlotAt(w.anchorSide), anchorsHeader(w.anchors), appendAnchors(nil, w.anchors)); err != nil {
+			w.anchorsDone = 0
 			return err
 		}
-		w.knotSide ^= 1
+		w.anchorSide ^= 1
 	}
-	w.knotsDone = len(w.knots)
+	w.anchorsDone = len(w.anchors)
 	return nil
 }
 
-// thinKnots brings the knots down to what a slot holds: first those go that lie
+// thinAnchors brings the clock anchors down to what a slot holds: first those go that lie
 // before the oldest event, then every second one of the rest but the newest.
-func (w *Writer) thinKnots() {
-	if len(w.knots) <= slotKnots {
+func (w *Writer) thinAnchors() {
+	if len(w.anchors) <= slotAnchors {
 		return
 	}
 	oldest := ^uint64(0)
@@ -252,19 +252,19 @@ func (w *Writer) thinKnots() {
 		}
 	}
 	n := 0
-	for n < len(w.knots)-2 && w.knots[n+1].Tick <= oldest {
+	for n < len(w.anchors)-2 && w.anchors[n+1].Tick <= oldest {
 		n++
 	}
-	w.knots = slices.Delete(w.knots, 0, n)
-	for len(w.knots) > slotKnots {
-		last := len(w.knots) - 2
-		kept := []chunk.Knot{}
-		for i, k := range w.knots {
+	w.anchors = slices.Delete(w.anchors, 0, n)
+	for len(w.anchors) > slotAnchors {
+		last := len(w.anchors) - 2
+		kept := []chunk.ClockAnchor{}
+		for i, k := range w.anchors {
 			if i%2 == 0 || i >= last {
 				kept = append(kept, k)
 			}
 		}
-		w.knots = kept
+		w.anchors = kept
 	}
 }
 

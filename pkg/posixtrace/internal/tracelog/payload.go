@@ -61,34 +61,34 @@ func decodeTypes(b []byte, count uint32) ([]TypeDef, error) {
 	return defs, nil
 }
 
-// A knot is tick u64, nanoseconds i64.
+// A clock anchor is tick u64, nanoseconds i64.
 const (
-	knotSize = 16
-	// slotKnots is how many knots a Loop log keeps.
-	slotKnots    = 255
-	knotSlotSize = headerSize + slotKnots*knotSize
+	anchorSize = 16
+	// slotAnchors is how many clock anchors a Loop log keeps.
+	slotAnchors    = 255
+	anchorSlotSize = headerSize + slotAnchors*anchorSize
 )
 
-func appendKnots(b []byte, knots []chunk.Knot) []byte {
-	for _, k := range knots {
+func appendAnchors(b []byte, anchors []chunk.ClockAnchor) []byte {
+	for _, k := range anchors {
 		b = binary.LittleEndian.AppendUint64(b, k.Tick)
 		b = binary.LittleEndian.AppendUint64(b, uint64(k.Nanos))
 	}
 	return b
 }
 
-func decodeKnots(b []byte, count uint32) ([]chunk.Knot, error) {
-	if len(b)%knotSize != 0 || len(b)/knotSize != int(count) {
+func decodeAnchors(b []byte, count uint32) ([]chunk.ClockAnchor, error) {
+	if len(b)%anchorSize != 0 || len(b)/anchorSize != int(count) {
 		return nil, errPayload
 	}
-	knots := make([]chunk.Knot, 0, count)
-	for ; len(b) > 0; b = b[knotSize:] {
-		knots = append(knots, chunk.Knot{
+	anchors := make([]chunk.ClockAnchor, 0, count)
+	for ; len(b) > 0; b = b[anchorSize:] {
+		anchors = append(anchors, chunk.ClockAnchor{
 			Tick:  binary.LittleEndian.Uint64(b),
 			Nanos: int64(binary.LittleEndian.Uint64(b[8:])),
 		})
 	}
-	return knots, nil
+	return anchors, nil
 }
 
 // Status is the state of a stream and its log, as posix_trace_status_info.

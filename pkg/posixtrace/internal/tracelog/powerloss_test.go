@@ -74,26 +74,26 @@ func TestLossOfPower(t *testing.T) {
 				w, err := create(&positional{f: c}, super)
 				must(t, err)
 				must(t, w.Types(testTypes))
-				var line []chunk.Knot // more than a sector of them
+				var line []chunk.ClockAnchor // more than a sector of them
 				for i := range 80 {
-					line = append(line, chunk.Knot{Tick: uint64(1 + i), Nanos: int64(i) * 100})
+					line = append(line, chunk.ClockAnchor{Tick: uint64(1 + i), Nanos: int64(i) * 100})
 				}
-				must(t, w.Knots(line))
+				must(t, w.Anchors(line))
 				var all []block
 				sure := map[uint64]bool{} // the events that must be there
-				knots := 0
+				anchors := 0
 				synced := false
 				for i := range 2 + rnd.IntN(40) {
 					switch rnd.IntN(8) {
 					case 0:
 						must(t, w.Sync())
-						knots, synced = len(w.knots), true
+						anchors, synced = len(w.anchors), true
 						clear(sure)
 						for _, e := range readAll(t, openFile(t, c.b)) {
 							sure[e.Tick] = true
 						}
 					case 1:
-						must(t, w.Knots([]chunk.Knot{{Tick: uint64(1000 * i), Nanos: 1e9 + int64(i)*2e6}}))
+						must(t, w.Anchors([]chunk.ClockAnchor{{Tick: uint64(1000 * i), Nanos: 1e9 + int64(i)*2e6}}))
 					default:
 						b := makeBlock(uint32(i), uint64(100+20*i), 1+rnd.IntN(9), rnd.IntN(430), false)
 						must(t, w.Events(b.EventsBlock))
@@ -132,8 +132,8 @@ func TestLossOfPower(t *testing.T) {
 						}
 					}
 					saved += len(sure)
-					if n := len(r.Clock().Knots()); n < knots {
-						t.Fatalf("%s: %d knots of %d that were synced", what, n, knots)
+					if n := len(r.Clock().Anchors()); n < anchors {
+						t.Fatalf("%s: %d clock anchors of %d that were synced", what, n, anchors)
 					}
 					if p != Loop && !slices.Equal(got, known[:len(got)]) {
 						t.Fatalf("%s: not the first %d events", what, len(got))

@@ -114,7 +114,7 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 		if err := b.readCopies(); err != nil {
 			return nil, err
 		}
-		r.takeKnots(&b.copies)
+		r.takeAnchors(&b.copies)
 	}
 	if r.seal, err = b.seal(); err != nil {
 		return nil, err
@@ -371,12 +371,12 @@ func (r *Reader) apply(h *header, p []byte) error {
 				r.types = append(r.types, d)
 			}
 		}
-	case KindKnots:
-		knots, err := decodeKnots(p, h.Count)
+	case KindAnchors:
+		anchors, err := decodeAnchors(p, h.Count)
 		if err != nil {
 			return err
 		}
-		for _, k := range knots {
+		for _, k := range anchors {
 			r.clock.Add(k) // which drops what would make time run backwards
 		}
 	case KindStatus:

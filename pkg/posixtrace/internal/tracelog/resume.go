@@ -106,9 +106,9 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 		return nil, nil, err
 	}
 	w.pos, w.seq = end, w.seq+1
-	w.typesDone, w.knotsDone = len(w.types), len(w.knots)
-	if w.super.twice() || b.copies.knots.fault != nil {
-		w.knotsDone = 0 // both places are made whole before anything else is written
+	w.typesDone, w.anchorsDone = len(w.types), len(w.anchors)
+	if w.super.twice() || b.copies.anchors.fault != nil {
+		w.anchorsDone = 0 // both places are made whole before anything else is written
 	}
 	if w.super.twice() {
 		for _, d := range b.copies.missingTypes(func(d TypeDef) bool { return w.known.Has(d.ID) }) {
@@ -168,10 +168,10 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 		return err
 	}
 	w.seq = max(w.seq, b.copies.types.h.Seq)
-	if k := &b.copies.knots; k.p != nil {
-		w.knotSide, w.knotKept = k.side^1, 1+k.side
+	if k := &b.copies.anchors; k.p != nil {
+		w.anchorSide, w.anchorKept = k.side^1, 1+k.side
 		w.seq = max(w.seq, k.h.Seq)
-		w.knots, _ = decodeKnots(k.p, k.h.Count)
+		w.anchors, _ = decodeAnchors(k.p, k.h.Count)
 	}
 	return nil
 }
@@ -215,13 +215,13 @@ func (w *Writer) took(off int64, h *header, p []byte, rec *Recovered, loop bool)
 				w.types = append(w.types, d)
 			}
 		}
-	case KindKnots:
-		knots, err := decodeKnots(p, h.Count)
+	case KindAnchors:
+		anchors, err := decodeAnchors(p, h.Count)
 		if err != nil {
 			return err
 		}
-		w.knots = append(w.knots, knots...)
-		w.knots = append(w.knots[:0], w.knots[max(0, len(w.knots)-2):]...)
+		w.anchors = append(w.anchors, anchors...)
+		w.anchors = append(w.anchors[:0], w.anchors[max(0, len(w.anchors)-2):]...)
 	case KindGroup:
 		mark, err := decodeGroup(p)
 		if err != nil {

@@ -54,7 +54,7 @@ func newSpecimen(t testing.TB, p Policy, major uint16, sealed bool, size int) *s
 	w, err := create(&m, super)
 	must(t, err)
 	must(t, w.Types(testTypes))
-	must(t, w.Knots([]chunk.Knot{{Tick: 0, Nanos: 1e9}, {Tick: 1 << 30, Nanos: 3e9}}))
+	must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 0, Nanos: 1e9}, {Tick: 1 << 30, Nanos: 3e9}}))
 	var blocks []block
 	// Small chunks and large ones, so that a loop log joins and divides them.
 	for i, n := 0, 0; n < size-1500 || p == Loop && n < 2*size; i++ {

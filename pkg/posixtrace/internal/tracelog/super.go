@@ -36,8 +36,8 @@ type ClockKind uint32
 
 // The kinds of clocks.
 const (
-	ClockNanos ClockKind = 0 // a tick is a nanosecond since the Unix epoch
-	ClockKnots ClockKind = 1 // the line through the knots in the log
+	ClockNanos   ClockKind = 0 // a tick is a nanosecond since the Unix epoch
+	ClockAnchors ClockKind = 1 // the line through the clock anchors in the log
 )
 
 // Super is the superblock: what a log says of itself.
@@ -98,15 +98,16 @@ func (s *Super) slotSize() int64 { return s.slotHead() + int64(s.slotRoom()) }
 // slotAt is where slot i begins.
 func (s *Super) slotAt(i int) int64 { return s.size + s.headSize() + int64(i)*s.slotSize() }
 
-// knotsAt is where what follows the slots of a Loop log begins: one slot for knots, or both.
+// anchorsAt is where the part behind the slots of a Loop log begins: one slot for clock
+// anchors, or both.
 // tailAt is where its blocks in sequence begin.
-func (s *Super) knotsAt() int64 { return s.slotAt(int(s.Slots)) }
+func (s *Super) anchorsAt() int64 { return s.slotAt(int(s.Slots)) }
 
 func (s *Super) tailAt() int64 {
 	if s.LogPolicy != Loop {
 		return s.size
 	}
-	return s.knotAt(1) + knotSlotSize
+	return s.anchorSlotAt(1) + anchorSlotSize
 }
 
 // encode returns the superblock and sets s.size. Command loses its last
@@ -181,7 +182,7 @@ func (s *Super) check() error {
 		return fmt.Errorf("chunk size %d", s.ChunkSize)
 	case s.CreateNsec >= 1e9:
 		return errors.New("creation time out of range")
-	case s.Clock > ClockKnots:
+	case s.Clock > ClockAnchors:
 		return fmt.Errorf("unknown kind of clock: %d", s.Clock)
 	case (s.LogPolicy == Loop) != (s.Slots >= 2):
 		return fmt.Errorf("%d slots", s.Slots)

@@ -21,7 +21,7 @@ import (
 //	super KEY=VALUE ...             the superblock, before everything else
 //	command "ARG" ...               of the owner
 //	types ID "NAME" ...             a block of types
-//	knots TICK NANOS ...            a block of knots
+//	knots TICK NANOS ...            a block of clock anchors
 //	events chunk=N gen=N base=TICK [final] [min=TICK max=TICK count=N]
 //	  site TYPE pid=N tid=N addr=N  the next site
 //	  event +DELTA SITE "DATA" [cut]

@@ -159,7 +159,7 @@ func (e *encoder) line(l *line) error {
 		}
 		return e.w.Types(defs)
 	case "knots":
-		var knots []chunk.Knot
+		var anchors []chunk.ClockAnchor
 		for i := 0; i+1 < len(l.args); i += 2 {
 			t, err := number(l.args[i])
 			if err != nil {
@@ -169,9 +169,9 @@ func (e *encoder) line(l *line) error {
 			if err != nil {
 				return err
 			}
-			knots = append(knots, chunk.Knot{Tick: t, Nanos: n})
+			anchors = append(anchors, chunk.ClockAnchor{Tick: t, Nanos: n})
 		}
-		return e.w.Knots(knots)
+		return e.w.Anchors(anchors)
 	case "events":
 		return e.beginEvents(l)
 	case "group", "cut", "corrupt":
@@ -305,7 +305,7 @@ func Text(log []byte) (string, error) {
 			return addSlot(h, p)
 		})
 		b.readCopies()
-		if k := &b.copies.knots; k.p != nil {
+		if k := &b.copies.anchors; k.p != nil {
 			add(&k.h, k.p)
 		}
 	}
@@ -362,13 +362,13 @@ func blockText(h *header, p []byte) (string, error) {
 			return "", err
 		}
 		b.WriteString(typesText(defs))
-	case KindKnots:
-		knots, err := decodeKnots(p, h.Count)
+	case KindAnchors:
+		anchors, err := decodeAnchors(p, h.Count)
 		if err != nil {
 			return "", err
 		}
 		b.WriteString("knots")
-		for _, k := range knots {
+		for _, k := range anchors {
 			fmt.Fprintf(&b, " %d %d", k.Tick, k.Nanos)
 		}
 		b.WriteByte('\n')

@@ -129,7 +129,7 @@ var testTypes = []TypeDef{{33, "a"}, {41, "b.begin"}, {event.Unnamed, "posix_tra
 func writeLog(t testing.TB, w *Writer, blocks []block) {
 	t.Helper()
 	must(t, w.Types(testTypes))
-	must(t, w.Knots([]chunk.Knot{{Tick: 0, Nanos: 1e9}, {Tick: 1000, Nanos: 1e9 + 2000}}))
+	must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 0, Nanos: 1e9}, {Tick: 1000, Nanos: 1e9 + 2000}}))
 	for i, b := range blocks {
 		must(t, w.Events(b.EventsBlock))
 		if i%4 == 3 {
@@ -371,15 +371,15 @@ func TestClearLoop(t *testing.T) {
 	check()
 }
 
-func TestLoopKnotsBounded(t *testing.T) {
+func TestLoopAnchorsBounded(t *testing.T) {
 	for _, held := range []bool{false, true} {
-		testLoopKnots(t, held)
+		testLoopAnchors(t, held)
 	}
 }
 
-// testLoopKnots writes more knots than fit; if held is set, an event as old as
+// testLoopAnchors writes more clock anchors than fit; if held is set, an event as old as
 // the first is still in the log.
-func testLoopKnots(t *testing.T, held bool) {
+func testLoopAnchors(t *testing.T, held bool) {
 	var m memory
 	w, err := create(&m, superFor(Loop))
 	must(t, err)
@@ -389,20 +389,20 @@ func testLoopKnots(t *testing.T, held bool) {
 	}
 	size := 0
 	for i := range 5000 {
-		must(t, w.Knots([]chunk.Knot{{Tick: uint64(i) * 1000, Nanos: int64(i) * 3000}}))
+		must(t, w.Anchors([]chunk.ClockAnchor{{Tick: uint64(i) * 1000, Nanos: int64(i) * 3000}}))
 		if i == 300 {
 			size = len(m.b)
 		}
 	}
 	if len(m.b) != size {
-		t.Errorf("log grew from %d to %d bytes by knots", size, len(m.b))
+		t.Errorf("log grew from %d to %d bytes by clock anchors", size, len(m.b))
 	}
 	r := openFile(t, m.b)
-	if k := r.Clock().Knots(); held != (k[0].Tick == 0) {
-		t.Errorf("held %v, but the first knot is at %d", held, k[0].Tick)
+	if k := r.Clock().Anchors(); held != (k[0].Tick == 0) {
+		t.Errorf("held %v, but the first clock anchor is at %d", held, k[0].Tick)
 	}
-	if n := len(r.Clock().Knots()); n < 100 || n > slotKnots {
-		t.Errorf("%d knots", n)
+	if n := len(r.Clock().Anchors()); n < 100 || n > slotAnchors {
+		t.Errorf("%d clock anchors", n)
 	}
 	for _, tick := range []uint64{0, 1500, 2_500_000, 4_999_000} {
 		if got := r.Clock().Nanos(tick); got != int64(tick*3) {

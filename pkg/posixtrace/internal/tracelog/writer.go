@@ -38,19 +38,19 @@ type Writer struct {
 	headHas   int // and how many it has
 	known     event.Set
 
-	knots     []chunk.Knot
-	knotsDone int // how many of them are in the log
+	anchors     []chunk.ClockAnchor
+	anchorsDone int // how many of them are in the log
 
 	index     []entry // of blocks since the last part of the index
 	lastIndex int64
 
-	slots    []entry // Loop: what lies in each slot; Seq 0 is an empty one
-	nextSlot int
-	stale    bool // what was in it is given up, but may be there
-	fill     filling
-	spare    []byte // memory for the slot after it
-	knotSide int64  // Loop: which of the two slots for knots comes next
-	knotKept int64  // 1 + which of them the device has, 0 if none
+	slots      []entry // Loop: what lies in each slot; Seq 0 is an empty one
+	nextSlot   int
+	stale      bool // what was in it is given up, but may be there
+	fill       filling
+	spare      []byte // memory for the slot after it
+	anchorSide int64  // Loop: which of the two slots for clock anchors comes next
+	anchorKept int64  // 1 + which of them the device has, 0 if none
 
 	used      uint64 // bytes of events in an UntilFull log
 	full      bool
@@ -264,42 +264,42 @@ func (w *Writer) writeTypes() error {
 	return w.writeHead()
 }
 
-// Knots writes the knots of the clock that are not yet in the log: those that
+// Anchors writes the clock anchors that are not yet in the log: those that
 // lie above the last one that is.
-func (w *Writer) Knots(knots []chunk.Knot) error {
+func (w *Writer) Anchors(anchors []chunk.ClockAnchor) error {
 	if w.sealing {
 		return errSealed
 	}
-	for _, k := range knots {
-		if n := len(w.knots); n == 0 || k.Tick > w.knots[n-1].Tick && k.Nanos >= w.knots[n-1].Nanos {
-			w.knots = append(w.knots, k)
+	for _, k := range anchors {
+		if n := len(w.anchors); n == 0 || k.Tick > w.anchors[n-1].Tick && k.Nanos >= w.anchors[n-1].Nanos {
+			w.anchors = append(w.anchors, k)
 		}
 	}
-	return w.writeKnots()
+	return w.writeAnchors()
 }
 
-func (w *Writer) writeKnots() error {
+func (w *Writer) writeAnchors() error {
 	if w.super.LogPolicy == Loop {
-		return w.writeLoopKnots()
+		return w.writeLoopAnchors()
 	}
-	for w.knotsDone < len(w.knots) {
-		n := min(len(w.knots), w.knotsDone+4096)
-		if err := w.append(knotsHeader(w.knots[w.knotsDone:n]), appendKnots(nil, w.knots[w.knotsDone:n]), nil); err != nil {
+	for w.anchorsDone < len(w.anchors) {
+		n := min(len(w.anchors), w.anchorsDone+4096)
+		if err := w.append(anchorsHeader(w.anchors[w.anchorsDone:n]), appendAnchors(nil, w.anchors[w.anchorsDone:n]), nil); err != nil {
 			return err
 		}
-		w.knotsDone = n
+		w.anchorsDone = n
 	}
 	// The last two say how the line goes on; Clear needs them again.
-	if n := len(w.knots); n > 2 {
-		w.knots = append(w.knots[:0], w.knots[n-2:]...)
-		w.knotsDone = 2
+	if n := len(w.anchors); n > 2 {
+		w.anchors = append(w.anchors[:0], w.anchors[n-2:]...)
+		w.anchorsDone = 2
 	}
 	return nil
 }
 
-func knotsHeader(knots []chunk.Knot) *header {
-	n := len(knots)
-	return &header{Kind: KindKnots, Min: knots[0].Tick, Max: knots[n-1].Tick, Count: uint32(n)}
+func anchorsHeader(anchors []chunk.ClockAnchor) *header {
+	n := len(anchors)
+	return &header{Kind: KindAnchors, Min: anchors[0].Tick, Max: anchors[n-1].Tick, Count: uint32(n)}
 }
 
 // EventsBlock is a chunk on its way to the log.
@@ -396,15 +396,15 @@ func (t *Totals) add(h *header) {
 	t.Bytes += uint64(h.Len)
 }
 
-// settle writes the types and knots that an earlier call could not.
+// settle writes the types and clock anchors that an earlier call could not.
 func (w *Writer) settle() error {
 	if w.typesDone < len(w.types) || w.super.twice() && w.headDone < len(w.types) {
 		if err := w.writeTypes(); err != nil {
 			return err
 		}
 	}
-	if w.knotsDone < len(w.knots) {
-		return w.writeKnots()
+	if w.anchorsDone < len(w.anchors) {
+		return w.writeAnchors()
 	}
 	return nil
 }
@@ -490,14 +490,14 @@ func (w *Writer) Sync() error {
 }
 
 // keep notes what the device has of a Loop log that is about to be written over: of two
-// headers, or two slots for knots, the one in force. Until the next Sync only the other
+// headers, or two slots for clock anchors, the one in force. Until the next Sync only the other
 // may change, since what a device is given between two of them may reach it in any order:
 // both headers without the records that they cover would be the end of all in the slot.
 func (w *Writer) keep() {
 	w.fill.kept = w.fill.slot >= 0
 	w.fill.keptSide = w.fill.side ^ 1
-	if w.knotsDone > 0 {
-		w.knotKept = 1 + (w.knotSide ^ 1)
+	if w.anchorsDone > 0 {
+		w.anchorKept = 1 + (w.anchorSide ^ 1)
 	}
 }
 
@@ -520,9 +520,9 @@ func (w *Writer) Clear() error {
 	w.used, w.full, w.final, w.totals, w.replaced = 0, false, false, Totals{}, 0
 	w.marksGone = 0
 	clear(w.slots)
-	w.nextSlot, w.stale, w.fill, w.knotKept = 0, false, filling{slot: -1}, 0
-	w.typesDone, w.headDone, w.headHas, w.knotsDone = 0, 0, 0, 0
-	w.knots = w.knots[max(0, len(w.knots)-2):]
+	w.nextSlot, w.stale, w.fill, w.anchorKept = 0, false, filling{slot: -1}, 0
+	w.typesDone, w.headDone, w.headHas, w.anchorsDone = 0, 0, 0, 0
+	w.anchors = w.anchors[max(0, len(w.anchors)-2):]
 	if err := w.reserve(); err != nil {
 		return fmt.Errorf("log: clear: %w", err)
 	}

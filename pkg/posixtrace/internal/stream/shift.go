@@ -22,7 +22,7 @@ func (m *Mem) now() uint64 {
 	}
 	tick := sys.Ticks() + m.h.shift.Load()
 	if latest := m.h.latest.Load(); latest > tick && latest-tick > farBehind {
-		return m.anchor()
+		return m.resetShift()
 	}
 	return tick
 }
@@ -43,7 +43,7 @@ func (m *Mem) reached(tick uint64) {
 	if m.Clock != ClockTicks {
 		return
 	}
-	for range anchorTries {
+	for range shiftTries {
 		l := m.h.latest.Load()
 		if tick <= l || m.h.latest.CompareAndSwap(l, tick) {
 			return
@@ -62,16 +62,16 @@ func (w *Writer) behind(now, last uint64, own bool) uint64 {
 	return max(last, w.m.now())
 }
 
-// anchorTime is for how long the rate of the counter is measured when the stream does not know
+// rateTime is for how long the rate of the counter is measured when the stream does not know
 // it yet.
-const anchorTime = 200 * time.Microsecond
+const rateTime = 200 * time.Microsecond
 
-// anchorTries bounds how often others may be faster.
-const anchorTries = 100
+// shiftTries bounds how often others may be faster.
+const shiftTries = 100
 
-// anchor changes the shift because the counter was set back, and returns the stream's time.
-func (m *Mem) anchor() (tick uint64) {
-	for range anchorTries {
+// resetShift changes the shift because the counter was set back, and returns the stream's time.
+func (m *Mem) resetShift() (tick uint64) {
+	for range shiftTries {
 		shift, latest := m.h.shift.Load(), m.h.latest.Load()
 		count, mono := sys.Pair()
 		if tick = count + shift; tick >= latest || latest-tick <= farBehind {
@@ -84,10 +84,10 @@ func (m *Mem) anchor() (tick uint64) {
 	return tick
 }
 
-// tickOf returns which tick there is at a time of CLOCK_MONOTONIC, as far as the knots tell, 0 if
-// they do not.
+// tickOf returns the tick at a time of CLOCK_MONOTONIC according to the clock anchors, 0 if there
+// are none.
 func (m *Mem) tickOf(mono uint64) uint64 {
-	k := m.Knots()
+	k := m.Anchors()
 	n := len(k)
 	if n == 0 {
 		return 0
@@ -101,7 +101,7 @@ func (m *Mem) tickOf(mono uint64) uint64 {
 	} else {
 		t0, n0 := sys.Pair()
 		t1, n1 := t0, n0
-		for n1 < n0+uint64(anchorTime) {
+		for n1 < n0+uint64(rateTime) {
 			t1, n1 = sys.Pair()
 		}
 		rate = float64(t1-t0) / float64(n1-n0)

@@ -20,26 +20,26 @@ func TestCounterSetBack(t *testing.T) {
 	if sys.Ticks() < 1<<36 {
 		t.Log("the counter is young") // the arithmetic wraps, which does as well
 	}
-	for _, knots := range []bool{false, true} {
+	for _, anchors := range []bool{false, true} {
 		for _, first := range []string{"same writer", "new writer", "short writer", "old time", "reader", "peek", "flush", "clock"} {
 			for _, by := range []uint64{3 << 32, 1 << 44} {
-				t.Run(fmt.Sprintf("%s/knots=%v/%d", first, knots, by>>32), func(t *testing.T) {
-					counterSetBack(t, first, knots, by)
+				t.Run(fmt.Sprintf("%s/anchors=%v/%d", first, anchors, by>>32), func(t *testing.T) {
+					counterSetBack(t, first, anchors, by)
 				})
 			}
 		}
 	}
 }
 
-func counterSetBack(t *testing.T, first string, knots bool, by uint64) {
+func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 	m := newMem(t, 64<<10, Loop)
 	// A stream whose counter has gone far enough that it can be set back.
 	m.Clock = ClockTicks
 	m.h.shift.Store(1 << 50)
-	m.h.nknots.Store(0)
+	m.h.nanchors.Store(0)
 	tick, mono := m.pair()
 	m.h.mono = mono
-	m.addKnot(chunk.Knot{Tick: tick, Nanos: m.h.createdAt})
+	m.addAnchor(chunk.ClockAnchor{Tick: tick, Nanos: m.h.createdAt})
 	w, short := newWriter(t, m, 1), newWriter(t, m, 1)
 	short.Short()
 	m.Start(w, Event{})
@@ -54,7 +54,7 @@ func counterSetBack(t *testing.T, first string, knots bool, by uint64) {
 	record(w, 0)
 	record(short, 0)
 	time.Sleep(2 * time.Millisecond)
-	if knots {
+	if anchors {
 		m.FreshClock()
 	}
 	record(w, 0)

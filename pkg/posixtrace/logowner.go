@@ -201,7 +201,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 		}
 		return e
 	}
-	watermark, err := m.HarvestTo(slot, &to)
+	watermark, err := m.Drain(slot, &to)
 	if err == nil {
 		err = w.meta()
 	}

@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -90,14 +91,14 @@ func (y *tally) total() (n uint64) {
 	return
 }
 
-func drain(r *Reader, y *tally) {
+func readInto(r *Reader, y *tally) {
 	var rec chunk.Record
 	for r.Next(&rec) {
 		y.add(&rec)
 	}
 }
 
-// harvest decodes blocks as a log's reader would.
+// block decodes blocks as a log's reader would.
 func (y *tally) block(b *Block) error {
 	var cur chunk.Cursor
 	var rec chunk.Record
@@ -184,11 +185,11 @@ func testAccounting(t *testing.T, policy uint8, writers, events int, reading str
 		if policy == Flush {
 			// Blocks come one after the other, not merged.
 			y.order = false
-			if _, err := m.Harvest(ctl.Slot(), y.block); err != nil {
+			if _, err := flushTo(m, ctl.Slot(), y.block); err != nil {
 				t.Error(err)
 			}
 		} else {
-			drain(r, y)
+			readInto(r, y)
 		}
 		if m.Restartable() {
 			generated.Add(1) // a START
@@ -277,7 +278,7 @@ func TestRuined(t *testing.T) {
 			if flush {
 				var cur chunk.Cursor
 				var rec chunk.Record
-				_, err := m.Harvest(w.Slot(), func(b *Block) error {
+				_, err := flushTo(m, w.Slot(), func(b *Block) error {
 					cur.Reset(b.Payload, b.Base)
 					for {
 						ok, err := cur.Next(&rec)
@@ -308,4 +309,9 @@ func TestRuined(t *testing.T) {
 			}
 		}
 	}
+}
+
+// flushTo flushes the stream to put, as to a log without limit.
+func flushTo(m *Mem, slot uint64, put func(*Block) error) (watermark uint64, err error) {
+	return m.Drain(slot, &Sink{Put: put, Room: math.MaxInt64, Lost: func(int) {}})
 }

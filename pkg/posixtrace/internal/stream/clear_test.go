@@ -100,7 +100,7 @@ func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 				t.Fatal("no slot")
 			}
 			defer m.FreeSlot(slot)
-			if _, err := m.Harvest(slot, func(b *Block) error {
+			if _, err := flushTo(m, slot, func(b *Block) error {
 				var cur chunk.Cursor
 				var rec chunk.Record
 				cur.Reset(b.Payload, b.Base)

@@ -62,7 +62,7 @@ func testEpisodes(t *testing.T, policy uint8, flush bool, writers int) {
 	r := m.NewReader(true)
 	take := func() {
 		if flush {
-			if _, err := m.Harvest(c.Slot(), put); err != nil {
+			if _, err := flushTo(m, c.Slot(), put); err != nil {
 				t.Fatal(err)
 			}
 		} else {

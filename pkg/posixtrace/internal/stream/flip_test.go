@@ -74,7 +74,7 @@ func TestFlip(t *testing.T) {
 		m.addAnchor(chunk.ClockAnchor{Tick: m.Now()})
 		switch n % 4 {
 		case 0:
-			m.Harvest(c.Slot(), func(*Block) error { return nil })
+			flushTo(m, c.Slot(), func(*Block) error { return nil })
 		case 1:
 			m.Stop(c, Event{})
 		case 2:

@@ -22,23 +22,18 @@ type Sink struct {
 	Lost func(n int)
 }
 
-// everything is a Sink without limit.
-func everything(put func(*Block) error) *Sink {
-	return &Sink{Put: put, Room: math.MaxInt64, Lost: func(int) {}}
-}
-
 // marksRoom is about as much as the marks of a flush take.
 const marksRoom = 4096
 
 // put hands a block to the log.
-func (h *harvest) put(b *Block) error {
+func (h *drainer) put(b *Block) error {
 	if b.Index < 0 || !h.logged(b.Index, b.Gen, b.Base) {
 		h.room = max(h.room-int64(len(b.Payload)), 0)
 	}
 	return h.to.Put(b)
 }
 
-func (h *harvest) logged(i int, gen uint32, base uint64) bool {
+func (h *drainer) logged(i int, gen uint32, base uint64) bool {
 	return h.to.Logged != nil && h.to.Logged(uint32(i), gen, base)
 }
 
@@ -46,7 +41,7 @@ func (h *harvest) logged(i int, gen uint32, base uint64) bool {
 func (c ctl) blockGen() uint32 { return uint32(c.gen()) << (32 - genBits) }
 
 // tight reports whether the log may have no room for all that is to be put.
-func (h *harvest) tight() bool {
+func (h *drainer) tight() bool {
 	if h.room == math.MaxInt64 {
 		return false
 	}
@@ -68,7 +63,7 @@ type kept struct {
 
 // cut finds out what of the chunks and marks, which are in order, there is room for: the older
 // events. It returns how many of the marks these are, or ok if all fits.
-func (h *harvest) cut(chunks []piece, taken []item, marks []chunk.Record) (keep []kept, recs int, ok bool) {
+func (h *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep []kept, recs int, ok bool) {
 	type event struct {
 		tick  uint64
 		piece int32 // -1: a mark

@@ -131,7 +131,7 @@ func exercise(t testing.TB, b []byte) {
 	for n := range 100 {
 		w.Record(n>>2, &e, data[:n])
 	}
-	m.Harvest(slot, func(b *Block) error {
+	flushTo(m, slot, func(b *Block) error {
 		if len(b.Payload) > m.ChunkSize {
 			t.Fatal("block larger than a chunk")
 		}

@@ -110,7 +110,7 @@ func victim(mode string) {
 	fmt.Println("ready")
 	if mode == "flush" {
 		for {
-			m.Harvest(slot, func(*Block) error { return nil })
+			flushTo(m, slot, func(*Block) error { return nil })
 			m.Restart(w)
 		}
 	}
@@ -251,7 +251,7 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	for range 4 {
 		take()
 	}
-	drain(r, y)
+	readInto(r, y)
 	if m.h.damage.Load() != 0 {
 		t.Errorf("%d damaged", m.h.damage.Load())
 	}
@@ -287,7 +287,7 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	if !ctl.Record(0, &Event{ID: event.FirstUser}, stamp(nil, oracles-1, 0, 20)) {
 		t.Error("the stream takes no event any more")
 	}
-	drain(r, y)
+	readInto(r, y)
 	if y.got[oracles-1] != 1 {
 		t.Error("the stream reports no event any more")
 	}
@@ -303,8 +303,8 @@ func drainSome(r *Reader, y *tally) {
 	}
 }
 
-// TestKillHarvest kills a process that flushes.
-func TestKillHarvest(t *testing.T) {
+// TestKillFlush kills a process that flushes.
+func TestKillFlush(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
 	dir, m, all := killStream(t, Flush, 64<<10)
 	ctl := newWriter(t, m, 1)
@@ -323,7 +323,7 @@ func TestKillHarvest(t *testing.T) {
 	m.Recover(gone)
 	y := newTally(t, oracles)
 	y.order = false
-	if _, err := m.Harvest(ctl.Slot(), y.block); err != nil {
+	if _, err := flushTo(m, ctl.Slot(), y.block); err != nil {
 		t.Fatal(err)
 	}
 	for i := range m.Chunks {

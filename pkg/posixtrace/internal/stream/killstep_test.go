@@ -263,7 +263,7 @@ func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64,
 	m.Recover(dead)
 	y := newTally(t, 3)
 	r := m.NewReader(true)
-	drain(r, y)
+	readInto(r, y)
 	generated := prepared + 1 // the START is counted with them
 	if got := y.got[0] + y.starts + m.Lost(); got != generated && got != generated+1 || y.next[0] > prepared+1 {
 		t.Errorf("%d read, %d lost, %d generated before; the last one read is %d", y.got[0], m.Lost(), prepared, y.next[0])
@@ -286,7 +286,7 @@ func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64,
 	defer w.Close()
 	m.setFilter(&event.Set{})
 	for range 2 {
-		drain(r, y) // tells of the stop
+		readInto(r, y) // tells of the stop
 	}
 	m.Restart(w)
 	lost := m.Lost()
@@ -301,7 +301,7 @@ func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64,
 	if m.Lost() != lost {
 		t.Errorf("%d lost within the promise", m.Lost()-lost)
 	}
-	drain(r, y)
+	readInto(r, y)
 	if used, _ := m.Used(); used > m.Opens+1 {
 		t.Errorf("%d chunks in use after everything was read", used)
 	}

@@ -44,7 +44,7 @@ func TestManyMarks(t *testing.T) {
 		t.Fatalf("the slow writer's chunk is in state %d", c.state())
 	}
 	var marks []chunk.Record
-	if _, err := m.Harvest(slow.Slot(), func(b *Block) error {
+	if _, err := flushTo(m, slow.Slot(), func(b *Block) error {
 		if len(b.Payload) > m.ChunkSize {
 			t.Errorf("a block of %d bytes", len(b.Payload))
 		}

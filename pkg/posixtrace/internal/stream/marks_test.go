@@ -234,7 +234,7 @@ func TestMarksLoop(t *testing.T) {
 	want(t, readAll(t, r), "SP0")
 }
 
-func TestMarksHarvest(t *testing.T) {
+func TestFlushReportsMarks(t *testing.T) {
 	m := newMem(t, 16<<10, Flush)
 	c, w := newWriter(t, m, 1), newWriter(t, m, 1)
 	var recs []chunk.Record
@@ -258,7 +258,7 @@ func TestMarksHarvest(t *testing.T) {
 	flush := func() []chunk.Record {
 		recs = nil
 		mark := m.now()
-		if wm, err := m.Harvest(c.Slot(), put); err != nil || wm < mark {
+		if wm, err := flushTo(m, c.Slot(), put); err != nil || wm < mark {
 			t.Fatal(wm, mark, err)
 		}
 		slices.SortStableFunc(recs, func(a, b chunk.Record) int { return int(int64(a.Tick - b.Tick)) })
@@ -277,7 +277,7 @@ func TestMarksHarvest(t *testing.T) {
 	fill(t, m, w)
 	fail := fmt.Errorf("no space")
 	calls := 0
-	if _, err := m.Harvest(c.Slot(), func(b *Block) error {
+	if _, err := flushTo(m, c.Slot(), func(b *Block) error {
 		if calls++; calls > 3 {
 			return fail
 		}

@@ -34,8 +34,8 @@ func TestRestoredTwice(t *testing.T) {
 		record(0, addr, 16)
 	}
 	i := int(w.shard(0).tag.Load() & idxMask)
-	if _, err := m.Harvest(w.Slot(), func(*Block) error { return errPut }); err != errPut {
-		t.Fatalf("Harvest = %v", err)
+	if _, err := flushTo(m, w.Slot(), func(*Block) error { return errPut }); err != errPut {
+		t.Fatalf("Drain = %v", err)
 	}
 	if c := word(m, i); c.state() != loose {
 		t.Fatalf("the chunk is in state %d, not loose", c.state())
@@ -86,7 +86,7 @@ func TestRestoredLate(t *testing.T) {
 	if was.state() != owned {
 		t.Fatalf("the chunk is in state %d, not owned", was.state())
 	}
-	_, err := m.Harvest(w.Slot(), func(*Block) error {
+	_, err := flushTo(m, w.Slot(), func(*Block) error {
 		// Overwritten, and left with room by a writer of many sites.
 		for n := uint64(0); word(m, i).gen() == was.gen(); n++ {
 			e.Addr = n % 100
@@ -100,7 +100,7 @@ func TestRestoredLate(t *testing.T) {
 		return errPut
 	})
 	if err != errPut {
-		t.Fatalf("Harvest = %v", err)
+		t.Fatalf("Drain = %v", err)
 	}
 	now := word(m, i)
 	if now.state() != loose {
@@ -159,7 +159,7 @@ func TestRestoredKilled(t *testing.T) {
 		t.Errorf("state %d, generation %d, read of generation %d", c.state(), c.gen(), readWord(m.at(i).read.Load()).gen())
 	}
 	y := newTally(t, 1)
-	if drain(m.NewReader(true), y); y.got[0] != 5 {
+	if readInto(m.NewReader(true), y); y.got[0] != 5 {
 		t.Errorf("%d events read, not 5", y.got[0])
 	}
 }

@@ -97,7 +97,7 @@ func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 		}
 	case "flush":
 		events := 0
-		if _, err := m.Harvest(w.Slot(), func(b *Block) error {
+		if _, err := flushTo(m, w.Slot(), func(b *Block) error {
 			if b.Index >= 0 {
 				events += b.Count
 			}

@@ -78,7 +78,7 @@ func stopOnce(t *testing.T, v stepVariant, at int) {
 		m.Recover(nobody)
 		record([]int{1000, 16}[round%2])
 		if round%2 == 1 {
-			drain(r, y)
+			readInto(r, y)
 		}
 	}
 	if y.got[2] == 0 || m.Lost() == 0 {
@@ -90,8 +90,8 @@ func stopOnce(t *testing.T, v stepVariant, at int) {
 	}
 	x.runTo(stepDone)
 	record(1000)
-	drain(r, y)
-	drain(r, y)
+	readInto(r, y)
+	readInto(r, y)
 	// The START, those before, the one in hand, and ours.
 	generated := 1 + x.all[0].before.Load() + 1 + n
 	if got := y.total() + y.starts + m.Lost(); got != generated {

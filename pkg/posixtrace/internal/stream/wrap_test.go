@@ -74,7 +74,7 @@ func TestOld(t *testing.T) {
 	t.Run("EarlyRestart", TestMarksEarlyRestart)
 	t.Run("NoRestart", TestMarksNoRestart)
 	t.Run("Loop", TestMarksLoop)
-	t.Run("Harvest", TestMarksHarvest)
+	t.Run("Flush", TestFlushReportsMarks)
 	t.Run("Clear", TestClearTakesFromReader)
 	t.Run("Restored", TestRestoredTwice)
 	t.Run("RestoredLate", TestRestoredLate)
@@ -138,7 +138,7 @@ func TestOldShard(t *testing.T) {
 		}
 	}
 	renew := func() { // the next event is the first of a chunk
-		if _, err := m.Harvest(w.Slot(), func(*Block) error { return nil }); err != nil {
+		if _, err := flushTo(m, w.Slot(), func(*Block) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,7 +184,7 @@ func TestOldTag(t *testing.T) {
 	record(1, 1)
 	i := int(w.shard(1).tag.Load() & idxMask)
 	gen := word(m, i).gen()
-	m.Harvest(w.Slot(), func(*Block) error { return nil })
+	flushTo(m, w.Slot(), func(*Block) error { return nil })
 	// All of its uses but the last few.
 	d := m.at(i)
 	d.ctl.Store(uint64(makeCtl(gen-1, 0, free)))
@@ -220,7 +220,7 @@ func TestOldReader(t *testing.T) {
 	m := newMem(t, 64<<10, Loop)
 	w := newWriter(t, m, 1)
 	m.Start(w, Event{})
-	m.Harvest(w.Slot(), func(*Block) error { return nil })
+	flushTo(m, w.Slot(), func(*Block) error { return nil })
 	w.Record(0, &Event{ID: event.FirstUser, Addr: 1}, stamp(nil, 0, 1, 200))
 	i := int(w.shard(0).tag.Load() & idxMask)
 	gen := word(m, i).gen()
@@ -228,7 +228,7 @@ func TestOldReader(t *testing.T) {
 	if recs := readAll(t, r); len(recs) == 0 {
 		t.Fatal("nothing to read")
 	}
-	m.Harvest(w.Slot(), func(*Block) error { return nil })
+	flushTo(m, w.Slot(), func(*Block) error { return nil })
 	d := m.at(i)
 	d.ctl.Store(uint64(makeCtl(gen-1, 0, free)))
 	d.read.Store(uint64(makeRead(gen - 1)))

@@ -22,8 +22,8 @@ type Block struct {
 	Count    int    // events
 }
 
-// harvest is one flush.
-type harvest struct {
+// drainer is the state of one flush.
+type drainer struct {
 	m         *Mem
 	slot      uint64
 	to        *Sink
@@ -49,22 +49,17 @@ type item struct {
 	early bool // it has room left
 }
 
-// Harvest is one flush. Every chunk that holds events is closed and handed to
-// put, oldest first, preceded by the marks that belong among them; what put has taken
-// is free again. It returns the tick up to which everything is out. On an error
-// of put the rest stays in the stream. The caller holds the stream's lock.
+// Drain flushes the stream to a log. It closes every chunk that holds events and hands the
+// chunks to to.Put, oldest first, each preceded by the marks that belong before it. A chunk that
+// Put has accepted is free again. Drain returns the tick up to which all events are out. If Put
+// fails, the rest stays in the stream. The caller holds the stream's lock.
 //
-// What a log has no room for is lost, the newest events first.
+// If the log has no room for all events, the newest are lost.
 //
-// A chunk that is being put cannot be overwritten. Of a LOOP stream only some are at any
-// time, so that its writers always find others, and what they record is kept.
-func (m *Mem) Harvest(slot uint64, put func(*Block) error) (watermark uint64, err error) {
-	return m.HarvestTo(slot, everything(put))
-}
-
-// HarvestTo is Harvest for a log that may be full.
-func (m *Mem) HarvestTo(slot uint64, to *Sink) (watermark uint64, err error) {
-	h := &harvest{m: m, slot: slot, to: to, room: to.Room}
+// Writers cannot overwrite a chunk while Drain hands it over. Drain therefore takes only some
+// chunks of a LOOP stream at a time: the writers always find others, and their events are kept.
+func (m *Mem) Drain(slot uint64, to *Sink) (watermark uint64, err error) {
+	h := &drainer{m: m, slot: slot, to: to, room: to.Room}
 	h.gather()
 	defer h.restore()
 	size := len(h.items)
@@ -88,7 +83,7 @@ func (m *Mem) HarvestTo(slot uint64, to *Sink) (watermark uint64, err error) {
 }
 
 // gather finds out what there is to flush.
-func (h *harvest) gather() {
+func (h *drainer) gather() {
 	m := h.m
 	h.looked = m.now()
 	m.reached(h.looked)
@@ -128,7 +123,7 @@ const maxPasses = 256
 // before. It reports whether another one is needed: a writer that gives its events times of
 // its own has come to one of them since begun. The event before may be in a chunk that was
 // looked at already, and would come later than what followed it.
-func (h *harvest) pass(begun uint64, taken []bool) (again bool) {
+func (h *drainer) pass(begun uint64, taken []bool) (again bool) {
 	m := h.m
 	for i := range m.Chunks {
 		d := m.at(i)
@@ -156,12 +151,12 @@ func (h *harvest) pass(begun uint64, taken []bool) (again bool) {
 
 // holdBack sees to it that the events of chunk i, seen as c, which is left to a later flush,
 // come in order for all who have read up to the watermark.
-func (h *harvest) holdBack(i int, c ctl) {
+func (h *drainer) holdBack(i int, c ctl) {
 	h.watermark = min(h.watermark, max(h.m.earliest(i, c), 1)-1)
 }
 
 // look finds out what a LOOP stream has lost since the last look.
-func (h *harvest) look() {
+func (h *drainer) look() {
 	if n := h.m.h.losses.Load(); h.m.Policy != Loop || h.known == n {
 		return
 	} else {
@@ -178,7 +173,7 @@ func (h *harvest) look() {
 // close sees to it that nobody appends to the chunk any more. It returns false when it
 // is not to be had: it has been overwritten, or its writer was stopped half-way.
 // Then it goes with a later flush.
-func (h *harvest) close(it *item) bool {
+func (h *drainer) close(it *item) bool {
 	m := h.m
 	d := m.at(it.i)
 	for {
@@ -213,7 +208,7 @@ func (h *harvest) close(it *item) bool {
 
 // settle waits until the loss of a chunk that is being overwritten is accounted for: it is
 // to be told before what comes after it.
-func (h *harvest) settle(i int, c ctl) {
+func (h *drainer) settle(i int, c ctl) {
 	deadline := time.Now().Add(patience)
 	for c.state() == claiming && ctl(h.m.at(i).ctl.Load()) == c && time.Now().Before(deadline) {
 		runtime.Gosched()
@@ -221,7 +216,7 @@ func (h *harvest) settle(i int, c ctl) {
 }
 
 // take makes the chunk one that nobody else changes.
-func (h *harvest) take(it *item) bool {
+func (h *drainer) take(it *item) bool {
 	for h.close(it) {
 		h.look() // what is lost so far is older
 		if h.m.at(it.i).ctl.CompareAndSwap(uint64(it.c), uint64(it.c.with(h.slot, leaving))) {
@@ -232,7 +227,7 @@ func (h *harvest) take(it *item) bool {
 }
 
 // restore makes room of what stays in the stream.
-func (h *harvest) restore() {
+func (h *drainer) restore() {
 	for _, it := range h.items {
 		if it.early {
 			h.m.reopen(it.i, h.slot, it.c)
@@ -241,7 +236,7 @@ func (h *harvest) restore() {
 }
 
 // send puts some of the chunks, after the marks that belong among them.
-func (h *harvest) send(batch []item, first bool) (err error) {
+func (h *drainer) send(batch []item, first bool) (err error) {
 	m := h.m
 	var taken []item
 	for _, it := range batch {
@@ -327,7 +322,7 @@ func (h *harvest) send(batch []item, first bool) (err error) {
 }
 
 // putMarks puts marks, in blocks that are no larger than a chunk, as the log expects them.
-func (h *harvest) putMarks(marks []chunk.Record) error {
+func (h *drainer) putMarks(marks []chunk.Record) error {
 	inOrder(marks)
 	for len(marks) > 0 {
 		n, size := 0, 0

@@ -1,0 +1,62 @@
+package output
+
+import (
+	"cmp"
+	"slices"
+)
+
+type chromeProcess struct {
+	name   string
+	pid    int
+	parent int
+	order  int          // of the first event that has to do with it
+	spans  []*laneState // lanes for spans with keys, and for those that do not nest in their thread
+}
+
+func (c *Chrome) processName(pid int) string {
+	p := c.processes[pid]
+	switch {
+	case p != nil && p.name != "":
+		return p.name
+	case pid == 0:
+		return "stream"
+	}
+	return "process"
+}
+
+// tree numbers the processes: each comes before its children, and these before its next sibling.
+func (c *Chrome) tree() map[int]int {
+	children := map[int][]*chromeProcess{}
+	for _, p := range c.processes {
+		parent := p.parent
+		if q := c.processes[parent]; q == nil || q.order >= p.order {
+			parent = -1 // none, or none that can be
+		}
+		children[parent] = append(children[parent], p)
+	}
+	order := map[int]int{}
+	stack := []int{-1}
+	for len(stack) > 0 {
+		pid := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if pid >= 0 {
+			order[pid] = len(order)
+		}
+		list := children[pid]
+		slices.SortFunc(list, func(x, y *chromeProcess) int { return cmp.Compare(y.order, x.order) })
+		for _, p := range list {
+			stack = append(stack, p.pid)
+		}
+	}
+	return order
+}
+
+// process returns what is known of a process, nil where there are too many.
+func (c *Chrome) process(pid int) *chromeProcess {
+	p := c.processes[pid]
+	if p == nil && len(c.processes) < maxLanes {
+		p = &chromeProcess{pid: pid, parent: -1, order: len(c.processes)}
+		c.processes[pid] = p
+	}
+	return p
+}

@@ -99,10 +99,10 @@ func takeForShell(path string) error {
 		return failure(name, err)
 	}
 	defer s.Close()
-	t, err := spool.NewTaker(s, false)
+	c, err := spool.NewConsumer(s, false)
 	if err == nil {
-		defer t.Close()
-		_, err = t.Take(shellWait)
+		defer c.Close()
+		_, err = c.Drain(shellWait)
 	}
 	return failure(name, err)
 }

@@ -26,8 +26,8 @@ func (s *session) closeSpool() {
 		return
 	}
 	s.spool.Stop()
-	if t, err := spool.NewTaker(s.stream, false); err == nil {
-		t.Last(spoolWait)
-		t.Close()
+	if c, err := spool.NewConsumer(s.stream, false); err == nil {
+		c.Finish(spoolWait)
+		c.Close()
 	}
 }

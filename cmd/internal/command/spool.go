@@ -17,9 +17,9 @@ const spoolWait = 5 * time.Second
 
 func init() {
 	posixtrace.BeforeShutdown(func(s *posixtrace.Stream, orphan bool) {
-		if t, err := spool.NewTaker(s, orphan); err == nil {
-			t.Last(spoolWait)
-			t.Close()
+		if c, err := spool.NewConsumer(s, orphan); err == nil {
+			c.Finish(spoolWait)
+			c.Close()
 		}
 	})
 }
@@ -27,9 +27,9 @@ func init() {
 // takeSpool takes over what is there for a stream now. What it cannot take is left to
 // the next who comes, so its failure is none of the caller's.
 func takeSpool(s *posixtrace.Stream, wait time.Duration) {
-	if t, err := spool.NewTaker(s, false); err == nil {
-		t.Take(wait)
-		t.Close()
+	if c, err := spool.NewConsumer(s, false); err == nil {
+		c.Drain(wait)
+		c.Close()
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 // ErrBusy says that another taker has the lock and does not end.
 var ErrBusy = errors.New("another process is taking over the lines of the spool")
 
-// Taker makes events of a stream's spool. It is not safe for concurrent use; any
+// Consumer makes events of a stream's spool. It is not safe for concurrent use; any
 // number of takers may be at work on one spool.
-type Taker struct {
+type Consumer struct {
 	s       *posixtrace.Stream
 	path    string // of the stream
 	created int64
@@ -43,8 +43,8 @@ type Taker struct {
 	marks marks
 }
 
-// NewTaker returns a taker for a stream. orphan tells that it has no owner any more.
-func NewTaker(s *posixtrace.Stream, orphan bool) (*Taker, error) {
+// NewConsumer returns a taker for a stream. orphan tells that it has no owner any more.
+func NewConsumer(s *posixtrace.Stream, orphan bool) (*Consumer, error) {
 	info, err := s.Info()
 	if err != nil {
 		return nil, err
@@ -53,75 +53,75 @@ func NewTaker(s *posixtrace.Stream, orphan bool) (*Taker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Taker{
+	return &Consumer{
 		s: s, path: info.Path, bound: 2 * attr.StreamSize, created: info.CreateTime.UnixNano(), attr: attr,
 		foreign: info.LogPath != "" && info.Owner != os.Getpid() && !orphan,
 	}, nil
 }
 
 // Close ends the taker.
-func (t *Taker) Close() {
-	if t.rec != nil {
-		t.rec.Close()
-		t.rec = nil
+func (c *Consumer) Close() {
+	if c.rec != nil {
+		c.rec.Close()
+		c.rec = nil
 	}
-	if t.d != nil {
-		t.d.close()
-		t.d = nil
+	if c.d != nil {
+		c.d.close()
+		c.d = nil
 	}
 }
 
 // Take records what has been written to the spool, if there is one, and reports
 // whether there was anything. It waits for other takers, but not for ever: ErrBusy.
-func (t *Taker) Take(wait time.Duration) (took bool, err error) {
-	if t.d == nil {
-		d, err := open(t.path)
+func (c *Consumer) Drain(wait time.Duration) (took bool, err error) {
+	if c.d == nil {
+		d, err := open(c.path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		t.d = d
+		c.d = d
 	}
-	if t.idle() {
+	if c.idle() {
 		return false, nil
 	}
-	return t.locked(wait, t.takeAll)
+	return c.locked(wait, c.takeAll)
 }
 
 // Last is Take after which nobody finds the spool any more.
-func (t *Taker) Last(wait time.Duration) error {
-	if t.d == nil {
-		d, err := open(t.path)
+func (c *Consumer) Finish(wait time.Duration) error {
+	if c.d == nil {
+		d, err := open(c.path)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
 			return err
 		}
-		t.d = d
+		c.d = d
 	}
-	name, sealed := posixtrace.SpoolDir(t.path)
+	name, sealed := posixtrace.SpoolDir(c.path)
 	inParent(name, func(at int, name string) error { // or somebody else has
 		return unix.Renameat(at, name, at, filepath.Base(sealed))
 	})
-	_, err := t.locked(wait, t.takeRest)
+	_, err := c.locked(wait, c.takeRest)
 	if err == ErrBusy {
-		t.abandon()
+		c.abandon()
 	}
 	return err
 }
 
 // abandon counts the lines that are left to a taker who does not take them.
-func (t *Taker) abandon() {
-	f, _, err := t.d.file(stateName, os.O_RDONLY)
+func (c *Consumer) abandon() {
+	f, _, err := c.d.file(stateName, os.O_RDONLY)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if t.rec == nil {
-		if t.rec, err = t.s.Recorder(); err != nil {
+	if c.rec == nil {
+		if c.rec, err = c.s.Recorder(); err != nil {
 			return
 		}
 	}
@@ -130,14 +130,14 @@ func (t *Taker) abandon() {
 	for _, o := range files {
 		name := oldName(o.gen)
 		if o.gen == st.gen {
-			name = t.d.name
+			name = c.d.name
 		}
 		// The taker may be about to put it aside.
-		if f, fi, err := t.d.existing(name, os.O_RDONLY, 2); err == nil {
+		if f, fi, err := c.d.existing(name, os.O_RDONLY, 2); err == nil {
 			r := io.NewSectionReader(f, o.done, max(fi.Size()-o.done, 0))
 			for {
-				n, err := r.Read(t.buffer())
-				t.rec.Lose(uint64(bytes.Count(t.buf[:n], newline)))
+				n, err := r.Read(c.buffer())
+				c.rec.Lose(uint64(bytes.Count(c.buf[:n], newline)))
 				if err != nil {
 					break
 				}
@@ -147,36 +147,36 @@ func (t *Taker) abandon() {
 	}
 }
 
-func (t *Taker) buffer() []byte {
-	if t.buf == nil {
-		t.buf = make([]byte, batchSize)
+func (c *Consumer) buffer() []byte {
+	if c.buf == nil {
+		c.buf = make([]byte, batchSize)
 	}
-	return t.buf
+	return c.buf
 }
 
 // idle tells without the lock whether there is nothing to do.
-func (t *Taker) idle() bool {
-	f, _, err := t.d.file(stateName, os.O_RDONLY)
+func (c *Consumer) idle() bool {
+	f, _, err := c.d.file(stateName, os.O_RDONLY)
 	if err != nil {
 		return false
 	}
 	st := readState(f)
 	f.Close()
-	fi, err := t.d.stat(t.d.name)
+	fi, err := c.d.stat(c.d.name)
 	return err == nil && fi.Size == st.done && st.tryEnd == 0 && len(st.old) == 0
 }
 
-func (t *Taker) locked(wait time.Duration, f func() error) (took bool, err error) {
-	t.lock, _, err = t.d.file(stateName, os.O_RDWR|os.O_CREATE)
+func (c *Consumer) locked(wait time.Duration, f func() error) (took bool, err error) {
+	c.lock, _, err = c.d.file(stateName, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil // removed
 		}
 		return false, err
 	}
-	defer t.lock.Close()
+	defer c.lock.Close()
 	for until := time.Now().Add(wait); ; time.Sleep(time.Millisecond) {
-		err := unix.Flock(int(t.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(c.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			break
 		}
@@ -187,30 +187,30 @@ func (t *Taker) locked(wait time.Duration, f func() error) (took bool, err error
 			return false, ErrBusy
 		}
 	}
-	if t.rec == nil {
-		if t.rec, err = t.s.Recorder(); err != nil {
+	if c.rec == nil {
+		if c.rec, err = c.s.Recorder(); err != nil {
 			return false, err
 		}
 	}
-	t.took = false
-	t.begun = t.rec.Now()
-	t.st = readState(t.lock)
-	err = t.settle()
+	c.took = false
+	c.begun = c.rec.Now()
+	c.st = readState(c.lock)
+	err = c.settle()
 	if err == nil {
-		err = t.recover()
+		err = c.recover()
 	}
 	if err == nil {
 		err = f()
 	}
-	if err == nil && t.took {
+	if err == nil && c.took {
 		// What comes now was written after that.
-		t.st.floor = max(t.st.floor, t.begun)
-		err = t.save()
+		c.st.floor = max(c.st.floor, c.begun)
+		err = c.save()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // removed with the stream
 	}
-	return t.took, err
+	return c.took, err
 }
 
-func (t *Taker) save() error { return t.st.write(t.lock) }
+func (c *Consumer) save() error { return c.st.write(c.lock) }

@@ -22,22 +22,22 @@ import (
 // date gives each line the time, of the stream's clock, that its event will have.
 // now is the time by that clock, set how far the system's clock is behind it, and the
 // first line begins at the offset start of the file.
-func (t *Taker) date(now, set, start int64) {
+func (c *Consumer) date(now, set, start int64) {
 	boot := now - bootTime()
-	floor, begin := t.st.floor, start
-	for i := range t.lines {
-		l := &t.lines[i]
+	floor, begin := c.st.floor, start
+	for i := range c.lines {
+		l := &c.lines[i]
 		switch {
 		case l.nanos == 0:
 			l.nanos = now
 		case l.coarse:
-			floor = max(floor, t.marks.at(t.file, start))
+			floor = max(floor, c.marks.at(c.file, start))
 			l.nanos = max(boot+l.nanos, floor)
 		default:
 			l.nanos += set
 		}
 		// What was before the stream or will be is not to be believed.
-		l.nanos = min(max(l.nanos, t.created), now)
+		l.nanos = min(max(l.nanos, c.created), now)
 		floor = max(floor, l.nanos)
 		start = begin + int64(l.end)
 	}
@@ -143,7 +143,7 @@ func Pending(path string) bool {
 		return false
 	}
 	defer d.close()
-	t := Taker{d: d}
+	t := Consumer{d: d}
 	return d.name != spoolName && !t.idle()
 }
 

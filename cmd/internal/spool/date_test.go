@@ -55,7 +55,7 @@ func TestCoarseOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k, err := NewTaker(s, false)
+			k, err := NewConsumer(s, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestCoarseOrder(t *testing.T) {
 			if how == "line" {
 				appendTo(t, path, "a\t1\t"+uptime()+"\tlast\n")
 			}
-			if _, err := k.Take(0); err != nil {
+			if _, err := k.Drain(0); err != nil {
 				t.Fatal(err)
 			}
 			if w.d != nil {

@@ -12,18 +12,18 @@ import (
 )
 
 // takeAll takes what there is now.
-func (t *Taker) takeAll() error {
-	if err := t.takeOld(); err != nil {
+func (c *Consumer) takeAll() error {
+	if err := c.takeOld(); err != nil {
 		return err
 	}
-	size, err := t.takeCurrent(false)
-	if err != nil || size < t.rotateAt() || len(t.st.old) >= maxOld || t.st.skipping {
+	size, err := c.takeCurrent(false)
+	if err != nil || size < c.rotateAt() || len(c.st.old) >= maxOld || c.st.skipping {
 		return err
 	}
-	if err := t.rotate(); err != nil {
+	if err := c.rotate(); err != nil {
 		return err
 	}
-	return t.takeOld()
+	return c.takeOld()
 }
 
 // lastWait bounds how long the end waits for those who have found the file and
@@ -31,15 +31,15 @@ func (t *Taker) takeAll() error {
 const lastWait = 100 * time.Millisecond
 
 // takeRest takes all that will ever be there.
-func (t *Taker) takeRest() error {
-	err := t.takeOld()
+func (c *Consumer) takeRest() error {
+	err := c.takeOld()
 	for until := time.Now().Add(lastWait); err == nil; time.Sleep(time.Millisecond) {
-		f, _, e := t.d.file(t.d.name, os.O_RDONLY)
+		f, _, e := c.d.file(c.d.name, os.O_RDONLY)
 		if e != nil {
 			return e
 		}
 		complete := unopened(f)
-		err = t.takeFile(f, t.st.gen, complete)
+		err = c.takeFile(f, c.st.gen, complete)
 		f.Close()
 		if complete || time.Now().After(until) {
 			break
@@ -48,29 +48,29 @@ func (t *Taker) takeRest() error {
 	return err
 }
 
-func (t *Taker) takeCurrent(complete bool) (size int64, err error) {
-	f, fi, err := t.d.file(t.d.name, os.O_RDONLY)
+func (c *Consumer) takeCurrent(complete bool) (size int64, err error) {
+	f, fi, err := c.d.file(c.d.name, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	return fi.Size(), t.takeFile(f, t.st.gen, complete)
+	return fi.Size(), c.takeFile(f, c.st.gen, complete)
 }
 
 // takeOld takes what was appended to files after they were put aside, and
 // removes those that nobody has open any more.
-func (t *Taker) takeOld() error {
-	for i := 0; i < len(t.st.old); {
-		gen := t.st.old[i].gen
-		f, _, err := t.d.file(oldName(gen), os.O_RDONLY)
+func (c *Consumer) takeOld() error {
+	for i := 0; i < len(c.st.old); {
+		gen := c.st.old[i].gen
+		f, _, err := c.d.file(oldName(gen), os.O_RDONLY)
 		gone := errors.Is(err, fs.ErrNotExist)
 		if err != nil && !gone {
 			return err
 		}
 		if !gone {
 			gone = unopened(f)
-			if err = t.takeFile(f, gen, gone); err == nil && gone {
-				err = t.d.remove(oldName(gen))
+			if err = c.takeFile(f, gen, gone); err == nil && gone {
+				err = c.d.remove(oldName(gen))
 			}
 			f.Close() // not before it is removed: the lease keeps it ours
 			if err != nil {
@@ -81,8 +81,8 @@ func (t *Taker) takeOld() error {
 			i++
 			continue
 		}
-		t.st.old = slices.Delete(t.st.old, i, i+1)
-		if err := t.save(); err != nil {
+		c.st.old = slices.Delete(c.st.old, i, i+1)
+		if err := c.save(); err != nil {
 			return err
 		}
 	}
@@ -93,82 +93,82 @@ const batchSize = 64 << 10
 
 // takeFile takes the lines of one file. complete tells that nothing will be
 // added to it.
-func (t *Taker) takeFile(f *os.File, gen int64, complete bool) error {
-	done := t.st.doneOf(gen)
+func (c *Consumer) takeFile(f *os.File, gen int64, complete bool) error {
+	done := c.st.doneOf(gen)
 	fi, err := f.Stat()
 	if err != nil || done == nil {
 		return err
 	}
 	size := fi.Size()
-	t.file = inode(fi)
+	c.file = inode(fi)
 	end := size
-	if size-*done > t.bound {
-		if t.attr.StreamFullPolicy == posixtrace.Loop {
+	if size-*done > c.bound {
+		if c.attr.StreamFullPolicy == posixtrace.Loop {
 			// The oldest go first, there as in the stream.
-			if err := t.discard(f, done, size-t.bound); err != nil {
+			if err := c.discard(f, done, size-c.bound); err != nil {
 				return err
 			}
 		} else {
-			end = *done + t.bound
+			end = *done + c.bound
 		}
 	}
-	t.buffer()
+	c.buffer()
 	for *done < end {
-		n, err := f.ReadAt(t.buf[:min(int64(len(t.buf)), size-*done)], *done)
+		n, err := f.ReadAt(c.buf[:min(int64(len(c.buf)), size-*done)], *done)
 		if n == 0 {
 			if *done > size || err != nil {
 				break
 			}
 			continue
 		}
-		b := t.buf[:n]
-		if t.st.skipping && gen == t.st.gen {
+		b := c.buf[:n]
+		if c.st.skipping && gen == c.st.gen {
 			i := bytes.IndexByte(b, '\n')
 			if i >= 0 {
-				n, t.st.skipping = i+1, false
-				t.lose(1)
+				n, c.st.skipping = i+1, false
+				c.lose(1)
 			}
-			if err := t.forward(done, n); err != nil {
+			if err := c.forward(done, n); err != nil {
 				return err
 			}
 			continue
 		}
 		i := bytes.LastIndexByte(b, '\n')
 		if i < 0 {
-			if n < len(t.buf) || gen != t.st.gen {
+			if n < len(c.buf) || gen != c.st.gen {
 				break
 			}
-			t.st.skipping = true
-			if err := t.forward(done, n); err != nil {
+			c.st.skipping = true
+			if err := c.forward(done, n); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := t.batch(gen, done, b[:i+1]); err != nil {
+		if err := c.batch(gen, done, b[:i+1]); err != nil {
 			return err
 		}
 	}
 	if end < size {
-		if err := t.discard(f, done, size); err != nil {
+		if err := c.discard(f, done, size); err != nil {
 			return err
 		}
 	}
 	if complete && *done < size {
-		t.lose(1) // its writer was killed
-		return t.forward(done, int(size-*done))
+		c.lose(1) // its writer was killed
+		return c.forward(done, int(size-*done))
 	}
 	return nil
 }
 
 // forward notes that n bytes more are done.
-func (t *Taker) forward(done *int64, n int) error {
-	t.took = true
+func (c *Consumer) forward(done *int64, n int) error {
+	c.took = true
 	*done += int64(n)
-	return t.save()
+	return c.save()
 }
 
 // discard counts the lines that begin before the offset to as lost.
-func (t *Taker) discard(f *os.File, done *int64, to int64) error {
+func (c *Consumer) discard(f *os.File, done *int64, to int64) error {
 	b := make([]byte, 256<<10)
 	for *done < to {
 		n, _ := f.ReadAt(b, *done)
@@ -186,12 +186,12 @@ func (t *Taker) discard(f *os.File, done *int64, to int64) error {
 		if i < 0 && n < len(b) {
 			return nil // not complete
 		}
-		t.st.skipping = i < 0 && done == &t.st.done
+		c.st.skipping = i < 0 && done == &c.st.done
 		if i < 0 {
 			i = len(use) - 1
 		}
-		t.lose(uint64(bytes.Count(use[:i+1], newline)))
-		if err := t.forward(done, i+1); err != nil {
+		c.lose(uint64(bytes.Count(use[:i+1], newline)))
+		if err := c.forward(done, i+1); err != nil {
 			return err
 		}
 	}
@@ -200,4 +200,4 @@ func (t *Taker) discard(f *os.File, done *int64, to int64) error {
 
 var newline = []byte{'\n'}
 
-func (t *Taker) lose(n uint64) { t.rec.Lose(n) }
+func (c *Consumer) lose(n uint64) { c.rec.Lose(n) }

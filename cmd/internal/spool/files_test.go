@@ -57,11 +57,11 @@ func TestPlanted(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					for _, take := range []func(*Taker) error{
-						func(k *Taker) error { _, err := k.Take(0); return err },
-						func(k *Taker) error { return k.Last(0) },
+					for _, take := range []func(*Consumer) error{
+						func(k *Consumer) error { _, err := k.Drain(0); return err },
+						func(k *Consumer) error { return k.Finish(0) },
 					} {
-						if k, err := NewTaker(s, false); err == nil {
+						if k, err := NewConsumer(s, false); err == nil {
 							take(k)
 							k.Close()
 						}

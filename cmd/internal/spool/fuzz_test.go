@@ -96,14 +96,14 @@ func FuzzTake(f *testing.F) {
 		appendTo(t, path, string(lines))
 		start := time.Now()
 		for _, last := range []bool{false, false, true} {
-			k, err := NewTaker(s, false)
+			k, err := NewConsumer(s, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if last {
-				k.Last(time.Second)
+				k.Finish(time.Second)
 			} else {
-				k.Take(time.Second)
+				k.Drain(time.Second)
 			}
 			k.Close()
 		}

@@ -14,8 +14,8 @@ func batchAddress(gen, offset int64) uint64 {
 }
 
 // split takes a batch apart; a line that is no event has no name.
-func (t *Taker) split(b []byte) {
-	t.lines = t.lines[:0]
+func (c *Consumer) split(b []byte) {
+	c.lines = c.lines[:0]
 	for len(b) > 0 {
 		i := bytes.IndexByte(b, '\n')
 		l, ok := parse(b[:i])
@@ -23,10 +23,10 @@ func (t *Taker) split(b []byte) {
 			l = line{lost: max(l.lost, 1)}
 		}
 		l.end = i + 1
-		if n := len(t.lines); n > 0 {
-			l.end += t.lines[n-1].end
+		if n := len(c.lines); n > 0 {
+			l.end += c.lines[n-1].end
 		}
-		t.lines = append(t.lines, l)
+		c.lines = append(c.lines, l)
 		b = b[i+1:]
 	}
 }
@@ -39,64 +39,64 @@ const clockSet = 10 * time.Millisecond
 var wallClock = time.Now
 
 // batch records the lines in b, which are whole.
-func (t *Taker) batch(gen int64, done *int64, b []byte) error {
+func (c *Consumer) batch(gen int64, done *int64, b []byte) error {
 	n := len(b)
-	t.split(b)
+	c.split(b)
 	// Should the system's clock have been set since the stream was created, the
 	// stream's has not.
-	now := t.rec.Now()
+	now := c.rec.Now()
 	set := now - wallClock().UnixNano()
 	if max(set, -set) < int64(clockSet) {
 		set = 0
 	}
-	t.st.tryGen, t.st.tryEnd, t.st.since = gen, *done+int64(n), now
-	t.date(now, set, *done)
-	for i := range t.lines {
-		t.st.since = min(t.st.since, t.lines[i].nanos)
+	c.st.tryGen, c.st.tryEnd, c.st.since = gen, *done+int64(n), now
+	c.date(now, set, *done)
+	for i := range c.lines {
+		c.st.since = min(c.st.since, c.lines[i].nanos)
 	}
-	if err := t.save(); err != nil {
+	if err := c.save(); err != nil {
 		return err
 	}
 	address := batchAddress(gen, *done)
-	for i := range t.lines {
-		t.record(&t.lines[i], address)
+	for i := range c.lines {
+		c.record(&c.lines[i], address)
 	}
-	t.st.tryGen, t.st.tryEnd, t.st.since = 0, 0, 0
-	t.st.floor = max(t.st.floor, t.lines[len(t.lines)-1].nanos)
-	if err := t.forward(done, n); err != nil {
+	c.st.tryGen, c.st.tryEnd, c.st.since = 0, 0, 0
+	c.st.floor = max(c.st.floor, c.lines[len(c.lines)-1].nanos)
+	if err := c.forward(done, n); err != nil {
 		return err
 	}
-	if t.owing += int64(n); t.foreign && t.owing > t.attr.StreamSize/4 {
+	if c.owing += int64(n); c.foreign && c.owing > c.attr.StreamSize/4 {
 		// The stream must not become full before its owner comes to look.
-		t.owing = 0
-		t.s.Flush()
+		c.owing = 0
+		c.s.Flush()
 	}
 	return nil
 }
 
-func (t *Taker) record(l *line, address uint64) {
+func (c *Consumer) record(l *line, address uint64) {
 	if l.name == nil {
-		t.lose(l.lost)
+		c.lose(l.lost)
 		return
 	}
-	id, ok := t.ids[string(l.name)]
+	id, ok := c.ids[string(l.name)]
 	if !ok {
 		var err error
-		id, err = t.s.EventID(string(l.name))
+		id, err = c.s.EventID(string(l.name))
 		if err != nil {
 			id = 0
 		}
-		if t.ids == nil || len(t.ids) >= posixtrace.UserEventMax {
-			t.ids = map[string]posixtrace.EventID{}
+		if c.ids == nil || len(c.ids) >= posixtrace.UserEventMax {
+			c.ids = map[string]posixtrace.EventID{}
 		}
-		t.ids[string(l.name)] = id
+		c.ids[string(l.name)] = id
 	}
 	if id == 0 || id.System() {
-		t.lose(1)
+		c.lose(1)
 		return
 	}
 	if l.coarse {
 		address |= posixtrace.CoarseAddress
 	}
-	t.rec.Record(posixtrace.EventInfo{ID: id, PID: l.pid, TID: l.pid, UnixNano: l.nanos, Address: address, Span: l.span, Parent: l.parent}, l.data)
+	c.rec.Record(posixtrace.EventInfo{ID: id, PID: l.pid, TID: l.pid, UnixNano: l.nanos, Address: address, Span: l.span, Parent: l.parent}, l.data)
 }

@@ -11,35 +11,35 @@ import (
 
 // recover finds out how far a taker came that was killed while it recorded a
 // batch, and notes it.
-func (t *Taker) recover() error {
-	if t.st.tryEnd == 0 {
+func (c *Consumer) recover() error {
+	if c.st.tryEnd == 0 {
 		return nil
 	}
-	gen := t.st.tryGen
-	done := t.st.doneOf(gen)
-	if done != nil && t.st.tryEnd > *done && t.st.tryEnd-*done <= batchSize {
-		name := t.d.name
-		if gen != t.st.gen {
+	gen := c.st.tryGen
+	done := c.st.doneOf(gen)
+	if done != nil && c.st.tryEnd > *done && c.st.tryEnd-*done <= batchSize {
+		name := c.d.name
+		if gen != c.st.gen {
 			name = oldName(gen)
 		}
-		f, _, err := t.d.file(name, os.O_RDONLY)
+		f, _, err := c.d.file(name, os.O_RDONLY)
 		if err != nil {
 			return err
 		}
-		b := make([]byte, t.st.tryEnd-*done)
+		b := make([]byte, c.st.tryEnd-*done)
 		n, _ := f.ReadAt(b, *done)
 		f.Close()
 		n = bytes.LastIndexByte(b[:n], '\n') + 1
-		t.split(b[:n])
-		end, err := t.recorded(batchAddress(gen, *done))
+		c.split(b[:n])
+		end, err := c.recorded(batchAddress(gen, *done))
 		if err != nil {
 			return err
 		}
 		*done += int64(end)
-		t.took = true
+		c.took = true
 	}
-	t.st.tryGen, t.st.tryEnd, t.st.since = 0, 0, 0
-	return t.save()
+	c.st.tryGen, c.st.tryEnd, c.st.since = 0, 0, 0
+	return c.save()
 }
 
 // slack is how much earlier than its line an event may seem to be: the clocks of a
@@ -49,13 +49,13 @@ const slack = time.Second
 // recorded returns where, in the batch that t.lines holds, the last line ends of which
 // there is an event. The events are in the order of the lines, but lines that the stream
 // did not want have none.
-func (t *Taker) recorded(address uint64) (end int, err error) {
-	r, err := t.s.Reader()
+func (c *Consumer) recorded(address uint64) (end int, err error) {
+	r, err := c.s.Reader()
 	if err != nil {
 		return 0, err
 	}
 	defer r.Close()
-	r.Select(posixtrace.Selection{Since: time.Unix(0, t.st.since).Add(-slack)})
+	r.Select(posixtrace.Selection{Since: time.Unix(0, c.st.since).Add(-slack)})
 	next := 0
 	for {
 		ev, err := r.Next()
@@ -68,9 +68,9 @@ func (t *Taker) recorded(address uint64) (end int, err error) {
 		if ev.Address&^posixtrace.CoarseAddress != address&^posixtrace.CoarseAddress {
 			continue
 		}
-		for i := next; i < len(t.lines); i++ {
-			if t.lines[i].is(ev, r.EventName(ev.ID)) {
-				next, end = i+1, t.lines[i].end
+		for i := next; i < len(c.lines); i++ {
+			if c.lines[i].is(ev, r.EventName(ev.ID)) {
+				next, end = i+1, c.lines[i].end
 				break
 			}
 		}

@@ -10,53 +10,53 @@ import (
 )
 
 // rotateAt is the size at which the file is put aside.
-func (t *Taker) rotateAt() int64 { return min(t.bound/4, 256<<10) }
+func (c *Consumer) rotateAt() int64 { return min(c.bound/4, 256<<10) }
 
 // rotate puts the file aside. Each step can be the last; settle goes on from there.
-func (t *Taker) rotate() error {
-	t.d.remove(newName) // what a killed taker has left, or anybody put there
-	f, err := t.d.create(newName, os.O_WRONLY)
+func (c *Consumer) rotate() error {
+	c.d.remove(newName) // what a killed taker has left, or anybody put there
+	f, err := c.d.create(newName, os.O_WRONLY)
 	if err != nil {
 		return err
 	}
 	f.Close()
-	if err = t.d.link(t.d.name, oldName(t.st.gen)); err == nil {
-		err = t.d.rename(newName, t.d.name)
+	if err = c.d.link(c.d.name, oldName(c.st.gen)); err == nil {
+		err = c.d.rename(newName, c.d.name)
 	}
 	if err != nil {
 		return err
 	}
-	return t.turn()
+	return c.turn()
 }
 
 // turn notes that the file was put aside.
-func (t *Taker) turn() error {
-	t.st.old = append(t.st.old, old{t.st.gen, t.st.done})
-	t.st.gen++
-	t.st.done = 0
-	return t.save()
+func (c *Consumer) turn() error {
+	c.st.old = append(c.st.old, old{c.st.gen, c.st.done})
+	c.st.gen++
+	c.st.done = 0
+	return c.save()
 }
 
 // settle finishes what a killed taker had begun of rotate.
-func (t *Taker) settle() error {
-	aside, err := t.d.stat(oldName(t.st.gen))
+func (c *Consumer) settle() error {
+	aside, err := c.d.stat(oldName(c.st.gen))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	now, err := t.d.stat(t.d.name)
+	now, err := c.d.stat(c.d.name)
 	if err != nil {
 		return err
 	}
 	if aside.Ino == now.Ino && aside.Dev == now.Dev {
-		return t.d.remove(oldName(t.st.gen))
+		return c.d.remove(oldName(c.st.gen))
 	}
-	if len(t.st.old) >= maxOld {
+	if len(c.st.old) >= maxOld {
 		return errForeign
 	}
-	return t.turn()
+	return c.turn()
 }
 
 // unopened reports whether nobody but us has f open. Then nobody else gets to

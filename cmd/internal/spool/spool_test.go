@@ -33,11 +33,11 @@ func takeForEver(path string) {
 		os.Exit(1)
 	}
 	for {
-		t, err := NewTaker(s, false)
+		t, err := NewConsumer(s, false)
 		if err != nil {
 			os.Exit(0)
 		}
-		t.Take(time.Second)
+		t.Drain(time.Second)
 		t.Close()
 	}
 }
@@ -84,15 +84,15 @@ func appendTo(t *testing.T, path, text string) {
 
 func take(t *testing.T, s *posixtrace.Stream, last bool) {
 	t.Helper()
-	k, err := NewTaker(s, false)
+	k, err := NewConsumer(s, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer k.Close()
 	if last {
-		err = k.Last(5 * time.Second)
+		err = k.Finish(5 * time.Second)
 	} else {
-		_, err = k.Take(5 * time.Second)
+		_, err = k.Drain(5 * time.Second)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -321,7 +321,7 @@ func TestRecover(t *testing.T) {
 	}
 	text := "no\t1\t\t\na\t1\t\tx\na\t1\t\tx\nno\t1\t\t\na\t1\t\tx\nb\t1\t\ty\n"
 	appendTo(t, path, text)
-	k, err := NewTaker(s, false)
+	k, err := NewConsumer(s, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,12 +362,12 @@ func TestHostileState(t *testing.T) {
 		}
 		os.Symlink("/etc/passwd", filepath.Join(filepath.Dir(path), "old.1"))
 		appendTo(t, path, "a\t1\t\t\n")
-		k, err := NewTaker(s, false)
+		k, err := NewConsumer(s, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		k.Take(time.Second)
-		k.Last(time.Second)
+		k.Drain(time.Second)
+		k.Finish(time.Second)
 		k.Close()
 		if n := len(events(t, s)); n > 1 {
 			t.Errorf("%q: %d events", text, n)

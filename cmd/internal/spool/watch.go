@@ -12,7 +12,7 @@ import (
 
 // Watcher takes lines as they come.
 type Watcher struct {
-	t    *Taker
+	t    *Consumer
 	stop chan struct{}
 	once sync.Once
 	done chan struct{}
@@ -32,7 +32,7 @@ const (
 
 // Watch begins to take the lines of a stream's spool. It is ended by Stop.
 func Watch(s *posixtrace.Stream) (*Watcher, error) {
-	t, err := NewTaker(s, false)
+	t, err := NewConsumer(s, false)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (w *Watcher) run() {
 	defer n.close()
 	for idle := 0; ; {
 		// Another taker does as well, and what fails is told by who comes last.
-		took, err := w.t.Take(0)
+		took, err := w.t.Drain(0)
 		if idle++; took || err == ErrBusy {
 			idle = 0
 		}

@@ -1,0 +1,198 @@
+package tracer
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// forked records a new process or thread.
+func (t *tracer) forked(k *task, event int) {
+	child, err := eventMessage(k.tid)
+	if err != nil || child <= 0 {
+		return
+	}
+	if k.launcher {
+		// The command is born, and what ends with the tracer is that, not ptrace-run.
+		ptrace(unix.PTRACE_SETOPTIONS, k.tid, 0, uintptr(t.options()&^unix.PTRACE_O_EXITKILL))
+	}
+	d := posixtrace.ForkData{Child: child, Kind: posixtrace.ForkPlain}
+	pid := child
+	switch event {
+	case unix.PTRACE_EVENT_VFORK:
+		d.Kind = posixtrace.ForkVfork
+	case unix.PTRACE_EVENT_CLONE:
+		d.Kind = posixtrace.ForkClone
+		if p, ok := processOf(child); !ok || p == k.pid {
+			pid, d.Kind = k.pid, posixtrace.ForkThread
+		}
+	}
+	if t.cfg.Want.Proc && t.takes(posixtrace.EventProcFork, k) {
+		t.buf = d.Append(t.buf[:0])
+		t.record(posixtrace.EventProcFork, k, t.address(k), t.buf)
+	}
+	if t.tasks[child] == nil {
+		t.tasks[child] = &task{tid: child, pid: pid, quiet: k.quiet}
+	}
+	t.tasks[child].confined = t.tasks[child].confined || k.confined
+	for i, h := range t.held {
+		if h.tid == child {
+			t.held = slices.Delete(t.held, i, i+1)
+			t.goOn(t.tasks[child], h.sig)
+			break
+		}
+	}
+}
+
+// address is where in its program a stopped thread is.
+func (t *tracer) address(k *task) uint64 {
+	var info syscallInfo
+	if getSyscallInfo(k.tid, &info) != nil {
+		return 0
+	}
+	return info.ip
+}
+
+// executed records a new program, and returns the thread that runs it. It has the
+// number of the process now; the other threads are gone.
+func (t *tracer) executed(k *task) *task {
+	if former, err := eventMessage(k.tid); err == nil && former != k.tid {
+		if f := t.tasks[former]; f != nil {
+			if k.call.in {
+				t.unfinished(k)
+			}
+			t.forget(former)
+			f.tid = k.tid
+			t.tasks[k.tid] = f
+			t.last = f
+			k = f
+		}
+	}
+	k.pid = k.tid
+	if k.quiet {
+		k.quiet = false
+		t.confirmFilter(k.tid)
+		t.begun(k)
+	}
+	if t.rec == nil {
+		return k
+	}
+	var info syscallInfo
+	if getSyscallInfo(k.tid, &info) != nil {
+		return k
+	}
+	if t.cfg.Want.Proc && t.takes(posixtrace.EventProcExec, k) {
+		d := t.program(k.tid, &info)
+		t.buf = d.Append(t.buf[:0])
+		t.record(posixtrace.EventProcExec, k, info.ip, t.buf)
+	}
+	t.checkPrivilege(k.tid)
+	if info.arch != auditArch && t.cfg.Want.calls() {
+		t.foreignCalls(k)
+	}
+	return k
+}
+
+// begun is for the thread that has become the command. Others of the process that it
+// was are gone.
+func (t *tracer) begun(k *task) {
+	t.command = k.pid
+	for tid, o := range t.tasks {
+		if o != k && o.quiet && !o.launcher {
+			t.forget(tid)
+		}
+	}
+	unix.Close(t.stage)
+}
+
+// ended records the end of a process.
+func (t *tracer) ended(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
+	k := t.tasks[tid]
+	t.held = slices.DeleteFunc(t.held, func(h held) bool { return h.tid == tid })
+	if k == nil {
+		return
+	}
+	if k.call.in {
+		t.unfinished(k)
+	}
+	if tid == k.pid {
+		if t.cfg.Want.Proc && t.takes(posixtrace.EventProcExit, k) {
+			d := posixtrace.NewExitData(status, u)
+			t.buf = d.Append(t.buf[:0])
+			t.record(posixtrace.EventProcExit, k, 0, t.buf)
+		}
+		if tid == t.command && t.stream != nil {
+			send(t.control, tellExit, nil)
+		}
+	}
+	t.forget(tid)
+}
+
+// signalled records a signal that is about to be delivered.
+func (t *tracer) signalled(k *task, sig syscall.Signal) {
+	if !t.cfg.Want.Signal || !t.takes(posixtrace.EventProcSignal, k) {
+		return
+	}
+	d := posixtrace.SignalData{Signal: int(sig)}
+	var si siginfo
+	if signalInfo(k.tid, &si) == nil {
+		d.Code = int(si.code)
+		// Other codes have other members there.
+		if si.code <= 0 && si.code != siTimer && si.code != siKernelPoll || sig == unix.SIGCHLD {
+			d.Sender, d.UID = int(si.pid), int(si.uid)
+		}
+	}
+	t.buf = d.Append(t.buf[:0])
+	t.record(posixtrace.EventProcSignal, k, t.address(k), t.buf)
+}
+
+// Codes of signals that have no sender: a timer's, and that of queued I/O.
+const (
+	siTimer      = -2
+	siKernelPoll = -5
+)
+
+// processOf returns the process that a thread belongs to.
+func processOf(tid int) (pid int, ok bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
+	if err != nil {
+		return 0, false
+	}
+	_, rest, ok := bytes.Cut(b, []byte("\nTgid:"))
+	if !ok {
+		return 0, false
+	}
+	n, err := fmt.Sscan(string(rest[:min(len(rest), 32)]), &pid)
+	return pid, n == 1 && err == nil
+}
+
+// checkPrivilege tells, once, of a program that would have got privileges by being
+// executed, and does not because it is traced.
+func (t *tracer) checkPrivilege(tid int) {
+	if t.privilege || os.Geteuid() == 0 {
+		return
+	}
+	exe := "/proc/" + strconv.Itoa(tid) + "/exe"
+	var st unix.Stat_t
+	if unix.Stat(exe, &st) != nil {
+		return
+	}
+	privileged := st.Mode&unix.S_ISUID != 0 && int(st.Uid) != os.Geteuid() ||
+		st.Mode&(unix.S_ISGID|unix.S_IXGRP) == unix.S_ISGID|unix.S_IXGRP && int(st.Gid) != os.Getegid()
+	if !privileged {
+		var capabilities [64]byte
+		if n, err := unix.Getxattr(exe, "security.capability", capabilities[:]); err != nil || n == 0 {
+			return
+		}
+	}
+	t.privilege = true
+	name, _ := os.Readlink(exe)
+	t.tell(name + " runs without its set-uid privilege because it is traced")
+}

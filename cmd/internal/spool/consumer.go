@@ -90,7 +90,8 @@ func (c *Consumer) Drain(wait time.Duration) (took bool, err error) {
 	return c.locked(wait, c.takeAll)
 }
 
-// Last is Take after which nobody finds the spool any more.
+// Finish seals the spool, so that no shell finds it any more, and drains what
+// was written to it.
 func (c *Consumer) Finish(wait time.Duration) error {
 	if c.d == nil {
 		d, err := open(c.path)
@@ -103,7 +104,7 @@ func (c *Consumer) Finish(wait time.Duration) error {
 		c.d = d
 	}
 	name, sealed := posixtrace.SpoolDir(c.path)
-	inParent(name, func(at int, name string) error { // or somebody else has
+	inParent(name, func(at int, name string) error { // fails if it is sealed already
 		return unix.Renameat(at, name, at, filepath.Base(sealed))
 	})
 	_, err := c.locked(wait, c.takeRest)

@@ -58,7 +58,7 @@ func (c *Consumer) takeCurrent(complete bool) (size int64, err error) {
 }
 
 // takeOld takes what was appended to files after they were put aside, and
-// removes those that nobody has open any more.
+// removes those that no process has open any more.
 func (c *Consumer) takeOld() error {
 	for i := 0; i < len(c.st.old); {
 		gen := c.st.old[i].gen

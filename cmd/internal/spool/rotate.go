@@ -59,8 +59,9 @@ func (c *Consumer) settle() error {
 	return c.turn()
 }
 
-// unopened reports whether nobody but us has f open. Then nobody else gets to
-// open it either until f is closed, except by a name that only takers know, or none.
+// unopened reports whether f is the only open file description of its file. If so,
+// no other process can open the file until f is closed: the shells no longer know
+// its name, and other consumers wait for the lock.
 func unopened(f *os.File) bool {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
 	switch err {
@@ -69,11 +70,11 @@ func unopened(f *os.File) bool {
 	case unix.EAGAIN:
 		return false
 	}
-	// A file system without leases: go by how long nobody has written.
+	// The file system has no leases: go by the time of the last write.
 	fi, err := f.Stat()
 	return err == nil && time.Since(fi.ModTime()) > quiet
 }
 
-// quiet is after what time nobody is taken to be about to write, where the kernel
-// cannot tell.
+// quiet is how long a file must have been left unwritten to count as closed by its
+// writers, where the kernel grants no leases.
 const quiet = 10 * time.Second

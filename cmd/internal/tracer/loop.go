@@ -47,7 +47,7 @@ func (t *tracer) loop() {
 		}
 		switch {
 		case no == unix.EINTR:
-		case no != 0: // nobody is left
+		case no != 0: // ECHILD: no traced thread is left
 			t.release()
 			return
 		case tid == 0:
@@ -121,7 +121,7 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 
 // goOn continues a thread at a stop that is none of a signal's delivery: it has just
 // been born, or its process is stopped by job control, and then it stays stopped
-// until somebody continues it.
+// until it gets SIGCONT.
 func (t *tracer) goOn(k *task, sig syscall.Signal) {
 	switch sig {
 	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:

@@ -40,33 +40,17 @@ func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
 	if p.on && (opt.form == "" || opt.form == "annotate") && opt.style != output.NoTime {
 		text.TimeOn, text.TimeOff, _ = strings.Cut(p.time.Sprint("\x00"), "\x00")
 	}
-	switch opt.form {
-	case "json":
-		return &output.JSON{}, text, nil
-	case "golden", "golden json":
-		return &output.Golden{InJSON: opt.form != "golden", Masks: opt.masks}, text, nil
-	case "csv":
-		return &output.CSV{}, text, nil
-	case "chrome":
-		return &output.Chrome{}, text, nil
-	case "table":
-		return &output.EventTable{Text: text, Width: e.width()}, text, nil
-	case "annotate":
-		return &output.Annotate{Text: text, Color: p.on}, text, nil
-	case "format", "golden format":
-		f, err := output.NewFormat(opt.format, text)
-		if err != nil {
-			return nil, nil, badValue("format", opt.format, err)
-		}
-		if opt.form != "format" {
-			return &output.Golden{Format: f, Masks: opt.masks}, text, nil
-		}
-		return f, text, nil
-	}
-	if p.on {
+	if p.on && opt.form == "" {
 		text.SystemOn, text.SystemOff, _ = strings.Cut(p.system.Sprint("\x00"), "\x00")
 	}
-	return text, text, nil
+	name, golden := strings.CutPrefix(opt.form, "golden ")
+	form, err := output.NewForm(name, &output.Settings{
+		Text: text, Color: p.on, Width: e.width, Format: opt.format, Golden: golden, Masks: opt.masks,
+	})
+	if err != nil {
+		return nil, nil, badValue(name, opt.format, err)
+	}
+	return form, text, nil
 }
 
 // width returns how many columns the terminal has that standard output is, 0 if

@@ -28,6 +28,10 @@ type Annotate struct {
 	pid     int
 }
 
+func newAnnotate(s *Settings) (Form, error) {
+	return &Annotate{Text: s.Text, Color: s.Color}, nil
+}
+
 // Begin appends nothing.
 func (a *Annotate) Begin(b []byte) []byte { return b }
 

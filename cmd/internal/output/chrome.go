@@ -42,6 +42,8 @@ const (
 	maxReadyBytes = 4 << 20
 )
 
+func newChrome(*Settings) (Form, error) { return &Chrome{}, nil }
+
 // Begin appends what opens the object.
 func (c *Chrome) Begin(b []byte) []byte {
 	return append(b, `{"displayTimeUnit":"ns","traceEvents":[`...)

@@ -18,6 +18,8 @@ type CSV struct {
 	tmp   []byte
 }
 
+func newCSV(*Settings) (Form, error) { return &CSV{}, nil }
+
 // Begin appends the names of the columns.
 func (c *CSV) Begin(b []byte) []byte {
 	return append(b, "time,pid,tid,event,id,class,address,truncation,size,data\n"...)

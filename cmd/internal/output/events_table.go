@@ -6,11 +6,6 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Flusher is a Form that holds events back. Flush appends what it holds.
-type Flusher interface {
-	Flush(b []byte) []byte
-}
-
 // EventTable is the form for reading on a terminal: aligned columns that fit its
 // width. A page of events is laid out at a time, so that memory does not grow with
 // them; columns only ever get wider.
@@ -29,6 +24,10 @@ const (
 	tablePage = 200
 	tableRoom = 1 << 20
 )
+
+func newEventTable(s *Settings) (Form, error) {
+	return &EventTable{Text: s.Text, Width: s.Width()}, nil
+}
 
 // Begin appends nothing.
 func (t *EventTable) Begin(b []byte) []byte { return b }

@@ -1,10 +1,6 @@
 package output
 
-import (
-	"strconv"
-
-	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-)
+import "github.com/posixtrace/posixtrace/pkg/posixtrace"
 
 // Form is one way to write events. Each method appends to b and returns it; a
 // Form keeps no output of its own. It is not safe for concurrent use.
@@ -17,80 +13,49 @@ type Form interface {
 	End(b []byte) []byte
 }
 
-// Source is the stream or log that an event came from: it knows the names of
-// the event types. Names are looked up and escaped once for each type.
-type Source struct {
-	lookup func(posixtrace.EventID) string
-	names  []names
+// Flusher is a Form that holds events back. Flush appends what it holds.
+type Flusher interface {
+	Flush(b []byte) []byte
 }
 
-// names are the forms of one event type's name, each made when first needed.
-type names struct {
-	known bool
-	raw   string
-	text  []byte
-	json  []byte
+// FormInfo is one row of Forms.
+type FormInfo struct {
+	// Name is the long option of ptrace-dump that selects the form, "" for the default.
+	Name string
+	// New returns the form for these settings.
+	New func(s *Settings) (Form, error)
 }
 
-// maxID bounds the cache; ids beyond it are no event types.
-const maxID = 4096
-
-// NewSource returns a source whose names come from lookup, which returns "" for
-// a type that has no name (yet).
-func NewSource(lookup func(posixtrace.EventID) string) *Source {
-	return &Source{lookup: lookup}
+// Forms has a row for each output form. To add one, implement Form in a file of its
+// own and add its row.
+var Forms = []FormInfo{
+	{"", newText},
+	{"json", newJSON},
+	{"csv", newCSV},
+	{"table", newEventTable},
+	{"chrome", newChrome},
+	{"format", newFormat},
+	{"golden", newGolden},
+	{"annotate", newAnnotate},
 }
 
-// Name returns the name of an event type as it was registered, or "#ID" when it has none.
-func (s *Source) Name(id posixtrace.EventID) string {
-	return s.name(id).raw
+// Settings are the user's choices that the forms depend on. Each form takes those
+// that concern it.
+type Settings struct {
+	Text   *Text      // how times are shown, and in which colours
+	Color  bool       // the output may have colours
+	Width  func() int // of the terminal in columns, 0 for no limit
+	Format string     // the argument of --format
+	Golden bool       // json, format: with --golden
+	Masks  []Mask     // with --golden: what to replace
 }
 
-func (s *Source) name(id posixtrace.EventID) *names {
-	if int(id) < len(s.names) && s.names[id].known {
-		return &s.names[id]
-	}
-	return s.learn(id)
-}
-
-func (s *Source) learn(id posixtrace.EventID) *names {
-	n := names{raw: s.lookup(id), known: true}
-	if n.raw == "" {
-		// The name may still come: a stream tells types as they appear.
-		n = names{raw: "#" + strconv.FormatUint(uint64(id), 10)}
-	}
-	n.text = AppendName(nil, n.raw)
-	n.json = appendTypeJSON(nil, id, n.raw)
-	if !n.known || id >= maxID {
-		return &n
-	}
-	if int(id) >= len(s.names) {
-		grown := make([]names, min(maxID, max(64, 2*(int(id)+1))))
-		copy(grown, s.names)
-		s.names = grown
-	}
-	s.names[id] = n
-	return &s.names[id]
-}
-
-// AppendName appends the name of an event type as one word: escaped, and with
-// the characters that separate columns and list items escaped too.
-func AppendName(b []byte, name string) []byte {
-	start := 0
-	for i := 0; i < len(name); i++ {
-		if c := name[i]; c == ' ' || c == ',' {
-			b = AppendEscaped(b, name[start:i])
-			b = append(b, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-			start = i + 1
+// NewForm returns the form that an option selects.
+func NewForm(name string, s *Settings) (Form, error) {
+	for _, f := range Forms {
+		if f.Name == name {
+			return f.New(s)
 		}
 	}
-	return AppendEscaped(b, name[start:])
-}
-
-// Class returns "system" or "user".
-func Class(id posixtrace.EventID) string {
-	if id.System() {
-		return "system"
-	}
-	return "user"
+	panic("output: no form " + name)
 }

@@ -62,6 +62,17 @@ func NewFormat(s string, text *Text) (*Format, error) {
 	return f, nil
 }
 
+func newFormat(s *Settings) (Form, error) {
+	f, err := NewFormat(s.Format, s.Text)
+	if err != nil {
+		return nil, err
+	}
+	if s.Golden {
+		return &Golden{Format: f, Masks: s.Masks}, nil
+	}
+	return f, nil
+}
+
 // Begin appends nothing.
 func (f *Format) Begin(b []byte) []byte { return b }
 

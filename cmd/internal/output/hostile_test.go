@@ -58,9 +58,21 @@ func checkForms(t *testing.T, name string, style output.TimeStyle, recs ...*posi
 		return form.End(b)
 	}
 	text := func() *output.Text { return &output.Text{Style: style, Base: 77} }
-	harmless(t, "text", write(text()), "")
-	harmless(t, "table", write(&output.EventTable{Text: text(), Width: len(name) % 60}), "")
-	harmless(t, "annotate", write(&output.Annotate{Text: text()}), "\t")
+	for _, info := range output.Forms {
+		also := ""
+		if info.Name == "annotate" {
+			also = "\t"
+		}
+		for _, golden := range []bool{false, true} {
+			form, err := info.New(&output.Settings{
+				Text: text(), Width: func() int { return len(name) % 60 }, Format: "%t %D %p %i %n %d %x %a %c %q %%", Golden: golden,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			harmless(t, "--"+info.Name, write(form), also)
+		}
+	}
 	colored := write(&output.Annotate{Text: text(), Color: true})
 	harmless(t, "annotate in colour", rendition.ReplaceAll(colored, nil), "\t")
 	for line := range bytes.Lines(colored) {
@@ -74,17 +86,9 @@ func checkForms(t *testing.T, name string, style output.TimeStyle, recs ...*posi
 			}
 		}
 	}
-	format, err := output.NewFormat("%t %D %p %i %n %d %x %a %c %q %%", text())
-	if err != nil {
-		t.Fatal(err)
-	}
-	harmless(t, "format", write(format), "")
-	harmless(t, "golden", write(&output.Golden{}), "")
 	checkJSON(t, name, write(&output.Golden{InJSON: true}), recs)
 	checkJSON(t, name, write(&output.JSON{}), recs)
-	chrome := write(&output.Chrome{})
-	harmless(t, "chrome", chrome, "")
-	if !json.Valid(chrome) {
+	if chrome := write(&output.Chrome{}); !json.Valid(chrome) {
 		t.Fatalf("chrome: not JSON: %q", chrome)
 	}
 	checkCSV(t, write(&output.CSV{}), len(recs))

@@ -23,6 +23,13 @@ type JSON struct {
 	phrases phrases // from there up to the size
 }
 
+func newJSON(s *Settings) (Form, error) {
+	if s.Golden {
+		return &Golden{InJSON: true, Masks: s.Masks}, nil
+	}
+	return &JSON{}, nil
+}
+
 // Begin appends nothing.
 func (j *JSON) Begin(b []byte) []byte { return b }
 

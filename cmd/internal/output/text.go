@@ -41,6 +41,8 @@ type Text struct {
 	phrases phrases // from the process to the name
 }
 
+func newText(s *Settings) (Form, error) { return s.Text, nil }
+
 // Begin appends nothing.
 func (t *Text) Begin(b []byte) []byte { return b }
 

@@ -1,0 +1,85 @@
+package output
+
+import (
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Source is the stream or log that an event came from: it knows the names of
+// the event types. Names are looked up and escaped once for each type.
+type Source struct {
+	lookup func(posixtrace.EventID) string
+	names  []names
+}
+
+// names are the forms of one event type's name, each made when first needed.
+type names struct {
+	known bool
+	raw   string
+	text  []byte
+	json  []byte
+}
+
+// maxID bounds the cache; ids beyond it are no event types.
+const maxID = 4096
+
+// NewSource returns a source whose names come from lookup, which returns "" for
+// a type that has no name (yet).
+func NewSource(lookup func(posixtrace.EventID) string) *Source {
+	return &Source{lookup: lookup}
+}
+
+// Name returns the name of an event type as it was registered, or "#ID" when it has none.
+func (s *Source) Name(id posixtrace.EventID) string {
+	return s.name(id).raw
+}
+
+func (s *Source) name(id posixtrace.EventID) *names {
+	if int(id) < len(s.names) && s.names[id].known {
+		return &s.names[id]
+	}
+	return s.learn(id)
+}
+
+func (s *Source) learn(id posixtrace.EventID) *names {
+	n := names{raw: s.lookup(id), known: true}
+	if n.raw == "" {
+		// The name may still come: a stream tells types as they appear.
+		n = names{raw: "#" + strconv.FormatUint(uint64(id), 10)}
+	}
+	n.text = AppendName(nil, n.raw)
+	n.json = appendTypeJSON(nil, id, n.raw)
+	if !n.known || id >= maxID {
+		return &n
+	}
+	if int(id) >= len(s.names) {
+		grown := make([]names, min(maxID, max(64, 2*(int(id)+1))))
+		copy(grown, s.names)
+		s.names = grown
+	}
+	s.names[id] = n
+	return &s.names[id]
+}
+
+// AppendName appends the name of an event type as one word: escaped, and with
+// the characters that separate columns and list items escaped too.
+func AppendName(b []byte, name string) []byte {
+	start := 0
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c == ' ' || c == ',' {
+			b = AppendEscaped(b, name[start:i])
+			b = append(b, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+			start = i + 1
+		}
+	}
+	return AppendEscaped(b, name[start:])
+}
+
+// Class returns "system" or "user".
+func Class(id posixtrace.EventID) string {
+	if id.System() {
+		return "system"
+	}
+	return "user"
+}

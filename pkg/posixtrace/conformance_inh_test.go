@@ -550,7 +550,7 @@ var _ = conform("INH-07/exec", func(t *testing.T) {
 	equal(t, drain(t, kept), a.got("inh.image", "a"))
 	// What the images before had of the stream is given back.
 	slots := 0
-	for _, p := range s.c.mem.Writers() {
+	for _, p := range writersOf(s.c.mem) {
 		if int(p.PID) == a.pid {
 			slots++
 		}

@@ -60,7 +60,7 @@ func init() {
 			panic(err)
 		}
 		Event(id, nil)
-		if !traced.table.Load().streams[0].w.Halfway() {
+		if !traced.table.Load().streams[0].w.LeaveBusy() {
 			panic("there is no event to be in the middle of")
 		}
 		os.Exit(0)
@@ -75,7 +75,7 @@ func TestReaderBuriesWriters(t *testing.T) {
 	if err := c.cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	dead := func() bool { return slices.ContainsFunc(s.c.mem.Writers(), gone) }
+	dead := func() bool { return slices.ContainsFunc(writersOf(s.c.mem), gone) }
 	if !dead() {
 		t.Fatal("the dead has left nothing")
 	}

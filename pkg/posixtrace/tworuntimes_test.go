@@ -31,7 +31,7 @@ func anotherRuntime(f func()) {
 
 // ourSlots are the places among the writers of a stream that this process has.
 func ourSlots(c *conn) (n int) {
-	for _, p := range c.mem.Writers() {
+	for _, p := range writersOf(c.mem) {
 		if p == sys.SelfProc() {
 			n++
 		}

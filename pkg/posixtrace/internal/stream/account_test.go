@@ -14,6 +14,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 // Events of these tests tell who made them, as which one, and have contents
@@ -314,4 +315,14 @@ func TestRuined(t *testing.T) {
 // flushTo flushes the stream to put, as to a log without limit.
 func flushTo(m *Mem, slot uint64, put func(*Block) error) (watermark uint64, err error) {
 	return m.Drain(slot, &Sink{Put: put, Room: math.MaxInt64, Lost: func(int) {}})
+}
+
+// writers returns the processes that have a slot.
+func (m *Mem) writers() (ps []sys.Proc) {
+	for i := range m.h.slots {
+		if v := m.h.slots[i].Load(); v != 0 {
+			ps = append(ps, sys.Unpack(v))
+		}
+	}
+	return ps
 }

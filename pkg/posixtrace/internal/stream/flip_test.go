@@ -63,7 +63,7 @@ func TestFlip(t *testing.T) {
 		m.FreshClock()
 		m.Patterns()
 		if m2, err := Attach(b, false); err == nil {
-			m2.Writers()
+			m2.writers()
 		}
 	})
 	n := 0

@@ -89,7 +89,7 @@ func exercise(t testing.TB, b []byte) {
 	m.Lost()
 	m.Patterns()
 	m.Decide(event.FirstUser+3, "abc")
-	m.Writers()
+	m.writers()
 	m.Pending()
 	m.Unflushed()
 	m.FreshClock().Nanos(m.Now())

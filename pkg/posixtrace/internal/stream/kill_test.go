@@ -277,7 +277,7 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	if used, _ := m.Used(); used > m.Opens {
 		t.Errorf("%d chunks in use after all is over", used)
 	}
-	if n := len(m.Writers()); n != 1 {
+	if n := len(m.writers()); n != 1 {
 		t.Errorf("%d writers left", n)
 	}
 	// The stream goes on working.

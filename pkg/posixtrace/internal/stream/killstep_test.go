@@ -167,7 +167,7 @@ func startStepped(t *testing.T, v stepVariant) *stepped {
 	x := &stepped{t: t, dir: dir, m: m, all: all, cmd: cmd, out: out, phase: &all[1].before}
 	x.wait() // of exec
 	x.runTo(stepReady)
-	for _, p := range m.Writers() {
+	for _, p := range m.writers() {
 		if p.PID == uint32(cmd.Process.Pid) {
 			x.proc = p
 		}

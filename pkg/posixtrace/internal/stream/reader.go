@@ -418,10 +418,6 @@ func (r *Reader) reported(rec *chunk.Record) {
 	}
 }
 
-// Late counts the events that consuming readers have reported out of order, each
-// of whose writers was held up for longer than a reader waits.
-func (m *Mem) Late() uint64 { return m.h.late.Load() }
-
 func (r *Reader) told(tick uint64) {
 	r.last = tick
 	if r.consume {

@@ -65,16 +65,6 @@ func (m *Mem) Crowded() bool {
 	return 2*n > m.Places
 }
 
-// Writers returns the processes that have a slot.
-func (m *Mem) Writers() (ps []sys.Proc) {
-	for i := range m.h.slots {
-		if v := m.h.slots[i].Load(); v != 0 {
-			ps = append(ps, sys.Unpack(v))
-		}
-	}
-	return
-}
-
 // Recover takes everything that dead processes hold: chunks they own or were claiming
 // become readable or free, busy bits they left are cleared, their slots
 // are given back. A chunk's published records are whole whatever its writer was

@@ -405,7 +405,7 @@ func TestSlotsEdge(t *testing.T) {
 			t.Errorf("round %d: the slot of a living one is taken", round)
 		}
 		m.Recover(func(sys.Proc) bool { return true })
-		if n := len(m.Writers()); n != 0 {
+		if n := len(m.writers()); n != 0 {
 			t.Errorf("round %d: %d writers are left", round, n)
 		}
 	}

@@ -683,19 +683,6 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 	}
 }
 
-// Halfway leaves the writer in the middle of an event. It is for tests of what others do about
-// a process that dies there.
-func (w *Writer) Halfway() bool {
-	for i := range w.mask + 1 {
-		if tag := w.shard(i).tag.Load(); tag != noChunk {
-			d := w.m.at(int(tag & idxMask))
-			c := d.ctl.Load()
-			return (c^tag)&tagMask == 0 && d.ctl.CompareAndSwap(c, c|busyBit)
-		}
-	}
-	return false
-}
-
 // closeTries bounds what Close does about a chunk that somebody else, who has no
 // business with it, keeps changing.
 const closeTries = 100

@@ -1,0 +1,21 @@
+package stream
+
+// Hooks for the tests of package posixtrace, which cannot reach the header and the shards. No
+// production code calls them.
+
+// Late returns how many events consuming readers have reported out of order: the writer of each
+// was held up for longer than a reader waits.
+func (m *Mem) Late() uint64 { return m.h.late.Load() }
+
+// LeaveBusy sets the busy bit of a chunk that w owns and leaves it set, like a process that dies
+// in the middle of an event. It reports false if w owns no chunk.
+func (w *Writer) LeaveBusy() bool {
+	for i := range w.mask + 1 {
+		if tag := w.shard(i).tag.Load(); tag != noChunk {
+			d := w.m.at(int(tag & idxMask))
+			c := d.ctl.Load()
+			return (c^tag)&tagMask == 0 && d.ctl.CompareAndSwap(c, c|busyBit)
+		}
+	}
+	return false
+}

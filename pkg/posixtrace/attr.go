@@ -13,39 +13,39 @@ const (
 	StreamsMax   = 64   // active streams that trace one process
 )
 
-// Option is the value of the feature test macros _POSIX_TRACE, _POSIX_TRACE_LOG,
+// POSIXVersion is the value of the feature test macros _POSIX_TRACE, _POSIX_TRACE_LOG,
 // _POSIX_TRACE_INHERIT and _POSIX_TRACE_EVENT_FILTER: all four are supported.
-const Option = 200809
+const POSIXVersion = 200809
 
 // FullPolicy says what happens when a stream or a log has no room left.
 type FullPolicy uint8
 
-// The policies. Loop and UntilFull serve streams and logs alike.
+// The policies. PolicyLoop and PolicyUntilFull serve streams and logs alike.
 const (
-	// DefaultPolicy is Loop for a stream without log, Flush for a stream with
-	// log, and Loop for the log itself.
-	DefaultPolicy FullPolicy = iota
-	// Loop (POSIX_TRACE_LOOP): the oldest events give way to the newest.
-	Loop
-	// UntilFull (POSIX_TRACE_UNTIL_FULL): tracing stops until there is room.
-	UntilFull
-	// Flush (POSIX_TRACE_FLUSH), streams with log only: as UntilFull, and the
+	// PolicyDefault is PolicyLoop for a stream without log, PolicyFlush for a stream with
+	// log, and PolicyLoop for the log itself.
+	PolicyDefault FullPolicy = iota
+	// PolicyLoop (POSIX_TRACE_LOOP): the oldest events give way to the newest.
+	PolicyLoop
+	// PolicyUntilFull (POSIX_TRACE_UNTIL_FULL): tracing stops until there is room.
+	PolicyUntilFull
+	// PolicyFlush (POSIX_TRACE_FLUSH), streams with log only: as PolicyUntilFull, and the
 	// stream is flushed to its log regularly.
-	Flush
-	// Append (POSIX_TRACE_APPEND), logs only: the log grows without limit.
-	Append
+	PolicyFlush
+	// PolicyAppend (POSIX_TRACE_APPEND), logs only: the log grows without limit.
+	PolicyAppend
 )
 
 // String returns "loop", "until-full", "flush", "append" or "default".
 func (p FullPolicy) String() string {
 	switch p {
-	case Loop:
+	case PolicyLoop:
 		return "loop"
-	case UntilFull:
+	case PolicyUntilFull:
 		return "until-full"
-	case Flush:
+	case PolicyFlush:
 		return "flush"
-	case Append:
+	case PolicyAppend:
 		return "append"
 	}
 	return "default"
@@ -56,13 +56,13 @@ type Inheritance uint8
 
 // The inheritance attribute.
 const (
-	CloseForChild Inheritance = iota // POSIX_TRACE_CLOSE_FOR_CHILD
-	Inherited                        // POSIX_TRACE_INHERITED
+	InheritNone     Inheritance = iota // POSIX_TRACE_CLOSE_FOR_CHILD
+	InheritChildren                    // POSIX_TRACE_INHERITED
 )
 
 // String returns "close-for-child" or "inherited".
 func (i Inheritance) String() string {
-	if i == Inherited {
+	if i == InheritChildren {
 		return "inherited"
 	}
 	return "close-for-child"
@@ -102,7 +102,7 @@ type Attr struct {
 	// of one event. 0 means DefaultMaxDataSize, NoUserData none at all.
 	MaxDataSize int
 	// LogSize is the log-max-size (posix_trace_attr_setlogsize), the bytes of
-	// events a log holds under the policies Loop and UntilFull.
+	// events a log holds under the policies PolicyLoop and PolicyUntilFull.
 	// 0 means DefaultLogSize.
 	LogSize int64
 	// LeastStreamSize allows a smaller stream where the trace directory has little room:

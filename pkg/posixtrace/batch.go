@@ -91,9 +91,9 @@ func (r *Reader) timed(recs []Record, raw []chunk.Record) []Record {
 func (o *Record) set(rec *chunk.Record, ns int64) {
 	o.ID, o.PID, o.TID, o.Address = EventID(rec.Event), int(rec.PID), int(rec.TID), rec.Addr
 	o.UnixNano = ns
-	o.Truncation = NotTruncated
+	o.Truncation = TruncationNone
 	if rec.Truncated {
-		o.Truncation = TruncatedRecord
+		o.Truncation = TruncationRecord
 	}
 	o.Data = rec.Data
 	o.Span, o.Parent = rec.Span, rec.Parent

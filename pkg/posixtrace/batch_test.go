@@ -42,7 +42,7 @@ func TestBatchesAndCounts(t *testing.T) {
 		t.Cleanup(func() { s.Shutdown() })
 		return s
 	}
-	s := start(Create(0, &Attr{StreamSize: 256 << 10, StreamFullPolicy: Loop}))
+	s := start(Create(0, &Attr{StreamSize: 256 << 10, StreamFullPolicy: PolicyLoop}))
 	record(2000)
 	sameInAllWays(t, "a stream", s.Reader)
 	s.Shutdown()
@@ -52,7 +52,7 @@ func TestBatchesAndCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s = start(CreateWithLog(0, &Attr{StreamSize: 1 << 20, StreamFullPolicy: Flush, LogFullPolicy: Append}, f))
+	s = start(CreateWithLog(0, &Attr{StreamSize: 1 << 20, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend}, f))
 	record(5000)
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
@@ -65,12 +65,12 @@ func TestBatchesAndCounts(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	sameInAllWays(t, "a finished log", func() (*Reader, error) { return OpenLog(f) })
+	sameInAllWays(t, "a finished log", func() (*Reader, error) { return NewReader(f) })
 	log, err := os.ReadFile(f.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameInAllWays(t, "a log from a pipe", func() (*Reader, error) { return OpenLog(bytes.NewReader(log)) })
+	sameInAllWays(t, "a log from a pipe", func() (*Reader, error) { return NewReader(bytes.NewReader(log)) })
 }
 
 func sameInAllWays(t *testing.T, what string, open func() (*Reader, error)) {

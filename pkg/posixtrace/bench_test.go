@@ -58,7 +58,7 @@ func BenchmarkEventFiltered(b *testing.B) {
 	s, id := benchStream(b, Attr{})
 	var set EventSet
 	set.Add(id)
-	if err := s.SetFilter(set, SetEventSet); err != nil {
+	if err := s.SetFilter(set, FilterSet); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
@@ -200,7 +200,7 @@ func rate(b *testing.B, n int) (total float64) {
 
 // BenchmarkProcesses compares two processes that write to one stream with one.
 func BenchmarkProcesses(b *testing.B) {
-	benchStream(b, Attr{Inheritance: Inherited})
+	benchStream(b, Attr{Inheritance: InheritChildren})
 	for b.Loop() {
 		one, two := rate(b, 1), rate(b, 2)
 		b.ReportMetric(one/1e6, "Mevents/s-of-1")

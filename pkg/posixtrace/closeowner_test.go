@@ -15,7 +15,7 @@ import (
 // TestCloseOwner: the owner of a stream with log closes its handle. Others that have the stream go
 // on as before: it is flushed, cleared and shut down for them, and its log is whole.
 func TestCloseOwner(t *testing.T) {
-	for _, policy := range []FullPolicy{Loop, UntilFull, Flush} {
+	for _, policy := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			name := fmt.Sprintf("close-owner-%d-%d", os.Getpid(), policy)
 			path := filepath.Join(t.TempDir(), "log")
@@ -23,7 +23,7 @@ func TestCloseOwner(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := CreateWithLog(0, &Attr{Name: name, StreamFullPolicy: policy, LogFullPolicy: Append}, f)
+			s, err := CreateWithLog(0, &Attr{Name: name, StreamFullPolicy: policy, LogFullPolicy: PolicyAppend}, f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +35,7 @@ func TestCloseOwner(t *testing.T) {
 			if err := s.Start(); err != nil {
 				t.Fatal(err)
 			}
-			Event(UnnamedUserEvent, []byte("before"))
+			Event(EventUnnamed, []byte("before"))
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -45,14 +45,14 @@ func TestCloseOwner(t *testing.T) {
 			if err := s.Flush(); !errors.Is(err, syscall.EINVAL) {
 				t.Errorf("Flush after Close: %v", err)
 			}
-			Event(UnnamedUserEvent, []byte("after"))
+			Event(EventUnnamed, []byte("after"))
 			ends(t, "Flush", other.Flush)
 			ends(t, "Sync", other.Sync)
-			Event(UnnamedUserEvent, []byte("last"))
+			Event(EventUnnamed, []byte("last"))
 			ends(t, "Shutdown", other.Shutdown)
 			var data []string
 			for _, e := range flowLog(t, path) {
-				if e.ID == UnnamedUserEvent {
+				if e.ID == EventUnnamed {
 					data = append(data, e.data)
 				}
 			}
@@ -66,7 +66,7 @@ func TestCloseOwner(t *testing.T) {
 // TestCloseOwnerBeside closes the handle while others ask its process for flushes.
 func TestCloseOwnerBeside(t *testing.T) {
 	for range 20 {
-		s, path := flowLogged(t, &Attr{StreamSize: 8 << 10, LogFullPolicy: Append})
+		s, path := flowLogged(t, &Attr{StreamSize: 8 << 10, LogFullPolicy: PolicyAppend})
 		info, err := s.Info()
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestCloseOwnerBeside(t *testing.T) {
 			wg.Go(func() {
 				defer other.Close()
 				for range 3 {
-					Event(UnnamedUserEvent, []byte("x"))
+					Event(EventUnnamed, []byte("x"))
 					ends(t, "Flush", other.Flush)
 				}
 			})
@@ -99,7 +99,7 @@ func TestCloseOwnerBeside(t *testing.T) {
 		ends(t, "Shutdown", other.Shutdown)
 		n := 0
 		for _, e := range flowLog(t, path) {
-			if e.ID == UnnamedUserEvent {
+			if e.ID == EventUnnamed {
 				n++
 			}
 		}

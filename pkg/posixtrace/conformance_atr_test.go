@@ -33,18 +33,18 @@ func atrOf(t *testing.T, a Attr, logged bool) Attr {
 
 var _ = conform("ATR-01/posix_trace_attr_init", func(t *testing.T) {
 	var zero Attr
-	if zero != (Attr{Inheritance: CloseForChild, StreamFullPolicy: DefaultPolicy, LogFullPolicy: DefaultPolicy}) {
+	if zero != (Attr{Inheritance: InheritNone, StreamFullPolicy: PolicyDefault, LogFullPolicy: PolicyDefault}) {
 		t.Errorf("the zero value is %+v", zero)
 	}
 	a := atrOf(t, zero, true)
-	if a.Name != "" || a.Inheritance != CloseForChild || a.LogFullPolicy != Loop || a.StreamSize != DefaultStreamSize ||
+	if a.Name != "" || a.Inheritance != InheritNone || a.LogFullPolicy != PolicyLoop || a.StreamSize != DefaultStreamSize ||
 		a.MaxDataSize != DefaultMaxDataSize || a.LogSize != DefaultLogSize || a.GenerationVersion == "" || a.ClockResolution <= 0 {
 		t.Errorf("attributes %+v", a)
 	}
 })
 
 var _ = conform("ATR-04", func(t *testing.T) {
-	a := Attr{Name: "four", StreamFullPolicy: UntilFull, MaxDataSize: 7}
+	a := Attr{Name: "four", StreamFullPolicy: PolicyUntilFull, MaxDataSize: 7}
 	one, err := Create(0, &a)
 	if err != nil {
 		t.Fatal(err)
@@ -55,12 +55,12 @@ var _ = conform("ATR-04", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer two.Shutdown()
-	if a != (Attr{Name: "four", StreamFullPolicy: UntilFull, MaxDataSize: 7}) {
+	if a != (Attr{Name: "four", StreamFullPolicy: PolicyUntilFull, MaxDataSize: 7}) {
 		t.Errorf("Create changed its attributes: %+v", a)
 	}
 	a = Attr{Name: "other"}
 	for _, s := range []*Stream{one, two} {
-		if b, err := s.Attr(); err != nil || b.Name != "four" || b.StreamFullPolicy != UntilFull || b.MaxDataSize != 7 {
+		if b, err := s.Attr(); err != nil || b.Name != "four" || b.StreamFullPolicy != PolicyUntilFull || b.MaxDataSize != 7 {
 			t.Errorf("attributes %+v, %v", b, err)
 		}
 	}
@@ -73,7 +73,7 @@ var _ = conform("ATR-04", func(t *testing.T) {
 
 var _ = conform("ATR-05", func(t *testing.T) {
 	want := Attr{
-		Name: "five", Inheritance: Inherited, StreamFullPolicy: UntilFull, LogFullPolicy: Append,
+		Name: "five", Inheritance: InheritChildren, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend,
 		StreamSize: 100 << 10, MaxDataSize: 300, LogSize: 3 << 20,
 	}
 	s, path := limLogged(t, 0, want)
@@ -207,10 +207,10 @@ var _ = conform("ATR-11/posix_trace_attr_getclockres", func(t *testing.T) {
 })
 
 var _ = conform("ATR-12/posix_trace_attr_setinherited/EINVAL", func(t *testing.T) {
-	if (Attr{}).Inheritance != CloseForChild {
-		t.Error("the default is not CloseForChild")
+	if (Attr{}).Inheritance != InheritNone {
+		t.Error("the default is not InheritNone")
 	}
-	for _, i := range []Inheritance{CloseForChild, Inherited} {
+	for _, i := range []Inheritance{InheritNone, InheritChildren} {
 		if a := atrOf(t, Attr{Inheritance: i}, false); a.Inheritance != i {
 			t.Errorf("%v became %v", i, a.Inheritance)
 		}
@@ -224,7 +224,7 @@ var _ = conform("ATR-12/posix_trace_attr_setinherited/EINVAL", func(t *testing.T
 // atrPolicies checks which policies a stream or log accepts.
 func atrPolicies(t *testing.T, good []FullPolicy, attr func(FullPolicy) Attr, get func(Attr) FullPolicy) {
 	t.Helper()
-	for p := Loop; p < 20; p++ {
+	for p := PolicyLoop; p < 20; p++ {
 		if slices.Contains(good, p) {
 			if have := get(atrOf(t, attr(p), true)); have != p {
 				t.Errorf("%v became %v", p, have)
@@ -240,44 +240,44 @@ func atrPolicies(t *testing.T, good []FullPolicy, attr func(FullPolicy) Attr, ge
 }
 
 var _ = conform("ATR-13/posix_trace_attr_setstreamfullpolicy/EINVAL", func(t *testing.T) {
-	atrPolicies(t, []FullPolicy{Loop, UntilFull, Flush},
+	atrPolicies(t, []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush},
 		func(p FullPolicy) Attr { return Attr{StreamFullPolicy: p} }, func(a Attr) FullPolicy { return a.StreamFullPolicy })
 })
 
 var _ = conform("ATR-14/posix_trace_attr_setlogfullpolicy/EINVAL", func(t *testing.T) {
-	if a := atrOf(t, Attr{}, true); a.LogFullPolicy != Loop {
+	if a := atrOf(t, Attr{}, true); a.LogFullPolicy != PolicyLoop {
 		t.Errorf("the default is %v", a.LogFullPolicy)
 	}
-	atrPolicies(t, []FullPolicy{Loop, UntilFull, Append},
+	atrPolicies(t, []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend},
 		func(p FullPolicy) Attr { return Attr{LogFullPolicy: p} }, func(a Attr) FullPolicy { return a.LogFullPolicy })
 })
 
 var _ = conform("ATR-15", func(t *testing.T) {
 	var a Attr // serves both, and is not changed by the first
-	if p := atrOf(t, a, false).StreamFullPolicy; p != Loop {
+	if p := atrOf(t, a, false).StreamFullPolicy; p != PolicyLoop {
 		t.Errorf("without log: %v", p)
 	}
-	if p := atrOf(t, a, true).StreamFullPolicy; p != Flush {
+	if p := atrOf(t, a, true).StreamFullPolicy; p != PolicyFlush {
 		t.Errorf("with log: %v", p)
 	}
-	if p := atrOf(t, a, false).StreamFullPolicy; p != Loop {
+	if p := atrOf(t, a, false).StreamFullPolicy; p != PolicyLoop {
 		t.Errorf("without log, after: %v", p)
 	}
-	if s := DefaultPolicy.String(); s != "default" {
+	if s := PolicyDefault.String(); s != "default" {
 		t.Errorf("not set is called %q", s)
 	}
 })
 
 var _ = conform("ATR-16", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull} {
-		s, path := limLogged(t, 0, Attr{StreamFullPolicy: p, StreamSize: 1, LogFullPolicy: Append})
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
+		s, path := limLogged(t, 0, Attr{StreamFullPolicy: p, StreamSize: 1, LogFullPolicy: PolicyAppend})
 		if a, _ := s.Attr(); a.StreamFullPolicy != p {
 			t.Errorf("%v became %v", p, a.StreamFullPolicy)
 		}
 		// It is not flushed by itself: a full one loses events.
 		s.Start()
 		creEvents(5000)
-		if st, _ := s.Status(); st.StreamOverrunStatus != Overrun || st.StreamFullStatus != Full {
+		if st, _ := s.Status(); st.StreamOverrunStatus != StatusOverrun || st.StreamFullStatus != StatusFull {
 			t.Errorf("%v: status %+v", p, st)
 		}
 		s.Shutdown()
@@ -309,13 +309,13 @@ var _ = conform("ATR-17/posix_trace_attr_setstreamsize", func(t *testing.T) {
 		}
 	}
 	// It counts events, not the names of their types.
-	s := running(t, 0, Attr{StreamSize: 1, StreamFullPolicy: UntilFull})
+	s := running(t, 0, Attr{StreamSize: 1, StreamFullPolicy: PolicyUntilFull})
 	for i := range 100 {
 		if _, err := s.EventID(strings.Repeat("n", 250) + fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	Event(UnnamedUserEvent, make([]byte, 1024))
+	Event(EventUnnamed, make([]byte, 1024))
 	if n := len(drain(t, s)); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
@@ -328,12 +328,12 @@ var _ = conform("ATR-18/posix_trace_attr_setmaxdatasize", func(t *testing.T) {
 	for _, r := range []struct{ set, kept int }{{0, 1024}, {NoUserData, 0}, {1, 1}, {7, 7}, {1025, 1025}, {20000, 20000}} {
 		s := running(t, 0, Attr{MaxDataSize: r.set})
 		for _, n := range []int{0, r.kept, r.kept + 1} {
-			Event(UnnamedUserEvent, make([]byte, n))
+			Event(EventUnnamed, make([]byte, n))
 		}
 		want := []struct {
 			n   int
 			cut Truncation
-		}{{0, NotTruncated}, {r.kept, NotTruncated}, {r.kept, TruncatedRecord}}
+		}{{0, TruncationNone}, {r.kept, TruncationNone}, {r.kept, TruncationRecord}}
 		buf := make([]byte, 1<<16)
 		for i := 0; i < len(want); {
 			ev, n, err := s.TryNext(buf)
@@ -357,15 +357,15 @@ var _ = conform("ATR-19", func(t *testing.T) {
 	s := limStream(t, 0, Attr{MaxDataSize: NoUserData})
 	var old, set EventSet
 	old.Add(4095) // both sets at their greatest
-	set.Fill(AllEvents)
+	set.Fill(FillAll)
 	set.Del(EventFilter)
 	set.Del(EventStop)
 	set.Del(EventOutputStdout)
-	if err := s.SetFilter(old, SetEventSet); err != nil {
+	if err := s.SetFilter(old, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	s.Start()
-	s.SetFilter(set, SetEventSet)
+	s.SetFilter(set, FilterSet)
 	rec, err := s.Recorder()
 	if err != nil {
 		t.Fatal(err)
@@ -416,9 +416,9 @@ var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
 		t.Errorf("2 MiB became %d", a.LogSize)
 	}
 	// One full stream fits whatever was asked for.
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		for _, size := range []int64{1, 100 << 10} {
-			s, path := limLogged(t, 0, Attr{LogSize: 1, LogFullPolicy: p, StreamSize: size, StreamFullPolicy: UntilFull, MaxDataSize: 100})
+			s, path := limLogged(t, 0, Attr{LogSize: 1, LogFullPolicy: p, StreamSize: size, StreamFullPolicy: PolicyUntilFull, MaxDataSize: 100})
 			a, _ := s.Attr()
 			if a.LogSize < a.StreamSize {
 				t.Errorf("%v: a log of %d bytes for a stream of %d", p, a.LogSize, a.StreamSize)
@@ -427,7 +427,7 @@ var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
 			want := creNumbers(int(a.StreamSize-int64(a.MaxSystemEventSize())) / a.MaxUserEventSize(100))
 			for i, n := range want {
 				want[i] = n + strings.Repeat(".", 100-len(n))
-				Event(UnnamedUserEvent, []byte(want[i]))
+				Event(EventUnnamed, []byte(want[i]))
 			}
 			if err := s.Shutdown(); err != nil {
 				t.Fatal(err)
@@ -443,13 +443,13 @@ var _ = conform("ATR-21", func(t *testing.T) {
 	for _, r := range []struct {
 		p    FullPolicy
 		full bool
-	}{{Append, false}, {UntilFull, true}, {Loop, true}} {
-		s, path := limLogged(t, 0, Attr{LogFullPolicy: r.p, LogSize: 1, StreamSize: 1, StreamFullPolicy: UntilFull, MaxDataSize: 500})
+	}{{PolicyAppend, false}, {PolicyUntilFull, true}, {PolicyLoop, true}} {
+		s, path := limLogged(t, 0, Attr{LogFullPolicy: r.p, LogSize: 1, StreamSize: 1, StreamFullPolicy: PolicyUntilFull, MaxDataSize: 500})
 		s.Start()
 		n := 0
 		for range 100 {
 			for range 4 {
-				Event(UnnamedUserEvent, fmt.Appendf(nil, "%-500d", n))
+				Event(EventUnnamed, fmt.Appendf(nil, "%-500d", n))
 				n++
 			}
 			if err := s.Flush(); err != nil {
@@ -485,11 +485,11 @@ var _ = conform("ATR-22/posix_trace_attr_getmaxusereventsize", func(t *testing.T
 		t.Error("sizes out of range")
 	}
 	// And it is enough: so many fit.
-	a = Attr{MaxDataSize: 100, StreamFullPolicy: UntilFull}
+	a = Attr{MaxDataSize: 100, StreamFullPolicy: PolicyUntilFull}
 	a.StreamSize = int64(a.MaxSystemEventSize() + 200*a.MaxUserEventSize(37))
 	s := running(t, 0, a)
 	for range 200 {
-		Event(UnnamedUserEvent, make([]byte, 37))
+		Event(EventUnnamed, make([]byte, 37))
 	}
 	if n := len(drain(t, s)); n != 200 {
 		t.Errorf("%d events of 200", n)
@@ -498,7 +498,7 @@ var _ = conform("ATR-22/posix_trace_attr_getmaxusereventsize", func(t *testing.T
 
 var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing.T) {
 	var full EventSet
-	full.Fill(AllEvents)
+	full.Fill(FillAll)
 	const sets = 2 * (4096 / 8) // FILTER: two sets of all types
 	for _, data := range []int{NoUserData, 0, 8, 5000} {
 		a := Attr{MaxDataSize: data}
@@ -508,12 +508,12 @@ var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing
 		}
 	}
 	// FILTER events fit at that price.
-	a := Attr{StreamFullPolicy: UntilFull, MaxDataSize: NoUserData}
+	a := Attr{StreamFullPolicy: PolicyUntilFull, MaxDataSize: NoUserData}
 	a.StreamSize = int64(41 * a.MaxSystemEventSize())
 	full.Del(EventFilter)
 	s := running(t, 0, a)
 	for range 40 {
-		s.SetFilter(full, SetEventSet)
+		s.SetFilter(full, FilterSet)
 	}
 	n := 0
 	for {
@@ -525,7 +525,7 @@ var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing
 			n++
 		}
 	}
-	if st, _ := s.Status(); n != 40 || st.StreamOverrunStatus != NoOverrun {
+	if st, _ := s.Status(); n != 40 || st.StreamOverrunStatus != StatusNoOverrun {
 		t.Errorf("%d FILTER events of 40, %+v", n, st)
 	}
 })
@@ -533,11 +533,11 @@ var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing
 // Events whose greatest sizes add up to no more than the stream-min-size are
 // all recorded, however they are spread over threads, types and sizes.
 var _ = conform("ATR-24", func(t *testing.T) {
-	ids := []EventID{UnnamedUserEvent, limID(t, "atr.a"), limID(t, "atr.b")}
+	ids := []EventID{EventUnnamed, limID(t, "atr.a"), limID(t, "atr.b")}
 	for _, size := range []int64{1, 20 << 10, 64 << 10, 300 << 10} {
 		for _, data := range []int{NoUserData, 1, 100, 1024, 5000} {
 			for _, threads := range []int{1, 3, 16} {
-				a := Attr{StreamFullPolicy: UntilFull, StreamSize: size, MaxDataSize: data}
+				a := Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: size, MaxDataSize: data}
 				s := running(t, 0, a)
 				b, _ := s.Attr()
 				budget := b.StreamSize - int64(a.MaxSystemEventSize())
@@ -566,7 +566,7 @@ var _ = conform("ATR-24", func(t *testing.T) {
 				}
 				have := len(drain(t, s))
 				st, err := s.Status()
-				if have != want || st.StreamOverrunStatus != NoOverrun || st.Lost != 0 || err != nil {
+				if have != want || st.StreamOverrunStatus != StatusNoOverrun || st.Lost != 0 || err != nil {
 					t.Errorf("size %d, data %d, %d threads: %d of %d events, %+v, %v", size, data, threads, have, want, st, err)
 				}
 				s.Shutdown()
@@ -601,10 +601,10 @@ var _ = conform("ATR-26", func(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Event(UnnamedUserEvent, make([]byte, b.MaxDataSize))
-	Event(UnnamedUserEvent, make([]byte, b.MaxDataSize+1))
+	Event(EventUnnamed, make([]byte, b.MaxDataSize))
+	Event(EventUnnamed, make([]byte, b.MaxDataSize+1))
 	buf := make([]byte, b.MaxDataSize+10)
-	for _, want := range []Truncation{NotTruncated, TruncatedRecord} {
+	for _, want := range []Truncation{TruncationNone, TruncationRecord} {
 		for {
 			ev, n, err := s.TryNext(buf)
 			if err != nil {
@@ -630,13 +630,13 @@ var _ = conform("ATR-27/ENOMEM,EINVAL", func(t *testing.T) {
 		_, err = CreateWithLog(0, &Attr{StreamSize: size}, creOpen(t, creLog(t), os.O_WRONLY))
 		wantErrno(t, err, syscall.ENOMEM)
 	}
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		for _, size := range []int64{1 << 62, 1<<63 - 1} {
 			_, err := CreateWithLog(0, &Attr{LogSize: size, LogFullPolicy: p}, creOpen(t, creLog(t), os.O_WRONLY))
 			wantErrno(t, err, syscall.EINVAL)
 		}
 	}
 	// Where the size is not used it does no harm.
-	limLogged(t, 0, Attr{LogSize: 1<<63 - 1, LogFullPolicy: Append})
+	limLogged(t, 0, Attr{LogSize: 1<<63 - 1, LogFullPolicy: PolicyAppend})
 	limStream(t, 0, Attr{LogSize: 1<<63 - 1})
 })

@@ -23,7 +23,7 @@ func clrClear(t *testing.T, s *Stream) {
 }
 
 var _ = conform("CLR-01/posix_trace_clear/EINVAL", func(t *testing.T) {
-	s := flowStream(t, &Attr{Name: "clr", StreamFullPolicy: UntilFull})
+	s := flowStream(t, &Attr{Name: "clr", StreamFullPolicy: PolicyUntilFull})
 	flowStart(t, s)
 	id, err := s.EventID("clr.named")
 	if err != nil {
@@ -58,16 +58,16 @@ var _ = conform("CLR-01/posix_trace_clear/EINVAL", func(t *testing.T) {
 var _ = conform("CLR-02", func(t *testing.T) {
 	s := flowStream(t, nil)
 	clrClear(t, s)
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	flowWant(t, flowAll(t, s))
 	flowStart(t, s)
 	clrClear(t, s)
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	Event(flowID(t, "clr"), []byte("x"))
 	flowWant(t, flowAll(t, s), "x")
 	flowStop(t, s)
 	clrClear(t, s)
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	Event(flowID(t, "clr"), []byte("x"))
 	flowWant(t, flowAll(t, s))
 })
@@ -80,19 +80,19 @@ var _ = conform("CLR-03", func(t *testing.T) {
 		for flowStatus(t, s).Lost == 0 {
 			w.put()
 		}
-		flowIs(t, "full status", flowStatus(t, s).StreamFullStatus, Full)
+		flowIs(t, "full status", flowStatus(t, s).StreamFullStatus, StatusFull)
 		return s, w
 	}
 	cleared := func(t *testing.T, s *Stream) {
 		t.Helper()
 		clrClear(t, s)
 		st := flowStatus(t, s)
-		if st.StreamFullStatus != NotFull || st.StreamOverrunStatus != NoOverrun {
+		if st.StreamFullStatus != StatusNotFull || st.StreamOverrunStatus != StatusNoOverrun {
 			t.Errorf("status is %+v", st)
 		}
 	}
 	t.Run("until-full", func(t *testing.T) {
-		s, w := fill(t, UntilFull)
+		s, w := fill(t, PolicyUntilFull)
 		cleared(t, s)
 		flowWant(t, flowAll(t, s))
 		flowStart(t, s)
@@ -102,12 +102,12 @@ var _ = conform("CLR-03", func(t *testing.T) {
 	// Whatever has been told of the loss when clear is called.
 	for told := range 4 {
 		t.Run("loop "+strconv.Itoa(told), func(t *testing.T) {
-			s, w := fill(t, Loop)
+			s, w := fill(t, PolicyLoop)
 			for range told {
 				flowNext(t, s)
 			}
 			cleared(t, s)
-			flowState(t, s, Running, NotFull)
+			flowState(t, s, StatusRunning, StatusNotFull)
 			flowWant(t, flowAll(t, s))
 			w.put()
 			flowWant(t, flowAll(t, s), strconv.Itoa(w.n-1))
@@ -115,7 +115,7 @@ var _ = conform("CLR-03", func(t *testing.T) {
 	}
 	t.Run("until-full told", func(t *testing.T) {
 		for told := 1; told <= 3; told++ {
-			s, w := fill(t, UntilFull)
+			s, w := fill(t, PolicyUntilFull)
 			for {
 				e, ok := flowNext(t, s)
 				if !ok || e.ID == EventStop {
@@ -139,28 +139,28 @@ var _ = conform("CLR-03", func(t *testing.T) {
 })
 
 var _ = conform("CLR-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	w.fill(t)
 	clrClear(t, s)
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	for range 3 {
 		if w.put() {
 			t.Fatal("it has restarted")
 		}
 		flowWant(t, flowAll(t, s))
-		flowState(t, s, Suspended, NotFull)
+		flowState(t, s, StatusSuspended, StatusNotFull)
 	}
-	flowIs(t, "overrun", flowStatus(t, s).StreamOverrunStatus, NoOverrun)
+	flowIs(t, "overrun", flowStatus(t, s).StreamOverrunStatus, StatusNoOverrun)
 	flowStart(t, s)
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	w.put()
 	flowWant(t, flowAll(t, s), "START", strconv.Itoa(w.n-1))
 	// From then on it is as any other.
 	w.fill(t)
 	flowWant(t, flowTypes(flowAll(t, s), EventStop, EventStart), "STOP1", "START")
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 })
 
 var _ = conform("CLR-05", func(t *testing.T) {
@@ -168,7 +168,7 @@ var _ = conform("CLR-05", func(t *testing.T) {
 	flowStart(t, s)
 	id := flowID(t, "clr.rejected")
 	before, _ := s.Attr()
-	err := s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"clr.*"}}})
+	err := s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"clr.*"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ var _ = conform("CLR-05", func(t *testing.T) {
 })
 
 var _ = conform("CLR-06", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		s := flowStream(t, &Attr{StreamFullPolicy: p, StreamSize: 64 << 10, MaxDataSize: 1000})
 		flowStart(t, s)
 		var end atomic.Bool
@@ -244,17 +244,17 @@ var _ = conform("CLR-06", func(t *testing.T) {
 })
 
 var _ = conform("CLR-07", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		for _, attached := range []bool{false, true} {
 			name := p.String()
 			if attached {
 				name += " by another"
 			}
 			t.Run(name, func(t *testing.T) {
-				s, path := flowLogged(t, &Attr{Name: "clr07", StreamFullPolicy: UntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: 64})
+				s, path := flowLogged(t, &Attr{Name: "clr07", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: 64})
 				flowStart(t, s)
 				w := flowRecorder(t, s)
-				for flowStatus(t, s).LogFullStatus != Full {
+				for flowStatus(t, s).LogFullStatus != StatusFull {
 					for range 50 {
 						w.put()
 					}
@@ -272,7 +272,7 @@ var _ = conform("CLR-07", func(t *testing.T) {
 					defer by.Close()
 				}
 				clrClear(t, by)
-				flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, NotFull)
+				flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, StatusNotFull)
 				flowStart(t, s)
 				first := w.n
 				if !w.put() {
@@ -285,7 +285,7 @@ var _ = conform("CLR-07", func(t *testing.T) {
 				flowShutdown(t, s)
 				all := flowNoFlush(flowLog(t, path))
 				want := []string{"START", strconv.Itoa(first), strconv.Itoa(first + 1), "STOP0"}
-				if p == Loop {
+				if p == PolicyLoop {
 					want = want[1:] // it was running all the time
 				}
 				flowWant(t, all, want...)
@@ -294,7 +294,7 @@ var _ = conform("CLR-07", func(t *testing.T) {
 	}
 	t.Run("nothing of before", func(t *testing.T) {
 		// Not even the FLUSH_STOP of a flush before.
-		s, path := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Loop})
+		s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop})
 		flowStart(t, s)
 		Event(flowID(t, "clr"), []byte("before"))
 		if err := s.Flush(); err != nil {
@@ -308,7 +308,7 @@ var _ = conform("CLR-07", func(t *testing.T) {
 })
 
 var _ = conform("CLR-08", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
 	id := flowID(t, "clr")
 	Event(id, []byte("logged"))
@@ -336,7 +336,7 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	}
 	flushed, cleared := make(chan error, 1), make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
-	flowWait(t, "it is flushing", func() bool { return flowStatus(t, s).StreamFlushStatus == Flushing })
+	flowWait(t, "it is flushing", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusFlushing })
 	go func() { cleared <- s.Clear() }()
 	for range 1000 {
 		runtime.Gosched()
@@ -359,11 +359,11 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	clrStop(r)
 	<-over
 
-	l, _ := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: 64})
+	l, _ := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: 64})
 	flowStart(t, l)
 	w := flowRecorder(t, l)
 	w.r.a.w.OnFull = nil
-	for flowStatus(t, l).LogOverrunStatus != Overrun {
+	for flowStatus(t, l).LogOverrunStatus != StatusOverrun {
 		w.fill(t)
 		if err := l.Flush(); err != nil {
 			t.Fatal(err)
@@ -375,7 +375,7 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	flowIs(t, "flush error", flowStatus(t, l).StreamFlushError, syscall.ENOSPC)
 	clrClear(t, l)
 	st := flowStatus(t, l)
-	if st.StreamFlushError != 0 || st.LogOverrunStatus != NoOverrun {
+	if st.StreamFlushError != 0 || st.LogOverrunStatus != StatusNoOverrun {
 		t.Errorf("status is %+v", st)
 	}
 })
@@ -388,7 +388,7 @@ func clrStop(r *os.File) { r.SetReadDeadline(time.Now()) }
 var _ = conform("CLR-09/counts", func(t *testing.T) {
 	// A LOOP log that was full counts from nothing again: what it keeps and what it loses
 	// after the clear is all that was recorded since.
-	s, path := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Loop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: 64})
+	s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: 64})
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	w.r.a.w.OnFull = nil
@@ -402,7 +402,7 @@ var _ = conform("CLR-09/counts", func(t *testing.T) {
 		}
 	}
 	used := func() bool { used, all := s.c.mem.Used(); return used >= all-1 }
-	for flowStatus(t, s).LogFullStatus != Full {
+	for flowStatus(t, s).LogFullStatus != StatusFull {
 		flush(100)
 	}
 	for range 30 {
@@ -414,7 +414,7 @@ var _ = conform("CLR-09/counts", func(t *testing.T) {
 		w.put()
 	}
 	flush(0)
-	if st := flowStatus(t, s); st.LogLost == before || st.LogFullStatus != Full || st.LogOverrunStatus != Overrun || st.Lost != 0 {
+	if st := flowStatus(t, s); st.LogLost == before || st.LogFullStatus != StatusFull || st.LogOverrunStatus != StatusOverrun || st.Lost != 0 {
 		t.Fatalf("after a flush of %d events: %+v", w.n-n, st)
 	}
 	for range 30 {

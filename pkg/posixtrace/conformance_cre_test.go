@@ -142,7 +142,7 @@ func creNumbers(n int) (list []string) {
 
 func creEvents(n int) {
 	for i := range n {
-		Event(UnnamedUserEvent, []byte(strconv.Itoa(i)))
+		Event(EventUnnamed, []byte(strconv.Itoa(i)))
 	}
 }
 
@@ -338,7 +338,7 @@ func init() {
 		var streams []*Stream
 		for {
 			before := files()
-			s, err := Create(0, &Attr{StreamFullPolicy: UntilFull})
+			s, err := Create(0, &Attr{StreamFullPolicy: PolicyUntilFull})
 			if err != nil {
 				logCheck(errors.Is(err, syscall.ENOMEM) && s == nil, "Create = %v, %v, want ENOMEM", s, err)
 				logCheck(files() == before, "%d files were there, and after the failure %d", before, files())
@@ -399,7 +399,7 @@ func init() {
 	}
 	helpers["cre-silent"] = func([]string) {
 		for range 3 {
-			Event(UnnamedUserEvent, []byte("x"))
+			Event(EventUnnamed, []byte("x"))
 		}
 		fmt.Println("through")
 	}
@@ -421,9 +421,9 @@ var _ = conform("CRE-02", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer logged.Shutdown()
-	for s, policy := range map[*Stream]FullPolicy{s: Loop, logged: Flush} {
+	for s, policy := range map[*Stream]FullPolicy{s: PolicyLoop, logged: PolicyFlush} {
 		a, err := s.Attr()
-		if err != nil || a.Name != "" || a.Inheritance != CloseForChild || a.StreamFullPolicy != policy || a.LogFullPolicy != Loop ||
+		if err != nil || a.Name != "" || a.Inheritance != InheritNone || a.StreamFullPolicy != policy || a.LogFullPolicy != PolicyLoop ||
 			a.StreamSize != DefaultStreamSize || a.MaxDataSize != DefaultMaxDataSize || a.LogSize != DefaultLogSize {
 			t.Errorf("attributes %+v, %v, want policy %v", a, err, policy)
 		}
@@ -452,8 +452,8 @@ var _ = conform("CRE-04", func(t *testing.T) {
 			t.Errorf("filter %v, %v", f, err)
 		}
 	}
-	if z := (Status{}); z.StreamStatus != Suspended || z.StreamFullStatus != NotFull || z.StreamOverrunStatus != NoOverrun ||
-		z.StreamFlushStatus != NotFlushing || z.StreamFlushError != 0 || z.LogOverrunStatus != NoOverrun || z.LogFullStatus != NotFull {
+	if z := (Status{}); z.StreamStatus != StatusSuspended || z.StreamFullStatus != StatusNotFull || z.StreamOverrunStatus != StatusNoOverrun ||
+		z.StreamFlushStatus != StatusNotFlushing || z.StreamFlushError != 0 || z.LogOverrunStatus != StatusNoOverrun || z.LogFullStatus != StatusNotFull {
 		t.Errorf("zero is %+v", z)
 	}
 	creEvents(3) // not recorded
@@ -635,13 +635,13 @@ var _ = conform("CRE-09/posix_trace_create", func(t *testing.T) {
 })
 
 var creBad = []Attr{
-	{StreamFullPolicy: Append},
-	{StreamFullPolicy: Append + 1},
+	{StreamFullPolicy: PolicyAppend},
+	{StreamFullPolicy: PolicyAppend + 1},
 	{StreamFullPolicy: 255},
-	{LogFullPolicy: Flush},
-	{LogFullPolicy: Append + 1},
+	{LogFullPolicy: PolicyFlush},
+	{LogFullPolicy: PolicyAppend + 1},
 	{LogFullPolicy: 255},
-	{Inheritance: Inherited + 1},
+	{Inheritance: InheritChildren + 1},
 	{Inheritance: 255},
 	{StreamSize: -1},
 	{LogSize: -1},
@@ -662,9 +662,9 @@ var _ = conform("CRE-10/posix_trace_create/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("CRE-11/posix_trace_create/EINVAL", func(t *testing.T) {
-	_, err := Create(0, &Attr{StreamFullPolicy: Flush})
+	_, err := Create(0, &Attr{StreamFullPolicy: PolicyFlush})
 	wantErrno(t, err, syscall.EINVAL)
-	limLogged(t, 0, Attr{StreamFullPolicy: Flush})
+	limLogged(t, 0, Attr{StreamFullPolicy: PolicyFlush})
 })
 
 // creTraces is everything that this process and the directory hold, but for
@@ -719,15 +719,15 @@ var _ = conform("CRE-12", func(t *testing.T) {
 	}{
 		{"no such process", gone, Attr{}, nil, syscall.ESRCH},
 		{"no such process", gone, Attr{}, log, syscall.ESRCH},
-		{"bad policy", fresh, Attr{StreamFullPolicy: Append}, log, syscall.EINVAL},
-		{"flush without log", fresh, Attr{StreamFullPolicy: Flush}, nil, syscall.EINVAL},
+		{"bad policy", fresh, Attr{StreamFullPolicy: PolicyAppend}, log, syscall.EINVAL},
+		{"flush without log", fresh, Attr{StreamFullPolicy: PolicyFlush}, nil, syscall.EINVAL},
 		{"not for writing", fresh, Attr{}, readonly, syscall.EBADF},
-		{"pipe that loops", fresh, Attr{LogFullPolicy: Loop}, w, syscall.EINVAL},
-		{"appending that loops", fresh, Attr{LogFullPolicy: UntilFull}, appending, syscall.EINVAL},
+		{"pipe that loops", fresh, Attr{LogFullPolicy: PolicyLoop}, w, syscall.EINVAL},
+		{"appending that loops", fresh, Attr{LogFullPolicy: PolicyUntilFull}, appending, syscall.EINVAL},
 		{"too many on a process", crowded, Attr{}, nil, syscall.EAGAIN},
 		{"too many on a process", crowded, Attr{}, log, syscall.EAGAIN},
-		{"too many on a process", crowded, Attr{LogFullPolicy: Append}, appending, syscall.EAGAIN},
-		{"too many on a process", crowded, Attr{LogFullPolicy: Append}, w, syscall.EAGAIN},
+		{"too many on a process", crowded, Attr{LogFullPolicy: PolicyAppend}, appending, syscall.EAGAIN},
+		{"too many on a process", crowded, Attr{LogFullPolicy: PolicyAppend}, w, syscall.EAGAIN},
 		{"too large", fresh, Attr{StreamSize: 1 << 39}, nil, syscall.ENOMEM},
 		{"too large", fresh, Attr{StreamSize: 1 << 39}, log, syscall.ENOMEM},
 	} {
@@ -772,26 +772,26 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	plain := running(t, c.pid, Attr{})
 	stopped := running(t, c.pid, Attr{StreamSize: 1 << 20})
 	filtered := running(t, c.pid, Attr{MaxDataSize: 2})
-	full := running(t, c.pid, Attr{StreamFullPolicy: UntilFull, StreamSize: 1, MaxDataSize: NoUserData})
+	full := running(t, c.pid, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 1, MaxDataSize: NoUserData})
 	var set EventSet
 	set.Add(id)
-	filtered.SetFilter(set, SetEventSet)
+	filtered.SetFilter(set, FilterSet)
 	stopped.Stop()
 	mapAsk(c, "event %d first", id)
-	mapAsk(c, "event %d second", UnnamedUserEvent)
+	mapAsk(c, "event %d second", EventUnnamed)
 	equal(t, drain(t, plain), got{"cre.thirteen", "first", c.pid}, got{"posix_trace_unnamed_userevent", "second", c.pid})
 	equal(t, drain(t, stopped))
 	equal(t, drain(t, filtered), got{"posix_trace_unnamed_userevent", "se", c.pid})
 	mapAsk(c, "times %d 20000", id)
 	for s, want := range map[*Stream]Status{
-		plain:    {StreamStatus: Running},
-		stopped:  {StreamStatus: Suspended},
-		filtered: {StreamStatus: Running},
-		full:     {StreamStatus: Suspended, StreamFullStatus: Full, StreamOverrunStatus: Overrun},
+		plain:    {StreamStatus: StatusRunning},
+		stopped:  {StreamStatus: StatusSuspended},
+		filtered: {StreamStatus: StatusRunning},
+		full:     {StreamStatus: StatusSuspended, StreamFullStatus: StatusFull, StreamOverrunStatus: StatusOverrun},
 	} {
 		have, err := s.Status()
 		if s == plain { // the one that loops has its own business
-			have.StreamFullStatus, have.StreamOverrunStatus = NotFull, NoOverrun
+			have.StreamFullStatus, have.StreamOverrunStatus = StatusNotFull, StatusNoOverrun
 		}
 		have.Lost = 0
 		if have != want || err != nil {
@@ -840,7 +840,7 @@ var _ = conform("CRE-14", func(t *testing.T) {
 		cs, ss = append(cs, c), append(ss, running(t, c.pid, Attr{}))
 	}
 	for i, c := range cs {
-		mapAsk(c, "event %d of.%d", UnnamedUserEvent, i)
+		mapAsk(c, "event %d of.%d", EventUnnamed, i)
 	}
 	for i, c := range cs {
 		equal(t, drain(t, ss[i]), got{"posix_trace_unnamed_userevent", fmt.Sprintf("of.%d", i), c.pid})
@@ -870,7 +870,7 @@ var _ = conform("CRE-16", func(t *testing.T) {
 			}
 		}
 	}
-	mapAsk(c, "event %d all", UnnamedUserEvent)
+	mapAsk(c, "event %d all", EventUnnamed)
 	for _, s := range append(during, before, after) {
 		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "all", c.pid})
 	}
@@ -922,7 +922,7 @@ func creMatrix(t *testing.T, s *Stream, flush error) {
 	ok("get_attr", err)
 	_, err = s.Filter()
 	ok("get_filter", err)
-	ok("set_filter", s.SetFilter(EventSet{}, SetEventSet))
+	ok("set_filter", s.SetFilter(EventSet{}, FilterSet))
 	_, err = s.EventID("cre.matrix")
 	ok("trid_eventid_open", err)
 	_, err = s.EventName(id)
@@ -1024,7 +1024,7 @@ var _ = conform("CRE-20/posix_trace_create_withlog/EBADF", func(t *testing.T) {
 		"directory": dir, "reading end of a pipe": pr, "no descriptor": os.NewFile(1<<20, "none"),
 	}
 	for what, f := range files {
-		for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+		for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
 			t.Run(what, func(t *testing.T) {
 				_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
 				wantErrno(t, err, syscall.EBADF)
@@ -1037,7 +1037,7 @@ var _ = conform("CRE-20/posix_trace_create_withlog/EBADF", func(t *testing.T) {
 })
 
 var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
-	for _, p := range []FullPolicy{DefaultPolicy, Loop, UntilFull, Append} {
+	for _, p := range []FullPolicy{PolicyDefault, PolicyLoop, PolicyUntilFull, PolicyAppend} {
 		s, path := limLogged(t, 0, Attr{LogFullPolicy: p})
 		s.Start()
 		creEvents(3)
@@ -1080,11 +1080,11 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 	}
 	for what, open := range ends {
 		r, w := open()
-		for _, p := range []FullPolicy{DefaultPolicy, Loop, UntilFull} {
+		for _, p := range []FullPolicy{PolicyDefault, PolicyLoop, PolicyUntilFull} {
 			_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, w)
 			wantErrno(t, err, syscall.EINVAL)
 		}
-		s, err := CreateWithLog(0, &Attr{LogFullPolicy: Append}, w)
+		s, err := CreateWithLog(0, &Attr{LogFullPolicy: PolicyAppend}, w)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
@@ -1098,7 +1098,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 		if r == nil {
 			continue
 		}
-		rd, err := OpenLog(r)
+		rd, err := NewReader(r)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
@@ -1130,7 +1130,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 		bad["block device"] = os.NewFile(uintptr(fd), "/dev/loop7")
 	}
 	for what, f := range bad {
-		for _, p := range []FullPolicy{DefaultPolicy, Loop, UntilFull, Append} {
+		for _, p := range []FullPolicy{PolicyDefault, PolicyLoop, PolicyUntilFull, PolicyAppend} {
 			s, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
 			var e *Error
 			if !errors.As(err, &e) || e.Err != syscall.EINVAL {
@@ -1148,18 +1148,18 @@ var _ = conform("CRE-22/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 	path := creLog(t)
 	for _, flags := range []int{os.O_WRONLY | os.O_APPEND, os.O_RDWR | os.O_APPEND} {
 		f := creOpen(t, path, flags)
-		for _, p := range []FullPolicy{DefaultPolicy, Loop, UntilFull} {
+		for _, p := range []FullPolicy{PolicyDefault, PolicyLoop, PolicyUntilFull} {
 			_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
 			wantErrno(t, err, syscall.EINVAL)
 		}
-		s, err := CreateWithLog(0, &Attr{LogFullPolicy: Append, StreamSize: 1}, f)
+		s, err := CreateWithLog(0, &Attr{LogFullPolicy: PolicyAppend, StreamSize: 1}, f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Start()
 		want := creNumbers(500)
 		for i, n := range want {
-			Event(UnnamedUserEvent, []byte(n))
+			Event(EventUnnamed, []byte(n))
 			if i%10 == 9 {
 				if err := s.Flush(); err != nil {
 					t.Fatal(err)
@@ -1213,11 +1213,11 @@ func creSpace(args []string) {
 		}
 	}
 	refused("loop", Attr{LogSize: 1 << 20, StreamSize: 1})
-	refused("until-full", Attr{LogSize: 1 << 20, StreamSize: 1, LogFullPolicy: UntilFull})
+	refused("until-full", Attr{LogSize: 1 << 20, StreamSize: 1, LogFullPolicy: PolicyUntilFull})
 
 	// A log that has been made has its room, whatever becomes of the rest.
 	var reserved []*Stream
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		s, err := CreateWithLog(0, &Attr{LogSize: 100 << 10, StreamSize: 16 << 10, LogFullPolicy: p}, open(p.String()+".trace"))
 		if err != nil {
 			fmt.Println(p, err)
@@ -1231,12 +1231,12 @@ func creSpace(args []string) {
 			break
 		}
 	}
-	refused("append", Attr{LogFullPolicy: Append})
+	refused("append", Attr{LogFullPolicy: PolicyAppend})
 	for _, s := range reserved {
 		s.Start()
 		for i := range 8 {
 			for range 10 {
-				Event(UnnamedUserEvent, make([]byte, 500))
+				Event(EventUnnamed, make([]byte, 500))
 			}
 			if err := s.Flush(); err != nil {
 				fmt.Println("flush", i, "into reserved room:", err)
@@ -1257,7 +1257,7 @@ func creSpace(args []string) {
 		return
 	}
 	f := open("ramfs.trace")
-	s, err := CreateWithLog(0, &Attr{LogSize: 1 << 20, LogFullPolicy: UntilFull}, f)
+	s, err := CreateWithLog(0, &Attr{LogSize: 1 << 20, LogFullPolicy: PolicyUntilFull}, f)
 	if err != nil {
 		fmt.Println("ramfs:", err)
 		return
@@ -1281,7 +1281,7 @@ var _ = conform("CRE-23/posix_trace_create_withlog/ENOSPC", func(t *testing.T) {
 })
 
 var _ = conform("CRE-24", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
 		path := creLog(t)
 		f := creOpen(t, path, os.O_WRONLY)
 		s, err := CreateWithLog(0, &Attr{LogFullPolicy: p, LogSize: 100 << 10, StreamSize: 1}, f)
@@ -1305,14 +1305,14 @@ var _ = conform("CRE-24", func(t *testing.T) {
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
 		}
-		if data := creData(t, limOpen(t, path)); len(data) < 40 || p == Append && len(data) != 800 {
+		if data := creData(t, limOpen(t, path)); len(data) < 40 || p == PolicyAppend && len(data) != 800 {
 			t.Errorf("%v: the log holds %d events", p, len(data))
 		}
 	}
 })
 
 var _ = conform("CRE-25", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
 		path := creLog(t)
 		record := func(n int, a Attr) {
 			t.Helper()
@@ -1325,7 +1325,7 @@ var _ = conform("CRE-25", func(t *testing.T) {
 			}
 			s.Start()
 			for i := range n {
-				Event(UnnamedUserEvent, []byte(strconv.Itoa(i)))
+				Event(EventUnnamed, []byte(strconv.Itoa(i)))
 				if i%100 == 99 {
 					s.Flush()
 				}
@@ -1498,7 +1498,7 @@ var _ = conform("CRE-29", func(t *testing.T) {
 	mapAsk(c, "event %d last", id)
 	c.in.Close()
 	c.cmd.Wait()
-	if st, err := s.Status(); err != nil || st.StreamStatus != Running {
+	if st, err := s.Status(); err != nil || st.StreamStatus != StatusRunning {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	list, err := List() // nobody takes it for a dead one

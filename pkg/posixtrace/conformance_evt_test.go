@@ -47,7 +47,7 @@ func init() {
 				runtime.LockOSThread()
 				both.Done()
 				both.Wait()
-				Event(UnnamedUserEvent, []byte(strconv.Itoa(unix.Gettid())))
+				Event(EventUnnamed, []byte(strconv.Itoa(unix.Gettid())))
 			})
 		}
 		wg.Wait()
@@ -104,16 +104,16 @@ func evtHere() int {
 var _ = conform("EVT-01/posix_trace_event", func(t *testing.T) {
 	c := start(t, "map")
 	id := mapOpen(c, "evt.one")
-	a, b := running(t, c.pid, Attr{}), running(t, c.pid, Attr{StreamFullPolicy: UntilFull})
+	a, b := running(t, c.pid, Attr{}), running(t, c.pid, Attr{StreamFullPolicy: PolicyUntilFull})
 	excludes, suspended := running(t, c.pid, Attr{}), limStream(t, c.pid, Attr{})
 	logged, path := limLogged(t, c.pid, Attr{})
 	logged.Start()
 	var set EventSet
 	set.Add(id)
-	excludes.SetFilter(set, SetEventSet)
+	excludes.SetFilter(set, FilterSet)
 	other := running(t, 0, Attr{}) // of another process
 	mapAsk(c, "event %d x", id)
-	mapAsk(c, "event %d y", UnnamedUserEvent)
+	mapAsk(c, "event %d y", EventUnnamed)
 	x, y := got{"evt.one", "x", c.pid}, got{"posix_trace_unnamed_userevent", "y", c.pid}
 	equal(t, drain(t, a), x, y)
 	equal(t, drain(t, b), x, y)
@@ -137,13 +137,13 @@ var _ = conform("EVT-02/posix_trace_event", func(t *testing.T) {
 	Event(id, []byte("stopped"))
 	var set EventSet
 	set.Add(id)
-	s.SetFilter(set, SetEventSet)
+	s.SetFilter(set, FilterSet)
 	s.Start()
 	Event(id, []byte("excluded"))
-	s.SetFilter(set, SubEventSet)
+	s.SetFilter(set, FilterSub)
 	Event(id, []byte("again"))
 	equal(t, drain(t, s), got{"evt.two", "running", os.Getpid()}, got{"evt.two", "again", os.Getpid()})
-	if st, err := s.Status(); st.Lost != 0 || st.StreamOverrunStatus != NoOverrun || err != nil {
+	if st, err := s.Status(); st.Lost != 0 || st.StreamOverrunStatus != StatusNoOverrun || err != nil {
 		t.Errorf("what had no effect counts as lost: %+v, %v", st, err)
 	}
 	s.Shutdown()
@@ -155,12 +155,12 @@ var _ = conform("EVT-03/posix_trace_event", func(t *testing.T) {
 	s := running(t, 0, Attr{MaxDataSize: most})
 	data := []byte(strings.Repeat("0123456789", 10))
 	for n := range most + 1 {
-		Event(UnnamedUserEvent, data[:n])
+		Event(EventUnnamed, data[:n])
 	}
 	buf := make([]byte, 100)
 	for n := range most + 1 {
 		ev, have := evtNext(t, s, buf)
-		if !bytes.Equal(have, data[:n]) || ev.Truncation != NotTruncated {
+		if !bytes.Equal(have, data[:n]) || ev.Truncation != TruncationNone {
 			t.Errorf("%d bytes became %q, %v", n, have, ev.Truncation)
 		}
 	}
@@ -173,12 +173,12 @@ var _ = conform("EVT-04/posix_trace_event", func(t *testing.T) {
 		streams[most] = running(t, 0, Attr{MaxDataSize: most})
 	}
 	streams[0] = running(t, 0, Attr{MaxDataSize: NoUserData})
-	Event(UnnamedUserEvent, data)
+	Event(EventUnnamed, data)
 	for most, s := range streams {
 		ev, have := evtNext(t, s, make([]byte, 200))
-		want := TruncatedRecord
+		want := TruncationRecord
 		if most == len(data) {
-			want = NotTruncated
+			want = TruncationNone
 		}
 		if !bytes.Equal(have, data[:most]) || ev.Truncation != want {
 			t.Errorf("max-data-size %d: %q, %v", most, have, ev.Truncation)
@@ -188,10 +188,10 @@ var _ = conform("EVT-04/posix_trace_event", func(t *testing.T) {
 
 var _ = conform("EVT-05/posix_trace_event", func(t *testing.T) {
 	s := running(t, 0, Attr{})
-	Event(UnnamedUserEvent, nil)
-	Event(UnnamedUserEvent, []byte{})
+	Event(EventUnnamed, nil)
+	Event(EventUnnamed, []byte{})
 	for range 2 {
-		if ev, data := evtNext(t, s, make([]byte, 8)); len(data) != 0 || ev.Truncation != NotTruncated {
+		if ev, data := evtNext(t, s, make([]byte, 8)); len(data) != 0 || ev.Truncation != TruncationNone {
 			t.Errorf("%q, %v", data, ev.Truncation)
 		}
 	}
@@ -257,9 +257,9 @@ var _ = conform("EVT-07", func(t *testing.T) {
 	s := running(t, c.pid, Attr{MaxDataSize: 3})
 	before := time.Now().UnixNano()
 	mapAsk(c, "event %d abc", id)
-	mapAsk(c, "event %d abcd", UnnamedUserEvent)
+	mapAsk(c, "event %d abcd", EventUnnamed)
 	after := time.Now().UnixNano()
-	for i, want := range []EventInfo{{ID: id, Truncation: NotTruncated}, {ID: UnnamedUserEvent, Truncation: TruncatedRecord}} {
+	for i, want := range []EventInfo{{ID: id, Truncation: TruncationNone}, {ID: EventUnnamed, Truncation: TruncationRecord}} {
 		ev, data := evtNext(t, s, make([]byte, 10))
 		if ev.ID != want.ID || ev.PID != c.pid || ev.Truncation != want.Truncation || string(data) != "abc" {
 			t.Errorf("event %d is %+v with %q", i, ev, data)
@@ -416,10 +416,10 @@ var _ = conform("EVT-08", func(t *testing.T) {
 })
 
 var _ = conform("EVT-09", func(t *testing.T) {
-	s := limStream(t, 0, Attr{StreamFullPolicy: UntilFull, StreamSize: 1})
+	s := limStream(t, 0, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 1})
 	line := evtHere() + 1
 	s.Start()
-	s.SetFilter(EventSet{}, SetEventSet)
+	s.SetFilter(EventSet{}, FilterSet)
 	s.Stop()
 	want := []EventID{EventStart, EventFilter, EventStop}
 	list := evtAll(t, s)
@@ -457,7 +457,7 @@ var _ = conform("EVT-10", func(t *testing.T) {
 			}
 		}
 	}
-	if st, _ := s.Status(); st.StreamOverrunStatus != Overrun {
+	if st, _ := s.Status(); st.StreamOverrunStatus != StatusOverrun {
 		t.Error("no overrun")
 	}
 	rec, err := s.Recorder()
@@ -514,7 +514,7 @@ func evtThread(f func()) int {
 var _ = conform("EVT-11", func(t *testing.T) {
 	s := running(t, 0, Attr{})
 	for i := range 20 {
-		want := evtThread(func() { Event(UnnamedUserEvent, nil) })
+		want := evtThread(func() { Event(EventUnnamed, nil) })
 		if ev, _ := evtNext(t, s, nil); ev.TID != want || ev.PID != os.Getpid() {
 			t.Errorf("event %d is of thread %d of process %d, want thread %d", i, ev.TID, ev.PID, want)
 		}
@@ -523,7 +523,7 @@ var _ = conform("EVT-11", func(t *testing.T) {
 	for range 20 {
 		runtime.LockOSThread()
 		want := unix.Gettid()
-		Event(UnnamedUserEvent, nil)
+		Event(EventUnnamed, nil)
 		runtime.UnlockOSThread()
 		if ev, _ := evtNext(t, s, nil); ev.TID != want {
 			t.Errorf("event of thread %d, want %d", ev.TID, want)
@@ -550,7 +550,7 @@ var _ = conform("EVT-12", func(t *testing.T) {
 	own := running(t, 0, Attr{})
 	const n = 30
 	for range n {
-		evtThread(func() { Event(UnnamedUserEvent, nil) })
+		evtThread(func() { Event(EventUnnamed, nil) })
 	}
 	if have := len(drain(t, own)); have != n {
 		t.Errorf("%d events of %d threads", have, n)
@@ -564,7 +564,7 @@ var _ = conform("EVT-13", func(t *testing.T) {
 	var stamps []stamp
 	for i := range 200 {
 		before := time.Now().UnixNano()
-		Event(UnnamedUserEvent, strconv.AppendInt(nil, int64(i), 10))
+		Event(EventUnnamed, strconv.AppendInt(nil, int64(i), 10))
 		stamps = append(stamps, stamp{before, time.Now().UnixNano()})
 		if i%50 == 0 {
 			for begin := time.Now(); time.Since(begin) < 5*time.Millisecond; { // let the clocks drift
@@ -595,7 +595,7 @@ var _ = conform("EVT-13", func(t *testing.T) {
 				for turn.Load() != n {
 					runtime.Gosched()
 				}
-				Event(UnnamedUserEvent, strconv.AppendInt(nil, n, 10))
+				Event(EventUnnamed, strconv.AppendInt(nil, n, 10))
 				turn.Store(n + 1)
 			}
 		})
@@ -639,7 +639,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	}
 	r := reader()
 	w := creOpen(t, fifo, os.O_WRONLY)
-	s, err := CreateWithLog(0, &Attr{LogFullPolicy: Append, StreamSize: 1}, w)
+	s, err := CreateWithLog(0, &Attr{LogFullPolicy: PolicyAppend, StreamSize: 1}, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -671,7 +671,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	}
 	drained(r)
 	unix.Close(r)
-	rd, err := OpenLog(&log)
+	rd, err := NewReader(&log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -692,12 +692,12 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	// Nor of a trace directory that cannot be used.
 	c := start(t, "map")
 	mapOpen(c, "evt.fourteen")
-	if l := mapAsk(c, "event %d x", UnnamedUserEvent); l != "done" {
+	if l := mapAsk(c, "event %d x", EventUnnamed); l != "done" {
 		t.Error(l)
 	}
 	t.Setenv("PTRACE_DIR", "/proc/none/such")
 	c = start(t, "map")
-	if l := mapAsk(c, "event %d x", UnnamedUserEvent); l != "done" {
+	if l := mapAsk(c, "event %d x", EventUnnamed); l != "done" {
 		t.Error(l)
 	}
 	if l := mapAsk(c, "times %d 1000", 40); l != "done" {
@@ -712,7 +712,7 @@ var _ = conform("EVT-15", func(t *testing.T) {
 		for k := range data {
 			data[k] = byte(i)
 		}
-		Event(UnnamedUserEvent, data)
+		Event(EventUnnamed, data)
 	}
 	clear(data)
 	buf := make([]byte, 1000)
@@ -726,7 +726,7 @@ var _ = conform("EVT-15", func(t *testing.T) {
 // Several processes write, one after the other is killed in the middle of it,
 // and the controller does what it wants. Each writer's events stay in their order.
 var _ = conform("EVT-16", func(t *testing.T) {
-	s := limStream(t, 0, Attr{Inheritance: Inherited, StreamSize: 256 << 10})
+	s := limStream(t, 0, Attr{Inheritance: InheritChildren, StreamSize: 256 << 10})
 	writers := []*child{}
 	ids := map[string]bool{}
 	for range 3 {
@@ -760,7 +760,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 		return n
 	}
 	var set EventSet
-	set.Add(UnnamedUserEvent)
+	set.Add(EventUnnamed)
 	s.Start()
 	for end := time.Now().Add(10 * time.Second); len(last) < 3 && time.Now().Before(end); {
 		read(2000)
@@ -775,7 +775,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 		var err error
 		switch i % 3 {
 		case 0:
-			err = s.SetFilter(set, SetEventSet)
+			err = s.SetFilter(set, FilterSet)
 		case 1:
 			err = s.Clear()
 		case 2:
@@ -831,7 +831,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 // A traced process that may write no file is not killed by SIGXFSZ on our account.
 var _ = conform("EVT-14/file size limit", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
 	a.do("event evt.known 1")
 	a.do("fsize 0")
 	a.do("event evt.known 2")
@@ -843,7 +843,7 @@ var _ = conform("EVT-14/file size limit", func(t *testing.T) {
 	a.do("event evt.known 4")
 	// A child, whose page is made by whoever has room for it, or not at all.
 	b := a.spawn()
-	b.do("raw %d 5", UnnamedUserEvent)
+	b.do("raw %d 5", EventUnnamed)
 	b.kill()
 	a.do("fsize %d", 1<<30)
 	a.do("event evt.new 6")

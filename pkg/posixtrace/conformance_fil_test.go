@@ -53,15 +53,15 @@ func filIDs(t *testing.T, s *Stream) (list []EventID) {
 var _ = conform("FIL-01", func(t *testing.T) {
 	s := limStream(t, 0, Attr{})
 	a, b := limID(t, "fil.one.a"), limID(t, "fil.one.b")
-	s.SetFilter(filSet(a), SetEventSet)
+	s.SetFilter(filSet(a), FilterSet)
 	s.Start()
 	Event(a, nil)
 	Event(b, nil)
-	Event(UnnamedUserEvent, nil)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventStart, b, UnnamedUserEvent}) {
+	Event(EventUnnamed, nil)
+	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventStart, b, EventUnnamed}) {
 		t.Errorf("events %v", l)
 	}
-	s.SetFilter(EventSet{}, SetEventSet)
+	s.SetFilter(EventSet{}, FilterSet)
 	Event(a, nil)
 	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventFilter, a}) {
 		t.Errorf("events %v", l)
@@ -74,12 +74,12 @@ func filSteps(t *testing.T, how FilterHow, f func(old, set EventSet) EventSet) {
 	t.Helper()
 	s := limStream(t, 0, Attr{})
 	var all, system EventSet
-	all.Fill(AllEvents)
-	system.Fill(SystemEvents)
+	all.Fill(FillAll)
+	system.Fill(FillSystem)
 	for _, begin := range []EventSet{{}, filSet(1, 40, 4095), system, all} {
 		for _, set := range []EventSet{{}, filSet(40), filSet(63, 64, 65, 4095), system, all} {
 			for range 2 {
-				if err := s.SetFilter(begin, SetEventSet); err != nil {
+				if err := s.SetFilter(begin, FilterSet); err != nil {
 					t.Fatal(err)
 				}
 				before := set
@@ -98,11 +98,11 @@ func filSteps(t *testing.T, how FilterHow, f func(old, set EventSet) EventSet) {
 }
 
 var _ = conform("FIL-02/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, SetEventSet, func(old, set EventSet) EventSet { return set })
+	filSteps(t, FilterSet, func(old, set EventSet) EventSet { return set })
 })
 
 var _ = conform("FIL-03/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, AddEventSet, func(old, set EventSet) EventSet {
+	filSteps(t, FilterAdd, func(old, set EventSet) EventSet {
 		for id := EventID(1); id < 4096; id++ {
 			if set.Has(id) {
 				old.Add(id)
@@ -113,7 +113,7 @@ var _ = conform("FIL-03/posix_trace_set_filter", func(t *testing.T) {
 })
 
 var _ = conform("FIL-04/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, SubEventSet, func(old, set EventSet) EventSet {
+	filSteps(t, FilterSub, func(old, set EventSet) EventSet {
 		for id := EventID(1); id < 4096; id++ {
 			if set.Has(id) {
 				old.Del(id)
@@ -126,11 +126,11 @@ var _ = conform("FIL-04/posix_trace_set_filter", func(t *testing.T) {
 var _ = conform("FIL-05/posix_trace_set_filter/EINVAL", func(t *testing.T) {
 	s := running(t, 0, Attr{})
 	old := filSet(40, 50)
-	s.SetFilter(old, SetEventSet)
+	s.SetFilter(old, FilterSet)
 	evtAll(t, s)
 	for _, how := range []FilterHow{3, 4, 100, 255} {
 		wantErrno(t, s.SetFilter(filSet(60), how), syscall.EINVAL)
-		wantErrno(t, s.FilterOps([]FilterOp{{How: SetEventSet}, {How: how, Set: filSet(60)}}), syscall.EINVAL)
+		wantErrno(t, s.FilterOps([]FilterOp{{How: FilterSet}, {How: how, Set: filSet(60)}}), syscall.EINVAL)
 		filGets(t, s, old)
 	}
 	if l := filIDs(t, s); len(l) != 0 {
@@ -142,7 +142,7 @@ var _ = conform("FIL-06/posix_trace_set_filter", func(t *testing.T) {
 	s := limStream(t, 0, Attr{})
 	change := func(id EventID) {
 		t.Helper()
-		if err := s.SetFilter(filSet(id), SetEventSet); err != nil {
+		if err := s.SetFilter(filSet(id), FilterSet); err != nil {
 			t.Error(err)
 		}
 		filGets(t, s, filSet(id))
@@ -170,13 +170,13 @@ var _ = conform("FIL-06/posix_trace_set_filter", func(t *testing.T) {
 var _ = conform("FIL-07/posix_trace_set_filter", func(t *testing.T) {
 	s := limStream(t, 0, Attr{})
 	a, b, c := filSet(41), filSet(42, 4095), filSet(41, 42, 43, 4095)
-	s.SetFilter(a, SetEventSet) // no event
+	s.SetFilter(a, FilterSet) // no event
 	s.Start()
-	s.SetFilter(b, SetEventSet)
-	s.SetFilter(filSet(41, 43), AddEventSet)
+	s.SetFilter(b, FilterSet)
+	s.SetFilter(filSet(41, 43), FilterAdd)
 	s.Stop()
-	s.SetFilter(a, SetEventSet) // no event
-	s.SetFilter(b, SetEventSet) // no event
+	s.SetFilter(a, FilterSet) // no event
+	s.SetFilter(b, FilterSet) // no event
 	s.Start()
 	buf := make([]byte, 4096)
 	var seen []string
@@ -213,9 +213,9 @@ var _ = conform("FIL-07/posix_trace_set_filter", func(t *testing.T) {
 // judged by the old and by the new filter.
 var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 	s := running(t, 0, Attr{})
-	s.SetFilter(EventSet{}, SetEventSet)
-	s.SetFilter(EventSet{}, AddEventSet)
-	s.SetFilter(filSet(40), SubEventSet)
+	s.SetFilter(EventSet{}, FilterSet)
+	s.SetFilter(EventSet{}, FilterAdd)
+	s.SetFilter(filSet(40), FilterSub)
 	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventStart, EventFilter, EventFilter, EventFilter}) {
 		t.Errorf("events %v", l)
 	}
@@ -264,7 +264,7 @@ var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 		if i%10 == 9 {
 			set = filSet(a, b)
 		}
-		if err := s.SetFilter(set, SetEventSet); err != nil {
+		if err := s.SetFilter(set, FilterSet); err != nil {
 			t.Fatal(err)
 		}
 		changes++
@@ -281,7 +281,7 @@ var _ = conform("FIL-09/posix_trace_set_filter", func(t *testing.T) {
 	s := running(t, 0, Attr{StreamSize: 1 << 20})
 	limStorm(t, func() {
 		for i := range EventID(200) {
-			if err := s.SetFilter(filSet(100+i), SetEventSet); err != nil {
+			if err := s.SetFilter(filSet(100+i), FilterSet); err != nil {
 				t.Fatal(err)
 			}
 			filGets(t, s, filSet(100+i))
@@ -302,32 +302,32 @@ var _ = conform("FIL-10", func(t *testing.T) {
 	defer rec.Close()
 	all := func(filter EventSet, want ...EventID) {
 		t.Helper()
-		s.SetFilter(filter, SetEventSet)
+		s.SetFilter(filter, FilterSet)
 		s.Start()
 		Event(user, nil)
-		Event(UnnamedUserEvent, nil)
+		Event(EventUnnamed, nil)
 		rec.Record(EventInfo{ID: EventProcExit}, nil)
-		s.SetFilter(filter, AddEventSet)
+		s.SetFilter(filter, FilterAdd)
 		s.Stop()
 		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint(want) {
 			t.Errorf("events %v, want %v", l, want)
 		}
 	}
-	all(EventSet{}, EventStart, user, UnnamedUserEvent, EventProcExit, EventFilter, EventStop)
-	all(filSet(user), EventStart, UnnamedUserEvent, EventProcExit, EventFilter, EventStop)
-	all(filSet(UnnamedUserEvent), EventStart, user, EventProcExit, EventFilter, EventStop)
-	all(filSet(EventProcExit), EventStart, user, UnnamedUserEvent, EventFilter, EventStop)
-	all(filSet(EventStart, EventStop), user, UnnamedUserEvent, EventProcExit, EventFilter)
-	all(filSet(EventFilter), EventStart, user, UnnamedUserEvent, EventProcExit, EventStop)
+	all(EventSet{}, EventStart, user, EventUnnamed, EventProcExit, EventFilter, EventStop)
+	all(filSet(user), EventStart, EventUnnamed, EventProcExit, EventFilter, EventStop)
+	all(filSet(EventUnnamed), EventStart, user, EventProcExit, EventFilter, EventStop)
+	all(filSet(EventProcExit), EventStart, user, EventUnnamed, EventFilter, EventStop)
+	all(filSet(EventStart, EventStop), user, EventUnnamed, EventProcExit, EventFilter)
+	all(filSet(EventFilter), EventStart, user, EventUnnamed, EventProcExit, EventStop)
 	var every EventSet
-	every.Fill(AllEvents)
+	every.Fill(FillAll)
 	all(every)
 	// FILTER is dropped only when it is in both.
-	s.SetFilter(EventSet{}, SetEventSet)
+	s.SetFilter(EventSet{}, FilterSet)
 	s.Start()
-	s.SetFilter(filSet(EventFilter), SetEventSet)
-	s.SetFilter(filSet(EventFilter, user), SetEventSet) // in both
-	s.SetFilter(filSet(user), SetEventSet)
+	s.SetFilter(filSet(EventFilter), FilterSet)
+	s.SetFilter(filSet(EventFilter, user), FilterSet) // in both
+	s.SetFilter(filSet(user), FilterSet)
 	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventStart, EventFilter, EventFilter}) {
 		t.Errorf("events %v", l)
 	}
@@ -335,9 +335,9 @@ var _ = conform("FIL-10", func(t *testing.T) {
 
 var _ = conform("FIL-11", func(t *testing.T) {
 	hidden := filSet(EventStart, EventStop, EventOverflow, EventResume, EventFilter)
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		s := limStream(t, 0, Attr{StreamSize: 1, StreamFullPolicy: p})
-		s.SetFilter(hidden, SetEventSet)
+		s.SetFilter(hidden, FilterSet)
 		state := func(what string, want RunStatus) {
 			t.Helper()
 			if st, err := s.PeekStatus(); st.StreamStatus != want || err != nil {
@@ -345,20 +345,20 @@ var _ = conform("FIL-11", func(t *testing.T) {
 			}
 		}
 		s.Start()
-		state("started", Running)
+		state("started", StatusRunning)
 		s.Stop()
-		state("stopped", Suspended)
+		state("stopped", StatusSuspended)
 		s.Start()
 		creEvents(20000)
-		if p == UntilFull {
-			state("full", Suspended)
+		if p == PolicyUntilFull {
+			state("full", StatusSuspended)
 		}
-		if st, _ := s.Status(); st.StreamFullStatus != Full || st.StreamOverrunStatus != Overrun || st.Lost == 0 {
+		if st, _ := s.Status(); st.StreamFullStatus != StatusFull || st.StreamOverrunStatus != StatusOverrun || st.Lost == 0 {
 			t.Errorf("%v: %+v", p, st)
 		}
 		n := 0
 		for _, id := range filIDs(t, s) {
-			if id != UnnamedUserEvent {
+			if id != EventUnnamed {
 				t.Errorf("%v: event %d", p, id)
 			}
 			n++
@@ -366,9 +366,9 @@ var _ = conform("FIL-11", func(t *testing.T) {
 		if n == 0 {
 			t.Errorf("%v: nothing was recorded", p)
 		}
-		state("read empty", Running)
+		state("read empty", StatusRunning)
 		creEvents(1)
-		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{UnnamedUserEvent}) {
+		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventUnnamed}) {
 			t.Errorf("%v: after it %v", p, l)
 		}
 	}
@@ -378,7 +378,7 @@ var _ = conform("FIL-12/posix_trace_get_filter/EINVAL", func(t *testing.T) {
 	s := limStream(t, 0, Attr{Name: "fil.twelve"})
 	filGets(t, s, EventSet{})
 	set := filSet(1, 32, 33, 4095)
-	s.SetFilter(set, SetEventSet)
+	s.SetFilter(set, FilterSet)
 	filGets(t, s, set)
 	f, _ := s.Filter()
 	f.Add(50) // a copy
@@ -400,7 +400,7 @@ var _ = conform("FIL-12/posix_trace_get_filter/EINVAL", func(t *testing.T) {
 var _ = conform("FIL-13/posix_trace_set_filter/EINVAL", func(t *testing.T) {
 	s, path := limLogged(t, 0, Attr{})
 	s.Shutdown()
-	wantErrno(t, s.SetFilter(EventSet{}, SetEventSet), syscall.EINVAL)
+	wantErrno(t, s.SetFilter(EventSet{}, FilterSet), syscall.EINVAL)
 	wantErrno(t, s.FilterOps(nil), syscall.EINVAL)
 	_, err := s.Filter()
 	wantErrno(t, err, syscall.EINVAL)
@@ -426,7 +426,7 @@ var _ = conform("FIL-14", func(t *testing.T) {
 		ids[i] = limID(t, "fil.fourteen."+strconv.Itoa(i))
 	}
 	for i, s := range streams {
-		s.SetFilter(filSet(ids[i]), SetEventSet)
+		s.SetFilter(filSet(ids[i]), FilterSet)
 	}
 	for _, id := range ids {
 		Event(id, nil)
@@ -447,16 +447,16 @@ var _ = conform("FIL-14", func(t *testing.T) {
 
 var _ = conform("FIL-15", func(t *testing.T) {
 	// All processes of a stream.
-	s := running(t, 0, Attr{Inheritance: Inherited})
+	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	id := limID(t, "fil.fifteen")
 	child := start(t, "map")
 	if got := mapOpen(child, "fil.fifteen"); got != id {
 		t.Fatalf("id %d, want %d", got, id)
 	}
-	s.SetFilter(filSet(id), SetEventSet)
+	s.SetFilter(filSet(id), FilterSet)
 	mapAsk(child, "event %d x", id)
 	Event(id, []byte("y"))
-	mapAsk(child, "event %d z", UnnamedUserEvent)
+	mapAsk(child, "event %d z", EventUnnamed)
 	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "z", child.pid})
 	s.Shutdown()
 
@@ -464,11 +464,11 @@ var _ = conform("FIL-15", func(t *testing.T) {
 	c := start(t, "map")
 	s = running(t, c.pid, Attr{})
 	var all EventSet
-	all.Fill(AllEvents)
-	all.Del(UnnamedUserEvent)
-	s.SetFilter(all, SetEventSet)
+	all.Fill(FillAll)
+	all.Del(EventUnnamed)
+	s.SetFilter(all, FilterSet)
 	mapAsk(c, "event %d x", mapOpen(c, "fil.later"))
-	mapAsk(c, "event %d y", UnnamedUserEvent)
+	mapAsk(c, "event %d y", EventUnnamed)
 	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "y", c.pid})
 
 	// Patterns: the last match decides about a new name; SET drops them, the
@@ -491,15 +491,15 @@ var _ = conform("FIL-15", func(t *testing.T) {
 			t.Errorf("%s: %s passes: %v", what, name, !want)
 		}
 	}
-	s.SetFilter(EventSet{}, SetEventSet)
+	s.SetFilter(EventSet{}, FilterSet)
 	ops := func(ops ...FilterOp) {
 		t.Helper()
 		if err := s.FilterOps(ops); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ops(FilterOp{How: AddEventSet, Patterns: []string{"p.*"}}, FilterOp{How: SubEventSet, Patterns: []string{"p.q.*"}},
-		FilterOp{How: AddEventSet, Patterns: []string{"p.q.r.*"}})
+	ops(FilterOp{How: FilterAdd, Patterns: []string{"p.*"}}, FilterOp{How: FilterSub, Patterns: []string{"p.q.*"}},
+		FilterOp{How: FilterAdd, Patterns: []string{"p.q.r.*"}})
 	check := func(what string) {
 		t.Helper()
 		expect(what, "o", true)
@@ -508,11 +508,11 @@ var _ = conform("FIL-15", func(t *testing.T) {
 		expect(what, "p.q.r", false)
 	}
 	check("patterns")
-	s.SetFilter(filSet(3000), AddEventSet)
+	s.SetFilter(filSet(3000), FilterAdd)
 	check("after ADD")
-	s.SetFilter(filSet(3000), SubEventSet)
+	s.SetFilter(filSet(3000), FilterSub)
 	check("after SUB")
-	s.SetFilter(EventSet{}, SetEventSet)
+	s.SetFilter(EventSet{}, FilterSet)
 	expect("after SET", "p", true)
 	expect("after SET", "p.q.r", true)
 
@@ -521,24 +521,24 @@ var _ = conform("FIL-15", func(t *testing.T) {
 	for i := range 64 {
 		many = append(many, fmt.Sprintf("m%d.*", i))
 	}
-	ops(FilterOp{How: AddEventSet, Patterns: many})
+	ops(FilterOp{How: FilterAdd, Patterns: many})
 	expect("64 patterns", "m0", false)
 	expect("64 patterns", "m63", false)
 	expect("64 patterns", "m64", true)
-	wantErrno(t, s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"one.more"}}}), syscall.EINVAL)
+	wantErrno(t, s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"one.more"}}}), syscall.EINVAL)
 	expect("refused", "m63", false)
 })
 
 var _ = conform("FIL-16", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		s := running(t, 0, Attr{StreamSize: 1, StreamFullPolicy: p})
 		creEvents(20000)
 		st, _ := s.Status()
-		if st.StreamFullStatus != Full {
+		if st.StreamFullStatus != StatusFull {
 			t.Fatalf("%v: not full", p)
 		}
 		set := filSet(40, 41)
-		if err := s.SetFilter(set, SetEventSet); err != nil {
+		if err := s.SetFilter(set, FilterSet); err != nil {
 			t.Fatal(err)
 		}
 		filGets(t, s, set)
@@ -550,9 +550,9 @@ var _ = conform("FIL-16", func(t *testing.T) {
 			}
 		}
 		switch {
-		case p == Loop && n != 1:
+		case p == PolicyLoop && n != 1:
 			t.Errorf("%v: %d FILTER events", p, n)
-		case p == UntilFull && (n != 0 || after.Lost != st.Lost+1 || after.StreamOverrunStatus != Overrun):
+		case p == PolicyUntilFull && (n != 0 || after.Lost != st.Lost+1 || after.StreamOverrunStatus != StatusOverrun):
 			t.Errorf("%v: %d FILTER events, %d lost, before %d", p, n, after.Lost, st.Lost)
 		}
 	}
@@ -561,12 +561,12 @@ var _ = conform("FIL-16", func(t *testing.T) {
 var _ = conform("FIL-17", func(t *testing.T) {
 	s, path := limLogged(t, 0, Attr{MaxDataSize: NoUserData})
 	var system EventSet
-	system.Fill(SystemEvents)
+	system.Fill(FillSystem)
 	system.Del(EventStart)
 	system.Del(EventFilter)
-	s.SetFilter(filSet(50), SetEventSet)
+	s.SetFilter(filSet(50), FilterSet)
 	s.Start()
-	s.SetFilter(system, SetEventSet)
+	s.SetFilter(system, FilterSet)
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}

@@ -101,13 +101,13 @@ func flowNoFlush(list []flowEvent) []flowEvent {
 
 var _ = conform("FUL-01", func(t *testing.T) {
 	t.Run("newest", func(t *testing.T) {
-		s := flowStream(t, flowSmall(Loop))
+		s := flowStream(t, flowSmall(PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for range 5 {
 			w.overwrite(t, s)
 		}
-		flowState(t, s, Running, Full)
+		flowState(t, s, StatusRunning, StatusFull)
 		first, last := flowSpan(t, flowAll(t, s))
 		if last != w.n-1 || first == 0 || uint64(first) != flowStatus(t, s).Lost {
 			t.Errorf("events %d to %d survive of %d, %d are lost", first, last, w.n, flowStatus(t, s).Lost)
@@ -116,7 +116,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 	t.Run("order", func(t *testing.T) {
 		// a begins first and leaves its chunk last: b's is the one whose newest event
 		// is oldest.
-		s := flowStream(t, flowSmall(Loop))
+		s := flowStream(t, flowSmall(PolicyLoop))
 		flowStart(t, s)
 		a, b, c := flowRecorder(t, s), flowRecorder(t, s), flowRecorder(t, s)
 		b.id, c.id = flowID(t, "flow.b"), flowID(t, "flow.c")
@@ -137,7 +137,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 	})
 	t.Run("writers", func(t *testing.T) {
 		// Of one writer, no event is lost while an older one survives.
-		s := flowStream(t, flowSmall(Loop))
+		s := flowStream(t, flowSmall(PolicyLoop))
 		flowStart(t, s)
 		var ws []*flowWriter
 		for i := range 3 {
@@ -167,7 +167,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		// One event of the slow writer for hundreds of the fast one: what is kept of each is
 		// its newest, without a gap, to the event.
 		for _, ratio := range []int{100, 700, 5000} {
-			s := flowStream(t, flowSmall(Loop))
+			s := flowStream(t, flowSmall(PolicyLoop))
 			flowStart(t, s)
 			slow, fast := flowRecorder(t, s), flowRecorder(t, s)
 			fast.id = flowID(t, "flow.fast")
@@ -194,16 +194,16 @@ var _ = conform("FUL-01", func(t *testing.T) {
 	t.Run("speeds, with logs", func(t *testing.T) {
 		// The same for a LOOP log of a stream that loses nothing, and of one that does: there
 		// each flush leaves its own gap.
-		for _, sp := range []FullPolicy{UntilFull, Loop} {
+		for _, sp := range []FullPolicy{PolicyUntilFull, PolicyLoop} {
 			a := flowSmall(sp)
-			a.LogFullPolicy, a.LogSize, a.StreamSize = Loop, 64<<10, 64<<10
+			a.LogFullPolicy, a.LogSize, a.StreamSize = PolicyLoop, 64<<10, 64<<10
 			s, path := flowLogged(t, a)
 			flowStart(t, s)
 			slow, fast := flowRecorder(t, s), flowRecorder(t, s)
 			fast.id = flowID(t, "flow.fast")
 			slow.r.a.w.OnFull, fast.r.a.w.OnFull = nil, nil
 			burst := 300
-			if sp == Loop {
+			if sp == PolicyLoop {
 				burst = 9000
 			}
 			for range 100 {
@@ -223,7 +223,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 				for _, e := range all {
 					if e.ID == w.id {
 						n, err := strconv.Atoi(e.data)
-						if err != nil || n <= next || sp == UntilFull && next >= 0 && n != next+1 {
+						if err != nil || n <= next || sp == PolicyUntilFull && next >= 0 && n != next+1 {
 							t.Fatalf("%v: event %q of the %s writer follows %d", sp, e.data, what, next)
 						}
 						next = n
@@ -235,14 +235,14 @@ var _ = conform("FUL-01", func(t *testing.T) {
 				}
 			}
 			kept += uint64(logCount(all, EventStart) + logCount(all, EventStop))
-			if all := uint64(2 + slow.n + fast.n); kept+st.Lost+st.LogLost != all || st.LogLost == 0 || (st.Lost == 0) != (sp == UntilFull) {
+			if all := uint64(2 + slow.n + fast.n); kept+st.Lost+st.LogLost != all || st.LogLost == 0 || (st.Lost == 0) != (sp == PolicyUntilFull) {
 				t.Errorf("%v: %d are kept of %d, %+v", sp, kept, all, st)
 			}
 		}
 	})
 	t.Run("counts", func(t *testing.T) {
 		c := start(t, "burst", "100000")
-		s := running(t, c.pid, *flowSmall(Loop))
+		s := running(t, c.pid, *flowSmall(PolicyLoop))
 		c.line()
 		c.in.WriteString("\n")
 		go c.out.ReadString('\n')
@@ -260,16 +260,16 @@ func flowCounted(t *testing.T, s *Stream, all []flowEvent, n int) bool {
 }
 
 var _ = conform("FUL-02", func(t *testing.T) {
-	s := flowStream(t, flowSmall(Loop))
+	s := flowStream(t, flowSmall(PolicyLoop))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	for range 3 {
 		w.overwrite(t, s)
 		st, err := s.Status()
-		if err != nil || st.StreamOverrunStatus != Overrun {
+		if err != nil || st.StreamOverrunStatus != StatusOverrun {
 			t.Fatalf("after overwriting the status is %+v, %v", st, err)
 		}
-		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != NoOverrun {
+		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != StatusNoOverrun {
 			t.Fatalf("without overwriting the status is %+v, %v", st, err)
 		}
 	}
@@ -310,7 +310,7 @@ var _ = conform("FUL-03", func(t *testing.T) {
 			n++
 			l := len(e.data)
 			want := append(bytes.Repeat([]byte{byte(l)}, l-1), byte(l>>3))
-			if e.data != string(want) || e.Truncation != NotTruncated {
+			if e.data != string(want) || e.Truncation != TruncationNone {
 				t.Fatalf("a torn event of %d bytes: %q", l, e.data)
 			}
 		}
@@ -328,12 +328,12 @@ var _ = conform("FUL-03", func(t *testing.T) {
 })
 
 var _ = conform("FUL-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	w.fill(t)
-	flowState(t, s, Suspended, Full)
+	flowState(t, s, StatusSuspended, StatusFull)
 	if w.put() {
 		t.Error("a full stream records")
 	}
@@ -341,7 +341,7 @@ var _ = conform("FUL-04", func(t *testing.T) {
 
 var _ = conform("FUL-05", func(t *testing.T) {
 	for writers := 1; writers <= 4; writers++ {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		var ws []*flowWriter
 		for range writers {
@@ -361,7 +361,7 @@ var _ = conform("FUL-05", func(t *testing.T) {
 	}
 	t.Run("concurrent", func(t *testing.T) {
 		for range 30 {
-			s := flowStream(t, flowSmall(UntilFull))
+			s := flowStream(t, flowSmall(PolicyUntilFull))
 			flowStart(t, s)
 			id := flowID(t, "flow")
 			var wg sync.WaitGroup
@@ -387,7 +387,7 @@ var _ = conform("FUL-05", func(t *testing.T) {
 // fulExactly fills a stream so that nothing more fits and nothing is lost.
 func fulExactly(t *testing.T, s *Stream, w *flowWriter) {
 	t.Helper()
-	for flowStatus(t, s).StreamFullStatus != Full {
+	for flowStatus(t, s).StreamFullStatus != StatusFull {
 		if w.r.Record(EventInfo{ID: w.id}, nil) {
 			w.n++
 		}
@@ -396,23 +396,23 @@ func fulExactly(t *testing.T, s *Stream, w *flowWriter) {
 
 var _ = conform("FUL-06", func(t *testing.T) {
 	t.Run("exactly full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		fulExactly(t, s, w)
 		st := flowStatus(t, s)
-		if st.Lost != 0 || st.StreamOverrunStatus != NoOverrun || st.StreamStatus != Suspended {
+		if st.Lost != 0 || st.StreamOverrunStatus != StatusNoOverrun || st.StreamStatus != StatusSuspended {
 			t.Fatalf("a stream that has lost nothing: %+v", st)
 		}
 		if w.put() {
 			t.Error("it takes one more")
 		}
-		if st = flowStatus(t, s); st.Lost != 1 || st.StreamOverrunStatus != Overrun {
+		if st = flowStatus(t, s); st.Lost != 1 || st.StreamOverrunStatus != StatusOverrun {
 			t.Errorf("after one more: %+v", st)
 		}
 	})
 	t.Run("counts", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		id := flowID(t, "flow")
 		const writers, each = 4, 20000
@@ -437,13 +437,13 @@ var _ = conform("FUL-06", func(t *testing.T) {
 		}
 		st := flowStatus(t, s)
 		flowIs(t, "recorded and lost", len(flowUsers(all))+int(st.Lost), writers*each)
-		if (st.Lost > 0) != (st.StreamOverrunStatus == Overrun) {
+		if (st.Lost > 0) != (st.StreamOverrunStatus == StatusOverrun) {
 			t.Errorf("status is %+v", st)
 		}
 	})
 	t.Run("process", func(t *testing.T) {
 		c := start(t, "burst", "50000")
-		s := running(t, c.pid, *flowSmall(UntilFull))
+		s := running(t, c.pid, *flowSmall(PolicyUntilFull))
 		c.line()
 		c.in.WriteString("\n")
 		if l := c.line(); l != "done" {
@@ -455,7 +455,7 @@ var _ = conform("FUL-06", func(t *testing.T) {
 })
 
 var _ = conform("FUL-07", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	w.fill(t)
@@ -469,7 +469,7 @@ var _ = conform("FUL-07", func(t *testing.T) {
 			w.put()
 			Event(w.id, nil)
 		}
-		if now := flowStatus(t, s); now.Lost != st.Lost || now.StreamOverrunStatus != NoOverrun {
+		if now := flowStatus(t, s); now.Lost != st.Lost || now.StreamOverrunStatus != StatusNoOverrun {
 			t.Errorf("%s count as lost: %+v", what, now)
 		}
 	}
@@ -477,17 +477,17 @@ var _ = conform("FUL-07", func(t *testing.T) {
 	var set EventSet
 	set.Add(w.id)
 	set.Add(EventFilter)
-	if err := s.SetFilter(set, SetEventSet); err != nil {
+	if err := s.SetFilter(set, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	st, _ = s.Status()
 	none("excluded events")
-	if err := s.SetFilter(set, SetEventSet); err != nil { // without a FILTER event
+	if err := s.SetFilter(set, FilterSet); err != nil { // without a FILTER event
 		t.Fatal(err)
 	}
 	none("excluded events")
 	flowStop(t, s)
-	if err := s.SetFilter(EventSet{}, SetEventSet); err != nil {
+	if err := s.SetFilter(EventSet{}, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	st, _ = s.Status()
@@ -495,7 +495,7 @@ var _ = conform("FUL-07", func(t *testing.T) {
 })
 
 var _ = conform("FUL-08", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	capacity := w.fill(t)
@@ -506,7 +506,7 @@ var _ = conform("FUL-08", func(t *testing.T) {
 		}
 		flowAll(t, s)
 	}
-	l, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	l, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	flowStart(t, l)
 	w = flowRecorder(t, l)
 	w.r.a.w.OnFull = nil
@@ -525,7 +525,7 @@ var _ = conform("FUL-08", func(t *testing.T) {
 })
 
 var _ = conform("FUL-09", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	n := w.fill(t)
@@ -534,7 +534,7 @@ var _ = conform("FUL-09", func(t *testing.T) {
 		if _, ok := flowNext(t, s); !ok {
 			t.Fatalf("event %d is missing", i)
 		}
-		if st := flowStatus(t, s); st.StreamStatus != Suspended {
+		if st := flowStatus(t, s); st.StreamStatus != StatusSuspended {
 			t.Fatalf("after %d events of %d it has restarted", i+1, n+1)
 		}
 	}
@@ -543,7 +543,7 @@ var _ = conform("FUL-09", func(t *testing.T) {
 	}
 	e, _ := flowNext(t, s)
 	flowWant(t, []flowEvent{e}, "STOP1")
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	if !w.put() {
 		t.Error("it does not record")
 	}
@@ -551,10 +551,10 @@ var _ = conform("FUL-09", func(t *testing.T) {
 })
 
 var _ = conform("FUL-10", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	var set EventSet
 	set.Add(flowID(t, "ful.rejected"))
-	if err := s.SetFilter(set, SetEventSet); err != nil {
+	if err := s.SetFilter(set, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	flowStart(t, s)
@@ -571,20 +571,20 @@ var _ = conform("FUL-10", func(t *testing.T) {
 
 var _ = conform("FUL-11", func(t *testing.T) {
 	t.Run("no room for the smallest", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		fulExactly(t, s, w)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		all := flowAll(t, s)
 		flowIs(t, "number of events", len(flowUsers(all)), w.n)
 		flowWant(t, flowTypes(all, EventStart, EventStop, EventOverflow, EventResume), "START", "STOP1", "START")
 	})
 	t.Run("did not fit", func(t *testing.T) {
-		for _, p := range []FullPolicy{UntilFull, Flush} {
+		for _, p := range []FullPolicy{PolicyUntilFull, PolicyFlush} {
 			a := &Attr{StreamSize: 1, MaxDataSize: 1000, StreamFullPolicy: p}
 			var s *Stream
-			if p == Flush {
+			if p == PolicyFlush {
 				s, _ = flowLogged(t, a)
 				defer flowSwap(t, s, "/dev/full", syscall.O_RDWR)()
 			} else {
@@ -596,7 +596,7 @@ var _ = conform("FUL-11", func(t *testing.T) {
 			big := make([]byte, 1000)
 			for w.r.Record(EventInfo{ID: w.id}, big) {
 			}
-			flowState(t, s, Suspended, Full)
+			flowState(t, s, StatusSuspended, StatusFull)
 			for n := len(big); n > 0; n /= 2 {
 				if w.r.Record(EventInfo{ID: w.id}, big[:n/2]) {
 					t.Errorf("%v: after one of 1000 bytes did not fit it takes one of %d", p, n/2)
@@ -607,17 +607,17 @@ var _ = conform("FUL-11", func(t *testing.T) {
 })
 
 var _ = conform("FUL-12", func(t *testing.T) {
-	_, err := Create(0, &Attr{StreamFullPolicy: Flush})
+	_, err := Create(0, &Attr{StreamFullPolicy: PolicyFlush})
 	wantErrno(t, err, syscall.EINVAL)
 	// Many times what the stream holds gets to the log, and nobody calls Flush.
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Flush, LogFullPolicy: Append})
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
 	id := flowID(t, "flow")
 	const n = 10000
 	var lost uint64
 	for i := range n {
 		// A writer that stops when the stream is full and goes on when it is not.
-		flowWait(t, "the stream runs", func() bool { return flowStatus(t, s).StreamStatus == Running })
+		flowWait(t, "the stream runs", func() bool { return flowStatus(t, s).StreamStatus == StatusRunning })
 		Event(id, []byte(strconv.Itoa(i)))
 		lost = flowStatus(t, s).Lost
 	}
@@ -630,24 +630,24 @@ var _ = conform("FUL-12", func(t *testing.T) {
 })
 
 var _ = conform("FUL-13", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Flush, LogFullPolicy: Append})
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	w.r.a.w.OnFull = nil
 	back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
 	n := w.fill(t)
-	flowState(t, s, Suspended, Full)
+	flowState(t, s, StatusSuspended, StatusFull)
 	for range 5 {
 		w.put()
 	}
-	if st := flowStatus(t, s); st.Lost != 6 || st.StreamOverrunStatus != Overrun {
+	if st := flowStatus(t, s); st.Lost != 6 || st.StreamOverrunStatus != StatusOverrun {
 		t.Errorf("6 events were lost: %+v", st)
 	}
 	back()
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	w.put()
 	flowShutdown(t, s)
 	all := flowLog(t, path)
@@ -656,7 +656,7 @@ var _ = conform("FUL-13", func(t *testing.T) {
 		t.Errorf("the log has %d events, want %d", len(users), n+1)
 	}
 	t.Run("counts", func(t *testing.T) {
-		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Flush, LogFullPolicy: Append})
+		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 		flowStart(t, s)
 		id := flowID(t, "flow")
 		const writers, each = 4, 20000
@@ -676,14 +676,14 @@ var _ = conform("FUL-13", func(t *testing.T) {
 		flowShutdown(t, s)
 		users := flowUsers(flowLog(t, path))
 		flowIs(t, "recorded and lost", len(users)+int(st.Lost), writers*each)
-		if (st.Lost > 0) != (st.StreamOverrunStatus == Overrun) {
+		if (st.Lost > 0) != (st.StreamOverrunStatus == StatusOverrun) {
 			t.Errorf("status is %+v", st)
 		}
 	})
 })
 
 var _ = conform("FUL-14", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 256 << 10, StreamFullPolicy: Flush, LogFullPolicy: Append})
+	s, path := flowLogged(t, &Attr{StreamSize: 256 << 10, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 	size := func() int64 {
 		st, err := os.Stat(path)
 		if err != nil {
@@ -724,7 +724,7 @@ var _ = conform("FUL-14", func(t *testing.T) {
 })
 
 var _ = conform("FUL-15", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop, LogFullPolicy: Append})
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
 	st, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -782,7 +782,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		flowOrdered(t, all)
 	}
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		from, to := fulLost(t, w)
@@ -793,7 +793,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 	t.Run("until-full, not to be restarted", func(t *testing.T) {
 		// The loss is told while the stream is still stopped, to one who consumes and to
 		// one who does not.
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		from, to := fulLost(t, w)
@@ -808,7 +808,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		within(t, all, from, to)
 	})
 	t.Run("flush", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(Flush))
+		s, path := flowLogged(t, flowSmall(PolicyFlush))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.r.a.w.OnFull = nil
@@ -833,14 +833,14 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		return first
 	}
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(Loop))
+		s := flowStream(t, flowSmall(PolicyLoop))
 		first := loop(t, s)
 		over := flowTypes(flowAll(t, s), EventOverflow)
 		flowWant(t, over, "OVERFLOW")
 		flowIs(t, "time of OVERFLOW", over[0].UnixNano, first)
 	})
 	t.Run("loop with log", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(Loop))
+		s, path := flowLogged(t, flowSmall(PolicyLoop))
 		first := loop(t, s)
 		flowShutdown(t, s)
 		over := flowTypes(flowLog(t, path), EventOverflow)
@@ -852,7 +852,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 var _ = conform("FUL-17", func(t *testing.T) {
 	// One writer as fast as it can be, one reader: every gap is between the two marks.
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(Loop))
+		s := flowStream(t, flowSmall(PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		const n = 60000
@@ -876,7 +876,7 @@ var _ = conform("FUL-17", func(t *testing.T) {
 		flowIs(t, "number of missing events", fulGaps(t, all, n), lost)
 	})
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		const n = 60000
@@ -898,9 +898,9 @@ var _ = conform("FUL-17", func(t *testing.T) {
 		}
 		flowIs(t, "number of missing events", fulGaps(t, all, n), int(flowStatus(t, s).Lost))
 	})
-	for _, p := range []FullPolicy{Loop} {
+	for _, p := range []FullPolicy{PolicyLoop} {
 		t.Run(p.String()+" with log", func(t *testing.T) {
-			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: Append})
+			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
 			flowStart(t, s)
 			if err := s.Flush(); err != nil { // the START is not to be lost
 				t.Fatal(err)
@@ -931,7 +931,7 @@ var _ = conform("FUL-17", func(t *testing.T) {
 			all := flowNoFlush(flowLog(t, path))
 			flowOrdered(t, all)
 			lost := int(st.Lost)
-			if p == Loop {
+			if p == PolicyLoop {
 				lost += len(flowTypes(all, EventStart)) - 1
 			}
 			flowIs(t, "number of missing events", fulGaps(t, all, n), lost)
@@ -953,9 +953,9 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			var s *Stream
 			path := ""
 			if name == "log" {
-				s, path = flowLogged(t, flowSmall(Loop))
+				s, path = flowLogged(t, flowSmall(PolicyLoop))
 			} else {
-				s = flowStream(t, flowSmall(Loop))
+				s = flowStream(t, flowSmall(PolicyLoop))
 			}
 			flowStart(t, s)
 			w := flowRecorder(t, s)
@@ -979,7 +979,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 		})
 	}
 	t.Run("loss within the pair", func(t *testing.T) {
-		s := flowStream(t, flowSmall(Loop))
+		s := flowStream(t, flowSmall(PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.overwrite(t, s)
@@ -1001,7 +1001,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 		flowWant(t, all[:3], "OVERFLOW", "RESUME", strconv.Itoa(last+1+lost))
 	})
 	t.Run("flushed twice", func(t *testing.T) {
-		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop, LogFullPolicy: Append})
+		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for range 3 {
@@ -1022,9 +1022,9 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			var s *Stream
 			path := ""
 			if logged {
-				s, path = flowLogged(t, flowSmall(Loop))
+				s, path = flowLogged(t, flowSmall(PolicyLoop))
 			} else {
-				s = flowStream(t, flowSmall(Loop))
+				s = flowStream(t, flowSmall(PolicyLoop))
 			}
 			flowStart(t, s)
 			a, b := flowRecorder(t, s), flowRecorder(t, s)
@@ -1065,12 +1065,12 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			}
 		}
 	})
-	t.Run("flushed at full speed", func(t *testing.T) { fulAtSpeed(t, Loop) })
+	t.Run("flushed at full speed", func(t *testing.T) { fulAtSpeed(t, PolicyLoop) })
 })
 
 var _ = conform("FUL-19", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for range 3 {
@@ -1087,9 +1087,9 @@ var _ = conform("FUL-19", func(t *testing.T) {
 			flowOrdered(t, all)
 		}
 	})
-	for _, p := range []FullPolicy{UntilFull, Flush} {
+	for _, p := range []FullPolicy{PolicyUntilFull, PolicyFlush} {
 		t.Run(p.String()+" with log", func(t *testing.T) {
-			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: Append})
+			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
 			flowStart(t, s)
 			w := flowRecorder(t, s)
 			w.r.a.w.OnFull = nil
@@ -1103,7 +1103,7 @@ var _ = conform("FUL-19", func(t *testing.T) {
 				if err := s.Flush(); err != nil {
 					t.Fatal(err)
 				}
-				flowState(t, s, Running, NotFull)
+				flowState(t, s, StatusRunning, StatusNotFull)
 				w.put()
 				want = append(want, fmt.Sprint(last), "STOP1", "OVERFLOW", "START", "RESUME", fmt.Sprint(w.n-1))
 			}
@@ -1121,17 +1121,17 @@ var _ = conform("FUL-19", func(t *testing.T) {
 			flowWant(t, have, want...)
 		})
 	}
-	for _, p := range []FullPolicy{UntilFull, Flush} {
+	for _, p := range []FullPolicy{PolicyUntilFull, PolicyFlush} {
 		t.Run(p.String()+" flushed at full speed", func(t *testing.T) { fulAtSpeed(t, p) })
 	}
 	t.Run("partly read", func(t *testing.T) {
 		// An explicit start of a stream that is not yet empty: the same order.
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.fill(t)
 		last := w.n - 2
-		for flowStatus(t, s).StreamFullStatus == Full {
+		for flowStatus(t, s).StreamFullStatus == StatusFull {
 			flowNext(t, s)
 		}
 		flowStart(t, s)
@@ -1154,7 +1154,7 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(c.pid, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: Append}, f)
+	s, err := CreateWithLog(c.pid, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend}, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1191,7 +1191,7 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 		lost-- // LOOP has overwritten it
 	}
 	flowIs(t, "missing", fulGaps(t, logged, total), lost)
-	if p == Loop {
+	if p == PolicyLoop {
 		return
 	}
 	var story strings.Builder
@@ -1216,7 +1216,7 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 }
 
 var _ = conform("FUL-20", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop, LogFullPolicy: Append})
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	for range 2 {
@@ -1229,7 +1229,7 @@ var _ = conform("FUL-20", func(t *testing.T) {
 	seen := map[EventID]int{}
 	for _, e := range flowTypes(flowLog(t, path), EventOverflow, EventResume, EventFlushStart, EventFlushStop) {
 		seen[e.ID]++
-		if len(e.data) != 0 || e.Truncation != NotTruncated {
+		if len(e.data) != 0 || e.Truncation != TruncationNone {
 			t.Errorf("%v has the data %q, truncation %v", e, e.data, e.Truncation)
 		}
 	}
@@ -1237,7 +1237,7 @@ var _ = conform("FUL-20", func(t *testing.T) {
 })
 
 var _ = conform("FUL-21", func(t *testing.T) {
-	s := flowStream(t, flowSmall(Loop))
+	s := flowStream(t, flowSmall(PolicyLoop))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	for range 300 {

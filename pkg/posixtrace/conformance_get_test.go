@@ -502,7 +502,7 @@ func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data s
 }
 
 var _ = conform("GET-13", func(t *testing.T) {
-	for max, want := range map[int]Truncation{10: NotTruncated, 1024: NotTruncated, 6: TruncatedRecord} {
+	for max, want := range map[int]Truncation{10: TruncationNone, 1024: TruncationNone, 6: TruncationRecord} {
 		size := min(max, 10)
 		getCases(t, max, func(t *testing.T, num, n int, data string, tr Truncation) {
 			if num >= size && (n != size || data != "0123456789"[:size] || tr != want) {
@@ -516,7 +516,7 @@ var _ = conform("GET-14", func(t *testing.T) {
 	for _, max := range []int{1024, 6} {
 		size := min(max, 10)
 		getCases(t, max, func(t *testing.T, num, n int, data string, tr Truncation) {
-			if num < size && (n != num || data != "0123456789"[:num] || tr != TruncatedRead) {
+			if num < size && (n != num || data != "0123456789"[:num] || tr != TruncationRead) {
 				t.Errorf("%d bytes of %d, room for %d: %d, %q, %v", size, max, num, n, data, tr)
 			}
 		})
@@ -528,7 +528,7 @@ var _ = conform("GET-15", func(t *testing.T) {
 	flowStart(t, s)
 	flowAll(t, s)
 	id := flowID(t, "get")
-	for data, want := range map[string]Truncation{"": NotTruncated, "x": TruncatedRead} {
+	for data, want := range map[string]Truncation{"": TruncationNone, "x": TruncationRead} {
 		flowAll(t, s)
 		for range 2 {
 			Event(id, []byte(data))
@@ -564,7 +564,7 @@ var _ = conform("GET-16", func(t *testing.T) {
 	}
 	buf := make([]byte, 2)
 	for _, want := range []string{"fi", "se"} {
-		if ev, n, err := s.TryNext(buf); err != nil || string(buf[:n]) != want || ev.Truncation != TruncatedRead {
+		if ev, n, err := s.TryNext(buf); err != nil || string(buf[:n]) != want || ev.Truncation != TruncationRead {
 			t.Errorf("TryNext = %+v, %q, %v, want %q", ev, buf[:n], err, want)
 		}
 	}
@@ -575,7 +575,7 @@ var _ = conform("GET-16", func(t *testing.T) {
 })
 
 var _ = conform("GET-17", func(t *testing.T) {
-	a := &Attr{StreamFullPolicy: UntilFull, StreamSize: 4 << 20, LogFullPolicy: Append}
+	a := &Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 4 << 20, LogFullPolicy: PolicyAppend}
 	s := flowStream(t, a)
 	l, path := flowLogged(t, a)
 	flowStart(t, s)
@@ -619,8 +619,8 @@ var _ = conform("GET-17", func(t *testing.T) {
 // An event that was held up beyond what a reader waits for is reported late, with its
 // own time, and counted, once; a finished log has it where it belongs.
 var _ = conform("GET-17/late", func(t *testing.T) {
-	s := flowStream(t, &Attr{StreamFullPolicy: UntilFull, Name: "get17"})
-	l, path := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	s := flowStream(t, &Attr{StreamFullPolicy: PolicyUntilFull, Name: "get17"})
+	l, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	id := flowID(t, "get.late")
 	flowStart(t, s)
 	flowStart(t, l)
@@ -688,7 +688,7 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 })
 
 var _ = conform("GET-18", func(t *testing.T) {
-	s := flowStream(t, &Attr{StreamFullPolicy: UntilFull, StreamSize: 64 << 10, Name: "get18"})
+	s := flowStream(t, &Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10, Name: "get18"})
 	other, err := Attach("get18") // as another process would have it
 	if err != nil {
 		t.Fatal(err)
@@ -828,7 +828,7 @@ var _ = conform("GET-20/posix_trace_getnext_event/EINVAL/another process", func(
 })
 
 var _ = conform("GET-21", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	wake := func(want EventID, f func()) {
 		t.Helper()
 		ch := getLater(context.Background(), s, nil)
@@ -841,7 +841,7 @@ var _ = conform("GET-21", func(t *testing.T) {
 	id := flowID(t, "get")
 	wake(EventStart, func() { flowStart(t, s) })
 	wake(id, func() { Event(id, nil) })
-	wake(EventFilter, func() { s.SetFilter(EventSet{}, SetEventSet) })
+	wake(EventFilter, func() { s.SetFilter(EventSet{}, FilterSet) })
 	wake(EventStop, func() { flowStop(t, s) })
 	wake(EventStart, func() { flowStart(t, s) })
 	// The automatic STOP, OVERFLOW and START come without anybody's doing.
@@ -861,7 +861,7 @@ var _ = conform("GET-21", func(t *testing.T) {
 })
 
 var _ = conform("GET-22", func(t *testing.T) {
-	s := running(t, 0, Attr{Inheritance: Inherited})
+	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	a, b := start(t, "target"), start(t, "target")
 	a.line()
 	b.line()

@@ -124,9 +124,9 @@ func inhDo(verb string, f, self []string) (string, error) {
 		return last, nil
 	case "create": // NAME PID INHERIT [LOG STREAMPOLICY LOGPOLICY]
 		pid, _ := strconv.Atoi(f[1])
-		attr := Attr{Name: f[0], StreamFullPolicy: UntilFull}
+		attr := Attr{Name: f[0], StreamFullPolicy: PolicyUntilFull}
 		if f[2] == "inherit" {
-			attr.Inheritance = Inherited
+			attr.Inheritance = InheritChildren
 		}
 		var s *Stream
 		var err error
@@ -174,7 +174,7 @@ func inhDo(verb string, f, self []string) (string, error) {
 			return "", err
 		}
 		defer file.Close()
-		r, err := OpenLog(file)
+		r, err := NewReader(file)
 		if err != nil {
 			return "", err
 		}
@@ -315,7 +315,7 @@ func (a *actor) got(name, data string) got { return got{name, data, a.pid} }
 var _ = conform("INH-01/fork", func(t *testing.T) {
 	a := newActor(t)
 	id := a.do("event inh.before 0")
-	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
 	b := a.spawn()
 	// The child's very first trace point, of a type it never opened itself.
 	b.do("raw %s first", id)
@@ -328,7 +328,7 @@ var _ = conform("INH-01/fork", func(t *testing.T) {
 // The same for a child that has executed nothing, a subshell.
 var _ = conform("INH-01/fork/alone", func(t *testing.T) {
 	shell, fork := inhShell(t)
-	s := running(t, shell, Attr{Inheritance: Inherited})
+	s := running(t, shell, Attr{Inheritance: InheritChildren})
 	inhFor(t, shell, "inh.filler", "shell")
 	id := inhFor(t, shell, "inh.forked", "shell")
 	sub := fork()
@@ -386,7 +386,7 @@ func inhFor(t *testing.T, pid int, name, data string) EventID {
 
 var _ = conform("INH-02/fork", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: CloseForChild})
+	s := running(t, a.pid, Attr{Inheritance: InheritNone})
 	b := a.spawn()
 	b.do("event inh.child 1")
 	c := b.spawn()
@@ -398,10 +398,10 @@ var _ = conform("INH-02/fork", func(t *testing.T) {
 var _ = conform("INH-03/fork", func(t *testing.T) {
 	a := newActor(t)
 	early := a.spawn()
-	passed := running(t, a.pid, Attr{Inheritance: Inherited})
-	kept := running(t, a.pid, Attr{Inheritance: CloseForChild})
+	passed := running(t, a.pid, Attr{Inheritance: InheritChildren})
+	kept := running(t, a.pid, Attr{Inheritance: InheritNone})
 	b := a.spawn()
-	late := running(t, a.pid, Attr{Inheritance: Inherited})
+	late := running(t, a.pid, Attr{Inheritance: InheritChildren})
 	c := a.spawn()
 	// The children are asked only now; what counts is when they started.
 	grandchild := early.spawn()
@@ -418,7 +418,7 @@ var _ = conform("INH-04/fork", func(t *testing.T) {
 	a := newActor(t)
 	log := filepath.Join(t.TempDir(), "log.trace")
 	a.do("create inh4 0 inherit")
-	a.do("create inh4log 0 close %s %d %d", log, UntilFull, Append)
+	a.do("create inh4log 0 close %s %d %d", log, PolicyUntilFull, PolicyAppend)
 	b := a.spawn()
 	// The child has no id of its parent's streams, and its exit, however it
 	// comes, shuts none of them down.
@@ -448,12 +448,12 @@ var _ = conform("INH-04/fork", func(t *testing.T) {
 
 var _ = conform("INH-05/posix_spawn", func(t *testing.T) {
 	// os/exec is what posix_spawn is: a fork and an exec in one call.
-	for _, inherit := range []Inheritance{Inherited, CloseForChild} {
+	for _, inherit := range []Inheritance{InheritChildren, InheritNone} {
 		a := newActor(t)
 		s := running(t, a.pid, Attr{Inheritance: inherit})
 		b := a.spawn("setsid")
 		b.do("event inh.spawned x")
-		if inherit == Inherited {
+		if inherit == InheritChildren {
 			equal(t, drain(t, s), b.got("inh.spawned", "x"))
 		} else {
 			equal(t, drain(t, s))
@@ -463,7 +463,7 @@ var _ = conform("INH-05/posix_spawn", func(t *testing.T) {
 
 var _ = conform("INH-06", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
 	// A chain of five that are silent until all but the last have died; the
 	// first one of them has a session of its own, so nothing leads up but the family.
 	chain := []*actor{a}
@@ -494,7 +494,7 @@ var _ = conform("INH-06/reparented", func(t *testing.T) {
 			if when == "process group" {
 				// As a shell starts a command. The traced process itself ends, too.
 				a = a.spawn("setpgid")
-				s := running(t, a.pid, Attr{Inheritance: Inherited})
+				s := running(t, a.pid, Attr{Inheritance: InheritChildren})
 				middle := a.spawn()
 				last := middle.spawn()
 				middle.kill()
@@ -503,7 +503,7 @@ var _ = conform("INH-06/reparented", func(t *testing.T) {
 				equal(t, drain(t, s), last.got("inh.daemon", "last"))
 				return
 			}
-			s := running(t, a.pid, Attr{Inheritance: Inherited})
+			s := running(t, a.pid, Attr{Inheritance: InheritChildren})
 			var middle, last *actor
 			if when == "PTRACE_STREAM" {
 				info, err := s.Info()
@@ -530,7 +530,7 @@ var _ = conform("INH-06/reparented", func(t *testing.T) {
 
 var _ = conform("INH-07/exec", func(t *testing.T) {
 	a := newActor(t)
-	s, kept := running(t, a.pid, Attr{Inheritance: Inherited}), running(t, a.pid, Attr{Inheritance: CloseForChild})
+	s, kept := running(t, a.pid, Attr{Inheritance: InheritChildren}), running(t, a.pid, Attr{Inheritance: InheritNone})
 	want := []got{}
 	for i := range 4 {
 		a.do("event inh.image %d", i)
@@ -565,12 +565,12 @@ var _ = conform("INH-08/exec", func(t *testing.T) {
 	running(t, a.pid, Attr{})
 	// The old image has used all the names that a process may have.
 	a.do("burn %d inh.old", UserEventMax)
-	if id := a.do("event inh.more 1"); id != strconv.Itoa(int(UnnamedUserEvent)) {
+	if id := a.do("event inh.more 1"); id != strconv.Itoa(int(EventUnnamed)) {
 		t.Errorf("past the limit the id is %s", id)
 	}
 	a.exec()
 	// The new one has its own count.
-	if id := a.do("event inh.new 1"); id == strconv.Itoa(int(UnnamedUserEvent)) {
+	if id := a.do("event inh.new 1"); id == strconv.Itoa(int(EventUnnamed)) {
 		t.Error("the new image is at the limit of the old one")
 	}
 })
@@ -613,7 +613,7 @@ var _ = conform("INH-10/exec", func(t *testing.T) {
 	if i, err := inhFind("inh10"); err != nil || i != nil {
 		t.Errorf("a stream of a controller that has exited: %+v, %v", i, err)
 	}
-	if st, err := s.Status(); err != nil || st.StreamStatus != Running {
+	if st, err := s.Status(); err != nil || st.StreamStatus != StatusRunning {
 		t.Errorf("a stream whose target has exited: %+v, %v", st, err)
 	}
 })
@@ -631,7 +631,7 @@ func inhFind(name string) (*StreamInfo, error) {
 
 var _ = conform("INH-11", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
 	b, c := a.spawn(), a.spawn()
 	id := b.do("event inh.shared b")
 	for _, p := range []*actor{a, c, c.spawn()} {
@@ -652,7 +652,7 @@ var _ = conform("INH-11", func(t *testing.T) {
 
 var _ = conform("INH-12", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
 	b := a.spawn()
 	c := b.spawn()
 	family := []*actor{a, b, c}
@@ -673,10 +673,10 @@ var _ = conform("INH-12", func(t *testing.T) {
 	logOK(t, "EventID", err)
 	var set EventSet
 	set.Add(id)
-	logOK(t, "SetFilter", s.SetFilter(set, SetEventSet))
+	logOK(t, "SetFilter", s.SetFilter(set, FilterSet))
 	all("filtered")
 	equal(t, drain(t, s))
-	logOK(t, "SetFilter", s.SetFilter(EventSet{}, SetEventSet))
+	logOK(t, "SetFilter", s.SetFilter(EventSet{}, FilterSet))
 	all("cleared")
 	logOK(t, "Clear", s.Clear())
 	equal(t, drain(t, s))
@@ -775,7 +775,7 @@ func inhPidReuse(args []string) {
 	}
 	first, br, w := run()
 	pid := first.Process.Pid
-	s, err := Create(pid, &Attr{Inheritance: Inherited})
+	s, err := Create(pid, &Attr{Inheritance: InheritChildren})
 	logCheck(err == nil, "Create: %v", err)
 	s.Start()
 	tell(br, w, "mine 1")
@@ -861,7 +861,7 @@ var _ = conform("INH-14", func(t *testing.T) {
 // inhSetuid is an ordinary user who traces a process that executes args[0], which
 // is set-uid or set-gid.
 func inhSetuid(args []string) {
-	s, err := CreateForChild(&Attr{Inheritance: Inherited}, nil)
+	s, err := CreateForChild(&Attr{Inheritance: InheritChildren}, nil)
 	logCheck(err == nil, "Create: %v", err)
 	s.Start()
 	info, _ := s.Info()
@@ -936,7 +936,7 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 var _ = conform("INH-16", func(t *testing.T) {
 	// Only its owner can touch anything there.
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: Inherited})
+	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
 	a.do("event inh.mode x")
 	drain(t, s)
 	dir := os.Getenv("PTRACE_DIR")

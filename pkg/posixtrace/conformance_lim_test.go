@@ -111,17 +111,17 @@ func limStorm(t *testing.T, f func()) {
 }
 
 var _ = conform("LIM-01", func(t *testing.T) {
-	if Option != 200809 {
-		t.Errorf("Option = %d, want 200809", Option)
+	if POSIXVersion != 200809 {
+		t.Errorf("Option = %d, want 200809", POSIXVersion)
 	}
 })
 
 // Claiming all four options means that one stream can use all of them.
 var _ = conform("LIM-02", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{Inheritance: Inherited})
+	s, path := limLogged(t, 0, Attr{Inheritance: InheritChildren})
 	var set EventSet
 	set.Add(limID(t, "lim.two.out"))
-	if err := s.SetFilter(set, SetEventSet); err != nil {
+	if err := s.SetFilter(set, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Start(); err != nil {
@@ -142,7 +142,7 @@ var _ = conform("LIM-02", func(t *testing.T) {
 	if want := "[posix_trace_start lim.two.in posix_trace_stop]"; fmt.Sprint(names) != want {
 		t.Errorf("log holds %v, want %v", names, want)
 	}
-	if a, _ := l.Attr(); a.Inheritance != Inherited {
+	if a, _ := l.Attr(); a.Inheritance != InheritChildren {
 		t.Error("not inherited")
 	}
 })
@@ -234,16 +234,16 @@ var _ = conform("LIM-09", func(t *testing.T) {
 
 var _ = conform("LIM-10", func(t *testing.T) {
 	families := map[string][]any{
-		"policies":    {Loop, UntilFull, Flush, Append},
-		"run":         {Running, Suspended},
-		"full":        {Full, NotFull},
-		"overrun":     {Overrun, NoOverrun},
-		"flush":       {Flushing, NotFlushing},
-		"truncation":  {NotTruncated, TruncatedRead, TruncatedRecord},
-		"inheritance": {CloseForChild, Inherited},
-		"sets":        {WOPIDEvents, SystemEvents, AllEvents},
+		"policies":    {PolicyLoop, PolicyUntilFull, PolicyFlush, PolicyAppend},
+		"run":         {StatusRunning, StatusSuspended},
+		"full":        {StatusFull, StatusNotFull},
+		"overrun":     {StatusOverrun, StatusNoOverrun},
+		"flush":       {StatusFlushing, StatusNotFlushing},
+		"truncation":  {TruncationNone, TruncationRead, TruncationRecord},
+		"inheritance": {InheritNone, InheritChildren},
+		"sets":        {FillWOPID, FillSystem, FillAll},
 		"events": {EventStart, EventStop, EventOverflow, EventResume, EventFlushStart, EventFlushStop,
-			EventFilter, EventError, UnnamedUserEvent},
+			EventFilter, EventError, EventUnnamed},
 	}
 	for name, list := range families {
 		for i, v := range list {
@@ -260,21 +260,21 @@ var _ = conform("LIM-11", func(t *testing.T) {
 	if EventError == 0 || !EventError.System() {
 		t.Errorf("EventError = %d", EventError)
 	}
-	if SetEventSet == AddEventSet || SetEventSet == SubEventSet || AddEventSet == SubEventSet {
+	if FilterSet == FilterAdd || FilterSet == FilterSub || FilterAdd == FilterSub {
 		t.Error("two ways to change a filter are one")
 	}
 })
 
 var _ = conform("LIM-13", func(t *testing.T) {
-	if NoOverrun != 0 {
-		t.Errorf("NoOverrun = %d, want 0", NoOverrun)
+	if StatusNoOverrun != 0 {
+		t.Errorf("StatusNoOverrun = %d, want 0", StatusNoOverrun)
 	}
 	var zero Status
-	if zero.StreamOverrunStatus != NoOverrun || zero.LogOverrunStatus != NoOverrun {
-		t.Error("zero is not NoOverrun")
+	if zero.StreamOverrunStatus != StatusNoOverrun || zero.LogOverrunStatus != StatusNoOverrun {
+		t.Error("zero is not StatusNoOverrun")
 	}
-	// Loop and UntilFull serve streams and logs alike.
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	// PolicyLoop and PolicyUntilFull serve streams and logs alike.
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		s, _ := limLogged(t, 0, Attr{StreamFullPolicy: p, LogFullPolicy: p})
 		if a, err := s.Attr(); err != nil || a.StreamFullPolicy != p || a.LogFullPolicy != p {
 			t.Errorf("policies of the stream are %v and %v, want %v; %v", a.StreamFullPolicy, a.LogFullPolicy, p, err)
@@ -295,7 +295,7 @@ var _ = conform("LIM-14", func(t *testing.T) {
 	if !copied.Has(id) || set.Has(id) || copied == set {
 		t.Error("an assigned set is not a copy")
 	}
-	byValue := func(s *Stream, set EventSet) error { return s.SetFilter(set, SetEventSet) }
+	byValue := func(s *Stream, set EventSet) error { return s.SetFilter(set, FilterSet) }
 	if err := byValue(same, copied); err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +422,7 @@ var _ = conform("LIM-18", func(t *testing.T) {
 		func() error { _, err := s.Status(); return err },
 		func() error { _, err := s.Attr(); return err },
 		func() error { _, err := s.Filter(); return err },
-		func() error { return s.SetFilter(EventSet{}, SetEventSet) },
+		func() error { return s.SetFilter(EventSet{}, FilterSet) },
 		func() error { _, err := s.EventID("lim.eighteen"); return err },
 		func() error { _, err := s.EventName(id); return err },
 		func() error { _, _, err := s.NextEventType(); return err },
@@ -487,11 +487,11 @@ var _ = conform("LIM-19", func(t *testing.T) {
 var _ = conform("LIM-20", func(t *testing.T) {
 	limStorm(t, func() {
 		for range 20 {
-			s, path := limLogged(t, 0, Attr{LogFullPolicy: Append})
+			s, path := limLogged(t, 0, Attr{LogFullPolicy: PolicyAppend})
 			if err := s.Start(); err != nil {
 				t.Fatal(err)
 			}
-			Event(UnnamedUserEvent, make([]byte, 1000))
+			Event(EventUnnamed, make([]byte, 1000))
 			if err := s.Flush(); err != nil {
 				t.Fatal(err)
 			}
@@ -603,7 +603,7 @@ var _ = conform("LIM-22/EBADF,EINVAL", func(t *testing.T) {
 	for range StreamsMax {
 		limStream(t, c.pid, Attr{StreamSize: 1})
 	}
-	_, err = Create(c.pid, &Attr{StreamFullPolicy: Append})
+	_, err = Create(c.pid, &Attr{StreamFullPolicy: PolicyAppend})
 	wantErrno(t, err, syscall.EINVAL)
 	_, err = Create(c.pid, nil)
 	wantErrno(t, err, syscall.EAGAIN)

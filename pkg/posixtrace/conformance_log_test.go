@@ -207,7 +207,7 @@ func (p *slowLog) drain() {
 
 func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
 	t.Helper()
-	attr.LogFullPolicy = Append
+	attr.LogFullPolicy = PolicyAppend
 	r, w, err := os.Pipe()
 	logOK(t, "Pipe", err)
 	rc, err := w.SyscallConn()
@@ -268,7 +268,7 @@ func logCheck(ok bool, format string, args ...any) {
 }
 
 var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
-	s, p := logSlow(t, Attr{StreamFullPolicy: UntilFull, StreamSize: 64 << 10})
+	s, p := logSlow(t, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10})
 	logOK(t, "Start", s.Start())
 	logNumbers(logID(t, "log.one"), 0, 200, 100)
 	flushed := make(chan error, 1)
@@ -277,7 +277,7 @@ var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 	logWait(t, "the stream is flushing", func() bool {
 		st, err := s.Status()
 		logOK(t, "Status", err)
-		return st.StreamFlushStatus == Flushing
+		return st.StreamFlushStatus == StatusFlushing
 	})
 	select {
 	case err := <-flushed:
@@ -286,13 +286,13 @@ var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 	}
 	p.drain()
 	logOK(t, "Flush", <-flushed)
-	if st, err := s.Status(); err != nil || st.StreamFlushStatus != NotFlushing || st.StreamFlushError != 0 {
+	if st, err := s.Status(); err != nil || st.StreamFlushStatus != StatusNotFlushing || st.StreamFlushError != 0 {
 		t.Errorf("after the flush: %+v, %v", st, err)
 	}
 	logOK(t, "Shutdown", s.Shutdown())
 	<-p.done
-	r, err := OpenLog(bytes.NewReader(p.data))
-	logOK(t, "OpenLog", err)
+	r, err := NewReader(bytes.NewReader(p.data))
+	logOK(t, "NewReader", err)
 	n := 0
 	for {
 		rec, err := r.Next()
@@ -329,7 +329,7 @@ func init() {
 	helpers["log-efbig"] = func(args []string) {
 		f, err := os.Create(args[0])
 		logCheck(err == nil, "Create: %v", err)
-		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append}, f)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, f)
 		logCheck(err == nil, "CreateWithLog: %v", err)
 		id, _ := OpenEventID("big")
 		s.Start()
@@ -351,7 +351,7 @@ func init() {
 			err := s.Shutdown()
 			logCheck(errors.Is(err, syscall.EFBIG), "Shutdown = %v, want EFBIG", err)
 			st := toStatus(s.c.mem.Status(false))
-			logCheck(held > 0 && st.LogLost > 0 && st.LogOverrunStatus == Overrun, "held %d, status: %+v", held, st)
+			logCheck(held > 0 && st.LogLost > 0 && st.LogOverrunStatus == StatusOverrun, "held %d, status: %+v", held, st)
 			_, err = s.Status()
 			logCheck(errors.Is(err, syscall.EINVAL), "Status = %v, want EINVAL", err)
 			_, err = os.Stat(s.c.path)
@@ -373,7 +373,7 @@ func init() {
 		logCheck(err == nil, "mount: %v", err)
 		f, err := os.Create(filepath.Join(dir, "log"))
 		logCheck(err == nil, "Create: %v", err)
-		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append}, f)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, f)
 		logCheck(err == nil, "CreateWithLog: %v", err)
 		filler, err := os.Create(filepath.Join(dir, "filler"))
 		logCheck(err == nil, "Create: %v", err)
@@ -396,7 +396,7 @@ func init() {
 			st := toStatus(s.c.mem.Status(false))
 			// What did reach the log, is not lost.
 			n := copyLog(dir, args[1])
-			logCheck(st.LogOverrunStatus == Overrun && int(st.LogLost)+n == 302, "%d in the log, status: %+v", n, st)
+			logCheck(st.LogOverrunStatus == StatusOverrun && int(st.LogLost)+n == 302, "%d in the log, status: %+v", n, st)
 			_, err = os.Stat(s.c.path)
 			logCheck(os.IsNotExist(err), "the stream's file is still there")
 			fmt.Println("ok")
@@ -406,7 +406,7 @@ func init() {
 		err = s.Flush()
 		logCheck(err == nil, "Flush with room again = %v", err)
 		st, _ = s.Status()
-		logCheck(st.StreamFlushError == 0 && st.LogOverrunStatus == NoOverrun, "status: %+v", st)
+		logCheck(st.StreamFlushError == 0 && st.LogOverrunStatus == StatusNoOverrun, "status: %+v", st)
 		logNumbers(id, 300, 50, 100)
 		err = s.Shutdown()
 		logCheck(err == nil, "Shutdown = %v", err)
@@ -422,8 +422,8 @@ func copyLog(dir, to string) (n int) {
 	logCheck(err == nil, "ReadFile: %v", err)
 	err = os.WriteFile(to, b, 0o600)
 	logCheck(err == nil, "WriteFile: %v", err)
-	r, err := OpenLog(bytes.NewReader(b))
-	logCheck(err == nil, "OpenLog: %v", err)
+	r, err := NewReader(bytes.NewReader(b))
+	logCheck(err == nil, "NewReader: %v", err)
 	for {
 		rec, err := r.Next()
 		if err != nil {
@@ -455,7 +455,7 @@ var _ = conform("LOG-02/posix_trace_flush/ENOSPC", func(t *testing.T) {
 
 var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	logOneWriter(t)
-	s, p := logSlow(t, Attr{StreamFullPolicy: UntilFull, StreamSize: 64 << 10, MaxDataSize: 256})
+	s, p := logSlow(t, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10, MaxDataSize: 256})
 	logOK(t, "Start", s.Start())
 	id := logID(t, "log.room")
 	logNumbers(id, 0, 200, 100)
@@ -466,14 +466,14 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	})
 	// While the flush is stuck, new events are traced until the stream is full.
 	logNumbers(id, 200, 100, 100)
-	if st, _ := s.PeekStatus(); st.StreamFlushStatus != Flushing || st.Lost != 0 || st.StreamStatus != Running {
+	if st, _ := s.PeekStatus(); st.StreamFlushStatus != StatusFlushing || st.Lost != 0 || st.StreamStatus != StatusRunning {
 		t.Fatalf("during the flush: %+v", st)
 	}
 	k := 300
 	for ; k < 1<<16; k++ {
 		logNumbers(id, k, 1, 100)
 		if st, _ := s.PeekStatus(); st.Lost != 0 {
-			if st.Lost != 1 || st.StreamFullStatus != Full || st.StreamStatus != Suspended {
+			if st.Lost != 1 || st.StreamFullStatus != StatusFull || st.StreamStatus != StatusSuspended {
 				t.Fatalf("the stream has filled up: %+v", st)
 			}
 			break
@@ -483,7 +483,7 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	logOK(t, "Flush", <-flushed)
 	logOK(t, "Flush", s.Flush())
 	// The space is free again: as much as stream-min-size promises fits.
-	if st, _ := s.Status(); st.StreamFullStatus != NotFull || st.StreamStatus != Running {
+	if st, _ := s.Status(); st.StreamFullStatus != StatusNotFull || st.StreamStatus != StatusRunning {
 		t.Errorf("after the flush: %+v", st)
 	}
 	a, _ := s.Attr()
@@ -494,8 +494,8 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	}
 	logOK(t, "Shutdown", s.Shutdown())
 	<-p.done
-	r, err := OpenLog(bytes.NewReader(p.data))
-	logOK(t, "OpenLog", err)
+	r, err := NewReader(bytes.NewReader(p.data))
+	logOK(t, "NewReader", err)
 	want := 0
 	for {
 		rec, err := r.Next()
@@ -519,7 +519,7 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 })
 
 var _ = conform("LOG-04", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	id := logID(t, "log.mark")
 	logOK(t, "Flush", s.Flush()) // suspended, never started
 	logOK(t, "Start", s.Start())
@@ -545,7 +545,7 @@ var _ = conform("LOG-04", func(t *testing.T) {
 
 // Flushes that the stream makes by itself have their marks, too.
 var _ = conform("LOG-04/regular", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: Flush, LogFullPolicy: Append, StreamSize: 16 << 10})
+	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend, StreamSize: 16 << 10})
 	logOK(t, "Start", s.Start())
 	id := logID(t, "log.mark")
 	for i := 0; ; i++ {
@@ -581,7 +581,7 @@ var _ = conform("LOG-04/regular", func(t *testing.T) {
 })
 
 var _ = conform("LOG-05", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: Flush, LogFullPolicy: Append, StreamSize: 4 << 20})
+	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend, StreamSize: 4 << 20})
 	logOK(t, "Start", s.Start())
 	id := logID(t, "log.once")
 	const n = 20000
@@ -633,13 +633,13 @@ func logPolicy(t *testing.T, attr Attr, rounds, per int) (list []int, events []l
 
 var _ = conform("LOG-06", func(t *testing.T) {
 	const n = 100 * 40
-	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}, 100, 40)
+	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}, 100, 40)
 	if len(list) == 0 || len(list) == n {
 		t.Fatalf("%d of %d events are in the log", len(list), n)
 	}
 	logRange(t, "oldest", list, 0, len(list))
 	for _, s := range []Status{before, st} {
-		if s.LogFullStatus != Full || s.LogOverrunStatus != Overrun || s.StreamStatus != Suspended {
+		if s.LogFullStatus != StatusFull || s.LogOverrunStatus != StatusOverrun || s.StreamStatus != StatusSuspended {
 			t.Errorf("status: %+v", s)
 		}
 	}
@@ -649,15 +649,15 @@ var _ = conform("LOG-06", func(t *testing.T) {
 })
 
 var _ = conform("LOG-07", func(t *testing.T) {
-	for _, sp := range []FullPolicy{Loop, UntilFull, Flush} {
+	for _, sp := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
 		t.Run(sp.String(), func(t *testing.T) {
-			s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: UntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
+			s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
 			logOK(t, "Start", s.Start())
 			id := logID(t, "log.end")
 			for i := 0; ; i++ {
 				logNumbers(id, i*20, 20, 100)
 				logOK(t, "Flush", s.Flush())
-				if st, _ := s.PeekStatus(); st.LogFullStatus == Full {
+				if st, _ := s.PeekStatus(); st.LogFullStatus == StatusFull {
 					break
 				}
 				if i > 1000 {
@@ -670,7 +670,7 @@ var _ = conform("LOG-07", func(t *testing.T) {
 			logOK(t, "Start", s.Start())
 			logNumbers(id, 1<<20, 20, 100)
 			logOK(t, "Flush", s.Flush())
-			if st, _ := s.PeekStatus(); st.StreamStatus != Suspended || st.LogFullStatus != Full {
+			if st, _ := s.PeekStatus(); st.StreamStatus != StatusSuspended || st.LogFullStatus != StatusFull {
 				t.Errorf("a stream whose log is full: %+v", st)
 			}
 			logOK(t, "Shutdown", s.Shutdown())
@@ -679,13 +679,13 @@ var _ = conform("LOG-07", func(t *testing.T) {
 			if cause, err := DecodeInt([]byte(last.data)); last.ID != EventStop || err != nil || cause != StopLogFull {
 				t.Errorf("the last event is %v, want STOP with cause %d", last, StopLogFull)
 			}
-			if n := logCount(events, EventStop); sp != Flush && n != 1 {
+			if n := logCount(events, EventStop); sp != PolicyFlush && n != 1 {
 				t.Errorf("%d STOP events", n)
 			}
 		})
 	}
 	t.Run("clear", func(t *testing.T) {
-		s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
+		s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
 		logOK(t, "Start", s.Start())
 		id := logID(t, "log.end")
 		for i := range 100 {
@@ -695,7 +695,7 @@ var _ = conform("LOG-07", func(t *testing.T) {
 		logOK(t, "Clear", s.Clear())
 		logOK(t, "Start", s.Start())
 		logNumbers(id, 7, 3, 100)
-		if st, _ := s.Status(); st.StreamStatus != Running || st.LogFullStatus != NotFull {
+		if st, _ := s.Status(); st.StreamStatus != StatusRunning || st.LogFullStatus != StatusNotFull {
 			t.Errorf("cleared and started: %+v", st)
 		}
 		logOK(t, "Shutdown", s.Shutdown())
@@ -706,14 +706,14 @@ var _ = conform("LOG-07", func(t *testing.T) {
 
 var _ = conform("LOG-08", func(t *testing.T) {
 	const n = 100 * 40
-	attr := Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Loop, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}
+	attr := Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}
 	list, events, before, st := logPolicy(t, attr, 100, 40)
 	if len(list) == 0 || len(list) == n {
 		t.Fatalf("%d of %d events are in the log", len(list), n)
 	}
 	logRange(t, "newest", list, n-len(list), len(list))
 	for _, s := range []Status{before, st} {
-		if s.LogFullStatus != Full || s.LogOverrunStatus != Overrun {
+		if s.LogFullStatus != StatusFull || s.LogOverrunStatus != StatusOverrun {
 			t.Errorf("status: %+v", s)
 		}
 	}
@@ -728,14 +728,14 @@ var _ = conform("LOG-08", func(t *testing.T) {
 		logNumbers(id, i*40, 40, 100)
 		logOK(t, "Flush", s.Flush())
 		st, _ := s.Status()
-		if full := st.LogFullStatus == Full; full != (st.LogOverrunStatus == Overrun) || !full && st.LogLost > 0 {
+		if full := st.LogFullStatus == StatusFull; full != (st.LogOverrunStatus == StatusOverrun) || !full && st.LogLost > 0 {
 			t.Fatalf("flush %d: %+v", i, st)
 		}
-		if st, _ := s.Status(); st.LogOverrunStatus != NoOverrun {
+		if st, _ := s.Status(); st.LogOverrunStatus != StatusNoOverrun {
 			t.Fatalf("flush %d: read twice: %+v", i, st)
 		}
 	}
-	if st, _ := s.Status(); st.LogFullStatus != Full || st.LogLost == 0 {
+	if st, _ := s.Status(); st.LogFullStatus != StatusFull || st.LogLost == 0 {
 		t.Errorf("the log never filled: %+v", st)
 	}
 	logSparse(t)
@@ -748,14 +748,14 @@ func logSparse(t *testing.T) {
 	t.Helper()
 	logOneWriter(t)
 	const n, size = 10_000, 256 << 10
-	s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Loop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: 128})
+	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: 128})
 	logOK(t, "Start", s.Start())
 	id := logID(t, "log.sparse")
 	for i := range n {
 		logNumbers(id, i, 1, 16)
 		logOK(t, "Flush", s.Flush())
 		if i == 1000 {
-			if st, _ := s.Status(); st.LogFullStatus == Full || st.LogLost > 0 {
+			if st, _ := s.Status(); st.LogFullStatus == StatusFull || st.LogLost > 0 {
 				t.Fatalf("full after %d flushes of one event: %+v", i, st)
 			}
 		}
@@ -783,8 +783,8 @@ func logSparse(t *testing.T) {
 	f, err := os.Open(path)
 	logOK(t, "Open", err)
 	defer f.Close()
-	r, err := OpenLog(f)
-	logOK(t, "OpenLog", err)
+	r, err := NewReader(f)
+	logOK(t, "NewReader", err)
 	types := int64(0)
 	for _, name := range r.EventTypes() {
 		types += int64(len(name)) + 16
@@ -797,10 +797,10 @@ func logSparse(t *testing.T) {
 
 var _ = conform("LOG-09", func(t *testing.T) {
 	const n = 100 * 40
-	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}, 100, 40)
+	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}, 100, 40)
 	logRange(t, "append", list, 0, n)
 	for _, s := range []Status{before, st} {
-		if s.LogFullStatus != NotFull || s.LogOverrunStatus != NoOverrun || s.LogLost != 0 {
+		if s.LogFullStatus != StatusNotFull || s.LogOverrunStatus != StatusNoOverrun || s.LogLost != 0 {
 			t.Errorf("status: %+v", s)
 		}
 	}
@@ -810,15 +810,15 @@ var _ = conform("LOG-09", func(t *testing.T) {
 // and not one unaccounted for: START and STOP are filtered, so that what is
 // counted is what the trace point was called with.
 var _ = conform("LOG-10", func(t *testing.T) {
-	for _, sp := range []FullPolicy{Loop, UntilFull, Flush} {
-		for _, lp := range []FullPolicy{Loop, UntilFull, Append} {
+	for _, sp := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
+		for _, lp := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
 			for _, burst := range []int{20, 800} {
 				t.Run(fmt.Sprintf("%v/%v/%d", sp, lp, burst), func(t *testing.T) {
 					logOneWriter(t)
 					s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
 					var system EventSet
-					system.Fill(SystemEvents)
-					logOK(t, "SetFilter", s.SetFilter(system, SetEventSet))
+					system.Fill(FillSystem)
+					logOK(t, "SetFilter", s.SetFilter(system, FilterSet))
 					logOK(t, "Start", s.Start())
 					id := logID(t, "log.pair")
 					const n = 3200
@@ -839,20 +839,20 @@ var _ = conform("LOG-10", func(t *testing.T) {
 					switch {
 					case len(list) == 0:
 						t.Error("nothing in the log")
-					case lp == Append && st.LogLost != 0:
+					case lp == PolicyAppend && st.LogLost != 0:
 						t.Errorf("a log without limit has lost events: %+v", st)
-					case lp == Append && burst == 20 && (st.Lost != 0 || len(list) != n):
+					case lp == PolicyAppend && burst == 20 && (st.Lost != 0 || len(list) != n):
 						t.Errorf("nothing had to be lost: %+v", st)
-					case lp == Loop && burst == 20:
+					case lp == PolicyLoop && burst == 20:
 						logRange(t, "newest", list, n-len(list), len(list))
-					case lp == UntilFull && burst == 20:
+					case lp == PolicyUntilFull && burst == 20:
 						logRange(t, "oldest", list, 0, len(list))
-					case sp == Loop && lp == Loop && list[len(list)-1] != n-1:
+					case sp == PolicyLoop && lp == PolicyLoop && list[len(list)-1] != n-1:
 						t.Errorf("the newest event in the log is %d, want %d", list[len(list)-1], n-1)
-					case sp == UntilFull && lp == UntilFull && list[0] != 0:
+					case sp == PolicyUntilFull && lp == PolicyUntilFull && list[0] != 0:
 						t.Errorf("the oldest event in the log is %d, want 0", list[0])
 					}
-					if burst > 20 && sp != Flush && lp == Append && st.Lost == 0 {
+					if burst > 20 && sp != PolicyFlush && lp == PolicyAppend && st.Lost == 0 {
 						t.Errorf("bursts of %d have lost nothing: %+v", burst, st)
 					}
 				})
@@ -866,11 +866,11 @@ var _ = conform("LOG-10", func(t *testing.T) {
 func init() {
 	helpers["log-steps"] = func(args []string) {
 		logCheck(len(args) == 2, "%v", args)
-		p := map[string]FullPolicy{"loop": Loop, "until-full": UntilFull, "append": Append}[args[1]]
+		p := map[string]FullPolicy{"loop": PolicyLoop, "until-full": PolicyUntilFull, "append": PolicyAppend}[args[1]]
 		path := args[0]
 		f, err := os.Create(path)
 		logCheck(err == nil, "Create: %v", err)
-		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: p, StreamSize: 64 << 10, LogSize: 64 << 10}, f)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p, StreamSize: 64 << 10, LogSize: 64 << 10}, f)
 		logCheck(err == nil, "CreateWithLog: %v", err)
 		id, _ := OpenEventID("step")
 		s.Start()
@@ -886,8 +886,8 @@ func init() {
 			f, err := os.Open(path)
 			logCheck(err == nil, "Open: %v", err)
 			defer f.Close()
-			r, err := OpenLog(f)
-			logCheck(err == nil, "%s: OpenLog: %v", what, err)
+			r, err := NewReader(f)
+			logCheck(err == nil, "%s: NewReader: %v", what, err)
 			defer r.Close()
 			next := 0
 			for {
@@ -909,7 +909,7 @@ func init() {
 			logCheck(err == nil, "Stat: %v", err)
 			logNumbers(id, n, 3, 20)
 			n += 3
-			if p == Loop {
+			if p == PolicyLoop {
 				limit(uint64(step) * 200) // within what it has
 			} else {
 				limit(uint64(fi.Size()) + uint64(step)*9)
@@ -933,7 +933,7 @@ func init() {
 }
 
 var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
 		path := filepath.Join(t.TempDir(), "log")
 		logHelper(t, nil, "log-steps", path, p.String())
 		events, st := logRead(t, path)
@@ -947,7 +947,7 @@ var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
 // A stream in which nothing happens writes nothing to its log, whatever looks
 // after it.
 var _ = conform("LOG-01/idle", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: Flush, LogFullPolicy: Append})
+	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 	logOK(t, "Start", s.Start())
 	logNumbers(logID(t, "log.idle"), 0, 3, 10)
 	logOK(t, "Flush", s.Flush())
@@ -971,7 +971,7 @@ var _ = conform("LOG-11", func(t *testing.T) {
 })
 
 var _ = conform("LOG-12", func(t *testing.T) {
-	attr := Attr{Name: "whole", StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, StreamSize: 32 << 10, MaxDataSize: 77, LogSize: 100 << 10, Inheritance: Inherited}
+	attr := Attr{Name: "whole", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 32 << 10, MaxDataSize: 77, LogSize: 100 << 10, Inheritance: InheritChildren}
 	s, path := logStream(t, attr)
 	want, err := s.Attr()
 	logOK(t, "Attr", err)
@@ -1018,8 +1018,8 @@ var _ = conform("LOG-12", func(t *testing.T) {
 	f, err := os.Open(path)
 	logOK(t, "Open", err)
 	defer f.Close()
-	r, err := OpenLog(f)
-	logOK(t, "OpenLog", err)
+	r, err := NewReader(f)
+	logOK(t, "NewReader", err)
 	defer r.Close()
 	if state, why := r.State(); state == LogFinished {
 		t.Errorf("a log without its last byte is %v, %v", state, why)
@@ -1057,7 +1057,7 @@ var _ = conform("LOG-13", func(t *testing.T) {
 
 var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	// Its owner lives.
-	s, path := logStream(t, Attr{LogFullPolicy: Append})
+	s, path := logStream(t, Attr{LogFullPolicy: PolicyAppend})
 	logOK(t, "Start", s.Start())
 	id := logID(t, "log.live")
 	logNumbers(id, 0, 5, 10)
@@ -1068,7 +1068,7 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	defer f.Close()
 	_, err = Open(f)
 	wantErrno(t, err, syscall.EINVAL)
-	if st, _ := s.Status(); st.StreamStatus != Running {
+	if st, _ := s.Status(); st.StreamStatus != StatusRunning {
 		t.Errorf("looking at the log has touched the stream: %+v", st)
 	}
 	// The same file as on another machine, where there is no such stream.
@@ -1079,7 +1079,7 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	logOK(t, "WriteFile", os.WriteFile(copied, b, 0o600))
 	events, st := logRead(t, copied)
 	logRange(t, "unfinished", logNumbersOf(t, events, "log.live"), 0, 5)
-	if st.LogOverrunStatus != Overrun {
+	if st.LogOverrunStatus != StatusOverrun {
 		t.Errorf("the status does not say that events are missing: %+v", st)
 	}
 	after, err := os.ReadFile(copied)
@@ -1089,7 +1089,7 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	// On this one it is finished now.
 	events, st = logRead(t, path)
 	logRange(t, "finished", logNumbersOf(t, events, "log.live"), 0, 10)
-	if st.LogOverrunStatus != NoOverrun {
+	if st.LogOverrunStatus != StatusNoOverrun {
 		t.Errorf("status of the finished log: %+v", st)
 	}
 })

@@ -40,7 +40,7 @@ func init() {
 						fmt.Println("error", id, err)
 						os.Exit(1)
 					}
-					if id == UnnamedUserEvent {
+					if id == EventUnnamed {
 						unnamed++
 					} else {
 						ids[id] = true
@@ -121,7 +121,7 @@ var mapPredefined = map[EventID]string{
 	EventError: "posix_trace_error", EventStart: "posix_trace_start", EventStop: "posix_trace_stop",
 	EventFilter: "posix_trace_filter", EventOverflow: "posix_trace_overflow", EventResume: "posix_trace_resume",
 	EventFlushStart: "posix_trace_flush_start", EventFlushStop: "posix_trace_flush_stop",
-	UnnamedUserEvent: "posix_trace_unnamed_userevent",
+	EventUnnamed: "posix_trace_unnamed_userevent",
 }
 
 var _ = conform("MAP-01/posix_trace_eventid_open", func(t *testing.T) {
@@ -131,7 +131,7 @@ var _ = conform("MAP-01/posix_trace_eventid_open", func(t *testing.T) {
 	for i := range 50 {
 		name := fmt.Sprintf("map.one.%d", i)
 		id := mapOpen(c, name)
-		if !id.User() || id == UnnamedUserEvent || seen[id] != "" {
+		if !id.User() || id == EventUnnamed || seen[id] != "" {
 			t.Fatalf("%s has id %d, which is %q", name, id, seen[id])
 		}
 		seen[id] = name
@@ -160,7 +160,7 @@ var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 		}
 	}
 	// And in a family: a child of this process, traced with it.
-	s := running(t, 0, Attr{Inheritance: Inherited})
+	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	child := start(t, "map")
 	if id := mapOpen(child, "map.two.together"); id != ids[0] {
 		t.Errorf("the child has id %d, its parent %d", id, ids[0])
@@ -173,7 +173,7 @@ var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 
 var _ = conform("MAP-03/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.T) {
 	fits := strings.Repeat("é", EventNameMax/2) + "x" // 255 bytes
-	if limID(t, fits) == UnnamedUserEvent {
+	if limID(t, fits) == EventUnnamed {
 		t.Error("no id of its own")
 	}
 	_, err := OpenEventID(strings.Repeat("é", EventNameMax/2+1)) // 256 bytes in 128 characters
@@ -194,14 +194,14 @@ var _ = conform("MAP-04/posix_trace_eventid_open", func(t *testing.T) {
 	}
 	last := mapOpen(c, fmt.Sprintf("map.four.%d", UserEventMax-3))
 	for _, name := range []string{"map.four.more", "map.four.still.more"} {
-		if id := mapOpen(c, name); id != UnnamedUserEvent {
+		if id := mapOpen(c, name); id != EventUnnamed {
 			t.Errorf("%s, past the limit, has id %d, want the unnamed one", name, id)
 		}
 	}
 	if id := mapOpen(c, "map.four.first"); id != first {
 		t.Errorf("past the limit the first name has id %d, want %d", id, first)
 	}
-	if id := mapOpen(c, fmt.Sprintf("map.four.%d", UserEventMax-3)); id != last || id == UnnamedUserEvent {
+	if id := mapOpen(c, fmt.Sprintf("map.four.%d", UserEventMax-3)); id != last || id == EventUnnamed {
 		t.Errorf("past the limit the last name has id %d, want %d", id, last)
 	}
 	if id := mapOpen(c, "posix_trace_start"); id != EventStart {
@@ -279,7 +279,7 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 	// The empty one is as good as any, also in a log.
 	c := start(t, "map")
 	empty := mapOpen(c, "")
-	if !empty.User() || empty == UnnamedUserEvent || mapOpen(c, "") != empty {
+	if !empty.User() || empty == EventUnnamed || mapOpen(c, "") != empty {
 		t.Errorf("the empty name has id %d", empty)
 	}
 	logged, path := limLogged(t, c.pid, Attr{})
@@ -335,7 +335,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 	open := func(from, to int) {
 		for i := from; i < to; i++ {
 			id, err := s.EventID(name(i))
-			if err != nil || id == UnnamedUserEvent || ids[id] {
+			if err != nil || id == EventUnnamed || ids[id] {
 				t.Fatalf("EventID(%s) = %d, %v", name(i), id, err)
 			}
 			ids[id] = true
@@ -347,10 +347,10 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 	}
 	open(500, UserEventMax-1-300)
 	for range 2 {
-		if id, err := s.EventID("map.nine.past"); id != UnnamedUserEvent || err != nil {
+		if id, err := s.EventID("map.nine.past"); id != EventUnnamed || err != nil {
 			t.Errorf("past the limit EventID = %d, %v", id, err)
 		}
-		if id := mapOpen(c, "map.nine.past.too"); id != UnnamedUserEvent {
+		if id := mapOpen(c, "map.nine.past.too"); id != EventUnnamed {
 			t.Errorf("past the limit the target has id %d", id)
 		}
 	}
@@ -376,7 +376,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 		t.Helper()
 		for i := from; i < to; i++ {
 			id, err := s.EventID(fmt.Sprintf("map.nine.exec.%d", i))
-			if err != nil || id == UnnamedUserEvent {
+			if err != nil || id == EventUnnamed {
 				t.Fatalf("EventID of name %d = %d, %v", i, id, err)
 			}
 		}
@@ -385,13 +385,13 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 	left := func(prefix string) (n int) {
 		t.Helper()
 		for ; n < 2*UserEventMax; n++ {
-			if a.do("open %s.%d", prefix, n) == strconv.Itoa(int(UnnamedUserEvent)) {
+			if a.do("open %s.%d", prefix, n) == strconv.Itoa(int(EventUnnamed)) {
 				break
 			}
 		}
 		return n
 	}
-	unnamed := strconv.Itoa(int(UnnamedUserEvent))
+	unnamed := strconv.Itoa(int(EventUnnamed))
 	add(0, 100)
 	a.do("burn 300 map.nine.first")
 	a.exec()
@@ -399,7 +399,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 	if n := left("map.nine.second"); n != UserEventMax-1-700 {
 		t.Errorf("the new image has room for %d names, want %d", n, UserEventMax-1-700)
 	}
-	if id, err := s.EventID("map.nine.exec.past"); id != UnnamedUserEvent || err != nil {
+	if id, err := s.EventID("map.nine.exec.past"); id != EventUnnamed || err != nil {
 		t.Errorf("past the limit EventID = %d, %v", id, err)
 	}
 	// An image that never makes a call, and one that does at once.
@@ -420,7 +420,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 
 var _ = conform("MAP-10/posix_trace_trid_eventid_open", func(t *testing.T) {
 	c := start(t, "map")
-	a, b := limStream(t, c.pid, Attr{}), limStream(t, c.pid, Attr{Inheritance: Inherited})
+	a, b := limStream(t, c.pid, Attr{}), limStream(t, c.pid, Attr{Inheritance: InheritChildren})
 	for i := range 20 {
 		name := fmt.Sprintf("map.ten.%d", i)
 		x, err := a.EventID(name)
@@ -473,7 +473,7 @@ var _ = conform("MAP-12/posix_trace_eventid_equal", func(t *testing.T) {
 	if err != nil || again != a {
 		t.Errorf("%d == %d is false, %v", again, a, err)
 	}
-	if a == b || a == UnnamedUserEvent || EventStart == EventStop {
+	if a == b || a == EventUnnamed || EventStart == EventStop {
 		t.Error("different types compare equal")
 	}
 	s.Shutdown() // the stream does not matter, nor do ids that are none
@@ -666,7 +666,7 @@ var _ = conform("MAP-18", func(t *testing.T) {
 		if n, err := s.EventName(id); n != name || err != nil {
 			t.Errorf("EventName(%d) = %q, %v, want %q", id, n, err, name)
 		}
-		if id.System() == (id == UnnamedUserEvent) {
+		if id.System() == (id == EventUnnamed) {
 			t.Errorf("%s: System() is %v", name, id.System())
 		}
 	}
@@ -679,11 +679,11 @@ var _ = conform("MAP-19", func(t *testing.T) {
 	old.Add(id)
 	old.Add(4000)
 	set.Add(EventProcFork)
-	if err := s.SetFilter(old, SetEventSet); err != nil {
+	if err := s.SetFilter(old, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	s.Start()
-	s.SetFilter(set, SetEventSet)
+	s.SetFilter(set, FilterSet)
 	s.Stop()
 	s.Start()
 	for range 10000 { // overwrites
@@ -731,9 +731,9 @@ var _ = conform("MAP-19", func(t *testing.T) {
 	s.Shutdown()
 	s = limStream(t, 0, Attr{MaxDataSize: 4})
 	clear(seen)
-	s.SetFilter(old, SetEventSet)
+	s.SetFilter(old, FilterSet)
 	s.Start()
-	s.SetFilter(set, SetEventSet)
+	s.SetFilter(set, FilterSet)
 	s.Stop()
 	s.Start()
 	check()
@@ -789,7 +789,7 @@ var _ = conform("MAP-21", func(t *testing.T) {
 		t.Fatal(l)
 	}
 	s := running(t, c.pid, Attr{})
-	mapAsk(c, "event %d direct", UnnamedUserEvent)
+	mapAsk(c, "event %d direct", EventUnnamed)
 	mapAsk(c, "event %d one", mapOpen(c, "map.exhausted.1"))
 	mapAsk(c, "event %d two", mapOpen(c, "map.exhausted.2"))
 	const unnamed = "posix_trace_unnamed_userevent"
@@ -800,7 +800,7 @@ var _ = conform("MAP-22", func(t *testing.T) {
 	c := start(t, "map")
 	id, rare := mapOpen(c, "map.twentytwo"), mapOpen(c, "map.twentytwo.rare")
 	s := running(t, c.pid, Attr{Name: "overrun", StreamSize: 1})
-	logged, path := limLogged(t, c.pid, Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: UntilFull})
+	logged, path := limLogged(t, c.pid, Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: PolicyUntilFull})
 	logged.Start()
 	before, _ := s.Attr()
 	mapAsk(c, "event %d", rare)
@@ -810,7 +810,7 @@ var _ = conform("MAP-22", func(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if st, _ := s.Status(); st.StreamOverrunStatus != Overrun {
+	if st, _ := s.Status(); st.StreamOverrunStatus != StatusOverrun {
 		t.Fatal("the stream did not overrun")
 	}
 	if after, err := s.Attr(); after != before || err != nil {
@@ -820,7 +820,7 @@ var _ = conform("MAP-22", func(t *testing.T) {
 		t.Errorf("EventName = %q, %v", n, err)
 	}
 	st, _ := logged.Status()
-	if st.LogOverrunStatus != Overrun {
+	if st.LogOverrunStatus != StatusOverrun {
 		t.Error("the log did not overrun")
 	}
 	want, _ := logged.Attr()

@@ -45,7 +45,7 @@ func TestCallMatrix(t *testing.T) {
 		{"get_attr", "Attr", func(s *Stream) error { _, err := s.Attr(); return err },
 			func(l *Log) error { _, err := l.Attr(); return err }, ok, ok, ok},
 		{"get_filter", "Filter", func(s *Stream) error { _, err := s.Filter(); return err }, nil, ok, ok, none},
-		{"set_filter", "SetFilter", func(s *Stream) error { return s.SetFilter(EventSet{}, SetEventSet) }, nil, ok, ok, none},
+		{"set_filter", "SetFilter", func(s *Stream) error { return s.SetFilter(EventSet{}, FilterSet) }, nil, ok, ok, none},
 		{"trid_eventid_open", "EventID", func(s *Stream) error { _, err := s.EventID("matrix"); return err }, nil, ok, ok, none},
 		{"eventid_get_name", "EventName", func(s *Stream) error { _, err := s.EventName(EventStart); return err },
 			func(l *Log) error { _, err := l.EventName(EventStart); return err }, ok, ok, ok},

@@ -43,7 +43,7 @@ func init() {
 // opnLog makes a finished log of n numbered events.
 func opnLog(t *testing.T, n int) string {
 	t.Helper()
-	s, path := logStream(t, Attr{Name: "opn", StreamFullPolicy: UntilFull, LogFullPolicy: Append, StreamSize: 1 << 20})
+	s, path := logStream(t, Attr{Name: "opn", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, StreamSize: 1 << 20})
 	logOK(t, "Start", s.Start())
 	logNumbers(logID(t, "opn.event"), 0, n, 20)
 	logOK(t, "Shutdown", s.Shutdown())
@@ -194,7 +194,7 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 		if len(list) == n || len(list) < last {
 			t.Errorf("damage at %d of %d leaves %d of %d events", at, len(good), len(list), n)
 		}
-		if st.LogOverrunStatus != Overrun {
+		if st.LogOverrunStatus != StatusOverrun {
 			t.Errorf("damage at %d: the status does not tell: %+v", at, st)
 		}
 		last = len(list)
@@ -409,7 +409,7 @@ var _ = conform("OPN-10", func(t *testing.T) {
 var _ = conform("OPN-11", func(t *testing.T) {
 	// The same trace points are recorded by a stream without log, and what is
 	// read from it must be what the log says.
-	attr := Attr{MaxDataSize: 32, StreamFullPolicy: UntilFull}
+	attr := Attr{MaxDataSize: 32, StreamFullPolicy: PolicyUntilFull}
 	live, err := Create(0, &attr)
 	logOK(t, "Create", err)
 	defer live.Shutdown()
@@ -441,7 +441,7 @@ var _ = conform("OPN-11", func(t *testing.T) {
 			t.Fatalf("the log has %d events", len(events))
 		}
 		have := events[i]
-		if ev.Truncation == TruncatedRecord {
+		if ev.Truncation == TruncationRecord {
 			cut++
 		}
 		// Two streams take the time of an event one after the other.
@@ -462,7 +462,7 @@ var _ = conform("OPN-11", func(t *testing.T) {
 // The time of an event is the same to the nanosecond whether the stream tells
 // it or the log.
 var _ = conform("OPN-11/timestamp", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: UntilFull})
+	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull})
 	logOK(t, "Start", s.Start())
 	logNumbers(logID(t, "opn.time"), 0, 5, 10)
 	r, err := s.Reader()

@@ -31,7 +31,7 @@ var _ = conform("SET-01/posix_trace_eventset_empty/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("SET-02/posix_trace_eventset_fill/EINVAL", func(t *testing.T) {
-	for _, what := range []FillWhat{WOPIDEvents, SystemEvents, AllEvents} {
+	for _, what := range []FillWhat{FillWOPID, FillSystem, FillAll} {
 		var fresh, used EventSet
 		for id := EventID(1); id < 4096; id += 3 {
 			used.Add(id)
@@ -57,7 +57,7 @@ var _ = conform("SET-02/posix_trace_eventset_fill/EINVAL", func(t *testing.T) {
 
 var _ = conform("SET-03/posix_trace_eventset_fill", func(t *testing.T) {
 	var s EventSet
-	s.Fill(AllEvents)
+	s.Fill(FillAll)
 	for id := EventID(1); id < 4096; id++ {
 		if !s.Has(id) {
 			t.Errorf("%d is no member", id)
@@ -76,7 +76,7 @@ var _ = conform("SET-03/posix_trace_eventset_fill", func(t *testing.T) {
 
 var _ = conform("SET-04/posix_trace_eventset_fill", func(t *testing.T) {
 	var s EventSet
-	s.Fill(SystemEvents)
+	s.Fill(FillSystem)
 	for _, id := range []EventID{EventError, EventStart, EventStop, EventFilter, EventOverflow, EventResume, EventFlushStart, EventFlushStop,
 		EventProcFork, EventProcExec, EventProcExit, EventProcSignal, EventOutputStdout, EventOutputStderr} {
 		if !s.Has(id) {
@@ -90,14 +90,14 @@ var _ = conform("SET-04/posix_trace_eventset_fill", func(t *testing.T) {
 			t.Errorf("%s, %d: member %v, system %v, user %v", name, id, s.Has(id), id.System(), id.User())
 		}
 	}
-	if s.Has(UnnamedUserEvent) || s.Has(limID(t, "set.four")) {
+	if s.Has(EventUnnamed) || s.Has(limID(t, "set.four")) {
 		t.Error("a user type is a member")
 	}
 })
 
 var _ = conform("SET-05/posix_trace_eventset_fill", func(t *testing.T) {
 	var s EventSet
-	s.Fill(WOPIDEvents)
+	s.Fill(FillWOPID)
 	want := filSet(EventError, EventOverflow, EventResume, EventFlushStart, EventFlushStop)
 	if s != want {
 		for id := range EventID(4096) {
@@ -110,9 +110,9 @@ var _ = conform("SET-05/posix_trace_eventset_fill", func(t *testing.T) {
 
 var _ = conform("SET-06", func(t *testing.T) {
 	var wopid, system, all EventSet
-	wopid.Fill(WOPIDEvents)
-	system.Fill(SystemEvents)
-	all.Fill(AllEvents)
+	wopid.Fill(FillWOPID)
+	system.Fill(FillSystem)
+	all.Fill(FillAll)
 	for id := range EventID(4096) {
 		if wopid.Has(id) && !system.Has(id) || system.Has(id) && !all.Has(id) {
 			t.Errorf("%d: members %v, %v, %v", id, wopid.Has(id), system.Has(id), all.Has(id))
@@ -163,14 +163,14 @@ var _ = conform("SET-09", func(t *testing.T) {
 	s := running(t, 0, Attr{})
 	id := limID(t, "set.nine")
 	set := filSet(id)
-	s.SetFilter(set, SetEventSet)
+	s.SetFilter(set, FilterSet)
 	f, _ := s.Filter()
 	set.Del(id)
-	set.Fill(AllEvents)
-	f.Fill(SystemEvents)
+	set.Fill(FillAll)
+	f.Fill(FillSystem)
 	filGets(t, s, filSet(id))
 	Event(id, nil)
-	Event(UnnamedUserEvent, nil)
+	Event(EventUnnamed, nil)
 	if l := drain(t, s); len(l) != 1 || l[0].name != "posix_trace_unnamed_userevent" {
 		t.Errorf("events %v", l)
 	}
@@ -186,8 +186,8 @@ var _ = conform("SET-10", func(t *testing.T) {
 	}
 	var zero EventSet
 	st := limStream(t, 0, Attr{})
-	st.SetFilter(s, SetEventSet)
-	if err := st.SetFilter(zero, SetEventSet); err != nil {
+	st.SetFilter(s, FilterSet)
+	if err := st.SetFilter(zero, FilterSet); err != nil {
 		t.Error(err)
 	}
 	filGets(t, st, EventSet{})

@@ -23,11 +23,11 @@ import (
 // Section SHU: posix_trace_shutdown, by the call and by the owner's death.
 
 var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
-	for _, was := range []RunStatus{Running, Suspended} {
-		s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	for _, was := range []RunStatus{StatusRunning, StatusSuspended} {
+		s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 		logOK(t, "Start", s.Start())
 		logNumbers(logID(t, "shu.one"), 0, 3, 10)
-		if was == Suspended {
+		if was == StatusSuspended {
 			logOK(t, "Stop", s.Stop())
 		}
 		file := s.c.path
@@ -43,7 +43,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 				}
 			}
 		}
-		if stops != 1 || st.StreamStatus != Suspended {
+		if stops != 1 || st.StreamStatus != StatusSuspended {
 			t.Errorf("shut down while %v: %d STOP events, %+v", was, stops, st)
 		}
 		if _, err := os.Stat(file); !os.IsNotExist(err) {
@@ -54,7 +54,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 		wantErrno(t, s.Clear(), syscall.EINVAL)
 		wantErrno(t, s.Flush(), syscall.EINVAL)
 		wantErrno(t, s.Shutdown(), syscall.EINVAL)
-		wantErrno(t, s.SetFilter(EventSet{}, SetEventSet), syscall.EINVAL)
+		wantErrno(t, s.SetFilter(EventSet{}, FilterSet), syscall.EINVAL)
 		_, err := s.Status()
 		wantErrno(t, err, syscall.EINVAL)
 		_, err = s.Attr()
@@ -162,7 +162,7 @@ var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 	wantErrno(t, s.Shutdown(), syscall.EINVAL)
 	// Of two who shut down at once one does it and the other is told.
 	for range 20 {
-		s, _ := logStream(t, Attr{LogFullPolicy: Append})
+		s, _ := logStream(t, Attr{LogFullPolicy: PolicyAppend})
 		errs := make(chan error, 2)
 		for range 2 {
 			go func() { errs <- s.Shutdown() }()
@@ -178,7 +178,7 @@ var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("SHU-04/posix_trace_shutdown", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	logOK(t, "Start", s.Start())
 	id := logID(t, "shu.last")
 	logNumbers(id, 0, 50, 20)
@@ -266,7 +266,7 @@ var _ = conform("SHU-06", func(t *testing.T) {
 				return err
 			}
 			defer f.Close()
-			r, err := OpenLog(f)
+			r, err := NewReader(f)
 			if err == nil {
 				r.Close()
 			}
@@ -276,13 +276,13 @@ var _ = conform("SHU-06", func(t *testing.T) {
 	comers := []string{"open", "list", "attach", "openlog"}
 	i := 0
 	for how, end := range shuEnds {
-		for _, lp := range []FullPolicy{Append, UntilFull, Loop} {
+		for _, lp := range []FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop} {
 			by := comers[i%len(comers)]
 			i++
 			t.Run(fmt.Sprintf("%s/%v/%s", how, lp, by), func(t *testing.T) {
 				tg, c := newActor(t), newActor(t)
 				log := filepath.Join(t.TempDir(), "log.trace")
-				c.do("create shu6 %d close %s %d %d", tg.pid, log, UntilFull, lp)
+				c.do("create shu6 %d close %s %d %d", tg.pid, log, PolicyUntilFull, lp)
 				for i := range 10 {
 					tg.do("event shu.kept %d", i)
 				}
@@ -297,8 +297,8 @@ var _ = conform("SHU-06", func(t *testing.T) {
 				logOK(t, "Open", err)
 				defer f.Close()
 				// It is finished now: even the strictest look finds the seal.
-				r, err := OpenLog(f)
-				logOK(t, "OpenLog", err)
+				r, err := NewReader(f)
+				logOK(t, "NewReader", err)
 				if state, why := r.State(); state != LogFinished {
 					t.Errorf("the log is %v: %v", state, why)
 				}
@@ -306,7 +306,7 @@ var _ = conform("SHU-06", func(t *testing.T) {
 				events, st := logRead(t, log)
 				list := logNumbersOf(t, events, "shu.kept")
 				logRange(t, "log", list, 0, 21)
-				if n := logCount(events, EventStop); n != 1 || st.StreamStatus != Suspended || st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != NoOverrun {
+				if n := logCount(events, EventStop); n != 1 || st.StreamStatus != StatusSuspended || st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != StatusNoOverrun {
 					t.Errorf("%d STOP events, status %+v", n, st)
 				}
 				for _, id := range []EventID{EventFlushStart, EventFlushStop} {
@@ -336,7 +336,7 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	dir := shuDir(t)
 	c := newActor(t, "PTRACE_DIR="+dir)
 	log := filepath.Join(t.TempDir(), "log.trace")
-	c.do("create shu6c 0 close %s %d %d", log, UntilFull, Append)
+	c.do("create shu6c 0 close %s %d %d", log, PolicyUntilFull, PolicyAppend)
 	c.do("event shu.kept 0")
 	c.kill()
 	t.Setenv("PTRACE_DIR", dir)
@@ -367,8 +367,8 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	defer f.Close()
 	// In another trace directory nobody could complete it any more.
 	t.Setenv("PTRACE_DIR", shuDir(t))
-	r, err := OpenLog(f)
-	logOK(t, "OpenLog", err)
+	r, err := NewReader(f)
+	logOK(t, "NewReader", err)
 	defer r.Close()
 	if state, why := r.State(); state != LogFinished {
 		t.Errorf("the log is %v: %v", state, why)
@@ -392,7 +392,7 @@ var _ = conform("SHU-06/replaced", func(t *testing.T) {
 			tg, c := newActor(t), newActor(t)
 			dir := t.TempDir()
 			log := filepath.Join(dir, "log.trace")
-			c.do("create shu6 %d close %s %d %d", tg.pid, log, UntilFull, Append)
+			c.do("create shu6 %d close %s %d %d", tg.pid, log, PolicyUntilFull, PolicyAppend)
 			tg.do("event shu.kept 0")
 			c.do("flush shu6")
 			tg.do("event shu.kept 1")
@@ -447,7 +447,7 @@ var _ = conform("SHU-06/replaced", func(t *testing.T) {
 var _ = conform("SHU-06/read-only", func(t *testing.T) {
 	tg, c := newActor(t), newActor(t)
 	log := filepath.Join(t.TempDir(), "log.trace")
-	c.do("create shu6 %d close %s %d %d", tg.pid, log, UntilFull, Append)
+	c.do("create shu6 %d close %s %d %d", tg.pid, log, PolicyUntilFull, PolicyAppend)
 	tg.do("event shu.kept 0")
 	c.do("flush shu6")
 	tg.do("event shu.kept 1")
@@ -526,7 +526,7 @@ func init() {
 			st, _ := o.Status()
 			o.Close()
 			logCheck(n == 300, "%d events", n)
-			logCheck(st.LogOverrunStatus == Overrun && st.LogLost == 0, "status: %+v", st)
+			logCheck(st.LogOverrunStatus == StatusOverrun && st.LogLost == 0, "status: %+v", st)
 			after, _ := os.ReadFile(log)
 			logCheck(how == "full" || string(before) == string(after), "the log was written")
 		}
@@ -541,7 +541,7 @@ func init() {
 		logCheck(err == nil, "Open: %v", err)
 		n := shuRead(o)
 		st, _ := o.Status()
-		logCheck(n == 300 && st.LogOverrunStatus == NoOverrun && st.LogLost == 0 && st.Lost == 0, "%d events, status: %+v", n, st)
+		logCheck(n == 300 && st.LogOverrunStatus == StatusNoOverrun && st.LogLost == 0 && st.Lost == 0, "%d events, status: %+v", n, st)
 		left, _ := filepath.Glob(os.Getenv("PTRACE_DIR") + "/s-*")
 		logCheck(len(left) == 0, "left: %v", left)
 		fmt.Println("ok")
@@ -619,7 +619,7 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 			logOK(t, "Chown", os.Chown(logs, shuNobody, shuNobody))
 			owner, next := shuAs(t, shuNobody, traces), shuAs(t, shuNobody, traces)
 			log := filepath.Join(logs, "log.trace")
-			if l := shuAsk(owner, "create shu6p %d inherit %s %d %d", owner.pid, log, UntilFull, Append); l != "" {
+			if l := shuAsk(owner, "create shu6p %d inherit %s %d %d", owner.pid, log, PolicyUntilFull, PolicyAppend); l != "" {
 				t.Fatal(l)
 			}
 			for i := range 5 {
@@ -664,7 +664,7 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 				t.Errorf("left: %v", left)
 			}
 			_, st := logRead(t, log)
-			if st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != NoOverrun {
+			if st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != StatusNoOverrun {
 				t.Errorf("status: %+v", st)
 			}
 		})
@@ -679,7 +679,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 	home, traces := shuUser(t, shuNobody)
 	stranger := shuAs(t, shuNobody, traces)
 	log := filepath.Join(home, "log.trace")
-	if l := shuAsk(stranger, "create shu6x %d inherit %s %d %d", stranger.pid, log, UntilFull, Append); l != "" {
+	if l := shuAsk(stranger, "create shu6x %d inherit %s %d %d", stranger.pid, log, PolicyUntilFull, PolicyAppend); l != "" {
 		t.Fatal(l)
 	}
 	shuAsk(stranger, "event shu.planted 0")
@@ -732,8 +732,8 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		f, err := os.OpenFile(log, os.O_RDWR, 0)
 		logOK(t, "OpenFile", err)
 		defer f.Close()
-		r, err := OpenLog(f)
-		logOK(t, "OpenLog", err)
+		r, err := NewReader(f)
+		logOK(t, "NewReader", err)
 		var said []string
 		for rec, err := r.Next(); err == nil; rec, err = r.Next() {
 			if rec.ID.User() {
@@ -755,7 +755,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		if l := b.line(); !strings.Contains(l, "permission denied") {
 			t.Errorf("in the stranger's trace directory an event is %q", l)
 		}
-		b.do("raw %d mine", UnnamedUserEvent)
+		b.do("raw %d mine", EventUnnamed)
 		t.Setenv("PTRACE_DIR", traces)
 		for what, err := range map[string]error{
 			"Create": func() error { _, err := Create(0, nil); return err }(),
@@ -859,7 +859,7 @@ var _ = conform("SHU-06/handover", func(t *testing.T) {
 			tg.do("event shu.kept 0")
 			end(c)
 			i, err := inhFind("shu6h")
-			if err != nil || i == nil || i.Stale || i.Owner != tg.pid || i.Status != Running {
+			if err != nil || i == nil || i.Stale || i.Owner != tg.pid || i.Status != StatusRunning {
 				t.Fatalf("handed over, and its creator gone: %+v, %v", i, err)
 			}
 			tg.do("event shu.kept 1")
@@ -946,7 +946,7 @@ var _ = conform("SHU-09", func(t *testing.T) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	logOK(t, "OpenFile", err)
 	defer f.Close()
-	s := logCreate(t, Attr{LogFullPolicy: Append}, f)
+	s := logCreate(t, Attr{LogFullPolicy: PolicyAppend}, f)
 	logOK(t, "Start", s.Start())
 	logNumbers(logID(t, "shu.again"), 0, 3, 10)
 	logOK(t, "Shutdown", s.Shutdown())
@@ -959,7 +959,7 @@ var _ = conform("SHU-09", func(t *testing.T) {
 	_, err = f.WriteAt([]byte("mine again"), 0)
 	logOK(t, "WriteAt", err)
 	// Another stream may have it next.
-	s = logCreate(t, Attr{LogFullPolicy: Append}, f)
+	s = logCreate(t, Attr{LogFullPolicy: PolicyAppend}, f)
 	logOK(t, "Shutdown", s.Shutdown())
 	if events, _ := logRead(t, path); len(events) != 2 {
 		t.Errorf("a log without events: %v", events)

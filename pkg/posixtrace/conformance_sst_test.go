@@ -18,7 +18,7 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 	// What a status shows was so at one instant. Before the first restart an
 	// UNTIL_FULL stream that runs has lost nothing, and one that lost something does not run.
 	for range 300 {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		id := flowID(t, "flow")
@@ -35,8 +35,8 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 		for !bad && st.Lost < 100 {
 			w.put()
 			st = flowStatus(t, s)
-			over := st.StreamOverrunStatus == Overrun
-			bad = over != (st.Lost > 0) || over && (st.StreamStatus == Running || st.StreamFullStatus == NotFull)
+			over := st.StreamOverrunStatus == StatusOverrun
+			bad = over != (st.Lost > 0) || over && (st.StreamStatus == StatusRunning || st.StreamFullStatus == StatusNotFull)
 		}
 		end.Store(true)
 		wg.Wait()
@@ -48,14 +48,14 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 })
 
 var _ = conform("SST-02", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		s := flowStream(t, flowSmall(p))
 		id := flowID(t, "flow")
 		seen := map[[2]string]bool{}
 		look := func() {
 			st := flowStatus(t, s)
 			seen[[2]string{st.StreamStatus.String(), st.StreamFullStatus.String()}] = true
-			if p != Loop && st.StreamStatus == Running && st.StreamFullStatus == Full {
+			if p != PolicyLoop && st.StreamStatus == StatusRunning && st.StreamFullStatus == StatusFull {
 				t.Fatalf("running and full under %v", p)
 			}
 		}
@@ -71,7 +71,7 @@ var _ = conform("SST-02", func(t *testing.T) {
 			look()
 		}
 		wg.Wait()
-		for flowStatus(t, s).StreamFullStatus != Full {
+		for flowStatus(t, s).StreamFullStatus != StatusFull {
 			Event(id, []byte("x"))
 		}
 		look()
@@ -80,8 +80,8 @@ var _ = conform("SST-02", func(t *testing.T) {
 		flowStop(t, s)
 		look()
 		want := 3
-		if p == Loop {
-			for flowStart(t, s); flowStatus(t, s).StreamFullStatus != Full; {
+		if p == PolicyLoop {
+			for flowStart(t, s); flowStatus(t, s).StreamFullStatus != StatusFull; {
 				Event(id, []byte("x"))
 			}
 			flowStop(t, s)
@@ -100,37 +100,37 @@ var _ = conform("SST-03", func(t *testing.T) {
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.r.a.w.OnFull = nil
-		for flowStatus(t, s).StreamFullStatus != Full {
+		for flowStatus(t, s).StreamFullStatus != StatusFull {
 			w.put()
 		}
 	}
-	for _, p := range []FullPolicy{Loop, UntilFull} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		s := flowStream(t, flowSmall(p))
 		full(t, s)
 		flowAll(t, s)
-		flowIs(t, "full status after reading", flowStatus(t, s).StreamFullStatus, NotFull)
+		flowIs(t, "full status after reading", flowStatus(t, s).StreamFullStatus, StatusNotFull)
 		full(t, s)
 		if err := s.Clear(); err != nil {
 			t.Fatal(err)
 		}
-		flowIs(t, "full status after clear", flowStatus(t, s).StreamFullStatus, NotFull)
+		flowIs(t, "full status after clear", flowStatus(t, s).StreamFullStatus, StatusNotFull)
 		l, _ := flowLogged(t, flowSmall(p))
 		full(t, l)
 		if err := l.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		flowIs(t, "full status after a flush", flowStatus(t, l).StreamFullStatus, NotFull)
+		flowIs(t, "full status after a flush", flowStatus(t, l).StreamFullStatus, StatusNotFull)
 	}
 })
 
 var _ = conform("SST-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	n := w.fill(t)
-	flowState(t, s, Suspended, Full)
+	flowState(t, s, StatusSuspended, StatusFull)
 	read := 0
-	for flowStatus(t, s).StreamFullStatus == Full {
+	for flowStatus(t, s).StreamFullStatus == StatusFull {
 		if _, ok := flowNext(t, s); !ok {
 			t.Fatal("it is empty, and still full")
 		}
@@ -139,12 +139,12 @@ var _ = conform("SST-04", func(t *testing.T) {
 	if read >= n {
 		t.Fatalf("not full after %d events of %d", read, n)
 	}
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	if w.put() {
 		t.Error("it records before it is empty")
 	}
 	flowStart(t, s)
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	// The largest event fits.
 	if !w.r.Record(EventInfo{ID: w.id}, make([]byte, 64)) {
 		t.Error("the largest event does not fit")
@@ -164,21 +164,21 @@ var _ = conform("SST-05", func(t *testing.T) {
 		if err != nil || st.StreamOverrunStatus != want {
 			t.Errorf("status is %+v, %v, want %v", st, err, want)
 		}
-		flowIs(t, "overrun afterwards", flowStatus(t, s).StreamOverrunStatus, NoOverrun)
-		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != NoOverrun {
+		flowIs(t, "overrun afterwards", flowStatus(t, s).StreamOverrunStatus, StatusNoOverrun)
+		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != StatusNoOverrun {
 			t.Errorf("the next status is %+v, %v", st, err)
 		}
 	}
-	for _, p := range []FullPolicy{Loop, UntilFull, Flush} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
 		t.Run(p.String(), func(t *testing.T) {
 			var s *Stream
-			if p == Flush {
+			if p == PolicyFlush {
 				s, _ = flowLogged(t, flowSmall(p))
 				defer flowSwap(t, s, "/dev/full", syscall.O_RDWR)()
 			} else {
 				s = flowStream(t, flowSmall(p))
 			}
-			overrun(t, s, NoOverrun)
+			overrun(t, s, StatusNoOverrun)
 			flowStart(t, s)
 			w := flowRecorder(t, s)
 			w.r.a.w.OnFull = nil
@@ -186,13 +186,13 @@ var _ = conform("SST-05", func(t *testing.T) {
 				for lost := flowStatus(t, s).Lost; flowStatus(t, s).Lost == lost; {
 					w.put()
 				}
-				overrun(t, s, Overrun)
+				overrun(t, s, StatusOverrun)
 			}
 		})
 	}
 	// No loss falls between two readings: each is told by the status that counts it.
 	t.Run("concurrent", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.fill(t)
@@ -211,7 +211,7 @@ var _ = conform("SST-05", func(t *testing.T) {
 			default:
 			}
 			st, err := s.Status()
-			if err != nil || (st.Lost > last.Lost) != (st.StreamOverrunStatus == Overrun) {
+			if err != nil || (st.Lost > last.Lost) != (st.StreamOverrunStatus == StatusOverrun) {
 				t.Fatalf("after %d lost the status is %+v, %v", last.Lost, st, err)
 			}
 			last = st
@@ -236,7 +236,7 @@ func sstPipe(t *testing.T) (s *Stream, r *os.File) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	s, err = CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append, StreamSize: 256 << 10}, w)
+	s, err = CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, StreamSize: 256 << 10}, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,13 +253,13 @@ var _ = conform("SST-06", func(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			s, r := sstPipe(t)
 			flowStart(t, s)
-			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, NotFlushing)
+			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusNotFlushing)
 			// More than a pipe holds.
 			id := flowID(t, "flow")
 			for range 200 {
 				Event(id, make([]byte, 1000))
 			}
-			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, NotFlushing)
+			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusNotFlushing)
 			done := make(chan error, 1)
 			m := s.c.mem
 			var seen atomic.Bool
@@ -280,10 +280,10 @@ var _ = conform("SST-06", func(t *testing.T) {
 					done <- err
 				}
 			}()
-			flowWait(t, "it is flushing", func() bool { return toStatus(m.Status(false)).StreamFlushStatus == Flushing })
+			flowWait(t, "it is flushing", func() bool { return toStatus(m.Status(false)).StreamFlushStatus == StatusFlushing })
 			if call != "shutdown" {
 				for range 3 {
-					flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, Flushing)
+					flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusFlushing)
 				}
 			}
 			seen.Store(true)
@@ -297,9 +297,9 @@ var _ = conform("SST-06", func(t *testing.T) {
 				t.Fatal(err)
 			}
 			if call == "full" {
-				flowWait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == NotFlushing })
+				flowWait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusNotFlushing })
 			}
-			flowIs(t, "flush status afterwards", toStatus(m.Status(false)).StreamFlushStatus, NotFlushing)
+			flowIs(t, "flush status afterwards", toStatus(m.Status(false)).StreamFlushStatus, StatusNotFlushing)
 			if call != "shutdown" {
 				flowShutdown(t, s)
 			}
@@ -308,7 +308,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 })
 
 var _ = conform("SST-07", func(t *testing.T) {
-	s, _ := flowLogged(t, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: Append})
+	s, _ := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
 	flowIs(t, "flush error", flowStatus(t, s).StreamFlushError, syscall.Errno(0))
 	fails := func(path string, flags int, want syscall.Errno) {
@@ -349,7 +349,7 @@ var _ = conform("SST-08", func(t *testing.T) {
 		if err != nil || st.LogOverrunStatus != want {
 			t.Errorf("status is %+v, %v, want %v", st, err, want)
 		}
-		flowIs(t, "log overrun afterwards", flowStatus(t, s).LogOverrunStatus, NoOverrun)
+		flowIs(t, "log overrun afterwards", flowStatus(t, s).LogOverrunStatus, StatusNoOverrun)
 	}
 	some := func(t *testing.T, s *Stream, w *flowWriter, n int) {
 		t.Helper()
@@ -361,25 +361,25 @@ var _ = conform("SST-08", func(t *testing.T) {
 		}
 	}
 	t.Run("loop", func(t *testing.T) {
-		a := flowSmall(UntilFull)
-		a.LogFullPolicy, a.LogSize = Loop, 64<<10
+		a := flowSmall(PolicyUntilFull)
+		a.LogFullPolicy, a.LogSize = PolicyLoop, 64<<10
 		s, _ := flowLogged(t, a)
 		flowStart(t, s)
 		w := flowRecorder(t, s)
-		overrun(t, s, NoOverrun)
+		overrun(t, s, StatusNoOverrun)
 		some(t, s, w, 10)
-		overrun(t, s, NoOverrun)
-		for flowStatus(t, s).LogFullStatus != Full {
-			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, NoOverrun)
+		overrun(t, s, StatusNoOverrun)
+		for flowStatus(t, s).LogFullStatus != StatusFull {
+			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, StatusNoOverrun)
 			some(t, s, w, 100)
 		}
-		overrun(t, s, Overrun)
-		overrun(t, s, NoOverrun)
+		overrun(t, s, StatusOverrun)
+		overrun(t, s, StatusNoOverrun)
 		// The next loss sets it again.
 		for range 64 {
 			some(t, s, w, 100)
 		}
-		overrun(t, s, Overrun)
+		overrun(t, s, StatusOverrun)
 		// With nothing to record each flush still writes its marks, and replaces what is
 		// oldest by them: as long as that is an event something is lost, and told; marks of
 		// earlier flushes are no loss.
@@ -389,13 +389,13 @@ var _ = conform("SST-08", func(t *testing.T) {
 			now := flowStatus(t, s).LogLost
 			if now != lost {
 				idle = 0
-				overrun(t, s, Overrun)
+				overrun(t, s, StatusOverrun)
 			} else {
 				idle++
-				overrun(t, s, NoOverrun)
+				overrun(t, s, StatusNoOverrun)
 			}
 			lost = now
-			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, Full)
+			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, StatusFull)
 			if idle == 300 {
 				break
 			}
@@ -405,35 +405,35 @@ var _ = conform("SST-08", func(t *testing.T) {
 		}
 		some(t, s, w, 100)
 		if now := flowStatus(t, s).LogLost; now == lost {
-			overrun(t, s, NoOverrun)
+			overrun(t, s, StatusNoOverrun)
 		} else {
-			overrun(t, s, Overrun)
+			overrun(t, s, StatusOverrun)
 		}
 	})
 	t.Run("until-full", func(t *testing.T) {
-		a := flowSmall(UntilFull)
-		a.LogFullPolicy, a.LogSize = UntilFull, 64<<10
+		a := flowSmall(PolicyUntilFull)
+		a.LogFullPolicy, a.LogSize = PolicyUntilFull, 64<<10
 		s, _ := flowLogged(t, a)
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for flowStatus(t, s).LogLost == 0 {
-			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, NoOverrun)
+			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, StatusNoOverrun)
 			some(t, s, w, 100)
 		}
-		overrun(t, s, Overrun)
-		overrun(t, s, NoOverrun)
+		overrun(t, s, StatusOverrun)
+		overrun(t, s, StatusNoOverrun)
 	})
 })
 
 var _ = conform("SST-09", func(t *testing.T) {
-	for _, p := range []FullPolicy{Loop, UntilFull, Append} {
+	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
 		t.Run(p.String(), func(t *testing.T) {
-			a := flowSmall(UntilFull)
+			a := flowSmall(PolicyUntilFull)
 			a.LogFullPolicy, a.LogSize = p, 1
 			s, _ := flowLogged(t, a)
 			flowStart(t, s)
 			w := flowRecorder(t, s)
-			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, NotFull)
+			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, StatusNotFull)
 			for range 200 {
 				for range 100 {
 					w.put()
@@ -442,9 +442,9 @@ var _ = conform("SST-09", func(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want := Full
-			if p == Append {
-				want = NotFull
+			want := StatusFull
+			if p == PolicyAppend {
+				want = StatusNotFull
 			}
 			for range 2 {
 				st, err := s.Status()
@@ -458,19 +458,19 @@ var _ = conform("SST-09", func(t *testing.T) {
 			if err := s.Clear(); err != nil {
 				t.Fatal(err)
 			}
-			flowIs(t, "log full status after clear", flowStatus(t, s).LogFullStatus, NotFull)
+			flowIs(t, "log full status after clear", flowStatus(t, s).LogFullStatus, StatusNotFull)
 		})
 	}
 })
 
 var _ = conform("SST-10", func(t *testing.T) {
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	flowStart(t, s)
 	flowRecorder(t, s).fill(t)
 	wantErrno(t, s.Flush(), syscall.EINVAL)
 	for range 2 {
 		st, err := s.Status()
-		if err != nil || st.LogOverrunStatus != NoOverrun || st.LogFullStatus != NotFull || st.StreamFlushStatus != NotFlushing || st.StreamFlushError != 0 {
+		if err != nil || st.LogOverrunStatus != StatusNoOverrun || st.LogFullStatus != StatusNotFull || st.StreamFlushStatus != StatusNotFlushing || st.StreamFlushError != 0 {
 			t.Errorf("status is %+v, %v", st, err)
 		}
 	}
@@ -480,8 +480,8 @@ var _ = conform("SST-10", func(t *testing.T) {
 // the controller looks at the status before.
 func sstLogged(t *testing.T, read bool) (now, stored Status, l *Log) {
 	t.Helper()
-	a := flowSmall(UntilFull)
-	a.LogFullPolicy = Append
+	a := flowSmall(PolicyUntilFull)
+	a.LogFullPolicy = PolicyAppend
 	s, path := flowLogged(t, a)
 	flowStart(t, s)
 	w := flowRecorder(t, s)
@@ -514,7 +514,7 @@ func sstLogged(t *testing.T, read bool) (now, stored Status, l *Log) {
 
 var _ = conform("SST-11", func(t *testing.T) {
 	_, first, l := sstLogged(t, false)
-	flowIs(t, "overrun", first.StreamOverrunStatus, Overrun)
+	flowIs(t, "overrun", first.StreamOverrunStatus, StatusOverrun)
 	for range 3 {
 		st, err := l.Status()
 		if err != nil || st != first {
@@ -532,13 +532,13 @@ var _ = conform("SST-12", func(t *testing.T) {
 		if now.Lost != 5 || stored.Lost != 5 {
 			t.Errorf("lost are %d in the stream and %d in the log, want 5", now.Lost, stored.Lost)
 		}
-		want := Overrun
+		want := StatusOverrun
 		if read {
-			want = NoOverrun
+			want = StatusNoOverrun
 		}
 		flowIs(t, "overrun", stored.StreamOverrunStatus, want)
-		flowIs(t, "status", stored.StreamStatus, Suspended)
-		flowIs(t, "flush status", stored.StreamFlushStatus, NotFlushing)
+		flowIs(t, "status", stored.StreamStatus, StatusSuspended)
+		flowIs(t, "flush status", stored.StreamFlushStatus, StatusNotFlushing)
 	}
 })
 
@@ -569,7 +569,7 @@ var _ = conform("SST-13/posix_trace_get_status/EINVAL", func(t *testing.T) {
 
 var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
 	want := Attr{
-		Name: "sst", Inheritance: Inherited, StreamFullPolicy: UntilFull, LogFullPolicy: Append,
+		Name: "sst", Inheritance: InheritChildren, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend,
 		StreamSize: 100 << 10, MaxDataSize: 100, LogSize: 3 << 20,
 	}
 	before := time.Now()
@@ -613,7 +613,7 @@ var _ = conform("SST-15", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := a
-	a.Name, a.MaxDataSize, a.StreamFullPolicy, a.StreamSize = "after", 1000, UntilFull, 1
+	a.Name, a.MaxDataSize, a.StreamFullPolicy, a.StreamSize = "after", 1000, PolicyUntilFull, 1
 	if now, err := s.Attr(); err != nil || now != was {
 		t.Errorf("attributes are %+v, %v, they were %+v", now, err, was)
 	}
@@ -631,14 +631,14 @@ var _ = conform("SST-16", func(t *testing.T) {
 		}
 	}
 	for member, like := range map[string]any{
-		"StreamStatus": Running, "StreamFullStatus": Full, "StreamOverrunStatus": Overrun,
-		"StreamFlushStatus": Flushing, "StreamFlushError": syscall.Errno(0),
-		"LogOverrunStatus": Overrun, "LogFullStatus": Full,
+		"StreamStatus": StatusRunning, "StreamFullStatus": StatusFull, "StreamOverrunStatus": StatusOverrun,
+		"StreamFlushStatus": StatusFlushing, "StreamFlushError": syscall.Errno(0),
+		"LogOverrunStatus": StatusOverrun, "LogFullStatus": StatusFull,
 	} {
 		has(Status{}, member, like)
 	}
 	for member, like := range map[string]any{
-		"ID": EventID(0), "PID": 0, "TID": 0, "Address": uint64(0), "UnixNano": int64(0), "Truncation": NotTruncated,
+		"ID": EventID(0), "PID": 0, "TID": 0, "Address": uint64(0), "UnixNano": int64(0), "Truncation": TruncationNone,
 	} {
 		has(EventInfo{}, member, like)
 	}

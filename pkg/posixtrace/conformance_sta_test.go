@@ -19,12 +19,12 @@ var _ = conform("STA-01/posix_trace_start", func(t *testing.T) {
 	id := flowID(t, "sta.rejected")
 	var set EventSet
 	set.Add(id)
-	if err := s.SetFilter(set, SetEventSet); err != nil {
+	if err := s.SetFilter(set, FilterSet); err != nil {
 		t.Fatal(err)
 	}
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	flowStart(t, s)
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	all := flowAll(t, s)
 	flowWant(t, all, "START")
 	have, err := DecodeSet([]byte(all[0].data))
@@ -37,52 +37,52 @@ var _ = conform("STA-02/posix_trace_start", func(t *testing.T) {
 	s := flowStream(t, nil)
 	flowStart(t, s)
 	flowStart(t, s)
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	Event(flowID(t, "sta"), []byte("x"))
 	flowWant(t, flowAll(t, s), "START", "x")
 })
 
 var _ = conform("STA-03/posix_trace_start", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		flowRecorder(t, s).fill(t)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		before := len(flowPeek(t, s))
 		flowStart(t, s)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		flowIs(t, "number of events", len(flowPeek(t, s)), before)
 	})
 	t.Run("flush", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(Flush))
+		s, path := flowLogged(t, flowSmall(PolicyFlush))
 		flowStart(t, s)
 		back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
 		w := flowRecorder(t, s)
 		w.r.a.w.OnFull = nil // which would flush
 		w.fill(t)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		flowStart(t, s)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		s.log.halt() // else a flush of its own could restart it just now
 		back()
 		flowShutdown(t, s)
 		flowIs(t, "number of START events", len(flowTypes(flowLog(t, path), EventStart)), 1)
 	})
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(Loop))
+		s := flowStream(t, flowSmall(PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for flowStatus(t, s).Lost == 0 {
 			w.put()
 		}
-		flowState(t, s, Running, Full)
+		flowState(t, s, StatusRunning, StatusFull)
 		flowStop(t, s)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		if w.put() {
 			t.Error("a stopped stream records")
 		}
 		flowStart(t, s)
-		if st := flowStatus(t, s); st.StreamStatus != Running {
+		if st := flowStatus(t, s); st.StreamStatus != StatusRunning {
 			t.Fatalf("a full flight recorder cannot be started again: %+v", st)
 		}
 		if !w.put() {
@@ -100,7 +100,7 @@ var _ = conform("STA-04/posix_trace_stop", func(t *testing.T) {
 	flowStart(t, s)
 	Event(flowID(t, "sta"), []byte("x"))
 	flowStop(t, s)
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	Event(flowID(t, "sta"), []byte("y"))
 	all := flowAll(t, s)
 	flowWant(t, all, "START", "x", "STOP0")
@@ -110,34 +110,34 @@ var _ = conform("STA-04/posix_trace_stop", func(t *testing.T) {
 var _ = conform("STA-05/posix_trace_stop", func(t *testing.T) {
 	s := flowStream(t, nil)
 	flowStop(t, s)
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	flowStart(t, s)
 	flowStop(t, s)
 	flowStop(t, s)
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	flowWant(t, flowAll(t, s), "START", "STOP0")
 })
 
 var _ = conform("STA-06/posix_trace_stop", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		flowRecorder(t, s).fill(t)
 		flowStop(t, s)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		stops := flowTypes(flowAll(t, s), EventStop)
 		flowWant(t, stops, "STOP1")
 	})
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(Loop))
+		s := flowStream(t, flowSmall(PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for flowStatus(t, s).Lost == 0 {
 			w.put()
 		}
-		flowState(t, s, Running, Full)
+		flowState(t, s, StatusRunning, StatusFull)
 		flowStop(t, s)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		lost := flowStatus(t, s).Lost
 		if w.put() {
 			t.Error("a stopped stream records")
@@ -160,14 +160,14 @@ var _ = conform("STA-07/posix_trace_start/EINVAL", func(t *testing.T) {
 var _ = conform("STA-08", func(t *testing.T) {
 	c := start(t, "target")
 	c.line()
-	s := running(t, c.pid, *flowSmall(UntilFull))
+	s := running(t, c.pid, *flowSmall(PolicyUntilFull))
 	c.say("sta 1")
 	flowStop(t, s)
 	for range 500 { // more than there is room for
 		c.say("sta suspended 0123456789 0123456789 0123456789 0123456789 0123456789")
 	}
 	st := flowStatus(t, s)
-	if st.Lost != 0 || st.StreamOverrunStatus != NoOverrun || st.StreamFullStatus != NotFull {
+	if st.Lost != 0 || st.StreamOverrunStatus != StatusNoOverrun || st.StreamFullStatus != StatusNotFull {
 		t.Errorf("events of a suspended stream count: %+v", st)
 	}
 	flowWant(t, flowAll(t, s), "START", "1", "STOP0")
@@ -177,7 +177,7 @@ var _ = conform("STA-08", func(t *testing.T) {
 })
 
 var _ = conform("STA-09", func(t *testing.T) {
-	s := flowStream(t, &Attr{StreamFullPolicy: UntilFull, StreamSize: 16 << 20})
+	s := flowStream(t, &Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 16 << 20})
 	id := flowID(t, "sta")
 	var end atomic.Bool
 	var passed, allowed atomic.Int64
@@ -260,18 +260,18 @@ var _ = conform("STA-10", func(t *testing.T) {
 		cause(t, flowLog(t, path), StopByCall)
 	})
 	t.Run("stream", func(t *testing.T) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		flowRecorder(t, s).fill(t)
 		cause(t, flowAll(t, s), StopStreamFull)
 	})
 	t.Run("log", func(t *testing.T) {
-		a := flowSmall(UntilFull)
-		a.LogFullPolicy, a.LogSize = UntilFull, 1
+		a := flowSmall(PolicyUntilFull)
+		a.LogFullPolicy, a.LogSize = PolicyUntilFull, 1
 		s, path := flowLogged(t, a)
 		flowStart(t, s)
 		w := flowRecorder(t, s)
-		for flowStatus(t, s).LogFullStatus != Full {
+		for flowStatus(t, s).LogFullStatus != StatusFull {
 			for range 50 {
 				w.put()
 			}
@@ -290,7 +290,7 @@ var _ = conform("STA-10", func(t *testing.T) {
 			return w.r.Record(EventInfo{ID: w.id, PID: os.Getpid()}, make([]byte, size))
 		}
 		fill := func(sizes ...int) (s *Stream, w *flowWriter, all bool) {
-			s = flowStream(t, flowSmall(UntilFull))
+			s = flowStream(t, flowSmall(PolicyUntilFull))
 			flowStart(t, s)
 			w = flowRecorder(t, s)
 			for _, size := range sizes {
@@ -309,11 +309,11 @@ var _ = conform("STA-10", func(t *testing.T) {
 		for i := 0; i < 9*9 && !found; i++ {
 			sizes := append(slices.Repeat([]int{64}, n-1), i%9*8, i/9*8)
 			s, w, all := fill(sizes...)
-			if !all || flowStatus(t, s).StreamStatus != Running {
+			if !all || flowStatus(t, s).StreamStatus != StatusRunning {
 				continue // not even the smallest
 			}
 			flowStop(t, s)
-			if flowStatus(t, s).StreamFullStatus != Full {
+			if flowStatus(t, s).StreamFullStatus != StatusFull {
 				continue // the STOP found room
 			}
 			found = true
@@ -322,7 +322,7 @@ var _ = conform("STA-10", func(t *testing.T) {
 			if e := list[len(list)-1]; len(list) != n+3 || e.ID != EventStop || e.PID != os.Getpid() || e.TID == 0 || e.Address == 0 {
 				t.Errorf("%d events of %d, the last is %+v", len(list), n+3, e.EventInfo)
 			}
-			flowState(t, s, Suspended, NotFull)
+			flowState(t, s, StatusSuspended, StatusNotFull)
 			flowStart(t, s)
 			w.fill(t)
 			list = flowAll(t, s)
@@ -339,25 +339,25 @@ var _ = conform("STA-10", func(t *testing.T) {
 
 var _ = conform("STA-11", func(t *testing.T) {
 	full := func(t *testing.T) (*Stream, *flowWriter) {
-		s := flowStream(t, flowSmall(UntilFull))
+		s := flowStream(t, flowSmall(PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.fill(t)
 		flowStop(t, s)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		return s, w
 	}
 	t.Run("cancelled", func(t *testing.T) {
 		s, w := full(t)
 		all := flowAll(t, s)
 		flowWant(t, flowTypes(all, EventStart, EventStop), "START", "STOP1")
-		flowState(t, s, Suspended, NotFull)
+		flowState(t, s, StatusSuspended, StatusNotFull)
 		if w.put() {
 			t.Error("it has restarted")
 		}
 		flowWant(t, flowAll(t, s))
 		flowStart(t, s)
-		flowState(t, s, Running, NotFull)
+		flowState(t, s, StatusRunning, StatusNotFull)
 		w.put()
 		all = flowAll(t, s)
 		flowWant(t, all, "START", "RESUME", strconv.Itoa(w.n-1))
@@ -365,9 +365,9 @@ var _ = conform("STA-11", func(t *testing.T) {
 	t.Run("armed again", func(t *testing.T) {
 		s, w := full(t)
 		flowStart(t, s)
-		flowState(t, s, Suspended, Full)
+		flowState(t, s, StatusSuspended, StatusFull)
 		flowAll(t, s)
-		flowState(t, s, Running, NotFull)
+		flowState(t, s, StatusRunning, StatusNotFull)
 		if !w.put() {
 			t.Error("it has not restarted")
 		}
@@ -388,11 +388,11 @@ var _ = conform("STA-12", func(t *testing.T) {
 			t.Errorf("%s is of process %d, thread %d, in %s", what, e.PID, e.TID, name)
 		}
 	}
-	s := flowStream(t, flowSmall(UntilFull))
+	s := flowStream(t, flowSmall(PolicyUntilFull))
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetFilter(EventSet{}, SetEventSet); err != nil {
+	if err := s.SetFilter(EventSet{}, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(); err != nil {
@@ -438,14 +438,14 @@ var _ = conform("STA-13", func(t *testing.T) {
 	var set EventSet
 	set.Add(EventStart)
 	set.Add(EventStop)
-	if err := s.SetFilter(set, SetEventSet); err != nil {
+	if err := s.SetFilter(set, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	flowStart(t, s)
-	flowState(t, s, Running, NotFull)
+	flowState(t, s, StatusRunning, StatusNotFull)
 	Event(flowID(t, "sta"), []byte("x"))
 	flowStop(t, s)
-	flowState(t, s, Suspended, NotFull)
+	flowState(t, s, StatusSuspended, StatusNotFull)
 	Event(flowID(t, "sta"), []byte("y"))
 	flowWant(t, flowAll(t, s), "x")
 })

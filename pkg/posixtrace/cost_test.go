@@ -58,7 +58,7 @@ func (c costCase) prepare(tb testing.TB) (point, none func()) {
 		if c.name == "rejected" {
 			var set EventSet
 			set.Add(id)
-			if err := s.SetFilter(set, SetEventSet); err != nil {
+			if err := s.SetFilter(set, FilterSet); err != nil {
 				tb.Fatal(err)
 			}
 		}

@@ -163,9 +163,9 @@ func init() {
 		if err != nil {
 			return err
 		}
-		attr := &Attr{Name: "owned", StreamSize: 32 << 10, LogFullPolicy: Append}
+		attr := &Attr{Name: "owned", StreamSize: 32 << 10, LogFullPolicy: PolicyAppend}
 		if args[3] == "loop" {
-			attr.StreamFullPolicy = Loop
+			attr.StreamFullPolicy = PolicyLoop
 		}
 		s, err := CreateWithLog(pid, attr, f)
 		if err != nil {
@@ -209,7 +209,7 @@ func init() {
 			case 3:
 				err = s.SetFilter(set, FilterHow(rand.N(3)))
 			case 4:
-				err = s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"c*"}}, {How: SubEventSet, Patterns: []string{"cr*"}}})
+				err = s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"c*"}}, {How: FilterSub, Patterns: []string{"cr*"}}})
 			case 5:
 				_, err = s.EventID("name" + strconv.Itoa(rand.N(30)))
 			case 6:
@@ -488,7 +488,7 @@ func (h *crash) swept() {
 }
 
 func (h *crash) stream() *Stream {
-	return running(h.t, 0, Attr{Inheritance: Inherited, StreamSize: 64 << 10, StreamFullPolicy: Loop})
+	return running(h.t, 0, Attr{Inheritance: InheritChildren, StreamSize: 64 << 10, StreamFullPolicy: PolicyLoop})
 }
 
 // TestCrashTargets kills traced processes.
@@ -613,7 +613,7 @@ func TestCrashControllers(t *testing.T) {
 		h.read(s, &seen)
 		switch h.rng.IntN(4) {
 		case 0:
-			if err := s.SetFilter(EventSet{}, SetEventSet); err != nil {
+			if err := s.SetFilter(EventSet{}, FilterSet); err != nil {
 				t.Fatal(err)
 			}
 			h.works(s, &seen)
@@ -624,7 +624,7 @@ func TestCrashControllers(t *testing.T) {
 		}
 	}
 	ready.kill()
-	if err := s.SetFilter(EventSet{}, SetEventSet); err != nil {
+	if err := s.SetFilter(EventSet{}, FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	h.works(s, &seen)
@@ -760,7 +760,7 @@ func (h *crash) readOwned(path string) (read, starts, lost uint64, done bool) {
 		h.t.Fatal(err)
 	}
 	defer f.Close()
-	r, err := OpenLog(f)
+	r, err := NewReader(f)
 	if errors.Is(err, syscall.EINVAL) { // it was not even begun
 		return
 	}

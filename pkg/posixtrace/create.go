@@ -105,16 +105,16 @@ func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
 	}
 	c := &stream.Config{GenVersion: generation, BootID: sys.BootID(), Creator: sys.SelfProc(), PIDNS: sys.PIDNamespace()}
 	switch a.StreamFullPolicy {
-	case DefaultPolicy:
+	case PolicyDefault:
 		c.Policy = stream.Loop
 		if log != nil {
 			c.Policy = stream.Flush
 		}
-	case Loop:
+	case PolicyLoop:
 		c.Policy = stream.Loop
-	case UntilFull:
+	case PolicyUntilFull:
 		c.Policy = stream.UntilFull
-	case Flush:
+	case PolicyFlush:
 		if log == nil {
 			return nil, fmt.Errorf("%w: %w", errFlushOnly, syscall.EINVAL)
 		}
@@ -123,18 +123,18 @@ func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
 		return nil, fmt.Errorf("%w the stream: %w", errPolicy, syscall.EINVAL)
 	}
 	switch a.LogFullPolicy {
-	case DefaultPolicy, Loop:
+	case PolicyDefault, PolicyLoop:
 		c.LogPolicy = stream.Loop
-	case UntilFull:
+	case PolicyUntilFull:
 		c.LogPolicy = stream.UntilFull
-	case Append:
+	case PolicyAppend:
 		c.LogPolicy = stream.Append
 	default:
 		return nil, fmt.Errorf("%w the log: %w", errPolicy, syscall.EINVAL)
 	}
 	switch a.Inheritance {
-	case CloseForChild:
-	case Inherited:
+	case InheritNone:
+	case InheritChildren:
 		c.Inherit = true
 	default:
 		return nil, fmt.Errorf("inheritance %d: %w", a.Inheritance, syscall.EINVAL)

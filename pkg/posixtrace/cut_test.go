@@ -73,7 +73,7 @@ func harmed(t *testing.T, c *child, attr *Attr, logged bool, path string) (s, ot
 
 func cutOnce(t *testing.T, c *child, rng *rand.Rand, logged bool) (told bool) {
 	path := filepath.Join(t.TempDir(), "cut.trace")
-	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: Append}
+	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}
 	s, other, info := harmed(t, c, attr, logged, path)
 	defer other.Close()
 	st, err := os.Stat(info.Path)
@@ -154,7 +154,7 @@ func useAll(t *testing.T, s, other *Stream, info StreamInfo, want string) {
 		s.Attr()
 		s.Info()
 		s.Filter()
-		s.SetFilter(none, SetEventSet)
+		s.SetFilter(none, FilterSet)
 		s.Stop()
 		s.Start()
 		s.EventName(EventStart)
@@ -198,7 +198,7 @@ func checkCutLog(t *testing.T, path string, told bool) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	r, err := OpenLog(f)
+	r, err := NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func checkCutLog(t *testing.T, path string, told bool) {
 // it is one that was cut short, all the same, and none that they could shut down.
 func TestCutHalfWay(t *testing.T) {
 	for _, logged := range []bool{false, true} {
-		s, other, info := harmed(t, &child{}, &Attr{StreamSize: 64 << 10, LogFullPolicy: Append}, logged, filepath.Join(t.TempDir(), "cut.trace"))
+		s, other, info := harmed(t, &child{}, &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}, logged, filepath.Join(t.TempDir(), "cut.trace"))
 		var elsewhere atomic.Uint64
 		for _, s := range []*Stream{s, other} {
 			s.c.guard.WhenCut(&elsewhere, 0)

@@ -19,16 +19,16 @@
 //
 // A stream is created suspended and records between [Stream.Start] and
 // [Stream.Stop]. It is a piece of shared memory of a given size. What happens
-// when that is full is its [FullPolicy]: the oldest events give way (Loop), the
-// stream stops until there is room (UntilFull), or it is flushed to its log
-// (Flush). A log has such a policy, too. Whatever is lost is counted
+// when that is full is its [FullPolicy]: the oldest events give way ([PolicyLoop]), the
+// stream stops until there is room ([PolicyUntilFull]), or it is flushed to its log
+// ([PolicyFlush]). A log has such a policy, too. Whatever is lost is counted
 // (Status.Lost), and where it is missing the reader finds the system events
 // posix_trace_overflow and posix_trace_resume.
 //
 // Event types have names. A process maps a name to an [EventID] once
 // ([OpenEventID]) and passes the id to its trace points. The processes of a
 // family (a process and the children to which its tracing is passed on, see
-// [Inherited]) agree on the ids.
+// [InheritChildren]) agree on the ids.
 //
 // A program that PTRACE_STREAM leads to its stream is connected before main; any other, when it first
 // asks for an id or, without one, at its first trace point. Whatever connects it needs openat(2), mmap(2),
@@ -107,10 +107,10 @@
 //
 // [CreateWithLog] makes a stream that is flushed to a file. As long as its owner
 // lives, the owner flushes it: on [Stream.Flush], by itself under the policy
-// Flush, and at the end. [Stream.Shutdown] completes the log; only then does
+// PolicyFlush, and at the end. [Stream.Shutdown] completes the log; only then does
 // [Open] accept it, as the standard asks. An active stream with log is not read
 // by Next. Use [Stream.Reader], which reads log and stream together and consumes
-// nothing, or [OpenLog], which reads a log in any state.
+// nothing, or [NewReader], which reads a log in any state.
 //
 // A stream belongs to the process that made it, and is shut down with it, even
 // when it is killed: the next one who lists or creates streams, or opens the
@@ -121,7 +121,7 @@
 // streams are gone, and of a log there is what the kernel had written to its device by
 // then: usually all but the last half minute. What a [Stream.Sync] that succeeded has
 // covered is there in any case, and after [Stream.SetSync] what any flush has. A
-// log that was cut off this way is read up to where it is sound ([OpenLog]).
+// log that was cut off this way is read up to where it is sound ([NewReader]).
 //
 // Should somebody cut the file of a stream short, no program dies of it, neither the traced
 // one: the package puts a handler before the Go runtime's for SIGBUS, which minds

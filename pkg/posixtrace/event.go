@@ -89,7 +89,7 @@ func slowSelf() (tid, pc uint64) { return sys.SlowSelf(3) }
 
 // OpenEventID returns the id of a user event name in the calling process and
 // its family, registering it if need be (posix_trace_eventid_open). Past
-// UserEventMax names it is UnnamedUserEvent. The name of a predefined type gives
+// UserEventMax names it is EventUnnamed. The name of a predefined type gives
 // that type's id. A process that is traced is connected to its streams here, unless it was before main
 // because PTRACE_STREAM led to one. A program that is about to refuse itself system calls (seccomp(2)) does
 // well to ask for its ids before: a new name needs flock(2), and a stream that comes to trace it later

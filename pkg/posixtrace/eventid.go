@@ -17,9 +17,9 @@ const (
 	EventFlushStart = EventID(event.FlushStart) // posix_trace_flush_start
 	EventFlushStop  = EventID(event.FlushStop)  // posix_trace_flush_stop
 
-	// UnnamedUserEvent (POSIX_TRACE_UNNAMED_USEREVENT) is the user event type
+	// EventUnnamed (POSIX_TRACE_UNNAMED_USEREVENT) is the user event type
 	// that needs no registration.
-	UnnamedUserEvent = EventID(event.Unnamed)
+	EventUnnamed = EventID(event.Unnamed)
 
 	// Extensions: system event types of this implementation.
 	EventProcFork     = EventID(event.ProcFork)     // proc.fork: see ForkData

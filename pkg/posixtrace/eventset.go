@@ -12,20 +12,20 @@ type FillWhat uint8
 
 // The sets that EventSet.Fill knows.
 const (
-	WOPIDEvents  FillWhat = iota // POSIX_TRACE_WOPID_EVENTS: process-independent system types
-	SystemEvents                 // POSIX_TRACE_SYSTEM_EVENTS: every system type
-	AllEvents                    // POSIX_TRACE_ALL_EVENTS: every type, also those registered later
+	FillWOPID  FillWhat = iota // POSIX_TRACE_WOPID_EVENTS: process-independent system types
+	FillSystem                 // POSIX_TRACE_SYSTEM_EVENTS: every system type
+	FillAll                    // POSIX_TRACE_ALL_EVENTS: every type, also those registered later
 )
 
 // Fill makes s one of the standard sets, whatever it held before
 // (posix_trace_eventset_fill). It fails with EINVAL when what is none of them.
 func (s *EventSet) Fill(what FillWhat) error {
 	switch what {
-	case WOPIDEvents:
+	case FillWOPID:
 		s.s = event.WOPID()
-	case SystemEvents:
+	case FillSystem:
 		s.s = event.System()
-	case AllEvents:
+	case FillAll:
 		s.s = event.All()
 	default:
 		return einval("posix_trace_eventset_fill", "no such set: %d", what)

@@ -79,13 +79,13 @@ func ExampleCreateWithLog() {
 
 	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{
 		Name:          "example",
-		LogFullPolicy: posixtrace.Append,
+		LogFullPolicy: posixtrace.PolicyAppend,
 	}, f)
 	if err != nil {
 		log.Fatal(err)
 	}
 	s.Start()
-	posixtrace.Event(posixtrace.UnnamedUserEvent, []byte("kept"))
+	posixtrace.Event(posixtrace.EventUnnamed, []byte("kept"))
 	if err := s.Shutdown(); err != nil {
 		log.Fatal(err)
 	}
@@ -129,27 +129,27 @@ func ExampleStream_SetFilter() {
 	}
 	var reject posixtrace.EventSet
 	reject.Add(debug)
-	if err := s.SetFilter(reject, posixtrace.SetEventSet); err != nil {
+	if err := s.SetFilter(reject, posixtrace.FilterSet); err != nil {
 		log.Fatal(err)
 	}
 	filter, err := s.Filter()
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(filter.Has(debug), filter.Has(posixtrace.UnnamedUserEvent))
+	fmt.Println(filter.Has(debug), filter.Has(posixtrace.EventUnnamed))
 	// Output: true false
 }
 
 // The status tells when events were lost, and how many.
 func ExampleStream_Status() {
-	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 4096, StreamFullPolicy: posixtrace.Loop})
+	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 4096, StreamFullPolicy: posixtrace.PolicyLoop})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Shutdown()
 	s.Start()
 	for range 100_000 {
-		posixtrace.Event(posixtrace.UnnamedUserEvent, []byte("more than it holds"))
+		posixtrace.Event(posixtrace.EventUnnamed, []byte("more than it holds"))
 	}
 	st, err := s.Status()
 	if err != nil {

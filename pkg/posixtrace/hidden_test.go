@@ -144,7 +144,7 @@ func hiddenOwner(args []string) {
 	pid, _ := strconv.Atoi(args[0])
 	f, err := os.OpenFile(args[1], os.O_RDWR|os.O_CREATE, 0o600)
 	logCheck(err == nil, "OpenFile: %v", err)
-	s, err := CreateWithLog(pid, &Attr{Name: "hidden", LogFullPolicy: Append, StreamFullPolicy: UntilFull}, f)
+	s, err := CreateWithLog(pid, &Attr{Name: "hidden", LogFullPolicy: PolicyAppend, StreamFullPolicy: PolicyUntilFull}, f)
 	logCheck(err == nil, "CreateWithLog: %v", err)
 	err = s.Start()
 	logCheck(err == nil, "Start: %v", err)
@@ -203,8 +203,8 @@ func hiddenScene(args []string) {
 	List() // completes the log if it is not
 	f, err := os.Open(log)
 	logCheck(err == nil, "%v", err)
-	r, err := OpenLog(f)
-	logCheck(err == nil, "OpenLog: %v", err)
+	r, err := NewReader(f)
+	logCheck(err == nil, "NewReader: %v", err)
 	var got []string
 	for {
 		rec, err := r.Next()
@@ -273,7 +273,7 @@ func hiddenLook(args []string) {
 		}
 	}
 	if f, err := os.Open(args[3]); err == nil {
-		if r, err := OpenLog(f); err == nil {
+		if r, err := NewReader(f); err == nil {
 			for {
 				if _, err := r.Next(); err != nil {
 					break

@@ -41,7 +41,7 @@ func TestHoldLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, policy := range []posixtrace.FullPolicy{posixtrace.Append, posixtrace.Loop, posixtrace.UntilFull} {
+	for _, policy := range []posixtrace.FullPolicy{posixtrace.PolicyAppend, posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		const old = "what was there"
 		if err := os.WriteFile(name, []byte(old), 0o600); err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestHoldLog(t *testing.T) {
 		holds(old)
 
 		s, f = create(policy)
-		if err := s.SetSync(policy == posixtrace.Loop); err != nil {
+		if err := s.SetSync(policy == posixtrace.PolicyLoop); err != nil {
 			t.Error(err)
 		}
 		posixtrace.Event(id, []byte("2"))
@@ -80,7 +80,7 @@ func TestHoldLog(t *testing.T) {
 		if err := errors.Join(s.Flush(), s.Shutdown()); err != nil {
 			t.Error(err)
 		}
-		r, err := posixtrace.OpenLog(f)
+		r, err := posixtrace.NewReader(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestLogTimeout(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 512 << 10, LogFullPolicy: posixtrace.Append}, w)
+	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 512 << 10, LogFullPolicy: posixtrace.PolicyAppend}, w)
 	if err != nil {
 		t.Fatal(err)
 	}

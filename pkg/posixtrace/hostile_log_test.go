@@ -74,7 +74,7 @@ func FuzzWriteLog(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, from := range []io.Reader{file, bytes.NewReader(log)} {
-			r, err := OpenLog(from)
+			r, err := NewReader(from)
 			if err != nil {
 				continue
 			}
@@ -84,7 +84,7 @@ func FuzzWriteLog(f *testing.F) {
 				t.Fatal(err)
 			}
 			state, _ := r.State()
-			again, err := OpenLog(bytes.NewReader(out.Bytes()))
+			again, err := NewReader(bytes.NewReader(out.Bytes()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func FuzzWriteLog(f *testing.F) {
 			if s, err := again.State(); s != LogFinished || n != kept {
 				t.Fatalf("%v: %d events of %d, %v %v", state, n, kept, s, err)
 			}
-			if (state == LogUnfinished || state == LogDamaged) != (r.endStatus().LogOverrun && !(r.Status().LogOverrunStatus == Overrun)) && r.Status().LogOverrunStatus != Overrun {
+			if (state == LogUnfinished || state == LogDamaged) != (r.endStatus().LogOverrun && !(r.Status().LogOverrunStatus == StatusOverrun)) && r.Status().LogOverrunStatus != StatusOverrun {
 				t.Fatalf("%v, but the new log does not say so", state)
 			}
 			again.Close()
@@ -150,7 +150,7 @@ func TestLogNamesNoStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := OpenLog(f)
+		r, err := NewReader(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestStreamNamesNoLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(os.Getpid(), &Attr{LogFullPolicy: Append}, f)
+	s, err := CreateWithLog(os.Getpid(), &Attr{LogFullPolicy: PolicyAppend}, f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,17 +7,17 @@ type Truncation uint8
 
 // The truncation states (posix_truncation_status).
 const (
-	NotTruncated    Truncation = iota // POSIX_TRACE_NOT_TRUNCATED
-	TruncatedRecord                   // POSIX_TRACE_TRUNCATED_RECORD: cut when recorded
-	TruncatedRead                     // POSIX_TRACE_TRUNCATED_READ: cut when read, the buffer was too small
+	TruncationNone   Truncation = iota // POSIX_TRACE_NOT_TRUNCATED
+	TruncationRecord                   // POSIX_TRACE_TRUNCATED_RECORD: cut when recorded
+	TruncationRead                     // POSIX_TRACE_TRUNCATED_READ: cut when read, the buffer was too small
 )
 
 // String returns "none", "record" or "read".
 func (t Truncation) String() string {
 	switch t {
-	case TruncatedRecord:
+	case TruncationRecord:
 		return "record"
-	case TruncatedRead:
+	case TruncationRead:
 		return "read"
 	}
 	return "none"

@@ -90,7 +90,7 @@ func init() {
 		}
 		ms, _ := strconv.Atoi(args[0])
 		end := time.Now().Add(time.Duration(ms) * time.Millisecond)
-		s, err := Create(0, &Attr{StreamFullPolicy: UntilFull})
+		s, err := Create(0, &Attr{StreamFullPolicy: PolicyUntilFull})
 		check(err)
 		defer s.Shutdown()
 		check(s.Start())
@@ -123,7 +123,7 @@ func init() {
 		for range 100 {
 			Event(id, make([]byte, 4000))
 		}
-		for st, err := s.PeekStatus(); st.StreamFullStatus != Full; st, err = s.PeekStatus() {
+		for st, err := s.PeekStatus(); st.StreamFullStatus != StatusFull; st, err = s.PeekStatus() {
 			check(err)
 			Event(id, make([]byte, 4000))
 		}

@@ -173,7 +173,7 @@ func TestLoadStreams(t *testing.T) {
 	before := footprintNow(t)
 	var list [streams]*Stream
 	for i := range list {
-		s, err := Create(0, &Attr{Inheritance: Inherited, StreamSize: 32 << 10, StreamFullPolicy: Loop, Name: fmt.Sprintf("load%d", i)})
+		s, err := Create(0, &Attr{Inheritance: InheritChildren, StreamSize: 32 << 10, StreamFullPolicy: PolicyLoop, Name: fmt.Sprintf("load%d", i)})
 		if err == nil {
 			err = s.Start()
 		}
@@ -295,7 +295,7 @@ func TestLoadStorm(t *testing.T) {
 	}
 	data := make([]byte, 16)
 	const batch = 20000
-	for _, policy := range []FullPolicy{Loop, UntilFull} {
+	for _, policy := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
 		small := running(t, 0, Attr{StreamSize: 1, MaxDataSize: 16, StreamFullPolicy: policy})
 		large := running(t, 0, Attr{StreamSize: 8 << 20, MaxDataSize: 16, StreamFullPolicy: policy})
 		storm := func(on, off *Stream) time.Duration {

@@ -81,7 +81,7 @@ func (l *Log) use(op string, g func(r *Reader) error) error {
 }
 
 // Next reports the next event, io.EOF at the end (posix_trace_getnext_event).
-// The event's data goes to data, n tells how much; Truncation says TruncatedRead when
+// The event's data goes to data, n tells how much; Truncation says TruncationRead when
 // it did not fit.
 func (l *Log) Next(data []byte) (ev EventInfo, n int, err error) {
 	err = l.use("posix_trace_getnext_event", func(r *Reader) error {
@@ -91,7 +91,7 @@ func (l *Log) Next(data []byte) (ev EventInfo, n int, err error) {
 		}
 		ev, n = rec.EventInfo, copy(data, rec.Data)
 		if n < len(rec.Data) {
-			ev.Truncation = TruncatedRead
+			ev.Truncation = TruncationRead
 		}
 		return nil
 	})
@@ -121,12 +121,12 @@ func (l *Log) Attr() (a Attr, err error) {
 
 // Status returns the state of the stream when it was completed; nothing is
 // reset (posix_trace_get_status). Of a log that could not be completed, or is
-// damaged, LogOverrunStatus is Overrun: what the end would hold is missing.
+// damaged, LogOverrunStatus is StatusOverrun: what the end would hold is missing.
 func (l *Log) Status() (s Status, err error) {
 	err = l.use("posix_trace_get_status", func(r *Reader) error {
 		s = r.Status()
 		if state, _ := r.State(); state != LogFinished {
-			s.LogOverrunStatus = Overrun
+			s.LogOverrunStatus = StatusOverrun
 		}
 		return nil
 	})

@@ -50,7 +50,7 @@ func numbered(t *testing.T, s *Stream, total int) (n int) {
 // inLog returns which numbered events a log has, and whether it begins with START.
 func inLog(t *testing.T, f *os.File, n int) (has []bool, start bool) {
 	t.Helper()
-	r, err := OpenLog(f)
+	r, err := NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,15 +71,15 @@ func inLog(t *testing.T, f *os.File, n int) (has []bool, start bool) {
 // When a log fills within one flush, what it has is older than what it has not: the order of
 // times decides, and not that of the chunks.
 func TestLogThatFillsKeepsTheOlder(t *testing.T) {
-	for _, policy := range []FullPolicy{Loop, UntilFull, Flush} {
+	for _, policy := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
 		for _, kilo := range []int64{16, 64, 1024} {
 			t.Run(fmt.Sprintf("%v/%dK", policy, kilo), func(t *testing.T) {
-				s, f := liveLog(t, Attr{StreamSize: kilo << 10, StreamFullPolicy: policy, LogFullPolicy: UntilFull, LogSize: kilo << 10})
+				s, f := liveLog(t, Attr{StreamSize: kilo << 10, StreamFullPolicy: policy, LogFullPolicy: PolicyUntilFull, LogSize: kilo << 10})
 				total := 1 << 30
-				if policy == Loop {
+				if policy == PolicyLoop {
 					total = int(kilo) * 34 // more than the log holds, and no more than the stream
 				}
-				if policy == Flush {
+				if policy == PolicyFlush {
 					s.log.halt() // it would flush early
 				}
 				n := numbered(t, s, total)
@@ -111,7 +111,7 @@ func TestLogThatFillsKeepsTheOlder(t *testing.T) {
 
 // All events of a batch have one time: as many as there is room for are kept.
 func TestLogThatFillsWithinOneTime(t *testing.T) {
-	s, f := liveLog(t, Attr{StreamSize: 64 << 10, StreamFullPolicy: UntilFull, LogFullPolicy: UntilFull, LogSize: 64 << 10})
+	s, f := liveLog(t, Attr{StreamSize: 64 << 10, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 64 << 10})
 	rec, err := s.Recorder()
 	if err != nil {
 		t.Fatal(err)

@@ -356,7 +356,7 @@ func errnoOf(err error, def syscall.Errno) syscall.Errno {
 }
 
 // logOwner flushes the log of a stream that this process owns: when asked, and
-// under the policy Flush when the stream is half full and every second.
+// under the policy PolicyFlush when the stream is half full and every second.
 type logOwner struct {
 	*logWriter
 	s     atomic.Pointer[Stream]

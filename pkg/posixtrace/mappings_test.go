@@ -26,7 +26,7 @@ func TestNoMappingsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	s, err := CreateWithLog(0, &Attr{Name: "mapped", Inheritance: Inherited}, log)
+	s, err := CreateWithLog(0, &Attr{Name: "mapped", Inheritance: InheritChildren}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestNoMappingsLeft(t *testing.T) {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"x*"}}}); err != nil {
+	if err := s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"x*"}}}); err != nil {
 		t.Fatal(err)
 	}
 	plain := running(t, os.Getpid(), Attr{})

@@ -17,7 +17,7 @@ func (x *trial) finish(t *rapid.T) {
 		}
 		return
 	}
-	if x.attr.StreamFullPolicy == Loop || rapid.Bool().Draw(t, "stop first") {
+	if x.attr.StreamFullPolicy == PolicyLoop || rapid.Bool().Draw(t, "stop first") {
 		x.opStop(t)
 	}
 	h := x.any(t, true)
@@ -36,11 +36,11 @@ func (x *trial) finish(t *rapid.T) {
 		x.subset(t, list, st)
 		return
 	}
-	x.flush(st.LogFullStatus == Full && x.attr.LogFullPolicy == UntilFull)
+	x.flush(st.LogFullStatus == StatusFull && x.attr.LogFullPolicy == PolicyUntilFull)
 	if x.lost != st.Lost {
 		t.Fatalf("the log tells of %d lost events, %d were lost", st.Lost, x.lost)
 	}
-	if st.LogFullStatus == Full {
+	if st.LogFullStatus == StatusFull {
 		x.rest(t, list, int(st.LogLost-x.logLost))
 		return
 	}
@@ -77,7 +77,7 @@ func (x *trial) readLog(t *rapid.T) (list []report, st Status) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list = append(list, report{x.names[ev.ID], ev.PID, x.decode(t, ev.ID, buf[:n]), ev.Truncation == TruncatedRecord, ev.UnixNano})
+			list = append(list, report{x.names[ev.ID], ev.PID, x.decode(t, ev.ID, buf[:n]), ev.Truncation == TruncationRecord, ev.UnixNano})
 		}
 	}
 	list = read()
@@ -100,7 +100,7 @@ func (r report) mark() bool { return r.pid == 0 && r.name != mStart }
 // rest compares a log that has become full: of each writer a LOOP log has the newest
 // events (LOG-08), an UNTIL_FULL one the oldest, and a STOP at the end (LOG-06, LOG-07).
 func (x *trial) rest(t *rapid.T, list []report, logLost int) {
-	if n := len(list); x.attr.LogFullPolicy == UntilFull && (n == 0 || list[n-1].name != mStop || list[n-1].data != "2") {
+	if n := len(list); x.attr.LogFullPolicy == PolicyUntilFull && (n == 0 || list[n-1].name != mStop || list[n-1].data != "2") {
 		t.Fatalf("a full log ends with %+v", list[max(n-1, 0):])
 	}
 	writer := func(pid int) int { // the owner restarts a stream that it has flushed
@@ -120,7 +120,7 @@ func (x *trial) rest(t *rapid.T, list []report, logLost int) {
 			continue
 		}
 		w := writer(e.pid)
-		if all[w]++; x.attr.LogFullPolicy == UntilFull && all[w] > kept[w] && i < x.closing {
+		if all[w]++; x.attr.LogFullPolicy == PolicyUntilFull && all[w] > kept[w] && i < x.closing {
 			t.Fatalf("%+v, flushed before, is not in the log", e)
 		}
 		events = append(events, e)
@@ -130,7 +130,7 @@ func (x *trial) rest(t *rapid.T, list []report, logLost int) {
 	for _, e := range events {
 		w := writer(e.pid)
 		seen[w]++
-		if x.attr.LogFullPolicy == UntilFull && seen[w] > kept[w] || x.attr.LogFullPolicy == Loop && seen[w] <= all[w]-kept[w] {
+		if x.attr.LogFullPolicy == PolicyUntilFull && seen[w] > kept[w] || x.attr.LogFullPolicy == PolicyLoop && seen[w] <= all[w]-kept[w] {
 			lost++
 			continue
 		}
@@ -155,7 +155,7 @@ func (x *trial) subset(t *rapid.T, list []report, st Status) {
 		x.clock(t, r)
 		switch {
 		case r.name == mFlush0 || r.name == mFlush1:
-			if flushing != (r.name == mFlush1) && st.LogFullStatus == NotFull {
+			if flushing != (r.name == mFlush1) && st.LogFullStatus == StatusNotFull {
 				t.Fatalf("%+v while flushing is %v", r, flushing)
 			}
 			flushing = r.name == mFlush0
@@ -196,14 +196,14 @@ func (x *trial) subset(t *rapid.T, list []report, st Status) {
 	if st.LogLost > x.logLost {
 		// By the log, and perhaps a START of a stream that went on by itself; a LOOP log
 		// has had any number of them.
-		if doubtful++; x.attr.LogFullPolicy == Loop {
+		if doubtful++; x.attr.LogFullPolicy == PolicyLoop {
 			doubtful = int(st.LogLost)
 		}
 	}
 	if lost := int(st.Lost - x.lost + st.LogLost - x.logLost); !x.vague && (lost < missing || lost > missing+doubtful) {
 		t.Fatalf("%d events lost, but %d to %d are missing", lost, missing, missing+doubtful)
 	}
-	if st.LogFullStatus == Full || x.vague {
+	if st.LogFullStatus == StatusFull || x.vague {
 		return
 	}
 	x.queue = queue

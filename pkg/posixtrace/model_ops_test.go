@@ -28,14 +28,14 @@ func (x *trial) opStart(t *rapid.T) {
 	st := x.peek(t)
 	switch {
 	case x.auto:
-		if !x.running && st.LogFullStatus == Full && x.attr.LogFullPolicy == UntilFull {
+		if !x.running && st.LogFullStatus == StatusFull && x.attr.LogFullPolicy == PolicyUntilFull {
 			x.doubt = true
 		}
 		x.running = true
 		x.control(mStart, set(x.filter), h.pid)
 		x.mayBe(1)
 	case x.running || x.logFull:
-	case st.StreamStatus == Suspended:
+	case st.StreamStatus == StatusSuspended:
 		// No room yet; no effect (STA-03) but that it goes on by itself when it has been read (STA-11).
 		x.told = x.told || !x.full
 		x.full, x.pending = true, true
@@ -54,7 +54,7 @@ func (x *trial) mayBe(n int) {
 
 func (x *trial) opStop(t *rapid.T) {
 	h := x.any(t, false)
-	full := x.attr.StreamFullPolicy == Loop && x.peek(t).StreamFullStatus == Full
+	full := x.attr.StreamFullPolicy == PolicyLoop && x.peek(t).StreamFullStatus == StatusFull
 	h.must(t, "stop")
 	before := len(x.queue)
 	x.stop(h.pid, full)
@@ -79,7 +79,7 @@ func (x *trial) opFilter(t *rapid.T) {
 	before := len(x.queue)
 	x.setFilter(f, how, h.pid)
 	x.hidden = x.hidden || x.filter.Has(EventStart)
-	if x.doubt || x.attr.LogFullPolicy == UntilFull && x.auto {
+	if x.doubt || x.attr.LogFullPolicy == PolicyUntilFull && x.auto {
 		x.mayBe(len(x.queue) - before)
 	}
 	x.settle(t, len(x.queue)-before)
@@ -101,7 +101,7 @@ func (x *trial) opEvent(t *rapid.T, all []*trial) {
 	}
 	w.say(line)
 	for _, s := range all {
-		if s.worker != w || pid != w.pid && s.attr.Inheritance != Inherited {
+		if s.worker != w || pid != w.pid && s.attr.Inheritance != InheritChildren {
 			continue
 		}
 		before := len(s.queue)
@@ -145,22 +145,22 @@ func (x *trial) opRead(t *rapid.T) {
 func (x *trial) opFlush(t *rapid.T) {
 	x.any(t, true).must(t, "flush")
 	if st := x.peek(t); !x.auto {
-		x.flush(st.LogFullStatus == Full && x.attr.LogFullPolicy == UntilFull)
+		x.flush(st.LogFullStatus == StatusFull && x.attr.LogFullPolicy == PolicyUntilFull)
 	}
 }
 
 func (x *trial) opClear(t *rapid.T) {
 	x.any(t, true).must(t, "clear")
 	st := x.peek(t)
-	if st.LogFullStatus != NotFull || st.LogOverrunStatus != NoOverrun || st.StreamFlushError != 0 {
+	if st.LogFullStatus != StatusNotFull || st.LogOverrunStatus != StatusNoOverrun || st.StreamFlushError != 0 {
 		t.Fatalf("Status = %+v after a clear", st)
 	}
 	if x.auto {
-		if x.attr.LogFullPolicy == Append {
+		if x.attr.LogFullPolicy == PolicyAppend {
 			x.flushed, x.vague = len(x.queue), true
 			x.mayBe(len(x.queue))
 		}
-		x.running, x.doubt = st.StreamStatus == Running, false
+		x.running, x.doubt = st.StreamStatus == StatusRunning, false
 	}
 	if x.clear(); x.queue == nil {
 		x.lost, x.logLost = st.Lost, st.LogLost
@@ -172,14 +172,14 @@ func (x *trial) opStatus(t *rapid.T) {
 	answer := x.any(t, false).do("status")
 	var stream, full, overrun, log string
 	fmt.Sscan(answer, &stream, &full, &overrun, &log)
-	if stream == "running" && full == "full" && x.attr.StreamFullPolicy != Loop {
+	if stream == "running" && full == "full" && x.attr.StreamFullPolicy != PolicyLoop {
 		t.Fatalf("%s: running and full", answer)
 	}
 	if !x.auto {
 		if (stream == "running") != x.running || (overrun == "overrun") != x.overrun || log != was.LogOverrunStatus.String() {
 			t.Fatalf("%s, want running %v, overrun %v, log %v", answer, x.running, x.overrun, was.LogOverrunStatus)
 		}
-		if st := x.peek(t); st.StreamOverrunStatus != NoOverrun || st.LogOverrunStatus != NoOverrun {
+		if st := x.peek(t); st.StreamOverrunStatus != StatusNoOverrun || st.LogOverrunStatus != StatusNoOverrun {
 			t.Fatalf("Status = %+v, after it was read", st)
 		}
 	}

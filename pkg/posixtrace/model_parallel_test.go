@@ -48,7 +48,7 @@ func TestModelParallel(t *testing.T) {
 		}
 		bursts := rapid.SliceOfN(rapid.SampledFrom([]int{1, 30, 400}), 1, 6).Draw(r, "bursts")
 		size := rapid.IntRange(0, 72).Draw(r, "size")
-		kid := x.attr.Inheritance == Inherited && rapid.IntRange(0, 9).Draw(r, "child") == 9
+		kid := x.attr.Inheritance == InheritChildren && rapid.IntRange(0, 9).Draw(r, "child") == 9
 		if kid {
 			w.ask("child")
 		}
@@ -81,7 +81,7 @@ func TestModelParallel(t *testing.T) {
 		x.hands[0].must(r, "stop")
 		lost := x.peek(r).Lost
 		w.say(fmt.Sprintf("30 a %d %d 0", size, seen.each))
-		if now := x.peek(r).Lost; now != lost && x.attr.StreamFullPolicy != Flush {
+		if now := x.peek(r).Lost; now != lost && x.attr.StreamFullPolicy != PolicyFlush {
 			r.Fatalf("%d events lost when the stream was stopped, then %d", lost, now)
 		}
 		if !x.logged {
@@ -162,12 +162,12 @@ func (p *parallel) counted(t *rapid.T, lost int, a Attr) {
 	if missing < 0 || missing > lost && !p.stops {
 		t.Fatalf("%d of %d events reported, %d lost", reported, generated, lost)
 	}
-	if lost > missing+64 && a.StreamFullPolicy != Flush { // no schedule has so many calls
+	if lost > missing+64 && a.StreamFullPolicy != PolicyFlush { // no schedule has so many calls
 		t.Fatalf("%d events lost, but only %d of %d are missing", lost, missing, generated)
 	}
 	// The two threads of the worker are one writer.
 	newest := p.each - 1
-	if a.StreamFullPolicy == Loop && a.LogFullPolicy != UntilFull && !p.stops && !p.numbers["a"][newest] && !p.numbers["b"][newest] {
+	if a.StreamFullPolicy == PolicyLoop && a.LogFullPolicy != PolicyUntilFull && !p.stops && !p.numbers["a"][newest] && !p.numbers["b"][newest] {
 		t.Fatalf("of two times %d events the newest is missing", p.each)
 	}
 }

@@ -120,11 +120,11 @@ func (m *mstream) refuse(lost int) {
 func (m *mstream) setFilter(f EventSet, how FilterHow, pid int) {
 	old := m.filter
 	switch how {
-	case SetEventSet:
+	case FilterSet:
 		m.filter = f
-	case AddEventSet:
+	case FilterAdd:
 		m.filter.Union(f)
-	case SubEventSet:
+	case FilterSub:
 		m.filter.Subtract(f)
 	}
 	new := m.filter
@@ -139,7 +139,7 @@ func (m *mstream) setFilter(f EventSet, how FilterHow, pid int) {
 // it keeps (CLR-08).
 func (m *mstream) clear() {
 	m.queue = append(m.queue[:m.flushed:m.flushed], mevent{wipe: true})
-	if !m.logged || m.attr.LogFullPolicy != Append {
+	if !m.logged || m.attr.LogFullPolicy != PolicyAppend {
 		m.queue, m.inside = nil, false
 	}
 	m.flushed, m.closing, m.filter, m.overrun = len(m.queue), 0, EventSet{}, false

@@ -48,14 +48,14 @@ func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
 	x.attr = Attr{
 		MaxDataSize:      64,
 		StreamSize:       rapid.SampledFrom([]int64{1, 256 << 10}).Draw(t, "size"),
-		StreamFullPolicy: rapid.SampledFrom([]FullPolicy{Loop, UntilFull, Flush}).Draw(t, "policy"),
-		Inheritance:      rapid.SampledFrom([]Inheritance{CloseForChild, Inherited}).Draw(t, "inheritance"),
+		StreamFullPolicy: rapid.SampledFrom([]FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush}).Draw(t, "policy"),
+		Inheritance:      rapid.SampledFrom([]Inheritance{InheritNone, InheritChildren}).Draw(t, "inheritance"),
 	}
-	x.auto = x.attr.StreamFullPolicy == Flush
+	x.auto = x.attr.StreamFullPolicy == PolicyFlush
 	x.logged = x.auto || rapid.IntRange(0, 2).Draw(t, "log") == 1
 	var err error
 	if x.logged {
-		x.attr.LogFullPolicy = rapid.SampledFrom([]FullPolicy{Append, UntilFull, Loop}).Draw(t, "log policy")
+		x.attr.LogFullPolicy = rapid.SampledFrom([]FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop}).Draw(t, "log policy")
 		x.attr.LogSize = rapid.SampledFrom([]int64{1 << 20, 16 << 10}).Draw(t, "log size")
 		var f *os.File
 		if f, err = os.CreateTemp(dir, "*.trace"); err == nil {
@@ -187,7 +187,7 @@ func (x *trial) settle(t *rapid.T, generated int) {
 	lost := int(st.Lost - x.lost)
 	x.lost = st.Lost
 	switch {
-	case x.attr.StreamFullPolicy == Loop && !x.logFull:
+	case x.attr.StreamFullPolicy == PolicyLoop && !x.logFull:
 		if lost > 0 {
 			x.overwritten(t, lost)
 		}
@@ -200,7 +200,7 @@ func (x *trial) settle(t *rapid.T, generated int) {
 			t.Fatalf("an event was lost, although with it all take %d of %d bytes", all, x.attr.StreamSize)
 		}
 	}
-	if lost > 0 || x.running && st.StreamStatus == Suspended {
+	if lost > 0 || x.running && st.StreamStatus == StatusSuspended {
 		x.refuse(lost)
 	}
 }
@@ -312,7 +312,7 @@ func (x *trial) parse(t *rapid.T, line string) (r report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.name, r.cut, r.data = x.names[id], cut == TruncatedRecord, x.decode(t, id, []byte(data))
+	r.name, r.cut, r.data = x.names[id], cut == TruncationRecord, x.decode(t, id, []byte(data))
 	return r
 }
 

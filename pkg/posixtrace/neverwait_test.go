@@ -69,12 +69,12 @@ func TestNamesDoNotWaitForFlush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := CreateWithLog(target.pid, &Attr{StreamSize: 4 << 20, StreamFullPolicy: UntilFull, LogFullPolicy: Append}, in)
+	s, err := CreateWithLog(target.pid, &Attr{StreamSize: 4 << 20, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, in)
 	in.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"no*"}}}); err != nil {
+	if err := s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"no*"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Start(); err != nil {
@@ -83,7 +83,7 @@ func TestNamesDoNotWaitForFlush(t *testing.T) {
 	target.say("2000*before " + strings.Repeat("x", 100))
 	flushed := make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
-	for st, err := s.PeekStatus(); st.StreamFlushStatus != Flushing; st, err = s.PeekStatus() {
+	for st, err := s.PeekStatus(); st.StreamFlushStatus != StatusFlushing; st, err = s.PeekStatus() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestNamesDoNotWaitForFlush(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Error(err)
 	}
-	r, err := OpenLog(strings.NewReader(string(<-log)))
+	r, err := NewReader(strings.NewReader(string(<-log)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,12 +147,12 @@ func TestNamesAndFiltersAtOnce(t *testing.T) {
 	go func() {
 		defer close(done)
 		for n := 0; ; n++ {
-			ops := []FilterOp{{How: SetEventSet}, {How: AddEventSet, Patterns: []string{no + "*"}}}
+			ops := []FilterOp{{How: FilterSet}, {How: FilterAdd, Patterns: []string{no + "*"}}}
 			if err := s.FilterOps(ops[n%2 : 2]); err != nil {
 				t.Error(err)
 				return
 			}
-			if err := s.SetFilter(EventSet{}, AddEventSet); err != nil {
+			if err := s.SetFilter(EventSet{}, FilterAdd); err != nil {
 				t.Error(err)
 				return
 			}
@@ -191,7 +191,7 @@ func TestNamesAndFiltersAtOnce(t *testing.T) {
 func TestFirstEventDoesNotWait(t *testing.T) {
 	other := start(t, "target")
 	other.line()
-	s := running(t, other.pid, Attr{Inheritance: Inherited})
+	s := running(t, other.pid, Attr{Inheritance: InheritChildren})
 	d, err := registry.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestUnknownIDs(t *testing.T) {
 // The deadlines of the reader calls hold whatever others do: another process has the
 // stream's lock, and calls of this one wait for it, with every lock of the handle's.
 func TestReadersDoNotWait(t *testing.T) {
-	s := running(t, os.Getpid(), Attr{StreamFullPolicy: UntilFull})
+	s := running(t, os.Getpid(), Attr{StreamFullPolicy: PolicyUntilFull})
 	id, err := OpenEventID("readers")
 	if err != nil {
 		t.Fatal(err)

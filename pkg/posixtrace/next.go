@@ -38,7 +38,7 @@ var errLogRead = errors.New("a stream with log is read by its log")
 
 // Next reports the oldest event not yet reported, waiting for one if there is
 // none (posix_trace_getnext_event). The event's data goes to data, n tells how
-// much; what does not fit is lost and Truncation says TruncatedRead. Errors:
+// much; what does not fit is lost and Truncation says TruncationRead. Errors:
 // EINVAL a stream with log (use Reader), or shut down meanwhile; EINTR ctx is done.
 func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, err error) {
 	const op = "posix_trace_getnext_event"
@@ -199,7 +199,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 	}
 	ev.UnixNano = max(ev.UnixNano, r.latest)
 	if n < len(r.rec.Data) {
-		ev.Truncation = TruncatedRead
+		ev.Truncation = TruncationRead
 	}
 	return ev, n, nil
 }
@@ -237,7 +237,7 @@ func info(rec *chunk.Record, c *chunk.Clock) EventInfo {
 		UnixNano: c.Nanos(rec.Tick), Span: rec.Span, Parent: rec.Parent,
 	}
 	if rec.Truncated {
-		ev.Truncation = TruncatedRecord
+		ev.Truncation = TruncationRecord
 	}
 	return ev
 }

@@ -85,7 +85,7 @@ func init() {
 			logCheck(err == nil, "OpenEventID: %v", err)
 		}
 		h.f = newFaults()
-		for i, p := range []FullPolicy{Append, UntilFull, Loop} {
+		for i, p := range []FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop} {
 			for j, k := range writeFailures {
 				h.every((i+j)%step, step, k, func() bool {
 					switch args[0] {
@@ -112,7 +112,7 @@ func init() {
 		p, _ := strconv.Atoi(args[1])
 		f, err := os.Create(args[0])
 		logCheck(err == nil, "Create: %v", err)
-		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: FullPolicy(p)}, f)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: FullPolicy(p)}, f)
 		logCheck(err == nil, "CreateWithLog: %v", err)
 		id, _ := OpenEventID("numbered")
 		s.Start()
@@ -162,7 +162,7 @@ func (h *nthFail) stream(p FullPolicy) (*Stream, string) {
 	f, err := os.Create(path)
 	logCheck(err == nil, "Create: %v", err)
 	defer f.Close()
-	s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: p}, f)
+	s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p}, f)
 	logCheck(err == nil, "CreateWithLog: %v", err)
 	logCheck(s.Start() == nil, "Start")
 	return s, path
@@ -178,7 +178,7 @@ func (h *nthFail) flush(p FullPolicy, k failing, flush func(*Stream) error) bool
 	hit := h.disarm("flush", k, err)
 	logNumbers(h.id, 180, 20, 100) // whoever is traced notices nothing
 	st, _ := s.Status()
-	logCheck(st.Lost == 0 && st.LogLost == 0 && st.StreamStatus == Running, "status: %+v", st)
+	logCheck(st.Lost == 0 && st.LogLost == 0 && st.StreamStatus == StatusRunning, "status: %+v", st)
 	var e *Error
 	if errors.As(err, &e) && !strings.Contains(err.Error(), "sync") {
 		logCheck(st.StreamFlushError == e.Err, "flush: %v, but the status has %v", err, st.StreamFlushError)
@@ -251,7 +251,7 @@ func (h *nthFail) create(p *FullPolicy, k failing) bool {
 	before := openDescriptors()
 	create := func() (*Stream, error) {
 		if p != nil {
-			return CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, LogFullPolicy: *p}, f)
+			return CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: *p}, f)
 		}
 		return Create(0, nil)
 	}
@@ -298,11 +298,11 @@ func (h *nthFail) read(path string, all, lost int, finished bool) (n int) {
 	f, err := os.Open(path)
 	logCheck(err == nil, "Open: %v", err)
 	defer f.Close()
-	r, err := OpenLog(f)
+	r, err := NewReader(f)
 	if errors.Is(err, syscall.EINVAL) && lost > 0 {
 		return 0
 	}
-	logCheck(err == nil, "call %d: OpenLog: %v", h.n, err)
+	logCheck(err == nil, "call %d: NewReader: %v", h.n, err)
 	defer r.Close()
 	next := 0
 	for {

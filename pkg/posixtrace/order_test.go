@@ -152,7 +152,7 @@ func orderInLog(t *testing.T, size int64, seed uint64, total int) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(0, &Attr{StreamSize: size, StreamFullPolicy: Flush, LogFullPolicy: Append}, f)
+	s, err := CreateWithLog(0, &Attr{StreamSize: size, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend}, f)
 	if err == nil {
 		err = s.Start()
 	}
@@ -192,7 +192,7 @@ func orderInLog(t *testing.T, size int64, seed uint64, total int) {
 		name string
 		in   io.Reader
 	}{{"the file", f}, {"a pipe", bytes.NewReader(log)}} {
-		r, err := OpenLog(way.in)
+		r, err := NewReader(way.in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func records(t *testing.T, r *Reader) func(func(Record) bool) {
 }
 
 func orderLive(t *testing.T, size int64, seed uint64, total int) {
-	s, err := Create(0, &Attr{StreamSize: size, StreamFullPolicy: Loop})
+	s, err := Create(0, &Attr{StreamSize: size, StreamFullPolicy: PolicyLoop})
 	if err == nil {
 		err = s.Start()
 	}

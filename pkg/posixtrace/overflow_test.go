@@ -43,8 +43,8 @@ func TestHugeAttributes(t *testing.T) {
 	made, not := 0, 0
 	for _, n := range huge {
 		for name, a := range map[string]Attr{
-			"StreamSize": {StreamSize: n}, "MaxDataSize": {MaxDataSize: int(n)}, "LogSize": {LogSize: n, LogFullPolicy: Loop}, "LogSize until full": {LogSize: n, LogFullPolicy: UntilFull},
-			"all": {StreamSize: n, MaxDataSize: int(n), LogSize: n, LogFullPolicy: Loop},
+			"StreamSize": {StreamSize: n}, "MaxDataSize": {MaxDataSize: int(n)}, "LogSize": {LogSize: n, LogFullPolicy: PolicyLoop}, "LogSize until full": {LogSize: n, LogFullPolicy: PolicyUntilFull},
+			"all": {StreamSize: n, MaxDataSize: int(n), LogSize: n, LogFullPolicy: PolicyLoop},
 		} {
 			for _, withLog := range []bool{false, true} {
 				var s *Stream
@@ -74,7 +74,7 @@ func TestHugeAttributes(t *testing.T) {
 				if err := s.Start(); err != nil {
 					t.Error(err)
 				}
-				Event(UnnamedUserEvent, make([]byte, 100_000))
+				Event(EventUnnamed, make([]byte, 100_000))
 				if err := s.Shutdown(); err != nil {
 					t.Errorf("%s %d, log %v: %v", name, n, withLog, err)
 				}
@@ -111,7 +111,7 @@ func TestHugeNumbers(t *testing.T) {
 		Event(EventID(n), nil)
 		rec.Wants(EventID(n))
 		rec.Record(EventInfo{ID: EventID(n), PID: int(n), TID: int(n), UnixNano: n, Address: uint64(n)}, nil)
-		rec.Record(EventInfo{ID: UnnamedUserEvent, PID: int(n), TID: int(n), UnixNano: n, Address: uint64(n)}, nil)
+		rec.Record(EventInfo{ID: EventUnnamed, PID: int(n), TID: int(n), UnixNano: n, Address: uint64(n)}, nil)
 		if _, err := Create(int(n), nil); err == nil {
 			t.Errorf("a stream for process %d", n)
 		}

@@ -57,7 +57,7 @@ func pairStreams(dir string, n int) (list []*Stream, err error) {
 		if err != nil {
 			return list, err
 		}
-		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: UntilFull, StreamSize: 256 << 10}, f)
+		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 256 << 10}, f)
 		f.Close()
 		if err != nil {
 			return list, err
@@ -101,7 +101,7 @@ var pairMethods = map[string]func(s *Stream) error{
 	},
 	"Filter": func(s *Stream) error { _, err := s.Filter(); return err },
 	"FilterOps": func(s *Stream) error {
-		return s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"x*"}}})
+		return s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"x*"}}})
 	},
 	"Flush":         func(s *Stream) error { return s.Flush() },
 	"Handover":      func(s *Stream) error { return s.Handover(1 << 22) }, // no such process
@@ -140,7 +140,7 @@ var pairMethods = map[string]func(s *Stream) error{
 	"RequestFlush":     func(s *Stream) error { return s.RequestFlush() },
 	"RewindEventTypes": func(s *Stream) error { return s.RewindEventTypes() },
 	"SetLogTimeout":    func(s *Stream) error { return s.SetLogTimeout(time.Hour) },
-	"SetFilter":        func(s *Stream) error { return s.SetFilter(EventSet{}, AddEventSet) },
+	"SetFilter":        func(s *Stream) error { return s.SetFilter(EventSet{}, FilterAdd) },
 	"SetSync":          func(s *Stream) error { return s.SetSync(true) },
 	"Shutdown":         func(s *Stream) error { return s.Shutdown() },
 	"Start":            func(s *Stream) error { return s.Start() },
@@ -306,7 +306,7 @@ func readPairs(path string) (n int, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	r, err := OpenLog(f)
+	r, err := NewReader(f)
 	if err != nil {
 		return 0, err
 	}

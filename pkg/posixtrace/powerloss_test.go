@@ -132,7 +132,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	if round%2 == 0 { // else the removal may be lost, too
 		unix.Sync()
 	}
-	attr := Attr{StreamSize: 256 << 10, LogSize: 8 << 20, LogFullPolicy: []FullPolicy{Append, UntilFull, Loop}[round%3]}
+	attr := Attr{StreamSize: 256 << 10, LogSize: 8 << 20, LogFullPolicy: []FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop}[round%3]}
 	if round%6 == 5 {
 		attr.LogSize = 64 << 10 // the oldest events give way
 	}
@@ -220,7 +220,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	p.mount()
 	p.recorded += int(recorded.Load())
 	p.synced += synced
-	there := p.events(path, round, int(recorded.Load()), attr.LogFullPolicy == Loop)
+	there := p.events(path, round, int(recorded.Load()), attr.LogFullPolicy == PolicyLoop)
 	p.read += len(there)
 	for n := given; n < synced; n++ {
 		logCheck(there[n], "round %d: event %d is gone, of %d that were synced", round, n, synced)
@@ -241,11 +241,11 @@ func (p *powerLoss) events(path string, round, recorded int, wraps bool) map[int
 	}
 	logCheck(err == nil, "open: %v", err)
 	defer f.Close()
-	r, err := OpenLog(f)
+	r, err := NewReader(f)
 	if err != nil {
 		st, _ := f.Stat()
 		b, _ := io.ReadAll(io.LimitReader(f, 4096))
-		logCheck(len(bytes.Trim(b, "\x00")) == 0, "round %d: OpenLog of %d bytes: %v", round, st.Size(), err)
+		logCheck(len(bytes.Trim(b, "\x00")) == 0, "round %d: NewReader of %d bytes: %v", round, st.Size(), err)
 		p.gone++
 		return there
 	}

@@ -59,7 +59,7 @@ func init() {
 		f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_CREATE, 0o600)
 		if err == nil {
 			var s *Stream
-			if s, err = CreateWithLog(pid, &Attr{Name: args[2], LogFullPolicy: Append, StreamFullPolicy: UntilFull}, f); err == nil {
+			if s, err = CreateWithLog(pid, &Attr{Name: args[2], LogFullPolicy: PolicyAppend, StreamFullPolicy: PolicyUntilFull}, f); err == nil {
 				err = s.Start()
 			}
 		}
@@ -238,7 +238,7 @@ func TestTwoStreamsTwoFilters(t *testing.T) {
 		}
 		var set EventSet
 		set.Add(id)
-		if err := s.SetFilter(set, SetEventSet); err != nil {
+		if err := s.SetFilter(set, FilterSet); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -260,8 +260,8 @@ func TestFilterPattern(t *testing.T) {
 	c.line()
 	s := running(t, c.pid, Attr{})
 	err := s.FilterOps([]FilterOp{
-		{How: AddEventSet, Patterns: []string{"noise.*"}},
-		{How: SubEventSet, Patterns: []string{"noise.bad"}},
+		{How: FilterAdd, Patterns: []string{"noise.*"}},
+		{How: FilterSub, Patterns: []string{"noise.bad"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestFilterPattern(t *testing.T) {
 // Children are traced when the stream is inherited: through shells and exec,
 // also when the process between is gone, and not when the stream is not inherited.
 func TestInheritance(t *testing.T) {
-	for _, inherit := range []Inheritance{Inherited, CloseForChild} {
+	for _, inherit := range []Inheritance{InheritChildren, InheritNone} {
 		t.Run(inherit.String(), func(t *testing.T) {
 			s, err := CreateForChild(&Attr{Inheritance: inherit}, nil)
 			if err != nil {
@@ -326,7 +326,7 @@ func TestInheritance(t *testing.T) {
 				}
 			}
 			want := []string{"direct a", "nested b", "execed c", "orphan d", "self e"}
-			if inherit == CloseForChild {
+			if inherit == InheritNone {
 				want = []string{"self e"}
 			}
 			if fmt.Sprint(names) != fmt.Sprint(want) {
@@ -512,7 +512,7 @@ func TestAnalyzersTakeTurns(t *testing.T) {
 func TestAnnouncedEvent(t *testing.T) {
 	c := start(t, "target")
 	c.line()
-	s := running(t, c.pid, Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: Loop})
+	s := running(t, c.pid, Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop})
 	info, err := s.Info()
 	if err != nil {
 		t.Fatal(err)
@@ -549,7 +549,7 @@ func TestAnnouncedEvent(t *testing.T) {
 
 // Writers that come and go do not crowd out those that come later.
 func TestDeadWritersMakeRoom(t *testing.T) {
-	s := running(t, 0, Attr{Inheritance: Inherited})
+	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	for range s.c.mem.Places + 2 {
 		c := start(t, "target")
 		c.line()

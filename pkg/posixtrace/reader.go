@@ -64,11 +64,11 @@ type Reader struct {
 
 var errNotFile = errors.New("not a regular file")
 
-// OpenLog returns a reader of the log in r. If r is an *os.File on a regular
+// NewReader returns a reader of the log in r. If r is an *os.File on a regular
 // file it is read positionally from offset 0 and blocks that a selection rules out are
 // skipped; anything else is read forward once. Of a log that is still being recorded
 // the reader also reports what its stream holds. Errors: EINVAL not a trace log. Extension.
-func OpenLog(r io.Reader) (*Reader, error) {
+func NewReader(r io.Reader) (*Reader, error) {
 	const op = "posix_trace_open"
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
@@ -448,7 +448,7 @@ func (r *Reader) Attr() Attr {
 		CreateTime: time.Unix(s.CreateSec, int64(s.CreateNsec)), ClockResolution: time.Duration(min(s.Resolution, math.MaxInt64)),
 	}
 	if s.Inherited {
-		a.Inheritance = Inherited
+		a.Inheritance = InheritChildren
 	}
 	if a.MaxDataSize == 0 {
 		a.MaxDataSize = NoUserData

@@ -70,7 +70,7 @@ func init() {
 // TestReaderBuriesWriters has a writer die in the middle of an event: the reader that has
 // waited for it once does not do so again and again.
 func TestReaderBuriesWriters(t *testing.T) {
-	s := running(t, 0, Attr{Inheritance: Inherited})
+	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	c := start(t, "midway")
 	if err := c.cmd.Wait(); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ const flushWait = 200 * time.Millisecond
 
 // Recorder returns a Recorder for the stream. When the caller owns a stream with
 // log, a full stream is flushed by the call rather than the event lost, unless the log has
-// taken nothing for seconds; with the policy Flush another process asks the owner to, and
+// taken nothing for seconds; with PolicyFlush another process asks the owner to, and
 // waits a moment for it.
 func (s *Stream) Recorder() (*Recorder, error) {
 	defer runtime.KeepAlive(s)

@@ -54,10 +54,10 @@ func TestRenewedReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, attr := range map[string]Attr{
-		"append":     {StreamSize: 16 << 10, StreamFullPolicy: Flush, LogFullPolicy: Append},
-		"until-full": {StreamSize: 16 << 10, StreamFullPolicy: Flush, LogFullPolicy: UntilFull, LogSize: 100 << 10},
-		"loop":       {StreamSize: 16 << 10, StreamFullPolicy: Flush, LogFullPolicy: Loop, LogSize: 100 << 10},
-		"none":       {StreamSize: 64 << 10, StreamFullPolicy: Loop},
+		"append":     {StreamSize: 16 << 10, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend},
+		"until-full": {StreamSize: 16 << 10, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyUntilFull, LogSize: 100 << 10},
+		"loop":       {StreamSize: 16 << 10, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyLoop, LogSize: 100 << 10},
+		"none":       {StreamSize: 64 << 10, StreamFullPolicy: PolicyLoop},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s *Stream
@@ -165,8 +165,8 @@ func TestLookAtLongLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, policy := range []FullPolicy{Append, Loop} {
-		s, _ := liveLog(t, Attr{StreamSize: 16 << 10, StreamFullPolicy: Flush, LogFullPolicy: policy, LogSize: 16 << 20})
+	for _, policy := range []FullPolicy{PolicyAppend, PolicyLoop} {
+		s, _ := liveLog(t, Attr{StreamSize: 16 << 10, StreamFullPolicy: PolicyFlush, LogFullPolicy: policy, LogSize: 16 << 20})
 		w := scribe{id: 1}
 		extend := func(n int) {
 			for range n {

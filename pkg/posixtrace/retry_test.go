@@ -21,7 +21,7 @@ func init() {
 	// told to stop.
 	helpers["misser"] = func(args []string) {
 		retryMin = 20 * time.Millisecond
-		id := UnnamedUserEvent
+		id := EventUnnamed
 		if args[0] != "no proc" {
 			var err error
 			id, err = OpenEventID("missed")
@@ -105,7 +105,7 @@ func TestMissedIsToldAndTriedAgain(t *testing.T) {
 			attr := &syscall.SysProcAttr{}
 			a := Attr{StreamSize: 16 << 20}
 			if c.what == "no proc" {
-				a.Inheritance = Inherited
+				a.Inheritance = InheritChildren
 				s := running(t, 0, a)
 				info, err := s.Info()
 				logOK(t, "Info", err)

@@ -51,7 +51,7 @@ func init() {
 			defer close(done)
 			enterSandbox()
 			for range sandboxed {
-				Event(UnnamedUserEvent, []byte("x"))
+				Event(EventUnnamed, []byte("x"))
 			}
 		}()
 		<-done
@@ -100,7 +100,7 @@ func TestSandbox(t *testing.T) {
 
 // So does one that enters it first thing in main, if $PTRACE_STREAM leads to its stream.
 func TestSandboxBeforeFirstCall(t *testing.T) {
-	s, err := Create(0, &Attr{Inheritance: Inherited})
+	s, err := Create(0, &Attr{Inheritance: InheritChildren})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestSandboxBeforeFirstCall(t *testing.T) {
 		if err != nil {
 			break
 		}
-		if ev.ID == UnnamedUserEvent && ev.PID == cmd.Process.Pid {
+		if ev.ID == EventUnnamed && ev.PID == cmd.Process.Pid {
 			got++
 		}
 	}

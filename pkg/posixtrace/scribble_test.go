@@ -124,7 +124,7 @@ func statusNumber(status, key string) (n int) {
 
 func scribbleOnce(t *testing.T, c *child, rng *rand.Rand, kind int) {
 	path := filepath.Join(t.TempDir(), "scribbled.trace")
-	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: Append, StreamFullPolicy: []FullPolicy{Loop, UntilFull, DefaultPolicy}[rng.IntN(3)]}
+	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend, StreamFullPolicy: []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyDefault}[rng.IntN(3)]}
 	s, other, info := harmed(t, c, attr, kind == 0, path)
 	late := time.AfterFunc(40*time.Second, func() { panic("something hangs") })
 	defer late.Stop()
@@ -202,7 +202,7 @@ func scribbleOnce(t *testing.T, c *child, rng *rand.Rand, kind int) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if r, err := OpenLog(f); err == nil {
+		if r, err := NewReader(f); err == nil {
 			readAll(t, r, "")
 			r.State()
 			r.Close()

@@ -40,7 +40,7 @@ func TestSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	log, err := CreateWithLog(os.Getpid(), &Attr{StreamSize: 512 << 10, MaxDataSize: 600, LogFullPolicy: Append}, f)
+	log, err := CreateWithLog(os.Getpid(), &Attr{StreamSize: 512 << 10, MaxDataSize: 600, LogFullPolicy: PolicyAppend}, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestSpans(t *testing.T) {
 	if err := log.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	open := func() (*Reader, error) { return OpenLog(f) }
+	open := func() (*Reader, error) { return NewReader(f) }
 	checkSpans(t, "log", outer, read(t, open), want)
 	from, err := open()
 	if err != nil {
@@ -134,7 +134,7 @@ func TestSpans(t *testing.T) {
 	if err := from.WriteLog(&b, nil); err != nil {
 		t.Fatal(err)
 	}
-	checkSpans(t, "written log", outer, read(t, func() (*Reader, error) { return OpenLog(&b) }), want)
+	checkSpans(t, "written log", outer, read(t, func() (*Reader, error) { return NewReader(&b) }), want)
 }
 
 type spanTestKey struct{}

@@ -36,7 +36,7 @@ func SpoolDir(streamPath string) (dir, sealed string) {
 // BeforeShutdown sets what is called, in every process that is about to shut a
 // stream down, with the stream while it can still be recorded in. orphan tells that the
 // stream's owner is dead and the caller shuts it down in its place, as List,
-// Attach, OpenLog and the create functions do; then f must record only. It may
+// Attach, NewReader and the create functions do; then f must record only. It may
 // be called more than once for a stream. Extension.
 func BeforeShutdown(f func(s *Stream, orphan bool)) { beforeShutdown.Store(&f) }
 

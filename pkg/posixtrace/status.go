@@ -7,13 +7,13 @@ type RunStatus uint8
 
 // The two run states.
 const (
-	Suspended RunStatus = iota // POSIX_TRACE_SUSPENDED
-	Running                    // POSIX_TRACE_RUNNING
+	StatusSuspended RunStatus = iota // POSIX_TRACE_SUSPENDED
+	StatusRunning                    // POSIX_TRACE_RUNNING
 )
 
 // String returns "running" or "suspended".
 func (s RunStatus) String() string {
-	if s == Running {
+	if s == StatusRunning {
 		return "running"
 	}
 	return "suspended"
@@ -24,13 +24,13 @@ type FullStatus uint8
 
 // The two full states.
 const (
-	NotFull FullStatus = iota // POSIX_TRACE_NOT_FULL
-	Full                      // POSIX_TRACE_FULL
+	StatusNotFull FullStatus = iota // POSIX_TRACE_NOT_FULL
+	StatusFull                      // POSIX_TRACE_FULL
 )
 
 // String returns "full" or "not-full".
 func (s FullStatus) String() string {
-	if s == Full {
+	if s == StatusFull {
 		return "full"
 	}
 	return "not-full"
@@ -41,13 +41,13 @@ type OverrunStatus uint8
 
 // The two overrun states.
 const (
-	NoOverrun OverrunStatus = iota // POSIX_TRACE_NO_OVERRUN
-	Overrun                        // POSIX_TRACE_OVERRUN
+	StatusNoOverrun OverrunStatus = iota // POSIX_TRACE_NO_OVERRUN
+	StatusOverrun                        // POSIX_TRACE_OVERRUN
 )
 
 // String returns "overrun" or "no-overrun".
 func (s OverrunStatus) String() string {
-	if s == Overrun {
+	if s == StatusOverrun {
 		return "overrun"
 	}
 	return "no-overrun"
@@ -58,13 +58,13 @@ type FlushStatus uint8
 
 // The two flush states.
 const (
-	NotFlushing FlushStatus = iota // POSIX_TRACE_NOT_FLUSHING
-	Flushing                       // POSIX_TRACE_FLUSHING
+	StatusNotFlushing FlushStatus = iota // POSIX_TRACE_NOT_FLUSHING
+	StatusFlushing                       // POSIX_TRACE_FLUSHING
 )
 
 // String returns "flushing" or "not-flushing".
 func (s FlushStatus) String() string {
-	if s == Flushing {
+	if s == StatusFlushing {
 		return "flushing"
 	}
 	return "not-flushing"

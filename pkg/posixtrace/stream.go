@@ -516,7 +516,7 @@ func (s *Stream) Sync() error {
 }
 
 // SetSync says whether from now on each flush, whoever asks for it, and Shutdown return
-// only when the log is on its device, as after Sync. With StreamFullPolicy Flush, which
+// only when the log is on its device, as after Sync. With StreamFullPolicy PolicyFlush, which
 // flushes every second, a loss of power then costs about a second of events.
 // Writers never wait for the device, but a stream that is too small for the time that it
 // takes loses events earlier. Errors: those of Sync. Extension.
@@ -839,7 +839,7 @@ func (c *conn) attr() Attr {
 		GenerationVersion: m.GenVersion, CreateTime: m.Created(), ClockResolution: time.Duration(m.ClockRes),
 	}
 	if m.Inherit {
-		a.Inheritance = Inherited
+		a.Inheritance = InheritChildren
 	}
 	if a.MaxDataSize == 0 {
 		a.MaxDataSize = NoUserData
@@ -851,15 +851,15 @@ func (c *conn) attr() Attr {
 func policy(p uint8) FullPolicy {
 	switch p {
 	case stream.Loop:
-		return Loop
+		return PolicyLoop
 	case stream.UntilFull:
-		return UntilFull
+		return PolicyUntilFull
 	case stream.Flush:
-		return Flush
+		return PolicyFlush
 	case stream.Append:
-		return Append
+		return PolicyAppend
 	}
-	return DefaultPolicy
+	return PolicyDefault
 }
 
 // FilterHow says how SetFilter combines a set with the filter.
@@ -867,9 +867,9 @@ type FilterHow uint8
 
 // The ways to change a filter.
 const (
-	SetEventSet FilterHow = iota // POSIX_TRACE_SET_EVENTSET: the filter becomes the set
-	AddEventSet                  // POSIX_TRACE_ADD_EVENTSET: reject the set too
-	SubEventSet                  // POSIX_TRACE_SUB_EVENTSET: accept the set again
+	FilterSet FilterHow = iota // POSIX_TRACE_SET_EVENTSET: the filter becomes the set
+	FilterAdd                  // POSIX_TRACE_ADD_EVENTSET: reject the set too
+	FilterSub                  // POSIX_TRACE_SUB_EVENTSET: accept the set again
 )
 
 // SetFilter changes which event types the stream rejects
@@ -877,14 +877,14 @@ const (
 // SetEventSet and kept by the others. Errors: EINVAL no such how.
 func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
 	const op = "posix_trace_set_filter"
-	if how > SubEventSet {
+	if how > FilterSub {
 		return einval(op, "no such way to change a filter: %d", how)
 	}
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		s.whileUnnamed(func() {
 			f := m.Filter()
 			combine(&f, &set.s, how)
-			if how == SetEventSet {
+			if how == FilterSet {
 				m.SetPatterns(nil)
 			}
 			m.SetFilter(w, e, &f)
@@ -921,11 +921,11 @@ func (s *Stream) whileUnnamed(f func()) {
 
 func combine(f, set *event.Set, how FilterHow) {
 	switch how {
-	case SetEventSet:
+	case FilterSet:
 		*f = *set
-	case AddEventSet:
+	case FilterAdd:
 		f.Or(set)
-	case SubEventSet:
+	case FilterSub:
 		f.AndNot(set)
 	}
 }
@@ -969,13 +969,13 @@ func (s *Stream) FilterOps(ops []FilterOp) error {
 					}
 				}
 				combine(&f, &set, o.How)
-				if o.How == SetEventSet {
+				if o.How == FilterSet {
 					ps = nil
 				}
 				for _, glob := range o.Patterns {
-					ps = append(ps, stream.Pattern{Reject: o.How != SubEventSet, Glob: glob})
+					ps = append(ps, stream.Pattern{Reject: o.How != FilterSub, Glob: glob})
 				}
-				if o.How > SubEventSet {
+				if o.How > FilterSub {
 					return einval(op, "no such way to change a filter: %d", o.How)
 				}
 			}
@@ -1126,23 +1126,23 @@ func (s *Stream) EventTypes() iter.Seq2[EventID, string] {
 
 func runStatus(on bool) RunStatus {
 	if on {
-		return Running
+		return StatusRunning
 	}
-	return Suspended
+	return StatusSuspended
 }
 
 func fullStatus(full bool) FullStatus {
 	if full {
-		return Full
+		return StatusFull
 	}
-	return NotFull
+	return StatusNotFull
 }
 
 func overrunStatus(over bool) OverrunStatus {
 	if over {
-		return Overrun
+		return StatusOverrun
 	}
-	return NoOverrun
+	return StatusNoOverrun
 }
 
 func toStatus(s stream.Status) Status {
@@ -1153,7 +1153,7 @@ func toStatus(s stream.Status) Status {
 		Lost: s.Lost, LogLost: s.LogLost, Missed: uint64(s.Missed), MissedError: syscall.Errno(s.MissedErr),
 	}
 	if s.Flushing {
-		st.StreamFlushStatus = Flushing
+		st.StreamFlushStatus = StatusFlushing
 	}
 	return st
 }

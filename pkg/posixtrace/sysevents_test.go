@@ -16,7 +16,7 @@ func TestOpenSystemEventIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Shutdown()
-	if err := s.FilterOps([]FilterOp{{How: AddEventSet, Patterns: []string{"syscall.r*"}}}); err != nil {
+	if err := s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"syscall.r*"}}}); err != nil {
 		t.Fatal(err)
 	}
 	ids, err := s.OpenSystemEventIDs("syscall.open", "syscall.read", "proc.exec", "syscall.open")

@@ -74,7 +74,7 @@ func TestTwoRuntimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := stream.Who(sys.SelfProc().PID, 1)
-	w.Append(0, event.ID(UnnamedUserEvent), who, 0, 0, []byte("left"))
+	w.Append(0, event.ID(EventUnnamed), who, 0, 0, []byte("left"))
 	before := ourSlots(s.c)
 	runtime.KeepAlive(earlier)
 	earlier.release()
@@ -132,7 +132,7 @@ func TestTwoRuntimes(t *testing.T) {
 		case id:
 			v := int(binary.LittleEndian.Uint32(data[:n]))
 			got[v/each] = append(got[v/each], v%each)
-		case UnnamedUserEvent:
+		case EventUnnamed:
 			saved = saved || string(data[:n]) == "left"
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // WriteLog writes the events that r reports from here on and that keep accepts, or
 // all if keep is nil, as a finished log to w. Attributes, origin, event types and
-// status are those of what r reads, the log-full-policy is Append. It needs no more
+// status are those of what r reads, the log-full-policy is PolicyAppend. It needs no more
 // memory for a long log, and w need not be seekable. Of a log that is not finished what
 // is sound is written; State tells afterwards, and the new log says so by its
 // log-overrun-status. The error is that of r.Next or of w. Extension.
@@ -62,7 +62,7 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 		}
 		err = batch.Add(&chunk.Record{
 			Tick: uint64(max(rec.UnixNano, 0)), Addr: rec.Address, Event: event.ID(rec.ID),
-			PID: uint32(rec.PID), TID: uint32(rec.TID), Truncated: rec.Truncation != NotTruncated, Data: rec.Data,
+			PID: uint32(rec.PID), TID: uint32(rec.TID), Truncated: rec.Truncation != TruncationNone, Data: rec.Data,
 			Span: rec.Span, Parent: rec.Parent,
 		})
 		if err != nil {
@@ -86,7 +86,7 @@ func (r *Reader) super() *tracelog.Super {
 		Clock: tracelog.ClockNanos, Resolution: uint64(max(a.ClockResolution, 1)),
 		StreamSize: uint64(a.StreamSize), MaxData: uint64(max(a.MaxDataSize, 0)), LogSize: uint64(a.LogSize),
 		StreamPolicy: tracelog.Policy(a.StreamFullPolicy), LogPolicy: tracelog.Append,
-		Inherited: a.Inheritance == Inherited, ChunkSize: chunk.MaxSize,
+		Inherited: a.Inheritance == InheritChildren, ChunkSize: chunk.MaxSize,
 		PID: uint32(o.PID), Name: a.Name, Generation: a.GenerationVersion,
 		Host: o.Host, BootID: o.BootID, Command: o.Command,
 	}
@@ -97,9 +97,9 @@ func (r *Reader) endStatus() tracelog.Status {
 	s := r.Status()
 	state, _ := r.State()
 	return tracelog.Status{
-		Full: s.StreamFullStatus == Full, Overrun: s.StreamOverrunStatus == Overrun,
+		Full: s.StreamFullStatus == StatusFull, Overrun: s.StreamOverrunStatus == StatusOverrun,
 		FlushError: uint32(s.StreamFlushError),
-		LogOverrun: s.LogOverrunStatus == Overrun || state == LogUnfinished || state == LogDamaged,
-		LogFull:    s.LogFullStatus == Full, Lost: s.Lost, LogLost: s.LogLost,
+		LogOverrun: s.LogOverrunStatus == StatusOverrun || state == LogUnfinished || state == LogDamaged,
+		LogFull:    s.LogFullStatus == StatusFull, Lost: s.Lost, LogLost: s.LogLost,
 	}
 }

@@ -19,7 +19,7 @@ func TestWriteLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(os.Getpid(), &Attr{Name: "from", LogFullPolicy: Append, MaxDataSize: 32 << 10, StreamSize: 1 << 20}, f)
+	s, err := CreateWithLog(os.Getpid(), &Attr{Name: "from", LogFullPolicy: PolicyAppend, MaxDataSize: 32 << 10, StreamSize: 1 << 20}, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestWriteLog(t *testing.T) {
 
 	open := func(r io.Reader) *Reader {
 		t.Helper()
-		rd, err := OpenLog(r)
+		rd, err := NewReader(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -204,7 +204,7 @@ func listStreams(env *Env, args *Args) error {
 			f.Add("owner", s.Owner)
 			f.Add("log", s.LogPath)
 			f.Add("status", s.Status.String())
-			f.Add("full", s.Full == posixtrace.Full)
+			f.Add("full", s.Full == posixtrace.StatusFull)
 			f.Add("stale", s.Stale)
 			f.Add("create_time", s.CreateTime)
 			b = f.AppendJSON(b)

@@ -38,9 +38,9 @@ func ParseEventSet(s string) (set EventSet, err error) {
 
 func classSet(system, user bool) (s posixtrace.EventSet) {
 	var sys posixtrace.EventSet
-	sys.Fill(posixtrace.SystemEvents)
+	sys.Fill(posixtrace.FillSystem)
 	if user {
-		s.Fill(posixtrace.AllEvents)
+		s.Fill(posixtrace.FillAll)
 		if !system {
 			s.Subtract(sys)
 		}

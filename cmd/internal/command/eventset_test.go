@@ -14,7 +14,7 @@ func TestEventSet(t *testing.T) {
 	}{
 		{posixtrace.EventStart, "posix_trace_start"},
 		{posixtrace.EventProcExec, "proc.exec"},
-		{posixtrace.UnnamedUserEvent, "posix_trace_unnamed_userevent"},
+		{posixtrace.EventUnnamed, "posix_trace_unnamed_userevent"},
 		{33, "build.begin"},
 		{34, "build.end"},
 		{35, "a*b"},

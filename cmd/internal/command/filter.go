@@ -107,15 +107,15 @@ func filterOps(args *Args) (ops []posixtrace.FilterOp, err error) {
 		}
 		switch g.Name {
 		case "add":
-			ops = append(ops, set.Op(posixtrace.AddEventSet))
+			ops = append(ops, set.Op(posixtrace.FilterAdd))
 		case "sub":
-			ops = append(ops, set.Op(posixtrace.SubEventSet))
+			ops = append(ops, set.Op(posixtrace.FilterSub))
 		case "set":
-			ops = append(ops, set.Op(posixtrace.SetEventSet))
+			ops = append(ops, set.Op(posixtrace.FilterSet))
 		case "only":
-			ops = append(ops, posixtrace.FilterOp{How: posixtrace.SetEventSet, Set: classSet(true, true)}, set.Op(posixtrace.SubEventSet))
+			ops = append(ops, posixtrace.FilterOp{How: posixtrace.FilterSet, Set: classSet(true, true)}, set.Op(posixtrace.FilterSub))
 		case "reset":
-			ops = append(ops, posixtrace.FilterOp{How: posixtrace.SetEventSet})
+			ops = append(ops, posixtrace.FilterOp{How: posixtrace.FilterSet})
 		}
 	}
 	return ops, nil
@@ -132,11 +132,11 @@ func applyFilterOp(set *posixtrace.EventSet, op posixtrace.FilterOp, types func(
 		}
 	}
 	switch op.How {
-	case posixtrace.SetEventSet:
+	case posixtrace.FilterSet:
 		*set = change
-	case posixtrace.AddEventSet:
+	case posixtrace.FilterAdd:
 		set.Union(change)
-	case posixtrace.SubEventSet:
+	case posixtrace.FilterSub:
 		set.Subtract(change)
 	}
 }

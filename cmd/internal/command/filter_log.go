@@ -87,11 +87,11 @@ func (r *rejecter) has(id posixtrace.EventID) bool {
 	for _, op := range r.ops {
 		set := EventSet{Classes: op.Set, Patterns: op.Patterns}
 		switch member := set.Has(id, r.name(id)); op.How {
-		case posixtrace.SetEventSet:
+		case posixtrace.FilterSet:
 			rejected = member
-		case posixtrace.AddEventSet:
+		case posixtrace.FilterAdd:
 			rejected = rejected || member
-		case posixtrace.SubEventSet:
+		case posixtrace.FilterSub:
 			rejected = rejected && !member
 		}
 	}

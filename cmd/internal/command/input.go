@@ -158,12 +158,12 @@ func openLogInput(name string, f *os.File, out *sink) (*input, error) {
 	in := &input{name: name}
 	if st.Mode().IsRegular() {
 		in.file = f
-		in.open = func() (*posixtrace.Reader, error) { return posixtrace.OpenLog(f) }
+		in.open = func() (*posixtrace.Reader, error) { return posixtrace.NewReader(f) }
 	} else {
 		in.pipe = &liveReader{f, out}
 		r = in.pipe
 	}
-	reader, err := posixtrace.OpenLog(r)
+	reader, err := posixtrace.NewReader(r)
 	if err != nil {
 		var e *posixtrace.Error
 		if errors.As(err, &e) && e.Err == syscall.EINVAL {

@@ -75,7 +75,7 @@ func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := posixtrace.OpenLog(f)
+	r, err := posixtrace.NewReader(f)
 	if err != nil {
 		f.Close()
 		return nil, err

@@ -45,7 +45,7 @@ func bigLog(t *testing.T, path string, size int64) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := posixtrace.CreateWithLog(os.Getpid(), &posixtrace.Attr{StreamSize: 8 << 20, LogFullPolicy: posixtrace.Append}, f)
+	s, err := posixtrace.CreateWithLog(os.Getpid(), &posixtrace.Attr{StreamSize: 8 << 20, LogFullPolicy: posixtrace.PolicyAppend}, f)
 	if err != nil {
 		t.Fatal(err)
 	}

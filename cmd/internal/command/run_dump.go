@@ -46,7 +46,7 @@ func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
 	if err == nil {
 		defer f.Close()
 		var r *posixtrace.Reader
-		if r, err = posixtrace.OpenLog(f); err == nil {
+		if r, err = posixtrace.NewReader(f); err == nil {
 			defer r.Close()
 			if state, _ := r.State(); state == posixtrace.LogFinished {
 				st = r.Status()

@@ -110,7 +110,7 @@ func (p *runPlan) setAttr(args *Args) (err error) {
 		a.Name = name
 	}
 	if args.Value("inherit") != "no" {
-		a.Inheritance = posixtrace.Inherited
+		a.Inheritance = posixtrace.InheritChildren
 	}
 	if a.StreamSize, err = args.Size("stream-size", 1<<20); err != nil {
 		return err
@@ -132,10 +132,10 @@ func (p *runPlan) setAttr(args *Args) (err error) {
 		a.MaxDataSize = posixtrace.NoUserData
 	}
 	a.StreamFullPolicy = fullPolicies[args.Value("stream-full-policy")]
-	if a.StreamFullPolicy == posixtrace.Flush && p.log == "" {
+	if a.StreamFullPolicy == posixtrace.PolicyFlush && p.log == "" {
 		return usagef("--stream-full-policy=flush needs a log")
 	}
-	a.LogFullPolicy = posixtrace.Append
+	a.LogFullPolicy = posixtrace.PolicyAppend
 	if v, ok := args.Lookup("log-full-policy"); ok {
 		a.LogFullPolicy = fullPolicies[v]
 	}
@@ -143,10 +143,10 @@ func (p *runPlan) setAttr(args *Args) (err error) {
 }
 
 var fullPolicies = map[string]posixtrace.FullPolicy{
-	"loop":       posixtrace.Loop,
-	"until-full": posixtrace.UntilFull,
-	"flush":      posixtrace.Flush,
-	"append":     posixtrace.Append,
+	"loop":       posixtrace.PolicyLoop,
+	"until-full": posixtrace.PolicyUntilFull,
+	"flush":      posixtrace.PolicyFlush,
+	"append":     posixtrace.PolicyAppend,
 }
 
 func (p *runPlan) setFilter(args *Args) error {
@@ -155,7 +155,7 @@ func (p *runPlan) setFilter(args *Args) error {
 		if err != nil {
 			return err
 		}
-		p.filter = append(p.filter, set.Op(posixtrace.AddEventSet))
+		p.filter = append(p.filter, set.Op(posixtrace.FilterAdd))
 	}
 	return nil
 }
@@ -212,5 +212,5 @@ func (p *runPlan) tellsLoss() bool {
 	if p.strict {
 		return true
 	}
-	return p.log != "" && p.attr.LogFullPolicy != posixtrace.Loop && p.attr.StreamFullPolicy != posixtrace.Loop
+	return p.log != "" && p.attr.LogFullPolicy != posixtrace.PolicyLoop && p.attr.StreamFullPolicy != posixtrace.PolicyLoop
 }

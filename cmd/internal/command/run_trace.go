@@ -84,7 +84,7 @@ func (s *session) configureTracer(stream string) {
 	}
 	err := s.tracer.Configure(tracer.Config{
 		Stream: stream, Want: s.plan.trace, MaxData: maxData,
-		Alone: s.plan.attr.Inheritance != posixtrace.Inherited,
+		Alone: s.plan.attr.Inheritance != posixtrace.InheritChildren,
 	})
 	if err != nil {
 		s.tracer.Release()

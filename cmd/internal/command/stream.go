@@ -82,7 +82,7 @@ func isLog(path string) bool {
 		return false
 	}
 	defer f.Close()
-	r, err := posixtrace.OpenLog(f)
+	r, err := posixtrace.NewReader(f)
 	if err != nil {
 		return false
 	}

@@ -60,7 +60,7 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 	if rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr {
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
 			b = a.appendLine(b, d.Line)
-			if rec.Truncation != posixtrace.NotTruncated {
+			if rec.Truncation != posixtrace.TruncationNone {
 				b = append(b, "..."...)
 			}
 			a.open, a.parts = d.Continues || d.NoNewline, d.Continues

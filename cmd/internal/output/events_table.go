@@ -48,7 +48,7 @@ func (t *EventTable) Append(b []byte, src *Source, rec *posixtrace.Record) []byt
 		cells = append(cells, string(t.tmp[:len(t.tmp)-1])) // without the space after it
 	}
 	t.tmp = appendReadable(t.tmp[:0], src, rec)
-	if rec.Truncation != posixtrace.NotTruncated {
+	if rec.Truncation != posixtrace.TruncationNone {
 		t.tmp = append(t.tmp, "..."...)
 	}
 	t.table.Add(append(cells, strconv.Itoa(rec.PID), strconv.Itoa(rec.TID), string(src.name(rec.ID).text), string(t.tmp))...)

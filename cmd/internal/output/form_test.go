@@ -50,9 +50,9 @@ var formTests = []struct {
 		`0.000812440 4711 build.begin "compile"`, `"none","size":7,"data":"compile"`},
 	{"no data", 33, 2e9 + 5, 4711, nil, 0,
 		`2.000000005 4711 build.begin`, `"none","size":0,"data":""`},
-	{"cut", 33, 2e9 + 6, 4711, []byte("comp"), posixtrace.TruncatedRecord,
+	{"cut", 33, 2e9 + 6, 4711, []byte("comp"), posixtrace.TruncationRecord,
 		`2.000000006 4711 build.begin "comp"...`, `"record","size":4,"data":"comp"`},
-	{"binary", 33, 2e9 + 7, 4711, []byte("\xff\x00"), posixtrace.TruncatedRead,
+	{"binary", 33, 2e9 + 7, 4711, []byte("\xff\x00"), posixtrace.TruncationRead,
 		`2.000000007 4711 build.begin "\xff\x00"...`, `"read","size":2,"data_base64":"/wA="`},
 	{"before the first", 33, -5, 4711, nil, 0,
 		`-0.000000005 4711 build.begin`, `"none","size":0,"data":""`},
@@ -247,8 +247,8 @@ func TestFormat(t *testing.T) {
 
 func TestSetNames(t *testing.T) {
 	var all, sys, user posixtrace.EventSet
-	all.Fill(posixtrace.AllEvents)
-	sys.Fill(posixtrace.SystemEvents)
+	all.Fill(posixtrace.FillAll)
+	sys.Fill(posixtrace.FillSystem)
 	user = all
 	user.Subtract(sys)
 	src := testSource()

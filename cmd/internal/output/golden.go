@@ -238,7 +238,7 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 		if g.InJSON && g.Format == nil {
 			return appendSyscallJSON(b, &d, false), true
 		}
-		return appendSyscallText(b, &d, rec.Truncation != posixtrace.NotTruncated, false), true
+		return appendSyscallText(b, &d, rec.Truncation != posixtrace.TruncationNone, false), true
 	}
 	return b, false
 }

@@ -239,7 +239,7 @@ func TestSetsAreCheap(t *testing.T) {
 	src := output.NewSource(func(posixtrace.EventID) string { return "name" })
 	var none, some, all posixtrace.EventSet
 	some.Add(40)
-	all.Fill(posixtrace.AllEvents)
+	all.Fill(posixtrace.FillAll)
 	for _, tt := range []struct {
 		name string
 		set  *posixtrace.EventSet

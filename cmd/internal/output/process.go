@@ -14,7 +14,7 @@ import (
 
 // isSyscall reports whether a type is one of the system calls.
 func isSyscall(src *Source, id posixtrace.EventID) bool {
-	return id.System() && id > posixtrace.UnnamedUserEvent && strings.HasPrefix(src.Name(id), "syscall.")
+	return id.System() && id > posixtrace.EventUnnamed && strings.HasPrefix(src.Name(id), "syscall.")
 }
 
 // appendForkText appends the data of proc.fork: the child, after a letter if it is

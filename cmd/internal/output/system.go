@@ -17,7 +17,7 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
 			b = append(AppendEscaped(append(b, ' ', '"'), d.Line), '"')
-			if rec.Truncation != posixtrace.NotTruncated {
+			if rec.Truncation != posixtrace.TruncationNone {
 				b = append(b, "..."...)
 			}
 			if d.Continues {
@@ -58,7 +58,7 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			for _, a := range d.Argv[min(1, len(d.Argv)):] {
 				b = append(AppendEscaped(append(b, ' ', '"'), a), '"')
 			}
-			if rec.Truncation != posixtrace.NotTruncated {
+			if rec.Truncation != posixtrace.TruncationNone {
 				b = append(b, "..."...)
 			}
 			return b
@@ -81,7 +81,7 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	default:
 		if isSyscall(src, rec.ID) {
 			if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
-				return appendSyscallText(b, &d, rec.Truncation != posixtrace.NotTruncated, true)
+				return appendSyscallText(b, &d, rec.Truncation != posixtrace.TruncationNone, true)
 			}
 		}
 	}

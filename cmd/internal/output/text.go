@@ -129,13 +129,13 @@ func (t *Text) begin(ns int64, nsec uint32) {
 // appendData appends a space and the data between quotes, nothing if there is
 // none. Dots after the quote tell that it was cut.
 func appendData(b []byte, data []byte, cut posixtrace.Truncation) []byte {
-	if len(data) == 0 && cut == posixtrace.NotTruncated {
+	if len(data) == 0 && cut == posixtrace.TruncationNone {
 		return b
 	}
 	b = append(b, ' ', '"')
 	b = AppendEscaped(b, data)
 	b = append(b, '"')
-	if cut != posixtrace.NotTruncated {
+	if cut != posixtrace.TruncationNone {
 		b = append(b, "..."...)
 	}
 	return b

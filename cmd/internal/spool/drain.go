@@ -103,7 +103,7 @@ func (c *Consumer) takeFile(f *os.File, gen int64, complete bool) error {
 	c.file = inode(fi)
 	end := size
 	if size-*done > c.bound {
-		if c.attr.StreamFullPolicy == posixtrace.Loop {
+		if c.attr.StreamFullPolicy == posixtrace.PolicyLoop {
 			// The oldest go first, there as in the stream.
 			if err := c.discard(f, done, size-c.bound); err != nil {
 				return err

@@ -79,6 +79,6 @@ func (c *Consumer) recorded(address uint64) (end int, err error) {
 
 // is reports whether ev is the event of the line. The stream may have cut its data.
 func (l *line) is(ev *posixtrace.Record, name string) bool {
-	return l.name != nil && l.pid == ev.PID && (ev.ID == posixtrace.UnnamedUserEvent || string(l.name) == name) &&
-		(bytes.Equal(l.data, ev.Data) || ev.Truncation != posixtrace.NotTruncated && bytes.HasPrefix(l.data, ev.Data))
+	return l.name != nil && l.pid == ev.PID && (ev.ID == posixtrace.EventUnnamed || string(l.name) == name) &&
+		(bytes.Equal(l.data, ev.Data) || ev.Truncation != posixtrace.TruncationNone && bytes.HasPrefix(l.data, ev.Data))
 }

@@ -228,7 +228,7 @@ func TestAside(t *testing.T) {
 // What is beyond the bound is lost, the oldest in a stream that overwrites, the
 // newest in others, and counted.
 func TestBound(t *testing.T) {
-	for _, policy := range []posixtrace.FullPolicy{posixtrace.Loop, posixtrace.UntilFull} {
+	for _, policy := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		t.Run(policy.String(), func(t *testing.T) {
 			s, path := newStream(t, posixtrace.Attr{StreamSize: 64 << 10, StreamFullPolicy: policy})
 			var b bytes.Buffer
@@ -239,7 +239,7 @@ func TestBound(t *testing.T) {
 			appendTo(t, path, b.String())
 			take(t, s, false)
 			got := events(t, s)
-			if n := len(got); n == 0 || policy == posixtrace.Loop && got[n-1] != "a 1 19999" || policy != posixtrace.Loop && got[0] != "a 1 0" {
+			if n := len(got); n == 0 || policy == posixtrace.PolicyLoop && got[n-1] != "a 1 19999" || policy != posixtrace.PolicyLoop && got[0] != "a 1 0" {
 				t.Errorf("%d events, the first and last %q", n, append(got[:min(n, 1)], got[max(n-1, 0):]...))
 			}
 			if l := lost(t, s); len(got)+int(l) != n {
@@ -316,7 +316,7 @@ func TestRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	set.Add(id)
-	if err := s.SetFilter(set, posixtrace.SetEventSet); err != nil {
+	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	text := "no\t1\t\t\na\t1\t\tx\na\t1\t\tx\nno\t1\t\t\na\t1\t\tx\nb\t1\t\ty\n"

@@ -107,7 +107,7 @@ func stream(inherit posixtrace.Inheritance, maxData int) (*posixtrace.Stream, po
 	if err != nil {
 		return nil, 0, err
 	}
-	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1 << 20, StreamFullPolicy: posixtrace.Loop, Inheritance: inherit, MaxDataSize: maxData})
+	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1 << 20, StreamFullPolicy: posixtrace.PolicyLoop, Inheritance: inherit, MaxDataSize: maxData})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -132,14 +132,14 @@ func rejected(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, id, err := stream(posixtrace.CloseForChild, 0)
+	s, id, err := stream(posixtrace.InheritNone, 0)
 	if err != nil {
 		return err
 	}
 	defer s.Shutdown()
 	var set posixtrace.EventSet
 	set.Add(id)
-	if err := s.SetFilter(set, posixtrace.SetEventSet); err != nil {
+	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		return err
 	}
 	burst(id, sixteen, 1000)
@@ -151,7 +151,7 @@ func loop(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, id, err := stream(posixtrace.CloseForChild, n[0])
+	s, id, err := stream(posixtrace.InheritNone, n[0])
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func procs(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, _, err := stream(posixtrace.Inherited, 0)
+	s, _, err := stream(posixtrace.InheritChildren, 0)
 	if err != nil {
 		return err
 	}
@@ -318,7 +318,7 @@ func span(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 16 << 20, StreamFullPolicy: posixtrace.Flush, LogFullPolicy: posixtrace.Append}, log)
+	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 16 << 20, StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend}, log)
 	if err != nil {
 		return err
 	}
@@ -353,7 +353,7 @@ func streams(args []string) error {
 	var id posixtrace.EventID
 	for range n[0] {
 		var s *posixtrace.Stream
-		if s, id, err = stream(posixtrace.CloseForChild, 0); err != nil {
+		if s, id, err = stream(posixtrace.InheritNone, 0); err != nil {
 			return err
 		}
 		defer s.Shutdown()
@@ -368,7 +368,7 @@ func types(args []string) error {
 	if err != nil {
 		return err
 	}
-	s, _, err := stream(posixtrace.CloseForChild, 0)
+	s, _, err := stream(posixtrace.InheritNone, 0)
 	if err != nil {
 		return err
 	}

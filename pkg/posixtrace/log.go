@@ -35,23 +35,10 @@ func Open(f *os.File) (*Log, error) {
 	if f == nil {
 		return nil, &Error{Op: op, Err: syscall.EBADF}
 	}
-	rc, err := f.SyscallConn()
+	dup, err := sys.DupForReading(f)
 	if err != nil {
-		return nil, fail(op, fmt.Errorf("%w: %w", err, syscall.EBADF), syscall.EBADF)
+		return nil, fail(op, err, syscall.EBADF)
 	}
-	fd, no := -1, error(nil)
-	err = rc.Control(func(old uintptr) {
-		if no = sys.Readable(int(old)); no == nil {
-			fd, no = sys.Dup(int(old))
-		}
-	})
-	if err != nil {
-		return nil, fail(op, fmt.Errorf("%w: %w", err, syscall.EBADF), syscall.EBADF)
-	}
-	if no != nil {
-		return nil, fail(op, no, syscall.EBADF)
-	}
-	dup := os.NewFile(uintptr(fd), f.Name())
 	st, err := dup.Stat()
 	if err == nil && !st.Mode().IsRegular() {
 		err = fmt.Errorf("%w: %w", errNotFile, syscall.EINVAL)

@@ -40,30 +40,17 @@ type logWriter struct {
 
 // dupLog duplicates the application's descriptor and notes which file it is.
 func dupLog(log *os.File, cfg *stream.Config) (*os.File, error) {
-	rc, err := log.SyscallConn()
+	dup, err := sys.DupForWriting(log)
 	if err != nil {
-		return nil, fmt.Errorf("log: %w: %w", err, syscall.EBADF)
+		return nil, fmt.Errorf("log: %w", err)
 	}
-	fd, no := -1, error(nil)
-	err = rc.Control(func(old uintptr) {
-		if no = sys.Writable(int(old)); no == nil {
-			fd, no = sys.Dup(int(old))
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("log: %w: %w", err, syscall.EBADF)
-	}
-	if no != nil {
-		return nil, fmt.Errorf("log: %w", no)
-	}
-	dup := os.NewFile(uintptr(fd), log.Name())
 	st, err := sys.Fstat(dup)
 	if err != nil {
 		dup.Close()
 		return nil, err
 	}
 	cfg.LogDev, cfg.LogIno, cfg.LogFile = st.Dev, st.Ino, st.Regular()
-	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && filepath.IsAbs(path) {
+	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dup.Fd())); err == nil && filepath.IsAbs(path) {
 		cfg.LogPath = path
 	}
 	return dup, nil

@@ -163,3 +163,14 @@ func (g *Guard) WhenCut(word *atomic.Uint64, value uint64) {
 // Cut reports whether the file was found to have been cut short. Who asks after having
 // looked at the mapping knows whether what he saw was the file.
 func (g *Guard) Cut() bool { return g != nil && g.cut.Load() != 0 }
+
+// Run calls f, which accesses the mapping, and reports whether the file was found to have been
+// cut short, before f or during it. The handler serves a mapping that has a Guard. Of one that has
+// none (g is nil) a fault ends f: the runtime turns it into a panic, which Run recovers.
+func (g *Guard) Run(f func()) (cut bool) {
+	if g == nil {
+		return faults(f)
+	}
+	f()
+	return g.Cut()
+}

@@ -21,3 +21,7 @@ func (*Guard) WhenCut(*atomic.Uint64, uint64) {}
 
 // Cut never finds out here.
 func (*Guard) Cut() bool { return false }
+
+// Run calls f, which accesses the mapping, and reports whether a fault ended f: the file was cut
+// short.
+func (*Guard) Run(f func()) (cut bool) { return faults(f) }

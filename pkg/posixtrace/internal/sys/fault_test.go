@@ -5,7 +5,6 @@ package sys
 import (
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -14,13 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// faults touches b and reports whether that is a fault of the Go runtime's.
-func faults(b []byte, at int) (yes bool) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() { yes = recover() != nil }()
-	b[at]++
-	return false
-}
+// touchFaults writes to b[at] and reports whether that is a fault of the Go runtime's.
+func touchFaults(b []byte, at int) bool { return faults(func() { b[at]++ }) }
 
 func TestCut(t *testing.T) {
 	const page = 4096
@@ -51,6 +45,9 @@ func TestCut(t *testing.T) {
 		if ga.Cut() || gb.Cut() {
 			t.Error("cut before it is")
 		}
+		if ga.Run(func() { a[8] = 1 }) {
+			t.Error("Run reports a cut before there is one")
+		}
 		if err := f.Truncate(page); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +64,9 @@ func TestCut(t *testing.T) {
 		if ga.Cut() {
 			t.Error("cut before what is gone was touched")
 		}
-		a[2*page+5] = 3
+		if !ga.Run(func() { a[2*page+5] = 3 }) {
+			t.Error("Run does not report the cut")
+		}
 		if !ga.Cut() || gb.Cut() || a[8] != 0 || a[2*page+5] != 3 || a[16] != 77 {
 			t.Errorf("cut: %v %v; %d %d %d", ga.Cut(), gb.Cut(), a[8], a[2*page+5], a[16])
 		}
@@ -75,7 +74,7 @@ func TestCut(t *testing.T) {
 			t.Error("the file was written to")
 		}
 		// What belongs to somebody else is his affair.
-		if !faults(foreign, page) {
+		if !touchFaults(foreign, page) {
 			t.Error("another mapping has no fault any more")
 		}
 		if err := Unmap(a); err != nil {
@@ -86,13 +85,44 @@ func TestCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !faults(unsafe.Slice((*byte)(again), 3*page), 2*page) {
+		if !touchFaults(unsafe.Slice((*byte)(again), 3*page), 2*page) {
 			t.Error("a mapping at the same place has no fault any more")
 		}
 		unix.MunmapPtr(again, 3*page)
 		unix.Munmap(foreign)
 		Unmap(b)
 	}
+}
+
+// A mapping without a guard reports a cut through a panic that Run recovers.
+func TestRunWithoutGuard(t *testing.T) {
+	f := tempFile(t)
+	if err := f.Truncate(4096); err != nil {
+		t.Fatal(err)
+	}
+	m, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(m)
+	var g *Guard
+	var sum byte
+	read := func() { sum += m[100] }
+	if g.Run(read) {
+		t.Error("Run reports a cut of a whole file")
+	}
+	if err := f.Truncate(0); err != nil {
+		t.Fatal(err)
+	}
+	if !g.Run(read) {
+		t.Error("Run does not report the cut")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Run swallows a panic that is no fault")
+		}
+	}()
+	g.Run(func() { sum = m[:0][sum] })
 }
 
 // TestCutUnderAll has several threads meet the end of the file at once.

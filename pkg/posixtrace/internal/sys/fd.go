@@ -2,31 +2,44 @@
 
 package sys
 
-import "golang.org/x/sys/unix"
+import (
+	"fmt"
+	"os"
 
-// Writable returns EBADF unless fd is open for writing.
-func Writable(fd int) error {
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	"golang.org/x/sys/unix"
+)
+
+// DupForReading duplicates the descriptor of f, which must be open for reading; the new one is
+// closed on exec. An error matches EBADF, or is that of the duplication.
+func DupForReading(f *os.File) (*os.File, error) { return dupUnless(f, unix.O_WRONLY) }
+
+// DupForWriting is DupForReading of a file that must be open for writing.
+func DupForWriting(f *os.File) (*os.File, error) { return dupUnless(f, unix.O_RDONLY) }
+
+// dupUnless duplicates the descriptor of f, but not one of the access mode wrong or of O_PATH.
+func dupUnless(f *os.File, wrong int) (*os.File, error) {
+	conn, err := f.SyscallConn()
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%w: %w", err, unix.EBADF)
 	}
-	if flags&unix.O_PATH != 0 || flags&unix.O_ACCMODE == unix.O_RDONLY {
-		return unix.EBADF
+	var dup int
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		var flags int
+		if flags, failed = unix.FcntlInt(fd, unix.F_GETFL, 0); failed != nil {
+			return
+		}
+		if flags&unix.O_PATH != 0 || flags&unix.O_ACCMODE == wrong {
+			failed = unix.EBADF
+			return
+		}
+		dup, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 3)
+	})
+	if err != nil { // f is closed
+		return nil, fmt.Errorf("%w: %w", err, unix.EBADF)
 	}
-	return nil
+	if failed != nil {
+		return nil, failed
+	}
+	return os.NewFile(uintptr(dup), f.Name()), nil
 }
-
-// Readable returns EBADF unless fd is open for reading.
-func Readable(fd int) error {
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	if err != nil {
-		return err
-	}
-	if flags&unix.O_PATH != 0 || flags&unix.O_ACCMODE == unix.O_WRONLY {
-		return unix.EBADF
-	}
-	return nil
-}
-
-// Dup duplicates fd; the new descriptor is closed on exec.
-func Dup(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3) }

@@ -5,7 +5,6 @@ package sys
 import (
 	"math/bits"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"syscall"
 )
@@ -67,21 +66,6 @@ func probe() (tid, pc, want uint64) {
 	return tid, pc, uint64(pcs[0])
 }
 
-// protected calls f and reports whether it has touched no bad address.
-func protected(f func()) (ok bool) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if e := recover(); e != nil {
-			if _, fault := e.(runtime.Error); !fault {
-				panic(e)
-			}
-			ok = false
-		}
-	}()
-	f()
-	return true
-}
-
 func findSelf() bool {
 	// Where m has been in every release so far, then anywhere. A goroutine may change its
 	// processor in the middle of it.
@@ -111,7 +95,7 @@ func findOnce(off uintptr) bool {
 		locked := func(a *answer) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			protected(func() { ask(a) })
+			runtimeError(func() { ask(a) })
 		}
 		done := make(chan bool)
 		runtime.LockOSThread() // so that the other one runs on another thread
@@ -154,7 +138,7 @@ func findOnce(off uintptr) bool {
 			a.hops[i] = pc == want && int(tid) == askThread()
 		})
 		if a[0].hops[i] && a[1].hops[i] {
-			return protected(verify) && verified
+			return runtimeError(verify) == nil && verified
 		}
 	}
 	return false
@@ -196,7 +180,7 @@ func pointsToProcessor(w uint64) (yes bool) {
 		return false
 	}
 	const running = 1
-	protected(func() {
+	runtimeError(func() {
 		first := peek(w)
 		yes = int(int32(first)) == askProcessor() && first>>32 == running
 	})

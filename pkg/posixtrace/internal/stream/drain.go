@@ -38,6 +38,7 @@ type drainer struct {
 	losses    []loss // not yet told
 	known     uint64 // how many losses there were at the last look
 	deadline  time.Time
+	claims    time.Duration // how long it waits for claims yet
 }
 
 // item is a chunk that is to go to the log.
@@ -91,6 +92,7 @@ func (h *drainer) gather() {
 	}
 	h.watermark, h.start = h.looked, h.looked
 	h.deadline = time.Now().Add(patience)
+	h.claims = claimPatience()
 	// Before the chunks are looked at: what was recorded before the stream stopped is found.
 	h.state = m.State()
 	if h.state&Full != 0 {
@@ -209,10 +211,11 @@ func (h *drainer) close(it *item) bool {
 // settle waits until the loss of a chunk that is being overwritten is accounted for: it is
 // to be told before what comes after it.
 func (h *drainer) settle(i int, c ctl) {
-	deadline := time.Now().Add(patience)
-	for c.state() == claiming && ctl(h.m.at(i).ctl.Load()) == c && time.Now().Before(deadline) {
+	start := time.Now()
+	for c.state() == claiming && ctl(h.m.at(i).ctl.Load()) == c && time.Since(start) < h.claims {
 		runtime.Gosched()
 	}
+	h.claims -= time.Since(start)
 }
 
 // take makes the chunk one that nobody else changes.

@@ -74,6 +74,12 @@ const margin = 10 * time.Microsecond
 // Tests change it.
 var patience = 5 * time.Millisecond
 
+// claimPatience is how long a reader or a flush waits for a claim, which takes microseconds unless
+// the kernel takes the processor from the claimer: among two dozen threads it comes back after
+// some 40 ms. Events that are reported before the claim is over are reported before the loss
+// of older ones.
+func claimPatience() time.Duration { return 10 * patience }
+
 // Held reports, once, whether a scan has waited in vain for a writer in the middle of an
 // event. If that one is dead, every scan will, until Recover.
 func (r *Reader) Held() bool {
@@ -101,9 +107,9 @@ func (r *Reader) scan() bool {
 	if r.state&Running != 0 {
 		begun = m.now()
 	}
-	deadline := time.Time{}
+	since := time.Time{}
 	for range maxPasses {
-		if !r.pass(begun, &deadline) {
+		if !r.pass(begun, &since) {
 			break
 		}
 		begun = m.now()
@@ -117,7 +123,7 @@ func (r *Reader) scan() bool {
 // before what their writer recorded earlier, in a chunk that was looked at already: of a chunk
 // that was begun since, none are, and pass reports that another one is needed if a writer has
 // since come from another chunk to an older one.
-func (r *Reader) pass(begun uint64, deadline *time.Time) (again bool) {
+func (r *Reader) pass(begun uint64, since *time.Time) (again bool) {
 	m := r.m
 	r.heap = r.heap[:0]
 	for i := range m.Chunks {
@@ -126,12 +132,17 @@ func (r *Reader) pass(begun uint64, deadline *time.Time) (again bool) {
 		for c.busy() || c.state() == claiming {
 			// An event older than until may still appear here, or a loss.
 			now := time.Now()
-			if deadline.IsZero() {
-				*deadline = now.Add(patience)
-			} else if now.After(*deadline) {
+			if since.IsZero() {
+				*since = now
+			}
+			waited, limit := now.Sub(*since), patience
+			if c.state() == claiming {
+				limit = claimPatience()
+			}
+			if waited > limit {
 				r.held = true
 				break
-			} else if deadline.Sub(now) < patience-100*time.Microsecond {
+			} else if waited > 100*time.Microsecond {
 				time.Sleep(50 * time.Microsecond)
 			}
 			c = ctl(d.ctl.Load())
@@ -306,7 +317,7 @@ func (m *Mem) registered(i int) bool {
 // accounted for. A claimer that was killed is left to Recover.
 func (r *Reader) emptied(k *cursor) {
 	d := r.m.at(k.i)
-	for t := time.Now(); time.Since(t) < patience; {
+	for t := time.Now(); time.Since(t) < claimPatience(); {
 		if c := ctl(d.ctl.Load()); c.gen() != k.gen || c.state() != claiming {
 			return
 		}

@@ -90,7 +90,7 @@ func (b *bench) oneShot() *group {
 		},
 		steps: []func(series) error{
 			start("event", nil, event, "build.step"),
-			// Where nobody listens logger would fail, after all of its work.
+			// Without a syslog daemon logger fails, after all of its work.
 			start("logger", nil, "logger", "--no-act", "--socket-errors=off", "x"),
 			start("traced", []string{b.tool("ptrace-run"), "--dump=never", "-e", "none", "--"}, event, "build.step"),
 		},

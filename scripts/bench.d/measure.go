@@ -107,7 +107,7 @@ func (g *group) measure() error {
 	return nil
 }
 
-// limit bounds each run, so that something that hangs is told rather than waited for.
+// limit bounds each run, so that a hang is reported rather than waited for.
 const limit = 10 * time.Minute
 
 // A result is what a command that has ended left.

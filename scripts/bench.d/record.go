@@ -116,12 +116,12 @@ func (b *bench) processes() *group {
 func (b *bench) untraced() *group {
 	n := b.pick(1e9, 2e8)
 	count := strconv.Itoa(n)
-	it := &item{name: "trace point when nobody traces", unit: nanoseconds, oursKey: "ours", theirsKey: "theirs",
+	it := &item{name: "trace point, process not traced", unit: nanoseconds, oursKey: "ours", theirsKey: "theirs",
 		peer: "LTTng-UST compiled in, no session", bar: atMost(1)}
 	return &group{
 		rounds: b.pick(15, 7),
 		items: []*item{it, {name: "trace point whose type the stream rejects", unit: nanoseconds, oursKey: "rejected", theirsKey: "ours",
-			peer: "nobody traces"}},
+			peer: "process not traced"}},
 		steps: []func(series) error{
 			each("ours", cpuUsed, n, b.pinned(b.target("untraced", count)...)),
 			each("theirs", cpuUsed, n, b.pinned(b.lttngTarget("loop", "1", count)...)),

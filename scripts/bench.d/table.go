@@ -94,7 +94,7 @@ func table(w io.Writer) *tablewriter.Table {
 		tablewriter.WithRowAutoWrap(tw.WrapNone))
 }
 
-// printItems prints the table, in Markdown, so that it can go to the README as it is.
+// printItems prints the table in Markdown, for docs/cost/README.md.
 func printItems(w io.Writer, items []*item) error {
 	t := table(w)
 	t.Header("item", "ours", "peer", "what it is", "ratio", "bar", "met")

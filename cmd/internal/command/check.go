@@ -8,7 +8,7 @@ import (
 // check reads everything and says what is wrong.
 func check(env *Env, inputs []*input) error {
 	for _, in := range inputs {
-		p := env.newProgress([]*input{in}, false)
+		p := newProgress(env, []*input{in}, false)
 		last := int64(-1 << 63)
 		for {
 			rec, err := in.next(context.Background())

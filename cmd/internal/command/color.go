@@ -3,6 +3,7 @@ package command
 import (
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/fatih/color"
 	"golang.org/x/sys/unix"
@@ -75,4 +76,21 @@ func isTerminal(w any) bool {
 	}
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
+}
+
+// width returns how many columns the terminal has that standard output is, 0 if
+// it is none.
+func (e *Env) width() int {
+	if !isTerminal(e.Stdout.w) {
+		return 0
+	}
+	if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	f := e.Stdout.w.(interface{ Fd() uintptr })
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(ws.Col)
 }

@@ -1,9 +1,6 @@
 package command
 
 import (
-	"io"
-	"strings"
-
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -36,53 +33,4 @@ func (in *input) finished() bool {
 	}
 	state, _ := in.reader.State()
 	return state == posixtrace.LogFinished
-}
-
-// spanOf returns the name of the span that an event type begins or ends.
-func spanOf(id posixtrace.EventID, name string) (span string, begins, ends bool) {
-	if !id.User() {
-		return "", false, false
-	}
-	if span, begins = strings.CutSuffix(name, ".begin"); !begins {
-		span, ends = strings.CutSuffix(name, ".end")
-	}
-	return span, begins, ends
-}
-
-// count adds the events of all inputs.
-func (s *summary) count(w *walk) error {
-	p := w.newProgress()
-	defer p.clear()
-	for _, in := range w.inputs {
-		var c posixtrace.Counts
-		for {
-			before := c.Events
-			err := in.reader.Count(&c)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				w.env.Warn(failure(in.name, err))
-				break
-			}
-			p.steps(c.Events-min(before, c.Events), c.Latest)
-		}
-		for n := range c.Types() {
-			if in.verdictOn(&w.opt.sel, n.ID)&wanted != 0 {
-				s.addCount(s.typeOf(n.ID, in.src.Name(n.ID)), &n)
-			}
-		}
-	}
-	return nil
-}
-
-// addCount adds the events of one type.
-func (s *summary) addCount(t *typeCount, n *posixtrace.TypeCount) {
-	if s.events == 0 {
-		s.first, s.last = n.First, n.Last
-	}
-	s.events += n.Events
-	s.first, s.last = min(s.first, n.First), max(s.last, n.Last)
-	t.count += n.Events
-	t.bytes += n.Bytes
 }

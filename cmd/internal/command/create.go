@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,18 +63,19 @@ type createPlan struct {
 }
 
 func newCreatePlan(args *Args) (_ *createPlan, err error) {
-	// The attributes of a stream are asked for as ptrace-run asks for them.
-	run := runPlan{log: args.Value("log")}
-	if err := run.setAttr(args); err != nil {
+	log := args.Value("log")
+	attr, err := attributes(args, log != "")
+	if err != nil {
 		return nil, err
 	}
-	if err := run.setFilter(args); err != nil {
+	filter, err := excluded(args)
+	if err != nil {
 		return nil, err
 	}
 	p := &createPlan{
-		attr:       run.attr,
-		filter:     run.filter,
-		log:        run.log,
+		attr:       attr,
+		filter:     filter,
+		log:        log,
 		sync:       args.Has("sync"),
 		start:      args.Has("start"),
 		export:     args.Has("export"),
@@ -101,7 +101,9 @@ func newCreatePlan(args *Args) (_ *createPlan, err error) {
 		return nil, usagef("a log cannot be written to standard output; to read it while it is written: -o >(ptrace-dump -j -)")
 	}
 	if v, ok := args.Lookup("keeper"); ok {
-		p.target, err = parseProcess(v)
+		if p.target, err = parseProcess(v); err != nil {
+			err = errKeeperOnly
+		}
 		return p, err
 	}
 	var pid int
@@ -259,27 +261,6 @@ func (p *createPlan) explain(err error) error {
 	return failure("", err)
 }
 
-// checkNameFree refuses a name that an active stream has, before anything is made for the new one;
-// what counts is that posixtrace.Attr.Exclusive refuses it. One that was left behind by a
-// process which has ended does not count: a script that makes a stream for itself can
-// run again, and what the last run recorded is still there.
-func checkNameFree(name string) error {
-	if name == "" {
-		return nil
-	}
-	list, _ := posixtrace.List()
-	for _, s := range list {
-		if s.Name == name && !s.Stale {
-			return nameInUse(name)
-		}
-	}
-	return nil
-}
-
-func nameInUse(name string) error {
-	return withHint(failf("%s: name in use", name), "`ptrace-ctl shutdown "+name+"` ends that stream")
-}
-
 // tell prints what the caller needs to use the stream, and undoes it when that
 // cannot be told.
 func tell(env *Env, p *createPlan, m made, undo func()) error {
@@ -301,69 +282,4 @@ func tell(env *Env, p *createPlan, m made, undo func()) error {
 		undo()
 	}
 	return err
-}
-
-// shellQuote quotes a word for any shell.
-func shellQuote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// process is a process and not just a number: numbers are used again.
-type process struct {
-	pid   int
-	start string // when it started, in the kernel's own words
-}
-
-// identify looks a process up.
-func identify(pid int) (process, error) {
-	p := process{pid: pid}
-	if p.start = startOf(pid); p.start == "" {
-		return p, failf("process %d: %s", pid, strerror(syscall.ESRCH))
-	}
-	return p, nil
-}
-
-// String is the form of a process that parseProcess reads.
-func (p process) String() string { return strconv.Itoa(p.pid) + ":" + p.start }
-
-func parseProcess(s string) (process, error) {
-	pid, start, ok := strings.Cut(s, ":")
-	n, err := strconv.Atoi(pid)
-	if !ok || err != nil {
-		return process{}, errKeeperOnly
-	}
-	return process{n, start}, nil
-}
-
-// command returns the name of the program that the process runs.
-func (p process) command() string {
-	comm, err := os.ReadFile(procFile(p.pid, "comm"))
-	if err != nil {
-		return "trace"
-	}
-	return strings.TrimSuffix(string(comm), "\n")
-}
-
-// alive reports whether the process has not ended.
-func (p process) alive() bool { return startOf(p.pid) == p.start }
-
-// ended reports whether a process has ended, by its state and how many threads it has: one whose main
-// thread has ended shows the state of a zombie while others go on.
-func ended(state, threads string) bool {
-	return state == "X" || state == "Z" && (threads == "0" || threads == "1")
-}
-
-// startOf returns when a process started, "" when there is none or only what is
-// left of one that ended.
-func startOf(pid int) string {
-	stat, err := os.ReadFile(procFile(pid, "stat"))
-	if err != nil {
-		return ""
-	}
-	// The name in parentheses may hold anything, parentheses too.
-	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(f) < 20 || ended(f[0], f[17]) {
-		return ""
-	}
-	return f[19]
 }

@@ -95,7 +95,7 @@ func ctl(env *Env, args *Args) error {
 	if err := checkVerbOptions(name, verb.options, args); err != nil {
 		return err
 	}
-	streams, err := env.streamOperands(args, true)
+	streams, err := streamOperands(env, args, true)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func dump(env *Env, args *Args) error {
 		return err
 	}
 	// A fault in the format is told before anything is opened.
-	if _, _, err := env.newForm(opt); err != nil {
+	if _, _, err := newForm(env, opt); err != nil {
 		return err
 	}
 	timeout, err := args.Duration("timeout", 0)
@@ -101,7 +101,7 @@ func dump(env *Env, args *Args) error {
 		defer cancel()
 	}
 	out := &sink{env: env}
-	inputs, err := env.openInputs(args, opt, out)
+	inputs, err := openInputs(env, args, opt, out)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,6 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
-
-	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // onTerminal runs a command on a terminal of that many columns and returns what it
@@ -75,65 +73,5 @@ func TestTableFitsTerminal(t *testing.T) {
 	out, err := dump("COLUMNS=40").Output()
 	if err != nil || !strings.Contains(string(out), strings.TrimSpace(long)) {
 		t.Errorf("in a pipe: %v\n%s", err, out)
-	}
-}
-
-// Long work shows on a terminal, and only there, how far it is, and takes that
-// away again.
-func TestProgress(t *testing.T) {
-	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer master.Close()
-	defer tty.Close()
-	file, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
-	for _, tt := range []struct {
-		name           string
-		stdout, stderr *os.File
-		listing, want  bool
-	}{
-		{"all on a terminal, a listing", tty, tty, true, false},
-		{"all on a terminal, a check", tty, tty, false, true},
-		{"a listing into a file", file, tty, true, true},
-		{"a listing into a pager, maybe", w, tty, true, false},
-		{"no terminal", file, w, false, false},
-	} {
-		env := &Env{Stdout: NewWriter(tt.stdout), Stderr: tt.stderr}
-		if p := env.newProgress(nil, tt.listing); (p != nil) != tt.want {
-			t.Errorf("%s: progress is shown: %v", tt.name, p != nil)
-		}
-	}
-	env := &Env{Stdout: NewWriter(file), Stderr: tty, prog: "ptrace-dump", Getenv: func(string) string { return "" }}
-	p := env.newProgress(nil, true)
-	count := func(from, to int64) {
-		for i := from; i < to; i++ {
-			p.step(&posixtrace.Record{EventInfo: posixtrace.EventInfo{UnixNano: i}})
-		}
-	}
-	count(0, 4*progressStep)
-	if p.width != 0 {
-		t.Error("progress is shown at once")
-	}
-	p.next = time.Time{} // a second later
-	p.from, p.to, p.searched = 0, 10*progressStep, true
-	count(4*progressStep, 5*progressStep)
-	env.Note("a message")
-	const line = "ptrace-dump: 20480 events, 50 %"
-	want := "\r" + line + "\r" + strings.Repeat(" ", len(line)) + "\rptrace-dump: a message\r\n"
-	tty.Close() // which ends what can be read
-	got, err := io.ReadAll(master)
-	if string(got) != want {
-		t.Errorf("the terminal shows %q, want %q (%v)", got, want, err)
 	}
 }

@@ -110,3 +110,12 @@ func takeForShell(path string) error {
 // shellWait is how long a shell waits for another taker at most: as long as one at
 // work takes.
 const shellWait = 50 * time.Millisecond
+
+// takeBeforeEvent takes over what a script has left in its spool, before an event is
+// recorded for it, so that lines without a time do not come out behind. A process that
+// takes them as they come is not disturbed.
+func takeBeforeEvent(path string) {
+	if path != "" && spool.Pending(path) {
+		takeForShell(path)
+	}
+}

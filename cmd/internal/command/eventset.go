@@ -99,9 +99,9 @@ func matchGlob(glob, name string) bool {
 	return g == len(glob)
 }
 
-// EventSet returns the union of the sets given for an option; ok tells whether
+// eventSetOf returns the union of the sets given for an option; ok tells whether
 // there was one.
-func (a *Args) EventSet(name string) (set EventSet, ok bool, err error) {
+func eventSetOf(a *Args, name string) (set EventSet, ok bool, err error) {
 	for _, v := range a.All(name) {
 		s, err := ParseEventSet(v)
 		if err != nil {

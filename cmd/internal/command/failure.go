@@ -147,9 +147,13 @@ func strerror(e syscall.Errno) string {
 	return s
 }
 
-// errNoStream is in the chain of the error that attach returns when there is no
-// such stream.
-var errNoStream = errors.New("no such stream")
-
 // Is makes a fault found by the condition it stands for.
 func (f *fault) Is(target error) bool { return f.is != nil && target == f.is }
+
+// plural counts things: "1 event", "2 events".
+func plural(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

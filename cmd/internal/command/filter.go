@@ -41,7 +41,7 @@ func filter(env *Env, args *Args) error {
 	case args.Has("output"):
 		return usagef("--output without --input")
 	}
-	names, err := env.streamOperands(args, false)
+	names, err := streamOperands(env, args, false)
 	if err != nil {
 		return err
 	}

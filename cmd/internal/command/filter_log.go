@@ -40,28 +40,31 @@ func filterLog(env *Env, args *Args, ops []posixtrace.FilterOp) error {
 		}
 		defer f.Close()
 	}
-	in, err := openLogInput(name, f, &sink{env: env})
+	r, _, err := openLogReader(name, f, func() { env.Stdout.Flush() })
 	if err != nil {
 		return failure(name, err)
 	}
-	defer closeInputs([]*input{in})
-	rejects := rejecter{ops: ops, name: in.src.Name}
+	defer r.Close()
+	rejects := rejecter{ops: ops, name: output.NewSource(r.EventName).Name}
 	if show {
-		return rejects.show(env, in, args.Has("list"))
+		if err := rejects.show(env, r, args.Has("list")); err != nil {
+			return err
+		}
+		return soundnessOf(name, r)
 	}
 	out, err := openFiltered(env, to)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	err = in.reader.WriteLog(out, func(rec *posixtrace.Record) bool { return !rejects.has(rec.ID) })
+	err = r.WriteLog(out, func(rec *posixtrace.Record) bool { return !rejects.has(rec.ID) })
 	switch {
 	case out.err != nil:
 		return failure(out.name, out.err)
 	case err != nil:
 		return failure(name, err)
 	}
-	unsound := in.soundness()
+	unsound := soundnessOf(name, r)
 	if unsound != nil && out.replaces(f) {
 		return withHint(unsound, "it was not replaced by what is left of it; name another --output")
 	}
@@ -105,14 +108,14 @@ func (r *rejecter) has(id posixtrace.EventID) bool {
 }
 
 // show prints the filter, or with all the types of the log, those that are rejected marked.
-func (r *rejecter) show(env *Env, in *input, all bool) error {
+func (r *rejecter) show(env *Env, log *posixtrace.Reader, all bool) error {
 	for { // a log that is read forward tells its types on the way
-		if _, err := in.reader.Next(); err != nil {
+		if _, err := log.Next(); err != nil {
 			break
 		}
 	}
 	var b []byte
-	for id, name := range in.reader.EventTypes() {
+	for id, name := range log.EventTypes() {
 		mark := ""
 		if all {
 			if mark = "  "; r.has(id) {
@@ -123,10 +126,8 @@ func (r *rejecter) show(env *Env, in *input, all bool) error {
 		}
 		b = append(output.AppendName(append(b, mark...), name), '\n')
 	}
-	if _, err := env.Stdout.Write(b); err != nil {
-		return err
-	}
-	return in.soundness()
+	_, err := env.Stdout.Write(b)
+	return err
 }
 
 // filtered is the log that is written. A regular file is replaced when all is in it and
@@ -156,20 +157,11 @@ func (o *filtered) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// bare takes the path, which is not the one that was asked for, out of an error.
-func bare(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
 func openFiltered(env *Env, to string) (*filtered, error) {
 	o := &filtered{name: to, env: env}
 	if to == "-" {
 		o.name = "standard output"
-		if isTerminal(env.Stdout.w) {
+		if isTerminal(env.Stdout.Dest()) {
 			return nil, withHint(failf("a log is not for a terminal"), "ptrace-dump -x SET LOG prints what is left")
 		}
 		return o, nil

@@ -1,10 +1,7 @@
 package command
 
 import (
-	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
@@ -34,7 +31,7 @@ func readForm(args *Args) (form string, err error) {
 
 // newForm makes the form that is asked for, and the text that knows the time
 // from which it counts.
-func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
+func newForm(e *Env, opt *dumpOptions) (output.Form, *output.Text, error) {
 	text := &output.Text{Style: opt.style}
 	p := e.colors.out
 	if p.on && (opt.form == "" || opt.form == "annotate") && opt.style != output.NoTime {
@@ -51,21 +48,4 @@ func (e *Env) newForm(opt *dumpOptions) (output.Form, *output.Text, error) {
 		return nil, nil, badValue(name, opt.format, err)
 	}
 	return form, text, nil
-}
-
-// width returns how many columns the terminal has that standard output is, 0 if
-// it is none.
-func (e *Env) width() int {
-	if !isTerminal(e.Stdout.w) {
-		return 0
-	}
-	if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
-		return n
-	}
-	f := e.Stdout.w.(interface{ Fd() uintptr })
-	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0
-	}
-	return int(ws.Col)
 }

@@ -2,11 +2,8 @@ package command
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -56,7 +53,7 @@ type input struct {
 
 // openInputs opens what the command line names. Nothing is read before all of
 // it could be opened, so that a mistyped operand consumes nothing.
-func (e *Env) openInputs(args *Args, opt *dumpOptions, out *sink) (inputs []*input, err error) {
+func openInputs(e *Env, args *Args, opt *dumpOptions, out *sink) (inputs []*input, err error) {
 	add := func(in *input, err error) bool {
 		if err != nil {
 			e.Warn(err)
@@ -76,16 +73,16 @@ func (e *Env) openInputs(args *Args, opt *dumpOptions, out *sink) (inputs []*inp
 				return nil, err
 			}
 		}
-		ok = add(e.openStream(s, opt))
+		ok = add(openStream(e, s, opt))
 	} else if len(args.Operands) == 0 {
 		s := e.Getenv("PTRACE_STREAM")
 		if s == "" {
 			return nil, usagef("missing operand: no log or stream, and PTRACE_STREAM is not set")
 		}
-		ok = add(e.openStream(s, opt))
+		ok = add(openStream(e, s, opt))
 	}
 	for _, s := range args.Operands {
-		ok = add(e.openOperand(s, opt, out)) && ok
+		ok = add(openOperand(e, s, opt, out)) && ok
 	}
 	if !ok {
 		closeInputs(inputs)
@@ -110,7 +107,7 @@ func closeInputs(inputs []*input) {
 }
 
 // openOperand opens an operand: standard input, a file, else a stream.
-func (e *Env) openOperand(s string, opt *dumpOptions, out *sink) (*input, error) {
+func openOperand(e *Env, s string, opt *dumpOptions, out *sink) (*input, error) {
 	if s == "" {
 		return nil, failure("''", syscall.ENOENT)
 	}
@@ -120,7 +117,7 @@ func (e *Env) openOperand(s string, opt *dumpOptions, out *sink) (*input, error)
 	if !looksLikePath(s) {
 		if _, err := os.Stat(s); errors.Is(err, fs.ErrNotExist) {
 			if checkStreamName(s) == nil {
-				in, err := e.openStream(s, opt)
+				in, err := openStream(e, s, opt)
 				if err == nil || !errors.Is(err, errNoStream) {
 					return in, err
 				}
@@ -138,7 +135,7 @@ func (e *Env) openOperand(s string, opt *dumpOptions, out *sink) (*input, error)
 	}
 	f.Close()
 	if looksLikePath(s) && errors.Is(err, syscall.EINVAL) {
-		if in, serr := e.openStream(s, opt); serr == nil {
+		if in, serr := openStream(e, s, opt); serr == nil {
 			return in, nil
 		}
 	}
@@ -147,46 +144,18 @@ func (e *Env) openOperand(s string, opt *dumpOptions, out *sink) (*input, error)
 
 // openLogInput opens a log of any state.
 func openLogInput(name string, f *os.File, out *sink) (*input, error) {
-	var r io.Reader = f
-	st, err := f.Stat()
+	reader, pipe, err := openLogReader(name, f, out.flush)
 	if err != nil {
-		return nil, failure(name, err)
+		return nil, err
 	}
-	if st.IsDir() {
-		return nil, failure(name, syscall.EISDIR)
-	}
-	in := &input{name: name}
-	if st.Mode().IsRegular() {
+	in := &input{name: name, reader: reader, pipe: pipe}
+	if pipe == nil {
 		in.file = f
 		in.open = func() (*posixtrace.Reader, error) { return posixtrace.NewReader(f) }
-	} else {
-		in.pipe = &liveReader{f, out}
-		r = in.pipe
 	}
-	reader, err := posixtrace.NewReader(r)
-	if err != nil {
-		var e *posixtrace.Error
-		if errors.As(err, &e) && e.Err == syscall.EINVAL {
-			// The package says the same of it, with a reason before it or none.
-			const what = "not a trace log"
-			text := name + ": " + what
-			if why := strings.TrimSuffix(strings.TrimSuffix(reason(err), what), ": "); e.Cause != nil && why != "" {
-				text += ": " + why
-			}
-			return nil, &logError{text}
-		}
-		return nil, failure(name, err)
-	}
-	in.reader = reader
 	in.src = output.NewSource(func(id posixtrace.EventID) string { return in.reader.EventName(id) })
 	return in, nil
 }
-
-// logError says that a file is no log; it may still be a stream's.
-type logError struct{ text string }
-
-func (e *logError) Error() string        { return e.text }
-func (e *logError) Is(target error) bool { return target == syscall.EINVAL }
 
 // verdict is what is thought of an event type.
 type verdict uint8
@@ -221,16 +190,7 @@ func (in *input) soundness() error {
 	if in.reader == nil || in.stream != nil || in.pumped != nil && !in.ended {
 		return nil
 	}
-	state, err := in.reader.State()
-	switch state {
-	case posixtrace.LogFinished, posixtrace.LogLive:
-		return nil
-	}
-	text := "log is " + state.String()
-	if err != nil {
-		text += ": " + reason(err)
-	}
-	return failf("%s: %s", in.name, text)
+	return soundnessOf(in.name, in.reader)
 }
 
 // status returns the status of the stream without resetting anything. Of a stream
@@ -265,9 +225,12 @@ func (in *input) tellLoss(env *Env, strict bool) {
 	}
 }
 
-func plural(n uint64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+// followSpool drains the stream's spool while the stream is followed: its owner may be
+// gone.
+func (in *input) followSpool() {
+	if in.follow && in.stream != nil {
+		in.spool, _ = spool.Watch(in.stream)
 	}
-	return fmt.Sprintf("%d %s", n, many)
 }
+
+func (in *input) stopSpool() { in.spool.Stop() }

@@ -14,7 +14,7 @@ import (
 // watchLog returns a function that tells, once, if the log of an active stream is no longer
 // where it was made: somebody has moved or removed it. What was flushed to it is then left
 // out by a reader, which has only the stream. A pipe or device was never read.
-func (e *Env) watchLog(name string, info posixtrace.StreamInfo) func() {
+func watchLog(e *Env, name string, info posixtrace.StreamInfo) func() {
 	path := info.LogPath
 	told := !filepath.IsAbs(path) || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
 	var known os.FileInfo

@@ -3,10 +3,7 @@ package command
 import (
 	"context"
 	"io"
-	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -46,7 +43,7 @@ func (in *input) nextPiped(ctx context.Context) (*posixtrace.Record, error) {
 // how long it waits.
 func (in *input) readOn() {
 	if in.pumped == nil {
-		in.pipe.out = nil // it is ours to flush
+		in.pipe.flush = nil // it is ours to flush
 		in.pumped = make(chan pumped)
 		in.taken = make(chan struct{})
 		go in.pump()
@@ -82,21 +79,4 @@ func (in *input) pump() {
 		}
 		<-in.taken
 	}
-}
-
-// liveReader reads a pipe or a terminal and lets no event wait in our buffer
-// while the next read blocks.
-type liveReader struct {
-	f   *os.File
-	out *sink
-}
-
-func (r *liveReader) Read(p []byte) (int, error) {
-	fds := []unix.PollFd{{Fd: int32(r.f.Fd()), Events: unix.POLLIN}}
-	if r.out != nil {
-		if n, err := unix.Poll(fds, 0); n == 0 && err == nil {
-			r.out.flush()
-		}
-	}
-	return r.f.Read(p)
 }

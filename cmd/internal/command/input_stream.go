@@ -15,7 +15,7 @@ import (
 const consumeBuffer = 256 << 10
 
 // openStream opens an active stream, to consume it or to peek at it.
-func (e *Env) openStream(nameOrPath string, opt *dumpOptions) (*input, error) {
+func openStream(e *Env, nameOrPath string, opt *dumpOptions) (*input, error) {
 	s, err := attach(nameOrPath)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (e *Env) openStream(nameOrPath string, opt *dumpOptions) (*input, error) {
 	if info.LogPath != "" {
 		watch := func() {}
 		if opt.mode == "" || opt.mode == "summary" || opt.mode == "check" {
-			watch = e.watchLog(in.name, info)
+			watch = watchLog(e, in.name, info)
 		}
 		watch()
 		in.open = func() (*posixtrace.Reader, error) {

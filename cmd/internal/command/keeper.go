@@ -157,7 +157,7 @@ const goneInterval = 200 * time.Millisecond
 // until a signal comes.
 func keepAlive(s *posixtrace.Stream, target process, signals <-chan os.Signal) error {
 	defer watchSpool(s)()
-	ended := target.wait()
+	ended := awaitEnd(target)
 	tick := time.NewTicker(goneInterval)
 	defer tick.Stop()
 	for {
@@ -183,8 +183,8 @@ func keepAlive(s *posixtrace.Stream, target process, signals <-chan os.Signal) e
 // pidfdOpen is set by a test.
 var pidfdOpen = unix.PidfdOpen
 
-// wait returns a channel that is closed when the process has ended.
-func (p process) wait() <-chan struct{} {
+// awaitEnd returns a channel that is closed when the process has ended.
+func awaitEnd(p process) <-chan struct{} {
 	ended := make(chan struct{})
 	fd, err := pidfdOpen(p.pid, 0)
 	go func() {

@@ -83,9 +83,9 @@ func TestLeaderless(t *testing.T) {
 	}
 	refused := func(int, int) (int, error) { return -1, unix.ENOSYS }
 	var waits []<-chan struct{}
-	waits = append(waits, p.wait())
+	waits = append(waits, awaitEnd(p))
 	pidfdOpen = refused
-	waits = append(waits, p.wait())
+	waits = append(waits, awaitEnd(p))
 	pidfdOpen = unix.PidfdOpen
 	time.Sleep(2 * goneInterval) // a look of the one without descriptor lies in between
 	for i, ended := range waits {

@@ -47,7 +47,7 @@ func (s *sink) pass() {
 
 // list writes the selected events, one by one.
 func list(ctx context.Context, env *Env, inputs []*input, opt *dumpOptions, out *sink) error {
-	form, text, err := env.newForm(opt)
+	form, text, err := newForm(env, opt)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 )
 
 var testOptions = []Option{
@@ -186,24 +185,6 @@ func TestOwn(t *testing.T) {
 	} {
 		if got := own(opts, strings.Fields(c.argv)); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%q: %+v, want %+v", c.argv, got, c.want)
-		}
-	}
-}
-
-// A single high descriptor that was inherited does not make those we make high.
-func TestFreeDescriptor(t *testing.T) {
-	fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(fd)
-	got := freeDescriptor()
-	if got >= 200 {
-		t.Errorf("%d although only %d is in use up there", got, fd)
-	}
-	for n := got - descriptorRoom + 1; n < got+descriptorRoom; n++ {
-		if _, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil {
-			t.Errorf("descriptor %d, near %d, is in use", n, got)
 		}
 	}
 }

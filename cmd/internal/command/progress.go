@@ -33,8 +33,8 @@ const (
 
 // newProgress returns nil where there is nobody to look at it, or where it would
 // get into the way of what is shown.
-func (e *Env) newProgress(inputs []*input, listing bool) *progress {
-	if !isTerminal(e.Stderr) || listing && !e.writesFile() {
+func newProgress(e *Env, inputs []*input, listing bool) *progress {
+	if !isTerminal(e.Stderr) || listing && !writesFile(e) {
 		return nil
 	}
 	p := &progress{env: e, inputs: inputs, from: math.MinInt64, to: math.MaxInt64, next: time.Now().Add(progressAfter)}
@@ -44,8 +44,8 @@ func (e *Env) newProgress(inputs []*input, listing bool) *progress {
 
 // writesFile reports whether standard output is neither a terminal nor a pipe
 // that may end on one.
-func (e *Env) writesFile() bool {
-	f, ok := e.Stdout.w.(*os.File)
+func writesFile(e *Env) bool {
+	f, ok := e.Stdout.Dest().(*os.File)
 	if !ok {
 		return false
 	}

@@ -28,3 +28,12 @@ func openRegular(path string) (*os.File, error) {
 	}
 	return reopen.File(fd, path, unix.O_RDONLY)
 }
+
+// bare takes the path, which is not the one that was asked for, out of an error.
+func bare(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

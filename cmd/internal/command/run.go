@@ -3,8 +3,6 @@ package command
 import (
 	"errors"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -184,18 +182,6 @@ func (s *session) createStream(log *logFile) (err error) {
 		return logFault(s.plan.log, err)
 	}
 	return nil
-}
-
-// streamNameFor makes a stream's name of a command's: make-4711. No other living
-// process has this number.
-func streamNameFor(command string) string {
-	base := []byte(filepath.Base(command))
-	for i, c := range base {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' && i > 0) || c == '-' && i == 0 {
-			base[i] = '_'
-		}
-	}
-	return string(base[:min(len(base), 32)]) + "-" + strconv.Itoa(os.Getpid())
 }
 
 // execute runs the command to its end and records it. An error means that it

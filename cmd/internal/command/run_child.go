@@ -2,9 +2,6 @@ package command
 
 import (
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -24,10 +21,23 @@ type child struct {
 	pid  int
 	path string   // of the program that was executed
 	argv []string // as it was executed
-	link *link    // to its parent where that is a monitor, not this process
+	far  remote   // its parent where that is another process; else nil
 
 	mu     sync.Mutex
 	reaped bool // its pid may be somebody else's now
+}
+
+// remote is the parent of a command that is no child of this process. It passes
+// signals on to the command and reports its end.
+type remote interface {
+	signal(sig syscall.Signal)
+	signalGroup(sig syscall.Signal)
+	wait() (syscall.WaitStatus, syscall.Rusage, error)
+}
+
+// remoteChild returns the command of a process that another parent has started.
+func remoteChild(pid int, argv []string, parent remote) *child {
+	return &child{pid: pid, argv: argv, far: parent}
 }
 
 // startChild executes argv as execvp(3) would, with the descriptors in files as
@@ -50,149 +60,10 @@ func startChild(argv, env []string, files [3]int) (*child, error) {
 	return c, nil
 }
 
-// search looks for the program of argv as execvp(3) would, and calls start for
-// what may be it until that does not fail. The error has the status to end with.
-func search(argv []string, start func(path string, args []string) error) error {
-	var last error = syscall.ENOENT
-	name := argv[0]
-	if name == "" {
-		name = "''"
-	}
-	for _, path := range candidates(argv[0]) {
-		if err := executable(path); err != nil {
-			last = worse(last, err)
-			continue
-		}
-		err := start(path, argv)
-		if err == syscall.ENOEXEC {
-			// No program in a form the kernel knows is a shell script.
-			err = start("/bin/sh", append([]string{"/bin/sh", path}, argv[1:]...))
-		}
-		switch err {
-		case nil:
-			return nil
-		case syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES:
-			last = worse(last, err)
-			continue
-		case syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:
-			return withStatus(failure(name, err), statusOwn)
-		}
-		return withStatus(failure(name, err), statusNotExec)
-	}
-	status := statusNotExec
-	if last == syscall.ENOENT {
-		status = statusNotFound
-	}
-	return withStatus(failure(name, last), status)
-}
-
-// worse keeps the reason that says more: something was there.
-func worse(old, new error) error {
-	switch {
-	case new == syscall.ENOTDIR:
-		return old
-	case old == syscall.ENOENT:
-		return new
-	}
-	return old
-}
-
-// candidates returns the paths at which name may be found.
-func candidates(name string) (paths []string) {
-	if strings.Contains(name, "/") {
-		return []string{name}
-	}
-	if name == "" {
-		return nil
-	}
-	path, ok := os.LookupEnv("PATH")
-	if !ok {
-		path = "/bin:/usr/bin" // confstr(_CS_PATH)
-	}
-	for _, dir := range filepath.SplitList(path) {
-		if dir == "" {
-			dir = "."
-		}
-		if !strings.HasSuffix(dir, "/") {
-			dir += "/"
-		}
-		paths = append(paths, dir+name)
-	}
-	if path == "" {
-		paths = []string{"./" + name}
-	}
-	return paths
-}
-
-// isCommand reports whether a program of this name can be executed.
-func isCommand(name string) bool {
-	return slices.ContainsFunc(candidates(name), func(path string) bool { return executable(path) == nil })
-}
-
-// executable says why path cannot be executed, as far as that can be known
-// without a fork.
-func executable(path string) error {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
-		return err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return syscall.EACCES
-	}
-	return unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
-}
-
-// fillDescriptors takes the descriptors 3 and 4 where they are free, and returns
-// a function that frees them again.
-func fillDescriptors() func() {
-	var mine []int
-	for {
-		fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
-		if err != nil {
-			break
-		}
-		mine = append(mine, fd)
-		if fd > 4 {
-			break
-		}
-	}
-	return func() {
-		for _, fd := range mine {
-			unix.Close(fd)
-		}
-	}
-}
-
-// descriptorRoom is how many unused descriptors surround those that are made to be
-// inherited: the runtime puts a few next to those it passes on while it starts a process.
-const descriptorRoom = 8
-
-// freeDescriptor returns a descriptor that is not in use, nor are those around it. It is
-// the lowest one: beyond 64, and again beyond 256, the kernel needs a larger table, for
-// which a process with several threads waits for many milliseconds.
-func freeDescriptor() int {
-	used := []int{2}
-	entries, _ := os.ReadDir("/proc/self/fd")
-	for _, e := range entries {
-		if fd, err := parseDigits(e.Name()); err == nil && fd < 1<<20 {
-			used = append(used, int(fd))
-		}
-	}
-	slices.Sort(used)
-	last := 2
-	for _, fd := range used {
-		if fd-last > 2*descriptorRoom {
-			break
-		}
-		last = max(last, fd)
-	}
-	return last + descriptorRoom
-}
-
 // signal sends sig to the command unless it has ended.
 func (c *child) signal(sig syscall.Signal) {
-	if c.link != nil {
-		c.link.send(orderSignal, int(sig))
+	if c.far != nil {
+		c.far.signal(sig)
 		return
 	}
 	c.mu.Lock()
@@ -205,8 +76,8 @@ func (c *child) signal(sig syscall.Signal) {
 // signalAll sends sig to the command and to the others of its process group, but
 // not to this process if it is one of them.
 func (c *child) signalAll(sig syscall.Signal) {
-	if c.link != nil {
-		c.link.send(orderSignalGroup, int(sig))
+	if c.far != nil {
+		c.far.signalGroup(sig)
 		return
 	}
 	c.signal(sig)
@@ -222,8 +93,8 @@ func (c *child) alive() bool {
 
 // wait waits for the command's end.
 func (c *child) wait() (status syscall.WaitStatus, usage syscall.Rusage, err error) {
-	if c.link != nil {
-		status, usage, err = c.link.wait()
+	if c.far != nil {
+		status, usage, err = c.far.wait()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.reaped = true
@@ -245,4 +116,30 @@ func exitStatus(s syscall.WaitStatus) int {
 		return 128 + int(s.Signal())
 	}
 	return s.ExitStatus()
+}
+
+// signalGroup sends sig to every process of this process group but this one and
+// the command, which had it. Killing the whole group at once would hit us too,
+// before the log is complete. Processes forked meanwhile are found again.
+func signalGroup(except int, sig syscall.Signal) {
+	self, group := os.Getpid(), unix.Getpgrp()
+	done := map[int]bool{self: true, except: true}
+	for range 64 {
+		again := false
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			pid, err := parseDigits(e.Name())
+			if err != nil || done[int(pid)] {
+				continue
+			}
+			if _, pgrp, ok := procStat(int(pid)); ok && pgrp == group {
+				done[int(pid)] = true
+				again = true
+				unix.Kill(int(pid), sig)
+			}
+		}
+		if !again {
+			return
+		}
+	}
 }

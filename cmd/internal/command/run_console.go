@@ -28,8 +28,9 @@ type console struct {
 
 	mu         sync.Mutex
 	child      *child
-	foreground bool // the command is in the foreground of the pseudo-terminal
-	raw        bool // our terminal is raw, and keys are read
+	link       *link // to its monitor
+	foreground bool  // the command is in the foreground of the pseudo-terminal
+	raw        bool  // our terminal is raw, and keys are read
 	saved      unix.Termios
 	cooked     bool // the pseudo-terminal's output processing is off because ours is on
 
@@ -68,12 +69,6 @@ func sameTerminal(a, b int) bool {
 func isTTY(fd int) bool {
 	_, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	return err == nil
-}
-
-// foregroundOf reports whether this process is in the foreground of this terminal.
-func foregroundOf(tty int) bool {
-	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
 }
 
 // newConsole makes a pseudo-terminal, like ours where standard output is one. The
@@ -149,12 +144,12 @@ func (t *console) follow() {
 // charge of our own. ready is called when the command's process is there but has
 // not begun.
 func (t *console) start(prog string, argv, env []string, files [3]int, hidden []string, ready func(pid int)) (*child, error) {
-	c, err := startMonitor(prog, argv, env, files, hidden)
+	c, l, err := startMonitor(prog, argv, env, files, hidden)
 	if err != nil {
 		return nil, withStatus(failure(argv[0], err), statusOwn)
 	}
 	ready(c.pid)
-	t.child = c
+	t.child, t.link = c, l
 	t.foreground = t.tty < 0 || foregroundOf(t.tty) && t.ownsKeys()
 	t.guard()
 	if t.foreground {
@@ -162,9 +157,9 @@ func (t *console) start(prog string, argv, env []string, files [3]int, hidden []
 	} else {
 		t.process(false)
 	}
-	if err := c.begin(t.foreground); err != nil {
+	if err := begin(c, l, t.foreground); err != nil {
 		t.restore()
-		c.link.close()
+		l.close()
 		return nil, err
 	}
 	t.wg.Go(t.keys)
@@ -200,9 +195,9 @@ func (t *console) ownsKeys() bool {
 
 // listen hears what the monitor reports, until the command's end.
 func (t *console) listen() {
-	defer close(t.child.link.ended)
+	defer close(t.link.ended)
 	for {
-		what, text := t.child.link.receive()
+		what, text := t.link.receive()
 		switch what {
 		case 0:
 			return
@@ -212,7 +207,7 @@ func (t *console) listen() {
 			}
 		case reportEnded:
 			if e, ok := parseEnding(text); ok {
-				t.child.link.ended <- e
+				t.link.ended <- e
 			}
 			return
 		}
@@ -232,7 +227,7 @@ func (t *console) stopped(sig syscall.Signal) {
 		if wantsTerminal && orphaned() {
 			// Nobody will ever put us in the foreground; let it not ask again.
 			t.foreground = true
-			t.child.link.send(orderForeground, 0)
+			t.link.send(orderForeground, 0)
 			return
 		}
 	}
@@ -258,12 +253,12 @@ func (t *console) settle() {
 func (t *console) resume() {
 	t.foreground = t.tty < 0 || foregroundOf(t.tty)
 	if !t.foreground {
-		t.child.link.send(orderBackground, 0)
+		t.link.send(orderBackground, 0)
 		return
 	}
 	t.resize()
 	t.makeRaw()
-	t.child.link.send(orderForeground, 0)
+	t.link.send(orderForeground, 0)
 }
 
 // signal does what a signal to us asks for.

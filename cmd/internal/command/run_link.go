@@ -112,6 +112,12 @@ func parseEnding(s string) (e ending, ok bool) {
 	return e, err == nil
 }
 
+// signal has the monitor signal the command.
+func (l *link) signal(sig syscall.Signal) { l.send(orderSignal, int(sig)) }
+
+// signalGroup has the monitor signal the command's process group.
+func (l *link) signalGroup(sig syscall.Signal) { l.send(orderSignalGroup, int(sig)) }
+
 // wait waits for the end of the command.
 func (l *link) wait() (syscall.WaitStatus, syscall.Rusage, error) {
 	e, ok := <-l.ended

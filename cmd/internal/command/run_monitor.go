@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -34,10 +34,10 @@ const (
 // startMonitor starts the monitor of argv with files, where 1 is the terminal, and
 // returns the command before it begins: begin lets it. hidden are options for the
 // process that becomes the command.
-func startMonitor(prog string, argv, env []string, files [3]int, hidden []string) (*child, error) {
+func startMonitor(prog string, argv, env []string, files [3]int, hidden []string) (*child, *link, error) {
 	l, other, err := newLink()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fill := fillDescriptors()
 	args := append([]string{prog, "--" + monitorOption + "=" + strconv.Itoa(other)}, hidden...)
@@ -50,27 +50,27 @@ func startMonitor(prog string, argv, env []string, files [3]int, hidden []string
 	unix.Close(other)
 	if err != nil {
 		l.close()
-		return nil, os.NewSyscallError("fork", err)
+		return nil, nil, os.NewSyscallError("fork", err)
 	}
 	what, text := l.receive()
 	pid, err := parseDigits(text)
 	if what != reportPID || err != nil {
 		l.close()
-		return nil, errMonitorGone
+		return nil, nil, errMonitorGone
 	}
-	return &child{pid: int(pid), link: l, argv: argv}, nil
+	return remoteChild(int(pid), argv, l), l, nil
 }
 
-// begin lets a command begin that is this program until then.
-func (c *child) begin(foreground bool) error {
+// begin lets a command begin that is this program until then. l leads to its monitor.
+func begin(c *child, l *link, foreground bool) error {
 	n := 0
 	if foreground {
 		n = 1
 	}
-	c.link.send(orderStart, n)
+	l.send(orderStart, n)
 	argv := c.argv
 	for {
-		what, text := c.link.receive()
+		what, text := l.receive()
 		first, rest, _ := strings.Cut(text, "\x00")
 		switch what {
 		case reportTrying:
@@ -125,7 +125,7 @@ func monitor(args *Args) error {
 	}
 	go func() {
 		for s := range signals {
-			m.c.signal(s.(syscall.Signal))
+			m.signal(s.(syscall.Signal))
 		}
 	}()
 	go m.obey()
@@ -139,8 +139,11 @@ type monitored struct {
 	down    *link         // to the command until it begins
 	settled chan struct{} // closed when it has begun, or will not
 	tty     int
-	c       child
-	stopped bool // under c.mu
+	pid     int // of the command
+
+	mu      sync.Mutex
+	reaped  bool // the pid may belong to another process
+	stopped bool
 }
 
 // start starts the process that becomes the command.
@@ -153,7 +156,7 @@ func (m *monitored) start(argv, hidden []string) error {
 	fill := fillDescriptors()
 	args := append([]string{os.Args[0], "--" + commandOption + "=" + strconv.Itoa(other)}, hidden...)
 	// PATH is searched by that process: it has its own idea of what it may execute.
-	m.c.pid, _, err = syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
+	m.pid, _, err = syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
@@ -171,7 +174,7 @@ func (m *monitored) start(argv, hidden []string) error {
 		}
 		unix.Close(null)
 	}
-	return m.up.send(reportPID, m.c.pid)
+	return m.up.send(reportPID, m.pid)
 }
 
 // obey does what ptrace-run says. When that is gone, so is the terminal: the
@@ -197,7 +200,7 @@ func (m *monitored) obey() {
 				m.begin(n)
 			}
 		case orderSignal:
-			m.c.signal(syscall.Signal(n))
+			m.signal(syscall.Signal(n))
 		case orderSignalGroup:
 			m.signalGroup(syscall.Signal(n))
 		case orderForeground, orderBackground:
@@ -206,30 +209,39 @@ func (m *monitored) obey() {
 	}
 }
 
+// signal sends sig to the command unless it has ended.
+func (m *monitored) signal(sig syscall.Signal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.reaped {
+		unix.Kill(m.pid, sig)
+	}
+}
+
 // signalGroup sends sig to the process group that the command leads, and to the command
 // where that has gone over to another.
 func (m *monitored) signalGroup(sig syscall.Signal) {
-	m.c.mu.Lock()
-	defer m.c.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.signalAll(sig)
 }
 
-// signalAll is signalGroup for a caller that holds m.c.mu.
+// signalAll is signalGroup for a caller that holds m.mu.
 func (m *monitored) signalAll(sig syscall.Signal) {
-	if m.c.reaped {
+	if m.reaped {
 		return
 	}
-	unix.Kill(-m.c.pid, sig)
-	if m.group() != m.c.pid {
-		unix.Kill(m.c.pid, sig)
+	unix.Kill(-m.pid, sig)
+	if m.group() != m.pid {
+		unix.Kill(m.pid, sig)
 	}
 }
 
 // group is the process group that the command is in now.
 func (m *monitored) group() int {
-	group, err := unix.Getpgid(m.c.pid)
+	group, err := unix.Getpgid(m.pid)
 	if err != nil {
-		return m.c.pid
+		return m.pid
 	}
 	return group
 }
@@ -255,9 +267,9 @@ func (m *monitored) begin(foreground int) {
 
 // resume continues a command that is stopped.
 func (m *monitored) resume(foreground bool) {
-	m.c.mu.Lock()
-	defer m.c.mu.Unlock()
-	if m.c.reaped || !m.stopped {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.reaped || !m.stopped {
 		return
 	}
 	m.stopped = false
@@ -274,28 +286,28 @@ func (m *monitored) resume(foreground bool) {
 func (m *monitored) watch() {
 	for {
 		const events = unix.WEXITED | unix.WSTOPPED
-		if _, err := waitFor(m.c.pid, events|unix.WNOWAIT, nil); err != nil {
+		if _, err := waitFor(m.pid, events|unix.WNOWAIT, nil); err != nil {
 			return
 		}
 		<-m.settled // reports come in order
-		m.c.mu.Lock()
+		m.mu.Lock()
 		var e ending
-		ws, err := waitFor(m.c.pid, events|unix.WNOHANG, &e.Usage)
+		ws, err := waitFor(m.pid, events|unix.WNOHANG, &e.Usage)
 		switch {
 		case err != nil:
-			m.c.mu.Unlock()
+			m.mu.Unlock()
 			return
 		case ws.Stopped():
 			m.stopped = true
-			m.c.mu.Unlock()
+			m.mu.Unlock()
 			m.up.send(reportStopped, int(ws.StopSignal()))
 			continue
 		case !ws.Exited() && !ws.Signaled():
-			m.c.mu.Unlock() // stopped a moment ago, and continued since
+			m.mu.Unlock() // stopped a moment ago, and continued since
 			continue
 		}
-		m.c.reaped = true
-		m.c.mu.Unlock()
+		m.reaped = true
+		m.mu.Unlock()
 		// When a session's leader ends, what is in the foreground is hung up. The
 		// command's end alone would not have done that to those it leaves behind.
 		setForeground(m.tty, unix.Getpgrp())
@@ -304,49 +316,6 @@ func (m *monitored) watch() {
 		m.up.sendText(reportEnded, e.text())
 		return
 	}
-}
-
-// nothing is a wait status that is neither an end nor a stop.
-const nothing = syscall.WaitStatus(0xffff)
-
-// waitFor is waitid(2) for one child, with what wait4(2) would have made of it: nothing if
-// nothing happened (WNOHANG). It makes one system call, so that no filter of system calls
-// lets the looking through and not the taking.
-func waitFor(pid, options int, usage *syscall.Rusage) (syscall.WaitStatus, error) {
-	var info struct { // siginfo_t of SIGCHLD
-		signo, errno, code, _ int32
-		pid, uid, status, _   int32
-		_                     [96]byte
-	}
-	for {
-		info.pid = 0
-		err := unix.Waitid(unix.P_PID, pid, (*unix.Siginfo)(unsafe.Pointer(&info)), options, (*unix.Rusage)(unsafe.Pointer(usage)))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || info.pid == 0 {
-			return nothing, err
-		}
-		break
-	}
-	const (
-		exited  = 1 // CLD_EXITED
-		killed  = 2
-		dumped  = 3
-		trapped = 4
-		stopped = 5
-	)
-	switch status := syscall.WaitStatus(info.status); info.code {
-	case exited:
-		return status & 0xff << 8, nil
-	case killed:
-		return status & 0x7f, nil
-	case dumped:
-		return status&0x7f | 0x80, nil
-	case trapped, stopped:
-		return status&0xff<<8 | 0x7f, nil
-	}
-	return nothing, nil
 }
 
 // becomeCommand is the life of the command until it is the command.

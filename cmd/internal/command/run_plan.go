@@ -1,7 +1,6 @@
 package command
 
 import (
-	"math"
 	"strings"
 	"time"
 
@@ -61,8 +60,6 @@ type runPlan struct {
 	strict    bool
 }
 
-var errSyncLog = usagef("--sync needs a log")
-
 func newRunPlan(args *Args) (*runPlan, error) {
 	p := &runPlan{
 		argv:      args.Operands,
@@ -86,78 +83,20 @@ func newRunPlan(args *Args) (*runPlan, error) {
 	if v, ok := args.Lookup("dump"); ok {
 		p.dump = v
 	}
-	for _, step := range []func(*Args) error{p.setAttr, p.setFilter, p.setEvents, p.setLimit, p.setCapture} {
+	var err error
+	if p.attr, err = attributes(args, p.log != ""); err != nil {
+		return nil, err
+	}
+	if p.filter, err = excluded(args); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(*Args) error{p.setEvents, p.setLimit, p.setCapture} {
 		if err := step(args); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	p.last, err = args.Count("last", 50)
 	return p, err
-}
-
-func (p *runPlan) setAttr(args *Args) (err error) {
-	for _, option := range []string{"log-size", "log-full-policy"} {
-		if args.Has(option) && p.log == "" {
-			return usagef("--%s needs a log", option)
-		}
-	}
-	a := &p.attr
-	if name, ok := args.Lookup("name"); ok {
-		if err := checkStreamName(name); err != nil {
-			return err
-		}
-		a.Name = name
-	}
-	if args.Value("inherit") != "no" {
-		a.Inheritance = posixtrace.InheritChildren
-	}
-	if a.StreamSize, err = args.Size("stream-size", 1<<20); err != nil {
-		return err
-	}
-	if !args.Has("stream-size") {
-		a.LeastStreamSize = leastStreamSize
-	}
-	if a.LogSize, err = args.Size("log-size", 0); err != nil {
-		return err
-	}
-	data, err := args.Size("max-data-size", 4<<10)
-	if err != nil {
-		return err
-	}
-	if data > math.MaxInt32 {
-		return badValue("max-data-size", args.Value("max-data-size"), errTooLarge)
-	}
-	if a.MaxDataSize = int(data); data == 0 {
-		a.MaxDataSize = posixtrace.NoUserData
-	}
-	a.StreamFullPolicy = fullPolicies[args.Value("stream-full-policy")]
-	if a.StreamFullPolicy == posixtrace.PolicyFlush && p.log == "" {
-		return usagef("--stream-full-policy=flush needs a log")
-	}
-	a.LogFullPolicy = posixtrace.PolicyAppend
-	if v, ok := args.Lookup("log-full-policy"); ok {
-		a.LogFullPolicy = fullPolicies[v]
-	}
-	return nil
-}
-
-var fullPolicies = map[string]posixtrace.FullPolicy{
-	"loop":       posixtrace.PolicyLoop,
-	"until-full": posixtrace.PolicyUntilFull,
-	"flush":      posixtrace.PolicyFlush,
-	"append":     posixtrace.PolicyAppend,
-}
-
-func (p *runPlan) setFilter(args *Args) error {
-	for _, v := range args.All("exclude") {
-		set, err := ParseEventSet(v)
-		if err != nil {
-			return err
-		}
-		p.filter = append(p.filter, set.Op(posixtrace.FilterAdd))
-	}
-	return nil
 }
 
 func (p *runPlan) setLimit(args *Args) (err error) {

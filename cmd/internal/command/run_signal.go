@@ -152,3 +152,9 @@ func dieBy(sig syscall.Signal) {
 	time.Sleep(10 * time.Millisecond)
 	os.Exit(128 + int(sig))
 }
+
+// foregroundOf reports whether this process is in the foreground of this terminal.
+func foregroundOf(tty int) bool {
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -90,32 +89,6 @@ func (t *timeLimit) sendAll(sig syscall.Signal) {
 	t.mu.Unlock()
 	// What is stopped could not act on it.
 	t.child.signalAll(unix.SIGCONT)
-}
-
-// signalGroup sends sig to every process of this process group but this one and
-// the command, which had it. Killing the whole group at once would hit us too,
-// before the log is complete. Processes forked meanwhile are found again.
-func signalGroup(except int, sig syscall.Signal) {
-	self, group := os.Getpid(), unix.Getpgrp()
-	done := map[int]bool{self: true, except: true}
-	for range 64 {
-		again := false
-		entries, _ := os.ReadDir("/proc")
-		for _, e := range entries {
-			pid, err := parseDigits(e.Name())
-			if err != nil || done[int(pid)] {
-				continue
-			}
-			if _, pgrp, ok := procStat(int(pid)); ok && pgrp == group {
-				done[int(pid)] = true
-				again = true
-				unix.Kill(int(pid), sig)
-			}
-		}
-		if !again {
-			return
-		}
-	}
 }
 
 // parseSignal parses a signal by name, with or without SIG, or by number.

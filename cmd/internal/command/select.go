@@ -19,7 +19,7 @@ func readSelection(args *Args) (s selection, err error) {
 		name string
 		set  **EventSet
 	}{{"events", &s.include}, {"exclude", &s.exclude}, {"wait-for", &s.await}} {
-		set, ok, err := args.EventSet(o.name)
+		set, ok, err := eventSetOf(args, o.name)
 		if err != nil {
 			return s, err
 		}

@@ -3,7 +3,7 @@ package command
 import (
 	"io"
 	"iter"
-	"syscall"
+	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -105,27 +105,6 @@ func inputStatusFields(in *input) (f output.Fields, err error) {
 	return statusFields(f, st), nil
 }
 
-// statusFields adds the members of posix_trace_status_info.
-func statusFields(f output.Fields, st posixtrace.Status) output.Fields {
-	f.Add("stream_status", st.StreamStatus.String())
-	f.Add("stream_full_status", st.StreamFullStatus.String())
-	f.Add("stream_overrun_status", st.StreamOverrunStatus.String())
-	f.Add("stream_flush_status", st.StreamFlushStatus.String())
-	f.Add("stream_flush_error", errorText(st.StreamFlushError))
-	f.Add("log_overrun_status", st.LogOverrunStatus.String())
-	f.Add("log_full_status", st.LogFullStatus.String())
-	f.Add("lost", st.Lost)
-	f.Add("log_lost", st.LogLost)
-	return f
-}
-
-func errorText(e syscall.Errno) string {
-	if e == 0 {
-		return "none"
-	}
-	return strerror(e)
-}
-
 // showTypes writes the list of event types.
 func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
 	var b []byte
@@ -145,7 +124,7 @@ func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
 				b = f.AppendJSON(b)
 				continue
 			}
-			t.Add(text(uint64(et.id)), output.Class(et.id), et.name)
+			t.Add(strconv.Itoa(int(et.id)), output.Class(et.id), et.name)
 		}
 	}
 	if !opt.json() {

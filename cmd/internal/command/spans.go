@@ -3,19 +3,23 @@ package command
 import (
 	"math/bits"
 	"slices"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // spanKey tells open spans apart: by their own key, or where they have none by their thread.
 type spanKey struct {
-	in       *input // processes of two logs are two, whatever their ids
+	src      *output.Source // processes of two logs are two, whatever their ids
 	name     string
 	pid, tid int
 	key      uint64
 }
 
-// threadKey is a thread of an input.
+// threadKey is a thread of a log or stream.
 type threadKey struct {
-	in       *input
+	src      *output.Source
 	pid, tid int
 }
 
@@ -53,7 +57,7 @@ func (s *openSpans) begin(k spanKey, at int64) {
 	if o.under != nil {
 		o.overlaps, o.under.overlaps = true, true
 	}
-	t := threadKey{k.in, k.pid, k.tid}
+	t := threadKey{k.src, k.pid, k.tid}
 	if o.before = s.latest[t]; o.before != nil {
 		o.before.after = o
 	}
@@ -82,7 +86,7 @@ func (s *openSpans) end(k spanKey) *openSpan {
 	if o.before != nil {
 		o.before.after = o.after
 	}
-	if t := (threadKey{k.in, k.pid, k.tid}); o.after != nil {
+	if t := (threadKey{k.src, k.pid, k.tid}); o.after != nil {
 		o.after.before = o.before
 	} else if o.before != nil {
 		s.latest[t] = o.before
@@ -151,4 +155,15 @@ func (t *spanTimes) quantile(q float64) int64 {
 		return min(max(bucketTop(k), t.min), t.max)
 	}
 	return t.max
+}
+
+// spanOf returns the name of the span that an event type begins or ends.
+func spanOf(id posixtrace.EventID, name string) (span string, begins, ends bool) {
+	if !id.User() {
+		return "", false, false
+	}
+	if span, begins = strings.CutSuffix(name, ".begin"); !begins {
+		span, ends = strings.CutSuffix(name, ".end")
+	}
+	return span, begins, ends
 }

@@ -33,15 +33,6 @@ func takeSpool(s *posixtrace.Stream, wait time.Duration) {
 	}
 }
 
-// takeBeforeEvent takes over what a script has left in its spool, before an event is
-// recorded for it, so that lines without a time do not come out behind. A process that
-// takes them as they come is not disturbed.
-func takeBeforeEvent(path string) {
-	if path != "" && spool.Pending(path) {
-		takeForShell(path)
-	}
-}
-
 // markSpool has lines that the script writes from now on come after what was done for
 // it until now, although its shell may know the time badly.
 func markSpool(env *Env) {
@@ -69,13 +60,3 @@ func watchSpool(s *posixtrace.Stream) (stop func()) {
 	}
 	return w.Stop
 }
-
-// followSpool takes lines over while a stream is followed that may have nobody else
-// to do it.
-func (in *input) followSpool() {
-	if in.follow && in.stream != nil {
-		in.spool, _ = spool.Watch(in.stream)
-	}
-}
-
-func (in *input) stopSpool() { in.spool.Stop() }

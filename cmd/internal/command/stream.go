@@ -25,7 +25,7 @@ func checkStreamName(name string) error {
 
 // streamOperands returns the streams a command is to work on: the operands,
 // else -S, else $PTRACE_STREAM. Several operands are allowed if many is set.
-func (e *Env) streamOperands(args *Args, many bool) ([]string, error) {
+func streamOperands(e *Env, args *Args, many bool) ([]string, error) {
 	s, given := args.Lookup("stream")
 	ops := args.Operands
 	switch {
@@ -101,3 +101,7 @@ func pathsOf(name string) string {
 	}
 	return strings.Join(paths, "\n")
 }
+
+// errNoStream is in the chain of the error that attach returns when there is no
+// such stream.
+var errNoStream = errors.New("no such stream")

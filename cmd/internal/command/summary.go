@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strconv"
 
@@ -48,7 +47,7 @@ func (s *summary) typeOf(id posixtrace.EventID, name string) *typeCount {
 	return t
 }
 
-func (s *summary) add(in *input, t *typeCount, rec *posixtrace.Record) {
+func (s *summary) add(src *output.Source, t *typeCount, rec *posixtrace.Record) {
 	if s.events == 0 {
 		s.first, s.last = rec.UnixNano, rec.UnixNano
 	}
@@ -59,7 +58,7 @@ func (s *summary) add(in *input, t *typeCount, rec *posixtrace.Record) {
 	if !t.begins && !t.ends {
 		return
 	}
-	key := spanKey{in, t.span, rec.PID, rec.TID, 0}
+	key := spanKey{src, t.span, rec.PID, rec.TID, 0}
 	if rec.Span != 0 {
 		key.tid, key.key = 0, rec.Span
 	}
@@ -80,68 +79,6 @@ func (s *summary) add(in *input, t *typeCount, rec *posixtrace.Record) {
 	default:
 		times.add(rec.UnixNano - o.at)
 	}
-}
-
-// summarise reads the inputs and writes their summary.
-func summarise(env *Env, inputs []*input, opt *dumpOptions) error {
-	s := newSummary()
-	w, err := newWalk(env, inputs, opt)
-	if err != nil {
-		return err
-	}
-	if w.countable() {
-		err = s.count(w)
-	} else {
-		err = s.walk(w)
-	}
-	if err != nil {
-		return err
-	}
-	for _, in := range inputs {
-		if opt.head < 0 {
-			env.Warn(in.soundness())
-		}
-	}
-	var lost uint64
-	for _, in := range inputs {
-		if st, err := in.status(); err == nil {
-			lost += st.Lost + st.LogLost
-		}
-	}
-	_, err = env.Stdout.Write(s.append(nil, opt.json(), lost, env.width()))
-	return err
-}
-
-// walk adds the events one by one.
-func (s *summary) walk(w *walk) error {
-	inputs, opt := w.inputs, w.opt
-	cache := make([][]*typeCount, len(inputs))
-	index := map[*input]int{}
-	for i, in := range inputs {
-		cache[i] = make([]*typeCount, len(in.verdicts))
-		index[in] = i
-	}
-	current, types := (*input)(nil), []*typeCount(nil)
-	left := opt.head
-	return w.each(context.Background(), func(ev *selected) bool {
-		in, rec := ev.in, ev.rec
-		if in != current {
-			current, types = in, cache[index[in]]
-		}
-		var t *typeCount
-		if int(rec.ID) < len(types) {
-			t = types[rec.ID]
-		}
-		if t == nil {
-			t = s.typeOf(rec.ID, in.src.Name(rec.ID))
-			if int(rec.ID) < len(types) {
-				types[rec.ID] = t
-			}
-		}
-		s.add(in, t, rec)
-		left--
-		return left != 0
-	})
 }
 
 // append appends the summary as tables of a width, 0 for any, or as JSON lines.
@@ -225,3 +162,14 @@ func (s *summary) append(b []byte, json bool, lost uint64, width int) []byte {
 }
 
 func text(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// addCount adds the events of one type.
+func (s *summary) addCount(t *typeCount, n *posixtrace.TypeCount) {
+	if s.events == 0 {
+		s.first, s.last = n.First, n.Last
+	}
+	s.events += n.Events
+	s.first, s.last = min(s.first, n.First), max(s.last, n.Last)
+	t.count += n.Events
+	t.bytes += n.Bytes
+}

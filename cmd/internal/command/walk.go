@@ -47,7 +47,7 @@ func (w *walk) newProgress() *progress {
 	if w.opt.follow || w.opt.speed != 0 {
 		return nil
 	}
-	p := w.env.newProgress(w.inputs, w.opt.mode == "")
+	p := newProgress(w.env, w.inputs, w.opt.mode == "")
 	if p != nil && w.based {
 		p.from, p.to = max(w.since, w.base), w.until
 	}

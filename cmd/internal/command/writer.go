@@ -26,6 +26,9 @@ type Writer struct {
 // NewWriter returns a Writer on w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
+// Dest returns what w writes to.
+func (w *Writer) Dest() io.Writer { return w.w }
+
 // Write appends p to the buffer.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()

@@ -1,0 +1,81 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// openLogReader opens a log of any state. live is the reader of one that is not in a
+// regular file, and nil else; flush is called before it blocks.
+func openLogReader(name string, f *os.File, flush func()) (r *posixtrace.Reader, live *liveReader, err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, failure(name, err)
+	}
+	if st.IsDir() {
+		return nil, nil, failure(name, syscall.EISDIR)
+	}
+	var src io.Reader = f
+	if !st.Mode().IsRegular() {
+		live = &liveReader{f, flush}
+		src = live
+	}
+	if r, err = posixtrace.NewReader(src); err == nil {
+		return r, live, nil
+	}
+	var e *posixtrace.Error
+	if errors.As(err, &e) && e.Err == syscall.EINVAL {
+		// The package says the same of it, with a reason before it or none.
+		const what = "not a trace log"
+		text := name + ": " + what
+		if why := strings.TrimSuffix(strings.TrimSuffix(reason(err), what), ": "); e.Cause != nil && why != "" {
+			text += ": " + why
+		}
+		return nil, nil, &logError{text}
+	}
+	return nil, nil, failure(name, err)
+}
+
+// logError says that a file is no log; it may still be a stream's.
+type logError struct{ text string }
+
+func (e *logError) Error() string        { return e.text }
+func (e *logError) Is(target error) bool { return target == syscall.EINVAL }
+
+// liveReader reads a pipe or a terminal and lets no event wait in our buffer
+// while the next read blocks.
+type liveReader struct {
+	f     *os.File
+	flush func() // called before a read blocks; nil for nothing
+}
+
+func (r *liveReader) Read(p []byte) (int, error) {
+	fds := []unix.PollFd{{Fd: int32(r.f.Fd()), Events: unix.POLLIN}}
+	if r.flush != nil {
+		if n, err := unix.Poll(fds, 0); n == 0 && err == nil {
+			r.flush()
+		}
+	}
+	return r.f.Read(p)
+}
+
+// soundnessOf reports why a log that was read to its end is not whole.
+func soundnessOf(name string, r *posixtrace.Reader) error {
+	state, err := r.State()
+	switch state {
+	case posixtrace.LogFinished, posixtrace.LogLive:
+		return nil
+	}
+	text := "log is " + state.String()
+	if err != nil {
+		text += ": " + reason(err)
+	}
+	return failf("%s: %s", name, text)
+}

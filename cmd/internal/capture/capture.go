@@ -1,37 +1,45 @@
-// Package capture records the output of a command line by line while it passes
-// through, byte for byte as it was written.
+// Package capture passes the output of a command through unchanged and records it
+// line by line.
 //
-// A Pump reads one pipe. What it has read it first writes on, so that output
-// never waits for tracing; then it hands the lines of the batch to a Sink. There
-// is one reading of the clock for a batch and no copy of a line: each line is
-// recorded where it was read, and the byte in front of it (the newline of the
-// line before, which is done with) carries the flags of the event.
+// A Pump copies one pipe to the file that its output belongs to. It writes each batch
+// before it records the batch, so that output never waits for tracing. A Splitter
+// cuts the batch into lines and hands them to a Sink: Output records them as events,
+// and ptrace-event has Sinks of its own. A queue moves the recording of much output to
+// a goroutine of its own. A relay is a process that continues to copy pipes that are
+// still open when ptrace-run exits.
+//
+// The clock is read once per batch, and no line is copied: each line is recorded where
+// it was read, and the byte in front of it (the newline of the line before, which is
+// recorded already) carries the flags of the event.
+//
+// ptrace-run captures its command's output with this package; ptrace-event -l reads
+// its standard input with it.
 package capture
 
 import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Flags tell what a Sink gets: a whole line, or not quite.
+// Flags describe the end of a line: 0 for a newline.
 type Flags uint8
 
 const (
 	// NoNewline: the input ended within this line.
 	NoNewline Flags = 1 << iota
-	// Continues: the line is longer than the limit and goes on with the next call.
+	// Continues: the line is longer than the limit; the next call has more of it.
 	Continues
-	// Return: a carriage return ended the line, and no newline followed that.
+	// Return: a carriage return that no newline follows ended the line.
 	Return
 )
 
 const allFlags = NoNewline | Continues | Return
 
-// Sink takes the lines of a stream of bytes.
+// Sink receives the lines of a stream of bytes.
 type Sink interface {
-	// Batch precedes the lines that became complete with one read.
+	// Batch precedes the lines that one read completed.
 	Batch()
-	// Line takes one line: framed[1:], without its newline or carriage return. framed[0] is room
-	// for the sink to write to, framed its own until Line returns.
+	// Line receives one line: framed[1:], without its newline or carriage return. framed[0] is
+	// scratch space. The sink may use framed until Line returns.
 	Line(framed []byte, f Flags)
 }
 
@@ -47,10 +55,10 @@ type Output struct {
 	ev   posixtrace.EventInfo
 	flag [allFlags + 1]byte // the first byte of the event's data, by Flags
 
-	Began func(at int64) // if not nil, is called with the time of each batch
+	OnBatch func(at int64) // if not nil, Batch calls it with the time of the batch
 }
 
-// NewOutput returns a Sink that records events of type id for process pid.
+// NewOutput returns a Sink that records events of type id as process pid.
 func NewOutput(rec Recorder, id posixtrace.EventID, pid int) *Output {
 	o := &Output{rec: rec, ev: posixtrace.EventInfo{ID: id, PID: pid}}
 	for f := range o.flag {
@@ -60,11 +68,11 @@ func NewOutput(rec Recorder, id posixtrace.EventID, pid int) *Output {
 	return o
 }
 
-// Batch takes the time for the lines that follow.
+// Batch reads the time that the following lines get.
 func (o *Output) Batch() {
 	o.ev.UnixNano = o.rec.Now()
-	if o.Began != nil {
-		o.Began(o.ev.UnixNano)
+	if o.OnBatch != nil {
+		o.OnBatch(o.ev.UnixNano)
 	}
 }
 
@@ -74,9 +82,9 @@ func (o *Output) Line(framed []byte, f Flags) {
 	o.rec.Record(o.ev, framed)
 }
 
-// LineLimit returns the longest line that one output event of a stream with
-// this max-data-size holds beside its flags. A stream that keeps no data to
-// speak of gets whole lines to cut.
+// LineLimit returns the length of the longest line that fits, beside the flags, into
+// one output event of a stream with this max-data-size. For a stream that keeps less than
+// two bytes of data it returns the default: the stream then truncates whole lines.
 func LineLimit(maxDataSize int) int {
 	if maxDataSize < 2 {
 		return defaultLimit

@@ -4,12 +4,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSize lets a command run ahead of us, and us read much at a time.
+// pipeSize is large so that the command can run ahead of the pump and the pump can read
+// many lines at once.
 const pipeSize = 1 << 20
 
-// Pipe makes a pipe whose ends are closed on exec. Its write end lies above
-// every descriptor in use: what the Go runtime puts beyond it while it starts a
-// process must not fall upon one that the command is to inherit.
+// Pipe makes a pipe whose ends are closed on exec. Its write end is at least above,
+// beyond every descriptor in use: syscall.StartProcess duplicates descriptors to numbers
+// beyond the highest one it is given, which must not overwrite one that the command inherits.
 func Pipe(above int) (r, w int, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
@@ -26,8 +27,8 @@ func Pipe(above int) (r, w int, err error) {
 // fDupFDQuery is F_DUPFD_QUERY of Linux 6.10.
 const fDupFDQuery = 1024 + 3
 
-// SameOpenFile reports whether two descriptors are one open file: what is
-// written to both then keeps its order.
+// SameOpenFile reports whether two descriptors refer to one open file description, so
+// that writes to both keep their order.
 func SameOpenFile(a, b int) bool {
 	var sa, sb unix.Stat_t
 	if unix.Fstat(a, &sa) != nil || unix.Fstat(b, &sb) != nil || sa.Dev != sb.Dev || sa.Ino != sb.Ino || sa.Rdev != sb.Rdev {
@@ -41,8 +42,9 @@ func SameOpenFile(a, b int) bool {
 	if r, _, err := unix.Syscall6(unix.SYS_KCMP, pid, pid, kcmpFile, uintptr(a), uintptr(b), 0); err == 0 {
 		return r == 0
 	}
-	// Neither question was allowed. Two descriptors of one pipe, terminal or
-	// appended file behave as one open file does; other files have a position.
+	// The kernel refused both queries. Two descriptors of one pipe, terminal or file
+	// opened with O_APPEND behave as one open file description does; of other files,
+	// compare the positions.
 	fa, erra := unix.FcntlInt(uintptr(a), unix.F_GETFL, 0)
 	fb, errb := unix.FcntlInt(uintptr(b), unix.F_GETFL, 0)
 	if erra != nil || errb != nil || fa != fb {

@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Every loop of the commands around poll(2) goes by what stands here. A loop must end, or
-// wait, whatever a descriptor is and whichever of its ends is gone: what poll reports of such
-// a one it reports at once, each time, for ever.
+// Every poll(2) loop of the commands uses the helpers in this file. A loop must end or
+// wait, whatever kind of file a descriptor has and whichever end is closed: poll(2) reports
+// POLLHUP and POLLERR of a closed end at once in every call, so a careless loop spins.
 
-// pollPause is how often a descriptor is tried that poll(2) cannot wait for.
+// pollPause is the interval at which loops retry a descriptor that poll(2) cannot wait for.
 const pollPause = 10 * time.Millisecond
 
-// Poll is poll(2) for a loop. A signal ends it as if nothing were ready. Should the call
-// itself fail, as under a filter of system calls, Poll returns the error after a pause: a loop
-// that tries its descriptors instead, which are non-blocking, takes no processor to speak of.
+// Poll wraps poll(2) for a loop. After a signal it returns nil with no descriptor ready. If
+// the call fails, for example under a seccomp filter, Poll returns the error after a pause, so
+// that a loop that then tries its non-blocking descriptors uses little processor time.
 func Poll(fds []unix.PollFd, timeout int) error {
 	_, err := unix.Poll(fds, timeout)
 	if err == nil {
@@ -31,36 +31,37 @@ func Poll(fds []unix.PollFd, timeout int) error {
 	return err
 }
 
-// Backoff waits longer each time. A loop calls it when a descriptor that poll(2) called
-// ready was not.
+// Backoff delays a loop longer each time that poll(2) reports a descriptor as ready which
+// is not.
 type Backoff struct{ turns int }
 
-// Reset is called when the descriptor was ready.
+// Reset ends the delays. Call it when the descriptor was ready.
 func (b *Backoff) Reset() { b.turns = 0 }
 
-// Wait lets the first two turns go on at once: two processes may have gone for the same byte.
+// Wait delays the loop, except in the first two turns: another process may have read the
+// byte that was ready.
 func (b *Backoff) Wait() {
 	if b.turns++; b.turns > 2 {
 		time.Sleep(min(time.Millisecond<<min(b.turns-3, 10), pollPause))
 	}
 }
 
-// finality is what poll(2) reports of an output that no write can reach any more.
+// finality has the poll(2) events that mean that no write to an output can ever succeed.
 type finality struct {
-	any int16 // one of these is enough
-	all int16 // all of these together are
+	any int16 // each of these events means it
+	all int16 // these events together mean it
 }
 
-// final reports whether what poll reports means that.
+// final reports whether revents means that no write can succeed.
 func (f finality) final(revents int16) bool {
 	return revents&f.any != 0 || f.all != 0 && revents&f.all == f.all
 }
 
 const pipeFS = 0x50495045 // PIPEFS_MAGIC
 
-// finalityOf finds it out for a descriptor. Where a write may succeed again later it is
-// never final: a FIFO gets new readers and the master of a pseudo-terminal another process
-// at its terminal, and an error of a datagram's is over with the next one.
+// finalityOf returns the finality of a descriptor, none if a write may succeed later: a
+// FIFO can get a new reader, another process can open the terminal of a pseudo-terminal
+// master, and the error of a datagram socket concerns one datagram only.
 func finalityOf(fd int) finality {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// end is one end of something that bytes go through, and the closing of the other.
+// end is one end of a channel for bytes.
 type end struct {
 	fd    int
-	close func() // of this end
-	gone  func() // closes the other
+	close func() // closes this end
+	gone  func() // closes the other end
 }
 
-// pairs makes descriptors of every kind. The first end is one to write to where outward.
+// pairs makes a channel of each kind and returns one end: the write end if outward.
 var pairs = map[string]func(t *testing.T, outward bool) end{
 	"pipe": func(t *testing.T, outward bool) end {
 		var fd [2]int
@@ -57,45 +57,45 @@ var pairs = map[string]func(t *testing.T, outward bool) end{
 		f, err := near.(*net.TCPConn).File()
 		must(t, err)
 		near.Close()
-		e := taken(t, f, nil)
-		// Reset, not only half closed: what is written now meets no reader.
+		e := fileEnd(t, f, nil)
+		// A reset, not a half-close: a write must find no reader.
 		e.gone = func() { far.(*net.TCPConn).SetLinger(0); far.Close() }
 		return e
 	},
 	"terminal": func(t *testing.T, _ bool) end {
 		master, slave, err := pty.Open()
 		must(t, err)
-		return taken(t, slave, master)
+		return fileEnd(t, slave, master)
 	},
 	"terminal's master": func(t *testing.T, _ bool) end {
 		master, slave, err := pty.Open()
 		must(t, err)
-		return taken(t, master, slave)
+		return fileEnd(t, master, slave)
 	},
 	"file": func(t *testing.T, _ bool) end {
 		f, err := os.OpenFile(filepath.Join(t.TempDir(), "file"), os.O_RDWR|os.O_CREATE, 0o600)
 		must(t, err)
-		return taken(t, f, nil)
+		return fileEnd(t, f, nil)
 	},
 	"null device": func(t *testing.T, _ bool) end {
 		f, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		must(t, err)
-		return taken(t, f, nil)
+		return fileEnd(t, f, nil)
 	},
 }
 
-// taken makes an end of files. A pump closes the bare descriptor, of which no file may know.
-func taken(t *testing.T, mine, other *os.File) end {
+// fileEnd makes an end of files. A pump closes the bare descriptor, so no os.File may own it.
+func fileEnd(t *testing.T, mine, other *os.File) end {
 	fd, err := unix.FcntlInt(mine.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	must(t, err)
 	must(t, mine.Close())
 	e := raw(fd, -1)
-	e.gone = func() { other.Close() } // of none: an error, no more
+	e.gone = func() { other.Close() } // nil: returns an error
 	return e
 }
 
-// pairs in which an output whose other end is gone is gone for good, so that the command
-// may be let know before it writes.
+// final has the pairs in which no write can succeed once the other end is closed, so that
+// the pump can report Broken before the command writes.
 var final = map[string]bool{"pipe": true, "stream socket": true, "packet socket": true, "tcp": true, "terminal": true}
 
 func raw(mine, other int) end {
@@ -122,10 +122,10 @@ func threadTime() time.Duration {
 	return time.Duration(syscall.TimevalToNsec(r.Utime) + syscall.TimevalToNsec(r.Stime))
 }
 
-// pumping is a pump with a thread of its own.
+// pumping is a pump that runs on a thread of its own.
 type pumping struct {
 	result chan Result
-	spent  time.Duration // of processor time, when the result has come
+	spent  time.Duration // processor time, set before the result is sent
 }
 
 func startPump(p *Pump) *pumping {
@@ -148,20 +148,20 @@ func (r *pumping) wait(t *testing.T, want Result) {
 			t.Errorf("the pump ended with %v, want %v", got, want)
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatal("the pump does not end")
+		t.Fatal("the pump does not end within 30 s")
 	}
-	// A thread that went round for half the time that all of them waited spent more.
+	// A thread that spins for half the idle time uses more.
 	if r.spent > idle/2 {
-		t.Errorf("the pump took %v of processor time while it had nothing to do", r.spent)
+		t.Errorf("the idle pump used %v of processor time, want at most %v", r.spent, idle/2)
 	}
 }
 
-// idle is how long pumps have nothing to do.
+// idle is how long the pumps have no input.
 const idle = 200 * time.Millisecond
 
-// No pump goes round and round, whatever its output is and whether the other end of it is
-// there, and each ends at the end of its input.
-func TestPumpIdle(t *testing.T) {
+// No pump spins, whatever kind of file its output is and whether the other end of the output
+// is open, and each pump ends at the end of its input.
+func TestPumpSleepsWhileIdle(t *testing.T) {
 	type run struct {
 		name string
 		r    *pumping
@@ -173,10 +173,10 @@ func TestPumpIdle(t *testing.T) {
 		for _, gone := range []bool{false, true} {
 			in, out := pairs["pipe"](t, false), pair(t, true)
 			p := &Pump{In: in.fd, Out: out.fd, Done: -1}
-			r := run{name: name + ", there", in: in, want: EOF}
+			r := run{name: name + ", open", in: in, want: EOF}
 			if gone {
 				out.gone()
-				if r.name = name + ", gone"; final[name] {
+				if r.name = name + ", closed"; final[name] {
 					r.want = Broken
 				}
 			} else {
@@ -203,12 +203,12 @@ func TestPumpIdle(t *testing.T) {
 	}
 }
 
-// An input whose other end is gone has ended, of whatever kind it is, and one that has
-// nothing costs nothing.
-func TestPumpInputGone(t *testing.T) {
+// An input of any kind ends when its other end is closed, and an empty input costs no
+// processor time.
+func TestPumpEndsWhenInputIsClosed(t *testing.T) {
 	for name, pair := range pairs {
-		if name == "datagram socket" || name == "fifo" {
-			continue // which have no end that the other's going makes, or had none yet
+		if name == "datagram socket" {
+			continue // closing the other end does not end the first
 		}
 		for _, shared := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -222,8 +222,8 @@ func TestPumpInputGone(t *testing.T) {
 	}
 }
 
-// A FIFO whose readers come and go is written to whenever there is one.
-func TestPumpFIFOReaders(t *testing.T) {
+// The pump writes to a FIFO whenever the FIFO has a reader.
+func TestPumpWritesToEachReaderOfFIFO(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "fifo")
 	must(t, unix.Mkfifo(name, 0o600))
 	read := func() *os.File {
@@ -248,18 +248,18 @@ func TestPumpFIFOReaders(t *testing.T) {
 		must(t, err)
 		b := make([]byte, 4)
 		if _, err := io.ReadFull(f, b); err != nil || string(b) != "text" {
-			t.Fatalf("the %d. reader got %q, %v", i+1, b, err)
+			t.Fatalf("reader %d got %q, %v", i+1, b, err)
 		}
 		f.Close()
 	}
-	// Without a reader the command's write would have failed.
+	// Without a reader, a write of the command itself would have failed.
 	_, err = io.WriteString(w, "text")
 	must(t, err)
 	r.wait(t, Broken)
 	w.Close()
 }
 
-// Where poll(2) fails, as under a filter of system calls, all goes on, slowly.
+// A pump works, slowly, where poll(2) fails, as under a seccomp filter.
 func TestPumpWithoutPoll(t *testing.T) {
 	in, out := pairs["pipe"](t, false), pairs["pipe"](t, true)
 	defer in.gone()
@@ -273,7 +273,7 @@ func TestPumpWithoutPoll(t *testing.T) {
 	must(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &few, nil)) // poll of more: EINVAL
 	r := startPump(&Pump{In: in.fd, Out: out.fd, Done: done.fd})
 	time.Sleep(idle)
-	done.gone() // the command has ended, and the pipe is still open
+	done.gone() // the command has ended; the pipe is still open
 	defer unix.Close(in.fd)
 	r.wait(t, Left)
 	must(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &old, nil))

@@ -7,40 +7,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Result tells how a Pump ended.
+// Result is how a Pump ended.
 type Result int
 
-// The ends of a Pump.
+// The results of Pump.Run.
 const (
-	EOF    Result = iota // nobody holds the pipe any more
-	Broken               // its output could not be written; Err says why
-	Left                 // the drain time is over and somebody still holds the pipe
+	EOF    Result = iota // every write end of the pipe is closed
+	Broken               // writing the output failed; Err has the reason
+	Left                 // the drain time is over and a process still holds the pipe
 )
 
-// Pump copies a pipe to where its output belongs and hands its lines to a sink.
+// Pump copies a pipe to the file that its output belongs to and hands its lines to a sink.
 type Pump struct {
-	In     int  // read end of the pipe; closed unless the result is Left
-	Shared bool // In is not ours alone: it is waited for, not made non-blocking
-	Out    int  // -1: nowhere
+	In     int  // read end of the pipe; Run closes it unless the result is Left
+	Shared bool // other processes share In: the pump polls it and leaves it blocking
+	Out    int  // -1: discard the output
 	Done   int  // becomes readable when the command has ended; -1: never
-	// Drain is how long the pipe is read on once Done is readable.
+	// Drain is how long the pump continues to read once Done is readable.
 	Drain time.Duration
-	// Lines may be nil: nothing is recorded then.
+	// Lines receives what was read; nil to record nothing.
 	Lines *Splitter
 
-	Err error // why it is Broken
+	Err error // the reason for Broken, nil if the reader of the output closed it
 
-	busy    atomic.Bool // something that was read may not have been written yet
-	watched bool        // poll is asked about Out
-	out     finality    // what it reports of one that is gone
+	busy    atomic.Bool // some input may not have been written yet
+	watched bool        // wait polls Out
+	out     finality    // of Out
 	ended   bool        // In reported its end, without input
 }
 
-// Busy reports whether something that was read may not have been written yet. While
-// nothing can be read from the pipe and the pump is not busy, all has come through.
+// Busy reports whether the pump may hold input that it has not written yet. While the
+// pipe is empty and the pump is not busy, all output has been passed on.
 func (p *Pump) Busy() bool { return p.busy.Load() }
 
-// Run copies until the end and returns which one it was.
+// Run copies the pipe to its end, to a write error or to the end of the drain time.
 func (p *Pump) Run() Result {
 	if !p.Shared {
 		unix.SetNonblock(p.In, true)
@@ -48,10 +48,9 @@ func (p *Pump) Run() Result {
 	p.out, p.watched = finalityOf(p.Out), p.Out >= 0
 	lines := newQueue(p.Lines)
 	r := p.copy(lines)
-	lines.end()
+	lines.finish()
 	if r != Left {
-		// After a failed write this is what the command must see: nobody
-		// reads its output any more.
+		// After a failed write, the command gets SIGPIPE or EPIPE at its next one.
 		unix.Close(p.In)
 	}
 	return r
@@ -66,8 +65,8 @@ func (p *Pump) copy(lines *queue) Result {
 		if !ready {
 			switch p.wait(&deadline) {
 			case gone:
-				// A reader of our output that left before the command wrote
-				// anything: let the command know at its next write.
+				// The reader of our output closed it, perhaps before the command
+				// wrote anything: the command's next write must fail.
 				return Broken
 			case late:
 				return Left
@@ -97,9 +96,8 @@ func (p *Pump) copy(lines *queue) Result {
 			}
 			return Broken
 		}
-		// Less than there was room for: the pipe is empty, and waiting is
-		// cheaper than finding that out. A pipe that never is must not keep
-		// the command's end from being seen.
+		// After a short read the pipe is empty, and poll is cheaper than a read that
+		// fails. A pipe that never runs empty must not hide the end of the command.
 		ready = n == len(buf) && !p.Shared && deadline.IsZero() && turn%16 != 0
 	}
 }
@@ -108,12 +106,12 @@ type readiness int
 
 const (
 	readable readiness = iota
-	gone               // nobody reads the output
+	gone               // the output has no reader
 	late               // the drain time is over
 )
 
-// wait waits for input, for the reader of the output to leave, or for the time
-// to end. It sets the deadline when the command has ended.
+// wait waits for input, for the reader of the output to close it, or for the deadline.
+// It sets the deadline when the command has ended.
 func (p *Pump) wait(deadline *time.Time) readiness {
 	for {
 		fds := [3]unix.PollFd{{Fd: int32(p.In), Events: unix.POLLIN}, {Fd: -1}, {Fd: -1, Events: unix.POLLIN}}
@@ -126,8 +124,8 @@ func (p *Pump) wait(deadline *time.Time) readiness {
 		} else {
 			left := time.Until(*deadline)
 			if left <= 0 {
-				// Nothing is lost by leaving: whoever takes over finds what
-				// is in the pipe. A pipe that is empty and closed needs nobody.
+				// Returning loses nothing: the relay finds the rest in the pipe. A
+				// pipe that is empty and closed needs no relay.
 				unix.Poll(fds[:1], 0)
 				if fds[0].Revents&(unix.POLLIN|unix.POLLHUP) == unix.POLLHUP {
 					return readable
@@ -141,7 +139,7 @@ func (p *Pump) wait(deadline *time.Time) readiness {
 			*deadline = time.Now().Add(p.Drain)
 		}
 		if failed {
-			return readable // the read will tell
+			return readable // the read reports what is wrong
 		}
 		if r := fds[0].Revents; r != 0 {
 			p.ended = r&unix.POLLIN == 0
@@ -151,13 +149,13 @@ func (p *Pump) wait(deadline *time.Time) readiness {
 		case p.out.final(r):
 			return gone
 		case r != 0:
-			// It reports this for ever. The next write will tell what it means.
+			// poll reports this in every call. The next write reports what it means.
 			p.watched = false
 		}
 	}
 }
 
-// isDone reports whether the command has ended, without poll.
+// isDone reports, without poll, whether the command has ended.
 func (p *Pump) isDone() bool {
 	if p.Done < 0 {
 		return false
@@ -167,7 +165,7 @@ func (p *Pump) isDone() bool {
 	return n >= 0 && err == nil
 }
 
-// write writes all of b. It waits where another process made the output non-blocking.
+// write writes all of b. It waits if another process made the output non-blocking.
 func (p *Pump) write(b []byte) error {
 	if p.Out < 0 {
 		return nil

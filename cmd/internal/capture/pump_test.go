@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plumb starts a pump between two pipes. Its result comes through the channel.
+// plumb starts a pump between two pipes. The channel delivers its result.
 func plumb(t *testing.T, p *Pump) (in, out *os.File, result <-chan Result) {
 	t.Helper()
 	r, w, err := Pipe(3)
@@ -41,11 +41,11 @@ func want(t *testing.T, result <-chan Result, want Result) {
 			t.Fatalf("the pump ended with %v, want %v", got, want)
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatal("the pump does not end")
+		t.Fatal("the pump does not end within 20 s")
 	}
 }
 
-func TestPumpPassesAll(t *testing.T) {
+func TestPumpPassesAllBytes(t *testing.T) {
 	text := strings.Repeat("line\x00with\xffbytes\n", 100_000) + "and no end"
 	l := &lines{}
 	p := &Pump{Done: -1, Lines: NewSplitter(l, 4095)}
@@ -60,11 +60,11 @@ func TestPumpPassesAll(t *testing.T) {
 	}
 	want(t, result, EOF)
 	if string(l.whole) != text {
-		t.Errorf("lines of %d bytes were taken, want %d", len(l.whole), len(text))
+		t.Errorf("the lines have %d bytes, want %d", len(l.whole), len(text))
 	}
 }
 
-// The output goes on before its line is complete.
+// The pump passes the beginning of a line on before the line is complete.
 func TestPumpDoesNotWaitForNewline(t *testing.T) {
 	in, out, result := plumb(t, &Pump{Done: -1, Lines: NewSplitter(&lines{}, 4095)})
 	io.WriteString(in, "Password: ")
@@ -76,17 +76,17 @@ func TestPumpDoesNotWaitForNewline(t *testing.T) {
 	want(t, result, EOF)
 }
 
-// A reader that leaves is seen by the writer, before it writes anything.
-func TestPumpBroken(t *testing.T) {
+// When the reader of the output closes it, the command's next write fails, even its first.
+func TestPumpClosesInputWithoutReader(t *testing.T) {
 	in, out, result := plumb(t, &Pump{Done: -1, Lines: NewSplitter(&lines{}, 4095)})
 	out.Close()
 	want(t, result, Broken)
 	if _, err := unix.Write(int(in.Fd()), []byte("x")); err != unix.EPIPE {
-		t.Errorf("Write after the reader left: %v, want EPIPE", err)
+		t.Errorf("Write without a reader of the output: %v, want EPIPE", err)
 	}
 }
 
-func TestPumpLeavesWhatOutlivesTheCommand(t *testing.T) {
+func TestPumpLeavesPipeThatOutlivesCommand(t *testing.T) {
 	doneR, doneW, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -102,14 +102,14 @@ func TestPumpLeavesWhatOutlivesTheCommand(t *testing.T) {
 	if !bytes.Equal(got, []byte("before\n")) || len(l.got) != 1 {
 		t.Errorf("passed %q, lines %q", got, l.got)
 	}
-	// The pipe is still open for whoever takes over.
+	// The pipe is still open for a relay.
 	if _, err := io.WriteString(in, "after\n"); err != nil {
 		t.Error(err)
 	}
 	unix.Close(p.In)
 }
 
-// A writer that never stops cannot keep the pump past its time.
+// A writer that never stops does not keep the pump running past the drain time.
 func TestPumpLeavesBusyPipe(t *testing.T) {
 	doneR, doneW, err := os.Pipe()
 	if err != nil {

@@ -7,19 +7,19 @@ import (
 
 const (
 	queueLength = 4        // batches that may wait to be recorded
-	smallBatch  = 16 << 10 // what is recorded at once if nothing waits
+	smallBatch  = 16 << 10 // bytes that the reader records itself while no batch waits
 )
 
-// queue lets output go on while earlier output is recorded. Much output is
-// recorded by a goroutine of its own, which may have to wait for a log to be
-// written; a little is not worth waking another thread for.
+// queue lets a Pump pass output on while earlier output is recorded. A goroutine of its
+// own records large batches, since it may have to wait for a log to be written. The pump
+// records a small batch itself, which is cheaper than waking another thread.
 type queue struct {
-	lines *Splitter // nil: nothing is recorded
-	buf   []byte    // the one to be read to
+	lines *Splitter // nil: record nothing
+	buf   []byte    // the buffer for the next read
 	free  chan []byte
-	made  int
+	made  int // buffers
 	work  chan batch
-	busy  atomic.Int32 // batches handed over and not yet recorded
+	busy  atomic.Int32 // batches queued and not yet recorded
 	wg    sync.WaitGroup
 }
 
@@ -38,7 +38,7 @@ func newQueue(lines *Splitter) *queue {
 	return q
 }
 
-// room is where the next batch is to be read to.
+// room returns the part of the buffer to read the next batch into.
 func (q *queue) room() []byte {
 	if q.lines == nil {
 		return q.buf
@@ -46,7 +46,7 @@ func (q *queue) room() []byte {
 	return q.lines.room(q.buf)
 }
 
-// take records the n bytes that were read to room, now or soon.
+// take records the n bytes that were read into room, or queues them.
 func (q *queue) take(n int) {
 	switch {
 	case q.lines == nil:
@@ -74,7 +74,7 @@ func (q *queue) take(n int) {
 	q.buf = <-q.free
 }
 
-// run records batches in their order.
+// run records batches in order.
 func (q *queue) run() {
 	for b := range q.work {
 		q.lines.split(b.buf, b.n)
@@ -83,13 +83,13 @@ func (q *queue) run() {
 	}
 }
 
-// end records what is left.
-func (q *queue) end() {
+// finish waits for the queued batches and records the last line, if it has no newline.
+func (q *queue) finish() {
 	if q.work != nil {
 		close(q.work)
 		q.wg.Wait()
 	}
 	if q.lines != nil {
-		q.lines.end()
+		q.lines.finish()
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RelayFlag as the only argument of the program makes it a relay.
+// RelayFlag is the only argument of a program that runs as a relay.
 const RelayFlag = "--relay-output"
 
-// relayFirst is where the pipes of a relay begin; each is followed by its output.
+// relayFirst is the descriptor of a relay's first pipe; each pipe is followed by its output.
 const relayFirst = 3
 
-// StartRelay starts a process that goes on copying the pipes of pumps that were
-// Left, so that those who hold them never see a broken pipe, and gives the pipes
-// up. prog is the name the process shows; it runs this program again.
+// StartRelay starts a process that continues to copy the pipes of pumps that were Left,
+// so that the processes that hold them get no SIGPIPE, and closes the pipes here. The
+// process runs this program again, under the name prog.
 func StartRelay(prog string, pumps []*Pump) error {
 	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -29,7 +29,8 @@ func StartRelay(prog string, pumps []*Pump) error {
 	for _, p := range pumps {
 		files = append(files, uintptr(p.In), uintptr(p.Out))
 	}
-	// Whatever else is open here is somebody's who waits for its end.
+	// The relay must inherit nothing else: another process may wait for the end of a
+	// file that is open here.
 	closeOnExec()
 	_, _, err = syscall.StartProcess("/proc/self/exe", []string{prog, RelayFlag + "=" + strconv.Itoa(len(pumps))}, &syscall.ProcAttr{
 		Dir:   "/",
@@ -43,10 +44,10 @@ func StartRelay(prog string, pumps []*Pump) error {
 	return err
 }
 
-// Relay is the life of a relay process: it copies its pipes to their ends.
+// Relay is the main function of a relay process: it copies its pipes to their ends.
 func Relay(pipes int) {
-	// Where all processes are asked to end, those whose output this is may have last words. The end
-	// of their pipes ends a relay.
+	// When all processes are asked to terminate, the writers of the pipes may still have
+	// output. The relay ends when they have closed their pipes.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
 		unix.SIGVTALRM, unix.SIGXCPU, unix.SIGPWR, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 	pipes = min(max(pipes, 0), 2)
@@ -61,7 +62,7 @@ func Relay(pipes int) {
 	wg.Wait()
 }
 
-// closeOnExec marks every descriptor from 3 on.
+// closeOnExec sets FD_CLOEXEC on every descriptor from 3 on.
 func closeOnExec() {
 	if unix.CloseRange(3, 1<<31, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return

@@ -5,26 +5,26 @@ import "bytes"
 const (
 	defaultLimit = 4095
 	maxLimit     = 1 << 20
-	batchSize    = 256 << 10 // read at once: a quarter of the pipe, and within the cache
+	batchSize    = 256 << 10 // of one read: a quarter of the pipe, and fits the cache
 )
 
-// Splitter cuts what is read into lines. How the bytes arrive makes no
-// difference to the lines that come out.
+// Splitter cuts the bytes of a stream into lines. The lines do not depend on how the
+// bytes are divided into batches.
 //
-// A batch is read to a buffer behind room for the beginning of its first line:
+// A batch is read into a buffer behind room for the beginning of its first line:
 //
 //	. . . . . . . p p p r r r r r r r r r r
 //	            ^ ^     ^
-//	            | |     head: here the batch was read to
-//	            | kept of the batch before, at most limit bytes and two carriage returns
+//	            | |     head: the batch starts here
+//	            | rest of the batch before, at most limit bytes and two carriage returns
 //	            room for the flags
 type Splitter struct {
-	// Terminal: the lines come from a terminal that puts a carriage return
-	// before each newline. That is not part of the line.
+	// Terminal: the input is a terminal, which puts a carriage return before each
+	// newline. That carriage return is not part of the line.
 	Terminal bool
-	// Returns: a carriage return ends a line, too, such as a progress bar writes, but not
-	// where a newline follows. Of a terminal that is so for two of them: a program that writes
-	// carriage return and newline gets another one.
+	// Returns: a carriage return ends a line too, as in a progress bar, unless a newline
+	// follows. From a terminal, two carriage returns before a newline end no line: the
+	// terminal adds one to what the program wrote, which may be a carriage return and a newline.
 	Returns bool
 
 	sink  Sink
@@ -33,8 +33,7 @@ type Splitter struct {
 	part  []byte // an incomplete line, behind a byte for the flags
 }
 
-// NewSplitter returns a Splitter whose lines hold at most limit bytes; longer
-// ones come in pieces.
+// NewSplitter returns a Splitter that cuts lines of more than limit bytes into pieces.
 func NewSplitter(sink Sink, limit int) *Splitter {
 	limit = max(1, limit)
 	return &Splitter{sink: sink, limit: limit, head: 3 + limit, part: make([]byte, 1, 3+limit)}
@@ -43,11 +42,11 @@ func NewSplitter(sink Sink, limit int) *Splitter {
 // buffer makes a buffer for a batch.
 func (s *Splitter) buffer() []byte { return make([]byte, s.head+batchSize) }
 
-// room is where in a buffer the batch goes.
+// room returns the part of a buffer that the batch is read into.
 func (s *Splitter) room(buf []byte) []byte { return buf[s.head:] }
 
-// split takes the first n bytes of a buffer's room as read. The buffer is free
-// when it returns.
+// split cuts the first n bytes of a buffer's room into lines. The caller may reuse the
+// buffer afterwards.
 func (s *Splitter) split(buf []byte, n int) {
 	if n <= 0 {
 		return
@@ -66,26 +65,26 @@ func (s *Splitter) split(buf []byte, n int) {
 		}
 		nl := scan + i
 		if cr < nl {
-			start = s.returns(buf, start, nl-s.open(buf[start:nl]))
+			start = s.emitReturns(buf, start, nl-s.undecided(buf[start:nl]))
 			cr = s.nextReturn(buf, nl+1, end)
 		}
 		last := s.trim(buf, start, nl)
 		if last-start > s.limit {
-			start = s.pieces(buf, start, last)
+			start = s.emitPieces(buf, start, last)
 		}
 		s.sink.Line(buf[start-1:last], 0)
 		start, scan = nl+1, nl+1
 	}
 	known := s.trim(buf, start, end)
 	if cr < end {
-		known = end - s.open(buf[start:end])
-		start = s.returns(buf, start, known)
+		known = end - s.undecided(buf[start:end])
+		start = s.emitReturns(buf, start, known)
 	}
-	start = s.pieces(buf, start, known)
+	start = s.emitPieces(buf, start, known)
 	s.part = append(s.part[:1], buf[start:end]...)
 }
 
-// nextReturn finds a carriage return that may end a line, or returns end.
+// nextReturn returns the index of a carriage return that may end a line, or end.
 func (s *Splitter) nextReturn(buf []byte, start, end int) int {
 	if !s.Returns {
 		return end
@@ -96,58 +95,59 @@ func (s *Splitter) nextReturn(buf []byte, start, end int) int {
 	return end
 }
 
-// most is how many carriage returns before a newline belong to that.
-func (s *Splitter) most() int {
+// newlineReturns returns how many carriage returns before a newline belong to the newline.
+func (s *Splitter) newlineReturns() int {
 	if s.Terminal {
 		return 2
 	}
 	return 1
 }
 
-// open returns how many carriage returns at the end of b belong to a newline if one follows.
-func (s *Splitter) open(b []byte) (n int) {
-	for n < len(b) && n < s.most() && b[len(b)-1-n] == '\r' {
+// undecided returns how many carriage returns at the end of b belong to a newline if one
+// follows.
+func (s *Splitter) undecided(b []byte) (n int) {
+	for n < len(b) && n < s.newlineReturns() && b[len(b)-1-n] == '\r' {
 		n++
 	}
 	return n
 }
 
-// returns gives away the lines that the carriage returns in a part of buf end, and tells where
-// the rest begins.
-func (s *Splitter) returns(buf []byte, start, end int) int {
+// emitReturns emits the lines in buf[start:end] that a carriage return ends, and returns
+// the start of the rest.
+func (s *Splitter) emitReturns(buf []byte, start, end int) int {
 	for {
 		i := bytes.IndexByte(buf[start:end], '\r')
 		if i < 0 {
 			return start
 		}
-		first := s.pieces(buf, start, start+i)
+		first := s.emitPieces(buf, start, start+i)
 		s.sink.Line(buf[first-1:start+i], Return)
 		start += i + 1
 	}
 }
 
-// settle gives away, with the time of the batch that they came with, the lines before whose carriage
-// returns are at the end of that: what comes next shows that no newline follows.
+// settle emits the lines of the batch before that ended with undecided carriage returns,
+// if next, the batch now read, shows that no newline follows them. It comes before
+// Sink.Batch, so these lines get the time of their own batch.
 func (s *Splitter) settle(next []byte) {
-	open := s.open(s.part[1:])
+	open := s.undecided(s.part[1:])
 	if open == 0 {
 		return
 	}
 	more := 0
-	for more < len(next) && more < s.most() && next[more] == '\r' {
+	for more < len(next) && more < s.newlineReturns() && next[more] == '\r' {
 		more++
 	}
-	still := min(open+more, s.most())
+	still := min(open+more, s.newlineReturns())
 	if more < len(next) && next[more] != '\n' && next[more] != '\r' {
 		still = 0
 	}
 	settled := min(open, open+more-still)
-	start := s.returns(s.part, 1, len(s.part)-open+settled)
+	start := s.emitReturns(s.part, 1, len(s.part)-open+settled)
 	s.part = append(s.part[:1], s.part[start:]...)
 }
 
-// trim returns where the text of a line ends: a carriage return at its end may be
-// the terminal's.
+// trim returns the end of the text of a line, without the terminal's carriage return.
 func (s *Splitter) trim(buf []byte, start, end int) int {
 	if s.Terminal && end > start && buf[end-1] == '\r' {
 		return end - 1
@@ -155,9 +155,9 @@ func (s *Splitter) trim(buf []byte, start, end int) int {
 	return end
 }
 
-// pieces gives away the beginning of a line as long as more than a piece is
-// known of it, and returns where the rest begins.
-func (s *Splitter) pieces(buf []byte, start, end int) int {
+// emitPieces emits the beginning of a line in pieces while more than limit bytes of the
+// line are known, and returns the start of the rest.
+func (s *Splitter) emitPieces(buf []byte, start, end int) int {
 	for end-start > s.limit {
 		s.sink.Line(buf[start-1:start+s.limit], Continues)
 		start += s.limit
@@ -165,16 +165,16 @@ func (s *Splitter) pieces(buf []byte, start, end int) int {
 	return start
 }
 
-// end gives away what is left without a newline.
-func (s *Splitter) end() {
+// finish emits the last line, if it has no newline.
+func (s *Splitter) finish() {
 	start := 1
 	if s.Returns {
-		start = s.returns(s.part, start, len(s.part))
+		start = s.emitReturns(s.part, start, len(s.part))
 	}
 	if len(s.part) > start {
 		s.sink.Batch()
-		// A carriage return may have made it longer than a line can be.
-		start = s.pieces(s.part, start, len(s.part))
+		// With its undecided carriage returns it may exceed the limit.
+		start = s.emitPieces(s.part, start, len(s.part))
 		s.sink.Line(s.part[start-1:], NoNewline)
 	}
 	s.part = s.part[:1]

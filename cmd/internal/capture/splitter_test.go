@@ -10,10 +10,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// lines is a Sink that keeps what it gets, and spoils what it may spoil.
+// lines is a Sink that keeps the lines, and overwrites the byte that it may overwrite.
 type lines struct {
 	got   []string
-	whole []byte // the input put together again
+	whole []byte // the input, joined from the lines
 }
 
 func (l *lines) Batch() {}
@@ -36,7 +36,7 @@ func (l *lines) Line(framed []byte, f Flags) {
 	l.got = append(l.got, line)
 }
 
-// split feeds s in chunks of the given sizes, the last one over and over.
+// split feeds s to a Splitter in chunks of the given sizes; the last size repeats.
 func split(s string, limit int, chunks ...int) *lines {
 	return splitFrom(false, s, limit, chunks...)
 }
@@ -56,7 +56,7 @@ func splitAs(terminal, returns bool, s string, limit int, chunks ...int) *lines 
 		sp.split(buf, n)
 		s = s[n:]
 	}
-	sp.end()
+	sp.finish()
 	return l
 }
 
@@ -87,8 +87,9 @@ func TestSplitter(t *testing.T) {
 	}
 }
 
-// What a terminal puts before a newline is not the line's; all else is.
-func TestSplitterTerminal(t *testing.T) {
+// The carriage return that a terminal puts before a newline is not part of the line; every
+// other one is.
+func TestSplitterDropsReturnOfTerminal(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
 		want []string
@@ -112,8 +113,8 @@ func TestSplitterTerminal(t *testing.T) {
 	}
 }
 
-// A carriage return ends a line, but not where a newline follows.
-func TestSplitterReturns(t *testing.T) {
+// A carriage return ends a line unless a newline follows.
+func TestSplitterEndsLinesAtReturns(t *testing.T) {
 	for _, tt := range []struct {
 		in             string
 		file, terminal []string
@@ -141,16 +142,16 @@ func TestSplitterReturns(t *testing.T) {
 					t.Errorf("%q in chunks of %d, terminal %v (-want +got):\n%s", tt.in, chunk, terminal, d)
 				}
 				if !terminal && string(l.whole) != tt.in {
-					t.Errorf("%q in chunks of %d came out as %q", tt.in, chunk, l.whole)
+					t.Errorf("the lines of %q in chunks of %d join to %q", tt.in, chunk, l.whole)
 				}
 			}
 		}
 	}
 }
 
-// A line that ends with a carriage return has the time when that came, also if only what came later
-// showed that no newline follows.
-func TestReturnTimes(t *testing.T) {
+// A line that a carriage return ends has the time of the batch with the carriage return, even
+// if only a later batch shows that no newline follows.
+func TestReturnHasTimeOfItsBatch(t *testing.T) {
 	rec := &recorder{}
 	s := NewSplitter(NewOutput(rec, posixtrace.EventOutputStdout, 42), 80)
 	s.Returns = true
@@ -159,7 +160,7 @@ func TestReturnTimes(t *testing.T) {
 		copy(s.room(buf), chunk)
 		s.split(buf, len(chunk))
 	}
-	s.end()
+	s.finish()
 	want := []struct {
 		at   int64
 		line string
@@ -178,8 +179,8 @@ func TestReturnTimes(t *testing.T) {
 	}
 }
 
-// More than one buffer of one line, and of many.
-func TestSplitterLarge(t *testing.T) {
+// One line, and many lines, fill more than one buffer.
+func TestSplitterCrossesBuffers(t *testing.T) {
 	for _, in := range []string{
 		strings.Repeat("x", 3*batchSize),
 		strings.Repeat("\n", 2*batchSize+1),
@@ -191,18 +192,17 @@ func TestSplitterLarge(t *testing.T) {
 	} {
 		l := splitAs(false, strings.Contains(in, "\r"), in, defaultLimit, 1<<30)
 		if string(l.whole) != in {
-			t.Errorf("%d bytes beginning %.10q came out as %d others", len(in), in, len(l.whole))
+			t.Errorf("%d bytes starting %.10q come out as %d other bytes", len(in), in, len(l.whole))
 		}
 		for _, line := range l.got {
 			if n := len(strings.TrimRight(line, "+$^")); n > defaultLimit {
-				t.Errorf("line of %d bytes", n)
+				t.Errorf("a line has %d bytes, want at most %d", n, defaultLimit)
 			}
 		}
 	}
 }
 
-// However the bytes arrive, the lines are the same, and together they are the
-// input.
+// The lines do not depend on the sizes of the chunks, and joined they are the input.
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("one\ntwo\n\nthree"), []byte{1, 2, 3}, uint8(4))
 	f.Add([]byte(strings.Repeat("long", 100)), []byte{200, 1}, uint8(7))
@@ -210,7 +210,7 @@ func FuzzSplitter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in, chunks []byte, limit uint8) {
 		want := split(string(in), int(limit), len(in)+1)
 		if !bytes.Equal(want.whole, in) {
-			t.Fatalf("%q in one piece came out as %q", in, want.whole)
+			t.Fatalf("the lines of %q, read at once, join to %q", in, want.whole)
 		}
 		sizes := []int{1}
 		for _, c := range chunks {
@@ -224,13 +224,13 @@ func FuzzSplitter(f *testing.F) {
 				t.Fatalf("%q in chunks %v, terminal %v, returns %v (-want +got):\n%s", in, sizes, terminal, returns, d)
 			}
 			if !terminal && !bytes.Equal(got.whole, in) {
-				t.Fatalf("%q in chunks %v, returns %v, came out as %q", in, sizes, returns, got.whole)
+				t.Fatalf("the lines of %q in chunks %v, returns %v, join to %q", in, sizes, returns, got.whole)
 			}
 		}
 	})
 }
 
-// recorder is a stream that remembers.
+// recorder is a Recorder that keeps the events. Its clock advances by 1 with each reading.
 type recorder struct {
 	now  int64
 	evs  []posixtrace.EventInfo
@@ -245,7 +245,7 @@ func (r *recorder) Record(ev posixtrace.EventInfo, data []byte) bool {
 	return true
 }
 
-func TestOutput(t *testing.T) {
+func TestOutputRecordsLines(t *testing.T) {
 	rec := &recorder{}
 	s := NewSplitter(NewOutput(rec, posixtrace.EventOutputStderr, 42), 4)
 	buf := s.buffer()
@@ -253,7 +253,7 @@ func TestOutput(t *testing.T) {
 		copy(s.room(buf), chunk)
 		s.split(buf, len(chunk))
 	}
-	s.end()
+	s.finish()
 	var got []posixtrace.OutputData
 	for i, data := range rec.data {
 		d, err := posixtrace.DecodeOutput(data)
@@ -290,14 +290,14 @@ func TestLineLimit(t *testing.T) {
 	}
 }
 
-type nowhere struct{}
+type discard struct{}
 
-func (nowhere) Now() int64                               { return 1 }
-func (nowhere) Record(posixtrace.EventInfo, []byte) bool { return true }
+func (discard) Now() int64                               { return 1 }
+func (discard) Record(posixtrace.EventInfo, []byte) bool { return true }
 
 func BenchmarkSplitter(b *testing.B) {
 	text := strings.Repeat("1234567\n", batchSize/8)
-	s := NewSplitter(NewOutput(nowhere{}, posixtrace.EventOutputStdout, 1), defaultLimit)
+	s := NewSplitter(NewOutput(discard{}, posixtrace.EventOutputStdout, 1), defaultLimit)
 	buf := s.buffer()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()

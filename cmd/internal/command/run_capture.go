@@ -129,7 +129,7 @@ func (t *taps) run(s *session) {
 		} else {
 			out := capture.NewOutput(rec, tap.id, s.child.pid)
 			if s.spool != nil {
-				out.Began = s.spool.Mark
+				out.OnBatch = s.spool.Mark
 			}
 			tap.pump.Lines = capture.NewSplitter(out, limit)
 			tap.pump.Lines.Terminal, tap.pump.Lines.Returns = tap.cr, true

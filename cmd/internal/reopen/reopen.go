@@ -1,8 +1,9 @@
-// Package reopen opens files that were looked at before.
+// Package reopen opens files that the caller has inspected before.
 //
-// A name may be another file's by the time that it is opened. So who must not open just
-// anything (a FIFO is its reader's, some devices are set off by it) gets a descriptor by
-// O_PATH, which opens nothing, looks at that, and then opens what it stands for.
+// A name can refer to another file by the time it is opened, and opening an arbitrary file
+// is not safe: opening a FIFO wakes its other end, and opening some devices starts them. So
+// a caller gets an O_PATH descriptor, which opens nothing, inspects the file with fstat(2),
+// and then opens that very file with File. The spool and ptrace-dump open files so.
 package reopen
 
 import (
@@ -12,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File opens what an O_PATH descriptor stands for, whatever has its name by now. It does not
-// wait, not even for a lease. The descriptor stays open; name is what the file is called in
-// errors. An error is a bare errno.
+// File opens the file of an O_PATH descriptor, whichever file has its name now. It does not
+// block, not even for a lease. The descriptor stays open. name is the name of the returned
+// file. An error is a bare errno.
 func File(fd int, name string, flags int) (*os.File, error) {
 	for {
 		n, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		switch err {
 		case nil:
-			unix.SetNonblock(n, false) // that was for the opening only
+			unix.SetNonblock(n, false) // only open itself must not block
 			return os.NewFile(uintptr(n), name), nil
 		case unix.EINTR:
 		default:

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFile: what is opened is what was looked at, and not what has its name by then.
-func TestFile(t *testing.T) {
+// File opens the file of the descriptor, not the one that has its name by then.
+func TestFileIgnoresReplacedName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte("looked at"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("inspected"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -23,7 +23,7 @@ func TestFile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mkfifo(path, 0o600); err != nil { // which would be waited for
+	if err := unix.Mkfifo(path, 0o600); err != nil { // opening it would block
 		t.Fatal(err)
 	}
 	f, err := File(fd, path, unix.O_RDONLY)
@@ -32,15 +32,15 @@ func TestFile(t *testing.T) {
 	}
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	if err != nil || string(b) != "looked at" || f.Name() != path {
-		t.Errorf("%s has %q, %v", f.Name(), b, err)
+	if err != nil || string(b) != "inspected" || f.Name() != path {
+		t.Errorf("%s has %q, %v; want %s with %q", f.Name(), b, err, path, "inspected")
 	}
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	if err != nil || flags&unix.O_NONBLOCK != 0 {
-		t.Errorf("flags %#x, %v", flags, err)
+		t.Errorf("file status flags %#x, %v, want no O_NONBLOCK", flags, err)
 	}
 	if flags, err = unix.FcntlInt(f.Fd(), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
-		t.Errorf("descriptor flags %#x, %v", flags, err)
+		t.Errorf("descriptor flags %#x, %v, want FD_CLOEXEC", flags, err)
 	}
 	if _, err := File(1<<20, path, unix.O_RDONLY); err != unix.ENOENT {
 		t.Errorf("File of no descriptor = %v, want ENOENT", err)

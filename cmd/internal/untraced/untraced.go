@@ -1,9 +1,10 @@
-// Package untraced is imported by programs that work with streams, and are not to be slowed down by
-// becoming writers of the one in $PTRACE_STREAM at each start.
+// Package untraced keeps a program from connecting to the stream in $PTRACE_STREAM when it
+// starts. The mains of the commands import it: they work with streams, and connecting as a
+// writer would slow each start down.
 //
-// Go initializes, of the packages whose imports are initialized, the one with the first path. This one
-// imports nothing but package early, which pkg/posixtrace imports, too, and its path comes before that of
-// pkg/posixtrace. So its turn is before.
+// The import must take effect before pkg/posixtrace is initialized. Among the packages whose
+// imports are initialized, Go initializes the one whose path sorts first. This package imports
+// only package early, as pkg/posixtrace does, and its path sorts before that of pkg/posixtrace.
 package untraced
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace/tool/early"

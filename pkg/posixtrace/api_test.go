@@ -138,6 +138,10 @@ func TestRooms(t *testing.T) {
 		"stream":   inner + "event " + inner + "sys " + inner + "chunk",
 		"tracelog": inner + "event " + inner + "sys " + inner + "chunk",
 		"registry": inner + "event " + inner + "sys",
+		"hook":     "",
+		// The public rooms for the commands.
+		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "hook " + inner + "registry",
+		top + "pkg/posixtrace/tool/early": "",
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {

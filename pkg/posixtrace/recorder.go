@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -137,9 +138,12 @@ func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 	return ok
 }
 
-// Lose counts n events as lost that could not be brought to the stream at all,
-// unless it is suspended: then they would have had no effect.
-func (r *Recorder) Lose(n uint64) {
+func init() {
+	hook.Lose = func(r any, n uint64) { r.(*Recorder).lose(n) }
+}
+
+// lose is tool.Lose.
+func (r *Recorder) lose(n uint64) {
 	if r.a != nil && n > 0 {
 		r.s.c.mem.AddLost(n)
 	}

@@ -1,10 +1,6 @@
 package posixtrace
 
-import (
-	"sync/atomic"
-
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
-)
+import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
 
 // Addresses of events that a command has recorded from what a shell left in a spool
 // file. No program has such an address. Extension.
@@ -18,34 +14,10 @@ const (
 // such events among those of their shell is right. Extension.
 func (e *EventInfo) Coarse() bool { return e.Address>>62 == 3 }
 
-// SpoolDir returns the path of a directory that goes with the stream whose file is
-// at streamPath (StreamInfo.Path): whoever makes it there can keep in it what is to
-// become events of the stream, left by programs that cannot map it. It is removed with
-// the stream, files and all; sealed is the path that it may be given before that, so
-// that nobody finds it any more. Both are "" if the path is not that of a
-// stream. The package does not look inside. Extension.
-func SpoolDir(streamPath string) (dir, sealed string) {
-	dir, ok := registry.SpoolDir(streamPath)
-	if !ok {
-		return "", ""
-	}
-	sealed, _ = registry.SealedSpoolDir(streamPath)
-	return dir, sealed
-}
-
-// BeforeShutdown sets what is called, in every process that is about to shut a
-// stream down, with the stream while it can still be recorded in. orphan tells that the
-// stream's owner is dead and the caller shuts it down in its place, as List,
-// Attach, NewReader and the create functions do; then f must record only. It may
-// be called more than once for a stream. Extension.
-func BeforeShutdown(f func(s *Stream, orphan bool)) { beforeShutdown.Store(&f) }
-
-var beforeShutdown atomic.Pointer[func(*Stream, bool)]
-
-// lastWords calls what BeforeShutdown has set for a stream whose owner is dead. The
-// caller holds no lock of the stream's.
+// lastWords calls the function that tool.BeforeShutdown has set for a stream whose owner is dead. The
+// caller holds no lock of the stream.
 func lastWords(c *conn) {
-	f := beforeShutdown.Load()
+	f := hook.BeforeShutdown.Load()
 	if f == nil || c.dead() {
 		return
 	}

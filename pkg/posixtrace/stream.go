@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -691,7 +692,7 @@ func (s *Stream) Shutdown() error {
 		s.lockAll()()
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	if f := beforeShutdown.Load(); f != nil {
+	if f := hook.BeforeShutdown.Load(); f != nil {
 		(*f)(s, false)
 	}
 	m := s.c.mem

@@ -5,6 +5,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // What shells leave for a stream in its spool is taken over here: by the owner of
@@ -16,7 +17,7 @@ import (
 const spoolWait = 5 * time.Second
 
 func init() {
-	posixtrace.BeforeShutdown(func(s *posixtrace.Stream, orphan bool) {
+	tool.BeforeShutdown(func(s *posixtrace.Stream, orphan bool) {
 		if c, err := spool.NewConsumer(s, orphan); err == nil {
 			c.Finish(spoolWait)
 			c.Close()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // ErrBusy says that another taker has the lock and does not end.
@@ -103,7 +104,7 @@ func (c *Consumer) Finish(wait time.Duration) error {
 		}
 		c.d = d
 	}
-	name, sealed := posixtrace.SpoolDir(c.path)
+	name, sealed := tool.SpoolDir(c.path)
 	inParent(name, func(at int, name string) error { // fails if it is sealed already
 		return unix.Renameat(at, name, at, filepath.Base(sealed))
 	})
@@ -138,7 +139,7 @@ func (c *Consumer) abandon() {
 			r := io.NewSectionReader(f, o.done, max(fi.Size()-o.done, 0))
 			for {
 				n, err := r.Read(c.buffer())
-				c.rec.Lose(uint64(bytes.Count(c.buf[:n], newline)))
+				tool.Lose(c.rec, uint64(bytes.Count(c.buf[:n], newline)))
 				if err != nil {
 					break
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // takeAll takes what there is now.
@@ -200,4 +201,4 @@ func (c *Consumer) discard(f *os.File, done *int64, to int64) error {
 
 var newline = []byte{'\n'}
 
-func (c *Consumer) lose(n uint64) { c.rec.Lose(n) }
+func (c *Consumer) lose(n uint64) { tool.Lose(c.rec, n) }

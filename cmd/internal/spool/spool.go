@@ -6,7 +6,7 @@
 // to a file, and takers make events of the lines: ptrace-run and the keeper of a log
 // as they come, and every command that has to do with the stream before it does it.
 //
-// A spool is a directory that goes with the stream (posixtrace.SpoolDir):
+// A spool is a directory that goes with the stream (tool.SpoolDir):
 //
 //	spool        what the shells append to; or spool.BOUND where no process takes lines
 //	             over all the time, and they have to see to it that this is not exceeded
@@ -49,6 +49,7 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // Env names the environment variable that tells shells where to append.
@@ -73,7 +74,7 @@ func Create(s *posixtrace.Stream, watched bool) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name, _ := posixtrace.SpoolDir(info.Path)
+	name, _ := tool.SpoolDir(info.Path)
 	d, err := makeDir(name)
 	if err != nil {
 		return "", err
@@ -96,7 +97,7 @@ func Create(s *posixtrace.Stream, watched bool) (path string, err error) {
 // Path returns the path for PTRACE_SPOOL of a stream whose file is at streamPath, ""
 // if it has no spool.
 func Path(streamPath string) string {
-	name, _ := posixtrace.SpoolDir(streamPath)
+	name, _ := tool.SpoolDir(streamPath)
 	d, err := openSpool(name)
 	if err != nil {
 		return ""
@@ -115,7 +116,7 @@ func StreamOf(path string) (stream string, ok bool) {
 // open opens the spool of the stream at path, whatever its name is now.
 // fs.ErrNotExist: there is none.
 func open(path string) (*dir, error) {
-	name, sealed := posixtrace.SpoolDir(path)
+	name, sealed := tool.SpoolDir(path)
 	for _, p := range []string{name, sealed} {
 		d, err := openSpool(p)
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // Watcher takes lines as they come.
@@ -60,7 +61,7 @@ func (w *Watcher) Stop() {
 func (w *Watcher) run() {
 	defer close(w.done)
 	defer w.t.Close()
-	dir, _ := posixtrace.SpoolDir(w.t.path)
+	dir, _ := tool.SpoolDir(w.t.path)
 	n := newNotifier(dir)
 	defer n.close()
 	for idle := 0; ; {

@@ -128,7 +128,7 @@ func (y *yardstick) record(data []byte) {
 
 func init() {
 	// bench-writer: prints how many events it recorded in the given time, once told to go.
-	helpers["bench-writer"] = func(args []string) {
+	tracetest.Helpers["bench-writer"] = func(args []string) {
 		id, err := OpenEventID("bench.event")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -160,7 +160,7 @@ func rate(b *testing.B, n int) (total float64) {
 	var children []child
 	for range n {
 		cmd := exec.Command(os.Args[0], "300ms")
-		cmd.Env = append(os.Environ(), helperVar+"=bench-writer")
+		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=bench-writer")
 		cmd.Stderr = os.Stderr
 		in, w, err := os.Pipe()
 		if err != nil {

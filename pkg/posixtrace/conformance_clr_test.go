@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section CLR: clear.
@@ -336,7 +338,7 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	}
 	flushed, cleared := make(chan error, 1), make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
-	flowWait(t, "it is flushing", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusFlushing })
+	tracetest.Wait(t, "it is flushing", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusFlushing })
 	go func() { cleared <- s.Clear() }()
 	for range 1000 {
 		runtime.Gosched()

@@ -29,7 +29,7 @@ var creSmall = Attr{StreamSize: 1, MaxDataSize: NoUserData}
 func init() {
 	// creator: for each line "PID N" it makes up to N small streams on that
 	// process, keeps them, and tells how many and why not more.
-	helpers["creator"] = func(args []string) {
+	tracetest.Helpers["creator"] = func(args []string) {
 		in := bufio.NewScanner(os.Stdin)
 		var keep []*Stream
 		for in.Scan() {
@@ -52,7 +52,7 @@ func init() {
 		}
 	}
 	// protected: a process that must not be dumped.
-	helpers["protected"] = func(args []string) {
+	tracetest.Helpers["protected"] = func(args []string) {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -60,17 +60,17 @@ func init() {
 		fmt.Println("ready")
 		io.Copy(io.Discard, os.Stdin)
 	}
-	helpers["space"] = creSpace
+	tracetest.Helpers["space"] = creSpace
 }
 
 // creMake has a creator make streams.
-func creMake(c *child, pid, n int) (made int, no syscall.Errno) {
-	c.t.Helper()
-	fmt.Fprintln(c.in, pid, n)
-	l := c.line()
+func creMake(c *tracetest.Child, pid, n int) (made int, no syscall.Errno) {
+	c.T.Helper()
+	fmt.Fprintln(c.In, pid, n)
+	l := c.Line()
 	var e int
 	if _, err := fmt.Sscan(l, &made, &e); err != nil {
-		c.t.Fatalf("creator says %q", l)
+		c.T.Fatalf("creator says %q", l)
 	}
 	return made, syscall.Errno(e)
 }
@@ -228,7 +228,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 		defer l.Close()
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), helperVar+"=creator", quick)
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=creator", tracetest.Quick)
 	cmd.Stderr = os.Stderr
 	in, _ := cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
@@ -323,34 +323,34 @@ var _ = conform("CRE-01/posix_trace_create/ENOMEM", func(t *testing.T) {
 
 func init() {
 	// cre-nomem: a trace directory that is a small file system of its own.
-	helpers["cre-nomem"] = func(args []string) {
+	tracetest.Helpers["cre-nomem"] = func(args []string) {
 		dir := args[0]
 		err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=700")
-		logCheck(err == nil, "mount: %v", err)
+		tracetest.Check(err == nil, "mount: %v", err)
 		os.Setenv("PTRACE_DIR", dir)
 		files := func() int {
 			list, err := os.ReadDir(dir)
-			logCheck(err == nil, "ReadDir: %v", err)
+			tracetest.Check(err == nil, "ReadDir: %v", err)
 			return len(list)
 		}
 		id, err := OpenEventID("known")
-		logCheck(err == nil, "OpenEventID: %v", err)
+		tracetest.Check(err == nil, "OpenEventID: %v", err)
 		var streams []*Stream
 		for {
 			before := files()
 			s, err := Create(0, &Attr{StreamFullPolicy: PolicyUntilFull})
 			if err != nil {
-				logCheck(errors.Is(err, syscall.ENOMEM) && s == nil, "Create = %v, %v, want ENOMEM", s, err)
-				logCheck(files() == before, "%d files were there, and after the failure %d", before, files())
+				tracetest.Check(errors.Is(err, syscall.ENOMEM) && s == nil, "Create = %v, %v, want ENOMEM", s, err)
+				tracetest.Check(files() == before, "%d files were there, and after the failure %d", before, files())
 				break
 			}
 			streams = append(streams, s)
-			logCheck(len(streams) < 20, "there is no end")
+			tracetest.Check(len(streams) < 20, "there is no end")
 		}
-		logCheck(len(streams) > 2, "only %d streams", len(streams))
+		tracetest.Check(len(streams) > 2, "only %d streams", len(streams))
 		// Not one byte is left. What exists has its memory, and nothing else is harmed.
 		filler, err := os.Create(filepath.Join(dir, "filler"))
-		logCheck(err == nil, "filler: %v", err)
+		tracetest.Check(err == nil, "filler: %v", err)
 		for b := make([]byte, 4096); ; {
 			if _, err := filler.Write(b); err != nil {
 				break
@@ -358,7 +358,7 @@ func init() {
 		}
 		for _, s := range streams {
 			err := s.Start()
-			logCheck(err == nil, "Start: %v", err)
+			tracetest.Check(err == nil, "Start: %v", err)
 		}
 		a, _ := streams[0].Attr()
 		n := int(a.StreamSize)/a.MaxUserEventSize(100) - 4
@@ -367,7 +367,7 @@ func init() {
 		}
 		for _, s := range streams {
 			st, err := s.Status()
-			logCheck(err == nil && st.Lost == 0, "status: %+v, %v", st, err)
+			tracetest.Check(err == nil && st.Lost == 0, "status: %+v, %v", st, err)
 			got := 0
 			for {
 				ev, _, err := s.TryNext(nil)
@@ -378,26 +378,26 @@ func init() {
 					got++
 				}
 			}
-			logCheck(got == n, "%d events of %d", got, n)
+			tracetest.Check(got == n, "%d events of %d", got, n)
 		}
 		// A new process finds no room for a page of its own; its trace points are silent.
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), helperVar+"=cre-silent", quick)
+		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=cre-silent", tracetest.Quick)
 		out, err := cmd.CombinedOutput()
-		logCheck(err == nil && string(out) == "through\n", "in a full trace directory a program says %q, %v", out, err)
+		tracetest.Check(err == nil && string(out) == "through\n", "in a full trace directory a program says %q, %v", out, err)
 		// With a shutdown there is room again.
 		err = streams[0].Shutdown()
-		logCheck(err == nil, "Shutdown: %v", err)
+		tracetest.Check(err == nil, "Shutdown: %v", err)
 		streams[0] = nil
 		s, err := Create(0, nil)
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		for _, s := range append(streams[1:], s) {
 			err := s.Shutdown()
-			logCheck(err == nil, "Shutdown: %v", err)
+			tracetest.Check(err == nil, "Shutdown: %v", err)
 		}
 		fmt.Println("ok")
 	}
-	helpers["cre-silent"] = func([]string) {
+	tracetest.Helpers["cre-silent"] = func([]string) {
 		for range 3 {
 			Event(EventUnnamed, []byte("x"))
 		}
@@ -407,7 +407,7 @@ func init() {
 
 var _ = conform("CRE-01/posix_trace_create/ENOMEM/small file system", func(t *testing.T) {
 	tracetest.NeedRoot(t)
-	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "cre-nomem", t.TempDir())
+	tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "cre-nomem", t.TempDir())
 })
 
 var _ = conform("CRE-02", func(t *testing.T) {
@@ -507,7 +507,7 @@ var _ = conform("CRE-06/posix_trace_create/ESRCH", func(t *testing.T) {
 })
 
 // creAs starts a helper as another user.
-func creAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *child {
+func creAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *tracetest.Child {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-as-")
 	if err != nil {
@@ -521,12 +521,12 @@ func creAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *child 
 }
 
 // creAsIn is creAs with that trace directory.
-func creAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper string) *child {
+func creAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper string) *tracetest.Child {
 	t.Helper()
 	// The path of the test binary need not be open to others; this one is.
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), helperVar+"="+helper, quick, "PTRACE_DIR="+dir)
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"="+helper, tracetest.Quick, "PTRACE_DIR="+dir)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid, NoSetGroups: true}, AmbientCaps: caps}
 	in, err := cmd.StdinPipe()
@@ -541,7 +541,7 @@ func creAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); cmd.Process.Kill(); cmd.Wait() })
-	return &child{t: t, cmd: cmd, in: in.(*os.File), out: bufio.NewReader(out), pid: cmd.Process.Pid}
+	return &tracetest.Child{T: t, Cmd: cmd, In: in.(*os.File), Out: bufio.NewReader(out), PID: cmd.Process.Pid}
 }
 
 var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
@@ -551,7 +551,7 @@ var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 	same := creAs(t, nobody, nobody, nil, "map")
 	group := creAs(t, nobody, nobody-1, nil, "map")
 	protected := creAs(t, nobody, nobody, nil, "protected")
-	if l := protected.line(); l != "ready" {
+	if l := protected.Line(); l != "ready" {
 		t.Fatal(l)
 	}
 	mapOpen(same, "wait.until.it.runs")
@@ -562,11 +562,11 @@ var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 		want syscall.Errno
 	}{
 		{"itself", 0, 0},
-		{"itself by number", c.pid, 0},
-		{"a process of the same user and group", same.pid, 0},
+		{"itself by number", c.PID, 0},
+		{"a process of the same user and group", same.PID, 0},
 		{"a process of root", os.Getpid(), syscall.EPERM},
-		{"a process of another group", group.pid, syscall.EPERM},
-		{"a protected process", protected.pid, syscall.EPERM},
+		{"a process of another group", group.PID, syscall.EPERM},
+		{"a protected process", protected.PID, syscall.EPERM},
 	} {
 		made, no := creMake(c, r.pid, 1)
 		if no != r.want || (made == 1) != (no == 0) {
@@ -575,12 +575,12 @@ var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 	}
 	const sysPtrace = 19
 	able := creAs(t, nobody, nobody, []uintptr{sysPtrace}, "creator")
-	for _, pid := range []int{os.Getpid(), protected.pid} {
+	for _, pid := range []int{os.Getpid(), protected.PID} {
 		if made, no := creMake(able, pid, 1); made != 1 {
 			t.Errorf("with CAP_SYS_PTRACE: %v", no)
 		}
 	}
-	limStream(t, same.pid, Attr{}) // root may
+	limStream(t, same.PID, Attr{}) // root may
 })
 
 // Whether there is such a process is asked before whether it may be traced.
@@ -763,26 +763,26 @@ var _ = conform("CRE-12", func(t *testing.T) {
 
 var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	// Independent of each other, also of another controller's.
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	id := mapOpen(c, "cre.thirteen")
-	other := start(t, "creator")
-	if n, no := creMake(other, c.pid, 1); n != 1 {
+	other := tracetest.Start(t, "creator")
+	if n, no := creMake(other, c.PID, 1); n != 1 {
 		t.Fatal(no)
 	}
-	plain := running(t, c.pid, Attr{})
-	stopped := running(t, c.pid, Attr{StreamSize: 1 << 20})
-	filtered := running(t, c.pid, Attr{MaxDataSize: 2})
-	full := running(t, c.pid, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 1, MaxDataSize: NoUserData})
+	plain := running(t, c.PID, Attr{})
+	stopped := running(t, c.PID, Attr{StreamSize: 1 << 20})
+	filtered := running(t, c.PID, Attr{MaxDataSize: 2})
+	full := running(t, c.PID, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 1, MaxDataSize: NoUserData})
 	var set EventSet
 	set.Add(id)
 	filtered.SetFilter(set, FilterSet)
 	stopped.Stop()
-	mapAsk(c, "event %d first", id)
-	mapAsk(c, "event %d second", EventUnnamed)
-	equal(t, drain(t, plain), got{"cre.thirteen", "first", c.pid}, got{"posix_trace_unnamed_userevent", "second", c.pid})
+	c.Ask("event %d first", id)
+	c.Ask("event %d second", EventUnnamed)
+	equal(t, drain(t, plain), got{"cre.thirteen", "first", c.PID}, got{"posix_trace_unnamed_userevent", "second", c.PID})
 	equal(t, drain(t, stopped))
-	equal(t, drain(t, filtered), got{"posix_trace_unnamed_userevent", "se", c.pid})
-	mapAsk(c, "times %d 20000", id)
+	equal(t, drain(t, filtered), got{"posix_trace_unnamed_userevent", "se", c.PID})
+	c.Ask("times %d 20000", id)
 	for s, want := range map[*Stream]Status{
 		plain:    {StreamStatus: StatusRunning},
 		stopped:  {StreamStatus: StatusSuspended},
@@ -823,8 +823,8 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	_, err = Create(pid, &creSmall)
 	wantErrno(t, err, syscall.EAGAIN)
 	// The streams of a dead controller do not count.
-	other.cmd.Process.Kill()
-	other.cmd.Wait()
+	other.Cmd.Process.Kill()
+	other.Cmd.Wait()
 	for range 10 {
 		limStream(t, pid, creSmall)
 	}
@@ -833,34 +833,34 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 })
 
 var _ = conform("CRE-14", func(t *testing.T) {
-	var cs []*child
+	var cs []*tracetest.Child
 	var ss []*Stream
 	for range 3 {
-		c := start(t, "map")
-		cs, ss = append(cs, c), append(ss, running(t, c.pid, Attr{}))
+		c := tracetest.Start(t, "map")
+		cs, ss = append(cs, c), append(ss, running(t, c.PID, Attr{}))
 	}
 	for i, c := range cs {
-		mapAsk(c, "event %d of.%d", EventUnnamed, i)
+		c.Ask("event %d of.%d", EventUnnamed, i)
 	}
 	for i, c := range cs {
-		equal(t, drain(t, ss[i]), got{"posix_trace_unnamed_userevent", fmt.Sprintf("of.%d", i), c.pid})
+		equal(t, drain(t, ss[i]), got{"posix_trace_unnamed_userevent", fmt.Sprintf("of.%d", i), c.PID})
 	}
 })
 
 var _ = conform("CRE-16", func(t *testing.T) {
-	c := start(t, "map")
-	before := running(t, c.pid, Attr{}) // the target has not used the package yet
+	c := tracetest.Start(t, "map")
+	before := running(t, c.PID, Attr{}) // the target has not used the package yet
 	// Streams come and go while the target registers and passes trace points.
 	done := make(chan string)
-	go func() { done <- mapAsk(c, "fill cre.sixteen. 300") }()
+	go func() { done <- c.Ask("fill cre.sixteen. 300") }()
 	var during []*Stream
 	for len(done) == 0 && len(during) < 8 {
-		during = append(during, running(t, c.pid, Attr{}))
+		during = append(during, running(t, c.PID, Attr{}))
 	}
 	if l := <-done; l != "300 0" {
 		t.Fatal(l)
 	}
-	after := running(t, c.pid, Attr{})
+	after := running(t, c.PID, Attr{})
 	for i := range 300 {
 		name := fmt.Sprintf("cre.sixteen.%d", i)
 		id := mapOpen(c, name)
@@ -870,9 +870,9 @@ var _ = conform("CRE-16", func(t *testing.T) {
 			}
 		}
 	}
-	mapAsk(c, "event %d all", EventUnnamed)
+	c.Ask("event %d all", EventUnnamed)
 	for _, s := range append(during, before, after) {
-		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "all", c.pid})
+		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "all", c.PID})
 	}
 	// And a process that never uses it.
 	s := running(t, creSleeper(t), Attr{})
@@ -880,14 +880,14 @@ var _ = conform("CRE-16", func(t *testing.T) {
 })
 
 var _ = conform("CRE-17", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	ids := map[string]EventID{}
 	for i := range 5 {
 		name := fmt.Sprintf("cre.seventeen.%d", i)
 		ids[name] = mapOpen(c, name)
 	}
-	logged, path := limLogged(t, c.pid, Attr{})
-	s := limStream(t, c.pid, Attr{})
+	logged, path := limLogged(t, c.PID, Attr{})
+	s := limStream(t, c.PID, Attr{})
 	check := func(s typeLister) {
 		t.Helper()
 		list := mapList(t, s)
@@ -962,12 +962,12 @@ var _ = conform("CRE-18/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("CRE-19", func(t *testing.T) {
-	c := start(t, "map")
-	s, path := limLogged(t, c.pid, Attr{Name: "nineteen"})
+	c := tracetest.Start(t, "map")
+	s, path := limLogged(t, c.PID, Attr{Name: "nineteen"})
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	mapAsk(c, "event %d one", mapOpen(c, "cre.nineteen"))
+	c.Ask("event %d one", mapOpen(c, "cre.nineteen"))
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
@@ -1271,7 +1271,7 @@ func creSpace(args []string) {
 var _ = conform("CRE-23/posix_trace_create_withlog/ENOSPC", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	cmd := exec.Command(os.Args[0], t.TempDir())
-	cmd.Env = append(os.Environ(), helperVar+"=space", quick, "PTRACE_DIR="+mapDir(t))
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=space", tracetest.Quick, "PTRACE_DIR="+mapDir(t))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	tracetest.Need(t, !errors.Is(err, syscall.EPERM) && !strings.HasPrefix(string(out), "cannot:"), "private mounts")
@@ -1492,20 +1492,20 @@ var _ = conform("CRE-28", func(t *testing.T) {
 })
 
 var _ = conform("CRE-29", func(t *testing.T) {
-	c := start(t, "map")
-	s := running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "map")
+	s := running(t, c.PID, Attr{})
 	id := mapOpen(c, "cre.twentynine")
-	mapAsk(c, "event %d last", id)
-	c.in.Close()
-	c.cmd.Wait()
+	c.Ask("event %d last", id)
+	c.In.Close()
+	c.Cmd.Wait()
 	if st, err := s.Status(); err != nil || st.StreamStatus != StatusRunning {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	list, err := List() // nobody takes it for a dead one
-	if err != nil || !slices.ContainsFunc(list, func(i StreamInfo) bool { return i.PID == c.pid }) {
+	if err != nil || !slices.ContainsFunc(list, func(i StreamInfo) bool { return i.PID == c.PID }) {
 		t.Errorf("List = %v, %v", list, err)
 	}
-	equal(t, drain(t, s), got{"cre.twentynine", "last", c.pid})
+	equal(t, drain(t, s), got{"cre.twentynine", "last", c.PID})
 	if n, err := s.EventName(id); n != "cre.twentynine" || err != nil {
 		t.Errorf("EventName = %q, %v", n, err)
 	}

@@ -17,13 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 	"golang.org/x/sys/unix"
 )
 
 func init() {
 	// writer: passes a trace point, whose data is a counter, as fast as it can,
 	// until it is killed. It tells its id first.
-	helpers["writer"] = func(args []string) {
+	tracetest.Helpers["writer"] = func(args []string) {
 		id, err := OpenEventID("evt.writer")
 		if err != nil {
 			fmt.Println("error", err)
@@ -36,7 +37,7 @@ func init() {
 		}
 	}
 	// threads: two threads pass a trace point each, on the line "go".
-	helpers["threads"] = func(args []string) {
+	tracetest.Helpers["threads"] = func(args []string) {
 		in := bufio.NewReader(os.Stdin)
 		in.ReadString('\n')
 		var wg sync.WaitGroup
@@ -102,19 +103,19 @@ func evtHere() int {
 }
 
 var _ = conform("EVT-01/posix_trace_event", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	id := mapOpen(c, "evt.one")
-	a, b := running(t, c.pid, Attr{}), running(t, c.pid, Attr{StreamFullPolicy: PolicyUntilFull})
-	excludes, suspended := running(t, c.pid, Attr{}), limStream(t, c.pid, Attr{})
-	logged, path := limLogged(t, c.pid, Attr{})
+	a, b := running(t, c.PID, Attr{}), running(t, c.PID, Attr{StreamFullPolicy: PolicyUntilFull})
+	excludes, suspended := running(t, c.PID, Attr{}), limStream(t, c.PID, Attr{})
+	logged, path := limLogged(t, c.PID, Attr{})
 	logged.Start()
 	var set EventSet
 	set.Add(id)
 	excludes.SetFilter(set, FilterSet)
 	other := running(t, 0, Attr{}) // of another process
-	mapAsk(c, "event %d x", id)
-	mapAsk(c, "event %d y", EventUnnamed)
-	x, y := got{"evt.one", "x", c.pid}, got{"posix_trace_unnamed_userevent", "y", c.pid}
+	c.Ask("event %d x", id)
+	c.Ask("event %d y", EventUnnamed)
+	x, y := got{"evt.one", "x", c.PID}, got{"posix_trace_unnamed_userevent", "y", c.PID}
 	equal(t, drain(t, a), x, y)
 	equal(t, drain(t, b), x, y)
 	equal(t, drain(t, excludes), y)
@@ -226,9 +227,9 @@ var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 	Event(id, []byte("registered"))
 	equal(t, drain(t, s), got{name + ".controller", "registered", os.Getpid()})
 	// Nor can ptrace-event's way be used for it.
-	c := start(t, "map")
-	cs := running(t, c.pid, Attr{})
-	p, err := OpenProcess(c.pid)
+	c := tracetest.Start(t, "map")
+	cs := running(t, c.PID, Attr{})
+	p, err := OpenProcess(c.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 	if err != nil || p.Event(own, []byte("true")) != 1 {
 		t.Errorf("the true one, %d, was not taken, %v", own, err)
 	}
-	equal(t, drain(t, cs), got{"evt.six.other", "true", c.pid})
+	equal(t, drain(t, cs), got{"evt.six.other", "true", c.PID})
 
 	logged.Shutdown()
 	if data := creData(t, limOpen(t, path)); fmt.Sprint(data) != "[true registered]" {
@@ -252,19 +253,19 @@ var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 })
 
 var _ = conform("EVT-07", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	id := mapOpen(c, "evt.seven")
-	s := running(t, c.pid, Attr{MaxDataSize: 3})
+	s := running(t, c.PID, Attr{MaxDataSize: 3})
 	before := time.Now().UnixNano()
-	mapAsk(c, "event %d abc", id)
-	mapAsk(c, "event %d abcd", EventUnnamed)
+	c.Ask("event %d abc", id)
+	c.Ask("event %d abcd", EventUnnamed)
 	after := time.Now().UnixNano()
 	for i, want := range []EventInfo{{ID: id, Truncation: TruncationNone}, {ID: EventUnnamed, Truncation: TruncationRecord}} {
 		ev, data := evtNext(t, s, make([]byte, 10))
-		if ev.ID != want.ID || ev.PID != c.pid || ev.Truncation != want.Truncation || string(data) != "abc" {
+		if ev.ID != want.ID || ev.PID != c.PID || ev.Truncation != want.Truncation || string(data) != "abc" {
 			t.Errorf("event %d is %+v with %q", i, ev, data)
 		}
-		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", c.pid, ev.TID)); err != nil {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", c.PID, ev.TID)); err != nil {
 			t.Errorf("thread %d: %v", ev.TID, err)
 		}
 		if ev.UnixNano < before || ev.UnixNano > after {
@@ -533,13 +534,13 @@ var _ = conform("EVT-11", func(t *testing.T) {
 })
 
 var _ = conform("EVT-12", func(t *testing.T) {
-	c := start(t, "threads")
-	s := running(t, c.pid, Attr{})
-	c.say("go") // both threads are made, or at least told apart, after the stream
+	c := tracetest.Start(t, "threads")
+	s := running(t, c.PID, Attr{})
+	c.Say("go") // both threads are made, or at least told apart, after the stream
 	seen := map[int]bool{}
 	for range 2 {
 		ev, data := evtNext(t, s, make([]byte, 20))
-		if string(data) != strconv.Itoa(ev.TID) || ev.PID != c.pid {
+		if string(data) != strconv.Itoa(ev.TID) || ev.PID != c.PID {
 			t.Errorf("event of thread %d of process %d, which says it is thread %s", ev.TID, ev.PID, data)
 		}
 		seen[ev.TID] = true
@@ -690,17 +691,17 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	rd.Close()
 
 	// Nor of a trace directory that cannot be used.
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	mapOpen(c, "evt.fourteen")
-	if l := mapAsk(c, "event %d x", EventUnnamed); l != "done" {
+	if l := c.Ask("event %d x", EventUnnamed); l != "done" {
 		t.Error(l)
 	}
 	t.Setenv("PTRACE_DIR", "/proc/none/such")
-	c = start(t, "map")
-	if l := mapAsk(c, "event %d x", EventUnnamed); l != "done" {
+	c = tracetest.Start(t, "map")
+	if l := c.Ask("event %d x", EventUnnamed); l != "done" {
 		t.Error(l)
 	}
-	if l := mapAsk(c, "times %d 1000", 40); l != "done" {
+	if l := c.Ask("times %d 1000", 40); l != "done" {
 		t.Error(l)
 	}
 })
@@ -727,11 +728,11 @@ var _ = conform("EVT-15", func(t *testing.T) {
 // and the controller does what it wants. Each writer's events stay in their order.
 var _ = conform("EVT-16", func(t *testing.T) {
 	s := limStream(t, 0, Attr{Inheritance: InheritChildren, StreamSize: 256 << 10})
-	writers := []*child{}
+	writers := []*tracetest.Child{}
 	ids := map[string]bool{}
 	for range 3 {
-		c := start(t, "writer")
-		ids[c.line()] = true
+		c := tracetest.Start(t, "writer")
+		ids[c.Line()] = true
 		writers = append(writers, c)
 	}
 	if len(ids) != 1 {
@@ -787,8 +788,8 @@ var _ = conform("EVT-16", func(t *testing.T) {
 		if i%4 == 3 && len(writers) > 1 {
 			w := writers[0]
 			writers = writers[1:]
-			w.cmd.Process.Signal(syscall.SIGKILL)
-			w.cmd.Wait()
+			w.Cmd.Process.Signal(syscall.SIGKILL)
+			w.Cmd.Wait()
 		}
 	}
 	if len(last) != 3 {
@@ -797,7 +798,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	// The one that is left is still heard.
 	s.Start()
 	clear(after)
-	left := writers[0].pid
+	left := writers[0].PID
 	for end := time.Now().Add(10 * time.Second); after[left] == 0 && time.Now().Before(end); {
 		read(2000)
 	}
@@ -805,12 +806,12 @@ var _ = conform("EVT-16", func(t *testing.T) {
 		t.Error("the stream is wedged")
 	}
 	// A controller in another process comes, and dies.
-	dead := start(t, "creator")
+	dead := tracetest.Start(t, "creator")
 	if n, no := creMake(dead, left, 1); n != 1 {
 		t.Fatal(no)
 	}
-	dead.cmd.Process.Kill()
-	dead.cmd.Wait()
+	dead.Cmd.Process.Kill()
+	dead.Cmd.Wait()
 	List() // ends its stream
 	clear(after)
 	for end := time.Now().Add(10 * time.Second); after[left] == 0 && time.Now().Before(end); {
@@ -819,8 +820,8 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	if after[left] == 0 {
 		t.Error("the stream is wedged by another's death")
 	}
-	writers[0].cmd.Process.Kill()
-	writers[0].cmd.Wait()
+	writers[0].Cmd.Process.Kill()
+	writers[0].Cmd.Wait()
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 func init() {
 	// pair: passes two trace points by turns until it is killed.
-	helpers["pair"] = func(args []string) {
+	tracetest.Helpers["pair"] = func(args []string) {
 		a, _ := OpenEventID("fil.a")
 		b, _ := OpenEventID("fil.b")
 		fmt.Println(a, b)
@@ -221,12 +223,12 @@ var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 	}
 	s.Shutdown()
 
-	c := start(t, "pair")
-	s = limStream(t, c.pid, Attr{StreamSize: 1 << 20})
+	c := tracetest.Start(t, "pair")
+	s = limStream(t, c.PID, Attr{StreamSize: 1 << 20})
 	var a, b EventID
-	fmt.Sscan(c.line(), &a, &b)
+	fmt.Sscan(c.Line(), &a, &b)
 	s.Start()
-	fmt.Fprintln(c.in, "go")
+	fmt.Fprintln(c.In, "go")
 	buf := make([]byte, 4096)
 	var filter EventSet
 	events, filters, changes := 0, 0, 0
@@ -449,27 +451,27 @@ var _ = conform("FIL-15", func(t *testing.T) {
 	// All processes of a stream.
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	id := limID(t, "fil.fifteen")
-	child := start(t, "map")
+	child := tracetest.Start(t, "map")
 	if got := mapOpen(child, "fil.fifteen"); got != id {
 		t.Fatalf("id %d, want %d", got, id)
 	}
 	s.SetFilter(filSet(id), FilterSet)
-	mapAsk(child, "event %d x", id)
+	child.Ask("event %d x", id)
 	Event(id, []byte("y"))
-	mapAsk(child, "event %d z", EventUnnamed)
-	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "z", child.pid})
+	child.Ask("event %d z", EventUnnamed)
+	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "z", child.PID})
 	s.Shutdown()
 
 	// Ids that are in the set before they are registered.
-	c := start(t, "map")
-	s = running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "map")
+	s = running(t, c.PID, Attr{})
 	var all EventSet
 	all.Fill(FillAll)
 	all.Del(EventUnnamed)
 	s.SetFilter(all, FilterSet)
-	mapAsk(c, "event %d x", mapOpen(c, "fil.later"))
-	mapAsk(c, "event %d y", EventUnnamed)
-	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "y", c.pid})
+	c.Ask("event %d x", mapOpen(c, "fil.later"))
+	c.Ask("event %d y", EventUnnamed)
+	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "y", c.PID})
 
 	// Patterns: the last match decides about a new name; SET drops them, the
 	// others keep them.
@@ -478,7 +480,7 @@ var _ = conform("FIL-15", func(t *testing.T) {
 		t.Helper()
 		n++
 		name = fmt.Sprintf("%s.%d", name, n)
-		mapAsk(c, "event %d x", mapOpen(c, name))
+		c.Ask("event %d x", mapOpen(c, name))
 		l := drain(t, s)
 		if len(l) > 1 || len(l) == 1 && l[0].name != name {
 			t.Fatalf("events %v", l)

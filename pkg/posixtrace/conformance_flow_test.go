@@ -318,16 +318,6 @@ func flowTicking() int64 {
 	return now
 }
 
-// flowWait waits until cond holds.
-func flowWait(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
 // flowSwap puts another file under the descriptor of the stream's log, so that writing
 // fails with an error of that file's; the function it returns puts the log back.
 func flowSwap(t *testing.T, s *Stream, path string, flags int) (back func()) {

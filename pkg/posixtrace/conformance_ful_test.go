@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section FUL: what happens when a stream has no room left.
@@ -23,7 +25,7 @@ func init() {
 	// burst: passes args[0] trace points, numbered, when told to. It has one processor, and so
 	// is one writer: what it has in the chunk of a second one, which nobody overwrites as
 	// long as it may be written to, would survive in the midst of a loss.
-	helpers["burst"] = func(args []string) {
+	tracetest.Helpers["burst"] = func(args []string) {
 		n, _ := strconv.Atoi(args[0])
 		runtime.GOMAXPROCS(1)
 		id, err := OpenEventID("burst")
@@ -241,13 +243,13 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		}
 	})
 	t.Run("counts", func(t *testing.T) {
-		c := start(t, "burst", "100000")
-		s := running(t, c.pid, *flowSmall(PolicyLoop))
-		c.line()
-		c.in.WriteString("\n")
-		go c.out.ReadString('\n')
+		c := tracetest.Start(t, "burst", "100000")
+		s := running(t, c.PID, *flowSmall(PolicyLoop))
+		c.Line()
+		c.In.WriteString("\n")
+		go c.Out.ReadString('\n')
 		var all []flowEvent
-		flowWait(t, "the burst is over", func() bool {
+		tracetest.Wait(t, "the burst is over", func() bool {
 			all = append(all, flowAll(t, s)...)
 			return flowCounted(t, s, all, 100001)
 		})
@@ -442,11 +444,11 @@ var _ = conform("FUL-06", func(t *testing.T) {
 		}
 	})
 	t.Run("process", func(t *testing.T) {
-		c := start(t, "burst", "50000")
-		s := running(t, c.pid, *flowSmall(PolicyUntilFull))
-		c.line()
-		c.in.WriteString("\n")
-		if l := c.line(); l != "done" {
+		c := tracetest.Start(t, "burst", "50000")
+		s := running(t, c.PID, *flowSmall(PolicyUntilFull))
+		c.Line()
+		c.In.WriteString("\n")
+		if l := c.Line(); l != "done" {
 			t.Fatal(l)
 		}
 		all := flowAll(t, s)
@@ -617,7 +619,7 @@ var _ = conform("FUL-12", func(t *testing.T) {
 	var lost uint64
 	for i := range n {
 		// A writer that stops when the stream is full and goes on when it is not.
-		flowWait(t, "the stream runs", func() bool { return flowStatus(t, s).StreamStatus == StatusRunning })
+		tracetest.Wait(t, "the stream runs", func() bool { return flowStatus(t, s).StreamStatus == StatusRunning })
 		Event(id, []byte(strconv.Itoa(i)))
 		lost = flowStatus(t, s).Lost
 	}
@@ -706,16 +708,16 @@ var _ = conform("FUL-14", func(t *testing.T) {
 		}
 	}
 	// A single event: within a second or so.
-	flowWait(t, "it is empty", func() bool { return !s.c.mem.Pending() })
+	tracetest.Wait(t, "it is empty", func() bool { return !s.c.mem.Pending() })
 	full := size()
 	Event(id, []byte("single"))
 	began = time.Now()
-	flowWait(t, "a single event is flushed", func() bool { return size() > full })
+	tracetest.Wait(t, "a single event is flushed", func() bool { return size() > full })
 	if d := time.Since(began); d > 1500*time.Millisecond {
 		t.Errorf("it took %v", d)
 	}
 	// No event: never again.
-	flowWait(t, "it is empty", func() bool { return !s.c.mem.Pending() })
+	tracetest.Wait(t, "it is empty", func() bool { return !s.c.mem.Pending() })
 	full = size()
 	time.Sleep(1100 * time.Millisecond) // nothing to wait for: it must not happen
 	if now := size(); now != full {
@@ -1146,15 +1148,15 @@ var _ = conform("FUL-19", func(t *testing.T) {
 // process records as fast as it can.
 func fulAtSpeed(t *testing.T, p FullPolicy) {
 	const total = 300000
-	c := start(t, "burst", strconv.Itoa(total))
-	c.line()
+	c := tracetest.Start(t, "burst", strconv.Itoa(total))
+	c.Line()
 	path := filepath.Join(t.TempDir(), "speed.trace")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(c.pid, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend}, f)
+	s, err := CreateWithLog(c.PID, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend}, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1164,10 +1166,10 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 		}
 	}()
 	flowStart(t, s)
-	c.in.WriteString("\n")
+	c.In.WriteString("\n")
 	done := make(chan string)
 	go func() {
-		l, _ := c.out.ReadString('\n')
+		l, _ := c.Out.ReadString('\n')
 		done <- l
 	}()
 	for over := false; !over; {

@@ -330,7 +330,7 @@ func init() {
 	// get-timed: a reader of the stream of that name, whose wall clock stands where it
 	// is told to. at SECONDS sets it, timed SECONDS begins a read with that deadline, next
 	// one without; blocked and result say what has become of it.
-	helpers["get-timed"] = func(args []string) {
+	tracetest.Helpers["get-timed"] = func(args []string) {
 		var now atomic.Int64
 		wallClock = func() time.Time { return time.Unix(0, now.Load()) }
 		s, err := Attach(args[0])
@@ -377,11 +377,11 @@ func init() {
 }
 
 // getReader starts a get-timed, by itself or by means of another command.
-func getReader(t *testing.T, name string, by ...string) *child {
+func getReader(t *testing.T, name string, by ...string) *tracetest.Child {
 	t.Helper()
 	args := append(by, os.Args[0], name)
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), helperVar+"=get-timed", quick)
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=get-timed", tracetest.Quick)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -395,8 +395,8 @@ func getReader(t *testing.T, name string, by ...string) *child {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	c := &child{t: t, cmd: cmd, in: in.(*os.File), out: bufio.NewReader(out), pid: cmd.Process.Pid}
-	if l := c.line(); l != "ready" {
+	c := &tracetest.Child{T: t, Cmd: cmd, In: in.(*os.File), Out: bufio.NewReader(out), PID: cmd.Process.Pid}
+	if l := c.Line(); l != "ready" {
 		t.Fatal(l)
 	}
 	return c
@@ -406,11 +406,11 @@ func getReader(t *testing.T, name string, by ...string) *child {
 func getTimed(t *testing.T, by ...string) {
 	s := flowStream(t, &Attr{Name: "get11"})
 	c := getReader(t, "get11", by...)
-	say := func(line string) { fmt.Fprintln(c.in, line) }
+	say := func(line string) { fmt.Fprintln(c.In, line) }
 	want := func(verb, want string) {
 		t.Helper()
 		say(verb)
-		if l := c.line(); l != want {
+		if l := c.Line(); l != want {
 			t.Fatalf("the reader says %q, want %q", l, want)
 		}
 	}
@@ -807,17 +807,17 @@ var _ = conform("GET-20/posix_trace_getnext_event/EINVAL/another process", func(
 			owner := newActor(t)
 			owner.do("create get20 0 close")
 			a, b := getReader(t, "get20"), getReader(t, "get20")
-			says := func(c *child, verb, want string) {
+			says := func(c *tracetest.Child, verb, want string) {
 				t.Helper()
-				fmt.Fprintln(c.in, verb)
-				if l := c.line(); l != want {
+				fmt.Fprintln(c.In, verb)
+				if l := c.Line(); l != want {
 					t.Fatalf("the reader says %q, want %q", l, want)
 				}
 			}
-			fmt.Fprintln(a.in, "next")
+			fmt.Fprintln(a.In, "next")
 			says(a, "result", "START <nil>")
-			fmt.Fprintln(a.in, "next")
-			fmt.Fprintln(b.in, "timed 1000000")
+			fmt.Fprintln(a.In, "next")
+			fmt.Fprintln(b.In, "timed 1000000")
 			says(a, "blocked", "blocked")
 			says(b, "blocked", "blocked")
 			end(owner)
@@ -862,17 +862,17 @@ var _ = conform("GET-21", func(t *testing.T) {
 
 var _ = conform("GET-22", func(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
-	a, b := start(t, "target"), start(t, "target")
-	a.line()
-	b.line()
+	a, b := tracetest.Start(t, "target"), tracetest.Start(t, "target")
+	a.Line()
+	b.Line()
 	id := flowID(t, "get")
 	want := []got{}
 	for i := range 3 {
 		n := strconv.Itoa(i)
-		a.say("get " + n + "a")
+		a.Say("get " + n + "a")
 		Event(id, []byte(n+"o"))
-		b.say("get " + n + "b")
-		want = append(want, got{"get", n + "a", a.pid}, got{"get", n + "o", os.Getpid()}, got{"get", n + "b", b.pid})
+		b.Say("get " + n + "b")
+		want = append(want, got{"get", n + "a", a.PID}, got{"get", n + "o", os.Getpid()}, got{"get", n + "b", b.PID})
 	}
 	equal(t, drain(t, s), want...)
 })

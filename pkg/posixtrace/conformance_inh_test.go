@@ -34,9 +34,9 @@ type actor struct {
 }
 
 func init() {
-	helpers["actor"] = inhActor
+	tracetest.Helpers["actor"] = inhActor
 	// obedient is an actor at the standard input and output.
-	helpers["obedient"] = func([]string) {
+	tracetest.Helpers["obedient"] = func([]string) {
 		for sc := bufio.NewScanner(os.Stdin); sc.Scan(); {
 			f := strings.Fields(sc.Text())
 			answer, err := inhDo(f[0], f[1:], nil)
@@ -47,9 +47,9 @@ func init() {
 		}
 	}
 	// pidreuse is the first process of a pid namespace and says "ok".
-	helpers["inh-pidreuse"] = inhPidReuse
-	helpers["inh-setuid"] = inhSetuid
-	helpers["inh-silent"] = func([]string) {
+	tracetest.Helpers["inh-pidreuse"] = inhPidReuse
+	tracetest.Helpers["inh-setuid"] = inhSetuid
+	tracetest.Helpers["inh-silent"] = func([]string) {
 		id, err := OpenEventID("inh.setuid")
 		if err == nil {
 			Event(id, []byte("after"))
@@ -101,7 +101,7 @@ func inhDo(verb string, f, self []string) (string, error) {
 		return "", nil
 	case "spawn": // IN OUT [setsid | setpgid]
 		cmd := exec.Command(os.Args[0], f[0], f[1])
-		cmd.Env = append(os.Environ(), helperVar+"=actor")
+		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=actor")
 		cmd.Stderr = os.Stderr
 		how := append(f, "")[2]
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: how == "setsid", Setpgid: how == "setpgid"}
@@ -109,7 +109,7 @@ func inhDo(verb string, f, self []string) (string, error) {
 		go cmd.Wait()
 		return "", err
 	case "exec":
-		os.Setenv(helperVar, "actor")
+		os.Setenv(tracetest.HelperVar, "actor")
 		return "", syscall.Exec(os.Args[0], append([]string{os.Args[0]}, self...), os.Environ())
 	case "burn": // N: as many names
 		n, _ := strconv.Atoi(f[0])
@@ -164,7 +164,7 @@ func inhDo(verb string, f, self []string) (string, error) {
 		return "", syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(n), Max: ^uint64(0)})
 	case "gc":
 		runtime.GC()
-		return strconv.Itoa(len(mappings())), nil
+		return strconv.Itoa(len(tracetest.Mappings())), nil
 	case "path": // NAME: of the stream's file
 		i, err := inhStreams[f[0]].Info()
 		return i.Path, err
@@ -208,9 +208,9 @@ func inhFifoPair(t *testing.T) (paths [2]string, in, out *os.File) {
 	var files [2]*os.File
 	for i := range paths {
 		paths[i] = filepath.Join(dir, fmt.Sprintf("fifo%d", inhFifos.Add(1)))
-		logOK(t, "Mkfifo", syscall.Mkfifo(paths[i], 0o600))
+		tracetest.OK(t, "Mkfifo", syscall.Mkfifo(paths[i], 0o600))
 		f, err := os.OpenFile(paths[i], os.O_RDWR, 0)
-		logOK(t, "OpenFile", err)
+		tracetest.OK(t, "OpenFile", err)
 		t.Cleanup(func() { f.Close() })
 		files[i] = f
 	}
@@ -223,9 +223,9 @@ func newActor(t *testing.T, env ...string) *actor {
 	paths, in, out := inhFifoPair(t)
 	a := &actor{t: t, in: in, out: out, buf: bufio.NewReader(out)}
 	a.cmd = exec.Command(os.Args[0], paths[0], paths[1])
-	a.cmd.Env = append(append(os.Environ(), helperVar+"=actor", quick), env...)
+	a.cmd.Env = append(append(os.Environ(), tracetest.HelperVar+"=actor", tracetest.Quick), env...)
 	a.cmd.Stderr = os.Stderr
-	logOK(t, "Start", a.cmd.Start())
+	tracetest.OK(t, "Start", a.cmd.Start())
 	a.hello()
 	return a
 }
@@ -233,7 +233,7 @@ func newActor(t *testing.T, env ...string) *actor {
 func (a *actor) hello() {
 	a.t.Helper()
 	pid, err := strconv.Atoi(a.line())
-	logOK(a.t, "pid of an actor", err)
+	tracetest.OK(a.t, "pid of an actor", err)
 	a.pid = pid
 	a.t.Cleanup(a.kill)
 }
@@ -255,7 +255,7 @@ func (a *actor) gone() {
 // inhGone waits until a process that is not our child has ended.
 func inhGone(t *testing.T, pid int) {
 	t.Helper()
-	logWait(t, fmt.Sprintf("process %d has ended", pid), func() bool {
+	tracetest.Wait(t, fmt.Sprintf("process %d has ended", pid), func() bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			return true
@@ -344,11 +344,11 @@ func inhShell(t *testing.T) (shell int, fork func() int) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range []string{"go", "pid", "end"} {
-		logOK(t, "Mkfifo", syscall.Mkfifo(filepath.Join(dir, f), 0o600))
+		tracetest.OK(t, "Mkfifo", syscall.Mkfifo(filepath.Join(dir, f), 0o600))
 	}
 	cmd := exec.Command("sh", "-c", `read x <go; (sh -c 'echo $PPID' >pid; read x <end; :); :`)
 	cmd.Dir = dir
-	logOK(t, "Start", cmd.Start())
+	tracetest.OK(t, "Start", cmd.Start())
 	sub := 0
 	t.Cleanup(func() {
 		cmd.Process.Kill()
@@ -360,11 +360,11 @@ func inhShell(t *testing.T) (shell int, fork func() int) {
 	})
 	return cmd.Process.Pid, func() int {
 		t.Helper()
-		logOK(t, "WriteFile", os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
+		tracetest.OK(t, "WriteFile", os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
 		b, err := os.ReadFile(filepath.Join(dir, "pid"))
-		logOK(t, "ReadFile", err)
+		tracetest.OK(t, "ReadFile", err)
 		sub, err = strconv.Atoi(strings.TrimSpace(string(b)))
-		logOK(t, "pid", err)
+		tracetest.OK(t, "pid", err)
 		if sub == cmd.Process.Pid {
 			t.Fatal("the shell has not forked")
 		}
@@ -376,10 +376,10 @@ func inhShell(t *testing.T) (shell int, fork func() int) {
 func inhFor(t *testing.T, pid int, name, data string) EventID {
 	t.Helper()
 	p, err := OpenProcess(pid)
-	logOK(t, "OpenProcess", err)
+	tracetest.OK(t, "OpenProcess", err)
 	defer p.Close()
 	id, err := p.OpenEventID(name)
-	logOK(t, "OpenEventID", err)
+	tracetest.OK(t, "OpenEventID", err)
 	p.Event(id, []byte(data))
 	return id
 }
@@ -507,7 +507,7 @@ var _ = conform("INH-06/reparented", func(t *testing.T) {
 			var middle, last *actor
 			if when == "PTRACE_STREAM" {
 				info, err := s.Info()
-				logOK(t, "Info", err)
+				tracetest.OK(t, "Info", err)
 				// A daemon: a session of its own, and the environment to go by.
 				a.kill()
 				a = newActor(t, "PTRACE_STREAM="+info.Path)
@@ -665,24 +665,24 @@ var _ = conform("INH-12", func(t *testing.T) {
 	}
 	want := all("running")
 	equal(t, drain(t, s), want...)
-	logOK(t, "Stop", s.Stop())
+	tracetest.OK(t, "Stop", s.Stop())
 	all("stopped")
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	equal(t, drain(t, s))
 	id, err := s.EventID("inh.whole")
-	logOK(t, "EventID", err)
+	tracetest.OK(t, "EventID", err)
 	var set EventSet
 	set.Add(id)
-	logOK(t, "SetFilter", s.SetFilter(set, FilterSet))
+	tracetest.OK(t, "SetFilter", s.SetFilter(set, FilterSet))
 	all("filtered")
 	equal(t, drain(t, s))
-	logOK(t, "SetFilter", s.SetFilter(EventSet{}, FilterSet))
+	tracetest.OK(t, "SetFilter", s.SetFilter(EventSet{}, FilterSet))
 	all("cleared")
-	logOK(t, "Clear", s.Clear())
+	tracetest.OK(t, "Clear", s.Clear())
 	equal(t, drain(t, s))
 	want = all("again")
 	equal(t, drain(t, s), want...)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	all("gone")
 })
 
@@ -750,19 +750,19 @@ var _ = conform("INH-13/copy", func(t *testing.T) {
 })
 
 func inhPidReuse(args []string) {
-	logCheck(os.Getpid() == 1, "pid %d", os.Getpid())
-	logCheck(syscall.Mount("proc", "/proc", "proc", 0, "") == nil, "mount /proc")
+	tracetest.Check(os.Getpid() == 1, "pid %d", os.Getpid())
+	tracetest.Check(syscall.Mount("proc", "/proc", "proc", 0, "") == nil, "mount /proc")
 	os.Setenv("PTRACE_DIR", args[0])
 	run := func() (*exec.Cmd, *bufio.Reader, *os.File) {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), helperVar+"=target", quick)
+		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=target", tracetest.Quick)
 		r, w, err := os.Pipe()
-		logCheck(err == nil, "Pipe: %v", err)
+		tracetest.Check(err == nil, "Pipe: %v", err)
 		cmd.Stdin = r
 		out, err := cmd.StdoutPipe()
-		logCheck(err == nil, "StdoutPipe: %v", err)
+		tracetest.Check(err == nil, "StdoutPipe: %v", err)
 		err = cmd.Start()
-		logCheck(err == nil, "Start: %v", err)
+		tracetest.Check(err == nil, "Start: %v", err)
 		r.Close()
 		br := bufio.NewReader(out)
 		br.ReadString('\n')
@@ -771,17 +771,17 @@ func inhPidReuse(args []string) {
 	tell := func(br *bufio.Reader, w *os.File, line string) {
 		fmt.Fprintln(w, line)
 		l, err := br.ReadString('\n')
-		logCheck(err == nil && l == "done\n", "target says %q, %v", l, err)
+		tracetest.Check(err == nil && l == "done\n", "target says %q, %v", l, err)
 	}
 	first, br, w := run()
 	pid := first.Process.Pid
 	s, err := Create(pid, &Attr{Inheritance: InheritChildren})
-	logCheck(err == nil, "Create: %v", err)
+	tracetest.Check(err == nil, "Create: %v", err)
 	s.Start()
 	tell(br, w, "mine 1")
 	id, _ := s.EventID("mine")
 	left, err := Create(pid, &Attr{Name: "left"})
-	logCheck(err == nil && left.Handover(pid) == nil, "Handover: %v", err)
+	tracetest.Check(err == nil && left.Handover(pid) == nil, "Handover: %v", err)
 	first.Process.Kill()
 	first.Wait()
 	// Start times count in ticks; no process can get the number of another in the same one
@@ -792,7 +792,7 @@ func inhPidReuse(args []string) {
 	// The next process gets the same number, if nobody is quicker.
 	for range 50 {
 		err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0)
-		logCheck(err == nil, "ns_last_pid: %v", err)
+		tracetest.Check(err == nil, "ns_last_pid: %v", err)
 		second, br, w := run()
 		if second.Process.Pid != pid {
 			second.Process.Kill()
@@ -812,34 +812,34 @@ func inhPidReuse(args []string) {
 				list = append(list, string(buf[:n]))
 			}
 		}
-		logCheck(fmt.Sprint(list) == "[1]", "events of both processes: %v", list)
+		tracetest.Check(fmt.Sprint(list) == "[1]", "events of both processes: %v", list)
 		for _, name := range s.EventTypes() {
-			logCheck(name != "other", "a name of the second process is in the first one's map")
+			tracetest.Check(name != "other", "a name of the second process is in the first one's map")
 		}
 		// Nor is the second process the owner of what was left to the first.
 		list2, err := List()
-		logCheck(err == nil && len(list2) == 2, "List: %v, %v", list2, err)
+		tracetest.Check(err == nil && len(list2) == 2, "List: %v, %v", list2, err)
 		for _, i := range list2 {
-			logCheck(i.Stale == (i.Name == "left"), "the owner is gone, and its number is used again: %+v", i)
+			tracetest.Check(i.Stale == (i.Name == "left"), "the owner is gone, and its number is used again: %+v", i)
 		}
 		left.Shutdown()
 		// And a stream for the number is one for the second process.
 		s2, err := Create(pid, nil)
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		for _, name := range s2.EventTypes() {
 			if name == "mine" {
 				id2, _ := s2.EventID("mine")
-				logCheck(id2 != id || s2.c.mem.Family() != s.c.mem.Family(), "the map was inherited")
+				tracetest.Check(id2 != id || s2.c.mem.Family() != s.c.mem.Family(), "the map was inherited")
 			}
 		}
 		s2.Start()
 		tell(br, w, "other 3")
 		_, _, err = s2.TryNext(buf)
-		logCheck(err == nil, "TryNext: %v", err)
+		tracetest.Check(err == nil, "TryNext: %v", err)
 		_, n, err := s2.TryNext(buf)
-		logCheck(err == nil && string(buf[:n]) == "3", "TryNext: %q, %v", buf[:n], err)
+		tracetest.Check(err == nil && string(buf[:n]) == "3", "TryNext: %q, %v", buf[:n], err)
 		_, _, err = s.TryNext(buf)
-		logCheck(err == ErrUnavailable, "TryNext on the first one's stream: %v", err)
+		tracetest.Check(err == ErrUnavailable, "TryNext on the first one's stream: %v", err)
 		second.Process.Kill()
 		second.Wait()
 		s.Shutdown()
@@ -853,23 +853,23 @@ func inhPidReuse(args []string) {
 var _ = conform("INH-14", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "ns")
-	logOK(t, "MkdirTemp", err)
+	tracetest.OK(t, "MkdirTemp", err)
 	defer os.RemoveAll(dir)
-	logHelper(t, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}, "inh-pidreuse", dir)
+	tracetest.RunHelper(t, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}, "inh-pidreuse", dir)
 })
 
 // inhSetuid is an ordinary user who traces a process that executes args[0], which
 // is set-uid or set-gid.
 func inhSetuid(args []string) {
 	s, err := CreateForChild(&Attr{Inheritance: InheritChildren}, nil)
-	logCheck(err == nil, "Create: %v", err)
+	tracetest.Check(err == nil, "Create: %v", err)
 	s.Start()
 	info, _ := s.Info()
 	for i, prog := range []string{args[1], args[0]} {
 		cmd := exec.Command(prog)
-		cmd.Env = append(os.Environ(), helperVar+"=inh-silent", "PTRACE_STREAM="+info.Path, quick)
+		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=inh-silent", "PTRACE_STREAM="+info.Path, tracetest.Quick)
 		out, err := cmd.CombinedOutput()
-		logCheck(err == nil && string(out) == fmt.Sprintf("passed %v\n", i == 1), "%s: %q, %v", prog, out, err)
+		tracetest.Check(err == nil && string(out) == fmt.Sprintf("passed %v\n", i == 1), "%s: %q, %v", prog, out, err)
 		buf := make([]byte, 100)
 		n := 0
 		for {
@@ -881,7 +881,7 @@ func inhSetuid(args []string) {
 				n++
 			}
 		}
-		logCheck(n == 1-i, "%d events of %s", n, prog)
+		tracetest.Check(n == 1-i, "%d events of %s", n, prog)
 	}
 	s.Shutdown()
 	fmt.Println("ok")
@@ -891,21 +891,21 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	// A stream such as a program of another word size makes: its header says so, and
 	// everything else may mean anything.
 	s, err := Create(0, &Attr{Name: "inh15"})
-	logOK(t, "Create", err)
+	tracetest.OK(t, "Create", err)
 	info, err := s.Info()
-	logOK(t, "Info", err)
+	tracetest.OK(t, "Info", err)
 	f, err := os.OpenFile(info.Path, os.O_RDWR, 0)
-	logOK(t, "OpenFile", err)
+	tracetest.OK(t, "OpenFile", err)
 	defer f.Close()
 	mark := make([]byte, 2)
 	_, err = f.ReadAt(mark, 10)
-	logOK(t, "ReadAt", err)
+	tracetest.OK(t, "ReadAt", err)
 	if int(mark[0]) != strconv.IntSize {
 		t.Fatalf("the header says %d bits", mark[0])
 	}
 	other := []byte{byte(32 + 64 - strconv.IntSize), 0}
 	_, err = f.WriteAt(other, 10)
-	logOK(t, "WriteAt", err)
+	tracetest.OK(t, "WriteAt", err)
 	_, err = Attach(info.Path)
 	wantErrno(t, err, syscall.EINVAL)
 	if i, err := inhFind("inh15"); err != nil || i != nil {
@@ -916,21 +916,21 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	a.do("event inh.foreign x")
 	// Nor is the stream, which is somebody's: also a create that tidies up leaves it.
 	d, err := openDir()
-	logOK(t, "openDir", err)
+	tracetest.OK(t, "openDir", err)
 	unlock, err := d.Lock()
-	logOK(t, "Lock", err)
+	tracetest.OK(t, "Lock", err)
 	err = makeRoom(d, true)
 	unlock()
-	logOK(t, "makeRoom", err)
+	tracetest.OK(t, "makeRoom", err)
 	if list, _ := filepath.Glob(filepath.Join(d.Path(), "s-*")); len(list) != 1 || list[0] != info.Path {
 		t.Errorf("%d streams are left: %v", len(list), list[:min(3, len(list))])
 	}
 	_, err = f.WriteAt(mark, 10)
-	logOK(t, "WriteAt", err)
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "WriteAt", err)
+	tracetest.OK(t, "Start", s.Start())
 	Event(logID(t, "inh.foreign"), []byte("y"))
 	equal(t, drain(t, s), got{"inh.foreign", "y", os.Getpid()})
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 })
 
 var _ = conform("INH-16", func(t *testing.T) {
@@ -945,7 +945,7 @@ var _ = conform("INH-16", func(t *testing.T) {
 		t.Errorf("%s: %v, %v", dir, st.Mode(), err)
 	}
 	entries, err := os.ReadDir(dir)
-	logOK(t, "ReadDir", err)
+	tracetest.OK(t, "ReadDir", err)
 	for _, e := range entries {
 		if fi, err := e.Info(); err == nil && fi.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v", e.Name(), fi.Mode())
@@ -956,9 +956,9 @@ var _ = conform("INH-16", func(t *testing.T) {
 			tracetest.NeedRoot(t)
 			const nobody = 65534
 			base, err := os.MkdirTemp("/dev/shm", "posixtrace-setuid-")
-			logOK(t, "MkdirTemp", err)
+			tracetest.OK(t, "MkdirTemp", err)
 			defer os.RemoveAll(base)
-			logOK(t, "Chmod", os.Chmod(base, 0o755))
+			tracetest.OK(t, "Chmod", os.Chmod(base, 0o755))
 			// Such a program goes to the standard place, so there is where it must
 			// be kept from being traced.
 			for _, uid := range []int{0, nobody} {
@@ -972,18 +972,18 @@ var _ = conform("INH-16", func(t *testing.T) {
 				}
 			}
 			b, err := os.ReadFile(os.Args[0])
-			logOK(t, "ReadFile", err)
+			tracetest.OK(t, "ReadFile", err)
 			plain, set := filepath.Join(base, "plain"), filepath.Join(base, "set")
-			logOK(t, "WriteFile", os.WriteFile(plain, b, 0o755))
-			logOK(t, "WriteFile", os.WriteFile(set, b, 0o755))
+			tracetest.OK(t, "WriteFile", os.WriteFile(plain, b, 0o755))
+			tracetest.OK(t, "WriteFile", os.WriteFile(set, b, 0o755))
 			mode := os.ModeSetuid | 0o755
 			if sgid {
 				mode = os.ModeSetgid | 0o755
 			}
-			logOK(t, "Chmod", os.Chmod(set, mode))
+			tracetest.OK(t, "Chmod", os.Chmod(set, mode))
 			cmd := exec.Command(plain, set, plain)
 			cmd.Dir = base
-			cmd.Env = append(os.Environ(), helperVar+"=inh-setuid", quick, "PTRACE_DIR=")
+			cmd.Env = append(os.Environ(), tracetest.HelperVar+"=inh-setuid", tracetest.Quick, "PTRACE_DIR=")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.TrimSpace(string(out)) != "ok" {

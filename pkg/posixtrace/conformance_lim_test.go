@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // limStream is a stream on this process, not started, that ends with the test.
@@ -195,24 +197,24 @@ var _ = conform("LIM-07", func(t *testing.T) {
 	if UserEventMax != 1024 {
 		t.Errorf("UserEventMax = %d", UserEventMax)
 	}
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	var own, unnamed int
-	fmt.Sscan(mapAsk(c, "fill lim.seven. %d", UserEventMax-1), &own, &unnamed)
+	fmt.Sscan(c.Ask("fill lim.seven. %d", UserEventMax-1), &own, &unnamed)
 	if own != UserEventMax-1 || unnamed != 0 {
 		t.Errorf("%d names got %d ids, %d of them unnamed", UserEventMax-1, own, unnamed)
 	}
 	// The limit is each process's own.
-	c = start(t, "map")
-	fmt.Sscan(mapAsk(c, "fill lim.seven.other. %d", UserEventMax-1), &own, &unnamed)
+	c = tracetest.Start(t, "map")
+	fmt.Sscan(c.Ask("fill lim.seven.other. %d", UserEventMax-1), &own, &unnamed)
 	if own != UserEventMax-1 || unnamed != 0 {
 		t.Errorf("second process: %d ids, %d unnamed", own, unnamed)
 	}
 })
 
 var _ = conform("LIM-08", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	var own, unnamed int
-	fmt.Sscan(mapAsk(c, "fill lim.eight. %d", UserEventMax+10), &own, &unnamed)
+	fmt.Sscan(c.Ask("fill lim.eight. %d", UserEventMax+10), &own, &unnamed)
 	if own != UserEventMax-1 || unnamed != 11 {
 		t.Errorf("%d names: %d own ids and %d times the unnamed one, want %d and 11", UserEventMax+10, own, unnamed, UserEventMax-1)
 	}
@@ -327,9 +329,9 @@ var _ = conform("LIM-15", func(t *testing.T) {
 	if pointers(reflect.TypeFor[EventSet]()) {
 		t.Fatal("EventSet holds a pointer")
 	}
-	c := start(t, "map")
-	s := running(t, c.pid, Attr{})
-	if l := mapAsk(c, "set lim.fifteen 2 40 1000 4095"); l != "done" {
+	c := tracetest.Start(t, "map")
+	s := running(t, c.PID, Attr{})
+	if l := c.Ask("set lim.fifteen 2 40 1000 4095"); l != "done" {
 		t.Fatal(l)
 	}
 	buf := make([]byte, unsafe.Sizeof(EventSet{})+1)
@@ -598,13 +600,13 @@ var _ = conform("LIM-22/EBADF,EINVAL", func(t *testing.T) {
 	_, err = Open(nil)
 	wantErrno(t, err, syscall.EBADF)
 	// An argument that is wrong is told before a limit that is reached.
-	c := start(t, "target")
-	c.line()
+	c := tracetest.Start(t, "target")
+	c.Line()
 	for range StreamsMax {
-		limStream(t, c.pid, Attr{StreamSize: 1})
+		limStream(t, c.PID, Attr{StreamSize: 1})
 	}
-	_, err = Create(c.pid, &Attr{StreamFullPolicy: PolicyAppend})
+	_, err = Create(c.PID, &Attr{StreamFullPolicy: PolicyAppend})
 	wantErrno(t, err, syscall.EINVAL)
-	_, err = Create(c.pid, nil)
+	_, err = Create(c.PID, nil)
 	wantErrno(t, err, syscall.EAGAIN)
 })

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -105,17 +104,10 @@ func logCreate(t *testing.T, attr Attr, f *os.File) *Stream {
 	return s
 }
 
-func logOK(t *testing.T, what string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
 func logID(t *testing.T, name string) EventID {
 	t.Helper()
 	id, err := OpenEventID(name)
-	logOK(t, "OpenEventID", err)
+	tracetest.OK(t, "OpenEventID", err)
 	return id
 }
 
@@ -178,16 +170,6 @@ func logOneWriter(t *testing.T) {
 	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
 }
 
-func logWait(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // slowLog is a log in a pipe that nobody reads until drain: a flush of more than
 // the pipe holds stays under way.
 type slowLog struct {
@@ -209,9 +191,9 @@ func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
 	t.Helper()
 	attr.LogFullPolicy = PolicyAppend
 	r, w, err := os.Pipe()
-	logOK(t, "Pipe", err)
+	tracetest.OK(t, "Pipe", err)
 	rc, err := w.SyscallConn()
-	logOK(t, "SyscallConn", err)
+	tracetest.OK(t, "SyscallConn", err)
 	const setPipeSize = 1031 // F_SETPIPE_SZ
 	rc.Control(func(fd uintptr) { syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, 4096) })
 	// What the log begins with goes into the pipe at once only as far as it fits.
@@ -233,7 +215,7 @@ func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
 		}
 		select {
 		case err := <-made:
-			logOK(t, "CreateWithLog", err)
+			tracetest.OK(t, "CreateWithLog", err)
 			w.Close()
 			r.SetReadDeadline(time.Time{})
 			t.Cleanup(func() {
@@ -247,36 +229,16 @@ func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
 	}
 }
 
-// logHelper runs a helper as another process, which says "ok" when all is well.
-func logHelper(t *testing.T, attr *syscall.SysProcAttr, helper string, args ...string) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), helperVar+"="+helper, quick)
-	cmd.SysProcAttr = attr
-	out, err := cmd.CombinedOutput()
-	if err != nil || string(bytes.TrimSpace(out)) != "ok" {
-		t.Fatalf("%s: %v\n%s", helper, err, out)
-	}
-}
-
-// logCheck is for helpers: it ends the process with a message unless ok.
-func logCheck(ok bool, format string, args ...any) {
-	if !ok {
-		fmt.Printf(format+"\n", args...)
-		os.Exit(1)
-	}
-}
-
 var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 	s, p := logSlow(t, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "log.one"), 0, 200, 100)
 	flushed := make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
 	// The copying is under way and other threads can see it.
-	logWait(t, "the stream is flushing", func() bool {
+	tracetest.Wait(t, "the stream is flushing", func() bool {
 		st, err := s.Status()
-		logOK(t, "Status", err)
+		tracetest.OK(t, "Status", err)
 		return st.StreamFlushStatus == StatusFlushing
 	})
 	select {
@@ -285,21 +247,21 @@ var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 	default:
 	}
 	p.drain()
-	logOK(t, "Flush", <-flushed)
+	tracetest.OK(t, "Flush", <-flushed)
 	if st, err := s.Status(); err != nil || st.StreamFlushStatus != StatusNotFlushing || st.StreamFlushError != 0 {
 		t.Errorf("after the flush: %+v, %v", st, err)
 	}
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	<-p.done
 	r, err := NewReader(bytes.NewReader(p.data))
-	logOK(t, "NewReader", err)
+	tracetest.OK(t, "NewReader", err)
 	n := 0
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		logOK(t, "Next", err)
+		tracetest.OK(t, "Next", err)
 		if rec.ID.User() {
 			if !strings.HasPrefix(string(rec.Data), strconv.Itoa(n)+" ") {
 				t.Fatalf("event %d is %.10q", n, rec.Data)
@@ -314,23 +276,23 @@ var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 
 var _ = conform("LOG-02/posix_trace_flush/EINVAL", func(t *testing.T) {
 	s, err := Create(0, nil)
-	logOK(t, "Create", err)
+	tracetest.OK(t, "Create", err)
 	wantErrno(t, s.Flush(), syscall.EINVAL)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Flush(), syscall.EINVAL)
 	s, _ = logStream(t, Attr{})
-	logOK(t, "Flush", s.Flush())
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Flush", s.Flush())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Flush(), syscall.EINVAL)
 })
 
 func init() {
 	// efbig: what a flush does at the limit of a file's size.
-	helpers["log-efbig"] = func(args []string) {
+	tracetest.Helpers["log-efbig"] = func(args []string) {
 		f, err := os.Create(args[0])
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, f)
-		logCheck(err == nil, "CreateWithLog: %v", err)
+		tracetest.Check(err == nil, "CreateWithLog: %v", err)
 		id, _ := OpenEventID("big")
 		s.Start()
 		logNumbers(id, 0, 300, 100)
@@ -338,78 +300,78 @@ func init() {
 		syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old)
 		low := old
 		low.Cur = 16 << 10
-		logCheck(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low) == nil, "setrlimit")
+		tracetest.Check(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low) == nil, "setrlimit")
 		for range 2 {
 			err = s.Flush()
-			logCheck(errors.Is(err, syscall.EFBIG), "Flush = %v, want EFBIG", err)
+			tracetest.Check(errors.Is(err, syscall.EFBIG), "Flush = %v, want EFBIG", err)
 		}
 		st, _ := s.Status()
-		logCheck(st.StreamFlushError == syscall.EFBIG && st.LogLost == 0, "status: %+v", st)
+		tracetest.Check(st.StreamFlushError == syscall.EFBIG && st.LogLost == 0, "status: %+v", st)
 		if len(args) > 1 {
 			// Shutdown with what cannot be written.
 			held := s.c.mem.Unflushed()
 			err := s.Shutdown()
-			logCheck(errors.Is(err, syscall.EFBIG), "Shutdown = %v, want EFBIG", err)
+			tracetest.Check(errors.Is(err, syscall.EFBIG), "Shutdown = %v, want EFBIG", err)
 			st := toStatus(s.c.mem.Status(false))
-			logCheck(held > 0 && st.LogLost > 0 && st.LogOverrunStatus == StatusOverrun, "held %d, status: %+v", held, st)
+			tracetest.Check(held > 0 && st.LogLost > 0 && st.LogOverrunStatus == StatusOverrun, "held %d, status: %+v", held, st)
 			_, err = s.Status()
-			logCheck(errors.Is(err, syscall.EINVAL), "Status = %v, want EINVAL", err)
+			tracetest.Check(errors.Is(err, syscall.EINVAL), "Status = %v, want EINVAL", err)
 			_, err = os.Stat(s.c.path)
-			logCheck(os.IsNotExist(err), "the stream's file is still there")
+			tracetest.Check(os.IsNotExist(err), "the stream's file is still there")
 			fmt.Println("ok")
 			return
 		}
-		logCheck(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old) == nil, "setrlimit")
+		tracetest.Check(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old) == nil, "setrlimit")
 		err = s.Flush()
-		logCheck(err == nil, "Flush = %v", err)
+		tracetest.Check(err == nil, "Flush = %v", err)
 		err = s.Shutdown()
-		logCheck(err == nil, "Shutdown = %v", err)
+		tracetest.Check(err == nil, "Shutdown = %v", err)
 		fmt.Println("ok")
 	}
 	// enospc: what a flush does on a full device, a file system of its own.
-	helpers["log-enospc"] = func(args []string) {
+	tracetest.Helpers["log-enospc"] = func(args []string) {
 		dir := args[0]
 		err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k,mode=700")
-		logCheck(err == nil, "mount: %v", err)
+		tracetest.Check(err == nil, "mount: %v", err)
 		f, err := os.Create(filepath.Join(dir, "log"))
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, f)
-		logCheck(err == nil, "CreateWithLog: %v", err)
+		tracetest.Check(err == nil, "CreateWithLog: %v", err)
 		filler, err := os.Create(filepath.Join(dir, "filler"))
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		_, err = filler.Write(make([]byte, 104<<10))
-		logCheck(err == nil, "filler: %v", err)
+		tracetest.Check(err == nil, "filler: %v", err)
 		id, _ := OpenEventID("much")
 		s.Start()
 		logNumbers(id, 0, 300, 100)
 		for range 2 {
 			err = s.Flush()
-			logCheck(errors.Is(err, syscall.ENOSPC), "Flush = %v, want ENOSPC", err)
+			tracetest.Check(errors.Is(err, syscall.ENOSPC), "Flush = %v, want ENOSPC", err)
 		}
 		st, _ := s.Status()
-		logCheck(st.StreamFlushError == syscall.ENOSPC && st.LogLost == 0 && st.Lost == 0, "status: %+v", st)
+		tracetest.Check(st.StreamFlushError == syscall.ENOSPC && st.LogLost == 0 && st.Lost == 0, "status: %+v", st)
 		st, _ = s.Status()
-		logCheck(st.StreamFlushError == 0, "the flush error was not reset: %+v", st)
+		tracetest.Check(st.StreamFlushError == 0, "the flush error was not reset: %+v", st)
 		if len(args) > 2 {
 			err := s.Shutdown()
-			logCheck(errors.Is(err, syscall.ENOSPC), "Shutdown = %v, want ENOSPC", err)
+			tracetest.Check(errors.Is(err, syscall.ENOSPC), "Shutdown = %v, want ENOSPC", err)
 			st := toStatus(s.c.mem.Status(false))
 			// What did reach the log, is not lost.
 			n := copyLog(dir, args[1])
-			logCheck(st.LogOverrunStatus == StatusOverrun && int(st.LogLost)+n == 302, "%d in the log, status: %+v", n, st)
+			tracetest.Check(st.LogOverrunStatus == StatusOverrun && int(st.LogLost)+n == 302, "%d in the log, status: %+v", n, st)
 			_, err = os.Stat(s.c.path)
-			logCheck(os.IsNotExist(err), "the stream's file is still there")
+			tracetest.Check(os.IsNotExist(err), "the stream's file is still there")
 			fmt.Println("ok")
 			return
 		}
 		filler.Truncate(0)
 		err = s.Flush()
-		logCheck(err == nil, "Flush with room again = %v", err)
+		tracetest.Check(err == nil, "Flush with room again = %v", err)
 		st, _ = s.Status()
-		logCheck(st.StreamFlushError == 0 && st.LogOverrunStatus == StatusNoOverrun, "status: %+v", st)
+		tracetest.Check(st.StreamFlushError == 0 && st.LogOverrunStatus == StatusNoOverrun, "status: %+v", st)
 		logNumbers(id, 300, 50, 100)
 		err = s.Shutdown()
-		logCheck(err == nil, "Shutdown = %v", err)
+		tracetest.Check(err == nil, "Shutdown = %v", err)
 		copyLog(dir, args[1])
 		fmt.Println("ok")
 	}
@@ -419,11 +381,11 @@ func init() {
 // counts the START, STOP and user events in it.
 func copyLog(dir, to string) (n int) {
 	b, err := os.ReadFile(filepath.Join(dir, "log"))
-	logCheck(err == nil, "ReadFile: %v", err)
+	tracetest.Check(err == nil, "ReadFile: %v", err)
 	err = os.WriteFile(to, b, 0o600)
-	logCheck(err == nil, "WriteFile: %v", err)
+	tracetest.Check(err == nil, "WriteFile: %v", err)
 	r, err := NewReader(bytes.NewReader(b))
-	logCheck(err == nil, "NewReader: %v", err)
+	tracetest.Check(err == nil, "NewReader: %v", err)
 	for {
 		rec, err := r.Next()
 		if err != nil {
@@ -437,7 +399,7 @@ func copyLog(dir, to string) (n int) {
 
 var _ = conform("LOG-02/posix_trace_flush/EFBIG", func(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	logHelper(t, nil, "log-efbig", path)
+	tracetest.RunHelper(t, nil, "log-efbig", path)
 	events, st := logRead(t, path)
 	logRange(t, "log", logNumbersOf(t, events, "big"), 0, 300)
 	if st.Lost != 0 || st.LogLost != 0 {
@@ -448,7 +410,7 @@ var _ = conform("LOG-02/posix_trace_flush/EFBIG", func(t *testing.T) {
 var _ = conform("LOG-02/posix_trace_flush/ENOSPC", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	path := filepath.Join(t.TempDir(), "log")
-	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path)
+	tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path)
 	events, _ := logRead(t, path)
 	logRange(t, "log", logNumbersOf(t, events, "much"), 0, 350)
 })
@@ -456,12 +418,12 @@ var _ = conform("LOG-02/posix_trace_flush/ENOSPC", func(t *testing.T) {
 var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	logOneWriter(t)
 	s, p := logSlow(t, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10, MaxDataSize: 256})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.room")
 	logNumbers(id, 0, 200, 100)
 	flushed := make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
-	logWait(t, "the stream is flushing", func() bool {
+	tracetest.Wait(t, "the stream is flushing", func() bool {
 		return s.c.mem.Status(false).Flushing
 	})
 	// While the flush is stuck, new events are traced until the stream is full.
@@ -480,8 +442,8 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 		}
 	}
 	p.drain()
-	logOK(t, "Flush", <-flushed)
-	logOK(t, "Flush", s.Flush())
+	tracetest.OK(t, "Flush", <-flushed)
+	tracetest.OK(t, "Flush", s.Flush())
 	// The space is free again: as much as stream-min-size promises fits.
 	if st, _ := s.Status(); st.StreamFullStatus != StatusNotFull || st.StreamStatus != StatusRunning {
 		t.Errorf("after the flush: %+v", st)
@@ -492,17 +454,17 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	if st, _ := s.PeekStatus(); st.Lost != 1 {
 		t.Errorf("%d events after the flush: %+v", n, st)
 	}
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	<-p.done
 	r, err := NewReader(bytes.NewReader(p.data))
-	logOK(t, "NewReader", err)
+	tracetest.OK(t, "NewReader", err)
 	want := 0
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		logOK(t, "Next", err)
+		tracetest.OK(t, "Next", err)
 		if rec.ID.User() {
 			if want == k {
 				want++ // the one that was lost
@@ -521,14 +483,14 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 var _ = conform("LOG-04", func(t *testing.T) {
 	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	id := logID(t, "log.mark")
-	logOK(t, "Flush", s.Flush()) // suspended, never started
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Flush", s.Flush()) // suspended, never started
+	tracetest.OK(t, "Start", s.Start())
 	logNumbers(id, 0, 1, 10)
-	logOK(t, "Flush", s.Flush()) // running
+	tracetest.OK(t, "Flush", s.Flush()) // running
 	logNumbers(id, 1, 1, 10)
-	logOK(t, "Stop", s.Stop())
-	logOK(t, "Flush", s.Flush()) // suspended
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Stop", s.Stop())
+	tracetest.OK(t, "Flush", s.Flush()) // suspended
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	events, _ := logRead(t, path)
 	var names []string
 	for _, e := range events {
@@ -546,7 +508,7 @@ var _ = conform("LOG-04", func(t *testing.T) {
 // Flushes that the stream makes by itself have their marks, too.
 var _ = conform("LOG-04/regular", func(t *testing.T) {
 	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend, StreamSize: 16 << 10})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.mark")
 	for i := 0; ; i++ {
 		logNumbers(id, i, 1, 100)
@@ -557,7 +519,7 @@ var _ = conform("LOG-04/regular", func(t *testing.T) {
 			t.Fatal("the log does not grow")
 		}
 	}
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	events, _ := logRead(t, path)
 	open, pairs := false, 0
 	for i, e := range events {
@@ -582,7 +544,7 @@ var _ = conform("LOG-04/regular", func(t *testing.T) {
 
 var _ = conform("LOG-05", func(t *testing.T) {
 	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend, StreamSize: 4 << 20})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.once")
 	const n = 20000
 	done := make(chan struct{})
@@ -602,12 +564,12 @@ var _ = conform("LOG-05", func(t *testing.T) {
 			end = true
 		default:
 		}
-		logOK(t, "Flush", s.Flush())
+		tracetest.OK(t, "Flush", s.Flush())
 	}
 	if st, _ := s.Status(); st.Lost != 0 {
 		t.Fatalf("lost events: %+v", st)
 	}
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	events, _ := logRead(t, path)
 	logRange(t, fmt.Sprintf("after %d flushes", flushes), logNumbersOf(t, events, "log.once"), 0, n)
 })
@@ -618,15 +580,15 @@ func logPolicy(t *testing.T, attr Attr, rounds, per int) (list []int, events []l
 	t.Helper()
 	logOneWriter(t)
 	s, path := logStream(t, attr)
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.policy")
 	for i := range rounds {
 		logNumbers(id, i*per, per, 100)
-		logOK(t, "Flush", s.Flush())
+		tracetest.OK(t, "Flush", s.Flush())
 	}
 	before, err := s.PeekStatus()
-	logOK(t, "PeekStatus", err)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "PeekStatus", err)
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	events, st = logRead(t, path)
 	return logNumbersOf(t, events, "log.policy"), events, before, st
 }
@@ -652,11 +614,11 @@ var _ = conform("LOG-07", func(t *testing.T) {
 	for _, sp := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
 		t.Run(sp.String(), func(t *testing.T) {
 			s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
-			logOK(t, "Start", s.Start())
+			tracetest.OK(t, "Start", s.Start())
 			id := logID(t, "log.end")
 			for i := 0; ; i++ {
 				logNumbers(id, i*20, 20, 100)
-				logOK(t, "Flush", s.Flush())
+				tracetest.OK(t, "Flush", s.Flush())
 				if st, _ := s.PeekStatus(); st.LogFullStatus == StatusFull {
 					break
 				}
@@ -666,14 +628,14 @@ var _ = conform("LOG-07", func(t *testing.T) {
 			}
 			// No automatic restart: neither by another flush nor by a start.
 			logNumbers(id, 1<<20, 20, 100)
-			logOK(t, "Flush", s.Flush())
-			logOK(t, "Start", s.Start())
+			tracetest.OK(t, "Flush", s.Flush())
+			tracetest.OK(t, "Start", s.Start())
 			logNumbers(id, 1<<20, 20, 100)
-			logOK(t, "Flush", s.Flush())
+			tracetest.OK(t, "Flush", s.Flush())
 			if st, _ := s.PeekStatus(); st.StreamStatus != StatusSuspended || st.LogFullStatus != StatusFull {
 				t.Errorf("a stream whose log is full: %+v", st)
 			}
-			logOK(t, "Shutdown", s.Shutdown())
+			tracetest.OK(t, "Shutdown", s.Shutdown())
 			events, _ := logRead(t, path)
 			last := events[len(events)-1]
 			if cause, err := DecodeInt([]byte(last.data)); last.ID != EventStop || err != nil || cause != StopLogFull {
@@ -686,19 +648,19 @@ var _ = conform("LOG-07", func(t *testing.T) {
 	}
 	t.Run("clear", func(t *testing.T) {
 		s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
-		logOK(t, "Start", s.Start())
+		tracetest.OK(t, "Start", s.Start())
 		id := logID(t, "log.end")
 		for i := range 100 {
 			logNumbers(id, i*20, 20, 100)
-			logOK(t, "Flush", s.Flush())
+			tracetest.OK(t, "Flush", s.Flush())
 		}
-		logOK(t, "Clear", s.Clear())
-		logOK(t, "Start", s.Start())
+		tracetest.OK(t, "Clear", s.Clear())
+		tracetest.OK(t, "Start", s.Start())
 		logNumbers(id, 7, 3, 100)
 		if st, _ := s.Status(); st.StreamStatus != StatusRunning || st.LogFullStatus != StatusNotFull {
 			t.Errorf("cleared and started: %+v", st)
 		}
-		logOK(t, "Shutdown", s.Shutdown())
+		tracetest.OK(t, "Shutdown", s.Shutdown())
 		events, _ := logRead(t, path)
 		logRange(t, "cleared", logNumbersOf(t, events, "log.end"), 7, 3)
 	})
@@ -722,11 +684,11 @@ var _ = conform("LOG-08", func(t *testing.T) {
 	}
 	// log_overrun tells of the first replacement, and once read, of new ones only.
 	s, _ := logStream(t, attr)
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.policy")
 	for i := range 100 {
 		logNumbers(id, i*40, 40, 100)
-		logOK(t, "Flush", s.Flush())
+		tracetest.OK(t, "Flush", s.Flush())
 		st, _ := s.Status()
 		if full := st.LogFullStatus == StatusFull; full != (st.LogOverrunStatus == StatusOverrun) || !full && st.LogLost > 0 {
 			t.Fatalf("flush %d: %+v", i, st)
@@ -749,18 +711,18 @@ func logSparse(t *testing.T) {
 	logOneWriter(t)
 	const n, size = 10_000, 256 << 10
 	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: 128})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.sparse")
 	for i := range n {
 		logNumbers(id, i, 1, 16)
-		logOK(t, "Flush", s.Flush())
+		tracetest.OK(t, "Flush", s.Flush())
 		if i == 1000 {
 			if st, _ := s.Status(); st.LogFullStatus == StatusFull || st.LogLost > 0 {
 				t.Fatalf("full after %d flushes of one event: %+v", i, st)
 			}
 		}
 	}
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	events, st := logRead(t, path)
 	list := logNumbersOf(t, events, "log.sparse")
 	logRange(t, "newest", list, n-len(list), len(list))
@@ -781,10 +743,10 @@ func logSparse(t *testing.T) {
 	// Beside the events: headers and the rest of what the file needs (ATR-20), and the types
 	// that the tests before have left behind.
 	f, err := os.Open(path)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer f.Close()
 	r, err := NewReader(f)
-	logOK(t, "NewReader", err)
+	tracetest.OK(t, "NewReader", err)
 	types := int64(0)
 	for _, name := range r.EventTypes() {
 		types += int64(len(name)) + 16
@@ -818,15 +780,15 @@ var _ = conform("LOG-10", func(t *testing.T) {
 					s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
 					var system EventSet
 					system.Fill(FillSystem)
-					logOK(t, "SetFilter", s.SetFilter(system, FilterSet))
-					logOK(t, "Start", s.Start())
+					tracetest.OK(t, "SetFilter", s.SetFilter(system, FilterSet))
+					tracetest.OK(t, "Start", s.Start())
 					id := logID(t, "log.pair")
 					const n = 3200
 					for i := 0; i < n; i += burst {
 						logNumbers(id, i, burst, 100)
-						logOK(t, "Flush", s.Flush())
+						tracetest.OK(t, "Flush", s.Flush())
 					}
-					logOK(t, "Shutdown", s.Shutdown())
+					tracetest.OK(t, "Shutdown", s.Shutdown())
 					events, st := logRead(t, path)
 					list := logNumbersOf(t, events, "log.pair")
 					if !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != len(list) {
@@ -864,14 +826,14 @@ var _ = conform("LOG-10", func(t *testing.T) {
 // What a flush leaves in a log when there is no more room, wherever in it that
 // happens, and when there is room again.
 func init() {
-	helpers["log-steps"] = func(args []string) {
-		logCheck(len(args) == 2, "%v", args)
+	tracetest.Helpers["log-steps"] = func(args []string) {
+		tracetest.Check(len(args) == 2, "%v", args)
 		p := map[string]FullPolicy{"loop": PolicyLoop, "until-full": PolicyUntilFull, "append": PolicyAppend}[args[1]]
 		path := args[0]
 		f, err := os.Create(path)
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p, StreamSize: 64 << 10, LogSize: 64 << 10}, f)
-		logCheck(err == nil, "CreateWithLog: %v", err)
+		tracetest.Check(err == nil, "CreateWithLog: %v", err)
 		id, _ := OpenEventID("step")
 		s.Start()
 		var old syscall.Rlimit
@@ -879,15 +841,15 @@ func init() {
 		limit := func(n uint64) {
 			low := old
 			low.Cur = min(n, old.Max)
-			logCheck(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low) == nil, "setrlimit")
+			tracetest.Check(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low) == nil, "setrlimit")
 		}
 		n, failed := 0, 0
 		whole := func(what string) {
 			f, err := os.Open(path)
-			logCheck(err == nil, "Open: %v", err)
+			tracetest.Check(err == nil, "Open: %v", err)
 			defer f.Close()
 			r, err := NewReader(f)
-			logCheck(err == nil, "%s: NewReader: %v", what, err)
+			tracetest.Check(err == nil, "%s: NewReader: %v", what, err)
 			defer r.Close()
 			next := 0
 			for {
@@ -895,18 +857,18 @@ func init() {
 				if err == io.EOF {
 					break
 				}
-				logCheck(err == nil, "%s: %v", what, err)
+				tracetest.Check(err == nil, "%s: %v", what, err)
 				if rec.ID == id {
 					i, _, _ := strings.Cut(string(rec.Data), " ")
-					logCheck(i == strconv.Itoa(next), "%s: event %s, want %d", what, i, next)
+					tracetest.Check(i == strconv.Itoa(next), "%s: event %s, want %d", what, i, next)
 					next++
 				}
 			}
-			logCheck(next == n, "%s: %d events, want %d", what, next, n)
+			tracetest.Check(next == n, "%s: %d events, want %d", what, next, n)
 		}
 		for step := range 60 {
 			fi, err := f.Stat()
-			logCheck(err == nil, "Stat: %v", err)
+			tracetest.Check(err == nil, "Stat: %v", err)
 			logNumbers(id, n, 3, 20)
 			n += 3
 			if p == PolicyLoop {
@@ -915,19 +877,19 @@ func init() {
 				limit(uint64(fi.Size()) + uint64(step)*9)
 			}
 			err = s.Flush()
-			logCheck(err == nil || errors.Is(err, syscall.EFBIG), "Flush = %v", err)
+			tracetest.Check(err == nil || errors.Is(err, syscall.EFBIG), "Flush = %v", err)
 			if err != nil {
 				failed++
 			}
 			limit(old.Cur)
 			whole(fmt.Sprintf("step %d, Flush = %v", step, err))
 			if step%3 > 0 {
-				logCheck(s.Flush() == nil, "no room again")
+				tracetest.Check(s.Flush() == nil, "no room again")
 				whole(fmt.Sprintf("after step %d", step))
 			}
 		}
-		logCheck(failed > 20, "only %d failures", failed)
-		logCheck(s.Shutdown() == nil, "Shutdown failed")
+		tracetest.Check(failed > 20, "only %d failures", failed)
+		tracetest.Check(s.Shutdown() == nil, "Shutdown failed")
 		fmt.Println("ok")
 	}
 }
@@ -935,7 +897,7 @@ func init() {
 var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
 	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
 		path := filepath.Join(t.TempDir(), "log")
-		logHelper(t, nil, "log-steps", path, p.String())
+		tracetest.RunHelper(t, nil, "log-steps", path, p.String())
 		events, st := logRead(t, path)
 		logRange(t, p.String(), logNumbersOf(t, events, "step"), 0, 180)
 		if st.Lost != 0 || st.LogLost != 0 {
@@ -948,51 +910,51 @@ var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
 // after it.
 var _ = conform("LOG-01/idle", func(t *testing.T) {
 	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "log.idle"), 0, 3, 10)
-	logOK(t, "Flush", s.Flush())
+	tracetest.OK(t, "Flush", s.Flush())
 	before, err := os.Stat(path)
-	logOK(t, "Stat", err)
+	tracetest.OK(t, "Stat", err)
 	// Flushes that nobody asks for come each second while there is something.
 	time.Sleep(1200 * time.Millisecond)
 	after, err := os.Stat(path)
-	logOK(t, "Stat", err)
+	tracetest.OK(t, "Stat", err)
 	if after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("an idle stream has written %d bytes to its log", after.Size()-before.Size())
 	}
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 })
 
 var _ = conform("LOG-11", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	// The helper looks at the flush error and at what stays in the stream; here
 	// is what was lost at a shutdown without room.
-	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), filepath.Join(t.TempDir(), "log"), "shutdown")
+	tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), filepath.Join(t.TempDir(), "log"), "shutdown")
 })
 
 var _ = conform("LOG-12", func(t *testing.T) {
 	attr := Attr{Name: "whole", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 32 << 10, MaxDataSize: 77, LogSize: 100 << 10, Inheritance: InheritChildren}
 	s, path := logStream(t, attr)
 	want, err := s.Attr()
-	logOK(t, "Attr", err)
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Attr", err)
+	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "log.whole"), 0, 3, 10)
 	logID(t, "log.unused")
 	types := map[EventID]string{}
 	for id, name := range s.EventTypes() {
 		types[id] = name
 	}
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	// A copy, so that nothing but the file can be the source.
 	b, err := os.ReadFile(path)
-	logOK(t, "ReadFile", err)
+	tracetest.OK(t, "ReadFile", err)
 	os.Remove(path)
 	path = filepath.Join(t.TempDir(), "copy.trace")
-	logOK(t, "WriteFile", os.WriteFile(path, b, 0o600))
+	tracetest.OK(t, "WriteFile", os.WriteFile(path, b, 0o600))
 	l := logOpen(t, path)
 	defer l.Close()
 	have, err := l.Attr()
-	logOK(t, "Attr", err)
+	tracetest.OK(t, "Attr", err)
 	if !have.CreateTime.Equal(want.CreateTime) {
 		t.Errorf("created at %v, want %v", have.CreateTime, want.CreateTime)
 	}
@@ -1014,12 +976,12 @@ var _ = conform("LOG-12", func(t *testing.T) {
 	}
 	logRange(t, "log", logNumbersOf(t, logAll(t, l), "log.whole"), 0, 3)
 	// Without its validity mark it is not finished.
-	logOK(t, "WriteFile", os.WriteFile(path, b[:len(b)-1], 0o600))
+	tracetest.OK(t, "WriteFile", os.WriteFile(path, b[:len(b)-1], 0o600))
 	f, err := os.Open(path)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer f.Close()
 	r, err := NewReader(f)
-	logOK(t, "NewReader", err)
+	tracetest.OK(t, "NewReader", err)
 	defer r.Close()
 	if state, why := r.State(); state == LogFinished {
 		t.Errorf("a log without its last byte is %v, %v", state, why)
@@ -1028,10 +990,10 @@ var _ = conform("LOG-12", func(t *testing.T) {
 
 var _ = conform("LOG-13", func(t *testing.T) {
 	s, path := logStream(t, Attr{Name: "foreign"})
-	logOK(t, "Start", s.Start())
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Start", s.Start())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	b, err := os.ReadFile(path)
-	logOK(t, "ReadFile", err)
+	tracetest.OK(t, "ReadFile", err)
 	size := int(b[16]) | int(b[17])<<8 | int(b[18])<<16 // of the superblock
 	if size < 100 || size > len(b) {
 		t.Fatalf("superblock of %d bytes", size)
@@ -1041,9 +1003,9 @@ var _ = conform("LOG-13", func(t *testing.T) {
 	for i := range size {
 		c := bytes.Clone(b)
 		c[i] ^= 0x11
-		logOK(t, "WriteFile", os.WriteFile(path, c, 0o600))
+		tracetest.OK(t, "WriteFile", os.WriteFile(path, c, 0o600))
 		f, err := os.Open(path)
-		logOK(t, "Open", err)
+		tracetest.OK(t, "Open", err)
 		l, err := Open(f)
 		f.Close()
 		if err == nil {
@@ -1058,13 +1020,13 @@ var _ = conform("LOG-13", func(t *testing.T) {
 var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	// Its owner lives.
 	s, path := logStream(t, Attr{LogFullPolicy: PolicyAppend})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.live")
 	logNumbers(id, 0, 5, 10)
-	logOK(t, "Flush", s.Flush())
+	tracetest.OK(t, "Flush", s.Flush())
 	logNumbers(id, 5, 5, 10)
 	f, err := os.Open(path)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer f.Close()
 	_, err = Open(f)
 	wantErrno(t, err, syscall.EINVAL)
@@ -1073,10 +1035,10 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	}
 	// The same file as on another machine, where there is no such stream.
 	b, err := os.ReadFile(path)
-	logOK(t, "ReadFile", err)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "ReadFile", err)
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	copied := filepath.Join(t.TempDir(), "copy.trace")
-	logOK(t, "WriteFile", os.WriteFile(copied, b, 0o600))
+	tracetest.OK(t, "WriteFile", os.WriteFile(copied, b, 0o600))
 	events, st := logRead(t, copied)
 	logRange(t, "unfinished", logNumbersOf(t, events, "log.live"), 0, 5)
 	if st.LogOverrunStatus != StatusOverrun {

@@ -14,11 +14,13 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 func init() {
 	// map: does what the lines of standard input say and answers each with one.
-	helpers["map"] = func(args []string) {
+	tracetest.Helpers["map"] = func(args []string) {
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
 			f := strings.Fields(in.Text())
@@ -70,19 +72,12 @@ func init() {
 	}
 }
 
-// mapAsk sends a line to a child and returns its answer.
-func mapAsk(c *child, format string, args ...any) string {
-	c.t.Helper()
-	fmt.Fprintf(c.in, format+"\n", args...)
-	return c.line()
-}
-
-func mapOpen(c *child, name string) EventID {
-	c.t.Helper()
-	l := mapAsk(c, "open %s", name)
+func mapOpen(c *tracetest.Child, name string) EventID {
+	c.T.Helper()
+	l := c.Ask("open %s", name)
 	n, err := strconv.Atoi(l)
 	if err != nil {
-		c.t.Fatalf("open %s: %s", name, l)
+		c.T.Fatalf("open %s: %s", name, l)
 	}
 	return EventID(n)
 }
@@ -125,8 +120,8 @@ var mapPredefined = map[EventID]string{
 }
 
 var _ = conform("MAP-01/posix_trace_eventid_open", func(t *testing.T) {
-	c := start(t, "map")
-	s := running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "map")
+	s := running(t, c.PID, Attr{})
 	seen := map[EventID]string{}
 	for i := range 50 {
 		name := fmt.Sprintf("map.one.%d", i)
@@ -142,7 +137,7 @@ var _ = conform("MAP-01/posix_trace_eventid_open", func(t *testing.T) {
 })
 
 var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	a, b := mapOpen(c, "map.two.a"), mapOpen(c, "map.two.b")
 	if a == b || mapOpen(c, "map.two.a") != a || mapOpen(c, "map.two.b") != b {
 		t.Error("a name does not keep its id")
@@ -161,7 +156,7 @@ var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 	}
 	// And in a family: a child of this process, traced with it.
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
-	child := start(t, "map")
+	child := tracetest.Start(t, "map")
 	if id := mapOpen(child, "map.two.together"); id != ids[0] {
 		t.Errorf("the child has id %d, its parent %d", id, ids[0])
 	}
@@ -187,9 +182,9 @@ var _ = conform("MAP-03/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.
 })
 
 var _ = conform("MAP-04/posix_trace_eventid_open", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	first := mapOpen(c, "map.four.first")
-	if l := mapAsk(c, "fill map.four. %d", UserEventMax-2); l != fmt.Sprint(UserEventMax-2, 0) {
+	if l := c.Ask("fill map.four. %d", UserEventMax-2); l != fmt.Sprint(UserEventMax-2, 0) {
 		t.Fatal(l)
 	}
 	last := mapOpen(c, fmt.Sprintf("map.four.%d", UserEventMax-3))
@@ -207,31 +202,31 @@ var _ = conform("MAP-04/posix_trace_eventid_open", func(t *testing.T) {
 	if id := mapOpen(c, "posix_trace_start"); id != EventStart {
 		t.Errorf("past the limit posix_trace_start is %d", id)
 	}
-	s := running(t, c.pid, Attr{})
-	mapAsk(c, "event %d x", mapOpen(c, "map.four.more"))
-	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "x", c.pid})
+	s := running(t, c.PID, Attr{})
+	c.Ask("event %d x", mapOpen(c, "map.four.more"))
+	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "x", c.PID})
 })
 
 var _ = conform("MAP-05/posix_trace_eventid_open", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	id := mapOpen(c, "map.five")
 	for range 2 { // also in a stream after a stream
-		s := running(t, c.pid, Attr{})
+		s := running(t, c.PID, Attr{})
 		if n, err := s.EventName(id); n != "map.five" || err != nil {
 			t.Errorf("EventName = %q, %v", n, err)
 		}
 		if i, err := s.EventID("map.five"); i != id || err != nil {
 			t.Errorf("EventID = %d, %v, want %d", i, err, id)
 		}
-		mapAsk(c, "event %d y", id)
-		equal(t, drain(t, s), got{"map.five", "y", c.pid})
+		c.Ask("event %d y", id)
+		equal(t, drain(t, s), got{"map.five", "y", c.PID})
 		s.Shutdown()
 	}
 })
 
 var _ = conform("MAP-06/posix_trace_eventid_open", func(t *testing.T) {
-	c := start(t, "map")
-	s := running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "map")
+	s := running(t, c.PID, Attr{})
 	ids := map[EventID]string{}
 	for i := range 100 {
 		name := fmt.Sprintf("map.six.%d", i)
@@ -241,14 +236,14 @@ var _ = conform("MAP-06/posix_trace_eventid_open", func(t *testing.T) {
 		t.Errorf("100 names have %d ids", len(ids))
 	}
 	for id := range ids {
-		mapAsk(c, "event %d", id)
+		c.Ask("event %d", id)
 	}
 	// Clearing, and the end of the process that registered them, change nothing.
 	if err := s.Clear(); err != nil {
 		t.Fatal(err)
 	}
-	c.in.Close()
-	c.cmd.Wait()
+	c.In.Close()
+	c.Cmd.Wait()
 	for id, name := range ids {
 		if n, err := s.EventName(id); n != name || err != nil {
 			t.Fatalf("EventName(%d) = %q, %v, want %q", id, n, err, name)
@@ -277,12 +272,12 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 		}
 	}
 	// The empty one is as good as any, also in a log.
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	empty := mapOpen(c, "")
 	if !empty.User() || empty == EventUnnamed || mapOpen(c, "") != empty {
 		t.Errorf("the empty name has id %d", empty)
 	}
-	logged, path := limLogged(t, c.pid, Attr{})
+	logged, path := limLogged(t, c.PID, Attr{})
 	if n, err := logged.EventName(empty); n != "" || err != nil {
 		t.Errorf("EventName(%d) = %q, %v", empty, n, err)
 	}
@@ -305,8 +300,8 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 })
 
 var _ = conform("MAP-08/posix_trace_trid_eventid_open", func(t *testing.T) {
-	c := start(t, "map")
-	s := running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "map")
+	s := running(t, c.PID, Attr{})
 	id, err := s.EventID("map.eight")
 	if err != nil {
 		t.Fatal(err)
@@ -321,15 +316,15 @@ var _ = conform("MAP-08/posix_trace_trid_eventid_open", func(t *testing.T) {
 	if got, err := s.EventID("map.eight.target"); got != theirs || err != nil {
 		t.Errorf("EventID = %d, %v, want %d", got, err, theirs)
 	}
-	mapAsk(c, "event %d z", id)
-	equal(t, drain(t, s), got{"map.eight", "z", c.pid})
+	c.Ask("event %d z", id)
+	equal(t, drain(t, s), got{"map.eight", "z", c.PID})
 })
 
 // Names of the controller count against the target's limit: those registered
 // before the target's first, and those after.
 var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func(t *testing.T) {
-	c := start(t, "map")
-	s := running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "map")
+	s := running(t, c.PID, Attr{})
 	name := func(i int) string { return fmt.Sprintf("map.nine.ctl.%d", i) }
 	ids := map[EventID]bool{}
 	open := func(from, to int) {
@@ -342,7 +337,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 		}
 	}
 	open(0, 500)
-	if l := mapAsk(c, "fill map.nine. 300"); l != "300 0" {
+	if l := c.Ask("fill map.nine. 300"); l != "300 0" {
 		t.Fatal(l)
 	}
 	open(500, UserEventMax-1-300)
@@ -419,8 +414,8 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 })
 
 var _ = conform("MAP-10/posix_trace_trid_eventid_open", func(t *testing.T) {
-	c := start(t, "map")
-	a, b := limStream(t, c.pid, Attr{}), limStream(t, c.pid, Attr{Inheritance: InheritChildren})
+	c := tracetest.Start(t, "map")
+	a, b := limStream(t, c.PID, Attr{}), limStream(t, c.PID, Attr{Inheritance: InheritChildren})
 	for i := range 20 {
 		name := fmt.Sprintf("map.ten.%d", i)
 		x, err := a.EventID(name)
@@ -562,9 +557,9 @@ var _ = conform("MAP-15/posix_trace_eventtypelist_rewind/EINVAL", func(t *testin
 })
 
 var _ = conform("MAP-16", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	mapOpen(c, "map.sixteen.unused")
-	s, path := limLogged(t, c.pid, Attr{})
+	s, path := limLogged(t, c.PID, Attr{})
 	mapOpen(c, "map.sixteen.later")
 	s.EventID("map.sixteen.controller")
 	own := []string{"map.sixteen.unused", "map.sixteen.later", "map.sixteen.controller"}
@@ -597,8 +592,8 @@ var _ = conform("MAP-16", func(t *testing.T) {
 })
 
 var _ = conform("MAP-17", func(t *testing.T) {
-	c := start(t, "map")
-	s := running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "map")
+	s := running(t, c.PID, Attr{})
 	mapOpen(c, "map.seventeen.z")
 	mapOpen(c, "map.seventeen.a")
 	list := mapList(t, s)
@@ -641,7 +636,7 @@ var _ = conform("MAP-17", func(t *testing.T) {
 		t.Errorf("after clear the rest is %v", rest)
 	}
 
-	logged, path := limLogged(t, c.pid, Attr{})
+	logged, path := limLogged(t, c.PID, Attr{})
 	logged.Shutdown()
 	l := limOpen(t, path)
 	l.NextEventType()
@@ -784,28 +779,28 @@ var _ = conform("MAP-20", func(t *testing.T) {
 })
 
 var _ = conform("MAP-21", func(t *testing.T) {
-	c := start(t, "map")
-	if l := mapAsk(c, "fill map.twentyone. %d", UserEventMax-1); l != fmt.Sprint(UserEventMax-1, 0) {
+	c := tracetest.Start(t, "map")
+	if l := c.Ask("fill map.twentyone. %d", UserEventMax-1); l != fmt.Sprint(UserEventMax-1, 0) {
 		t.Fatal(l)
 	}
-	s := running(t, c.pid, Attr{})
-	mapAsk(c, "event %d direct", EventUnnamed)
-	mapAsk(c, "event %d one", mapOpen(c, "map.exhausted.1"))
-	mapAsk(c, "event %d two", mapOpen(c, "map.exhausted.2"))
+	s := running(t, c.PID, Attr{})
+	c.Ask("event %d direct", EventUnnamed)
+	c.Ask("event %d one", mapOpen(c, "map.exhausted.1"))
+	c.Ask("event %d two", mapOpen(c, "map.exhausted.2"))
 	const unnamed = "posix_trace_unnamed_userevent"
-	equal(t, drain(t, s), got{unnamed, "direct", c.pid}, got{unnamed, "one", c.pid}, got{unnamed, "two", c.pid})
+	equal(t, drain(t, s), got{unnamed, "direct", c.PID}, got{unnamed, "one", c.PID}, got{unnamed, "two", c.PID})
 })
 
 var _ = conform("MAP-22", func(t *testing.T) {
-	c := start(t, "map")
+	c := tracetest.Start(t, "map")
 	id, rare := mapOpen(c, "map.twentytwo"), mapOpen(c, "map.twentytwo.rare")
-	s := running(t, c.pid, Attr{Name: "overrun", StreamSize: 1})
-	logged, path := limLogged(t, c.pid, Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: PolicyUntilFull})
+	s := running(t, c.PID, Attr{Name: "overrun", StreamSize: 1})
+	logged, path := limLogged(t, c.PID, Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: PolicyUntilFull})
 	logged.Start()
 	before, _ := s.Attr()
-	mapAsk(c, "event %d", rare)
+	c.Ask("event %d", rare)
 	for range 20 {
-		mapAsk(c, "times %d 500", id)
+		c.Ask("times %d 500", id)
 		if err := logged.Flush(); err != nil {
 			t.Fatal(err)
 		}

@@ -11,17 +11,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section OPN: pre-recorded streams.
 
 func init() {
 	// log: reads a log from its first event to its last and says what it saw.
-	helpers["opn-read"] = func(args []string) {
+	tracetest.Helpers["opn-read"] = func(args []string) {
 		f, err := os.Open(args[0])
-		logCheck(err == nil, "%v", err)
+		tracetest.Check(err == nil, "%v", err)
 		l, err := Open(f)
-		logCheck(err == nil, "%v", err)
+		tracetest.Check(err == nil, "%v", err)
 		buf := make([]byte, 100)
 		n := 0
 		for {
@@ -29,13 +31,13 @@ func init() {
 			if err == io.EOF {
 				break
 			}
-			logCheck(err == nil, "%v", err)
+			tracetest.Check(err == nil, "%v", err)
 			if ev.ID.User() {
-				logCheck(strings.HasPrefix(string(buf[:size]), strconv.Itoa(n)+" "), "event %d is %q", n, buf[:size])
+				tracetest.Check(strings.HasPrefix(string(buf[:size]), strconv.Itoa(n)+" "), "event %d is %q", n, buf[:size])
 				n++
 			}
 		}
-		logCheck(strconv.Itoa(n) == args[1], "%d events", n)
+		tracetest.Check(strconv.Itoa(n) == args[1], "%d events", n)
 		fmt.Println("ok")
 	}
 }
@@ -44,9 +46,9 @@ func init() {
 func opnLog(t *testing.T, n int) string {
 	t.Helper()
 	s, path := logStream(t, Attr{Name: "opn", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, StreamSize: 1 << 20})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "opn.event"), 0, n, 20)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	return path
 }
 
@@ -71,15 +73,15 @@ var _ = conform("OPN-02/posix_trace_open/EINVAL", func(t *testing.T) {
 		"empty": "", "text": strings.Repeat("no log at all\n", 1000), "zeros": strings.Repeat("\x00", 1<<16),
 	} {
 		path := filepath.Join(dir, name)
-		logOK(t, "WriteFile", os.WriteFile(path, []byte(data), 0o600))
+		tracetest.OK(t, "WriteFile", os.WriteFile(path, []byte(data), 0o600))
 		f, err := os.Open(path)
-		logOK(t, "Open", err)
+		tracetest.OK(t, "Open", err)
 		_, err = Open(f)
 		f.Close()
 		wantErrno(t, err, syscall.EINVAL)
 	}
 	d, err := os.Open(dir)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer d.Close()
 	_, err = Open(d)
 	wantErrno(t, err, syscall.EINVAL)
@@ -90,7 +92,7 @@ var _ = conform("OPN-02/posix_trace_open/EBADF", func(t *testing.T) {
 	_, err := Open(nil)
 	wantErrno(t, err, syscall.EBADF)
 	w, err := os.OpenFile(path, os.O_WRONLY, 0)
-	logOK(t, "OpenFile", err)
+	tracetest.OK(t, "OpenFile", err)
 	_, err = Open(w)
 	wantErrno(t, err, syscall.EBADF)
 	w.Close()
@@ -98,7 +100,7 @@ var _ = conform("OPN-02/posix_trace_open/EBADF", func(t *testing.T) {
 	wantErrno(t, err, syscall.EBADF)
 	const oPath = 0x200000
 	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
-	logOK(t, "open", err)
+	tracetest.OK(t, "open", err)
 	p := os.NewFile(uintptr(fd), path)
 	defer p.Close()
 	_, err = Open(p)
@@ -108,25 +110,25 @@ var _ = conform("OPN-02/posix_trace_open/EBADF", func(t *testing.T) {
 var _ = conform("OPN-03/posix_trace_open/EINVAL", func(t *testing.T) {
 	path := opnLog(t, 50)
 	f, err := os.Open(path)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer f.Close()
 	for _, offset := range []int64{0, 7, 1 << 40} {
 		_, err := f.Seek(offset, io.SeekStart)
-		logOK(t, "Seek", err)
+		tracetest.OK(t, "Seek", err)
 		l, err := Open(f)
-		logOK(t, "Open", err)
+		tracetest.OK(t, "Open", err)
 		logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 50)
-		logOK(t, "Rewind", l.Rewind())
-		logOK(t, "Close", l.Close())
+		tracetest.OK(t, "Rewind", l.Rewind())
+		tracetest.OK(t, "Close", l.Close())
 		if at, err := f.Seek(0, io.SeekCurrent); err != nil || at != offset {
 			t.Errorf("the descriptor is at %d, was at %d, %v", at, offset, err)
 		}
 	}
 	// What has no positions is refused, though a log is in it.
 	b, err := os.ReadFile(path)
-	logOK(t, "ReadFile", err)
+	tracetest.OK(t, "ReadFile", err)
 	r, w, err := os.Pipe()
-	logOK(t, "Pipe", err)
+	tracetest.OK(t, "Pipe", err)
 	defer r.Close()
 	go func() { w.Write(b); w.Close() }()
 	_, err = Open(r)
@@ -138,14 +140,14 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 	const n = 5000
 	path := opnLog(t, n)
 	good, err := os.ReadFile(path)
-	logOK(t, "ReadFile", err)
+	tracetest.OK(t, "ReadFile", err)
 	super := int(good[16]) | int(good[17])<<8
 	dir := t.TempDir()
 	try := func(b []byte) (list []int, st Status, err error) {
 		path := filepath.Join(dir, "bad.trace")
-		logOK(t, "WriteFile", os.WriteFile(path, b, 0o600))
+		tracetest.OK(t, "WriteFile", os.WriteFile(path, b, 0o600))
 		f, err := os.Open(path)
-		logOK(t, "Open", err)
+		tracetest.OK(t, "Open", err)
 		defer f.Close()
 		l, err := Open(f)
 		if err != nil {
@@ -218,15 +220,15 @@ var _ = conform("OPN-05/posix_trace_open", func(t *testing.T) {
 	const n = 100
 	path := opnLog(t, n)
 	before, err := os.ReadFile(path)
-	logOK(t, "ReadFile", err)
+	tracetest.OK(t, "ReadFile", err)
 	f, err := os.Open(path)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer f.Close()
 	a, err := Open(f)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer a.Close()
 	b, err := Open(f) // by the same descriptor
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer b.Close()
 	buf := make([]byte, 100)
 	for range 30 {
@@ -235,9 +237,9 @@ var _ = conform("OPN-05/posix_trace_open", func(t *testing.T) {
 		}
 	}
 	logRange(t, "second", logNumbersOf(t, logAll(t, b), "opn.event"), 0, n)
-	logHelper(t, nil, "opn-read", path, strconv.Itoa(n))
+	tracetest.RunHelper(t, nil, "opn-read", path, strconv.Itoa(n))
 	logRange(t, "first", logNumbersOf(t, logAll(t, a), "opn.event"), 29, n-29) // after START
-	logHelper(t, nil, "opn-read", path, strconv.Itoa(n))
+	tracetest.RunHelper(t, nil, "opn-read", path, strconv.Itoa(n))
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("reading has changed the log, %v", err)
 	}
@@ -255,20 +257,20 @@ var _ = conform("OPN-06/EINVAL", func(t *testing.T) {
 			t.Errorf("EventName(%d) = %q, %v", id, name, err)
 		}
 		id, ok, err = l.NextEventType()
-		logOK(t, "NextEventType", err)
+		tracetest.OK(t, "NextEventType", err)
 	}
-	logOK(t, "RewindEventTypes", l.RewindEventTypes())
+	tracetest.OK(t, "RewindEventTypes", l.RewindEventTypes())
 	if id, ok, err := l.NextEventType(); id != first || !ok || err != nil {
 		t.Errorf("NextEventType after a rewind = %d, %v, %v, want %d", id, ok, err, first)
 	}
 	_, err = l.Attr()
-	logOK(t, "Attr", err)
+	tracetest.OK(t, "Attr", err)
 	_, err = l.Status()
-	logOK(t, "Status", err)
+	tracetest.OK(t, "Status", err)
 	_, _, err = l.Next(nil)
-	logOK(t, "Next", err)
-	logOK(t, "Rewind", l.Rewind())
-	logOK(t, "Close", l.Close())
+	tracetest.OK(t, "Next", err)
+	tracetest.OK(t, "Rewind", l.Rewind())
+	tracetest.OK(t, "Close", l.Close())
 	// The calls that must not be there: a Log has none of them.
 	var a any = l
 	switch a.(type) {
@@ -289,27 +291,27 @@ var _ = conform("OPN-07/posix_trace_rewind/EINVAL", func(t *testing.T) {
 	l := logOpen(t, opnLog(t, 20))
 	first := logAll(t, l)
 	for range 2 {
-		logOK(t, "Rewind", l.Rewind())
+		tracetest.OK(t, "Rewind", l.Rewind())
 		if again := logAll(t, l); !slices.Equal(again, first) {
 			t.Errorf("after a rewind: %v, want %v", again, first)
 		}
 	}
-	logOK(t, "Rewind", l.Rewind())
+	tracetest.OK(t, "Rewind", l.Rewind())
 	if _, _, err := l.Next(nil); err != nil {
 		t.Error(err)
 	}
-	logOK(t, "Rewind", l.Rewind()) // in the middle
+	tracetest.OK(t, "Rewind", l.Rewind()) // in the middle
 	if ev, _, err := l.Next(nil); err != nil || ev.ID != first[0].ID || ev.UnixNano != first[0].UnixNano {
 		t.Errorf("Next = %+v, %v, want the oldest event %+v", ev, err, first[0])
 	}
-	logOK(t, "Close", l.Close())
+	tracetest.OK(t, "Close", l.Close())
 	wantErrno(t, l.Rewind(), syscall.EINVAL)
 })
 
 var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
 	path := opnLog(t, 1)
 	l := logOpen(t, path)
-	logOK(t, "Close", l.Close())
+	tracetest.OK(t, "Close", l.Close())
 	wantErrno(t, l.Close(), syscall.EINVAL)
 	_, _, err := l.Next(nil)
 	wantErrno(t, err, syscall.EINVAL)
@@ -325,12 +327,12 @@ var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
 	// It is free: many more than there are descriptors.
 	fds := func() int {
 		list, err := os.ReadDir("/proc/self/fd")
-		logOK(t, "ReadDir", err)
+		tracetest.OK(t, "ReadDir", err)
 		return len(list)
 	}
 	before := fds()
 	for range 200 {
-		logOK(t, "Close", logOpen(t, path).Close())
+		tracetest.OK(t, "Close", logOpen(t, path).Close())
 	}
 	if after := fds(); after > before+5 {
 		t.Errorf("%d descriptors before and %d after", before, after)
@@ -340,21 +342,21 @@ var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
 var _ = conform("OPN-09/posix_trace_close", func(t *testing.T) {
 	path := opnLog(t, 10)
 	f, err := os.Open(path)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	l, err := Open(f)
-	logOK(t, "Open", err)
-	logOK(t, "Close", l.Close())
+	tracetest.OK(t, "Open", err)
+	tracetest.OK(t, "Close", l.Close())
 	if _, err := f.Stat(); err != nil {
 		t.Errorf("the application's descriptor is closed: %v", err)
 	}
 	l, err = Open(f)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	// Early.
 	f.Close()
 	logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 10)
-	logOK(t, "Rewind", l.Rewind())
+	tracetest.OK(t, "Rewind", l.Rewind())
 	logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 10)
-	logOK(t, "Close", l.Close())
+	tracetest.OK(t, "Close", l.Close())
 })
 
 var _ = conform("OPN-10", func(t *testing.T) {
@@ -364,15 +366,15 @@ var _ = conform("OPN-10", func(t *testing.T) {
 	for i, names := range [][]string{{"opn.a", "opn.b"}, {"opn.b", "opn.a"}} {
 		a := newActor(t)
 		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.trace", i)))
-		logOK(t, "Create", err)
+		tracetest.OK(t, "Create", err)
 		s, err := CreateWithLog(a.pid, nil, f)
-		logOK(t, "CreateWithLog", err)
+		tracetest.OK(t, "CreateWithLog", err)
 		f.Close()
-		logOK(t, "Start", s.Start())
+		tracetest.OK(t, "Start", s.Start())
 		for _, n := range names {
 			a.do("event %s %s", n, n)
 		}
-		logOK(t, "Shutdown", s.Shutdown())
+		tracetest.OK(t, "Shutdown", s.Shutdown())
 		logs[i] = logOpen(t, f.Name())
 		defer logs[i].Close()
 	}
@@ -411,11 +413,11 @@ var _ = conform("OPN-11", func(t *testing.T) {
 	// read from it must be what the log says.
 	attr := Attr{MaxDataSize: 32, StreamFullPolicy: PolicyUntilFull}
 	live, err := Create(0, &attr)
-	logOK(t, "Create", err)
+	tracetest.OK(t, "Create", err)
 	defer live.Shutdown()
 	s, path := logStream(t, attr)
-	logOK(t, "Start", live.Start())
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", live.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id, other := logID(t, "opn.same"), logID(t, "opn.other")
 	done := make(chan struct{})
 	for _, size := range []int{0, 1, 31, 32, 33, 100} {
@@ -423,7 +425,7 @@ var _ = conform("OPN-11", func(t *testing.T) {
 		go func() { Event(other, []byte("thread")); done <- struct{}{} }()
 		<-done
 	}
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	events, _ := logRead(t, path)
 	events = slices.DeleteFunc(events, func(e logged) bool { return !e.ID.User() })
 	buf := make([]byte, 100)
@@ -433,7 +435,7 @@ var _ = conform("OPN-11", func(t *testing.T) {
 		if err == ErrUnavailable {
 			break
 		}
-		logOK(t, "TryNext", err)
+		tracetest.OK(t, "TryNext", err)
 		if !ev.ID.User() {
 			continue
 		}
@@ -463,21 +465,21 @@ var _ = conform("OPN-11", func(t *testing.T) {
 // it or the log.
 var _ = conform("OPN-11/timestamp", func(t *testing.T) {
 	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "opn.time"), 0, 5, 10)
 	r, err := s.Reader()
-	logOK(t, "Reader", err)
+	tracetest.OK(t, "Reader", err)
 	var times []int64
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		logOK(t, "Next", err)
+		tracetest.OK(t, "Next", err)
 		times = append(times, rec.UnixNano)
 	}
 	r.Close()
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	events, _ := logRead(t, path)
 	for i, want := range times {
 		// A later clock anchor may move what lay beyond the last one a little.

@@ -25,13 +25,13 @@ import (
 var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 	for _, was := range []RunStatus{StatusRunning, StatusSuspended} {
 		s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
-		logOK(t, "Start", s.Start())
+		tracetest.OK(t, "Start", s.Start())
 		logNumbers(logID(t, "shu.one"), 0, 3, 10)
 		if was == StatusSuspended {
-			logOK(t, "Stop", s.Stop())
+			tracetest.OK(t, "Stop", s.Stop())
 		}
 		file := s.c.path
-		logOK(t, "Shutdown", s.Shutdown())
+		tracetest.OK(t, "Shutdown", s.Shutdown())
 		// It returns when all is done: the log is complete, the stream is gone.
 		events, st := logRead(t, path)
 		stops := 0
@@ -74,10 +74,10 @@ var _ = conform("SHU-01/posix_trace_shutdown/memory", func(t *testing.T) {
 	a.do("event shu.memory x")
 	mapped := func(n int) {
 		t.Helper()
-		logWait(t, fmt.Sprintf("process %d has %d streams mapped", a.pid, n), func() bool { return a.do("gc") == strconv.Itoa(n) })
+		tracetest.Wait(t, fmt.Sprintf("process %d has %d streams mapped", a.pid, n), func() bool { return a.do("gc") == strconv.Itoa(n) })
 	}
 	mapped(2)
-	logOK(t, "Shutdown", one.Shutdown())
+	tracetest.OK(t, "Shutdown", one.Shutdown())
 	mapped(1)
 	for range 3 {
 		a.do("gc")
@@ -85,20 +85,20 @@ var _ = conform("SHU-01/posix_trace_shutdown/memory", func(t *testing.T) {
 	a.do("event shu.memory y")
 	mapped(1)
 	equal(t, drain(t, two), a.got("shu.memory", "x"), a.got("shu.memory", "y"))
-	logOK(t, "Shutdown", two.Shutdown())
+	tracetest.OK(t, "Shutdown", two.Shutdown())
 	mapped(0)
 	// And again.
 	three := running(t, a.pid, Attr{})
 	a.do("event shu.memory z")
 	equal(t, drain(t, three), a.got("shu.memory", "z"))
 	mapped(1)
-	logOK(t, "Shutdown", three.Shutdown())
+	tracetest.OK(t, "Shutdown", three.Shutdown())
 	mapped(0)
 })
 
 func init() {
 	// shu-deadlock passes a trace point and then waits for what can never come.
-	helpers["shu-deadlock"] = func([]string) {
+	tracetest.Helpers["shu-deadlock"] = func([]string) {
 		fmt.Println("ready")
 		os.Stdin.Read(make([]byte, 1))
 		id, _ := OpenEventID("shu.last")
@@ -110,19 +110,19 @@ func init() {
 
 // Whatever is done for a traced process, it ends as it would have ended.
 var _ = conform("SHU-07/deadlock", func(t *testing.T) {
-	if raceEnabled {
+	if tracetest.RaceEnabled {
 		return // that runtime never reports a deadlock
 	}
 	for _, traced := range []bool{false, true} {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), helperVar+"=shu-deadlock", quick)
+		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=shu-deadlock", tracetest.Quick)
 		var told strings.Builder
 		cmd.Stderr = &told
 		in, err := cmd.StdinPipe()
-		logOK(t, "StdinPipe", err)
+		tracetest.OK(t, "StdinPipe", err)
 		out, err := cmd.StdoutPipe()
-		logOK(t, "StdoutPipe", err)
-		logOK(t, "Start", cmd.Start())
+		tracetest.OK(t, "StdoutPipe", err)
+		tracetest.OK(t, "Start", cmd.Start())
 		late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
 		l, err := bufio.NewReader(out).ReadString('\n')
 		if l != "ready\n" {
@@ -146,19 +146,19 @@ var _ = conform("SHU-07/deadlock", func(t *testing.T) {
 
 var _ = conform("SHU-02/posix_trace_shutdown", func(t *testing.T) {
 	s, err := Create(0, nil)
-	logOK(t, "Create", err)
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Create", err)
+	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "shu.unread"), 0, 100, 10)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 })
 
 var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 	s, err := Create(0, nil)
-	logOK(t, "Create", err)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Create", err)
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Shutdown(), syscall.EINVAL)
 	s, _ = logStream(t, Attr{})
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Shutdown(), syscall.EINVAL)
 	// Of two who shut down at once one does it and the other is told.
 	for range 20 {
@@ -179,12 +179,12 @@ var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 
 var _ = conform("SHU-04/posix_trace_shutdown", func(t *testing.T) {
 	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "shu.last")
 	logNumbers(id, 0, 50, 20)
-	logOK(t, "Flush", s.Flush())
+	tracetest.OK(t, "Flush", s.Flush())
 	logNumbers(id, 50, 50, 20)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	events, st := logRead(t, path)
 	logRange(t, "log", logNumbersOf(t, events, "shu.last"), 0, 100)
 	if st.LogLost != 0 || st.Lost != 0 || st.StreamFlushError != 0 {
@@ -193,18 +193,18 @@ var _ = conform("SHU-04/posix_trace_shutdown", func(t *testing.T) {
 })
 
 var _ = conform("SHU-04/posix_trace_shutdown/EFBIG", func(t *testing.T) {
-	logHelper(t, nil, "log-efbig", filepath.Join(t.TempDir(), "log"), "shutdown")
+	tracetest.RunHelper(t, nil, "log-efbig", filepath.Join(t.TempDir(), "log"), "shutdown")
 })
 
 var _ = conform("SHU-04/posix_trace_shutdown/ENOSPC", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	path := filepath.Join(t.TempDir(), "log")
-	logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path, "shutdown")
+	tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path, "shutdown")
 })
 
 var _ = conform("SHU-05/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 	s, err := Create(0, nil)
-	logOK(t, "Create", err)
+	tracetest.OK(t, "Create", err)
 	const n = 4
 	errs := make(chan error, n)
 	for i := range n {
@@ -219,12 +219,12 @@ var _ = conform("SHU-05/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 		}()
 	}
 	// They are blocked: each has looked at least once, and found nothing.
-	logWait(t, "a reader has looked", func() bool {
+	tracetest.Wait(t, "a reader has looked", func() bool {
 		s.read.mu.Lock()
 		defer s.read.mu.Unlock()
 		return s.read.r != nil
 	})
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	for range n {
 		select {
 		case err := <-errs:
@@ -292,13 +292,13 @@ var _ = conform("SHU-06", func(t *testing.T) {
 				}
 				end(c)
 				tg.do("event shu.kept 20") // nobody has come yet
-				logOK(t, by, next[by](log))
+				tracetest.OK(t, by, next[by](log))
 				f, err := os.Open(log)
-				logOK(t, "Open", err)
+				tracetest.OK(t, "Open", err)
 				defer f.Close()
 				// It is finished now: even the strictest look finds the seal.
 				r, err := NewReader(f)
-				logOK(t, "NewReader", err)
+				tracetest.OK(t, "NewReader", err)
 				if state, why := r.State(); state != LogFinished {
 					t.Errorf("the log is %v: %v", state, why)
 				}
@@ -355,20 +355,20 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 		a := newActor(t)
 		for range min(StreamsMax, SysMax/8+1-len(streams)) {
 			s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
-			logOK(t, "Create", err)
+			tracetest.OK(t, "Create", err)
 			streams = append(streams, s)
 		}
 	}
 	for _, s := range streams {
-		logOK(t, "Shutdown", s.Shutdown())
+		tracetest.OK(t, "Shutdown", s.Shutdown())
 	}
 	f, err := os.Open(log)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	defer f.Close()
 	// In another trace directory nobody could complete it any more.
 	t.Setenv("PTRACE_DIR", shuDir(t))
 	r, err := NewReader(f)
-	logOK(t, "NewReader", err)
+	tracetest.OK(t, "NewReader", err)
 	defer r.Close()
 	if state, why := r.State(); state != LogFinished {
 		t.Errorf("the log is %v: %v", state, why)
@@ -379,7 +379,7 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 func shuDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "dir")
-	logOK(t, "MkdirTemp", err)
+	tracetest.OK(t, "MkdirTemp", err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -399,10 +399,10 @@ var _ = conform("SHU-06/replaced", func(t *testing.T) {
 			c.kill()
 			real := filepath.Join(dir, "real")
 			before, err := os.ReadFile(log)
-			logOK(t, "ReadFile", err)
-			logOK(t, "Rename", os.Rename(log, real))
+			tracetest.OK(t, "ReadFile", err)
+			tracetest.OK(t, "Rename", os.Rename(log, real))
 			precious := filepath.Join(dir, "precious")
-			logOK(t, "WriteFile", os.WriteFile(precious, []byte("mine"), 0o600))
+			tracetest.OK(t, "WriteFile", os.WriteFile(precious, []byte("mine"), 0o600))
 			switch what {
 			case "file":
 				err = os.WriteFile(log, []byte("mine"), 0o600)
@@ -417,7 +417,7 @@ var _ = conform("SHU-06/replaced", func(t *testing.T) {
 			case "fifo":
 				err = syscall.Mkfifo(log, 0o600)
 			}
-			logOK(t, "replace", err)
+			tracetest.OK(t, "replace", err)
 			if i, err := inhFind("shu6"); err != nil || i != nil {
 				t.Errorf("List: %+v, %v", i, err)
 			}
@@ -453,24 +453,24 @@ var _ = conform("SHU-06/read-only", func(t *testing.T) {
 	tg.do("event shu.kept 1")
 	// While the owner lives a reader finds both parts and changes neither.
 	before, err := os.ReadFile(log)
-	logOK(t, "ReadFile", err)
+	tracetest.OK(t, "ReadFile", err)
 	s, err := Attach("shu6")
-	logOK(t, "Attach", err)
+	tracetest.OK(t, "Attach", err)
 	r, err := s.Reader()
-	logOK(t, "Reader", err)
+	tracetest.OK(t, "Reader", err)
 	var list []string
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		logOK(t, "Next", err)
+		tracetest.OK(t, "Next", err)
 		if rec.ID.User() {
 			list = append(list, string(rec.Data))
 		}
 	}
-	logOK(t, "Close", r.Close())
-	logOK(t, "Close", s.Close())
+	tracetest.OK(t, "Close", r.Close())
+	tracetest.OK(t, "Close", s.Close())
 	if fmt.Sprint(list) != "[0 1]" {
 		t.Errorf("have %v", list)
 	}
@@ -484,66 +484,66 @@ var _ = conform("SHU-06/read-only", func(t *testing.T) {
 
 func init() {
 	// later: a log that cannot be completed at first, in a file system of its own.
-	helpers["shu-later"] = func(args []string) {
+	tracetest.Helpers["shu-later"] = func(args []string) {
 		how, dir := args[0], args[1]
 		err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k,mode=700")
-		logCheck(err == nil, "mount: %v", err)
+		tracetest.Check(err == nil, "mount: %v", err)
 		log := filepath.Join(dir, "log")
 		cmd := exec.Command(os.Args[0], strconv.Itoa(os.Getpid()), log, "shu6later")
-		cmd.Env = append(os.Environ(), helperVar+"=controller", quick)
+		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=controller", tracetest.Quick)
 		out, err := cmd.StdoutPipe()
-		logCheck(err == nil && cmd.Start() == nil, "controller: %v", err)
+		tracetest.Check(err == nil && cmd.Start() == nil, "controller: %v", err)
 		l, _ := bufio.NewReader(out).ReadString('\n')
-		logCheck(l == "ready\n", "controller says %q", l)
+		tracetest.Check(l == "ready\n", "controller says %q", l)
 		id, _ := OpenEventID("shu.later")
 		logNumbers(id, 0, 10, 20)
 		s, err := Attach("shu6later")
-		logCheck(err == nil, "Attach: %v", err)
+		tracetest.Check(err == nil, "Attach: %v", err)
 		err = s.Flush()
-		logCheck(err == nil, "Flush: %v", err)
+		tracetest.Check(err == nil, "Flush: %v", err)
 		s.Close()
 		logNumbers(id, 10, 290, 100)
 		cmd.Process.Kill()
 		cmd.Wait()
 		before, _ := os.ReadFile(log)
 		filler, err := os.Create(filepath.Join(dir, "filler"))
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		if how == "full" {
 			filler.Write(make([]byte, 128<<10))
 		} else {
 			filler.Close()
 			err = syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
-			logCheck(err == nil, "remount: %v", err)
+			tracetest.Check(err == nil, "remount: %v", err)
 		}
 		for range 3 {
 			i, err := inhFind("shu6later")
-			logCheck(err == nil && i == nil, "List: %+v, %v", i, err) // no active stream
+			tracetest.Check(err == nil && i == nil, "List: %+v, %v", i, err) // no active stream
 			f, _ := os.Open(log)
 			o, err := Open(f)
 			f.Close()
-			logCheck(err == nil, "Open: %v", err)
+			tracetest.Check(err == nil, "Open: %v", err)
 			n := shuRead(o)
 			st, _ := o.Status()
 			o.Close()
-			logCheck(n == 300, "%d events", n)
-			logCheck(st.LogOverrunStatus == StatusOverrun && st.LogLost == 0, "status: %+v", st)
+			tracetest.Check(n == 300, "%d events", n)
+			tracetest.Check(st.LogOverrunStatus == StatusOverrun && st.LogLost == 0, "status: %+v", st)
 			after, _ := os.ReadFile(log)
-			logCheck(how == "full" || string(before) == string(after), "the log was written")
+			tracetest.Check(how == "full" || string(before) == string(after), "the log was written")
 		}
 		if how == "full" {
 			filler.Truncate(0)
 		} else {
 			err = syscall.Mount("", dir, "", syscall.MS_REMOUNT, "")
-			logCheck(err == nil, "remount: %v", err)
+			tracetest.Check(err == nil, "remount: %v", err)
 		}
 		f, _ := os.Open(log)
 		o, err := Open(f)
-		logCheck(err == nil, "Open: %v", err)
+		tracetest.Check(err == nil, "Open: %v", err)
 		n := shuRead(o)
 		st, _ := o.Status()
-		logCheck(n == 300 && st.LogOverrunStatus == StatusNoOverrun && st.LogLost == 0 && st.Lost == 0, "%d events, status: %+v", n, st)
+		tracetest.Check(n == 300 && st.LogOverrunStatus == StatusNoOverrun && st.LogLost == 0 && st.Lost == 0, "%d events, status: %+v", n, st)
 		left, _ := filepath.Glob(os.Getenv("PTRACE_DIR") + "/s-*")
-		logCheck(len(left) == 0, "left: %v", left)
+		tracetest.Check(len(left) == 0, "left: %v", left)
 		fmt.Println("ok")
 	}
 }
@@ -556,9 +556,9 @@ func shuRead(l *Log) (n int) {
 		if err == io.EOF {
 			return n
 		}
-		logCheck(err == nil, "Next: %v", err)
+		tracetest.Check(err == nil, "Next: %v", err)
 		if ev.ID.User() {
-			logCheck(strings.HasPrefix(string(buf[:size]), strconv.Itoa(n)+" "), "event %d is %.10q", n, buf[:size])
+			tracetest.Check(strings.HasPrefix(string(buf[:size]), strconv.Itoa(n)+" "), "event %d is %.10q", n, buf[:size])
 			n++
 		}
 	}
@@ -571,37 +571,30 @@ var _ = conform("SHU-06/later", func(t *testing.T) {
 	for _, how := range []string{"full", "read-only"} {
 		t.Run(how, func(t *testing.T) {
 			t.Setenv("PTRACE_DIR", shuDir(t))
-			logHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "shu-later", how, t.TempDir())
+			tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "shu-later", how, t.TempDir())
 		})
 	}
 })
-
-// shuAsk has an obedient process do something.
-func shuAsk(c *child, format string, args ...any) string {
-	c.t.Helper()
-	fmt.Fprintf(c.in, format+"\n", args...)
-	return c.line()
-}
 
 // shuUser makes a directory of another user, and returns its path together with that of
 // a trace directory in it.
 func shuUser(t *testing.T, uid int) (home, traces string) {
 	t.Helper()
 	home, err := os.MkdirTemp("/dev/shm", "posixtrace-user-")
-	logOK(t, "MkdirTemp", err)
+	tracetest.OK(t, "MkdirTemp", err)
 	t.Cleanup(func() { os.RemoveAll(home) })
 	traces = filepath.Join(home, "traces")
-	logOK(t, "Mkdir", os.Mkdir(traces, 0o700))
+	tracetest.OK(t, "Mkdir", os.Mkdir(traces, 0o700))
 	for _, d := range []string{home, traces} {
-		logOK(t, "Chown", os.Chown(d, uid, uid))
+		tracetest.OK(t, "Chown", os.Chown(d, uid, uid))
 	}
 	return home, traces
 }
 
-const shuNobody = 65534
+const shuStranger = 65534
 
 // shuAs starts an obedient process of that user with that trace directory.
-func shuAs(t *testing.T, uid uint32, traces string) *child {
+func shuAs(t *testing.T, uid uint32, traces string) *tracetest.Child {
 	t.Helper()
 	return creAsIn(t, traces, uid, uid, nil, "obedient")
 }
@@ -613,51 +606,51 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	for _, what := range []string{"the log", "its directory"} {
 		t.Run(what, func(t *testing.T) {
-			home, traces := shuUser(t, shuNobody)
+			home, traces := shuUser(t, shuStranger)
 			logs := filepath.Join(home, "logs")
-			logOK(t, "Mkdir", os.Mkdir(logs, 0o755))
-			logOK(t, "Chown", os.Chown(logs, shuNobody, shuNobody))
-			owner, next := shuAs(t, shuNobody, traces), shuAs(t, shuNobody, traces)
+			tracetest.OK(t, "Mkdir", os.Mkdir(logs, 0o755))
+			tracetest.OK(t, "Chown", os.Chown(logs, shuStranger, shuStranger))
+			owner, next := shuAs(t, shuStranger, traces), shuAs(t, shuStranger, traces)
 			log := filepath.Join(logs, "log.trace")
-			if l := shuAsk(owner, "create shu6p %d inherit %s %d %d", owner.pid, log, PolicyUntilFull, PolicyAppend); l != "" {
+			if l := owner.Ask("create shu6p %d inherit %s %d %d", owner.PID, log, PolicyUntilFull, PolicyAppend); l != "" {
 				t.Fatal(l)
 			}
 			for i := range 5 {
-				shuAsk(owner, "event shu.kept %d", i)
+				owner.Ask("event shu.kept %d", i)
 			}
-			if l := shuAsk(owner, "flush shu6p"); l != "" {
+			if l := owner.Ask("flush shu6p"); l != "" {
 				t.Fatal(l)
 			}
 			for i := range 5 {
-				shuAsk(owner, "event shu.kept %d", 5+i)
+				owner.Ask("event shu.kept %d", 5+i)
 			}
 			lock, mode := log, os.FileMode(0o644)
 			if what == "its directory" {
 				lock, mode = logs, 0o700
 			}
-			logOK(t, "Chown", os.Chown(lock, 0, 0))
-			logOK(t, "Chmod", os.Chmod(lock, mode))
-			owner.cmd.Process.Kill()
-			owner.cmd.Wait()
+			tracetest.OK(t, "Chown", os.Chown(lock, 0, 0))
+			tracetest.OK(t, "Chmod", os.Chmod(lock, mode))
+			owner.Cmd.Process.Kill()
+			owner.Cmd.Wait()
 			before, err := os.ReadFile(log)
-			logOK(t, "ReadFile", err)
+			tracetest.OK(t, "ReadFile", err)
 			for range 2 {
-				if l := shuAsk(next, "list"); l != "0" {
+				if l := next.Ask("list"); l != "0" {
 					t.Errorf("%s streams are active", l)
 				}
 				want := "unfinished 0 1 2 3 4 5 6 7 8 9"
 				if what == "its directory" {
 					want = "error open " + log + ": permission denied"
 				}
-				if l := shuAsk(next, "openlog %s", log); l != want {
+				if l := next.Ask("openlog %s", log); l != want {
 					t.Errorf("the log is %q, want %q", l, want)
 				}
 			}
 			if after, err := os.ReadFile(log); err != nil || string(after) != string(before) {
 				t.Errorf("the log was written, %v", err)
 			}
-			logOK(t, "Chmod", os.Chmod(lock, mode|0o067))
-			if l := shuAsk(next, "openlog %s", log); l != "finished 0 1 2 3 4 5 6 7 8 9" {
+			tracetest.OK(t, "Chmod", os.Chmod(lock, mode|0o067))
+			if l := next.Ask("openlog %s", log); l != "finished 0 1 2 3 4 5 6 7 8 9" {
 				t.Errorf("with permission the log is %q", l)
 			}
 			if left, _ := filepath.Glob(traces + "/s-*"); len(left) != 0 {
@@ -676,16 +669,16 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 var _ = conform("SHU-06/planted", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	mine := os.Getenv("PTRACE_DIR")
-	home, traces := shuUser(t, shuNobody)
-	stranger := shuAs(t, shuNobody, traces)
+	home, traces := shuUser(t, shuStranger)
+	stranger := shuAs(t, shuStranger, traces)
 	log := filepath.Join(home, "log.trace")
-	if l := shuAsk(stranger, "create shu6x %d inherit %s %d %d", stranger.pid, log, PolicyUntilFull, PolicyAppend); l != "" {
+	if l := stranger.Ask("create shu6x %d inherit %s %d %d", stranger.PID, log, PolicyUntilFull, PolicyAppend); l != "" {
 		t.Fatal(l)
 	}
-	shuAsk(stranger, "event shu.planted 0")
-	shuAsk(stranger, "flush shu6x")
-	shuAsk(stranger, "event shu.planted 1")
-	planted := shuAsk(stranger, "path shu6x")
+	stranger.Ask("event shu.planted 0")
+	stranger.Ask("flush shu6x")
+	stranger.Ask("event shu.planted 1")
+	planted := stranger.Ask("path shu6x")
 	all := func() map[string]string {
 		t.Helper()
 		m := map[string]string{}
@@ -706,16 +699,16 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 			m[path] = fmt.Sprint(fi.Mode(), fi.ModTime(), fi.Size(), string(b))
 			return nil
 		})
-		logOK(t, "WalkDir", err)
+		tracetest.OK(t, "WalkDir", err)
 		return m
 	}
 	modes := func(dir, file os.FileMode) {
 		t.Helper()
 		for _, d := range []string{home, traces} {
-			logOK(t, "Chmod", os.Chmod(d, dir))
+			tracetest.OK(t, "Chmod", os.Chmod(d, dir))
 		}
 		for _, f := range []string{log, planted} {
-			logOK(t, "Chmod", os.Chmod(f, file))
+			tracetest.OK(t, "Chmod", os.Chmod(f, file))
 		}
 	}
 	check := func(t *testing.T) {
@@ -724,16 +717,16 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		_, err := Attach(planted)
 		wantErrno(t, err, syscall.EACCES)
 		link := filepath.Join(t.TempDir(), filepath.Base(planted))
-		logOK(t, "Symlink", os.Symlink(planted, link))
+		tracetest.OK(t, "Symlink", os.Symlink(planted, link))
 		if _, err := Attach(link); err == nil {
 			t.Error("Attach follows a link to it")
 		}
 		// The log leads to the stream; it is read as far as it goes.
 		f, err := os.OpenFile(log, os.O_RDWR, 0)
-		logOK(t, "OpenFile", err)
+		tracetest.OK(t, "OpenFile", err)
 		defer f.Close()
 		r, err := NewReader(f)
-		logOK(t, "NewReader", err)
+		tracetest.OK(t, "NewReader", err)
 		var said []string
 		for rec, err := r.Next(); err == nil; rec, err = r.Next() {
 			if rec.ID.User() {
@@ -770,7 +763,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		// And a file of the stranger's in our own directory, as nobody could put it there.
 		id, _ := registry.StreamIDOfPath(planted)
 		inside := filepath.Join(mine, filepath.Base(planted))
-		logOK(t, "Link", os.Link(planted, inside))
+		tracetest.OK(t, "Link", os.Link(planted, inside))
 		defer os.Remove(inside)
 		if i, err := inhFind("shu6x"); err != nil || i != nil {
 			t.Errorf("List: %+v, %v", i, err)
@@ -780,15 +773,15 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 			t.Errorf("Attach to a file with two names = %v", err)
 		}
 		s, err := Create(0, nil)
-		logOK(t, "Create", err)
-		logOK(t, "Shutdown", s.Shutdown())
+		tracetest.OK(t, "Create", err)
+		tracetest.OK(t, "Shutdown", s.Shutdown())
 		d, err := openDir()
-		logOK(t, "openDir", err)
+		tracetest.OK(t, "openDir", err)
 		unlock, err := d.Lock()
-		logOK(t, "Lock", err)
+		tracetest.OK(t, "Lock", err)
 		err = makeRoom(d, true)
 		unlock()
-		logOK(t, "makeRoom", err)
+		tracetest.OK(t, "makeRoom", err)
 		if c, err := openStream(d, id); err == nil {
 			c.release()
 			t.Error("it is opened")
@@ -806,8 +799,8 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 	}
 	for _, state := range []string{"alive", "dead"} {
 		if state == "dead" {
-			stranger.cmd.Process.Kill()
-			stranger.cmd.Wait()
+			stranger.Cmd.Process.Kill()
+			stranger.Cmd.Wait()
 		}
 		modes(0o777, 0o666)
 		t.Run(state+", open", check)
@@ -815,7 +808,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		t.Run(state+", private", check)
 	}
 	// Its own user finds it as it was.
-	if l := shuAsk(shuAs(t, shuNobody, traces), "openlog %s", log); l != "finished 0 1" {
+	if l := shuAs(t, shuStranger, traces).Ask("openlog %s", log); l != "finished 0 1" {
 		t.Errorf("its own user finds %q", l)
 	}
 })
@@ -824,11 +817,11 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 var _ = conform("SHU-06/alive", func(t *testing.T) {
 	func() {
 		s, err := Create(0, &Attr{Name: "shu6forgotten"})
-		logOK(t, "Create", err)
-		logOK(t, "Start", s.Start())
+		tracetest.OK(t, "Create", err)
+		tracetest.OK(t, "Start", s.Start())
 		s, err = Create(0, &Attr{Name: "shu6closed"})
-		logOK(t, "Create", err)
-		logOK(t, "Close", s.Close())
+		tracetest.OK(t, "Create", err)
+		tracetest.OK(t, "Close", s.Close())
 	}()
 	for range 3 {
 		runtime.GC()
@@ -840,13 +833,13 @@ var _ = conform("SHU-06/alive", func(t *testing.T) {
 			continue
 		}
 		s, err := Attach(name)
-		logOK(t, "Attach", err)
-		logOK(t, "Shutdown", s.Shutdown())
+		tracetest.OK(t, "Attach", err)
+		tracetest.OK(t, "Shutdown", s.Shutdown())
 	}
 	// And once it is shut down, what was forgotten costs nothing any more.
-	logWait(t, "nothing is left of the forgotten stream", func() bool {
+	tracetest.Wait(t, "nothing is left of the forgotten stream", func() bool {
 		runtime.GC()
-		return len(leaks(os.Getenv("PTRACE_DIR"))) == 0
+		return len(tracetest.Leaks(os.Getenv("PTRACE_DIR"))) == 0
 	})
 })
 
@@ -871,9 +864,9 @@ var _ = conform("SHU-06/handover", func(t *testing.T) {
 				t.Fatalf("its target gone: %+v, %v", i, err)
 			}
 			s, err := Attach("shu6h")
-			logOK(t, "Attach", err)
+			tracetest.OK(t, "Attach", err)
 			equal(t, drain(t, s), tg.got("shu.kept", "0"), tg.got("shu.kept", "1"), tg.got("shu.kept", "2"))
-			logOK(t, "Shutdown", s.Shutdown())
+			tracetest.OK(t, "Shutdown", s.Shutdown())
 			if i, err := inhFind("shu6h"); err != nil || i != nil {
 				t.Errorf("after its shutdown: %+v, %v", i, err)
 			}
@@ -885,7 +878,7 @@ var _ = conform("SHU-07", func(t *testing.T) {
 	a := newActor(t)
 	s := running(t, a.pid, Attr{})
 	id := a.do("event shu.after 1")
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	a.do("event shu.after 2")
 	a.do("raw %s 3", id)
 	if again := a.do("event shu.after 4"); again != id {
@@ -910,22 +903,22 @@ var _ = conform("SHU-08", func(t *testing.T) {
 	// As many streams as one process can have; each freed place can be had at once.
 	for range StreamsMax {
 		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
-		logOK(t, "Create", err)
+		tracetest.OK(t, "Create", err)
 		streams = append(streams, s)
 	}
 	_, err := Create(a.pid, nil)
 	wantErrno(t, err, syscall.EAGAIN)
 	for i := range streams {
-		logOK(t, "Shutdown", streams[i].Shutdown())
+		tracetest.OK(t, "Shutdown", streams[i].Shutdown())
 		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
-		logOK(t, "Create", err)
+		tracetest.OK(t, "Create", err)
 		streams[i] = s
 	}
 	if n := shuActive(t, dir); n != StreamsMax {
 		t.Errorf("%d streams exist, want %d", n, StreamsMax)
 	}
 	for _, s := range streams {
-		logOK(t, "Shutdown", s.Shutdown())
+		tracetest.OK(t, "Shutdown", s.Shutdown())
 	}
 	streams = nil
 	if n := shuActive(t, dir); n != 0 {
@@ -937,30 +930,30 @@ var _ = conform("SHU-08", func(t *testing.T) {
 func shuActive(t *testing.T, dir string) int {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "s-*"))
-	logOK(t, "Glob", err)
+	tracetest.OK(t, "Glob", err)
 	return len(list)
 }
 
 var _ = conform("SHU-09", func(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.trace")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	logOK(t, "OpenFile", err)
+	tracetest.OK(t, "OpenFile", err)
 	defer f.Close()
 	s := logCreate(t, Attr{LogFullPolicy: PolicyAppend}, f)
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "shu.again"), 0, 3, 10)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	// It was never closed, and nobody writes to it behind our back.
 	l, err := Open(f)
-	logOK(t, "Open", err)
+	tracetest.OK(t, "Open", err)
 	logRange(t, "log", logNumbersOf(t, logAll(t, l), "shu.again"), 0, 3)
-	logOK(t, "Close", l.Close())
-	logOK(t, "Truncate", f.Truncate(0))
+	tracetest.OK(t, "Close", l.Close())
+	tracetest.OK(t, "Truncate", f.Truncate(0))
 	_, err = f.WriteAt([]byte("mine again"), 0)
-	logOK(t, "WriteAt", err)
+	tracetest.OK(t, "WriteAt", err)
 	// Another stream may have it next.
 	s = logCreate(t, Attr{LogFullPolicy: PolicyAppend}, f)
-	logOK(t, "Shutdown", s.Shutdown())
+	tracetest.OK(t, "Shutdown", s.Shutdown())
 	if events, _ := logRead(t, path); len(events) != 2 {
 		t.Errorf("a log without events: %v", events)
 	}

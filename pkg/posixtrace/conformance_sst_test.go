@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section SST: the status and the attributes of a stream.
@@ -280,7 +282,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 					done <- err
 				}
 			}()
-			flowWait(t, "it is flushing", func() bool { return toStatus(m.Status(false)).StreamFlushStatus == StatusFlushing })
+			tracetest.Wait(t, "it is flushing", func() bool { return toStatus(m.Status(false)).StreamFlushStatus == StatusFlushing })
 			if call != "shutdown" {
 				for range 3 {
 					flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusFlushing)
@@ -297,7 +299,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 				t.Fatal(err)
 			}
 			if call == "full" {
-				flowWait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusNotFlushing })
+				tracetest.Wait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusNotFlushing })
 			}
 			flowIs(t, "flush status afterwards", toStatus(m.Status(false)).StreamFlushStatus, StatusNotFlushing)
 			if call != "shutdown" {

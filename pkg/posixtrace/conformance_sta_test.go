@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section STA: start and stop.
@@ -158,13 +160,13 @@ var _ = conform("STA-07/posix_trace_start/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("STA-08", func(t *testing.T) {
-	c := start(t, "target")
-	c.line()
-	s := running(t, c.pid, *flowSmall(PolicyUntilFull))
-	c.say("sta 1")
+	c := tracetest.Start(t, "target")
+	c.Line()
+	s := running(t, c.PID, *flowSmall(PolicyUntilFull))
+	c.Say("sta 1")
 	flowStop(t, s)
 	for range 500 { // more than there is room for
-		c.say("sta suspended 0123456789 0123456789 0123456789 0123456789 0123456789")
+		c.Say("sta suspended 0123456789 0123456789 0123456789 0123456789 0123456789")
 	}
 	st := flowStatus(t, s)
 	if st.Lost != 0 || st.StreamOverrunStatus != StatusNoOverrun || st.StreamFullStatus != StatusNotFull {
@@ -172,7 +174,7 @@ var _ = conform("STA-08", func(t *testing.T) {
 	}
 	flowWant(t, flowAll(t, s), "START", "1", "STOP0")
 	flowStart(t, s)
-	c.say("sta 2")
+	c.Say("sta 2")
 	flowWant(t, flowAll(t, s), "START", "2")
 })
 

@@ -102,7 +102,7 @@ func TestCostAllocations(t *testing.T) {
 // Each batch is short enough that of many some are not interrupted, on a busy
 // machine as well.
 func TestCostRatio(t *testing.T) {
-	if raceEnabled {
+	if tracetest.RaceEnabled {
 		return // that is another program
 	}
 	tracetest.Need(t, sys.FastSelf(), "a Go release whose thread ids are where they were")
@@ -138,7 +138,7 @@ func TestCostRatio(t *testing.T) {
 
 // TestCostInstructions counts the instructions of a trace point by single steps.
 func TestCostInstructions(t *testing.T) {
-	if raceEnabled || runtime.GOARCH != "amd64" {
+	if tracetest.RaceEnabled || runtime.GOARCH != "amd64" {
 		return // the bounds are those of one instruction set
 	}
 	for _, c := range costCases {
@@ -159,10 +159,10 @@ const (
 )
 
 func init() {
-	if os.Getenv(helperVar) == stepsHelper {
+	if os.Getenv(tracetest.HelperVar) == stepsHelper {
 		runtime.LockOSThread() // to the main thread, which is the one that is traced
 	}
-	helpers[stepsHelper] = func(args []string) {
+	tracetest.Helpers[stepsHelper] = func(args []string) {
 		for _, c := range costCases {
 			if c.name != args[0] {
 				continue
@@ -212,7 +212,7 @@ func countSteps(t *testing.T, state string) int {
 	runtime.LockOSThread() // ptrace(2) is bound to it
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command("/proc/self/exe", state)
-	cmd.Env = append(os.Environ(), helperVar+"="+stepsHelper, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"="+stepsHelper, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {

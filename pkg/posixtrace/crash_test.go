@@ -47,7 +47,7 @@ func crashKills() int {
 		return n
 	}
 	n := tracetest.Scale(1000, 10000, 250000)
-	if raceEnabled {
+	if tracetest.RaceEnabled {
 		n /= 10
 	}
 	return n
@@ -130,7 +130,7 @@ func init() {
 		}
 	}
 	// records as long as it may
-	helpers["crash-target"] = part(func(me *cell, args []string) error {
+	tracetest.Helpers["crash-target"] = part(func(me *cell, args []string) error {
 		id, err := OpenEventID("crash")
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func init() {
 		}
 	})
 	// makes a stream with a log on process args[1] and flushes it all the time
-	helpers["crash-owner"] = part(func(me *cell, args []string) error {
+	tracetest.Helpers["crash-owner"] = part(func(me *cell, args []string) error {
 		pid, _ := strconv.Atoi(args[1])
 		f, err := os.Create(args[2])
 		if err != nil {
@@ -186,7 +186,7 @@ func init() {
 		}
 	})
 	// does everything to somebody else's stream that a controller can
-	helpers["crash-control"] = part(func(me *cell, args []string) error {
+	tracetest.Helpers["crash-control"] = part(func(me *cell, args []string) error {
 		s, err := Attach(args[1])
 		if err != nil {
 			return err
@@ -224,7 +224,7 @@ func init() {
 		}
 	})
 	// consumes what there is
-	helpers["crash-analyzer"] = part(func(me *cell, args []string) error {
+	tracetest.Helpers["crash-analyzer"] = part(func(me *cell, args []string) error {
 		s, err := Attach(args[1])
 		if err != nil {
 			return err
@@ -311,7 +311,7 @@ func (h *crash) spawn(part string, args ...string) *victim {
 	v := &victim{cell: &h.all[h.next], who: h.next}
 	h.next++
 	v.cmd = exec.Command(os.Args[0], append([]string{h.path, strconv.Itoa(v.who)}, args...)...)
-	v.cmd.Env = append(os.Environ(), helperVar+"="+part, quick, "GOMAXPROCS=2")
+	v.cmd.Env = append(os.Environ(), tracetest.HelperVar+"="+part, tracetest.Quick, "GOMAXPROCS=2")
 	v.cmd.Stderr = &v.err
 	if err := v.cmd.Start(); err != nil {
 		h.t.Fatal(err)

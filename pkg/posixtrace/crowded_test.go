@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // TestNoPlace: a traced process for which a stream has no place among its writers keeps no
@@ -50,7 +51,7 @@ func TestNoPlace(t *testing.T) {
 				open++
 			}
 		}
-		for _, l := range mappings() {
+		for _, l := range tracetest.Mappings() {
 			if l == "mapping of "+s.c.path {
 				mapped++
 			}

@@ -24,8 +24,8 @@ import (
 // and everything else is done that can be done with a stream. The traced process notices
 // nothing, every call returns, what is read was recorded, and nothing is left behind.
 func TestCutShort(t *testing.T) {
-	c := start(t, "target")
-	c.line()
+	c := tracetest.Start(t, "target")
+	c.Line()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	told, rounds := 0, tracetest.Scale(100, 2000, 50000)
 	for round := range rounds {
@@ -35,7 +35,7 @@ func TestCutShort(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		c.say("after that")
+		c.Say("after that")
 	}
 	t.Logf("%d files cut, told of %d", rounds, told)
 	if told == 0 {
@@ -45,7 +45,7 @@ func TestCutShort(t *testing.T) {
 
 // harmed starts a stream on c for others to do harm to, with a log at path if logged, and
 // connects to it a second time.
-func harmed(t *testing.T, c *child, attr *Attr, logged bool, path string) (s, other *Stream, info StreamInfo) {
+func harmed(t *testing.T, c *tracetest.Child, attr *Attr, logged bool, path string) (s, other *Stream, info StreamInfo) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -58,9 +58,9 @@ func harmed(t *testing.T, c *child, attr *Attr, logged bool, path string) (s, ot
 		f, e := os.Create(path)
 		must(e)
 		defer f.Close()
-		s, err = CreateWithLog(c.pid, attr, f)
+		s, err = CreateWithLog(c.PID, attr, f)
 	} else {
-		s, err = Create(c.pid, attr)
+		s, err = Create(c.PID, attr)
 	}
 	must(err)
 	must(s.Start())
@@ -71,7 +71,7 @@ func harmed(t *testing.T, c *child, attr *Attr, logged bool, path string) (s, ot
 	return s, other, info
 }
 
-func cutOnce(t *testing.T, c *child, rng *rand.Rand, logged bool) (told bool) {
+func cutOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, logged bool) (told bool) {
 	path := filepath.Join(t.TempDir(), "cut.trace")
 	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}
 	s, other, info := harmed(t, c, attr, logged, path)
@@ -80,7 +80,7 @@ func cutOnce(t *testing.T, c *child, rng *rand.Rand, logged bool) (told bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintln(c.in, "20000*ev payload")
+	fmt.Fprintln(c.In, "20000*ev payload")
 	var wg sync.WaitGroup
 	quit := make(chan struct{})
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -118,7 +118,7 @@ func cutOnce(t *testing.T, c *child, rng *rand.Rand, logged bool) (told bool) {
 	if err := os.Truncate(info.Path, size); err != nil {
 		t.Error(err)
 	}
-	if l := c.line(); l != "done" {
+	if l := c.Line(); l != "done" {
 		t.Errorf("the traced process says %q", l)
 	}
 	pauseUpTo(time.Millisecond)
@@ -214,7 +214,7 @@ func checkCutLog(t *testing.T, path string, told bool) {
 // it is one that was cut short, all the same, and none that they could shut down.
 func TestCutHalfWay(t *testing.T) {
 	for _, logged := range []bool{false, true} {
-		s, other, info := harmed(t, &child{}, &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}, logged, filepath.Join(t.TempDir(), "cut.trace"))
+		s, other, info := harmed(t, &tracetest.Child{}, &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}, logged, filepath.Join(t.TempDir(), "cut.trace"))
 		var elsewhere atomic.Uint64
 		for _, s := range []*Stream{s, other} {
 			s.c.guard.WhenCut(&elsewhere, 0)

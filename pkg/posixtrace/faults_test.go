@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 	"golang.org/x/sys/unix"
 )
 
@@ -53,10 +54,10 @@ func newFaults() *faults {
 		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF})
 	fp := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
 	err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-	logCheck(err == nil, "no_new_privs: %v", err)
+	tracetest.Check(err == nil, "no_new_privs: %v", err)
 	fd, _, no := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
 		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, uintptr(unsafe.Pointer(&fp)))
-	logCheck(no == 0, "seccomp: %v", no)
+	tracetest.Check(no == 0, "seccomp: %v", no)
 	f := &faults{fd: int(fd)}
 	go f.answer()
 	return f

@@ -27,10 +27,10 @@ import (
 // them. Whatever the viewer concludes, it must not take the living for dead.
 
 func init() {
-	helpers["hidden-scene"] = hiddenScene
-	helpers["hidden-owner"] = hiddenOwner
-	helpers["hidden-view"] = hiddenView
-	helpers["hidden-look"] = hiddenLook
+	tracetest.Helpers["hidden-scene"] = hiddenScene
+	tracetest.Helpers["hidden-owner"] = hiddenOwner
+	tracetest.Helpers["hidden-view"] = hiddenView
+	tracetest.Helpers["hidden-look"] = hiddenLook
 }
 
 // hiddenViews are what a viewer does to its surroundings.
@@ -120,21 +120,21 @@ func landlock() error {
 // hiddenPart starts a helper of the scene, whose answers are lines.
 func hiddenPart(attr *syscall.SysProcAttr, name string, args ...string) (*exec.Cmd, func(line string) string) {
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), helperVar+"="+name, quick)
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"="+name, tracetest.Quick)
 	cmd.SysProcAttr = attr
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	logCheck(err == nil, "%s: %v", name, err)
+	tracetest.Check(err == nil, "%s: %v", name, err)
 	out, err := cmd.StdoutPipe()
-	logCheck(err == nil, "%s: %v", name, err)
-	logCheck(cmd.Start() == nil, "%s does not start", name)
+	tracetest.Check(err == nil, "%s: %v", name, err)
+	tracetest.Check(cmd.Start() == nil, "%s does not start", name)
 	lines := bufio.NewReader(out)
 	return cmd, func(line string) string {
 		if line != "" {
 			fmt.Fprintln(in, line)
 		}
 		s, err := lines.ReadString('\n')
-		logCheck(err == nil, "%s: %q, %v", name, s, err)
+		tracetest.Check(err == nil, "%s: %q, %v", name, s, err)
 		return strings.TrimSpace(s)
 	}
 }
@@ -143,11 +143,11 @@ func hiddenPart(attr *syscall.SysProcAttr, name string, args ...string) (*exec.C
 func hiddenOwner(args []string) {
 	pid, _ := strconv.Atoi(args[0])
 	f, err := os.OpenFile(args[1], os.O_RDWR|os.O_CREATE, 0o600)
-	logCheck(err == nil, "OpenFile: %v", err)
+	tracetest.Check(err == nil, "OpenFile: %v", err)
 	s, err := CreateWithLog(pid, &Attr{Name: "hidden", LogFullPolicy: PolicyAppend, StreamFullPolicy: PolicyUntilFull}, f)
-	logCheck(err == nil, "CreateWithLog: %v", err)
+	tracetest.Check(err == nil, "CreateWithLog: %v", err)
 	err = s.Start()
-	logCheck(err == nil, "Start: %v", err)
+	tracetest.Check(err == nil, "Start: %v", err)
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	fmt.Println(os.Getpid())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
@@ -161,7 +161,7 @@ func hiddenScene(args []string) {
 	if err == nil {
 		err = procWith("")()
 	}
-	logCheck(err == nil, "cannot: mount /proc: %v", err)
+	tracetest.Check(err == nil, "cannot: mount /proc: %v", err)
 	dir := os.Getenv("PTRACE_DIR")
 	log := filepath.Join(dir, "log")
 	targetCmd, target := hiddenPart(nil, "target")
@@ -169,54 +169,54 @@ func hiddenScene(args []string) {
 	ownerCmd, owner := hiddenPart(nil, "hidden-owner", pid, log)
 	ownerPID := owner("")
 	_, err = strconv.Atoi(ownerPID)
-	logCheck(err == nil, "owner: %s", ownerPID)
-	logCheck(target("hidden.event one") == "done", "target")
+	tracetest.Check(err == nil, "owner: %s", ownerPID)
+	tracetest.Check(target("hidden.event one") == "done", "target")
 	pages, _ := filepath.Glob(filepath.Join(dir, "p-"+pid+"-*"))
-	logCheck(len(pages) == 1, "pages of the traced process: %q", pages)
+	tracetest.Check(len(pages) == 1, "pages of the traced process: %q", pages)
 	page, err := os.Stat(pages[0])
-	logCheck(err == nil, "%v", err)
+	tracetest.Check(err == nil, "%v", err)
 	look := func(alive bool) {
 		attr := view.attr
 		cmd := exec.Command(os.Args[0], args[0], pid, ownerPID, log, fmt.Sprint(alive))
-		cmd.Env = append(os.Environ(), helperVar+"=hidden-view", quick)
+		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=hidden-view", tracetest.Quick)
 		cmd.SysProcAttr = &attr
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
-		logCheck(err == nil && strings.TrimSpace(string(out)) == "ok", "the viewer: %v\n%s", err, out)
+		tracetest.Check(err == nil && strings.TrimSpace(string(out)) == "ok", "the viewer: %v\n%s", err, out)
 		os.Remove(dir + "/root")
 	}
 	look(true)
 	now, err := os.Stat(pages[0])
-	logCheck(err == nil && os.SameFile(now, page), "the page of the traced process is another: %v", err)
+	tracetest.Check(err == nil && os.SameFile(now, page), "the page of the traced process is another: %v", err)
 	flushed := owner("flush")
-	logCheck(flushed == "<nil>", "Flush of the living owner: %v", flushed)
-	logCheck(target("hidden.event two") == "done", "target")
+	tracetest.Check(flushed == "<nil>", "Flush of the living owner: %v", flushed)
+	tracetest.Check(target("hidden.event two") == "done", "target")
 	flushed = owner("flush")
-	logCheck(flushed == "<nil>", "second Flush of the living owner: %v", flushed)
+	tracetest.Check(flushed == "<nil>", "second Flush of the living owner: %v", flushed)
 	list, err := List()
-	logCheck(err == nil && len(list) == 1 && strconv.Itoa(list[0].Owner) == ownerPID, "List: %+v, %v", list, err)
+	tracetest.Check(err == nil && len(list) == 1 && strconv.Itoa(list[0].Owner) == ownerPID, "List: %+v, %v", list, err)
 	ownerCmd.Process.Kill()
 	ownerCmd.Wait()
 	look(false)
 	left, _ := filepath.Glob(filepath.Join(dir, "s-*"))
-	logCheck(len(left) == 0 || !view.knows, "the stream of a dead owner is left")
+	tracetest.Check(len(left) == 0 || !view.knows, "the stream of a dead owner is left")
 	List() // completes the log if it is not
 	f, err := os.Open(log)
-	logCheck(err == nil, "%v", err)
+	tracetest.Check(err == nil, "%v", err)
 	r, err := NewReader(f)
-	logCheck(err == nil, "NewReader: %v", err)
+	tracetest.Check(err == nil, "NewReader: %v", err)
 	var got []string
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		logCheck(err == nil, "Next: %v", err)
+		tracetest.Check(err == nil, "Next: %v", err)
 		if rec.ID.User() {
 			got = append(got, string(rec.Data))
 		}
 	}
-	logCheck(strings.Join(got, " ") == "one two", "the log has %q", got)
+	tracetest.Check(strings.Join(got, " ") == "one two", "the log has %q", got)
 	targetCmd.Process.Kill()
 	targetCmd.Wait()
 	fmt.Println("ok")
@@ -226,17 +226,17 @@ func hiddenScene(args []string) {
 func hiddenView(args []string) {
 	runtime.LockOSThread()
 	err := unix.Unshare(unix.CLONE_NEWNS)
-	logCheck(err == nil, "cannot: unshare: %v", err)
+	tracetest.Check(err == nil, "cannot: unshare: %v", err)
 	exe, err := os.Open("/proc/self/exe")
-	logCheck(err == nil, "%v", err)
+	tracetest.Check(err == nil, "%v", err)
 	defer exe.Close()
 	err = hiddenViews[args[0]].apply()
-	logCheck(err == nil, "cannot: %s: %v", args[0], err)
+	tracetest.Check(err == nil, "cannot: %s: %v", args[0], err)
 	for c := range uintptr(64) {
 		unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 	}
-	err = syscall.Exec(os.Args[0], os.Args, append(os.Environ(), helperVar+"=hidden-look"))
-	logCheck(false, "exec: %v", err)
+	err = syscall.Exec(os.Args[0], os.Args, append(os.Environ(), tracetest.HelperVar+"=hidden-look"))
+	tracetest.Check(false, "exec: %v", err)
 }
 
 // hiddenLook asks everything that can be asked of a process that it may not see.
@@ -246,25 +246,25 @@ func hiddenLook(args []string) {
 	owner, _ := strconv.Atoi(args[2])
 	alive := args[4] == "true"
 	d, err := openDir()
-	logCheck(err == nil, "openDir: %v", err)
+	tracetest.Check(err == nil, "openDir: %v", err)
 	if alive && view.attr.Cloneflags == 0 {
 		for _, pid := range []int{target, owner} {
 			p, err := sys.Lookup(pid)
-			logCheck(!errors.Is(err, syscall.ESRCH), "Lookup of the living %d: %v", pid, err)
+			tracetest.Check(!errors.Is(err, syscall.ESRCH), "Lookup of the living %d: %v", pid, err)
 			if err != nil {
 				p = sys.Proc{PID: uint32(pid), Start: 1}
 			}
-			logCheck(p.Alive(), "%d is alive", pid)
+			tracetest.Check(p.Alive(), "%d is alive", pid)
 			err = sys.MayTrace(p)
-			logCheck(!errors.Is(err, syscall.ESRCH), "MayTrace of the living %d: %v", pid, err)
+			tracetest.Check(!errors.Is(err, syscall.ESRCH), "MayTrace of the living %d: %v", pid, err)
 		}
-		logCheck(sys.SelfProc().Alive(), "the viewer is dead to itself")
-		logCheck(sys.Proc{PID: uint32(os.Getpid())}.Alive(), "a process is dead for its start is not known")
+		tracetest.Check(sys.SelfProc().Alive(), "the viewer is dead to itself")
+		tracetest.Check(sys.Proc{PID: uint32(os.Getpid())}.Alive(), "a process is dead for its start is not known")
 	}
 	list, err := List()
-	logCheck(err == nil, "List: %v", err)
-	logCheck(len(list) == 0 || alive, "List: %+v", list)
-	logCheck(len(list) == 1 && list[0].Owner == owner || !view.sees || !alive, "List: %+v", list)
+	tracetest.Check(err == nil, "List: %v", err)
+	tracetest.Check(len(list) == 0 || alive, "List: %+v", list)
+	tracetest.Check(len(list) == 1 && list[0].Owner == owner || !view.sees || !alive, "List: %+v", list)
 	paths, _ := filepath.Glob(filepath.Join(d.Path(), "s-*"))
 	for _, path := range append(paths, "hidden") {
 		if s, err := Attach(path); err == nil {
@@ -291,9 +291,9 @@ func hiddenLook(args []string) {
 	}
 	// Without /proc no file of the directory is opened.
 	if unlock, err := d.Lock(); !errors.Is(err, syscall.ENOSYS) {
-		logCheck(err == nil, "Lock: %v", err)
+		tracetest.Check(err == nil, "Lock: %v", err)
 		err = makeRoom(d, true)
-		logCheck(err == nil, "makeRoom: %v", err)
+		tracetest.Check(err == nil, "makeRoom: %v", err)
 		d.Sweep(func(uint64) bool { return true }, nil)
 		unlock()
 	}
@@ -310,10 +310,10 @@ func TestHiddenIsNotDead(t *testing.T) {
 	for name := range hiddenViews {
 		t.Run(name, func(t *testing.T) {
 			dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "hidden")
-			logOK(t, "MkdirTemp", err)
+			tracetest.OK(t, "MkdirTemp", err)
 			defer os.RemoveAll(dir)
 			cmd := exec.Command(os.Args[0], name)
-			cmd.Env = append(os.Environ(), helperVar+"=hidden-scene", quick, "PTRACE_DIR="+dir)
+			cmd.Env = append(os.Environ(), tracetest.HelperVar+"=hidden-scene", tracetest.Quick, "PTRACE_DIR="+dir)
 			own := attr
 			cmd.SysProcAttr = &own
 			var more bytes.Buffer // the race detector misses /proc

@@ -81,7 +81,7 @@ func TestMethodsKeepTheirMappings(t *testing.T) {
 func init() {
 	// makes calls that are the last ones of their handles while the collector is at work all
 	// the time, for args[0] milliseconds
-	helpers["collected"] = func(args []string) {
+	tracetest.Helpers["collected"] = func(args []string) {
 		check := func(err error) {
 			if err != nil {
 				fmt.Println(err)
@@ -177,7 +177,7 @@ func init() {
 // TestLastCalls tries the same, with the collector at work all the time.
 func TestLastCalls(t *testing.T) {
 	cmd := exec.Command(os.Args[0], strconv.Itoa(tracetest.Scale(500, 10000, 100000)))
-	cmd.Env = append(os.Environ(), helperVar+"=collected", quick)
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=collected", tracetest.Quick)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%.4000s", err, out)

@@ -18,30 +18,30 @@ func TestUntracedLeaveLittle(t *testing.T) {
 	}{{"alone", 0}, {"beside a stream", 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "litter")
-			logOK(t, "MkdirTemp", err)
+			tracetest.OK(t, "MkdirTemp", err)
 			defer os.RemoveAll(dir)
 			t.Setenv("PTRACE_DIR", dir)
-			var m *child
+			var m *tracetest.Child
 			if c.streams > 0 {
 				// A process of the family goes on, and its names with it.
-				m = start(t, "target")
-				m.line()
-				m.say("litter.kept before")
-				s := running(t, m.pid, Attr{})
+				m = tracetest.Start(t, "target")
+				m.Line()
+				m.Say("litter.kept before")
+				s := running(t, m.PID, Attr{})
 				defer func() {
-					m.say("litter.kept after")
-					equal(t, drain(t, s), got{"litter.kept", "after", m.pid})
+					m.Say("litter.kept after")
+					equal(t, drain(t, s), got{"litter.kept", "after", m.PID})
 				}()
 			}
 			for range tracetest.Scale(30, 200, 1500) {
 				cmd := exec.Command(os.Args[0], "litter.event")
-				cmd.Env = append(os.Environ(), helperVar+"=event", quick)
+				cmd.Env = append(os.Environ(), tracetest.HelperVar+"=event", tracetest.Quick)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "[np]-*"))
-			logOK(t, "Glob", err)
+			tracetest.OK(t, "Glob", err)
 			if len(files) > 16 {
 				t.Errorf("%d files are left of programs that nothing traced", len(files))
 			}

@@ -18,7 +18,7 @@ import (
 
 func init() {
 	// load-burst: args[1] events as number args[0].
-	helpers["load-burst"] = func(args []string) {
+	tracetest.Helpers["load-burst"] = func(args []string) {
 		id, err := OpenEventID("load")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -84,7 +84,7 @@ func flat(t *testing.T, before, after footprint, kb int) {
 	t.Logf("before %+v, after %+v", before, after)
 	grown := after.anonKB - before.anonKB
 	before.anonKB, after.anonKB = 0, 0
-	if raceEnabled {
+	if tracetest.RaceEnabled {
 		grown = 0 // the race detector's
 	}
 	if after != before || grown > kb {
@@ -95,7 +95,7 @@ func flat(t *testing.T, before, after footprint, kb int) {
 // TestLoadCycles makes and shuts down streams by the thousand, some with a log.
 func TestLoadCycles(t *testing.T) {
 	n := tracetest.Scale(3000, 10000, 100000)
-	if raceEnabled {
+	if tracetest.RaceEnabled {
 		n /= 20
 	}
 	id, err := OpenEventID("load.cycle")
@@ -148,7 +148,7 @@ func TestLoadCycles(t *testing.T) {
 func TestLoadStreams(t *testing.T) {
 	const streams, writers, each = 60, 16, 20
 	processes, duration := tracetest.Scale(30, 1000, 1000), time.Duration(tracetest.Scale(300, 10000, 60000))*time.Millisecond
-	if raceEnabled {
+	if tracetest.RaceEnabled {
 		processes /= 6
 	}
 	id, err := OpenEventID("load")
@@ -207,7 +207,7 @@ func TestLoadStreams(t *testing.T) {
 					return
 				}
 				cmd := exec.Command(os.Args[0], fmt.Sprint(writers+n), fmt.Sprint(each))
-				cmd.Env = append(os.Environ(), helperVar+"=load-burst", quick)
+				cmd.Env = append(os.Environ(), tracetest.HelperVar+"=load-burst", tracetest.Quick)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Errorf("a process: %v, %s", err, out)
 				}
@@ -286,7 +286,7 @@ func TestLoadStreams(t *testing.T) {
 // TestLoadStorm compares what an event costs in a stream that is far too small with what it
 // costs in a large one: twice as much at most.
 func TestLoadStorm(t *testing.T) {
-	if raceEnabled {
+	if tracetest.RaceEnabled {
 		return // it is the race detector that would be timed
 	}
 	id, err := OpenEventID("load.storm")

@@ -16,7 +16,7 @@ import (
 )
 
 // mappedStreams counts the mappings of streams, without a garbage collection.
-func mappedStreams() int { return len(mappings()) }
+func mappedStreams() int { return len(tracetest.Mappings()) }
 
 // What looks at streams, and what is closed, leaves no mapping to the garbage collector, which
 // in a program with a big heap may not come for hours: the kernel allows 65,530 of them.
@@ -99,11 +99,11 @@ func TestNoMappingsLeft(t *testing.T) {
 // A stream's memory goes with Shutdown, not only with the last mapping: a traced process may not
 // pass a trace point, or collect its garbage, for hours.
 func TestShutdownFreesMemory(t *testing.T) {
-	child := start(t, "target")
-	child.line()
+	child := tracetest.Start(t, "target")
+	child.Line()
 	for _, kill := range []bool{false, true} {
-		s := running(t, child.pid, Attr{StreamSize: 8 << 20})
-		child.say("100000*some " + strings.Repeat("x", 100))
+		s := running(t, child.PID, Attr{StreamSize: 8 << 20})
+		child.Say("100000*some " + strings.Repeat("x", 100))
 		f, err := os.Open(s.c.path)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestShutdownFreesMemory(t *testing.T) {
 		} else if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
 		}
-		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", child.pid))
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", child.PID))
 		if err != nil || !strings.Contains(string(maps), path) {
 			t.Fatalf("the traced process does not have it mapped: %v", err)
 		}
@@ -134,7 +134,7 @@ func TestShutdownFreesMemory(t *testing.T) {
 		if before.Blocks < 8<<20/512 || after.Blocks > before.Blocks/8 {
 			t.Errorf("%d blocks, before Shutdown %d", after.Blocks, before.Blocks)
 		}
-		child.say("after") // and it goes on
+		child.Say("after") // and it goes on
 		s.Close()
 	}
 }

@@ -95,13 +95,13 @@ func (x *trial) opEvent(t *rapid.T, all []*trial) {
 	times := rapid.SampledFrom([]int{1, 1, 2, 2, 30, 400}).Draw(t, "times")
 	w := x.worker
 	line := fmt.Sprint(times, " ", name, " ", size, " ", w.seq, " ", rapid.IntRange(0, 1).Draw(t, "thread"))
-	pid := w.pid
+	pid := w.PID
 	if w.kid != 0 && rapid.Bool().Draw(t, "child") {
 		line, pid = "child "+line, w.kid
 	}
-	w.say(line)
+	w.Say(line)
 	for _, s := range all {
-		if s.worker != w || pid != w.pid && s.attr.Inheritance != InheritChildren {
+		if s.worker != w || pid != w.PID && s.attr.Inheritance != InheritChildren {
 			continue
 		}
 		before := len(s.queue)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 	"pgregory.net/rapid"
 )
 
@@ -20,12 +21,12 @@ func TestModelParallel(t *testing.T) {
 		checks.Value.Set("1000")
 	}
 	t.Setenv("GOMAXPROCS", "1")
-	w := &worker{child: start(t, "worker")}
-	w.line()
+	w := &worker{Child: tracetest.Start(t, "worker")}
+	w.Line()
 	for _, n := range modelNames {
-		w.say("1 " + n + " 0 0 0")
+		w.Say("1 " + n + " 0 0 0")
 	}
-	peers := []*peer{{child: start(t, "model-peer")}, {child: start(t, "model-peer")}}
+	peers := []*peer{{Child: tracetest.Start(t, "model-peer")}, {Child: tracetest.Start(t, "model-peer")}}
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		x := newTrial(r, dir, w, peers)
@@ -50,7 +51,7 @@ func TestModelParallel(t *testing.T) {
 		size := rapid.IntRange(0, 72).Draw(r, "size")
 		kid := x.attr.Inheritance == InheritChildren && rapid.IntRange(0, 9).Draw(r, "child") == 9
 		if kid {
-			w.ask("child")
+			w.Ask("child")
 		}
 
 		answers := make([][]string, len(lists))
@@ -65,9 +66,9 @@ func TestModelParallel(t *testing.T) {
 		all.Go(func() {
 			for _, n := range bursts {
 				// Two threads of the worker at once; the child after them.
-				w.say(fmt.Sprintf("%d a %d %d 0 & %d b %d %d 1", n, size, seen.each, n, size, seen.each))
+				w.Say(fmt.Sprintf("%d a %d %d 0 & %d b %d %d 1", n, size, seen.each, n, size, seen.each))
 				if kid {
-					w.say(fmt.Sprintf("child %d c %d %d 0", n, size, seen.each))
+					w.Say(fmt.Sprintf("child %d c %d %d 0", n, size, seen.each))
 				}
 				seen.each += n
 			}
@@ -80,7 +81,7 @@ func TestModelParallel(t *testing.T) {
 		// From here on nothing is traced.
 		x.hands[0].must(r, "stop")
 		lost := x.peek(r).Lost
-		w.say(fmt.Sprintf("30 a %d %d 0", size, seen.each))
+		w.Say(fmt.Sprintf("30 a %d %d 0", size, seen.each))
 		if now := x.peek(r).Lost; now != lost && x.attr.StreamFullPolicy != PolicyFlush {
 			r.Fatalf("%d events lost when the stream was stopped, then %d", lost, now)
 		}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // The peers of the model test: long-lived processes that take one operation a
@@ -19,7 +21,7 @@ func init() {
 	// model-peer: a controller and analyzer of streams that another process has made.
 	// "NUMBER attach PATH" connects stream NUMBER, "NUMBER close" gives it up, any
 	// other operation is performed on it.
-	helpers["model-peer"] = func(args []string) {
+	tracetest.Helpers["model-peer"] = func(args []string) {
 		streams := map[string]*Stream{}
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
@@ -37,7 +39,7 @@ func init() {
 	// point so often, with data that begins with NUMBER, NUMBER+1, ...; several of them
 	// with " & " in between run at once; "child" starts a child and says its pid;
 	// "child ..." is for the child.
-	helpers["worker"] = func(args []string) {
+	tracetest.Helpers["worker"] = func(args []string) {
 		fmt.Println(os.Getpid())
 		var kid *kid
 		hands := []chan func(){make(chan func()), make(chan func())}
@@ -114,7 +116,7 @@ func newKid() *kid {
 		if outR, outW, err = os.Pipe(); err == nil {
 			k := &kid{in: inW, out: bufio.NewReader(outR)}
 			k.p, err = os.StartProcess(os.Args[0], os.Args[:1], &os.ProcAttr{
-				Env: append(os.Environ(), helperVar+"=worker"), Files: []*os.File{inR, outW, os.Stderr},
+				Env: append(os.Environ(), tracetest.HelperVar+"=worker"), Files: []*os.File{inR, outW, os.Stderr},
 			})
 			inR.Close()
 			outW.Close()
@@ -144,12 +146,6 @@ func (k *kid) end() {
 		k.in.Close()
 		k.p.Wait()
 	}
-}
-
-// ask is say for any answer.
-func (c *child) ask(line string) string {
-	fmt.Fprintln(c.in, line)
-	return c.line()
 }
 
 // answer is the reply to an operation that reports nothing but an error.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 	"pgregory.net/rapid"
 )
 
@@ -25,14 +26,14 @@ func TestModel(t *testing.T) {
 	defer modelFlags()()
 	// With one processor a process is one writer, whose oldest events go first.
 	t.Setenv("GOMAXPROCS", "1")
-	workers := []*worker{{child: start(t, "worker")}, {child: start(t, "worker")}}
+	workers := []*worker{{Child: tracetest.Start(t, "worker")}, {Child: tracetest.Start(t, "worker")}}
 	for _, w := range workers {
-		w.line()
+		w.Line()
 		for _, n := range modelNames {
-			w.say("1 " + n + " 0 0 0")
+			w.Say("1 " + n + " 0 0 0")
 		}
 	}
-	peers := []*peer{{child: start(t, "model-peer")}, {child: start(t, "model-peer")}}
+	peers := []*peer{{Child: tracetest.Start(t, "model-peer")}, {Child: tracetest.Start(t, "model-peer")}}
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		var trials []*trial
@@ -55,7 +56,7 @@ func TestModel(t *testing.T) {
 		if rapid.IntRange(0, 99).Draw(r, "child") == 99 {
 			w := trials[0].worker
 			var err error
-			if w.kid, err = strconv.Atoi(w.ask("child")); err != nil {
+			if w.kid, err = strconv.Atoi(w.Ask("child")); err != nil {
 				r.Fatal(err)
 			}
 		}
@@ -70,7 +71,7 @@ func TestModel(t *testing.T) {
 // as scripts/soak does, the test chooses new ones, and prints the seed of a failure.
 func modelFlags() (restore func()) {
 	schedules := "10000"
-	if testing.Short() || raceEnabled {
+	if testing.Short() || tracetest.RaceEnabled {
 		schedules = "500"
 	}
 	checks, seed := modelChecks(), flag.Lookup("rapid.seed")

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 	"pgregory.net/rapid"
 )
 
@@ -37,7 +38,7 @@ type hand struct {
 
 // worker is a traced process, with a child or without.
 type worker struct {
-	*child
+	*tracetest.Child
 	kid int
 	seq int // number of its next event
 }
@@ -60,11 +61,11 @@ func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
 		var f *os.File
 		if f, err = os.CreateTemp(dir, "*.trace"); err == nil {
 			x.path = f.Name()
-			x.s, err = CreateWithLog(w.pid, &x.attr, f)
+			x.s, err = CreateWithLog(w.PID, &x.attr, f)
 			f.Close()
 		}
 	} else {
-		x.s, err = Create(w.pid, &x.attr)
+		x.s, err = Create(w.PID, &x.attr)
 	}
 	if err == nil {
 		x.attr, err = x.s.Attr()
@@ -81,7 +82,7 @@ func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
 
 // peer is another process that performs operations on streams.
 type peer struct {
-	*child
+	*tracetest.Child
 	streams int
 }
 
@@ -117,18 +118,18 @@ func (x *trial) helpers(t *rapid.T, peers []*peer) []hand {
 	}})
 	for _, a := range peers {
 		number := 0
-		list = append(list, hand{a.pid, func(op string) string {
+		list = append(list, hand{a.PID, func(op string) string {
 			if number == 0 {
 				if op == "close" {
 					return "done"
 				}
 				a.streams++
 				number = a.streams
-				if r := a.ask(fmt.Sprint(number, " attach ", info.Path)); r != "done" {
+				if r := a.Ask("%d attach %s", number, info.Path); r != "done" {
 					t.Fatalf("attach: %s", r)
 				}
 			}
-			return a.ask(fmt.Sprint(number, " ", op))
+			return a.Ask("%d %s", number, op)
 		}})
 	}
 	return list

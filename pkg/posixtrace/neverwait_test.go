@@ -54,8 +54,8 @@ func holdStream(t *testing.T, path string) (release func()) {
 // A flush into a FIFO that has no room holds the stream's lock. A traced process registers
 // names meanwhile, and the filter's patterns decide on them.
 func TestNamesDoNotWaitForFlush(t *testing.T) {
-	target := start(t, "target")
-	target.line()
+	target := tracetest.Start(t, "target")
+	target.Line()
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestNamesDoNotWaitForFlush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := CreateWithLog(target.pid, &Attr{StreamSize: 4 << 20, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, in)
+	s, err := CreateWithLog(target.PID, &Attr{StreamSize: 4 << 20, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, in)
 	in.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestNamesDoNotWaitForFlush(t *testing.T) {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	target.say("2000*before " + strings.Repeat("x", 100))
+	target.Say("2000*before " + strings.Repeat("x", 100))
 	flushed := make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
 	for st, err := s.PeekStatus(); st.StreamFlushStatus != StatusFlushing; st, err = s.PeekStatus() {
@@ -91,8 +91,8 @@ func TestNamesDoNotWaitForFlush(t *testing.T) {
 	}
 	soon(t, "OpenEventID", func() {
 		for i := range 3 {
-			target.say(fmt.Sprintf("no%d", i))
-			target.say(fmt.Sprintf("yes%d", i))
+			target.Say(fmt.Sprintf("no%d", i))
+			target.Say(fmt.Sprintf("yes%d", i))
 		}
 	})
 	select {
@@ -189,9 +189,9 @@ func TestNamesAndFiltersAtOnce(t *testing.T) {
 // The first event of a process that $PTRACE_STREAM leads to a stream needs the trace
 // directory, whose lock may be held for long by one who creates a stream or completes a log.
 func TestFirstEventDoesNotWait(t *testing.T) {
-	other := start(t, "target")
-	other.line()
-	s := running(t, other.pid, Attr{Inheritance: InheritChildren})
+	other := tracetest.Start(t, "target")
+	other.Line()
+	s := running(t, other.PID, Attr{Inheritance: InheritChildren})
 	d, err := registry.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -203,20 +203,20 @@ func TestFirstEventDoesNotWait(t *testing.T) {
 	}
 	defer unlock()
 	t.Setenv("PTRACE_STREAM", s.c.path)
-	child := start(t, "event", "first", "one")
+	child := tracetest.Start(t, "event", "first", "one")
 	soon(t, "the first event", func() {
-		if err := child.cmd.Wait(); err != nil {
+		if err := child.Cmd.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
-	equal(t, drain(t, s), got{"first", "one", child.pid})
+	equal(t, drain(t, s), got{"first", "one", child.PID})
 }
 
 // Where every slot of a stream is taken and its lock, too, a trace point gives up.
 func TestCrowdedAttachDoesNotWait(t *testing.T) {
-	child := start(t, "target")
-	child.line()
-	s := running(t, child.pid, Attr{})
+	child := tracetest.Start(t, "target")
+	child.Line()
+	s := running(t, child.PID, Attr{})
 	var slots []uint64
 	for {
 		slot, ok := s.c.mem.TakeSlot(sys.SelfProc(), nil)
@@ -226,7 +226,7 @@ func TestCrowdedAttachDoesNotWait(t *testing.T) {
 		slots = append(slots, slot)
 	}
 	release := holdStream(t, s.c.path)
-	soon(t, "an event", func() { child.say("crowded") })
+	soon(t, "an event", func() { child.Say("crowded") })
 	for _, slot := range slots {
 		s.c.mem.FreeSlot(slot)
 	}
@@ -342,8 +342,8 @@ func TestReadersDoNotWait(t *testing.T) {
 // A reader that waits for the next event of a stream whose owner has died shuts that down. It
 // does not wait for those who hold what that takes.
 func TestBereavedReaderDoesNotWait(t *testing.T) {
-	c := start(t, "pairs-owner", t.TempDir(), "1")
-	path := c.line()
+	c := tracetest.Start(t, "pairs-owner", t.TempDir(), "1")
+	path := c.Line()
 	s, err := Attach(path)
 	if err != nil {
 		t.Fatal(err)
@@ -359,8 +359,8 @@ func TestBereavedReaderDoesNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := holdStream(t, path)
-	c.cmd.Process.Kill()
-	c.cmd.Wait()
+	c.Cmd.Process.Kill()
+	c.Cmd.Wait()
 	p := pauses{s: s, next: firstPause, idle: ownerPause}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()

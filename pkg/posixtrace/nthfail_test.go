@@ -37,7 +37,7 @@ func TestEveryCallFails(t *testing.T) {
 				step = tracetest.Scale(17, 1, 1)
 			}
 			cmd := exec.Command(os.Args[0], what, dir, strconv.Itoa(step))
-			cmd.Env = append(os.Environ(), helperVar+"=every-call-fails", "PTRACE_DIR="+own, quick)
+			cmd.Env = append(os.Environ(), tracetest.HelperVar+"=every-call-fails", "PTRACE_DIR="+own, tracetest.Quick)
 			out, err := cmd.CombinedOutput()
 			lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 			if last := lines[len(lines)-1]; err != nil || !bytes.HasPrefix(last, []byte("ok ")) {
@@ -76,13 +76,13 @@ type nthFail struct {
 }
 
 func init() {
-	helpers["every-call-fails"] = func(args []string) {
+	tracetest.Helpers["every-call-fails"] = func(args []string) {
 		h := &nthFail{dir: args[1], calls: map[string]int{}}
 		step, _ := strconv.Atoi(args[2])
 		var err error
 		if args[0] != "complete" {
 			h.id, err = OpenEventID("numbered")
-			logCheck(err == nil, "OpenEventID: %v", err)
+			tracetest.Check(err == nil, "OpenEventID: %v", err)
 		}
 		h.f = newFaults()
 		for i, p := range []FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop} {
@@ -107,13 +107,13 @@ func init() {
 		}
 		fmt.Printf("ok %d trials, %d of them failed, as they should: %v\n", h.trials, h.failed, h.calls)
 	}
-	helpers["numbered"] = func(args []string) {
+	tracetest.Helpers["numbered"] = func(args []string) {
 		// An owner that is killed with events in its stream.
 		p, _ := strconv.Atoi(args[1])
 		f, err := os.Create(args[0])
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: FullPolicy(p)}, f)
-		logCheck(err == nil, "CreateWithLog: %v", err)
+		tracetest.Check(err == nil, "CreateWithLog: %v", err)
 		id, _ := OpenEventID("numbered")
 		s.Start()
 		logNumbers(id, 0, 60, 100)
@@ -131,7 +131,7 @@ func (h *nthFail) every(first, step int, k failing, trial func() bool) {
 			return
 		}
 		h.failed++
-		logCheck(h.n < 500, "there is no end of calls")
+		tracetest.Check(h.n < 500, "there is no end of calls")
 	}
 }
 
@@ -142,13 +142,13 @@ func (h *nthFail) disarm(what string, k failing, err error) bool {
 	call, hit := h.f.disarm()
 	switch {
 	case !hit:
-		logCheck(err == nil, "%s, nothing fails: %v", what, err)
+		tracetest.Check(err == nil, "%s, nothing fails: %v", what, err)
 	case k.passes:
-		logCheck(err == nil, "%s, call %d (%d), %v: %v", what, h.n, call, k.errno, err)
+		tracetest.Check(err == nil, "%s, call %d (%d), %v: %v", what, h.n, call, k.errno, err)
 	default:
 		var e *Error
-		logCheck(err == nil || errors.As(err, &e) && e.Err == k.errno, "%s, call %d (%d): %v, want %v", what, h.n, call, err, k.errno)
-		logCheck(err != nil || call != unix.SYS_PWRITE64 && call != unix.SYS_FSYNC, "%s: call %d (%d) fails with %v and nobody says so", what, h.n, call, k.errno)
+		tracetest.Check(err == nil || errors.As(err, &e) && e.Err == k.errno, "%s, call %d (%d): %v, want %v", what, h.n, call, err, k.errno)
+		tracetest.Check(err != nil || call != unix.SYS_PWRITE64 && call != unix.SYS_FSYNC, "%s: call %d (%d) fails with %v, and no call reports it", what, h.n, call, k.errno)
 	}
 	if hit {
 		h.calls[fmt.Sprintf("%d %v", call, k.errno)]++
@@ -160,39 +160,39 @@ func (h *nthFail) stream(p FullPolicy) (*Stream, string) {
 	path := filepath.Join(h.dir, "log")
 	os.Remove(path)
 	f, err := os.Create(path)
-	logCheck(err == nil, "Create: %v", err)
+	tracetest.Check(err == nil, "Create: %v", err)
 	defer f.Close()
 	s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p}, f)
-	logCheck(err == nil, "CreateWithLog: %v", err)
-	logCheck(s.Start() == nil, "Start")
+	tracetest.Check(err == nil, "CreateWithLog: %v", err)
+	tracetest.Check(s.Start() == nil, "Start")
 	return s, path
 }
 
 func (h *nthFail) flush(p FullPolicy, k failing, flush func(*Stream) error) bool {
 	s, path := h.stream(p)
 	logNumbers(h.id, 0, 40, 100)
-	logCheck(flush(s) == nil, "the first flush")
+	tracetest.Check(flush(s) == nil, "the first flush")
 	logNumbers(h.id, 40, 140, 200)
 	h.arm(k)
 	err := flush(s)
 	hit := h.disarm("flush", k, err)
 	logNumbers(h.id, 180, 20, 100) // whoever is traced notices nothing
 	st, _ := s.Status()
-	logCheck(st.Lost == 0 && st.LogLost == 0 && st.StreamStatus == StatusRunning, "status: %+v", st)
+	tracetest.Check(st.Lost == 0 && st.LogLost == 0 && st.StreamStatus == StatusRunning, "status: %+v", st)
 	var e *Error
 	if errors.As(err, &e) && !strings.Contains(err.Error(), "sync") {
-		logCheck(st.StreamFlushError == e.Err, "flush: %v, but the status has %v", err, st.StreamFlushError)
+		tracetest.Check(st.StreamFlushError == e.Err, "flush: %v, but the status has %v", err, st.StreamFlushError)
 	}
 	err = flush(s)
 	if hit && err != nil {
 		call := strings.Contains(err.Error(), "log: sync")
-		logCheck(call && errors.Is(err, k.errno), "the next flush: %v", err)
+		tracetest.Check(call && errors.Is(err, k.errno), "the next flush: %v", err)
 		err = nil
 	}
-	logCheck(err == nil, "the next flush: %v", err)
+	tracetest.Check(err == nil, "the next flush: %v", err)
 	logNumbers(h.id, 200, 20, 100)
 	err = s.Shutdown()
-	logCheck(err == nil, "Shutdown: %v", err)
+	tracetest.Check(err == nil, "Shutdown: %v", err)
 	h.read(path, 220, 0, true)
 	return hit
 }
@@ -200,17 +200,17 @@ func (h *nthFail) flush(p FullPolicy, k failing, flush func(*Stream) error) bool
 func (h *nthFail) shutdown(p FullPolicy, k failing) bool {
 	s, path := h.stream(p)
 	logNumbers(h.id, 0, 40, 100)
-	logCheck(s.Flush() == nil, "Flush")
+	tracetest.Check(s.Flush() == nil, "Flush")
 	logNumbers(h.id, 40, 140, 200)
 	m := s.c.mem
 	h.arm(k)
 	err := s.Shutdown()
 	hit := h.disarm("shutdown", k, err)
 	_, e := os.Stat(s.c.path)
-	logCheck(os.IsNotExist(e), "the stream is left: %v", e)
+	tracetest.Check(os.IsNotExist(e), "the stream is left: %v", e)
 	st := toStatus(m.Status(false))
 	n := h.read(path, 180, int(st.LogLost), err == nil)
-	logCheck(err != nil || n == 180, "%d events", n)
+	tracetest.Check(err != nil || n == 180, "%d events", n)
 	return hit
 }
 
@@ -218,16 +218,16 @@ func (h *nthFail) complete(p FullPolicy, k failing) bool {
 	path := filepath.Join(h.dir, "log")
 	os.Remove(path)
 	cmd := exec.Command(os.Args[0], path, strconv.Itoa(int(p)))
-	cmd.Env = append(os.Environ(), helperVar+"=numbered", quick)
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=numbered", tracetest.Quick)
 	out, err := cmd.CombinedOutput()
-	logCheck(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL, "the owner: %v %s", err, out)
+	tracetest.Check(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL, "the owner: %v %s", err, out)
 	// Whoever lists streams completes the log. If it cannot be, the next does.
 	h.arm(k)
 	_, err = List()
 	_, hit := h.f.disarm()
-	logCheck(err == nil, "List: %v", err)
+	tracetest.Check(err == nil, "List: %v", err)
 	list, err := List()
-	logCheck(err == nil && len(list) == 0, "List: %v, %v", list, err)
+	tracetest.Check(err == nil && len(list) == 0, "List: %v, %v", list, err)
 	h.read(path, 200, 0, true)
 	return hit
 }
@@ -245,7 +245,7 @@ func (h *nthFail) create(p *FullPolicy, k failing) bool {
 	if p != nil {
 		os.Remove(path)
 		f, err = os.Create(path)
-		logCheck(err == nil, "Create: %v", err)
+		tracetest.Check(err == nil, "Create: %v", err)
 		defer f.Close()
 	}
 	before := openDescriptors()
@@ -263,22 +263,22 @@ func (h *nthFail) create(p *FullPolicy, k failing) bool {
 	}
 	if err != nil {
 		var e *Error
-		logCheck(s == nil && hit && errors.As(err, &e) && e.Err != 0, "Create: %v", err)
-		logCheck(e.Err == k.errno || e.Err == syscall.ENOMEM && (k.errno == syscall.ENOSPC || k.errno == syscall.EDQUOT || k.errno == syscall.EFBIG),
+		tracetest.Check(s == nil && hit && errors.As(err, &e) && e.Err != 0, "Create: %v", err)
+		tracetest.Check(e.Err == k.errno || e.Err == syscall.ENOMEM && (k.errno == syscall.ENOSPC || k.errno == syscall.EDQUOT || k.errno == syscall.EFBIG),
 			"Create, call %d (%d): %v, want %v", h.n, call, err, k.errno)
 		list, _ := List()
 		left, _ := filepath.Glob(filepath.Join(os.Getenv("PTRACE_DIR"), "[st]-*"))
-		logCheck(len(list) == 0 && len(left) == 0, "Create, call %d (%d): leaves %v, %v", h.n, call, list, left)
+		tracetest.Check(len(list) == 0 && len(left) == 0, "Create, call %d (%d): leaves %v, %v", h.n, call, list, left)
 		if after := openDescriptors(); after > before {
-			logCheck(false, "Create, call %d (%d): %d descriptors, before %d", h.n, call, after, before)
+			tracetest.Check(false, "Create, call %d (%d): %d descriptors, before %d", h.n, call, after, before)
 		}
 		s, err = create()
-		logCheck(err == nil, "Create once more: %v", err)
+		tracetest.Check(err == nil, "Create once more: %v", err)
 	}
-	logCheck(s.Start() == nil, "Start")
+	tracetest.Check(s.Start() == nil, "Start")
 	logNumbers(h.id, 0, 5, 100)
 	err = s.Shutdown()
-	logCheck(err == nil, "Shutdown: %v", err)
+	tracetest.Check(err == nil, "Shutdown: %v", err)
 	if p != nil {
 		h.read(path, 5, 0, true)
 	}
@@ -287,7 +287,7 @@ func (h *nthFail) create(p *FullPolicy, k failing) bool {
 
 func openDescriptors() int {
 	d, err := os.ReadDir("/proc/self/fd")
-	logCheck(err == nil, "%v", err)
+	tracetest.Check(err == nil, "%v", err)
 	return len(d)
 }
 
@@ -296,13 +296,13 @@ func openDescriptors() int {
 // filled by turns it may have but one.
 func (h *nthFail) read(path string, all, lost int, finished bool) (n int) {
 	f, err := os.Open(path)
-	logCheck(err == nil, "Open: %v", err)
+	tracetest.Check(err == nil, "Open: %v", err)
 	defer f.Close()
 	r, err := NewReader(f)
 	if errors.Is(err, syscall.EINVAL) && lost > 0 {
 		return 0
 	}
-	logCheck(err == nil, "call %d: NewReader: %v", h.n, err)
+	tracetest.Check(err == nil, "call %d: NewReader: %v", h.n, err)
 	defer r.Close()
 	next := 0
 	for {
@@ -310,18 +310,18 @@ func (h *nthFail) read(path string, all, lost int, finished bool) (n int) {
 		if err == io.EOF {
 			break
 		}
-		logCheck(err == nil, "Next: %v", err)
+		tracetest.Check(err == nil, "Next: %v", err)
 		if !rec.ID.User() {
 			continue
 		}
 		num, _, _ := strings.Cut(string(rec.Data), " ")
 		i, err := strconv.Atoi(num)
-		logCheck(err == nil && i >= next && (i == next || lost > 0), "call %d: event %s where %d should be", h.n, num, next)
+		tracetest.Check(err == nil && i >= next && (i == next || lost > 0), "call %d: event %s where %d should be", h.n, num, next)
 		next = i + 1
 		n++
 	}
 	state, err := r.State()
-	logCheck(state == LogFinished || !finished, "call %d: %v, %v", h.n, state, err)
-	logCheck(n <= all && n+lost >= all && n+lost <= all+2, "call %d: %d events and %d lost of %d", h.n, n, lost, all)
+	tracetest.Check(state == LogFinished || !finished, "call %d: %v, %v", h.n, state, err)
+	tracetest.Check(n <= all && n+lost >= all && n+lost <= all+2, "call %d: %d events and %d lost of %d", h.n, n, lost, all)
 	return n
 }

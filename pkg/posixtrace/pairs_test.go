@@ -27,7 +27,7 @@ const pairEvents = 3000
 func init() {
 	// makes as many streams with a log as args[1] says in directory args[0], records the
 	// numbers in all of them, and says where they are
-	helpers["pairs-owner"] = func(args []string) {
+	tracetest.Helpers["pairs-owner"] = func(args []string) {
 		n, _ := strconv.Atoi(args[1])
 		var paths []string
 		list, err := pairStreams(args[0], n)
@@ -222,8 +222,8 @@ func tryPairs(t *testing.T, owner string, pairs [][2]string) {
 			paths = append(paths, s.c.path)
 		}
 	} else {
-		c := start(t, "pairs-owner", dir, strconv.Itoa(len(pairs)))
-		paths = strings.Fields(c.line())
+		c := tracetest.Start(t, "pairs-owner", dir, strconv.Itoa(len(pairs)))
+		paths = strings.Fields(c.Line())
 		if len(paths) != len(pairs) {
 			t.Fatalf("the owner says %q", paths)
 		}
@@ -235,12 +235,12 @@ func tryPairs(t *testing.T, owner string, pairs [][2]string) {
 			list = append(list, s)
 		}
 		if owner == "dead" {
-			c.cmd.Process.Kill()
-			c.cmd.Wait()
+			c.Cmd.Process.Kill()
+			c.Cmd.Wait()
 		}
 		defer func() {
-			c.cmd.Process.Kill()
-			c.cmd.Wait()
+			c.Cmd.Process.Kill()
+			c.Cmd.Wait()
 			if _, err := List(); err != nil {
 				t.Error(err)
 			}

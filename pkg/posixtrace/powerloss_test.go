@@ -66,7 +66,7 @@ func TestPowerLoss(t *testing.T) {
 			}
 			cmd := exec.Command(os.Args[0], img, mnt, c.fs, strings.Trim("loop,"+c.options, ","), strconv.Itoa(max(c.rounds, 1)))
 			// With one processor the events lie in the log in the order of their numbers.
-			cmd.Env = append(os.Environ(), helperVar+"=power-loss", quick, "GOMAXPROCS=1")
+			cmd.Env = append(os.Environ(), tracetest.HelperVar+"=power-loss", tracetest.Quick, "GOMAXPROCS=1")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 			out, err := cmd.CombinedOutput()
 			lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
@@ -80,7 +80,7 @@ func TestPowerLoss(t *testing.T) {
 }
 
 func init() {
-	helpers["power-loss"] = func(args []string) {
+	tracetest.Helpers["power-loss"] = func(args []string) {
 		p := powerLoss{img: args[0], mnt: args[1], fs: args[2], options: args[3]}
 		rounds, _ := strconv.Atoi(args[4])
 		for i := range rounds {
@@ -100,17 +100,17 @@ type powerLoss struct {
 
 func (p *powerLoss) mount() {
 	out, err := exec.Command("mount", "-t", p.fs, "-o", p.options, p.img, p.mnt).CombinedOutput()
-	logCheck(err == nil, "mount: %v %s", err, out)
+	tracetest.Check(err == nil, "mount: %v %s", err, out)
 }
 
 // cut is the loss of power: EXT4_IOC_SHUTDOWN, or XFS_IOC_GOINGDOWN, without
 // writing the journal.
 func (p *powerLoss) cut() {
 	d, err := os.Open(p.mnt)
-	logCheck(err == nil, "open: %v", err)
+	tracetest.Check(err == nil, "open: %v", err)
 	defer d.Close()
 	err = unix.IoctlSetPointerInt(int(d.Fd()), 0x8004587d, 2)
-	logCheck(err == nil, "shutdown of the file system: %v", err)
+	tracetest.Check(err == nil, "shutdown of the file system: %v", err)
 }
 
 // The numbers of the round and of the event, and something that tells whether all of it
@@ -137,17 +137,17 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 		attr.LogSize = 64 << 10 // the oldest events give way
 	}
 	f, err := os.Create(path)
-	logCheck(err == nil, "create: %v", err)
+	tracetest.Check(err == nil, "create: %v", err)
 	s, err := CreateWithLog(0, &attr, f)
-	logCheck(err == nil, "CreateWithLog: %v", err)
+	tracetest.Check(err == nil, "CreateWithLog: %v", err)
 	f.Close()
 	always := round%5 < 2
 	if always {
-		logCheck(s.SetSync(true) == nil, "SetSync: %v", err)
+		tracetest.Check(s.SetSync(true) == nil, "SetSync: %v", err)
 	}
 	id, err := OpenEventID("power")
-	logCheck(err == nil, "OpenEventID: %v", err)
-	logCheck(s.Start() == nil, "Start")
+	tracetest.Check(err == nil, "OpenEventID: %v", err)
+	tracetest.Check(s.Start() == nil, "Start")
 
 	var recorded atomic.Int64
 	stop, stopped := make(chan bool), make(chan bool)
@@ -181,7 +181,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 		default:
 			err = s.Sync()
 		}
-		logCheck(err == nil, "before the cut: %v", err)
+		tracetest.Check(err == nil, "before the cut: %v", err)
 		synced = n
 	}
 	time.Sleep(time.Duration(rnd.IntN(5000)) * time.Microsecond)
@@ -204,7 +204,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	// What the device did not get is never said to be there.
 	for range 2 {
 		err := s.Sync()
-		logCheck(errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS), "Sync after the cut = %v", err)
+		tracetest.Check(errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS), "Sync after the cut = %v", err)
 		p.failed++
 	}
 	close(stop)
@@ -214,8 +214,8 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	// A loop log has given its oldest events up for newer ones. Each of its slots is brought to
 	// the device for itself, which leaves gaps behind the last Sync.
 	given := int(log.Replaced() - log.ReplacedMarks())
-	logCheck(err != nil || !always, "Shutdown after the cut succeeds")
-	logCheck(unix.Unmount(p.mnt, 0) == nil, "umount: %v", err)
+	tracetest.Check(err != nil || !always, "Shutdown after the cut succeeds")
+	tracetest.Check(unix.Unmount(p.mnt, 0) == nil, "umount: %v", err)
 
 	p.mount()
 	p.recorded += int(recorded.Load())
@@ -223,12 +223,12 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	there := p.events(path, round, int(recorded.Load()), attr.LogFullPolicy == PolicyLoop)
 	p.read += len(there)
 	for n := given; n < synced; n++ {
-		logCheck(there[n], "round %d: event %d is gone, of %d that were synced", round, n, synced)
+		tracetest.Check(there[n], "round %d: event %d is gone, of %d that were synced", round, n, synced)
 	}
 	if len(there) > synced {
 		p.more++
 	}
-	logCheck(unix.Unmount(p.mnt, 0) == nil, "umount: %v", err)
+	tracetest.Check(unix.Unmount(p.mnt, 0) == nil, "umount: %v", err)
 }
 
 // events reads what is left of a log and returns which events are in it.
@@ -239,13 +239,13 @@ func (p *powerLoss) events(path string, round, recorded int, wraps bool) map[int
 		p.gone++
 		return there
 	}
-	logCheck(err == nil, "open: %v", err)
+	tracetest.Check(err == nil, "open: %v", err)
 	defer f.Close()
 	r, err := NewReader(f)
 	if err != nil {
 		st, _ := f.Stat()
 		b, _ := io.ReadAll(io.LimitReader(f, 4096))
-		logCheck(len(bytes.Trim(b, "\x00")) == 0, "round %d: NewReader of %d bytes: %v", round, st.Size(), err)
+		tracetest.Check(len(bytes.Trim(b, "\x00")) == 0, "round %d: NewReader of %d bytes: %v", round, st.Size(), err)
 		p.gone++
 		return there
 	}
@@ -255,22 +255,22 @@ func (p *powerLoss) events(path string, round, recorded int, wraps bool) map[int
 		if err == io.EOF {
 			break
 		}
-		logCheck(err == nil, "Next: %v", err)
+		tracetest.Check(err == nil, "Next: %v", err)
 		if !rec.ID.User() {
 			continue
 		}
-		logCheck(len(rec.Data) >= 8, "round %d: an event of %d bytes", round, len(rec.Data))
+		tracetest.Check(len(rec.Data) >= 8, "round %d: an event of %d bytes", round, len(rec.Data))
 		n := int(binary.LittleEndian.Uint32(rec.Data))
 		if int(binary.LittleEndian.Uint32(rec.Data[4:])) == round-1 && len(there) == 0 {
 			p.gone++ // its removal did not reach the device
 			return there
 		}
-		logCheck(bytes.Equal(rec.Data, p.data(round, n)) && n < recorded, "round %d: event %d of %d is %q", round, n, recorded, rec.Data)
-		logCheck(n == end || wraps && n > end, "round %d: event %d where %d should be", round, n, end)
+		tracetest.Check(bytes.Equal(rec.Data, p.data(round, n)) && n < recorded, "round %d: event %d of %d is %q", round, n, recorded, rec.Data)
+		tracetest.Check(n == end || wraps && n > end, "round %d: event %d where %d should be", round, n, end)
 		there[n] = true
 		end = n + 1
 	}
 	state, err := r.State()
-	logCheck(state == LogUnfinished || state == LogDamaged && err != nil, "round %d: %v, %v", round, state, err)
+	tracetest.Check(state == LogUnfinished || state == LogDamaged && err != nil, "round %d: %v, %v", round, state, err)
 	return there
 }

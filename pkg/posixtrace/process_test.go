@@ -1,7 +1,6 @@
 package posixtrace
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,52 +8,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // What stands here needs several real processes: this test binary, started
 // again with one of these parts to play.
 
 func init() {
-	// target: registers nothing and knows of no stream. For each line of
-	// standard input it passes a trace point of that name and answers. A number
-	// before it says how many times.
-	helpers["target"] = func(args []string) {
-		fmt.Println(os.Getpid())
-		in := bufio.NewScanner(os.Stdin)
-		for in.Scan() {
-			line, times := in.Text(), 1
-			if n, rest, ok := strings.Cut(line, "*"); ok {
-				times, _ = strconv.Atoi(n)
-				line = rest
-			}
-			name, data, _ := strings.Cut(line, " ")
-			id, err := OpenEventID(name)
-			if err != nil {
-				fmt.Println("error", err)
-				continue
-			}
-			for range times {
-				Event(id, []byte(data))
-			}
-			fmt.Println("done")
-		}
-	}
-	// event: passes one trace point.
-	helpers["event"] = func(args []string) {
-		id, err := OpenEventID(args[0])
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		Event(id, []byte(strings.Join(args[1:], " ")))
-	}
 	// controller: makes a stream with a log on process args[0], starts it, and
 	// waits to be killed.
-	helpers["controller"] = func(args []string) {
+	tracetest.Helpers["controller"] = func(args []string) {
 		pid, _ := strconv.Atoi(args[0])
 		f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_CREATE, 0o600)
 		if err == nil {
@@ -69,74 +36,6 @@ func init() {
 		}
 		fmt.Println("ready")
 		select {}
-	}
-}
-
-// child is a running helper.
-type child struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	in  *os.File
-	out *bufio.Reader
-	pid int
-}
-
-func start(t *testing.T, helper string, args ...string) *child {
-	t.Helper()
-	c, err := startAs(t, nil, helper, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// startAs is start with attributes, for want of which it may fail.
-func startAs(t *testing.T, attr *syscall.SysProcAttr, helper string, args ...string) (*child, error) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.SysProcAttr = attr
-	cmd.Env = append(os.Environ(), helperVar+"="+helper, quick)
-	cmd.Stderr = os.Stderr
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdin = r
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		r.Close()
-		w.Close()
-		return nil, err
-	}
-	r.Close()
-	c := &child{t: t, cmd: cmd, in: w, out: bufio.NewReader(out), pid: cmd.Process.Pid}
-	t.Cleanup(func() {
-		w.Close()
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	return c, nil
-}
-
-// line reads a line of the child's output.
-func (c *child) line() string {
-	c.t.Helper()
-	l, err := c.out.ReadString('\n')
-	if err != nil {
-		c.t.Fatalf("child says %q, %v", l, err)
-	}
-	return strings.TrimSuffix(l, "\n")
-}
-
-// say sends a line and waits for the answer.
-func (c *child) say(line string) {
-	c.t.Helper()
-	fmt.Fprintln(c.in, line)
-	if l := c.line(); l != "done" {
-		c.t.Fatalf("child says %q", l)
 	}
 }
 
@@ -202,35 +101,35 @@ func equal(t *testing.T, have []got, want ...got) {
 
 // A process that knew nothing of tracing becomes traced while it runs.
 func TestTraceRunningProcess(t *testing.T) {
-	c := start(t, "target")
-	if l := c.line(); l != strconv.Itoa(c.pid) {
+	c := tracetest.Start(t, "target")
+	if l := c.Line(); l != strconv.Itoa(c.PID) {
 		t.Fatal(l)
 	}
-	c.say("before nobody")
-	s := running(t, c.pid, Attr{})
-	c.say("first one")
-	c.say("before again")
-	equal(t, drain(t, s), got{"first", "one", c.pid}, got{"before", "again", c.pid})
+	c.Say("before ignored")
+	s := running(t, c.PID, Attr{})
+	c.Say("first one")
+	c.Say("before again")
+	equal(t, drain(t, s), got{"first", "one", c.PID}, got{"before", "again", c.PID})
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	c.say("first stopped")
+	c.Say("first stopped")
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.say("first two")
-	equal(t, drain(t, s), got{"first", "two", c.pid})
+	c.Say("first two")
+	equal(t, drain(t, s), got{"first", "two", c.PID})
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	c.say("first gone")
+	c.Say("first gone")
 }
 
 // Two streams on one process do not disturb each other (CRE-13).
 func TestTwoStreamsTwoFilters(t *testing.T) {
-	c := start(t, "target")
-	c.line()
-	a, b := running(t, c.pid, Attr{}), running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "target")
+	c.Line()
+	a, b := running(t, c.PID, Attr{}), running(t, c.PID, Attr{})
 	for s, name := range map[*Stream]string{a: "x", b: "y"} {
 		id, err := s.EventID(name)
 		if err != nil {
@@ -242,11 +141,11 @@ func TestTwoStreamsTwoFilters(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.say("x 1")
-	c.say("y 2")
-	c.say("z 3")
-	equal(t, drain(t, a), got{"y", "2", c.pid}, got{"z", "3", c.pid})
-	equal(t, drain(t, b), got{"x", "1", c.pid}, got{"z", "3", c.pid})
+	c.Say("x 1")
+	c.Say("y 2")
+	c.Say("z 3")
+	equal(t, drain(t, a), got{"y", "2", c.PID}, got{"z", "3", c.PID})
+	equal(t, drain(t, b), got{"x", "1", c.PID}, got{"z", "3", c.PID})
 	ida, _ := a.EventID("x")
 	idb, _ := b.EventID("x")
 	if ida != idb {
@@ -256,9 +155,9 @@ func TestTwoStreamsTwoFilters(t *testing.T) {
 
 // Patterns of a filter decide about names that are registered later (FIL-15).
 func TestFilterPattern(t *testing.T) {
-	c := start(t, "target")
-	c.line()
-	s := running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "target")
+	c.Line()
+	s := running(t, c.PID, Attr{})
 	err := s.FilterOps([]FilterOp{
 		{How: FilterAdd, Patterns: []string{"noise.*"}},
 		{How: FilterSub, Patterns: []string{"noise.bad"}},
@@ -266,10 +165,10 @@ func TestFilterPattern(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.say("noise.one 1")
-	c.say("noise.bad 2")
-	c.say("signal 3")
-	equal(t, drain(t, s), got{"noise.bad", "2", c.pid}, got{"signal", "3", c.pid})
+	c.Say("noise.one 1")
+	c.Say("noise.bad 2")
+	c.Say("signal 3")
+	equal(t, drain(t, s), got{"noise.bad", "2", c.PID}, got{"signal", "3", c.PID})
 }
 
 // Children are traced when the stream is inherited: through shells and exec,
@@ -306,7 +205,7 @@ func TestInheritance(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			cmd.Env = append(os.Environ(), quick, "EVENT="+os.Args[0], helperVar+"=event", "PTRACE_STREAM="+info.Path)
+			cmd.Env = append(os.Environ(), tracetest.Quick, "EVENT="+os.Args[0], tracetest.HelperVar+"=event", "PTRACE_STREAM="+info.Path)
 			cmd.Stderr = os.Stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -342,23 +241,23 @@ func TestInheritance(t *testing.T) {
 // The death of a controller shuts its stream down: whoever comes next completes
 // the log, with every event that was recorded (SHU-06).
 func TestControllerKilled(t *testing.T) {
-	tg := start(t, "target")
-	tg.line()
+	tg := tracetest.Start(t, "target")
+	tg.Line()
 	log := filepath.Join(t.TempDir(), "killed.trace")
-	c := start(t, "controller", strconv.Itoa(tg.pid), log, "killed")
-	if l := c.line(); l != "ready" {
+	c := tracetest.Start(t, "controller", strconv.Itoa(tg.PID), log, "killed")
+	if l := c.Line(); l != "ready" {
 		t.Fatal(l)
 	}
 	for i := range 100 {
-		tg.say(fmt.Sprintf("work %d", i))
+		tg.Say(fmt.Sprintf("work %d", i))
 	}
 	if s, err := Attach("killed"); err != nil {
 		t.Fatal(err)
 	} else {
 		s.Close()
 	}
-	c.cmd.Process.Kill()
-	c.cmd.Wait()
+	c.Cmd.Process.Kill()
+	c.Cmd.Wait()
 	f, err := os.Open(log)
 	if err != nil {
 		t.Fatal(err)
@@ -381,7 +280,7 @@ func TestControllerKilled(t *testing.T) {
 		}
 		last = ev
 		if ev.ID.User() {
-			if string(buf[:size]) != strconv.Itoa(n) || ev.PID != tg.pid {
+			if string(buf[:size]) != strconv.Itoa(n) || ev.PID != tg.PID {
 				t.Fatalf("event %d is %q of %d", n, buf[:size], ev.PID)
 			}
 			n++
@@ -393,21 +292,21 @@ func TestControllerKilled(t *testing.T) {
 	if _, err := Attach("killed"); !errors.Is(err, syscall.ENOENT) {
 		t.Errorf("Attach to a stream whose owner died = %v, want ENOENT", err)
 	}
-	tg.say("work afterwards")
+	tg.Say("work afterwards")
 }
 
 // A stream without log that is handed over to its target stays readable after it.
 func TestHandover(t *testing.T) {
-	c := start(t, "target")
-	c.line()
-	s := running(t, c.pid, Attr{Name: "handed"})
-	if err := s.Handover(c.pid); err != nil {
+	c := tracetest.Start(t, "target")
+	c.Line()
+	s := running(t, c.PID, Attr{Name: "handed"})
+	if err := s.Handover(c.PID); err != nil {
 		t.Fatal(err)
 	}
-	c.say("last words")
-	c.in.Close()
-	c.cmd.Wait()
-	equal(t, drain(t, s), got{"last", "words", c.pid})
+	c.Say("last words")
+	c.In.Close()
+	c.Cmd.Wait()
+	equal(t, drain(t, s), got{"last", "words", c.PID})
 	list, err := List()
 	if err != nil {
 		t.Fatal(err)
@@ -416,7 +315,7 @@ func TestHandover(t *testing.T) {
 	for _, i := range list {
 		if i.Name == "handed" {
 			found = true
-			if !i.Stale || i.PID != c.pid {
+			if !i.Stale || i.PID != c.PID {
 				t.Errorf("List says %+v", i)
 			}
 		}
@@ -429,9 +328,9 @@ func TestHandover(t *testing.T) {
 // A blocked reader wakes up for an event of another process, gives up when its
 // context ends, and fails when the stream is shut down (GET-19 to GET-21).
 func TestBlockedReader(t *testing.T) {
-	c := start(t, "target")
-	c.line()
-	s := running(t, c.pid, Attr{})
+	c := tracetest.Start(t, "target")
+	c.Line()
+	s := running(t, c.PID, Attr{})
 	type result struct {
 		ev  EventInfo
 		err error
@@ -449,8 +348,8 @@ func TestBlockedReader(t *testing.T) {
 		t.Fatalf("Next = %+v, %v", r.ev, r.err)
 	}
 	ch := next(context.Background())
-	c.say("wake up")
-	if r := <-ch; r.err != nil || r.ev.PID != c.pid {
+	c.Say("wake up")
+	if r := <-ch; r.err != nil || r.ev.PID != c.PID {
 		t.Fatalf("Next = %+v, %v", r.ev, r.err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -474,9 +373,9 @@ func TestBlockedReader(t *testing.T) {
 // Two analyzers that take turns report each event once, in order, also when one
 // finds that the other has taken some of a chunk (GET-17, GET-18).
 func TestAnalyzersTakeTurns(t *testing.T) {
-	c := start(t, "target")
-	c.line()
-	s := running(t, c.pid, Attr{StreamSize: 256 << 10, MaxDataSize: 64})
+	c := tracetest.Start(t, "target")
+	c.Line()
+	s := running(t, c.PID, Attr{StreamSize: 256 << 10, MaxDataSize: 64})
 	info, err := s.Info()
 	if err != nil {
 		t.Fatal(err)
@@ -487,7 +386,7 @@ func TestAnalyzersTakeTurns(t *testing.T) {
 	}
 	defer other.Close()
 	const events = 3000 // several chunks
-	c.say(fmt.Sprint(events, "*turn"))
+	c.Say(fmt.Sprint(events, "*turn"))
 	readers := []*Stream{s, other}
 	last := int64(0)
 	for i := range events + 1 { // and START
@@ -510,9 +409,9 @@ func TestAnalyzersTakeTurns(t *testing.T) {
 // The event that RESUME announces is reported next, also when another analyzer comes
 // first, and also when what is in the stream was overwritten since (FUL-17).
 func TestAnnouncedEvent(t *testing.T) {
-	c := start(t, "target")
-	c.line()
-	s := running(t, c.pid, Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop})
+	c := tracetest.Start(t, "target")
+	c.Line()
+	s := running(t, c.PID, Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop})
 	info, err := s.Info()
 	if err != nil {
 		t.Fatal(err)
@@ -521,7 +420,7 @@ func TestAnnouncedEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.say("20000*lost")
+	c.Say("20000*lost")
 	resumed := EventInfo{}
 	for resumed.ID != EventResume {
 		if resumed, _, err = other.TryNext(nil); err != nil {
@@ -529,7 +428,7 @@ func TestAnnouncedEvent(t *testing.T) {
 		}
 	}
 	other.Close()
-	c.say("20000*lost again")
+	c.Say("20000*lost again")
 	r, err := s.Reader()
 	if err != nil {
 		t.Fatal(err)
@@ -551,15 +450,15 @@ func TestAnnouncedEvent(t *testing.T) {
 func TestDeadWritersMakeRoom(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	for range s.c.mem.Places + 2 {
-		c := start(t, "target")
-		c.line()
-		c.say("here today")
-		c.cmd.Process.Kill()
-		c.cmd.Wait()
+		c := tracetest.Start(t, "target")
+		c.Line()
+		c.Say("here today")
+		c.Cmd.Process.Kill()
+		c.Cmd.Wait()
 	}
-	c := start(t, "target")
-	c.line()
-	c.say("gone tomorrow")
+	c := tracetest.Start(t, "target")
+	c.Line()
+	c.Say("gone tomorrow")
 	if s.c.mem.Crowded() {
 		t.Error("the places of dead writers are not free")
 	}

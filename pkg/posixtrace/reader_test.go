@@ -9,29 +9,31 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Readers of a log that is still being recorded, and of its stream, leave nothing open:
 // who follows one makes many.
 func TestReaderCloses(t *testing.T) {
 	s, path := limLogged(t, 0, Attr{})
-	logOK(t, "Start", s.Start())
+	tracetest.OK(t, "Start", s.Start())
 	Event(logID(t, "reader.closes"), []byte("x"))
 	open := func() int {
 		list, err := filepath.Glob("/proc/self/fd/*")
-		logOK(t, "Glob", err)
+		tracetest.OK(t, "Glob", err)
 		return len(list)
 	}
 	read := func() {
 		r, err := s.Reader()
-		logOK(t, "Reader", err)
+		tracetest.OK(t, "Reader", err)
 		defer r.Close()
 		if state, _ := r.State(); state != LogLive {
 			t.Fatalf("%s is %v", path, state)
 		}
 		for {
 			rec, err := r.Next()
-			logOK(t, "Next", err)
+			tracetest.OK(t, "Next", err)
 			if rec.ID.User() {
 				// The name is not yet in the log.
 				if name := r.EventName(rec.ID); name != "reader.closes" {
@@ -54,7 +56,7 @@ func TestReaderCloses(t *testing.T) {
 
 func init() {
 	// midway: dies in the middle of an event.
-	helpers["midway"] = func([]string) {
+	tracetest.Helpers["midway"] = func([]string) {
 		id, err := OpenEventID("midway")
 		if err != nil {
 			panic(err)
@@ -71,8 +73,8 @@ func init() {
 // waited for it once does not do so again and again.
 func TestReaderBuriesWriters(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
-	c := start(t, "midway")
-	if err := c.cmd.Wait(); err != nil {
+	c := tracetest.Start(t, "midway")
+	if err := c.Cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	dead := func() bool { return slices.ContainsFunc(writersOf(s.c.mem), gone) }
@@ -88,8 +90,8 @@ func TestReaderBuriesWriters(t *testing.T) {
 	if dead() {
 		t.Fatal("the first reader has not looked for the dead")
 	}
-	c = start(t, "midway")
-	if err := c.cmd.Wait(); err != nil {
+	c = tracetest.Start(t, "midway")
+	if err := c.Cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	for until := time.Now().Add(10 * time.Second); dead(); {

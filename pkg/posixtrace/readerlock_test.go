@@ -8,14 +8,16 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 func init() {
 	// reader-execs: executes another program in the middle of its reads of the stream
 	// args[0]. That one reads, too, if args[1] says so, and stays.
-	helpers["reader-execs"] = func(args []string) {
+	tracetest.Helpers["reader-execs"] = func(args []string) {
 		s, err := Attach(args[0])
-		logCheck(err == nil, "Attach: %v", err)
+		tracetest.Check(err == nil, "Attach: %v", err)
 		read := make(chan bool, 100)
 		for range 2 {
 			go func() {
@@ -31,20 +33,20 @@ func init() {
 		for range cap(read) {
 			<-read
 		}
-		os.Setenv(helperVar, "reader-stays")
+		os.Setenv(tracetest.HelperVar, "reader-stays")
 		err = syscall.Exec(os.Args[0], os.Args, os.Environ())
-		logCheck(false, "exec: %v", err)
+		tracetest.Check(false, "exec: %v", err)
 	}
-	helpers["reader-stays"] = func(args []string) {
+	tracetest.Helpers["reader-stays"] = func(args []string) {
 		if args[1] == "reads" {
 			s, err := Attach(args[0])
-			logCheck(err == nil, "Attach: %v", err)
+			tracetest.Check(err == nil, "Attach: %v", err)
 			buf := make([]byte, 100)
 			for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
 				if _, _, err = s.TryNext(buf); err == nil {
 					break
 				}
-				logCheck(errors.Is(err, ErrUnavailable) && time.Now().Before(deadline), "TryNext: %v", err)
+				tracetest.Check(errors.Is(err, ErrUnavailable) && time.Now().Before(deadline), "TryNext: %v", err)
 			}
 			s.Close()
 		}
@@ -58,15 +60,15 @@ func init() {
 func TestExecFreesReaderLock(t *testing.T) {
 	s := running(t, 0, Attr{})
 	info, err := s.Info()
-	logOK(t, "Info", err)
+	tracetest.OK(t, "Info", err)
 	id := logID(t, "reader.lock")
 	buf := make([]byte, 100)
 	for round := range 6 {
 		who := []string{"idles", "reads"}[round%2]
-		c := start(t, "reader-execs", info.Path, who)
+		c := tracetest.Start(t, "reader-execs", info.Path, who)
 		stays := make(chan string)
 		go func() {
-			l, _ := c.out.ReadString('\n')
+			l, _ := c.Out.ReadString('\n')
 			stays <- l
 		}()
 		said := ""
@@ -84,10 +86,10 @@ func TestExecFreesReaderLock(t *testing.T) {
 			t.Fatalf("round %d: the other says %q", round, said)
 		}
 		Event(id, []byte("for us"))
-		logWait(t, "an event of a stream whose reader has executed another program", func() bool {
+		tracetest.Wait(t, "an event of a stream whose reader has executed another program", func() bool {
 			_, _, err := s.TryNext(buf)
 			return err == nil
 		})
-		fmt.Fprintln(c.in)
+		fmt.Fprintln(c.In)
 	}
 }

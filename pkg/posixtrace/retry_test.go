@@ -19,13 +19,13 @@ import (
 func init() {
 	// misser: passes a trace point while something is lacking, then others until it is
 	// told to stop.
-	helpers["misser"] = func(args []string) {
+	tracetest.Helpers["misser"] = func(args []string) {
 		retryMin = 20 * time.Millisecond
 		id := EventUnnamed
 		if args[0] != "no proc" {
 			var err error
 			id, err = OpenEventID("missed")
-			logCheck(err == nil, "OpenEventID: %v", err)
+			tracetest.Check(err == nil, "OpenEventID: %v", err)
 		}
 		in := bufio.NewScanner(os.Stdin)
 		fmt.Println(os.Getpid())
@@ -68,13 +68,13 @@ func lack(what string) (back func()) {
 		var old unix.Rlimit
 		unix.Getrlimit(kind, &old)
 		err := unix.Setrlimit(kind, &unix.Rlimit{Cur: n, Max: old.Max})
-		logCheck(err == nil, "Setrlimit: %v", err)
+		tracetest.Check(err == nil, "Setrlimit: %v", err)
 		return func() { unix.Setrlimit(kind, &old) }
 	}
 	switch what {
 	case "descriptors":
 		next, err := unix.Dup(0)
-		logCheck(err == nil, "Dup: %v", err)
+		tracetest.Check(err == nil, "Dup: %v", err)
 		unix.Close(next)
 		return limit(unix.RLIMIT_NOFILE, uint64(next))
 	case "memory":
@@ -83,7 +83,7 @@ func lack(what string) (back func()) {
 		return limit(unix.RLIMIT_AS, pages*uint64(os.Getpagesize())+8<<20)
 	case "no proc":
 		err := noProc()
-		logCheck(err == nil, "cannot: %v", err)
+		tracetest.Check(err == nil, "cannot: %v", err)
 		return func() { unix.Unmount("/proc", unix.MNT_DETACH) }
 	}
 	return func() {}
@@ -108,7 +108,7 @@ func TestMissedIsToldAndTriedAgain(t *testing.T) {
 				a.Inheritance = InheritChildren
 				s := running(t, 0, a)
 				info, err := s.Info()
-				logOK(t, "Info", err)
+				tracetest.OK(t, "Info", err)
 				t.Setenv("PTRACE_STREAM", info.Path)
 				if os.Geteuid() != 0 {
 					attr.Cloneflags = syscall.CLONE_NEWUSER
@@ -126,11 +126,11 @@ func TestMissedIsToldAndTriedAgain(t *testing.T) {
 
 func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(pid int) *Stream, no syscall.Errno, late bool) {
 	t.Helper()
-	m, err := startAs(t, attr, "misser", what)
+	m, err := tracetest.StartAs(t, attr, "misser", what)
 	tracetest.Need(t, err == nil || attr.Unshareflags == 0, "namespaces of our own")
-	logOK(t, "Start", err)
-	m.line()
-	s := create(m.pid)
+	tracetest.OK(t, "Start", err)
+	m.Line()
+	s := create(m.PID)
 	var slots []uint64
 	for what == "slots" {
 		slot, ok := s.c.mem.TakeSlot(sys.SelfProc(), nil)
@@ -139,8 +139,8 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 		}
 		slots = append(slots, slot)
 	}
-	fmt.Fprintln(m.in)
-	l := m.line()
+	fmt.Fprintln(m.In)
+	l := m.Line()
 	tracetest.Need(t, !strings.HasPrefix(l, "cannot: "), "mounts of our own")
 	if l != "1h0m0s" {
 		t.Errorf("1000 trace points ended with a pause of %s", l)
@@ -150,7 +150,7 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 	}
 	told := func() (Status, bool) {
 		st, err := s.PeekStatus()
-		logOK(t, "PeekStatus", err)
+		tracetest.OK(t, "PeekStatus", err)
 		return st, st.Missed == 1 && st.MissedError == no
 	}
 	if st, ok := told(); !ok && !late {
@@ -159,15 +159,15 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 	for _, slot := range slots {
 		s.c.mem.FreeSlot(slot)
 	}
-	fmt.Fprintln(m.in)
-	logWait(t, "an event", func() bool {
+	fmt.Fprintln(m.In)
+	tracetest.Wait(t, "an event", func() bool {
 		list := drain(t, s)
 		return len(list) > 0 && list[0].data == "at last"
 	})
 	if st, ok := told(); !ok {
 		t.Errorf("afterwards missed %d, %v; want 1, %v", st.Missed, st.MissedError, no)
 	}
-	fmt.Fprintln(m.in)
+	fmt.Fprintln(m.In)
 }
 
 func TestRetryPace(t *testing.T) {

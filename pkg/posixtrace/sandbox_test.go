@@ -8,18 +8,19 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 	"golang.org/x/sys/unix"
 )
 
 func init() {
 	// sandbox: asks for an id, refuses itself, on pain of death, the system calls by which a program
 	// comes to a stream, and records.
-	helpers["sandbox"] = func([]string) {
+	tracetest.Helpers["sandbox"] = func([]string) {
 		s, err := Create(0, nil)
-		logCheck(err == nil, "Create: %v", err)
-		logCheck(s.Start() == nil, "Start")
+		tracetest.Check(err == nil, "Create: %v", err)
+		tracetest.Check(s.Start() == nil, "Start")
 		id, err := OpenEventID("sandboxed")
-		logCheck(err == nil, "OpenEventID: %v", err)
+		tracetest.Check(err == nil, "OpenEventID: %v", err)
 		const n = sandboxed
 		done := make(chan struct{})
 		go func() {
@@ -40,12 +41,12 @@ func init() {
 				got++
 			}
 		}
-		logCheck(got == n, "%d events of %d", got, n)
-		logCheck(s.Shutdown() == nil, "Shutdown")
+		tracetest.Check(got == n, "%d events of %d", got, n)
+		tracetest.Check(s.Shutdown() == nil, "Shutdown")
 		fmt.Println("ok")
 	}
 	// It records nothing before, nor asks for anything.
-	helpers[earlyHelper] = func([]string) {
+	tracetest.Helpers[earlyHelper] = func([]string) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -87,15 +88,15 @@ func enterSandbox() {
 	fp := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
 	runtime.LockOSThread()
 	err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-	logCheck(err == nil, "no_new_privs: %v", err)
+	tracetest.Check(err == nil, "no_new_privs: %v", err)
 	_, _, no := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&fp)))
-	logCheck(no == 0, "seccomp: %v", no)
+	tracetest.Check(no == 0, "seccomp: %v", no)
 }
 
 // A program that enters a sandbox after it has asked for its event types, and before its first event,
 // goes on to run and is traced.
 func TestSandbox(t *testing.T) {
-	logHelper(t, nil, "sandbox")
+	tracetest.RunHelper(t, nil, "sandbox")
 }
 
 // So does one that enters it first thing in main, if $PTRACE_STREAM leads to its stream.
@@ -113,7 +114,7 @@ func TestSandboxBeforeFirstCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), quick, helperVar+"="+earlyHelper, "PTRACE_STREAM="+info.Path)
+	cmd.Env = append(os.Environ(), tracetest.Quick, tracetest.HelperVar+"="+earlyHelper, "PTRACE_STREAM="+info.Path)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

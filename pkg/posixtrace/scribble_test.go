@@ -22,7 +22,7 @@ import (
 
 func init() {
 	// scribbler: overwrites whatever it likes of the file args[0], until it is killed.
-	helpers["scribbler"] = func(args []string) {
+	tracetest.Helpers["scribbler"] = func(args []string) {
 		f, err := os.OpenFile(args[0], os.O_RDWR, 0)
 		if err != nil {
 			panic(err)
@@ -83,8 +83,8 @@ func TestScribble(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	debug.SetTraceback("all")
-	c := start(t, "target")
-	c.line()
+	c := tracetest.Start(t, "target")
+	c.Line()
 	rounds := tracetest.Scale(24, 1000, 20000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -93,14 +93,14 @@ func TestScribble(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		c.say("after that")
+		c.Say("after that")
 	}
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.Sys) - int64(before.Sys); grown > 256<<20 {
 		t.Errorf("the process has grown by %d MiB", grown>>20)
 	}
 	// The traced process, too.
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,18 +122,18 @@ func statusNumber(status, key string) (n int) {
 	return
 }
 
-func scribbleOnce(t *testing.T, c *child, rng *rand.Rand, kind int) {
+func scribbleOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, kind int) {
 	path := filepath.Join(t.TempDir(), "scribbled.trace")
 	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend, StreamFullPolicy: []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyDefault}[rng.IntN(3)]}
 	s, other, info := harmed(t, c, attr, kind == 0, path)
 	late := time.AfterFunc(40*time.Second, func() { panic("something hangs") })
 	defer late.Stop()
-	k := start(t, "scribbler", info.Path, strconv.FormatUint(rng.Uint64(), 10))
+	k := tracetest.Start(t, "scribbler", info.Path, strconv.FormatUint(rng.Uint64(), 10))
 	defer func() {
-		k.cmd.Process.Kill()
-		k.cmd.Wait()
+		k.Cmd.Process.Kill()
+		k.Cmd.Wait()
 	}()
-	k.line()
+	k.Line()
 	var wg sync.WaitGroup
 	quit := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -159,19 +159,19 @@ func scribbleOnce(t *testing.T, c *child, rng *rand.Rand, kind int) {
 		})
 	}
 	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
-		c.say("3000*ev payload")
+		c.Say("3000*ev payload")
 	}
 	close(quit)
 	cancel()
 	wg.Wait()
 	if kind == 2 {
-		k.cmd.Process.Kill() // and the last word is ours
-		k.cmd.Wait()
+		k.Cmd.Process.Kill() // and the last word is ours
+		k.Cmd.Wait()
 	}
 	s.Shutdown()
-	if !k.gone() {
-		k.cmd.Process.Kill()
-		k.cmd.Wait()
+	if !exited(k) {
+		k.Cmd.Process.Kill()
+		k.Cmd.Wait()
 	}
 	s.Close()
 	other.Close()
@@ -210,4 +210,4 @@ func scribbleOnce(t *testing.T, c *child, rng *rand.Rand, kind int) {
 	}
 }
 
-func (c *child) gone() bool { return c.cmd.ProcessState != nil }
+func exited(c *tracetest.Child) bool { return c.Cmd.ProcessState != nil }

@@ -298,7 +298,7 @@ func TestSpanUntraced(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		_, s := typ.Start(ctx, nil)
 		s.End(nil)
-	}); n != 0 && !raceEnabled {
+	}); n != 0 && !tracetest.RaceEnabled {
 		t.Errorf("%v allocations", n)
 	}
 	if in, s = (SpanType{}).Start(ctx, nil); in != ctx || s != (Span{}) {
@@ -365,7 +365,7 @@ func TestSpanGiven(t *testing.T) {
 // A span costs at most 2.2 times what an event costs. Short batches of both take turns: of many
 // some are not interrupted, on a busy machine as well.
 func TestSpanCost(t *testing.T) {
-	if raceEnabled {
+	if tracetest.RaceEnabled {
 		return // that is another program
 	}
 	tracetest.Need(t, sys.FastSelf(), "a Go release whose thread ids are where they were")

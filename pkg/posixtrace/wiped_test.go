@@ -6,21 +6,23 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 func init() {
 	// wiped DIR WHAT: everything goes on to work in a program whose trace directory, or all that is in
 	// it, is removed again and again.
-	helpers["wiped"] = func(args []string) {
+	tracetest.Helpers["wiped"] = func(args []string) {
 		dir := filepath.Join(args[0], "traces")
 		os.Setenv("PTRACE_DIR", dir)
 		log, err := os.Create(filepath.Join(args[0], "l.trace"))
-		logCheck(err == nil, "%v", err)
+		tracetest.Check(err == nil, "%v", err)
 		owned, err := CreateWithLog(0, nil, log)
-		logCheck(err == nil, "CreateWithLog: %v", err)
-		logCheck(owned.Start() == nil, "Start")
+		tracetest.Check(err == nil, "CreateWithLog: %v", err)
+		tracetest.Check(owned.Start() == nil, "Start")
 		first, err := OpenEventID("wiped.first")
-		logCheck(err == nil, "OpenEventID: %v", err)
+		tracetest.Check(err == nil, "OpenEventID: %v", err)
 		n := 0
 		event := func(id EventID) { Event(id, nil); n++ }
 		event(first)
@@ -30,23 +32,23 @@ func init() {
 				files = []string{dir}
 			}
 			for _, f := range files {
-				logCheck(os.RemoveAll(f) == nil, "remove %s", f)
+				tracetest.Check(os.RemoveAll(f) == nil, "remove %s", f)
 			}
 			name := fmt.Sprint("wiped.", round)
 			var id EventID
 			early := round%2 == 0
 			if early {
 				id, err = OpenEventID(name)
-				logCheck(err == nil, "round %d: OpenEventID: %v", round, err)
+				tracetest.Check(err == nil, "round %d: OpenEventID: %v", round, err)
 			}
 			_, err := List()
-			logCheck(err == nil, "round %d: List: %v", round, err)
+			tracetest.Check(err == nil, "round %d: List: %v", round, err)
 			s, err := Create(0, nil)
-			logCheck(err == nil, "round %d: Create: %v", round, err)
-			logCheck(s.Start() == nil, "Start")
+			tracetest.Check(err == nil, "round %d: Create: %v", round, err)
+			tracetest.Check(s.Start() == nil, "Start")
 			if !early {
 				id, err = OpenEventID(name)
-				logCheck(err == nil, "round %d: OpenEventID: %v", round, err)
+				tracetest.Check(err == nil, "round %d: OpenEventID: %v", round, err)
 			}
 			event(first)
 			event(id)
@@ -56,25 +58,25 @@ func init() {
 				if err == ErrUnavailable {
 					break
 				}
-				logCheck(err == nil, "round %d: TryNext: %v", round, err)
+				tracetest.Check(err == nil, "round %d: TryNext: %v", round, err)
 				got, err := s.EventName(ev.ID)
-				logCheck(err == nil, "round %d: EventName: %v", round, err)
+				tracetest.Check(err == nil, "round %d: EventName: %v", round, err)
 				names = append(names, got)
 			}
 			want := fmt.Sprint([]string{"posix_trace_start", "wiped.first", name})
-			logCheck(fmt.Sprint(names) == want, "round %d: %s, want %s", round, names, want)
+			tracetest.Check(fmt.Sprint(names) == want, "round %d: %s, want %s", round, names, want)
 			p, err := OpenProcess(os.Getppid())
-			logCheck(err == nil, "round %d: OpenProcess: %v", round, err)
+			tracetest.Check(err == nil, "round %d: OpenProcess: %v", round, err)
 			if _, err = p.OpenEventID("x"); err != nil {
-				logCheck(false, "round %d: Process.OpenEventID: %v", round, err)
+				tracetest.Check(false, "round %d: Process.OpenEventID: %v", round, err)
 			}
 			p.Close()
-			logCheck(s.Shutdown() == nil, "round %d: Shutdown", round)
+			tracetest.Check(s.Shutdown() == nil, "round %d: Shutdown", round)
 		}
 		err = owned.Shutdown()
-		logCheck(err == nil, "Shutdown of a stream whose file was removed: %v", err)
+		tracetest.Check(err == nil, "Shutdown of a stream whose file was removed: %v", err)
 		l, err := Open(log)
-		logCheck(err == nil, "Open: %v", err)
+		tracetest.Check(err == nil, "Open: %v", err)
 		got := 0
 		for {
 			ev, _, err := l.Next(nil)
@@ -82,16 +84,16 @@ func init() {
 				break
 			}
 			if name, _ := l.EventName(ev.ID); ev.ID.User() {
-				logCheck(name != "", "event %d of the log has no name", got)
+				tracetest.Check(name != "", "event %d of the log has no name", got)
 				got++
 			}
 		}
-		logCheck(got == n, "%d events in the log of before, want %d", got, n)
+		tracetest.Check(got == n, "%d events in the log of before, want %d", got, n)
 		// The process is traced no more, and knows.
-		logCheck(*loadWord() == 0, "word %d", *loadWord())
+		tracetest.Check(*loadWord() == 0, "word %d", *loadWord())
 		runtime.GC()
 		left, _ := filepath.Glob(dir + "/[st]-*")
-		logCheck(len(left) == 0, "left: %q", left)
+		tracetest.Check(len(left) == 0, "left: %q", left)
 		fmt.Println("ok")
 	}
 }
@@ -99,6 +101,6 @@ func init() {
 // The trace directory of a running program is removed: see the helper.
 func TestWiped(t *testing.T) {
 	for _, what := range []string{"directory", "files"} {
-		t.Run(what, func(t *testing.T) { logHelper(t, nil, "wiped", t.TempDir(), what) })
+		t.Run(what, func(t *testing.T) { tracetest.RunHelper(t, nil, "wiped", t.TempDir(), what) })
 	}
 }

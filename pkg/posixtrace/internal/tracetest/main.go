@@ -1,0 +1,117 @@
+package tracetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Helpers are the parts that a test binary plays when a test starts it again as another
+// process, by name. An init function of a test file adds its own.
+var Helpers = map[string]func(args []string){}
+
+// HelperVar names the helper to run, in the environment of a test binary.
+const HelperVar = "POSIXTRACE_TEST_HELPER"
+
+// Quick in the environment keeps a process with the race detector from sleeping for a
+// second when it exits.
+const Quick = "GORACE=atexit_sleep_ms=0"
+
+// Main is the TestMain of a test binary with helpers. It gives the tests a trace directory
+// of their own and fails the run if they leave shared files, descriptors or mappings behind.
+func Main(m *testing.M) {
+	if name := os.Getenv(HelperVar); name != "" {
+		f, ok := Helpers[name]
+		if !ok {
+			fmt.Fprintf(os.Stderr, "no helper %q\n", name)
+			os.Exit(2)
+		}
+		os.Unsetenv(HelperVar)
+		f(os.Args[1:])
+		os.Exit(0)
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	base := os.TempDir()
+	if st, err := os.Stat("/dev/shm"); err == nil && st.IsDir() {
+		base = "/dev/shm"
+	}
+	dir, err := os.MkdirTemp(base, "posixtrace-test-") // mode 0700
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("PTRACE_DIR", dir)
+	os.Unsetenv("PTRACE_STREAM")
+	code := m.Run()
+	if code == 0 {
+		for _, l := range append(Leaks(dir), stillMapped()...) {
+			fmt.Fprintln(os.Stderr, "left behind:", l)
+			code = 1
+		}
+	}
+	return code
+}
+
+// Leaks lists the streams in the trace directory, and the descriptors that the process
+// has open on a file in it or on a log.
+func Leaks(dir string) (list []string) {
+	files, _ := filepath.Glob(filepath.Join(dir, "[st]-*"))
+	list = append(list, files...)
+	fds, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range fds {
+		to, err := os.Readlink(fd)
+		if err != nil {
+			continue
+		}
+		name := filepath.Base(to)
+		if filepath.Dir(to) == dir && (strings.HasPrefix(name, "s-") || strings.HasPrefix(name, "t-")) ||
+			strings.HasSuffix(to, ".trace") || strings.HasSuffix(to, ".trace (deleted)") {
+			list = append(list, "descriptor "+to)
+		}
+	}
+	return list
+}
+
+// stillMapped lists the mappings that remain when everything is closed. A trace point of
+// another goroutine may use a mapping after Close or Shutdown, so a garbage collection
+// unmaps it, after its last reference. That takes a few collections.
+func stillMapped() (list []string) {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		runtime.GC()
+		if list = Mappings(); len(list) == 0 || time.Now().After(deadline) {
+			return list
+		}
+	}
+}
+
+var mappedFile = regexp.MustCompile(`/(s-[0-9a-f]{16}|[pt]-[0-9]+-[0-9a-f-]+)( \(deleted\))?$`)
+
+// Mappings lists the streams and pages that the process maps, except its own page.
+func Mappings() (list []string) {
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	own := fmt.Sprintf("/p-%d-", os.Getpid())
+	for l := range strings.Lines(string(b)) {
+		_, path, _ := strings.Cut(strings.TrimSpace(l), "/")
+		if path = "/" + path; !mappedFile.MatchString(path) {
+			continue
+		}
+		if strings.Contains(path, own) && own != "" {
+			own = "" // once
+			continue
+		}
+		list = append(list, "mapping of "+path)
+	}
+	return list
+}

@@ -1,5 +1,0 @@
-//go:build race
-
-package posixtrace
-
-const raceEnabled = true

@@ -39,9 +39,9 @@ func (m *Mem) setAside(rec *chunk.Record, clears uint64) bool {
 		return false
 	}
 	// By an exchange: what is copied must not be seen before it (afterCopy has the reasons).
-	seq := m.h.aside.And(^uint64(asideLen)) + asideSeq
+	seq := m.h.pendingRecord.And(^uint64(asideLen)) + asideSeq
 	copyIn(unsafe.Pointer(unsafe.SliceData(room)), b)
-	m.h.aside.Store(clears<<32 | seq&asideCount | uint64(len(b)))
+	m.h.pendingRecord.Store(clears<<32 | seq&asideCount | uint64(len(b)))
 	return true
 }
 
@@ -50,14 +50,14 @@ func (m *Mem) setAside(rec *chunk.Record, clears uint64) bool {
 func (m *Mem) lookAside() []byte {
 	room := m.asideBytes()
 	for range closeTries {
-		w := m.h.aside.Load()
+		w := m.h.pendingRecord.Load()
 		n := int(w & asideLen)
 		if n == 0 || n > len(room) || n&7 != 0 || w>>32 != uint64(uint32(m.h.clears.Load())) {
 			return nil
 		}
 		b := make([]byte, n)
 		snapshot(b, room[:n])
-		if m.h.aside.Add(0) == w { // as afterCopy
+		if m.h.pendingRecord.Add(0) == w { // as afterCopy
 			return b
 		}
 	}
@@ -65,19 +65,19 @@ func (m *Mem) lookAside() []byte {
 }
 
 // dropAside gives up the event that was set aside.
-func (m *Mem) dropAside() { m.h.aside.And(^uint64(asideLen)) }
+func (m *Mem) dropAside() { m.h.pendingRecord.And(^uint64(asideLen)) }
 
 // announced reports the event of a RESUME that was reported before, or of an
 // OVERFLOW, which has a RESUME of its own.
 func (r *Reader) announced(rec *chunk.Record) bool {
-	if r.consume && r.m.h.aside.Load()&asideLen != 0 {
+	if r.consume && r.m.h.pendingRecord.Load()&asideLen != 0 {
 		r.aside = r.m.lookAside()
 	}
 	if r.aside == nil {
 		return false
 	}
 	if r.consume {
-		r.pending = r.m.h.resume.Load()
+		r.pending = r.m.h.gapEnd.Load()
 	}
 	var cur chunk.Cursor
 	var k cursor

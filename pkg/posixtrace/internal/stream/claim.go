@@ -150,7 +150,7 @@ func (m *Mem) empty(i int, c ctl) {
 		total := d.lost.Load() & lossMask
 		if n := c.count() - done; n > 0 {
 			first, last := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), done, d.last.Load())
-			if total == d.lostSeen.Load() {
+			if total == d.reported.Load() {
 				d.lostFirst.Store(first)
 			}
 			d.lostLast.Store(last)

@@ -62,7 +62,7 @@ func (m *Mem) start(w *Writer, e Event) {
 		if m.Policy != Loop {
 			// Full to the last byte. It starts when it has been read.
 			m.h.autoStop.CompareAndSwap(0, m.now())
-			m.change(Full|StopTold, NoRestart)
+			m.change(Full|StopReported, NoRestart)
 			return
 		}
 		m.addLost(m.now())
@@ -72,12 +72,12 @@ func (m *Mem) start(w *Writer, e Event) {
 	m.h.stopBy.Store(0)
 	m.h.stopAddr.Store(0)
 	if m.Policy == Loop {
-		m.change(Running, Full|NoRestart|StopTold)
+		m.change(Running, Full|NoRestart|StopReported)
 		return
 	}
 	for {
 		st := m.h.state.Load()
-		if m.h.state.CompareAndSwap(st, (st|Running)&^(Full|NoRestart|StopTold)^odd+stateGen) {
+		if m.h.state.CompareAndSwap(st, (st|Running)&^(Full|NoRestart|StopReported)^odd+stateGen) {
 			break
 		}
 	}
@@ -102,7 +102,7 @@ func (m *Mem) after(tick uint64) (now uint64) {
 func (m *Mem) overcome(w *Writer) bool {
 	if !m.tellStop() {
 		if first := m.tellLoss(m.account(m.h.state.Load())); first != 0 {
-			m.h.owed.Store(max(first, m.h.drained.Load()+1))
+			m.h.pendingOverflow.Store(max(first, m.h.drained.Load()+1))
 			m.h.losses.Add(1)
 		}
 		return true
@@ -111,13 +111,13 @@ func (m *Mem) overcome(w *Writer) bool {
 	m.settle()
 	stop := m.stopMark(max(m.stopTick(), m.newest()+1))
 	if !w.RecordSystem(&Event{ID: event.Stop, Tick: stop.Tick, PID: stop.PID, TID: stop.TID, Addr: stop.Addr}, stop.Data) {
-		m.change(0, StopTold)
+		m.change(0, StopReported)
 		return false
 	}
 	if first := m.tellLoss(m.account(m.h.state.Load())); first != 0 {
-		m.h.within.Store(1)
+		m.h.recordedOverflow.Store(1)
 		if !w.RecordSystem(&Event{ID: event.Overflow, Tick: max(first, stop.Tick+1)}, nil) {
-			m.h.owed.Store(max(first, stop.Tick+1))
+			m.h.pendingOverflow.Store(max(first, stop.Tick+1))
 			m.h.losses.Add(1)
 		}
 	}
@@ -145,7 +145,7 @@ func (m *Mem) Stop(w *Writer, e Event) {
 		// Full to the last byte: the STOP has room in the header, as an automatic
 		// one has, but says that it was called for.
 		m.stoppedBy(&e, max(m.now(), m.newest()+1), 0)
-		m.change(Full|NoRestart, StopTold)
+		m.change(Full|NoRestart, StopReported)
 	case st&(Full|LogFull) != 0:
 		m.change(NoRestart, 0)
 	}
@@ -224,13 +224,13 @@ func (m *Mem) Clear() {
 	if m.LogPolicy != Append {
 		h.flushStop.Store(0) // the log is emptied, too
 	}
-	h.errTick.Store(0)
+	h.failTick.Store(0)
 	h.loopFull.Store(0)
 	h.logOverrun.Store(0)
 	h.flushErr.Store(0)
 	h.logFull.Store(0)
 	if m.State()&(Full|LogFull) != 0 {
-		m.change(NoRestart, Full|LogFull|StopTold) // stays suspended until started
+		m.change(NoRestart, Full|LogFull|StopReported) // stays suspended until started
 	}
 	m.forget()
 	h.readLost(m.Lost())
@@ -389,7 +389,7 @@ func (m *Mem) fill() {
 	if m.Policy == Loop || st&(Running|Dead) != Running || !m.spent() {
 		return
 	}
-	if m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
+	if m.h.state.CompareAndSwap(st, st&^(Running|StopReported|NoRestart)|Full+stateGen) {
 		m.h.autoStop.Store(m.now() + skew)
 	}
 }

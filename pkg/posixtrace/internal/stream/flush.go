@@ -97,9 +97,9 @@ func (m *Mem) FlushFailed(errno uint32) { m.h.flushErr.CompareAndSwap(0, errno) 
 // AutoFlushFailed is for flushes that nobody has asked for: the first that does
 // not fail tells of those before by an ERROR event.
 func (m *Mem) AutoFlushFailed(errno uint32) {
-	if m.h.errTick.Load() == 0 {
-		m.h.errNo.Store(uint64(errno))
-		m.h.errTick.Store(max(m.now(), 1))
+	if m.h.failTick.Load() == 0 {
+		m.h.failErrno.Store(uint64(errno))
+		m.h.failTick.Store(max(m.now(), 1))
 	}
 }
 

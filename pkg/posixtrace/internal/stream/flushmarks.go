@@ -49,7 +49,7 @@ func (m *Mem) piece(b []byte, d *desc) piece {
 
 // newMarks begins the marks that go before chunks.
 func (m *Mem) newMarks(chunks []piece) *flushMarks {
-	return &flushMarks{m: m, chunks: chunks, pending: m.h.resume.Load(), flushed: m.h.resumeAt.Load(), resumed: m.h.resumed.Load()}
+	return &flushMarks{m: m, chunks: chunks, pending: m.h.gapEnd.Load(), flushed: m.h.gapNext.Load(), resumed: m.h.lastResume.Load()}
 }
 
 // flush adds what is told of the flush itself, which began at tick start, and of the last one.
@@ -60,9 +60,9 @@ func (k *flushMarks) flush(start uint64) {
 		k.add(event.FlushStop, t)
 	}
 	k.add(event.FlushStart, start)
-	k.failed = m.h.errTick.Load()
+	k.failed = m.h.failTick.Load()
 	if k.failed != 0 && !m.rejects(event.Error) {
-		no := binary.LittleEndian.AppendUint32(nil, uint32(m.h.errNo.Load()))
+		no := binary.LittleEndian.AppendUint32(nil, uint32(m.h.failErrno.Load()))
 		k.recs = append(k.recs, chunk.Record{Event: event.Error, Tick: k.failed, Data: no})
 	}
 }
@@ -82,7 +82,7 @@ func (k *flushMarks) addResume(tick uint64) {
 func (k *flushMarks) looped(losses []loss) {
 	m := k.m
 	pending := k.pending
-	if owed := m.h.owed.Load(); owed != 0 {
+	if owed := m.h.pendingOverflow.Load(); owed != 0 {
 		k.add(event.Overflow, owed)
 	}
 	if len(losses) > 0 {
@@ -92,9 +92,9 @@ func (k *flushMarks) looped(losses []loss) {
 			all.add(l.first, l.last)
 		}
 		if pending == 0 {
-			m.h.owed.Store(max(all.first, 1))
+			m.h.pendingOverflow.Store(max(all.first, 1))
 		}
-		m.h.resume.Store(max(pending, all.last, 1))
+		m.h.gapEnd.Store(max(pending, all.last, 1))
 	}
 	for _, l := range losses {
 		if pending != 0 {
@@ -121,11 +121,11 @@ func (k *flushMarks) stopped(st, newest uint64) {
 	if k.pending != 0 {
 		due = append(due, k.pending)
 	}
-	if owed := m.h.owed.Load(); owed != 0 {
+	if owed := m.h.pendingOverflow.Load(); owed != 0 {
 		k.add(event.Overflow, owed)
 		due = append(due, owed)
 	}
-	if k.within = m.h.within.Load() != 0; k.within {
+	if k.within = m.h.recordedOverflow.Load() != 0; k.within {
 		for _, p := range k.chunks {
 			p.each(func(r *chunk.Record) {
 				if r.Event == event.Overflow {
@@ -148,7 +148,7 @@ func (k *flushMarks) stopped(st, newest uint64) {
 	}
 	// The clocks of two processors may disagree by some nanoseconds.
 	stop := max(m.stopTick(), newest+1, m.h.lastTick.Load()+1)
-	if st&StopTold == 0 {
+	if st&StopReported == 0 {
 		k.stop = stop
 		if !m.rejects(event.Stop) {
 			k.last = append(k.last, m.stopMark(stop))
@@ -186,15 +186,15 @@ func (k *flushMarks) done() {
 	h := k.m.h
 	if k.first {
 		h.flushStop.Store(0)
-		h.errTick.CompareAndSwap(k.failed, 0)
+		h.failTick.CompareAndSwap(k.failed, 0)
 	}
-	h.owed.Store(0)
+	h.pendingOverflow.Store(0)
 	if k.within {
-		h.within.Store(0)
+		h.recordedOverflow.Store(0)
 	}
-	h.resume.Store(k.pending)
-	h.resumeAt.Store(k.pendingAt)
-	h.resumed.Store(k.resumed)
+	h.gapEnd.Store(k.pending)
+	h.gapNext.Store(k.pendingAt)
+	h.lastResume.Store(k.resumed)
 }
 
 // doneLast says that the log has the last of them.
@@ -205,8 +205,8 @@ func (k *flushMarks) doneLast() {
 	}
 	if k.loss != 0 {
 		k.account.see(k.lost)
-		k.account.told.Store(1)
-		k.m.h.resume.Store(k.loss)
+		k.account.overflow.Store(1)
+		k.m.h.gapEnd.Store(k.loss)
 	}
 }
 

@@ -125,9 +125,9 @@ type desc struct {
 	base      atomic.Uint64 // first base of the deltas
 	read      atomic.Uint64 // readWord
 	lost      atomic.Uint64 // gen 20 | total 44
-	lostFirst atomic.Uint64 // tick of the first event lost and not yet told
+	lostFirst atomic.Uint64 // tick of the first event lost and not yet reported
 	lostLast  atomic.Uint64 // tick of the last event lost
-	lostSeen  atomic.Uint64 // total that has been told by OVERFLOW
+	reported  atomic.Uint64 // part of the total lost that OVERFLOW has reported
 	last      atomic.Uint64 // tick of the last event, of a chunk that others may go on in
 	sites     atomic.Uint64 // how many a loose chunk has, as readWord: of which generation, up to where
 	born      atomic.Uint64 // tick when it was begun, whatever the times of its events
@@ -153,17 +153,17 @@ const (
 
 // Flags of the state word; above them it counts the changes of control.
 const (
-	Running    = 1 << iota // events are recorded
-	Full                   // stopped for lack of room: events are counted as lost
-	LogFull                // stopped because the log is full
-	NoRestart              // the automatic restart was cancelled
-	StopTold               // the automatic STOP has been reported
-	Dead                   // shut down
-	second                 // the second of the two filters is in force
-	turning                // the filter has changed, and the time of that is not yet fixed
-	odd                    // which of the two accounts of lost events is in use
-	stateGen   = 1 << 16
-	stateFlags = stateGen - 1
+	Running      = 1 << iota // events are recorded
+	Full                     // stopped for lack of room: events are counted as lost
+	LogFull                  // stopped because the log is full
+	NoRestart                // the automatic restart was cancelled
+	StopReported             // the automatic STOP is reported
+	Dead                     // shut down
+	second                   // the second of the two filters is in force
+	turning                  // the filter has changed, and the time of that is not yet fixed
+	odd                      // which of the two accounts of lost events is in use
+	stateGen     = 1 << 16
+	stateFlags   = stateGen - 1
 )
 
 // Clock kinds.
@@ -212,14 +212,46 @@ type fixed struct {
 
 // account counts events that found no room.
 type account struct {
-	lost  atomic.Uint64 // times it was closed 20 | total 44
-	first atomic.Uint64 // tick of the first that has not been told
-	last  atomic.Uint64
-	seen  atomic.Uint64 // total that has been told
-	told  atomic.Uint64 // 1: OVERFLOW has been told since it was closed
+	lost     atomic.Uint64 // how often it was closed 20 | total 44
+	first    atomic.Uint64 // tick of the first unreported loss
+	last     atomic.Uint64 // tick of the last loss
+	reported atomic.Uint64 // part of the total that is reported
+	overflow atomic.Uint64 // 1: OVERFLOW is reported since the account was last closed
 }
 
 func (a *account) total() uint64 { return a.lost.Load() & lossMask }
+
+// markWords are the state of the marks (marks.go).
+type markWords struct {
+	// Losses for lack of room. Under LOOP, where each chunk has an account of its own, the first
+	// of the two counts events that found no chunk at all.
+	noRoom [2]account
+	losses atomic.Uint64 // rises with each loss that is accounted for
+
+	// The gap: OVERFLOW is reported, RESUME is not.
+	gapEnd        atomic.Uint64 // RESUME is pending before the first event after this tick; 0: no gap
+	gapNext       atomic.Uint64 // tick of the first such event in the log, if later flushes may bring older ones
+	lastResume    atomic.Uint64 // tick of the last RESUME in the log
+	pendingRecord atomic.Uint64 // the event of a RESUME that is reported: clears at that time 32 | count 14 | size 18
+
+	// OVERFLOW between a stop for lack of room and the next START.
+	pendingOverflow  atomic.Uint64 // tick of an OVERFLOW of an earlier stop or flush, unreported; 0: none
+	recordedOverflow atomic.Uint64 // 1: the chunks may hold OVERFLOW events
+
+	// The stop for lack of room.
+	stops     atomic.Uint64 // stops for lack of room that are over
+	autoStop  atomic.Uint64 // tick of the stop; 0: not known yet
+	stopCause atomic.Uint64 // data of its STOP
+	stopBy    atomic.Uint64 // process and thread of its STOP; 0: the stream stopped on its own
+	stopAddr  atomic.Uint64 // address of its STOP
+
+	// Flushes.
+	flushStop atomic.Uint64 // tick of a FLUSH_STOP that the log lacks; 0: none
+	failTick  atomic.Uint64 // tick of a failed automatic flush that the log does not report yet; 0: none
+	failErrno atomic.Uint64
+	drained   atomic.Uint64 // the last flush has taken everything up to this tick
+	lastTick  atomic.Uint64 // tick of the last event reported: no mark is earlier
+}
 
 // header is the start of the file.
 type header struct {
@@ -246,31 +278,15 @@ type header struct {
 	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for
 	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs
 
-	loosened  atomic.Uint64 // someLoose
-	noRoom    [2]account
-	stops     atomic.Uint64 // stops for lack of room that are over
-	within    atomic.Uint64 // 1: there may be OVERFLOW events in the chunks
-	drained   atomic.Uint64 // up to which tick the last flush has taken everything
-	clears    atomic.Uint64 // how often it was cleared
-	aside     atomic.Uint64 // an event that is consumed and not reported: clears at that time 32 | count 14 | size 18
-	losses    atomic.Uint64 // rises with each loss that is accounted for
-	lostRead  atomic.Uint64 // total of lost events when the status was last read
-	owed      atomic.Uint64 // tick of an OVERFLOW that is due to the log
-	errTick   atomic.Uint64 // when an automatic flush failed, if the log does not know it yet
-	errNo     atomic.Uint64
-	logLost   atomic.Uint64 // events that reached the stream and not the log
-	late      atomic.Uint64 // events reported out of order
-	damage    atomic.Uint64 // records that made no sense
-	resume    atomic.Uint64 // RESUME is due before the first event after this tick
-	resumeAt  atomic.Uint64 // the first one that the log has, if others before it may follow
-	resumed   atomic.Uint64 // tick of the last RESUME that the log has
-	autoStop  atomic.Uint64 // tick of the automatic stop, 0 while it is not known
-	stopCause atomic.Uint64 // data of the STOP that stands for it
-	stopBy    atomic.Uint64 // its process and thread, 0 if it stopped by itself
-	stopAddr  atomic.Uint64
-	lastTick  atomic.Uint64 // of the last event reported
-	flushStop atomic.Uint64 // tick of a FLUSH_STOP that is not yet in the log
-	turned    atomic.Uint64 // tick of the last change of the filter
+	loosened atomic.Uint64 // someLoose
+	clears   atomic.Uint64 // how often the stream was cleared
+	lostRead atomic.Uint64 // total of lost events when the status was last read
+	logLost  atomic.Uint64 // events that reached the stream and not the log
+	late     atomic.Uint64 // events reported out of order
+	damage   atomic.Uint64 // records that made no sense
+	turned   atomic.Uint64 // tick of the last change of the filter
+
+	markWords
 
 	logOverrun atomic.Uint32
 	loopFull   atomic.Uint32 // a LOOP stream overwrites

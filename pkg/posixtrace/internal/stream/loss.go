@@ -41,7 +41,7 @@ func (a *account) add(n uint64) {
 }
 
 // again makes a total that cannot grow any more one that was not told entirely.
-func (a *account) again() { a.seen.CompareAndSwap(maxLost, maxLost-1) }
+func (a *account) again() { a.reported.CompareAndSwap(maxLost, maxLost-1) }
 
 // addLostIf is addLost if account a is still as it was read, l.
 func (m *Mem) addLostIf(a *account, l, tick uint64) bool {
@@ -86,8 +86,8 @@ func (m *Mem) AddLost(n uint64) {
 	}
 	if m.Policy != Loop && st&Running != 0 {
 		// No stop will tell of it.
-		add(&a.seen)
-		h.owed.CompareAndSwap(0, now)
+		add(&a.reported)
+		h.pendingOverflow.CompareAndSwap(0, now)
 	}
 	h.losses.Add(1)
 }
@@ -101,8 +101,8 @@ func (m *Mem) addRuined(n int) {
 	a.add(uint64(n))
 	m.h.losses.Add(1)
 	if m.Policy != Loop { // no stop will tell of it
-		a.seen.Store(min(a.seen.Load()+uint64(n), a.total()))
-		m.h.owed.CompareAndSwap(0, now)
+		a.reported.Store(min(a.reported.Load()+uint64(n), a.total()))
+		m.h.pendingOverflow.CompareAndSwap(0, now)
 	}
 }
 
@@ -150,10 +150,10 @@ func (m *Mem) stopTick() uint64 {
 func (m *Mem) tellStop() bool {
 	for {
 		st := m.h.state.Load()
-		if st&(Full|StopTold) != Full {
+		if st&(Full|StopReported) != Full {
 			return false
 		}
-		if m.h.state.CompareAndSwap(st, st|StopTold+stateGen) {
+		if m.h.state.CompareAndSwap(st, st|StopReported+stateGen) {
 			return true
 		}
 	}
@@ -162,7 +162,7 @@ func (m *Mem) tellStop() bool {
 // untold returns the time of the OVERFLOW that is due while the stream is
 // stopped for lack of room, 0 if none is.
 func (m *Mem) untold(a *account) uint64 {
-	if a.told.Load() != 0 || a.total() == a.seen.Load() {
+	if a.overflow.Load() != 0 || a.total() == a.reported.Load() {
 		return 0
 	}
 	return max(a.first.Load(), m.stopTick())
@@ -171,11 +171,11 @@ func (m *Mem) untold(a *account) uint64 {
 // see notes that the first n lost events were told, or are about to be.
 func (a *account) see(n uint64) (any bool) {
 	for {
-		s := a.seen.Load()
+		s := a.reported.Load()
 		if n <= s {
 			return false
 		}
-		if a.seen.CompareAndSwap(s, n) {
+		if a.reported.CompareAndSwap(s, n) {
 			return true
 		}
 	}
@@ -185,7 +185,7 @@ func (a *account) see(n uint64) (any bool) {
 func (m *Mem) tellLoss(a *account) uint64 {
 	n := a.total()
 	first := m.untold(a)
-	if first == 0 || !a.see(n) || a.told.Swap(1) != 0 {
+	if first == 0 || !a.see(n) || a.overflow.Swap(1) != 0 {
 		return 0
 	}
 	return first
@@ -201,11 +201,11 @@ func (m *Mem) endStop(a *account, stop, start uint64) {
 	}
 	h.stops.Add(1)
 	first := a.first.Swap(0)
-	if a.see(l&lossMask) && a.told.Load() == 0 {
-		h.owed.Store(min(max(first, stop, h.drained.Load()+1), max(stop, start-1)))
+	if a.see(l&lossMask) && a.overflow.Load() == 0 {
+		h.pendingOverflow.Store(min(max(first, stop, h.drained.Load()+1), max(stop, start-1)))
 		h.losses.Add(1)
 	}
-	a.told.Store(0)
+	a.overflow.Store(0)
 }
 
 // forget drops everything that is to be told.
@@ -215,15 +215,15 @@ func (m *Mem) forget() {
 		m.seeEach(math.MaxUint64, func(first, last uint64) {})
 	} else {
 		for i := range h.noRoom {
-			h.noRoom[i].told.Store(1)
+			h.noRoom[i].overflow.Store(1)
 			m.endStop(&h.noRoom[i], 0, math.MaxUint64)
 		}
 	}
-	h.owed.Store(0)
-	h.resume.Store(0)
-	h.resumeAt.Store(0)
+	h.pendingOverflow.Store(0)
+	h.gapEnd.Store(0)
+	h.gapNext.Store(0)
 	h.autoStop.Store(0)
-	h.within.Store(0)
+	h.recordedOverflow.Store(0)
 }
 
 // loss is what has been lost and not yet told.
@@ -246,11 +246,11 @@ func (l *loss) add(first, last uint64) {
 func (m *Mem) unseen() (l loss) {
 	for i := range m.Chunks {
 		d := m.at(i)
-		if d.lost.Load()&lossMask != d.lostSeen.Load() {
+		if d.lost.Load()&lossMask != d.reported.Load() {
 			l.add(d.lostFirst.Load(), d.lostLast.Load())
 		}
 	}
-	if a := &m.h.noRoom[0]; a.total() != a.seen.Load() {
+	if a := &m.h.noRoom[0]; a.total() != a.reported.Load() {
 		l.add(a.first.Load(), a.last.Load())
 	}
 	return
@@ -273,7 +273,7 @@ func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
 		for try := 0; ; try++ {
 			c := d.ctl.Load()
 			n := d.lost.Load() & lossMask
-			if n == d.lostSeen.Load() {
+			if n == d.reported.Load() {
 				break
 			}
 			first, last := d.lostFirst.Load(), d.lostLast.Load()
@@ -283,17 +283,17 @@ func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
 			}
 			if first <= before {
 				add(first, last)
-				d.lostSeen.Store(n)
+				d.reported.Store(n)
 			}
 			break
 		}
 	}
 	a := &m.h.noRoom[0]
 	n := a.total()
-	if n == a.seen.Load() || a.first.Load() > before {
+	if n == a.reported.Load() || a.first.Load() > before {
 		return
 	}
 	last := a.last.Load()
 	add(a.first.Swap(0), last)
-	a.seen.Store(n)
+	a.reported.Store(n)
 }

@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version also tells the size of a word: what programs of another size would make
 // of the file is not to be relied on (INH-15).
-const version = 8 | bits.UintSize<<16
+const version = 9 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (

@@ -61,7 +61,7 @@ type cursor struct {
 func (m *Mem) NewReader(consume bool) *Reader {
 	r := &Reader{m: m, consume: consume, cursors: make([]*cursor, m.Chunks), last: m.h.lastTick.Load()}
 	if !consume {
-		r.pending = m.h.resume.Load()
+		r.pending = m.h.gapEnd.Load()
 	}
 	return r
 }
@@ -466,7 +466,7 @@ func (r *Reader) idle(rec *chunk.Record) bool {
 // Restartable reports whether a stream that stopped by itself is empty, its
 // STOP reported, and is to go on.
 func (m *Mem) Restartable() bool {
-	if m.State()&(Full|StopTold|NoRestart|LogFull|Dead|Running) != Full|StopTold {
+	if m.State()&(Full|StopReported|NoRestart|LogFull|Dead|Running) != Full|StopReported {
 		return false
 	}
 	for i := range m.Chunks {

@@ -17,7 +17,7 @@ func (r *Reader) look() {
 		r.loss = r.m.unseen()
 		return
 	}
-	if o := r.m.h.owed.Load(); o != r.paid {
+	if o := r.m.h.pendingOverflow.Load(); o != r.paid {
 		r.owed = o
 	}
 	r.loss = loss{}
@@ -32,7 +32,7 @@ func (r *Reader) look() {
 func (r *Reader) overflow(rec *chunk.Record, k *cursor) bool {
 	m := r.m
 	if r.consume {
-		r.pending = m.h.resume.Load()
+		r.pending = m.h.gapEnd.Load()
 	}
 	if !r.frozen && r.losses != m.h.losses.Load() {
 		r.look()
@@ -66,7 +66,7 @@ func (r *Reader) overflowStopped(rec *chunk.Record, k *cursor) bool {
 	m := r.m
 	if o := r.owed; o != 0 && (k == nil || o <= k.key) {
 		r.owed, r.paid = 0, o
-		if !r.consume || m.h.owed.CompareAndSwap(o, 0) {
+		if !r.consume || m.h.pendingOverflow.CompareAndSwap(o, 0) {
 			r.resumeAfter(max(o, r.last))
 			return r.mark(rec, event.Overflow, o)
 		}
@@ -74,7 +74,7 @@ func (r *Reader) overflowStopped(rec *chunk.Record, k *cursor) bool {
 	if k != nil || !r.loss.any || !r.frozen && m.State()&Full == 0 {
 		return false
 	}
-	if r.consume && m.State()&StopTold == 0 || !r.consume && r.state&StopTold == 0 && r.stop != m.h.stop() {
+	if r.consume && m.State()&StopReported == 0 || !r.consume && r.state&StopReported == 0 && r.stop != m.h.stop() {
 		return false
 	}
 	first := r.loss.first
@@ -94,7 +94,7 @@ func (r *Reader) overflowStopped(rec *chunk.Record, k *cursor) bool {
 // recorded before.
 func (r *Reader) stopped(rec *chunk.Record) bool {
 	m := r.m
-	if r.state&(Full|StopTold) != Full || !r.frozen && m.State()&Full == 0 {
+	if r.state&(Full|StopReported) != Full || !r.frozen && m.State()&Full == 0 {
 		return false
 	}
 	if r.consume && !m.tellStop() {
@@ -132,7 +132,7 @@ func (r *Reader) resume(rec *chunk.Record, k *cursor) bool {
 	}
 	r.pending = 0
 	if r.consume {
-		r.m.h.resume.Store(0)
+		r.m.h.gapEnd.Store(0)
 	}
 	return r.mark(rec, event.Resume, k.key)
 }
@@ -141,7 +141,7 @@ func (r *Reader) resume(rec *chunk.Record, k *cursor) bool {
 func (r *Reader) resumeAfter(tick uint64) {
 	r.pending = max(r.pending, tick, 1)
 	if r.consume {
-		r.m.h.resume.Store(r.pending)
+		r.m.h.gapEnd.Store(r.pending)
 	}
 }
 

@@ -322,7 +322,7 @@ func TestLossEdge(t *testing.T) {
 		for i := range m.Chunks {
 			d := m.at(i)
 			d.lost.Store(d.lost.Load()&^lossMask | (lossMask - 20))
-			d.lostSeen.Store(lossMask - 20)
+			d.reported.Store(lossMask - 20)
 		}
 		before := m.Lost()
 		r := m.NewReader(true)
@@ -357,7 +357,7 @@ func TestLossEdge(t *testing.T) {
 			for i := range m.h.noRoom {
 				a := &m.h.noRoom[i]
 				a.lost.Store(7<<genShift | maxLost - 5)
-				a.seen.Store(maxLost - 5)
+				a.reported.Store(maxLost - 5)
 			}
 			before := m.Lost()
 			r := m.NewReader(true)

@@ -667,7 +667,7 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 			if cur != st {
 				return false
 			}
-			if !m.h.state.CompareAndSwap(st, st&^(Running|StopTold|NoRestart)|Full+stateGen) {
+			if !m.h.state.CompareAndSwap(st, st&^(Running|StopReported|NoRestart)|Full+stateGen) {
 				continue
 			}
 			m.h.autoStop.Store(m.now() + skew)

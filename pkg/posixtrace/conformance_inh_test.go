@@ -640,7 +640,7 @@ var _ = conform("INH-11", func(t *testing.T) {
 		}
 	}
 	found := 0
-	for have, name := range s.EventTypes() {
+	for have, name := range eventTypesOf(t, s) {
 		if name == "inh.shared" && strconv.Itoa(int(have)) == id {
 			found++
 		}
@@ -702,7 +702,7 @@ var _ = conform("INH-13/fork", func(t *testing.T) {
 		s    *Stream
 		name string
 	}{{sa, "inh.onlyb"}, {sb, "inh.onlya"}} {
-		for _, name := range c.s.EventTypes() {
+		for _, name := range eventTypesOf(t, c.s) {
 			if name == c.name {
 				t.Errorf("%s shows in the stream of another process", name)
 			}
@@ -742,7 +742,7 @@ var _ = conform("INH-13/copy", func(t *testing.T) {
 	a.do("event inh.filler 0")
 	a.do("event inh.copied 0")
 	b := a.spawn()
-	for _, name := range running(t, b.pid, Attr{}).EventTypes() {
+	for _, name := range eventTypesOf(t, running(t, b.pid, Attr{})) {
 		if strings.HasPrefix(name, "inh.") {
 			t.Errorf("%s is in the map of a program that has not registered it", name)
 		}
@@ -813,8 +813,10 @@ func inhPidReuse(args []string) {
 			}
 		}
 		tracetest.Check(fmt.Sprint(list) == "[1]", "events of both processes: %v", list)
-		for _, name := range s.EventTypes() {
-			tracetest.Check(name != "other", "a name of the second process is in the first one's map")
+		types, err := s.EventTypes()
+		tracetest.Check(err == nil, "EventTypes: %v", err)
+		for _, et := range types {
+			tracetest.Check(et.Name != "other", "a name of the second process is in the first one's map")
 		}
 		// Nor is the second process the owner of what was left to the first.
 		list2, err := List()
@@ -826,8 +828,10 @@ func inhPidReuse(args []string) {
 		// And a stream for the number is one for the second process.
 		s2, err := Create(pid, nil)
 		tracetest.Check(err == nil, "Create: %v", err)
-		for _, name := range s2.EventTypes() {
-			if name == "mine" {
+		types, err = s2.EventTypes()
+		tracetest.Check(err == nil, "EventTypes: %v", err)
+		for _, et := range types {
+			if et.Name == "mine" {
 				id2, _ := s2.EventID("mine")
 				tracetest.Check(id2 != id || s2.c.mem.Family() != s.c.mem.Family(), "the map was inherited")
 			}

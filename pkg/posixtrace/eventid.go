@@ -30,6 +30,12 @@ const (
 	EventOutputStderr = EventID(event.OutputStderr) // output.stderr: see OutputData
 )
 
+// EventType is an event type of a stream or log. Extension.
+type EventType struct {
+	ID   EventID
+	Name string
+}
+
 // System reports whether id is a system event type, POSIX's or an extension.
 func (id EventID) System() bool { return event.ID(id).System() }
 

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
-	"slices"
 	"sync"
 	"syscall"
 
@@ -125,11 +123,8 @@ func (l *Log) Status() (s Status, err error) {
 func (l *Log) EventName(id EventID) (name string, err error) {
 	const op = "posix_trace_eventid_get_name"
 	err = l.use(op, func(r *Reader) error {
-		for i, n := range r.EventTypes() {
-			if i == id {
-				name = n
-				return nil
-			}
+		if name = r.EventName(id); name != "" {
+			return nil
 		}
 		return einval(op, "no event type has id %d", id)
 	})
@@ -140,16 +135,12 @@ func (l *Log) EventName(id EventID) (name string, err error) {
 // end (posix_trace_eventtypelist_getnext_id).
 func (l *Log) NextEventType() (id EventID, ok bool, err error) {
 	err = l.use("posix_trace_eventtypelist_getnext_id", func(r *Reader) error {
-		i := 0
-		for t := range r.EventTypes() {
-			if i == l.types {
-				id, ok = t, true
-				l.types++
-				break
-			}
-			i++
+		types, err := r.EventTypes()
+		if err == nil && l.types < len(types) {
+			id, ok = types[l.types].ID, true
+			l.types++
 		}
-		return nil
+		return err
 	})
 	return
 }
@@ -159,23 +150,14 @@ func (l *Log) RewindEventTypes() error {
 	return l.use("posix_trace_eventtypelist_rewind", func(r *Reader) error { l.types = 0; return nil })
 }
 
-// EventTypes iterates over the types and their names. Extension.
-func (l *Log) EventTypes() iter.Seq2[EventID, string] {
-	return func(yield func(EventID, string) bool) {
-		var ids []EventID
-		var names []string
-		l.use("posix_trace_eventtypelist_getnext_id", func(r *Reader) error {
-			for id, n := range r.EventTypes() {
-				ids, names = append(ids, id), append(names, n)
-			}
-			return nil
-		})
-		for i, id := range slices.All(ids) {
-			if !yield(id, names[i]) {
-				return
-			}
-		}
-	}
+// EventTypes returns all event types of the log, in the order of NextEventType, whose position it
+// leaves alone. Error: EINVAL the log is closed. Extension.
+func (l *Log) EventTypes() (types []EventType, err error) {
+	err = l.use("EventTypes", func(r *Reader) error {
+		types, err = r.EventTypes()
+		return err
+	})
+	return
 }
 
 var _ io.Closer = (*Log)(nil)

@@ -73,7 +73,7 @@ func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, name := range x.s.EventTypes() {
+	for id, name := range eventTypesOf(t, x.s) {
 		x.ids[name], x.names[id] = id, name
 	}
 	x.hands = x.helpers(t, peers)

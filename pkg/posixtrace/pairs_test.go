@@ -95,9 +95,8 @@ var pairMethods = map[string]func(s *Stream) error{
 	},
 	"EventName": func(s *Stream) error { _, err := s.EventName(EventStart); return err },
 	"EventTypes": func(s *Stream) error {
-		for range s.EventTypes() {
-		}
-		return nil
+		_, err := s.EventTypes()
+		return err
 	},
 	"Filter": func(s *Stream) error { _, err := s.Filter(); return err },
 	"FilterOps": func(s *Stream) error {

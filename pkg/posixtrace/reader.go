@@ -3,7 +3,6 @@ package posixtrace
 import (
 	"errors"
 	"io"
-	"iter"
 	"math"
 	"os"
 	"runtime"
@@ -497,43 +496,46 @@ func (r *Reader) EventName(id EventID) string {
 			return n
 		}
 	}
-	n := r.familyNames().Name(event.ID(id))
-	runtime.KeepAlive(r)
-	return n
+	defer runtime.KeepAlive(r)
+	names, err := r.familyNames()
+	if err != nil {
+		return event.PredefinedName(event.ID(id))
+	}
+	return names.Name(event.ID(id))
 }
 
 // familyNames opens the names of the stream's family, for events that are not
 // yet in the log.
-func (r *Reader) familyNames() *registry.Names {
+func (r *Reader) familyNames() (*registry.Names, error) {
 	defer runtime.KeepAlive(r)
 	if r.names == nil {
-		if n, err := openNames(r.c.dir, r.c.mem.Family()); err == nil {
-			r.names = n
-		} else {
-			r.names = &registry.Names{}
+		n, err := openNames(r.c.dir, r.c.mem.Family())
+		if err != nil {
+			return nil, err
 		}
+		r.names = n
 	}
-	return r.names
+	return r.names, nil
 }
 
-// EventTypes iterates over the types known so far and their names.
-func (r *Reader) EventTypes() iter.Seq2[EventID, string] {
+// EventTypes returns the event types known so far: those of the part of a log that has been read
+// forward, all of a log in a regular file or of a stream. The error is that of opening the names of a
+// live stream.
+func (r *Reader) EventTypes() ([]EventType, error) {
 	defer runtime.KeepAlive(r)
-	return func(yield func(EventID, string) bool) {
-		if r.c != nil {
-			for _, t := range r.familyNames().All() {
-				if !yield(EventID(t.ID), t.Name) {
-					return
-				}
-			}
-			return
+	if r.c != nil {
+		names, err := r.familyNames()
+		if err != nil {
+			return nil, fail("EventTypes", err, syscall.EIO)
 		}
-		for _, t := range r.log.Types() {
-			if !yield(EventID(t.ID), t.Name) {
-				return
-			}
-		}
+		return eventTypes(names), nil
 	}
+	defs := r.log.Types()
+	types := make([]EventType, len(defs))
+	for i, t := range defs {
+		types[i] = EventType{EventID(t.ID), t.Name}
+	}
+	return types, nil
 }
 
 // leave gives up the connection of a log's reader to the stream, which is its own.

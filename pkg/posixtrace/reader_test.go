@@ -147,3 +147,28 @@ func TestShutdownWhileReading(t *testing.T) {
 		}
 	}
 }
+
+func TestEventTypesOfAClosedStreamAndLogFail(t *testing.T) {
+	s, path := limLogged(t, 0, Attr{LogFullPolicy: PolicyAppend})
+	if err := s.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l, err := Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if types, err := l.EventTypes(); err != nil || len(types) == 0 || types[0] != (EventType{EventError, "posix_trace_error"}) {
+		t.Errorf("EventTypes of a log = %v, %v", types, err)
+	}
+	l.Close()
+	for _, x := range []interface{ EventTypes() ([]EventType, error) }{s, l} {
+		if types, err := x.EventTypes(); !errors.Is(err, syscall.EINVAL) || types != nil {
+			t.Errorf("EventTypes of a closed %T = %v, %v, want EINVAL", x, types, err)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package posixtrace
 import (
 	"cmp"
 	"errors"
-	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -1106,23 +1105,26 @@ func (s *Stream) RewindEventTypes() error {
 	return nil
 }
 
-// EventTypes iterates over the types of the stream and their names, without
-// touching the position of NextEventType. Extension.
-func (s *Stream) EventTypes() iter.Seq2[EventID, string] {
-	return func(yield func(EventID, string) bool) {
-		s.mu.Lock()
-		names, err := s.openNames()
-		var all []registry.Type
-		if err == nil {
-			all = names.All()
-		}
-		s.mu.Unlock()
-		for _, t := range all {
-			if !yield(EventID(t.ID), t.Name) {
-				return
-			}
-		}
+// EventTypes returns all event types of the stream, in the order of NextEventType, whose position it
+// leaves alone. Error: EINVAL the stream is closed. Extension.
+func (s *Stream) EventTypes() ([]EventType, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return nil, fail("EventTypes", err, syscall.EINVAL)
 	}
+	return eventTypes(names), nil
+}
+
+// eventTypes returns the event types of a family.
+func eventTypes(names *registry.Names) []EventType {
+	all := names.All()
+	types := make([]EventType, len(all))
+	for i, t := range all {
+		types[i] = EventType{EventID(t.ID), t.Name}
+	}
+	return types
 }
 
 func runStatus(on bool) RunStatus {

@@ -25,10 +25,14 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 	var known event.Set
 	types := func() error {
 		var defs []tracelog.TypeDef
-		for id, name := range r.EventTypes() {
-			if !known.Has(event.ID(id)) {
-				known.Add(event.ID(id))
-				defs = append(defs, tracelog.TypeDef{ID: event.ID(id), Name: name})
+		all, err := r.EventTypes()
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			if id := event.ID(t.ID); !known.Has(id) {
+				known.Add(id)
+				defs = append(defs, tracelog.TypeDef{ID: id, Name: t.Name})
 			}
 		}
 		return log.Types(defs)

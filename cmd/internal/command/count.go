@@ -17,8 +17,12 @@ func (w *walk) countable() bool {
 		if !in.finished() {
 			return false // types may come, or the order decides what is sound
 		}
-		for id, name := range in.reader.EventTypes() {
-			if span, begins, ends := spanOf(id, name); span != "" && (begins || ends) && sel.wants(id, name) {
+		types, err := in.reader.EventTypes()
+		if err != nil {
+			return false
+		}
+		for _, t := range types {
+			if span, begins, ends := spanOf(t.ID, t.Name); span != "" && (begins || ends) && sel.wants(t.ID, t.Name) {
 				return false
 			}
 		}

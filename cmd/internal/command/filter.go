@@ -67,7 +67,10 @@ func filter(env *Env, args *Args) error {
 	if err != nil {
 		return named(names[0], err)
 	}
-	types := s.EventTypes()
+	types, err := s.EventTypes()
+	if err != nil {
+		return named(names[0], err)
+	}
 	if dry {
 		for _, op := range ops {
 			applyFilterOp(&set, op, types)
@@ -75,12 +78,12 @@ func filter(env *Env, args *Args) error {
 	}
 	var b []byte
 	if args.Has("list") {
-		for id, name := range types {
+		for _, t := range types {
 			mark := byte(' ')
-			if set.Has(id) {
+			if set.Has(t.ID) {
 				mark = '-'
 			}
-			b = append(output.AppendName(append(b, mark, ' '), name), '\n')
+			b = append(output.AppendName(append(b, mark, ' '), t.Name), '\n')
 		}
 	} else {
 		src := output.NewSource(func(id posixtrace.EventID) string {
@@ -123,12 +126,12 @@ func filterOps(args *Args) (ops []posixtrace.FilterOp, err error) {
 
 // applyFilterOp does to a set what FilterOps would do to the filter of a stream
 // that knows these types.
-func applyFilterOp(set *posixtrace.EventSet, op posixtrace.FilterOp, types func(func(posixtrace.EventID, string) bool)) {
+func applyFilterOp(set *posixtrace.EventSet, op posixtrace.FilterOp, types []posixtrace.EventType) {
 	members := EventSet{Classes: op.Set, Patterns: op.Patterns}
 	change := op.Set
-	for id, name := range types {
-		if members.Has(id, name) {
-			change.Add(id)
+	for _, t := range types {
+		if members.Has(t.ID, t.Name) {
+			change.Add(t.ID)
 		}
 	}
 	switch op.How {

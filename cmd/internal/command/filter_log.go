@@ -115,18 +115,22 @@ func (r *rejecter) show(env *Env, log *posixtrace.Reader, all bool) error {
 		}
 	}
 	var b []byte
-	for id, name := range log.EventTypes() {
+	types, err := log.EventTypes()
+	if err != nil {
+		return err
+	}
+	for _, t := range types {
 		mark := ""
 		if all {
-			if mark = "  "; r.has(id) {
+			if mark = "  "; r.has(t.ID) {
 				mark = "- "
 			}
-		} else if !r.has(id) {
+		} else if !r.has(t.ID) {
 			continue
 		}
-		b = append(output.AppendName(append(b, mark...), name), '\n')
+		b = append(output.AppendName(append(b, mark...), t.Name), '\n')
 	}
-	_, err := env.Stdout.Write(b)
+	_, err = env.Stdout.Write(b)
 	return err
 }
 

@@ -74,9 +74,13 @@ func (s *selection) types(r *posixtrace.Reader) *posixtrace.EventSet {
 		return nil
 	}
 	var set posixtrace.EventSet
-	for id, name := range r.EventTypes() {
-		if s.wants(id, name) || s.await != nil && s.await.Has(id, name) {
-			set.Add(id)
+	types, err := r.EventTypes()
+	if err != nil {
+		return nil // each event is looked at again when it is read
+	}
+	for _, t := range types {
+		if s.wants(t.ID, t.Name) || s.await != nil && s.await.Has(t.ID, t.Name) {
+			set.Add(t.ID)
 		}
 	}
 	return &set

@@ -2,7 +2,6 @@ package command
 
 import (
 	"io"
-	"iter"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
@@ -116,15 +115,15 @@ func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
 			continue
 		}
 		for _, et := range types {
-			if !opt.sel.wants(et.id, et.name) {
+			if !opt.sel.wants(et.ID, et.Name) {
 				continue
 			}
 			if opt.json() {
-				f := output.Fields{{Key: "event", Value: et.name}, {Key: "id", Value: uint64(et.id)}, {Key: "class", Value: output.Class(et.id)}}
+				f := output.Fields{{Key: "event", Value: et.Name}, {Key: "id", Value: uint64(et.ID)}, {Key: "class", Value: output.Class(et.ID)}}
 				b = f.AppendJSON(b)
 				continue
 			}
-			t.Add(strconv.Itoa(int(et.id)), output.Class(et.id), et.name)
+			t.Add(strconv.Itoa(int(et.ID)), output.Class(et.ID), et.Name)
 		}
 	}
 	if !opt.json() {
@@ -139,24 +138,13 @@ func showTypes(env *Env, inputs []*input, opt *dumpOptions) error {
 	return nil
 }
 
-type eventType struct {
-	id   posixtrace.EventID
-	name string
-}
-
 // eventTypes lists the types of an input.
-func (in *input) eventTypes() (types []eventType, err error) {
-	var seq iter.Seq2[posixtrace.EventID, string]
+func (in *input) eventTypes() (types []posixtrace.EventType, err error) {
 	if in.stream != nil {
-		seq = in.stream.EventTypes()
-	} else {
-		if err = in.readPipe(); err != nil {
-			return nil, err
-		}
-		seq = in.reader.EventTypes()
+		return in.stream.EventTypes()
 	}
-	for id, name := range seq {
-		types = append(types, eventType{id, name})
+	if err = in.readPipe(); err != nil {
+		return nil, err
 	}
-	return types, nil
+	return in.reader.EventTypes()
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -31,7 +30,12 @@ func noteUnmatched(env *Env, inputs []*input, sel *selection) {
 		if in.soundness() != nil {
 			return // names may be missing
 		}
-		for _, name := range in.typeNames() {
+		types, err := in.types()
+		if err != nil {
+			return // as above
+		}
+		for _, t := range types {
+			name := t.Name
 			asked = slices.DeleteFunc(asked, func(p string) bool { return matchGlob(p, name) })
 			names = append(names, name)
 		}
@@ -47,16 +51,10 @@ func noteUnmatched(env *Env, inputs []*input, sel *selection) {
 	}
 }
 
-// typeNames returns the names of the event types of an input.
-func (in *input) typeNames() (names []string) {
-	var types iter.Seq2[posixtrace.EventID, string]
+// types returns the event types of an input.
+func (in *input) types() ([]posixtrace.EventType, error) {
 	if in.reader != nil {
-		types = in.reader.EventTypes()
-	} else {
-		types = in.stream.EventTypes()
+		return in.reader.EventTypes()
 	}
-	for _, name := range types {
-		names = append(names, name)
-	}
-	return names
+	return in.stream.EventTypes()
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// The system's clock is set while a stream is recorded to. Shells date their lines by
-// it, and the stream goes on by its own: the lines are dated by that, by how much
-// and in which direction the clock was set all the same, and those that lie still
-// have their order.
-func TestClockSet(t *testing.T) {
+// The system's clock is set while a stream runs. Shells date their lines by the system's
+// clock, and the stream continues by its own. The events have the stream's time and keep
+// their order, however far and in whichever direction the clock was set.
+func TestDrainCorrectsForClockSet(t *testing.T) {
 	defer func() { wallClock = time.Now }()
 	for _, by := range []time.Duration{0, -time.Hour, time.Hour, -30 * 365 * 24 * time.Hour, 200 * 365 * 24 * time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
 			wallClock = time.Now
 			s, path := newStream(t, posixtrace.Attr{})
-			// Between then and now there is room for ten lines that are 20 ms apart.
+			// Wait until ten lines that are 20 ms apart fit between first and now.
 			const apart = 20 * time.Millisecond
 			first := time.Now().Add(apart)
 			for time.Since(first) < 11*apart {
@@ -27,11 +26,11 @@ func TestClockSet(t *testing.T) {
 			}
 			wallClock = func() time.Time { return time.Now().Add(by) }
 			for i := range 10 {
-				// Now() would put a reading of the monotonic clock in, which Add moves, too.
+				// Round removes the monotonic reading, which Add would move too.
 				at := first.Add(time.Duration(i) * apart).Round(0).Add(by)
 				appendTo(t, path, fmt.Sprintf("n\t1\t%d.%09d\t%d\n", at.Unix(), at.Nanosecond(), i))
 			}
-			take(t, s, false)
+			drain(t, s, false)
 			r, err := s.Reader()
 			if err != nil {
 				t.Fatal(err)
@@ -51,12 +50,12 @@ func TestClockSet(t *testing.T) {
 				}
 				want := first.Add(time.Duration(n) * apart)
 				if d := time.Unix(0, rec.UnixNano).Sub(want); string(rec.Data) != fmt.Sprint(n) || d < -apart/2 || d > apart/2 {
-					t.Errorf("event %d is %q, %v away from when it was", n, rec.Data, d)
+					t.Errorf("event %d is %q, %v away from its time", n, rec.Data, d)
 				}
 				n++
 			}
 			if n != 10 {
-				t.Errorf("%d events", n)
+				t.Errorf("%d events, want 10", n)
 			}
 		})
 	}

@@ -15,36 +15,37 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
-// ErrBusy says that another taker has the lock and does not end.
-var ErrBusy = errors.New("another process is taking over the lines of the spool")
+// ErrBusy reports that another consumer has held the lock for the whole wait.
+var ErrBusy = errors.New("another process is draining the spool")
 
-// Consumer makes events of a stream's spool. It is not safe for concurrent use; any
-// number of takers may be at work on one spool.
+// Consumer records the lines of a stream's spool as events. It is not safe for concurrent
+// use, but any number of consumers, in any processes, may work on one spool.
 type Consumer struct {
-	s       *posixtrace.Stream
-	path    string // of the stream
-	created int64
-	attr    posixtrace.Attr
-	bound   int64 // of the spool
-	foreign bool  // of a stream with a log that another process owns
-	rec     *posixtrace.Recorder
-	ids     map[string]posixtrace.EventID
-	d       *dir
+	s            *posixtrace.Stream
+	path         string // of the stream
+	created      int64
+	attr         posixtrace.Attr
+	bound        int64 // of the spool's size
+	foreignOwner bool  // the stream has a log and another process owns it
+	rec          *posixtrace.Recorder
+	ids          map[string]posixtrace.EventID
+	d            *dir
 
-	// While the lock is held.
-	lock  *os.File
-	st    state
-	took  bool
-	owing int64 // bytes recorded since the log's owner was asked to flush
-	buf   []byte
-	lines []line
-	begun int64  // the time of the stream at which the lines were looked for
-	file  uint64 // the inode of the file that they are in
+	// Valid while the consumer holds the lock.
+	lock      *os.File
+	st        state
+	drained   bool  // the consumer has advanced through a file
+	unflushed int64 // bytes recorded since the log's owner was asked to flush
+	buf       []byte
+	lines     []line
+	started   int64  // the stream's time when the lock was acquired
+	file      uint64 // the inode of the file that lines came from
 
 	marks marks
 }
 
-// NewConsumer returns a taker for a stream. orphan tells that it has no owner any more.
+// NewConsumer returns a consumer for the spool of a stream. orphan says that the stream's
+// owner is dead.
 func NewConsumer(s *posixtrace.Stream, orphan bool) (*Consumer, error) {
 	info, err := s.Info()
 	if err != nil {
@@ -56,11 +57,11 @@ func NewConsumer(s *posixtrace.Stream, orphan bool) (*Consumer, error) {
 	}
 	return &Consumer{
 		s: s, path: info.Path, bound: 2 * attr.StreamSize, created: info.CreateTime.UnixNano(), attr: attr,
-		foreign: info.LogPath != "" && info.Owner != os.Getpid() && !orphan,
+		foreignOwner: info.LogPath != "" && info.Owner != os.Getpid() && !orphan,
 	}, nil
 }
 
-// Close ends the taker.
+// Close releases the consumer's resources.
 func (c *Consumer) Close() {
 	if c.rec != nil {
 		c.rec.Close()
@@ -72,9 +73,10 @@ func (c *Consumer) Close() {
 	}
 }
 
-// Take records what has been written to the spool, if there is one, and reports
-// whether there was anything. It waits for other takers, but not for ever: ErrBusy.
-func (c *Consumer) Drain(wait time.Duration) (took bool, err error) {
+// Drain records the lines that have been written to the spool, if the stream has one, and
+// reports whether there were any. It waits at most this long for other consumers, then
+// returns ErrBusy.
+func (c *Consumer) Drain(wait time.Duration) (drained bool, err error) {
 	if c.d == nil {
 		d, err := open(c.path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -85,10 +87,10 @@ func (c *Consumer) Drain(wait time.Duration) (took bool, err error) {
 		}
 		c.d = d
 	}
-	if c.idle() {
+	if c.upToDate() {
 		return false, nil
 	}
-	return c.locked(wait, c.takeAll)
+	return c.withLock(wait, c.drainAll)
 }
 
 // Finish seals the spool, so that no shell finds it any more, and drains what
@@ -108,15 +110,16 @@ func (c *Consumer) Finish(wait time.Duration) error {
 	inParent(name, func(at int, name string) error { // fails if it is sealed already
 		return unix.Renameat(at, name, at, filepath.Base(sealed))
 	})
-	_, err := c.locked(wait, c.takeRest)
+	_, err := c.withLock(wait, c.drainRest)
 	if err == ErrBusy {
-		c.abandon()
+		c.countUndrained()
 	}
 	return err
 }
 
-// abandon counts the lines that are left to a taker who does not take them.
-func (c *Consumer) abandon() {
+// countUndrained counts as lost the lines that a consumer which keeps the lock has not
+// drained.
+func (c *Consumer) countUndrained() {
 	f, _, err := c.d.file(stateName, os.O_RDONLY)
 	if err != nil {
 		return
@@ -128,13 +131,13 @@ func (c *Consumer) abandon() {
 		}
 	}
 	st := readState(f)
-	files := append(st.old, old{st.gen, st.done})
+	files := append(st.rotated, rotated{st.gen, st.done})
 	for _, o := range files {
-		name := oldName(o.gen)
+		name := rotatedName(o.gen)
 		if o.gen == st.gen {
 			name = c.d.name
 		}
-		// The taker may be about to put it aside.
+		// Two names: that consumer may be rotating the file.
 		if f, fi, err := c.d.existing(name, os.O_RDONLY, 2); err == nil {
 			r := io.NewSectionReader(f, o.done, max(fi.Size()-o.done, 0))
 			for {
@@ -156,8 +159,8 @@ func (c *Consumer) buffer() []byte {
 	return c.buf
 }
 
-// idle tells without the lock whether there is nothing to do.
-func (c *Consumer) idle() bool {
+// upToDate reports, without the lock, whether there is nothing to drain or to clean up.
+func (c *Consumer) upToDate() bool {
 	f, _, err := c.d.file(stateName, os.O_RDONLY)
 	if err != nil {
 		return false
@@ -165,14 +168,16 @@ func (c *Consumer) idle() bool {
 	st := readState(f)
 	f.Close()
 	fi, err := c.d.stat(c.d.name)
-	return err == nil && fi.Size == st.done && st.tryEnd == 0 && len(st.old) == 0
+	return err == nil && fi.Size == st.done && st.tryEnd == 0 && len(st.rotated) == 0
 }
 
-func (c *Consumer) locked(wait time.Duration, f func() error) (took bool, err error) {
+// withLock calls f with the lock held, after it has finished what a killed consumer left
+// half done. It reports whether any lines were drained.
+func (c *Consumer) withLock(wait time.Duration, f func() error) (drained bool, err error) {
 	c.lock, _, err = c.d.file(stateName, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = nil // removed
+			err = nil // the spool was removed
 		}
 		return false, err
 	}
@@ -194,25 +199,25 @@ func (c *Consumer) locked(wait time.Duration, f func() error) (took bool, err er
 			return false, err
 		}
 	}
-	c.took = false
-	c.begun = c.rec.Now()
+	c.drained = false
+	c.started = c.rec.Now()
 	c.st = readState(c.lock)
-	err = c.settle()
+	err = c.finishRotation()
 	if err == nil {
-		err = c.recover()
+		err = c.resume()
 	}
 	if err == nil {
 		err = f()
 	}
-	if err == nil && c.took {
-		// What comes now was written after that.
-		c.st.floor = max(c.st.floor, c.begun)
+	if err == nil && c.drained {
+		// The lines up to c.started are drained; later ones were written after it.
+		c.st.floor = max(c.st.floor, c.started)
 		err = c.save()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // removed with the stream
+		err = nil // the spool was removed with the stream
 	}
-	return c.took, err
+	return c.drained, err
 }
 
 func (c *Consumer) save() error { return c.st.write(c.lock) }

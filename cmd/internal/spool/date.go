@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A shell without EPOCHREALTIME reads the time since the system was booted from
-// /proc/uptime, which has it in hundredths of a second, cut off. So a line with such
-// a time was written up to 10 ms later than it says. What is certain is the order of
-// the lines in the file, and that a line was written after what was known to have
-// happened when the file was shorter: a taker notes how far the file was and when
-// (state.floor, Watcher.Mark), and a command that records an event for a script
-// itself appends a mark to the file (Mark).
+// A shell without EPOCHREALTIME reads the time since boot from /proc/uptime, which has it
+// in hundredths of a second, truncated. A line with such a time was written up to 10 ms later
+// than it says. Certain are the order of the lines in the file, and that a line was written
+// after any moment at which the file was known to be shorter. So consumers note the size of
+// the file and the time (state.floor, Watcher.Mark), and a command that records an event for
+// a script directly appends a mark to the file (Mark).
 
-// date gives each line the time, of the stream's clock, that its event will have.
-// now is the time by that clock, set how far the system's clock is behind it, and the
-// first line begins at the offset start of the file.
-func (c *Consumer) date(now, set, start int64) {
+// dateLines sets the time of each line in c.lines to that of its event, by the stream's
+// clock. now is that clock's time, set how far the system's clock is behind it, and start the
+// file offset of the first line.
+func (c *Consumer) dateLines(now, set, start int64) {
 	boot := now - bootTime()
 	floor, begin := c.st.floor, start
 	for i := range c.lines {
@@ -36,21 +35,21 @@ func (c *Consumer) date(now, set, start int64) {
 		default:
 			l.nanos += set
 		}
-		// What was before the stream or will be is not to be believed.
+		// The times are untrusted: no line is older than the stream or newer than now.
 		l.nanos = min(max(l.nanos, c.created), now)
 		floor = max(floor, l.nanos)
 		start = begin + int64(l.end)
 	}
 }
 
-// mark notes that a file was of this size at a time of the stream's clock.
+// mark says that a file had this size at a time of the stream's clock.
 type mark struct {
 	file uint64 // its inode
 	size int64
 	time int64
 }
 
-// marks are those of one process. It forgets the earliest when there are too many.
+// marks are the latest marks of one process, maxMarks at most.
 type marks struct {
 	mu   sync.Mutex
 	list []mark
@@ -72,8 +71,8 @@ func (m *marks) add(k mark) {
 	m.list = append(m.list, k)
 }
 
-// at returns the latest time at which a file was not longer than offset, 0 if it is not
-// known.
+// at returns the latest time at which a file is known to have been no longer than offset, 0
+// if there is none.
 func (m *marks) at(file uint64, offset int64) (latest int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,10 +84,10 @@ func (m *marks) at(file uint64, offset int64) (latest int64) {
 	return latest
 }
 
-// Mark notes how far the shells are: lines that they append from now on are dated no
-// earlier than at, a time of the stream's clock before now. It is called when an event is
-// recorded that they may have waited for, while the watcher takes lines. A nil
-// Watcher does nothing.
+// Mark notes the size of the spool: lines that shells append from now on are dated no
+// earlier than at, a time of the stream's clock in the past. Call it when an event is recorded
+// that the shells may have waited for, while the watcher runs. It does nothing for a nil
+// Watcher.
 func (w *Watcher) Mark(at int64) {
 	if w == nil {
 		return
@@ -102,18 +101,18 @@ func (w *Watcher) Mark(at int64) {
 		default:
 		}
 		var err error
-		if w.d, err = open(w.t.path); err != nil {
+		if w.d, err = open(w.c.path); err != nil {
 			return
 		}
 	}
 	if st, err := w.d.stat(w.d.name); err == nil {
-		w.t.marks.add(mark{st.Ino, st.Size, at})
+		w.c.marks.add(mark{st.Ino, st.Size, at})
 	}
 }
 
-// Mark appends to the spool at path (PTRACE_SPOOL) that an event was recorded for the
-// script by other means; lines that follow are dated no earlier. What is no spool is
-// left alone.
+// Mark appends a mark to the spool at path (PTRACE_SPOOL): an event was recorded for the
+// script by other means, and the lines that follow are dated no earlier. If path is not
+// that of a spool, Mark does nothing.
 func Mark(path string) {
 	if _, ok := StreamOf(path); !ok {
 		return
@@ -132,8 +131,8 @@ func Mark(path string) {
 	fmt.Fprintf(f, "\t%d\t%d.%09d\t0\n", os.Getpid(), now.Unix(), now.Nanosecond())
 }
 
-// Pending reports whether the spool at path has lines that no other process takes over
-// as they come.
+// Pending reports whether the spool at path has lines to drain and no watcher that
+// drains them as they come.
 func Pending(path string) bool {
 	if _, ok := StreamOf(path); !ok {
 		return false
@@ -143,11 +142,11 @@ func Pending(path string) bool {
 		return false
 	}
 	defer d.close()
-	t := Consumer{d: d}
-	return d.name != spoolName && !t.idle()
+	c := Consumer{d: d}
+	return d.name != spoolName && !c.upToDate()
 }
 
-// bootTime returns the time since the system was booted, as /proc/uptime has it.
+// bootTime returns the time since boot, as in /proc/uptime.
 func bootTime() int64 {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// uptime is the time that a shell reads from /proc/uptime.
+// uptime returns the time as a shell reads it from /proc/uptime.
 func uptime() string {
 	up := bootTime() / 1e7
 	return fmt.Sprintf("+%d.%02d", up/100, up%100)
 }
 
-// records returns what a stream has of a name, in order.
+// records returns the user events of a stream, in order.
 func records(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventInfo, data []string) {
 	t.Helper()
 	r, err := s.Reader()
@@ -39,11 +39,11 @@ func records(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventInfo, d
 	}
 }
 
-// A line with a coarse time lies between what was recorded before it was written and now,
-// whether a command has left a mark in the file, a taker was there in between, or a
-// watcher has been called.
-func TestCoarseOrder(t *testing.T) {
-	for _, how := range []string{"mark in the file", "taker", "watcher", "line"} {
+// A line with a coarse time comes after every event that was recorded before the line was
+// written, whether a command has left a mark in the file, a consumer has drained it in
+// between, or the watcher was called.
+func TestCoarseTimesKeepOrder(t *testing.T) {
+	for _, how := range []string{"mark in the file", "consumer", "watcher", "line"} {
 		t.Run(how, func(t *testing.T) {
 			s, path := newStream(t, posixtrace.Attr{})
 			rec, err := s.Recorder()
@@ -60,21 +60,21 @@ func TestCoarseOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer k.Close()
-			w := &Watcher{t: k, stop: make(chan struct{})}
+			w := &Watcher{c: k, stop: make(chan struct{})}
 			for i := range 20 {
 				if how != "line" {
 					appendTo(t, path, fmt.Sprintf("a\t1\t%s\t%d\n", uptime(), 2*i))
 				}
-				if how == "taker" {
-					take(t, s, false)
+				if how == "consumer" {
+					drain(t, s, false)
 				}
 				rec.Record(posixtrace.EventInfo{ID: id, PID: 1, TID: 1}, fmt.Append(nil, 2*i+1))
 				switch how {
 				case "mark in the file":
 					Mark(path)
-				case "taker":
-					appendTo(t, path, "x\t1\t\t\n") // only then there is something to take
-					take(t, s, false)
+				case "consumer":
+					appendTo(t, path, "x\t1\t\t\n") // without a line, Drain returns at once
+					drain(t, s, false)
 				case "watcher":
 					w.Mark(rec.Now())
 				case "line":
@@ -95,7 +95,7 @@ func TestCoarseOrder(t *testing.T) {
 			if how == "line" {
 				last := slices.Index(data, "last")
 				if last < slices.Index(data, "38") || !list[last].Coarse() {
-					t.Errorf("the last line is event %d of %q", last, data)
+					t.Errorf("the line with a coarse time is event %d of %q, want it behind 38 and coarse", last, data)
 				}
 				return
 			}
@@ -116,13 +116,13 @@ func TestCoarseOrder(t *testing.T) {
 	}
 }
 
-// What is no spool gets no mark.
-func TestMarkElsewhere(t *testing.T) {
+// Mark writes nothing to a path that is not that of a spool.
+func TestMarkIgnoresOtherPaths(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{"", "spool", filepath.Join(dir, "l-x", "spool"), filepath.Join(dir, "new")} {
 		Mark(path)
 		if Pending(path) {
-			t.Errorf("%q is taken for a spool with lines", path)
+			t.Errorf("Pending(%q) = true, want false: not a spool", path)
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {

@@ -12,35 +12,35 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
-// takeAll takes what there is now.
-func (c *Consumer) takeAll() error {
-	if err := c.takeOld(); err != nil {
+// drainAll drains what the spool holds now, and rotates the file if it has grown.
+func (c *Consumer) drainAll() error {
+	if err := c.drainRotated(); err != nil {
 		return err
 	}
-	size, err := c.takeCurrent(false)
-	if err != nil || size < c.rotateAt() || len(c.st.old) >= maxOld || c.st.skipping {
+	size, err := c.drainCurrent(false)
+	if err != nil || size < c.rotationSize() || len(c.st.rotated) >= maxRotated || c.st.skipping {
 		return err
 	}
 	if err := c.rotate(); err != nil {
 		return err
 	}
-	return c.takeOld()
+	return c.drainRotated()
 }
 
-// lastWait bounds how long the end waits for those who have found the file and
-// not yet written to it.
+// lastWait bounds how long drainRest waits for shells that have opened the file and not
+// yet written to it.
 const lastWait = 100 * time.Millisecond
 
-// takeRest takes all that will ever be there.
-func (c *Consumer) takeRest() error {
-	err := c.takeOld()
+// drainRest drains a sealed spool: everything that will ever be written to it.
+func (c *Consumer) drainRest() error {
+	err := c.drainRotated()
 	for until := time.Now().Add(lastWait); err == nil; time.Sleep(time.Millisecond) {
 		f, _, e := c.d.file(c.d.name, os.O_RDONLY)
 		if e != nil {
 			return e
 		}
-		complete := unopened(f)
-		err = c.takeFile(f, c.st.gen, complete)
+		complete := solelyOpen(f)
+		err = c.drainFile(f, c.st.gen, complete)
 		f.Close()
 		if complete || time.Now().After(until) {
 			break
@@ -49,31 +49,31 @@ func (c *Consumer) takeRest() error {
 	return err
 }
 
-func (c *Consumer) takeCurrent(complete bool) (size int64, err error) {
+func (c *Consumer) drainCurrent(complete bool) (size int64, err error) {
 	f, fi, err := c.d.file(c.d.name, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	return fi.Size(), c.takeFile(f, c.st.gen, complete)
+	return fi.Size(), c.drainFile(f, c.st.gen, complete)
 }
 
-// takeOld takes what was appended to files after they were put aside, and
-// removes those that no process has open any more.
-func (c *Consumer) takeOld() error {
-	for i := 0; i < len(c.st.old); {
-		gen := c.st.old[i].gen
-		f, _, err := c.d.file(oldName(gen), os.O_RDONLY)
+// drainRotated drains what was appended to files after their rotation, and removes the
+// files that no other process has open.
+func (c *Consumer) drainRotated() error {
+	for i := 0; i < len(c.st.rotated); {
+		gen := c.st.rotated[i].gen
+		f, _, err := c.d.file(rotatedName(gen), os.O_RDONLY)
 		gone := errors.Is(err, fs.ErrNotExist)
 		if err != nil && !gone {
 			return err
 		}
 		if !gone {
-			gone = unopened(f)
-			if err = c.takeFile(f, gen, gone); err == nil && gone {
-				err = c.d.remove(oldName(gen))
+			gone = solelyOpen(f)
+			if err = c.drainFile(f, gen, gone); err == nil && gone {
+				err = c.d.remove(rotatedName(gen))
 			}
-			f.Close() // not before it is removed: the lease keeps it ours
+			f.Close() // after the removal: until then the lease keeps others out
 			if err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func (c *Consumer) takeOld() error {
 			i++
 			continue
 		}
-		c.st.old = slices.Delete(c.st.old, i, i+1)
+		c.st.rotated = slices.Delete(c.st.rotated, i, i+1)
 		if err := c.save(); err != nil {
 			return err
 		}
@@ -92,10 +92,10 @@ func (c *Consumer) takeOld() error {
 
 const batchSize = 64 << 10
 
-// takeFile takes the lines of one file. complete tells that nothing will be
-// added to it.
-func (c *Consumer) takeFile(f *os.File, gen int64, complete bool) error {
-	done := c.st.doneOf(gen)
+// drainFile drains the lines of one file. complete says that nothing more will be
+// appended to it.
+func (c *Consumer) drainFile(f *os.File, gen int64, complete bool) error {
+	done := c.st.offsetOf(gen)
 	fi, err := f.Stat()
 	if err != nil || done == nil {
 		return err
@@ -105,7 +105,7 @@ func (c *Consumer) takeFile(f *os.File, gen int64, complete bool) error {
 	end := size
 	if size-*done > c.bound {
 		if c.attr.StreamFullPolicy == posixtrace.PolicyLoop {
-			// The oldest go first, there as in the stream.
+			// Discard the oldest lines, as the stream does with its events.
 			if err := c.discard(f, done, size-c.bound); err != nil {
 				return err
 			}
@@ -127,9 +127,9 @@ func (c *Consumer) takeFile(f *os.File, gen int64, complete bool) error {
 			i := bytes.IndexByte(b, '\n')
 			if i >= 0 {
 				n, c.st.skipping = i+1, false
-				c.lose(1)
+				c.countLost(1)
 			}
-			if err := c.forward(done, n); err != nil {
+			if err := c.advance(done, n); err != nil {
 				return err
 			}
 			continue
@@ -140,7 +140,7 @@ func (c *Consumer) takeFile(f *os.File, gen int64, complete bool) error {
 				break
 			}
 			c.st.skipping = true
-			if err := c.forward(done, n); err != nil {
+			if err := c.advance(done, n); err != nil {
 				return err
 			}
 			continue
@@ -155,20 +155,20 @@ func (c *Consumer) takeFile(f *os.File, gen int64, complete bool) error {
 		}
 	}
 	if complete && *done < size {
-		c.lose(1) // its writer was killed
-		return c.forward(done, int(size-*done))
+		c.countLost(1) // a line without its newline: the writer was killed
+		return c.advance(done, int(size-*done))
 	}
 	return nil
 }
 
-// forward notes that n bytes more are done.
-func (c *Consumer) forward(done *int64, n int) error {
-	c.took = true
+// advance saves that n more bytes of a file are drained.
+func (c *Consumer) advance(done *int64, n int) error {
+	c.drained = true
 	*done += int64(n)
 	return c.save()
 }
 
-// discard counts the lines that begin before the offset to as lost.
+// discard skips the lines that start before the offset to, and counts them as lost.
 func (c *Consumer) discard(f *os.File, done *int64, to int64) error {
 	b := make([]byte, 256<<10)
 	for *done < to {
@@ -185,14 +185,14 @@ func (c *Consumer) discard(f *os.File, done *int64, to int64) error {
 		}
 		i := bytes.LastIndexByte(use, '\n')
 		if i < 0 && n < len(b) {
-			return nil // not complete
+			return nil // the last line is incomplete
 		}
 		c.st.skipping = i < 0 && done == &c.st.done
 		if i < 0 {
 			i = len(use) - 1
 		}
-		c.lose(uint64(bytes.Count(use[:i+1], newline)))
-		if err := c.forward(done, i+1); err != nil {
+		c.countLost(uint64(bytes.Count(use[:i+1], newline)))
+		if err := c.advance(done, i+1); err != nil {
 			return err
 		}
 	}
@@ -201,4 +201,4 @@ func (c *Consumer) discard(f *os.File, done *int64, to int64) error {
 
 var newline = []byte{'\n'}
 
-func (c *Consumer) lose(n uint64) { tool.Lose(c.rec, n) }
+func (c *Consumer) countLost(n uint64) { tool.Lose(c.rec, n) }

@@ -14,36 +14,36 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/reopen"
 )
 
-// Everything in a trace directory may be changed by any process of the user while we look
-// at it. So a directory is opened once, without following links, and files are reached by
-// its descriptor; and a file is looked at before it is opened, and opened as what was
-// looked at, whatever has its name by then.
+// Any process of the user may change the contents of a trace directory at any time. So a
+// directory is opened once, without following symbolic links, and files are opened relative
+// to its descriptor. A file is inspected before it is opened, and then opened through the
+// inspected descriptor (package reopen), whichever file has its name by then.
 
-// dir is an open spool.
+// dir is the open directory of a spool.
 type dir struct {
 	f     *os.File
 	owner uint32
-	name  string // of the file that is appended to
+	name  string // of the file that shells append to
 }
 
-var errForeign = errors.New("not a spool")
+var errNotSpool = errors.New("not a spool")
 
 func (d *dir) close() { d.f.Close() }
 
 func (d *dir) fd() int { return int(d.f.Fd()) }
 
-// openAt opens a directory; a link at its end is none.
+// openAt opens a directory. It does not follow a symbolic link in the last component.
 func openAt(at int, name string) (int, error) {
 	fd, err := again(func() (int, error) {
 		return unix.Openat(at, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
 	if err == unix.ENOTDIR || err == unix.ELOOP {
-		err = fmt.Errorf("%s: %w", name, errForeign)
+		err = fmt.Errorf("%s: %w", name, errNotSpool)
 	}
 	return fd, err
 }
 
-// inParent calls f with a descriptor of the directory that path lies in, and its name there.
+// inParent calls f with a descriptor of the parent directory of path, and the name there.
 func inParent(path string, f func(at int, name string) error) error {
 	at, err := openAt(unix.AT_FDCWD, filepath.Dir(path))
 	if err != nil {
@@ -53,7 +53,7 @@ func inParent(path string, f func(at int, name string) error) error {
 	return f(at, filepath.Base(path))
 }
 
-// openFD opens what an O_PATH descriptor stands for.
+// openFD opens the file of an O_PATH descriptor.
 func openFD(fd int, name string, flags int) (*os.File, error) {
 	f, err := reopen.File(fd, name, flags)
 	if err != nil {
@@ -94,10 +94,10 @@ func openDirAt(at int, name, path string) (*dir, error) {
 		return nil, err
 	}
 	if st.Mode&0o022 != 0 || int(st.Uid) != os.Geteuid() && os.Geteuid() != 0 {
-		return nil, fmt.Errorf("%s: %w", path, errForeign)
+		return nil, fmt.Errorf("%s: %w", path, errNotSpool)
 	}
 	if int(st.Uid) == os.Geteuid() && st.Mode&0o777 != 0o700 {
-		// A umask may have taken our own rights away.
+		// The umask may have removed permissions of the owner.
 		unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
 	}
 	f, err := openFD(fd, path, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -107,8 +107,9 @@ func openDirAt(at int, name, path string) (*dir, error) {
 	return &dir{f: f, owner: st.Uid}, nil
 }
 
-// file opens a file of the spool. What somebody may have put in its place is refused, also
-// a file with another name, which may be anybody's: not even a lease is taken on that.
+// file opens a file of the spool. It refuses anything but a regular file of the spool's
+// owner with a single name. A file with a second link may belong elsewhere: file does not
+// open it at all, since that could break a lease.
 func (d *dir) file(name string, flags int) (*os.File, os.FileInfo, error) {
 	for range 16 {
 		f, fi, err := d.existing(name, flags&^os.O_CREATE, 1)
@@ -122,10 +123,10 @@ func (d *dir) file(name string, flags int) (*os.File, os.FileInfo, error) {
 			return f, fi, err
 		}
 	}
-	return nil, nil, fmt.Errorf("%s: %w", name, errForeign)
+	return nil, nil, fmt.Errorf("%s: %w", name, errNotSpool)
 }
 
-// existing is file for one that is there, with so many names at most.
+// existing opens a file that exists and has at most this many names.
 func (d *dir) existing(name string, flags, names int) (*os.File, os.FileInfo, error) {
 	fd, err := again(func() (int, error) {
 		return unix.Openat(d.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -138,14 +139,14 @@ func (d *dir) existing(name string, flags, names int) (*os.File, os.FileInfo, er
 	if err := unix.Fstat(fd, &open); err != nil {
 		return nil, nil, err
 	}
-	// Whether it has another name elsewhere is told by the name that it has here: a link
-	// may have been taken away again since it was followed.
+	// Check the link count through the name: a planted link may have been removed since
+	// openat followed it, and the descriptor would then show a single link.
 	st, err := d.stat(name)
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
 	if st.Ino != open.Ino || st.Dev != open.Dev || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != d.owner || uint64(st.Nlink) > uint64(names) {
-		return nil, nil, fmt.Errorf("%s: %w", name, errForeign)
+		return nil, nil, fmt.Errorf("%s: %w", name, errNotSpool)
 	}
 	f, err := openFD(fd, name, flags)
 	if err != nil {
@@ -159,7 +160,7 @@ func (d *dir) existing(name string, flags, names int) (*os.File, os.FileInfo, er
 	return f, fi, nil
 }
 
-// create makes a file that is not there yet, with mode 0600 whatever the umask.
+// create creates a file, which must not exist, with mode 0600 whatever the umask.
 func (d *dir) create(name string, flags int) (*os.File, error) {
 	fd, err := again(func() (int, error) {
 		return unix.Openat(d.fd(), name, flags|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
@@ -175,12 +176,12 @@ func (d *dir) create(name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// stat looks at a file without opening it.
+// stat returns the status of a file, of a symbolic link itself.
 func (d *dir) stat(name string) (st unix.Stat_t, err error) {
 	return st, unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// inode returns the number of a file.
+// inode returns the inode number of a file.
 func inode(fi os.FileInfo) uint64 {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return st.Ino

@@ -12,10 +12,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Another process of the user puts links and FIFOs where a spool has its files, and in the
-// place of the spool itself. Nothing outside of it changes, and nobody waits.
-func TestPlanted(t *testing.T) {
-	const precious = "nobody's business\n"
+// Another process of the user plants links and FIFOs in place of the spool and of its
+// files. The consumer changes nothing outside the spool, and does not block.
+func TestDrainResistsPlantedFiles(t *testing.T) {
+	const precious = "not to be changed\n"
 	outside := t.TempDir()
 	victim := filepath.Join(outside, "victim")
 	theirs := filepath.Join(outside, "theirs")
@@ -39,30 +39,30 @@ func TestPlanted(t *testing.T) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				fresh()
 				s, path := newStream(t, posixtrace.Attr{StreamSize: 16 << 10})
-				place := filepath.Join(filepath.Dir(path), name)
+				target := filepath.Join(filepath.Dir(path), name)
 				if name == "spool" {
-					place = path
+					target = path
 				}
-				before := look(t, outside)
-				appendTo(t, path, strings.Repeat("e\t1\t\tx\n", 4096)) // enough to be put aside
-				aside := filepath.Join(outside, "..", filepath.Base(outside)+".aside")
-				if err := os.Rename(place, aside); err != nil && !os.IsNotExist(err) {
+				before := snapshot(t, outside)
+				appendTo(t, path, strings.Repeat("e\t1\t\tx\n", 4096)) // enough for a rotation
+				moved := filepath.Join(outside, "..", filepath.Base(outside)+".moved")
+				if err := os.Rename(target, moved); err != nil && !os.IsNotExist(err) {
 					t.Fatal(err)
 				}
-				defer os.RemoveAll(aside)
-				if err := plant(place); err != nil {
+				defer os.RemoveAll(moved)
+				if err := plant(target); err != nil {
 					t.Fatal(err)
 				}
-				defer os.RemoveAll(place)
+				defer os.RemoveAll(target)
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					for _, take := range []func(*Consumer) error{
+					for _, drain := range []func(*Consumer) error{
 						func(k *Consumer) error { _, err := k.Drain(0); return err },
 						func(k *Consumer) error { return k.Finish(0) },
 					} {
 						if k, err := NewConsumer(s, false); err == nil {
-							take(k)
+							drain(k)
 							k.Close()
 						}
 					}
@@ -70,18 +70,18 @@ func TestPlanted(t *testing.T) {
 				select {
 				case <-done:
 				case <-time.After(20 * time.Second):
-					t.Fatal("a taker waits")
+					t.Fatal("a consumer blocks")
 				}
-				if after := look(t, outside); after != before {
-					t.Errorf("outside of it there was\n%s\nand is\n%s", before, after)
+				if after := snapshot(t, outside); after != before {
+					t.Errorf("outside the spool, before:\n%s\nafter:\n%s", before, after)
 				}
 			})
 		}
 	}
 }
 
-// look tells what files there are below dir, and what is in them.
-func look(t *testing.T, dir string) string {
+// snapshot returns the names, modes and contents of the files below dir.
+func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {

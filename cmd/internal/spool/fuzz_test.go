@@ -15,8 +15,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Whatever a line holds, what comes of it is an event that can be, and data escaped as
-// on output come back as they were.
+// parse makes a valid event of any line or rejects it, and unescape reverses
+// output.AppendEscaped.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{
 		"build.step\t4711\t1795169520.123456\tfile.c 12", "a\t1\t\t\\n\\x41\\", "\t1\t\t64", "a\t0\t\t", "a\tb",
@@ -31,13 +31,13 @@ func FuzzLine(f *testing.F) {
 			t.Errorf("parse(%q) = %+v", raw, l)
 		}
 		if got := unescape(output.AppendEscaped(nil, raw)); !bytes.Equal(got, raw) {
-			t.Errorf("%q comes back as %q", raw, got)
+			t.Errorf("unescape of escaped %q = %q", raw, got)
 		}
 	})
 }
 
-// What takers leave to each other may have been written by anybody. What of it is believed
-// is within its bounds, and is the same when it is written again.
+// The state file is untrusted. readState returns values within their bounds, and the same
+// after they are written again.
 func FuzzState(f *testing.F) {
 	for _, s := range []string{
 		"ptrace-spool 2 3 4096 false 3 8192 1795169520000000000 0 2: 1/7 2/9", "ptrace-spool 2 0 0 true 0 0 0 0 0:",
@@ -58,35 +58,35 @@ func FuzzState(f *testing.F) {
 			t.Fatal(err)
 		}
 		st := readState(file)
-		if min(st.gen, st.done, st.tryGen, st.tryEnd, st.since, st.floor) < 0 || len(st.old) > maxOld {
-			t.Fatalf("%q is believed to be %+v", b, st)
+		if min(st.gen, st.done, st.tryGen, st.tryEnd, st.since, st.floor) < 0 || len(st.rotated) > maxRotated {
+			t.Fatalf("readState of %q = %+v, out of bounds", b, st)
 		}
 		if err := st.write(file); err != nil {
 			t.Fatal(err)
 		}
 		if again := readState(file); !reflect.DeepEqual(again, st) {
-			t.Fatalf("%+v comes back as %+v", st, again)
+			t.Fatalf("%+v, written and read again, is %+v", st, again)
 		}
 	})
 }
 
-// FuzzTake lets takers take over files of any content, with any state. A line is at most
-// one event, unless the state, or files put aside that no taker has put there, make
-// one that comes begin anew: then it is once more for each of them.
-func FuzzTake(f *testing.F) {
+// FuzzDrain drains spools with any content and any state. A line becomes at most one event,
+// unless the state, or planted files that look rotated, make a consumer start again: then
+// once more for each of them.
+func FuzzDrain(f *testing.F) {
 	const state = "ptrace-spool 2 0 0 false 0 0 0 0 0:"
 	f.Add([]byte("a\t1\t\tdata\nb\t2\t1795169520.5\t\\x00\n"), []byte(""), []byte(state))
 	f.Add([]byte("a\t1\t\tdata\nno end"), []byte("old\t1\t\tx\n"), []byte("ptrace-spool 2 1 0 false 0 0 0 0 1: 0/0"))
 	f.Add([]byte("\n\n\t\t\t5\n\t1\t\t1048577\n"), []byte("\n"), []byte("ptrace-spool 2 0 1 true 0 9 0 0 0:"))
 	f.Add(bytes.Repeat([]byte("x"), 70000), []byte(""), []byte("ptrace-spool 2 9223372036854775807 0 false 9223372036854775807 1 0 0 0:"))
 	f.Add([]byte("posix_trace_start\t1\t\tx\nproc.exec\t1\t\t\n"), []byte(""), []byte(""))
-	f.Fuzz(func(t *testing.T, lines, aside, state []byte) {
-		if len(lines)+len(aside) > 1<<17 || len(state) > 2*stateSize {
+	f.Fuzz(func(t *testing.T, lines, rotated, state []byte) {
+		if len(lines)+len(rotated) > 1<<17 || len(state) > 2*stateSize {
 			return
 		}
 		s, path := newStream(t, posixtrace.Attr{StreamSize: 64 << 10})
 		dir := filepath.Dir(path)
-		for name, b := range map[string][]byte{stateName: state, oldName(0): aside, oldName(1): aside} {
+		for name, b := range map[string][]byte{stateName: state, rotatedName(0): rotated, rotatedName(1): rotated} {
 			if len(b) > 0 {
 				if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 					t.Fatal(err)
@@ -108,14 +108,14 @@ func FuzzTake(f *testing.F) {
 			k.Close()
 		}
 		if d := time.Since(start); d > 5*time.Second {
-			t.Fatalf("took %v", d)
+			t.Fatalf("draining took %v", d)
 		}
-		most := bytes.Count(lines, newline) + 2*bytes.Count(aside, newline)
-		if len(state) > 0 || len(aside) > 0 {
+		most := bytes.Count(lines, newline) + 2*bytes.Count(rotated, newline)
+		if len(state) > 0 || len(rotated) > 0 {
 			most *= 4
 		}
 		if got := len(events(t, s)); got > most {
-			t.Fatalf("%d events of %d lines", got, most)
+			t.Fatalf("%d events, want at most %d", got, most)
 		}
 	})
 }

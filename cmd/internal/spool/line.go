@@ -7,28 +7,28 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// MaxLine is the most that a line may have, its newline included: no pipe or file
-// lets writes of that size mix.
+// MaxLine is the length limit of a line, its newline included. Writes up to this size
+// (PIPE_BUF) do not interleave.
 const MaxLine = 4096
 
-// line is one line of a spool, taken apart.
+// line is one parsed line of a spool.
 type line struct {
 	name   []byte
 	pid    int
-	nanos  int64  // since the epoch, or since the system was booted if coarse; 0: none
-	coarse bool   // the time is that of a shell that knows only /proc/uptime
+	nanos  int64  // since the Epoch, or since boot if coarse; 0: none
+	coarse bool   // the time comes from /proc/uptime
 	span   uint64 // key of its span, 0 for none
-	parent uint64 // and of the span around that
+	parent uint64 // key of the enclosing span, 0 for none
 	data   []byte
-	lost   uint64 // of a line that is no event: for how many it stands
-	end    int    // in its batch, the newline included
+	lost   uint64 // if the line is not an event: how many lost events it stands for
+	end    int    // offset of its end in the batch, the newline included
 }
 
-// maxPID is the highest number that the kernel gives to a process, PID_MAX_LIMIT.
+// maxPID is the highest process number of the kernel, PID_MAX_LIMIT.
 const maxPID = 4 << 20
 
-// parse takes a line without its newline apart. Whoever can write to the spool can
-// have put anything there. The data is unescaped in place.
+// parse parses a line without its newline. The line is untrusted: any process of the user
+// can write to the spool. parse unescapes the data in place.
 func parse(b []byte) (l line, ok bool) {
 	name, b, ok := bytes.Cut(b, tab)
 	if !ok || len(name) > posixtrace.EventNameMax {
@@ -43,8 +43,8 @@ func parse(b []byte) (l line, ok bool) {
 		return l, false
 	}
 	if len(name) == 0 {
-		// By a line without a name a shell reports how many events it could not write,
-		// and a command, for none, when it has recorded one itself.
+		// With a line without a name a shell reports how many events it could not
+		// write. With the number 0, a command marks that it recorded an event itself.
 		n, given := digits(data)
 		return line{lost: uint64(min(n, maxLost)), nanos: nanos(when)}, given && n == 0
 	}
@@ -75,11 +75,11 @@ var (
 	point = []byte{'.'}
 )
 
-// maxLost bounds for how many events a line may stand.
+// maxLost bounds the number of lost events that one line can report.
 const maxLost = 1 << 20
 
-// key reads the key that a shell gives to a span: the id of its process, a point and a number
-// that it gives to one span only. What is no key counts as none.
+// key parses a shell's key of a span: the id of the process, a point and a number that is
+// unique in that process. An invalid key counts as none.
 func key(b []byte) uint64 {
 	pid, num, _ := bytes.Cut(b, point)
 	p, ok := digits(pid)
@@ -90,7 +90,7 @@ func key(b []byte) uint64 {
 	return uint64(p)<<32 | uint64(n)
 }
 
-// digits reads a decimal number of digits only.
+// digits parses a decimal number without a sign.
 func digits(b []byte) (n int64, ok bool) {
 	if len(b) == 0 || len(b) > 12 {
 		return 0, false
@@ -104,15 +104,15 @@ func digits(b []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// nanos reads a time as SEC.NSEC with any number of digits behind the point, which
-// the language of a shell may have made a comma. What is no time counts as none.
+// nanos parses a time SEC.NSEC with any number of digits after the point, which is a comma
+// in some locales. An invalid time counts as none.
 func nanos(b []byte) int64 {
 	i := bytes.IndexAny(b, ".,")
 	if i < 0 {
 		i = len(b)
 	}
 	sec, ok := digits(b[:i])
-	if !ok || sec > 9e9 { // a moment before there are no numbers for it
+	if !ok || sec > 9e9 { // just below the end of int64 nanoseconds
 		return 0
 	}
 	ns := sec * 1e9
@@ -129,39 +129,47 @@ func nanos(b []byte) int64 {
 	return ns
 }
 
-// unescape undoes, in place, what output.AppendEscaped does. A backslash that
-// begins nothing stands for itself.
+// unescape reverses, in place, output.AppendEscaped. A backslash that starts no escape
+// sequence stands for itself.
 func unescape(b []byte) []byte {
 	i := bytes.IndexByte(b, '\\')
 	if i < 0 {
 		return b
 	}
 	out := b[:i]
-	for ; i < len(b); i++ {
-		c := b[i]
-		if c == '\\' && i+1 < len(b) {
-			switch b[i+1] {
-			case 'n':
-				c, i = '\n', i+1
-			case 't':
-				c, i = '\t', i+1
-			case '"', '\\':
-				c, i = b[i+1], i+1
-			case 'x':
-				if i+3 < len(b) {
-					hi, lo := hexDigit(b[i+2]), hexDigit(b[i+3])
-					if hi < 16 && lo < 16 {
-						c, i = hi<<4|lo, i+3
-					}
-				}
-			}
-		}
+	for i < len(b) {
+		c, n := unescapeByte(b[i:])
 		out = append(out, c)
+		i += n
 	}
 	return out
 }
 
-// hexDigit returns the value of a digit, 16 if it is none.
+// unescapeByte returns the byte that the start of b stands for, and the length of its
+// escape sequence, 1 if it is not escaped.
+func unescapeByte(b []byte) (c byte, n int) {
+	if b[0] != '\\' || len(b) < 2 {
+		return b[0], 1
+	}
+	switch b[1] {
+	case 'n':
+		return '\n', 2
+	case 't':
+		return '\t', 2
+	case '"', '\\':
+		return b[1], 2
+	case 'x':
+		if len(b) < 4 {
+			break
+		}
+		if hi, lo := hexDigit(b[2]), hexDigit(b[3]); hi < 16 && lo < 16 {
+			return hi<<4 | lo, 4
+		}
+	}
+	return b[0], 1
+}
+
+// hexDigit returns the value of a hexadecimal digit, 16 for any other byte.
 func hexDigit(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':

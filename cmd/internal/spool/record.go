@@ -7,13 +7,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// batchAddress marks the events of a batch. No program has this address, nor has one
-// of an event whose time is coarse (posixtrace.CoarseAddress).
+// batchAddress returns the address that identifies the events of a batch. No program's
+// code has such an address, and it differs from posixtrace.CoarseAddress, which marks an
+// event whose time is coarse.
 func batchAddress(gen, offset int64) uint64 {
 	return posixtrace.SpoolAddress | uint64(gen)&(1<<22-1)<<40 | uint64(offset)&(1<<40-1)
 }
 
-// split takes a batch apart; a line that is no event has no name.
+// split parses a batch into c.lines. A line that is not an event has no name.
 func (c *Consumer) split(b []byte) {
 	c.lines = c.lines[:0]
 	for len(b) > 0 {
@@ -31,26 +32,26 @@ func (c *Consumer) split(b []byte) {
 	}
 }
 
-// clockSet is the least by which a system's clock is set that is worth a
-// correction: less is the pace of the two clocks, or our own.
+// clockSet is the least difference that counts as a setting of the system's clock. Less
+// can come from the rates of the two clocks, or from the time between reading them.
 const clockSet = 10 * time.Millisecond
 
-// wallClock is the system's clock; tests set it.
+// wallClock reads the system's clock; tests replace it.
 var wallClock = time.Now
 
-// batch records the lines in b, which are whole.
+// batch records the lines in b, which are complete. It saves the batch before it records
+// the first event, so that the next consumer can resume the batch.
 func (c *Consumer) batch(gen int64, done *int64, b []byte) error {
 	n := len(b)
 	c.split(b)
-	// Should the system's clock have been set since the stream was created, the
-	// stream's has not.
+	// If the system's clock was set since the stream was created, the stream's was not.
 	now := c.rec.Now()
 	set := now - wallClock().UnixNano()
 	if max(set, -set) < int64(clockSet) {
 		set = 0
 	}
 	c.st.tryGen, c.st.tryEnd, c.st.since = gen, *done+int64(n), now
-	c.date(now, set, *done)
+	c.dateLines(now, set, *done)
 	for i := range c.lines {
 		c.st.since = min(c.st.since, c.lines[i].nanos)
 	}
@@ -63,20 +64,21 @@ func (c *Consumer) batch(gen int64, done *int64, b []byte) error {
 	}
 	c.st.tryGen, c.st.tryEnd, c.st.since = 0, 0, 0
 	c.st.floor = max(c.st.floor, c.lines[len(c.lines)-1].nanos)
-	if err := c.forward(done, n); err != nil {
+	if err := c.advance(done, n); err != nil {
 		return err
 	}
-	if c.owing += int64(n); c.foreign && c.owing > c.attr.StreamSize/4 {
-		// The stream must not become full before its owner comes to look.
-		c.owing = 0
+	if c.unflushed += int64(n); c.foreignOwner && c.unflushed > c.attr.StreamSize/4 {
+		// The owner flushes on its own, but the stream could be full by then.
+		c.unflushed = 0
 		c.s.Flush()
 	}
 	return nil
 }
 
+// record records one line as an event, or counts it as lost.
 func (c *Consumer) record(l *line, address uint64) {
 	if l.name == nil {
-		c.lose(l.lost)
+		c.countLost(l.lost)
 		return
 	}
 	id, ok := c.ids[string(l.name)]
@@ -92,7 +94,7 @@ func (c *Consumer) record(l *line, address uint64) {
 		c.ids[string(l.name)] = id
 	}
 	if id == 0 || id.System() {
-		c.lose(1)
+		c.countLost(1)
 		return
 	}
 	if l.coarse {

@@ -9,60 +9,61 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rotateAt is the size at which the file is put aside.
-func (c *Consumer) rotateAt() int64 { return min(c.bound/4, 256<<10) }
+// rotationSize is the size at which the file is rotated.
+func (c *Consumer) rotationSize() int64 { return min(c.bound/4, 256<<10) }
 
-// rotate puts the file aside. Each step can be the last; settle goes on from there.
+// rotate links the file to old.GEN and renames a new, empty file over it. If the
+// consumer is killed after any of the steps, finishRotation completes the rest.
 func (c *Consumer) rotate() error {
-	c.d.remove(newName) // what a killed taker has left, or anybody put there
+	c.d.remove(newName) // left by a killed consumer, or planted
 	f, err := c.d.create(newName, os.O_WRONLY)
 	if err != nil {
 		return err
 	}
 	f.Close()
-	if err = c.d.link(c.d.name, oldName(c.st.gen)); err == nil {
+	if err = c.d.link(c.d.name, rotatedName(c.st.gen)); err == nil {
 		err = c.d.rename(newName, c.d.name)
 	}
 	if err != nil {
 		return err
 	}
-	return c.turn()
+	return c.noteRotation()
 }
 
-// turn notes that the file was put aside.
-func (c *Consumer) turn() error {
-	c.st.old = append(c.st.old, old{c.st.gen, c.st.done})
+// noteRotation saves that the file was rotated.
+func (c *Consumer) noteRotation() error {
+	c.st.rotated = append(c.st.rotated, rotated{c.st.gen, c.st.done})
 	c.st.gen++
 	c.st.done = 0
 	return c.save()
 }
 
-// settle finishes what a killed taker had begun of rotate.
-func (c *Consumer) settle() error {
-	aside, err := c.d.stat(oldName(c.st.gen))
+// finishRotation completes or undoes the rotation of a consumer that was killed in it.
+func (c *Consumer) finishRotation() error {
+	linked, err := c.d.stat(rotatedName(c.st.gen))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	now, err := c.d.stat(c.d.name)
+	current, err := c.d.stat(c.d.name)
 	if err != nil {
 		return err
 	}
-	if aside.Ino == now.Ino && aside.Dev == now.Dev {
-		return c.d.remove(oldName(c.st.gen))
+	if linked.Ino == current.Ino && linked.Dev == current.Dev { // linked, but not replaced
+		return c.d.remove(rotatedName(c.st.gen))
 	}
-	if len(c.st.old) >= maxOld {
-		return errForeign
+	if len(c.st.rotated) >= maxRotated {
+		return errNotSpool
 	}
-	return c.turn()
+	return c.noteRotation()
 }
 
-// unopened reports whether f is the only open file description of its file. If so,
-// no other process can open the file until f is closed: the shells no longer know
-// its name, and other consumers wait for the lock.
-func unopened(f *os.File) bool {
+// solelyOpen reports whether f is the only open file description of its file. If so, it
+// takes a lease, and no other process can open the file until f is closed, except by a
+// name that only consumers know, if it has one.
+func solelyOpen(f *os.File) bool {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
 	switch err {
 	case nil:

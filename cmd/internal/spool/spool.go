@@ -1,43 +1,49 @@
-// Package spool brings to a stream what shells leave for it. A shell cannot map a
-// stream, and to start a program for each event is dear; so it appends a line
+// Package spool records the events of shell scripts. A shell cannot map a stream, and
+// starting a program for each event is expensive. So a shell function appends a line
 //
 //	NAME TAB PID TAB SEC.NSEC TAB DATA NL
 //
-// to a file, and takers make events of the lines: ptrace-run and the keeper of a log
-// as they come, and every command that has to do with the stream before it does it.
+// to a file, and consumers record the lines as events. ptrace-run and the keeper of a log
+// drain the file as lines come (Watcher); every other command that works with the stream
+// drains it first (Consumer.Drain), and the shutdown of the stream drains the rest
+// (Consumer.Finish). pt.sh and its variants have the shell functions.
 //
-// A spool is a directory that goes with the stream (tool.SpoolDir):
+// A spool is a directory beside the stream (tool.SpoolDir):
 //
-//	spool        what the shells append to; or spool.BOUND where no process takes lines
-//	             over all the time, and they have to see to it that this is not exceeded
-//	old.GEN      one that was put aside, for those who had it open as that was done
-//	state        how far the takers are; its lock (flock) is theirs
+//	spool        the file that shells append to; or spool.BOUND if no watcher drains it,
+//	             and the shells must keep its size below BOUND
+//	old.GEN      a rotated file, kept for the shells that had it open
+//	state        the progress of the consumers; also their lock, by flock(2)
 //
-// # Once and only once
+// line.go has the format of a line, drain.go the way from files to batches, record.go the
+// way from a batch to events, and date.go their times.
 //
-// A taker holds the lock, which the kernel drops when it dies. Before it records a
-// batch of lines it writes down which, and afterwards that it is done. One that
-// finds a batch begun and not done knows that its taker was killed in it. Events
-// of a batch have an address that no program has and that tells the batch, so it
-// looks in the stream (and its log) which of them are there, and goes on behind
-// the last. So a kill at any instant makes no event appear twice and none
-// missing, with two exceptions, both of the very batch: lines that were counted as lost
-// and have no recorded one behind them are counted once more; and if the batch's events
-// have already left a stream without log, overwritten or consumed by a program
-// that is not one of ours, they are recorded once more.
+// # Exactly once
 //
-// The file is put aside when it has grown: a new, empty one is renamed over it. Who
-// had opened the old one by then may still append to it. It is removed when
-// nobody has it open any more, which the kernel knows: it grants a write lease then only.
+// A consumer holds the lock, which the kernel releases when the process dies. Before a
+// consumer records a batch of lines it saves which batch it is, and afterwards that the
+// batch is done. A consumer that finds a batch started and not done knows that the one
+// before it was killed in it. The events of a batch have an address that identifies the
+// batch and that no program's code has. So the consumer looks in the stream, and in its log,
+// for the last event of the batch, and continues behind it (resume.go). A kill at any
+// instant thus loses no event and duplicates none, with two exceptions, both in the
+// interrupted batch. Lines that were counted as lost, and that no recorded line follows, are
+// counted again. And if the batch's events have already left a stream without a log, because
+// they were overwritten, or read by a program that is not one of ours, they are recorded again.
 //
-// At the end the directory gets another name. From then on no shell finds its
-// file, and what has been written is complete when nobody has it open.
+// When the file has grown, a consumer rotates it: it renames a new, empty file over it.
+// Shells that had opened the old file may still append to it. A consumer removes the
+// old file when no other process has it open, which it learns from the kernel: only then
+// does the kernel grant a write lease.
+//
+// At the end a consumer renames (seals) the directory. From then on no shell finds the
+// file, and the file is complete when no other process has it open.
 //
 // # Loss
 //
-// Lines beyond the bound, and those that are no events (no name, a line that is
-// too long, the name of a system event), are counted as lost. A line whose newline
-// is missing is not complete and waits, and is lost if the end comes first.
+// Lines beyond the bound, and lines that are not events (without a name, too long, or with
+// the name of a system event), count as lost. A line without its newline is incomplete
+// and waits; it is lost if the spool ends first.
 package spool
 
 import (
@@ -52,19 +58,19 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
-// Env names the environment variable that tells shells where to append.
+// Env is the environment variable with the path of the file that shells append to.
 const Env = "PTRACE_SPOOL"
 
 const (
-	stateName = "state"
-	spoolName = "spool"
-	oldPrefix = "old."
-	newName   = "new"
+	stateName     = "state"
+	spoolName     = "spool"
+	rotatedPrefix = "old."
+	newName       = "new"
 )
 
-// Create makes the spool of a stream and returns the path for PTRACE_SPOOL. watched
-// tells that a process takes lines over as they come; else the name of the file has the
-// bound, for the shells to see to it.
+// Create makes the spool of a stream and returns the value for PTRACE_SPOOL. watched says
+// that a watcher drains the lines as they come; otherwise the name of the file contains the
+// bound, for the shells to observe.
 func Create(s *posixtrace.Stream, watched bool) (path string, err error) {
 	info, err := s.Info()
 	if err != nil {
@@ -94,8 +100,8 @@ func Create(s *posixtrace.Stream, watched bool) (path string, err error) {
 	return filepath.Join(name, base), nil
 }
 
-// Path returns the path for PTRACE_SPOOL of a stream whose file is at streamPath, ""
-// if it has no spool.
+// Path returns the value of PTRACE_SPOOL for the stream at streamPath, "" if the stream has
+// no spool.
 func Path(streamPath string) string {
 	name, _ := tool.SpoolDir(streamPath)
 	d, err := openSpool(name)
@@ -106,15 +112,16 @@ func Path(streamPath string) string {
 	return filepath.Join(name, d.name)
 }
 
-// StreamOf returns the path of the stream that a value of PTRACE_SPOOL belongs to.
+// StreamOf returns the path of the stream that a value of PTRACE_SPOOL belongs to, and
+// whether the value is well-formed.
 func StreamOf(path string) (stream string, ok bool) {
 	dir := filepath.Dir(path)
 	base, ok := strings.CutPrefix(filepath.Base(dir), "l-")
 	return filepath.Join(filepath.Dir(dir), "s-"+base), ok && filepath.IsAbs(path)
 }
 
-// open opens the spool of the stream at path, whatever its name is now.
-// fs.ErrNotExist: there is none.
+// open opens the spool of the stream at path, sealed or not. If there is none, the error
+// is fs.ErrNotExist.
 func open(path string) (*dir, error) {
 	name, sealed := tool.SpoolDir(path)
 	for _, p := range []string{name, sealed} {
@@ -139,7 +146,7 @@ func openSpool(path string) (*dir, error) {
 		}
 	}
 	if err == nil && d.name == "" {
-		err = fs.ErrNotExist // it is just being made, or removed
+		err = fs.ErrNotExist // another process is creating or removing it
 	}
 	if err != nil {
 		d.close()
@@ -148,4 +155,4 @@ func openSpool(path string) (*dir, error) {
 	return d, nil
 }
 
-func oldName(gen int64) string { return oldPrefix + strconv.FormatInt(gen, 10) }
+func rotatedName(gen int64) string { return rotatedPrefix + strconv.FormatInt(gen, 10) }

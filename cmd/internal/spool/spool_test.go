@@ -16,18 +16,18 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// takerEnv makes this test binary a taker of the stream that it names.
-const takerEnv = "POSIXTRACE_TEST_TAKER"
+// consumerEnv makes this test binary a consumer of the stream that it names.
+const consumerEnv = "POSIXTRACE_TEST_CONSUMER"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(takerEnv); path != "" {
-		takeForEver(path)
+	if path := os.Getenv(consumerEnv); path != "" {
+		drainUntilKilled(path)
 	}
 	os.Exit(m.Run())
 }
 
-// takeForEver takes lines until it is killed, or the stream is gone.
-func takeForEver(path string) {
+// drainUntilKilled drains the spool until the process is killed or the stream is removed.
+func drainUntilKilled(path string) {
 	s, err := posixtrace.Attach(path)
 	if err != nil {
 		os.Exit(1)
@@ -69,7 +69,7 @@ func newStream(t *testing.T, attr posixtrace.Attr) (s *posixtrace.Stream, path s
 	return s, path
 }
 
-// append appends as a shell does: open, one write, close.
+// appendTo appends as a shell does: open, one write, close.
 func appendTo(t *testing.T, path, text string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
@@ -82,7 +82,8 @@ func appendTo(t *testing.T, path, text string) {
 	}
 }
 
-func take(t *testing.T, s *posixtrace.Stream, last bool) {
+// drain drains the spool of a stream, and finishes it if last.
+func drain(t *testing.T, s *posixtrace.Stream, last bool) {
 	t.Helper()
 	k, err := NewConsumer(s, false)
 	if err != nil {
@@ -117,7 +118,7 @@ func events(t *testing.T, s *posixtrace.Stream) (list []string) {
 			t.Fatal(err)
 		}
 		if ev.UnixNano < last {
-			t.Errorf("the times fall from %d to %d", last, ev.UnixNano)
+			t.Errorf("time %d follows %d", ev.UnixNano, last)
 		}
 		last = ev.UnixNano
 		if !ev.ID.System() {
@@ -135,8 +136,8 @@ func lost(t *testing.T, s *posixtrace.Stream) uint64 {
 	return st.Lost
 }
 
-// Lines become events once, whatever they hold; what is no event is counted.
-func TestLines(t *testing.T) {
+// A line becomes one event, or counts as lost if it is not an event.
+func TestDrainRecordsEachLineOnce(t *testing.T) {
 	long := strings.Repeat("x", MaxLine)
 	for _, c := range []struct {
 		name, in string
@@ -156,7 +157,7 @@ func TestLines(t *testing.T) {
 		{"no name", "\t1\t\tx\n", nil, 1},
 		{"a mark", "\t1\t1795169520.5\t0\na\t1\t\tx\n", []string{"a 1 x"}, 0},
 		{"coarse time", "a\t1\t+1.25\tx\na\t1\t+\ty\na\t1\t+x\tz\na\t1\t+99999999999\tz\n", []string{"a 1 x", "a 1 y", "a 1 z", "a 1 z"}, 0},
-		{"told to be lost", "\t1\t\t64\n", nil, 64},
+		{"reported loss", "\t1\t\t64\n", nil, 64},
 		{"longest name", strings.Repeat("n", 255) + "\t1\t\t\n", []string{strings.Repeat("n", 255) + " 1 "}, 0},
 		{"name too long", strings.Repeat("n", 256) + "\t1\t\t\n", nil, 1},
 		{"line too long", "a\t1\t\t" + long + "\nb\t1\t\tz\n", []string{"b 1 z"}, 1},
@@ -166,8 +167,8 @@ func TestLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, path := newStream(t, posixtrace.Attr{})
 			appendTo(t, path, c.in)
-			take(t, s, false)
-			take(t, s, false)
+			drain(t, s, false)
+			drain(t, s, false)
 			if got := events(t, s); strings.Join(got, "|") != strings.Join(c.want, "|") {
 				t.Errorf("events %q, want %q", got, c.want)
 			}
@@ -178,27 +179,27 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A line that is not complete waits, and is lost when nobody can complete it.
-func TestIncomplete(t *testing.T) {
+// An incomplete line waits, and is lost when the spool ends.
+func TestDrainWaitsForNewline(t *testing.T) {
 	s, path := newStream(t, posixtrace.Attr{})
 	appendTo(t, path, "a\t1\t\tx")
-	take(t, s, false)
+	drain(t, s, false)
 	appendTo(t, path, "y\nb\t1\t\t")
-	take(t, s, false)
+	drain(t, s, false)
 	if got := events(t, s); len(got) != 1 || got[0] != "a 1 xy" {
-		t.Errorf("events %q", got)
+		t.Errorf("events %q, want %q", got, "a 1 xy")
 	}
-	take(t, s, true)
+	drain(t, s, true)
 	if n := lost(t, s); n != 1 {
-		t.Errorf("%d lost, want the line without end", n)
+		t.Errorf("%d lost, want 1, the line without a newline", n)
 	}
 	if _, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666); err == nil {
-		t.Error("the spool can still be written to")
+		t.Error("a shell can open the spool after Finish")
 	}
 }
 
-// A file that was put aside is read until nobody has it open any more.
-func TestAside(t *testing.T) {
+// A consumer drains a rotated file until no other process has it open.
+func TestDrainReadsRotatedFiles(t *testing.T) {
 	s, path := newStream(t, posixtrace.Attr{StreamSize: 4 << 20})
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -207,27 +208,27 @@ func TestAside(t *testing.T) {
 	defer f.Close()
 	line := "a\t1\t\t" + strings.Repeat("x", 100) + "\n"
 	f.WriteString(strings.Repeat(line, 6000))
-	take(t, s, false)
+	drain(t, s, false)
 	if old, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "old.*")); len(old) != 1 {
-		t.Fatalf("put aside: %v, want one", old)
+		t.Fatalf("rotated files: %v, want one", old)
 	}
 	f.WriteString("late\t1\t\t\n")
 	appendTo(t, path, "new\t1\t\t\n")
-	take(t, s, false)
+	drain(t, s, false)
 	f.Close()
-	take(t, s, false)
+	drain(t, s, false)
 	if old, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "old.*")); len(old) != 0 {
-		t.Errorf("%v is still there", old)
+		t.Errorf("%v remains after every writer has closed it", old)
 	}
 	got := events(t, s)
 	if n := len(got); n != 6002 || got[n-2] != "late 1 " || got[n-1] != "new 1 " {
-		t.Errorf("%d events, the last %q", n, got[max(n-2, 0):])
+		t.Errorf("%d events, the last %q; want 6002, the last late and new", n, got[max(n-2, 0):])
 	}
 }
 
-// What is beyond the bound is lost, the oldest in a stream that overwrites, the
-// newest in others, and counted.
-func TestBound(t *testing.T) {
+// Lines beyond the bound are lost and counted: the oldest ones of a stream that overwrites,
+// the newest ones of others.
+func TestDrainCountsLinesBeyondBound(t *testing.T) {
 	for _, policy := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		t.Run(policy.String(), func(t *testing.T) {
 			s, path := newStream(t, posixtrace.Attr{StreamSize: 64 << 10, StreamFullPolicy: policy})
@@ -237,7 +238,7 @@ func TestBound(t *testing.T) {
 				fmt.Fprintf(&b, "a\t1\t\t%d\n", i)
 			}
 			appendTo(t, path, b.String())
-			take(t, s, false)
+			drain(t, s, false)
 			got := events(t, s)
 			if n := len(got); n == 0 || policy == posixtrace.PolicyLoop && got[n-1] != "a 1 19999" || policy != posixtrace.PolicyLoop && got[0] != "a 1 0" {
 				t.Errorf("%d events, the first and last %q", n, append(got[:min(n, 1)], got[max(n-1, 0):]...))
@@ -249,9 +250,9 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Takers are killed again and again while many processes' worth of lines comes in.
-// Each line is one event, in the order of its writer.
-func TestKilledTakers(t *testing.T) {
+// Consumers are killed again and again while many writers append lines. Each line becomes
+// one event, in the order of its writer.
+func TestKilledConsumersLoseNothing(t *testing.T) {
 	s, path := newStream(t, posixtrace.Attr{StreamSize: 16 << 20})
 	info, err := s.Info()
 	if err != nil {
@@ -271,7 +272,7 @@ func TestKilledTakers(t *testing.T) {
 	kills := 0
 	for busy := true; busy || kills < 20; kills++ {
 		c := exec.Command(os.Args[0])
-		c.Env = append(os.Environ(), takerEnv+"="+info.Path)
+		c.Env = append(os.Environ(), consumerEnv+"="+info.Path)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +284,7 @@ func TestKilledTakers(t *testing.T) {
 		c.Process.Kill()
 		c.Wait()
 	}
-	take(t, s, true)
+	drain(t, s, true)
 	next := map[string]int{}
 	for _, e := range events(t, s) {
 		var pid, i int
@@ -292,7 +293,7 @@ func TestKilledTakers(t *testing.T) {
 		}
 		key := fmt.Sprint(pid)
 		if i != next[key] {
-			t.Fatalf("writer %s: line %d after %d killed takers, want %d", key, i, kills, next[key])
+			t.Fatalf("writer %s: line %d after %d killed consumers, want %d", key, i, kills, next[key])
 		}
 		next[key]++
 	}
@@ -302,13 +303,13 @@ func TestKilledTakers(t *testing.T) {
 		}
 	}
 	if n := lost(t, s); n != 0 {
-		t.Errorf("%d lost", n)
+		t.Errorf("%d lost, want 0", n)
 	}
 }
 
-// A taker that was killed within a batch is followed by one that finds what it has
-// recorded, among events that look the same, and lines that were rejected.
-func TestRecover(t *testing.T) {
+// A consumer resumes the batch in which another one was killed, among equal events and
+// lines that the filter rejected.
+func TestDrainResumesBatch(t *testing.T) {
 	s, path := newStream(t, posixtrace.Attr{})
 	var set posixtrace.EventSet
 	id, err := s.EventID("no")
@@ -330,8 +331,8 @@ func TestRecover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As one that is killed after four of the six lines.
-	k.locked(0, func() error {
+	// Do what a consumer has done that is killed after four of the six lines.
+	k.withLock(0, func() error {
 		k.split([]byte(text))
 		k.st.tryEnd, k.st.since = int64(len(text)), time.Now().UnixNano()
 		if err := k.save(); err != nil {
@@ -342,14 +343,14 @@ func TestRecover(t *testing.T) {
 		}
 		return nil
 	})
-	take(t, s, false)
+	drain(t, s, false)
 	if got := strings.Join(events(t, s), "|"); got != "a 1 x|a 1 x|a 1 x|b 1 y" {
-		t.Errorf("events %s", got)
+		t.Errorf("events %s, want a 1 x three times, then b 1 y", got)
 	}
 }
 
-// State and files that somebody has scribbled over cost events and nothing else.
-func TestHostileState(t *testing.T) {
+// A hostile state file costs events and nothing else.
+func TestDrainSurvivesHostileState(t *testing.T) {
 	for _, text := range []string{
 		"", "x", "ptrace-spool 2 0 9223372036854775807 false 0 0 0 0 0:",
 		"ptrace-spool 2 0 0 true 5 99999999999 0 0 0:", "ptrace-spool 2 3 0 false 0 0 0 0 2: 1/7 1/9",
@@ -370,7 +371,7 @@ func TestHostileState(t *testing.T) {
 		k.Finish(time.Second)
 		k.Close()
 		if n := len(events(t, s)); n > 1 {
-			t.Errorf("%q: %d events", text, n)
+			t.Errorf("state %q: %d events, want at most 1", text, n)
 		}
 		s.Shutdown()
 	}

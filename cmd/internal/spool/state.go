@@ -6,64 +6,63 @@ import (
 	"strings"
 )
 
-// state is what takers leave to each other, in one file of one small line. It is
-// written by a single write within a page, which a kill does not cut in two.
+// state is the progress that consumers hand to each other, in a file of one short line. A
+// single write within a page replaces it, which a kill cannot tear.
 type state struct {
-	gen  int64 // of the file that is written to
-	done int64 // how much of it was taken
-	// skipping tells that done is inside of a line that is too long for one
+	gen  int64 // generation of the file that shells append to
+	done int64 // offset in it up to which lines are drained
+	// skipping: done is inside a line that is longer than a batch
 	skipping bool
 
-	// The batch that is being recorded: of the file of this generation, up to
-	// this offset; 0 when there is none. Its earliest time is since.
+	// The batch that is being recorded, in the file of generation tryGen, up to the
+	// offset tryEnd; zeros if there is none. since is its earliest time.
 	tryGen, tryEnd, since int64
 
-	// No line that was not taken was written before this time, of the stream's clock.
+	// Every line that is not drained was written at this time, of the stream's clock, or later.
 	floor int64
 
-	old []old
+	rotated []rotated
 }
 
-// old is a file that was put aside and may still be written to by those who had
-// it open.
-type old struct{ gen, done int64 }
+// rotated is a file that was rotated. Shells that had it open may still append to it.
+type rotated struct{ gen, done int64 }
 
-// maxOld bounds how many files are put aside. With that many nothing is put
-// aside any more, and the file grows.
-const maxOld = 16
+// maxRotated bounds the number of rotated files. With that many, the current file is not
+// rotated and grows.
+const maxRotated = 16
 
 const stateSize = 1024
 
 const stateForm = "ptrace-spool 2 %d %d %t %d %d %d %d %d"
 
-// readState reads the state; one that makes no sense is that of a new spool.
+// readState reads the state; an invalid one counts as that of a new spool.
 func readState(f *os.File) (st state) {
 	b := make([]byte, stateSize)
 	n, _ := f.ReadAt(b, 0)
 	head, rest, _ := strings.Cut(string(b[:n]), ":")
 	var count int
 	got, err := fmt.Sscanf(head, stateForm, &st.gen, &st.done, &st.skipping, &st.tryGen, &st.tryEnd, &st.since, &st.floor, &count)
-	if err != nil || got != 8 || count < 0 || count > maxOld || min(st.gen, st.done, st.tryGen, st.tryEnd, st.since, st.floor) < 0 {
+	if err != nil || got != 8 || count < 0 || count > maxRotated || min(st.gen, st.done, st.tryGen, st.tryEnd, st.since, st.floor) < 0 {
 		return state{}
 	}
 	for _, s := range strings.Fields(rest) {
-		var o old
+		var o rotated
 		if _, err := fmt.Sscanf(s, "%d/%d", &o.gen, &o.done); err != nil || min(o.gen, o.done) < 0 {
 			return state{}
 		}
-		st.old = append(st.old, o)
+		st.rotated = append(st.rotated, o)
 	}
-	if len(st.old) != count {
+	if len(st.rotated) != count {
 		return state{}
 	}
 	return st
 }
 
-// write makes st the state.
+// write replaces the state in f.
 func (st *state) write(f *os.File) error {
 	b := fmt.Appendf(make([]byte, 0, stateSize), stateForm+":",
-		st.gen, st.done, st.skipping, st.tryGen, st.tryEnd, st.since, st.floor, len(st.old))
-	for _, o := range st.old {
+		st.gen, st.done, st.skipping, st.tryGen, st.tryEnd, st.since, st.floor, len(st.rotated))
+	for _, o := range st.rotated {
 		b = fmt.Appendf(b, " %d/%d", o.gen, o.done)
 	}
 	for len(b) < stateSize-1 {
@@ -73,14 +72,15 @@ func (st *state) write(f *os.File) error {
 	return err
 }
 
-// doneOf returns where to go on in the file of a generation.
-func (st *state) doneOf(gen int64) *int64 {
+// offsetOf returns the offset up to which the file of a generation is drained, nil if there
+// is no such file.
+func (st *state) offsetOf(gen int64) *int64 {
 	if gen == st.gen {
 		return &st.done
 	}
-	for i := range st.old {
-		if st.old[i].gen == gen {
-			return &st.old[i].done
+	for i := range st.rotated {
+		if st.rotated[i].gen == gen {
+			return &st.rotated[i].done
 		}
 	}
 	return nil

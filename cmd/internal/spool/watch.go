@@ -11,9 +11,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
-// Watcher takes lines as they come.
+// Watcher is a consumer that drains lines as they come.
 type Watcher struct {
-	t    *Consumer
+	c    *Consumer
 	stop chan struct{}
 	once sync.Once
 	done chan struct{}
@@ -22,28 +22,28 @@ type Watcher struct {
 	d       *dir // for Mark
 }
 
-// pace is how often a watcher looks while there are lines. When there have been
-// none for a while it has the kernel wake it; all the time, that would cost those who
-// write more than the write itself.
+// A watcher polls every pace while lines come. After idleTurns polls without a line it has
+// inotify(7) wake it. It does not always use inotify, which would cost each writer more than
+// the write itself.
 const (
 	pace      = 20 * time.Millisecond
 	idleTurns = 5
-	idleWait  = time.Second // where the kernel cannot tell of changes
+	idleWait  = time.Second // interval of polls where inotify is not available
 )
 
-// Watch begins to take the lines of a stream's spool. It is ended by Stop.
+// Watch starts to drain the lines of a stream's spool, until Stop.
 func Watch(s *posixtrace.Stream) (*Watcher, error) {
 	t, err := NewConsumer(s, false)
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{t: t, stop: make(chan struct{}), done: make(chan struct{})}
+	w := &Watcher{c: t, stop: make(chan struct{}), done: make(chan struct{})}
 	go w.run()
 	return w, nil
 }
 
-// Stop ends the watcher. What was not taken by then is left to others. A nil
-// Watcher has nothing to stop.
+// Stop ends the watcher. It leaves the lines that are not drained to other consumers. It
+// does nothing for a nil Watcher.
 func (w *Watcher) Stop() {
 	if w == nil {
 		return
@@ -60,20 +60,20 @@ func (w *Watcher) Stop() {
 
 func (w *Watcher) run() {
 	defer close(w.done)
-	defer w.t.Close()
-	dir, _ := tool.SpoolDir(w.t.path)
+	defer w.c.Close()
+	dir, _ := tool.SpoolDir(w.c.path)
 	n := newNotifier(dir)
 	defer n.close()
 	for idle := 0; ; {
-		// Another taker does as well, and what fails is told by who comes last.
-		took, err := w.t.Drain(0)
-		if idle++; took || err == ErrBusy {
+		// Another consumer does as well, and the last one reports an error.
+		drained, err := w.c.Drain(0)
+		if idle++; drained || err == ErrBusy {
 			idle = 0
 		}
 		wait := pace
 		if idle > idleTurns {
 			if wait = idleWait; idle == idleTurns+1 && n.arm() {
-				continue // what came before that is not told
+				continue // drain the lines that came before the watch was set
 			}
 		}
 		if n.armed {
@@ -92,7 +92,7 @@ func (w *Watcher) run() {
 	}
 }
 
-// notifier tells once, after arm, that something has changed in a directory.
+// notifier reports, once after each arm, that something has changed in a directory.
 type notifier struct {
 	f       *os.File
 	dir     string

@@ -35,9 +35,9 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// kind says what completes the argument of an option: file, stream, events, pid,
+// argumentKind says what completes the argument of an option: file, stream, events, pid,
 // "words ..." or nothing.
-func (o *Option) kind(c *Command) string {
+func argumentKind(o *Option, c *Command) string {
 	switch {
 	case o.Choices != nil:
 		return "words " + strings.Join(o.Choices, " ")
@@ -121,7 +121,7 @@ func bashCompletion() string {
 				keys = append(keys, c.Name+":--"+o.Long)
 			}
 			keys = append(keys, c.Name+":--"+o.Long+"=")
-			fmt.Fprintf(&b, "\t%s) echo '%s' ;;\n", strings.Join(keys, " | "), o.kind(c))
+			fmt.Fprintf(&b, "\t%s) echo '%s' ;;\n", strings.Join(keys, " | "), argumentKind(&o, c))
 		}
 	}
 	b.WriteString("\tesac\n}\n\n_posixtrace_operand() {\n\tcase $1 in\n")
@@ -298,7 +298,7 @@ func zshCompletion() string {
 			help := "[" + quote.Replace(o.Help) + "]"
 			arg := ""
 			if o.Arg != "" {
-				arg = ":" + strings.ToLower(o.Arg) + ":" + zshAction(o.kind(c))
+				arg = ":" + strings.ToLower(o.Arg) + ":" + zshAction(argumentKind(&o, c))
 			}
 			long, short := "--"+o.Long, ""
 			switch {
@@ -428,9 +428,9 @@ func fishCompletion() string {
 			switch {
 			case o.Arg == "":
 			case o.Optional:
-				b.WriteString(fishArguments(o.kind(c)))
+				b.WriteString(fishArguments(argumentKind(&o, c)))
 			default:
-				b.WriteString(" -r" + fishArguments(o.kind(c)))
+				b.WriteString(" -r" + fishArguments(argumentKind(&o, c)))
 			}
 			fmt.Fprintf(&b, " -d '%s'\n", quote.Replace(o.Help))
 		}

@@ -67,7 +67,7 @@ const verbNames = "start, stop, clear, flush, shutdown, status and list"
 
 func unknownVerb(name string) error {
 	verbs := append(slices.Sorted(maps.Keys(ctlVerbs)), "list")
-	if ask := didYouMean(near(name, verbs)); ask != "" {
+	if ask := didYouMean(name, verbs); ask != "" {
 		return usagef("unknown verb '%s', %s Verbs are %s", name, ask, verbNames)
 	}
 	return usagef("unknown verb '%s'; verbs are %s", name, verbNames)
@@ -95,7 +95,7 @@ func ctl(env *Env, args *Args) error {
 	if err := checkVerbOptions(name, verb.options, args); err != nil {
 		return err
 	}
-	streams, err := streamOperands(env, args, true)
+	operands, err := streamOperands(env, args, true)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func ctl(env *Env, args *Args) error {
 		defer markSpool(env)
 	}
 	shown := 0
-	for _, stream := range streams {
+	for _, stream := range operands {
 		s, err := attach(stream)
 		if err != nil {
 			if !args.Has("force") || !errors.Is(err, errNoStream) {
@@ -121,15 +121,6 @@ func ctl(env *Env, args *Args) error {
 		s.Close()
 	}
 	return nil
-}
-
-// named puts the stream's name before an error of a verb.
-func named(stream string, err error) error {
-	var f *fault
-	if errors.As(err, &f) {
-		return failf("%s: %s", stream, f.text)
-	}
-	return failure(stream, err)
 }
 
 func checkVerbOptions(verb string, allowed []string, args *Args) error {
@@ -153,11 +144,11 @@ func showStatus(env *Env, args *Args, s *posixtrace.Stream, _ string) error {
 	if err != nil {
 		return err
 	}
-	status := s.PeekStatus
+	read := s.PeekStatus
 	if args.Has("reset") {
-		status = s.Status
+		read = s.Status
 	}
-	st, err := status()
+	st, err := read()
 	if err != nil {
 		return err
 	}

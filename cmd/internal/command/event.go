@@ -165,7 +165,7 @@ func (p *eventPlan) runSpan(env *Env, t *eventTarget) error {
 	if t.process != nil {
 		t.process.SetThread(t.tid)
 	}
-	signals := newForwarder()
+	caught := newForwarder()
 	begun := t.event(p.name+".begin", nil)
 	markSpool(env) // for what the command does with shells
 	c, err := startChild(p.rest, os.Environ(), [3]int{0, 1, 2})
@@ -177,9 +177,9 @@ func (p *eventPlan) runSpan(env *Env, t *eventTarget) error {
 		}
 		return err
 	}
-	signals.forward(c.signal)
+	caught.forward(c.signal)
 	status, _, err := c.wait()
-	signals.stop()
+	caught.stop()
 	if err != nil {
 		return failure(p.rest[0], err)
 	}

@@ -20,8 +20,8 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s: help begins %.40q", c.Name, text)
 		}
 		for _, line := range strings.Split(text, "\n") {
-			if utf8.RuneCountInString(line) > helpWidth {
-				t.Errorf("%s: help has a line of more than %d columns: %s", c.Name, helpWidth, line)
+			if utf8.RuneCountInString(line) > 80 {
+				t.Errorf("%s: help has a line of more than 80 columns: %s", c.Name, line)
 			}
 			if strings.TrimRight(line, " ") != line {
 				t.Errorf("%s: help has a line that ends in space: %q", c.Name, line)

@@ -35,8 +35,10 @@ func near(word string, words []string) []string {
 	return near
 }
 
-// didYouMean is the question for the words that near returned, "" for none.
-func didYouMean(words []string) string {
+// didYouMean returns the question for a mistyped word, with the words that it may stand
+// for; "" without any.
+func didYouMean(word string, candidates []string) string {
+	words := near(word, candidates)
 	if len(words) == 0 {
 		return ""
 	}

@@ -195,7 +195,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, failure("", err)
 	}
-	signals := s.signals
+	caught := s.signals
 	if taps.term == nil {
 		s.plan.limit.enterGroup()
 	}
@@ -211,7 +211,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 		s.spool.Mark(s.begun)
 	}
 	if s.term = taps.term; s.term != nil {
-		taps.term.signals = signals.ch
+		taps.term.signals = caught.ch
 		deliver = func(sig syscall.Signal) { taps.term.signal(sig, s.plan.limit.send) }
 		s.child, err = taps.term.start(s.env.prog, s.plan.argv, env, taps.files, s.hidden(), ready)
 	} else {
@@ -238,7 +238,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.plan.limit.start(s.child)
 	end := time.Now().Add(s.plan.limit.limit)
 	var asked atomic.Bool
-	signals.forward(func(sig syscall.Signal) {
+	caught.forward(func(sig syscall.Signal) {
 		if asksForEnd(sig) {
 			asked.Store(true)
 		}
@@ -249,7 +249,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 
 	status, usage, err := s.child.wait()
 	s.plan.limit.stop()
-	signals.stop()
+	caught.stop()
 	s.boundLog(end, asked.Load())
 	if err != nil {
 		if taps.term != nil {

@@ -102,10 +102,10 @@ func monitor(args *Args) error {
 	m := &monitored{up: &link{fd: fd}, settled: make(chan struct{})}
 	// A signal to the monitor is meant for the command. The kernel sends HUP here
 	// when the terminal goes away.
-	signals := make(chan os.Signal, 16)
+	caught := make(chan os.Signal, 16)
 	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2} {
 		if !ignored(sig) {
-			signal.Notify(signals, sig)
+			signal.Notify(caught, sig)
 		}
 	}
 	if m.tty, err = unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3); err != nil {
@@ -124,7 +124,7 @@ func monitor(args *Args) error {
 		return err
 	}
 	go func() {
-		for s := range signals {
+		for s := range caught {
 			m.signal(s.(syscall.Signal))
 		}
 	}()
@@ -330,8 +330,7 @@ func becomeCommand(args *Args) error {
 	if !ignored(unix.SIGTSTP) {
 		signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP)
 	}
-	var def sigaction
-	rtSigaction(unix.SIGQUIT, &def, nil) // the runtime would write a report
+	setDefault(unix.SIGQUIT) // the runtime would write a report
 	l := &link{fd: fd}
 	what, text := l.receive()
 	if what != orderStart {

@@ -101,6 +101,12 @@ func rtSigaction(sig syscall.Signal, new, old *sigaction) {
 	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(new)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
 }
 
+// setDefault sets the default action of a signal, unknown to the Go runtime.
+func setDefault(sig syscall.Signal) {
+	var def sigaction
+	rtSigaction(sig, &def, nil)
+}
+
 // ignored reports whether a signal is ignored.
 func ignored(sig syscall.Signal) bool {
 	var old sigaction
@@ -145,8 +151,7 @@ func dieBy(sig syscall.Signal) {
 		unix.Setrlimit(unix.RLIMIT_CORE, &lim)
 	}
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // a core pattern that is a pipe knows no limit
-	var def sigaction
-	rtSigaction(sig, &def, nil)
+	setDefault(sig)
 	raise(sig)
 	// The first process of a container is not killed by a default action.
 	time.Sleep(10 * time.Millisecond)

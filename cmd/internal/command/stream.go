@@ -105,3 +105,12 @@ func pathsOf(name string) string {
 // errNoStream is in the chain of the error that attach returns when there is no
 // such stream.
 var errNoStream = errors.New("no such stream")
+
+// named puts the stream's name before an error of a verb.
+func named(stream string, err error) error {
+	var f *fault
+	if errors.As(err, &f) {
+		return failf("%s: %s", stream, f.text)
+	}
+	return failure(stream, err)
+}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
 
 // killedRun is a run of ptrace-run in which somebody is killed.
@@ -88,7 +90,7 @@ func tracerOf(pid int) int {
 			b, _ := os.ReadFile(name)
 			for _, f := range strings.Fields(string(b)) {
 				line, _ := os.ReadFile("/proc/" + f + "/cmdline")
-				if strings.Contains(string(line), "\x00--"+tracerOption+"=") {
+				if strings.Contains(string(line), "\x00"+tracer.Flag+"=") {
 					n, _ := strconv.Atoi(f)
 					return n
 				}

@@ -47,7 +47,7 @@ func noteUnmatched(env *Env, inputs []*input, sel *selection) {
 			env.Note("no event type matches '" + p + "'")
 			continue
 		}
-		env.message("no event type '"+p+"'", didYouMean(near(p, names)))
+		env.message("no event type '"+p+"'", didYouMean(p, names))
 	}
 }
 

@@ -1,8 +1,11 @@
 // Command ptrace-create makes an active trace stream. See ptrace-create(1).
 package main
 
-import "github.com/posixtrace/posixtrace/cmd/internal/command"
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/create"
+)
 
 func main() {
-	command.Main(command.Create)
+	cli.Main(create.Command)
 }

@@ -2,10 +2,11 @@
 package main
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/command"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 	_ "github.com/posixtrace/posixtrace/cmd/internal/table" // it prints tables
 )
 
 func main() {
-	command.Main(command.Dump)
+	cli.Main(dump.Command)
 }

@@ -1,8 +1,11 @@
 // Command ptrace-filter shows and changes which events a stream rejects. See ptrace-filter(1).
 package main
 
-import "github.com/posixtrace/posixtrace/cmd/internal/command"
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/filter"
+)
 
 func main() {
-	command.Main(command.Filter)
+	cli.Main(filter.Command)
 }

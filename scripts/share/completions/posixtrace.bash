@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Completion of the ptrace-* commands for bash. Made from the commands' tables of options by
-#     go test ./cmd/internal/command -run TestCompletions -update
+#     go test ./cmd/internal/script -run TestCompletions -update
 #
 # What was typed, and names from a trace, are data: nothing of them is evaluated.
 

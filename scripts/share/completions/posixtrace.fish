@@ -1,5 +1,5 @@
 # Completion of the ptrace-* commands for fish. Made from the commands' tables of options by
-#     go test ./cmd/internal/command -run TestCompletions -update
+#     go test ./cmd/internal/script -run TestCompletions -update
 #
 # What was typed, and names from a trace, are data: nothing of them is evaluated.
 

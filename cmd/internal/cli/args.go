@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Option is one option of a command.
+type Option struct {
+	Short    byte     // 0 when there is none
+	Long     string   // always there: it is the option's name in the code
+	Arg      string   // what the help calls the option-argument; "" for a switch
+	Optional bool     // the argument may be left out; only --long=ARG gives one
+	Choices  []string // when set, the only arguments there are
+	Help     string
+	Hidden   bool // for the programs' own use, not in the help
+}
+
+var commonOptions = []Option{
+	{Long: "color", Arg: "WHEN", Choices: []string{"auto", "always", "never"}, Help: "use colour: auto, always or never"},
+	{Short: 'h', Long: "help", Help: "show this help and exit"},
+	{Short: 'V', Long: "version", Help: "show the version and exit"},
+}
+
+func (c *Command) AllOptions() []Option {
+	return append(append([]Option{}, c.Options...), commonOptions...)
+}
+
+// Given is one option as it stood on the command line.
+type Given struct {
+	Name  string // the long name
+	Value string // "" for a switch
+}
+
+// Args is a parsed command line.
+type Args struct {
+	Given    []Given // in the order given
+	Operands []string
+}
+
+// own returns what a program has given to itself, started anew: hidden options with
+// their values, and operands behind "--". It is nil for what a user gave. The library
+// would take as long for it as all the rest of such a start.
+func own(opts []Option, argv []string) *Args {
+	args := &Args{}
+	for i, arg := range argv {
+		if arg == "--" {
+			args.Operands = argv[i+1:]
+			break
+		}
+		option, value, _ := strings.Cut(arg, "=")
+		name := strings.TrimPrefix(option, "--")
+		if !slices.ContainsFunc(opts, func(o Option) bool { return o.Hidden && "--"+o.Long == option }) {
+			return nil
+		}
+		args.Given = append(args.Given, Given{name, value})
+	}
+	if len(args.Given) == 0 {
+		return nil
+	}
+	return args
+}
+
+// recorder makes the library tell every option in the order given.
+type recorder struct {
+	args *Args
+	name string
+}
+
+func (r *recorder) Set(v string) error {
+	r.args.Given = append(r.args.Given, Given{r.name, v})
+	return nil
+}
+
+func (r *recorder) String() string { return "" }
+
+// Has reports whether the option was given.
+func (a *Args) Has(name string) bool {
+	_, ok := a.Lookup(name)
+	return ok
+}
+
+// Lookup returns the last value given for an option.
+func (a *Args) Lookup(name string) (string, bool) {
+	for i := len(a.Given) - 1; i >= 0; i-- {
+		if a.Given[i].Name == name {
+			return a.Given[i].Value, true
+		}
+	}
+	return "", false
+}
+
+// Value returns the last value given for an option, or "".
+func (a *Args) Value(name string) string {
+	v, _ := a.Lookup(name)
+	return v
+}
+
+// All returns every value given for an option, in order.
+func (a *Args) All(name string) (vs []string) {
+	for _, g := range a.Given {
+		if g.Name == name {
+			vs = append(vs, g.Value)
+		}
+	}
+	return vs
+}
+
+// Size returns the value of an option that is a size, or def.
+func (a *Args) Size(name string, def int64) (int64, error) {
+	v, ok := a.Lookup(name)
+	if !ok {
+		return def, nil
+	}
+	n, err := ParseSize(v)
+	if err != nil {
+		return 0, BadValue(name, v, err)
+	}
+	return n, nil
+}
+
+// Duration returns the value of an option that is a duration, or def.
+func (a *Args) Duration(name string, def time.Duration) (time.Duration, error) {
+	v, ok := a.Lookup(name)
+	if !ok {
+		return def, nil
+	}
+	d, err := ParseDuration(v)
+	if err != nil {
+		return 0, BadValue(name, v, err)
+	}
+	return d, nil
+}
+
+// Count returns the value of an option that is a number of things, or def.
+func (a *Args) Count(name string, def int) (int, error) {
+	v, ok := a.Lookup(name)
+	if !ok {
+		return def, nil
+	}
+	n, err := ParseDigits(v)
+	if err == nil && int64(int(n)) != n {
+		err = ErrTooLarge
+	}
+	if err != nil {
+		return 0, BadValue(name, v, err)
+	}
+	return int(n), nil
+}
+
+// PID returns the value of an option that is a process id, or def.
+func (a *Args) PID(name string, def int) (int, error) {
+	n, err := a.Count(name, def)
+	if err == nil && a.Has(name) && (n <= 0 || n > 1<<22) {
+		err = BadValue(name, strconv.Itoa(n), ErrPID)
+	}
+	return n, err
+}
+
+func BadValue(option, value string, err error) error {
+	return Usagef("invalid argument '%s' for '--%s': %v", value, option, err)
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/fatih/color"
+	"golang.org/x/sys/unix"
+)
+
+// Palette is what may be coloured on one stream of output.
+type Palette struct {
+	On     bool
+	hint   *color.Color
+	System *color.Color // names of system events
+	Time   *color.Color
+}
+
+// Colors are the palettes of standard output and standard error, which are
+// decided each for itself.
+type Colors struct {
+	known     bool
+	Out, errs Palette
+}
+
+// setColor decides for both streams what --color=when means.
+func (e *Env) setColor(when string) {
+	e.Colors.known = true
+	e.Colors.Out = newPalette(e.wantColor(when, e.Stdout.w))
+	e.Colors.errs = newPalette(e.wantColor(when, e.Stderr))
+}
+
+func (e *Env) wantColor(when string, w io.Writer) bool {
+	switch when {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if e.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	for _, name := range []string{"CLICOLOR_FORCE", "FORCE_COLOR"} {
+		if v := e.Getenv(name); v != "" && v != "0" {
+			return true
+		}
+	}
+	return IsTerminal(w) && e.Getenv("TERM") != "dumb"
+}
+
+// newPalette switches every colour by itself: the library's one global switch
+// looks at standard output only and reads the environment again.
+func newPalette(on bool) Palette {
+	p := Palette{
+		On:     on,
+		hint:   color.New(color.FgCyan),
+		System: color.New(color.FgCyan),
+		Time:   color.New(color.Faint),
+	}
+	for _, c := range []*color.Color{p.hint, p.System, p.Time} {
+		if on {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+	}
+	return p
+}
+
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// Width returns how many columns the terminal has that standard output is, 0 if
+// it is none.
+func (e *Env) Width() int {
+	if !IsTerminal(e.Stdout.w) {
+		return 0
+	}
+	if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	f := e.Stdout.w.(interface{ Fd() uintptr })
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(ws.Col)
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Fault is an error in the words the user reads.
+type Fault struct {
+	Text   string
+	Hint   string
+	Usage  bool
+	Silent bool
+	Status int   // 0: the command's own status for failures
+	Kind   error // what errors.Is finds, if anything
+}
+
+func (f *Fault) Error() string { return f.Text }
+
+func AsFault(err error) *Fault {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	if errors.Is(err, posixtrace.ErrDirectory) {
+		return directoryFault(err)
+	}
+	return &Fault{Text: Reason(err), Hint: limitHint(err)}
+}
+
+// limitHint is the way out for an error that a limit of the process has caused.
+func limitHint(err error) string {
+	if errors.Is(err, syscall.EMFILE) {
+		return "`ulimit -n` raises the number of files that a process may have open"
+	}
+	return ""
+}
+
+// directoryFault is about the trace directory, whatever the command was at.
+func directoryFault(err error) *Fault {
+	hint := "PTRACE_DIR names another trace directory"
+	if errors.Is(err, syscall.ENOMEM) {
+		hint = "`ptrace-ctl list` shows the streams; --stream-size makes a smaller one, and PTRACE_DIR names another directory"
+	}
+	return &Fault{Text: Reason(err), Hint: hint}
+}
+
+// Usagef is a fault of the command line.
+func Usagef(format string, args ...any) error {
+	return &Fault{Text: fmt.Sprintf(format, args...), Usage: true}
+}
+
+// Failf is a failure in words of our own, lower case and without full stop.
+func Failf(format string, args ...any) error {
+	return &Fault{Text: fmt.Sprintf(format, args...)}
+}
+
+// Failure says that something failed for a reason: "object: Reason". It is nil
+// when err is, and err itself when that is a fault already.
+func Failure(object string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	if errors.Is(err, posixtrace.ErrDirectory) {
+		return directoryFault(err)
+	}
+	text := Reason(err)
+	if object != "" && !strings.HasPrefix(text, object+": ") {
+		text = object + ": " + text
+	}
+	return &Fault{Text: text, Hint: limitHint(err)}
+}
+
+// WithHint adds the way out to an error.
+func WithHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	f := *AsFault(err)
+	f.Hint = hint
+	return &f
+}
+
+// WithStatus gives an error a status of its own.
+func WithStatus(err error, status int) error {
+	if err == nil {
+		return nil
+	}
+	f := *AsFault(err)
+	f.Status = status
+	return &f
+}
+
+// Exit ends the command with a status and without a message.
+func Exit(status int) error { return &Fault{Silent: true, Status: status, Text: "exit"} }
+
+// Reason puts an error into the words of the other commands of the system: no
+// names of functions, error numbers as strerror(3) has them.
+func Reason(err error) string {
+	switch e := err.(type) {
+	case *Fault:
+		return e.Text
+	case syscall.Errno:
+		return Strerror(e)
+	case *posixtrace.Error:
+		if e.Cause == nil {
+			return Strerror(e.Err)
+		}
+		return Reason(e.Cause)
+	case *fs.PathError:
+		return e.Path + ": " + Reason(e.Err)
+	case *os.LinkError:
+		return e.New + ": " + Reason(e.Err)
+	case *os.SyscallError:
+		return Reason(e.Err)
+	}
+	text := err.Error()
+	if errors.Is(err, io.ErrUnexpectedEOF) && err == io.ErrUnexpectedEOF {
+		return "unexpected end"
+	}
+	// A wrapped error keeps its own words and gets the reason in ours.
+	if inner := errors.Unwrap(err); inner != nil {
+		if before, ok := strings.CutSuffix(text, inner.Error()); ok {
+			return before + Reason(inner)
+		}
+	}
+	return text
+}
+
+// Strerror is strerror(3): Go has the same texts in lower case.
+func Strerror(e syscall.Errno) string {
+	s := e.Error()
+	if s != "" && 'a' <= s[0] && s[0] <= 'z' {
+		s = string(s[0]-'a'+'A') + s[1:]
+	}
+	return s
+}
+
+// Is makes a fault found by the condition it stands for.
+func (f *Fault) Is(target error) bool { return f.Kind != nil && target == f.Kind }
+
+// Plural counts things: "1 event", "2 events".
+func Plural(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

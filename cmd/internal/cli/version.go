@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+)
+
+// defaultVersion is that of a build that knows no other: there is no tag, or no
+// repository.
+const defaultVersion = "0.1.0-dev"
+
+// version returns the version of the build, that of the module if it has one, and the
+// revision it was built from if that is known.
+func version(info *debug.BuildInfo) (version, revision string) {
+	version = defaultVersion
+	if info == nil {
+		return version, ""
+	}
+	dirty := ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				dirty = ", modified"
+			}
+		}
+	}
+	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
+		v, _, _ = strings.Cut(v, "+") // +dirty is told with the revision
+		// Without a tag the go command makes a version of time and revision.
+		if !strings.HasPrefix(v, "0.0.0-") {
+			version = v
+		}
+		if i := strings.LastIndexByte(v, '-'); i > 14 && len(v)-i-1 == 12 && revision == "" {
+			if _, err := ParseDigits(v[i-14 : i]); err == nil {
+				revision = v[i+1:]
+			}
+		}
+	}
+	if revision != "" {
+		revision += dirty
+	}
+	return version, revision
+}
+
+func printVersion(w io.Writer, prog string) error {
+	info, _ := debug.ReadBuildInfo()
+	v, rev := version(info)
+	text := fmt.Sprintf("%s (posixtrace) %s\n", prog, v)
+	if rev != "" {
+		text += "revision " + rev + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const WriterSize = 64 << 10
+
+// Writer is a buffered standard output that remembers its first error, so that
+// a command may write without looking and cannot forget to tell. A broken pipe
+// on descriptor 1 ends the process by SIGPIPE, as it should. Writer is safe for
+// concurrent use.
+type Writer struct {
+	mu      sync.Mutex
+	w       io.Writer
+	buf     []byte
+	err     error
+	checked bool
+}
+
+// NewWriter returns a Writer on w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Dest returns what w writes to.
+func (w *Writer) Dest() io.Writer { return w.w }
+
+// Write appends p to the buffer.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return 0, w.err
+	}
+	if w.buf == nil {
+		w.buf = make([]byte, 0, WriterSize+4096)
+	}
+	if len(w.buf)+len(p) > cap(w.buf) {
+		w.flush()
+	}
+	if len(p) >= WriterSize {
+		w.put(p)
+	} else {
+		w.buf = append(w.buf, p...)
+		if len(w.buf) >= WriterSize {
+			w.flush()
+		}
+	}
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(p), nil
+}
+
+// WriteString is Write for a string.
+func (w *Writer) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+// Flush writes what is buffered and returns the first error there was.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flush()
+	return w.err
+}
+
+func (w *Writer) flush() {
+	if len(w.buf) > 0 {
+		w.put(w.buf)
+		w.buf = w.buf[:0]
+	}
+}
+
+func (w *Writer) put(p []byte) {
+	if w.err != nil {
+		return
+	}
+	if !w.checked {
+		w.checked = true
+		if f, ok := w.w.(*os.File); ok && WasClosed(f) {
+			w.err = Failure("write error", syscall.EBADF)
+			return
+		}
+	}
+	if _, err := w.w.Write(p); err != nil {
+		if pe, ok := err.(*os.PathError); ok {
+			err = pe.Err
+		}
+		w.err = Failure("write error", err)
+	}
+}
+
+// WasClosed reports whether the descriptor was closed when the process began.
+// The Go runtime then opens /dev/null on it for reading and writing, which
+// nobody who means to discard output does.
+func WasClosed(f *os.File) bool {
+	var st unix.Stat_t
+	fd := int(f.Fd())
+	if unix.Fstat(fd, &st) != nil {
+		return false // the write will tell
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != unix.Mkdev(1, 3) {
+		return false
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
+}

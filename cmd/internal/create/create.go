@@ -1,0 +1,291 @@
+// Package create is ptrace-create.
+package create
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Command is ptrace-create: it makes an active stream.
+var Command = &cli.Command{
+	Name:  "ptrace-create",
+	Usage: "[OPTION]... [NAME]",
+	Brief: "Create an active trace stream and print its name. This is about POSIX Trace, not ptrace(2).",
+	Options: []cli.Option{
+		{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the script that runs the command)"},
+		{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
+		{Long: "no-clobber", Help: "do not replace an existing regular file"},
+		{Long: "sync", Help: "bring the log to its device with each flush and at the end, so that it outlives a loss of power"},
+		{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
+		{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
+		{Short: 's', Long: "start", Help: "start recording at once (else ptrace-ctl start does)"},
+		{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
+		{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
+		{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
+		{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full"},
+		{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)"},
+		{Long: "export", Help: "print shell code that exports PTRACE_STREAM and PTRACE_SPOOL, for eval"},
+		{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
+		{Long: "keeper", Arg: "PROCESS", Hidden: true},
+	},
+	After: "A stream without a log stays, to be read, when the process that it traces has\n" +
+		"ended, until it is shut down or its room is needed for another. One with a log\n" +
+		"has a keeper in the background, which completes the log when the process ends,\n" +
+		"on `ptrace-ctl shutdown`, or on TERM.",
+	Run: create,
+	OnFailure: func(env *cli.Env) {
+		// The shell that evaluates our output sees nothing of our status.
+		end := slices.Index(env.Args, "--")
+		if end < 0 {
+			end = len(env.Args)
+		}
+		if slices.ContainsFunc(env.Args[:end], func(a string) bool { return len(a) > 4 && strings.HasPrefix("--export", a) }) {
+			env.Stdout.WriteString("false\n")
+		}
+	},
+}
+
+// createPlan is what the command line of ptrace-create asks for.
+type createPlan struct {
+	target     process.Process
+	attr       posixtrace.Attr
+	filter     []posixtrace.FilterOp
+	log        string
+	sync       bool
+	start      bool
+	export     bool
+	foreground bool
+}
+
+func newCreatePlan(args *cli.Args) (_ *createPlan, err error) {
+	log := args.Value("log")
+	attr, err := creation.Attributes(args, log != "")
+	if err != nil {
+		return nil, err
+	}
+	filter, err := creation.Filter(args)
+	if err != nil {
+		return nil, err
+	}
+	p := &createPlan{
+		attr:       attr,
+		filter:     filter,
+		log:        log,
+		sync:       args.Has("sync"),
+		start:      args.Has("start"),
+		export:     args.Has("export"),
+		foreground: args.Has("foreground"),
+	}
+	p.attr.Exclusive = true
+	switch {
+	case len(args.Operands) > 1:
+		return nil, cli.Usagef("extra operand '%s'", args.Operands[1])
+	case len(args.Operands) == 1:
+		p.attr.Name = args.Operands[0]
+		if err := streams.CheckName(p.attr.Name); err != nil {
+			return nil, err
+		}
+	}
+	if args.Has("log") && p.log == "" {
+		return nil, cli.Usagef("invalid argument '' for '--log'")
+	}
+	if p.sync && p.log == "" {
+		return nil, creation.ErrSyncLog
+	}
+	if p.log == "-" {
+		return nil, cli.Usagef("a log cannot be written to standard output; to read it while it is written: -o >(ptrace-dump -j -)")
+	}
+	if v, ok := args.Lookup("keeper"); ok {
+		if p.target, err = process.Parse(v); err != nil {
+			err = errKeeperOnly
+		}
+		return p, err
+	}
+	var pid int
+	pid, err = args.PID("pid", 0)
+	if err != nil {
+		return nil, err
+	}
+	if pid == 0 {
+		pid = process.Script()
+	}
+	p.target, err = process.Identify(pid)
+	return p, err
+}
+
+func create(env *cli.Env, args *cli.Args) error {
+	if args.Has("keeper") {
+		return keep(args)
+	}
+	p, err := newCreatePlan(args)
+	if err != nil {
+		return err
+	}
+	if err := creation.CheckNameFree(p.attr.Name); err != nil {
+		return err
+	}
+	if p.log != "" && !p.foreground {
+		made, err := startKeeper(env, args, p)
+		if err != nil {
+			return err
+		}
+		return tell(env, p, made, func() {
+			if s, err := posixtrace.Attach(made.path); err == nil {
+				s.Shutdown()
+			}
+		})
+	}
+	var log *logfile.File
+	if p.log != "" {
+		if log, err = logfile.Open(p.log, args.Has("no-clobber")); err != nil {
+			return err
+		}
+	}
+	signals := catchSignals(p.foreground)
+	s, made, err := p.create(log)
+	if err != nil {
+		log.Discard()
+		return err
+	}
+	undo := func() { s.Shutdown() }
+	if p.foreground {
+		if err := tell(env, p, made, undo); err != nil {
+			return err
+		}
+		return cli.Failure(made.name, keepAlive(s, p.target, signals))
+	}
+	if err := s.Handover(p.target.PID); err != nil {
+		undo()
+		return p.explain(err)
+	}
+	defer s.Close()
+	return tell(env, p, made, undo)
+}
+
+// made is the stream that was created.
+type made struct {
+	name, path string
+	notes      []string // what else the user is to know
+}
+
+// create makes the stream as planned, started if it is to be.
+func (p *createPlan) create(log *logfile.File) (*posixtrace.Stream, made, error) {
+	var s *posixtrace.Stream
+	var err error
+	base, named := creation.NameFor(p.target.Command()), p.attr.Name != ""
+	for n := 1; ; n++ {
+		if !named {
+			// Unlike the number of a process, a stream may outlive it.
+			if p.attr.Name = base; n > 1 {
+				p.attr.Name += "-" + strconv.Itoa(n)
+			}
+			if streams.Paths(p.attr.Name) != "" {
+				continue
+			}
+		}
+		if log != nil {
+			p.attr.HoldLog = log.Held
+			s, err = posixtrace.CreateWithLog(p.target.PID, &p.attr, log.File)
+		} else {
+			s, err = posixtrace.Create(p.target.PID, &p.attr)
+		}
+		if named || !errors.Is(err, syscall.EEXIST) { // else another was faster
+			break
+		}
+	}
+	if err != nil {
+		return nil, made{}, p.explain(err)
+	}
+	fail := func(err error) (*posixtrace.Stream, made, error) {
+		s.Shutdown()
+		return nil, made{}, p.explain(err)
+	}
+	// The process we looked at may have ended since, and another have its number.
+	if !p.target.Alive() {
+		return fail(syscall.ESRCH)
+	}
+	if len(p.filter) > 0 {
+		if err := s.FilterOps(p.filter); err != nil {
+			return fail(err)
+		}
+	}
+	if p.sync {
+		if err := s.SetSync(true); err != nil {
+			return fail(err)
+		}
+	}
+	if p.start {
+		if err := s.Start(); err != nil {
+			return fail(err)
+		}
+	}
+	info, err := s.Info()
+	if err != nil {
+		return fail(err)
+	}
+	if p.export {
+		streams.OpenSpool(s, p.log != "" || p.foreground)
+	}
+	notes := creation.RoomNotes(s, &p.attr)
+	if err := log.Begin(s); err != nil {
+		return fail(err)
+	}
+	return s, made{info.Name, info.Path, notes}, nil
+}
+
+// explain says what about the stream to be could not be had.
+func (p *createPlan) explain(err error) error {
+	switch {
+	case errors.Is(err, posixtrace.ErrDirectory):
+		return cli.AsFault(err)
+	case errors.Is(err, syscall.ESRCH):
+		return cli.Failf("process %d: %s", p.target.PID, cli.Strerror(syscall.ESRCH))
+	case errors.Is(err, syscall.EEXIST):
+		return creation.NameInUse(p.attr.Name)
+	case errors.Is(err, syscall.ESTALE):
+		return cli.WithHint(cli.Failf("process %d: the trace directory was removed while it ran", p.target.PID), "start it again to trace it")
+	case errors.Is(err, syscall.EPERM):
+		return cli.Failf("process %d: %s", p.target.PID, cli.Strerror(syscall.EPERM))
+	case errors.Is(err, syscall.EAGAIN):
+		return cli.WithHint(cli.Failf("too many streams"), "`ptrace-ctl list` shows them; `ptrace-ctl list --stale -q` the stale ones")
+	case p.log != "":
+		return logfile.Fault(p.log, err)
+	case p.attr.Name != "":
+		return cli.Failure(p.attr.Name, err)
+	}
+	return cli.Failure("", err)
+}
+
+// tell prints what the caller needs to use the stream, and undoes it when that
+// cannot be told.
+func tell(env *cli.Env, p *createPlan, m made, undo func()) error {
+	for _, note := range m.notes {
+		env.Note(note)
+	}
+	if p.export {
+		env.Stdout.WriteString("export PTRACE_STREAM=" + cli.ShellQuote(m.path) + "\n")
+		if path := spool.Path(m.path); path != "" {
+			env.Stdout.WriteString("export PTRACE_SPOOL=" + cli.ShellQuote(path) + "\n_pt_fast=\n")
+		} else {
+			env.Stdout.WriteString("export PTRACE_SPOOL=\n")
+		}
+	} else {
+		env.Stdout.WriteString(m.name + "\n")
+	}
+	err := env.Stdout.Flush()
+	if err != nil {
+		undo()
+	}
+	return err
+}

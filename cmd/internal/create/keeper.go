@@ -1,0 +1,215 @@
+package create
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// A stream with a log needs a process that owns it: one that writes the log as
+// the stream fills and completes it at the end. ptrace-create starts its own
+// program again for that, in a session of its own, and hands it the open log and
+// a pipe. On the pipe the keeper answers once, "ok" or "failed" and then lines,
+// and closes it; it keeps nothing else of the caller's, which may be waiting
+// for the end of its own output.
+
+// Descriptors of the keeper.
+const (
+	keeperAnswer = 3
+	keeperLog    = 4
+)
+
+var errKeeperOnly = cli.Usagef("option '--keeper' is for the command's own use")
+
+// maxAnswer bounds what is read from the keeper.
+const maxAnswer = 64 << 10
+
+// startKeeper starts the keeper and waits until the stream exists.
+func startKeeper(env *cli.Env, args *cli.Args, p *createPlan) (m made, err error) {
+	log, err := logfile.Open(p.log, args.Has("no-clobber"))
+	if err != nil {
+		return m, err
+	}
+	defer func() {
+		if err != nil {
+			log.Discard()
+		} else {
+			log.Close()
+		}
+	}()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return m, cli.Failure("", err)
+	}
+	defer null.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return m, cli.Failure("pipe", err)
+	}
+	defer r.Close()
+	// Options come first, so that an operand or -- of the caller's ends nothing.
+	argv := append([]string{env.Prog, "--keeper=" + p.target.String()}, env.Args...)
+	closeOnExec()
+	child, err := os.StartProcess("/proc/self/exe", argv, &os.ProcAttr{
+		Dir:   "/",
+		Env:   os.Environ(),
+		Files: []*os.File{null, null, null, w, log.File},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	w.Close()
+	if err != nil {
+		return m, cli.Failure("keeper", err)
+	}
+	answer, _ := io.ReadAll(io.LimitReader(r, maxAnswer))
+	lines := strings.Split(strings.TrimSuffix(string(answer), "\n"), "\n")
+	switch {
+	case len(lines) >= 3 && lines[0] == "ok":
+		child.Release()
+		return made{lines[1], lines[2], lines[3:]}, nil
+	case len(lines) >= 2 && lines[0] == "failed":
+		child.Wait()
+		return m, &cli.Fault{Text: lines[1], Hint: strings.Join(lines[2:], "\n")}
+	}
+	child.Kill()
+	child.Wait()
+	return m, cli.Failf("the keeper of the log ended without an answer")
+}
+
+// closeOnExec keeps every descriptor of the caller's from the keeper: it would
+// hold pipes open whose readers wait for their end.
+func closeOnExec() {
+	if unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	dir, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range dir {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+}
+
+// keep is the keeper: it makes the stream, answers, and stays.
+func keep(args *cli.Args) error {
+	answer := os.NewFile(keeperAnswer, "answer")
+	fail := func(err error) error {
+		f := cli.AsFault(err)
+		io.WriteString(answer, "failed\n"+strings.ReplaceAll(f.Text, "\n", " ")+"\n"+f.Hint)
+		return cli.Exit(1)
+	}
+	signals := catchSignals(true)
+	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(keeperLog))
+	if err != nil {
+		return errKeeperOnly
+	}
+	p, err := newCreatePlan(args)
+	if err != nil {
+		return fail(err)
+	}
+	log := &logfile.File{File: os.NewFile(keeperLog, path)}
+	log.Unblock()
+	fi, err := log.Stat()
+	log.Held = err == nil && fi.Mode().IsRegular()
+	s, m, err := p.create(log)
+	if err != nil {
+		return fail(err)
+	}
+	var b bytes.Buffer
+	b.WriteString("ok\n" + m.name + "\n" + m.path + "\n")
+	for _, note := range m.notes {
+		b.WriteString(note + "\n")
+	}
+	if _, err := answer.Write(b.Bytes()); err != nil {
+		s.Shutdown()
+		return err
+	}
+	answer.Close()
+	return keepAlive(s, p.target, signals)
+}
+
+// catchSignals catches the signals that end a keeper.
+func catchSignals(on bool) <-chan os.Signal {
+	c := make(chan os.Signal, 4)
+	if on {
+		signal.Notify(c, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	}
+	return c
+}
+
+// goneInterval is how often a keeper looks whether its stream was shut down by
+// somebody else.
+const goneInterval = 200 * time.Millisecond
+
+// keepAlive owns the stream until it is shut down, until the target ends or
+// until a signal comes.
+func keepAlive(s *posixtrace.Stream, target process.Process, signals <-chan os.Signal) error {
+	defer streams.WatchSpool(s)()
+	ended := awaitEnd(target)
+	tick := time.NewTicker(goneInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-signals:
+			s.SetLogTimeout(logfile.Grace)
+			return s.Shutdown()
+		case <-ended:
+			go func() {
+				<-signals
+				s.SetLogTimeout(logfile.Grace)
+			}()
+			return s.Shutdown()
+		case <-tick.C:
+			if _, err := s.Info(); err != nil {
+				s.Shutdown() // which does something if its file was cut short
+				return nil
+			}
+		}
+	}
+}
+
+// pidfdOpen is set by a test.
+var pidfdOpen = unix.PidfdOpen
+
+// awaitEnd returns a channel that is closed when the process has ended.
+func awaitEnd(p process.Process) <-chan struct{} {
+	ended := make(chan struct{})
+	fd, err := pidfdOpen(p.PID, 0)
+	go func() {
+		defer close(ended)
+		if err == nil {
+			defer unix.Close(fd)
+		}
+		for p.Alive() {
+			if err != nil {
+				time.Sleep(goneInterval)
+				continue
+			}
+			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			e := capture.Poll(fds, -1)
+			if e == nil && fds[0].Revents != 0 {
+				return
+			}
+			if e != nil {
+				time.Sleep(goneInterval)
+			}
+		}
+	}()
+	return ended
+}

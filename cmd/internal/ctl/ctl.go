@@ -1,0 +1,225 @@
+// Package ctl is ptrace-ctl.
+package ctl
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/status"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Command is ptrace-ctl: it controls active streams.
+var Command = &cli.Command{
+	Name:  "ptrace-ctl",
+	Usage: "VERB [OPTION]... [STREAM]...",
+	Brief: "Control active trace streams. This is about POSIX Trace, not ptrace(2).",
+	Options: []cli.Option{
+		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operands, else $PTRACE_STREAM)"},
+		{Short: 'w', Long: "wait", Help: "flush: wait until it is done and report its error"},
+		{Long: "sync", Help: "flush: wait until the log is on its device"},
+		{Short: 'f', Long: "force", Help: "shutdown: a stream that does not exist is no error"},
+		{Short: 'j', Long: "json", Help: "status, list: one JSON object for each stream"},
+		{Long: "reset", Help: "status: reset the overrun and error members, as posix_trace_get_status does"},
+		{Short: 'q', Long: "quiet", Help: "list: only names, or paths where a name is not unique"},
+		{Long: "stale", Help: "list: only streams that nobody owns any more"},
+	},
+	After: "Verbs:\n" +
+		"  start      begin or go on recording\n" +
+		"  stop       suspend recording\n" +
+		"  clear      discard the recorded events and the filter\n" +
+		"  flush      have the recorded events written to the log\n" +
+		"  shutdown   end the stream and complete its log\n" +
+		"  status     show the status\n" +
+		"  list       list the active streams",
+	VerbFirst: true,
+	Run:       ctl,
+}
+
+// ctlVerb is one verb: its own options and what it does with one stream.
+type ctlVerb struct {
+	options []string
+	do      func(env *cli.Env, args *cli.Args, s *posixtrace.Stream, name string) error
+}
+
+var ctlVerbs = map[string]ctlVerb{
+	"start": {do: func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream, _ string) error { return s.Start() }},
+	"stop":  {do: func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream, _ string) error { return s.Stop() }},
+	"clear": {do: func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream, _ string) error { return s.Clear() }},
+	"flush": {[]string{"wait", "sync"}, func(_ *cli.Env, args *cli.Args, s *posixtrace.Stream, _ string) error {
+		if info, err := s.Info(); err == nil && info.LogPath == "" {
+			return cli.Failf("the stream has no log")
+		}
+		if args.Has("sync") {
+			return s.Sync()
+		}
+		if args.Has("wait") {
+			return s.Flush()
+		}
+		return s.RequestFlush()
+	}},
+	"shutdown": {[]string{"force"}, func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream, _ string) error { return s.Shutdown() }},
+	"status":   {[]string{"json", "reset"}, showStatus},
+}
+
+const verbNames = "start, stop, clear, flush, shutdown, status and list"
+
+func unknownVerb(name string) error {
+	verbs := append(slices.Sorted(maps.Keys(ctlVerbs)), "list")
+	if ask := cli.DidYouMean(name, verbs); ask != "" {
+		return cli.Usagef("unknown verb '%s', %s Verbs are %s", name, ask, verbNames)
+	}
+	return cli.Usagef("unknown verb '%s'; verbs are %s", name, verbNames)
+}
+
+func ctl(env *cli.Env, args *cli.Args) error {
+	if len(args.Operands) == 0 {
+		return cli.Usagef("missing verb: start, stop, clear, flush, shutdown, status or list")
+	}
+	name := args.Operands[0]
+	args.Operands = args.Operands[1:]
+	if name == "list" {
+		if err := checkVerbOptions(name, []string{"json", "quiet", "stale"}, args); err != nil {
+			return err
+		}
+		if len(args.Operands) > 0 || args.Has("stream") {
+			return cli.Usagef("list takes no stream")
+		}
+		return listStreams(env, args)
+	}
+	verb, ok := ctlVerbs[name]
+	if !ok {
+		return unknownVerb(name)
+	}
+	if err := checkVerbOptions(name, verb.options, args); err != nil {
+		return err
+	}
+	operands, err := streams.Operands(env, args, true)
+	if err != nil {
+		return err
+	}
+	if name != "status" {
+		defer streams.MarkSpool(env)
+	}
+	shown := 0
+	for _, stream := range operands {
+		s, err := streams.Attach(stream)
+		if err != nil {
+			if !args.Has("force") || !errors.Is(err, streams.ErrNone) {
+				env.Warn(err)
+			}
+			continue
+		}
+		if name == "status" && !args.Has("json") && shown > 0 {
+			env.Stdout.WriteString("\n")
+		}
+		shown++
+		if err := verb.do(env, args, s, stream); err != nil {
+			env.Warn(streams.Named(stream, err))
+		}
+		s.Close()
+	}
+	return nil
+}
+
+func checkVerbOptions(verb string, allowed []string, args *cli.Args) error {
+given:
+	for _, g := range args.Given {
+		if g.Name == "stream" || g.Name == "color" {
+			continue
+		}
+		for _, a := range allowed {
+			if g.Name == a {
+				continue given
+			}
+		}
+		return cli.Usagef("option '--%s' is not for %s", g.Name, verb)
+	}
+	return nil
+}
+
+func showStatus(env *cli.Env, args *cli.Args, s *posixtrace.Stream, _ string) error {
+	info, err := s.Info()
+	if err != nil {
+		return err
+	}
+	read := s.PeekStatus
+	if args.Has("reset") {
+		read = s.Status
+	}
+	st, err := read()
+	if err != nil {
+		return err
+	}
+	var f output.Fields
+	f.Add("name", info.Name)
+	f.Add("path", info.Path)
+	f.Add("pid", info.PID)
+	f.Add("owner", info.Owner)
+	f.Add("log", info.LogPath)
+	f.Add("create_time", info.CreateTime)
+	f.Add("stale", info.Stale)
+	f = status.Fields(f, st)
+	f.Add("missed", st.Missed)
+	f.Add("missed_error", status.ErrorText(st.MissedError))
+	if args.Has("json") {
+		_, err = env.Stdout.Write(f.AppendJSON(nil))
+	} else {
+		_, err = env.Stdout.Write(f.AppendTable(nil))
+	}
+	return err
+}
+
+func listStreams(env *cli.Env, args *cli.Args) error {
+	list, err := posixtrace.List()
+	if err != nil {
+		return cli.Failure("", err)
+	}
+	times := map[string]int{}
+	for _, s := range list {
+		times[s.Name]++
+	}
+	var b []byte
+	t := output.Table{Header: []string{"name", "pid", "status", "full", "log"}, Align: []output.Align{output.Left, output.Right}}
+	for _, s := range list {
+		if args.Has("stale") && !s.Stale {
+			continue
+		}
+		switch {
+		case args.Has("json"):
+			var f output.Fields
+			f.Add("name", s.Name)
+			f.Add("path", s.Path)
+			f.Add("pid", s.PID)
+			f.Add("owner", s.Owner)
+			f.Add("log", s.LogPath)
+			f.Add("status", s.Status.String())
+			f.Add("full", s.Full == posixtrace.StatusFull)
+			f.Add("stale", s.Stale)
+			f.Add("create_time", s.CreateTime)
+			b = f.AppendJSON(b)
+		case args.Has("quiet"):
+			name := s.Name
+			if name == "" || times[name] > 1 {
+				name = s.Path
+			}
+			b = append(output.AppendPrintable(b, name), '\n')
+		default:
+			state := s.Status.String()
+			if s.Stale {
+				state = "stale"
+			}
+			t.Add(s.Name, strconv.Itoa(s.PID), state, s.Full.String(), s.LogPath)
+		}
+	}
+	if len(t.Rows) > 0 {
+		b = t.Append(b)
+	}
+	_, err = env.Stdout.Write(b)
+	return err
+}

@@ -1,0 +1,35 @@
+package dump
+
+import (
+	"context"
+	"io"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+)
+
+// check reads everything and says what is wrong.
+func check(env *cli.Env, inputs []*input) error {
+	for _, in := range inputs {
+		p := newProgress(env, []*input{in}, false)
+		last := int64(-1 << 63)
+		for {
+			rec, err := in.next(context.Background())
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				env.Warn(cli.Failure(in.name, err))
+				break
+			}
+			p.step(rec)
+			if rec.UnixNano < last {
+				env.Warn(cli.Failf("%s: events are out of order", in.name))
+				break
+			}
+			last = rec.UnixNano
+		}
+		p.clear()
+		env.Warn(in.soundness())
+	}
+	return nil
+}

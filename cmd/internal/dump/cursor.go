@@ -1,0 +1,244 @@
+package dump
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// A cursor file remembers how far streams and logs were shown. It is text: a
+// line that says what it is, then for each stream, the latest first, a line
+//
+//	KEY FIRST LATEST SUM,SUM...
+//
+// KEY is what tells the stream from all others (and is the same for its log), FIRST the
+// time of its first event, so that relative times go on, LATEST that of the
+// latest event shown, and the sums tell which of that time were; see position.
+const cursorMagic = "ptrace-dump cursor 1"
+
+// What a cursor file may hold: others than we write such a file, too.
+const (
+	maxCursorFile    = 8 << 20
+	maxCursorStreams = 256
+	maxCursorSums    = 1024
+)
+
+// cursor is how far one stream or log was shown.
+type cursor struct {
+	position
+	base  int64
+	based bool
+}
+
+// cursors is a cursor file.
+type cursors struct {
+	path  string
+	lines []cursorLine // of streams that are not read now, too
+	mine  []*cursor    // of the inputs
+	keys  []string
+	wrote string
+}
+
+type cursorLine struct{ key, rest string }
+
+var errNoCursor = errors.New("not a cursor file")
+
+// openCursors reads the cursor file, if there is one, and puts the inputs where it
+// says, or at their beginning if rewind is set.
+func openCursors(path string, rewind bool, inputs []*input) (*cursors, error) {
+	c := &cursors{path: path}
+	if err := c.read(); err != nil {
+		return nil, cli.Failure(path, err)
+	}
+	// That it cannot be written is better known before anything is shown.
+	if err := unix.Access(filepath.Dir(path), unix.W_OK|unix.X_OK); err != nil {
+		return nil, cli.Failure(path, err)
+	}
+	for _, in := range inputs {
+		cur, key := &cursor{}, in.key()
+		i := slices.IndexFunc(c.lines, func(l cursorLine) bool { return l.key == key })
+		if i >= 0 && !rewind {
+			if err := cur.parse(c.lines[i].rest); err != nil {
+				return nil, cli.Failure(path, err)
+			}
+			cur.again()
+		}
+		in.cursor = cur
+		c.mine, c.keys = append(c.mine, cur), append(c.keys, key)
+	}
+	return c, nil
+}
+
+// key names the stream of an input in a way that no other stream has, and that
+// its log has too.
+func (in *input) key() string {
+	a, o := in.reader.Attr(), in.reader.Origin()
+	key := strconv.FormatInt(a.CreateTime.UnixNano(), 10) + ":" + o.BootID + ":" + a.Name
+	// It is one word, and not longer than need be.
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r >= 0x7f {
+			return '_'
+		}
+		return r
+	}, key[:min(len(key), 512)])
+}
+
+func (c *cursors) read() error {
+	f, err := os.OpenFile(c.path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxCursorFile+1))
+	if err != nil {
+		return err
+	}
+	if len(b) == 0 {
+		return nil // as mktemp(1) makes it
+	}
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	lines.Buffer(nil, maxCursorFile)
+	if len(b) > maxCursorFile || !lines.Scan() || lines.Text() != cursorMagic {
+		return errNoCursor
+	}
+	for lines.Scan() {
+		key, rest, ok := strings.Cut(lines.Text(), " ")
+		if !ok || key == "" || len(c.lines) == maxCursorStreams || new(cursor).parse(rest) != nil {
+			return errNoCursor
+		}
+		c.lines = append(c.lines, cursorLine{key, rest})
+	}
+	return nil
+}
+
+func (cur *cursor) parse(s string) error {
+	f := strings.Fields(s)
+	if len(f) != 3 {
+		return errNoCursor
+	}
+	var err1, err2 error
+	cur.base, err1 = strconv.ParseInt(f[0], 10, 64)
+	cur.time, err2 = strconv.ParseInt(f[1], 10, 64)
+	if err1 != nil || err2 != nil {
+		return errNoCursor
+	}
+	for _, sum := range strings.Split(f[2], ",") {
+		n, err := strconv.ParseUint(sum, 16, 64)
+		if err != nil || len(cur.seen) == maxCursorSums {
+			return errNoCursor
+		}
+		cur.seen = append(cur.seen, mark{cur.time, n})
+	}
+	cur.begun, cur.based, cur.floor = true, true, cur.time
+	return nil
+}
+
+// save writes the file anew if anything was shown since. Whoever reads it
+// meanwhile, or finds it after a crash, has the old or the new one whole.
+func (c *cursors) save() error {
+	var b []byte
+	b = append(b, cursorMagic+"\n"...)
+	left := maxCursorStreams
+	for i, cur := range c.mine {
+		if !cur.begun {
+			continue
+		}
+		b = append(append(b, c.keys[i]...), ' ')
+		b = append(strconv.AppendInt(b, cur.base, 10), ' ')
+		b = strconv.AppendInt(b, cur.time, 10)
+		// More events of one nanosecond would be odd; some would be shown twice.
+		for k, m := range cur.seen[:min(len(cur.seen), maxCursorSums)] {
+			b = append(b, " ,"[min(k, 1)])
+			b = strconv.AppendUint(b, m.sum, 16)
+		}
+		b = append(b, '\n')
+		left--
+	}
+	for _, l := range c.lines {
+		if slices.Contains(c.keys, l.key) && c.mine[slices.Index(c.keys, l.key)].begun {
+			continue
+		}
+		if left--; left < 0 || len(b)+len(l.key)+len(l.rest)+2 > maxCursorFile {
+			break
+		}
+		b = append(append(append(append(b, l.key...), ' '), l.rest...), '\n')
+	}
+	if string(b) == c.wrote || len(b) == len(cursorMagic)+1 {
+		return nil
+	}
+	if err := replaceFile(c.path, b); err != nil {
+		return cli.Failure(c.path, err)
+	}
+	c.wrote = string(b)
+	return nil
+}
+
+// replaceFile puts a new file in the place of an old one, at once.
+func replaceFile(path string, content []byte) error {
+	mode := fs.FileMode(0o600)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+		if st, err := os.Stat(path); err == nil {
+			mode = st.Mode().Perm()
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// shown notes that an event was shown.
+func (cur *cursor) shown(rec *posixtrace.Record, base int64) {
+	if !cur.based {
+		cur.based, cur.base = true, base
+	}
+	cur.advance(rec)
+}
+
+// cursorBase is the time of the first event, if the cursor of the input knows it.
+func (in *input) cursorBase() (int64, bool) {
+	if in.cursor == nil {
+		return 0, false
+	}
+	return in.cursor.base, in.cursor.based
+}

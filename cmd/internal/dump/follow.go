@@ -1,0 +1,178 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+var (
+	errTimeout = errors.New("timed out")
+	errNothing = errors.New("no event now")
+)
+
+// A reader shows what there was when it was made, its picture. Making the next
+// one must not take more than a small part of our time.
+const (
+	pictureEvery = 50 * time.Millisecond
+	pictureShare = 8
+)
+
+// poll returns the next event of an input that is followed, errNothing if there
+// is none now and io.EOF if there will be none any more. The record is valid
+// until the next call.
+func (in *input) poll() (*posixtrace.Record, error) {
+	switch {
+	case in.reader == nil:
+		return in.pollConsuming()
+	case in.open == nil:
+		return in.pollPipe()
+	}
+	for {
+		rec, err := in.reader.Next()
+		if err == nil {
+			if in.tail.passed(rec) {
+				continue
+			}
+			in.tail.advance(rec)
+			return rec, nil
+		}
+		if err != io.EOF {
+			return nil, err
+		}
+		if state, _ := in.reader.State(); state != posixtrace.LogLive {
+			return nil, io.EOF
+		}
+		now := time.Now()
+		if now.Before(in.nextPicture) {
+			return nil, errNothing
+		}
+		var since time.Time
+		if in.tail.begun && in.tail.floor > in.since {
+			since = time.Unix(0, in.tail.floor)
+		}
+		if err := in.reader.Renew(since); err != nil {
+			if in.stream != nil && in.gone() {
+				return nil, io.EOF
+			}
+			return nil, err
+		}
+		in.tail.again()
+		in.pictured = now
+		in.nextPicture = time.Now().Add(max(pictureEvery, pictureShare*time.Since(now)))
+	}
+}
+
+func (in *input) pollConsuming() (*posixtrace.Record, error) {
+	in.pictured = time.Now()
+	ev, n, err := in.stream.TryNext(in.buf)
+	switch {
+	case err == nil:
+		in.rec = posixtrace.Record{EventInfo: ev, Data: in.buf[:n]}
+		return &in.rec, nil
+	case errors.Is(err, posixtrace.ErrUnavailable):
+		in.status()
+		return nil, errNothing
+	case in.gone():
+		return nil, io.EOF
+	}
+	return nil, err
+}
+
+// nextFollowed waits for the next event of the only input.
+func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
+	if in.open == nil {
+		return in.nextPiped(ctx)
+	}
+	for {
+		rec, err := in.poll()
+		if err != errNothing {
+			return rec, err
+		}
+		in.out.flush()
+		if !pause(ctx, time.Until(in.nextPicture)) {
+			return nil, errTimeout
+		}
+	}
+}
+
+// pause waits for d or until ctx is done, and then returns false.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// maxHold bounds how long an event waits for older ones of other inputs.
+const maxHold = time.Second
+
+// nextFollowed returns the next event of several inputs that are followed. An
+// event is reported once all others are known to have none that is older: their
+// latest picture is newer than it, or than the picture that it was in.
+func (m *merge) nextFollowed(ctx context.Context) (*input, *posixtrace.Record, error) {
+	if m.latest >= 0 {
+		m.heads[m.latest] = nil
+	}
+	for {
+		open := false
+		for i, in := range m.inputs {
+			if m.heads[i] != nil || m.ended[i] {
+				open = open || !m.ended[i]
+				continue
+			}
+			rec, err := in.poll()
+			switch {
+			case err == nil:
+				m.heads[i], m.since[i] = rec, time.Now()
+			case err != errNothing:
+				m.ended[i] = true
+				if err != io.EOF {
+					m.env.Warn(cli.Failure(in.name, err))
+				}
+				continue
+			}
+			open = true
+		}
+		i := m.earliest()
+		m.latest = i
+		if i < 0 && !open {
+			return nil, nil, io.EOF
+		}
+		late := ctx.Err() != nil // then what was taken is still shown
+		if i >= 0 && (late || m.settled(i)) {
+			return m.inputs[i], m.heads[i], nil
+		}
+		if late {
+			return nil, nil, errTimeout
+		}
+		m.inputs[0].out.flush()
+		pause(ctx, pictureEvery/4)
+	}
+}
+
+// settled reports whether no input can still have an event older than the head
+// of input i.
+func (m *merge) settled(i int) bool {
+	if time.Since(m.since[i]) > maxHold {
+		return true
+	}
+	from := m.inputs[i].pictured
+	if m.inputs[i].reader == nil {
+		from = m.since[i]
+	}
+	for k, in := range m.inputs {
+		if m.heads[k] == nil && !m.ended[k] && in.pictured.Before(from) && in.pictured.UnixNano() <= m.heads[i].UnixNano {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,52 @@
+package dump
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/testdata/hostile"
+)
+
+// FuzzDumpValues gives the parsers of times, speeds and formats anything. What one accepts
+// is within its bounds, and what it refuses it refuses in one line.
+func FuzzDumpValues(f *testing.F) {
+	for _, s := range append(hostile.Texts(),
+		"+2562047h", "-2562047h", "-106751d", "9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z", "23:59:60", "24:00:00", "1677-09-21T00:12:43Z",
+		"%t%D%p%i%n%d%x%a%c%q%%\\n\\t\\\\", "%", "\\", "%-5d", "0.000001", "1000000000", "1e3", "..") {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 4096 {
+			return
+		}
+		refused := func(err error) {
+			t.Helper()
+			if text := string(output.AppendPrintable(nil, cli.Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
+				t.Fatalf("%q is refused with %q", s, text)
+			}
+		}
+		if speed, err := parseSpeed(s); err != nil {
+			refused(err)
+		} else if speed < 1e-6 || speed > 1e9 {
+			t.Fatalf("%q is accepted as a speed", s)
+		}
+		if m, err := parseMoment(s); err != nil {
+			refused(err)
+		} else {
+			for _, first := range []int64{0, 1795169520e9, 1<<63 - 1, -1 << 63} {
+				at := m.resolve(first, first)
+				if m.kind == fromFirst && at < first || m.kind == fromLast && at > first {
+					t.Fatalf("%q from %d is %d", s, first, at)
+				}
+			}
+		}
+		if form, err := output.NewFormat(s, &output.Text{}); err != nil {
+			refused(err)
+		} else {
+			form.Append(nil, output.NewSource(func(posixtrace.EventID) string { return s }), &posixtrace.Record{Data: []byte(s)})
+		}
+	})
+}

@@ -1,0 +1,239 @@
+package dump
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// input is one log or stream that ptrace-dump reads.
+type input struct {
+	name   string
+	src    *output.Source
+	stream *posixtrace.Stream // nil for a log
+	reader *posixtrace.Reader // nil when the stream's events are consumed
+	follow bool
+	out    *sink
+
+	file *os.File            // of a log in a regular file
+	pipe *logfile.LiveReader // of any other log
+
+	batch   posixtrace.Batch    // read at once, unless the input is followed
+	records []posixtrace.Record // what is left of the batch
+	batches int                 // how many were read
+	ahead   *ahead              // what reads them now; nil for nothing
+
+	// For a stream whose events are consumed.
+	buf []byte
+	rec posixtrace.Record
+
+	open   func() (*posixtrace.Reader, error) // a new reader; nil where there is only one
+	since  int64                              // and from when on it reads
+	cursor *cursor                            // nil without --cursor
+
+	// While the input is followed:
+	spool       *spool.Watcher // of a stream
+	tail        position       // how far it was read
+	pictured    time.Time      // when the reader was made
+	nextPicture time.Time      // when the next one may be
+	pumped      chan pumped
+	taken       chan struct{}
+	holding     bool // an event of pumped is in use
+	ended       bool // there will be no more
+	known       posixtrace.Status
+
+	verdicts [4096]verdict // what is thought of event types, as far as it is known
+}
+
+// openInputs opens what the command line names. Nothing is read before all of
+// it could be opened, so that a mistyped operand consumes nothing.
+func openInputs(e *cli.Env, args *cli.Args, opt *dumpOptions, out *sink) (inputs []*input, err error) {
+	add := func(in *input, err error) bool {
+		if err != nil {
+			e.Warn(err)
+			return false
+		}
+		in.follow = opt.follow
+		in.tail.window = lateness
+		in.out = out
+		in.followSpool()
+		inputs = append(inputs, in)
+		return true
+	}
+	ok := true
+	if s, given := args.Lookup("stream"); given {
+		if !looksLikePath(s) {
+			if err := streams.CheckName(s); err != nil {
+				return nil, err
+			}
+		}
+		ok = add(openStream(e, s, opt))
+	} else if len(args.Operands) == 0 {
+		s := e.Getenv("PTRACE_STREAM")
+		if s == "" {
+			return nil, cli.Usagef("missing operand: no log or stream, and PTRACE_STREAM is not set")
+		}
+		ok = add(openStream(e, s, opt))
+	}
+	for _, s := range args.Operands {
+		ok = add(openOperand(e, s, opt, out)) && ok
+	}
+	if !ok {
+		closeInputs(inputs)
+		return nil, cli.Exit(1)
+	}
+	return inputs, nil
+}
+
+func closeInputs(inputs []*input) {
+	for _, in := range inputs {
+		in.stopSpool()
+		if in.ahead != nil {
+			in.ahead.end()
+		}
+		if in.reader != nil {
+			in.reader.Close()
+		}
+		if in.stream != nil {
+			in.stream.Close()
+		}
+	}
+}
+
+// openOperand opens an operand: standard input, a file, else a stream.
+func openOperand(e *cli.Env, s string, opt *dumpOptions, out *sink) (*input, error) {
+	if s == "" {
+		return nil, cli.Failure("''", syscall.ENOENT)
+	}
+	if s == "-" {
+		return openLogInput("standard input", e.Stdin, out)
+	}
+	if !looksLikePath(s) {
+		if _, err := os.Stat(s); errors.Is(err, fs.ErrNotExist) {
+			if streams.CheckName(s) == nil {
+				in, err := openStream(e, s, opt)
+				if err == nil || !errors.Is(err, streams.ErrNone) {
+					return in, err
+				}
+			}
+			return nil, cli.WithHint(cli.Failure(s, syscall.ENOENT), "there is no active stream of this name either; `ptrace-ctl list` shows them")
+		}
+	}
+	f, err := os.Open(s)
+	if err != nil {
+		return nil, cli.Failure(s, err)
+	}
+	in, err := openLogInput(s, f, out)
+	if err == nil {
+		return in, nil
+	}
+	f.Close()
+	if looksLikePath(s) && errors.Is(err, syscall.EINVAL) {
+		if in, serr := openStream(e, s, opt); serr == nil {
+			return in, nil
+		}
+	}
+	return nil, err
+}
+
+// openLogInput opens a log of any state.
+func openLogInput(name string, f *os.File, out *sink) (*input, error) {
+	reader, pipe, err := logfile.Read(name, f, out.flush)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{name: name, reader: reader, pipe: pipe}
+	if pipe == nil {
+		in.file = f
+		in.open = func() (*posixtrace.Reader, error) { return posixtrace.NewReader(f) }
+	}
+	in.src = output.NewSource(func(id posixtrace.EventID) string { return in.reader.EventName(id) })
+	return in, nil
+}
+
+// verdict is what is thought of an event type.
+type verdict uint8
+
+const (
+	decided verdict = 1 << iota
+	wanted
+	awaited
+)
+
+// verdictOn says what a selection thinks of an event type.
+func (in *input) verdictOn(sel *selection, id posixtrace.EventID) verdict {
+	if int(id) < len(in.verdicts) && in.verdicts[id] != 0 {
+		return in.verdicts[id]
+	}
+	name := in.src.Name(id)
+	v := decided
+	if sel.wants(id, name) {
+		v |= wanted
+	}
+	if sel.await != nil && sel.await.Has(id, name) {
+		v |= awaited
+	}
+	if int(id) < len(in.verdicts) {
+		in.verdicts[id] = v
+	}
+	return v
+}
+
+// soundness reports why a log that was read to its end is not whole.
+func (in *input) soundness() error {
+	if in.reader == nil || in.stream != nil || in.pumped != nil && !in.ended {
+		return nil
+	}
+	return logfile.Soundness(in.name, in.reader)
+}
+
+// status returns the status of the stream without resetting anything. Of a stream
+// that ended while it was followed it is that of its log, or the last one known.
+func (in *input) status() (posixtrace.Status, error) {
+	if in.stream == nil {
+		return in.reader.Status(), nil
+	}
+	st, err := in.stream.PeekStatus()
+	switch {
+	case err == nil:
+		in.known = st
+	case !in.follow:
+		return st, err
+	case in.reader != nil:
+		return in.reader.Status(), nil
+	}
+	return in.known, nil
+}
+
+// tellLoss says how many events were lost. With strict that is a failure.
+func (in *input) tellLoss(env *cli.Env, strict bool) {
+	st, err := in.status()
+	if err != nil || st.Lost == 0 && st.LogLost == 0 {
+		return
+	}
+	text := in.name + ": " + cli.Plural(st.Lost+st.LogLost, "event was", "events were") + " lost"
+	if strict {
+		env.Warn(cli.Failf("%s", text))
+	} else {
+		env.Note(text)
+	}
+}
+
+// followSpool drains the stream's spool while the stream is followed: its owner may be
+// gone.
+func (in *input) followSpool() {
+	if in.follow && in.stream != nil {
+		in.spool, _ = spool.Watch(in.stream)
+	}
+}
+
+func (in *input) stopSpool() { in.spool.Stop() }

@@ -1,0 +1,47 @@
+package dump
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// watchLog returns a function that tells, once, if the log of an active stream is no longer
+// where it was made: somebody has moved or removed it. What was flushed to it is then left
+// out by a reader, which has only the stream. A pipe or device was never read.
+func watchLog(e *cli.Env, name string, info posixtrace.StreamInfo) func() {
+	path := info.LogPath
+	told := !filepath.IsAbs(path) || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
+	var known os.FileInfo
+	return func() {
+		if told {
+			return
+		}
+		st, err := os.Stat(path)
+		switch {
+		case err == nil && (!st.Mode().IsRegular() || known != nil && os.SameFile(st, known)):
+			return
+		case err == nil && known != nil:
+			err = syscall.ENOENT // another file has its place
+		case err == nil:
+			var r *posixtrace.Reader
+			if r, err = openLeftLog(info); err == nil {
+				r.Close()
+				known = st
+				return
+			}
+			if !errors.Is(err, fs.ErrPermission) {
+				err = syscall.ENOENT // this is another file
+			}
+		}
+		told = true
+		e.Warn(cli.Failf("%s: its log %s: %s; what is in it is left out", name, path, cli.Reason(logfile.Bare(err))))
+	}
+}

@@ -1,0 +1,160 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// consumeBuffer holds the data of one event; no stream keeps more of one.
+const consumeBuffer = 256 << 10
+
+// openStream opens an active stream, to consume it or to peek at it.
+func openStream(e *cli.Env, nameOrPath string, opt *dumpOptions) (*input, error) {
+	s, err := streams.Attach(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{name: nameOrPath, stream: s}
+	in.src = output.NewSource(func(id posixtrace.EventID) string {
+		name, err := s.EventName(id)
+		if err != nil {
+			return ""
+		}
+		return name
+	})
+	info, err := s.Info()
+	if err != nil {
+		s.Close()
+		return nil, cli.Failure(nameOrPath, err)
+	}
+	if info.Name != "" {
+		in.name = info.Name // shorter than a path
+	}
+	if info.LogPath == "" && !opt.peek {
+		in.buf = make([]byte, consumeBuffer)
+		return in, nil
+	}
+	if in.reader, err = s.Reader(); err != nil {
+		s.Close()
+		return nil, cli.Failure(nameOrPath, err)
+	}
+	in.pictured = time.Now()
+	in.open = s.Reader
+	if info.LogPath != "" {
+		watch := func() {}
+		if opt.mode == "" || opt.mode == "summary" || opt.mode == "check" {
+			watch = watchLog(e, in.name, info)
+		}
+		watch()
+		in.open = func() (*posixtrace.Reader, error) {
+			r, err := s.Reader()
+			if err != nil {
+				// The stream is gone; its log holds what was still to come.
+				return openLeftLog(info)
+			}
+			watch()
+			return r, nil
+		}
+	}
+	in.src = output.NewSource(func(id posixtrace.EventID) string { return in.reader.EventName(id) })
+	return in, nil
+}
+
+// openLeftLog opens the log that a stream has left.
+func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
+	f, err := logfile.OpenRegular(info.LogPath)
+	if err == logfile.ErrNotRegular {
+		err = syscall.ENOENT
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := posixtrace.NewReader(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	// Another stream may record to a file of this name by now.
+	if a := r.Attr(); a.Name != info.Name || !a.CreateTime.Equal(info.CreateTime) {
+		r.Close()
+		f.Close()
+		return nil, syscall.ENOENT
+	}
+	return r, nil
+}
+
+// next returns the next event, and io.EOF at the end of the log or, unless the
+// stream is followed, when it has no event now. The record is valid until the next call.
+func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
+	if in.reader == nil {
+		return in.consume(ctx)
+	}
+	if in.follow {
+		return in.nextFollowed(ctx)
+	}
+	if len(in.records) == 0 {
+		if err := in.readBatch(); err != nil {
+			return nil, err
+		}
+	}
+	rec := &in.records[0]
+	in.records = in.records[1:]
+	return rec, nil
+}
+
+// readBatch reads some events into records.
+func (in *input) readBatch() error {
+	b := &in.batch
+	if in.batches++; in.batches == aheadAfter {
+		in.readAhead()
+	}
+	var err error
+	if in.ahead != nil {
+		b, err = in.ahead.next()
+	} else {
+		err = in.reader.NextBatch(b)
+	}
+	if err == nil {
+		in.records = b.Records
+	}
+	return err
+}
+
+func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {
+	ev, n, err := in.stream.TryNext(in.buf)
+	if errors.Is(err, posixtrace.ErrUnavailable) {
+		if !in.follow {
+			return nil, io.EOF
+		}
+		in.out.flush()
+		in.status()
+		ev, n, err = in.stream.Next(ctx, in.buf)
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, errTimeout
+	case in.follow && in.gone():
+		return nil, io.EOF
+	default:
+		return nil, err
+	}
+	in.rec = posixtrace.Record{EventInfo: ev, Data: in.buf[:n]}
+	return &in.rec, nil
+}
+
+// gone reports whether the stream was shut down meanwhile. One whose file was cut short
+// is lost, and that is to be told.
+func (in *input) gone() bool {
+	_, err := in.stream.Info()
+	return err != nil && !errors.Is(err, syscall.EIO)
+}

@@ -1,0 +1,122 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+)
+
+// sink gathers the listing and hands it on in large pieces.
+type sink struct {
+	env   *cli.Env
+	buf   []byte
+	err   error
+	form  output.Form
+	saved func() error // called when all that was gathered is written; nil for nothing
+}
+
+// sinkSize is how much is gathered: what the writer hands on without a copy.
+const sinkSize = cli.WriterSize
+
+// flush writes what was gathered through to the file.
+func (s *sink) flush() {
+	if f, ok := s.form.(output.Flusher); ok {
+		s.buf = f.Flush(s.buf)
+	}
+	s.pass()
+	if err := s.env.Stdout.Flush(); err != nil && s.err == nil {
+		s.err = err
+	}
+	if s.err == nil && s.saved != nil {
+		s.err = s.saved()
+	}
+}
+
+// pass hands what was gathered to the writer.
+func (s *sink) pass() {
+	if len(s.buf) == 0 {
+		return
+	}
+	if _, err := s.env.Stdout.Write(s.buf); err != nil && s.err == nil {
+		s.err = err
+	}
+	s.buf = s.buf[:0]
+}
+
+// list writes the selected events, one by one.
+func list(ctx context.Context, env *cli.Env, inputs []*input, opt *dumpOptions, out *sink) error {
+	form, text, err := newForm(env, opt)
+	if err != nil {
+		return err
+	}
+	if g, ok := form.(*output.Golden); ok {
+		g.Live = opt.follow || slices.ContainsFunc(inputs, func(in *input) bool { return in.pipe != nil })
+	}
+	out.form = form
+	out.buf = form.Begin(make([]byte, 0, sinkSize+16<<10))
+	last := lastEvents{keep: opt.last}
+	var pace *pacer
+	if opt.speed > 0 {
+		pace = &pacer{speed: opt.speed, out: out}
+	}
+	shown, seen := 0, false
+	show := func(ev *selected) bool {
+		if pace != nil {
+			pace.wait(ev.rec.UnixNano)
+		}
+		text.Base = ev.base
+		out.buf = form.Append(out.buf, ev.in.src, ev.rec)
+		if ev.in.cursor != nil {
+			ev.in.cursor.shown(ev.rec, ev.base)
+		}
+		if len(out.buf) >= sinkSize {
+			out.pass()
+		}
+		return out.err == nil
+	}
+	w, err := newWalk(env, inputs, opt)
+	if err != nil {
+		return err
+	}
+	err = w.each(ctx, func(ev *selected) bool {
+		if ev.wanted && (opt.head < 0 || shown < opt.head) {
+			shown++
+			if opt.last >= 0 {
+				last.push(ev)
+			} else if !show(ev) {
+				return false
+			}
+		}
+		seen = seen || ev.awaited
+		return !seen && (opt.sel.await != nil || opt.head < 0 || shown < opt.head)
+	})
+	last.each(show)
+	out.buf = form.End(out.buf)
+	out.form = nil
+	out.pass()
+	switch {
+	case out.err != nil:
+		return out.err
+	case err != nil && !errors.Is(err, errTimeout):
+		return err
+	}
+	out.flush()
+	switch {
+	case out.err != nil:
+		return out.err
+	case opt.sel.await != nil && !seen:
+		return cli.Exit(1)
+	case opt.sel.await != nil, opt.head >= 0 && shown >= opt.head:
+		return nil // the rest was not read
+	}
+	for _, in := range inputs {
+		env.Warn(in.soundness())
+	}
+	if opt.form == "annotate" && shown == 0 {
+		env.NoteHint(inputs[0].name+": no captured output", "`ptrace-run --capture` records it")
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package dump
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// merge reads several inputs as one, by time.
+type merge struct {
+	env    *cli.Env
+	inputs []*input
+	follow bool
+	heads  []*posixtrace.Record // the next event of each; nil when there is none
+	latest int                  // the input whose head was taken last, -1 at first
+
+	// While inputs are followed:
+	ended []bool
+	since []time.Time // when each head was read
+}
+
+func newMerge(env *cli.Env, inputs []*input, follow bool) *merge {
+	n := len(inputs)
+	return &merge{env: env, inputs: inputs, follow: follow, latest: -1,
+		heads: make([]*posixtrace.Record, n), ended: make([]bool, n), since: make([]time.Time, n)}
+}
+
+// next returns the next event and its input, io.EOF when all are at their end.
+// An input that cannot be read on is reported and given up.
+func (m *merge) next(ctx context.Context) (*input, *posixtrace.Record, error) {
+	if len(m.inputs) == 1 {
+		rec, err := m.inputs[0].next(ctx)
+		if err != nil && err != io.EOF && err != errTimeout {
+			m.env.Warn(cli.Failure(m.inputs[0].name, err))
+			err = io.EOF
+		}
+		return m.inputs[0], rec, err
+	}
+	if m.follow {
+		return m.nextFollowed(ctx)
+	}
+	for i, in := range m.inputs {
+		if m.latest >= 0 && m.latest != i {
+			continue
+		}
+		rec, err := in.next(ctx)
+		if err != nil && err != io.EOF {
+			m.env.Warn(cli.Failure(in.name, err))
+		}
+		m.heads[i] = rec
+		if err != nil {
+			m.heads[i] = nil
+		}
+	}
+	if m.latest = m.earliest(); m.latest < 0 {
+		m.latest = len(m.inputs) // nothing left to read
+		return nil, nil, io.EOF
+	}
+	return m.inputs[m.latest], m.heads[m.latest], nil
+}
+
+// earliest returns the input with the earliest head, -1 if none has one.
+func (m *merge) earliest() int {
+	first := -1
+	for i, rec := range m.heads {
+		if rec != nil && (first < 0 || rec.UnixNano < m.heads[first].UnixNano) {
+			first = i
+		}
+	}
+	return first
+}

@@ -1,0 +1,94 @@
+package dump
+
+import (
+	"math"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+)
+
+// moment is a time as written for --since and --until. Some are only known
+// once the first or the last event is.
+type moment struct {
+	given bool
+	kind  momentKind
+	abs   time.Time
+	after time.Duration // from the first event, or before the last
+}
+
+type momentKind uint8
+
+const (
+	absolute  momentKind = iota
+	clock                // HH:MM:SS on the day of the first event
+	fromFirst            // +1.5s
+	fromLast             // -30s
+)
+
+type momentError string
+
+func (e momentError) Error() string { return string(e) }
+
+const errMoment = momentError("not a time; write 2026-11-20T10:12:00Z, 10:12:00, +1.5s or -30s")
+
+func parseMoment(s string) (moment, error) {
+	m := moment{given: true}
+	if s == "" {
+		return m, errMoment
+	}
+	var err error
+	switch s[0] {
+	case '+', '-':
+		m.kind = fromFirst
+		if s[0] == '-' {
+			m.kind = fromLast
+		}
+		m.after, err = cli.ParseDuration(s[1:])
+	default:
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+			if m.abs, err = time.ParseInLocation(layout, s, time.Local); err == nil {
+				return m, nil
+			}
+		}
+		m.kind = clock
+		m.abs, err = time.ParseInLocation("15:04:05", s, time.Local)
+	}
+	if err != nil {
+		return m, errMoment
+	}
+	return m, nil
+}
+
+// resolve makes nanoseconds since the epoch of m. The times of the first and the
+// last event are only asked for when they are needed.
+func (m *moment) resolve(first, last int64) int64 {
+	switch m.kind {
+	case clock:
+		day := time.Unix(0, first).Local()
+		return time.Date(day.Year(), day.Month(), day.Day(), m.abs.Hour(), m.abs.Minute(), m.abs.Second(), m.abs.Nanosecond(), time.Local).UnixNano()
+	case fromFirst:
+		return addTime(first, int64(m.after))
+	case fromLast:
+		return addTime(last, -int64(m.after))
+	}
+	// What nanoseconds since 1970 cannot tell is before or after every event.
+	switch y := m.abs.Year(); {
+	case y < 1678:
+		return math.MinInt64
+	case y > 2261:
+		return math.MaxInt64
+	}
+	return m.abs.UnixNano()
+}
+
+// addTime adds a duration to a time and stops at the ends of time.
+func addTime(t, d int64) int64 {
+	sum := t + d
+	switch {
+	case d > 0 && sum < t:
+		return math.MaxInt64
+	case d < 0 && sum > t:
+		return math.MinInt64
+	}
+	return sum
+}

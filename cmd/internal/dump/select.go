@@ -1,0 +1,89 @@
+package dump
+
+import (
+	"slices"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// selection says which events are wanted.
+type selection struct {
+	include, exclude *eventset.Set
+	await            *eventset.Set // what --wait-for waits for, shown or not
+	pids, tids       []int
+	since, until     moment
+}
+
+func readSelection(args *cli.Args) (s selection, err error) {
+	for _, o := range []struct {
+		name string
+		set  **eventset.Set
+	}{{"events", &s.include}, {"exclude", &s.exclude}, {"wait-for", &s.await}} {
+		set, ok, err := eventset.FromOption(args, o.name)
+		if err != nil {
+			return s, err
+		}
+		if ok {
+			*o.set = &set
+		}
+	}
+	for _, o := range []struct {
+		name string
+		ids  *[]int
+	}{{"pid", &s.pids}, {"tid", &s.tids}} {
+		for _, v := range args.All(o.name) {
+			n, err := cli.ParseDigits(v)
+			if err != nil || n > 1<<31-1 {
+				return s, cli.BadValue(o.name, v, cli.ErrPID)
+			}
+			*o.ids = append(*o.ids, int(n))
+		}
+	}
+	for _, o := range []struct {
+		name string
+		m    *moment
+	}{{"since", &s.since}, {"until", &s.until}} {
+		if v, ok := args.Lookup(o.name); ok {
+			if *o.m, err = parseMoment(v); err != nil {
+				return s, cli.BadValue(o.name, v, err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// wants reports whether an event of this type is wanted.
+func (s *selection) wants(id posixtrace.EventID, name string) bool {
+	return (s.include == nil || s.include.Has(id, name)) && (s.exclude == nil || !s.exclude.Has(id, name))
+}
+
+// wantsProcess reports whether events of this process and thread are wanted.
+func (s *selection) wantsProcess(pid, tid int) bool {
+	return (s.pids == nil || slices.Contains(s.pids, pid)) && (s.tids == nil || slices.Contains(s.tids, tid))
+}
+
+// fromLast reports whether a bound counts from the last event.
+func (s *selection) fromLast() bool {
+	return s.since.given && s.since.kind == fromLast || s.until.given && s.until.kind == fromLast
+}
+
+// types returns the event types of a finished log that are wanted or awaited, nil
+// for all. In such a log every type has a name.
+func (s *selection) types(r *posixtrace.Reader) *posixtrace.EventSet {
+	if s.include == nil && s.exclude == nil {
+		return nil
+	}
+	var set posixtrace.EventSet
+	types, err := r.EventTypes()
+	if err != nil {
+		return nil // each event is looked at again when it is read
+	}
+	for _, t := range types {
+		if s.wants(t.ID, t.Name) || s.await != nil && s.await.Has(t.ID, t.Name) {
+			set.Add(t.ID)
+		}
+	}
+	return &set
+}

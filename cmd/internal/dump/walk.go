@@ -1,0 +1,201 @@
+package dump
+
+import (
+	"context"
+	"io"
+	"math"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// selected is an event as the modes of ptrace-dump get it.
+type selected struct {
+	in      *input
+	rec     *posixtrace.Record
+	base    int64 // the time of the first event, selected or not
+	wanted  bool  // it is to be shown
+	awaited bool  // it is what --wait-for waits for
+}
+
+// walk goes through the inputs once.
+type walk struct {
+	env    *cli.Env
+	inputs []*input
+	opt    *dumpOptions
+
+	based        bool // base and the bounds are known
+	base         int64
+	last         int64
+	since, until int64
+}
+
+// newWalk prepares to go through the inputs.
+func newWalk(env *cli.Env, inputs []*input, opt *dumpOptions) (*walk, error) {
+	w := &walk{env: env, inputs: inputs, opt: opt}
+	if w.idle() {
+		return w, nil
+	}
+	return w, w.prepare()
+}
+
+// idle reports whether nothing is to be read.
+func (w *walk) idle() bool { return w.opt.head == 0 && w.opt.sel.await == nil }
+
+// newProgress returns what shows how far the walk is, nil for nothing.
+func (w *walk) newProgress() *progress {
+	if w.opt.follow || w.opt.speed != 0 {
+		return nil
+	}
+	p := newProgress(w.env, w.inputs, w.opt.mode == "")
+	if p != nil && w.based {
+		p.from, p.to = max(w.since, w.base), w.until
+	}
+	return p
+}
+
+// each calls f for every event that is wanted or awaited, in order, until it
+// returns false.
+func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
+	if w.idle() {
+		return nil
+	}
+	opt, sel := w.opt, &w.opt.sel
+	processes := sel.pids != nil || sel.tids != nil
+	m := newMerge(w.env, w.inputs, opt.follow)
+	p := w.newProgress()
+	defer p.clear()
+	ev := new(selected) // f keeps none of it
+	var only *input     // the one whose batches need not be merged
+	if len(w.inputs) == 1 {
+		only = w.inputs[0]
+	}
+	for {
+		var (
+			in  *input
+			rec *posixtrace.Record
+			err error
+		)
+		if only != nil && len(only.records) > 0 {
+			in, rec = only, &only.records[0]
+			only.records = only.records[1:]
+		} else {
+			in, rec, err = m.next(ctx)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			p.steps(1, rec.UnixNano)
+		}
+		if !w.based {
+			w.begin(rec.UnixNano)
+		}
+		if rec.UnixNano >= w.until {
+			if opt.follow {
+				return nil // what follows is later still
+			}
+			continue
+		}
+		if rec.UnixNano < w.since || processes && !sel.wantsProcess(rec.PID, rec.TID) {
+			continue
+		}
+		v := in.verdictOn(sel, rec.ID)
+		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.passed(rec) {
+			continue
+		}
+		ev.in, ev.rec, ev.base, ev.wanted, ev.awaited = in, rec, w.base, v&wanted != 0, v&awaited != 0
+		if !f(ev) {
+			return nil
+		}
+	}
+}
+
+// begin settles what depends on the first event.
+func (w *walk) begin(first int64) {
+	w.based, w.base = true, first
+	w.since, w.until = math.MinInt64, math.MaxInt64
+	if m := &w.opt.sel.since; m.given {
+		w.since = m.resolve(first, w.last)
+	}
+	if m := &w.opt.sel.until; m.given {
+		w.until = m.resolve(first, w.last)
+	}
+}
+
+// prepare finds the first event and, if it is needed, the last one, and tells
+// the readers what is wanted, so that they leave out the parts of a log that
+// hold nothing of it.
+func (w *walk) prepare() error {
+	w.since, w.until = math.MinInt64, math.MaxInt64
+	first, all, found := int64(math.MaxInt64), true, false
+	for _, in := range w.inputs {
+		t, ok := in.cursorBase()
+		if !ok && in.seekable() {
+			t, ok = in.firstTime()
+		} else if !ok {
+			all = false // it is known when it is read
+		}
+		if ok {
+			first, found = min(first, t), true
+		}
+	}
+	if w.opt.sel.fromLast() {
+		var err error
+		if w.last, err = lastTime(w.inputs); err != nil {
+			return err
+		}
+	}
+	if all && found {
+		w.begin(first)
+	}
+	for _, in := range w.inputs {
+		if in.seekable() {
+			in.narrow(w.since, w.until, &w.opt.sel)
+		}
+	}
+	return nil
+}
+
+// seekable reports whether the input can be read more than once.
+func (in *input) seekable() bool { return in.reader != nil && in.open != nil }
+
+// firstTime returns the time of the first event and goes back to it. An error
+// turns up again when the events are read.
+func (in *input) firstTime() (int64, bool) {
+	rec, err := in.reader.Next()
+	t := int64(0)
+	if err == nil {
+		t = rec.UnixNano
+	}
+	in.reader.Rewind()
+	return t, err == nil
+}
+
+// narrow makes the reader leave out what is not wanted, as far as it can tell.
+func (in *input) narrow(since, until int64, sel *selection) {
+	if in.cursor != nil && in.cursor.begun {
+		since = max(since, in.cursor.time)
+	}
+	var s posixtrace.Selection
+	if since != math.MinInt64 {
+		s.Since = time.Unix(0, since)
+	}
+	// Who follows has to see the first event that is too late.
+	if until != math.MaxInt64 && !in.follow {
+		s.Until = time.Unix(0, until)
+	}
+	// New types may still come to a log that is being written, and what defined
+	// some may be missing from one that is not sound.
+	if state, _ := in.reader.State(); state == posixtrace.LogFinished {
+		s.Types = sel.types(in.reader)
+	}
+	in.since = since
+	if s != (posixtrace.Selection{}) {
+		in.reader.Select(s)
+	}
+}

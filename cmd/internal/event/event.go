@@ -1,0 +1,340 @@
+// Package event is ptrace-event.
+package event
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Command is ptrace-event.
+var Command = &cli.Command{
+	Name:  "ptrace-event",
+	Usage: "[OPTION]... NAME [DATA]...\n[OPTION]... -r NAME COMMAND [ARG]...",
+	Brief: "Record the event NAME on behalf of the script that runs this command. Where nobody traces the script, nothing happens and the status is 0.",
+	Options: append([]cli.Option{
+		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "record in this stream, whichever process it traces"},
+		{Short: 'p', Long: "pid", Arg: "PID", Help: "act for this process (default: the script)"},
+		{Short: 'B', Long: "begin", Help: "record NAME.begin"},
+		{Short: 'E', Long: "end", Help: "record NAME.end"},
+		{Short: 'r', Long: "run", Help: "record NAME.begin, run COMMAND, record NAME.end with its status; exit like COMMAND"},
+		{Long: "stdin", Help: "the data is standard input"},
+		{Long: "lines", Arg: "tee", Optional: true, Choices: []string{"tee"}, Help: "one event for each line of standard input; tee: and copy it to standard output"},
+		{Long: "batch", Help: "one event for each line 'NAME TAB DATA' of standard input"},
+		{Long: "require", Help: "status 1 if no running stream took the event"},
+	}, eventShellOptions...),
+	StopAtOperand: true,
+	After: `DATA operands are joined by one space.
+
+Example: ptrace-event deploy.start "rev=$SHA"
+         some-server 2>&1 | ptrace-event --lines=tee server.log
+`,
+	Run: func(env *cli.Env, args *cli.Args) error {
+		if done, err := shellFunctions(env, args); done {
+			return err
+		}
+		p, err := newEventPlan(args)
+		if err != nil {
+			return err
+		}
+		return p.run(env)
+	},
+}
+
+// eventPlan is what the command line of ptrace-event asks for.
+type eventPlan struct {
+	name    string   // as given, or with .begin or .end
+	rest    []string // DATA, or COMMAND and its arguments
+	stream  string   // "": those that trace the process
+	pid     int      // 0: the script
+	source  string   // of the data: "" the operands, stdin, lines, batch; run: a command
+	tee     bool
+	require bool
+}
+
+func newEventPlan(args *cli.Args) (p *eventPlan, err error) {
+	p = &eventPlan{require: args.Has("require"), tee: args.Value("lines") == "tee"}
+	begin, end := args.Has("begin"), args.Has("end")
+	if begin && end {
+		return nil, cli.Usagef("--begin and --end exclude each other")
+	}
+	for _, source := range []string{"run", "stdin", "lines", "batch"} {
+		switch {
+		case !args.Has(source):
+		case p.source != "":
+			return nil, cli.Usagef("--%s and --%s exclude each other", p.source, source)
+		case source != "stdin" && (begin || end):
+			return nil, cli.Usagef("--%s does not go with --begin and --end", source)
+		default:
+			p.source = source
+		}
+	}
+	p.rest = args.Operands
+	if p.pid, err = args.PID("pid", 0); err != nil {
+		return nil, err
+	}
+	if s, ok := args.Lookup("stream"); ok {
+		if !strings.Contains(s, "/") {
+			if err := streams.CheckName(s); err != nil {
+				return nil, err
+			}
+		}
+		p.stream = s
+	}
+	if p.source == "batch" {
+		return p, p.check()
+	}
+	if len(p.rest) == 0 {
+		return nil, cli.Usagef("missing operand: the event's NAME")
+	}
+	p.name, p.rest = p.rest[0], p.rest[1:]
+	if p.name == "" {
+		return nil, cli.Usagef("empty event name")
+	}
+	switch {
+	case begin:
+		p.name += ".begin"
+	case end:
+		p.name += ".end"
+	}
+	return p, p.check()
+}
+
+// check refuses what makes no sense.
+func (p *eventPlan) check() error {
+	longest := p.name
+	switch p.source {
+	case "batch", "lines", "stdin":
+		if len(p.rest) > 0 {
+			return cli.Usagef("extra operand '%s': the data comes from standard input", p.rest[0])
+		}
+	case "run":
+		if len(p.rest) == 0 {
+			return cli.Usagef("missing operand: COMMAND")
+		}
+		longest += ".begin"
+	}
+	if len(longest) > posixtrace.EventNameMax {
+		return cli.Usagef("event name of more than %d bytes", posixtrace.EventNameMax)
+	}
+	return nil
+}
+
+// run records the event or events.
+func (p *eventPlan) run(env *cli.Env) error {
+	t, err := p.target()
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	takeBeforeEvent(env.Getenv(spool.Env))
+	defer streams.MarkSpool(env)
+	switch p.source {
+	case "run":
+		return p.runSpan(env, t)
+	case "stdin":
+		var data []byte
+		if data, err = readPayload(env.Stdin); err == nil {
+			err = t.event(p.name, data)
+		}
+	case "lines":
+		err = p.lines(t)
+	case "batch":
+		err = batch(t)
+	default:
+		err = t.event(p.name, []byte(strings.Join(p.rest, " ")))
+	}
+	if err == nil && p.require && t.refused {
+		err = cli.Failf("no running stream took the event")
+	}
+	return err
+}
+
+// runSpan runs the command between two events. Whether they are recorded makes no
+// difference to it.
+func (p *eventPlan) runSpan(env *cli.Env, t *eventTarget) error {
+	// Several may run for one script at a time, as for make -j.
+	t.tid = os.Getpid()
+	if t.process != nil {
+		t.process.SetThread(t.tid)
+	}
+	caught := signals.NewForwarder()
+	begun := t.event(p.name+".begin", nil)
+	streams.MarkSpool(env) // for what the command does with shells
+	c, err := child.Start(p.rest, os.Environ(), [3]int{0, 1, 2})
+	if err != nil {
+		status := cli.AsFault(err).Status
+		t.event(p.name+".end", strconv.AppendInt(nil, int64(status), 10))
+		if status == child.StatusNotFound && (strings.HasPrefix(p.rest[0], "-") || child.IsCommand(p.name)) {
+			err = cli.WithHint(err, "NAME comes first: ptrace-event -r NAME COMMAND [ARG]...")
+		}
+		return err
+	}
+	caught.Forward(c.Signal)
+	status, _, err := c.Wait()
+	caught.Stop()
+	if err != nil {
+		return cli.Failure(p.rest[0], err)
+	}
+	takeBeforeEvent(env.Getenv(spool.Env))
+	ended := t.event(p.name+".end", strconv.AppendInt(nil, int64(child.ExitStatus(status)), 10))
+	streams.MarkSpool(env)
+	if err := cmp.Or(begun, ended); err != nil {
+		env.Note(cli.Reason(err))
+	}
+	if status.Signaled() {
+		signals.DieBy(status.Signal())
+	}
+	if p.require && t.refused && status.ExitStatus() == 0 {
+		return cli.Failf("no running stream took the event")
+	}
+	return cli.Exit(status.ExitStatus())
+}
+
+// eventTarget is where events go: to the streams that trace a process, or to one
+// stream on its behalf.
+type eventTarget struct {
+	pid     int
+	tid     int // 0: pid
+	process *posixtrace.Process
+	stream  *posixtrace.Stream
+	rec     *posixtrace.Recorder
+	ids     map[string]posixtrace.EventID
+	refused bool // an event that no stream took
+}
+
+// target connects to where the events go. Nobody tracing the script is no
+// error; what was asked for by name must be there.
+func (p *eventPlan) target() (t *eventTarget, err error) {
+	t = &eventTarget{pid: p.pid, ids: map[string]posixtrace.EventID{}}
+	if t.pid == 0 {
+		t.pid = process.Script()
+	}
+	if p.stream != "" {
+		if t.stream, err = streams.Attach(p.stream); err != nil {
+			return nil, err
+		}
+		t.rec, err = t.stream.Recorder()
+		return t, cli.Failure(p.stream, err)
+	}
+	t.process, err = posixtrace.OpenProcess(t.pid)
+	if err != nil {
+		t.process = nil
+		if p.pid != 0 {
+			return nil, cli.Failure(strconv.Itoa(p.pid), err)
+		}
+	}
+	if told := os.Getenv("PTRACE_STREAM"); p.pid == 0 && told != "" && (t.process == nil || !slices.Contains(t.process.Streams(), told)) {
+		t.actForSelf(told)
+	}
+	return t, nil
+}
+
+// actForSelf makes this process the one to act for if the stream we were told of
+// traces it, and not the script. So it is where the script became this process: a
+// shell may run its last command without a fork, and a command may be run
+// wrapped with no script around it.
+func (t *eventTarget) actForSelf(stream string) {
+	self, err := posixtrace.OpenProcess(os.Getpid())
+	if err != nil {
+		return
+	}
+	if !slices.Contains(self.Streams(), stream) {
+		self.Close()
+		return
+	}
+	if t.process != nil {
+		t.process.Close()
+	}
+	t.process, t.pid = self, os.Getpid()
+}
+
+// event records one event. Its error is about the name alone.
+func (t *eventTarget) event(name string, data []byte) error {
+	id, err := t.id(name)
+	if err != nil {
+		return err
+	}
+	if !t.record(id, data) {
+		t.refused = true
+	}
+	return nil
+}
+
+func (t *eventTarget) record(id posixtrace.EventID, data []byte) bool {
+	switch {
+	case t.rec != nil:
+		return t.rec.Record(posixtrace.EventInfo{ID: id, PID: t.pid, TID: cmp.Or(t.tid, t.pid)}, data)
+	case t.process != nil:
+		return t.process.Event(id, data) > 0
+	}
+	return false
+}
+
+// id returns the id of a name; without anybody to know it, none.
+func (t *eventTarget) id(name string) (id posixtrace.EventID, err error) {
+	if id, ok := t.ids[name]; ok {
+		return id, nil
+	}
+	switch {
+	case t.stream != nil:
+		id, err = t.stream.EventID(name)
+	case t.process != nil && len(t.process.Streams()) > 0:
+		id, err = t.process.OpenEventID(name)
+	default:
+		return 0, nil
+	}
+	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return 0, cli.Failf("event name of more than %d bytes", posixtrace.EventNameMax)
+	case err != nil:
+		// The process or the stream is gone: nobody takes the event.
+		return 0, nil
+	case id.System():
+		return 0, cli.Failf("%s: the name of a system event", name)
+	}
+	if len(t.ids) >= posixtrace.UserEventMax {
+		clear(t.ids)
+	}
+	t.ids[name] = id
+	return id, nil
+}
+
+func (t *eventTarget) close() {
+	if t.rec != nil {
+		t.rec.Close()
+	}
+	if t.stream != nil {
+		t.stream.Close()
+	}
+	if t.process != nil {
+		t.process.Close()
+	}
+}
+
+// maxPayload bounds the data of one event that is read from standard input; no
+// stream of sense keeps more.
+const maxPayload = 1 << 20
+
+// readPayload reads data to its end and returns the beginning of it. What is too much is
+// read nevertheless: whoever writes it must not see a broken pipe.
+func readPayload(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxPayload))
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+	}
+	return data, cli.Failure("standard input", err)
+}

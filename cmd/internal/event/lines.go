@@ -1,0 +1,113 @@
+package event
+
+import (
+	"bytes"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// maxEventLine is how much of one line of standard input is kept; a stream with
+// a smaller max-data-size marks the event as cut.
+const maxEventLine = 64 << 10
+
+// lines records one event for each line of standard input, as it comes.
+func (p *eventPlan) lines(t *eventTarget) error {
+	id, err := t.id(p.name)
+	if err != nil && !p.tee {
+		return err
+	}
+	out := -1
+	if p.tee {
+		out = 1
+	}
+	if p.tee && cli.WasClosed(os.Stdout) {
+		// The lines are events all the same, as tee(1) writes its other files.
+		pumpInput(&lineEvents{target: t, id: id}, -1)
+		return cli.Failure("write error", syscall.EBADF)
+	}
+	if err := pumpInput(&lineEvents{target: t, id: id}, out); err != nil {
+		return err
+	}
+	return err
+}
+
+// pumpInput hands the lines of standard input to sink and copies them to out, if
+// that is a descriptor. A reader of our output that went away ends us as it would
+// end tee(1).
+func pumpInput(sink capture.Sink, out int) error {
+	pump := &capture.Pump{In: 0, Shared: true, Out: out, Done: -1, Lines: capture.NewSplitter(sink, maxEventLine)}
+	if pump.Run() == capture.Broken {
+		if pump.Err != nil {
+			return cli.Failure("write error", pump.Err)
+		}
+		signals.DieBy(unix.SIGPIPE)
+	}
+	return nil
+}
+
+// lineEvents records every line as an event of one type.
+type lineEvents struct {
+	target *eventTarget
+	id     posixtrace.EventID
+	inside bool // of a line whose beginning was recorded
+}
+
+func (l *lineEvents) Batch() {}
+
+func (l *lineEvents) Line(framed []byte, f capture.Flags) {
+	if !l.inside && !l.target.record(l.id, framed[1:]) {
+		l.target.refused = true
+	}
+	l.inside = f&capture.Continues != 0
+}
+
+// batch records the event that each line of standard input names.
+func batch(t *eventTarget) error {
+	b := &batchEvents{target: t}
+	if err := pumpInput(b, -1); err != nil {
+		return err
+	}
+	return b.err
+}
+
+// batchEvents records lines of the form NAME TAB DATA.
+type batchEvents struct {
+	target *eventTarget
+	inside bool
+	err    error // the first line that was refused
+}
+
+func (b *batchEvents) Batch() {}
+
+func (b *batchEvents) Line(framed []byte, f capture.Flags) {
+	inside := b.inside
+	b.inside = f&capture.Continues != 0
+	name, data, _ := bytes.Cut(framed[1:], []byte{'\t'})
+	if inside || len(framed) == 1 {
+		return
+	}
+	if len(name) == 0 {
+		b.fail(cli.Failf("empty event name"))
+		return
+	}
+	if len(name) > posixtrace.EventNameMax {
+		b.fail(cli.Failf("event name of more than %d bytes", posixtrace.EventNameMax))
+		return
+	}
+	if err := b.target.event(string(name), data); err != nil {
+		b.fail(err)
+	}
+}
+
+func (b *batchEvents) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}

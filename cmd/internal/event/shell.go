@@ -1,0 +1,122 @@
+package event
+
+import (
+	_ "embed"
+	"os"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// The functions that --shell prints, for each shell. One that is not told the shell
+// gets them all and takes its own.
+var (
+	//go:embed shell/pt.sh
+	shellSh string
+	//go:embed shell/pt.bash
+	shellBash string
+	//go:embed shell/steps.bash
+	shellSteps string
+	//go:embed shell/pt.zsh
+	shellZsh string
+)
+
+var eventShellOptions = []cli.Option{
+	{Long: "shell", Arg: "SHELL", Optional: true, Choices: []string{"sh", "bash", "zsh"}, Help: "print functions for eval that record without starting a program: pt NAME [DATA], pt_begin, pt_end, pt_step NAME CMD..."},
+	{Long: "steps", Help: "with --shell=bash: also a span for each command of the script"},
+	{Long: "take-spool", Hidden: true},
+}
+
+// shellFunctions does what --shell, --steps and --take-spool ask for; done is false
+// if none of them was given.
+func shellFunctions(env *cli.Env, args *cli.Args) (done bool, err error) {
+	for _, name := range []string{"shell", "take-spool", "steps"} {
+		if !args.Has(name) {
+			continue
+		}
+		for _, g := range args.Given {
+			if g.Name != name && g.Name != "color" && (name != "shell" || g.Name != "steps") {
+				return true, cli.Usagef("--%s and --%s exclude each other", name, g.Name)
+			}
+		}
+		if len(args.Operands) > 0 {
+			return true, cli.Usagef("extra operand '%s'", args.Operands[0])
+		}
+		switch name {
+		case "steps":
+			return true, cli.Usagef("--steps goes with --shell=bash")
+		case "take-spool":
+			return true, takeForShell(env.Getenv(spool.Env))
+		}
+		return true, printShell(env, args.Value("shell"), args.Has("steps"))
+	}
+	return false, nil
+}
+
+func printShell(env *cli.Env, shell string, steps bool) error {
+	if steps && shell != "bash" {
+		return cli.Usagef("--steps goes with --shell=bash")
+	}
+	var text string
+	switch shell {
+	case "sh":
+		text = shellSh
+	case "bash":
+		text = shellBash
+		if steps {
+			text += shellSteps
+		}
+	case "zsh":
+		text = shellZsh
+	default:
+		// A shell reads to the end what another shell's words would make no sense in.
+		// steps.bash knows each of these commands by how it begins.
+		text = "if [ -n \"${_pt_event+${BASH_VERSION-}}\" ]; then\neval " + cli.ShellQuote(shellBash) +
+			"\nelif [ -n \"${ZSH_VERSION-}\" ]; then\neval " + cli.ShellQuote(shellZsh) +
+			"\nelse\n" + shellSh + "fi\n"
+	}
+	self, err := os.Executable()
+	if err != nil {
+		self = "ptrace-event"
+	}
+	if _, err := env.Stdout.WriteString("_pt_event=" + cli.ShellQuote(self) + "\n"); err != nil {
+		return err
+	}
+	_, err = env.Stdout.WriteString(text)
+	return err
+}
+
+// takeForShell takes the lines of a spool over that nobody else takes. It is called by
+// a shell that has found it half full, and does not keep it waiting for others.
+func takeForShell(path string) error {
+	name, ok := spool.StreamOf(path)
+	if !ok {
+		return cli.Failf("%s is not set to a spool", spool.Env)
+	}
+	s, err := posixtrace.Attach(name)
+	if err != nil {
+		return cli.Failure(name, err)
+	}
+	defer s.Close()
+	c, err := spool.NewConsumer(s, false)
+	if err == nil {
+		defer c.Close()
+		_, err = c.Drain(shellWait)
+	}
+	return cli.Failure(name, err)
+}
+
+// shellWait is how long a shell waits for another taker at most: as long as one at
+// work takes.
+const shellWait = 50 * time.Millisecond
+
+// takeBeforeEvent takes over what a script has left in its spool, before an event is
+// recorded for it, so that lines without a time do not come out behind. A process that
+// takes them as they come is not disturbed.
+func takeBeforeEvent(path string) {
+	if path != "" && spool.Pending(path) {
+		takeForShell(path)
+	}
+}

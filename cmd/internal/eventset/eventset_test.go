@@ -1,0 +1,71 @@
+package eventset
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+func TestEventSet(t *testing.T) {
+	types := []struct {
+		id   posixtrace.EventID
+		name string
+	}{
+		{posixtrace.EventStart, "posix_trace_start"},
+		{posixtrace.EventProcExec, "proc.exec"},
+		{posixtrace.EventUnnamed, "posix_trace_unnamed_userevent"},
+		{33, "build.begin"},
+		{34, "build.end"},
+		{35, "a*b"},
+	}
+	for _, tt := range []struct{ set, want string }{
+		{"@all", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b"},
+		{"@system", "posix_trace_start proc.exec"},
+		{"@user", "posix_trace_unnamed_userevent build.begin build.end a*b"},
+		{"@user,@system", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b"},
+		{"build.begin", "build.begin"},
+		{"build.*", "build.begin build.end"},
+		{"*.e*", "proc.exec build.end"},
+		{"build.e?d,proc.exec", "proc.exec build.end"},
+		{"build", ""},
+		{"@system,build.end", "posix_trace_start proc.exec build.end"},
+		{"*", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b"},
+	} {
+		set, err := Parse(tt.set)
+		if err != nil {
+			t.Errorf("ParseEventSet(%q): %v", tt.set, err)
+			continue
+		}
+		var got []string
+		for _, et := range types {
+			if set.Has(et.id, et.name) {
+				got = append(got, et.name)
+			}
+		}
+		if g := strings.Join(got, " "); g != tt.want {
+			t.Errorf("set %q has %q, want %q", tt.set, g, tt.want)
+		}
+	}
+	for _, s := range []string{"", ",", "a,", ",a", "@", "@users", strings.Repeat("x", 256)} {
+		if _, err := Parse(s); err == nil {
+			t.Errorf("ParseEventSet(%.20q): no error", s)
+		}
+	}
+}
+
+func TestMatchGlob(t *testing.T) {
+	for _, tt := range []struct {
+		glob, name string
+		want       bool
+	}{
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"**", "abc", true}, {"?", "", false},
+		{"a*c", "abc", true}, {"a*c", "ac", true}, {"a*c", "acb", false}, {"*a*b*", "xxaxxbxx", true},
+		{"a?c", "abc", true}, {"a?c", "ac", false}, {"*.begin", "x.begin.begin", true},
+		{strings.Repeat("a*", 100) + "b", strings.Repeat("a", 200), false},
+	} {
+		if got := Match(tt.glob, tt.name); got != tt.want {
+			t.Errorf("matchGlob(%.20q, %.20q) = %v, want %v", tt.glob, tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+// Package filter is ptrace-filter.
+package filter
+
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Command is ptrace-filter: it shows and changes which event types a stream
+// rejects.
+var Command = &cli.Command{
+	Name:  "ptrace-filter",
+	Usage: "[OPTION]... [STREAM]\n[OPTION]... -i LOG -o LOG",
+	Brief: "Show or change which event types a stream rejects. This is about POSIX Trace, not ptrace(2).",
+	Options: []cli.Option{
+		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operand, else $PTRACE_STREAM)"},
+		{Short: 'l', Long: "list", Help: "list all known types, marked '-' when rejected"},
+		{Short: 'x', Long: "add", Arg: "SET", Help: "reject SET too"},
+		{Short: 'd', Long: "sub", Arg: "SET", Help: "accept SET again"},
+		{Short: 's', Long: "set", Arg: "SET", Help: "reject exactly SET"},
+		{Long: "only", Arg: "SET", Help: "accept only SET"},
+		{Short: 'r', Long: "reset", Help: "reject nothing"},
+		{Short: 'n', Long: "dry-run", Help: "print the result and change nothing"},
+		{Short: 'i', Long: "input", Arg: "LOG", Help: "filter the events of a log, not a stream; - is standard input"},
+		{Short: 'o', Long: "output", Arg: "LOG", Help: "write them to a new log; - is standard output"},
+	},
+	After: "A filter rejects what it holds. Changes apply from left to right and are\n" +
+		"recorded as one event. SET is a list of names, globs, @user, @system and @all;\n" +
+		"globs also bind names that are registered later. Without a change the filter is\n" +
+		"printed.",
+	Run: filter,
+}
+
+func filter(env *cli.Env, args *cli.Args) error {
+	ops, err := filterOps(args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case args.Has("input"):
+		return filterLog(env, args, ops)
+	case args.Has("output"):
+		return cli.Usagef("--output without --input")
+	}
+	names, err := streams.Operands(env, args, false)
+	if err != nil {
+		return err
+	}
+	s, err := streams.Attach(names[0])
+	if err != nil {
+		if streams.IsLog(names[0]) {
+			err = cli.WithHint(err, "`ptrace-filter -i "+names[0]+" -o NEW` writes a log without the rejected events")
+		}
+		return err
+	}
+	defer s.Close()
+	dry := args.Has("dry-run")
+	if len(ops) > 0 && !dry {
+		if err := s.FilterOps(ops); err != nil {
+			return streams.Named(names[0], err)
+		}
+		streams.MarkSpool(env)
+	}
+	if len(ops) > 0 && !dry && !args.Has("list") {
+		return nil
+	}
+	set, err := s.Filter()
+	if err != nil {
+		return streams.Named(names[0], err)
+	}
+	types, err := s.EventTypes()
+	if err != nil {
+		return streams.Named(names[0], err)
+	}
+	if dry {
+		for _, op := range ops {
+			applyFilterOp(&set, op, types)
+		}
+	}
+	var b []byte
+	if args.Has("list") {
+		for _, t := range types {
+			mark := byte(' ')
+			if set.Has(t.ID) {
+				mark = '-'
+			}
+			b = append(output.AppendName(append(b, mark, ' '), t.Name), '\n')
+		}
+	} else {
+		src := output.NewSource(func(id posixtrace.EventID) string {
+			name, _ := s.EventName(id)
+			return name
+		})
+		for _, name := range output.SetNames(src, &set) {
+			b = append(output.AppendName(b, name), '\n')
+		}
+	}
+	_, err = env.Stdout.Write(b)
+	return err
+}
+
+// filterOps makes the steps of the options, in the order given.
+func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, err error) {
+	for _, g := range args.Given {
+		var set eventset.Set
+		switch g.Name {
+		case "add", "sub", "set", "only":
+			if set, err = eventset.Parse(g.Value); err != nil {
+				return nil, err
+			}
+		}
+		switch g.Name {
+		case "add":
+			ops = append(ops, set.Op(posixtrace.FilterAdd))
+		case "sub":
+			ops = append(ops, set.Op(posixtrace.FilterSub))
+		case "set":
+			ops = append(ops, set.Op(posixtrace.FilterSet))
+		case "only":
+			ops = append(ops, posixtrace.FilterOp{How: posixtrace.FilterSet, Set: eventset.Classes(true, true)}, set.Op(posixtrace.FilterSub))
+		case "reset":
+			ops = append(ops, posixtrace.FilterOp{How: posixtrace.FilterSet})
+		}
+	}
+	return ops, nil
+}
+
+// applyFilterOp does to a set what FilterOps would do to the filter of a stream
+// that knows these types.
+func applyFilterOp(set *posixtrace.EventSet, op posixtrace.FilterOp, types []posixtrace.EventType) {
+	members := eventset.Set{Classes: op.Set, Patterns: op.Patterns}
+	change := op.Set
+	for _, t := range types {
+		if members.Has(t.ID, t.Name) {
+			change.Add(t.ID)
+		}
+	}
+	switch op.How {
+	case posixtrace.FilterSet:
+		*set = change
+	case posixtrace.FilterAdd:
+		set.Union(change)
+	case posixtrace.FilterSub:
+		set.Subtract(change)
+	}
+}

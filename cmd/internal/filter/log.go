@@ -1,0 +1,284 @@
+package filter
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// filterLog writes a log without the events that the filter rejects, or shows the
+// filter for the event types of a log.
+func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
+	from, to := args.Value("input"), args.Value("output")
+	show := args.Has("list") || args.Has("dry-run")
+	switch {
+	case len(args.Operands) > 0:
+		return cli.Usagef("extra operand '%s': --input names what is read", args.Operands[0])
+	case args.Has("stream"):
+		return cli.Usagef("--stream and --input exclude each other")
+	case args.Has("list") && args.Has("output"):
+		return cli.Usagef("--list and --output exclude each other")
+	case !args.Has("output") && !show:
+		return cli.Usagef("--input without --output; - is standard output")
+	}
+	f := env.Stdin
+	name := "standard input"
+	if from == "" {
+		return cli.Failure("''", syscall.ENOENT)
+	} else if from != "-" {
+		name = from
+		var err error
+		if f, err = os.Open(from); err != nil {
+			return cli.Failure(from, err)
+		}
+		defer f.Close()
+	}
+	r, _, err := logfile.Read(name, f, func() { env.Stdout.Flush() })
+	if err != nil {
+		return cli.Failure(name, err)
+	}
+	defer r.Close()
+	rejects := rejecter{ops: ops, name: output.NewSource(r.EventName).Name}
+	if show {
+		if err := rejects.show(env, r, args.Has("list")); err != nil {
+			return err
+		}
+		return logfile.Soundness(name, r)
+	}
+	out, err := openFiltered(env, to)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	err = r.WriteLog(out, func(rec *posixtrace.Record) bool { return !rejects.has(rec.ID) })
+	switch {
+	case out.err != nil:
+		return cli.Failure(out.name, out.err)
+	case err != nil:
+		return cli.Failure(name, err)
+	}
+	unsound := logfile.Soundness(name, r)
+	if unsound != nil && out.replaces(f) {
+		return cli.WithHint(unsound, "it was not replaced by what is left of it; name another --output")
+	}
+	if err := out.keep(); err != nil {
+		return cli.Failure(out.name, err)
+	}
+	return unsound
+}
+
+// rejecter knows which event types of a log a filter rejects. A pattern binds each
+// name by itself, so it does not matter where in the log the name turns up.
+type rejecter struct {
+	ops   []posixtrace.FilterOp
+	name  func(posixtrace.EventID) string
+	known [4096]int8 // 1 accepted, -1 rejected, by id
+}
+
+func (r *rejecter) has(id posixtrace.EventID) bool {
+	if int(id) < len(r.known) && r.known[id] != 0 {
+		return r.known[id] < 0
+	}
+	rejected := false
+	for _, op := range r.ops {
+		set := eventset.Set{Classes: op.Set, Patterns: op.Patterns}
+		switch member := set.Has(id, r.name(id)); op.How {
+		case posixtrace.FilterSet:
+			rejected = member
+		case posixtrace.FilterAdd:
+			rejected = rejected || member
+		case posixtrace.FilterSub:
+			rejected = rejected && !member
+		}
+	}
+	if int(id) < len(r.known) {
+		r.known[id] = 1
+		if rejected {
+			r.known[id] = -1
+		}
+	}
+	return rejected
+}
+
+// show prints the filter, or with all the types of the log, those that are rejected marked.
+func (r *rejecter) show(env *cli.Env, log *posixtrace.Reader, all bool) error {
+	for { // a log that is read forward tells its types on the way
+		if _, err := log.Next(); err != nil {
+			break
+		}
+	}
+	var b []byte
+	types, err := log.EventTypes()
+	if err != nil {
+		return err
+	}
+	for _, t := range types {
+		mark := ""
+		if all {
+			if mark = "  "; r.has(t.ID) {
+				mark = "- "
+			}
+		} else if !r.has(t.ID) {
+			continue
+		}
+		b = append(output.AppendName(append(b, mark...), t.Name), '\n')
+	}
+	_, err = env.Stdout.Write(b)
+	return err
+}
+
+// filtered is the log that is written. A regular file is replaced when all is in it and
+// not before; until then what was written has no name, so that nothing is left of
+// a command that is killed.
+type filtered struct {
+	name string
+	path string      // of the file to replace, "" where the log is written straight to w
+	temp string      // the name it has meanwhile, where it needs one
+	old  os.FileInfo // what is replaced, nil if there is nothing
+	file *os.File
+	env  *cli.Env
+	err  error
+}
+
+// Write writes to the file and remembers what went wrong.
+func (o *filtered) Write(b []byte) (n int, err error) {
+	if o.file == nil {
+		if n, err = o.env.Stdout.Write(b); err != nil {
+			o.err = err
+		}
+		return n, err
+	}
+	if n, err = o.file.Write(b); err != nil {
+		o.err = logfile.Bare(err)
+	}
+	return n, err
+}
+
+func openFiltered(env *cli.Env, to string) (*filtered, error) {
+	o := &filtered{name: to, env: env}
+	if to == "-" {
+		o.name = "standard output"
+		if cli.IsTerminal(env.Stdout.Dest()) {
+			return nil, cli.WithHint(cli.Failf("a log is not for a terminal"), "ptrace-dump -x SET LOG prints what is left")
+		}
+		return o, nil
+	}
+	if to == "" {
+		return nil, cli.Failure("''", syscall.ENOENT)
+	}
+	st, err := os.Stat(to)
+	if err == nil && !st.Mode().IsRegular() {
+		if st.IsDir() {
+			return nil, cli.Failure(to, syscall.EISDIR)
+		}
+		if o.file, err = os.OpenFile(to, os.O_WRONLY|syscall.O_NOCTTY, 0); err != nil {
+			return nil, cli.Failure(to, err)
+		}
+		if cli.IsTerminal(o.file) {
+			o.file.Close()
+			return nil, cli.Failf("%s: a log is not for a terminal", to)
+		}
+		return o, nil
+	}
+	mode := os.FileMode(0o666)
+	if err == nil {
+		if s := logfile.RecordedBy(st); s != nil {
+			return nil, logfile.RecordedFault(to, s)
+		}
+		if unix.Access(to, unix.W_OK) != nil {
+			return nil, cli.Failure(to, syscall.EACCES)
+		}
+		o.old, mode = st, st.Mode().Perm()
+	}
+	// The file that a symbolic link names is replaced, not the link.
+	if o.path, err = filepath.EvalSymlinks(to); err != nil {
+		if _, lerr := os.Lstat(to); lerr == nil || !errors.Is(err, os.ErrNotExist) {
+			return nil, cli.Failure(to, logfile.Bare(err))
+		}
+		o.path = to
+	}
+	return o, cli.Failure(to, o.create(mode))
+}
+
+// create makes the file, without a name where the file system can.
+func (o *filtered) create(mode os.FileMode) error {
+	dir := filepath.Dir(o.path)
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, uint32(mode))
+	if err == nil {
+		o.file = os.NewFile(uintptr(fd), o.path)
+		if o.old != nil {
+			return o.file.Chmod(mode) // whatever the umask
+		}
+		return nil
+	}
+	if err != unix.EOPNOTSUPP && err != unix.EISDIR && err != unix.EINVAL {
+		return err
+	}
+	if o.file, err = os.CreateTemp(dir, ".ptrace-filter-*"); err != nil {
+		return logfile.Bare(err)
+	}
+	o.temp = o.file.Name()
+	if o.old == nil {
+		mask := unix.Umask(0)
+		unix.Umask(mask)
+		mode &^= os.FileMode(mask)
+	}
+	return o.file.Chmod(mode)
+}
+
+// replaces reports whether the file that takes the log's place is f.
+func (o *filtered) replaces(f *os.File) bool {
+	st, err := f.Stat()
+	return err == nil && o.old != nil && os.SameFile(st, o.old)
+}
+
+// keep puts the log into its place.
+func (o *filtered) keep() error {
+	if o.path == "" {
+		if o.file == nil {
+			return o.env.Stdout.Flush()
+		}
+		err := o.file.Close()
+		o.file = nil
+		return logfile.Bare(err)
+	}
+	if err := o.file.Sync(); err != nil {
+		return logfile.Bare(err)
+	}
+	for i := 0; o.temp == ""; i++ {
+		// A file cannot be linked over another, so it gets a name and is renamed.
+		name := filepath.Join(filepath.Dir(o.path), ".ptrace-filter-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(i))
+		err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(o.file.Fd())), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+		switch {
+		case err == nil:
+			o.temp = name
+		case err != unix.EEXIST || i >= 100:
+			return err
+		}
+	}
+	if err := os.Rename(o.temp, o.path); err != nil {
+		return logfile.Bare(errors.Unwrap(err))
+	}
+	o.temp = ""
+	return nil
+}
+
+// discard gives up what was not kept.
+func (o *filtered) discard() {
+	if o.temp != "" {
+		os.Remove(o.temp)
+	}
+	if o.file != nil {
+		o.file.Close()
+	}
+}

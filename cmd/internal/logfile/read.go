@@ -1,0 +1,82 @@
+package logfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Read opens a log of any state. live is the reader of one that is not in a
+// regular file, and nil else; flush is called before it blocks.
+func Read(name string, f *os.File, flush func()) (r *posixtrace.Reader, live *LiveReader, err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, cli.Failure(name, err)
+	}
+	if st.IsDir() {
+		return nil, nil, cli.Failure(name, syscall.EISDIR)
+	}
+	var src io.Reader = f
+	if !st.Mode().IsRegular() {
+		live = &LiveReader{f, flush}
+		src = live
+	}
+	if r, err = posixtrace.NewReader(src); err == nil {
+		return r, live, nil
+	}
+	var e *posixtrace.Error
+	if errors.As(err, &e) && e.Err == syscall.EINVAL {
+		// The package says the same of it, with a reason before it or none.
+		const what = "not a trace log"
+		text := name + ": " + what
+		if why := strings.TrimSuffix(strings.TrimSuffix(cli.Reason(err), what), ": "); e.Cause != nil && why != "" {
+			text += ": " + why
+		}
+		return nil, nil, &logError{text}
+	}
+	return nil, nil, cli.Failure(name, err)
+}
+
+// logError says that a file is no log; it may still be a stream's.
+type logError struct{ text string }
+
+func (e *logError) Error() string        { return e.text }
+func (e *logError) Is(target error) bool { return target == syscall.EINVAL }
+
+// LiveReader reads a pipe or a terminal and lets no event wait in our buffer
+// while the next read blocks.
+type LiveReader struct {
+	f     *os.File
+	Flush func() // called before a read blocks; nil for nothing
+}
+
+func (r *LiveReader) Read(p []byte) (int, error) {
+	fds := []unix.PollFd{{Fd: int32(r.f.Fd()), Events: unix.POLLIN}}
+	if r.Flush != nil {
+		if n, err := unix.Poll(fds, 0); n == 0 && err == nil {
+			r.Flush()
+		}
+	}
+	return r.f.Read(p)
+}
+
+// Soundness reports why a log that was read to its end is not whole.
+func Soundness(name string, r *posixtrace.Reader) error {
+	state, err := r.State()
+	switch state {
+	case posixtrace.LogFinished, posixtrace.LogLive:
+		return nil
+	}
+	text := "log is " + state.String()
+	if err != nil {
+		text += ": " + cli.Reason(err)
+	}
+	return cli.Failf("%s: %s", name, text)
+}

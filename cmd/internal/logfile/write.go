@@ -1,0 +1,197 @@
+// Package logfile opens the log files that the commands write and read.
+package logfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// File is the file a new stream is recorded to.
+type File struct {
+	*os.File
+	created bool // by us, so that it can go again if nothing comes of it
+	Held    bool // what it holds stays until begin
+}
+
+// Open opens the log of a new stream. A regular file is to be replaced, unless
+// noClobber is set or a living stream records to it; begin does so.
+func Open(path string, noClobber bool) (*File, error) {
+	if path == "-" {
+		return nil, cli.WithHint(cli.Failf("a log cannot be written to standard output, which is the command's"), "to read it while it is written: -o >(ptrace-dump -j -)")
+	}
+	// A pipe whose other end nobody has opened yet is waited for, as in a shell.
+	const flags = unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_LARGEFILE
+	created := true
+	fd, err := openRetry(path, flags|unix.O_CREAT|unix.O_EXCL)
+	if err == unix.EEXIST {
+		created = false
+		var st unix.Stat_t
+		if noClobber && unix.Stat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+			return nil, cli.Failure(path, syscall.EEXIST)
+		}
+		// O_CREAT is for a symbolic link that leads nowhere yet.
+		fd, err = openRetry(path, flags|unix.O_CREAT)
+		if err == unix.EACCES && isSticky(path) {
+			fd, err = openRetry(path, flags)
+		}
+	}
+	if err != nil {
+		return nil, cli.Failure(path, err)
+	}
+	l := &File{File: os.NewFile(uintptr(fd), path), created: created}
+	if err := l.mayReplace(); err != nil {
+		l.Close()
+		return nil, err
+	}
+	l.Unblock()
+	hideDescriptor(path)
+	return l, nil
+}
+
+func openRetry(path string, flags int) (fd int, err error) {
+	for {
+		fd, err = unix.Open(path, flags, 0o666)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// isSticky reports whether path exists, where fs.protected_regular and
+// fs.protected_fifos make O_CREAT fail on what others own.
+func isSticky(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// mayReplace refuses a regular file that a living stream records to.
+func (l *File) mayReplace() error {
+	fi, err := l.Stat()
+	if err != nil || !fi.Mode().IsRegular() || l.created {
+		return cli.Failure(l.Name(), err)
+	}
+	if s := RecordedBy(fi); s != nil {
+		return RecordedFault(l.Name(), s)
+	}
+	l.Held = true
+	return nil
+}
+
+// Unblock lets waiting for the reader of a log that is no regular file be ended
+// (posixtrace.Stream.SetLogTimeout). The open file is ours alone.
+func (l *File) Unblock() {
+	if fi, err := l.Stat(); err == nil && !fi.Mode().IsRegular() {
+		if c, err := l.SyscallConn(); err == nil {
+			c.Control(func(fd uintptr) { unix.SetNonblock(int(fd), true) })
+		}
+	}
+}
+
+// Grace is how long a log may take nothing before it is given up, when a command ran out
+// of time or a signal asks for the end.
+const Grace = time.Second
+
+// Begin lets the log of a stream begin once nothing else can fail, in the place of what the
+// file held.
+func (l *File) Begin(s *posixtrace.Stream) error {
+	if l == nil || !l.Held {
+		return nil
+	}
+	l.Held = false
+	if err := l.Truncate(0); err != nil {
+		return cli.Failure(l.Name(), err)
+	}
+	return s.BeginLog()
+}
+
+// RecordedBy returns the living stream that records to a file, nil if there is none.
+func RecordedBy(fi os.FileInfo) *posixtrace.StreamInfo {
+	streams, _ := posixtrace.List()
+	for i := range streams {
+		if streams[i].LogPath == "" {
+			continue
+		}
+		if other, err := os.Stat(streams[i].LogPath); err == nil && os.SameFile(fi, other) {
+			return &streams[i]
+		}
+	}
+	return nil
+}
+
+// RecordedFault says that a file must not be replaced while a stream records to it.
+func RecordedFault(path string, s *posixtrace.StreamInfo) error {
+	return cli.WithHint(cli.Failf("%s: the log of active stream %s", path, s.Name), "ptrace-ctl shutdown "+s.Path+" ends it")
+}
+
+// Discard closes the log of a stream that never was.
+func (l *File) Discard() {
+	if l == nil {
+		return
+	}
+	if l.created {
+		l.remove()
+	}
+	l.Close()
+}
+
+// remove removes the file by its name, if that is still its.
+func (l *File) remove() {
+	dir, err := unix.Open(filepath.Dir(l.Name()), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(dir)
+	name := filepath.Base(l.Name())
+	var ours, there unix.Stat_t
+	if unix.Fstat(int(l.Fd()), &ours) == nil && unix.Fstatat(dir, name, &there, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		ours.Dev == there.Dev && ours.Ino == there.Ino {
+		unix.Unlinkat(dir, name, 0)
+	}
+}
+
+// hideDescriptor keeps the command from inheriting the descriptor behind a path
+// like /dev/fd/63, which is what >(...) expands to: its reader would wait for
+// the command's children.
+func hideDescriptor(path string) {
+	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
+		if n, ok := strings.CutPrefix(path, dir); ok {
+			if fd, err := strconv.Atoi(n); err == nil && fd > 2 {
+				unix.Close(fd)
+			}
+		}
+	}
+}
+
+// Fault says why a stream with a log failed: in the system's words alone where
+// the log was at fault, else as the stream has it.
+func Fault(path string, err error) error {
+	var e *posixtrace.Error
+	if path == "" || !errors.As(err, &e) || errors.Is(err, posixtrace.ErrDirectory) {
+		return cli.Failure(path, err)
+	}
+	var file *fs.PathError
+	switch e.Err {
+	case syscall.EIO:
+		if errors.As(err, &file) {
+			return cli.Failure(path, e.Err)
+		}
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EPIPE:
+		return cli.Failure(path, e.Err)
+	case syscall.ETIMEDOUT:
+		return cli.Failf("%s: the log's reader does not read", path)
+	case syscall.EINVAL, syscall.EBADF:
+		return cli.Failure(path, err)
+	}
+	return cli.Failure("", err)
+}

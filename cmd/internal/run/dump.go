@@ -1,0 +1,123 @@
+package run
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// showStream prints what was asked for of a stream without a log, to standard
+// error and before the stream is gone.
+func (s *session) showStream(failed bool) {
+	dump := s.plan.last > 0 && (s.plan.dump == "always" || s.plan.dump == "fail" && failed)
+	if !dump && !s.plan.summary {
+		return
+	}
+	r, err := s.stream.Reader()
+	if err == nil {
+		defer r.Close()
+		if dump {
+			err = s.dumpLast(r)
+		}
+	}
+	if err == nil && s.plan.summary {
+		if dump {
+			err = r.Rewind()
+		}
+		if st, e := s.stream.PeekStatus(); err == nil && e == nil {
+			err = s.summarise(r, st.Lost)
+		}
+	}
+	if err != nil {
+		s.env.Note("cannot show the events: " + cli.Reason(err))
+	}
+}
+
+// showLog returns the state of the stream as a completed log has it, or st if
+// the log cannot be read again, and prints the summary if it was asked for.
+func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
+	f, err := logfile.OpenRegular(s.plan.log)
+	if err == logfile.ErrNotRegular || os.IsNotExist(err) {
+		return st
+	}
+	if err == nil {
+		defer f.Close()
+		var r *posixtrace.Reader
+		if r, err = posixtrace.NewReader(f); err == nil {
+			defer r.Close()
+			if state, _ := r.State(); state == posixtrace.LogFinished {
+				st = r.Status()
+			}
+			if s.plan.summary {
+				err = s.summarise(r, st.Lost+st.LogLost)
+			}
+		}
+	}
+	if err != nil && s.plan.summary {
+		s.env.Note("no summary: " + cli.Reason(err))
+	}
+	return st
+}
+
+// summarise prints counts, rates and span durations of all events.
+func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
+	sum, src := summary.New(), output.NewSource(r.EventName)
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		sum.Add(nil, sum.TypeOf(rec.ID, src.Name(rec.ID)), rec)
+	}
+	_, err := s.env.Stderr.Write(sum.Append(nil, false, lost, 0))
+	return err
+}
+
+// dumpLast prints the last events, in one write.
+func (s *session) dumpLast(r *posixtrace.Reader) error {
+	var last []posixtrace.Record // a ring once it is full
+	var base int64
+	n := 0
+	for ; ; n++ {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			base = rec.UnixNano
+		}
+		if len(last) < s.plan.last {
+			last = append(last, posixtrace.Record{})
+		}
+		slot := &last[n%s.plan.last]
+		slot.EventInfo = rec.EventInfo
+		slot.Data = append(slot.Data[:0], rec.Data...)
+	}
+	if n == 0 {
+		return nil
+	}
+	b := []byte(s.env.Prog + ": last " + strconv.Itoa(len(last)) + " of " + cli.Plural(uint64(n), "event", "events") + ":\n")
+	form := &output.Text{Base: base}
+	src := output.NewSource(r.EventName)
+	for i := range last {
+		at := i
+		if n > len(last) {
+			at = (n + i) % len(last)
+		}
+		b = form.Append(b, src, &last[at])
+	}
+	_, err := s.env.Stderr.Write(b)
+	return err
+}

@@ -1,0 +1,88 @@
+package run
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/testdata/hostile"
+)
+
+// FuzzRunValues gives the options of ptrace-run any values. What is accepted is within its
+// bounds and takes little time, and what is refused is refused in one line.
+func FuzzRunValues(f *testing.F) {
+	for _, s := range append(hostile.Texts(),
+		"9223372036854775807", "2147483648K", "8589934592G", "106751d", "106752d", "1e9s",
+		"@all,@user,@system,a*,?", "a,,b", "@", "@none", strings.Repeat("*a", 127), strings.Repeat("*", 255)+",x", "syscall.[a-", "syscall.*,syscall.\\", "proc,signal,syscall,none,command",
+		"SIGTERM", "term", "64", "65", "SIGRTMIN+1", "out,err", "out,,err", "1:2", "99999999999999999999:") {
+		f.Add(s)
+	}
+	long := strings.Repeat("ab", 127)
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 4096 {
+			return
+		}
+		start := processorTime()
+		refused := func(err error) {
+			t.Helper()
+			if text := string(output.AppendPrintable(nil, cli.Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
+				t.Fatalf("%q is refused with %q", s, text)
+			}
+		}
+		if sig, err := parseSignal(s); err != nil {
+			refused(err)
+		} else if sig < 1 || sig > 64 {
+			t.Fatalf("%q is accepted as a signal", s)
+		}
+		if set, err := eventset.Parse(s); err != nil {
+			refused(err)
+		} else {
+			for _, name := range []string{"", s, long, "syscall.read"} {
+				for id := posixtrace.EventID(1); id < 4096; id += 1023 {
+					set.Has(id, name)
+				}
+			}
+			if set.Classes == (posixtrace.EventSet{}) && len(set.Patterns) == 1 && !set.Has(100, s) {
+				t.Fatalf("%q does not have itself", s)
+			}
+		}
+		args := &cli.Args{Given: []cli.Given{{Name: "events", Value: s}, {Name: "capture", Value: s}, {Name: "exclude", Value: s}, {Name: "stream-size", Value: s}, {Name: "max-data-size", Value: s}, {Name: "timeout", Value: s}}}
+		for _, set := range []func(p *runPlan) error{
+			func(p *runPlan) error { return p.setEvents(args) }, func(p *runPlan) error { return p.setCapture(args) },
+			func(p *runPlan) error { return p.setLimit(args) },
+			func(p *runPlan) (err error) { p.filter, err = creation.Filter(args); return err },
+			func(p *runPlan) (err error) { p.attr, err = creation.Attributes(args, false); return err },
+			func(p *runPlan) error { return streams.CheckName(s) },
+			func(p *runPlan) error { _, err := process.Parse(s); return err },
+		} {
+			var p runPlan
+			if err := set(&p); err != nil {
+				refused(err)
+			} else if len(p.trace.Calls) > 1024 || p.attr.StreamSize < 0 || p.attr.MaxDataSize < posixtrace.NoUserData || p.limit.limit < 0 {
+				t.Fatalf("%q gives %+v, %d system calls", s, p.attr, len(p.trace.Calls))
+			}
+		}
+		parseEnding(s)
+		if d := processorTime() - start; d > 2*time.Second {
+			t.Fatalf("%q took %v of processor time", s, d)
+		}
+	})
+}
+
+// processorTime is what this process has spent so far. By the clock anything may take long
+// where the machine is busy.
+func processorTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		panic(err)
+	}
+	return time.Duration(syscall.TimevalToNsec(r.Utime) + syscall.TimevalToNsec(r.Stime))
+}

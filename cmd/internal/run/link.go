@@ -1,0 +1,131 @@
+package run
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+)
+
+// A command that has a pseudo-terminal of its own is the child of a monitor (see
+// run_monitor.go). What it and ptrace-run have to say to each other are packets on
+// a socket: one byte that says what, and a number or text.
+
+// Orders to the monitor.
+const (
+	orderStart       = 'g' // let the command begin; 1: in the foreground
+	orderSignal      = 's' // signal the command
+	orderSignalGroup = 'a' // signal its process group
+	orderForeground  = 'F' // continue the stopped command in the foreground
+	orderBackground  = 'B' // continue it in the background
+)
+
+// Reports of the monitor, and of the process that becomes the command.
+const (
+	reportPID     = 'p' // the process that will be the command
+	reportTrying  = 'x' // is executing: path, NUL, "sh" if it is a script
+	reportBegun   = 'b' // has executed what it tried last
+	reportFailed  = 'f' // could not: status, NUL, message
+	reportStopped = 't' // was stopped by a signal
+	reportEnded   = 'e' // wait status and usage
+)
+
+// maxPacket bounds a packet: a path and a message about it fit.
+const maxPacket = 16 << 10
+
+// link is one end of the socket.
+type link struct {
+	fd    int
+	ended chan ending // of the command, for wait
+}
+
+// ending is how a command ended.
+type ending struct {
+	Status uint32
+	Usage  syscall.Rusage
+}
+
+var errMonitorGone = cli.Failf("the monitor of its terminal ended")
+
+// newLink makes both ends. The other one is for a process we start to inherit. It
+// lies beyond the descriptors in use and the few that the runtime puts next to them
+// while it starts a process.
+func newLink() (l *link, other int, err error) {
+	fd, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, os.NewSyscallError("socketpair", err)
+	}
+	other, err = unix.FcntlInt(uintptr(fd[1]), unix.F_DUPFD, child.FreeDescriptor())
+	unix.Close(fd[1])
+	if err == unix.EINVAL {
+		err = unix.EMFILE // the limit is lower
+	}
+	if err != nil {
+		unix.Close(fd[0])
+		return nil, -1, os.NewSyscallError("dup", err)
+	}
+	return &link{fd: fd[0], ended: make(chan ending, 1)}, other, nil
+}
+
+// send sends a number.
+func (l *link) send(what byte, n int) error { return l.sendText(what, strconv.Itoa(n)) }
+
+func (l *link) sendText(what byte, text string) error {
+	b := append([]byte{what}, text...)
+	b = b[:min(len(b), maxPacket)]
+	for {
+		err := unix.Sendto(l.fd, b, unix.MSG_NOSIGNAL, nil)
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// receive waits for a packet. At the end, and after any error, what is 0.
+func (l *link) receive() (what byte, text string) {
+	b := make([]byte, maxPacket)
+	for {
+		n, err := unix.Read(l.fd, b)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || n <= 0:
+			return 0, ""
+		}
+		return b[0], string(b[1:n])
+	}
+}
+
+func (l *link) close() { unix.Close(l.fd) }
+
+func (e ending) text() string {
+	var b bytes.Buffer
+	binary.Write(&b, binary.NativeEndian, e)
+	return b.String()
+}
+
+func parseEnding(s string) (e ending, ok bool) {
+	err := binary.Read(bytes.NewReader([]byte(s)), binary.NativeEndian, &e)
+	return e, err == nil
+}
+
+// Signal has the monitor signal the command.
+func (l *link) Signal(sig syscall.Signal) { l.send(orderSignal, int(sig)) }
+
+// SignalGroup has the monitor signal the command's process group.
+func (l *link) SignalGroup(sig syscall.Signal) { l.send(orderSignalGroup, int(sig)) }
+
+// Wait waits for the end of the command.
+func (l *link) Wait() (syscall.WaitStatus, syscall.Rusage, error) {
+	e, ok := <-l.ended
+	if !ok {
+		return 0, e.Usage, errMonitorGone
+	}
+	return syscall.WaitStatus(e.Status), e.Usage, nil
+}

@@ -1,0 +1,157 @@
+package run
+
+import (
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+var runOptions = []cli.Option{
+	{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
+	{Long: "no-clobber", Help: "do not replace an existing regular file"},
+	{Long: "sync", Help: "bring the log to its device with each flush and at the end, so that it outlives a loss of power"},
+	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
+	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record the command's output line by line, passing it through unchanged; SET of out,err: only that, or both apart"},
+	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "record beside user events: command (the start and the end of COMMAND; default), none, or what ptrace(2) tells of all its processes: proc, signal, syscall, syscall.NAME"},
+	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},
+	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
+	{Long: "stopped", Help: "create the stream suspended; ptrace-ctl start starts it"},
+	{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
+	{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
+	{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
+	{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full"},
+	{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)"},
+	{Long: "dump", Arg: "WHEN", Choices: []string{"fail", "always", "never"}, Help: "without --log: print the last events to standard error (fail)"},
+	{Short: 'N', Long: "last", Arg: "COUNT", Help: "how many events --dump prints (50)"},
+	{Short: 't', Long: "timeout", Arg: "DUR", Help: "end the command after DUR"},
+	{Short: 'k', Long: "kill-after", Arg: "DUR", Help: "kill it if it still runs DUR later"},
+	{Short: 's', Long: "signal", Arg: "SIG", Help: "end it with SIG (TERM)"},
+	{Long: "drain", Arg: "DUR", Help: "go on recording processes that hold the command's output after its end for DUR (2s)"},
+	{Long: "summary", Help: "print counts, rates and span durations on standard error at the end"},
+	{Long: "strict", Help: "status 1 if the command succeeded but an event was lost or the log could not be written"},
+	{Long: relayOption, Arg: "COUNT", Hidden: true},
+	{Long: monitorOption, Arg: "FD", Hidden: true},
+	{Long: commandOption, Arg: "FD", Hidden: true},
+	{Long: tracerOption, Arg: "FD", Hidden: true},
+	{Long: tracedOption, Arg: "FD", Hidden: true},
+}
+
+// runPlan is what the command line of ptrace-run asks for.
+type runPlan struct {
+	argv      []string
+	attr      posixtrace.Attr
+	filter    []posixtrace.FilterOp
+	log       string // "": none
+	noClobber bool
+	sync      bool // the log is to outlive a loss of power
+	stopped   bool
+	command   bool // record proc.exec and proc.exit of the command
+	trace     tracer.Want
+	capture   capturePlan
+	limit     timeLimit
+	dump      string // fail, always, never
+	last      int
+	summary   bool
+	strict    bool
+}
+
+func newRunPlan(args *cli.Args) (*runPlan, error) {
+	p := &runPlan{
+		argv:      args.Operands,
+		log:       args.Value("log"),
+		noClobber: args.Has("no-clobber"),
+		sync:      args.Has("sync"),
+		stopped:   args.Has("stopped"),
+		dump:      "fail",
+		summary:   args.Has("summary"),
+		strict:    args.Has("strict"),
+	}
+	if len(p.argv) == 0 {
+		return nil, cli.Usagef("missing operand")
+	}
+	if args.Has("log") && p.log == "" {
+		return nil, cli.Usagef("invalid argument '' for '--log'")
+	}
+	if p.sync && p.log == "" {
+		return nil, creation.ErrSyncLog
+	}
+	if v, ok := args.Lookup("dump"); ok {
+		p.dump = v
+	}
+	var err error
+	if p.attr, err = creation.Attributes(args, p.log != ""); err != nil {
+		return nil, err
+	}
+	if p.filter, err = creation.Filter(args); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(*cli.Args) error{p.setEvents, p.setLimit, p.setCapture} {
+		if err := step(args); err != nil {
+			return nil, err
+		}
+	}
+	p.last, err = args.Count("last", 50)
+	return p, err
+}
+
+func (p *runPlan) setLimit(args *cli.Args) (err error) {
+	l := &p.limit
+	l.signal = unix.SIGTERM
+	if l.limit, err = args.Duration("timeout", 0); err != nil {
+		return err
+	}
+	if l.killAfter, err = args.Duration("kill-after", 0); err != nil {
+		return err
+	}
+	if s, ok := args.Lookup("signal"); ok {
+		l.signal, err = parseSignal(s)
+	}
+	return err
+}
+
+func (p *runPlan) setCapture(args *cli.Args) (err error) {
+	c := &p.capture
+	if c.drain, err = args.Duration("drain", 2*time.Second); err != nil {
+		return err
+	}
+	c.pty = args.Value("pty")
+	set, ok := args.Lookup("capture")
+	if !ok {
+		return nil
+	}
+	if set == "" {
+		c.out, c.err = true, true
+		return nil
+	}
+	c.apart = true
+	for _, item := range strings.Split(set, ",") {
+		switch item {
+		case "out":
+			c.out = true
+		case "err":
+			c.err = true
+		default:
+			return cli.Usagef("invalid argument '%s' for '--capture'; a set of out, err", set)
+		}
+	}
+	if c.pty == "yes" {
+		return cli.Usagef("--pty=yes records standard output and error together; --capture=%s does not", set)
+	}
+	return nil
+}
+
+// tellsLoss reports whether lost events are worth a message: they are unless
+// the user asked for a window on the last ones.
+func (p *runPlan) tellsLoss() bool {
+	if p.strict {
+		return true
+	}
+	return p.log != "" && p.attr.LogFullPolicy != posixtrace.PolicyLoop && p.attr.StreamFullPolicy != posixtrace.PolicyLoop
+}

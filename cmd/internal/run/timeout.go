@@ -1,0 +1,133 @@
+package run
+
+import (
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+)
+
+// timeLimit ends a command after a while, as timeout(1) does. It runs in a
+// process group of its own with the command, so that a signal reaches what the
+// command started too.
+type timeLimit struct {
+	limit     time.Duration // 0: none
+	killAfter time.Duration // 0: never
+	signal    syscall.Signal
+
+	sending sync.Mutex // held while a signal goes round
+
+	mu       sync.Mutex
+	child    *child.Process
+	timer    *time.Timer
+	timedOut bool
+}
+
+// enabled reports whether there is a limit at all.
+func (t *timeLimit) enabled() bool { return t.limit > 0 }
+
+// start lets the time run.
+func (t *timeLimit) start(c *child.Process) {
+	t.child = c
+	if t.enabled() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.timer = time.AfterFunc(t.limit, func() { t.expire(t.signal) })
+	}
+}
+
+// stop ends the counting, once a signal that is on its way has reached all of
+// the group.
+func (t *timeLimit) stop() {
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+}
+
+func (t *timeLimit) expire(sig syscall.Signal) {
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	if !t.child.Alive() {
+		return
+	}
+	t.mu.Lock()
+	t.timedOut = true
+	t.mu.Unlock()
+	t.sendAll(sig)
+}
+
+// send sends a signal to the command, and with a time limit to the whole group.
+// A command that does not heed it is killed after killAfter.
+func (t *timeLimit) send(sig syscall.Signal) {
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	t.sendAll(sig)
+}
+
+func (t *timeLimit) sendAll(sig syscall.Signal) {
+	if !t.enabled() {
+		t.child.Signal(sig)
+		return
+	}
+	t.child.SignalAll(sig)
+	switch sig {
+	case unix.SIGTSTP, unix.SIGWINCH, unix.SIGKILL, unix.SIGCONT:
+		return
+	}
+	t.mu.Lock()
+	if t.killAfter > 0 {
+		t.timer.Stop()
+		t.timer = time.AfterFunc(t.killAfter, func() { t.expire(unix.SIGKILL) })
+		t.killAfter = 0
+	}
+	t.mu.Unlock()
+	// What is stopped could not act on it.
+	t.child.SignalAll(unix.SIGCONT)
+}
+
+// parseSignal parses a signal by name, with or without SIG, or by number.
+func parseSignal(s string) (syscall.Signal, error) {
+	if n, err := cli.ParseDigits(s); err == nil {
+		if n >= 1 && n <= 64 {
+			return syscall.Signal(n), nil
+		}
+		return 0, cli.Usagef("%s: invalid signal", s)
+	}
+	name := strings.ToUpper(s)
+	if !strings.HasPrefix(name, "SIG") {
+		name = "SIG" + name
+	}
+	if name == "SIGPOLL" {
+		name = "SIGIO"
+	}
+	if sig := unix.SignalNum(name); sig != 0 {
+		return sig, nil
+	}
+	return 0, cli.Usagef("%s: invalid signal", s)
+}
+
+// enterGroup makes this process the leader of a group of its own if there is a
+// limit. It is one already where a shell with job control started it.
+func (t *timeLimit) enterGroup() {
+	if t.enabled() {
+		unix.Setpgid(0, 0)
+	}
+}
+
+// status returns the status to end with: that of a command that was not ended
+// by its time limit is its own.
+func (t *timeLimit) status(s syscall.WaitStatus) int {
+	if t.timedOut && !(s.Signaled() && s.Signal() == unix.SIGKILL) {
+		return child.StatusTimedOut
+	}
+	return child.ExitStatus(s)
+}

@@ -1,0 +1,185 @@
+package run
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// tracerOption makes this program a tracer of processes; tracedOption tells the
+// process that becomes the command how to reach it.
+const tracedOption = "traced"
+
+var tracerOption = strings.TrimPrefix(tracer.Flag, "--")
+
+// setEvents reads which events of processes are wanted.
+func (p *runPlan) setEvents(args *cli.Args) error {
+	v, ok := args.Lookup("events")
+	if !ok {
+		p.command = true
+		return nil
+	}
+	w := &p.trace
+	for _, item := range strings.Split(v, ",") {
+		name, isCall := strings.CutPrefix(item, tracer.Prefix)
+		switch {
+		case item == "command":
+			p.command = true
+		case item == "none":
+			p.command, p.trace = false, tracer.Want{}
+		case item == "proc":
+			w.Proc = true
+		case item == "signal":
+			w.Signal = true
+		case item == "syscall":
+			w.All = true
+		case isCall && name != "":
+			if _, err := path.Match(name, ""); err != nil {
+				return cli.Usagef("invalid pattern '%s' for '--events'", item)
+			}
+			nrs := tracer.CallsOf(name)
+			if len(nrs) == 0 {
+				return cli.Usagef("'%s' for '--events': there is no such system call here", item)
+			}
+			w.Calls = append(w.Calls, nrs...)
+		default:
+			return cli.Usagef("invalid argument '%s' for '--events'; valid: command, proc, signal, syscall, syscall.NAME, none", item)
+		}
+	}
+	slices.Sort(w.Calls)
+	w.Calls = slices.Compact(w.Calls)
+	return nil
+}
+
+// startTracer starts the tracer of the processes, if one is needed. That comes first:
+// it takes as long as all that is made before the command begins.
+func (s *session) startTracer() {
+	if s.plan.trace.Any() {
+		s.tracer, s.tracerFault = tracer.Start(s.env.Prog, child.FreeDescriptor(), s.env.Note)
+	}
+}
+
+// configureTracer tells the tracer what to record. Without one the command runs all
+// the same.
+func (s *session) configureTracer(stream string) {
+	if s.tracerFault != nil {
+		s.untraced(s.tracerFault)
+	}
+	if s.tracer == nil {
+		return
+	}
+	maxData := s.plan.attr.MaxDataSize
+	if attr, err := s.stream.Attr(); err == nil {
+		maxData = attr.MaxDataSize
+	}
+	err := s.tracer.Configure(tracer.Config{
+		Stream: stream, Want: s.plan.trace, MaxData: maxData,
+		Alone: s.plan.attr.Inheritance != posixtrace.InheritChildren,
+	})
+	if err != nil {
+		s.tracer.Release()
+		s.tracer = nil
+		s.untraced(err)
+	}
+}
+
+// staged says that the process that becomes the command, under a monitor, is there.
+func (s *session) staged() {
+	if s.tracer != nil {
+		s.tracer.Staged()
+	}
+}
+
+// endTracer makes the tracer record no more.
+func (s *session) endTracer() {
+	if s.tracer == nil || s.tracer.Release() {
+		return
+	}
+	text := "the tracer was killed; events of processes are missing"
+	if s.plan.trace.Filtered() {
+		text = "the tracer was killed, and with it the processes it traced"
+	}
+	s.env.Note(text)
+}
+
+// attached finds out, once the command has begun, whether it is traced.
+func (s *session) attached() {
+	if s.tracer == nil {
+		return
+	}
+	if err := s.tracer.Attached(); err != nil {
+		s.tracer.Release()
+		s.tracer = nil
+		s.untraced(err)
+	}
+}
+
+// untraced tells that the processes cannot be traced, and has recorded what can be
+// without.
+func (s *session) untraced(err error) {
+	s.plan.command = true
+	var no syscall.Errno
+	refused := errors.As(err, &no) && (no == unix.EPERM || no == unix.EACCES)
+	if no == 0 { // the tracer itself is gone
+		no = unix.ESRCH
+	}
+	missing := "events of processes are not recorded"
+	hint := ""
+	switch {
+	case refused && traced():
+		hint = "; ptrace-run is traced itself, as by strace or another ptrace-run -e, and a process has one tracer"
+	case refused:
+		hint = "; ptrace(2) is refused here: a container needs --cap-add=SYS_PTRACE, and kernel.yama.ptrace_scope must be below 3"
+	}
+	s.env.Note("cannot trace " + s.plan.argv[0] + ": " + cli.Reason(err) + "; " + missing + hint)
+	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventError}, binary.LittleEndian.AppendUint32(nil, uint32(no)))
+}
+
+// traced reports whether somebody traces this process, and so what it starts, by ptrace(2).
+func traced() bool {
+	status, err := process.Read(os.Getpid(), "status")
+	if err != nil {
+		return false
+	}
+	_, tracer, found := strings.Cut(string(status), "\nTracerPid:\t")
+	return found && !strings.HasPrefix(tracer, "0")
+}
+
+// recordsCommand reports whether this process records proc.exec and proc.exit of the
+// command: a tracer sees them too.
+func (s *session) recordsCommand() bool {
+	return s.plan.command && !(s.tracer != nil && s.plan.trace.Proc)
+}
+
+// recordsExit reports whether this process records proc.exit of the command, which
+// has ended. A tracer that is gone has not.
+func (s *session) recordsExit() bool {
+	if s.tracer == nil {
+		return s.plan.command
+	}
+	if !s.plan.trace.Proc {
+		return s.plan.command
+	}
+	return !s.tracer.Exited()
+}
+
+// hidden is what the process that becomes the command is told beside the command.
+func (s *session) hidden() []string {
+	if s.tracer == nil {
+		return nil
+	}
+	return []string{"--" + tracedOption + "=" + strconv.Itoa(s.tracer.Stage())}
+}

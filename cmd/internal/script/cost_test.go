@@ -1,0 +1,107 @@
+package script_test
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/dump"
+)
+
+// What reading a log costs, bounded in ways that do not depend on the machine: by its
+// allocations, and by the ratio to the least that could be done for each event, within
+// one process. How fast that is tells scripts/bench.
+
+const costEvents = 50_000
+
+// costLog is a log of events as those that scripts/bench reads: what a trace point records, and
+// what ptrace-filter writes, names process, thread and address once in a block.
+func costLog(t *testing.T) (log string) {
+	from := recordedLog(t, bytes.Repeat([]byte("cost.event\t0123456789abcdef\n"), costEvents))
+	log = from + ".sites"
+	if out, err := exec.Command("ptrace-filter", "-i", from, "-o", log).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return log
+}
+
+// listed runs ptrace-dump and drops what it prints.
+func listed(t *testing.T, args ...string) {
+	env := cli.NewEnv(append([]string{"ptrace-dump"}, args...))
+	env.Stdout, env.Stderr = cli.NewWriter(io.Discard), io.Discard
+	env.Getenv = func(string) string { return "" }
+	if status := dump.Command.Execute(env); status != 0 {
+		t.Fatalf("%q: status %d", args, status)
+	}
+}
+
+var costCases = []struct {
+	name  string
+	args  []string
+	ratio float64 // to the yardstick
+}{
+	{"text", nil, 6.6},
+	{"json", []string{"-j"}, 7.6},
+	{"count", []string{"-s", "-e", "cost.event"}, 1.5},
+	{"some", []string{"-e", "nothing,@system"}, 0.6},
+}
+
+func TestCostDumpAllocations(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	log := costLog(t)
+	for _, c := range costCases {
+		if n := testing.AllocsPerRun(5, func() { listed(t, append(c.args, log)...) }); n > costEvents/10 {
+			t.Errorf("%s: %v allocations for %d events", c.name, n, costEvents)
+		}
+	}
+}
+
+// TestCostDumpRatio compares runs with runs of the yardstick, in turn. Each is short enough that of many
+// some are not interrupted, on a busy machine as well.
+func TestCostDumpRatio(t *testing.T) {
+	if raceEnabled {
+		return // that is another program
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	log := costLog(t)
+	line := []byte("0.000812440 4711 cost.event \"0123456789abcdef\"\n")
+	buf := make([]byte, 0, 64<<10)
+	// A line of text for each event, of which one number is made.
+	yardstick := func() {
+		for i := range costEvents {
+			if len(buf)+2*len(line) > cap(buf) {
+				buf = buf[:0]
+			}
+			buf = append(strconv.AppendInt(buf, int64(i)+123456789, 10), line...)
+		}
+	}
+	for _, c := range costCases {
+		t.Run(c.name, func(t *testing.T) {
+			args := append(c.args, log)
+			best := func(best time.Duration, f func()) time.Duration {
+				start := time.Now()
+				f()
+				return min(best, time.Since(start))
+			}
+			ratio := 0.0
+			for range 10 { // what is too slow is so every time
+				run, alone := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+				for range 20 {
+					run = best(run, func() { listed(t, args...) })
+					alone = best(alone, yardstick)
+				}
+				if ratio = float64(run) / float64(alone); ratio <= c.ratio {
+					t.Logf("%.2f times the yardstick, of %v", ratio, alone/costEvents)
+					return
+				}
+			}
+			t.Errorf("takes %.2f times as long as the yardstick, and should at most %v times", ratio, c.ratio)
+		})
+	}
+}

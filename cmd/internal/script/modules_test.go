@@ -1,0 +1,111 @@
+package script_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// thirdParty is installed with the commands: it lists the modules that are linked into them,
+// each with its version and licence, and has the licences' texts.
+var thirdParty = filepath.Join("..", "..", "..", "THIRD_PARTY_LICENSES")
+
+const thirdPartyHead = `The commands are linked with these modules, under these licences; the texts follow.
+The test TestModules compares this file with what is linked; with -update it writes it.
+
+`
+
+// A module that is linked, a version of it, or a licence that is not listed is a failure: new
+// ones come in knowingly. So is code for a network.
+func TestModules(t *testing.T) {
+	type module struct{ path, version, dir string }
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := []module{{"Go (runtime and standard library)", "", strings.TrimSpace(string(root))}}
+	for _, c := range commands {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}} {{.Replace}}{{end}}{{end}}{{else}}std {{.ImportPath}}{{end}}", "../../"+c.Name).Output()
+		if err != nil {
+			t.Fatal(c.Name, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			f := strings.Fields(line)
+			switch {
+			case len(f) == 0:
+			case f[0] == "std":
+				switch f[1] {
+				case "net", "net/http", "crypto/tls", "os/user", "plugin", "runtime/cgo":
+					t.Errorf("%s links %s", c.Name, f[1])
+				}
+			case len(f) != 4 || f[3] != "<nil>":
+				t.Errorf("%s links a module that is replaced: %s", c.Name, line)
+			default:
+				if m := (module{f[0], f[1], f[2]}); !slices.Contains(modules, m) {
+					modules = append(modules, m)
+				}
+			}
+		}
+	}
+	slices.SortFunc(modules[1:], func(a, b module) int { return strings.Compare(a.path, b.path) })
+	var list, texts bytes.Buffer
+	for _, m := range modules {
+		text := licence(t, m.dir)
+		kind := licenceKind(text)
+		if kind == "" {
+			t.Errorf("%s: a licence of no known kind", m.path)
+		}
+		fmt.Fprintf(&list, "%-48s %-40s %s\n", m.path, m.version, kind)
+		fmt.Fprintf(&texts, "\n%s\n%s\n\n%s", strings.Repeat("-", 78), strings.TrimSpace(m.path+" "+m.version), text)
+	}
+	var trimmed bytes.Buffer
+	for line := range bytes.Lines(append(append([]byte(thirdPartyHead), list.Bytes()...), texts.Bytes()...)) {
+		trimmed.Write(append(bytes.TrimRight(line, " \t\r\n"), '\n'))
+	}
+	if *update {
+		if err := os.WriteFile(thirdParty, trimmed.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(thirdParty); err != nil || !bytes.Equal(want, trimmed.Bytes()) {
+		t.Errorf("%s does not tell what is linked (%v); it is now:\n%s", thirdParty, err, list.Bytes())
+	}
+}
+
+// licence returns the text of the licence in a module's directory.
+func licence(t *testing.T, dir string) string {
+	t.Helper()
+	for _, name := range []string{"LICENSE", "LICENSE.md", "LICENSE.txt", "LICENSE-MIT", "COPYING", "License", "LICENCE"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+			return strings.TrimSpace(string(b)) + "\n"
+		}
+	}
+	t.Errorf("%s: no licence", dir)
+	return ""
+}
+
+// licenceKind tells which of the licences that we accept a text is.
+func licenceKind(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	has := func(s string) bool { return strings.Contains(text, s) }
+	switch {
+	case has("GNU") && has("General Public License"):
+		return ""
+	case has("Apache License Version 2.0"):
+		return "Apache-2.0"
+	case has("Permission is hereby granted, free of charge") && has("without restriction"):
+		return "MIT"
+	case has("Redistribution and use in source and binary forms") && (has("Neither the name of") || has("names of its contributors may not")):
+		return "BSD-3-Clause"
+	case has("Redistribution and use in source and binary forms"):
+		return "BSD-2-Clause"
+	case has("Permission to use, copy, modify, and/or distribute"), has("Permission to use, copy, modify, and distribute"):
+		return "ISC"
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package script_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+)
+
+func init() {
+	// leave-group COMMAND...: executes it in the process group of its parent.
+	helpers["leave-group"] = func() {
+		group, err := unix.Getpgid(os.Getppid())
+		if err == nil {
+			err = unix.Setpgid(0, group)
+		}
+		var path string
+		if err == nil {
+			path, err = exec.LookPath(os.Args[1])
+		}
+		if err == nil {
+			err = syscall.Exec(path, os.Args[1:], os.Environ())
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// What is sent to the group of a command reaches it where it has gone over to another.
+func TestRunLeftGroup(t *testing.T) {
+	h := newCrashes(t)
+	// begin starts ptrace-run and returns it and its command, which sleeps.
+	begin := func(options ...string) (*exec.Cmd, int) {
+		pidFile := filepath.Join(h.dir, "pid")
+		os.Remove(pidFile)
+		args := append([]string{"ptrace-run", "--pty=yes", "-c", "-o", "x.trace"}, options...)
+		cmd := h.command(append(args, "leave-group", "sh", "-c", "trap '' USR1; echo $$ >pid; exec sleep 60")...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		late := time.AfterFunc(40*time.Second, func() { cmd.Process.Kill() })
+		t.Cleanup(func() { late.Stop() })
+		pid := 0
+		h.wait("the command has begun", func() bool {
+			b, _ := os.ReadFile(pidFile)
+			pid, _ = strconv.Atoi(string(bytes.TrimSpace(b)))
+			return pid > 0
+		})
+		t.Cleanup(func() { unix.Kill(pid, unix.SIGKILL) })
+		return cmd, pid
+	}
+	ended := func(cmd *exec.Cmd, want int) {
+		t.Helper()
+		err := cmd.Wait()
+		var exit *exec.ExitError
+		got := 0
+		if errors.As(err, &exit) {
+			if got = exit.ExitCode(); exit.Sys().(syscall.WaitStatus).Signaled() {
+				got = 128 + int(exit.Sys().(syscall.WaitStatus).Signal())
+			}
+		}
+		if got != want {
+			t.Errorf("ptrace-run ended with %d (%v), want %d", got, err, want)
+		}
+	}
+	state := func(pid int) string {
+		b, _ := os.ReadFile(process.File(pid, "stat"))
+		if i := bytes.LastIndexByte(b, ')'); i >= 0 && i+2 < len(b) {
+			return string(b[i+2 : i+3])
+		}
+		return ""
+	}
+
+	cmd, _ := begin("-t", "0.5")
+	ended(cmd, 124)
+	cmd, _ = begin("-t", "0.5", "-s", "USR1", "-k", "0.1") // which it ignores
+	ended(cmd, 137)
+
+	cmd, pid := begin()
+	unix.Kill(pid, unix.SIGSTOP)
+	h.wait("ptrace-run has stopped", func() bool { return state(cmd.Process.Pid) == "T" })
+	unix.Kill(cmd.Process.Pid, unix.SIGCONT)
+	h.wait("the command goes on", func() bool { return state(pid) == "S" })
+	unix.Kill(cmd.Process.Pid, unix.SIGINT)
+	ended(cmd, 130)
+
+	cmd, pid = begin()
+	cmd.Process.Kill()
+	ended(cmd, 137)
+	h.wait("the command is hung up", func() bool { s := state(pid); return s == "" || s == "Z" })
+}

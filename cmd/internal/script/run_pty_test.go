@@ -1,0 +1,185 @@
+package script_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// terminal is an interactive shell with job control.
+type terminal struct {
+	t     *testing.T
+	pty   *os.File
+	seen  string
+	shell *os.Process
+	dir   string // the working directory
+}
+
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Without line editing the shell leaves the terminal's modes alone.
+	cmd := exec.Command("bash", "--norc", "--noprofile", "--noediting", "-i")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PS1=", "PTRACE_DIR="+dir, "PTRACE_STREAM=", "HISTFILE=", "TERM=dumb", "LC_ALL=C")
+	f, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		f.Close() // hangs up: the shell ends, and its jobs with it
+		ended := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+		cmd.Wait()
+		ended.Stop()
+		reap(t, "PTRACE_DIR="+dir)
+		os.RemoveAll(dir)
+	})
+	return &terminal{t: t, pty: f, shell: cmd.Process, dir: cmd.Dir}
+}
+
+// reap waits for the end of every process with this in its environment: it may still
+// complete its log. One that does not end is killed.
+func reap(t *testing.T, setting string) {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		left := 0
+		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, name := range environs {
+			if b, err := os.ReadFile(name); err != nil || !strings.Contains(string(b), setting) {
+				continue
+			}
+			left++
+			if time.Now().After(end) {
+				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+				t.Errorf("process %d is left", pid)
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		if left == 0 || time.Now().After(end.Add(5*time.Second)) {
+			return
+		}
+	}
+}
+
+// typed sends keys to the terminal.
+func (tm *terminal) typed(keys string) {
+	tm.t.Helper()
+	if _, err := tm.pty.WriteString(keys); err != nil {
+		tm.t.Fatal(err)
+	}
+}
+
+// expect reads on until the terminal has shown text, and returns what it showed
+// before.
+func (tm *terminal) expect(text string) string {
+	tm.t.Helper()
+	// A terminal knows no deadline; without its session's leader it hangs up.
+	late := time.AfterFunc(20*time.Second, func() { tm.shell.Kill() })
+	defer late.Stop()
+	buf := make([]byte, 4096)
+	for {
+		if before, after, ok := strings.Cut(tm.seen, text); ok {
+			tm.seen = after
+			return before
+		}
+		n, err := tm.pty.Read(buf)
+		tm.seen += string(buf[:n])
+		if err != nil {
+			tm.t.Fatalf("the terminal shows %q, not %q: %v", tm.seen, text, err)
+		}
+	}
+}
+
+// until waits for a condition.
+func (tm *terminal) until(what string, cond func() bool) {
+	tm.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if cond() {
+			return
+		}
+	}
+	tm.t.Fatalf("waited in vain until %s; the terminal shows %q", what, tm.seen)
+}
+
+// foreground waits until the terminal belongs to a job, not to the shell: until
+// then the keys that send signals send them to the shell.
+func (tm *terminal) foreground() {
+	tm.t.Helper()
+	tm.until("a job has the terminal", func() bool {
+		group, err := unix.IoctlGetInt(int(tm.pty.Fd()), unix.TIOCGPGRP)
+		return err == nil && group != tm.shell.Pid
+	})
+}
+
+// modes returns how the terminal is set.
+func (tm *terminal) modes() unix.Termios {
+	tm.t.Helper()
+	attr, err := unix.IoctlGetTermios(int(tm.pty.Fd()), unix.TCGETS)
+	if err != nil {
+		tm.t.Fatal(err)
+	}
+	return *attr
+}
+
+// raw waits until keys go through the terminal as they are, or no longer do.
+func (tm *terminal) raw(want bool) {
+	tm.t.Helper()
+	tm.until(fmt.Sprint("the terminal is raw: ", want), func() bool { return tm.modes().Lflag&unix.ICANON == 0 == want })
+}
+
+// run types a command line and waits until the shell is back, and returns what the
+// command showed.
+func (tm *terminal) run(line string) string {
+	tm.t.Helper()
+	tm.typed(line + "; echo en\"\"d\n")
+	tm.expect("\r\n") // the echo of the line
+	return tm.expect("end\r\n")
+}
+
+// The keys of a terminal do to a wrapped command what they do to one alone, and
+// do it once.
+func TestRunJobControl(t *testing.T) { jobControl(t, "") }
+
+// jobControl is TestRunJobControl with more options for ptrace-run.
+func jobControl(t *testing.T, options string) {
+	tm := newTerminal(t)
+	// Words are put together by the shell, so that its echo of the line is not
+	// taken for them. What a read had of the line when its time was up is kept.
+	tm.typed(`ptrace-run --dump=never ` + options + ` bash -c 'trap "echo in""terrupted" INT; echo r""eady; y=; until read -t 0.05 x; do [ $? -gt 1 ] || break; y=$y$x; done; echo "e""nd $y$x"; exit 5'` + "\n")
+	tm.expect("ready")
+	tm.typed("\x1a")
+	tm.expect("Stopped")
+	tm.typed("echo sta\"\"tus $?\n")
+	tm.expect("status 148")
+	tm.typed("fg\n")
+	tm.expect("until read") // the shell tells what it resumes,
+	tm.foreground()         // and then gives it the terminal
+	tm.typed("\x03")
+	tm.expect("interrupted")
+	tm.typed("line\n")
+	tm.expect("end line")
+	if n := strings.Count(tm.seen, "interrupted"); n != 0 {
+		t.Errorf("interrupted %d times too often", n)
+	}
+	tm.typed("echo sta\"\"tus $?\n")
+	tm.expect("status 5")
+
+	// What does not catch a key dies of it.
+	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
+		tm.typed("ulimit -c 0; ptrace-run --dump=never " + options + " sh -c 'echo r\"\"eady; exec sleep 20'\n")
+		tm.expect("ready")
+		tm.typed(tt.key)
+		tm.typed("echo sta\"\"tus $?\n")
+		tm.expect(tt.status)
+	}
+}

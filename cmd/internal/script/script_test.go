@@ -1,0 +1,158 @@
+// Package script_test tests the commands as programs: the scripts in testdata, the
+// manual pages, completions, examples and messages.
+package script_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/create"
+	"github.com/posixtrace/posixtrace/cmd/internal/ctl"
+	"github.com/posixtrace/posixtrace/cmd/internal/dump"
+	"github.com/posixtrace/posixtrace/cmd/internal/event"
+	"github.com/posixtrace/posixtrace/cmd/internal/filter"
+	"github.com/posixtrace/posixtrace/cmd/internal/run"
+	_ "github.com/posixtrace/posixtrace/cmd/internal/table"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+
+var commands = []*cli.Command{run.Command, create.Command, ctl.Command, filter.Command, event.Command, dump.Command}
+
+// TestMain makes this binary all six commands, so that scripts run real
+// processes.
+func TestMain(m *testing.M) {
+	mains := map[string]func(){}
+	for _, c := range commands {
+		mains[c.Name] = func() { cli.Main(c) }
+	}
+	maps.Copy(mains, helpers)
+	testscript.Main(inTraceDir{m}, mains)
+}
+
+// inTraceDir runs tests with a trace directory of their own: those that trace in this
+// process would use the user's.
+type inTraceDir struct{ *testing.M }
+
+func (m inTraceDir) Run() int {
+	dir, err := os.MkdirTemp("", "posixtrace-tests-") // of mode 0700, as it must be
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("PTRACE_DIR", dir)
+	return m.M.Run()
+}
+
+// scriptsDeadline bounds the run of all scripts: a command that hangs is
+// killed then.
+const scriptsDeadline = 7 * time.Minute
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "..", "testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Deadline:            time.Now().Add(scriptsDeadline),
+		Setup:               setupTraceDir,
+		Condition:           scriptCondition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": cmdStatus,
+		},
+	})
+}
+
+// scriptCondition knows conditions beside testscript's own. root: file systems may be mounted. ci: what a script skips
+// because a tool is missing is not skipped there; scripts/check installs the tools. full: what
+// takes long is done, too (scripts/check --full).
+func scriptCondition(cond string) (bool, error) {
+	switch cond {
+	case "ci":
+		return os.Getenv("CI") != "", nil
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "full":
+		return os.Getenv("POSIXTRACE_FULL") != "", nil
+	}
+	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+// setupTraceDir gives a script a trace directory of its own and no environment
+// that would change what the commands print. At the end no stream may be left.
+func setupTraceDir(env *testscript.Env) error {
+	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
+	if err != nil {
+		return err
+	}
+	env.Setenv("PTRACE_DIR", dir)
+	if src, err := filepath.Abs(filepath.Join("..", "..", "..")); err == nil {
+		env.Setenv("SRC", src)
+	}
+	// For scripts that build, who set HOME to it.
+	env.Setenv("REALHOME", os.Getenv("HOME"))
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY"} {
+		env.Setenv(name, os.Getenv(name))
+	}
+	env.Setenv("TZ", "UTC")
+	env.Setenv("LC_ALL", "C.UTF-8")
+	golden, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "golden"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("GOLDEN", golden) // the examples of golden files
+	for _, name := range []string{"PTRACE_STREAM", "PTRACE_SPOOL", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "POSIXLY_CORRECT"} {
+		env.Setenv(name, "")
+	}
+	// An empty POSIXLY_CORRECT or PTRACE_STREAM is as good as none.
+	t := env.T()
+	env.Defer(func() {
+		left, err := filepath.Glob(filepath.Join(dir, "s-*"))
+		if err == nil && len(left) > 0 {
+			t.Log("streams left behind: ", strings.Join(left, " "))
+			defer t.FailNow()
+		}
+		os.RemoveAll(dir)
+	})
+	return nil
+}
+
+// cmdStatus runs a command that must end with a status:
+//
+//	status 2 ptrace-dump --nonsense
+//
+// Death by signal N is status 128+N, as in a shell.
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command [arg...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			got = 128 + int(ws.Signal())
+		}
+	}
+	if got != want {
+		ts.Fatalf("status %d, want %d", got, want)
+	}
+}

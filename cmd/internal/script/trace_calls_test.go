@@ -1,0 +1,181 @@
+package script_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// seenCall is a system call that a tracer has seen.
+type seenCall struct {
+	tid      int
+	name     string
+	args     string // as it writes them
+	value    int64
+	errno    string
+	returned bool
+}
+
+// births are the calls that make a thread or a process, whose number they return.
+var births = []string{"clone", "clone3", "fork", "vfork"}
+
+// traceCommand runs a command that may fail, but has to end.
+func traceCommand(t *testing.T, dir, traces string, env []string, argv ...string) *bytes.Buffer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C"), env...)
+	cmd.WaitDelay = time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Run() // the status is the program's
+	if ctx.Err() != nil {
+		t.Fatalf("%q does not end: %s", argv, errs.Bytes())
+	}
+	return &out
+}
+
+// ourLine is TID syscall.NAME (ARGS) result=N errno=E duration=D; without a result
+// the call did not return, or is made again.
+var ourLine = regexp.MustCompile(`^(\d+) syscall\.(\w+) \((.*)\)(?: result=(0x[0-9a-f]+|-?\d+)(?: errno=(\w+))?| restarted=(\w+))? duration=[0-9.]+$`)
+
+var lostNone = regexp.MustCompile(`"lost":0,"log_lost":0}`)
+
+func ourCalls(t *testing.T, dir, traces string, env, argv []string) (calls []seenCall) {
+	t.Helper()
+	log := filepath.Join(traces, "x.trace")
+	traceCommand(t, dir, traces, env, append([]string{"ptrace-run", "-e", "syscall", "-o", log, "--"}, argv...)...)
+	if lost := traceCommand(t, dir, traces, nil, "ptrace-dump", "--status", "--json", log); !lostNone.MatchString(lost.String()) {
+		t.Errorf("calls are lost: %s", lost)
+	}
+	out := traceCommand(t, dir, traces, nil, "ptrace-dump", "--format=%i %n %d\n", "-e", "syscall.*", log)
+	for line := range strings.Lines(out.String()) {
+		m := ourLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil {
+			t.Fatalf("not a call: %s", line)
+		}
+		c := seenCall{name: m[2], args: m[3], errno: m[5] + m[6], returned: m[4]+m[6] != ""}
+		c.tid, _ = strconv.Atoi(m[1])
+		c.value, _ = strconv.ParseInt(m[4], 0, 64)
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+var (
+	straceLine   = regexp.MustCompile(`^(\d+) +(\w+)\((.*)$`)
+	straceRest   = regexp.MustCompile(`^(\d+) +<\.\.\. (\w+) resumed>(.*)$`)
+	straceResult = regexp.MustCompile(`^(.*?)\) += (0x[0-9a-f]+|-?\d+|\?)(?: (E[A-Z0-9_]+))?(?: \([^)]*\)|\s+/\*.*| <unavailable>)?$`)
+)
+
+func straceCalls(t *testing.T, dir, traces string, env, argv []string) (calls []seenCall) {
+	t.Helper()
+	file := filepath.Join(traces, "strace.out")
+	traceCommand(t, dir, traces, env, append([]string{"strace", "-f", "-qq", "-e", "signal=none", "-o", file, "--"}, argv...)...)
+	out, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := map[int]string{} // the beginning of a call that others' lines interrupt
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSuffix(line, "\n")
+		text := ""
+		m := straceLine.FindStringSubmatch(line)
+		if m != nil {
+			text = m[3]
+		} else if m = straceRest.FindStringSubmatch(line); m == nil {
+			continue // the end of a thread
+		}
+		c := seenCall{name: m[2]}
+		c.tid, _ = strconv.Atoi(m[1])
+		if text == "" {
+			text = open[c.tid] + m[3]
+		}
+		if begin, ok := strings.CutSuffix(text, " <unfinished ...>"); ok && !strings.HasSuffix(begin, ") = ?") {
+			open[c.tid] = begin
+			continue
+		}
+		delete(open, c.tid)
+		text = strings.TrimSuffix(text, " <unfinished ...>")
+		r := straceResult.FindStringSubmatch(text)
+		if r == nil {
+			t.Fatalf("not a call: %s", line)
+		}
+		c.args, c.errno, c.returned = strings.TrimSuffix(r[1], " <unfinished ...>"), r[3], r[2] != "?" || r[3] != ""
+		c.value, _ = strconv.ParseInt(r[2], 0, 64)
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// family is how the threads that made some calls belong together.
+type family struct {
+	// thread is a name for each that is the same whenever the program runs: "0" is the
+	// first, "0.2" the second that was made by that one.
+	thread map[int]string
+	// process is the first thread of the process of each.
+	process map[int]int
+}
+
+func newFamily(t *testing.T, calls []seenCall) family {
+	t.Helper()
+	if len(calls) == 0 {
+		t.Fatal("no calls")
+	}
+	type birth struct {
+		parent, nth int
+		isThread    bool
+	}
+	// A child may be heard of before its parent's call has returned.
+	// And a process may end while one of its threads makes another: that call never returns.
+	of, count := map[int]birth{}, map[int]int{}
+	var unfinished []birth
+	for _, c := range calls {
+		if !slices.Contains(births, c.name) || c.errno != "" || c.returned && c.value <= 0 {
+			continue
+		}
+		count[c.tid]++
+		b := birth{c.tid, count[c.tid], strings.Contains(c.args, "CLONE_THREAD")}
+		if c.returned {
+			of[int(c.value)] = b
+		} else if b.isThread {
+			unfinished = append(unfinished, b)
+		}
+	}
+	first := calls[0].tid
+	f := family{map[int]string{first: "0"}, map[int]int{first: first}}
+	var meet func(tid, depth int)
+	meet = func(tid, depth int) {
+		b, ok := of[tid]
+		if !ok && f.thread[tid] == "" && len(unfinished) > 0 {
+			b, ok, unfinished = unfinished[0], true, unfinished[1:]
+		}
+		if f.thread[tid] != "" || !ok || depth > 100 {
+			return
+		}
+		if meet(b.parent, depth+1); f.thread[b.parent] == "" {
+			return
+		}
+		f.thread[tid], f.process[tid] = fmt.Sprintf("%s.%d", f.thread[b.parent], b.nth), tid
+		if b.isThread {
+			f.process[tid] = f.process[b.parent]
+		}
+	}
+	for _, c := range calls {
+		if meet(c.tid, 0); f.thread[c.tid] == "" {
+			t.Fatalf("thread %d has no parent; it has called %s(%s)", c.tid, c.name, c.args)
+		}
+	}
+	return f
+}

@@ -1,0 +1,179 @@
+package script_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+)
+
+// killedRun is a run of ptrace-run in which somebody is killed.
+type killedRun struct {
+	t      *testing.T
+	dir    string
+	cmd    *exec.Cmd
+	out    *os.File // read end of what the command has as its output
+	status chan error
+}
+
+// startKilled starts ptrace-run with a command that needs files to be opened, and so every
+// call that a filter may stop.
+func startKilled(t *testing.T, dir, events string) *killedRun {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &killedRun{t: t, dir: dir, out: r, status: make(chan error, 1)}
+	k.cmd = exec.Command("ptrace-run", "-e", events, "-o", filepath.Join(dir, "x.trace"), "--",
+		"sh", "-c", "echo begun; (cat there there; cat there) && echo done")
+	k.cmd.Dir = dir
+	k.cmd.Env = append(os.Environ(), "PTRACE_DIR="+filepath.Join(dir, "traces"), "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
+	k.cmd.Stdout, k.cmd.Stderr = w, w
+	if err := k.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	go func() { k.status <- k.cmd.Wait() }()
+	return k
+}
+
+// output returns what the command and ptrace-run have written. It ends when nobody is
+// left who could write, so it does not if one is stopped.
+func (k *killedRun) output() (out string, err error) {
+	k.t.Helper()
+	defer k.out.Close()
+	if err := k.out.SetReadDeadline(time.Now().Add(60 * time.Second)); err != nil {
+		k.t.Fatal(err)
+	}
+	b, err := io.ReadAll(k.out)
+	if err != nil {
+		k.t.Fatalf("somebody hangs or is stopped: %v after %q\n%s", err, b, holders(k.dir))
+	}
+	select {
+	case err = <-k.status:
+	case <-time.After(60 * time.Second):
+		k.t.Fatalf("ptrace-run hangs after %q\n%s", b, holders(k.dir))
+	}
+	return string(b), err
+}
+
+// holders describes the processes of a test.
+func holders(dir string) (text string) {
+	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range environs {
+		if b, err := os.ReadFile(name); err == nil && strings.Contains(string(b), "PTRACE_DIR="+dir+"/") {
+			status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
+			text += string(status[:min(len(status), 300)]) + "\n"
+		}
+	}
+	return text
+}
+
+// tracerOf returns the tracer that ptrace-run has started, once it is there; 0 if it never will be.
+func tracerOf(pid int) int {
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
+		tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+		if len(tasks) == 0 {
+			return 0
+		}
+		for _, name := range tasks {
+			b, _ := os.ReadFile(name)
+			for _, f := range strings.Fields(string(b)) {
+				line, _ := os.ReadFile("/proc/" + f + "/cmdline")
+				if strings.Contains(string(line), "\x00"+tracer.Flag+"=") {
+					n, _ := strconv.Atoi(f)
+					return n
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// Whoever is killed, and whenever: the command runs or is dead, but it is not stopped; and
+// no call of it fails for want of a tracer.
+func TestTraceKilledAnytime(t *testing.T) {
+	whole := "begun\nhere\nhere\nhere\ndone\n"
+	for _, tt := range []struct {
+		name, events string
+		tracer       bool // it is killed, not ptrace-run
+	}{
+		{"ptrace-run, proc and signal", "proc,signal", false},
+		{"ptrace-run, every call", "syscall", false},
+		{"ptrace-run, some calls", "syscall.openat,proc", false},
+		{"tracer, every call", "syscall,proc", true},
+		{"tracer, some calls", "syscall.openat", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "traces"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "there"), []byte("here\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			defer reap(t, "PTRACE_DIR="+filepath.Join(dir, "traces"))
+			took := time.Hour
+			for range 3 {
+				begin := time.Now()
+				if out, err := startKilled(t, dir, tt.events).output(); out != whole || err != nil {
+					t.Fatalf("nobody is killed: %q, %v", out, err)
+				}
+				took = min(took, time.Since(begin))
+			}
+			early, late := 0, 0
+			for range 10 {
+				wait := time.Duration(rand.Int64N(int64(took)))
+				k := startKilled(t, dir, tt.events)
+				victim := k.cmd.Process.Pid
+				if tt.tracer {
+					victim = tracerOf(victim)
+				}
+				time.Sleep(wait)
+				if victim > 0 && unix.Kill(victim, unix.SIGKILL) == nil {
+					early++
+				}
+				out, err := k.output()
+				// The two may write in any order.
+				told := ""
+				for line := range strings.Lines(out) {
+					if strings.HasPrefix(line, "ptrace-run: ") {
+						told += line
+					}
+				}
+				out = strings.Replace(out, told, "", 1)
+				if out == whole {
+					late++
+				}
+				switch {
+				case !strings.HasPrefix(whole, out) || strings.Contains(out, "not implemented"):
+					t.Errorf("killed after %v: %q %q", wait, out, told)
+				case tt.tracer && !strings.Contains(tt.events, ".") && (out != whole || err != nil):
+					// Nothing holds the command to its tracer.
+					t.Errorf("killed after %v: %q %q, %v", wait, out, told, err)
+				case tt.tracer && out != whole && err == nil:
+					t.Errorf("killed after %v: %q %q, and the status is 0", wait, out, told)
+				case tt.tracer && out != "" && out != whole && told == "":
+					// Before the command begins, its tracer takes ptrace-run along.
+					t.Errorf("killed after %v: %q, %v, and nothing is told", wait, out, err)
+				}
+			}
+			t.Logf("killed %d times, whole %d times", early, late)
+			// What was left behind is completed.
+			exec.Command("env", "PTRACE_DIR="+filepath.Join(dir, "traces"), "ptrace-ctl", "list").Run()
+			if left, _ := filepath.Glob(filepath.Join(dir, "traces", "s-*")); len(left) > 0 {
+				t.Errorf("streams are left: %q", left)
+			}
+		})
+	}
+}

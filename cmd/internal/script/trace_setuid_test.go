@@ -1,0 +1,87 @@
+package script_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// For a user who is nobody special, a set-user-ID program runs without its privilege where
+// ptrace(2) is used, which is told once; else it runs as ever.
+func TestTraceSetuid(t *testing.T) {
+	need(t, os.Geteuid() == 0, "root")
+	const nobody = 65534
+	// Not t.TempDir: nobody gets there.
+	dir, err := os.MkdirTemp("", "posixtrace-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	traces := filepath.Join(dir, "traces")
+	id := filepath.Join(dir, "id")
+	for _, err := range []error{os.Chmod(dir, 0o755), os.Mkdir(traces, 0o700), os.Chown(traces, nobody, nobody), copyProgram(id, "id"), os.Chmod(id, 0o755|os.ModeSetuid)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(argv ...string) (out, errs string) {
+		var o, e bytes.Buffer
+		cmd := exec.Command(argv[0], argv[1:]...)
+		if argv[0] == "ptrace-run" {
+			cmd.Path = "/proc/self/exe" // the one in PATH is in a directory of root's
+		}
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		cmd.Stdout, cmd.Stderr = &o, &e
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%q: %v, %s", argv, err, e.String())
+		}
+		return o.String(), e.String()
+	}
+	alone, _ := run(id, "-u")
+	need(t, alone == "0\n", "a file system where set-user-ID programs have their privilege")
+	const told = " runs without its set-uid privilege because it is traced\n"
+	for _, tt := range []struct{ events, out, errs string }{
+		{"command", "0\n0\n", ""},
+		{"proc", "65534\n65534\n", "ptrace-run: " + id + told},
+		{"signal", "65534\n65534\n", "ptrace-run: " + id + told},
+		{"syscall", "65534\n65534\n", "ptrace-run: " + id + told},
+		{"syscall.openat", "65534\n65534\n", "ptrace-run: " + id + told},
+	} {
+		out, errs := run("ptrace-run", "--dump=never", "-e", tt.events, "--", "sh", "-c", "./id -u; ./id -u; :")
+		if out != tt.out || errs != tt.errs {
+			t.Errorf("-e %s: %q and %q, want %q and %q", tt.events, out, errs, tt.out, tt.errs)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(traces, "s-*")); len(left) > 0 {
+		t.Errorf("streams are left: %s", strings.Join(left, " "))
+	}
+}
+
+// copyProgram copies a program that is in PATH.
+func copyProgram(to, name string) error {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}

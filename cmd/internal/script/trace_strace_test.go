@@ -1,0 +1,311 @@
+package script_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// rules say what of a program's calls is up to chance and not compared. Without any, every
+// call of every thread is, in its order, with its result.
+type rules struct {
+	// drop are calls, or beginnings of them, whose number or place is chance's.
+	drop []string
+	// anyOrder are threads of whose calls order and number are, and those that may be missing.
+	anyOrder map[string][]string
+	// anyResult are calls whose result is.
+	anyResult []string
+	// perProgram: which thread of a process makes a call, and as which descriptor, is up to
+	// a scheduler in the program. So only these are compared, without their order and
+	// descriptors, of all that run the same program.
+	perProgram []string
+}
+
+var (
+	// Which child ends first is chance's.
+	anyChild = rules{anyResult: []string{"wait4"}}
+	// The name of a temporary file is made of random numbers, and some of them do not suit.
+	anyName = rules{drop: []string{"getrandom"}}
+	// make(1) hears of the end of its children when they end, and passes tokens for each. The first of those that run has its
+	// standard input, the others get a broken one.
+	anyJob = rules{anyResult: []string{"wait4"}, anyOrder: map[string][]string{"0": {"wait4", "pselect6", "read", "write"}}, drop: []string{"dup2(5, 0)"}}
+	// Threads that wait for each other do so only when they come late, and the allocator of
+	// the C library makes a thread an arena of its own when it finds others in use. The first does not wait
+	// for the last steps of the others, which its end may forestall.
+	anyThread = rules{drop: []string{"exit", "rt_sigprocmask", "futex", "sched_yield", "mmap", "munmap", "mprotect", "madvise", "brk"}}
+	// A Go program has many goroutines on few threads, which come and go as the
+	// garbage collector and blocking calls have it. This is what it does to files and
+	// sockets, and that it starts programs. With the race detector it has a C library, whose
+	// allocator counts the processors when threads meet.
+	anyGoroutine = rules{
+		drop: []string{`openat(AT_FDCWD, "/sys/devices/system/cpu/online",`},
+		perProgram: []string{"execve", "openat", "mkdirat", "unlinkat", "linkat", "renameat", "chdir", "readlinkat", "statfs", "fsync", "ftruncate", "exit_group",
+			"socket", "bind", "listen", "setsockopt", "getsockname", "shutdown"},
+		anyResult: []string{"openat", "socket"},
+	}
+)
+
+// The same programs, traced by strace(1) and by us: the same calls with the same
+// results, in the same order in each thread.
+func TestTraceLikeStrace(t *testing.T) {
+	needProgram(t, "strace")
+	sh := func(script string) []string { return []string{"sh", "-c", script} }
+	for _, tt := range []struct {
+		name string
+		rules
+		argv []string
+	}{
+		{"nothing", rules{}, []string{"true"}},
+		{"long listing", rules{}, []string{"ls", "-l", "/"}},
+		{"awk", rules{}, []string{"awk", "{ print NR, $0 }", "text"}},
+		{"tar", rules{}, []string{"tar", "-cf", "/dev/null", "text", "Makefile"}},
+		{"find", rules{}, []string{"find", "/", "-maxdepth", "1", "-name", "text"}},
+		{"bash", rules{}, []string{"bash", "--norc", "-c", "for i in 1 2 3; do [ -e text ] && echo $i; done >out; rm out"}},
+		{"signals", rules{}, sh("trap 'echo usr1' USR1; kill -USR1 $$; kill -TERM $$")},
+		{"subshells", rules{}, sh("(exit 3); (cd /; pwd); x=$(cat text); echo $x")},
+		{"pipes", anyChild, sh("sort -r text | head -n 2 | wc -l; cat nosuch | cat; :")},
+		{"make -j", anyJob, []string{"make", "-s", "-j4"}},
+		{"git", anyName, sh("git init -q r && cd r && cp -p ../text . && git add text && git commit -q -m one && git log; cd ..; rm -rf r")},
+		{"1000 forks", rules{}, sh("i=0; while [ $i -lt 1000 ]; do (exit 3); i=$((i+1)); done")},
+		{"python3", rules{}, []string{"python3", "-I", "-S", "script.py"}},
+		{"threaded server", anyThread, []string{"python3", "-I", "-S", "server.py"}},
+		{"goroutines", anyGoroutine, []string{"trace-server"}},
+		{"go build", anyGoroutine, []string{"go", "build", "-o", "hello", "hello.go"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			needProgram(t, tt.argv[0])
+			dir, env, argv := straceWork(t, tt.argv)
+			traces := filepath.Join(t.TempDir(), "traces")
+			if err := os.Mkdir(traces, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if argv[0] == "go" { // fill its caches
+				traceCommand(t, dir, traces, env, argv...)
+				os.Remove(filepath.Join(dir, "hello"))
+			}
+			want := tt.threads(t, straceCalls(t, dir, traces, env, argv))
+			os.Remove(filepath.Join(dir, "hello"))
+			got := tt.threads(t, ourCalls(t, dir, traces, env, argv))
+			compareCalls(t, got, want)
+		})
+	}
+}
+
+// straceWork makes a directory to work in, and returns what is to be set and run there.
+func straceWork(t *testing.T, argv []string) (dir string, env, run []string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range map[string]string{
+		"Makefile":  "all: a b c d\na b c d:\n\t@cat Makefile | wc -l\n",
+		"text":      "one\ntwo\nthree\n",
+		"hello.go":  "package main\n\nfunc main() { println(\"hello\") }\n",
+		"script.py": pythonScript,
+		"server.py": pythonServer,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What git(1) has seen change within the time stamp of its index it looks at again.
+	old := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	os.Chtimes(filepath.Join(dir, "text"), old, old)
+	run = slices.Clone(argv)
+	switch argv[0] {
+	case "python3":
+		// Which may be a script of one that manages versions.
+		out, err := exec.Command("python3", "-I", "-S", "-c", "import sys; print(sys.executable)").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		run[0] = strings.TrimSpace(string(out))
+	case "go":
+		env = append(env, "GOFLAGS=-p=1", "GOMAXPROCS=1", "GOTOOLCHAIN=local", "GO111MODULE=off", "GOTELEMETRY=off")
+	case "sh":
+		env = append(env, "HOME="+dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false",
+			"GIT_CONFIG_KEY_1=init.defaultBranch", "GIT_CONFIG_VALUE_1=main")
+		for _, who := range []string{"AUTHOR", "COMMITTER"} {
+			env = append(env, "GIT_"+who+"_NAME=A", "GIT_"+who+"_EMAIL=a@example.org", "GIT_"+who+"_DATE=2026-11-20T10:12:00Z")
+		}
+	}
+	return dir, env, run
+}
+
+const pythonScript = `
+import json, subprocess
+with open("text") as f:
+    lines = f.read().split()
+with open("copy.json", "w") as f:
+    json.dump(lines, f)
+print(json.load(open("copy.json")), subprocess.run(["cat", "nosuch"]).returncode)
+`
+
+// pythonServer answers eight connections, each by a thread of its own, and is its own clients,
+// each a thread, too.
+const pythonServer = `
+import socket, threading
+listener = socket.create_server(("127.0.0.1", 0))
+def serve(c):
+    with c:
+        while b := c.recv(4096):
+            c.sendall(b)
+def client(c):
+    with c:
+        c.connect(listener.getsockname())
+        c.sendall(b"hello")
+        c.shutdown(socket.SHUT_WR)
+        c.recv(5, socket.MSG_WAITALL)
+for _ in range(8):
+    # Not by the thread: it and accept(2) might get each other's descriptor.
+    a = threading.Thread(target=client, args=(socket.socket(),))
+    a.start()
+    c, _ = listener.accept()
+    b = threading.Thread(target=serve, args=(c,))
+    b.start()
+    a.join(); b.join()
+`
+
+// addresses are calls that return one: where it lies is chance's.
+var addresses = []string{"mmap", "brk", "mremap", "shmat"}
+
+// numbers are calls that return a process or thread, or nothing.
+var numbers = append([]string{"wait4", "getpid", "gettid", "getppid", "getpgrp", "set_tid_address", "setsid", "getpgid", "getsid"}, births...)
+
+// written are the calls whose arguments we write as strace(1) does.
+var written = []string{
+	"open", "openat", "access", "faccessat2", "close", "lseek", "dup", "dup2", "pipe", "pipe2", "mkdir", "mkdirat", "unlink", "unlinkat", "rmdir",
+	"rename", "link", "chdir", "getcwd", "exit_group", "listen", "shutdown", "kill", "readlink", "umask", "getuid", "geteuid", "alarm",
+}
+
+var (
+	flags  = regexp.MustCompile(`\w+(\|\w+)+`) // in any order
+	number = regexp.MustCompile(`\b\d+\b`)
+	first  = regexp.MustCompile(`^\d+\b`)
+	// Names that programs make, and addresses.
+	random = regexp.MustCompile(`tmp_obj_\w+|\bt\w{6}\b|go-build\d+|go-link-\d+|cc\w{6}\.|\b0x[0-9a-f]+`)
+)
+
+// line writes a call so that the same call is the same line in every run.
+func (r *rules) line(c seenCall, f *family) string {
+	text := c.name
+	if slices.Contains(written, c.name) {
+		args := random.ReplaceAllString(c.args, "#")
+		args = flags.ReplaceAllStringFunc(args, func(s string) string {
+			return strings.Join(slices.Sorted(strings.SplitSeq(s, "|")), "|")
+		})
+		switch {
+		case r.perProgram != nil:
+			args = first.ReplaceAllString(args, "#")
+		case c.name == "kill":
+			args = number.ReplaceAllStringFunc(args, func(s string) string {
+				n, _ := strconv.Atoi(s)
+				if name, ok := f.thread[n]; ok {
+					return name
+				}
+				return s
+			})
+		}
+		text += "(" + args + ")"
+	}
+	switch {
+	case !c.returned:
+		return text + " does not return"
+	case c.errno != "":
+		return text + " " + c.errno
+	case slices.Contains(r.anyResult, c.name), slices.Contains(addresses, c.name):
+		return text
+	case slices.Contains(numbers, c.name):
+		if name, ok := f.thread[int(c.value)]; ok {
+			return text + " = thread " + name
+		}
+		if c.value > 0 {
+			return text + " = another"
+		}
+	}
+	return text + " = " + strconv.FormatInt(c.value, 10)
+}
+
+// threads returns the calls of each thread by its place in the family.
+func (r *rules) threads(t *testing.T, calls []seenCall) map[string][]string {
+	t.Helper()
+	f := newFamily(t, calls)
+	threads := map[string][]string{}
+	if r.perProgram == nil {
+		for _, c := range calls {
+			name, line := f.thread[c.tid], r.line(c, &f)
+			if !beginsWithAny(line, r.drop) && !beginsWithAny(line, r.anyOrder[name]) {
+				threads[name] = append(threads[name], line)
+			}
+		}
+		for name, list := range threads {
+			list = withoutInterruption(list)
+			if _, ok := r.anyOrder[name]; ok {
+				slices.Sort(list)
+				list = slices.Compact(list)
+			}
+			threads[name] = list
+		}
+		return threads
+	}
+	program := map[int]string{} // of a process
+	for _, c := range calls {
+		p := f.process[c.tid]
+		if line := r.line(c, &f); slices.Contains(r.perProgram, c.name) && !beginsWithAny(line, r.drop) {
+			threads[program[p]] = append(threads[program[p]], line)
+		}
+		if c.name == "execve" && c.returned && c.errno == "" {
+			program[p], _, _ = strings.Cut(c.args, ",")
+		}
+	}
+	for _, list := range threads {
+		slices.Sort(list)
+	}
+	return threads
+}
+
+func beginsWithAny(line string, beginnings []string) bool {
+	return slices.ContainsFunc(beginnings, func(begin string) bool { return strings.HasPrefix(line+" ", begin+" ") })
+}
+
+// withoutInterruption drops what is there only because a signal came when it did: a call
+// that it interrupted and that is made again, and the return from its handler.
+func withoutInterruption(list []string) []string {
+	return slices.DeleteFunc(list, func(line string) bool {
+		name, _, _ := strings.Cut(line, " ")
+		return name == "rt_sigreturn" || strings.Contains(line, " ERESTART") || name == "restart_syscall"
+	})
+}
+
+func compareCalls(t *testing.T, got, want map[string][]string) {
+	t.Helper()
+	n := 0
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		n += len(want[name])
+		if _, ok := got[name]; !ok {
+			t.Errorf("thread %s is not there: %q", name, want[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		g, w := got[name], want[name]
+		if w == nil {
+			t.Errorf("strace has no thread %s: %q", name, g)
+			continue
+		}
+		for i := range max(len(g), len(w)) {
+			if i >= len(g) || i >= len(w) || g[i] != w[i] {
+				t.Errorf("thread %s, call %d of %d: %q\nstrace has, of %d: %q", name, i, len(g), g[min(i, len(g)):min(i+3, len(g))], len(w), w[min(i, len(w)):min(i+3, len(w))])
+				break
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("strace saw nothing")
+	}
+	t.Logf("%d calls of %d threads", n, len(want))
+}

@@ -1,0 +1,31 @@
+// Package status has the fields that show the status of a stream.
+package status
+
+import (
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Fields adds the members of posix_trace_status_info.
+func Fields(f output.Fields, st posixtrace.Status) output.Fields {
+	f.Add("stream_status", st.StreamStatus.String())
+	f.Add("stream_full_status", st.StreamFullStatus.String())
+	f.Add("stream_overrun_status", st.StreamOverrunStatus.String())
+	f.Add("stream_flush_status", st.StreamFlushStatus.String())
+	f.Add("stream_flush_error", ErrorText(st.StreamFlushError))
+	f.Add("log_overrun_status", st.LogOverrunStatus.String())
+	f.Add("log_full_status", st.LogFullStatus.String())
+	f.Add("lost", st.Lost)
+	f.Add("log_lost", st.LogLost)
+	return f
+}
+
+func ErrorText(e syscall.Errno) string {
+	if e == 0 {
+		return "none"
+	}
+	return cli.Strerror(e)
+}

@@ -32,19 +32,20 @@ type Counts struct {
 // its place in the order, so then counting begins anew, in that order. An error means
 // that reading failed.
 func (r *Reader) Count(c *Counts) (bool, error) {
+	file, ok := r.src.(fileSource)
 	if c.how == undecided {
 		c.how = inOrder
-		if r.s == nil && !r.bad && r.min == 0 && r.max == ^uint64(0) && r.part == 0 && r.next == 0 && len(r.ahead) == 0 {
+		all := r.sel.min == 0 && r.sel.max == ^uint64(0)
+		if ok && !r.bad && all && file.untouched() && len(r.ahead) == 0 {
 			c.how = byBlock
 		}
 	}
 	if c.how == byBlock {
-		d, err := r.coming(^uint64(0))
+		d, err := file.take(^uint64(0))
 		if d == nil {
 			return false, err
 		}
-		r.next++
-		h, p, err := r.read(d, c.src.buf)
+		h, p, err := file.read(d, c.src.buf)
 		if err == errReplaced {
 			return true, nil
 		}
@@ -110,7 +111,7 @@ func (r *Reader) add(c *Counts, rec *chunk.Record) {
 }
 
 func (r *Reader) addCount(c *Counts, n *chunk.Count) {
-	if r.sel == nil || r.sel.Has(n.Event) {
+	if r.sel.has(n.Event) {
 		c.Types[n.Event].Add(n)
 		c.Events += n.Events
 		c.Max = max(c.Max, n.Max)

@@ -218,7 +218,7 @@ func TestHoldIsBounded(t *testing.T) {
 	}
 	must(t, w.Seal(testStatus, false))
 	r := openStream(t, m.b)
-	r.s.hold = 100_000
+	r.src.(*forwardSource).hold = 100_000
 	most := int64(0)
 	var got []ev
 	var rec chunk.Record

@@ -125,41 +125,28 @@ func (c *copies) whole() bool {
 }
 
 // takeAnchors takes the clock anchors that were found.
-func (r *Reader) takeAnchors(c *copies) {
+func (l *contents) takeAnchors(c *copies) {
 	if c.anchors.p != nil {
-		r.apply(&c.anchors.h, c.anchors.p)
+		l.apply(&c.anchors.h, c.anchors.p)
 	}
-}
-
-// endCopies is takeTypes for a file.
-func (r *Reader) endCopies() error {
-	if r.sealed && r.super.LogPolicy == Loop && !r.b.copies.whole() {
-		// Its recorder may have been writing them, and have finished the log meanwhile.
-		if err := r.b.readCopies(); err != nil {
-			return err
-		}
-		r.takeAnchors(&r.b.copies)
-	}
-	r.takeTypes(&r.b.copies)
-	return nil
 }
 
 // takeTypes comes behind the last block in sequence: it takes from the head what was not there.
 // In a log that is finished nothing of all this may be unsound, or missing where there is
 // another of it. In another it may be what its recorder was writing.
-func (r *Reader) takeTypes(c *copies) {
+func (l *contents) takeTypes(c *copies) {
 	fault := c.types.fault
-	if r.super.twice() && fault == nil {
-		at := r.super.namesAt()
+	if l.super.twice() && fault == nil {
+		at := l.super.namesAt()
 		if c.types.p == nil {
-			if len(r.types) > 0 {
+			if len(l.types) > 0 {
 				fault = &Fault{at, KindTypes.String(), errNoBlock}
 			}
-		} else if err := r.apply(&c.types.h, c.types.p); err != nil {
+		} else if err := l.apply(&c.types.h, c.types.p); err != nil {
 			fault = &Fault{at, KindTypes.String(), err}
 		}
 	}
-	if !r.sealed {
+	if !l.sealed {
 		return
 	}
 	if c.anchors.fault == nil && c.anchors.p != nil {
@@ -167,7 +154,7 @@ func (r *Reader) takeTypes(c *copies) {
 	}
 	for _, f := range []*Fault{c.anchors.fault, fault} {
 		if f != nil {
-			r.damage(f.Offset, f.What, f.Err)
+			l.damage(f.Offset, f.What, f.Err)
 		}
 	}
 }

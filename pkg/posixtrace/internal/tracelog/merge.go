@@ -3,6 +3,7 @@ package tracelog
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -278,6 +279,14 @@ func (m *merge) down(i int) {
 		i = c
 	}
 	h[i] = n
+}
+
+// first returns the time of the first event in the heap, the greatest there is if the heap is empty.
+func (m *merge) first() uint64 {
+	if len(m.heap) == 0 {
+		return math.MaxUint64
+	}
+	return m.heap[0].tick
 }
 
 // newest returns the time of the last event in the heap.

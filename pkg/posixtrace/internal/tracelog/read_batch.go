@@ -68,27 +68,13 @@ func (h *Hold) release(m *merge) {
 	h.done, h.bytes = h.done[:0], 0
 }
 
-// lend moves those events of the top source that are selected to the front and returns how
-// many there are.
+// lend moves the selected events of the top source to the front and returns how many there are.
 func (r *Reader) lend(recs []chunk.Record) (n int) {
-	if n = len(recs); r.narrow {
-		n = r.filter(recs)
+	if n = len(recs); r.sel.narrow {
+		n = r.sel.filter(recs)
 	}
 	if n > 0 && !r.merge.top.lent {
 		r.merge.top.lent = true
-	}
-	return n
-}
-
-func (r *Reader) filter(recs []chunk.Record) (n int) {
-	for i := range recs {
-		if !r.selects(&recs[i]) {
-			continue
-		}
-		if n != i {
-			recs[n] = recs[i]
-		}
-		n++
 	}
 	return n
 }

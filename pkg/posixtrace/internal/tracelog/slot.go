@@ -126,7 +126,7 @@ func noDamage(err error) error {
 
 // slotOf reads the block that d describes. If the slot has grown since d was
 // made, it is cut down to what it was.
-func (b *blocks) slotOf(d *desc, buf []byte) (h header, p []byte, err error) {
+func (b *blocks) slotOf(d *blockRef, buf []byte) (h header, p []byte, err error) {
 	h, p, err = b.slot(d.off, buf, func(h *header) bool { return h.Seq == d.seq })
 	if err == nil || isIO(err) || d.first == 0 {
 		return h, p, err

@@ -32,8 +32,9 @@ func TestIndexByParts(t *testing.T) {
 		log, blocks := partedLog(t, mixed)
 		all := ordered(blocks)
 		r := openFile(t, log)
-		if len(r.parts) < 6 {
-			t.Fatalf("%d parts", len(r.parts))
+		x := r.src.(*indexSource)
+		if len(x.parts) < 6 {
+			t.Fatalf("%d parts", len(x.parts))
 		}
 		var got []ev
 		var rec chunk.Record
@@ -44,7 +45,7 @@ func TestIndexByParts(t *testing.T) {
 				got = append(got, evOf(&rec))
 			}
 			must(t, err)
-			most = max(most, len(r.blocks))
+			most = max(most, len(x.refs))
 		}
 		wantEvents(t, got, all)
 		if mixed < indexEntries && most > 2*indexEntries {
@@ -81,8 +82,9 @@ func TestIndexReadOnce(t *testing.T) {
 	f := &countingReader{ReaderAt: readerAt(log)}
 	r, err := OpenFile(f, int64(len(log)))
 	must(t, err)
-	for _, p := range r.parts {
-		h, err := r.b.header(p.at)
+	x := r.src.(*indexSource)
+	for _, p := range x.parts {
+		h, err := x.b.header(p.at)
 		must(t, err)
 		index += h.size()
 	}
@@ -117,7 +119,7 @@ func TestIndexChanges(t *testing.T) {
 	} {
 		log := slices.Clone(whole)
 		r := openFile(t, log)
-		at := slices.MaxFunc(r.parts, func(a, b indexPart) int { return compare(a.min, b.min) }).at
+		at := slices.MaxFunc(r.src.(*indexSource).parts, func(a, b indexPart) int { return compare(a.min, b.min) }).at
 		change(log[at:])
 		got := readAll(t, r)
 		if !subset(got, all) || len(got) < len(all)-indexEntries*2 || len(got) == len(all) {

@@ -1,0 +1,200 @@
+package tracelog
+
+import (
+	"errors"
+	"fmt"
+)
+
+// loopArea reads the slots of a Loop log and what stands before and behind them; nothing
+// can be reported before the last of them.
+func (f *forwardSource) loopArea() error {
+	r := f.r
+	if err := f.head(); err != nil {
+		return err
+	}
+	var torn []Fault
+	var slots []int
+	newest, seq := -1, uint64(0)
+	q := &slotQueue{f: f, r: r}
+	for i := range int(r.super.Slots) {
+		at := f.off
+		h, err := q.slot(at)
+		if err == nil && h.Seq > seq {
+			newest, seq = i, h.Seq
+		}
+		switch {
+		case isIO(err):
+			return err
+		case errors.Is(err, errCut):
+			q.close(i+1 < int(r.super.Slots))
+			return err
+		case err != nil && !errors.Is(err, errNoBlock) && len(torn) < 2:
+			torn = append(torn, Fault{at, "slot", err})
+			slots = append(slots, i)
+		}
+		if r.merge.held > f.hold {
+			return fmt.Errorf("log: more than %d bytes of events cannot be put in order without seeking", f.hold)
+		}
+		if err := f.skip(at + r.super.slotSize() - f.off); err != nil {
+			if errors.Is(err, errCut) {
+				q.close(i+1 < int(r.super.Slots))
+			}
+			return err
+		}
+	}
+	q.close(false)
+	for i := range torn {
+		if slots[i] != (newest+1)%int(r.super.Slots) {
+			r.damage(torn[i].Offset, torn[i].What, torn[i].Err)
+			break
+		}
+	}
+	if !r.super.twice() {
+		if err := f.anchors(0); err != nil {
+			return err
+		}
+	}
+	return f.anchors(1)
+}
+
+// slotQueue takes the slots of a Loop log as they come. Whether a divided chunk
+// counts is seen only from the next slot, behind the last one from the first.
+type slotQueue struct {
+	f     *forwardSource
+	r     *Reader
+	once  onceEach
+	begun uint64 // with which sequence number the first slot was
+	any   bool   // there was a slot
+	held  bool   // the slot before waits:
+	at    int64
+	raw   [2 * headerSize]byte
+	hs    [2]header
+	errs  [2]error
+	s     *source
+	h     *header
+}
+
+// slot reads the slot that comes next.
+func (q *slotQueue) slot(at int64) (h header, err error) {
+	if !q.r.super.joins() {
+		return q.single(at)
+	}
+	var raw [2 * headerSize]byte
+	if err := q.f.read(raw[:]); err != nil {
+		return h, err
+	}
+	hs, errs, n := q.r.super.heads(&raw)
+	s := q.r.merge.source()
+	s.buf = grow(s.buf, n)
+	end := q.f.read(s.buf)
+	if isIO(end) {
+		return h, end
+	}
+	s.buf = s.buf[:q.f.off-at-int64(len(raw))]
+	best, _, err := pick(&raw, &hs, &errs, s.buf, anyHeader)
+	if err == nil {
+		err = q.once.see(q.r.super, best)
+	}
+	begun := uint64(0)
+	if err == nil {
+		begun = best.first()
+	}
+	if !q.any {
+		q.any, q.begun = true, begun
+	}
+	q.settle(begun)
+	if err != nil {
+		q.r.merge.release(s)
+		return *best, err
+	}
+	h = *best
+	q.held, q.at, q.raw, q.hs, q.errs, q.s, q.h = true, at, raw, hs, errs, s, &h
+	return h, end
+}
+
+// settle takes the slot that waits, whose successor was begun with sequence
+// number begun.
+func (q *slotQueue) settle(begun uint64) {
+	if !q.held {
+		return
+	}
+	q.held = false
+	h, err := q.h, error(nil)
+	if h.Gen&continues != 0 && begun != h.Seq+1 {
+		h, _, err = pick(&q.raw, &q.hs, &q.errs, q.s.buf, func(o *header) bool { return o.Seq < q.h.Seq })
+	}
+	if err != nil {
+		q.r.damage(q.at, "slot", err)
+		q.r.merge.release(q.s)
+		return
+	}
+	q.f.addBlock(q.s, q.at, h, q.s.buf[:h.Len])
+}
+
+// close is called behind the last slot, or with cut set if the log ends before it.
+func (q *slotQueue) close(cut bool) {
+	if cut {
+		q.begun = 0
+	}
+	q.settle(q.begun)
+}
+
+// single reads a slot of a log of version 1, which holds one chunk.
+func (q *slotQueue) single(at int64) (h header, err error) {
+	if h, err = q.f.header(q.r.super.ID); err != nil {
+		return h, err
+	}
+	if h.Kind != KindEvents || h.size() > q.r.super.slotSize() {
+		return h, errLength
+	}
+	s := q.r.merge.source()
+	if s.buf, err = q.f.payload(&h, s.buf); err == nil {
+		err = q.once.see(q.r.super, &h)
+	}
+	if err != nil {
+		q.r.merge.release(s)
+		return h, err
+	}
+	q.f.addBlock(s, at, &h, s.buf)
+	return h, nil
+}
+
+// head reads what stands before the slots of a Loop log.
+func (f *forwardSource) head() error {
+	r := f.r
+	if !r.super.twice() {
+		return nil
+	}
+	if err := f.anchors(0); err != nil {
+		return err
+	}
+	h, p, err := f.place(r.super.namesSize())
+	if isIO(err) || errors.Is(err, errCut) {
+		return err
+	}
+	f.copies.seeTypes(r.super, &h, p, err)
+	return f.skip(r.super.slotAt(0) - f.off)
+}
+
+// anchors reads one of the two slots for clock anchors.
+func (f *forwardSource) anchors(side int64) error {
+	r := f.r
+	h, p, err := f.place(anchorSlotSize)
+	if isIO(err) || errors.Is(err, errCut) {
+		return err
+	}
+	f.copies.seeAnchors(r.super, side, &h, p, err)
+	return f.skip(r.super.anchorSlotAt(side) + anchorSlotSize - f.off)
+}
+
+// place reads the block that begins a place of size bytes.
+func (f *forwardSource) place(size int64) (h header, p []byte, err error) {
+	h, err = f.header(f.r.super.ID)
+	if err == nil && h.size() > size {
+		err = errLength
+	}
+	if err == nil {
+		p, err = f.payload(&h, nil)
+	}
+	return h, p, err
+}

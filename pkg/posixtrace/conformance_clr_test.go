@@ -363,8 +363,7 @@ var _ = conform("CLR-09", func(t *testing.T) {
 
 	l, _ := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: 64})
 	flowStart(t, l)
-	w := flowRecorder(t, l)
-	w.r.a.w.OnFull = nil
+	w := flowOther(t, l)
 	for flowStatus(t, l).LogOverrunStatus != StatusOverrun {
 		w.fill(t)
 		if err := l.Flush(); err != nil {
@@ -392,8 +391,7 @@ var _ = conform("CLR-09/counts", func(t *testing.T) {
 	// after the clear is all that was recorded since.
 	s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: 64})
 	flowStart(t, s)
-	w := flowRecorder(t, s)
-	w.r.a.w.OnFull = nil
+	w := flowOther(t, s)
 	flush := func(n int) {
 		t.Helper()
 		for range n {
@@ -403,7 +401,8 @@ var _ = conform("CLR-09/counts", func(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	used := func() bool { used, all := s.c.mem.Used(); return used >= all-1 }
+	m := flowMem(t, s)
+	used := func() bool { used, all := m.Used(); return used >= all-1 }
 	for flowStatus(t, s).LogFullStatus != StatusFull {
 		flush(100)
 	}

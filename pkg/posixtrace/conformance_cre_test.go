@@ -903,6 +903,24 @@ var _ = conform("CRE-17", func(t *testing.T) {
 	check(limOpen(t, path))
 })
 
+// creTidy has a create tidy the trace directory up, as it does when a process has as many
+// streams as it may have.
+func creTidy(t *testing.T) {
+	t.Helper()
+	var streams []*Stream
+	for {
+		s, err := Create(0, &Attr{StreamSize: 1})
+		if err != nil {
+			wantErrno(t, err, syscall.EAGAIN)
+			break
+		}
+		streams = append(streams, s)
+	}
+	for _, s := range streams {
+		tracetest.OK(t, "Shutdown", s.Shutdown())
+	}
+}
+
 // creMatrix uses a stream in every way but the reader calls.
 func creMatrix(t *testing.T, s *Stream, flush error) {
 	t.Helper()

@@ -10,6 +10,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // What the tests of streams in motion share: sections STA, FUL, SST, GET, CLR.
@@ -112,11 +116,7 @@ func flowStream(t *testing.T, attr *Attr) *Stream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if !s.isClosed() {
-			s.Shutdown()
-		}
-	})
+	t.Cleanup(func() { s.Shutdown() })
 	return s
 }
 
@@ -133,11 +133,7 @@ func flowLogged(t *testing.T, attr *Attr) (*Stream, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if !s.isClosed() {
-			s.Shutdown()
-		}
-	})
+	t.Cleanup(func() { s.Shutdown() })
 	return s, path
 }
 
@@ -251,6 +247,19 @@ func flowRecorder(t *testing.T, s *Stream) *flowWriter {
 	return &flowWriter{r: r, id: flowID(t, "flow")}
 }
 
+// flowOther is flowRecorder for a stream with log, through a connection that does not own the
+// log: its recorder loses an event when the stream is full rather than flush it. With the
+// policy Flush it asks the owner first, so the log must refuse what is written to it.
+func flowOther(t *testing.T, s *Stream) *flowWriter {
+	t.Helper()
+	info, err := s.Info()
+	tracetest.OK(t, "Info", err)
+	other, err := Attach(info.Path)
+	tracetest.OK(t, "Attach", err)
+	t.Cleanup(func() { other.Close() })
+	return flowRecorder(t, other)
+}
+
 // put records the next number, and reports whether the stream took it.
 func (w *flowWriter) put() bool {
 	w.n++
@@ -267,6 +276,42 @@ func (w *flowWriter) fill(t *testing.T) (taken int) {
 		}
 	}
 	return taken
+}
+
+// flowMap maps a stream a second time, for what no call reports and for what calls report
+// only before its end.
+func flowMap(s *Stream) (m *stream.Mem, unmap func(), err error) {
+	info, err := s.Info()
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(info.Path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := sys.Map(f, int(st.Size()), true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m, err = stream.Attach(b, false); err != nil {
+		sys.Unmap(b)
+		return nil, nil, err
+	}
+	return m, func() { sys.Unmap(b) }, nil
+}
+
+// flowMem is flowMap until the test ends.
+func flowMem(t *testing.T, s *Stream) *stream.Mem {
+	t.Helper()
+	m, unmap, err := flowMap(s)
+	tracetest.OK(t, "map the stream", err)
+	t.Cleanup(unmap)
+	return m
 }
 
 // flowNumber returns the number of an event that put recorded.
@@ -318,11 +363,28 @@ func flowTicking() int64 {
 	return now
 }
 
+// flowDescriptor returns the descriptor of the stream's log.
+func flowDescriptor(t *testing.T, s *Stream) int {
+	t.Helper()
+	info, err := s.Info()
+	tracetest.OK(t, "Info", err)
+	fds, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range fds {
+		if to, _ := os.Readlink(fd); to == info.LogPath {
+			n, err := strconv.Atoi(filepath.Base(fd))
+			tracetest.OK(t, "Atoi", err)
+			return n
+		}
+	}
+	t.Fatalf("no descriptor is of %s", info.LogPath)
+	return 0
+}
+
 // flowSwap puts another file under the descriptor of the stream's log, so that writing
 // fails with an error of that file's; the function it returns puts the log back.
 func flowSwap(t *testing.T, s *Stream, path string, flags int) (back func()) {
 	t.Helper()
-	fd := int(s.log.f.Fd())
+	fd := flowDescriptor(t, s)
 	saved, err := syscall.Dup(fd)
 	if err != nil {
 		t.Fatal(err)
@@ -338,7 +400,7 @@ func flowSwap(t *testing.T, s *Stream, path string, flags int) (back func()) {
 	done := false
 	back = func() {
 		if !done {
-			if !s.isClosed() { // else the descriptor is no longer the stream's
+			if to, _ := os.Readlink(fmt.Sprint("/proc/self/fd/", fd)); to == path { // else the stream has closed it
 				syscall.Dup3(saved, fd, syscall.O_CLOEXEC)
 			}
 			syscall.Close(saved)

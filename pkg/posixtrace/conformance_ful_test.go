@@ -201,9 +201,8 @@ var _ = conform("FUL-01", func(t *testing.T) {
 			a.LogFullPolicy, a.LogSize, a.StreamSize = PolicyLoop, 64<<10, 64<<10
 			s, path := flowLogged(t, a)
 			flowStart(t, s)
-			slow, fast := flowRecorder(t, s), flowRecorder(t, s)
+			slow, fast := flowOther(t, s), flowOther(t, s)
 			fast.id = flowID(t, "flow.fast")
-			slow.r.a.w.OnFull, fast.r.a.w.OnFull = nil, nil
 			burst := 300
 			if sp == PolicyLoop {
 				burst = 9000
@@ -510,8 +509,7 @@ var _ = conform("FUL-08", func(t *testing.T) {
 	}
 	l, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	flowStart(t, l)
-	w = flowRecorder(t, l)
-	w.r.a.w.OnFull = nil
+	w = flowOther(t, l)
 	total := 0
 	for round := range 5 {
 		n := w.fill(t)
@@ -593,8 +591,7 @@ var _ = conform("FUL-11", func(t *testing.T) {
 				s = flowStream(t, a)
 			}
 			flowStart(t, s)
-			w := flowRecorder(t, s)
-			w.r.a.w.OnFull = nil
+			w := flowOther(t, s)
 			big := make([]byte, 1000)
 			for w.r.Record(EventInfo{ID: w.id}, big) {
 			}
@@ -634,8 +631,7 @@ var _ = conform("FUL-12", func(t *testing.T) {
 var _ = conform("FUL-13", func(t *testing.T) {
 	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
-	w := flowRecorder(t, s)
-	w.r.a.w.OnFull = nil
+	w := flowOther(t, s)
 	back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
 	n := w.fill(t)
 	flowState(t, s, StatusSuspended, StatusFull)
@@ -667,8 +663,8 @@ var _ = conform("FUL-13", func(t *testing.T) {
 			wg.Go(func() {
 				for i := range each {
 					Event(id, []byte(strconv.Itoa(i)))
-					if st := s.c.mem.Status(false); st.Running && st.Full {
-						t.Error("running and full")
+					if st, err := s.PeekStatus(); err != nil || st.StreamStatus == StatusRunning && st.StreamFullStatus == StatusFull {
+						t.Errorf("status is %+v, %v", st, err)
 					}
 				}
 			})
@@ -694,11 +690,12 @@ var _ = conform("FUL-14", func(t *testing.T) {
 		return st.Size()
 	}
 	flowStart(t, s)
+	m := flowMem(t, s)
 	id := flowID(t, "flow")
 	began, empty := time.Now(), size()
 	// Half full: at once.
 	for i := 0; size() == empty; i++ {
-		if used, all := s.c.mem.Used(); 2*used < all {
+		if used, all := m.Used(); 2*used < all {
 			Event(id, make([]byte, 1000))
 		} else {
 			time.Sleep(time.Millisecond)
@@ -708,7 +705,7 @@ var _ = conform("FUL-14", func(t *testing.T) {
 		}
 	}
 	// A single event: within a second or so.
-	tracetest.Wait(t, "it is empty", func() bool { return !s.c.mem.Pending() })
+	tracetest.Wait(t, "it is empty", func() bool { return !m.Pending() })
 	full := size()
 	Event(id, []byte("single"))
 	began = time.Now()
@@ -717,7 +714,7 @@ var _ = conform("FUL-14", func(t *testing.T) {
 		t.Errorf("it took %v", d)
 	}
 	// No event: never again.
-	tracetest.Wait(t, "it is empty", func() bool { return !s.c.mem.Pending() })
+	tracetest.Wait(t, "it is empty", func() bool { return !m.Pending() })
 	full = size()
 	time.Sleep(1100 * time.Millisecond) // nothing to wait for: it must not happen
 	if now := size(); now != full {
@@ -736,7 +733,7 @@ var _ = conform("FUL-15", func(t *testing.T) {
 	for range 10 {
 		w.overwrite(t, s)
 	}
-	time.Sleep(3 * pollIdle) // nothing to wait for: it must not happen
+	time.Sleep(50 * time.Millisecond) // nothing to wait for: it must not happen
 	if now, _ := os.Stat(path); now.Size() != st.Size() {
 		t.Errorf("the log grows by itself")
 	}
@@ -812,8 +809,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 	t.Run("flush", func(t *testing.T) {
 		s, path := flowLogged(t, flowSmall(PolicyFlush))
 		flowStart(t, s)
-		w := flowRecorder(t, s)
-		w.r.a.w.OnFull = nil
+		w := flowOther(t, s)
 		back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
 		from, to := fulLost(t, w)
 		w.put()
@@ -907,8 +903,7 @@ var _ = conform("FUL-17", func(t *testing.T) {
 			if err := s.Flush(); err != nil { // the START is not to be lost
 				t.Fatal(err)
 			}
-			w := flowRecorder(t, s)
-			w.r.a.w.OnFull = nil
+			w := flowOther(t, s)
 			const n = 60000
 			done := make(chan struct{})
 			go func() {
@@ -1093,8 +1088,7 @@ var _ = conform("FUL-19", func(t *testing.T) {
 		t.Run(p.String()+" with log", func(t *testing.T) {
 			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
 			flowStart(t, s)
-			w := flowRecorder(t, s)
-			w.r.a.w.OnFull = nil
+			w := flowOther(t, s)
 			var want []string
 			for range 3 {
 				back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
@@ -1160,11 +1154,7 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if !s.isClosed() {
-			s.Shutdown()
-		}
-	}()
+	defer s.Shutdown()
 	flowStart(t, s)
 	c.In.WriteString("\n")
 	done := make(chan string)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -280,8 +281,8 @@ var _ = conform("GET-10/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testi
 
 var _ = conform("GET-11/posix_trace_timedgetnext_event", func(t *testing.T) {
 	var step atomic.Int64
-	wallClock = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
-	defer func() { wallClock = time.Now }()
+	sys.WallClock = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
+	defer func() { sys.WallClock = time.Now }()
 	s := flowStream(t, nil)
 	timed := func(deadline time.Time) chan getResult {
 		ch := make(chan getResult, 1)
@@ -306,7 +307,7 @@ var _ = conform("GET-11/posix_trace_timedgetnext_event", func(t *testing.T) {
 	// The deadline is reached when the clock equals it.
 	at := time.Now().Add(time.Hour).Round(0)
 	var frozen atomic.Bool
-	wallClock = func() time.Time {
+	sys.WallClock = func() time.Time {
 		if frozen.Load() {
 			return at
 		}
@@ -332,7 +333,7 @@ func init() {
 	// one without; blocked and result say what has become of it.
 	tracetest.Helpers["get-timed"] = func(args []string) {
 		var now atomic.Int64
-		wallClock = func() time.Time { return time.Unix(0, now.Load()) }
+		sys.WallClock = func() time.Time { return time.Unix(0, now.Load()) }
 		s, err := Attach(args[0])
 		if err != nil {
 			fmt.Println("error", err)
@@ -580,6 +581,7 @@ var _ = conform("GET-17", func(t *testing.T) {
 	l, path := flowLogged(t, a)
 	flowStart(t, s)
 	flowStart(t, l)
+	m := flowMem(t, s)
 	const writers, each = 4, 5000
 	var ids [writers]EventID
 	for i := range writers {
@@ -613,7 +615,7 @@ var _ = conform("GET-17", func(t *testing.T) {
 			}
 		}
 	}
-	flowIs(t, "number of late events", s.c.mem.Late(), uint64(0))
+	flowIs(t, "number of late events", m.Late(), uint64(0))
 })
 
 // An event that was held up beyond what a reader waits for is reported late, with its
@@ -624,6 +626,7 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 	id := flowID(t, "get.late")
 	flowStart(t, s)
 	flowStart(t, l)
+	m := flowMem(t, s)
 	// Each event by a writer of its own: in what one writes no time falls.
 	put := func(at int64, data string) {
 		t.Helper()
@@ -652,17 +655,17 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 	flowTicking()
 	put(0, "2")
 	flowWant(t, flowAll(t, s), "2")
-	flowIs(t, "number of late events", s.c.mem.Late(), uint64(0))
+	flowIs(t, "number of late events", m.Late(), uint64(0))
 	// By now a reader has gone past it.
 	put(between, "late")
 	put(0, "3")
 	// Who only looks counts nothing, and finds what is left in order.
 	flowWant(t, flowPeek(t, s), "late", "3")
-	flowIs(t, "number of late events after a look", s.c.mem.Late(), uint64(0))
+	flowIs(t, "number of late events after a look", m.Late(), uint64(0))
 	have := flowAll(t, s)
 	flowWant(t, have, "late", "3")
 	own(have[0], between)
-	flowIs(t, "number of late events", s.c.mem.Late(), uint64(1))
+	flowIs(t, "number of late events", m.Late(), uint64(1))
 	// Two at once, one of them the older; and any reader counts them in the same place.
 	put(between+100_000, "late again")
 	put(begin, "later still")
@@ -675,11 +678,11 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 	flowWant(t, have, "later still", "late again")
 	own(have[0], begin)
 	own(have[1], between+100_000)
-	flowIs(t, "number of late events", s.c.mem.Late(), uint64(3))
+	flowIs(t, "number of late events", m.Late(), uint64(3))
 	// None of them is lost, nor holds up what comes next.
 	put(0, "4")
 	flowWant(t, flowAll(t, s), "4")
-	flowIs(t, "number of late events", s.c.mem.Late(), uint64(3))
+	flowIs(t, "number of late events", m.Late(), uint64(3))
 	flowIs(t, "number of lost events", flowStatus(t, s).Lost, uint64(0))
 	flowShutdown(t, l)
 	logged := flowLog(t, path)

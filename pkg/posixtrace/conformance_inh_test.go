@@ -550,11 +550,12 @@ var _ = conform("INH-07/exec", func(t *testing.T) {
 	equal(t, drain(t, kept), a.got("inh.image", "a"))
 	// What the images before had of the stream is given back.
 	slots := 0
-	for _, p := range writersOf(s.c.mem) {
+	flowMem(t, s).RecoverSlots(func(_ uint64, p sys.Proc) (dead bool) {
 		if int(p.PID) == a.pid {
 			slots++
 		}
-	}
+		return false
+	})
 	if slots != 1 {
 		t.Errorf("process %d has %d places among the writers of the stream", a.pid, slots)
 	}
@@ -833,7 +834,11 @@ func inhPidReuse(args []string) {
 		for _, et := range types {
 			if et.Name == "mine" {
 				id2, _ := s2.EventID("mine")
-				tracetest.Check(id2 != id || s2.c.mem.Family() != s.c.mem.Family(), "the map was inherited")
+				m, _, err := flowMap(s)
+				tracetest.Check(err == nil, "map the first stream: %v", err)
+				m2, _, err := flowMap(s2)
+				tracetest.Check(err == nil, "map the second stream: %v", err)
+				tracetest.Check(id2 != id || m2.Family() != m.Family(), "the map was inherited")
 			}
 		}
 		s2.Start()
@@ -919,14 +924,8 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	a := newActor(t, "PTRACE_STREAM="+info.Path)
 	a.do("event inh.foreign x")
 	// Nor is the stream, which is somebody's: also a create that tidies up leaves it.
-	d, err := openDir()
-	tracetest.OK(t, "openDir", err)
-	unlock, err := d.Lock()
-	tracetest.OK(t, "Lock", err)
-	err = makeRoom(d, true)
-	unlock()
-	tracetest.OK(t, "makeRoom", err)
-	if list, _ := filepath.Glob(filepath.Join(d.Path(), "s-*")); len(list) != 1 || list[0] != info.Path {
+	creTidy(t)
+	if list, _ := filepath.Glob(filepath.Join(filepath.Dir(info.Path), "s-*")); len(list) != 1 || list[0] != info.Path {
 		t.Errorf("%d streams are left: %v", len(list), list[:min(3, len(list))])
 	}
 	_, err = f.WriteAt(mark, 10)

@@ -15,6 +15,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -25,11 +27,7 @@ func limStream(t *testing.T, pid int, attr Attr) *Stream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if !s.isClosed() {
-			s.Shutdown()
-		}
-	})
+	t.Cleanup(func() { s.Shutdown() })
 	return s
 }
 
@@ -46,11 +44,7 @@ func limLogged(t *testing.T, pid int, attr Attr) (*Stream, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if !s.isClosed() {
-			s.Shutdown()
-		}
-	})
+	t.Cleanup(func() { s.Shutdown() })
 	return s, path
 }
 
@@ -527,13 +521,11 @@ var _ = conform("LIM-20", func(t *testing.T) {
 	})
 })
 
-// A trace point waits for no lock: all of them are taken here, and events are
-// recorded all the same.
+// A trace point waits for no lock: another connection holds those of the stream and of the
+// trace directory here, and the stream takes the events. TestTracePointTakesNoMutex holds
+// those inside of the process.
 var _ = conform("LIM-21", func(t *testing.T) {
 	id := limID(t, "lim.twentyone")
-	if atomic.LoadUint32(loadWord()) != 0 {
-		t.Fatal("the process is traced already")
-	}
 	if n := testing.AllocsPerRun(100, func() { Event(id, nil) }); n != 0 {
 		t.Errorf("an untraced trace point allocates %v times", n)
 	}
@@ -551,16 +543,16 @@ var _ = conform("LIM-21", func(t *testing.T) {
 
 	s := running(t, 0, Attr{})
 	Event(id, nil) // connects
-	traced.mu.Lock()
-	s.mu.Lock()
-	unlock, err := s.c.lock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	unlockDir, err := s.c.dir.Lock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	info, err := s.Info()
+	tracetest.OK(t, "Info", err)
+	f, err := os.OpenFile(info.Path, os.O_RDWR, 0)
+	tracetest.OK(t, "Open", err)
+	defer f.Close()
+	tracetest.OK(t, "Flock", sys.Flock(f, true, true))
+	d, err := registry.Open()
+	tracetest.OK(t, "Open", err)
+	unlock, err := d.Lock()
+	tracetest.OK(t, "Lock", err)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -576,10 +568,8 @@ var _ = conform("LIM-21", func(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("a trace point waits for a lock")
 	}
-	unlockDir()
 	unlock()
-	s.mu.Unlock()
-	traced.mu.Unlock()
+	sys.Funlock(f)
 	<-done
 	if n := len(drain(t, s)); n != 101 {
 		t.Errorf("%d events, want 101", n)

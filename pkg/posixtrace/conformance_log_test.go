@@ -96,11 +96,7 @@ func logCreate(t *testing.T, attr Attr, f *os.File) *Stream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if !s.isClosed() {
-			s.Shutdown()
-		}
-	})
+	t.Cleanup(func() { s.Shutdown() })
 	return s
 }
 
@@ -218,11 +214,7 @@ func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
 			tracetest.OK(t, "CreateWithLog", err)
 			w.Close()
 			r.SetReadDeadline(time.Time{})
-			t.Cleanup(func() {
-				if !s.isClosed() {
-					s.Shutdown()
-				}
-			})
+			t.Cleanup(func() { s.Shutdown() })
 			return s, p
 		default:
 		}
@@ -309,14 +301,18 @@ func init() {
 		tracetest.Check(st.StreamFlushError == syscall.EFBIG && st.LogLost == 0, "status: %+v", st)
 		if len(args) > 1 {
 			// Shutdown with what cannot be written.
-			held := s.c.mem.Unflushed()
-			err := s.Shutdown()
+			info, err := s.Info()
+			tracetest.Check(err == nil, "Info: %v", err)
+			m, _, err := flowMap(s)
+			tracetest.Check(err == nil, "map the stream: %v", err)
+			held := m.Unflushed()
+			err = s.Shutdown()
 			tracetest.Check(errors.Is(err, syscall.EFBIG), "Shutdown = %v, want EFBIG", err)
-			st := toStatus(s.c.mem.Status(false))
-			tracetest.Check(held > 0 && st.LogLost > 0 && st.LogOverrunStatus == StatusOverrun, "held %d, status: %+v", held, st)
+			st := m.Status(false)
+			tracetest.Check(held > 0 && st.LogLost > 0 && st.LogOverrun, "held %d, status: %+v", held, st)
 			_, err = s.Status()
 			tracetest.Check(errors.Is(err, syscall.EINVAL), "Status = %v, want EINVAL", err)
-			_, err = os.Stat(s.c.path)
+			_, err = os.Stat(info.Path)
 			tracetest.Check(os.IsNotExist(err), "the stream's file is still there")
 			fmt.Println("ok")
 			return
@@ -353,13 +349,17 @@ func init() {
 		st, _ = s.Status()
 		tracetest.Check(st.StreamFlushError == 0, "the flush error was not reset: %+v", st)
 		if len(args) > 2 {
-			err := s.Shutdown()
+			info, err := s.Info()
+			tracetest.Check(err == nil, "Info: %v", err)
+			m, _, err := flowMap(s)
+			tracetest.Check(err == nil, "map the stream: %v", err)
+			err = s.Shutdown()
 			tracetest.Check(errors.Is(err, syscall.ENOSPC), "Shutdown = %v, want ENOSPC", err)
-			st := toStatus(s.c.mem.Status(false))
+			st := m.Status(false)
 			// What did reach the log, is not lost.
 			n := copyLog(dir, args[1])
-			tracetest.Check(st.LogOverrunStatus == StatusOverrun && int(st.LogLost)+n == 302, "%d in the log, status: %+v", n, st)
-			_, err = os.Stat(s.c.path)
+			tracetest.Check(st.LogOverrun && int(st.LogLost)+n == 302, "%d in the log, status: %+v", n, st)
+			_, err = os.Stat(info.Path)
 			tracetest.Check(os.IsNotExist(err), "the stream's file is still there")
 			fmt.Println("ok")
 			return
@@ -424,7 +424,8 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	flushed := make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
 	tracetest.Wait(t, "the stream is flushing", func() bool {
-		return s.c.mem.Status(false).Flushing
+		st, err := s.PeekStatus()
+		return err == nil && st.StreamFlushStatus == StatusFlushing
 	})
 	// While the flush is stuck, new events are traced until the stream is full.
 	logNumbers(id, 200, 100, 100)

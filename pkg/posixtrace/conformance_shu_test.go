@@ -2,6 +2,7 @@ package posixtrace
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -30,7 +30,8 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 		if was == StatusSuspended {
 			tracetest.OK(t, "Stop", s.Stop())
 		}
-		file := s.c.path
+		info, err := s.Info()
+		tracetest.OK(t, "Info", err)
 		tracetest.OK(t, "Shutdown", s.Shutdown())
 		// It returns when all is done: the log is complete, the stream is gone.
 		events, st := logRead(t, path)
@@ -46,7 +47,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 		if stops != 1 || st.StreamStatus != StatusSuspended {
 			t.Errorf("shut down while %v: %d STOP events, %+v", was, stops, st)
 		}
-		if _, err := os.Stat(file); !os.IsNotExist(err) {
+		if _, err := os.Stat(info.Path); !os.IsNotExist(err) {
 			t.Errorf("the stream's file: %v", err)
 		}
 		wantErrno(t, s.Start(), syscall.EINVAL)
@@ -55,7 +56,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 		wantErrno(t, s.Flush(), syscall.EINVAL)
 		wantErrno(t, s.Shutdown(), syscall.EINVAL)
 		wantErrno(t, s.SetFilter(EventSet{}, FilterSet), syscall.EINVAL)
-		_, err := s.Status()
+		_, err = s.Status()
 		wantErrno(t, err, syscall.EINVAL)
 		_, err = s.Attr()
 		wantErrno(t, err, syscall.EINVAL)
@@ -218,11 +219,10 @@ var _ = conform("SHU-05/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 			errs <- err
 		}()
 	}
-	// They are blocked: each has looked at least once, and found nothing.
-	tracetest.Wait(t, "a reader has looked", func() bool {
-		s.read.mu.Lock()
-		defer s.read.mu.Unlock()
-		return s.read.r != nil
+	tracetest.Wait(t, "all wait in the call", func() bool {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return bytes.Count(stacks, []byte("(*Stream).Next("))+bytes.Count(stacks, []byte("(*Stream).TimedNext(")) >= n
 	})
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	for range n {
@@ -761,7 +761,6 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		}
 		t.Setenv("PTRACE_DIR", mine)
 		// And a file of the stranger's in our own directory, as nobody could put it there.
-		id, _ := registry.StreamIDOfPath(planted)
 		inside := filepath.Join(mine, filepath.Base(planted))
 		tracetest.OK(t, "Link", os.Link(planted, inside))
 		defer os.Remove(inside)
@@ -775,17 +774,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		s, err := Create(0, nil)
 		tracetest.OK(t, "Create", err)
 		tracetest.OK(t, "Shutdown", s.Shutdown())
-		d, err := openDir()
-		tracetest.OK(t, "openDir", err)
-		unlock, err := d.Lock()
-		tracetest.OK(t, "Lock", err)
-		err = makeRoom(d, true)
-		unlock()
-		tracetest.OK(t, "makeRoom", err)
-		if c, err := openStream(d, id); err == nil {
-			c.release()
-			t.Error("it is opened")
-		}
+		creTidy(t)
 		after := all()
 		for path, was := range before {
 			if after[path] != was {

@@ -100,8 +100,7 @@ var _ = conform("SST-03", func(t *testing.T) {
 	full := func(t *testing.T, s *Stream) {
 		t.Helper()
 		flowStart(t, s)
-		w := flowRecorder(t, s)
-		w.r.a.w.OnFull = nil
+		w := flowOther(t, s)
 		for flowStatus(t, s).StreamFullStatus != StatusFull {
 			w.put()
 		}
@@ -182,8 +181,7 @@ var _ = conform("SST-05", func(t *testing.T) {
 			}
 			overrun(t, s, StatusNoOverrun)
 			flowStart(t, s)
-			w := flowRecorder(t, s)
-			w.r.a.w.OnFull = nil
+			w := flowOther(t, s)
 			for range 3 {
 				for lost := flowStatus(t, s).Lost; flowStatus(t, s).Lost == lost; {
 					w.put()
@@ -242,11 +240,7 @@ func sstPipe(t *testing.T) (s *Stream, r *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if !s.isClosed() {
-			s.Shutdown()
-		}
-	})
+	t.Cleanup(func() { s.Shutdown() })
 	return s, f
 }
 
@@ -263,7 +257,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 			}
 			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusNotFlushing)
 			done := make(chan error, 1)
-			m := s.c.mem
+			m := flowMem(t, s)
 			var seen atomic.Bool
 			go func() {
 				switch call {
@@ -282,7 +276,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 					done <- err
 				}
 			}()
-			tracetest.Wait(t, "it is flushing", func() bool { return toStatus(m.Status(false)).StreamFlushStatus == StatusFlushing })
+			tracetest.Wait(t, "it is flushing", func() bool { return m.Status(false).Flushing })
 			if call != "shutdown" {
 				for range 3 {
 					flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusFlushing)
@@ -301,7 +295,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 			if call == "full" {
 				tracetest.Wait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusNotFlushing })
 			}
-			flowIs(t, "flush status afterwards", toStatus(m.Status(false)).StreamFlushStatus, StatusNotFlushing)
+			flowIs(t, "flush status afterwards", m.Status(false).Flushing, false)
 			if call != "shutdown" {
 				flowShutdown(t, s)
 			}
@@ -486,8 +480,7 @@ func sstLogged(t *testing.T, read bool) (now, stored Status, l *Log) {
 	a.LogFullPolicy = PolicyAppend
 	s, path := flowLogged(t, a)
 	flowStart(t, s)
-	w := flowRecorder(t, s)
-	w.r.a.w.OnFull = nil
+	w := flowOther(t, s)
 	w.fill(t)
 	for range 4 {
 		w.put()

@@ -59,13 +59,12 @@ var _ = conform("STA-03/posix_trace_start", func(t *testing.T) {
 		s, path := flowLogged(t, flowSmall(PolicyFlush))
 		flowStart(t, s)
 		back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
-		w := flowRecorder(t, s)
-		w.r.a.w.OnFull = nil // which would flush
+		w := flowOther(t, s)
 		w.fill(t)
 		flowState(t, s, StatusSuspended, StatusFull)
 		flowStart(t, s)
 		flowState(t, s, StatusSuspended, StatusFull)
-		s.log.halt() // else a flush of its own could restart it just now
+		flowStop(t, s) // else a flush by the owner could restart it just now
 		back()
 		flowShutdown(t, s)
 		flowIs(t, "number of START events", len(flowTypes(flowLog(t, path), EventStart)), 1)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -49,6 +50,34 @@ func holdStream(t *testing.T, path string) (release func()) {
 		t.Fatal(err)
 	}
 	return func() { sys.Funlock(f) }
+}
+
+// TestTracePointTakesNoMutex holds the mutexes of the process and of the stream.
+func TestTracePointTakesNoMutex(t *testing.T) {
+	s := running(t, 0, Attr{})
+	id, err := OpenEventID("neverwait.mutex")
+	tracetest.OK(t, "OpenEventID", err)
+	Event(id, nil) // connects
+	traced.mu.Lock()
+	s.mu.Lock()
+	s.c.mu.Lock()
+	soon(t, "a trace point", func() {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 25 {
+					Event(id, nil)
+				}
+			})
+		}
+		wg.Wait()
+	})
+	s.c.mu.Unlock()
+	s.mu.Unlock()
+	traced.mu.Unlock()
+	if n := len(drain(t, s)); n != 101 {
+		t.Errorf("%d events, want 101", n)
+	}
 }
 
 // A flush into a FIFO that has no room holds the stream's lock. A traced process registers

@@ -60,9 +60,6 @@ func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
 	return s.try("posix_trace_trygetnext_event", data)
 }
 
-// wallClock is CLOCK_REALTIME; tests set it.
-var wallClock = time.Now
-
 // TimedNext is Next that waits until the wall clock reaches deadline at most
 // (posix_trace_timedgetnext_event). Errors: ETIMEDOUT.
 func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int, err error) {
@@ -76,7 +73,7 @@ func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int
 		if err != ErrUnavailable {
 			return ev, n, err
 		}
-		if !wallClock().Round(0).Before(deadline) {
+		if !sys.WallClock().Round(0).Before(deadline) {
 			return EventInfo{}, 0, &Error{Op: op, Err: syscall.ETIMEDOUT}
 		}
 		if err := p.pause(context.Background(), deadline); err != nil {
@@ -106,7 +103,7 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	d := p.next
 	if !deadline.IsZero() {
 		// Never long: the clock may be set while we wait.
-		d = max(min(d, deadline.Sub(wallClock().Round(0))), 0)
+		d = max(min(d, deadline.Sub(sys.WallClock().Round(0))), 0)
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -216,8 +216,8 @@ func TestLeaderBelowSubreaper(t *testing.T) {
 	p := leader.spawn()
 	leader.end()
 	waitFor(t, "adoption by the subreaper", func() bool {
-		ppid, err := sys.Parent(int(p.proc.PID))
-		return err == nil && ppid == int(q.proc.PID)
+		stat, err := sys.Stat(int(p.proc.PID))
+		return err == nil && stat.PPID == int(q.proc.PID)
 	})
 	p.want("1:SI 2:SI")
 }

@@ -254,18 +254,6 @@ func (p Proc) Alive() bool {
 	return (s.Start == p.Start || p.Start == 0) && !s.Dead()
 }
 
-// Parent returns the parent of pid, 0 when that is outside of our pid namespace.
-func Parent(pid int) (int, error) {
-	s, err := Stat(pid)
-	return s.PPID, err
-}
-
-// SessionOf returns the session of pid, 0 when it has none that we can see.
-func SessionOf(pid int) int {
-	s, _ := Stat(pid)
-	return s.Session
-}
-
 // Children returns the children of pid. One that starts meanwhile may be missing.
 func Children(pid int) ([]int, error) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"

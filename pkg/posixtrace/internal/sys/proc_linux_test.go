@@ -183,11 +183,8 @@ func TestLookup(t *testing.T) {
 	if p.Start < before || p.Start > NowTicks() {
 		t.Errorf("started at %d, but not before %d nor after %d", p.Start, before, NowTicks())
 	}
-	if ppid, err := Parent(int(p.PID)); ppid != os.Getpid() || err != nil {
-		t.Errorf("Parent = %d, %v", ppid, err)
-	}
-	if sid := SessionOf(int(p.PID)); sid != int(p.PID) {
-		t.Errorf("SessionOf = %d, want %d", sid, p.PID)
+	if st, err := Stat(int(p.PID)); err != nil || st.PPID != os.Getpid() || st.Session != int(p.PID) {
+		t.Errorf("Stat = %+v, %v, want parent %d and session %d", st, err, os.Getpid(), p.PID)
 	}
 	byList, err1 := Children(os.Getpid())
 	byScan, err2 := childrenByScan(os.Getpid())

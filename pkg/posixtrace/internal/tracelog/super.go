@@ -1,7 +1,6 @@
 package tracelog
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -272,14 +271,6 @@ func decodeSuper(b []byte) (*Super, error) {
 		return nil, notLog("superblock: %v", err)
 	}
 	return s, nil
-}
-
-// Equal reports whether two superblocks say the same.
-func (s *Super) Equal(t *Super) bool {
-	x, y := *s, *t
-	a, err := x.encode()
-	b, err2 := y.encode()
-	return err == nil && err2 == nil && bytes.Equal(a, b)
 }
 
 func appendString(b []byte, s string) []byte {

@@ -473,9 +473,6 @@ func (w *Writer) Seal(s Status, sync bool) error {
 	return nil
 }
 
-// CanSync reports whether the log is a file that can be brought to a device.
-func (w *Writer) CanSync() bool { return w.out.seekable() }
-
 // Sync returns when all that was written is on its device, as far as fsync(2) can tell.
 // Once it has failed it fails for ever: the kernel forgets what it could not write, and
 // would call the next try a success. The log is written on all the same.

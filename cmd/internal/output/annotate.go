@@ -7,23 +7,23 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Annotate is captured output as it was written, each line with a time before
-// it, in the manner of ts(1):
+// Annotate shows captured output as it was written, each line with a time before it, like
+// ts(1):
 //
 //	0.000812 cc -c a.c
 //
-// What a terminal would act on is escaped, but for tabs and, where Color is set, colours, which are
-// reset at the end of each line; else these are left out. Events that are no output are shown by
-// name and data between brackets.
+// It escapes everything that a terminal would act on except tabs and colours. With Color it
+// passes colours on and resets them at the end of each line; otherwise it removes them. Other
+// events appear as name and data in brackets.
 type Annotate struct {
-	Text  *Text // whose style and base are those of the times
-	Color bool  // sequences that select a graphic rendition pass
+	Text  *Text // has the style and base of the times
+	Color bool  // pass sequences that select a graphic rendition
 
-	colored bool  // the line so far has selected one
-	last    int64 // of the line before, for DeltaTime
-	begun   bool
-	open    bool // the line so far has no newline
-	parts   bool // because it goes on in a later event
+	colored bool  // the current line has selected a rendition
+	last    int64 // time of the previous line, for DeltaTime
+	started bool
+	open    bool // the current line has no newline yet
+	parts   bool // it continues in a later event
 	id      posixtrace.EventID
 	pid     int
 }
@@ -35,8 +35,8 @@ func newAnnotate(s *Settings) (Form, error) {
 // Begin appends nothing.
 func (a *Annotate) Begin(b []byte) []byte { return b }
 
-// End ends a line whose rest was not recorded. One that was written without a
-// newline stays as it was.
+// End ends a line whose rest was not recorded. A line that was written without a newline
+// gets none.
 func (a *Annotate) End(b []byte) []byte {
 	b = a.reset(b)
 	if a.open && a.parts {
@@ -47,8 +47,8 @@ func (a *Annotate) End(b []byte) []byte {
 
 // Append appends a line, or the next part of one.
 func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	goesOn := a.open && a.parts && a.id == rec.ID && a.pid == rec.PID
-	if !goesOn {
+	continues := a.open && a.parts && a.id == rec.ID && a.pid == rec.PID
+	if !continues {
 		if a.open {
 			b = append(a.reset(b), '\n')
 		}
@@ -88,15 +88,15 @@ func (a *Annotate) appendTime(b []byte, ns int64) []byte {
 	case AbsoluteTime:
 		return time.Unix(0, ns).AppendFormat(b, "2006-01-02T15:04:05.000000Z07:00 ")
 	case DeltaTime:
-		if !a.begun {
+		if !a.started {
 			a.last = ns
 		}
 		from = a.last
 	}
-	a.begun, a.last = true, ns
+	a.started, a.last = true, ns
 	var buf [32]byte
 	d := AppendSeconds(buf[:0], ns-from)
-	d = d[:len(d)-3] // microseconds will do
+	d = d[:len(d)-3] // microseconds
 	const width = len("1234.567890")
 	for n := len(d); n < width; n++ {
 		b = append(b, ' ')
@@ -104,7 +104,7 @@ func (a *Annotate) appendTime(b []byte, ns int64) []byte {
 	return append(append(b, d...), ' ')
 }
 
-// appendLine appends a line as people may see it.
+// appendLine appends a line of output, escaped as Annotate says.
 func (a *Annotate) appendLine(b, line []byte) []byte {
 	for len(line) > 0 {
 		i := bytes.IndexAny(line, "\t\x1b")
@@ -113,7 +113,7 @@ func (a *Annotate) appendLine(b, line []byte) []byte {
 		}
 		n := 1
 		if line[i] == '\x1b' {
-			if n = rendition(line[i:]); n == 0 { // something else, or only the beginning
+			if n = rendition(line[i:]); n == 0 { // another sequence, or an incomplete one
 				b = AppendPrintable(b, line[:i+1])
 				line = line[i+1:]
 				continue
@@ -129,11 +129,11 @@ func (a *Annotate) appendLine(b, line []byte) []byte {
 	return AppendPrintable(b, line)
 }
 
-// maxRendition bounds a sequence that selects a graphic rendition.
+// maxRendition is the length limit of a sequence that selects a graphic rendition.
 const maxRendition = 32
 
-// rendition returns the length of the sequence that s begins with and that selects a graphic rendition, such
-// as a colour: ESC [, digits and semicolons, m. It returns 0 if that is none.
+// rendition returns the length of the sequence at the start of s that selects a graphic
+// rendition, such as a colour: ESC [, digits and semicolons, m. It returns 0 if there is none.
 func rendition(s []byte) int {
 	if len(s) < 3 || s[0] != '\x1b' || s[1] != '[' {
 		return 0

@@ -1,5 +1,6 @@
 package output
 
+// lane is one line of a viewer: a thread, or a line for spans.
 type lane struct{ pid, tid int }
 
 type laneState struct {
@@ -8,25 +9,27 @@ type laneState struct {
 	until int64    // the end of the last slice that was written
 }
 
-// What keeps time within bounds, whatever a log says: how deep slices nest in one lane, and how
-// many lanes are looked at for one that is free.
+// The limits on processing time for hostile logs: how deep slices nest in one lane, and how
+// many lanes freeLane tries.
 const (
 	maxDepth = 1 << 12
 	maxTried = 64
 )
 
-// What begins or ends at one time in a lane is drawn so many nanoseconds apart. speedscope adds times and
-// durations in floating point, and takes the end first where both are due: where one program
-// executes another, and among the steps of a script with a coarse clock, it matched ends with
-// others' begins. For a run of 12 days a nanosecond is more than these sums are off.
+// Starts and ends at one time in a lane are drawn gap nanoseconds apart. speedscope adds
+// times and durations in floating point, and handles an end before a start at the same time.
+// Without gaps it paired ends with the starts of other slices where one program executes
+// another, and among the steps of a script with a coarse clock. For a run of up to 12 days
+// the error of the sums is below a nanosecond.
 const (
 	gap     = 1
-	maxGaps = 1000 // how far a lane may be ahead and still be used
+	maxGaps = 1000 // gaps by which a lane may be ahead and still be reused
 )
 
-// spanLane is the first lane that is no thread: no thread has such an id.
+// spanLane is the id of the first lane for spans. No thread has such an id.
 const spanLane = 1 << 23
 
+// push opens a slice in a lane, behind the last one and inside the innermost open one.
 func (c *Chrome) push(l *laneState, s *slice) {
 	s.at = max(s.at, l.until+gap)
 	if n := len(l.open); n > 0 {
@@ -37,9 +40,9 @@ func (c *Chrome) push(l *laneState, s *slice) {
 	c.open++
 }
 
-// free returns a lane for spans in which nothing happens from a time on. One that is ahead of now is so
-// because of gaps.
-func (c *Chrome) free(p *chromeProcess, at int64) *laneState {
+// freeLane returns a lane for spans that is empty from a time on. At the current time it
+// also accepts a lane that gaps have moved ahead.
+func (c *Chrome) freeLane(p *chromeProcess, at int64) *laneState {
 	until := at
 	if at >= c.last {
 		until += maxGaps * gap
@@ -56,7 +59,7 @@ func (c *Chrome) free(p *chromeProcess, at int64) *laneState {
 	return l
 }
 
-// lane returns the state of a lane, nil where there are too many.
+// lane returns the state of a lane, nil if there are too many.
 func (c *Chrome) lane(l lane) *laneState {
 	s := c.lanes[l]
 	if s == nil && len(c.lanes) < maxLanes {
@@ -66,15 +69,15 @@ func (c *Chrome) lane(l lane) *laneState {
 	return s
 }
 
-// move brings the slices of a lane from number i on into a lane of their own.
-func (c *Chrome) move(l *laneState, i int, p *chromeProcess) {
+// moveInner moves the open slices of a lane, from index i on, to a free lane.
+func (c *Chrome) moveInner(l *laneState, i int, p *chromeProcess) {
 	var to *laneState
 	if p != nil {
-		to = c.free(p, l.open[i].at)
+		to = c.freeLane(p, l.open[i].at)
 	}
-	if to == nil { // too many lanes: they are known to have begun
+	if to == nil { // too many lanes: only the starts of the slices are known
 		for len(l.open) > i {
-			c.unfinished(l)
+			c.closeUnfinished(l)
 		}
 		return
 	}

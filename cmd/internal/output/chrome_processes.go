@@ -9,8 +9,8 @@ type chromeProcess struct {
 	name   string
 	pid    int
 	parent int
-	order  int          // of the first event that has to do with it
-	spans  []*laneState // lanes for spans with keys, and for those that do not nest in their thread
+	order  int          // of the first event that refers to the process
+	spans  []*laneState // lanes for spans with keys and for spans that do not nest in their thread
 }
 
 func (c *Chrome) processName(pid int) string {
@@ -24,13 +24,14 @@ func (c *Chrome) processName(pid int) string {
 	return "process"
 }
 
-// tree numbers the processes: each comes before its children, and these before its next sibling.
-func (c *Chrome) tree() map[int]int {
+// processOrder numbers the processes in the order of their tree: each comes before its
+// children, and these before its next sibling.
+func (c *Chrome) processOrder() map[int]int {
 	children := map[int][]*chromeProcess{}
 	for _, p := range c.processes {
 		parent := p.parent
 		if q := c.processes[parent]; q == nil || q.order >= p.order {
-			parent = -1 // none, or none that can be
+			parent = -1 // unknown, or not older than the child
 		}
 		children[parent] = append(children[parent], p)
 	}
@@ -51,7 +52,7 @@ func (c *Chrome) tree() map[int]int {
 	return order
 }
 
-// process returns what is known of a process, nil where there are too many.
+// process returns the state of a process, nil if there are too many.
 func (c *Chrome) process(pid int) *chromeProcess {
 	p := c.processes[pid]
 	if p == nil && len(c.processes) < maxLanes {

@@ -11,23 +11,25 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// slice is one that is open.
+// slice is an open slice: a span, or a program that a process runs.
 type slice struct {
-	name     string // of the span, with its type's suffix cut off
-	title    string // what is shown
+	name     string // of the span: the type's name without its suffix
+	title    string // the name that viewers show
 	category string
-	data     string // what was recorded with its begin
+	data     string // the data of its begin event
 	at       int64
 	key      spanKey
 	in       *laneState
-	doubtful bool // its end may be another's
+	doubtful bool // its end may belong to another slice
 }
 
-// maxTitle bounds what a name has of the data of a span and the arguments of a program, in bytes.
+// maxTitle bounds, in bytes, the part of a title that comes from the data of a span or the
+// arguments of a program.
 const maxTitle = 60
 
-// slice reports whether the event begins or ends slices and is no mark.
-func (c *Chrome) slice(src *Source, rec *posixtrace.Record, p *chromeProcess) bool {
+// handleSlice starts or ends the slices that an event concerns. It returns false if the
+// event is to be drawn as a mark.
+func (c *Chrome) handleSlice(src *Source, rec *posixtrace.Record, p *chromeProcess) bool {
 	switch rec.ID {
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil && d.Kind != posixtrace.ForkThread {
@@ -44,9 +46,9 @@ func (c *Chrome) slice(src *Source, rec *posixtrace.Record, p *chromeProcess) bo
 			return false
 		}
 		for len(l.open) > 1 {
-			c.unfinished(l)
+			c.closeUnfinished(l)
 		}
-		c.end(l.open[0], c.decoded(src, rec))
+		c.end(l.open[0], c.dataText(src, rec))
 		return true
 	case posixtrace.EventStart, posixtrace.EventStop:
 		if p.name == "" && rec.PID != 0 {
@@ -59,7 +61,7 @@ func (c *Chrome) slice(src *Source, rec *posixtrace.Record, p *chromeProcess) bo
 	}
 	name := src.Name(rec.ID)
 	if n, ok := strings.CutSuffix(name, ".begin"); ok {
-		data := c.decoded(src, rec)
+		data := c.dataText(src, rec)
 		return c.begin(&slice{name: n, title: title(n, data), category: "user", data: data, at: rec.UnixNano, key: spanKey{rec.PID, rec.Span}}, p, rec)
 	}
 	n, ok := strings.CutSuffix(name, ".end")
@@ -72,19 +74,19 @@ func (c *Chrome) slice(src *Source, rec *posixtrace.Record, p *chromeProcess) bo
 			s = nil
 		}
 	} else {
-		s = c.unkeyed(lane{rec.PID, rec.TID}, p, n)
+		s = c.findUnkeyed(lane{rec.PID, rec.TID}, p, n)
 	}
 	if s == nil {
-		c.mark(lane{rec.PID, rec.TID}, name, "user", 't', rec.UnixNano, c.decoded(src, rec), "no begin")
+		c.mark(lane{rec.PID, rec.TID}, name, "user", 't', rec.UnixNano, c.dataText(src, rec), "no begin")
 		return true
 	}
-	c.end(s, c.decoded(src, rec))
+	c.end(s, c.dataText(src, rec))
 	return true
 }
 
-// unkeyed finds the last slice of a name that was begun by a thread, without a key. It may have
-// been put into another lane.
-func (c *Chrome) unkeyed(of lane, p *chromeProcess, name string) *slice {
+// findUnkeyed returns the latest open span of a thread that has this name and no key, nil if
+// there is none. It may have moved to another lane.
+func (c *Chrome) findUnkeyed(of lane, p *chromeProcess, name string) *slice {
 	is := func(s *slice) bool {
 		return s.key.key == 0 && s.category == "user" && s.name == name
 	}
@@ -97,7 +99,7 @@ func (c *Chrome) unkeyed(of lane, p *chromeProcess, name string) *slice {
 	}
 	for _, l := range p.spans[:min(len(p.spans), maxTried)] {
 		for _, s := range slices.Backward(l.open) {
-			if is(s) && s.key.pid == of.tid { // of a slice without a key this is the thread
+			if is(s) && s.key.pid == of.tid { // key.pid of a span without a key is its thread
 				return s
 			}
 		}
@@ -105,7 +107,7 @@ func (c *Chrome) unkeyed(of lane, p *chromeProcess, name string) *slice {
 	return nil
 }
 
-// begin opens a slice, if there is room.
+// begin opens a span's slice, if the limits allow it.
 func (c *Chrome) begin(s *slice, p *chromeProcess, rec *posixtrace.Record) bool {
 	if c.open >= maxOpenSlices {
 		return false
@@ -124,7 +126,7 @@ func (c *Chrome) begin(s *slice, p *chromeProcess, rec *posixtrace.Record) bool 
 		}
 	} else {
 		if c.keyed[s.key] != nil {
-			return false // twice the same
+			return false // the key is in use
 		}
 		if around := c.keyed[spanKey{rec.PID, rec.Parent}]; rec.Parent != 0 && around != nil {
 			if o := around.in.open; o[len(o)-1] == around && len(o) < maxDepth {
@@ -132,7 +134,7 @@ func (c *Chrome) begin(s *slice, p *chromeProcess, rec *posixtrace.Record) bool 
 			}
 		}
 		if l == nil {
-			l = c.free(p, s.at)
+			l = c.freeLane(p, s.at)
 		}
 		if l == nil {
 			return false
@@ -144,8 +146,8 @@ func (c *Chrome) begin(s *slice, p *chromeProcess, rec *posixtrace.Record) bool 
 }
 
 // exec ends what the process ran until now and begins a slice for what it runs
-// exec ends what the process ran until now and begins a slice for what it runs
-// from now on.
+// exec ends the slice of the program that the process has run and opens one for the
+// program that it executes.
 func (c *Chrome) exec(src *Source, rec *posixtrace.Record, p *chromeProcess) bool {
 	name, text := "proc.exec", "proc.exec"
 	if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
@@ -158,17 +160,17 @@ func (c *Chrome) exec(src *Source, rec *posixtrace.Record, p *chromeProcess) boo
 		return false
 	}
 	if len(l.open) > 0 && l.open[0].category == "system" {
-		c.end(l.open[0], "") // spans within it go on
+		c.end(l.open[0], "") // the spans inside it continue
 	}
 	if len(l.open) > 0 {
-		c.move(l, 0, p)
+		c.moveInner(l, 0, p)
 	}
-	c.push(l, &slice{name: name, title: text, category: "system", data: c.decoded(src, rec), at: rec.UnixNano})
+	c.push(l, &slice{name: name, title: text, category: "system", data: c.dataText(src, rec), at: rec.UnixNano})
 	return true
 }
 
-// operand returns the argument that says most of what a program does: the first that looks
-// like a file, or the first that is no option.
+// operand returns the argument that best describes what a program does: the first that
+// looks like a file name, or else the first that is not an option.
 func operand(argv []string) string {
 	if len(argv) == 0 {
 		return ""
@@ -179,7 +181,7 @@ func operand(argv []string) string {
 			continue
 		}
 		if argv[i] == "-c" {
-			return a // of a shell
+			return a // the script of a shell
 		}
 		if _, err := strconv.ParseFloat(a, 64); err != nil && strings.Contains(path.Base(a), ".") && argv[i] != "-o" && argv[i] != "-MF" {
 			return path.Base(a)
@@ -189,7 +191,7 @@ func operand(argv []string) string {
 	return first
 }
 
-// title returns a name and the first words of what says more, if that is text.
+// title returns a name followed by the beginning of more, up to a newline.
 func title(name, more string) string {
 	more, _, _ = strings.Cut(more, `\n`)
 	if len(more) > maxTitle {
@@ -205,7 +207,7 @@ func title(name, more string) string {
 	return name + " " + more
 }
 
-// end writes a slice. Those within it that go on longer get another lane.
+// end closes and writes a slice. The slices inside it that continue move to another lane.
 func (c *Chrome) end(s *slice, data string) {
 	l := s.in
 	i := slices.Index(l.open, s)
@@ -216,16 +218,16 @@ func (c *Chrome) end(s *slice, data string) {
 				o.doubtful = o.doubtful || o.key.key == 0
 			}
 		}
-		c.move(l, i+1, c.process(l.pid))
+		c.moveInner(l, i+1, c.process(l.pid))
 	}
 	l.open = l.open[:i]
 	c.open--
 	c.write(s, l, data, "")
 }
 
-// unfinished closes the innermost slice of a lane, which has no end: a program was still
-// running, and of a span no more is known than when it began.
-func (c *Chrome) unfinished(l *laneState) {
+// closeUnfinished closes the innermost slice of a lane, which has no end event. A program
+// was still running; a span becomes a mark at its start.
+func (c *Chrome) closeUnfinished(l *laneState) {
 	s := l.open[len(l.open)-1]
 	l.open = l.open[:len(l.open)-1]
 	c.open--

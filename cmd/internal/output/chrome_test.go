@@ -13,7 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// chromeEvent is one of traceEvents, as the viewers' format has it.
+// chromeEvent is an element of traceEvents in the viewers' format.
 type chromeEvent struct {
 	Name, Cat, Ph, S string
 	Ts, Dur          *float64
@@ -38,8 +38,8 @@ func readChrome(t *testing.T, s string) []chromeEvent {
 	return doc.TraceEvents
 }
 
-// validateChrome checks what viewers rely on: every event has its members, times
-// do not go back, and slices nest within their lane.
+// validateChrome checks what viewers rely on: every event has its members, times do not
+// decrease, and slices nest within their lane.
 func validateChrome(t *testing.T, events []chromeEvent) {
 	t.Helper()
 	type lane struct{ pid, tid int }
@@ -50,7 +50,7 @@ func validateChrome(t *testing.T, events []chromeEvent) {
 			t.Fatalf("event %d lacks a member: %+v", i, e)
 		}
 		if *e.Ts < last {
-			t.Errorf("event %d goes back in time: %+v", i, e)
+			t.Errorf("the time of event %d is less than the one before: %+v", i, e)
 		}
 		last = *e.Ts
 		l := lane{*e.PID, *e.TID}
@@ -79,9 +79,10 @@ func validateChrome(t *testing.T, events []chromeEvent) {
 	}
 }
 
-// matchSlices does with a lane's slices what speedscope does: it makes a begin and an end of each, in
-// floating point and counted from the first, sorts them, and takes the end first where both are due. An
-// end must then be that of the innermost slice. Of ends at one time it takes one that fits.
+// matchSlices does what speedscope does with the slices of a lane. It makes a begin and an
+// end of each, in floating point and relative to the first, and sorts them, an end before a
+// begin at the same time. Each end must then be that of the innermost slice. Among ends at the
+// same time it takes one that fits.
 func matchSlices(t *testing.T, lane string, events []chromeEvent) {
 	t.Helper()
 	type slice struct {
@@ -124,8 +125,8 @@ func matchSlices(t *testing.T, lane string, events []chromeEvent) {
 	}
 }
 
-// In short: phase, name, process/thread and data of each event.
-func TestChrome(t *testing.T) {
+// The wanted text has the phase, name, process/thread and data of each event.
+func TestChromeSlicesAndMarks(t *testing.T) {
 	names := map[posixtrace.EventID]string{33: "a.begin", 34: "a.end", 35: "b.begin", 36: "b.end", 37: "mark \x1b",
 		posixtrace.EventProcExec: "proc.exec", posixtrace.EventProcExit: "proc.exit", posixtrace.EventOverflow: "posix_trace_overflow"}
 	src := NewSource(func(id posixtrace.EventID) string { return names[id] })
@@ -147,12 +148,12 @@ func TestChrome(t *testing.T) {
 			"X a 7/7 0+3000; X a 7/8 1500+3000; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/7 main; M thread_name 7/8 thread"},
 		{"of crossing slices one gets another lane", evs{{33, 7, 7, ""}, {35, 7, 7, "x"}, {34, 7, 7, ""}, {36, 7, 7, ""}},
 			"X a 7/7 0+3000 note=overlaps another without a key; X b x 7/8388608 1500+3000 x note=overlaps another without a key; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/7 main; M thread_name 7/8388608 spans"},
-		{"what has no begin or no end is a mark", evs{{34, 7, 7, "x"}, {33, 7, 7, ""}, {37, 7, 7, ""}},
+		{"an end without begin, or a begin without end, is a mark", evs{{34, 7, 7, "x"}, {33, 7, 7, ""}, {37, 7, 7, ""}},
 			"i a.end 7/7 x note=no begin; i a 7/7 note=no end; i mark \x1b 7/7; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/7 main"},
 		{"processes are slices too", evs{{posixtrace.EventProcExec, 9, 9, exec}, {33, 9, 9, ""}, {posixtrace.EventProcExit, 9, 0, exit}, {posixtrace.EventProcExit, 9, 0, exit}},
 			`X sh x 9/9 0+3000 "/bin/sh" "x" end=status=3 user=0.000000000 system=0.000000000 maxrss=0; i a 9/9 note=no end; ` +
 				"i proc.exit 9/0 status=3 user=0.000000000 system=0.000000000 maxrss=0; M process_name 9/0 sh; M process_sort_index 9/0; M thread_name 9/0 output; M thread_name 9/9 main"},
-		{"what belongs to nobody is everybody's", evs{{posixtrace.EventOverflow, 0, 0, ""}},
+		{"an event without a process is the stream's", evs{{posixtrace.EventOverflow, 0, 0, ""}},
 			"i posix_trace_overflow 0/0; M process_name 0/0 stream; M process_sort_index 0/0; M thread_name 0/0 events"},
 	} {
 		c := &Chrome{}
@@ -188,7 +189,7 @@ type evs = []struct {
 }
 
 // Times are exact to the nanosecond, however long the trace.
-func TestChromeTimes(t *testing.T) {
+func TestChromeTimesAreExact(t *testing.T) {
 	c := &Chrome{}
 	b := c.Begin(nil)
 	for _, at := range []int64{0, 1, 1e17 + 1} {
@@ -202,10 +203,10 @@ func TestChromeTimes(t *testing.T) {
 	}
 }
 
-// Spans with and without keys, of goroutines that share threads, programs that come and go:
-// whatever happens, slices nest and have their own durations, and only what has no end or no
+// Random spans with and without keys, of goroutines that share threads, and programs that come
+// and go: slices always nest and have their own durations, and only a span without end or
 // begin is a mark.
-func TestChromeNests(t *testing.T) {
+func TestChromeSlicesNest(t *testing.T) {
 	names := map[posixtrace.EventID]string{posixtrace.EventProcExec: "proc.exec", posixtrace.EventProcExit: "proc.exit", posixtrace.EventProcFork: "proc.fork"}
 	for i, n := range []string{"a", "b", "c"} {
 		names[posixtrace.EventID(40+2*i)], names[posixtrace.EventID(41+2*i)] = n+".begin", n+".end"
@@ -257,9 +258,9 @@ func TestChromeNests(t *testing.T) {
 		validateChrome(t, events)
 		for _, e := range events {
 			if d, ok := want[e.Name]; ok && e.Ph == "X" {
-				// What begins or ends at one time is drawn 1 ns apart.
+				// Starts and ends at the same time are drawn 1 ns apart.
 				if off := int64(math.Round(*e.Dur*1000)) - d; max(off, -off) > 300 {
-					t.Errorf("seed %d: %s takes %v us, not %d ns", seed, e.Name, *e.Dur, d)
+					t.Errorf("seed %d: the duration of %s is %v us, want %d ns", seed, e.Name, *e.Dur, d)
 				}
 				delete(want, e.Name)
 			}
@@ -267,16 +268,16 @@ func TestChromeNests(t *testing.T) {
 		if len(want) > 0 {
 			t.Errorf("seed %d: no slices for %v", seed, want)
 		}
-		if c.open != 0 || len(c.keyed) != 0 || len(c.ready) != 0 {
-			t.Errorf("seed %d: left are %d open, %d keyed, %d ready", seed, c.open, len(c.keyed), len(c.ready))
+		if c.open != 0 || len(c.keyed) != 0 || len(c.pending) != 0 {
+			t.Errorf("seed %d: %d open, %d keyed and %d pending events remain, want none", seed, c.open, len(c.keyed), len(c.pending))
 		}
 	}
 }
 
-// What ends when another begins, or begins and ends with what is around it, is what speedscope
-// drew to the end of the run: programs that execute one another, and the steps of a script whose
-// shell has a coarse clock.
-func TestChromeTouches(t *testing.T) {
+// Slices that end when others begin, or that begin or end together with the slice around
+// them, do not touch: programs that execute one another, and the steps of a script whose shell
+// has a coarse clock. speedscope drew such slices to the end of the run.
+func TestChromeSeparatesTouchingSlices(t *testing.T) {
 	src := NewSource(func(id posixtrace.EventID) string {
 		return map[posixtrace.EventID]string{posixtrace.EventProcExec: "proc.exec", posixtrace.EventProcExit: "proc.exit", 40: "step.begin", 41: "step.end"}[id]
 	})
@@ -329,8 +330,8 @@ func TestChromeTouches(t *testing.T) {
 	}
 }
 
-// Processes are in the order of their tree, and names say what they run.
-func TestChromeTree(t *testing.T) {
+// Processes are in the order of their tree, and have the names of their programs.
+func TestChromeOrdersProcessesByTree(t *testing.T) {
 	src := NewSource(func(id posixtrace.EventID) string {
 		return map[posixtrace.EventID]string{posixtrace.EventProcExec: "proc.exec", posixtrace.EventProcFork: "proc.fork"}[id]
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// write writes a slice that ends now.
+// write encodes a slice that ends at the time of the last event.
 func (c *Chrome) write(s *slice, l *laneState, end, note string) {
 	if s.key.key != 0 {
 		delete(c.keyed, s.key)
@@ -18,27 +18,27 @@ func (c *Chrome) write(s *slice, l *laneState, end, note string) {
 	}
 	until := max(c.last, l.until+gap, s.at)
 	l.until = until
-	b := c.head(nil, s.title, s.category, 'X', s.at, l.lane)
+	b := c.appendHead(nil, s.title, s.category, 'X', s.at, l.lane)
 	b = appendMicros(append(b, `,"dur":`...), until-s.at)
-	c.add(appendArgs(b, s.data, end, note), s.at, until-s.at)
+	c.enqueue(appendArgs(b, s.data, end, note), s.at, until-s.at)
 }
 
-// mark writes an event without a duration.
+// mark encodes an event without a duration.
 func (c *Chrome) mark(l lane, name, category string, scope byte, at int64, data, note string) {
 	c.lane(l)
-	b := c.head(nil, name, category, 'i', at, l)
+	b := c.appendHead(nil, name, category, 'i', at, l)
 	b = append(append(b, `,"s":"`...), scope, '"')
-	c.add(appendArgs(b, data, "", note), at, 0)
+	c.enqueue(appendArgs(b, data, "", note), at, 0)
 }
 
-// decoded returns the data of an event as text.
-func (c *Chrome) decoded(src *Source, rec *posixtrace.Record) string {
+// dataText returns the data of an event as text.
+func (c *Chrome) dataText(src *Source, rec *posixtrace.Record) string {
 	c.tmp = appendDecoded(c.tmp[:0], src, rec)
 	return string(c.tmp)
 }
 
-// head appends the members that all events have.
-func (c *Chrome) head(b []byte, name, category string, phase byte, at int64, l lane) []byte {
+// appendHead appends the members that all events have.
+func (c *Chrome) appendHead(b []byte, name, category string, phase byte, at int64, l lane) []byte {
 	b = AppendJSONString(append(b, "\n{\"name\":"...), name)
 	b = append(append(b, `,"cat":"`...), category...)
 	b = append(append(b, `","ph":"`...), phase)
@@ -47,7 +47,7 @@ func (c *Chrome) head(b []byte, name, category string, phase byte, at int64, l l
 	return strconv.AppendInt(append(b, `,"tid":`...), int64(l.tid), 10)
 }
 
-// appendArgs appends what more is known of an event, and closes its object.
+// appendArgs appends the data and the note of an event, and closes its object.
 func appendArgs(b []byte, data, end, note string) []byte {
 	start := len(b)
 	for _, m := range []struct{ key, value string }{{"data", data}, {"end", end}, {"note", note}} {
@@ -63,58 +63,58 @@ func appendArgs(b []byte, data, end, note string) []byte {
 	return append(b, '}')
 }
 
-// appendName appends what a viewer is to know of a process or thread.
+// appendName appends a metadata event, such as the name of a process or thread.
 func (c *Chrome) appendName(b []byte, what string, l lane, key string, value any) []byte {
 	if c.comma {
 		b = append(b, ',')
 	}
 	c.comma = true
-	b = c.head(b, what, "__metadata", 'M', c.last, l)
+	b = c.appendHead(b, what, "__metadata", 'M', c.last, l)
 	b = append(b, `,"args":{`...)
 	start := len(b)
 	b = slices.Delete(AppendMember(b, key, value), start, start+1)
 	return append(b, '}', '}')
 }
 
-// readyEvent is an event that is to be written.
-type readyEvent struct {
+// pendingEvent is an encoded event that is kept back.
+type pendingEvent struct {
 	at, dur int64
 	seq     int
 	text    []byte
 }
 
-// readyEvents is a heap of them. Of slices that begin at one time the longer is the outer one, and
-// comes first.
-type readyEvents []readyEvent
+// pendingEvents is a heap, the earliest first. Of slices that start at the same time the
+// longest comes first, since it is the outer one.
+type pendingEvents []pendingEvent
 
-func (r readyEvents) Len() int { return len(r) }
+func (r pendingEvents) Len() int { return len(r) }
 
-func (r readyEvents) Less(i, j int) bool {
+func (r pendingEvents) Less(i, j int) bool {
 	a, b := &r[i], &r[j]
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.dur, a.dur), cmp.Compare(a.seq, b.seq)) < 0
 }
 
-func (r readyEvents) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
-func (r *readyEvents) Push(e any)   { *r = append(*r, e.(readyEvent)) }
+func (r pendingEvents) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
+func (r *pendingEvents) Push(e any)   { *r = append(*r, e.(pendingEvent)) }
 
-func (r *readyEvents) Pop() any {
+func (r *pendingEvents) Pop() any {
 	n := len(*r) - 1
 	e := (*r)[n]
-	(*r)[n] = readyEvent{}
+	(*r)[n] = pendingEvent{}
 	*r = (*r)[:n]
 	return e
 }
 
-func (c *Chrome) add(text []byte, at, dur int64) {
+func (c *Chrome) enqueue(text []byte, at, dur int64) {
 	c.seq++
 	c.latest = max(c.latest, at)
 	c.bytes += len(text)
-	heap.Push(&c.ready, readyEvent{at, dur, c.seq, text})
+	heap.Push(&c.pending, pendingEvent{at, dur, c.seq, text})
 }
 
-// next appends the oldest of the events that are kept.
-func (c *Chrome) next(b []byte) []byte {
-	e := heap.Pop(&c.ready).(readyEvent)
+// emitFirst appends the earliest pending event.
+func (c *Chrome) emitFirst(b []byte) []byte {
+	e := heap.Pop(&c.pending).(pendingEvent)
 	c.bytes -= len(e.text)
 	if c.comma {
 		b = append(b, ',')

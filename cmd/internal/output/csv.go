@@ -8,14 +8,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// CSV is the form for spreadsheets and databases, as in RFC 4180: a line of
-// column names, then one line for each event. Names and data are escaped as in
-// text, decoded where text decodes them. So is what would make a cell a formula.
+// CSV is the form for spreadsheets and databases, as in RFC 4180: a line of column names,
+// then one line for each event. Names and data are decoded and escaped as in Text. A
+// character that would make a cell a formula is escaped too.
 type CSV struct {
-	begun bool
-	sec   int64
-	date  []byte // what precedes the nanoseconds in this second
-	tmp   []byte
+	started bool
+	sec     int64
+	date    []byte // the text before the nanoseconds, in this second
+	tmp     []byte
 }
 
 func newCSV(*Settings) (Form, error) { return &CSV{}, nil }
@@ -31,8 +31,8 @@ func (c *CSV) End(b []byte) []byte { return b }
 // Append appends the line of one event.
 func (c *CSV) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	sec, nsec := splitNano(rec.UnixNano)
-	if sec != c.sec || !c.begun {
-		c.begun, c.sec = true, sec
+	if sec != c.sec || !c.started {
+		c.started, c.sec = true, sec
 		c.date = time.Unix(sec, 0).UTC().AppendFormat(c.date[:0], "2006-01-02T15:04:05.")
 	}
 	b = append9(append(b, c.date...), nsec)
@@ -50,10 +50,10 @@ func (c *CSV) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	return append(b, '\n')
 }
 
-// appendCell appends a cell between quotes. Quotes do not keep spreadsheets from taking
-// it for a formula, so the character that would make it one is written \xHH; they
-// are known to pass over spaces before it, and where the list separator is a semicolon
-// each part is a cell of its own. A number is left as it is.
+// appendCell appends a cell between quotes. Spreadsheets interpret formulas even between
+// quotes, so appendCell writes the character that would start one as \xHH. Some spreadsheets
+// skip spaces before it, and where the list separator is a semicolon each part of the cell is
+// a cell. A number stays as it is.
 func appendCell(b, cell []byte) []byte {
 	b = append(b, '"')
 	first := !isNumber(cell)
@@ -74,8 +74,8 @@ func appendCell(b, cell []byte) []byte {
 	return append(b, '"')
 }
 
-// isWideFormula reports whether s begins with one of the characters that begin a formula in
-// the width of East Asian ones.
+// isWideFormula reports whether s starts with the full-width variant of a character that
+// starts a formula.
 func isWideFormula(s []byte) bool {
 	if len(s) < 3 || s[0] != 0xef || s[1] != 0xbc {
 		return false
@@ -87,7 +87,7 @@ func isWideFormula(s []byte) bool {
 	return false
 }
 
-// isNumber reports whether s is a decimal number, of which + and - are a part.
+// isNumber reports whether s is a decimal number, with or without a sign.
 func isNumber(s []byte) bool {
 	if len(s) > 0 && (s[0] == '+' || s[0] == '-') {
 		s = s[1:]
@@ -105,8 +105,8 @@ func isDigits(s []byte) bool {
 	return len(s) > 0
 }
 
-// appendDecoded appends the data as text without quotes around it: what a
-// system event says, the line of an output event, else the bytes, escaped.
+// appendDecoded appends the data as escaped text without quotes: the decoded data of a
+// system event, the line of an output event, the bytes of any other.
 func appendDecoded(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	switch {
 	case rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr:

@@ -1,5 +1,3 @@
-// Package output holds the forms in which events leave ptrace-dump, one file
-// each, and the rules for showing bytes that nobody vouches for.
 package output
 
 import (
@@ -9,21 +7,18 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendEscaped appends s with everything that is not printable escaped: \n, \t,
-// \", \\, and \xHH for each byte of the rest. A terminal shows the result as it
-// is written: no control bytes, no change of direction, nothing invisible.
+// AppendEscaped appends s with every character that is not printable escaped: as \n, \t, \",
+// \\, or \xHH for each byte of any other. A terminal shows each character of the result as
+// itself: it has no control bytes, no changes of direction and nothing invisible.
 func AppendEscaped[T string | []byte](b []byte, s T) []byte {
 	return appendEscaped(b, s, true)
 }
 
-// AppendPrintable is AppendEscaped that leaves quotes and backslashes alone, for
-// text that is read by people and not taken apart again.
+// AppendPrintable is like AppendEscaped but leaves quotes and backslashes as they are, for
+// text that people read and no program parses.
 func AppendPrintable[T string | []byte](b []byte, s T) []byte {
 	return appendEscaped(b, s, false)
 }
-
-// Printable returns s as AppendPrintable appends it.
-func Printable(s string) string { return string(AppendPrintable(nil, s)) }
 
 // Escape returns s as AppendEscaped appends it.
 func Escape(s string) string { return string(AppendEscaped(nil, s)) }
@@ -71,16 +66,17 @@ func appendHexByte(b []byte, c byte) []byte {
 	return append(b, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// decodeRune avoids a conversion that would allocate for one of the two types.
+// decodeRune decodes the first character of s. For both types it avoids a conversion that
+// allocates.
 func decodeRune[T string | []byte](s T) (rune, int) {
 	var buf [utf8.UTFMax]byte
 	return utf8.DecodeRune(buf[:copy(buf[:], s)])
 }
 
-// Visible reports whether a character shows as something of its own: printable
-// in Unicode's sense (which rules out controls, formats such as the bidi
-// overrides, and spaces other than the ASCII one) and not one of the letters and
-// marks that are printable by class yet leave no trace on the screen.
+// Visible reports whether a terminal shows a character as a mark of its own, or as the ASCII
+// space. Such a character is printable in Unicode's sense, which excludes controls, formats
+// such as the bidi overrides, and other spaces. It is none of the letters and marks that are
+// printable by class but invisible.
 func Visible(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:

@@ -29,16 +29,18 @@ func TestAppendEscaped(t *testing.T) {
 			t.Errorf("AppendEscaped([]byte(%q)) = %s, want %s", tt.in, got, tt.want)
 		}
 	}
-	if got, want := Printable("\"a\\b\"\n"), `"a\b"\n`; got != want {
-		t.Errorf("Printable = %s, want %s", got, want)
+	if got, want := printable("\"a\\b\"\n"), `"a\b"\n`; got != want {
+		t.Errorf("AppendPrintable = %s, want %s", got, want)
 	}
 }
 
-// Whatever goes in, what comes out is harmless, and the data can be had back.
+func printable(s string) string { return string(AppendPrintable(nil, s)) }
+
+// Every escaped form of a string consists of visible characters, and JSON preserves the data.
 func FuzzEscape(f *testing.F) {
 	f.Add("a\x1b\u202e\xff\"\\")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, form := range []string{Escape(s), Printable(s), string(AppendJSONString(nil, s)), string(AppendName(nil, s))} {
+		for _, form := range []string{Escape(s), printable(s), string(AppendJSONString(nil, s)), string(AppendName(nil, s))} {
 			for _, r := range form {
 				if !Visible(r) {
 					t.Fatalf("%q: %q is in %q", s, r, form)
@@ -53,7 +55,7 @@ func FuzzEscape(f *testing.F) {
 			t.Fatalf("%q: %v", s, err)
 		}
 		if utf8.ValidString(s) && back != s {
-			t.Fatalf("JSON of %q comes back as %q", s, back)
+			t.Fatalf("JSON of %q decodes to %q", s, back)
 		}
 	})
 }

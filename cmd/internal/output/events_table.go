@@ -6,20 +6,20 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// EventTable is the form for reading on a terminal: aligned columns that fit its
-// width. A page of events is laid out at a time, so that memory does not grow with
-// them; columns only ever get wider.
+// EventTable is the form for reading on a terminal: aligned columns that fit its width. It
+// lays out a page of events at a time, so that its memory is bounded. From page to page the
+// columns only get wider.
 type EventTable struct {
-	Text  *Text // whose style and base are those of the times
+	Text  *Text // has the style and base of the times
 	Width int   // of the terminal; 0 for no limit
 
 	table   *Table
 	started bool
-	widest  int // data in the page, in bytes
+	widest  int // longest data in the page, in bytes
 	tmp     []byte
 }
 
-// A page is this many events, or as many as take this much room when they are aligned.
+// The limits of a page: events, and bytes when they are aligned.
 const (
 	tablePage = 200
 	tableRoom = 1 << 20
@@ -32,8 +32,8 @@ func newEventTable(s *Settings) (Form, error) {
 // Begin appends nothing.
 func (t *EventTable) Begin(b []byte) []byte { return b }
 
-// End appends the events that are held back; the names of the columns if there
-// was no event.
+// End appends the events that are kept back, or the names of the columns if there was no
+// event.
 func (t *EventTable) End(b []byte) []byte {
 	t.start()
 	return t.Flush(b)
@@ -71,7 +71,7 @@ func (t *EventTable) start() {
 	t.table = &Table{Header: header, Align: align, Width: t.Width, Escaped: true}
 }
 
-// Flush appends the rows that are held back.
+// Flush appends the rows that are kept back.
 func (t *EventTable) Flush(b []byte) []byte {
 	if t.table == nil || len(t.table.Rows) == 0 && t.table.Header == nil {
 		return b
@@ -81,8 +81,8 @@ func (t *EventTable) Flush(b []byte) []byte {
 	return b
 }
 
-// appendReadable appends the data for people: nothing a terminal would act on,
-// and no escapes that only serve to take it apart again.
+// appendReadable appends the data for people: without anything that a terminal would act
+// on, and without the escapes that only help parsers.
 func appendReadable(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if rec.ID.User() {
 		return AppendPrintable(b, rec.Data)

@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// Field is one named value of an object that is shown as a JSON object or as a
-// row of a table.
+// Field is one named value of Fields.
 type Field struct {
 	Key   string // as in JSON: lower case, words joined by _
-	Value any    // what AppendMember takes, or a time.Time
+	Value any    // of a type that AppendMember accepts, or a time.Time
 }
 
-// Fields is such an object.
+// Fields is an object that is shown as a JSON object or as a table.
 type Fields []Field
 
 // Add appends a field.
 func (f *Fields) Add(key string, value any) { *f = append(*f, Field{key, value}) }
 
-// AppendJSON appends the object on a line of its own. A time is written as events
-// have it: as text and as two numbers.
+// AppendJSON appends the object on a line of its own. It writes a time as the JSON form does:
+// as text and as two numbers.
 func (f Fields) AppendJSON(b []byte) []byte {
 	start := len(b)
 	for _, m := range f {
@@ -42,8 +41,8 @@ func (f Fields) AppendJSON(b []byte) []byte {
 	return append(b, '}', '\n')
 }
 
-// AppendTable appends the object as a table of two columns. Keys have hyphens
-// there, as the options of the commands do.
+// AppendTable appends the object as a table of two columns. In the keys, hyphens replace
+// underscores, as in the commands' options.
 func (f Fields) AppendTable(b []byte) []byte {
 	var t Table
 	for _, m := range f {
@@ -77,7 +76,7 @@ func text(value any) string {
 	panic("output: a field of no known type")
 }
 
-// Duration returns a duration in three or four figures with its unit.
+// Duration formats a duration with three or four digits and a unit.
 func Duration(ns int64) string {
 	d := time.Duration(ns)
 	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
@@ -88,7 +87,7 @@ func Duration(ns int64) string {
 	return d.String()
 }
 
-// Percent returns a part of a whole in percent.
+// Percent formats a fraction as a percentage.
 func Percent(part float64) string {
 	return strconv.FormatFloat(100*min(max(part, 0), 1), 'f', 0, 64) + " %"
 }

@@ -1,19 +1,30 @@
+// Package output writes events in the forms of ptrace-dump, and shows untrusted bytes so
+// that they are harmless on a terminal.
+//
+// A form is a type that implements Form, in a file of its own: Text, JSON, CSV, EventTable,
+// Chrome, Format, Golden and Annotate. Forms lists them with the options that select them;
+// add a new form there. A form gets each event with its Source, which caches the names of
+// event types. system.go and process.go decode the data of system events for all forms.
+//
+// Table draws small tables, and Fields shows an object as JSON or as a table, for the other
+// output of the commands. AppendEscaped and its variants are the rules for untrusted text;
+// every command uses them, for messages too.
 package output
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace"
 
-// Form is one way to write events. Each method appends to b and returns it; a
-// Form keeps no output of its own. It is not safe for concurrent use.
+// Form is one way to write events. Each method appends to b and returns the result; a
+// Form writes nothing itself. It is not safe for concurrent use.
 type Form interface {
-	// Begin appends what stands before the first event.
+	// Begin appends the text before the first event.
 	Begin(b []byte) []byte
-	// Append appends one event, which came from src.
+	// Append appends one event, which came from src. The form may keep it back.
 	Append(b []byte, src *Source, rec *posixtrace.Record) []byte
-	// End appends what stands after the last event.
+	// End appends the events that are kept back and the text after the last event.
 	End(b []byte) []byte
 }
 
-// Flusher is a Form that holds events back. Flush appends what it holds.
+// Flusher is a Form that keeps events back. Flush appends them.
 type Flusher interface {
 	Flush(b []byte) []byte
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// t0 is the first event's time in the tests below.
+// t0 is the time of the first event in the tests below.
 var t0 = time.Date(2026, 11, 20, 10, 12, 0, 123456789, time.UTC).UnixNano()
 
 func testSource() *Source {
@@ -141,7 +141,7 @@ func TestJSON(t *testing.T) {
 			t.Fatalf("%s: %v in %s", tt.name, err, got)
 		}
 		if o.Time.UnixNano() != t0+tt.at || o.Sec*1e9+o.Nsec != t0+tt.at || o.PID != tt.pid || o.TID != tt.pid+1 || o.ID != int(tt.id) || o.Address != "0x4a3f10" {
-			t.Errorf("%s: %s comes back as %+v", tt.name, got, o)
+			t.Errorf("%s: %s decodes to %+v", tt.name, got, o)
 		}
 	}
 	want := `{"time":"2026-11-20T10:12:00.123456789Z","sec":1795169520,"nsec":123456789,"pid":4711,"tid":4711,"event":"build.begin","id":33,"class":"user","address":"0x4a3f10","truncation":"none","size":7,"data":"compile"}` + "\n"
@@ -151,7 +151,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestGolden(t *testing.T) {
+func TestGoldenNumbersProcesses(t *testing.T) {
 	for _, tt := range []struct {
 		form *Golden
 		want string
@@ -191,7 +191,7 @@ func testGolden(t *testing.T, form *Golden, want string) {
 	}
 }
 
-// some writes a few events in a form.
+// some returns a few events in a form.
 func some(form Form) string {
 	src := testSource()
 	b := form.Begin(nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Format is text of the user's own making; see NewFormat.
+// Format is the form that the user defines; see NewFormat.
 type Format struct {
 	text  *Text // for times
 	parts []part
@@ -17,7 +17,7 @@ type Format struct {
 	last  int64
 }
 
-// part is a piece of text that stands for itself, then a conversion, 0 for none.
+// part is literal text and the conversion behind it, 0 for none.
 type part struct {
 	literal string
 	verb    byte
@@ -26,12 +26,11 @@ type part struct {
 // verbs are the conversions of a format.
 const verbs = "tDpindxacqkK"
 
-// NewFormat makes a Format of a string in which %t is the time, %D the seconds
-// since the event before, %p the process, %i the thread, %n the name, %d the
-// data, %x the data in hexadecimal, %a the address, %c the class, %q the number
-// of the event, %k the key of its span and %K that of the span around it, if there
-// are any, and %% a percent sign; \n, \t and \\ are what they are in C. A
-// newline follows each event. style is that of %t.
+// NewFormat parses a format. In it %t is the time, %D the seconds since the previous event,
+// %p the process, %i the thread, %n the name, %d the data, %x the data in hexadecimal, %a the
+// address, %c the class, %q the number of the event, %k the key of its span and %K the key of
+// the enclosing span, both empty without a span, and %% a percent sign; \n, \t and \\ have
+// their meaning in C. A newline follows each event. text has the style and base of %t.
 func NewFormat(s string, text *Text) (*Format, error) {
 	f := &Format{text: text}
 	var lit strings.Builder
@@ -84,8 +83,8 @@ func (f *Format) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	return f.append(b, src, rec, nil, nil)
 }
 
-// append appends one event. For golden output v is what stands for its ids; a hyphen stands for
-// its times and its address.
+// append appends one event. In golden output v has the numbers that replace its ids, and
+// hyphens replace its times and its address.
 func (f *Format) append(b []byte, src *Source, rec *posixtrace.Record, v *goldenEvent, g *Golden) []byte {
 	f.seq++
 	if f.seq == 1 {
@@ -101,7 +100,7 @@ func (f *Format) append(b []byte, src *Source, rec *posixtrace.Record, v *golden
 		case 't':
 			if f.text.Style != NoTime {
 				b = f.text.appendTime(b, rec.UnixNano)
-				b = b[:len(b)-1] // the space after it
+				b = b[:len(b)-1] // without the space after it
 			}
 		case 'D':
 			b = AppendSeconds(b, rec.UnixNano-f.last)
@@ -131,7 +130,7 @@ func (f *Format) append(b []byte, src *Source, rec *posixtrace.Record, v *golden
 	return b
 }
 
-// appendKey appends the key of a span, nothing for none.
+// appendKey appends the key of a span, or nothing if key is 0.
 func appendKey(b []byte, key uint64) []byte {
 	if key == 0 {
 		return b
@@ -139,7 +138,7 @@ func appendKey(b []byte, key uint64) []byte {
 	return appendHex(append(b, "0x"...), key)
 }
 
-// appendVerb appends what a conversion makes of a golden event, where that is not what it makes of another.
+// appendVerb appends a conversion that golden output shows in its own way.
 func (v *goldenEvent) appendVerb(b []byte, verb byte, src *Source, rec *posixtrace.Record, g *Golden) []byte {
 	numbered := func(letter byte, n int) []byte {
 		if n == 0 && letter == 'S' {

@@ -7,30 +7,29 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Golden is what comes out the same each time a program does the same: processes
-// and threads are numbered, and what depends on the machine and the moment is left out.
-// It has two forms of its own, text
+// Golden is the form for comparing traces: it is the same each time a program does the same.
+// It numbers processes and threads, and leaves out what depends on the machine and the time.
+// It is text
 //
 //	P1 T1 build.begin "compile"
 //
-// and, if InJSON is set, objects with numbers in pid and tid. With Format it has that
-// of a Format.
+// or, if InJSON is set, objects with these numbers in pid and tid, or what Format says.
 //
-// A thread and a span have the lowest number that is free when the first event comes that
-// has to do with them, until the last one has come: so what is inserted in one place
-// changes the lines of that place only. So it is with a process that comes and goes while one
-// with a lower number goes on, as do those that ptrace-event -r runs for a script; else
-// processes that come one after the other have numbers of their own. To know which event is the
-// last, events are held back, but not without limit.
+// A thread or a span gets the lowest number that is free at the first event that refers to
+// it, and its last such event frees the number. So events inserted in one place change only
+// the lines of that place. The same holds for a process that comes and goes while a process
+// with a lower number runs, as the processes do that ptrace-event -r runs for a script; other
+// processes get numbers of their own. To know which event is the last one, Golden keeps
+// events back, up to a limit.
 type Golden struct {
 	InJSON bool
 	Format *Format
 	Masks  []Mask
-	// Live makes lines come at once, with numbers that are not given again.
+	// Live writes each line at once and reuses no numbers.
 	Live bool
 
 	held       []heldEvent
-	first      int // of held, those before are done
+	first      int // index of the first event in held that is not written
 	size       int // bytes of the data in held
 	pids, tids numbers[int]
 	spans      numbers[spanKey]
@@ -41,14 +40,14 @@ type heldEvent struct {
 	rec posixtrace.Record
 }
 
-// spanKey is the key of a span with the process that it means something in.
+// spanKey is the key of a span with its process: keys are unique within a process.
 type spanKey struct {
 	pid int
 	key uint64
 }
 
-// What is held back at most: of a process without an event among so many the number may be
-// given to another.
+// The limits of what is kept back. The number of a process that has no event among so many
+// may be reused.
 const (
 	maxHeld     = 1 << 15
 	maxHeldData = 4 << 20
@@ -59,14 +58,14 @@ func newGolden(s *Settings) (Form, error) { return &Golden{Masks: s.Masks}, nil 
 // Begin appends nothing.
 func (g *Golden) Begin(b []byte) []byte { return b }
 
-// Append appends the lines of events that are not held back any more.
+// Append keeps the event back, and appends the lines of earlier ones beyond the limits.
 func (g *Golden) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	g.held = append(g.held, heldEvent{src, posixtrace.Record{EventInfo: rec.EventInfo, Data: bytes.Clone(rec.Data)}})
 	g.size += len(rec.Data)
-	g.pids.within = true
-	g.each(rec, (*numbers[int]).hold, (*numbers[spanKey]).hold)
+	g.pids.nested = true
+	g.forEachID(rec, (*numbers[int]).hold, (*numbers[spanKey]).hold)
 	for g.Live && g.first < len(g.held) || len(g.held)-g.first > maxHeld || g.size > maxHeldData {
-		b = g.next(b)
+		b = g.emitFirst(b)
 	}
 	if g.first > len(g.held)/2 {
 		n := copy(g.held, g.held[g.first:])
@@ -76,16 +75,16 @@ func (g *Golden) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	return b
 }
 
-// End appends the lines of all events that are held back.
+// End appends the lines of all events that are kept back.
 func (g *Golden) End(b []byte) []byte {
 	for g.first < len(g.held) {
-		b = g.next(b)
+		b = g.emitFirst(b)
 	}
 	return b
 }
 
-// each calls f for each process and thread that an event has to do with, and s for each span.
-func (g *Golden) each(rec *posixtrace.Record, f func(*numbers[int], int), s func(*numbers[spanKey], spanKey)) {
+// forEachID calls f for each process and thread that an event refers to, and s for each span.
+func (g *Golden) forEachID(rec *posixtrace.Record, f func(*numbers[int], int), s func(*numbers[spanKey], spanKey)) {
 	f(&g.pids, rec.PID)
 	if !byTraceSystem(rec.ID) {
 		f(&g.tids, rec.TID)
@@ -110,8 +109,8 @@ func (g *Golden) each(rec *posixtrace.Record, f func(*numbers[int], int), s func
 	}
 }
 
-// next appends the line of the first event that is held back.
-func (g *Golden) next(b []byte) []byte {
+// emitFirst appends the line of the first event that is kept back.
+func (g *Golden) emitFirst(b []byte) []byte {
 	e := &g.held[g.first]
 	rec := e.rec
 	for i := range g.Masks {
@@ -142,7 +141,7 @@ func (g *Golden) next(b []byte) []byte {
 		b = append(b, '\n')
 	}
 	if !g.Live {
-		g.each(&e.rec, (*numbers[int]).release, (*numbers[spanKey]).release)
+		g.forEachID(&e.rec, (*numbers[int]).release, (*numbers[spanKey]).release)
 	}
 	g.size -= len(e.rec.Data)
 	*e = heldEvent{}
@@ -150,7 +149,7 @@ func (g *Golden) next(b []byte) []byte {
 	return b
 }
 
-// goldenEvent is what stands for the ids of an event.
+// goldenEvent has the numbers that replace the ids of an event.
 type goldenEvent struct {
 	pid, tid, span, parent int
 }
@@ -200,8 +199,8 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, v *go
 	return append(b, '}', '\n')
 }
 
-// appendTraced appends the data of what a tracer of processes has recorded, with
-// ordinals for processes and threads, and without times.
+// appendTraced appends the data of an event that package tracer recorded, with numbers for
+// processes and threads, and without times.
 func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ []byte, ok bool) {
 	switch {
 	case rec.ID == posixtrace.EventProcFork:
@@ -243,13 +242,13 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 	return b, false
 }
 
-// byTraceSystem reports whether events of this type come from the trace system
-// itself. Which thread of a controller that happened in is nobody's doing.
+// byTraceSystem reports whether the trace system itself records events of this type. Their
+// thread is any thread of the controller, so golden output leaves it out.
 func byTraceSystem(id posixtrace.EventID) bool {
 	return id >= posixtrace.EventError && id <= posixtrace.EventFlushStop
 }
 
-// exitData decodes a proc.exit; what it says of time and memory is not golden.
+// exitData decodes a proc.exit. Golden output shows its status, not times and memory.
 func exitData(rec *posixtrace.Record) (d posixtrace.ExitData, ok bool) {
 	if rec.ID != posixtrace.EventProcExit {
 		return d, false

@@ -2,21 +2,21 @@ package output
 
 import "container/heap"
 
-// numbers gives out numbers from 1 on, the lowest that is free; 0 stands for the zero value.
+// numbers assigns numbers from 1 on, always the lowest free one; 0 stands for the zero key.
 type numbers[K comparable] struct {
 	of   map[K]*numbered
-	free freeNumbers
+	free numberHeap
 	last int
 
-	// within makes a number free again only while a lower one is held.
-	within bool
-	taken  freeNumbers  // those that are held, and some that are not any more:
-	gone   map[int]bool // these
+	// nested: a number becomes free again only while a lower one is in use.
+	nested   bool
+	lent     numberHeap   // the numbers in use, and those in returned
+	returned map[int]bool // numbers in lent that are no longer in use
 }
 
 type numbered struct {
 	n    int // 0: none yet
-	held int // events that have to do with it and are held back
+	held int // events kept back that refer to the key
 }
 
 func (s *numbers[K]) hold(k K) {
@@ -29,7 +29,7 @@ func (s *numbers[K]) hold(k K) {
 	s.of[k].held++
 }
 
-// number returns the number of k, 0 for what is not held.
+// number returns the number of k, 0 if no event that is kept back refers to k.
 func (s *numbers[K]) number(k K) int {
 	e, zero := s.of[k], *new(K)
 	if e == nil || k == zero {
@@ -42,10 +42,10 @@ func (s *numbers[K]) number(k K) int {
 			s.last++
 			e.n = s.last
 		}
-		if s.gone[e.n] {
-			delete(s.gone, e.n)
-		} else if s.within {
-			heap.Push(&s.taken, e.n)
+		if s.returned[e.n] {
+			delete(s.returned, e.n)
+		} else if s.nested {
+			heap.Push(&s.lent, e.n)
 		}
 	}
 	return e.n
@@ -57,35 +57,35 @@ func (s *numbers[K]) release(k K) {
 		return
 	}
 	delete(s.of, k)
-	if e.n != 0 && s.inner(e.n) {
+	if e.n != 0 && s.reusable(e.n) {
 		heap.Push(&s.free, e.n)
 	}
 }
 
-// inner reports whether the number that is about to be free may be given again.
-func (s *numbers[K]) inner(n int) bool {
-	if !s.within {
+// reusable reports whether a number that goes out of use becomes free again.
+func (s *numbers[K]) reusable(n int) bool {
+	if !s.nested {
 		return true
 	}
-	if s.gone == nil {
-		s.gone = map[int]bool{}
+	if s.returned == nil {
+		s.returned = map[int]bool{}
 	}
-	s.gone[n] = true
-	for len(s.taken) > 0 && s.gone[s.taken[0]] {
-		delete(s.gone, heap.Pop(&s.taken).(int))
+	s.returned[n] = true
+	for len(s.lent) > 0 && s.returned[s.lent[0]] {
+		delete(s.returned, heap.Pop(&s.lent).(int))
 	}
-	return len(s.taken) > 0 && s.taken[0] < n
+	return len(s.lent) > 0 && s.lent[0] < n
 }
 
-// freeNumbers is a heap.
-type freeNumbers []int
+// numberHeap is a heap, the lowest number first.
+type numberHeap []int
 
-func (f freeNumbers) Len() int           { return len(f) }
-func (f freeNumbers) Less(i, j int) bool { return f[i] < f[j] }
-func (f freeNumbers) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
-func (f *freeNumbers) Push(n any)        { *f = append(*f, n.(int)) }
+func (f numberHeap) Len() int           { return len(f) }
+func (f numberHeap) Less(i, j int) bool { return f[i] < f[j] }
+func (f numberHeap) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f *numberHeap) Push(n any)        { *f = append(*f, n.(int)) }
 
-func (f *freeNumbers) Pop() any {
+func (f *numberHeap) Pop() any {
 	n := (*f)[len(*f)-1]
 	*f = (*f)[:len(*f)-1]
 	return n

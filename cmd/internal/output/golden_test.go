@@ -9,8 +9,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A step that is inserted anywhere changes no line but its own, whatever runs at the time.
-func TestGoldenInsertion(t *testing.T) {
+// A step that is inserted anywhere changes no line but its own, whichever processes run at
+// the time.
+func TestGoldenInsertionChangesNoOtherLine(t *testing.T) {
 	// A script, a server in the background with two threads, and steps of processes of their own.
 	type ev struct {
 		pid, tid int
@@ -32,7 +33,7 @@ func TestGoldenInsertion(t *testing.T) {
 		}
 		b = g.End(b)
 		if g.pids.last != 3 || g.tids.last > 5 || len(g.pids.of)+len(g.tids.of)+len(g.spans.of) > 0 {
-			t.Fatalf("%d processes and %d threads at a time, %d left", g.pids.last, g.tids.last, len(g.pids.of)+len(g.tids.of)+len(g.spans.of))
+			t.Fatalf("%d processes and %d threads at a time, %d entries remain", g.pids.last, g.tids.last, len(g.pids.of)+len(g.tids.of)+len(g.spans.of))
 		}
 		return strings.SplitAfter(string(b), "\n")
 	}
@@ -41,13 +42,13 @@ func TestGoldenInsertion(t *testing.T) {
 		more := append(append(append([]ev{}, script[:at]...), ev{100, 9999, 99, "new"}, ev{100, 9999, 99, "new"}), script[at:]...)
 		got := write(more)
 		if strings.Join(append(append([]string{}, got[:at]...), got[at+2:]...), "") != strings.Join(want, "") {
-			t.Fatalf("two events more at %d change other lines:\n%s", at, strings.Join(got, ""))
+			t.Fatalf("two events inserted at %d change other lines:\n%s", at, strings.Join(got, ""))
 		}
 	}
 }
 
-// However long a trace, no more is held back than there is room for, and lines come as they did.
-func TestGoldenHeld(t *testing.T) {
+// Golden keeps back no more than its limits allow, and the limits change no line.
+func TestGoldenMemoryIsBounded(t *testing.T) {
 	src := testSource()
 	for _, size := range []int{0, 3000} {
 		g := &Golden{}
@@ -57,7 +58,7 @@ func TestGoldenHeld(t *testing.T) {
 		for i := range 3 * maxHeld {
 			b = g.Append(b, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 33, PID: 1, TID: i}, Data: data})
 			if len(g.held) > 2*maxHeld+2 || g.size > maxHeldData+size {
-				t.Fatalf("%d events, %d bytes", len(g.held), g.size)
+				t.Fatalf("%d events of %d bytes are kept back, beyond the limits", len(g.held), g.size)
 			}
 			lines += bytes.Count(b, []byte{'\n'})
 			if len(b) > 0 && !bytes.HasPrefix(b, []byte("P1 T1 ")) && i > maxHeld+1 {
@@ -66,7 +67,7 @@ func TestGoldenHeld(t *testing.T) {
 			b = b[:0]
 		}
 		if lines += bytes.Count(g.End(nil), []byte{'\n'}); lines != 3*maxHeld {
-			t.Errorf("%d lines", lines)
+			t.Errorf("%d lines, want %d", lines, 3*maxHeld)
 		}
 	}
 }
@@ -103,19 +104,19 @@ func TestMask(t *testing.T) {
 		}
 		want := string(AppendEscaped(nil, tt.want))
 		if got := line(33, []byte(tt.in)); got != fmt.Sprintf("P1 T1 build.begin \"%s\"\n", want) {
-			t.Errorf("%s: %q becomes %s, not %s", tt.masks, tt.in, got, want)
+			t.Errorf("%s: %q becomes %s, want %s", tt.masks, tt.in, got, want)
 		}
 		if got := line(posixtrace.EventOutputStdout, (&posixtrace.OutputData{Line: []byte(tt.in)}).Append(nil)); got != fmt.Sprintf("P1 T1 output.stdout \"%s\"\n", want) {
-			t.Errorf("%s: a line %q becomes %s, not %s", tt.masks, tt.in, got, want)
+			t.Errorf("%s: the line %q becomes %s, want %s", tt.masks, tt.in, got, want)
 		}
 		exec := posixtrace.ExecData{Path: tt.in, Argv: []string{"x", tt.in}}
 		if got := line(posixtrace.EventProcExec, exec.Append(nil)); got != fmt.Sprintf("P1 T1 proc.exec \"%s\" \"%s\"\n", want, want) {
-			t.Errorf("%s: arguments %q become %s, not %s", tt.masks, tt.in, got, want)
+			t.Errorf("%s: the arguments %q become %s, want %s", tt.masks, tt.in, got, want)
 		}
 	}
 	for _, bad := range []string{"@", "@time", "(", "a{2000}"} {
 		if _, err := NewMask(bad); err == nil {
-			t.Errorf("%q is a mask", bad)
+			t.Errorf("NewMask(%q): no error", bad)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
-// Whatever an event is called and holds, every form of it is harmless on a terminal, and
-// what is meant to be read by a program can be read.
+// For any name and data of an event, every form is harmless on a terminal, and the forms for
+// programs can be parsed.
 func FuzzForms(f *testing.F) {
 	exit := posixtrace.ExitData{Status: 3}
 	for i, s := range hostile.Texts() {
@@ -94,7 +94,7 @@ func checkForms(t *testing.T, name string, style output.TimeStyle, recs ...*posi
 	checkCSV(t, write(&output.CSV{}), len(recs))
 }
 
-// rendition is all that may reach a terminal beside characters that it shows.
+// rendition matches the only sequences that may reach a terminal besides visible characters.
 var rendition = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // harmless checks that a terminal shows every character as itself.
@@ -119,7 +119,7 @@ func checkJSON(t *testing.T, name string, b []byte, recs []*posixtrace.Record) {
 			t.Fatalf("%v in %q", err, line)
 		}
 		if name != "" && utf8.ValidString(name) && o.Event != name {
-			t.Fatalf("%q comes back as %q", name, o.Event)
+			t.Fatalf("the name %q decodes to %q", name, o.Event)
 		}
 		rec := recs[n]
 		if rec.ID.User() {
@@ -128,7 +128,7 @@ func checkJSON(t *testing.T, name string, b []byte, recs []*posixtrace.Record) {
 				back = []byte(*o.Data)
 			}
 			if !bytes.Equal(back, rec.Data) {
-				t.Fatalf("%q comes back as %q", rec.Data, back)
+				t.Fatalf("the data %q decodes to %q", rec.Data, back)
 			}
 		}
 		n++
@@ -151,13 +151,14 @@ func checkCSV(t *testing.T, b []byte, events int) {
 	for _, row := range rows {
 		for _, cell := range row {
 			if isFormula(cell) {
-				t.Fatalf("csv: a spreadsheet takes %q for a formula", cell)
+				t.Fatalf("csv: a spreadsheet interprets %q as a formula", cell)
 			}
 		}
 	}
 }
 
-// isFormula is what is known of spreadsheets, in other words than the code's.
+// isFormula reports whether a spreadsheet interprets a cell as a formula. It states the rules
+// independently of the code.
 func isFormula(cell string) bool {
 	if json.Valid([]byte(strings.TrimPrefix(cell, "+"))) || strings.Trim(cell, "+-.0123456789") == "" && strings.Trim(cell, "+-.") != "" && strings.LastIndexAny(cell, "+-") <= 0 {
 		return false // a number
@@ -171,7 +172,7 @@ func isFormula(cell string) bool {
 	return false
 }
 
-func TestFormula(t *testing.T) {
+func TestCSVEscapesFormulas(t *testing.T) {
 	for _, tt := range []struct{ data, want string }{
 		{"=1+1", `\x3d1+1`}, {"+1+1", `\x2b1+1`}, {"-1+1", `\x2d1+1`}, {"@SUM(1)", `\x40SUM(1)`},
 		{"  =1", `  \x3d1`}, {"x;=1", `x;\x3d1`}, {"x; ;@a", `x; ;\x40a`}, {"\uff1d1", `\xef\xbc\x9d1`}, {"\uff211", "\uff211"},
@@ -191,9 +192,9 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-// A log that begins many slices, others in them, and then ends the outer ones would have
-// those others begun anew each time.
-func TestChromeBounded(t *testing.T) {
+// The size of the output is linear in the number of events, even if a log opens many slices,
+// others inside them, and then closes the outer ones, each of which moves the inner ones.
+func TestChromeOutputIsLinear(t *testing.T) {
 	ids := []posixtrace.EventID{40, 42, 41}
 	names := map[posixtrace.EventID]string{40: "a.begin", 41: "a.end", 42: "b.begin"}
 	src := output.NewSource(func(id posixtrace.EventID) string { return names[id] })
@@ -217,8 +218,9 @@ func TestChromeBounded(t *testing.T) {
 	}
 }
 
-// However deep slices are begun, to look for one costs no more.
-func TestChromeDepth(t *testing.T) {
+// The depth of a lane is bounded, and so is the cost of finding a slice: deeper begins become
+// marks.
+func TestChromeDepthIsBounded(t *testing.T) {
 	src := output.NewSource(func(id posixtrace.EventID) string { return "a.begin" })
 	form := &output.Chrome{}
 	b := form.Begin(nil)
@@ -229,13 +231,13 @@ func TestChromeDepth(t *testing.T) {
 	}
 	marks += bytes.Count(form.Flush(b[:0]), []byte(`"ph":"i"`))
 	if marks != 5000-4096 {
-		t.Errorf("%d marks of 5000 beginnings in one lane", marks)
+		t.Errorf("%d marks for 5000 begins in one lane, want %d", marks, 5000-4096)
 	}
 }
 
-// A log can be full of events that hold sets of types, each 16 bytes: to find out what
-// is in one must not take thousands of steps that allocate.
-func TestSetsAreCheap(t *testing.T) {
+// A log can be full of events that hold sets of types, each 16 bytes: listing a set must not
+// allocate thousands of times.
+func TestSetNamesAllocatesLittle(t *testing.T) {
 	src := output.NewSource(func(posixtrace.EventID) string { return "name" })
 	var none, some, all posixtrace.EventSet
 	some.Add(40)

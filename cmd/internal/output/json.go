@@ -9,18 +9,18 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// JSON is the form for programs: one object on each line, its keys always in
-// the same order. Times are also given as two numbers, because one of 19 digits
-// would be rounded by most readers.
+// JSON is the form for programs: one object on each line, with its keys always in the same
+// order. Times are also given as two numbers, since most readers would round a number of 19
+// digits.
 type JSON struct {
-	begun   bool
+	started bool
 	sec     int64
-	date    []byte  // what precedes the nanoseconds in this second
-	between []byte  // and what follows them, up to the nsec member
-	from    int64   // the beginning of a span
-	shown   []byte  // what precedes the last digits in this span; empty at first
-	again   []byte  // what is between these and the same digits as a number, empty if that begins with zeros
-	phrases phrases // from there up to the size
+	date    []byte  // the text before the nanoseconds, in this second
+	between []byte  // the text after them, up to the nsec member
+	from    int64   // the start of the window
+	shown   []byte  // the text before the last digits, in this window; empty at first
+	again   []byte  // the text between the last digits and their repetition in nsec; empty if nsec has leading zeros
+	phrases phrases // the text from there to the size
 }
 
 func newJSON(s *Settings) (Form, error) {
@@ -50,7 +50,7 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		b = strconv.AppendUint(append(b, j.between...), uint64(nsec), 10)
 	}
 	of := member{src, rec.PID, rec.TID, rec.Address, rec.ID, rec.Truncation}
-	p := j.phrases.place(&of)
+	p := j.phrases.at(&of)
 	if !p.is(&of) {
 		j.make(p, &of)
 	}
@@ -66,7 +66,8 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	return append(b, '}', '\n')
 }
 
-// appendSpanJSON appends the keys of spans: as text, since most readers would round numbers of 64 bits.
+// appendSpanJSON appends the keys of spans, as text, since most readers would round numbers
+// of 64 bits.
 func appendSpanJSON(b []byte, rec *posixtrace.Record) []byte {
 	b = append(appendHex(append(b, `,"span":"0x`...), rec.Span), '"')
 	if rec.Parent != 0 {
@@ -75,18 +76,18 @@ func appendSpanJSON(b []byte, rec *posixtrace.Record) []byte {
 	return b
 }
 
-// begin begins the span of a time.
+// begin starts the window of a time.
 func (j *JSON) begin(ns int64) {
 	sec, nsec := splitNano(ns)
-	if sec != j.sec || !j.begun {
-		j.begun, j.sec = true, sec
+	if sec != j.sec || !j.started {
+		j.started, j.sec = true, sec
 		j.date = append(j.date[:0], `{"time":"`...)
 		j.date = time.Unix(sec, 0).UTC().AppendFormat(j.date, "2006-01-02T15:04:05.")
 		j.between = append(j.between[:0], `Z","sec":`...)
 		j.between = strconv.AppendInt(j.between, sec, 10)
 		j.between = append(j.between, `,"nsec":`...)
 	}
-	j.from = ns - int64(nsec%span)
+	j.from = ns - int64(nsec%window)
 	j.shown = append9(append(j.shown[:0], j.date...), nsec)
 	j.shown = j.shown[:len(j.shown)-lastDigits]
 	j.again = j.again[:0]
@@ -95,7 +96,7 @@ func (j *JSON) begin(ns int64) {
 	}
 }
 
-// make makes the phrase of a member: what is between the time and the number of the size.
+// make makes the phrase of a member: the text between the time and the value of size.
 func (j *JSON) make(p *phrase, of *member) {
 	p.of = *of
 	b := strconv.AppendInt(append(p.text[:0], `,"pid":`...), int64(of.pid), 10)
@@ -113,8 +114,7 @@ func (j *JSON) make(p *phrase, of *member) {
 	}
 }
 
-// appendTypeJSON appends the members that only depend on the event type, up to
-// the address.
+// appendTypeJSON appends the members that depend only on the event type, up to the address.
 func appendTypeJSON(b []byte, id posixtrace.EventID, name string) []byte {
 	b = AppendJSONString(append(b, `,"event":`...), name)
 	b = strconv.AppendUint(append(b, `,"id":`...), uint64(id), 10)
@@ -148,9 +148,9 @@ func appendDataJSON(b []byte, data []byte) []byte {
 	return AppendJSONString(append(b, `,"data":`...), data)
 }
 
-// AppendJSONString appends s as a JSON string. What a terminal would not show as
-// itself is written \uXXXX, so that a listing is harmless and still exact;
-// bytes that are no UTF-8 become U+FFFD.
+// AppendJSONString appends s as a JSON string. It writes a character that is not Visible as
+// \uXXXX, so that a listing is harmless on a terminal and still exact. Bytes that are not
+// UTF-8 become U+FFFD.
 func AppendJSONString[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	done := 0
@@ -190,8 +190,8 @@ func appendU(b []byte, r rune) []byte {
 	return append(b, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// AppendMember appends a comma and a member of an object. The value is a string, a list
-// of strings, a bool, a float64 or an integer.
+// AppendMember appends a comma and a member of an object. The value is a string, []string,
+// bool, float64, int, int64 or uint64.
 func AppendMember(b []byte, key string, value any) []byte {
 	b = append(AppendJSONString(append(b, ','), key), ':')
 	switch v := value.(type) {

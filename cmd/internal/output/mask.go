@@ -8,10 +8,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Mask is what varies in the data of events, and what stands for it in golden output.
+// Mask replaces varying parts of the data of events in golden output.
 type Mask struct {
 	rules []maskRule
-	pids  bool // also the ids of processes of the trace
+	pids  bool // replace the ids of the trace's processes too
 }
 
 type maskRule struct {
@@ -37,8 +37,8 @@ var namedMasks = map[string][]struct{ find, put string }{
 	},
 }
 
-// NewMask makes the mask that s names, @tmp, @pid or @date, or of a regular expression, whose
-// matches become "@mask".
+// NewMask returns the mask that s names, @tmp, @pid or @date, or else the mask that replaces
+// matches of the regular expression s by "@mask".
 func NewMask(s string) (m Mask, err error) {
 	named, ok := namedMasks[s]
 	if !ok && len(s) > 0 && s[0] == '@' {
@@ -58,7 +58,7 @@ func NewMask(s string) (m Mask, err error) {
 	return m, nil
 }
 
-// apply returns the data of an event with everything replaced.
+// apply returns the masked data of an event.
 func (m *Mask) apply(g *Golden, src *Source, rec *posixtrace.Record) []byte {
 	in := func(b []byte) []byte { return m.replace(g, b) }
 	switch {

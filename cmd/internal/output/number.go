@@ -8,9 +8,9 @@ import (
 
 const second = int64(1e9)
 
-// append9 appends n, which is below 1e9, with nine digits. The last eight are found by
-// halving: two numbers of four digits, four of two and eight of one beside each other
-// in one word, the first lowest.
+// append9 appends n, which is below 1e9, with nine digits. It computes the last eight by
+// halving, in parallel lanes of one word, the first lane lowest: two numbers of four digits,
+// then four of two, then eight of one.
 func append9(b []byte, n uint32) []byte {
 	a := n / 100_000_000
 	n -= a * 100_000_000
@@ -23,18 +23,20 @@ func append9(b []byte, n uint32) []byte {
 	return binary.LittleEndian.AppendUint64(append(b, byte('0'+a)), x|'0'*ones)
 }
 
-// Events follow each other closely: the time of one has all but its last digits from the one
-// before. So what precedes those is kept for as long as it is the same.
+// Events follow each other closely: all but the last digits of their times are equal. So
+// forms keep the text of a window and format only the last digits.
 const (
-	span       = 10_000 // nanoseconds that have all but the last digits in common
+	window     = 10_000 // nanoseconds
 	lastDigits = 4
 )
 
-// within reports whether a time is in the span that begins at from. At the end of time there is
-// none, for the one that time begins with would end there.
-func within(ns, from int64) bool { return from <= math.MaxInt64-span && ns >= from && ns < from+span }
+// within reports whether a time is in the window that starts at from. The last window of
+// int64 is unused, since its end would overflow into the first.
+func within(ns, from int64) bool {
+	return from <= math.MaxInt64-window && ns >= from && ns < from+window
+}
 
-// append4 appends n, which is below span, with four digits.
+// append4 appends n, which is below window, with four digits.
 func append4(b []byte, n uint32) []byte {
 	q := n * 5243 >> 19
 	x := q | (n-q*100)<<16

@@ -9,18 +9,18 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-func TestNineDigits(t *testing.T) {
+func TestAppendDigits(t *testing.T) {
 	try := func(n uint32) {
 		if got, want := string(append9([]byte("x"), n)), fmt.Sprintf("x%09d", n); got != want {
 			t.Fatalf("append9(%d) = %s, want %s", n, got, want)
 		}
 	}
-	for n := range uint32(span) {
+	for n := range uint32(window) {
 		if got, want := string(append4([]byte("x"), n)), fmt.Sprintf("x%04d", n); got != want {
 			t.Fatalf("append4(%d) = %s, want %s", n, got, want)
 		}
 	}
-	for n := range uint32(10_000) { // every pair of digits, and four, at each place
+	for n := range uint32(10_000) { // every group of two and four digits at each position
 		try(n)
 		try(n * 10_000)
 		try(n*100_000 + 99_999)
@@ -28,7 +28,7 @@ func TestNineDigits(t *testing.T) {
 	}
 }
 
-// plainRun is tried with every byte at every place among others of all kinds.
+// plainRun is correct for every byte at every position, between other bytes of all kinds.
 func TestPlainRun(t *testing.T) {
 	for _, around := range []string{"a", " ", "~", "\x7f", "\x1f", "\xff", "\x80", "\"", "!", "#", "[", "]", "\\", "\x00"} {
 		for n := range 20 {
@@ -48,8 +48,8 @@ func TestPlainRun(t *testing.T) {
 	}
 }
 
-// Times that share digits with the one before, or do not, are written as if they stood alone.
-func TestTimesInTurn(t *testing.T) {
+// The text of a time does not depend on the time before, whether or not the two share digits.
+func TestTimesDoNotDependOnPreviousTime(t *testing.T) {
 	var times []int64
 	for _, s := range []int64{0, -1, 1, second, -second, t0, -t0, t0 + 86400*second, math.MaxInt64, math.MinInt64} {
 		for _, d := range []int64{0, 1, 3, 9_999, 10_000, 10_001, 99_999_999, 100_000_000, 100_000_001, 999_999_999, -1, -9_999, -10_000} {

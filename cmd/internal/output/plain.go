@@ -15,8 +15,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plainRun returns how many plain bytes s begins with. It looks at eight at a time: below
-// the first that is not plain the sums carry nothing, so the lowest mark is true.
+// plainRun returns the number of plain bytes at the start of s. It tests eight bytes at a
+// time. Below the first byte that is not plain the subtractions borrow nothing, so the
+// lowest mark is exact.
 func plainRun[T string | []byte](s T) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {

@@ -10,15 +10,15 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// The events that a tracer of processes records: forks, signals and system calls.
+// The data of the events that package tracer records: forks, signals and system calls.
 
 // isSyscall reports whether a type is one of the system calls.
 func isSyscall(src *Source, id posixtrace.EventID) bool {
 	return id.System() && id > posixtrace.EventUnnamed && strings.HasPrefix(src.Name(id), "syscall.")
 }
 
-// appendForkText appends the data of proc.fork: the child, after a letter if it is
-// an ordinal.
+// appendForkText appends the data of proc.fork. letter precedes the child if that is a
+// number of golden output.
 func appendForkText(b []byte, d *posixtrace.ForkData, letter string) []byte {
 	b = append(append(b, " child="...), letter...)
 	b = strconv.AppendInt(b, int64(d.Child), 10)
@@ -44,8 +44,7 @@ func appendSignalJSON(b []byte, d *posixtrace.SignalData) []byte {
 	return AppendMember(b, "sender", d.Sender)
 }
 
-// appendSyscallText appends a system call as it would be written in a program, and
-// what became of it.
+// appendSyscallText appends a system call as in C source, and its result.
 func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) []byte {
 	b = append(b, " ("...)
 	for i := range d.Args {
@@ -111,12 +110,12 @@ func appendSyscallJSON(b []byte, d *posixtrace.SyscallData, duration bool) []byt
 	return b
 }
 
-// restarts are the error numbers inside of the kernel of calls that a signal
-// interrupted and that are made again.
+// restarts names the kernel-internal error numbers of calls that a signal interrupted and
+// the kernel restarts.
 var restarts = map[int]string{512: "ERESTARTSYS", 513: "ERESTARTNOINTR", 514: "ERESTARTNOHAND", 516: "ERESTART_RESTARTBLOCK"}
 
-// errnoNames are the names of numbers that have two, as strace(1) and the manuals of
-// system calls have them.
+// errnoNames has the name that strace(1) and the manual pages use, for numbers with two
+// names.
 var errnoNames = map[int]string{11: "EAGAIN", 35: "EDEADLK", 95: "EOPNOTSUPP"}
 
 // errnoName returns the name of an error number, or the number.

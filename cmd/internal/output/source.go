@@ -6,14 +6,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Source is the stream or log that an event came from: it knows the names of
-// the event types. Names are looked up and escaped once for each type.
+// Source stands for the stream or log that an event came from, and knows the names of its
+// event types. It looks each name up, and encodes it, once.
 type Source struct {
 	lookup func(posixtrace.EventID) string
 	names  []names
 }
 
-// names are the forms of one event type's name, each made when first needed.
+// names has the encodings of one event type's name.
 type names struct {
 	known bool
 	raw   string
@@ -21,16 +21,16 @@ type names struct {
 	json  []byte
 }
 
-// maxID bounds the cache; ids beyond it are no event types.
+// maxID bounds the cache. No event type has a greater id.
 const maxID = 4096
 
 // NewSource returns a source whose names come from lookup, which returns "" for
-// a type that has no name (yet).
+// a type that has no name, or none yet.
 func NewSource(lookup func(posixtrace.EventID) string) *Source {
 	return &Source{lookup: lookup}
 }
 
-// Name returns the name of an event type as it was registered, or "#ID" when it has none.
+// Name returns the name of an event type as it was registered, or "#ID" if it has none.
 func (s *Source) Name(id posixtrace.EventID) string {
 	return s.name(id).raw
 }
@@ -45,7 +45,7 @@ func (s *Source) name(id posixtrace.EventID) *names {
 func (s *Source) learn(id posixtrace.EventID) *names {
 	n := names{raw: s.lookup(id), known: true}
 	if n.raw == "" {
-		// The name may still come: a stream tells types as they appear.
+		// Do not cache this: a stream announces types as they appear.
 		n = names{raw: "#" + strconv.FormatUint(uint64(id), 10)}
 	}
 	n.text = AppendName(nil, n.raw)
@@ -62,8 +62,8 @@ func (s *Source) learn(id posixtrace.EventID) *names {
 	return &s.names[id]
 }
 
-// AppendName appends the name of an event type as one word: escaped, and with
-// the characters that separate columns and list items escaped too.
+// AppendName appends the name of an event type as one word: escaped like other text, and
+// with the separators of columns and list items (space and comma) escaped too.
 func AppendName(b []byte, name string) []byte {
 	start := 0
 	for i := 0; i < len(name); i++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// appendSystemText appends the data of a system event as text: decoded, or as
-// bytes when it is none of the kinds we know or is not sound.
+// appendSystemText appends the data of a system event as text: decoded, or as bytes if the
+// type is unknown or the data is malformed.
 func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	switch rec.ID {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
@@ -100,8 +100,7 @@ func appendHowEnded(b []byte, d *posixtrace.ExitData) []byte {
 	return b
 }
 
-// appendSystemJSON appends the decoded members of a system event, each with a
-// comma before it.
+// appendSystemJSON appends the decoded members of a system event, with a comma before each.
 func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	switch rec.ID {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
@@ -174,7 +173,8 @@ func SignalName(n int) string {
 	return strconv.Itoa(n)
 }
 
-// classes are the event types of each class, as sets list them. Most programs never ask.
+// classes has the event types of each class, in the order of SetNames. It is computed on
+// first use, since few programs need it.
 var classes = sync.OnceValue(func() (c [2][]posixtrace.EventID) {
 	for id := posixtrace.EventID(1); id < maxID; id++ {
 		i := 1
@@ -188,11 +188,11 @@ var classes = sync.OnceValue(func() (c [2][]posixtrace.EventID) {
 
 var classNames = [2]string{"@system", "@user"}
 
-// SetNames lists the members of a set of event types by name. Sets hold types that
-// have no name yet, so a class of which they hold more than half is listed as
-// @user or @system, and then what they lack of it as !NAME; @all is everything.
+// SetNames lists the members of a set of event types by name. Sets may contain types that
+// have no name yet. So SetNames lists a class of which the set has more than half as @user or
+// @system, followed by !NAME for each missing type, and the full set as @all.
 //
-// A log may be full of sets, so a set costs little more than what is listed of it.
+// A log may be full of sets, so the cost is little more than that of the list.
 func SetNames(src *Source, set *posixtrace.EventSet) []string {
 	list := []string{}
 	if set.Empty() {

@@ -9,20 +9,20 @@ const (
 	Right Align = true
 )
 
-// Table is a small table for people: aligned columns, two spaces apart, no
-// lines. Cells may hold untrusted text.
+// Table is a small table for people: aligned columns, two spaces apart, without lines.
+// Cells may hold untrusted text.
 type Table struct {
 	Header []string // nil for none
 	Align  []Align  // of each column; Left where it is shorter
 	Rows   [][]string
 
-	// Escaped says that the cells need no escaping any more.
+	// Escaped says that the cells are escaped already.
 	Escaped bool
-	// Width is what a line may take, 0 for no limit. Columns that are aligned to
-	// the left give way, the widest first; what is cut ends in an ellipsis.
+	// Width is the longest a line may be, 0 for no limit. To fit, Append truncates
+	// left-aligned columns, the widest first, with an ellipsis.
 	Width int
-	// Widths are those of the columns of what was appended before, which they do
-	// not fall short of. Append sets them.
+	// Widths are the least widths of the columns. Append sets them to the widths it used,
+	// so that the columns of a second part do not get narrower.
 	Widths []int
 }
 
@@ -38,12 +38,12 @@ func (t *Table) Columns() int {
 	return n
 }
 
-// drawTable is what draws tables in this program, if it has tables at all.
+// drawTable draws tables, in programs that import package table.
 var drawTable func(b []byte, t *Table) []byte
 
-// DrawTablesWith sets what draws tables. The library that does it costs more at
-// start-up than a short command takes, so only programs that print tables have it:
-// they import package table, which calls this before main.
+// DrawTablesWith sets the function that draws tables. The table library takes longer to
+// initialize than a short command runs, so only programs that print tables link it: they
+// import package table, which calls DrawTablesWith before main.
 func DrawTablesWith(draw func(b []byte, t *Table) []byte) { drawTable = draw }
 
 // Append appends the table.

@@ -7,14 +7,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// TimeStyle says how text shows the time of an event.
+// TimeStyle is how a form shows the time of an event.
 type TimeStyle uint8
 
 // The time styles.
 const (
 	RelativeTime TimeStyle = iota // seconds since the first event
 	AbsoluteTime                  // date and time, local
-	DeltaTime                     // seconds since the event before
+	DeltaTime                     // seconds since the previous event
 	NoTime
 )
 
@@ -22,23 +22,23 @@ const (
 //
 //	0.000812440 4711 build.begin "compile"
 //
-// with decoded members where the data is the system's.
+// The data of system events is decoded.
 type Text struct {
 	Style TimeStyle
-	// Base is the time that relative times count from.
+	// Base is the origin of relative times.
 	Base int64
-	// These surround times and the names of system events, to colour them.
+	// Colour sequences around times and around the names of system events.
 	TimeOn, TimeOff     string
 	SystemOn, SystemOff string
 
-	last    int64 // of the event before, for DeltaTime
-	begun   bool
-	sec     int64   // the second that date and zone are for
-	date    []byte  // what precedes the nanoseconds in this second
-	zone    []byte  // and what follows them
-	from    int64   // the beginning of a span, in nanoseconds from Base or the epoch
-	shown   []byte  // what precedes the last digits in this span; empty at first
-	phrases phrases // from the process to the name
+	last    int64 // time of the previous event, for DeltaTime
+	started bool
+	sec     int64   // the second that date and zone belong to
+	date    []byte  // the text before the nanoseconds, in this second
+	zone    []byte  // the text after them
+	from    int64   // the start of the window, in nanoseconds from Base or the Epoch
+	shown   []byte  // the text before the last digits, in this window; empty at first
+	phrases phrases // the text from the process to the name
 }
 
 func newText(s *Settings) (Form, error) { return s.Text, nil }
@@ -55,7 +55,7 @@ func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	b = t.appendTime(b, rec.UnixNano)
 	b = append(b, t.TimeOff...)
 	of := member{src: src, pid: rec.PID, id: rec.ID}
-	p := t.phrases.place(&of)
+	p := t.phrases.at(&of)
 	if !p.is(&of) {
 		t.make(p, &of)
 	}
@@ -66,7 +66,7 @@ func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	return append(appendData(b, rec.Data, rec.Truncation), '\n')
 }
 
-// make makes the phrase of a member: process and name.
+// make makes the phrase of a member: the process and the name.
 func (t *Text) make(p *phrase, of *member) {
 	p.of = *of
 	b := append(strconv.AppendInt(p.text[:0], int64(of.pid), 10), ' ')
@@ -90,8 +90,8 @@ func (t *Text) appendTime(b []byte, ns int64) []byte {
 	case AbsoluteTime:
 		if !within(ns, t.from) || len(t.shown) == 0 {
 			sec, nsec := splitNano(ns)
-			if sec != t.sec || !t.begun {
-				t.begun, t.sec = true, sec
+			if sec != t.sec || !t.started {
+				t.started, t.sec = true, sec
 				tm := time.Unix(sec, 0)
 				t.date = tm.AppendFormat(t.date[:0], "2006-01-02T15:04:05.")
 				t.zone = tm.AppendFormat(t.zone[:0], "Z07:00 ")
@@ -100,8 +100,8 @@ func (t *Text) appendTime(b []byte, ns int64) []byte {
 		}
 		return append(append4(append(b, t.shown...), uint32(ns-t.from)), t.zone...)
 	case DeltaTime:
-		if !t.begun {
-			t.begun, t.last = true, ns
+		if !t.started {
+			t.started, t.last = true, ns
 		}
 		b = append(AppendSeconds(b, ns-t.last), ' ')
 		t.last = ns
@@ -119,15 +119,15 @@ func (t *Text) appendTime(b []byte, ns int64) []byte {
 	return append(append4(append(b, t.shown...), uint32(rel-t.from)), ' ')
 }
 
-// begin begins the span of a time whose second is that of date.
+// begin starts the window of a time; date must be that of its second.
 func (t *Text) begin(ns int64, nsec uint32) {
-	t.from = ns - int64(nsec%span)
+	t.from = ns - int64(nsec%window)
 	t.shown = append9(append(t.shown[:0], t.date...), nsec)
 	t.shown = t.shown[:len(t.shown)-lastDigits]
 }
 
-// appendData appends a space and the data between quotes, nothing if there is
-// none. Dots after the quote tell that it was cut.
+// appendData appends a space and the data between quotes, or nothing if there is no data.
+// Dots after the quote mean that the data was truncated.
 func appendData(b []byte, data []byte, cut posixtrace.Truncation) []byte {
 	if len(data) == 0 && cut == posixtrace.TruncationNone {
 		return b

@@ -2,6 +2,10 @@ package posixtrace
 
 import (
 	"time"
+	"unicode/utf8"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
 // Limits of this implementation (limits.h). They never change while a process runs.
@@ -68,25 +72,20 @@ func (i Inheritance) String() string {
 	return "close-for-child"
 }
 
-// NoUserData as Attr.MaxDataSize keeps no user data at all (a max-data-size of 0).
-const NoUserData = -1
-
 // Defaults of the size attributes, in bytes.
 const (
-	DefaultStreamSize  = 64 << 10
-	DefaultMaxDataSize = 1024
-	DefaultLogSize     = 1 << 20
+	DefaultStreamSize       = 64 << 10 // of a stream without log
+	DefaultLoggedStreamSize = 1 << 20  // of a stream with log: it holds a burst of 3,000 events until the next flush
+	DefaultMaxDataSize      = 1024
+	DefaultLogSize          = 1 << 20
 )
 
-// Attr holds the attributes of a trace stream (trace_attr_t). The zero value is
-// what posix_trace_attr_init gives: every attribute has its default. A stream
-// copies the attributes when it is created; later changes do not touch it.
-//
-// Sizes are in bytes and may be adjusted when the stream is created;
-// Stream.Attr tells the sizes really used.
+// Attr holds the settings of a trace stream to be created, the settable part of a trace_attr_t. The zero
+// value is the result of posix_trace_attr_init: each attribute has its default. A create function copies
+// the settings. It may adjust sizes; Stream.Attr returns the sizes in use.
 type Attr struct {
-	// Name is the trace-name (posix_trace_attr_setname). A name of more than
-	// NameMax bytes is cut. The default is the empty string.
+	// Name is the trace-name (posix_trace_attr_setname). A create function cuts a name of more than NameMax
+	// bytes. The default is the empty string.
 	Name string
 	// Inheritance (posix_trace_attr_setinherited).
 	Inheritance Inheritance
@@ -94,37 +93,110 @@ type Attr struct {
 	StreamFullPolicy FullPolicy
 	// LogFullPolicy (posix_trace_attr_setlogfullpolicy).
 	LogFullPolicy FullPolicy
-	// StreamSize is the stream-min-size (posix_trace_attr_setstreamsize): any
-	// events whose greatest sizes add up to no more are recorded without loss.
-	// 0 means DefaultStreamSize.
+	// StreamSize is the stream-min-size in bytes (posix_trace_attr_setstreamsize): the stream
+	// records any events without loss whose greatest sizes (MaxUserEventSize, MaxSystemEventSize) add up
+	// to no more. 0 means DefaultStreamSize, or DefaultLoggedStreamSize for a stream with log.
 	StreamSize int64
-	// MaxDataSize (posix_trace_attr_setmaxdatasize) is the most user data kept
-	// of one event. 0 means DefaultMaxDataSize, NoUserData none at all.
-	MaxDataSize int
-	// LogSize is the log-max-size (posix_trace_attr_setlogsize), the bytes of
-	// events a log holds under the policies PolicyLoop and PolicyUntilFull.
-	// 0 means DefaultLogSize.
+	// MaxDataSize is the max-data-size (posix_trace_attr_setmaxdatasize): how many bytes of an
+	// event's data the stream keeps. nil means DefaultMaxDataSize, new(0) no data at all.
+	MaxDataSize *int
+	// LogSize is the log-max-size in bytes (posix_trace_attr_setlogsize): how many bytes of events a log
+	// holds under the policies PolicyLoop and PolicyUntilFull. 0 means DefaultLogSize.
 	LogSize int64
-	// LeastStreamSize allows a smaller stream where the trace directory has little room:
-	// StreamSize is quartered, down to this, until the stream takes no more than a quarter of
-	// the room that there is or can be made (Stream.MadeRoom). 0 allows none. Extension.
+	// LeastStreamSize, in bytes, allows a smaller stream where the trace directory has little room: the
+	// create function quarters StreamSize, down to LeastStreamSize, until the stream takes
+	// no more than a quarter of the room that is free or can be freed (Stream.MadeRoom). 0 allows no smaller
+	// stream. Extension.
 	LeastStreamSize int64
-	// Exclusive makes Create fail with EEXIST if an active stream of the user has the
-	// Name already. One that a process which is gone has left behind (StreamInfo.Stale) does
-	// not count. Of several calls at once, in whatever processes, one succeeds. Extension.
+	// Exclusive makes the create functions fail with EEXIST if an active stream of the user has this
+	// Name. Streams that an ended process has left behind (StreamInfo.Stale) do not count. Of several
+	// calls at a time, of any processes, one succeeds. Extension.
 	Exclusive bool
-	// HoldLog keeps the log's file as it is until Stream.BeginLog: a start that fails
-	// after the stream was created leaves what the file holds. Extension.
+	// HoldLog leaves the log's file unchanged until Stream.BeginLog, so that a program whose start fails
+	// after it created the stream does not destroy the contents of the file. Extension.
 	HoldLog bool
+}
 
-	// What follows is read only: Stream.Attr, Log.Attr and Reader.Attr fill it
-	// in, Create ignores it.
+// StreamAttr holds the attributes of a stream that exists, with the sizes and policies in use
+// (posix_trace_get_attr). Stream.Attr, Log.Attr and Reader.Attr return it.
+type StreamAttr struct {
+	Name             string        // posix_trace_attr_getname
+	Inheritance      Inheritance   // posix_trace_attr_getinherited
+	StreamFullPolicy FullPolicy    // posix_trace_attr_getstreamfullpolicy
+	LogFullPolicy    FullPolicy    // posix_trace_attr_getlogfullpolicy
+	StreamSize       int64         // posix_trace_attr_getstreamsize, in bytes
+	MaxDataSize      int           // posix_trace_attr_getmaxdatasize, in bytes
+	LogSize          int64         // posix_trace_attr_getlogsize, in bytes
+	CreateTime       time.Time     // posix_trace_attr_getcreatetime
+	ClockResolution  time.Duration // posix_trace_attr_getclockres, of the times of events
 
-	// GenerationVersion (posix_trace_attr_getgenversion) names the trace
-	// system that recorded the stream.
+	// GenerationVersion names the trace system that recorded the stream
+	// (posix_trace_attr_getgenversion).
 	GenerationVersion string
-	// CreateTime (posix_trace_attr_getcreatetime).
-	CreateTime time.Time
-	// ClockResolution (posix_trace_attr_getclockres) of the time of events.
-	ClockResolution time.Duration
+}
+
+// Attr returns the settings that create another stream with these attributes.
+func (a *StreamAttr) Attr() Attr {
+	return Attr{
+		Name: a.Name, Inheritance: a.Inheritance, StreamFullPolicy: a.StreamFullPolicy, LogFullPolicy: a.LogFullPolicy,
+		StreamSize: a.StreamSize, MaxDataSize: new(a.MaxDataSize), LogSize: a.LogSize,
+	}
+}
+
+// maxData returns the max-data-size that a stream with these settings has.
+func (a *Attr) maxData() int {
+	if a.MaxDataSize == nil {
+		return DefaultMaxDataSize
+	}
+	return min(*a.MaxDataSize, chunk.MaxData)
+}
+
+// streamSize returns the stream-min-size that a stream with these settings asks for.
+func (a *Attr) streamSize(logged bool) int64 {
+	switch {
+	case a.StreamSize != 0:
+		return a.StreamSize
+	case logged:
+		return DefaultLoggedStreamSize
+	}
+	return DefaultStreamSize
+}
+
+// MaxUserEventSize returns the most bytes that a user event with n bytes of data takes in a stream with
+// these settings (posix_trace_attr_getmaxusereventsize).
+func (a *Attr) MaxUserEventSize(n int) int {
+	return chunk.EventSize(min(max(n, 0), a.maxData()))
+}
+
+// MaxSystemEventSize returns the most bytes that a system event takes in a stream with these settings
+// (posix_trace_attr_getmaxsystemeventsize).
+func (a *Attr) MaxSystemEventSize() int {
+	return chunk.EventSize(max(stream.MaxSystemData, a.maxData()))
+}
+
+// MaxUserEventSize is Attr.MaxUserEventSize for a stream that exists.
+func (a *StreamAttr) MaxUserEventSize(n int) int {
+	return (&Attr{MaxDataSize: &a.MaxDataSize}).MaxUserEventSize(n)
+}
+
+// MaxSystemEventSize is Attr.MaxSystemEventSize for a stream that exists.
+func (a *StreamAttr) MaxSystemEventSize() int {
+	return (&Attr{MaxDataSize: &a.MaxDataSize}).MaxSystemEventSize()
+}
+
+// cutName cuts a name that is too long, not inside of a character (ATR-08).
+func cutName(s string) string {
+	if len(s) <= NameMax {
+		return s
+	}
+	s = s[:NameMax-1]
+	for i := len(s) - 1; i >= 0 && i >= len(s)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			if !utf8.FullRuneInString(s[i:]) {
+				s = s[:i]
+			}
+			break
+		}
+	}
+	return s
 }

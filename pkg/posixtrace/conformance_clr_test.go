@@ -192,7 +192,7 @@ var _ = conform("CLR-05", func(t *testing.T) {
 
 var _ = conform("CLR-06", func(t *testing.T) {
 	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
-		s := flowStream(t, &Attr{StreamFullPolicy: p, StreamSize: 64 << 10, MaxDataSize: 1000})
+		s := flowStream(t, &Attr{StreamFullPolicy: p, StreamSize: 64 << 10, MaxDataSize: new(1000)})
 		flowStart(t, s)
 		var end atomic.Bool
 		var wg sync.WaitGroup
@@ -253,7 +253,7 @@ var _ = conform("CLR-07", func(t *testing.T) {
 				name += " by another"
 			}
 			t.Run(name, func(t *testing.T) {
-				s, path := flowLogged(t, &Attr{Name: "clr07", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: 64})
+				s, path := flowLogged(t, &Attr{Name: "clr07", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: new(64)})
 				flowStart(t, s)
 				w := flowRecorder(t, s)
 				for flowStatus(t, s).LogFullStatus != StatusFull {
@@ -361,7 +361,7 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	clrStop(r)
 	<-over
 
-	l, _ := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: 64})
+	l, _ := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: new(64)})
 	flowStart(t, l)
 	w := flowOther(t, l)
 	for flowStatus(t, l).LogOverrunStatus != StatusOverrun {
@@ -389,7 +389,7 @@ func clrStop(r *os.File) { r.SetReadDeadline(time.Now()) }
 var _ = conform("CLR-09/counts", func(t *testing.T) {
 	// A LOOP log that was full counts from nothing again: what it keeps and what it loses
 	// after the clear is all that was recorded since.
-	s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: 64})
+	s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: new(64)})
 	flowStart(t, s)
 	w := flowOther(t, s)
 	flush := func(n int) {

@@ -24,7 +24,7 @@ import (
 )
 
 // creSmall makes streams of the least size.
-var creSmall = Attr{StreamSize: 1, MaxDataSize: NoUserData}
+var creSmall = Attr{StreamSize: 1, MaxDataSize: new(0)}
 
 func init() {
 	// creator: for each line "PID N" it makes up to N small streams on that
@@ -422,9 +422,13 @@ var _ = conform("CRE-02", func(t *testing.T) {
 	}
 	defer logged.Shutdown()
 	for s, policy := range map[*Stream]FullPolicy{s: PolicyLoop, logged: PolicyFlush} {
+		size := int64(DefaultStreamSize)
+		if s == logged {
+			size = DefaultLoggedStreamSize
+		}
 		a, err := s.Attr()
 		if err != nil || a.Name != "" || a.Inheritance != InheritNone || a.StreamFullPolicy != policy || a.LogFullPolicy != PolicyLoop ||
-			a.StreamSize != DefaultStreamSize || a.MaxDataSize != DefaultMaxDataSize || a.LogSize != DefaultLogSize {
+			a.StreamSize != size || a.MaxDataSize != DefaultMaxDataSize || a.LogSize != DefaultLogSize {
 			t.Errorf("attributes %+v, %v, want policy %v", a, err, policy)
 		}
 	}
@@ -475,7 +479,7 @@ var _ = conform("CRE-04", func(t *testing.T) {
 
 var _ = conform("CRE-05", func(t *testing.T) {
 	before := time.Now()
-	s := limStream(t, 0, Attr{CreateTime: time.Unix(1, 0)})
+	s := limStream(t, 0, Attr{})
 	after := time.Now()
 	a, err := s.Attr()
 	if err != nil || a.CreateTime.Before(before.Round(0)) || a.CreateTime.After(after.Round(0)) {
@@ -646,8 +650,8 @@ var creBad = []Attr{
 	{StreamSize: -1},
 	{LogSize: -1},
 	{LogSize: -1 << 63},
-	{MaxDataSize: NoUserData - 1},
-	{MaxDataSize: -1 << 63},
+	{MaxDataSize: new(-1)},
+	{MaxDataSize: new(-1 << 63)},
 }
 
 var _ = conform("CRE-10/posix_trace_create/EINVAL", func(t *testing.T) {
@@ -771,8 +775,8 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	}
 	plain := running(t, c.PID, Attr{})
 	stopped := running(t, c.PID, Attr{StreamSize: 1 << 20})
-	filtered := running(t, c.PID, Attr{MaxDataSize: 2})
-	full := running(t, c.PID, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 1, MaxDataSize: NoUserData})
+	filtered := running(t, c.PID, Attr{MaxDataSize: new(2)})
+	full := running(t, c.PID, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 1, MaxDataSize: new(0)})
 	var set EventSet
 	set.Add(id)
 	filtered.SetFilter(set, FilterSet)

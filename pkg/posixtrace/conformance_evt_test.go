@@ -153,7 +153,7 @@ var _ = conform("EVT-02/posix_trace_event", func(t *testing.T) {
 
 var _ = conform("EVT-03/posix_trace_event", func(t *testing.T) {
 	const most = 64
-	s := running(t, 0, Attr{MaxDataSize: most})
+	s := running(t, 0, Attr{MaxDataSize: new(most)})
 	data := []byte(strings.Repeat("0123456789", 10))
 	for n := range most + 1 {
 		Event(EventUnnamed, data[:n])
@@ -171,9 +171,9 @@ var _ = conform("EVT-04/posix_trace_event", func(t *testing.T) {
 	data := []byte(strings.Repeat("0123456789", 10))
 	streams := map[int]*Stream{}
 	for _, most := range []int{1, 7, 8, 9, 50, 99, 100} {
-		streams[most] = running(t, 0, Attr{MaxDataSize: most})
+		streams[most] = running(t, 0, Attr{MaxDataSize: new(most)})
 	}
-	streams[0] = running(t, 0, Attr{MaxDataSize: NoUserData})
+	streams[0] = running(t, 0, Attr{MaxDataSize: new(0)})
 	Event(EventUnnamed, data)
 	for most, s := range streams {
 		ev, have := evtNext(t, s, make([]byte, 200))
@@ -255,7 +255,7 @@ var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 var _ = conform("EVT-07", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	id := mapOpen(c, "evt.seven")
-	s := running(t, c.PID, Attr{MaxDataSize: 3})
+	s := running(t, c.PID, Attr{MaxDataSize: new(3)})
 	before := time.Now().UnixNano()
 	c.Ask("event %d abc", id)
 	c.Ask("event %d abcd", EventUnnamed)

@@ -561,7 +561,7 @@ var _ = conform("FIL-16", func(t *testing.T) {
 })
 
 var _ = conform("FIL-17", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{MaxDataSize: NoUserData})
+	s, path := limLogged(t, 0, Attr{MaxDataSize: new(0)})
 	var system EventSet
 	system.Fill(FillSystem)
 	system.Del(EventStart)

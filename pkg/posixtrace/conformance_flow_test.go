@@ -427,7 +427,7 @@ func flowIs(t *testing.T, what string, have, want any) {
 	}
 }
 
-var flowTiny = Attr{StreamSize: 1, MaxDataSize: 64}
+var flowTiny = Attr{StreamSize: 1, MaxDataSize: new(64)}
 
 func flowSmall(p FullPolicy) *Attr {
 	a := flowTiny

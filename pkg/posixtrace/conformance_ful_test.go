@@ -279,7 +279,7 @@ var _ = conform("FUL-02", func(t *testing.T) {
 var _ = conform("FUL-03", func(t *testing.T) {
 	// Events of all sizes, whose data tells by itself whether it is whole, read while they
 	// are overwritten.
-	s := flowStream(t, &Attr{StreamSize: 1, MaxDataSize: 1000})
+	s := flowStream(t, &Attr{StreamSize: 1, MaxDataSize: new(1000)})
 	flowStart(t, s)
 	const writers, each = 2, 20000
 	var wg sync.WaitGroup
@@ -507,7 +507,7 @@ var _ = conform("FUL-08", func(t *testing.T) {
 		}
 		flowAll(t, s)
 	}
-	l, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
+	l, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
 	flowStart(t, l)
 	w = flowOther(t, l)
 	total := 0
@@ -582,7 +582,7 @@ var _ = conform("FUL-11", func(t *testing.T) {
 	})
 	t.Run("did not fit", func(t *testing.T) {
 		for _, p := range []FullPolicy{PolicyUntilFull, PolicyFlush} {
-			a := &Attr{StreamSize: 1, MaxDataSize: 1000, StreamFullPolicy: p}
+			a := &Attr{StreamSize: 1, MaxDataSize: new(1000), StreamFullPolicy: p}
 			var s *Stream
 			if p == PolicyFlush {
 				s, _ = flowLogged(t, a)
@@ -609,7 +609,7 @@ var _ = conform("FUL-12", func(t *testing.T) {
 	_, err := Create(0, &Attr{StreamFullPolicy: PolicyFlush})
 	wantErrno(t, err, syscall.EINVAL)
 	// Many times what the stream holds gets to the log, and nobody calls Flush.
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
 	id := flowID(t, "flow")
 	const n = 10000
@@ -629,7 +629,7 @@ var _ = conform("FUL-12", func(t *testing.T) {
 })
 
 var _ = conform("FUL-13", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
 	w := flowOther(t, s)
 	back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
@@ -654,7 +654,7 @@ var _ = conform("FUL-13", func(t *testing.T) {
 		t.Errorf("the log has %d events, want %d", len(users), n+1)
 	}
 	t.Run("counts", func(t *testing.T) {
-		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
+		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
 		flowStart(t, s)
 		id := flowID(t, "flow")
 		const writers, each = 4, 20000
@@ -723,7 +723,7 @@ var _ = conform("FUL-14", func(t *testing.T) {
 })
 
 var _ = conform("FUL-15", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
 	st, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -898,7 +898,7 @@ var _ = conform("FUL-17", func(t *testing.T) {
 	})
 	for _, p := range []FullPolicy{PolicyLoop} {
 		t.Run(p.String()+" with log", func(t *testing.T) {
-			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
+			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
 			flowStart(t, s)
 			if err := s.Flush(); err != nil { // the START is not to be lost
 				t.Fatal(err)
@@ -998,7 +998,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 		flowWant(t, all[:3], "OVERFLOW", "RESUME", strconv.Itoa(last+1+lost))
 	})
 	t.Run("flushed twice", func(t *testing.T) {
-		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
+		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for range 3 {
@@ -1086,7 +1086,7 @@ var _ = conform("FUL-19", func(t *testing.T) {
 	})
 	for _, p := range []FullPolicy{PolicyUntilFull, PolicyFlush} {
 		t.Run(p.String()+" with log", func(t *testing.T) {
-			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
+			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
 			flowStart(t, s)
 			w := flowOther(t, s)
 			var want []string
@@ -1150,7 +1150,7 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(c.PID, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: p, LogFullPolicy: PolicyAppend}, f)
+	s, err := CreateWithLog(c.PID, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: PolicyAppend}, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1208,7 +1208,7 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 }
 
 var _ = conform("FUL-20", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	for range 2 {

@@ -469,8 +469,8 @@ func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data s
 	t.Helper()
 	const data = "0123456789"
 	id := flowID(t, "get")
-	s := flowStream(t, &Attr{MaxDataSize: max})
-	l := getLog(t, &Attr{MaxDataSize: max}, data)
+	s := flowStream(t, &Attr{MaxDataSize: new(max)})
+	l := getLog(t, &Attr{MaxDataSize: new(max)}, data)
 	flowStart(t, s)
 	flowAll(t, s)
 	var spare [32]byte

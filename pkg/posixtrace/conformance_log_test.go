@@ -417,7 +417,7 @@ var _ = conform("LOG-02/posix_trace_flush/ENOSPC", func(t *testing.T) {
 
 var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	logOneWriter(t)
-	s, p := logSlow(t, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10, MaxDataSize: 256})
+	s, p := logSlow(t, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10, MaxDataSize: new(256)})
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.room")
 	logNumbers(id, 0, 200, 100)
@@ -596,7 +596,7 @@ func logPolicy(t *testing.T, attr Attr, rounds, per int) (list []int, events []l
 
 var _ = conform("LOG-06", func(t *testing.T) {
 	const n = 100 * 40
-	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}, 100, 40)
+	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
 	if len(list) == 0 || len(list) == n {
 		t.Fatalf("%d of %d events are in the log", len(list), n)
 	}
@@ -614,7 +614,7 @@ var _ = conform("LOG-06", func(t *testing.T) {
 var _ = conform("LOG-07", func(t *testing.T) {
 	for _, sp := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
 		t.Run(sp.String(), func(t *testing.T) {
-			s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
+			s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
 			tracetest.OK(t, "Start", s.Start())
 			id := logID(t, "log.end")
 			for i := 0; ; i++ {
@@ -648,7 +648,7 @@ var _ = conform("LOG-07", func(t *testing.T) {
 		})
 	}
 	t.Run("clear", func(t *testing.T) {
-		s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
+		s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
 		tracetest.OK(t, "Start", s.Start())
 		id := logID(t, "log.end")
 		for i := range 100 {
@@ -669,7 +669,7 @@ var _ = conform("LOG-07", func(t *testing.T) {
 
 var _ = conform("LOG-08", func(t *testing.T) {
 	const n = 100 * 40
-	attr := Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}
+	attr := Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}
 	list, events, before, st := logPolicy(t, attr, 100, 40)
 	if len(list) == 0 || len(list) == n {
 		t.Fatalf("%d of %d events are in the log", len(list), n)
@@ -711,7 +711,7 @@ func logSparse(t *testing.T) {
 	t.Helper()
 	logOneWriter(t)
 	const n, size = 10_000, 256 << 10
-	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: 128})
+	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: new(128)})
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.sparse")
 	for i := range n {
@@ -760,7 +760,7 @@ func logSparse(t *testing.T) {
 
 var _ = conform("LOG-09", func(t *testing.T) {
 	const n = 100 * 40
-	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128}, 100, 40)
+	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
 	logRange(t, "append", list, 0, n)
 	for _, s := range []Status{before, st} {
 		if s.LogFullStatus != StatusNotFull || s.LogOverrunStatus != StatusNoOverrun || s.LogLost != 0 {
@@ -778,7 +778,7 @@ var _ = conform("LOG-10", func(t *testing.T) {
 			for _, burst := range []int{20, 800} {
 				t.Run(fmt.Sprintf("%v/%v/%d", sp, lp, burst), func(t *testing.T) {
 					logOneWriter(t)
-					s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: 128})
+					s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
 					var system EventSet
 					system.Fill(FillSystem)
 					tracetest.OK(t, "SetFilter", s.SetFilter(system, FilterSet))
@@ -934,7 +934,7 @@ var _ = conform("LOG-11", func(t *testing.T) {
 })
 
 var _ = conform("LOG-12", func(t *testing.T) {
-	attr := Attr{Name: "whole", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 32 << 10, MaxDataSize: 77, LogSize: 100 << 10, Inheritance: InheritChildren}
+	attr := Attr{Name: "whole", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 32 << 10, MaxDataSize: new(77), LogSize: 100 << 10, Inheritance: InheritChildren}
 	s, path := logStream(t, attr)
 	want, err := s.Attr()
 	tracetest.OK(t, "Attr", err)

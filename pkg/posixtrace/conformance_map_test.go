@@ -668,7 +668,7 @@ var _ = conform("MAP-18", func(t *testing.T) {
 })
 
 var _ = conform("MAP-19", func(t *testing.T) {
-	s := limStream(t, 0, Attr{StreamSize: 1, MaxDataSize: 4})
+	s := limStream(t, 0, Attr{StreamSize: 1, MaxDataSize: new(4)})
 	id := limID(t, "map.nineteen")
 	var old, set EventSet
 	old.Add(id)
@@ -724,7 +724,7 @@ var _ = conform("MAP-19", func(t *testing.T) {
 	}
 	// The ones that were overwritten, once more.
 	s.Shutdown()
-	s = limStream(t, 0, Attr{MaxDataSize: 4})
+	s = limStream(t, 0, Attr{MaxDataSize: new(4)})
 	clear(seen)
 	s.SetFilter(old, FilterSet)
 	s.Start()

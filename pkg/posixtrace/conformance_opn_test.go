@@ -411,7 +411,7 @@ var _ = conform("OPN-10", func(t *testing.T) {
 var _ = conform("OPN-11", func(t *testing.T) {
 	// The same trace points are recorded by a stream without log, and what is
 	// read from it must be what the log says.
-	attr := Attr{MaxDataSize: 32, StreamFullPolicy: PolicyUntilFull}
+	attr := Attr{MaxDataSize: new(32), StreamFullPolicy: PolicyUntilFull}
 	live, err := Create(0, &attr)
 	tracetest.OK(t, "Create", err)
 	defer live.Shutdown()

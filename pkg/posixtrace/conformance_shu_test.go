@@ -343,7 +343,7 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	// Enough of them that the directory is looked through.
 	var streams []*Stream
 	for range SysMax/8 + 1 {
-		s, err := Create(0, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
+		s, err := Create(0, &Attr{StreamSize: 1, MaxDataSize: new(0)})
 		if err != nil {
 			// One process takes no more than StreamsMax.
 			wantErrno(t, err, syscall.EAGAIN)
@@ -354,7 +354,7 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	for len(streams) < SysMax/8+1 {
 		a := newActor(t)
 		for range min(StreamsMax, SysMax/8+1-len(streams)) {
-			s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
+			s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: new(0)})
 			tracetest.OK(t, "Create", err)
 			streams = append(streams, s)
 		}
@@ -891,7 +891,7 @@ var _ = conform("SHU-08", func(t *testing.T) {
 	}()
 	// As many streams as one process can have; each freed place can be had at once.
 	for range StreamsMax {
-		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
+		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: new(0)})
 		tracetest.OK(t, "Create", err)
 		streams = append(streams, s)
 	}
@@ -899,7 +899,7 @@ var _ = conform("SHU-08", func(t *testing.T) {
 	wantErrno(t, err, syscall.EAGAIN)
 	for i := range streams {
 		tracetest.OK(t, "Shutdown", streams[i].Shutdown())
-		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: NoUserData})
+		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: new(0)})
 		tracetest.OK(t, "Create", err)
 		streams[i] = s
 	}

@@ -563,12 +563,12 @@ var _ = conform("SST-13/posix_trace_get_status/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
-	want := Attr{
+	want := StreamAttr{
 		Name: "sst", Inheritance: InheritChildren, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend,
 		StreamSize: 100 << 10, MaxDataSize: 100, LogSize: 3 << 20,
 	}
 	before := time.Now()
-	s, path := flowLogged(t, &want)
+	s, path := flowLogged(t, new(want.Attr()))
 	after := time.Now()
 	a, err := s.Attr()
 	if err != nil {
@@ -602,7 +602,7 @@ var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
 })
 
 var _ = conform("SST-15", func(t *testing.T) {
-	s := flowStream(t, &Attr{Name: "before", MaxDataSize: 8})
+	s := flowStream(t, &Attr{Name: "before", MaxDataSize: new(8)})
 	a, err := s.Attr()
 	if err != nil {
 		t.Fatal(err)

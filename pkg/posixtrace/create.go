@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -140,10 +138,10 @@ func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
 		return nil, fmt.Errorf("inheritance %d: %w", a.Inheritance, syscall.EINVAL)
 	}
 	c.MaxData = a.maxData()
-	if a.MaxDataSize < NoUserData || a.StreamSize < 0 || a.LogSize < 0 {
+	if c.MaxData < 0 || a.StreamSize < 0 || a.LogSize < 0 {
 		return nil, fmt.Errorf("a size below zero: %w", syscall.EINVAL)
 	}
-	g, ok := stream.Measure(a.streamSize(), c.MaxData, runtime.NumCPU())
+	g, ok := stream.Measure(a.streamSize(log != nil), c.MaxData, runtime.NumCPU())
 	if !ok {
 		return nil, fmt.Errorf("stream of %d bytes: %w", a.StreamSize, syscall.ENOMEM)
 	}
@@ -165,52 +163,6 @@ func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
 		c.Command = strings.TrimSuffix(string(cmd), "\x00")
 	}
 	return c, nil
-}
-
-// cutName cuts a name that is too long, not inside of a character (ATR-08).
-func cutName(s string) string {
-	if len(s) <= NameMax {
-		return s
-	}
-	s = s[:NameMax-1]
-	for i := len(s) - 1; i >= 0 && i >= len(s)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(s[i]) {
-			if !utf8.FullRuneInString(s[i:]) {
-				s = s[:i]
-			}
-			break
-		}
-	}
-	return s
-}
-
-func (a *Attr) maxData() int {
-	switch a.MaxDataSize {
-	case 0:
-		return DefaultMaxDataSize
-	case NoUserData:
-		return 0
-	}
-	return min(a.MaxDataSize, chunk.MaxData)
-}
-
-func (a *Attr) streamSize() int64 {
-	if a.StreamSize == 0 {
-		return DefaultStreamSize
-	}
-	return a.StreamSize
-}
-
-// MaxUserEventSize is the most room that a user event with n bytes of data
-// takes in a stream of these attributes (posix_trace_attr_getmaxusereventsize).
-func (a *Attr) MaxUserEventSize(n int) int {
-	return chunk.EventSize(min(max(n, 0), a.maxData()))
-}
-
-// MaxSystemEventSize is the most room that a system event takes
-// (posix_trace_attr_getmaxsystemeventsize).
-func (a *Attr) MaxSystemEventSize() int {
-	return chunk.EventSize(max(stream.MaxSystemData, a.maxData()))
 }
 
 // create makes a stream for process p, or for the caller's next child when p is zero.
@@ -250,7 +202,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, ofDir(noRoom(d, attr, err))
+		return nil, ofDir(noRoom(d, attr, log != nil, err))
 	}
 	defer page.Close()
 	if err := makePlace(d, page); err != nil {
@@ -271,7 +223,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		}
 	}
 	if err != nil {
-		return nil, ofDir(noRoom(d, attr, err))
+		return nil, ofDir(noRoom(d, attr, log != nil, err))
 	}
 	var dup *os.File
 	undo := func() {

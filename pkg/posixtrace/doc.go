@@ -142,18 +142,18 @@
 //
 //	POSIX name                               Go name
 //	posix_trace_attr_destroy                 none: an Attr is an ordinary value and needs no end
-//	posix_trace_attr_getclockres             Attr.ClockResolution
-//	posix_trace_attr_getcreatetime           Attr.CreateTime
-//	posix_trace_attr_getgenversion           Attr.GenerationVersion
-//	posix_trace_attr_getinherited            Attr.Inheritance
-//	posix_trace_attr_getlogfullpolicy        Attr.LogFullPolicy
-//	posix_trace_attr_getlogsize              Attr.LogSize
-//	posix_trace_attr_getmaxdatasize          Attr.MaxDataSize
-//	posix_trace_attr_getmaxsystemeventsize   Attr.MaxSystemEventSize
-//	posix_trace_attr_getmaxusereventsize     Attr.MaxUserEventSize
-//	posix_trace_attr_getname                 Attr.Name
-//	posix_trace_attr_getstreamfullpolicy     Attr.StreamFullPolicy
-//	posix_trace_attr_getstreamsize           Attr.StreamSize
+//	posix_trace_attr_getclockres             StreamAttr.ClockResolution
+//	posix_trace_attr_getcreatetime           StreamAttr.CreateTime
+//	posix_trace_attr_getgenversion           StreamAttr.GenerationVersion
+//	posix_trace_attr_getinherited            StreamAttr.Inheritance
+//	posix_trace_attr_getlogfullpolicy        StreamAttr.LogFullPolicy
+//	posix_trace_attr_getlogsize              StreamAttr.LogSize
+//	posix_trace_attr_getmaxdatasize          StreamAttr.MaxDataSize
+//	posix_trace_attr_getmaxsystemeventsize   Attr.MaxSystemEventSize, StreamAttr.MaxSystemEventSize
+//	posix_trace_attr_getmaxusereventsize     Attr.MaxUserEventSize, StreamAttr.MaxUserEventSize
+//	posix_trace_attr_getname                 StreamAttr.Name
+//	posix_trace_attr_getstreamfullpolicy     StreamAttr.StreamFullPolicy
+//	posix_trace_attr_getstreamsize           StreamAttr.StreamSize
 //	posix_trace_attr_init                    none: the zero Attr has the defaults
 //	posix_trace_attr_setinherited            Attr.Inheritance
 //	posix_trace_attr_setlogfullpolicy        Attr.LogFullPolicy

@@ -112,9 +112,9 @@ func TestLoadCycles(t *testing.T) {
 		var s *Stream
 		var err error
 		if i%10 == 0 {
-			s, err = CreateWithLog(0, &Attr{StreamSize: 1, MaxDataSize: 64}, f)
+			s, err = CreateWithLog(0, &Attr{StreamSize: 1, MaxDataSize: new(64)}, f)
 		} else {
-			s, err = Create(0, &Attr{StreamSize: 1, MaxDataSize: 64})
+			s, err = Create(0, &Attr{StreamSize: 1, MaxDataSize: new(64)})
 		}
 		if err == nil {
 			err = s.Start()
@@ -296,8 +296,8 @@ func TestLoadStorm(t *testing.T) {
 	data := make([]byte, 16)
 	const batch = 20000
 	for _, policy := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
-		small := running(t, 0, Attr{StreamSize: 1, MaxDataSize: 16, StreamFullPolicy: policy})
-		large := running(t, 0, Attr{StreamSize: 8 << 20, MaxDataSize: 16, StreamFullPolicy: policy})
+		small := running(t, 0, Attr{StreamSize: 1, MaxDataSize: new(16), StreamFullPolicy: policy})
+		large := running(t, 0, Attr{StreamSize: 8 << 20, MaxDataSize: new(16), StreamFullPolicy: policy})
 		storm := func(on, off *Stream) time.Duration {
 			if err := off.Stop(); err != nil {
 				t.Fatal(err)

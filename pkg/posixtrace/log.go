@@ -99,7 +99,7 @@ func (l *Log) Close() error {
 }
 
 // Attr returns the attributes of the recorded stream (posix_trace_get_attr).
-func (l *Log) Attr() (a Attr, err error) {
+func (l *Log) Attr() (a StreamAttr, err error) {
 	err = l.use("posix_trace_get_attr", func(r *Reader) error { a = r.Attr(); return nil })
 	return
 }
@@ -123,8 +123,15 @@ func (l *Log) Status() (s Status, err error) {
 func (l *Log) EventName(id EventID) (name string, err error) {
 	const op = "posix_trace_eventid_get_name"
 	err = l.use(op, func(r *Reader) error {
-		if name = r.EventName(id); name != "" {
-			return nil
+		types, err := r.EventTypes()
+		if err != nil {
+			return err
+		}
+		for _, t := range types {
+			if t.ID == id { // its name may be empty
+				name = t.Name
+				return nil
+			}
 		}
 		return einval(op, "no event type has id %d", id)
 	})

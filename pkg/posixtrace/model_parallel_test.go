@@ -153,7 +153,7 @@ func (p *parallel) reader(t *rapid.T, list []report) {
 }
 
 // counted checks the number of events. Those of control calls are lost, too.
-func (p *parallel) counted(t *rapid.T, lost int, a Attr) {
+func (p *parallel) counted(t *rapid.T, lost int, a StreamAttr) {
 	generated, reported := 0, 0
 	for _, name := range p.threads {
 		generated += p.each

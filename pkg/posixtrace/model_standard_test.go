@@ -27,7 +27,7 @@ type mevent struct {
 
 // mstream is a stream in the model.
 type mstream struct {
-	attr   Attr // as get_attr tells it
+	attr   StreamAttr
 	logged bool
 	filter EventSet
 	ids    map[string]EventID

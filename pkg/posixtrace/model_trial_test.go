@@ -46,26 +46,26 @@ type worker struct {
 // newTrial makes a stream.
 func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
 	x := &trial{worker: w, mstream: &mstream{ids: map[string]EventID{}}, names: map[EventID]string{}}
-	x.attr = Attr{
-		MaxDataSize:      64,
+	attr := Attr{
+		MaxDataSize:      new(64),
 		StreamSize:       rapid.SampledFrom([]int64{1, 256 << 10}).Draw(t, "size"),
 		StreamFullPolicy: rapid.SampledFrom([]FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush}).Draw(t, "policy"),
 		Inheritance:      rapid.SampledFrom([]Inheritance{InheritNone, InheritChildren}).Draw(t, "inheritance"),
 	}
-	x.auto = x.attr.StreamFullPolicy == PolicyFlush
+	x.auto = attr.StreamFullPolicy == PolicyFlush
 	x.logged = x.auto || rapid.IntRange(0, 2).Draw(t, "log") == 1
 	var err error
 	if x.logged {
-		x.attr.LogFullPolicy = rapid.SampledFrom([]FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop}).Draw(t, "log policy")
-		x.attr.LogSize = rapid.SampledFrom([]int64{1 << 20, 16 << 10}).Draw(t, "log size")
+		attr.LogFullPolicy = rapid.SampledFrom([]FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop}).Draw(t, "log policy")
+		attr.LogSize = rapid.SampledFrom([]int64{1 << 20, 16 << 10}).Draw(t, "log size")
 		var f *os.File
 		if f, err = os.CreateTemp(dir, "*.trace"); err == nil {
 			x.path = f.Name()
-			x.s, err = CreateWithLog(w.PID, &x.attr, f)
+			x.s, err = CreateWithLog(w.PID, &attr, f)
 			f.Close()
 		}
 	} else {
-		x.s, err = Create(w.PID, &x.attr)
+		x.s, err = Create(w.PID, &attr)
 	}
 	if err == nil {
 		x.attr, err = x.s.Attr()

@@ -43,8 +43,8 @@ func TestHugeAttributes(t *testing.T) {
 	made, not := 0, 0
 	for _, n := range huge {
 		for name, a := range map[string]Attr{
-			"StreamSize": {StreamSize: n}, "MaxDataSize": {MaxDataSize: int(n)}, "LogSize": {LogSize: n, LogFullPolicy: PolicyLoop}, "LogSize until full": {LogSize: n, LogFullPolicy: PolicyUntilFull},
-			"all": {StreamSize: n, MaxDataSize: int(n), LogSize: n, LogFullPolicy: PolicyLoop},
+			"StreamSize": {StreamSize: n}, "MaxDataSize": {MaxDataSize: new(int(n))}, "LogSize": {LogSize: n, LogFullPolicy: PolicyLoop}, "LogSize until full": {LogSize: n, LogFullPolicy: PolicyUntilFull},
+			"all": {StreamSize: n, MaxDataSize: new(int(n)), LogSize: n, LogFullPolicy: PolicyLoop},
 		} {
 			for _, withLog := range []bool{false, true} {
 				var s *Stream

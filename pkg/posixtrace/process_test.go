@@ -375,7 +375,7 @@ func TestBlockedReader(t *testing.T) {
 func TestAnalyzersTakeTurns(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, Attr{StreamSize: 256 << 10, MaxDataSize: 64})
+	s := running(t, c.PID, Attr{StreamSize: 256 << 10, MaxDataSize: new(64)})
 	info, err := s.Info()
 	if err != nil {
 		t.Fatal(err)
@@ -411,7 +411,7 @@ func TestAnalyzersTakeTurns(t *testing.T) {
 func TestAnnouncedEvent(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, Attr{StreamSize: 1, MaxDataSize: 64, StreamFullPolicy: PolicyLoop})
+	s := running(t, c.PID, Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyLoop})
 	info, err := s.Info()
 	if err != nil {
 		t.Fatal(err)

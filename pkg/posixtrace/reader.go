@@ -434,13 +434,13 @@ func (r *Reader) State() (LogState, error) {
 }
 
 // Attr returns the attributes of the recorded stream.
-func (r *Reader) Attr() Attr {
+func (r *Reader) Attr() StreamAttr {
 	defer runtime.KeepAlive(r)
 	if r.log == nil {
 		return r.c.attr()
 	}
 	s := r.log.Super()
-	a := Attr{
+	a := StreamAttr{
 		Name: s.Name, StreamFullPolicy: policy(uint8(s.StreamPolicy)), LogFullPolicy: policy(uint8(s.LogPolicy)),
 		StreamSize: int64(min(s.StreamSize, math.MaxInt64)), MaxDataSize: int(min(s.MaxData, math.MaxInt32)),
 		LogSize: int64(min(s.LogSize, math.MaxInt64)), GenerationVersion: s.Generation,
@@ -448,9 +448,6 @@ func (r *Reader) Attr() Attr {
 	}
 	if s.Inherited {
 		a.Inheritance = InheritChildren
-	}
-	if a.MaxDataSize == 0 {
-		a.MaxDataSize = NoUserData
 	}
 	return a
 }

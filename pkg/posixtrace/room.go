@@ -82,7 +82,7 @@ func streamSizes(d *registry.Dir, cfg *stream.Config, attr *Attr, log *os.File) 
 		}
 	}
 	for a := *attr; ; {
-		if a.StreamSize = a.streamSize() / 4; a.StreamSize < a.LeastStreamSize {
+		if a.StreamSize = a.streamSize(log != nil) / 4; a.StreamSize < a.LeastStreamSize {
 			break
 		}
 		c, err := resolve(&a, log)
@@ -125,11 +125,11 @@ func staleStreams(d *registry.Dir) (list []*conn) {
 func olderConn(a, b *conn) int { return a.mem.Created().Compare(b.mem.Created()) }
 
 // noRoom makes ENOMEM of a full file system: it is memory that is short.
-func noRoom(d *registry.Dir, attr *Attr, err error) error {
-	size := int64(DefaultStreamSize)
-	if attr != nil {
-		size = attr.streamSize()
+func noRoom(d *registry.Dir, attr *Attr, logged bool, err error) error {
+	if attr == nil {
+		attr = &Attr{}
 	}
+	size := attr.streamSize(logged)
 	switch {
 	case full(err):
 		return roomError(fmt.Sprintf("no room for a stream of %d bytes in %s", size, d.Path()))

@@ -40,7 +40,7 @@ func TestSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	log, err := CreateWithLog(os.Getpid(), &Attr{StreamSize: 512 << 10, MaxDataSize: 600, LogFullPolicy: PolicyAppend}, f)
+	log, err := CreateWithLog(os.Getpid(), &Attr{StreamSize: 512 << 10, MaxDataSize: new(600), LogFullPolicy: PolicyAppend}, f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -823,26 +823,23 @@ func (s *Stream) PeekStatus() (Status, error) { return s.status(false) }
 
 // Attr returns the stream's attributes with the sizes and policies really used
 // (posix_trace_get_attr).
-func (s *Stream) Attr() (Attr, error) {
+func (s *Stream) Attr() (StreamAttr, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
-		return Attr{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
+		return StreamAttr{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
 	}
 	return s.c.attr(), nil
 }
 
-func (c *conn) attr() Attr {
+func (c *conn) attr() StreamAttr {
 	m := c.mem
-	a := Attr{
+	a := StreamAttr{
 		Name: m.Name, StreamFullPolicy: policy(m.Policy), LogFullPolicy: policy(m.LogPolicy),
 		StreamSize: m.MinSize, MaxDataSize: m.MaxData, LogSize: m.LogMax,
 		GenerationVersion: m.GenVersion, CreateTime: m.Created(), ClockResolution: time.Duration(m.ClockRes),
 	}
 	if m.Inherit {
 		a.Inheritance = InheritChildren
-	}
-	if a.MaxDataSize == 0 {
-		a.MaxDataSize = NoUserData
 	}
 	return a
 }

@@ -88,7 +88,7 @@ func (r *Reader) super() *tracelog.Super {
 	return &tracelog.Super{
 		CreateSec: a.CreateTime.Unix(), CreateNsec: uint32(a.CreateTime.Nanosecond()),
 		Clock: tracelog.ClockNanos, Resolution: uint64(max(a.ClockResolution, 1)),
-		StreamSize: uint64(a.StreamSize), MaxData: uint64(max(a.MaxDataSize, 0)), LogSize: uint64(a.LogSize),
+		StreamSize: uint64(a.StreamSize), MaxData: uint64(a.MaxDataSize), LogSize: uint64(a.LogSize),
 		StreamPolicy: tracelog.Policy(a.StreamFullPolicy), LogPolicy: tracelog.Append,
 		Inherited: a.Inheritance == InheritChildren, ChunkSize: chunk.MaxSize,
 		PID: uint32(o.PID), Name: a.Name, Generation: a.GenerationVersion,

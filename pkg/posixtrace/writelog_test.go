@@ -19,7 +19,7 @@ func TestWriteLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(os.Getpid(), &Attr{Name: "from", LogFullPolicy: PolicyAppend, MaxDataSize: 32 << 10, StreamSize: 1 << 20}, f)
+	s, err := CreateWithLog(os.Getpid(), &Attr{Name: "from", LogFullPolicy: PolicyAppend, MaxDataSize: new(32 << 10), StreamSize: 1 << 20}, f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -282,7 +282,7 @@ func TestOutputRecordsLines(t *testing.T) {
 
 func TestLineLimit(t *testing.T) {
 	for _, tt := range []struct{ data, want int }{
-		{4096, 4095}, {2, 1}, {1, defaultLimit}, {0, defaultLimit}, {posixtrace.NoUserData, defaultLimit}, {1 << 30, maxLimit},
+		{4096, 4095}, {2, 1}, {1, defaultLimit}, {0, defaultLimit}, {1 << 30, maxLimit},
 	} {
 		if got := LineLimit(tt.data); got != tt.want {
 			t.Errorf("LineLimit(%d) = %d, want %d", tt.data, got, tt.want)

@@ -46,9 +46,7 @@ func Attributes(args *cli.Args, logged bool) (a posixtrace.Attr, err error) {
 	if data > math.MaxInt32 {
 		return a, cli.BadValue("max-data-size", args.Value("max-data-size"), cli.ErrTooLarge)
 	}
-	if a.MaxDataSize = int(data); data == 0 {
-		a.MaxDataSize = posixtrace.NoUserData
-	}
+	a.MaxDataSize = new(int(data))
 	a.StreamFullPolicy = fullPolicies[args.Value("stream-full-policy")]
 	if a.StreamFullPolicy == posixtrace.PolicyFlush && !logged {
 		return a, cli.Usagef("--stream-full-policy=flush needs a log")

@@ -60,7 +60,7 @@ func (in *input) readPipe() error {
 // attributeFields are the attributes of a stream, then what a log says of where
 // it was recorded.
 func attributeFields(in *input) (f output.Fields, err error) {
-	var a posixtrace.Attr
+	var a posixtrace.StreamAttr
 	if in.stream != nil {
 		if a, err = in.stream.Attr(); err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func attributeFields(in *input) (f output.Fields, err error) {
 	f.Add("inheritance", a.Inheritance.String())
 	f.Add("stream_full_policy", a.StreamFullPolicy.String())
 	f.Add("stream_size", a.StreamSize)
-	f.Add("max_data_size", max(a.MaxDataSize, 0))
+	f.Add("max_data_size", a.MaxDataSize)
 	f.Add("log_full_policy", a.LogFullPolicy.String())
 	f.Add("log_size", a.LogSize)
 	if in.stream != nil {

@@ -120,7 +120,7 @@ func (t *taps) started() {
 
 // run starts passing the output on, and recording it.
 func (t *taps) run(s *session) {
-	limit := capture.LineLimit(s.plan.attr.MaxDataSize)
+	limit := capture.LineLimit(*s.plan.attr.MaxDataSize)
 	if attr, err := s.stream.Attr(); err == nil {
 		limit = capture.LineLimit(attr.MaxDataSize)
 	}

@@ -66,7 +66,7 @@ func FuzzRunValues(f *testing.F) {
 			var p runPlan
 			if err := set(&p); err != nil {
 				refused(err)
-			} else if len(p.trace.Calls) > 1024 || p.attr.StreamSize < 0 || p.attr.MaxDataSize < posixtrace.NoUserData || p.limit.limit < 0 {
+			} else if len(p.trace.Calls) > 1024 || p.attr.StreamSize < 0 || p.attr.MaxDataSize != nil && *p.attr.MaxDataSize < 0 || p.limit.limit < 0 {
 				t.Fatalf("%q gives %+v, %d system calls", s, p.attr, len(p.trace.Calls))
 			}
 		}

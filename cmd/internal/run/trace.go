@@ -81,7 +81,7 @@ func (s *session) configureTracer(stream string) {
 	if s.tracer == nil {
 		return
 	}
-	maxData := s.plan.attr.MaxDataSize
+	maxData := *s.plan.attr.MaxDataSize
 	if attr, err := s.stream.Attr(); err == nil {
 		maxData = attr.MaxDataSize
 	}

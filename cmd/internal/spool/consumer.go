@@ -24,7 +24,7 @@ type Consumer struct {
 	s            *posixtrace.Stream
 	path         string // of the stream
 	created      int64
-	attr         posixtrace.Attr
+	attr         posixtrace.StreamAttr
 	bound        int64 // of the spool's size
 	foreignOwner bool  // the stream has a log and another process owns it
 	rec          *posixtrace.Recorder

@@ -107,7 +107,11 @@ func stream(inherit posixtrace.Inheritance, maxData int) (*posixtrace.Stream, po
 	if err != nil {
 		return nil, 0, err
 	}
-	s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1 << 20, StreamFullPolicy: posixtrace.PolicyLoop, Inheritance: inherit, MaxDataSize: maxData})
+	attr := posixtrace.Attr{StreamSize: 1 << 20, StreamFullPolicy: posixtrace.PolicyLoop, Inheritance: inherit}
+	if maxData > 0 {
+		attr.MaxDataSize = &maxData
+	}
+	s, err := posixtrace.Create(0, &attr)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -215,6 +215,7 @@ func readDumpOptions(args *cli.Args) (opt *dumpOptions, err error) {
 	if err := opt.readMode(args); err != nil {
 		return nil, err
 	}
+	opt.sel.hideFlushMarks = opt.hidesFlushMarks()
 	switch {
 	case opt.follow && args.Has("last"):
 		return nil, cli.Usagef("--last and --follow exclude each other")
@@ -228,6 +229,19 @@ func readDumpOptions(args *cli.Args) (opt *dumpOptions, err error) {
 		opt.peek = true // events are to be there the next time, and until they are due
 	}
 	return opt, nil
+}
+
+// hidesFlushMarks reports whether the output leaves out flush marks unless --events
+// selects them: text and summaries do, JSON, CSV and exports have all events.
+func (o *dumpOptions) hidesFlushMarks() bool {
+	if o.mode != "" {
+		return o.mode == "summary"
+	}
+	switch o.form {
+	case "", "table", "format", "golden", "golden format":
+		return true
+	}
+	return false
 }
 
 // readMode finds the mode, and refuses what goes with listings only.

@@ -12,6 +12,7 @@ import (
 type selection struct {
 	include, exclude *eventset.Set
 	await            *eventset.Set // what --wait-for waits for, shown or not
+	hideFlushMarks   bool          // without --events: flush marks are not wanted
 	pids, tids       []int
 	since, until     moment
 }
@@ -56,7 +57,14 @@ func readSelection(args *cli.Args) (s selection, err error) {
 
 // wants reports whether an event of this type is wanted.
 func (s *selection) wants(id posixtrace.EventID, name string) bool {
-	return (s.include == nil || s.include.Has(id, name)) && (s.exclude == nil || !s.exclude.Has(id, name))
+	if s.include == nil {
+		if s.hideFlushMarks && eventset.IsFlushMark(id) {
+			return false
+		}
+	} else if !s.include.Has(id, name) {
+		return false
+	}
+	return s.exclude == nil || !s.exclude.Has(id, name)
 }
 
 // wantsProcess reports whether events of this process and thread are wanted.

@@ -38,6 +38,13 @@ func Parse(s string) (set Set, err error) {
 	return set, nil
 }
 
+// IsFlushMark reports whether events of this type mark a flush. Text and summaries
+// leave them out unless --events selects them: they report the trace system's own
+// work, not the program's.
+func IsFlushMark(id posixtrace.EventID) bool {
+	return id == posixtrace.EventFlushStart || id == posixtrace.EventFlushStop
+}
+
 func Classes(system, user bool) (s posixtrace.EventSet) {
 	var sys posixtrace.EventSet
 	sys.Fill(posixtrace.FillSystem)

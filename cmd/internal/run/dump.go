@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
@@ -65,7 +66,7 @@ func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
 	return st
 }
 
-// summarise prints counts, rates and span durations of all events.
+// summarise prints counts and rates of events, without flush marks, and durations of spans.
 func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
 	sum, src := summary.New(), output.NewSource(r.EventName)
 	for {
@@ -76,7 +77,9 @@ func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
 		if err != nil {
 			return err
 		}
-		sum.Add(nil, sum.TypeOf(rec.ID, src.Name(rec.ID)), rec)
+		if !eventset.IsFlushMark(rec.ID) {
+			sum.Add(nil, sum.TypeOf(rec.ID, src.Name(rec.ID)), rec)
+		}
 	}
 	_, err := s.env.Stderr.Write(sum.Append(nil, false, lost, 0))
 	return err

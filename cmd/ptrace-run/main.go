@@ -4,7 +4,6 @@ package main
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
-	_ "github.com/posixtrace/posixtrace/cmd/internal/table" // it prints tables
 )
 
 func main() {

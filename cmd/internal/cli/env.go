@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 )
 
 // Env is the world as a command sees it.
@@ -68,13 +68,13 @@ func (e *Env) NoteHint(text, hint string) {
 	var b bytes.Buffer
 	b.WriteString(e.Prog)
 	b.WriteString(": ")
-	b.Write(output.AppendPrintable(nil, text))
+	b.Write(escape.AppendPrintable(nil, text))
 	b.WriteByte('\n')
 	for _, line := range strings.Split(hint, "\n") {
 		if line != "" {
 			b.WriteString(e.Colors.errs.hint.Sprint("hint:"))
 			b.WriteByte(' ')
-			b.Write(output.AppendPrintable(nil, line))
+			b.Write(escape.AppendPrintable(nil, line))
 			b.WriteByte('\n')
 		}
 	}
@@ -93,7 +93,7 @@ func (e *Env) report(c *Command, err error) int {
 	if f.Usage {
 		var b []byte
 		b = append(append(b, c.Name...), ": "...)
-		b = output.AppendPrintable(b, f.Text)
+		b = escape.AppendPrintable(b, f.Text)
 		b = append(append(append(b, "\nTry '"...), c.Name...), " --help' for more information.\n"...)
 		e.Stderr.Write(b)
 		return c.usageStatus()

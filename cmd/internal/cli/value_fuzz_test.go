@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+
 	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
@@ -29,7 +30,7 @@ func FuzzValues(f *testing.F) {
 			if err == nil {
 				return
 			}
-			if text := string(output.AppendPrintable(nil, Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
+			if text := string(escape.AppendPrintable(nil, Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
 				t.Fatalf("%q is refused with %q", s, text)
 			}
 		}

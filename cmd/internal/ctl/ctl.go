@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
+
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/status"
@@ -185,7 +188,7 @@ func listStreams(env *cli.Env, args *cli.Args) error {
 		times[s.Name]++
 	}
 	var b []byte
-	t := output.Table{Header: []string{"name", "pid", "status", "full", "log"}, Align: []output.Align{output.Left, output.Right}}
+	t := table.Table{Header: []string{"name", "pid", "status", "full", "log"}, Align: []table.Align{table.Left, table.Right}}
 	for _, s := range list {
 		if args.Has("stale") && !s.Stale {
 			continue
@@ -208,7 +211,7 @@ func listStreams(env *cli.Env, args *cli.Args) error {
 			if name == "" || times[name] > 1 {
 				name = s.Path
 			}
-			b = append(output.AppendPrintable(b, name), '\n')
+			b = append(escape.AppendPrintable(b, name), '\n')
 		default:
 			state := s.Status.String()
 			if s.Stale {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -24,7 +26,7 @@ func FuzzDumpValues(f *testing.F) {
 		}
 		refused := func(err error) {
 			t.Helper()
-			if text := string(output.AppendPrintable(nil, cli.Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
+			if text := string(escape.AppendPrintable(nil, cli.Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
 				t.Fatalf("%q is refused with %q", s, text)
 			}
 		}

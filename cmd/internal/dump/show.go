@@ -4,6 +4,9 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/status"
@@ -109,7 +112,7 @@ func inputStatusFields(in *input) (f output.Fields, err error) {
 // showTypes writes the list of event types.
 func showTypes(env *cli.Env, inputs []*input, opt *dumpOptions) error {
 	var b []byte
-	t := output.Table{Header: []string{"id", "class", "name"}, Align: []output.Align{output.Right}, Width: env.Width()}
+	t := table.Table{Header: []string{"id", "class", "name"}, Align: []table.Align{table.Right}, Width: env.Width()}
 	for _, in := range inputs {
 		types, err := in.eventTypes()
 		if err != nil {
@@ -121,11 +124,11 @@ func showTypes(env *cli.Env, inputs []*input, opt *dumpOptions) error {
 				continue
 			}
 			if opt.json() {
-				f := output.Fields{{Key: "event", Value: et.Name}, {Key: "id", Value: uint64(et.ID)}, {Key: "class", Value: output.Class(et.ID)}}
+				f := output.Fields{{Key: "event", Value: et.Name}, {Key: "id", Value: uint64(et.ID)}, {Key: "class", Value: typename.Class(et.ID)}}
 				b = f.AppendJSON(b)
 				continue
 			}
-			t.Add(strconv.Itoa(int(et.ID)), output.Class(et.ID), et.Name)
+			t.Add(strconv.Itoa(int(et.ID)), typename.Class(et.ID), et.Name)
 		}
 	}
 	if !opt.json() {

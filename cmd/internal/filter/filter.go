@@ -4,8 +4,8 @@ package filter
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -87,15 +87,15 @@ func filter(env *cli.Env, args *cli.Args) error {
 			if set.Has(t.ID) {
 				mark = '-'
 			}
-			b = append(output.AppendName(append(b, mark, ' '), t.Name), '\n')
+			b = append(typename.Append(append(b, mark, ' '), t.Name), '\n')
 		}
 	} else {
-		src := output.NewSource(func(id posixtrace.EventID) string {
+		byID := func(id posixtrace.EventID) string {
 			name, _ := s.EventName(id)
-			return name
-		})
-		for _, name := range output.SetNames(src, &set) {
-			b = append(output.AppendName(b, name), '\n')
+			return typename.OrNumber(name, id)
+		}
+		for _, name := range typename.OfSet(byID, &set) {
+			b = append(typename.Append(b, name), '\n')
 		}
 	}
 	_, err = env.Stdout.Write(b)

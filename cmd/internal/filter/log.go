@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -48,7 +49,9 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 		return cli.Failure(name, err)
 	}
 	defer r.Close()
-	rejects := rejecter{ops: ops, name: output.NewSource(r.EventName).Name}
+	rejects := rejecter{ops: ops, name: func(id posixtrace.EventID) string {
+		return typename.OrNumber(r.EventName(id), id)
+	}}
 	if show {
 		if err := rejects.show(env, r, args.Has("list")); err != nil {
 			return err
@@ -131,7 +134,7 @@ func (r *rejecter) show(env *cli.Env, log *posixtrace.Reader, all bool) error {
 		} else if !r.has(t.ID) {
 			continue
 		}
-		b = append(output.AppendName(append(b, mark...), t.Name), '\n')
+		b = append(typename.Append(append(b, mark...), t.Name), '\n')
 	}
 	_, err = env.Stdout.Write(b)
 	return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -114,19 +115,19 @@ func (a *Annotate) appendLine(b, line []byte) []byte {
 		n := 1
 		if line[i] == '\x1b' {
 			if n = rendition(line[i:]); n == 0 { // another sequence, or an incomplete one
-				b = AppendPrintable(b, line[:i+1])
+				b = escape.AppendPrintable(b, line[:i+1])
 				line = line[i+1:]
 				continue
 			}
 		}
-		b = AppendPrintable(b, line[:i])
+		b = escape.AppendPrintable(b, line[:i])
 		if line[i] == '\t' || a.Color {
 			b = append(b, line[i:i+n]...)
 			a.colored = a.colored || n > 1
 		}
 		line = line[i+n:]
 	}
-	return AppendPrintable(b, line)
+	return escape.AppendPrintable(b, line)
 }
 
 // maxRendition is the length limit of a sequence that selects a graphic rendition.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -104,7 +105,7 @@ func (c *Chrome) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		if rec.PID == 0 {
 			scope = 'g' // global: it concerns all processes
 		}
-		c.mark(lane{rec.PID, rec.TID}, src.Name(rec.ID), Class(rec.ID), scope, rec.UnixNano, c.dataText(src, rec), "")
+		c.mark(lane{rec.PID, rec.TID}, src.Name(rec.ID), typename.Class(rec.ID), scope, rec.UnixNano, c.dataText(src, rec), "")
 	}
 	for len(c.pending) > maxPending || c.bytes > maxPendingBytes {
 		b = c.emitFirst(b)

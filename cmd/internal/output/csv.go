@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -38,10 +40,10 @@ func (c *CSV) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	b = append9(append(b, c.date...), nsec)
 	b = strconv.AppendInt(append(b, 'Z', ','), int64(rec.PID), 10)
 	b = strconv.AppendInt(append(b, ','), int64(rec.TID), 10)
-	c.tmp = AppendEscaped(c.tmp[:0], src.Name(rec.ID))
+	c.tmp = escape.Append(c.tmp[:0], src.Name(rec.ID))
 	b = appendCell(append(b, ','), c.tmp)
 	b = strconv.AppendUint(append(b, ','), uint64(rec.ID), 10)
-	b = append(append(b, ','), Class(rec.ID)...)
+	b = append(append(b, ','), typename.Class(rec.ID)...)
 	b = appendHex(append(b, ",0x"...), rec.Address)
 	b = append(append(b, ','), rec.Truncation.String()...)
 	b = strconv.AppendUint(append(b, ','), uint64(len(rec.Data)), 10)
@@ -60,9 +62,9 @@ func appendCell(b, cell []byte) []byte {
 	for i := 0; i < len(cell); i++ {
 		switch c := cell[i]; {
 		case first && (c == '=' || c == '+' || c == '-' || c == '@'):
-			b = appendHexByte(b, c)
+			b = escape.AppendHexByte(b, c)
 		case first && isWideFormula(cell[i:]):
-			b = appendHexByte(appendHexByte(appendHexByte(b, c), cell[i+1]), cell[i+2])
+			b = escape.AppendHexByte(escape.AppendHexByte(escape.AppendHexByte(b, c), cell[i+1]), cell[i+2])
 			i += 2
 		case c == '"':
 			b = append(b, '"', '"')
@@ -111,7 +113,7 @@ func appendDecoded(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	switch {
 	case rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr:
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
-			return AppendEscaped(b, d.Line)
+			return escape.Append(b, d.Line)
 		}
 	case rec.ID.System():
 		start := len(b)
@@ -121,5 +123,5 @@ func appendDecoded(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 		return b
 	}
-	return AppendEscaped(b, rec.Data)
+	return escape.Append(b, rec.Data)
 }

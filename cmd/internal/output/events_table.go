@@ -3,6 +3,8 @@ package output
 import (
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -13,7 +15,7 @@ type EventTable struct {
 	Text  *Text // has the style and base of the times
 	Width int   // of the terminal; 0 for no limit
 
-	table   *Table
+	table   *table.Table
 	started bool
 	widest  int // longest data in the page, in bytes
 	tmp     []byte
@@ -64,11 +66,11 @@ func (t *EventTable) start() {
 		return
 	}
 	t.started = true
-	header, align := []string{"time", "pid", "tid", "event", "data"}, []Align{Right, Right, Right}
+	header, align := []string{"time", "pid", "tid", "event", "data"}, []table.Align{table.Right, table.Right, table.Right}
 	if t.Text.Style == NoTime {
 		header, align = header[1:], align[1:]
 	}
-	t.table = &Table{Header: header, Align: align, Width: t.Width, Escaped: true}
+	t.table = &table.Table{Header: header, Align: align, Width: t.Width, Escaped: true}
 }
 
 // Flush appends the rows that are kept back.
@@ -85,11 +87,11 @@ func (t *EventTable) Flush(b []byte) []byte {
 // on, and without the escapes that only help parsers.
 func appendReadable(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if rec.ID.User() {
-		return AppendPrintable(b, rec.Data)
+		return escape.AppendPrintable(b, rec.Data)
 	}
 	if rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr {
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
-			return AppendPrintable(b, d.Line)
+			return escape.AppendPrintable(b, d.Line)
 		}
 	}
 	return appendDecoded(b, src, rec)

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
 )
 
 // Field is one named value of Fields.
@@ -44,7 +46,7 @@ func (f Fields) AppendJSON(b []byte) []byte {
 // AppendTable appends the object as a table of two columns. In the keys, hyphens replace
 // underscores, as in the commands' options.
 func (f Fields) AppendTable(b []byte) []byte {
-	var t Table
+	var t table.Table
 	for _, m := range f {
 		t.Add(strings.ReplaceAll(m.Key, "_", "-"), text(m.Value))
 	}

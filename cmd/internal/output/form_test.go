@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -262,7 +263,7 @@ func TestSetNames(t *testing.T) {
 		want string
 	}{{all, "@all"}, {sys, "@system"}, {user, "@user"}, {sysAnd, "@system build.begin"},
 		{but, "@system !posix_trace_stop @user !build.begin"}, {posixtrace.EventSet{}, ""}} {
-		if got := strings.Join(SetNames(src, &tt.set), " "); got != tt.want {
+		if got := strings.Join(typename.OfSet(src.Name, &tt.set), " "); got != tt.want {
 			t.Errorf("SetNames = %q, want %q", got, tt.want)
 		}
 	}

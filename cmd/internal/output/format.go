@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -117,7 +118,7 @@ func (f *Format) append(b []byte, src *Source, rec *posixtrace.Record, v *golden
 		case 'a':
 			b = appendHex(append(b, "0x"...), rec.Address)
 		case 'c':
-			b = append(b, Class(rec.ID)...)
+			b = append(b, typename.Class(rec.ID)...)
 		case 'q':
 			b = strconv.AppendUint(b, f.seq, 10)
 		case 'k':

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -173,7 +174,7 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, v *go
 	b = strconv.AppendInt(append(b, `{"pid":`...), int64(v.pid), 10)
 	b = strconv.AppendInt(append(b, `,"tid":`...), int64(v.tid), 10)
 	b = AppendMember(b, "event", src.Name(rec.ID))
-	b = AppendMember(b, "class", Class(rec.ID))
+	b = AppendMember(b, "class", typename.Class(rec.ID))
 	b = AppendMember(b, "truncation", rec.Truncation.String())
 	b = AppendMember(b, "size", len(rec.Data))
 	d, isExit := exitData(rec)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -102,7 +103,7 @@ func TestMask(t *testing.T) {
 			g := &Golden{Masks: g.Masks}
 			return string(g.End(g.Append(nil, testSource(), &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: id, PID: 4711, TID: 4711}, Data: data})))
 		}
-		want := string(AppendEscaped(nil, tt.want))
+		want := string(escape.Append(nil, tt.want))
 		if got := line(33, []byte(tt.in)); got != fmt.Sprintf("P1 T1 build.begin \"%s\"\n", want) {
 			t.Errorf("%s: %q becomes %s, want %s", tt.masks, tt.in, got, want)
 		}

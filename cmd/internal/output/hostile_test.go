@@ -10,8 +10,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	_ "github.com/posixtrace/posixtrace/cmd/internal/table"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
@@ -247,8 +248,8 @@ func TestSetNamesAllocatesLittle(t *testing.T) {
 		set  *posixtrace.EventSet
 		most float64
 	}{{"none", &none, 0}, {"some", &some, 1}, {"all", &all, 4}} {
-		output.SetNames(src, tt.set)
-		if n := testing.AllocsPerRun(100, func() { output.SetNames(src, tt.set) }); n > tt.most {
+		typename.OfSet(src.Name, tt.set)
+		if n := testing.AllocsPerRun(100, func() { typename.OfSet(src.Name, tt.set) }); n > tt.most {
 			t.Errorf("%s: %v allocations, want at most %v", tt.name, n, tt.most)
 		}
 	}

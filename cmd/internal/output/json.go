@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -118,7 +120,7 @@ func (j *JSON) make(p *phrase, of *member) {
 func appendTypeJSON(b []byte, id posixtrace.EventID, name string) []byte {
 	b = AppendJSONString(append(b, `,"event":`...), name)
 	b = strconv.AppendUint(append(b, `,"id":`...), uint64(id), 10)
-	b = append(append(b, `,"class":"`...), Class(id)...)
+	b = append(append(b, `,"class":"`...), typename.Class(id)...)
 	return append(b, `","address":"0x`...)
 }
 
@@ -130,14 +132,14 @@ func appendHex(b []byte, v uint64) []byte {
 	i := len(buf)
 	for ; v != 0; v >>= 4 {
 		i--
-		buf[i] = hexDigits[v&15]
+		buf[i] = escape.HexDigits[v&15]
 	}
 	return append(b, buf[i:]...)
 }
 
 // appendDataJSON appends data as a string if it is text, in base64 otherwise.
 func appendDataJSON(b []byte, data []byte) []byte {
-	if plainRun(data) == len(data) {
+	if escape.PlainRun(data) == len(data) {
 		return append(append(append(b, `,"data":"`...), data...), '"')
 	}
 	if !utf8.Valid(data) {
@@ -154,12 +156,12 @@ func appendDataJSON(b []byte, data []byte) []byte {
 func AppendJSONString[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	done := 0
-	for i := plainRun(s); i < len(s); i += plainRun(s[i:]) {
+	for i := escape.PlainRun(s); i < len(s); i += escape.PlainRun(s[i:]) {
 		c := s[i]
 		n := 1
 		r := rune(c)
 		if c >= utf8.RuneSelf {
-			if r, n = decodeRune(s[i:]); r != utf8.RuneError && Visible(r) {
+			if r, n = escape.DecodeRune(s[i:]); r != utf8.RuneError && escape.Visible(r) {
 				i += n
 				continue
 			}
@@ -187,7 +189,7 @@ func AppendJSONString[T string | []byte](b []byte, s T) []byte {
 }
 
 func appendU(b []byte, r rune) []byte {
-	return append(b, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+	return append(b, '\\', 'u', escape.HexDigits[r>>12&15], escape.HexDigits[r>>8&15], escape.HexDigits[r>>4&15], escape.HexDigits[r&15])
 }
 
 // AppendMember appends a comma and a member of an object. The value is a string, []string,

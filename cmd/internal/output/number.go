@@ -8,6 +8,9 @@ import (
 
 const second = int64(1e9)
 
+// bytesOne is a word whose bytes are all 1.
+const bytesOne = 0x0101010101010101
+
 // append9 appends n, which is below 1e9, with nine digits. It computes the last eight by
 // halving, in parallel lanes of one word, the first lane lowest: two numbers of four digits,
 // then four of two, then eight of one.
@@ -20,7 +23,7 @@ func append9(b []byte, n uint32) []byte {
 	x = q | (x-q*100)<<16
 	q = x * 103 >> 10 & 0x000f_000f_000f_000f // a tenth, up to 99
 	x = q | (x-q*10)<<8
-	return binary.LittleEndian.AppendUint64(append(b, byte('0'+a)), x|'0'*ones)
+	return binary.LittleEndian.AppendUint64(append(b, byte('0'+a)), x|'0'*bytesOne)
 }
 
 // Events follow each other closely: all but the last digits of their times are equal. So
@@ -41,7 +44,7 @@ func append4(b []byte, n uint32) []byte {
 	q := n * 5243 >> 19
 	x := q | (n-q*100)<<16
 	q = x * 103 >> 10 & 0x000f_000f
-	return binary.LittleEndian.AppendUint32(b, q|(x-q*10)<<8|'0'*(ones&0xffff_ffff))
+	return binary.LittleEndian.AppendUint32(b, q|(x-q*10)<<8|'0'*(bytesOne&0xffff_ffff))
 }
 
 // splitNano splits a time into seconds and 0 <= nanoseconds < 1e9.

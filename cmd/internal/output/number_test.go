@@ -3,7 +3,6 @@ package output
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -25,26 +24,6 @@ func TestAppendDigits(t *testing.T) {
 		try(n * 10_000)
 		try(n*100_000 + 99_999)
 		try(999_999_999 - n)
-	}
-}
-
-// plainRun is correct for every byte at every position, between other bytes of all kinds.
-func TestPlainRun(t *testing.T) {
-	for _, around := range []string{"a", " ", "~", "\x7f", "\x1f", "\xff", "\x80", "\"", "!", "#", "[", "]", "\\", "\x00"} {
-		for n := range 20 {
-			for c := range 256 {
-				for at := range n {
-					s := []byte(strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat(around, n-at-1))
-					want := 0
-					for want < len(s) && plain[s[want]] {
-						want++
-					}
-					if got, same := plainRun(s), plainRun(string(s)); got != want || same != want {
-						t.Fatalf("plainRun(%q) = %d, of a string %d, want %d", s, got, same, want)
-					}
-				}
-			}
-		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -54,9 +55,9 @@ func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) 
 		}
 		switch {
 		case a.String:
-			b = append(AppendEscaped(append(b, '"'), a.Value), '"')
+			b = append(escape.Append(append(b, '"'), a.Value), '"')
 		default:
-			b = AppendPrintable(b, a.Value)
+			b = escape.AppendPrintable(b, a.Value)
 		}
 		if a.Cut {
 			b = append(b, "..."...)

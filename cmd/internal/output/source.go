@@ -1,8 +1,7 @@
 package output
 
 import (
-	"strconv"
-
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -46,9 +45,9 @@ func (s *Source) learn(id posixtrace.EventID) *names {
 	n := names{raw: s.lookup(id), known: true}
 	if n.raw == "" {
 		// Do not cache this: a stream announces types as they appear.
-		n = names{raw: "#" + strconv.FormatUint(uint64(id), 10)}
+		n = names{raw: typename.OrNumber("", id)}
 	}
-	n.text = AppendName(nil, n.raw)
+	n.text = typename.Append(nil, n.raw)
 	n.json = appendTypeJSON(nil, id, n.raw)
 	if !n.known || id >= maxID {
 		return &n
@@ -60,26 +59,4 @@ func (s *Source) learn(id posixtrace.EventID) *names {
 	}
 	s.names[id] = n
 	return &s.names[id]
-}
-
-// AppendName appends the name of an event type as one word: escaped like other text, and
-// with the separators of columns and list items (space and comma) escaped too.
-func AppendName(b []byte, name string) []byte {
-	start := 0
-	for i := 0; i < len(name); i++ {
-		if c := name[i]; c == ' ' || c == ',' {
-			b = AppendEscaped(b, name[start:i])
-			b = append(b, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-			start = i + 1
-		}
-	}
-	return AppendEscaped(b, name[start:])
-}
-
-// Class returns "system" or "user".
-func Class(id posixtrace.EventID) string {
-	if id.System() {
-		return "system"
-	}
-	return "user"
 }

@@ -2,11 +2,12 @@ package output
 
 import (
 	"strconv"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -16,7 +17,7 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	switch rec.ID {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
-			b = append(AppendEscaped(append(b, ' ', '"'), d.Line), '"')
+			b = append(escape.Append(append(b, ' ', '"'), d.Line), '"')
 			if rec.Truncation != posixtrace.TruncationNone {
 				b = append(b, "..."...)
 			}
@@ -54,9 +55,9 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	case posixtrace.EventProcExec:
 		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
-			b = append(AppendEscaped(append(b, ' ', '"'), d.Path), '"')
+			b = append(escape.Append(append(b, ' ', '"'), d.Path), '"')
 			for _, a := range d.Argv[min(1, len(d.Argv)):] {
-				b = append(AppendEscaped(append(b, ' ', '"'), a), '"')
+				b = append(escape.Append(append(b, ' ', '"'), a), '"')
 			}
 			if rec.Truncation != posixtrace.TruncationNone {
 				b = append(b, "..."...)
@@ -112,12 +113,12 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	case posixtrace.EventStart:
 		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {
-			return AppendMember(b, "filter", SetNames(src, &s))
+			return AppendMember(b, "filter", typename.OfSet(src.Name, &s))
 		}
 	case posixtrace.EventFilter:
 		if old, new, err := posixtrace.DecodeFilter(rec.Data); err == nil {
-			b = AppendMember(b, "old_filter", SetNames(src, &old))
-			return AppendMember(b, "new_filter", SetNames(src, &new))
+			b = AppendMember(b, "old_filter", typename.OfSet(src.Name, &old))
+			return AppendMember(b, "new_filter", typename.OfSet(src.Name, &new))
 		}
 	case posixtrace.EventStop:
 		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
@@ -173,69 +174,13 @@ func SignalName(n int) string {
 	return strconv.Itoa(n)
 }
 
-// classes has the event types of each class, in the order of SetNames. It is computed on
-// first use, since few programs need it.
-var classes = sync.OnceValue(func() (c [2][]posixtrace.EventID) {
-	for id := posixtrace.EventID(1); id < maxID; id++ {
-		i := 1
-		if id.System() {
-			i = 0
-		}
-		c[i] = append(c[i], id)
-	}
-	return
-})
-
-var classNames = [2]string{"@system", "@user"}
-
-// SetNames lists the members of a set of event types by name. Sets may contain types that
-// have no name yet. So SetNames lists a class of which the set has more than half as @user or
-// @system, followed by !NAME for each missing type, and the full set as @all.
-//
-// A log may be full of sets, so the cost is little more than that of the list.
-func SetNames(src *Source, set *posixtrace.EventSet) []string {
-	list := []string{}
-	if set.Empty() {
-		return list
-	}
-	var members, missing [maxID]posixtrace.EventID
-	everything := true
-	for i, ids := range classes() {
-		in, out := 0, 0
-		for _, id := range ids {
-			if set.Has(id) {
-				members[in] = id
-				in++
-			} else {
-				missing[out] = id
-				out++
-			}
-		}
-		everything = everything && out == 0
-		if in <= out {
-			for _, id := range members[:in] {
-				list = append(list, src.Name(id))
-			}
-			continue
-		}
-		list = append(list, classNames[i])
-		for _, id := range missing[:out] {
-			list = append(list, "!"+src.Name(id))
-		}
-	}
-	if everything {
-		return []string{"@all"}
-	}
-	return list
-}
-
 func appendSetText(b []byte, src *Source, set *posixtrace.EventSet) []byte {
 	b = append(b, '[')
-	for i, name := range SetNames(src, set) {
+	for i, name := range typename.OfSet(src.Name, set) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = AppendName(b, name)
+		b = typename.Append(b, name)
 	}
 	return append(b, ']')
 }

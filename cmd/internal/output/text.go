@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -133,7 +134,7 @@ func appendData(b []byte, data []byte, cut posixtrace.Truncation) []byte {
 		return b
 	}
 	b = append(b, ' ', '"')
-	b = AppendEscaped(b, data)
+	b = escape.Append(b, data)
 	b = append(b, '"')
 	if cut != posixtrace.TruncationNone {
 		b = append(b, "..."...)

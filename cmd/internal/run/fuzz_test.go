@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -33,7 +34,7 @@ func FuzzRunValues(f *testing.F) {
 		start := processorTime()
 		refused := func(err error) {
 			t.Helper()
-			if text := string(output.AppendPrintable(nil, cli.Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
+			if text := string(escape.AppendPrintable(nil, cli.Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
 				t.Fatalf("%q is refused with %q", s, text)
 			}
 		}

@@ -109,3 +109,23 @@ func licenceKind(text string) string {
 	}
 	return ""
 }
+
+// ptrace-event runs once for each event of a script. It links what it needs and no more: no
+// output forms and no tables.
+func TestEventPackages(t *testing.T) {
+	want := []string{"capture", "child", "cli", "escape", "event", "process", "reopen", "signals", "spool", "streams", "untraced"}
+	out, err := exec.Command("go", "list", "-deps", "../../ptrace-event").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for path := range strings.Lines(string(out)) {
+		if _, room, ok := strings.Cut(strings.TrimSpace(path), "/cmd/internal/"); ok {
+			got = append(got, room)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("ptrace-event links %q of cmd/internal, want %q", got, want)
+	}
+}

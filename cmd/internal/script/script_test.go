@@ -25,7 +25,6 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/event"
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
-	_ "github.com/posixtrace/posixtrace/cmd/internal/table"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")

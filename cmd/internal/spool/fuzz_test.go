@@ -9,14 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // parse makes a valid event of any line or rejects it, and unescape reverses
-// output.AppendEscaped.
+// escape.Append.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{
 		"build.step\t4711\t1795169520.123456\tfile.c 12", "a\t1\t\t\\n\\x41\\", "\t1\t\t64", "a\t0\t\t", "a\tb",
@@ -30,7 +31,7 @@ func FuzzLine(f *testing.F) {
 		if ok && l.name != nil && (len(l.name) == 0 || len(l.name) > posixtrace.EventNameMax || l.pid <= 0 || l.pid > maxPID || l.nanos < 0 || len(l.data) > len(b)) {
 			t.Errorf("parse(%q) = %+v", raw, l)
 		}
-		if got := unescape(output.AppendEscaped(nil, raw)); !bytes.Equal(got, raw) {
+		if got := unescape(escape.Append(nil, raw)); !bytes.Equal(got, raw) {
 			t.Errorf("unescape of escaped %q = %q", raw, got)
 		}
 	})

@@ -129,7 +129,7 @@ func nanos(b []byte) int64 {
 	return ns
 }
 
-// unescape reverses, in place, output.AppendEscaped. A backslash that starts no escape
+// unescape reverses, in place, escape.Append. A backslash that starts no escape
 // sequence stands for itself.
 func unescape(b []byte) []byte {
 	i := bytes.IndexByte(b, '\\')

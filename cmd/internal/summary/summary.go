@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -43,7 +46,7 @@ func New() *Summary {
 func (s *Summary) TypeOf(id posixtrace.EventID, name string) *TypeCount {
 	t := s.types[name]
 	if t == nil {
-		t = &TypeCount{name: name, class: output.Class(id)}
+		t = &TypeCount{name: name, class: typename.Class(id)}
 		t.span, t.begins, t.ends = SpanOf(id, name)
 		s.types[name] = t
 	}
@@ -130,15 +133,15 @@ func (s *Summary) Append(b []byte, json bool, lost uint64, width int) []byte {
 			{Key: "duration_ns", Value: length}, {Key: "lost", Value: lost}}
 		return f.AppendJSON(b)
 	}
-	r := output.Right
-	t := output.Table{Header: []string{"event", "count", "rate/s", "bytes"}, Align: []output.Align{output.Left, r, r, r}, Width: width}
+	r := table.Right
+	t := table.Table{Header: []string{"event", "count", "rate/s", "bytes"}, Align: []table.Align{table.Left, r, r, r}, Width: width}
 	for _, n := range types {
 		t.Add(n.name, text(n.count), strconv.FormatFloat(rate(n.count), 'f', 1, 64), text(n.bytes))
 	}
 	b = t.Append(b)
 	if len(spans) > 0 {
 		overlaps := slices.ContainsFunc(spans, func(n *spanTimes) bool { return n.overlaps > 0 })
-		t = output.Table{Header: []string{"span", "count", "p50", "p95", "max", "total", "open"}, Align: []output.Align{output.Left, r, r, r, r, r, r}, Width: width}
+		t = table.Table{Header: []string{"span", "count", "p50", "p95", "max", "total", "open"}, Align: []table.Align{table.Left, r, r, r, r, r, r}, Width: width}
 		if overlaps {
 			t.Header, t.Align = append(t.Header, "overlapping"), append(t.Align, r)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 )
 
 const (
@@ -17,14 +17,14 @@ const (
 
 // fit returns the cells of t as they are shown: escaped, cut to the width of the
 // table, and the first row as wide as the columns were before.
-func fit(t *output.Table) (header []string, rows [][]string) {
+func fit(t *Table) (header []string, rows [][]string) {
 	widths := make([]int, t.Columns())
 	copy(widths, t.Widths)
 	show := func(cells []string) []string {
 		out := make([]string, len(cells))
 		for i, c := range cells {
 			if out[i] = c; !t.Escaped {
-				out[i] = output.Escape(c)
+				out[i] = escape.String(c)
 			}
 			widths[i] = max(widths[i], twwidth.Width(out[i]))
 		}
@@ -36,7 +36,7 @@ func fit(t *output.Table) (header []string, rows [][]string) {
 	for _, r := range t.Rows {
 		rows = append(rows, show(r))
 	}
-	right := func(i int) bool { return i < len(t.Align) && t.Align[i] == output.Right }
+	right := func(i int) bool { return i < len(t.Align) && t.Align[i] == Right }
 	if t.Width > 0 {
 		shrink(widths, t.Width, right)
 	}

@@ -5,14 +5,12 @@ import (
 	"testing"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
-
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
 // A table takes no more than its width as long as it can.
 func TestWidth(t *testing.T) {
 	for width := 0; width < 60; width++ {
-		tab := output.Table{Header: []string{"time", "event", "data"}, Align: []output.Align{output.Right}, Width: width}
+		tab := Table{Header: []string{"time", "event", "data"}, Align: []Align{Right}, Width: width}
 		tab.Add("0.000000000", "a.quite.long.name.begin", "some data that is \"longer\" than that")
 		tab.Add("1.000000000", "日本語日本語日本語日本語", "日本語 日本語 日本語 日本語")
 		got := string(tab.Append(nil))
@@ -37,7 +35,7 @@ func TestWidth(t *testing.T) {
 
 // What is appended later stands under what came before.
 func TestPages(t *testing.T) {
-	tab := output.Table{Header: []string{"pid", "event"}, Align: []output.Align{output.Right}, Escaped: true}
+	tab := Table{Header: []string{"pid", "event"}, Align: []Align{Right}, Escaped: true}
 	tab.Add("12345", `a\x1b`)
 	b := tab.Append(nil)
 	tab.Header, tab.Rows = nil, nil

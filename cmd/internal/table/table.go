@@ -1,66 +1,49 @@
-// Package table draws the tables of package output. A main imports it for its
-// effect if its command prints tables; see [output.DrawTablesWith].
+// Package table draws small tables for people. The library behind it takes longer to initialize
+// than a short command runs: only the rooms of commands that print tables import it.
 package table
 
-import (
-	"bytes"
+// Align is the alignment of a column.
+type Align bool
 
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
-
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
+// The alignments.
+const (
+	Left  Align = false
+	Right Align = true
 )
 
-func init() {
-	output.DrawTablesWith(draw)
-	// The library remembers the widths of thousands of cells, and the cells with them, which
-	// may be a hundred KiB each.
-	twwidth.SetCacheCapacity(rememberedCells)
+// Table is a small table for people: aligned columns, two spaces apart, without lines.
+// Cells may hold untrusted text.
+type Table struct {
+	Header []string // nil for none
+	Align  []Align  // of each column; Left where it is shorter
+	Rows   [][]string
+
+	// Escaped says that the cells are escaped already.
+	Escaped bool
+	// Width is the longest a line may be, 0 for no limit. To fit, Append truncates
+	// left-aligned columns, the widest first, with an ellipsis.
+	Width int
+	// Widths are the least widths of the columns. Append sets them to the widths it used,
+	// so that the columns of a second part do not get narrower.
+	Widths []int
 }
 
-// rememberedCells are enough for the one table that is being drawn.
-const rememberedCells = 64
+// Add adds a row.
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// draw appends a table. The library would rewrite headers, trim cells, draw
-// boxes, pass escape codes on and lose write errors; here it does none of that.
-func draw(b []byte, t *output.Table) []byte {
-	align := make(tw.Alignment, t.Columns())
-	for i := range align {
-		align[i] = tw.AlignLeft
-		if i < len(t.Align) && t.Align[i] == output.Right {
-			align[i] = tw.AlignRight
-		}
+// Columns returns the number of columns.
+func (t *Table) Columns() int {
+	n := len(t.Header)
+	for _, r := range t.Rows {
+		n = max(n, len(r))
 	}
-	var buf bytes.Buffer
-	w := tablewriter.NewTable(&buf,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders: tw.BorderNone,
-			Symbols: tw.NewSymbols(tw.StyleNone),
-			Settings: tw.Settings{
-				Separators: tw.SeparatorsNone,
-				Lines:      tw.LinesNone,
-			},
-		})),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithTrimSpace(tw.Off),
-		tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}),
-		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
-		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
-	)
-	header, rows := fit(t)
-	if header != nil {
-		w.Header(header)
+	return n
+}
+
+// Append appends the table.
+func (t *Table) Append(b []byte) []byte {
+	if len(t.Rows) == 0 && t.Header == nil {
+		return b
 	}
-	for _, r := range rows {
-		w.Append(r)
-	}
-	w.Render()
-	for line := range bytes.Lines(buf.Bytes()) {
-		b = append(append(b, bytes.TrimRight(line, " \n")...), '\n')
-	}
-	return b
+	return draw(b, t)
 }

@@ -2,12 +2,10 @@ package table
 
 import (
 	"testing"
-
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
 func TestTable(t *testing.T) {
-	tab := output.Table{Header: []string{"event_name", "count"}, Align: []output.Align{output.Left, output.Right}}
+	tab := Table{Header: []string{"event_name", "count"}, Align: []Align{Left, Right}}
 	tab.Add("build.begin", "12")
 	tab.Add("a\x1b[31m\nb", "3")
 	tab.Add(" x", "")

@@ -1,34 +1,37 @@
-package output
+// Package escape shows bytes of untrusted programs: it escapes what a terminal would act on or
+// not show.
+package escape
 
 import (
 	"unicode"
 	"unicode/utf8"
 )
 
-const hexDigits = "0123456789abcdef"
+// HexDigits are the digits of hexadecimal numbers.
+const HexDigits = "0123456789abcdef"
 
-// AppendEscaped appends s with every character that is not printable escaped: as \n, \t, \",
+// Append appends s with every character that is not printable escaped: as \n, \t, \",
 // \\, or \xHH for each byte of any other. A terminal shows each character of the result as
 // itself: it has no control bytes, no changes of direction and nothing invisible.
-func AppendEscaped[T string | []byte](b []byte, s T) []byte {
+func Append[T string | []byte](b []byte, s T) []byte {
 	return appendEscaped(b, s, true)
 }
 
-// AppendPrintable is like AppendEscaped but leaves quotes and backslashes as they are, for
+// AppendPrintable is like Append but leaves quotes and backslashes as they are, for
 // text that people read and no program parses.
 func AppendPrintable[T string | []byte](b []byte, s T) []byte {
 	return appendEscaped(b, s, false)
 }
 
-// Escape returns s as AppendEscaped appends it.
-func Escape(s string) string { return string(AppendEscaped(nil, s)) }
+// String returns s as Append appends it.
+func String(s string) string { return string(Append(nil, s)) }
 
 func appendEscaped[T string | []byte](b []byte, s T, quotes bool) []byte {
 	done := 0
-	for i := plainRun(s); i < len(s); i += plainRun(s[i:]) {
+	for i := PlainRun(s); i < len(s); i += PlainRun(s[i:]) {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			if r, n := decodeRune(s[i:]); r != utf8.RuneError && Visible(r) {
+			if r, n := DecodeRune(s[i:]); r != utf8.RuneError && Visible(r) {
 				i += n
 				continue
 			}
@@ -39,7 +42,7 @@ func appendEscaped[T string | []byte](b []byte, s T, quotes bool) []byte {
 		b = append(b, s[done:i]...)
 		n := 1
 		if c >= utf8.RuneSelf {
-			_, n = decodeRune(s[i:])
+			_, n = DecodeRune(s[i:])
 		}
 		for ; n > 0; n-- {
 			b = appendEscapedByte(b, s[i])
@@ -59,16 +62,17 @@ func appendEscapedByte(b []byte, c byte) []byte {
 	case '"', '\\':
 		return append(b, '\\', c)
 	}
-	return appendHexByte(b, c)
+	return AppendHexByte(b, c)
 }
 
-func appendHexByte(b []byte, c byte) []byte {
-	return append(b, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+// AppendHexByte appends c as \xHH.
+func AppendHexByte(b []byte, c byte) []byte {
+	return append(b, '\\', 'x', HexDigits[c>>4], HexDigits[c&15])
 }
 
-// decodeRune decodes the first character of s. For both types it avoids a conversion that
+// DecodeRune decodes the first character of s. For both types it avoids a conversion that
 // allocates.
-func decodeRune[T string | []byte](s T) (rune, int) {
+func DecodeRune[T string | []byte](s T) (rune, int) {
 	var buf [utf8.UTFMax]byte
 	return utf8.DecodeRune(buf[:copy(buf[:], s)])
 }

@@ -1,4 +1,4 @@
-package output
+package escape
 
 import "math/bits"
 
@@ -15,10 +15,10 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plainRun returns the number of plain bytes at the start of s. It tests eight bytes at a
+// PlainRun returns the number of plain bytes at the start of s. It tests eight bytes at a
 // time. Below the first byte that is not plain the subtractions borrow nothing, so the
 // lowest mark is exact.
-func plainRun[T string | []byte](s T) int {
+func PlainRun[T string | []byte](s T) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
 		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |

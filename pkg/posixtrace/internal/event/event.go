@@ -1,20 +1,19 @@
-// Package event holds what every layer must agree on about event types: the
-// numbers and names of the predefined ones, how the number space is divided,
-// and sets of types.
+// Package event defines event types for every layer: numbers and names of the predefined types, the
+// classes of the number space, and sets of types.
 package event
 
 // ID is the number of an event type (trace_event_id_t). Zero is no type.
 type ID uint32
 
-// The number space. An id tells its class by itself, so that a set of "all
-// system events" also holds types that are registered later.
+// The number space. The class of an id follows from the id alone, so a set of "all system events"
+// includes types that are registered later.
 const (
 	// Unnamed is posix_trace_unnamed_userevent, the first user type.
 	Unnamed ID = 32
 	// FirstUser is the first id given to a name that a program registers.
 	FirstUser ID = 33
-	// FirstDynamic is the first id given to a system type that is registered
-	// at run time (system calls have one type each).
+	// FirstDynamic is the first id given to a system type that is registered at run time, such
+	// as the type of a system call.
 	FirstDynamic ID = 3584
 	// Max is one more than the largest id.
 	Max ID = 4096

@@ -11,7 +11,8 @@ const SetWords = int(Max) / 64
 // Set is a set of event types. It holds no pointers; the zero value is empty.
 type Set [SetWords]uint64
 
-// All, System and WOPID fill the sets that posix_trace_eventset_fill names.
+// All returns the set of every type. All, System and WOPID are the sets of
+// posix_trace_eventset_fill().
 func All() (s Set) {
 	for id := ID(1); id < Max; id++ {
 		s.Add(id)
@@ -19,7 +20,7 @@ func All() (s Set) {
 	return
 }
 
-// System returns the set of every system type, also of those yet to come.
+// System returns the set of every system type, registered or not.
 func System() (s Set) {
 	for id := ID(1); id < Max; id++ {
 		if id.System() {
@@ -44,7 +45,7 @@ func (s *Set) Add(id ID) {
 	}
 }
 
-// Del takes id out.
+// Del removes id.
 func (s *Set) Del(id ID) {
 	if id.Valid() {
 		s[id>>6] &^= 1 << (id & 63)
@@ -63,7 +64,7 @@ func (s *Set) Or(t *Set) {
 	}
 }
 
-// AndNot takes the members of t out.
+// AndNot removes the members of t.
 func (s *Set) AndNot(t *Set) {
 	for i := range s {
 		s[i] &^= t[i]
@@ -73,9 +74,8 @@ func (s *Set) AndNot(t *Set) {
 // MaxEncodedSet is the size of the largest encoded set.
 const MaxEncodedSet = 8 + 8*SetWords
 
-// AppendSet appends the form that a set has in the data of START and FILTER
-// events: a count of words, a reserved zero, and that many words, trailing zero
-// words left out. All integers are little-endian.
+// AppendSet appends the encoding of a set in the data of START and FILTER events: a count of words,
+// a reserved zero, and that many words without trailing zero words. All integers are little-endian.
 func AppendSet(b []byte, s *Set) []byte {
 	n := len(s)
 	for n > 0 && s[n-1] == 0 {
@@ -91,7 +91,7 @@ func AppendSet(b []byte, s *Set) []byte {
 
 var errSet = errors.New("malformed event set")
 
-// DecodeSet reads a set written by AppendSet and returns what follows it.
+// DecodeSet decodes a set that AppendSet encoded and returns the bytes behind it.
 func DecodeSet(b []byte) (s Set, rest []byte, err error) {
 	if len(b) < 8 {
 		return s, nil, errSet

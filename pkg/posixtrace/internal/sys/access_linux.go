@@ -10,31 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MayTrace returns nil if the caller may trace p. The rule is that of
-// ptrace(2): the same real, effective and saved user and group, and a target
-// that is dumpable (no set-uid program); or CAP_SYS_PTRACE, or root. It fails with
-// EPERM, or with ESRCH when p is gone.
+// MayTrace returns nil if the caller may trace p. The rule is that of ptrace(2): the same real,
+// effective and saved user and group, and a target that is dumpable (no set-uid program); or
+// CAP_SYS_PTRACE, or root. Errors: EPERM; ESRCH p is gone.
 func MayTrace(p Proc) error {
 	if p.IsSelf() {
 		return nil
 	}
 	err := mayTrace(int(p.PID))
-	// What was read belongs to p only if p was there to the end: that of a process that has
-	// just ended is root's.
+	// The status belongs to p only if p still lives: the files of a process that has just ended
+	// are root's.
 	if !p.Alive() {
 		return unix.ESRCH
 	}
 	return err
 }
 
-// Secure reports whether the program has rights that whoever executed it may
-// not have: it is set-uid or set-gid, or its file has capabilities. Then the environment is
-// not to be trusted.
+// Secure reports whether the program has rights that the process that executed it may lack: it is
+// set-uid or set-gid, or its file has capabilities. Such a program must not trust the environment.
 func Secure() bool {
 	return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() || secureExec()
 }
 
-// secureExec is what the kernel says of the start of the program (AT_SECURE).
+// secureExec reports AT_SECURE, which the kernel sets at exec.
 var secureExec = sync.OnceValue(func() bool {
 	const atSecure = 23
 	list, err := unix.Auxv()
@@ -52,7 +50,7 @@ func mayTrace(pid int) error {
 	}
 	dir := "/proc/" + strconv.Itoa(pid)
 	b, err := os.ReadFile(dir + "/status")
-	if err != nil { // if it is there at all
+	if err != nil { // if it exists at all
 		return errUnseen(pid)
 	}
 	r, e, s := unix.Getresuid()
@@ -65,14 +63,14 @@ func mayTrace(pid int) error {
 	if ids, ok := statusIDs(b, "Gid:"); !ok || ids != gids {
 		return fmt.Errorf("process %d runs in another group: %w", pid, unix.EPERM)
 	}
-	// The kernel gives what is in the directory of a process that must not be
-	// dumped to root, though not the directory.
+	// The kernel gives the files in the /proc directory of an undumpable process to root,
+	// though not the directory.
 	var st unix.Stat_t
 	if err := retry(func() error { return unix.Stat(dir+"/status", &st) }); err != nil {
 		return errUnseen(pid)
 	}
 	if int(st.Uid) != uids[1] {
-		// So it does with a process that has given up its memory, on its way to the end.
+		// It does the same to a process that has released its memory on its way to the end.
 		if b, err := os.ReadFile(dir + "/status"); err != nil || statusLine(b, "VmSize:") == nil {
 			return unix.ESRCH
 		}

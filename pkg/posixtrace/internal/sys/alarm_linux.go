@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Alarm wakes a goroutine after a while, as a time.Timer does, at less cost to a process
-// that does nothing else: for a timer the runtime wakes two threads, and those a third,
-// a dozen times in all; for a descriptor that becomes readable it wakes one, once.
+// Alarm wakes a goroutine after a while, as a time.Timer does, at less cost to an idle process. For
+// a timer the runtime wakes two threads, and those a third, a dozen wake-ups in all; for a
+// descriptor that becomes readable it wakes one thread, once.
 type Alarm struct {
 	f    *os.File // nil where timerfd_create(2) is refused
 	conn syscall.RawConn
@@ -24,8 +24,8 @@ type Alarm struct {
 	once sync.Once
 }
 
-// NewAlarm makes one. It takes a descriptor, until Close. Where there can be none, as in a sandbox
-// that does not know the system call, it does with a timer.
+// NewAlarm returns an Alarm, which uses a descriptor until Close. Where timerfd_create(2) is
+// refused, as in a sandbox that does not know it, the Alarm uses a timer.
 func NewAlarm() (*Alarm, error) {
 	fd, err := timerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS) {
@@ -56,7 +56,7 @@ func (a *Alarm) Wait(d time.Duration) bool {
 		return !a.rung.Load()
 	}
 	err := a.set(d)
-	if !a.rung.Load() { // which is set before the time
+	if !a.rung.Load() { // Ring sets it before it sets the time
 		if err == nil {
 			err = a.read()
 		}
@@ -67,7 +67,7 @@ func (a *Alarm) Wait(d time.Duration) bool {
 	return !a.rung.Load()
 }
 
-// Ring ends Wait, now and for ever.
+// Ring ends this and every later Wait.
 func (a *Alarm) Ring() {
 	a.rung.Store(true)
 	if a.f == nil {
@@ -77,7 +77,7 @@ func (a *Alarm) Ring() {
 	a.set(0)
 }
 
-// Close gives back the descriptor. Nobody may wait.
+// Close closes the descriptor. No goroutine may be in Wait.
 func (a *Alarm) Close() error {
 	if a.f == nil {
 		return nil
@@ -85,8 +85,8 @@ func (a *Alarm) Close() error {
 	return a.f.Close()
 }
 
-// Neither system call blocks, and the runtime need not be told of them: for one that
-// might it wakes another of its threads.
+// Neither system call blocks, so both bypass the runtime's entersyscall: for a call that might
+// block the runtime wakes another thread.
 
 func (a *Alarm) read() (err error) {
 	var b [8]byte

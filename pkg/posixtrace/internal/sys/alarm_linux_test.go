@@ -23,14 +23,14 @@ func TestAlarm(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Microsecond, 5 * time.Millisecond} {
 		begin := time.Now()
 		if !a.Wait(d) {
-			t.Fatal("it says that it was rung")
+			t.Fatal("Wait reports a Ring")
 		}
 		if took := time.Since(begin); took < d {
 			t.Errorf("Wait(%v) took %v", d, took)
 		}
 	}
 
-	// However Ring and Wait meet.
+	// Ring and Wait in any order.
 	for i := range 300 {
 		a, err := NewAlarm()
 		if err != nil {
@@ -45,10 +45,10 @@ func TestAlarm(t *testing.T) {
 			a.Ring()
 		}()
 		for a.Wait(time.Minute) {
-			t.Fatal("a minute has gone")
+			t.Fatal("Wait reports that the time has passed after Ring")
 		}
 		if a.Wait(time.Minute) {
-			t.Fatal("not rung any more")
+			t.Fatal("a later Wait does not report Ring")
 		}
 		<-rung
 		if err := a.Close(); err != nil {
@@ -62,6 +62,6 @@ func TestAlarm(t *testing.T) {
 	a.Wait(20 * time.Millisecond)
 	a.Ring()
 	if a.Wait(time.Minute) || time.Since(begin) > 10*time.Second {
-		t.Error("a closed one waits on")
+		t.Error("Wait on a closed alarm does not end with Ring")
 	}
 }

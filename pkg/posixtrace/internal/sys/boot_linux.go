@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// userHZ is the unit of times in /proc, the same on every architecture that Go
-// runs on, whatever the kernel's own tick is.
+// userHZ is the unit of times in /proc. It is the same on every architecture of Go, whatever the
+// kernel's own tick is.
 const userHZ = 100
 
-// BootID returns the identity of this boot of the machine, "" when unknown.
+// BootID returns the identity of this boot, "" when unknown.
 var BootID = known(func() string {
 	b, err := readSmall("/proc/sys/kernel/random/boot_id", make([]byte, 64))
 	if err != nil {
@@ -31,25 +31,24 @@ func NowTicks() uint64 {
 	return uint64(ts.Nano()-bootOffset()) / (1e9 / userHZ)
 }
 
-// bootOffset is by how much our time namespace shifts the time since boot. The
-// start times of processes would differ with it from one reader to another,
-// and the living would seem dead to each other.
+// bootOffset is the offset of our time namespace for the time since boot. Start times of processes
+// include the reader's offset: without a correction readers in different namespaces would take live
+// processes for dead.
 var bootOffset = sync.OnceValue(func() int64 { return namespaceOffset("boottime", "7") })
 
-// initialTime is the time namespace of a machine that has been given no other, in
-// which there are no offsets.
+// initialTime is the initial time namespace, which has no offsets.
 const initialTime = "time:[4026531834]"
 
-// namespaceOffset returns by how many nanoseconds our time namespace shifts a clock, which
-// the kernel calls by one of two names.
+// namespaceOffset returns the offset of our time namespace for a clock in nanoseconds. The kernel
+// uses one of two names for the clock.
 func namespaceOffset(clock, id string) int64 {
-	// There is such a namespace nearly nowhere.
+	// Few processes are in another time namespace.
 	ours, err := os.Readlink("/proc/self/ns/time")
 	if err != nil || ours == initialTime {
 		return 0
 	}
-	// The offsets in /proc are those of our children to be: ours too, unless this
-	// process has asked for another namespace for them.
+	// The file has the offsets for our future children. They are ours, too, unless this process
+	// has unshared the namespace for its children.
 	if theirs, err := os.Readlink("/proc/self/ns/time_for_children"); err != nil || theirs != ours {
 		return 0
 	}

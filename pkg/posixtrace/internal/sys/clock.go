@@ -12,23 +12,22 @@ import (
 //go:linkname nanotime runtime.nanotime
 func nanotime() int64
 
-// Monotonic reads CLOCK_MONOTONIC in nanoseconds, as it is outside of any time
-// namespace: processes of several may share a stream.
+// Monotonic reads CLOCK_MONOTONIC in nanoseconds, without the offset of a time namespace: processes
+// of several namespaces may share a stream.
 func Monotonic() uint64 { return uint64(nanotime() - monotonicOffset) }
 
-// monotonicOffset is by how much our time namespace shifts it. A clock has no time to
-// ask each time.
+// monotonicOffset is the offset of our time namespace, read once: a clock must be fast.
 var monotonicOffset = namespaceOffset("monotonic", "1")
 
-// TrustTicks reports whether Ticks may be a stream's clock: only where the kernel
-// itself keeps time by the same counter.
+// TrustTicks reports whether Ticks may be a stream's clock: only where the kernel keeps time by the
+// same counter.
 var TrustTicks = sync.OnceValue(func() bool {
 	src, err := readSmall("/sys/devices/system/clocksource/clocksource0/current_clocksource", make([]byte, 64))
 	return err == nil && keepsTime(string(bytes.TrimSpace(src)), runtime.GOARCH)
 })
 
-// keepsTime reports whether a clock source of the kernel is what Ticks reads. Where the
-// counter has been found unstable the kernel uses another.
+// keepsTime reports whether Ticks reads this clock source of the kernel. Where the kernel has found
+// the counter unstable it uses another source.
 func keepsTime(source, arch string) bool {
 	switch arch {
 	case "amd64":
@@ -39,7 +38,7 @@ func keepsTime(source, arch string) bool {
 	return false
 }
 
-// Pair reads Ticks and CLOCK_MONOTONIC as nearly at once as it can.
+// Pair reads Ticks and CLOCK_MONOTONIC as close together as possible.
 func Pair() (tick, mono uint64) {
 	best := ^uint64(0)
 	for range 8 {

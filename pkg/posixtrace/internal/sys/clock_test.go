@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Only where the kernel keeps time by the processor's counter is it a clock.
+// The processor's counter is a clock only where the kernel keeps time by it.
 func TestKeepsTime(t *testing.T) {
 	for _, c := range []struct {
 		source, arch string
@@ -22,8 +22,8 @@ func TestKeepsTime(t *testing.T) {
 	}
 }
 
-// Whatever the clock is, the two readings of Pair belong together, and rise.
-func TestPair(t *testing.T) {
+// The two readings of Pair belong together, and rise.
+func TestPairReadingsAgree(t *testing.T) {
 	t0, m0 := Pair()
 	for range 100 {
 		runtime.Gosched()

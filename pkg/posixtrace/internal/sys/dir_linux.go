@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileStat is what matters of a file's status.
+// FileStat is the part of a file's status that this package needs.
 type FileStat struct {
 	Mode  uint32 // type and permissions, as in st_mode
 	UID   uint32
@@ -44,7 +44,7 @@ func fileStat(st *unix.Stat_t) FileStat {
 	}
 }
 
-// StatOf returns what the os package has found out about a file.
+// StatOf converts a status of the os package.
 func StatOf(fi fs.FileInfo) *FileStat {
 	s := fi.Sys().(*syscall.Stat_t)
 	return &FileStat{
@@ -69,9 +69,9 @@ func StatAt(dir *os.File, name string) (FileStat, error) {
 	return fileStat(&st), err
 }
 
-// OpenDir opens a directory and returns what it was found to be, without ever
-// following a link in the last element of path. With mend a directory of the caller's
-// whose owner bits were taken away by a umask gets them back.
+// OpenDir opens a directory and returns its status. It never follows a link in the last element of
+// path. With mend it restores the owner's permission bits that a umask took from a directory of the
+// caller's.
 func OpenDir(path string, mend bool) (*os.File, FileStat, error) {
 	fd, err := retryInt(func() (int, error) {
 		return unix.Open(filepath.Clean(path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -91,7 +91,7 @@ func OpenDir(path string, mend bool) (*os.File, FileStat, error) {
 	case !st.IsDir():
 		return nil, st, unix.ENOTDIR
 	case mend && st.UID == uint32(os.Geteuid()) && st.Perm()&0o77 == 0 && st.Perm() != 0o700:
-		// O_PATH descriptors know no fchmod.
+		// fchmod does not work on an O_PATH descriptor.
 		if err := os.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700); err == nil {
 			st, _ = Fstat(at)
 		}
@@ -104,7 +104,7 @@ func OpenDir(path string, mend bool) (*os.File, FileStat, error) {
 	return dir, st, nil
 }
 
-// OpenAt opens name in dir. O_NOFOLLOW and O_CLOEXEC are always set.
+// OpenAt opens name in dir, always with O_NOFOLLOW and O_CLOEXEC.
 func OpenAt(dir *os.File, name string, flags int, perm uint32) (*os.File, error) {
 	fd, err := retryInt(func() (int, error) {
 		return unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
@@ -116,14 +116,14 @@ func OpenAt(dir *os.File, name string, flags int, perm uint32) (*os.File, error)
 	return newFile(fd, filepath.Join(dir.Name(), name), flags), nil
 }
 
-// openTries bounds how often a file is looked for that comes and goes.
+// openTries bounds the attempts to open a file that other processes keep replacing.
 const openTries = 16
 
-// OpenLooked opens name in dir (nil: name is a path) if look, which is told what it is, has
-// nothing against it. It does not follow a link, and with O_CREATE makes the file if there
-// is none. Nothing is opened before it was looked at: that is enough to set off
-// some devices, and lets in whoever waits in a FIFO. And what is opened is what was looked at,
-// whatever has its name by then.
+// OpenLooked opens name in dir (nil: name is a path) unless look, which gets the file's status,
+// returns an error. It does not follow a link, and with O_CREATE creates the file if there is none.
+// It checks a file before it opens it: opening alone triggers some devices, and wakes a process
+// that waits in a FIFO. It opens the file that it checked, even if another file has the name by
+// then.
 func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st *FileStat) error) (*os.File, error) {
 	at, path := unix.AT_FDCWD, name
 	if dir != nil {
@@ -147,8 +147,8 @@ func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st 
 		if err != nil {
 			return nil, err
 		}
-		// Whether it has another name elsewhere is told by the name that it has here: a
-		// link may have been taken away again since it was followed.
+		// The name decides whether the file has another one: a link that was followed may
+		// have been removed since.
 		var st unix.Stat_t
 		err = retry(func() error { return unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 		if err == nil {
@@ -167,7 +167,7 @@ func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st 
 	return nil, err
 }
 
-// OpenForReading is OpenLooked for reading, and follows links.
+// OpenForReading is OpenLooked for reading that follows links.
 func OpenForReading(path string, look func(st *FileStat) error) (*os.File, error) {
 	fd, err := retryInt(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0) })
 	if err == nil {
@@ -179,11 +179,11 @@ func OpenForReading(path string, look func(st *FileStat) error) (*os.File, error
 	return newFile(fd, path, unix.O_NONBLOCK), nil
 }
 
-// errSwapped is about a name that has become another file's.
+// errSwapped says that the name has become another file's.
 const errSwapped = unix.ESTALE
 
-// openPathFD opens what an O_PATH descriptor stands for, which it takes over, if that is
-// still what its name was found to be.
+// openPathFD opens the file of the O_PATH descriptor at, which it closes, if the name was found to
+// be that file.
 func openPathFD(at, flags int, named *unix.Stat_t, look func(st *FileStat) error) (fd int, err error) {
 	defer unix.Close(at)
 	var now unix.Stat_t
@@ -208,7 +208,7 @@ func openPathFD(at, flags int, named *unix.Stat_t, look func(st *FileStat) error
 	if err := look(&st); err != nil {
 		return -1, err
 	}
-	// Not blocking: not even for a lease.
+	// O_NONBLOCK: do not even wait for a lease.
 	fd, err = retryInt(func() (int, error) {
 		return unix.Open("/proc/self/fd/"+strconv.Itoa(at), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	})
@@ -218,11 +218,11 @@ func openPathFD(at, flags int, named *unix.Stat_t, look func(st *FileStat) error
 	return fd, err
 }
 
-var errNoProc = fmt.Errorf("/proc is not there: %w", unix.ENOSYS)
+var errNoProc = fmt.Errorf("/proc is not mounted: %w", unix.ENOSYS)
 
-// newFile makes a file of a descriptor. O_NONBLOCK is for the opening only, lest
-// a fifo in the place of a file keep us; left on, it would make the os package start its
-// poller, for files that cannot be polled.
+// newFile wraps a descriptor in a file. O_NONBLOCK is for the open only, which might wait if the
+// file is a FIFO; left on, it would make the os package start its poller, for files that cannot be
+// polled.
 func newFile(fd int, name string, flags int) *os.File {
 	if flags&unix.O_NONBLOCK != 0 {
 		unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags&^unix.O_NONBLOCK)
@@ -241,8 +241,7 @@ func OpenFile(path string, flags int, perm uint32) (*os.File, error) {
 	return newFile(fd, path, flags), nil
 }
 
-// RenameNoReplace renames a file within dir; it fails with EEXIST when there is
-// already one of the new name.
+// RenameNoReplace renames a file within dir. It fails with EEXIST when the new name exists.
 func RenameNoReplace(dir *os.File, from, to string) error {
 	defer runtime.KeepAlive(dir)
 	fd := int(dir.Fd())
@@ -253,12 +252,12 @@ func RenameNoReplace(dir *os.File, from, to string) error {
 	return renameChecked(dir, from, to)
 }
 
-var renameat2 = unix.Renameat2 // a variable for tests: few file systems cannot do it
+var renameat2 = unix.Renameat2 // a variable for tests: few file systems lack it
 
-// renameChecked is RenameNoReplace on a file system that cannot, as many in user space. To make the
-// new name a second one and then remove the first would do on others, but some keep a name of a
-// file that is open (.fuse_hidden..., .nfs...), and a file with two names is not taken for ours. So
-// those who come here exclude each other, by a lock on the directory.
+// renameChecked is RenameNoReplace for a file system that lacks it, as many in user space do.
+// Linking the new name and unlinking the old one would work on others, but some keep a name for a
+// file that is open (.fuse_hidden..., .nfs...), and the registry refuses a file with two names. So
+// callers exclude each other by a lock on the directory.
 func renameChecked(dir *os.File, from, to string) error {
 	defer runtime.KeepAlive(dir)
 	fd := int(dir.Fd())

@@ -10,25 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A file that is mapped can be cut short by whoever may write to it, and the kernel then
-// kills every process that touches what is gone: SIGBUS. A traced program must not die of
-// that, and asking before each access would cost more than an event. So the signal is
-// caught: our handler stands before that of the Go runtime and, if the address is one of
-// a mapping made by Map, puts zeros in the place of the mapping and lets the program go
-// on. Everything else it passes on as it came. While nothing is wrong it costs nothing.
+// Truncating a file that a process maps makes the kernel send SIGBUS to the process when it touches
+// the missing part. A traced program must not die of that, and a check before each access would
+// cost more than an event. So this package's handler runs before that of the Go runtime. For an
+// address within a mapping made by Map it replaces the mapping by zeros and lets the program go on;
+// it passes every other signal on unchanged. It costs nothing while nothing is wrong.
 
-// Guard is a mapping that the handler looks after. The handler reads it without a lock:
-// start is set last and cleared first.
+// Guard is a mapping that the handler watches. The handler reads it without a lock: start is set
+// last and cleared first.
 type Guard struct {
 	start atomic.Uintptr
 	end   atomic.Uintptr
-	word  atomic.Uintptr // address of the word to be set, or 0
-	value atomic.Uint64  // and to what
-	cut   atomic.Uint64  // 1: it has happened
+	word  atomic.Uintptr // address of a word that the handler sets, or 0
+	value atomic.Uint64  // the value that it sets
+	cut   atomic.Uint64  // 1: the file was cut short
 }
 
-// guardBlock is as many as most programs ever need. There is another behind it for those
-// that have more; blocks never go away.
+// guardBlock has as many guards as most programs need. A program with more mappings chains another
+// block. Blocks are never freed.
 type guardBlock struct {
 	all  [1024]Guard // busHandler knows the sizes
 	next atomic.Pointer[guardBlock]
@@ -38,25 +37,25 @@ var (
 	guards  guardBlock
 	guardMu sync.Mutex
 	//lint:ignore U1000 read by assembly
-	oldBus  uintptr // the handler that was there before
+	oldBus  uintptr // the previous handler
 	guardOn = sync.OnceValue(catchBus)
 )
 
-// busHandler is the handler. It is called by the kernel alone.
+// busHandler is the handler. Only the kernel calls it.
 //
 //lint:ignore U1000 called by the kernel
 func busHandler()
 
 func busHandlerAddr() uintptr
 
-// sigaction is the kernel's.
+// sigaction is the kernel's struct.
 type sigaction struct {
 	handler, flags, restorer uintptr
 	mask                     uint64
 }
 
-// catchBus puts the handler before the one there is. The way back from it, its stack and
-// what it masks remain those of the old one, to which it may hand over.
+// catchBus installs the handler in front of the previous one. It keeps that one's return path,
+// stack and mask, since it may pass the signal on.
 func catchBus() bool {
 	const bytes = unsafe.Sizeof(sigaction{}.mask)
 	var old sigaction
@@ -64,7 +63,7 @@ func catchBus() bool {
 		return false
 	}
 	const siginfo = 4
-	if old.handler <= 1 || old.flags&siginfo == 0 { // nobody to hand over to
+	if old.handler <= 1 || old.flags&siginfo == 0 { // no handler to pass the signal on to
 		return false
 	}
 	oldBus = old.handler
@@ -73,7 +72,7 @@ func catchBus() bool {
 	return no == 0
 }
 
-// protect begins to look after a mapping.
+// protect adds a guard for a mapping.
 func protect(mem []byte) {
 	if len(mem) == 0 || !guardOn() {
 		return
@@ -92,12 +91,12 @@ func protect(mem []byte) {
 	g.start.Store(base)
 }
 
-// freeGuard finds or makes room for one more.
+// freeGuard returns a free guard, from a new block if all are in use.
 func freeGuard() *Guard {
 	if g := findGuard(0); g != nil {
 		return g
 	}
-	// Not of Go's memory, which the handler knows nothing about.
+	// Not on the Go heap, whose layout the handler does not know.
 	mem, err := MapAnon(int(unsafe.Sizeof(guardBlock{})))
 	if err != nil {
 		return nil
@@ -111,7 +110,7 @@ func freeGuard() *Guard {
 	return &more.all[0]
 }
 
-// findGuard returns the one of the mapping at start, or with 0 a free one, or nil.
+// findGuard returns the guard of the mapping at start, or with 0 a free one, or nil.
 func findGuard(start uintptr) *Guard {
 	for b := &guards; b != nil; b = b.next.Load() {
 		for i := range b.all {
@@ -123,7 +122,7 @@ func findGuard(start uintptr) *Guard {
 	return nil
 }
 
-// GuardOf returns what looks after a mapping made by Map, until Unmap; nil if nothing does.
+// GuardOf returns the guard of a mapping made by Map, valid until Unmap; nil if it has none.
 func GuardOf(mem []byte) *Guard {
 	guardMu.Lock()
 	defer guardMu.Unlock()
@@ -137,8 +136,8 @@ func guardOf(mem []byte) *Guard {
 	return findGuard(uintptr(unsafe.Pointer(&mem[0])))
 }
 
-// unprotect ends what protect began. It comes before the unmapping: other memory may be
-// at the address afterwards.
+// unprotect frees the guard of a mapping. It comes before munmap, after which other memory may be
+// at the address.
 func unprotect(mem []byte) {
 	guardMu.Lock()
 	defer guardMu.Unlock()
@@ -147,26 +146,26 @@ func unprotect(mem []byte) {
 	}
 }
 
-// WhenCut has a 64-bit word of the mapping be value once the mapping consists of zeros
-// because its file was cut short.
+// WhenCut makes the handler store value in a 64-bit word of the mapping when it has replaced the
+// mapping by zeros because its file was cut short.
 func (g *Guard) WhenCut(word *atomic.Uint64, value uint64) {
 	if g == nil {
 		return
 	}
 	g.value.Store(value)
 	g.word.Store(uintptr(unsafe.Pointer(word)))
-	if g.Cut() { // perhaps before that
+	if g.Cut() { // before the two stores
 		word.Store(value)
 	}
 }
 
-// Cut reports whether the file was found to have been cut short. Who asks after having
-// looked at the mapping knows whether what he saw was the file.
+// Cut reports whether the file was found to have been cut short. A caller that asks after it has
+// read the mapping knows whether it read the file.
 func (g *Guard) Cut() bool { return g != nil && g.cut.Load() != 0 }
 
-// Run calls f, which accesses the mapping, and reports whether the file was found to have been
-// cut short, before f or during it. The handler serves a mapping that has a Guard. Of one that has
-// none (g is nil) a fault ends f: the runtime turns it into a panic, which Run recovers.
+// Run calls f, which accesses the mapping, and reports whether the file was found to have been cut
+// short, before f or during it. The handler serves a mapping that has a Guard. Without one (g is
+// nil) a fault ends f: the runtime turns it into a panic, which Run recovers.
 func (g *Guard) Run(f func()) (cut bool) {
 	if g == nil {
 		return faults(f)

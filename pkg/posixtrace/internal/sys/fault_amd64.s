@@ -9,8 +9,8 @@ TEXT ·busHandlerAddr(SB), NOSPLIT|NOFRAME, $0-8
 // func busHandler()
 //
 // The kernel calls it as a C function: DI signal, SI *siginfo, DX context. No Go is
-// running. On return all registers are restored from the context; what is handed over to
-// needs those three.
+// running. On return the kernel restores all registers from the context; the handler that it may
+// jump to needs those three.
 TEXT ·busHandler(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	CMPL 8(SI), $2 // si_code: BUS_ADRERR
 	JNE  pass
@@ -41,7 +41,7 @@ pass:
 	JMP  AX
 
 found:
-	MOVQ $1, 32(BX) // cut, before there are zeros to be seen
+	MOVQ $1, 32(BX) // cut, before any thread can read zeros
 	// mmap(start, end-start, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_FIXED|MAP_ANONYMOUS, -1, 0)
 	MOVQ DI, R12
 	MOVQ SI, R13

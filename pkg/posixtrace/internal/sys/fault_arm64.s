@@ -9,8 +9,8 @@ TEXT ·busHandlerAddr(SB), NOSPLIT|NOFRAME, $0-8
 // func busHandler()
 //
 // The kernel calls it as a C function: R0 signal, R1 *siginfo, R2 context. No Go is
-// running. On return all registers are restored from the context; what is handed over to
-// needs those three.
+// running. On return the kernel restores all registers from the context; the handler that it may
+// jump to needs those three.
 TEXT ·busHandler(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	MOVW 8(R1), R9 // si_code
 	CMPW $2, R9    // BUS_ADRERR
@@ -42,7 +42,7 @@ pass:
 
 found:
 	MOVD $1, R9
-	MOVD R9, 32(R10) // cut, before there are zeros to be seen
+	MOVD R9, 32(R10) // cut, before any thread can read zeros
 	// mmap(start, end-start, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_FIXED|MAP_ANONYMOUS, -1, 0)
 	MOVD R0, R14
 	MOVD R1, R15

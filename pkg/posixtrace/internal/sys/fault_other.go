@@ -4,22 +4,22 @@ package sys
 
 import "sync/atomic"
 
-// Where there is no handler of ours, a file that is cut short ends those who have it mapped.
+// On these platforms there is no handler: truncating a file kills the processes that map it.
 
 func protect([]byte) {}
 
 func unprotect([]byte) {}
 
-// Guard is what looks after a mapping where that can be done.
+// Guard watches a mapping on other platforms.
 type Guard struct{}
 
 // GuardOf returns nil here.
 func GuardOf([]byte) *Guard { return nil }
 
-// WhenCut does nothing here.
+// WhenCut does nothing.
 func (*Guard) WhenCut(*atomic.Uint64, uint64) {}
 
-// Cut never finds out here.
+// Cut returns false.
 func (*Guard) Cut() bool { return false }
 
 // Run calls f, which accesses the mapping, and reports whether a fault ended f: the file was cut

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// touchFaults writes to b[at] and reports whether that is a fault of the Go runtime's.
+// touchFaults writes to b[at] and reports whether that is a fault that reaches the Go runtime.
 func touchFaults(b []byte, at int) bool { return faults(func() { b[at]++ }) }
 
-func TestCut(t *testing.T) {
+func TestMappingBecomesZerosWhenFileIsCut(t *testing.T) {
 	const page = 4096
 	f := tempFile(t)
 	if err := Allocate(f, 3*page); err != nil {
@@ -43,7 +43,7 @@ func TestCut(t *testing.T) {
 		a[2*page]++
 		a[8], b[9] = 1, 1
 		if ga.Cut() || gb.Cut() {
-			t.Error("cut before it is")
+			t.Error("Cut reports a cut of a whole file")
 		}
 		if ga.Run(func() { a[8] = 1 }) {
 			t.Error("Run reports a cut before there is one")
@@ -53,7 +53,7 @@ func TestCut(t *testing.T) {
 		}
 		switch round {
 		case 0:
-		case 1: // as a program may that catches everything
+		case 1: // as in a program that catches all signals
 			c := make(chan os.Signal, 1)
 			signal.Notify(c)
 			defer signal.Stop(c)
@@ -62,7 +62,7 @@ func TestCut(t *testing.T) {
 		}
 		a[8] = 2
 		if ga.Cut() {
-			t.Error("cut before what is gone was touched")
+			t.Error("Cut reports a cut before an access to the missing part")
 		}
 		if !ga.Run(func() { a[2*page+5] = 3 }) {
 			t.Error("Run does not report the cut")
@@ -71,22 +71,22 @@ func TestCut(t *testing.T) {
 			t.Errorf("cut: %v %v; %d %d %d", ga.Cut(), gb.Cut(), a[8], a[2*page+5], a[16])
 		}
 		if b[8] != 2 {
-			t.Error("the file was written to")
+			t.Errorf("another mapping of the file has %d, want 2", b[8])
 		}
-		// What belongs to somebody else is his affair.
+		// A fault in a mapping that is not ours goes to the Go runtime.
 		if !touchFaults(foreign, page) {
-			t.Error("another mapping has no fault any more")
+			t.Error("a fault in a mapping of others does not reach the runtime")
 		}
 		if err := Unmap(a); err != nil {
 			t.Fatal(err)
 		}
-		// Nor is what comes to lie where ours was.
+		// So does a fault in a later mapping at the address of ours.
 		again, err := unix.MmapPtr(int(f.Fd()), 0, unsafe.Pointer(&a[0]), 3*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !touchFaults(unsafe.Slice((*byte)(again), 3*page), 2*page) {
-			t.Error("a mapping at the same place has no fault any more")
+			t.Error("a fault in a later mapping at the same address does not reach the runtime")
 		}
 		unix.MunmapPtr(again, 3*page)
 		unix.Munmap(foreign)
@@ -125,8 +125,8 @@ func TestRunWithoutGuard(t *testing.T) {
 	g.Run(func() { sum = m[:0][sum] })
 }
 
-// TestCutUnderAll has several threads meet the end of the file at once.
-func TestCutUnderAll(t *testing.T) {
+// Several threads meet the end of the file at once.
+func TestCutUnderSeveralThreads(t *testing.T) {
 	const size = 64 << 10
 	f := tempFile(t)
 	for range 20 {
@@ -158,7 +158,7 @@ func TestCutUnderAll(t *testing.T) {
 			<-done
 		}
 		if !g.Cut() {
-			t.Error("not cut")
+			t.Error("Cut does not report the cut")
 		}
 		Unmap(m)
 	}
@@ -178,8 +178,8 @@ func countGuards() (n int) {
 	return
 }
 
-// TestCutMany has more mappings than fit in one block.
-func TestCutMany(t *testing.T) {
+// There are more mappings than guards in one block.
+func TestGuardsBeyondOneBlock(t *testing.T) {
 	const page, n = 4096, 3000
 	f := tempFile(t)
 	if err := Allocate(f, 2*page); err != nil {
@@ -194,7 +194,7 @@ func TestCutMany(t *testing.T) {
 		list[i] = m
 	}
 	if countGuards() != n {
-		t.Errorf("%d guards", countGuards())
+		t.Errorf("%d guards, want %d", countGuards(), n)
 	}
 	if err := f.Truncate(page); err != nil {
 		t.Fatal(err)
@@ -212,8 +212,8 @@ func TestCutMany(t *testing.T) {
 	}
 }
 
-// TestBusOfOthers makes sure that a SIGBUS that is none of ours still does what it did.
-func TestBusOfOthers(t *testing.T) {
+// A SIGBUS from elsewhere keeps its effect.
+func TestForeignSIGBUSIsPassedOn(t *testing.T) {
 	f := tempFile(t)
 	f.Truncate(4096)
 	m, err := Map(f, 4096, false)

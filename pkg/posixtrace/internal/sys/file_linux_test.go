@@ -24,7 +24,7 @@ func tempFile(t *testing.T) *os.File {
 	return f
 }
 
-func TestMap(t *testing.T) {
+func TestMapSharesFile(t *testing.T) {
 	f := tempFile(t)
 	const size = 10_000
 	if err := Allocate(f, size); err != nil {
@@ -43,7 +43,7 @@ func TestMap(t *testing.T) {
 	}
 	copy(w[size-5:], "hello")
 	if string(r[size-5:]) != "hello" {
-		t.Error("what one mapping wrote the other does not see")
+		t.Error("a mapping does not show a write to the other")
 	}
 	if err := errors.Join(Unmap(w), Unmap(r), Unmap(nil)); err != nil {
 		t.Error(err)
@@ -153,10 +153,10 @@ func TestRenameNoReplace(t *testing.T) {
 	}
 }
 
-// A file system that cannot rename so, as many in user space: the same is true of it, of many who
-// try at once one has its way, and nothing has two names at any time, because such a
-// file is not taken for ours.
-func TestRenameNoReplaceUnsupported(t *testing.T) {
+// RenameNoReplace keeps its promises on a file system without renameat2(2) flags, as many in user
+// space are: of several callers one succeeds, and at no time has the file two names, because the
+// registry refuses such a file.
+func TestRenameNoReplaceWithoutKernelSupport(t *testing.T) {
 	defer func(f func(int, string, int, string, uint) error) { renameat2 = f }(renameat2)
 	renameat2 = func(int, string, int, string, uint) error { return syscall.EINVAL }
 	TestRenameNoReplace(t)
@@ -190,7 +190,7 @@ func TestRenameNoReplaceUnsupported(t *testing.T) {
 		}
 		wg.Wait()
 		if n := won.Load(); n != 1 {
-			t.Fatalf("%d have their way", n)
+			t.Fatalf("%d renames succeed, want 1", n)
 		}
 	}
 }
@@ -201,8 +201,9 @@ func TestBootID(t *testing.T) {
 	}
 }
 
-// What a file is decides whether it is opened at all, and what was looked at is what is opened.
-func TestOpenLooked(t *testing.T) {
+// The kind of a file decides whether it is opened at all, and the file that was checked is the one
+// opened.
+func TestOpenLookedOpensWhatItChecked(t *testing.T) {
 	path := t.TempDir()
 	dir, _, err := OpenDir(path, false)
 	if err != nil {
@@ -228,7 +229,7 @@ func TestOpenLooked(t *testing.T) {
 		}
 	}
 	if looked != 1 {
-		t.Errorf("looked %d times", looked)
+		t.Errorf("look was called %d times", looked)
 	}
 	f, err := OpenLooked(dir, "a", os.O_RDWR, 0, func(*FileStat) error { return os.Rename(at("b"), at("a")) })
 	if err != nil {
@@ -239,7 +240,7 @@ func TestOpenLooked(t *testing.T) {
 	if n, _ := f.Read(b[:]); n != 1 || b[0] != 'a' {
 		t.Errorf("opened %q", b[:n])
 	}
-	// One that comes and goes is made or found.
+	// A file that comes and goes is created or found.
 	n := 0
 	f, err = OpenLooked(dir, "new", os.O_RDWR|os.O_CREATE, 0o600, func(*FileStat) error { n++; return nil })
 	if err != nil || n != 0 {

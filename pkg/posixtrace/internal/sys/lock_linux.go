@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flock locks the open file description of f (flock(2)): it excludes other
-// descriptions, of this process too, and ends with the last descriptor of f,
-// however its holders die. Without wait it fails with EAGAIN when another
-// holds the lock.
+// Flock locks the open file description of f (flock(2)). The lock excludes other descriptions,
+// those of this process too, and ends when the last descriptor of f is closed, however its holders
+// die. Without wait it fails with EAGAIN when another description holds the lock.
 func Flock(f *os.File, exclusive, wait bool) error {
 	how := unix.LOCK_SH
 	if exclusive {
@@ -22,8 +21,7 @@ func Flock(f *os.File, exclusive, wait bool) error {
 	return flock(f, how)
 }
 
-// FlockWithin is an exclusive Flock that fails with EAGAIN when others hold the lock for
-// as long as wait.
+// FlockWithin is an exclusive Flock that waits at most for wait and then fails with EAGAIN.
 func FlockWithin(f *os.File, wait time.Duration) error {
 	err := Flock(f, true, false)
 	for pause, end := 20*time.Microsecond, time.Now().Add(wait); err == unix.EAGAIN && time.Now().Before(end); {
@@ -34,16 +32,16 @@ func FlockWithin(f *os.File, wait time.Duration) error {
 	return err
 }
 
-// Funlock gives the lock back at once, also when a child that is about to exec
-// still has the descriptor.
+// Funlock releases the lock at once, even while a child that is about to exec still has the
+// descriptor.
 func Funlock(f *os.File) error { return flock(f, unix.LOCK_UN) }
 
 func flock(f *os.File, how int) error {
 	return onFile(f, func(fd uintptr) error { return unix.Flock(int(fd), how) })
 }
 
-// onFile calls call with the descriptor of f until no signal interrupts it. Another goroutine
-// that closes f meanwhile does not make the number another file's.
+// onFile calls call with the descriptor of f, again when a signal interrupts it. The descriptor
+// stays that of f even if another goroutine closes f meanwhile.
 func onFile(f *os.File, call func(fd uintptr) error) error {
 	rc, err := f.SyscallConn()
 	if err != nil {
@@ -55,21 +53,20 @@ func onFile(f *os.File, call func(fd uintptr) error) error {
 	return err
 }
 
-// Hold marks f as held by the open file description of f, for as long as that
-// lasts: until its last descriptor and mapping are gone, which exec sees to as
-// well as death. It has nothing to do with Flock.
+// Hold marks f as held by the open file description of f until the last descriptor of that is
+// closed, which exec does as well as death. It is independent of Flock.
 func Hold(f *os.File) error { return hold(f, unix.F_WRLCK, 0) }
 
 // HoldToo is Hold for several descriptions at once.
 func HoldToo(f *os.File) error { return hold(f, unix.F_RDLCK, 0) }
 
-// HoldAs is Hold under a number of 62 bits but 0, of which each is a hold of its own.
+// HoldAs is Hold under a number from 1 to 1<<62-1. Holds of different numbers are independent.
 func HoldAs(f *os.File, number uint64) error { return hold(f, unix.F_WRLCK, int64(number)) }
 
 // HoldTooAs is HoldAs for several descriptions at once. The number may have 63 bits.
 func HoldTooAs(f *os.File, number uint64) error { return hold(f, unix.F_RDLCK, int64(number)) }
 
-// LetAs ends what HoldTooAs began.
+// LetAs releases a hold of HoldTooAs.
 func LetAs(f *os.File, number uint64) error { return hold(f, unix.F_UNLCK, int64(number)) }
 
 func hold(f *os.File, how int16, at int64) error {
@@ -77,8 +74,8 @@ func hold(f *os.File, how int16, at int64) error {
 	return onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_SETLK, &l) })
 }
 
-// Held reports whether another open file description holds the file of f. When
-// that cannot be found out, it counts as held.
+// Held reports whether another open file description holds the file of f. It returns true where it
+// cannot find out.
 func Held(f *os.File) bool { return HeldAs(f, 0) }
 
 // HeldAs is Held for a number of HoldAs.
@@ -87,7 +84,7 @@ func HeldAs(f *os.File, number uint64) bool {
 	return held || err != nil
 }
 
-// FindHeldAs is HeldAs that fails when it cannot be found out.
+// FindHeldAs is HeldAs that returns an error where it cannot find out.
 func FindHeldAs(f *os.File, number uint64) (bool, error) {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(number), Len: 1}
 	err := onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_GETLK, &l) })

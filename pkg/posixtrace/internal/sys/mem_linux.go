@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Map maps the first size bytes of f, shared with every other process that maps
-// it. Should the file be shorter than that, or be cut short later, then the mapping
-// becomes zeros that nobody shares as soon as what is not there is touched, and its
-// Guard tells.
+// Map maps the first size bytes of f, shared with every other process that maps it. If the file is
+// shorter, or is cut short later, the first access to the missing part replaces the whole mapping
+// by private zeros, and its Guard reports that.
 func Map(f *os.File, size int, write bool) ([]byte, error) {
 	prot := unix.PROT_READ
 	if write {
@@ -46,7 +45,7 @@ func MapAnon(size int) ([]byte, error) {
 	return mem, nil
 }
 
-// Unmap ends a mapping made by Map or MapAnon; nil is no mapping.
+// Unmap removes a mapping made by Map or MapAnon; nil is no mapping.
 func Unmap(mem []byte) error {
 	if mem == nil {
 		return nil
@@ -55,15 +54,15 @@ func Unmap(mem []byte) error {
 	return retry(func() error { return unix.Munmap(mem) })
 }
 
-// allocStep bounds one fallocate: on tmpfs a signal undoes all of the call, and
-// in steps a call that is interrupted again and again still gets on.
+// allocStep bounds one fallocate. On tmpfs a signal undoes the whole call; in steps a call that is
+// interrupted again and again still makes progress.
 const allocStep = 32 << 20
 
-// Allocate gives f room for size bytes, so that a store to a mapping of it never
-// meets a full file system. On a file system that cannot reserve room, zeros
-// are written from the end of the file up to size: the file is expected to be new.
+// Allocate allocates size bytes for f, so that a store to a mapping of it never meets a full file
+// system. On a file system without fallocate it writes zeros from the end of the file up to size:
+// the file is expected to be new.
 func Allocate(f *os.File, size int64) error {
-	// What cannot fit is refused before all the room there is has been taken for it.
+	// Refuse a size that cannot fit before fallocate has taken all free space for it.
 	if free, ok := Free(f); ok && size > free {
 		return fmt.Errorf("allocate %d bytes for %s: %w", size, f.Name(), unix.ENOSPC)
 	}
@@ -81,15 +80,15 @@ func Allocate(f *os.File, size int64) error {
 	return nil
 }
 
-// Punch gives back the room of a part of f, which reads as zeros from then on. A mapping may still
-// be read; but a store to it needs room again, and ends the process if there is none.
+// Punch frees the space of a part of f, which reads as zeros from then on. A mapping of it may
+// still be read; a store to the mapping needs space again and ends the process if there is none.
 func Punch(f *os.File, off, n int64) error {
 	return onFile(f, func(fd uintptr) error {
 		return unix.Fallocate(int(fd), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
 	})
 }
 
-// Free returns how much room there is in the file system of f, if that is known.
+// Free returns the free space of the file system of f, false if it is not known.
 func Free(f *os.File) (bytes int64, ok bool) {
 	var fs unix.Statfs_t
 	err := retry(func() error { return unix.Fstatfs(int(f.Fd()), &fs) })

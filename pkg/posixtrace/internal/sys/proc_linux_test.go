@@ -14,7 +14,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// TestMain also serves as the program of the processes that the tests start.
+// TestMain is also the program of the processes that the tests start.
 func TestMain(m *testing.M) {
 	switch os.Getenv("SYS_ROLE") {
 	case "wait": // until the standard input ends
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 			}
 			fmt.Printf("%d\n", errno(err))
 		}
-		// A child that has ended, and is not yet waited for.
+		// A zombie child,
 		cmd := exec.Command("cat")
 		in, err := cmd.StdinPipe()
 		if err == nil {
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 			time.Sleep(time.Millisecond)
 		}
 		fmt.Printf("%d\n", errno(MayTrace(p)))
-		// And one on its way to the end.
+		// and one that is exiting.
 		for range 100 {
 			cmd := exec.Command("true")
 			if err := cmd.Start(); err != nil {
@@ -79,7 +79,7 @@ func errno(err error) syscall.Errno {
 }
 
 func role(t *testing.T, name string) *exec.Cmd {
-	// Through a descriptor: another user could not reach the path of the binary.
+	// By descriptor: another user could not reach the path of the binary.
 	exe, err := os.Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
@@ -92,8 +92,8 @@ func role(t *testing.T, name string) *exec.Cmd {
 	return cmd
 }
 
-// waiting starts a process that lives until end is called, which leaves a zombie
-// until the test is over.
+// waiting starts a process that lives until end is called, and is a zombie from then until the test
+// is over.
 func waiting(t *testing.T, attr *syscall.SysProcAttr) (p Proc, end func()) {
 	t.Helper()
 	cmd := role(t, "wait")
@@ -164,14 +164,14 @@ func TestPack(t *testing.T) {
 func TestLookup(t *testing.T) {
 	self := SelfProc()
 	if p, err := Lookup(os.Getpid()); p != self || err != nil {
-		t.Errorf("Lookup of myself = %v, %v, want %v", p, err, self)
+		t.Errorf("Lookup of this process = %v, %v, want %v", p, err, self)
 	}
 	now := NowTicks()
 	if !self.Alive() || self.Start == 0 || self.Start > now || now-self.Start > 3600*userHZ {
 		t.Errorf("alive %v, started at %d, now %d", self.Alive(), self.Start, now)
 	}
 	if (Proc{self.PID, self.Start + 1}).Alive() {
-		t.Error("another process of the same number is taken for this one")
+		t.Error("IsSelf or Alive accepts another process of the same pid")
 	}
 	for _, pid := range []int{0, -1, 1 << 22, 1<<22 - 1, 1 << 40} {
 		if _, err := Lookup(pid); err != syscall.ESRCH {
@@ -192,11 +192,11 @@ func TestLookup(t *testing.T) {
 		t.Errorf("%d is not among the children %v %v or %v %v", p.PID, byList, err1, byScan, err2)
 	}
 	if !p.Alive() {
-		t.Error("a living process counts as dead")
+		t.Error("Alive = false for a live process")
 	}
 	end()
 	if p.Alive() {
-		t.Error("a zombie counts as alive")
+		t.Error("Alive = true for a zombie")
 	}
 	if _, err := Lookup(int(p.PID)); err != syscall.ESRCH {
 		t.Errorf("Lookup of a zombie = %v, want ESRCH", err)

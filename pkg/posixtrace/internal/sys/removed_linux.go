@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const removedMark = " (deleted)" // what proc(5) puts behind the path of a file without a name
+const removedMark = " (deleted)" // proc(5) appends it to the path of a removed file
 
-// OpenRemoved opens, for reading and writing, those files that a process has open whose name want is
-// content with and that have no name any more. The names of the files that it returns are those they had,
-// without directory.
+// OpenRemoved opens, for reading and writing, the removed files that a process still has open and
+// whose name want accepts. The files returned have their former name, without directory.
 func OpenRemoved(pid int, want func(name string) bool) (files []*os.File) {
 	path := "/proc/" + strconv.Itoa(pid) + "/fd"
 	dir, err := os.Open(path)
@@ -38,7 +37,7 @@ func OpenRemoved(pid int, want func(name string) bool) (files []*os.File) {
 	return files
 }
 
-// openRemoved opens a file by its link in /proc if it is regular and has no name.
+// openRemoved opens a file by its link in /proc if it is regular and has no name any more.
 func openRemoved(link, name string) *os.File {
 	at, err := retryInt(func() (int, error) { return unix.Open(link, unix.O_PATH|unix.O_CLOEXEC, 0) })
 	if err != nil {
@@ -58,7 +57,7 @@ func openRemoved(link, name string) *os.File {
 	return newFile(fd, name, unix.O_RDWR|unix.O_NONBLOCK)
 }
 
-// MapsRemoved reports whether a process has a file of that name mapped that has it no more.
+// MapsRemoved reports whether a process maps a removed file of that name.
 func MapsRemoved(pid int, name string) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps")
 	return err == nil && bytes.Contains(b, []byte("/"+name+removedMark+"\n"))

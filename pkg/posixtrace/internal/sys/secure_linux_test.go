@@ -16,12 +16,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// TestSecure starts this program as an ordinary user, with nothing special about its file,
-// set-user-ID, set-group-ID, and with a capability.
+// This program is started as an ordinary user: without special rights of its file, set-user-ID,
+// set-group-ID, and with a capability.
 func TestSecure(t *testing.T) {
 	tracetest.NeedRoot(t)
 	if Secure() {
-		t.Error("root's own program is")
+		t.Error("Secure = true for root's own program")
 	}
 	dir, err := os.MkdirTemp("", "posixtrace-test-")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	_ "unsafe" // for linkname
 )
 
-// SlowSelf is Self by the honest ways: gettid(2) and a stack walk. skip is 1
-// for the address that the caller of SlowSelf returns to.
+// SlowSelf is Self by gettid(2) and a stack walk. skip is 1 for the address that the caller of
+// SlowSelf returns to.
 func SlowSelf(skip int) (tid, pc uint64) {
 	var pcs [1]uintptr
 	runtime.Callers(skip+2, pcs[:])
@@ -22,8 +22,8 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
-// Processor is the number of the scheduler's processor that runs the caller:
-// a hint, outdated at once.
+// Processor returns the number of the scheduler's processor that runs the caller. It is a hint,
+// outdated at once.
 func Processor() int {
 	n := procPin()
 	procUnpin()

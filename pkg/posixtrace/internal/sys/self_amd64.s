@@ -10,8 +10,8 @@ TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
 
 // func Self() (tid, pc uint64, processor int)
 //
-// BP is the frame of the Go function that has called this one, or that of the
-// wrapper which the linker put between; hop tells which.
+// BP is the frame of the Go function that called this one, or of a wrapper that the linker put
+// between them; hop says which.
 TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ TLS, CX
 	MOVQ 0(CX)(TLS*1), CX

@@ -27,16 +27,15 @@ func Outer() uint64
 // gAddr returns the address of the runtime's structure of the calling goroutine.
 func gAddr() uint64
 
-// peek returns the word at an address. It takes and returns no pointers, which the
-// garbage collector would look at, whatever they are.
+// peek returns the word at an address. It takes and returns no pointers, since the garbage
+// collector would examine them, whatever they are.
 func peek(addr uint64) uint64
 
-// The runtime keeps its thread's id in its m structure, two loads away, and the
-// number of its processor another; gettid(2) costs ten times a whole event.
-// Where they are no release promises, nor that the caller's frame can be found by the frame
-// pointer. findSelf looks for all of it, protected from faults, and what it finds
-// must hold on two threads. If anything is not as expected the slow ways are taken.
-// Only assembly uses what is found.
+// The runtime keeps its thread's id in its m structure, two loads away, and the number of its
+// processor in another; gettid(2) costs ten times a whole event. No release promises these places,
+// nor that a frame pointer leads to the caller's frame. findSelf searches for all of them,
+// protected from faults, and requires that its findings hold on two threads. If anything is not as
+// expected callers use gettid(2) and a stack walk. Only assembly reads the findings.
 var (
 	gM uintptr = 48 // offset in g of the pointer to m
 	//lint:ignore U1000 read by assembly
@@ -47,7 +46,7 @@ var (
 	hop bool // the caller's frame is one up
 )
 
-// What findSelf asks, for tests: they have it meet another runtime than there is.
+// The functions that findSelf calls. Tests replace them to simulate another runtime.
 var (
 	askG         = gAddr
 	askProcessor = Processor
@@ -55,7 +54,7 @@ var (
 	askFrame     = probe
 )
 
-// FastSelf reports whether Self can be used. The first call finds out.
+// FastSelf reports whether Self can be used. The first call searches.
 var FastSelf = sync.OnceValue(findSelf)
 
 //go:noinline
@@ -67,8 +66,8 @@ func probe() (tid, pc, want uint64) {
 }
 
 func findSelf() bool {
-	// Where m has been in every release so far, then anywhere. A goroutine may change its
-	// processor in the middle of it.
+	// First try the offset of m in every release so far, then all others. A goroutine may
+	// change its processor in the middle of the search.
 	const usual = 48
 	for range 8 {
 		if findOnce(usual) {
@@ -83,7 +82,7 @@ func findSelf() bool {
 	return false
 }
 
-// findOnce tries to find everything, if the pointer to m is at offset off in g.
+// findOnce searches with the pointer to m at offset off in g.
 func findOnce(off uintptr) bool {
 	type answer struct {
 		tid  uint64
@@ -146,7 +145,7 @@ func findOnce(off uintptr) bool {
 
 var verified bool // by verify
 
-// verify compares the answers of the quick ways with those of the slow ones.
+// verify compares the results of the fast functions with those of the slow ones.
 func verify() {
 	verified = false
 	runtime.LockOSThread()
@@ -163,7 +162,7 @@ func verify() {
 	}
 }
 
-// gWords and mWords are how many words of g and of m are looked at.
+// gWords and mWords are how many words of g and m are searched.
 const (
 	gWords = 32
 	mWords = 64
@@ -172,9 +171,8 @@ const (
 // plausible reports whether w could be the address of a structure.
 func plausible(w uint64) bool { return w&7 == 0 && w >= 1<<16 && w>>48 == 0 }
 
-// pointsToProcessor reports whether w is the address of a p structure, which
-// begins with the number of the processor and the state "running". It is asked
-// of words that may be anything.
+// pointsToProcessor reports whether w is the address of a p structure, which begins with the number
+// of the processor and the state "running". w may be any word.
 func pointsToProcessor(w uint64) (yes bool) {
 	if !plausible(w) {
 		return false

@@ -15,8 +15,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// Whatever of the runtime is not as expected, the quick ways are given up and nothing
-// faults.
+// FastSelf is false, and nothing faults, whatever part of the runtime is not as expected.
 func TestUnknownRuntime(t *testing.T) {
 	mem, err := unix.Mmap(-1, 0, 4*4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
@@ -59,7 +58,7 @@ func TestUnknownRuntime(t *testing.T) {
 		"another caller":           func() { askFrame = func() (tid, pc, want uint64) { return 0, 1, 2 } },
 		"nothing is there":         func() { askFrame = func() (tid, pc, want uint64) { return 0, peek(0), 1 } },
 	}
-	tracetest.Need(t, FastSelf(), "a Go release whose thread ids are where they were")
+	tracetest.Need(t, FastSelf(), "a Go release whose layout Self knows")
 	was := [3]uintptr{gM, mID, mP}
 	wasHop := hop
 	for name, assume := range wrong {
@@ -71,15 +70,15 @@ func TestUnknownRuntime(t *testing.T) {
 			clear(mem[2*4096+8 : 3*4096])
 			assume()
 			if findSelf() {
-				t.Error("the quick ways count as good")
+				t.Error("findSelf accepts them")
 			}
 		})
 	}
 	if on := debug.SetPanicOnFault(false); on {
-		t.Error("faults are still caught")
+		t.Error("faults still become panics")
 	}
 	if !findSelf() {
-		t.Error("nothing is wrong any more, and the quick ways are not found")
+		t.Error("findSelf fails on the real runtime")
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -2,10 +2,10 @@
 
 package sys
 
-// Ticks reads the fallback clock: there is no counter that is known to be good.
+// Ticks reads the fallback clock: no counter is known to be good.
 func Ticks() uint64 { return Monotonic() }
 
-// FastSelf reports that the honest slow ways are to be used.
+// FastSelf returns false: callers use gettid(2) and a stack walk.
 func FastSelf() bool { return false }
 
 // Self is not called where FastSelf is false.

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// runtimeError calls f and returns the runtime error that ended f, nil if f returned. A fault on any
-// address is such an error here, where it would otherwise end the program. Other panics of f go on
-// to the caller.
+// runtimeError calls f and returns the runtime error that ended f, nil if f returned. A fault on
+// any address is such an error here, where it would otherwise end the program. Other panics of f
+// pass through.
 func runtimeError(f func()) (err runtime.Error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

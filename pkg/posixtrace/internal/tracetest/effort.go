@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// Effort is what a thing that a test does has cost so far. It is for things that must not
-// take long whatever they are given: the time by the clock alone would be that of a busy
-// machine, too.
+// Effort measures the cost of an operation that must be fast whatever its input. It counts
+// processor time: wall-clock time alone would include that of other programs on a busy machine.
 type Effort struct {
 	since time.Time
 	spent time.Duration
 }
 
-// NewEffort begins to count.
+// NewEffort starts a measurement.
 func NewEffort() Effort { return Effort{time.Now(), spent()} }
 
-// Over reports whether more than limit of processor time has been spent by this process, or
-// more than ten times as much has gone by, and says what.
+// Over reports whether this process has used more than limit of processor time, or ten times that
+// has passed by the clock, and describes both.
 func (e Effort) Over(limit time.Duration) (string, bool) {
 	cpu, wall := spent()-e.spent, time.Since(e.since)
 	return cpu.String() + " of processor time, " + wall.String() + " by the clock", cpu > limit || wall > 10*limit

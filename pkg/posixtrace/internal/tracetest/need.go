@@ -1,5 +1,4 @@
-// Package tracetest holds what the tests of several packages share. Nothing but
-// tests imports it.
+// Package tracetest has helpers for the tests of several packages. Only tests import it.
 package tracetest
 
 import (
@@ -7,8 +6,8 @@ import (
 	"testing"
 )
 
-// Need skips a test unless what it needs is there. It is the only way to skip
-// one, and never silent: CI has everything, so that there it is a failure.
+// Need skips a test unless ok. It is the only way to skip a test, and never silent: CI has
+// everything a test may need, so there a skip is a failure.
 func Need(t testing.TB, ok bool, what string) {
 	t.Helper()
 	switch {

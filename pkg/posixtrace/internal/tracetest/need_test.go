@@ -11,17 +11,21 @@ import (
 	"testing"
 )
 
-// told notes what a test is told to do instead of doing it.
-type told struct {
+// recorder is a testing.TB that records a failure or a skip and does neither.
+type recorder struct {
 	testing.TB
 	says string
 }
 
-func (t *told) Helper() {}
+func (t *recorder) Helper() {}
 
-func (t *told) Fatalf(format string, args ...any) { t.says = "fail: " + fmt.Sprintf(format, args...) }
+func (t *recorder) Fatalf(format string, args ...any) {
+	t.says = "fail: " + fmt.Sprintf(format, args...)
+}
 
-func (t *told) Skipf(format string, args ...any) { t.says = "skip: " + fmt.Sprintf(format, args...) }
+func (t *recorder) Skipf(format string, args ...any) {
+	t.says = "skip: " + fmt.Sprintf(format, args...)
+}
 
 func TestNeed(t *testing.T) {
 	for _, c := range []struct {
@@ -35,7 +39,7 @@ func TestNeed(t *testing.T) {
 		{"true", false, "fail: CI lacks what this test needs: wings"},
 	} {
 		t.Setenv("CI", c.ci)
-		r := &told{TB: t}
+		r := &recorder{TB: t}
 		Need(r, c.ok, "wings")
 		if r.says != c.want {
 			t.Errorf("CI=%q Need(%v): %q, want %q", c.ci, c.ok, r.says, c.want)
@@ -43,8 +47,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// Nobody else skips: a test that skips by itself would do so in CI, too, and be
-// taken for one that passes.
+// No test skips except through Need: such a test would skip in CI, too, and count as passed.
 func TestOnlyWayToSkip(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir("../../../..", func(path string, d fs.DirEntry, err error) error {
@@ -54,8 +57,8 @@ func TestOnlyWayToSkip(t *testing.T) {
 		if name := d.Name(); d.IsDir() && strings.HasPrefix(name, ".") && name != ".." {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "/command/need_test.go") {
-			return nil // the commands cannot import this package, and have a twin of Need
+		if !strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "cmd/internal/script/need_test.go") {
+			return nil // the commands cannot import this package, and have a copy of Need
 		}
 		files++
 		set := token.NewFileSet()
@@ -76,6 +79,6 @@ func TestOnlyWayToSkip(t *testing.T) {
 		return nil
 	})
 	if err != nil || files < 50 {
-		t.Errorf("%d files were looked at, %v", files, err)
+		t.Errorf("parsed %d files, want 50 or more; %v", files, err)
 	}
 }

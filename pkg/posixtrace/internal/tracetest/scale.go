@@ -2,9 +2,9 @@ package tracetest
 
 import "os"
 
-// Scale is how often a test does a thing that cannot be done often enough: each time the
-// tests are run; with POSIXTRACE_FULL set (scripts/check --full); and with
-// POSIXTRACE_SOAK (scripts/soak).
+// Scale returns how often a test repeats something of which no number is enough: in an ordinary
+// run, with POSIXTRACE_FULL set (scripts/check --full), and with POSIXTRACE_SOAK set
+// (scripts/soak).
 func Scale(each, full, soak int) int {
 	switch {
 	case os.Getenv("POSIXTRACE_SOAK") != "":
@@ -15,6 +15,5 @@ func Scale(each, full, soak int) int {
 	return each
 }
 
-// Full reports whether tests are to try everything that they can try and not only a
-// sample of it.
+// Full reports whether tests are to try all cases and not only a sample.
 func Full() bool { return Scale(0, 1, 1) > 0 }

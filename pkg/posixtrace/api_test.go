@@ -75,6 +75,32 @@ func TestPOSIXNames(t *testing.T) {
 	}
 }
 
+// Error.Op and everything else in the source names functions of the standard only.
+func TestNoInventedPOSIXNames(t *testing.T) {
+	known := map[string]bool{}
+	for _, name := range strings.Fields(standardFunctions) {
+		known["posix_trace_"+name] = true
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`"(posix_trace_\w+)"`).FindAllSubmatch(src, -1) {
+			if !known[string(m[1])] {
+				t.Errorf("%s: %s is no function of the standard", file, m[1])
+			}
+		}
+	}
+}
+
 // exists reports whether the API has a function, method or struct member.
 func exists(api, name string) bool {
 	typ, member, ok := strings.Cut(name, ".")

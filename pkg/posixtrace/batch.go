@@ -32,6 +32,9 @@ const batchSize = 256
 func (r *Reader) NextBatch(b *Batch) error {
 	defer runtime.KeepAlive(r)
 	b.Records = b.Records[:0]
+	if r.closed {
+		return fail("NextBatch", errReaderClosed, syscall.EINVAL)
+	}
 	hold := &b.hold
 	for len(b.Records) == 0 {
 		if r.log == nil || r.logDone {
@@ -48,7 +51,7 @@ func (r *Reader) NextBatch(b *Batch) error {
 		}
 		n, err := r.log.NextBatch(r.raw, hold)
 		if err != nil {
-			return fail("posix_trace_getnext_event", err, syscall.EIO)
+			return fail("NextBatch", err, syscall.EIO)
 		}
 		if n == 0 {
 			r.logDone = true

@@ -35,10 +35,13 @@ type Counts struct {
 // nothing depends on their order. After it c is for the same reader only, and the
 // reader for c, until Rewind. Errors: EIO reading failed. Extension.
 func (r *Reader) Count(c *Counts) error {
+	if r.closed {
+		return fail("Count", errReaderClosed, syscall.EINVAL)
+	}
 	if r.log != nil && !r.logDone && r.since == math.MinInt64 && r.until == math.MaxInt64 {
 		more, err := r.log.Count(&c.log)
 		if err != nil {
-			return fail("posix_trace_getnext_event", err, syscall.EIO)
+			return fail("Count", err, syscall.EIO)
 		}
 		c.clock = r.log.Clock()
 		c.Events, c.Latest = c.log.Events, c.clock.Nanos(c.log.Max)

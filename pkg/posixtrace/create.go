@@ -72,12 +72,8 @@ func CreateWithLog(pid int, attr *Attr, log *os.File) (*Stream, error) {
 // that the caller starts next: its direct child is traced from its first trace
 // point on. Adopt tells the stream which process that is. Extension.
 func CreateForChild(attr *Attr, log *os.File) (*Stream, error) {
-	op := "posix_trace_create"
-	if log != nil {
-		op = "posix_trace_create_withlog"
-	}
 	s, err := create(sys.Proc{}, attr, log)
-	return s, fail(op, err, syscall.ENOMEM)
+	return s, fail("CreateForChild", err, syscall.ENOMEM)
 }
 
 // target resolves the pid of a create call and checks that it may be traced.

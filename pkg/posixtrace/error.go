@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 )
@@ -13,17 +14,20 @@ import (
 //
 //	errors.Is(err, syscall.ESRCH)    // no such process
 //	errors.Is(err, fs.ErrPermission) // EPERM and EACCES
+//	errors.Is(err, os.ErrClosed)     // EINVAL, after Close or Shutdown
 type Error struct {
-	Op    string        // the function's name in the standard: "posix_trace_create"
-	Err   syscall.Errno // the error number the standard asks for
+	// Op is the name of the POSIX function ("posix_trace_create"), or of the Go function or method
+	// where the standard has no such function ("Adopt").
+	Op    string
+	Err   syscall.Errno // the error number that the standard asks for
 	Cause error         // what exactly was wrong, or nil
 }
 
-// Error returns "posix_trace_open: record at 4096: cut short: invalid argument".
+// Error returns one line: "posix_trace_open: record at 4096: cut short: invalid argument".
 func (e *Error) Error() string {
 	s := e.Op + ": "
 	if e.Cause != nil {
-		t := e.Cause.Error()
+		t := strings.ReplaceAll(e.Cause.Error(), "\n", "; ")
 		if strings.HasSuffix(t, e.Err.Error()) {
 			return s + t
 		}
@@ -68,6 +72,19 @@ func ofDir(err error) error {
 	}
 	return &dirError{err}
 }
+
+// closedError is the error of a handle after its Close. It matches os.ErrClosed and EINVAL.
+type closedError string
+
+func (e closedError) Error() string        { return string(e) }
+func (e closedError) Unwrap() error        { return syscall.EINVAL }
+func (e closedError) Is(target error) bool { return target == os.ErrClosed }
+
+// cancelError is the error of a call whose context is done. It matches the context's cause and its error.
+type cancelError struct{ cause, err error }
+
+func (e *cancelError) Error() string   { return e.cause.Error() }
+func (e *cancelError) Unwrap() []error { return []error{e.cause, e.err} }
 
 // roomError is ENOMEM, in words that say more.
 type roomError string

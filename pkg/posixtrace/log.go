@@ -1,7 +1,6 @@
 package posixtrace
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +20,7 @@ type Log struct {
 	types int
 }
 
-var errLogClosed = errors.New("the log is closed")
+var errLogClosed = closedError("the log is closed")
 
 // Open opens the log that f is open on for reading (posix_trace_open). The
 // descriptor's offset is neither used nor moved, and f may be closed. A log

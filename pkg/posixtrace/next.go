@@ -109,7 +109,7 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return &Error{Err: syscall.EINTR, Cause: context.Cause(ctx)}
+		return &Error{Err: syscall.EINTR, Cause: &cancelError{context.Cause(ctx), ctx.Err()}}
 	case <-p.s.closed:
 		return errClosed
 	case <-t.C:

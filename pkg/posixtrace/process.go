@@ -1,7 +1,6 @@
 package posixtrace
 
 import (
-	"fmt"
 	"runtime"
 	"syscall"
 
@@ -26,7 +25,7 @@ type Process struct {
 // OpenProcess connects to process pid, which must belong to the same user, and
 // to the streams that trace it now. Errors: ESRCH, EPERM. Extension.
 func OpenProcess(pid int) (*Process, error) {
-	const op = "posix_trace_event"
+	const op = "OpenProcess"
 	p, err := target(pid)
 	if err != nil {
 		return nil, fail(op, err, syscall.ESRCH)
@@ -81,9 +80,6 @@ func OpenProcess(pid int) (*Process, error) {
 // open returns what the process has in the trace directory, which is made if it is
 // not there yet.
 func (p *Process) open() (pr *proc, err error) {
-	if p.closed {
-		return nil, errProcessClosed
-	}
 	if p.proc == nil {
 		if p.dir.Gone() {
 			if p.dir, err = openDir(); err != nil {
@@ -95,13 +91,16 @@ func (p *Process) open() (pr *proc, err error) {
 	return p.proc, err
 }
 
-var errProcessClosed = fmt.Errorf("the connection is closed: %w", syscall.EINVAL)
+var errProcessClosed = closedError("the connection is closed")
 
 // OpenEventID is OpenEventID on behalf of the process.
 func (p *Process) OpenEventID(name string) (EventID, error) {
 	const op = "posix_trace_eventid_open"
 	if len(name) > EventNameMax {
 		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
+	}
+	if p.closed {
+		return 0, fail(op, errProcessClosed, syscall.EINVAL)
 	}
 	pr, err := p.open()
 	if err != nil {
@@ -154,7 +153,7 @@ func (p *Process) Streams() []string {
 func (p *Process) Close() error {
 	defer runtime.KeepAlive(p)
 	if p.closed {
-		return einval("posix_trace_event", "the connection is closed")
+		return fail("Close", errProcessClosed, syscall.EINVAL)
 	}
 	p.closed = true
 	for _, a := range p.streams {

@@ -47,6 +47,7 @@ type Reader struct {
 	// whether the log has been read to its end
 	logDone bool
 	live    bool
+	closed  bool
 	c       *conn
 	names   *registry.Names
 	clock   *chunk.Clock // of the stream
@@ -61,6 +62,8 @@ type Reader struct {
 	made    func() (*stream.Reader, *chunk.Clock, error) // for Rewind
 }
 
+var errReaderClosed = closedError("the reader is closed")
+
 var errNotFile = errors.New("not a regular file")
 
 // NewReader returns a reader of the log in r. If r is an *os.File on a regular
@@ -68,7 +71,7 @@ var errNotFile = errors.New("not a regular file")
 // skipped; anything else is read forward once. Of a log that is still being recorded
 // the reader also reports what its stream holds. Errors: EINVAL not a trace log. Extension.
 func NewReader(r io.Reader) (*Reader, error) {
-	const op = "posix_trace_open"
+	const op = "NewReader"
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 			rd, err := openFile(f, nil)
@@ -219,7 +222,7 @@ func openRegular(path string) (*os.File, error) {
 // events that are overwritten meanwhile are left out. Extension.
 func (s *Stream) Reader() (*Reader, error) {
 	defer runtime.KeepAlive(s)
-	const op = "posix_trace_open"
+	const op = "Reader"
 	if s.isClosed() {
 		return nil, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
@@ -320,6 +323,9 @@ func firstTick(c *chunk.Clock, nanos int64) uint64 {
 // Next returns the next event, io.EOF at the end of what is sound. The record
 // is the reader's own and valid until the next call. Errors: EIO reading failed.
 func (r *Reader) Next() (*Record, error) {
+	if r.closed {
+		return nil, fail("posix_trace_getnext_event", errReaderClosed, syscall.EINVAL)
+	}
 	for {
 		clock := r.clock
 		switch {
@@ -358,6 +364,9 @@ func (r *Reader) Next() (*Record, error) {
 func (r *Reader) Rewind() error {
 	defer runtime.KeepAlive(r)
 	const op = "posix_trace_rewind"
+	if r.closed {
+		return fail(op, errReaderClosed, syscall.EINVAL)
+	}
 	if r.log != nil {
 		if err := r.log.Rewind(); err != nil {
 			return fail(op, err, syscall.EIO)
@@ -384,7 +393,10 @@ func (r *Reader) Rewind() error {
 // log is not a file. Extension.
 func (r *Reader) Renew(since time.Time) error {
 	defer runtime.KeepAlive(r)
-	const op = "posix_trace_rewind"
+	const op = "Renew"
+	if r.closed {
+		return fail(op, errReaderClosed, syscall.EINVAL)
+	}
 	sel := r.sel
 	if since.After(sel.Since) {
 		sel.Since = since
@@ -544,8 +556,13 @@ func (r *Reader) leave() {
 	runtime.KeepAlive(r)
 }
 
-// Close ends the use of the reader.
+// Close ends the use of the reader. Afterwards Next, NextBatch, Count, Rewind, Renew, WriteLog and Close
+// fail with EINVAL and os.ErrClosed.
 func (r *Reader) Close() error {
+	if r.closed {
+		return fail("Close", errReaderClosed, syscall.EINVAL)
+	}
+	r.closed = true
 	r.leave()
 	if r.f != nil {
 		r.f.Close()

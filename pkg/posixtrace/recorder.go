@@ -40,7 +40,7 @@ const flushWait = 200 * time.Millisecond
 // waits a moment for it.
 func (s *Stream) Recorder() (*Recorder, error) {
 	defer runtime.KeepAlive(s)
-	const op = "posix_trace_event"
+	const op = "Recorder"
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var a *attachment
@@ -103,6 +103,8 @@ func (s *Stream) awaitFlush() error {
 	}
 }
 
+var errRecorderClosed = closedError("the recorder is closed")
+
 // Wants reports whether Record would do anything with an event of type id now, so
 // that what it takes to make one can be spared.
 func (r *Recorder) Wants(id EventID) bool {
@@ -164,7 +166,7 @@ func (r *Recorder) Now() int64 {
 func (r *Recorder) Close() error {
 	defer runtime.KeepAlive(r)
 	if r.a == nil {
-		return einval("posix_trace_event", "the recorder is closed")
+		return fail("Close", errRecorderClosed, syscall.EINVAL)
 	}
 	runtime.SetFinalizer(r.a, nil)
 	r.a.close()

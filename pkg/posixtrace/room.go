@@ -18,7 +18,7 @@ import (
 // more than were needed. Error: EINVAL the stream is closed. Extension.
 func (s *Stream) MadeRoom() ([]StreamInfo, error) {
 	if s.isClosed() {
-		return nil, fail("posix_trace_made_room", s.whyClosed(), syscall.EINVAL)
+		return nil, fail("MadeRoom", s.whyClosed(), syscall.EINVAL)
 	}
 	return slices.Clone(s.madeRoom), nil
 }

@@ -43,7 +43,7 @@ func newStream(c *conn) *Stream {
 }
 
 var (
-	errClosed = errors.New("the stream is closed")
+	errClosed = closedError("the stream is closed")
 	// errCut is why a stream is closed that nobody has shut down.
 	errCut = &Error{Err: syscall.EIO, Cause: errors.New("the stream's file was cut short")}
 )
@@ -161,7 +161,7 @@ func (s *Stream) openNames() (*registry.Names, error) {
 // traces. Errors: ESRCH, EPERM, EINVAL when the stream already has a process. Extension.
 func (s *Stream) Adopt(pid int) error {
 	defer runtime.KeepAlive(s)
-	const op = "posix_trace_create"
+	const op = "Adopt"
 	p, err := sys.Lookup(pid)
 	if err == nil {
 		err = sys.MayTrace(p)
@@ -209,7 +209,7 @@ func (s *Stream) Adopt(pid int) error {
 // caller does not become its owner. Errors: ENOENT no such stream; EEXIST several of that
 // name; EACCES not ours; EINVAL not a stream. Extension.
 func Attach(nameOrPath string) (*Stream, error) {
-	const op = "posix_trace_attach"
+	const op = "Attach"
 	if strings.Contains(nameOrPath, "/") {
 		c, err := openPath(nameOrPath)
 		if err != nil {
@@ -339,7 +339,7 @@ func List() ([]StreamInfo, error) {
 		}
 		return strings.Compare(a.Path, b.Path)
 	})
-	return list, fail("posix_trace_list", err, syscall.EIO)
+	return list, fail("List", err, syscall.EIO)
 }
 
 func (c *conn) info() StreamInfo {
@@ -357,7 +357,7 @@ func (c *conn) info() StreamInfo {
 func (s *Stream) Info() (StreamInfo, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
-		return StreamInfo{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
+		return StreamInfo{}, fail("Info", s.whyClosed(), syscall.EINVAL)
 	}
 	return s.c.info(), nil
 }
@@ -370,7 +370,7 @@ func (s *Stream) Close() error {
 	defer s.lockAll()()
 	select {
 	case <-s.closed:
-		return fail("posix_trace_close", s.whyClosed(), syscall.EINVAL)
+		return fail("Close", s.whyClosed(), syscall.EINVAL)
 	default:
 	}
 	if s.log != nil {
@@ -495,7 +495,7 @@ func (s *Stream) Flush() error {
 // EINVAL also a log that is no regular file. Extension.
 func (s *Stream) Sync() error {
 	defer runtime.KeepAlive(s)
-	const op = "posix_trace_flush"
+	const op = "Sync"
 	if err := s.syncable(op); err != nil {
 		return err
 	}
@@ -522,7 +522,7 @@ func (s *Stream) Sync() error {
 // takes loses events earlier. Errors: those of Sync. Extension.
 func (s *Stream) SetSync(on bool) error {
 	defer runtime.KeepAlive(s)
-	if err := s.syncable("posix_trace_flush"); err != nil {
+	if err := s.syncable("SetSync"); err != nil {
 		return err
 	}
 	s.c.mem.SetSync(on)
@@ -533,7 +533,7 @@ func (s *Stream) SetSync(on bool) error {
 		// BeginLog does it. Whether the device takes anything at all shows now.
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return fail("posix_trace_flush", s.log.f.Sync(), syscall.EIO)
+		return fail("SetSync", s.log.f.Sync(), syscall.EIO)
 	}
 	return s.Sync()
 }
@@ -601,7 +601,7 @@ func (s *Stream) complete() error {
 // again. After SetSync the log is on its device, as after Sync. Errors: EINVAL this process
 // does not own a log; those of Flush and Sync. Extension.
 func (s *Stream) BeginLog() error {
-	const op = "posix_trace_create_withlog"
+	const op = "BeginLog"
 	defer runtime.KeepAlive(s)
 	if s.log == nil {
 		return einval(op, "no log of this process's")
@@ -624,7 +624,7 @@ func (s *Stream) BeginLog() error {
 // must be a pipe, FIFO, socket or terminal that was in non-blocking mode when the stream was
 // created. It may be called while another call waits. Errors: EINVAL it is not. Extension.
 func (s *Stream) SetLogTimeout(d time.Duration) error {
-	const op = "posix_trace_create_withlog"
+	const op = "SetLogTimeout"
 	defer runtime.KeepAlive(s)
 	if s.log == nil || d < 0 {
 		return einval(op, "no log of this process's")
@@ -658,7 +658,7 @@ func (s *Stream) flushLocked(sync bool) error {
 // wait. Extension.
 func (s *Stream) RequestFlush() error {
 	defer runtime.KeepAlive(s)
-	const op = "posix_trace_flush"
+	const op = "RequestFlush"
 	if s.isClosed() {
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
@@ -783,7 +783,7 @@ func (s *Stream) giveUp() error {
 // or its room is needed for another (Stream.MadeRoom). Errors: ESRCH, EPERM. Extension.
 func (s *Stream) Handover(pid int) error {
 	defer runtime.KeepAlive(s)
-	const op = "posix_trace_handover"
+	const op = "Handover"
 	p, err := sys.Lookup(pid)
 	if err == nil && p != sys.SelfProc() {
 		err = sys.MayTrace(p)
@@ -804,22 +804,24 @@ func (s *Stream) Handover(pid int) error {
 
 // Status returns the state of the stream and resets what the standard resets by
 // reading: the overrun states and the flush error (posix_trace_get_status).
-func (s *Stream) Status() (Status, error) { return s.status(true) }
+func (s *Stream) Status() (Status, error) {
+	return s.status("posix_trace_get_status", true)
+}
 
-func (s *Stream) status(reset bool) (Status, error) {
+func (s *Stream) status(op string, reset bool) (Status, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
-		return Status{}, fail("posix_trace_get_status", s.whyClosed(), syscall.EINVAL)
+		return Status{}, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	st := s.c.mem.Status(reset)
 	if s.c.cut() { // what was read may be zeros
-		return Status{}, fail("posix_trace_get_status", errCut, syscall.EINVAL)
+		return Status{}, fail(op, errCut, syscall.EINVAL)
 	}
 	return toStatus(st), nil
 }
 
 // PeekStatus is Status without the resets. Extension.
-func (s *Stream) PeekStatus() (Status, error) { return s.status(false) }
+func (s *Stream) PeekStatus() (Status, error) { return s.status("PeekStatus", false) }
 
 // Attr returns the stream's attributes with the sizes and policies really used
 // (posix_trace_get_attr).
@@ -949,7 +951,7 @@ type FilterOp struct {
 // them. Of several patterns that match a new name the last decides. Errors:
 // EINVAL a malformed pattern, or more than 64 of them. Extension.
 func (s *Stream) FilterOps(ops []FilterOp) error {
-	const op = "posix_trace_set_filter"
+	const op = "FilterOps"
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		return s.whileNamed(func(known []registry.Type) error {
 			f, ps := m.Filter(), m.Patterns()
@@ -1021,7 +1023,7 @@ func (s *Stream) EventID(name string) (EventID, error) {
 // too many. Extension.
 func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 	defer runtime.KeepAlive(s)
-	const op = "posix_trace_trid_eventid_open"
+	const op = "OpenSystemEventIDs"
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names, err := s.openNames()

@@ -24,7 +24,7 @@ const (
 // DecodeInt decodes the data of EventStop and EventError: a C int.
 func DecodeInt(data []byte) (int, error) {
 	if len(data) != 4 {
-		return 0, einval("posix_trace_getnext_event", "int of %d bytes", len(data))
+		return 0, einval("DecodeInt", "int of %d bytes", len(data))
 	}
 	return int(int32(binary.LittleEndian.Uint32(data))), nil
 }
@@ -33,7 +33,7 @@ func DecodeInt(data []byte) (int, error) {
 func DecodeSet(data []byte) (EventSet, error) {
 	s, rest, err := event.DecodeSet(data)
 	if err != nil || len(rest) != 0 {
-		return EventSet{}, einval("posix_trace_getnext_event", "malformed event set")
+		return EventSet{}, einval("DecodeSet", "malformed event set")
 	}
 	return EventSet{s}, nil
 }
@@ -47,7 +47,7 @@ func DecodeFilter(data []byte) (old, new EventSet, err error) {
 			return EventSet{o}, EventSet{n}, nil
 		}
 	}
-	return EventSet{}, EventSet{}, einval("posix_trace_getnext_event", "malformed pair of event sets")
+	return EventSet{}, EventSet{}, einval("DecodeFilter", "malformed pair of event sets")
 }
 
 // ExecData is the data of EventProcExec. Extension.
@@ -69,7 +69,7 @@ func (d *ExecData) Append(b []byte) []byte {
 // the last argument is what was left of it.
 func DecodeExec(data []byte) (d ExecData, err error) {
 	if len(data) == 0 {
-		return d, einval("posix_trace_getnext_event", "proc.exec without data")
+		return d, einval("DecodeExec", "proc.exec without data")
 	}
 	parts := bytes.Split(bytes.TrimSuffix(data, []byte{0}), []byte{0})
 	d.Path = string(parts[0])
@@ -139,7 +139,7 @@ func (d *ExitData) Append(b []byte) []byte {
 // DecodeExit decodes the data of EventProcExit.
 func DecodeExit(data []byte) (d ExitData, err error) {
 	if len(data) < exitDataSize {
-		return d, einval("posix_trace_getnext_event", "proc.exit data of %d bytes", len(data))
+		return d, einval("DecodeExit", "proc.exit data of %d bytes", len(data))
 	}
 	le := binary.LittleEndian
 	d.Status = int(int32(le.Uint32(data)))
@@ -186,7 +186,7 @@ func (d *OutputData) Append(b []byte) []byte {
 // points into data.
 func DecodeOutput(data []byte) (d OutputData, err error) {
 	if len(data) == 0 {
-		return d, einval("posix_trace_getnext_event", "output event without flags")
+		return d, einval("DecodeOutput", "output event without flags")
 	}
 	f := data[0]
 	return OutputData{

@@ -47,7 +47,7 @@ func (d *ForkData) Append(b []byte) []byte {
 // DecodeFork decodes the data of EventProcFork.
 func DecodeFork(data []byte) (d ForkData, err error) {
 	if len(data) < 8 {
-		return d, einval("posix_trace_getnext_event", "proc.fork data of %d bytes", len(data))
+		return d, einval("DecodeFork", "proc.fork data of %d bytes", len(data))
 	}
 	d.Child = int(int32(binary.LittleEndian.Uint32(data)))
 	d.Kind = ForkKind(binary.LittleEndian.Uint32(data[4:]))
@@ -73,7 +73,7 @@ func (d *SignalData) Append(b []byte) []byte {
 // DecodeSignal decodes the data of EventProcSignal.
 func DecodeSignal(data []byte) (d SignalData, err error) {
 	if len(data) < 16 {
-		return d, einval("posix_trace_getnext_event", "proc.signal data of %d bytes", len(data))
+		return d, einval("DecodeSignal", "proc.signal data of %d bytes", len(data))
 	}
 	v := func(i int) int { return int(int32(binary.LittleEndian.Uint32(data[4*i:]))) }
 	d.Signal, d.Code, d.Sender, d.UID = v(0), v(1), v(2), v(3)
@@ -152,7 +152,7 @@ func restarts(errno int) bool { return 512 <= errno && errno <= 516 && errno != 
 // the last argument is what was left of it. Values point into data.
 func DecodeSyscall(data []byte) (d SyscallData, err error) {
 	if len(data) < syscallDataSize {
-		return d, einval("posix_trace_getnext_event", "system call data of %d bytes", len(data))
+		return d, einval("DecodeSyscall", "system call data of %d bytes", len(data))
 	}
 	le := binary.LittleEndian
 	d.Duration = time.Duration(min(le.Uint64(data), math.MaxInt64))

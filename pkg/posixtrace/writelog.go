@@ -17,7 +17,10 @@ import (
 // is sound is written; State tells afterwards, and the new log says so by its
 // log-overrun-status. The error is that of r.Next or of w. Extension.
 func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
-	const op = "posix_trace_flush"
+	const op = "WriteLog"
+	if r.closed {
+		return fail(op, errReaderClosed, syscall.EINVAL)
+	}
 	log, err := tracelog.CreateForward(w, r.super())
 	if err != nil {
 		return fail(op, err, syscall.EIO)

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"encoding/binary"
 	"math/bits"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -380,5 +379,3 @@ func (m *Mem) drop(i int, c ctl) bool {
 	m.setFree(i)
 	return true
 }
-
-func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

@@ -23,7 +23,7 @@ func TestReaderWaitsForClaim(t *testing.T) {
 	m := newMem(t, 64<<10, Loop)
 	w := newWriter(t, m, 1)
 	m.Start(w, Event{})
-	r := m.NewReader(true)
+	r := m.NewReader()
 	var recs []chunk.Record
 	take := func(most int) {
 		var rec chunk.Record

@@ -80,7 +80,7 @@ func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 	}
 	busy = halfway(m)
 	if how == 2 {
-		m.NewReader(false).Preload() // has no influence
+		m.Snapshot() // has no influence
 	}
 	m.Clear()
 	tick := m.h.turned.Load()
@@ -120,7 +120,7 @@ func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 			}
 			return
 		}
-		for _, rec := range readAll(t, m.NewReader(true)) {
+		for _, rec := range readAll(t, m.NewReader()) {
 			check(&rec)
 			y.add(&rec)
 		}

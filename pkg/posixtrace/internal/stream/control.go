@@ -49,7 +49,7 @@ func (m *Mem) start(w *Writer, e Event) {
 	stop := uint64(0)
 	was := m.account(m.h.state.Load())
 	if m.Policy != Loop && m.State()&Full != 0 {
-		if !m.overcome(w) {
+		if !m.reportStop(w) {
 			m.change(0, NoRestart)
 			return
 		}
@@ -85,6 +85,31 @@ func (m *Mem) start(w *Writer, e Event) {
 	m.endStop(was, stop, from)
 }
 
+// Restartable reports whether a stream that stopped for lack of room is empty, its
+// STOP reported, and is to go on.
+func (m *Mem) Restartable() bool {
+	if m.State()&(Full|StopReported|NoRestart|LogFull|Dead|Running) != Full|StopReported {
+		return false
+	}
+	for i := range m.Chunks {
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		if c.state() != free && c.count() > 0 {
+			if rd := readWord(d.read.Load()); rd.gen() != c.gen() || rd.count() < c.count() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Restart makes such a stream go on. The caller holds the stream's lock.
+func (m *Mem) Restart(w *Writer) {
+	if m.Restartable() {
+		m.start(w, Event{})
+	}
+}
+
 // after returns the time, once it is after tick. That is not long: the time of an
 // automatic stop is a little ahead.
 func (m *Mem) after(tick uint64) (now uint64) {
@@ -96,31 +121,38 @@ func (m *Mem) after(tick uint64) (now uint64) {
 	return now
 }
 
-// overcome tells what a reader or a flush has not yet told of a stop for lack of
-// room, before the stream starts again. Once it runs only what is recorded can stand before
-// the START. It returns false when there is no room for that.
-func (m *Mem) overcome(w *Writer) bool {
-	if !m.tellStop() {
-		if first := m.tellLoss(m.account(m.h.state.Load())); first != 0 {
-			m.h.pendingOverflow.Store(max(first, m.h.drained.Load()+1))
-			m.h.losses.Add(1)
+// reportStop reports the marks of a stop for lack of room that no reader or flush has reported,
+// before the stream starts again. Once it runs, only recorded marks can stand before the START. It
+// returns false if there is no room for the STOP.
+func (m *Mem) reportStop(w *Writer) bool {
+	oldest, record := m.h.drained.Load()+1, false
+	if m.stopDue(m.State(), atStart) == event.Stop && m.claimStop() {
+		// A reader has consumed some of the events before it.
+		m.settle()
+		stop := m.stopMark(max(m.stopTick(), m.newest()+1))
+		if !w.RecordSystem(&Event{ID: event.Stop, Tick: stop.Tick, PID: stop.PID, TID: stop.TID, Addr: stop.Addr}, stop.Data) {
+			m.change(0, StopReported)
+			return false
 		}
+		oldest, record = stop.Tick+1, true
+	}
+	st := m.State()
+	if m.stopDue(st, atStart) != event.Overflow {
 		return true
 	}
-	// It has been read in part.
-	m.settle()
-	stop := m.stopMark(max(m.stopTick(), m.newest()+1))
-	if !w.RecordSystem(&Event{ID: event.Stop, Tick: stop.Tick, PID: stop.PID, TID: stop.TID, Addr: stop.Addr}, stop.Data) {
-		m.change(0, StopReported)
-		return false
+	tick := m.claimStopLoss(m.account(st))
+	if tick == 0 {
+		return true // a reader was faster
 	}
-	if first := m.tellLoss(m.account(m.h.state.Load())); first != 0 {
+	tick = max(tick, oldest)
+	if record {
+		// OVERFLOW stands behind the recorded STOP.
 		m.h.recordedOverflow.Store(1)
-		if !w.RecordSystem(&Event{ID: event.Overflow, Tick: max(first, stop.Tick+1)}, nil) {
-			m.h.pendingOverflow.Store(max(first, stop.Tick+1))
-			m.h.losses.Add(1)
+		if w.RecordSystem(&Event{ID: event.Overflow, Tick: tick}, nil) {
+			return true
 		}
 	}
+	m.oweOverflow(tick)
 	return true
 }
 
@@ -232,7 +264,7 @@ func (m *Mem) Clear() {
 	if m.State()&(Full|LogFull) != 0 {
 		m.change(NoRestart, Full|LogFull|StopReported) // stays suspended until started
 	}
-	m.forget()
+	m.dropMarks()
 	h.readLost(m.Lost())
 }
 

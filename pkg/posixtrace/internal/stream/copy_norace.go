@@ -3,6 +3,7 @@
 package stream
 
 import (
+	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
 )
@@ -47,6 +48,10 @@ func touchAll(data []byte) {
 
 // pageSize is the least that a page has.
 const pageSize = 4096
+
+// le64 loads the first word of b, which is 8-aligned and may be in a chunk that a writer is
+// overwriting.
+func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 func store64(p unsafe.Pointer, v uint64) { *(*uint64)(p) = v }
 

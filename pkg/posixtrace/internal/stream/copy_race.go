@@ -33,6 +33,11 @@ func touch(data []byte) {
 
 var touched atomic.Uint32
 
+func le64(b []byte) uint64 {
+	_ = b[:8] // checked, not read
+	return atomic.LoadUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(b))))
+}
+
 func store64(p unsafe.Pointer, v uint64) { atomic.StoreUint64((*uint64)(p), v) }
 
 func snapshot(dst, src []byte) {

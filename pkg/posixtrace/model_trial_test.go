@@ -253,8 +253,7 @@ func (x *trial) held(t *rapid.T) map[int]int {
 		t.Fatal(err)
 	}
 	defer unlock()
-	r := s.c.mem.NewReader(false)
-	r.Preload()
+	r := s.c.mem.Snapshot()
 	held := map[int]int{}
 	for r.Next(&s.read.rec) {
 		held[int(s.read.rec.PID)]++

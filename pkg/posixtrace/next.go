@@ -156,7 +156,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 	}
 	defer m.UnlockReader()
 	if r.r == nil {
-		r.r = m.NewReader(true)
+		r.r = m.NewReader()
 		s.recover()
 	}
 	for {

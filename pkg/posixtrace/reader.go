@@ -43,7 +43,7 @@ func (s LogState) String() string {
 // consuming them, in the order of their times. It is not safe for concurrent use. Extension.
 type Reader struct {
 	log *tracelog.Reader // nil for a stream without log, and
-	mem *stream.Reader   // nil for a log whose stream is gone
+	mem *stream.Snapshot // nil for a log whose stream is gone
 	// whether the log has been read to its end
 	logDone bool
 	live    bool
@@ -58,8 +58,8 @@ type Reader struct {
 	until   int64
 	rec     chunk.Record
 	out     Record
-	raw     []chunk.Record                               // for NextBatch
-	made    func() (*stream.Reader, *chunk.Clock, error) // for Rewind
+	raw     []chunk.Record                                 // for NextBatch
+	made    func() (*stream.Snapshot, *chunk.Clock, error) // for Rewind
 }
 
 var errReaderClosed = closedError("the reader is closed")
@@ -198,9 +198,8 @@ func streamOf(s *tracelog.Super, f *os.File) *conn {
 
 // peek takes a picture of what a stream holds, which is good unless the stream turns out to
 // have been cut short. The caller holds the stream's lock.
-func peek(c *conn) (*stream.Reader, *chunk.Clock) {
-	r := c.mem.NewReader(false)
-	r.Preload()
+func peek(c *conn) (*stream.Snapshot, *chunk.Clock) {
+	r := c.mem.Snapshot()
 	c.probe()
 	return r, c.mem.FreshClock()
 }
@@ -249,7 +248,7 @@ func (s *Stream) Reader() (*Reader, error) {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
 	r := newReader(&Reader{c: s.c, names: names, live: true})
-	made := func() (mr *stream.Reader, c *chunk.Clock, err error) {
+	made := func() (mr *stream.Snapshot, c *chunk.Clock, err error) {
 		err = s.locked(func(m *stream.Mem, w *stream.Writer) error {
 			m.Recover(gone)
 			if mr, c = peek(s.c); s.c.cut() { // what was seen may be zeros
@@ -259,7 +258,7 @@ func (s *Stream) Reader() (*Reader, error) {
 		})
 		return
 	}
-	r.made = func() (*stream.Reader, *chunk.Clock, error) {
+	r.made = func() (*stream.Snapshot, *chunk.Clock, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return made()
@@ -381,7 +380,7 @@ func (r *Reader) Rewind() error {
 			return fail(op, err, syscall.EINVAL)
 		}
 	default:
-		r.mem.Again()
+		r.mem.Rewind()
 	}
 	return nil
 }

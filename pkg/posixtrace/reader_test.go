@@ -86,7 +86,7 @@ func TestReaderBuriesWriters(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.TryNext(nil) // which looks for the dead, being the first
-	s.read.r = s.c.mem.NewReader(true)
+	s.read.r = s.c.mem.NewReader()
 	if dead() {
 		t.Fatal("the first reader has not looked for the dead")
 	}

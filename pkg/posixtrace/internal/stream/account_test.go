@@ -181,7 +181,7 @@ func testAccounting(t *testing.T, policy uint8, writers, events int, reading str
 	y := newTally(t, writers)
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
-	r := m.NewReader(true)
+	r := m.NewReader()
 	take := func() {
 		if policy == Flush {
 			// Blocks come one after the other, not merged.
@@ -296,7 +296,7 @@ func TestRuined(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				r := m.NewReader(true)
+				r := m.NewReader()
 				for rec := (chunk.Record{}); r.Next(&rec); {
 					count(&rec)
 				}
@@ -326,3 +326,6 @@ func (m *Mem) writers() (ps []sys.Proc) {
 	}
 	return ps
 }
+
+// source is a Reader or a Snapshot.
+type source interface{ Next(*chunk.Record) bool }

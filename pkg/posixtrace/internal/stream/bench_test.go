@@ -68,11 +68,11 @@ func BenchmarkRead(b *testing.B) {
 	for range 1 << 20 {
 		w.Record(0, &e, data)
 	}
-	r := m.NewReader(false)
+	r := m.Snapshot()
 	var rec chunk.Record
 	for b.Loop() {
 		if !r.Next(&rec) {
-			r = m.NewReader(false)
+			r = m.Snapshot()
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestDataFault(t *testing.T) {
 					}
 				}
 				n := 0
-				for _, rec := range readAll(t, m.NewReader(true)) {
+				for _, rec := range readAll(t, m.NewReader()) {
 					if rec.Event == event.FirstUser {
 						n++
 					}

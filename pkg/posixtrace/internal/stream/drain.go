@@ -164,7 +164,7 @@ func (h *drainer) look() {
 	} else {
 		h.known = n
 	}
-	h.m.seeEach(math.MaxUint64, func(first, last uint64) {
+	h.m.claimEachLoss(math.MaxUint64, func(first, last uint64) {
 		var l loss
 		l.add(first, last)
 		h.losses = append(h.losses, l)
@@ -265,18 +265,19 @@ func (h *drainer) send(batch []item, first bool) (err error) {
 		h.newest = max(h.newest, p.max)
 		pieces = append(pieces, p)
 	}
-	marks := m.newMarks(pieces)
+	sure := uint64(math.MaxUint64)
+	if h.state&Running != 0 {
+		sure = h.looked
+	}
+	for _, it := range h.items {
+		sure = min(sure, it.base-1)
+	}
+	marks := m.newMarks(pieces, sure)
 	if first {
 		marks.flush(h.start)
 	}
-	if marks.sure = math.MaxUint64; h.state&Running != 0 {
-		marks.sure = h.looked
-	}
-	for _, it := range h.items {
-		marks.sure = min(marks.sure, it.base-1)
-	}
 	if m.Policy == Loop {
-		marks.looped(h.losses)
+		marks.overwritten(h.losses)
 	} else {
 		marks.stopped(h.state, h.newest)
 	}
@@ -316,7 +317,7 @@ func (h *drainer) send(batch []item, first bool) (err error) {
 		m.drop(it.i, it.c.with(h.slot, leaving))
 	}
 	if fits {
-		if err := h.putMarks(marks.last); err != nil {
+		if err := h.putMarks(marks.last.marks); err != nil {
 			return err
 		}
 	}

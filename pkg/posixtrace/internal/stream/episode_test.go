@@ -59,7 +59,7 @@ func testEpisodes(t *testing.T, policy uint8, flush bool, writers int) {
 			keep(rec)
 		}
 	}
-	r := m.NewReader(true)
+	r := m.NewReader()
 	take := func() {
 		if flush {
 			if _, err := flushTo(m, c.Slot(), put); err != nil {

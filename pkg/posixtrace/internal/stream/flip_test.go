@@ -47,18 +47,17 @@ func TestFlip(t *testing.T) {
 	}
 	var rec chunk.Record
 	loop(2, func() {
-		r := m.NewReader(true)
+		r := m.NewReader()
 		for range 100 {
 			r.Next(&rec)
 		}
 	})
 	loop(3, func() {
 		var rec chunk.Record
-		r := m.NewReader(false)
-		r.Preload()
+		r := m.Snapshot()
 		for r.Next(&rec) {
 		}
-		r.Again()
+		r.Rewind()
 		m.Status(true)
 		m.FreshClock()
 		m.Patterns()

@@ -10,27 +10,27 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// flushMarks makes the marks of one flush. The stream remembers what was told only when done
-// is called, that is when the log has them.
+// flushMarks makes the marks of one flush. It steps copies of the machines of marks.go. The header
+// gets their state when the log has the marks: done for those before the chunks, doneLast for those
+// behind.
 type flushMarks struct {
 	m      *Mem
 	chunks []piece
-	recs   []chunk.Record
-	last   []chunk.Record // behind the chunks: a small LOOP log keeps what is written last
+	recs   []chunk.Record // before the chunks
+	last   stopMarks      // behind the chunks: a small LOOP log keeps what is written last
 
-	first   bool   // those of the flush itself are among them
-	failed  uint64 // tick of the failed flush that an ERROR tells of
-	stop    uint64 // tick of the STOP among them
-	loss    uint64 // tick of its OVERFLOW
-	lost    uint64 // how many were lost by then
-	account *account
-	within  bool   // the chunks may have OVERFLOW events
-	pending uint64 // RESUME is due after this tick
-	// The first event after it, if known, and up to which tick that is sure: of what
-	// came while the chunks were looked at, older events may be in a later flush than newer ones.
-	pendingAt, sure uint64
-	flushed         uint64 // pendingAt of the last flush
-	resumed         uint64 // tick of the last RESUME
+	first     bool   // this is the first part of the flush: its own marks are in recs
+	failed    uint64 // tick of the failed flush that the ERROR in recs reports
+	flushStop flushStop
+	recorded  bool // the chunks may have OVERFLOW events
+
+	gap        gap
+	lastResume uint64 // tick of the last RESUME
+	// The first event after the gap, if it is known but later flushes may bring older ones, and
+	// up to which tick they cannot: newer events may be flushed before older ones that were
+	// recorded while the flush looked at the chunks.
+	next, sure uint64
+	oldNext    uint64 // next of the flush before
 }
 
 // piece is a chunk that is flushed, or will be.
@@ -40,25 +40,29 @@ type piece struct {
 	min, max uint64 // ticks
 }
 
-// piece returns what is in a chunk, or a copy of it.
+// piece returns the content b of a chunk, or of a copy of it, with its ticks.
 func (m *Mem) piece(b []byte, d *desc) piece {
 	p := piece{b: b, base: d.base.Load()}
 	p.min, p.max = span(p.b, p.base, 0, d.last.Load())
 	return p
 }
 
-// newMarks begins the marks that go before chunks.
-func (m *Mem) newMarks(chunks []piece) *flushMarks {
-	return &flushMarks{m: m, chunks: chunks, pending: m.h.gapEnd.Load(), flushed: m.h.gapNext.Load(), resumed: m.h.lastResume.Load()}
+// newMarks starts the marks that go with chunks. Up to tick sure, no later flush has older events
+// than these chunks.
+func (m *Mem) newMarks(chunks []piece, sure uint64) *flushMarks {
+	h := m.h
+	return &flushMarks{
+		m: m, chunks: chunks, sure: sure, flushStop: flushStop(h.flushStop.Load()),
+		gap: gap{h.gapEnd.Load()}, oldNext: h.gapNext.Load(), lastResume: h.lastResume.Load(),
+	}
 }
 
-// flush adds what is told of the flush itself, which began at tick start, and of the last one.
+// flush adds the marks of the flush itself, which started at tick start, and of the last one.
 func (k *flushMarks) flush(start uint64) {
 	m := k.m
 	k.first = true
-	if t := m.h.flushStop.Load(); t != 0 {
-		k.add(event.FlushStop, t)
-	}
+	tick := uint64(k.flushStop)
+	k.add(k.flushStop.step(flushStarts, 0), tick)
 	k.add(event.FlushStart, start)
 	k.failed = m.h.failTick.Load()
 	if k.failed != 0 && !m.rejects(event.Error) {
@@ -67,160 +71,149 @@ func (k *flushMarks) flush(start uint64) {
 	}
 }
 
+// add adds a mark, if there is one and the filter does not reject it.
 func (k *flushMarks) add(id event.ID, tick uint64) {
-	if !k.m.rejects(id) {
+	if id != noMark && !k.m.rejects(id) {
 		k.recs = append(k.recs, chunk.Record{Event: id, Tick: tick})
 	}
 }
 
-func (k *flushMarks) addResume(tick uint64) {
-	k.add(event.Resume, tick)
-	k.resumed = tick
+// resumeUpTo adds the RESUME of the gap, if an event between its end and tick before ends it.
+func (k *flushMarks) resumeUpTo(before uint64) {
+	if k.gap.state() == noGap {
+		return
+	}
+	if t := k.eventAfterGap(before); t < before {
+		k.resume(t)
+	}
 }
 
-// looped adds what is to be told of a stream that overwrites.
-func (k *flushMarks) looped(losses []loss) {
-	m := k.m
-	pending := k.pending
-	if owed := m.h.pendingOverflow.Load(); owed != 0 {
-		k.add(event.Overflow, owed)
+// resume adds the RESUME before the event at tick, which ends the gap.
+func (k *flushMarks) resume(tick uint64) {
+	if mark := k.gap.step(eventAfter, tick); mark != noMark {
+		k.add(mark, tick)
+		k.lastResume = tick
+	}
+}
+
+// overwritten adds the marks of a LOOP stream with losses, which are in order.
+func (k *flushMarks) overwritten(losses []loss) {
+	h := k.m.h
+	if o := h.pendingOverflow.Load(); o != 0 {
+		k.add(event.Overflow, o) // of a flush that failed; its gap is in the header
 	}
 	if len(losses) > 0 {
-		// Should the flush fail, or we die, the next one owes the marks.
+		// Should this flush fail, or its process die, the next flush owes the marks.
 		var all loss
 		for _, l := range losses {
 			all.add(l.first, l.last)
 		}
-		if pending == 0 {
-			m.h.pendingOverflow.Store(max(all.first, 1))
+		if k.gap.state() == noGap {
+			h.pendingOverflow.Store(max(all.first, 1))
 		}
-		m.h.gapEnd.Store(max(pending, all.last, 1))
+		h.gapEnd.Store(max(k.gap.end, all.last, 1))
 	}
 	for _, l := range losses {
-		if pending != 0 {
-			if t := k.after(pending, l.first); t < l.first {
-				k.addResume(t)
-				pending = 0
-			}
-		}
-		// Of several writers one may lose what is older than what the log has of the others.
-		l.first = max(l.first, k.resumed+1)
-		if pending == 0 {
-			k.add(event.Overflow, l.first)
-		}
-		pending = max(pending, l.last, 1)
+		k.resumeUpTo(l.first)
+		// Of several writers one may lose events older than those that the log has of the others.
+		first := max(l.first, k.lastResume+1)
+		k.add(k.gap.step(overwritten, l.last), first)
 	}
-	k.resume(pending)
+	k.resumeAtEnd()
 }
 
-// stopped adds what is to be told of a stream that stops when it is full. st is
-// its state when the flush began, newest the tick of its last event.
+// stopped adds the marks of a stream that stops when it is full. st is its state when the flush
+// started, newest the tick of its last event.
 func (k *flushMarks) stopped(st, newest uint64) {
-	m := k.m
-	var due []uint64
-	if k.pending != 0 {
-		due = append(due, k.pending)
+	type opening struct {
+		cause gapCause
+		tick  uint64
 	}
-	if owed := m.h.pendingOverflow.Load(); owed != 0 {
-		k.add(event.Overflow, owed)
-		due = append(due, owed)
+	var gaps []opening
+	if k.gap.state() == inGap {
+		// As if its OVERFLOW were one of the events: other gaps may be older.
+		gaps = append(gaps, opening{eventOverflow, k.gap.end})
+		k.gap = gap{}
 	}
-	if k.within = m.h.recordedOverflow.Load() != 0; k.within {
+	if o := k.m.h.pendingOverflow.Load(); o != 0 {
+		gaps = append(gaps, opening{stopLoss, o})
+	}
+	if k.recorded = k.m.h.recordedOverflow.Load() != 0; k.recorded {
 		for _, p := range k.chunks {
 			p.each(func(r *chunk.Record) {
 				if r.Event == event.Overflow {
-					due = append(due, r.Tick)
+					gaps = append(gaps, opening{eventOverflow, r.Tick})
 				}
 			})
 		}
 	}
-	slices.Sort(due)
-	k.pending = 0
-	for i, p := range due {
-		if i+1 == len(due) {
-			k.resume(p)
-		} else if t := k.after(p, due[i+1]); t < due[i+1] {
-			k.addResume(t)
-		}
+	slices.SortStableFunc(gaps, func(a, b opening) int { return cmp.Compare(a.tick, b.tick) })
+	for _, o := range gaps {
+		k.resumeUpTo(o.tick)
+		k.add(k.gap.step(o.cause, o.tick), o.tick)
 	}
-	if st&Full == 0 {
-		return
-	}
+	k.resumeAtEnd()
 	// The clocks of two processors may disagree by some nanoseconds.
-	stop := max(m.stopTick(), newest+1, m.h.lastTick.Load()+1)
-	if st&StopReported == 0 {
-		k.stop = stop
-		if !m.rejects(event.Stop) {
-			k.last = append(k.last, m.stopMark(stop))
-		}
-	}
-	k.account = m.account(st)
-	k.lost = k.account.total()
-	if first := m.untold(k.account); first != 0 {
-		k.loss = max(first, stop)
-		if !m.rejects(event.Overflow) {
-			k.last = append(k.last, chunk.Record{Event: event.Overflow, Tick: k.loss})
-		}
-	}
+	k.last = k.m.stopMarks(st, max(newest, k.m.h.lastTick.Load())+1)
 }
 
-// resume adds RESUME if the first event after tick pending is known.
-func (k *flushMarks) resume(pending uint64) {
-	k.pending = pending
-	if pending == 0 {
+// resumeAtEnd adds RESUME if the first event after the gap is known.
+func (k *flushMarks) resumeAtEnd() {
+	if k.gap.state() == noGap {
 		return
 	}
-	t := k.after(pending, math.MaxUint64)
-	switch {
+	switch t := k.eventAfterGap(math.MaxUint64); {
 	case t == math.MaxUint64:
 	case t > k.sure:
-		k.pendingAt = t
+		k.next = t
 	default:
-		k.addResume(t)
-		k.pending = 0
+		k.resume(t)
 	}
 }
 
-// done says that the log has the marks.
+// done stores the state of the machines, after the log has got the marks before the chunks.
 func (k *flushMarks) done() {
 	h := k.m.h
 	if k.first {
-		h.flushStop.Store(0)
+		h.flushStop.Store(uint64(k.flushStop))
 		h.failTick.CompareAndSwap(k.failed, 0)
 	}
 	h.pendingOverflow.Store(0)
-	if k.within {
+	if k.recorded {
 		h.recordedOverflow.Store(0)
 	}
-	h.gapEnd.Store(k.pending)
-	h.gapNext.Store(k.pendingAt)
-	h.lastResume.Store(k.resumed)
+	h.gapEnd.Store(k.gap.end)
+	h.gapNext.Store(k.next)
+	h.lastResume.Store(k.lastResume)
 }
 
-// doneLast says that the log has the last of them.
+// doneLast is done for the marks behind the chunks.
 func (k *flushMarks) doneLast() {
-	if k.stop != 0 {
-		k.m.h.autoStop.Store(k.stop)
-		k.m.tellStop()
+	h := k.m.h
+	if l := &k.last; l.stop != 0 {
+		h.autoStop.Store(l.stop)
+		k.m.claimStop()
 	}
-	if k.loss != 0 {
-		k.account.see(k.lost)
-		k.account.overflow.Store(1)
-		k.m.h.gapEnd.Store(k.loss)
+	if l := &k.last; l.loss != 0 {
+		l.account.claimReport(l.lost)
+		l.account.overflow.Store(1)
+		k.gap.step(stopLoss, l.loss)
+		h.gapEnd.Store(k.gap.end)
 	}
 }
 
-// after returns the tick of the first event after tick last, if there is one before
-// tick before. A START does not count: RESUME stands after it.
-func (k *flushMarks) after(last, before uint64) uint64 {
+// eventAfterGap returns the tick of the first event that ends the gap, if there is one before tick
+// before.
+func (k *flushMarks) eventAfterGap(before uint64) uint64 {
+	end := k.gap.end
 	first := uint64(math.MaxUint64)
-	if k.flushed > last && k.flushed < before {
-		first = k.flushed
+	if k.oldNext > end && k.oldNext < before {
+		first = k.oldNext
 	}
 	for _, p := range k.chunks {
-		if p.max > last && p.min < before {
+		if p.max > end && p.min < before {
 			p.each(func(r *chunk.Record) {
-				if r.Tick > last && r.Tick < first && r.Event != event.Start && r.Event != event.Overflow {
+				if r.Tick < first && k.gap.cause(r) == eventAfter {
 					first = r.Tick
 				}
 			})
@@ -229,7 +222,7 @@ func (k *flushMarks) after(last, before uint64) uint64 {
 	return first
 }
 
-// each calls f for the events of the chunk, as far as it makes sense.
+// each calls f for the events of the chunk, as far as they make sense.
 func (p *piece) each(f func(*chunk.Record)) {
 	var cur chunk.Cursor
 	var rec chunk.Record
@@ -242,13 +235,50 @@ func (p *piece) each(f func(*chunk.Record)) {
 	}
 }
 
+// stopMarks are the marks behind the events of a stream that has stopped for lack of room, as a
+// Snapshot and a flush report them.
+type stopMarks struct {
+	marks   []chunk.Record
+	stop    uint64   // tick of the STOP, 0 if it was reported before
+	loss    uint64   // tick of the OVERFLOW, 0 if there is none
+	lost    uint64   // how many events it reports
+	account *account // of which account
+}
+
+// stopMarks returns the marks of the stop under the flags st. None is older than tick oldest. Types
+// that the filter rejects are left out of marks.
+func (m *Mem) stopMarks(st, oldest uint64) (s stopMarks) {
+	state := m.stopState(st)
+	a := m.account(st)
+	cause := atEnd.withLosses(a)
+	for {
+		switch state.step(cause) {
+		case event.Stop:
+			s.stop = max(m.stopTick(), oldest)
+			if !m.rejects(event.Stop) {
+				s.marks = append(s.marks, m.stopMark(s.stop))
+			}
+		case event.Overflow:
+			s.account, s.lost = a, a.total()
+			s.loss = max(m.stopLossTick(a), oldest)
+			if !m.rejects(event.Overflow) {
+				s.marks = append(s.marks, chunk.Record{Event: event.Overflow, Tick: s.loss})
+			}
+		default:
+			return s
+		}
+	}
+}
+
 // LastMarks is the block of marks that ends a log: the FLUSH_STOP of the last flush.
 func (m *Mem) LastMarks() *Block {
-	t := m.h.flushStop.Swap(0)
-	if t == 0 {
+	f := flushStop(m.h.flushStop.Swap(0))
+	tick := uint64(f)
+	mark := f.step(logEnds, 0)
+	if mark == noMark {
 		return nil
 	}
-	return markBlock([]chunk.Record{{Event: event.FlushStop, Tick: t}})
+	return markBlock([]chunk.Record{{Event: mark, Tick: tick}})
 }
 
 // LogFullMark is the STOP that ends a full log.
@@ -257,7 +287,7 @@ func (m *Mem) LogFullMark() *Block {
 	return markBlock([]chunk.Record{s})
 }
 
-// inOrder sorts marks by their times. Of those of one time the order given stays.
+// inOrder sorts marks by time. Marks of the same time keep their order.
 func inOrder(marks []chunk.Record) {
 	slices.SortStableFunc(marks, func(a, b chunk.Record) int { return cmp.Compare(a.Tick, b.Tick) })
 }

@@ -78,7 +78,7 @@ func exercise(t testing.TB, b []byte) {
 	}
 	const most = 1 << 19 // more than there is room for in the file
 	var rec chunk.Record
-	read := func(r *Reader) {
+	read := func(r source) {
 		for n := 0; r.Next(&rec); n++ {
 			if n > most {
 				t.Fatal("a reader that never ends")
@@ -99,12 +99,10 @@ func exercise(t testing.TB, b []byte) {
 		m.addAnchor(chunk.ClockAnchor{Tick: m.Now(), Nanos: 5})
 	}
 	step("looking")
-	p := m.NewReader(false)
-	p.Preload()
+	p := m.Snapshot()
 	read(p)
-	p.Again()
+	p.Rewind()
 	read(p)
-	read(m.NewReader(false))
 	step("peeking")
 	slot, ok := m.TakeSlot(sys.SelfProc(), func(p sys.Proc) bool { return p != sys.SelfProc() })
 	if !ok {
@@ -125,7 +123,7 @@ func exercise(t testing.TB, b []byte) {
 	m.Stop(w, Event{})
 	m.Restart(w)
 	step("control")
-	read(m.NewReader(true))
+	read(m.NewReader())
 	step("reading")
 	m.Start(w, Event{})
 	for n := range 100 {

@@ -128,7 +128,7 @@ func TestEventsAcrossJumps(t *testing.T) {
 		}
 		seen := make([]bool, events)
 		n := 0
-		r := m.NewReader(true)
+		r := m.NewReader()
 		for _, rec := range readAll(t, r) {
 			if rec.Event != event.FirstUser {
 				continue

@@ -218,7 +218,7 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	who := 0
 	y := newTally(t, oracles)
 	y.order = false // checked by number below: a late one is told by the count of late ones
-	r := m.NewReader(true)
+	r := m.NewReader()
 	take := func() {
 		drainSome(r, y)
 		if m.Restartable() {

@@ -262,7 +262,7 @@ func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64,
 	t.Helper()
 	m.Recover(dead)
 	y := newTally(t, 3)
-	r := m.NewReader(true)
+	r := m.NewReader()
 	readInto(r, y)
 	generated := prepared + 1 // the START is counted with them
 	if got := y.got[0] + y.starts + m.Lost(); got != generated && got != generated+1 || y.next[0] > prepared+1 {

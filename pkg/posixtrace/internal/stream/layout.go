@@ -239,7 +239,6 @@ type markWords struct {
 	recordedOverflow atomic.Uint64 // 1: the chunks may hold OVERFLOW events
 
 	// The stop for lack of room.
-	stops     atomic.Uint64 // stops for lack of room that are over
 	autoStop  atomic.Uint64 // tick of the stop; 0: not known yet
 	stopCause atomic.Uint64 // data of its STOP
 	stopBy    atomic.Uint64 // process and thread of its STOP; 0: the stream stopped on its own
@@ -360,7 +359,7 @@ func Measure(minSize int64, maxData, processors int) (g Geometry, ok bool) {
 	places = min(places, max(4, n))
 	n += places + opens
 	g = Geometry{ChunkSize: int(size), Chunks: int(n), Places: int(places), Opens: int(opens), MinSize: minSize}
-	g.Size = int64(dataOffset(int(n))) + n*size + int64(asideSize(maxData))
+	g.Size = int64(dataOffset(int(n))) + n*size + int64(pendingSize(maxData))
 	return g, g.Size <= maxFile
 }
 

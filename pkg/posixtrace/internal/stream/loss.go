@@ -7,41 +7,42 @@ import (
 	"time"
 )
 
-// How losses are accounted for and told.
+// Accounts of lost events.
 //
-// Under LOOP a loss is what has been overwritten: each chunk has its account.
+// Under LOOP a loss is what was overwritten: each chunk has its account.
 //
-// Under the other policies events are lost only while the stream is stopped for lack of
-// room. Stops use two accounts by turns; the state word says which. A start closes the
-// account of the stop that it ends: a writer that was about to count a loss then finds that
-// it has changed, and tries once more to record the event. So every loss belongs to one
-// stop, and of each there is told at most one OVERFLOW.
+// Under the other policies events are lost only while the stream is stopped for lack of room.
+// Stops use the two accounts of the header in turn; the state word says which. A start closes the
+// account of the stop that it ends: a writer that was about to count a loss then finds that the
+// account has changed, and retries to record the event. So every loss belongs to one stop, and
+// each stop has at most one OVERFLOW.
 
 // account returns the account in use under state st.
 func (m *Mem) account(st uint64) *account { return &m.h.noRoom[st/odd&1] }
 
-// addLost accounts for one lost event. first is 0 when all that was lost has
-// been told; of several writers that lose their first event at once the earliest counts.
+// addLost accounts for one lost event. If several writers lose their first event at once, the
+// earliest is the first of the account.
 func (m *Mem) addLost(tick uint64) {
 	a := m.account(m.h.state.Load())
-	a.since(tick)
+	a.extend(tick)
 	a.add(1)
 	m.h.losses.Add(1)
 }
 
-// maxLost is the largest total of an account. It stays there; what is lost beyond is still told.
+// maxLost is the largest total of an account, which saturates there. Further losses are still
+// reported.
 const maxLost = lossMask >> 1
 
 // add adds n, which is small, to the total.
 func (a *account) add(n uint64) {
 	if l := a.lost.Add(n); l&lossMask > maxLost {
 		a.lost.Add(-min(n, l&lossMask-maxLost))
-		a.again()
+		a.reportAgain()
 	}
 }
 
-// again makes a total that cannot grow any more one that was not told entirely.
-func (a *account) again() { a.reported.CompareAndSwap(maxLost, maxLost-1) }
+// reportAgain makes a part of a saturated total, which cannot grow, unreported.
+func (a *account) reportAgain() { a.reported.CompareAndSwap(maxLost, maxLost-1) }
 
 // addLostIf is addLost if account a is still as it was read, l.
 func (m *Mem) addLostIf(a *account, l, tick uint64) bool {
@@ -53,15 +54,15 @@ func (m *Mem) addLostIf(a *account, l, tick uint64) bool {
 		return false
 	}
 	if n == l {
-		a.again()
+		a.reportAgain()
 	}
-	a.since(tick)
+	a.extend(tick)
 	m.h.losses.Add(1)
 	return true
 }
 
-// AddLost accounts for n events that were to be recorded and could not even be
-// offered to a writer. A stream that is suspended has not lost anything.
+// AddLost accounts for n events that their source lost before it could offer them to a writer. A
+// suspended stream has not lost them.
 func (m *Mem) AddLost(n uint64) {
 	h := m.h
 	st := h.state.Load()
@@ -70,11 +71,11 @@ func (m *Mem) AddLost(n uint64) {
 	}
 	now := m.now()
 	a := m.account(st)
-	a.since(now)
+	a.extend(now)
 	add := func(w *atomic.Uint64) {
 		for {
 			l := w.Load()
-			// Whoever tells n may be mistaken; the account must stay one.
+			// n is untrusted; saturate rather than overflow into the generation bits.
 			sum := l&^lossMask | min(l&lossMask+min(n, lossMask), maxLost)
 			if sum < l || w.CompareAndSwap(l, sum) {
 				return
@@ -82,31 +83,32 @@ func (m *Mem) AddLost(n uint64) {
 		}
 	}
 	if add(&a.lost); a.total() >= maxLost {
-		a.again()
+		a.reportAgain()
 	}
 	if m.Policy != Loop && st&Running != 0 {
-		// No stop will tell of it.
+		// No stop will report it.
 		add(&a.reported)
 		h.pendingOverflow.CompareAndSwap(0, now)
 	}
 	h.losses.Add(1)
 }
 
-// addRuined accounts for n events that were recorded and cannot be read, because somebody has
-// overwritten them.
+// addRuined accounts for n events that were recorded and cannot be read, because their records
+// were overwritten.
 func (m *Mem) addRuined(n int) {
 	now := m.now()
 	a := m.account(m.h.state.Load())
-	a.since(now)
+	a.extend(now)
 	a.add(uint64(n))
 	m.h.losses.Add(1)
-	if m.Policy != Loop { // no stop will tell of it
+	if m.Policy != Loop { // no stop will report it
 		a.reported.Store(min(a.reported.Load()+uint64(n), a.total()))
 		m.h.pendingOverflow.CompareAndSwap(0, now)
 	}
 }
 
-func (a *account) since(tick uint64) {
+// extend makes the account cover a loss at tick.
+func (a *account) extend(tick uint64) {
 	for {
 		f := a.first.Load()
 		if f != 0 && f <= tick || a.first.CompareAndSwap(f, max(tick, 1)) {
@@ -124,15 +126,12 @@ func (a *account) since(tick uint64) {
 // noRoomTotal is how many events were lost because there was no room.
 func (h *header) noRoomTotal() uint64 { return h.noRoom[0].total() + h.noRoom[1].total() }
 
-// stop is the number of the stop that is under way, or will be the next, plus one.
-func (h *header) stop() uint64 { return h.stops.Load() + 1 }
-
-// skew is how far, in ticks, the time of a stop is ahead of it: the processor may read
+// skew is how far, in ticks, the tick of a stop is ahead of it: the processor may read
 // the clock for an event a little later than it has seen the stream running.
 const skew = 2000
 
-// stopTick is when the stream stopped by itself. Whoever stopped it may be about to
-// say so, or dead.
+// stopTick returns when the stream stopped for lack of room. The writer that stopped it may be
+// about to store the tick, or dead.
 func (m *Mem) stopTick() uint64 {
 	for t := time.Now(); ; {
 		if s := m.h.autoStop.Load(); s != 0 {
@@ -146,8 +145,8 @@ func (m *Mem) stopTick() uint64 {
 	}
 }
 
-// tellStop reports whether the caller is the one to tell of an automatic stop.
-func (m *Mem) tellStop() bool {
+// claimStop reports whether the caller is the one to report the STOP of the stop that is under way.
+func (m *Mem) claimStop() bool {
 	for {
 		st := m.h.state.Load()
 		if st&(Full|StopReported) != Full {
@@ -159,17 +158,8 @@ func (m *Mem) tellStop() bool {
 	}
 }
 
-// untold returns the time of the OVERFLOW that is due while the stream is
-// stopped for lack of room, 0 if none is.
-func (m *Mem) untold(a *account) uint64 {
-	if a.overflow.Load() != 0 || a.total() == a.reported.Load() {
-		return 0
-	}
-	return max(a.first.Load(), m.stopTick())
-}
-
-// see notes that the first n lost events were told, or are about to be.
-func (a *account) see(n uint64) (any bool) {
+// claimReport marks the first n lost events as reported. It returns false if they are already.
+func (a *account) claimReport(n uint64) bool {
 	for {
 		s := a.reported.Load()
 		if n <= s {
@@ -181,38 +171,49 @@ func (a *account) see(n uint64) (any bool) {
 	}
 }
 
-// tellLoss is untold for one who tells it now.
-func (m *Mem) tellLoss(a *account) uint64 {
+// stopLossTick returns the tick of the OVERFLOW for the losses of the stop under way.
+func (m *Mem) stopLossTick(a *account) uint64 { return max(a.first.Load(), m.stopTick()) }
+
+// claimStopLoss marks the losses of the stop under way, with account a, as reported. It returns
+// the tick of their OVERFLOW, 0 if another process reports them.
+func (m *Mem) claimStopLoss(a *account) uint64 {
 	n := a.total()
-	first := m.untold(a)
-	if first == 0 || !a.see(n) || a.overflow.Swap(1) != 0 {
+	if a.overflow.Load() != 0 || n == a.reported.Load() {
 		return 0
 	}
-	return first
+	tick := m.stopLossTick(a)
+	if !a.claimReport(n) || a.overflow.Swap(1) != 0 {
+		return 0
+	}
+	return tick
 }
 
-// endStop ends the stop at tick stop, whose account is a, of a stream that was started at
-// tick start. A loss that nobody has told yet is left to the next who reads or flushes.
+// oweOverflow leaves an OVERFLOW to the next process that reads or flushes.
+func (m *Mem) oweOverflow(tick uint64) {
+	m.h.pendingOverflow.Store(tick)
+	m.h.losses.Add(1)
+}
+
+// endStop closes account a of the stop at tick stop. The stream was started at tick start. An
+// unreported loss is left to the next process that reads or flushes.
 func (m *Mem) endStop(a *account, stop, start uint64) {
 	h := m.h
 	l := a.lost.Load()
 	for !a.lost.CompareAndSwap(l, (l>>genShift+1)<<genShift|l&lossMask) {
 		l = a.lost.Load()
 	}
-	h.stops.Add(1)
 	first := a.first.Swap(0)
-	if a.see(l&lossMask) && a.overflow.Load() == 0 {
-		h.pendingOverflow.Store(min(max(first, stop, h.drained.Load()+1), max(stop, start-1)))
-		h.losses.Add(1)
+	if a.claimReport(l&lossMask) && a.overflow.Load() == 0 {
+		m.oweOverflow(min(max(first, stop, h.drained.Load()+1), max(stop, start-1)))
 	}
 	a.overflow.Store(0)
 }
 
-// forget drops everything that is to be told.
-func (m *Mem) forget() {
+// dropMarks drops all marks that are due.
+func (m *Mem) dropMarks() {
 	h := m.h
 	if m.Policy == Loop {
-		m.seeEach(math.MaxUint64, func(first, last uint64) {})
+		m.claimEachLoss(math.MaxUint64, func(first, last uint64) {})
 	} else {
 		for i := range h.noRoom {
 			h.noRoom[i].overflow.Store(1)
@@ -226,7 +227,7 @@ func (m *Mem) forget() {
 	h.recordedOverflow.Store(0)
 }
 
-// loss is what has been lost and not yet told.
+// loss is an interval in which events were lost that are not yet reported.
 type loss struct {
 	any         bool
 	first, last uint64
@@ -234,7 +235,7 @@ type loss struct {
 
 func (l *loss) add(first, last uint64) {
 	if first == 0 {
-		first = last // the writer has not come to tell it
+		first = last // the writer has not stored it yet
 	}
 	if !l.any || first < l.first {
 		l.first = first
@@ -242,8 +243,8 @@ func (l *loss) add(first, last uint64) {
 	l.any, l.last = true, max(l.last, last)
 }
 
-// unseen returns what has been lost of a LOOP stream and not yet told.
-func (m *Mem) unseen() (l loss) {
+// unreported returns the unreported losses of a LOOP stream.
+func (m *Mem) unreported() (l loss) {
 	for i := range m.Chunks {
 		d := m.at(i)
 		if d.lost.Load()&lossMask != d.reported.Load() {
@@ -256,18 +257,19 @@ func (m *Mem) unseen() (l loss) {
 	return
 }
 
-// see is unseen for one who tells it now, of what began up to tick before. More
-// may be lost meanwhile: told is only what is in the result.
-func (m *Mem) see(before uint64) (l loss) {
-	m.seeEach(before, func(first, last uint64) { l.add(first, last) })
+// claimLosses is unreported for a caller that reports the losses, as far as they began up to tick
+// before. More may be lost meanwhile: only the result is marked as reported.
+func (m *Mem) claimLosses(before uint64) (l loss) {
+	m.claimEachLoss(before, func(first, last uint64) { l.add(first, last) })
 	return
 }
 
-// seeTries bounds how often an account is read that changes meanwhile.
-const seeTries = 20
+// accountTries bounds how often an account that changes meanwhile is read again.
+const accountTries = 20
 
-// seeEach is see with what was lost of each chunk, and for lack of one, by itself.
-func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
+// claimEachLoss is claimLosses with a call of add for each chunk's losses, and one for those for
+// lack of a chunk.
+func (m *Mem) claimEachLoss(before uint64, add func(first, last uint64)) {
 	for i := range m.Chunks {
 		d := m.at(i)
 		for try := 0; ; try++ {
@@ -277,8 +279,8 @@ func (m *Mem) seeEach(before uint64, add func(first, last uint64)) {
 				break
 			}
 			first, last := d.lostFirst.Load(), d.lostLast.Load()
-			if try < seeTries && (ctl(c).state() == claiming || d.ctl.Load() != c && d.lost.Load()&lossMask != n) {
-				runtime.Gosched() // somebody is adding to it
+			if try < accountTries && (ctl(c).state() == claiming || d.ctl.Load() != c && d.lost.Load()&lossMask != n) {
+				runtime.Gosched() // a writer is adding to it
 				continue
 			}
 			if first <= before {

@@ -14,7 +14,7 @@ import (
 // a fast one, and a flush has more marks than a block of the log has room for.
 func TestManyMarks(t *testing.T) {
 	const chunks = 200
-	size := int64(dataOffset(chunks) + chunks*4096 + asideSize(1024))
+	size := int64(dataOffset(chunks) + chunks*4096 + pendingSize(1024))
 	g := Geometry{ChunkSize: 4096, Chunks: chunks, Places: 4, Opens: 2, MinSize: 64 << 10, Size: size}
 	words := make([]atomic.Uint64, size/8+8)
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)

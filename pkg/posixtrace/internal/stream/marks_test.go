@@ -42,7 +42,7 @@ func story(recs []chunk.Record) string {
 	return b.String()
 }
 
-func readAll(t testing.TB, r *Reader) (recs []chunk.Record) {
+func readAll(t testing.TB, r source) (recs []chunk.Record) {
 	t.Helper()
 	var rec chunk.Record
 	last := uint64(0)
@@ -91,8 +91,8 @@ func TestMarksUntilFull(t *testing.T) {
 	if m.Lost() != 2 {
 		t.Fatal("lost ", m.Lost())
 	}
-	want(t, readAll(t, m.NewReader(false)), "SeP1O") // a peek changes nothing
-	r := m.NewReader(true)
+	want(t, readAll(t, m.Snapshot()), "SeP1O") // a peek changes nothing
+	r := m.NewReader()
 	recs := readAll(t, r)
 	want(t, recs, "SeP1O")
 	if m.State()&Running != 0 || !m.Restartable() {
@@ -121,7 +121,7 @@ func TestMarksEarlyRestart(t *testing.T) {
 	if m.State()&Running != 0 {
 		t.Fatal("a full stream was started")
 	}
-	r := m.NewReader(true)
+	r := m.NewReader()
 	var rec chunk.Record
 	var recs []chunk.Record
 	for range n/2 + 1 {
@@ -152,7 +152,7 @@ func TestMarksNoRestart(t *testing.T) {
 	if m.Lost() != lost {
 		t.Error("events after an explicit stop count as lost")
 	}
-	r := m.NewReader(true)
+	r := m.NewReader()
 	want(t, readAll(t, r), "SeP1O")
 	if m.Restart(c); m.State()&Running != 0 {
 		t.Error("restarted after an explicit stop")
@@ -184,7 +184,7 @@ func TestClearTakesFromReader(t *testing.T) {
 	for range 1000 {
 		w.Record(0, &e, make([]byte, 100))
 	}
-	r := m.NewReader(true)
+	r := m.NewReader()
 	var rec chunk.Record
 	for range 3 {
 		if !r.Next(&rec) {
@@ -212,7 +212,7 @@ func TestMarksLoop(t *testing.T) {
 	if st := m.Status(false); !st.Running || !st.Full || !st.Overrun {
 		t.Fatalf("%+v", st)
 	}
-	r := m.NewReader(true)
+	r := m.NewReader()
 	recs := readAll(t, r)
 	want(t, recs, "SORe")
 	if recs[1].Tick < first || recs[2].Tick != recs[3].Tick {
@@ -313,7 +313,7 @@ func TestControlDivides(t *testing.T) {
 			}
 		})
 	}
-	r := m.NewReader(true)
+	r := m.NewReader()
 	running, pass, known, lossy, turned := false, a, true, false, uint64(0)
 	counts := make(map[event.ID]int)
 	check := func(rec *chunk.Record) {

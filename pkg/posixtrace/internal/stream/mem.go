@@ -147,7 +147,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	if g.Size != int64(len(b)) ||
 		g.ChunkSize < 4096 || g.ChunkSize > chunk.MaxSize || g.ChunkSize&(g.ChunkSize-1) != 0 ||
 		g.Chunks < 2 || g.Chunks > maxFile/4096 ||
-		int64(dataOffset(g.Chunks))+int64(g.Chunks)*int64(g.ChunkSize)+int64(asideSize(maxData)) != g.Size ||
+		int64(dataOffset(g.Chunks))+int64(g.Chunks)*int64(g.ChunkSize)+int64(pendingSize(maxData)) != g.Size ||
 		g.Places < 1 || g.Places > maxPlaces || g.Opens < 1 || g.Opens > maxOpens ||
 		maxData > chunk.MaxData || chunk.EventSize(max(maxData, MaxSystemData))*2 > g.ChunkSize ||
 		h.nameLen > 255 || h.logPathLen > uint32(len(h.logPath)) || h.cmdLen > uint32(len(h.cmd)) ||

@@ -6,52 +6,54 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// RESUME stands immediately before an event, so once it has been reported that event
-// must not be overwritten any more: it is consumed before. Until it is reported itself it
-// lies in a place of its own in the stream, for whoever is the next to read. That need
-// not be the one who reported RESUME, who may even be dead by then.
+// The pending record.
+//
+// RESUME stands immediately before an event. Once RESUME is reported, that event must not be
+// overwritten any more, so a Reader consumes it first. Until the event itself is reported it lies
+// behind the chunks as the pending record, for the next process that reads. That need not be the
+// process that reported RESUME, which may be dead by then.
 
-// asideSize is how much room that place takes.
-func asideSize(maxData int) int {
+// pendingSize is how much room the pending record takes.
+func pendingSize(maxData int) int {
 	return align64(chunk.FullSize + chunk.Align(max(maxData, MaxSystemData)))
 }
 
-// The word that says what lies there: clears at that time 32 | count 14 | size 18. The count is for
-// who copies it while it changes.
+// The header's word about the pending record: clears at that time 32 | count 14 | size 18. The
+// count lets a process that copies the record see that it has changed.
 const (
-	asideSeq   = 1 << 18
-	asideLen   = asideSeq - 1
-	asideCount = (1<<14 - 1) * asideSeq
+	pendingSeq   = 1 << 18
+	pendingLen   = pendingSeq - 1
+	pendingCount = (1<<14 - 1) * pendingSeq
 )
 
-func (m *Mem) asideBytes() []byte {
+func (m *Mem) pendingBytes() []byte {
 	p := unsafe.Add(m.data, m.Chunks*m.ChunkSize)
-	return unsafe.Slice((*byte)(p), asideSize(m.MaxData))
+	return unsafe.Slice((*byte)(p), pendingSize(m.MaxData))
 }
 
-// setAside keeps an event that is consumed. It returns false when the event is larger than
-// any can be. The caller is the one reader.
-func (m *Mem) setAside(rec *chunk.Record, clears uint64) bool {
+// setPending stores an event that is consumed and not reported. It returns false if the event is
+// larger than any can be. The caller is the only Reader.
+func (m *Mem) setPending(rec *chunk.Record, clears uint64) bool {
 	b := chunk.AppendFull(nil, rec)
-	room := m.asideBytes()
+	room := m.pendingBytes()
 	if len(b) > len(room) {
 		m.h.damage.Add(1)
 		return false
 	}
-	// By an exchange: what is copied must not be seen before it (afterCopy has the reasons).
-	seq := m.h.pendingRecord.And(^uint64(asideLen)) + asideSeq
+	// An exchange, so that the copy does not become visible before it (see afterCopy).
+	seq := m.h.pendingRecord.And(^uint64(pendingLen)) + pendingSeq
 	copyIn(unsafe.Pointer(unsafe.SliceData(room)), b)
-	m.h.pendingRecord.Store(clears<<32 | seq&asideCount | uint64(len(b)))
+	m.h.pendingRecord.Store(clears<<32 | seq&pendingCount | uint64(len(b)))
 	return true
 }
 
-// lookAside returns the event that was set aside, encoded, or nil. What was
-// cleared since does not exist any more.
-func (m *Mem) lookAside() []byte {
-	room := m.asideBytes()
+// pending returns the pending record, encoded, or nil. A record that was cleared does not exist
+// any more.
+func (m *Mem) pending() []byte {
+	room := m.pendingBytes()
 	for range closeTries {
 		w := m.h.pendingRecord.Load()
-		n := int(w & asideLen)
+		n := int(w & pendingLen)
 		if n == 0 || n > len(room) || n&7 != 0 || w>>32 != uint64(uint32(m.h.clears.Load())) {
 			return nil
 		}
@@ -64,39 +66,16 @@ func (m *Mem) lookAside() []byte {
 	return nil
 }
 
-// dropAside gives up the event that was set aside.
-func (m *Mem) dropAside() { m.h.pendingRecord.And(^uint64(asideLen)) }
+// dropPending discards the pending record.
+func (m *Mem) dropPending() { m.h.pendingRecord.And(^uint64(pendingLen)) }
 
-// announced reports the event of a RESUME that was reported before, or of an
-// OVERFLOW, which has a RESUME of its own.
-func (r *Reader) announced(rec *chunk.Record) bool {
-	if r.consume && r.m.h.pendingRecord.Load()&asideLen != 0 {
-		r.aside = r.m.lookAside()
-	}
-	if r.aside == nil {
-		return false
-	}
-	if r.consume {
-		r.pending = r.m.h.gapEnd.Load()
-	}
+// decodePending decodes a pending record. It returns false if the record makes no sense.
+func (m *Mem) decodePending(b []byte, rec *chunk.Record) bool {
 	var cur chunk.Cursor
-	var k cursor
-	cur.Reset(r.aside, 0)
-	ok, err := cur.Next(&k.head)
-	if ok && err == nil {
-		if k.key = k.head.Tick; r.resume(rec, &k) {
-			return true
-		}
-	}
-	r.aside = nil
-	if r.consume {
-		r.m.dropAside()
-	}
-	if !ok || err != nil {
-		r.m.h.damage.Add(1)
+	cur.Reset(b, 0)
+	if ok, err := cur.Next(rec); !ok || err != nil {
+		m.h.damage.Add(1)
 		return false
 	}
-	*rec = k.head
-	r.reported(rec)
 	return true
 }

@@ -105,7 +105,7 @@ func testPromise(t *testing.T, seed uint64, policy uint8) {
 	if m.Lost() != 0 {
 		t.Fatalf("%d lost", m.Lost())
 	}
-	r := m.NewReader(true)
+	r := m.NewReader()
 	var rec chunk.Record
 	got := uint64(0)
 	for r.Next(&rec) {

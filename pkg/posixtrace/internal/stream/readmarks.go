@@ -1,156 +1,121 @@
 package stream
 
 import (
-	"math"
-
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// The marks that a reader reports: STOP, OVERFLOW, RESUME, FLUSH_STOP. Those of a log are
-// made by flushMarks.
+// The marks that a Reader reports. Their state is in the header, for the next process that reads.
 
-// look finds out what is lost.
-func (r *Reader) look() {
+// stepGap steps the header's gap machine.
+func (m *Mem) stepGap(c gapCause, tick uint64) event.ID {
+	g := gap{m.h.gapEnd.Load()}
+	old := g
+	mark := g.step(c, tick)
+	if g != old {
+		m.h.gapEnd.Store(g.end)
+	}
+	return mark
+}
+
+// lookForLosses finds out what is lost and not yet reported, but for a stop that is under way.
+func (r *Reader) lookForLosses() {
 	r.losses = r.m.h.losses.Load()
 	if r.m.Policy == Loop {
-		r.loss = r.m.unseen()
-		return
-	}
-	if o := r.m.h.pendingOverflow.Load(); o != r.paid {
-		r.owed = o
-	}
-	r.loss = loss{}
-	if r.state&Full != 0 && (r.consume || r.over != r.m.h.stop()) {
-		r.loss.first = r.m.untold(r.m.account(r.state))
-		r.loss.any = r.loss.first != 0
+		r.loss = r.m.unreported()
+	} else {
+		r.overflow = r.m.h.pendingOverflow.Load()
 	}
 }
 
-// overflow reports the OVERFLOW that stands before the event at k, which is nil
-// at the end.
-func (r *Reader) overflow(rec *chunk.Record, k *cursor) bool {
+// overflowBefore reports the OVERFLOW that stands before an event at tick.
+func (r *Reader) overflowBefore(rec *chunk.Record, tick uint64) bool {
 	m := r.m
-	if r.consume {
-		r.pending = m.h.gapEnd.Load()
-	}
-	if !r.frozen && r.losses != m.h.losses.Load() {
-		r.look()
+	if r.losses != m.h.losses.Load() {
+		r.lookForLosses()
 	}
 	if m.Policy != Loop {
-		return r.overflowStopped(rec, k)
+		return r.overflowOfStop(rec, tick)
 	}
-	if !r.loss.any || k != nil && r.loss.first > k.key {
+	if !r.loss.any || r.loss.first > tick {
 		return false
 	}
-	inside := r.pending != 0
-	l := r.loss
-	r.loss = loss{}
-	if r.consume {
-		before := uint64(math.MaxUint64)
-		if k != nil {
-			before = k.key
-		}
-		l = m.see(before) // nothing, if another reader told it or the stream was cleared
-		r.look()
-	}
-	if l.any {
-		r.resumeAfter(l.last)
-	}
-	return l.any && !inside && r.mark(rec, event.Overflow, l.first)
+	l := m.claimLosses(tick) // nothing, if another reader reported it or the stream was cleared
+	r.lookForLosses()
+	return l.any && r.mark(rec, m.stepGap(overwritten, l.last), l.first)
 }
 
-// overflowStopped is overflow for a stream that stops when it is full: OVERFLOW stands behind
-// the STOP.
-func (r *Reader) overflowStopped(rec *chunk.Record, k *cursor) bool {
-	m := r.m
-	if o := r.owed; o != 0 && (k == nil || o <= k.key) {
-		r.owed, r.paid = 0, o
-		if !r.consume || m.h.pendingOverflow.CompareAndSwap(o, 0) {
-			r.resumeAfter(max(o, r.last))
-			return r.mark(rec, event.Overflow, o)
-		}
-	}
-	if k != nil || !r.loss.any || !r.frozen && m.State()&Full == 0 {
+// overflowOfStop reports the pending OVERFLOW of a stop that is over.
+func (r *Reader) overflowOfStop(rec *chunk.Record, tick uint64) bool {
+	o := r.overflow
+	if o == 0 || o > tick {
 		return false
 	}
-	if r.consume && m.State()&StopReported == 0 || !r.consume && r.state&StopReported == 0 && r.stop != m.h.stop() {
-		return false
-	}
-	first := r.loss.first
-	r.loss = loss{}
-	if r.consume {
-		if first = m.tellLoss(m.account(r.state)); first == 0 {
-			return false
-		}
-	} else {
-		r.over = m.h.stop()
-	}
-	r.resumeAfter(max(first, r.last))
-	return r.mark(rec, event.Overflow, first)
+	r.overflow = 0
+	return r.m.h.pendingOverflow.CompareAndSwap(o, 0) && r.mark(rec, r.m.stepGap(stopLoss, max(o, r.last)), o)
 }
 
-// stopped reports the automatic STOP, which stands behind everything that was
-// recorded before.
-func (r *Reader) stopped(rec *chunk.Record) bool {
+// resumeBefore reports the RESUME that stands before event e.
+func (r *Reader) resumeBefore(rec, e *chunk.Record) bool {
+	g := gap{r.m.h.gapEnd.Load()}
+	c := g.cause(e)
+	return c != eventOverflow && r.mark(rec, r.m.stepGap(c, e.Tick), e.Tick)
+}
+
+// stopAtEnd reports the STOP of a stop for lack of room, which stands behind all events recorded
+// before it: the last scan has seen the stop, so it has seen those events.
+func (r *Reader) stopAtEnd(rec *chunk.Record) bool {
 	m := r.m
-	if r.state&(Full|StopReported) != Full || !r.frozen && m.State()&Full == 0 {
-		return false
-	}
-	if r.consume && !m.tellStop() {
-		return false
-	}
-	if !r.consume {
-		if r.stop == m.h.stop() {
-			return false
-		}
-		r.stop = m.h.stop()
-	}
-	if m.rejects(event.Stop) {
+	if m.stopDue(r.state, atEnd) != event.Stop || m.State()&Full == 0 || !m.claimStop() || m.rejects(event.Stop) {
 		return false
 	}
 	*rec = m.stopMark(max(m.stopTick(), r.last))
-	r.told(rec.Tick)
+	r.noteTick(rec.Tick)
 	return true
 }
 
-// flushed reports the FLUSH_STOP that the next flush will bring to the log, before an event of
-// tick key. Who follows the log would not look for an event so old by then.
-func (r *Reader) flushed(rec *chunk.Record, key uint64) bool {
-	t := r.flush
-	if t == 0 || t > key {
+// overflowAtEnd reports the OVERFLOW behind that STOP.
+func (r *Reader) overflowAtEnd(rec *chunk.Record) bool {
+	m := r.m
+	st := m.State()
+	if r.state&Full == 0 || (st^r.state)&odd != 0 || m.stopDue(st, atEnd) != event.Overflow {
 		return false
 	}
-	r.flush = 0
-	return r.mark(rec, event.FlushStop, t)
+	tick := m.claimStopLoss(m.account(st))
+	return tick != 0 && r.mark(rec, m.stepGap(stopLoss, max(tick, r.last)), tick)
 }
 
-// resume reports the RESUME that stands before the event at k.
-func (r *Reader) resume(rec *chunk.Record, k *cursor) bool {
-	if r.pending == 0 || k.key <= r.pending || k.head.Event == event.Start || k.head.Event == event.Overflow {
+// reportPending reports the pending record, or a RESUME before it: the pending record of an
+// OVERFLOW has a RESUME of its own.
+func (r *Reader) reportPending(rec *chunk.Record) bool {
+	m := r.m
+	if m.h.pendingRecord.Load()&pendingLen == 0 {
 		return false
 	}
-	r.pending = 0
-	if r.consume {
-		r.m.h.gapEnd.Store(0)
+	b := m.pending()
+	if b == nil {
+		return false
 	}
-	return r.mark(rec, event.Resume, k.key)
+	var e chunk.Record
+	ok := m.decodePending(b, &e)
+	if ok && r.resumeBefore(rec, &e) {
+		return true
+	}
+	m.dropPending()
+	if !ok {
+		return false
+	}
+	*rec = e
+	r.noteEvent(rec)
+	return true
 }
 
-// resumeAfter makes RESUME due before the first event after tick.
-func (r *Reader) resumeAfter(tick uint64) {
-	r.pending = max(r.pending, tick, 1)
-	if r.consume {
-		r.m.h.gapEnd.Store(r.pending)
-	}
-}
-
-// mark reports a mark of tick, unless its type is rejected.
+// mark reports a mark at tick. It returns false if there is none, or the filter rejects its type.
 func (r *Reader) mark(rec *chunk.Record, id event.ID, tick uint64) bool {
-	if r.m.rejects(id) {
+	if id == noMark || r.m.rejects(id) {
 		return false
 	}
 	*rec = chunk.Record{Event: id, Tick: max(tick, r.last)}
-	r.told(rec.Tick)
+	r.noteTick(rec.Tick)
 	return true
 }

@@ -50,7 +50,7 @@ func TestRestoredTwice(t *testing.T) {
 		record(1, 110+n, 16)
 	}
 	w.Close()
-	r := m.NewReader(true)
+	r := m.NewReader()
 	var rec chunk.Record
 	last := uint64(0)
 	for r.Next(&rec) {
@@ -159,7 +159,7 @@ func TestRestoredKilled(t *testing.T) {
 		t.Errorf("state %d, generation %d, read of generation %d", c.state(), c.gen(), readWord(m.at(i).read.Load()).gen())
 	}
 	y := newTally(t, 1)
-	if readInto(m.NewReader(true), y); y.got[0] != 5 {
+	if readInto(m.NewReader(), y); y.got[0] != 5 {
 		t.Errorf("%d events read, not 5", y.got[0])
 	}
 }

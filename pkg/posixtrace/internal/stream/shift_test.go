@@ -64,7 +64,7 @@ func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 	before := time.Now()
 	old := m.now()
 	setBack(m, by)
-	r := m.NewReader(true)
+	r := m.NewReader()
 	var rec chunk.Record
 	var got []chunk.Record
 	read := func() {
@@ -86,8 +86,7 @@ func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 	case "reader":
 		read()
 	case "peek":
-		p := m.NewReader(false)
-		p.Preload()
+		p := m.Snapshot()
 		k := 0
 		for p.Next(&rec) {
 			k++

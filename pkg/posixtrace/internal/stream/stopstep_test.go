@@ -65,7 +65,7 @@ func stopOnce(t *testing.T, v stepVariant, at int) {
 	e := Event{ID: event.FirstUser}
 	y := newTally(t, 3)
 	y.order = false // that of the one who was stopped comes late
-	r := m.NewReader(true)
+	r := m.NewReader()
 	n := uint64(0)
 	record := func(size int) {
 		for end := n + 6*uint64(m.Chunks); n < end; n++ {

@@ -68,11 +68,11 @@ func checkRoom(t *testing.T, m *Mem, w *Writer, who uint32, seed uint64) {
 // newest peeks at the stream and returns the events it holds, by writer.
 func newest(t *testing.T, m *Mem) map[uint32]map[uint64]bool {
 	t.Helper()
-	return held(t, m.NewReader(false))
+	return held(t, m.Snapshot())
 }
 
 // held returns the events that r reports.
-func held(t *testing.T, r *Reader) map[uint32]map[uint64]bool {
+func held(t *testing.T, r source) map[uint32]map[uint64]bool {
 	t.Helper()
 	got := make(map[uint32]map[uint64]bool)
 	var rec chunk.Record
@@ -392,8 +392,7 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 			cmds[p].Process.Signal(syscall.SIGCONT)
 		}
 		if c.peek {
-			r := m.NewReader(false)
-			r.Preload()
+			r := m.Snapshot()
 			held(t, r)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -156,7 +157,7 @@ func TestOldShard(t *testing.T) {
 			}
 		}
 		record(2)
-		r := m.NewReader(false)
+		r := m.Snapshot()
 		for _, rec := range readAll(t, r) {
 			if rec.Event == event.FirstUser && rec.Addr != 1 && rec.Addr != 2 {
 				t.Errorf("round %d: an event of a trace point at %#x", round, rec.Addr)
@@ -209,7 +210,7 @@ func TestOldTag(t *testing.T) {
 		}
 	}
 	record(1, 1)
-	recs := readAll(t, m.NewReader(false))
+	recs := slices.DeleteFunc(readAll(t, m.Snapshot()), func(rec chunk.Record) bool { return !rec.Event.User() })
 	if len(recs) != 2 || recs[0].Addr != 2 || recs[1].Addr != 1 {
 		t.Errorf("two events are read as %v", recs)
 	}
@@ -224,7 +225,7 @@ func TestOldReader(t *testing.T) {
 	w.Record(0, &Event{ID: event.FirstUser, Addr: 1}, stamp(nil, 0, 1, 200))
 	i := int(w.shard(0).tag.Load() & idxMask)
 	gen := word(m, i).gen()
-	r := m.NewReader(false)
+	r := m.NewReader()
 	if recs := readAll(t, r); len(recs) == 0 {
 		t.Fatal("nothing to read")
 	}
@@ -282,7 +283,7 @@ func TestDeltaEdge(t *testing.T) {
 		ticks = append(ticks, now)
 	}
 	n := 0
-	for _, rec := range readAll(t, m.NewReader(false)) {
+	for _, rec := range readAll(t, m.Snapshot()) {
 		if rec.Event == event.FirstUser {
 			if rec.Tick != ticks[n] {
 				t.Errorf("event %d has tick %#x, not %#x", n, rec.Tick, ticks[n])
@@ -325,7 +326,7 @@ func TestLossEdge(t *testing.T) {
 			d.reported.Store(lossMask - 20)
 		}
 		before := m.Lost()
-		r := m.NewReader(true)
+		r := m.NewReader()
 		for round := range 4 {
 			n := uint64(0)
 			for range 20000 {
@@ -360,7 +361,7 @@ func TestLossEdge(t *testing.T) {
 				a.reported.Store(maxLost - 5)
 			}
 			before := m.Lost()
-			r := m.NewReader(true)
+			r := m.NewReader()
 			for round := range 6 {
 				if policy == Loop {
 					m.AddLost(4)
@@ -433,7 +434,7 @@ func TestChunkEdge(t *testing.T) {
 			w.Record(0, &Event{ID: event.FirstUser, Addr: addr}, nil)
 		}
 		got := uint64(0)
-		r := m.NewReader(true)
+		r := m.NewReader()
 		var rec chunk.Record
 		for r.Next(&rec) {
 			if rec.Event == event.FirstUser {

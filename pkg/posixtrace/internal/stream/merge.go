@@ -1,0 +1,321 @@
+package stream
+
+import (
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
+
+// merger merges the events of all chunks by time. It is the part that Reader and Snapshot share.
+//
+// It parses only private copies that it has checked to be whole: a writer of a LOOP stream may
+// overwrite the memory meanwhile, and so may any process that has the file mapped.
+type merger struct {
+	m        *Mem
+	consumer consumer
+	cursors  []*cursor // by chunk
+	heap     []*cursor // those with events, the one with the smallest key on top
+	until    uint64    // the last scan reports events up to this tick
+	state    uint64    // flags of the stream when it started
+	copies   uint64    // how often something was copied from the stream
+	held     bool      // the scan has waited in vain for a writer in the middle of an event
+}
+
+// consumer makes changes in the stream that follow from merging. Those of a Reader change it, those
+// of a Snapshot do nothing.
+type consumer interface {
+	// advance marks the cursor's event as consumed. It returns false if the event is gone.
+	advance(k *cursor) bool
+	// finish frees a chunk, seen as c, whose events are all reported.
+	finish(k *cursor, c ctl)
+	// skip gives up the rest of a damaged chunk, seen as c.
+	skip(k *cursor, c ctl)
+}
+
+// cursor is the progress in one chunk.
+type cursor struct {
+	i         int // number of the chunk
+	gen       uint64
+	base      uint64
+	buf       []byte
+	end       int // events that came since the scan, not to be reported yet, start at this offset
+	loaded    bool
+	cur       chunk.Cursor
+	n         int // events taken from cur
+	consumed  int // events that were consumed before the first copy
+	doubt     int // number, plus one, of an event that was cleared if its tick is less than clearedAt
+	clearedAt uint64
+	key       uint64 // tick of head, or a lower bound while not loaded
+	head      chunk.Record
+	dead      bool // damaged
+}
+
+func newMerger(m *Mem, c consumer) merger {
+	return merger{m: m, consumer: c, cursors: make([]*cursor, m.Chunks)}
+}
+
+// margin is how far the clock instruction of a writer may run ahead of its busy
+// bit becoming visible.
+const margin = 10 * time.Microsecond
+
+// patience is how long a reader waits for a writer that is in the middle of an event.
+// Tests change it.
+var patience = 5 * time.Millisecond
+
+// claimPatience is how long a reader or a flush waits for a claim. A claim takes microseconds,
+// unless the kernel takes the processor from the claimer: with two dozen threads the claimer runs
+// again after some 40 ms. Events reported before the claim is over are reported before the loss of
+// older ones.
+func claimPatience() time.Duration { return 10 * patience }
+
+// scan looks at every chunk anew, for events up to the present.
+func (g *merger) scan() {
+	m := g.m
+	g.state = m.State()
+	g.until = m.now()
+	m.reached(g.until)
+	for t := time.Now(); time.Since(t) < margin; {
+	}
+	start := uint64(math.MaxUint64)
+	if g.state&Running != 0 {
+		start = m.now()
+	}
+	since := time.Time{}
+	for range maxPasses {
+		if !g.pass(start, &since) {
+			break
+		}
+		start = m.now()
+	}
+}
+
+// pass looks at every chunk once and fills the heap. It reports whether another pass is needed.
+//
+// An event whose writer gives it a time of its own may be older than the scan and yet appear during
+// it. Events that appear after tick start must not be reported before what their writer recorded
+// earlier, in a chunk that the pass has already looked at. So pass leaves out chunks that were
+// started since, and another pass is needed if a writer has since come from another chunk to an
+// older one.
+func (g *merger) pass(start uint64, since *time.Time) (again bool) {
+	g.heap = g.heap[:0]
+	for i := range g.m.Chunks {
+		d := g.m.at(i)
+		c := g.awaitWriter(d, since)
+		k := g.cursorOf(i, d, c)
+		if k == nil {
+			continue
+		}
+		if rd := readWord(d.read.Load()); rd.gen() != c.gen() || rd.frozen() || rd.count() >= c.count() {
+			// No event has come since; the chunk's writer may have left it. Or a writer has just
+			// started to overwrite it: wait for the account of that loss before reporting later events.
+			g.consumer.finish(k, c)
+			g.emptied(k)
+			continue
+		}
+		if k.dead {
+			g.consumer.skip(k, c)
+			continue
+		}
+		if d.born.Load() > start && (!k.loaded || k.head.Event == 0) {
+			continue
+		}
+		k.end = g.m.ChunkSize
+		if d.joined.Load() != 0 {
+			// Only events with times of their own may be older than events that the pass has seen.
+			k.end = c.off()
+		}
+		again = again || d.joined.Load() > start
+		if k.loaded && k.head.Event == 0 && !g.load(k) {
+			g.emptied(k)
+			continue
+		}
+		g.push(k)
+	}
+	return again
+}
+
+// awaitWriter returns the control word of a chunk, after its writer, if it was in the middle of an
+// event or a claim, is done. An event older than the scan may still appear there, or a loss. The
+// patience is that of the whole scan, from its first wait on, which is stored in since.
+func (g *merger) awaitWriter(d *desc, since *time.Time) ctl {
+	c := ctl(d.ctl.Load())
+	for c.busy() || c.state() == claiming {
+		now := time.Now()
+		if since.IsZero() {
+			*since = now
+		}
+		waited, limit := now.Sub(*since), patience
+		if c.state() == claiming {
+			limit = claimPatience()
+		}
+		if waited > limit {
+			g.held = true
+			break
+		} else if waited > 100*time.Microsecond {
+			time.Sleep(50 * time.Microsecond)
+		}
+		c = ctl(d.ctl.Load())
+	}
+	return c
+}
+
+// cursorOf returns the cursor of chunk i, seen as c. It returns nil if the chunk holds no event.
+func (g *merger) cursorOf(i int, d *desc, c ctl) *cursor {
+	k := g.cursors[i]
+	switch {
+	case c.state() == free || c.state() == claiming:
+		k = nil
+	case k == nil || k.gen != c.gen() || k.loaded && k.base != d.base.Load():
+		// The base distinguishes generations after their count has wrapped.
+		k = nil
+		if c.count() > 0 {
+			k = &cursor{i: i, gen: c.gen(), key: g.m.earliest(i, c)}
+		}
+	}
+	g.cursors[i] = k
+	return k
+}
+
+// load copies the events that were published since the last copy and decodes the next one. It
+// returns false if there is none.
+func (g *merger) load(k *cursor) bool {
+	m := g.m
+	d := m.at(k.i)
+	c := ctl(d.ctl.Load())
+	if c.gen() != k.gen || c.state() == claiming || c.state() == free {
+		return false
+	}
+	old, end := len(k.buf), min(c.off(), k.end, m.ChunkSize)
+	if end > old {
+		if cap(k.buf) < end {
+			size := min(max(2*cap(k.buf), end), m.ChunkSize)
+			if c.state().closed() {
+				size = end
+			}
+			b := make([]byte, old, size)
+			copy(b, k.buf)
+			k.buf = b
+		}
+		k.buf = k.buf[:end]
+		snapshot(k.buf[old:], m.bytes(k.i)[old:end])
+		g.copies++
+		base := d.base.Load()
+		if n := m.afterCopy(d); n.gen() != k.gen || n.state() == claiming {
+			k.buf = k.buf[:old]
+			return false
+		}
+		if !k.loaded {
+			k.base = base
+		}
+	}
+	if k.loaded {
+		k.cur.Extend(k.buf)
+		return g.decode(k)
+	}
+	if end == 0 {
+		return false
+	}
+	k.loaded = true
+	k.cur.Reset(k.buf, k.base)
+	if rd := readWord(d.read.Load()); rd.gen() == k.gen {
+		k.consumed = rd.count()
+	}
+	for k.n < k.consumed && g.decode(k) {
+	}
+	if w := readWord(d.cleared.Load()); w&wasCleared != 0 && w.gen() == k.gen && w.count() >= k.consumed {
+		k.doubt, k.clearedAt = w.count()+1, d.clearedAt.Load()
+	}
+	return g.decode(k)
+}
+
+// afterCopy returns the control word as it is once all loads of a copy of its chunk are done. The
+// copy is good if the word says that the chunk has not been taken.
+//
+// A load would not do, because on processors other than x86 the loads of the copy may come after
+// it. A compare-and-swap that fails would not do, because it orders no earlier load. An exchange
+// of another word would not do, because it need not order earlier loads with later ones where it
+// is made of two instructions. An addition to the word itself does: either it comes before the
+// exchange that takes the chunk, and so do the loads before it, or it sees that exchange.
+func (m *Mem) afterCopy(d *desc) ctl { return ctl(d.ctl.Add(0)) }
+
+// decode decodes the next event of the copy. It returns false if there is none.
+func (g *merger) decode(k *cursor) bool {
+	ok, err := k.cur.Next(&k.head)
+	if err != nil {
+		k.dead = true
+		g.m.h.damage.Add(1)
+	}
+	if !ok {
+		k.head.Event = 0
+		return false
+	}
+	k.n++
+	k.key = k.head.Tick
+	if k.n == k.doubt && k.head.Tick < k.clearedAt {
+		g.consumer.advance(k)
+		return g.decode(k)
+	}
+	return true
+}
+
+// emptied waits until the loss of a chunk that was just overwritten is
+// accounted for. A claimer that was killed is left to Recover.
+func (g *merger) emptied(k *cursor) {
+	d := g.m.at(k.i)
+	for t := time.Now(); time.Since(t) < claimPatience(); {
+		if c := ctl(d.ctl.Load()); c.gen() != k.gen || c.state() != claiming {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// The heap.
+
+func (g *merger) top() *cursor {
+	if len(g.heap) == 0 {
+		return nil
+	}
+	return g.heap[0]
+}
+
+func less(a, b *cursor) bool { return a.key < b.key || a.key == b.key && a.i < b.i }
+
+func (g *merger) push(k *cursor) {
+	g.heap = append(g.heap, k)
+	for i := len(g.heap) - 1; i > 0; {
+		p := (i - 1) / 2
+		if !less(g.heap[i], g.heap[p]) {
+			break
+		}
+		g.heap[i], g.heap[p] = g.heap[p], g.heap[i]
+		i = p
+	}
+}
+
+func (g *merger) down(i int) {
+	h := g.heap
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && less(h[c+1], h[c]) {
+			c++
+		}
+		if !less(h[c], h[i]) {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
+}
+
+func (g *merger) pop() {
+	n := len(g.heap) - 1
+	g.heap[0] = g.heap[n]
+	g.heap = g.heap[:n]
+	g.down(0)
+}

@@ -50,13 +50,7 @@ func TestCloseOwner(t *testing.T) {
 			ends(t, "Sync", other.Sync)
 			Event(EventUnnamed, []byte("last"))
 			ends(t, "Shutdown", other.Shutdown)
-			var data []string
-			for _, e := range flowLog(t, path) {
-				if e.ID == EventUnnamed {
-					data = append(data, e.data)
-				}
-			}
-			if got := fmt.Sprint(data); got != "[before after last]" {
+			if got := fmt.Sprint(unnamed(t, path)); got != "[before after last]" {
 				t.Errorf("the log has %s", got)
 			}
 		})
@@ -66,7 +60,7 @@ func TestCloseOwner(t *testing.T) {
 // TestCloseOwnerBeside closes the handle while others ask its process for flushes.
 func TestCloseOwnerBeside(t *testing.T) {
 	for range 20 {
-		s, path := flowLogged(t, &Attr{StreamSize: 8 << 10, LogFullPolicy: PolicyAppend})
+		s, path := withLog(t, &Attr{StreamSize: 8 << 10, LogFullPolicy: PolicyAppend})
 		info, err := s.Info()
 		if err != nil {
 			t.Fatal(err)
@@ -97,13 +91,7 @@ func TestCloseOwnerBeside(t *testing.T) {
 		}
 		wg.Wait()
 		ends(t, "Shutdown", other.Shutdown)
-		n := 0
-		for _, e := range flowLog(t, path) {
-			if e.ID == EventUnnamed {
-				n++
-			}
-		}
-		if n != 9 {
+		if n := len(unnamed(t, path)); n != 9 {
 			t.Errorf("the log has %d events of 9", n)
 		}
 	}

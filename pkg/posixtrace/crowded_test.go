@@ -67,3 +67,24 @@ func TestNoPlace(t *testing.T) {
 		t.Errorf("%d descriptors and %d mappings more", o-open, m-mapped)
 	}
 }
+
+// Writers that come and go do not crowd out those that come later.
+func TestDeadWritersMakeRoom(t *testing.T) {
+	s := running(t, 0, Attr{Inheritance: InheritChildren})
+	for range s.c.mem.Places + 2 {
+		c := tracetest.Start(t, "target")
+		c.Line()
+		c.Say("here today")
+		c.Cmd.Process.Kill()
+		c.Cmd.Wait()
+	}
+	c := tracetest.Start(t, "target")
+	c.Line()
+	c.Say("gone tomorrow")
+	if s.c.mem.Crowded() {
+		t.Error("the places of dead writers are not free")
+	}
+	if n := len(drain(t, s)); n != s.c.mem.Places+3 {
+		t.Errorf("%d events, want %d", n, s.c.mem.Places+3)
+	}
+}

@@ -32,11 +32,15 @@ func TestErrorText(t *testing.T) {
 }
 
 func TestErrorOfCancelledNext(t *testing.T) {
-	s := flowStream(t, nil)
+	s, err := Create(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("not needed any more")
 	cancel(why)
-	_, _, err := s.Next(ctx, make([]byte, 64))
+	_, _, err = s.Next(ctx, make([]byte, 64))
 	if !errors.Is(err, syscall.EINTR) || !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
 		t.Errorf("error of a cancelled Next = %v, want EINTR and the context's cause", err)
 	}
@@ -47,7 +51,7 @@ func TestErrorOfCancelledNext(t *testing.T) {
 
 // Each call on a closed handle fails with an error that matches both EINVAL and os.ErrClosed.
 func TestCallsAfterCloseMatchErrClosed(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{LogFullPolicy: PolicyAppend})
+	s, path := withLog(t, &Attr{LogFullPolicy: PolicyAppend})
 	rec, err := s.Recorder()
 	if err != nil {
 		t.Fatal(err)
@@ -56,13 +60,16 @@ func TestCallsAfterCloseMatchErrClosed(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	l := limOpen(t, path)
-	l.Close()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	l, err := Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
 	r, err := NewReader(f)
 	if err != nil {
 		t.Fatal(err)

@@ -73,8 +73,12 @@ func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, name := range eventTypesOf(t, x.s) {
-		x.ids[name], x.names[id] = id, name
+	types, err := x.s.EventTypes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, et := range types {
+		x.ids[et.Name], x.names[et.ID] = et.ID, et.Name
 	}
 	x.hands = x.helpers(t, peers)
 	return x

@@ -116,9 +116,9 @@ func init() {
 		tracetest.Check(err == nil, "CreateWithLog: %v", err)
 		id, _ := OpenEventID("numbered")
 		s.Start()
-		logNumbers(id, 0, 60, 100)
+		numbers(id, 0, 60, 100)
 		s.Flush()
-		logNumbers(id, 60, 140, 300)
+		numbers(id, 60, 140, 300)
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 }
@@ -170,13 +170,13 @@ func (h *nthFail) stream(p FullPolicy) (*Stream, string) {
 
 func (h *nthFail) flush(p FullPolicy, k failing, flush func(*Stream) error) bool {
 	s, path := h.stream(p)
-	logNumbers(h.id, 0, 40, 100)
+	numbers(h.id, 0, 40, 100)
 	tracetest.Check(flush(s) == nil, "the first flush")
-	logNumbers(h.id, 40, 140, 200)
+	numbers(h.id, 40, 140, 200)
 	h.arm(k)
 	err := flush(s)
 	hit := h.disarm("flush", k, err)
-	logNumbers(h.id, 180, 20, 100) // whoever is traced notices nothing
+	numbers(h.id, 180, 20, 100) // the traced process notices nothing
 	st, _ := s.Status()
 	tracetest.Check(st.Lost == 0 && st.LogLost == 0 && st.StreamStatus == StatusRunning, "status: %+v", st)
 	var e *Error
@@ -190,7 +190,7 @@ func (h *nthFail) flush(p FullPolicy, k failing, flush func(*Stream) error) bool
 		err = nil
 	}
 	tracetest.Check(err == nil, "the next flush: %v", err)
-	logNumbers(h.id, 200, 20, 100)
+	numbers(h.id, 200, 20, 100)
 	err = s.Shutdown()
 	tracetest.Check(err == nil, "Shutdown: %v", err)
 	h.read(path, 220, 0, true)
@@ -199,9 +199,9 @@ func (h *nthFail) flush(p FullPolicy, k failing, flush func(*Stream) error) bool
 
 func (h *nthFail) shutdown(p FullPolicy, k failing) bool {
 	s, path := h.stream(p)
-	logNumbers(h.id, 0, 40, 100)
+	numbers(h.id, 0, 40, 100)
 	tracetest.Check(s.Flush() == nil, "Flush")
-	logNumbers(h.id, 40, 140, 200)
+	numbers(h.id, 40, 140, 200)
 	m := s.c.mem
 	h.arm(k)
 	err := s.Shutdown()
@@ -276,7 +276,7 @@ func (h *nthFail) create(p *FullPolicy, k failing) bool {
 		tracetest.Check(err == nil, "Create once more: %v", err)
 	}
 	tracetest.Check(s.Start() == nil, "Start")
-	logNumbers(h.id, 0, 5, 100)
+	numbers(h.id, 0, 5, 100)
 	err = s.Shutdown()
 	tracetest.Check(err == nil, "Shutdown: %v", err)
 	if p != nil {

@@ -16,9 +16,11 @@ import (
 // Readers of a log that is still being recorded, and of its stream, leave nothing open:
 // who follows one makes many.
 func TestReaderCloses(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{})
+	s, path := withLog(t, nil)
 	tracetest.OK(t, "Start", s.Start())
-	Event(logID(t, "reader.closes"), []byte("x"))
+	id, err := OpenEventID("reader.closes")
+	tracetest.OK(t, "OpenEventID", err)
+	Event(id, []byte("x"))
 	open := func() int {
 		list, err := filepath.Glob("/proc/self/fd/*")
 		tracetest.OK(t, "Glob", err)
@@ -149,7 +151,7 @@ func TestShutdownWhileReading(t *testing.T) {
 }
 
 func TestEventTypesOfAClosedStreamAndLogFail(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{LogFullPolicy: PolicyAppend})
+	s, path := withLog(t, &Attr{LogFullPolicy: PolicyAppend})
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,8 @@ func TestExecFreesReaderLock(t *testing.T) {
 	s := running(t, 0, Attr{})
 	info, err := s.Info()
 	tracetest.OK(t, "Info", err)
-	id := logID(t, "reader.lock")
+	id, err := OpenEventID("reader.lock")
+	tracetest.OK(t, "OpenEventID", err)
 	buf := make([]byte, 100)
 	for round := range 6 {
 		who := []string{"idles", "reads"}[round%2]

@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // TestCallMatrix goes through section 15 of the requirements: which call works on
@@ -29,35 +31,35 @@ func TestCallMatrix(t *testing.T) {
 	rows := []struct {
 		function string
 		method   string
-		stream   func(s *Stream) error
-		log      func(l *Log) error
+		stream   func(s *posixtrace.Stream) error
+		log      func(l *posixtrace.Log) error
 		plain    int // active, no log
 		logged   int // active, with log
 		opened   int // opened log
 	}{
-		{"start", "Start", (*Stream).Start, nil, ok, ok, none},
-		{"stop", "Stop", (*Stream).Stop, nil, ok, ok, none},
-		{"clear", "Clear", (*Stream).Clear, nil, ok, ok, none},
-		{"flush", "Flush", (*Stream).Flush, nil, einval, ok, none},
-		{"shutdown", "Shutdown", (*Stream).Shutdown, nil, ok, ok, none},
-		{"get_status", "Status", func(s *Stream) error { _, err := s.Status(); return err },
-			func(l *Log) error { _, err := l.Status(); return err }, ok, ok, ok},
-		{"get_attr", "Attr", func(s *Stream) error { _, err := s.Attr(); return err },
-			func(l *Log) error { _, err := l.Attr(); return err }, ok, ok, ok},
-		{"get_filter", "Filter", func(s *Stream) error { _, err := s.Filter(); return err }, nil, ok, ok, none},
-		{"set_filter", "SetFilter", func(s *Stream) error { return s.SetFilter(EventSet{}, FilterSet) }, nil, ok, ok, none},
-		{"trid_eventid_open", "EventID", func(s *Stream) error { _, err := s.EventID("matrix"); return err }, nil, ok, ok, none},
-		{"eventid_get_name", "EventName", func(s *Stream) error { _, err := s.EventName(EventStart); return err },
-			func(l *Log) error { _, err := l.EventName(EventStart); return err }, ok, ok, ok},
-		{"eventtypelist_getnext_id", "NextEventType", func(s *Stream) error { _, _, err := s.NextEventType(); return err },
-			func(l *Log) error { _, _, err := l.NextEventType(); return err }, ok, ok, ok},
-		{"eventtypelist_rewind", "RewindEventTypes", (*Stream).RewindEventTypes, (*Log).RewindEventTypes, ok, ok, ok},
-		{"getnext_event", "Next", func(s *Stream) error { _, _, err := s.Next(soon(), buf); return err },
-			func(l *Log) error { _, _, err := l.Next(buf); return err }, ok, einval, ok},
-		{"timedgetnext_event", "TimedNext", func(s *Stream) error { _, _, err := s.TimedNext(time.Now(), buf); return err }, nil, ok, einval, none},
-		{"trygetnext_event", "TryNext", func(s *Stream) error { _, _, err := s.TryNext(buf); return err }, nil, ok, einval, none},
-		{"rewind", "Rewind", nil, (*Log).Rewind, none, none, ok},
-		{"close", "Close", nil, (*Log).Close, none, none, ok},
+		{"start", "Start", (*posixtrace.Stream).Start, nil, ok, ok, none},
+		{"stop", "Stop", (*posixtrace.Stream).Stop, nil, ok, ok, none},
+		{"clear", "Clear", (*posixtrace.Stream).Clear, nil, ok, ok, none},
+		{"flush", "Flush", (*posixtrace.Stream).Flush, nil, einval, ok, none},
+		{"shutdown", "Shutdown", (*posixtrace.Stream).Shutdown, nil, ok, ok, none},
+		{"get_status", "Status", func(s *posixtrace.Stream) error { _, err := s.Status(); return err },
+			func(l *posixtrace.Log) error { _, err := l.Status(); return err }, ok, ok, ok},
+		{"get_attr", "Attr", func(s *posixtrace.Stream) error { _, err := s.Attr(); return err },
+			func(l *posixtrace.Log) error { _, err := l.Attr(); return err }, ok, ok, ok},
+		{"get_filter", "Filter", func(s *posixtrace.Stream) error { _, err := s.Filter(); return err }, nil, ok, ok, none},
+		{"set_filter", "SetFilter", func(s *posixtrace.Stream) error { return s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet) }, nil, ok, ok, none},
+		{"trid_eventid_open", "EventID", func(s *posixtrace.Stream) error { _, err := s.EventID("matrix"); return err }, nil, ok, ok, none},
+		{"eventid_get_name", "EventName", func(s *posixtrace.Stream) error { _, err := s.EventName(posixtrace.EventStart); return err },
+			func(l *posixtrace.Log) error { _, err := l.EventName(posixtrace.EventStart); return err }, ok, ok, ok},
+		{"eventtypelist_getnext_id", "NextEventType", func(s *posixtrace.Stream) error { _, _, err := s.NextEventType(); return err },
+			func(l *posixtrace.Log) error { _, _, err := l.NextEventType(); return err }, ok, ok, ok},
+		{"eventtypelist_rewind", "RewindEventTypes", (*posixtrace.Stream).RewindEventTypes, (*posixtrace.Log).RewindEventTypes, ok, ok, ok},
+		{"getnext_event", "Next", func(s *posixtrace.Stream) error { _, _, err := s.Next(soon(), buf); return err },
+			func(l *posixtrace.Log) error { _, _, err := l.Next(buf); return err }, ok, einval, ok},
+		{"timedgetnext_event", "TimedNext", func(s *posixtrace.Stream) error { _, _, err := s.TimedNext(time.Now(), buf); return err }, nil, ok, einval, none},
+		{"trygetnext_event", "TryNext", func(s *posixtrace.Stream) error { _, _, err := s.TryNext(buf); return err }, nil, ok, einval, none},
+		{"rewind", "Rewind", nil, (*posixtrace.Log).Rewind, none, none, ok},
+		{"close", "Close", nil, (*posixtrace.Log).Close, none, none, ok},
 	}
 	errno := func(t *testing.T, err error, want int) {
 		t.Helper()
@@ -69,8 +71,8 @@ func TestCallMatrix(t *testing.T) {
 			wantErrno(t, err, syscall.Errno(want))
 		}
 	}
-	stream := func(t *testing.T, logged bool) (*Stream, string) {
-		var s *Stream
+	stream := func(t *testing.T, logged bool) (*posixtrace.Stream, string) {
+		var s *posixtrace.Stream
 		path := ""
 		if logged {
 			s, path = flowLogged(t, nil)
@@ -80,7 +82,7 @@ func TestCallMatrix(t *testing.T) {
 		flowStart(t, s)
 		return s, path
 	}
-	log := func(t *testing.T) *Log {
+	log := func(t *testing.T) *posixtrace.Log {
 		s, path := stream(t, true)
 		flowShutdown(t, s)
 		f, err := os.Open(path)
@@ -88,7 +90,7 @@ func TestCallMatrix(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		l, err := Open(f)
+		l, err := posixtrace.Open(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +118,7 @@ func TestCallMatrix(t *testing.T) {
 							}
 							return
 						}
-						flowLacks(t, &Stream{}, r.method)
+						flowLacks(t, &posixtrace.Stream{}, r.method)
 						return
 					}
 					s, _ := stream(t, col.logged)
@@ -133,7 +135,7 @@ func TestCallMatrix(t *testing.T) {
 			}
 			t.Run("opened log", func(t *testing.T) {
 				if r.opened == none {
-					flowLacks(t, &Log{}, r.method)
+					flowLacks(t, &posixtrace.Log{}, r.method)
 					return
 				}
 				errno(t, r.log(log(t)), r.opened)
@@ -151,7 +153,7 @@ func TestCallMatrix(t *testing.T) {
 	}
 	t.Run("eventid_equal", func(t *testing.T) {
 		// Comparison with ==, whatever the stream or its state: ids are plain values.
-		if !reflect.TypeFor[EventID]().Comparable() || reflect.TypeFor[EventID]().Kind() != reflect.Uint32 {
+		if !reflect.TypeFor[posixtrace.EventID]().Comparable() || reflect.TypeFor[posixtrace.EventID]().Kind() != reflect.Uint32 {
 			t.Error("ids are not plain values")
 		}
 		s, _ := stream(t, false)
@@ -170,7 +172,7 @@ func TestCallMatrix(t *testing.T) {
 	})
 	t.Run("errnos", func(t *testing.T) {
 		s, _ := stream(t, false)
-		_, err := s.EventID(strings.Repeat("x", EventNameMax+1))
+		_, err := s.EventID(strings.Repeat("x", posixtrace.EventNameMax+1))
 		wantErrno(t, err, syscall.ENAMETOOLONG)
 		_, err = s.EventName(3000)
 		wantErrno(t, err, syscall.EINVAL)
@@ -182,7 +184,7 @@ func TestCallMatrix(t *testing.T) {
 		_, _, err = s.TimedNext(time.Now(), nil)
 		wantErrno(t, err, syscall.ETIMEDOUT)
 		l, _ := stream(t, true)
-		Event(flowID(t, "matrix"), nil)
+		posixtrace.Event(flowID(t, "matrix"), nil)
 		defer flowSwap(t, l, "/dev/full", syscall.O_RDWR)()
 		wantErrno(t, l.Flush(), syscall.ENOSPC)
 		wantErrno(t, l.Shutdown(), syscall.ENOSPC)

@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -25,8 +26,8 @@ func init() {
 		pid, _ := strconv.Atoi(args[0])
 		f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_CREATE, 0o600)
 		if err == nil {
-			var s *Stream
-			if s, err = CreateWithLog(pid, &Attr{Name: args[2], LogFullPolicy: PolicyAppend, StreamFullPolicy: PolicyUntilFull}, f); err == nil {
+			var s *posixtrace.Stream
+			if s, err = posixtrace.CreateWithLog(pid, &posixtrace.Attr{Name: args[2], LogFullPolicy: posixtrace.PolicyAppend, StreamFullPolicy: posixtrace.PolicyUntilFull}, f); err == nil {
 				err = s.Start()
 			}
 		}
@@ -49,12 +50,12 @@ type got struct {
 func (g got) String() string { return fmt.Sprintf("%s(%q) of %d", g.name, g.data, g.pid) }
 
 // drain reads every user event that is ready.
-func drain(t *testing.T, s *Stream) (list []got) {
+func drain(t *testing.T, s *posixtrace.Stream) (list []got) {
 	t.Helper()
 	buf := make([]byte, 4096)
 	for {
 		ev, n, err := s.TryNext(buf)
-		if err == ErrUnavailable {
+		if err == posixtrace.ErrUnavailable {
 			return list
 		}
 		if err != nil {
@@ -70,17 +71,13 @@ func drain(t *testing.T, s *Stream) (list []got) {
 	}
 }
 
-func running(t *testing.T, pid int, attr Attr) *Stream {
+func running(t *testing.T, pid int, attr posixtrace.Attr) *posixtrace.Stream {
 	t.Helper()
-	s, err := Create(pid, &attr)
+	s, err := posixtrace.Create(pid, &attr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if !s.isClosed() {
-			s.Shutdown()
-		}
-	})
+	t.Cleanup(func() { s.Shutdown() })
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +103,7 @@ func TestTraceRunningProcess(t *testing.T) {
 		t.Fatal(l)
 	}
 	c.Say("before ignored")
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	c.Say("first one")
 	c.Say("before again")
 	equal(t, drain(t, s), got{"first", "one", c.PID}, got{"before", "again", c.PID})
@@ -129,15 +126,15 @@ func TestTraceRunningProcess(t *testing.T) {
 func TestTwoStreamsTwoFilters(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	a, b := running(t, c.PID, Attr{}), running(t, c.PID, Attr{})
-	for s, name := range map[*Stream]string{a: "x", b: "y"} {
+	a, b := running(t, c.PID, posixtrace.Attr{}), running(t, c.PID, posixtrace.Attr{})
+	for s, name := range map[*posixtrace.Stream]string{a: "x", b: "y"} {
 		id, err := s.EventID(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var set EventSet
+		var set posixtrace.EventSet
 		set.Add(id)
-		if err := s.SetFilter(set, FilterSet); err != nil {
+		if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -157,10 +154,10 @@ func TestTwoStreamsTwoFilters(t *testing.T) {
 func TestFilterPattern(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, Attr{})
-	err := s.FilterOps([]FilterOp{
-		{How: FilterAdd, Patterns: []string{"noise.*"}},
-		{How: FilterSub, Patterns: []string{"noise.bad"}},
+	s := running(t, c.PID, posixtrace.Attr{})
+	err := s.FilterOps([]posixtrace.FilterOp{
+		{How: posixtrace.FilterAdd, Patterns: []string{"noise.*"}},
+		{How: posixtrace.FilterSub, Patterns: []string{"noise.bad"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -174,9 +171,9 @@ func TestFilterPattern(t *testing.T) {
 // Children are traced when the stream is inherited: through shells and exec,
 // also when the process between is gone, and not when the stream is not inherited.
 func TestInheritance(t *testing.T) {
-	for _, inherit := range []Inheritance{InheritChildren, InheritNone} {
+	for _, inherit := range []posixtrace.Inheritance{posixtrace.InheritChildren, posixtrace.InheritNone} {
 		t.Run(inherit.String(), func(t *testing.T) {
-			s, err := CreateForChild(&Attr{Inheritance: inherit}, nil)
+			s, err := posixtrace.CreateForChild(&posixtrace.Attr{Inheritance: inherit}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +222,7 @@ func TestInheritance(t *testing.T) {
 				}
 			}
 			want := []string{"direct a", "nested b", "execed c", "orphan d", "self e"}
-			if inherit == InheritNone {
+			if inherit == posixtrace.InheritNone {
 				want = []string{"self e"}
 			}
 			if fmt.Sprint(names) != fmt.Sprint(want) {
@@ -251,7 +248,7 @@ func TestControllerKilled(t *testing.T) {
 	for i := range 100 {
 		tg.Say(fmt.Sprintf("work %d", i))
 	}
-	if s, err := Attach("killed"); err != nil {
+	if s, err := posixtrace.Attach("killed"); err != nil {
 		t.Fatal(err)
 	} else {
 		s.Close()
@@ -263,13 +260,13 @@ func TestControllerKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	buf := make([]byte, 100)
-	n, last := 0, EventInfo{}
+	n, last := 0, posixtrace.EventInfo{}
 	for {
 		ev, size, err := l.Next(buf)
 		if err != nil {
@@ -289,7 +286,7 @@ func TestControllerKilled(t *testing.T) {
 	if n != 100 {
 		t.Errorf("%d events in the log, want 100", n)
 	}
-	if _, err := Attach("killed"); !errors.Is(err, syscall.ENOENT) {
+	if _, err := posixtrace.Attach("killed"); !errors.Is(err, syscall.ENOENT) {
 		t.Errorf("Attach to a stream whose owner died = %v, want ENOENT", err)
 	}
 	tg.Say("work afterwards")
@@ -299,7 +296,7 @@ func TestControllerKilled(t *testing.T) {
 func TestHandover(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, Attr{Name: "handed"})
+	s := running(t, c.PID, posixtrace.Attr{Name: "handed"})
 	if err := s.Handover(c.PID); err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +304,7 @@ func TestHandover(t *testing.T) {
 	c.In.Close()
 	c.Cmd.Wait()
 	equal(t, drain(t, s), got{"last", "words", c.PID})
-	list, err := List()
+	list, err := posixtrace.List()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,9 +327,9 @@ func TestHandover(t *testing.T) {
 func TestBlockedReader(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	type result struct {
-		ev  EventInfo
+		ev  posixtrace.EventInfo
 		err error
 	}
 	next := func(ctx context.Context) chan result {
@@ -344,7 +341,7 @@ func TestBlockedReader(t *testing.T) {
 		return ch
 	}
 	// START is there already.
-	if r := <-next(context.Background()); r.err != nil || r.ev.ID != EventStart {
+	if r := <-next(context.Background()); r.err != nil || r.ev.ID != posixtrace.EventStart {
 		t.Fatalf("Next = %+v, %v", r.ev, r.err)
 	}
 	ch := next(context.Background())
@@ -375,19 +372,19 @@ func TestBlockedReader(t *testing.T) {
 func TestAnalyzersTakeTurns(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, Attr{StreamSize: 256 << 10, MaxDataSize: new(64)})
+	s := running(t, c.PID, posixtrace.Attr{StreamSize: 256 << 10, MaxDataSize: new(64)})
 	info, err := s.Info()
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := Attach(info.Path)
+	other, err := posixtrace.Attach(info.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
 	const events = 3000 // several chunks
 	c.Say(fmt.Sprint(events, "*turn"))
-	readers := []*Stream{s, other}
+	readers := []*posixtrace.Stream{s, other}
 	last := int64(0)
 	for i := range events + 1 { // and START
 		ev, _, err := readers[i/100%2].TryNext(nil)
@@ -400,7 +397,7 @@ func TestAnalyzersTakeTurns(t *testing.T) {
 		last = ev.UnixNano
 	}
 	for _, r := range readers {
-		if ev, _, err := r.TryNext(nil); err != ErrUnavailable {
+		if ev, _, err := r.TryNext(nil); err != posixtrace.ErrUnavailable {
 			t.Errorf("TryNext = %+v, %v, want nothing", ev, err)
 		}
 	}
@@ -411,18 +408,18 @@ func TestAnalyzersTakeTurns(t *testing.T) {
 func TestAnnouncedEvent(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyLoop})
+	s := running(t, c.PID, posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop})
 	info, err := s.Info()
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := Attach(info.Path)
+	other, err := posixtrace.Attach(info.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Say("20000*lost")
-	resumed := EventInfo{}
-	for resumed.ID != EventResume {
+	resumed := posixtrace.EventInfo{}
+	for resumed.ID != posixtrace.EventResume {
 		if resumed, _, err = other.TryNext(nil); err != nil {
 			t.Fatal(err)
 		}
@@ -441,28 +438,7 @@ func TestAnnouncedEvent(t *testing.T) {
 	if err != nil || !ev.ID.User() || ev.UnixNano != resumed.UnixNano {
 		t.Errorf("after RESUME %+v comes %+v, %v", resumed, ev, err)
 	}
-	if ev, _, err := s.TryNext(nil); err != nil || ev.ID != EventOverflow {
+	if ev, _, err := s.TryNext(nil); err != nil || ev.ID != posixtrace.EventOverflow {
 		t.Errorf("then comes %+v, %v, want OVERFLOW", ev, err)
-	}
-}
-
-// Writers that come and go do not crowd out those that come later.
-func TestDeadWritersMakeRoom(t *testing.T) {
-	s := running(t, 0, Attr{Inheritance: InheritChildren})
-	for range s.c.mem.Places + 2 {
-		c := tracetest.Start(t, "target")
-		c.Line()
-		c.Say("here today")
-		c.Cmd.Process.Kill()
-		c.Cmd.Wait()
-	}
-	c := tracetest.Start(t, "target")
-	c.Line()
-	c.Say("gone tomorrow")
-	if s.c.mem.Crowded() {
-		t.Error("the places of dead writers are not free")
-	}
-	if n := len(drain(t, s)); n != s.c.mem.Places+3 {
-		t.Errorf("%d events, want %d", n, s.c.mem.Places+3)
 	}
 }

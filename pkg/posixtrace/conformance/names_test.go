@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -27,22 +28,22 @@ func init() {
 			num := func(i int) int { n, _ := strconv.Atoi(f[i]); return n }
 			switch f[0] {
 			case "open": // NAME: its id
-				id, err := OpenEventID(strings.Join(f[1:], " "))
+				id, err := posixtrace.OpenEventID(strings.Join(f[1:], " "))
 				if err != nil {
 					fmt.Println("error", err)
 					continue
 				}
 				fmt.Println(id)
 			case "fill": // PREFIX N: how many ids of their own N names got, and how many the unnamed one
-				ids := map[EventID]bool{}
+				ids := map[posixtrace.EventID]bool{}
 				unnamed := 0
 				for i := range num(2) {
-					id, err := OpenEventID(f[1] + strconv.Itoa(i))
+					id, err := posixtrace.OpenEventID(f[1] + strconv.Itoa(i))
 					if err != nil || !id.User() {
 						fmt.Println("error", id, err)
 						os.Exit(1)
 					}
-					if id == EventUnnamed {
+					if id == posixtrace.EventUnnamed {
 						unnamed++
 					} else {
 						ids[id] = true
@@ -50,21 +51,21 @@ func init() {
 				}
 				fmt.Println(len(ids), unnamed)
 			case "event": // ID DATA
-				Event(EventID(num(1)), []byte(strings.Join(f[2:], " ")))
+				posixtrace.Event(posixtrace.EventID(num(1)), []byte(strings.Join(f[2:], " ")))
 				fmt.Println("done")
 			case "times": // ID N: N events
 				for i := range num(2) {
-					Event(EventID(num(1)), []byte(strconv.Itoa(i)))
+					posixtrace.Event(posixtrace.EventID(num(1)), []byte(strconv.Itoa(i)))
 				}
 				fmt.Println("done")
 			case "set": // NAME IDS...: an event whose data is a set, byte for byte
-				id, err := OpenEventID(f[1])
-				var set EventSet
+				id, err := posixtrace.OpenEventID(f[1])
+				var set posixtrace.EventSet
 				for i := range f[2:] {
-					set.Add(EventID(num(i + 2)))
+					set.Add(posixtrace.EventID(num(i + 2)))
 				}
 				if err == nil {
-					Event(id, unsafe.Slice((*byte)(unsafe.Pointer(&set)), unsafe.Sizeof(set)))
+					posixtrace.Event(id, unsafe.Slice((*byte)(unsafe.Pointer(&set)), unsafe.Sizeof(set)))
 				}
 				fmt.Println("done")
 			}
@@ -72,21 +73,21 @@ func init() {
 	}
 }
 
-func mapOpen(c *tracetest.Child, name string) EventID {
+func mapOpen(c *tracetest.Child, name string) posixtrace.EventID {
 	c.T.Helper()
 	l := c.Ask("open %s", name)
 	n, err := strconv.Atoi(l)
 	if err != nil {
 		c.T.Fatalf("open %s: %s", name, l)
 	}
-	return EventID(n)
+	return posixtrace.EventID(n)
 }
 
 // typeLister is a stream or a log.
 type typeLister interface {
-	NextEventType() (EventID, bool, error)
+	NextEventType() (posixtrace.EventID, bool, error)
 	RewindEventTypes() error
-	EventName(EventID) (string, error)
+	EventName(posixtrace.EventID) (string, error)
 }
 
 // mapList reads the type list on from where it is.
@@ -112,21 +113,21 @@ func mapList(t *testing.T, s typeLister) (names []string) {
 }
 
 // mapPredefined are the names that the standard gives.
-var mapPredefined = map[EventID]string{
-	EventError: "posix_trace_error", EventStart: "posix_trace_start", EventStop: "posix_trace_stop",
-	EventFilter: "posix_trace_filter", EventOverflow: "posix_trace_overflow", EventResume: "posix_trace_resume",
-	EventFlushStart: "posix_trace_flush_start", EventFlushStop: "posix_trace_flush_stop",
-	EventUnnamed: "posix_trace_unnamed_userevent",
+var mapPredefined = map[posixtrace.EventID]string{
+	posixtrace.EventError: "posix_trace_error", posixtrace.EventStart: "posix_trace_start", posixtrace.EventStop: "posix_trace_stop",
+	posixtrace.EventFilter: "posix_trace_filter", posixtrace.EventOverflow: "posix_trace_overflow", posixtrace.EventResume: "posix_trace_resume",
+	posixtrace.EventFlushStart: "posix_trace_flush_start", posixtrace.EventFlushStop: "posix_trace_flush_stop",
+	posixtrace.EventUnnamed: "posix_trace_unnamed_userevent",
 }
 
 var _ = conform("MAP-01/posix_trace_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	s := running(t, c.PID, Attr{})
-	seen := map[EventID]string{}
+	s := running(t, c.PID, posixtrace.Attr{})
+	seen := map[posixtrace.EventID]string{}
 	for i := range 50 {
 		name := fmt.Sprintf("map.one.%d", i)
 		id := mapOpen(c, name)
-		if !id.User() || id == EventUnnamed || seen[id] != "" {
+		if !id.User() || id == posixtrace.EventUnnamed || seen[id] != "" {
 			t.Fatalf("%s has id %d, which is %q", name, id, seen[id])
 		}
 		seen[id] = name
@@ -143,10 +144,10 @@ var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 		t.Error("a name does not keep its id")
 	}
 	// Within one process, from many goroutines at once.
-	ids := make([]EventID, 16)
+	ids := make([]posixtrace.EventID, 16)
 	var wg sync.WaitGroup
 	for i := range ids {
-		wg.Go(func() { ids[i], _ = OpenEventID("map.two.together") })
+		wg.Go(func() { ids[i], _ = posixtrace.OpenEventID("map.two.together") })
 	}
 	wg.Wait()
 	for _, id := range ids {
@@ -155,7 +156,7 @@ var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 		}
 	}
 	// And in a family: a child of this process, traced with it.
-	s := running(t, 0, Attr{Inheritance: InheritChildren})
+	s := running(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	child := tracetest.Start(t, "map")
 	if id := mapOpen(child, "map.two.together"); id != ids[0] {
 		t.Errorf("the child has id %d, its parent %d", id, ids[0])
@@ -167,15 +168,15 @@ var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 })
 
 var _ = conform("MAP-03/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.T) {
-	fits := strings.Repeat("é", EventNameMax/2) + "x" // 255 bytes
-	if limID(t, fits) == EventUnnamed {
+	fits := strings.Repeat("é", posixtrace.EventNameMax/2) + "x" // 255 bytes
+	if limID(t, fits) == posixtrace.EventUnnamed {
 		t.Error("no id of its own")
 	}
-	_, err := OpenEventID(strings.Repeat("é", EventNameMax/2+1)) // 256 bytes in 128 characters
+	_, err := posixtrace.OpenEventID(strings.Repeat("é", posixtrace.EventNameMax/2+1)) // 256 bytes in 128 characters
 	wantErrno(t, err, syscall.ENAMETOOLONG)
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	for id := range eventTypesOf(t, s) {
-		if n, _ := s.EventName(id); len(n) > EventNameMax {
+		if n, _ := s.EventName(id); len(n) > posixtrace.EventNameMax {
 			t.Errorf("a name of %d bytes", len(n))
 		}
 	}
@@ -184,25 +185,25 @@ var _ = conform("MAP-03/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.
 var _ = conform("MAP-04/posix_trace_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	first := mapOpen(c, "map.four.first")
-	if l := c.Ask("fill map.four. %d", UserEventMax-2); l != fmt.Sprint(UserEventMax-2, 0) {
+	if l := c.Ask("fill map.four. %d", posixtrace.UserEventMax-2); l != fmt.Sprint(posixtrace.UserEventMax-2, 0) {
 		t.Fatal(l)
 	}
-	last := mapOpen(c, fmt.Sprintf("map.four.%d", UserEventMax-3))
+	last := mapOpen(c, fmt.Sprintf("map.four.%d", posixtrace.UserEventMax-3))
 	for _, name := range []string{"map.four.more", "map.four.still.more"} {
-		if id := mapOpen(c, name); id != EventUnnamed {
+		if id := mapOpen(c, name); id != posixtrace.EventUnnamed {
 			t.Errorf("%s, past the limit, has id %d, want the unnamed one", name, id)
 		}
 	}
 	if id := mapOpen(c, "map.four.first"); id != first {
 		t.Errorf("past the limit the first name has id %d, want %d", id, first)
 	}
-	if id := mapOpen(c, fmt.Sprintf("map.four.%d", UserEventMax-3)); id != last || id == EventUnnamed {
+	if id := mapOpen(c, fmt.Sprintf("map.four.%d", posixtrace.UserEventMax-3)); id != last || id == posixtrace.EventUnnamed {
 		t.Errorf("past the limit the last name has id %d, want %d", id, last)
 	}
-	if id := mapOpen(c, "posix_trace_start"); id != EventStart {
+	if id := mapOpen(c, "posix_trace_start"); id != posixtrace.EventStart {
 		t.Errorf("past the limit posix_trace_start is %d", id)
 	}
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	c.Ask("event %d x", mapOpen(c, "map.four.more"))
 	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "x", c.PID})
 })
@@ -211,7 +212,7 @@ var _ = conform("MAP-05/posix_trace_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	id := mapOpen(c, "map.five")
 	for range 2 { // also in a stream after a stream
-		s := running(t, c.PID, Attr{})
+		s := running(t, c.PID, posixtrace.Attr{})
 		if n, err := s.EventName(id); n != "map.five" || err != nil {
 			t.Errorf("EventName = %q, %v", n, err)
 		}
@@ -226,8 +227,8 @@ var _ = conform("MAP-05/posix_trace_eventid_open", func(t *testing.T) {
 
 var _ = conform("MAP-06/posix_trace_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	s := running(t, c.PID, Attr{})
-	ids := map[EventID]string{}
+	s := running(t, c.PID, posixtrace.Attr{})
+	ids := map[posixtrace.EventID]string{}
 	for i := range 100 {
 		name := fmt.Sprintf("map.six.%d", i)
 		ids[mapOpen(c, name)] = name
@@ -258,8 +259,8 @@ var _ = conform("MAP-06/posix_trace_eventid_open", func(t *testing.T) {
 })
 
 var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
-	seen := map[EventID]string{}
+	s := limStream(t, 0, posixtrace.Attr{})
+	seen := map[posixtrace.EventID]string{}
 	// The last two look the same and are different bytes.
 	for _, name := range []string{" ", "map.seven", "MAP.seven", "map.seven\x00", "map.seven\n", "\xff\xfe", "\u00e9", "e\u0301"} {
 		id := limID(t, name)
@@ -274,10 +275,10 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 	// The empty one is as good as any, also in a log.
 	c := tracetest.Start(t, "map")
 	empty := mapOpen(c, "")
-	if !empty.User() || empty == EventUnnamed || mapOpen(c, "") != empty {
+	if !empty.User() || empty == posixtrace.EventUnnamed || mapOpen(c, "") != empty {
 		t.Errorf("the empty name has id %d", empty)
 	}
-	logged, path := limLogged(t, c.PID, Attr{})
+	logged, path := limLogged(t, c.PID, posixtrace.Attr{})
 	if n, err := logged.EventName(empty); n != "" || err != nil {
 		t.Errorf("EventName(%d) = %q, %v", empty, n, err)
 	}
@@ -301,7 +302,7 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 
 var _ = conform("MAP-08/posix_trace_trid_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	id, err := s.EventID("map.eight")
 	if err != nil {
 		t.Fatal(err)
@@ -324,13 +325,13 @@ var _ = conform("MAP-08/posix_trace_trid_eventid_open", func(t *testing.T) {
 // before the target's first, and those after.
 var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	name := func(i int) string { return fmt.Sprintf("map.nine.ctl.%d", i) }
-	ids := map[EventID]bool{}
+	ids := map[posixtrace.EventID]bool{}
 	open := func(from, to int) {
 		for i := from; i < to; i++ {
 			id, err := s.EventID(name(i))
-			if err != nil || id == EventUnnamed || ids[id] {
+			if err != nil || id == posixtrace.EventUnnamed || ids[id] {
 				t.Fatalf("EventID(%s) = %d, %v", name(i), id, err)
 			}
 			ids[id] = true
@@ -340,12 +341,12 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 	if l := c.Ask("fill map.nine. 300"); l != "300 0" {
 		t.Fatal(l)
 	}
-	open(500, UserEventMax-1-300)
+	open(500, posixtrace.UserEventMax-1-300)
 	for range 2 {
-		if id, err := s.EventID("map.nine.past"); id != EventUnnamed || err != nil {
+		if id, err := s.EventID("map.nine.past"); id != posixtrace.EventUnnamed || err != nil {
 			t.Errorf("past the limit EventID = %d, %v", id, err)
 		}
-		if id := mapOpen(c, "map.nine.past.too"); id != EventUnnamed {
+		if id := mapOpen(c, "map.nine.past.too"); id != posixtrace.EventUnnamed {
 			t.Errorf("past the limit the target has id %d", id)
 		}
 	}
@@ -355,7 +356,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 	if id := mapOpen(c, name(0)); !ids[id] {
 		t.Errorf("past the limit the target has id %d for a known name", id)
 	}
-	_, err := s.EventID(strings.Repeat("n", EventNameMax+1))
+	_, err := s.EventID(strings.Repeat("n", posixtrace.EventNameMax+1))
 	wantErrno(t, err, syscall.ENAMETOOLONG)
 	s.Shutdown()
 	_, err = s.EventID("map.nine")
@@ -366,12 +367,12 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 // call counts against the new one, what it had added before does not.
 var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{})
+	s := running(t, a.pid, posixtrace.Attr{})
 	add := func(from, to int) {
 		t.Helper()
 		for i := from; i < to; i++ {
 			id, err := s.EventID(fmt.Sprintf("map.nine.exec.%d", i))
-			if err != nil || id == EventUnnamed {
+			if err != nil || id == posixtrace.EventUnnamed {
 				t.Fatalf("EventID of name %d = %d, %v", i, id, err)
 			}
 		}
@@ -379,43 +380,43 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 	// left registers as many names as there is still room for, and tells how many.
 	left := func(prefix string) (n int) {
 		t.Helper()
-		for ; n < 2*UserEventMax; n++ {
-			if a.do("open %s.%d", prefix, n) == strconv.Itoa(int(EventUnnamed)) {
+		for ; n < 2*posixtrace.UserEventMax; n++ {
+			if a.do("open %s.%d", prefix, n) == strconv.Itoa(int(posixtrace.EventUnnamed)) {
 				break
 			}
 		}
 		return n
 	}
-	unnamed := strconv.Itoa(int(EventUnnamed))
+	unnamed := strconv.Itoa(int(posixtrace.EventUnnamed))
 	add(0, 100)
 	a.do("burn 300 map.nine.first")
 	a.exec()
 	add(100, 800) // more than the first image left room for
-	if n := left("map.nine.second"); n != UserEventMax-1-700 {
-		t.Errorf("the new image has room for %d names, want %d", n, UserEventMax-1-700)
+	if n := left("map.nine.second"); n != posixtrace.UserEventMax-1-700 {
+		t.Errorf("the new image has room for %d names, want %d", n, posixtrace.UserEventMax-1-700)
 	}
-	if id, err := s.EventID("map.nine.exec.past"); id != EventUnnamed || err != nil {
+	if id, err := s.EventID("map.nine.exec.past"); id != posixtrace.EventUnnamed || err != nil {
 		t.Errorf("past the limit EventID = %d, %v", id, err)
 	}
 	// An image that never makes a call, and one that does at once.
 	a.exec()
 	add(800, 900)
 	a.exec()
-	if n := left("map.nine.third"); n > UserEventMax-1 || n < UserEventMax-1-100 {
+	if n := left("map.nine.third"); n > posixtrace.UserEventMax-1 || n < posixtrace.UserEventMax-1-100 {
 		t.Errorf("the third image has room for %d names", n)
 	}
 	if a.do("open map.nine.none") != unnamed {
 		t.Error("there is still room")
 	}
 	a.exec()
-	if n := left("map.nine.fourth"); n != UserEventMax-1 {
-		t.Errorf("the fourth image has room for %d names, want %d", n, UserEventMax-1)
+	if n := left("map.nine.fourth"); n != posixtrace.UserEventMax-1 {
+		t.Errorf("the fourth image has room for %d names, want %d", n, posixtrace.UserEventMax-1)
 	}
 })
 
 var _ = conform("MAP-10/posix_trace_trid_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	a, b := limStream(t, c.PID, Attr{}), limStream(t, c.PID, Attr{Inheritance: InheritChildren})
+	a, b := limStream(t, c.PID, posixtrace.Attr{}), limStream(t, c.PID, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	for i := range 20 {
 		name := fmt.Sprintf("map.ten.%d", i)
 		x, err := a.EventID(name)
@@ -431,7 +432,7 @@ var _ = conform("MAP-10/posix_trace_trid_eventid_open", func(t *testing.T) {
 })
 
 var _ = conform("MAP-11/posix_trace_eventid_get_name/EINVAL", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{})
+	s, path := limLogged(t, 0, posixtrace.Attr{})
 	id := limID(t, "map.eleven")
 	look := func(s typeLister) {
 		t.Helper()
@@ -445,7 +446,7 @@ var _ = conform("MAP-11/posix_trace_eventid_get_name/EINVAL", func(t *testing.T)
 				}
 			}
 		}
-		for _, bad := range []EventID{0, 9, 3500, 4000, 4096, ^EventID(0)} {
+		for _, bad := range []posixtrace.EventID{0, 9, 3500, 4000, 4096, ^posixtrace.EventID(0)} {
 			_, err := s.EventName(bad)
 			wantErrno(t, err, syscall.EINVAL)
 		}
@@ -463,27 +464,27 @@ var _ = conform("MAP-11/posix_trace_eventid_get_name/EINVAL", func(t *testing.T)
 
 var _ = conform("MAP-12/posix_trace_eventid_equal", func(t *testing.T) {
 	a, b := limID(t, "map.twelve.a"), limID(t, "map.twelve.b")
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	again, err := s.EventID("map.twelve.a")
 	if err != nil || again != a {
 		t.Errorf("%d == %d is false, %v", again, a, err)
 	}
-	if a == b || a == EventUnnamed || EventStart == EventStop {
+	if a == b || a == posixtrace.EventUnnamed || posixtrace.EventStart == posixtrace.EventStop {
 		t.Error("different types compare equal")
 	}
 	s.Shutdown() // the stream does not matter, nor do ids that are none
-	if a != again || EventID(0) == ^EventID(0) {
+	if a != again || posixtrace.EventID(0) == ^posixtrace.EventID(0) {
 		t.Error("ids compare differently after the stream")
 	}
 })
 
 var _ = conform("MAP-13/posix_trace_eventtypelist_getnext_id/EINVAL", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{})
+	s, path := limLogged(t, 0, posixtrace.Attr{})
 	limID(t, "map.thirteen")
 	look := func(s typeLister) {
 		t.Helper()
 		id, ok, err := s.NextEventType()
-		if !ok || err != nil || id != EventError {
+		if !ok || err != nil || id != posixtrace.EventError {
 			t.Errorf("the first is %d, %v, %v", id, ok, err)
 		}
 		first, _ := s.EventName(id)
@@ -510,7 +511,7 @@ var _ = conform("MAP-13/posix_trace_eventtypelist_getnext_id/EINVAL", func(t *te
 })
 
 var _ = conform("MAP-14/posix_trace_eventtypelist_getnext_id", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{})
+	s, path := limLogged(t, 0, posixtrace.Attr{})
 	end := func(s typeLister) {
 		t.Helper()
 		mapList(t, s)
@@ -526,7 +527,7 @@ var _ = conform("MAP-14/posix_trace_eventtypelist_getnext_id", func(t *testing.T
 })
 
 var _ = conform("MAP-15/posix_trace_eventtypelist_rewind/EINVAL", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{})
+	s, path := limLogged(t, 0, posixtrace.Attr{})
 	again := func(s typeLister) {
 		t.Helper()
 		all := mapList(t, s)
@@ -543,7 +544,7 @@ var _ = conform("MAP-15/posix_trace_eventtypelist_rewind/EINVAL", func(t *testin
 			s.NextEventType()
 		}
 		s.RewindEventTypes() // in the middle
-		if id, ok, _ := s.NextEventType(); !ok || id != EventError {
+		if id, ok, _ := s.NextEventType(); !ok || id != posixtrace.EventError {
 			t.Errorf("after a rewind the first is %d", id)
 		}
 	}
@@ -559,7 +560,7 @@ var _ = conform("MAP-15/posix_trace_eventtypelist_rewind/EINVAL", func(t *testin
 var _ = conform("MAP-16", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	mapOpen(c, "map.sixteen.unused")
-	s, path := limLogged(t, c.PID, Attr{})
+	s, path := limLogged(t, c.PID, posixtrace.Attr{})
 	mapOpen(c, "map.sixteen.later")
 	s.EventID("map.sixteen.controller")
 	own := []string{"map.sixteen.unused", "map.sixteen.later", "map.sixteen.controller"}
@@ -593,7 +594,7 @@ var _ = conform("MAP-16", func(t *testing.T) {
 
 var _ = conform("MAP-17", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	mapOpen(c, "map.seventeen.z")
 	mapOpen(c, "map.seventeen.a")
 	list := mapList(t, s)
@@ -608,7 +609,7 @@ var _ = conform("MAP-17", func(t *testing.T) {
 	// The position is shared by threads; clearing does not move it.
 	s.RewindEventTypes()
 	var mu sync.Mutex
-	seen := map[EventID]int{}
+	seen := map[posixtrace.EventID]int{}
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -636,21 +637,21 @@ var _ = conform("MAP-17", func(t *testing.T) {
 		t.Errorf("after clear the rest is %v", rest)
 	}
 
-	logged, path := limLogged(t, c.PID, Attr{})
+	logged, path := limLogged(t, c.PID, posixtrace.Attr{})
 	logged.Shutdown()
 	l := limOpen(t, path)
 	l.NextEventType()
 	if err := l.Rewind(); err != nil {
 		t.Fatal(err)
 	}
-	if id, ok, err := l.NextEventType(); !ok || err != nil || id != EventStart {
+	if id, ok, err := l.NextEventType(); !ok || err != nil || id != posixtrace.EventStart {
 		t.Errorf("posix_trace_rewind moved the type list: %d, %v, %v", id, ok, err)
 	}
 })
 
 var _ = conform("MAP-18", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
-	byName := map[string]EventID{}
+	s := limStream(t, 0, posixtrace.Attr{})
+	byName := map[string]posixtrace.EventID{}
 	for id, n := range eventTypesOf(t, s) {
 		byName[n] = id
 	}
@@ -661,31 +662,31 @@ var _ = conform("MAP-18", func(t *testing.T) {
 		if n, err := s.EventName(id); n != name || err != nil {
 			t.Errorf("EventName(%d) = %q, %v, want %q", id, n, err, name)
 		}
-		if id.System() == (id == EventUnnamed) {
+		if id.System() == (id == posixtrace.EventUnnamed) {
 			t.Errorf("%s: System() is %v", name, id.System())
 		}
 	}
 })
 
 var _ = conform("MAP-19", func(t *testing.T) {
-	s := limStream(t, 0, Attr{StreamSize: 1, MaxDataSize: new(4)})
+	s := limStream(t, 0, posixtrace.Attr{StreamSize: 1, MaxDataSize: new(4)})
 	id := limID(t, "map.nineteen")
-	var old, set EventSet
+	var old, set posixtrace.EventSet
 	old.Add(id)
 	old.Add(4000)
-	set.Add(EventProcFork)
-	if err := s.SetFilter(old, FilterSet); err != nil {
+	set.Add(posixtrace.EventProcFork)
+	if err := s.SetFilter(old, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	s.Start()
-	s.SetFilter(set, FilterSet)
+	s.SetFilter(set, posixtrace.FilterSet)
 	s.Stop()
 	s.Start()
 	for range 10000 { // overwrites
-		Event(id, []byte("1234"))
+		posixtrace.Event(id, []byte("1234"))
 	}
 	buf := make([]byte, 4096)
-	seen := map[EventID]int{}
+	seen := map[posixtrace.EventID]int{}
 	check := func() {
 		for {
 			ev, n, err := s.TryNext(buf)
@@ -695,23 +696,23 @@ var _ = conform("MAP-19", func(t *testing.T) {
 			data := buf[:n]
 			seen[ev.ID]++
 			switch ev.ID {
-			case EventStart:
+			case posixtrace.EventStart:
 				want := old
-				if seen[EventStart] > 1 {
+				if seen[posixtrace.EventStart] > 1 {
 					want = set
 				}
-				if f, err := DecodeSet(data); err != nil || f != want {
-					t.Errorf("START %d: %v, %v", seen[EventStart], f, err)
+				if f, err := posixtrace.DecodeSet(data); err != nil || f != want {
+					t.Errorf("START %d: %v, %v", seen[posixtrace.EventStart], f, err)
 				}
-			case EventStop:
-				if v, err := DecodeInt(data); v != 0 || err != nil || n != 4 {
+			case posixtrace.EventStop:
+				if v, err := posixtrace.DecodeInt(data); v != 0 || err != nil || n != 4 {
 					t.Errorf("STOP: %d, %v", v, err)
 				}
-			case EventFilter:
-				if o, f, err := DecodeFilter(data); o != old || f != set || err != nil {
+			case posixtrace.EventFilter:
+				if o, f, err := posixtrace.DecodeFilter(data); o != old || f != set || err != nil {
 					t.Errorf("FILTER: %v, %v, %v", o, f, err)
 				}
-			case EventOverflow, EventResume:
+			case posixtrace.EventOverflow, posixtrace.EventResume:
 				if n != 0 {
 					t.Errorf("%d has %d bytes of data", ev.ID, n)
 				}
@@ -719,26 +720,26 @@ var _ = conform("MAP-19", func(t *testing.T) {
 		}
 	}
 	check()
-	if seen[EventOverflow] != 1 || seen[EventResume] != 1 {
-		t.Errorf("OVERFLOW %d times, RESUME %d times, want once", seen[EventOverflow], seen[EventResume])
+	if seen[posixtrace.EventOverflow] != 1 || seen[posixtrace.EventResume] != 1 {
+		t.Errorf("OVERFLOW %d times, RESUME %d times, want once", seen[posixtrace.EventOverflow], seen[posixtrace.EventResume])
 	}
 	// The ones that were overwritten, once more.
 	s.Shutdown()
-	s = limStream(t, 0, Attr{MaxDataSize: new(4)})
+	s = limStream(t, 0, posixtrace.Attr{MaxDataSize: new(4)})
 	clear(seen)
-	s.SetFilter(old, FilterSet)
+	s.SetFilter(old, posixtrace.FilterSet)
 	s.Start()
-	s.SetFilter(set, FilterSet)
+	s.SetFilter(set, posixtrace.FilterSet)
 	s.Stop()
 	s.Start()
 	check()
-	if seen[EventStart] != 2 || seen[EventStop] != 1 || seen[EventFilter] != 1 {
+	if seen[posixtrace.EventStart] != 2 || seen[posixtrace.EventStop] != 1 || seen[posixtrace.EventFilter] != 1 {
 		t.Errorf("events %v", seen)
 	}
 	// Flush marks.
-	logged, path := limLogged(t, 0, Attr{})
+	logged, path := limLogged(t, 0, posixtrace.Attr{})
 	logged.Start()
-	Event(id, nil)
+	posixtrace.Event(id, nil)
 	if err := logged.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -751,19 +752,19 @@ var _ = conform("MAP-19", func(t *testing.T) {
 			break
 		}
 		seen[ev.ID]++
-		if (ev.ID == EventFlushStart || ev.ID == EventFlushStop) && n != 0 {
+		if (ev.ID == posixtrace.EventFlushStart || ev.ID == posixtrace.EventFlushStop) && n != 0 {
 			t.Errorf("flush mark with %d bytes", n)
 		}
 	}
-	if seen[EventFlushStart] < 1 || seen[EventFlushStart] != seen[EventFlushStop] {
+	if seen[posixtrace.EventFlushStart] < 1 || seen[posixtrace.EventFlushStart] != seen[posixtrace.EventFlushStop] {
 		t.Errorf("events of the log %v", seen)
 	}
 })
 
 var _ = conform("MAP-20", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
-	own := []EventID{EventProcFork, EventProcExec, EventProcExit, EventProcSignal, EventOutputStdout, EventOutputStderr}
-	listed := map[EventID]string{}
+	s := limStream(t, 0, posixtrace.Attr{})
+	own := []posixtrace.EventID{posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcSignal, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr}
+	listed := map[posixtrace.EventID]string{}
 	for id, n := range eventTypesOf(t, s) {
 		listed[id] = n
 	}
@@ -780,11 +781,11 @@ var _ = conform("MAP-20", func(t *testing.T) {
 
 var _ = conform("MAP-21", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	if l := c.Ask("fill map.twentyone. %d", UserEventMax-1); l != fmt.Sprint(UserEventMax-1, 0) {
+	if l := c.Ask("fill map.twentyone. %d", posixtrace.UserEventMax-1); l != fmt.Sprint(posixtrace.UserEventMax-1, 0) {
 		t.Fatal(l)
 	}
-	s := running(t, c.PID, Attr{})
-	c.Ask("event %d direct", EventUnnamed)
+	s := running(t, c.PID, posixtrace.Attr{})
+	c.Ask("event %d direct", posixtrace.EventUnnamed)
 	c.Ask("event %d one", mapOpen(c, "map.exhausted.1"))
 	c.Ask("event %d two", mapOpen(c, "map.exhausted.2"))
 	const unnamed = "posix_trace_unnamed_userevent"
@@ -794,8 +795,8 @@ var _ = conform("MAP-21", func(t *testing.T) {
 var _ = conform("MAP-22", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	id, rare := mapOpen(c, "map.twentytwo"), mapOpen(c, "map.twentytwo.rare")
-	s := running(t, c.PID, Attr{Name: "overrun", StreamSize: 1})
-	logged, path := limLogged(t, c.PID, Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: PolicyUntilFull})
+	s := running(t, c.PID, posixtrace.Attr{Name: "overrun", StreamSize: 1})
+	logged, path := limLogged(t, c.PID, posixtrace.Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: posixtrace.PolicyUntilFull})
 	logged.Start()
 	before, _ := s.Attr()
 	c.Ask("event %d", rare)
@@ -805,7 +806,7 @@ var _ = conform("MAP-22", func(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if st, _ := s.Status(); st.StreamOverrunStatus != StatusOverrun {
+	if st, _ := s.Status(); st.StreamOverrunStatus != posixtrace.StatusOverrun {
 		t.Fatal("the stream did not overrun")
 	}
 	if after, err := s.Attr(); after != before || err != nil {
@@ -815,7 +816,7 @@ var _ = conform("MAP-22", func(t *testing.T) {
 		t.Errorf("EventName = %q, %v", n, err)
 	}
 	st, _ := logged.Status()
-	if st.LogOverrunStatus != StatusOverrun {
+	if st.LogOverrunStatus != posixtrace.StatusOverrun {
 		t.Error("the log did not overrun")
 	}
 	want, _ := logged.Attr()

@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -19,17 +20,17 @@ import (
 var _ = conform("STA-01/posix_trace_start", func(t *testing.T) {
 	s := flowStream(t, nil)
 	id := flowID(t, "sta.rejected")
-	var set EventSet
+	var set posixtrace.EventSet
 	set.Add(id)
-	if err := s.SetFilter(set, FilterSet); err != nil {
+	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
-	flowState(t, s, StatusSuspended, StatusNotFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	flowStart(t, s)
-	flowState(t, s, StatusRunning, StatusNotFull)
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	all := flowAll(t, s)
 	flowWant(t, all, "START")
-	have, err := DecodeSet([]byte(all[0].data))
+	have, err := posixtrace.DecodeSet([]byte(all[0].data))
 	if err != nil || have != set {
 		t.Errorf("START has the filter %v, %v, want the one in force", have, err)
 	}
@@ -39,58 +40,58 @@ var _ = conform("STA-02/posix_trace_start", func(t *testing.T) {
 	s := flowStream(t, nil)
 	flowStart(t, s)
 	flowStart(t, s)
-	flowState(t, s, StatusRunning, StatusNotFull)
-	Event(flowID(t, "sta"), []byte("x"))
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	posixtrace.Event(flowID(t, "sta"), []byte("x"))
 	flowWant(t, flowAll(t, s), "START", "x")
 })
 
 var _ = conform("STA-03/posix_trace_start", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		flowRecorder(t, s).fill(t)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		before := len(flowPeek(t, s))
 		flowStart(t, s)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		flowIs(t, "number of events", len(flowPeek(t, s)), before)
 	})
 	t.Run("flush", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(PolicyFlush))
+		s, path := flowLogged(t, flowSmall(posixtrace.PolicyFlush))
 		flowStart(t, s)
 		back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
 		w := flowOther(t, s)
 		w.fill(t)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		flowStart(t, s)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		flowStop(t, s) // else a flush by the owner could restart it just now
 		back()
 		flowShutdown(t, s)
-		flowIs(t, "number of START events", len(flowTypes(flowLog(t, path), EventStart)), 1)
+		flowIs(t, "number of START events", len(flowTypes(flowLog(t, path), posixtrace.EventStart)), 1)
 	})
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyLoop))
+		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for flowStatus(t, s).Lost == 0 {
 			w.put()
 		}
-		flowState(t, s, StatusRunning, StatusFull)
+		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
 		flowStop(t, s)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		if w.put() {
 			t.Error("a stopped stream records")
 		}
 		flowStart(t, s)
-		if st := flowStatus(t, s); st.StreamStatus != StatusRunning {
+		if st := flowStatus(t, s); st.StreamStatus != posixtrace.StatusRunning {
 			t.Fatalf("a full flight recorder cannot be started again: %+v", st)
 		}
 		if !w.put() {
 			t.Error("a started stream does not record")
 		}
 		all := flowAll(t, s)
-		if n := len(all); n < 2 || all[n-2].ID != EventStart || flowNumber(t, all[n-1]) != w.n-1 {
+		if n := len(all); n < 2 || all[n-2].ID != posixtrace.EventStart || flowNumber(t, all[n-1]) != w.n-1 {
 			t.Errorf("the last events are %v, want START and %d", all[max(0, len(all)-3):], w.n-1)
 		}
 	})
@@ -99,10 +100,10 @@ var _ = conform("STA-03/posix_trace_start", func(t *testing.T) {
 var _ = conform("STA-04/posix_trace_stop", func(t *testing.T) {
 	s := flowStream(t, nil)
 	flowStart(t, s)
-	Event(flowID(t, "sta"), []byte("x"))
+	posixtrace.Event(flowID(t, "sta"), []byte("x"))
 	flowStop(t, s)
-	flowState(t, s, StatusSuspended, StatusNotFull)
-	Event(flowID(t, "sta"), []byte("y"))
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	posixtrace.Event(flowID(t, "sta"), []byte("y"))
 	all := flowAll(t, s)
 	flowWant(t, all, "START", "x", "STOP0")
 	flowIs(t, "data of STOP", all[2].data, "\x00\x00\x00\x00")
@@ -111,40 +112,40 @@ var _ = conform("STA-04/posix_trace_stop", func(t *testing.T) {
 var _ = conform("STA-05/posix_trace_stop", func(t *testing.T) {
 	s := flowStream(t, nil)
 	flowStop(t, s)
-	flowState(t, s, StatusSuspended, StatusNotFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	flowStart(t, s)
 	flowStop(t, s)
 	flowStop(t, s)
-	flowState(t, s, StatusSuspended, StatusNotFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	flowWant(t, flowAll(t, s), "START", "STOP0")
 })
 
 var _ = conform("STA-06/posix_trace_stop", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		flowRecorder(t, s).fill(t)
 		flowStop(t, s)
-		flowState(t, s, StatusSuspended, StatusFull)
-		stops := flowTypes(flowAll(t, s), EventStop)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		stops := flowTypes(flowAll(t, s), posixtrace.EventStop)
 		flowWant(t, stops, "STOP1")
 	})
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyLoop))
+		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for flowStatus(t, s).Lost == 0 {
 			w.put()
 		}
-		flowState(t, s, StatusRunning, StatusFull)
+		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
 		flowStop(t, s)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		lost := flowStatus(t, s).Lost
 		if w.put() {
 			t.Error("a stopped stream records")
 		}
 		flowIs(t, "number of lost events", flowStatus(t, s).Lost, lost)
-		flowIs(t, "number of STOP events", len(flowTypes(flowAll(t, s), EventStop)), 0)
+		flowIs(t, "number of STOP events", len(flowTypes(flowAll(t, s), posixtrace.EventStop)), 0)
 	})
 })
 
@@ -154,21 +155,21 @@ var _ = conform("STA-07/posix_trace_start/EINVAL", func(t *testing.T) {
 	flowShutdown(t, s)
 	wantErrno(t, s.Start(), syscall.EINVAL)
 	wantErrno(t, s.Stop(), syscall.EINVAL)
-	flowLacks(t, &Log{}, "Start")
-	flowLacks(t, &Log{}, "Stop")
+	flowLacks(t, &posixtrace.Log{}, "Start")
+	flowLacks(t, &posixtrace.Log{}, "Stop")
 })
 
 var _ = conform("STA-08", func(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, *flowSmall(PolicyUntilFull))
+	s := running(t, c.PID, *flowSmall(posixtrace.PolicyUntilFull))
 	c.Say("sta 1")
 	flowStop(t, s)
 	for range 500 { // more than there is room for
 		c.Say("sta suspended 0123456789 0123456789 0123456789 0123456789 0123456789")
 	}
 	st := flowStatus(t, s)
-	if st.Lost != 0 || st.StreamOverrunStatus != StatusNoOverrun || st.StreamFullStatus != StatusNotFull {
+	if st.Lost != 0 || st.StreamOverrunStatus != posixtrace.StatusNoOverrun || st.StreamFullStatus != posixtrace.StatusNotFull {
 		t.Errorf("events of a suspended stream count: %+v", st)
 	}
 	flowWant(t, flowAll(t, s), "START", "1", "STOP0")
@@ -178,7 +179,7 @@ var _ = conform("STA-08", func(t *testing.T) {
 })
 
 var _ = conform("STA-09", func(t *testing.T) {
-	s := flowStream(t, &Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 16 << 20})
+	s := flowStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 16 << 20})
 	id := flowID(t, "sta")
 	var end atomic.Bool
 	var passed, allowed atomic.Int64
@@ -187,7 +188,7 @@ var _ = conform("STA-09", func(t *testing.T) {
 		wg.Go(func() {
 			for !end.Load() {
 				if passed.Load() < allowed.Load() {
-					Event(id, []byte("x"))
+					posixtrace.Event(id, []byte("x"))
 					passed.Add(1)
 				} else {
 					runtime.Gosched()
@@ -215,8 +216,8 @@ var _ = conform("STA-09", func(t *testing.T) {
 	flowOrdered(t, all)
 	for i, e := range all {
 		switch e.ID {
-		case EventStart, EventStop:
-			if on == (e.ID == EventStart) {
+		case posixtrace.EventStart, posixtrace.EventStop:
+			if on == (e.ID == posixtrace.EventStart) {
 				t.Fatalf("event %d of %d, %v: started is %v", i, len(all), e, on)
 			}
 			on = !on
@@ -238,12 +239,12 @@ var _ = conform("STA-09", func(t *testing.T) {
 var _ = conform("STA-10", func(t *testing.T) {
 	cause := func(t *testing.T, list []flowEvent, want int) {
 		t.Helper()
-		stops := flowTypes(list, EventStop)
+		stops := flowTypes(list, posixtrace.EventStop)
 		if len(stops) == 0 {
 			t.Fatalf("no STOP in %v", list)
 		}
 		last := stops[len(stops)-1]
-		n, err := DecodeInt([]byte(last.data))
+		n, err := posixtrace.DecodeInt([]byte(last.data))
 		if err != nil || n != want || len(last.data) != 4 {
 			t.Errorf("STOP has the data %q, %v, want the int %d", last.data, err, want)
 		}
@@ -252,27 +253,27 @@ var _ = conform("STA-10", func(t *testing.T) {
 		s := flowStream(t, nil)
 		flowStart(t, s)
 		flowStop(t, s)
-		cause(t, flowAll(t, s), StopByCall)
+		cause(t, flowAll(t, s), posixtrace.StopByCall)
 	})
 	t.Run("shutdown", func(t *testing.T) {
 		s, path := flowLogged(t, nil)
 		flowStart(t, s)
 		flowShutdown(t, s)
-		cause(t, flowLog(t, path), StopByCall)
+		cause(t, flowLog(t, path), posixtrace.StopByCall)
 	})
 	t.Run("stream", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		flowRecorder(t, s).fill(t)
-		cause(t, flowAll(t, s), StopStreamFull)
+		cause(t, flowAll(t, s), posixtrace.StopStreamFull)
 	})
 	t.Run("log", func(t *testing.T) {
-		a := flowSmall(PolicyUntilFull)
-		a.LogFullPolicy, a.LogSize = PolicyUntilFull, 1
+		a := flowSmall(posixtrace.PolicyUntilFull)
+		a.LogFullPolicy, a.LogSize = posixtrace.PolicyUntilFull, 1
 		s, path := flowLogged(t, a)
 		flowStart(t, s)
 		w := flowRecorder(t, s)
-		for flowStatus(t, s).LogFullStatus != StatusFull {
+		for flowStatus(t, s).LogFullStatus != posixtrace.StatusFull {
 			for range 50 {
 				w.put()
 			}
@@ -282,16 +283,16 @@ var _ = conform("STA-10", func(t *testing.T) {
 		}
 		flowShutdown(t, s)
 		all := flowLog(t, path)
-		cause(t, all, StopLogFull)
+		cause(t, all, posixtrace.StopLogFull)
 	})
 	t.Run("call, full to the last byte", func(t *testing.T) {
 		// There is room for the smallest event and none for a STOP. It tells of the call
 		// all the same, and the stop after it of the lack of room.
 		put := func(w *flowWriter, size int) bool {
-			return w.r.Record(EventInfo{ID: w.id, PID: os.Getpid()}, make([]byte, size))
+			return w.r.Record(posixtrace.EventInfo{ID: w.id, PID: os.Getpid()}, make([]byte, size))
 		}
-		fill := func(sizes ...int) (s *Stream, w *flowWriter, all bool) {
-			s = flowStream(t, flowSmall(PolicyUntilFull))
+		fill := func(sizes ...int) (s *posixtrace.Stream, w *flowWriter, all bool) {
+			s = flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 			flowStart(t, s)
 			w = flowRecorder(t, s)
 			for _, size := range sizes {
@@ -310,25 +311,25 @@ var _ = conform("STA-10", func(t *testing.T) {
 		for i := 0; i < 9*9 && !found; i++ {
 			sizes := append(slices.Repeat([]int{64}, n-1), i%9*8, i/9*8)
 			s, w, all := fill(sizes...)
-			if !all || flowStatus(t, s).StreamStatus != StatusRunning {
+			if !all || flowStatus(t, s).StreamStatus != posixtrace.StatusRunning {
 				continue // not even the smallest
 			}
 			flowStop(t, s)
-			if flowStatus(t, s).StreamFullStatus != StatusFull {
+			if flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull {
 				continue // the STOP found room
 			}
 			found = true
 			list := flowAll(t, s)
-			cause(t, list, StopByCall)
-			if e := list[len(list)-1]; len(list) != n+3 || e.ID != EventStop || e.PID != os.Getpid() || e.TID == 0 || e.Address == 0 {
+			cause(t, list, posixtrace.StopByCall)
+			if e := list[len(list)-1]; len(list) != n+3 || e.ID != posixtrace.EventStop || e.PID != os.Getpid() || e.TID == 0 || e.Address == 0 {
 				t.Errorf("%d events of %d, the last is %+v", len(list), n+3, e.EventInfo)
 			}
-			flowState(t, s, StatusSuspended, StatusNotFull)
+			flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 			flowStart(t, s)
 			w.fill(t)
 			list = flowAll(t, s)
-			cause(t, list, StopStreamFull)
-			if e := flowTypes(list, EventStop)[0]; e.PID != 0 || e.TID != 0 || e.Address != 0 {
+			cause(t, list, posixtrace.StopStreamFull)
+			if e := flowTypes(list, posixtrace.EventStop)[0]; e.PID != 0 || e.TID != 0 || e.Address != 0 {
 				t.Errorf("the automatic STOP is %+v", e.EventInfo)
 			}
 		}
@@ -339,26 +340,26 @@ var _ = conform("STA-10", func(t *testing.T) {
 })
 
 var _ = conform("STA-11", func(t *testing.T) {
-	full := func(t *testing.T) (*Stream, *flowWriter) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+	full := func(t *testing.T) (*posixtrace.Stream, *flowWriter) {
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.fill(t)
 		flowStop(t, s)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		return s, w
 	}
 	t.Run("cancelled", func(t *testing.T) {
 		s, w := full(t)
 		all := flowAll(t, s)
-		flowWant(t, flowTypes(all, EventStart, EventStop), "START", "STOP1")
-		flowState(t, s, StatusSuspended, StatusNotFull)
+		flowWant(t, flowTypes(all, posixtrace.EventStart, posixtrace.EventStop), "START", "STOP1")
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 		if w.put() {
 			t.Error("it has restarted")
 		}
 		flowWant(t, flowAll(t, s))
 		flowStart(t, s)
-		flowState(t, s, StatusRunning, StatusNotFull)
+		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 		w.put()
 		all = flowAll(t, s)
 		flowWant(t, all, "START", "RESUME", strconv.Itoa(w.n-1))
@@ -366,9 +367,9 @@ var _ = conform("STA-11", func(t *testing.T) {
 	t.Run("armed again", func(t *testing.T) {
 		s, w := full(t)
 		flowStart(t, s)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		flowAll(t, s)
-		flowState(t, s, StatusRunning, StatusNotFull)
+		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 		if !w.put() {
 			t.Error("it has not restarted")
 		}
@@ -381,7 +382,7 @@ var _ = conform("STA-12", func(t *testing.T) {
 	here := func(what string, e flowEvent) {
 		t.Helper()
 		f := runtime.FuncForPC(uintptr(e.Address))
-		if e.PID != os.Getpid() || e.TID != syscall.Gettid() || f == nil || !strings.Contains(f.Name(), "posixtrace.init") && !strings.Contains(f.Name(), "posixtrace.glob") {
+		if e.PID != os.Getpid() || e.TID != syscall.Gettid() || f == nil || !strings.Contains(f.Name(), "conformance.init") && !strings.Contains(f.Name(), "conformance.glob") {
 			name := "nowhere"
 			if f != nil {
 				name = f.Name()
@@ -389,11 +390,11 @@ var _ = conform("STA-12", func(t *testing.T) {
 			t.Errorf("%s is of process %d, thread %d, in %s", what, e.PID, e.TID, name)
 		}
 	}
-	s := flowStream(t, flowSmall(PolicyUntilFull))
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetFilter(EventSet{}, FilterSet); err != nil {
+	if err := s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(); err != nil {
@@ -408,7 +409,7 @@ var _ = conform("STA-12", func(t *testing.T) {
 		t.Error("two calls have one address")
 	}
 
-	nobody := func(list []flowEvent, want ...string) {
+	ofNoProcess := func(list []flowEvent, want ...string) {
 		t.Helper()
 		flowWant(t, list, want...)
 		for _, e := range list {
@@ -421,32 +422,32 @@ var _ = conform("STA-12", func(t *testing.T) {
 	flowWant(t, flowAll(t, s), "START")
 	w := flowRecorder(t, s)
 	w.fill(t)
-	marks := flowTypes(flowAll(t, s), EventStart, EventStop, EventOverflow, EventResume)
+	marks := flowTypes(flowAll(t, s), posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume)
 	w.put()
-	marks = append(marks, flowTypes(flowAll(t, s), EventStart, EventStop, EventOverflow, EventResume)...)
-	nobody(marks, "STOP1", "OVERFLOW", "START", "RESUME")
+	marks = append(marks, flowTypes(flowAll(t, s), posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume)...)
+	ofNoProcess(marks, "STOP1", "OVERFLOW", "START", "RESUME")
 
 	l, path := flowLogged(t, nil)
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	flowShutdown(t, l)
-	nobody(flowTypes(flowLog(t, path), EventFlushStart, EventFlushStop), "FLUSH_START", "FLUSH_STOP", "FLUSH_START", "FLUSH_STOP")
+	ofNoProcess(flowTypes(flowLog(t, path), posixtrace.EventFlushStart, posixtrace.EventFlushStop), "FLUSH_START", "FLUSH_STOP", "FLUSH_START", "FLUSH_STOP")
 })
 
 var _ = conform("STA-13", func(t *testing.T) {
 	s := flowStream(t, nil)
-	var set EventSet
-	set.Add(EventStart)
-	set.Add(EventStop)
-	if err := s.SetFilter(set, FilterSet); err != nil {
+	var set posixtrace.EventSet
+	set.Add(posixtrace.EventStart)
+	set.Add(posixtrace.EventStop)
+	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	flowStart(t, s)
-	flowState(t, s, StatusRunning, StatusNotFull)
-	Event(flowID(t, "sta"), []byte("x"))
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	posixtrace.Event(flowID(t, "sta"), []byte("x"))
 	flowStop(t, s)
-	flowState(t, s, StatusSuspended, StatusNotFull)
-	Event(flowID(t, "sta"), []byte("y"))
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	posixtrace.Event(flowID(t, "sta"), []byte("y"))
 	flowWant(t, flowAll(t, s), "x")
 })

@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"io"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -20,7 +21,7 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 	// What a status shows was so at one instant. Before the first restart an
 	// UNTIL_FULL stream that runs has lost nothing, and one that lost something does not run.
 	for range 300 {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		id := flowID(t, "flow")
@@ -29,16 +30,16 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				for !end.Load() {
-					Event(id, nil)
+					posixtrace.Event(id, nil)
 				}
 			})
 		}
-		bad, st := false, Status{}
+		bad, st := false, posixtrace.Status{}
 		for !bad && st.Lost < 100 {
 			w.put()
 			st = flowStatus(t, s)
-			over := st.StreamOverrunStatus == StatusOverrun
-			bad = over != (st.Lost > 0) || over && (st.StreamStatus == StatusRunning || st.StreamFullStatus == StatusNotFull)
+			over := st.StreamOverrunStatus == posixtrace.StatusOverrun
+			bad = over != (st.Lost > 0) || over && (st.StreamStatus == posixtrace.StatusRunning || st.StreamFullStatus == posixtrace.StatusNotFull)
 		}
 		end.Store(true)
 		wg.Wait()
@@ -50,14 +51,14 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 })
 
 var _ = conform("SST-02", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		s := flowStream(t, flowSmall(p))
 		id := flowID(t, "flow")
 		seen := map[[2]string]bool{}
 		look := func() {
 			st := flowStatus(t, s)
 			seen[[2]string{st.StreamStatus.String(), st.StreamFullStatus.String()}] = true
-			if p != PolicyLoop && st.StreamStatus == StatusRunning && st.StreamFullStatus == StatusFull {
+			if p != posixtrace.PolicyLoop && st.StreamStatus == posixtrace.StatusRunning && st.StreamFullStatus == posixtrace.StatusFull {
 				t.Fatalf("running and full under %v", p)
 			}
 		}
@@ -66,15 +67,15 @@ var _ = conform("SST-02", func(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for range 20000 {
-				Event(id, []byte("x"))
+				posixtrace.Event(id, []byte("x"))
 			}
 		})
 		for range 2000 {
 			look()
 		}
 		wg.Wait()
-		for flowStatus(t, s).StreamFullStatus != StatusFull {
-			Event(id, []byte("x"))
+		for flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull {
+			posixtrace.Event(id, []byte("x"))
 		}
 		look()
 		flowAll(t, s)
@@ -82,9 +83,9 @@ var _ = conform("SST-02", func(t *testing.T) {
 		flowStop(t, s)
 		look()
 		want := 3
-		if p == PolicyLoop {
-			for flowStart(t, s); flowStatus(t, s).StreamFullStatus != StatusFull; {
-				Event(id, []byte("x"))
+		if p == posixtrace.PolicyLoop {
+			for flowStart(t, s); flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull; {
+				posixtrace.Event(id, []byte("x"))
 			}
 			flowStop(t, s)
 			look()
@@ -97,41 +98,41 @@ var _ = conform("SST-02", func(t *testing.T) {
 })
 
 var _ = conform("SST-03", func(t *testing.T) {
-	full := func(t *testing.T, s *Stream) {
+	full := func(t *testing.T, s *posixtrace.Stream) {
 		t.Helper()
 		flowStart(t, s)
 		w := flowOther(t, s)
-		for flowStatus(t, s).StreamFullStatus != StatusFull {
+		for flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull {
 			w.put()
 		}
 	}
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		s := flowStream(t, flowSmall(p))
 		full(t, s)
 		flowAll(t, s)
-		flowIs(t, "full status after reading", flowStatus(t, s).StreamFullStatus, StatusNotFull)
+		flowIs(t, "full status after reading", flowStatus(t, s).StreamFullStatus, posixtrace.StatusNotFull)
 		full(t, s)
 		if err := s.Clear(); err != nil {
 			t.Fatal(err)
 		}
-		flowIs(t, "full status after clear", flowStatus(t, s).StreamFullStatus, StatusNotFull)
+		flowIs(t, "full status after clear", flowStatus(t, s).StreamFullStatus, posixtrace.StatusNotFull)
 		l, _ := flowLogged(t, flowSmall(p))
 		full(t, l)
 		if err := l.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		flowIs(t, "full status after a flush", flowStatus(t, l).StreamFullStatus, StatusNotFull)
+		flowIs(t, "full status after a flush", flowStatus(t, l).StreamFullStatus, posixtrace.StatusNotFull)
 	}
 })
 
 var _ = conform("SST-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	n := w.fill(t)
-	flowState(t, s, StatusSuspended, StatusFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 	read := 0
-	for flowStatus(t, s).StreamFullStatus == StatusFull {
+	for flowStatus(t, s).StreamFullStatus == posixtrace.StatusFull {
 		if _, ok := flowNext(t, s); !ok {
 			t.Fatal("it is empty, and still full")
 		}
@@ -140,23 +141,23 @@ var _ = conform("SST-04", func(t *testing.T) {
 	if read >= n {
 		t.Fatalf("not full after %d events of %d", read, n)
 	}
-	flowState(t, s, StatusSuspended, StatusNotFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	if w.put() {
 		t.Error("it records before it is empty")
 	}
 	flowStart(t, s)
-	flowState(t, s, StatusRunning, StatusNotFull)
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	// The largest event fits.
-	if !w.r.Record(EventInfo{ID: w.id}, make([]byte, 64)) {
+	if !w.r.Record(posixtrace.EventInfo{ID: w.id}, make([]byte, 64)) {
 		t.Error("the largest event does not fit")
 	}
 	all := flowAll(t, s)
 	flowIs(t, "number of events", len(flowUsers(all)), n+1+1-read)
-	flowWant(t, flowTypes(all, EventStop, EventStart), "STOP1", "START")
+	flowWant(t, flowTypes(all, posixtrace.EventStop, posixtrace.EventStart), "STOP1", "START")
 })
 
 var _ = conform("SST-05", func(t *testing.T) {
-	overrun := func(t *testing.T, s *Stream, want OverrunStatus) {
+	overrun := func(t *testing.T, s *posixtrace.Stream, want posixtrace.OverrunStatus) {
 		t.Helper()
 		for range 2 {
 			flowIs(t, "overrun by PeekStatus", flowStatus(t, s).StreamOverrunStatus, want)
@@ -165,34 +166,34 @@ var _ = conform("SST-05", func(t *testing.T) {
 		if err != nil || st.StreamOverrunStatus != want {
 			t.Errorf("status is %+v, %v, want %v", st, err, want)
 		}
-		flowIs(t, "overrun afterwards", flowStatus(t, s).StreamOverrunStatus, StatusNoOverrun)
-		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != StatusNoOverrun {
+		flowIs(t, "overrun afterwards", flowStatus(t, s).StreamOverrunStatus, posixtrace.StatusNoOverrun)
+		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != posixtrace.StatusNoOverrun {
 			t.Errorf("the next status is %+v, %v", st, err)
 		}
 	}
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
 		t.Run(p.String(), func(t *testing.T) {
-			var s *Stream
-			if p == PolicyFlush {
+			var s *posixtrace.Stream
+			if p == posixtrace.PolicyFlush {
 				s, _ = flowLogged(t, flowSmall(p))
 				defer flowSwap(t, s, "/dev/full", syscall.O_RDWR)()
 			} else {
 				s = flowStream(t, flowSmall(p))
 			}
-			overrun(t, s, StatusNoOverrun)
+			overrun(t, s, posixtrace.StatusNoOverrun)
 			flowStart(t, s)
 			w := flowOther(t, s)
 			for range 3 {
 				for lost := flowStatus(t, s).Lost; flowStatus(t, s).Lost == lost; {
 					w.put()
 				}
-				overrun(t, s, StatusOverrun)
+				overrun(t, s, posixtrace.StatusOverrun)
 			}
 		})
 	}
 	// No loss falls between two readings: each is told by the status that counts it.
 	t.Run("concurrent", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.fill(t)
@@ -211,7 +212,7 @@ var _ = conform("SST-05", func(t *testing.T) {
 			default:
 			}
 			st, err := s.Status()
-			if err != nil || (st.Lost > last.Lost) != (st.StreamOverrunStatus == StatusOverrun) {
+			if err != nil || (st.Lost > last.Lost) != (st.StreamOverrunStatus == posixtrace.StatusOverrun) {
 				t.Fatalf("after %d lost the status is %+v, %v", last.Lost, st, err)
 			}
 			last = st
@@ -220,7 +221,7 @@ var _ = conform("SST-05", func(t *testing.T) {
 })
 
 // sstPipe makes a stream whose log is a pipe that nobody reads yet.
-func sstPipe(t *testing.T) (s *Stream, r *os.File) {
+func sstPipe(t *testing.T) (s *posixtrace.Stream, r *os.File) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -236,7 +237,7 @@ func sstPipe(t *testing.T) (s *Stream, r *os.File) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	s, err = CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, StreamSize: 256 << 10}, w)
+	s, err = posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 256 << 10}, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,13 +250,13 @@ var _ = conform("SST-06", func(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			s, r := sstPipe(t)
 			flowStart(t, s)
-			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusNotFlushing)
+			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, posixtrace.StatusNotFlushing)
 			// More than a pipe holds.
 			id := flowID(t, "flow")
 			for range 200 {
-				Event(id, make([]byte, 1000))
+				posixtrace.Event(id, make([]byte, 1000))
 			}
-			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusNotFlushing)
+			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, posixtrace.StatusNotFlushing)
 			done := make(chan error, 1)
 			m := flowMem(t, s)
 			var seen atomic.Bool
@@ -268,7 +269,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 				case "full":
 					rec, err := s.Recorder() // one that flushes a full stream
 					for err == nil && !seen.Load() {
-						rec.Record(EventInfo{ID: id}, make([]byte, 1000))
+						rec.Record(posixtrace.EventInfo{ID: id}, make([]byte, 1000))
 					}
 					if err == nil {
 						rec.Close()
@@ -279,7 +280,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 			tracetest.Wait(t, "it is flushing", func() bool { return m.Status(false).Flushing })
 			if call != "shutdown" {
 				for range 3 {
-					flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, StatusFlushing)
+					flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, posixtrace.StatusFlushing)
 				}
 			}
 			seen.Store(true)
@@ -293,7 +294,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 				t.Fatal(err)
 			}
 			if call == "full" {
-				tracetest.Wait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusNotFlushing })
+				tracetest.Wait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == posixtrace.StatusNotFlushing })
 			}
 			flowIs(t, "flush status afterwards", m.Status(false).Flushing, false)
 			if call != "shutdown" {
@@ -304,13 +305,13 @@ var _ = conform("SST-06", func(t *testing.T) {
 })
 
 var _ = conform("SST-07", func(t *testing.T) {
-	s, _ := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
+	s, _ := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 	flowStart(t, s)
 	flowIs(t, "flush error", flowStatus(t, s).StreamFlushError, syscall.Errno(0))
 	fails := func(path string, flags int, want syscall.Errno) {
 		t.Helper()
 		defer flowSwap(t, s, path, flags)()
-		Event(flowID(t, "flow"), []byte("x"))
+		posixtrace.Event(flowID(t, "flow"), []byte("x"))
 		wantErrno(t, s.Flush(), want)
 	}
 	fails("/dev/full", syscall.O_RDWR, syscall.ENOSPC)
@@ -336,7 +337,7 @@ var _ = conform("SST-07", func(t *testing.T) {
 })
 
 var _ = conform("SST-08", func(t *testing.T) {
-	overrun := func(t *testing.T, s *Stream, want OverrunStatus) {
+	overrun := func(t *testing.T, s *posixtrace.Stream, want posixtrace.OverrunStatus) {
 		t.Helper()
 		for range 2 {
 			flowIs(t, "log overrun by PeekStatus", flowStatus(t, s).LogOverrunStatus, want)
@@ -345,9 +346,9 @@ var _ = conform("SST-08", func(t *testing.T) {
 		if err != nil || st.LogOverrunStatus != want {
 			t.Errorf("status is %+v, %v, want %v", st, err, want)
 		}
-		flowIs(t, "log overrun afterwards", flowStatus(t, s).LogOverrunStatus, StatusNoOverrun)
+		flowIs(t, "log overrun afterwards", flowStatus(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
 	}
-	some := func(t *testing.T, s *Stream, w *flowWriter, n int) {
+	some := func(t *testing.T, s *posixtrace.Stream, w *flowWriter, n int) {
 		t.Helper()
 		for range n {
 			w.put()
@@ -357,25 +358,25 @@ var _ = conform("SST-08", func(t *testing.T) {
 		}
 	}
 	t.Run("loop", func(t *testing.T) {
-		a := flowSmall(PolicyUntilFull)
-		a.LogFullPolicy, a.LogSize = PolicyLoop, 64<<10
+		a := flowSmall(posixtrace.PolicyUntilFull)
+		a.LogFullPolicy, a.LogSize = posixtrace.PolicyLoop, 64<<10
 		s, _ := flowLogged(t, a)
 		flowStart(t, s)
 		w := flowRecorder(t, s)
-		overrun(t, s, StatusNoOverrun)
+		overrun(t, s, posixtrace.StatusNoOverrun)
 		some(t, s, w, 10)
-		overrun(t, s, StatusNoOverrun)
-		for flowStatus(t, s).LogFullStatus != StatusFull {
-			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, StatusNoOverrun)
+		overrun(t, s, posixtrace.StatusNoOverrun)
+		for flowStatus(t, s).LogFullStatus != posixtrace.StatusFull {
+			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
 			some(t, s, w, 100)
 		}
-		overrun(t, s, StatusOverrun)
-		overrun(t, s, StatusNoOverrun)
+		overrun(t, s, posixtrace.StatusOverrun)
+		overrun(t, s, posixtrace.StatusNoOverrun)
 		// The next loss sets it again.
 		for range 64 {
 			some(t, s, w, 100)
 		}
-		overrun(t, s, StatusOverrun)
+		overrun(t, s, posixtrace.StatusOverrun)
 		// With nothing to record each flush still writes its marks, and replaces what is
 		// oldest by them: as long as that is an event something is lost, and told; marks of
 		// earlier flushes are no loss.
@@ -385,13 +386,13 @@ var _ = conform("SST-08", func(t *testing.T) {
 			now := flowStatus(t, s).LogLost
 			if now != lost {
 				idle = 0
-				overrun(t, s, StatusOverrun)
+				overrun(t, s, posixtrace.StatusOverrun)
 			} else {
 				idle++
-				overrun(t, s, StatusNoOverrun)
+				overrun(t, s, posixtrace.StatusNoOverrun)
 			}
 			lost = now
-			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, StatusFull)
+			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, posixtrace.StatusFull)
 			if idle == 300 {
 				break
 			}
@@ -401,35 +402,35 @@ var _ = conform("SST-08", func(t *testing.T) {
 		}
 		some(t, s, w, 100)
 		if now := flowStatus(t, s).LogLost; now == lost {
-			overrun(t, s, StatusNoOverrun)
+			overrun(t, s, posixtrace.StatusNoOverrun)
 		} else {
-			overrun(t, s, StatusOverrun)
+			overrun(t, s, posixtrace.StatusOverrun)
 		}
 	})
 	t.Run("until-full", func(t *testing.T) {
-		a := flowSmall(PolicyUntilFull)
-		a.LogFullPolicy, a.LogSize = PolicyUntilFull, 64<<10
+		a := flowSmall(posixtrace.PolicyUntilFull)
+		a.LogFullPolicy, a.LogSize = posixtrace.PolicyUntilFull, 64<<10
 		s, _ := flowLogged(t, a)
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for flowStatus(t, s).LogLost == 0 {
-			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, StatusNoOverrun)
+			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
 			some(t, s, w, 100)
 		}
-		overrun(t, s, StatusOverrun)
-		overrun(t, s, StatusNoOverrun)
+		overrun(t, s, posixtrace.StatusOverrun)
+		overrun(t, s, posixtrace.StatusNoOverrun)
 	})
 })
 
 var _ = conform("SST-09", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 		t.Run(p.String(), func(t *testing.T) {
-			a := flowSmall(PolicyUntilFull)
+			a := flowSmall(posixtrace.PolicyUntilFull)
 			a.LogFullPolicy, a.LogSize = p, 1
 			s, _ := flowLogged(t, a)
 			flowStart(t, s)
 			w := flowRecorder(t, s)
-			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, StatusNotFull)
+			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, posixtrace.StatusNotFull)
 			for range 200 {
 				for range 100 {
 					w.put()
@@ -438,9 +439,9 @@ var _ = conform("SST-09", func(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want := StatusFull
-			if p == PolicyAppend {
-				want = StatusNotFull
+			want := posixtrace.StatusFull
+			if p == posixtrace.PolicyAppend {
+				want = posixtrace.StatusNotFull
 			}
 			for range 2 {
 				st, err := s.Status()
@@ -454,19 +455,19 @@ var _ = conform("SST-09", func(t *testing.T) {
 			if err := s.Clear(); err != nil {
 				t.Fatal(err)
 			}
-			flowIs(t, "log full status after clear", flowStatus(t, s).LogFullStatus, StatusNotFull)
+			flowIs(t, "log full status after clear", flowStatus(t, s).LogFullStatus, posixtrace.StatusNotFull)
 		})
 	}
 })
 
 var _ = conform("SST-10", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 	flowStart(t, s)
 	flowRecorder(t, s).fill(t)
 	wantErrno(t, s.Flush(), syscall.EINVAL)
 	for range 2 {
 		st, err := s.Status()
-		if err != nil || st.LogOverrunStatus != StatusNoOverrun || st.LogFullStatus != StatusNotFull || st.StreamFlushStatus != StatusNotFlushing || st.StreamFlushError != 0 {
+		if err != nil || st.LogOverrunStatus != posixtrace.StatusNoOverrun || st.LogFullStatus != posixtrace.StatusNotFull || st.StreamFlushStatus != posixtrace.StatusNotFlushing || st.StreamFlushError != 0 {
 			t.Errorf("status is %+v, %v", st, err)
 		}
 	}
@@ -474,10 +475,10 @@ var _ = conform("SST-10", func(t *testing.T) {
 
 // sstLogged records, loses, and returns the status of the log. read tells whether
 // the controller looks at the status before.
-func sstLogged(t *testing.T, read bool) (now, stored Status, l *Log) {
+func sstLogged(t *testing.T, read bool) (now, stored posixtrace.Status, l *posixtrace.Log) {
 	t.Helper()
-	a := flowSmall(PolicyUntilFull)
-	a.LogFullPolicy = PolicyAppend
+	a := flowSmall(posixtrace.PolicyUntilFull)
+	a.LogFullPolicy = posixtrace.PolicyAppend
 	s, path := flowLogged(t, a)
 	flowStart(t, s)
 	w := flowOther(t, s)
@@ -497,7 +498,7 @@ func sstLogged(t *testing.T, read bool) (now, stored Status, l *Log) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if l, err = Open(f); err != nil {
+	if l, err = posixtrace.Open(f); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
@@ -509,7 +510,7 @@ func sstLogged(t *testing.T, read bool) (now, stored Status, l *Log) {
 
 var _ = conform("SST-11", func(t *testing.T) {
 	_, first, l := sstLogged(t, false)
-	flowIs(t, "overrun", first.StreamOverrunStatus, StatusOverrun)
+	flowIs(t, "overrun", first.StreamOverrunStatus, posixtrace.StatusOverrun)
 	for range 3 {
 		st, err := l.Status()
 		if err != nil || st != first {
@@ -527,13 +528,13 @@ var _ = conform("SST-12", func(t *testing.T) {
 		if now.Lost != 5 || stored.Lost != 5 {
 			t.Errorf("lost are %d in the stream and %d in the log, want 5", now.Lost, stored.Lost)
 		}
-		want := StatusOverrun
+		want := posixtrace.StatusOverrun
 		if read {
-			want = StatusNoOverrun
+			want = posixtrace.StatusNoOverrun
 		}
 		flowIs(t, "overrun", stored.StreamOverrunStatus, want)
-		flowIs(t, "status", stored.StreamStatus, StatusSuspended)
-		flowIs(t, "flush status", stored.StreamFlushStatus, StatusNotFlushing)
+		flowIs(t, "status", stored.StreamStatus, posixtrace.StatusSuspended)
+		flowIs(t, "flush status", stored.StreamFlushStatus, posixtrace.StatusNotFlushing)
 	}
 })
 
@@ -549,7 +550,7 @@ var _ = conform("SST-13/posix_trace_get_status/EINVAL", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -563,8 +564,8 @@ var _ = conform("SST-13/posix_trace_get_status/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
-	want := StreamAttr{
-		Name: "sst", Inheritance: InheritChildren, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend,
+	want := posixtrace.StreamAttr{
+		Name: "sst", Inheritance: posixtrace.InheritChildren, StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend,
 		StreamSize: 100 << 10, MaxDataSize: 100, LogSize: 3 << 20,
 	}
 	before := time.Now()
@@ -588,7 +589,7 @@ var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -602,18 +603,18 @@ var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
 })
 
 var _ = conform("SST-15", func(t *testing.T) {
-	s := flowStream(t, &Attr{Name: "before", MaxDataSize: new(8)})
+	s := flowStream(t, &posixtrace.Attr{Name: "before", MaxDataSize: new(8)})
 	a, err := s.Attr()
 	if err != nil {
 		t.Fatal(err)
 	}
 	was := a
-	a.Name, a.MaxDataSize, a.StreamFullPolicy, a.StreamSize = "after", 1000, PolicyUntilFull, 1
+	a.Name, a.MaxDataSize, a.StreamFullPolicy, a.StreamSize = "after", 1000, posixtrace.PolicyUntilFull, 1
 	if now, err := s.Attr(); err != nil || now != was {
 		t.Errorf("attributes are %+v, %v, they were %+v", now, err, was)
 	}
 	flowStart(t, s)
-	Event(flowID(t, "sst"), []byte("0123456789"))
+	posixtrace.Event(flowID(t, "sst"), []byte("0123456789"))
 	flowWant(t, flowAll(t, s), "START", "01234567")
 })
 
@@ -626,15 +627,15 @@ var _ = conform("SST-16", func(t *testing.T) {
 		}
 	}
 	for member, like := range map[string]any{
-		"StreamStatus": StatusRunning, "StreamFullStatus": StatusFull, "StreamOverrunStatus": StatusOverrun,
-		"StreamFlushStatus": StatusFlushing, "StreamFlushError": syscall.Errno(0),
-		"LogOverrunStatus": StatusOverrun, "LogFullStatus": StatusFull,
+		"StreamStatus": posixtrace.StatusRunning, "StreamFullStatus": posixtrace.StatusFull, "StreamOverrunStatus": posixtrace.StatusOverrun,
+		"StreamFlushStatus": posixtrace.StatusFlushing, "StreamFlushError": syscall.Errno(0),
+		"LogOverrunStatus": posixtrace.StatusOverrun, "LogFullStatus": posixtrace.StatusFull,
 	} {
-		has(Status{}, member, like)
+		has(posixtrace.Status{}, member, like)
 	}
 	for member, like := range map[string]any{
-		"ID": EventID(0), "PID": 0, "TID": 0, "Address": uint64(0), "UnixNano": int64(0), "Truncation": TruncationNone,
+		"ID": posixtrace.EventID(0), "PID": 0, "TID": 0, "Address": uint64(0), "UnixNano": int64(0), "Truncation": posixtrace.TruncationNone,
 	} {
-		has(EventInfo{}, member, like)
+		has(posixtrace.EventInfo{}, member, like)
 	}
 })

@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +26,7 @@ func init() {
 	// writer: passes a trace point, whose data is a counter, as fast as it can,
 	// until it is killed. It tells its id first.
 	tracetest.Helpers["writer"] = func(args []string) {
-		id, err := OpenEventID("evt.writer")
+		id, err := posixtrace.OpenEventID("evt.writer")
 		if err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
@@ -33,7 +34,7 @@ func init() {
 		fmt.Println(id)
 		var data [16]byte
 		for n := uint64(0); ; n++ {
-			Event(id, strconv.AppendUint(data[:0], n, 10))
+			posixtrace.Event(id, strconv.AppendUint(data[:0], n, 10))
 		}
 	}
 	// threads: two threads pass a trace point each, on the line "go".
@@ -48,7 +49,7 @@ func init() {
 				runtime.LockOSThread()
 				both.Done()
 				both.Wait()
-				Event(EventUnnamed, []byte(strconv.Itoa(unix.Gettid())))
+				posixtrace.Event(posixtrace.EventUnnamed, []byte(strconv.Itoa(unix.Gettid())))
 			})
 		}
 		wg.Wait()
@@ -58,7 +59,7 @@ func init() {
 }
 
 // evtNext reads the next user event.
-func evtNext(t *testing.T, s *Stream, buf []byte) (EventInfo, []byte) {
+func evtNext(t *testing.T, s *posixtrace.Stream, buf []byte) (posixtrace.EventInfo, []byte) {
 	t.Helper()
 	for {
 		ev, n, err := s.TryNext(buf)
@@ -72,11 +73,11 @@ func evtNext(t *testing.T, s *Stream, buf []byte) (EventInfo, []byte) {
 }
 
 // evtAll reads everything.
-func evtAll(t *testing.T, s *Stream) (list []EventInfo) {
+func evtAll(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventInfo) {
 	t.Helper()
 	for {
 		ev, _, err := s.TryNext(nil)
-		if err == ErrUnavailable {
+		if err == posixtrace.ErrUnavailable {
 			return list
 		}
 		if err != nil {
@@ -86,14 +87,14 @@ func evtAll(t *testing.T, s *Stream) (list []EventInfo) {
 	}
 }
 
-// evtLine is the line of this file that an address belongs to, as in "evt:12".
+// evtLine is the line of this file that an address belongs to, as in "event:12".
 // Where Event was inlined the runtime only knows its line, "inlined".
 func evtLine(addr uint64) string {
 	f, _ := runtime.CallersFrames([]uintptr{uintptr(addr)}).Next()
-	if filepath.Base(f.File) == "event.go" && f.Entry != reflect.ValueOf(Event).Pointer() {
+	if filepath.Base(f.File) == "event.go" && f.Entry != reflect.ValueOf(posixtrace.Event).Pointer() {
 		return "inlined"
 	}
-	return fmt.Sprintf("%s:%d", strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f.File), "conformance_"), "_test.go"), f.Line)
+	return fmt.Sprintf("%s:%d", strings.TrimSuffix(filepath.Base(f.File), "_test.go"), f.Line)
 }
 
 // evtHere is the line that it is called from.
@@ -105,16 +106,16 @@ func evtHere() int {
 var _ = conform("EVT-01/posix_trace_event", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	id := mapOpen(c, "evt.one")
-	a, b := running(t, c.PID, Attr{}), running(t, c.PID, Attr{StreamFullPolicy: PolicyUntilFull})
-	excludes, suspended := running(t, c.PID, Attr{}), limStream(t, c.PID, Attr{})
-	logged, path := limLogged(t, c.PID, Attr{})
+	a, b := running(t, c.PID, posixtrace.Attr{}), running(t, c.PID, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull})
+	excludes, suspended := running(t, c.PID, posixtrace.Attr{}), limStream(t, c.PID, posixtrace.Attr{})
+	logged, path := limLogged(t, c.PID, posixtrace.Attr{})
 	logged.Start()
-	var set EventSet
+	var set posixtrace.EventSet
 	set.Add(id)
-	excludes.SetFilter(set, FilterSet)
-	other := running(t, 0, Attr{}) // of another process
+	excludes.SetFilter(set, posixtrace.FilterSet)
+	other := running(t, 0, posixtrace.Attr{}) // of another process
 	c.Ask("event %d x", id)
-	c.Ask("event %d y", EventUnnamed)
+	c.Ask("event %d y", posixtrace.EventUnnamed)
 	x, y := got{"evt.one", "x", c.PID}, got{"posix_trace_unnamed_userevent", "y", c.PID}
 	equal(t, drain(t, a), x, y)
 	equal(t, drain(t, b), x, y)
@@ -129,39 +130,39 @@ var _ = conform("EVT-01/posix_trace_event", func(t *testing.T) {
 
 var _ = conform("EVT-02/posix_trace_event", func(t *testing.T) {
 	id := limID(t, "evt.two")
-	Event(id, []byte("no stream"))
-	s := limStream(t, 0, Attr{})
-	Event(id, []byte("not started"))
+	posixtrace.Event(id, []byte("no stream"))
+	s := limStream(t, 0, posixtrace.Attr{})
+	posixtrace.Event(id, []byte("not started"))
 	s.Start()
-	Event(id, []byte("running"))
+	posixtrace.Event(id, []byte("running"))
 	s.Stop()
-	Event(id, []byte("stopped"))
-	var set EventSet
+	posixtrace.Event(id, []byte("stopped"))
+	var set posixtrace.EventSet
 	set.Add(id)
-	s.SetFilter(set, FilterSet)
+	s.SetFilter(set, posixtrace.FilterSet)
 	s.Start()
-	Event(id, []byte("excluded"))
-	s.SetFilter(set, FilterSub)
-	Event(id, []byte("again"))
+	posixtrace.Event(id, []byte("excluded"))
+	s.SetFilter(set, posixtrace.FilterSub)
+	posixtrace.Event(id, []byte("again"))
 	equal(t, drain(t, s), got{"evt.two", "running", os.Getpid()}, got{"evt.two", "again", os.Getpid()})
-	if st, err := s.Status(); st.Lost != 0 || st.StreamOverrunStatus != StatusNoOverrun || err != nil {
+	if st, err := s.Status(); st.Lost != 0 || st.StreamOverrunStatus != posixtrace.StatusNoOverrun || err != nil {
 		t.Errorf("what had no effect counts as lost: %+v, %v", st, err)
 	}
 	s.Shutdown()
-	Event(id, []byte("gone"))
+	posixtrace.Event(id, []byte("gone"))
 })
 
 var _ = conform("EVT-03/posix_trace_event", func(t *testing.T) {
 	const most = 64
-	s := running(t, 0, Attr{MaxDataSize: new(most)})
+	s := running(t, 0, posixtrace.Attr{MaxDataSize: new(most)})
 	data := []byte(strings.Repeat("0123456789", 10))
 	for n := range most + 1 {
-		Event(EventUnnamed, data[:n])
+		posixtrace.Event(posixtrace.EventUnnamed, data[:n])
 	}
 	buf := make([]byte, 100)
 	for n := range most + 1 {
 		ev, have := evtNext(t, s, buf)
-		if !bytes.Equal(have, data[:n]) || ev.Truncation != TruncationNone {
+		if !bytes.Equal(have, data[:n]) || ev.Truncation != posixtrace.TruncationNone {
 			t.Errorf("%d bytes became %q, %v", n, have, ev.Truncation)
 		}
 	}
@@ -169,17 +170,17 @@ var _ = conform("EVT-03/posix_trace_event", func(t *testing.T) {
 
 var _ = conform("EVT-04/posix_trace_event", func(t *testing.T) {
 	data := []byte(strings.Repeat("0123456789", 10))
-	streams := map[int]*Stream{}
+	streams := map[int]*posixtrace.Stream{}
 	for _, most := range []int{1, 7, 8, 9, 50, 99, 100} {
-		streams[most] = running(t, 0, Attr{MaxDataSize: new(most)})
+		streams[most] = running(t, 0, posixtrace.Attr{MaxDataSize: new(most)})
 	}
-	streams[0] = running(t, 0, Attr{MaxDataSize: new(0)})
-	Event(EventUnnamed, data)
+	streams[0] = running(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
+	posixtrace.Event(posixtrace.EventUnnamed, data)
 	for most, s := range streams {
 		ev, have := evtNext(t, s, make([]byte, 200))
-		want := TruncationRecord
+		want := posixtrace.TruncationRecord
 		if most == len(data) {
-			want = TruncationNone
+			want = posixtrace.TruncationNone
 		}
 		if !bytes.Equal(have, data[:most]) || ev.Truncation != want {
 			t.Errorf("max-data-size %d: %q, %v", most, have, ev.Truncation)
@@ -188,11 +189,11 @@ var _ = conform("EVT-04/posix_trace_event", func(t *testing.T) {
 })
 
 var _ = conform("EVT-05/posix_trace_event", func(t *testing.T) {
-	s := running(t, 0, Attr{})
-	Event(EventUnnamed, nil)
-	Event(EventUnnamed, []byte{})
+	s := running(t, 0, posixtrace.Attr{})
+	posixtrace.Event(posixtrace.EventUnnamed, nil)
+	posixtrace.Event(posixtrace.EventUnnamed, []byte{})
 	for range 2 {
-		if ev, data := evtNext(t, s, make([]byte, 8)); len(data) != 0 || ev.Truncation != TruncationNone {
+		if ev, data := evtNext(t, s, make([]byte, 8)); len(data) != 0 || ev.Truncation != posixtrace.TruncationNone {
 			t.Errorf("%q, %v", data, ev.Truncation)
 		}
 	}
@@ -200,36 +201,36 @@ var _ = conform("EVT-05/posix_trace_event", func(t *testing.T) {
 
 // Neither system events nor types that nobody has registered can be forged.
 var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
-	s := running(t, 0, Attr{})
-	logged, path := limLogged(t, 0, Attr{})
+	s := running(t, 0, posixtrace.Attr{})
+	logged, path := limLogged(t, 0, posixtrace.Attr{})
 	logged.Start()
 	name := fmt.Sprintf("evt.six.%d", time.Now().UnixNano())
-	mine, last := limID(t, name), EventID(0)
+	mine, last := limID(t, name), posixtrace.EventID(0)
 	for id := range eventTypesOf(t, s) {
 		if id.User() {
 			last = max(last, id)
 		}
 	}
-	ids := []EventID{0, EventError, EventStart, EventStop, EventFilter, EventOverflow, EventResume, EventFlushStart, EventFlushStop,
-		9, 15, EventProcExec, EventOutputStdout, 31, last + 1, last + 2, 3000, 3583, 3584, 4000, 4095, 4096, 1 << 20, 1 << 31, ^EventID(0), ^EventID(0) - 1}
+	ids := []posixtrace.EventID{0, posixtrace.EventError, posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop,
+		9, 15, posixtrace.EventProcExec, posixtrace.EventOutputStdout, 31, last + 1, last + 2, 3000, 3583, 3584, 4000, 4095, 4096, 1 << 20, 1 << 31, ^posixtrace.EventID(0), ^posixtrace.EventID(0) - 1}
 	for _, id := range ids {
 		for range 2 {
-			Event(id, []byte("forged"))
+			posixtrace.Event(id, []byte("forged"))
 		}
 	}
-	Event(mine, []byte("true"))
+	posixtrace.Event(mine, []byte("true"))
 	equal(t, drain(t, s), got{name, "true", os.Getpid()})
 	// What somebody registers afterwards counts from then on, whoever it is.
 	id, err := s.EventID(name + ".controller")
 	if err != nil || id != last+1 {
 		t.Fatalf("EventID = %d, %v", id, err)
 	}
-	Event(id, []byte("registered"))
+	posixtrace.Event(id, []byte("registered"))
 	equal(t, drain(t, s), got{name + ".controller", "registered", os.Getpid()})
 	// Nor can ptrace-event's way be used for it.
 	c := tracetest.Start(t, "map")
-	cs := running(t, c.PID, Attr{})
-	p, err := OpenProcess(c.PID)
+	cs := running(t, c.PID, posixtrace.Attr{})
+	p, err := posixtrace.OpenProcess(c.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,12 +256,12 @@ var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 var _ = conform("EVT-07", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	id := mapOpen(c, "evt.seven")
-	s := running(t, c.PID, Attr{MaxDataSize: new(3)})
+	s := running(t, c.PID, posixtrace.Attr{MaxDataSize: new(3)})
 	before := time.Now().UnixNano()
 	c.Ask("event %d abc", id)
-	c.Ask("event %d abcd", EventUnnamed)
+	c.Ask("event %d abcd", posixtrace.EventUnnamed)
 	after := time.Now().UnixNano()
-	for i, want := range []EventInfo{{ID: id, Truncation: TruncationNone}, {ID: EventUnnamed, Truncation: TruncationRecord}} {
+	for i, want := range []posixtrace.EventInfo{{ID: id, Truncation: posixtrace.TruncationNone}, {ID: posixtrace.EventUnnamed, Truncation: posixtrace.TruncationRecord}} {
 		ev, data := evtNext(t, s, make([]byte, 10))
 		if ev.ID != want.ID || ev.PID != c.PID || ev.Truncation != want.Truncation || string(data) != "abc" {
 			t.Errorf("event %d is %+v with %q", i, ev, data)
@@ -281,32 +282,34 @@ var _ = conform("EVT-07", func(t *testing.T) {
 })
 
 // evtCall keeps calls through it from being turned into direct ones.
-var evtCall = Event
+var evtCall = posixtrace.Event
 
-type evtCaller struct{ call func(EventID, []byte) }
-
-func evtDeferred(id EventID) {
-	defer Event(id, nil)
-	defer Event(id, nil)
+type evtCaller struct {
+	call func(posixtrace.EventID, []byte)
 }
 
-func evtDeferredValue(id EventID) {
+func evtDeferred(id posixtrace.EventID) {
+	defer posixtrace.Event(id, nil)
+	defer posixtrace.Event(id, nil)
+}
+
+func evtDeferredValue(id posixtrace.EventID) {
 	defer evtCall(id, nil)
 	defer evtCall(id, nil)
 }
 
 // Deferred in a loop, which is another mechanism.
-func evtDeferredLoop(id EventID, n int) {
+func evtDeferredLoop(id posixtrace.EventID, n int) {
 	for range n {
-		defer Event(id, nil)
+		defer posixtrace.Event(id, nil)
 	}
-	defer Event(id, nil)
+	defer posixtrace.Event(id, nil)
 }
 
 var _ = conform("EVT-08", func(t *testing.T) {
-	s := running(t, 0, Attr{})
+	s := running(t, 0, posixtrace.Attr{})
 	id := limID(t, "evt.eight")
-	Event(id, nil)
+	posixtrace.Event(id, nil)
 	evtAll(t, s)
 	addresses := func(want int) (list []uint64) {
 		t.Helper()
@@ -364,7 +367,7 @@ var _ = conform("EVT-08", func(t *testing.T) {
 		var have, want []string
 		for i, a := range list {
 			if l := evtLine(a); l != "inlined" {
-				have, want = append(have, l), append(want, fmt.Sprintf("evt:%d", line+i))
+				have, want = append(have, l), append(want, fmt.Sprintf("event:%d", line+i))
 			}
 		}
 		if what[0] == '*' {
@@ -377,15 +380,15 @@ var _ = conform("EVT-08", func(t *testing.T) {
 	line := 0
 	at("call", sites("call", 2, func() {
 		line = evtHere() + 1
-		Event(id, nil)
-		Event(id, []byte("data"))
+		posixtrace.Event(id, nil)
+		posixtrace.Event(id, []byte("data"))
 	}), line)
 	at("function value", sites("function value", 2, func() {
 		line = evtHere() + 1
 		evtCall(id, nil)
 		evtCall(id, nil)
 	}), line)
-	c := evtCaller{Event}
+	c := evtCaller{posixtrace.Event}
 	at("field", sites("field", 2, func() {
 		line = evtHere() + 1
 		c.call(id, nil)
@@ -394,8 +397,8 @@ var _ = conform("EVT-08", func(t *testing.T) {
 	at("literal", sites("literal", 2, func() {
 		func() {
 			line = evtHere() + 1
-			Event(id, nil)
-			Event(id, nil)
+			posixtrace.Event(id, nil)
+			posixtrace.Event(id, nil)
 		}()
 	}), line)
 	sites("defer", 2, func() { evtDeferred(id) })
@@ -407,8 +410,8 @@ var _ = conform("EVT-08", func(t *testing.T) {
 	}
 	at("*go", sites("*go", 2, func() {
 		line = evtHere() + 1
-		go Event(id, nil)
-		go Event(id, nil)
+		go posixtrace.Event(id, nil)
+		go posixtrace.Event(id, nil)
 	}), line)
 	sites("*go value", 2, func() {
 		go evtCall(id, nil)
@@ -417,18 +420,18 @@ var _ = conform("EVT-08", func(t *testing.T) {
 })
 
 var _ = conform("EVT-09", func(t *testing.T) {
-	s := limStream(t, 0, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 1})
+	s := limStream(t, 0, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 1})
 	line := evtHere() + 1
 	s.Start()
-	s.SetFilter(EventSet{}, FilterSet)
+	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
 	s.Stop()
-	want := []EventID{EventStart, EventFilter, EventStop}
+	want := []posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventStop}
 	list := evtAll(t, s)
 	if len(list) != len(want) {
 		t.Fatalf("events %+v", list)
 	}
 	for i, ev := range list {
-		if at := fmt.Sprintf("evt:%d", line+i); ev.ID != want[i] || evtLine(ev.Address) != at {
+		if at := fmt.Sprintf("event:%d", line+i); ev.ID != want[i] || evtLine(ev.Address) != at {
 			t.Errorf("event %d is %+v at %s, want %d at %s", i, ev, evtLine(ev.Address), want[i], at)
 		}
 	}
@@ -436,7 +439,7 @@ var _ = conform("EVT-09", func(t *testing.T) {
 	creEvents(20000) // full: stops by itself
 	found := false
 	for _, ev := range evtAll(t, s) {
-		if ev.ID == EventStop {
+		if ev.ID == posixtrace.EventStop {
 			found = true
 			if ev.Address != 0 {
 				t.Errorf("the automatic STOP has address %#x", ev.Address)
@@ -449,16 +452,16 @@ var _ = conform("EVT-09", func(t *testing.T) {
 })
 
 var _ = conform("EVT-10", func(t *testing.T) {
-	s := running(t, 0, Attr{StreamSize: 1})
+	s := running(t, 0, posixtrace.Attr{StreamSize: 1})
 	for range 3 {
 		creEvents(20000)
 		for _, ev := range evtAll(t, s) {
-			if (ev.ID == EventOverflow || ev.ID == EventResume) && (ev.PID != 0 || ev.TID != 0) {
+			if (ev.ID == posixtrace.EventOverflow || ev.ID == posixtrace.EventResume) && (ev.PID != 0 || ev.TID != 0) {
 				t.Errorf("%+v", ev)
 			}
 		}
 	}
-	if st, _ := s.Status(); st.StreamOverrunStatus != StatusOverrun {
+	if st, _ := s.Status(); st.StreamOverrunStatus != posixtrace.StatusOverrun {
 		t.Error("no overrun")
 	}
 	rec, err := s.Recorder()
@@ -466,12 +469,12 @@ var _ = conform("EVT-10", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rec.Close()
-	if !rec.Record(EventInfo{ID: EventError}, []byte{1, 0, 0, 0}) {
+	if !rec.Record(posixtrace.EventInfo{ID: posixtrace.EventError}, []byte{1, 0, 0, 0}) {
 		t.Fatal("not recorded")
 	}
 	found := false
 	for _, ev := range evtAll(t, s) {
-		if ev.ID == EventError {
+		if ev.ID == posixtrace.EventError {
 			found = true
 			if ev.TID != 0 {
 				t.Errorf("%+v", ev)
@@ -481,7 +484,7 @@ var _ = conform("EVT-10", func(t *testing.T) {
 	if !found {
 		t.Error("no ERROR")
 	}
-	logged, path := limLogged(t, 0, Attr{})
+	logged, path := limLogged(t, 0, posixtrace.Attr{})
 	logged.Start()
 	creEvents(10)
 	logged.Flush()
@@ -489,7 +492,7 @@ var _ = conform("EVT-10", func(t *testing.T) {
 	l := limOpen(t, path)
 	n := 0
 	for ev, _, err := l.Next(nil); err == nil; ev, _, err = l.Next(nil) {
-		if ev.ID == EventFlushStart || ev.ID == EventFlushStop {
+		if ev.ID == posixtrace.EventFlushStart || ev.ID == posixtrace.EventFlushStop {
 			n++
 			if ev.PID != 0 || ev.TID != 0 || ev.Address != 0 {
 				t.Errorf("%+v", ev)
@@ -513,9 +516,9 @@ func evtThread(f func()) int {
 }
 
 var _ = conform("EVT-11", func(t *testing.T) {
-	s := running(t, 0, Attr{})
+	s := running(t, 0, posixtrace.Attr{})
 	for i := range 20 {
-		want := evtThread(func() { Event(EventUnnamed, nil) })
+		want := evtThread(func() { posixtrace.Event(posixtrace.EventUnnamed, nil) })
 		if ev, _ := evtNext(t, s, nil); ev.TID != want || ev.PID != os.Getpid() {
 			t.Errorf("event %d is of thread %d of process %d, want thread %d", i, ev.TID, ev.PID, want)
 		}
@@ -524,7 +527,7 @@ var _ = conform("EVT-11", func(t *testing.T) {
 	for range 20 {
 		runtime.LockOSThread()
 		want := unix.Gettid()
-		Event(EventUnnamed, nil)
+		posixtrace.Event(posixtrace.EventUnnamed, nil)
 		runtime.UnlockOSThread()
 		if ev, _ := evtNext(t, s, nil); ev.TID != want {
 			t.Errorf("event of thread %d, want %d", ev.TID, want)
@@ -535,7 +538,7 @@ var _ = conform("EVT-11", func(t *testing.T) {
 
 var _ = conform("EVT-12", func(t *testing.T) {
 	c := tracetest.Start(t, "threads")
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	c.Say("go") // both threads are made, or at least told apart, after the stream
 	seen := map[int]bool{}
 	for range 2 {
@@ -548,10 +551,10 @@ var _ = conform("EVT-12", func(t *testing.T) {
 	if len(seen) != 2 {
 		t.Errorf("threads %v", seen)
 	}
-	own := running(t, 0, Attr{})
+	own := running(t, 0, posixtrace.Attr{})
 	const n = 30
 	for range n {
-		evtThread(func() { Event(EventUnnamed, nil) })
+		evtThread(func() { posixtrace.Event(posixtrace.EventUnnamed, nil) })
 	}
 	if have := len(drain(t, own)); have != n {
 		t.Errorf("%d events of %d threads", have, n)
@@ -559,13 +562,13 @@ var _ = conform("EVT-12", func(t *testing.T) {
 })
 
 var _ = conform("EVT-13", func(t *testing.T) {
-	s := running(t, 0, Attr{StreamSize: 1 << 20})
+	s := running(t, 0, posixtrace.Attr{StreamSize: 1 << 20})
 	buf := make([]byte, 20)
 	type stamp struct{ before, after int64 }
 	var stamps []stamp
 	for i := range 200 {
 		before := time.Now().UnixNano()
-		Event(EventUnnamed, strconv.AppendInt(nil, int64(i), 10))
+		posixtrace.Event(posixtrace.EventUnnamed, strconv.AppendInt(nil, int64(i), 10))
 		stamps = append(stamps, stamp{before, time.Now().UnixNano()})
 		if i%50 == 0 {
 			for begin := time.Now(); time.Since(begin) < 5*time.Millisecond; { // let the clocks drift
@@ -596,7 +599,7 @@ var _ = conform("EVT-13", func(t *testing.T) {
 				for turn.Load() != n {
 					runtime.Gosched()
 				}
-				Event(EventUnnamed, strconv.AppendInt(nil, n, 10))
+				posixtrace.Event(posixtrace.EventUnnamed, strconv.AppendInt(nil, n, 10))
 				turn.Store(n + 1)
 			}
 		})
@@ -640,7 +643,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	}
 	r := reader()
 	w := creOpen(t, fifo, os.O_WRONLY)
-	s, err := CreateWithLog(0, &Attr{LogFullPolicy: PolicyAppend, StreamSize: 1}, w)
+	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 1}, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -672,20 +675,20 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	}
 	drained(r)
 	unix.Close(r)
-	rd, err := NewReader(&log)
+	rd, err := posixtrace.NewReader(&log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := 0
 	for rec, err := rd.Next(); err == nil; rec, err = rd.Next() {
-		if rec.ID == EventError {
+		if rec.ID == posixtrace.EventError {
 			found++
-			if v, err := DecodeInt(rec.Data); syscall.Errno(v) != syscall.EPIPE || err != nil || rec.PID != 0 || rec.TID != 0 || rec.Address != 0 {
+			if v, err := posixtrace.DecodeInt(rec.Data); syscall.Errno(v) != syscall.EPIPE || err != nil || rec.PID != 0 || rec.TID != 0 || rec.Address != 0 {
 				t.Errorf("ERROR %d, %v: %+v", v, err, rec.EventInfo)
 			}
 		}
 	}
-	if st, err := rd.State(); found != 1 || st != LogFinished {
+	if st, err := rd.State(); found != 1 || st != posixtrace.LogFinished {
 		t.Errorf("%d ERROR events in a log that is %v, %v", found, st, err)
 	}
 	rd.Close()
@@ -693,12 +696,12 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	// Nor of a trace directory that cannot be used.
 	c := tracetest.Start(t, "map")
 	mapOpen(c, "evt.fourteen")
-	if l := c.Ask("event %d x", EventUnnamed); l != "done" {
+	if l := c.Ask("event %d x", posixtrace.EventUnnamed); l != "done" {
 		t.Error(l)
 	}
 	t.Setenv("PTRACE_DIR", "/proc/none/such")
 	c = tracetest.Start(t, "map")
-	if l := c.Ask("event %d x", EventUnnamed); l != "done" {
+	if l := c.Ask("event %d x", posixtrace.EventUnnamed); l != "done" {
 		t.Error(l)
 	}
 	if l := c.Ask("times %d 1000", 40); l != "done" {
@@ -707,13 +710,13 @@ var _ = conform("EVT-14", func(t *testing.T) {
 })
 
 var _ = conform("EVT-15", func(t *testing.T) {
-	s := running(t, 0, Attr{StreamSize: 1 << 20})
+	s := running(t, 0, posixtrace.Attr{StreamSize: 1 << 20})
 	data := make([]byte, 1000)
 	for i := range 100 {
 		for k := range data {
 			data[k] = byte(i)
 		}
-		Event(EventUnnamed, data)
+		posixtrace.Event(posixtrace.EventUnnamed, data)
 	}
 	clear(data)
 	buf := make([]byte, 1000)
@@ -727,7 +730,7 @@ var _ = conform("EVT-15", func(t *testing.T) {
 // Several processes write, one after the other is killed in the middle of it,
 // and the controller does what it wants. Each writer's events stay in their order.
 var _ = conform("EVT-16", func(t *testing.T) {
-	s := limStream(t, 0, Attr{Inheritance: InheritChildren, StreamSize: 256 << 10})
+	s := limStream(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren, StreamSize: 256 << 10})
 	writers := []*tracetest.Child{}
 	ids := map[string]bool{}
 	for range 3 {
@@ -760,8 +763,8 @@ var _ = conform("EVT-16", func(t *testing.T) {
 		}
 		return n
 	}
-	var set EventSet
-	set.Add(EventUnnamed)
+	var set posixtrace.EventSet
+	set.Add(posixtrace.EventUnnamed)
 	s.Start()
 	for end := time.Now().Add(10 * time.Second); len(last) < 3 && time.Now().Before(end); {
 		read(2000)
@@ -776,7 +779,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 		var err error
 		switch i % 3 {
 		case 0:
-			err = s.SetFilter(set, FilterSet)
+			err = s.SetFilter(set, posixtrace.FilterSet)
 		case 1:
 			err = s.Clear()
 		case 2:
@@ -812,7 +815,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	}
 	dead.Cmd.Process.Kill()
 	dead.Cmd.Wait()
-	List() // ends its stream
+	posixtrace.List() // ends its stream
 	clear(after)
 	for end := time.Now().Add(10 * time.Second); after[left] == 0 && time.Now().Before(end); {
 		read(2000)
@@ -832,7 +835,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 // A traced process that may write no file is not killed by SIGXFSZ on our account.
 var _ = conform("EVT-14/file size limit", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
+	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	a.do("event evt.known 1")
 	a.do("fsize 0")
 	a.do("event evt.known 2")
@@ -844,7 +847,7 @@ var _ = conform("EVT-14/file size limit", func(t *testing.T) {
 	a.do("event evt.known 4")
 	// A child, whose page is made by whoever has room for it, or not at all.
 	b := a.spawn()
-	b.do("raw %d 5", EventUnnamed)
+	b.do("raw %d 5", posixtrace.EventUnnamed)
 	b.kill()
 	a.do("fsize %d", 1<<30)
 	a.do("event evt.new 6")

@@ -1,23 +1,25 @@
-package posixtrace
+package conformance
 
 import (
 	"fmt"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // A stream with log of the default size holds a burst of 3,000 events with 100 bytes of data each.
 func TestDefaultLoggedStreamHoldsABurst(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{LogFullPolicy: PolicyAppend})
+	s, path := limLogged(t, 0, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	id, err := OpenEventID("attr.burst")
+	id, err := posixtrace.OpenEventID("attr.burst")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const burst = 3000
 	for i := range burst {
-		Event(id, fmt.Appendf(nil, "%0100d", i))
+		posixtrace.Event(id, fmt.Appendf(nil, "%0100d", i))
 	}
 	st, err := s.PeekStatus()
 	if err != nil || st.Lost != 0 {
@@ -44,14 +46,14 @@ func TestDefaultLoggedStreamHoldsABurst(t *testing.T) {
 
 func TestAttributesReadBackSettings(t *testing.T) {
 	for _, tt := range []struct {
-		set          Attr
+		set          posixtrace.Attr
 		logged       bool
 		stream, data int
 	}{
-		{Attr{}, false, DefaultStreamSize, DefaultMaxDataSize},
-		{Attr{}, true, DefaultLoggedStreamSize, DefaultMaxDataSize},
-		{Attr{StreamSize: 100 << 10, MaxDataSize: new(0)}, false, 100 << 10, 0},
-		{Attr{StreamSize: 100 << 10, MaxDataSize: new(1)}, true, 100 << 10, 1},
+		{posixtrace.Attr{}, false, posixtrace.DefaultStreamSize, posixtrace.DefaultMaxDataSize},
+		{posixtrace.Attr{}, true, posixtrace.DefaultLoggedStreamSize, posixtrace.DefaultMaxDataSize},
+		{posixtrace.Attr{StreamSize: 100 << 10, MaxDataSize: new(0)}, false, 100 << 10, 0},
+		{posixtrace.Attr{StreamSize: 100 << 10, MaxDataSize: new(1)}, true, 100 << 10, 1},
 	} {
 		a := atrOf(t, tt.set, tt.logged)
 		if a.StreamSize != int64(tt.stream) || a.MaxDataSize != tt.data {

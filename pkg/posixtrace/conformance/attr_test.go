@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"fmt"
@@ -10,15 +10,16 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"golang.org/x/sys/unix"
 )
 
 // atrOf makes a stream of these attributes, with a log if logged, and returns
 // what it says of itself.
-func atrOf(t *testing.T, a Attr, logged bool) StreamAttr {
+func atrOf(t *testing.T, a posixtrace.Attr, logged bool) posixtrace.StreamAttr {
 	t.Helper()
-	var s *Stream
+	var s *posixtrace.Stream
 	if logged {
 		s, _ = limLogged(t, 0, a)
 	} else {
@@ -32,35 +33,35 @@ func atrOf(t *testing.T, a Attr, logged bool) StreamAttr {
 }
 
 var _ = conform("ATR-01/posix_trace_attr_init", func(t *testing.T) {
-	var zero Attr
-	if zero != (Attr{Inheritance: InheritNone, StreamFullPolicy: PolicyDefault, LogFullPolicy: PolicyDefault}) {
+	var zero posixtrace.Attr
+	if zero != (posixtrace.Attr{Inheritance: posixtrace.InheritNone, StreamFullPolicy: posixtrace.PolicyDefault, LogFullPolicy: posixtrace.PolicyDefault}) {
 		t.Errorf("the zero value is %+v", zero)
 	}
 	a := atrOf(t, zero, true)
-	if a.Name != "" || a.Inheritance != InheritNone || a.LogFullPolicy != PolicyLoop || a.StreamSize != DefaultLoggedStreamSize ||
-		a.MaxDataSize != DefaultMaxDataSize || a.LogSize != DefaultLogSize || a.GenerationVersion == "" || a.ClockResolution <= 0 {
+	if a.Name != "" || a.Inheritance != posixtrace.InheritNone || a.LogFullPolicy != posixtrace.PolicyLoop || a.StreamSize != posixtrace.DefaultLoggedStreamSize ||
+		a.MaxDataSize != posixtrace.DefaultMaxDataSize || a.LogSize != posixtrace.DefaultLogSize || a.GenerationVersion == "" || a.ClockResolution <= 0 {
 		t.Errorf("attributes %+v", a)
 	}
 })
 
 var _ = conform("ATR-04", func(t *testing.T) {
-	a := Attr{Name: "four", StreamFullPolicy: PolicyUntilFull, MaxDataSize: new(7)}
-	one, err := Create(0, &a)
+	a := posixtrace.Attr{Name: "four", StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(7)}
+	one, err := posixtrace.Create(0, &a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer one.Shutdown()
-	two, err := Create(0, &a)
+	two, err := posixtrace.Create(0, &a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer two.Shutdown()
-	if *a.MaxDataSize != 7 || a != (Attr{Name: "four", StreamFullPolicy: PolicyUntilFull, MaxDataSize: a.MaxDataSize}) {
+	if *a.MaxDataSize != 7 || a != (posixtrace.Attr{Name: "four", StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: a.MaxDataSize}) {
 		t.Errorf("Create changed its attributes: %+v", a)
 	}
-	a = Attr{Name: "other"}
-	for _, s := range []*Stream{one, two} {
-		if b, err := s.Attr(); err != nil || b.Name != "four" || b.StreamFullPolicy != PolicyUntilFull || b.MaxDataSize != 7 {
+	a = posixtrace.Attr{Name: "other"}
+	for _, s := range []*posixtrace.Stream{one, two} {
+		if b, err := s.Attr(); err != nil || b.Name != "four" || b.StreamFullPolicy != posixtrace.PolicyUntilFull || b.MaxDataSize != 7 {
 			t.Errorf("attributes %+v, %v", b, err)
 		}
 	}
@@ -72,12 +73,12 @@ var _ = conform("ATR-04", func(t *testing.T) {
 })
 
 var _ = conform("ATR-05", func(t *testing.T) {
-	want := StreamAttr{
-		Name: "five", Inheritance: InheritChildren, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend,
+	want := posixtrace.StreamAttr{
+		Name: "five", Inheritance: posixtrace.InheritChildren, StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend,
 		StreamSize: 100 << 10, MaxDataSize: 300, LogSize: 3 << 20,
 	}
 	s, path := limLogged(t, 0, want.Attr())
-	check := func(what string, a StreamAttr, err error) {
+	check := func(what string, a posixtrace.StreamAttr, err error) {
 		t.Helper()
 		if err != nil || a.GenerationVersion == "" || a.CreateTime.IsZero() || a.ClockResolution <= 0 {
 			t.Errorf("%s: %+v, %v", what, a, err)
@@ -98,15 +99,15 @@ var _ = conform("ATR-05", func(t *testing.T) {
 })
 
 var _ = conform("ATR-06/posix_trace_attr_getgenversion", func(t *testing.T) {
-	a := atrOf(t, Attr{}, false)
-	if v := a.GenerationVersion; !strings.HasPrefix(v, "posixtrace ") || len(v) >= NameMax {
+	a := atrOf(t, posixtrace.Attr{}, false)
+	if v := a.GenerationVersion; !strings.HasPrefix(v, "posixtrace ") || len(v) >= posixtrace.NameMax {
 		t.Errorf("generation version %q", v)
 	}
 })
 
 var _ = conform("ATR-07/posix_trace_attr_getname", func(t *testing.T) {
 	for _, name := range []string{"", "x", "a name with spaces", "\xff\x00bytes", "größe"} {
-		if a := atrOf(t, Attr{Name: name}, false); a.Name != name {
+		if a := atrOf(t, posixtrace.Attr{Name: name}, false); a.Name != name {
 			t.Errorf("name %q, want %q", a.Name, name)
 		}
 	}
@@ -116,10 +117,10 @@ var _ = conform("ATR-08/posix_trace_attr_setname", func(t *testing.T) {
 	x := strings.Repeat("x", 300)
 	for _, r := range []struct{ name, want string }{
 		{x[:253], x[:253]},
-		{x[:NameMax-1], x[:NameMax-1]},
-		{x[:NameMax], x[:NameMax]},
-		{x[:NameMax+1], x[:NameMax-1]},
-		{x, x[:NameMax-1]},
+		{x[:posixtrace.NameMax-1], x[:posixtrace.NameMax-1]},
+		{x[:posixtrace.NameMax], x[:posixtrace.NameMax]},
+		{x[:posixtrace.NameMax+1], x[:posixtrace.NameMax-1]},
+		{x, x[:posixtrace.NameMax-1]},
 		// Not inside of a character: of 2, 3 and 4 bytes, at the cut or across it.
 		{x[:252] + "éé", x[:252] + "é"},
 		{x[:253] + "ééé", x[:253]},
@@ -129,22 +130,22 @@ var _ = conform("ATR-08/posix_trace_attr_setname", func(t *testing.T) {
 		{x[:250] + "😀😀", x[:250] + "😀"},
 		{x[:253] + "é", x[:253] + "é"}, // fits
 	} {
-		a := atrOf(t, Attr{Name: r.name}, false)
+		a := atrOf(t, posixtrace.Attr{Name: r.name}, false)
 		if a.Name != r.want || !utf8.ValidString(a.Name) {
 			t.Errorf("a name of %d bytes, ending in %q, became one of %d bytes, want %d", len(r.name), r.name[250:], len(a.Name), len(r.want))
 		}
 	}
-	s, path := limLogged(t, 0, Attr{Name: x})
+	s, path := limLogged(t, 0, posixtrace.Attr{Name: x})
 	s.Shutdown()
-	if a, err := limOpen(t, path).Attr(); err != nil || a.Name != x[:NameMax-1] {
+	if a, err := limOpen(t, path).Attr(); err != nil || a.Name != x[:posixtrace.NameMax-1] {
 		t.Errorf("the log's name has %d bytes, %v", len(a.Name), err)
 	}
 })
 
 var _ = conform("ATR-09", func(t *testing.T) {
 	// No buffer is given, so there is none to be too small for the longest name.
-	name := strings.Repeat("n", NameMax)
-	s, path := limLogged(t, 0, Attr{Name: name})
+	name := strings.Repeat("n", posixtrace.NameMax)
+	s, path := limLogged(t, 0, posixtrace.Attr{Name: name})
 	if a, err := s.Attr(); a.Name != name || err != nil {
 		t.Errorf("%d bytes, %v", len(a.Name), err)
 	}
@@ -156,7 +157,7 @@ var _ = conform("ATR-09", func(t *testing.T) {
 
 var _ = conform("ATR-10/posix_trace_attr_getcreatetime", func(t *testing.T) {
 	before := time.Now().Round(0)
-	b := atrOf(t, Attr{}, false)
+	b := atrOf(t, posixtrace.Attr{}, false)
 	if b.CreateTime.Before(before) || b.CreateTime.After(time.Now()) {
 		t.Errorf("CreateTime = %v, created after %v", b.CreateTime, before)
 	}
@@ -169,7 +170,7 @@ var _ = conform("ATR-10/posix_trace_attr_getcreatetime", func(t *testing.T) {
 // The resolution is that of the clock that is used: events cannot be told apart
 // better, nor are they told apart much worse.
 var _ = conform("ATR-11/posix_trace_attr_getclockres", func(t *testing.T) {
-	s := running(t, 0, Attr{StreamSize: 1 << 20})
+	s := running(t, 0, posixtrace.Attr{StreamSize: 1 << 20})
 	a, err := s.Attr()
 	if err != nil {
 		t.Fatal(err)
@@ -200,24 +201,32 @@ var _ = conform("ATR-11/posix_trace_attr_getclockres", func(t *testing.T) {
 })
 
 var _ = conform("ATR-12/posix_trace_attr_setinherited/EINVAL", func(t *testing.T) {
-	if (Attr{}).Inheritance != InheritNone {
+	if (posixtrace.Attr{}).Inheritance != posixtrace.InheritNone {
 		t.Error("the default is not InheritNone")
 	}
-	for _, i := range []Inheritance{InheritNone, InheritChildren} {
-		if a := atrOf(t, Attr{Inheritance: i}, false); a.Inheritance != i {
+	for _, i := range []posixtrace.Inheritance{posixtrace.InheritNone, posixtrace.InheritChildren} {
+		if a := atrOf(t, posixtrace.Attr{Inheritance: i}, false); a.Inheritance != i {
 			t.Errorf("%v became %v", i, a.Inheritance)
 		}
 	}
-	for _, i := range []Inheritance{2, 3, 128, 255} {
-		_, err := Create(0, &Attr{Inheritance: i})
+	for _, i := range []posixtrace.Inheritance{2, 3, 128, 255} {
+		_, err := posixtrace.Create(0, &posixtrace.Attr{Inheritance: i})
 		wantErrno(t, err, syscall.EINVAL)
 	}
 })
 
+// atrData returns the max-data-size that attributes ask for.
+func atrData(a posixtrace.Attr) int {
+	if a.MaxDataSize == nil {
+		return posixtrace.DefaultMaxDataSize
+	}
+	return *a.MaxDataSize
+}
+
 // atrPolicies checks which policies a stream or log accepts.
-func atrPolicies(t *testing.T, good []FullPolicy, attr func(FullPolicy) Attr, get func(StreamAttr) FullPolicy) {
+func atrPolicies(t *testing.T, good []posixtrace.FullPolicy, attr func(posixtrace.FullPolicy) posixtrace.Attr, get func(posixtrace.StreamAttr) posixtrace.FullPolicy) {
 	t.Helper()
-	for p := PolicyLoop; p < 20; p++ {
+	for p := posixtrace.PolicyLoop; p < 20; p++ {
 		if slices.Contains(good, p) {
 			if have := get(atrOf(t, attr(p), true)); have != p {
 				t.Errorf("%v became %v", p, have)
@@ -225,52 +234,52 @@ func atrPolicies(t *testing.T, good []FullPolicy, attr func(FullPolicy) Attr, ge
 			continue
 		}
 		a := attr(p)
-		_, err := Create(0, &a)
+		_, err := posixtrace.Create(0, &a)
 		wantErrno(t, err, syscall.EINVAL)
-		_, err = CreateWithLog(0, &a, creOpen(t, creLog(t), os.O_WRONLY))
+		_, err = posixtrace.CreateWithLog(0, &a, creOpen(t, creLog(t), os.O_WRONLY))
 		wantErrno(t, err, syscall.EINVAL)
 	}
 }
 
 var _ = conform("ATR-13/posix_trace_attr_setstreamfullpolicy/EINVAL", func(t *testing.T) {
-	atrPolicies(t, []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush},
-		func(p FullPolicy) Attr { return Attr{StreamFullPolicy: p} }, func(a StreamAttr) FullPolicy { return a.StreamFullPolicy })
+	atrPolicies(t, []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyFlush},
+		func(p posixtrace.FullPolicy) posixtrace.Attr { return posixtrace.Attr{StreamFullPolicy: p} }, func(a posixtrace.StreamAttr) posixtrace.FullPolicy { return a.StreamFullPolicy })
 })
 
 var _ = conform("ATR-14/posix_trace_attr_setlogfullpolicy/EINVAL", func(t *testing.T) {
-	if a := atrOf(t, Attr{}, true); a.LogFullPolicy != PolicyLoop {
+	if a := atrOf(t, posixtrace.Attr{}, true); a.LogFullPolicy != posixtrace.PolicyLoop {
 		t.Errorf("the default is %v", a.LogFullPolicy)
 	}
-	atrPolicies(t, []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend},
-		func(p FullPolicy) Attr { return Attr{LogFullPolicy: p} }, func(a StreamAttr) FullPolicy { return a.LogFullPolicy })
+	atrPolicies(t, []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend},
+		func(p posixtrace.FullPolicy) posixtrace.Attr { return posixtrace.Attr{LogFullPolicy: p} }, func(a posixtrace.StreamAttr) posixtrace.FullPolicy { return a.LogFullPolicy })
 })
 
 var _ = conform("ATR-15", func(t *testing.T) {
-	var a Attr // serves both, and is not changed by the first
-	if p := atrOf(t, a, false).StreamFullPolicy; p != PolicyLoop {
+	var a posixtrace.Attr // serves both, and is not changed by the first
+	if p := atrOf(t, a, false).StreamFullPolicy; p != posixtrace.PolicyLoop {
 		t.Errorf("without log: %v", p)
 	}
-	if p := atrOf(t, a, true).StreamFullPolicy; p != PolicyFlush {
+	if p := atrOf(t, a, true).StreamFullPolicy; p != posixtrace.PolicyFlush {
 		t.Errorf("with log: %v", p)
 	}
-	if p := atrOf(t, a, false).StreamFullPolicy; p != PolicyLoop {
+	if p := atrOf(t, a, false).StreamFullPolicy; p != posixtrace.PolicyLoop {
 		t.Errorf("without log, after: %v", p)
 	}
-	if s := PolicyDefault.String(); s != "default" {
+	if s := posixtrace.PolicyDefault.String(); s != "default" {
 		t.Errorf("not set is called %q", s)
 	}
 })
 
 var _ = conform("ATR-16", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
-		s, path := limLogged(t, 0, Attr{StreamFullPolicy: p, StreamSize: 1, LogFullPolicy: PolicyAppend})
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
+		s, path := limLogged(t, 0, posixtrace.Attr{StreamFullPolicy: p, StreamSize: 1, LogFullPolicy: posixtrace.PolicyAppend})
 		if a, _ := s.Attr(); a.StreamFullPolicy != p {
 			t.Errorf("%v became %v", p, a.StreamFullPolicy)
 		}
 		// It is not flushed by itself: a full one loses events.
 		s.Start()
 		creEvents(5000)
-		if st, _ := s.Status(); st.StreamOverrunStatus != StatusOverrun || st.StreamFullStatus != StatusFull {
+		if st, _ := s.Status(); st.StreamOverrunStatus != posixtrace.StatusOverrun || st.StreamFullStatus != posixtrace.StatusFull {
 			t.Errorf("%v: status %+v", p, st)
 		}
 		s.Shutdown()
@@ -281,55 +290,55 @@ var _ = conform("ATR-16", func(t *testing.T) {
 })
 
 var _ = conform("ATR-17/posix_trace_attr_setstreamsize", func(t *testing.T) {
-	if DefaultStreamSize != 64<<10 {
-		t.Errorf("DefaultStreamSize = %d", DefaultStreamSize)
+	if posixtrace.DefaultStreamSize != 64<<10 {
+		t.Errorf("DefaultStreamSize = %d", posixtrace.DefaultStreamSize)
 	}
 	for _, data := range []*int{new(0), nil, new(8), new(20000)} {
 		for _, size := range []int64{0, 1, 100, 5000, 64 << 10, 1 << 20} {
-			a := Attr{StreamSize: size, MaxDataSize: data}
+			a := posixtrace.Attr{StreamSize: size, MaxDataSize: data}
 			have := atrOf(t, a, false).StreamSize
 			least := int64(a.MaxSystemEventSize() + a.MaxUserEventSize(1<<30))
 			want := max(size, least)
 			if size == 0 {
-				want = max(DefaultStreamSize, least)
+				want = max(posixtrace.DefaultStreamSize, least)
 			}
 			if have != want {
-				t.Errorf("size %d with %d bytes of data became %d, want %d", size, a.maxData(), have, want)
+				t.Errorf("size %d with %d bytes of data became %d, want %d", size, atrData(a), have, want)
 			}
-			if again := atrOf(t, Attr{StreamSize: have, MaxDataSize: data}, false).StreamSize; again != have {
+			if again := atrOf(t, posixtrace.Attr{StreamSize: have, MaxDataSize: data}, false).StreamSize; again != have {
 				t.Errorf("size %d became %d", have, again)
 			}
 		}
 	}
 	// It counts events, not the names of their types.
-	s := running(t, 0, Attr{StreamSize: 1, StreamFullPolicy: PolicyUntilFull})
+	s := running(t, 0, posixtrace.Attr{StreamSize: 1, StreamFullPolicy: posixtrace.PolicyUntilFull})
 	for i := range 100 {
 		if _, err := s.EventID(strings.Repeat("n", 250) + fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	Event(EventUnnamed, make([]byte, 1024))
+	posixtrace.Event(posixtrace.EventUnnamed, make([]byte, 1024))
 	if n := len(drain(t, s)); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
 })
 
 var _ = conform("ATR-18/posix_trace_attr_setmaxdatasize", func(t *testing.T) {
-	if DefaultMaxDataSize != 1024 {
-		t.Errorf("DefaultMaxDataSize = %d", DefaultMaxDataSize)
+	if posixtrace.DefaultMaxDataSize != 1024 {
+		t.Errorf("DefaultMaxDataSize = %d", posixtrace.DefaultMaxDataSize)
 	}
 	for _, r := range []struct {
 		set  *int
 		kept int
 	}{{nil, 1024}, {new(0), 0}, {new(1), 1}, {new(7), 7}, {new(1025), 1025}, {new(20000), 20000}} {
-		s := running(t, 0, Attr{MaxDataSize: r.set})
+		s := running(t, 0, posixtrace.Attr{MaxDataSize: r.set})
 		for _, n := range []int{0, r.kept, r.kept + 1} {
-			Event(EventUnnamed, make([]byte, n))
+			posixtrace.Event(posixtrace.EventUnnamed, make([]byte, n))
 		}
 		want := []struct {
 			n   int
-			cut Truncation
-		}{{0, TruncationNone}, {r.kept, TruncationNone}, {r.kept, TruncationRecord}}
+			cut posixtrace.Truncation
+		}{{0, posixtrace.TruncationNone}, {r.kept, posixtrace.TruncationNone}, {r.kept, posixtrace.TruncationRecord}}
 		buf := make([]byte, 1<<16)
 		for i := 0; i < len(want); {
 			ev, n, err := s.TryNext(buf)
@@ -350,24 +359,24 @@ var _ = conform("ATR-18/posix_trace_attr_setmaxdatasize", func(t *testing.T) {
 
 // The data of POSIX's system events is never cut, that of our own is.
 var _ = conform("ATR-19", func(t *testing.T) {
-	s := limStream(t, 0, Attr{MaxDataSize: new(0)})
-	var old, set EventSet
+	s := limStream(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
+	var old, set posixtrace.EventSet
 	old.Add(4095) // both sets at their greatest
-	set.Fill(FillAll)
-	set.Del(EventFilter)
-	set.Del(EventStop)
-	set.Del(EventOutputStdout)
-	if err := s.SetFilter(old, FilterSet); err != nil {
+	set.Fill(posixtrace.FillAll)
+	set.Del(posixtrace.EventFilter)
+	set.Del(posixtrace.EventStop)
+	set.Del(posixtrace.EventOutputStdout)
+	if err := s.SetFilter(old, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	s.Start()
-	s.SetFilter(set, FilterSet)
+	s.SetFilter(set, posixtrace.FilterSet)
 	rec, err := s.Recorder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rec.Close()
-	if !rec.Record(EventInfo{ID: EventOutputStdout}, []byte("line")) {
+	if !rec.Record(posixtrace.EventInfo{ID: posixtrace.EventOutputStdout}, []byte("line")) {
 		t.Error("not recorded")
 	}
 	s.Stop()
@@ -381,16 +390,16 @@ var _ = conform("ATR-19", func(t *testing.T) {
 		name, _ := s.EventName(ev.ID)
 		seen += fmt.Sprintf("%s %v;", name, ev.Truncation)
 		switch ev.ID {
-		case EventStart:
-			if f, err := DecodeSet(buf[:n]); f != old || err != nil {
+		case posixtrace.EventStart:
+			if f, err := posixtrace.DecodeSet(buf[:n]); f != old || err != nil {
 				t.Errorf("START: %v", err)
 			}
-		case EventFilter:
-			if o, f, err := DecodeFilter(buf[:n]); o != old || f != set || err != nil {
+		case posixtrace.EventFilter:
+			if o, f, err := posixtrace.DecodeFilter(buf[:n]); o != old || f != set || err != nil {
 				t.Errorf("FILTER: %v", err)
 			}
-		case EventStop:
-			if v, err := DecodeInt(buf[:n]); v != 0 || err != nil {
+		case posixtrace.EventStop:
+			if v, err := posixtrace.DecodeInt(buf[:n]); v != 0 || err != nil {
 				t.Errorf("STOP: %v", err)
 			}
 		default:
@@ -405,16 +414,16 @@ var _ = conform("ATR-19", func(t *testing.T) {
 })
 
 var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
-	if DefaultLogSize != 1<<20 {
-		t.Errorf("DefaultLogSize = %d", DefaultLogSize)
+	if posixtrace.DefaultLogSize != 1<<20 {
+		t.Errorf("DefaultLogSize = %d", posixtrace.DefaultLogSize)
 	}
-	if a := atrOf(t, Attr{LogSize: 2 << 20}, true); a.LogSize != 2<<20 {
+	if a := atrOf(t, posixtrace.Attr{LogSize: 2 << 20}, true); a.LogSize != 2<<20 {
 		t.Errorf("2 MiB became %d", a.LogSize)
 	}
 	// One full stream fits whatever was asked for.
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		for _, size := range []int64{1, 100 << 10} {
-			s, path := limLogged(t, 0, Attr{LogSize: 1, LogFullPolicy: p, StreamSize: size, StreamFullPolicy: PolicyUntilFull, MaxDataSize: new(100)})
+			s, path := limLogged(t, 0, posixtrace.Attr{LogSize: 1, LogFullPolicy: p, StreamSize: size, StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(100)})
 			a, _ := s.Attr()
 			if a.LogSize < a.StreamSize {
 				t.Errorf("%v: a log of %d bytes for a stream of %d", p, a.LogSize, a.StreamSize)
@@ -423,7 +432,7 @@ var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
 			want := creNumbers(int(a.StreamSize-int64(a.MaxSystemEventSize())) / a.MaxUserEventSize(100))
 			for i, n := range want {
 				want[i] = n + strings.Repeat(".", 100-len(n))
-				Event(EventUnnamed, []byte(want[i]))
+				posixtrace.Event(posixtrace.EventUnnamed, []byte(want[i]))
 			}
 			if err := s.Shutdown(); err != nil {
 				t.Fatal(err)
@@ -437,15 +446,15 @@ var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
 
 var _ = conform("ATR-21", func(t *testing.T) {
 	for _, r := range []struct {
-		p    FullPolicy
+		p    posixtrace.FullPolicy
 		full bool
-	}{{PolicyAppend, false}, {PolicyUntilFull, true}, {PolicyLoop, true}} {
-		s, path := limLogged(t, 0, Attr{LogFullPolicy: r.p, LogSize: 1, StreamSize: 1, StreamFullPolicy: PolicyUntilFull, MaxDataSize: new(500)})
+	}{{posixtrace.PolicyAppend, false}, {posixtrace.PolicyUntilFull, true}, {posixtrace.PolicyLoop, true}} {
+		s, path := limLogged(t, 0, posixtrace.Attr{LogFullPolicy: r.p, LogSize: 1, StreamSize: 1, StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(500)})
 		s.Start()
 		n := 0
 		for range 100 {
 			for range 4 {
-				Event(EventUnnamed, fmt.Appendf(nil, "%-500d", n))
+				posixtrace.Event(posixtrace.EventUnnamed, fmt.Appendf(nil, "%-500d", n))
 				n++
 			}
 			if err := s.Flush(); err != nil {
@@ -461,7 +470,7 @@ var _ = conform("ATR-21", func(t *testing.T) {
 })
 
 var _ = conform("ATR-22/posix_trace_attr_getmaxusereventsize", func(t *testing.T) {
-	a := Attr{MaxDataSize: new(100)}
+	a := posixtrace.Attr{MaxDataSize: new(100)}
 	last := 0
 	for n := range 300 {
 		size := a.MaxUserEventSize(n)
@@ -473,19 +482,19 @@ var _ = conform("ATR-22/posix_trace_attr_getmaxusereventsize", func(t *testing.T
 		}
 		last = size
 	}
-	none := Attr{MaxDataSize: new(0)}
+	none := posixtrace.Attr{MaxDataSize: new(0)}
 	if none.MaxUserEventSize(1000) != none.MaxUserEventSize(0) || none.MaxUserEventSize(0) <= 0 {
 		t.Errorf("without data %d and %d", none.MaxUserEventSize(1000), none.MaxUserEventSize(0))
 	}
-	if big := (&Attr{MaxDataSize: new(1 << 40)}); big.MaxUserEventSize(1<<40) < big.MaxUserEventSize(1000) || big.MaxUserEventSize(-1) <= 0 {
+	if big := (&posixtrace.Attr{MaxDataSize: new(1 << 40)}); big.MaxUserEventSize(1<<40) < big.MaxUserEventSize(1000) || big.MaxUserEventSize(-1) <= 0 {
 		t.Error("sizes out of range")
 	}
 	// And it is enough: so many fit.
-	a = Attr{MaxDataSize: new(100), StreamFullPolicy: PolicyUntilFull}
+	a = posixtrace.Attr{MaxDataSize: new(100), StreamFullPolicy: posixtrace.PolicyUntilFull}
 	a.StreamSize = int64(a.MaxSystemEventSize() + 200*a.MaxUserEventSize(37))
 	s := running(t, 0, a)
 	for range 200 {
-		Event(EventUnnamed, make([]byte, 37))
+		posixtrace.Event(posixtrace.EventUnnamed, make([]byte, 37))
 	}
 	if n := len(drain(t, s)); n != 200 {
 		t.Errorf("%d events of 200", n)
@@ -493,23 +502,23 @@ var _ = conform("ATR-22/posix_trace_attr_getmaxusereventsize", func(t *testing.T
 })
 
 var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing.T) {
-	var full EventSet
-	full.Fill(FillAll)
+	var full posixtrace.EventSet
+	full.Fill(posixtrace.FillAll)
 	const sets = 2 * (4096 / 8) // FILTER: two sets of all types
 	for _, data := range []*int{new(0), nil, new(8), new(5000)} {
-		a := Attr{MaxDataSize: data}
+		a := posixtrace.Attr{MaxDataSize: data}
 		size := a.MaxSystemEventSize()
 		if size < sets || size < a.MaxUserEventSize(1<<20) { // our own system events carry as much as user events
-			t.Errorf("max-data-size %d: a system event needs %d", a.maxData(), size)
+			t.Errorf("max-data-size %d: a system event needs %d", atrData(a), size)
 		}
 	}
 	// FILTER events fit at that price.
-	a := Attr{StreamFullPolicy: PolicyUntilFull, MaxDataSize: new(0)}
+	a := posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(0)}
 	a.StreamSize = int64(41 * a.MaxSystemEventSize())
-	full.Del(EventFilter)
+	full.Del(posixtrace.EventFilter)
 	s := running(t, 0, a)
 	for range 40 {
-		s.SetFilter(full, FilterSet)
+		s.SetFilter(full, posixtrace.FilterSet)
 	}
 	n := 0
 	for {
@@ -517,11 +526,11 @@ var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing
 		if err != nil {
 			break
 		}
-		if ev.ID == EventFilter {
+		if ev.ID == posixtrace.EventFilter {
 			n++
 		}
 	}
-	if st, _ := s.Status(); n != 40 || st.StreamOverrunStatus != StatusNoOverrun {
+	if st, _ := s.Status(); n != 40 || st.StreamOverrunStatus != posixtrace.StatusNoOverrun {
 		t.Errorf("%d FILTER events of 40, %+v", n, st)
 	}
 })
@@ -529,11 +538,11 @@ var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing
 // Events whose greatest sizes add up to no more than the stream-min-size are
 // all recorded, however they are spread over threads, types and sizes.
 var _ = conform("ATR-24", func(t *testing.T) {
-	ids := []EventID{EventUnnamed, limID(t, "atr.a"), limID(t, "atr.b")}
+	ids := []posixtrace.EventID{posixtrace.EventUnnamed, limID(t, "atr.a"), limID(t, "atr.b")}
 	for _, size := range []int64{1, 20 << 10, 64 << 10, 300 << 10} {
 		for _, data := range []int{0, 1, 100, 1024, 5000} {
 			for _, threads := range []int{1, 3, 16} {
-				a := Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: size, MaxDataSize: &data}
+				a := posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: size, MaxDataSize: &data}
 				s := running(t, 0, a)
 				b, _ := s.Attr()
 				budget := b.StreamSize - int64(a.MaxSystemEventSize())
@@ -544,7 +553,7 @@ var _ = conform("ATR-24", func(t *testing.T) {
 				for k := range threads {
 					go func() {
 						for d := range next {
-							Event(ids[(k+len(d))%3], d)
+							posixtrace.Event(ids[(k+len(d))%3], d)
 						}
 						done <- true
 					}()
@@ -562,7 +571,7 @@ var _ = conform("ATR-24", func(t *testing.T) {
 				}
 				have := len(drain(t, s))
 				st, err := s.Status()
-				if have != want || st.StreamOverrunStatus != StatusNoOverrun || st.Lost != 0 || err != nil {
+				if have != want || st.StreamOverrunStatus != posixtrace.StatusNoOverrun || st.Lost != 0 || err != nil {
 					t.Errorf("size %d, data %d, %d threads: %d of %d events, %+v, %v", size, data, threads, have, want, st, err)
 				}
 				s.Shutdown()
@@ -574,33 +583,33 @@ var _ = conform("ATR-24", func(t *testing.T) {
 // The setters are the fields of Attr; what is wrong in them is told by Create.
 var _ = conform("ATR-25/EINVAL", func(t *testing.T) {
 	for _, a := range creBad {
-		s, err := Create(0, &a)
+		s, err := posixtrace.Create(0, &a)
 		wantErrno(t, err, syscall.EINVAL)
 		if s != nil {
 			t.Errorf("%+v made a stream", a)
 		}
 	}
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	s.Shutdown()
 	_, err := s.Attr()
 	wantErrno(t, err, syscall.EINVAL)
 })
 
 var _ = conform("ATR-26", func(t *testing.T) {
-	a := atrOf(t, Attr{StreamSize: 1, LogSize: 1, MaxDataSize: new(1 << 30)}, true)
+	a := atrOf(t, posixtrace.Attr{StreamSize: 1, LogSize: 1, MaxDataSize: new(1 << 30)}, true)
 	if a.MaxDataSize >= 1<<30 || a.StreamSize <= 1 || a.LogSize <= 1 {
 		t.Fatalf("attributes %+v", a)
 	}
 	// What it says it uses is what it uses.
-	s := running(t, 0, Attr{MaxDataSize: new(1 << 30)})
+	s := running(t, 0, posixtrace.Attr{MaxDataSize: new(1 << 30)})
 	b, err := s.Attr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	Event(EventUnnamed, make([]byte, b.MaxDataSize))
-	Event(EventUnnamed, make([]byte, b.MaxDataSize+1))
+	posixtrace.Event(posixtrace.EventUnnamed, make([]byte, b.MaxDataSize))
+	posixtrace.Event(posixtrace.EventUnnamed, make([]byte, b.MaxDataSize+1))
 	buf := make([]byte, b.MaxDataSize+10)
-	for _, want := range []Truncation{TruncationNone, TruncationRecord} {
+	for _, want := range []posixtrace.Truncation{posixtrace.TruncationNone, posixtrace.TruncationRecord} {
 		for {
 			ev, n, err := s.TryNext(buf)
 			if err != nil {
@@ -621,18 +630,18 @@ var _ = conform("ATR-26", func(t *testing.T) {
 
 var _ = conform("ATR-27/ENOMEM,EINVAL", func(t *testing.T) {
 	for _, size := range []int64{1 << 39, 1 << 41, 1 << 62, 1<<63 - 1} {
-		_, err := Create(0, &Attr{StreamSize: size})
+		_, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: size})
 		wantErrno(t, err, syscall.ENOMEM)
-		_, err = CreateWithLog(0, &Attr{StreamSize: size}, creOpen(t, creLog(t), os.O_WRONLY))
+		_, err = posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: size}, creOpen(t, creLog(t), os.O_WRONLY))
 		wantErrno(t, err, syscall.ENOMEM)
 	}
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		for _, size := range []int64{1 << 62, 1<<63 - 1} {
-			_, err := CreateWithLog(0, &Attr{LogSize: size, LogFullPolicy: p}, creOpen(t, creLog(t), os.O_WRONLY))
+			_, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogSize: size, LogFullPolicy: p}, creOpen(t, creLog(t), os.O_WRONLY))
 			wantErrno(t, err, syscall.EINVAL)
 		}
 	}
 	// Where the size is not used it does no harm.
-	limLogged(t, 0, Attr{LogSize: 1<<63 - 1, LogFullPolicy: PolicyAppend})
-	limStream(t, 0, Attr{LogSize: 1<<63 - 1})
+	limLogged(t, 0, posixtrace.Attr{LogSize: 1<<63 - 1, LogFullPolicy: posixtrace.PolicyAppend})
+	limStream(t, 0, posixtrace.Attr{LogSize: 1<<63 - 1})
 })

@@ -1,16 +1,18 @@
-package posixtrace
+package conformance
 
 import (
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // setBad are ids that can be no event type.
-var setBad = []EventID{0, 4096, 4097, 1 << 16, 1 << 31, ^EventID(0)}
+var setBad = []posixtrace.EventID{0, 4096, 4097, 1 << 16, 1 << 31, ^posixtrace.EventID(0)}
 
 var _ = conform("SET-01/posix_trace_eventset_empty/EINVAL", func(t *testing.T) {
-	s := EventSet{}
-	for id := range EventID(5000) {
+	s := posixtrace.EventSet{}
+	for id := range posixtrace.EventID(5000) {
 		if s.Has(id) {
 			t.Errorf("%d is a member", id)
 		}
@@ -31,9 +33,9 @@ var _ = conform("SET-01/posix_trace_eventset_empty/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("SET-02/posix_trace_eventset_fill/EINVAL", func(t *testing.T) {
-	for _, what := range []FillWhat{FillWOPID, FillSystem, FillAll} {
-		var fresh, used EventSet
-		for id := EventID(1); id < 4096; id += 3 {
+	for _, what := range []posixtrace.FillWhat{posixtrace.FillWOPID, posixtrace.FillSystem, posixtrace.FillAll} {
+		var fresh, used posixtrace.EventSet
+		for id := posixtrace.EventID(1); id < 4096; id += 3 {
 			used.Add(id)
 		}
 		if err := fresh.Fill(what); err != nil {
@@ -46,7 +48,7 @@ var _ = conform("SET-02/posix_trace_eventset_fill/EINVAL", func(t *testing.T) {
 			t.Errorf("Fill(%d) depends on what was there", what)
 		}
 	}
-	for _, what := range []FillWhat{3, 4, 255} {
+	for _, what := range []posixtrace.FillWhat{3, 4, 255} {
 		s := filSet(50)
 		wantErrno(t, s.Fill(what), syscall.EINVAL)
 		if s != filSet(50) {
@@ -56,14 +58,14 @@ var _ = conform("SET-02/posix_trace_eventset_fill/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("SET-03/posix_trace_eventset_fill", func(t *testing.T) {
-	var s EventSet
-	s.Fill(FillAll)
-	for id := EventID(1); id < 4096; id++ {
+	var s posixtrace.EventSet
+	s.Fill(posixtrace.FillAll)
+	for id := posixtrace.EventID(1); id < 4096; id++ {
 		if !s.Has(id) {
 			t.Errorf("%d is no member", id)
 		}
 	}
-	st := limStream(t, 0, Attr{})
+	st := limStream(t, 0, posixtrace.Attr{})
 	for id, name := range eventTypesOf(t, st) {
 		if !s.Has(id) {
 			t.Errorf("%s is no member", name)
@@ -75,32 +77,32 @@ var _ = conform("SET-03/posix_trace_eventset_fill", func(t *testing.T) {
 })
 
 var _ = conform("SET-04/posix_trace_eventset_fill", func(t *testing.T) {
-	var s EventSet
-	s.Fill(FillSystem)
-	for _, id := range []EventID{EventError, EventStart, EventStop, EventFilter, EventOverflow, EventResume, EventFlushStart, EventFlushStop,
-		EventProcFork, EventProcExec, EventProcExit, EventProcSignal, EventOutputStdout, EventOutputStderr} {
+	var s posixtrace.EventSet
+	s.Fill(posixtrace.FillSystem)
+	for _, id := range []posixtrace.EventID{posixtrace.EventError, posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop,
+		posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcSignal, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr} {
 		if !s.Has(id) {
 			t.Errorf("%d is no member", id)
 		}
 	}
 	limID(t, "set.four")
-	st := limStream(t, 0, Attr{})
+	st := limStream(t, 0, posixtrace.Attr{})
 	for id, name := range eventTypesOf(t, st) {
 		if s.Has(id) != id.System() || s.Has(id) == id.User() {
 			t.Errorf("%s, %d: member %v, system %v, user %v", name, id, s.Has(id), id.System(), id.User())
 		}
 	}
-	if s.Has(EventUnnamed) || s.Has(limID(t, "set.four")) {
+	if s.Has(posixtrace.EventUnnamed) || s.Has(limID(t, "set.four")) {
 		t.Error("a user type is a member")
 	}
 })
 
 var _ = conform("SET-05/posix_trace_eventset_fill", func(t *testing.T) {
-	var s EventSet
-	s.Fill(FillWOPID)
-	want := filSet(EventError, EventOverflow, EventResume, EventFlushStart, EventFlushStop)
+	var s posixtrace.EventSet
+	s.Fill(posixtrace.FillWOPID)
+	want := filSet(posixtrace.EventError, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop)
 	if s != want {
-		for id := range EventID(4096) {
+		for id := range posixtrace.EventID(4096) {
 			if s.Has(id) != want.Has(id) {
 				t.Errorf("%d: member %v", id, s.Has(id))
 			}
@@ -109,11 +111,11 @@ var _ = conform("SET-05/posix_trace_eventset_fill", func(t *testing.T) {
 })
 
 var _ = conform("SET-06", func(t *testing.T) {
-	var wopid, system, all EventSet
-	wopid.Fill(FillWOPID)
-	system.Fill(FillSystem)
-	all.Fill(FillAll)
-	for id := range EventID(4096) {
+	var wopid, system, all posixtrace.EventSet
+	wopid.Fill(posixtrace.FillWOPID)
+	system.Fill(posixtrace.FillSystem)
+	all.Fill(posixtrace.FillAll)
+	for id := range posixtrace.EventID(4096) {
 		if wopid.Has(id) && !system.Has(id) || system.Has(id) && !all.Has(id) {
 			t.Errorf("%d: members %v, %v, %v", id, wopid.Has(id), system.Has(id), all.Has(id))
 		}
@@ -124,8 +126,8 @@ var _ = conform("SET-06", func(t *testing.T) {
 })
 
 var _ = conform("SET-07/posix_trace_eventset_add", func(t *testing.T) {
-	for _, id := range []EventID{1, 31, 32, 63, 64, 65, 3583, 3584, 4095} {
-		var s EventSet
+	for _, id := range []posixtrace.EventID{1, 31, 32, 63, 64, 65, 3583, 3584, 4095} {
+		var s posixtrace.EventSet
 		for range 2 {
 			if err := s.Del(id); err != nil || s.Has(id) {
 				t.Errorf("Del(%d) = %v", id, err)
@@ -136,7 +138,7 @@ var _ = conform("SET-07/posix_trace_eventset_add", func(t *testing.T) {
 				t.Errorf("Add(%d) = %v", id, err)
 			}
 		}
-		for other := range EventID(4096) {
+		for other := range posixtrace.EventID(4096) {
 			if s.Has(other) != (other == id) {
 				t.Errorf("with %d, %d is a member: %v", id, other, s.Has(other))
 			}
@@ -160,35 +162,35 @@ var _ = conform("SET-08/posix_trace_eventset_ismember", func(t *testing.T) {
 })
 
 var _ = conform("SET-09", func(t *testing.T) {
-	s := running(t, 0, Attr{})
+	s := running(t, 0, posixtrace.Attr{})
 	id := limID(t, "set.nine")
 	set := filSet(id)
-	s.SetFilter(set, FilterSet)
+	s.SetFilter(set, posixtrace.FilterSet)
 	f, _ := s.Filter()
 	set.Del(id)
-	set.Fill(FillAll)
-	f.Fill(FillSystem)
+	set.Fill(posixtrace.FillAll)
+	f.Fill(posixtrace.FillSystem)
 	filGets(t, s, filSet(id))
-	Event(id, nil)
-	Event(EventUnnamed, nil)
+	posixtrace.Event(id, nil)
+	posixtrace.Event(posixtrace.EventUnnamed, nil)
 	if l := drain(t, s); len(l) != 1 || l[0].name != "posix_trace_unnamed_userevent" {
 		t.Errorf("events %v", l)
 	}
 })
 
 var _ = conform("SET-10", func(t *testing.T) {
-	var s EventSet
-	if s != (EventSet{}) || !s.Empty() || s.Has(1) {
+	var s posixtrace.EventSet
+	if s != (posixtrace.EventSet{}) || !s.Empty() || s.Has(1) {
 		t.Error("the zero value is not the empty set")
 	}
 	if err := s.Add(33); err != nil || !s.Has(33) {
 		t.Errorf("Add = %v", err)
 	}
-	var zero EventSet
-	st := limStream(t, 0, Attr{})
-	st.SetFilter(s, FilterSet)
-	if err := st.SetFilter(zero, FilterSet); err != nil {
+	var zero posixtrace.EventSet
+	st := limStream(t, 0, posixtrace.Attr{})
+	st.SetFilter(s, posixtrace.FilterSet)
+	if err := st.SetFilter(zero, posixtrace.FilterSet); err != nil {
 		t.Error(err)
 	}
-	filGets(t, st, EventSet{})
+	filGets(t, st, posixtrace.EventSet{})
 })

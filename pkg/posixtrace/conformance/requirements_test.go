@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bufio"
@@ -17,6 +17,8 @@ type known struct {
 	functions, errnos []string
 }
 
+var update = flag.Bool("update", false, "write the table of tests in CONFORMANCE.md")
+
 // TestRequirements checks that every id, and every error number of it, is tested or
 // accounted for in CONFORMANCE.md, and that nothing else claims to be one.
 func TestRequirements(t *testing.T) {
@@ -27,7 +29,7 @@ func TestRequirements(t *testing.T) {
 		return strings.Split(s, ",")
 	}
 	ids := map[string]known{}
-	for _, l := range lines(t, "../../testdata/requirements.txt") {
+	for _, l := range lines(t, "../../../testdata/requirements.txt") {
 		if f := strings.Fields(l); len(f) == 4 && !strings.HasPrefix(l, "#") {
 			ids[f[0]] = known{list(f[2]), list(f[3])}
 		}
@@ -82,7 +84,7 @@ func excuses(t *testing.T, ids map[string]known) map[string]bool {
 	excused := map[string]bool{}
 	// They stand before the table of tests, which has rows of the same form.
 	row := regexp.MustCompile(`^\| ([A-Z]{3}-[0-9]{2})(?: (E[A-Z0-9]+))? \| (.*) \|$`)
-	for _, l := range lines(t, "../../CONFORMANCE.md") {
+	for _, l := range lines(t, "../../../CONFORMANCE.md") {
 		if l+"\n" == tableMark {
 			break
 		}
@@ -102,11 +104,11 @@ func excuses(t *testing.T, ids map[string]known) map[string]bool {
 	return excused
 }
 
-const tableMark = "<!-- from here on written by: go test ./pkg/posixtrace -run TestRequirements -update -->\n"
+const tableMark = "<!-- from here on written by: go test ./pkg/posixtrace/conformance -run TestRequirements -update -->\n"
 
 // checkTable compares the table of tests in CONFORMANCE.md with the tests.
 func checkTable(t *testing.T) {
-	const path = "../../CONFORMANCE.md"
+	const path = "../../../CONFORMANCE.md"
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +132,7 @@ func checkTable(t *testing.T) {
 	if have == want {
 		return
 	}
-	if f := flag.Lookup("update"); f == nil || f.Value.String() != "true" {
+	if !*update {
 		t.Errorf("the table in %s is out of date; -update writes it", path)
 		return
 	}

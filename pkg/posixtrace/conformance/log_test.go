@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -22,7 +23,7 @@ import (
 
 // logged is one event as a log tells it.
 type logged struct {
-	EventInfo
+	posixtrace.EventInfo
 	name string
 	data string
 }
@@ -31,7 +32,7 @@ func (e logged) String() string { return fmt.Sprintf("%s(%.12q)", e.name, e.data
 
 // logRead opens a finished log and reads it whole. It checks the laws of every
 // log: times do not run backwards, every event has a name.
-func logRead(t *testing.T, path string) (events []logged, st Status) {
+func logRead(t *testing.T, path string) (events []logged, st posixtrace.Status) {
 	t.Helper()
 	l := logOpen(t, path)
 	defer l.Close()
@@ -42,21 +43,21 @@ func logRead(t *testing.T, path string) (events []logged, st Status) {
 	return logAll(t, l), st
 }
 
-func logOpen(t *testing.T, path string) *Log {
+func logOpen(t *testing.T, path string) *posixtrace.Log {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	if err != nil {
 		t.Fatalf("Open(%s): %v", path, err)
 	}
 	return l
 }
 
-func logAll(t *testing.T, l *Log) (events []logged) {
+func logAll(t *testing.T, l *posixtrace.Log) (events []logged) {
 	t.Helper()
 	buf := make([]byte, 64<<10)
 	for {
@@ -79,7 +80,7 @@ func logAll(t *testing.T, l *Log) (events []logged) {
 }
 
 // logStream makes a stream on this process with a log in a file.
-func logStream(t *testing.T, attr Attr) (*Stream, string) {
+func logStream(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.trace")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -90,9 +91,9 @@ func logStream(t *testing.T, attr Attr) (*Stream, string) {
 	return logCreate(t, attr, f), path
 }
 
-func logCreate(t *testing.T, attr Attr, f *os.File) *Stream {
+func logCreate(t *testing.T, attr posixtrace.Attr, f *os.File) *posixtrace.Stream {
 	t.Helper()
-	s, err := CreateWithLog(0, &attr, f)
+	s, err := posixtrace.CreateWithLog(0, &attr, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,23 +101,23 @@ func logCreate(t *testing.T, attr Attr, f *os.File) *Stream {
 	return s
 }
 
-func logID(t *testing.T, name string) EventID {
+func logID(t *testing.T, name string) posixtrace.EventID {
 	t.Helper()
-	id, err := OpenEventID(name)
+	id, err := posixtrace.OpenEventID(name)
 	tracetest.OK(t, "OpenEventID", err)
 	return id
 }
 
 // logNumbers passes n trace points whose data begins with the numbers from
 // first, and fills up with dots to size bytes.
-func logNumbers(id EventID, first, n, size int) {
+func logNumbers(id posixtrace.EventID, first, n, size int) {
 	for i := range n {
 		b := strconv.AppendInt(nil, int64(first+i), 10)
 		b = append(b, ' ')
 		for len(b) < size {
 			b = append(b, '.')
 		}
-		Event(id, b)
+		posixtrace.Event(id, b)
 	}
 }
 
@@ -137,7 +138,7 @@ func logNumbersOf(t *testing.T, events []logged, name string) (list []int) {
 	return list
 }
 
-func logCount(events []logged, id EventID) (n int) {
+func logCount(events []logged, id posixtrace.EventID) (n int) {
 	for _, e := range events {
 		if e.ID == id {
 			n++
@@ -183,9 +184,9 @@ func (p *slowLog) drain() {
 	}()
 }
 
-func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
+func logSlow(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, *slowLog) {
 	t.Helper()
-	attr.LogFullPolicy = PolicyAppend
+	attr.LogFullPolicy = posixtrace.PolicyAppend
 	r, w, err := os.Pipe()
 	tracetest.OK(t, "Pipe", err)
 	rc, err := w.SyscallConn()
@@ -194,11 +195,11 @@ func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
 	rc.Control(func(fd uintptr) { syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, 4096) })
 	// What the log begins with goes into the pipe at once only as far as it fits.
 	p := &slowLog{r: r, done: make(chan struct{})}
-	var s *Stream
+	var s *posixtrace.Stream
 	made := make(chan error, 1)
 	go func() {
 		var err error
-		s, err = CreateWithLog(0, &attr, w)
+		s, err = posixtrace.CreateWithLog(0, &attr, w)
 		made <- err
 	}()
 	buf := make([]byte, 1<<20)
@@ -222,7 +223,7 @@ func logSlow(t *testing.T, attr Attr) (*Stream, *slowLog) {
 }
 
 var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
-	s, p := logSlow(t, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10})
+	s, p := logSlow(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10})
 	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "log.one"), 0, 200, 100)
 	flushed := make(chan error, 1)
@@ -231,7 +232,7 @@ var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 	tracetest.Wait(t, "the stream is flushing", func() bool {
 		st, err := s.Status()
 		tracetest.OK(t, "Status", err)
-		return st.StreamFlushStatus == StatusFlushing
+		return st.StreamFlushStatus == posixtrace.StatusFlushing
 	})
 	select {
 	case err := <-flushed:
@@ -240,12 +241,12 @@ var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 	}
 	p.drain()
 	tracetest.OK(t, "Flush", <-flushed)
-	if st, err := s.Status(); err != nil || st.StreamFlushStatus != StatusNotFlushing || st.StreamFlushError != 0 {
+	if st, err := s.Status(); err != nil || st.StreamFlushStatus != posixtrace.StatusNotFlushing || st.StreamFlushError != 0 {
 		t.Errorf("after the flush: %+v, %v", st, err)
 	}
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	<-p.done
-	r, err := NewReader(bytes.NewReader(p.data))
+	r, err := posixtrace.NewReader(bytes.NewReader(p.data))
 	tracetest.OK(t, "NewReader", err)
 	n := 0
 	for {
@@ -267,12 +268,12 @@ var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 })
 
 var _ = conform("LOG-02/posix_trace_flush/EINVAL", func(t *testing.T) {
-	s, err := Create(0, nil)
+	s, err := posixtrace.Create(0, nil)
 	tracetest.OK(t, "Create", err)
 	wantErrno(t, s.Flush(), syscall.EINVAL)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Flush(), syscall.EINVAL)
-	s, _ = logStream(t, Attr{})
+	s, _ = logStream(t, posixtrace.Attr{})
 	tracetest.OK(t, "Flush", s.Flush())
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Flush(), syscall.EINVAL)
@@ -283,9 +284,9 @@ func init() {
 	tracetest.Helpers["log-efbig"] = func(args []string) {
 		f, err := os.Create(args[0])
 		tracetest.Check(err == nil, "Create: %v", err)
-		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, f)
+		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend}, f)
 		tracetest.Check(err == nil, "CreateWithLog: %v", err)
-		id, _ := OpenEventID("big")
+		id, _ := posixtrace.OpenEventID("big")
 		s.Start()
 		logNumbers(id, 0, 300, 100)
 		var old syscall.Rlimit
@@ -331,13 +332,13 @@ func init() {
 		tracetest.Check(err == nil, "mount: %v", err)
 		f, err := os.Create(filepath.Join(dir, "log"))
 		tracetest.Check(err == nil, "Create: %v", err)
-		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend}, f)
+		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend}, f)
 		tracetest.Check(err == nil, "CreateWithLog: %v", err)
 		filler, err := os.Create(filepath.Join(dir, "filler"))
 		tracetest.Check(err == nil, "Create: %v", err)
 		_, err = filler.Write(make([]byte, 104<<10))
 		tracetest.Check(err == nil, "filler: %v", err)
-		id, _ := OpenEventID("much")
+		id, _ := posixtrace.OpenEventID("much")
 		s.Start()
 		logNumbers(id, 0, 300, 100)
 		for range 2 {
@@ -368,7 +369,7 @@ func init() {
 		err = s.Flush()
 		tracetest.Check(err == nil, "Flush with room again = %v", err)
 		st, _ = s.Status()
-		tracetest.Check(st.StreamFlushError == 0 && st.LogOverrunStatus == StatusNoOverrun, "status: %+v", st)
+		tracetest.Check(st.StreamFlushError == 0 && st.LogOverrunStatus == posixtrace.StatusNoOverrun, "status: %+v", st)
 		logNumbers(id, 300, 50, 100)
 		err = s.Shutdown()
 		tracetest.Check(err == nil, "Shutdown = %v", err)
@@ -384,14 +385,14 @@ func copyLog(dir, to string) (n int) {
 	tracetest.Check(err == nil, "ReadFile: %v", err)
 	err = os.WriteFile(to, b, 0o600)
 	tracetest.Check(err == nil, "WriteFile: %v", err)
-	r, err := NewReader(bytes.NewReader(b))
+	r, err := posixtrace.NewReader(bytes.NewReader(b))
 	tracetest.Check(err == nil, "NewReader: %v", err)
 	for {
 		rec, err := r.Next()
 		if err != nil {
 			return n
 		}
-		if rec.ID.User() || rec.ID == EventStart || rec.ID == EventStop {
+		if rec.ID.User() || rec.ID == posixtrace.EventStart || rec.ID == posixtrace.EventStop {
 			n++
 		}
 	}
@@ -417,7 +418,7 @@ var _ = conform("LOG-02/posix_trace_flush/ENOSPC", func(t *testing.T) {
 
 var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	logOneWriter(t)
-	s, p := logSlow(t, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10, MaxDataSize: new(256)})
+	s, p := logSlow(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10, MaxDataSize: new(256)})
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.room")
 	logNumbers(id, 0, 200, 100)
@@ -425,18 +426,18 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	go func() { flushed <- s.Flush() }()
 	tracetest.Wait(t, "the stream is flushing", func() bool {
 		st, err := s.PeekStatus()
-		return err == nil && st.StreamFlushStatus == StatusFlushing
+		return err == nil && st.StreamFlushStatus == posixtrace.StatusFlushing
 	})
 	// While the flush is stuck, new events are traced until the stream is full.
 	logNumbers(id, 200, 100, 100)
-	if st, _ := s.PeekStatus(); st.StreamFlushStatus != StatusFlushing || st.Lost != 0 || st.StreamStatus != StatusRunning {
+	if st, _ := s.PeekStatus(); st.StreamFlushStatus != posixtrace.StatusFlushing || st.Lost != 0 || st.StreamStatus != posixtrace.StatusRunning {
 		t.Fatalf("during the flush: %+v", st)
 	}
 	k := 300
 	for ; k < 1<<16; k++ {
 		logNumbers(id, k, 1, 100)
 		if st, _ := s.PeekStatus(); st.Lost != 0 {
-			if st.Lost != 1 || st.StreamFullStatus != StatusFull || st.StreamStatus != StatusSuspended {
+			if st.Lost != 1 || st.StreamFullStatus != posixtrace.StatusFull || st.StreamStatus != posixtrace.StatusSuspended {
 				t.Fatalf("the stream has filled up: %+v", st)
 			}
 			break
@@ -446,7 +447,7 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	tracetest.OK(t, "Flush", <-flushed)
 	tracetest.OK(t, "Flush", s.Flush())
 	// The space is free again: as much as stream-min-size promises fits.
-	if st, _ := s.Status(); st.StreamFullStatus != StatusNotFull || st.StreamStatus != StatusRunning {
+	if st, _ := s.Status(); st.StreamFullStatus != posixtrace.StatusNotFull || st.StreamStatus != posixtrace.StatusRunning {
 		t.Errorf("after the flush: %+v", st)
 	}
 	a, _ := s.Attr()
@@ -457,7 +458,7 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	}
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	<-p.done
-	r, err := NewReader(bytes.NewReader(p.data))
+	r, err := posixtrace.NewReader(bytes.NewReader(p.data))
 	tracetest.OK(t, "NewReader", err)
 	want := 0
 	for {
@@ -482,7 +483,7 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 })
 
 var _ = conform("LOG-04", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
+	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 	id := logID(t, "log.mark")
 	tracetest.OK(t, "Flush", s.Flush()) // suspended, never started
 	tracetest.OK(t, "Start", s.Start())
@@ -496,7 +497,7 @@ var _ = conform("LOG-04", func(t *testing.T) {
 	var names []string
 	for _, e := range events {
 		names = append(names, strings.TrimPrefix(e.name, "posix_trace_"))
-		if (e.ID == EventFlushStart || e.ID == EventFlushStop) && (e.data != "" || e.PID != 0 || e.TID != 0 || e.Address != 0) {
+		if (e.ID == posixtrace.EventFlushStart || e.ID == posixtrace.EventFlushStop) && (e.data != "" || e.PID != 0 || e.TID != 0 || e.Address != 0) {
 			t.Errorf("%s has data %q, process %d, thread %d", e.name, e.data, e.PID, e.TID)
 		}
 	}
@@ -508,7 +509,7 @@ var _ = conform("LOG-04", func(t *testing.T) {
 
 // Flushes that the stream makes by itself have their marks, too.
 var _ = conform("LOG-04/regular", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend, StreamSize: 16 << 10})
+	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 16 << 10})
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.mark")
 	for i := 0; ; i++ {
@@ -525,12 +526,12 @@ var _ = conform("LOG-04/regular", func(t *testing.T) {
 	open, pairs := false, 0
 	for i, e := range events {
 		switch e.ID {
-		case EventFlushStart:
+		case posixtrace.EventFlushStart:
 			if open {
 				t.Fatalf("event %d: a flush starts in a flush", i)
 			}
 			open = true
-		case EventFlushStop:
+		case posixtrace.EventFlushStop:
 			if !open {
 				t.Fatalf("event %d: a flush stops that has not started", i)
 			}
@@ -544,7 +545,7 @@ var _ = conform("LOG-04/regular", func(t *testing.T) {
 })
 
 var _ = conform("LOG-05", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend, StreamSize: 4 << 20})
+	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 4 << 20})
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.once")
 	const n = 20000
@@ -577,7 +578,7 @@ var _ = conform("LOG-05", func(t *testing.T) {
 
 // logPolicy plays rounds of numbered events, each flushed, against a log, and
 // returns what the log holds in the end and what had become of the events before Shutdown.
-func logPolicy(t *testing.T, attr Attr, rounds, per int) (list []int, events []logged, before, st Status) {
+func logPolicy(t *testing.T, attr posixtrace.Attr, rounds, per int) (list []int, events []logged, before, st posixtrace.Status) {
 	t.Helper()
 	logOneWriter(t)
 	s, path := logStream(t, attr)
@@ -596,13 +597,13 @@ func logPolicy(t *testing.T, attr Attr, rounds, per int) (list []int, events []l
 
 var _ = conform("LOG-06", func(t *testing.T) {
 	const n = 100 * 40
-	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
+	list, _, before, st := logPolicy(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
 	if len(list) == 0 || len(list) == n {
 		t.Fatalf("%d of %d events are in the log", len(list), n)
 	}
 	logRange(t, "oldest", list, 0, len(list))
-	for _, s := range []Status{before, st} {
-		if s.LogFullStatus != StatusFull || s.LogOverrunStatus != StatusOverrun || s.StreamStatus != StatusSuspended {
+	for _, s := range []posixtrace.Status{before, st} {
+		if s.LogFullStatus != posixtrace.StatusFull || s.LogOverrunStatus != posixtrace.StatusOverrun || s.StreamStatus != posixtrace.StatusSuspended {
 			t.Errorf("status: %+v", s)
 		}
 	}
@@ -612,15 +613,15 @@ var _ = conform("LOG-06", func(t *testing.T) {
 })
 
 var _ = conform("LOG-07", func(t *testing.T) {
-	for _, sp := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
+	for _, sp := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
 		t.Run(sp.String(), func(t *testing.T) {
-			s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
+			s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: sp, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
 			tracetest.OK(t, "Start", s.Start())
 			id := logID(t, "log.end")
 			for i := 0; ; i++ {
 				logNumbers(id, i*20, 20, 100)
 				tracetest.OK(t, "Flush", s.Flush())
-				if st, _ := s.PeekStatus(); st.LogFullStatus == StatusFull {
+				if st, _ := s.PeekStatus(); st.LogFullStatus == posixtrace.StatusFull {
 					break
 				}
 				if i > 1000 {
@@ -633,22 +634,22 @@ var _ = conform("LOG-07", func(t *testing.T) {
 			tracetest.OK(t, "Start", s.Start())
 			logNumbers(id, 1<<20, 20, 100)
 			tracetest.OK(t, "Flush", s.Flush())
-			if st, _ := s.PeekStatus(); st.StreamStatus != StatusSuspended || st.LogFullStatus != StatusFull {
+			if st, _ := s.PeekStatus(); st.StreamStatus != posixtrace.StatusSuspended || st.LogFullStatus != posixtrace.StatusFull {
 				t.Errorf("a stream whose log is full: %+v", st)
 			}
 			tracetest.OK(t, "Shutdown", s.Shutdown())
 			events, _ := logRead(t, path)
 			last := events[len(events)-1]
-			if cause, err := DecodeInt([]byte(last.data)); last.ID != EventStop || err != nil || cause != StopLogFull {
-				t.Errorf("the last event is %v, want STOP with cause %d", last, StopLogFull)
+			if cause, err := posixtrace.DecodeInt([]byte(last.data)); last.ID != posixtrace.EventStop || err != nil || cause != posixtrace.StopLogFull {
+				t.Errorf("the last event is %v, want STOP with cause %d", last, posixtrace.StopLogFull)
 			}
-			if n := logCount(events, EventStop); sp != PolicyFlush && n != 1 {
+			if n := logCount(events, posixtrace.EventStop); sp != posixtrace.PolicyFlush && n != 1 {
 				t.Errorf("%d STOP events", n)
 			}
 		})
 	}
 	t.Run("clear", func(t *testing.T) {
-		s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
+		s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
 		tracetest.OK(t, "Start", s.Start())
 		id := logID(t, "log.end")
 		for i := range 100 {
@@ -658,7 +659,7 @@ var _ = conform("LOG-07", func(t *testing.T) {
 		tracetest.OK(t, "Clear", s.Clear())
 		tracetest.OK(t, "Start", s.Start())
 		logNumbers(id, 7, 3, 100)
-		if st, _ := s.Status(); st.StreamStatus != StatusRunning || st.LogFullStatus != StatusNotFull {
+		if st, _ := s.Status(); st.StreamStatus != posixtrace.StatusRunning || st.LogFullStatus != posixtrace.StatusNotFull {
 			t.Errorf("cleared and started: %+v", st)
 		}
 		tracetest.OK(t, "Shutdown", s.Shutdown())
@@ -669,18 +670,18 @@ var _ = conform("LOG-07", func(t *testing.T) {
 
 var _ = conform("LOG-08", func(t *testing.T) {
 	const n = 100 * 40
-	attr := Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}
+	attr := posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}
 	list, events, before, st := logPolicy(t, attr, 100, 40)
 	if len(list) == 0 || len(list) == n {
 		t.Fatalf("%d of %d events are in the log", len(list), n)
 	}
 	logRange(t, "newest", list, n-len(list), len(list))
-	for _, s := range []Status{before, st} {
-		if s.LogFullStatus != StatusFull || s.LogOverrunStatus != StatusOverrun {
+	for _, s := range []posixtrace.Status{before, st} {
+		if s.LogFullStatus != posixtrace.StatusFull || s.LogOverrunStatus != posixtrace.StatusOverrun {
 			t.Errorf("status: %+v", s)
 		}
 	}
-	if k := logCount(events, EventOverflow); k != 0 {
+	if k := logCount(events, posixtrace.EventOverflow); k != 0 {
 		t.Errorf("%d OVERFLOW events were invented for the log", k)
 	}
 	// log_overrun tells of the first replacement, and once read, of new ones only.
@@ -691,14 +692,14 @@ var _ = conform("LOG-08", func(t *testing.T) {
 		logNumbers(id, i*40, 40, 100)
 		tracetest.OK(t, "Flush", s.Flush())
 		st, _ := s.Status()
-		if full := st.LogFullStatus == StatusFull; full != (st.LogOverrunStatus == StatusOverrun) || !full && st.LogLost > 0 {
+		if full := st.LogFullStatus == posixtrace.StatusFull; full != (st.LogOverrunStatus == posixtrace.StatusOverrun) || !full && st.LogLost > 0 {
 			t.Fatalf("flush %d: %+v", i, st)
 		}
-		if st, _ := s.Status(); st.LogOverrunStatus != StatusNoOverrun {
+		if st, _ := s.Status(); st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 			t.Fatalf("flush %d: read twice: %+v", i, st)
 		}
 	}
-	if st, _ := s.Status(); st.LogFullStatus != StatusFull || st.LogLost == 0 {
+	if st, _ := s.Status(); st.LogFullStatus != posixtrace.StatusFull || st.LogLost == 0 {
 		t.Errorf("the log never filled: %+v", st)
 	}
 	logSparse(t)
@@ -711,14 +712,14 @@ func logSparse(t *testing.T) {
 	t.Helper()
 	logOneWriter(t)
 	const n, size = 10_000, 256 << 10
-	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: new(128)})
+	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: new(128)})
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.sparse")
 	for i := range n {
 		logNumbers(id, i, 1, 16)
 		tracetest.OK(t, "Flush", s.Flush())
 		if i == 1000 {
-			if st, _ := s.Status(); st.LogFullStatus == StatusFull || st.LogLost > 0 {
+			if st, _ := s.Status(); st.LogFullStatus == posixtrace.StatusFull || st.LogLost > 0 {
 				t.Fatalf("full after %d flushes of one event: %+v", i, st)
 			}
 		}
@@ -746,7 +747,7 @@ func logSparse(t *testing.T) {
 	f, err := os.Open(path)
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
-	r, err := NewReader(f)
+	r, err := posixtrace.NewReader(f)
 	tracetest.OK(t, "NewReader", err)
 	types := int64(0)
 	for _, name := range eventTypesOf(t, r) {
@@ -760,10 +761,10 @@ func logSparse(t *testing.T) {
 
 var _ = conform("LOG-09", func(t *testing.T) {
 	const n = 100 * 40
-	list, _, before, st := logPolicy(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
+	list, _, before, st := logPolicy(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
 	logRange(t, "append", list, 0, n)
-	for _, s := range []Status{before, st} {
-		if s.LogFullStatus != StatusNotFull || s.LogOverrunStatus != StatusNoOverrun || s.LogLost != 0 {
+	for _, s := range []posixtrace.Status{before, st} {
+		if s.LogFullStatus != posixtrace.StatusNotFull || s.LogOverrunStatus != posixtrace.StatusNoOverrun || s.LogLost != 0 {
 			t.Errorf("status: %+v", s)
 		}
 	}
@@ -773,15 +774,15 @@ var _ = conform("LOG-09", func(t *testing.T) {
 // and not one unaccounted for: START and STOP are filtered, so that what is
 // counted is what the trace point was called with.
 var _ = conform("LOG-10", func(t *testing.T) {
-	for _, sp := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
-		for _, lp := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
+	for _, sp := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
+		for _, lp := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 			for _, burst := range []int{20, 800} {
 				t.Run(fmt.Sprintf("%v/%v/%d", sp, lp, burst), func(t *testing.T) {
 					logOneWriter(t)
-					s, path := logStream(t, Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
-					var system EventSet
-					system.Fill(FillSystem)
-					tracetest.OK(t, "SetFilter", s.SetFilter(system, FilterSet))
+					s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
+					var system posixtrace.EventSet
+					system.Fill(posixtrace.FillSystem)
+					tracetest.OK(t, "SetFilter", s.SetFilter(system, posixtrace.FilterSet))
 					tracetest.OK(t, "Start", s.Start())
 					id := logID(t, "log.pair")
 					const n = 3200
@@ -802,20 +803,20 @@ var _ = conform("LOG-10", func(t *testing.T) {
 					switch {
 					case len(list) == 0:
 						t.Error("nothing in the log")
-					case lp == PolicyAppend && st.LogLost != 0:
+					case lp == posixtrace.PolicyAppend && st.LogLost != 0:
 						t.Errorf("a log without limit has lost events: %+v", st)
-					case lp == PolicyAppend && burst == 20 && (st.Lost != 0 || len(list) != n):
+					case lp == posixtrace.PolicyAppend && burst == 20 && (st.Lost != 0 || len(list) != n):
 						t.Errorf("nothing had to be lost: %+v", st)
-					case lp == PolicyLoop && burst == 20:
+					case lp == posixtrace.PolicyLoop && burst == 20:
 						logRange(t, "newest", list, n-len(list), len(list))
-					case lp == PolicyUntilFull && burst == 20:
+					case lp == posixtrace.PolicyUntilFull && burst == 20:
 						logRange(t, "oldest", list, 0, len(list))
-					case sp == PolicyLoop && lp == PolicyLoop && list[len(list)-1] != n-1:
+					case sp == posixtrace.PolicyLoop && lp == posixtrace.PolicyLoop && list[len(list)-1] != n-1:
 						t.Errorf("the newest event in the log is %d, want %d", list[len(list)-1], n-1)
-					case sp == PolicyUntilFull && lp == PolicyUntilFull && list[0] != 0:
+					case sp == posixtrace.PolicyUntilFull && lp == posixtrace.PolicyUntilFull && list[0] != 0:
 						t.Errorf("the oldest event in the log is %d, want 0", list[0])
 					}
-					if burst > 20 && sp != PolicyFlush && lp == PolicyAppend && st.Lost == 0 {
+					if burst > 20 && sp != posixtrace.PolicyFlush && lp == posixtrace.PolicyAppend && st.Lost == 0 {
 						t.Errorf("bursts of %d have lost nothing: %+v", burst, st)
 					}
 				})
@@ -829,13 +830,13 @@ var _ = conform("LOG-10", func(t *testing.T) {
 func init() {
 	tracetest.Helpers["log-steps"] = func(args []string) {
 		tracetest.Check(len(args) == 2, "%v", args)
-		p := map[string]FullPolicy{"loop": PolicyLoop, "until-full": PolicyUntilFull, "append": PolicyAppend}[args[1]]
+		p := map[string]posixtrace.FullPolicy{"loop": posixtrace.PolicyLoop, "until-full": posixtrace.PolicyUntilFull, "append": posixtrace.PolicyAppend}[args[1]]
 		path := args[0]
 		f, err := os.Create(path)
 		tracetest.Check(err == nil, "Create: %v", err)
-		s, err := CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p, StreamSize: 64 << 10, LogSize: 64 << 10}, f)
+		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: p, StreamSize: 64 << 10, LogSize: 64 << 10}, f)
 		tracetest.Check(err == nil, "CreateWithLog: %v", err)
-		id, _ := OpenEventID("step")
+		id, _ := posixtrace.OpenEventID("step")
 		s.Start()
 		var old syscall.Rlimit
 		syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old)
@@ -849,7 +850,7 @@ func init() {
 			f, err := os.Open(path)
 			tracetest.Check(err == nil, "Open: %v", err)
 			defer f.Close()
-			r, err := NewReader(f)
+			r, err := posixtrace.NewReader(f)
 			tracetest.Check(err == nil, "%s: NewReader: %v", what, err)
 			defer r.Close()
 			next := 0
@@ -872,7 +873,7 @@ func init() {
 			tracetest.Check(err == nil, "Stat: %v", err)
 			logNumbers(id, n, 3, 20)
 			n += 3
-			if p == PolicyLoop {
+			if p == posixtrace.PolicyLoop {
 				limit(uint64(step) * 200) // within what it has
 			} else {
 				limit(uint64(fi.Size()) + uint64(step)*9)
@@ -896,7 +897,7 @@ func init() {
 }
 
 var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 		path := filepath.Join(t.TempDir(), "log")
 		tracetest.RunHelper(t, nil, "log-steps", path, p.String())
 		events, st := logRead(t, path)
@@ -910,7 +911,7 @@ var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
 // A stream in which nothing happens writes nothing to its log, whatever looks
 // after it.
 var _ = conform("LOG-01/idle", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
+	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "log.idle"), 0, 3, 10)
 	tracetest.OK(t, "Flush", s.Flush())
@@ -934,14 +935,14 @@ var _ = conform("LOG-11", func(t *testing.T) {
 })
 
 var _ = conform("LOG-12", func(t *testing.T) {
-	attr := Attr{Name: "whole", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 32 << 10, MaxDataSize: new(77), LogSize: 100 << 10, Inheritance: InheritChildren}
+	attr := posixtrace.Attr{Name: "whole", StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 32 << 10, MaxDataSize: new(77), LogSize: 100 << 10, Inheritance: posixtrace.InheritChildren}
 	s, path := logStream(t, attr)
 	want, err := s.Attr()
 	tracetest.OK(t, "Attr", err)
 	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "log.whole"), 0, 3, 10)
 	logID(t, "log.unused")
-	types := map[EventID]string{}
+	types := map[posixtrace.EventID]string{}
 	for id, name := range eventTypesOf(t, s) {
 		types[id] = name
 	}
@@ -972,7 +973,7 @@ var _ = conform("LOG-12", func(t *testing.T) {
 	if len(types) != 0 {
 		t.Errorf("the log does not know %v", types)
 	}
-	if st, err := l.Status(); err != nil || st != (Status{}) {
+	if st, err := l.Status(); err != nil || st != (posixtrace.Status{}) {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	logRange(t, "log", logNumbersOf(t, logAll(t, l), "log.whole"), 0, 3)
@@ -981,16 +982,16 @@ var _ = conform("LOG-12", func(t *testing.T) {
 	f, err := os.Open(path)
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
-	r, err := NewReader(f)
+	r, err := posixtrace.NewReader(f)
 	tracetest.OK(t, "NewReader", err)
 	defer r.Close()
-	if state, why := r.State(); state == LogFinished {
+	if state, why := r.State(); state == posixtrace.LogFinished {
 		t.Errorf("a log without its last byte is %v, %v", state, why)
 	}
 })
 
 var _ = conform("LOG-13", func(t *testing.T) {
-	s, path := logStream(t, Attr{Name: "foreign"})
+	s, path := logStream(t, posixtrace.Attr{Name: "foreign"})
 	tracetest.OK(t, "Start", s.Start())
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	b, err := os.ReadFile(path)
@@ -1007,7 +1008,7 @@ var _ = conform("LOG-13", func(t *testing.T) {
 		tracetest.OK(t, "WriteFile", os.WriteFile(path, c, 0o600))
 		f, err := os.Open(path)
 		tracetest.OK(t, "Open", err)
-		l, err := Open(f)
+		l, err := posixtrace.Open(f)
 		f.Close()
 		if err == nil {
 			l.Close()
@@ -1020,7 +1021,7 @@ var _ = conform("LOG-13", func(t *testing.T) {
 
 var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	// Its owner lives.
-	s, path := logStream(t, Attr{LogFullPolicy: PolicyAppend})
+	s, path := logStream(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.live")
 	logNumbers(id, 0, 5, 10)
@@ -1029,9 +1030,9 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	f, err := os.Open(path)
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
-	_, err = Open(f)
+	_, err = posixtrace.Open(f)
 	wantErrno(t, err, syscall.EINVAL)
-	if st, _ := s.Status(); st.StreamStatus != StatusRunning {
+	if st, _ := s.Status(); st.StreamStatus != posixtrace.StatusRunning {
 		t.Errorf("looking at the log has touched the stream: %+v", st)
 	}
 	// The same file as on another machine, where there is no such stream.
@@ -1042,7 +1043,7 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	tracetest.OK(t, "WriteFile", os.WriteFile(copied, b, 0o600))
 	events, st := logRead(t, copied)
 	logRange(t, "unfinished", logNumbersOf(t, events, "log.live"), 0, 5)
-	if st.LogOverrunStatus != StatusOverrun {
+	if st.LogOverrunStatus != posixtrace.StatusOverrun {
 		t.Errorf("the status does not say that events are missing: %+v", st)
 	}
 	after, err := os.ReadFile(copied)
@@ -1052,7 +1053,7 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	// On this one it is finished now.
 	events, st = logRead(t, path)
 	logRange(t, "finished", logNumbersOf(t, events, "log.live"), 0, 10)
-	if st.LogOverrunStatus != StatusNoOverrun {
+	if st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 		t.Errorf("status of the finished log: %+v", st)
 	}
 })

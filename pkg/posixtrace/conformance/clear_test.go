@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bytes"
@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section CLR: clear.
 
-func clrClear(t *testing.T, s *Stream) {
+func clrClear(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	if err := s.Clear(); err != nil {
 		t.Fatal(err)
@@ -25,7 +26,7 @@ func clrClear(t *testing.T, s *Stream) {
 }
 
 var _ = conform("CLR-01/posix_trace_clear/EINVAL", func(t *testing.T) {
-	s := flowStream(t, &Attr{Name: "clr", StreamFullPolicy: PolicyUntilFull})
+	s := flowStream(t, &posixtrace.Attr{Name: "clr", StreamFullPolicy: posixtrace.PolicyUntilFull})
 	flowStart(t, s)
 	id, err := s.EventID("clr.named")
 	if err != nil {
@@ -35,7 +36,7 @@ var _ = conform("CLR-01/posix_trace_clear/EINVAL", func(t *testing.T) {
 	w := flowRecorder(t, s)
 	for range 1000 {
 		w.put()
-		Event(w.id, []byte("0"))
+		posixtrace.Event(w.id, []byte("0"))
 	}
 	// Part of it has been read, and some of the rest is on its way to the reader.
 	for range 10 {
@@ -50,51 +51,51 @@ var _ = conform("CLR-01/posix_trace_clear/EINVAL", func(t *testing.T) {
 	if after, err := s.Attr(); err != nil || after != before {
 		t.Errorf("attributes are %+v, %v, they were %+v", after, err, before)
 	}
-	Event(w.id, []byte("after"))
+	posixtrace.Event(w.id, []byte("after"))
 	flowWant(t, flowAll(t, s), "after")
 	flowShutdown(t, s)
 	wantErrno(t, s.Clear(), syscall.EINVAL)
-	flowLacks(t, &Log{}, "Clear")
+	flowLacks(t, &posixtrace.Log{}, "Clear")
 })
 
 var _ = conform("CLR-02", func(t *testing.T) {
 	s := flowStream(t, nil)
 	clrClear(t, s)
-	flowState(t, s, StatusSuspended, StatusNotFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	flowWant(t, flowAll(t, s))
 	flowStart(t, s)
 	clrClear(t, s)
-	flowState(t, s, StatusRunning, StatusNotFull)
-	Event(flowID(t, "clr"), []byte("x"))
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	posixtrace.Event(flowID(t, "clr"), []byte("x"))
 	flowWant(t, flowAll(t, s), "x")
 	flowStop(t, s)
 	clrClear(t, s)
-	flowState(t, s, StatusSuspended, StatusNotFull)
-	Event(flowID(t, "clr"), []byte("x"))
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	posixtrace.Event(flowID(t, "clr"), []byte("x"))
 	flowWant(t, flowAll(t, s))
 })
 
 var _ = conform("CLR-03", func(t *testing.T) {
-	fill := func(t *testing.T, p FullPolicy) (*Stream, *flowWriter) {
+	fill := func(t *testing.T, p posixtrace.FullPolicy) (*posixtrace.Stream, *flowWriter) {
 		s := flowStream(t, flowSmall(p))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for flowStatus(t, s).Lost == 0 {
 			w.put()
 		}
-		flowIs(t, "full status", flowStatus(t, s).StreamFullStatus, StatusFull)
+		flowIs(t, "full status", flowStatus(t, s).StreamFullStatus, posixtrace.StatusFull)
 		return s, w
 	}
-	cleared := func(t *testing.T, s *Stream) {
+	cleared := func(t *testing.T, s *posixtrace.Stream) {
 		t.Helper()
 		clrClear(t, s)
 		st := flowStatus(t, s)
-		if st.StreamFullStatus != StatusNotFull || st.StreamOverrunStatus != StatusNoOverrun {
+		if st.StreamFullStatus != posixtrace.StatusNotFull || st.StreamOverrunStatus != posixtrace.StatusNoOverrun {
 			t.Errorf("status is %+v", st)
 		}
 	}
 	t.Run("until-full", func(t *testing.T) {
-		s, w := fill(t, PolicyUntilFull)
+		s, w := fill(t, posixtrace.PolicyUntilFull)
 		cleared(t, s)
 		flowWant(t, flowAll(t, s))
 		flowStart(t, s)
@@ -104,12 +105,12 @@ var _ = conform("CLR-03", func(t *testing.T) {
 	// Whatever has been told of the loss when clear is called.
 	for told := range 4 {
 		t.Run("loop "+strconv.Itoa(told), func(t *testing.T) {
-			s, w := fill(t, PolicyLoop)
+			s, w := fill(t, posixtrace.PolicyLoop)
 			for range told {
 				flowNext(t, s)
 			}
 			cleared(t, s)
-			flowState(t, s, StatusRunning, StatusNotFull)
+			flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 			flowWant(t, flowAll(t, s))
 			w.put()
 			flowWant(t, flowAll(t, s), strconv.Itoa(w.n-1))
@@ -117,10 +118,10 @@ var _ = conform("CLR-03", func(t *testing.T) {
 	}
 	t.Run("until-full told", func(t *testing.T) {
 		for told := 1; told <= 3; told++ {
-			s, w := fill(t, PolicyUntilFull)
+			s, w := fill(t, posixtrace.PolicyUntilFull)
 			for {
 				e, ok := flowNext(t, s)
-				if !ok || e.ID == EventStop {
+				if !ok || e.ID == posixtrace.EventStop {
 					break
 				}
 			}
@@ -132,7 +133,7 @@ var _ = conform("CLR-03", func(t *testing.T) {
 			flowStart(t, s)
 			w.put()
 			for _, e := range flowAll(t, s) {
-				if e.ID != EventStart && !e.ID.User() {
+				if e.ID != posixtrace.EventStart && !e.ID.User() {
 					t.Errorf("%d told: %v after clear", told, e)
 				}
 			}
@@ -141,28 +142,28 @@ var _ = conform("CLR-03", func(t *testing.T) {
 })
 
 var _ = conform("CLR-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	w.fill(t)
 	clrClear(t, s)
-	flowState(t, s, StatusSuspended, StatusNotFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	for range 3 {
 		if w.put() {
 			t.Fatal("it has restarted")
 		}
 		flowWant(t, flowAll(t, s))
-		flowState(t, s, StatusSuspended, StatusNotFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	}
-	flowIs(t, "overrun", flowStatus(t, s).StreamOverrunStatus, StatusNoOverrun)
+	flowIs(t, "overrun", flowStatus(t, s).StreamOverrunStatus, posixtrace.StatusNoOverrun)
 	flowStart(t, s)
-	flowState(t, s, StatusRunning, StatusNotFull)
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	w.put()
 	flowWant(t, flowAll(t, s), "START", strconv.Itoa(w.n-1))
 	// From then on it is as any other.
 	w.fill(t)
-	flowWant(t, flowTypes(flowAll(t, s), EventStop, EventStart), "STOP1", "START")
-	flowState(t, s, StatusRunning, StatusNotFull)
+	flowWant(t, flowTypes(flowAll(t, s), posixtrace.EventStop, posixtrace.EventStart), "STOP1", "START")
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 })
 
 var _ = conform("CLR-05", func(t *testing.T) {
@@ -170,11 +171,11 @@ var _ = conform("CLR-05", func(t *testing.T) {
 	flowStart(t, s)
 	id := flowID(t, "clr.rejected")
 	before, _ := s.Attr()
-	err := s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"clr.*"}}})
+	err := s.FilterOps([]posixtrace.FilterOp{{How: posixtrace.FilterAdd, Patterns: []string{"clr.*"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	Event(id, []byte("x"))
+	posixtrace.Event(id, []byte("x"))
 	if f, err := s.Filter(); err != nil || !f.Has(id) {
 		t.Fatalf("the filter is %v, %v", f, err)
 	}
@@ -182,8 +183,8 @@ var _ = conform("CLR-05", func(t *testing.T) {
 	if f, err := s.Filter(); err != nil || !f.Empty() {
 		t.Errorf("the filter is %v, %v", f, err)
 	}
-	Event(id, []byte("y"))
-	Event(flowID(t, "clr.registered later"), []byte("z"))
+	posixtrace.Event(id, []byte("y"))
+	posixtrace.Event(flowID(t, "clr.registered later"), []byte("z"))
 	flowWant(t, flowAll(t, s), "y", "z")
 	if after, err := s.Attr(); err != nil || after != before {
 		t.Errorf("attributes are %+v, %v, they were %+v", after, err, before)
@@ -191,8 +192,8 @@ var _ = conform("CLR-05", func(t *testing.T) {
 })
 
 var _ = conform("CLR-06", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
-		s := flowStream(t, &Attr{StreamFullPolicy: p, StreamSize: 64 << 10, MaxDataSize: new(1000)})
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
+		s := flowStream(t, &posixtrace.Attr{StreamFullPolicy: p, StreamSize: 64 << 10, MaxDataSize: new(1000)})
 		flowStart(t, s)
 		var end atomic.Bool
 		var wg sync.WaitGroup
@@ -206,7 +207,7 @@ var _ = conform("CLR-06", func(t *testing.T) {
 						b[i] = byte(len(b))
 					}
 					copy(b, strconv.Itoa(1000 + len(b))[1:])
-					Event(id, b)
+					posixtrace.Event(id, b)
 					if k%64 == 0 {
 						runtime.Gosched()
 					}
@@ -246,17 +247,17 @@ var _ = conform("CLR-06", func(t *testing.T) {
 })
 
 var _ = conform("CLR-07", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		for _, attached := range []bool{false, true} {
 			name := p.String()
 			if attached {
 				name += " by another"
 			}
 			t.Run(name, func(t *testing.T) {
-				s, path := flowLogged(t, &Attr{Name: "clr07", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: new(64)})
+				s, path := flowLogged(t, &posixtrace.Attr{Name: "clr07", StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: new(64)})
 				flowStart(t, s)
 				w := flowRecorder(t, s)
-				for flowStatus(t, s).LogFullStatus != StatusFull {
+				for flowStatus(t, s).LogFullStatus != posixtrace.StatusFull {
 					for range 50 {
 						w.put()
 					}
@@ -268,13 +269,13 @@ var _ = conform("CLR-07", func(t *testing.T) {
 				by := s
 				if attached {
 					var err error
-					if by, err = Attach("clr07"); err != nil {
+					if by, err = posixtrace.Attach("clr07"); err != nil {
 						t.Fatal(err)
 					}
 					defer by.Close()
 				}
 				clrClear(t, by)
-				flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, StatusNotFull)
+				flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, posixtrace.StatusNotFull)
 				flowStart(t, s)
 				first := w.n
 				if !w.put() {
@@ -287,7 +288,7 @@ var _ = conform("CLR-07", func(t *testing.T) {
 				flowShutdown(t, s)
 				all := flowNoFlush(flowLog(t, path))
 				want := []string{"START", strconv.Itoa(first), strconv.Itoa(first + 1), "STOP0"}
-				if p == PolicyLoop {
+				if p == posixtrace.PolicyLoop {
 					want = want[1:] // it was running all the time
 				}
 				flowWant(t, all, want...)
@@ -296,34 +297,34 @@ var _ = conform("CLR-07", func(t *testing.T) {
 	}
 	t.Run("nothing of before", func(t *testing.T) {
 		// Not even the FLUSH_STOP of a flush before.
-		s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop})
+		s, path := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop})
 		flowStart(t, s)
-		Event(flowID(t, "clr"), []byte("before"))
+		posixtrace.Event(flowID(t, "clr"), []byte("before"))
 		if err := s.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		clrClear(t, s)
-		Event(flowID(t, "clr"), []byte("after"))
+		posixtrace.Event(flowID(t, "clr"), []byte("after"))
 		flowShutdown(t, s)
 		flowWant(t, flowLog(t, path), "after", "STOP0", "FLUSH_START", "FLUSH_STOP")
 	})
 })
 
 var _ = conform("CLR-08", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 	flowStart(t, s)
 	id := flowID(t, "clr")
-	Event(id, []byte("logged"))
+	posixtrace.Event(id, []byte("logged"))
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	st, _ := os.Stat(path)
-	Event(id, []byte("cleared"))
+	posixtrace.Event(id, []byte("cleared"))
 	clrClear(t, s)
 	if now, err := os.Stat(path); err != nil || now.Size() < st.Size() {
 		t.Errorf("the log has shrunk: %v", err)
 	}
-	Event(id, []byte("after"))
+	posixtrace.Event(id, []byte("after"))
 	flowShutdown(t, s)
 	flowWant(t, flowNoFlush(flowLog(t, path)), "START", "logged", "after", "STOP0")
 })
@@ -334,11 +335,11 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	flowStart(t, s)
 	id := flowID(t, "clr")
 	for range 200 {
-		Event(id, make([]byte, 1000))
+		posixtrace.Event(id, make([]byte, 1000))
 	}
 	flushed, cleared := make(chan error, 1), make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
-	tracetest.Wait(t, "it is flushing", func() bool { return flowStatus(t, s).StreamFlushStatus == StatusFlushing })
+	tracetest.Wait(t, "it is flushing", func() bool { return flowStatus(t, s).StreamFlushStatus == posixtrace.StatusFlushing })
 	go func() { cleared <- s.Clear() }()
 	for range 1000 {
 		runtime.Gosched()
@@ -361,10 +362,10 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	clrStop(r)
 	<-over
 
-	l, _ := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: new(64)})
+	l, _ := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: new(64)})
 	flowStart(t, l)
 	w := flowOther(t, l)
-	for flowStatus(t, l).LogOverrunStatus != StatusOverrun {
+	for flowStatus(t, l).LogOverrunStatus != posixtrace.StatusOverrun {
 		w.fill(t)
 		if err := l.Flush(); err != nil {
 			t.Fatal(err)
@@ -376,7 +377,7 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	flowIs(t, "flush error", flowStatus(t, l).StreamFlushError, syscall.ENOSPC)
 	clrClear(t, l)
 	st := flowStatus(t, l)
-	if st.StreamFlushError != 0 || st.LogOverrunStatus != StatusNoOverrun {
+	if st.StreamFlushError != 0 || st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 		t.Errorf("status is %+v", st)
 	}
 })
@@ -389,7 +390,7 @@ func clrStop(r *os.File) { r.SetReadDeadline(time.Now()) }
 var _ = conform("CLR-09/counts", func(t *testing.T) {
 	// A LOOP log that was full counts from nothing again: what it keeps and what it loses
 	// after the clear is all that was recorded since.
-	s, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: new(64)})
+	s, path := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: new(64)})
 	flowStart(t, s)
 	w := flowOther(t, s)
 	flush := func(n int) {
@@ -403,7 +404,7 @@ var _ = conform("CLR-09/counts", func(t *testing.T) {
 	}
 	m := flowMem(t, s)
 	used := func() bool { used, all := m.Used(); return used >= all-1 }
-	for flowStatus(t, s).LogFullStatus != StatusFull {
+	for flowStatus(t, s).LogFullStatus != posixtrace.StatusFull {
 		flush(100)
 	}
 	for range 30 {
@@ -415,7 +416,7 @@ var _ = conform("CLR-09/counts", func(t *testing.T) {
 		w.put()
 	}
 	flush(0)
-	if st := flowStatus(t, s); st.LogLost == before || st.LogFullStatus != StatusFull || st.LogOverrunStatus != StatusOverrun || st.Lost != 0 {
+	if st := flowStatus(t, s); st.LogLost == before || st.LogFullStatus != posixtrace.StatusFull || st.LogOverrunStatus != posixtrace.StatusOverrun || st.Lost != 0 {
 		t.Fatalf("after a flush of %d events: %+v", w.n-n, st)
 	}
 	for range 30 {
@@ -423,6 +424,6 @@ var _ = conform("CLR-09/counts", func(t *testing.T) {
 	}
 	flowShutdown(t, s)
 	all, st := logRead(t, path)
-	kept := logCount(all, w.id) + logCount(all, EventStop)
+	kept := logCount(all, w.id) + logCount(all, posixtrace.EventStop)
 	flowIs(t, "kept and lost", kept+int(st.LogLost-before), w.n-n+1)
 })

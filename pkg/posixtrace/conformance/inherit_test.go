@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
@@ -50,15 +51,15 @@ func init() {
 	tracetest.Helpers["inh-pidreuse"] = inhPidReuse
 	tracetest.Helpers["inh-setuid"] = inhSetuid
 	tracetest.Helpers["inh-silent"] = func([]string) {
-		id, err := OpenEventID("inh.setuid")
+		id, err := posixtrace.OpenEventID("inh.setuid")
 		if err == nil {
-			Event(id, []byte("after"))
+			posixtrace.Event(id, []byte("after"))
 		}
 		fmt.Println("passed", os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid())
 	}
 }
 
-var inhStreams = map[string]*Stream{}
+var inhStreams = map[string]*posixtrace.Stream{}
 
 func inhActor(args []string) {
 	in, err := os.OpenFile(args[0], os.O_RDONLY, 0)
@@ -86,18 +87,18 @@ func inhDo(verb string, f, self []string) (string, error) {
 	}
 	switch verb {
 	case "event": // NAME DATA
-		id, err := OpenEventID(f[0])
+		id, err := posixtrace.OpenEventID(f[0])
 		if err != nil {
 			return "", err
 		}
-		Event(id, []byte(f[1]))
+		posixtrace.Event(id, []byte(f[1]))
 		return strconv.Itoa(int(id)), nil
 	case "open": // NAME
-		id, err := OpenEventID(f[0])
+		id, err := posixtrace.OpenEventID(f[0])
 		return strconv.Itoa(int(id)), err
 	case "raw": // ID DATA: without opening a name
 		n, _ := strconv.Atoi(f[0])
-		Event(EventID(n), []byte(f[1]))
+		posixtrace.Event(posixtrace.EventID(n), []byte(f[1]))
 		return "", nil
 	case "spawn": // IN OUT [setsid | setpgid]
 		cmd := exec.Command(os.Args[0], f[0], f[1])
@@ -115,7 +116,7 @@ func inhDo(verb string, f, self []string) (string, error) {
 		n, _ := strconv.Atoi(f[0])
 		last := ""
 		for i := range n {
-			id, err := OpenEventID(fmt.Sprintf("%s.%d", f[1], i))
+			id, err := posixtrace.OpenEventID(fmt.Sprintf("%s.%d", f[1], i))
 			if err != nil {
 				return "", err
 			}
@@ -124,26 +125,26 @@ func inhDo(verb string, f, self []string) (string, error) {
 		return last, nil
 	case "create": // NAME PID INHERIT [LOG STREAMPOLICY LOGPOLICY]
 		pid, _ := strconv.Atoi(f[1])
-		attr := Attr{Name: f[0], StreamFullPolicy: PolicyUntilFull}
+		attr := posixtrace.Attr{Name: f[0], StreamFullPolicy: posixtrace.PolicyUntilFull}
 		if f[2] == "inherit" {
-			attr.Inheritance = InheritChildren
+			attr.Inheritance = posixtrace.InheritChildren
 		}
-		var s *Stream
+		var s *posixtrace.Stream
 		var err error
 		if len(f) > 3 {
 			sp, _ := strconv.Atoi(f[4])
 			lp, _ := strconv.Atoi(f[5])
-			attr.StreamFullPolicy, attr.LogFullPolicy = FullPolicy(sp), FullPolicy(lp)
+			attr.StreamFullPolicy, attr.LogFullPolicy = posixtrace.FullPolicy(sp), posixtrace.FullPolicy(lp)
 			file, err := os.OpenFile(f[3], os.O_WRONLY|os.O_CREATE, 0o600)
 			if err != nil {
 				return "", err
 			}
 			defer file.Close()
-			s, err = CreateWithLog(pid, &attr, file)
+			s, err = posixtrace.CreateWithLog(pid, &attr, file)
 			if err != nil {
 				return "", err
 			}
-		} else if s, err = Create(pid, &attr); err != nil {
+		} else if s, err = posixtrace.Create(pid, &attr); err != nil {
 			return "", err
 		}
 		inhStreams[f[0]] = s
@@ -157,7 +158,7 @@ func inhDo(verb string, f, self []string) (string, error) {
 		st, err := inhStreams[f[0]].PeekStatus()
 		return st.StreamStatus.String(), err
 	case "list":
-		list, err := List()
+		list, err := posixtrace.List()
 		return strconv.Itoa(len(list)), err
 	case "fsize": // N: no file may grow beyond that
 		n, _ := strconv.Atoi(f[0])
@@ -174,7 +175,7 @@ func inhDo(verb string, f, self []string) (string, error) {
 			return "", err
 		}
 		defer file.Close()
-		r, err := NewReader(file)
+		r, err := posixtrace.NewReader(file)
 		if err != nil {
 			return "", err
 		}
@@ -315,7 +316,7 @@ func (a *actor) got(name, data string) got { return got{name, data, a.pid} }
 var _ = conform("INH-01/fork", func(t *testing.T) {
 	a := newActor(t)
 	id := a.do("event inh.before 0")
-	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
+	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	b := a.spawn()
 	// The child's very first trace point, of a type it never opened itself.
 	b.do("raw %s first", id)
@@ -328,7 +329,7 @@ var _ = conform("INH-01/fork", func(t *testing.T) {
 // The same for a child that has executed nothing, a subshell.
 var _ = conform("INH-01/fork/alone", func(t *testing.T) {
 	shell, fork := inhShell(t)
-	s := running(t, shell, Attr{Inheritance: InheritChildren})
+	s := running(t, shell, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	inhFor(t, shell, "inh.filler", "shell")
 	id := inhFor(t, shell, "inh.forked", "shell")
 	sub := fork()
@@ -373,9 +374,9 @@ func inhShell(t *testing.T) (shell int, fork func() int) {
 }
 
 // inhFor records an event for a process that cannot do so by itself.
-func inhFor(t *testing.T, pid int, name, data string) EventID {
+func inhFor(t *testing.T, pid int, name, data string) posixtrace.EventID {
 	t.Helper()
-	p, err := OpenProcess(pid)
+	p, err := posixtrace.OpenProcess(pid)
 	tracetest.OK(t, "OpenProcess", err)
 	defer p.Close()
 	id, err := p.OpenEventID(name)
@@ -386,7 +387,7 @@ func inhFor(t *testing.T, pid int, name, data string) EventID {
 
 var _ = conform("INH-02/fork", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: InheritNone})
+	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritNone})
 	b := a.spawn()
 	b.do("event inh.child 1")
 	c := b.spawn()
@@ -398,10 +399,10 @@ var _ = conform("INH-02/fork", func(t *testing.T) {
 var _ = conform("INH-03/fork", func(t *testing.T) {
 	a := newActor(t)
 	early := a.spawn()
-	passed := running(t, a.pid, Attr{Inheritance: InheritChildren})
-	kept := running(t, a.pid, Attr{Inheritance: InheritNone})
+	passed := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
+	kept := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritNone})
 	b := a.spawn()
-	late := running(t, a.pid, Attr{Inheritance: InheritChildren})
+	late := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	c := a.spawn()
 	// The children are asked only now; what counts is when they started.
 	grandchild := early.spawn()
@@ -418,7 +419,7 @@ var _ = conform("INH-04/fork", func(t *testing.T) {
 	a := newActor(t)
 	log := filepath.Join(t.TempDir(), "log.trace")
 	a.do("create inh4 0 inherit")
-	a.do("create inh4log 0 close %s %d %d", log, PolicyUntilFull, PolicyAppend)
+	a.do("create inh4log 0 close %s %d %d", log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend)
 	b := a.spawn()
 	// The child has no id of its parent's streams, and its exit, however it
 	// comes, shuts none of them down.
@@ -441,19 +442,19 @@ var _ = conform("INH-04/fork", func(t *testing.T) {
 		}
 	}
 	a.kill()
-	if list, err := List(); err != nil || len(list) != 0 {
+	if list, err := posixtrace.List(); err != nil || len(list) != 0 {
 		t.Errorf("after the controller's own death: %v, %v", list, err)
 	}
 })
 
 var _ = conform("INH-05/posix_spawn", func(t *testing.T) {
 	// os/exec is what posix_spawn is: a fork and an exec in one call.
-	for _, inherit := range []Inheritance{InheritChildren, InheritNone} {
+	for _, inherit := range []posixtrace.Inheritance{posixtrace.InheritChildren, posixtrace.InheritNone} {
 		a := newActor(t)
-		s := running(t, a.pid, Attr{Inheritance: inherit})
+		s := running(t, a.pid, posixtrace.Attr{Inheritance: inherit})
 		b := a.spawn("setsid")
 		b.do("event inh.spawned x")
-		if inherit == InheritChildren {
+		if inherit == posixtrace.InheritChildren {
 			equal(t, drain(t, s), b.got("inh.spawned", "x"))
 		} else {
 			equal(t, drain(t, s))
@@ -463,7 +464,7 @@ var _ = conform("INH-05/posix_spawn", func(t *testing.T) {
 
 var _ = conform("INH-06", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
+	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	// A chain of five that are silent until all but the last have died; the
 	// first one of them has a session of its own, so nothing leads up but the family.
 	chain := []*actor{a}
@@ -494,7 +495,7 @@ var _ = conform("INH-06/reparented", func(t *testing.T) {
 			if when == "process group" {
 				// As a shell starts a command. The traced process itself ends, too.
 				a = a.spawn("setpgid")
-				s := running(t, a.pid, Attr{Inheritance: InheritChildren})
+				s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 				middle := a.spawn()
 				last := middle.spawn()
 				middle.kill()
@@ -503,7 +504,7 @@ var _ = conform("INH-06/reparented", func(t *testing.T) {
 				equal(t, drain(t, s), last.got("inh.daemon", "last"))
 				return
 			}
-			s := running(t, a.pid, Attr{Inheritance: InheritChildren})
+			s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 			var middle, last *actor
 			if when == "PTRACE_STREAM" {
 				info, err := s.Info()
@@ -530,7 +531,7 @@ var _ = conform("INH-06/reparented", func(t *testing.T) {
 
 var _ = conform("INH-07/exec", func(t *testing.T) {
 	a := newActor(t)
-	s, kept := running(t, a.pid, Attr{Inheritance: InheritChildren}), running(t, a.pid, Attr{Inheritance: InheritNone})
+	s, kept := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren}), running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritNone})
 	want := []got{}
 	for i := range 4 {
 		a.do("event inh.image %d", i)
@@ -563,22 +564,22 @@ var _ = conform("INH-07/exec", func(t *testing.T) {
 
 var _ = conform("INH-08/exec", func(t *testing.T) {
 	a := newActor(t)
-	running(t, a.pid, Attr{})
+	running(t, a.pid, posixtrace.Attr{})
 	// The old image has used all the names that a process may have.
-	a.do("burn %d inh.old", UserEventMax)
-	if id := a.do("event inh.more 1"); id != strconv.Itoa(int(EventUnnamed)) {
+	a.do("burn %d inh.old", posixtrace.UserEventMax)
+	if id := a.do("event inh.more 1"); id != strconv.Itoa(int(posixtrace.EventUnnamed)) {
 		t.Errorf("past the limit the id is %s", id)
 	}
 	a.exec()
 	// The new one has its own count.
-	if id := a.do("event inh.new 1"); id == strconv.Itoa(int(EventUnnamed)) {
+	if id := a.do("event inh.new 1"); id == strconv.Itoa(int(posixtrace.EventUnnamed)) {
 		t.Error("the new image is at the limit of the old one")
 	}
 })
 
 var _ = conform("INH-09/exec", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{})
+	s := running(t, a.pid, posixtrace.Attr{})
 	one, two := a.do("event inh.one old"), a.do("event inh.two old")
 	a.exec()
 	three := a.do("event inh.three new")
@@ -594,7 +595,7 @@ var _ = conform("INH-09/exec", func(t *testing.T) {
 var _ = conform("INH-10/exec", func(t *testing.T) {
 	tg := newActor(t)
 	a := newActor(t)
-	s := running(t, a.pid, Attr{})
+	s := running(t, a.pid, posixtrace.Attr{})
 	a.do("create inh10 %d close", tg.pid)
 	tg.do("event inh.target 1")
 	if _, err := inhFind("inh10"); err != nil {
@@ -614,14 +615,14 @@ var _ = conform("INH-10/exec", func(t *testing.T) {
 	if i, err := inhFind("inh10"); err != nil || i != nil {
 		t.Errorf("a stream of a controller that has exited: %+v, %v", i, err)
 	}
-	if st, err := s.Status(); err != nil || st.StreamStatus != StatusRunning {
+	if st, err := s.Status(); err != nil || st.StreamStatus != posixtrace.StatusRunning {
 		t.Errorf("a stream whose target has exited: %+v, %v", st, err)
 	}
 })
 
 // inhFind looks for an active stream by name, nil if there is none.
-func inhFind(name string) (*StreamInfo, error) {
-	list, err := List()
+func inhFind(name string) (*posixtrace.StreamInfo, error) {
+	list, err := posixtrace.List()
 	for _, i := range list {
 		if i.Name == name {
 			return &i, err
@@ -632,7 +633,7 @@ func inhFind(name string) (*StreamInfo, error) {
 
 var _ = conform("INH-11", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
+	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	b, c := a.spawn(), a.spawn()
 	id := b.do("event inh.shared b")
 	for _, p := range []*actor{a, c, c.spawn()} {
@@ -653,7 +654,7 @@ var _ = conform("INH-11", func(t *testing.T) {
 
 var _ = conform("INH-12", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
+	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	b := a.spawn()
 	c := b.spawn()
 	family := []*actor{a, b, c}
@@ -672,12 +673,12 @@ var _ = conform("INH-12", func(t *testing.T) {
 	equal(t, drain(t, s))
 	id, err := s.EventID("inh.whole")
 	tracetest.OK(t, "EventID", err)
-	var set EventSet
+	var set posixtrace.EventSet
 	set.Add(id)
-	tracetest.OK(t, "SetFilter", s.SetFilter(set, FilterSet))
+	tracetest.OK(t, "SetFilter", s.SetFilter(set, posixtrace.FilterSet))
 	all("filtered")
 	equal(t, drain(t, s))
-	tracetest.OK(t, "SetFilter", s.SetFilter(EventSet{}, FilterSet))
+	tracetest.OK(t, "SetFilter", s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet))
 	all("cleared")
 	tracetest.OK(t, "Clear", s.Clear())
 	equal(t, drain(t, s))
@@ -692,7 +693,7 @@ var _ = conform("INH-13/fork", func(t *testing.T) {
 	a.do("event inh.apart 0")
 	b := a.spawn() // not traced: there is no stream at all
 	id := b.do("event inh.apart 1")
-	sa, sb := running(t, a.pid, Attr{}), running(t, b.pid, Attr{})
+	sa, sb := running(t, a.pid, posixtrace.Attr{}), running(t, b.pid, posixtrace.Attr{})
 	a.do("event inh.onlya 2")
 	b.do("event inh.onlyb 3")
 	b.do("event inh.apart 4")
@@ -700,7 +701,7 @@ var _ = conform("INH-13/fork", func(t *testing.T) {
 	equal(t, drain(t, sb), b.got("inh.onlyb", "3"), b.got("inh.apart", "4"))
 	// Private: what one registers does not show in the other's.
 	for _, c := range []struct {
-		s    *Stream
+		s    *posixtrace.Stream
 		name string
 	}{{sa, "inh.onlyb"}, {sb, "inh.onlya"}} {
 		for _, name := range eventTypesOf(t, c.s) {
@@ -721,7 +722,7 @@ var _ = conform("INH-13/copy", func(t *testing.T) {
 	inhFor(t, shell, "inh.filler", "")
 	id := inhFor(t, shell, "inh.copied", "")
 	sub := fork()
-	s := running(t, sub, Attr{})
+	s := running(t, sub, posixtrace.Attr{})
 	if name, err := s.EventName(id); name != "inh.copied" {
 		t.Errorf("type %d is %q in the child, %v", id, name, err)
 	}
@@ -731,7 +732,7 @@ var _ = conform("INH-13/copy", func(t *testing.T) {
 	equal(t, drain(t, s), got{"inh.copied", "x", sub})
 	// From here on each has its own.
 	mine := inhFor(t, sub, "inh.mine", "")
-	parent := running(t, shell, Attr{})
+	parent := running(t, shell, posixtrace.Attr{})
 	if name, err := parent.EventName(mine); err == nil {
 		t.Errorf("type %d of the child is %q in the parent", mine, name)
 	}
@@ -743,7 +744,7 @@ var _ = conform("INH-13/copy", func(t *testing.T) {
 	a.do("event inh.filler 0")
 	a.do("event inh.copied 0")
 	b := a.spawn()
-	for _, name := range eventTypesOf(t, running(t, b.pid, Attr{})) {
+	for _, name := range eventTypesOf(t, running(t, b.pid, posixtrace.Attr{})) {
 		if strings.HasPrefix(name, "inh.") {
 			t.Errorf("%s is in the map of a program that has not registered it", name)
 		}
@@ -776,12 +777,12 @@ func inhPidReuse(args []string) {
 	}
 	first, br, w := run()
 	pid := first.Process.Pid
-	s, err := Create(pid, &Attr{Inheritance: InheritChildren})
+	s, err := posixtrace.Create(pid, &posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	tracetest.Check(err == nil, "Create: %v", err)
 	s.Start()
 	tell(br, w, "mine 1")
 	id, _ := s.EventID("mine")
-	left, err := Create(pid, &Attr{Name: "left"})
+	left, err := posixtrace.Create(pid, &posixtrace.Attr{Name: "left"})
 	tracetest.Check(err == nil && left.Handover(pid) == nil, "Handover: %v", err)
 	first.Process.Kill()
 	first.Wait()
@@ -820,14 +821,14 @@ func inhPidReuse(args []string) {
 			tracetest.Check(et.Name != "other", "a name of the second process is in the first one's map")
 		}
 		// Nor is the second process the owner of what was left to the first.
-		list2, err := List()
+		list2, err := posixtrace.List()
 		tracetest.Check(err == nil && len(list2) == 2, "List: %v, %v", list2, err)
 		for _, i := range list2 {
 			tracetest.Check(i.Stale == (i.Name == "left"), "the owner is gone, and its number is used again: %+v", i)
 		}
 		left.Shutdown()
 		// And a stream for the number is one for the second process.
-		s2, err := Create(pid, nil)
+		s2, err := posixtrace.Create(pid, nil)
 		tracetest.Check(err == nil, "Create: %v", err)
 		types, err = s2.EventTypes()
 		tracetest.Check(err == nil, "EventTypes: %v", err)
@@ -848,7 +849,7 @@ func inhPidReuse(args []string) {
 		_, n, err := s2.TryNext(buf)
 		tracetest.Check(err == nil && string(buf[:n]) == "3", "TryNext: %q, %v", buf[:n], err)
 		_, _, err = s.TryNext(buf)
-		tracetest.Check(err == ErrUnavailable, "TryNext on the first one's stream: %v", err)
+		tracetest.Check(err == posixtrace.ErrUnavailable, "TryNext on the first one's stream: %v", err)
 		second.Process.Kill()
 		second.Wait()
 		s.Shutdown()
@@ -870,7 +871,7 @@ var _ = conform("INH-14", func(t *testing.T) {
 // inhSetuid is an ordinary user who traces a process that executes args[0], which
 // is set-uid or set-gid.
 func inhSetuid(args []string) {
-	s, err := CreateForChild(&Attr{Inheritance: InheritChildren}, nil)
+	s, err := posixtrace.CreateForChild(&posixtrace.Attr{Inheritance: posixtrace.InheritChildren}, nil)
 	tracetest.Check(err == nil, "Create: %v", err)
 	s.Start()
 	info, _ := s.Info()
@@ -899,7 +900,7 @@ func inhSetuid(args []string) {
 var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	// A stream such as a program of another word size makes: its header says so, and
 	// everything else may mean anything.
-	s, err := Create(0, &Attr{Name: "inh15"})
+	s, err := posixtrace.Create(0, &posixtrace.Attr{Name: "inh15"})
 	tracetest.OK(t, "Create", err)
 	info, err := s.Info()
 	tracetest.OK(t, "Info", err)
@@ -915,7 +916,7 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	other := []byte{byte(32 + 64 - strconv.IntSize), 0}
 	_, err = f.WriteAt(other, 10)
 	tracetest.OK(t, "WriteAt", err)
-	_, err = Attach(info.Path)
+	_, err = posixtrace.Attach(info.Path)
 	wantErrno(t, err, syscall.EINVAL)
 	if i, err := inhFind("inh15"); err != nil || i != nil {
 		t.Errorf("List: %+v, %v", i, err)
@@ -931,7 +932,7 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	_, err = f.WriteAt(mark, 10)
 	tracetest.OK(t, "WriteAt", err)
 	tracetest.OK(t, "Start", s.Start())
-	Event(logID(t, "inh.foreign"), []byte("y"))
+	posixtrace.Event(logID(t, "inh.foreign"), []byte("y"))
 	equal(t, drain(t, s), got{"inh.foreign", "y", os.Getpid()})
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 })
@@ -939,7 +940,7 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 var _ = conform("INH-16", func(t *testing.T) {
 	// Only its owner can touch anything there.
 	a := newActor(t)
-	s := running(t, a.pid, Attr{Inheritance: InheritChildren})
+	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	a.do("event inh.mode x")
 	drain(t, s)
 	dir := os.Getenv("PTRACE_DIR")

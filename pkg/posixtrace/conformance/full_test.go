@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -28,7 +29,7 @@ func init() {
 	tracetest.Helpers["burst"] = func(args []string) {
 		n, _ := strconv.Atoi(args[0])
 		runtime.GOMAXPROCS(1)
-		id, err := OpenEventID("burst")
+		id, err := posixtrace.OpenEventID("burst")
 		if err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
@@ -36,7 +37,7 @@ func init() {
 		fmt.Println("ready")
 		os.Stdin.Read(make([]byte, 1))
 		for i := range n {
-			Event(id, []byte(strconv.Itoa(i)))
+			posixtrace.Event(id, []byte(strconv.Itoa(i)))
 		}
 		fmt.Println("done")
 		os.Stdin.Read(make([]byte, 1))
@@ -44,7 +45,7 @@ func init() {
 }
 
 // overwrite records until a LOOP stream has lost something since it was called.
-func (w *flowWriter) overwrite(t *testing.T, s *Stream) {
+func (w *flowWriter) overwrite(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	for lost := flowStatus(t, s).Lost; flowStatus(t, s).Lost == lost; {
 		if !w.put() {
@@ -62,13 +63,13 @@ func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
 	next, over, told := 0, false, false
 	for i, e := range list {
 		switch {
-		case e.ID == EventOverflow:
+		case e.ID == posixtrace.EventOverflow:
 			if over {
 				t.Fatalf("event %d: a second OVERFLOW without RESUME", i)
 			}
 			over, told = true, true
-		case e.ID == EventResume:
-			if !over || i+1 == len(list) || !list[i+1].ID.User() && list[i+1].ID != EventStop || list[i+1].UnixNano != e.UnixNano {
+		case e.ID == posixtrace.EventResume:
+			if !over || i+1 == len(list) || !list[i+1].ID.User() && list[i+1].ID != posixtrace.EventStop || list[i+1].UnixNano != e.UnixNano {
 				t.Fatalf("event %d: RESUME at %d, overflown %v, then %v", i, e.UnixNano, over, list[i+1:min(i+2, len(list))])
 			}
 			if list[i+1].ID.User() && flowNumber(t, list[i+1]) == next {
@@ -80,7 +81,7 @@ func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
 			if k < next {
 				t.Fatalf("event %d: %d comes after %d", i, k, next-1)
 			}
-			if k > next && list[i-1].ID != EventResume {
+			if k > next && list[i-1].ID != posixtrace.EventResume {
 				t.Fatalf("event %d: from %d to %d without RESUME: %v", i, next-1, k, list[max(0, i-4):i+1])
 			}
 			if over {
@@ -98,18 +99,20 @@ func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
 
 // flowNoFlush leaves out the marks of flushes, and the errors of those that failed.
 func flowNoFlush(list []flowEvent) []flowEvent {
-	return slices.DeleteFunc(slices.Clone(list), func(e flowEvent) bool { return e.ID == EventFlushStart || e.ID == EventFlushStop || e.ID == EventError })
+	return slices.DeleteFunc(slices.Clone(list), func(e flowEvent) bool {
+		return e.ID == posixtrace.EventFlushStart || e.ID == posixtrace.EventFlushStop || e.ID == posixtrace.EventError
+	})
 }
 
 var _ = conform("FUL-01", func(t *testing.T) {
 	t.Run("newest", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyLoop))
+		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for range 5 {
 			w.overwrite(t, s)
 		}
-		flowState(t, s, StatusRunning, StatusFull)
+		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
 		first, last := flowSpan(t, flowAll(t, s))
 		if last != w.n-1 || first == 0 || uint64(first) != flowStatus(t, s).Lost {
 			t.Errorf("events %d to %d survive of %d, %d are lost", first, last, w.n, flowStatus(t, s).Lost)
@@ -118,7 +121,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 	t.Run("order", func(t *testing.T) {
 		// a begins first and leaves its chunk last: b's is the one whose newest event
 		// is oldest.
-		s := flowStream(t, flowSmall(PolicyLoop))
+		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 		flowStart(t, s)
 		a, b, c := flowRecorder(t, s), flowRecorder(t, s), flowRecorder(t, s)
 		b.id, c.id = flowID(t, "flow.b"), flowID(t, "flow.c")
@@ -131,7 +134,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		}
 		c.overwrite(t, s)
 		all := flowAll(t, s)
-		count := func(id EventID) (n int) { return len(flowTypes(all, id)) }
+		count := func(id posixtrace.EventID) (n int) { return len(flowTypes(all, id)) }
 		if count(a.id) != a.n || count(b.id) == b.n || count(c.id) != c.n {
 			t.Errorf("%d of %d events survive of the first writer, %d of %d of the second, %d of %d of the third",
 				count(a.id), a.n, count(b.id), b.n, count(c.id), c.n)
@@ -139,7 +142,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 	})
 	t.Run("writers", func(t *testing.T) {
 		// Of one writer, no event is lost while an older one survives.
-		s := flowStream(t, flowSmall(PolicyLoop))
+		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 		flowStart(t, s)
 		var ws []*flowWriter
 		for i := range 3 {
@@ -163,13 +166,13 @@ var _ = conform("FUL-01", func(t *testing.T) {
 				}
 			}
 		}
-		flowIs(t, "recorded and lost", len(flowUsers(all))+len(flowTypes(all, EventStart))+int(flowStatus(t, s).Lost), total+1)
+		flowIs(t, "recorded and lost", len(flowUsers(all))+len(flowTypes(all, posixtrace.EventStart))+int(flowStatus(t, s).Lost), total+1)
 	})
 	t.Run("speeds", func(t *testing.T) {
 		// One event of the slow writer for hundreds of the fast one: what is kept of each is
 		// its newest, without a gap, to the event.
 		for _, ratio := range []int{100, 700, 5000} {
-			s := flowStream(t, flowSmall(PolicyLoop))
+			s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 			flowStart(t, s)
 			slow, fast := flowRecorder(t, s), flowRecorder(t, s)
 			fast.id = flowID(t, "flow.fast")
@@ -181,7 +184,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 			}
 			lost := flowStatus(t, s).Lost
 			for _, all := range [][]flowEvent{flowPeek(t, s), flowAll(t, s)} {
-				kept := len(flowTypes(all, EventStart))
+				kept := len(flowTypes(all, posixtrace.EventStart))
 				for what, w := range map[string]*flowWriter{"slow": slow, "fast": fast} {
 					first, last := flowSpan(t, flowTypes(all, w.id))
 					if last != w.n-1 || first == 0 && w == fast {
@@ -196,15 +199,15 @@ var _ = conform("FUL-01", func(t *testing.T) {
 	t.Run("speeds, with logs", func(t *testing.T) {
 		// The same for a LOOP log of a stream that loses nothing, and of one that does: there
 		// each flush leaves its own gap.
-		for _, sp := range []FullPolicy{PolicyUntilFull, PolicyLoop} {
+		for _, sp := range []posixtrace.FullPolicy{posixtrace.PolicyUntilFull, posixtrace.PolicyLoop} {
 			a := flowSmall(sp)
-			a.LogFullPolicy, a.LogSize, a.StreamSize = PolicyLoop, 64<<10, 64<<10
+			a.LogFullPolicy, a.LogSize, a.StreamSize = posixtrace.PolicyLoop, 64<<10, 64<<10
 			s, path := flowLogged(t, a)
 			flowStart(t, s)
 			slow, fast := flowOther(t, s), flowOther(t, s)
 			fast.id = flowID(t, "flow.fast")
 			burst := 300
-			if sp == PolicyLoop {
+			if sp == posixtrace.PolicyLoop {
 				burst = 9000
 			}
 			for range 100 {
@@ -224,7 +227,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 				for _, e := range all {
 					if e.ID == w.id {
 						n, err := strconv.Atoi(e.data)
-						if err != nil || n <= next || sp == PolicyUntilFull && next >= 0 && n != next+1 {
+						if err != nil || n <= next || sp == posixtrace.PolicyUntilFull && next >= 0 && n != next+1 {
 							t.Fatalf("%v: event %q of the %s writer follows %d", sp, e.data, what, next)
 						}
 						next = n
@@ -235,15 +238,15 @@ var _ = conform("FUL-01", func(t *testing.T) {
 					t.Errorf("%v: the last event of the %s writer is %d, want %d", sp, what, next, w.n-1)
 				}
 			}
-			kept += uint64(logCount(all, EventStart) + logCount(all, EventStop))
-			if all := uint64(2 + slow.n + fast.n); kept+st.Lost+st.LogLost != all || st.LogLost == 0 || (st.Lost == 0) != (sp == PolicyUntilFull) {
+			kept += uint64(logCount(all, posixtrace.EventStart) + logCount(all, posixtrace.EventStop))
+			if all := uint64(2 + slow.n + fast.n); kept+st.Lost+st.LogLost != all || st.LogLost == 0 || (st.Lost == 0) != (sp == posixtrace.PolicyUntilFull) {
 				t.Errorf("%v: %d are kept of %d, %+v", sp, kept, all, st)
 			}
 		}
 	})
 	t.Run("counts", func(t *testing.T) {
 		c := tracetest.Start(t, "burst", "100000")
-		s := running(t, c.PID, *flowSmall(PolicyLoop))
+		s := running(t, c.PID, *flowSmall(posixtrace.PolicyLoop))
 		c.Line()
 		c.In.WriteString("\n")
 		go c.Out.ReadString('\n')
@@ -252,25 +255,25 @@ var _ = conform("FUL-01", func(t *testing.T) {
 			all = append(all, flowAll(t, s)...)
 			return flowCounted(t, s, all, 100001)
 		})
-		flowIs(t, "recorded and lost", len(flowTypes(all, EventStart))+len(flowUsers(all))+int(flowStatus(t, s).Lost), 100001)
+		flowIs(t, "recorded and lost", len(flowTypes(all, posixtrace.EventStart))+len(flowUsers(all))+int(flowStatus(t, s).Lost), 100001)
 	})
 })
 
-func flowCounted(t *testing.T, s *Stream, all []flowEvent, n int) bool {
-	return len(flowTypes(all, EventStart))+len(flowUsers(all))+int(flowStatus(t, s).Lost) >= n
+func flowCounted(t *testing.T, s *posixtrace.Stream, all []flowEvent, n int) bool {
+	return len(flowTypes(all, posixtrace.EventStart))+len(flowUsers(all))+int(flowStatus(t, s).Lost) >= n
 }
 
 var _ = conform("FUL-02", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyLoop))
+	s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	for range 3 {
 		w.overwrite(t, s)
 		st, err := s.Status()
-		if err != nil || st.StreamOverrunStatus != StatusOverrun {
+		if err != nil || st.StreamOverrunStatus != posixtrace.StatusOverrun {
 			t.Fatalf("after overwriting the status is %+v, %v", st, err)
 		}
-		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != StatusNoOverrun {
+		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != posixtrace.StatusNoOverrun {
 			t.Fatalf("without overwriting the status is %+v, %v", st, err)
 		}
 	}
@@ -279,7 +282,7 @@ var _ = conform("FUL-02", func(t *testing.T) {
 var _ = conform("FUL-03", func(t *testing.T) {
 	// Events of all sizes, whose data tells by itself whether it is whole, read while they
 	// are overwritten.
-	s := flowStream(t, &Attr{StreamSize: 1, MaxDataSize: new(1000)})
+	s := flowStream(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(1000)})
 	flowStart(t, s)
 	const writers, each = 2, 20000
 	var wg sync.WaitGroup
@@ -293,7 +296,7 @@ var _ = conform("FUL-03", func(t *testing.T) {
 					b[i] = byte(len(b))
 				}
 				b[len(b)-1] = byte(len(b) >> 3)
-				Event(id, b)
+				posixtrace.Event(id, b)
 			}
 		})
 	}
@@ -302,7 +305,7 @@ var _ = conform("FUL-03", func(t *testing.T) {
 	n := 0
 	check := func() {
 		for _, e := range flowAll(t, s) {
-			if e.ID == EventStart {
+			if e.ID == posixtrace.EventStart {
 				n++
 			}
 			if !e.ID.User() {
@@ -311,7 +314,7 @@ var _ = conform("FUL-03", func(t *testing.T) {
 			n++
 			l := len(e.data)
 			want := append(bytes.Repeat([]byte{byte(l)}, l-1), byte(l>>3))
-			if e.data != string(want) || e.Truncation != TruncationNone {
+			if e.data != string(want) || e.Truncation != posixtrace.TruncationNone {
 				t.Fatalf("a torn event of %d bytes: %q", l, e.data)
 			}
 		}
@@ -329,12 +332,12 @@ var _ = conform("FUL-03", func(t *testing.T) {
 })
 
 var _ = conform("FUL-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
-	flowState(t, s, StatusRunning, StatusNotFull)
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	w.fill(t)
-	flowState(t, s, StatusSuspended, StatusFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 	if w.put() {
 		t.Error("a full stream records")
 	}
@@ -342,7 +345,7 @@ var _ = conform("FUL-04", func(t *testing.T) {
 
 var _ = conform("FUL-05", func(t *testing.T) {
 	for writers := 1; writers <= 4; writers++ {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		var ws []*flowWriter
 		for range writers {
@@ -362,22 +365,22 @@ var _ = conform("FUL-05", func(t *testing.T) {
 	}
 	t.Run("concurrent", func(t *testing.T) {
 		for range 30 {
-			s := flowStream(t, flowSmall(PolicyUntilFull))
+			s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 			flowStart(t, s)
 			id := flowID(t, "flow")
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {
 					for flowStatus(t, s).Lost == 0 {
-						Event(id, []byte("0"))
+						posixtrace.Event(id, []byte("0"))
 					}
 				})
 			}
 			wg.Wait()
 			all := flowAll(t, s)
 			flowOrdered(t, all)
-			i := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == EventStop })
-			if i < 0 || len(flowUsers(all[i:])) > 0 || i+1 >= len(all) || all[i+1].ID != EventOverflow {
+			i := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == posixtrace.EventStop })
+			if i < 0 || len(flowUsers(all[i:])) > 0 || i+1 >= len(all) || all[i+1].ID != posixtrace.EventOverflow {
 				t.Fatalf("event %d of %d is the STOP: %v", i, len(all), all[max(0, i-2):])
 			}
 			flowShutdown(t, s)
@@ -386,10 +389,10 @@ var _ = conform("FUL-05", func(t *testing.T) {
 })
 
 // fulExactly fills a stream so that nothing more fits and nothing is lost.
-func fulExactly(t *testing.T, s *Stream, w *flowWriter) {
+func fulExactly(t *testing.T, s *posixtrace.Stream, w *flowWriter) {
 	t.Helper()
-	for flowStatus(t, s).StreamFullStatus != StatusFull {
-		if w.r.Record(EventInfo{ID: w.id}, nil) {
+	for flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull {
+		if w.r.Record(posixtrace.EventInfo{ID: w.id}, nil) {
 			w.n++
 		}
 	}
@@ -397,23 +400,23 @@ func fulExactly(t *testing.T, s *Stream, w *flowWriter) {
 
 var _ = conform("FUL-06", func(t *testing.T) {
 	t.Run("exactly full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		fulExactly(t, s, w)
 		st := flowStatus(t, s)
-		if st.Lost != 0 || st.StreamOverrunStatus != StatusNoOverrun || st.StreamStatus != StatusSuspended {
+		if st.Lost != 0 || st.StreamOverrunStatus != posixtrace.StatusNoOverrun || st.StreamStatus != posixtrace.StatusSuspended {
 			t.Fatalf("a stream that has lost nothing: %+v", st)
 		}
 		if w.put() {
 			t.Error("it takes one more")
 		}
-		if st = flowStatus(t, s); st.Lost != 1 || st.StreamOverrunStatus != StatusOverrun {
+		if st = flowStatus(t, s); st.Lost != 1 || st.StreamOverrunStatus != posixtrace.StatusOverrun {
 			t.Errorf("after one more: %+v", st)
 		}
 	})
 	t.Run("counts", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		id := flowID(t, "flow")
 		const writers, each = 4, 20000
@@ -421,7 +424,7 @@ var _ = conform("FUL-06", func(t *testing.T) {
 		for range writers {
 			wg.Go(func() {
 				for i := range each {
-					Event(id, []byte(strconv.Itoa(i)))
+					posixtrace.Event(id, []byte(strconv.Itoa(i)))
 				}
 			})
 		}
@@ -438,13 +441,13 @@ var _ = conform("FUL-06", func(t *testing.T) {
 		}
 		st := flowStatus(t, s)
 		flowIs(t, "recorded and lost", len(flowUsers(all))+int(st.Lost), writers*each)
-		if (st.Lost > 0) != (st.StreamOverrunStatus == StatusOverrun) {
+		if (st.Lost > 0) != (st.StreamOverrunStatus == posixtrace.StatusOverrun) {
 			t.Errorf("status is %+v", st)
 		}
 	})
 	t.Run("process", func(t *testing.T) {
 		c := tracetest.Start(t, "burst", "50000")
-		s := running(t, c.PID, *flowSmall(PolicyUntilFull))
+		s := running(t, c.PID, *flowSmall(posixtrace.PolicyUntilFull))
 		c.Line()
 		c.In.WriteString("\n")
 		if l := c.Line(); l != "done" {
@@ -456,7 +459,7 @@ var _ = conform("FUL-06", func(t *testing.T) {
 })
 
 var _ = conform("FUL-07", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	w.fill(t)
@@ -468,27 +471,27 @@ var _ = conform("FUL-07", func(t *testing.T) {
 		t.Helper()
 		for range 3 {
 			w.put()
-			Event(w.id, nil)
+			posixtrace.Event(w.id, nil)
 		}
-		if now := flowStatus(t, s); now.Lost != st.Lost || now.StreamOverrunStatus != StatusNoOverrun {
+		if now := flowStatus(t, s); now.Lost != st.Lost || now.StreamOverrunStatus != posixtrace.StatusNoOverrun {
 			t.Errorf("%s count as lost: %+v", what, now)
 		}
 	}
 	// A FILTER event follows the full policy, and so counts.
-	var set EventSet
+	var set posixtrace.EventSet
 	set.Add(w.id)
-	set.Add(EventFilter)
-	if err := s.SetFilter(set, FilterSet); err != nil {
+	set.Add(posixtrace.EventFilter)
+	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	st, _ = s.Status()
 	none("excluded events")
-	if err := s.SetFilter(set, FilterSet); err != nil { // without a FILTER event
+	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil { // without a FILTER event
 		t.Fatal(err)
 	}
 	none("excluded events")
 	flowStop(t, s)
-	if err := s.SetFilter(EventSet{}, FilterSet); err != nil {
+	if err := s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	st, _ = s.Status()
@@ -496,7 +499,7 @@ var _ = conform("FUL-07", func(t *testing.T) {
 })
 
 var _ = conform("FUL-08", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	capacity := w.fill(t)
@@ -507,7 +510,7 @@ var _ = conform("FUL-08", func(t *testing.T) {
 		}
 		flowAll(t, s)
 	}
-	l, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
+	l, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 	flowStart(t, l)
 	w = flowOther(t, l)
 	total := 0
@@ -525,7 +528,7 @@ var _ = conform("FUL-08", func(t *testing.T) {
 })
 
 var _ = conform("FUL-09", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	n := w.fill(t)
@@ -534,7 +537,7 @@ var _ = conform("FUL-09", func(t *testing.T) {
 		if _, ok := flowNext(t, s); !ok {
 			t.Fatalf("event %d is missing", i)
 		}
-		if st := flowStatus(t, s); st.StreamStatus != StatusSuspended {
+		if st := flowStatus(t, s); st.StreamStatus != posixtrace.StatusSuspended {
 			t.Fatalf("after %d events of %d it has restarted", i+1, n+1)
 		}
 	}
@@ -543,7 +546,7 @@ var _ = conform("FUL-09", func(t *testing.T) {
 	}
 	e, _ := flowNext(t, s)
 	flowWant(t, []flowEvent{e}, "STOP1")
-	flowState(t, s, StatusRunning, StatusNotFull)
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	if !w.put() {
 		t.Error("it does not record")
 	}
@@ -551,18 +554,18 @@ var _ = conform("FUL-09", func(t *testing.T) {
 })
 
 var _ = conform("FUL-10", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
-	var set EventSet
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
+	var set posixtrace.EventSet
 	set.Add(flowID(t, "ful.rejected"))
-	if err := s.SetFilter(set, FilterSet); err != nil {
+	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	w.fill(t)
-	starts := flowTypes(flowAll(t, s), EventStart)
+	starts := flowTypes(flowAll(t, s), posixtrace.EventStart)
 	flowWant(t, starts, "START", "START")
-	if have, err := DecodeSet([]byte(starts[1].data)); err != nil || have != set {
+	if have, err := posixtrace.DecodeSet([]byte(starts[1].data)); err != nil || have != set {
 		t.Errorf("the automatic START has the filter %v, %v, want the one in force", have, err)
 	}
 	w.put()
@@ -571,20 +574,20 @@ var _ = conform("FUL-10", func(t *testing.T) {
 
 var _ = conform("FUL-11", func(t *testing.T) {
 	t.Run("no room for the smallest", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		fulExactly(t, s, w)
-		flowState(t, s, StatusSuspended, StatusFull)
+		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		all := flowAll(t, s)
 		flowIs(t, "number of events", len(flowUsers(all)), w.n)
-		flowWant(t, flowTypes(all, EventStart, EventStop, EventOverflow, EventResume), "START", "STOP1", "START")
+		flowWant(t, flowTypes(all, posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume), "START", "STOP1", "START")
 	})
 	t.Run("did not fit", func(t *testing.T) {
-		for _, p := range []FullPolicy{PolicyUntilFull, PolicyFlush} {
-			a := &Attr{StreamSize: 1, MaxDataSize: new(1000), StreamFullPolicy: p}
-			var s *Stream
-			if p == PolicyFlush {
+		for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
+			a := &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(1000), StreamFullPolicy: p}
+			var s *posixtrace.Stream
+			if p == posixtrace.PolicyFlush {
 				s, _ = flowLogged(t, a)
 				defer flowSwap(t, s, "/dev/full", syscall.O_RDWR)()
 			} else {
@@ -593,11 +596,11 @@ var _ = conform("FUL-11", func(t *testing.T) {
 			flowStart(t, s)
 			w := flowOther(t, s)
 			big := make([]byte, 1000)
-			for w.r.Record(EventInfo{ID: w.id}, big) {
+			for w.r.Record(posixtrace.EventInfo{ID: w.id}, big) {
 			}
-			flowState(t, s, StatusSuspended, StatusFull)
+			flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 			for n := len(big); n > 0; n /= 2 {
-				if w.r.Record(EventInfo{ID: w.id}, big[:n/2]) {
+				if w.r.Record(posixtrace.EventInfo{ID: w.id}, big[:n/2]) {
 					t.Errorf("%v: after one of 1000 bytes did not fit it takes one of %d", p, n/2)
 				}
 			}
@@ -606,46 +609,46 @@ var _ = conform("FUL-11", func(t *testing.T) {
 })
 
 var _ = conform("FUL-12", func(t *testing.T) {
-	_, err := Create(0, &Attr{StreamFullPolicy: PolicyFlush})
+	_, err := posixtrace.Create(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush})
 	wantErrno(t, err, syscall.EINVAL)
 	// Many times what the stream holds gets to the log, and nobody calls Flush.
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 	flowStart(t, s)
 	id := flowID(t, "flow")
 	const n = 10000
 	var lost uint64
 	for i := range n {
 		// A writer that stops when the stream is full and goes on when it is not.
-		tracetest.Wait(t, "the stream runs", func() bool { return flowStatus(t, s).StreamStatus == StatusRunning })
-		Event(id, []byte(strconv.Itoa(i)))
+		tracetest.Wait(t, "the stream runs", func() bool { return flowStatus(t, s).StreamStatus == posixtrace.StatusRunning })
+		posixtrace.Event(id, []byte(strconv.Itoa(i)))
 		lost = flowStatus(t, s).Lost
 	}
 	flowShutdown(t, s)
 	all := flowLog(t, path)
 	flowIs(t, "recorded and lost", len(flowUsers(all))+int(lost), n)
-	if len(flowTypes(all, EventFlushStart)) < 3 {
-		t.Errorf("flushed %d times", len(flowTypes(all, EventFlushStart)))
+	if len(flowTypes(all, posixtrace.EventFlushStart)) < 3 {
+		t.Errorf("flushed %d times", len(flowTypes(all, posixtrace.EventFlushStart)))
 	}
 })
 
 var _ = conform("FUL-13", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 	flowStart(t, s)
 	w := flowOther(t, s)
 	back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
 	n := w.fill(t)
-	flowState(t, s, StatusSuspended, StatusFull)
+	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 	for range 5 {
 		w.put()
 	}
-	if st := flowStatus(t, s); st.Lost != 6 || st.StreamOverrunStatus != StatusOverrun {
+	if st := flowStatus(t, s); st.Lost != 6 || st.StreamOverrunStatus != posixtrace.StatusOverrun {
 		t.Errorf("6 events were lost: %+v", st)
 	}
 	back()
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	flowState(t, s, StatusRunning, StatusNotFull)
+	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	w.put()
 	flowShutdown(t, s)
 	all := flowLog(t, path)
@@ -654,7 +657,7 @@ var _ = conform("FUL-13", func(t *testing.T) {
 		t.Errorf("the log has %d events, want %d", len(users), n+1)
 	}
 	t.Run("counts", func(t *testing.T) {
-		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
+		s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 		flowStart(t, s)
 		id := flowID(t, "flow")
 		const writers, each = 4, 20000
@@ -662,8 +665,8 @@ var _ = conform("FUL-13", func(t *testing.T) {
 		for range writers {
 			wg.Go(func() {
 				for i := range each {
-					Event(id, []byte(strconv.Itoa(i)))
-					if st, err := s.PeekStatus(); err != nil || st.StreamStatus == StatusRunning && st.StreamFullStatus == StatusFull {
+					posixtrace.Event(id, []byte(strconv.Itoa(i)))
+					if st, err := s.PeekStatus(); err != nil || st.StreamStatus == posixtrace.StatusRunning && st.StreamFullStatus == posixtrace.StatusFull {
 						t.Errorf("status is %+v, %v", st, err)
 					}
 				}
@@ -674,14 +677,14 @@ var _ = conform("FUL-13", func(t *testing.T) {
 		flowShutdown(t, s)
 		users := flowUsers(flowLog(t, path))
 		flowIs(t, "recorded and lost", len(users)+int(st.Lost), writers*each)
-		if (st.Lost > 0) != (st.StreamOverrunStatus == StatusOverrun) {
+		if (st.Lost > 0) != (st.StreamOverrunStatus == posixtrace.StatusOverrun) {
 			t.Errorf("status is %+v", st)
 		}
 	})
 })
 
 var _ = conform("FUL-14", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 256 << 10, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 256 << 10, StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 	size := func() int64 {
 		st, err := os.Stat(path)
 		if err != nil {
@@ -696,7 +699,7 @@ var _ = conform("FUL-14", func(t *testing.T) {
 	// Half full: at once.
 	for i := 0; size() == empty; i++ {
 		if used, all := m.Used(); 2*used < all {
-			Event(id, make([]byte, 1000))
+			posixtrace.Event(id, make([]byte, 1000))
 		} else {
 			time.Sleep(time.Millisecond)
 		}
@@ -707,7 +710,7 @@ var _ = conform("FUL-14", func(t *testing.T) {
 	// A single event: within a second or so.
 	tracetest.Wait(t, "it is empty", func() bool { return !m.Pending() })
 	full := size()
-	Event(id, []byte("single"))
+	posixtrace.Event(id, []byte("single"))
 	began = time.Now()
 	tracetest.Wait(t, "a single event is flushed", func() bool { return size() > full })
 	if d := time.Since(began); d > 1500*time.Millisecond {
@@ -723,7 +726,7 @@ var _ = conform("FUL-14", func(t *testing.T) {
 })
 
 var _ = conform("FUL-15", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
 	st, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -773,7 +776,7 @@ const fulSlack = int64(time.Millisecond)
 var _ = conform("FUL-16", func(t *testing.T) {
 	within := func(t *testing.T, all []flowEvent, from, to int64) {
 		t.Helper()
-		over := flowTypes(all, EventOverflow)
+		over := flowTypes(all, posixtrace.EventOverflow)
 		flowWant(t, over, "OVERFLOW")
 		if at := over[0].UnixNano; at < from-fulSlack || at > to+fulSlack {
 			t.Errorf("OVERFLOW is at %d, the first lost event was between %d and %d", at, from, to)
@@ -781,7 +784,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		flowOrdered(t, all)
 	}
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		from, to := fulLost(t, w)
@@ -792,7 +795,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 	t.Run("until-full, not to be restarted", func(t *testing.T) {
 		// The loss is told while the stream is still stopped, to one who consumes and to
 		// one who does not.
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		from, to := fulLost(t, w)
@@ -807,7 +810,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		within(t, all, from, to)
 	})
 	t.Run("flush", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(PolicyFlush))
+		s, path := flowLogged(t, flowSmall(posixtrace.PolicyFlush))
 		flowStart(t, s)
 		w := flowOther(t, s)
 		back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
@@ -818,7 +821,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		flowShutdown(t, s)
 		within(t, flowLog(t, path), from, to)
 	})
-	loop := func(t *testing.T, s *Stream) int64 {
+	loop := func(t *testing.T, s *posixtrace.Stream) int64 {
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.put()
@@ -831,17 +834,17 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		return first
 	}
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyLoop))
+		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 		first := loop(t, s)
-		over := flowTypes(flowAll(t, s), EventOverflow)
+		over := flowTypes(flowAll(t, s), posixtrace.EventOverflow)
 		flowWant(t, over, "OVERFLOW")
 		flowIs(t, "time of OVERFLOW", over[0].UnixNano, first)
 	})
 	t.Run("loop with log", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(PolicyLoop))
+		s, path := flowLogged(t, flowSmall(posixtrace.PolicyLoop))
 		first := loop(t, s)
 		flowShutdown(t, s)
-		over := flowTypes(flowLog(t, path), EventOverflow)
+		over := flowTypes(flowLog(t, path), posixtrace.EventOverflow)
 		flowWant(t, over, "OVERFLOW")
 		flowIs(t, "time of OVERFLOW", over[0].UnixNano, first)
 	})
@@ -850,7 +853,7 @@ var _ = conform("FUL-16", func(t *testing.T) {
 var _ = conform("FUL-17", func(t *testing.T) {
 	// One writer as fast as it can be, one reader: every gap is between the two marks.
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyLoop))
+		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		const n = 60000
@@ -870,11 +873,11 @@ var _ = conform("FUL-17", func(t *testing.T) {
 			}
 			all = append(all, flowAll(t, s)...)
 		}
-		lost := int(flowStatus(t, s).Lost) - 1 + len(flowTypes(all, EventStart))
+		lost := int(flowStatus(t, s).Lost) - 1 + len(flowTypes(all, posixtrace.EventStart))
 		flowIs(t, "number of missing events", fulGaps(t, all, n), lost)
 	})
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		const n = 60000
@@ -896,9 +899,9 @@ var _ = conform("FUL-17", func(t *testing.T) {
 		}
 		flowIs(t, "number of missing events", fulGaps(t, all, n), int(flowStatus(t, s).Lost))
 	})
-	for _, p := range []FullPolicy{PolicyLoop} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop} {
 		t.Run(p.String()+" with log", func(t *testing.T) {
-			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
+			s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: posixtrace.PolicyAppend})
 			flowStart(t, s)
 			if err := s.Flush(); err != nil { // the START is not to be lost
 				t.Fatal(err)
@@ -928,8 +931,8 @@ var _ = conform("FUL-17", func(t *testing.T) {
 			all := flowNoFlush(flowLog(t, path))
 			flowOrdered(t, all)
 			lost := int(st.Lost)
-			if p == PolicyLoop {
-				lost += len(flowTypes(all, EventStart)) - 1
+			if p == posixtrace.PolicyLoop {
+				lost += len(flowTypes(all, posixtrace.EventStart)) - 1
 			}
 			flowIs(t, "number of missing events", fulGaps(t, all, n), lost)
 		})
@@ -937,22 +940,22 @@ var _ = conform("FUL-17", func(t *testing.T) {
 })
 
 var _ = conform("FUL-18", func(t *testing.T) {
-	read := map[string]func(t *testing.T, s *Stream, path string) []flowEvent{
-		"stream": func(t *testing.T, s *Stream, path string) []flowEvent { return flowAll(t, s) },
-		"log": func(t *testing.T, s *Stream, path string) []flowEvent {
+	read := map[string]func(t *testing.T, s *posixtrace.Stream, path string) []flowEvent{
+		"stream": func(t *testing.T, s *posixtrace.Stream, path string) []flowEvent { return flowAll(t, s) },
+		"log": func(t *testing.T, s *posixtrace.Stream, path string) []flowEvent {
 			flowShutdown(t, s)
 			all := flowNoFlush(flowLog(t, path))
-			return slices.DeleteFunc(all, func(e flowEvent) bool { return e.ID == EventStop })
+			return slices.DeleteFunc(all, func(e flowEvent) bool { return e.ID == posixtrace.EventStop })
 		},
 	}
 	for name, read := range read {
 		t.Run(name, func(t *testing.T) {
-			var s *Stream
+			var s *posixtrace.Stream
 			path := ""
 			if name == "log" {
-				s, path = flowLogged(t, flowSmall(PolicyLoop))
+				s, path = flowLogged(t, flowSmall(posixtrace.PolicyLoop))
 			} else {
-				s = flowStream(t, flowSmall(PolicyLoop))
+				s = flowStream(t, flowSmall(posixtrace.PolicyLoop))
 			}
 			flowStart(t, s)
 			w := flowRecorder(t, s)
@@ -968,7 +971,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 				t.Fatalf("%d events", len(all))
 			}
 			flowWant(t, all[:4], "START", "OVERFLOW", "RESUME", strconv.Itoa(lost))
-			flowWant(t, flowTypes(all, EventOverflow, EventResume), "OVERFLOW", "RESUME")
+			flowWant(t, flowTypes(all, posixtrace.EventOverflow, posixtrace.EventResume), "OVERFLOW", "RESUME")
 			flowIs(t, "time of OVERFLOW", all[1].UnixNano, first)
 			flowIs(t, "time of RESUME", all[2].UnixNano, all[3].UnixNano)
 			flowSpan(t, all)
@@ -976,7 +979,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 		})
 	}
 	t.Run("loss within the pair", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyLoop))
+		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.overwrite(t, s)
@@ -986,7 +989,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 		w.overwrite(t, s)
 		all := flowAll(t, s)
 		flowWant(t, all[:2], "RESUME", strconv.Itoa(int(flowStatus(t, s).Lost)))
-		flowWant(t, flowTypes(all, EventOverflow, EventResume), "RESUME")
+		flowWant(t, flowTypes(all, posixtrace.EventOverflow, posixtrace.EventResume), "RESUME")
 		flowIs(t, "time of RESUME", all[0].UnixNano, all[1].UnixNano)
 		// And a loss after it has a pair of its own.
 		_, last := flowSpan(t, all)
@@ -998,7 +1001,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 		flowWant(t, all[:3], "OVERFLOW", "RESUME", strconv.Itoa(last+1+lost))
 	})
 	t.Run("flushed twice", func(t *testing.T) {
-		s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
+		s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for range 3 {
@@ -1011,17 +1014,17 @@ var _ = conform("FUL-18", func(t *testing.T) {
 		flowShutdown(t, s)
 		all := flowNoFlush(flowLog(t, path))
 		flowIs(t, "number of missing events", fulGaps(t, all, w.n), lost)
-		flowWant(t, flowTypes(all, EventOverflow, EventResume), strings.Fields(strings.Repeat("OVERFLOW RESUME ", 3))...)
+		flowWant(t, flowTypes(all, posixtrace.EventOverflow, posixtrace.EventResume), strings.Fields(strings.Repeat("OVERFLOW RESUME ", 3))...)
 	})
 	t.Run("two writers", func(t *testing.T) {
 		// RESUME stands before the first event after the loss, whoever wrote it.
 		for _, logged := range []bool{false, true} {
-			var s *Stream
+			var s *posixtrace.Stream
 			path := ""
 			if logged {
-				s, path = flowLogged(t, flowSmall(PolicyLoop))
+				s, path = flowLogged(t, flowSmall(posixtrace.PolicyLoop))
 			} else {
-				s = flowStream(t, flowSmall(PolicyLoop))
+				s = flowStream(t, flowSmall(posixtrace.PolicyLoop))
 			}
 			flowStart(t, s)
 			a, b := flowRecorder(t, s), flowRecorder(t, s)
@@ -1041,8 +1044,8 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			}
 			flowOrdered(t, all)
 			// The events of the writer that lost nothing may stand between the marks.
-			over := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == EventOverflow })
-			resume := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == EventResume })
+			over := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == posixtrace.EventOverflow })
+			resume := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == posixtrace.EventResume })
 			if over < 0 || resume < over || resume+1 >= len(all) {
 				t.Fatalf("logged %v: OVERFLOW is event %d, RESUME %d of %d", logged, over, resume, len(all))
 			}
@@ -1062,12 +1065,12 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			}
 		}
 	})
-	t.Run("flushed at full speed", func(t *testing.T) { fulAtSpeed(t, PolicyLoop) })
+	t.Run("flushed at full speed", func(t *testing.T) { fulAtSpeed(t, posixtrace.PolicyLoop) })
 })
 
 var _ = conform("FUL-19", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		for range 3 {
@@ -1084,9 +1087,9 @@ var _ = conform("FUL-19", func(t *testing.T) {
 			flowOrdered(t, all)
 		}
 	})
-	for _, p := range []FullPolicy{PolicyUntilFull, PolicyFlush} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
 		t.Run(p.String()+" with log", func(t *testing.T) {
-			s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: PolicyAppend})
+			s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: posixtrace.PolicyAppend})
 			flowStart(t, s)
 			w := flowOther(t, s)
 			var want []string
@@ -1099,7 +1102,7 @@ var _ = conform("FUL-19", func(t *testing.T) {
 				if err := s.Flush(); err != nil {
 					t.Fatal(err)
 				}
-				flowState(t, s, StatusRunning, StatusNotFull)
+				flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 				w.put()
 				want = append(want, fmt.Sprint(last), "STOP1", "OVERFLOW", "START", "RESUME", fmt.Sprint(w.n-1))
 			}
@@ -1110,24 +1113,24 @@ var _ = conform("FUL-19", func(t *testing.T) {
 			flowWant(t, all[len(all)-1:], "STOP0")
 			var have []flowEvent
 			for i, e := range all {
-				if e.ID == EventOverflow && i >= 2 && i+3 < len(all) {
+				if e.ID == posixtrace.EventOverflow && i >= 2 && i+3 < len(all) {
 					have = append(have, all[i-2:i+4]...)
 				}
 			}
 			flowWant(t, have, want...)
 		})
 	}
-	for _, p := range []FullPolicy{PolicyUntilFull, PolicyFlush} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
 		t.Run(p.String()+" flushed at full speed", func(t *testing.T) { fulAtSpeed(t, p) })
 	}
 	t.Run("partly read", func(t *testing.T) {
 		// An explicit start of a stream that is not yet empty: the same order.
-		s := flowStream(t, flowSmall(PolicyUntilFull))
+		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
 		w.fill(t)
 		last := w.n - 2
-		for flowStatus(t, s).StreamFullStatus == StatusFull {
+		for flowStatus(t, s).StreamFullStatus == posixtrace.StatusFull {
 			flowNext(t, s)
 		}
 		flowStart(t, s)
@@ -1140,7 +1143,7 @@ var _ = conform("FUL-19", func(t *testing.T) {
 
 // fulAtSpeed checks the log of a stream that is flushed all the time while another
 // process records as fast as it can.
-func fulAtSpeed(t *testing.T, p FullPolicy) {
+func fulAtSpeed(t *testing.T, p posixtrace.FullPolicy) {
 	const total = 300000
 	c := tracetest.Start(t, "burst", strconv.Itoa(total))
 	c.Line()
@@ -1150,7 +1153,7 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(c.PID, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: PolicyAppend}, f)
+	s, err := posixtrace.CreateWithLog(c.PID, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: posixtrace.PolicyAppend}, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1176,26 +1179,26 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 	flowShutdown(t, s)
 	logged := flowNoFlush(flowLog(t, path))
 	flowOrdered(t, logged)
-	starts := len(flowTypes(logged, EventStart))
+	starts := len(flowTypes(logged, posixtrace.EventStart))
 	flowIs(t, "recorded and lost", len(flowUsers(logged))+starts+int(st.Lost), total+max(starts, 1))
 	lost := int(st.Lost)
 	if starts == 0 {
 		lost-- // LOOP has overwritten it
 	}
 	flowIs(t, "missing", fulGaps(t, logged, total), lost)
-	if p == PolicyLoop {
+	if p == posixtrace.PolicyLoop {
 		return
 	}
 	var story strings.Builder
 	for _, e := range logged {
 		switch {
-		case e.ID == EventStart:
+		case e.ID == posixtrace.EventStart:
 			story.WriteByte('S')
-		case e.ID == EventStop:
+		case e.ID == posixtrace.EventStop:
 			story.WriteByte('P')
-		case e.ID == EventOverflow:
+		case e.ID == posixtrace.EventOverflow:
 			story.WriteByte('O')
-		case e.ID == EventResume:
+		case e.ID == posixtrace.EventResume:
 			story.WriteByte('R')
 		case !strings.HasSuffix(story.String(), "e"):
 			story.WriteByte('e')
@@ -1208,7 +1211,7 @@ func fulAtSpeed(t *testing.T, p FullPolicy) {
 }
 
 var _ = conform("FUL-20", func(t *testing.T) {
-	s, path := flowLogged(t, &Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: PolicyLoop, LogFullPolicy: PolicyAppend})
+	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	for range 2 {
@@ -1218,10 +1221,10 @@ var _ = conform("FUL-20", func(t *testing.T) {
 		}
 	}
 	flowShutdown(t, s)
-	seen := map[EventID]int{}
-	for _, e := range flowTypes(flowLog(t, path), EventOverflow, EventResume, EventFlushStart, EventFlushStop) {
+	seen := map[posixtrace.EventID]int{}
+	for _, e := range flowTypes(flowLog(t, path), posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop) {
 		seen[e.ID]++
-		if len(e.data) != 0 || e.Truncation != TruncationNone {
+		if len(e.data) != 0 || e.Truncation != posixtrace.TruncationNone {
 			t.Errorf("%v has the data %q, truncation %v", e, e.data, e.Truncation)
 		}
 	}
@@ -1229,7 +1232,7 @@ var _ = conform("FUL-20", func(t *testing.T) {
 })
 
 var _ = conform("FUL-21", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyLoop))
+	s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
 	flowStart(t, s)
 	w := flowRecorder(t, s)
 	for range 300 {

@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"context"
@@ -15,15 +15,16 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // limStream is a stream on this process, not started, that ends with the test.
-func limStream(t *testing.T, pid int, attr Attr) *Stream {
+func limStream(t *testing.T, pid int, attr posixtrace.Attr) *posixtrace.Stream {
 	t.Helper()
-	s, err := Create(pid, &attr)
+	s, err := posixtrace.Create(pid, &attr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func limStream(t *testing.T, pid int, attr Attr) *Stream {
 }
 
 // limLogged is a stream with a log in a new file, not started.
-func limLogged(t *testing.T, pid int, attr Attr) (*Stream, string) {
+func limLogged(t *testing.T, pid int, attr posixtrace.Attr) (*posixtrace.Stream, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.trace")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -40,7 +41,7 @@ func limLogged(t *testing.T, pid int, attr Attr) (*Stream, string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(pid, &attr, f)
+	s, err := posixtrace.CreateWithLog(pid, &attr, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +50,14 @@ func limLogged(t *testing.T, pid int, attr Attr) (*Stream, string) {
 }
 
 // limOpen opens a finished log, which is closed with the test.
-func limOpen(t *testing.T, path string) *Log {
+func limOpen(t *testing.T, path string) *posixtrace.Log {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +65,9 @@ func limOpen(t *testing.T, path string) *Log {
 	return l
 }
 
-func limID(t *testing.T, name string) EventID {
+func limID(t *testing.T, name string) posixtrace.EventID {
 	t.Helper()
-	id, err := OpenEventID(name)
+	id, err := posixtrace.OpenEventID(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,24 +108,24 @@ func limStorm(t *testing.T, f func()) {
 }
 
 var _ = conform("LIM-01", func(t *testing.T) {
-	if POSIXVersion != 200809 {
-		t.Errorf("Option = %d, want 200809", POSIXVersion)
+	if posixtrace.POSIXVersion != 200809 {
+		t.Errorf("Option = %d, want 200809", posixtrace.POSIXVersion)
 	}
 })
 
 // Claiming all four options means that one stream can use all of them.
 var _ = conform("LIM-02", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{Inheritance: InheritChildren})
-	var set EventSet
+	s, path := limLogged(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
+	var set posixtrace.EventSet
 	set.Add(limID(t, "lim.two.out"))
-	if err := s.SetFilter(set, FilterSet); err != nil {
+	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	Event(limID(t, "lim.two.out"), nil)
-	Event(limID(t, "lim.two.in"), nil)
+	posixtrace.Event(limID(t, "lim.two.out"), nil)
+	posixtrace.Event(limID(t, "lim.two.in"), nil)
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
@@ -138,48 +139,48 @@ var _ = conform("LIM-02", func(t *testing.T) {
 	if want := "[posix_trace_start lim.two.in posix_trace_stop]"; fmt.Sprint(names) != want {
 		t.Errorf("log holds %v, want %v", names, want)
 	}
-	if a, _ := l.Attr(); a.Inheritance != InheritChildren {
+	if a, _ := l.Attr(); a.Inheritance != posixtrace.InheritChildren {
 		t.Error("not inherited")
 	}
 })
 
 var _ = conform("LIM-04/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.T) {
-	if EventNameMax != 255 {
-		t.Errorf("EventNameMax = %d", EventNameMax)
+	if posixtrace.EventNameMax != 255 {
+		t.Errorf("EventNameMax = %d", posixtrace.EventNameMax)
 	}
-	s := limStream(t, 0, Attr{})
-	long := strings.Repeat("n", EventNameMax)
+	s := limStream(t, 0, posixtrace.Attr{})
+	long := strings.Repeat("n", posixtrace.EventNameMax)
 	if n, err := s.EventName(limID(t, long)); n != long || err != nil {
 		t.Errorf("EventName = %q, %v", n, err)
 	}
-	_, err := OpenEventID(long + "n")
+	_, err := posixtrace.OpenEventID(long + "n")
 	wantErrno(t, err, syscall.ENAMETOOLONG)
 })
 
 var _ = conform("LIM-05", func(t *testing.T) {
-	if NameMax != 255 {
-		t.Errorf("NameMax = %d", NameMax)
+	if posixtrace.NameMax != 255 {
+		t.Errorf("NameMax = %d", posixtrace.NameMax)
 	}
-	name := strings.Repeat("s", NameMax)
-	a, err := limStream(t, 0, Attr{Name: name}).Attr()
+	name := strings.Repeat("s", posixtrace.NameMax)
+	a, err := limStream(t, 0, posixtrace.Attr{Name: name}).Attr()
 	if err != nil || a.Name != name {
 		t.Errorf("Attr().Name = %q, %v", a.Name, err)
 	}
-	if len(a.GenerationVersion) > NameMax || a.GenerationVersion == "" {
+	if len(a.GenerationVersion) > posixtrace.NameMax || a.GenerationVersion == "" {
 		t.Errorf("generation version %q", a.GenerationVersion)
 	}
 })
 
 var _ = conform("LIM-06", func(t *testing.T) {
-	if SysMax != 1024 {
-		t.Errorf("SysMax = %d", SysMax)
+	if posixtrace.SysMax != 1024 {
+		t.Errorf("SysMax = %d", posixtrace.SysMax)
 	}
 	r := creFull()
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
-	if r.made != SysMax {
-		t.Errorf("%d streams in one directory, want %d", r.made, SysMax)
+	if r.made != posixtrace.SysMax {
+		t.Errorf("%d streams in one directory, want %d", r.made, posixtrace.SysMax)
 	}
 	if !r.elsewhere {
 		t.Error("the streams of one directory count in another")
@@ -188,19 +189,19 @@ var _ = conform("LIM-06", func(t *testing.T) {
 
 // A process gets exactly UserEventMax-1 names of its own.
 var _ = conform("LIM-07", func(t *testing.T) {
-	if UserEventMax != 1024 {
-		t.Errorf("UserEventMax = %d", UserEventMax)
+	if posixtrace.UserEventMax != 1024 {
+		t.Errorf("UserEventMax = %d", posixtrace.UserEventMax)
 	}
 	c := tracetest.Start(t, "map")
 	var own, unnamed int
-	fmt.Sscan(c.Ask("fill lim.seven. %d", UserEventMax-1), &own, &unnamed)
-	if own != UserEventMax-1 || unnamed != 0 {
-		t.Errorf("%d names got %d ids, %d of them unnamed", UserEventMax-1, own, unnamed)
+	fmt.Sscan(c.Ask("fill lim.seven. %d", posixtrace.UserEventMax-1), &own, &unnamed)
+	if own != posixtrace.UserEventMax-1 || unnamed != 0 {
+		t.Errorf("%d names got %d ids, %d of them unnamed", posixtrace.UserEventMax-1, own, unnamed)
 	}
 	// The limit is each process's own.
 	c = tracetest.Start(t, "map")
-	fmt.Sscan(c.Ask("fill lim.seven.other. %d", UserEventMax-1), &own, &unnamed)
-	if own != UserEventMax-1 || unnamed != 0 {
+	fmt.Sscan(c.Ask("fill lim.seven.other. %d", posixtrace.UserEventMax-1), &own, &unnamed)
+	if own != posixtrace.UserEventMax-1 || unnamed != 0 {
 		t.Errorf("second process: %d ids, %d unnamed", own, unnamed)
 	}
 })
@@ -208,21 +209,21 @@ var _ = conform("LIM-07", func(t *testing.T) {
 var _ = conform("LIM-08", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	var own, unnamed int
-	fmt.Sscan(c.Ask("fill lim.eight. %d", UserEventMax+10), &own, &unnamed)
-	if own != UserEventMax-1 || unnamed != 11 {
-		t.Errorf("%d names: %d own ids and %d times the unnamed one, want %d and 11", UserEventMax+10, own, unnamed, UserEventMax-1)
+	fmt.Sscan(c.Ask("fill lim.eight. %d", posixtrace.UserEventMax+10), &own, &unnamed)
+	if own != posixtrace.UserEventMax-1 || unnamed != 11 {
+		t.Errorf("%d names: %d own ids and %d times the unnamed one, want %d and 11", posixtrace.UserEventMax+10, own, unnamed, posixtrace.UserEventMax-1)
 	}
 })
 
 // The limits are constants of the language, known when a program is compiled;
 // here they are used where only such a thing can stand.
-const _ = uint(EventNameMax-30) + uint(NameMax-8) + uint(SysMax-8) + uint(UserEventMax-32)
+const _ = uint(posixtrace.EventNameMax-30) + uint(posixtrace.NameMax-8) + uint(posixtrace.SysMax-8) + uint(posixtrace.UserEventMax-32)
 
 var _ = conform("LIM-09", func(t *testing.T) {
-	var a [EventNameMax]byte
-	var b [NameMax]byte
-	var c [SysMax]byte
-	var d [UserEventMax]byte
+	var a [posixtrace.EventNameMax]byte
+	var b [posixtrace.NameMax]byte
+	var c [posixtrace.SysMax]byte
+	var d [posixtrace.UserEventMax]byte
 	if len(a) < 30 || len(b) < 8 || len(c) < 8 || len(d) < 32 {
 		t.Error("a limit is below its minimum")
 	}
@@ -230,16 +231,16 @@ var _ = conform("LIM-09", func(t *testing.T) {
 
 var _ = conform("LIM-10", func(t *testing.T) {
 	families := map[string][]any{
-		"policies":    {PolicyLoop, PolicyUntilFull, PolicyFlush, PolicyAppend},
-		"run":         {StatusRunning, StatusSuspended},
-		"full":        {StatusFull, StatusNotFull},
-		"overrun":     {StatusOverrun, StatusNoOverrun},
-		"flush":       {StatusFlushing, StatusNotFlushing},
-		"truncation":  {TruncationNone, TruncationRead, TruncationRecord},
-		"inheritance": {InheritNone, InheritChildren},
-		"sets":        {FillWOPID, FillSystem, FillAll},
-		"events": {EventStart, EventStop, EventOverflow, EventResume, EventFlushStart, EventFlushStop,
-			EventFilter, EventError, EventUnnamed},
+		"policies":    {posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyFlush, posixtrace.PolicyAppend},
+		"run":         {posixtrace.StatusRunning, posixtrace.StatusSuspended},
+		"full":        {posixtrace.StatusFull, posixtrace.StatusNotFull},
+		"overrun":     {posixtrace.StatusOverrun, posixtrace.StatusNoOverrun},
+		"flush":       {posixtrace.StatusFlushing, posixtrace.StatusNotFlushing},
+		"truncation":  {posixtrace.TruncationNone, posixtrace.TruncationRead, posixtrace.TruncationRecord},
+		"inheritance": {posixtrace.InheritNone, posixtrace.InheritChildren},
+		"sets":        {posixtrace.FillWOPID, posixtrace.FillSystem, posixtrace.FillAll},
+		"events": {posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop,
+			posixtrace.EventFilter, posixtrace.EventError, posixtrace.EventUnnamed},
 	}
 	for name, list := range families {
 		for i, v := range list {
@@ -253,25 +254,25 @@ var _ = conform("LIM-10", func(t *testing.T) {
 })
 
 var _ = conform("LIM-11", func(t *testing.T) {
-	if EventError == 0 || !EventError.System() {
-		t.Errorf("EventError = %d", EventError)
+	if posixtrace.EventError == 0 || !posixtrace.EventError.System() {
+		t.Errorf("EventError = %d", posixtrace.EventError)
 	}
-	if FilterSet == FilterAdd || FilterSet == FilterSub || FilterAdd == FilterSub {
+	if posixtrace.FilterSet == posixtrace.FilterAdd || posixtrace.FilterSet == posixtrace.FilterSub || posixtrace.FilterAdd == posixtrace.FilterSub {
 		t.Error("two ways to change a filter are one")
 	}
 })
 
 var _ = conform("LIM-13", func(t *testing.T) {
-	if StatusNoOverrun != 0 {
-		t.Errorf("StatusNoOverrun = %d, want 0", StatusNoOverrun)
+	if posixtrace.StatusNoOverrun != 0 {
+		t.Errorf("StatusNoOverrun = %d, want 0", posixtrace.StatusNoOverrun)
 	}
-	var zero Status
-	if zero.StreamOverrunStatus != StatusNoOverrun || zero.LogOverrunStatus != StatusNoOverrun {
+	var zero posixtrace.Status
+	if zero.StreamOverrunStatus != posixtrace.StatusNoOverrun || zero.LogOverrunStatus != posixtrace.StatusNoOverrun {
 		t.Error("zero is not StatusNoOverrun")
 	}
 	// PolicyLoop and PolicyUntilFull serve streams and logs alike.
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
-		s, _ := limLogged(t, 0, Attr{StreamFullPolicy: p, LogFullPolicy: p})
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
+		s, _ := limLogged(t, 0, posixtrace.Attr{StreamFullPolicy: p, LogFullPolicy: p})
 		if a, err := s.Attr(); err != nil || a.StreamFullPolicy != p || a.LogFullPolicy != p {
 			t.Errorf("policies of the stream are %v and %v, want %v; %v", a.StreamFullPolicy, a.LogFullPolicy, p, err)
 		}
@@ -279,19 +280,21 @@ var _ = conform("LIM-13", func(t *testing.T) {
 })
 
 var _ = conform("LIM-14", func(t *testing.T) {
-	s := running(t, 0, Attr{})
+	s := running(t, 0, posixtrace.Attr{})
 	at := &s // a trace id is assigned, addressed and passed
 	same := *at
 	id := limID(t, "lim.fourteen")
 	other := id
-	var set EventSet
+	var set posixtrace.EventSet
 	set.Add(other)
 	copied := set
 	set.Del(id)
 	if !copied.Has(id) || set.Has(id) || copied == set {
 		t.Error("an assigned set is not a copy")
 	}
-	byValue := func(s *Stream, set EventSet) error { return s.SetFilter(set, FilterSet) }
+	byValue := func(s *posixtrace.Stream, set posixtrace.EventSet) error {
+		return s.SetFilter(set, posixtrace.FilterSet)
+	}
 	if err := byValue(same, copied); err != nil {
 		t.Fatal(err)
 	}
@@ -320,15 +323,15 @@ var _ = conform("LIM-15", func(t *testing.T) {
 		}
 		return true
 	}
-	if pointers(reflect.TypeFor[EventSet]()) {
+	if pointers(reflect.TypeFor[posixtrace.EventSet]()) {
 		t.Fatal("EventSet holds a pointer")
 	}
 	c := tracetest.Start(t, "map")
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	if l := c.Ask("set lim.fifteen 2 40 1000 4095"); l != "done" {
 		t.Fatal(l)
 	}
-	buf := make([]byte, unsafe.Sizeof(EventSet{})+1)
+	buf := make([]byte, unsafe.Sizeof(posixtrace.EventSet{})+1)
 	for {
 		ev, n, err := s.TryNext(buf)
 		if err != nil {
@@ -337,8 +340,8 @@ var _ = conform("LIM-15", func(t *testing.T) {
 		if !ev.ID.User() {
 			continue
 		}
-		var got, want EventSet
-		for _, id := range []EventID{2, 40, 1000, 4095} {
+		var got, want posixtrace.EventSet
+		for _, id := range []posixtrace.EventID{2, 40, 1000, 4095} {
 			want.Add(id)
 		}
 		if n != int(unsafe.Sizeof(got)) {
@@ -355,16 +358,16 @@ var _ = conform("LIM-15", func(t *testing.T) {
 // Every call returns an error number, on a stream that is shut down EINVAL,
 // except Event, which returns nothing.
 var _ = conform("LIM-17", func(t *testing.T) {
-	if n := reflect.TypeOf(Event).NumOut(); n != 0 {
+	if n := reflect.TypeOf(posixtrace.Event).NumOut(); n != 0 {
 		t.Errorf("Event has %d results", n)
 	}
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
 	limCalls(t, reflect.ValueOf(s), syscall.EINVAL)
 
-	s, path := limLogged(t, 0, Attr{})
+	s, path := limLogged(t, 0, posixtrace.Attr{})
 	s.Shutdown()
 	l := limOpen(t, path)
 	l.Close()
@@ -411,25 +414,25 @@ func limCalls(t *testing.T, v reflect.Value, want syscall.Errno) {
 // watches. Event does nothing that a signal handler could not: it allocates
 // nothing and waits for no lock (LIM-21).
 var _ = conform("LIM-18", func(t *testing.T) {
-	s := running(t, 0, Attr{})
+	s := running(t, 0, posixtrace.Attr{})
 	id := limID(t, "lim.eighteen")
 	calls := []func() error{
 		s.Start, s.Stop, s.Clear, s.RewindEventTypes,
 		func() error { _, err := s.Status(); return err },
 		func() error { _, err := s.Attr(); return err },
 		func() error { _, err := s.Filter(); return err },
-		func() error { return s.SetFilter(EventSet{}, FilterSet) },
+		func() error { return s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet) },
 		func() error { _, err := s.EventID("lim.eighteen"); return err },
 		func() error { _, err := s.EventName(id); return err },
 		func() error { _, _, err := s.NextEventType(); return err },
-		func() error { _, err := OpenEventID("lim.eighteen"); return err },
+		func() error { _, err := posixtrace.OpenEventID("lim.eighteen"); return err },
 		func() error {
-			if _, _, err := s.TryNext(make([]byte, 8)); err != ErrUnavailable {
+			if _, _, err := s.TryNext(make([]byte, 8)); err != posixtrace.ErrUnavailable {
 				return err
 			}
 			return nil
 		},
-		func() error { Event(id, []byte("data")); return nil },
+		func() error { posixtrace.Event(id, []byte("data")); return nil },
 	}
 	var wg sync.WaitGroup
 	for _, call := range calls {
@@ -448,8 +451,8 @@ var _ = conform("LIM-18", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := make([]byte, 16)
-	Event(id, data)
-	if n := testing.AllocsPerRun(100, func() { Event(id, data) }); n != 0 {
+	posixtrace.Event(id, data)
+	if n := testing.AllocsPerRun(100, func() { posixtrace.Event(id, data) }); n != 0 {
 		t.Errorf("Event allocates %v times", n)
 	}
 })
@@ -461,7 +464,7 @@ var _ = conform("LIM-19", func(t *testing.T) {
 		"Rewind": true, "Shutdown": true, "Attr": true, "Status": true, "Filter": true, "SetFilter": true,
 		"NextEventType": true, "RewindEventTypes": true}
 	found := false
-	for _, v := range []reflect.Type{reflect.TypeFor[*Stream](), reflect.TypeFor[*Log](), reflect.TypeFor[*EventSet](), reflect.TypeFor[*Attr]()} {
+	for _, v := range []reflect.Type{reflect.TypeFor[*posixtrace.Stream](), reflect.TypeFor[*posixtrace.Log](), reflect.TypeFor[*posixtrace.EventSet](), reflect.TypeFor[*posixtrace.Attr]()} {
 		for i := range v.NumMethod() {
 			m := v.Method(i)
 			for j := range m.Type.NumIn() {
@@ -483,11 +486,11 @@ var _ = conform("LIM-19", func(t *testing.T) {
 var _ = conform("LIM-20", func(t *testing.T) {
 	limStorm(t, func() {
 		for range 20 {
-			s, path := limLogged(t, 0, Attr{LogFullPolicy: PolicyAppend})
+			s, path := limLogged(t, 0, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 			if err := s.Start(); err != nil {
 				t.Fatal(err)
 			}
-			Event(EventUnnamed, make([]byte, 1000))
+			posixtrace.Event(posixtrace.EventUnnamed, make([]byte, 1000))
 			if err := s.Flush(); err != nil {
 				t.Fatal(err)
 			}
@@ -510,9 +513,9 @@ var _ = conform("LIM-20", func(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s = running(t, 0, Attr{})
+			s = running(t, 0, posixtrace.Attr{})
 			for range 3 {
-				if _, _, err := s.TryNext(nil); err != nil && err != ErrUnavailable {
+				if _, _, err := s.TryNext(nil); err != nil && err != posixtrace.ErrUnavailable {
 					t.Fatal(err)
 				}
 			}
@@ -526,14 +529,14 @@ var _ = conform("LIM-20", func(t *testing.T) {
 // those inside of the process.
 var _ = conform("LIM-21", func(t *testing.T) {
 	id := limID(t, "lim.twentyone")
-	if n := testing.AllocsPerRun(100, func() { Event(id, nil) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { posixtrace.Event(id, nil) }); n != 0 {
 		t.Errorf("an untraced trace point allocates %v times", n)
 	}
 	best := time.Hour
 	for range 20 {
 		begin := time.Now()
 		for range 1000 {
-			Event(id, nil)
+			posixtrace.Event(id, nil)
 		}
 		best = min(best, time.Since(begin)/1000)
 	}
@@ -541,8 +544,8 @@ var _ = conform("LIM-21", func(t *testing.T) {
 		t.Errorf("an untraced trace point takes %v", best)
 	}
 
-	s := running(t, 0, Attr{})
-	Event(id, nil) // connects
+	s := running(t, 0, posixtrace.Attr{})
+	posixtrace.Event(id, nil) // connects
 	info, err := s.Info()
 	tracetest.OK(t, "Info", err)
 	f, err := os.OpenFile(info.Path, os.O_RDWR, 0)
@@ -557,7 +560,7 @@ var _ = conform("LIM-21", func(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 25 {
-				Event(id, nil)
+				posixtrace.Event(id, nil)
 			}
 		})
 	}
@@ -578,25 +581,25 @@ var _ = conform("LIM-21", func(t *testing.T) {
 
 // The trace id is looked at before the values, and values before the state.
 var _ = conform("LIM-22/EBADF,EINVAL", func(t *testing.T) {
-	long := strings.Repeat("n", EventNameMax+1)
-	s := limStream(t, 0, Attr{})
+	long := strings.Repeat("n", posixtrace.EventNameMax+1)
+	s := limStream(t, 0, posixtrace.Attr{})
 	_, err := s.EventID(long)
 	wantErrno(t, err, syscall.ENAMETOOLONG)
 	s.Shutdown()
 	_, err = s.EventID(long)
 	wantErrno(t, err, syscall.EINVAL)
-	_, err = CreateWithLog(0, nil, nil)
+	_, err = posixtrace.CreateWithLog(0, nil, nil)
 	wantErrno(t, err, syscall.EBADF)
-	_, err = Open(nil)
+	_, err = posixtrace.Open(nil)
 	wantErrno(t, err, syscall.EBADF)
 	// An argument that is wrong is told before a limit that is reached.
 	c := tracetest.Start(t, "target")
 	c.Line()
-	for range StreamsMax {
-		limStream(t, c.PID, Attr{StreamSize: 1})
+	for range posixtrace.StreamsMax {
+		limStream(t, c.PID, posixtrace.Attr{StreamSize: 1})
 	}
-	_, err = Create(c.PID, &Attr{StreamFullPolicy: PolicyAppend})
+	_, err = posixtrace.Create(c.PID, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyAppend})
 	wantErrno(t, err, syscall.EINVAL)
-	_, err = Create(c.PID, nil)
+	_, err = posixtrace.Create(c.PID, nil)
 	wantErrno(t, err, syscall.EAGAIN)
 })

@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
@@ -22,7 +23,7 @@ func init() {
 	tracetest.Helpers["opn-read"] = func(args []string) {
 		f, err := os.Open(args[0])
 		tracetest.Check(err == nil, "%v", err)
-		l, err := Open(f)
+		l, err := posixtrace.Open(f)
 		tracetest.Check(err == nil, "%v", err)
 		buf := make([]byte, 100)
 		n := 0
@@ -45,7 +46,7 @@ func init() {
 // opnLog makes a finished log of n numbered events.
 func opnLog(t *testing.T, n int) string {
 	t.Helper()
-	s, path := logStream(t, Attr{Name: "opn", StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend, StreamSize: 1 << 20})
+	s, path := logStream(t, posixtrace.Attr{Name: "opn", StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 1 << 20})
 	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "opn.event"), 0, n, 20)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
@@ -61,7 +62,7 @@ var _ = conform("OPN-01/posix_trace_open", func(t *testing.T) {
 		t.Error("two connections are one")
 	}
 	events := logAll(t, a)
-	if events[0].ID != EventStart {
+	if events[0].ID != posixtrace.EventStart {
 		t.Errorf("the oldest event is %v, want START", events[0])
 	}
 	logRange(t, "log", logNumbersOf(t, events, "opn.event"), 0, 10)
@@ -76,34 +77,34 @@ var _ = conform("OPN-02/posix_trace_open/EINVAL", func(t *testing.T) {
 		tracetest.OK(t, "WriteFile", os.WriteFile(path, []byte(data), 0o600))
 		f, err := os.Open(path)
 		tracetest.OK(t, "Open", err)
-		_, err = Open(f)
+		_, err = posixtrace.Open(f)
 		f.Close()
 		wantErrno(t, err, syscall.EINVAL)
 	}
 	d, err := os.Open(dir)
 	tracetest.OK(t, "Open", err)
 	defer d.Close()
-	_, err = Open(d)
+	_, err = posixtrace.Open(d)
 	wantErrno(t, err, syscall.EINVAL)
 })
 
 var _ = conform("OPN-02/posix_trace_open/EBADF", func(t *testing.T) {
 	path := opnLog(t, 1)
-	_, err := Open(nil)
+	_, err := posixtrace.Open(nil)
 	wantErrno(t, err, syscall.EBADF)
 	w, err := os.OpenFile(path, os.O_WRONLY, 0)
 	tracetest.OK(t, "OpenFile", err)
-	_, err = Open(w)
+	_, err = posixtrace.Open(w)
 	wantErrno(t, err, syscall.EBADF)
 	w.Close()
-	_, err = Open(w)
+	_, err = posixtrace.Open(w)
 	wantErrno(t, err, syscall.EBADF)
 	const oPath = 0x200000
 	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
 	tracetest.OK(t, "open", err)
 	p := os.NewFile(uintptr(fd), path)
 	defer p.Close()
-	_, err = Open(p)
+	_, err = posixtrace.Open(p)
 	wantErrno(t, err, syscall.EBADF)
 })
 
@@ -115,7 +116,7 @@ var _ = conform("OPN-03/posix_trace_open/EINVAL", func(t *testing.T) {
 	for _, offset := range []int64{0, 7, 1 << 40} {
 		_, err := f.Seek(offset, io.SeekStart)
 		tracetest.OK(t, "Seek", err)
-		l, err := Open(f)
+		l, err := posixtrace.Open(f)
 		tracetest.OK(t, "Open", err)
 		logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 50)
 		tracetest.OK(t, "Rewind", l.Rewind())
@@ -131,7 +132,7 @@ var _ = conform("OPN-03/posix_trace_open/EINVAL", func(t *testing.T) {
 	tracetest.OK(t, "Pipe", err)
 	defer r.Close()
 	go func() { w.Write(b); w.Close() }()
-	_, err = Open(r)
+	_, err = posixtrace.Open(r)
 	wantErrno(t, err, syscall.EINVAL)
 })
 
@@ -143,13 +144,13 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 	tracetest.OK(t, "ReadFile", err)
 	super := int(good[16]) | int(good[17])<<8
 	dir := t.TempDir()
-	try := func(b []byte) (list []int, st Status, err error) {
+	try := func(b []byte) (list []int, st posixtrace.Status, err error) {
 		path := filepath.Join(dir, "bad.trace")
 		tracetest.OK(t, "WriteFile", os.WriteFile(path, b, 0o600))
 		f, err := os.Open(path)
 		tracetest.OK(t, "Open", err)
 		defer f.Close()
-		l, err := Open(f)
+		l, err := posixtrace.Open(f)
 		if err != nil {
 			wantErrno(t, err, syscall.EINVAL)
 			return nil, st, err
@@ -196,7 +197,7 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 		if len(list) == n || len(list) < last {
 			t.Errorf("damage at %d of %d leaves %d of %d events", at, len(good), len(list), n)
 		}
-		if st.LogOverrunStatus != StatusOverrun {
+		if st.LogOverrunStatus != posixtrace.StatusOverrun {
 			t.Errorf("damage at %d: the status does not tell: %+v", at, st)
 		}
 		last = len(list)
@@ -224,10 +225,10 @@ var _ = conform("OPN-05/posix_trace_open", func(t *testing.T) {
 	f, err := os.Open(path)
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
-	a, err := Open(f)
+	a, err := posixtrace.Open(f)
 	tracetest.OK(t, "Open", err)
 	defer a.Close()
-	b, err := Open(f) // by the same descriptor
+	b, err := posixtrace.Open(f) // by the same descriptor
 	tracetest.OK(t, "Open", err)
 	defer b.Close()
 	buf := make([]byte, 100)
@@ -275,13 +276,17 @@ var _ = conform("OPN-06/EINVAL", func(t *testing.T) {
 	var a any = l
 	switch a.(type) {
 	case interface{ Start() error }, interface{ Stop() error }, interface{ Clear() error },
-		interface{ Flush() error }, interface{ Shutdown() error }, interface{ Filter() (EventSet, error) },
-		interface {
-			SetFilter(EventSet, FilterHow) error
+		interface{ Flush() error }, interface{ Shutdown() error }, interface {
+			Filter() (posixtrace.EventSet, error)
 		},
-		interface{ EventID(string) (EventID, error) },
 		interface {
-			TryNext([]byte) (EventInfo, int, error)
+			SetFilter(posixtrace.EventSet, posixtrace.FilterHow) error
+		},
+		interface {
+			EventID(string) (posixtrace.EventID, error)
+		},
+		interface {
+			TryNext([]byte) (posixtrace.EventInfo, int, error)
 		}:
 		t.Error("a call that is EINVAL on an opened log can be made")
 	}
@@ -319,7 +324,7 @@ var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
 	wantErrno(t, err, syscall.EINVAL)
 	_, err = l.Status()
 	wantErrno(t, err, syscall.EINVAL)
-	_, err = l.EventName(EventStart)
+	_, err = l.EventName(posixtrace.EventStart)
 	wantErrno(t, err, syscall.EINVAL)
 	_, _, err = l.NextEventType()
 	wantErrno(t, err, syscall.EINVAL)
@@ -343,13 +348,13 @@ var _ = conform("OPN-09/posix_trace_close", func(t *testing.T) {
 	path := opnLog(t, 10)
 	f, err := os.Open(path)
 	tracetest.OK(t, "Open", err)
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	tracetest.OK(t, "Open", err)
 	tracetest.OK(t, "Close", l.Close())
 	if _, err := f.Stat(); err != nil {
 		t.Errorf("the application's descriptor is closed: %v", err)
 	}
-	l, err = Open(f)
+	l, err = posixtrace.Open(f)
 	tracetest.OK(t, "Open", err)
 	// Early.
 	f.Close()
@@ -361,13 +366,13 @@ var _ = conform("OPN-09/posix_trace_close", func(t *testing.T) {
 
 var _ = conform("OPN-10", func(t *testing.T) {
 	// Two processes give the same names in another order, so the ids differ.
-	var logs [2]*Log
+	var logs [2]*posixtrace.Log
 	dir := t.TempDir()
 	for i, names := range [][]string{{"opn.a", "opn.b"}, {"opn.b", "opn.a"}} {
 		a := newActor(t)
 		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.trace", i)))
 		tracetest.OK(t, "Create", err)
-		s, err := CreateWithLog(a.pid, nil, f)
+		s, err := posixtrace.CreateWithLog(a.pid, nil, f)
 		tracetest.OK(t, "CreateWithLog", err)
 		f.Close()
 		tracetest.OK(t, "Start", s.Start())
@@ -378,9 +383,9 @@ var _ = conform("OPN-10", func(t *testing.T) {
 		logs[i] = logOpen(t, f.Name())
 		defer logs[i].Close()
 	}
-	var ids [2]map[string]EventID
+	var ids [2]map[string]posixtrace.EventID
 	for i, l := range logs {
-		ids[i] = map[string]EventID{}
+		ids[i] = map[string]posixtrace.EventID{}
 		for id, name := range eventTypesOf(t, l) {
 			if _, twice := ids[i][name]; twice {
 				t.Errorf("%q is in the list twice", name)
@@ -411,8 +416,8 @@ var _ = conform("OPN-10", func(t *testing.T) {
 var _ = conform("OPN-11", func(t *testing.T) {
 	// The same trace points are recorded by a stream without log, and what is
 	// read from it must be what the log says.
-	attr := Attr{MaxDataSize: new(32), StreamFullPolicy: PolicyUntilFull}
-	live, err := Create(0, &attr)
+	attr := posixtrace.Attr{MaxDataSize: new(32), StreamFullPolicy: posixtrace.PolicyUntilFull}
+	live, err := posixtrace.Create(0, &attr)
 	tracetest.OK(t, "Create", err)
 	defer live.Shutdown()
 	s, path := logStream(t, attr)
@@ -421,8 +426,8 @@ var _ = conform("OPN-11", func(t *testing.T) {
 	id, other := logID(t, "opn.same"), logID(t, "opn.other")
 	done := make(chan struct{})
 	for _, size := range []int{0, 1, 31, 32, 33, 100} {
-		Event(id, bytes.Repeat([]byte{byte(size)}, size))
-		go func() { Event(other, []byte("thread")); done <- struct{}{} }()
+		posixtrace.Event(id, bytes.Repeat([]byte{byte(size)}, size))
+		go func() { posixtrace.Event(other, []byte("thread")); done <- struct{}{} }()
 		<-done
 	}
 	tracetest.OK(t, "Shutdown", s.Shutdown())
@@ -432,7 +437,7 @@ var _ = conform("OPN-11", func(t *testing.T) {
 	i, cut := 0, 0
 	for {
 		ev, n, err := live.TryNext(buf)
-		if err == ErrUnavailable {
+		if err == posixtrace.ErrUnavailable {
 			break
 		}
 		tracetest.OK(t, "TryNext", err)
@@ -443,7 +448,7 @@ var _ = conform("OPN-11", func(t *testing.T) {
 			t.Fatalf("the log has %d events", len(events))
 		}
 		have := events[i]
-		if ev.Truncation == TruncationRecord {
+		if ev.Truncation == posixtrace.TruncationRecord {
 			cut++
 		}
 		// Two streams take the time of an event one after the other.
@@ -464,7 +469,7 @@ var _ = conform("OPN-11", func(t *testing.T) {
 // The time of an event is the same to the nanosecond whether the stream tells
 // it or the log.
 var _ = conform("OPN-11/timestamp", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull})
+	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull})
 	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "opn.time"), 0, 5, 10)
 	r, err := s.Reader()

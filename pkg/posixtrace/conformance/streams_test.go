@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
@@ -20,7 +21,7 @@ import (
 
 // flowEvent is an event with its data, as it was read.
 type flowEvent struct {
-	EventInfo
+	posixtrace.EventInfo
 	data string
 }
 
@@ -28,29 +29,29 @@ type flowEvent struct {
 // type, with its cause for STOP, or the data of a user event.
 func (e flowEvent) String() string {
 	switch e.ID {
-	case EventError:
+	case posixtrace.EventError:
 		return "ERROR"
-	case EventStart:
+	case posixtrace.EventStart:
 		return "START"
-	case EventStop:
-		n, _ := DecodeInt([]byte(e.data))
+	case posixtrace.EventStop:
+		n, _ := posixtrace.DecodeInt([]byte(e.data))
 		return fmt.Sprintf("STOP%d", n)
-	case EventFilter:
+	case posixtrace.EventFilter:
 		return "FILTER"
-	case EventOverflow:
+	case posixtrace.EventOverflow:
 		return "OVERFLOW"
-	case EventResume:
+	case posixtrace.EventResume:
 		return "RESUME"
-	case EventFlushStart:
+	case posixtrace.EventFlushStart:
 		return "FLUSH_START"
-	case EventFlushStop:
+	case posixtrace.EventFlushStop:
 		return "FLUSH_STOP"
 	}
 	return e.data
 }
 
 // flowAll reads everything that is ready.
-func flowAll(t *testing.T, s *Stream) (list []flowEvent) {
+func flowAll(t *testing.T, s *posixtrace.Stream) (list []flowEvent) {
 	t.Helper()
 	for {
 		ev, ok := flowNext(t, s)
@@ -64,10 +65,10 @@ func flowAll(t *testing.T, s *Stream) (list []flowEvent) {
 var flowBuf [64 << 10]byte
 
 // flowNext reads one event if one is ready.
-func flowNext(t *testing.T, s *Stream) (flowEvent, bool) {
+func flowNext(t *testing.T, s *posixtrace.Stream) (flowEvent, bool) {
 	t.Helper()
 	ev, n, err := s.TryNext(flowBuf[:])
-	if err == ErrUnavailable {
+	if err == posixtrace.ErrUnavailable {
 		return flowEvent{}, false
 	}
 	if err != nil {
@@ -98,7 +99,7 @@ func flowUsers(list []flowEvent) (users []flowEvent) {
 }
 
 // flowTypes returns the events of some types only.
-func flowTypes(list []flowEvent, ids ...EventID) (some []flowEvent) {
+func flowTypes(list []flowEvent, ids ...posixtrace.EventID) (some []flowEvent) {
 	for _, e := range list {
 		for _, id := range ids {
 			if e.ID == id {
@@ -110,9 +111,9 @@ func flowTypes(list []flowEvent, ids ...EventID) (some []flowEvent) {
 }
 
 // flowStream makes a stream that is shut down when the test ends.
-func flowStream(t *testing.T, attr *Attr) *Stream {
+func flowStream(t *testing.T, attr *posixtrace.Attr) *posixtrace.Stream {
 	t.Helper()
-	s, err := Create(0, attr)
+	s, err := posixtrace.Create(0, attr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func flowStream(t *testing.T, attr *Attr) *Stream {
 }
 
 // flowLogged makes a stream with a log in a file, whose path it returns.
-func flowLogged(t *testing.T, attr *Attr) (*Stream, string) {
+func flowLogged(t *testing.T, attr *posixtrace.Attr) (*posixtrace.Stream, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flow.trace")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -129,7 +130,7 @@ func flowLogged(t *testing.T, attr *Attr) (*Stream, string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err := CreateWithLog(0, attr, f)
+	s, err := posixtrace.CreateWithLog(0, attr, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func flowLog(t *testing.T, path string) (list []flowEvent) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func flowLog(t *testing.T, path string) (list []flowEvent) {
 }
 
 // flowPeek is what Reader finds now, consuming nothing.
-func flowPeek(t *testing.T, s *Stream) (list []flowEvent) {
+func flowPeek(t *testing.T, s *posixtrace.Stream) (list []flowEvent) {
 	t.Helper()
 	r, err := s.Reader()
 	if err != nil {
@@ -182,28 +183,28 @@ func flowPeek(t *testing.T, s *Stream) (list []flowEvent) {
 	}
 }
 
-func flowStart(t *testing.T, s *Stream) {
+func flowStart(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func flowStop(t *testing.T, s *Stream) {
+func flowStop(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func flowShutdown(t *testing.T, s *Stream) {
+func flowShutdown(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func flowStatus(t *testing.T, s *Stream) Status {
+func flowStatus(t *testing.T, s *posixtrace.Stream) posixtrace.Status {
 	t.Helper()
 	st, err := s.PeekStatus()
 	if err != nil {
@@ -213,16 +214,16 @@ func flowStatus(t *testing.T, s *Stream) Status {
 }
 
 // flowState checks the two main members of the status.
-func flowState(t *testing.T, s *Stream, run RunStatus, full FullStatus) {
+func flowState(t *testing.T, s *posixtrace.Stream, run posixtrace.RunStatus, full posixtrace.FullStatus) {
 	t.Helper()
 	if st := flowStatus(t, s); st.StreamStatus != run || st.StreamFullStatus != full {
 		t.Fatalf("stream is %v and %v, want %v and %v", st.StreamStatus, st.StreamFullStatus, run, full)
 	}
 }
 
-func flowID(t *testing.T, name string) EventID {
+func flowID(t *testing.T, name string) posixtrace.EventID {
 	t.Helper()
-	id, err := OpenEventID(name)
+	id, err := posixtrace.OpenEventID(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,12 +233,12 @@ func flowID(t *testing.T, name string) EventID {
 // flowWriter is one writer with one chunk at a time: what it writes lies in the stream
 // in the same way in every run. It numbers its events.
 type flowWriter struct {
-	r  *Recorder
-	id EventID
+	r  *posixtrace.Recorder
+	id posixtrace.EventID
 	n  int
 }
 
-func flowRecorder(t *testing.T, s *Stream) *flowWriter {
+func flowRecorder(t *testing.T, s *posixtrace.Stream) *flowWriter {
 	t.Helper()
 	r, err := s.Recorder()
 	if err != nil {
@@ -250,11 +251,11 @@ func flowRecorder(t *testing.T, s *Stream) *flowWriter {
 // flowOther is flowRecorder for a stream with log, through a connection that does not own the
 // log: its recorder loses an event when the stream is full rather than flush it. With the
 // policy Flush it asks the owner first, so the log must refuse what is written to it.
-func flowOther(t *testing.T, s *Stream) *flowWriter {
+func flowOther(t *testing.T, s *posixtrace.Stream) *flowWriter {
 	t.Helper()
 	info, err := s.Info()
 	tracetest.OK(t, "Info", err)
-	other, err := Attach(info.Path)
+	other, err := posixtrace.Attach(info.Path)
 	tracetest.OK(t, "Attach", err)
 	t.Cleanup(func() { other.Close() })
 	return flowRecorder(t, other)
@@ -263,7 +264,7 @@ func flowOther(t *testing.T, s *Stream) *flowWriter {
 // put records the next number, and reports whether the stream took it.
 func (w *flowWriter) put() bool {
 	w.n++
-	return w.r.Record(EventInfo{ID: w.id, PID: os.Getpid()}, []byte(strconv.Itoa(w.n-1)))
+	return w.r.Record(posixtrace.EventInfo{ID: w.id, PID: os.Getpid()}, []byte(strconv.Itoa(w.n-1)))
 }
 
 // fill records until the stream takes no more; it returns how many it took. One
@@ -280,7 +281,7 @@ func (w *flowWriter) fill(t *testing.T) (taken int) {
 
 // flowMap maps a stream a second time, for what no call reports and for what calls report
 // only before its end.
-func flowMap(s *Stream) (m *stream.Mem, unmap func(), err error) {
+func flowMap(s *posixtrace.Stream) (m *stream.Mem, unmap func(), err error) {
 	info, err := s.Info()
 	if err != nil {
 		return nil, nil, err
@@ -306,7 +307,7 @@ func flowMap(s *Stream) (m *stream.Mem, unmap func(), err error) {
 }
 
 // flowMem is flowMap until the test ends.
-func flowMem(t *testing.T, s *Stream) *stream.Mem {
+func flowMem(t *testing.T, s *posixtrace.Stream) *stream.Mem {
 	t.Helper()
 	m, unmap, err := flowMap(s)
 	tracetest.OK(t, "map the stream", err)
@@ -364,7 +365,7 @@ func flowTicking() int64 {
 }
 
 // flowDescriptor returns the descriptor of the stream's log.
-func flowDescriptor(t *testing.T, s *Stream) int {
+func flowDescriptor(t *testing.T, s *posixtrace.Stream) int {
 	t.Helper()
 	info, err := s.Info()
 	tracetest.OK(t, "Info", err)
@@ -382,7 +383,7 @@ func flowDescriptor(t *testing.T, s *Stream) int {
 
 // flowSwap puts another file under the descriptor of the stream's log, so that writing
 // fails with an error of that file's; the function it returns puts the log back.
-func flowSwap(t *testing.T, s *Stream, path string, flags int) (back func()) {
+func flowSwap(t *testing.T, s *posixtrace.Stream, path string, flags int) (back func()) {
 	t.Helper()
 	fd := flowDescriptor(t, s)
 	saved, err := syscall.Dup(fd)
@@ -427,9 +428,9 @@ func flowIs(t *testing.T, what string, have, want any) {
 	}
 }
 
-var flowTiny = Attr{StreamSize: 1, MaxDataSize: new(64)}
+var flowTiny = posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64)}
 
-func flowSmall(p FullPolicy) *Attr {
+func flowSmall(p posixtrace.FullPolicy) *posixtrace.Attr {
 	a := flowTiny
 	a.StreamFullPolicy = p
 	return &a

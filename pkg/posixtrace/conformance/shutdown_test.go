@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bufio"
@@ -17,17 +17,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section SHU: posix_trace_shutdown, by the call and by the owner's death.
 
 var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
-	for _, was := range []RunStatus{StatusRunning, StatusSuspended} {
-		s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
+	for _, was := range []posixtrace.RunStatus{posixtrace.StatusRunning, posixtrace.StatusSuspended} {
+		s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 		tracetest.OK(t, "Start", s.Start())
 		logNumbers(logID(t, "shu.one"), 0, 3, 10)
-		if was == StatusSuspended {
+		if was == posixtrace.StatusSuspended {
 			tracetest.OK(t, "Stop", s.Stop())
 		}
 		info, err := s.Info()
@@ -37,14 +38,14 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 		events, st := logRead(t, path)
 		stops := 0
 		for _, e := range events {
-			if e.ID == EventStop {
+			if e.ID == posixtrace.EventStop {
 				stops++
-				if cause, err := DecodeInt([]byte(e.data)); err != nil || cause != StopByCall || e.PID != os.Getpid() {
+				if cause, err := posixtrace.DecodeInt([]byte(e.data)); err != nil || cause != posixtrace.StopByCall || e.PID != os.Getpid() {
 					t.Errorf("STOP with cause %d by %d, %v", cause, e.PID, err)
 				}
 			}
 		}
-		if stops != 1 || st.StreamStatus != StatusSuspended {
+		if stops != 1 || st.StreamStatus != posixtrace.StatusSuspended {
 			t.Errorf("shut down while %v: %d STOP events, %+v", was, stops, st)
 		}
 		if _, err := os.Stat(info.Path); !os.IsNotExist(err) {
@@ -55,7 +56,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 		wantErrno(t, s.Clear(), syscall.EINVAL)
 		wantErrno(t, s.Flush(), syscall.EINVAL)
 		wantErrno(t, s.Shutdown(), syscall.EINVAL)
-		wantErrno(t, s.SetFilter(EventSet{}, FilterSet), syscall.EINVAL)
+		wantErrno(t, s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet), syscall.EINVAL)
 		_, err = s.Status()
 		wantErrno(t, err, syscall.EINVAL)
 		_, err = s.Attr()
@@ -71,7 +72,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 // trace point any more.
 var _ = conform("SHU-01/posix_trace_shutdown/memory", func(t *testing.T) {
 	a := newActor(t)
-	one, two := running(t, a.pid, Attr{}), running(t, a.pid, Attr{})
+	one, two := running(t, a.pid, posixtrace.Attr{}), running(t, a.pid, posixtrace.Attr{})
 	a.do("event shu.memory x")
 	mapped := func(n int) {
 		t.Helper()
@@ -89,7 +90,7 @@ var _ = conform("SHU-01/posix_trace_shutdown/memory", func(t *testing.T) {
 	tracetest.OK(t, "Shutdown", two.Shutdown())
 	mapped(0)
 	// And again.
-	three := running(t, a.pid, Attr{})
+	three := running(t, a.pid, posixtrace.Attr{})
 	a.do("event shu.memory z")
 	equal(t, drain(t, three), a.got("shu.memory", "z"))
 	mapped(1)
@@ -102,8 +103,8 @@ func init() {
 	tracetest.Helpers["shu-deadlock"] = func([]string) {
 		fmt.Println("ready")
 		os.Stdin.Read(make([]byte, 1))
-		id, _ := OpenEventID("shu.last")
-		Event(id, []byte("words"))
+		id, _ := posixtrace.OpenEventID("shu.last")
+		posixtrace.Event(id, []byte("words"))
 		runtime.GC()
 		select {}
 	}
@@ -129,9 +130,9 @@ var _ = conform("SHU-07/deadlock", func(t *testing.T) {
 		if l != "ready\n" {
 			t.Fatal(l, err)
 		}
-		var s *Stream
+		var s *posixtrace.Stream
 		if traced {
-			s = running(t, cmd.Process.Pid, Attr{})
+			s = running(t, cmd.Process.Pid, posixtrace.Attr{})
 		}
 		in.Close()
 		err = cmd.Wait()
@@ -146,7 +147,7 @@ var _ = conform("SHU-07/deadlock", func(t *testing.T) {
 })
 
 var _ = conform("SHU-02/posix_trace_shutdown", func(t *testing.T) {
-	s, err := Create(0, nil)
+	s, err := posixtrace.Create(0, nil)
 	tracetest.OK(t, "Create", err)
 	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "shu.unread"), 0, 100, 10)
@@ -154,16 +155,16 @@ var _ = conform("SHU-02/posix_trace_shutdown", func(t *testing.T) {
 })
 
 var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
-	s, err := Create(0, nil)
+	s, err := posixtrace.Create(0, nil)
 	tracetest.OK(t, "Create", err)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Shutdown(), syscall.EINVAL)
-	s, _ = logStream(t, Attr{})
+	s, _ = logStream(t, posixtrace.Attr{})
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Shutdown(), syscall.EINVAL)
 	// Of two who shut down at once one does it and the other is told.
 	for range 20 {
-		s, _ := logStream(t, Attr{LogFullPolicy: PolicyAppend})
+		s, _ := logStream(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 		errs := make(chan error, 2)
 		for range 2 {
 			go func() { errs <- s.Shutdown() }()
@@ -179,7 +180,7 @@ var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("SHU-04/posix_trace_shutdown", func(t *testing.T) {
-	s, path := logStream(t, Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
+	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "shu.last")
 	logNumbers(id, 0, 50, 20)
@@ -204,7 +205,7 @@ var _ = conform("SHU-04/posix_trace_shutdown/ENOSPC", func(t *testing.T) {
 })
 
 var _ = conform("SHU-05/posix_trace_shutdown/EINVAL", func(t *testing.T) {
-	s, err := Create(0, nil)
+	s, err := posixtrace.Create(0, nil)
 	tracetest.OK(t, "Create", err)
 	const n = 4
 	errs := make(chan error, n)
@@ -252,21 +253,21 @@ var _ = conform("SHU-06", func(t *testing.T) {
 				return err
 			}
 			defer f.Close()
-			l, err := Open(f)
+			l, err := posixtrace.Open(f)
 			if err == nil {
 				l.Close()
 			}
 			return err
 		},
-		"list":   func(string) error { _, err := List(); return err },
-		"attach": func(string) error { _, err := Attach("shu6"); return shuMissing(err) },
+		"list":   func(string) error { _, err := posixtrace.List(); return err },
+		"attach": func(string) error { _, err := posixtrace.Attach("shu6"); return shuMissing(err) },
 		"openlog": func(log string) error {
 			f, err := os.Open(log)
 			if err != nil {
 				return err
 			}
 			defer f.Close()
-			r, err := NewReader(f)
+			r, err := posixtrace.NewReader(f)
 			if err == nil {
 				r.Close()
 			}
@@ -276,13 +277,13 @@ var _ = conform("SHU-06", func(t *testing.T) {
 	comers := []string{"open", "list", "attach", "openlog"}
 	i := 0
 	for how, end := range shuEnds {
-		for _, lp := range []FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop} {
+		for _, lp := range []posixtrace.FullPolicy{posixtrace.PolicyAppend, posixtrace.PolicyUntilFull, posixtrace.PolicyLoop} {
 			by := comers[i%len(comers)]
 			i++
 			t.Run(fmt.Sprintf("%s/%v/%s", how, lp, by), func(t *testing.T) {
 				tg, c := newActor(t), newActor(t)
 				log := filepath.Join(t.TempDir(), "log.trace")
-				c.do("create shu6 %d close %s %d %d", tg.pid, log, PolicyUntilFull, lp)
+				c.do("create shu6 %d close %s %d %d", tg.pid, log, posixtrace.PolicyUntilFull, lp)
 				for i := range 10 {
 					tg.do("event shu.kept %d", i)
 				}
@@ -297,19 +298,19 @@ var _ = conform("SHU-06", func(t *testing.T) {
 				tracetest.OK(t, "Open", err)
 				defer f.Close()
 				// It is finished now: even the strictest look finds the seal.
-				r, err := NewReader(f)
+				r, err := posixtrace.NewReader(f)
 				tracetest.OK(t, "NewReader", err)
-				if state, why := r.State(); state != LogFinished {
+				if state, why := r.State(); state != posixtrace.LogFinished {
 					t.Errorf("the log is %v: %v", state, why)
 				}
 				r.Close()
 				events, st := logRead(t, log)
 				list := logNumbersOf(t, events, "shu.kept")
 				logRange(t, "log", list, 0, 21)
-				if n := logCount(events, EventStop); n != 1 || st.StreamStatus != StatusSuspended || st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != StatusNoOverrun {
+				if n := logCount(events, posixtrace.EventStop); n != 1 || st.StreamStatus != posixtrace.StatusSuspended || st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 					t.Errorf("%d STOP events, status %+v", n, st)
 				}
-				for _, id := range []EventID{EventFlushStart, EventFlushStop} {
+				for _, id := range []posixtrace.EventID{posixtrace.EventFlushStart, posixtrace.EventFlushStop} {
 					if n := logCount(events, id); n != 2 {
 						t.Errorf("%d events of type %d, want 2", n, id)
 					}
@@ -336,14 +337,14 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	dir := shuDir(t)
 	c := newActor(t, "PTRACE_DIR="+dir)
 	log := filepath.Join(t.TempDir(), "log.trace")
-	c.do("create shu6c 0 close %s %d %d", log, PolicyUntilFull, PolicyAppend)
+	c.do("create shu6c 0 close %s %d %d", log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend)
 	c.do("event shu.kept 0")
 	c.kill()
 	t.Setenv("PTRACE_DIR", dir)
 	// Enough of them that the directory is looked through.
-	var streams []*Stream
-	for range SysMax/8 + 1 {
-		s, err := Create(0, &Attr{StreamSize: 1, MaxDataSize: new(0)})
+	var streams []*posixtrace.Stream
+	for range posixtrace.SysMax/8 + 1 {
+		s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)})
 		if err != nil {
 			// One process takes no more than StreamsMax.
 			wantErrno(t, err, syscall.EAGAIN)
@@ -351,10 +352,10 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 		}
 		streams = append(streams, s)
 	}
-	for len(streams) < SysMax/8+1 {
+	for len(streams) < posixtrace.SysMax/8+1 {
 		a := newActor(t)
-		for range min(StreamsMax, SysMax/8+1-len(streams)) {
-			s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: new(0)})
+		for range min(posixtrace.StreamsMax, posixtrace.SysMax/8+1-len(streams)) {
+			s, err := posixtrace.Create(a.pid, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)})
 			tracetest.OK(t, "Create", err)
 			streams = append(streams, s)
 		}
@@ -367,10 +368,10 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	defer f.Close()
 	// In another trace directory nobody could complete it any more.
 	t.Setenv("PTRACE_DIR", shuDir(t))
-	r, err := NewReader(f)
+	r, err := posixtrace.NewReader(f)
 	tracetest.OK(t, "NewReader", err)
 	defer r.Close()
-	if state, why := r.State(); state != LogFinished {
+	if state, why := r.State(); state != posixtrace.LogFinished {
 		t.Errorf("the log is %v: %v", state, why)
 	}
 })
@@ -392,7 +393,7 @@ var _ = conform("SHU-06/replaced", func(t *testing.T) {
 			tg, c := newActor(t), newActor(t)
 			dir := t.TempDir()
 			log := filepath.Join(dir, "log.trace")
-			c.do("create shu6 %d close %s %d %d", tg.pid, log, PolicyUntilFull, PolicyAppend)
+			c.do("create shu6 %d close %s %d %d", tg.pid, log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend)
 			tg.do("event shu.kept 0")
 			c.do("flush shu6")
 			tg.do("event shu.kept 1")
@@ -447,14 +448,14 @@ var _ = conform("SHU-06/replaced", func(t *testing.T) {
 var _ = conform("SHU-06/read-only", func(t *testing.T) {
 	tg, c := newActor(t), newActor(t)
 	log := filepath.Join(t.TempDir(), "log.trace")
-	c.do("create shu6 %d close %s %d %d", tg.pid, log, PolicyUntilFull, PolicyAppend)
+	c.do("create shu6 %d close %s %d %d", tg.pid, log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend)
 	tg.do("event shu.kept 0")
 	c.do("flush shu6")
 	tg.do("event shu.kept 1")
 	// While the owner lives a reader finds both parts and changes neither.
 	before, err := os.ReadFile(log)
 	tracetest.OK(t, "ReadFile", err)
-	s, err := Attach("shu6")
+	s, err := posixtrace.Attach("shu6")
 	tracetest.OK(t, "Attach", err)
 	r, err := s.Reader()
 	tracetest.OK(t, "Reader", err)
@@ -495,9 +496,9 @@ func init() {
 		tracetest.Check(err == nil && cmd.Start() == nil, "controller: %v", err)
 		l, _ := bufio.NewReader(out).ReadString('\n')
 		tracetest.Check(l == "ready\n", "controller says %q", l)
-		id, _ := OpenEventID("shu.later")
+		id, _ := posixtrace.OpenEventID("shu.later")
 		logNumbers(id, 0, 10, 20)
-		s, err := Attach("shu6later")
+		s, err := posixtrace.Attach("shu6later")
 		tracetest.Check(err == nil, "Attach: %v", err)
 		err = s.Flush()
 		tracetest.Check(err == nil, "Flush: %v", err)
@@ -519,14 +520,14 @@ func init() {
 			i, err := inhFind("shu6later")
 			tracetest.Check(err == nil && i == nil, "List: %+v, %v", i, err) // no active stream
 			f, _ := os.Open(log)
-			o, err := Open(f)
+			o, err := posixtrace.Open(f)
 			f.Close()
 			tracetest.Check(err == nil, "Open: %v", err)
 			n := shuRead(o)
 			st, _ := o.Status()
 			o.Close()
 			tracetest.Check(n == 300, "%d events", n)
-			tracetest.Check(st.LogOverrunStatus == StatusOverrun && st.LogLost == 0, "status: %+v", st)
+			tracetest.Check(st.LogOverrunStatus == posixtrace.StatusOverrun && st.LogLost == 0, "status: %+v", st)
 			after, _ := os.ReadFile(log)
 			tracetest.Check(how == "full" || string(before) == string(after), "the log was written")
 		}
@@ -537,11 +538,11 @@ func init() {
 			tracetest.Check(err == nil, "remount: %v", err)
 		}
 		f, _ := os.Open(log)
-		o, err := Open(f)
+		o, err := posixtrace.Open(f)
 		tracetest.Check(err == nil, "Open: %v", err)
 		n := shuRead(o)
 		st, _ := o.Status()
-		tracetest.Check(n == 300 && st.LogOverrunStatus == StatusNoOverrun && st.LogLost == 0 && st.Lost == 0, "%d events, status: %+v", n, st)
+		tracetest.Check(n == 300 && st.LogOverrunStatus == posixtrace.StatusNoOverrun && st.LogLost == 0 && st.Lost == 0, "%d events, status: %+v", n, st)
 		left, _ := filepath.Glob(os.Getenv("PTRACE_DIR") + "/s-*")
 		tracetest.Check(len(left) == 0, "left: %v", left)
 		fmt.Println("ok")
@@ -549,7 +550,7 @@ func init() {
 }
 
 // shuRead counts the numbered events of a log, which must be in order.
-func shuRead(l *Log) (n int) {
+func shuRead(l *posixtrace.Log) (n int) {
 	buf := make([]byte, 200)
 	for {
 		ev, size, err := l.Next(buf)
@@ -612,7 +613,7 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 			tracetest.OK(t, "Chown", os.Chown(logs, shuStranger, shuStranger))
 			owner, next := shuAs(t, shuStranger, traces), shuAs(t, shuStranger, traces)
 			log := filepath.Join(logs, "log.trace")
-			if l := owner.Ask("create shu6p %d inherit %s %d %d", owner.PID, log, PolicyUntilFull, PolicyAppend); l != "" {
+			if l := owner.Ask("create shu6p %d inherit %s %d %d", owner.PID, log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend); l != "" {
 				t.Fatal(l)
 			}
 			for i := range 5 {
@@ -657,7 +658,7 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 				t.Errorf("left: %v", left)
 			}
 			_, st := logRead(t, log)
-			if st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != StatusNoOverrun {
+			if st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 				t.Errorf("status: %+v", st)
 			}
 		})
@@ -672,7 +673,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 	home, traces := shuUser(t, shuStranger)
 	stranger := shuAs(t, shuStranger, traces)
 	log := filepath.Join(home, "log.trace")
-	if l := stranger.Ask("create shu6x %d inherit %s %d %d", stranger.PID, log, PolicyUntilFull, PolicyAppend); l != "" {
+	if l := stranger.Ask("create shu6x %d inherit %s %d %d", stranger.PID, log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend); l != "" {
 		t.Fatal(l)
 	}
 	stranger.Ask("event shu.planted 0")
@@ -714,18 +715,18 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 	check := func(t *testing.T) {
 		t.Setenv("PTRACE_DIR", mine)
 		before := all()
-		_, err := Attach(planted)
+		_, err := posixtrace.Attach(planted)
 		wantErrno(t, err, syscall.EACCES)
 		link := filepath.Join(t.TempDir(), filepath.Base(planted))
 		tracetest.OK(t, "Symlink", os.Symlink(planted, link))
-		if _, err := Attach(link); err == nil {
+		if _, err := posixtrace.Attach(link); err == nil {
 			t.Error("Attach follows a link to it")
 		}
 		// The log leads to the stream; it is read as far as it goes.
 		f, err := os.OpenFile(log, os.O_RDWR, 0)
 		tracetest.OK(t, "OpenFile", err)
 		defer f.Close()
-		r, err := NewReader(f)
+		r, err := posixtrace.NewReader(f)
 		tracetest.OK(t, "NewReader", err)
 		var said []string
 		for rec, err := r.Next(); err == nil; rec, err = r.Next() {
@@ -733,11 +734,11 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 				said = append(said, string(rec.Data))
 			}
 		}
-		if state, _ := r.State(); state != LogUnfinished || fmt.Sprint(said) != "[0]" {
+		if state, _ := r.State(); state != posixtrace.LogUnfinished || fmt.Sprint(said) != "[0]" {
 			t.Errorf("the log is %v and holds %v", state, said)
 		}
 		r.Close()
-		if l, err := Open(f); err == nil {
+		if l, err := posixtrace.Open(f); err == nil {
 			l.Close()
 		}
 		// The environment leads to it.
@@ -748,12 +749,12 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		if l := b.line(); !strings.Contains(l, "permission denied") {
 			t.Errorf("in the stranger's trace directory an event is %q", l)
 		}
-		b.do("raw %d mine", EventUnnamed)
+		b.do("raw %d mine", posixtrace.EventUnnamed)
 		t.Setenv("PTRACE_DIR", traces)
 		for what, err := range map[string]error{
-			"Create": func() error { _, err := Create(0, nil); return err }(),
-			"List":   func() error { _, err := List(); return err }(),
-			"Attach": func() error { _, err := Attach("shu6x"); return err }(),
+			"Create": func() error { _, err := posixtrace.Create(0, nil); return err }(),
+			"List":   func() error { _, err := posixtrace.List(); return err }(),
+			"Attach": func() error { _, err := posixtrace.Attach("shu6x"); return err }(),
 		} {
 			if !errors.Is(err, syscall.EACCES) {
 				t.Errorf("%s in the stranger's trace directory = %v, want EACCES", what, err)
@@ -767,11 +768,11 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		if i, err := inhFind("shu6x"); err != nil || i != nil {
 			t.Errorf("List: %+v, %v", i, err)
 		}
-		_, err = Attach(inside)
+		_, err = posixtrace.Attach(inside)
 		if !errors.Is(err, syscall.EACCES) && !errors.Is(err, syscall.EINVAL) {
 			t.Errorf("Attach to a file with two names = %v", err)
 		}
-		s, err := Create(0, nil)
+		s, err := posixtrace.Create(0, nil)
 		tracetest.OK(t, "Create", err)
 		tracetest.OK(t, "Shutdown", s.Shutdown())
 		creTidy(t)
@@ -805,10 +806,10 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 // An owner that forgets its stream, or lets go of it, still lives.
 var _ = conform("SHU-06/alive", func(t *testing.T) {
 	func() {
-		s, err := Create(0, &Attr{Name: "shu6forgotten"})
+		s, err := posixtrace.Create(0, &posixtrace.Attr{Name: "shu6forgotten"})
 		tracetest.OK(t, "Create", err)
 		tracetest.OK(t, "Start", s.Start())
-		s, err = Create(0, &Attr{Name: "shu6closed"})
+		s, err = posixtrace.Create(0, &posixtrace.Attr{Name: "shu6closed"})
 		tracetest.OK(t, "Create", err)
 		tracetest.OK(t, "Close", s.Close())
 	}()
@@ -821,7 +822,7 @@ var _ = conform("SHU-06/alive", func(t *testing.T) {
 			t.Errorf("%s was shut down though its owner lives: %v", name, err)
 			continue
 		}
-		s, err := Attach(name)
+		s, err := posixtrace.Attach(name)
 		tracetest.OK(t, "Attach", err)
 		tracetest.OK(t, "Shutdown", s.Shutdown())
 	}
@@ -841,7 +842,7 @@ var _ = conform("SHU-06/handover", func(t *testing.T) {
 			tg.do("event shu.kept 0")
 			end(c)
 			i, err := inhFind("shu6h")
-			if err != nil || i == nil || i.Stale || i.Owner != tg.pid || i.Status != StatusRunning {
+			if err != nil || i == nil || i.Stale || i.Owner != tg.pid || i.Status != posixtrace.StatusRunning {
 				t.Fatalf("handed over, and its creator gone: %+v, %v", i, err)
 			}
 			tg.do("event shu.kept 1")
@@ -852,7 +853,7 @@ var _ = conform("SHU-06/handover", func(t *testing.T) {
 			if i, err = inhFind("shu6h"); err != nil || i == nil || !i.Stale {
 				t.Fatalf("its target gone: %+v, %v", i, err)
 			}
-			s, err := Attach("shu6h")
+			s, err := posixtrace.Attach("shu6h")
 			tracetest.OK(t, "Attach", err)
 			equal(t, drain(t, s), tg.got("shu.kept", "0"), tg.got("shu.kept", "1"), tg.got("shu.kept", "2"))
 			tracetest.OK(t, "Shutdown", s.Shutdown())
@@ -865,7 +866,7 @@ var _ = conform("SHU-06/handover", func(t *testing.T) {
 
 var _ = conform("SHU-07", func(t *testing.T) {
 	a := newActor(t)
-	s := running(t, a.pid, Attr{})
+	s := running(t, a.pid, posixtrace.Attr{})
 	id := a.do("event shu.after 1")
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	a.do("event shu.after 2")
@@ -874,7 +875,7 @@ var _ = conform("SHU-07", func(t *testing.T) {
 		t.Errorf("shu.after is %s, and after a shutdown %s", id, again)
 	}
 	// The map is kept for streams to come.
-	s = running(t, a.pid, Attr{})
+	s = running(t, a.pid, posixtrace.Attr{})
 	a.do("raw %s 5", id)
 	equal(t, drain(t, s), a.got("shu.after", "5"))
 })
@@ -883,28 +884,28 @@ var _ = conform("SHU-08", func(t *testing.T) {
 	dir := shuDir(t)
 	t.Setenv("PTRACE_DIR", dir)
 	a := newActor(t)
-	var streams []*Stream
+	var streams []*posixtrace.Stream
 	defer func() {
 		for _, s := range streams {
 			s.Shutdown()
 		}
 	}()
 	// As many streams as one process can have; each freed place can be had at once.
-	for range StreamsMax {
-		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: new(0)})
+	for range posixtrace.StreamsMax {
+		s, err := posixtrace.Create(a.pid, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)})
 		tracetest.OK(t, "Create", err)
 		streams = append(streams, s)
 	}
-	_, err := Create(a.pid, nil)
+	_, err := posixtrace.Create(a.pid, nil)
 	wantErrno(t, err, syscall.EAGAIN)
 	for i := range streams {
 		tracetest.OK(t, "Shutdown", streams[i].Shutdown())
-		s, err := Create(a.pid, &Attr{StreamSize: 1, MaxDataSize: new(0)})
+		s, err := posixtrace.Create(a.pid, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)})
 		tracetest.OK(t, "Create", err)
 		streams[i] = s
 	}
-	if n := shuActive(t, dir); n != StreamsMax {
-		t.Errorf("%d streams exist, want %d", n, StreamsMax)
+	if n := shuActive(t, dir); n != posixtrace.StreamsMax {
+		t.Errorf("%d streams exist, want %d", n, posixtrace.StreamsMax)
 	}
 	for _, s := range streams {
 		tracetest.OK(t, "Shutdown", s.Shutdown())
@@ -928,12 +929,12 @@ var _ = conform("SHU-09", func(t *testing.T) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	tracetest.OK(t, "OpenFile", err)
 	defer f.Close()
-	s := logCreate(t, Attr{LogFullPolicy: PolicyAppend}, f)
+	s := logCreate(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, f)
 	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "shu.again"), 0, 3, 10)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	// It was never closed, and nobody writes to it behind our back.
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	tracetest.OK(t, "Open", err)
 	logRange(t, "log", logNumbersOf(t, logAll(t, l), "shu.again"), 0, 3)
 	tracetest.OK(t, "Close", l.Close())
@@ -941,7 +942,7 @@ var _ = conform("SHU-09", func(t *testing.T) {
 	_, err = f.WriteAt([]byte("mine again"), 0)
 	tracetest.OK(t, "WriteAt", err)
 	// Another stream may have it next.
-	s = logCreate(t, Attr{LogFullPolicy: PolicyAppend}, f)
+	s = logCreate(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, f)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	if events, _ := logRead(t, path); len(events) != 2 {
 		t.Errorf("a log without events: %v", events)

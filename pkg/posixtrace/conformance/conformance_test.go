@@ -1,13 +1,15 @@
-package posixtrace
+package conformance
 
 import (
 	"errors"
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// The conformance tests: one subtest for each numbered requirement, in the file
-// conformance_SECTION_test.go of its section, named
+// The conformance tests: one subtest for each numbered requirement, in the file of its
+// section, named
 //
 //	ID/function/ERRNO
 //
@@ -36,7 +38,7 @@ func TestConformance(t *testing.T) {
 // wantErrno fails the test unless err is an *Error with that error number.
 func wantErrno(t *testing.T, err error, want syscall.Errno) {
 	t.Helper()
-	var e *Error
+	var e *posixtrace.Error
 	if !errors.As(err, &e) || e.Err != want {
 		t.Errorf("error is %v, want %v", err, want)
 	}

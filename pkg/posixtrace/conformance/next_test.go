@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
@@ -24,13 +25,13 @@ import (
 
 // getResult is what a reader call returned.
 type getResult struct {
-	ev  EventInfo
+	ev  posixtrace.EventInfo
 	n   int
 	err error
 }
 
 // getLater starts a blocking read.
-func getLater(ctx context.Context, s *Stream, data []byte) chan getResult {
+func getLater(ctx context.Context, s *posixtrace.Stream, data []byte) chan getResult {
 	ch := make(chan getResult, 1)
 	go func() {
 		ev, n, err := s.Next(ctx, data)
@@ -61,13 +62,13 @@ func getDone(t *testing.T, ch chan getResult) getResult {
 }
 
 // getLog records events with that data and opens the log.
-func getLog(t *testing.T, attr *Attr, data ...string) *Log {
+func getLog(t *testing.T, attr *posixtrace.Attr, data ...string) *posixtrace.Log {
 	t.Helper()
 	s, path := flowLogged(t, attr)
 	flowStart(t, s)
 	id := flowID(t, "get")
 	for _, d := range data {
-		Event(id, []byte(d))
+		posixtrace.Event(id, []byte(d))
 	}
 	flowShutdown(t, s)
 	f, err := os.Open(path)
@@ -75,7 +76,7 @@ func getLog(t *testing.T, attr *Attr, data ...string) *Log {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +87,9 @@ func getLog(t *testing.T, attr *Attr, data ...string) *Log {
 var _ = conform("GET-01/posix_trace_getnext_event", func(t *testing.T) {
 	s := flowStream(t, nil)
 	flowStart(t, s)
-	Event(flowID(t, "get"), []byte("x"))
+	posixtrace.Event(flowID(t, "get"), []byte("x"))
 	buf := make([]byte, 100)
-	for _, want := range []EventID{EventStart, flowID(t, "get")} {
+	for _, want := range []posixtrace.EventID{posixtrace.EventStart, flowID(t, "get")} {
 		ev, _, err := s.Next(context.Background(), buf)
 		if err != nil || ev.ID != want {
 			t.Errorf("Next = %+v, %v, want type %d", ev, err, want)
@@ -113,18 +114,18 @@ var _ = conform("GET-02/posix_trace_getnext_event", func(t *testing.T) {
 	ch := getLater(context.Background(), s, nil)
 	getBlocked(t, ch) // never started
 	flowStart(t, s)
-	if r := getDone(t, ch); r.err != nil || r.ev.ID != EventStart {
+	if r := getDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStart {
 		t.Fatalf("Next = %+v", r)
 	}
 	ch = getLater(context.Background(), s, nil)
 	getBlocked(t, ch) // running, nothing there
 	flowStop(t, s)
-	if r := getDone(t, ch); r.err != nil || r.ev.ID != EventStop {
+	if r := getDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStop {
 		t.Fatalf("Next = %+v", r)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ch = getLater(ctx, s, nil)
-	Event(flowID(t, "get"), nil)
+	posixtrace.Event(flowID(t, "get"), nil)
 	getBlocked(t, ch) // suspended
 	cancel()
 	getDone(t, ch)
@@ -152,9 +153,9 @@ var _ = conform("GET-04", func(t *testing.T) {
 	s := flowStream(t, nil)
 	flowStart(t, s)
 	id := flowID(t, "get")
-	Event(id, []byte("data"))
+	posixtrace.Event(id, []byte("data"))
 	buf := []byte("..........")
-	if ev, n, err := s.TryNext(buf); err != nil || ev.ID != EventStart || n == 0 {
+	if ev, n, err := s.TryNext(buf); err != nil || ev.ID != posixtrace.EventStart || n == 0 {
 		t.Fatalf("TryNext = %+v, %d, %v", ev, n, err)
 	}
 	copy(buf, "..........")
@@ -162,7 +163,7 @@ var _ = conform("GET-04", func(t *testing.T) {
 	if err != nil || ev.ID != id || ev.PID != os.Getpid() || ev.TID == 0 || ev.Address == 0 || n != 4 || string(buf) != "data......" {
 		t.Errorf("TryNext = %+v, %d, %v, %q", ev, n, err, buf)
 	}
-	if ev, n, err = s.TryNext(buf); err != ErrUnavailable || n != 0 || ev != (EventInfo{}) || string(buf) != "data......" {
+	if ev, n, err = s.TryNext(buf); err != posixtrace.ErrUnavailable || n != 0 || ev != (posixtrace.EventInfo{}) || string(buf) != "data......" {
 		t.Errorf("TryNext = %+v, %d, %v, %q", ev, n, err, buf)
 	}
 })
@@ -170,7 +171,7 @@ var _ = conform("GET-04", func(t *testing.T) {
 var _ = conform("GET-05/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
 	s, path := flowLogged(t, nil)
 	flowStart(t, s)
-	Event(flowID(t, "get"), []byte("x"))
+	posixtrace.Event(flowID(t, "get"), []byte("x"))
 	buf := make([]byte, 100)
 	_, _, err := s.TryNext(buf)
 	wantErrno(t, err, syscall.EINVAL)
@@ -189,7 +190,7 @@ var _ = conform("GET-06/posix_trace_trygetnext_event", func(t *testing.T) {
 	none := func(when string) {
 		t.Helper()
 		before := time.Now()
-		if _, n, err := s.TryNext(nil); err != ErrUnavailable || n != 0 {
+		if _, n, err := s.TryNext(nil); err != posixtrace.ErrUnavailable || n != 0 {
 			t.Errorf("%s TryNext = %d, %v", when, n, err)
 		}
 		if d := time.Since(before); d > time.Second {
@@ -214,7 +215,7 @@ var _ = conform("GET-06/posix_trace_trygetnext_event", func(t *testing.T) {
 })
 
 var _ = conform("GET-07/posix_trace_trygetnext_event/EINVAL", func(t *testing.T) {
-	flowLacks(t, &Log{}, "TryNext")
+	flowLacks(t, &posixtrace.Log{}, "TryNext")
 	s := flowStream(t, nil)
 	flowStart(t, s)
 	flowShutdown(t, s)
@@ -247,7 +248,7 @@ var _ = conform("GET-08/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testi
 	}()
 	getBlocked(t, ch)
 	flowStart(t, s)
-	if r := getDone(t, ch); r.err != nil || r.ev.ID != EventStart {
+	if r := getDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStart {
 		t.Errorf("TimedNext = %+v", r)
 	}
 })
@@ -257,7 +258,7 @@ var _ = conform("GET-09/posix_trace_timedgetnext_event", func(t *testing.T) {
 	flowStart(t, s)
 	id := flowID(t, "get")
 	for range 2 {
-		Event(id, nil)
+		posixtrace.Event(id, nil)
 	}
 	for _, deadline := range []time.Time{time.Now().Add(-time.Hour), {}, time.Unix(-1, 0)} {
 		if _, _, err := s.TimedNext(deadline, nil); err != nil {
@@ -320,7 +321,7 @@ var _ = conform("GET-11/posix_trace_timedgetnext_event", func(t *testing.T) {
 })
 
 var _ = conform("GET-12/posix_trace_timedgetnext_event/EINVAL", func(t *testing.T) {
-	flowLacks(t, &Log{}, "TimedNext")
+	flowLacks(t, &posixtrace.Log{}, "TimedNext")
 	s := flowStream(t, nil)
 	flowShutdown(t, s)
 	_, _, err := s.TimedNext(time.Now().Add(time.Minute), nil)
@@ -334,7 +335,7 @@ func init() {
 	tracetest.Helpers["get-timed"] = func(args []string) {
 		var now atomic.Int64
 		sys.WallClock = func() time.Time { return time.Unix(0, now.Load()) }
-		s, err := Attach(args[0])
+		s, err := posixtrace.Attach(args[0])
 		if err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
@@ -344,7 +345,7 @@ func init() {
 		tell := func(patience time.Duration) {
 			select {
 			case r := <-ch:
-				var e *Error
+				var e *posixtrace.Error
 				if errors.As(r.err, &e) {
 					fmt.Println(e.Op, e.Err.Error())
 				} else {
@@ -405,7 +406,7 @@ func getReader(t *testing.T, name string, by ...string) *tracetest.Child {
 
 // getTimed plays what a wall clock can do to reads of another process that wait.
 func getTimed(t *testing.T, by ...string) {
-	s := flowStream(t, &Attr{Name: "get11"})
+	s := flowStream(t, &posixtrace.Attr{Name: "get11"})
 	c := getReader(t, "get11", by...)
 	say := func(line string) { fmt.Fprintln(c.In, line) }
 	want := func(verb, want string) {
@@ -465,12 +466,12 @@ var _ = conform("GET-11/posix_trace_timedgetnext_event/time namespace", func(t *
 
 // getCases reads an event of 10 bytes, of which max-data-size keeps max, with
 // buffers of all sizes, from an active stream and from a log.
-func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data string, tr Truncation)) {
+func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data string, tr posixtrace.Truncation)) {
 	t.Helper()
 	const data = "0123456789"
 	id := flowID(t, "get")
-	s := flowStream(t, &Attr{MaxDataSize: new(max)})
-	l := getLog(t, &Attr{MaxDataSize: new(max)}, data)
+	s := flowStream(t, &posixtrace.Attr{MaxDataSize: new(max)})
+	l := getLog(t, &posixtrace.Attr{MaxDataSize: new(max)}, data)
 	flowStart(t, s)
 	flowAll(t, s)
 	var spare [32]byte
@@ -478,7 +479,7 @@ func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data s
 		for i := range spare {
 			spare[i] = '.'
 		}
-		Event(id, []byte(data))
+		posixtrace.Event(id, []byte(data))
 		ev, n, err := s.TryNext(spare[:num])
 		if err != nil || ev.ID != id || n > num || strings.Trim(string(spare[n:]), ".") != "" {
 			t.Fatalf("TryNext = %+v, %d, %v, %q", ev, n, err, spare)
@@ -503,9 +504,9 @@ func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data s
 }
 
 var _ = conform("GET-13", func(t *testing.T) {
-	for max, want := range map[int]Truncation{10: TruncationNone, 1024: TruncationNone, 6: TruncationRecord} {
+	for max, want := range map[int]posixtrace.Truncation{10: posixtrace.TruncationNone, 1024: posixtrace.TruncationNone, 6: posixtrace.TruncationRecord} {
 		size := min(max, 10)
-		getCases(t, max, func(t *testing.T, num, n int, data string, tr Truncation) {
+		getCases(t, max, func(t *testing.T, num, n int, data string, tr posixtrace.Truncation) {
 			if num >= size && (n != size || data != "0123456789"[:size] || tr != want) {
 				t.Errorf("%d bytes of %d, room for %d: %d, %q, %v", size, max, num, n, data, tr)
 			}
@@ -516,8 +517,8 @@ var _ = conform("GET-13", func(t *testing.T) {
 var _ = conform("GET-14", func(t *testing.T) {
 	for _, max := range []int{1024, 6} {
 		size := min(max, 10)
-		getCases(t, max, func(t *testing.T, num, n int, data string, tr Truncation) {
-			if num < size && (n != num || data != "0123456789"[:num] || tr != TruncationRead) {
+		getCases(t, max, func(t *testing.T, num, n int, data string, tr posixtrace.Truncation) {
+			if num < size && (n != num || data != "0123456789"[:num] || tr != posixtrace.TruncationRead) {
 				t.Errorf("%d bytes of %d, room for %d: %d, %q, %v", size, max, num, n, data, tr)
 			}
 		})
@@ -529,10 +530,10 @@ var _ = conform("GET-15", func(t *testing.T) {
 	flowStart(t, s)
 	flowAll(t, s)
 	id := flowID(t, "get")
-	for data, want := range map[string]Truncation{"": TruncationNone, "x": TruncationRead} {
+	for data, want := range map[string]posixtrace.Truncation{"": posixtrace.TruncationNone, "x": posixtrace.TruncationRead} {
 		flowAll(t, s)
 		for range 2 {
-			Event(id, []byte(data))
+			posixtrace.Event(id, []byte(data))
 		}
 		for _, buf := range [][]byte{nil, {}} {
 			if ev, n, err := s.TryNext(buf); err != nil || n != 0 || ev.Truncation != want {
@@ -561,29 +562,29 @@ var _ = conform("GET-16", func(t *testing.T) {
 	flowAll(t, s)
 	id := flowID(t, "get")
 	for _, d := range []string{"first", "second"} {
-		Event(id, []byte(d))
+		posixtrace.Event(id, []byte(d))
 	}
 	buf := make([]byte, 2)
 	for _, want := range []string{"fi", "se"} {
-		if ev, n, err := s.TryNext(buf); err != nil || string(buf[:n]) != want || ev.Truncation != TruncationRead {
+		if ev, n, err := s.TryNext(buf); err != nil || string(buf[:n]) != want || ev.Truncation != posixtrace.TruncationRead {
 			t.Errorf("TryNext = %+v, %q, %v, want %q", ev, buf[:n], err, want)
 		}
 	}
-	if _, _, err := s.TryNext(buf); err != ErrUnavailable {
+	if _, _, err := s.TryNext(buf); err != posixtrace.ErrUnavailable {
 		t.Errorf("then TryNext = %v", err)
 	}
 	flowIs(t, "number of lost events", flowStatus(t, s).Lost, uint64(0))
 })
 
 var _ = conform("GET-17", func(t *testing.T) {
-	a := &Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 4 << 20, LogFullPolicy: PolicyAppend}
+	a := &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 4 << 20, LogFullPolicy: posixtrace.PolicyAppend}
 	s := flowStream(t, a)
 	l, path := flowLogged(t, a)
 	flowStart(t, s)
 	flowStart(t, l)
 	m := flowMem(t, s)
 	const writers, each = 4, 5000
-	var ids [writers]EventID
+	var ids [writers]posixtrace.EventID
 	for i := range writers {
 		ids[i] = flowID(t, fmt.Sprint("get.", i))
 	}
@@ -591,7 +592,7 @@ var _ = conform("GET-17", func(t *testing.T) {
 	for _, id := range ids {
 		wg.Go(func() {
 			for i := range each {
-				Event(id, []byte(strconv.Itoa(i)))
+				posixtrace.Event(id, []byte(strconv.Itoa(i)))
 			}
 		})
 	}
@@ -621,8 +622,8 @@ var _ = conform("GET-17", func(t *testing.T) {
 // An event that was held up beyond what a reader waits for is reported late, with its
 // own time, and counted, once; a finished log has it where it belongs.
 var _ = conform("GET-17/late", func(t *testing.T) {
-	s := flowStream(t, &Attr{StreamFullPolicy: PolicyUntilFull, Name: "get17"})
-	l, path := flowLogged(t, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyAppend})
+	s := flowStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, Name: "get17"})
+	l, path := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 	id := flowID(t, "get.late")
 	flowStart(t, s)
 	flowStart(t, l)
@@ -630,13 +631,13 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 	// Each event by a writer of its own: in what one writes no time falls.
 	put := func(at int64, data string) {
 		t.Helper()
-		for _, s := range []*Stream{s, l} {
+		for _, s := range []*posixtrace.Stream{s, l} {
 			r, err := s.Recorder()
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { r.Close() })
-			if !r.Record(EventInfo{ID: id, UnixNano: at}, []byte(data)) {
+			if !r.Record(posixtrace.EventInfo{ID: id, UnixNano: at}, []byte(data)) {
 				t.Fatal("it was not recorded")
 			}
 		}
@@ -669,7 +670,7 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 	// Two at once, one of them the older; and any reader counts them in the same place.
 	put(between+100_000, "late again")
 	put(begin, "later still")
-	other, err := Attach("get17")
+	other, err := posixtrace.Attach("get17")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -691,8 +692,8 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 })
 
 var _ = conform("GET-18", func(t *testing.T) {
-	s := flowStream(t, &Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 64 << 10, Name: "get18"})
-	other, err := Attach("get18") // as another process would have it
+	s := flowStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10, Name: "get18"})
+	other, err := posixtrace.Attach("get18") // as another process would have it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -714,7 +715,7 @@ var _ = conform("GET-18", func(t *testing.T) {
 			buf := make([]byte, 100)
 			for total.Load() < n && ctx.Err() == nil {
 				ev, size, err := s.TryNext(buf)
-				if err == ErrUnavailable {
+				if err == posixtrace.ErrUnavailable {
 					time.Sleep(50 * time.Microsecond)
 					continue
 				}
@@ -736,7 +737,7 @@ var _ = conform("GET-18", func(t *testing.T) {
 		for i-int(total.Load()) > 500 && ctx.Err() == nil {
 			time.Sleep(50 * time.Microsecond)
 		}
-		Event(id, []byte(strconv.Itoa(i)))
+		posixtrace.Event(id, []byte(strconv.Itoa(i)))
 	}
 	wg.Wait()
 	flowIs(t, "number of events", total.Load(), int64(n))
@@ -759,7 +760,7 @@ var _ = conform("GET-19/posix_trace_getnext_event/EINTR", func(t *testing.T) {
 		buf := make([]byte, 10)
 		ch := getLater(ctx, s, buf)
 		go cancel()
-		Event(id, []byte(strconv.Itoa(i)))
+		posixtrace.Event(id, []byte(strconv.Itoa(i)))
 		r := getDone(t, ch)
 		if r.err == nil {
 			flowIs(t, "event", string(buf[:r.n]), strconv.Itoa(i))
@@ -831,8 +832,8 @@ var _ = conform("GET-20/posix_trace_getnext_event/EINVAL/another process", func(
 })
 
 var _ = conform("GET-21", func(t *testing.T) {
-	s := flowStream(t, flowSmall(PolicyUntilFull))
-	wake := func(want EventID, f func()) {
+	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
+	wake := func(want posixtrace.EventID, f func()) {
 		t.Helper()
 		ch := getLater(context.Background(), s, nil)
 		getBlocked(t, ch)
@@ -842,11 +843,11 @@ var _ = conform("GET-21", func(t *testing.T) {
 		}
 	}
 	id := flowID(t, "get")
-	wake(EventStart, func() { flowStart(t, s) })
-	wake(id, func() { Event(id, nil) })
-	wake(EventFilter, func() { s.SetFilter(EventSet{}, FilterSet) })
-	wake(EventStop, func() { flowStop(t, s) })
-	wake(EventStart, func() { flowStart(t, s) })
+	wake(posixtrace.EventStart, func() { flowStart(t, s) })
+	wake(id, func() { posixtrace.Event(id, nil) })
+	wake(posixtrace.EventFilter, func() { s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet) })
+	wake(posixtrace.EventStop, func() { flowStop(t, s) })
+	wake(posixtrace.EventStart, func() { flowStart(t, s) })
 	// The automatic STOP, OVERFLOW and START come without anybody's doing.
 	w := flowRecorder(t, s)
 	n := w.fill(t)
@@ -855,16 +856,16 @@ var _ = conform("GET-21", func(t *testing.T) {
 			t.Fatalf("Next = %+v", r)
 		}
 	}
-	for _, want := range []EventID{EventStop, EventOverflow, EventStart} {
+	for _, want := range []posixtrace.EventID{posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventStart} {
 		if r := getDone(t, getLater(context.Background(), s, nil)); r.err != nil || r.ev.ID != want {
 			t.Fatalf("Next = %+v, want type %d", r, want)
 		}
 	}
-	wake(EventResume, func() { w.put() })
+	wake(posixtrace.EventResume, func() { w.put() })
 })
 
 var _ = conform("GET-22", func(t *testing.T) {
-	s := running(t, 0, Attr{Inheritance: InheritChildren})
+	s := running(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	a, b := tracetest.Start(t, "target"), tracetest.Start(t, "target")
 	a.Line()
 	b.Line()
@@ -873,7 +874,7 @@ var _ = conform("GET-22", func(t *testing.T) {
 	for i := range 3 {
 		n := strconv.Itoa(i)
 		a.Say("get " + n + "a")
-		Event(id, []byte(n+"o"))
+		posixtrace.Event(id, []byte(n+"o"))
 		b.Say("get " + n + "b")
 		want = append(want, got{"get", n + "a", a.PID}, got{"get", n + "o", os.Getpid()}, got{"get", n + "b", b.PID})
 	}
@@ -891,16 +892,16 @@ var _ = conform("GET-23", func(t *testing.T) {
 	}
 	getBlocked(t, ch)
 	id := flowID(t, "get")
-	Event(id, nil)
+	posixtrace.Event(id, nil)
 	if r := getDone(t, ch); r.err != nil || r.ev.ID != id {
 		t.Errorf("Next = %+v", r)
 	}
 })
 
 var _ = conform("GET-24", func(t *testing.T) {
-	nothing := func(what string, ev EventInfo, n int, err error, buf []byte) {
+	nothing := func(what string, ev posixtrace.EventInfo, n int, err error, buf []byte) {
 		t.Helper()
-		if err == nil || n != 0 || ev != (EventInfo{}) || strings.Trim(string(buf), ".") != "" {
+		if err == nil || n != 0 || ev != (posixtrace.EventInfo{}) || strings.Trim(string(buf), ".") != "" {
 			t.Errorf("%s = %+v, %d, %v, %q", what, ev, n, err, buf)
 		}
 	}

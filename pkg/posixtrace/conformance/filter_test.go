@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bufio"
@@ -11,25 +11,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 func init() {
 	// pair: passes two trace points by turns until it is killed.
 	tracetest.Helpers["pair"] = func(args []string) {
-		a, _ := OpenEventID("fil.a")
-		b, _ := OpenEventID("fil.b")
+		a, _ := posixtrace.OpenEventID("fil.a")
+		b, _ := posixtrace.OpenEventID("fil.b")
 		fmt.Println(a, b)
 		bufio.NewReader(os.Stdin).ReadString('\n')
 		for {
-			Event(a, nil)
-			Event(b, nil)
+			posixtrace.Event(a, nil)
+			posixtrace.Event(b, nil)
 			time.Sleep(time.Microsecond) // so that who reads keeps up
 		}
 	}
 }
 
-func filSet(ids ...EventID) (s EventSet) {
+func filSet(ids ...posixtrace.EventID) (s posixtrace.EventSet) {
 	for _, id := range ids {
 		s.Add(id)
 	}
@@ -37,14 +38,14 @@ func filSet(ids ...EventID) (s EventSet) {
 }
 
 // filGets fails the test unless the stream's filter is the set.
-func filGets(t *testing.T, s *Stream, want EventSet) {
+func filGets(t *testing.T, s *posixtrace.Stream, want posixtrace.EventSet) {
 	t.Helper()
 	if f, err := s.Filter(); f != want || err != nil {
 		t.Errorf("the filter is another one, %v", err)
 	}
 }
 
-func filIDs(t *testing.T, s *Stream) (list []EventID) {
+func filIDs(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventID) {
 	t.Helper()
 	for _, ev := range evtAll(t, s) {
 		list = append(list, ev.ID)
@@ -53,35 +54,35 @@ func filIDs(t *testing.T, s *Stream) (list []EventID) {
 }
 
 var _ = conform("FIL-01", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	a, b := limID(t, "fil.one.a"), limID(t, "fil.one.b")
-	s.SetFilter(filSet(a), FilterSet)
+	s.SetFilter(filSet(a), posixtrace.FilterSet)
 	s.Start()
-	Event(a, nil)
-	Event(b, nil)
-	Event(EventUnnamed, nil)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventStart, b, EventUnnamed}) {
+	posixtrace.Event(a, nil)
+	posixtrace.Event(b, nil)
+	posixtrace.Event(posixtrace.EventUnnamed, nil)
+	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, b, posixtrace.EventUnnamed}) {
 		t.Errorf("events %v", l)
 	}
-	s.SetFilter(EventSet{}, FilterSet)
-	Event(a, nil)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventFilter, a}) {
+	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
+	posixtrace.Event(a, nil)
+	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventFilter, a}) {
 		t.Errorf("events %v", l)
 	}
 })
 
 // filSteps applies sets one after the other, not running and running, and
 // checks the filter after each.
-func filSteps(t *testing.T, how FilterHow, f func(old, set EventSet) EventSet) {
+func filSteps(t *testing.T, how posixtrace.FilterHow, f func(old, set posixtrace.EventSet) posixtrace.EventSet) {
 	t.Helper()
-	s := limStream(t, 0, Attr{})
-	var all, system EventSet
-	all.Fill(FillAll)
-	system.Fill(FillSystem)
-	for _, begin := range []EventSet{{}, filSet(1, 40, 4095), system, all} {
-		for _, set := range []EventSet{{}, filSet(40), filSet(63, 64, 65, 4095), system, all} {
+	s := limStream(t, 0, posixtrace.Attr{})
+	var all, system posixtrace.EventSet
+	all.Fill(posixtrace.FillAll)
+	system.Fill(posixtrace.FillSystem)
+	for _, begin := range []posixtrace.EventSet{{}, filSet(1, 40, 4095), system, all} {
+		for _, set := range []posixtrace.EventSet{{}, filSet(40), filSet(63, 64, 65, 4095), system, all} {
 			for range 2 {
-				if err := s.SetFilter(begin, FilterSet); err != nil {
+				if err := s.SetFilter(begin, posixtrace.FilterSet); err != nil {
 					t.Fatal(err)
 				}
 				before := set
@@ -100,12 +101,12 @@ func filSteps(t *testing.T, how FilterHow, f func(old, set EventSet) EventSet) {
 }
 
 var _ = conform("FIL-02/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, FilterSet, func(old, set EventSet) EventSet { return set })
+	filSteps(t, posixtrace.FilterSet, func(old, set posixtrace.EventSet) posixtrace.EventSet { return set })
 })
 
 var _ = conform("FIL-03/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, FilterAdd, func(old, set EventSet) EventSet {
-		for id := EventID(1); id < 4096; id++ {
+	filSteps(t, posixtrace.FilterAdd, func(old, set posixtrace.EventSet) posixtrace.EventSet {
+		for id := posixtrace.EventID(1); id < 4096; id++ {
 			if set.Has(id) {
 				old.Add(id)
 			}
@@ -115,8 +116,8 @@ var _ = conform("FIL-03/posix_trace_set_filter", func(t *testing.T) {
 })
 
 var _ = conform("FIL-04/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, FilterSub, func(old, set EventSet) EventSet {
-		for id := EventID(1); id < 4096; id++ {
+	filSteps(t, posixtrace.FilterSub, func(old, set posixtrace.EventSet) posixtrace.EventSet {
+		for id := posixtrace.EventID(1); id < 4096; id++ {
 			if set.Has(id) {
 				old.Del(id)
 			}
@@ -126,13 +127,13 @@ var _ = conform("FIL-04/posix_trace_set_filter", func(t *testing.T) {
 })
 
 var _ = conform("FIL-05/posix_trace_set_filter/EINVAL", func(t *testing.T) {
-	s := running(t, 0, Attr{})
+	s := running(t, 0, posixtrace.Attr{})
 	old := filSet(40, 50)
-	s.SetFilter(old, FilterSet)
+	s.SetFilter(old, posixtrace.FilterSet)
 	evtAll(t, s)
-	for _, how := range []FilterHow{3, 4, 100, 255} {
+	for _, how := range []posixtrace.FilterHow{3, 4, 100, 255} {
 		wantErrno(t, s.SetFilter(filSet(60), how), syscall.EINVAL)
-		wantErrno(t, s.FilterOps([]FilterOp{{How: FilterSet}, {How: how, Set: filSet(60)}}), syscall.EINVAL)
+		wantErrno(t, s.FilterOps([]posixtrace.FilterOp{{How: posixtrace.FilterSet}, {How: how, Set: filSet(60)}}), syscall.EINVAL)
 		filGets(t, s, old)
 	}
 	if l := filIDs(t, s); len(l) != 0 {
@@ -141,10 +142,10 @@ var _ = conform("FIL-05/posix_trace_set_filter/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("FIL-06/posix_trace_set_filter", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
-	change := func(id EventID) {
+	s := limStream(t, 0, posixtrace.Attr{})
+	change := func(id posixtrace.EventID) {
 		t.Helper()
-		if err := s.SetFilter(filSet(id), FilterSet); err != nil {
+		if err := s.SetFilter(filSet(id), posixtrace.FilterSet); err != nil {
 			t.Error(err)
 		}
 		filGets(t, s, filSet(id))
@@ -160,7 +161,7 @@ var _ = conform("FIL-06/posix_trace_set_filter", func(t *testing.T) {
 	s.Clear()
 	change(44)
 	s.Shutdown()
-	logged, _ := limLogged(t, 0, Attr{})
+	logged, _ := limLogged(t, 0, posixtrace.Attr{})
 	s = logged
 	change(45)
 	s.Start()
@@ -170,15 +171,15 @@ var _ = conform("FIL-06/posix_trace_set_filter", func(t *testing.T) {
 })
 
 var _ = conform("FIL-07/posix_trace_set_filter", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	a, b, c := filSet(41), filSet(42, 4095), filSet(41, 42, 43, 4095)
-	s.SetFilter(a, FilterSet) // no event
+	s.SetFilter(a, posixtrace.FilterSet) // no event
 	s.Start()
-	s.SetFilter(b, FilterSet)
-	s.SetFilter(filSet(41, 43), FilterAdd)
+	s.SetFilter(b, posixtrace.FilterSet)
+	s.SetFilter(filSet(41, 43), posixtrace.FilterAdd)
 	s.Stop()
-	s.SetFilter(a, FilterSet) // no event
-	s.SetFilter(b, FilterSet) // no event
+	s.SetFilter(a, posixtrace.FilterSet) // no event
+	s.SetFilter(b, posixtrace.FilterSet) // no event
 	s.Start()
 	buf := make([]byte, 4096)
 	var seen []string
@@ -190,18 +191,18 @@ var _ = conform("FIL-07/posix_trace_set_filter", func(t *testing.T) {
 		name, _ := s.EventName(ev.ID)
 		seen = append(seen, strings.TrimPrefix(name, "posix_trace_"))
 		switch {
-		case ev.ID == EventFilter:
-			old, set, err := DecodeFilter(buf[:n])
+		case ev.ID == posixtrace.EventFilter:
+			old, set, err := posixtrace.DecodeFilter(buf[:n])
 			first := len(seen) == 2
 			if err != nil || first && (old != a || set != b) || !first && (old != b || set != c) {
 				t.Errorf("event %d has other sets, %v", len(seen), err)
 			}
-		case ev.ID == EventStart:
+		case ev.ID == posixtrace.EventStart:
 			want := a
 			if len(seen) > 1 {
 				want = b
 			}
-			if set, err := DecodeSet(buf[:n]); set != want || err != nil {
+			if set, err := posixtrace.DecodeSet(buf[:n]); set != want || err != nil {
 				t.Errorf("START %d has another set, %v", len(seen), err)
 			}
 		}
@@ -214,40 +215,40 @@ var _ = conform("FIL-07/posix_trace_set_filter", func(t *testing.T) {
 // FILTER is recorded also when nothing changes, and stands between the events
 // judged by the old and by the new filter.
 var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
-	s := running(t, 0, Attr{})
-	s.SetFilter(EventSet{}, FilterSet)
-	s.SetFilter(EventSet{}, FilterAdd)
-	s.SetFilter(filSet(40), FilterSub)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventStart, EventFilter, EventFilter, EventFilter}) {
+	s := running(t, 0, posixtrace.Attr{})
+	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
+	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterAdd)
+	s.SetFilter(filSet(40), posixtrace.FilterSub)
+	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventFilter, posixtrace.EventFilter}) {
 		t.Errorf("events %v", l)
 	}
 	s.Shutdown()
 
 	c := tracetest.Start(t, "pair")
-	s = limStream(t, c.PID, Attr{StreamSize: 1 << 20})
-	var a, b EventID
+	s = limStream(t, c.PID, posixtrace.Attr{StreamSize: 1 << 20})
+	var a, b posixtrace.EventID
 	fmt.Sscan(c.Line(), &a, &b)
 	s.Start()
 	fmt.Fprintln(c.In, "go")
 	buf := make([]byte, 4096)
-	var filter EventSet
+	var filter posixtrace.EventSet
 	events, filters, changes := 0, 0, 0
 	read := func(stop func() bool) {
 		for end := time.Now().Add(10 * time.Second); !stop() && time.Now().Before(end); {
 			ev, n, err := s.TryNext(buf)
 			switch {
-			case err == ErrUnavailable:
+			case err == posixtrace.ErrUnavailable:
 				continue
 			case err != nil:
 				t.Fatal(err)
-			case ev.ID == EventFilter:
-				old, set, err := DecodeFilter(buf[:n])
+			case ev.ID == posixtrace.EventFilter:
+				old, set, err := posixtrace.DecodeFilter(buf[:n])
 				if old != filter || err != nil {
 					t.Fatalf("FILTER %d: not the old set, %v", filters, err)
 				}
 				filter = set
 				filters++
-			case ev.ID == EventOverflow:
+			case ev.ID == posixtrace.EventOverflow:
 				t.Fatal("the stream has overrun")
 			default:
 				events++
@@ -259,14 +260,14 @@ var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 	}
 	read(func() bool { return events > 10 })
 	for i := range 60 {
-		set := filSet([]EventID{a, b}[i%2])
+		set := filSet([]posixtrace.EventID{a, b}[i%2])
 		if i%3 == 2 {
-			set = EventSet{}
+			set = posixtrace.EventSet{}
 		}
 		if i%10 == 9 {
 			set = filSet(a, b)
 		}
-		if err := s.SetFilter(set, FilterSet); err != nil {
+		if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 			t.Fatal(err)
 		}
 		changes++
@@ -280,10 +281,10 @@ var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 
 // There is no context to cancel, and signals never interrupt it half-way.
 var _ = conform("FIL-09/posix_trace_set_filter", func(t *testing.T) {
-	s := running(t, 0, Attr{StreamSize: 1 << 20})
+	s := running(t, 0, posixtrace.Attr{StreamSize: 1 << 20})
 	limStorm(t, func() {
-		for i := range EventID(200) {
-			if err := s.SetFilter(filSet(100+i), FilterSet); err != nil {
+		for i := range posixtrace.EventID(200) {
+			if err := s.SetFilter(filSet(100+i), posixtrace.FilterSet); err != nil {
 				t.Fatal(err)
 			}
 			filGets(t, s, filSet(100+i))
@@ -295,72 +296,72 @@ var _ = conform("FIL-09/posix_trace_set_filter", func(t *testing.T) {
 })
 
 var _ = conform("FIL-10", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	user := limID(t, "fil.ten")
 	rec, err := s.Recorder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rec.Close()
-	all := func(filter EventSet, want ...EventID) {
+	all := func(filter posixtrace.EventSet, want ...posixtrace.EventID) {
 		t.Helper()
-		s.SetFilter(filter, FilterSet)
+		s.SetFilter(filter, posixtrace.FilterSet)
 		s.Start()
-		Event(user, nil)
-		Event(EventUnnamed, nil)
-		rec.Record(EventInfo{ID: EventProcExit}, nil)
-		s.SetFilter(filter, FilterAdd)
+		posixtrace.Event(user, nil)
+		posixtrace.Event(posixtrace.EventUnnamed, nil)
+		rec.Record(posixtrace.EventInfo{ID: posixtrace.EventProcExit}, nil)
+		s.SetFilter(filter, posixtrace.FilterAdd)
 		s.Stop()
 		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint(want) {
 			t.Errorf("events %v, want %v", l, want)
 		}
 	}
-	all(EventSet{}, EventStart, user, EventUnnamed, EventProcExit, EventFilter, EventStop)
-	all(filSet(user), EventStart, EventUnnamed, EventProcExit, EventFilter, EventStop)
-	all(filSet(EventUnnamed), EventStart, user, EventProcExit, EventFilter, EventStop)
-	all(filSet(EventProcExit), EventStart, user, EventUnnamed, EventFilter, EventStop)
-	all(filSet(EventStart, EventStop), user, EventUnnamed, EventProcExit, EventFilter)
-	all(filSet(EventFilter), EventStart, user, EventUnnamed, EventProcExit, EventStop)
-	var every EventSet
-	every.Fill(FillAll)
+	all(posixtrace.EventSet{}, posixtrace.EventStart, user, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventFilter, posixtrace.EventStop)
+	all(filSet(user), posixtrace.EventStart, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventFilter, posixtrace.EventStop)
+	all(filSet(posixtrace.EventUnnamed), posixtrace.EventStart, user, posixtrace.EventProcExit, posixtrace.EventFilter, posixtrace.EventStop)
+	all(filSet(posixtrace.EventProcExit), posixtrace.EventStart, user, posixtrace.EventUnnamed, posixtrace.EventFilter, posixtrace.EventStop)
+	all(filSet(posixtrace.EventStart, posixtrace.EventStop), user, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventFilter)
+	all(filSet(posixtrace.EventFilter), posixtrace.EventStart, user, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventStop)
+	var every posixtrace.EventSet
+	every.Fill(posixtrace.FillAll)
 	all(every)
 	// FILTER is dropped only when it is in both.
-	s.SetFilter(EventSet{}, FilterSet)
+	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
 	s.Start()
-	s.SetFilter(filSet(EventFilter), FilterSet)
-	s.SetFilter(filSet(EventFilter, user), FilterSet) // in both
-	s.SetFilter(filSet(user), FilterSet)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventStart, EventFilter, EventFilter}) {
+	s.SetFilter(filSet(posixtrace.EventFilter), posixtrace.FilterSet)
+	s.SetFilter(filSet(posixtrace.EventFilter, user), posixtrace.FilterSet) // in both
+	s.SetFilter(filSet(user), posixtrace.FilterSet)
+	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventFilter}) {
 		t.Errorf("events %v", l)
 	}
 })
 
 var _ = conform("FIL-11", func(t *testing.T) {
-	hidden := filSet(EventStart, EventStop, EventOverflow, EventResume, EventFilter)
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
-		s := limStream(t, 0, Attr{StreamSize: 1, StreamFullPolicy: p})
-		s.SetFilter(hidden, FilterSet)
-		state := func(what string, want RunStatus) {
+	hidden := filSet(posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFilter)
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
+		s := limStream(t, 0, posixtrace.Attr{StreamSize: 1, StreamFullPolicy: p})
+		s.SetFilter(hidden, posixtrace.FilterSet)
+		state := func(what string, want posixtrace.RunStatus) {
 			t.Helper()
 			if st, err := s.PeekStatus(); st.StreamStatus != want || err != nil {
 				t.Errorf("%v, %s: %v, %v", p, what, st.StreamStatus, err)
 			}
 		}
 		s.Start()
-		state("started", StatusRunning)
+		state("started", posixtrace.StatusRunning)
 		s.Stop()
-		state("stopped", StatusSuspended)
+		state("stopped", posixtrace.StatusSuspended)
 		s.Start()
 		creEvents(20000)
-		if p == PolicyUntilFull {
-			state("full", StatusSuspended)
+		if p == posixtrace.PolicyUntilFull {
+			state("full", posixtrace.StatusSuspended)
 		}
-		if st, _ := s.Status(); st.StreamFullStatus != StatusFull || st.StreamOverrunStatus != StatusOverrun || st.Lost == 0 {
+		if st, _ := s.Status(); st.StreamFullStatus != posixtrace.StatusFull || st.StreamOverrunStatus != posixtrace.StatusOverrun || st.Lost == 0 {
 			t.Errorf("%v: %+v", p, st)
 		}
 		n := 0
 		for _, id := range filIDs(t, s) {
-			if id != EventUnnamed {
+			if id != posixtrace.EventUnnamed {
 				t.Errorf("%v: event %d", p, id)
 			}
 			n++
@@ -368,25 +369,25 @@ var _ = conform("FIL-11", func(t *testing.T) {
 		if n == 0 {
 			t.Errorf("%v: nothing was recorded", p)
 		}
-		state("read empty", StatusRunning)
+		state("read empty", posixtrace.StatusRunning)
 		creEvents(1)
-		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]EventID{EventUnnamed}) {
+		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventUnnamed}) {
 			t.Errorf("%v: after it %v", p, l)
 		}
 	}
 })
 
 var _ = conform("FIL-12/posix_trace_get_filter/EINVAL", func(t *testing.T) {
-	s := limStream(t, 0, Attr{Name: "fil.twelve"})
-	filGets(t, s, EventSet{})
+	s := limStream(t, 0, posixtrace.Attr{Name: "fil.twelve"})
+	filGets(t, s, posixtrace.EventSet{})
 	set := filSet(1, 32, 33, 4095)
-	s.SetFilter(set, FilterSet)
+	s.SetFilter(set, posixtrace.FilterSet)
 	filGets(t, s, set)
 	f, _ := s.Filter()
 	f.Add(50) // a copy
 	filGets(t, s, set)
 	// Another connection sees it, too.
-	a, err := Attach("fil.twelve")
+	a, err := posixtrace.Attach("fil.twelve")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,42 +401,44 @@ var _ = conform("FIL-12/posix_trace_get_filter/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("FIL-13/posix_trace_set_filter/EINVAL", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{})
+	s, path := limLogged(t, 0, posixtrace.Attr{})
 	s.Shutdown()
-	wantErrno(t, s.SetFilter(EventSet{}, FilterSet), syscall.EINVAL)
+	wantErrno(t, s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet), syscall.EINVAL)
 	wantErrno(t, s.FilterOps(nil), syscall.EINVAL)
 	_, err := s.Filter()
 	wantErrno(t, err, syscall.EINVAL)
 	// A log has no such methods.
 	l := any(limOpen(t, path))
 	if _, ok := l.(interface {
-		SetFilter(EventSet, FilterHow) error
+		SetFilter(posixtrace.EventSet, posixtrace.FilterHow) error
 	}); ok {
 		t.Error("a log has SetFilter")
 	}
-	if _, ok := l.(interface{ Filter() (EventSet, error) }); ok {
+	if _, ok := l.(interface {
+		Filter() (posixtrace.EventSet, error)
+	}); ok {
 		t.Error("a log has Filter")
 	}
 })
 
 var _ = conform("FIL-14", func(t *testing.T) {
-	var streams []*Stream
+	var streams []*posixtrace.Stream
 	for range 5 {
-		streams = append(streams, running(t, 0, Attr{}))
+		streams = append(streams, running(t, 0, posixtrace.Attr{}))
 	}
-	ids := make([]EventID, 5)
+	ids := make([]posixtrace.EventID, 5)
 	for i := range ids {
 		ids[i] = limID(t, "fil.fourteen."+strconv.Itoa(i))
 	}
 	for i, s := range streams {
-		s.SetFilter(filSet(ids[i]), FilterSet)
+		s.SetFilter(filSet(ids[i]), posixtrace.FilterSet)
 	}
 	for _, id := range ids {
-		Event(id, nil)
+		posixtrace.Event(id, nil)
 	}
 	for i, s := range streams {
 		filGets(t, s, filSet(ids[i]))
-		want := []EventID{EventStart, EventFilter}
+		want := []posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter}
 		for k, id := range ids {
 			if k != i {
 				want = append(want, id)
@@ -449,28 +452,28 @@ var _ = conform("FIL-14", func(t *testing.T) {
 
 var _ = conform("FIL-15", func(t *testing.T) {
 	// All processes of a stream.
-	s := running(t, 0, Attr{Inheritance: InheritChildren})
+	s := running(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	id := limID(t, "fil.fifteen")
 	child := tracetest.Start(t, "map")
 	if got := mapOpen(child, "fil.fifteen"); got != id {
 		t.Fatalf("id %d, want %d", got, id)
 	}
-	s.SetFilter(filSet(id), FilterSet)
+	s.SetFilter(filSet(id), posixtrace.FilterSet)
 	child.Ask("event %d x", id)
-	Event(id, []byte("y"))
-	child.Ask("event %d z", EventUnnamed)
+	posixtrace.Event(id, []byte("y"))
+	child.Ask("event %d z", posixtrace.EventUnnamed)
 	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "z", child.PID})
 	s.Shutdown()
 
 	// Ids that are in the set before they are registered.
 	c := tracetest.Start(t, "map")
-	s = running(t, c.PID, Attr{})
-	var all EventSet
-	all.Fill(FillAll)
-	all.Del(EventUnnamed)
-	s.SetFilter(all, FilterSet)
+	s = running(t, c.PID, posixtrace.Attr{})
+	var all posixtrace.EventSet
+	all.Fill(posixtrace.FillAll)
+	all.Del(posixtrace.EventUnnamed)
+	s.SetFilter(all, posixtrace.FilterSet)
 	c.Ask("event %d x", mapOpen(c, "fil.later"))
-	c.Ask("event %d y", EventUnnamed)
+	c.Ask("event %d y", posixtrace.EventUnnamed)
 	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "y", c.PID})
 
 	// Patterns: the last match decides about a new name; SET drops them, the
@@ -493,15 +496,15 @@ var _ = conform("FIL-15", func(t *testing.T) {
 			t.Errorf("%s: %s passes: %v", what, name, !want)
 		}
 	}
-	s.SetFilter(EventSet{}, FilterSet)
-	ops := func(ops ...FilterOp) {
+	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
+	ops := func(ops ...posixtrace.FilterOp) {
 		t.Helper()
 		if err := s.FilterOps(ops); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ops(FilterOp{How: FilterAdd, Patterns: []string{"p.*"}}, FilterOp{How: FilterSub, Patterns: []string{"p.q.*"}},
-		FilterOp{How: FilterAdd, Patterns: []string{"p.q.r.*"}})
+	ops(posixtrace.FilterOp{How: posixtrace.FilterAdd, Patterns: []string{"p.*"}}, posixtrace.FilterOp{How: posixtrace.FilterSub, Patterns: []string{"p.q.*"}},
+		posixtrace.FilterOp{How: posixtrace.FilterAdd, Patterns: []string{"p.q.r.*"}})
 	check := func(what string) {
 		t.Helper()
 		expect(what, "o", true)
@@ -510,11 +513,11 @@ var _ = conform("FIL-15", func(t *testing.T) {
 		expect(what, "p.q.r", false)
 	}
 	check("patterns")
-	s.SetFilter(filSet(3000), FilterAdd)
+	s.SetFilter(filSet(3000), posixtrace.FilterAdd)
 	check("after ADD")
-	s.SetFilter(filSet(3000), FilterSub)
+	s.SetFilter(filSet(3000), posixtrace.FilterSub)
 	check("after SUB")
-	s.SetFilter(EventSet{}, FilterSet)
+	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
 	expect("after SET", "p", true)
 	expect("after SET", "p.q.r", true)
 
@@ -523,52 +526,52 @@ var _ = conform("FIL-15", func(t *testing.T) {
 	for i := range 64 {
 		many = append(many, fmt.Sprintf("m%d.*", i))
 	}
-	ops(FilterOp{How: FilterAdd, Patterns: many})
+	ops(posixtrace.FilterOp{How: posixtrace.FilterAdd, Patterns: many})
 	expect("64 patterns", "m0", false)
 	expect("64 patterns", "m63", false)
 	expect("64 patterns", "m64", true)
-	wantErrno(t, s.FilterOps([]FilterOp{{How: FilterAdd, Patterns: []string{"one.more"}}}), syscall.EINVAL)
+	wantErrno(t, s.FilterOps([]posixtrace.FilterOp{{How: posixtrace.FilterAdd, Patterns: []string{"one.more"}}}), syscall.EINVAL)
 	expect("refused", "m63", false)
 })
 
 var _ = conform("FIL-16", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
-		s := running(t, 0, Attr{StreamSize: 1, StreamFullPolicy: p})
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
+		s := running(t, 0, posixtrace.Attr{StreamSize: 1, StreamFullPolicy: p})
 		creEvents(20000)
 		st, _ := s.Status()
-		if st.StreamFullStatus != StatusFull {
+		if st.StreamFullStatus != posixtrace.StatusFull {
 			t.Fatalf("%v: not full", p)
 		}
 		set := filSet(40, 41)
-		if err := s.SetFilter(set, FilterSet); err != nil {
+		if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 			t.Fatal(err)
 		}
 		filGets(t, s, set)
 		after, _ := s.Status()
 		n := 0
 		for _, id := range filIDs(t, s) {
-			if id == EventFilter {
+			if id == posixtrace.EventFilter {
 				n++
 			}
 		}
 		switch {
-		case p == PolicyLoop && n != 1:
+		case p == posixtrace.PolicyLoop && n != 1:
 			t.Errorf("%v: %d FILTER events", p, n)
-		case p == PolicyUntilFull && (n != 0 || after.Lost != st.Lost+1 || after.StreamOverrunStatus != StatusOverrun):
+		case p == posixtrace.PolicyUntilFull && (n != 0 || after.Lost != st.Lost+1 || after.StreamOverrunStatus != posixtrace.StatusOverrun):
 			t.Errorf("%v: %d FILTER events, %d lost, before %d", p, n, after.Lost, st.Lost)
 		}
 	}
 })
 
 var _ = conform("FIL-17", func(t *testing.T) {
-	s, path := limLogged(t, 0, Attr{MaxDataSize: new(0)})
-	var system EventSet
-	system.Fill(FillSystem)
-	system.Del(EventStart)
-	system.Del(EventFilter)
-	s.SetFilter(filSet(50), FilterSet)
+	s, path := limLogged(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
+	var system posixtrace.EventSet
+	system.Fill(posixtrace.FillSystem)
+	system.Del(posixtrace.EventStart)
+	system.Del(posixtrace.EventFilter)
+	s.SetFilter(filSet(50), posixtrace.FilterSet)
 	s.Start()
-	s.SetFilter(system, FilterSet)
+	s.SetFilter(system, posixtrace.FilterSet)
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
@@ -581,16 +584,16 @@ var _ = conform("FIL-17", func(t *testing.T) {
 			break
 		}
 		switch ev.ID {
-		case EventStart:
+		case posixtrace.EventStart:
 			seen++
-			set, err := DecodeSet(buf[:n])
+			set, err := posixtrace.DecodeSet(buf[:n])
 			if err != nil || !set.Has(50) || set.Has(51) || set != filSet(50) {
 				t.Errorf("START: %v", err)
 			}
-		case EventFilter:
+		case posixtrace.EventFilter:
 			seen++
-			old, set, err := DecodeFilter(buf[:n])
-			if err != nil || !old.Has(50) || old.Has(EventStop) || !set.Has(EventStop) || !set.Has(4000) || set.Has(EventStart) || set != system {
+			old, set, err := posixtrace.DecodeFilter(buf[:n])
+			if err != nil || !old.Has(50) || old.Has(posixtrace.EventStop) || !set.Has(posixtrace.EventStop) || !set.Has(4000) || set.Has(posixtrace.EventStart) || set != system {
 				t.Errorf("FILTER: %v", err)
 			}
 		}
@@ -600,7 +603,7 @@ var _ = conform("FIL-17", func(t *testing.T) {
 	}
 	// They are read as they were, and nothing else is taken for one.
 	for _, bad := range [][]byte{nil, {1}, make([]byte, 7), append(make([]byte, 8), 1)} {
-		_, err := DecodeSet(bad)
+		_, err := posixtrace.DecodeSet(bad)
 		wantErrno(t, err, syscall.EINVAL)
 	}
 	var wg sync.WaitGroup // reading a set needs no lock

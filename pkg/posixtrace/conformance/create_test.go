@@ -1,4 +1,4 @@
-package posixtrace
+package conformance
 
 import (
 	"bufio"
@@ -20,24 +20,25 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // creSmall makes streams of the least size.
-var creSmall = Attr{StreamSize: 1, MaxDataSize: new(0)}
+var creSmall = posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)}
 
 func init() {
 	// creator: for each line "PID N" it makes up to N small streams on that
 	// process, keeps them, and tells how many and why not more.
 	tracetest.Helpers["creator"] = func(args []string) {
 		in := bufio.NewScanner(os.Stdin)
-		var keep []*Stream
+		var keep []*posixtrace.Stream
 		for in.Scan() {
 			var pid, n, made int
 			fmt.Sscan(in.Text(), &pid, &n)
 			var no syscall.Errno
 			for range n {
-				s, err := Create(pid, &creSmall)
+				s, err := posixtrace.Create(pid, &creSmall)
 				if err != nil {
 					errors.As(err, &no)
 					break
@@ -115,7 +116,7 @@ func creOpen(t *testing.T, path string, flags int) *os.File {
 func creLog(t *testing.T) string { return filepath.Join(t.TempDir(), "cre.trace") }
 
 // creData reads the data of all user events of a log.
-func creData(t *testing.T, l *Log) (list []string) {
+func creData(t *testing.T, l *posixtrace.Log) (list []string) {
 	t.Helper()
 	buf := make([]byte, 4096)
 	for {
@@ -142,7 +143,7 @@ func creNumbers(n int) (list []string) {
 
 func creEvents(n int) {
 	for i := range n {
-		Event(EventUnnamed, []byte(strconv.Itoa(i)))
+		posixtrace.Event(posixtrace.EventUnnamed, []byte(strconv.Itoa(i)))
 	}
 }
 
@@ -183,7 +184,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	os.Setenv("PTRACE_DIR", dir)
 
 	var pids []int
-	for range SysMax/StreamsMax + 1 { // the last has room when the directory has none
+	for range posixtrace.SysMax/posixtrace.StreamsMax + 1 { // the last has room when the directory has none
 		cmd := exec.Command("sleep", "600")
 		if err := cmd.Start(); err != nil {
 			return creFullResult{err: err}
@@ -200,7 +201,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 		return creFullResult{err: err}
 	}
 	defer f.Close()
-	ls, err := CreateWithLog(last, nil, f)
+	ls, err := posixtrace.CreateWithLog(last, nil, f)
 	if err == nil {
 		err = ls.Shutdown()
 	}
@@ -210,20 +211,20 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 
 	// Everything but a few is this process's, the few another's.
 	const few = 24
-	var streams []*Stream
+	var streams []*posixtrace.Stream
 	defer func() {
 		for _, s := range streams {
 			s.Shutdown()
 		}
 	}()
-	for i := range SysMax - few {
-		s, err := Create(pids[i/StreamsMax], &creSmall)
+	for i := range posixtrace.SysMax - few {
+		s, err := posixtrace.Create(pids[i/posixtrace.StreamsMax], &creSmall)
 		if err != nil {
 			return creFullResult{err: fmt.Errorf("stream %d: %w", i, err)}
 		}
 		streams = append(streams, s)
 	}
-	l, err := Open(f)
+	l, err := posixtrace.Open(f)
 	if r.logs = err; err == nil {
 		defer l.Close()
 	}
@@ -249,7 +250,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	// more makes streams here until there are n or it fails.
 	more := func(n int) (made int, no syscall.Errno) {
 		for range n {
-			s, err := Create(last, &creSmall)
+			s, err := posixtrace.Create(last, &creSmall)
 			if err != nil {
 				errors.As(err, &no)
 				return made, no
@@ -263,7 +264,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	r.made = len(streams) + r.dead
 	_, r.here = more(1)
 	os.Setenv("PTRACE_DIR", other)
-	if s, err := Create(last, &creSmall); err == nil {
+	if s, err := posixtrace.Create(last, &creSmall); err == nil {
 		r.elsewhere = true
 		s.Shutdown()
 	}
@@ -302,7 +303,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 
 var _ = conform("CRE-01/posix_trace_create/ENOMEM", func(t *testing.T) {
 	pid := creSleeper(t)
-	s := limStream(t, pid, Attr{StreamSize: 1 << 20})
+	s := limStream(t, pid, posixtrace.Attr{StreamSize: 1 << 20})
 	info, err := s.Info()
 	if err != nil || info.PID != pid {
 		t.Fatalf("%+v, %v", info, err)
@@ -313,7 +314,7 @@ var _ = conform("CRE-01/posix_trace_create/ENOMEM", func(t *testing.T) {
 		t.Errorf("%d bytes allocated of %d, %v", st.Blocks*512, st.Size, err)
 	}
 	for _, size := range []int64{1 << 39, 1 << 60, 1<<63 - 1} {
-		s, err := Create(0, &Attr{StreamSize: size})
+		s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: size})
 		wantErrno(t, err, syscall.ENOMEM)
 		if s != nil {
 			t.Error("a stream is returned")
@@ -333,12 +334,12 @@ func init() {
 			tracetest.Check(err == nil, "ReadDir: %v", err)
 			return len(list)
 		}
-		id, err := OpenEventID("known")
+		id, err := posixtrace.OpenEventID("known")
 		tracetest.Check(err == nil, "OpenEventID: %v", err)
-		var streams []*Stream
+		var streams []*posixtrace.Stream
 		for {
 			before := files()
-			s, err := Create(0, &Attr{StreamFullPolicy: PolicyUntilFull})
+			s, err := posixtrace.Create(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull})
 			if err != nil {
 				tracetest.Check(errors.Is(err, syscall.ENOMEM) && s == nil, "Create = %v, %v, want ENOMEM", s, err)
 				tracetest.Check(files() == before, "%d files were there, and after the failure %d", before, files())
@@ -363,7 +364,7 @@ func init() {
 		a, _ := streams[0].Attr()
 		n := int(a.StreamSize)/a.MaxUserEventSize(100) - 4
 		for range n {
-			Event(id, make([]byte, 100))
+			posixtrace.Event(id, make([]byte, 100))
 		}
 		for _, s := range streams {
 			st, err := s.Status()
@@ -389,7 +390,7 @@ func init() {
 		err = streams[0].Shutdown()
 		tracetest.Check(err == nil, "Shutdown: %v", err)
 		streams[0] = nil
-		s, err := Create(0, nil)
+		s, err := posixtrace.Create(0, nil)
 		tracetest.Check(err == nil, "Create: %v", err)
 		for _, s := range append(streams[1:], s) {
 			err := s.Shutdown()
@@ -399,7 +400,7 @@ func init() {
 	}
 	tracetest.Helpers["cre-silent"] = func([]string) {
 		for range 3 {
-			Event(EventUnnamed, []byte("x"))
+			posixtrace.Event(posixtrace.EventUnnamed, []byte("x"))
 		}
 		fmt.Println("through")
 	}
@@ -411,24 +412,24 @@ var _ = conform("CRE-01/posix_trace_create/ENOMEM/small file system", func(t *te
 })
 
 var _ = conform("CRE-02", func(t *testing.T) {
-	s, err := Create(0, nil)
+	s, err := posixtrace.Create(0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Shutdown()
-	logged, err := CreateWithLog(0, nil, creOpen(t, creLog(t), os.O_WRONLY))
+	logged, err := posixtrace.CreateWithLog(0, nil, creOpen(t, creLog(t), os.O_WRONLY))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer logged.Shutdown()
-	for s, policy := range map[*Stream]FullPolicy{s: PolicyLoop, logged: PolicyFlush} {
-		size := int64(DefaultStreamSize)
+	for s, policy := range map[*posixtrace.Stream]posixtrace.FullPolicy{s: posixtrace.PolicyLoop, logged: posixtrace.PolicyFlush} {
+		size := int64(posixtrace.DefaultStreamSize)
 		if s == logged {
-			size = DefaultLoggedStreamSize
+			size = posixtrace.DefaultLoggedStreamSize
 		}
 		a, err := s.Attr()
-		if err != nil || a.Name != "" || a.Inheritance != InheritNone || a.StreamFullPolicy != policy || a.LogFullPolicy != PolicyLoop ||
-			a.StreamSize != size || a.MaxDataSize != DefaultMaxDataSize || a.LogSize != DefaultLogSize {
+		if err != nil || a.Name != "" || a.Inheritance != posixtrace.InheritNone || a.StreamFullPolicy != policy || a.LogFullPolicy != posixtrace.PolicyLoop ||
+			a.StreamSize != size || a.MaxDataSize != posixtrace.DefaultMaxDataSize || a.LogSize != posixtrace.DefaultLogSize {
 			t.Errorf("attributes %+v, %v, want policy %v", a, err, policy)
 		}
 	}
@@ -436,7 +437,7 @@ var _ = conform("CRE-02", func(t *testing.T) {
 
 var _ = conform("CRE-03", func(t *testing.T) {
 	for _, pid := range []int{0, os.Getpid()} {
-		s := running(t, pid, Attr{})
+		s := running(t, pid, posixtrace.Attr{})
 		if i, err := s.Info(); err != nil || i.PID != os.Getpid() {
 			t.Errorf("Create(%d) traces %d, %v", pid, i.PID, err)
 		}
@@ -446,22 +447,22 @@ var _ = conform("CRE-03", func(t *testing.T) {
 })
 
 var _ = conform("CRE-04", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
-	logged, path := limLogged(t, 0, Attr{})
-	for _, s := range []*Stream{s, logged} {
-		if st, err := s.Status(); err != nil || st != (Status{}) {
+	s := limStream(t, 0, posixtrace.Attr{})
+	logged, path := limLogged(t, 0, posixtrace.Attr{})
+	for _, s := range []*posixtrace.Stream{s, logged} {
+		if st, err := s.Status(); err != nil || st != (posixtrace.Status{}) {
 			t.Errorf("status %+v, %v, want all zero", st, err)
 		}
 		if f, err := s.Filter(); err != nil || !f.Empty() {
 			t.Errorf("filter %v, %v", f, err)
 		}
 	}
-	if z := (Status{}); z.StreamStatus != StatusSuspended || z.StreamFullStatus != StatusNotFull || z.StreamOverrunStatus != StatusNoOverrun ||
-		z.StreamFlushStatus != StatusNotFlushing || z.StreamFlushError != 0 || z.LogOverrunStatus != StatusNoOverrun || z.LogFullStatus != StatusNotFull {
+	if z := (posixtrace.Status{}); z.StreamStatus != posixtrace.StatusSuspended || z.StreamFullStatus != posixtrace.StatusNotFull || z.StreamOverrunStatus != posixtrace.StatusNoOverrun ||
+		z.StreamFlushStatus != posixtrace.StatusNotFlushing || z.StreamFlushError != 0 || z.LogOverrunStatus != posixtrace.StatusNoOverrun || z.LogFullStatus != posixtrace.StatusNotFull {
 		t.Errorf("zero is %+v", z)
 	}
 	creEvents(3) // not recorded
-	if ev, _, err := s.TryNext(nil); err != ErrUnavailable {
+	if ev, _, err := s.TryNext(nil); err != posixtrace.ErrUnavailable {
 		t.Errorf("a new stream holds %+v, %v", ev, err)
 	}
 	logged.Shutdown()
@@ -471,7 +472,7 @@ var _ = conform("CRE-04", func(t *testing.T) {
 		if err != nil {
 			break
 		}
-		if ev.ID != EventFlushStart && ev.ID != EventFlushStop { // of the shutdown
+		if ev.ID != posixtrace.EventFlushStart && ev.ID != posixtrace.EventFlushStop { // of the shutdown
 			t.Errorf("the log holds %+v", ev)
 		}
 	}
@@ -479,7 +480,7 @@ var _ = conform("CRE-04", func(t *testing.T) {
 
 var _ = conform("CRE-05", func(t *testing.T) {
 	before := time.Now()
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	after := time.Now()
 	a, err := s.Attr()
 	if err != nil || a.CreateTime.Before(before.Round(0)) || a.CreateTime.After(after.Round(0)) {
@@ -497,12 +498,12 @@ var _ = conform("CRE-06/posix_trace_create/ESRCH", func(t *testing.T) {
 	gone, reapGone := creZombie(t)
 	reapGone()
 	for _, pid := range []int{-1, -os.Getpid(), 1 << 30, 1<<31 - 1, zombie, gone} {
-		s, err := Create(pid, nil)
+		s, err := posixtrace.Create(pid, nil)
 		wantErrno(t, err, syscall.ESRCH)
 		if s != nil {
 			t.Error("a stream is returned")
 		}
-		s, err = CreateWithLog(pid, nil, creOpen(t, creLog(t), os.O_WRONLY))
+		s, err = posixtrace.CreateWithLog(pid, nil, creOpen(t, creLog(t), os.O_WRONLY))
 		wantErrno(t, err, syscall.ESRCH)
 		if s != nil {
 			t.Error("a stream is returned")
@@ -584,7 +585,7 @@ var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 			t.Errorf("with CAP_SYS_PTRACE: %v", no)
 		}
 	}
-	limStream(t, same.PID, Attr{}) // root may
+	limStream(t, same.PID, posixtrace.Attr{}) // root may
 })
 
 // Whether there is such a process is asked before whether it may be traced.
@@ -606,8 +607,8 @@ var _ = conform("CRE-08/posix_trace_create/EAGAIN", func(t *testing.T) {
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
-	if r.made != SysMax {
-		t.Errorf("%d streams at once, want %d", r.made, SysMax)
+	if r.made != posixtrace.SysMax {
+		t.Errorf("%d streams at once, want %d", r.made, posixtrace.SysMax)
 	}
 	if r.here != syscall.EAGAIN || r.there != syscall.EAGAIN {
 		t.Errorf("one more: %v here and %v in the other process, want EAGAIN", r.here, r.there)
@@ -631,21 +632,21 @@ var _ = conform("CRE-09/posix_trace_create", func(t *testing.T) {
 	// There is no context to cancel, and signals never interrupt it.
 	limStorm(t, func() {
 		for range 30 {
-			limStream(t, 0, Attr{}).Shutdown()
-			s, _ := limLogged(t, 0, Attr{})
+			limStream(t, 0, posixtrace.Attr{}).Shutdown()
+			s, _ := limLogged(t, 0, posixtrace.Attr{})
 			s.Shutdown()
 		}
 	})
 })
 
-var creBad = []Attr{
-	{StreamFullPolicy: PolicyAppend},
-	{StreamFullPolicy: PolicyAppend + 1},
+var creBad = []posixtrace.Attr{
+	{StreamFullPolicy: posixtrace.PolicyAppend},
+	{StreamFullPolicy: posixtrace.PolicyAppend + 1},
 	{StreamFullPolicy: 255},
-	{LogFullPolicy: PolicyFlush},
-	{LogFullPolicy: PolicyAppend + 1},
+	{LogFullPolicy: posixtrace.PolicyFlush},
+	{LogFullPolicy: posixtrace.PolicyAppend + 1},
 	{LogFullPolicy: 255},
-	{Inheritance: InheritChildren + 1},
+	{Inheritance: posixtrace.InheritChildren + 1},
 	{Inheritance: 255},
 	{StreamSize: -1},
 	{LogSize: -1},
@@ -657,18 +658,18 @@ var creBad = []Attr{
 var _ = conform("CRE-10/posix_trace_create/EINVAL", func(t *testing.T) {
 	for _, a := range creBad {
 		for _, pid := range []int{0, os.Getppid()} {
-			_, err := Create(pid, &a)
+			_, err := posixtrace.Create(pid, &a)
 			wantErrno(t, err, syscall.EINVAL)
-			_, err = CreateWithLog(pid, &a, creOpen(t, creLog(t), os.O_WRONLY))
+			_, err = posixtrace.CreateWithLog(pid, &a, creOpen(t, creLog(t), os.O_WRONLY))
 			wantErrno(t, err, syscall.EINVAL)
 		}
 	}
 })
 
 var _ = conform("CRE-11/posix_trace_create/EINVAL", func(t *testing.T) {
-	_, err := Create(0, &Attr{StreamFullPolicy: PolicyFlush})
+	_, err := posixtrace.Create(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush})
 	wantErrno(t, err, syscall.EINVAL)
-	limLogged(t, 0, Attr{StreamFullPolicy: PolicyFlush})
+	limLogged(t, 0, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush})
 })
 
 // creTraces is everything that this process and the directory hold, but for
@@ -696,10 +697,10 @@ var _ = conform("CRE-12", func(t *testing.T) {
 	gone, reap := creZombie(t)
 	reap()
 	crowded, fresh := creSleeper(t), creSleeper(t)
-	for range StreamsMax {
+	for range posixtrace.StreamsMax {
 		limStream(t, crowded, creSmall)
 	}
-	limStream(t, fresh, Attr{}).Shutdown() // so that it has its page
+	limStream(t, fresh, posixtrace.Attr{}).Shutdown() // so that it has its page
 	const old = "what was there before"
 	path := creLog(t)
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
@@ -717,31 +718,31 @@ var _ = conform("CRE-12", func(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		pid  int
-		attr Attr
+		attr posixtrace.Attr
 		log  *os.File
 		want syscall.Errno
 	}{
-		{"no such process", gone, Attr{}, nil, syscall.ESRCH},
-		{"no such process", gone, Attr{}, log, syscall.ESRCH},
-		{"bad policy", fresh, Attr{StreamFullPolicy: PolicyAppend}, log, syscall.EINVAL},
-		{"flush without log", fresh, Attr{StreamFullPolicy: PolicyFlush}, nil, syscall.EINVAL},
-		{"not for writing", fresh, Attr{}, readonly, syscall.EBADF},
-		{"pipe that loops", fresh, Attr{LogFullPolicy: PolicyLoop}, w, syscall.EINVAL},
-		{"appending that loops", fresh, Attr{LogFullPolicy: PolicyUntilFull}, appending, syscall.EINVAL},
-		{"too many on a process", crowded, Attr{}, nil, syscall.EAGAIN},
-		{"too many on a process", crowded, Attr{}, log, syscall.EAGAIN},
-		{"too many on a process", crowded, Attr{LogFullPolicy: PolicyAppend}, appending, syscall.EAGAIN},
-		{"too many on a process", crowded, Attr{LogFullPolicy: PolicyAppend}, w, syscall.EAGAIN},
-		{"too large", fresh, Attr{StreamSize: 1 << 39}, nil, syscall.ENOMEM},
-		{"too large", fresh, Attr{StreamSize: 1 << 39}, log, syscall.ENOMEM},
+		{"no such process", gone, posixtrace.Attr{}, nil, syscall.ESRCH},
+		{"no such process", gone, posixtrace.Attr{}, log, syscall.ESRCH},
+		{"bad policy", fresh, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyAppend}, log, syscall.EINVAL},
+		{"flush without log", fresh, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush}, nil, syscall.EINVAL},
+		{"not for writing", fresh, posixtrace.Attr{}, readonly, syscall.EBADF},
+		{"pipe that loops", fresh, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyLoop}, w, syscall.EINVAL},
+		{"appending that loops", fresh, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyUntilFull}, appending, syscall.EINVAL},
+		{"too many on a process", crowded, posixtrace.Attr{}, nil, syscall.EAGAIN},
+		{"too many on a process", crowded, posixtrace.Attr{}, log, syscall.EAGAIN},
+		{"too many on a process", crowded, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, appending, syscall.EAGAIN},
+		{"too many on a process", crowded, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, w, syscall.EAGAIN},
+		{"too large", fresh, posixtrace.Attr{StreamSize: 1 << 39}, nil, syscall.ENOMEM},
+		{"too large", fresh, posixtrace.Attr{StreamSize: 1 << 39}, log, syscall.ENOMEM},
 	} {
 		runtime.GC() // closes what tests before have forgotten
 		before := creTraces(t)
-		var s *Stream
+		var s *posixtrace.Stream
 		if c.log == nil {
-			s, err = Create(c.pid, &c.attr)
+			s, err = posixtrace.Create(c.pid, &c.attr)
 		} else {
-			s, err = CreateWithLog(c.pid, &c.attr, c.log)
+			s, err = posixtrace.CreateWithLog(c.pid, &c.attr, c.log)
 		}
 		wantErrno(t, err, c.want)
 		if s != nil {
@@ -773,29 +774,29 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	if n, no := creMake(other, c.PID, 1); n != 1 {
 		t.Fatal(no)
 	}
-	plain := running(t, c.PID, Attr{})
-	stopped := running(t, c.PID, Attr{StreamSize: 1 << 20})
-	filtered := running(t, c.PID, Attr{MaxDataSize: new(2)})
-	full := running(t, c.PID, Attr{StreamFullPolicy: PolicyUntilFull, StreamSize: 1, MaxDataSize: new(0)})
-	var set EventSet
+	plain := running(t, c.PID, posixtrace.Attr{})
+	stopped := running(t, c.PID, posixtrace.Attr{StreamSize: 1 << 20})
+	filtered := running(t, c.PID, posixtrace.Attr{MaxDataSize: new(2)})
+	full := running(t, c.PID, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 1, MaxDataSize: new(0)})
+	var set posixtrace.EventSet
 	set.Add(id)
-	filtered.SetFilter(set, FilterSet)
+	filtered.SetFilter(set, posixtrace.FilterSet)
 	stopped.Stop()
 	c.Ask("event %d first", id)
-	c.Ask("event %d second", EventUnnamed)
+	c.Ask("event %d second", posixtrace.EventUnnamed)
 	equal(t, drain(t, plain), got{"cre.thirteen", "first", c.PID}, got{"posix_trace_unnamed_userevent", "second", c.PID})
 	equal(t, drain(t, stopped))
 	equal(t, drain(t, filtered), got{"posix_trace_unnamed_userevent", "se", c.PID})
 	c.Ask("times %d 20000", id)
-	for s, want := range map[*Stream]Status{
-		plain:    {StreamStatus: StatusRunning},
-		stopped:  {StreamStatus: StatusSuspended},
-		filtered: {StreamStatus: StatusRunning},
-		full:     {StreamStatus: StatusSuspended, StreamFullStatus: StatusFull, StreamOverrunStatus: StatusOverrun},
+	for s, want := range map[*posixtrace.Stream]posixtrace.Status{
+		plain:    {StreamStatus: posixtrace.StatusRunning},
+		stopped:  {StreamStatus: posixtrace.StatusSuspended},
+		filtered: {StreamStatus: posixtrace.StatusRunning},
+		full:     {StreamStatus: posixtrace.StatusSuspended, StreamFullStatus: posixtrace.StatusFull, StreamOverrunStatus: posixtrace.StatusOverrun},
 	} {
 		have, err := s.Status()
 		if s == plain { // the one that loops has its own business
-			have.StreamFullStatus, have.StreamOverrunStatus = StatusNotFull, StatusNoOverrun
+			have.StreamFullStatus, have.StreamOverrunStatus = posixtrace.StatusNotFull, posixtrace.StatusNoOverrun
 		}
 		have.Lost = 0
 		if have != want || err != nil {
@@ -812,11 +813,11 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	if n, no := creMake(other, pid, 10); n != 10 {
 		t.Fatal(no)
 	}
-	var mine []*Stream
-	for range StreamsMax - 10 {
+	var mine []*posixtrace.Stream
+	for range posixtrace.StreamsMax - 10 {
 		mine = append(mine, limStream(t, pid, creSmall))
 	}
-	_, err := Create(pid, &creSmall)
+	_, err := posixtrace.Create(pid, &creSmall)
 	wantErrno(t, err, syscall.EAGAIN)
 	if n, no := creMake(other, pid, 1); n != 0 || no != syscall.EAGAIN {
 		t.Errorf("another controller: %d, %v, want EAGAIN", n, no)
@@ -824,7 +825,7 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	limStream(t, creSleeper(t), creSmall) // another process is another matter
 	mine[3].Shutdown()
 	limStream(t, pid, creSmall)
-	_, err = Create(pid, &creSmall)
+	_, err = posixtrace.Create(pid, &creSmall)
 	wantErrno(t, err, syscall.EAGAIN)
 	// The streams of a dead controller do not count.
 	other.Cmd.Process.Kill()
@@ -832,19 +833,19 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	for range 10 {
 		limStream(t, pid, creSmall)
 	}
-	_, err = Create(pid, &creSmall)
+	_, err = posixtrace.Create(pid, &creSmall)
 	wantErrno(t, err, syscall.EAGAIN)
 })
 
 var _ = conform("CRE-14", func(t *testing.T) {
 	var cs []*tracetest.Child
-	var ss []*Stream
+	var ss []*posixtrace.Stream
 	for range 3 {
 		c := tracetest.Start(t, "map")
-		cs, ss = append(cs, c), append(ss, running(t, c.PID, Attr{}))
+		cs, ss = append(cs, c), append(ss, running(t, c.PID, posixtrace.Attr{}))
 	}
 	for i, c := range cs {
-		c.Ask("event %d of.%d", EventUnnamed, i)
+		c.Ask("event %d of.%d", posixtrace.EventUnnamed, i)
 	}
 	for i, c := range cs {
 		equal(t, drain(t, ss[i]), got{"posix_trace_unnamed_userevent", fmt.Sprintf("of.%d", i), c.PID})
@@ -853,18 +854,18 @@ var _ = conform("CRE-14", func(t *testing.T) {
 
 var _ = conform("CRE-16", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	before := running(t, c.PID, Attr{}) // the target has not used the package yet
+	before := running(t, c.PID, posixtrace.Attr{}) // the target has not used the package yet
 	// Streams come and go while the target registers and passes trace points.
 	done := make(chan string)
 	go func() { done <- c.Ask("fill cre.sixteen. 300") }()
-	var during []*Stream
+	var during []*posixtrace.Stream
 	for len(done) == 0 && len(during) < 8 {
-		during = append(during, running(t, c.PID, Attr{}))
+		during = append(during, running(t, c.PID, posixtrace.Attr{}))
 	}
 	if l := <-done; l != "300 0" {
 		t.Fatal(l)
 	}
-	after := running(t, c.PID, Attr{})
+	after := running(t, c.PID, posixtrace.Attr{})
 	for i := range 300 {
 		name := fmt.Sprintf("cre.sixteen.%d", i)
 		id := mapOpen(c, name)
@@ -874,24 +875,24 @@ var _ = conform("CRE-16", func(t *testing.T) {
 			}
 		}
 	}
-	c.Ask("event %d all", EventUnnamed)
+	c.Ask("event %d all", posixtrace.EventUnnamed)
 	for _, s := range append(during, before, after) {
 		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "all", c.PID})
 	}
 	// And a process that never uses it.
-	s := running(t, creSleeper(t), Attr{})
+	s := running(t, creSleeper(t), posixtrace.Attr{})
 	equal(t, drain(t, s))
 })
 
 var _ = conform("CRE-17", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	ids := map[string]EventID{}
+	ids := map[string]posixtrace.EventID{}
 	for i := range 5 {
 		name := fmt.Sprintf("cre.seventeen.%d", i)
 		ids[name] = mapOpen(c, name)
 	}
-	logged, path := limLogged(t, c.PID, Attr{})
-	s := limStream(t, c.PID, Attr{})
+	logged, path := limLogged(t, c.PID, posixtrace.Attr{})
+	s := limStream(t, c.PID, posixtrace.Attr{})
 	check := func(s typeLister) {
 		t.Helper()
 		list := mapList(t, s)
@@ -911,9 +912,9 @@ var _ = conform("CRE-17", func(t *testing.T) {
 // streams as it may have.
 func creTidy(t *testing.T) {
 	t.Helper()
-	var streams []*Stream
+	var streams []*posixtrace.Stream
 	for {
-		s, err := Create(0, &Attr{StreamSize: 1})
+		s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1})
 		if err != nil {
 			wantErrno(t, err, syscall.EAGAIN)
 			break
@@ -926,7 +927,7 @@ func creTidy(t *testing.T) {
 }
 
 // creMatrix uses a stream in every way but the reader calls.
-func creMatrix(t *testing.T, s *Stream, flush error) {
+func creMatrix(t *testing.T, s *posixtrace.Stream, flush error) {
 	t.Helper()
 	id := limID(t, "cre.matrix")
 	ok := func(what string, err error) {
@@ -944,7 +945,7 @@ func creMatrix(t *testing.T, s *Stream, flush error) {
 	ok("get_attr", err)
 	_, err = s.Filter()
 	ok("get_filter", err)
-	ok("set_filter", s.SetFilter(EventSet{}, FilterSet))
+	ok("set_filter", s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet))
 	_, err = s.EventID("cre.matrix")
 	ok("trid_eventid_open", err)
 	_, err = s.EventName(id)
@@ -960,7 +961,7 @@ func creMatrix(t *testing.T, s *Stream, flush error) {
 }
 
 var _ = conform("CRE-18/EINVAL", func(t *testing.T) {
-	s := limStream(t, 0, Attr{})
+	s := limStream(t, 0, posixtrace.Attr{})
 	creMatrix(t, s, syscall.EINVAL)
 	s.Start()
 	if _, _, err := s.Next(mapTimeout(t, 10*time.Second), nil); err != nil {
@@ -985,7 +986,7 @@ var _ = conform("CRE-18/EINVAL", func(t *testing.T) {
 
 var _ = conform("CRE-19", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	s, path := limLogged(t, c.PID, Attr{Name: "nineteen"})
+	s, path := limLogged(t, c.PID, posixtrace.Attr{Name: "nineteen"})
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -1004,19 +1005,19 @@ var _ = conform("CRE-19", func(t *testing.T) {
 	log := creOpen(t, creLog(t), os.O_WRONLY)
 	gone, reap := creZombie(t)
 	reap()
-	_, err := CreateWithLog(gone, nil, log)
+	_, err := posixtrace.CreateWithLog(gone, nil, log)
 	wantErrno(t, err, syscall.ESRCH)
 	for _, a := range creBad {
-		_, err := CreateWithLog(0, &a, log)
+		_, err := posixtrace.CreateWithLog(0, &a, log)
 		wantErrno(t, err, syscall.EINVAL)
 	}
-	_, err = CreateWithLog(0, &Attr{StreamSize: 1 << 60}, log)
+	_, err = posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 1 << 60}, log)
 	wantErrno(t, err, syscall.ENOMEM)
 	pid := creSleeper(t)
-	for range StreamsMax {
+	for range posixtrace.StreamsMax {
 		limStream(t, pid, creSmall)
 	}
-	_, err = CreateWithLog(pid, nil, log)
+	_, err = posixtrace.CreateWithLog(pid, nil, log)
 	wantErrno(t, err, syscall.EAGAIN)
 })
 
@@ -1046,9 +1047,9 @@ var _ = conform("CRE-20/posix_trace_create_withlog/EBADF", func(t *testing.T) {
 		"directory": dir, "reading end of a pipe": pr, "no descriptor": os.NewFile(1<<20, "none"),
 	}
 	for what, f := range files {
-		for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
+		for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 			t.Run(what, func(t *testing.T) {
-				_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
+				_, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: p}, f)
 				wantErrno(t, err, syscall.EBADF)
 			})
 		}
@@ -1059,8 +1060,8 @@ var _ = conform("CRE-20/posix_trace_create_withlog/EBADF", func(t *testing.T) {
 })
 
 var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyDefault, PolicyLoop, PolicyUntilFull, PolicyAppend} {
-		s, path := limLogged(t, 0, Attr{LogFullPolicy: p})
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyDefault, posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
+		s, path := limLogged(t, 0, posixtrace.Attr{LogFullPolicy: p})
 		s.Start()
 		creEvents(3)
 		if err := s.Shutdown(); err != nil {
@@ -1102,11 +1103,11 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 	}
 	for what, open := range ends {
 		r, w := open()
-		for _, p := range []FullPolicy{PolicyDefault, PolicyLoop, PolicyUntilFull} {
-			_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, w)
+		for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyDefault, posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
+			_, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: p}, w)
 			wantErrno(t, err, syscall.EINVAL)
 		}
-		s, err := CreateWithLog(0, &Attr{LogFullPolicy: PolicyAppend}, w)
+		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, w)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
@@ -1120,7 +1121,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 		if r == nil {
 			continue
 		}
-		rd, err := NewReader(r)
+		rd, err := posixtrace.NewReader(r)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
@@ -1134,7 +1135,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 				n++
 			}
 		}
-		if st, err := rd.State(); n != 3 || st != LogFinished {
+		if st, err := rd.State(); n != 3 || st != posixtrace.LogFinished {
 			t.Errorf("%s: %d events in a log that is %v, %v", what, n, st, err)
 		}
 		rd.Close()
@@ -1152,9 +1153,9 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 		bad["block device"] = os.NewFile(uintptr(fd), "/dev/loop7")
 	}
 	for what, f := range bad {
-		for _, p := range []FullPolicy{PolicyDefault, PolicyLoop, PolicyUntilFull, PolicyAppend} {
-			s, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
-			var e *Error
+		for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyDefault, posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
+			s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: p}, f)
+			var e *posixtrace.Error
 			if !errors.As(err, &e) || e.Err != syscall.EINVAL {
 				t.Errorf("%s, %v: %v, want EINVAL", what, p, err)
 			}
@@ -1170,18 +1171,18 @@ var _ = conform("CRE-22/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 	path := creLog(t)
 	for _, flags := range []int{os.O_WRONLY | os.O_APPEND, os.O_RDWR | os.O_APPEND} {
 		f := creOpen(t, path, flags)
-		for _, p := range []FullPolicy{PolicyDefault, PolicyLoop, PolicyUntilFull} {
-			_, err := CreateWithLog(0, &Attr{LogFullPolicy: p}, f)
+		for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyDefault, posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
+			_, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: p}, f)
 			wantErrno(t, err, syscall.EINVAL)
 		}
-		s, err := CreateWithLog(0, &Attr{LogFullPolicy: PolicyAppend, StreamSize: 1}, f)
+		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 1}, f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Start()
 		want := creNumbers(500)
 		for i, n := range want {
-			Event(EventUnnamed, []byte(n))
+			posixtrace.Event(posixtrace.EventUnnamed, []byte(n))
 			if i%10 == 9 {
 				if err := s.Flush(); err != nil {
 					t.Fatal(err)
@@ -1217,12 +1218,12 @@ func creSpace(args []string) {
 		}
 		return f
 	}
-	refused := func(what string, a Attr) {
-		before, _ := List()
+	refused := func(what string, a posixtrace.Attr) {
+		before, _ := posixtrace.List()
 		f := open("refused.trace")
 		defer f.Close()
-		s, err := CreateWithLog(0, &a, f)
-		var e *Error
+		s, err := posixtrace.CreateWithLog(0, &a, f)
+		var e *posixtrace.Error
 		if s != nil || !errors.As(err, &e) || e.Err != syscall.ENOSPC {
 			fmt.Printf("%s: %v, want ENOSPC\n", what, err)
 		}
@@ -1230,17 +1231,17 @@ func creSpace(args []string) {
 		if unix.Fstat(int(f.Fd()), &st); st.Blocks != 0 || st.Size != 0 {
 			fmt.Printf("%s: leaves %d blocks and %d bytes\n", what, st.Blocks, st.Size)
 		}
-		if list, err := List(); len(list) != len(before) || err != nil {
+		if list, err := posixtrace.List(); len(list) != len(before) || err != nil {
 			fmt.Printf("%s: leaves %v, %v\n", what, list, err)
 		}
 	}
-	refused("loop", Attr{LogSize: 1 << 20, StreamSize: 1})
-	refused("until-full", Attr{LogSize: 1 << 20, StreamSize: 1, LogFullPolicy: PolicyUntilFull})
+	refused("loop", posixtrace.Attr{LogSize: 1 << 20, StreamSize: 1})
+	refused("until-full", posixtrace.Attr{LogSize: 1 << 20, StreamSize: 1, LogFullPolicy: posixtrace.PolicyUntilFull})
 
 	// A log that has been made has its room, whatever becomes of the rest.
-	var reserved []*Stream
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull} {
-		s, err := CreateWithLog(0, &Attr{LogSize: 100 << 10, StreamSize: 16 << 10, LogFullPolicy: p}, open(p.String()+".trace"))
+	var reserved []*posixtrace.Stream
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
+		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogSize: 100 << 10, StreamSize: 16 << 10, LogFullPolicy: p}, open(p.String()+".trace"))
 		if err != nil {
 			fmt.Println(p, err)
 			continue
@@ -1253,12 +1254,12 @@ func creSpace(args []string) {
 			break
 		}
 	}
-	refused("append", Attr{LogFullPolicy: PolicyAppend})
+	refused("append", posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 	for _, s := range reserved {
 		s.Start()
 		for i := range 8 {
 			for range 10 {
-				Event(EventUnnamed, make([]byte, 500))
+				posixtrace.Event(posixtrace.EventUnnamed, make([]byte, 500))
 			}
 			if err := s.Flush(); err != nil {
 				fmt.Println("flush", i, "into reserved room:", err)
@@ -1279,7 +1280,7 @@ func creSpace(args []string) {
 		return
 	}
 	f := open("ramfs.trace")
-	s, err := CreateWithLog(0, &Attr{LogSize: 1 << 20, LogFullPolicy: PolicyUntilFull}, f)
+	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogSize: 1 << 20, LogFullPolicy: posixtrace.PolicyUntilFull}, f)
 	if err != nil {
 		fmt.Println("ramfs:", err)
 		return
@@ -1303,10 +1304,10 @@ var _ = conform("CRE-23/posix_trace_create_withlog/ENOSPC", func(t *testing.T) {
 })
 
 var _ = conform("CRE-24", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 		path := creLog(t)
 		f := creOpen(t, path, os.O_WRONLY)
-		s, err := CreateWithLog(0, &Attr{LogFullPolicy: p, LogSize: 100 << 10, StreamSize: 1}, f)
+		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: p, LogSize: 100 << 10, StreamSize: 1}, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1327,18 +1328,18 @@ var _ = conform("CRE-24", func(t *testing.T) {
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
 		}
-		if data := creData(t, limOpen(t, path)); len(data) < 40 || p == PolicyAppend && len(data) != 800 {
+		if data := creData(t, limOpen(t, path)); len(data) < 40 || p == posixtrace.PolicyAppend && len(data) != 800 {
 			t.Errorf("%v: the log holds %d events", p, len(data))
 		}
 	}
 })
 
 var _ = conform("CRE-25", func(t *testing.T) {
-	for _, p := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyAppend} {
+	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 		path := creLog(t)
-		record := func(n int, a Attr) {
+		record := func(n int, a posixtrace.Attr) {
 			t.Helper()
-			s, err := CreateWithLog(0, &a, creOpen(t, path, os.O_WRONLY))
+			s, err := posixtrace.CreateWithLog(0, &a, creOpen(t, path, os.O_WRONLY))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -1347,7 +1348,7 @@ var _ = conform("CRE-25", func(t *testing.T) {
 			}
 			s.Start()
 			for i := range n {
-				Event(EventUnnamed, []byte(strconv.Itoa(i)))
+				posixtrace.Event(posixtrace.EventUnnamed, []byte(strconv.Itoa(i)))
 				if i%100 == 99 {
 					s.Flush()
 				}
@@ -1361,7 +1362,7 @@ var _ = conform("CRE-25", func(t *testing.T) {
 		if err := syscall.Fallocate(int(f.Fd()), 0, 0, 8<<20); err != nil {
 			t.Fatal(err)
 		}
-		record(3000, Attr{LogFullPolicy: p, LogSize: 4 << 20})
+		record(3000, posixtrace.Attr{LogFullPolicy: p, LogSize: 4 << 20})
 		old, _ := os.Stat(path)
 		if old.Size() >= 8<<20 {
 			t.Errorf("%v: the log is %d bytes", p, old.Size())
@@ -1369,7 +1370,7 @@ var _ = conform("CRE-25", func(t *testing.T) {
 		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(3000)) {
 			t.Errorf("%v: %d events in reserved room", p, len(data))
 		}
-		record(7, Attr{LogFullPolicy: p, LogSize: 100 << 10, Name: "short"})
+		record(7, posixtrace.Attr{LogFullPolicy: p, LogSize: 100 << 10, Name: "short"})
 		now, _ := os.Stat(path)
 		if now.Size() >= old.Size() {
 			t.Errorf("%v: a short log of %d bytes over one of %d", p, now.Size(), old.Size())
@@ -1381,7 +1382,7 @@ var _ = conform("CRE-25", func(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Repeat("rubbish\xff", 1<<17)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		record(5, Attr{LogFullPolicy: p, LogSize: 100 << 10, Name: "short"})
+		record(5, posixtrace.Attr{LogFullPolicy: p, LogSize: 100 << 10, Name: "short"})
 		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(5)) {
 			t.Errorf("%v: %d events over rubbish", p, len(data))
 		}
@@ -1395,11 +1396,11 @@ var _ = conform("CRE-26", func(t *testing.T) {
 	if _, err := f.Seek(5, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
-	s, err := CreateWithLog(0, nil, f)
+	s, err := posixtrace.CreateWithLog(0, nil, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s2, err := CreateWithLog(0, nil, early)
+	s2, err := posixtrace.CreateWithLog(0, nil, early)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1426,11 +1427,11 @@ var _ = conform("CRE-26", func(t *testing.T) {
 	if ours != 3 {
 		t.Errorf("%d descriptors on two logs, want one of the application's and two of ours", ours)
 	}
-	for _, s := range []*Stream{s, s2} {
+	for _, s := range []*posixtrace.Stream{s, s2} {
 		s.Start()
 	}
 	creEvents(4)
-	for _, s := range []*Stream{s, s2} {
+	for _, s := range []*posixtrace.Stream{s, s2} {
 		if err := s.Flush(); err != nil {
 			t.Error(err)
 		}
@@ -1452,7 +1453,7 @@ var _ = conform("CRE-26", func(t *testing.T) {
 })
 
 var _ = conform("CRE-27/EINVAL", func(t *testing.T) {
-	s, _ := limLogged(t, 0, Attr{})
+	s, _ := limLogged(t, 0, posixtrace.Attr{})
 	creMatrix(t, s, nil)
 	s.Start()
 	_, _, err := s.Next(mapTimeout(t, time.Second), nil)
@@ -1489,8 +1490,8 @@ var _ = conform("CRE-28", func(t *testing.T) {
 			t.Errorf("%s leaves the times at %v and %v", what, after.Mtim, after.Ctim)
 		}
 	}
-	var s *Stream
-	changed("create_withlog", func() (err error) { s, err = CreateWithLog(0, nil, f); return err })
+	var s *posixtrace.Stream
+	changed("create_withlog", func() (err error) { s, err = posixtrace.CreateWithLog(0, nil, f); return err })
 	s.Start()
 	creEvents(1)
 	changed("flush", s.Flush)
@@ -1515,16 +1516,16 @@ var _ = conform("CRE-28", func(t *testing.T) {
 
 var _ = conform("CRE-29", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	s := running(t, c.PID, Attr{})
+	s := running(t, c.PID, posixtrace.Attr{})
 	id := mapOpen(c, "cre.twentynine")
 	c.Ask("event %d last", id)
 	c.In.Close()
 	c.Cmd.Wait()
-	if st, err := s.Status(); err != nil || st.StreamStatus != StatusRunning {
+	if st, err := s.Status(); err != nil || st.StreamStatus != posixtrace.StatusRunning {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	list, err := List() // nobody takes it for a dead one
-	if err != nil || !slices.ContainsFunc(list, func(i StreamInfo) bool { return i.PID == c.PID }) {
+	list, err := posixtrace.List() // not taken for a dead one
+	if err != nil || !slices.ContainsFunc(list, func(i posixtrace.StreamInfo) bool { return i.PID == c.PID }) {
 		t.Errorf("List = %v, %v", list, err)
 	}
 	equal(t, drain(t, s), got{"cre.twentynine", "last", c.PID})
@@ -1538,7 +1539,7 @@ var _ = conform("CRE-29", func(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}
-	if ev, _, err := s.TryNext(nil); err != nil || ev.ID != EventStop {
+	if ev, _, err := s.TryNext(nil); err != nil || ev.ID != posixtrace.EventStop {
 		t.Errorf("TryNext = %+v, %v", ev, err)
 	}
 	if err := s.Shutdown(); err != nil {

@@ -14,28 +14,27 @@ import (
 
 // Dir is the trace directory of a user. It is safe for concurrent use.
 type Dir struct {
-	f    *os.File // every file is opened relative to it, so nobody can slip in another
+	f    *os.File // files are opened relative to it, so that no other directory can take its place
 	path string
 	mu   sync.Mutex // see Lock
 
-	// FamilyOf returns the family of a stream, which is in its file. Without it names are
-	// swept on the way only while there is no stream. It is set before the Dir is used.
+	// FamilyOf returns the family of a stream from its file. If it is nil, tidy sweeps names
+	// only while there is no stream. It must be set before the Dir is used.
 	FamilyOf func(stream uint64) (family uint64, err error)
 }
 
-// Open opens the trace directory of the effective user and makes it if need be:
-// $PTRACE_DIR, else the first of /dev/shm/posixtrace-UID,
-// $XDG_RUNTIME_DIR/posixtrace and $TMPDIR/posixtrace-UID whose parent can be
-// used. For a set-uid or set-gid program it is the first of these whatever the
-// environment says. A directory that others could have put there or could write to is
-// refused, never passed over for the next: all processes of a user must agree.
+// Open opens the trace directory of the effective user, and creates it if there is none:
+// $PTRACE_DIR, else the first of /dev/shm/posixtrace-UID, $XDG_RUNTIME_DIR/posixtrace and
+// $TMPDIR/posixtrace-UID whose parent can be used. For a set-uid or set-gid program it is the first
+// of these, whatever the environment says. Open refuses a directory that other users could have
+// made or could write to, and does not try the next: all processes of a user must agree.
 //
 // Errors: EACCES not ours or open to others; ELOOP a symbolic link; ENOTDIR.
 func Open() (*Dir, error) {
 	name := "posixtrace-" + strconv.Itoa(os.Geteuid())
 	places := []string{filepath.Join("/dev/shm", name)}
 	if sys.Secure() {
-		return openFirst(places) // a set-uid program must not write where it is told to
+		return openFirst(places) // a set-uid program must not write where its environment says
 	}
 	if path := os.Getenv("PTRACE_DIR"); path != "" {
 		return openDir(path)
@@ -55,7 +54,7 @@ func openFirst(places []string) (d *Dir, err error) {
 	return nil, err
 }
 
-// errParent marks a place where no directory can be made.
+// errParent marks a parent in which no directory can be made.
 var errParent = errors.New("no room for a trace directory")
 
 // parentError is an error with that mark.
@@ -82,7 +81,7 @@ func openDir(path string) (*Dir, error) {
 			return nil, fmt.Errorf("trace directory: %w", e)
 		}
 	}
-	if err != nil && st.Mode == 0 { // it was not even reached
+	if err != nil && st.Mode == 0 { // not even its status is known
 		return nil, fmt.Errorf("trace directory %s: %w", path, &parentError{err})
 	}
 	if err := unsafeDir(path, &st, err); err != nil {
@@ -94,7 +93,7 @@ func openDir(path string) (*Dir, error) {
 	return &Dir{f: f, path: path}, nil
 }
 
-// unsafeDir returns why a directory, which was opened with err, is not to be used.
+// unsafeDir returns why a directory must not be used. err is that of opening it.
 func unsafeDir(path string, st *sys.FileStat, err error) error {
 	switch {
 	case errors.Is(err, syscall.ELOOP):
@@ -118,14 +117,14 @@ func refuse(path, why string, no syscall.Errno) error {
 // Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Close gives up the directory. Pages and names opened in it go on to work.
+// Close closes the directory. Pages and names opened in it remain valid.
 func (d *Dir) Close() error { return d.f.Close() }
 
-// ErrGone is in the chain of errors about a trace directory that was removed.
+// ErrGone is wrapped by errors about a trace directory that was removed.
 var ErrGone = fmt.Errorf("the trace directory was removed: %w", syscall.ENOENT)
 
-// Gone reports whether the directory was removed since it was opened. Another may have its
-// path by now.
+// Gone reports whether the directory was removed since it was opened. Its path may be that of
+// another directory now.
 func (d *Dir) Gone() bool {
 	st, err := sys.Fstat(d.f)
 	return err == nil && st.Nlink == 0
@@ -133,7 +132,7 @@ func (d *Dir) Gone() bool {
 
 // names lists the files in the directory.
 func (d *Dir) names() ([]string, error) {
-	// The position in a directory belongs to the open file, so each listing has its own.
+	// The read position belongs to the open file description, so each listing opens its own.
 	f, err := sys.OpenAt(d.f, ".", os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("trace directory %s: %w", d.path, err)

@@ -46,7 +46,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRefusesUnsafeDirectory(t *testing.T) {
 	base := t.TempDir()
 	mk := func(name string, mode fs.FileMode) string {
 		path := filepath.Join(base, name)
@@ -113,7 +113,7 @@ func TestOpenRefuses(t *testing.T) {
 		if _, err := Open(); !errors.Is(err, syscall.EACCES) {
 			t.Errorf("Open() = %v, want EACCES", err)
 		}
-		// The same seen by somebody without privileges.
+		// The same for a process without privileges.
 		for dir := base; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
 			if err := os.Chmod(dir, 0o755); err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(out, "owned by another user: permission denied") {
 			t.Errorf("Open() as nobody says %q %v", out, err)
 		}
-		// And its own directory is good enough for it.
+		// It accepts a directory of its own.
 		if err := os.Chown(good, 65534, 65534); err != nil {
 			t.Fatal(err)
 		}
@@ -137,8 +137,8 @@ func asNobody(role string, env ...string) (string, error) {
 	cmd := as(role, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	cmd.Dir = "/"
-	// The build directory of the test is closed to others: run the binary
-	// through an open descriptor.
+	// The build directory of the test is closed to other users: run the binary through an open
+	// descriptor.
 	exe, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return "", err
@@ -163,7 +163,7 @@ func roleOpen() error {
 	return nil
 }
 
-func TestPlaces(t *testing.T) {
+func TestOpenFirstUsableDirectory(t *testing.T) {
 	base := t.TempDir()
 	file := filepath.Join(base, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -178,7 +178,7 @@ func TestPlaces(t *testing.T) {
 	if d.Path() != good {
 		t.Errorf("took %s, want %s", d.Path(), good)
 	}
-	// What somebody put there is refused, not passed over.
+	// An unusable file in place of the directory is refused, not passed over.
 	if _, err := openFirst([]string{file, good}); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("openFirst = %v, want ENOTDIR", err)
 	}
@@ -215,7 +215,7 @@ func TestLockExcludes(t *testing.T) {
 	}
 }
 
-func TestStreamFiles(t *testing.T) {
+func TestStreamFileLifecycle(t *testing.T) {
 	d := testDir(t)
 	f, id, path, err := d.NewStreamFile(100_000)
 	if err != nil {
@@ -262,7 +262,7 @@ func TestStreamFiles(t *testing.T) {
 		}
 	}
 	if left := must(d.names()); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files left: %v", left)
 	}
 	if _, _, _, err := d.NewStreamFile(0); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("NewStreamFile(0) = %v, want EINVAL", err)
@@ -319,7 +319,7 @@ func TestOpenStreamRefuses(t *testing.T) {
 	}
 }
 
-func TestFileNames(t *testing.T) {
+func TestParsersRefuseForeignNames(t *testing.T) {
 	for _, name := range []string{
 		"", "s-", "s-0000000000000000", "s-000000000000000G", "s-00000000000000001", "s-0x00000000000001", "s-000000000000000A",
 		"p-", "p-1", "p-0-5", "p-1-", "p-01-5", "p-1-+5", "p--1-5", "p-1-5-6", "p-4194304-1", "p-1-18446744073709551616",
@@ -330,7 +330,7 @@ func TestFileNames(t *testing.T) {
 		_, p := parsePageName(name)
 		_, _, m := parseTempName(name)
 		if s || n || p || m {
-			t.Errorf("%q is taken for one of ours", name)
+			t.Errorf("%q parses as the name of a file of ours", name)
 		}
 	}
 	if id, ok := parseStreamName(streamName(0xabcdef)); id != 0xabcdef || !ok {

@@ -3,7 +3,7 @@
 //
 // Everything is a file in one private directory per user:
 //
-//	lock             taken by whoever creates, changes or removes streams and pages
+//	lock             held to create, change or remove streams and pages
 //	s-ID             a stream (package stream knows what is inside)
 //	p-PID-START      the page of a process: the streams attached to it
 //	n-FAMILY         the names of a family of processes
@@ -12,15 +12,15 @@
 //
 // # Pages
 //
-// A process looks at one word of its page: zero means that nobody traces it.
+// A process looks at one word of its page: zero means that no stream traces it.
 // A page belongs to a process, not to a program: it stays through exec, and as
 // its name holds the start time, a process number that is used again means
 // another page.
 //
 // # Inheritance
 //
-// What a process inherits is decided once, when its page is made, by whoever needs
-// the page first: the process itself at its first trace point or a controller.
+// What a process inherits is decided once, when its page is made. The page is made by the first
+// to need it: the process itself at its first trace point, or a controller.
 // That can be long after the fork, so the decision goes by times, not by
 // what is there at the moment. The rule:
 //
@@ -42,7 +42,7 @@
 // Ancestors are the living ones, found by parent numbers, and the leader of P's
 // session, dead or alive: every member of a session descends from it, and its
 // number is not given to another process while the session lasts, so its page
-// can still be told when all in between have died and P was given to another parent. Of two
+// can still be found when all in between have died and P was given to another parent. Of two
 // ancestors the nearer is the one that started later. Where the
 // chain is cut like that, C is not known and P's own start decides.
 //

@@ -8,17 +8,16 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Flags say what a stream attached to a process traces.
+// Flags say which processes a stream attached to a process traces.
 type Flags uint32
 
 const (
-	// Self: the process itself.
+	// Self: the process.
 	Self Flags = 1 << iota
 	// Inherit: its descendants that start from now on.
 	Inherit
-	// Child: its direct children that start from now on, and with Inherit all
-	// their descendants. For a stream that is made before the pid of its process
-	// is known.
+	// Child: its direct children that start from now on, and with Inherit all their
+	// descendants. It serves a stream that is created before the pid of its target is known.
 	Child
 
 	allFlags = Self | Inherit | Child
@@ -28,14 +27,11 @@ const (
 type Entry struct {
 	Stream   uint64
 	Flags    Flags
-	Attached uint64 // tick (sys.NowTicks); what had started before does not inherit
+	Attached uint64 // tick (sys.NowTicks); processes that started before do not inherit
 }
 
-// Entries returns the streams attached to the process.
-//
-// It takes no lock. A writer that died in the middle leaves a mark which the next
-// writer wipes out; until then each entry is sound by itself, and that is what
-// is returned when the mark stays.
+// It takes no lock. A writer that died half-way leaves seq odd until the next writer completes the
+// change. Each entry is consistent at any time, so Entries then returns what it finds.
 func (pg *Page) Entries() []Entry {
 	seq := pg.u32(offSeq)
 	for range 100 {
@@ -68,8 +64,8 @@ func (pg *Page) get(i int) Entry {
 	}
 }
 
-// put changes the entry in a slot. One without flags does not count, and a slot with stream 0
-// is free: the process itself may take it at any time (AttachSelf).
+// put changes the entry in a slot. An entry without flags does not count. A slot with stream 0 is
+// free: the process may claim it at any time (AttachSelf).
 func (pg *Page) put(i int, e Entry) {
 	at := offEntries + i*entrySize
 	if e.Stream == 0 {
@@ -86,7 +82,7 @@ func (pg *Page) put(i int, e Entry) {
 	pg.u64(at + entStream).Store(e.Stream)
 }
 
-// take finds the slot of a stream, or a free one that becomes its slot, else -1.
+// take returns the slot of a stream, or claims a free one for it, else -1.
 func (pg *Page) take(stream uint64) (int, Entry) {
 	for {
 		slot, old := pg.find(stream)
@@ -102,9 +98,9 @@ func (pg *Page) take(stream uint64) (int, Entry) {
 	}
 }
 
-// AttachSelf attaches a stream to the calling process as Attach does, for a trace point: the
-// caller need not hold Dir.Lock, whose holder may be waiting or stopped. It fails
-// with EAGAIN like Attach. If the stream is shut down meanwhile, the entry may stay behind.
+// AttachSelf attaches a stream to the calling process as Attach does, for a trace point: the caller
+// need not hold Dir.Lock, whose holder may be waiting or stopped. It fails with EAGAIN like Attach.
+// If the stream is shut down meanwhile, the entry may remain.
 func (pg *Page) AttachSelf(stream uint64, flags Flags) error {
 	slot, old := pg.take(stream)
 	if slot < 0 {
@@ -113,8 +109,8 @@ func (pg *Page) AttachSelf(stream uint64, flags Flags) error {
 	if old.Flags&flags == flags {
 		return nil
 	}
-	// What inherits has started later: this is the first that the program has of tracing, and
-	// children that it has started before find the stream as it did.
+	// No page need be made for children first, as Attach does: this is the program's first
+	// contact with the stream, and children that it has started find the stream as it did.
 	at := offEntries + slot*entrySize
 	if old.Flags == 0 {
 		pg.u64(at + entAttached).Store(sys.NowTicks())
@@ -124,8 +120,7 @@ func (pg *Page) AttachSelf(stream uint64, flags Flags) error {
 	return nil
 }
 
-// change makes a change between two steps of seq. A seq left odd by a writer
-// that was killed is put right.
+// change runs f between two steps of seq. It repairs a seq that a killed writer left odd.
 func (pg *Page) change(f func()) {
 	seq := pg.u32(offSeq)
 	odd := seq.Load() | 1
@@ -135,13 +130,13 @@ func (pg *Page) change(f func()) {
 	pg.changed()
 }
 
-// changed derives the word from the entries, which must be in place before: who sees the
-// new word sees them.
+// changed derives the word from the entries, which the caller has stored: a process that reads the
+// new word reads the new entries.
 func (pg *Page) changed() {
 	for {
 		var word uint32
 		n := pg.u32(offGeneration).Add(1)
-		if n == 0 { // once in 2^32 changes; 1 is for the next
+		if n == 0 { // after 2^32 changes; 0 is reserved
 			n = pg.u32(offGeneration).Add(1)
 		}
 		for _, e := range pg.scan() {
@@ -151,15 +146,15 @@ func (pg *Page) changed() {
 			}
 		}
 		pg.u32(offWord).Store(word)
-		// Another change at the same time may have seen other entries, and come before.
+		// A concurrent change may have read other entries and stored its word before ours.
 		if pg.u32(offGeneration).Load() == n {
 			return
 		}
 	}
 }
 
-// Attach attaches a stream to the process, or adds flags to it if it is attached
-// already. The caller holds Dir.Lock. Errors: EAGAIN there are 64; EINVAL.
+// Attach attaches a stream to the process, or adds flags if it is attached already. The caller
+// holds Dir.Lock. Errors: EAGAIN the process has 64 streams; EINVAL.
 func (pg *Page) Attach(stream uint64, flags Flags) error {
 	if stream == 0 || flags == 0 || flags&^allFlags != 0 {
 		return fmt.Errorf("attach stream %016x with flags %#x: %w", stream, uint32(flags), syscall.EINVAL)
@@ -177,8 +172,8 @@ func (pg *Page) Attach(stream uint64, flags Flags) error {
 	}
 	now := sys.NowTicks()
 	if flags&(Inherit|Child) != 0 {
-		// The new tick is right for what is new; those who inherit by what was
-		// there before get their pages first.
+		// The new tick applies to the new flags. Children that inherit by the old ones get
+		// their pages first.
 		since := now
 		if old.Flags&(Inherit|Child) != 0 {
 			since = old.Attached
@@ -189,8 +184,8 @@ func (pg *Page) Attach(stream uint64, flags Flags) error {
 	return nil
 }
 
-// Detach takes a stream away, if it is there. The caller holds Dir.Lock. Children that
-// have no page yet inherit nothing of it any more.
+// Detach detaches a stream, if it is attached. The caller holds Dir.Lock. Children without a page
+// no longer inherit it.
 func (pg *Page) Detach(stream uint64) {
 	slot, _ := pg.find(stream)
 	if stream == 0 || slot < 0 {
@@ -215,8 +210,7 @@ func (pg *Page) find(stream uint64) (int, Entry) {
 	return -1, Entry{}
 }
 
-// DetachAll takes a stream away from every process, for one that is shut down.
-// The caller holds Dir.Lock.
+// DetachAll detaches a stream that is shut down from every process. The caller holds Dir.Lock.
 func (d *Dir) DetachAll(stream uint64) error {
 	procs, err := d.Pages()
 	if err != nil {

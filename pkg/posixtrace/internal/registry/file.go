@@ -11,7 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// The names of the files. Each parser takes exactly what the maker makes.
+// The names of the files. A parser accepts exactly what the function that makes the name returns.
 
 func streamName(id uint64) string { return fmt.Sprintf("s-%016x", id) }
 
@@ -25,7 +25,7 @@ func tempName(p sys.Proc, namespace, id uint64) string {
 	return fmt.Sprintf("t-%d-%d-%d-%016x", p.PID, p.Start, namespace, id)
 }
 
-// ownTempName is that of a file that this process is making.
+// ownTempName returns the name of a file that this process is making.
 func ownTempName(id uint64) string { return tempName(sys.SelfProc(), sys.PIDNamespace(), id) }
 
 func parseID(name, prefix string) (uint64, bool) {
@@ -80,15 +80,14 @@ func randomID() uint64 {
 	}
 }
 
-// createTemp makes a file of size bytes under a temporary name, with all of its
-// room allocated.
+// createTemp creates a file of size bytes under a temporary name and allocates all of it.
 func (d *Dir) createTemp(id uint64, size int64) (f *os.File, name string, err error) {
 	name = ownTempName(id)
 	f, err = sys.OpenAt(d.f, name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, "", fmt.Errorf("create %s: %w", filepath.Join(d.path, name), err)
 	}
-	if err = f.Chmod(0o600); err == nil { // whatever the umask
+	if err = f.Chmod(0o600); err == nil { // undo the umask
 		err = sys.Allocate(f, size)
 	}
 	if err != nil {
@@ -108,7 +107,7 @@ func (d *Dir) openOwn(name string, flags int) (*os.File, error) {
 	if flags&os.O_CREATE != 0 {
 		st, err := sys.Fstat(f)
 		if err == nil && st.Perm() != 0o600 {
-			err = f.Chmod(0o600) // a umask took away our own rights
+			err = f.Chmod(0o600) // a umask took the owner's rights
 		}
 		if err != nil {
 			f.Close()
@@ -118,7 +117,7 @@ func (d *Dir) openOwn(name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// checkFile refuses a file that cannot be ours, or may be under the control of another user.
+// checkFile refuses a file that cannot be ours, or that another user may control.
 func checkFile(st *sys.FileStat) error {
 	uid := uint32(os.Geteuid())
 	switch {

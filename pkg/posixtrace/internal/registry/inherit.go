@@ -9,16 +9,15 @@ import (
 // maxDepth bounds the walk up the ancestors.
 const maxDepth = 128
 
-// ancestor is one that has a page.
+// ancestor is an ancestor that has a page.
 type ancestor struct {
 	page   *Page
-	until  uint64 // what was attached later does not come down
-	direct bool   // the process is its child
+	until  uint64 // streams attached later are not inherited
+	direct bool   // the process is a child of it
 }
 
-// inherit returns what a process without a page inherits, and its family. chain
-// are the process and its ancestors. The rule and its reasons are in the package
-// comment.
+// inherit returns the entries that a process without a page inherits, and its family. chain is the
+// process and its ancestors. The package comment has the rule and its reasons.
 func (d *Dir) inherit(s *sys.ProcStat, chain []sys.ProcStat) ([]Entry, uint64) {
 	a, ok := d.nearest(s, chain)
 	if !ok {
@@ -46,10 +45,9 @@ func (d *Dir) inherit(s *sys.ProcStat, chain []sys.ProcStat) ([]Entry, uint64) {
 	return list, a.page.Family()
 }
 
-// copyNames gives a process that inherits no stream, and founds a family of its
-// own, the names that its parent has: as long as it has executed no program its
-// map is a copy of the parent's (INH-13, INH-08). The names are locked until done is
-// called, so that they are not swept away before a page refers to them.
+// copyNames gives a process that inherits no stream, and so founds a family, the names of its
+// parent: until it calls exec its map is a copy of the parent's (INH-13, INH-08). The names stay
+// locked until the caller calls done, so that no sweep removes them before a page refers to them.
 func (d *Dir) copyNames(chain []sys.ProcStat, family uint64) (done func(), err error) {
 	done = func() {}
 	for i, q := range chain {
@@ -75,7 +73,7 @@ func (d *Dir) copyFamily(from, to uint64) (done func(), err error) {
 	}
 	defer old.Close()
 	var b []byte
-	for _, t := range old.t.order { // nobody else has old
+	for _, t := range old.t.order { // no other goroutine has old
 		b = appendRecord(b, t.ID, t.ID.System(), t.Name)
 	}
 	if b == nil {
@@ -112,10 +110,9 @@ func (d *Dir) nearest(s *sys.ProcStat, chain []sys.ProcStat) (ancestor, bool) {
 	return d.leader(s, chain, nil)
 }
 
-// ancestors returns s and its living ancestors, nearest first. A process is
-// never older than its parent: where it seems so, the parent has died since and
-// its number was given away, and the chain ends. That also ends every cycle
-// that a hostile /proc could show, together with the bound.
+// ancestors returns s and its living ancestors, nearest first. A process is never older than its
+// parent: if it seems to be, the parent has died and its pid was reused, and the chain ends. That
+// and the bound also end every cycle in a hostile /proc.
 func ancestors(s *sys.ProcStat) []sys.ProcStat {
 	chain := []sys.ProcStat{*s}
 	for range maxDepth {
@@ -132,9 +129,9 @@ func ancestors(s *sys.ProcStat) []sys.ProcStat {
 	return chain
 }
 
-// leader returns the page of the leader of the process group or the session of s, if the
-// leader is not among the living ancestors and nearer than above, which may be nil. The group
-// comes first: it is part of the session, so its leader is the nearer one.
+// leader returns the page of the leader of the process group or the session of s, if the leader is
+// not among the living ancestors and is nearer than above, which may be nil. The group comes first:
+// it is part of the session, so its leader is the nearer one.
 func (d *Dir) leader(s *sys.ProcStat, chain []sys.ProcStat, above *sys.ProcStat) (ancestor, bool) {
 	if s.Group != s.Session {
 		a, ok := d.leaderOf(s, s.Group, chain, above != nil && above.Group == s.Group, above)
@@ -148,8 +145,7 @@ func (d *Dir) leader(s *sys.ProcStat, chain []sys.ProcStat, above *sys.ProcStat)
 	return d.leaderOf(s, s.Session, chain, above != nil && above.Session == s.Session, above)
 }
 
-// leaderOf is leader for the group or session of that number. member tells whether above
-// belongs to it, too.
+// leaderOf is leader for the group or session id. member says that above belongs to it, too.
 func (d *Dir) leaderOf(s *sys.ProcStat, id int, chain []sys.ProcStat, member bool, above *sys.ProcStat) (ancestor, bool) {
 	if id <= 0 {
 		return ancestor{}, false
@@ -161,7 +157,8 @@ func (d *Dir) leaderOf(s *sys.ProcStat, id int, chain []sys.ProcStat, member boo
 	}
 	var proc sys.Proc
 	if st, err := sys.Stat(id); err == nil {
-		// Its number stays its own while the group or session lasts; st is the leader.
+		// The kernel does not reuse the number while the group or session lasts; st is the
+		// leader.
 		proc = st.Proc()
 	} else if proc = d.lastPage(uint32(id), s.Start); proc.PID == 0 {
 		return ancestor{}, false
@@ -169,7 +166,7 @@ func (d *Dir) leaderOf(s *sys.ProcStat, id int, chain []sys.ProcStat, member boo
 	if proc.Start > s.Start {
 		return ancestor{}, false
 	}
-	// Within one tick, a member comes below its leader.
+	// Within one tick a member counts as started after its leader.
 	if above != nil && (proc.Start < above.Start || proc.Start == above.Start && member) {
 		return ancestor{}, false
 	}
@@ -180,8 +177,7 @@ func (d *Dir) leaderOf(s *sys.ProcStat, id int, chain []sys.ProcStat, member boo
 	return ancestor{page: pg, until: s.Start}, true
 }
 
-// lastPage returns the latest process of number pid that has a page and had
-// started by tick.
+// lastPage returns the latest process of this pid that has a page and had started by tick.
 func (d *Dir) lastPage(pid uint32, tick uint64) (last sys.Proc) {
 	list, _ := d.Pages()
 	for _, p := range list {
@@ -192,13 +188,12 @@ func (d *Dir) lastPage(pid uint32, tick uint64) (last sys.Proc) {
 	return last
 }
 
-// settle makes sure that what is attached next, with the tick that it returns,
-// reaches nobody who is there already. It makes pages for those children of the process
-// that started at tick since or later and have none. Descendants of the leader of a
-// session, or of a group of its own, can also find it when they have been given to another parent, and
-// those are not worth a search: there the tick is waited for that comes after all of them. For a
-// stream that waits for its process, flagged Child, a group does not count: that is
-// attached for a moment, and the wait would be longer.
+// settle returns a tick for a stream that is attached next, so that the stream reaches no process
+// that exists already. It makes pages for those children of the process that started at tick since
+// or later and have none. Descendants of the leader of a session, or of a group of its own, may
+// also find the stream after they were reparented, and are not worth a search: there settle waits
+// for a tick after all of them. For a stream with flag Child a group does not count: the stream is
+// attached only for a moment, and the wait would be longer.
 func (pg *Page) settle(since uint64, flags Flags) (tick uint64) {
 	tick = sys.NowTicks()
 	pid := int(pg.proc.PID)
@@ -211,13 +206,13 @@ func (pg *Page) settle(since uint64, flags Flags) (tick uint64) {
 	}
 	if session || group {
 		tick++
-		for i := 0; sys.NowTicks() < tick && i < 20; i++ { // bounded, should the clock stand still
+		for i := 0; sys.NowTicks() < tick && i < 20; i++ { // bounded, in case the clock stands still
 			time.Sleep(time.Millisecond)
 		}
 	}
 	pids, err := sys.Children(int(pg.proc.PID))
 	if err != nil {
-		return tick // it has gone
+		return tick // the process has ended
 	}
 	for _, pid := range pids {
 		st, err := sys.Stat(pid)
@@ -226,16 +221,16 @@ func (pg *Page) settle(since uint64, flags Flags) (tick uint64) {
 		}
 		child, err := pg.d.Page(st.Proc(), true)
 		if err != nil {
-			continue // it has gone, or is not ours to decide
+			continue // the child has ended, or is not ours
 		}
 		child.Close()
 	}
 	return tick
 }
 
-// onlyHeirs reports whether all members of the process group that pid leads descend from
-// it. A shell makes a pipeline a group of which the first command is the leader, and the others are
-// not its descendants. Once those are there no more come.
+// onlyHeirs reports whether all members of the process group that pid leads descend from it. A
+// shell makes a pipeline a group led by the first command, whose other members do not descend from
+// the leader. After they have started no more join.
 func onlyHeirs(pid int) bool {
 	if !sys.ShowsAll() {
 		return false

@@ -21,7 +21,7 @@ func (n *tree) page() *Page {
 	return pg
 }
 
-// attach attaches a stream, as a controller would.
+// attach attaches a stream like a controller.
 func (n *tree) attach(stream uint64, flags Flags) {
 	n.f.t.Helper()
 	pg := n.page()
@@ -32,7 +32,7 @@ func (n *tree) attach(stream uint64, flags Flags) {
 	})
 }
 
-// traced returns "1:SI 2:S", the streams and their flags.
+// traced returns the streams and their flags, like "1:SI 2:S".
 func (n *tree) traced() string {
 	n.f.t.Helper()
 	return show(n.page().Entries())
@@ -59,7 +59,7 @@ func (n *tree) want(streams string) {
 	}
 }
 
-// INH-01, INH-02, INH-03, INH-06, INH-11: what a fork passes on.
+// INH-01, INH-02, INH-03, INH-06, INH-11: what a child inherits.
 func TestInheritByFork(t *testing.T) {
 	f := newForest(t)
 	q := f.root()
@@ -83,7 +83,7 @@ func TestInheritByFork(t *testing.T) {
 	}
 }
 
-func TestNothingInherited(t *testing.T) {
+func TestUntracedParentPassesNothingOn(t *testing.T) {
 	f := newForest(t)
 	q := f.root()
 	q.attach(1, Self)
@@ -93,13 +93,13 @@ func TestNothingInherited(t *testing.T) {
 		t.Error("a process that inherits nothing is in its parent's family")
 	}
 	if *child.page().Word() != 0 {
-		t.Error("the word of a process that nobody traces is not 0")
+		t.Error("the word of an untraced process is not 0")
 	}
 }
 
-// INH-03: streams created on the parent later do not reach existing children,
-// nor what these fork, however soon after the fork they are created.
-func TestLaterStreams(t *testing.T) {
+// INH-03: a stream that is attached to the parent later does not reach existing children, nor their
+// children, however soon after the fork it is attached.
+func TestLaterStreamsReachNoExistingChild(t *testing.T) {
 	for _, where := range []string{"leader of a session", "member"} {
 		t.Run(where, func(t *testing.T) {
 			f := newForest(t)
@@ -125,8 +125,8 @@ func TestLaterStreams(t *testing.T) {
 	}
 }
 
-// The same with a stream that gets Inherit only later, and one that had it before.
-func TestLaterFlags(t *testing.T) {
+// The same for a stream that gets Inherit only later, and one that had it before.
+func TestLaterInheritReachesNoExistingChild(t *testing.T) {
 	f := newForest(t)
 	q := f.root()
 	q.attach(1, Self)
@@ -139,8 +139,8 @@ func TestLaterFlags(t *testing.T) {
 	q.want("1:SI 2:SIC")
 }
 
-// INH-06: independent of the parent's survival.
-func TestParentDies(t *testing.T) {
+// INH-06: inheritance does not depend on the parent's survival.
+func TestInheritFromDeadParent(t *testing.T) {
 	f := newForest(t)
 	q := f.root()
 	q.attach(1, Self|Inherit)
@@ -155,8 +155,8 @@ func TestParentDies(t *testing.T) {
 	orphan.spawn().want("1:SI")
 }
 
-// INH-06 in a process group of one's own, as a shell with job control makes for a
-// command: the session's leader, the shell, is not traced, and everything between dies.
+// INH-06 in a process group of its own, as a shell with job control makes for a command: the shell,
+// leader of the session, is not traced, and everything between dies.
 func TestGroupOutlivesLeader(t *testing.T) {
 	f := newForest(t)
 	shell := f.root()
@@ -182,11 +182,11 @@ func TestGroupOutlivesLeader(t *testing.T) {
 	}
 	sweep(t, f.d, []uint64{1, 2}, nil)
 	if f.d.has(pageName(gone)) {
-		t.Error("a dead leader of no group is to go")
+		t.Error("the page of a dead leader of no group is not removed")
 	}
 }
 
-// The commands of a pipeline share a group, and do not descend from its leader.
+// The commands of a pipeline share a group, but do not descend from its leader.
 func TestPipelineIsNoFamily(t *testing.T) {
 	f := newForest(t)
 	shell := f.root()
@@ -204,7 +204,7 @@ func TestPipelineIsNoFamily(t *testing.T) {
 	q.spawn().want("1:SI")
 }
 
-// The leader of the session is nearer than the subreaper that an orphan is given to.
+// The leader of the session is nearer than the subreaper that adopts an orphan.
 func TestLeaderBelowSubreaper(t *testing.T) {
 	f := newForest(t)
 	q := f.root()
@@ -222,7 +222,7 @@ func TestLeaderBelowSubreaper(t *testing.T) {
 	p.want("1:SI 2:SI")
 }
 
-// And a subreaper that is a member of the session is nearer than its leader.
+// A subreaper that is a member of the session is nearer than its leader.
 func TestSubreaperBelowLeader(t *testing.T) {
 	f := newForest(t)
 	leader := f.root()
@@ -236,8 +236,8 @@ func TestSubreaperBelowLeader(t *testing.T) {
 	p.want("1:SI")
 }
 
-// INH-07: the page is the process's, not the program's.
-func TestExec(t *testing.T) {
+// INH-07: a page belongs to the process, not to the program.
+func TestPageSurvivesExec(t *testing.T) {
 	f := newForest(t)
 	q := f.root()
 	q.attach(1, Self)
@@ -255,8 +255,8 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// INH-14: a process with a used number gets a page of its own, with nothing in it.
-func TestNumberUsedAgain(t *testing.T) {
+// INH-14: a process with a reused pid gets an empty page of its own.
+func TestReusedPIDGetsEmptyPage(t *testing.T) {
 	d := testDir(t)
 	self := sys.SelfProc()
 	before := sys.Proc{PID: self.PID, Start: self.Start - 1}
@@ -267,15 +267,15 @@ func TestNumberUsedAgain(t *testing.T) {
 	}
 	defer pg.Close()
 	if got := show(pg.Entries()); got != "" {
-		t.Errorf("inherited %q from an earlier process of the same number", got)
+		t.Errorf("inherited %q from an earlier process of the same pid", got)
 	}
 	if _, err := d.Page(sys.Proc{PID: self.PID, Start: self.Start + 1}, true); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("page for a process that does not exist: %v, want ESRCH", err)
 	}
 }
 
-// A number and start time that came once more after a reboot, on a disk.
-func TestPageOfEarlierBoot(t *testing.T) {
+// A page with the same pid and start time from before a reboot, on a disk, is ignored.
+func TestPageOfEarlierBootIsReplaced(t *testing.T) {
 	d := testDir(t)
 	self := sys.SelfProc()
 	fakePage(t, d, self, 7, Self|Inherit)
@@ -298,7 +298,7 @@ func TestPageOfEarlierBoot(t *testing.T) {
 	}
 }
 
-// fakePage puts a page for a process that need not exist.
+// fakePage makes a page for a process that need not exist.
 func fakePage(t testing.TB, d *Dir, p sys.Proc, stream uint64, flags Flags) {
 	t.Helper()
 	f, temp, err := d.createTemp(randomID(), pageSize)

@@ -34,13 +34,12 @@ import (
 //	       16  attached  u64  A  tick (sys.NowTicks)
 //	1664  zero
 //
-// Words marked A change after the page was published and are only touched by
-// atomic operations; the rest is constant. The byte order is the machine's:
-// little-endian wherever this runs.
+// Words marked A change after the page was published and are accessed only by atomic operations; the
+// rest is constant. The byte order is the machine's: little-endian on all supported machines.
 //
-// Changes are made under the lock of the directory. Their order within an entry
-// (stream last when it is added, first when it is taken away) keeps every entry sound
-// at any instant, so a writer killed half-way leaves an odd seq and no more.
+// Changes are made under the lock of the directory. Their order within an entry (stream last when it
+// is added, first when it is removed) keeps every entry consistent at any instant, so a writer killed
+// half-way leaves no more than an odd seq.
 const (
 	pageSize  = 4096
 	pageMagic = 0x3130_4547_4150_5450 // "PTPAGE01"
@@ -72,7 +71,7 @@ const (
 	MaxStreams = 64
 )
 
-// bootID returns the identity of the boot as bytes; all zero when unknown.
+// bootID returns the identity of the boot, all zero when unknown.
 func bootID() (id [16]byte) {
 	if b, err := hex.DecodeString(strings.ReplaceAll(sys.BootID(), "-", "")); err == nil && len(b) == len(id) {
 		copy(id[:], b)
@@ -80,7 +79,7 @@ func bootID() (id [16]byte) {
 	return id
 }
 
-// putHeader fills in the constant part of a new page.
+// putHeader writes the constant part of a new page.
 func putHeader(b []byte, p sys.Proc, session int) {
 	le := binary.NativeEndian
 	le.PutUint64(b[offMagic:], pageMagic)
@@ -99,18 +98,18 @@ type verdict int
 const (
 	pageSound   verdict = iota
 	pageDamaged         // not a page, or not of this process
-	pageForeign         // of another pid namespace: nothing to us, but not ours to remove
+	pageForeign         // of another pid namespace: not ours to use or remove
 	pageOld             // of an earlier boot, or a pid namespace that is gone
 )
 
-// sameBoot reports whether a page is of this boot, as far as is known: a process that does
-// not see the whole of /proc (subset=pid) knows of none.
+// sameBoot reports whether a page is of this boot. An unknown boot matches any: a process that does
+// not see the whole of /proc (subset=pid) knows no boot id.
 func sameBoot(boot [16]byte) bool {
 	ours, unknown := bootID(), [16]byte{}
 	return boot == ours || boot == unknown || ours == unknown
 }
 
-// checkHeader judges a page that should be that of p.
+// checkHeader checks a page that should be that of p.
 func checkHeader(b []byte, p sys.Proc) verdict {
 	le := binary.NativeEndian
 	if len(b) != pageSize || le.Uint64(b[offMagic:]) != pageMagic || le.Uint32(b[offSize:]) != pageSize ||

@@ -9,20 +9,20 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// lockFile is never removed by us: two processes must not lock two files of that name.
+// lockFile is never removed by this package: two processes must not lock two files of that name.
 const lockFile = "lock"
 
-// Lock takes the lock of the directory, which also keeps out other goroutines of
-// this process. The kernel drops it when the process dies. Never take it on
-// behalf of a traced process: its holder may be stopped.
+// Lock takes the lock of the directory, which also excludes other goroutines of this process. The
+// kernel drops it when the process dies. Never take it on behalf of a traced process: its holder
+// may be stopped.
 func (d *Dir) Lock() (unlock func(), err error) { return d.lock(true) }
 
 // TryLock is Lock that fails with EAGAIN instead of waiting.
 func (d *Dir) TryLock() (unlock func(), err error) { return d.lock(false) }
 
 func (d *Dir) lock(wait bool) (func(), error) {
-	// The mutex is not needed for the exclusion but for the memory model: it
-	// orders what goroutines do under the lock.
+	// flock already excludes other goroutines; the mutex orders their memory accesses as the
+	// memory model requires.
 	if wait {
 		d.mu.Lock()
 	} else if !d.mu.TryLock() {
@@ -53,18 +53,18 @@ func (d *Dir) lockFile(wait bool) (func(), error) {
 			return nil, fmt.Errorf("lock %s: %w", d.path, err)
 		}
 		unlock := func() {
-			// Not left to Close: a child that is being started may still hold a
-			// copy of the descriptor.
+			// Close is not enough: a child that is being started may still have a copy
+			// of the descriptor.
 			sys.Funlock(f)
 			f.Close()
 		}
 		if st, err := sys.Fstat(f); err != nil || st.Nlink > 0 {
 			return unlock, nil
 		}
-		unlock() // removed while we waited: others lock a new one
+		unlock() // removed while we waited: others lock a new file
 	}
 	return nil, fmt.Errorf("lock %s: %w", d.path, syscall.EAGAIN)
 }
 
-// lockTries bounds how often a lock is taken that is removed again.
+// lockTries bounds how often lockFile retries because the file was removed.
 const lockTries = 16

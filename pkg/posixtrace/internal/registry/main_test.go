@@ -16,8 +16,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// The tests need real processes with real ancestors: the test binary itself,
-// started again, in one of these roles.
+// The tests need real processes with real ancestors: the test binary, started again, in one of
+// these roles.
 var roles = map[string]func() error{
 	"node":     node,
 	"open":     roleOpen,
@@ -39,14 +39,14 @@ func TestMain(m *testing.M) {
 
 const patience = 20 * time.Second
 
-// as makes a command that runs the test binary in a role.
+// as returns a command that runs the test binary in a role.
 func as(role string, env ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), append(env, "REGISTRY_ROLE="+role, "GORACE=atexit_sleep_ms=0")...)
 	return cmd
 }
 
-// testDir makes a trace directory of its own for the test and its children.
+// testDir makes a trace directory for the test and its children.
 func testDir(t testing.TB) *Dir {
 	t.Helper()
 	t.Setenv("PTRACE_DIR", filepath.Join(t.TempDir(), "trace"))
@@ -68,7 +68,7 @@ func locked(t testing.TB, d *Dir, f func()) {
 	f()
 }
 
-// nextTick waits until the clock of start times has moved on.
+// nextTick waits for the next tick of the clock of start times.
 func nextTick() {
 	for now := sys.NowTicks(); sys.NowTicks() == now; {
 		time.Sleep(time.Millisecond)
@@ -80,12 +80,12 @@ func waitFor(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("no %s within the time limit", what)
 		}
 	}
 }
 
-// A forest is a set of processes that do as they are told.
+// A forest is a set of processes that carry out commands.
 type forest struct {
 	t     *testing.T
 	d     *Dir
@@ -121,7 +121,7 @@ func newForest(t *testing.T) *forest {
 	return f
 }
 
-// accept waits for a process that was just started.
+// accept waits for a new process to connect.
 func (f *forest) accept() *tree {
 	f.t.Helper()
 	f.l.(*net.UnixListener).SetDeadline(time.Now().Add(patience))
@@ -183,7 +183,7 @@ func (n *tree) fork(how string) *tree {
 
 func (n *tree) spawn() *tree { n.f.t.Helper(); return n.fork("spawn") }
 
-// do gives an order that is answered by "ok".
+// do sends a command and expects "ok".
 func (n *tree) do(cmd string) {
 	n.f.t.Helper()
 	n.tell(cmd)
@@ -192,14 +192,14 @@ func (n *tree) do(cmd string) {
 	}
 }
 
-// end makes the process end and waits until it has.
+// end ends the process and waits for that.
 func (n *tree) end() {
 	n.f.t.Helper()
 	n.c.Close()
 	waitFor(n.f.t, "the end of a process", func() bool { return !n.proc.Alive() })
 }
 
-// node is the other side of a tree.
+// node is a process of a tree.
 func node() error {
 	c, err := net.Dial("unix", os.Getenv("REGISTRY_SOCKET"))
 	if err != nil {
@@ -251,8 +251,8 @@ func obey(order string) error {
 		_, err = d.Page(sys.SelfProc(), true)
 		return err
 	case "exec":
-		// Connects anew, under the same pid.
+		// The new program connects again, under the same pid.
 		return syscall.Exec("/proc/self/exe", []string{"node"}, os.Environ())
 	}
-	return fmt.Errorf("unknown order %q", order)
+	return fmt.Errorf("unknown command %q", order)
 }

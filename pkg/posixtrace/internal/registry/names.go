@@ -14,8 +14,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Names is the table of event types of a family of processes. A name, once in it,
-// keeps its number for good. It is safe for concurrent use.
+// Names is the table of event types of a family of processes. A name keeps its number for good. It
+// is safe for concurrent use.
 type Names struct {
 	d      *Dir
 	family uint64
@@ -28,7 +28,7 @@ type Names struct {
 	t  *table
 }
 
-// Names opens the names of a family; they are made if need be.
+// Names opens the names of a family, and creates the file if there is none.
 func (d *Dir) Names(family uint64) (*Names, error) {
 	if family == 0 {
 		return nil, fmt.Errorf("names of family 0: %w", syscall.EINVAL)
@@ -37,7 +37,7 @@ func (d *Dir) Names(family uint64) (*Names, error) {
 	switch err := n.lockFile(); {
 	case err == nil:
 		sys.Funlock(n.f)
-	case errors.Is(err, syscall.EAGAIN) && n.f != nil: // what is in the file can be read
+	case errors.Is(err, syscall.EAGAIN) && n.f != nil: // the file can be read without the lock
 	default:
 		if n.f != nil {
 			n.f.Close()
@@ -51,19 +51,17 @@ func (d *Dir) Names(family uint64) (*Names, error) {
 	return n, nil
 }
 
-// lockWait bounds how long the lock of a file of names is waited for. Its holders do
-// nothing that takes time, but one may be stopped by a signal just then, and a traced process
-// must not stop with it.
+// lockWait bounds the wait for the lock of a file of names. Holders keep it briefly, but a signal
+// may stop one just then, and a traced process must not stop with it.
 var lockWait = 3 * time.Second // tests set it
 
-// lockFile locks the file, opening it when it is not open or was swept away.
-// The caller holds n.adding, or n is new. Errors: EAGAIN another process has had the lock
-// for lockWait.
+// lockFile locks the file, and opens it if it is not open or was swept. The caller holds n.adding,
+// or n is new. Errors: EAGAIN another process has held the lock for lockWait.
 func (n *Names) lockFile() error {
 	for range 100 {
 		if n.f == nil {
 			f, err := n.d.openOwn(namesName(n.family), os.O_RDWR|os.O_CREATE)
-			if errors.Is(err, syscall.ENOENT) { // swept away as it was opened
+			if errors.Is(err, syscall.ENOENT) { // swept while it was opened
 				continue
 			}
 			if err != nil {
@@ -76,7 +74,7 @@ func (n *Names) lockFile() error {
 		}
 		st, err := sys.Fstat(n.f)
 		if err == nil && (st.Nlink > 0 || !n.findDir()) {
-			return nil // without a directory, it still serves those of the family who have it open
+			return nil // without a directory, it still serves the processes that have it open
 		}
 		n.f.Close()
 		n.setFile(nil)
@@ -93,7 +91,7 @@ func (n *Names) setFile(f *os.File) {
 // Family returns the family.
 func (n *Names) Family() uint64 { return n.family }
 
-// Close closes the file. What is known already can still be asked for.
+// Close closes the file. Names that are known remain available.
 func (n *Names) Close() error {
 	n.adding.Lock()
 	defer n.adding.Unlock()
@@ -105,9 +103,9 @@ func (n *Names) Close() error {
 	return err
 }
 
-// BeforePublish sets a function that is called for every name that Open adds,
-// before anybody else can see it: the place to make filters know it. It must not
-// call methods of n, nor wait. nil is none.
+// BeforePublish sets a function that is called for every name that Open adds, before another
+// process can see the name: the place to update filters. The function must not call methods of n,
+// nor wait. nil is none.
 func (n *Names) BeforePublish(f func(id event.ID, name string)) {
 	if f == nil {
 		n.hook.Store(nil)
@@ -116,12 +114,11 @@ func (n *Names) BeforePublish(f func(id event.ID, name string)) {
 	n.hook.Store(&f)
 }
 
-// Open returns the number of a name, user's or system's, and adds it if it is
-// new and mayAdd, when not nil, agrees. mayAdd is asked only then. A user name
-// that cannot be added gets event.Unnamed. Predefined names have their predefined numbers.
+// Open returns the number of a user or system name, and adds a new name if mayAdd, when not nil,
+// agrees. mayAdd is called only for a new name. A user name that cannot be added gets
+// event.Unnamed. Predefined names have their predefined numbers.
 //
-// Errors: ENAMETOOLONG; ENOSPC a system name that cannot be added, or no room
-// for the file.
+// Errors: ENAMETOOLONG; ENOSPC a system name that cannot be added, or no space for the file.
 func (n *Names) Open(name string, system bool, mayAdd func() bool) (id event.ID, added bool, err error) {
 	if len(name) > event.NameMax {
 		return 0, false, fmt.Errorf("event name of %d bytes: %w", len(name), syscall.ENAMETOOLONG)
@@ -135,7 +132,7 @@ func (n *Names) Open(name string, system bool, mayAdd func() bool) (id event.ID,
 	}
 	n.adding.Lock()
 	defer n.adding.Unlock()
-	// Most names that are new to us are not new to the family.
+	// Most names that are new to this process are not new to the family.
 	if err := n.refresh(); err != nil {
 		return 0, false, err
 	}
@@ -152,7 +149,7 @@ func (n *Names) Open(name string, system bool, mayAdd func() bool) (id event.ID,
 	if id := n.lookup(k); id != 0 {
 		return id, false, nil
 	}
-	id, _ = n.next(class(system)) // nobody else can change it now
+	id, _ = n.next(class(system)) // the lock keeps it from changing
 	if id >= limit(class(system)) || mayAdd != nil && !mayAdd() {
 		if system {
 			return 0, false, fmt.Errorf("event type %q: no more names: %w", name, syscall.ENOSPC)
@@ -168,8 +165,8 @@ func (n *Names) Open(name string, system bool, mayAdd func() bool) (id event.ID,
 	return id, true, nil
 }
 
-// While calls f with the event types, to which none is added until f returns. f must not
-// call methods of n, nor wait.
+// While calls f with the event types. No type is added until f returns. f must not call methods of
+// n, nor wait.
 func (n *Names) While(f func(all []Type) error) error {
 	n.adding.Lock()
 	defer n.adding.Unlock()
@@ -183,7 +180,7 @@ func (n *Names) While(f func(all []Type) error) error {
 	return f(n.known())
 }
 
-// OpenSystem is Open for many system names: the file is locked and read once.
+// OpenSystem is Open for many system names. It locks and reads the file once.
 func (n *Names) OpenSystem(list []string) ([]event.ID, error) {
 	n.adding.Lock()
 	defer n.adding.Unlock()
@@ -232,7 +229,7 @@ func (n *Names) lookup(k key) event.ID {
 	return n.t.ids[k]
 }
 
-// refresh takes what others have added.
+// refresh reads the names that other processes have added.
 func (n *Names) refresh() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -242,9 +239,9 @@ func (n *Names) refresh() error {
 	return n.t.readFrom(n.f)
 }
 
-// reconcile brings table and file together under the file's lock. As a rule that is a
-// refresh. But a file that was swept away or cut short gets back what we
-// have given out already, or the same numbers would be given to other names.
+// reconcile brings table and file together under the file's lock. As a rule that is a refresh. A
+// file that was swept or cut short gets the names back that this process has given out: otherwise
+// their numbers would be given to other names.
 func (n *Names) reconcile() error {
 	fresh := newTable()
 	if err := fresh.readFrom(n.f); err != nil {
@@ -269,8 +266,7 @@ func (n *Names) reconcile() error {
 	return n.write(lost)
 }
 
-// next returns the id that the next name of a class gets and where in the file its
-// record goes.
+// next returns the id of the next name of a class, and where in the file its record goes.
 func (n *Names) next(class byte) (event.ID, int64) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -284,7 +280,7 @@ func (n *Names) write(b []byte) error {
 	if err != nil {
 		return err
 	}
-	if st.Size > end { // what somebody died over
+	if st.Size > end { // a record whose writer died
 		if err := n.f.Truncate(end); err != nil {
 			return err
 		}
@@ -296,8 +292,8 @@ func (n *Names) write(b []byte) error {
 	return n.refresh()
 }
 
-// Name returns the name of an event type, "" if it has none. Lookup can tell that
-// from an empty name.
+// Name returns the name of an event type, "" if it has none. Lookup distinguishes that from an
+// empty name.
 func (n *Names) Name(id event.ID) string {
 	name, _ := n.Lookup(id)
 	return name
@@ -326,14 +322,14 @@ func (n *Names) name(id event.ID) (string, bool) {
 	return name, ok
 }
 
-// All returns the event types: the predefined ones, then the others in the
-// order in which they were added. A longer list later begins with this one.
+// All returns the event types: the predefined ones, then the others in the order in which they were
+// added. A later list begins with this one.
 func (n *Names) All() []Type {
 	n.update()
 	return n.known()
 }
 
-// known is All without a look at the file.
+// known is All without reading the file.
 func (n *Names) known() []Type {
 	list := make([]Type, 0, len(event.Predefined)+32)
 	for _, p := range event.Predefined {

@@ -60,7 +60,7 @@ func TestNames(t *testing.T) {
 		t.Error("the empty name is not found")
 	}
 	if _, ok := a.Lookup(event.FirstUser + 4); ok {
-		t.Error("a name that nobody gave is found")
+		t.Error("an unused id has a name")
 	}
 	all := a.All()
 	var ids []event.ID
@@ -96,14 +96,14 @@ func TestNamesMayAdd(t *testing.T) {
 	}
 }
 
-// The hook runs before anybody else can see the name.
-func TestBeforePublish(t *testing.T) {
+// The hook runs before another process can see the name.
+func TestHookRunsBeforeNameIsVisible(t *testing.T) {
 	d := testDir(t)
 	n, other := openNames(t, d), openNames(t, d)
 	var calls []string
 	n.BeforePublish(func(id event.ID, name string) {
 		if _, ok := other.Lookup(id); ok {
-			t.Error("the name was seen before the hook ran")
+			t.Error("the name is visible before the hook runs")
 		}
 		calls = append(calls, fmt.Sprint(id, " ", name))
 	})
@@ -120,7 +120,7 @@ func TestBeforePublish(t *testing.T) {
 
 func TestNamesFull(t *testing.T) {
 	d := testDir(t)
-	// As the file would be after all those calls.
+	// The file as it is after all those calls.
 	var b []byte
 	for id := event.FirstUser; id < event.FirstDynamic; id++ {
 		b = appendRecord(b, id, false, fmt.Sprint("u", id))
@@ -140,9 +140,8 @@ func TestNamesFull(t *testing.T) {
 	}
 }
 
-// A writer died at any byte of its record: what was whole stays, the rest is
-// written over.
-func TestTornNames(t *testing.T) {
+// A writer died at any byte of its record: whole records stay, the rest is overwritten.
+func TestNamesDropTornRecord(t *testing.T) {
 	d := testDir(t)
 	whole := appendRecord(appendRecord(nil, 33, false, "first"), 34, false, "second")
 	torn := appendRecord(nil, 35, false, "torn record of some length")
@@ -168,7 +167,7 @@ func TestTornNames(t *testing.T) {
 	}
 }
 
-// A file that vanished or was cut short gets back what was given out already.
+// A file that was removed or cut short gets back the names that were given out.
 func TestNamesRestored(t *testing.T) {
 	d := testDir(t)
 	n := openNames(t, d)
@@ -193,8 +192,8 @@ func TestNamesRestored(t *testing.T) {
 	}
 }
 
-// Processes that register at once, some of them killed, agree on every number.
-func TestNamesAgree(t *testing.T) {
+// Processes that register names at once, some of them killed, agree on every number.
+func TestConcurrentRegistrationAgrees(t *testing.T) {
 	d := testDir(t)
 	n := openNames(t, d)
 	var wg sync.WaitGroup
@@ -281,7 +280,7 @@ func roleRegister() error {
 	return nil
 }
 
-// Whatever the file holds: no panic, no table that could not be written again.
+// No contents of the file cause a panic, or a table that could not be written again.
 func FuzzNamesFile(f *testing.F) {
 	good := appendRecord(appendRecord(nil, 33, false, "a"), event.FirstDynamic, true, strings.Repeat("n", 255))
 	f.Add(good)
@@ -307,16 +306,16 @@ func FuzzNamesFile(f *testing.F) {
 	})
 }
 
-// The table of the checksums is made by hand; it is the standard library's.
+// The table of checksums is the standard library's.
 func TestChecksumTable(t *testing.T) {
 	if got, want := *castagnoli(), *crc32.MakeTable(crc32.Castagnoli); got != want {
 		t.Error("the table is not that of CRC-32C")
 	}
 }
 
-// A process that is stopped while it has the lock of the names holds no other up for ever, and
-// keeps none from reading.
-func TestNamesOfStoppedHolder(t *testing.T) {
+// A process that is stopped while it holds the lock of the names delays others no longer than
+// lockWait, and does not keep them from reading.
+func TestStoppedLockHolderBlocksNoReader(t *testing.T) {
 	defer func(old time.Duration) { lockWait = old }(lockWait)
 	lockWait = 20 * time.Millisecond
 	d := testDir(t)

@@ -19,18 +19,17 @@ import (
 //	11  zero    u8
 //	12  name, padded with zeros to a multiple of 8 bytes
 //
-// It is only appended to, under its lock, a record at a time. What follows the last
-// sound record is a record that somebody is writing or died while writing.
-// Everything that could vary without need must not: the ids run on, no name comes twice,
-// padding is zero. So the file holds no more than the number space has room for.
+// Processes only append to it, a record at a time, under its lock. Bytes behind the last sound record
+// are a record that a process is writing or died writing. Everything redundant is checked: ids are
+// consecutive, names are unique, padding is zero. So the file cannot exceed the number space.
 const (
 	recHeader = 12
 	maxRecord = (recHeader + event.NameMax + 7) &^ 7
 )
 
-// castagnoli is the table of the checksums. The one of crc32.MakeTable comes with
-// others that make long checksums fast and take forty times as long to make; records are
-// short, and ptrace-event makes it each time it runs.
+// castagnoli is the table of the checksums. The table of crc32.MakeTable includes others that speed
+// up long checksums and takes forty times as long to compute; records are short, and ptrace-event
+// computes the table each time it runs.
 var castagnoli = sync.OnceValue(func() *crc32.Table {
 	var t crc32.Table
 	for i := range t {
@@ -49,13 +48,13 @@ type Type struct {
 	Name string
 }
 
-// key is what a name is looked up by: the classes do not share names.
+// key is the key of a name: user and system names are separate.
 type key struct {
 	name   string
 	system bool
 }
 
-// table is what a file of names says.
+// table is the contents of a file of names.
 type table struct {
 	ids   map[key]event.ID
 	names map[event.ID]string
@@ -78,7 +77,7 @@ func class(system bool) byte {
 	return 0
 }
 
-// limit returns the id behind the last one of a class.
+// limit returns one more than the last id of a class.
 func limit(class byte) event.ID {
 	if class == 1 {
 		return event.Max
@@ -102,8 +101,7 @@ func appendRecord(b []byte, id event.ID, system bool, name string) []byte {
 	return b
 }
 
-// parseRecord reads the record at the start of b. n is 0 when there is none
-// that is sound.
+// parseRecord decodes the record at the start of b. n is 0 if there is no sound one.
 func parseRecord(b []byte) (id event.ID, k key, n int) {
 	le := binary.LittleEndian
 	if len(b) < recHeader {
@@ -123,7 +121,7 @@ func parseRecord(b []byte) (id event.ID, k key, n int) {
 	return event.ID(le.Uint32(b[4:])), key{string(b[recHeader : recHeader+length]), b[10] == 1}, size
 }
 
-// take adds the sound records at the start of b, which lies at t.end in the file.
+// take adds the sound records at the start of b, which is at offset t.end of the file.
 func (t *table) take(b []byte) {
 	for {
 		id, k, n := parseRecord(b)
@@ -150,7 +148,7 @@ func (t *table) add(id event.ID, k key) bool {
 	return true
 }
 
-// readFrom takes what the file has behind t.end.
+// readFrom adds the records behind t.end.
 func (t *table) readFrom(r io.ReaderAt) error {
 	buf := make([]byte, 4096)
 	for {

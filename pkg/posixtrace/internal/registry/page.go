@@ -14,22 +14,22 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Page is the mapped page of a process. It is safe for concurrent use; changes
-// are made under Dir.Lock where a method says so.
+// Page is the mapped page of a process. It is safe for concurrent use. Methods that need Dir.Lock
+// say so.
 type Page struct {
 	d    *Dir
 	proc sys.Proc
 	mem  []byte
-	left uint32 // the program that has used the page, if it has executed another since
+	left uint32 // the program that used the page before the process called exec, 0 if it is unknown
 
-	// file stays open in a program that has its own page mapped: by that descriptor others
-	// come to the page when its name is gone.
+	// file stays open in a program that has its own page mapped: other processes reach the page
+	// by that descriptor after its name was removed.
 	file *os.File
 }
 
-// Page returns the page of p. With create it is made if it does not exist yet,
-// which settles what p inherits (see the package comment); without, ENOENT.
-// Errors: ESRCH p does not run; EINVAL the file is damaged.
+// Page returns the page of p. With create it creates a missing page, which decides what p inherits
+// (see the package comment); without, a missing page is ENOENT. Errors: ESRCH p does not run;
+// EINVAL the file is damaged.
 func (d *Dir) Page(p sys.Proc, create bool) (*Page, error) {
 	for range 16 {
 		pg, v, err := d.mapPage(p)
@@ -47,14 +47,14 @@ func (d *Dir) Page(p sys.Proc, create bool) (*Page, error) {
 			return nil, err
 		}
 		pg, err = d.createPage(p)
-		if !errors.Is(err, syscall.EEXIST) { // else somebody was faster: take that one
+		if !errors.Is(err, syscall.EEXIST) { // else another process was faster: use its page
 			return pg, err
 		}
 	}
 	return nil, fmt.Errorf("page of process %d: %w", p.PID, syscall.EAGAIN)
 }
 
-// mapPage maps the page of p as it is. pg is nil unless v is pageSound.
+// mapPage maps the existing page of p. pg is nil unless v is pageSound.
 func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
 	f, err := d.openOwn(pageName(p), os.O_RDWR)
 	if err != nil {
@@ -69,7 +69,7 @@ func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
 	if err != nil {
 		return nil, pageDamaged, err
 	}
-	if st.Size != pageSize { // a mapping of less would kill us
+	if st.Size != pageSize { // an access behind its end would fault
 		return nil, pageDamaged, nil
 	}
 	mem, err := sys.Map(f, pageSize, true)
@@ -85,23 +85,22 @@ func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
 	return pg, pageSound, nil
 }
 
-// hold makes a program's mapping of its own page tell, until it executes another,
-// that it is in use. Of another process's page it finds out whether it is.
+// hold marks the page as in use if it is our own, until this program calls exec. Of another
+// process's page it finds out whether that is in use.
 func (pg *Page) hold(f *os.File) {
 	if pg.proc == sys.SelfProc() {
 		sys.HoldToo(f)
 		pg.file = f
 		return
 	}
-	// In this order: who has opened the page held it before.
+	// In this order: a program holds the page before it sets the word.
 	if by := pg.u32(offOpened).Load(); by != 0 && !sys.Held(f) {
 		pg.left = by
 	}
 }
 
-// removeOld removes a page from before the last reboot that happens to have the
-// name of p's. The lock on the file makes sure that it is not the new page which
-// somebody else has put in its place meanwhile.
+// removeOld removes a page of an earlier boot that happens to have the name of p's. The lock on the
+// file rules out that it is the new page that another process has put in its place meanwhile.
 func (d *Dir) removeOld(p sys.Proc) error {
 	f, err := d.openOwn(pageName(p), os.O_RDWR)
 	if err != nil {
@@ -129,8 +128,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// createPage makes the page of p, with what p inherits, in one step. It fails
-// with EEXIST when there is one.
+// createPage creates the page of p, with everything that p inherits, in one step. It fails with
+// EEXIST when there is a page.
 func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 	st, err := sys.Stat(int(p.PID))
 	if err != nil {
@@ -186,7 +185,7 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 		pg.u32(offUserNames).Store(was.page.u32(offUserNames).Load())
 		pg.u32(offOpened).Store(was.page.u32(offOpened).Load())
 		pg.u32(offGroup).Store(was.page.u32(offGroup).Load())
-		// Its word must differ from all that the old one had and gets.
+		// Its word must differ from all that the old page had and will get.
 		pg.u32(offGeneration).Store(was.page.u32(offGeneration).Load() + 2)
 	}
 	pg.changed()
@@ -207,9 +206,8 @@ func (pg *Page) u64(off int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Poi
 // Proc returns the process.
 func (pg *Page) Proc() sys.Proc { return pg.proc }
 
-// Word returns the address of the word that is zero as long as nobody traces the
-// process and that changes with every change of the entries. Load it
-// atomically, before Entries. It is valid until Close.
+// Word returns the address of the word that is zero while no stream traces the process and changes
+// with every change of the entries. Load it atomically, before Entries. It is valid until Close.
 func (pg *Page) Word() *uint32 { return (*uint32)(unsafe.Pointer(&pg.mem[offWord])) }
 
 // Family returns the family of the process. It is never zero.
@@ -217,7 +215,7 @@ func (pg *Page) Family() uint64 {
 	if f := pg.u64(offFamily).Load(); f != 0 {
 		return f
 	}
-	return math.MaxUint64 // a damaged page; any number but zero will do
+	return math.MaxUint64 // a damaged page; any number but zero works
 }
 
 // SetFamily makes the process a member of family id. Errors: EBUSY the program
@@ -235,24 +233,23 @@ func (pg *Page) SetFamily(id uint64) error {
 	return nil
 }
 
-// AddUserNames adds n to the count of user event names that the program has
-// registered and returns the new count.
+// AddUserNames adds n to the count of user event names that the program has registered and returns
+// the sum.
 func (pg *Page) AddUserNames(n int) int { return int(pg.u32(offUserNames).Add(uint32(n))) }
 
-// Opened notes that the program of the process uses the page from now on. The names
-// that the one before it has registered, which executed this one, do not count any more;
-// those that a controller has added since do (Renew).
+// Opened records that the program of the process uses the page from now on. Names that the program
+// before exec registered no longer count; those that a controller has added since do (Renew).
 func (pg *Page) Opened() {
-	// The two words need no common instant: the old program is gone, and who adds names
-	// for the new one has made the first word zero before or finds the page held.
+	// The two words need not change together: the old program is gone, and a controller that
+	// adds names for the new one has zeroed the first word before, or finds the page held.
 	names := pg.u32(offUserNames).Load()
 	if pg.u32(offOpened).Swap(programID()) != 0 {
 		pg.u32(offUserNames).Add(-names)
 	}
 }
 
-// Renew is for those who add names for another process: if its program has executed
-// another, which has yet to open the page, the count begins anew with theirs.
+// Renew is for a process that adds names for another one: if that has called exec, and its new
+// program has not opened the page, the count restarts at zero.
 func (pg *Page) Renew() {
 	if pg.left == 0 {
 		return
@@ -264,11 +261,11 @@ func (pg *Page) Renew() {
 	pg.left = 0
 }
 
-// programID tells this program from others that the process has executed.
+// programID distinguishes this program from others that the process executes.
 var programID = sync.OnceValue(func() uint32 { return uint32(randomID()) | 1 })
 
-// Close ends the mapping. Neither pg nor the address that Word returned may be
-// used again. A process never closes its own page.
+// Close unmaps the page. Neither pg nor the address that Word returned may be used again. A process
+// never closes its own page.
 func (pg *Page) Close() error {
 	mem := pg.mem
 	pg.mem = nil

@@ -28,7 +28,7 @@ func ownPage(t testing.TB, d *Dir) *Page {
 	return pg
 }
 
-func TestPage(t *testing.T) {
+func TestAttachAndDetach(t *testing.T) {
 	d := testDir(t)
 	if _, err := d.Page(sys.SelfProc(), false); !errors.Is(err, syscall.ENOENT) {
 		t.Fatalf("Page without create = %v, want ENOENT", err)
@@ -73,7 +73,7 @@ func TestPage(t *testing.T) {
 	pg.Detach(99)
 	pg.Detach(0)
 	if atomic.LoadUint32(pg.Word()) != before {
-		t.Error("the word changed although nothing else did")
+		t.Error("the word changed without a change")
 	}
 	pg.Detach(2)
 	step("detached", true, "1:IC 3:SI")
@@ -103,8 +103,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestWordEdge: the word changes with every change, also where the count of changes comes round.
-func TestWordEdge(t *testing.T) {
+// The word changes with every change, also when the count of changes wraps.
+func TestWordChangesWhenCountWraps(t *testing.T) {
 	d := testDir(t)
 	pg := ownPage(t, d)
 	unlock, err := d.Lock()
@@ -130,7 +130,7 @@ func TestWordEdge(t *testing.T) {
 	}
 }
 
-func TestFamilyAndCount(t *testing.T) {
+func TestFamilyIsFixedByFirstName(t *testing.T) {
 	pg := ownPage(t, testDir(t))
 	if err := pg.SetFamily(0); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("SetFamily(0) = %v", err)
@@ -161,7 +161,7 @@ func TestFamilyAndCount(t *testing.T) {
 	}
 }
 
-// Many processes make the same page at once, half of them from within.
+// Many processes make the same page at once, half of them their own.
 func TestConcurrentCreation(t *testing.T) {
 	f := newForest(t)
 	q := f.root()
@@ -205,7 +205,7 @@ func TestConcurrentCreation(t *testing.T) {
 		}
 	}
 	if temps, _ := filepath.Glob(f.d.Path() + "/t-*"); len(temps) != 0 {
-		t.Errorf("left behind: %v", temps)
+		t.Errorf("temporary files left: %v", temps)
 	}
 }
 
@@ -228,9 +228,9 @@ func rolePage() error {
 	return nil
 }
 
-// A writer is killed at any instant; readers, who take no lock, never see anything but
-// what was attached, and the next writer goes on.
-func TestWriterKilled(t *testing.T) {
+// A writer may be killed at any instant. Readers, which take no lock, see only streams that were
+// attached, and the next writer succeeds.
+func TestKilledWriterLeavesPageConsistent(t *testing.T) {
 	d := testDir(t)
 	pg := ownPage(t, d)
 	stop := make(chan struct{})

@@ -14,7 +14,7 @@ import (
 
 func init() { roles["where"] = roleWhere }
 
-// roleWhere says which directory the environment leads to.
+// roleWhere prints the directory that the environment leads to.
 func roleWhere() error {
 	d, err := Open()
 	if err != nil {
@@ -24,9 +24,9 @@ func roleWhere() error {
 	return nil
 }
 
-// TestPlacesOfEnvironment: where an ordinary user's trace directory is, with a /dev/shm that he can use
-// and one that he cannot; and that a program with another's privilege does not go where it is told to.
-func TestPlacesOfEnvironment(t *testing.T) {
+// The trace directory of an ordinary user, with and without a usable /dev/shm. A program with the
+// privilege of another user ignores the environment.
+func TestDirectoryFromEnvironment(t *testing.T) {
 	tracetest.NeedRoot(t)
 	const nobody = 65534
 	base, err := os.MkdirTemp("", "posixtrace-test-")
@@ -85,6 +85,6 @@ func TestPlacesOfEnvironment(t *testing.T) {
 		}
 	}
 	if left, _ := os.ReadDir(at("own")); len(left) != 1 { // what the plain one has made
-		t.Errorf("left in $PTRACE_DIR: %v", left)
+		t.Errorf("files in $PTRACE_DIR: %v", left)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// NewStreamFile makes the file of a stream, all zero, with all of its room
-// allocated. Nobody finds it before Publish; when its maker dies first, Sweep
-// removes it. path is where it will be.
+// NewStreamFile creates the file of a stream, all zero and fully allocated. No process finds it
+// before Publish; if its maker dies first, Sweep removes it. path is its path after Publish.
 func (d *Dir) NewStreamFile(size int64) (f *os.File, id uint64, path string, err error) {
 	if size <= 0 {
 		return nil, 0, "", fmt.Errorf("stream of %d bytes: %w", size, syscall.EINVAL)
@@ -27,8 +26,8 @@ func (d *Dir) NewStreamFile(size int64) (f *os.File, id uint64, path string, err
 	return f, id, d.StreamPath(id), nil
 }
 
-// Publish gives the file of a new stream its real name. The process that made
-// the file must call it.
+// Publish renames the file of a new stream to its final name. The process that created the file
+// must call it.
 func (d *Dir) Publish(id uint64) error {
 	err := sys.RenameNoReplace(d.f, ownTempName(id), streamName(id))
 	if err != nil {
@@ -40,15 +39,14 @@ func (d *Dir) Publish(id uint64) error {
 // StreamPath returns the path of the file of stream id.
 func (d *Dir) StreamPath(id uint64) string { return filepath.Join(d.path, streamName(id)) }
 
-// OpenStreamFile opens the file of stream id for reading and writing. What is
-// in the file is unchecked. Errors: ENOENT no such stream; EACCES, EINVAL a file that
-// cannot be ours.
+// OpenStreamFile opens the file of stream id for reading and writing. It does not check the
+// contents. Errors: ENOENT no such stream; EACCES, EINVAL a file that cannot be ours.
 func (d *Dir) OpenStreamFile(id uint64) (*os.File, error) {
 	return d.openOwn(streamName(id), os.O_RDWR)
 }
 
-// OpenStreamPath is OpenStreamFile for a path, and returns the directory that it lies in:
-// d, if it is that one (nil is none), or another.
+// OpenStreamPath is OpenStreamFile for a path. It also returns the directory of the file: d, if it
+// is that one (nil is none), or another.
 func OpenStreamPath(d *Dir, path string) (*os.File, *Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -59,12 +57,12 @@ func OpenStreamPath(d *Dir, path string) (*os.File, *Dir, error) {
 		f, err := d.openOwn(name, os.O_RDWR)
 		return f, d, err
 	}
-	// First the directory, and the file in that: should a link be put in its place meanwhile,
-	// what is removed of the stream later is removed where the stream is.
+	// Open the directory first, and the file relative to it: if a link replaces the directory
+	// meanwhile, a later removal still removes the stream's own files.
 	path = filepath.Clean(dir)
 	at, st, err := sys.OpenDir(path, false)
 	if at == nil {
-		if st.Mode == 0 { // it was not even reached
+		if st.Mode == 0 { // not even its status is known
 			return nil, nil, fmt.Errorf("%s: %w", path, err)
 		}
 		return nil, nil, unsafeDir(path, &st, err)
@@ -83,8 +81,8 @@ func OpenStreamPath(d *Dir, path string) (*os.File, *Dir, error) {
 	return f, d, nil
 }
 
-// OpenStreamFrom is OpenStreamPath for the file alone, and for where there is no /proc,
-// too: the file is opened by its name then, and looked at before and after.
+// OpenStreamFrom is OpenStreamPath for the file alone. It works without /proc, too: it then opens
+// the file by name, and checks it before and after.
 func OpenStreamFrom(path string) (*os.File, error) {
 	f, d, err := OpenStreamPath(nil, path)
 	if err == nil {
@@ -121,7 +119,7 @@ func OpenStreamFrom(path string) (*os.File, error) {
 	return f, nil
 }
 
-// StreamIDOfPath returns the stream whose file, in whatever directory, has this path.
+// StreamIDOfPath returns the id of the stream whose file has this path, in any directory.
 func StreamIDOfPath(path string) (id uint64, ok bool) { return parseStreamName(filepath.Base(path)) }
 
 // HasStreams reports whether there is any published stream.
@@ -151,8 +149,8 @@ func (d *Dir) StreamIDs() ([]uint64, error) {
 	return ids, nil
 }
 
-// RemoveStream removes the file of stream id, published or not, and its spool.
-// That there is none is no error. Those who have it mapped keep what they have.
+// RemoveStream removes the file of stream id, published or not, and its spool. A missing file is no
+// error. Existing mappings remain valid.
 func (d *Dir) RemoveStream(id uint64) error {
 	d.removeSpool(id)
 	err := sys.UnlinkAt(d.f, streamName(id))
@@ -165,5 +163,5 @@ func (d *Dir) RemoveStream(id uint64) error {
 	return nil
 }
 
-// Free returns how much room the directory's file system has, if that is known.
+// Free returns the free space of the directory's file system, if it is known.
 func (d *Dir) Free() (bytes int64, ok bool) { return sys.Free(d.f) }

@@ -11,18 +11,18 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// tempLife is how long a file may stay unfinished whose maker cannot be seen: it may be in another
-// pid namespace.
+// tempLife is how long a temporary file may stay whose maker is invisible to us: it may be in
+// another pid namespace.
 const tempLife = time.Minute
 
-// Sweep removes what nobody needs any more; the caller holds Dir.Lock:
+// Sweep removes files that no process needs any more. The caller holds Dir.Lock. It removes
 //
-//   - pages of dead processes. One is kept as long as it has a stream that keep
-//     accepts and processes of the session that it led are there to find it;
+//   - pages of dead processes. It keeps a page that has a stream that keep accepts as long
+//     as there are processes of the session that the process led, which may look for it;
 //   - unfinished files whose maker is dead;
 //   - spools of streams that are gone;
-//   - names of families that neither a page nor families refers to. families are
-//     those of the streams that are kept.
+//   - names of families that no page refers to and that are not in families, which are
+//     the families of the streams that stay.
 func (d *Dir) Sweep(keep func(stream uint64) bool, families map[uint64]bool) error {
 	names, err := d.names()
 	if err != nil {
@@ -35,17 +35,17 @@ func (d *Dir) Sweep(keep func(stream uint64) bool, families map[uint64]bool) err
 	return nil
 }
 
-// Bounds of tidy: how many pages it looks at, how many files of names more than pages and
-// streams there may be, and how many of them it opens.
+// Bounds of tidy: how many pages it examines, by how much files of names may outnumber pages and
+// streams, and how many of those files it opens.
 const (
 	tidyPages = 8
 	tidyNames = 4
 	tidyOpen  = 16
 )
 
-// tidy is the sweep on the way, when a page has been made: so that a thousand short-lived
-// processes that are not traced do not leave a thousand files. It never waits, and costs a
-// directory's listing and a look at a few processes. Once in 64 pages it looks at all.
+// tidy is the sweep after a page was created, so that a thousand short-lived untraced processes do
+// not leave a thousand files. It never waits; it lists the directory and examines a few processes,
+// and once in 64 pages all of them.
 func (d *Dir) tidy() {
 	unlock, err := d.TryLock()
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *Dir) tidy() {
 	}
 }
 
-// families returns the families of streams, unless that of one cannot be found out.
+// families returns the families of streams, false if that of one is unknown.
 func (d *Dir) families(streams map[uint64]bool) (map[uint64]bool, bool) {
 	used := map[uint64]bool{}
 	for id := range streams {
@@ -134,9 +134,9 @@ func (pg *Page) wanted(keep func(uint64) bool) bool {
 	return false
 }
 
-// liveSessions returns a function that tells whether a session, or with group the process
-// group of that number, has members. It looks at all processes once, and only when it is asked.
-// One that cannot see all takes every session to have some.
+// liveSessions returns a function that reports whether the session id, or with group the process
+// group id, has members. The first call scans all processes. Where /proc does not show all, every
+// session counts as having members.
 func liveSessions() func(id uint32, group bool) bool {
 	var sessions, groups map[int]bool
 	return func(id uint32, group bool) bool {
@@ -146,7 +146,7 @@ func liveSessions() func(id uint32, group bool) bool {
 			}
 			sessions, groups = map[int]bool{}, map[int]bool{}
 			if err := sys.EachProcess(func(s *sys.ProcStat) {
-				if !s.Dead() { // the leader itself, which waits to be reaped
+				if !s.Dead() { // such as a zombie leader
 					sessions[s.Session], groups[s.Group] = true, true
 				}
 			}); err != nil {
@@ -176,13 +176,12 @@ func (d *Dir) sweepTemps(names []string) {
 	}
 }
 
-// maxNamesSwept bounds the descriptors that one sweep needs.
+// maxNamesSwept bounds the descriptors that one sweep uses.
 const maxNamesSwept = 256
 
-// sweepNames locks the files it is about to remove and only then looks which
-// families are in use: a process makes its page before it opens its names, and
-// whoever opens them locks the file and sees if it was removed meanwhile.
-// It opens at most limit files.
+// sweepNames locks the files that it may remove before it looks which families are in use. A
+// process makes its page before it opens its names, and after opening them locks the file and
+// checks whether it was removed. sweepNames opens at most limit files.
 func (d *Dir) sweepNames(names []string, families map[uint64]bool, limit int) {
 	held := map[uint64]*os.File{}
 	for _, name := range names {
@@ -194,7 +193,7 @@ func (d *Dir) sweepNames(names []string, families map[uint64]bool, limit int) {
 		if err != nil {
 			continue
 		}
-		if sys.Flock(f, true, false) != nil { // in use this very moment
+		if sys.Flock(f, true, false) != nil { // in use right now
 			f.Close()
 			continue
 		}
@@ -213,8 +212,8 @@ func (d *Dir) sweepNames(names []string, families map[uint64]bool, limit int) {
 	}
 }
 
-// familiesOfPages returns the families that some page refers to. A page that
-// cannot be judged could refer to any: an error.
+// familiesOfPages returns the families that pages refer to. A page that it cannot read could refer
+// to any: an error.
 func (d *Dir) familiesOfPages() (map[uint64]bool, error) {
 	procs, err := d.Pages()
 	if err != nil {
@@ -236,7 +235,7 @@ func (d *Dir) familiesOfPages() (map[uint64]bool, error) {
 	return used, nil
 }
 
-// readPage reads a page of whatever namespace or boot.
+// readPage reads a page of any namespace or boot.
 func (d *Dir) readPage(p sys.Proc) ([]byte, error) {
 	f, err := d.openOwn(pageName(p), syscall.O_RDONLY)
 	if err != nil {

@@ -38,24 +38,24 @@ func TestSweepPages(t *testing.T) {
 	member.end()
 	sweep(t, f.d, []uint64{1}, nil)
 	if !gone(member) || gone(leader) {
-		t.Error("a dead process that led no session is to go, a living one to stay")
+		t.Error("want the page of a dead process without session removed, that of a live one kept")
 	}
 	leader.end()
 	sweep(t, f.d, []uint64{1}, nil)
 	if gone(leader) {
-		t.Error("the page of a dead leader is needed by its session")
+		t.Error("the page of a dead leader is removed while its session lasts")
 	}
 	other.want("1:SI")
 	sweep(t, f.d, nil, nil)
 	if !gone(leader) || gone(other) {
-		t.Error("a dead leader without kept streams is to go")
+		t.Error("the page of a dead leader without kept streams is not removed")
 	}
 	leader = f.root()
 	leader.attach(1, Self|Inherit)
 	leader.end()
 	sweep(t, f.d, []uint64{1}, nil)
 	if !gone(leader) {
-		t.Error("a dead leader of no session is to go")
+		t.Error("the page of a dead leader of no session is not removed")
 	}
 }
 
@@ -106,21 +106,21 @@ func TestSweepFiles(t *testing.T) {
 	}
 }
 
-// Names that are open survive a sweep in the numbers that were given out.
+// Names that are open keep their numbers through a sweep.
 func TestSweepNamesInUse(t *testing.T) {
 	d := testDir(t)
 	n := openNames(t, d)
 	wantID(t, n, "a", false, 33, true)
 	sweep(t, d, nil, nil)
 	if d.has(namesName(77)) {
-		t.Error("nobody refers to the family, yet its names are there")
+		t.Error("the names of an unused family are not removed")
 	}
 	wantID(t, n, "b", false, 34, true)
 	wantID(t, openNames(t, d), "a", false, 33, false)
 }
 
 // A thousand short-lived processes of a traced script do not leave a thousand pages.
-func TestTidy(t *testing.T) {
+func TestTidyRemovesPagesOfDeadProcesses(t *testing.T) {
 	d := testDir(t)
 	stream, id, _, err := d.NewStreamFile(4096)
 	if err != nil {
@@ -141,8 +141,8 @@ func TestTidy(t *testing.T) {
 			pages++
 		}
 	}
-	// Without a sweep there would be 300. That none happens in 300 steps has a
-	// chance of 1 in 110; go on until one does.
+	// Without a sweep there would be 300 pages. No sweep in 300 steps has a chance of 1 in 110;
+	// go on until there is one.
 	for i := 0; pages > 0 && i < 10_000; i++ {
 		d.tidy()
 		pages = len(must(d.Pages()))

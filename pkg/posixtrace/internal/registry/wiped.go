@@ -9,19 +9,19 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// When the files of the trace directory are removed while processes run, as at the end of a user's
-// last session, a process goes on to look at the page that it has mapped. Who makes a new page for
-// it finds the old one among the descriptors of the process, takes over what stands in
-// it, and leaves a mark there that sends the process to the new one.
+// The files of the trace directory may be removed while processes run, as at the end of a user's
+// last session. A process then still uses the page that it has mapped. A process that makes a new
+// page for it finds the old one among its descriptors, copies the contents, and leaves a mark in it
+// that sends the process to the new page.
 
-// remains are what a running process has of files that were removed.
+// remains are the removed files that a running process still uses.
 type remains struct {
 	page  *Page // nil for none
 	names *os.File
 }
 
-// remains finds what process p, which has no page, still uses of one. Errors: ESTALE it does, but there
-// is no way to that page.
+// remains finds the removed page that process p, which has no page, still uses. Errors: ESTALE p
+// uses one, but it cannot be opened.
 func (d *Dir) remains(p sys.Proc) (r remains, err error) {
 	files := sys.OpenRemoved(int(p.PID), func(name string) bool {
 		_, names := parseNamesName(name)
@@ -55,7 +55,7 @@ func (d *Dir) remains(p sys.Proc) (r remains, err error) {
 		}
 		return r, nil
 	}
-	// There may be several, of different times; one that was written later begins as the others do.
+	// There may be several, of different times; a later one begins like the earlier ones.
 	var most int64
 	for _, f := range files {
 		if st, err := sys.Fstat(f); err == nil && checkFile(&st) == nil && f.Name() == namesName(r.page.Family()) && st.Size >= most {
@@ -65,8 +65,7 @@ func (d *Dir) remains(p sys.Proc) (r remains, err error) {
 	return r, nil
 }
 
-// heritage returns the entries of the old page and, of those that the process would
-// inherit, the others.
+// heritage returns the entries of the old page and those of list that are not in it.
 func (r *remains) heritage(list []Entry) []Entry {
 	old := r.page.Entries()
 	for _, e := range list {
@@ -77,8 +76,8 @@ func (r *remains) heritage(list []Entry) []Entry {
 	return old
 }
 
-// restoreNames gives the family the names that its processes know. The names are locked until done is
-// called.
+// restoreNames writes the names that the processes of the family know. They stay locked until the
+// caller calls done.
 func (d *Dir) restoreNames(r remains) (done func(), err error) {
 	done = func() {}
 	if r.names == nil {
@@ -102,11 +101,11 @@ func (d *Dir) restoreNames(r remains) (done func(), err error) {
 	}, n.reconcile()
 }
 
-// leave sends the process from its old page to the new one, which it finds by its name.
+// leave sends the process from its old page to the new one, which it opens by name.
 func (r *remains) leave() {
 	if r.page != nil {
 		r.page.u32(offMoved).Store(1)
-		// The word comes last, for a trace point looks at nothing else.
+		// The word comes last: a trace point reads nothing else.
 		r.page.u32(offWord).Store(max(r.page.u32(offGeneration).Add(1), 1))
 	}
 }
@@ -120,7 +119,7 @@ func (r *remains) close() {
 	}
 }
 
-// Moved reports whether the page's file was removed and the process has another page now.
+// Moved reports whether the page's file was removed and the process has another page.
 func (pg *Page) Moved() bool { return pg.u32(offMoved).Load() != 0 }
 
 // Forget closes the descriptor of the process's own page, which stays mapped.
@@ -131,8 +130,8 @@ func (pg *Page) Forget() {
 	}
 }
 
-// Move goes on with the file of another directory, which gets the names that it lacks now or, so as not
-// to wait for its lock, with the next name that is added.
+// Move switches to the file of another directory. That gets the names that it lacks now or, if its
+// lock is taken, with the next name that is added.
 func (n *Names) Move(d *Dir) error {
 	f, err := d.openOwn(namesName(n.family), os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -153,7 +152,7 @@ func (n *Names) Move(d *Dir) error {
 	return nil
 }
 
-// update is refresh that also notices when the file was removed.
+// update is refresh that also handles a removed file.
 func (n *Names) update() error {
 	if err := n.refresh(); err != nil {
 		return err
@@ -172,8 +171,8 @@ func (n *Names) update() error {
 	return nil
 }
 
-// follow looks whether other processes of the family have made a new file, which begins with
-// the names of the one that was removed, and takes what it has. The caller holds n.adding.
+// follow switches to the file that other processes of the family have made since, if it begins with
+// the names of the removed one. The caller holds n.adding.
 func (n *Names) follow() {
 	if !n.findDir() {
 		return
@@ -195,8 +194,8 @@ func (n *Names) follow() {
 	n.f, n.t = f, fresh
 }
 
-// findDir looks for the directory again if it was removed, and reports whether there is one. The
-// caller holds n.adding.
+// findDir opens the directory again if it was removed, and reports whether there is one. The caller
+// holds n.adding.
 func (n *Names) findDir() bool {
 	if !n.d.Gone() {
 		return true

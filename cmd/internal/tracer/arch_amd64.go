@@ -2,8 +2,8 @@ package tracer
 
 import "golang.org/x/sys/unix"
 
-// auditArch is what the kernel calls this architecture, where programs of others may
-// run too.
+// auditArch is this architecture in the kernel's seccomp and ptrace interfaces. Programs of
+// other architectures may run on the machine too.
 const auditArch = unix.AUDIT_ARCH_X86_64
 
 // largeFile is the O_LARGEFILE of the kernel; that of the C library is 0.
@@ -15,7 +15,7 @@ const (
 	regOrigAx = 15 * 8
 )
 
-// skipCall makes a thread at a stop by a filter pass over the call, which fails with ENOSYS.
+// skipCall makes a thread at a seccomp stop skip the call, which fails with ENOSYS.
 func skipCall(tid int) {
 	ptrace(unix.PTRACE_POKEUSR, tid, regOrigAx, ^uintptr(0))
 	ptrace(unix.PTRACE_POKEUSR, tid, regAx, ^uintptr(unix.ENOSYS-1))

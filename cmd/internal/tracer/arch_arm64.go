@@ -6,20 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// auditArch is what the kernel calls this architecture, where programs of others may
-// run too.
+// auditArch is this architecture in the kernel's seccomp and ptrace interfaces. Programs of
+// other architectures may run on the machine too.
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
 // largeFile is the O_LARGEFILE of the kernel; that of the C library is 0.
 const largeFile = 0x20000
 
-// Sets of registers.
+// Register sets of PTRACE_GETREGSET.
 const (
 	setGeneral = 1     // NT_PRSTATUS
 	setCall    = 0x404 // NT_ARM_SYSTEM_CALL
 )
 
-// skipCall makes a thread at a stop by a filter pass over the call, which fails with ENOSYS.
+// skipCall makes a thread at a seccomp stop skip the call, which fails with ENOSYS.
 func skipCall(tid int) {
 	nr := int32(-1)
 	io := unix.Iovec{Base: (*byte)(unsafe.Pointer(&nr)), Len: 4}

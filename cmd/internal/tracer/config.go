@@ -1,6 +1,6 @@
 package tracer
 
-// Want says what a tracer records.
+// Want selects what a tracer records.
 type Want struct {
 	Proc   bool  // proc.fork, proc.exec, proc.exit
 	Signal bool  // proc.signal
@@ -13,14 +13,14 @@ func (w *Want) Any() bool { return w.Proc || w.Signal || w.calls() }
 
 func (w *Want) calls() bool { return w.All || len(w.Calls) > 0 }
 
-// Filtered reports whether a filter is worth it. Where every call stops there is
-// nothing to filter, and nothing that would have to stay for ever.
+// Filtered reports whether the tracer uses a seccomp filter: if it records some calls, but
+// not all. Without a filter the tracer can detach.
 func (w *Want) Filtered() bool { return !w.All && len(w.Calls) > 0 }
 
-// Config is what a tracer is told.
+// Config is the configuration of a tracer.
 type Config struct {
 	Stream  string // its path
 	Want    Want
-	Alone   bool // record the command itself only, not its children
-	MaxData int  // longer data would be cut
+	Alone   bool // record the command only, not its children
+	MaxData int  // the stream truncates longer data
 }

@@ -10,82 +10,87 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// kind says how an argument of a system call is written.
+// kind is the type of an argument of a system call, which says how it is shown.
 type kind uint8
 
 const (
-	kHex          kind = iota // an address, or what is not known better
+	kHex          kind = iota // an address, or a value of unknown meaning
 	kPointer                  // an address
-	kInt                      // a number with a sign, of 32 bits
-	kLong                     // of 64 bits
-	kSize                     // without
+	kInt                      // a signed number of 32 bits
+	kLong                     // a signed number of 64 bits
+	kSize                     // an unsigned number of 64 bits
 	kFD                       // a descriptor
-	kDirFD                    // or AT_FDCWD
+	kDirFD                    // a descriptor or AT_FDCWD
 	kPath                     // a string that is a path or name
 	kPID                      // a process
 	kSignal                   // a signal by name
 	kOctal                    // permissions
-	kMode                     // those of a file that open(2) may create
+	kMode                     // permissions of a file that open(2) may create
 	kStrings                  // an array of strings: argv, not the environment
-	kIn                       // bytes that are given; the next argument is how many
+	kIn                       // input bytes; the next argument is their number
 	kTime                     // struct timespec
-	kAddrIn                   // struct sockaddr that is given; the next argument is its size
-	kBlocksIn                 // array of struct iovec that is given; the next argument is how many
-	kMessageIn                // struct msghdr that is given
+	kAddrIn                   // input struct sockaddr; the next argument is its size
+	kBlocksIn                 // input array of struct iovec; the next argument is its length
+	kMessageIn                // input struct msghdr
 	kCloneArgs                // struct clone_args; the next argument is its size
 	kHow                      // struct open_how; the next argument is its size
 	kAction                   // struct sigaction
 	kSignalSet                // sigset_t
 	kEpoll                    // struct epoll_event
 	kLimits                   // struct rlimit
-	kIntIn                    // an int that is given, if the next argument says that it is that long
-	kFcntlArg                 // what the command of fcntl(2) wants
-	kOption                   // option of a socket; the argument before is the level
+	kIntIn                    // input int, if the next argument is the size of an int
+	kFcntlArg                 // the argument of a command of fcntl(2)
+	kOption                   // option of a socket; the previous argument is the level
 	kFDs                      // two descriptors, on return
-	kOut                      // bytes that are got: as many as the result
-	kLink                     // the same, and a path
+	kOut                      // output bytes: as many as the result
+	kLink                     // output bytes that are a path
 	kStatOut                  // struct stat, on return
 	kAddrOut                  // struct sockaddr on return; the next argument points to its size
-	kStatus                   // status of a process that was waited for
-	kBlocksOut                // array of struct iovec, on return; the next argument is how many
+	kStatus                   // wait status of a process, on return
+	kBlocksOut                // array of struct iovec, on return; the next argument is its length
 	kMessageOut               // struct msghdr, on return
 	kStatxOut                 // struct statx, on return
-	kEpollOut                 // array of struct epoll_event, on return: as many as the result
+	kEpollOut                 // array of struct epoll_event, on return; the result is its length
 	kActionOut                // struct sigaction, on return
 	kSignalSetOut             // sigset_t, on return
 	kLimitsOut                // struct rlimit, on return
 	kTimeOut                  // struct timespec, on return
 	kIntOut                   // an int, on return, if the next argument points to its size
-	kPoll                     // array of struct pollfd, on return; the next argument is how many
+	kPoll                     // array of struct pollfd, on return; the next argument is its length
 	kFlags                    // names of flags; kFlags+n is table n
 )
 
-// returned reports whether an argument is known only when the call returns.
+// returned reports whether the value of an argument is known only when the call returns.
 func (k kind) returned() bool { return k >= kFDs && k <= kPoll }
 
-// The kernel takes no more blocks, and no array of more events.
+// The kernel's limits on the lengths of arrays of struct iovec and struct epoll_event.
 const (
 	maxBlocks = 1024
 	maxEvents = 1 << 20
 )
 
-// dataMax bounds the bytes of data that are shown of what is read and written.
+// dataMax bounds the data bytes that are shown of a read or a write.
 const dataMax = 64
 
-// specs are the kinds of the arguments of each system call; nil where they are
-// not known. Programs that trace nothing do not make them.
-var specs = sync.OnceValue(func() *[len(names) + 1][]kind {
-	s, known := new([len(names) + 1][]kind), calls()
+// specs has the kinds of the arguments of each system call by number, nil where they are
+// unknown. It is computed on first use, since most programs trace no calls.
+var specs = sync.OnceValue(func() *[len(names) + 1]kinds {
+	known := make(map[string]kinds, len(calls))
+	for _, c := range calls {
+		known[c.name] = c.args
+	}
+	s := new([len(names) + 1]kinds)
 	for nr, name := range names {
 		s[nr] = known[name]
 	}
 	return s
 })
 
-// unknownCall is a call of which only the registers can be told.
-var unknownCall = []kind{kHex, kHex, kHex, kHex, kHex, kHex}
+// unknownCall is the spec of a call whose arguments are unknown: the registers.
+var unknownCall = kinds{kHex, kHex, kHex, kHex, kHex, kHex}
 
-func spec(nr int) []kind {
+// spec returns the kinds of the arguments of a system call.
+func spec(nr int) kinds {
 	if nr >= 0 && nr < len(names) {
 		if s := specs()[nr]; s != nil {
 			return s
@@ -94,7 +99,7 @@ func spec(nr int) []kind {
 	return unknownCall
 }
 
-// decodeEntry writes the arguments down to the first one that is known only on return.
+// decodeEntry decodes the arguments up to the first one that is known only on return.
 func (t *tracer) decodeEntry(k *task) {
 	s := spec(k.call.nr)
 	if nr := k.call.nr; nr < 0 || nr >= len(names) || names[nr] == "" {
@@ -108,7 +113,7 @@ func (t *tracer) decodeEntry(k *task) {
 	}
 }
 
-// decodeReturn writes the others. d is nil when the call does not return.
+// decodeReturn decodes the other arguments. d is nil if the call does not return.
 func (t *tracer) decodeReturn(k *task, d *posixtrace.SyscallData) {
 	s := spec(k.call.nr)
 	for i := len(k.call.args); i < len(s); i++ {
@@ -120,13 +125,44 @@ func (t *tracer) decodeReturn(k *task, d *posixtrace.SyscallData) {
 	}
 }
 
-// decode appends argument i.
+// decode appends argument i of the call that a thread is in.
 func (t *tracer) decode(k *task, i int, how kind, d *posixtrace.SyscallData) {
 	c := &k.call
-	v := c.raw[i]
+	if how == kMode && !c.creates(i) || how == kFcntlArg && !c.hasFcntlArg() {
+		return
+	}
 	start := len(c.arena)
-	b := c.arena
-	a := posixtrace.SyscallArg{}
+	b, ok := c.appendRegister(c.arena, i, how)
+	var a posixtrace.SyscallArg
+	if !ok {
+		b, a.String, a.Cut, ok = t.appendText(c.arena, k, i, how, d)
+	}
+	if !ok {
+		b = t.appendMemory(c.arena, k, i, how, d)
+	}
+	c.arena = b
+	a.Value = b[start:len(b):len(b)]
+	c.args = append(c.args, a)
+}
+
+// creates reports whether the call may create a file, if i is the mode of open(2).
+func (c *call) creates(i int) bool {
+	return c.raw[(i+5)%6]&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0
+}
+
+// hasFcntlArg reports whether the command of fcntl(2) has an argument.
+func (c *call) hasFcntlArg() bool {
+	switch c.raw[1] {
+	case unix.F_GETFD, unix.F_GETFL, unix.F_GETOWN, unix.F_GETPIPE_SZ, unix.F_GET_SEALS:
+		return false
+	}
+	return true
+}
+
+// appendRegister appends an argument that the registers alone determine. It returns false
+// for other kinds.
+func (c *call) appendRegister(b []byte, i int, how kind) (_ []byte, ok bool) {
+	v := c.raw[i]
 	switch how {
 	case kInt, kFD, kPID:
 		b = strconv.AppendInt(b, int64(int32(v)), 10)
@@ -140,107 +176,110 @@ func (t *tracer) decode(k *task, i int, how kind, d *posixtrace.SyscallData) {
 		} else {
 			b = strconv.AppendInt(b, int64(int32(v)), 10)
 		}
-	case kOctal:
-		b = strconv.AppendUint(append(b, '0'), uint64(uint32(v)), 8)
-	case kMode:
-		if c.raw[(i+5)%6]&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) == 0 {
-			return
-		}
+	case kOctal, kMode:
 		b = strconv.AppendUint(append(b, '0'), uint64(uint32(v)), 8)
 	case kSignal:
 		b = appendSignal(b, int(int32(v)))
-	case kPath:
-		b, a.String, a.Cut = t.appendString(b, k.tid, v, pathMax)
-	case kIn:
-		b, a.String, a.Cut = t.appendData(b, k.tid, v, c.raw[(i+1)%6], dataMax)
-	case kOut, kLink:
-		limit := dataMax
-		if how == kLink {
-			limit = pathMax
-		}
-		b, a.String, a.Cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), limit)
-		if n := len(b); how == kLink && n > start && b[n-1] == 0 { // getcwd(2) counts it
-			b = b[:n-1]
-		}
-	case kStrings:
-		b, a.Cut = t.appendStrings(b, k.tid, v)
-	case kTime:
-		b = t.appendTime(b, k.tid, v)
-	case kFDs:
-		b = t.appendFDs(b, k.tid, v)
-	case kStatOut:
-		b = t.appendStat(b, k.tid, v)
-	case kStatus:
-		b = t.appendStatus(b, k.tid, v)
-	case kAddrIn:
-		b = t.appendSockaddr(b, k.tid, v, c.raw[(i+1)%6])
-	case kAddrOut:
-		var size [4]byte
-		n := uint64(0)
-		if readMemory(k.tid, c.raw[(i+1)%6], size[:]) == 4 {
-			n = uint64(nativeUint32(size[:]))
-		}
-		b = t.appendSockaddr(b, k.tid, v, n)
 	case kPointer:
 		b = appendAddress(b, v)
-	case kBlocksIn:
-		b = t.appendBlocks(b, k.tid, v, int(min(c.raw[(i+1)%6], maxBlocks)), math.MaxUint64)
-	case kBlocksOut:
-		b = t.appendBlocks(b, k.tid, v, int(min(c.raw[(i+1)%6], maxBlocks)), uint64(max(d.Result, 0)))
-	case kMessageIn:
-		b = t.appendMessage(b, k.tid, v, math.MaxUint64)
-	case kMessageOut:
-		b = t.appendMessage(b, k.tid, v, uint64(max(d.Result, 0)))
-	case kCloneArgs:
-		b = t.appendCloneArgs(b, k.tid, v, c.raw[(i+1)%6])
-	case kHow:
-		b = t.appendHow(b, k.tid, v, c.raw[(i+1)%6])
-	case kAction, kActionOut:
-		b = t.appendAction(b, k.tid, v)
-	case kSignalSet, kSignalSetOut:
-		b = t.appendSignalSet(b, k.tid, v)
-	case kEpoll:
-		b = t.appendEpoll(b, k.tid, v, 1, false)
-	case kEpollOut:
-		b = t.appendEpoll(b, k.tid, v, int(min(max(d.Result, 0), maxEvents)), true)
-	case kLimits, kLimitsOut:
-		b = t.appendLimits(b, k.tid, v)
-	case kTimeOut:
-		b = t.appendTime(b, k.tid, v)
-	case kIntIn:
-		if uint32(c.raw[(i+1)%6]) == 4 {
-			b = t.appendInt(b, k.tid, v)
-		} else {
-			b = appendAddress(b, v)
-		}
-	case kIntOut:
-		if r, ok := t.structure(k.tid, c.raw[(i+1)%6], 4); ok && r.int() == 4 {
-			b = t.appendInt(b, k.tid, v)
-		} else {
-			b = appendAddress(b, v)
-		}
 	case kFcntlArg:
-		switch c.raw[1] {
-		case unix.F_GETFD, unix.F_GETFL, unix.F_GETOWN, unix.F_GETPIPE_SZ, unix.F_GET_SEALS:
-			return // there is none
-		}
 		b = appendFcntlArg(b, c.raw[1], v)
 	case kOption:
 		b = appendOption(b, c.raw[(i+5)%6], v)
-	case kPoll:
-		b = t.appendPoll(b, k.tid, v, uint64(uint32(c.raw[(i+1)%6])), d != nil && d.Errno == 0 && d.Restarted == 0)
-	case kStatxOut:
-		b = t.appendStatx(b, k.tid, v)
+	case kHex:
+		b = appendHex(b, v)
 	default:
-		if how >= kFlags {
-			b = flagTables[how-kFlags].append(b, v)
-		} else {
-			b = appendHex(b, v)
+		if how < kFlags {
+			return b, false
+		}
+		b = flagTables[how-kFlags].append(b, v)
+	}
+	return b, true
+}
+
+// appendText appends an argument that is a string, bytes or an array of strings, and
+// whether it is shown as a string and is truncated. ok is false for other kinds.
+func (t *tracer) appendText(b []byte, k *task, i int, how kind, d *posixtrace.SyscallData) (_ []byte, isString, cut, ok bool) {
+	v := k.call.raw[i]
+	switch how {
+	case kPath:
+		b, isString, cut = t.appendString(b, k.tid, v, pathMax)
+	case kIn:
+		b, isString, cut = t.appendData(b, k.tid, v, k.call.raw[(i+1)%6], dataMax)
+	case kOut:
+		b, isString, cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), dataMax)
+	case kLink:
+		start := len(b)
+		b, isString, cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), pathMax)
+		if n := len(b); n > start && b[n-1] == 0 { // getcwd(2) counts the NUL
+			b = b[:n-1]
+		}
+	case kStrings:
+		b, cut = t.appendStrings(b, k.tid, v)
+	default:
+		return b, false, false, false
+	}
+	return b, isString, cut, true
+}
+
+// appendMemory appends a structure or an array that an argument points to.
+func (t *tracer) appendMemory(b []byte, k *task, i int, how kind, d *posixtrace.SyscallData) []byte {
+	c, tid := &k.call, k.tid
+	v, next := c.raw[i], c.raw[(i+1)%6]
+	switch how {
+	case kTime, kTimeOut:
+		return t.appendTime(b, tid, v)
+	case kFDs:
+		return t.appendFDs(b, tid, v)
+	case kStatOut:
+		return t.appendStat(b, tid, v)
+	case kStatxOut:
+		return t.appendStatx(b, tid, v)
+	case kStatus:
+		return t.appendStatus(b, tid, v)
+	case kAddrIn:
+		return t.appendSockaddr(b, tid, v, next)
+	case kAddrOut:
+		var size [4]byte
+		n := uint64(0)
+		if readMemory(tid, next, size[:]) == 4 {
+			n = uint64(nativeUint32(size[:]))
+		}
+		return t.appendSockaddr(b, tid, v, n)
+	case kBlocksIn:
+		return t.appendBlocks(b, tid, v, int(min(next, maxBlocks)), math.MaxUint64)
+	case kBlocksOut:
+		return t.appendBlocks(b, tid, v, int(min(next, maxBlocks)), uint64(max(d.Result, 0)))
+	case kMessageIn:
+		return t.appendMessage(b, tid, v, math.MaxUint64)
+	case kMessageOut:
+		return t.appendMessage(b, tid, v, uint64(max(d.Result, 0)))
+	case kCloneArgs:
+		return t.appendCloneArgs(b, tid, v, next)
+	case kHow:
+		return t.appendHow(b, tid, v, next)
+	case kAction, kActionOut:
+		return t.appendAction(b, tid, v)
+	case kSignalSet, kSignalSetOut:
+		return t.appendSignalSet(b, tid, v)
+	case kEpoll:
+		return t.appendEpoll(b, tid, v, 1, false)
+	case kEpollOut:
+		return t.appendEpoll(b, tid, v, int(min(max(d.Result, 0), maxEvents)), true)
+	case kLimits, kLimitsOut:
+		return t.appendLimits(b, tid, v)
+	case kPoll:
+		return t.appendPoll(b, tid, v, uint64(uint32(next)), d != nil && d.Errno == 0 && d.Restarted == 0)
+	case kIntIn:
+		if uint32(next) == 4 {
+			return t.appendInt(b, tid, v)
+		}
+	case kIntOut:
+		if r, ok := t.structure(tid, next, 4); ok && r.int() == 4 {
+			return t.appendInt(b, tid, v)
 		}
 	}
-	c.arena = b
-	a.Value = b[start:len(b):len(b)]
-	c.args = append(c.args, a)
+	return appendAddress(b, v)
 }
 
 func appendHex(b []byte, v uint64) []byte {

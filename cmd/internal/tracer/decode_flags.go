@@ -4,12 +4,12 @@ import "golang.org/x/sys/unix"
 
 // flagTable has the names of the values of an argument.
 type flagTable struct {
-	// mask covers the bits that are one of several values rather than a set of flags.
+	// mask covers the bits that have one of several values; the other bits are flags.
 	mask   uint64
 	values []flag
 	flags  []flag
-	zero   string // what 0 is called; "": 0
-	wide   bool   // all 64 bits count; the others are of type int
+	zero   string // name of 0, "" if it has none
+	wide   bool   // the argument has 64 bits; otherwise it is an int
 }
 
 type flag struct {
@@ -17,7 +17,7 @@ type flag struct {
 	name string
 }
 
-// append appends the names of v, and what has no name as a number.
+// append appends the names of v, and the bits without a name as a number.
 func (t *flagTable) append(b []byte, v uint64) []byte {
 	if !t.wide {
 		v = uint64(uint32(v))
@@ -55,7 +55,7 @@ func (t *flagTable) append(b []byte, v uint64) []byte {
 	return append(b, '0')
 }
 
-// The tables; an argument of kind kFlags+n is written by the n-th.
+// The indexes of flagTables. An argument of kind kFlags+n has the table n.
 const (
 	fOpen = iota
 	fProt

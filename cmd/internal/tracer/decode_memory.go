@@ -11,7 +11,7 @@ import (
 
 func nativeUint32(b []byte) uint32 { return binary.NativeEndian.Uint32(b) }
 
-// appendString appends a string of the process, or its address if it cannot be read.
+// appendString appends a string of a process, or its address if the string cannot be read.
 func (t *tracer) appendString(b []byte, tid int, addr uint64, limit int) (_ []byte, isString, cut bool) {
 	s, cut, ok := readString(tid, addr, t.memory(min(limit, max(t.cfg.MaxData, 16))))
 	if !ok {
@@ -20,7 +20,8 @@ func (t *tracer) appendString(b []byte, tid int, addr uint64, limit int) (_ []by
 	return append(b, s...), true, cut
 }
 
-// appendData appends at most limit of size bytes of the process.
+// appendData appends at most limit of size bytes of a process, or their address if they
+// cannot be read.
 func (t *tracer) appendData(b []byte, tid int, addr, size uint64, limit int) (_ []byte, isString, cut bool) {
 	if addr == 0 {
 		return appendAddress(b, addr), false, false
@@ -33,15 +34,15 @@ func (t *tracer) appendData(b []byte, tid int, addr, size uint64, limit int) (_ 
 	return append(b, m...), true, size > uint64(n)
 }
 
-// stringsMax bounds the strings that are shown of an array.
+// stringsMax bounds the number of strings that are shown of an array.
 const stringsMax = 32
 
-// appendStrings appends an array of strings, as JSON would have it.
+// appendStrings appends an array of strings in the syntax of JSON.
 func (t *tracer) appendStrings(b []byte, tid int, addr uint64) (_ []byte, cut bool) {
 	if addr == 0 {
 		return appendAddress(b, addr), false
 	}
-	w := words{tid: tid, at: addr}
+	w := wordReader{tid: tid, at: addr}
 	b = append(b, '[')
 	for i := 0; ; i++ {
 		p := w.next()
@@ -67,8 +68,8 @@ func (t *tracer) appendStrings(b []byte, tid int, addr uint64) (_ []byte, cut bo
 	return append(b, ']'), false
 }
 
-// appendQuoted appends s in quotes. Bytes that are not printable stay what they are:
-// who shows them has to escape them anyway.
+// appendQuoted appends s in quotes. It leaves bytes that are not printable as they are: an
+// analyzer must escape them anyway.
 func appendQuoted(b, s []byte) []byte {
 	b = append(b, '"')
 	for _, c := range s {
@@ -100,7 +101,7 @@ func (t *tracer) appendFDs(b []byte, tid int, addr uint64) []byte {
 	return append(b, ']')
 }
 
-// appendStat appends what people look for in a struct stat.
+// appendStat appends the mode and the size of a struct stat.
 func (t *tracer) appendStat(b []byte, tid int, addr uint64) []byte {
 	var st unix.Stat_t
 	m := unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st))
@@ -130,7 +131,7 @@ var fileTypes = []struct {
 	{unix.S_IFBLK, "S_IFBLK"}, {unix.S_IFIFO, "S_IFIFO"}, {unix.S_IFSOCK, "S_IFSOCK"},
 }
 
-// appendStatus appends a status as waitpid(2) returns it.
+// appendStatus appends a wait status.
 func (t *tracer) appendStatus(b []byte, tid int, addr uint64) []byte {
 	var m [4]byte
 	if readMemory(tid, addr, m[:]) < len(m) {

@@ -8,16 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The structures that system calls are given, or give. Each is copied once and
-// then looked at, since its process may change it at any time; and of a long
-// list only the beginning is shown.
+// The structures that system calls read and write. Each is copied once and then decoded,
+// since its process may change it at any time. Only the beginning of a long list is shown.
 
 const (
-	listMax = 16 // elements of a list
-	ioMax   = 8  // of a list of blocks of data
+	listMax = 16 // elements that are shown of a list
+	ioMax   = 8  // elements that are shown of an array of struct iovec
 )
 
-// reader takes a copied structure apart.
+// reader reads the members of a copied structure in sequence.
 type reader struct {
 	b []byte
 }
@@ -37,15 +36,15 @@ func (r *reader) half() (v uint16) {
 	return v
 }
 
-// structure reads size bytes at addr, no more than listMax of the largest elements. What it
-// returns is good until the next.
+// structure reads size bytes at addr, at most listMax of the largest elements. The result is
+// valid until the next call.
 func (t *tracer) structure(tid int, addr uint64, size int) (r reader, ok bool) {
 	r.b = t.copied[:size]
 	return r, readMemory(tid, addr, r.b) == size
 }
 
-// appendBlocks appends an array of struct iovec: up to total bytes of what it points to,
-// and its lengths: [{"head", 4}, {"body", 4}].
+// appendBlocks appends an array of struct iovec: up to total bytes of its data, and its
+// lengths: [{"head", 4}, {"body", 4}].
 func (t *tracer) appendBlocks(b []byte, tid int, addr uint64, count int, total uint64) []byte {
 	var copied [ioMax * 16]byte
 	shown := min(max(count, 0), ioMax)
@@ -73,7 +72,7 @@ func (t *tracer) appendBlocks(b []byte, tid int, addr uint64, count int, total u
 	return appendEnd(b, count, shown)
 }
 
-// appendEnd ends a list of which a part is shown.
+// appendEnd ends a list of count elements of which the first ones are shown.
 func appendEnd(b []byte, count, shown int) []byte {
 	if count > shown {
 		b = append(b, ", ..."...)
@@ -103,7 +102,7 @@ func (t *tracer) appendMessage(b []byte, tid int, addr, total uint64) []byte {
 	return append(b, '}')
 }
 
-// appendPoll appends an array of struct pollfd. What happened is known only on return.
+// appendPoll appends an array of struct pollfd. revents is valid only on return.
 func (t *tracer) appendPoll(b []byte, tid int, addr, count uint64, returned bool) []byte {
 	shown := int(min(count, listMax))
 	r, ok := t.structure(tid, addr, shown*8)
@@ -149,14 +148,14 @@ func (t *tracer) appendEpoll(b []byte, tid int, addr uint64, count int, list boo
 	return appendEnd(b, count, shown)
 }
 
-// epollEventSize is the size of struct epoll_event, in which the data is last.
+// epollEventSize is the size of struct epoll_event. Its last member is data.
 const epollEventSize = int(unsafe.Sizeof(unix.EpollEvent{}))
 
-// actionMask is where the mask lies in the kernel's struct sigaction: behind the
-// handler, the flags and what returns from the handler.
+// actionMask is the offset of the mask in the kernel's struct sigaction: behind the handler,
+// the flags and the restorer.
 const actionMask = 24
 
-// appendStatx appends what people look for in a struct statx.
+// appendStatx appends the mode and the size of a struct statx.
 func (t *tracer) appendStatx(b []byte, tid int, addr uint64) []byte {
 	r, ok := t.structure(tid, addr, 48)
 	if !ok {
@@ -226,8 +225,8 @@ func (t *tracer) appendSignalSet(b []byte, tid int, addr uint64) []byte {
 	return appendSignals(b, r.word())
 }
 
-// appendSignals appends a set of signals; of one that is nearly full, those that it
-// lacks: [INT TERM], ~[KILL].
+// appendSignals appends a set of signals: its members, or the missing ones if it is nearly
+// full: [INT TERM], ~[KILL].
 func appendSignals(b []byte, set uint64) []byte {
 	count := 0
 	for s := set; s != 0; s &= s - 1 {
@@ -276,7 +275,7 @@ func (t *tracer) appendInt(b []byte, tid int, addr uint64) []byte {
 	return append(strconv.AppendInt(append(b, '['), int64(r.int()), 10), ']')
 }
 
-// appendFcntlArg appends the third argument of fcntl(2), which is of a kind that the second says.
+// appendFcntlArg appends the third argument of fcntl(2), whose kind depends on the second.
 func appendFcntlArg(b []byte, cmd, v uint64) []byte {
 	switch cmd {
 	case unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_SETOWN, unix.F_SETPIPE_SZ:
@@ -291,7 +290,7 @@ func appendFcntlArg(b []byte, cmd, v uint64) []byte {
 	return appendHex(b, v)
 }
 
-// appendOption appends the name of an option of a socket, which depends on its level.
+// appendOption appends the name of a socket option, which depends on the level.
 func appendOption(b []byte, level, v uint64) []byte {
 	switch int32(level) {
 	case unix.SOL_SOCKET:

@@ -12,9 +12,9 @@ import (
 	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
-// FuzzDecodeCall gives the decoder of system calls any registers, and pointers into memory
-// of any content that ends where nothing can be read any more. Here that is memory of
-// this process; to the decoder it is all the same.
+// FuzzDecodeCall gives the decoder of system calls arbitrary registers, and pointers into
+// memory of arbitrary content, with an unreadable page behind it. The memory is that of this
+// process, which makes no difference to the decoder.
 func FuzzDecodeCall(f *testing.F) {
 	const page = 4096
 	mem, err := unix.Mmap(-1, 0, 3*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -26,8 +26,8 @@ func FuzzDecodeCall(f *testing.F) {
 	}
 	f.Cleanup(func() { unix.Munmap(mem) })
 	base := uint64(uintptr(unsafe.Pointer(&mem[0])))
-	for nr, name := range names {
-		if calls()[name] == nil {
+	for nr := range names {
+		if specs()[nr] == nil {
 			continue
 		}
 		text := hostile.Texts()[nr%len(hostile.Texts())]
@@ -67,10 +67,10 @@ func FuzzDecodeCall(f *testing.F) {
 			t.Fatalf("%d arguments in %d bytes", len(k.call.args), len(b))
 		}
 		if again, err := posixtrace.DecodeSyscall(b); err != nil || len(again.Args) != len(d.Args) {
-			t.Fatalf("%d arguments come back as %d, %v", len(d.Args), len(again.Args), err)
+			t.Fatalf("%d arguments decode to %d, %v", len(d.Args), len(again.Args), err)
 		}
 		if p, err := parseProgram(content); err == nil && len(appendProgram(nil, p)) != len(content) {
-			t.Fatalf("a program of %d bytes comes back as %d instructions", len(content), len(p))
+			t.Fatalf("a program of %d bytes decodes to %d instructions", len(content), len(p))
 		}
 	})
 }

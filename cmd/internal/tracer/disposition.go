@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wake is the signal that makes the tracer's thread look up from its waiting.
+// wake is the signal that interrupts the wait of the tracer's thread.
 const wake = unix.SIGUSR1
 
-// action is struct sigaction of the kernel with room to spare: handler, flags, and
-// more.
+// action is at least as large as the kernel's struct sigaction, which starts with the
+// handler and the flags.
 type action [8]uint64
 
 const (
@@ -27,14 +27,14 @@ func setAction(sig syscall.Signal, new, old *action) error {
 	return errnoOf(no)
 }
 
-// deaf makes this process ignore every signal but those of its own faults, of the runtime and
-// of its waiting. A tracer that obeyed one would take the command along: systemd, a
-// container's end or a kill by name asks all processes to end, and the command is to do
-// that in its own way. What ends a tracer is the end of its socket and of what it traces.
-func deaf() {
+// ignoreSignals makes this process ignore every signal except faults and the signals that the
+// runtime and the tracer use. Ending on a signal would kill the command too: systemd, the end
+// of a container, or a kill by name signals all processes, and the command must react in its
+// own way. A tracer ends when its socket is closed and its traced processes have ended.
+func ignoreSignals() {
 	for sig := syscall.Signal(1); sig <= lastSignal; sig++ {
 		switch sig {
-		case unix.SIGKILL, unix.SIGSTOP: // nothing can be done about these
+		case unix.SIGKILL, unix.SIGSTOP: // cannot be ignored
 		case unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSYS: // faults
 		case unix.SIGURG, 33: // the runtime's
 		case unix.SIGCHLD, wake:
@@ -46,8 +46,8 @@ func deaf() {
 
 const lastSignal = 64
 
-// interruptible makes the signal wake interrupt a wait of this thread, which the runtime would
-// have begin anew, and which would not be interrupted if the caller of ptrace-run had it blocked.
+// interruptible makes the signal wake interrupt a wait of this thread. It clears SA_RESTART,
+// which the runtime sets, and the signal mask, which may come from the caller of ptrace-run.
 func interruptible() {
 	signal.Notify(make(chan os.Signal, 1), wake)
 	var a action
@@ -58,9 +58,9 @@ func interruptible() {
 	unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
 }
 
-// quiet keeps the kernel from sending a signal for every stop of a traced thread.
-// There is always one that waits for them, and a handler, perhaps on another thread, would
-// cost more than the stop.
-func quiet() {
+// ignoreChildStops keeps the kernel from sending SIGCHLD for every stop of a traced thread.
+// The tracer waits for stops anyway, and running the signal handler, perhaps on another
+// thread, would cost more than the stop.
+func ignoreChildStops() {
 	setAction(unix.SIGCHLD, &action{1: saNoChildStop}, nil)
 }

@@ -1,21 +1,29 @@
-// Package tracer records what happens to processes that know nothing of tracing:
-// their forks, programs, ends, signals and system calls. It uses ptrace(2), and for
-// some of the system calls a seccomp(2) filter.
+// Package tracer records forks, executions, exits, signals and system calls of processes
+// that are not instrumented. It uses ptrace(2), and a seccomp(2) filter if only some system
+// calls are recorded. ptrace-run uses it for its options -e proc, signal and syscall.
 //
 // Three processes take part:
 //
-//	ptrace-run ---- tracer     a process of its own: to wait for processes that it
-//	    |  control    |        traces would disturb one that waits for its children,
-//	    |             |        and a filter needs its tracer for ever
+//	ptrace-run ---- tracer     a process of its own: waiting for traced processes would
+//	    |  control    |        interfere with waiting for children, and a filter needs
+//	    |             |        its tracer for as long as a process has the filter
 //	    +-- thread ---+        starts the command, is traced, has the filter: a child
-//	          |  handshake     inherits both, so the command has them from its birth
+//	          |  handshake     inherits both, so the command has them from the start
 //	          +-- command
 //
-// Under the monitor of a pseudo-terminal there is no such thread: the command comes into
-// being as this program, as always there, which gets itself traced and then executes it.
+// Under the monitor of a pseudo-terminal there is no such thread: there the command's
+// process starts as ptrace-run, gets itself traced (Enter), and then executes the command.
 //
-// The tracer works on one thread (ptrace(2) wants that): it waits for any of the
-// threads it traces, records, lets it go on, and waits again. It ends when ptrace-run
-// does, which lets go of all threads; but where a filter is set it stays until the last of
-// its processes has ended.
+// In ptrace-run, Start returns a Tracer, which starts the tracer's process (start.go), starts
+// the command (launch.go) and releases the tracer. stage.go is the side of the traced thread,
+// packet.go the messages between the three.
+//
+// In the tracer's process, Serve does all ptrace requests on one thread, as ptrace(2)
+// requires. loop.go waits for any traced thread to stop, records what the stop means
+// (process.go for processes and signals, syscall.go for calls), and resumes the thread. The
+// decode files show the arguments of calls: decode_calls.go has their kinds, decode.go goes
+// by kind. placement.go chooses the processor of the tracer.
+//
+// The tracer ends when ptrace-run does, and so releases all threads. If a filter is set, it
+// continues until the last process with the filter has ended.
 package tracer

@@ -16,22 +16,22 @@ const (
 	dataFirst = 16 // the lower half of the first argument
 )
 
-// mark is what our filter says beside SECCOMP_RET_TRACE. A filter of the program's own may say that
-// too, with a value of its own.
+// mark is the data that our filter returns with SECCOMP_RET_TRACE. It distinguishes our
+// filter from one of the program's own, which may return SECCOMP_RET_TRACE too.
 const mark = 0x7074
 
-// x32Bit marks the numbers of another set of calls that x86-64 has.
+// x32Bit marks the numbers of the calls of the x32 ABI of x86-64.
 const x32Bit = 0x40000000
 
-// filterProgram makes a program for seccomp(2) that stops a thread for its tracer at
-// the given calls. Those of other architectures pass. For calls that always pass the
-// kernel does not even run it.
+// filterProgram returns a program for seccomp(2) that stops a thread for its tracer at the
+// given calls. It allows the calls of other architectures. The kernel does not even run the
+// program for calls that it always allows.
 func filterProgram(nrs []int) []unix.SockFilter {
 	nrs = slices.Compact(slices.Sorted(slices.Values(nrs)))
 	load := func(off uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: off}
 	}
-	equal := func(k uint32) unix.SockFilter { // else skip one
+	equal := func(k uint32) unix.SockFilter { // skips one instruction if not equal
 		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jf: 1}
 	}
 	give := func(k uint32) unix.SockFilter {
@@ -46,7 +46,7 @@ func filterProgram(nrs []int) []unix.SockFilter {
 		give(unix.SECCOMP_RET_ALLOW),
 	}
 	if !slices.Contains(nrs, unix.SYS_PRCTL) {
-		// Of prctl(2) only what sets a filter.
+		// Stop at prctl(2) only if it sets a filter.
 		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PRCTL, Jf: 4},
 			load(dataFirst), equal(unix.PR_SET_SECCOMP), give(unix.SECCOMP_RET_TRACE|mark), give(unix.SECCOMP_RET_ALLOW))
 	}
@@ -56,13 +56,14 @@ func filterProgram(nrs []int) []unix.SockFilter {
 	return append(p, give(unix.SECCOMP_RET_ALLOW))
 }
 
-// install sets a filter for this thread, and what it executes, for ever.
+// install sets a filter for this thread, its future children and the programs that they
+// execute. It cannot be removed.
 func install(p []unix.SockFilter) error {
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	set := func() error {
-		// It confines nobody. Without the flag kernels slow down a program that has a
-		// filter, against attacks of the kind that confined programs are good for; those
-		// before 4.17 have none.
+		// Kernels slow a program with a filter down, to mitigate speculation attacks by
+		// sandboxed programs. This filter is no sandbox, so SPEC_ALLOW turns that off.
+		// Kernels before 4.17 do not know the flag.
 		for _, flags := range []uintptr{unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, 0} {
 			_, _, no := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 			if no != unix.EINVAL {
@@ -73,7 +74,7 @@ func install(p []unix.SockFilter) error {
 	}
 	err := set()
 	if err == unix.EACCES {
-		// Who is no administrator has to give up set-uid programs for it.
+		// Without privilege, a filter requires no_new_privs, which disables set-uid programs.
 		if err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err == nil {
 			err = set()
 		}
@@ -81,10 +82,9 @@ func install(p []unix.SockFilter) error {
 	return err
 }
 
-// A program as bytes, for a packet.
-
 const instructionSize = 8
 
+// appendProgram encodes a program for a packet.
 func appendProgram(b []byte, p []unix.SockFilter) []byte {
 	for _, f := range p {
 		b = binary.NativeEndian.AppendUint16(b, f.Code)

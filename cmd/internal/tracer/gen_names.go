@@ -1,8 +1,8 @@
 //go:build ignore
 
-// Command gen_names writes the tables of system calls, one file for each
-// architecture, from the numbers that golang.org/x/sys has of the kernel's headers.
-// With -check it only says whether they are what they should be.
+// Command gen_names generates the tables of system calls, one file for each architecture,
+// from the constants of golang.org/x/sys. With -check it only checks that the files are up
+// to date.
 package main
 
 import (
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// table makes a table of the constants SYS_NAME of a file.
+// table returns the source of a table, made from the constants SYS_NAME of a file.
 func table(file string) ([]byte, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Launch calls start, which is to start the command, such that the command is traced
-// from its birth: on a thread that is traced itself and has the filter, which a child
-// inherits both. The thread ends with that; no other of this process is concerned.
-// Without a tracer start is called all the same.
+// Launch calls start, which starts the command, on a thread that is traced and has the
+// filter. The command inherits both, and so is traced from the start. The thread then ends; the
+// other threads of this process are not traced. Launch calls start even if the tracer is gone.
 func (t *Tracer) Launch(start func() error) error {
 	done := make(chan error, 1)
 	go t.launch(start, done)
@@ -20,8 +19,7 @@ func (t *Tracer) Launch(start func() error) error {
 func (t *Tracer) launch(start func() error, done chan<- error) {
 	runtime.LockOSThread() // and not unlocked: the thread ends with the goroutine
 	if unix.Gettid() == os.Getpid() {
-		// The main thread would not end. While this goroutine has it, another one
-		// cannot get it.
+		// The main thread cannot end. Keep it while another goroutine gets another thread.
 		defer runtime.UnlockOSThread()
 		err := make(chan error, 1)
 		go t.launch(start, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// TestMain makes this binary a tracer, too, whose patience the environment says.
+// TestMain also makes this binary a tracer. TRACER_HOLD sets how long it holds new threads.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], Flag+"=") {
 		if d, err := time.ParseDuration(os.Getenv("TRACER_HOLD")); err == nil {
@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The command is known whatever its first stop is seen before, as when the thread that starts it is
-// off the processor just then: here no new thread is held until its parent's stop.
-func TestLaunchRace(t *testing.T) {
+// The tracer recognizes the command even if it sees the command's first stop before the fork
+// event of the launcher, which may be preempted just then. Here no new thread is held for it.
+func TestCommandStopsBeforeForkEvent(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		want Want
@@ -53,7 +53,7 @@ func TestLaunchRace(t *testing.T) {
 	}
 }
 
-// launchWithDaemon traces a command alone that leaves a process behind.
+// launchWithDaemon traces a command, without its children, that leaves a process running.
 func launchWithDaemon(t *testing.T, want Want) {
 	t.Helper()
 	s, err := posixtrace.Create(0, nil)
@@ -84,7 +84,7 @@ func launchWithDaemon(t *testing.T, want Want) {
 	var pid int
 	err = tr.Launch(func() (err error) {
 		null := uintptr(2)
-		// As for a command that is looked for in PATH.
+		// A failed attempt, as in the search of PATH.
 		if _, _, err := syscall.StartProcess("/nonexistent/sh", []string{"sh"}, &syscall.ProcAttr{}); err == nil {
 			return errors.New("there is a /nonexistent")
 		}
@@ -108,16 +108,16 @@ func launchWithDaemon(t *testing.T, want Want) {
 	if err != nil || ws.ExitStatus() != 3 {
 		t.Fatalf("status %v, %v", ws, err)
 	}
-	told := make(chan bool, 1)
-	go func() { told <- tr.Exited() }()
+	recorded := make(chan bool, 1)
+	go func() { recorded <- tr.Exited() }()
 	select {
-	case ok := <-told:
+	case ok := <-recorded:
 		if !ok {
-			t.Error("the tracer ended before its time")
+			t.Error("the tracer ended before it recorded proc.exit")
 		}
 	case <-time.After(30 * time.Second):
 		w.Close()
-		t.Fatal("the tracer waits for what the command left behind")
+		t.Fatal("the tracer waits for the process that the command left")
 	}
 	if !tr.Release() {
 		t.Error("the tracer was killed")
@@ -138,10 +138,10 @@ func launchWithDaemon(t *testing.T, want Want) {
 		if strings.HasPrefix(name, "proc.") && ev.PID == pid {
 			list = append(list, name)
 		} else if strings.HasPrefix(name, "proc.") {
-			t.Errorf("%s of %d is recorded, which is not the command", name, ev.PID)
+			t.Errorf("%s of process %d is recorded, want only the command", name, ev.PID)
 		}
 	}
 	if got := strings.Join(list, " "); got != "proc.exec proc.fork proc.exit" {
-		t.Errorf("the command's events: %s", got)
+		t.Errorf("the events of the command are %s, want proc.exec proc.fork proc.exit", got)
 	}
 }

@@ -8,17 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// task is a thread that is traced.
+// task is a traced thread.
 type task struct {
 	tid, pid int
-	quiet    bool // it is not the command yet
-	launcher bool // it will never be, but start it
-	confined bool // it has a filter of its own, which is asked first: every call stops
+	preExec  bool // it has not executed the command yet
+	launcher bool // it starts the command and never becomes it
+	confined bool // it has a seccomp filter of its own, which runs before ours: stop at every call
 	call     call // the system call it is in
 }
 
-// held is a new thread whose parent's stop has not been seen. It goes on after that,
-// so that proc.fork stands before what it does; but not later than until.
+// held is a new thread that stopped before its parent's fork event arrived. The tracer
+// resumes it after that event, so that proc.fork precedes the thread's own events, but no
+// later than until.
 type held struct {
 	tid   int
 	sig   syscall.Signal
@@ -30,7 +31,7 @@ const holdPause = 50 * time.Microsecond
 // holdAtMost is set by a test.
 var holdAtMost = 2 * time.Millisecond
 
-// loop traces until nothing is left to be traced.
+// loop handles stops until no traced thread is left, or the tracer is released.
 func (t *tracer) loop() {
 	var status syscall.WaitStatus
 	var usage syscall.Rusage
@@ -40,8 +41,8 @@ func (t *tracer) loop() {
 			flags = unix.WNOHANG
 		}
 		tid, no := wait(&status, &usage, flags)
-		// Between a stop that was taken from the kernel and the order to go on a
-		// signal may be in our hands; here there is none.
+		// Release only here. Between wait and resume the tracer may hold a signal that
+		// it must deliver.
 		if t.releasing.Load() && tid <= 0 && !t.release() {
 			return
 		}
@@ -51,14 +52,14 @@ func (t *tracer) loop() {
 			t.release()
 			return
 		case tid == 0:
-			if t.letGo(time.Now()); len(t.held) > 0 {
+			if t.adoptExpired(time.Now()); len(t.held) > 0 {
 				unix.Nanosleep(&unix.Timespec{Nsec: holdPause.Nanoseconds()}, nil)
 			}
 		case status.Exited() || status.Signaled():
-			t.ended(tid, status, &usage)
+			t.exited(tid, status, &usage)
 		case status.Stopped():
 			t.stopped(tid, status)
-			t.place.follow(tid)
+			t.placement.observe(tid)
 			if t.releasing.Load() && !t.release() {
 				return
 			}
@@ -66,7 +67,7 @@ func (t *tracer) loop() {
 	}
 }
 
-// task returns what is known of a thread.
+// task returns the state of a thread, nil if it is unknown.
 func (t *tracer) task(tid int) *task {
 	if k := t.last; k != nil && k.tid == tid {
 		return k
@@ -85,7 +86,7 @@ func (t *tracer) forget(tid int) {
 	}
 }
 
-// stopped does what a stop asks for, and lets the thread go on.
+// stopped records what a stop reports, and resumes the thread.
 func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 	sig := status.StopSignal()
 	event := int(status) >> 16 & 0xff
@@ -94,7 +95,7 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 		if event == unix.PTRACE_EVENT_STOP && t.hold(tid, sig) {
 			return
 		}
-		k = t.meet(tid)
+		k = t.adopt(tid)
 	}
 	switch event {
 	case 0:
@@ -103,37 +104,39 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 			return
 		}
 		t.signalled(k, sig)
-		resume(t.next(k), tid, sig)
+		t.resume(k, sig)
 	case unix.PTRACE_EVENT_SECCOMP:
 		t.atCall(k)
 	case unix.PTRACE_EVENT_STOP:
-		t.goOn(k, sig)
+		t.resumeAtStop(k, sig)
 	case unix.PTRACE_EVENT_FORK, unix.PTRACE_EVENT_VFORK, unix.PTRACE_EVENT_CLONE:
 		t.forked(k, event)
-		resume(t.next(k), tid, 0)
+		t.resume(k, 0)
 	case unix.PTRACE_EVENT_EXEC:
 		k = t.executed(k)
-		resume(t.next(k), tid, 0)
+		t.resume(k, 0)
 	default:
-		resume(t.next(k), tid, 0)
+		t.resume(k, 0)
 	}
 }
 
-// goOn continues a thread at a stop that is none of a signal's delivery: it has just
-// been born, or its process is stopped by job control, and then it stays stopped
-// until it gets SIGCONT.
-func (t *tracer) goOn(k *task, sig syscall.Signal) {
+// resumeAtStop resumes a thread at a PTRACE_EVENT_STOP: it is new, or job control has stopped
+// its process. In the latter case it stays stopped until SIGCONT.
+func (t *tracer) resumeAtStop(k *task, sig syscall.Signal) {
 	switch sig {
 	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
-		resume(unix.PTRACE_LISTEN, k.tid, 0)
+		ptraceResume(unix.PTRACE_LISTEN, k.tid, 0)
 	default:
-		resume(t.next(k), k.tid, 0)
+		t.resume(k, 0)
 	}
 }
 
-// next says how a thread goes on: up to the return of the call that it is in, or to
-// whatever stops it next.
-func (t *tracer) next(k *task) int {
+// resume resumes a thread, with a signal unless that is 0.
+func (t *tracer) resume(k *task, sig syscall.Signal) { ptraceResume(t.request(k), k.tid, sig) }
+
+// request returns the request of ptrace(2) that resumes a thread: to the return of the call
+// that it is in, or to the next event.
+func (t *tracer) request(k *task) int {
 	if k.call.in || k.confined && t.rec != nil {
 		return unix.PTRACE_SYSCALL
 	}
@@ -143,10 +146,10 @@ func (t *tracer) next(k *task) int {
 	return t.how
 }
 
-// meet makes the acquaintance of a thread that no stop has announced. As long as there is no command,
-// it is a child of the thread that starts that, and becomes the command if it executes a program.
-func (t *tracer) meet(tid int) *task {
-	k := &task{tid: tid, pid: tid, quiet: t.command == 0}
+// adopt registers a thread first seen at a stop of its own. Before the command exists, such
+// a thread is a child of the launcher, and becomes the command if it executes a program.
+func (t *tracer) adopt(tid int) *task {
+	k := &task{tid: tid, pid: tid, preExec: t.command == 0}
 	if pid, ok := processOf(tid); ok {
 		k.pid = pid
 	}
@@ -154,7 +157,8 @@ func (t *tracer) meet(tid int) *task {
 	return k
 }
 
-// hold keeps a new thread until its parent has announced it.
+// hold leaves a new thread stopped until its parent's fork event arrives. It returns false if
+// the thread must be resumed now.
 func (t *tracer) hold(tid int, sig syscall.Signal) bool {
 	if holdAtMost <= 0 || slices.ContainsFunc(t.held, func(h held) bool { return h.tid == tid }) {
 		return false
@@ -163,13 +167,13 @@ func (t *tracer) hold(tid int, sig syscall.Signal) bool {
 	return true
 }
 
-// letGo lets go of those that were held for long enough.
-func (t *tracer) letGo(now time.Time) {
+// adoptExpired adopts and resumes the threads that were held for long enough.
+func (t *tracer) adoptExpired(now time.Time) {
 	t.held = slices.DeleteFunc(t.held, func(h held) bool {
 		if now.Before(h.until) {
 			return false
 		}
-		t.goOn(t.meet(h.tid), h.sig)
+		t.resumeAtStop(t.adopt(h.tid), h.sig)
 		return true
 	})
 }

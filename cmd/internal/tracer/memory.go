@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory returns room to read n bytes into.
+// memory returns a buffer of n bytes, which the next call reuses.
 func (t *tracer) memory(n int) []byte {
 	if len(t.mem) < n {
 		t.mem = make([]byte, n)
@@ -14,25 +14,25 @@ func (t *tracer) memory(n int) []byte {
 	return t.mem[:n]
 }
 
-// words reads one word of another process's memory after the other.
-type words struct {
+// wordReader reads words of another process's memory in sequence.
+type wordReader struct {
 	tid   int
 	at    uint64
 	b     [1024]byte
 	n     int // in b
 	i     int
 	total int
-	bad   bool
+	bad   bool // the memory cannot be read, or maxWords was exceeded
 }
 
-// maxWords bounds what a stack is believed to hold.
+// maxWords bounds the bytes that a wordReader reads, since a process controls its memory.
 const maxWords = 1 << 21
 
-func (w *words) ok() bool { return !w.bad }
+func (w *wordReader) ok() bool { return !w.bad }
 
-func (w *words) next() uint64 {
+func (w *wordReader) next() uint64 {
 	for w.i+8 > w.n {
-		// A word may lie across two pages.
+		// A word may cross a page boundary.
 		w.n = copy(w.b[:], w.b[w.i:w.n])
 		w.i = 0
 		n := readMemory(w.tid, w.at, w.b[w.n:min(len(w.b), w.n+pageSize-int(w.at%pageSize))])
@@ -48,7 +48,8 @@ func (w *words) next() uint64 {
 	return v
 }
 
-// readMemory reads from the memory of a process as much as there is up to len(b).
+// readMemory reads up to len(b) bytes of the memory of a process and returns how many it
+// could read.
 func readMemory(tid int, addr uint64, b []byte) int {
 	if len(b) == 0 || addr == 0 {
 		return 0
@@ -65,9 +66,9 @@ func readMemory(tid int, addr uint64, b []byte) int {
 
 const pageSize = 4096
 
-// readString reads a string that ends with a NUL, at most len(b) bytes of it, and
-// tells whether there is more. It reads no page that the string does not reach: the
-// next one may not be there.
+// readString reads a NUL-terminated string, at most len(b) bytes of it, and reports whether
+// it is longer. It does not read beyond the page that the string ends in, since the next page
+// may be unmapped.
 func readString(tid int, addr uint64, b []byte) (s []byte, cut, ok bool) {
 	n := 0
 	for n < len(b) {

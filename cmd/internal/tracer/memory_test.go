@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An array of strings is read wherever it lies: a pointer of it may lie across two pages, and
-// its end may be that of what can be read.
-func TestStringsAnywhere(t *testing.T) {
+// appendStrings reads an array at any address: one of its pointers may cross a page
+// boundary, and an unreadable page may follow it.
+func TestAppendStringsAtAnyAddress(t *testing.T) {
 	mem, err := unix.Mmap(-1, 0, 3*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestStringsAnywhere(t *testing.T) {
 		binary.NativeEndian.PutUint64(mem[at+8:], base+4)
 		tr := &tracer{cfg: Config{MaxData: 4096}}
 		if b, _ := tr.appendStrings(nil, os.Getpid(), base+uint64(at)); string(b) != `["one", "two"]` {
-			t.Errorf("at %d: %s", at, b)
+			t.Errorf("array at %d is %s, want [\"one\", \"two\"]", at, b)
 		}
 	}
 }

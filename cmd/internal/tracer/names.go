@@ -4,10 +4,10 @@ import "path"
 
 //go:generate go run gen_names.go
 
-// Prefix is what the names of the event types of system calls begin with.
+// Prefix starts the names of the event types of system calls.
 const Prefix = "syscall."
 
-// CallsOf returns the numbers of the system calls whose names a pattern matches.
+// CallsOf returns the numbers of the system calls whose names match a pattern of path.Match.
 func CallsOf(pattern string) (nrs []int) {
 	for nr, name := range names {
 		if name == "" {

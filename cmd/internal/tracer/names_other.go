@@ -2,8 +2,8 @@
 
 package tracer
 
-// names would be the system calls by their numbers. There is no table for this
-// architecture, so their events are not to be had.
+// names is empty: there is no table of system calls for this architecture, so their events
+// are not available.
 var names [0]string
 
 const auditArch = 0

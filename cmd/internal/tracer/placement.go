@@ -10,61 +10,60 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place decides where the tracer's thread runs. A stop is cheap when the traced thread and
-// the tracer share a processor, and dear when a wake-up has to cross to an idle one:
-// several times the rest. But the scheduler likes idle processors. It puts the thread that
-// goes on next to the tracer, which is still running, and the tracer next to the
-// thread that stops.
+// placement chooses the processor of the tracer's thread. A stop is cheap if the traced
+// thread and the tracer share a processor. It costs several times as much if each wake-up
+// crosses to an idle processor. But the scheduler prefers idle processors: it moves the
+// resumed thread away from the tracer, which is still running, and then the tracer away from
+// the stopping thread.
 //
-// So while the stops come from one thread, the tracer stays on that thread's processor,
-// and has the policy SCHED_IDLE there. A processor with nothing but such a thread
-// counts as idle, so the traced thread stays on it, and goes on at once.
+// So while the stops come from one thread, the tracer stays on that thread's processor, with
+// the policy SCHED_IDLE. A processor that runs only such a thread counts as idle, so the
+// traced thread stays on it and runs at once.
 //
-// On a machine that is busy a thread of this policy would starve, and the traced one
-// with it. The tracer is an ordinary thread that may run anywhere then, and as long as
-// many threads stop. Where it could not become an ordinary thread again, for lack of the
-// privilege, it always is one.
-type place struct {
-	home    unix.CPUSet // where it may run
-	cpus    int         // how many that are
-	able    bool
-	near    bool // on the processor of the thread, with SCHED_IDLE
+// On a busy machine a thread with this policy would starve, and the traced thread with it.
+// There, and while many threads stop, the tracer is an ordinary thread and may run anywhere.
+// If it lacks the privilege to become an ordinary thread again, it always is one.
+type placement struct {
+	home    unix.CPUSet // the processors that the tracer may use
+	cpus    int         // their number
+	enabled bool
+	near    bool // the tracer is on the thread's processor, with SCHED_IDLE
 	cpu     int
-	tid     int // of the last stop
-	others  int // stops since the last look that were another thread's than the one before
-	stops   int
-	look    time.Time     // the next one
-	retreat time.Duration // how long the tracer stays away after the next crowd
-	load    int           // /proc/loadavg
+	tid     int           // of the last stop
+	changes int           // stops since the last check that came from another thread than the one before
+	stops   int           // since the last check
+	check   time.Time     // time of the next check
+	retreat time.Duration // how long the tracer stays away after the next busy check
+	load    int           // descriptor of /proc/loadavg
 }
 
 const (
-	lookStops   = 32 // the time is looked at no more often
-	lookEvery   = 4 * time.Millisecond
+	checkStops  = 32 // minimum of stops between two checks
+	checkEvery  = 4 * time.Millisecond
 	retreatMin  = 100 * time.Millisecond
 	retreatMax  = 10 * time.Second
-	manyThreads = 8 // changes of thread among lookStops stops
+	manyThreads = 8 // changes of thread among checkStops stops
 )
 
-// init finds out what the tracer may do. It is called on the tracer's thread.
-func (p *place) init() {
+// init determines whether the tracer can move. It must run on the tracer's thread.
+func (p *placement) init() {
 	p.cpu = -1
 	p.retreat = retreatMin
 	if unix.SchedGetaffinity(0, &p.home) != nil {
 		return
 	}
-	if p.cpus = p.home.Count(); p.cpus < 2 || !mayBeNice() {
+	if p.cpus = p.home.Count(); p.cpus < 2 || !mayLeaveIdle() {
 		return
 	}
 	fd, err := unix.Open("/proc/loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
-	p.load, p.able = fd, true
+	p.load, p.enabled = fd, true
 }
 
-// mayBeNice reports whether a thread that has become SCHED_IDLE may become an ordinary one again.
-func mayBeNice() bool {
+// mayLeaveIdle reports whether a thread with SCHED_IDLE may become an ordinary one again.
+func mayLeaveIdle() bool {
 	var lim unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NICE, &lim) == nil && lim.Cur >= 20 {
 		return true
@@ -74,46 +73,46 @@ func mayBeNice() bool {
 	return unix.Capget(&h, &d[0]) == nil && d[0].Effective&(1<<unix.CAP_SYS_NICE) != 0
 }
 
-// follow is told of each stop, once its thread goes on.
-func (p *place) follow(tid int) {
-	if !p.able {
+// observe is called for each stop, after its thread was resumed, and moves the tracer.
+func (p *placement) observe(tid int) {
+	if !p.enabled {
 		return
 	}
 	if tid != p.tid {
 		p.tid = tid
-		p.others++
+		p.changes++
 	}
-	if p.stops++; p.stops < lookStops {
+	if p.stops++; p.stops < checkStops {
 		return
 	}
-	changes := p.others
-	p.stops, p.others = 0, 0
+	changes := p.changes
+	p.stops, p.changes = 0, 0
 	if p.near && changes >= manyThreads {
-		p.leave()
-		p.look = time.Now().Add(retreatMin)
+		p.moveAway()
+		p.check = time.Now().Add(retreatMin)
 		return
 	}
 	now := time.Now()
-	if now.Before(p.look) {
+	if now.Before(p.check) {
 		return
 	}
-	p.look = now.Add(lookEvery)
+	p.check = now.Add(checkEvery)
 	if p.running() > max(2, p.cpus/2) {
 		if p.near {
-			p.leave()
+			p.moveAway()
 		}
-		p.look = now.Add(p.retreat)
+		p.check = now.Add(p.retreat)
 		p.retreat = min(2*p.retreat, retreatMax)
 		return
 	}
 	if changes < manyThreads {
-		p.approach(tid)
+		p.moveNear(tid)
 		p.retreat = max(p.retreat/2, retreatMin)
 	}
 }
 
-// approach goes to the processor of a thread.
-func (p *place) approach(tid int) {
+// moveNear moves the tracer to the processor of a thread.
+func (p *placement) moveNear(tid int) {
 	cpu := processorOf(tid)
 	if cpu < 0 || p.near && cpu == p.cpu {
 		return
@@ -132,8 +131,8 @@ func (p *place) approach(tid int) {
 	}
 }
 
-// leave makes the tracer an ordinary thread again.
-func (p *place) leave() {
+// moveAway makes the tracer an ordinary thread again.
+func (p *placement) moveAway() {
 	setPolicy(unix.SCHED_NORMAL)
 	unix.SchedSetaffinity(0, &p.home)
 	p.near, p.cpu = false, -1
@@ -145,8 +144,8 @@ func setPolicy(policy int) error {
 	return errnoOf(no)
 }
 
-// running returns how many threads of the machine run or could.
-func (p *place) running() int {
+// running returns the number of runnable threads of the machine.
+func (p *placement) running() int {
 	var b [64]byte
 	n, err := unix.Pread(p.load, b[:], 0)
 	if err != nil {
@@ -165,13 +164,13 @@ func (p *place) running() int {
 	return v
 }
 
-// processorOf returns the processor that a thread ran on last, or -1.
+// processorOf returns the processor that a thread last ran on, or -1.
 func processorOf(tid int) int {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/stat")
 	if err != nil {
 		return -1
 	}
-	// The name in parentheses may hold anything; what follows begins with field 3.
+	// The name in parentheses may contain anything. Field 3 follows it.
 	i := bytes.LastIndexByte(b, ')')
 	if i < 0 {
 		return -1

@@ -20,7 +20,7 @@ func (t *tracer) forked(k *task, event int) {
 		return
 	}
 	if k.launcher {
-		// The command is born, and what ends with the tracer is that, not ptrace-run.
+		// The command exists now. EXITKILL must hold for the command, not for ptrace-run.
 		ptrace(unix.PTRACE_SETOPTIONS, k.tid, 0, uintptr(t.options()&^unix.PTRACE_O_EXITKILL))
 	}
 	d := posixtrace.ForkData{Child: child, Kind: posixtrace.ForkPlain}
@@ -34,24 +34,24 @@ func (t *tracer) forked(k *task, event int) {
 			pid, d.Kind = k.pid, posixtrace.ForkThread
 		}
 	}
-	if t.cfg.Want.Proc && t.takes(posixtrace.EventProcFork, k) {
+	if t.cfg.Want.Proc && t.wants(posixtrace.EventProcFork, k) {
 		t.buf = d.Append(t.buf[:0])
 		t.record(posixtrace.EventProcFork, k, t.address(k), t.buf)
 	}
 	if t.tasks[child] == nil {
-		t.tasks[child] = &task{tid: child, pid: pid, quiet: k.quiet}
+		t.tasks[child] = &task{tid: child, pid: pid, preExec: k.preExec}
 	}
 	t.tasks[child].confined = t.tasks[child].confined || k.confined
 	for i, h := range t.held {
 		if h.tid == child {
 			t.held = slices.Delete(t.held, i, i+1)
-			t.goOn(t.tasks[child], h.sig)
+			t.resumeAtStop(t.tasks[child], h.sig)
 			break
 		}
 	}
 }
 
-// address is where in its program a stopped thread is.
+// address returns the instruction pointer of a stopped thread.
 func (t *tracer) address(k *task) uint64 {
 	var info syscallInfo
 	if getSyscallInfo(k.tid, &info) != nil {
@@ -60,8 +60,8 @@ func (t *tracer) address(k *task) uint64 {
 	return info.ip
 }
 
-// executed records a new program, and returns the thread that runs it. It has the
-// number of the process now; the other threads are gone.
+// executed records the execution of a program, and returns the thread that runs it. That
+// thread has taken the id of the process; the kernel has ended the other threads.
 func (t *tracer) executed(k *task) *task {
 	if former, err := eventMessage(k.tid); err == nil && former != k.tid {
 		if f := t.tasks[former]; f != nil {
@@ -76,10 +76,10 @@ func (t *tracer) executed(k *task) *task {
 		}
 	}
 	k.pid = k.tid
-	if k.quiet {
-		k.quiet = false
+	if k.preExec {
+		k.preExec = false
 		t.confirmFilter(k.tid)
-		t.begun(k)
+		t.commandStarted(k)
 	}
 	if t.rec == nil {
 		return k
@@ -88,32 +88,33 @@ func (t *tracer) executed(k *task) *task {
 	if getSyscallInfo(k.tid, &info) != nil {
 		return k
 	}
-	if t.cfg.Want.Proc && t.takes(posixtrace.EventProcExec, k) {
+	if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExec, k) {
 		d := t.program(k.tid, &info)
 		t.buf = d.Append(t.buf[:0])
 		t.record(posixtrace.EventProcExec, k, info.ip, t.buf)
 	}
 	t.checkPrivilege(k.tid)
 	if info.arch != auditArch && t.cfg.Want.calls() {
-		t.foreignCalls(k)
+		t.reportForeignCalls(k)
 	}
 	return k
 }
 
-// begun is for the thread that has become the command. Others of the process that it
-// was are gone.
-func (t *tracer) begun(k *task) {
+// commandStarted notes that a thread has become the command. The kernel has ended the other
+// threads of its process.
+func (t *tracer) commandStarted(k *task) {
 	t.command = k.pid
 	for tid, o := range t.tasks {
-		if o != k && o.quiet && !o.launcher {
+		if o != k && o.preExec && !o.launcher {
 			t.forget(tid)
 		}
 	}
 	unix.Close(t.stage)
 }
 
-// ended records the end of a process.
-func (t *tracer) ended(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
+// exited forgets a thread that has ended, and records proc.exit if it is the leader of its
+// process, whose end the kernel reports last.
+func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 	k := t.tasks[tid]
 	t.held = slices.DeleteFunc(t.held, func(h held) bool { return h.tid == tid })
 	if k == nil {
@@ -123,28 +124,28 @@ func (t *tracer) ended(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 		t.unfinished(k)
 	}
 	if tid == k.pid {
-		if t.cfg.Want.Proc && t.takes(posixtrace.EventProcExit, k) {
+		if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExit, k) {
 			d := posixtrace.NewExitData(status, u)
 			t.buf = d.Append(t.buf[:0])
 			t.record(posixtrace.EventProcExit, k, 0, t.buf)
 		}
 		if tid == t.command && t.stream != nil {
-			send(t.control, tellExit, nil)
+			send(t.control, reportExit, nil)
 		}
 	}
 	t.forget(tid)
 }
 
-// signalled records a signal that is about to be delivered.
+// signalled records a signal that is about to be delivered to a thread.
 func (t *tracer) signalled(k *task, sig syscall.Signal) {
-	if !t.cfg.Want.Signal || !t.takes(posixtrace.EventProcSignal, k) {
+	if !t.cfg.Want.Signal || !t.wants(posixtrace.EventProcSignal, k) {
 		return
 	}
 	d := posixtrace.SignalData{Signal: int(sig)}
 	var si siginfo
 	if signalInfo(k.tid, &si) == nil {
 		d.Code = int(si.code)
-		// Other codes have other members there.
+		// With other codes these members have other meanings.
 		if si.code <= 0 && si.code != siTimer && si.code != siKernelPoll || sig == unix.SIGCHLD {
 			d.Sender, d.UID = int(si.pid), int(si.uid)
 		}
@@ -153,7 +154,7 @@ func (t *tracer) signalled(k *task, sig syscall.Signal) {
 	t.record(posixtrace.EventProcSignal, k, t.address(k), t.buf)
 }
 
-// Codes of signals that have no sender: a timer's, and that of queued I/O.
+// Codes of signals without a sender: from timers, and from queued I/O.
 const (
 	siTimer      = -2
 	siKernelPoll = -5
@@ -173,8 +174,8 @@ func processOf(tid int) (pid int, ok bool) {
 	return pid, n == 1 && err == nil
 }
 
-// checkPrivilege tells, once, of a program that would have got privileges by being
-// executed, and does not because it is traced.
+// checkPrivilege reports, once, a set-uid, set-gid or capable program that runs without its
+// privileges because it is traced.
 func (t *tracer) checkPrivilege(tid int) {
 	if t.privilege || os.Geteuid() == 0 {
 		return
@@ -194,5 +195,5 @@ func (t *tracer) checkPrivilege(tid int) {
 	}
 	t.privilege = true
 	name, _ := os.Readlink(exe)
-	t.tell(name + " runs without its set-uid privilege because it is traced")
+	t.notify(name + " runs without its set-uid privilege because it is traced")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// program finds out what was executed: its path and arguments as they lie on its
-// stack, argument count first.
+// program returns the path and the arguments of the program that a thread has executed, from
+// the program's stack or else from /proc.
 func (t *tracer) program(tid int, info *syscallInfo) (d posixtrace.ExecData) {
 	if info.arch == auditArch {
 		if d, ok := t.stackProgram(tid, info.sp); ok {
@@ -25,19 +25,19 @@ func (t *tracer) program(tid int, info *syscallInfo) (d posixtrace.ExecData) {
 	return d
 }
 
-// Kinds of entries of the auxiliary vector.
+// Types of entries of the auxiliary vector.
 const (
 	auxEnd      = 0
 	auxExecName = 31 // AT_EXECFN
 )
 
-// stackProgram reads the stack of a new program on this architecture:
+// stackProgram reads the initial stack of a program of this architecture:
 //
-//	argc | argv... | 0 | environment... | 0 | kind, value | ... | 0
+//	argc | argv... | 0 | environment... | 0 | type, value | ... | 0
 //
-// Of the environment it reads nothing but where it begins and how long it is.
+// Of the environment it reads only the pointers, to find its start and its end.
 func (t *tracer) stackProgram(tid int, sp uint64) (d posixtrace.ExecData, ok bool) {
-	w := words{tid: tid, at: sp}
+	w := wordReader{tid: tid, at: sp}
 	argc := w.next()
 	first := w.next()
 	if argc == 0 || first == 0 || argc > 1<<20 {
@@ -49,7 +49,7 @@ func (t *tracer) stackProgram(tid int, sp uint64) (d posixtrace.ExecData, ok boo
 	if w.next() != 0 {
 		return d, false
 	}
-	// The arguments lie one behind the other, and the environment behind them.
+	// The strings of the arguments are contiguous, and those of the environment follow.
 	end := w.next()
 	for v := end; v != 0 && w.ok(); {
 		v = w.next()

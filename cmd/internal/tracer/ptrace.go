@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The few requests of ptrace(2) that are needed. None of them blocks, so the
-// scheduler of the runtime need not hear of them.
+// The requests of ptrace(2) do not block, so they are made without the runtime's scheduler
+// (RawSyscall).
 
 func ptrace(request, tid int, addr, data uintptr) error {
 	_, _, no := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
@@ -22,23 +22,22 @@ func errnoOf(no syscall.Errno) error {
 	return nil
 }
 
-// seize begins to trace a thread without stopping it.
+// seize starts to trace a thread without stopping it.
 func seize(tid, options int) error { return ptrace(unix.PTRACE_SEIZE, tid, 0, uintptr(options)) }
 
-// resume lets a stopped thread go on, with a signal unless that is 0. how is
-// PTRACE_CONT, PTRACE_SYSCALL or PTRACE_LISTEN. A thread that was killed meanwhile is
-// none of the caller's business: its end is told by wait.
-func resume(how, tid int, sig syscall.Signal) { ptrace(how, tid, 0, uintptr(sig)) }
+// ptraceResume resumes a stopped thread, with a signal unless that is 0. how is PTRACE_CONT,
+// PTRACE_SYSCALL or PTRACE_LISTEN. It ignores the error for a thread that was killed
+// meanwhile: wait reports its end.
+func ptraceResume(how, tid int, sig syscall.Signal) { ptrace(how, tid, 0, uintptr(sig)) }
 
-// eventMessage returns what an event of ptrace says beside its number.
+// eventMessage returns the message of a ptrace event, such as the id of a new process.
 func eventMessage(tid int) (int, error) {
 	var msg uint
 	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&msg)))
 	return int(msg), err
 }
 
-// siginfo is the head of siginfo_t, and what follows in those of kill(2) and of
-// SIGCHLD.
+// siginfo is siginfo_t: the head, and the members of signals from kill(2) and of SIGCHLD.
 type siginfo struct {
 	signo, errno, code, _ int32
 	pid, uid              int32
@@ -49,7 +48,7 @@ func signalInfo(tid int, si *siginfo) error {
 	return ptrace(unix.PTRACE_GETSIGINFO, tid, 0, uintptr(unsafe.Pointer(si)))
 }
 
-// syscallInfo is struct ptrace_syscall_info. What follows the head depends on op.
+// syscallInfo is struct ptrace_syscall_info. The meaning of u depends on op.
 type syscallInfo struct {
 	op     uint8
 	_      [3]byte
@@ -58,14 +57,14 @@ type syscallInfo struct {
 	u      [8]uint64
 }
 
-// At the entry of a call, also by way of a filter.
+// At the entry of a call, also at a seccomp stop:
 func (s *syscallInfo) nr() uint64      { return s.u[0] }
 func (s *syscallInfo) args() [6]uint64 { return [6]uint64(s.u[1:7]) }
 
-// At a stop by a filter, what that says beside SECCOMP_RET_TRACE.
+// At a seccomp stop, the data that the filter returned with SECCOMP_RET_TRACE:
 func (s *syscallInfo) filterData() uint32 { return uint32(s.u[7]) }
 
-// At its return.
+// At the return of a call:
 func (s *syscallInfo) result() int64 { return int64(s.u[0]) }
 func (s *syscallInfo) failed() bool  { return uint8(s.u[1]) != 0 }
 
@@ -74,8 +73,8 @@ func getSyscallInfo(tid int, s *syscallInfo) error {
 	return ptrace(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(*s), uintptr(unsafe.Pointer(s)))
 }
 
-// wait waits for any traced thread to stop or end. The runtime has to know, since
-// it may take long.
+// wait waits for any traced thread to stop or end. It can block for long, so the runtime's
+// scheduler must know of it (Syscall).
 func wait(status *syscall.WaitStatus, usage *syscall.Rusage, flags int) (int, syscall.Errno) {
 	var ws int32
 	tid, _, no := unix.Syscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&ws)), uintptr(unix.WALL|flags), uintptr(unsafe.Pointer(usage)), 0, 0)

@@ -18,7 +18,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// tracer is the tracer in its own process. All but the release is used by one thread.
+// tracer is the state of a tracer's process. One thread uses it; only releasing is shared.
 type tracer struct {
 	cfg     Config
 	wanted  [1024]bool
@@ -26,32 +26,33 @@ type tracer struct {
 	stage   int
 	thread  int
 
-	stream *posixtrace.Stream // nil once it was released
+	stream *posixtrace.Stream // nil after the release
 	rec    *posixtrace.Recorder
 	ids    [1024]posixtrace.EventID
-	other  posixtrace.EventID // of calls beyond these, or 0
+	other  posixtrace.EventID // type of the calls beyond ids, or 0
 
-	command int // the process of the command
+	command int // process id of the command, 0 before it exists
 	tasks   map[int]*task
 	last    *task
 	held    []held
-	filter  bool // the command has a filter
-	how     int  // how threads are resumed that are not in a call: PTRACE_CONT or PTRACE_SYSCALL
+	filter  bool // the command has our filter
+	how     int  // resumes threads outside calls: PTRACE_CONT or PTRACE_SYSCALL
 
-	privilege bool // the loss of privilege was told
-	debugger  bool // that ptrace(2) fails was told
-	foreign   bool // that there are calls of another architecture was told
-	refused   bool // likewise of calls that a filter of the program's own refuses
-	place     place
+	// Whether these were reported:
+	privilege bool // a program lost its privilege
+	debugger  bool // a program's own ptrace(2) failed
+	foreign   bool // calls of another architecture
+	refused   bool // calls that a program's own filter refuses
+	placement placement
 
 	releasing atomic.Bool
 	buf       []byte
 	mem       []byte
-	copied    [512]byte // a structure of a traced process
+	copied    [512]byte // copy of a structure of a traced process
 }
 
-// Serve is the life of a tracer, which Start began: control and the descriptor behind
-// it are its sockets. It returns false at once if they are not.
+// Serve is the main function of the process that Start started. control and control+1 are
+// its sockets; if they are not sockets, Serve returns false at once.
 func Serve(control int) bool {
 	for fd := control; fd <= control+1; fd++ {
 		var st unix.Stat_t
@@ -60,7 +61,7 @@ func Serve(control int) bool {
 		}
 	}
 	runtime.LockOSThread()
-	deaf()
+	ignoreSignals()
 	interruptible()
 	unix.CloseOnExec(control)
 	unix.CloseOnExec(control + 1)
@@ -74,14 +75,14 @@ func Serve(control int) bool {
 	if !t.attach() {
 		return true
 	}
-	quiet()
-	t.place.init()
-	go t.obey()
+	ignoreChildStops()
+	t.placement.init()
+	go t.awaitRelease()
 	t.loop()
 	return true
 }
 
-// attach begins to trace what will become the command.
+// attach starts to trace the thread that will become or start the command.
 func (t *tracer) attach() bool {
 	err := t.open()
 	what, data := receive(t.stage)
@@ -98,11 +99,11 @@ func (t *tracer) attach() bool {
 		if e, ok := err.(syscall.Errno); ok {
 			no = e
 		}
-		send(t.control, tellAttached, []byte(strconv.Itoa(int(no))))
-		send(t.stage, stageLone, nil)
+		send(t.control, reportAttached, []byte(strconv.Itoa(int(no))))
+		send(t.stage, stageUntraced, nil)
 		return false
 	}
-	t.tasks[tid] = &task{tid: tid, pid: pid, quiet: true, launcher: launches}
+	t.tasks[tid] = &task{tid: tid, pid: pid, preExec: true, launcher: launches}
 	if t.cfg.Want.All {
 		t.how = unix.PTRACE_SYSCALL
 		if !launches {
@@ -114,19 +115,19 @@ func (t *tracer) attach() bool {
 		t.filter = true
 		program = appendProgram(nil, filterProgram(t.stops()))
 	}
-	send(t.control, tellAttached, []byte("0"))
+	send(t.control, reportAttached, []byte("0"))
 	send(t.stage, stageGo, program)
 	return true
 }
 
-// stops lists the calls that have to stop: those asked for, and ptrace(2), which
-// fails in a way that the user should hear of, and seccomp(2), after which calls may be refused
-// before our filter is asked.
+// stops returns the calls that the filter stops at: the ones to record; ptrace(2), whose
+// failure is reported to the user; and seccomp(2), since a filter of the program's own may
+// refuse calls before our filter sees them.
 func (t *tracer) stops() []int {
 	return append([]int{unix.SYS_PTRACE, unix.SYS_SECCOMP}, t.cfg.Want.Calls...)
 }
 
-// open connects to the stream.
+// open attaches to the stream and registers the event types.
 func (t *tracer) open() (err error) {
 	for _, nr := range t.cfg.Want.Calls {
 		if nr >= 0 && nr < len(t.wanted) {
@@ -147,8 +148,8 @@ func (t *tracer) open() (err error) {
 	return err
 }
 
-// options are those of ptrace(2). Where a filter is set nothing may live on without
-// its tracer: the calls that stop would fail.
+// options returns the options of ptrace(2). With a filter, no process may outlive the tracer
+// (EXITKILL): the calls that the filter stops would fail.
 func (t *tracer) options() int {
 	o := unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXEC
 	if t.cfg.Want.Filtered() {
@@ -157,7 +158,7 @@ func (t *tracer) options() int {
 	return o
 }
 
-// confirmFilter finds out, when the command is there, whether its filter is.
+// confirmFilter checks, when the command starts, whether it has our filter.
 func (t *tracer) confirmFilter(tid int) {
 	if !t.filter {
 		return
@@ -167,14 +168,15 @@ func (t *tracer) confirmFilter(tid int) {
 	if err == nil && n > 1 && b[0] == stageSet && string(b[1:n]) == "0" {
 		return
 	}
-	// Without one all calls stop, and those not asked for are passed over.
+	// Without the filter, stop at every call and ignore the ones that are not wanted.
 	t.filter = false
 	t.how = unix.PTRACE_SYSCALL
 	ptrace(unix.PTRACE_SETOPTIONS, tid, 0, uintptr(t.options()&^unix.PTRACE_O_EXITKILL))
 }
 
-// obey waits for the order to let go, or for the end of who would give it.
-func (t *tracer) obey() {
+// awaitRelease waits for the order to release, or for the end of ptrace-run, and makes the
+// loop release.
+func (t *tracer) awaitRelease() {
 	for {
 		if what, _ := receive(t.control); what == 0 || what == orderRelease {
 			break
@@ -182,33 +184,34 @@ func (t *tracer) obey() {
 	}
 	t.releasing.Store(true)
 	for t.releasing.Load() {
-		// The thread may have looked just before it went to wait.
+		// Repeat the signal: the thread may have tested releasing just before it waited.
 		unix.Tgkill(os.Getpid(), t.thread, wake)
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// release gives up the stream. It reports whether the tracer has to stay.
+// release detaches from the stream. It reports whether the tracer must stay, for processes
+// with its filter.
 func (t *tracer) release() (stay bool) {
 	if t.stream != nil {
-		t.tellLeft()
+		t.reportLeftProcesses()
 		t.rec.Close()
 		t.stream.Close()
 		t.rec, t.stream = nil, nil
-		send(t.control, tellReleased, nil)
+		send(t.control, reportReleased, nil)
 		unix.Close(t.control)
 	}
 	t.releasing.Store(false)
 	return t.filter && len(t.tasks) > 0
 }
 
-// leftShown bounds how many processes are named in a message.
+// leftShown bounds the number of processes that a message lists.
 const leftShown = 8
 
-// tellLeft reports what goes on to run, as a daemon does, when the command has ended.
-func (t *tracer) tellLeft() {
+// reportLeftProcesses reports the processes, such as daemons, that outlive the command.
+func (t *tracer) reportLeftProcesses() {
 	if t.cfg.Alone || t.command == 0 || running(t.command) {
-		return // it was not recorded before, or the command has not ended
+		return // they were not recorded, or the command has not ended
 	}
 	var pids []int
 	for _, k := range t.tasks {
@@ -228,7 +231,7 @@ func (t *tracer) tellLeft() {
 	if more := len(pids) - len(list); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	t.tell("the command has left processes running, and nothing more of them is recorded: " + text)
+	t.notify("the command has left processes running; their events are no longer recorded: " + text)
 }
 
 // running reports whether a process has not ended.
@@ -241,16 +244,16 @@ func running(pid int) bool {
 	return ok && rest != "" && rest[0] != 'Z' && rest[0] != 'X'
 }
 
-// tell sends a message for the user.
-func (t *tracer) tell(text string) {
+// notify sends a message for the user.
+func (t *tracer) notify(text string) {
 	if t.stream != nil {
-		send(t.control, tellNote, []byte(text))
+		send(t.control, reportNote, []byte(text))
 	}
 }
 
-// takes reports whether the stream takes events of a type now.
-func (t *tracer) takes(id posixtrace.EventID, k *task) bool {
-	return t.rec != nil && !k.quiet && (!t.cfg.Alone || k.pid == t.command) && t.rec.Wants(id)
+// wants reports whether an event of this type, of this thread, is to be recorded.
+func (t *tracer) wants(id posixtrace.EventID, k *task) bool {
+	return t.rec != nil && !k.preExec && (!t.cfg.Alone || k.pid == t.command) && t.rec.Wants(id)
 }
 
 // record records an event of a thread.

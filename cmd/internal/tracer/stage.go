@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter makes the calling process traced, by the tracer at the other end of stage.
-// The caller executes the command next, on the thread on which it calls this: the
-// filter, if there is one, is that thread's. Without a tracer nothing happens.
+// Enter lets the tracer at the other end of stage trace the calling process. The caller must
+// execute the command next, on the same thread, since the filter belongs to that thread. If
+// the tracer is gone, Enter does nothing.
 func Enter(stage int) {
-	runtime.LockOSThread() // for ever
+	runtime.LockOSThread() // and never unlock
 	enter(stage, stageHere)
 }
 
-// enter has the calling thread traced and sets its filter. It tells the tracer by what
-// that it is going to execute the command, or to start it.
+// enter asks the tracer to trace the calling thread, and sets the filter. what is stageHere
+// if the thread will execute the command, stageLaunch if it will start it.
 func enter(stage int, what byte) {
 	defer unix.Close(stage)
-	// Where only ancestors may trace (yama), the tracer needs leave.
+	// Under Yama, only ancestors may trace without this permission.
 	unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	here := fmt.Sprintf("%d %d", os.Getpid(), unix.Gettid())
 	if send(stage, what, []byte(here)) != nil {

@@ -10,27 +10,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flag is the option by which the program that is started as a tracer knows that it
-// is one; its value goes to Serve.
+// Flag is the option that makes the program a tracer; its value is the argument of Serve.
 const Flag = "--tracer"
 
-// Tracer is a tracer as ptrace-run sees it.
+// Tracer is ptrace-run's handle of a tracer process.
 type Tracer struct {
-	stage    int
-	pid      int
-	control  int
-	note     func(string)
-	attached chan error
-	exited   chan struct{} // closed when the command's proc.exit is recorded, or never will be
-	released chan struct{} // closed when nothing is recorded any more
-	told     bool          // proc.exit was recorded
-	killed   bool          // it ended before its time
-	once     sync.Once
+	stage        int
+	pid          int
+	control      int
+	note         func(string)
+	attached     chan error
+	exited       chan struct{} // closed when the command's proc.exit is recorded or never will be
+	released     chan struct{} // closed when the tracer has stopped recording
+	exitRecorded bool          // the command's proc.exit is recorded
+	killed       bool          // the tracer ended without having released
+	once         sync.Once
 }
 
-// Start starts a tracer: this program again, under the name prog. What it has to say
-// to the user goes to note. above is beyond the descriptors in use. It takes a while to be
-// there, in which other things can be done; it does nothing before Configure.
+// Start starts a tracer: this program again, under the name prog. Start calls note with the
+// tracer's messages for the user, from another goroutine. above is greater than all
+// descriptors in use. The tracer starts in the background and waits for Configure.
 func Start(prog string, above int, note func(string)) (*Tracer, error) {
 	control, c, err := socketPair(above)
 	if err != nil {
@@ -54,7 +53,7 @@ func Start(prog string, above int, note func(string)) (*Tracer, error) {
 		return nil, err
 	}
 	defer null.Close()
-	// Nothing of ours is to be held open by what may outlive us.
+	// The tracer may outlive ptrace-run, and must hold none of its files open.
 	pid, _, err := syscall.StartProcess("/proc/self/exe", []string{prog, Flag + "=3"}, &syscall.ProcAttr{
 		Dir:   "/",
 		Env:   environment(),
@@ -74,14 +73,13 @@ func Start(prog string, above int, note func(string)) (*Tracer, error) {
 	return t, nil
 }
 
-// environment is that of a tracer. The runtime watches a system call at close quarters
-// while there is no other processor to be had: on a machine, or a share of one, with
-// a single processor a thread of it would wake up every 20 microseconds as long as the
-// tracer waits, and the traced program would have to make way for it.
-// Of two values the runtime takes the first.
+// environment returns the environment of a tracer, with GOMAXPROCS=2. With a single P, the
+// Go runtime's monitor thread polls a blocking system call closely: on one processor it would
+// wake up every 20 microseconds while the tracer waits, and preempt the traced program. Of two
+// values for a variable, the runtime uses the first.
 func environment() []string { return append([]string{"GOMAXPROCS=2"}, os.Environ()...) }
 
-// Configure tells the tracer what to do.
+// Configure sends the tracer its configuration.
 func (t *Tracer) Configure(cfg Config) error {
 	order, err := json.Marshal(cfg)
 	if err != nil {
@@ -90,14 +88,14 @@ func (t *Tracer) Configure(cfg Config) error {
 	return send(t.control, orderConfig, order)
 }
 
-// listen hears what the tracer tells, until its end.
+// listen handles the tracer's messages until the tracer releases or ends.
 func (t *Tracer) listen() {
 	defer func() {
 		select {
 		case t.attached <- errGone:
 		default:
 		}
-		if !t.told {
+		if !t.exitRecorded {
 			close(t.exited)
 		}
 		close(t.released)
@@ -108,9 +106,9 @@ func (t *Tracer) listen() {
 		case 0:
 			t.killed = true
 			return
-		case tellReleased:
+		case reportReleased:
 			return
-		case tellAttached:
+		case reportAttached:
 			n, _ := strconv.Atoi(string(data))
 			var err error
 			if n != 0 {
@@ -120,11 +118,11 @@ func (t *Tracer) listen() {
 			case t.attached <- err:
 			default:
 			}
-		case tellNote:
+		case reportNote:
 			t.note(string(data))
-		case tellExit:
-			if !t.told {
-				t.told = true
+		case reportExit:
+			if !t.exitRecorded {
+				t.exitRecorded = true
 				close(t.exited)
 			}
 		}
@@ -137,31 +135,31 @@ func (e tracerError) Error() string { return string(e) }
 
 const errGone = tracerError("the tracer ended")
 
-// Stage returns the descriptor that the process which becomes the command has to
-// call Enter with, and makes it one that is inherited.
+// Stage returns the descriptor for Enter, and makes it inheritable by the process that
+// becomes the command.
 func (t *Tracer) Stage() int {
 	unix.FcntlInt(uintptr(t.stage), unix.F_SETFD, 0)
 	return t.stage
 }
 
-// Staged says that the process is there.
+// Staged closes the descriptor. Call it when the process has started.
 func (t *Tracer) Staged() {
 	unix.Close(t.stage)
 }
 
-// Attached waits until it is clear whether the command is traced, which it is before
-// it begins.
+// Attached waits until the tracer has attached, which it does before the command starts, or
+// has failed to, and returns the error.
 func (t *Tracer) Attached() error { return <-t.attached }
 
-// Exited waits, when the command has ended, until that is recorded, and reports
+// Exited waits, after the command has ended, until its proc.exit is recorded, and reports
 // whether it is.
 func (t *Tracer) Exited() bool {
 	<-t.exited
-	return t.told
+	return t.exitRecorded
 }
 
-// Release makes the tracer record no more, and waits for that. Processes without a
-// filter are let go. It reports whether the tracer had been there until now.
+// Release makes the tracer stop recording, and waits until it has. The tracer detaches from
+// processes without a filter. Release returns false if the tracer ended before.
 func (t *Tracer) Release() (whole bool) {
 	t.once.Do(func() {
 		send(t.control, orderRelease, nil)

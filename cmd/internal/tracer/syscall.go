@@ -11,46 +11,47 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// call is a system call that a thread is in.
+// call is the system call that a thread is in.
 type call struct {
-	in      bool
-	mute    bool // it is followed, but not recorded
-	nr      int
-	ip      uint64
-	entered int64
-	raw     [6]uint64
-	args    []posixtrace.SyscallArg
-	arena   []byte // what args points to
+	in         bool
+	unrecorded bool // the tracer follows the call but does not record it
+	nr         int
+	ip         uint64
+	entered    int64
+	raw        [6]uint64
+	args       []posixtrace.SyscallArg
+	arena      []byte // what args points to
 }
 
 func nativeWord(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
 
-// atCall deals with the entry of a call and with its return.
+// atCall handles a stop at the entry or the return of a call.
 func (t *tracer) atCall(k *task) {
 	var info syscallInfo
 	if getSyscallInfo(k.tid, &info) != nil {
-		resume(t.next(k), k.tid, 0)
+		t.resume(k, 0)
 		return
 	}
 	switch info.op {
 	case unix.PTRACE_SYSCALL_INFO_ENTRY, unix.PTRACE_SYSCALL_INFO_SECCOMP:
 		if info.op == unix.PTRACE_SYSCALL_INFO_SECCOMP && info.filterData() != mark {
-			// A filter of the program's own asks for a tracer of its own. Without one the call fails.
+			// A filter of the program's own returned SECCOMP_RET_TRACE. Without a tracer for
+			// it the call fails, so it must fail here.
 			skipCall(k.tid)
 		}
 		t.enter(k, &info)
 	case unix.PTRACE_SYSCALL_INFO_EXIT:
 		t.leave(k, &info)
 	}
-	resume(t.next(k), k.tid, 0)
+	t.resume(k, 0)
 }
 
-// enter notes what has to be known of a call before it is made.
+// enter notes the entry of a call, and decodes the arguments that are known.
 func (t *tracer) enter(k *task, info *syscallInfo) {
 	c := &k.call
 	nr := int(info.nr())
-	// Its return was never told, which should not be; but then the call was made, and is not
-	// passed over in silence. A filter tells of the same call once more.
+	// The return of the last call was not reported, which should not happen. The call was
+	// made, so record it. A seccomp stop reports the same call a second time.
 	if c.in && (info.op == unix.PTRACE_SYSCALL_INFO_ENTRY || nr != c.nr || info.ip != c.ip) {
 		t.unfinished(k)
 	}
@@ -59,21 +60,21 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 		return
 	}
 	if info.arch != auditArch || nr >= x32Bit && nr < 2*x32Bit {
-		t.foreignCalls(k)
+		t.reportForeignCalls(k)
 		return
 	}
 	id := t.typeOf(nr)
-	c.mute = id == 0 || !k.quiet && !t.takes(id, k)
-	if c.mute && (k.quiet || !t.minds(nr, info.args()[0])) {
+	c.unrecorded = id == 0 || !k.preExec && !t.wants(id, k)
+	if c.unrecorded && (k.preExec || !t.mustFollow(nr, info.args()[0])) {
 		return
 	}
-	// Of what comes before the command, only the call that makes it is the command's.
-	if k.quiet && nr != unix.SYS_EXECVE && nr != unix.SYS_EXECVEAT {
+	// Before the command starts, only the call that executes it counts.
+	if k.preExec && nr != unix.SYS_EXECVE && nr != unix.SYS_EXECVEAT {
 		return
 	}
 	c.in, c.nr, c.ip, c.raw = true, nr, info.ip, info.args()
 	c.entered = t.rec.Now()
-	if c.mute {
+	if c.unrecorded {
 		return
 	}
 	c.args, c.arena = c.args[:0], c.arena[:0]
@@ -92,15 +93,15 @@ func (t *tracer) leave(k *task, info *syscallInfo) {
 	c.in = false
 	if c.nr == unix.SYS_PTRACE && info.failed() && info.result() == -int64(unix.EPERM) && !t.debugger {
 		t.debugger = true
-		t.tell("a program that uses ptrace(2) itself, such as a debugger, fails because it is traced")
+		t.notify("a program that uses ptrace(2) itself, such as a debugger, fails because it is traced")
 	}
 	if t.filter && !info.failed() && setsFilter(c.nr, c.raw[0]) {
-		t.confine(k)
+		t.markConfined(k)
 	}
-	if t.filter && !k.quiet && info.result() == -int64(unix.EINVAL) && setsStrict(c.nr, c.raw) {
-		t.missing(k, &t.refused, "", " asks for the strict mode of seccomp(2), which a traced process cannot have")
+	if t.filter && !k.preExec && info.result() == -int64(unix.EINVAL) && setsStrict(c.nr, c.raw) {
+		t.reportMissing(k, &t.refused, "", " asks for the strict mode of seccomp(2), which a traced process cannot have")
 	}
-	if c.mute || k.quiet || t.rec == nil {
+	if c.unrecorded || k.preExec || t.rec == nil {
 		return
 	}
 	d := posixtrace.SyscallData{Result: info.result(), Returned: true}
@@ -114,13 +115,13 @@ func (t *tracer) leave(k *task, info *syscallInfo) {
 	t.recordCall(k, &d)
 }
 
-// setsStrict reports whether a call asks for the mode in which a thread may do next to nothing.
+// setsStrict reports whether a call requests the strict mode of seccomp(2).
 func setsStrict(nr int, args [6]uint64) bool {
 	return nr == unix.SYS_SECCOMP && args[0] == unix.SECCOMP_SET_MODE_STRICT || nr == unix.SYS_PRCTL && args[0] == unix.PR_SET_SECCOMP && args[1] == unix.SECCOMP_MODE_STRICT
 }
 
-// restarts reports whether an error is one inside of the kernel: a signal has interrupted the
-// call, which is made again.
+// restarts reports whether an error number is kernel-internal: a signal has interrupted the
+// call, and the kernel restarts it.
 func restarts(errno int) bool {
 	switch errno {
 	case 512, 513, 514, 516: // ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK
@@ -132,60 +133,61 @@ func restarts(errno int) bool {
 // unfinished records a call that does not return.
 func (t *tracer) unfinished(k *task) {
 	k.call.in = false
-	if k.call.mute || k.quiet || t.rec == nil {
+	if k.call.unrecorded || k.preExec || t.rec == nil {
 		return
 	}
 	t.decodeReturn(k, nil)
 	t.recordCall(k, &posixtrace.SyscallData{})
 }
 
-// foreignCalls tells, once, of a program with system calls of another architecture, such as a
-// 32-bit one. They have other numbers and other structures.
-func (t *tracer) foreignCalls(k *task) {
-	t.missing(k, &t.foreign, "the system calls of ", " are those of another architecture, and are not recorded")
+// reportForeignCalls reports, once, a program of another architecture, such as a 32-bit one.
+// Its system calls have other numbers and other structures.
+func (t *tracer) reportForeignCalls(k *task) {
+	t.reportMissing(k, &t.foreign, "the system calls of ", " are those of another architecture, and are not recorded")
 }
 
-// missing tells and records, once, that there are system calls that cannot be recorded. The name
-// of the program stands between the two texts.
-func (t *tracer) missing(k *task, told *bool, before, after string) {
-	if *told || t.rec == nil {
+// reportMissing reports to the user and records, once, that some system calls cannot be
+// recorded. The message has the name of the program between the two texts.
+func (t *tracer) reportMissing(k *task, reported *bool, before, after string) {
+	if *reported || t.rec == nil {
 		return
 	}
-	*told = true
+	*reported = true
 	name, _ := os.Readlink("/proc/" + strconv.Itoa(k.tid) + "/exe")
-	t.tell(before + name + after)
+	t.notify(before + name + after)
 	t.record(posixtrace.EventError, k, 0, binary.LittleEndian.AppendUint32(nil, uint32(unix.ENOTSUP)))
 }
 
-// minds reports whether a call has to be followed that is not recorded.
-func (t *tracer) minds(nr int, first uint64) bool {
+// mustFollow reports whether the tracer must follow a call to its return even if it does not
+// record the call.
+func (t *tracer) mustFollow(nr int, first uint64) bool {
 	return nr == unix.SYS_PTRACE && !t.debugger || t.filter && setsFilter(nr, first)
 }
 
-// setsFilter reports whether a call sets a filter of system calls, or the strict mode, if it succeeds.
+// setsFilter reports whether a call, if it succeeds, sets a seccomp filter or the strict mode.
 func setsFilter(nr int, first uint64) bool {
 	return nr == unix.SYS_SECCOMP && first <= unix.SECCOMP_SET_MODE_FILTER || nr == unix.SYS_PRCTL && first == unix.PR_SET_SECCOMP
 }
 
-// confine is for a thread that has set a filter of its own. A call that this refuses never comes to ours,
-// which the kernel asks as well but does not hear: from now on every call of the thread
-// stops before any filter is asked.
-func (t *tracer) confine(k *task) {
+// markConfined notes that a thread has set a filter of its own. The kernel runs our filter too
+// but ignores its result for a call that the other filter refuses. So from now on every
+// call of the thread stops at its entry, before any filter runs.
+func (t *tracer) markConfined(k *task) {
 	k.confined = true
 	if k.call.nr != unix.SYS_SECCOMP || k.call.raw[1]&unix.SECCOMP_FILTER_FLAG_TSYNC == 0 {
 		return
 	}
-	// The other threads have got the filter as well, and run. To interrupt them could make
-	// calls of theirs fail.
+	// The other threads have the filter too, and are running. Interrupting them could make
+	// their calls fail.
 	for _, o := range t.tasks {
 		if o.pid == k.pid && !o.confined {
 			o.confined = true
-			t.missing(k, &t.refused, "calls that a filter of ", " refuses in its other threads are not all recorded")
+			t.reportMissing(k, &t.refused, "calls that a filter of ", " refuses in its other threads are not all recorded")
 		}
 	}
 }
 
-// typeOf returns the event type of a system call, 0 if it is not wanted.
+// typeOf returns the event type of a system call, 0 if the call is not wanted.
 func (t *tracer) typeOf(nr int) posixtrace.EventID {
 	switch {
 	case nr < 0 || nr >= len(t.wanted):
@@ -205,15 +207,15 @@ func (t *tracer) recordCall(k *task, d *posixtrace.SyscallData) {
 	t.rec.Record(posixtrace.EventInfo{ID: t.typeOf(c.nr), PID: k.pid, TID: k.tid, Address: c.ip, UnixNano: now}, t.buf)
 }
 
-// unknownName is the event type of calls that are newer than the table of names.
+// unknownName names the event type of calls that the table of names lacks.
 const unknownName = Prefix + "unknown"
 
-// register gives each call that is wanted its event type. That is done before there is
-// anything to trace: it takes locks, and who holds them may be a traced program that
-// stops in the middle of it and waits for the tracer.
+// register registers the event types of the wanted calls. It must run before anything is
+// traced: it takes locks, and a traced program that holds one could stop and wait for the
+// tracer.
 func (t *tracer) register() error {
 	var list []string
-	place := map[string]int{}
+	index := map[string]int{}
 	of := func(nr int) string {
 		if nr >= len(names) || names[nr] == "" {
 			return unknownName
@@ -222,8 +224,8 @@ func (t *tracer) register() error {
 	}
 	for nr := range t.wanted {
 		if name := of(nr); t.wanted[nr] {
-			if _, ok := place[name]; !ok {
-				place[name] = len(list)
+			if _, ok := index[name]; !ok {
+				index[name] = len(list)
 				list = append(list, name)
 			}
 		}
@@ -234,11 +236,11 @@ func (t *tracer) register() error {
 	}
 	for nr := range t.wanted {
 		if t.wanted[nr] {
-			t.ids[nr] = ids[place[of(nr)]]
+			t.ids[nr] = ids[index[of(nr)]]
 		}
 	}
 	if t.cfg.Want.All {
-		t.other = ids[place[unknownName]]
+		t.other = ids[index[unknownName]]
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A call whose return is never told is recorded as one that did not return, when the next
-// one begins; one that a filter tells of as well is recorded once.
-func TestUnpairedCalls(t *testing.T) {
+// A call whose return is not reported is recorded, as one that did not return, when the next
+// one starts. A call that a seccomp stop reports again is recorded once.
+func TestCallWithoutReturnIsRecorded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "traces")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -170,7 +170,7 @@ func TestTraceSignalsBlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Kill(left, unix.SIGKILL)
-	says := "ptrace-run: the command has left processes running, and nothing more of them is recorded: " + strconv.Itoa(left) + "\n"
+	says := "ptrace-run: the command has left processes running; their events are no longer recorded: " + strconv.Itoa(left) + "\n"
 	if code, errs := r.ended(); code != 3 || errs != says {
 		t.Errorf("%v, %q", r.ProcessState, errs)
 	}

@@ -10,7 +10,7 @@ import (
 // CreateForward begins a log that is written to out, which needs no more than
 // to take bytes. Its policy must be Append.
 func CreateForward(out io.Writer, super *Super) (*Writer, error) {
-	return create(&forward{f: out}, super)
+	return create(&pipeSink{f: out}, super)
 }
 
 // batchSize is how large the blocks of a Batch become, unless one event is larger.

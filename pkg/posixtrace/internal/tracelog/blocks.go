@@ -185,7 +185,7 @@ func (b *blocks) walk(off int64, last uint64, loop bool, fn func(off int64, h *h
 		if err == nil || isIO(err) || errors.Is(err, errSealed) {
 			return
 		}
-		if sound, ioErr := b.goesOn(off, last); ioErr != nil {
+		if sound, ioErr := b.soundBlockFollows(off, last); ioErr != nil {
 			err = ioErr
 		} else if !sound {
 			err = fmt.Errorf("%w: %w", errTorn, err)
@@ -218,7 +218,7 @@ var errTorn = errors.New("no more blocks")
 
 // goesOn reports whether a sound block with a sequence number beyond last lies
 // so close behind off that it may have followed an unsound one there.
-func (b *blocks) goesOn(off int64, last uint64) (bool, error) {
+func (b *blocks) soundBlockFollows(off int64, last uint64) (bool, error) {
 	n := min(b.size-off, 2*(headerSize+maxPayload))
 	if n < 2*headerSize {
 		return false, nil
@@ -257,7 +257,7 @@ const emptySlots = 64
 func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err error) error) error {
 	var buf []byte
 	empty := 0
-	var once onceEach
+	var seen slotsSeen
 	for i := 0; i < int(b.super.Slots) && empty < emptySlots; i++ {
 		off := b.super.slotAt(i)
 		if off > b.size-headerSize {
@@ -276,7 +276,7 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 			buf = p
 		}
 		if err == nil {
-			err = once.see(b.super, &h)
+			err = seen.repeated(b.super, &h)
 		}
 		if err := fn(i, off, &h, p, err); err != nil {
 			return err
@@ -287,9 +287,9 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 
 // onceEach finds slots that lie in a log twice, which no recorder writes but a broken
 // disk or program may: their events happened once.
-type onceEach map[uint64]bool
+type slotsSeen map[uint64]bool
 
-func (o *onceEach) see(s *Super, h *header) error {
+func (o *slotsSeen) repeated(s *Super, h *header) error {
 	key := h.Seq
 	if s.joins() {
 		key = h.first() // however far it had grown when it was copied
@@ -298,7 +298,7 @@ func (o *onceEach) see(s *Super, h *header) error {
 		return errTwice
 	}
 	if *o == nil {
-		*o = onceEach{}
+		*o = slotsSeen{}
 	}
 	(*o)[key] = true
 	return nil

@@ -222,7 +222,7 @@ func TestClaimedSizes(t *testing.T) {
 		}
 	}
 	for _, slots := range []uint32{2, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
-		for _, major := range []uint16{majorSingle, majorJoint, majorTwice} {
+		for _, major := range []uint16{majorSingle, majorJoint, majorHead} {
 			for _, size := range []uint64{1<<31 - 1, 1 << 31, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
 				l := newBomb(t, func(s *Super) {
 					s.Major, s.LogPolicy, s.Slots, s.ChunkSize = major, Loop, slots, chunk.MaxSize

@@ -21,7 +21,7 @@ type Counts struct {
 	Max    uint64 // the time of the latest of them
 
 	how  counting
-	src  source // of the block that is counted
+	src  openBlock // of the block that is counted
 	recs []chunk.Record
 	hold Hold
 }

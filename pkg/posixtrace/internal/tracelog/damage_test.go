@@ -322,7 +322,7 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 				blocks = append(blocks, makeBlock(uint32(i), uint64(100+200*i), n, 20, false))
 			}
 			d := new(disk)
-			w, err := create(&positional{f: d}, s)
+			w, err := create(&positionalSink{f: d}, s)
 			must(t, err)
 			var done []int // bytes written when each block was in the log
 			var then [][]ev
@@ -370,7 +370,7 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 				}
 				b, err := openBlocks(readerAt(c.b), int64(len(c.b)))
 				must(t, err)
-				w, rec, err := resume(b, &positional{f: c})
+				w, rec, err := resume(b, &positionalSink{f: c})
 				if err != nil {
 					t.Fatalf("crash at %d: resume: %v", n, err)
 				}
@@ -399,7 +399,7 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 			}
 			b, err := openBlocks(readerAt(d.b), int64(len(d.b)))
 			must(t, err)
-			if _, _, err := resume(b, &positional{f: d}); err != ErrSealed {
+			if _, _, err := resume(b, &positionalSink{f: d}); err != ErrSealed {
 				t.Errorf("Resume of a sealed log: %v", err)
 			}
 		})
@@ -452,9 +452,9 @@ func TestWriteFailures(t *testing.T) {
 			}
 			newSink := func(d *disk) sink {
 				if appendMode {
-					return &appending{f: d}
+					return &appendSink{f: d}
 				}
-				return &positional{f: d}
+				return &positionalSink{f: d}
 			}
 			good := new(disk)
 			write(newSink(good), p)
@@ -478,7 +478,7 @@ func TestWriteFailures(t *testing.T) {
 func TestPipeFailures(t *testing.T) {
 	for _, short := range []int{0, 1} {
 		d := &disk{failAt: 3, short: short}
-		w, err := create(&forward{f: d}, superFor(Append))
+		w, err := create(&pipeSink{f: d}, superFor(Append))
 		must(t, err)
 		must(t, w.Types(testTypes))
 		b := makeBlock(0, 10, 3, 4, false)

@@ -56,7 +56,7 @@ func TestSparseFlushesFillLoop(t *testing.T) {
 		s := superFor(Loop)
 		s.ChunkSize, s.LogSize = chunkSize, size
 		d := new(disk)
-		w, err := create(&positional{f: d}, s)
+		w, err := create(&positionalSink{f: d}, s)
 		must(t, err)
 		var recorded []ev
 		gone := uint64(0)
@@ -97,7 +97,7 @@ func TestSparseFlushesFillLoop(t *testing.T) {
 		if bytes < size*8/10 {
 			t.Errorf("chunks of %d: %d bytes of records in a log of %d", chunkSize, bytes, size)
 		}
-		if n := len(d.b); n > size+size/16+2*anchorSlotSize+1024 {
+		if n := len(d.b); n > size+size/16+2*anchorAreaSize+1024 {
 			t.Errorf("a log of %d bytes takes %d", size, n)
 		}
 		must(t, w.Seal(testStatus, false))
@@ -144,7 +144,7 @@ func TestReadWhileFilling(t *testing.T) {
 	s := superFor(Loop)
 	s.LogSize = 4 * 4096
 	d := new(disk)
-	w, err := create(&positional{f: d}, s)
+	w, err := create(&positionalSink{f: d}, s)
 	must(t, err)
 	var recorded []ev
 	add := func(n int) {
@@ -196,7 +196,7 @@ func TestFailedWritesLoseNothing(t *testing.T) {
 							s.LogSize = 3 * 4096
 						}
 						d := &disk{}
-						w, err := create(&positional{f: d}, s)
+						w, err := create(&positionalSink{f: d}, s)
 						must(t, err)
 						must(t, w.Types(testTypes))
 						d.failAt, d.short = d.count+failAt, short
@@ -225,7 +225,7 @@ func TestFailedWritesLoseNothing(t *testing.T) {
 						c := &disk{b: slices.Clone(d.b)}
 						b, err := openBlocks(c, int64(len(c.b)))
 						must(t, err)
-						w2, _, err := resume(b, &positional{f: c})
+						w2, _, err := resume(b, &positionalSink{f: c})
 						must(t, err)
 						for _, w := range []*Writer{w, w2} {
 							last := makeBlock(99, 1e6, 3, 20, false)
@@ -265,7 +265,7 @@ func TestCrashAfterCrash(t *testing.T) {
 	huge := block{EventsBlock: EventsBlock{Chunk: 7, Gen: 1}, want: []ev{{5000, 33, 1, string(make([]byte, 3000))}}}
 	huge.Payload = chunk.AppendFull(nil, &chunk.Record{Tick: 5000, Event: 33, PID: 1, Data: make([]byte, 3000)})
 	d := new(disk)
-	w, err := create(&positional{f: d}, s)
+	w, err := create(&positionalSink{f: d}, s)
 	must(t, err)
 	for _, b := range first {
 		must(t, w.Events(b.EventsBlock))
@@ -283,7 +283,7 @@ func TestCrashAfterCrash(t *testing.T) {
 			was := readAll(t, openFile(t, c.b))
 			b, err := openBlocks(c, int64(len(c.b)))
 			must(t, err)
-			w, _, err := resume(b, &positional{f: c})
+			w, _, err := resume(b, &positionalSink{f: c})
 			must(t, err)
 			base := c.written()
 			must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 1, Nanos: 1}}))
@@ -315,7 +315,7 @@ func TestHalfAChunkNeverCounts(t *testing.T) {
 	for _, next := range []block{huge, marks(5000)} { // in another slot, in the same
 		for fail := range 4 {
 			d := new(disk)
-			w, err := create(&positional{f: d}, s)
+			w, err := create(&positionalSink{f: d}, s)
 			must(t, err)
 			must(t, w.Events(first.EventsBlock))
 			d.failAt = d.count + 1 + fail

@@ -40,7 +40,7 @@ import (
 const (
 	majorSingle = 1
 	majorJoint  = 2
-	majorTwice  = 3
+	majorHead   = 3
 	minor       = 0
 )
 

@@ -197,7 +197,7 @@ func (f *forwardSource) block(loop bool) (grouped bool, err error) {
 	}
 	f.last = h.Seq
 	if h.Kind == KindEvents && !loop {
-		s := r.merge.source()
+		s := r.merge.newBlock()
 		if s.buf, err = f.payload(&h, s.buf); err != nil {
 			return false, err
 		}
@@ -227,7 +227,7 @@ func (f *forwardSource) block(loop bool) (grouped bool, err error) {
 }
 
 // addBlock adds a block of events whose checksum is right to the merge.
-func (f *forwardSource) addBlock(s *source, off int64, h *header, p []byte) {
+func (f *forwardSource) addBlock(s *openBlock, off int64, h *header, p []byte) {
 	f.r.found += uint64(h.Count)
 	f.r.addBlock(s, off, h, p)
 }

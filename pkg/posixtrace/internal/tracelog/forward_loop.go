@@ -49,7 +49,7 @@ func (f *forwardSource) loopArea() error {
 			break
 		}
 	}
-	if !r.super.twice() {
+	if !r.super.hasHead() {
 		if err := f.anchors(0); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (f *forwardSource) loopArea() error {
 type slotQueue struct {
 	f     *forwardSource
 	r     *Reader
-	once  onceEach
+	seen  slotsSeen
 	begun uint64 // with which sequence number the first slot was
 	any   bool   // there was a slot
 	held  bool   // the slot before waits:
@@ -70,7 +70,7 @@ type slotQueue struct {
 	raw   [2 * headerSize]byte
 	hs    [2]header
 	errs  [2]error
-	s     *source
+	s     *openBlock
 	h     *header
 }
 
@@ -84,7 +84,7 @@ func (q *slotQueue) slot(at int64) (h header, err error) {
 		return h, err
 	}
 	hs, errs, n := q.r.super.heads(&raw)
-	s := q.r.merge.source()
+	s := q.r.merge.newBlock()
 	s.buf = grow(s.buf, n)
 	end := q.f.read(s.buf)
 	if isIO(end) {
@@ -93,7 +93,7 @@ func (q *slotQueue) slot(at int64) (h header, err error) {
 	s.buf = s.buf[:q.f.off-at-int64(len(raw))]
 	best, _, err := pick(&raw, &hs, &errs, s.buf, anyHeader)
 	if err == nil {
-		err = q.once.see(q.r.super, best)
+		err = q.seen.repeated(q.r.super, best)
 	}
 	begun := uint64(0)
 	if err == nil {
@@ -102,7 +102,7 @@ func (q *slotQueue) slot(at int64) (h header, err error) {
 	if !q.any {
 		q.any, q.begun = true, begun
 	}
-	q.settle(begun)
+	q.finish(begun)
 	if err != nil {
 		q.r.merge.release(s)
 		return *best, err
@@ -114,7 +114,7 @@ func (q *slotQueue) slot(at int64) (h header, err error) {
 
 // settle takes the slot that waits, whose successor was begun with sequence
 // number begun.
-func (q *slotQueue) settle(begun uint64) {
+func (q *slotQueue) finish(begun uint64) {
 	if !q.held {
 		return
 	}
@@ -136,7 +136,7 @@ func (q *slotQueue) close(cut bool) {
 	if cut {
 		q.begun = 0
 	}
-	q.settle(q.begun)
+	q.finish(q.begun)
 }
 
 // single reads a slot of a log of version 1, which holds one chunk.
@@ -147,9 +147,9 @@ func (q *slotQueue) single(at int64) (h header, err error) {
 	if h.Kind != KindEvents || h.size() > q.r.super.slotSize() {
 		return h, errLength
 	}
-	s := q.r.merge.source()
+	s := q.r.merge.newBlock()
 	if s.buf, err = q.f.payload(&h, s.buf); err == nil {
-		err = q.once.see(q.r.super, &h)
+		err = q.seen.repeated(q.r.super, &h)
 	}
 	if err != nil {
 		q.r.merge.release(s)
@@ -162,33 +162,33 @@ func (q *slotQueue) single(at int64) (h header, err error) {
 // head reads what stands before the slots of a Loop log.
 func (f *forwardSource) head() error {
 	r := f.r
-	if !r.super.twice() {
+	if !r.super.hasHead() {
 		return nil
 	}
 	if err := f.anchors(0); err != nil {
 		return err
 	}
-	h, p, err := f.place(r.super.namesSize())
+	h, p, err := f.area(r.super.namesSize())
 	if isIO(err) || errors.Is(err, errCut) {
 		return err
 	}
-	f.copies.seeTypes(r.super, &h, p, err)
+	f.copies.addTypes(r.super, &h, p, err)
 	return f.skip(r.super.slotAt(0) - f.off)
 }
 
 // anchors reads one of the two slots for clock anchors.
 func (f *forwardSource) anchors(side int64) error {
 	r := f.r
-	h, p, err := f.place(anchorSlotSize)
+	h, p, err := f.area(anchorAreaSize)
 	if isIO(err) || errors.Is(err, errCut) {
 		return err
 	}
-	f.copies.seeAnchors(r.super, side, &h, p, err)
-	return f.skip(r.super.anchorSlotAt(side) + anchorSlotSize - f.off)
+	f.copies.addAnchors(r.super, side, &h, p, err)
+	return f.skip(r.super.anchorAreaAt(side) + anchorAreaSize - f.off)
 }
 
 // place reads the block that begins a place of size bytes.
-func (f *forwardSource) place(size int64) (h header, p []byte, err error) {
+func (f *forwardSource) area(size int64) (h header, p []byte, err error) {
 	h, err = f.header(f.r.super.ID)
 	if err == nil && h.size() > size {
 		err = errLength

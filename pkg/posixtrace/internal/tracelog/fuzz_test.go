@@ -77,7 +77,7 @@ func FuzzReader(f *testing.F) {
 		Text(log)
 		d := &disk{b: slices.Clone(log)}
 		if b, err := openBlocks(readerAt(log), int64(len(log))); err == nil && b.super.tailAt() < 1<<20 {
-			if w, _, err := resume(b, &positional{f: d}); err == nil {
+			if w, _, err := resume(b, &positionalSink{f: d}); err == nil {
 				w.Events(makeBlock(1, 5, 2, 2, false).EventsBlock)
 				if err := w.Seal(Status{}, false); err != nil {
 					t.Fatal(err)

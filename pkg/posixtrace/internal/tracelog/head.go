@@ -18,7 +18,7 @@ const (
 )
 
 // twice reports whether this is a Loop log with a head.
-func (s *Super) twice() bool { return s.LogPolicy == Loop && s.Major >= majorTwice }
+func (s *Super) hasHead() bool { return s.LogPolicy == Loop && s.Major >= majorHead }
 
 // namesRoom is how much payload fits into the block of types in the head.
 func (s *Super) namesRoom() int {
@@ -26,24 +26,24 @@ func (s *Super) namesRoom() int {
 }
 
 // namesAt is where that block is.
-func (s *Super) namesAt() int64 { return s.size + anchorSlotSize }
+func (s *Super) namesAt() int64 { return s.size + anchorAreaSize }
 
 // namesSize is the size of the room for all of it.
 func (s *Super) namesSize() int64 { return headerSize + int64(s.namesRoom()) }
 
 // headSize is the size of the head.
 func (s *Super) headSize() int64 {
-	if s.twice() {
-		return anchorSlotSize + s.namesSize()
+	if s.hasHead() {
+		return anchorAreaSize + s.namesSize()
 	}
 	return 0
 }
 
 // anchorSlotAt is where one of the two slots for clock anchors of a Loop log begins.
-func (s *Super) anchorSlotAt(side int64) int64 {
+func (s *Super) anchorAreaAt(side int64) int64 {
 	switch {
-	case !s.twice():
-		return s.anchorsAt() + side*anchorSlotSize
+	case !s.hasHead():
+		return s.anchorsAt() + side*anchorAreaSize
 	case side == 0:
 		return s.size
 	}
@@ -53,12 +53,12 @@ func (s *Super) anchorSlotAt(side int64) int64 {
 // copies is what a reader finds in the places of a Loop log that are written over: the two
 // slots for clock anchors and the types in the head.
 type copies struct {
-	anchors, types place
+	anchors, types newestCopy
 	missing        *Fault // there is no block in a slot for clock anchors
 }
 
 // place is the newest sound block of a place, and what is wrong with it or another.
-type place struct {
+type newestCopy struct {
 	h     header
 	p     []byte // nil: there is none
 	side  int64
@@ -67,7 +67,7 @@ type place struct {
 
 // see takes a block of header h and payload p that was read with err from at, where one of kind
 // and at most size bytes may be. It reports whether there is one, sound or not.
-func (c *place) see(s *Super, kind Kind, side, at, size int64, h *header, p []byte, err error) bool {
+func (c *newestCopy) offer(s *Super, kind Kind, side, at, size int64, h *header, p []byte, err error) bool {
 	if err == nil && h.Kind == kind && h.size() > size {
 		err = errLength
 	}
@@ -88,33 +88,33 @@ func (c *place) see(s *Super, kind Kind, side, at, size int64, h *header, p []by
 	return true
 }
 
-func (c *copies) seeAnchors(s *Super, side int64, h *header, p []byte, err error) {
-	at := s.anchorSlotAt(side)
-	if !c.anchors.see(s, KindAnchors, side, at, anchorSlotSize, h, p, err) && s.twice() {
+func (c *copies) addAnchors(s *Super, side int64, h *header, p []byte, err error) {
+	at := s.anchorAreaAt(side)
+	if !c.anchors.offer(s, KindAnchors, side, at, anchorAreaSize, h, p, err) && s.hasHead() {
 		c.missing = &Fault{at, KindAnchors.String(), errNoBlock}
 	}
 }
 
-func (c *copies) seeTypes(s *Super, h *header, p []byte, err error) {
-	c.types.see(s, KindTypes, 0, s.namesAt(), s.namesSize(), h, p, err)
+func (c *copies) addTypes(s *Super, h *header, p []byte, err error) {
+	c.types.offer(s, KindTypes, 0, s.namesAt(), s.namesSize(), h, p, err)
 }
 
 // readCopies reads all of them.
 func (b *blocks) readCopies() error {
 	b.copies = copies{}
 	for side := range int64(2) {
-		h, p, err := b.block(b.super.anchorSlotAt(side), nil)
+		h, p, err := b.block(b.super.anchorAreaAt(side), nil)
 		if isIO(err) {
 			return err
 		}
-		b.copies.seeAnchors(b.super, side, &h, p, err)
+		b.copies.addAnchors(b.super, side, &h, p, err)
 	}
-	if b.super.twice() {
+	if b.super.hasHead() {
 		h, p, err := b.block(b.super.namesAt(), nil)
 		if isIO(err) {
 			return err
 		}
-		b.copies.seeTypes(b.super, &h, p, err)
+		b.copies.addTypes(b.super, &h, p, err)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (l *contents) takeAnchors(c *copies) {
 // another of it. In another it may be what its recorder was writing.
 func (l *contents) takeTypes(c *copies) {
 	fault := c.types.fault
-	if l.super.twice() && fault == nil {
+	if l.super.hasHead() && fault == nil {
 		at := l.super.namesAt()
 		if c.types.p == nil {
 			if len(l.types) > 0 {
@@ -171,7 +171,7 @@ func (c *copies) missingTypes(known func(TypeDef) bool) []TypeDef {
 // writeHead writes the types into the head, as many as there is room for, in place of those that
 // are there. Should it be torn, the types behind the slots are whole.
 func (w *Writer) writeHead() error {
-	if !w.super.twice() || w.headDone == len(w.types) {
+	if !w.super.hasHead() || w.headDone == len(w.types) {
 		return nil
 	}
 	var b []byte

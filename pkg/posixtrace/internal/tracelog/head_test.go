@@ -91,7 +91,7 @@ func TestCutTailKeepsNamesAndClock(t *testing.T) {
 			d := &disk{b: slices.Clone(m.b[:n])}
 			b, err := openBlocks(d, int64(n))
 			must(t, err)
-			w, rec, err := resume(b, &positional{f: d})
+			w, rec, err := resume(b, &positionalSink{f: d})
 			must(t, err)
 			if !slices.Equal(rec.Types, defs) {
 				t.Fatalf("cut at %d, taken up: types %v", n, rec.Types)
@@ -132,8 +132,8 @@ func TestEitherCopySuffices(t *testing.T) {
 	must(t, w.Seal(testStatus, false))
 	all := readAll(t, openFile(t, m.b))
 	places := append(tail,
-		extent{off: s.anchorSlotAt(0), end: s.anchorSlotAt(0) + anchorSlotSize},
-		extent{off: s.anchorSlotAt(1), end: s.anchorSlotAt(1) + anchorSlotSize},
+		extent{off: s.anchorAreaAt(0), end: s.anchorAreaAt(0) + anchorAreaSize},
+		extent{off: s.anchorAreaAt(1), end: s.anchorAreaAt(1) + anchorAreaSize},
 		extent{off: s.namesAt(), end: s.namesAt() + s.namesSize()},
 		extent{off: s.size, end: s.slotAt(0)})
 	spoil := map[string]func(p []byte){
@@ -166,7 +166,7 @@ func TestEitherCopySuffices(t *testing.T) {
 // clock, in the one place or the other, even if the end of its log is then cut off.
 func TestTornCopies(t *testing.T) {
 	d := new(disk)
-	w, defs, anchors := headLog(t, &positional{f: d}, 0, 0)
+	w, defs, anchors := headLog(t, &positionalSink{f: d}, 0, 0)
 	begin := d.written()
 	must(t, w.Types([]TypeDef{{900, "last"}}))
 	must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 9000, Nanos: 2e18}}))
@@ -190,7 +190,7 @@ func TestTornCopies(t *testing.T) {
 		})
 		b, err := openBlocks(c, int64(len(c.b)))
 		must(t, err)
-		w, _, err := resume(b, &positional{f: c})
+		w, _, err := resume(b, &positionalSink{f: c})
 		must(t, err)
 		must(t, w.Seal(testStatus, false))
 		bothWays(c.b, func(way string, r *Reader, err error) {
@@ -209,7 +209,7 @@ func TestTornCopies(t *testing.T) {
 // cleared keeps them.
 func TestHeadOfManyTypes(t *testing.T) {
 	d := new(disk)
-	w, defs, anchors := headLog(t, &positional{f: d}, 0, 500)
+	w, defs, anchors := headLog(t, &positionalSink{f: d}, 0, 500)
 	fit := w.headHas
 	if fit < 100 || fit >= len(defs) {
 		t.Fatalf("%d of %d types in the head", fit, len(defs))
@@ -248,10 +248,10 @@ func TestHeadOfManyTypes(t *testing.T) {
 func TestOlderLoopsStay(t *testing.T) {
 	for _, major := range []uint16{majorSingle, majorJoint} {
 		d := new(disk)
-		_, defs, anchors := headLog(t, &positional{f: d}, major, 0)
+		_, defs, anchors := headLog(t, &positionalSink{f: d}, major, 0)
 		b, err := openBlocks(d, int64(len(d.b)))
 		must(t, err)
-		w, _, err := resume(b, &positional{f: d})
+		w, _, err := resume(b, &positionalSink{f: d})
 		must(t, err)
 		k := chunk.ClockAnchor{Tick: 1e6, Nanos: 2e18}
 		must(t, w.Anchors([]chunk.ClockAnchor{k}))

@@ -25,7 +25,7 @@ func CoarseSet(s *event.Set) (c Coarse) {
 	return
 }
 
-func (c *Coarse) meets(d *Coarse) bool {
+func (c *Coarse) overlaps(d *Coarse) bool {
 	for i := range c {
 		if c[i]&d[i] != 0 {
 			return true

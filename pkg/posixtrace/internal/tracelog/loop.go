@@ -2,7 +2,6 @@ package tracelog
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
@@ -56,12 +55,12 @@ func (w *Writer) giveUp(i int) *entry {
 
 // filling is the slot of a Loop log that is being filled.
 type filling struct {
-	payload  []byte // of which only what is in force counts
-	slot     int    // -1: none
-	first    uint64 // sequence number with which it was begun
-	side     int    // the header that comes next
-	kept     bool   // the device has a header of it,
-	keptSide int    // this one
+	payload    []byte // of which only what is in force counts
+	slot       int    // -1: none
+	first      uint64 // sequence number with which it was begun
+	side       int    // the header that comes next
+	synced     bool   // the device has a header of it,
+	syncedSide int    // this one
 }
 
 // minRoom is the room in a slot for which a chunk is divided.
@@ -77,7 +76,7 @@ func (w *Writer) join(b *EventsBlock, sum *Summary) error {
 	case len(b.Payload) <= room:
 		return w.grow(b, sum, lead, b.Payload, 0)
 	case room >= minRoom:
-		n, sites, base := divide(b.Payload, b.Base, room)
+		n, sites, base := splitPoint(b.Payload, b.Base, room)
 		if n == 0 {
 			break
 		}
@@ -91,14 +90,14 @@ func (w *Writer) join(b *EventsBlock, sum *Summary) error {
 		if err != nil || tail.Count == 0 || head.Count+tail.Count != sum.Count || len(rest) > chunk.Align(int(w.super.ChunkSize)) {
 			break
 		}
-		return w.divide(b, &head, lead, n, &tail, b.lead(&tail, base), rest)
+		return w.joinSplit(b, &head, lead, n, &tail, b.lead(&tail, base), rest)
 	}
 	return w.begin(b, sum, lead, b.Payload)
 }
 
 // divide writes the two parts of a chunk. If the second fails, the first counts
 // no more.
-func (w *Writer) divide(b *EventsBlock, head *Summary, lead []byte, n int, tail *Summary, lead2, rest []byte) error {
+func (w *Writer) joinSplit(b *EventsBlock, head *Summary, lead []byte, n int, tail *Summary, lead2, rest []byte) error {
 	fill, old := w.fill, w.slots[w.fill.slot]
 	if err := w.grow(b, head, lead, b.Payload[:n], continues); err != nil {
 		return err
@@ -131,7 +130,7 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 	if err := w.out.put(at+w.super.slotHead()+int64(end), all[end:], nil); err != nil {
 		return w.failed(err)
 	}
-	if f.kept && f.keptSide == f.side {
+	if f.synced && f.syncedSide == f.side {
 		// An error is told when somebody asks for the log to be on its device.
 		w.Sync()
 	}
@@ -207,65 +206,6 @@ func (w *Writer) slotHeader(s *entry, payload []byte, first uint64, flags uint32
 	h.CRC = checksum(&w.head, payload)
 	le.PutUint32(w.head[60:], h.CRC)
 	return &w.head
-}
-
-// writeLoopAnchors writes all clock anchors of a Loop log that matter into its two slots for
-// them, one after the other: if one write is torn, the other slot still holds
-// what was there before, or holds them already. Before version 3 it is one of the two,
-// by turns. So such a log does not grow however long it runs.
-func (w *Writer) writeLoopAnchors() error {
-	if w.anchorsDone == len(w.anchors) && w.anchorsDone > 0 || len(w.anchors) == 0 {
-		return nil
-	}
-	w.thinAnchors()
-	times := 1
-	if w.super.twice() {
-		times = 2
-		if w.anchorKept == 1+w.anchorSide {
-			w.anchorSide ^= 1
-		}
-	}
-	for range times {
-		if w.anchorKept == 1+w.anchorSide {
-			w.Sync()
-		}
-		if err := w.write(w.super.anchorSlotAt(w.anchorSide), anchorsHeader(w.anchors), appendAnchors(nil, w.anchors)); err != nil {
-			w.anchorsDone = 0
-			return err
-		}
-		w.anchorSide ^= 1
-	}
-	w.anchorsDone = len(w.anchors)
-	return nil
-}
-
-// thinAnchors brings the clock anchors down to what a slot holds: first those go that lie
-// before the oldest event, then every second one of the rest but the newest.
-func (w *Writer) thinAnchors() {
-	if len(w.anchors) <= slotAnchors {
-		return
-	}
-	oldest := ^uint64(0)
-	for i := range w.slots {
-		if s := &w.slots[i]; s.Seq != 0 {
-			oldest = min(oldest, s.Min)
-		}
-	}
-	n := 0
-	for n < len(w.anchors)-2 && w.anchors[n+1].Tick <= oldest {
-		n++
-	}
-	w.anchors = slices.Delete(w.anchors, 0, n)
-	for len(w.anchors) > slotAnchors {
-		last := len(w.anchors) - 2
-		kept := []chunk.ClockAnchor{}
-		for i, k := range w.anchors {
-			if i%2 == 0 || i >= last {
-				kept = append(kept, k)
-			}
-		}
-		w.anchors = kept
-	}
 }
 
 // indexSlots enters the slots of a Loop log in its index.

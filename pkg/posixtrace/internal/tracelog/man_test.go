@@ -29,13 +29,13 @@ func TestManPage(t *testing.T) {
 		fmt.Sprintf("number of entries, at most %d", indexEntries),
 		fmt.Sprintf("entries Ta %d bytes each", entrySize),
 		fmt.Sprintf("the last %d bytes of the file", sealSize),
-		fmt.Sprintf("places of %d bytes for clock anchors", anchorSlotSize),
-		fmt.Sprintf("0 Ta %d bytes Ta another place for clock anchors", anchorSlotSize),
+		fmt.Sprintf("places of %d bytes for clock anchors", anchorAreaSize),
+		fmt.Sprintf("0 Ta %d bytes Ta another place for clock anchors", anchorAreaSize),
 		fmt.Sprintf("at least %d and at most %d, rounded down", leastNames, mostNames),
-		fmt.Sprintf("at most %d, are written", slotAnchors),
+		fmt.Sprintf("at most %d, are written", areaAnchors),
 		fmt.Sprintf("40 Ta %d bytes Ta the status", statusSize),
 		fmt.Sprintf("multiple of 8, and %d bytes more", chunk.JointSize),
-		fmt.Sprintf("format, %d; %d in a loop log", majorSingle, majorTwice),
+		fmt.Sprintf("format, %d; %d in a loop log", majorSingle, majorHead),
 		fmt.Sprintf("of more than %d bytes", small),
 		fmt.Sprintf("%#X for the STOP event", FinalChunk),
 		fmt.Sprintf("id, 1 to %d", event.Max-1),
@@ -71,7 +71,7 @@ func TestManPageLint(t *testing.T) {
 func TestManPageTables(t *testing.T) {
 	b, err := os.ReadFile(manPage)
 	must(t, err)
-	sizes := map[string]int{"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "8 bytes": 8, "16 bytes": 16, "32 bytes": 32, "64 bytes": 64, "4144 bytes": anchorSlotSize}
+	sizes := map[string]int{"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "8 bytes": 8, "16 bytes": 16, "32 bytes": 32, "64 bytes": 64, "4144 bytes": anchorAreaSize}
 	next, tables := -1, 0
 	for _, l := range strings.Split(string(b), "\n") {
 		if strings.HasPrefix(l, ".Bl -column \"offset\"") {

@@ -14,7 +14,7 @@ var errContent = errors.New("events are not what they should be")
 
 // source is an open block of events. It yields them in the order of their
 // times.
-type source struct {
+type openBlock struct {
 	cur    chunk.Cursor
 	head   chunk.Record // the next event, if ready
 	ready  bool         // it took more than a look
@@ -28,7 +28,7 @@ type source struct {
 }
 
 // reset puts the source at the beginning of the events of a block.
-func (s *source) reset(h *header, p []byte, joint bool) {
+func (s *openBlock) reset(h *header, p []byte, joint bool) {
 	if joint {
 		s.cur.ResetJoint(p)
 	} else {
@@ -38,7 +38,7 @@ func (s *source) reset(h *header, p []byte, joint bool) {
 
 // load gets the source ready to yield the events of a block. If they are not
 // what they should be, the error tells, and left how many can be had.
-func (s *source) load(h *header, p []byte, joint bool) error {
+func (s *openBlock) load(h *header, p []byte, joint bool) error {
 	s.reset(h, p, joint)
 	sum, err := skim(&s.cur)
 	s.seq, s.last, s.left, s.use, s.ready, s.lent = h.Seq, sum.Max, sum.Count, false, false, false
@@ -67,7 +67,7 @@ func (s *source) load(h *header, p []byte, joint bool) error {
 
 // peek returns the time of the next event, false at the end. The whole chunk has been
 // decoded before, so nothing can be wrong with it.
-func (s *source) peek() (tick uint64, ok bool) {
+func (s *openBlock) peek() (tick uint64, ok bool) {
 	switch {
 	case s.use:
 		if s.left == 0 {
@@ -85,7 +85,7 @@ func (s *source) peek() (tick uint64, ok bool) {
 }
 
 // rank is that of the next event.
-func (s *source) rank() int {
+func (s *openBlock) rank() int {
 	switch {
 	case s.use:
 		return rank(s.sorted[len(s.sorted)-s.left].Event)
@@ -99,7 +99,7 @@ func (s *source) rank() int {
 // fill decodes the next events into recs: the first whatever its time, and then those
 // before limit. It returns how many, and the time of the one that is next then, false if there
 // is none.
-func (s *source) fill(recs []chunk.Record, limit uint64) (n int, next uint64, more bool) {
+func (s *openBlock) fill(recs []chunk.Record, limit uint64) (n int, next uint64, more bool) {
 	for {
 		if !s.use && !s.ready {
 			got, next, over := s.cur.Fill(recs[n:], n == 0, limit)
@@ -127,7 +127,7 @@ func (s *source) fill(recs []chunk.Record, limit uint64) (n int, next uint64, mo
 // event, its rank, and the order in which blocks were written.
 type node struct {
 	tick, seq uint64
-	s         *source
+	s         *openBlock
 }
 
 func (a *node) before(b *node) bool {
@@ -157,34 +157,34 @@ func rank(id event.ID) int {
 // is the first. The next event of the top is the one to be reported.
 type merge struct {
 	heap  []node
-	top   *source
+	top   *openBlock
 	limit uint64
 	far   uint64 // beyond it others than those in the heap come in
-	free  []*source
+	free  []*openBlock
 	held  int64 // bytes of the payloads in sources that were added
 	hold  *Hold // what keeps sources that come to their end while a batch is read
 }
 
 // source returns a source to load a block into.
-func (m *merge) source() *source {
+func (m *merge) newBlock() *openBlock {
 	if n := len(m.free); n > 0 {
 		s := m.free[n-1]
 		m.free = m.free[:n-1]
 		return s
 	}
-	return new(source)
+	return new(openBlock)
 }
 
 // release takes a source back. Few are kept, however many were open at once; and none into
 // which events of a batch still point.
-func (m *merge) release(s *source) {
+func (m *merge) release(s *openBlock) {
 	if len(m.free) < 64 && !s.lent {
 		m.free = append(m.free, s)
 	}
 }
 
 // add puts a loaded source into the heap. There must be no top.
-func (m *merge) add(s *source) {
+func (m *merge) add(s *openBlock) {
 	m.held += int64(cap(s.buf))
 	tick, _ := s.peek()
 	m.push(node{tick, s.seq, s})
@@ -194,7 +194,7 @@ func (m *merge) add(s *source) {
 func (m *merge) finish() {
 	m.held -= int64(cap(m.top.buf))
 	if m.hold != nil && m.top.lent {
-		m.hold.keep(m.top)
+		m.hold.add(m.top)
 	} else {
 		m.release(m.top)
 	}

@@ -65,8 +65,8 @@ func decodeTypes(b []byte, count uint32) ([]TypeDef, error) {
 const (
 	anchorSize = 16
 	// slotAnchors is how many clock anchors a Loop log keeps.
-	slotAnchors    = 255
-	anchorSlotSize = headerSize + slotAnchors*anchorSize
+	areaAnchors    = 255
+	anchorAreaSize = headerSize + areaAnchors*anchorSize
 )
 
 func appendAnchors(b []byte, anchors []chunk.ClockAnchor) []byte {

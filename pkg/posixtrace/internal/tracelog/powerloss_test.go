@@ -71,7 +71,7 @@ func TestLossOfPower(t *testing.T) {
 				if p == Loop {
 					super.LogSize = uint64(2+rnd.IntN(6)) * 4096
 				}
-				w, err := create(&positional{f: c}, super)
+				w, err := create(&positionalSink{f: c}, super)
 				must(t, err)
 				must(t, w.Types(testTypes))
 				var line []chunk.ClockAnchor // more than a sector of them

@@ -4,14 +4,14 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
 // Hold keeps the payloads that the events of one call of NextBatch point into.
 type Hold struct {
-	done  []*source // at their end
-	bytes int64     // of their payloads
+	done  []*openBlock // at their end
+	bytes int64        // of their payloads
 }
 
 // maxBatch bounds the payloads that are kept: blocks may hold few events each.
 const maxBatch = 256 << 10
 
-func (h *Hold) keep(s *source) {
+func (h *Hold) add(s *openBlock) {
 	h.done = append(h.done, s)
 	h.bytes += int64(cap(s.buf))
 }

@@ -100,17 +100,17 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 			return err
 		}
 		buf = p
-		return w.took(off, h, p, rec, loop)
+		return w.replayBlock(off, h, p, rec, loop)
 	})
 	if isIO(err) || errors.Is(err, errSealed) {
 		return nil, nil, err
 	}
 	w.pos, w.seq = end, w.seq+1
 	w.typesDone, w.anchorsDone = len(w.types), len(w.anchors)
-	if w.super.twice() || b.copies.anchors.fault != nil {
+	if w.super.hasHead() || b.copies.anchors.fault != nil {
 		w.anchorsDone = 0 // both places are made whole before anything else is written
 	}
-	if w.super.twice() {
+	if w.super.hasHead() {
 		for _, d := range b.copies.missingTypes(func(d TypeDef) bool { return w.known.Has(d.ID) }) {
 			w.known.Add(d.ID)
 			w.types = append(w.types, d)
@@ -151,7 +151,7 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 		if h.Seq > w.seq {
 			w.seq, newest = h.Seq, i
 			if w.super.joins() {
-				w.fill = filling{payload: slices.Clone(p), slot: i, first: h.first(), side: h.side ^ 1, kept: true, keptSide: h.side}
+				w.fill = filling{payload: slices.Clone(p), slot: i, first: h.first(), side: h.side ^ 1, synced: true, syncedSide: h.side}
 			}
 		}
 		return nil
@@ -169,7 +169,7 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 	}
 	w.seq = max(w.seq, b.copies.types.h.Seq)
 	if k := &b.copies.anchors; k.p != nil {
-		w.anchorSide, w.anchorKept = k.side^1, 1+k.side
+		w.anchorSide, w.anchorSynced = k.side^1, 1+k.side
 		w.seq = max(w.seq, k.h.Seq)
 		w.anchors, _ = decodeAnchors(k.p, k.h.Count)
 	}
@@ -189,7 +189,7 @@ func (w *Writer) resumeParts(p []byte, seq uint64, rec *Recovered) (marks uint64
 }
 
 // took enters a sound block of the sequence into the writer's state.
-func (w *Writer) took(off int64, h *header, p []byte, rec *Recovered, loop bool) error {
+func (w *Writer) replayBlock(off int64, h *header, p []byte, rec *Recovered, loop bool) error {
 	var types *Coarse
 	switch h.Kind {
 	case KindEvents:

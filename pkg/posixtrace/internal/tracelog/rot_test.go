@@ -321,7 +321,7 @@ func TestRandomDamage(t *testing.T) {
 					a, b := block(), block()
 					copy(log[a.off:], s.log[b.off:b.end])
 				case 6:
-					what, whole = "twice", false
+					what, whole = "hasHead", false
 					a := block()
 					log = slices.Insert(log, int(a.end), s.log[a.off:a.end]...)
 				case 7:
@@ -346,14 +346,14 @@ func (s *specimen) checkResume(t testing.TB, what string, log []byte) {
 		return
 	}
 	d := &disk{b: slices.Clone(log)}
-	if _, _, err = resume(b, &positional{f: d}); errors.Is(err, ErrSealed) {
+	if _, _, err = resume(b, &positionalSink{f: d}); errors.Is(err, ErrSealed) {
 		return
 	}
 	must(t, err)
 	once := slices.Clone(d.b)
 	b, err = openBlocks(readerAt(d.b), int64(len(d.b)))
 	must(t, err)
-	w, _, err := resume(b, &positional{f: d})
+	w, _, err := resume(b, &positionalSink{f: d})
 	must(t, err)
 	if !bytes.Equal(once, d.b) {
 		t.Fatalf("%s: %s: taken up a second time, it changes", s.name, what)

@@ -34,7 +34,7 @@ func (s *selection) overlaps(min, max uint64) bool { return max >= s.min && min 
 
 // wants is overlaps that knows the types, too.
 func (s *selection) wants(min, max uint64, types *Coarse) bool {
-	return s.overlaps(min, max) && (s.types == nil || types.meets(&s.coarse))
+	return s.overlaps(min, max) && (s.types == nil || types.overlaps(&s.coarse))
 }
 
 // filter moves the selected events to the front and returns how many there are.

@@ -52,17 +52,17 @@ func newSink(f *os.File, p Policy) (sink, error) {
 			return nil, fmt.Errorf("log: %w", err)
 		}
 		if flags&syscall.O_APPEND == 0 {
-			return &positional{f: f, raw: f}, nil
+			return &positionalSink{f: f, raw: f}, nil
 		}
 		if p != Append {
 			return nil, fmt.Errorf("log is open in append mode, which does not suit policy %v: %w", p, syscall.EINVAL)
 		}
-		return &appending{f: f}, nil
+		return &appendSink{f: f}, nil
 	case m&(os.ModeNamedPipe|os.ModeSocket|os.ModeCharDevice) != 0:
 		if p != Append {
 			return nil, fmt.Errorf("log is not a regular file, which policy %v needs: %w", p, syscall.EINVAL)
 		}
-		return &forward{f: f}, nil
+		return &pipeSink{f: f}, nil
 	default:
 		return nil, fmt.Errorf("log is not a kind of file that can hold one: %w", syscall.EINVAL)
 	}
@@ -92,13 +92,13 @@ const small = 4096
 
 // positional writes blocks at their place: the payload first and the header
 // last, so that what a dying process leaves of a block has no header that fits.
-type positional struct {
+type positionalSink struct {
 	f   file
 	raw *os.File // for reserve; nil in tests
 	buf []byte
 }
 
-func (s *positional) put(off int64, head, payload []byte) error {
+func (s *positionalSink) put(off int64, head, payload []byte) error {
 	if len(head)+len(payload) <= small {
 		s.buf = append(append(s.buf[:0], head...), payload...)
 		_, err := s.f.WriteAt(s.buf, off)
@@ -113,13 +113,13 @@ func (s *positional) put(off int64, head, payload []byte) error {
 	return err
 }
 
-func (s *positional) truncate(size int64) error { return s.f.Truncate(size) }
-func (s *positional) sync() error               { return s.f.Sync() }
-func (s *positional) seekable() bool            { return true }
+func (s *positionalSink) truncate(size int64) error { return s.f.Truncate(size) }
+func (s *positionalSink) sync() error               { return s.f.Sync() }
+func (s *positionalSink) seekable() bool            { return true }
 
 // reserve asks the file system for room, where it can. Only a lack of room is
 // an error; the length of the file stays.
-func (s *positional) reserve(size int64) error {
+func (s *positionalSink) reserve(size int64) error {
 	if s.raw == nil {
 		return nil
 	}
@@ -158,12 +158,12 @@ func (s *positional) reserve(size int64) error {
 
 // appending writes to a regular file whose every write goes to its end. What a
 // failed write left is cut off again.
-type appending struct {
+type appendSink struct {
 	f      file
 	broken error
 }
 
-func (s *appending) put(off int64, head, payload []byte) error {
+func (s *appendSink) put(off int64, head, payload []byte) error {
 	if s.broken != nil {
 		return s.broken
 	}
@@ -176,14 +176,14 @@ func (s *appending) put(off int64, head, payload []byte) error {
 	return err
 }
 
-func (s *appending) truncate(size int64) error { return s.f.Truncate(size) }
-func (s *appending) reserve(int64) error       { return nil }
-func (s *appending) sync() error               { return s.f.Sync() }
-func (s *appending) seekable() bool            { return true }
+func (s *appendSink) truncate(size int64) error { return s.f.Truncate(size) }
+func (s *appendSink) reserve(int64) error       { return nil }
+func (s *appendSink) sync() error               { return s.f.Sync() }
+func (s *appendSink) seekable() bool            { return true }
 
 // forward writes to a pipe, a terminal or the like. After part of a block has
 // gone out nothing can follow it.
-type forward struct {
+type pipeSink struct {
 	f      io.Writer
 	broken error
 	before func() // called before each write; nil: nothing is
@@ -192,7 +192,7 @@ type forward struct {
 // piece is how much goes into one write where each is reported.
 const piece = 16 << 10
 
-func (s *forward) write(b []byte) (n int, err error) {
+func (s *pipeSink) write(b []byte) (n int, err error) {
 	if s.before == nil {
 		return s.f.Write(b)
 	}
@@ -205,7 +205,7 @@ func (s *forward) write(b []byte) (n int, err error) {
 	return n, err
 }
 
-func (s *forward) put(_ int64, head, payload []byte) error {
+func (s *pipeSink) put(_ int64, head, payload []byte) error {
 	if s.broken != nil {
 		return s.broken
 	}
@@ -225,10 +225,10 @@ func (s *forward) put(_ int64, head, payload []byte) error {
 	return err
 }
 
-func (s *forward) truncate(int64) error { return nil }
-func (s *forward) reserve(int64) error  { return nil }
-func (s *forward) sync() error          { return nil }
-func (s *forward) seekable() bool       { return false }
+func (s *pipeSink) truncate(int64) error { return nil }
+func (s *pipeSink) reserve(int64) error  { return nil }
+func (s *pipeSink) sync() error          { return nil }
+func (s *pipeSink) seekable() bool       { return false }
 
 // together returns head and payload as one if they are small, else head.
 func together(head, payload []byte) []byte {

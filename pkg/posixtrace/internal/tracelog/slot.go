@@ -211,7 +211,7 @@ func recordAt(p []byte) (r rawRecord, ok bool) {
 // divide finds how many of a chunk's bytes fit into room, which end with an
 // event; 0 if there are none. What remains is begun with the sites defined so
 // far and base.
-func divide(p []byte, base uint64, room int) (n int, sites []byte, again uint64) {
+func splitPoint(p []byte, base uint64, room int) (n int, sites []byte, again uint64) {
 	var defined []byte
 	for off := 0; off < len(p); {
 		r, ok := recordAt(p[off:])

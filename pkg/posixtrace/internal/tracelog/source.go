@@ -154,7 +154,7 @@ func (r *Reader) openUntil(f fileSource) error {
 // open reads the block that d describes and adds it to the merge. Only a failure to read is an
 // error.
 func (r *Reader) open(f fileSource, d *blockRef) error {
-	s := r.merge.source()
+	s := r.merge.newBlock()
 	h, p, err := f.read(d, s.buf)
 	if err == nil {
 		s.buf = p

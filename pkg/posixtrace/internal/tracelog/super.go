@@ -106,7 +106,7 @@ func (s *Super) tailAt() int64 {
 	if s.LogPolicy != Loop {
 		return s.size
 	}
-	return s.anchorSlotAt(1) + anchorSlotSize
+	return s.anchorAreaAt(1) + anchorAreaSize
 }
 
 // encode returns the superblock and sets s.size. Command loses its last
@@ -175,7 +175,7 @@ func (s *Super) check() error {
 	switch {
 	case s.LogPolicy != Loop && s.LogPolicy != UntilFull && s.LogPolicy != Append:
 		return fmt.Errorf("no such log policy: %v", s.LogPolicy)
-	case s.Major < majorSingle || s.Major > majorTwice:
+	case s.Major < majorSingle || s.Major > majorHead:
 		return fmt.Errorf("format version %d", s.Major)
 	case s.ChunkSize == 0 || s.ChunkSize > chunk.MaxSize:
 		return fmt.Errorf("chunk size %d", s.ChunkSize)
@@ -206,7 +206,7 @@ func superLen(b []byte) (int, error) {
 		return 0, notLog("no magic")
 	case le.Uint32(b[12:]) != byteOrder:
 		return 0, notLog("foreign byte order")
-	case le.Uint16(b[8:]) < majorSingle || le.Uint16(b[8:]) > majorTwice:
+	case le.Uint16(b[8:]) < majorSingle || le.Uint16(b[8:]) > majorHead:
 		return 0, notLog("format version %d.%d", le.Uint16(b[8:]), le.Uint16(b[10:]))
 	}
 	n := le.Uint32(b[16:])

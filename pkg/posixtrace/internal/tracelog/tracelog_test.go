@@ -409,7 +409,7 @@ func testLoopAnchors(t *testing.T, held bool) {
 	if k := r.Clock().Anchors(); held != (k[0].Tick == 0) {
 		t.Errorf("held %v, but the first clock anchor is at %d", held, k[0].Tick)
 	}
-	if n := len(r.Clock().Anchors()); n < 100 || n > slotAnchors {
+	if n := len(r.Clock().Anchors()); n < 100 || n > areaAnchors {
 		t.Errorf("%d clock anchors", n)
 	}
 	for _, tick := range []uint64{0, 1500, 2_500_000, 4_999_000} {

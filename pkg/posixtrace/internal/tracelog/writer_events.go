@@ -1,0 +1,102 @@
+package tracelog
+
+import (
+	"fmt"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
+
+// EventsBlock is a chunk on its way to the log.
+type EventsBlock struct {
+	Payload []byte // the records; they must not change during the call
+	Base    uint64 // of the chunk's first deltas
+	Chunk   uint32 // number of the chunk in the stream
+	Gen     uint32 // and which use of it this is
+
+	// Types, when set, tells which types are in the chunk, and MinTick, MaxTick
+	// and Count must be right then. Otherwise Events goes through the chunk and
+	// finds all four.
+	Types            *Coarse
+	MinTick, MaxTick uint64
+	Count            int
+
+	// Final marks the automatic STOP that ends an UntilFull log. One such block
+	// is taken whatever the log holds; it gets the number FinalChunk.
+	Final bool
+}
+
+// Chunk numbers of blocks that hold marks of the trace system. No chunk of a
+// stream has them.
+const (
+	FinalChunk = ^uint32(0)     // of the final block of a full log
+	MarkChunk  = FinalChunk - 1 // of any other
+)
+
+// Events writes a chunk. A chunk without events is no error and writes nothing.
+// One that does not decode to its end is written as far as it does, and then
+// the error wraps chunk.ErrMalformed. An UntilFull log that has no room
+// returns ErrFull, from then on for every block but the final one.
+func (w *Writer) Events(b EventsBlock) error {
+	if w.sealing {
+		return errSealed
+	}
+	if len(b.Payload) > chunk.Align(int(w.super.ChunkSize)) {
+		return fmt.Errorf("log: chunk of %d bytes: %w", len(b.Payload), syscall.EINVAL)
+	}
+	var malformed error
+	sum := Summary{Min: b.MinTick, Max: b.MaxTick, Count: b.Count}
+	if b.Types == nil {
+		sum, malformed = Summarize(&w.cur, b.Payload, b.Base)
+		b.Payload, b.Types = b.Payload[:sum.Sound], &sum.Types
+		b.MinTick, b.MaxTick, b.Count = sum.Min, sum.Max, sum.Count
+	}
+	if b.Count == 0 {
+		return malformed
+	}
+	sum.Types = *b.Types
+	if b.Final {
+		b.Chunk, b.Gen = FinalChunk, 0
+	}
+	h := header{Kind: KindEvents, Min: b.MinTick, Max: b.MaxTick, Base: b.Base, Count: uint32(b.Count), Chunk: b.Chunk, Gen: b.Gen}
+	h.ID, h.Len = w.super.ID, uint32(len(b.Payload))
+	if err := h.check(w.super.ID); err != nil {
+		return fmt.Errorf("log: chunk %d: %v: %w", b.Chunk, err, syscall.EINVAL)
+	}
+	if err := w.writePending(); err != nil {
+		return err
+	}
+	var err error
+	switch w.super.LogPolicy {
+	case Loop:
+		if w.super.joins() {
+			err = w.join(&b, &sum)
+		} else {
+			err = w.writeSlot(&h, b.Payload, b.Types)
+		}
+	case UntilFull:
+		if w.full = w.full || w.used+uint64(len(b.Payload)) > w.super.LogSize; w.full && (!b.Final || w.final) {
+			return ErrFull
+		}
+		if err = w.append(&h, b.Payload, b.Types); err == nil {
+			w.used += uint64(len(b.Payload))
+			w.final = b.Final
+			w.full = w.full || w.final
+		}
+	default:
+		err = w.append(&h, b.Payload, b.Types)
+	}
+	if err != nil {
+		return err
+	}
+	if w.super.LogPolicy != Loop {
+		w.totals.add(&h)
+	}
+	return malformed
+}
+
+func (t *Totals) add(h *header) {
+	t.Blocks++
+	t.Events += uint64(h.Count)
+	t.Bytes += uint64(h.Len)
+}

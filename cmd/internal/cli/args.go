@@ -16,6 +16,11 @@ type Option struct {
 	Choices  []string // when set, the only arguments there are
 	Help     string
 	Hidden   bool // for the programs' own use, not in the help
+
+	Excludes []Exclusion // what may not be given with it
+	OnlyWith []string    // when set, all other options but --color are excluded
+	Needs    Need        // what must be given with it
+	Verbs    []string    // of a command with verbs, those that take it; nil for all
 }
 
 var commonOptions = []Option{
@@ -62,19 +67,6 @@ func own(opts []Option, argv []string) *Args {
 	}
 	return args
 }
-
-// recorder makes the library tell every option in the order given.
-type recorder struct {
-	args *Args
-	name string
-}
-
-func (r *recorder) Set(v string) error {
-	r.args.Given = append(r.args.Given, Given{r.name, v})
-	return nil
-}
-
-func (r *recorder) String() string { return "" }
 
 // Has reports whether the option was given.
 func (a *Args) Has(name string) bool {

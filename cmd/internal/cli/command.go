@@ -6,7 +6,6 @@ package cli
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +51,7 @@ func Main(c *Command) {
 // Execute runs c and returns its status.
 func (c *Command) Execute(env *Env) int {
 	env.Prog = c.Name
-	err := c.parse(env)
+	err := c.execute(env)
 	if werr := env.Stdout.Flush(); werr != nil && err == nil {
 		err = werr
 	}
@@ -81,11 +80,8 @@ func (c *Command) usageStatus() int {
 	return 2
 }
 
-// parse hands the arguments to the library and the result to Run. The library
-// takes only the strict form that normalise makes of them, so what it does on
-// its own account (help on standard output after an error, os.Exit, its ideas
-// of aliases and of -v) is switched off here, and only here.
-func (c *Command) parse(env *Env) error {
+// execute parses the arguments, checks them by the rules of the option table, and calls Run.
+func (c *Command) execute(env *Env) error {
 	opts := c.AllOptions()
 	if args := own(opts, env.Args); args != nil {
 		return c.Run(env, args)
@@ -94,11 +90,13 @@ func (c *Command) parse(env *Env) error {
 	if c.VerbFirst && len(given) > 0 && !strings.HasPrefix(given[0], "-") {
 		verb, given = given[0], given[1:]
 	}
-	argv, err := normalise(opts, given, c.StopAtOperand || env.Getenv("POSIXLY_CORRECT") != "")
+	args, err := parse(opts, given, c.StopAtOperand || env.Getenv("POSIXLY_CORRECT") != "")
 	if err != nil {
 		return err
 	}
-	args := &Args{}
+	// The library runs the command. It gets no options: what it does on its own account
+	// (help on standard output after an error, os.Exit, its ideas of aliases and of -v) is
+	// switched off here, and only here.
 	app := &cli.App{
 		Name:            c.Name,
 		Compiled:        time.Unix(1, 0), // else the library asks for the time of its file
@@ -107,35 +105,29 @@ func (c *Command) parse(env *Env) error {
 		HideVersion:     true,
 		Writer:          env.Stdout,
 		ErrWriter:       env.Stderr,
-		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
-			return Usagef("%v", err)
-		},
-		ExitErrHandler:            func(*cli.Context, error) {},
-		DisableSliceFlagSeparator: true,
+		ExitErrHandler:  func(*cli.Context, error) {},
 		Action: func(ctx *cli.Context) error {
 			args.Operands = ctx.Args().Slice()
 			if verb != "" {
 				args.Operands = append([]string{verb}, args.Operands...)
 			}
-			switch {
-			case args.Has("help"):
-				return c.WriteHelp(env.Stdout)
-			case args.Has("version"):
-				return printVersion(env.Stdout, c.Name)
-			}
-			env.setColor(args.Value("color"))
-			return c.Run(env, args)
+			return c.act(env, args)
 		},
 	}
-	for i := range opts {
-		// The library makes three objects of each, also of those not given.
-		if !slices.ContainsFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--"+opts[i].Long+"=") }) {
-			continue
-		}
-		app.Flags = append(app.Flags, &cli.GenericFlag{
-			Name:  opts[i].Long,
-			Value: &recorder{args, opts[i].Long},
-		})
+	return app.Run(append([]string{c.Name, "--"}, args.Operands...))
+}
+
+// act does what a parsed command line asks for.
+func (c *Command) act(env *Env, args *Args) error {
+	switch {
+	case args.Has("help"):
+		return c.WriteHelp(env.Stdout)
+	case args.Has("version"):
+		return printVersion(env.Stdout, c.Name)
 	}
-	return app.Run(append([]string{c.Name}, argv...))
+	env.setColor(args.Value("color"))
+	if err := checkRules(c.Options, args); err != nil {
+		return err
+	}
+	return c.Run(env, args)
 }

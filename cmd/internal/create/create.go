@@ -19,26 +19,10 @@ import (
 
 // Command is ptrace-create: it makes an active stream.
 var Command = &cli.Command{
-	Name:  "ptrace-create",
-	Usage: "[OPTION]... [NAME]",
-	Brief: "Create an active trace stream and print its name. This is about POSIX Trace, not ptrace(2).",
-	Options: []cli.Option{
-		{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the script that runs the command)"},
-		{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
-		{Long: "no-clobber", Help: "do not replace an existing regular file"},
-		{Long: "sync", Help: "bring the log to its device with each flush and at the end, so that it outlives a loss of power"},
-		{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
-		{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
-		{Short: 's', Long: "start", Help: "start recording at once (else ptrace-ctl start does)"},
-		{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
-		{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
-		{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
-		{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full"},
-		{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)"},
-		{Long: "export", Help: "print shell code that exports PTRACE_STREAM and PTRACE_SPOOL, for eval"},
-		{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
-		{Long: "keeper", Arg: "PROCESS", Hidden: true},
-	},
+	Name:    "ptrace-create",
+	Usage:   "[OPTION]... [NAME]",
+	Brief:   "Create an active trace stream and print its name. This is about POSIX Trace, not ptrace(2).",
+	Options: createOptions,
 	After: "A stream without a log stays, to be read, when the process that it traces has\n" +
 		"ended, until it is shut down or its room is needed for another. One with a log\n" +
 		"has a keeper in the background, which completes the log when the process ends,\n" +
@@ -55,6 +39,18 @@ var Command = &cli.Command{
 		}
 	},
 }
+
+var createOptions = slices.Concat([]cli.Option{
+	{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the script that runs the command)"},
+}, creation.LogOptions, []cli.Option{
+	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
+	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
+	{Short: 's', Long: "start", Help: "start recording at once (else ptrace-ctl start does)"},
+}, creation.SizeOptions, []cli.Option{
+	{Long: "export", Help: "print shell code that exports PTRACE_STREAM and PTRACE_SPOOL, for eval"},
+	{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
+	{Long: "keeper", Arg: "PROCESS", Hidden: true},
+})
 
 // createPlan is what the command line of ptrace-create asks for.
 type createPlan struct {
@@ -99,9 +95,6 @@ func newCreatePlan(args *cli.Args) (_ *createPlan, err error) {
 	}
 	if args.Has("log") && p.log == "" {
 		return nil, cli.Usagef("invalid argument '' for '--log'")
-	}
-	if p.sync && p.log == "" {
-		return nil, creation.ErrSyncLog
 	}
 	if p.log == "-" {
 		return nil, cli.Usagef("a log cannot be written to standard output; to read it while it is written: -o >(ptrace-dump -j -)")

@@ -11,16 +11,30 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-var ErrSyncLog = cli.Usagef("--sync needs a log")
+// LogOptions are the options for the log of a new stream.
+var LogOptions = []cli.Option{
+	{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
+	{Long: "no-clobber", Help: "do not replace an existing regular file"},
+	{Long: "sync", Help: "bring the log to its device with each flush and at the end, so that it outlives a loss of power", Needs: needsLog("sync")},
+}
+
+// SizeOptions are the options for the sizes of a new stream and of its log, and what happens
+// when they are full.
+var SizeOptions = []cli.Option{
+	{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
+	{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
+	{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
+	{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full", Needs: needsLog("log-size")},
+	{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)", Needs: needsLog("log-full-policy")},
+}
+
+func needsLog(option string) cli.Need {
+	return cli.Need{AnyOf: []string{"log"}, Text: "--" + option + " needs a log"}
+}
 
 // Attributes returns the attributes of a new stream that the options ask for. logged
 // tells whether it has a log.
 func Attributes(args *cli.Args, logged bool) (a posixtrace.Attr, err error) {
-	for _, option := range []string{"log-size", "log-full-policy"} {
-		if args.Has(option) && !logged {
-			return a, cli.Usagef("--%s needs a log", option)
-		}
-	}
 	if name, ok := args.Lookup("name"); ok {
 		if err := streams.CheckName(name); err != nil {
 			return a, err

@@ -19,19 +19,10 @@ import (
 
 // Command is ptrace-ctl: it controls active streams.
 var Command = &cli.Command{
-	Name:  "ptrace-ctl",
-	Usage: "VERB [OPTION]... [STREAM]...",
-	Brief: "Control active trace streams. This is about POSIX Trace, not ptrace(2).",
-	Options: []cli.Option{
-		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operands, else $PTRACE_STREAM)"},
-		{Short: 'w', Long: "wait", Help: "flush: wait until it is done and report its error"},
-		{Long: "sync", Help: "flush: wait until the log is on its device"},
-		{Short: 'f', Long: "force", Help: "shutdown: a stream that does not exist is no error"},
-		{Short: 'j', Long: "json", Help: "status, list: one JSON object for each stream"},
-		{Long: "reset", Help: "status: reset the overrun and error members, as posix_trace_get_status does"},
-		{Short: 'q', Long: "quiet", Help: "list: only names, or paths where a name is not unique"},
-		{Long: "stale", Help: "list: only streams that nobody owns any more"},
-	},
+	Name:    "ptrace-ctl",
+	Usage:   "VERB [OPTION]... [STREAM]...",
+	Brief:   "Control active trace streams. This is about POSIX Trace, not ptrace(2).",
+	Options: options,
 	After: "Verbs:\n" +
 		"  start      begin or go on recording\n" +
 		"  stop       suspend recording\n" +
@@ -44,37 +35,47 @@ var Command = &cli.Command{
 	Run:       ctl,
 }
 
-// ctlVerb is one verb: its own options and what it does with one stream.
-type ctlVerb struct {
-	options []string
-	do      func(env *cli.Env, args *cli.Args, s *posixtrace.Stream, name string) error
+var options = []cli.Option{
+	{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operands, else $PTRACE_STREAM)"},
+	{Short: 'w', Long: "wait", Help: "flush: wait until it is done and report its error", Verbs: []string{"flush"}},
+	{Long: "sync", Help: "flush: wait until the log is on its device", Verbs: []string{"flush"}},
+	{Short: 'f', Long: "force", Help: "shutdown: a stream that does not exist is no error", Verbs: []string{"shutdown"}},
+	{Short: 'j', Long: "json", Help: "status, list: one JSON object for each stream", Verbs: []string{"status", "list"}},
+	{Long: "reset", Help: "status: reset the overrun and error members, as posix_trace_get_status does", Verbs: []string{"status"}},
+	{Short: 'q', Long: "quiet", Help: "list: only names, or paths where a name is not unique", Verbs: []string{"list"}},
+	{Long: "stale", Help: "list: only stale streams, whose process has ended", Verbs: []string{"list"}},
 }
 
-var ctlVerbs = map[string]ctlVerb{
-	"start": {do: func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream, _ string) error { return s.Start() }},
-	"stop":  {do: func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream, _ string) error { return s.Stop() }},
-	"clear": {do: func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream, _ string) error { return s.Clear() }},
-	"flush": {[]string{"wait", "sync"}, func(_ *cli.Env, args *cli.Args, s *posixtrace.Stream, _ string) error {
-		if info, err := s.Info(); err == nil && info.LogPath == "" {
-			return cli.Failf("the stream has no log")
-		}
-		if args.Has("sync") {
-			return s.Sync()
-		}
-		if args.Has("wait") {
-			return s.Flush()
-		}
-		return s.RequestFlush()
-	}},
-	"shutdown": {[]string{"force"}, func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream, _ string) error { return s.Shutdown() }},
-	"status":   {[]string{"json", "reset"}, showStatus},
+// A verb is what ptrace-ctl does with one stream.
+type verb func(env *cli.Env, args *cli.Args, s *posixtrace.Stream) error
+
+var verbs = map[string]verb{
+	"start":    func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream) error { return s.Start() },
+	"stop":     func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream) error { return s.Stop() },
+	"clear":    func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream) error { return s.Clear() },
+	"flush":    flush,
+	"shutdown": func(_ *cli.Env, _ *cli.Args, s *posixtrace.Stream) error { return s.Shutdown() },
+	"status":   showStatus,
+}
+
+func flush(_ *cli.Env, args *cli.Args, s *posixtrace.Stream) error {
+	info, err := s.Info()
+	switch {
+	case err == nil && info.LogPath == "":
+		return cli.Failf("the stream has no log")
+	case args.Has("sync"):
+		return s.Sync()
+	case args.Has("wait"):
+		return s.Flush()
+	}
+	return s.RequestFlush()
 }
 
 const verbNames = "start, stop, clear, flush, shutdown, status and list"
 
 func unknownVerb(name string) error {
-	verbs := append(slices.Sorted(maps.Keys(ctlVerbs)), "list")
-	if ask := cli.DidYouMean(name, verbs); ask != "" {
+	known := append(slices.Sorted(maps.Keys(verbs)), "list")
+	if ask := cli.DidYouMean(name, known); ask != "" {
 		return cli.Usagef("unknown verb '%s', %s Verbs are %s", name, ask, verbNames)
 	}
 	return cli.Usagef("unknown verb '%s'; verbs are %s", name, verbNames)
@@ -86,21 +87,18 @@ func ctl(env *cli.Env, args *cli.Args) error {
 	}
 	name := args.Operands[0]
 	args.Operands = args.Operands[1:]
+	do, ok := verbs[name]
+	if !ok && name != "list" {
+		return unknownVerb(name)
+	}
+	if err := cli.CheckVerb(options, name, args); err != nil {
+		return err
+	}
 	if name == "list" {
-		if err := checkVerbOptions(name, []string{"json", "quiet", "stale"}, args); err != nil {
-			return err
-		}
 		if len(args.Operands) > 0 || args.Has("stream") {
 			return cli.Usagef("list takes no stream")
 		}
 		return listStreams(env, args)
-	}
-	verb, ok := ctlVerbs[name]
-	if !ok {
-		return unknownVerb(name)
-	}
-	if err := checkVerbOptions(name, verb.options, args); err != nil {
-		return err
 	}
 	operands, err := streams.Operands(env, args, true)
 	if err != nil {
@@ -122,7 +120,7 @@ func ctl(env *cli.Env, args *cli.Args) error {
 			env.Stdout.WriteString("\n")
 		}
 		shown++
-		if err := verb.do(env, args, s, stream); err != nil {
+		if err := do(env, args, s); err != nil {
 			env.Warn(streams.Named(stream, err))
 		}
 		s.Close()
@@ -130,23 +128,7 @@ func ctl(env *cli.Env, args *cli.Args) error {
 	return nil
 }
 
-func checkVerbOptions(verb string, allowed []string, args *cli.Args) error {
-given:
-	for _, g := range args.Given {
-		if g.Name == "stream" || g.Name == "color" {
-			continue
-		}
-		for _, a := range allowed {
-			if g.Name == a {
-				continue given
-			}
-		}
-		return cli.Usagef("option '--%s' is not for %s", g.Name, verb)
-	}
-	return nil
-}
-
-func showStatus(env *cli.Env, args *cli.Args, s *posixtrace.Stream, _ string) error {
+func showStatus(env *cli.Env, args *cli.Args, s *posixtrace.Stream) error {
 	info, err := s.Info()
 	if err != nil {
 		return err

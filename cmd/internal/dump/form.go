@@ -7,29 +7,6 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
-// formOptions are the options that choose a form of output, each a form of its
-// own; --golden may also be given with --json and --format.
-var formOptions = []string{"json", "csv", "table", "chrome", "format", "golden", "annotate"}
-
-// readForm finds the form that is asked for, "" for text.
-func readForm(args *cli.Args) (form string, err error) {
-	for _, f := range formOptions {
-		switch {
-		case !args.Has(f):
-		case f == "golden" && (form == "json" || form == "format"):
-			form = "golden " + form
-		case form != "":
-			return "", cli.Usagef("--%s and --%s exclude each other", strings.Fields(form)[0], f)
-		default:
-			form = f
-		}
-	}
-	if args.Has("replay") && form == "" && !args.Has("time") {
-		form = "annotate" // without times
-	}
-	return form, nil
-}
-
 // newForm makes the form that is asked for, and the text that knows the time
 // from which it counts.
 func newForm(e *cli.Env, opt *dumpOptions) (output.Form, *output.Text, error) {

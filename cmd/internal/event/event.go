@@ -28,12 +28,12 @@ var Command = &cli.Command{
 	Options: append([]cli.Option{
 		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "record in this stream, whichever process it traces"},
 		{Short: 'p', Long: "pid", Arg: "PID", Help: "act for this process (default: the script)"},
-		{Short: 'B', Long: "begin", Help: "record NAME.begin"},
+		{Short: 'B', Long: "begin", Help: "record NAME.begin", Excludes: cli.Excludes("end")},
 		{Short: 'E', Long: "end", Help: "record NAME.end"},
-		{Short: 'r', Long: "run", Help: "record NAME.begin, run COMMAND, record NAME.end with its status; exit like COMMAND"},
-		{Long: "stdin", Help: "the data is standard input"},
-		{Long: "lines", Arg: "tee", Optional: true, Choices: []string{"tee"}, Help: "one event for each line of standard input; tee: and copy it to standard output"},
-		{Long: "batch", Help: "one event for each line 'NAME TAB DATA' of standard input"},
+		{Short: 'r', Long: "run", Help: "record NAME.begin, run COMMAND, record NAME.end with its status; exit like COMMAND", Excludes: source("run", "stdin", "lines", "batch")},
+		{Long: "stdin", Help: "the data is standard input", Excludes: cli.Excludes("lines", "batch")},
+		{Long: "lines", Arg: "tee", Optional: true, Choices: []string{"tee"}, Help: "one event for each line of standard input; tee: and copy it to standard output", Excludes: source("lines", "batch")},
+		{Long: "batch", Help: "one event for each line 'NAME TAB DATA' of standard input", Excludes: source("batch")},
 		{Long: "require", Help: "status 1 if no running stream took the event"},
 	}, eventShellOptions...),
 	StopAtOperand: true,
@@ -54,6 +54,13 @@ Example: ptrace-event deploy.start "rev=$SHA"
 	},
 }
 
+// source returns the exclusions of an option that says what the events are of: other such
+// options, and the options that make one event of a pair.
+func source(name string, others ...string) []cli.Exclusion {
+	pair := cli.Exclusion{Options: []string{"begin", "end"}, Text: "--" + name + " does not go with --begin and --end"}
+	return append(cli.Excludes(others...), pair)
+}
+
 // eventPlan is what the command line of ptrace-event asks for.
 type eventPlan struct {
 	name    string   // as given, or with .begin or .end
@@ -67,18 +74,8 @@ type eventPlan struct {
 
 func newEventPlan(args *cli.Args) (p *eventPlan, err error) {
 	p = &eventPlan{require: args.Has("require"), tee: args.Value("lines") == "tee"}
-	begin, end := args.Has("begin"), args.Has("end")
-	if begin && end {
-		return nil, cli.Usagef("--begin and --end exclude each other")
-	}
 	for _, source := range []string{"run", "stdin", "lines", "batch"} {
-		switch {
-		case !args.Has(source):
-		case p.source != "":
-			return nil, cli.Usagef("--%s and --%s exclude each other", p.source, source)
-		case source != "stdin" && (begin || end):
-			return nil, cli.Usagef("--%s does not go with --begin and --end", source)
-		default:
+		if args.Has(source) {
 			p.source = source
 		}
 	}
@@ -105,9 +102,9 @@ func newEventPlan(args *cli.Args) (p *eventPlan, err error) {
 		return nil, cli.Usagef("empty event name")
 	}
 	switch {
-	case begin:
+	case args.Has("begin"):
 		p.name += ".begin"
-	case end:
+	case args.Has("end"):
 		p.name += ".end"
 	}
 	return p, p.check()

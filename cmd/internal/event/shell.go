@@ -23,41 +23,32 @@ var (
 	shellZsh string
 )
 
+const errSteps = "--steps goes with --shell=bash"
+
 var eventShellOptions = []cli.Option{
-	{Long: "shell", Arg: "SHELL", Optional: true, Choices: []string{"sh", "bash", "zsh"}, Help: "print functions for eval that record without starting a program: pt NAME [DATA], pt_begin, pt_end, pt_step NAME CMD..."},
-	{Long: "steps", Help: "with --shell=bash: also a span for each command of the script"},
-	{Long: "take-spool", Hidden: true},
+	{Long: "shell", Arg: "SHELL", Optional: true, Choices: []string{"sh", "bash", "zsh"}, Help: "print functions for eval that record without starting a program: pt NAME [DATA], pt_begin, pt_end, pt_step NAME CMD...", OnlyWith: []string{"steps"}},
+	{Long: "steps", Help: "with --shell=bash: also a span for each command of the script", OnlyWith: []string{"shell"}, Needs: cli.Need{AnyOf: []string{"shell"}, Text: errSteps}},
+	{Long: "take-spool", Hidden: true, OnlyWith: []string{}},
 }
 
 // shellFunctions does what --shell, --steps and --take-spool ask for; done is false
 // if none of them was given.
 func shellFunctions(env *cli.Env, args *cli.Args) (done bool, err error) {
-	for _, name := range []string{"shell", "take-spool", "steps"} {
-		if !args.Has(name) {
-			continue
-		}
-		for _, g := range args.Given {
-			if g.Name != name && g.Name != "color" && (name != "shell" || g.Name != "steps") {
-				return true, cli.Usagef("--%s and --%s exclude each other", name, g.Name)
-			}
-		}
-		if len(args.Operands) > 0 {
-			return true, cli.Usagef("extra operand '%s'", args.Operands[0])
-		}
-		switch name {
-		case "steps":
-			return true, cli.Usagef("--steps goes with --shell=bash")
-		case "take-spool":
-			return true, takeForShell(env.Getenv(spool.Env))
-		}
-		return true, printShell(env, args.Value("shell"), args.Has("steps"))
+	shell, take := args.Has("shell"), args.Has("take-spool")
+	switch {
+	case !shell && !take:
+		return false, nil
+	case len(args.Operands) > 0:
+		return true, cli.Usagef("extra operand '%s'", args.Operands[0])
+	case take:
+		return true, takeForShell(env.Getenv(spool.Env))
 	}
-	return false, nil
+	return true, printShell(env, args.Value("shell"), args.Has("steps"))
 }
 
 func printShell(env *cli.Env, shell string, steps bool) error {
 	if steps && shell != "bash" {
-		return cli.Usagef("--steps goes with --shell=bash")
+		return cli.Usagef(errSteps)
 	}
 	var text string
 	switch shell {

@@ -22,15 +22,8 @@ import (
 func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 	from, to := args.Value("input"), args.Value("output")
 	show := args.Has("list") || args.Has("dry-run")
-	switch {
-	case len(args.Operands) > 0:
+	if len(args.Operands) > 0 {
 		return cli.Usagef("extra operand '%s': --input names what is read", args.Operands[0])
-	case args.Has("stream"):
-		return cli.Usagef("--stream and --input exclude each other")
-	case args.Has("list") && args.Has("output"):
-		return cli.Usagef("--list and --output exclude each other")
-	case !args.Has("output") && !show:
-		return cli.Usagef("--input without --output; - is standard output")
 	}
 	f := env.Stdin
 	name := "standard input"

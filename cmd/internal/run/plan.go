@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-var runOptions = []cli.Option{
-	{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
-	{Long: "no-clobber", Help: "do not replace an existing regular file"},
-	{Long: "sync", Help: "bring the log to its device with each flush and at the end, so that it outlives a loss of power"},
+var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
 	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
 	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record the command's output line by line, passing it through unchanged; SET of out,err: only that, or both apart"},
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
@@ -23,11 +21,7 @@ var runOptions = []cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
 	{Long: "stopped", Help: "create the stream suspended; ptrace-ctl start starts it"},
-	{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
-	{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
-	{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
-	{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full"},
-	{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)"},
+}, creation.SizeOptions, []cli.Option{
 	{Long: "dump", Arg: "WHEN", Choices: []string{"fail", "always", "never"}, Help: "without --log: print the last events to standard error (fail)"},
 	{Short: 'N', Long: "last", Arg: "COUNT", Help: "how many events --dump prints (50)"},
 	{Short: 't', Long: "timeout", Arg: "DUR", Help: "end the command after DUR"},
@@ -41,7 +35,7 @@ var runOptions = []cli.Option{
 	{Long: commandOption, Arg: "FD", Hidden: true},
 	{Long: tracerOption, Arg: "FD", Hidden: true},
 	{Long: tracedOption, Arg: "FD", Hidden: true},
-}
+})
 
 // runPlan is what the command line of ptrace-run asks for.
 type runPlan struct {
@@ -78,9 +72,6 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 	}
 	if args.Has("log") && p.log == "" {
 		return nil, cli.Usagef("invalid argument '' for '--log'")
-	}
-	if p.sync && p.log == "" {
-		return nil, creation.ErrSyncLog
 	}
 	if v, ok := args.Lookup("dump"); ok {
 		p.dump = v

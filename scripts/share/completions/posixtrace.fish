@@ -176,7 +176,7 @@ complete -c ptrace-ctl -s f -l force -d 'shutdown: a stream that does not exist 
 complete -c ptrace-ctl -s j -l json -d 'status, list: one JSON object for each stream'
 complete -c ptrace-ctl -l reset -d 'status: reset the overrun and error members, as posix_trace_get_status does'
 complete -c ptrace-ctl -s q -l quiet -d 'list: only names, or paths where a name is not unique'
-complete -c ptrace-ctl -l stale -d 'list: only streams that nobody owns any more'
+complete -c ptrace-ctl -l stale -d 'list: only stale streams, whose process has ended'
 complete -c ptrace-ctl -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
 complete -c ptrace-ctl -s h -l help -d 'show this help and exit'
 complete -c ptrace-ctl -s V -l version -d 'show the version and exit'

@@ -1,0 +1,197 @@
+package dump
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+var dumpTable = []cli.Option{
+	{Short: 'S', Long: "stream", Arg: "STREAM", Help: "read this active stream (else the operands, else $PTRACE_STREAM)"},
+	{Short: 'j', Long: "json", Help: "one JSON object for each event", Excludes: cli.Excludes("csv", "table", "chrome", "format", "annotate")},
+	{Long: "csv", Help: "comma-separated values, with a line of column names first", Excludes: listingForm("table", "chrome", "format", "golden", "annotate")},
+	{Long: "table", Help: "a table, as wide as the terminal", Excludes: cli.Excludes("chrome", "format", "golden", "annotate")},
+	{Long: "chrome", Help: "trace-event JSON for timeline viewers; NAME.begin to NAME.end is a slice", Excludes: listingForm("format", "golden", "annotate")},
+	{Long: "format", Arg: "FMT", Help: "text as FMT says: %t time, %D delta, %p pid, %i tid, %n name, %d data, %x data in hexadecimal, %a address, %c class, %q number, %k span, %K parent span, %% \\n \\t", Excludes: listingForm("annotate")},
+	{Long: "golden", Help: "text, or with -j JSON, that is the same each time a program does the same: P1, T1 for processes and threads, no times; also with --format", Excludes: listingForm("annotate")},
+	{Long: "mask", Arg: "WHAT", Help: "with --golden: replace what varies in data, a regular expression, @tmp, @pid or @date; may be repeated", Needs: cli.Needs("golden")},
+	{Long: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "captured output, with a time before each line: rel, abs or delta", Excludes: listingForm()},
+	{Long: "replay", Arg: "SPEED", Help: "take the time that it took, divided by SPEED; captured output, if no other form is asked for", Excludes: cli.Excludes("follow", "wait-for")},
+	{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (seconds since the first event), abs, delta or none", Excludes: cli.Excludes("annotate")},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "only these events: names, globs, @user, @system, @all"},
+	{Short: 'x', Long: "exclude", Arg: "SET", Help: "all but these events"},
+	{Short: 'p', Long: "pid", Arg: "PID", Help: "only events of this process"},
+	{Short: 'T', Long: "tid", Arg: "TID", Help: "only events of this thread"},
+	{Long: "since", Arg: "TIME", Help: "only events from then on: RFC 3339, HH:MM:SS, +1.5s from the first event, -30s from the last"},
+	{Long: "until", Arg: "TIME", Help: "only events before then"},
+	{Long: "head", Arg: "N", Help: "only the first N events"},
+	{Short: 'N', Long: "last", Arg: "N", Help: "only the last N events", Excludes: cli.Excludes("follow", "wait-for")},
+	{Short: 'f', Long: "follow", Help: "go on as events are recorded, until the stream ends"},
+	{Long: "timeout", Arg: "DUR", Help: "follow no longer than this", Needs: cli.Needs("follow", "wait-for")},
+	{Short: 'w', Long: "wait-for", Arg: "SET", Help: "follow until one of these events: status 0; 1 if time or stream ends first"},
+	{Long: "cursor", Arg: "FILE", Help: "show what came after the last event shown, and remember that in FILE; consumes nothing"},
+	{Long: "rewind", Help: "with --cursor: start again from the oldest event", Needs: cli.Needs("cursor")},
+	{Long: "peek", Help: "never consume the events of a stream without log"},
+	{Short: 's', Long: "summary", Help: "counts and rates of event types, durations of spans (NAME.begin to NAME.end)", Excludes: listingAndModesAfter("summary")},
+	{Short: 'a', Long: "attributes", Help: "the attributes of the stream", Excludes: listingAndModesAfter("attributes")},
+	{Long: "status", Help: "the status of the stream", Excludes: listingAndModesAfter("status")},
+	{Long: "types", Help: "the event types of the stream", Excludes: listingAndModesAfter("types")},
+	{Long: "check", Help: "verify the whole log and say what is wrong", Excludes: listingAndModesAfter("check")},
+	{Long: "strict", Help: "status 1 if any event was lost"},
+}
+
+var (
+	// forms are the options that select a form of output. --golden may be given with
+	// --json and --format.
+	forms = []string{"json", "csv", "table", "chrome", "format", "golden", "annotate"}
+	// modes are the options that select something other than a listing of events.
+	modes = []string{"summary", "attributes", "status", "types", "check"}
+	// listing are options for listings only.
+	listing = []string{"follow", "wait-for", "cursor", "replay"}
+)
+
+// listingForm returns the exclusions of a form that only listings have: all modes, and other
+// forms.
+func listingForm(others ...string) []cli.Exclusion {
+	return cli.Excludes(append(others, modes...)...)
+}
+
+// listingAndModesAfter returns the exclusions of a mode: the modes after it in the list, and
+// the options for listings.
+func listingAndModesAfter(mode string) []cli.Exclusion {
+	after := modes[slices.Index(modes, mode)+1:]
+	return cli.Excludes(slices.Concat(after, listing)...)
+}
+
+// dumpOptions is what the options of ptrace-dump come to.
+type dumpOptions struct {
+	mode   string // of modes, or "" for a listing
+	form   string // of forms, or "" for text; "golden json" and "golden format" too
+	format string
+	style  output.TimeStyle
+	masks  []output.Mask
+	sel    selection
+	head   int // -1: no limit
+	last   int // -1: all
+	follow bool
+	peek   bool
+	strict bool
+	speed  float64 // 0: as fast as can be
+	cursor string
+	rewind bool
+}
+
+// json reports whether a mode is to write JSON.
+func (o *dumpOptions) json() bool { return o.form == "json" }
+
+func readDumpOptions(args *cli.Args) (opt *dumpOptions, err error) {
+	opt = &dumpOptions{
+		mode:   given(args, modes),
+		form:   readForm(args),
+		format: args.Value("format"),
+		follow: args.Has("follow") || args.Has("wait-for"),
+		peek:   args.Has("peek"),
+		strict: args.Has("strict"),
+		cursor: args.Value("cursor"),
+		rewind: args.Has("rewind"),
+	}
+	for _, v := range args.All("mask") {
+		m, err := output.NewMask(v)
+		if err != nil {
+			return nil, cli.BadValue("mask", v, err)
+		}
+		opt.masks = append(opt.masks, m)
+	}
+	opt.style = readStyle(args, opt.form)
+	if opt.head, err = args.Count("head", -1); err != nil {
+		return nil, err
+	}
+	if opt.last, err = args.Count("last", -1); err != nil {
+		return nil, err
+	}
+	if v, ok := args.Lookup("replay"); ok {
+		if opt.speed, err = parseSpeed(v); err != nil {
+			return nil, cli.BadValue("replay", v, err)
+		}
+	}
+	if opt.sel, err = readSelection(args); err != nil {
+		return nil, err
+	}
+	if opt.form == "annotate" && opt.sel.include == nil {
+		opt.sel.include = &eventset.Set{Classes: outputEvents()}
+	}
+	opt.sel.hideFlushMarks = opt.hidesFlushMarks()
+	if args.Has("cursor") && opt.cursor == "" {
+		return nil, cli.BadValue("cursor", "", errors.New("not a file"))
+	}
+	// The events must still be there the next time, or until they are due.
+	if opt.mode != "" || opt.cursor != "" || opt.speed > 0 {
+		opt.peek = true
+	}
+	return opt, nil
+}
+
+// given returns the first option of a list that was given, "" for none.
+func given(args *cli.Args, names []string) string {
+	if i := slices.IndexFunc(names, args.Has); i >= 0 {
+		return names[i]
+	}
+	return ""
+}
+
+// readForm returns the form that the options ask for, "" for text.
+func readForm(args *cli.Args) string {
+	form := given(args, forms)
+	switch {
+	case form == "json" || form == "format":
+		if args.Has("golden") {
+			form = "golden " + form
+		}
+	case form == "" && args.Has("replay") && !args.Has("time"):
+		form = "annotate" // without times
+	}
+	return form
+}
+
+// readStyle returns how times are shown.
+func readStyle(args *cli.Args, form string) output.TimeStyle {
+	style := args.Value("time")
+	if form == "annotate" {
+		if style = args.Value("annotate"); style == "" {
+			style = "none"
+		}
+	}
+	switch style {
+	case "abs":
+		return output.AbsoluteTime
+	case "delta":
+		return output.DeltaTime
+	case "none":
+		return output.NoTime
+	}
+	return output.RelativeTime
+}
+
+// hidesFlushMarks reports whether the output leaves out flush marks unless --events
+// selects them: text and summaries do, JSON, CSV and exports have all events.
+func (o *dumpOptions) hidesFlushMarks() bool {
+	if o.mode != "" {
+		return o.mode == "summary"
+	}
+	switch o.form {
+	case "", "table", "format", "golden", "golden format":
+		return true
+	}
+	return false
+}
+
+// outputEvents are the types of captured output.
+func outputEvents() (set posixtrace.EventSet) {
+	set.Add(posixtrace.EventOutputStdout)
+	set.Add(posixtrace.EventOutputStderr)
+	return set
+}

@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
-	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // craftedLog makes a log in memory; change may say of it what it likes.
@@ -65,7 +65,7 @@ func FuzzWriteLog(f *testing.F) {
 		}
 		log = bytes.Clone(log)
 		if mend {
-			hostile.Mend(log)
+			hostile.FixChecksums(log)
 		}
 		if err := file.Truncate(0); err != nil {
 			t.Fatal(err)

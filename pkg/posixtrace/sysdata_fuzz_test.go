@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/testdata/hostile"
+	"github.com/posixtrace/posixtrace/internal/hostile"
 )
 
 // Data of system events comes from a log or from shared memory. What decodes is within the

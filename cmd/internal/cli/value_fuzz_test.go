@@ -6,7 +6,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 
-	"github.com/posixtrace/posixtrace/testdata/hostile"
+	"github.com/posixtrace/posixtrace/internal/hostile"
 )
 
 // FuzzValues gives the parsers of values anything. What one accepts is within its bounds,

@@ -8,8 +8,8 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // FuzzDumpValues gives the parsers of times, speeds and formats anything. What one accepts

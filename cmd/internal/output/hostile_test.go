@@ -13,8 +13,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // For any name and data of an event, every form is harmless on a terminal, and the forms for

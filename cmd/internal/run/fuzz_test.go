@@ -13,8 +13,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // FuzzRunValues gives the options of ptrace-run any values. What is accepted is within its

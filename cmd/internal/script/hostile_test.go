@@ -18,7 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/posixtrace/posixtrace/testdata/hostile"
+	"github.com/posixtrace/posixtrace/internal/hostile"
 )
 
 // hostileTrace records, by the commands, names and data that mean harm: those of events,
@@ -221,7 +221,7 @@ func TestHostileHeaders(t *testing.T) {
 	}
 	evil := []byte("\x1b]0;t\a\x9b2J\u202e\n\r\xff\x00\"=,'\x1bc\x1b[6n")[:len(name)]
 	log = bytes.ReplaceAll(log, []byte(name), evil)
-	hostile.Mend(log)
+	hostile.FixChecksums(log)
 	if err := os.WriteFile(filepath.Join(dir, "evil.trace"), log, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestHostileLogs(t *testing.T) {
 			}
 		}
 		if i%4 != 0 {
-			hostile.Mend(b)
+			hostile.FixChecksums(b)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "evil.trace"), b, 0o600); err != nil {
 			t.Fatal(err)

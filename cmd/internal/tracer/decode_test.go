@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // FuzzDecodeCall gives the decoder of system calls arbitrary registers, and pointers into

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
-	"github.com/posixtrace/posixtrace/testdata/hostile"
 )
 
 // FuzzReader gives the reader anything, with its checksums put right so that
@@ -28,7 +28,7 @@ func FuzzReader(f *testing.F) {
 		}
 		log = slices.Clone(log)
 		if mend {
-			hostile.Mend(log)
+			hostile.FixChecksums(log)
 		}
 		var set event.Set
 		set.Add(41)
@@ -103,7 +103,7 @@ func TestMend(t *testing.T) {
 		if cleared < 5 {
 			t.Fatalf("%v: %d blocks", p, cleared)
 		}
-		if hostile.Mend(b); !bytes.Equal(b, log) {
+		if hostile.FixChecksums(b); !bytes.Equal(b, log) {
 			t.Errorf("%v: not as it was", p)
 		}
 	}

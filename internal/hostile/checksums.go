@@ -6,10 +6,10 @@ import (
 	"hash/crc32"
 )
 
-// Mend makes right, in place, every checksum of a log that it can find, so that what
-// lies behind them is reached. It goes by ptrace-log(5) alone. What is no log at all stays
-// as it is.
-func Mend(log []byte) {
+// FixChecksums corrects every checksum in a damaged log in place, so that a reader gets past
+// them to the damage. It knows the format from ptrace-log(5) alone, and leaves a file that is
+// not a log unchanged.
+func FixChecksums(log []byte) {
 	const (
 		superFixed = 128
 		header     = 64
@@ -32,8 +32,8 @@ func Mend(log []byte) {
 	le.PutUint32(log[20:], 0)
 	le.PutUint32(log[20:], crc(log[:n]))
 
-	// The slots of a loop log of version 2 or later have two headers each, side by side, and
-	// from version 3 on a slot for clock anchors and types stand before them.
+	// The slots of a loop log of version 2 or later have two headers each, side by side. From
+	// version 3 on, slots for clock anchors and types precede them.
 	slots, slotSize, first := int64(0), int64(1), n
 	if log[81] == loop && le.Uint16(log[8:]) >= 2 {
 		slots = int64(le.Uint32(log[88:]))
@@ -42,7 +42,7 @@ func Mend(log []byte) {
 			first += 4144 + header + int64(min(max(le.Uint64(log[72:])/64, 4096), 65536))&^7
 		}
 	}
-	// What lies inside of a payload comes before it.
+	// From the end: the checksum of a block covers any block header inside its payload.
 	for off := int64(len(log)-header) &^ 7; off >= n; off -= 8 {
 		h := log[off : off+header]
 		if !bytes.Equal(h[8:16], log[24:32]) {

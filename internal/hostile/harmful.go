@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Harmful finds the first character of s that a terminal would act on or not show, other
-// than a newline and those in also. It goes by Unicode's tables of properties, not by
-// those of the commands.
+// Harmful finds the first character of s that a terminal would act on or not show, except
+// newlines and the characters in also. It uses Unicode's tables of properties, not those of
+// the commands.
 func Harmful(s, also string) (at int, found bool) {
 	for i, r := range s {
 		switch {

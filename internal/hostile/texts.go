@@ -1,6 +1,6 @@
-// Package hostile holds input that means harm, for the tests of all packages: texts
-// that a terminal, a spreadsheet or a reader of JSON would act on, and a way to make
-// damaged logs whose checksums are right. Nothing but tests imports it.
+// Package hostile holds hostile input for the tests of all packages: texts that a terminal, a
+// spreadsheet or a JSON parser would act on, and damaged logs with correct checksums. Only
+// tests import it.
 package hostile
 
 import "strings"
@@ -18,26 +18,26 @@ func Texts() []string {
 		texts = append(texts, "a"+string(r)+"31mb")
 	}
 	return append(texts,
-		// What terminals act on.
+		// Control sequences of terminals.
 		"\x1b[2J\x1b[H", "\x1b[31mred\x1b[0m", "\x1b[?1049h", "\x1b[6n", "\x1b[>c", "\x1b]0;title\a", "\x1b]2;title\x1b\\",
 		"\x1b]8;;http://example.com\x1b\\link\x1b]8;;\x1b\\", "\x1b]52;c;Y3VybA==\a", "\x1b]50;font\a", "\x1b]1337;File=:AAAA\a",
 		"\x1bP$q\"p\x1b\\", "\x1bP+q544e\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\", "\x1bc", "\x1b#8", "\x1b(0lqk",
 		"\x9b2J", "\x9d0;title\x9c", "\x90$q\x9c", "\x9fapc\x9c", "\u009b2J", "\u009d0;title\u009c",
 		"shown\rother", "bell\a", "back\b\b\bX", "form\fvertical\v", "shift\x0e\x0f", "del\x7f", "nul\x00nul", "\x05", "\x11\x13",
-		// What is not seen, or turns round what is.
+		// Invisible characters, and those that reverse the text.
 		"a\u202eb\u202c", "\u202da\u202c", "\u2066a\u2067b\u2068c\u2069", "\u200ea\u200fb\u061cc", "a\u200bb\u200cc\u200dd\u2060e\ufefff",
 		"a\u00adb", "a\u034fb", "a\u180eb", "a\u115fb\u1160c\u3164d\uffa0e", "a\u2800b", "a\ufe0fb\U000e0100c", "\U000e0041\U000e007f",
 		"a\u00a0b\u2003c\u3000d", "a\u2028b\u2029c\u0085d", "\ufff9a\ufffab\ufffb", "\U0001d173", "\ue000\U000f0000\U0010ffff", "a\u0301\u0302\u0303",
-		// No UTF-8, or hardly.
+		// Invalid or barely valid UTF-8.
 		"\xff\xfe", "\x80", "\xc3", "\xc0\xaf", "\xc1\x9b", "\xe0\x80\xaf", "\xe0\x80\x9b", "\xf0\x80\x80\x9b", "\xf8\x88\x80\x80\x80", "\xed\xa0\x80\xed\xb0\x80",
 		"\xf4\x90\x80\x80", "\xe2\x82", "\xf0\x9f\x98", "\ufffd", "\ufdd0\uffff", "a\xc2", "\xc2\x1b[2J", "\xe2\x80\x1b]0;x\a",
-		// What spreadsheets take for formulas.
+		// Formulas of spreadsheets.
 		"=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1+1", "\r=1+1", "\n=1+1", " =1+1", "=cmd|' /C calc'!A0", "x;=1+1", "x; @SUM(1)", "x\t=1+1", "\"=1+1", "'=1+1", "\",=1+1",
 		"\"\n=1+1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20SUM(1)", "-5", "+1.5", "-", "+", "--flag", "=", "-2+3+cmd|' /C calc'!A0",
-		// What JSON, HTML, markup, shells, printf and runners of checks take for their own.
+		// Syntax of JSON, HTML, Markdown, shells, printf and CI runners.
 		`"`, `\`, `\"`, `\u0000`, `","x":"`, `\\x1b`, `\x1b`, "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--", "&lt;", "a|b|c", "[x](javascript:alert(1))",
 		"::error::x", "##vso[task.complete]", "%s%n%1000000d", "$(id)", "`id`", "; id", "| id", "../../etc/passwd", "-rf", "--", "-", "@all", "*", "?", "[!a]", "a,b", "a b", "#1", "NaN", "null", "1e999",
-		// What is long.
+		// Long texts.
 		strings.Repeat("\x1b[2J", 63), strings.Repeat("\u202e", 85), strings.Repeat("\xff", 255), strings.Repeat("x", 254), strings.Repeat("x", 255), strings.Repeat("x", 256), strings.Repeat("日", 1365)+"x", strings.Repeat("=", 4096),
 		"",
 	)

@@ -43,7 +43,7 @@ func (r *Reader) NextBatch(b *Batch) error {
 				return err
 			}
 			b.data = append(b.data[:0], rec.Data...)
-			b.Records = append(b.Records, Record{rec.EventInfo, b.data})
+			b.Records = append(b.Records, Record{EventInfo: rec.EventInfo, Name: rec.Name, Data: b.data})
 			return nil
 		}
 		if r.raw == nil {
@@ -84,20 +84,20 @@ func (r *Reader) timed(recs []Record, raw []chunk.Record) []Record {
 		if !all && (ns < r.since || ns >= r.until) {
 			continue
 		}
-		recs[n].set(&raw[i], ns)
+		r.set(&recs[n], &raw[i], ns)
 		n++
 	}
 	return recs[:n]
 }
 
-// set makes o of what was read.
-func (o *Record) set(rec *chunk.Record, ns int64) {
+// set fills o from a decoded event and its time.
+func (r *Reader) set(o *Record, rec *chunk.Record, ns int64) {
 	o.ID, o.PID, o.TID, o.Address = EventID(rec.Event), int(rec.PID), int(rec.TID), rec.Addr
 	o.UnixNano = ns
 	o.Truncation = TruncationNone
 	if rec.Truncated {
 		o.Truncation = TruncationRecord
 	}
-	o.Data = rec.Data
+	o.Name, o.Data = r.name(o.ID), rec.Data
 	o.Span, o.Parent = rec.Span, rec.Parent
 }

@@ -96,7 +96,7 @@ func sameInAllWays(t *testing.T, what string, open func() (*Reader, error)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			recs = append(recs, Record{rec.EventInfo, bytes.Clone(rec.Data)})
+			recs = append(recs, Record{rec.EventInfo, rec.Name, bytes.Clone(rec.Data)})
 		}
 	}
 	all := one(Selection{})

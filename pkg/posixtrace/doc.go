@@ -43,7 +43,6 @@
 //	package main
 //
 //	import (
-//		"errors"
 //		"fmt"
 //		"log"
 //
@@ -74,23 +73,14 @@
 //		}
 //
 //		// The analyzer: events come out in the order of their times.
-//		data := make([]byte, posixtrace.DefaultMaxDataSize)
-//		for {
-//			ev, n, err := s.TryNext(data)
-//			if errors.Is(err, posixtrace.ErrUnavailable) {
-//				break
-//			}
-//			if err != nil {
-//				log.Fatal(err)
-//			}
-//			name, err := s.EventName(ev.ID)
+//		for ev, err := range s.All() {
 //			if err != nil {
 //				log.Fatal(err)
 //			}
 //			if ev.ID.User() {
-//				fmt.Printf("%s %q\n", name, data[:n])
+//				fmt.Printf("%s %q\n", ev.Name, ev.Data)
 //			} else {
-//				fmt.Println(name)
+//				fmt.Println(ev.Name)
 //			}
 //		}
 //	}

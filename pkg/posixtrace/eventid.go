@@ -41,3 +41,7 @@ func (id EventID) System() bool { return event.ID(id).System() }
 
 // User reports whether id is a user event type, the unnamed one included.
 func (id EventID) User() bool { return event.ID(id).User() }
+
+// Unnamed reports whether id is EventUnnamed. OpenEventID and Stream.EventID return it, without an error, for
+// a new name when the process has UserEventMax names already: the standard asks for that. Extension.
+func (id EventID) Unnamed() bool { return id == EventUnnamed }

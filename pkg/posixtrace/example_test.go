@@ -3,7 +3,6 @@ package posixtrace_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -37,23 +36,14 @@ func Example() {
 	}
 
 	// The analyzer: events come out in the order of their times.
-	data := make([]byte, posixtrace.DefaultMaxDataSize)
-	for {
-		ev, n, err := s.TryNext(data)
-		if errors.Is(err, posixtrace.ErrUnavailable) {
-			break
-		}
-		if err != nil {
-			log.Fatal(err)
-		}
-		name, err := s.EventName(ev.ID)
+	for ev, err := range s.All() {
 		if err != nil {
 			log.Fatal(err)
 		}
 		if ev.ID.User() {
-			fmt.Printf("%s %q\n", name, data[:n])
+			fmt.Printf("%s %q\n", ev.Name, ev.Data)
 		} else {
-			fmt.Println(name)
+			fmt.Println(ev.Name)
 		}
 	}
 	// Output:
@@ -100,17 +90,12 @@ func ExampleCreateWithLog() {
 		log.Fatal(err)
 	}
 	defer l.Close()
-	data := make([]byte, 100)
-	for {
-		ev, n, err := l.Next(data)
-		if err == io.EOF {
-			break
-		}
+	for ev, err := range l.All() {
 		if err != nil {
 			log.Fatal(err)
 		}
 		if ev.ID.User() {
-			fmt.Printf("%s, data %v\n", data[:n], ev.Truncation)
+			fmt.Printf("%s, data %v\n", ev.Data, ev.Truncation)
 		}
 	}
 	// Output: kept, data none
@@ -171,4 +156,33 @@ func ExampleError() {
 	// Output:
 	// true
 	// posix_trace_create: no such process
+}
+
+// A trace point that formats its data asks first whether a stream records it.
+func ExampleEnabled() {
+	id := posixtrace.MustEventID("example.fetch") // usually a package variable
+	fetch := func(n int) {
+		if posixtrace.Enabled(id) {
+			posixtrace.Event(id, fmt.Appendf(nil, "number %d", n))
+		}
+	}
+	fetch(1) // no stream traces the process
+
+	s, err := posixtrace.Create(0, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Shutdown()
+	s.Start()
+	fetch(2)
+	s.Stop()
+	for ev, err := range s.All() {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if ev.ID.User() {
+			fmt.Println(ev.Name, string(ev.Data))
+		}
+	}
+	// Output: example.fetch number 2
 }

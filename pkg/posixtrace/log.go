@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"sync"
 	"syscall"
@@ -80,6 +81,33 @@ func (l *Log) Next(data []byte) (ev EventInfo, n int, err error) {
 		return nil
 	})
 	return ev, n, err
+}
+
+// All iterates over the events that Next would report from here on, with their names and data,
+// and ends with those or with an error. Data is whole and valid until the next iteration. Extension.
+func (l *Log) All() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var data []byte
+		for {
+			var rec Record
+			err := l.use("posix_trace_getnext_event", func(r *Reader) error {
+				next, err := r.Next()
+				if err != nil {
+					return err
+				}
+				// Another goroutine may call Next meanwhile.
+				data = append(data[:0], next.Data...)
+				rec = Record{next.EventInfo, next.Name, data}
+				return nil
+			})
+			if err == io.EOF {
+				return
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Rewind goes back to the oldest event (posix_trace_rewind).

@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"context"
 	"errors"
+	"iter"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -58,6 +59,30 @@ func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, er
 // (posix_trace_trygetnext_event).
 func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
 	return s.try("posix_trace_trygetnext_event", data)
+}
+
+// All iterates over the events that TryNext would report, with their names and data, and ends when
+// no event is ready or with an error. Each event is reported once, as by Next. Data is whole and valid
+// until the next iteration. Extension.
+func (s *Stream) All() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		data := make([]byte, max(s.c.mem.MaxData, stream.MaxSystemData))
+		runtime.KeepAlive(s)
+		for {
+			ev, n, err := s.TryNext(data)
+			if err == ErrUnavailable {
+				return
+			}
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			name, _ := s.EventName(ev.ID)
+			if !yield(Record{ev, name, data[:n]}, nil) {
+				return
+			}
+		}
+	}
 }
 
 // TimedNext is Next that waits until the wall clock reaches deadline at most

@@ -84,7 +84,13 @@ func pairStreams(dir string, n int) (list []*Stream, err error) {
 
 // pairMethods are all methods of a Stream.
 var pairMethods = map[string]func(s *Stream) error{
-	"Adopt":    func(s *Stream) error { return s.Adopt(os.Getpid()) },
+	"Adopt": func(s *Stream) error { return s.Adopt(os.Getpid()) },
+	"All": func(s *Stream) error {
+		for _, err := range s.All() {
+			return err
+		}
+		return nil
+	},
 	"Attr":     func(s *Stream) error { _, err := s.Attr(); return err },
 	"BeginLog": func(s *Stream) error { return s.BeginLog() },
 	"Clear":    func(s *Stream) error { return s.Clear() },

@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"errors"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"runtime"
@@ -17,10 +18,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// Record is one event as a Reader reports it. Extension.
+// Record is an event with the name of its type and its data. Extension.
 type Record struct {
 	EventInfo
-	Data []byte // valid until the next call of Next
+	Name string // of the event type; "" if the type has no name
+	Data []byte // valid until the reader reads its next event, or for a Batch until it is filled again
 }
 
 // LogState tells what a Reader reads. Extension.
@@ -60,6 +62,7 @@ type Reader struct {
 	out     Record
 	raw     []chunk.Record                                 // for NextBatch
 	made    func() (*stream.Snapshot, *chunk.Clock, error) // for Rewind
+	known   []string                                       // names of event types by id, as far as they were needed
 }
 
 var errReaderClosed = closedError("the reader is closed")
@@ -351,11 +354,31 @@ func (r *Reader) Next() (*Record, error) {
 			return nil, io.EOF
 		}
 		o := &r.out
-		o.set(&r.rec, clock.Nanos(r.rec.Tick))
+		r.set(o, &r.rec, clock.Nanos(r.rec.Tick))
 		if o.UnixNano < r.since || o.UnixNano >= r.until {
 			continue
 		}
 		return o, nil
+	}
+}
+
+// All iterates over the events that Next would report from here on, and ends with those or with an
+// error. A record and its data are valid until the next iteration. Extension.
+func (r *Reader) All() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for {
+			rec, err := r.Next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if !yield(*rec, nil) {
+				return
+			}
+		}
 	}
 }
 
@@ -413,7 +436,7 @@ func (r *Reader) Renew(since time.Time) error {
 		if err != nil {
 			return fail(op, err, syscall.EINVAL)
 		}
-		n.f, n.names = r.f, r.names
+		n.f, n.names, n.known = r.f, r.names, r.known
 		r.leave()
 		*r = *n
 	case r.made != nil:
@@ -495,6 +518,21 @@ func (r *Reader) Origin() Origin {
 	}
 	s := r.log.Super()
 	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Command: s.Command}
+}
+
+// name is EventName with a memory. The name of an event type never changes.
+func (r *Reader) name(id EventID) string {
+	if int(id) < len(r.known) && r.known[id] != "" {
+		return r.known[id]
+	}
+	name := r.EventName(id)
+	if name != "" && id < EventID(event.Max) {
+		for int(id) >= len(r.known) {
+			r.known = append(r.known, "")
+		}
+		r.known[id] = name
+	}
+	return name
 }
 
 // EventName returns the name of an event type, or "" if it has none.

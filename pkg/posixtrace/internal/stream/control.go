@@ -254,7 +254,7 @@ func (m *Mem) Clear() {
 	h := m.h
 	h.clears.Add(1)
 	if m.LogPolicy != Append {
-		h.flushStop.Store(0) // the log is emptied, too
+		m.stepFlushStop(onClear, 0) // the log is emptied, too
 	}
 	h.failTick.Store(0)
 	h.loopFull.Store(0)

@@ -78,7 +78,7 @@ func (m *Mem) Drain(slot uint64, to *Sink) (watermark uint64, err error) {
 	m.h.lastTick.Store(max(m.h.lastTick.Load(), min(h.newest, m.now())))
 	m.h.loopFull.Store(0)
 	if !m.rejects(event.FlushStop) {
-		m.h.flushStop.Store(m.now())
+		m.stepFlushStop(flushEnds, m.now())
 	}
 	return h.watermark, nil
 }

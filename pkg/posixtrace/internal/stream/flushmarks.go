@@ -272,9 +272,7 @@ func (m *Mem) stopMarks(st, oldest uint64) (s stopMarks) {
 
 // LastMarks is the block of marks that ends a log: the FLUSH_STOP of the last flush.
 func (m *Mem) LastMarks() *Block {
-	f := flushStop(m.h.flushStop.Swap(0))
-	tick := uint64(f)
-	mark := f.step(logEnds, 0)
+	mark, tick := m.stepFlushStop(logEnds, 0)
 	if mark == noMark {
 		return nil
 	}

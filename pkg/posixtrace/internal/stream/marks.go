@@ -277,3 +277,15 @@ func (f *flushStop) step(c flushCause, tick uint64) event.ID {
 	}
 	return rule.mark
 }
+
+// stepFlushStop steps the header's machine. It returns the tick of the FLUSH_STOP, too.
+func (m *Mem) stepFlushStop(c flushCause, tick uint64) (mark event.ID, due uint64) {
+	for {
+		old := m.h.flushStop.Load()
+		f := flushStop(old)
+		mark := f.step(c, tick)
+		if m.h.flushStop.CompareAndSwap(old, uint64(f)) {
+			return mark, old
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The commands beside what does nearly the same.
+// The commands beside tools that do nearly the same.
 
 func (b *bench) groups() []*group {
 	return []*group{
@@ -97,7 +97,7 @@ func (b *bench) oneShot() *group {
 	}
 }
 
-// shell times the trace point of a shell in turn with its own printf, in one process.
+// shell times the trace point of a shell alternating with printf, in one process.
 func (b *bench) shell() *group {
 	return &group{
 		rounds: 1,

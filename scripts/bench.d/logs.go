@@ -14,10 +14,10 @@ import (
 
 func (b *bench) tool(name string) string { return filepath.Join(b.bin, "bin", name) }
 
-// file is a file to write to.
+// file returns the path of a file in the work directory.
 func (b *bench) file(name string) string { return filepath.Join(b.work, name) }
 
-// lost is how many events the status of a log says are missing.
+// lost returns the number of lost events in the status of a log.
 func (b *bench) lost(log string) (float64, error) {
 	r, err := command("", b.tool("ptrace-dump"), "--status", "-j", log)
 	if err != nil {
@@ -31,7 +31,7 @@ func (b *bench) lost(log string) (float64, error) {
 	return status.Lost + status.LogLost, err
 }
 
-// Both sides record the same work at the same pace, a million events a second at most,
+// Both sides record the same work at the same rate, a million events per second at most,
 // into buffers of the same size, and write it to the same file system.
 const (
 	burst = 10000
@@ -42,7 +42,7 @@ func (b *bench) streamed() *group {
 	n := b.pick(10e6, 3e6)
 	args := []string{"paced", strconv.Itoa(n), strconv.Itoa(burst), strconv.Itoa(pause)}
 	run := func(args ...string) (r result, target float64, err error) {
-		os.Remove(b.file("paced")) // a new file, as the peer's are
+		os.Remove(b.file("paced")) // a new file, like the peer's
 		r, err = command("", append([]string{b.tool("ptrace-run"), "-e", "none", "-o", b.file("paced"), "--stream-size=16M", "--"}, b.target(args...)...)...)
 		if err == nil {
 			var wall float64
@@ -59,7 +59,7 @@ func (b *bench) streamed() *group {
 		items:  []*item{cpu, disk},
 		steps: []func(series) error{
 			func(s series) error {
-				none, _, err := run("paced", "0", "1", "1") // what starting both takes
+				none, _, err := run("paced", "0", "1", "1") // the cost of starting both
 				if err != nil {
 					return err
 				}
@@ -109,7 +109,7 @@ func (b *bench) streamed() *group {
 	}
 }
 
-// counted is how many events babeltrace2 finds.
+// counted returns the number of events that babeltrace2 finds.
 func counted(trace string) (n int, err error) {
 	r, err := command("", "babeltrace2", trace, "-c", "sink.utils.counter")
 	for l := range strings.Lines(r.out) {
@@ -120,7 +120,7 @@ func counted(trace string) (n int, err error) {
 	return n, err
 }
 
-// reading reads the two logs of streamed, which hold the same events.
+// reading times readers of the two logs of streamed, which hold the same events.
 func (b *bench) reading() *group {
 	n := float64(b.pick(10e6, 3e6))
 	timed := func(key string, argv ...string) func(series) error {
@@ -140,7 +140,7 @@ func (b *bench) reading() *group {
 			if _, err := os.Stat(b.file("ctf")); err == nil {
 				return nil
 			}
-			logs := b.streamed() // which was not asked for, or has failed
+			logs := b.streamed() // not selected, or failed
 			logs.rounds = 1
 			return logs.measure()
 		},

@@ -15,7 +15,7 @@ import (
 
 // lttng is a session daemon of LTTng, without its kernel modules.
 type lttng struct {
-	cmd  *exec.Cmd // nil when there was one already
+	cmd  *exec.Cmd // nil if a daemon was running already
 	dir  string
 	runs int
 }
@@ -30,7 +30,7 @@ func startLTTng(dir string) (*lttng, error) {
 	}
 	l := &lttng{dir: dir}
 	if l.control("list") == nil {
-		return l, nil // one that runs under the home directory there is, or root's own
+		return l, nil // the daemon of the home directory, or root's
 	}
 	os.Setenv("LTTNG_HOME", dir)
 	log, err := os.Create(filepath.Join(dir, "sessiond.log"))
@@ -40,7 +40,7 @@ func startLTTng(dir string) (*lttng, error) {
 	defer log.Close()
 	l.cmd = exec.Command("lttng-sessiond", "--no-kernel")
 	l.cmd.Stdout, l.cmd.Stderr = log, log
-	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // should we be killed
+	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // if this process is killed
 	if err := l.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -72,10 +72,10 @@ func (l *lttng) control(args ...string) error {
 type session struct {
 	l         *lttng
 	name, out string
-	consumers map[int]float64 // processor time of the daemons that write, when it began
+	consumers map[int]float64 // processor time of the consumer daemons at the start
 }
 
-// start begins to record the event of bench.d/c/tp.h, with the same members as ours has. to are
+// start starts recording the event of bench.d/c/tp.h, with the same members as ours. to are
 // the options of "lttng create", channel those of the channel.
 func (l *lttng) start(to []string, channel ...string) (*session, error) {
 	l.runs++
@@ -98,8 +98,8 @@ func (l *lttng) start(to []string, channel ...string) (*session, error) {
 	return s, nil
 }
 
-// stop waits until everything is written, and returns how much processor time the
-// daemons that write took.
+// stop waits until all events are written and returns the processor time of the consumer
+// daemons.
 func (s *session) stop() (cpu float64, err error) {
 	if err := s.l.control("stop", s.name); err != nil {
 		return 0, err
@@ -112,7 +112,7 @@ func (s *session) stop() (cpu float64, err error) {
 
 func (s *session) destroy() error { return s.l.control("destroy", s.name) }
 
-// consumers are the daemons that write the traces of programs, and the processor
+// consumers returns the daemons that write the traces of programs, with the processor
 // time of each so far.
 func consumers() map[int]float64 {
 	m := map[int]float64{}
@@ -129,7 +129,7 @@ func consumers() map[int]float64 {
 	return m
 }
 
-// size is how many bytes there are in the files of a directory.
+// size returns the total size of the files in a directory.
 func size(dir string) (n float64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

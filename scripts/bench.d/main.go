@@ -1,9 +1,8 @@
-// Bench measures what tracing costs beside what a user would take instead, and
-// prints one table. scripts/bench builds what it needs and starts it.
+// Bench measures the cost of tracing beside the alternatives and prints one table.
+// scripts/bench builds the programs it measures and starts it.
 //
-// The two sides of an item are run in turn, in the same run, and a ratio is that of two
-// runs of the same round. What is shown is the median and how far half of
-// the range is from it.
+// The two sides of an item run alternately, and each ratio compares two runs of one
+// round. The table shows the median and half of the range.
 package main
 
 import (
@@ -19,14 +18,14 @@ import (
 // bench is one run.
 type bench struct {
 	quick bool
-	bin   string // what scripts/bench has built
-	work  string // for what is measured to write to
-	cpu   string // that measurements of one processor are pinned to
+	bin   string // directory of the programs
+	work  string // directory for output of the programs
+	cpu   string // number of the processor for pinned measurements
 	lttng *lttng
-	noLT  error // why there is none
+	noLT  error // why lttng is nil
 }
 
-// pick is the first for a run that measures for long, the second for a quick one.
+// pick returns long for a whole run, quick for a quick one.
 func (b *bench) pick(long, quick int) int {
 	if b.quick {
 		return quick
@@ -34,8 +33,8 @@ func (b *bench) pick(long, quick int) int {
 	return long
 }
 
-// The daemon that is started is to end with this process, and the kernel counts as its end
-// that of the thread that started it.
+// The daemon must end with this process. For the kernel, its parent's end is the end of
+// the thread that started it.
 func init() { runtime.LockOSThread() }
 
 func main() {

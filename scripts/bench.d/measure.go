@@ -30,7 +30,7 @@ func (s sample) median() float64 {
 	return (t[(len(t)-1)/2] + t[len(t)/2]) / 2
 }
 
-// spread is half of the range in percent of the median.
+// spread returns half of the range in percent of the median.
 func (s sample) spread() float64 {
 	m := s.median()
 	if m == 0 {
@@ -39,7 +39,7 @@ func (s sample) spread() float64 {
 	return (slices.Max(s) - slices.Min(s)) / 2 / m * 100
 }
 
-// over is the sample of the ratios of each round.
+// over returns the ratio of each round.
 func (s sample) over(t sample) sample {
 	r := make(sample, min(len(s), len(t)))
 	for i := range r {
@@ -48,26 +48,26 @@ func (s sample) over(t sample) sample {
 	return r
 }
 
-// A series collects samples under the names that items know them by.
+// A series collects samples under the keys of items.
 type series map[string]sample
 
 func (s series) put(name string, v float64) { s[name] = append(s[name], v) }
 
-// A group is items that are measured together, by steps that are run in turn.
+// A group is a set of items measured together, by steps that run alternately.
 type group struct {
 	items  []*item
 	rounds int
 	setup  func() error // may be nil
 	steps  []func(series) error
-	end    func(series) error // may be nil: what is verified at last
+	end    func(series) error // may be nil: a final check
 }
 
 func (g *group) matches(want *regexp.Regexp) bool {
 	return slices.ContainsFunc(g.items, func(it *item) bool { return want.MatchString(it.name) })
 }
 
-// measure runs the rounds, every other one backwards, so that neither side is always
-// the one that comes after the other.
+// measure runs the rounds, every other one backwards, so that no side always runs
+// after the other.
 func (g *group) measure() error {
 	if g.setup != nil {
 		if err := g.setup(); err != nil {
@@ -75,7 +75,7 @@ func (g *group) measure() error {
 		}
 	}
 	s := series{}
-	var cannot error // what the first round has shown that one side cannot do here
+	var cannot error // why the first round could not run one side
 	steps := slices.Clone(g.steps)
 	for n := range g.rounds {
 		for i := range steps {
@@ -110,16 +110,16 @@ func (g *group) measure() error {
 // limit bounds each run, so that a hang is reported rather than waited for.
 const limit = 10 * time.Minute
 
-// A result is what a command that has ended left.
+// A result is the outcome of a command.
 type result struct {
 	out  string
 	wall float64 // seconds
-	cpu  float64 // seconds of it and of the children that it waited for
-	rss  float64 // bytes at most, of the greatest of them
+	cpu  float64 // seconds, of the command and the children it waited for
+	rss  float64 // maximum of the largest of them, in bytes
 }
 
-// command runs a command to its end; its standard output goes to the file out, or is kept if
-// that is empty.
+// command runs a command to its end. Its standard output goes to the file out, or into the
+// result if out is empty.
 func command(out string, argv ...string) (r result, err error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	var stdout, stderr bytes.Buffer
@@ -171,12 +171,12 @@ func numbers(n int, argv ...string) ([]float64, error) {
 	return v, nil
 }
 
-// pinned is a command line on one processor.
+// pinned returns a command line that runs on one processor.
 func (b *bench) pinned(argv ...string) []string {
 	return append([]string{"taskset", "-c", b.cpu}, argv...)
 }
 
-// firstProcessor is the number of the first processor that may be used.
+// firstProcessor returns the number of the first usable processor.
 func firstProcessor() (string, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -190,7 +190,7 @@ func firstProcessor() (string, error) {
 	return "", errors.New("no processor")
 }
 
-// cpuTime is the processor time of another process so far, in seconds.
+// cpuTime returns the processor time of another process so far, in seconds.
 func cpuTime(pid int) (float64, error) {
 	const sched = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
 	var t unix.Timespec
@@ -210,8 +210,8 @@ func processor() string {
 	return "an unknown kind"
 }
 
-// processors is how many processors' worth of time there really is for this process:
-// fewer than the machine has, where others use it.
+// processors measures how many processors this process can really use: fewer than the
+// machine has if others use it.
 func processors() float64 {
 	const long = 300 * time.Millisecond
 	var before, after syscall.Rusage

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// parts prints what an event cannot do without, each measured alone, beside the event
-// itself, all by one process in turn.
+// parts prints the cost of each necessary part of an event, measured alone, beside the
+// event itself, all in one process.
 func (b *bench) parts(w io.Writer) error {
 	argv := b.pinned(filepath.Join(b.bin, "posixtrace.test"), "-test.run=^$", "-test.bench=^BenchmarkParts$",
 		"-test.benchtime="+strconv.Itoa(b.pick(100, 30))+"ms")

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// What it costs to see into programs that know nothing of tracing, beside strace(1) and
-// beside nothing. The wall clock is what counts: the tracer works while the program waits.
+// The cost of tracing programs without trace points, beside strace(1) and beside an
+// untraced run. The wall clock counts: the tracer works while the program waits.
 
-// calls traces a program that makes cheap system calls and does nothing else.
+// calls traces a program that only makes cheap system calls.
 func (b *bench) calls() *group {
 	count := "count=" + strconv.Itoa(b.pick(100e3, 20e3))
 	dd := []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=1", count, "status=none"}
@@ -29,15 +29,15 @@ func (b *bench) children() *group {
 	}, nil)
 }
 
-// seen is what ptrace-run shows of a program with -e events, and what else could, or
-// nothing; and the bars for a machine as it is and for one processor.
+// seen is a measurement of ptrace-run -e events, its peer or none, and the bars for the
+// whole machine and for one processor.
 type seen struct {
 	name, events string
 	peer         []string
 	free, pinned float64
 }
 
-// seeing times a program under ptrace-run and under the peers, free and on one processor.
+// seeing times a program under ptrace-run and under the peers, unpinned and on one processor.
 // log, if not nil, is the item for all system calls in a log.
 func (b *bench) seeing(program []string, rounds int, list []seen, log *item) *group {
 	g := &group{rounds: rounds}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The record path: what a trace point costs the program that has it.
+// The record path: the cost of a trace point to its program.
 
 func (b *bench) target(args ...string) []string {
 	return append([]string{filepath.Join(b.bin, "target")}, args...)
@@ -19,8 +19,8 @@ func (b *bench) lttngTarget(args ...string) []string {
 	return append([]string{filepath.Join(b.bin, "lttng-target")}, args...)
 }
 
-// each runs a target that prints wall and processor time, and puts the one of
-// number which under key, divided by count.
+// each runs a target that prints wall and processor time, and stores value number which,
+// divided by count, under key.
 func each(key string, which, count int, argv []string) func(series) error {
 	return func(s series) error {
 		v, err := numbers(2, argv...)
@@ -44,7 +44,7 @@ func perSecond(key string, count int, argv []string) func(series) error {
 
 const wallTime, cpuUsed = 0, 1
 
-// recording surrounds a step by a flight recorder of LTTng.
+// recording runs a step under a flight recorder of LTTng.
 func (b *bench) recording(step func(series) error) func(series) error {
 	return func(s series) error {
 		if b.noLT != nil {
@@ -128,7 +128,7 @@ func (b *bench) untraced() *group {
 			each("rejected", cpuUsed, n/10, b.pinned(b.target("rejected", strconv.Itoa(n/10))...)),
 		},
 		end: func(series) error {
-			// The loop goes on into the package only where the word is not zero.
+			// The loop calls into the package only if the word is not zero.
 			r, err := command("", "go", "tool", "objdump", "-s", `^main\.burst$`, b.target()[0])
 			if err == nil && (!strings.Contains(r.out, "posixtrace.record(SB)") || strings.Contains(r.out, "posixtrace.Event(SB)")) {
 				it.fault = "not inlined"
@@ -138,7 +138,7 @@ func (b *bench) untraced() *group {
 	}
 }
 
-// memory compares the file of a stream with the size that was asked for.
+// memory compares the file size of a stream with the requested size.
 func (b *bench) memory() *group {
 	g := &group{rounds: 1}
 	for _, mb := range []int{4, 16, 64} {

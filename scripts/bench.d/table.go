@@ -18,11 +18,11 @@ type item struct {
 
 	oursKey, theirsKey  string // of the samples
 	ours, theirs, ratio sample
-	fault               string // why the bar is not met, whatever the ratio is
+	fault               string // why the bar is missed, regardless of the ratio
 	why                 string // it was not measured
 }
 
-// A unit is how a value is shown.
+// A unit formats a value.
 type unit struct {
 	scale  float64
 	digits int
@@ -45,11 +45,11 @@ func (u unit) show(s sample) string {
 	return fmt.Sprintf("%.*f %s ±%.0f%%", u.digits, s.median()*u.scale, u.name, s.spread())
 }
 
-// A bar is what an item has to reach.
+// A bar is the goal of an item.
 type bar struct {
 	limit    float64
 	least    bool // at least so much, else at most
-	absolute bool // of our value, else of the ratio
+	absolute bool // bounds our value, not the ratio
 }
 
 func most(limit float64) bar   { return bar{limit: limit} }

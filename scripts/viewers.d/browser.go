@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// browser is one that runs without a window, and takes orders through a pipe: messages
-// are JSON, each ended by a NUL.
+// browser is a headless browser controlled through a pipe: messages are JSON, each
+// terminated by a NUL.
 type browser struct {
 	cmd  *exec.Cmd
 	dir  string
@@ -55,7 +55,7 @@ func startBrowser(file string) (*browser, error) {
 	args := []string{"--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + dir, "--no-first-run", "--disable-gpu",
 		"--disable-dev-shm-usage", "--window-size=1600,1000", "--disable-background-networking"}
 	if os.Geteuid() == 0 {
-		args = append(args, "--no-sandbox") // Chromium's own has no root; its pages are ours
+		args = append(args, "--no-sandbox") // Chromium's sandbox refuses root; the pages are ours
 	}
 	b.cmd = exec.Command(file, append(args, "about:blank")...)
 	b.cmd.ExtraFiles = []*os.File{theirs, their2} // 3 and 4
@@ -83,7 +83,7 @@ func (b *browser) close() {
 	os.RemoveAll(b.dir)
 }
 
-// read hands on what the browser says.
+// read distributes the messages of the browser.
 func (b *browser) read(from io.ReadCloser) {
 	defer close(b.gone)
 	defer from.Close()
@@ -142,7 +142,7 @@ func (b *browser) call(ctx context.Context, session, method string, params any) 
 	}
 }
 
-// tab is one page, with what it complained of.
+// tab is one page, with its errors.
 type tab struct {
 	b          *browser
 	ctx        context.Context
@@ -235,7 +235,7 @@ func (t *tab) navigate(url string) error {
 	return err
 }
 
-// poll evaluates an expression until it is a text that is not empty.
+// poll evaluates an expression until it is a non-empty string.
 func (t *tab) poll(expression string) (string, error) {
 	for {
 		res, err := t.call("Runtime.evaluate", map[string]any{"expression": expression})
@@ -263,7 +263,7 @@ func (t *tab) poll(expression string) (string, error) {
 	}
 }
 
-// picture writes what the tab shows, when it has been drawn.
+// picture writes a screenshot of the tab after it has been drawn.
 func (t *tab) picture(file string) error {
 	drawn := map[string]any{"awaitPromise": true,
 		"expression": "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 500))))"}

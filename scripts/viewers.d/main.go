@@ -1,16 +1,16 @@
-// Viewers loads what ptrace-dump --chrome wrote into the viewers that it is for, in a
-// browser without a window, and compares what they show with what they were given.
-// scripts/viewers builds what it needs and starts it.
+// Viewers loads the output of ptrace-dump --chrome into timeline viewers in a headless
+// browser and compares the slices they show with the file. scripts/viewers builds it and
+// starts it.
 //
 // usage: viewers.d --browser=FILE --speedscope=DIRECTORY --out=DIRECTORY FILE.json...
 //
-// The viewers are speedscope, and the timeline of "go tool trace", whose own page is given
-// the file in place of the trace that the tool has read. The status is 1 where a viewer
-// complains, or shows another slice than the file has.
+// The viewers are speedscope, and the timeline of "go tool trace", whose page gets the
+// file in place of the tool's trace. The status is 1 if a viewer reports an error or shows
+// a slice that differs from the file.
 //
 //	viewers.d spans
 //
-// is a program to be traced: goroutines that share threads, with spans.
+// is a traced program: goroutines with spans that share threads.
 package main
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// limit is how long a viewer may take to load a file: time enough for a busy machine.
+// limit bounds the loading of a file in a viewer; it allows for a busy machine.
 const limit = 2 * time.Minute
 
 func main() {
@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// spans records requests, each with a query, of goroutines that sleep and so change threads.
+// spans records requests, each with a query, in goroutines that sleep and so change threads.
 func spans() {
 	request, err := posixtrace.OpenSpanType("request")
 	query, err2 := posixtrace.OpenSpanType("query")
@@ -73,28 +73,28 @@ func spans() {
 	wg.Wait()
 }
 
-// lane is a thread of the file, or what stands for one.
+// lane is a thread of the file, or a lane of spans.
 type lane struct{ pid, tid int }
 
-// slice is what a viewer draws, in nanoseconds since the beginning of its lane's first.
+// slice is a drawn slice, in nanoseconds since the start of its lane's first.
 type slice struct {
 	name    string
 	at, dur int64
 }
 
-// shown is what a viewer has made of a file.
+// shown is a file as a viewer shows it.
 type shown struct {
 	lanes      map[lane][]slice
-	marks      int // how many of the file's it shows, as slices without a duration
+	marks      int // marks shown, as slices without a duration
 	complaints []string
 }
 
-// viewer shows a file in a tab of the browser, whose page it leaves as it is.
+// viewer shows a file in a tab of the browser and leaves its page unchanged.
 type viewer struct {
 	name  string
 	show  func(t *tab, url string) (*shown, error)
 	url   string // of the page
-	marks bool   // it shows these, too
+	marks bool   // it also shows marks
 	empty bool   // and slices of no duration
 }
 
@@ -135,7 +135,7 @@ func run(browser, speedscope, out string, files []string) error {
 	return nil
 }
 
-// show has a file shown, prints one line, and returns how much is wrong.
+// show loads a file, prints one line, and returns the number of faults.
 func show(b *browser, v viewer, want, marks map[lane][]slice, picture string) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -190,7 +190,7 @@ func count(lanes map[lane][]slice) int {
 	return n
 }
 
-// drop takes the marks of a file out of what is shown.
+// drop removes the marks of a file from the shown slices.
 func (s *shown) drop(marks map[lane][]slice) {
 	for l, shown := range s.lanes {
 		left := slices.Clone(marks[l])
@@ -224,8 +224,8 @@ func lasting(lanes map[lane][]slice) map[lane][]slice {
 	return some
 }
 
-// compare tells which slices a viewer shows otherwise than the file has them: another
-// number of them, a name, a begin or a duration that differs by more than 1 ns.
+// compare reports slices that differ from the file: another number of slices, another
+// name, or a start or duration that differs by more than 1 ns.
 func compare(want, got map[lane][]slice) []string {
 	var wrong []string
 	for l := range got {
@@ -252,7 +252,7 @@ func compare(want, got map[lane][]slice) []string {
 	return wrong
 }
 
-// order sorts the slices of a lane and lets them count from the first.
+// order sorts the slices of a lane and makes their times relative to the first.
 func order(s []slice) {
 	slices.SortFunc(s, func(a, b slice) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.dur, a.dur), cmp.Compare(a.name, b.name))

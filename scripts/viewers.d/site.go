@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 )
 
-// site serves both viewers' pages and the file that they show.
+// site serves the pages of both viewers and the file.
 type site struct {
 	url     string
 	server  *http.Server
@@ -49,7 +49,7 @@ func serve(speedscope string) (_ *site, err error) {
 	s.url = "http://" + l.Addr().String()
 	mux := http.NewServeMux()
 	file := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store") // the next has the same address
+		w.Header().Set("Cache-Control", "no-store") // the next file has the same address
 		http.ServeFile(w, r, *s.current.Load())
 	}
 	mux.HandleFunc("/jsontrace", file)
@@ -61,7 +61,7 @@ func serve(speedscope string) (_ *site, err error) {
 	return s, nil
 }
 
-// startTool starts "go tool trace" on a trace of no interest.
+// startTool starts "go tool trace" on an arbitrary trace.
 func (s *site) startTool() (*url.URL, error) {
 	name := filepath.Join(s.dir, "trace")
 	f, err := os.Create(name)
@@ -75,7 +75,7 @@ func (s *site) startTool() (*url.URL, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	tool, err := exec.Command("go", "tool", "-n", "trace").Output() // go itself would be a process more to end
+	tool, err := exec.Command("go", "tool", "-n", "trace").Output() // without go, which would be another process to end
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// catchSaved keeps the text of whatever a page offers for download.
+// catchSaved keeps the text of downloads that a page offers.
 const catchSaved = `(() => {
 	const make = URL.createObjectURL
 	URL.createObjectURL = blob => {
@@ -17,7 +17,7 @@ const catchSaved = `(() => {
 	}
 })()`
 
-// saveProfile presses what saves a profile, once one is shown.
+// saveProfile presses the save button once a profile is shown.
 const saveProfile = `(() => {
 	if (window.savedText) return window.savedText
 	if (document.title === 'speedscope') return ''
@@ -25,7 +25,7 @@ const saveProfile = `(() => {
 	return ''
 })()`
 
-// showNext presses what shows the next lane, or the one before, so many times.
+// showNext presses the button for the next or previous lane repeatedly.
 const showNext = `(async n => {
 	for (; n; n -= Math.sign(n)) {
 		window.dispatchEvent(new KeyboardEvent('keypress', {key: n > 0 ? 'n' : 'p'}))
@@ -36,7 +36,7 @@ const showNext = `(async n => {
 // A lane's name has its ids: "name (pid 1), name (tid 2)", or "name (pid 1, tid 2)".
 var laneIDs = regexp.MustCompile(`\(?pid (\d+)\)?,.*tid (\d+)\)?$`)
 
-// showSpeedscope loads a file and lets speedscope save what it has understood.
+// showSpeedscope loads a file and saves the profile as speedscope understood it.
 func showSpeedscope(t *tab, url string) (*shown, error) {
 	if _, err := t.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": catchSaved}); err != nil {
 		return nil, err
@@ -95,14 +95,14 @@ func showSpeedscope(t *tab, url string) (*shown, error) {
 			s.complaints = append(s.complaints, fmt.Sprintf("lane %v: %s has no end", l, o.name))
 		}
 	}
-	// The picture is that of the lane with most slices.
+	// Take the picture of the lane with most slices.
 	if _, err := t.call("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf(showNext, most-doc.Active), "awaitPromise": true}); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// readModel reads what the timeline has made of a file, once it is shown.
+// readModel reads the timeline's model of a file once it is shown.
 const readModel = `(() => {
 	const viewer = document.querySelector('#trace-viewer')
 	if (!viewer || !viewer.model) return ''

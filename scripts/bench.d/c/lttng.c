@@ -1,5 +1,5 @@
 /*
- * What scripts/bench.d/target does, with LTTng-UST: the same loops, timed in the same way.
+ * The loops of scripts/bench.d/target with LTTng-UST, timed in the same way.
  *
  *   lttng loop THREADS COUNT          events as fast as they go
  *   lttng paced COUNT BURST PAUSE     BURST events, then PAUSE microseconds without any

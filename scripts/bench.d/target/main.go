@@ -1,8 +1,8 @@
-// Target is a traced program for scripts/bench: loops around a trace point, timed
-// from inside, so that starting the program is not part of what they cost.
+// Target is a traced program for scripts/bench: loops around a trace point. It times
+// them itself, so that starting the program is not part of the cost.
 //
-// The modes loop and paced print what bench.d/c/lttng.c prints: the nanoseconds that
-// the loop took, and those of processor time of the whole process meanwhile.
+// The modes loop and paced print what bench.d/c/lttng.c prints: the nanoseconds of the
+// loop, and the processor time of the whole process meanwhile.
 package main
 
 import (
@@ -74,7 +74,7 @@ func numbers(args []string, n int) ([]int, error) {
 
 var sixteen = []byte("0123456789abcdef")
 
-// burst is what is measured. The trace point is inlined, which scripts/bench verifies.
+// burst is the measured loop. The trace point is inlined, which scripts/bench verifies.
 //
 //go:noinline
 func burst(id posixtrace.EventID, data []byte, n int) {
@@ -91,7 +91,7 @@ func nanos(clock int32) int64 {
 	return t.Nano()
 }
 
-// timed runs f and prints how long that took.
+// timed runs f and prints its duration.
 func timed(f func()) error {
 	wall, cpu := nanos(unix.CLOCK_MONOTONIC), nanos(unix.CLOCK_PROCESS_CPUTIME_ID)
 	f()
@@ -100,7 +100,7 @@ func timed(f func()) error {
 	return err
 }
 
-// stream makes a running stream on this process, a flight recorder as big as
+// stream creates a running stream on this process, a flight recorder of the size of
 // the peer's buffers.
 func stream(inherit posixtrace.Inheritance, maxData int) (*posixtrace.Stream, posixtrace.EventID, error) {
 	id, err := posixtrace.OpenEventID("bench.event")
@@ -196,7 +196,7 @@ func paced(args []string) error {
 	})
 }
 
-// procs prints the total rate, in events per second, of some processes that
+// procs prints the total rate, in events per second, of several processes that
 // write to one stream.
 func procs(args []string) error {
 	if len(args) != 2 {
@@ -236,7 +236,7 @@ func procs(args []string) error {
 		}
 		children = append(children, c)
 	}
-	open.Close() // all begin
+	open.Close() // all start
 	total := 0.0
 	for _, c := range children {
 		var r float64
@@ -252,7 +252,7 @@ func procs(args []string) error {
 	return err
 }
 
-// writer is one of those processes.
+// writer is one process of procs.
 func writer(args []string) error {
 	if len(args) != 1 {
 		return errors.New("wrong number of arguments")
@@ -267,7 +267,7 @@ func writer(args []string) error {
 	}
 	burst(id, sixteen, 10000)
 	fmt.Println("ready")
-	os.Stdin.Read(make([]byte, 1)) // until the gate is opened
+	os.Stdin.Read(make([]byte, 1)) // wait for the gate
 	n, start := 0, time.Now()
 	for time.Since(start) < d {
 		burst(id, sixteen, 10000)
@@ -277,7 +277,7 @@ func writer(args []string) error {
 	return err
 }
 
-// memory prints how many bytes the file of a stream of the given size takes.
+// memory prints the file size of a stream of the given size.
 func memory(args []string) error {
 	n, err := numbers(args, 1)
 	if err != nil {
@@ -300,7 +300,7 @@ func memory(args []string) error {
 	return err
 }
 
-// span writes a log of so many events of a size, evenly spread over a time that ends now.
+// span writes a log of equal events, evenly spread over a time that ends now.
 func span(args []string) error {
 	if len(args) != 4 {
 		return errors.New("wrong number of arguments")
@@ -348,7 +348,7 @@ func span(args []string) error {
 	return s.Shutdown()
 }
 
-// streams is loop with one thread that is traced by several streams.
+// streams is loop with one thread and several streams that trace it.
 func streams(args []string) error {
 	n, err := numbers(args, 2)
 	if err != nil {

@@ -23,10 +23,14 @@ var Command = &cli.Command{
 	Usage:   "[OPTION]... [NAME]",
 	Brief:   "Create an active trace stream and print its name. This is about POSIX Trace, not ptrace(2).",
 	Options: createOptions,
-	After: "A stream without a log stays, to be read, when the process that it traces has\n" +
-		"ended, until it is shut down or its room is needed for another. One with a log\n" +
-		"has a keeper in the background, which completes the log when the process ends,\n" +
-		"on `ptrace-ctl shutdown`, or on TERM.",
+	After: `A stream without a log stays readable after the process has ended, until it is
+shut down or a new stream needs its room. A stream with a log has a keeper in
+the background, which completes the log when the process ends, when the stream
+is shut down, or on TERM.
+
+Examples: eval "$(ptrace-create --export -s ci)"
+          ptrace-create -s -p "$PID" -o server.trace server
+`,
 	Run: create,
 	OnFailure: func(env *cli.Env) {
 		// The shell that evaluates our output sees nothing of our status.
@@ -41,13 +45,13 @@ var Command = &cli.Command{
 }
 
 var createOptions = slices.Concat([]cli.Option{
-	{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the script that runs the command)"},
+	{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the calling script)"},
 }, creation.LogOptions, []cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
-	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the beginning"},
-	{Short: 's', Long: "start", Help: "start recording at once (else ptrace-ctl start does)"},
+	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},
+	{Short: 's', Long: "start", Help: "start recording at once"},
 }, creation.SizeOptions, []cli.Option{
-	{Long: "export", Help: "print shell code that exports PTRACE_STREAM and PTRACE_SPOOL, for eval"},
+	{Long: "export", Help: "print code that exports PTRACE_STREAM, for eval"},
 	{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
 	{Long: "keeper", Arg: "PROCESS", Hidden: true},
 })

@@ -15,7 +15,7 @@ import (
 var LogOptions = []cli.Option{
 	{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
 	{Long: "no-clobber", Help: "do not replace an existing regular file"},
-	{Long: "sync", Help: "bring the log to its device with each flush and at the end, so that it outlives a loss of power", Needs: needsLog("sync")},
+	{Long: "sync", Help: "write the log to its device with each flush", Needs: needsLog("sync")},
 }
 
 // SizeOptions are the options for the sizes of a new stream and of its log, and what happens
@@ -23,9 +23,9 @@ var LogOptions = []cli.Option{
 var SizeOptions = []cli.Option{
 	{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
 	{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
-	{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "what happens when the stream is full (flush with a log, else loop)"},
-	{Long: "log-size", Arg: "SIZE", Help: "size of the log for the policies loop and until-full", Needs: needsLog("log-size")},
-	{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "what happens when the log is full (append: it never is)", Needs: needsLog("log-full-policy")},
+	{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "loop (default), until-full, flush (default with -o)"},
+	{Long: "log-size", Arg: "SIZE", Help: "size of the log, for loop and until-full", Needs: needsLog("log-size")},
+	{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "append, until-full, loop (append)", Needs: needsLog("log-full-policy")},
 }
 
 func needsLog(option string) cli.Need {

@@ -23,27 +23,31 @@ var Command = &cli.Command{
 	Usage:   "VERB [OPTION]... [STREAM]...",
 	Brief:   "Control active trace streams. This is about POSIX Trace, not ptrace(2).",
 	Options: options,
-	After: "Verbs:\n" +
-		"  start      begin or go on recording\n" +
-		"  stop       suspend recording\n" +
-		"  clear      discard the recorded events and the filter\n" +
-		"  flush      have the recorded events written to the log\n" +
-		"  shutdown   end the stream and complete its log\n" +
-		"  status     show the status\n" +
-		"  list       list the active streams",
+	After: `Verbs:
+  start      start or resume recording
+  stop       suspend recording
+  clear      discard the recorded events and the filter
+  flush      ask the owner to write the recorded events to the log
+  shutdown   end the stream and complete its log
+  status     show the status
+  list       list the active streams
+
+Examples: ptrace-ctl status ci
+          ptrace-ctl list --stale -q | xargs -r ptrace-ctl shutdown -f
+`,
 	VerbFirst: true,
 	Run:       ctl,
 }
 
 var options = []cli.Option{
-	{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operands, else $PTRACE_STREAM)"},
-	{Short: 'w', Long: "wait", Help: "flush: wait until it is done and report its error", Verbs: []string{"flush"}},
+	{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (default: the operands, $PTRACE_STREAM)"},
+	{Short: 'w', Long: "wait", Help: "flush: wait for the end and report its error", Verbs: []string{"flush"}},
 	{Long: "sync", Help: "flush: wait until the log is on its device", Verbs: []string{"flush"}},
-	{Short: 'f', Long: "force", Help: "shutdown: a stream that does not exist is no error", Verbs: []string{"shutdown"}},
-	{Short: 'j', Long: "json", Help: "status, list: one JSON object for each stream", Verbs: []string{"status", "list"}},
-	{Long: "reset", Help: "status: reset the overrun and error members, as posix_trace_get_status does", Verbs: []string{"status"}},
-	{Short: 'q', Long: "quiet", Help: "list: only names, or paths where a name is not unique", Verbs: []string{"list"}},
-	{Long: "stale", Help: "list: only stale streams, whose process has ended", Verbs: []string{"list"}},
+	{Short: 'f', Long: "force", Help: "shutdown: a missing stream is not an error", Verbs: []string{"shutdown"}},
+	{Short: 'j', Long: "json", Help: "status, list: one JSON object per stream", Verbs: []string{"status", "list"}},
+	{Long: "reset", Help: "status: reset the overrun and error members", Verbs: []string{"status"}},
+	{Short: 'q', Long: "quiet", Help: "list: only names, or paths of ambiguous names", Verbs: []string{"list"}},
+	{Long: "stale", Help: "list: only streams whose process has ended", Verbs: []string{"list"}},
 }
 
 // A verb is what ptrace-ctl does with one stream.

@@ -17,8 +17,12 @@ var Command = &cli.Command{
 	Usage:   "[OPTION]... [LOG|STREAM]...",
 	Brief:   "List the events of trace logs and active trace streams. This is about POSIX Trace, not ptrace(2).",
 	Options: dumpTable,
-	After: "Listing and following a stream without log consumes its events; everything else\n" +
-		"leaves them. LOG may be - for standard input.",
+	After: `Listing or following a stream without a log consumes its events; all other uses
+leave them. LOG may be - for standard input.
+
+Examples: ptrace-dump -s build.trace
+          ptrace-dump -j --since=-10s build.trace | jq -r .event
+`,
 	Run: dump,
 }
 

@@ -24,23 +24,24 @@ import (
 var Command = &cli.Command{
 	Name:  "ptrace-event",
 	Usage: "[OPTION]... NAME [DATA]...\n[OPTION]... -r NAME COMMAND [ARG]...",
-	Brief: "Record the event NAME on behalf of the script that runs this command. Where nobody traces the script, nothing happens and the status is 0.",
+	Brief: "Record the event NAME on behalf of the calling script. If no stream traces the script, nothing happens and the status is 0.",
 	Options: append([]cli.Option{
 		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "record in this stream, whichever process it traces"},
 		{Short: 'p', Long: "pid", Arg: "PID", Help: "act for this process (default: the script)"},
 		{Short: 'B', Long: "begin", Help: "record NAME.begin", Excludes: cli.Excludes("end")},
 		{Short: 'E', Long: "end", Help: "record NAME.end"},
 		{Short: 'r', Long: "run", Help: "record NAME.begin, run COMMAND, record NAME.end with its status; exit like COMMAND", Excludes: source("run", "stdin", "lines", "batch")},
-		{Long: "stdin", Help: "the data is standard input", Excludes: cli.Excludes("lines", "batch")},
-		{Long: "lines", Arg: "tee", Optional: true, Choices: []string{"tee"}, Help: "one event for each line of standard input; tee: and copy it to standard output", Excludes: source("lines", "batch")},
-		{Long: "batch", Help: "one event for each line 'NAME TAB DATA' of standard input", Excludes: source("batch")},
-		{Long: "require", Help: "status 1 if no running stream took the event"},
+		{Long: "stdin", Help: "take the data from standard input", Excludes: cli.Excludes("lines", "batch")},
+		{Long: "lines", Arg: "tee", Optional: true, Choices: []string{"tee"}, Help: "record one event per line of standard input; tee: also copy it to standard output", Excludes: source("lines", "batch")},
+		{Long: "batch", Help: "record one event per line 'NAME TAB DATA' of input", Excludes: source("batch")},
+		{Long: "require", Help: "status 1 if no running stream recorded the event"},
 	}, eventShellOptions...),
 	StopAtOperand: true,
 	After: `DATA operands are joined by one space.
 
-Example: ptrace-event deploy.start "rev=$SHA"
-         some-server 2>&1 | ptrace-event --lines=tee server.log
+Examples: ptrace-event deploy.start "rev=$REV"
+          ptrace-event -r build make -j8
+          some-server 2>&1 | ptrace-event --lines=tee server.log
 `,
 	Run: func(env *cli.Env, args *cli.Args) error {
 		if done, err := shellFunctions(env, args); done {

@@ -16,21 +16,24 @@ var Command = &cli.Command{
 	Usage: "[OPTION]... [STREAM]\n[OPTION]... -i LOG -o LOG",
 	Brief: "Show or change which event types a stream rejects. This is about POSIX Trace, not ptrace(2).",
 	Options: []cli.Option{
-		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (else the operand, else $PTRACE_STREAM)", Excludes: cli.Excludes("input")},
-		{Short: 'l', Long: "list", Help: "list all known types, marked '-' when rejected", Excludes: cli.Excludes("output")},
-		{Short: 'x', Long: "add", Arg: "SET", Help: "reject SET too"},
+		{Short: 'S', Long: "stream", Arg: "STREAM", Help: "the stream (default: the operand, $PTRACE_STREAM)", Excludes: cli.Excludes("input")},
+		{Short: 'l', Long: "list", Help: "list all known types, marked '-' if rejected", Excludes: cli.Excludes("output")},
+		{Short: 'x', Long: "add", Arg: "SET", Help: "also reject SET"},
 		{Short: 'd', Long: "sub", Arg: "SET", Help: "accept SET again"},
 		{Short: 's', Long: "set", Arg: "SET", Help: "reject exactly SET"},
 		{Long: "only", Arg: "SET", Help: "accept only SET"},
 		{Short: 'r', Long: "reset", Help: "reject nothing"},
 		{Short: 'n', Long: "dry-run", Help: "print the result and change nothing"},
-		{Short: 'i', Long: "input", Arg: "LOG", Help: "filter the events of a log, not a stream; - is standard input", Needs: cli.Need{AnyOf: []string{"output", "list", "dry-run"}, Text: "--input without --output; - is standard output"}},
+		{Short: 'i', Long: "input", Arg: "LOG", Help: "filter the events of a log; - is standard input", Needs: cli.Need{AnyOf: []string{"output", "list", "dry-run"}, Text: "--input without --output; - is standard output"}},
 		{Short: 'o', Long: "output", Arg: "LOG", Help: "write them to a new log; - is standard output", Needs: cli.Need{AnyOf: []string{"input"}, Text: "--output without --input"}},
 	},
-	After: "A filter rejects what it holds. Changes apply from left to right and are\n" +
-		"recorded as one event. SET is a list of names, globs, @user, @system and @all;\n" +
-		"globs also bind names that are registered later. Without a change the filter is\n" +
-		"printed.",
+	After: `A filter rejects the types it holds. Changes apply from left to right, as one
+event. SET is a list of names, globs, @user, @system and @all; globs also apply
+to names registered later. Without a change the filter is printed.
+
+Examples: ptrace-filter -S ci -x 'http.*' -d http.error
+          ptrace-filter -i run.trace -o run.trace -x 'output.*'
+`,
 	Run: filter,
 }
 

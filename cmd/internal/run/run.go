@@ -25,17 +25,18 @@ import (
 var Command = &cli.Command{
 	Name:  "ptrace-run",
 	Usage: "[OPTION]... [--] COMMAND [ARG]...",
-	Brief: "Run COMMAND wrapped in a trace stream. Its output and its status are those of COMMAND alone. " +
-		"Without --log the last events are kept in memory and shown if COMMAND fails.",
+	Brief: "Run COMMAND wrapped in a trace stream, with the same output and status as without it. " +
+		"Without --log, keep the last events in memory and show them if COMMAND fails.",
 	Options:       runOptions,
 	StopAtOperand: true,
 	FailStatus:    child.StatusOwn,
 	UsageStatus:   child.StatusOwn,
-	After: `Exit status: that of COMMAND; 124 if it timed out (137 if it had to be killed);
-125 if ptrace-run itself failed; 126 if COMMAND cannot be executed; 127 if it is
-not found. A COMMAND that a signal killed kills ptrace-run by the same signal.
+	After: `Exit status: that of COMMAND; 124 timed out (137 killed after a time-out);
+125 ptrace-run failed; 126 COMMAND cannot be executed; 127 it is not found. If a
+signal kills COMMAND, it kills ptrace-run, too.
 
-Example: ptrace-run -c -o build.trace -- make -j8
+Examples: ptrace-run -c -o build.trace -- make -j8
+          ptrace-run -t 10m ./flaky-test
 `,
 	Run: func(env *cli.Env, args *cli.Args) error {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Help fits a terminal, names every option, and options are what normalise
-// needs them to be: with distinct names, all long ones there.
+// Help fits a screen of 50 lines of 80 columns, names every option and ends with
+// examples. Options have distinct names, all of them a long one.
 func TestHelp(t *testing.T) {
 	for _, c := range commands {
 		var b bytes.Buffer
@@ -18,6 +18,12 @@ func TestHelp(t *testing.T) {
 		text := b.String()
 		if !strings.HasPrefix(text, "Usage: "+c.Name+" ") {
 			t.Errorf("%s: help begins %.40q", c.Name, text)
+		}
+		if n := strings.Count(text, "\n"); n > 50 {
+			t.Errorf("%s: help has %d lines, want at most 50", c.Name, n)
+		}
+		if _, examples, ok := strings.Cut(text, "\n\nExamples: "); !ok || !strings.HasPrefix(examples, c.Name+" ") && !strings.Contains(examples, "$("+c.Name+" ") {
+			t.Errorf("%s: help does not end with examples", c.Name)
 		}
 		for _, line := range strings.Split(text, "\n") {
 			if utf8.RuneCountInString(line) > 80 {

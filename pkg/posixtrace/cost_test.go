@@ -102,9 +102,7 @@ func TestCostAllocations(t *testing.T) {
 // Each batch is short enough that of many some are not interrupted, on a busy
 // machine as well.
 func TestCostRatio(t *testing.T) {
-	if tracetest.RaceEnabled {
-		return // that is another program
-	}
+	tracetest.OnlyWithoutRace(t)
 	tracetest.Need(t, sys.FastSelf(), "a Go release whose thread ids are where they were")
 	for name, most := range map[string]float64{"untraced": 0.25, "rejected": 1, "recorded": 4} {
 		t.Run(name, func(t *testing.T) {
@@ -138,9 +136,8 @@ func TestCostRatio(t *testing.T) {
 
 // TestCostInstructions counts the instructions of a trace point by single steps.
 func TestCostInstructions(t *testing.T) {
-	if tracetest.RaceEnabled || runtime.GOARCH != "amd64" {
-		return // the bounds are those of one instruction set
-	}
+	tracetest.OnlyWithoutRace(t)
+	tracetest.Only(t, runtime.GOARCH == "amd64", "on amd64, whose instructions the bounds count")
 	for _, c := range costCases {
 		t.Run(c.name, func(t *testing.T) {
 			n := float64(countSteps(t, c.name)) / float64(c.events)

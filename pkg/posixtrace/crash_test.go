@@ -46,7 +46,7 @@ func crashKills() int {
 	if n, err := strconv.Atoi(os.Getenv("POSIXTRACE_KILLS")); err == nil && n > 0 {
 		return n
 	}
-	n := tracetest.Scale(1000, 10000, 250000)
+	n := tracetest.Scale(500, 10000, 250000)
 	if tracetest.RaceEnabled {
 		n /= 10
 	}

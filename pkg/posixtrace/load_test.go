@@ -286,9 +286,7 @@ func TestLoadStreams(t *testing.T) {
 // TestLoadStorm compares what an event costs in a stream that is far too small with what it
 // costs in a large one: twice as much at most.
 func TestLoadStorm(t *testing.T) {
-	if tracetest.RaceEnabled {
-		return // it is the race detector that would be timed
-	}
+	tracetest.OnlyWithoutRace(t)
 	id, err := OpenEventID("load.storm")
 	if err != nil {
 		t.Fatal(err)

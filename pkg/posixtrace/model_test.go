@@ -10,20 +10,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The model test: random schedules of controllers, traced processes and analyzers,
-// several of each, threads and processes, are run against the real thing and
-// against a model of the standard. Each operation waits for the end of the one
-// before, so the model knows what must come out of it.
+// The model test runs random schedules of controllers, traced processes and analyzers,
+// several of each, threads and processes, against the package and against a model of the
+// standard. Each operation waits for the end of the previous one, so the model knows its
+// result.
 //
 //	model_standard_test.go  the model: the standard as plain lists
 //	model_ops_test.go       the operations of a schedule
 //	model_trial_test.go     a real stream beside that of the model
 //	model_log_test.go       what is in a log
 //	model_peers_test.go     the other processes
-//	model_parallel_test.go  schedules in which everybody acts at once
+//	model_parallel_test.go  schedules whose actors all run at once
 
 func TestModel(t *testing.T) {
-	defer modelFlags()()
+	defer modelFlags(tracetest.Scale(1500, 10000, 10000))()
 	// With one processor a process is one writer, whose oldest events go first.
 	t.Setenv("GOMAXPROCS", "1")
 	workers := []*worker{{Child: tracetest.Start(t, "worker")}, {Child: tracetest.Start(t, "worker")}}
@@ -67,19 +67,19 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// modelFlags makes the ordinary run the same every time. Asked for a number of schedules,
-// as scripts/soak does, the test chooses new ones, and prints the seed of a failure.
-func modelFlags() (restore func()) {
-	schedules := "10000"
+// modelFlags has the test run that many schedules, the same ones every time. Asked for a
+// number of them with -rapid.checks, as scripts/soak does, the test chooses new schedules and
+// prints the seed of a failure.
+func modelFlags(schedules int) (restore func()) {
 	if testing.Short() || tracetest.RaceEnabled {
-		schedules = "500"
+		schedules = min(schedules, 500)
 	}
-	checks, seed := modelChecks(), flag.Lookup("rapid.seed")
+	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
 	if checks.Value.String() != checks.DefValue {
 		return func() {}
 	}
 	old := seed.Value.String()
-	checks.Value.Set(schedules)
+	checks.Value.Set(strconv.Itoa(schedules))
 	if old == seed.DefValue {
 		seed.Value.Set("20261120")
 	}
@@ -88,5 +88,3 @@ func modelFlags() (restore func()) {
 		seed.Value.Set(old)
 	}
 }
-
-func modelChecks() *flag.Flag { return flag.Lookup("rapid.checks") }

@@ -365,9 +365,7 @@ func TestSpanGiven(t *testing.T) {
 // A span costs at most 2.2 times what an event costs. Short batches of both take turns: of many
 // some are not interrupted, on a busy machine as well.
 func TestSpanCost(t *testing.T) {
-	if tracetest.RaceEnabled {
-		return // that is another program
-	}
+	tracetest.OnlyWithoutRace(t)
 	tracetest.Need(t, sys.FastSelf(), "a Go release whose thread ids are where they were")
 	const most = 2.2
 	id, err := OpenEventID("cost.event")

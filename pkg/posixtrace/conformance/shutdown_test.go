@@ -112,9 +112,7 @@ func init() {
 
 // Whatever is done for a traced process, it ends as it would have ended.
 var _ = conform("SHU-07/deadlock", func(t *testing.T) {
-	if tracetest.RaceEnabled {
-		return // that runtime never reports a deadlock
-	}
+	tracetest.OnlyWithoutRace(t)
 	for _, traced := range []bool{false, true} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=shu-deadlock", tracetest.Quick)

@@ -44,6 +44,14 @@ func TestNeed(t *testing.T) {
 		if r.says != c.want {
 			t.Errorf("CI=%q Need(%v): %q, want %q", c.ci, c.ok, r.says, c.want)
 		}
+		r = &recorder{TB: t}
+		want := ""
+		if !c.ok {
+			want = "skip: tested only on the ground"
+		}
+		if Only(r, c.ok, "on the ground"); r.says != want {
+			t.Errorf("CI=%q Only(%v): %q, want %q", c.ci, c.ok, r.says, want)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package posixtrace
 
 import (
+	"runtime"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -199,4 +201,42 @@ func cutName(s string) string {
 		}
 	}
 	return s
+}
+
+// Attr returns the stream's attributes with the sizes and policies really used
+// (posix_trace_get_attr).
+func (s *Stream) Attr() (StreamAttr, error) {
+	defer runtime.KeepAlive(s)
+	if s.isClosed() {
+		return StreamAttr{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
+	}
+	return s.c.attr(), nil
+}
+
+func (c *conn) attr() StreamAttr {
+	m := c.mem
+	a := StreamAttr{
+		Name: m.Name, StreamFullPolicy: policy(m.Policy), LogFullPolicy: policy(m.LogPolicy),
+		StreamSize: m.MinSize, MaxDataSize: m.MaxData, LogSize: m.LogMax,
+		GenerationVersion: m.GenVersion, CreateTime: m.Created(), ClockResolution: time.Duration(m.ClockRes),
+	}
+	if m.Inherit {
+		a.Inheritance = InheritChildren
+	}
+	return a
+}
+
+// policy turns a stored policy into a FullPolicy.
+func policy(p uint8) FullPolicy {
+	switch p {
+	case stream.Loop:
+		return PolicyLoop
+	case stream.UntilFull:
+		return PolicyUntilFull
+	case stream.Flush:
+		return PolicyFlush
+	case stream.Append:
+		return PolicyAppend
+	}
+	return PolicyDefault
 }

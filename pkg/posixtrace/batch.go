@@ -89,15 +89,3 @@ func (r *Reader) timed(recs []Record, raw []chunk.Record) []Record {
 	}
 	return recs[:n]
 }
-
-// set fills o from a decoded event and its time.
-func (r *Reader) set(o *Record, rec *chunk.Record, ns int64) {
-	o.ID, o.PID, o.TID, o.Address = EventID(rec.Event), int(rec.PID), int(rec.TID), rec.Addr
-	o.UnixNano = ns
-	o.Truncation = TruncationNone
-	if rec.Truncated {
-		o.Truncation = TruncationRecord
-	}
-	o.Name, o.Data = r.name(o.ID), rec.Data
-	o.Span, o.Parent = rec.Span, rec.Parent
-}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
@@ -233,87 +234,33 @@ func (c *conn) let() {
 
 var keeping sync.Map // of *conn, by stream
 
-// slotHeld is what a connection holds (sys.HoldTooAs) of the slots that it has taken, from here on. The numbers
-// of readers are below. Process and start do not tell whose a slot is: an earlier program of the
-// process has left it, which the kernel has let go of, or another Go runtime in this program, such
-// as that of a c-shared library, is writing.
-const slotHeld = 1 << 62
-
-// takeSlot gives this process a place among the writers, as stream.Mem.TakeSlot does. It marks it as one of a
-// program that has not executed another since; where that cannot be had it goes without.
-func (c *conn) takeSlot(dead func(sys.Proc) bool) (uint64, bool) {
-	c.holds.Lock()
-	defer c.holds.Unlock()
-	return c.mem.TakeSlotHeld(sys.SelfProc(), dead, func(slot uint64) (let func()) {
-		sys.HoldTooAs(c.f, slotHeld+slot)
-		return func() { sys.LetAs(c.f, slotHeld+slot) }
-	})
-}
-
-// freeSlot gives back what takeSlot gave. Its writer must be closed.
-func (c *conn) freeSlot(slot uint64) {
-	c.holds.Lock()
-	defer c.holds.Unlock()
-	c.mem.FreeSlot(slot)
-	sys.LetAs(c.f, slotHeld+slot)
-}
-
-// sweepSelf gives back what an earlier program of this very process has left
-// behind as a writer of the stream. It does so once, before this program becomes
-// a writer itself. locked tells that the caller holds the stream's lock, which is
-// not waited for: a trace point may be what waits.
-func (c *conn) sweepSelf(locked bool) {
-	swept.mu.Lock()
-	defer swept.mu.Unlock()
-	if c.swept {
-		return
-	}
-	if swept.conns == nil {
-		swept.conns = make(map[uint64]int)
-	}
-	c.swept = true
-	swept.conns[c.id]++
-	runtime.AddCleanup(c, unswept, c.id)
-	if swept.conns[c.id] > 1 {
-		return
-	}
-	self := sys.SelfProc()
-	if !c.mem.Writes(self) {
-		return
-	}
-	if !locked {
-		unlock, err := c.tryLock()
-		if err != nil {
-			return
-		}
-		defer unlock()
-	}
-	c.mem.RecoverSlots(func(slot uint64, p sys.Proc) bool {
-		if p != self {
-			return false
-		}
-		held, err := sys.FindHeldAs(c.f, slotHeld+slot)
-		return err != nil || !held
-	})
-	c.mem.Recover(gone)
-}
-
-// swept counts, by stream, the connections through which this program has become a writer or
-// is about to. With the last of them its writers are gone, and the stream may be forgotten.
-var swept struct {
-	mu    sync.Mutex
-	conns map[uint64]int
-}
-
-func unswept(id uint64) {
-	swept.mu.Lock()
-	defer swept.mu.Unlock()
-	if swept.conns[id]--; swept.conns[id] == 0 {
-		delete(swept.conns, id)
-	}
-}
-
 // stale reports whether a stream was left to its process, which is gone.
 func (c *conn) stale() bool {
 	return c.mem.HandedOver() && !c.mem.Owner().Alive()
+}
+
+// cut reports whether the stream is lost because another process truncated its file. To a process that has
+// noticed, the stream is dead and empty.
+func (c *conn) cut() bool { return c.guard.Cut() }
+
+// dead reports whether the stream is over. The order of the two tests matters: a process that touches a
+// truncated file reads zeros a moment before the guard marks the mapping, and may be interrupted in between.
+func (c *conn) dead() bool { return c.mem.State()&stream.Dead != 0 || c.cut() }
+
+// probe comes upon it if the file was cut short, also where this process would otherwise
+// touch nothing of what is gone.
+func (c *conn) probe() {
+	b := c.mem.Bytes()
+	(*atomic.Uint32)(unsafe.Pointer(&b[(len(b)-1)&^3])).Load()
+}
+
+func (c *conn) info() StreamInfo {
+	m := c.mem
+	st := m.Status(false)
+	i := StreamInfo{
+		Name: m.Name, Path: c.path, PID: int(m.Target().PID), Owner: int(m.Owner().PID),
+		LogPath: m.LogPath, CreateTime: m.Created(), Stale: c.stale(),
+	}
+	i.Status, i.Full = runStatus(st.Running), fullStatus(st.Full)
+	return i
 }

@@ -1,11 +1,8 @@
 package posixtrace
 
 import (
-	"errors"
-	"fmt"
 	"runtime"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
@@ -110,43 +107,3 @@ func record(id EventID, data []byte) {
 //
 //go:noinline
 func slowSelf() (tid, pc uint64) { return sys.SlowSelf(3) }
-
-// OpenEventID returns the id of a user event name in the calling process and
-// its family, registering it if need be (posix_trace_eventid_open). Past
-// UserEventMax names it is EventUnnamed. The name of a predefined type gives
-// that type's id. A process that is traced is connected to its streams here, unless it was before main
-// because PTRACE_STREAM led to one. A program that is about to refuse itself system calls (seccomp(2)) does
-// well to ask for its ids before: a new name needs flock(2), and a stream that comes to trace it later
-// needs openat(2), mmap(2), fcntl(2) and flock(2). It waits for no flush and no control call.
-// Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EAGAIN a process that was registering a
-// name has been stopped for seconds.
-func OpenEventID(name string) (EventID, error) {
-	const op = "posix_trace_eventid_open"
-	if len(name) > EventNameMax {
-		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
-	}
-	p, err := traced.open()
-	if err != nil {
-		return 0, fail(op, err, syscall.ENOMEM)
-	}
-	id, err := p.eventID(name)
-	if err == nil {
-		traced.learn(id)
-	}
-	traced.connectNow()
-	return id, fail(op, err, syscall.ENOMEM)
-}
-
-// MustEventID is OpenEventID for the initialization of package variables:
-//
-//	var fetch = posixtrace.MustEventID("page.fetch")
-//
-// It panics if name has more than EventNameMax bytes. Where the trace directory cannot be used it
-// returns 0, of which Event records nothing: a program does not fail because it cannot be traced. Extension.
-func MustEventID(name string) EventID {
-	id, err := OpenEventID(name)
-	if errors.Is(err, syscall.ENAMETOOLONG) {
-		panic(fmt.Sprintf("posixtrace: MustEventID(%.20q...): %v", name, err))
-	}
-	return id
-}

@@ -1,6 +1,13 @@
 package posixtrace
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
 
 // EventID identifies an event type within a stream (trace_event_id_t). Ids are
 // compared with == (posix_trace_eventid_equal). Zero is no event type.
@@ -30,12 +37,6 @@ const (
 	EventOutputStderr = EventID(event.OutputStderr) // output.stderr: see OutputData
 )
 
-// EventType is an event type of a stream or log. Extension.
-type EventType struct {
-	ID   EventID
-	Name string
-}
-
 // System reports whether id is a system event type, POSIX's or an extension.
 func (id EventID) System() bool { return event.ID(id).System() }
 
@@ -45,3 +46,131 @@ func (id EventID) User() bool { return event.ID(id).User() }
 // Unnamed reports whether id is EventUnnamed. OpenEventID and Stream.EventID return it, without an error, for
 // a new name when the process has UserEventMax names already: the standard asks for that. Extension.
 func (id EventID) Unnamed() bool { return id == EventUnnamed }
+
+// OpenEventID returns the id of a user event name in the calling process and
+// its family, registering it if need be (posix_trace_eventid_open). Past
+// UserEventMax names it is EventUnnamed. The name of a predefined type gives
+// that type's id. A process that is traced is connected to its streams here, unless it was before main
+// because PTRACE_STREAM led to one. A program that is about to refuse itself system calls (seccomp(2)) does
+// well to ask for its ids before: a new name needs flock(2), and a stream that comes to trace it later
+// needs openat(2), mmap(2), fcntl(2) and flock(2). It waits for no flush and no control call.
+// Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EAGAIN a process that was registering a
+// name has been stopped for seconds.
+func OpenEventID(name string) (EventID, error) {
+	const op = "posix_trace_eventid_open"
+	if len(name) > EventNameMax {
+		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
+	}
+	p, err := traced.open()
+	if err != nil {
+		return 0, fail(op, err, syscall.ENOMEM)
+	}
+	id, err := p.eventID(name)
+	if err == nil {
+		traced.learn(id)
+	}
+	traced.connectNow()
+	return id, fail(op, err, syscall.ENOMEM)
+}
+
+// MustEventID is OpenEventID for the initialization of package variables:
+//
+//	var fetch = posixtrace.MustEventID("page.fetch")
+//
+// It panics if name has more than EventNameMax bytes. Where the trace directory cannot be used it
+// returns 0, of which Event records nothing: a program does not fail because it cannot be traced. Extension.
+func MustEventID(name string) EventID {
+	id, err := OpenEventID(name)
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		panic(fmt.Sprintf("posixtrace: MustEventID(%.20q...): %v", name, err))
+	}
+	return id
+}
+
+// EventID returns the id of a user event name in the traced process, which need
+// not have registered it (posix_trace_trid_eventid_open). Errors: ENAMETOOLONG.
+func (s *Stream) EventID(name string) (EventID, error) {
+	defer runtime.KeepAlive(s)
+	const op = "posix_trace_trid_eventid_open"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return 0, fail(op, err, syscall.EINVAL)
+	}
+	if len(name) > EventNameMax {
+		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
+	}
+	// The name counts against the limit of the traced process (MAP-09).
+	may := func() bool { return true }
+	if p := s.c.mem.Target(); p.PID != 0 {
+		if page, err := s.c.dir.Page(p, false); err == nil {
+			defer page.Close()
+			pr := &proc{dir: s.c.dir, page: page, names: names}
+			id, err := pr.eventID(name)
+			return id, fail(op, err, syscall.ENOMEM)
+		}
+	}
+	id, _, err := names.Open(name, false, may)
+	return EventID(id), fail(op, err, syscall.ENOMEM)
+}
+
+// EventName returns the name of an event type (posix_trace_eventid_get_name).
+// Errors: EINVAL the id has no name.
+func (s *Stream) EventName(id EventID) (string, error) {
+	const op = "posix_trace_eventid_get_name"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return "", fail(op, err, syscall.EINVAL)
+	}
+	name, ok := names.Lookup(event.ID(id))
+	if !ok {
+		return "", einval(op, "no event type has id %d", id)
+	}
+	return name, nil
+}
+
+// OpenSystemEventIDs returns the ids of system event types, such as syscall.openat,
+// that a tracer in the role of the stream's controller records (see Recorder); they are
+// added to the stream if need be. It takes locks that a traced process may hold, so it has
+// to come before anything that could stop one. Errors: ENAMETOOLONG; ENOSPC there are
+// too many. Extension.
+func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
+	defer runtime.KeepAlive(s)
+	const op = "OpenSystemEventIDs"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, err := s.openNames()
+	if err != nil {
+		return nil, fail(op, err, syscall.EINVAL)
+	}
+	d, family := s.c.dir, s.c.mem.Family()
+	// Hundreds of names are decided on by the same few streams, which are opened once.
+	var conns []*conn
+	opened := false
+	names.BeforePublish(func(id event.ID, name string) {
+		if !opened { // under the lock of the names: those that come later have no patterns yet
+			conns, opened = familyStreams(d, family), true
+		}
+		for _, c := range conns {
+			c.decide(id, name)
+		}
+	})
+	defer func() {
+		names.BeforePublish(func(id event.ID, name string) { applyPatterns(d, family, id, name) })
+		for _, c := range conns {
+			c.release()
+		}
+	}()
+	found, err := names.OpenSystem(list)
+	if err != nil {
+		return nil, fail(op, err, syscall.ENOMEM)
+	}
+	ids := make([]EventID, len(found))
+	for i, id := range found {
+		ids[i] = EventID(id)
+	}
+	return ids, nil
+}

@@ -40,3 +40,15 @@ type EventInfo struct {
 
 // Time returns the event's time.
 func (e *EventInfo) Time() time.Time { return time.Unix(0, e.UnixNano) }
+
+// Coarse reports whether the time of an event is that of a shell that knows it to
+// hundredths of a second only, and may be that much too early. The order of
+// such events among those of their shell is right. Extension.
+func (e *EventInfo) Coarse() bool { return e.Address>>62 == 3 }
+
+// Addresses of events that a command has recorded from what a shell left in a spool
+// file. No program has such an address. Extension.
+const (
+	SpoolAddress  = 1 << 63 // all of them have this bit
+	CoarseAddress = 1 << 62 // the shell knew the time to hundredths of a second
+)

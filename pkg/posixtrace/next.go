@@ -252,18 +252,6 @@ func (s *Stream) lockReader() bool {
 	})
 }
 
-// info describes a decoded event.
-func info(rec *chunk.Record, c *chunk.Clock) EventInfo {
-	ev := EventInfo{
-		ID: EventID(rec.Event), PID: int(rec.PID), TID: int(rec.TID), Address: rec.Addr,
-		UnixNano: c.Nanos(rec.Tick), Span: rec.Span, Parent: rec.Parent,
-	}
-	if rec.Truncated {
-		ev.Truncation = TruncationRecord
-	}
-	return ev
-}
-
 // The three that follow are called by a reader, which may have a deadline: they take the
 // stream's locks, but do not wait for them.
 

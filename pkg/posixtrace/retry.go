@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -120,10 +119,4 @@ func (m *misses) noteByName(err error) {
 	m.note(id, err, func(no syscall.Errno) bool {
 		return tellStream(id, no, func() (*os.File, error) { return registry.OpenStreamFrom(path) })
 	})
-}
-
-// pending reports whether t stands for a failure that it is not yet time to try again
-// after.
-func (t *table) pending() bool {
-	return t != nil && t.again != 0 && t.seen == atomic.LoadUint32(loadWord()) && int64(sys.Monotonic()) < t.again
 }

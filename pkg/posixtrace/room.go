@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -137,4 +138,114 @@ func noRoom(d *registry.Dir, attr *Attr, logged bool, err error) error {
 		return roomError(fmt.Sprintf("a stream of %d bytes is more than the limit of a file's size", size))
 	}
 	return err
+}
+
+// makeRoom is tidyUp for those who do not report what it shut down.
+func makeRoom(d *registry.Dir, tidy bool) error {
+	_, err := tidyUp(d, tidy)
+	return err
+}
+
+// tidyUp makes sure that one more stream can be active and, now and then or when
+// tidy is set, tidies the trace directory up. It returns the streams that it has shut down although
+// no owner's death asks for it, see Stream.MadeRoom. The caller holds the directory's lock.
+func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return nil, err
+	}
+	if !tidy && len(ids) < SysMax && len(ids)%(SysMax/8) != 0 {
+		return nil, nil
+	}
+	live := 0
+	known := true // what every stream needs
+	var stale []*conn
+	keep := make(map[uint64]bool)
+	families := make(map[uint64]bool)
+	for _, id := range ids {
+		c, err := openStream(d, id)
+		switch {
+		case errors.Is(err, stream.ErrFormat):
+			d.RemoveStream(id)
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil: // it may well be active
+			live++
+			known = false
+			continue
+		case c.orphaned() && complete(c, true) == nil:
+			c.release()
+			continue
+		}
+		live++
+		keep[id], families[c.mem.Family()] = true, true
+		if c.stale() {
+			stale = append(stale, c)
+		} else {
+			c.release()
+		}
+	}
+	slices.SortFunc(stale, olderConn)
+	for _, c := range stale {
+		if info := c.info(); live >= SysMax && complete(c, true) == nil {
+			made = append(made, info)
+			live--
+		}
+		c.release()
+	}
+	if known {
+		d.Sweep(func(id uint64) bool { return keep[id] }, families)
+	}
+	if live >= SysMax {
+		return made, errTooMany
+	}
+	return made, nil
+}
+
+// nameFree makes sure that no active stream has a name but those that processes which are gone
+// have left behind. The caller holds the directory's lock, and keeps it until its own
+// stream is published.
+func nameFree(d *registry.Dir, name string) error {
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		c, err := openStream(d, id)
+		if err != nil {
+			continue // gone meanwhile, or nothing that a name would find
+		}
+		taken := c.mem.Name == name && !c.dead() && !c.orphaned() && !c.stale()
+		c.release()
+		if taken {
+			return errNameInUse
+		}
+	}
+	return nil
+}
+
+// makePlace makes sure that one more stream can be attached to a process. The
+// caller holds the directory's lock.
+func makePlace(d *registry.Dir, page *registry.Page) error {
+	if len(page.Entries()) < StreamsMax {
+		return nil
+	}
+	// Some of them may be streams of the dead.
+	if err := makeRoom(d, true); err != nil {
+		return err
+	}
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return err
+	}
+	for _, e := range page.Entries() {
+		if _, there := slices.BinarySearch(ids, e.Stream); !there {
+			page.Detach(e.Stream)
+		}
+	}
+	if len(page.Entries()) >= StreamsMax {
+		return errCrowded
+	}
+	return nil
 }

@@ -1,6 +1,11 @@
 package posixtrace
 
-import "syscall"
+import (
+	"runtime"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+)
 
 // RunStatus tells whether a stream records (posix_stream_status).
 type RunStatus uint8
@@ -92,4 +97,59 @@ type Status struct {
 	// reach the stream at all. Of a log both are 0. Extension; never reset.
 	Missed      uint64
 	MissedError syscall.Errno
+}
+
+// Status returns the state of the stream and resets what the standard resets by
+// reading: the overrun states and the flush error (posix_trace_get_status).
+func (s *Stream) Status() (Status, error) {
+	return s.status("posix_trace_get_status", true)
+}
+
+func (s *Stream) status(op string, reset bool) (Status, error) {
+	defer runtime.KeepAlive(s)
+	if s.isClosed() {
+		return Status{}, fail(op, s.whyClosed(), syscall.EINVAL)
+	}
+	st := s.c.mem.Status(reset)
+	if s.c.cut() { // what was read may be zeros
+		return Status{}, fail(op, errCut, syscall.EINVAL)
+	}
+	return toStatus(st), nil
+}
+
+// PeekStatus is Status without the resets. Extension.
+func (s *Stream) PeekStatus() (Status, error) { return s.status("PeekStatus", false) }
+
+func runStatus(on bool) RunStatus {
+	if on {
+		return StatusRunning
+	}
+	return StatusSuspended
+}
+
+func fullStatus(full bool) FullStatus {
+	if full {
+		return StatusFull
+	}
+	return StatusNotFull
+}
+
+func overrunStatus(over bool) OverrunStatus {
+	if over {
+		return StatusOverrun
+	}
+	return StatusNoOverrun
+}
+
+func toStatus(s stream.Status) Status {
+	st := Status{
+		StreamStatus: runStatus(s.Running), StreamFullStatus: fullStatus(s.Full),
+		StreamOverrunStatus: overrunStatus(s.Overrun), StreamFlushError: syscall.Errno(s.FlushErr),
+		LogOverrunStatus: overrunStatus(s.LogOverrun), LogFullStatus: fullStatus(s.LogFull),
+		Lost: s.Lost, LogLost: s.LogLost, Missed: uint64(s.Missed), MissedError: syscall.Errno(s.MissedErr),
+	}
+	if s.Flushing {
+		st.StreamFlushStatus = StatusFlushing
+	}
+	return st
 }

@@ -13,126 +13,8 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
-
-// attachment is a stream that this process writes to. When nothing refers to it
-// any more, and no trace point is using it, its chunks are given up.
-type attachment struct {
-	c *conn
-	w *stream.Writer
-}
-
-// attach connects the process p to a stream as one of its writers.
-func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
-	slot, err := takeSlot(c)
-	if err != nil {
-		return nil, err
-	}
-	if c.mem.Crowded() {
-		// The dead may be in the way. If the lock is taken, its holder is not waited for.
-		if unlock, err := c.tryLock(); err == nil {
-			c.mem.Recover(gone)
-			unlock()
-		}
-	}
-	w, err := c.mem.NewWriter(slot, p.PID, shards)
-	if err != nil {
-		c.freeSlot(slot)
-		return nil, err
-	}
-	var last atomic.Int64
-	w.OnCrowded = func() {
-		// Looking for the dead takes a while, and the living go on soon.
-		now, then := time.Now().UnixNano(), last.Load()
-		if now-then < int64(crowdedPause) || !last.CompareAndSwap(then, now) {
-			return
-		}
-		if unlock, err := c.tryLock(); err == nil {
-			c.mem.Recover(gone)
-			unlock()
-		}
-	}
-	return &attachment{c: c, w: w}, nil
-}
-
-// crowdedPause is how often a writer looks for the dead at most.
-const crowdedPause = 100 * time.Millisecond
-
-// takeSlot gives this process, which may write for another, a place among the writers.
-func takeSlot(c *conn) (uint64, error) {
-	c.sweepSelf(false)
-	if slot, ok := c.takeSlot(nil); ok {
-		return slot, nil
-	}
-	// All taken, some of them perhaps by the dead. A trace point does not wait for the lock.
-	unlock, err := c.tryLock()
-	if err != nil {
-		return 0, errSlots
-	}
-	defer unlock()
-	if slot, ok := c.takeSlot(gone); ok {
-		return slot, nil
-	}
-	return 0, errSlots
-}
-
-// close gives everything up. No Record may be under way.
-func (a *attachment) close() {
-	defer runtime.KeepAlive(a)
-	slot := a.w.Slot()
-	a.w.Close()
-	a.c.freeSlot(slot)
-}
-
-// proc is what a process has in the registry: its page and its family's names.
-type proc struct {
-	dir   *registry.Dir
-	page  *registry.Page
-	names *registry.Names
-}
-
-func openProc(d *registry.Dir, p sys.Proc) (*proc, error) {
-	page, err := d.Page(p, true)
-	if err != nil {
-		return nil, err
-	}
-	return withPage(d, page)
-}
-
-// withPage takes over the page of a process.
-func withPage(d *registry.Dir, page *registry.Page) (*proc, error) {
-	names, err := openNames(d, page.Family())
-	if err != nil {
-		page.Close()
-		return nil, err
-	}
-	return &proc{dir: d, page: page, names: names}, nil
-}
-
-// eventID maps a name for the process.
-func (p *proc) eventID(name string) (EventID, error) {
-	id, _, err := p.names.Open(name, false, func() bool {
-		p.page.Renew()
-		return p.page.AddUserNames(0) < UserEventMax-1 && p.page.AddUserNames(1) < UserEventMax
-	})
-	return EventID(id), err
-}
-
-// table is what a trace point goes through: the streams that trace this process
-// while its word has this value. It never changes once it is published.
-type table struct {
-	word    uint32 // 0 while an attempt to connect is to be made again: of no page that is traced
-	seen    uint32 // what word would be otherwise
-	again   int64  // and when, in the nanoseconds of sys.Monotonic
-	none    bool   // there is no page, or no directory for it
-	fast    bool   // sys.Self can be used
-	outline uint64 // where record returns to in an Event that was not inlined
-	outer   bool   // sys.Outer can be used
-	streams []*attachment
-	only    *stream.Writer // of a single stream, as it mostly is
-}
 
 // traced is this process in its role as a traced process.
 var traced tracedProcess
@@ -266,75 +148,12 @@ func (t *tracedProcess) move() {
 	storeWord(page.Word())
 }
 
-// release takes the process out of its streams: it has become a set-gid or
-// set-uid program, which only a privileged controller may trace (INH-16), and those of the
-// directory are not. It reports whether that could be done without waiting.
-func (p *proc) release() bool {
-	list := p.page.Entries()
-	if len(list) == 0 {
-		return true
-	}
-	unlock, err := p.dir.TryLock()
-	if err != nil {
-		return false
-	}
-	defer unlock()
-	for _, e := range list {
-		p.page.Detach(e.Stream)
-	}
-	return true
-}
-
 // inherit is inheritByName, which is tried again should it fail.
 func (t *tracedProcess) inherit(p *proc) {
 	err := inheritByName(p)
 	if t.missed.byName = err != nil && passing(err); t.missed.byName {
 		t.missed.noteByName(err)
 	}
-}
-
-// inheritByName attaches the process to the stream that $PTRACE_STREAM names,
-// if it is passed on to children. It finds what parents no longer lead to.
-func inheritByName(p *proc) error {
-	path := os.Getenv("PTRACE_STREAM")
-	if path == "" || path[0] != '/' {
-		return nil
-	}
-	id, ok := registry.StreamIDOfPath(path)
-	if !ok {
-		return nil
-	}
-	for _, e := range p.page.Entries() {
-		if e.Stream == id {
-			return nil
-		}
-	}
-	c, err := openPath(path)
-	if err != nil {
-		return err
-	}
-	defer c.release()
-	if !c.mem.Inherit || c.dir.Path() != p.dir.Path() || c.dead() ||
-		c.mem.BornTick() > p.page.Proc().Start {
-		return nil
-	}
-	if len(p.page.Entries()) == 0 && p.page.SetFamily(c.mem.Family()) == nil {
-		p.names.Close()
-		if n, err := openNames(p.dir, p.page.Family()); err == nil {
-			p.names = n
-		}
-	}
-	if err := p.page.AttachSelf(id, registry.Self|registry.Inherit); err != nil {
-		return err
-	}
-	if c.dead() {
-		// Its end may have passed by this page already.
-		if unlock, err := p.dir.TryLock(); err == nil {
-			p.page.Detach(id)
-			unlock()
-		}
-	}
-	return nil
 }
 
 // sync brings the table in line with the process page. It returns nil when there is no page.
@@ -457,40 +276,6 @@ func (w *weeder) weed() {
 	runtime.SetFinalizer(w, (*weeder).weed)
 }
 
-// count notes whether there is a single stream.
-func (t *table) count() {
-	t.only = nil
-	if len(t.streams) == 1 {
-		t.only = t.streams[0].w
-	}
-	runtime.KeepAlive(t)
-}
-
-// wants reports whether any stream would do something with an event of this type.
-//
-//go:noinline
-func (t *table) wants(id event.ID) bool {
-	defer runtime.KeepAlive(t)
-	for _, a := range t.streams {
-		if a.w.Wants(id) {
-			return true
-		}
-	}
-	return false
-}
-
-func (t *table) find(id uint64) *attachment {
-	defer runtime.KeepAlive(t)
-	if t != nil {
-		for _, a := range t.streams {
-			if a.c.id == id {
-				return a
-			}
-		}
-	}
-	return nil
-}
-
 // outline finds out where in the body of Event, when that is called and not
 // inlined, the call of record returns to: it calls Event in that way. That tells
 // something only while the process is traced, and is tried until it does.
@@ -514,14 +299,3 @@ var (
 	probed      atomic.Uint64
 	probedOuter atomic.Bool // whether sys.Outer tells who called that Event
 )
-
-// openNames opens the names of a family; new ones pass the filters of its
-// streams before anybody can use them.
-func openNames(d *registry.Dir, family uint64) (*registry.Names, error) {
-	n, err := d.Names(family)
-	if err != nil {
-		return nil, err
-	}
-	n.BeforePublish(func(id event.ID, name string) { applyPatterns(d, family, id, name) })
-	return n, nil
-}

@@ -1,0 +1,183 @@
+package posixtrace
+
+import (
+	"runtime"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+)
+
+// FilterHow says how SetFilter combines a set with the filter.
+type FilterHow uint8
+
+// The ways to change a filter.
+const (
+	FilterSet FilterHow = iota // POSIX_TRACE_SET_EVENTSET: the filter becomes the set
+	FilterAdd                  // POSIX_TRACE_ADD_EVENTSET: reject the set too
+	FilterSub                  // POSIX_TRACE_SUB_EVENTSET: accept the set again
+)
+
+// SetFilter changes which event types the stream rejects
+// (posix_trace_set_filter). Patterns set before (see FilterOps) are dropped by
+// SetEventSet and kept by the others. Errors: EINVAL no such how.
+func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
+	const op = "posix_trace_set_filter"
+	if how > FilterSub {
+		return einval(op, "no such way to change a filter: %d", how)
+	}
+	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		s.whileUnnamed(func() {
+			f := m.Filter()
+			combine(&f, &set.s, how)
+			if how == FilterSet {
+				m.SetPatterns(nil)
+			}
+			m.SetFilter(w, e, &f)
+		})
+		return nil
+	})
+}
+
+// Filter returns the set of rejected event types (posix_trace_get_filter).
+func (s *Stream) Filter() (EventSet, error) {
+	defer runtime.KeepAlive(s)
+	if s.isClosed() {
+		return EventSet{}, fail("posix_trace_get_filter", s.whyClosed(), syscall.EINVAL)
+	}
+	return EventSet{s.c.mem.Filter()}, nil
+}
+
+// FilterOp is one step of FilterOps: reject or accept again the types of Set
+// and the types whose name matches a pattern, also those registered later.
+// A pattern is a literal name or a glob with * and ?.
+type FilterOp struct {
+	How      FilterHow
+	Set      EventSet
+	Patterns []string
+}
+
+// FilterOps applies the steps in order and records one FILTER event for all of
+// them. Of several patterns that match a new name the last decides. Errors:
+// EINVAL a malformed pattern, or more than 64 of them. Extension.
+func (s *Stream) FilterOps(ops []FilterOp) error {
+	const op = "FilterOps"
+	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+		return s.whileNamed(func(known []registry.Type) error {
+			f, ps := m.Filter(), m.Patterns()
+			for _, o := range ops {
+				set := o.Set.s
+				for _, glob := range o.Patterns {
+					if len(glob) > stream.MaxPattern {
+						return einval(op, "pattern of %d bytes", len(glob))
+					}
+					for _, t := range known {
+						if stream.Match(glob, t.Name) {
+							set.Add(t.ID)
+						}
+					}
+				}
+				combine(&f, &set, o.How)
+				if o.How == FilterSet {
+					ps = nil
+				}
+				for _, glob := range o.Patterns {
+					ps = append(ps, stream.Pattern{Reject: o.How != FilterSub, Glob: glob})
+				}
+				if o.How > FilterSub {
+					return einval(op, "no such way to change a filter: %d", o.How)
+				}
+			}
+			if len(ps) > stream.MaxPatterns {
+				return einval(op, "%d patterns; %d is the most", len(ps), stream.MaxPatterns)
+			}
+			m.SetPatterns(ps)
+			m.SetFilter(w, e, &f)
+			return nil
+		})
+	})
+}
+
+func combine(f, set *event.Set, how FilterHow) {
+	switch how {
+	case FilterSet:
+		*f = *set
+	case FilterAdd:
+		f.Or(set)
+	case FilterSub:
+		f.AndNot(set)
+	}
+}
+
+// whileNamed runs f, which changes the filter, with the event types of the stream's family
+// while none is added. Who registers a name lets the patterns decide on it under the
+// lock of the names and without that of the stream: names come last among the locks. The
+// caller holds s.mu and the stream's lock.
+func (s *Stream) whileNamed(f func(known []registry.Type) error) error {
+	names, err := s.openNames()
+	if err != nil {
+		return err
+	}
+	return names.While(f)
+}
+
+// whileUnnamed is whileNamed for what needs no names. If they cannot be had, as a rule none
+// can be added either.
+func (s *Stream) whileUnnamed(f func()) {
+	done := false
+	s.whileNamed(func([]registry.Type) error {
+		f()
+		done = true
+		return nil
+	})
+	if !done {
+		f()
+	}
+}
+
+// openNames opens the names of a family; new ones pass the filters of its
+// streams before anybody can use them.
+func openNames(d *registry.Dir, family uint64) (*registry.Names, error) {
+	n, err := d.Names(family)
+	if err != nil {
+		return nil, err
+	}
+	n.BeforePublish(func(id event.ID, name string) { applyPatterns(d, family, id, name) })
+	return n, nil
+}
+
+// applyPatterns lets the filters of a family's streams decide about a new name.
+func applyPatterns(d *registry.Dir, family uint64, id event.ID, name string) {
+	for _, c := range familyStreams(d, family) {
+		c.decide(id, name)
+		c.release()
+	}
+}
+
+// familyStreams opens the streams that use the names of a family.
+func familyStreams(d *registry.Dir, family uint64) (conns []*conn) {
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return nil
+	}
+	for _, sid := range ids {
+		c, err := openStream(d, sid)
+		switch {
+		case err != nil:
+		case c.mem.Family() != family:
+			c.release()
+		default:
+			conns = append(conns, c)
+		}
+	}
+	return conns
+}
+
+// decide lets the patterns of a stream's filter decide on a new event type.
+func (c *conn) decide(id event.ID, name string) {
+	if len(c.mem.Patterns()) == 0 {
+		return
+	}
+	c.mem.Decide(id, name)
+}

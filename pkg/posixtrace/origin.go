@@ -1,0 +1,35 @@
+package posixtrace
+
+import (
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Origin tells where a stream was recorded. Extension.
+type Origin struct {
+	Host    string
+	BootID  string
+	PID     int      // the traced process
+	Command []string // the command line of the owner
+}
+
+// Origin returns what is known of where the stream was recorded.
+func (r *Reader) Origin() Origin {
+	defer runtime.KeepAlive(r)
+	if r.log == nil {
+		host, _ := os.Hostname()
+		m := r.c.mem
+		return Origin{Host: host, BootID: m.BootID, PID: int(m.Target().PID), Command: splitCommand(m.Command)}
+	}
+	s := r.log.Super()
+	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Command: s.Command}
+}
+
+// splitCommand is the inverse of how a command line is stored.
+func splitCommand(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\x00")
+}

@@ -1,0 +1,125 @@
+package posixtrace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
+)
+
+// complete shuts down a stream whose owner is dead, as the owner's call would
+// have done (SHU-06). locked tells that the caller holds the directory's lock.
+func complete(c *conn, locked bool) error {
+	c.probe() // one that was cut short is dead
+	lastWords(c)
+	if err := finishOrphan(c); err != nil {
+		return err
+	}
+	return bury(c, locked)
+}
+
+func finishOrphan(c *conn) error {
+	var names *registry.Names
+	if c.mem.HasLog {
+		// Before the stream's lock, so that what fails fails early.
+		n, err := openNames(c.dir, c.mem.Family())
+		if err != nil {
+			return err
+		}
+		defer n.Close()
+		names = n
+	}
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	m := c.mem
+	if c.dead() {
+		return nil // another process was faster
+	}
+	c.sweepSelf(true)
+	m.Recover(gone)
+	slot, ok := c.takeSlot(nil)
+	if !ok {
+		return errSlots
+	}
+	defer c.freeSlot(slot)
+	w, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
+	if err != nil {
+		return err
+	}
+	m.Stop(w, stream.Event{})
+	w.Close()
+	if owner := m.Owner(); owner.Alive() {
+		// Another program has taken its place, and if it writes at all, it has turned
+		// away by now.
+		self := sys.SelfProc()
+		m.Recover(func(p sys.Proc) bool { return p == owner && p != self || gone(p) })
+	}
+	if m.HasLog {
+		if err := completeLog(c, names, slot); err != nil {
+			return err
+		}
+	}
+	m.Kill()
+	return nil
+}
+
+// completeLog finishes the log of a dead owner. A log that is gone, or is
+// another file now, cannot be finished; that is no error. One that we may not write,
+// now or at all, is an error: what it lacks stays in the stream, where those who
+// read the log find it.
+func completeLog(c *conn, names *registry.Names, slot uint64) error {
+	m := c.mem
+	f, err := c.reopenLog(os.O_RDWR)
+	if f == nil || err != nil {
+		return err
+	}
+	defer f.Close()
+	log, rec, err := tracelog.Resume(f)
+	switch {
+	case errors.Is(err, tracelog.ErrSealed) && m.Sync():
+		f.Sync() // no caller is left to report a failure to
+		return nil
+	case errors.Is(err, tracelog.ErrSealed), errors.Is(err, tracelog.ErrNotLog):
+		return nil
+	case err != nil:
+		return err
+	case rec.Super.ID != m.ID:
+		return nil
+	}
+	w := &logWriter{c: c, names: names, log: log, logged: rec.Logged}
+	if err := w.flush(slot); err != nil {
+		return err // the next who comes may find room
+	}
+	// A device that fails does not keep the dead from being buried; the log's status tells.
+	if err := w.finish(nil); !errors.Is(err, errUnsynced) {
+		return err
+	}
+	return nil
+}
+
+// reopenLog opens the log by its path, nil if it is gone or another file now.
+func (c *conn) reopenLog(flags int) (*os.File, error) {
+	m := c.mem
+	if m.LogPath == "" {
+		return nil, nil
+	}
+	f, err := sys.OpenLooked(nil, m.LogPath, flags|syscall.O_NONBLOCK, 0, func(st *sys.FileStat) error {
+		if !st.Regular() || st.Dev != m.LogDev || st.Ino != m.LogIno {
+			return errNotFile
+		}
+		return nil
+	})
+	if errors.Is(err, errNotFile) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) ||
+		errors.Is(err, syscall.EISDIR) {
+		return nil, nil
+	}
+	return f, err
+}

@@ -1,0 +1,105 @@
+package posixtrace
+
+import (
+	"os"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// proc is what a process has in the registry: its page and its family's names.
+type proc struct {
+	dir   *registry.Dir
+	page  *registry.Page
+	names *registry.Names
+}
+
+func openProc(d *registry.Dir, p sys.Proc) (*proc, error) {
+	page, err := d.Page(p, true)
+	if err != nil {
+		return nil, err
+	}
+	return withPage(d, page)
+}
+
+// withPage takes over the page of a process.
+func withPage(d *registry.Dir, page *registry.Page) (*proc, error) {
+	names, err := openNames(d, page.Family())
+	if err != nil {
+		page.Close()
+		return nil, err
+	}
+	return &proc{dir: d, page: page, names: names}, nil
+}
+
+// eventID maps a name for the process.
+func (p *proc) eventID(name string) (EventID, error) {
+	id, _, err := p.names.Open(name, false, func() bool {
+		p.page.Renew()
+		return p.page.AddUserNames(0) < UserEventMax-1 && p.page.AddUserNames(1) < UserEventMax
+	})
+	return EventID(id), err
+}
+
+// release takes the process out of its streams: it has become a set-gid or
+// set-uid program, which only a privileged controller may trace (INH-16), and those of the
+// directory are not. It reports whether that could be done without waiting.
+func (p *proc) release() bool {
+	list := p.page.Entries()
+	if len(list) == 0 {
+		return true
+	}
+	unlock, err := p.dir.TryLock()
+	if err != nil {
+		return false
+	}
+	defer unlock()
+	for _, e := range list {
+		p.page.Detach(e.Stream)
+	}
+	return true
+}
+
+// inheritByName attaches the process to the stream that $PTRACE_STREAM names,
+// if it is passed on to children. It finds what parents no longer lead to.
+func inheritByName(p *proc) error {
+	path := os.Getenv("PTRACE_STREAM")
+	if path == "" || path[0] != '/' {
+		return nil
+	}
+	id, ok := registry.StreamIDOfPath(path)
+	if !ok {
+		return nil
+	}
+	for _, e := range p.page.Entries() {
+		if e.Stream == id {
+			return nil
+		}
+	}
+	c, err := openPath(path)
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	if !c.mem.Inherit || c.dir.Path() != p.dir.Path() || c.dead() ||
+		c.mem.BornTick() > p.page.Proc().Start {
+		return nil
+	}
+	if len(p.page.Entries()) == 0 && p.page.SetFamily(c.mem.Family()) == nil {
+		p.names.Close()
+		if n, err := openNames(p.dir, p.page.Family()); err == nil {
+			p.names = n
+		}
+	}
+	if err := p.page.AttachSelf(id, registry.Self|registry.Inherit); err != nil {
+		return err
+	}
+	if c.dead() {
+		// Its end may have passed by this page already.
+		if unlock, err := p.dir.TryLock(); err == nil {
+			p.page.Detach(id)
+			unlock()
+		}
+	}
+	return nil
+}

@@ -1,5 +1,5 @@
-// Package child runs a command as a child process: it searches PATH as execvp(3) does,
-// sends signals, waits and maps the end to a status.
+// Package child runs a command: it searches PATH as execvp(3) does, starts the command,
+// sends it signals, waits for it, and returns its exit status as a shell does.
 package child
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 )
 
-// Statuses as env(1) and timeout(1) have them.
+// Exit statuses of env(1) and timeout(1).
 const (
 	StatusTimedOut      = 124
 	StatusOwn           = 125
@@ -21,35 +21,35 @@ const (
 	StatusNotFound      = 127
 )
 
-// Process is the command as a process.
+// Process is a running command.
 type Process struct {
 	PID  int
-	Path string   // of the program that was executed
-	Argv []string // as it was executed
-	far  Remote   // its parent where that is another process; else nil
+	Path string   // of the executed program
+	Argv []string // as executed
+	far  Remote   // the parent, if it is another process; else nil
 
 	mu     sync.Mutex
 	reaped bool // the pid may belong to another process
 }
 
-// Remote is the parent of a command that is no child of this process. It passes
-// signals on to the command and reports its end.
+// Remote is the parent of a command that this process did not start. It forwards signals to
+// the command and reports its end.
 type Remote interface {
 	Signal(sig syscall.Signal)
 	SignalGroup(sig syscall.Signal)
 	Wait() (syscall.WaitStatus, syscall.Rusage, error)
 }
 
-// NewRemote returns the command of a process that another parent has started.
+// NewRemote returns a command that another process has started.
 func NewRemote(pid int, argv []string, parent Remote) *Process {
 	return &Process{PID: pid, Argv: argv, far: parent}
 }
 
-// Start executes argv as execvp(3) would, with the descriptors in files as
-// its 0, 1 and 2. All others that this process inherited are left as they are.
+// Start executes argv as execvp(3) does, with files as its descriptors 0, 1 and 2. It
+// leaves all other descriptors that this process inherited as they are.
 func Start(argv, env []string, files [3]int) (*Process, error) {
-	// The runtime uses descriptors beyond those given while it starts the
-	// process; see that they cannot be inherited ones.
+	// While it starts the process, the runtime uses descriptors above the given ones. Keep
+	// it from using inherited ones.
 	fill := FillDescriptors()
 	defer fill()
 	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])}}
@@ -78,8 +78,8 @@ func (c *Process) Signal(sig syscall.Signal) {
 	}
 }
 
-// SignalAll sends sig to the command and to the others of its process group, but
-// not to this process if it is one of them.
+// SignalAll sends sig to the command and all other members of its process group except this
+// process.
 func (c *Process) SignalAll(sig syscall.Signal) {
 	if c.far != nil {
 		c.far.SignalGroup(sig)
@@ -89,14 +89,14 @@ func (c *Process) SignalAll(sig syscall.Signal) {
 	SignalGroup(c.PID, sig)
 }
 
-// Alive reports whether the command has not been waited for.
+// Alive reports whether Wait has not returned yet.
 func (c *Process) Alive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.reaped
 }
 
-// Wait waits for the command's end.
+// Wait waits for the end of the command.
 func (c *Process) Wait() (status syscall.WaitStatus, usage syscall.Rusage, err error) {
 	if c.far != nil {
 		status, usage, err = c.far.Wait()
@@ -115,7 +115,7 @@ func (c *Process) Wait() (status syscall.WaitStatus, usage syscall.Rusage, err e
 	return status, usage, err
 }
 
-// ExitStatus is the status a shell would show.
+// ExitStatus returns the exit status that a shell reports.
 func ExitStatus(s syscall.WaitStatus) int {
 	if s.Signaled() {
 		return 128 + int(s.Signal())
@@ -123,9 +123,9 @@ func ExitStatus(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// SignalGroup sends sig to every process of this process group but this one and
-// the command, which had it. Killing the whole group at once would hit us too,
-// before the log is complete. Processes forked meanwhile are found again.
+// SignalGroup sends sig to all members of this process group except this process and the
+// command, which has its signal. A kill(2) of the whole group would hit this process before
+// the log is complete. SignalGroup scans again for processes forked meanwhile.
 func SignalGroup(except int, sig syscall.Signal) {
 	self, group := os.Getpid(), unix.Getpgrp()
 	done := map[int]bool{self: true, except: true}

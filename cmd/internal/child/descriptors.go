@@ -9,8 +9,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// FillDescriptors takes the descriptors 3 and 4 where they are free, and returns
-// a function that frees them again.
+// FillDescriptors occupies the descriptors 3 and 4 if they are free. The returned function
+// frees them.
 func FillDescriptors() func() {
 	var mine []int
 	for {
@@ -30,13 +30,14 @@ func FillDescriptors() func() {
 	}
 }
 
-// descriptorRoom is how many unused descriptors surround those that are made to be
-// inherited: the runtime puts a few next to those it passes on while it starts a process.
+// descriptorRoom is the number of unused descriptors around a descriptor made for
+// inheritance: while it starts a process, the runtime uses a few next to the inherited
+// ones.
 const descriptorRoom = 8
 
-// FreeDescriptor returns a descriptor that is not in use, nor are those around it. It is
-// the lowest one: beyond 64, and again beyond 256, the kernel needs a larger table, for
-// which a process with several threads waits for many milliseconds.
+// FreeDescriptor returns the lowest unused descriptor with unused neighbours. Above 64, and
+// again above 256, the kernel needs a larger descriptor table, which delays a process with
+// several threads by many milliseconds.
 func FreeDescriptor() int {
 	used := []int{2}
 	entries, _ := os.ReadDir("/proc/self/fd")

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A single high descriptor that was inherited does not make those we make high.
+// One high inherited descriptor does not make FreeDescriptor return high ones.
 func TestFreeDescriptor(t *testing.T) {
 	fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 200)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// Search looks for the program of argv as execvp(3) would, and calls start for
-// what may be it until that does not fail. The error has the status to end with.
+// Search looks for the program of argv as execvp(3) does, and calls start for each
+// candidate until one call succeeds. The error carries the exit status.
 func Search(argv []string, start func(path string, args []string) error) error {
 	var last error = syscall.ENOENT
 	name := argv[0]
@@ -27,7 +27,7 @@ func Search(argv []string, start func(path string, args []string) error) error {
 		}
 		err := start(path, argv)
 		if err == syscall.ENOEXEC {
-			// No program in a form the kernel knows is a shell script.
+			// A program in no format known to the kernel is a shell script.
 			err = start("/bin/sh", append([]string{"/bin/sh", path}, argv[1:]...))
 		}
 		switch err {
@@ -48,7 +48,7 @@ func Search(argv []string, start func(path string, args []string) error) error {
 	return cli.WithStatus(cli.Failure(name, last), status)
 }
 
-// worse keeps the reason that says more: something was there.
+// worse returns the more specific error: some file was found.
 func worse(old, new error) error {
 	switch {
 	case new == syscall.ENOTDIR:
@@ -59,7 +59,7 @@ func worse(old, new error) error {
 	return old
 }
 
-// candidates returns the paths at which name may be found.
+// candidates returns the paths that name may refer to.
 func candidates(name string) (paths []string) {
 	if strings.Contains(name, "/") {
 		return []string{name}
@@ -86,13 +86,12 @@ func candidates(name string) (paths []string) {
 	return paths
 }
 
-// IsCommand reports whether a program of this name can be executed.
+// IsCommand reports whether name refers to an executable program.
 func IsCommand(name string) bool {
 	return slices.ContainsFunc(candidates(name), func(path string) bool { return executable(path) == nil })
 }
 
-// executable says why path cannot be executed, as far as that can be known
-// without a fork.
+// executable returns why path cannot be executed, as far as can be known without a fork.
 func executable(path string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nothing is a wait status that is neither an end nor a stop.
+// nothing is a wait status that is neither an exit nor a stop.
 const nothing = syscall.WaitStatus(0xffff)
 
-// WaitID is waitid(2) for one child, with what wait4(2) would have made of it: nothing if
-// nothing happened (WNOHANG). It makes one system call, so that no filter of system calls
-// lets the looking through and not the taking.
+// WaitID is waitid(2) for one child and returns the status that wait4(2) would return; with
+// WNOHANG, nothing if the child has not changed state. It makes one system call, so that a
+// filter of system calls cannot allow a look and refuse the wait.
 func WaitID(pid, options int, usage *syscall.Rusage) (syscall.WaitStatus, error) {
 	var info struct { // siginfo_t of SIGCHLD
 		signo, errno, code, _ int32

@@ -9,18 +9,18 @@ import (
 
 // Option is one option of a command.
 type Option struct {
-	Short    byte     // 0 when there is none
-	Long     string   // always there: it is the option's name in the code
-	Arg      string   // what the help calls the option-argument; "" for a switch
-	Optional bool     // the argument may be left out; only --long=ARG gives one
-	Choices  []string // when set, the only arguments there are
+	Short    byte     // 0 for none
+	Long     string   // required: the code finds the option by it
+	Arg      string   // placeholder of the option-argument in the help; "" for a switch
+	Optional bool     // the option-argument may be left out, and needs --long=ARG
+	Choices  []string // the valid option-arguments; nil for any
 	Help     string
-	Hidden   bool // for the programs' own use, not in the help
+	Hidden   bool // for the programs' own use: not in the help
 
-	Excludes []Exclusion // what may not be given with it
-	OnlyWith []string    // when set, all other options but --color are excluded
-	Needs    Need        // what must be given with it
-	Verbs    []string    // of a command with verbs, those that take it; nil for all
+	Excludes []Exclusion // options that this one excludes
+	OnlyWith []string    // options that this one allows, besides --color; nil for all
+	Needs    Need        // options of which this one needs one
+	Verbs    []string    // in a command with verbs: verbs that take the option; nil for all
 }
 
 var commonOptions = []Option{
@@ -33,7 +33,7 @@ func (c *Command) AllOptions() []Option {
 	return append(append([]Option{}, c.Options...), commonOptions...)
 }
 
-// Given is one option as it stood on the command line.
+// Given is one option on the command line.
 type Given struct {
 	Name  string // the long name
 	Value string // "" for a switch
@@ -41,13 +41,13 @@ type Given struct {
 
 // Args is a parsed command line.
 type Args struct {
-	Given    []Given // in the order given
+	Given    []Given // in command line order
 	Operands []string
 }
 
-// own returns what a program has given to itself, started anew: hidden options with
-// their values, and operands behind "--". It is nil for what a user gave. The library
-// would take as long for it as all the rest of such a start.
+// own returns the arguments of a program that started itself again: hidden options with
+// values, and operands after "--". It returns nil for a user's command line. The library
+// would take as long as the rest of such a start.
 func own(opts []Option, argv []string) *Args {
 	args := &Args{}
 	for i, arg := range argv {
@@ -90,7 +90,7 @@ func (a *Args) Value(name string) string {
 	return v
 }
 
-// All returns every value given for an option, in order.
+// All returns all values given for an option, in order.
 func (a *Args) All(name string) (vs []string) {
 	for _, g := range a.Given {
 		if g.Name == name {
@@ -100,7 +100,7 @@ func (a *Args) All(name string) (vs []string) {
 	return vs
 }
 
-// Size returns the value of an option that is a size, or def.
+// Size returns the value of an option as a size, or def if it was not given.
 func (a *Args) Size(name string, def int64) (int64, error) {
 	v, ok := a.Lookup(name)
 	if !ok {
@@ -113,7 +113,7 @@ func (a *Args) Size(name string, def int64) (int64, error) {
 	return n, nil
 }
 
-// Duration returns the value of an option that is a duration, or def.
+// Duration returns the value of an option as a duration, or def if it was not given.
 func (a *Args) Duration(name string, def time.Duration) (time.Duration, error) {
 	v, ok := a.Lookup(name)
 	if !ok {
@@ -126,7 +126,7 @@ func (a *Args) Duration(name string, def time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// Count returns the value of an option that is a number of things, or def.
+// Count returns the value of an option as a count, or def if it was not given.
 func (a *Args) Count(name string, def int) (int, error) {
 	v, ok := a.Lookup(name)
 	if !ok {
@@ -142,7 +142,7 @@ func (a *Args) Count(name string, def int) (int, error) {
 	return int(n), nil
 }
 
-// PID returns the value of an option that is a process id, or def.
+// PID returns the value of an option as a process id, or def if it was not given.
 func (a *Args) PID(name string, def int) (int, error) {
 	n, err := a.Count(name, def)
 	if err == nil && a.Has(name) && (n <= 0 || n > 1<<22) {

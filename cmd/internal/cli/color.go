@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Palette is what may be coloured on one stream of output.
+// Palette has the colours of one output stream.
 type Palette struct {
 	On     bool
 	hint   *color.Color
@@ -17,14 +17,14 @@ type Palette struct {
 	Time   *color.Color
 }
 
-// Colors are the palettes of standard output and standard error, which are
-// decided each for itself.
+// Colors has the palettes of standard output and standard error. Each is decided on its
+// own.
 type Colors struct {
 	known     bool
 	Out, errs Palette
 }
 
-// setColor decides for both streams what --color=when means.
+// setColor applies --color=when to both output streams.
 func (e *Env) setColor(when string) {
 	e.Colors.known = true
 	e.Colors.Out = newPalette(e.wantColor(when, e.Stdout.w))
@@ -49,8 +49,8 @@ func (e *Env) wantColor(when string, w io.Writer) bool {
 	return IsTerminal(w) && e.Getenv("TERM") != "dumb"
 }
 
-// newPalette switches every colour by itself: the library's one global switch
-// looks at standard output only and reads the environment again.
+// newPalette sets each colour individually: the library's global switch tests standard
+// output only and reads the environment again.
 func newPalette(on bool) Palette {
 	p := Palette{
 		On:     on,
@@ -78,8 +78,8 @@ func IsTerminal(w any) bool {
 	return err == nil
 }
 
-// Width returns how many columns the terminal has that standard output is, 0 if
-// it is none.
+// Width returns the number of columns of the terminal on standard output, or 0 if standard
+// output is not a terminal.
 func (e *Env) Width() int {
 	if !IsTerminal(e.Stdout.w) {
 		return 0

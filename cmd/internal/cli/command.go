@@ -1,7 +1,6 @@
-// Package cli is what the commands have in common: the parsing of arguments, help and
-// version, the writing of results and messages, and the statuses. It alone imports the
-// libraries for options and colours. Rules of the command line that hold for all
-// commands are enforced here once.
+// Package cli is the command line of all commands: it parses arguments, prints help and
+// version, writes results and messages, and sets the exit status. Only this package imports
+// the libraries for options and colours.
 package cli
 
 import (
@@ -11,44 +10,43 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	_ "github.com/posixtrace/posixtrace/cmd/internal/untraced" // commands look at streams more often than they record
+	_ "github.com/posixtrace/posixtrace/cmd/internal/untraced" // commands rarely record
 )
 
 // Command is one of the six programs.
 type Command struct {
 	Name    string   // ptrace-dump
-	Usage   string   // what follows the name in the usage line; one line for each form
+	Usage   string   // usage line after the name; one line for each form
 	Brief   string   // one sentence for --help
-	Options []Option // beside --color, --help and --version, which all commands have
+	Options []Option // besides --color, --help and --version, which all commands have
 	After   string   // text after the options in --help, lines of at most 80 columns
 
-	// StopAtOperand ends the options at the first operand, for commands
-	// whose operands are a command line.
+	// StopAtOperand ends the options at the first operand, for commands whose operands are
+	// a command line.
 	StopAtOperand bool
 
-	// VerbFirst says that the first operand is a verb, behind which options may stand
-	// even where POSIXLY_CORRECT ends them at the first operand.
+	// VerbFirst makes the first operand a verb. Options may follow it even if
+	// POSIXLY_CORRECT ends the options at the first operand.
 	VerbFirst bool
 
-	// FailStatus and UsageStatus are the statuses of failures and usage
-	// errors where they are not 1 and 2.
+	// FailStatus and UsageStatus replace the exit statuses 1 for failures and 2 for usage
+	// errors.
 	FailStatus, UsageStatus int
 
-	// Run does the work. It returns nil, or an error that is printed as it
-	// should be read: made by usagef, failf, failure, or Exit.
+	// Run does the work. Its error is printed as it reads: make it with Usagef, Failf,
+	// Failure or Exit.
 	Run func(env *Env, args *Args) error
 
-	// OnFailure, if set, is called before the command ends with a status that
-	// is not 0.
+	// OnFailure, if set, is called before the command exits with a status other than 0.
 	OnFailure func(env *Env)
 }
 
-// Main runs c as this process's program and exits with its status.
+// Main runs c as the program of this process and exits with its status.
 func Main(c *Command) {
 	os.Exit(c.Execute(NewEnv(os.Args)))
 }
 
-// Execute runs c and returns its status.
+// Execute runs c and returns its exit status.
 func (c *Command) Execute(env *Env) int {
 	env.Prog = c.Name
 	err := c.execute(env)
@@ -80,7 +78,7 @@ func (c *Command) usageStatus() int {
 	return 2
 }
 
-// execute parses the arguments, checks them by the rules of the option table, and calls Run.
+// execute parses the arguments, checks the rules of the option table, and calls Run.
 func (c *Command) execute(env *Env) error {
 	opts := c.AllOptions()
 	if args := own(opts, env.Args); args != nil {
@@ -94,12 +92,11 @@ func (c *Command) execute(env *Env) error {
 	if err != nil {
 		return err
 	}
-	// The library runs the command. It gets no options: what it does on its own account
-	// (help on standard output after an error, os.Exit, its ideas of aliases and of -v) is
-	// switched off here, and only here.
+	// The library runs the command without options. Its own behaviour (help on standard
+	// output after an error, os.Exit, aliases, -v) is switched off here, and only here.
 	app := &cli.App{
 		Name:            c.Name,
-		Compiled:        time.Unix(1, 0), // else the library asks for the time of its file
+		Compiled:        time.Unix(1, 0), // otherwise the library stats its executable
 		HideHelp:        true,
 		HideHelpCommand: true,
 		HideVersion:     true,
@@ -117,7 +114,7 @@ func (c *Command) execute(env *Env) error {
 	return app.Run(append([]string{c.Name, "--"}, args.Operands...))
 }
 
-// act does what a parsed command line asks for.
+// act carries out a parsed command line.
 func (c *Command) act(env *Env, args *Args) error {
 	switch {
 	case args.Has("help"):

@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 )
 
-// Env is the world as a command sees it.
+// Env is the environment in which a command runs.
 type Env struct {
 	Args   []string // without the program's name
 	Stdin  *os.File
@@ -19,13 +19,12 @@ type Env struct {
 
 	Prog   string
 	Colors Colors
-	failed bool // Warn was called
+	failed bool // Warn reported an error
 
-	ClearLine func() // takes an unfinished line off standard error; nil for none
+	ClearLine func() // erases an unfinished line on standard error; nil for none
 }
 
-// NewEnv returns the environment of this process. argv begins with the
-// program's name.
+// NewEnv returns the environment of this process. argv begins with the name of the program.
 func NewEnv(argv []string) *Env {
 	e := &Env{
 		Stdin:  os.Stdin,
@@ -39,12 +38,12 @@ func NewEnv(argv []string) *Env {
 	return e
 }
 
-// Note writes a message that is no failure to standard error, in one write. Each
-// line of text is made printable.
+// Note writes a message that is not an error to standard error, in one write. It escapes
+// unprintable characters.
 func (e *Env) Note(text string) { e.NoteHint(text, "") }
 
-// Warn reports an error and lets the command go on; its status will be that of
-// a failure. A nil error is nothing to report.
+// Warn reports an error and continues; the command then exits with the status of a failure.
+// Warn ignores a nil error.
 func (e *Env) Warn(err error) {
 	if err == nil {
 		return
@@ -54,10 +53,10 @@ func (e *Env) Warn(err error) {
 	e.NoteHint(f.Text, f.Hint)
 }
 
-// NoteHint writes one message with its hint, all in one write, so that messages
-// of several processes never mix within a line.
+// NoteHint writes a message and its hint in one write, so that messages of concurrent
+// processes do not mix within a line.
 func (e *Env) NoteHint(text, hint string) {
-	// Results written so far come first where both go to one terminal.
+	// Flush earlier results first, in case both go to one terminal.
 	e.Stdout.Flush()
 	if e.ClearLine != nil {
 		e.ClearLine()
@@ -81,7 +80,7 @@ func (e *Env) NoteHint(text, hint string) {
 	e.Stderr.Write(b.Bytes())
 }
 
-// report writes the error that a command ended with and returns the status.
+// report prints the error that a command ended with and returns the exit status.
 func (e *Env) report(c *Command, err error) int {
 	if err == nil {
 		return 0

@@ -12,14 +12,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Fault is an error in the words the user reads.
+// Fault is an error as the user reads it.
 type Fault struct {
 	Text   string
 	Hint   string
 	Usage  bool
 	Silent bool
-	Status int   // 0: the command's own status for failures
-	Kind   error // what errors.Is finds, if anything
+	Status int   // exit status; 0 for the command's status of failures
+	Kind   error // matched by errors.Is; may be nil
 }
 
 func (f *Fault) Error() string { return f.Text }
@@ -35,7 +35,7 @@ func AsFault(err error) *Fault {
 	return &Fault{Text: Reason(err), Hint: limitHint(err)}
 }
 
-// limitHint is the way out for an error that a limit of the process has caused.
+// limitHint returns a hint for an error caused by a process limit.
 func limitHint(err error) string {
 	if errors.Is(err, syscall.EMFILE) {
 		return "`ulimit -n` raises the number of files that a process may have open"
@@ -43,7 +43,7 @@ func limitHint(err error) string {
 	return ""
 }
 
-// directoryFault is about the trace directory, whatever the command was at.
+// directoryFault returns the fault for an error of the trace directory, in any command.
 func directoryFault(err error) *Fault {
 	hint := "PTRACE_DIR names another trace directory"
 	if errors.Is(err, syscall.ENOMEM) {
@@ -52,18 +52,18 @@ func directoryFault(err error) *Fault {
 	return &Fault{Text: Reason(err), Hint: hint}
 }
 
-// Usagef is a fault of the command line.
+// Usagef returns a usage error.
 func Usagef(format string, args ...any) error {
 	return &Fault{Text: fmt.Sprintf(format, args...), Usage: true}
 }
 
-// Failf is a failure in words of our own, lower case and without full stop.
+// Failf returns a failure with this text: lower case, no full stop.
 func Failf(format string, args ...any) error {
 	return &Fault{Text: fmt.Sprintf(format, args...)}
 }
 
-// Failure says that something failed for a reason: "object: Reason". It is nil
-// when err is, and err itself when that is a fault already.
+// Failure returns a failure that reads "object: Reason". It returns nil for a nil err, and
+// a Fault in the chain of err unchanged.
 func Failure(object string, err error) error {
 	if err == nil {
 		return nil
@@ -82,7 +82,7 @@ func Failure(object string, err error) error {
 	return &Fault{Text: text, Hint: limitHint(err)}
 }
 
-// WithHint adds the way out to an error.
+// WithHint returns err with a hint.
 func WithHint(err error, hint string) error {
 	if err == nil {
 		return nil
@@ -92,7 +92,7 @@ func WithHint(err error, hint string) error {
 	return &f
 }
 
-// WithStatus gives an error a status of its own.
+// WithStatus returns err with an exit status of its own.
 func WithStatus(err error, status int) error {
 	if err == nil {
 		return nil
@@ -102,11 +102,11 @@ func WithStatus(err error, status int) error {
 	return &f
 }
 
-// Exit ends the command with a status and without a message.
+// Exit returns an error that ends the command with a status and without a message.
 func Exit(status int) error { return &Fault{Silent: true, Status: status, Text: "exit"} }
 
-// Reason puts an error into the words of the other commands of the system: no
-// names of functions, error numbers as strerror(3) has them.
+// Reason returns an error in the wording of other system commands: without function names,
+// and error numbers as strerror(3) has them.
 func Reason(err error) string {
 	switch e := err.(type) {
 	case *Fault:
@@ -129,7 +129,7 @@ func Reason(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) && err == io.ErrUnexpectedEOF {
 		return "unexpected end"
 	}
-	// A wrapped error keeps its own words and gets the reason in ours.
+	// Keep the words of a wrapping error; translate the wrapped one.
 	if inner := errors.Unwrap(err); inner != nil {
 		if before, ok := strings.CutSuffix(text, inner.Error()); ok {
 			return before + Reason(inner)
@@ -138,7 +138,7 @@ func Reason(err error) string {
 	return text
 }
 
-// Strerror is strerror(3): Go has the same texts in lower case.
+// Strerror is strerror(3). Go has the same texts in lower case.
 func Strerror(e syscall.Errno) string {
 	s := e.Error()
 	if s != "" && 'a' <= s[0] && s[0] <= 'z' {
@@ -147,10 +147,10 @@ func Strerror(e syscall.Errno) string {
 	return s
 }
 
-// Is makes a fault found by the condition it stands for.
+// Is lets errors.Is match the kind of the fault.
 func (f *Fault) Is(target error) bool { return f.Kind != nil && target == f.Kind }
 
-// Plural counts things: "1 event", "2 events".
+// Plural returns a count with its noun: "1 event", "2 events".
 func Plural(n uint64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -7,10 +7,10 @@ import (
 
 const (
 	helpWidth  = 80
-	helpColumn = 29 // where the explanations of options begin
+	helpColumn = 29 // where the descriptions of options begin
 )
 
-// WriteHelp writes the usage lines and the options.
+// WriteHelp writes the text of --help.
 func (c *Command) WriteHelp(w io.Writer) error {
 	var b strings.Builder
 	lead := "Usage: "
@@ -47,8 +47,8 @@ func (o *Option) heading() string {
 	return s + " "
 }
 
-// wrap writes text after lead, in lines of at most helpWidth columns that begin
-// at column indent.
+// wrap writes text after lead, in lines of at most helpWidth columns, indented to column
+// indent.
 func wrap(b *strings.Builder, lead string, indent int, text string) {
 	col := len(lead)
 	if col > indent {

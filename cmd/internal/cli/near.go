@@ -8,13 +8,12 @@ import (
 	"github.com/xrash/smetrics"
 )
 
-// near returns the words that a mistyped one may stand for, the most similar
-// first, three at most.
+// near returns at most three words similar to a mistyped one, the most similar first.
 func near(word string, words []string) []string {
 	const (
-		alike  = 0.85 // of 0, nothing in common, to 1, equal
-		boost  = 0.7  // from which similarity on a common beginning counts
-		prefix = 4    // how much of the beginning may count
+		alike  = 0.85 // the least similarity: 0 is nothing in common, 1 is equal
+		boost  = 0.7  // the least similarity at which a common prefix counts
+		prefix = 4    // how long a prefix may count
 		most   = 3
 	)
 	type scored struct {
@@ -35,8 +34,8 @@ func near(word string, words []string) []string {
 	return near
 }
 
-// DidYouMean returns the question for a mistyped word, with the words that it may stand
-// for; "" without any.
+// DidYouMean returns a question that suggests candidates similar to word, or "" if there
+// are none.
 func DidYouMean(word string, candidates []string) string {
 	words := near(word, candidates)
 	if len(words) == 0 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// ShellQuote quotes a word for any shell.
+// ShellQuote quotes a word for a POSIX shell.
 func ShellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

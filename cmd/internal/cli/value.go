@@ -16,8 +16,8 @@ var (
 	ErrPID      = errors.New("not a process id")
 )
 
-// ParseSize parses a number of bytes: digits, then nothing or K, M or G (powers
-// of 1024).
+// ParseSize parses a number of bytes: digits, optionally followed by K, M or G (powers of
+// 1024).
 func ParseSize(s string) (int64, error) {
 	digits, unit := s, int64(1)
 	if s != "" {
@@ -43,7 +43,7 @@ func ParseSize(s string) (int64, error) {
 	return n * unit, nil
 }
 
-// ParseDigits parses a decimal number: digits and nothing else.
+// ParseDigits parses a decimal number that consists of digits only.
 func ParseDigits(s string) (int64, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, errNumber
@@ -55,8 +55,8 @@ func ParseDigits(s string) (int64, error) {
 	return n, nil
 }
 
-// ParseDuration parses a length of time: 250ms, 1.5s, 2m, 1h, 1d; a bare number
-// is seconds, as for timeout(1).
+// ParseDuration parses a duration: 250ms, 1.5s, 2m, 1h, 1d. A number without a unit is in
+// seconds, as in timeout(1).
 func ParseDuration(s string) (time.Duration, error) {
 	if s == "" || s[0] < '0' && s[0] != '.' || s[0] > '9' {
 		return 0, errDuration

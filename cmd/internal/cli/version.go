@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// defaultVersion is that of a build that knows no other: there is no tag, or no
-// repository.
+// defaultVersion is the version of a build without a tag or a repository.
 const defaultVersion = "0.1.0-dev"
 
-// version returns the version of the build, that of the module if it has one, and the
-// revision it was built from if that is known.
+// version returns the module version of the build, and the revision it was built from if
+// known.
 func version(info *debug.BuildInfo) (version, revision string) {
 	version = defaultVersion
 	if info == nil {
@@ -30,8 +29,8 @@ func version(info *debug.BuildInfo) (version, revision string) {
 		}
 	}
 	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
-		v, _, _ = strings.Cut(v, "+") // +dirty is told with the revision
-		// Without a tag the go command makes a version of time and revision.
+		v, _, _ = strings.Cut(v, "+") // the revision reports +dirty
+		// Without a tag the go command makes a version from the time and the revision.
 		if !strings.HasPrefix(v, "0.0.0-") {
 			version = v
 		}

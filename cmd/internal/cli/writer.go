@@ -11,10 +11,9 @@ import (
 
 const WriterSize = 64 << 10
 
-// Writer is a buffered standard output that remembers its first error, so that
-// a command may write without looking and cannot forget to tell. A broken pipe
-// on descriptor 1 ends the process by SIGPIPE, as it should. Writer is safe for
-// concurrent use.
+// Writer is a buffered standard output that remembers its first error: a command may ignore
+// the errors of writes, since Flush reports them. A broken pipe on descriptor 1 ends the
+// process by SIGPIPE. Writer is safe for concurrent use.
 type Writer struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -59,7 +58,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 // WriteString is Write for a string.
 func (w *Writer) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
-// Flush writes what is buffered and returns the first error there was.
+// Flush writes the buffer and returns the first error of the Writer.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,14 +92,14 @@ func (w *Writer) put(p []byte) {
 	}
 }
 
-// WasClosed reports whether the descriptor was closed when the process began.
-// The Go runtime then opens /dev/null on it for reading and writing, which
-// nobody who means to discard output does.
+// WasClosed reports whether the descriptor was closed when the process started. The Go
+// runtime then opens /dev/null on it for reading and writing; a user discards output with a
+// write-only /dev/null.
 func WasClosed(f *os.File) bool {
 	var st unix.Stat_t
 	fd := int(f.Fd())
 	if unix.Fstat(fd, &st) != nil {
-		return false // the write will tell
+		return false // the write reports the error
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != unix.Mkdev(1, 3) {
 		return false

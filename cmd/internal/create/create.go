@@ -1,4 +1,4 @@
-// Package create is ptrace-create.
+// Package create is ptrace-create: it creates active streams.
 package create
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Command is ptrace-create: it makes an active stream.
+// Command is ptrace-create.
 var Command = &cli.Command{
 	Name:    "ptrace-create",
 	Usage:   "[OPTION]... [NAME]",
@@ -33,7 +33,7 @@ Examples: eval "$(ptrace-create --export -s ci)"
 `,
 	Run: create,
 	OnFailure: func(env *cli.Env) {
-		// The shell that evaluates our output sees nothing of our status.
+		// The shell that evaluates the output does not see our exit status.
 		end := slices.Index(env.Args, "--")
 		if end < 0 {
 			end = len(env.Args)
@@ -56,7 +56,7 @@ var createOptions = slices.Concat([]cli.Option{
 	{Long: "keeper", Arg: "PROCESS", Hidden: true},
 })
 
-// createPlan is what the command line of ptrace-create asks for.
+// createPlan is a parsed command line of ptrace-create.
 type createPlan struct {
 	target     process.Process
 	attr       posixtrace.Attr
@@ -137,7 +137,7 @@ func create(env *cli.Env, args *cli.Args) error {
 		if err != nil {
 			return err
 		}
-		return tell(env, p, made, func() {
+		return announce(env, p, made, func() {
 			if s, err := posixtrace.Attach(made.path); err == nil {
 				s.Shutdown()
 			}
@@ -157,7 +157,7 @@ func create(env *cli.Env, args *cli.Args) error {
 	}
 	undo := func() { s.Shutdown() }
 	if p.foreground {
-		if err := tell(env, p, made, undo); err != nil {
+		if err := announce(env, p, made, undo); err != nil {
 			return err
 		}
 		return cli.Failure(made.name, keepAlive(s, p.target, signals))
@@ -167,23 +167,24 @@ func create(env *cli.Env, args *cli.Args) error {
 		return p.explain(err)
 	}
 	defer s.Close()
-	return tell(env, p, made, undo)
+	return announce(env, p, made, undo)
 }
 
-// made is the stream that was created.
+// made describes the created stream.
 type made struct {
 	name, path string
-	notes      []string // what else the user is to know
+	notes      []string // further notes for the user
 }
 
-// create makes the stream as planned, started if it is to be.
+// create creates the stream, and starts it if the plan says so.
 func (p *createPlan) create(log *logfile.File) (*posixtrace.Stream, made, error) {
 	var s *posixtrace.Stream
 	var err error
 	base, named := creation.NameFor(p.target.Command()), p.attr.Name != ""
 	for n := 1; ; n++ {
 		if !named {
-			// Unlike the number of a process, a stream may outlive it.
+			// A stream may outlive its process, so the name may be taken although the pid
+			// is free.
 			if p.attr.Name = base; n > 1 {
 				p.attr.Name += "-" + strconv.Itoa(n)
 			}
@@ -197,7 +198,7 @@ func (p *createPlan) create(log *logfile.File) (*posixtrace.Stream, made, error)
 		} else {
 			s, err = posixtrace.Create(p.target.PID, &p.attr)
 		}
-		if named || !errors.Is(err, syscall.EEXIST) { // else another was faster
+		if named || !errors.Is(err, syscall.EEXIST) { // another process was faster: try the next name
 			break
 		}
 	}
@@ -208,7 +209,8 @@ func (p *createPlan) create(log *logfile.File) (*posixtrace.Stream, made, error)
 		s.Shutdown()
 		return nil, made{}, p.explain(err)
 	}
-	// The process we looked at may have ended since, and another have its number.
+	// The process may have ended since we identified it, and its pid may belong to another
+	// process.
 	if !p.target.Alive() {
 		return fail(syscall.ESRCH)
 	}
@@ -241,7 +243,7 @@ func (p *createPlan) create(log *logfile.File) (*posixtrace.Stream, made, error)
 	return s, made{info.Name, info.Path, notes}, nil
 }
 
-// explain says what about the stream to be could not be had.
+// explain returns an error of the creation in the user's terms.
 func (p *createPlan) explain(err error) error {
 	switch {
 	case errors.Is(err, posixtrace.ErrDirectory):
@@ -264,9 +266,8 @@ func (p *createPlan) explain(err error) error {
 	return cli.Failure("", err)
 }
 
-// tell prints what the caller needs to use the stream, and undoes it when that
-// cannot be told.
-func tell(env *cli.Env, p *createPlan, m made, undo func()) error {
+// announce prints what the caller needs to use the stream, and calls undo if that fails.
+func announce(env *cli.Env, p *createPlan, m made, undo func()) error {
 	for _, note := range m.notes {
 		env.Note(note)
 	}

@@ -20,12 +20,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A stream with a log needs a process that owns it: one that writes the log as
-// the stream fills and completes it at the end. ptrace-create starts its own
-// program again for that, in a session of its own, and hands it the open log and
-// a pipe. On the pipe the keeper answers once, "ok" or "failed" and then lines,
-// and closes it; it keeps nothing else of the caller's, which may be waiting
-// for the end of its own output.
+// A stream with a log needs an owner: a process that writes the log as the stream fills and
+// completes it at the end. ptrace-create starts its own program again as this keeper, in a
+// new session, and passes it the open log and a pipe. On the pipe the keeper answers once,
+// "ok" or "failed" followed by lines, and closes it. It inherits no other descriptor of the
+// caller, which may be waiting for the end of its own output.
 
 // Descriptors of the keeper.
 const (
@@ -35,10 +34,10 @@ const (
 
 var errKeeperOnly = cli.Usagef("option '--keeper' is for the command's own use")
 
-// maxAnswer bounds what is read from the keeper.
+// maxAnswer bounds the keeper's answer.
 const maxAnswer = 64 << 10
 
-// startKeeper starts the keeper and waits until the stream exists.
+// startKeeper starts the keeper and waits until it has created the stream.
 func startKeeper(env *cli.Env, args *cli.Args, p *createPlan) (m made, err error) {
 	log, err := logfile.Open(p.log, args.Has("no-clobber"))
 	if err != nil {
@@ -61,7 +60,7 @@ func startKeeper(env *cli.Env, args *cli.Args, p *createPlan) (m made, err error
 		return m, cli.Failure("pipe", err)
 	}
 	defer r.Close()
-	// Options come first, so that an operand or -- of the caller's ends nothing.
+	// Options come first: an operand or -- of the caller would end them.
 	argv := append([]string{env.Prog, "--keeper=" + p.target.String()}, env.Args...)
 	closeOnExec()
 	child, err := os.StartProcess("/proc/self/exe", argv, &os.ProcAttr{
@@ -89,8 +88,8 @@ func startKeeper(env *cli.Env, args *cli.Args, p *createPlan) (m made, err error
 	return m, cli.Failf("the keeper of the log ended without an answer")
 }
 
-// closeOnExec keeps every descriptor of the caller's from the keeper: it would
-// hold pipes open whose readers wait for their end.
+// closeOnExec keeps the caller's descriptors from the keeper, which would hold pipes open
+// whose readers wait for their end.
 func closeOnExec() {
 	if unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
@@ -106,7 +105,7 @@ func closeOnExec() {
 	}
 }
 
-// keep is the keeper: it makes the stream, answers, and stays.
+// keep is the keeper's main function: it creates the stream, answers, and owns the stream.
 func keep(args *cli.Args) error {
 	answer := os.NewFile(keeperAnswer, "answer")
 	fail := func(err error) error {
@@ -144,7 +143,7 @@ func keep(args *cli.Args) error {
 	return keepAlive(s, p.target, signals)
 }
 
-// catchSignals catches the signals that end a keeper.
+// catchSignals catches the signals that end a keeper, if on is set.
 func catchSignals(on bool) <-chan os.Signal {
 	c := make(chan os.Signal, 4)
 	if on {
@@ -153,12 +152,11 @@ func catchSignals(on bool) <-chan os.Signal {
 	return c
 }
 
-// goneInterval is how often a keeper looks whether its stream was shut down by
-// somebody else.
+// goneInterval is how often a keeper checks whether another process shut its stream down.
 const goneInterval = 200 * time.Millisecond
 
-// keepAlive owns the stream until it is shut down, until the target ends or
-// until a signal comes.
+// keepAlive owns the stream until the stream is shut down, the target ends or a signal
+// arrives.
 func keepAlive(s *posixtrace.Stream, target process.Process, signals <-chan os.Signal) error {
 	defer streams.WatchSpool(s)()
 	ended := awaitEnd(target)
@@ -177,14 +175,14 @@ func keepAlive(s *posixtrace.Stream, target process.Process, signals <-chan os.S
 			return s.Shutdown()
 		case <-tick.C:
 			if _, err := s.Info(); err != nil {
-				s.Shutdown() // which does something if its file was cut short
+				s.Shutdown() // has an effect if the stream's file was truncated
 				return nil
 			}
 		}
 	}
 }
 
-// pidfdOpen is set by a test.
+// A test replaces pidfdOpen.
 var pidfdOpen = unix.PidfdOpen
 
 // awaitEnd returns a channel that is closed when the process has ended.

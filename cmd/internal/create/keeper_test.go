@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A keeper does not take a process whose main thread has ended for one that has ended.
+// A keeper does not mistake a process whose main thread has ended for one that has ended.
 func TestAwaitEndOfLeaderless(t *testing.T) {
 	pid, end := leaderless.Start(t)
 	p, err := process.Identify(pid)
@@ -32,7 +32,7 @@ func TestAwaitEndOfLeaderless(t *testing.T) {
 	pidfdOpen = refused
 	waits = append(waits, awaitEnd(p))
 	pidfdOpen = unix.PidfdOpen
-	time.Sleep(2 * goneInterval) // a look of the one without descriptor lies in between
+	time.Sleep(2 * goneInterval) // the watcher without a pidfd polls in this time
 	for i, ended := range waits {
 		select {
 		case <-ended:

@@ -1,5 +1,5 @@
-// Package creation is what ptrace-run and ptrace-create share: the attributes, the
-// filter and the name of a new stream.
+// Package creation has what ptrace-run and ptrace-create share: options, attributes, filter
+// and name of a new stream.
 package creation
 
 import (
@@ -18,8 +18,7 @@ var LogOptions = []cli.Option{
 	{Long: "sync", Help: "write the log to its device with each flush", Needs: needsLog("sync")},
 }
 
-// SizeOptions are the options for the sizes of a new stream and of its log, and what happens
-// when they are full.
+// SizeOptions are the options for the sizes and full policies of a new stream and its log.
 var SizeOptions = []cli.Option{
 	{Long: "stream-size", Arg: "SIZE", Help: "size of the stream in memory (1M)"},
 	{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
@@ -32,8 +31,8 @@ func needsLog(option string) cli.Need {
 	return cli.Need{AnyOf: []string{"log"}, Text: "--" + option + " needs a log"}
 }
 
-// Attributes returns the attributes of a new stream that the options ask for. logged
-// tells whether it has a log.
+// Attributes returns the attributes that the options ask for. logged says whether the
+// stream has a log.
 func Attributes(args *cli.Args, logged bool) (a posixtrace.Attr, err error) {
 	if name, ok := args.Lookup("name"); ok {
 		if err := streams.CheckName(name); err != nil {
@@ -79,7 +78,7 @@ var fullPolicies = map[string]posixtrace.FullPolicy{
 	"append":     posixtrace.PolicyAppend,
 }
 
-// Filter returns the steps of the filter that --exclude asks for.
+// Filter returns the filter changes that --exclude asks for.
 func Filter(args *cli.Args) (ops []posixtrace.FilterOp, err error) {
 	for _, v := range args.All("exclude") {
 		set, err := eventset.Parse(v)

@@ -9,10 +9,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// CheckNameFree refuses a name that an active stream has, before anything is made for the new one;
-// what counts is that posixtrace.Attr.Exclusive refuses it. One that was left behind by a
-// process which has ended does not count: a script that makes a stream for itself can
-// run again, and what the last run recorded is still there.
+// CheckNameFree refuses the name of an active stream before the command creates anything;
+// the authoritative check is Attr.Exclusive. The name of a stale stream is free: a script
+// that creates a stream for itself can run again while the stream of its last run still
+// exists.
 func CheckNameFree(name string) error {
 	if name == "" {
 		return nil
@@ -30,8 +30,8 @@ func NameInUse(name string) error {
 	return cli.WithHint(cli.Failf("%s: name in use", name), "`ptrace-ctl shutdown "+name+"` ends that stream")
 }
 
-// NameFor makes a stream's name of a command's: make-4711. No other living
-// process has this number.
+// NameFor derives a stream name from a command name: make-4711. No other running process
+// has this pid.
 func NameFor(command string) string {
 	base := []byte(filepath.Base(command))
 	for i, c := range base {

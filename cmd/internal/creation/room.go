@@ -7,10 +7,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// leastStreamSize is what a stream has at least, where there is little room, unless a size was asked for.
+// leastStreamSize is the size that a stream without --stream-size may shrink to when space
+// is short.
 const leastStreamSize = 16 << 10
 
-// RoomNotes says what the user must know of the room that was found for a new stream, a line each.
+// RoomNotes returns notes about the space found for a new stream, one a line.
 func RoomNotes(s *posixtrace.Stream, attr *posixtrace.Attr) (notes []string) {
 	if got, err := s.Attr(); err == nil && got.StreamSize < attr.StreamSize {
 		notes = append(notes, fmt.Sprintf("little room for streams: this one has %s, not %s", sizeWord(got.StreamSize), sizeWord(attr.StreamSize)))
@@ -30,7 +31,7 @@ func RoomNotes(s *posixtrace.Stream, attr *posixtrace.Attr) (notes []string) {
 	return append(notes, "shut down to make room, their processes have ended: "+text)
 }
 
-// sizeWord is a size as options have it.
+// sizeWord formats a size as the options take it.
 func sizeWord(n int64) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%dM", n>>20)

@@ -1,4 +1,4 @@
-// Package ctl is ptrace-ctl.
+// Package ctl is ptrace-ctl: it controls active streams.
 package ctl
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Command is ptrace-ctl: it controls active streams.
+// Command is ptrace-ctl.
 var Command = &cli.Command{
 	Name:    "ptrace-ctl",
 	Usage:   "VERB [OPTION]... [STREAM]...",
@@ -50,7 +50,7 @@ var options = []cli.Option{
 	{Long: "stale", Help: "list: only streams whose process has ended", Verbs: []string{"list"}},
 }
 
-// A verb is what ptrace-ctl does with one stream.
+// A verb carries out a verb of ptrace-ctl on one stream.
 type verb func(env *cli.Env, args *cli.Args, s *posixtrace.Stream) error
 
 var verbs = map[string]verb{

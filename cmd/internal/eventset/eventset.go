@@ -1,4 +1,4 @@
-// Package eventset parses sets of events as they are written on command lines.
+// Package eventset parses event sets of command lines.
 package eventset
 
 import (
@@ -8,14 +8,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Set is a set of events as written on a command line: names, globs and
-// classes. Unlike posixtrace.EventSet it needs no stream to be understood.
+// Set is an event set of a command line: names, globs and classes. Unlike
+// posixtrace.EventSet it does not depend on a stream.
 type Set struct {
-	Classes  posixtrace.EventSet // what the classes @user, @system and @all cover
+	Classes  posixtrace.EventSet // the types that @user, @system and @all cover
 	Patterns []string            // names and globs
 }
 
-// Parse parses a comma list of names, globs (* and ?) and classes.
+// Parse parses a comma-separated list of names, globs (* and ?) and classes.
 func Parse(s string) (set Set, err error) {
 	for _, item := range strings.Split(s, ",") {
 		switch {
@@ -58,7 +58,7 @@ func Classes(system, user bool) (s posixtrace.EventSet) {
 	return sys
 }
 
-// Has reports whether the set covers an event type of this id and name.
+// Has reports whether the set contains the event type with this id and name.
 func (s *Set) Has(id posixtrace.EventID, name string) bool {
 	if s.Classes.Has(id) {
 		return true
@@ -71,19 +71,19 @@ func (s *Set) Has(id posixtrace.EventID, name string) bool {
 	return false
 }
 
-// Op makes a step of Stream.FilterOps of the set.
+// Op returns the set as an operation of Stream.FilterOps.
 func (s *Set) Op(how posixtrace.FilterHow) posixtrace.FilterOp {
 	return posixtrace.FilterOp{How: how, Set: s.Classes, Patterns: s.Patterns}
 }
 
-// Add makes the members of t members too.
+// Add adds the members of t.
 func (s *Set) Add(t Set) {
 	s.Classes.Union(t.Classes)
 	s.Patterns = append(s.Patterns, t.Patterns...)
 }
 
-// Match reports whether name matches a glob: * stands for any bytes, ? for
-// one. It takes time in proportion to the product of the lengths, no more.
+// Match reports whether name matches a glob: * matches any bytes, ? one byte. It takes time
+// proportional to the product of the lengths at most.
 func Match(glob, name string) bool {
 	g, n := 0, 0
 	star, mark := -1, 0
@@ -108,8 +108,8 @@ func Match(glob, name string) bool {
 	return g == len(glob)
 }
 
-// FromOption returns the union of the sets given for an option; ok tells whether
-// there was one.
+// FromOption returns the union of the sets given for an option; ok is false if there was
+// none.
 func FromOption(a *cli.Args, name string) (set Set, ok bool, err error) {
 	for _, v := range a.All(name) {
 		s, err := Parse(v)

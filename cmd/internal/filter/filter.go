@@ -1,4 +1,5 @@
-// Package filter is ptrace-filter.
+// Package filter is ptrace-filter: it shows and changes the event types that a stream
+// rejects, and filters logs.
 package filter
 
 import (
@@ -9,8 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Command is ptrace-filter: it shows and changes which event types a stream
-// rejects.
+// Command is ptrace-filter.
 var Command = &cli.Command{
 	Name:  "ptrace-filter",
 	Usage: "[OPTION]... [STREAM]\n[OPTION]... -i LOG -o LOG",
@@ -102,7 +102,7 @@ func filter(env *cli.Env, args *cli.Args) error {
 	return err
 }
 
-// filterOps makes the steps of the options, in the order given.
+// filterOps returns the filter operations of the options, in command line order.
 func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, err error) {
 	for _, g := range args.Given {
 		var set eventset.Set
@@ -128,8 +128,8 @@ func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, err error) {
 	return ops, nil
 }
 
-// applyFilterOp does to a set what FilterOps would do to the filter of a stream
-// that knows these types.
+// applyFilterOp changes a set as FilterOps changes the filter of a stream that has these
+// types.
 func applyFilterOp(set *posixtrace.EventSet, op posixtrace.FilterOp, types []posixtrace.EventType) {
 	members := eventset.Set{Classes: op.Set, Patterns: op.Patterns}
 	change := op.Set

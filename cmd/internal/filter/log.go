@@ -17,8 +17,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// filterLog writes a log without the events that the filter rejects, or shows the
-// filter for the event types of a log.
+// filterLog writes a log without the events that the filter rejects, or shows the filter
+// for the event types of a log.
 func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 	from, to := args.Value("input"), args.Value("output")
 	show := args.Has("list") || args.Has("dry-run")
@@ -73,12 +73,12 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 	return unsound
 }
 
-// rejecter knows which event types of a log a filter rejects. A pattern binds each
-// name by itself, so it does not matter where in the log the name turns up.
+// rejecter decides which event types of a log a filter rejects. A pattern matches each name
+// independently, so it does not matter where in the log a name is defined.
 type rejecter struct {
 	ops   []posixtrace.FilterOp
 	name  func(posixtrace.EventID) string
-	known [4096]int8 // 1 accepted, -1 rejected, by id
+	known [4096]int8 // by id: 1 accepted, -1 rejected, 0 unknown
 }
 
 func (r *rejecter) has(id posixtrace.EventID) bool {
@@ -106,9 +106,10 @@ func (r *rejecter) has(id posixtrace.EventID) bool {
 	return rejected
 }
 
-// show prints the filter, or with all the types of the log, those that are rejected marked.
+// show prints the rejected event types, or all types of the log with the rejected ones
+// marked.
 func (r *rejecter) show(env *cli.Env, log *posixtrace.Reader, all bool) error {
-	for { // a log that is read forward tells its types on the way
+	for { // a log that is read forward defines types on the way
 		if _, err := log.Next(); err != nil {
 			break
 		}
@@ -133,20 +134,19 @@ func (r *rejecter) show(env *cli.Env, log *posixtrace.Reader, all bool) error {
 	return err
 }
 
-// filtered is the log that is written. A regular file is replaced when all is in it and
-// not before; until then what was written has no name, so that nothing is left of
-// a command that is killed.
+// filtered is the output log. A regular file is replaced when the log is complete; until
+// then the log has no name, so that a killed command leaves nothing behind.
 type filtered struct {
 	name string
-	path string      // of the file to replace, "" where the log is written straight to w
-	temp string      // the name it has meanwhile, where it needs one
-	old  os.FileInfo // what is replaced, nil if there is nothing
+	path string      // of the file to replace; "" if the log goes to file directly
+	temp string      // temporary name, if one is needed
+	old  os.FileInfo // the file to replace; nil if there is none
 	file *os.File
 	env  *cli.Env
 	err  error
 }
 
-// Write writes to the file and remembers what went wrong.
+// Write writes to the file and remembers errors.
 func (o *filtered) Write(b []byte) (n int, err error) {
 	if o.file == nil {
 		if n, err = o.env.Stdout.Write(b); err != nil {
@@ -196,7 +196,7 @@ func openFiltered(env *cli.Env, to string) (*filtered, error) {
 		}
 		o.old, mode = st, st.Mode().Perm()
 	}
-	// The file that a symbolic link names is replaced, not the link.
+	// Replace the target of a symbolic link, not the link.
 	if o.path, err = filepath.EvalSymlinks(to); err != nil {
 		if _, lerr := os.Lstat(to); lerr == nil || !errors.Is(err, os.ErrNotExist) {
 			return nil, cli.Failure(to, logfile.Bare(err))
@@ -206,14 +206,14 @@ func openFiltered(env *cli.Env, to string) (*filtered, error) {
 	return o, cli.Failure(to, o.create(mode))
 }
 
-// create makes the file, without a name where the file system can.
+// create creates the file, without a name if the file system supports that.
 func (o *filtered) create(mode os.FileMode) error {
 	dir := filepath.Dir(o.path)
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, uint32(mode))
 	if err == nil {
 		o.file = os.NewFile(uintptr(fd), o.path)
 		if o.old != nil {
-			return o.file.Chmod(mode) // whatever the umask
+			return o.file.Chmod(mode) // regardless of the umask
 		}
 		return nil
 	}
@@ -232,13 +232,13 @@ func (o *filtered) create(mode os.FileMode) error {
 	return o.file.Chmod(mode)
 }
 
-// replaces reports whether the file that takes the log's place is f.
+// replaces reports whether the output replaces f.
 func (o *filtered) replaces(f *os.File) bool {
 	st, err := f.Stat()
 	return err == nil && o.old != nil && os.SameFile(st, o.old)
 }
 
-// keep puts the log into its place.
+// keep completes the log and gives it its name.
 func (o *filtered) keep() error {
 	if o.path == "" {
 		if o.file == nil {
@@ -252,7 +252,7 @@ func (o *filtered) keep() error {
 		return logfile.Bare(err)
 	}
 	for i := 0; o.temp == ""; i++ {
-		// A file cannot be linked over another, so it gets a name and is renamed.
+		// Linking cannot replace a file, so link to a temporary name and rename.
 		name := filepath.Join(filepath.Dir(o.path), ".ptrace-filter-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(i))
 		err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(o.file.Fd())), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 		switch {
@@ -269,7 +269,7 @@ func (o *filtered) keep() error {
 	return nil
 }
 
-// discard gives up what was not kept.
+// discard removes an incomplete log.
 func (o *filtered) discard() {
 	if o.temp != "" {
 		os.Remove(o.temp)

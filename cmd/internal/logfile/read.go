@@ -13,8 +13,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Read opens a log of any state. live is the reader of one that is not in a
-// regular file, and nil else; flush is called before it blocks.
+// Read opens a log in any state. For a log that is not in a regular file, live is its
+// reader; Read calls flush before that blocks.
 func Read(name string, f *os.File, flush func()) (r *posixtrace.Reader, live *LiveReader, err error) {
 	st, err := f.Stat()
 	if err != nil {
@@ -33,7 +33,7 @@ func Read(name string, f *os.File, flush func()) (r *posixtrace.Reader, live *Li
 	}
 	var e *posixtrace.Error
 	if errors.As(err, &e) && e.Err == syscall.EINVAL {
-		// The package says the same of it, with a reason before it or none.
+		// The package's error says the same, with or without a reason before it.
 		const what = "not a trace log"
 		text := name + ": " + what
 		if why := strings.TrimSuffix(strings.TrimSuffix(cli.Reason(err), what), ": "); e.Cause != nil && why != "" {
@@ -44,17 +44,16 @@ func Read(name string, f *os.File, flush func()) (r *posixtrace.Reader, live *Li
 	return nil, nil, cli.Failure(name, err)
 }
 
-// logError says that a file is no log; it may still be a stream's.
+// logError reports that a file is not a log. It may be a stream.
 type logError struct{ text string }
 
 func (e *logError) Error() string        { return e.text }
 func (e *logError) Is(target error) bool { return target == syscall.EINVAL }
 
-// LiveReader reads a pipe or a terminal and lets no event wait in our buffer
-// while the next read blocks.
+// LiveReader reads a pipe or a terminal. It flushes our output before a read blocks.
 type LiveReader struct {
 	f     *os.File
-	Flush func() // called before a read blocks; nil for nothing
+	Flush func() // called before a read blocks; may be nil
 }
 
 func (r *LiveReader) Read(p []byte) (int, error) {
@@ -67,7 +66,7 @@ func (r *LiveReader) Read(p []byte) (int, error) {
 	return r.f.Read(p)
 }
 
-// Soundness reports why a log that was read to its end is not whole.
+// Soundness returns why a log that was read to its end is not whole, or nil.
 func Soundness(name string, r *posixtrace.Reader) error {
 	state, err := r.State()
 	switch state {

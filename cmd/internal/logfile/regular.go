@@ -11,8 +11,8 @@ import (
 
 var ErrNotRegular = errors.New("not a regular file")
 
-// OpenRegular opens a regular file for reading. A pipe is its reader's: it is not opened,
-// also if somebody puts it there just now.
+// OpenRegular opens a regular file for reading. It never opens a pipe, which would steal
+// the pipe from its reader, even if one replaces the file at this moment.
 func OpenRegular(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -29,7 +29,7 @@ func OpenRegular(path string) (*os.File, error) {
 	return reopen.File(fd, path, unix.O_RDONLY)
 }
 
-// Bare takes the path, which is not the one that was asked for, out of an error.
+// Bare removes the path from an error. Use it where the path is not the user's.
 func Bare(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {

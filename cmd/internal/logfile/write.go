@@ -17,20 +17,20 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// File is the file a new stream is recorded to.
+// File is the log file of a new stream.
 type File struct {
 	*os.File
-	created bool // by us, so that it can go again if nothing comes of it
-	Held    bool // what it holds stays until begin
+	created bool // by Open: Discard removes it
+	Held    bool // Begin replaces the old content
 }
 
-// Open opens the log of a new stream. A regular file is to be replaced, unless
-// noClobber is set or a living stream records to it; begin does so.
+// Open opens the log of a new stream. It refuses a regular file if noClobber is set or a
+// running stream records to it; otherwise Begin replaces its content.
 func Open(path string, noClobber bool) (*File, error) {
 	if path == "-" {
 		return nil, cli.WithHint(cli.Failf("a log cannot be written to standard output, which is the command's"), "to read it while it is written: -o >(ptrace-dump -j -)")
 	}
-	// A pipe whose other end nobody has opened yet is waited for, as in a shell.
+	// Opening a FIFO waits for its reader, as in a shell.
 	const flags = unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_LARGEFILE
 	created := true
 	fd, err := openRetry(path, flags|unix.O_CREAT|unix.O_EXCL)
@@ -40,7 +40,7 @@ func Open(path string, noClobber bool) (*File, error) {
 		if noClobber && unix.Stat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
 			return nil, cli.Failure(path, syscall.EEXIST)
 		}
-		// O_CREAT is for a symbolic link that leads nowhere yet.
+		// O_CREAT is for a dangling symbolic link.
 		fd, err = openRetry(path, flags|unix.O_CREAT)
 		if err == unix.EACCES && isSticky(path) {
 			fd, err = openRetry(path, flags)
@@ -68,14 +68,14 @@ func openRetry(path string, flags int) (fd int, err error) {
 	}
 }
 
-// isSticky reports whether path exists, where fs.protected_regular and
-// fs.protected_fifos make O_CREAT fail on what others own.
+// isSticky reports whether path exists, and fs.protected_regular or fs.protected_fifos made
+// O_CREAT fail because another user owns it.
 func isSticky(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// mayReplace refuses a regular file that a living stream records to.
+// mayReplace refuses a regular file that a running stream records to.
 func (l *File) mayReplace() error {
 	fi, err := l.Stat()
 	if err != nil || !fi.Mode().IsRegular() || l.created {
@@ -88,8 +88,8 @@ func (l *File) mayReplace() error {
 	return nil
 }
 
-// Unblock lets waiting for the reader of a log that is no regular file be ended
-// (posixtrace.Stream.SetLogTimeout). The open file is ours alone.
+// Unblock makes a log that is not a regular file non-blocking, so that waiting for its
+// reader can end (posixtrace.Stream.SetLogTimeout). No other process shares the open file.
 func (l *File) Unblock() {
 	if fi, err := l.Stat(); err == nil && !fi.Mode().IsRegular() {
 		if c, err := l.SyscallConn(); err == nil {
@@ -98,12 +98,12 @@ func (l *File) Unblock() {
 	}
 }
 
-// Grace is how long a log may take nothing before it is given up, when a command ran out
-// of time or a signal asks for the end.
+// Grace is how long the reader of a log may stall after the command ran out of time or a
+// signal asked for the end.
 const Grace = time.Second
 
-// Begin lets the log of a stream begin once nothing else can fail, in the place of what the
-// file held.
+// Begin starts the log of a stream in place of the old content. Call it when nothing else
+// can fail.
 func (l *File) Begin(s *posixtrace.Stream) error {
 	if l == nil || !l.Held {
 		return nil
@@ -115,7 +115,7 @@ func (l *File) Begin(s *posixtrace.Stream) error {
 	return s.BeginLog()
 }
 
-// RecordedBy returns the living stream that records to a file, nil if there is none.
+// RecordedBy returns the running stream that records to a file, or nil.
 func RecordedBy(fi os.FileInfo) *posixtrace.StreamInfo {
 	streams, _ := posixtrace.List()
 	for i := range streams {
@@ -129,12 +129,13 @@ func RecordedBy(fi os.FileInfo) *posixtrace.StreamInfo {
 	return nil
 }
 
-// RecordedFault says that a file must not be replaced while a stream records to it.
+// RecordedFault returns the error for replacing a file that a stream records to.
 func RecordedFault(path string, s *posixtrace.StreamInfo) error {
 	return cli.WithHint(cli.Failf("%s: the log of active stream %s", path, s.Name), "ptrace-ctl shutdown "+s.Path+" ends it")
 }
 
-// Discard closes the log of a stream that never was.
+// Discard closes the log of a stream that was not created, and removes it if Open created
+// it.
 func (l *File) Discard() {
 	if l == nil {
 		return
@@ -145,7 +146,7 @@ func (l *File) Discard() {
 	l.Close()
 }
 
-// remove removes the file by its name, if that is still its.
+// remove removes the file by its name unless the name refers to another file now.
 func (l *File) remove() {
 	dir, err := unix.Open(filepath.Dir(l.Name()), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -160,9 +161,9 @@ func (l *File) remove() {
 	}
 }
 
-// hideDescriptor keeps the command from inheriting the descriptor behind a path
-// like /dev/fd/63, which is what >(...) expands to: its reader would wait for
-// the command's children.
+// hideDescriptor closes the descriptor behind a path like /dev/fd/63, to which the shell
+// expands >(...). If the command inherited it, the reader would wait for the command's
+// children.
 func hideDescriptor(path string) {
 	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
 		if n, ok := strings.CutPrefix(path, dir); ok {
@@ -173,8 +174,8 @@ func hideDescriptor(path string) {
 	}
 }
 
-// Fault says why a stream with a log failed: in the system's words alone where
-// the log was at fault, else as the stream has it.
+// Fault explains why a stream with a log failed: in the system's words if the log is the
+// cause, else in the stream's.
 func Fault(path string, err error) error {
 	var e *posixtrace.Error
 	if path == "" || !errors.As(err, &e) || errors.Is(err, posixtrace.ErrDirectory) {

@@ -1,5 +1,5 @@
-// Package process looks processes up in /proc: the script that a command acts for,
-// parents, groups, start times.
+// Package process reads /proc: the script that a command acts for, parents, process groups
+// and start times.
 package process
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// Process is a process and not just a number: numbers are used again.
+// Process identifies a process even after its pid is reused.
 type Process struct {
 	PID   int
-	start string // when it started, in the kernel's own words
+	start string // start time, as the kernel prints it
 }
 
-// Identify looks a process up.
+// Identify returns the running process pid.
 func Identify(pid int) (Process, error) {
 	p := Process{PID: pid}
 	if p.start = startOf(pid); p.start == "" {
@@ -27,12 +27,12 @@ func Identify(pid int) (Process, error) {
 	return p, nil
 }
 
-// String is the form of a process that parseProcess reads.
+// String returns the process in the form that Parse reads.
 func (p Process) String() string { return strconv.Itoa(p.PID) + ":" + p.start }
 
 var errProcess = errors.New("not a process")
 
-// Parse reads what String returns.
+// Parse is the inverse of String.
 func Parse(s string) (Process, error) {
 	pid, start, ok := strings.Cut(s, ":")
 	n, err := strconv.Atoi(pid)
@@ -42,7 +42,7 @@ func Parse(s string) (Process, error) {
 	return Process{n, start}, nil
 }
 
-// Command returns the name of the program that the process runs.
+// Command returns the name of the program that the process executes.
 func (p Process) Command() string {
 	comm, err := os.ReadFile(File(p.PID, "comm"))
 	if err != nil {
@@ -51,23 +51,22 @@ func (p Process) Command() string {
 	return strings.TrimSuffix(string(comm), "\n")
 }
 
-// Alive reports whether the process has not ended.
+// Alive reports whether the process is running.
 func (p Process) Alive() bool { return startOf(p.PID) == p.start }
 
-// ended reports whether a process has ended, by its state and how many threads it has: one whose main
-// thread has ended shows the state of a zombie while others go on.
+// ended reports whether a process has ended, from its state and number of threads. A
+// process whose main thread has ended has the state of a zombie while other threads run.
 func ended(state, threads string) bool {
 	return state == "X" || state == "Z" && (threads == "0" || threads == "1")
 }
 
-// startOf returns when a process started, "" when there is none or only what is
-// left of one that ended.
+// startOf returns the start time of a process, or "" if it does not exist or is a zombie.
 func startOf(pid int) string {
 	stat, err := os.ReadFile(File(pid, "stat"))
 	if err != nil {
 		return ""
 	}
-	// The name in parentheses may hold anything, parentheses too.
+	// The name in parentheses may contain any character, including parentheses.
 	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(f) < 20 || ended(f[0], f[17]) {
 		return ""

@@ -8,17 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Script returns the process that the command acts for: the script. It is the
-// parent, or the first of its ancestors that is not a fork of the next one which
-// never exec'ed, as the subshell of $(...) or ( ) is. A command that has lost its
-// parent and was adopted acts for itself.
+// Script returns the process that the command acts for: the script. This is the first
+// ancestor that has executed a program since it was forked: the subshell of $(...) or ( )
+// has not. A command whose parent has ended and that was adopted acts for itself.
 func Script() int {
 	ppid := os.Getppid()
 	if ppid == 0 || adopted(ppid) {
 		return os.Getpid()
 	}
 	script := ppid
-	for range 4096 { // a chain that changes while it is walked may not keep us
+	for range 4096 { // bound the walk: the chain may change meanwhile
 		next, ok := Parent(script)
 		if !ok || next <= 0 || !forkOf(script, next) {
 			return script
@@ -28,9 +27,9 @@ func Script() int {
 	return ppid
 }
 
-// adopted reports whether ppid is not the parent this process was born to but
-// init or a subreaper. A subreaper cannot be asked; it shows by its session: a
-// process is born into its parent's and leaves it only to lead one of its own.
+// adopted reports whether ppid is not the original parent of this process but init or a
+// subreaper. The kernel does not mark subreapers, but the session shows one: a process
+// starts in the session of its parent and leaves it only to lead its own.
 func adopted(ppid int) bool {
 	if ppid == 1 {
 		return true
@@ -43,9 +42,9 @@ func adopted(ppid int) bool {
 	return err == nil && ours != theirs
 }
 
-// forkOf reports whether pid runs the very image that parent runs: it was forked
-// and has not exec'ed since. The auxiliary vector tells images apart: exec places
-// each anew and gives it other random bytes.
+// forkOf reports whether pid runs the same image as parent: it was forked and has not
+// called exec since. The auxiliary vector identifies an image: exec gives each new
+// addresses and random bytes.
 func forkOf(pid, parent int) bool {
 	var a, b unix.Stat_t
 	if unix.Stat(File(pid, "exe"), &a) != nil || unix.Stat(File(parent, "exe"), &b) != nil || a.Dev != b.Dev || a.Ino != b.Ino {
@@ -59,20 +58,19 @@ func forkOf(pid, parent int) bool {
 	return err == nil && bytes.Equal(va, vb)
 }
 
-// Parent returns the parent of a process.
+// Parent returns the parent of a running process.
 func Parent(pid int) (int, bool) {
 	ppid, _, ok := Stat(pid)
 	return ppid, ok
 }
 
-// Stat returns the parent and the process group of a process that is not a
-// zombie.
+// Stat returns the parent and the process group of a running process.
 func Stat(pid int) (ppid, pgrp int, ok bool) {
 	stat, err := Read(pid, "stat")
 	if err != nil {
 		return 0, 0, false
 	}
-	// The name in parentheses may hold anything, parentheses too.
+	// The name in parentheses may contain any character, including parentheses.
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(f) < 18 || ended(string(f[0]), string(f[17])) {
 		return 0, 0, false
@@ -82,8 +80,8 @@ func Stat(pid int) (ppid, pgrp int, ok bool) {
 	return ppid, pgrp, err1 == nil && err2 == nil
 }
 
-// Read reads one of the small files of a process. The kernel makes each whole in
-// the first read; os.ReadFile would take three times as long, for every event.
+// Read reads a small file of a process in /proc. The kernel returns it whole in the first
+// read. os.ReadFile takes three times as long, for each event.
 func Read(pid int, name string) ([]byte, error) {
 	f, err := unix.Open(File(pid, name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

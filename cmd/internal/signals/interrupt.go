@@ -8,10 +8,9 @@ import (
 	"syscall"
 )
 
-// CatchInterrupts returns a context that is done when the user or the system wants
-// us to stop, so that what was taken from a stream is still shown, and its form and
-// cursor are completed. The second time it kills. The function returns the signal,
-// nil if there was none.
+// CatchInterrupts returns a context that SIGINT, SIGTERM or SIGHUP cancels, so that the
+// command still shows the events it took from a stream and completes its output and cursor.
+// A second signal kills the process. The function returns the signal, or nil.
 func CatchInterrupts(ctx context.Context) (context.Context, func() os.Signal) {
 	ctx, cancel := context.WithCancel(ctx)
 	ch := make(chan os.Signal, 1)

@@ -1,5 +1,5 @@
-// Package signals passes signals on to a command, and stops or ends this process by
-// one.
+// Package signals forwards signals to a command, and stops or kills this process by a
+// signal.
 package signals
 
 import (
@@ -14,24 +14,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The signals that are passed on to the command. The first group always is. The
-// second is passed on unless this process is in the foreground of its terminal:
-// the terminal then sends them to the whole process group, and the command, which
-// is in it, must not get them twice.
+// AlwaysForwarded are always forwarded to the command. TerminalForwarded are forwarded
+// unless this process is in the foreground of its terminal: then the terminal sends them to
+// the whole process group, and the command must not get them twice.
 var (
 	AlwaysForwarded   = []syscall.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2}
 	TerminalForwarded = []syscall.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH}
 )
 
-// Forwarder passes signals on to a command.
+// Forwarder forwards signals to a command.
 type Forwarder struct {
 	C    chan os.Signal
 	done chan struct{}
 	wg   sync.WaitGroup
 }
 
-// NewForwarder catches the signals from now on. Those that this process was
-// started to ignore stay ignored, by the command too.
+// NewForwarder starts to catch signals. Signals that were ignored when this process started
+// stay ignored, also in the command.
 func NewForwarder() *Forwarder {
 	f := &Forwarder{C: make(chan os.Signal, 64), done: make(chan struct{})}
 	for _, list := range [][]syscall.Signal{AlwaysForwarded, TerminalForwarded} {
@@ -44,7 +43,7 @@ func NewForwarder() *Forwarder {
 	return f
 }
 
-// Forward hands over what was caught and what comes.
+// Forward delivers the signals caught so far and all later ones.
 func (f *Forwarder) Forward(deliver func(syscall.Signal)) {
 	f.wg.Go(func() {
 		for {
@@ -58,8 +57,8 @@ func (f *Forwarder) Forward(deliver func(syscall.Signal)) {
 	})
 }
 
-// PassOn sends a signal on to a command in our process group, unless the terminal
-// has sent it to all of the group.
+// PassOn sends sig to a command in our process group, unless the terminal has sent it to
+// the whole group.
 func PassOn(sig syscall.Signal, send func(syscall.Signal)) {
 	for _, s := range TerminalForwarded {
 		if sig == s && inForeground() {
@@ -75,8 +74,8 @@ func PassOn(sig syscall.Signal, send func(syscall.Signal)) {
 	}
 }
 
-// Stop ends forwarding. The signals stay caught: what comes between the
-// command's end and ours must not end us before the log is complete.
+// Stop ends the forwarding. The signals stay caught: a signal after the end of the command
+// must not kill this process before the log is complete.
 func (f *Forwarder) Stop() {
 	close(f.done)
 	f.wg.Wait()
@@ -93,8 +92,8 @@ func inForeground() bool {
 	return Foreground(fd)
 }
 
-// sigaction is struct sigaction of the kernel with room to spare; its first word
-// is the handler.
+// sigaction is the kernel's struct sigaction with spare room; its first word is the
+// handler.
 type sigaction [8]uint64
 
 const sigIgnore = 1 // SIG_IGN
@@ -103,7 +102,7 @@ func rtSigaction(sig syscall.Signal, new, old *sigaction) {
 	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(new)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
 }
 
-// SetDefault sets the default action of a signal, unknown to the Go runtime.
+// SetDefault sets the default action of a signal without the Go runtime.
 func SetDefault(sig syscall.Signal) {
 	var def sigaction
 	rtSigaction(sig, &def, nil)
@@ -125,8 +124,7 @@ func StopSelf(sig syscall.Signal) {
 	rtSigaction(sig, &old, nil)
 }
 
-// raise sends this thread a signal that nothing holds back, and returns if that
-// let it.
+// raise sends sig to this thread with sig unblocked. It returns if the process survives.
 func raise(sig syscall.Signal) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -135,7 +133,7 @@ func raise(sig syscall.Signal) {
 	unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
 }
 
-// Set is the set of one signal.
+// Set returns the signal set that contains sig alone.
 func Set(sig syscall.Signal) (set unix.Sigset_t) {
 	bits := uint(unsafe.Sizeof(set.Val[0]) * 8)
 	n := uint(sig) - 1
@@ -143,24 +141,24 @@ func Set(sig syscall.Signal) (set unix.Sigset_t) {
 	return set
 }
 
-// DieBy ends this process by a signal, as the command ended, and leaves no second
-// core file. The Go runtime has handlers that would end it otherwise, so the
-// default action is set behind its back.
+// DieBy kills this process by the signal that killed the command, without a second core
+// file. It sets the default action behind the Go runtime, whose handlers would end the
+// process otherwise.
 func DieBy(sig syscall.Signal) {
 	var lim unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_CORE, &lim) == nil {
 		lim.Cur = 0
 		unix.Setrlimit(unix.RLIMIT_CORE, &lim)
 	}
-	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // a core pattern that is a pipe knows no limit
+	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // core limits do not apply to a core pattern that is a pipe
 	SetDefault(sig)
 	raise(sig)
-	// The first process of a container is not killed by a default action.
+	// A default action does not kill the init process of a container.
 	time.Sleep(10 * time.Millisecond)
 	os.Exit(128 + int(sig))
 }
 
-// Foreground reports whether this process is in the foreground of this terminal.
+// Foreground reports whether this process is in the foreground of the terminal.
 func Foreground(tty int) bool {
 	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()

@@ -1,4 +1,4 @@
-// Package status has the fields that show the status of a stream.
+// Package status shows the status of a stream as named fields.
 package status
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Fields adds the members of posix_trace_status_info.
+// Fields appends the members of posix_trace_status_info.
 func Fields(f output.Fields, st posixtrace.Status) output.Fields {
 	f.Add("stream_status", st.StreamStatus.String())
 	f.Add("stream_full_status", st.StreamFullStatus.String())

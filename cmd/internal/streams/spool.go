@@ -9,12 +9,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
-// What shells leave for a stream in its spool is taken over here: by the owner of
-// the stream as it comes, by whoever connects to the stream before anything else, and
-// by whoever shuts it down.
+// Commands drain what shells left for a stream in its spool: the owner of the stream
+// continuously, other commands when they connect and before they shut the stream down.
 
-// SpoolWait bounds how long a command waits for another that takes lines over. Only
-// one that was stopped needs longer.
+// SpoolWait bounds how long a command waits for another consumer. Only a stopped consumer
+// takes longer.
 const SpoolWait = 5 * time.Second
 
 func init() {
@@ -26,8 +25,7 @@ func init() {
 	})
 }
 
-// DrainSpool takes over what is there for a stream now. What it cannot take is left to
-// the next who comes, so its failure is none of the caller's.
+// DrainSpool drains the spool of a stream. It ignores errors: the next command retries.
 func DrainSpool(s *posixtrace.Stream, wait time.Duration) {
 	if c, err := spool.NewConsumer(s, false); err == nil {
 		c.Drain(wait)
@@ -35,16 +33,16 @@ func DrainSpool(s *posixtrace.Stream, wait time.Duration) {
 	}
 }
 
-// MarkSpool has lines that the script writes from now on come after what was done for
-// it until now, although its shell may know the time badly.
+// MarkSpool orders the lines that the script writes from now on after the work done so far,
+// even if the shell's clock is coarse.
 func MarkSpool(env *cli.Env) {
 	if path := env.Getenv(spool.Env); path != "" {
 		spool.Mark(path)
 	}
 }
 
-// OpenSpool makes the spool of a new stream and returns its path, "" without. watched tells
-// that watchSpool follows.
+// OpenSpool creates the spool of a new stream and returns its path, or "" on failure. Set
+// watched if WatchSpool follows.
 func OpenSpool(s *posixtrace.Stream, watched bool) string {
 	path, err := spool.Create(s, watched)
 	if err != nil {
@@ -53,8 +51,7 @@ func OpenSpool(s *posixtrace.Stream, watched bool) string {
 	return path
 }
 
-// WatchSpool takes lines over as they come, until the function that it returns is
-// called.
+// WatchSpool drains the spool continuously until the returned function is called.
 func WatchSpool(s *posixtrace.Stream) (stop func()) {
 	w, err := spool.Watch(s)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package streams finds the active streams that a command line names, and drains what
-// shells have left for them in their spools.
+// Package streams finds the active streams that a command line names, and drains their
+// spools.
 package streams
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// CheckName is a usage error unless name may be a stream's.
+// CheckName returns a usage error unless name is a valid stream name.
 func CheckName(name string) error {
 	ok := name != "" && len(name) <= posixtrace.NameMax && name[0] != '-' && name[0] != '.'
 	for i := 0; ok && i < len(name); i++ {
@@ -26,8 +26,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Operands returns the streams a command is to work on: the operands,
-// else -S, else $PTRACE_STREAM. Several operands are allowed if many is set.
+// Operands returns the streams that the command line names: the operands, else -S, else
+// $PTRACE_STREAM. It allows several operands if many is set.
 func Operands(e *cli.Env, args *cli.Args, many bool) ([]string, error) {
 	s, given := args.Lookup("stream")
 	ops := args.Operands
@@ -53,7 +53,7 @@ func Operands(e *cli.Env, args *cli.Args, many bool) ([]string, error) {
 	return ops, nil
 }
 
-// Attach connects to a stream and says in plain words why it cannot.
+// Attach connects to a stream, drains its spool, and explains failures.
 func Attach(nameOrPath string) (*posixtrace.Stream, error) {
 	s, err := posixtrace.Attach(nameOrPath)
 	switch {
@@ -74,10 +74,10 @@ func Attach(nameOrPath string) (*posixtrace.Stream, error) {
 	return nil, cli.Failure(nameOrPath, err)
 }
 
-// IsLog reports whether a file is a trace log, of whatever state.
+// IsLog reports whether a file is a trace log in any state.
 func IsLog(path string) bool {
 	fi, err := os.Stat(path)
-	if err != nil || !fi.Mode().IsRegular() { // to open a FIFO might block
+	if err != nil || !fi.Mode().IsRegular() { // opening a FIFO might block
 		return false
 	}
 	f, err := os.Open(path)
@@ -93,7 +93,7 @@ func IsLog(path string) bool {
 	return true
 }
 
-// Paths lists the paths of the streams of one name, one for each line.
+// Paths returns the paths of all streams with this name, one a line.
 func Paths(name string) string {
 	var paths []string
 	list, _ := posixtrace.List()
@@ -105,11 +105,10 @@ func Paths(name string) string {
 	return strings.Join(paths, "\n")
 }
 
-// ErrNone is in the chain of the error that attach returns when there is no
-// such stream.
+// ErrNone matches the error of Attach when there is no such stream.
 var ErrNone = errors.New("no such stream")
 
-// Named puts the stream's name before an error of a verb.
+// Named prefixes an error with the name of the stream.
 func Named(stream string, err error) error {
 	var f *cli.Fault
 	if errors.As(err, &f) {

@@ -9,35 +9,35 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// spanKey tells open spans apart: by their own key, or where they have none by their thread.
+// spanKey identifies open spans: by their key, or without a key by their thread.
 type spanKey struct {
-	src      *output.Source // processes of two logs are two, whatever their ids
+	src      *output.Source // equal ids in two logs are different processes
 	name     string
 	pid, tid int
 	key      uint64
 }
 
-// threadKey is a thread of a log or stream.
+// threadKey identifies a thread of a log or stream.
 type threadKey struct {
 	src      *output.Source
 	pid, tid int
 }
 
-// openSpan is a begin event whose end is to come.
+// openSpan is a begin event without its end.
 type openSpan struct {
 	at       int64
-	overlaps bool      // it, or its end, may belong to another
-	under    *openSpan // one of the same name and thread that began before
-	before   *openSpan // those that have begun in this thread, in order
+	overlaps bool      // it, or its end, may belong to another span
+	under    *openSpan // the span of the same name and thread that began before
+	before   *openSpan // neighbours in the list of open spans of the thread, in order of begin
 	after    *openSpan
 }
 
-// maxCrossed bounds how many spans are marked for one that ends while they are open.
+// maxCrossed bounds how many open spans the end of one span marks as overlapping.
 const maxCrossed = 64
 
-// openSpans are the spans that are open. A pair without a key is what it seems only where one
-// span of a thread ends before another that began before it, and no two of one name are open
-// at a time: else several goroutines, or processes that act for one, have used the thread in turn.
+// openSpans has the open spans. Begin and end without a key form a pair reliably only if
+// the spans of a thread nest and no two of one name are open at a time. Otherwise several
+// goroutines, or processes that act for one process, used the thread in turn.
 type openSpans struct {
 	spans  map[spanKey]*openSpan
 	latest map[threadKey]*openSpan
@@ -64,7 +64,7 @@ func (s *openSpans) begin(k spanKey, at int64) {
 	s.latest[t] = o
 }
 
-// end returns the span that ends, nil if none is open.
+// end closes a span and returns it, or nil if none is open.
 func (s *openSpans) end(k spanKey) *openSpan {
 	o := s.spans[k]
 	if o == nil {
@@ -99,8 +99,8 @@ func (s *openSpans) end(k spanKey) *openSpan {
 type spanTimes struct {
 	name      string
 	count     uint64
-	unmatched uint64 // ends without a begin
-	overlaps  uint64 // pairs that may be none
+	unmatched uint64 // end events without a begin event
+	overlaps  uint64 // pairs that may be wrong
 	total     int64
 	max       int64
 	min       int64
@@ -118,8 +118,7 @@ func (t *spanTimes) add(ns int64) {
 	t.buckets[bucket(ns)]++
 }
 
-// bucket numbers durations so that those of one bucket differ by at most one
-// part in 128.
+// bucket returns the bucket of a duration. Durations in one bucket differ by at most 1/128.
 func bucket(ns int64) int32 {
 	const fine = 7
 	shift := max(bits.Len64(uint64(ns))-fine-1, 0)
@@ -136,7 +135,7 @@ func bucketTop(n int32) int64 {
 	return (int64(n-shift<<fine)+1)<<shift - 1
 }
 
-// quantile returns a duration that q of all do not exceed.
+// quantile returns a duration that the fraction q of all spans does not exceed.
 func (t *spanTimes) quantile(q float64) int64 {
 	if t.count == 0 {
 		return 0
@@ -157,7 +156,7 @@ func (t *spanTimes) quantile(q float64) int64 {
 	return t.max
 }
 
-// SpanOf returns the name of the span that an event type begins or ends.
+// SpanOf returns the name of the span that events of this type begin or end.
 func SpanOf(id posixtrace.EventID, name string) (span string, begins, ends bool) {
 	if !id.User() {
 		return "", false, false

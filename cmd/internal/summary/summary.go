@@ -1,5 +1,4 @@
-// Package summary counts events by type and measures spans, and shows both as tables or
-// JSON.
+// Package summary counts events by type, measures spans, and shows both as tables or JSON.
 package summary
 
 import (
@@ -15,9 +14,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Summary counts events by type and measures spans: the time from NAME.begin to
-// NAME.end with one key, or without keys of one process and thread. Its memory does not grow with the number
-// of events.
+// Summary counts events by type and measures spans: the time from NAME.begin to NAME.end
+// with the same key, or without keys in the same process and thread. Its memory does not
+// grow with the number of events.
 type Summary struct {
 	types       map[string]*TypeCount
 	spans       map[string]*spanTimes
@@ -26,7 +25,7 @@ type Summary struct {
 	first, last int64
 }
 
-// maxOpen bounds the spans that are open at once; more are not measured.
+// maxOpen bounds the number of open spans. Spans beyond it are not measured.
 const maxOpen = 1 << 18
 
 type TypeCount struct {
@@ -34,7 +33,7 @@ type TypeCount struct {
 	class  string
 	count  uint64
 	bytes  uint64
-	span   string // NAME of NAME.begin and NAME.end
+	span   string // NAME in NAME.begin and NAME.end
 	begins bool
 	ends   bool
 }
@@ -87,7 +86,7 @@ func (s *Summary) Add(src *output.Source, t *TypeCount, rec *posixtrace.Record) 
 	}
 }
 
-// Append appends the summary as tables of a width, 0 for any, or as JSON lines.
+// Append appends the summary as JSON lines, or as tables of a width (0 for no limit).
 func (s *Summary) Append(b []byte, json bool, lost uint64, width int) []byte {
 	types := make([]*TypeCount, 0, len(s.types))
 	for _, t := range s.types {

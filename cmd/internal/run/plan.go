@@ -1,7 +1,6 @@
 package run
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -12,30 +11,6 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
-
-var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
-	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
-	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record lines of output; SET: out, err, or out,err to separate them"},
-	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
-	{Short: 'e', Long: "events", Arg: "SET", Help: "also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME"},
-	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},
-	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},
-	{Long: "stopped", Help: "create the stream suspended, for ptrace-ctl start"},
-}, creation.SizeOptions, []cli.Option{
-	{Long: "dump", Arg: "WHEN", Choices: []string{"fail", "always", "never"}, Help: "without --log: print the last events (fail)"},
-	{Short: 'N', Long: "last", Arg: "COUNT", Help: "how many events --dump prints (50)"},
-	{Short: 't', Long: "timeout", Arg: "DUR", Help: "end the command after DUR"},
-	{Short: 'k', Long: "kill-after", Arg: "DUR", Help: "kill the command if it still runs DUR later"},
-	{Short: 's', Long: "signal", Arg: "SIG", Help: "end the command with SIG (TERM)"},
-	{Long: "drain", Arg: "DUR", Help: "record background output after the end for DUR (2s)"},
-	{Long: "summary", Help: "print counts, rates and span durations at the end"},
-	{Long: "strict", Help: "status 1 if an event was lost or the log failed"},
-	{Long: relayOption, Arg: "COUNT", Hidden: true},
-	{Long: monitorOption, Arg: "FD", Hidden: true},
-	{Long: commandOption, Arg: "FD", Hidden: true},
-	{Long: tracerOption, Arg: "FD", Hidden: true},
-	{Long: tracedOption, Arg: "FD", Hidden: true},
-})
 
 // runPlan is what the command line of ptrace-run asks for.
 type runPlan struct {

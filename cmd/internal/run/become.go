@@ -1,0 +1,71 @@
+package run
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+)
+
+// becomeCommand is the life of the command until it is the command.
+func becomeCommand(args *cli.Args) error {
+	fd, err := args.Count(commandOption, 0)
+	if err != nil || fd < 3 || len(args.Operands) == 0 {
+		return cli.Usagef("option '--%s' is for the command's own use", commandOption)
+	}
+	unix.CloseOnExec(fd)
+	// Stopped here, nobody would hear of it. What is caught is at its default, or
+	// ignored, in the command.
+	if !signals.Ignored(unix.SIGTSTP) {
+		signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP)
+	}
+	signals.SetDefault(unix.SIGQUIT) // the runtime would write a report
+	l := &link{fd: fd}
+	what, text := l.receive()
+	if what != orderStart {
+		return cli.Exit(child.StatusOwn)
+	}
+	if text == "1" {
+		setForeground(1, unix.Getpgrp())
+	}
+	if stage, err := args.Count(tracedOption, 0); err == nil && stage > 2 {
+		tracer.Enter(stage)
+	}
+	argv := args.Operands
+	err = child.Search(argv, func(path string, args []string) error {
+		script := ""
+		if len(args) > len(argv) { // sh reads it
+			script = args[1]
+		}
+		l.sendText(reportTrying, path+"\x00"+script)
+		return syscall.Exec(path, args, os.Environ())
+	})
+	f := cli.AsFault(err)
+	l.sendText(reportFailed, strconv.Itoa(f.Status)+"\x00"+f.Text)
+	return cli.Exit(f.Status)
+}
+
+// setForeground makes a process group that of a terminal, also from the background.
+func setForeground(tty, group int) {
+	withoutTTOU(func() { unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, group) })
+}
+
+// withoutTTOU calls f with SIGTTOU blocked, which lets a process in the background
+// set a terminal.
+func withoutTTOU(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var old unix.Sigset_t
+	block := signals.Set(unix.SIGTTOU)
+	unix.PthreadSigmask(unix.SIG_BLOCK, &block, &old)
+	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
+	f()
+}

@@ -1,0 +1,107 @@
+package run
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+)
+
+// resize gives the pseudo-terminal the size of ours.
+func (t *console) resize() {
+	if size, err := unix.IoctlGetWinsize(1, unix.TIOCGWINSZ); err == nil {
+		unix.IoctlSetWinsize(t.master, unix.TIOCSWINSZ, size)
+	}
+}
+
+// resizeAgain is when the size is looked at again after it has changed.
+const resizeAgain = 30 * time.Millisecond
+
+func (t *console) follow() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.master >= 0 {
+		t.resize()
+	}
+}
+
+// guard sees that no signal that would end us leaves our terminal raw. Those that
+// are passed on do not end us.
+func (t *console) guard() {
+	passed := map[syscall.Signal]bool{}
+	for _, sig := range append(append([]syscall.Signal{
+		unix.SIGKILL, unix.SIGSTOP, unix.SIGCHLD, unix.SIGURG, unix.SIGPIPE, unix.SIGTTIN, unix.SIGTTOU,
+		32, 33, // the C library's
+	}, signals.AlwaysForwarded...), signals.TerminalForwarded...) {
+		passed[sig] = true
+	}
+	c := make(chan os.Signal, 1)
+	for sig := syscall.Signal(1); sig <= 64; sig++ {
+		if !passed[sig] && !signals.Ignored(sig) {
+			signal.Notify(c, sig)
+		}
+	}
+	go func() {
+		sig := (<-c).(syscall.Signal)
+		t.mu.Lock()
+		t.restore()
+		signals.DieBy(sig)
+	}()
+}
+
+// makeRaw makes our terminal raw and lets keys be read. The caller holds t.mu or
+// is alone.
+func (t *console) makeRaw() {
+	if t.tty < 0 || t.raw {
+		return
+	}
+	attr, err := unix.IoctlGetTermios(t.tty, unix.TCGETS)
+	if err != nil {
+		return
+	}
+	t.saved = *attr
+	if t.setRaw() == nil {
+		t.raw = true
+		t.process(true)
+		t.rouse()
+	}
+}
+
+// setRaw sets our terminal as cfmakeraw(3) does.
+func (t *console) setRaw() error {
+	attr := t.saved
+	attr.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	attr.Oflag &^= unix.OPOST
+	attr.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	attr.Cc[unix.VMIN], attr.Cc[unix.VTIME] = 1, 0
+	return unix.IoctlSetTermios(t.tty, unix.TCSETS, &attr)
+}
+
+// restore makes our terminal what it was. The caller holds t.mu or is alone.
+func (t *console) restore() {
+	if t.raw {
+		t.raw = false
+		t.process(false)
+		withoutTTOU(func() { unix.IoctlSetTermios(t.tty, unix.TCSETS, &t.saved) })
+	}
+}
+
+// process sees that output is processed once: by the pseudo-terminal while ours is
+// raw, by ours while it is not.
+func (t *console) process(on bool) {
+	if t.master < 0 || on != t.cooked {
+		return
+	}
+	attr, err := unix.IoctlGetTermios(t.master, unix.TCGETS)
+	if err != nil || !on && attr.Oflag&unix.OPOST == 0 {
+		return
+	}
+	attr.Oflag ^= unix.OPOST
+	if unix.IoctlSetTermios(t.master, unix.TCSETS, attr) == nil {
+		t.cooked = !on
+	}
+}

@@ -1,0 +1,161 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// run runs the command as planned.
+func (p *runPlan) run(env *cli.Env) error {
+	s := &session{plan: p, env: env}
+	s.startTracer()
+	if err := s.create(); err != nil {
+		return err
+	}
+	status, err := s.execute()
+	if err != nil {
+		s.stream.Shutdown()
+		return err
+	}
+	final := p.limit.status(status)
+	if final == 0 && s.outputLost {
+		// Alone, the command would have seen the error and not succeeded.
+		final = child.StatusOwn
+	}
+	// A command whose reader has had enough, as in "... | head", has not failed.
+	enough := status.Signaled() && status.Signal() == syscall.SIGPIPE
+	lost := s.finish(final != 0 && !enough)
+	switch {
+	case status.Signaled() && final == child.ExitStatus(status) && !p.limit.timedOut:
+		if s.term != nil {
+			s.term.killJob(status.Signal())
+		}
+		signals.DieBy(status.Signal())
+	case final == 0 && p.strict && lost:
+		final = 1
+	}
+	return cli.Exit(final)
+}
+
+// session is one run of a command.
+type session struct {
+	plan        *runPlan
+	env         *cli.Env
+	stream      *posixtrace.Stream
+	rec         *posixtrace.Recorder
+	log         *logfile.File // nil without log
+	child       *child.Process
+	term        *console           // the command's, if it has one of its own
+	tracer      *tracer.Tracer     // of the command's processes, or nil
+	tracerFault error              // why there is none
+	begun       int64              // when the command was started
+	signals     *signals.Forwarder // those that are meant for the command
+
+	spool      *spool.Watcher // takes lines over as they come
+	outputLost bool           // output of the command could not be written
+}
+
+// create makes the stream and starts it.
+func (s *session) create() error {
+	var log *logfile.File
+	if s.plan.log != "" {
+		var err error
+		if log, err = logfile.Open(s.plan.log, s.plan.noClobber); err != nil {
+			return err
+		}
+	}
+	// A signal that comes while the log is begun is for the command, and must not leave one
+	// without its end. To open it may take as long as a FIFO has no reader.
+	s.signals = signals.NewForwarder()
+	err := s.createStream(log)
+	if err != nil {
+		log.Discard()
+		return err
+	}
+	s.log = log
+	return nil
+}
+
+// beginLog replaces what the log's file held before, once the command has been executed.
+func (s *session) beginLog() {
+	if s.log == nil {
+		return
+	}
+	if err := s.log.Begin(s.stream); err != nil {
+		// Perhaps a later flush finds room. What is lost for good the end tells.
+		s.env.Note(cli.AsFault(logfile.Fault(s.plan.log, err)).Text)
+	}
+	s.log.Close()
+}
+
+func (s *session) createStream(log *logfile.File) (err error) {
+	var file *os.File
+	if log != nil {
+		file = log.File
+	}
+	attr := s.plan.attr
+	attr.HoldLog = log != nil && log.Held
+	if attr.Name == "" {
+		attr.Name = creation.NameFor(s.plan.argv[0])
+	} else if err := creation.CheckNameFree(attr.Name); err != nil {
+		return err
+	} else {
+		attr.Exclusive = true
+	}
+	if s.stream, err = posixtrace.CreateForChild(&attr, file); err != nil {
+		if errors.Is(err, syscall.EEXIST) {
+			return creation.NameInUse(attr.Name)
+		}
+		return logfile.Fault(s.plan.log, err)
+	}
+	for _, note := range creation.RoomNotes(s.stream, &attr) {
+		s.env.Note(note)
+	}
+	if len(s.plan.filter) > 0 {
+		err = s.stream.FilterOps(s.plan.filter)
+	}
+	if err == nil && s.plan.sync {
+		err = s.stream.SetSync(true)
+	}
+	if err == nil && !s.plan.stopped {
+		err = s.stream.Start()
+	}
+	if err == nil {
+		s.rec, err = s.stream.Recorder()
+	}
+	if err != nil {
+		s.stream.Shutdown()
+		return logfile.Fault(s.plan.log, err)
+	}
+	return nil
+}
+
+// adopt tells the stream which process it traces.
+func (s *session) adopt(pid int) {
+	// A command that has ended already left its events all the same.
+	if err := s.stream.Adopt(pid); err != nil && !errors.Is(err, syscall.ESRCH) {
+		s.env.Note("cannot trace " + s.plan.argv[0] + ": " + cli.Reason(err))
+	}
+}
+
+// setEnv returns environ with one variable set.
+func setEnv(environ []string, name, value string) []string {
+	out := make([]string, 0, len(environ)+1)
+	for _, e := range environ {
+		if !strings.HasPrefix(e, name+"=") {
+			out = append(out, e)
+		}
+	}
+	return append(out, name+"="+value)
+}

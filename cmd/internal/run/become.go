@@ -15,19 +15,19 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
 
-// becomeCommand is the life of the command until it is the command.
+// becomeCommand is the main function of the process that becomes the command.
 func becomeCommand(args *cli.Args) error {
 	fd, err := args.Count(commandOption, 0)
 	if err != nil || fd < 3 || len(args.Operands) == 0 {
 		return cli.Usagef("option '--%s' is for the command's own use", commandOption)
 	}
 	unix.CloseOnExec(fd)
-	// Stopped here, nobody would hear of it. What is caught is at its default, or
-	// ignored, in the command.
+	// Catch SIGTSTP: a stop here would go unnoticed. exec resets caught signals, so the
+	// command has the default action, or ignores the signal.
 	if !signals.Ignored(unix.SIGTSTP) {
 		signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP)
 	}
-	signals.SetDefault(unix.SIGQUIT) // the runtime would write a report
+	signals.SetDefault(unix.SIGQUIT) // the runtime's handler would write a traceback
 	l := &link{fd: fd}
 	what, text := l.receive()
 	if what != orderStart {
@@ -42,7 +42,7 @@ func becomeCommand(args *cli.Args) error {
 	argv := args.Operands
 	err = child.Search(argv, func(path string, args []string) error {
 		script := ""
-		if len(args) > len(argv) { // sh reads it
+		if len(args) > len(argv) { // sh interprets it
 			script = args[1]
 		}
 		l.sendText(reportTrying, path+"\x00"+script)
@@ -53,13 +53,14 @@ func becomeCommand(args *cli.Args) error {
 	return cli.Exit(f.Status)
 }
 
-// setForeground makes a process group that of a terminal, also from the background.
+// setForeground makes a process group the foreground group of a terminal, also if called from
+// the background.
 func setForeground(tty, group int) {
 	withoutTTOU(func() { unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, group) })
 }
 
-// withoutTTOU calls f with SIGTTOU blocked, which lets a process in the background
-// set a terminal.
+// withoutTTOU calls f with SIGTTOU blocked, so that a process in the background can change
+// the modes and the foreground group of a terminal.
 func withoutTTOU(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -12,31 +12,31 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// capturePlan says which output of the command is recorded.
+// capturePlan selects the output of the command that is recorded.
 type capturePlan struct {
 	out, err bool
-	apart    bool // even where both are one open file
+	apart    bool // record them separately even if both are one open file
 	pty      string
 	drain    time.Duration
 }
 
-// taps are the pipes between the command and our own output, or its terminal.
+// taps are the pipes between the command and our own output, or the command's terminal.
 type taps struct {
 	files [3]int   // the command's standard descriptors
-	term  *console // nil: all are pipes
+	term  *console // nil if all taps are pipes
 	list  []*tap
-	done  [2]int // its write end is closed when the command has ended
+	done  [2]int // a pipe; drain closes its write end when the command has ended
 	wg    sync.WaitGroup
 }
 
 type tap struct {
 	pump   capture.Pump
 	id     posixtrace.EventID
-	cr     bool // carriage returns before newlines are a terminal's
+	cr     bool // a terminal puts a carriage return before each newline
 	result capture.Result
 }
 
-// newTaps makes the pipes, or the terminal.
+// newTaps makes the pipes, or the pseudo-terminal.
 func newTaps(p capturePlan) (*taps, error) {
 	t := &taps{files: [3]int{0, 1, 2}, done: [2]int{-1, -1}}
 	if !p.out && !p.err {
@@ -45,7 +45,7 @@ func newTaps(p capturePlan) (*taps, error) {
 	if err := unix.Pipe2(t.done[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
 	}
-	// The reading ends and whatever else comes are beneath the writing ends.
+	// The write ends get numbers above the read ends and all other descriptors.
 	above := child.FreeDescriptor()
 	if p.wantsConsole() {
 		term, err := newConsole(above)
@@ -70,7 +70,7 @@ func newTaps(p capturePlan) (*taps, error) {
 	return t, nil
 }
 
-// pipe puts a pipe before our descriptor fd.
+// pipe puts a pipe in front of our descriptor fd.
 func (t *taps) pipe(fd int, id posixtrace.EventID, p capturePlan, above int) error {
 	r, w, err := capture.Pipe(above)
 	if err != nil {
@@ -81,8 +81,8 @@ func (t *taps) pipe(fd int, id posixtrace.EventID, p capturePlan, above int) err
 	return nil
 }
 
-// useConsole puts the pseudo-terminal before standard output, and before all that
-// is one with it.
+// useConsole puts the pseudo-terminal in front of standard output, and of the other standard
+// descriptors that are the same terminal.
 func (t *taps) useConsole(term *console, p capturePlan, above int) error {
 	in, err := unix.FcntlInt(uintptr(term.master), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -104,8 +104,8 @@ func (t *taps) useConsole(term *console, p capturePlan, above int) error {
 	return t.pipe(2, posixtrace.EventOutputStderr, p, above)
 }
 
-// started gives up the command's ends: it has its own now.
-func (t *taps) started() {
+// closeCommandEnds closes our copies of the command's descriptors, once it has been started.
+func (t *taps) closeCommandEnds() {
 	closed := map[int]bool{}
 	for i, fd := range t.files {
 		if fd != i && !closed[fd] {
@@ -118,7 +118,7 @@ func (t *taps) started() {
 	}
 }
 
-// run starts passing the output on, and recording it.
+// run starts to pass the output on and to record it.
 func (t *taps) run(s *session) {
 	limit := capture.LineLimit(*s.plan.attr.MaxDataSize)
 	if attr, err := s.stream.Attr(); err == nil {
@@ -148,8 +148,8 @@ func (t *taps) run(s *session) {
 	}
 }
 
-// drain waits for the end of the output, but not for ever: what outlives the
-// command and holds its output is left to a relay.
+// drain waits for the end of the output, at most for the drain time after the command's end.
+// It leaves pipes that other processes still hold to a relay.
 func (t *taps) drain(s *session) {
 	if len(t.list) == 0 {
 		return
@@ -176,7 +176,7 @@ func (t *taps) drain(s *session) {
 	}
 	if left != nil {
 		if err := capture.StartRelay(s.env.Prog, left); err != nil {
-			s.env.Note("cannot go on copying output: " + cli.Reason(err))
+			s.env.Note("cannot continue to copy output: " + cli.Reason(err))
 		}
 	}
 }

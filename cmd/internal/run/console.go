@@ -14,29 +14,29 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 )
 
-// console is the pseudo-terminal that a command has in place of ours, so that its
-// output can be recorded and is still that of a program at a terminal.
+// console is the pseudo-terminal that a command gets in place of the user's terminal, so that
+// its output can be recorded and the command still runs at a terminal.
 //
-// While the command is in the foreground, our terminal is raw: keys pass as they
-// are, and the pseudo-terminal makes signals, echo and lines of them. While it is
-// stopped or in the background, our terminal is as it was, and nothing is read.
+// While the command is in the foreground, the user's terminal is raw: keys pass unchanged, and
+// the pseudo-terminal turns them into signals, echo and lines. While the command is stopped or
+// in the background, the user's terminal has its own modes, and the console reads no keys.
 type console struct {
-	master int // ours to pass keys through and to set the size; -1 once given up
-	slave  int // the command's; ours until it has begun
-	tty    int // our terminal; -1: none, or not ours to control
+	master int // for keys and the size; -1 once closed
+	slave  int // the command's end; closed here once the command has started
+	tty    int // the user's terminal; -1: there is none, or it is not ours to control
 	pump   *capture.Pump
 
 	mu         sync.Mutex
 	child      *child.Process
 	link       *link // to its monitor
 	foreground bool  // the command is in the foreground of the pseudo-terminal
-	raw        bool  // our terminal is raw, and keys are read
+	raw        bool  // the user's terminal is raw, and keys are read
 	saved      unix.Termios
-	cooked     bool // the pseudo-terminal's output processing is off because ours is on
+	cooked     bool // the pseudo-terminal's output processing is off because the user's terminal does it
 
-	typed   syscall.Signal // by a key; for keys, and when that has ended
-	wake    [2]int         // a pipe: what keys waits for has changed
-	signals chan os.Signal // where our being continued is told
+	typed   syscall.Signal // the last signal sent by a key; used by keys, and after it has ended
+	wake    [2]int         // a pipe that wakes keys
+	signals chan os.Signal // receives SIGCONT
 	done    chan struct{}
 	once    sync.Once
 	wg      sync.WaitGroup
@@ -46,7 +46,7 @@ type console struct {
 func (p *capturePlan) wantsConsole() bool {
 	switch {
 	case !p.out || !p.err || p.apart:
-		return false // a terminal cannot tell the two apart
+		return false // a terminal merges the two
 	case p.pty == "yes":
 		return true
 	case p.pty == "no":
@@ -55,8 +55,7 @@ func (p *capturePlan) wantsConsole() bool {
 	return sameTerminal(1, 2) && signals.Foreground(1)
 }
 
-// sameTerminal reports whether two descriptors are one terminal, opened by
-// whatever name.
+// sameTerminal reports whether two descriptors are one terminal, under any name.
 func sameTerminal(a, b int) bool {
 	if !isTTY(a) || !isTTY(b) {
 		return false
@@ -71,8 +70,8 @@ func isTTY(fd int) bool {
 	return err == nil
 }
 
-// newConsole makes a pseudo-terminal, like ours where standard output is one. The
-// command's end of it lies above a descriptor, as that of a pipe does.
+// newConsole makes a pseudo-terminal with the modes and the size of the terminal on standard
+// output, if that is one. The number of the command's end is at least above, as for a pipe.
 func newConsole(above int) (t *console, err error) {
 	ptm, pts, err := pty.Open()
 	if err != nil {
@@ -91,16 +90,16 @@ func newConsole(above int) (t *console, err error) {
 		t.close()
 		return nil, err
 	}
-	unix.SetNonblock(t.slave, false) // the library's runtime likes it otherwise
+	unix.SetNonblock(t.slave, false) // os.File has made it non-blocking
 	if _, err := unix.IoctlGetInt(1, unix.TIOCGPGRP); err == nil {
-		// Opened anew, it can be made non-blocking without anybody's seeing it.
+		// A new open file description can be non-blocking without affecting other processes.
 		if t.tty, err = unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
 			t.tty = -1
 		}
 	}
 	attr, err := unix.IoctlGetTermios(1, unix.TCGETS)
 	if err != nil {
-		// Where no terminal is, nobody expects a carriage return.
+		// Standard output is no terminal, so its reader expects no carriage returns.
 		if attr, err = unix.IoctlGetTermios(t.slave, unix.TCGETS); err == nil {
 			attr.Oflag &^= unix.OPOST
 		}
@@ -112,7 +111,7 @@ func newConsole(above int) (t *console, err error) {
 	return t, nil
 }
 
-// close gives up all descriptors.
+// close closes all descriptors.
 func (t *console) close() {
 	for _, fd := range []*int{&t.master, &t.slave, &t.tty, &t.wake[0], &t.wake[1]} {
 		if *fd >= 0 {
@@ -122,9 +121,9 @@ func (t *console) close() {
 	}
 }
 
-// start begins the command in the right place of the pseudo-terminal, and takes
-// charge of our own. ready is called when the command's process is there but has
-// not begun.
+// start starts the command in the foreground or the background of the pseudo-terminal, and
+// takes control of the user's terminal. It calls ready when the command's process exists but
+// has not executed the command yet.
 func (t *console) start(prog string, argv, env []string, files [3]int, hidden []string, ready func(pid int)) (*child.Process, error) {
 	c, l, err := startMonitor(prog, argv, env, files, hidden)
 	if err != nil {
@@ -133,13 +132,13 @@ func (t *console) start(prog string, argv, env []string, files [3]int, hidden []
 	ready(c.PID)
 	t.child, t.link = c, l
 	t.foreground = t.tty < 0 || signals.Foreground(t.tty) && t.ownsKeys()
-	t.guard()
+	t.restoreOnSignal()
 	if t.foreground {
 		t.makeRaw()
 	} else {
-		t.process(false)
+		t.setProcessing(false)
 	}
-	if err := begin(c, l, t.foreground); err != nil {
+	if err := startCommand(c, l, t.foreground); err != nil {
 		t.restore()
 		l.close()
 		return nil, err
@@ -149,7 +148,7 @@ func (t *console) start(prog string, argv, env []string, files [3]int, hidden []
 	return c, nil
 }
 
-// listen hears what the monitor reports, until the command's end.
+// listen handles the monitor's reports until the command's end.
 func (t *console) listen() {
 	defer close(t.link.ended)
 	for {
@@ -170,22 +169,22 @@ func (t *console) listen() {
 	}
 }
 
-// finish gives our terminal back when the command has ended and its output has come
-// through, as far as we wait for it.
+// finish restores the user's terminal. It is called when the command has ended and its output
+// has been passed on, or the drain time is over.
 func (t *console) finish() {
 	t.mu.Lock()
 	t.restore()
-	t.process(false) // what comes later is processed by our terminal
+	t.setProcessing(false) // the user's terminal processes later output
 	t.mu.Unlock()
 	t.hangUp()
 }
 
-// hangUp gives up our own hold of the pseudo-terminal. If it was the last, the
-// command is hung up on.
+// hangUp closes our master of the pseudo-terminal. If no other process has it open, the
+// command gets SIGHUP.
 func (t *console) hangUp() {
 	t.once.Do(func() {
 		close(t.done)
-		t.rouse()
+		t.wakeKeys()
 		t.wg.Wait()
 		t.mu.Lock()
 		defer t.mu.Unlock()

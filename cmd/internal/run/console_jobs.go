@@ -14,32 +14,35 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 )
 
-// stopped does what has to be done when the command was stopped.
+// stopped handles a stop of the command: it stops our job likewise, and continues the command
+// when the job is continued.
 func (t *console) stopped(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// Output belongs to the modes that our terminal had when it was written.
-	t.settle()
+	// Output must reach the user's terminal in the modes it was written for.
+	t.awaitOutput()
 	wantsTerminal := sig == unix.SIGTTIN || sig == unix.SIGTTOU
 	if !(wantsTerminal && !t.foreground && t.tty >= 0 && signals.Foreground(t.tty)) {
 		t.restore()
 		t.stopJob(sig)
-		if wantsTerminal && orphaned() {
-			// Nobody will ever put us in the foreground; let it not ask again.
+		if wantsTerminal && inOrphanedGroup() {
+			// No process will ever put us in the foreground. Put the command in the
+			// foreground of its terminal, so that it does not stop again.
 			t.foreground = true
 			t.link.send(orderForeground, 0)
 			return
 		}
 	}
-	t.resume()
+	t.continueCommand()
 }
 
-// settleTime bounds how long output keeps us from being stopped, which a terminal may
-// not take.
+// settleTime bounds how long output that the user's terminal does not accept delays the stop
+// of our job.
 const settleTime = 250 * time.Millisecond
 
-// settle waits until what the command wrote before it was stopped has come through.
-func (t *console) settle() {
+// awaitOutput waits until the output that the command wrote before its stop has been passed
+// on.
+func (t *console) awaitOutput() {
 	for end := time.Now().Add(settleTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		fds := []unix.PollFd{{Fd: int32(t.master), Events: unix.POLLIN}}
 		if n, err := unix.Poll(fds, 0); n == 0 && err == nil && !t.pump.Busy() {
@@ -48,9 +51,9 @@ func (t *console) settle() {
 	}
 }
 
-// resume continues the command where we are ourselves: in the foreground or the
-// background.
-func (t *console) resume() {
+// continueCommand continues the command in the foreground or the background, wherever
+// ptrace-run is.
+func (t *console) continueCommand() {
 	t.foreground = t.tty < 0 || signals.Foreground(t.tty)
 	if !t.foreground {
 		t.link.send(orderBackground, 0)
@@ -61,22 +64,22 @@ func (t *console) resume() {
 	t.link.send(orderForeground, 0)
 }
 
-// signal does what a signal to us asks for.
-func (t *console) signal(sig syscall.Signal, send func(syscall.Signal)) {
+// handleSignal handles a signal to ptrace-run; most are for the command.
+func (t *console) handleSignal(sig syscall.Signal, send func(syscall.Signal)) {
 	switch sig {
 	case unix.SIGWINCH:
-		// The kernel tells the command. It sends the signal before it changes the
-		// size, so a quick reader sees the old one: look again.
-		t.follow()
-		time.AfterFunc(resizeAgain, t.follow)
+		// Setting the size makes the kernel signal the command. The kernel sends our
+		// SIGWINCH before it changes the size, so we may read the old size: read it again.
+		t.followSize()
+		time.AfterFunc(resizeAgain, t.followSize)
 	case unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP:
-		// From our terminal, which was not raw, to all of the foreground.
+		// The user's terminal, which was not raw, sent it to the whole foreground group.
 		t.child.SignalAll(sig)
 	case unix.SIGCONT:
-		// Somebody stopped us and not the command.
+		// Another process stopped ptrace-run and not the command.
 		t.mu.Lock()
 		if t.raw && signals.Foreground(t.tty) {
-			t.setRaw() // whoever had the terminal may have changed it
+			t.setRaw() // the job that had the terminal may have changed its modes
 		}
 		t.mu.Unlock()
 		send(sig)
@@ -85,10 +88,10 @@ func (t *console) signal(sig syscall.Signal, send func(syscall.Signal)) {
 	}
 }
 
-// stopJob stops our job as sig would have stopped it if the command were in our
-// process group, and returns when it is continued.
+// stopJob stops our job as sig would if the command were in our process group, and returns
+// when the job is continued.
 func (t *console) stopJob(sig syscall.Signal) {
-	// Our being continued is not news to pass on.
+	// The SIGCONT that continues us is not for the command.
 	signal.Reset(unix.SIGCONT)
 	if sig != unix.SIGSTOP {
 		child.SignalGroup(0, sig)
@@ -97,9 +100,10 @@ func (t *console) stopJob(sig syscall.Signal) {
 	signal.Notify(t.signals, unix.SIGCONT)
 }
 
-// orphaned reports whether no process of our group has a parent who could continue
-// it: the kernel then ignores what the terminal would stop it by.
-func orphaned() bool {
+// inOrphanedGroup reports whether our process group is orphaned: no process of it has a
+// parent in another group of the session. The kernel then ignores stop signals from the
+// terminal.
+func inOrphanedGroup() bool {
 	group := unix.Getpgrp()
 	session, _ := unix.Getsid(0)
 	entries, _ := os.ReadDir("/proc")

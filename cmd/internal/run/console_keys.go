@@ -13,9 +13,9 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 )
 
-// ownsKeys reports whether keys are the command's from the beginning. Somebody
-// else may read them in a pipeline whose end we are; the command then gets them
-// when it first asks for them, which in the background stops it.
+// ownsKeys reports whether keys go to the command from the start. In a pipeline that ends with
+// ptrace-run, another process may read them. The command then starts in the background,
+// and gets the keys when its first read stops it.
 func (t *console) ownsKeys() bool {
 	if sameTerminal(0, 1) {
 		return true
@@ -39,10 +39,10 @@ func (t *console) ownsKeys() bool {
 	return true
 }
 
-// rouse wakes keys.
-func (t *console) rouse() { unix.Write(t.wake[1], []byte{0}) }
+// wakeKeys wakes the goroutine of keys.
+func (t *console) wakeKeys() { unix.Write(t.wake[1], []byte{0}) }
 
-// keys passes on what is typed.
+// keys passes the user's keys to the pseudo-terminal.
 func (t *console) keys() {
 	buf := make([]byte, 4096)
 	var again capture.Backoff
@@ -72,14 +72,14 @@ func (t *console) keys() {
 		} else {
 			again.Wait()
 		}
-		t.note(buf[:n])
+		t.noteSignalKeys(buf[:n])
 		if gone || !t.write(buf[:n]) {
 			return
 		}
 	}
 }
 
-// read reads keys, but not in the background, where that would stop us.
+// read reads keys, but not in the background, where reading would stop ptrace-run.
 func (t *console) read(buf []byte) (n int, gone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,8 +96,8 @@ func (t *console) read(buf []byte) (n int, gone bool) {
 	return n, false
 }
 
-// note remembers the keys that send the command a signal.
-func (t *console) note(keys []byte) {
+// noteSignalKeys notes keys that make the pseudo-terminal signal the command.
+func (t *console) noteSignalKeys(keys []byte) {
 	attr, err := unix.IoctlGetTermios(t.master, unix.TCGETS)
 	if err != nil || attr.Lflag&unix.ISIG == 0 {
 		return
@@ -112,16 +112,17 @@ func (t *console) note(keys []byte) {
 	}
 }
 
-// killJob sends a signal that a key sent the command, and that killed it, to the others
-// of our job, such as a script that waits for us: without us the key would have. It
-// comes last, since our terminal may then be somebody else's.
+// killJob sends the signal that has killed the command to the rest of our job, such as a
+// script that waits for ptrace-run, if a key sent it: without ptrace-run, the key would have
+// reached them too. It comes last, since the terminal may belong to another job afterwards.
 func (t *console) killJob(sig syscall.Signal) {
 	if t.typed == sig {
 		child.SignalGroup(0, sig)
 	}
 }
 
-// write types keys into the pseudo-terminal, as fast as it takes them.
+// write writes keys to the pseudo-terminal, as fast as it accepts them. It returns false if
+// the pseudo-terminal or the console is closed.
 func (t *console) write(b []byte) bool {
 	var again capture.Backoff
 	for len(b) > 0 {
@@ -133,7 +134,7 @@ func (t *console) write(b []byte) bool {
 		case err == unix.EAGAIN:
 			fds := []unix.PollFd{{Fd: int32(t.wake[0]), Events: unix.POLLIN}, {Fd: int32(t.master), Events: unix.POLLOUT}}
 			capture.Poll(fds, -1)
-			again.Wait() // the other end may be gone, and a full terminal stay full
+			again.Wait() // if the slave is closed, a full terminal stays full
 			if fds[0].Revents != 0 {
 				var drop [64]byte
 				unix.Read(t.wake[0], drop[:])

@@ -11,17 +11,18 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 )
 
-// resize gives the pseudo-terminal the size of ours.
+// resize gives the pseudo-terminal the size of the user's terminal.
 func (t *console) resize() {
 	if size, err := unix.IoctlGetWinsize(1, unix.TIOCGWINSZ); err == nil {
 		unix.IoctlSetWinsize(t.master, unix.TIOCSWINSZ, size)
 	}
 }
 
-// resizeAgain is when the size is looked at again after it has changed.
+// resizeAgain is the time after which the size is read again after a change.
 const resizeAgain = 30 * time.Millisecond
 
-func (t *console) follow() {
+// followSize updates the size of the pseudo-terminal unless it is closed.
+func (t *console) followSize() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.master >= 0 {
@@ -29,9 +30,9 @@ func (t *console) follow() {
 	}
 }
 
-// guard sees that no signal that would end us leaves our terminal raw. Those that
-// are passed on do not end us.
-func (t *console) guard() {
+// restoreOnSignal restores the user's terminal before a signal ends ptrace-run. The signals
+// that are forwarded to the command do not end it.
+func (t *console) restoreOnSignal() {
 	passed := map[syscall.Signal]bool{}
 	for _, sig := range append(append([]syscall.Signal{
 		unix.SIGKILL, unix.SIGSTOP, unix.SIGCHLD, unix.SIGURG, unix.SIGPIPE, unix.SIGTTIN, unix.SIGTTOU,
@@ -53,8 +54,8 @@ func (t *console) guard() {
 	}()
 }
 
-// makeRaw makes our terminal raw and lets keys be read. The caller holds t.mu or
-// is alone.
+// makeRaw makes the user's terminal raw and lets keys be read. The caller holds t.mu, or no
+// other goroutine uses t yet.
 func (t *console) makeRaw() {
 	if t.tty < 0 || t.raw {
 		return
@@ -66,12 +67,12 @@ func (t *console) makeRaw() {
 	t.saved = *attr
 	if t.setRaw() == nil {
 		t.raw = true
-		t.process(true)
-		t.rouse()
+		t.setProcessing(true)
+		t.wakeKeys()
 	}
 }
 
-// setRaw sets our terminal as cfmakeraw(3) does.
+// setRaw sets the modes of the user's terminal as cfmakeraw(3) does.
 func (t *console) setRaw() error {
 	attr := t.saved
 	attr.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
@@ -81,18 +82,20 @@ func (t *console) setRaw() error {
 	return unix.IoctlSetTermios(t.tty, unix.TCSETS, &attr)
 }
 
-// restore makes our terminal what it was. The caller holds t.mu or is alone.
+// restore restores the modes of the user's terminal. The caller holds t.mu, or no other
+// goroutine uses t yet.
 func (t *console) restore() {
 	if t.raw {
 		t.raw = false
-		t.process(false)
+		t.setProcessing(false)
 		withoutTTOU(func() { unix.IoctlSetTermios(t.tty, unix.TCSETS, &t.saved) })
 	}
 }
 
-// process sees that output is processed once: by the pseudo-terminal while ours is
-// raw, by ours while it is not.
-func (t *console) process(on bool) {
+// setProcessing switches the output processing of the pseudo-terminal, so that output is
+// processed once: by the pseudo-terminal while the user's terminal is raw, otherwise by the
+// user's terminal.
+func (t *console) setProcessing(on bool) {
 	if t.master < 0 || on != t.cooked {
 		return
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// showStream prints what was asked for of a stream without a log, to standard
-// error and before the stream is gone.
+// showStream prints the last events and the summary of a stream without a log to standard
+// error, as the options ask for. It must run before the stream is shut down.
 func (s *session) showStream(failed bool) {
 	dump := s.plan.last > 0 && (s.plan.dump == "always" || s.plan.dump == "fail" && failed)
 	if !dump && !s.plan.summary {
@@ -40,8 +40,8 @@ func (s *session) showStream(failed bool) {
 	}
 }
 
-// showLog returns the state of the stream as a completed log has it, or st if
-// the log cannot be read again, and prints the summary if it was asked for.
+// showLog returns the status of the stream from the completed log, or st if the log cannot
+// be read again, and prints the summary if asked for.
 func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
 	f, err := logfile.OpenRegular(s.plan.log)
 	if err == logfile.ErrNotRegular || os.IsNotExist(err) {
@@ -87,7 +87,7 @@ func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
 
 // dumpLast prints the last events, in one write.
 func (s *session) dumpLast(r *posixtrace.Reader) error {
-	var last []posixtrace.Record // a ring once it is full
+	var last []posixtrace.Record // becomes a ring when it is full
 	var base int64
 	n := 0
 	for ; ; n++ {

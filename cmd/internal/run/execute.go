@@ -13,8 +13,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// execute runs the command to its end and records it. An error means that it
-// was not started.
+// execute runs the command to its end and records its start and its end. An error means that
+// the command was not started, or that its status is unknown.
 func (s *session) execute() (syscall.WaitStatus, error) {
 	info, err := s.stream.Info()
 	if err != nil {
@@ -24,52 +24,29 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, cli.Failure("", err)
 	}
-	caught := s.signals
-	if taps.term == nil {
+	deliver := func(sig syscall.Signal) { signals.PassOn(sig, s.plan.limit.send) }
+	if s.term = taps.term; s.term != nil {
+		deliver = func(sig syscall.Signal) { s.term.handleSignal(sig, s.plan.limit.send) }
+	} else {
 		s.plan.limit.enterGroup()
 	}
 	env := s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path))
-	deliver := func(sig syscall.Signal) { signals.PassOn(sig, s.plan.limit.send) }
 	s.configureTracer(info.Path)
-	s.begun = s.rec.Now()
-	s.spool.Mark(s.begun)
-	ready := func(pid int) {
-		s.adopt(pid)
-		s.staged()
-		s.begun = s.rec.Now()
-		s.spool.Mark(s.begun)
-	}
-	if s.term = taps.term; s.term != nil {
-		taps.term.signals = caught.C
-		deliver = func(sig syscall.Signal) { taps.term.signal(sig, s.plan.limit.send) }
-		s.child, err = taps.term.start(s.env.Prog, s.plan.argv, env, taps.files, s.hidden(), ready)
-	} else {
-		start := func() (err error) {
-			s.child, err = child.Start(s.plan.argv, env, taps.files)
-			return err
-		}
-		if s.tracer != nil {
-			err = s.tracer.Launch(start)
-		} else {
-			err = start()
-		}
-		if err == nil {
-			s.adopt(s.child.PID)
-		}
-	}
-	taps.started()
+	s.markStart()
+	err = s.startCommand(taps.files, env)
+	taps.closeCommandEnds()
 	if err != nil {
 		s.endTracer()
 		return 0, err
 	}
-	s.beginLog()
-	s.attached()
+	s.replaceLog()
+	s.confirmTraced()
 	s.plan.limit.start(s.child)
 	end := time.Now().Add(s.plan.limit.limit)
-	var asked atomic.Bool
-	caught.Forward(func(sig syscall.Signal) {
-		if asksForEnd(sig) {
-			asked.Store(true)
+	var terminated atomic.Bool
+	s.signals.Forward(func(sig syscall.Signal) {
+		if terminates(sig) {
+			terminated.Store(true)
 		}
 		deliver(sig)
 	})
@@ -78,8 +55,8 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 
 	status, usage, err := s.child.Wait()
 	s.plan.limit.stop()
-	caught.Stop()
-	s.boundLog(end, asked.Load())
+	s.signals.Stop()
+	s.boundLog(end, terminated.Load())
 	if err != nil {
 		if taps.term != nil {
 			taps.term.finish()
@@ -91,13 +68,47 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	return status, nil
 }
 
+// markStart notes the time as that of the command's start.
+func (s *session) markStart() {
+	s.started = s.rec.Now()
+	s.spool.Mark(s.started)
+}
+
+// startCommand starts the command: under the monitor of its terminal, on a thread of the
+// tracer, or directly.
+func (s *session) startCommand(files [3]int, env []string) (err error) {
+	if s.term != nil {
+		s.term.signals = s.signals.C
+		ready := func(pid int) {
+			s.adopt(pid)
+			s.closeStage()
+			s.markStart()
+		}
+		s.child, err = s.term.start(s.env.Prog, s.plan.argv, env, files, s.hiddenOptions(), ready)
+		return err
+	}
+	start := func() (err error) {
+		s.child, err = child.Start(s.plan.argv, env, files)
+		return err
+	}
+	if s.tracer != nil {
+		err = s.tracer.Launch(start)
+	} else {
+		err = start()
+	}
+	if err == nil {
+		s.adopt(s.child.PID)
+	}
+	return err
+}
+
 func (s *session) recordExec() {
 	if !s.recordsCommand() {
 		return
 	}
 	data := posixtrace.ExecData{Path: s.child.Path, Argv: s.child.Argv}
 	s.rec.Record(posixtrace.EventInfo{
-		ID: posixtrace.EventProcExec, PID: s.child.PID, TID: s.child.PID, UnixNano: s.begun,
+		ID: posixtrace.EventProcExec, PID: s.child.PID, TID: s.child.PID, UnixNano: s.started,
 	}, data.Append(nil))
 }
 
@@ -105,7 +116,7 @@ func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
 	if !s.recordsExit() {
 		return
 	}
-	// What a shell told before it ended comes before its end, also lines without a time.
+	// The events of a shell precede its end, also those from lines without a time.
 	if s.spool != nil {
 		streams.DrainSpool(s.stream, streams.SpoolWait)
 	}

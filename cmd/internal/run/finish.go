@@ -11,19 +11,19 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 )
 
-// asksForEnd reports whether a signal asks a process to end.
-func asksForEnd(sig os.Signal) bool {
+// terminates reports whether a signal asks a process to terminate.
+func terminates(sig os.Signal) bool {
 	return sig == syscall.SIGTERM || sig == syscall.SIGINT || sig == syscall.SIGHUP || sig == syscall.SIGQUIT
 }
 
-// boundLog sees, once the command has ended, that a log whose reader does not read keeps us no
-// longer than the command's time, or than a signal that asks for the end.
-func (s *session) boundLog(end time.Time, asked bool) {
+// boundLog bounds, once the command has ended, how long a log that nothing reads can block
+// ptrace-run: until the command's time limit, or a signal to terminate.
+func (s *session) boundLog(end time.Time, terminated bool) {
 	if s.plan.log == "" {
 		return
 	}
 	giveUp := func() { s.stream.SetLogTimeout(logfile.Grace) }
-	if asked || s.plan.limit.timedOut {
+	if terminated || s.plan.limit.timedOut {
 		giveUp()
 		return
 	}
@@ -32,16 +32,15 @@ func (s *session) boundLog(end time.Time, asked bool) {
 	}
 	go func() {
 		for sig := range s.signals.C {
-			if asksForEnd(sig) {
+			if terminates(sig) {
 				giveUp()
 			}
 		}
 	}()
 }
 
-// finish completes the log, or shows the last events when there is none, and
-// reports whether anything was lost on the way. What goes wrong here is told and
-// leaves the command's status alone.
+// finish completes the log, or shows the last events if there is none, and reports whether
+// any event was lost. It reports errors in a message; they do not affect the command's status.
 func (s *session) finish(failed bool) (lost bool) {
 	s.closeSpool()
 	s.endTracer()
@@ -56,7 +55,7 @@ func (s *session) finish(failed bool) (lost bool) {
 		err = st.StreamFlushError
 	}
 	if errors.Is(err, syscall.EINVAL) {
-		err = nil // somebody else has shut it down
+		err = nil // another process has shut the stream down
 	}
 	missed, why := st.Missed, st.MissedError
 	if s.plan.log != "" {
@@ -66,7 +65,7 @@ func (s *session) finish(failed bool) (lost bool) {
 	if err != nil {
 		faults = append(faults, cli.AsFault(logfile.Fault(s.plan.log, err)).Text)
 	}
-	if n := st.Lost + st.LogLost; n > 0 && (err != nil || s.plan.tellsLoss()) {
+	if n := st.Lost + st.LogLost; n > 0 && (err != nil || s.plan.reportsLoss()) {
 		faults = append(faults, cli.Plural(n, "event was", "events were")+" lost")
 	}
 	if missed > 0 {

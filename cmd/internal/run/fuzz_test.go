@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
@@ -17,8 +16,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// FuzzRunValues gives the options of ptrace-run any values. What is accepted is within its
-// bounds and takes little time, and what is refused is refused in one line.
+// FuzzRunValues gives the options of ptrace-run arbitrary values. Accepted values are within
+// their bounds and take little time; the messages for the others have one line.
 func FuzzRunValues(f *testing.F) {
 	for _, s := range append(hostile.Texts(),
 		"9223372036854775807", "2147483648K", "8589934592G", "106751d", "106752d", "1e9s",
@@ -35,13 +34,13 @@ func FuzzRunValues(f *testing.F) {
 		refused := func(err error) {
 			t.Helper()
 			if text := string(escape.AppendPrintable(nil, cli.Reason(err))); text == "" || strings.ContainsAny(text, "\n\r\x1b") {
-				t.Fatalf("%q is refused with %q", s, text)
+				t.Fatalf("%q is rejected with the message %q", s, text)
 			}
 		}
 		if sig, err := parseSignal(s); err != nil {
 			refused(err)
 		} else if sig < 1 || sig > 64 {
-			t.Fatalf("%q is accepted as a signal", s)
+			t.Fatalf("%q is accepted as signal %d", s, sig)
 		}
 		if set, err := eventset.Parse(s); err != nil {
 			refused(err)
@@ -52,7 +51,7 @@ func FuzzRunValues(f *testing.F) {
 				}
 			}
 			if set.Classes == (posixtrace.EventSet{}) && len(set.Patterns) == 1 && !set.Has(100, s) {
-				t.Fatalf("%q does not have itself", s)
+				t.Fatalf("the set %q does not contain %q", s, s)
 			}
 		}
 		args := &cli.Args{Given: []cli.Given{{Name: "events", Value: s}, {Name: "capture", Value: s}, {Name: "exclude", Value: s}, {Name: "stream-size", Value: s}, {Name: "max-data-size", Value: s}, {Name: "timeout", Value: s}}}
@@ -78,8 +77,8 @@ func FuzzRunValues(f *testing.F) {
 	})
 }
 
-// processorTime is what this process has spent so far. By the clock anything may take long
-// where the machine is busy.
+// processorTime returns the processor time of this process. Elapsed time depends on the load
+// of the machine.
 func processorTime() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// A command that has a pseudo-terminal of its own is the child of a monitor (see
-// run_monitor.go). What it and ptrace-run have to say to each other are packets on
-// a socket: one byte that says what, and a number or text.
+// A command with a pseudo-terminal of its own is the child of a monitor (monitor.go).
+// ptrace-run and the monitor exchange packets on a socket: one byte for the type, and a
+// number or text.
 
 // Orders to the monitor.
 const (
-	orderStart       = 'g' // let the command begin; 1: in the foreground
+	orderStart       = 'g' // start the command; 1: in the foreground
 	orderSignal      = 's' // signal the command
 	orderSignalGroup = 'a' // signal its process group
 	orderForeground  = 'F' // continue the stopped command in the foreground
@@ -28,21 +28,21 @@ const (
 
 // Reports of the monitor, and of the process that becomes the command.
 const (
-	reportPID     = 'p' // the process that will be the command
-	reportTrying  = 'x' // is executing: path, NUL, "sh" if it is a script
-	reportBegun   = 'b' // has executed what it tried last
-	reportFailed  = 'f' // could not: status, NUL, message
-	reportStopped = 't' // was stopped by a signal
-	reportEnded   = 'e' // wait status and usage
+	reportPID     = 'p' // the id of the process that will become the command
+	reportTrying  = 'x' // it tries to execute: path, NUL, the script if sh interprets it
+	reportStarted = 'b' // it has executed what it tried last
+	reportFailed  = 'f' // it could not: exit status, NUL, message
+	reportStopped = 't' // a signal has stopped the command
+	reportEnded   = 'e' // the command's wait status and resource usage
 )
 
-// maxPacket bounds a packet: a path and a message about it fit.
+// maxPacket bounds a packet. It is enough for a path and a message about the path.
 const maxPacket = 16 << 10
 
 // link is one end of the socket.
 type link struct {
 	fd    int
-	ended chan ending // of the command, for wait
+	ended chan ending // of the command, for Wait
 }
 
 // ending is how a command ended.
@@ -53,9 +53,8 @@ type ending struct {
 
 var errMonitorGone = cli.Failf("the monitor of its terminal ended")
 
-// newLink makes both ends. The other one is for a process we start to inherit. It
-// lies beyond the descriptors in use and the few that the runtime puts next to them
-// while it starts a process.
+// newLink makes both ends. A process that we start inherits the other one. Its number is
+// beyond the descriptors in use and the few that the runtime adds while it starts a process.
 func newLink() (l *link, other int, err error) {
 	fd, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -64,7 +63,7 @@ func newLink() (l *link, other int, err error) {
 	other, err = unix.FcntlInt(uintptr(fd[1]), unix.F_DUPFD, child.FreeDescriptor())
 	unix.Close(fd[1])
 	if err == unix.EINVAL {
-		err = unix.EMFILE // the limit is lower
+		err = unix.EMFILE // RLIMIT_NOFILE is lower
 	}
 	if err != nil {
 		unix.Close(fd[0])
@@ -87,7 +86,7 @@ func (l *link) sendText(what byte, text string) error {
 	}
 }
 
-// receive waits for a packet. At the end, and after any error, what is 0.
+// receive waits for a packet. At the end of the socket, and on any error, what is 0.
 func (l *link) receive() (what byte, text string) {
 	b := make([]byte, maxPacket)
 	for {
@@ -115,10 +114,10 @@ func parseEnding(s string) (e ending, ok bool) {
 	return e, err == nil
 }
 
-// Signal has the monitor signal the command.
+// Signal makes the monitor signal the command.
 func (l *link) Signal(sig syscall.Signal) { l.send(orderSignal, int(sig)) }
 
-// SignalGroup has the monitor signal the command's process group.
+// SignalGroup makes the monitor signal the command's process group.
 func (l *link) SignalGroup(sig syscall.Signal) { l.send(orderSignalGroup, int(sig)) }
 
 // Wait waits for the end of the command.

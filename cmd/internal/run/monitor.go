@@ -12,26 +12,26 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// A command with a pseudo-terminal of its own needs a session whose terminal that
-// is, and in this session a parent in another process group than its own, or the
-// kernel would ignore Ctrl-Z. This parent is the monitor: this program again. It
-// leads the session, puts the command in the terminal's foreground or background,
-// and reports to ptrace-run, which stays in the session of the user.
+// A command with a pseudo-terminal of its own needs a session with that controlling
+// terminal. In this session it needs a parent in another process group, or the kernel would
+// ignore Ctrl-Z. This parent is the monitor: this program again. It leads the session, puts
+// the command in the terminal's foreground or background, and reports to ptrace-run, which
+// stays in the session of the user.
 //
 //	user's session        | session of the pseudo-terminal
 //	shell -- ptrace-run --|-- monitor -- command (process group of its own)
 //
-// The command comes into being as this program, too: only so can it take the
-// foreground before its first instruction, and wait until its stream is attached.
+// The command's process starts as this program, too. Only so can it take the foreground
+// before the command's first instruction, and wait until its stream is attached.
 
 const (
 	monitorOption = "pty-monitor"
 	commandOption = "pty-command"
 )
 
-// startMonitor starts the monitor of argv with files, where 1 is the terminal, and
-// returns the command before it begins: begin lets it. hidden are options for the
-// process that becomes the command.
+// startMonitor starts the monitor for the command argv. files are the standard descriptors,
+// 1 the terminal. It returns the process that will become the command, which waits for
+// startCommand. hidden are options for that process.
 func startMonitor(prog string, argv, env []string, files [3]int, hidden []string) (*child.Process, *link, error) {
 	l, other, err := newLink()
 	if err != nil {
@@ -59,8 +59,8 @@ func startMonitor(prog string, argv, env []string, files [3]int, hidden []string
 	return child.NewRemote(int(pid), argv, l), l, nil
 }
 
-// begin lets a command begin that is this program until then. l leads to its monitor.
-func begin(c *child.Process, l *link, foreground bool) error {
+// startCommand makes the process of startMonitor execute the command. l leads to the monitor.
+func startCommand(c *child.Process, l *link, foreground bool) error {
 	n := 0
 	if foreground {
 		n = 1
@@ -76,7 +76,7 @@ func begin(c *child.Process, l *link, foreground bool) error {
 			if rest != "" {
 				c.Argv = append([]string{first, rest}, argv[1:]...)
 			}
-		case reportBegun:
+		case reportStarted:
 			return nil
 		case 0:
 			return errMonitorGone

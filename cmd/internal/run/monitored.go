@@ -14,7 +14,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 )
 
-// monitor is the life of a monitor.
+// monitor is the main function of a monitor.
 func monitor(args *cli.Args) error {
 	fd, err := args.Count(monitorOption, 0)
 	if err != nil || fd < 3 || len(args.Operands) == 0 {
@@ -23,8 +23,8 @@ func monitor(args *cli.Args) error {
 	unix.CloseOnExec(fd)
 	os.WriteFile("/proc/self/comm", []byte("ptrace-run"), 0) // for ps; it was started as "exe"
 	m := &monitored{up: &link{fd: fd}, settled: make(chan struct{})}
-	// A signal to the monitor is meant for the command. The kernel sends HUP here
-	// when the terminal goes away.
+	// Signals to the monitor are for the command. The kernel sends SIGHUP to the monitor
+	// when the terminal hangs up.
 	caught := make(chan os.Signal, 16)
 	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2} {
 		if !signals.Ignored(sig) {
@@ -51,21 +51,21 @@ func monitor(args *cli.Args) error {
 			m.signal(s.(syscall.Signal))
 		}
 	}()
-	go m.obey()
+	go m.serve()
 	m.watch()
 	return nil
 }
 
-// monitored is the command as its monitor sees it.
+// monitored is the monitor's state of the command.
 type monitored struct {
 	up      *link         // to ptrace-run
-	down    *link         // to the command until it begins
-	settled chan struct{} // closed when it has begun, or will not
+	down    *link         // to the process that becomes the command
+	settled chan struct{} // closed when the command has started, or will not
 	tty     int
 	pid     int // of the command
 
 	mu      sync.Mutex
-	reaped  bool // the pid may belong to another process
+	reaped  bool // the pid may already belong to another process
 	stopped bool
 }
 
@@ -78,7 +78,7 @@ func (m *monitored) start(argv, hidden []string) error {
 	m.down = down
 	fill := child.FillDescriptors()
 	args := append([]string{os.Args[0], "--" + commandOption + "=" + strconv.Itoa(other)}, hidden...)
-	// PATH is searched by that process: it has its own idea of what it may execute.
+	// That process searches PATH: its permissions to execute may differ.
 	m.pid, _, err = syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
@@ -89,8 +89,7 @@ func (m *monitored) start(argv, hidden []string) error {
 	if err != nil {
 		return os.NewSyscallError("fork", err)
 	}
-	// What the command was given is no business of the monitor's: a pipe must
-	// break when the command closes it.
+	// Drop the command's standard files: a pipe must break when the command closes it.
 	if null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
 		for fd := range 3 {
 			unix.Dup3(null, fd, 0)
@@ -100,27 +99,27 @@ func (m *monitored) start(argv, hidden []string) error {
 	return m.up.send(reportPID, m.pid)
 }
 
-// obey does what ptrace-run says. When that is gone, so is the terminal: the
-// kernel hangs it up.
-func (m *monitored) obey() {
-	begun := false
+// serve executes the orders of ptrace-run. If ptrace-run ends, the kernel hangs up the
+// terminal.
+func (m *monitored) serve() {
+	started := false
 	for {
 		what, text := m.up.receive()
 		n, _ := strconv.Atoi(text)
 		switch what {
 		case 0:
-			if !begun {
-				m.down.close() // the command will not begin
+			if !started {
+				m.down.close() // the command will not start
 				close(m.settled)
 			}
-			// A command that is stopped would never hear of the hangup.
+			// A stopped command does not get the hangup before it is continued.
 			m.signalGroup(unix.SIGHUP)
 			m.signalGroup(unix.SIGCONT)
 			return
 		case orderStart:
-			if !begun {
-				begun = true
-				m.begin(n)
+			if !started {
+				started = true
+				m.startCommand(n)
 			}
 		case orderSignal:
 			m.signal(syscall.Signal(n))
@@ -141,8 +140,8 @@ func (m *monitored) signal(sig syscall.Signal) {
 	}
 }
 
-// signalGroup sends sig to the process group that the command leads, and to the command
-// where that has gone over to another.
+// signalGroup sends sig to the process group that the command led at its start, and to the
+// command if it has moved to another group.
 func (m *monitored) signalGroup(sig syscall.Signal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,7 +159,7 @@ func (m *monitored) signalAll(sig syscall.Signal) {
 	}
 }
 
-// group is the process group that the command is in now.
+// group returns the command's current process group.
 func (m *monitored) group() int {
 	group, err := unix.Getpgid(m.pid)
 	if err != nil {
@@ -169,15 +168,15 @@ func (m *monitored) group() int {
 	return group
 }
 
-// begin passes the order on, and what becomes of it.
-func (m *monitored) begin(foreground int) {
+// startCommand passes the order to start on, and the reports about it back.
+func (m *monitored) startCommand(foreground int) {
 	defer close(m.settled)
 	m.down.send(orderStart, foreground)
 	for {
 		what, text := m.down.receive()
 		if what == 0 {
-			// Its end of the socket was closed by exec.
-			m.up.sendText(reportBegun, "")
+			// exec has closed the other end of the socket.
+			m.up.sendText(reportStarted, "")
 			break
 		}
 		m.up.sendText(what, text)
@@ -188,7 +187,7 @@ func (m *monitored) begin(foreground int) {
 	m.down.close()
 }
 
-// resume continues a command that is stopped.
+// resume continues a stopped command.
 func (m *monitored) resume(foreground bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -204,15 +203,15 @@ func (m *monitored) resume(foreground bool) {
 	m.signalAll(unix.SIGCONT)
 }
 
-// watch reports what happens to the command, until its end. It ends when the kernel does
-// not say what happens: ptrace-run hears of that by the end of the socket.
+// watch reports stops of the command, until its end. It also returns if waiting fails: the
+// monitor then ends, and ptrace-run sees the end of the socket.
 func (m *monitored) watch() {
 	for {
 		const events = unix.WEXITED | unix.WSTOPPED
 		if _, err := child.WaitID(m.pid, events|unix.WNOWAIT, nil); err != nil {
 			return
 		}
-		<-m.settled // reports come in order
+		<-m.settled // keep the reports in order
 		m.mu.Lock()
 		var e ending
 		ws, err := child.WaitID(m.pid, events|unix.WNOHANG, &e.Usage)
@@ -226,13 +225,13 @@ func (m *monitored) watch() {
 			m.up.send(reportStopped, int(ws.StopSignal()))
 			continue
 		case !ws.Exited() && !ws.Signaled():
-			m.mu.Unlock() // stopped a moment ago, and continued since
+			m.mu.Unlock() // it was stopped, and continued since
 			continue
 		}
 		m.reaped = true
 		m.mu.Unlock()
-		// When a session's leader ends, what is in the foreground is hung up. The
-		// command's end alone would not have done that to those it leaves behind.
+		// When the leader of a session ends, the kernel hangs up the foreground group. The
+		// end of the command alone must not hang up the processes that outlive it.
 		setForeground(m.tty, unix.Getpgrp())
 		signal.Ignore(unix.SIGHUP)
 		e.Status = uint32(ws)

@@ -7,6 +7,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
 )
 
+// runOptions is the table of options. To add one, add a row here, read it in newRunPlan
+// (plan.go) and describe it in man/ptrace-run.1.
 var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
 	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
 	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record lines of output; SET: out, err, or out,err to separate them"},

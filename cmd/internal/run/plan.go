@@ -12,14 +12,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// runPlan is what the command line of ptrace-run asks for.
+// runPlan is the parsed command line of ptrace-run.
 type runPlan struct {
 	argv      []string
 	attr      posixtrace.Attr
 	filter    []posixtrace.FilterOp
-	log       string // "": none
+	log       string // path, "" for none
 	noClobber bool
-	sync      bool // the log is to outlive a loss of power
+	sync      bool // sync the log to its device
 	stopped   bool
 	command   bool // record proc.exec and proc.exit of the command
 	trace     tracer.Want
@@ -113,9 +113,9 @@ func (p *runPlan) setCapture(args *cli.Args) (err error) {
 	return nil
 }
 
-// tellsLoss reports whether lost events are worth a message: they are unless
+// reportsLoss reports whether lost events are worth a message: they are unless
 // the user asked for a window on the last ones.
-func (p *runPlan) tellsLoss() bool {
+func (p *runPlan) reportsLoss() bool {
 	if p.strict {
 		return true
 	}

@@ -1,4 +1,16 @@
-// Package run is ptrace-run.
+// Package run is ptrace-run: it creates a stream, runs a command that is traced to it, and
+// completes the log or shows the last events.
+//
+// options.go is the table of options, plan.go reads the command line into a runPlan. A
+// session is one run of the plan: session.go creates the stream, execute.go starts the
+// command and waits for it, finish.go and dump.go end the run.
+//
+// What a session adds to the command has a file each: capture.go the pipes for its output,
+// trace.go the tracer of its processes, timeout.go the time limit, spool.go the spool for
+// shells. console.go is the pseudo-terminal of a captured command, with its job control, keys
+// and modes in the console_ files; the command is then the child of a monitor: monitor.go
+// explains the processes, monitored.go is the monitor's, become.go the one that becomes the
+// command, link.go their messages.
 package run
 
 import (

@@ -16,7 +16,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// run runs the command as planned.
+// run executes the plan.
 func (p *runPlan) run(env *cli.Env) error {
 	s := &session{plan: p, env: env}
 	s.startTracer()
@@ -30,12 +30,12 @@ func (p *runPlan) run(env *cli.Env) error {
 	}
 	final := p.limit.status(status)
 	if final == 0 && s.outputLost {
-		// Alone, the command would have seen the error and not succeeded.
+		// Without ptrace-run, the command would have got the write error.
 		final = child.StatusOwn
 	}
-	// A command whose reader has had enough, as in "... | head", has not failed.
-	enough := status.Signaled() && status.Signal() == syscall.SIGPIPE
-	lost := s.finish(final != 0 && !enough)
+	// A command whose reader closed the pipe, as in "... | head", has not failed.
+	readerClosed := status.Signaled() && status.Signal() == syscall.SIGPIPE
+	lost := s.finish(final != 0 && !readerClosed)
 	switch {
 	case status.Signaled() && final == child.ExitStatus(status) && !p.limit.timedOut:
 		if s.term != nil {
@@ -54,16 +54,16 @@ type session struct {
 	env         *cli.Env
 	stream      *posixtrace.Stream
 	rec         *posixtrace.Recorder
-	log         *logfile.File // nil without log
+	log         *logfile.File // nil without a log
 	child       *child.Process
-	term        *console           // the command's, if it has one of its own
+	term        *console           // the command's pseudo-terminal, or nil
 	tracer      *tracer.Tracer     // of the command's processes, or nil
-	tracerFault error              // why there is none
-	begun       int64              // when the command was started
-	signals     *signals.Forwarder // those that are meant for the command
+	tracerFault error              // why starting the tracer failed
+	started     int64              // time of the command's start
+	signals     *signals.Forwarder // of the signals for the command
 
-	spool      *spool.Watcher // takes lines over as they come
-	outputLost bool           // output of the command could not be written
+	spool      *spool.Watcher // drains the spool
+	outputLost bool           // writing the command's output failed
 }
 
 // create makes the stream and starts it.
@@ -75,8 +75,9 @@ func (s *session) create() error {
 			return err
 		}
 	}
-	// A signal that comes while the log is begun is for the command, and must not leave one
-	// without its end. To open it may take as long as a FIFO has no reader.
+	// Catch signals from here on. One that arrives while the log is created is for the
+	// command, and must not leave the log incomplete. Opening the log is not covered: on a
+	// FIFO it blocks until there is a reader.
 	s.signals = signals.NewForwarder()
 	err := s.createStream(log)
 	if err != nil {
@@ -87,13 +88,13 @@ func (s *session) create() error {
 	return nil
 }
 
-// beginLog replaces what the log's file held before, once the command has been executed.
-func (s *session) beginLog() {
+// replaceLog replaces the contents of the log's file, once the command has been executed.
+func (s *session) replaceLog() {
 	if s.log == nil {
 		return
 	}
 	if err := s.log.Begin(s.stream); err != nil {
-		// Perhaps a later flush finds room. What is lost for good the end tells.
+		// A later flush may find space. finish reports what was lost.
 		s.env.Note(cli.AsFault(logfile.Fault(s.plan.log, err)).Text)
 	}
 	s.log.Close()
@@ -141,9 +142,9 @@ func (s *session) createStream(log *logfile.File) (err error) {
 	return nil
 }
 
-// adopt tells the stream which process it traces.
+// adopt makes the command's process the target of the stream.
 func (s *session) adopt(pid int) {
-	// A command that has ended already left its events all the same.
+	// ESRCH: the command has ended already. Its events are in the stream.
 	if err := s.stream.Adopt(pid); err != nil && !errors.Is(err, syscall.ESRCH) {
 		s.env.Note("cannot trace " + s.plan.argv[0] + ": " + cli.Reason(err))
 	}

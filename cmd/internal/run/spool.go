@@ -8,9 +8,9 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 )
 
-// spoolEnv makes the spool of the session's stream, begins to take lines over from
-// it, and returns environ with its path. Without room for one the command runs
-// without, and without that of a stream farther out.
+// spoolEnv makes the spool of the session's stream, starts to drain it, and returns environ
+// with its path. If there is no space for a spool, the command runs without one, not even that
+// of an enclosing stream.
 func (s *session) spoolEnv(environ []string) []string {
 	path := streams.OpenSpool(s.stream, true)
 	if path == "" {
@@ -20,8 +20,8 @@ func (s *session) spoolEnv(environ []string) []string {
 	return setEnv(environ, spool.Env, path)
 }
 
-// closeSpool takes over the last lines. What processes that the command has left
-// behind try to write from now on has no effect.
+// closeSpool drains and seals the spool. Lines that processes which outlive the command try to
+// append afterwards have no effect.
 func (s *session) closeSpool() {
 	if s.spool == nil {
 		return

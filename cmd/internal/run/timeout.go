@@ -12,15 +12,14 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// timeLimit ends a command after a while, as timeout(1) does. It runs in a
-// process group of its own with the command, so that a signal reaches what the
-// command started too.
+// timeLimit ends a command after some time, as timeout(1) does. ptrace-run and the command
+// then have a process group of their own, so that signals reach the command's children too.
 type timeLimit struct {
 	limit     time.Duration // 0: none
 	killAfter time.Duration // 0: never
 	signal    syscall.Signal
 
-	sending sync.Mutex // held while a signal goes round
+	sending sync.Mutex // held while a signal is sent to the group
 
 	mu       sync.Mutex
 	child    *child.Process
@@ -31,7 +30,7 @@ type timeLimit struct {
 // enabled reports whether there is a limit at all.
 func (t *timeLimit) enabled() bool { return t.limit > 0 }
 
-// start lets the time run.
+// start starts the timer.
 func (t *timeLimit) start(c *child.Process) {
 	t.child = c
 	if t.enabled() {
@@ -41,8 +40,7 @@ func (t *timeLimit) start(c *child.Process) {
 	}
 }
 
-// stop ends the counting, once a signal that is on its way has reached all of
-// the group.
+// stop stops the timer, after a signal that is being sent has reached the whole group.
 func (t *timeLimit) stop() {
 	t.sending.Lock()
 	defer t.sending.Unlock()
@@ -66,7 +64,7 @@ func (t *timeLimit) expire(sig syscall.Signal) {
 }
 
 // send sends a signal to the command, and with a time limit to the whole group.
-// A command that does not heed it is killed after killAfter.
+// The command is killed if it has not ended killAfter later.
 func (t *timeLimit) send(sig syscall.Signal) {
 	t.sending.Lock()
 	defer t.sending.Unlock()
@@ -90,7 +88,7 @@ func (t *timeLimit) sendAll(sig syscall.Signal) {
 		t.killAfter = 0
 	}
 	t.mu.Unlock()
-	// What is stopped could not act on it.
+	// A stopped process could not react to the signal.
 	t.child.SignalAll(unix.SIGCONT)
 }
 
@@ -115,16 +113,15 @@ func parseSignal(s string) (syscall.Signal, error) {
 	return 0, cli.Usagef("%s: invalid signal", s)
 }
 
-// enterGroup makes this process the leader of a group of its own if there is a
-// limit. It is one already where a shell with job control started it.
+// enterGroup makes this process the leader of a process group, if there is a limit. It is
+// one already if a shell with job control has started it.
 func (t *timeLimit) enterGroup() {
 	if t.enabled() {
 		unix.Setpgid(0, 0)
 	}
 }
 
-// status returns the status to end with: that of a command that was not ended
-// by its time limit is its own.
+// status returns the exit status: that of the command unless its time limit ended it.
 func (t *timeLimit) status(s syscall.WaitStatus) int {
 	if t.timedOut && !(s.Signaled() && s.Signal() == unix.SIGKILL) {
 		return child.StatusTimedOut

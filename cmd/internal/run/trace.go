@@ -19,13 +19,13 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// tracerOption makes this program a tracer of processes; tracedOption tells the
-// process that becomes the command how to reach it.
+// tracerOption makes this program a tracer of processes. tracedOption gives the process that
+// becomes the command the descriptor of its tracer.
 const tracedOption = "traced"
 
 var tracerOption = strings.TrimPrefix(tracer.Flag, "--")
 
-// setEvents reads which events of processes are wanted.
+// setEvents reads --events.
 func (p *runPlan) setEvents(args *cli.Args) error {
 	v, ok := args.Lookup("events")
 	if !ok {
@@ -64,19 +64,19 @@ func (p *runPlan) setEvents(args *cli.Args) error {
 	return nil
 }
 
-// startTracer starts the tracer of the processes, if one is needed. That comes first:
-// it takes as long as all that is made before the command begins.
+// startTracer starts the tracer of the processes, if one is needed. It comes first, since it
+// takes as long as everything else before the command starts.
 func (s *session) startTracer() {
 	if s.plan.trace.Any() {
 		s.tracer, s.tracerFault = tracer.Start(s.env.Prog, child.FreeDescriptor(), s.env.Note)
 	}
 }
 
-// configureTracer tells the tracer what to record. Without one the command runs all
-// the same.
+// configureTracer configures the tracer. If the tracer cannot be used, the command runs without
+// it.
 func (s *session) configureTracer(stream string) {
 	if s.tracerFault != nil {
-		s.untraced(s.tracerFault)
+		s.reportUntraced(s.tracerFault)
 	}
 	if s.tracer == nil {
 		return
@@ -92,18 +92,19 @@ func (s *session) configureTracer(stream string) {
 	if err != nil {
 		s.tracer.Release()
 		s.tracer = nil
-		s.untraced(err)
+		s.reportUntraced(err)
 	}
 }
 
-// staged says that the process that becomes the command, under a monitor, is there.
-func (s *session) staged() {
+// closeStage closes our copy of the tracer's descriptor, once the process that becomes the
+// command exists under its monitor.
+func (s *session) closeStage() {
 	if s.tracer != nil {
 		s.tracer.Staged()
 	}
 }
 
-// endTracer makes the tracer record no more.
+// endTracer makes the tracer stop recording, and reports if it was killed.
 func (s *session) endTracer() {
 	if s.tracer == nil || s.tracer.Release() {
 		return
@@ -115,21 +116,21 @@ func (s *session) endTracer() {
 	s.env.Note(text)
 }
 
-// attached finds out, once the command has begun, whether it is traced.
-func (s *session) attached() {
+// confirmTraced checks, once the command has started, that it is traced.
+func (s *session) confirmTraced() {
 	if s.tracer == nil {
 		return
 	}
 	if err := s.tracer.Attached(); err != nil {
 		s.tracer.Release()
 		s.tracer = nil
-		s.untraced(err)
+		s.reportUntraced(err)
 	}
 }
 
-// untraced tells that the processes cannot be traced, and has recorded what can be
-// without.
-func (s *session) untraced(err error) {
+// reportUntraced reports that the processes cannot be traced, and makes the session record
+// the events that need no tracer.
+func (s *session) reportUntraced(err error) {
 	s.plan.command = true
 	var no syscall.Errno
 	refused := errors.As(err, &no) && (no == unix.EPERM || no == unix.EACCES)
@@ -148,7 +149,7 @@ func (s *session) untraced(err error) {
 	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventError}, binary.LittleEndian.AppendUint32(nil, uint32(no)))
 }
 
-// traced reports whether somebody traces this process, and so what it starts, by ptrace(2).
+// traced reports whether another process traces this one, and so its children, by ptrace(2).
 func traced() bool {
 	status, err := process.Read(os.Getpid(), "status")
 	if err != nil {
@@ -158,14 +159,14 @@ func traced() bool {
 	return found && !strings.HasPrefix(tracer, "0")
 }
 
-// recordsCommand reports whether this process records proc.exec and proc.exit of the
-// command: a tracer sees them too.
+// recordsCommand reports whether this process, and not the tracer, records proc.exec of the
+// command.
 func (s *session) recordsCommand() bool {
 	return s.plan.command && !(s.tracer != nil && s.plan.trace.Proc)
 }
 
-// recordsExit reports whether this process records proc.exit of the command, which
-// has ended. A tracer that is gone has not.
+// recordsExit reports whether this process must record proc.exit of the command, which has
+// ended: if no tracer has recorded it.
 func (s *session) recordsExit() bool {
 	if s.tracer == nil {
 		return s.plan.command
@@ -176,8 +177,8 @@ func (s *session) recordsExit() bool {
 	return !s.tracer.Exited()
 }
 
-// hidden is what the process that becomes the command is told beside the command.
-func (s *session) hidden() []string {
+// hiddenOptions returns the hidden options for the process that becomes the command.
+func (s *session) hiddenOptions() []string {
 	if s.tracer == nil {
 		return nil
 	}

@@ -7,17 +7,16 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// CreateForward begins a log that is written to out, which needs no more than
-// to take bytes. Its policy must be Append.
+// CreateForward starts a log on a plain writer. Its policy must be Append.
 func CreateForward(out io.Writer, super *Super) (*Writer, error) {
 	return create(&pipeSink{f: out}, super)
 }
 
-// batchSize is how large the blocks of a Batch become, unless one event is larger.
+// batchSize bounds the blocks of a Batch, unless a single event is larger.
 const batchSize = 64 << 10
 
-// Batch gathers single events, which come in the order of their times, into
-// blocks of a log. ChunkSize of the log must be chunk.MaxSize.
+// Batch collects single events, which come in the order of their times, into blocks of a log.
+// ChunkSize of the log must be chunk.MaxSize.
 type Batch struct {
 	w     *Writer
 	buf   []byte
@@ -64,13 +63,11 @@ func (b *Batch) Add(rec *chunk.Record) error {
 	return nil
 }
 
-// Flush writes what was gathered, so that a reader that cannot seek reports all
-// of it. It is for when nothing comes for a while, or ever: the time of the next event
-// should be greater.
+// Flush writes the collected events, so that a reader that cannot seek reports all of them. It is
+// for a pause, or the end: the next event should have a later time.
 func (b *Batch) Flush() error { return b.flush(0) }
 
-// flush ends the group so long before the last event, which the next may share its
-// time with.
+// flush ends the group before ticks before the last event: the next event may have the same time.
 func (b *Batch) flush(before uint64) error {
 	if len(b.buf) == 0 {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// ioError is a failure to read, as opposed to something wrong with what was
-// read.
+// ioError is a failure to read, unlike a fault in the bytes that were read.
 type ioError struct{ err error }
 
 func (e *ioError) Error() string { return "log: read: " + e.err.Error() }
@@ -19,18 +18,18 @@ func isIO(err error) bool {
 	return errors.As(err, &e)
 }
 
-// blocks gives access to the blocks of a log in a file.
+// blocks reads the blocks of a log in a file.
 type blocks struct {
 	f     io.ReaderAt
 	size  int64
 	super *Super
-	aux   []byte           // of a second slot
+	aux   []byte           // for a second slot
 	raw   [headerSize]byte // of the header read last
 
 	copies copies // of a Loop log
 }
 
-// readAt reads exactly len(b) bytes; what lies beyond the end is errCut.
+// readAt reads exactly len(p) bytes. errCut says that they reach beyond the end.
 func (b *blocks) readAt(p []byte, off int64) error {
 	if off < 0 || off > b.size || int64(len(p)) > b.size-off {
 		return errCut
@@ -54,8 +53,8 @@ func (b *blocks) header(off int64) (h header, err error) {
 	return h, h.check(b.super.ID)
 }
 
-// payload reads the payload that belongs to the header read last, into buf if
-// it is large enough, and verifies the checksum.
+// payload reads the payload of the header read last, into buf if it is large enough, and verifies
+// the checksum.
 func (b *blocks) payload(off int64, h *header, buf []byte) ([]byte, error) {
 	if int64(h.Len) > b.size-off-headerSize {
 		return nil, errCut
@@ -132,11 +131,10 @@ func (b *blocks) seal() (*seal, error) {
 	return s, nil
 }
 
-// errIndex is wrapped by what is wrong with an index.
+// errIndex is wrapped by every error about an index.
 var errIndex = errors.New("index is unsound")
 
-// readIndex calls fn for every part of a finished log's index, from the last to the
-// first.
+// readIndex calls fn for every part of a finished log's index, from the last to the first.
 func (b *blocks) readIndex(s *seal, fn func(at int64, entries []entry) error) error {
 	var buf []byte
 	var entries []entry
@@ -153,7 +151,7 @@ func (b *blocks) readIndex(s *seal, fn func(at int64, entries []entry) error) er
 			return fmt.Errorf("part at %d: %w", at, errIndex)
 		}
 		buf = p
-		limit = at // parts precede each other and share no bytes: the chain ends, and is no longer than the file
+		limit = at // each part precedes the last and shares no bytes with it, so the chain ends
 		prev, all, err := decodeIndex(p, entries[:0])
 		if err != nil {
 			return fmt.Errorf("part at %d: %w", at, errIndex)
@@ -172,14 +170,12 @@ func (b *blocks) readIndex(s *seal, fn func(at int64, entries []entry) error) er
 	return nil
 }
 
-// walk calls fn with the header of every block that stands in sequence from
-// off on, until fn is done or the sequence ends, and returns where and why it
-// ended. The payload has not been read. last is the sequence number of the
-// block before off, 0 if any may come.
+// walk calls fn with the header of every block in sequence from off on, until fn is done or the
+// sequence ends, and returns where and why it ended. It does not read payloads. last is the
+// sequence number of the block before off, 0 if any may come.
 //
-// Something unsound at the end of an unfinished log is what its recorder was
-// writing when it died, and errTorn says so. It is damage if sound blocks
-// follow.
+// An unsound block at the end of an unfinished log is the one that its recorder was writing when it
+// died: an error that wraps errTorn. If sound blocks follow it is damage.
 func (b *blocks) walk(off int64, last uint64, loop bool, fn func(off int64, h *header) error) (end int64, err error) {
 	defer func() {
 		if err == nil || isIO(err) || errors.Is(err, errSealed) {
@@ -213,11 +209,11 @@ func (b *blocks) walk(off int64, last uint64, loop bool, fn func(off int64, h *h
 	}
 }
 
-// errTorn is wrapped by what ends a log that ends without a seal.
+// errTorn is wrapped by the reason why a log without a seal ends.
 var errTorn = errors.New("no more blocks")
 
-// goesOn reports whether a sound block with a sequence number beyond last lies
-// so close behind off that it may have followed an unsound one there.
+// soundBlockFollows reports whether a sound block with a sequence number beyond last lies so close
+// behind off that it may have followed an unsound one there.
 func (b *blocks) soundBlockFollows(off int64, last uint64) (bool, error) {
 	n := min(b.size-off, 2*(headerSize+maxPayload))
 	if n < 2*headerSize {
@@ -244,13 +240,13 @@ func (b *blocks) soundBlockFollows(off int64, last uint64) (bool, error) {
 	return false, nil
 }
 
-// follows reports whether a block with sequence number seq may stand behind one
-// with last. In the tail of a Loop log the numbers of the slots are missing.
+// follows reports whether a block with sequence number seq may follow one with last. The tail of a
+// Loop log has gaps: its slots use sequence numbers, too.
 func follows(last, seq uint64, loop bool) bool { return seq == last+1 || loop && seq > last }
 
-// emptySlots is how many slots without a block of this log make the rest of the
-// slots taken for empty, too. They are filled in order, so one would do, were
-// it not for damage; without an end a sparse file could keep us busy for hours.
+// emptySlots is how many slots without a block of this log make the rest count as empty. A recorder
+// fills slots in order, so one would do if there were no damage; without a limit a huge sparse file
+// would take hours.
 const emptySlots = 64
 
 // slots calls fn for every slot of a Loop log that holds a block, sound or not.
@@ -285,14 +281,14 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 	return nil
 }
 
-// onceEach finds slots that lie in a log twice, which no recorder writes but a broken
-// disk or program may: their events happened once.
+// slotsSeen finds copies of slots. No recorder writes a slot twice, but a broken disk or program
+// may: its events happened once.
 type slotsSeen map[uint64]bool
 
 func (o *slotsSeen) repeated(s *Super, h *header) error {
 	key := h.Seq
 	if s.joins() {
-		key = h.first() // however far it had grown when it was copied
+		key = h.first() // the same in an earlier copy of a growing slot
 	}
 	if (*o)[key] {
 		return errTwice
@@ -306,7 +302,7 @@ func (o *slotsSeen) repeated(s *Super, h *header) error {
 
 var errTwice = errors.New("a copy of another slot")
 
-// loopBlock reads what counts of slot i of a Loop log.
+// loopBlock reads the block in force of slot i of a Loop log.
 func (b *blocks) loopBlock(i int, buf []byte) (h header, p []byte, err error) {
 	if b.super.joins() {
 		return b.filled(i, buf)

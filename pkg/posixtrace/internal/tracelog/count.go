@@ -5,7 +5,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// counting is a way to count.
+// counting is how events are counted.
 type counting uint8
 
 const (
@@ -14,23 +14,22 @@ const (
 	inOrder
 )
 
-// Counts is how many events there are of each type.
+// Counts is the number of events of each type.
 type Counts struct {
 	Types  [event.Max]chunk.Count
 	Events uint64 // of all types
 	Max    uint64 // the time of the latest of them
 
 	how  counting
-	src  openBlock // of the block that is counted
+	src  openBlock // the block that is being counted
 	recs []chunk.Record
 	hold Hold
 }
 
-// Count adds up some of the events that Next would report, and returns false when there are no
-// more. A log in a file of which all times are selected is counted block by block, whatever the
-// order of its events, as long as all is well with it. What is not well matters by
-// its place in the order, so then counting begins anew, in that order. An error means
-// that reading failed.
+// Count counts some of the events that Next would report, and returns false when there are no more.
+// Without a selection of times, a log in a file is counted block by block, whatever the order of
+// its events, as long as it is sound. The effect of damage depends on the order of blocks, so Count
+// then restarts in that order. An error means that reading failed.
 func (r *Reader) Count(c *Counts) (bool, error) {
 	file, ok := r.src.(fileSource)
 	if c.how == undecided {
@@ -75,8 +74,8 @@ func (c *Counts) clear() {
 	c.Types, c.Events, c.Max = [event.Max]chunk.Count{}, 0, 0
 }
 
-// countBlock counts the events of a block whose checksum is right. It returns false, and
-// has counted who knows what, if they are not what they should be.
+// countBlock counts the events of a block whose checksum is right. If it returns false, the events
+// are not what the header says and the counts are void.
 func (r *Reader) countBlock(c *Counts, h *header, p []byte) bool {
 	s := &c.src
 	s.reset(h, p, r.super.joins())

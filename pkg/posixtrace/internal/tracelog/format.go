@@ -1,6 +1,4 @@
-// Package tracelog is the form of a trace log: its writer, its reader and a
-// text twin in which logs can be read and written by hand. ptrace-log(5)
-// documents every byte.
+// Package tracelog reads and writes trace logs. ptrace-log(5) documents every byte of the format.
 //
 // A log is a superblock and then blocks, each with a header of 64 bytes and a
 // payload of a multiple of 8. All integers are little-endian.
@@ -11,14 +9,13 @@
 //	+-------+-------+---------+--------+--------+---     ---+-------+------+
 //
 //	LOOP, positional: slots for events are filled round robin, clock anchors and types
-//	near the head are written over, the tail is written forward:
+//	in the head are overwritten, the tail is written forward:
 //	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
 //	| super | anchors | types | slot | ... | slot | anchors | types | index | seal |
 //	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
 //
-// Every block carries the random id of its log, so what an older log left in
-// the file is never taken for ours, a sequence number, so a block that is gone
-// or stands elsewhere is noticed, and a checksum.
+// Every block carries the random id of its log, which distinguishes it from blocks that an older log
+// left in the file, a sequence number, which shows a missing or displaced block, and a checksum.
 package tracelog
 
 import (
@@ -35,8 +32,8 @@ import (
 // superblock. A log has the lowest version that describes it:
 //
 //	1.0  APPEND, UNTIL_FULL; LOOP with one chunk in a slot, no longer written
-//	2.0  LOOP with slots that are filled, no longer written
-//	3.0  the same with clock anchors and types before them, too
+//	2.0  LOOP with slots of several chunks, no longer written
+//	3.0  LOOP with clock anchors and types before the slots, too
 const (
 	majorSingle = 1
 	majorJoint  = 2
@@ -56,12 +53,12 @@ const (
 	maxSuper = 64 << 10
 )
 
-// Kind tells what a block holds. The numbers spell four letters in the file.
+// Kind is the kind of a block. In the file it reads as four letters.
 type Kind uint32
 
-// The kinds of blocks. A reader skips kinds it does not know.
+// The kinds of blocks. A reader skips unknown kinds.
 const (
-	KindEvents  Kind = 'E' | 'V'<<8 | 'N'<<16 | 'T'<<24 // a chunk as it was
+	KindEvents  Kind = 'E' | 'V'<<8 | 'N'<<16 | 'T'<<24 // a chunk of the stream, unchanged
 	KindTypes   Kind = 'T' | 'Y'<<8 | 'P'<<16 | 'E'<<24 // event types and names
 	KindAnchors Kind = 'K' | 'N'<<8 | 'O'<<16 | 'T'<<24 // clock anchors; the tag is older than their name
 	KindGroup   Kind = 'G' | 'R'<<8 | 'U'<<16 | 'P'<<24 // end of a group: watermark
@@ -75,7 +72,7 @@ var kindNames = map[Kind]string{
 	KindStatus: "status", KindIndex: "index", KindSeal: "seal",
 }
 
-// String returns the name of the kind in the text twin.
+// String returns the name of the kind in messages.
 func (k Kind) String() string {
 	if s := kindNames[k]; s != "" {
 		return s
@@ -106,8 +103,8 @@ type header struct {
 	Chunk, Gen     uint32
 	CRC            uint32
 
-	side int    // which header of its slot it is; not in the file
-	top  uint64 // of a newer header that does not count; not in the file
+	side int    // which header of its slot this is; not in the file
+	top  uint64 // sequence number of a newer header that does not count; not in the file
 }
 
 func (h *header) encode(b *[headerSize]byte) {
@@ -143,12 +140,11 @@ func (h *header) decode(b *[headerSize]byte) {
 // size is the whole block's length.
 func (h *header) size() int64 { return headerSize + int64(h.Len) }
 
-// castagnoli returns the table of the checksums. It is made when it is first
-// needed: that takes a tenth of a millisecond, and few programs read or write logs.
+// castagnoli returns the table of the checksums. Its first use takes a tenth of a millisecond, and
+// few programs read or write logs.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// checksum computes the checksum of a block whose encoded header is b. It
-// leaves b as it was.
+// checksum returns the checksum of a block whose encoded header is b.
 func checksum(b *[headerSize]byte, payload []byte) uint32 {
 	var zero [4]byte
 	c := crc32.Update(0, castagnoli(), b[:60])
@@ -156,7 +152,7 @@ func checksum(b *[headerSize]byte, payload []byte) uint32 {
 	return crc32.Update(c, castagnoli(), payload)
 }
 
-// What can be wrong with a block.
+// Faults of a block.
 var (
 	errNoBlock  = errors.New("no block of this log")
 	errCut      = errors.New("cut off")
@@ -166,7 +162,7 @@ var (
 	errRange    = errors.New("impossible time range or count")
 )
 
-// check tells what is wrong with a header as far as it alone can tell.
+// check returns the fault of a header, as far as the header alone shows it.
 func (h *header) check(id uint64) error {
 	switch {
 	case h.ID != id:
@@ -179,7 +175,7 @@ func (h *header) check(id uint64) error {
 	return nil
 }
 
-// Fault is what is wrong with a log, and where.
+// Fault is a fault in a log, and where it is.
 type Fault struct {
 	Offset int64
 	What   string
@@ -188,5 +184,5 @@ type Fault struct {
 
 func (f *Fault) Error() string { return fmt.Sprintf("%s at %d: %v", f.What, f.Offset, f.Err) }
 
-// Unwrap returns the reason alone.
+// Unwrap returns the reason.
 func (f *Fault) Unwrap() error { return f.Err }

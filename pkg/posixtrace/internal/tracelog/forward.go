@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// holdMax bounds the payloads that a forward reader holds back for the end of
-// their group. Recorders end a group with every flush; a log that does not is
-// reported in pieces, each in order.
+// holdMax bounds the payloads that a forward reader holds back for the end of their group.
+// Recorders end a group with every flush; the events of a log that does not are reported in pieces,
+// each in order.
 const holdMax = 256 << 20
 
 // forwardSource reads a log that cannot seek. It holds events back until the end of their group,
@@ -30,8 +30,8 @@ type forwardSource struct {
 	copies copies // of a Loop log
 }
 
-// OpenStream returns a reader of the log that r yields, which is read forward
-// once. What is no log is an error that wraps ErrNotLog.
+// OpenStream returns a reader of the log that in yields, which is read forward once. Input that is
+// no log is an error that wraps ErrNotLog.
 func OpenStream(in io.Reader) (*Reader, error) {
 	f := &forwardSource{in: bufio.NewReaderSize(in, 64<<10), hold: holdMax}
 	b := make([]byte, superFixed)
@@ -125,8 +125,7 @@ func (f *forwardSource) payload(h *header, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// more reads up to the end of the next group, or of the log. Only a failure to
-// read is an error.
+// more reads up to the end of the next group, or of the log. Only a failure to read is an error.
 func (f *forwardSource) more() error {
 	r := f.r
 	loop := r.super.LogPolicy == Loop
@@ -165,15 +164,15 @@ func (f *forwardSource) more() error {
 			if loop {
 				return fmt.Errorf("log: more than %d bytes of events cannot be put in order without seeking", f.hold)
 			}
-			// Better late than never: what is held is reported now.
+			// Give up the order rather than the events: report everything held so far.
 			f.horizon = max(f.horizon, r.merge.newest())
 			return nil
 		}
 	}
 }
 
-// atEnd reports whether nothing follows. An unsound block is then what the
-// recorder was writing when it died.
+// atEnd reports whether nothing follows. An unsound block there is the one that the recorder was
+// writing when it died.
 func (f *forwardSource) atEnd() bool {
 	_, err := f.in.Peek(1)
 	return err == io.EOF
@@ -184,7 +183,7 @@ func (f *forwardSource) end() {
 	f.r.takeTypes(&f.copies)
 }
 
-// block reads one block in sequence and reports whether it ended a group.
+// block reads the next block in sequence and reports whether it ended a group.
 func (f *forwardSource) block(loop bool) (grouped bool, err error) {
 	r := f.r
 	at := f.off

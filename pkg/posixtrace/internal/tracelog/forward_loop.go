@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// loopArea reads the slots of a Loop log and what stands before and behind them; nothing
-// can be reported before the last of them.
+// loopArea reads the head and the slots of a Loop log and the clock anchors behind them. No event
+// can be reported before the last slot.
 func (f *forwardSource) loopArea() error {
 	r := f.r
 	if err := f.head(); err != nil {
@@ -57,15 +57,16 @@ func (f *forwardSource) loopArea() error {
 	return f.anchors(1)
 }
 
-// slotQueue takes the slots of a Loop log as they come. Whether a divided chunk
-// counts is seen only from the next slot, behind the last one from the first.
+// slotQueue reads the slots of a Loop log in sequence. Whether a chunk that is split between two
+// slots counts depends on the next slot, for the last slot on the first, so each slot waits for the
+// next.
 type slotQueue struct {
 	f     *forwardSource
 	r     *Reader
 	seen  slotsSeen
-	begun uint64 // with which sequence number the first slot was
-	any   bool   // there was a slot
-	held  bool   // the slot before waits:
+	first uint64 // sequence number with which the first slot was started
+	any   bool   // a slot was read
+	held  bool   // a slot waits:
 	at    int64
 	raw   [2 * headerSize]byte
 	hs    [2]header
@@ -74,7 +75,7 @@ type slotQueue struct {
 	h     *header
 }
 
-// slot reads the slot that comes next.
+// slot reads the next slot.
 func (q *slotQueue) slot(at int64) (h header, err error) {
 	if !q.r.super.joins() {
 		return q.single(at)
@@ -95,14 +96,14 @@ func (q *slotQueue) slot(at int64) (h header, err error) {
 	if err == nil {
 		err = q.seen.repeated(q.r.super, best)
 	}
-	begun := uint64(0)
+	first := uint64(0)
 	if err == nil {
-		begun = best.first()
+		first = best.first()
 	}
 	if !q.any {
-		q.any, q.begun = true, begun
+		q.any, q.first = true, first
 	}
-	q.finish(begun)
+	q.finish(first)
 	if err != nil {
 		q.r.merge.release(s)
 		return *best, err
@@ -112,15 +113,14 @@ func (q *slotQueue) slot(at int64) (h header, err error) {
 	return h, end
 }
 
-// settle takes the slot that waits, whose successor was begun with sequence
-// number begun.
-func (q *slotQueue) finish(begun uint64) {
+// finish adds the waiting slot to the merge. The next slot was started with sequence number first.
+func (q *slotQueue) finish(first uint64) {
 	if !q.held {
 		return
 	}
 	q.held = false
 	h, err := q.h, error(nil)
-	if h.Gen&continues != 0 && begun != h.Seq+1 {
+	if h.Gen&continues != 0 && first != h.Seq+1 {
 		h, _, err = pick(&q.raw, &q.hs, &q.errs, q.s.buf, func(o *header) bool { return o.Seq < q.h.Seq })
 	}
 	if err != nil {
@@ -131,12 +131,12 @@ func (q *slotQueue) finish(begun uint64) {
 	q.f.addBlock(q.s, q.at, h, q.s.buf[:h.Len])
 }
 
-// close is called behind the last slot, or with cut set if the log ends before it.
+// close ends the queue behind the last slot, or with cut set where the log ends before it.
 func (q *slotQueue) close(cut bool) {
 	if cut {
-		q.begun = 0
+		q.first = 0
 	}
-	q.finish(q.begun)
+	q.finish(q.first)
 }
 
 // single reads a slot of a log of version 1, which holds one chunk.
@@ -159,7 +159,7 @@ func (q *slotQueue) single(at int64) (h header, err error) {
 	return h, nil
 }
 
-// head reads what stands before the slots of a Loop log.
+// head reads the head of a Loop log.
 func (f *forwardSource) head() error {
 	r := f.r
 	if !r.super.hasHead() {
@@ -176,7 +176,7 @@ func (f *forwardSource) head() error {
 	return f.skip(r.super.slotAt(0) - f.off)
 }
 
-// anchors reads one of the two slots for clock anchors.
+// anchors reads one of the two areas for clock anchors.
 func (f *forwardSource) anchors(side int64) error {
 	r := f.r
 	h, p, err := f.area(anchorAreaSize)
@@ -187,7 +187,7 @@ func (f *forwardSource) anchors(side int64) error {
 	return f.skip(r.super.anchorAreaAt(side) + anchorAreaSize - f.off)
 }
 
-// place reads the block that begins a place of size bytes.
+// area reads the block at the start of an area of size bytes.
 func (f *forwardSource) area(size int64) (h header, p []byte, err error) {
 	h, err = f.header(f.r.super.ID)
 	if err == nil && h.size() > size {

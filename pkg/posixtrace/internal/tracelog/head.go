@@ -2,22 +2,22 @@ package tracelog
 
 import "slices"
 
-// The head of a Loop log of version 3 is what stands between the superblock and the slots:
+// The head of a Loop log of version 3 stands between the superblock and the slots:
 //
 //	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
 //	| super | anchors | types | slot | ... | slot | anchors | types | index | seal |
 //	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
 //
-// The two slots for clock anchors say the same, and the block of types the same as those behind the
-// slots, as far as there is room. So a log whose end is cut off keeps its names and its clock,
-// and one whose head is damaged, too.
+// The two areas for clock anchors have the same contents, and the block of types those of the blocks
+// of types behind the slots, as far as they fit. So a log keeps its names and its clock if its end is
+// cut off, and if its head is damaged.
 
 const (
 	leastNames = 4 << 10 // room for types in the head
 	mostNames  = 64 << 10
 )
 
-// twice reports whether this is a Loop log with a head.
+// hasHead reports whether this is a Loop log with a head.
 func (s *Super) hasHead() bool { return s.LogPolicy == Loop && s.Major >= majorHead }
 
 // namesRoom is how much payload fits into the block of types in the head.
@@ -25,10 +25,10 @@ func (s *Super) namesRoom() int {
 	return int(min(max(s.LogSize/64, leastNames), mostNames)) &^ 7
 }
 
-// namesAt is where that block is.
+// namesAt is the offset of that block.
 func (s *Super) namesAt() int64 { return s.size + anchorAreaSize }
 
-// namesSize is the size of the room for all of it.
+// namesSize is the size of the area for that block.
 func (s *Super) namesSize() int64 { return headerSize + int64(s.namesRoom()) }
 
 // headSize is the size of the head.
@@ -39,7 +39,7 @@ func (s *Super) headSize() int64 {
 	return 0
 }
 
-// anchorSlotAt is where one of the two slots for clock anchors of a Loop log begins.
+// anchorAreaAt is the offset of one of the two areas for clock anchors of a Loop log.
 func (s *Super) anchorAreaAt(side int64) int64 {
 	switch {
 	case !s.hasHead():
@@ -50,14 +50,15 @@ func (s *Super) anchorAreaAt(side int64) int64 {
 	return s.anchorsAt()
 }
 
-// copies is what a reader finds in the places of a Loop log that are written over: the two
-// slots for clock anchors and the types in the head.
+// copies is the blocks of a Loop log that its recorder overwrites, as a reader finds them: clock
+// anchors in their two areas, and types in the head.
 type copies struct {
 	anchors, types newestCopy
-	missing        *Fault // there is no block in a slot for clock anchors
+	missing        *Fault // an area for clock anchors has no block
 }
 
-// place is the newest sound block of a place, and what is wrong with it or another.
+// newestCopy is the newest sound block of an area, or of two with the same contents, and the first
+// fault found in them.
 type newestCopy struct {
 	h     header
 	p     []byte // nil: there is none
@@ -65,8 +66,8 @@ type newestCopy struct {
 	fault *Fault
 }
 
-// see takes a block of header h and payload p that was read with err from at, where one of kind
-// and at most size bytes may be. It reports whether there is one, sound or not.
+// offer passes a block of header h and payload p that was read with err from at, where a block of
+// kind with at most size bytes may be. It reports whether there is one, sound or not.
 func (c *newestCopy) offer(s *Super, kind Kind, side, at, size int64, h *header, p []byte, err error) bool {
 	if err == nil && h.Kind == kind && h.size() > size {
 		err = errLength
@@ -124,16 +125,16 @@ func (c *copies) whole() bool {
 	return c.anchors.fault == nil && c.types.fault == nil && c.missing == nil && c.types.p != nil
 }
 
-// takeAnchors takes the clock anchors that were found.
+// takeAnchors applies the clock anchors.
 func (l *contents) takeAnchors(c *copies) {
 	if c.anchors.p != nil {
 		l.apply(&c.anchors.h, c.anchors.p)
 	}
 }
 
-// takeTypes comes behind the last block in sequence: it takes from the head what was not there.
-// In a log that is finished nothing of all this may be unsound, or missing where there is
-// another of it. In another it may be what its recorder was writing.
+// takeTypes is called at the end of the sequence of blocks. It applies the types of the head that
+// were missing there. In a finished log none of the copies may be unsound, or missing where there
+// is another one. In an unfinished log the recorder may have been writing them.
 func (l *contents) takeTypes(c *copies) {
 	fault := c.types.fault
 	if l.super.hasHead() && fault == nil {
@@ -159,7 +160,7 @@ func (l *contents) takeTypes(c *copies) {
 	}
 }
 
-// missingTypes returns what the types in the head tell that known does not.
+// missingTypes returns the types in the head that are not known.
 func (c *copies) missingTypes(known func(TypeDef) bool) []TypeDef {
 	if c.types.p == nil {
 		return nil
@@ -168,8 +169,8 @@ func (c *copies) missingTypes(known func(TypeDef) bool) []TypeDef {
 	return slices.DeleteFunc(defs, known)
 }
 
-// writeHead writes the types into the head, as many as there is room for, in place of those that
-// are there. Should it be torn, the types behind the slots are whole.
+// writeHead writes as many types as fit into the head, over those in it. If that write is torn, the
+// types behind the slots are whole.
 func (w *Writer) writeHead() error {
 	if !w.super.hasHead() || w.headDone == len(w.types) {
 		return nil
@@ -184,7 +185,7 @@ func (w *Writer) writeHead() error {
 		b = all
 	}
 	if n != w.headHas {
-		w.headHas = 0 // if it fails
+		w.headHas = 0 // in case the write fails
 		if err := w.write(w.super.namesAt(), &header{Kind: KindTypes, Count: uint32(n)}, b); err != nil {
 			return err
 		}

@@ -8,8 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// Coarse tells which event types a block may hold: bit i stands for the eight
-// types from 8i on.
+// Coarse is a superset of the event types in a block: bit i stands for the eight types from 8i on.
 type Coarse [int(event.Max) / 8 / 64]uint64
 
 // Add makes id one of the types.
@@ -34,8 +33,8 @@ func (c *Coarse) overlaps(d *Coarse) bool {
 	return false
 }
 
-// entry describes one block in the index. The index knows blocks of events,
-// types, clock anchors and status.
+// entry describes one block in the index. The index has blocks of events, types, clock anchors and
+// status.
 type entry struct {
 	Off      int64
 	Seq      uint64
@@ -45,14 +44,13 @@ type entry struct {
 	Types    Coarse
 
 	bytes uint64 // of the payload; not in the file
-	marks uint64 // how many events are marks of the trace system; not in the file
+	marks uint64 // events that are marks of the trace system; not in the file
 }
 
 const (
 	entrySize = 40 + 8*len(Coarse{})
-	// indexEntries is how many entries make a part of the index. Parts are
-	// written as the log grows, so that a writer needs no memory for them; each
-	// names the one before.
+	// indexEntries is how many entries make a part of the index. Parts are written as the log
+	// grows, so that the writer need not keep them; each names the one before.
 	indexEntries = 512
 	indexFixed   = 16
 )
@@ -81,7 +79,7 @@ func encodeIndex(prev int64, entries []entry) []byte {
 	return b
 }
 
-// decodeIndex decodes a part of the index, into the memory of buf if that is enough.
+// decodeIndex decodes a part of the index, into buf if that is large enough.
 func decodeIndex(b []byte, buf []entry) (prev int64, entries []entry, err error) {
 	le := binary.LittleEndian
 	if len(b) < indexFixed || (len(b)-indexFixed)%entrySize != 0 {
@@ -110,19 +108,18 @@ func decodeIndex(b []byte, buf []entry) (prev int64, entries []entry, err error)
 	return prev, entries, nil
 }
 
-// Summary is what the header and the index tell of a chunk's events.
+// Summary describes a chunk's events for its header and the index.
 type Summary struct {
 	Min, Max uint64
 	Count    int
 	Types    Coarse
 
-	Sorted bool // times never fall, and RESUME stands before what has its time
+	Sorted bool // times never fall, and RESUME precedes other events of its time
 	Full   bool // all are full records
-	Sound  int  // bytes that decode; all of them unless there is an error
+	Sound  int  // how many bytes decode; all unless there is an error
 }
 
-// Summarize goes through the events of a chunk. cur is used for the walk and
-// may be reused.
+// Summarize goes through the events of a chunk. It uses cur, which the caller may reuse.
 func Summarize(cur *chunk.Cursor, payload []byte, base uint64) (s Summary, err error) {
 	cur.Reset(payload, base)
 	return summarize(cur)
@@ -135,7 +132,7 @@ func summarize(cur *chunk.Cursor) (s Summary, err error) {
 	return s, err
 }
 
-// skim is summarize that leaves types out.
+// skim is summarize without types.
 func skim(cur *chunk.Cursor) (s Summary, err error) {
 	s.Sorted = true
 	var rec chunk.Record

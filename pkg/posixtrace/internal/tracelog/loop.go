@@ -6,8 +6,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// writeSlot writes events into the next slot of a Loop log of version 1, over
-// the oldest.
+// writeSlot writes events into the next slot of a Loop log of version 1, over the oldest.
 func (w *Writer) writeSlot(h *header, payload []byte, types *Coarse) error {
 	at := w.super.slotAt(w.nextSlot)
 	s := w.giveUp(w.nextSlot)
@@ -21,8 +20,7 @@ func (w *Writer) writeSlot(h *header, payload []byte, types *Coarse) error {
 	return nil
 }
 
-// wipe makes sure that a slot which was given up for events that could then not
-// be written holds nothing.
+// wipe empties a slot that was given up for events that could then not be written.
 func (w *Writer) wipe() error {
 	if !w.stale {
 		return nil
@@ -34,8 +32,8 @@ func (w *Writer) wipe() error {
 	return nil
 }
 
-// giveUp forgets what is in slot i, which is about to be written over: whether
-// or not that succeeds, it is gone.
+// giveUp removes slot i, which is about to be overwritten, from the accounts: it is lost whether or
+// not the write succeeds.
 func (w *Writer) giveUp(i int) *entry {
 	for len(w.slots) <= i {
 		w.slots = append(w.slots, entry{})
@@ -55,19 +53,19 @@ func (w *Writer) giveUp(i int) *entry {
 
 // filling is the slot of a Loop log that is being filled.
 type filling struct {
-	payload    []byte // of which only what is in force counts
+	payload    []byte // up to the end of what the header in force covers
 	slot       int    // -1: none
-	first      uint64 // sequence number with which it was begun
-	side       int    // the header that comes next
-	synced     bool   // the device has a header of it,
+	first      uint64 // sequence number with which it was started
+	side       int    // the header to write next
+	synced     bool   // a header of it is on the device,
 	syncedSide int    // this one
 }
 
-// minRoom is the room in a slot for which a chunk is divided.
+// minRoom is the room in a slot from which on a chunk is split.
 const minRoom = 96
 
-// join writes a chunk behind those in the slot that is being filled, as far as
-// there is room, and the rest into the next slot, over the oldest.
+// join writes a chunk behind those in the slot that is being filled, as far as there is room, and
+// the rest into the next slot, over the oldest.
 func (w *Writer) join(b *EventsBlock, sum *Summary) error {
 	lead := b.lead(sum, b.Base)
 	room := w.super.slotRoom() - len(w.fill.payload) - len(lead)
@@ -80,7 +78,7 @@ func (w *Writer) join(b *EventsBlock, sum *Summary) error {
 		if n == 0 {
 			break
 		}
-		// The rest must fit into a slot, whatever the chunk is made of.
+		// The rest must fit into a slot, whatever records the chunk consists of.
 		rest := append(sites, b.Payload[n:]...)
 		head, err := Summarize(&w.cur, b.Payload[:n], b.Base)
 		if err != nil || head.Count == 0 {
@@ -95,8 +93,7 @@ func (w *Writer) join(b *EventsBlock, sum *Summary) error {
 	return w.begin(b, sum, lead, b.Payload)
 }
 
-// divide writes the two parts of a chunk. If the second fails, the first counts
-// no more.
+// joinSplit writes the two parts of a chunk. If the second fails, the first no longer counts.
 func (w *Writer) joinSplit(b *EventsBlock, head *Summary, lead []byte, n int, tail *Summary, lead2, rest []byte) error {
 	fill, old := w.fill, w.slots[w.fill.slot]
 	if err := w.grow(b, head, lead, b.Payload[:n], continues); err != nil {
@@ -112,7 +109,7 @@ func (w *Writer) joinSplit(b *EventsBlock, head *Summary, lead []byte, n int, ta
 	return err
 }
 
-// lead returns what stands before a chunk, or a part of one, in a slot.
+// lead returns the record before a chunk, or a part of one, in a slot.
 func (b *EventsBlock) lead(sum *Summary, base uint64) []byte {
 	if b.Chunk >= MarkChunk && sum.Full {
 		return chunk.AppendMarksJoint(nil)
@@ -120,8 +117,8 @@ func (b *EventsBlock) lead(sum *Summary, base uint64) []byte {
 	return chunk.AppendJoint(nil, b.Chunk, b.Gen, base)
 }
 
-// grow writes a chunk into the slot that is being filled. Should it fail, what
-// was there is still in force.
+// grow writes a chunk into the slot that is being filled. If that fails, the previous contents are
+// still in force.
 func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags uint32) error {
 	f := &w.fill
 	at, end := w.super.slotAt(f.slot), len(f.payload)
@@ -131,7 +128,8 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 		return w.failed(err)
 	}
 	if f.synced && f.syncedSide == f.side {
-		// An error is told when somebody asks for the log to be on its device.
+		// Sync keeps an error for the next caller that asks for the log to be on its
+		// device.
 		w.Sync()
 	}
 	s := w.slots[f.slot]
@@ -161,8 +159,8 @@ func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error
 	}
 	s := entry{Off: at, Seq: w.seq, Min: sum.Min, Max: sum.Max, Count: uint32(sum.Count), Kind: KindEvents}
 	w.enter(&s, b, sum, len(all))
-	// The first header is made to say nothing, the second comes last: as long as
-	// anything of this is missing there is no header.
+	// The first header is zero, and the second is written last: until all of this is in the
+	// file the slot has no header.
 	var raw [2 * headerSize]byte
 	copy(raw[headerSize:], w.slotHeader(&s, all, w.seq, 0)[:])
 	if err := w.out.put(at, raw[:], nil); err != nil {
@@ -179,15 +177,15 @@ func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error
 	return nil
 }
 
-// failed is called when a slot could not be written. Its header may have been,
-// for all that, or that of the first part of a chunk: neither its number nor the
-// one that would confirm it is used again.
+// failed is called when a slot could not be written. Its header, or that of the first part of a
+// chunk, may have been written nevertheless: neither its sequence number nor the one that would
+// confirm it is used again.
 func (w *Writer) failed(err error) error {
 	w.seq += 2
 	return fmt.Errorf("log: write events: %w", err)
 }
 
-// enter adds to the entry of a slot what its header does not say.
+// enter adds to the entry of a slot what the slot's header does not contain.
 func (w *Writer) enter(s *entry, b *EventsBlock, sum *Summary, n int) {
 	s.bytes += uint64(n)
 	if b.Chunk >= MarkChunk {
@@ -198,7 +196,7 @@ func (w *Writer) enter(s *entry, b *EventsBlock, sum *Summary, n int) {
 	}
 }
 
-// slotHeader makes the header of a slot.
+// slotHeader encodes the header of a slot.
 func (w *Writer) slotHeader(s *entry, payload []byte, first uint64, flags uint32) *[headerSize]byte {
 	h := header{Kind: KindEvents, Len: uint32(len(payload)), ID: w.super.ID, Seq: s.Seq,
 		Min: s.Min, Max: s.Max, Base: first, Count: s.Count, Gen: flags}
@@ -208,7 +206,7 @@ func (w *Writer) slotHeader(s *entry, payload []byte, first uint64, flags uint32
 	return &w.head
 }
 
-// indexSlots enters the slots of a Loop log in its index.
+// indexSlots adds the slots of a Loop log to its index.
 func (w *Writer) indexSlots() {
 	for i := range w.slots {
 		if w.slots[i].Seq != 0 {

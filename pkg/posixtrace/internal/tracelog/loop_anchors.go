@@ -6,10 +6,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// writeLoopAnchors writes all clock anchors of a Loop log that matter into its two slots for
-// them, one after the other: if one write is torn, the other slot still holds
-// what was there before, or holds them already. Before version 3 it is one of the two,
-// by turns. So such a log does not grow however long it runs.
+// writeLoopAnchors writes all clock anchors of a Loop log that matter into its two areas for them,
+// one after the other: if one write is torn, the other area still holds the previous ones, or the
+// new ones already. Before version 3 it writes them to one of the two, by turns. So the log does
+// not grow, however long it runs.
 func (w *Writer) writeLoopAnchors() error {
 	if w.anchorsDone == len(w.anchors) && w.anchorsDone > 0 || len(w.anchors) == 0 {
 		return nil
@@ -36,8 +36,8 @@ func (w *Writer) writeLoopAnchors() error {
 	return nil
 }
 
-// thinAnchors brings the clock anchors down to what a slot holds: first those go that lie
-// before the oldest event, then every second one of the rest but the newest.
+// thinAnchors drops clock anchors until the rest fit into an area: first those before the oldest
+// event, then every second one but the newest.
 func (w *Writer) thinAnchors() {
 	if len(w.anchors) <= areaAnchors {
 		return

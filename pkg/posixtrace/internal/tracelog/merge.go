@@ -12,22 +12,21 @@ import (
 
 var errContent = errors.New("events are not what they should be")
 
-// source is an open block of events. It yields them in the order of their
-// times.
+// openBlock is a block of events that is being read. It yields them in the order of their times.
 type openBlock struct {
 	cur    chunk.Cursor
 	head   chunk.Record // the next event, if ready
-	ready  bool         // it took more than a look
+	ready  bool         // head is decoded: Peek was not enough
 	seq    uint64
 	last   uint64 // time of its last event
-	left   int    // events that it still yields; kept up to date only with sorted
+	left   int    // events that are left; up to date only with sorted
 	buf    []byte
-	sorted []chunk.Record // when times fall within the chunk
+	sorted []chunk.Record // all events, if times fall within the chunk
 	use    bool           // sorted is in use
-	lent   bool           // events of a batch point into it
+	lent   bool           // events of a batch point into buf
 }
 
-// reset puts the source at the beginning of the events of a block.
+// reset goes to the first event of a block.
 func (s *openBlock) reset(h *header, p []byte, joint bool) {
 	if joint {
 		s.cur.ResetJoint(p)
@@ -36,14 +35,14 @@ func (s *openBlock) reset(h *header, p []byte, joint bool) {
 	}
 }
 
-// load gets the source ready to yield the events of a block. If they are not
-// what they should be, the error tells, and left how many can be had.
+// load prepares the block to yield its events. If they are not what the header says, it returns an
+// error; left is how many events it can yield.
 func (s *openBlock) load(h *header, p []byte, joint bool) error {
 	s.reset(h, p, joint)
 	sum, err := skim(&s.cur)
 	s.seq, s.last, s.left, s.use, s.ready, s.lent = h.Seq, sum.Max, sum.Count, false, false, false
 	if sum.Count > 0 && (sum.Min < h.Min || sum.Max > h.Max) {
-		s.left = 0 // in the wrong place of the order
+		s.left = 0 // it would break the order
 		return errContent
 	}
 	if err == nil && sum.Count != int(h.Count) {
@@ -65,8 +64,8 @@ func (s *openBlock) load(h *header, p []byte, joint bool) error {
 	return err
 }
 
-// peek returns the time of the next event, false at the end. The whole chunk has been
-// decoded before, so nothing can be wrong with it.
+// peek returns the time of the next event, false at the end. load has decoded the whole chunk, so
+// there can be no error.
 func (s *openBlock) peek() (tick uint64, ok bool) {
 	switch {
 	case s.use:
@@ -84,7 +83,7 @@ func (s *openBlock) peek() (tick uint64, ok bool) {
 	return s.head.Tick, s.ready
 }
 
-// rank is that of the next event.
+// rank returns the rank of the next event.
 func (s *openBlock) rank() int {
 	switch {
 	case s.use:
@@ -96,9 +95,8 @@ func (s *openBlock) rank() int {
 	return rank(id)
 }
 
-// fill decodes the next events into recs: the first whatever its time, and then those
-// before limit. It returns how many, and the time of the one that is next then, false if there
-// is none.
+// fill decodes the next events into recs: the first whatever its time, and then those before limit.
+// It returns how many, and the time of the next one, false if there is none.
 func (s *openBlock) fill(recs []chunk.Record, limit uint64) (n int, next uint64, more bool) {
 	for {
 		if !s.use && !s.ready {
@@ -123,8 +121,8 @@ func (s *openBlock) fill(recs []chunk.Record, limit uint64) (n int, next uint64,
 	}
 }
 
-// node is a source in the heap, with what orders it: the time of its next
-// event, its rank, and the order in which blocks were written.
+// node is a block in the heap, with its sort key: the time and rank of its next event, and the
+// order in which blocks were written.
 type node struct {
 	tick, seq uint64
 	s         *openBlock
@@ -142,8 +140,8 @@ func (a *node) precedes(b *node) bool {
 	return a.seq < b.seq
 }
 
-// rank orders events of one time: RESUME has that of the event before which it stands,
-// which an earlier flush may have brought.
+// rank orders events of the same time: RESUME precedes an event of its time, which an earlier flush
+// may have written.
 func rank(id event.ID) int {
 	if id == event.Resume {
 		return 0
@@ -151,21 +149,21 @@ func rank(id event.ID) int {
 	return 1
 }
 
-// merge merges open blocks. In the heap each waits with the time of its next event, but for the
-// top one: while there is a top it is the heap's first, its events are read straight on
-// as long as they stay below limit, and its node keeps an old time, with which it still
-// is the first. The next event of the top is the one to be reported.
+// merge merges open blocks. Each waits in the heap with the time of its next event, except the top
+// one. While there is a top it is the heap's first: its events are read straight on as long as they
+// are earlier than limit, and its node keeps an old time that still makes it the first. The next
+// event to be reported is that of the top.
 type merge struct {
 	heap  []node
 	top   *openBlock
 	limit uint64
-	far   uint64 // beyond it others than those in the heap come in
+	far   uint64 // no block outside of the heap begins before
 	free  []*openBlock
-	held  int64 // bytes of the payloads in sources that were added
-	hold  *Hold // what keeps sources that come to their end while a batch is read
+	held  int64 // bytes of the payloads in the heap
+	hold  *Hold // keeps finished blocks while a batch is read
 }
 
-// source returns a source to load a block into.
+// newBlock returns a block to load.
 func (m *merge) newBlock() *openBlock {
 	if n := len(m.free); n > 0 {
 		s := m.free[n-1]
@@ -175,7 +173,7 @@ func (m *merge) newBlock() *openBlock {
 	return new(openBlock)
 }
 
-// release takes a source back. Few are kept, however many were open at once; and none into
+// release takes a block back for reuse. It keeps few, however many were open at once, and none into
 // which events of a batch still point.
 func (m *merge) release(s *openBlock) {
 	if len(m.free) < 64 && !s.lent {
@@ -183,14 +181,14 @@ func (m *merge) release(s *openBlock) {
 	}
 }
 
-// add puts a loaded source into the heap. There must be no top.
+// add adds a loaded block. There must be no top.
 func (m *merge) add(s *openBlock) {
 	m.held += int64(cap(s.buf))
 	tick, _ := s.peek()
 	m.push(node{tick, s.seq, s})
 }
 
-// finish is called when the top source is at its end.
+// finish removes the top block, which is at its end.
 func (m *merge) finish() {
 	m.held -= int64(cap(m.top.buf))
 	if m.hold != nil && m.top.lent {
@@ -205,15 +203,15 @@ func (m *merge) finish() {
 	m.down(0)
 }
 
-// yield puts the top source back into its place, with the time of its next event.
+// yield puts the top block back into the heap, with the time of its next event.
 func (m *merge) yield(next uint64) {
 	m.heap[0].tick = next
 	m.top = nil
 	m.down(0)
 }
 
-// take makes the first source of the heap the top one. Nothing from outside the heap comes
-// before far.
+// take makes the first block of the heap the top one. No block outside of the heap begins before
+// far.
 func (m *merge) take(far uint64) {
 	m.top = m.heap[0].s
 	limit := far
@@ -223,7 +221,7 @@ func (m *merge) take(far uint64) {
 	m.limit, m.far = limit, far
 }
 
-// drop takes out the sources of blocks behind seq. There must be no top.
+// drop removes the blocks behind seq. There must be no top.
 func (m *merge) drop(seq uint64) {
 	kept := m.heap[:0]
 	for _, n := range m.heap {

@@ -16,8 +16,8 @@ type TypeDef struct {
 	Name string
 }
 
-// Classes of event types in the file. The id tells the class, too; it is
-// written out for those who read a log without knowing how ids are divided.
+// Classes of event types in the file. The id implies the class; the file states it for readers that
+// do not know the classes of ids.
 const (
 	classSystem = 1
 	classUser   = 2
@@ -64,7 +64,7 @@ func decodeTypes(b []byte, count uint32) ([]TypeDef, error) {
 // A clock anchor is tick u64, nanoseconds i64.
 const (
 	anchorSize = 16
-	// slotAnchors is how many clock anchors a Loop log keeps.
+	// areaAnchors is how many clock anchors a Loop log keeps.
 	areaAnchors    = 255
 	anchorAreaSize = headerSize + areaAnchors*anchorSize
 )
@@ -140,7 +140,7 @@ func decodeStatus(b []byte) (s Status, err error) {
 	return s, nil
 }
 
-// Totals count what is in a log.
+// Totals counts the contents of a log.
 type Totals struct {
 	Blocks uint64 // of events
 	Events uint64

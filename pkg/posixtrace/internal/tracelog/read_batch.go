@@ -4,11 +4,11 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
 // Hold keeps the payloads that the events of one call of NextBatch point into.
 type Hold struct {
-	done  []*openBlock // at their end
+	done  []*openBlock // finished blocks
 	bytes int64        // of their payloads
 }
 
-// maxBatch bounds the payloads that are kept: blocks may hold few events each.
+// maxBatch bounds the payloads that are kept: blocks may have few events each.
 const maxBatch = 256 << 10
 
 func (h *Hold) add(s *openBlock) {
@@ -16,11 +16,10 @@ func (h *Hold) add(s *openBlock) {
 	h.bytes += int64(cap(s.buf))
 }
 
-// NextBatch decodes the next events into recs and returns how many, 0 at the end of
-// what is sound or with an error; see Next. It returns fewer than there is room for
-// rather than wait for more of a log that is read forward. The data of the events is valid
-// until h, or a batch that was read after it, is used again; that of events that Next has read ahead
-// until Next is called.
+// NextBatch decodes the next events into recs and returns how many, 0 at the end of the sound part
+// of the log or with an error; see Next. It returns fewer than fit rather than wait for a log that
+// is read forward. The data of the events is valid until h, or that of a later batch, is used
+// again; the data of events that Next has read ahead until Next is called.
 func (r *Reader) NextBatch(recs []chunk.Record, h *Hold) (n int, err error) {
 	if n = copy(recs, r.ahead); n > 0 {
 		r.ahead = r.ahead[n:]
@@ -53,12 +52,12 @@ func (r *Reader) NextBatch(recs []chunk.Record, h *Hold) (n int, err error) {
 	}
 	m.hold = nil
 	if n > 0 {
-		err = nil // it is in r.err
+		err = nil // the next call returns it
 	}
 	return n, err
 }
 
-// release gives the payloads back.
+// release releases the payloads.
 func (h *Hold) release(m *merge) {
 	for i, s := range h.done {
 		s.lent = false
@@ -68,7 +67,7 @@ func (h *Hold) release(m *merge) {
 	h.done, h.bytes = h.done[:0], 0
 }
 
-// lend moves the selected events of the top source to the front and returns how many there are.
+// lend moves the selected events of the top block to the front and returns how many there are.
 func (r *Reader) lend(recs []chunk.Record) (n int) {
 	if n = len(recs); r.sel.narrow {
 		n = r.sel.filter(recs)

@@ -7,30 +7,29 @@ import (
 	"slices"
 )
 
-// ErrSealed is returned by Resume for a log that is finished already.
+// ErrSealed is returned by Resume for a finished log.
 var ErrSealed = errSealed
 
-// Recovered tells what Resume found.
+// Recovered describes the log that Resume has found.
 type Recovered struct {
 	Super *Super
 	Types []TypeDef
-	// End is where the log goes on, and Cut tells why it ended there: the file
-	// is at its end, or what follows is unsound and was cut off.
+	// End is where the log continues. Cut is why its old part ends there: the file ends, or an
+	// unsound block followed and was cut off.
 	End int64
 	Cut error
 
 	chunks chunkSet
 }
 
-// Logged reports whether the last use of a chunk that is in the log is that with generation
-// gen and base base. A stream flushes the uses of a chunk one after the other, so none that it
-// still holds is older than the last one logged; and generations wrap, so they do not say which
-// of two is later.
+// Logged reports whether the last use of a chunk in the log is the one with generation gen and base
+// base. A stream flushes the uses of a chunk one after the other, so it holds no use that is older
+// than the last one logged. Generations wrap, so they do not say which of two uses is later.
 func (r *Recovered) Logged(chunk, gen uint32, base uint64) bool {
 	return r.chunks.has(chunk, gen, base)
 }
 
-// chunkSet holds the number of each chunk in a log and the last use of it.
+// chunkSet maps the number of each chunk in a log to its last use.
 type chunkSet map[uint32]use
 
 type use struct {
@@ -51,15 +50,14 @@ func (s chunkSet) add(chunk, gen uint32, base, seq uint64) {
 	u, ok := s[chunk]
 	switch {
 	case ok && u.gen == gen:
-		s[chunk] = use{gen, min(u.base, base), max(u.seq, seq)} // two parts of one
+		s[chunk] = use{gen, min(u.base, base), max(u.seq, seq)} // two parts of one chunk
 	case !ok || seq >= u.seq:
 		s[chunk] = use{gen, base, seq}
 	}
 }
 
-// Resume takes up a log that was not finished because its recorder died. f must
-// be open for reading and writing. The whole log is verified; what is unsound
-// at its end is cut off.
+// Resume continues a log that was not finished because its recorder died. f must be open for
+// reading and writing. Resume verifies the whole log and cuts off an unsound end.
 func Resume(f *os.File) (*Writer, *Recovered, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -93,7 +91,7 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 	var buf []byte
 	end, err := b.walk(w.super.tailAt(), 0, loop, func(off int64, h *header) error {
 		if h.Kind == KindSeal {
-			return errSealed // of a log in whose file something follows
+			return errSealed // the file has bytes behind the seal
 		}
 		p, err := b.payload(off, h, buf)
 		if err != nil {
@@ -108,7 +106,7 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 	w.pos, w.seq = end, w.seq+1
 	w.typesDone, w.anchorsDone = len(w.types), len(w.anchors)
 	if w.super.hasHead() || b.copies.anchors.fault != nil {
-		w.anchorsDone = 0 // both places are made whole before anything else is written
+		w.anchorsDone = 0 // write both areas before anything else
 	}
 	if w.super.hasHead() {
 		for _, d := range b.copies.missingTypes(func(d TypeDef) bool { return w.known.Has(d.ID) }) {
@@ -123,12 +121,12 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 	return w, rec, nil
 }
 
-// resumeSlots takes over what lies in the slots of a Loop log.
+// resumeSlots loads the slots of a Loop log into the writer's state.
 func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 	newest, top := -1, uint64(0)
 	err := b.slots(func(i int, off int64, h *header, p []byte, err error) error {
 		if err != nil {
-			return nil // written over when its turn comes
+			return nil // it will be overwritten in its turn
 		}
 		if w.super.joins() {
 			w.cur.ResetJoint(p)
@@ -160,7 +158,7 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 		return err
 	}
 	if top > 0 {
-		w.seq = max(w.seq, top+1) // so that the part of a chunk never counts
+		w.seq = max(w.seq, top+1) // so that no later block confirms the first part of a split chunk
 	}
 	w.nextSlot = (newest + 1) % int(w.super.Slots)
 	w.full = len(w.slots) == int(w.super.Slots) && w.slots[w.nextSlot].Seq != 0
@@ -176,7 +174,7 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 	return nil
 }
 
-// resumeParts notes which chunks a slot holds, and counts the marks in it.
+// resumeParts notes the chunks in a slot, and counts its marks.
 func (w *Writer) resumeParts(p []byte, seq uint64, rec *Recovered) (marks uint64) {
 	parts(p, func(q part) {
 		if q.chunk >= MarkChunk {
@@ -188,13 +186,13 @@ func (w *Writer) resumeParts(p []byte, seq uint64, rec *Recovered) (marks uint64
 	return marks
 }
 
-// took enters a sound block of the sequence into the writer's state.
+// replayBlock applies a sound block of the sequence to the writer's state.
 func (w *Writer) replayBlock(off int64, h *header, p []byte, rec *Recovered, loop bool) error {
 	var types *Coarse
 	switch h.Kind {
 	case KindEvents:
 		if loop {
-			return errLength // events have no place behind the slots
+			return errLength // there are no events behind the slots
 		}
 		sum, _ := Summarize(&w.cur, p, h.Base)
 		types = &sum.Types
@@ -233,7 +231,7 @@ func (w *Writer) replayBlock(off int64, h *header, p []byte, rec *Recovered, loo
 		if err != nil {
 			return err
 		}
-		// A part that says what we have seen relieves us of keeping it.
+		// A part of the index that agrees with the blocks replaces their entries.
 		if n := len(entries); !loop && n <= len(w.index) && sameEntries(entries, w.index[:n]) {
 			w.index = append(w.index[:0], w.index[n:]...)
 			w.lastIndex = off

@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// sink is where a writer's blocks go.
+// sink is the file or pipe that a Writer writes its blocks to.
 //
-// put writes a block at off. When it fails nothing that counts has been
-// written and the same put may be tried again, unless the sink is broken: then
-// every put fails with the same error.
+// put writes a block at off. If it fails, nothing that counts has been written and the same put may
+// be tried again, unless the sink is broken: then every put fails with the same error.
 type sink interface {
 	put(off int64, head, payload []byte) error
 	truncate(size int64) error
@@ -21,7 +20,7 @@ type sink interface {
 	seekable() bool // put goes anywhere, truncate works
 }
 
-// file is what the sinks need of an *os.File.
+// file is the part of *os.File that the sinks need.
 type file interface {
 	io.Writer
 	io.WriterAt
@@ -35,15 +34,14 @@ func Suits(f *os.File, p Policy) error {
 	return err
 }
 
-// newSink chooses the sink for f by its type and its flags. A file type that
-// does not suit the policy is EINVAL (CRE-21, CRE-22).
+// newSink returns the sink for f by its type and flags. A file type that does not suit the policy
+// is EINVAL (CRE-21, CRE-22).
 func newSink(f *os.File, p Policy) (sink, error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	// An anonymous file, such as an eventfd, has no type at all; os takes it for
-	// a regular one.
+	// An anonymous file, such as an eventfd, has no type; os takes it for a regular file.
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	switch m := fi.Mode(); {
 	case m.IsRegular() && ok && st.Mode&syscall.S_IFMT == syscall.S_IFREG:
@@ -86,12 +84,12 @@ func openFlags(f *os.File) (int, error) {
 	return int(flags), nil
 }
 
-// small is the size up to which a block is copied together and written by one
-// call; larger payloads are written from where they lie.
+// small is the size up to which a block is written by one call from a copy; larger payloads are
+// written from where they are.
 const small = 4096
 
-// positional writes blocks at their place: the payload first and the header
-// last, so that what a dying process leaves of a block has no header that fits.
+// positionalSink writes blocks at their offset: the payload first and the header last, so that a
+// partial block of a dying process has no valid header.
 type positionalSink struct {
 	f   file
 	raw *os.File // for reserve; nil in tests
@@ -117,8 +115,8 @@ func (s *positionalSink) truncate(size int64) error { return s.f.Truncate(size) 
 func (s *positionalSink) sync() error               { return s.f.Sync() }
 func (s *positionalSink) seekable() bool            { return true }
 
-// reserve asks the file system for room, where it can. Only a lack of room is
-// an error; the length of the file stays.
+// reserve allocates space if the file system can. Only a lack of space is an error; the length of
+// the file does not change.
 func (s *positionalSink) reserve(size int64) error {
 	if s.raw == nil {
 		return nil
@@ -131,8 +129,8 @@ func (s *positionalSink) reserve(size int64) error {
 	var fs syscall.Statfs_t
 	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
 	if cerr := c.Control(func(fd uintptr) {
-		// Some file systems take all the room there is before they find that it is
-		// not enough. The file may have its room already.
+		// Some file systems allocate all free space before they find that it is not enough.
+		// The file may have its space already.
 		if err = syscall.Fstat(int(fd), &st); err != nil {
 			return
 		}
@@ -150,14 +148,13 @@ func (s *positionalSink) reserve(size int64) error {
 		return cerr
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		s.f.Truncate(st.Size) // gives back what lies behind the end
+		s.f.Truncate(st.Size) // frees the space behind the end
 		return fmt.Errorf("reserve %d bytes: %w", size, err)
 	}
 	return nil
 }
 
-// appending writes to a regular file whose every write goes to its end. What a
-// failed write left is cut off again.
+// appendSink writes to a regular file in append mode. It cuts off what a failed write has left.
 type appendSink struct {
 	f      file
 	broken error
@@ -181,15 +178,15 @@ func (s *appendSink) reserve(int64) error       { return nil }
 func (s *appendSink) sync() error               { return s.f.Sync() }
 func (s *appendSink) seekable() bool            { return true }
 
-// forward writes to a pipe, a terminal or the like. After part of a block has
-// gone out nothing can follow it.
+// pipeSink writes to a pipe, a terminal or the like. After a part of a block was written it is
+// broken.
 type pipeSink struct {
 	f      io.Writer
 	broken error
-	before func() // called before each write; nil: nothing is
+	before func() // called before each write, if not nil
 }
 
-// piece is how much goes into one write where each is reported.
+// piece is the size of a write where each one is reported.
 const piece = 16 << 10
 
 func (s *pipeSink) write(b []byte) (n int, err error) {

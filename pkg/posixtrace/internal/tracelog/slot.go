@@ -13,27 +13,25 @@ import (
 //	| header | header | chunk | chunk | marks | ...  room |
 //	+--------+--------+-------+-------+-------+-----------+
 //
-// It holds one block, which grows. Each time the new records are written
-// behind the others, and then the header that is not in force; it covers
-// everything from the first record on and has the higher sequence number. If
-// that is torn, the other header still says what was there before.
+// It holds one block, which grows. The writer appends the new records, and then writes the header that
+// is not in force; that covers everything from the first record on and has the higher sequence number.
+// If it is torn, the other header still describes the previous block.
 //
-// A chunk that does not fit is divided between two slots. The header that
-// brings in its first part says so, and counts only if the next slot was begun
-// with the sequence number that follows: a chunk is in the log as a whole or
-// not at all.
+// A chunk that does not fit is split between two slots. The header that covers its first part says so,
+// and counts only if the next slot was started with the following sequence number: a chunk is in the
+// log as a whole or not at all.
 
 var le = binary.LittleEndian
 
-// continues is what Gen says in the header of a slot whose last chunk goes on
-// in the next.
+// continues is the value of Gen in the header of a slot whose last chunk continues in the next
+// slot.
 const continues = 1
 
-// first is the sequence number with which the block of a slot was begun.
+// first is the sequence number with which the block of a slot was started.
 func (h *header) first() uint64 { return h.Base }
 
-// heads decodes the two headers of a slot, the newer first. n is how much
-// payload must be read to verify them.
+// heads decodes the two headers of a slot, the newer first. n is how much payload is needed to
+// verify them.
 func (s *Super) heads(b *[2 * headerSize]byte) (hs [2]header, errs [2]error, n int) {
 	for i := range hs {
 		h := &hs[i]
@@ -47,7 +45,7 @@ func (s *Super) heads(b *[2 * headerSize]byte) (hs [2]header, errs [2]error, n i
 			n = max(n, int(h.Len))
 		}
 	}
-	// Of two that make no sense the one that is of this log tells more.
+	// Of two unsound headers the one of this log is more useful.
 	if errs[1] == nil && (errs[0] != nil || hs[1].Seq > hs[0].Seq) || errs[0] == errNoBlock {
 		hs[0], hs[1] = hs[1], hs[0]
 		errs[0], errs[1] = errs[1], errs[0]
@@ -55,8 +53,7 @@ func (s *Super) heads(b *[2 * headerSize]byte) (hs [2]header, errs [2]error, n i
 	return hs, errs, n
 }
 
-// pick returns the newest sound one of a slot's headers that suits, with the
-// payload that it covers.
+// pick returns the newest sound header of a slot that suits, with the payload that it covers.
 func pick(raw *[2 * headerSize]byte, hs *[2]header, errs *[2]error, p []byte, suits func(h *header) bool) (*header, []byte, error) {
 	var bad error
 	for i := range hs {
@@ -79,7 +76,7 @@ func pick(raw *[2 * headerSize]byte, hs *[2]header, errs *[2]error, p []byte, su
 	return &hs[0], nil, bad
 }
 
-// slot reads the block that suits in the slot at off.
+// slot reads the block in the slot at off whose header suits.
 func (b *blocks) slot(off int64, buf []byte, suits func(h *header) bool) (h header, p []byte, err error) {
 	var raw [2 * headerSize]byte
 	if err := b.readAt(raw[:], off); err != nil {
@@ -97,7 +94,7 @@ func (b *blocks) slot(off int64, buf []byte, suits func(h *header) bool) (h head
 
 func anyHeader(*header) bool { return true }
 
-// filled reads what counts of slot i.
+// filled reads the block in force of slot i.
 func (b *blocks) filled(i int, buf []byte) (h header, p []byte, err error) {
 	h, p, err = b.slot(b.super.slotAt(i), buf, anyHeader)
 	if err != nil || h.Gen&continues == 0 {
@@ -116,7 +113,7 @@ func (b *blocks) filled(i int, buf []byte) (h header, p []byte, err error) {
 	return o, p, err
 }
 
-// noDamage returns err only if reading failed.
+// noDamage returns err if it is a failure to read, else nil.
 func noDamage(err error) error {
 	if isIO(err) {
 		return err
@@ -124,8 +121,8 @@ func noDamage(err error) error {
 	return nil
 }
 
-// slotOf reads the block that d describes. If the slot has grown since d was
-// made, it is cut down to what it was.
+// slotOf reads the block that d describes. If the slot has grown since, slotOf returns the old
+// part.
 func (b *blocks) slotOf(d *blockRef, buf []byte) (h header, p []byte, err error) {
 	h, p, err = b.slot(d.off, buf, func(h *header) bool { return h.Seq == d.seq })
 	if err == nil || isIO(err) || d.first == 0 {
@@ -142,7 +139,7 @@ func (b *blocks) slotOf(d *blockRef, buf []byte) (h header, p []byte, err error)
 	return h, p[:d.len], nil
 }
 
-// part is one chunk, or a part of one, in a slot.
+// part is one chunk in a slot, or one of the two parts of a chunk.
 type part struct {
 	chunk, gen uint32
 	base       uint64
@@ -151,12 +148,12 @@ type part struct {
 
 var errJoint = errors.New("no chunk begins where one should")
 
-// parts calls fn for each of the chunks that a slot's payload joins.
+// parts calls fn for each of the chunks in a slot's payload.
 func parts(p []byte, fn func(part)) error {
 	var cur part
-	start, begun := 0, false
+	start, started := 0, false
 	end := func(at int) {
-		if begun {
+		if started {
 			cur.payload = p[start:at]
 			fn(cur)
 		}
@@ -169,12 +166,12 @@ func parts(p []byte, fn func(part)) error {
 		}
 		if k.kind == chunk.KindJoint {
 			end(off)
-			cur, begun = part{chunk: MarkChunk}, true
+			cur, started = part{chunk: MarkChunk}, true
 			if q := k.data; len(q) >= chunk.JointSize-chunk.HeaderSize {
 				cur.chunk, cur.gen, cur.base = le.Uint32(q), le.Uint32(q[4:]), le.Uint64(q[8:])
 			}
 			start = off + k.size
-		} else if !begun {
+		} else if !started {
 			return errJoint
 		}
 		off += k.size
@@ -183,14 +180,14 @@ func parts(p []byte, fn func(part)) error {
 	return nil
 }
 
-// rawRecord is a record as far as its first eight bytes tell.
+// rawRecord is a record as its first eight bytes describe it.
 type rawRecord struct {
 	kind uint16
 	size int
 	data []byte
 }
 
-// recordAt looks at the record that p begins with.
+// recordAt decodes the start of the record at the start of p.
 func recordAt(p []byte) (r rawRecord, ok bool) {
 	if len(p) < chunk.HeaderSize {
 		return r, false
@@ -208,9 +205,8 @@ func recordAt(p []byte) (r rawRecord, ok bool) {
 	return r, true
 }
 
-// divide finds how many of a chunk's bytes fit into room, which end with an
-// event; 0 if there are none. What remains is begun with the sites defined so
-// far and base.
+// splitPoint returns how many of a chunk's bytes fit into room and end with an event; 0 if there
+// are none. sites are the definitions so far, and again the base, with which the rest starts.
 func splitPoint(p []byte, base uint64, room int) (n int, sites []byte, again uint64) {
 	var defined []byte
 	for off := 0; off < len(p); {

@@ -30,7 +30,7 @@ func (p Policy) String() string {
 	return fmt.Sprintf("policy %d", uint8(p))
 }
 
-// ClockKind says how the ticks of a log become time.
+// ClockKind is how the ticks of a log become time.
 type ClockKind uint32
 
 // The kinds of clocks.
@@ -39,7 +39,7 @@ const (
 	ClockAnchors ClockKind = 1 // the line through the clock anchors in the log
 )
 
-// Super is the superblock: what a log says of itself.
+// Super is the superblock: the description of a log.
 type Super struct {
 	Major        uint16 // version of the format; computed by Create unless it is set
 	ID           uint64 // random; 0 lets Create choose one
@@ -53,16 +53,16 @@ type Super struct {
 	StreamPolicy Policy
 	LogPolicy    Policy
 	Inherited    bool
-	ChunkSize    uint32 // the largest chunk that will come
+	ChunkSize    uint32 // bounds the chunks of the log
 	Slots        uint32 // of a Loop log; computed by Create
 	PID          uint32 // the traced process
 	Owner        uint32 // the process whose death shuts the stream down
-	OwnerStart   uint64 // its start time, which tells it from a later process
+	OwnerStart   uint64 // its start time, which distinguishes it from a later process
 	Name         string // trace-name
 	Generation   string // generation-version
 	Host         string
 	BootID       string
-	StreamPath   string   // of the stream's file, to complete the log from
+	StreamPath   string   // the stream's file, from which the log can be completed
 	Command      []string // of the owner; cut to what the superblock can hold
 
 	size int64 // of the encoded superblock
@@ -83,7 +83,7 @@ func (s *Super) slotRoom() int {
 	return n
 }
 
-// slotHead is the size of what stands before that payload.
+// slotHead is the size of the headers before that payload.
 func (s *Super) slotHead() int64 {
 	if s.joins() {
 		return 2 * headerSize
@@ -94,14 +94,13 @@ func (s *Super) slotHead() int64 {
 // slotSize is the size of a whole slot.
 func (s *Super) slotSize() int64 { return s.slotHead() + int64(s.slotRoom()) }
 
-// slotAt is where slot i begins.
+// slotAt is the offset of slot i.
 func (s *Super) slotAt(i int) int64 { return s.size + s.headSize() + int64(i)*s.slotSize() }
 
-// anchorsAt is where the part behind the slots of a Loop log begins: one slot for clock
-// anchors, or both.
-// tailAt is where its blocks in sequence begin.
+// anchorsAt is the end of the slots of a Loop log: one area for clock anchors follows, or both.
 func (s *Super) anchorsAt() int64 { return s.slotAt(int(s.Slots)) }
 
+// tailAt is the offset of the first block in sequence.
 func (s *Super) tailAt() int64 {
 	if s.LogPolicy != Loop {
 		return s.size
@@ -109,8 +108,7 @@ func (s *Super) tailAt() int64 {
 	return s.anchorAreaAt(1) + anchorAreaSize
 }
 
-// encode returns the superblock and sets s.size. Command loses its last
-// arguments when they do not fit.
+// encode returns the superblock and sets s.size. It cuts Command where the arguments do not fit.
 func (s *Super) encode() ([]byte, error) {
 	le := binary.LittleEndian
 	b := make([]byte, superFixed)
@@ -165,7 +163,7 @@ func (s *Super) strings() []*string {
 	return []*string{&s.Name, &s.Generation, &s.Host, &s.BootID, &s.StreamPath}
 }
 
-// check tells whether the members make sense together.
+// check reports whether the members are consistent.
 func (s *Super) check() error {
 	for _, v := range s.strings() {
 		if len(*v) > 0xffff {

@@ -2,9 +2,9 @@ package tracelog
 
 import "fmt"
 
-// Sync returns when all that was written is on its device, as far as fsync(2) can tell.
-// Once it has failed it fails for ever: the kernel forgets what it could not write, and
-// would call the next try a success. The log is written on all the same.
+// Sync returns when everything written is on its device, as far as fsync(2) can tell. After a
+// failure every later call fails: the kernel forgets the pages that it could not write, and would
+// report success next time. Writing goes on.
 func (w *Writer) Sync() error {
 	if w.unsynced == nil {
 		if err := w.out.sync(); err != nil {
@@ -15,10 +15,9 @@ func (w *Writer) Sync() error {
 	return w.unsynced
 }
 
-// keep notes what the device has of a Loop log that is about to be written over: of two
-// headers, or two slots for clock anchors, the one in force. Until the next Sync only the other
-// may change, since what a device is given between two of them may reach it in any order:
-// both headers without the records that they cover would be the end of all in the slot.
+// noteSynced records which of two headers, or of two areas for clock anchors, the device has. Until
+// the next Sync only the other one may change: a device may write in any order between two of them,
+// and both headers without their records would lose the whole slot.
 func (w *Writer) noteSynced() {
 	w.fill.synced = w.fill.slot >= 0
 	w.fill.syncedSide = w.fill.side ^ 1

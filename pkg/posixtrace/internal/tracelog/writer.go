@@ -13,29 +13,28 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// ErrFull is returned for a block of events that an UntilFull log has no room
-// for.
+// ErrFull is returned for a block of events that does not fit into an UntilFull log.
 var ErrFull = errors.New("log full")
 
 var errSealed = errors.New("log is sealed")
 
 // Writer writes a log. It is not safe for concurrent use.
 //
-// A method that fails has written nothing that counts; it may be called again
-// with the same arguments when the cause is gone. Errors of the file wrap the
-// error number. A pipe that has taken part of a block stays broken.
+// A method that fails has written nothing that counts; the caller may repeat it with the same
+// arguments. Errors of the file wrap the error number. A pipe that has accepted part of a block
+// stays broken.
 type Writer struct {
 	out   sink
 	super Super
-	pos   int64  // where the next block in sequence goes
+	pos   int64  // offset of the next block in sequence
 	seq   uint64 // of the next block
 	head  [headerSize]byte
 	cur   chunk.Cursor
 
 	types     []TypeDef
 	typesDone int // how many of them are in the log
-	headDone  int // how many of them its head was written for,
-	headHas   int // and how many it has
+	headDone  int // how many were known when the head was written,
+	headHas   int // and how many of them are in it
 	known     event.Set
 
 	anchors     []chunk.ClockAnchor
@@ -46,29 +45,28 @@ type Writer struct {
 
 	slots        []entry // Loop: what lies in each slot; Seq 0 is an empty one
 	nextSlot     int
-	stale        bool // what was in it is given up, but may be there
+	stale        bool // nextSlot may hold a block that was given up
 	fill         filling
-	spare        []byte // memory for the slot after it
+	spare        []byte // memory for the next slot
 	anchorSide   int64  // Loop: which of the two slots for clock anchors comes next
-	anchorSynced int64  // 1 + which of them the device has, 0 if none
+	anchorSynced int64  // 1 + which of them is on the device, 0 if none
 
 	used      uint64 // bytes of events in an UntilFull log
 	full      bool
-	final     bool // the last mark of a full log has been taken
+	final     bool // the last mark of a full log is in it
 	watermark uint64
-	grouped   bool // nothing was written since the last end of a group
+	grouped   bool // the last block ended a group
 	replaced  uint64
-	marksGone uint64 // how many of them were marks
+	marksGone uint64 // those of replaced that were marks
 	totals    Totals
-	unsynced  error // why not all of the log is on its device
+	unsynced  error // why Sync failed
 	sealing   bool
 	sealedAt  int64 // length of the sealed log
 }
 
-// Create begins a log at the start of f, which need not be readable. A regular
-// file is not truncated (the caller may have reserved room in it) unless it is
-// open in append mode; what it held before counts no more. super is copied;
-// ID 0 lets Create choose a random one.
+// Create starts a log at the start of f, which need not be readable. It does not truncate a regular
+// file, for which the caller may have reserved space, unless f is open in append mode; the old
+// contents no longer count. super is copied; for ID 0 Create chooses a random one.
 func Create(f *os.File, super *Super) (*Writer, error) {
 	out, err := newSink(f, super.LogPolicy)
 	if err != nil {
@@ -77,11 +75,11 @@ func Create(f *os.File, super *Super) (*Writer, error) {
 	return create(out, super)
 }
 
-// manySlots is from how many slots on those of a Loop log are made for larger chunks than will
-// come: a writer has to know what is in each. Tests change it.
+// manySlots is the number of slots above which a Loop log gets larger slots than its chunks need:
+// the writer keeps an entry for each. Tests change it.
 var manySlots uint64 = 8192
 
-// BeforeWrite sets what is called before each write to a pipe, a terminal or the like.
+// BeforeWrite sets a function that is called before each write to a pipe, a terminal or the like.
 func (w *Writer) BeforeWrite(f func()) {
 	if s, ok := w.out.(*pipeSink); ok {
 		s.before = f
@@ -133,7 +131,7 @@ func create(out sink, super *Super) (*Writer, error) {
 	return w, nil
 }
 
-// reserve makes room for what a log of limited size will hold.
+// reserve reserves space for a log of limited size.
 func (w *Writer) reserve() error {
 	switch w.super.LogPolicy {
 	case Loop:
@@ -147,11 +145,11 @@ func (w *Writer) reserve() error {
 // Super returns the superblock as it was written.
 func (w *Writer) Super() *Super { return &w.super }
 
-// Full reports whether an UntilFull log has refused events, or a Loop log has
-// begun to replace its oldest.
+// Full reports whether an UntilFull log has refused events, or a Loop log has started to replace
+// its oldest.
 func (w *Writer) Full() bool { return w.full }
 
-// Room returns how many bytes of events the log still takes.
+// Room returns how many bytes of events still fit.
 func (w *Writer) Room() int64 {
 	switch {
 	case w.super.LogPolicy != UntilFull:
@@ -162,17 +160,16 @@ func (w *Writer) Room() int64 {
 	return int64(min(w.super.LogSize-w.used, math.MaxInt64))
 }
 
-// Totals counts the blocks of events that are in the log.
+// Totals counts the blocks of events in the log.
 func (w *Writer) Totals() Totals { return w.totals }
 
-// Replaced counts the events that a Loop log has given up for newer ones.
+// Replaced counts the events that a Loop log has replaced by newer ones.
 func (w *Writer) Replaced() uint64 { return w.replaced }
 
-// ReplacedMarks counts those of Replaced that were marks of the trace system
-// and not events of a chunk.
+// ReplacedMarks counts the marks of the trace system among the replaced events.
 func (w *Writer) ReplacedMarks() uint64 { return w.marksGone }
 
-// write puts a block at off and takes its sequence number.
+// write writes a block at off, under the next sequence number.
 func (w *Writer) write(off int64, h *header, payload []byte) error {
 	h.ID, h.Seq, h.Len, h.CRC = w.super.ID, w.seq, uint32(len(payload)), 0
 	h.encode(&w.head)
@@ -186,8 +183,8 @@ func (w *Writer) write(off int64, h *header, payload []byte) error {
 	return nil
 }
 
-// append writes a block behind the others. Blocks that the index knows are
-// entered there; when its part is full, that is written first.
+// append writes a block behind the others, and adds it to the index if that has its kind. When a
+// part of the index is full, append writes it first.
 func (w *Writer) append(h *header, payload []byte, types *Coarse) error {
 	indexed := h.Kind != KindGroup && h.Kind != KindIndex && h.Kind != KindSeal
 	if indexed && len(w.index) >= indexEntries {
@@ -230,7 +227,7 @@ func (w *Writer) writeIndex() error {
 	return nil
 }
 
-// settle writes the types and clock anchors that an earlier call could not.
+// writePending writes the types and clock anchors that an earlier call could not.
 func (w *Writer) writePending() error {
 	if w.typesDone < len(w.types) || w.super.hasHead() && w.headDone < len(w.types) {
 		if err := w.writeTypes(); err != nil {
@@ -243,9 +240,9 @@ func (w *Writer) writePending() error {
 	return nil
 }
 
-// Seal finishes the log: the rest of the index, the status, the seal. A regular
-// file then ends there. With sync set it returns when the file is on its
-// device. Seal may be called again after an error; nothing else may.
+// Seal finishes the log: it writes the rest of the index, the status and the seal, and truncates a
+// regular file there. With sync set it returns when the file is on its device. After an error only
+// Seal may be called.
 func (w *Writer) Seal(s Status, sync bool) error {
 	if err := w.writePending(); err != nil {
 		return err
@@ -278,8 +275,8 @@ func (w *Writer) Seal(s Status, sync bool) error {
 	return nil
 }
 
-// Clear empties an UntilFull or Loop log of its events; what is in an Append
-// log stays. Types and the clock survive.
+// Clear removes the events of an UntilFull or Loop log; those of an Append log stay. Types and the
+// clock stay.
 func (w *Writer) Clear() error {
 	if w.sealing {
 		return errSealed
@@ -287,8 +284,8 @@ func (w *Writer) Clear() error {
 	if w.super.LogPolicy == Append || !w.out.seekable() {
 		return nil
 	}
-	// Everything behind the superblock goes at once. Sequence numbers go on,
-	// so that a block that came back after a crash would be out of sequence.
+	// Remove everything behind the superblock at once. Sequence numbers continue, so a block
+	// that came back after a crash would be out of sequence.
 	if err := w.out.truncate(w.super.size); err != nil {
 		return fmt.Errorf("log: clear: %w", err)
 	}

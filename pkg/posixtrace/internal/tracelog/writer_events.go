@@ -7,36 +7,34 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// EventsBlock is a chunk on its way to the log.
+// EventsBlock is a chunk for the log.
 type EventsBlock struct {
 	Payload []byte // the records; they must not change during the call
 	Base    uint64 // of the chunk's first deltas
 	Chunk   uint32 // number of the chunk in the stream
-	Gen     uint32 // and which use of it this is
+	Gen     uint32 // generation of the chunk
 
-	// Types, when set, tells which types are in the chunk, and MinTick, MaxTick
-	// and Count must be right then. Otherwise Events goes through the chunk and
-	// finds all four.
+	// Types, if set, is the types in the chunk, and MinTick, MaxTick and Count must be right.
+	// Otherwise Events goes through the chunk and finds all four.
 	Types            *Coarse
 	MinTick, MaxTick uint64
 	Count            int
 
-	// Final marks the automatic STOP that ends an UntilFull log. One such block
-	// is taken whatever the log holds; it gets the number FinalChunk.
+	// Final marks the automatic STOP that ends an UntilFull log. The log accepts one such block
+	// however full it is, under the number FinalChunk.
 	Final bool
 }
 
-// Chunk numbers of blocks that hold marks of the trace system. No chunk of a
-// stream has them.
+// Chunk numbers of blocks that hold marks of the trace system. No chunk of a stream has these
+// numbers.
 const (
 	FinalChunk = ^uint32(0)     // of the final block of a full log
 	MarkChunk  = FinalChunk - 1 // of any other
 )
 
-// Events writes a chunk. A chunk without events is no error and writes nothing.
-// One that does not decode to its end is written as far as it does, and then
-// the error wraps chunk.ErrMalformed. An UntilFull log that has no room
-// returns ErrFull, from then on for every block but the final one.
+// Events writes a chunk. A chunk without events is no error and writes nothing. Of a malformed
+// chunk it writes the sound part, and returns an error that wraps chunk.ErrMalformed. An UntilFull
+// log without room returns ErrFull, from then on for every block but the final one.
 func (w *Writer) Events(b EventsBlock) error {
 	if w.sealing {
 		return errSealed

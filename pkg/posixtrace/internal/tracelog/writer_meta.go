@@ -9,8 +9,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// Types writes the types that are not yet in the log. A type must be in the log
-// before the first event of it.
+// Types writes the types that are not yet in the log. A type must be in the log before its first
+// event.
 func (w *Writer) Types(defs []TypeDef) error {
 	if w.sealing {
 		return errSealed
@@ -43,8 +43,7 @@ func (w *Writer) writeTypes() error {
 	return w.writeHead()
 }
 
-// Anchors writes the clock anchors that are not yet in the log: those that
-// lie above the last one that is.
+// Anchors writes the clock anchors later than the last one in the log.
 func (w *Writer) Anchors(anchors []chunk.ClockAnchor) error {
 	if w.sealing {
 		return errSealed
@@ -68,7 +67,7 @@ func (w *Writer) writeAnchors() error {
 		}
 		w.anchorsDone = n
 	}
-	// The last two say how the line goes on; Clear needs them again.
+	// The last two determine the line beyond them; Clear writes them again.
 	if n := len(w.anchors); n > 2 {
 		w.anchors = append(w.anchors[:0], w.anchors[n-2:]...)
 		w.anchorsDone = 2
@@ -81,8 +80,8 @@ func anchorsHeader(anchors []chunk.ClockAnchor) *header {
 	return &header{Kind: KindAnchors, Min: anchors[0].Tick, Max: anchors[n-1].Tick, Count: uint32(n)}
 }
 
-// GroupEnd promises that every event up to watermark that will ever be in the
-// log is in it now. A reader that cannot seek reports events only up to there.
+// GroupEnd states that the log has every event up to watermark that it will ever have. A reader
+// that cannot seek reports events only up to there.
 func (w *Writer) GroupEnd(watermark uint64) error {
 	if w.sealing {
 		return errSealed
@@ -98,8 +97,8 @@ func (w *Writer) GroupEnd(watermark uint64) error {
 	return nil
 }
 
-// Status records the status as it is now, for the reader of a log that is never
-// finished. A Loop log keeps only that of its end.
+// Status writes the present status, for readers of a log that is never finished. A Loop log has
+// only the status at its end.
 func (w *Writer) Status(s Status) error {
 	if w.sealing {
 		return errSealed

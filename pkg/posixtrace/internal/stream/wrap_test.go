@@ -16,7 +16,7 @@ import (
 // them: sequence numbers and ages, stops, clears, losses, late and damaged events, a log's
 // totals. Ticks are 64 bits of a counter that no machine has had for long.
 //
-//	generation of a chunk (control word, read word, loss word, log)   20  TestOld, TestResumeGenerations
+//	generation of a chunk (control word, read word, loss word, log)   20  TestOld, TestLoggedAcrossGenerationWrap
 //	changes of the state word                                         48  TestOld
 //	closings of an account                                            20  TestOld
 //	clears, in the word of the event set aside                        32  TestOld

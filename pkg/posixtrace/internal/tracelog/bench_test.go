@@ -8,8 +8,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// benchLog makes a log of 192 chunks of 64 KiB, as many writers at a time as
-// overlap, each with 16 bytes of data per event.
+// benchLog makes a log of 192 chunks of 64 KiB. Chunks of as many writers overlap in time; each
+// event has 16 bytes of data.
 func benchLog(b testing.TB, overlap int) ([]byte, int) {
 	s := superFor(Append)
 	s.ChunkSize = 64 << 10

@@ -9,15 +9,15 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// What follows are logs whose checksums are right and that claim more than they are.
-// None may take more than a multiple of its size: an event without data is 8 bytes in a
-// log and 72 in memory, where a chunk has to be sorted first.
+// These logs have right checksums and claim more than they contain. Reading one may take no more
+// than a multiple of its size: an event without data is 8 bytes in a log and 72 in memory, where a
+// chunk has to be sorted first.
 const (
 	mostFixed  = 64 << 20
 	mostFactor = 12
 )
 
-// readBounded reads a log in both ways and returns how many events came of it.
+// readBounded reads a log in both ways and returns the number of its events.
 func readBounded(t *testing.T, log []byte) map[string]int {
 	t.Helper()
 	var before, now runtime.MemStats
@@ -54,7 +54,7 @@ func readBounded(t *testing.T, log []byte) map[string]int {
 	return events
 }
 
-// bomb is a log that is put together by hand.
+// bomb is a hand-made log.
 type bomb struct {
 	b  []byte
 	id uint64
@@ -71,14 +71,14 @@ func newBomb(t *testing.T, change func(s *Super)) *bomb {
 	return &bomb{b: b, id: 77}
 }
 
-// reserve leaves room for a block and returns where it is.
+// reserve leaves room for a block and returns its offset.
 func (l *bomb) reserve(n int) (off int) {
 	off = len(l.b)
 	l.b = append(l.b, make([]byte, n)...)
 	return off
 }
 
-// header writes the header of a block whose payload is there already.
+// header writes the header of a block whose payload has been written.
 func (l *bomb) header(off int, h header) {
 	h.ID = l.id
 	raw := (*[headerSize]byte)(l.b[off:])
@@ -95,7 +95,7 @@ func (l *bomb) seal(index int, events uint64) []byte {
 	return l.b
 }
 
-// index writes a part of the index behind what there is.
+// index appends a part of the index.
 func (l *bomb) index(prev int, entries []entry) (off int) {
 	p := encodeIndex(int64(prev), entries)
 	off = l.reserve(headerSize + len(p))
@@ -111,9 +111,9 @@ func countOf(entries []entry) (n uint64) {
 	return n
 }
 
-// Blocks that share their bytes, each inside of a pad of the one before: together they
-// are hundreds of times as large as the file.
-func TestNestedBlocks(t *testing.T) {
+// Blocks that share bytes, each inside a pad of the one before: together they are hundreds of times
+// as large as the file.
+func TestNestedBlocksAreRefused(t *testing.T) {
 	l := newBomb(t, nil)
 	p := chunk.AppendSite(nil, 0, &chunk.Record{Event: 40, PID: 1, TID: 1})
 	p = chunk.AppendEvent(p, 1, 0, false, nil)
@@ -142,7 +142,7 @@ func TestNestedBlocks(t *testing.T) {
 }
 
 // An index that names one block many times.
-func TestRepeatedBlock(t *testing.T) {
+func TestRepeatedIndexEntryCountsOnce(t *testing.T) {
 	l := newBomb(t, nil)
 	p := chunk.AppendSite(nil, 0, &chunk.Record{Event: 40, PID: 1, TID: 1})
 	n := uint32(0)
@@ -160,15 +160,15 @@ func TestRepeatedBlock(t *testing.T) {
 	wantState(t, openFile(t, log), Damaged)
 }
 
-// Parts of an index, each inside of the one before.
-func TestNestedIndex(t *testing.T) {
+// Parts of an index, each inside the one before.
+func TestNestedIndexIsRefused(t *testing.T) {
 	l := newBomb(t, nil)
 	begin := l.reserve(1 << 20)
 	limit := begin + 1<<20
 	prev, events := 0, uint64(0)
-	// The first part in the file is the last of the chain. Entries are where they are
-	// aligned to, so each part is a whole number of entries behind the one before;
-	// its header is inside of an entry that nobody minds.
+	// The first part in the file is the last of the chain. Readers require aligned entries, so
+	// each part starts a whole number of entries behind the one before; its header is inside an
+	// entry whose contents do not matter.
 	most := (maxPayload - indexFixed) / entrySize
 	for off := begin; off+headerSize+indexFixed+entrySize <= limit; off += 8 * entrySize {
 		n := min(most, (limit-off-headerSize-indexFixed)/entrySize)
@@ -192,8 +192,8 @@ func TestNestedIndex(t *testing.T) {
 	wantState(t, openFile(t, log), Damaged)
 }
 
-// Every size that a header claims, with nothing behind it.
-func TestClaimedSizes(t *testing.T) {
+// Every size that a header can claim, with nothing behind it.
+func TestClaimedSizesAllocateNothing(t *testing.T) {
 	tried := 0
 	try := func(log []byte) {
 		tried++
@@ -233,7 +233,7 @@ func TestClaimedSizes(t *testing.T) {
 			}
 		}
 	}
-	// A seal that names places beyond all numbers.
+	// A seal with offsets beyond all files.
 	for _, v := range []int{1, 1<<31 - 1, 1 << 31, 1<<32 + 1, 1<<63 - 1, -1 << 63, -1} {
 		l := newBomb(t, nil)
 		l.reserve(4096)

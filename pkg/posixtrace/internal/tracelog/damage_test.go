@@ -11,8 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// smallLog makes a finished log of a few blocks and returns it, the blocks, and
-// where each of them ends.
+// smallLog makes a finished log of a few blocks and returns it, the blocks, and where each of them
+// ends.
 func smallLog(t testing.TB, p Policy) (log []byte, blocks []block, ends []int64) {
 	t.Helper()
 	var m memory
@@ -37,8 +37,8 @@ func smallLog(t testing.TB, p Policy) (log []byte, blocks []block, ends []int64)
 	return m.b, blocks, ends
 }
 
-// bothWays calls fn with a reader of the log as a file and one as a stream, or
-// the error of opening it.
+// bothWays calls fn with a reader of the log as a file and one as a pipe, or the error of opening
+// it.
 func bothWays(b []byte, fn func(way string, r *Reader, err error)) {
 	r, err := OpenFile(readerAt(b), int64(len(b)))
 	fn("file", r, err)
@@ -59,7 +59,7 @@ func (r readerAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// sliceReader reads in small, odd pieces, as a pipe may.
+// sliceReader reads in small, odd pieces, like a pipe.
 type sliceReader struct{ b []byte }
 
 func (r *sliceReader) Read(p []byte) (int, error) {
@@ -71,7 +71,7 @@ func (r *sliceReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// subset reports whether got can be had from all by leaving events out.
+// subset reports whether got is all with some events left out.
 func subset(got, all []ev) bool {
 	for _, e := range got {
 		i := slices.Index(all, e)
@@ -83,7 +83,7 @@ func subset(got, all []ev) bool {
 	return true
 }
 
-func TestEveryTruncation(t *testing.T) {
+func TestTruncatedLogKeepsWholeBlocks(t *testing.T) {
 	for _, p := range []Policy{Append, UntilFull} {
 		log, blocks, ends := smallLog(t, p)
 		all := blocks
@@ -110,7 +110,7 @@ func TestEveryTruncation(t *testing.T) {
 			})
 		}
 	}
-	// A Loop log loses what is cut off, too, and nothing else.
+	// A Loop log, too, loses no more than the part that is cut off.
 	log, blocks, _ := smallLog(t, Loop)
 	for n := range len(log) {
 		bothWays(log[:n], func(way string, r *Reader, err error) {
@@ -127,7 +127,7 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-func TestEveryBitFlip(t *testing.T) {
+func TestBitFlipNeverYieldsWrongEvent(t *testing.T) {
 	for _, p := range []Policy{Append, Loop} {
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
@@ -175,8 +175,7 @@ func TestEveryBitFlip(t *testing.T) {
 	}
 }
 
-// disk is a file in memory that remembers what was written in which order, and
-// fails when told to.
+// disk is a file in memory that records the order of writes and fails on demand.
 type disk struct {
 	b      []byte
 	writes []diskWrite
@@ -226,7 +225,7 @@ func (d *disk) apply(w diskWrite) {
 	copy(d.b[w.off:], w.data)
 }
 
-// crash returns the disk as it is after n bytes have been written.
+// crash returns the disk after n bytes were written.
 func (d *disk) crash(n int) *disk {
 	c := new(disk)
 	for _, w := range d.writes {
@@ -252,8 +251,8 @@ func (d *disk) written() (n int) {
 	return
 }
 
-// edge reports whether n is worth trying as the place of a crash: near the
-// beginning or the end of a write, or one of every 97.
+// edge reports whether n is worth trying as the moment of a crash: near the start or the end of a
+// write, or one of every 97.
 func (d *disk) edge(n int, few bool) bool {
 	if n%97 == 0 {
 		return true
@@ -273,8 +272,7 @@ func (d *disk) edge(n int, few bool) bool {
 	return false
 }
 
-// record writes a log to d and seals it: the blocks that logged, if there is
-// one, does not know.
+// record writes a log to d and seals it: the blocks that logged, if not nil, does not know.
 func record(t testing.TB, w *Writer, blocks []block, logged *Recovered, done func()) {
 	t.Helper()
 	must(t, w.Types(testTypes))
@@ -291,7 +289,7 @@ func record(t testing.TB, w *Writer, blocks []block, logged *Recovered, done fun
 	must(t, w.Seal(testStatus, false))
 }
 
-func TestResumeAfterEveryCrash(t *testing.T) {
+func TestResumeAfterCrashAtEveryByte(t *testing.T) {
 	for _, c := range []struct {
 		p     Policy
 		major uint16
@@ -303,7 +301,7 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 			s.Major = c.major
 			s.ChunkSize, s.LogSize = 8192, 1<<20
 			if p == Loop {
-				// Two slots, which are gone through twice, with chunks divided.
+				// Two slots, filled twice, with chunks that are split.
 				s.ChunkSize, s.LogSize = 5504, 2*5504
 				if c.major == majorSingle {
 					s.LogSize = 5 * 5504
@@ -334,8 +332,8 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 			if all := ordered(blocks); !slices.Equal(want, all[len(all)-len(want):]) || (p == Loop) == (len(want) == len(all)) || len(want) < 160 {
 				t.Fatalf("%d of %d events, or not the newest", len(want), len(all))
 			}
-			if p == Loop && w.super.joins() && countDivided(d) == 0 {
-				t.Fatal("no chunk was divided")
+			if p == Loop && w.super.joins() && countSplit(d) == 0 {
+				t.Fatal("no chunk was split")
 			}
 			for n := range d.written() {
 				if !d.edge(n, raceEnabled) {
@@ -361,7 +359,7 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 				if k > 0 {
 					for _, e := range then[k-1] {
 						if k < len(then) && slices.Contains(then[k], e) && !slices.Contains(got, e) {
-							t.Fatalf("crash at %d: event at %d is gone, which was in the log", n, e.Tick)
+							t.Fatalf("crash at %d: the logged event at %d is lost", n, e.Tick)
 						}
 					}
 				}
@@ -374,8 +372,8 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 				if err != nil {
 					t.Fatalf("crash at %d: resume: %v", n, err)
 				}
-				// The stream still holds what was not logged, and the block
-				// before, which was but may not have been freed yet.
+				// The stream still has the events that were not logged, and the
+				// block before, which was logged but may not have been freed.
 				rest := 0
 				for rest < len(done)-1 && done[rest+1] <= n {
 					rest++
@@ -406,8 +404,8 @@ func TestResumeAfterEveryCrash(t *testing.T) {
 	}
 }
 
-// countDivided counts the headers ever written that divided a chunk.
-func countDivided(d *disk) (n int) {
+// countSplit counts the headers ever written that split a chunk.
+func countSplit(d *disk) (n int) {
 	for _, w := range d.writes {
 		if len(w.data) == headerSize {
 			var h header
@@ -430,7 +428,7 @@ func retry(t testing.TB, fn func() error) {
 	}
 }
 
-func TestWriteFailures(t *testing.T) {
+func TestRetriedWriteMakesSameLog(t *testing.T) {
 	blocks := []block{makeBlock(0, 10, 3, 4, false), makeBlock(1, 20, 150, 20, false), makeBlock(2, 30, 3, 4, false)}
 	write := func(out sink, p Policy) {
 		s := superFor(p)
@@ -475,7 +473,7 @@ func TestWriteFailures(t *testing.T) {
 	}
 }
 
-func TestPipeFailures(t *testing.T) {
+func TestPipeBreaksAfterPartialBlock(t *testing.T) {
 	for _, short := range []int{0, 1} {
 		d := &disk{failAt: 3, short: short}
 		w, err := create(&pipeSink{f: d}, superFor(Append))

@@ -13,8 +13,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// Which file suits which policy: CRE-21, CRE-22.
-func TestFileTypes(t *testing.T) {
+// Which file types suit which policy: CRE-21, CRE-22.
+func TestCreateChecksFileType(t *testing.T) {
 	dir := t.TempDir()
 	open := func(name string, flags int) *os.File {
 		f, err := os.OpenFile(name, flags, 0o600)
@@ -123,9 +123,9 @@ func TestResumeFile(t *testing.T) {
 	}
 }
 
-// TestResumeGenerations: generations of a chunk wrap. What a log has of a chunk is no reason to leave
-// out another use of it, however many there were in between.
-func TestResumeGenerations(t *testing.T) {
+// Generations of a chunk wrap: a logged use of a chunk does not hide another use, however many came
+// between.
+func TestLoggedAcrossGenerationWrap(t *testing.T) {
 	const step = 1 << 12 // a stream has 20 bits of them
 	for _, p := range []Policy{Append, UntilFull, Loop} {
 		for _, last := range []uint32{0, step, 1<<31 - step, 1 << 31, -step & (1<<32 - 1)} {
@@ -135,7 +135,7 @@ func TestResumeGenerations(t *testing.T) {
 			w, err := Create(f, superFor(p))
 			must(t, err)
 			must(t, w.Types(testTypes))
-			// Two uses of one chunk, the later one with any generation; others between.
+			// Two uses of one chunk, the later one with any generation, and others between them.
 			for i, gen := range []uint32{last + 1<<30, 77, last} {
 				b := makeBlock(uint32(3+i%2), uint64(100*(i+1)), 40, 10, false)
 				b.Gen = gen
@@ -144,23 +144,23 @@ func TestResumeGenerations(t *testing.T) {
 			_, rec, err := Resume(f)
 			must(t, err)
 			if !rec.Logged(3, last, 300) {
-				t.Errorf("policy %v: generation %#x is not taken for logged", p, last)
+				t.Errorf("policy %v: Logged = false for generation %#x", p, last)
 			}
 			for _, later := range []uint32{step, 1<<31 - step, 1 << 31, 1<<31 + step, 1<<32 - step} {
 				if rec.Logged(3, last+later, 400) {
-					t.Errorf("policy %v: generation %#x is taken for logged, because %#x is", p, last+later, last)
+					t.Errorf("policy %v: Logged = true for generation %#x after %#x", p, last+later, last)
 				}
 			}
 			if rec.Logged(3, last, 400) {
-				t.Errorf("policy %v: another use with generation %#x is taken for logged", p, last)
+				t.Errorf("policy %v: Logged = true for another use with generation %#x", p, last)
 			}
 		}
 	}
 }
 
-// A reader of a pipe reports events as their groups end, not before and not only
-// at the end of the log.
-func TestPipeGroups(t *testing.T) {
+// A reader of a pipe reports events when their group ends, not earlier and not only at the end of
+// the log.
+func TestPipeReportsEachGroup(t *testing.T) {
 	pr, pw, err := os.Pipe()
 	must(t, err)
 	defer pr.Close()
@@ -205,9 +205,8 @@ func TestPipeGroups(t *testing.T) {
 	wantEvents(t, got, want)
 }
 
-// A log that never ends a group is reported in pieces rather than held in memory
-// without limit.
-func TestHoldIsBounded(t *testing.T) {
+// A log that never ends a group is reported in pieces, so that memory stays bounded.
+func TestHeldBlocksAreBounded(t *testing.T) {
 	var m memory
 	w, err := create(&m, superFor(Append))
 	must(t, err)
@@ -238,7 +237,7 @@ func TestHoldIsBounded(t *testing.T) {
 }
 
 // Reading a log takes memory for the blocks that overlap, not for the log.
-func TestMemoryIsBounded(t *testing.T) {
+func TestReaderMemoryIsBounded(t *testing.T) {
 	log, n := benchLog(t, 4)
 	runtime.GC()
 	var before, after runtime.MemStats
@@ -256,9 +255,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Lengths and counts in a log that are larger than it do not make the reader
-// allocate.
-func TestLies(t *testing.T) {
+// Lengths and counts that exceed the log do not make the reader allocate.
+func TestFalseLengthsAllocateNothing(t *testing.T) {
 	s := superFor(Loop)
 	s.LogSize = 1 << 40 // slots far beyond the end of the file
 	var m memory
@@ -297,8 +295,8 @@ func (f *failingReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A failure to read is an error, not damage and not the end of the log.
-func TestReadFailures(t *testing.T) {
+// A failure to read is an error, neither damage nor the end of the log.
+func TestReadFailureIsAnError(t *testing.T) {
 	for _, p := range []Policy{Append, Loop} {
 		log, blocks, _ := smallLog(t, p)
 		for _, b := range [][]byte{log, log[:len(log)-1]} {
@@ -335,7 +333,7 @@ func TestReadFailures(t *testing.T) {
 	}
 }
 
-func TestMalformedChunk(t *testing.T) {
+func TestMalformedChunkIsWrittenUpToFault(t *testing.T) {
 	var m memory
 	w, err := create(&m, superFor(Append))
 	must(t, err)
@@ -352,7 +350,7 @@ func TestMalformedChunk(t *testing.T) {
 	wantState(t, r, Finished)
 }
 
-// A status in the middle of a log is what the reader of an unfinished one gets.
+// A reader of an unfinished log gets the last status in it.
 func TestStatusOfUnfinished(t *testing.T) {
 	var m memory
 	w, err := create(&m, superFor(Append))
@@ -374,7 +372,7 @@ func TestStatusOfUnfinished(t *testing.T) {
 	}
 }
 
-// What cannot be a log is refused before anything is written.
+// Create refuses what cannot be a log before it writes anything.
 func TestCreateRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Super){
 		"policy":     func(s *Super) { s.LogPolicy = 9 },

@@ -12,7 +12,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// marks makes what a flush puts before its chunks.
+// marks makes the marks that a flush writes before its chunks.
 func marks(tick uint64) block {
 	b := block{EventsBlock: EventsBlock{Base: tick, Chunk: MarkChunk}}
 	for i, id := range []event.ID{event.FlushStop, event.FlushStart} {
@@ -22,15 +22,14 @@ func marks(tick uint64) block {
 	return b
 }
 
-// newest checks that exactly the newest of the events recorded are in the log,
-// and that the writer's counts say so.
+// newest checks that the log has exactly the newest of the recorded events, and that the writer's
+// counts agree.
 func newest(t *testing.T, w *Writer, r *Reader, recorded []ev) []ev {
 	t.Helper()
 	return newestAfter(t, w, r, recorded, false)
 }
 
-// newestAfter is newest; if a write has failed, what lies in the slot that it
-// was for may still be there.
+// newestAfter is newest; if a write has failed, the old contents of its slot may still be there.
 func newestAfter(t *testing.T, w *Writer, r *Reader, recorded []ev, failed bool) []ev {
 	t.Helper()
 	got := readAll(t, r)
@@ -48,8 +47,7 @@ func newestAfter(t *testing.T, w *Writer, r *Reader, recorded []ev, failed bool)
 	return got
 }
 
-// LOG-08: however little each flush brings, a Loop log fills up before it
-// gives up events.
+// LOG-08: a Loop log fills up before it drops events, however few events a flush brings.
 func TestSparseFlushesFillLoop(t *testing.T) {
 	const size = 256 << 10
 	for _, chunkSize := range []uint32{4096, 16384} {
@@ -113,7 +111,7 @@ func TestSparseFlushesFillLoop(t *testing.T) {
 	}
 }
 
-// Whatever the sizes of chunks, the room is used.
+// The room is used whatever the sizes of chunks.
 func TestLoopFillsWithAnyChunks(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for _, most := range []int{1, 10, 50, 95} {
@@ -138,9 +136,9 @@ func TestLoopFillsWithAnyChunks(t *testing.T) {
 	}
 }
 
-// A reader of a log that is being filled reports what was there when it opened
-// it, or less of it, and never something else.
-func TestReadWhileFilling(t *testing.T) {
+// A reader of a log that is being filled reports the events that were there when it opened the log,
+// or some of them, and no others.
+func TestReaderOfLiveLogReportsOldState(t *testing.T) {
 	s := superFor(Loop)
 	s.LogSize = 4 * 4096
 	d := new(disk)
@@ -171,15 +169,14 @@ func TestReadWhileFilling(t *testing.T) {
 
 func (d *disk) ReadAt(p []byte, off int64) (int, error) { return readerAt(d.b).ReadAt(p, off) }
 
-// LOG-11: whichever write fails, wherever in it, the log holds what Events took,
-// once, and goes on when there is room again; also if the chunk that failed never
-// comes again.
+// LOG-11: whichever write fails, at any byte, the log has each event that Events accepted once, and
+// accepts more when there is space again, even if the chunk that failed never comes again.
 func TestFailedWritesLoseNothing(t *testing.T) {
 	var blocks []block
 	for i := range 14 {
 		n := 4
 		if i%5 == 3 {
-			n = 100 // divided, in a Loop log
+			n = 100 // split, in a Loop log
 		}
 		blocks = append(blocks, marks(uint64(i*1000)), makeBlock(uint32(i), uint64(i*1000+10), n, 20, false))
 	}
@@ -255,10 +252,10 @@ func TestFailedWritesLoseNothing(t *testing.T) {
 	}
 }
 
-// A log whose recorder died, even between the two parts of a chunk, is taken up
-// by one that dies, too, or that goes on with quite another chunk: what is in it
-// stays, and half a chunk never counts.
-func TestCrashAfterCrash(t *testing.T) {
+// A log whose recorder died, even between the two parts of a chunk, is continued by a recorder that
+// dies, too, or that continues with another chunk. The log keeps its contents, and half a chunk
+// never counts.
+func TestResumeAfterTwoCrashes(t *testing.T) {
 	s := superFor(Loop)
 	s.LogSize = 6 * 4096
 	first := []block{makeBlock(0, 100, 60, 24, false), makeBlock(1, 1000, 70, 24, false), makeBlock(2, 2000, 3, 24, false)}
@@ -270,8 +267,8 @@ func TestCrashAfterCrash(t *testing.T) {
 	for _, b := range first {
 		must(t, w.Events(b.EventsBlock))
 	}
-	if countDivided(d) != 1 {
-		t.Fatal("the second chunk was not divided")
+	if countSplit(d) != 1 {
+		t.Fatal("the second chunk was not split")
 	}
 	all := ordered(append(first[:3:3], huge, makeBlock(8, 3000, 2, 24, false)))
 	for n := int(w.super.size); n <= d.written(); n++ {
@@ -304,8 +301,7 @@ func TestCrashAfterCrash(t *testing.T) {
 	}
 }
 
-// A chunk whose second part could not be written, and that never comes again,
-// leaves no half of it.
+// A chunk whose second part could not be written, and that never comes again, leaves no half of it.
 func TestHalfAChunkNeverCounts(t *testing.T) {
 	s := superFor(Loop)
 	s.LogSize = 6 * 4096

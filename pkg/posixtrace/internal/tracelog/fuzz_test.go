@@ -13,8 +13,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// FuzzReader gives the reader anything, with its checksums put right so that
-// what lies behind them is reached, too.
+// FuzzReader reads any bytes, with their checksums corrected so that the code behind the checks is
+// reached.
 func FuzzReader(f *testing.F) {
 	for _, p := range []Policy{Append, UntilFull, Loop} {
 		log, _, _ := smallLog(f, p)
@@ -87,8 +87,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// A log whose checksums are gone is the same again when they are mended.
-func TestMend(t *testing.T) {
+// Correcting the checksums of a log whose checksums were cleared restores the log.
+func TestFixChecksumsRestoresLog(t *testing.T) {
 	for _, p := range []Policy{Append, UntilFull, Loop} {
 		log, _, _ := smallLog(t, p)
 		b := slices.Clone(log)
@@ -104,7 +104,7 @@ func TestMend(t *testing.T) {
 			t.Fatalf("%v: %d blocks", p, cleared)
 		}
 		if hostile.FixChecksums(b); !bytes.Equal(b, log) {
-			t.Errorf("%v: not as it was", p)
+			t.Errorf("%v: FixChecksums does not restore the log", p)
 		}
 	}
 }

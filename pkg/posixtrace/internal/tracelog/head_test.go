@@ -11,8 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// headLog makes a Loop log whose types and clock anchors came bit by bit, and returns what its names and
-// its clock are. many adds more types than its head has room for.
+// headLog makes a Loop log whose types and clock anchors came one by one, and returns what its
+// names and its clock are. many adds more types than fit into its head.
 func headLog(t testing.TB, out sink, major uint16, many int) (w *Writer, defs []TypeDef, anchors []chunk.ClockAnchor) {
 	t.Helper()
 	s := superFor(Loop)
@@ -20,7 +20,7 @@ func headLog(t testing.TB, out sink, major uint16, many int) (w *Writer, defs []
 	w, err := create(out, s)
 	must(t, err)
 	for i := range 24 {
-		// Its pace changes at each, so that another line through them is another time.
+		// The rate changes at each, so that a line without one of them gives other times.
 		k := chunk.ClockAnchor{Tick: uint64(100 * i), Nanos: 1e18 + int64(i*i)*1000}
 		anchors = append(anchors, k)
 		must(t, w.Anchors([]chunk.ClockAnchor{k}))
@@ -50,9 +50,8 @@ func wantHead(t testing.TB, what string, r *Reader, defs []TypeDef, anchors []ch
 	}
 }
 
-// A Loop log that is cut anywhere behind its first slots has the names and the right times of
-// the events that are left. Both stood behind the slots only: dates of 1970, and numbers for
-// names.
+// A Loop log that is cut anywhere behind its first slots has the names and the right times of the
+// remaining events. Both used to be behind the slots only: dates of 1970, and numbers for names.
 func TestCutTailKeepsNamesAndClock(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
 		var m memory
@@ -87,21 +86,21 @@ func TestCutTailKeepsNamesAndClock(t *testing.T) {
 			if sealed && n%7 != 0 {
 				continue
 			}
-			// It is taken up, and finished whole.
+			// It can be resumed, and finished whole.
 			d := &disk{b: slices.Clone(m.b[:n])}
 			b, err := openBlocks(d, int64(n))
 			must(t, err)
 			w, rec, err := resume(b, &positionalSink{f: d})
 			must(t, err)
 			if !slices.Equal(rec.Types, defs) {
-				t.Fatalf("cut at %d, taken up: types %v", n, rec.Types)
+				t.Fatalf("cut at %d, resumed: types %v", n, rec.Types)
 			}
 			must(t, w.Seal(testStatus, false))
 			bothWays(d.b, func(way string, r *Reader, err error) {
 				must(t, err)
 				readAll(t, r)
 				wantState(t, r, Finished)
-				wantHead(t, fmt.Sprintf("%s cut at %d, taken up", way, n), r, defs, anchors, len(defs))
+				wantHead(t, fmt.Sprintf("%s cut at %d, resumed", way, n), r, defs, anchors, len(defs))
 			})
 			if text, err := Text(m.b[:n]); err != nil || strings.Count(text, `"name.`) != len(defs) {
 				t.Fatalf("cut at %d: %v: %s", n, err, text)
@@ -113,8 +112,8 @@ func TestCutTailKeepsNamesAndClock(t *testing.T) {
 	}
 }
 
-// Whatever of what stands twice is destroyed in one of its places, it is taken from the other,
-// and a finished log is reported as damaged.
+// If one of two copies is destroyed, the reader uses the other, and reports a finished log as
+// damaged.
 func TestEitherCopySuffices(t *testing.T) {
 	var m memory
 	w, defs, anchors := headLog(t, &m, 0, 0)
@@ -162,9 +161,9 @@ func TestEitherCopySuffices(t *testing.T) {
 	}
 }
 
-// A recorder that dies at any byte of what it writes leaves the names of all that is there and the
-// clock, in the one place or the other, even if the end of its log is then cut off.
-func TestTornCopies(t *testing.T) {
+// A recorder that dies at any byte leaves the names of all events and the clock in one of the two
+// copies, even if the end of its log is then cut off.
+func TestCrashLeavesOneCopyWhole(t *testing.T) {
 	d := new(disk)
 	w, defs, anchors := headLog(t, &positionalSink{f: d}, 0, 0)
 	begin := d.written()
@@ -201,13 +200,13 @@ func TestTornCopies(t *testing.T) {
 		tried++
 	}
 	if tried < 20 {
-		t.Errorf("%d deaths", tried)
+		t.Errorf("%d crashes tried", tried)
 	}
 }
 
-// More types than the head has room for: the first of them are there twice. And a log that is
-// cleared keeps them.
-func TestHeadOfManyTypes(t *testing.T) {
+// There are more types than fit into the head: the first of them are in the log twice. Clear keeps
+// them.
+func TestHeadKeepsFirstOfManyTypes(t *testing.T) {
 	d := new(disk)
 	w, defs, anchors := headLog(t, &positionalSink{f: d}, 0, 500)
 	fit := w.headHas
@@ -244,8 +243,8 @@ func TestHeadOfManyTypes(t *testing.T) {
 	})
 }
 
-// A log of version 2 is taken up as one of version 2, and read.
-func TestOlderLoopsStay(t *testing.T) {
+// A log of version 2 can be read, and is resumed as one of version 2.
+func TestResumeKeepsOlderVersion(t *testing.T) {
 	for _, major := range []uint16{majorSingle, majorJoint} {
 		d := new(disk)
 		_, defs, anchors := headLog(t, &positionalSink{f: d}, major, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// partedLog makes a log whose index has several parts. The first times of blocks are mixed
-// among as many as said.
+// partedLog makes a log whose index has several parts. The first times of blocks are out of order
+// within mixed blocks.
 func partedLog(t testing.TB, mixed int) (log []byte, blocks []block) {
 	t.Helper()
 	var m memory
@@ -25,9 +25,9 @@ func partedLog(t testing.TB, mixed int) (log []byte, blocks []block) {
 	return m.b, blocks
 }
 
-// Parts of an index are read again when the order of times comes to them, and that order is
-// what it would be with all of them in memory.
-func TestIndexByParts(t *testing.T) {
+// The reader reads parts of an index when the order of times comes to them. The order of events is
+// the same as with all parts in memory.
+func TestIndexPartsReadInTimeOrder(t *testing.T) {
 	for _, mixed := range []int{0, 3, 5 * indexEntries} {
 		log, blocks := partedLog(t, mixed)
 		all := ordered(blocks)
@@ -75,7 +75,7 @@ func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Opening reads the index once; a selection reads no more of it than it has to.
+// OpenFile reads the index once; a selection reads no more of it than necessary.
 func TestIndexReadOnce(t *testing.T) {
 	log, _ := partedLog(t, 3)
 	index := int64(0) // bytes
@@ -103,8 +103,8 @@ func TestIndexReadOnce(t *testing.T) {
 	}
 }
 
-// An index that is changed while the log is open is noticed.
-func TestIndexChanges(t *testing.T) {
+// A change of the index after the log was opened is damage.
+func TestChangedIndexIsDamage(t *testing.T) {
 	whole, blocks := partedLog(t, 3)
 	all := ordered(blocks)
 	for _, change := range []func(p []byte){

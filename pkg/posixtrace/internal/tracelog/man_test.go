@@ -14,7 +14,7 @@ import (
 
 const manPage = "../../../../man/ptrace-log.5"
 
-// The page that documents the format says what the code says.
+// The manual page agrees with the code.
 func TestManPage(t *testing.T) {
 	b, err := os.ReadFile(manPage)
 	must(t, err)
@@ -66,8 +66,7 @@ func TestManPageLint(t *testing.T) {
 	}
 }
 
-// The tables of the page have no gaps: each row begins where the one before
-// ends.
+// The tables of the page have no gaps: each row starts where the row before ends.
 func TestManPageTables(t *testing.T) {
 	b, err := os.ReadFile(manPage)
 	must(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// cache is a file whose device has what was written before the last Sync, and of what
-// was written since any part, in sectors and in no order.
+// cache is a file whose device has everything written before the last Sync, and any part of what
+// was written since, in sectors and in no order.
 type cache struct {
 	disk
 	synced int // how many of the writes the device has
@@ -24,8 +24,8 @@ func (c *cache) Sync() error {
 	return nil
 }
 
-// lose returns what the device may have after a loss of power. The length of a file and
-// what lies in new parts of it are brought there as separately as all else.
+// lose returns what the device may have after a loss of power. The length of a file and new parts
+// of it reach the device independently.
 func (c *cache) lose(rnd *rand.Rand) []byte {
 	const sector = 512
 	d := new(disk)
@@ -51,10 +51,9 @@ func (c *cache) lose(rnd *rand.Rand) []byte {
 	return d.b
 }
 
-// What was in a log when it was brought to its device is there after any loss of power,
-// but for what a loop log gives up for newer events; and nothing else is taken for an
-// event.
-func TestLossOfPower(t *testing.T) {
+// Everything in a log that was synced survives any loss of power, except events that a loop log
+// replaced by newer ones; and no other bytes count as an event.
+func TestSyncedEventsSurvivePowerLoss(t *testing.T) {
 	rounds := 150 / slowly
 	if tracetest.Full() {
 		rounds = 20_000
@@ -100,7 +99,7 @@ func TestLossOfPower(t *testing.T) {
 						all = append(all, b)
 					}
 				}
-				// A slot that was written over since is gone, or not.
+				// A slot that was overwritten since is there, or not.
 				now := map[uint64]bool{}
 				for _, e := range readAll(t, openFile(t, c.b)) {
 					now[e.Tick] = true
@@ -128,7 +127,7 @@ func TestLossOfPower(t *testing.T) {
 					for tick := range sure {
 						if now[tick] && !there[tick] {
 							s, err := r.State()
-							t.Fatalf("%s: the event at %d is gone, of %d that were synced (%v, %v)", what, tick, len(sure), s, err)
+							t.Fatalf("%s: the event at %d is lost, one of %d that were synced (%v, %v)", what, tick, len(sure), s, err)
 						}
 					}
 					saved += len(sure)

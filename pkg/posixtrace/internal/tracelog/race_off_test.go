@@ -2,5 +2,5 @@
 
 package tracelog
 
-// raceEnabled lets tests that try every byte take larger steps.
+// raceEnabled makes tests that try every byte take larger steps.
 const raceEnabled = false

@@ -12,7 +12,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// specimen is a log together with what may be read from it.
+// specimen is a log with the events that a reader may report of it.
 type specimen struct {
 	name   string
 	p      Policy
@@ -28,8 +28,8 @@ type extent struct {
 	events   map[uint64]bool // times of those that need it
 }
 
-// specimens returns logs of all policies and versions of about size bytes, as
-// their recorders left them: sealed, and killed before that.
+// specimens returns logs of all policies and versions of about size bytes, sealed, and as recorders
+// that were killed left them.
 func specimens(t testing.TB, size int) (list []*specimen) {
 	for _, c := range []struct {
 		p     Policy
@@ -47,7 +47,7 @@ func newSpecimen(t testing.TB, p Policy, major uint16, sealed bool, size int) *s
 	super := superFor(p)
 	super.Major, super.ChunkSize, super.LogSize = major, 4096, uint64(size)
 	if p == Loop {
-		// The slots are gone through more than once.
+		// The slots are filled more than once.
 		super.LogSize = uint64(size - size/4)
 	}
 	var m memory
@@ -56,7 +56,7 @@ func newSpecimen(t testing.TB, p Policy, major uint16, sealed bool, size int) *s
 	must(t, w.Types(testTypes))
 	must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 0, Nanos: 1e9}, {Tick: 1 << 30, Nanos: 3e9}}))
 	var blocks []block
-	// Small chunks and large ones, so that a loop log joins and divides them.
+	// Small chunks and large ones, so that a loop log joins and splits them.
 	for i, n := 0, 0; n < size-1500 || p == Loop && n < 2*size; i++ {
 		b := makeBlock(uint32(i), uint64(100+20*i), []int{9, 2, 7, 8}[i%4], []int{380, 40, 430, 61}[i%4], i%4 == 3)
 		before := w.pos
@@ -92,8 +92,8 @@ func newSpecimen(t testing.TB, p Policy, major uint16, sealed bool, size int) *s
 	return s
 }
 
-// findSlots finds out which events go when a slot goes: those that it holds, and
-// those of a chunk that it shares with its neighbour.
+// findSlots finds out which events are lost with a slot: those in it, and those of a chunk that it
+// shares with its neighbour.
 func (s *specimen) findSlots(t testing.TB) {
 	super := openFile(t, s.log).Super()
 	for i := range int(super.Slots) {
@@ -117,8 +117,8 @@ func (s *specimen) findSlots(t testing.TB) {
 	}
 }
 
-// check reads a log that was damaged at the bytes from lo to hi. whole tells that the
-// damage is nothing but that, so that what does not need those bytes must be there.
+// check reads a log that was damaged at the bytes from lo to hi. whole says that there is no other
+// damage, so that events that do not need those bytes must be there.
 func (s *specimen) check(t testing.TB, what string, log []byte, way string, lo, hi int64, whole bool) {
 	var r *Reader
 	var err error
@@ -170,16 +170,16 @@ func (s *specimen) check(t testing.TB, what string, log []byte, way string, lo, 
 	if !whole || n == len(s.all) {
 		return
 	}
-	// What was lost?
+	// Which events are missing?
 	for i, e := range s.all {
 		if !seen[i] && !s.needs(e.Tick, lo, hi, way) {
-			t.Fatalf("%s: %s: %s: the event at %d is gone, which does not lie there (%v, %v)", s.name, what, way, e.Tick, state, detail)
+			t.Fatalf("%s: %s: %s: the event at %d is lost, which is elsewhere (%v, %v)", s.name, what, way, e.Tick, state, detail)
 		}
 	}
 }
 
-// needs reports whether an event may be missing from a log that is unsound from lo
-// to hi: a log that is written forward ends there, a loop log goes on behind it.
+// needs reports whether an event may be missing from a log that is unsound from lo to hi: a log
+// that was written forward ends there, a loop log continues behind it.
 func (s *specimen) needs(tick uint64, lo, hi int64, way string) bool {
 	area := false
 	for _, b := range s.blocks {
@@ -194,17 +194,17 @@ func (s *specimen) needs(tick uint64, lo, hi int64, way string) bool {
 			return b.end > lo
 		}
 	}
-	// A pipe yields nothing of a loop log that breaks off within its slots.
+	// A pipe yields no event of a loop log that breaks off within its slots.
 	return s.p == Loop && (way == "stream" || !area)
 }
 
-// slowly is how much less is tried with the race detector, which has little to find here.
+// slowly reduces the cases tried with the race detector, which has little to find here.
 var slowly = map[bool]int{false: 1, true: 8}[raceEnabled]
 
 var ways = []string{"file", "stream"}
 
-// A log that is cut at any byte is read up to the last block that is whole.
-func TestCutAnywhere(t *testing.T) {
+// A log that is cut at any byte is read up to the last whole block.
+func TestCutAtAnyByte(t *testing.T) {
 	for _, s := range specimens(t, 64<<10) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -223,7 +223,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// edge reports whether a place is near to the boundary of a block.
+// edge reports whether an offset is near the boundary of a block.
 func (s *specimen) edge(at int64, near int64) bool {
 	for _, b := range s.blocks {
 		for _, e := range []int64{b.off, b.off + headerSize, b.off + 2*headerSize, b.end} {
@@ -235,7 +235,7 @@ func (s *specimen) edge(at int64, near int64) bool {
 	return at > int64(len(s.log))-300
 }
 
-// A bit that has changed is found, wherever it is, and what it is in is left out.
+// A changed bit is detected wherever it is, and the block with it is left out.
 func TestFlipAnyBit(t *testing.T) {
 	for _, s := range specimens(t, 64<<10) {
 		t.Run(s.name, func(t *testing.T) {
@@ -269,9 +269,9 @@ func (s *specimen) superSize(t testing.TB) int64 {
 	return int64(n)
 }
 
-// Larger logs survive any damage, too: what is read was written, and it is told that
-// something is missing.
-func TestRandomDamage(t *testing.T) {
+// Larger logs survive any damage, too: the reader reports only recorded events, and reports that
+// some are missing.
+func TestRandomDamageYieldsNoWrongEvent(t *testing.T) {
 	rounds := 64 / slowly
 	if tracetest.Full() {
 		rounds = 10_000
@@ -338,8 +338,8 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// checkResume takes a damaged log up, finishes it, and reads it. Taking it up twice
-// is taking it up once.
+// checkResume resumes a damaged log, finishes it, and reads it. Resuming it twice has the effect of
+// resuming it once.
 func (s *specimen) checkResume(t testing.TB, what string, log []byte) {
 	b, err := openBlocks(readerAt(log), int64(len(log)))
 	if err != nil {
@@ -356,17 +356,17 @@ func (s *specimen) checkResume(t testing.TB, what string, log []byte) {
 	w, _, err := resume(b, &positionalSink{f: d})
 	must(t, err)
 	if !bytes.Equal(once, d.b) {
-		t.Fatalf("%s: %s: taken up a second time, it changes", s.name, what)
+		t.Fatalf("%s: %s: a second Resume changes it", s.name, what)
 	}
 	must(t, w.Types(testTypes))
 	must(t, w.Seal(testStatus, false))
 	for _, way := range ways {
-		s.check2(t, what+", taken up", d.b, way)
+		s.checkFinished(t, what+", resumed", d.b, way)
 	}
 }
 
-// check2 is check for a log that is finished and lacks something.
-func (s *specimen) check2(t testing.TB, what string, log []byte, way string) {
+// checkFinished is check for a log that is finished and lacks something.
+func (s *specimen) checkFinished(t testing.TB, what string, log []byte, way string) {
 	rest := *s
 	rest.all = readAll(t, openFile(t, log))
 	if !subset(rest.all, s.all) {

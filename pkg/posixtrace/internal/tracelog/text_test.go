@@ -44,7 +44,7 @@ func eventLine(r *Reader, rec *chunk.Record) string {
 	return s + "\n"
 }
 
-// verdict reads a log to its end: the events, and what is wrong with it.
+// verdict reads a log to its end and returns the events and the fault.
 func verdict(r *Reader, err error) (events string, bad error) {
 	if err != nil {
 		return "", err
@@ -128,9 +128,9 @@ func TestTextRoundTrip(t *testing.T) {
 		again, err := Encode(text)
 		must(t, err)
 		second, _ := Text(again)
-		if p == Loop { // where a chunk was divided there are two
+		if p == Loop { // a chunk that was split becomes two
 			if wantEvents(t, readAll(t, openFile(t, again)), readAll(t, openFile(t, m.b))); second != text {
-				t.Errorf("another text:\n%s\n%s", text, second)
+				t.Errorf("the text of the log made from the text differs:\n%s\n%s", text, second)
 			}
 		} else if !bytes.Equal(again, m.b) {
 			t.Errorf("%v: the text makes another log:\n%s\n%s", p, text, second)

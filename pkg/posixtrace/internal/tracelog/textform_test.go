@@ -14,9 +14,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// The text twin of a log has one line for each thing in it. Empty lines and
-// lines that begin with # mean nothing; strings are quoted as in Go; numbers are
-// decimal or begin with 0x.
+// The text form of a log has one line for each item. Empty lines and lines that begin with # are
+// ignored; strings are quoted as in Go; numbers are decimal or begin with 0x. The fixtures in
+// testdata/log are written in it.
 //
 //	super KEY=VALUE ...             the superblock, before everything else
 //	command "ARG" ...               of the owner
@@ -36,11 +36,10 @@ import (
 //	seal  as status                 finish the log
 //	corrupt AT [MASK]               flip the bits of MASK (1) in one byte
 //	cut AT                          the log ends there
-//	junk "BYTES"                    put something behind the end
+//	junk "BYTES"                    append bytes behind the end
 //
 // AT is an offset, or B+N: byte N of the Bth thing written, where 0 is the
-// superblock. min, max and count make the header of a block of events say what
-// is not so. The index is written by itself.
+// superblock. min, max and count falsify the header of a block of events. The writer adds the index.
 
 // line is one line of the text form.
 type line struct {
@@ -98,7 +97,7 @@ func splitLine(s string) (l line, err error) {
 
 func number(s string) (uint64, error) { return strconv.ParseUint(s, 0, 64) }
 
-// num returns the number under a key, 0 if there is none.
+// num returns the number of a key, 0 if there is none.
 func (l *line) num(key string, bits int) (uint64, error) {
 	s, ok := l.keys[key]
 	if !ok {
@@ -382,8 +381,8 @@ func superText(s *Super) string {
 	return b.String()
 }
 
-// recordsText returns the lines for the records of a chunk. What would not
-// come back from the lines as it was is given in hexadecimal.
+// recordsText returns the lines for the records of a chunk. Bytes that their lines would not
+// restore are given in hexadecimal.
 func recordsText(p []byte) string {
 	var b strings.Builder
 	le := binary.LittleEndian
@@ -403,7 +402,7 @@ func recordsText(p []byte) string {
 				}
 			}
 		}
-		// A record that is odd but whole still counts as a site if it is one.
+		// An unusual record still counts as a site if it is one.
 		n = min(len(p)-off, 32)
 		if len(p)-off >= chunk.SiteSize && le.Uint16(p[off+6:]) == chunk.KindSite {
 			sites++
@@ -414,8 +413,7 @@ func recordsText(p []byte) string {
 	return b.String()
 }
 
-// recordText returns the line for the record that p begins with, and its size; 0
-// if it is none.
+// recordText returns the line for the record at the start of p, and its size; 0 if there is none.
 func recordText(p []byte) (string, int) {
 	if len(p) < chunk.HeaderSize {
 		return "", 0

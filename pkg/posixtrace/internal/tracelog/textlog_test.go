@@ -15,7 +15,7 @@ import (
 // maxText bounds the logs that Encode makes.
 const maxText = 16 << 20
 
-// memory is a sink in memory. It knows where each block went.
+// memory is a sink in memory. It records where each block went.
 type memory struct {
 	b      []byte
 	starts []int64
@@ -73,13 +73,13 @@ func (m *memory) at(s string) (int64, error) {
 	return off, nil
 }
 
-// encoder turns the text form into a log.
+// encoder makes a log of the text form.
 type encoder struct {
 	super Super
 	m     memory
 	w     *Writer
 	ev    *EventsBlock // between events and end
-	lies  bool         // its header was given
+	given bool         // the text gives its header
 	sites int
 }
 
@@ -108,7 +108,7 @@ func Encode(text string) ([]byte, error) {
 	return e.m.b, nil
 }
 
-// begin writes the superblock unless that is done.
+// begin writes the superblock unless it is written.
 func (e *encoder) begin() (err error) {
 	if e.w == nil {
 		e.w, err = create(&e.m, &e.super)
@@ -121,7 +121,7 @@ func (e *encoder) line(l *line) error {
 	case e.ev != nil && l.word == "end":
 		b := *e.ev
 		e.ev = nil
-		if e.lies {
+		if e.given {
 			b.Types = new(Coarse)
 			for i := range b.Types {
 				b.Types[i] = ^uint64(0)
@@ -238,12 +238,12 @@ func (e *encoder) beginEvents(l *line) error {
 		}
 	}
 	b.Chunk, b.Gen, b.Count, b.Base, b.MinTick, b.MaxTick = uint32(n[0]), uint32(n[1]), int(n[2]), n[3], n[4], n[5]
-	_, e.lies = l.keys["count"]
+	_, e.given = l.keys["count"]
 	e.ev, e.sites = b, 0
 	return nil
 }
 
-// spoil does cut and corrupt.
+// spoil carries out cut and corrupt.
 func (e *encoder) spoil(l *line) error {
 	off, err := e.m.at(l.args[0])
 	if err != nil {
@@ -266,9 +266,9 @@ func (e *encoder) spoil(l *line) error {
 	return nil
 }
 
-// Text returns the text form of a log, as far as that is sound; a last line
-// that begins with # tells what is wrong. Encode makes the same log of
-// it again, byte for byte, unless it was damaged or cleared, or a Loop log whose slots do not come out the same.
+// Text returns the text form of a log, as far as the log is sound; a last line that begins with #
+// is the fault. Encode restores the log from it, byte for byte, unless the log was damaged or
+// cleared, or is a Loop log whose slots come out differently.
 func Text(log []byte) (string, error) {
 	b, err := openBlocks(bytes.NewReader(log), int64(len(log)))
 	if err != nil {
@@ -324,7 +324,7 @@ func Text(log []byte) (string, error) {
 		return add(h, p)
 	})
 	if defs := b.copies.missingTypes(func(d TypeDef) bool { return names.Has(d.ID) }); len(defs) > 0 {
-		items = append(items, item{0, typesText(defs)}) // what was behind the slots is gone
+		items = append(items, item{0, typesText(defs)}) // the blocks behind the slots are missing
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return compare(a.seq, b.seq) })
 	var out strings.Builder
@@ -338,7 +338,7 @@ func Text(log []byte) (string, error) {
 	return out.String(), nil
 }
 
-// partText is the text of one of the chunks in a slot.
+// partText returns the text of one of the chunks in a slot.
 func partText(q *part) string {
 	return fmt.Sprintf("events chunk=%d gen=%d base=%d\n%send\n", q.chunk, q.gen, q.base, recordsText(q.payload))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// ev is an event as tests compare it.
+// ev is an event in the form in which tests compare it.
 type ev struct {
 	Tick uint64
 	ID   event.ID
@@ -25,14 +25,14 @@ type ev struct {
 
 func evOf(r *chunk.Record) ev { return ev{r.Tick, r.Event, r.PID, string(r.Data)} }
 
-// block is a block of events together with what is in it.
+// block is a block of events with the events in it.
 type block struct {
 	EventsBlock
 	want []ev
 }
 
-// makeBlock makes a chunk of n events from tick on. A stray one in it carries a
-// time of its own that is earlier.
+// makeBlock makes a chunk of n events from tick on. A stray event in it has an earlier time of its
+// own.
 func makeBlock(num uint32, tick uint64, n, data int, stray bool) block {
 	b := block{EventsBlock: EventsBlock{Base: tick, Chunk: num, Gen: 1}}
 	for s := range 2 {
@@ -125,7 +125,7 @@ var testStatus = Status{Full: true, Overrun: true, FlushError: 28, LogOverrun: t
 
 var testTypes = []TypeDef{{33, "a"}, {41, "b.begin"}, {event.Unnamed, "posix_trace_unnamed_userevent"}}
 
-// writeLog writes blocks, a group end behind each fourth, and seals the log.
+// writeLog writes blocks, an end of group behind each fourth, and seals the log.
 func writeLog(t testing.TB, w *Writer, blocks []block) {
 	t.Helper()
 	must(t, w.Types(testTypes))
@@ -152,7 +152,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// overlapping makes n blocks whose times overlap.
+// overlapping makes n blocks that overlap in time.
 func overlapping(n int) (blocks []block) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
@@ -174,7 +174,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, p := range []Policy{Append, UntilFull, Loop} {
 		t.Run(p.String(), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "log")
-			// What an older, longer log left must not be taken for ours.
+			// The rest of an older, longer log must not count as part of this one.
 			old := superFor(p)
 			old.ID = 7
 			var m memory
@@ -241,9 +241,8 @@ func TestLoopReplacesOldest(t *testing.T) {
 	}
 }
 
-// TestLoopHeap: what a writer keeps of a Loop log is a small part of the log. It was 31 MiB for
-// each GiB.
-func TestLoopHeap(t *testing.T) {
+// The writer's memory for a Loop log is a small part of the log's size. It was 31 MiB for each GiB.
+func TestLoopWriterMemoryIsBounded(t *testing.T) {
 	for _, size := range []uint64{1 << 20, 64 << 20, 1 << 30, 64 << 30} {
 		for _, chunkSize := range []uint32{4096, 16 << 10, 64 << 10, chunk.MaxSize} {
 			s := superFor(Loop)
@@ -259,7 +258,7 @@ func TestLoopHeap(t *testing.T) {
 			}
 		}
 	}
-	// One that is that large: it goes round, and has the newest events.
+	// A log of that size wraps, and has the newest events.
 	usual := manySlots
 	manySlots = 64
 	defer func() { manySlots = usual }()
@@ -299,7 +298,7 @@ func TestLoopHeap(t *testing.T) {
 	}
 }
 
-// nowhere is a sink that keeps nothing.
+// nowhere is a sink that discards everything.
 type nowhere struct{}
 
 func (nowhere) put(int64, []byte, []byte) error { return nil }
@@ -308,7 +307,7 @@ func (nowhere) reserve(int64) error             { return nil }
 func (nowhere) sync() error                     { return nil }
 func (nowhere) seekable() bool                  { return true }
 
-func TestUntilFull(t *testing.T) {
+func TestUntilFullRefusesEvents(t *testing.T) {
 	blocks := overlapping(10)
 	s := superFor(UntilFull)
 	s.LogSize = 0
@@ -351,7 +350,7 @@ func TestUntilFull(t *testing.T) {
 	wantState(t, openFile(t, m.b), Finished)
 }
 
-func TestClearLoop(t *testing.T) {
+func TestClearKeepsTypesAndClock(t *testing.T) {
 	s := superFor(Loop)
 	s.LogSize = 5 * 4096
 	var m memory
@@ -385,8 +384,8 @@ func TestLoopAnchorsBounded(t *testing.T) {
 	}
 }
 
-// testLoopAnchors writes more clock anchors than fit; if held is set, an event as old as
-// the first is still in the log.
+// testLoopAnchors writes more clock anchors than fit; if held is set, an event as old as the first
+// is still in the log.
 func testLoopAnchors(t *testing.T, held bool) {
 	var m memory
 	w, err := create(&m, superFor(Loop))
@@ -419,7 +418,7 @@ func testLoopAnchors(t *testing.T, held bool) {
 	}
 }
 
-func TestSelect(t *testing.T) {
+func TestSelectByTimeAndType(t *testing.T) {
 	blocks := overlapping(60)
 	var m memory
 	w, err := create(&m, superFor(Append))
@@ -453,7 +452,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestIndexInParts(t *testing.T) {
+func TestIndexOfSeveralParts(t *testing.T) {
 	var m memory
 	w, err := create(&m, superFor(Append))
 	must(t, err)
@@ -468,7 +467,7 @@ func TestIndexInParts(t *testing.T) {
 	}
 	wantEvents(t, readAll(t, r), ordered(blocks))
 	wantState(t, r, Finished)
-	// Without its index the log is as readable, but says so.
+	// Without its index the log is as readable, but damaged.
 	at := binary.LittleEndian.Uint64(m.b[len(m.b)-sealPayload:])
 	m.b[at+100] ^= 1
 	for _, r := range []*Reader{openFile(t, m.b), openStream(t, m.b)} {

@@ -10,9 +10,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// A log can be read event by event, in batches, and counted. These agree, whatever state it is in.
+// A log can be read event by event, in batches, and counted. These agree in every state of the log.
 
-// outcome is what reading a log to its end comes to.
+// outcome is the result of reading a log to its end.
 type outcome struct {
 	events []ev
 	state  State
@@ -26,7 +26,7 @@ func (o *outcome) end(r *Reader) {
 	}
 }
 
-// inBatches reads batches of at most n events, and looks at each when the next one is there, too.
+// inBatches reads batches of at most n events, and examines each after the next one was read, too.
 func inBatches(t testing.TB, r *Reader, n int) (o outcome) {
 	t.Helper()
 	var recs [2][]chunk.Record
@@ -42,7 +42,7 @@ func inBatches(t testing.TB, r *Reader, n int) (o outcome) {
 		}
 		for k := range read {
 			if e := evOf(&recs[1-i][k]); e != read[k] {
-				t.Fatalf("an event of the batch before has become %v, was %v", e, read[k])
+				t.Fatalf("an event of the batch before changed to %v from %v", e, read[k])
 			}
 		}
 		if got == 0 {
@@ -73,7 +73,7 @@ func counted(t testing.TB, r *Reader) (c *Counts, o outcome) {
 	}
 }
 
-// agree reads a log in all ways.
+// agree reads a log in all ways and compares the results.
 func agree(t testing.TB, what string, log []byte, sel *event.Set) {
 	t.Helper()
 	open := func(file bool) *Reader {
@@ -120,7 +120,7 @@ func agree(t testing.TB, what string, log []byte, sel *event.Set) {
 	}
 }
 
-func TestWaysAgree(t *testing.T) {
+func TestNextBatchAndCountAgree(t *testing.T) {
 	var some event.Set
 	some.Add(41)
 	for _, p := range []Policy{Append, Loop} {

@@ -9,74 +9,92 @@ import (
 // claimTries bounds how often a claim starts over because others were faster.
 const claimTries = 1000
 
-// claim takes a chunk for slot. First choice is a free one, in state claiming for begin
-// to publish. Then a loose one with room for need bytes, adopted: it is in state
-// st already, with the control word that is returned, and keeps its events. Under LOOP it is then, as if free, the closed
-// one whose newest event is oldest. It returns false when there is none.
+// claim takes a chunk for slot. Its first choice is a free one, in state claiming for begin to
+// publish. The second is a partial one with room for need bytes, adopted: it is in state st already,
+// with the control word that claim returns, and keeps its events. Under LOOP the third is the closed
+// chunk whose newest event is oldest; claim takes it as if it were free. It returns false when there
+// is none.
 func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted ctl, ok bool) {
 	for range claimTries {
-		for w := range m.freeMap {
-			for b := m.freeMap[w].Load(); b != 0; b &= b - 1 {
-				i := w<<6 + bits.TrailingZeros64(b)
-				if i >= m.Chunks {
-					break
-				}
-				c := ctl(m.at(i).ctl.Load())
-				if c.state() != free {
-					m.notFree(i)
-				} else if m.take(i, slot, c) {
-					return i, 0, true
-				}
-			}
+		if i, ok := m.takeFree(slot); ok {
+			return i, 0, true
 		}
 		m.closeAllAside()
 		if i, c, ok := m.adopt(slot, st, need); ok {
 			return i, c, true
 		}
-		// The map may lag behind a process killed between the two stores.
-		best, age, loosened := -1, ^uint64(0), false
-		var seen ctl
-		if m.Policy == Loop {
-			for i := range m.ages {
-				if a := m.ages[i].Load(); a < age {
-					c := ctl(m.at(i).ctl.Load())
-					if (c.state().closed() || c.state() == free) && !c.busy() || m.forgotten(i, c) {
-						best, age, seen = i, a, c
-					}
-				}
-			}
-		} else {
-			for i := range m.Chunks {
-				c := ctl(m.at(i).ctl.Load())
-				if c.state() == free && !c.busy() {
-					best, seen = i, c
-					break
-				}
-				if m.forgotten(i, c) && m.closeFound(i, c, false) {
-					loosened = true
-				}
-			}
-		}
-		if best < 0 && loosened {
+		i, c, again := m.oldest()
+		if again {
 			continue
 		}
-		if best < 0 {
+		if i < 0 {
 			return 0, 0, false
 		}
-		if m.take(best, slot, seen) {
-			if seen.state() != free {
+		if m.take(i, slot, c) {
+			if c.state() != free {
 				m.h.loopFull.Store(1)
 			}
-			return best, 0, true
+			return i, 0, true
 		}
 	}
 	return 0, 0, false
 }
 
-// adopt moves a loose chunk with room for need bytes to state st.
+// takeFree takes a chunk that the map of free ones has.
+func (m *Mem) takeFree(slot uint64) (int, bool) {
+	for w := range m.freeMap {
+		for b := m.freeMap[w].Load(); b != 0; b &= b - 1 {
+			i := w<<6 + bits.TrailingZeros64(b)
+			if i >= m.Chunks {
+				break
+			}
+			c := ctl(m.at(i).ctl.Load())
+			if c.state() != free {
+				m.notFree(i)
+			} else if m.take(i, slot, c) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// oldest returns the chunk, seen as c, to take when the map of free ones has none: under LOOP the
+// one that was closed first. The map may lack a free chunk if a process was killed between the two
+// stores that free it; so oldest finds free chunks, too. It returns -1 if there is none, and again
+// if there may be a partial one now.
+func (m *Mem) oldest() (best int, seen ctl, again bool) {
+	best = -1
+	if m.Policy == Loop {
+		age := ^uint64(0)
+		for i := range m.ages {
+			a := m.ages[i].Load()
+			if a >= age {
+				continue
+			}
+			c := ctl(m.at(i).ctl.Load())
+			if (c.state().closed() || c.state() == free) && !c.busy() || m.unreachable(i, c) {
+				best, age, seen = i, a, c
+			}
+		}
+		return best, seen, false
+	}
+	for i := range m.Chunks {
+		c := ctl(m.at(i).ctl.Load())
+		if c.state() == free && !c.busy() {
+			return i, c, false
+		}
+		if m.unreachable(i, c) && m.closeFound(i, c, false) {
+			again = true
+		}
+	}
+	return -1, 0, again
+}
+
+// adopt moves a partial chunk with room for need bytes to state st.
 func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
-	hint := m.h.loosened.Load()
-	if hint&someLoose == 0 {
+	hint := m.h.partials.Load()
+	if hint&somePartial == 0 {
 		return 0, 0, false
 	}
 	if st == open {
@@ -86,7 +104,7 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 	for i := range m.Chunks {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
-		if c.state() != loose {
+		if c.state() != partial {
 			continue
 		}
 		any = true
@@ -95,21 +113,22 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 		}
 	}
 	if !any {
-		m.noneLoose(hint)
+		m.nonePartial(hint)
 	}
 	return 0, 0, false
 }
 
-// someLoose says that there may be loose chunks; above it counts how often one became
-// loose, so that who has looked for one before cannot say that there is none.
-const someLoose = 1
+// somePartial in the header's word says that there may be partial chunks. The bits above it count
+// how often a chunk became partial, so that a writer that looked for one before cannot say that
+// there is none.
+const somePartial = 1
 
-func (m *Mem) oneLoose() {
-	m.h.loosened.Add(2 * someLoose)
-	m.h.loosened.Or(someLoose)
+func (m *Mem) onePartial() {
+	m.h.partials.Add(2 * somePartial)
+	m.h.partials.Or(somePartial)
 }
 
-func (m *Mem) noneLoose(hint uint64) { m.h.loosened.CompareAndSwap(hint, hint&^someLoose) }
+func (m *Mem) nonePartial(hint uint64) { m.h.partials.CompareAndSwap(hint, hint&^somePartial) }
 
 // notFree takes chunk i out of the map of free ones.
 func (m *Mem) notFree(i int) {
@@ -131,8 +150,8 @@ func (m *Mem) take(i int, slot uint64, c ctl) bool {
 }
 
 // empty accounts for the unread events of chunk i, which is in state claiming
-// and was in state c, and gives it its next generation. It may be run again by
-// whoever recovers a chunk whose claimer was killed: each step is done once.
+// and was in state c, and gives it its next generation. If the claimer is killed, Recover runs it
+// again: each step is done once.
 func (m *Mem) empty(i int, c ctl) {
 	d := m.at(i)
 	next := (c.gen() + 1) & genMask
@@ -165,8 +184,8 @@ func (m *Mem) empty(i int, c ctl) {
 	d.read.Store(uint64(makeRead(next)))
 }
 
-// walker steps through the records of a chunk for what can be seen without
-// decoding them. What makes no sense ends the walk.
+// walker steps through the records of a chunk without decoding them. A record that makes no sense
+// ends the walk.
 type walker struct {
 	b     []byte
 	base  uint64
@@ -235,8 +254,8 @@ func (m *Mem) earliest(i int, c ctl) uint64 {
 	return base
 }
 
-// ending returns what one must know to go on in chunk i, seen as c: the tick of its last
-// event, and how many sites are defined.
+// ending returns what a writer must know to append to chunk i, seen as c: the tick of its last
+// event, and how many sites it defines.
 func (m *Mem) ending(i int, c ctl) (last uint64, sites int) {
 	last = m.at(i).base.Load()
 	w := walker{b: m.bytes(i)[:min(c.off(), m.ChunkSize)], base: last}
@@ -277,9 +296,9 @@ func (m *Mem) release(i int) {
 // that it is not busy, or has made it busy.
 func (m *Mem) retire(i int, c ctl) bool { return m.leave(i, c, full) }
 
-// leave ends the writing to chunk i, seen as c: it becomes full or loose, or
-// free if it is empty. Its age is stored first, so that there is no chunk to
-// be overwritten that looks older than it is.
+// leave ends the writing to chunk i, seen as c: it becomes full or partial, or
+// free if it is empty. Its age is stored first, so that no chunk that may be overwritten looks older
+// than it is.
 func (m *Mem) leave(i int, c ctl, st chunkState) bool {
 	if c.count() > 0 {
 		m.date(i)
@@ -306,38 +325,38 @@ func (m *Mem) date(i int) {
 	}
 }
 
-// loosen is leave for a writer that has room left in its chunk: others may go on
-// in it, for room is what was promised (ATR-24).
-func (m *Mem) loosen(i int, c ctl) bool {
+// leavePartial is leave for a chunk with room left: other writers may adopt it, since the room is
+// promised (ATR-24).
+func (m *Mem) leavePartial(i int, c ctl) bool {
 	if c.count() > 0 {
 		m.date(i)
 	}
-	return m.loosenAged(i, c)
+	return m.leavePartialAged(i, c)
 }
 
-// loosenAged is loosen for a chunk whose age is known: it was put aside long ago, and
+// leavePartialAged is leavePartial for a chunk whose age is known: it was put aside long ago, and
 // is overwritten as if it had been closed then.
-func (m *Mem) loosenAged(i int, c ctl) bool {
+func (m *Mem) leavePartialAged(i int, c ctl) bool {
 	if c.off()+chunk.EventSize(0) > m.ChunkSize {
 		return m.leaveAged(i, c, full)
 	}
 	d := m.at(i)
 	last, sites := m.ending(i, c)
 	if ctl(d.ctl.Load()) != c {
-		return false // what we have looked at may be another's
+		return false // the records that ending has seen may be another writer's
 	}
 	d.last.Store(last)
 	d.sites.Store(uint64(makeRead(c.gen()).at(sites, c.off())))
-	if !m.leaveAged(i, c, loose) {
+	if !m.leaveAged(i, c, partial) {
 		return false
 	}
-	m.oneLoose()
+	m.onePartial()
 	return true
 }
 
-// reopen is loosen for a chunk that a flush has made full, seen as c, and could not put.
-// It gets another generation: its writer, who may not know that it was closed, must not
-// take it for its own when somebody else of its process goes on in it.
+// reopen is leavePartial for a chunk that a flush has made full, seen as c, and could not put.
+// The chunk gets another generation: its former owner, which may not know that it was closed, must
+// not append when another writer of the process has adopted it.
 func (m *Mem) reopen(i int, slot uint64, c ctl) {
 	if c.off()+chunk.EventSize(0) > m.ChunkSize {
 		return
@@ -356,11 +375,11 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 		d.cleared.Store(uint64(makeRead(c.gen()+1) | w&(1<<genShift-1)))
 	}
 	if !d.read.CompareAndSwap(uint64(r), uint64(read)) {
-		d.ctl.CompareAndSwap(uint64(l), uint64(c)) // somebody has changed what only readers change
+		d.ctl.CompareAndSwap(uint64(l), uint64(c)) // only readers change the read word: a hostile process has
 		return
 	}
 	if n := l.renewed(); d.ctl.CompareAndSwap(uint64(l), uint64(n)) {
-		m.loosen(i, n)
+		m.leavePartial(i, n)
 	}
 }
 
@@ -372,7 +391,7 @@ func (m *Mem) drop(i int, c ctl) bool {
 	if !d.ctl.CompareAndSwap(uint64(c), uint64(n)) {
 		return false
 	}
-	// Fails if the chunk has already been claimed anew, which does as well.
+	// This fails if the chunk has already been claimed anew, which stops the reader as well.
 	if r := d.read.Load(); readWord(r).gen() == c.gen() {
 		d.read.CompareAndSwap(r, r|frozenBit)
 	}

@@ -238,7 +238,8 @@ func (h *drainer) restore() {
 	}
 }
 
-// send puts some of the chunks, after the marks that belong among them.
+// send puts some of the chunks, after the marks that belong among them. Chunks that it could not
+// put go back to the items.
 func (h *drainer) send(batch []item, first bool) (err error) {
 	m := h.m
 	var taken []item
@@ -247,15 +248,50 @@ func (h *drainer) send(batch []item, first bool) (err error) {
 			taken = append(taken, it)
 		}
 	}
+	sent := 0
 	defer func() {
-		for _, it := range taken {
+		for _, it := range taken[sent:] {
 			if m.at(it.i).ctl.CompareAndSwap(uint64(it.c.with(h.slot, leaving)), uint64(it.c)) {
 				h.items = append(h.items, it)
 			}
 		}
 	}()
 	h.look()
-	pieces := slices.Clone(h.busy)
+	pieces := h.pieces(taken)
+	marks := h.marks(append(slices.Clone(h.busy), pieces...), first)
+	keep, recs, fits := h.cut(pieces, taken, marks.recs)
+	if err := h.putMarks(marks.recs[:recs]); err != nil {
+		return err
+	}
+	marks.done()
+	h.losses = h.losses[:0]
+	m.h.drained.Store(h.watermark)
+	buf := make([]byte, m.ChunkSize)
+	for i, it := range taken {
+		part := kept{size: len(pieces[i].b), count: it.c.count() - m.clearedOf(it.i, it.c), last: pieces[i].max}
+		all := part.count
+		if !fits && !keep[i].all {
+			part = keep[i]
+			part.count = min(part.count, all)
+		}
+		if err := h.putChunk(buf, &it, &pieces[i], part, all); err != nil {
+			return err
+		}
+		sent++
+		m.drop(it.i, it.c.with(h.slot, leaving))
+	}
+	if fits {
+		if err := h.putMarks(marks.last.marks); err != nil {
+			return err
+		}
+	}
+	marks.doneLast()
+	return nil
+}
+
+// pieces returns the content of the chunks that send has taken.
+func (h *drainer) pieces(taken []item) (pieces []piece) {
+	m := h.m
 	for _, it := range taken {
 		b := m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)]
 		if n := m.clearedOf(it.i, it.c); n > 0 {
@@ -265,6 +301,11 @@ func (h *drainer) send(batch []item, first bool) (err error) {
 		h.newest = max(h.newest, p.max)
 		pieces = append(pieces, p)
 	}
+	return pieces
+}
+
+// marks returns the marks that go with chunks.
+func (h *drainer) marks(chunks []piece, first bool) *flushMarks {
 	sure := uint64(math.MaxUint64)
 	if h.state&Running != 0 {
 		sure = h.looked
@@ -272,56 +313,34 @@ func (h *drainer) send(batch []item, first bool) (err error) {
 	for _, it := range h.items {
 		sure = min(sure, it.base-1)
 	}
-	marks := m.newMarks(pieces, sure)
+	marks := h.m.newMarks(chunks, sure)
 	if first {
 		marks.flush(h.start)
 	}
-	if m.Policy == Loop {
+	if h.m.Policy == Loop {
 		marks.overwritten(h.losses)
 	} else {
 		marks.stopped(h.state, h.newest)
 	}
 	inOrder(marks.recs)
-	fresh := pieces[len(h.busy):]
-	keep, recs, fits := h.cut(fresh, taken, marks.recs)
-	if err := h.putMarks(marks.recs[:recs]); err != nil {
-		return err
-	}
-	marks.done()
-	h.losses = h.losses[:0]
-	m.h.drained.Store(h.watermark)
+	return marks
+}
 
-	buf := make([]byte, m.ChunkSize)
-	for len(taken) > 0 {
-		it := taken[0]
-		at := len(fresh) - len(taken)
-		p := fresh[at]
-		// A copy, because its checksum must be that of what is written, whoever
-		// scribbles over the stream meanwhile.
-		n, last, count := len(p.b), p.max, it.c.count()-m.clearedOf(it.i, it.c)
-		all := count
-		if !fits && !keep[at].all {
-			n, last, count = keep[at].size, keep[at].last, min(keep[at].count, count)
-		}
-		snapshot(buf[:n], p.b[:n])
-		b := Block{Index: it.i, Gen: it.c.blockGen(), Payload: buf[:n], Base: p.base, Min: p.min, Max: last, Count: count}
-		if b.Count > 0 {
-			if err := h.put(&b); err != nil {
-				return err
-			}
-		}
-		if all > count {
-			h.to.Lost(all - count)
-		}
-		taken = taken[1:]
-		m.drop(it.i, it.c.with(h.slot, leaving))
-	}
-	if fits {
-		if err := h.putMarks(marks.last.marks); err != nil {
+// putChunk puts a part of a chunk that has count events.
+func (h *drainer) putChunk(buf []byte, it *item, p *piece, part kept, count int) error {
+	// A copy, so that the checksum is that of what the log writes, if a hostile process changes the
+	// stream meanwhile.
+	buf = buf[:part.size]
+	snapshot(buf, p.b[:part.size])
+	if part.count > 0 {
+		b := Block{Index: it.i, Gen: it.c.blockGen(), Payload: buf, Base: p.base, Min: p.min, Max: part.last, Count: part.count}
+		if err := h.put(&b); err != nil {
 			return err
 		}
 	}
-	marks.doneLast()
+	if count > part.count {
+		h.to.Lost(count - part.count)
+	}
 	return nil
 }
 

@@ -85,7 +85,7 @@ func roomy(w *Writer) bool {
 func (m *Mem) spentFor(size int) bool {
 	for i := range m.Chunks {
 		c := ctl(m.at(i).ctl.Load())
-		if c.state() == free || !c.state().closed() && c.off()+size+100 <= m.ChunkSize || c.state() == loose && c.off()+size+100 <= m.ChunkSize {
+		if c.state() == free || !c.state().closed() && c.off()+size+100 <= m.ChunkSize || c.state() == partial && c.off()+size+100 <= m.ChunkSize {
 			return false
 		}
 	}

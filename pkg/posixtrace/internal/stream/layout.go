@@ -66,11 +66,11 @@ const (
 	open                       // anybody appends
 	full                       // nobody appends any more
 	leaving                    // full, and slot is writing it to the log
-	loose                      // like full, but has room: its writer left early
+	partial                    // like full, but has room: its writer left early
 )
 
 // closed reports whether the chunk holds events and nobody appends to it.
-func (s chunkState) closed() bool { return s == full || s == loose }
+func (s chunkState) closed() bool { return s == full || s == partial }
 
 type ctl uint64
 
@@ -129,7 +129,7 @@ type desc struct {
 	lostLast  atomic.Uint64 // tick of the last event lost
 	reported  atomic.Uint64 // part of the total lost that OVERFLOW has reported
 	last      atomic.Uint64 // tick of the last event, of a chunk that others may go on in
-	sites     atomic.Uint64 // how many a loose chunk has, as readWord: of which generation, up to where
+	sites     atomic.Uint64 // how many a partial chunk has, as readWord: of which generation, up to where
 	born      atomic.Uint64 // tick when it was begun, whatever the times of its events
 	joined    atomic.Uint64 // tick when a writer last came to it from another chunk
 	lostOver  atomic.Uint64 // as lost: how often the total has come round
@@ -277,7 +277,7 @@ type header struct {
 	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for
 	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs
 
-	loosened atomic.Uint64 // someLoose
+	partials atomic.Uint64 // somePartial
 	clears   atomic.Uint64 // how often the stream was cleared
 	lostRead atomic.Uint64 // total of lost events when the status was last read
 	logLost  atomic.Uint64 // events that reached the stream and not the log

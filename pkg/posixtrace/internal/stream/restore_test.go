@@ -37,8 +37,8 @@ func TestRestoredTwice(t *testing.T) {
 	if _, err := flushTo(m, w.Slot(), func(*Block) error { return errPut }); err != errPut {
 		t.Fatalf("Drain = %v", err)
 	}
-	if c := word(m, i); c.state() != loose {
-		t.Fatalf("the chunk is in state %d, not loose", c.state())
+	if c := word(m, i); c.state() != partial {
+		t.Fatalf("the chunk is in state %d, not partial", c.state())
 	}
 	for word(m, i).state() != owned {
 		if !record(1, 100, m.MaxData) {
@@ -103,7 +103,7 @@ func TestRestoredLate(t *testing.T) {
 		t.Fatalf("Drain = %v", err)
 	}
 	now := word(m, i)
-	if now.state() != loose {
+	if now.state() != partial {
 		t.Fatalf("the chunk is in state %d", now.state())
 	}
 	_, sites := m.ending(i, now)
@@ -112,9 +112,9 @@ func TestRestoredLate(t *testing.T) {
 	}
 }
 
-// TestLooseIsSeen: who has found no loose chunk cannot hide one that came later, even if
+// TestAdoptFindsLaterPartial: who has found no loose chunk cannot hide one that came later, even if
 // another said before him that there is none.
-func TestLooseIsSeen(t *testing.T) {
+func TestAdoptFindsLaterPartial(t *testing.T) {
 	m := newMem(t, 16<<10, UntilFull)
 	leave := func() {
 		w := newWriter(t, m, 1)
@@ -124,18 +124,18 @@ func TestLooseIsSeen(t *testing.T) {
 	}
 	m.Start(newWriter(t, m, 1), Event{})
 	leave()
-	hint := m.h.loosened.Load() // of one who is slow
+	hint := m.h.partials.Load() // of one who is slow
 	slot := newWriter(t, m, 1).Slot()
 	for {
 		if _, _, ok := m.adopt(slot, owned, 0); !ok {
 			break
 		}
 	}
-	if m.h.loosened.Load()&someLoose != 0 {
+	if m.h.partials.Load()&somePartial != 0 {
 		t.Fatal("all are taken")
 	}
 	leave()
-	m.noneLoose(hint)
+	m.nonePartial(hint)
 	if _, _, ok := m.adopt(slot, owned, 0); !ok {
 		t.Error("a chunk with room is not found")
 	}

@@ -65,15 +65,15 @@ func (m *Mem) Crowded() bool {
 	return 2*n > m.Places
 }
 
-// Recover takes everything that dead processes hold: chunks they own or were claiming
-// become readable or free, busy bits they left are cleared, their slots
-// are given back. A chunk's published records are whole whatever its writer was
-// doing. The caller holds the stream's lock.
+// Recover releases everything that dead processes hold. The chunks that they owned or were claiming
+// become readable or free, busy bits that they left are cleared, their slots are given back. The
+// published records of a chunk are whole, whatever its writer was doing. The caller holds the
+// stream's lock.
 func (m *Mem) Recover(dead func(sys.Proc) bool) {
 	known := make(map[sys.Proc]bool)
 	m.RecoverSlots(func(_ uint64, p sys.Proc) bool {
-		d, seen := known[p]
-		if !seen {
+		d, ok := known[p]
+		if !ok {
 			d = dead(p)
 			known[p] = d
 		}
@@ -81,29 +81,56 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 	})
 }
 
-// RecoverSlots is Recover that asks for each slot which process has taken.
+// RecoverSlots is Recover that asks for each slot whether the process that has it is dead.
 func (m *Mem) RecoverSlots(dead func(slot uint64, p sys.Proc) bool) {
-	var gone [MaxSlots]bool
-	any := false
+	gone, any := m.deadSlots(dead)
+	m.recoverFree()
+	if !any {
+		return
+	}
+	m.recoverChunks(gone)
+	m.recoverPlaces(gone)
+	m.recoverOpened(gone)
+	m.closeAllAside()
+	m.reclaimOpen()
+	for i := range gone {
+		if gone[i] {
+			m.h.slots[i].Store(0)
+		}
+	}
+}
+
+// slotSet has an element for each slot.
+type slotSet [MaxSlots]bool
+
+// deadSlots returns the slots of dead processes, and whether there are any.
+func (m *Mem) deadSlots(dead func(slot uint64, p sys.Proc) bool) (gone *slotSet, any bool) {
+	gone = new(slotSet)
 	for i := 1; i < MaxSlots; i++ {
 		if v := m.h.slots[i].Load(); v != 0 {
 			gone[i] = dead(uint64(i), sys.Unpack(v))
 			any = any || gone[i]
 		}
 	}
+	return gone, any
+}
+
+// recoverFree completes the map of free chunks: a process may have been killed while it freed one.
+func (m *Mem) recoverFree() {
 	for i := range m.Chunks {
 		if ctl(m.at(i).ctl.Load()).state() == free {
-			m.setFree(i) // a process killed while it freed the chunk
+			m.setFree(i)
 		}
 	}
-	if !any {
-		return
-	}
+}
+
+// recoverChunks gives up the chunks of dead processes.
+func (m *Mem) recoverChunks(gone *slotSet) {
 	for i := range m.Chunks {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
-		if c.state() == loose {
-			m.oneLoose() // perhaps it was not said
+		if c.state() == partial {
+			m.onePartial() // the process that left it may have been killed before it said so
 		}
 		if !gone[c.slot()] {
 			continue
@@ -118,41 +145,42 @@ func (m *Mem) RecoverSlots(dead func(slot uint64, p sys.Proc) bool) {
 				d.ctl.CompareAndSwap(uint64(c), uint64(n))
 				c = n
 			}
-			m.loosen(i, c)
+			m.leavePartial(i, c)
 		case leaving:
 			n := c.with(0, full)
 			if readWord(d.read.Load()).gen() == n.renewed().gen() {
-				n = n.renewed() // a process killed in reopen
+				n = n.renewed() // the process was killed in reopen
 			}
 			d.ctl.CompareAndSwap(uint64(c), uint64(n))
 		case open:
 			d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, open)))
 		}
 	}
+}
+
+// recoverPlaces gives up the places of dead processes among the owners of chunks.
+func (m *Mem) recoverPlaces(gone *slotSet) {
 	for p := range m.Places {
 		if v := m.h.placed[p].Load(); v != 0 && gone[v>>32%MaxSlots] {
 			m.h.placed[p].CompareAndSwap(v, 0)
 		}
 	}
+}
+
+// recoverOpened gives up places of open chunks that dead processes have reserved.
+func (m *Mem) recoverOpened(gone *slotSet) {
 	for o := range m.Opens {
 		if v := m.h.opened[o].Load(); v&reserved != 0 && gone[v%MaxSlots] {
 			m.h.opened[o].CompareAndSwap(v, 0)
 		}
 	}
-	m.closeAllAside()
-	m.reclaimOpen()
-	for i := range gone {
-		if gone[i] {
-			m.h.slots[i].Store(0)
-		}
-	}
 }
 
-// reclaimOpen gives up open chunks that no writer finds: it died, or was
-// replaced, before it had registered them.
+// reclaimOpen gives up open chunks that writers do not find: the writer died, or was
+// replaced, before it had registered the chunk.
 func (m *Mem) reclaimOpen() {
 	for i := range m.Chunks {
-		if c := ctl(m.at(i).ctl.Load()); m.forgotten(i, c) {
+		if c := ctl(m.at(i).ctl.Load()); m.unreachable(i, c) {
 			m.closeFound(i, c, false)
 		}
 	}

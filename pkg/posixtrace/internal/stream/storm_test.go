@@ -109,8 +109,8 @@ func states(m *Mem) string {
 			found++
 		}
 	}
-	return fmt.Sprintf("%d chunks: %d free, %d claiming, %d owned, %d open (%d of them found by writers), %d full, %d loose; %d busy",
-		m.Chunks, n[free], n[claiming], n[owned], n[open], found, n[full], n[loose], busy)
+	return fmt.Sprintf("%d chunks: %d free, %d claiming, %d owned, %d open (%d of them found by writers), %d full, %d partial; %d busy",
+		m.Chunks, n[free], n[claiming], n[owned], n[open], found, n[full], n[partial], busy)
 }
 
 // TestEvicted lets all open chunks be busy at once, again and again, until all chunks of the

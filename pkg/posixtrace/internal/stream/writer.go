@@ -3,9 +3,7 @@ package stream
 import (
 	"math"
 	"math/bits"
-	"runtime"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -305,12 +303,12 @@ func (w *Writer) refused(e *Event, st uint64, try int) bool {
 // madeRoom calls OnFull, but not for ever: others may be quick to take the room.
 func (w *Writer) madeRoom(try int) bool { return w.OnFull != nil && try < 16 && w.OnFull() }
 
-// slow is what Record does when the shard's chunk cannot take the event. done
-// is false when it is worth another try with the shard.
+// slow is what Append does when the shard's chunk cannot take the event. done
+// is false when another try with the shard is worth it.
 func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, done bool) {
 	if try > 8 || !s.lock.CompareAndSwap(0, 1) {
 		if w.alone {
-			w.leaveChunk(s) // what follows must not come before this one
+			w.leaveChunk(s) // later events must not come before this one
 		}
 		return w.appendOpen(s, e, data, cut, try, nil)
 	}
@@ -318,59 +316,71 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	if e.Span.Key != 0 {
 		need += chunk.NoteSize
 	}
+	usable := w.renew(s, need, e.Tick)
+	s.lock.Store(0)
+	if usable {
+		return false, false
+	}
+	return w.appendOpen(s, e, data, cut, try, nil)
+}
+
+// renew makes sure that the shard's chunk has room for need bytes. It returns false if the shard
+// cannot have such a chunk now. tick is the time of the event that needs it, 0 for the present. The
+// caller holds the shard's lock.
+func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 	tag := s.tag.Load()
 	i := int(tag & idxMask)
 	d := w.m.at(i)
 	c := ctl(d.ctl.Load())
 	switch {
 	case (uint64(c)&^busyBit^tag)&tagMask != 0:
-		// Closed by a flush, or never had one.
+		// A flush has closed it, or the shard never had one.
 	case c.busy():
-		// A goroutine was interrupted half-way. It is not waited for.
-		s.lock.Store(0)
-		return w.appendOpen(s, e, data, cut, try, nil)
+		return false // a goroutine was interrupted in the middle of an event; do not wait for it
 	case c.off()+need <= w.chunk:
-		s.lock.Store(0) // it was only a collision
-		return false, false
+		return true // it was only a collision
 	default:
-		// The busy bit guards s.last, and keeps others from appending behind it.
+		// The busy bit protects s.last, and keeps others from appending behind it.
 		if b := c | busyBit; d.ctl.CompareAndSwap(uint64(c), uint64(b)) {
 			d.last.Store(s.last)
 			w.m.retire(i, b)
 		}
-		s.lock.Store(0)
-		return false, false
+		return true
 	}
 	if w.short || !w.havePlace(s) {
-		s.lock.Store(0)
-		return w.appendOpen(s, e, data, cut, try, nil)
+		return false
 	}
 	i, adopted, got := w.m.claim(w.slot, owned, need)
 	if !got {
-		s.lock.Store(0)
-		return w.appendOpen(s, e, data, cut, try, nil)
+		return false
 	}
 	p := &w.m.h.placed[s.place.Load()-1]
 	if v := p.Load(); v>>32 != w.slot || !p.CompareAndSwap(v, w.slot<<32|uint64(i+1)) {
-		// It was taken from us meanwhile.
+		// Another writer has taken the place meanwhile.
 		if adopted != 0 {
-			w.m.loosen(i, adopted)
+			w.m.leavePartial(i, adopted)
 		} else {
 			w.m.release(i)
 		}
 		s.place.Store(0)
-		s.lock.Store(0)
-		return w.appendOpen(s, e, data, cut, try, nil)
+		return false
 	}
+	w.install(s, i, adopted, tick)
+	return true
+}
+
+// install makes chunk i the shard's: one that is claimed, or one with events, adopted. tick is the
+// time of the first event, 0 for the present. The caller holds the shard's lock.
+func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 	s.tag.Store(noChunk)
 	s.data = unsafe.Add(w.data, i*w.chunk)
 	if s.epoch++; s.epoch == 0 {
-		// The count comes round: what is left from the chunks before must not be found.
+		// The count wraps: entries of earlier chunks must not be found.
 		clear(s.cache[:])
 		s.epoch = 1
 	}
 	for j := range w.mask + 1 {
-		// Generations come round, too. A shard that had this chunk long ago does not know it.
+		// Generations wrap, too: a shard that had this chunk long ago may know it by the same tag.
 		if t := w.shard(j).tag.Load(); t != noChunk && int(t&idxMask) == i {
 			w.shard(j).tag.CompareAndSwap(t, noChunk)
 		}
@@ -378,38 +388,37 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	if w.alone {
 		w.open = 0
 	}
-	// What was recorded in the chunk before stands before what comes now, also if the clock
+	// Events of the chunk before stand before those of this one, also if the clock
 	// has not moved on, or gives an older time.
 	now := w.m.now()
-	next := min(s.last, now+skew) + 1 // not what a stream full of nonsense says
-	if d = w.m.at(i); adopted == 0 && w.alone {
-		d.joined.Store(1) // long ago: readers ask whether there are times of a writer's own
-	}
-	if adopted != 0 {
-		d.joined.Store(now)
-		// Its times go on from its last one, and from a base so old that the next
-		// event gives a new one.
-		c = adopted // a flush may have closed it already
-		last, sites := d.last.Load(), readWord(d.sites.Load())
-		d.last.CompareAndSwap(last, 0) // not known any more
-		if n := sites.count(); sites != makeRead(c.gen()).at(n, c.off()) {
-			// Somebody who was about to leave it, long ago, has said so now.
-			last, n = w.m.ending(i, c)
-			sites = sites.at(n, 0)
+	next := min(s.last, now+skew) + 1 // bounded, because a damaged stream may say anything
+	d := w.m.at(i)
+	if adopted == 0 {
+		if w.alone {
+			d.joined.Store(1) // long ago: readers ask whether there are times of a writer's own
 		}
-		s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, next, 1<<32)
-	} else {
 		base := now
-		if e.Tick != 0 {
-			base = min(base, e.Tick)
+		if tick != 0 {
+			base = min(base, tick)
 		}
 		base = max(base, next)
 		s.sites, s.base, s.last = 0, base, base
-		c = w.m.begin(i, w.slot, owned, base)
+		c := w.m.begin(i, w.slot, owned, base)
+		s.tag.Store(uint64(c)&tagMask | uint64(i))
+		return
 	}
-	s.tag.Store(uint64(c)&tagMask | uint64(i))
-	s.lock.Store(0)
-	return false, false
+	d.joined.Store(now)
+	// The shard's times go on from the chunk's last one, and from a base so old that the next
+	// event gives a new one. A flush may have closed the chunk already.
+	last, sites := d.last.Load(), readWord(d.sites.Load())
+	d.last.CompareAndSwap(last, 0) // not known any more
+	if n := sites.count(); sites != makeRead(adopted.gen()).at(n, adopted.off()) {
+		// The sites are those of a writer that was about to leave the chunk long ago, and did now.
+		last, n = w.m.ending(i, adopted)
+		sites = sites.at(n, 0)
+	}
+	s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, next, 1<<32)
+	s.tag.Store(uint64(adopted)&tagMask | uint64(i))
 }
 
 // havePlace takes one of the places that bound how many chunks are owned. The
@@ -456,102 +465,36 @@ func (w *Writer) force(e *Event, data []byte, at func() uint64) bool {
 // forced stands for the number of the try when an event is recorded in any state of the stream.
 const forced = -1
 
-// appendOpen appends an event, with all its members, to an open chunk. done is
-// false when the state of the stream has changed and the event must be looked at again. s is
-// the writer's shard, nil for events of the trace system.
+// appendOpen appends an event, with all its members, to an open chunk. done is false when the
+// state of the stream has changed and the event must be judged again. s is the writer's shard, nil
+// for events of the trace system.
 func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt int, at func() uint64) (ok, done bool) {
 	force := attempt == forced
 	st := uint64(0)
 	m := w.m
 	note := e.Span.size()
 	need := note + chunk.FullSize + chunk.Align(len(data))
-	start := int(w.slot)
-	claimAt := 0         // a claim that has failed is not tried again at once
-	inTheWay := -1       // the last try at which another writer was
-	late := 63 * m.Opens // by then those who run have made way
-	var since time.Time
-	urgent := false
-	// pause lets others go on. It returns the number of the try that this one is.
-	pause := func(try int) int {
-		switch {
-		case try < 4*m.Opens:
-			return try
-		case try < late || urgent:
-			runtime.Gosched()
-			return try
-		case since.IsZero():
-			since = time.Now()
-		default:
-			time.Sleep(20 * time.Microsecond)
-			urgent = time.Since(since) > patience
-		}
-		return try - 1
-	}
-	for k, try := start, 0; try < late+4*m.Opens; k, try = k+1, try+1 {
+	for b := newBackoff(m, w.slot); b.more(); b.next() {
 		st = w.state.Load()
 		if st&(Running|Dead|turning) != Running && !force {
 			return false, false
 		}
-		o := &m.h.opened[k%m.Opens]
+		o := &m.h.opened[b.place%m.Opens]
 		ref := o.Load()
-		taken := ref&reserved != 0
-		none := !taken && (ref == 0 || ref > uint64(m.Chunks))
-		if none || taken && urgent || !taken && try >= late && m.stuck(int(ref-1)) {
-			// None there, or every open chunk has been busy for a while: its
-			// writers are not running. Another takes its place. It is reserved
-			// first, so that several writers do not claim chunks for one place.
-			if try < claimAt {
-				if try-inTheWay > m.Opens {
-					break // there is nobody to wait for
+		if w.wantsOpen(ref, &b) {
+			if b.try < b.claimAt {
+				if b.alone() {
+					break
 				}
-				if try >= 4*m.Opens {
-					runtime.Gosched()
-				}
+				b.yield()
 				continue
 			}
-			mine := reserved | w.slot
-			if !o.CompareAndSwap(ref, mine) {
+			if ref, ok = w.supplyOpen(o, ref, need, force, &b); !ok {
 				continue
 			}
-			if !none && !taken {
-				if !m.putAside(int(ref-1)) && !urgent {
-					// More writers stand still in the middle of an event than the stream has
-					// room for beside its size. They mostly go on as soon as they get the
-					// processor. If they do not, new events are worth more than old ones.
-					o.CompareAndSwap(mine, ref)
-					if since.IsZero() && !force && w.OnCrowded != nil {
-						w.OnCrowded()
-					}
-					try = pause(try)
-					continue
-				}
-				m.date(int(ref - 1))
-			}
-			i, adopted, got := m.claim(w.slot, open, need)
-			if !got {
-				if taken {
-					ref = 0
-				}
-				o.CompareAndSwap(mine, ref)
-				claimAt = try + 16*m.Opens
-				continue
-			}
-			if adopted == 0 {
-				m.date(i) // none finds it yet, and it is not the oldest
-				m.begin(i, 0, open, m.now())
-			} else {
-				m.at(i).joined.Store(m.now())
-			}
-			if !o.CompareAndSwap(mine, uint64(i+1)) {
-				if c := ctl(m.at(i).ctl.Load()); c.state() == open && !c.busy() {
-					m.loosen(i, c)
-				}
-			}
-			ref = o.Load()
 		}
-		if ref&reserved != 0 || ref == 0 || ref > uint64(m.Chunks) {
-			inTheWay = try
-			try = pause(try)
+		if !m.isOpenRef(ref) {
+			b.wait()
 			continue
 		}
 		i := int(ref - 1)
@@ -562,8 +505,7 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			continue
 		}
 		if c.busy() {
-			inTheWay = try
-			try = pause(try)
+			b.wait()
 			continue
 		}
 		if c.off()+need > w.chunk {
@@ -573,8 +515,8 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			continue
 		}
 		if !d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit|ctl(w.slot<<slotShift))) {
-			if try >= late {
-				try = pause(try)
+			if b.try >= b.late() {
+				b.pause()
 			}
 			continue
 		}
@@ -582,56 +524,61 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 		if e.Tick != 0 {
 			tick = min(tick, e.Tick)
 		}
-		if !force && (w.state.Load() != st || m.rejects(e.ID)) {
-			publish(&d.ctl, c)
-			if o.Load() != ref {
-				m.backFrom(i)
+		ok = force || w.state.Load() == st && !m.rejects(e.ID)
+		if ok {
+			if at != nil {
+				tick = at()
 			}
-			return false, false
-		}
-		if at != nil {
-			tick = at()
-		}
-		// The chunk's events stay in order, whoever writes them.
-		tick = max(tick, d.last.Load())
-		if w.alone && s != nil {
-			if w.open != i+1 {
-				w.open = i + 1
-				d.joined.Store(m.now())
+			tick = w.openTick(s, i, tick)
+			pid := e.PID
+			if pid == 0 && !force {
+				pid = w.pid
 			}
-			tick = max(tick, s.last+1)
-			s.last = tick
+			p := unsafe.Add(w.data, i*w.chunk+c.off())
+			e.Span.write(p, note)
+			writeFull(unsafe.Add(p, note), e, pid, tick, data, cut)
+			c = c&^offMask + 1<<countShift | ctl((c.off()+need)/8)
 		}
-		d.last.Store(tick)
-		pid := e.PID
-		if pid == 0 && !force {
-			pid = w.pid
-		}
-		p := unsafe.Add(w.data, i*w.chunk+c.off())
-		e.Span.write(p, note)
-		writeFull(unsafe.Add(p, note), e.ID, pid, e.TID, e.Addr, tick, data, cut)
-		publish(&d.ctl, c&^offMask+1<<countShift|ctl((c.off()+need)/8))
+		publish(&d.ctl, c)
 		if o.Load() != ref {
 			m.backFrom(i)
 		}
-		return true, true
+		return ok, ok
 	}
 	if force {
-		return false, true // the caller knows what that means
+		return false, true // the caller accounts for it
 	}
 	return false, !w.madeRoom(attempt) && w.noRoom(e, st)
 }
 
-func writeFull(p unsafe.Pointer, id event.ID, pid, tid uint32, addr, tick uint64, data []byte, cut bool) {
+// openTick returns the tick of an event in open chunk i that is to have the time tick. The chunk's
+// events stay in order, whichever writers they are from.
+func (w *Writer) openTick(s *shard, i int, tick uint64) uint64 {
+	d := w.m.at(i)
+	tick = max(tick, d.last.Load())
+	if w.alone && s != nil {
+		if w.open != i+1 {
+			w.open = i + 1
+			d.joined.Store(w.m.now())
+		}
+		tick = max(tick, s.last+1)
+		s.last = tick
+	}
+	d.last.Store(tick)
+	return tick
+}
+
+// writeFull writes a record with all members of e.
+func writeFull(p unsafe.Pointer, e *Event, pid uint32, tick uint64, data []byte, cut bool) {
 	num := uint16(chunk.KindFull)
 	if cut {
 		num |= chunk.Truncated
 	}
 	store64(p, chunk.Header(0, len(data), num))
 	store64(unsafe.Add(p, 8), tick)
-	store64(unsafe.Add(p, 16), uint64(id)|uint64(pid)<<32)
-	store64(unsafe.Add(p, 24), uint64(tid))
-	store64(unsafe.Add(p, 32), addr)
+	store64(unsafe.Add(p, 16), uint64(e.ID)|uint64(pid)<<32)
+	store64(unsafe.Add(p, 24), uint64(e.TID))
+	store64(unsafe.Add(p, 32), e.Addr)
 	copyIn(unsafe.Add(p, chunk.FullSize), data)
 }
 
@@ -714,7 +661,7 @@ func (w *Writer) leaveChunk(s *shard) {
 	j := int(tag & idxMask)
 	for range closeTries {
 		c := ctl(w.m.at(j).ctl.Load())
-		if (uint64(c)^tag)&tagMask != 0 || w.m.loosen(j, c) {
+		if (uint64(c)^tag)&tagMask != 0 || w.m.leavePartial(j, c) {
 			break
 		}
 	}

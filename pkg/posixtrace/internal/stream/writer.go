@@ -394,9 +394,6 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 	next := min(s.last, now+skew) + 1 // bounded, because a damaged stream may say anything
 	d := w.m.at(i)
 	if adopted == 0 {
-		if w.alone {
-			d.joined.Store(1) // long ago: readers ask whether there are times of a writer's own
-		}
 		base := now
 		if tick != 0 {
 			base = min(base, tick)
@@ -404,6 +401,9 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 		base = max(base, next)
 		s.sites, s.base, s.last = 0, base, base
 		c := w.m.begin(i, w.slot, owned, base)
+		if w.alone {
+			d.joined.Store(1) // long ago: readers ask whether there are times of a writer's own
+		}
 		s.tag.Store(uint64(c)&tagMask | uint64(i))
 		return
 	}

@@ -31,7 +31,7 @@ func Attach(nameOrPath string) (*Stream, error) {
 			return nil, &Error{Op: op, Err: syscall.ENOENT, Cause: errDead}
 		}
 		if c.orphaned() {
-			err := complete(c, false)
+			err := shutdownOrphan(c, false)
 			c.release()
 			if err != nil {
 				return nil, fail(op, err, syscall.EIO)
@@ -134,7 +134,7 @@ func (s *Stream) Handover(pid int) error {
 		return fail(op, err, syscall.ESRCH)
 	}
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
-		s.c.let()
+		s.c.unpin()
 		m.SetHeld(false)
 		m.SetOwner(p)
 		if !m.HasLog {

@@ -210,29 +210,29 @@ func (c *conn) orphaned() bool {
 
 // keep makes the stream one that goes down with this program. It stays mapped
 // until let, also when the application forgets it.
-func (c *conn) keep() {
+func (c *conn) pin() {
 	// Those that another process has shut down meanwhile go first.
-	keeping.Range(func(id, k any) bool {
+	pinned.Range(func(id, k any) bool {
 		if k.(*conn).dead() {
-			keeping.Delete(id)
+			pinned.Delete(id)
 		}
 		return true
 	})
 	if sys.Hold(c.f) == nil {
 		c.mem.SetHeld(true)
-		keeping.Store(c.id, c)
+		pinned.Store(c.id, c)
 	}
 }
 
 // let ends what keep began; the owner's death alone counts from now on.
-func (c *conn) let() {
-	if k, ok := keeping.Load(c.id); ok && k == c {
+func (c *conn) unpin() {
+	if k, ok := pinned.Load(c.id); ok && k == c {
 		c.mem.SetHeld(false)
-		keeping.Delete(c.id)
+		pinned.Delete(c.id)
 	}
 }
 
-var keeping sync.Map // of *conn, by stream
+var pinned sync.Map // of *conn, by stream
 
 // stale reports whether a stream was left to its process, which is gone.
 func (c *conn) stale() bool {
@@ -249,7 +249,7 @@ func (c *conn) dead() bool { return c.mem.State()&stream.Dead != 0 || c.cut() }
 
 // probe comes upon it if the file was cut short, also where this process would otherwise
 // touch nothing of what is gone.
-func (c *conn) probe() {
+func (c *conn) checkCut() {
 	b := c.mem.Bytes()
 	(*atomic.Uint32)(unsafe.Pointer(&b[(len(b)-1)&^3])).Load()
 }

@@ -199,7 +199,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		return nil, ofDir(noRoom(d, attr, log != nil, err))
 	}
 	defer page.Close()
-	if err := makePlace(d, page); err != nil {
+	if err := ensureEntry(d, page); err != nil {
 		return nil, err
 	}
 	made = append(made, more...)
@@ -255,7 +255,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 			return nil, err
 		}
 	}
-	s.c.keep()
+	s.c.pin()
 	if err = d.Publish(id); err == nil {
 		if err = page.Attach(id, flags); err != nil {
 			d.RemoveStream(id)
@@ -269,7 +269,7 @@ func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
 		if s.log != nil {
 			s.log.abandon()
 		}
-		s.c.let()
+		s.c.unpin()
 		undo()
 		return nil, ofDir(err)
 	}

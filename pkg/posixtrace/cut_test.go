@@ -223,7 +223,7 @@ func TestCutHalfWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []*Stream{s, other} {
-			if s.c.probe(); s.c.mem.State() != 0 {
+			if s.c.checkCut(); s.c.mem.State() != 0 {
 				t.Fatalf("the state is %x, not that of zeros", s.c.mem.State())
 			}
 		}

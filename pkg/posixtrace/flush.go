@@ -25,7 +25,7 @@ func (s *Stream) Flush() error {
 	if s.log != nil {
 		return fail(op, s.flushLocked(false), syscall.EIO)
 	}
-	return s.served(op, m.AskFlush())
+	return s.waitServed(op, m.AskFlush())
 }
 
 // RequestFlush asks the owner of a stream with log for a flush and does not
@@ -43,7 +43,7 @@ func (s *Stream) RequestFlush() error {
 		return s.Flush()
 	}
 	if s.c.orphaned() {
-		return fail(op, s.complete(), syscall.EIO)
+		return fail(op, s.shutdownOrphan(), syscall.EIO)
 	}
 	s.c.mem.AskFlush()
 	return nil
@@ -69,7 +69,7 @@ func (s *Stream) flushLocked(sync bool) error {
 }
 
 // served waits until the owner has done what was asked for.
-func (s *Stream) served(op string, ticket uint32) error {
+func (s *Stream) waitServed(op string, ticket uint32) error {
 	defer runtime.KeepAlive(s)
 	m := s.c.mem
 	for wait := pollBusy; ; wait = min(2*wait, pollIdle) {
@@ -80,14 +80,14 @@ func (s *Stream) served(op string, ticket uint32) error {
 			return &Error{Op: op, Err: syscall.Errno(no)}
 		}
 		// The owner, whom we ask, may know already that the file was cut short.
-		if s.c.probe(); s.c.cut() {
+		if s.c.checkCut(); s.c.cut() {
 			return fail(op, errCut, syscall.EIO)
 		}
 		if s.c.dead() {
 			return nil // a shutdown flushes
 		}
 		if s.c.orphaned() {
-			return fail(op, s.complete(), syscall.EIO)
+			return fail(op, s.shutdownOrphan(), syscall.EIO)
 		}
 		select {
 		case <-s.closed:
@@ -114,7 +114,7 @@ func (s *Stream) Sync() error {
 	var err error
 	for again := true; again && err == nil; {
 		ticket := s.c.mem.AskSync()
-		err = s.served(op, ticket)
+		err = s.waitServed(op, ticket)
 		again = !s.c.mem.Synced(ticket) && !s.isClosed()
 	}
 	if err == nil && s.isClosed() {

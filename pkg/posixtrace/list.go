@@ -63,7 +63,7 @@ func eachStream(f func(c *conn) error) error {
 		}
 		if c.dead() || c.orphaned() {
 			// One that cannot be completed now, on a full disk say, is left to the next who comes.
-			complete(c, false)
+			shutdownOrphan(c, false)
 			c.release()
 			continue
 		}

@@ -138,7 +138,7 @@ func (o *logOwner) run() {
 	last, recovered := time.Now(), time.Time{}
 	failed := false
 	for o.alarm.Wait(wait) {
-		if o.c.probe(); m.ShutdownWanted() || o.c.cut() {
+		if o.c.checkCut(); m.ShutdownWanted() || o.c.cut() {
 			// Shutdown stops this loop, so it cannot run in it.
 			go o.s.Load().Shutdown()
 			<-o.stop
@@ -155,7 +155,7 @@ func (o *logOwner) run() {
 		}
 		if m.Crowded() && time.Since(recovered) >= time.Second {
 			recovered = time.Now()
-			o.s.Load().recover()
+			o.s.Load().recoverDead()
 		}
 		ticket, asked := m.FlushWanted()
 		due := false
@@ -183,12 +183,12 @@ func (o *logOwner) run() {
 		}
 		last = time.Now()
 		if asked {
-			m.FlushServed(ticket, uint32(errnoOf0(err)))
+			m.FlushServed(ticket, uint32(errnoOrZero(err)))
 		}
 	}
 }
 
-func errnoOf0(err error) syscall.Errno {
+func errnoOrZero(err error) syscall.Errno {
 	if err == nil {
 		return 0
 	}

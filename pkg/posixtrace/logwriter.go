@@ -85,7 +85,7 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	if hold {
 		return w, nil
 	}
-	if err = w.meta(); err != nil {
+	if err = w.writeMeta(); err != nil {
 		w.names.Close()
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (w *logWriter) begin() error {
 	}
 	w.log = log
 	w.log.BeforeWrite(w.beforeWrite)
-	if err = w.meta(); err != nil {
+	if err = w.writeMeta(); err != nil {
 		w.log = nil
 	}
 	return err
@@ -133,7 +133,7 @@ func (w *logWriter) setTimeout(d time.Duration) error {
 }
 
 // meta brings the log's types and clock up to date.
-func (w *logWriter) meta() error {
+func (w *logWriter) writeMeta() error {
 	all := w.names.All()
 	defs := make([]tracelog.TypeDef, len(all))
 	for i, t := range all {
@@ -157,7 +157,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	defer m.SetFlushing(false)
 	defer func() {
 		if w.log != nil {
-			w.account()
+			w.countReplaced()
 		}
 		if err != nil {
 			m.FlushFailed(uint32(errnoOf(err, syscall.EIO)))
@@ -166,7 +166,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	if err := w.meta(); err != nil {
+	if err := w.writeMeta(); err != nil {
 		return err
 	}
 	full := false
@@ -176,7 +176,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 		m.LogLost(n)
 	}
 	to.Put = func(b *stream.Block) error {
-		e := w.put(b, false)
+		e := w.writeBlock(b, false)
 		if errors.Is(e, tracelog.ErrFull) {
 			full = true
 			if b.Index >= 0 {
@@ -188,7 +188,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	}
 	watermark, err := m.Drain(slot, &to)
 	if err == nil {
-		err = w.meta()
+		err = w.writeMeta()
 	}
 	if err == nil {
 		err = w.log.GroupEnd(watermark)
@@ -198,7 +198,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	}
 	if full {
 		m.SetLogFull(true)
-		if e := w.put(m.LogFullMark(), true); e != nil && !errors.Is(e, tracelog.ErrFull) {
+		if e := w.writeBlock(m.LogFullMark(), true); e != nil && !errors.Is(e, tracelog.ErrFull) {
 			return e
 		}
 	}
@@ -206,7 +206,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 }
 
 // account notes what a LOOP log has given up for newer events since last time.
-func (w *logWriter) account() {
+func (w *logWriter) countReplaced() {
 	m := w.c.mem
 	all, marks := w.log.Replaced(), w.log.ReplacedMarks()
 	if all > w.replaced {
@@ -220,7 +220,7 @@ func (w *logWriter) account() {
 	w.replaced, w.marks = all, marks
 }
 
-func (w *logWriter) put(b *stream.Block, final bool) error {
+func (w *logWriter) writeBlock(b *stream.Block, final bool) error {
 	e := tracelog.EventsBlock{Payload: b.Payload, Base: b.Base, Chunk: uint32(b.Index), Gen: b.Gen, Final: final}
 	if b.Index < 0 {
 		e.Chunk = tracelog.MarkChunk
@@ -228,7 +228,7 @@ func (w *logWriter) put(b *stream.Block, final bool) error {
 	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen, e.Base) {
 		return nil
 	}
-	if w.c.probe(); w.c.cut() {
+	if w.c.checkCut(); w.c.cut() {
 		return errCut // what is in b may be zeros
 	}
 	err := w.log.Events(e)
@@ -265,13 +265,13 @@ func (w *logWriter) finish(err error) error {
 		return err // it could not even begin
 	}
 	if b := m.LastMarks(); b != nil && written {
-		if e := w.put(b, false); e != nil && !errors.Is(e, tracelog.ErrFull) {
+		if e := w.writeBlock(b, false); e != nil && !errors.Is(e, tracelog.ErrFull) {
 			err = cmp.Or(err, e)
 		}
-		w.account()
+		w.countReplaced()
 	}
 	st := m.Status(false)
-	if w.c.probe(); w.c.cut() {
+	if w.c.checkCut(); w.c.cut() {
 		return errCut // a reader does not take a log without a seal for the whole
 	}
 	e := w.log.Seal(tracelog.Status{

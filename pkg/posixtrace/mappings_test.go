@@ -118,7 +118,7 @@ func TestShutdownFreesMemory(t *testing.T) {
 			if err := finishOrphan(s.c); err != nil {
 				t.Fatal(err)
 			}
-			if err := bury(s.c, false); err != nil {
+			if err := removeStream(s.c, false); err != nil {
 				t.Fatal(err)
 			}
 		} else if err := s.Shutdown(); err != nil {

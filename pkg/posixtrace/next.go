@@ -28,8 +28,8 @@ type reading struct {
 	copies    uint64    // made by r when the file was last known to be whole
 	recovered time.Time // when the dead were last looked for
 
-	latest    int64       // the time of the last event whose clock was made without a lock
-	bereaving atomic.Bool // the stream's end, in place of its owner, is under way
+	latest     int64       // the time of the last event whose clock was made without a lock
+	completing atomic.Bool // the stream's end, in place of its owner, is under way
 }
 
 // recoverPause is how often that makes sense.
@@ -45,7 +45,7 @@ func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, er
 	const op = "posix_trace_getnext_event"
 	p := pauses{s: s, next: firstPause}
 	for {
-		ev, n, err = s.try(op, data)
+		ev, n, err = s.tryNext(op, data)
 		if err != ErrUnavailable {
 			return ev, n, err
 		}
@@ -58,7 +58,7 @@ func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, er
 // TryNext is Next without waiting: ErrUnavailable when no event is ready
 // (posix_trace_trygetnext_event).
 func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
-	return s.try("posix_trace_trygetnext_event", data)
+	return s.tryNext("posix_trace_trygetnext_event", data)
 }
 
 // All iterates over the events that TryNext would report, with their names and data, and ends when
@@ -94,7 +94,7 @@ func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int
 	deadline = deadline.Round(0)
 	p := pauses{s: s, next: firstPause}
 	for {
-		ev, n, err = s.try(op, data)
+		ev, n, err = s.tryNext(op, data)
 		if err != ErrUnavailable {
 			return ev, n, err
 		}
@@ -142,8 +142,8 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	p.next = min(p.next*2, maxPause)
 	if p.idle += d; p.idle >= ownerPause {
 		p.idle = 0
-		p.s.c.probe()
-		p.s.bereave()
+		p.s.c.checkCut()
+		p.s.shutdownIfOrphaned()
 	}
 	return nil
 }
@@ -151,19 +151,19 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 // bereave shuts the stream down if it is another process's and that is gone:
 // else who waits for its next event would wait for ever. The reader call, which may have a
 // deadline, does not wait for that, which takes locks: it finds the stream dead afterwards.
-func (s *Stream) bereave() {
+func (s *Stream) shutdownIfOrphaned() {
 	defer runtime.KeepAlive(s)
-	if s.isClosed() || s.c.mem.Owner() == sys.SelfProc() || !s.c.orphaned() || !s.read.bereaving.CompareAndSwap(false, true) {
+	if s.isClosed() || s.c.mem.Owner() == sys.SelfProc() || !s.c.orphaned() || !s.read.completing.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
-		s.complete()
-		s.read.bereaving.Store(false)
+		s.shutdownOrphan()
+		s.read.completing.Store(false)
 	}()
 }
 
 // try reports an event if one is ready.
-func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
+func (s *Stream) tryNext(op string, data []byte) (ev EventInfo, n int, err error) {
 	defer runtime.KeepAlive(s)
 	r := &s.read
 	r.mu.Lock()
@@ -182,7 +182,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 	defer m.UnlockReader()
 	if r.r == nil {
 		r.r = m.NewReader()
-		s.recover()
+		s.recoverDead()
 	}
 	for {
 		more := r.r.Next(&r.rec)
@@ -190,7 +190,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 			return ev, 0, fail(op, s.whyClosed(), syscall.EINVAL)
 		}
 		if r.r.Held() && time.Since(r.recovered) > recoverPause {
-			s.recover() // a writer may have died in the middle of an event
+			s.recoverDead() // a writer may have died in the middle of an event
 			r.recovered = time.Now()
 		}
 		if more {
@@ -209,7 +209,7 @@ func (s *Stream) try(op string, data []byte) (ev EventInfo, n int, err error) {
 	// Cutting a file short leaves zeros up to the end of its last page.
 	if n := r.r.Copies(); n != r.copies {
 		r.copies = n
-		s.c.probe()
+		s.c.checkCut()
 	}
 	if s.c.cut() { // what was read may have been zeros
 		return ev, 0, fail(op, errCut, syscall.EIO)
@@ -264,7 +264,7 @@ func (s *Stream) restart() (done bool) {
 	return err == nil && s.c.mem.State()&stream.Running != 0
 }
 
-func (s *Stream) recover() {
+func (s *Stream) recoverDead() {
 	s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
 		m.Recover(gone)
 		return nil

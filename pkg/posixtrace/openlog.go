@@ -58,7 +58,7 @@ func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
 	if c.orphaned() || c.dead() {
 		// The owner died, and this process completes the log. If it cannot write the log, the reader
 		// takes the rest from the stream.
-		if complete(c, false) == nil || c.dead() {
+		if shutdownOrphan(c, false) == nil || c.dead() {
 			l = nil
 			if err := look(); err != nil {
 				return nil, err
@@ -122,7 +122,7 @@ func streamOf(s *tracelog.Super, f *os.File) *conn {
 // have been cut short. The caller holds the stream's lock.
 func peek(c *conn) (*stream.Snapshot, *chunk.Clock) {
 	r := c.mem.Snapshot()
-	c.probe()
+	c.checkCut()
 	return r, c.mem.FreshClock()
 }
 
@@ -157,7 +157,7 @@ func (s *Stream) Reader() (*Reader, error) {
 					return r, nil
 				}
 				if err == nil {
-					r.leave()
+					r.disconnect()
 				}
 			}
 			f.Close()
@@ -180,7 +180,7 @@ func (s *Stream) Reader() (*Reader, error) {
 		})
 		return
 	}
-	r.made = func() (*stream.Snapshot, *chunk.Clock, error) {
+	r.takeSnapshot = func() (*stream.Snapshot, *chunk.Clock, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return made()

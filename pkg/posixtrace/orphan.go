@@ -14,13 +14,13 @@ import (
 
 // complete shuts down a stream whose owner is dead, as the owner's call would
 // have done (SHU-06). locked tells that the caller holds the directory's lock.
-func complete(c *conn, locked bool) error {
-	c.probe() // one that was cut short is dead
-	lastWords(c)
+func shutdownOrphan(c *conn, locked bool) error {
+	c.checkCut() // one that was cut short is dead
+	recordLastEvents(c)
 	if err := finishOrphan(c); err != nil {
 		return err
 	}
-	return bury(c, locked)
+	return removeStream(c, locked)
 }
 
 func finishOrphan(c *conn) error {

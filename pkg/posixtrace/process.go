@@ -56,7 +56,7 @@ func OpenProcess(pid int) (*Process, error) {
 		}
 		c, err := openStream(d, e.Stream)
 		if err != nil {
-			missed(d, e.Stream, err)
+			noteMissed(d, e.Stream, err)
 			continue
 		}
 		if c.dead() || c.orphaned() {
@@ -66,7 +66,7 @@ func OpenProcess(pid int) (*Process, error) {
 		a, err := attach(c, p, 1)
 		if err != nil {
 			var m misses
-			m.note(c.id, err, c.missed)
+			m.note(c.id, err, c.addMissed)
 			c.release()
 			continue
 		}

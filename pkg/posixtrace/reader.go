@@ -39,22 +39,22 @@ type Reader struct {
 	log *tracelog.Reader // nil for a stream without log, and
 	mem *stream.Snapshot // nil for a log whose stream is gone
 	// whether the log has been read to its end
-	logDone bool
-	live    bool
-	closed  bool
-	c       *conn
-	names   *registry.Names
-	clock   *chunk.Clock // of the stream
-	f       *os.File     // to be closed
-	file    *os.File     // of the log
-	sel     Selection
-	since   int64
-	until   int64
-	rec     chunk.Record
-	out     Record
-	raw     []chunk.Record                                 // for NextBatch
-	made    func() (*stream.Snapshot, *chunk.Clock, error) // for Rewind
-	known   []string                                       // names of event types by id, as far as they were needed
+	logDone      bool
+	live         bool
+	closed       bool
+	c            *conn
+	names        *registry.Names
+	clock        *chunk.Clock // of the stream
+	f            *os.File     // to be closed
+	file         *os.File     // of the log
+	sel          Selection
+	since        int64
+	until        int64
+	rec          chunk.Record
+	out          Record
+	raw          []chunk.Record                                 // for NextBatch
+	takeSnapshot func() (*stream.Snapshot, *chunk.Clock, error) // for Rewind
+	known        []string                                       // names of event types by id, as far as they were needed
 }
 
 var errReaderClosed = closedError("the reader is closed")
@@ -160,9 +160,9 @@ func (r *Reader) Rewind() error {
 	}
 	switch {
 	case r.mem == nil:
-	case r.made != nil:
+	case r.takeSnapshot != nil:
 		var err error
-		if r.mem, r.clock, err = r.made(); err != nil {
+		if r.mem, r.clock, err = r.takeSnapshot(); err != nil {
 			return fail(op, err, syscall.EINVAL)
 		}
 	default:
@@ -200,11 +200,11 @@ func (r *Reader) Renew(since time.Time) error {
 			return fail(op, err, syscall.EINVAL)
 		}
 		n.f, n.names, n.known = r.f, r.names, r.known
-		r.leave()
+		r.disconnect()
 		*r = *n
-	case r.made != nil:
+	case r.takeSnapshot != nil:
 		var err error
-		if r.mem, r.clock, err = r.made(); err != nil {
+		if r.mem, r.clock, err = r.takeSnapshot(); err != nil {
 			return fail(op, err, syscall.EINVAL)
 		}
 	}
@@ -328,7 +328,7 @@ func (r *Reader) EventTypes() ([]EventType, error) {
 }
 
 // leave gives up the connection of a log's reader to the stream, which is its own.
-func (r *Reader) leave() {
+func (r *Reader) disconnect() {
 	if r.log != nil && r.c != nil {
 		r.c.release()
 		r.c, r.mem = nil, nil
@@ -343,7 +343,7 @@ func (r *Reader) Close() error {
 		return fail("Close", errReaderClosed, syscall.EINVAL)
 	}
 	r.closed = true
-	r.leave()
+	r.disconnect()
 	if r.f != nil {
 		r.f.Close()
 		r.f = nil

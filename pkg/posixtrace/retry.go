@@ -24,10 +24,10 @@ var retryMin, retryMax = time.Second, time.Minute
 
 // misses is what a process knows of its vain attempts.
 type misses struct {
-	pause  time.Duration
-	byName bool                     // $PTRACE_STREAM has yet to be followed
-	why    map[uint64]syscall.Errno // by stream: what the stream does not know yet
-	told   map[uint64]bool
+	pause    time.Duration
+	byName   bool                     // $PTRACE_STREAM has yet to be followed
+	why      map[uint64]syscall.Errno // by stream: what the stream does not know yet
+	reported map[uint64]bool
 }
 
 // next returns when to try again.
@@ -38,7 +38,7 @@ func (m *misses) next() int64 {
 
 // passing reports whether an error may go away. A stream that is no more, or that
 // a program of another kind has made, will not be there later either.
-func passing(err error) bool {
+func transient(err error) bool {
 	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, stream.ErrFormat) &&
 		!errors.Is(err, stream.ErrForeign) && !errors.Is(err, stream.ErrElsewhere)
 }
@@ -46,7 +46,7 @@ func passing(err error) bool {
 // note tells a stream that this process could not connect to it, by tell, which
 // reports whether that was possible; else that comes later.
 func (m *misses) note(id uint64, err error, tell func(no syscall.Errno) bool) {
-	if m.told[id] {
+	if m.reported[id] {
 		return
 	}
 	no := syscall.ENOMEM
@@ -56,25 +56,25 @@ func (m *misses) note(id uint64, err error, tell func(no syscall.Errno) bool) {
 		errors.As(err, &no)
 	}
 	if m.why == nil {
-		m.why, m.told = map[uint64]syscall.Errno{}, map[uint64]bool{}
+		m.why, m.reported = map[uint64]syscall.Errno{}, map[uint64]bool{}
 	}
 	if m.why[id] = no; tell(no) {
 		delete(m.why, id)
-		m.told[id] = true
+		m.reported[id] = true
 	}
 }
 
 // over ends the matter for a stream that the process is connected to now.
-func (m *misses) over(c *conn) {
+func (m *misses) connected(c *conn) {
 	if no, ok := m.why[c.id]; ok {
 		c.mem.AddMissed(uint32(no))
 	}
 	delete(m.why, c.id)
-	delete(m.told, c.id)
+	delete(m.reported, c.id)
 }
 
 // tellStream counts a miss in a stream that is not mapped, or cannot be. open opens its file.
-func tellStream(id uint64, no syscall.Errno, open func() (*os.File, error)) bool {
+func reportMiss(id uint64, no syscall.Errno, open func() (*os.File, error)) bool {
 	f, err := open()
 	if err != nil {
 		return false
@@ -93,18 +93,18 @@ func tellStream(id uint64, no syscall.Errno, open func() (*os.File, error)) bool
 }
 
 // missed tells a stream that cannot be connected to, if it can be reached.
-func missed(d *registry.Dir, id uint64, err error) {
-	if !passing(err) {
+func noteMissed(d *registry.Dir, id uint64, err error) {
+	if !transient(err) {
 		return
 	}
 	var m misses
 	m.note(id, err, func(no syscall.Errno) bool {
-		return tellStream(id, no, func() (*os.File, error) { return d.OpenStreamFile(id) })
+		return reportMiss(id, no, func() (*os.File, error) { return d.OpenStreamFile(id) })
 	})
 }
 
 // missed counts a miss in the stream of a connection.
-func (c *conn) missed(no syscall.Errno) bool {
+func (c *conn) addMissed(no syscall.Errno) bool {
 	c.mem.AddMissed(uint32(no))
 	return true
 }
@@ -117,6 +117,6 @@ func (m *misses) noteByName(err error) {
 		return
 	}
 	m.note(id, err, func(no syscall.Errno) bool {
-		return tellStream(id, no, func() (*os.File, error) { return registry.OpenStreamFrom(path) })
+		return reportMiss(id, no, func() (*os.File, error) { return registry.OpenStreamFrom(path) })
 	})
 }

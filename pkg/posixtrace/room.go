@@ -61,7 +61,7 @@ func inRoom(d *registry.Dir, size int64, try func() error) (made []StreamInfo, e
 		c := stale[0]
 		stale = stale[1:]
 		info := c.info()
-		if complete(c, true) == nil {
+		if shutdownOrphan(c, true) == nil {
 			made = append(made, info)
 		}
 		c.release() // its memory goes with the last mapping
@@ -174,7 +174,7 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 			live++
 			known = false
 			continue
-		case c.orphaned() && complete(c, true) == nil:
+		case c.orphaned() && shutdownOrphan(c, true) == nil:
 			c.release()
 			continue
 		}
@@ -188,7 +188,7 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 	}
 	slices.SortFunc(stale, olderConn)
 	for _, c := range stale {
-		if info := c.info(); live >= SysMax && complete(c, true) == nil {
+		if info := c.info(); live >= SysMax && shutdownOrphan(c, true) == nil {
 			made = append(made, info)
 			live--
 		}
@@ -227,7 +227,7 @@ func nameFree(d *registry.Dir, name string) error {
 
 // makePlace makes sure that one more stream can be attached to a process. The
 // caller holds the directory's lock.
-func makePlace(d *registry.Dir, page *registry.Page) error {
+func ensureEntry(d *registry.Dir, page *registry.Page) error {
 	if len(page.Entries()) < StreamsMax {
 		return nil
 	}

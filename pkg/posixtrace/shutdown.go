@@ -19,10 +19,10 @@ import (
 func (s *Stream) Shutdown() error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_shutdown"
-	s.c.probe()
+	s.c.checkCut()
 	if s.isClosed() {
 		if s.c.cut() {
-			return fail(op, s.giveUp(), syscall.EIO)
+			return fail(op, s.shutdownCut(), syscall.EIO)
 		}
 		// Who ends because the stream has does not take a shutdown of another goroutine along
 		// that has not removed its file yet.
@@ -38,19 +38,19 @@ func (s *Stream) Shutdown() error {
 		m.AskShutdown()
 		for wait := pollBusy; !s.c.dead(); wait = min(2*wait, pollIdle) {
 			if s.c.orphaned() {
-				if err := s.complete(); err != nil {
+				if err := s.shutdownOrphan(); err != nil {
 					return fail(op, err, syscall.EIO)
 				}
 				break
 			}
 			time.Sleep(wait)
-			s.c.probe()
+			s.c.checkCut()
 		}
 		if s.c.cut() {
-			return fail(op, s.giveUp(), syscall.EIO)
+			return fail(op, s.shutdownCut(), syscall.EIO)
 		}
 		// Its owner is about to remove it, but need not have come to it.
-		err := bury(s.c, false)
+		err := removeStream(s.c, false)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.closeLocked()
@@ -80,7 +80,7 @@ func (s *Stream) Shutdown() error {
 	if err != nil {
 		return fail(op, err, syscall.EINVAL)
 	}
-	err = bury(s.c, false)
+	err = removeStream(s.c, false)
 	s.closeLocked()
 	switch {
 	case sealed != nil:
@@ -94,7 +94,7 @@ func (s *Stream) Shutdown() error {
 // giveUp shuts down a stream whose file was truncated: there is nothing left to flush. The log keeps
 // its contents and gets no seal, so that no reader takes it for the whole. giveUp returns errCut if it
 // succeeds.
-func (s *Stream) giveUp() error {
+func (s *Stream) shutdownCut() error {
 	defer runtime.KeepAlive(s)
 	if s.log != nil {
 		s.log.halt()
@@ -108,7 +108,7 @@ func (s *Stream) giveUp() error {
 	}
 	// Remove the files first: after the close another process would take the stream for that of a dead
 	// owner.
-	err := bury(s.c, false)
+	err := removeStream(s.c, false)
 	s.closeLocked()
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (s *Stream) giveUp() error {
 
 // complete shuts the stream down in the place of its owner, which is dead. Calls of other
 // goroutines that find it dead, too, wait for that.
-func (s *Stream) complete() error {
+func (s *Stream) shutdownOrphan() error {
 	defer runtime.KeepAlive(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,16 +127,16 @@ func (s *Stream) complete() error {
 		return nil // and so does the next process that comes
 	default:
 	}
-	return complete(s.c, false)
+	return shutdownOrphan(s.c, false)
 }
 
 // bury removes the files of a stream that is shut down. locked tells that the
 // caller holds the directory's lock, which is taken before that of a stream, never after.
-func bury(c *conn, locked bool) error {
+func removeStream(c *conn, locked bool) error {
 	if c.dir.Gone() {
 		// Its file went with the directory, and pages with it. Processes that were given a new page
 		// took the stream along.
-		keeping.Delete(c.id)
+		pinned.Delete(c.id)
 		d, err := openDir()
 		if err != nil || locked {
 			return nil
@@ -156,7 +156,7 @@ func bury(c *conn, locked bool) error {
 		}
 		defer unlock()
 	}
-	keeping.Delete(c.id)
+	pinned.Delete(c.id)
 	c.dir.DetachAll(c.id)
 	if !c.cut() {
 		// The traced process keeps the file mapped until it next passes a trace point and then
@@ -172,7 +172,7 @@ func bury(c *conn, locked bool) error {
 
 // lastWords calls the function that tool.BeforeShutdown has set for a stream whose owner is dead. The
 // caller holds no lock of the stream.
-func lastWords(c *conn) {
+func recordLastEvents(c *conn) {
 	f := hook.BeforeShutdown.Load()
 	if f == nil || c.dead() {
 		return

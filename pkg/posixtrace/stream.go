@@ -202,7 +202,7 @@ func (s *Stream) close() bool {
 	if s.names != nil {
 		s.names.Close()
 	}
-	s.c.let()
+	s.c.unpin()
 	s.c.f.Close()
 	return true
 }
@@ -231,7 +231,7 @@ func (s *Stream) Clear() error {
 	if !s.isClosed() && s.c.mem.HasLog && s.log == nil && s.c.mem.LogPolicy != stream.Append {
 		// The log is emptied too, which only its owner has.
 		const op = "posix_trace_clear"
-		err := s.served(op, s.c.mem.AskClear())
+		err := s.waitServed(op, s.c.mem.AskClear())
 		if err == nil && s.isClosed() {
 			return fail(op, s.whyClosed(), syscall.EINVAL) // it was shut down instead
 		}

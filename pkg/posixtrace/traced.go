@@ -20,11 +20,11 @@ import (
 var traced tracedProcess
 
 type tracedProcess struct {
-	mu     sync.Mutex
-	table  atomic.Pointer[table]
-	proc   *proc
-	weeds  bool // a weeder is at work
-	missed misses
+	mu      sync.Mutex
+	table   atomic.Pointer[table]
+	proc    *proc
+	reaping bool // a weeder is at work
+	missed  misses
 	// known is how many user ids are known to be registered, the unnamed one included.
 	// Ids are given out one after the other.
 	known atomic.Uint32
@@ -151,7 +151,7 @@ func (t *tracedProcess) move() {
 // inherit is inheritByName, which is tried again should it fail.
 func (t *tracedProcess) inherit(p *proc) {
 	err := inheritByName(p)
-	if t.missed.byName = err != nil && passing(err); t.missed.byName {
+	if t.missed.byName = err != nil && transient(err); t.missed.byName {
 		t.missed.noteByName(err)
 	}
 }
@@ -204,7 +204,7 @@ func (t *tracedProcess) renew() *table {
 		}
 		a, err := t.connect(p.dir, e.Stream)
 		if err != nil {
-			failed = failed || passing(err)
+			failed = failed || transient(err)
 			continue
 		}
 		runtime.SetFinalizer(a, (*attachment).close)
@@ -217,9 +217,9 @@ func (t *tracedProcess) renew() *table {
 		t.missed = misses{}
 	}
 	t.table.Store(n)
-	if len(n.streams) > 0 && !t.weeds {
-		t.weeds = true
-		runtime.SetFinalizer(&weeder{t}, (*weeder).weed)
+	if len(n.streams) > 0 && !t.reaping {
+		t.reaping = true
+		runtime.SetFinalizer(&reaper{t}, (*reaper).reap)
 	}
 	return n
 }
@@ -228,20 +228,20 @@ func (t *tracedProcess) renew() *table {
 func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error) {
 	c, err := openStream(d, id)
 	if err != nil {
-		if passing(err) {
+		if transient(err) {
 			t.missed.note(id, err, func(no syscall.Errno) bool {
-				return tellStream(id, no, func() (*os.File, error) { return d.OpenStreamFile(id) })
+				return reportMiss(id, no, func() (*os.File, error) { return d.OpenStreamFile(id) })
 			})
 		}
 		return nil, err
 	}
 	a, err := attach(c, sys.SelfProc(), max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 	if err != nil {
-		t.missed.note(id, err, c.missed)
+		t.missed.note(id, err, c.addMissed)
 		c.release() // not before the next collection would be late for who is traced
 		return nil, err
 	}
-	t.missed.over(c)
+	t.missed.connected(c)
 	// The descriptor is needed for the lock only.
 	c.f.Close()
 	return a, nil
@@ -251,12 +251,12 @@ func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error)
 // points do not: of a process that nobody traces any more they look at nothing but a
 // zero. It comes with each garbage collection. A timer would keep the runtime from
 // noticing that a program is deadlocked, which nobody must be denied for being traced.
-type weeder struct{ t *tracedProcess }
+type reaper struct{ t *tracedProcess }
 
-func (w *weeder) weed() {
+func (w *reaper) reap() {
 	t := w.t
 	if !t.mu.TryLock() { // finalizers, which may be the application's, do not wait for us
-		runtime.SetFinalizer(w, (*weeder).weed)
+		runtime.SetFinalizer(w, (*reaper).reap)
 		return
 	}
 	defer t.mu.Unlock()
@@ -270,10 +270,10 @@ func (w *weeder) weed() {
 		t.table.Store(&n)
 	}
 	if len(live) == 0 {
-		t.weeds = false
+		t.reaping = false
 		return
 	}
-	runtime.SetFinalizer(w, (*weeder).weed)
+	runtime.SetFinalizer(w, (*reaper).reap)
 }
 
 // outline finds out where in the body of Event, when that is called and not

@@ -127,7 +127,7 @@ func (y *yardstick) record(data []byte) {
 }
 
 func init() {
-	// bench-writer: prints how many events it recorded in the given time, once told to go.
+	// bench-writer: prints how many events it recorded in the given time, after a line of input.
 	tracetest.Helpers["bench-writer"] = func(args []string) {
 		id, err := OpenEventID("bench.event")
 		if err != nil {

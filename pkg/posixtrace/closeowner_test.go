@@ -97,7 +97,7 @@ func TestCloseOwnerBeside(t *testing.T) {
 	}
 }
 
-// ends calls f, which must not wait for ever.
+// ends calls f, which must return.
 func ends(t *testing.T, what string, f func() error) {
 	t.Helper()
 	done := make(chan error, 1)

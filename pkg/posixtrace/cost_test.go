@@ -17,13 +17,13 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// What a trace point costs, bounded in ways that do not depend on the machine: by its
-// instructions, by its allocations, and by the ratio to what an event cannot do
-// without, within one process. How many nanoseconds it takes tells scripts/bench.
+// These tests bound the cost of a trace point in ways that do not depend on the machine: by
+// its instructions, by its allocations, and by its ratio to the minimum of an event, within
+// one process. scripts/bench reports nanoseconds.
 
-// A costCase is a state in which a trace point can be. The bounds are a quarter above what
-// they were when they were set: a compiler may differ by a few instructions, but whoever
-// adds work for every event has to come here.
+// A costCase is a state of a trace point. The bounds are a quarter above the counts on the day
+// they were set: a compiler may differ by a few instructions, but a change that adds work to
+// every event must raise them here.
 type costCase struct {
 	name         string
 	size         int // of the data

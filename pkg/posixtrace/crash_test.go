@@ -29,7 +29,7 @@ import (
 
 // cell is what one process says. It is written by that process, but for run.
 type cell struct {
-	before, after atomic.Uint64 // calls of Event begun, and returned from
+	before, after atomic.Uint64 // calls of Event that started, and that returned
 	run           atomic.Uint64 // 1: the harness wants it to go on; 2: and never to pause
 	idle          atomic.Uint64 // 1: it does not
 	ready         atomic.Uint64
@@ -70,7 +70,7 @@ func openCells(path string) ([]cell, error) {
 	return unsafe.Slice((*cell)(unsafe.Pointer(&b[0])), cells), nil
 }
 
-// crashData is what event n of process who carries: whoever reads it can tell.
+// crashData is the data of event n of process who, which a reader checks.
 func crashData(b []byte, who, n uint64) []byte {
 	b = binary.LittleEndian.AppendUint64(b[:0], who)
 	b = binary.LittleEndian.AppendUint64(b, n)
@@ -185,7 +185,7 @@ func init() {
 			}
 		}
 	})
-	// does everything to somebody else's stream that a controller can
+	// performs all operations of a controller on the stream of another process
 	tracetest.Helpers["crash-control"] = part(func(me *cell, args []string) error {
 		s, err := Attach(args[1])
 		if err != nil {
@@ -361,7 +361,7 @@ func (h *crash) pause(most time.Duration) { time.Sleep(time.Duration(h.rng.Int64
 func (h *crash) killed(v *victim) {
 	v.kill()
 	if !v.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
-		h.t.Errorf("it ended by itself: %v, %s", v.cmd.ProcessState, v.err.String())
+		h.t.Errorf("it ended before it was killed: %v, %s", v.cmd.ProcessState, v.err.String())
 	}
 }
 
@@ -454,8 +454,7 @@ func (h *crash) works(s *Stream, seen *crashSeen) {
 	}
 }
 
-// swept makes sure that whoever creates the next stream finds, or leaves, nothing of
-// those who were killed.
+// swept checks that the next create finds, or leaves, nothing of the killed processes.
 func (h *crash) swept() {
 	h.t.Helper()
 	dir, err := openDir()
@@ -563,7 +562,7 @@ func TestCrashAnalyzers(t *testing.T) {
 		}
 		if first := v.first.Load(); first != 0 {
 			if first <= last {
-				t.Fatalf("event %d was reported, and one before it to somebody else: %d", last, first)
+				t.Fatalf("event %d was reported, and an earlier one to another reader: %d", last, first)
 			}
 			last = v.last.Load()
 		}
@@ -590,7 +589,7 @@ func TestCrashAnalyzers(t *testing.T) {
 	h.swept()
 }
 
-// TestCrashControllers kills those who control a stream of somebody else's.
+// TestCrashControllers kills controllers of a stream that another process owns.
 func TestCrashControllers(t *testing.T) {
 	h := newCrash(t)
 	s := h.stream()
@@ -661,9 +660,9 @@ func TestCrashControllers(t *testing.T) {
 	h.swept()
 }
 
-// TestCrashOwners kills those who write logs: while they make the stream, flush it and
-// shut it down. Whoever comes next completes the log, with every event of the traced process,
-// which goes on.
+// TestCrashOwners kills owners of logs while they create the stream, flush it and shut it
+// down. The next process that looks completes the log, with every event of the traced process,
+// which continues.
 func TestCrashOwners(t *testing.T) {
 	h := newCrash(t)
 	target := h.spawn("crash-target")
@@ -702,7 +701,7 @@ func TestCrashOwners(t *testing.T) {
 		target.run.Store(0)
 		h.wait(target, "the target", func() bool { return target.idle.Load() != 0 })
 		after, before = target.after.Load()-after, target.before.Load()-before
-		switch h.rng.IntN(3) { // who comes next
+		switch h.rng.IntN(3) { // the next process
 		case 0:
 			if _, err := List(); err != nil {
 				t.Fatal(err)
@@ -724,9 +723,9 @@ func TestCrashOwners(t *testing.T) {
 				startless++
 			}
 		}
-		// A stream that was shut down properly while the target was at work has no more to tell.
-		// Under LOOP the START is overwritten like any other event if a flush that has just closed
-		// its chunk comes to a halt. A stream that starts again by itself has several.
+		// A stream shut down by a call while the target was recording does not count the events
+		// after that. Under LOOP the START is overwritten like any other event if a flush that has
+		// just closed its chunk stalls. A stream that restarts automatically has several.
 		all := starts
 		if policy == "loop" {
 			all = 1
@@ -750,7 +749,7 @@ func TestCrashOwners(t *testing.T) {
 	h.swept()
 }
 
-// readOwned reads a log that is expected to be complete, if it was begun.
+// readOwned reads a log that is expected to be complete, if its owner began it.
 func (h *crash) readOwned(path string) (read, starts, lost uint64, done bool) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -761,7 +760,7 @@ func (h *crash) readOwned(path string) (read, starts, lost uint64, done bool) {
 	}
 	defer f.Close()
 	r, err := NewReader(f)
-	if errors.Is(err, syscall.EINVAL) { // it was not even begun
+	if errors.Is(err, syscall.EINVAL) { // its owner had not begun it
 		return
 	}
 	if err != nil {

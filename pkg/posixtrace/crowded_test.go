@@ -26,7 +26,7 @@ func TestNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := s.c.mem
-	other, err := sys.Lookup(1) // who lives
+	other, err := sys.Lookup(1) // a live process
 	if err != nil {
 		t.Fatal(err)
 	}

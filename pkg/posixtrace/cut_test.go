@@ -21,25 +21,25 @@ import (
 )
 
 // TestCutShort cuts the file of a stream short, anywhere, while another process records
-// and everything else is done that can be done with a stream. The traced process notices
-// nothing, every call returns, what is read was recorded, and nothing is left behind.
+// and the test makes all other calls. The traced process continues, every call returns, each
+// event read was recorded, and nothing is left behind.
 func TestCutShort(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	told, rounds := 0, tracetest.Scale(100, 2000, 50000)
+	reported, rounds := 0, tracetest.Scale(100, 2000, 50000)
 	for round := range rounds {
 		if cutOnce(t, c, rng, round%2 == 0) {
-			told++
+			reported++
 		}
 		if t.Failed() {
 			return
 		}
 		c.Say("after that")
 	}
-	t.Logf("%d files cut, told of %d", rounds, told)
-	if told == 0 {
-		t.Error("nobody ever noticed")
+	t.Logf("%d files cut, %d reported", rounds, reported)
+	if reported == 0 {
+		t.Error("no call reported a cut file")
 	}
 }
 
@@ -71,7 +71,7 @@ func harmed(t *testing.T, c *tracetest.Child, attr *Attr, logged bool, path stri
 	return s, other, info
 }
 
-func cutOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, logged bool) (told bool) {
+func cutOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, logged bool) (reported bool) {
 	path := filepath.Join(t.TempDir(), "cut.trace")
 	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}
 	s, other, info := harmed(t, c, attr, logged, path)
@@ -128,8 +128,8 @@ func cutOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, logged bool) (tol
 		t.Error(err)
 	}
 	t.Logf("cut to %d of %d, logged %v: %v", size, st.Size(), logged, err)
-	told = err != nil && strings.Contains(err.Error(), "cut short")
-	if size == 0 && !told {
+	reported = err != nil && strings.Contains(err.Error(), "cut short")
+	if size == 0 && !reported {
 		t.Errorf("the shutdown of a stream without a file: %v", err)
 	}
 	wg.Wait()
@@ -137,15 +137,15 @@ func cutOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, logged bool) (tol
 		t.Errorf("the file: %v", err)
 	}
 	if logged {
-		checkCutLog(t, path, told)
+		checkCutLog(t, path, reported)
 	}
-	return told
+	return reported
 }
 
 // pauseUpTo waits for a random time.
 func pauseUpTo(d time.Duration) { time.Sleep(rand.N(d)) }
 
-// useAll calls everything once, whatever comes of it.
+// useAll makes every call once and ignores the results.
 func useAll(t *testing.T, s, other *Stream, info StreamInfo, want string) {
 	var none EventSet
 	for _, s := range []*Stream{s, other} {
@@ -192,7 +192,7 @@ func readAll(t *testing.T, r *Reader, want string) (n int) {
 	}
 }
 
-func checkCutLog(t *testing.T, path string, told bool) {
+func checkCutLog(t *testing.T, path string, reported bool) {
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -204,14 +204,14 @@ func checkCutLog(t *testing.T, path string, told bool) {
 	}
 	n := readAll(t, r, "payload")
 	state, err := r.State()
-	if want := map[bool]LogState{true: LogUnfinished, false: LogFinished}[told]; state != want {
-		t.Errorf("the log is %v (%v) after %d events, told: %v", state, err, n, told)
+	if want := map[bool]LogState{true: LogUnfinished, false: LogFinished}[reported]; state != want {
+		t.Errorf("the log is %v (%v) after %d events, cut reported: %v", state, err, n, reported)
 	}
 }
 
-// Who comes upon the cut puts zeros in the place of the stream, and then marks it as dead. If
-// he is interrupted in between, others see a stream that is neither running nor dead; to them
-// it is one that was cut short, all the same, and none that they could shut down.
+// The process that faults on the truncated file maps zeros over the stream and then marks it as
+// dead. Interrupted in between, it leaves a stream that is neither running nor dead. Other
+// processes treat that stream as truncated, and do not shut it down.
 func TestCutHalfWay(t *testing.T) {
 	for _, logged := range []bool{false, true} {
 		s, other, info := harmed(t, &tracetest.Child{}, &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}, logged, filepath.Join(t.TempDir(), "cut.trace"))

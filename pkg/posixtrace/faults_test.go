@@ -32,8 +32,8 @@ var interceptible = []int{
 	unix.SYS_PREAD64, unix.SYS_READ, unix.SYS_GETDENTS64, unix.SYS_FSTAT,
 }
 
-// newFaults puts the calling goroutine on a thread of its own for ever, whose calls can
-// be made to fail.
+// newFaults locks the calling goroutine to a thread for the rest of its life and makes calls
+// of that thread fail on request.
 func newFaults() *faults {
 	runtime.LockOSThread()
 	var prog []unix.SockFilter

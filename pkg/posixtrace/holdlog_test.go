@@ -12,8 +12,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Until BeginLog the file of a log that is held back stays as it was, and what is recorded
-// meanwhile is in the log then.
+// BeginLog writes the events recorded before it to a held log; until then the file is
+// unchanged.
 func TestHoldLog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	create := func(policy posixtrace.FullPolicy) (*posixtrace.Stream, *os.File) {

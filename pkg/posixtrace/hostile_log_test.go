@@ -115,7 +115,8 @@ func FuzzWriteLog(f *testing.F) {
 	})
 }
 
-// watched returns a new FIFO in dir and a function that tells whether anybody has opened it since.
+// watchedFIFO returns a new FIFO in dir and a function that reports whether a process has opened
+// it since the last call.
 func watchedFIFO(t *testing.T, dir string) (path string, opened func() bool) {
 	path = filepath.Join(dir, "fifo")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
@@ -135,8 +136,8 @@ func watchedFIFO(t *testing.T, dir string) (path string, opened func() bool) {
 	}
 }
 
-// A log names the file of its stream. Nothing is opened that cannot be one: to open is
-// enough to set off some devices, and whoever waits in a FIFO would be let in.
+// A log names the file of its stream. A reader opens no file that cannot be a stream: opening
+// alone triggers some devices, and releases a process that waits on a FIFO.
 func TestLogNamesNoStream(t *testing.T) {
 	dir := t.TempDir()
 	fifo, opened := watchedFIFO(t, dir)
@@ -188,6 +189,6 @@ func TestStreamNamesNoLog(t *testing.T) {
 	}
 	r.Close()
 	if opened() {
-		t.Error("who reads the stream opened its FIFO")
+		t.Error("the reader of the stream opened the FIFO")
 	}
 }

@@ -315,7 +315,7 @@ func TestLoadStorm(t *testing.T) {
 			}
 			return time.Since(begin)
 		}
-		// The quickest of many short batches is what nobody else has disturbed.
+		// The quickest of many short batches ran undisturbed.
 		s, l := time.Hour, time.Hour
 		for range 60 {
 			s, l = min(s, storm(small, large)), min(l, storm(large, small))

@@ -38,7 +38,7 @@ func (x *trial) finish(t *rapid.T) {
 	}
 	x.flush(st.LogFullStatus == StatusFull && x.attr.LogFullPolicy == PolicyUntilFull)
 	if x.lost != st.Lost {
-		t.Fatalf("the log tells of %d lost events, %d were lost", st.Lost, x.lost)
+		t.Fatalf("the log counts %d lost events, want %d", st.Lost, x.lost)
 	}
 	if st.LogFullStatus == StatusFull {
 		x.rest(t, list, int(st.LogLost-x.logLost))
@@ -146,7 +146,7 @@ func (x *trial) rest(t *rapid.T, list []report, logLost int) {
 }
 
 // subset compares the log of a stream that was flushed when its owner liked: it has
-// what was generated, in order; what is missing is counted, and told by OVERFLOW and RESUME.
+// what was generated, in order; what is missing is counted, and reported by OVERFLOW and RESUME.
 func (x *trial) subset(t *rapid.T, list []report, st Status) {
 	flushing, stopped := false, false
 	all := list
@@ -194,7 +194,7 @@ func (x *trial) subset(t *rapid.T, list []report, st Status) {
 		t.Fatalf("the log has %+v, which was not generated", have[0])
 	}
 	if st.LogLost > x.logLost {
-		// By the log, and perhaps a START of a stream that went on by itself; a LOOP log
+		// By the log, and perhaps a START of a stream that restarted automatically; a LOOP log
 		// has had any number of them.
 		if doubtful++; x.attr.LogFullPolicy == PolicyLoop {
 			doubtful = int(st.LogLost)

@@ -36,8 +36,8 @@ func (x *trial) opStart(t *rapid.T) {
 		x.mayBe(1)
 	case x.running || x.logFull:
 	case st.StreamStatus == StatusSuspended:
-		// No room yet; no effect (STA-03) but that it goes on by itself when it has been read (STA-11).
-		x.told = x.told || !x.full
+		// No room yet. Start has no effect (STA-03) except that reads restart the stream (STA-11).
+		x.reported = x.reported || !x.full
 		x.full, x.pending = true, true
 	default:
 		x.start(h.pid)

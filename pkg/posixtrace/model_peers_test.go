@@ -15,7 +15,7 @@ import (
 
 // The peers of the model test: long-lived processes that take one operation a
 // line and answer with one. A controller or analyzer in the test's own process
-// takes the same lines, so that a schedule is the same whoever performs it.
+// takes the same lines, so that a schedule is the same for every actor.
 
 func init() {
 	// model-peer: a controller and analyzer of streams that another process has made.

@@ -21,7 +21,7 @@ type mevent struct {
 	gone bool // lost; without a name: one or more lost here by a full stream
 	safe bool // can no longer be lost: RESUME has announced it
 	free bool // a mark of a flush: it takes no room and ends no loss
-	wipe bool // no event, but a clear: what was owed before it is not told (CLR-03)
+	wipe bool // no event, but a clear: losses pending before it are not reported (CLR-03)
 	may  bool // not known whether it was generated
 }
 
@@ -32,16 +32,16 @@ type mstream struct {
 	filter EventSet
 	ids    map[string]EventID
 
-	queue   []mevent // generated and not yet reported
-	flushed int      // of a stream with log: how many of them are in the log
-	closing int      // and how many before the flush that found the log full
-	running bool
-	full    bool // stopped for lack of room
-	logFull bool // stopped for lack of room in the log
-	pending bool // and not because anybody wanted it: what is generated is lost
-	told    bool // the automatic STOP has been reported
-	inside  bool // OVERFLOW was reported, and no RESUME since
-	overrun bool
+	queue    []mevent // generated and not yet reported
+	flushed  int      // of a stream with log: how many of them are in the log
+	closing  int      // and how many before the flush that found the log full
+	running  bool
+	full     bool // stopped for lack of room
+	logFull  bool // stopped for lack of room in the log
+	pending  bool // and not by a call: generated events are lost
+	reported bool // the automatic STOP has been reported
+	inside   bool // OVERFLOW was reported, and no RESUME since
+	overrun  bool
 }
 
 const (
@@ -74,25 +74,25 @@ func (m *mstream) start(pid int) {
 	if m.running || m.logFull {
 		return
 	}
-	m.tellStop()
+	m.reportStop()
 	m.running, m.full, m.pending = true, false, false
 	m.control(mStart, set(m.filter), pid)
 }
 
-// tellStop puts the automatic STOP where it belongs, before the loss (FUL-19).
-func (m *mstream) tellStop() {
-	if m.full && !m.told {
+// reportStop inserts the automatic STOP in its place, before the loss (FUL-19).
+func (m *mstream) reportStop() {
+	if m.full && !m.reported {
 		i := slices.IndexFunc(m.queue[m.flushed:], func(e mevent) bool { return e.gone })
 		if i < 0 {
 			i = len(m.queue) - m.flushed
 		}
 		m.queue = slices.Insert(m.queue, m.flushed+i, mevent{name: mStop, data: "1"})
-		m.told = true
+		m.reported = true
 	}
 }
 
-// stop suspends it (STA-04). A full stream takes no STOP (STA-06), and one that has stopped
-// by itself does not go on by itself any more (STA-11).
+// stop suspends it (STA-04). A full stream takes no STOP (STA-06), and one that stopped
+// automatically no longer restarts automatically (STA-11).
 func (m *mstream) stop(pid int, full bool) {
 	if m.running && !full {
 		m.control(mStop, "0", pid)
@@ -111,7 +111,7 @@ func (m *mstream) refuse(lost int) {
 		m.overrun = true
 	}
 	if m.running {
-		m.running, m.full, m.pending, m.told = false, true, true, false
+		m.running, m.full, m.pending, m.reported = false, true, true, false
 	}
 }
 
@@ -143,13 +143,13 @@ func (m *mstream) clear() {
 		m.queue, m.inside = nil, false
 	}
 	m.flushed, m.closing, m.filter, m.overrun = len(m.queue), 0, EventSet{}, false
-	m.full, m.logFull, m.pending, m.told = false, false, false, false
+	m.full, m.logFull, m.pending, m.reported = false, false, false, false
 }
 
 // flush moves everything to the log (LOG-01, LOG-04), whereupon a full stream goes on
 // (FUL-09). The caller has seen whether the log is full now (LOG-06, LOG-07).
 func (m *mstream) flush(logFull bool) {
-	m.tellStop()
+	m.reportStop()
 	m.queue = append(m.queue, mevent{name: mFlush0, free: true}, mevent{name: mFlush1, free: true})
 	if logFull && !m.logFull {
 		m.closing, m.logFull = m.flushed, true
@@ -160,19 +160,19 @@ func (m *mstream) flush(logFull bool) {
 	m.restart()
 }
 
-// restart: empty, and the STOP told: it goes on by itself (FUL-09, FUL-10).
+// restart restarts a stream that is empty and has reported the STOP (FUL-09, FUL-10).
 func (m *mstream) restart() {
-	if m.full && m.pending && m.told && m.flushed == len(m.queue) {
+	if m.full && m.pending && m.reported && m.flushed == len(m.queue) {
 		m.start(0)
 	}
 }
 
 // next takes what the next event must be; ok is false if there is none. name is that of
 // the event reported, for where the standard leaves a choice: whether losses
-// with events between them are told as one.
+// with events between them are reported as one.
 func (m *mstream) next(name string) (e mevent, ok bool) {
-	if !m.logged && m.full && !m.told && (len(m.queue) == 0 || m.queue[0].gone) {
-		m.told = true
+	if !m.logged && m.full && !m.reported && (len(m.queue) == 0 || m.queue[0].gone) {
+		m.reported = true
 		return mevent{name: mStop, data: "1"}, true
 	}
 	for len(m.queue) > 0 && (m.queue[0].gone || m.queue[0].wipe) {

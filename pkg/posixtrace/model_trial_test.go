@@ -157,8 +157,8 @@ func (x *trial) end(t *rapid.T) {
 	}
 }
 
-// any is any of those who can perform an operation. Others than the owner have to
-// ask it for a flush and wait until it looks, so they seldom do.
+// any draws the hand that performs an operation. Hands other than the owner's ask the owner
+// for a flush and wait for it, so they are seldom drawn.
 func (x *trial) any(t *rapid.T, slow bool) hand {
 	last := len(x.hands) - 1
 	if slow && rapid.IntRange(0, 63).Draw(t, "slow") != 1 {
@@ -265,7 +265,7 @@ func (x *trial) held(t *rapid.T) map[int]int {
 	return held
 }
 
-// report is an event as it was reported.
+// report is an event that the stream or log reported.
 type report struct {
 	name string
 	pid  int

@@ -19,10 +19,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// Each system call on a file that a flush, a shutdown, the completing of a dead owner's
-// log or the creation of a stream makes fails in turn, in each way that it can: the first,
-// the second, until there are no more. The error is told with its number, nothing that was
-// recorded is lost as long as the stream has room, and it goes on when the cause is gone.
+// TestEveryCallFails makes the system calls on files fail in turn, the first, the second,
+// until there are no more, in each way that they can: those of a flush, a shutdown, the
+// completion of a dead owner's log and the creation of a stream. The call reports the error
+// with its number, no recorded event is lost while the stream has room, and the operation
+// succeeds once the cause is gone.
 func TestEveryCallFails(t *testing.T) {
 	for _, what := range []string{"flush", "sync", "shutdown", "complete", "create", "create-log"} {
 		t.Run(what, func(t *testing.T) {
@@ -56,7 +57,7 @@ func TestEveryCallFails(t *testing.T) {
 type failing struct {
 	errno  syscall.Errno // 0: a short write
 	calls  []int
-	passes bool // nobody notices
+	passes bool // without an error
 }
 
 var writeCalls = []int{unix.SYS_PWRITE64, unix.SYS_WRITE, unix.SYS_FTRUNCATE}
@@ -221,7 +222,7 @@ func (h *nthFail) complete(p FullPolicy, k failing) bool {
 	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=numbered", tracetest.Quick)
 	out, err := cmd.CombinedOutput()
 	tracetest.Check(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL, "the owner: %v %s", err, out)
-	// Whoever lists streams completes the log. If it cannot be, the next does.
+	// The next List completes the log. If that fails, the one after it does.
 	h.arm(k)
 	_, err = List()
 	_, hit := h.f.disarm()

@@ -113,8 +113,8 @@ func (p *powerLoss) cut() {
 	tracetest.Check(err == nil, "shutdown of the file system: %v", err)
 }
 
-// The numbers of the round and of the event, and something that tells whether all of it
-// is there.
+// data holds the numbers of the round and of the event, and bytes that show whether the event
+// is whole.
 func (p *powerLoss) data(round, n int) []byte {
 	b := make([]byte, 8+n*37%900)
 	binary.LittleEndian.PutUint32(b, uint32(n))

@@ -17,8 +17,8 @@ import (
 )
 
 func init() {
-	// misser: passes a trace point while something is lacking, then others until it is
-	// told to stop.
+	// misser: passes a trace point while a resource is missing, then others until a line of
+	// input ends it.
 	tracetest.Helpers["misser"] = func(args []string) {
 		retryMin = 20 * time.Millisecond
 		id := EventUnnamed
@@ -89,8 +89,9 @@ func lack(what string) (back func()) {
 	return func() {}
 }
 
-// A traced process that cannot connect to its stream tells the stream so, and does as soon as it can.
-func TestMissedIsToldAndTriedAgain(t *testing.T) {
+// A traced process that cannot connect to its stream counts that in the stream, and connects as
+// soon as it can.
+func TestMissedConnectionIsReportedAndRetried(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		no   syscall.Errno
@@ -148,12 +149,12 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 	if list := drain(t, s); len(list) != 0 {
 		t.Errorf("%v were recorded", list)
 	}
-	told := func() (Status, bool) {
+	reported := func() (Status, bool) {
 		st, err := s.PeekStatus()
 		tracetest.OK(t, "PeekStatus", err)
 		return st, st.Missed == 1 && st.MissedError == no
 	}
-	if st, ok := told(); !ok && !late {
+	if st, ok := reported(); !ok && !late {
 		t.Errorf("missed %d, %v; want 1, %v", st.Missed, st.MissedError, no)
 	}
 	for _, slot := range slots {
@@ -164,7 +165,7 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 		list := drain(t, s)
 		return len(list) > 0 && list[0].data == "at last"
 	})
-	if st, ok := told(); !ok {
+	if st, ok := reported(); !ok {
 		t.Errorf("afterwards missed %d, %v; want 1, %v", st.Missed, st.MissedError, no)
 	}
 	fmt.Fprintln(m.In)

@@ -175,7 +175,7 @@ func scribbleOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, kind int) {
 	}
 	s.Close()
 	other.Close()
-	// What could not be shut down any more goes with the next who comes.
+	// The next List removes a stream that could not be shut down.
 	if _, err := List(); err != nil {
 		t.Error(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Whoever sees that a stream is over and shuts it down, too, finds its file gone when
-// that returns: it may be the last that its process does.
-func TestShutdownOfShutDown(t *testing.T) {
+// A second Shutdown of a stream returns after the first has removed the file: it may be the
+// last call of its process.
+func TestConcurrentShutdownWaitsForRemoval(t *testing.T) {
 	for range 200 {
 		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 		if err != nil {

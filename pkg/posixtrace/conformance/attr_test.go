@@ -167,8 +167,8 @@ var _ = conform("ATR-10/posix_trace_attr_getcreatetime", func(t *testing.T) {
 	}
 })
 
-// The resolution is that of the clock that is used: events cannot be told apart
-// better, nor are they told apart much worse.
+// The resolution is that of the stream's clock: times of events are no finer, and not much
+// coarser.
 var _ = conform("ATR-11/posix_trace_attr_getclockres", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{StreamSize: 1 << 20})
 	a, err := s.Attr()
@@ -276,7 +276,7 @@ var _ = conform("ATR-16", func(t *testing.T) {
 		if a, _ := s.Attr(); a.StreamFullPolicy != p {
 			t.Errorf("%v became %v", p, a.StreamFullPolicy)
 		}
-		// It is not flushed by itself: a full one loses events.
+		// No flush is automatic: a full stream loses events.
 		s.Start()
 		creEvents(5000)
 		if st, _ := s.Status(); st.StreamOverrunStatus != posixtrace.StatusOverrun || st.StreamFullStatus != posixtrace.StatusFull {
@@ -580,7 +580,7 @@ var _ = conform("ATR-24", func(t *testing.T) {
 	}
 })
 
-// The setters are the fields of Attr; what is wrong in them is told by Create.
+// The setters are the fields of Attr; Create reports invalid ones.
 var _ = conform("ATR-25/EINVAL", func(t *testing.T) {
 	for _, a := range creBad {
 		s, err := posixtrace.Create(0, &a)

@@ -102,11 +102,11 @@ var _ = conform("CLR-03", func(t *testing.T) {
 		w.put()
 		flowWant(t, flowAll(t, s), "START", strconv.Itoa(w.n-1))
 	})
-	// Whatever has been told of the loss when clear is called.
-	for told := range 4 {
-		t.Run("loop "+strconv.Itoa(told), func(t *testing.T) {
+	// However many marks of the loss have been reported before clear.
+	for reported := range 4 {
+		t.Run("loop "+strconv.Itoa(reported), func(t *testing.T) {
 			s, w := fill(t, posixtrace.PolicyLoop)
-			for range told {
+			for range reported {
 				flowNext(t, s)
 			}
 			cleared(t, s)
@@ -116,8 +116,8 @@ var _ = conform("CLR-03", func(t *testing.T) {
 			flowWant(t, flowAll(t, s), strconv.Itoa(w.n-1))
 		})
 	}
-	t.Run("until-full told", func(t *testing.T) {
-		for told := 1; told <= 3; told++ {
+	t.Run("until-full reported", func(t *testing.T) {
+		for reported := 1; reported <= 3; reported++ {
 			s, w := fill(t, posixtrace.PolicyUntilFull)
 			for {
 				e, ok := flowNext(t, s)
@@ -125,7 +125,7 @@ var _ = conform("CLR-03", func(t *testing.T) {
 					break
 				}
 			}
-			for range told - 1 {
+			for range reported - 1 {
 				flowNext(t, s)
 			}
 			cleared(t, s)
@@ -134,7 +134,7 @@ var _ = conform("CLR-03", func(t *testing.T) {
 			w.put()
 			for _, e := range flowAll(t, s) {
 				if e.ID != posixtrace.EventStart && !e.ID.User() {
-					t.Errorf("%d told: %v after clear", told, e)
+					t.Errorf("%d reported: %v after clear", reported, e)
 				}
 			}
 		}
@@ -330,7 +330,7 @@ var _ = conform("CLR-08", func(t *testing.T) {
 })
 
 var _ = conform("CLR-09", func(t *testing.T) {
-	// It waits for a flush that writes to a pipe which nobody reads.
+	// It waits for a flush that writes to a pipe without a reader.
 	s, r := sstPipe(t)
 	flowStart(t, s)
 	id := flowID(t, "clr")

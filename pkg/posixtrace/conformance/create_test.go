@@ -29,7 +29,7 @@ var creSmall = posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)}
 
 func init() {
 	// creator: for each line "PID N" it makes up to N small streams on that
-	// process, keeps them, and tells how many and why not more.
+	// process, keeps them, and prints how many and why not more.
 	tracetest.Helpers["creator"] = func(args []string) {
 		in := bufio.NewScanner(os.Stdin)
 		var keep []*posixtrace.Stream
@@ -551,11 +551,11 @@ func creAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper s
 
 var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 	tracetest.NeedRoot(t)
-	const nobody = 65534
-	c := creAs(t, nobody, nobody, nil, "creator")
-	same := creAs(t, nobody, nobody, nil, "map")
-	group := creAs(t, nobody, nobody-1, nil, "map")
-	protected := creAs(t, nobody, nobody, nil, "protected")
+	const stranger = 65534
+	c := creAs(t, stranger, stranger, nil, "creator")
+	same := creAs(t, stranger, stranger, nil, "map")
+	group := creAs(t, stranger, stranger-1, nil, "map")
+	protected := creAs(t, stranger, stranger, nil, "protected")
 	if l := protected.Line(); l != "ready" {
 		t.Fatal(l)
 	}
@@ -579,7 +579,7 @@ var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 		}
 	}
 	const sysPtrace = 19
-	able := creAs(t, nobody, nobody, []uintptr{sysPtrace}, "creator")
+	able := creAs(t, stranger, stranger, []uintptr{sysPtrace}, "creator")
 	for _, pid := range []int{os.Getpid(), protected.PID} {
 		if made, no := creMake(able, pid, 1); made != 1 {
 			t.Errorf("with CAP_SYS_PTRACE: %v", no)
@@ -591,8 +591,8 @@ var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 // Whether there is such a process is asked before whether it may be traced.
 var _ = conform("CRE-07/posix_trace_create/ESRCH", func(t *testing.T) {
 	tracetest.NeedRoot(t)
-	const nobody = 65534
-	c := creAs(t, nobody, nobody, nil, "creator")
+	const stranger = 65534
+	c := creAs(t, stranger, stranger, nil, "creator")
 	zombie, reap := creZombie(t) // root's
 	defer reap()
 	for what, pid := range map[string]int{"no process": 1 << 30, "a zombie of root": zombie} {
@@ -808,7 +808,7 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 		t.Error("nothing left in one stream after another was shut down")
 	}
 
-	// No more than 64, whoever makes them.
+	// No more than 64, of all controllers together.
 	pid := creSleeper(t)
 	if n, no := creMake(other, pid, 10); n != 10 {
 		t.Fatal(no)

@@ -24,7 +24,7 @@ import (
 
 func init() {
 	// writer: passes a trace point, whose data is a counter, as fast as it can,
-	// until it is killed. It tells its id first.
+	// until it is killed. It prints its id first.
 	tracetest.Helpers["writer"] = func(args []string) {
 		id, err := posixtrace.OpenEventID("evt.writer")
 		if err != nil {
@@ -199,7 +199,7 @@ var _ = conform("EVT-05/posix_trace_event", func(t *testing.T) {
 	}
 })
 
-// Neither system events nor types that nobody has registered can be forged.
+// A trace point cannot forge system events or events of types that are not registered.
 var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
 	logged, path := limLogged(t, 0, posixtrace.Attr{})
@@ -220,7 +220,7 @@ var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 	}
 	posixtrace.Event(mine, []byte("true"))
 	equal(t, drain(t, s), got{name, "true", os.Getpid()})
-	// What somebody registers afterwards counts from then on, whoever it is.
+	// A type registered afterwards, by any process, is valid from then on.
 	id, err := s.EventID(name + ".controller")
 	if err != nil || id != last+1 {
 		t.Fatalf("EventID = %d, %v", id, err)
@@ -436,7 +436,7 @@ var _ = conform("EVT-09", func(t *testing.T) {
 		}
 	}
 	s.Start()
-	creEvents(20000) // full: stops by itself
+	creEvents(20000) // full: stops automatically
 	found := false
 	for _, ev := range evtAll(t, s) {
 		if ev.ID == posixtrace.EventStop {
@@ -539,7 +539,7 @@ var _ = conform("EVT-11", func(t *testing.T) {
 var _ = conform("EVT-12", func(t *testing.T) {
 	c := tracetest.Start(t, "threads")
 	s := running(t, c.PID, posixtrace.Attr{})
-	c.Say("go") // both threads are made, or at least told apart, after the stream
+	c.Say("go") // both threads start, or at least get their numbers, after the stream
 	seen := map[int]bool{}
 	for range 2 {
 		ev, data := evtNext(t, s, make([]byte, 20))
@@ -617,7 +617,7 @@ var _ = conform("EVT-13", func(t *testing.T) {
 	}
 })
 
-// A flush that fails is told by an ERROR event, and to nobody else.
+// A failed flush is reported by an ERROR event only.
 var _ = conform("EVT-14", func(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -649,7 +649,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	}
 	w.Close()
 	drained(r)
-	unix.Close(r) // nobody reads the log
+	unix.Close(r) // no reader of the log
 	s.Start()
 	var no syscall.Errno
 	for end := time.Now().Add(10 * time.Second); no == 0 && time.Now().Before(end); {
@@ -845,7 +845,7 @@ var _ = conform("EVT-14/file size limit", func(t *testing.T) {
 		t.Errorf("a new name without room is %q", l)
 	}
 	a.do("event evt.known 4")
-	// A child, whose page is made by whoever has room for it, or not at all.
+	// A child. A process with room makes its page, or none does.
 	b := a.spawn()
 	b.do("raw %d 5", posixtrace.EventUnnamed)
 	b.kill()

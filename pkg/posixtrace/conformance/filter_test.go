@@ -25,7 +25,7 @@ func init() {
 		for {
 			posixtrace.Event(a, nil)
 			posixtrace.Event(b, nil)
-			time.Sleep(time.Microsecond) // so that who reads keeps up
+			time.Sleep(time.Microsecond) // so that the reader keeps up
 		}
 	}
 }

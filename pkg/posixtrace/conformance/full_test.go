@@ -23,9 +23,9 @@ import (
 // Section FUL: what happens when a stream has no room left.
 
 func init() {
-	// burst: passes args[0] trace points, numbered, when told to. It has one processor, and so
-	// is one writer: what it has in the chunk of a second one, which nobody overwrites as
-	// long as it may be written to, would survive in the midst of a loss.
+	// burst: passes args[0] trace points, numbered, after a line of input. It has one processor, and
+	// so is one writer: a second writer's events in its open chunk, which is not overwritten
+	// while open, would survive in the middle of a loss.
 	tracetest.Helpers["burst"] = func(args []string) {
 		n, _ := strconv.Atoi(args[0])
 		runtime.GOMAXPROCS(1)
@@ -60,14 +60,14 @@ func (w *flowWriter) overwrite(t *testing.T, s *posixtrace.Stream) {
 // returns how many are missing of those up to n.
 func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
 	t.Helper()
-	next, over, told := 0, false, false
+	next, over, reported := 0, false, false
 	for i, e := range list {
 		switch {
 		case e.ID == posixtrace.EventOverflow:
 			if over {
 				t.Fatalf("event %d: a second OVERFLOW without RESUME", i)
 			}
-			over, told = true, true
+			over, reported = true, true
 		case e.ID == posixtrace.EventResume:
 			if !over || i+1 == len(list) || !list[i+1].ID.User() && list[i+1].ID != posixtrace.EventStop || list[i+1].UnixNano != e.UnixNano {
 				t.Fatalf("event %d: RESUME at %d, overflown %v, then %v", i, e.UnixNano, over, list[i+1:min(i+2, len(list))])
@@ -88,11 +88,11 @@ func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
 				t.Fatalf("event %d: %v between OVERFLOW and RESUME", i, e)
 			}
 			missing += k - next
-			next, told = k+1, false
+			next, reported = k+1, false
 		}
 	}
-	if told != (next < n) {
-		t.Fatalf("the last event is %d of %d, overflown: %v", next-1, n, told)
+	if reported != (next < n) {
+		t.Fatalf("the last event is %d of %d, overflown: %v", next-1, n, reported)
 	}
 	return missing + n - next
 }
@@ -280,8 +280,8 @@ var _ = conform("FUL-02", func(t *testing.T) {
 })
 
 var _ = conform("FUL-03", func(t *testing.T) {
-	// Events of all sizes, whose data tells by itself whether it is whole, read while they
-	// are overwritten.
+	// Events of all sizes, whose data shows whether it is whole, read while writers overwrite
+	// them.
 	s := flowStream(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(1000)})
 	flowStart(t, s)
 	const writers, each = 2, 20000
@@ -611,7 +611,7 @@ var _ = conform("FUL-11", func(t *testing.T) {
 var _ = conform("FUL-12", func(t *testing.T) {
 	_, err := posixtrace.Create(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush})
 	wantErrno(t, err, syscall.EINVAL)
-	// Many times what the stream holds gets to the log, and nobody calls Flush.
+	// Many times what the stream holds gets to the log, without a call of Flush.
 	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 	flowStart(t, s)
 	id := flowID(t, "flow")
@@ -738,7 +738,7 @@ var _ = conform("FUL-15", func(t *testing.T) {
 	}
 	time.Sleep(50 * time.Millisecond) // nothing to wait for: it must not happen
 	if now, _ := os.Stat(path); now.Size() != st.Size() {
-		t.Errorf("the log grows by itself")
+		t.Errorf("the log grows without a flush")
 	}
 	lost := int(flowStatus(t, s).Lost)
 	if err := s.Flush(); err != nil {
@@ -793,8 +793,8 @@ var _ = conform("FUL-16", func(t *testing.T) {
 		within(t, flowAll(t, s), from, to)
 	})
 	t.Run("until-full, not to be restarted", func(t *testing.T) {
-		// The loss is told while the stream is still stopped, to one who consumes and to
-		// one who does not.
+		// The loss is reported while the stream is still stopped, to a consumer and to a
+		// Reader.
 		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
 		w := flowRecorder(t, s)
@@ -1017,7 +1017,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 		flowWant(t, flowTypes(all, posixtrace.EventOverflow, posixtrace.EventResume), strings.Fields(strings.Repeat("OVERFLOW RESUME ", 3))...)
 	})
 	t.Run("two writers", func(t *testing.T) {
-		// RESUME stands before the first event after the loss, whoever wrote it.
+		// RESUME stands before the first event after the loss, of either writer.
 		for _, logged := range []bool{false, true} {
 			var s *posixtrace.Stream
 			path := ""
@@ -1052,7 +1052,7 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			flowIs(t, "time of RESUME", all[resume].UnixNano, all[resume+1].UnixNano)
 			na, nb := flowTypes(all, a.id), flowTypes(all, b.id)
 			flowIs(t, "recorded and lost", len(na)+len(nb)+int(st.Lost), a.n+b.n)
-			// Whoever lost events goes on after RESUME; before it all is there.
+			// A writer that lost events continues after RESUME; before it no event is missing.
 			for _, w := range []struct {
 				w    *flowWriter
 				list []flowEvent
@@ -1205,7 +1205,7 @@ func fulAtSpeed(t *testing.T, p posixtrace.FullPolicy) {
 		}
 	}
 	if !regexp.MustCompile(`^S(e(P(OSR|S))?)*P?$`).MatchString(story.String()) {
-		t.Errorf("the log tells %s", story.String())
+		t.Errorf("the events of the log are %s", story.String())
 	}
 	t.Logf("%d of %d lost", st.Lost, total)
 }

@@ -23,8 +23,8 @@ import (
 
 // Section INH: processes that fork, execute programs and exit.
 
-// actor is a process that does what it is told by a pair of FIFOs, so that it
-// can be talked to whoever is its parent.
+// actor is a process that takes commands from one FIFO and answers in another, so that it
+// can have any parent.
 type actor struct {
 	t   *testing.T
 	cmd *exec.Cmd // nil for one that another actor has started
@@ -282,7 +282,7 @@ func (a *actor) do(format string, args ...any) string {
 	fmt.Fprintf(a.in, format+"\n", args...)
 	l := a.line()
 	if !strings.HasPrefix(l, "done") || strings.Contains(l, "error") {
-		a.t.Fatalf("actor %d, told to %s, says %q", a.pid, fmt.Sprintf(format, args...), l)
+		a.t.Fatalf("actor %d, asked to %s, says %q", a.pid, fmt.Sprintf(format, args...), l)
 	}
 	return strings.TrimSpace(strings.TrimPrefix(l, "done"))
 }
@@ -373,7 +373,7 @@ func inhShell(t *testing.T) (shell int, fork func() int) {
 	}
 }
 
-// inhFor records an event for a process that cannot do so by itself.
+// inhFor records an event for a process that cannot do so itself.
 func inhFor(t *testing.T, pid int, name, data string) posixtrace.EventID {
 	t.Helper()
 	p, err := posixtrace.OpenProcess(pid)
@@ -602,7 +602,7 @@ var _ = conform("INH-10/exec", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.exec()
-	// Its own stream is gone, that which traces it is not.
+	// The stream that it owns is gone, the stream that traces it is not.
 	if i, err := inhFind("inh10"); err != nil || i != nil {
 		t.Errorf("a stream of a controller that has executed a program: %+v, %v", i, err)
 	}
@@ -770,7 +770,7 @@ func inhPidReuse(args []string) {
 		br.ReadString('\n')
 		return cmd, br, w
 	}
-	tell := func(br *bufio.Reader, w *os.File, line string) {
+	say := func(br *bufio.Reader, w *os.File, line string) {
 		fmt.Fprintln(w, line)
 		l, err := br.ReadString('\n')
 		tracetest.Check(err == nil && l == "done\n", "target says %q, %v", l, err)
@@ -780,7 +780,7 @@ func inhPidReuse(args []string) {
 	s, err := posixtrace.Create(pid, &posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	tracetest.Check(err == nil, "Create: %v", err)
 	s.Start()
-	tell(br, w, "mine 1")
+	say(br, w, "mine 1")
 	id, _ := s.EventID("mine")
 	left, err := posixtrace.Create(pid, &posixtrace.Attr{Name: "left"})
 	tracetest.Check(err == nil && left.Handover(pid) == nil, "Handover: %v", err)
@@ -791,7 +791,7 @@ func inhPidReuse(args []string) {
 	for tick := sys.NowTicks(); sys.NowTicks() == tick; {
 		time.Sleep(time.Millisecond)
 	}
-	// The next process gets the same number, if nobody is quicker.
+	// The next process gets the same number, unless another process starts first.
 	for range 50 {
 		err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0)
 		tracetest.Check(err == nil, "ns_last_pid: %v", err)
@@ -801,8 +801,8 @@ func inhPidReuse(args []string) {
 			second.Wait()
 			continue
 		}
-		tell(br, w, "other 1")
-		tell(br, w, "mine 2")
+		say(br, w, "other 1")
+		say(br, w, "mine 2")
 		buf := make([]byte, 100)
 		var list []string
 		for {
@@ -843,7 +843,7 @@ func inhPidReuse(args []string) {
 			}
 		}
 		s2.Start()
-		tell(br, w, "other 3")
+		say(br, w, "other 3")
 		_, _, err = s2.TryNext(buf)
 		tracetest.Check(err == nil, "TryNext: %v", err)
 		_, n, err := s2.TryNext(buf)
@@ -924,7 +924,7 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	// A target of the other kind is not traced, nor harmed.
 	a := newActor(t, "PTRACE_STREAM="+info.Path)
 	a.do("event inh.foreign x")
-	// Nor is the stream, which is somebody's: also a create that tidies up leaves it.
+	// Nor is the stream, which has an owner: even a create that tidies up leaves it.
 	creTidy(t)
 	if list, _ := filepath.Glob(filepath.Join(filepath.Dir(info.Path), "s-*")); len(list) != 1 || list[0] != info.Path {
 		t.Errorf("%d streams are left: %v", len(list), list[:min(3, len(list))])
@@ -958,14 +958,14 @@ var _ = conform("INH-16", func(t *testing.T) {
 	for _, sgid := range []bool{false, true} {
 		t.Run(map[bool]string{false: "setuid", true: "setgid"}[sgid], func(t *testing.T) {
 			tracetest.NeedRoot(t)
-			const nobody = 65534
+			const stranger = 65534
 			base, err := os.MkdirTemp("/dev/shm", "posixtrace-setuid-")
 			tracetest.OK(t, "MkdirTemp", err)
 			defer os.RemoveAll(base)
 			tracetest.OK(t, "Chmod", os.Chmod(base, 0o755))
 			// Such a program goes to the standard place, so there is where it must
 			// be kept from being traced.
-			for _, uid := range []int{0, nobody} {
+			for _, uid := range []int{0, stranger} {
 				own := fmt.Sprintf("/dev/shm/posixtrace-%d", uid)
 				if _, err := os.Lstat(own); os.IsNotExist(err) {
 					defer func() {
@@ -988,7 +988,7 @@ var _ = conform("INH-16", func(t *testing.T) {
 			cmd := exec.Command(plain, set, plain)
 			cmd.Dir = base
 			cmd.Env = append(os.Environ(), tracetest.HelperVar+"=inh-setuid", tracetest.Quick, "PTRACE_DIR=")
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.TrimSpace(string(out)) != "ok" {
 				t.Errorf("%v\n%s", err, out)

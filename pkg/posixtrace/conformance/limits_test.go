@@ -592,7 +592,7 @@ var _ = conform("LIM-22/EBADF,EINVAL", func(t *testing.T) {
 	wantErrno(t, err, syscall.EBADF)
 	_, err = posixtrace.Open(nil)
 	wantErrno(t, err, syscall.EBADF)
-	// An argument that is wrong is told before a limit that is reached.
+	// An invalid argument is reported before a limit.
 	c := tracetest.Start(t, "target")
 	c.Line()
 	for range posixtrace.StreamsMax {

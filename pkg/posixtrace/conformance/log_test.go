@@ -21,7 +21,7 @@ import (
 
 // Section LOG: the log of a stream, and posix_trace_flush.
 
-// logged is one event as a log tells it.
+// logged is one event of a log.
 type logged struct {
 	posixtrace.EventInfo
 	name string
@@ -167,8 +167,8 @@ func logOneWriter(t *testing.T) {
 	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
 }
 
-// slowLog is a log in a pipe that nobody reads until drain: a flush of more than
-// the pipe holds stays under way.
+// slowLog is a log in a pipe that is not read before drain: a flush of more than the pipe
+// holds does not return before that.
 type slowLog struct {
 	r    *os.File
 	data []byte
@@ -507,7 +507,7 @@ var _ = conform("LOG-04", func(t *testing.T) {
 	}
 })
 
-// Flushes that the stream makes by itself have their marks, too.
+// Automatic flushes have their marks, too.
 var _ = conform("LOG-04/regular", func(t *testing.T) {
 	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 16 << 10})
 	tracetest.OK(t, "Start", s.Start())
@@ -684,7 +684,7 @@ var _ = conform("LOG-08", func(t *testing.T) {
 	if k := logCount(events, posixtrace.EventOverflow); k != 0 {
 		t.Errorf("%d OVERFLOW events were invented for the log", k)
 	}
-	// log_overrun tells of the first replacement, and once read, of new ones only.
+	// log_overrun reports the first replacement, and once read, of new ones only.
 	s, _ := logStream(t, attr)
 	tracetest.OK(t, "Start", s.Start())
 	id := logID(t, "log.policy")
@@ -917,7 +917,7 @@ var _ = conform("LOG-01/idle", func(t *testing.T) {
 	tracetest.OK(t, "Flush", s.Flush())
 	before, err := os.Stat(path)
 	tracetest.OK(t, "Stat", err)
-	// Flushes that nobody asks for come each second while there is something.
+	// Automatic flushes come each second while the stream holds an event.
 	time.Sleep(1200 * time.Millisecond)
 	after, err := os.Stat(path)
 	tracetest.OK(t, "Stat", err)

@@ -377,7 +377,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 			}
 		}
 	}
-	// left registers as many names as there is still room for, and tells how many.
+	// left registers as many names as there is still room for, and returns how many.
 	left := func(prefix string) (n int) {
 		t.Helper()
 		for ; n < 2*posixtrace.UserEventMax; n++ {

@@ -329,9 +329,9 @@ var _ = conform("GET-12/posix_trace_timedgetnext_event/EINVAL", func(t *testing.
 })
 
 func init() {
-	// get-timed: a reader of the stream of that name, whose wall clock stands where it
-	// is told to. at SECONDS sets it, timed SECONDS begins a read with that deadline, next
-	// one without; blocked and result say what has become of it.
+	// get-timed: a reader of the stream of that name, with a wall clock of
+	// its own. at SECONDS sets the clock, timed SECONDS starts a read with that deadline, next
+	// one without; blocked and result print its result.
 	tracetest.Helpers["get-timed"] = func(args []string) {
 		var now atomic.Int64
 		sys.WallClock = func() time.Time { return time.Unix(0, now.Load()) }
@@ -342,7 +342,7 @@ func init() {
 		}
 		fmt.Println("ready")
 		var ch chan getResult
-		tell := func(patience time.Duration) {
+		report := func(patience time.Duration) {
 			select {
 			case r := <-ch:
 				var e *posixtrace.Error
@@ -370,15 +370,15 @@ func init() {
 			case "next":
 				ch = getLater(context.Background(), s, nil)
 			case "blocked":
-				tell(60 * time.Millisecond)
+				report(60 * time.Millisecond)
 			case "result":
-				tell(10 * time.Second)
+				report(10 * time.Second)
 			}
 		}
 	}
 }
 
-// getReader starts a get-timed, by itself or by means of another command.
+// getReader starts a get-timed, directly or through another command.
 func getReader(t *testing.T, name string, by ...string) *tracetest.Child {
 	t.Helper()
 	args := append(by, os.Args[0], name)
@@ -455,9 +455,8 @@ func getTimed(t *testing.T, by ...string) {
 
 var _ = conform("GET-11/posix_trace_timedgetnext_event/another process", func(t *testing.T) { getTimed(t) })
 
-// Neither the time since boot nor the monotonic clock has a say. Besides, the start
-// times by which processes are told apart are shifted there, and nobody is taken for
-// dead by it.
+// The time since boot and the monotonic clock do not matter. A time namespace also shifts the
+// start times that identify processes; no live process passes for dead by it.
 var _ = conform("GET-11/posix_trace_timedgetnext_event/time namespace", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	getTimed(t, "unshare", "--time", "--monotonic", "86400", "--boottime", "100000", "--fork", "--kill-child", "--")
@@ -804,7 +803,7 @@ var _ = conform("GET-20/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
 })
 
 // The same from another process: by a shutdown of the stream, and by its owner's death,
-// which the reader itself notices if nobody else comes.
+// which the reader notices itself if no other process does.
 var _ = conform("GET-20/posix_trace_getnext_event/EINVAL/another process", func(t *testing.T) {
 	for how, end := range shuEnds {
 		t.Run(how, func(t *testing.T) {
@@ -848,7 +847,7 @@ var _ = conform("GET-21", func(t *testing.T) {
 	wake(posixtrace.EventFilter, func() { s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet) })
 	wake(posixtrace.EventStop, func() { flowStop(t, s) })
 	wake(posixtrace.EventStart, func() { flowStart(t, s) })
-	// The automatic STOP, OVERFLOW and START come without anybody's doing.
+	// The automatic STOP, OVERFLOW and START come without a call.
 	w := flowRecorder(t, s)
 	n := w.fill(t)
 	for range n {

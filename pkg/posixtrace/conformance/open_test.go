@@ -198,7 +198,7 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 			t.Errorf("damage at %d of %d leaves %d of %d events", at, len(good), len(list), n)
 		}
 		if st.LogOverrunStatus != posixtrace.StatusOverrun {
-			t.Errorf("damage at %d: the status does not tell: %+v", at, st)
+			t.Errorf("damage at %d: the status does not report it: %+v", at, st)
 		}
 		last = len(list)
 	}
@@ -466,8 +466,7 @@ var _ = conform("OPN-11", func(t *testing.T) {
 	}
 })
 
-// The time of an event is the same to the nanosecond whether the stream tells
-// it or the log.
+// The stream and the log report the same time of an event, to the nanosecond.
 var _ = conform("OPN-11/timestamp", func(t *testing.T) {
 	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull})
 	tracetest.OK(t, "Start", s.Start())

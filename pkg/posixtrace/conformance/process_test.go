@@ -235,8 +235,8 @@ func TestInheritance(t *testing.T) {
 	}
 }
 
-// The death of a controller shuts its stream down: whoever comes next completes
-// the log, with every event that was recorded (SHU-06).
+// The death of a controller shuts its stream down: the next process that looks completes the
+// log, with every recorded event (SHU-06).
 func TestControllerKilled(t *testing.T) {
 	tg := tracetest.Start(t, "target")
 	tg.Line()

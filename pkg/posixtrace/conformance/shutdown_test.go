@@ -116,8 +116,8 @@ var _ = conform("SHU-07/deadlock", func(t *testing.T) {
 	for _, traced := range []bool{false, true} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), tracetest.HelperVar+"=shu-deadlock", tracetest.Quick)
-		var told strings.Builder
-		cmd.Stderr = &told
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
 		in, err := cmd.StdinPipe()
 		tracetest.OK(t, "StdinPipe", err)
 		out, err := cmd.StdoutPipe()
@@ -135,8 +135,8 @@ var _ = conform("SHU-07/deadlock", func(t *testing.T) {
 		in.Close()
 		err = cmd.Wait()
 		late.Stop()
-		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(told.String(), "all goroutines are asleep - deadlock!") {
-			t.Errorf("traced %v: %v, %.200q", traced, err, told.String())
+		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(stderr.String(), "all goroutines are asleep - deadlock!") {
+			t.Errorf("traced %v: %v, %.200q", traced, err, stderr.String())
 		}
 		if traced {
 			equal(t, drain(t, s), got{"shu.last", "words", cmd.Process.Pid})
@@ -160,7 +160,7 @@ var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 	s, _ = logStream(t, posixtrace.Attr{})
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Shutdown(), syscall.EINVAL)
-	// Of two who shut down at once one does it and the other is told.
+	// Of two concurrent calls one shuts the stream down and the other fails.
 	for range 20 {
 		s, _ := logStream(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 		errs := make(chan error, 2)
@@ -241,8 +241,8 @@ var shuEnds = map[string]func(a *actor){
 	"exec":   (*actor).exec,
 }
 
-// Each end of the controller, each policy of the log, and each of those who may
-// come next: what is in the log is what the call would have put there.
+// Each end of the controller, each policy of the log, and each call that may come next: the
+// log has the content that the call of the controller would have given it.
 var _ = conform("SHU-06", func(t *testing.T) {
 	next := map[string]func(log string) error{
 		"open": func(log string) error {
@@ -290,7 +290,7 @@ var _ = conform("SHU-06", func(t *testing.T) {
 					tg.do("event shu.kept %d", 10+i)
 				}
 				end(c)
-				tg.do("event shu.kept 20") // nobody has come yet
+				tg.do("event shu.kept 20") // before the next process
 				tracetest.OK(t, by, next[by](log))
 				f, err := os.Open(log)
 				tracetest.OK(t, "Open", err)
@@ -329,8 +329,8 @@ func shuMissing(err error) error {
 	return fmt.Errorf("Attach = %v, want ENOENT", err)
 }
 
-// A create is one who comes next when it needs the room: with as many streams
-// as there can be, those of dead controllers make way.
+// A create shuts down the streams of dead controllers when it needs their room: when there
+// are as many streams as there can be.
 var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	dir := shuDir(t)
 	c := newActor(t, "PTRACE_DIR="+dir)
@@ -364,7 +364,7 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	f, err := os.Open(log)
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
-	// In another trace directory nobody could complete it any more.
+	// No process with another trace directory could complete it.
 	t.Setenv("PTRACE_DIR", shuDir(t))
 	r, err := posixtrace.NewReader(f)
 	tracetest.OK(t, "NewReader", err)
@@ -383,8 +383,8 @@ func shuDir(t *testing.T) string {
 	return dir
 }
 
-// What is now in the place of the log is never written, be it another file, a
-// symbolic link to the log itself, or a link to somebody's file.
+// A file that has replaced the log is never written: another file, a symbolic link to the
+// log itself, or a link to a file of another user.
 var _ = conform("SHU-06/replaced", func(t *testing.T) {
 	for _, what := range []string{"file", "copy", "symlink", "linked log", "directory", "nothing", "fifo"} {
 		t.Run(what, func(t *testing.T) {
@@ -563,8 +563,8 @@ func shuRead(l *posixtrace.Log) (n int) {
 	}
 }
 
-// A log that cannot be completed now is by the one who comes later; nothing of
-// it is lost, and what it lacks is read from the stream.
+// A log that cannot be completed now is completed later; nothing is lost, and readers take
+// what it lacks from the stream.
 var _ = conform("SHU-06/later", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	for _, how := range []string{"full", "read-only"} {
@@ -598,9 +598,9 @@ func shuAs(t *testing.T, uid uint32, traces string) *tracetest.Child {
 	return creAsIn(t, traces, uid, uid, nil, "obedient")
 }
 
-// A log that its owner could write and the one who comes next may not: nothing
-// is lost and nothing kept silent. Whoever may read it finds in the stream what it lacks, and
-// it is completed as soon as that is permitted.
+// The next process may not write the log of a dead owner: nothing is lost or left out without
+// a report. A process that may read the log finds the rest in the stream, and the log is
+// completed as soon as that is permitted.
 var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	for _, what := range []string{"the log", "its directory"} {
@@ -663,8 +663,8 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 	}
 })
 
-// Another user has planted a stream and its log, and perhaps opened them to everybody
-// and died: nothing makes us, and be it as root, write to either, or anywhere else.
+// Another user has planted a stream and its log, perhaps with access for all, and perhaps
+// died: no call, of root either, writes to them or anywhere else.
 var _ = conform("SHU-06/planted", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	mine := os.Getenv("PTRACE_DIR")
@@ -759,7 +759,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 			}
 		}
 		t.Setenv("PTRACE_DIR", mine)
-		// And a file of the stranger's in our own directory, as nobody could put it there.
+		// And a file of the stranger's in our own directory, where the stranger could not put it.
 		inside := filepath.Join(mine, filepath.Base(planted))
 		tracetest.OK(t, "Link", os.Link(planted, inside))
 		defer os.Remove(inside)
@@ -795,7 +795,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		modes(0o700, 0o600)
 		t.Run(state+", private", check)
 	}
-	// Its own user finds it as it was.
+	// Its own user finds it unchanged.
 	if l := shuAs(t, shuStranger, traces).Ask("openlog %s", log); l != "finished 0 1" {
 		t.Errorf("its own user finds %q", l)
 	}
@@ -931,7 +931,7 @@ var _ = conform("SHU-09", func(t *testing.T) {
 	tracetest.OK(t, "Start", s.Start())
 	logNumbers(logID(t, "shu.again"), 0, 3, 10)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	// It was never closed, and nobody writes to it behind our back.
+	// The descriptor was never closed, and no flush writes to it any more.
 	l, err := posixtrace.Open(f)
 	tracetest.OK(t, "Open", err)
 	logRange(t, "log", logNumbersOf(t, logAll(t, l), "shu.again"), 0, 3)

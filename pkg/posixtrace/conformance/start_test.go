@@ -286,8 +286,8 @@ var _ = conform("STA-10", func(t *testing.T) {
 		cause(t, all, posixtrace.StopLogFull)
 	})
 	t.Run("call, full to the last byte", func(t *testing.T) {
-		// There is room for the smallest event and none for a STOP. It tells of the call
-		// all the same, and the stop after it of the lack of room.
+		// There is room for the smallest event and none for a STOP. The stream reports the call
+		// all the same, and then the stop for lack of room.
 		put := func(w *flowWriter, size int) bool {
 			return w.r.Record(posixtrace.EventInfo{ID: w.id, PID: os.Getpid()}, make([]byte, size))
 		}

@@ -191,7 +191,7 @@ var _ = conform("SST-05", func(t *testing.T) {
 			}
 		})
 	}
-	// No loss falls between two readings: each is told by the status that counts it.
+	// No loss falls between two readings: the status that counts a loss reports it.
 	t.Run("concurrent", func(t *testing.T) {
 		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
 		flowStart(t, s)
@@ -220,7 +220,7 @@ var _ = conform("SST-05", func(t *testing.T) {
 	})
 })
 
-// sstPipe makes a stream whose log is a pipe that nobody reads yet.
+// sstPipe makes a stream whose log is a pipe that is not read yet.
 func sstPipe(t *testing.T) (s *posixtrace.Stream, r *os.File) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
@@ -378,7 +378,7 @@ var _ = conform("SST-08", func(t *testing.T) {
 		}
 		overrun(t, s, posixtrace.StatusOverrun)
 		// With nothing to record each flush still writes its marks, and replaces what is
-		// oldest by them: as long as that is an event something is lost, and told; marks of
+		// oldest by them: as long as that is an event, it is lost and reported; marks of
 		// earlier flushes are no loss.
 		idle, lost := 0, flowStatus(t, s).LogLost
 		for range 5000 {
@@ -473,8 +473,8 @@ var _ = conform("SST-10", func(t *testing.T) {
 	}
 })
 
-// sstLogged records, loses, and returns the status of the log. read tells whether
-// the controller looks at the status before.
+// sstLogged records, loses, and returns the status of the log. read says whether
+// the controller reads the status before.
 func sstLogged(t *testing.T, read bool) (now, stored posixtrace.Status, l *posixtrace.Log) {
 	t.Helper()
 	a := flowSmall(posixtrace.PolicyUntilFull)

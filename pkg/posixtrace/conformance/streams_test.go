@@ -19,7 +19,7 @@ import (
 
 // What the tests of streams in motion share: sections STA, FUL, SST, GET, CLR.
 
-// flowEvent is an event with its data, as it was read.
+// flowEvent is an event with its data.
 type flowEvent struct {
 	posixtrace.EventInfo
 	data string
@@ -353,7 +353,7 @@ func flowOrdered(t *testing.T, list []flowEvent) {
 }
 
 // flowTicking waits until the clock has gone on so far that times before
-// and after can be told apart with certainty.
+// and after certainly differ.
 func flowTicking() int64 {
 	const apart = 2 * time.Millisecond
 	for t := time.Now(); time.Since(t) < apart; {

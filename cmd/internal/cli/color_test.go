@@ -34,8 +34,8 @@ func TestWantColor(t *testing.T) {
 	}
 }
 
-// The environment of the process does not undo what the command line asks for,
-// and each stream of output is decided by itself.
+// The environment does not override the command line, and each output stream is decided on
+// its own.
 func TestColorOfMessages(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	var out, errs bytes.Buffer

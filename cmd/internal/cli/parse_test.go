@@ -24,7 +24,7 @@ var testOptions = []Option{
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		in      string // arguments, separated by spaces; ~ is an empty one
-		want    string // the same, or the text of an error after !
+		want    string // the strict form, or "!" and the error
 		inOrder bool
 	}{
 		{in: "", want: "--"},
@@ -170,7 +170,7 @@ func FuzzArgs(f *testing.F) {
 	})
 }
 
-// What a program gives to itself is told from what a user gives.
+// Only hidden options are a program's own arguments.
 func TestOwn(t *testing.T) {
 	opts := []Option{{Long: "secret", Arg: "N", Hidden: true}, {Long: "open", Arg: "N"}}
 	for _, c := range []struct {

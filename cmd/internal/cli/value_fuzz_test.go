@@ -9,8 +9,8 @@ import (
 	"github.com/posixtrace/posixtrace/internal/hostile"
 )
 
-// FuzzValues gives the parsers of values anything. What one accepts is within its bounds,
-// and what it refuses it refuses in one line.
+// FuzzValues parses sizes, numbers and durations. Accepted values are within bounds, and
+// errors are one line.
 func FuzzValues(f *testing.F) {
 	for _, s := range append(hostile.Texts(),
 		"9223372036854775807", "9223372036854775808", "2147483648K", "8589934592G", "-9223372036854775808", "18446744073709551616",

@@ -6,33 +6,34 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A finished log is read ahead of what is done with its events, where there is a processor
-// for each of the two. Order, and what is told of damage, are those of reading it without.
+// With two processors or more, a goroutine reads a finished log ahead of the processing of
+// its events. The order of events and the reports of damage are the same as without it.
 
-// A pack is what the two sides hand to each other at once: they should do so rarely.
+// A pack is the unit of exchange between the two goroutines, large enough to make exchanges
+// rare.
 type pack struct {
 	batches [16]posixtrace.Batch
-	n       int   // how many are filled
-	err     error // why there are no more
+	n       int   // filled batches
+	err     error // why no pack follows
 }
 
-// ahead is a reading of its own.
+// ahead is a goroutine that reads ahead.
 type ahead struct {
 	full, free chan *pack
 	stop       chan struct{}
-	now        *pack // of which the input takes batches
+	now        *pack // the pack from which the input takes batches
 	at         int
 }
 
 const (
 	packs = 3
-	// packBytes is how much data is enough for a pack.
+	// packBytes is the amount of data at which a pack is full.
 	packBytes = 128 << 10
-	// aheadAfter is how many batches are read before it pays to read ahead.
+	// aheadAfter is the number of batches after which reading ahead pays.
 	aheadAfter = 100
 )
 
-// readAhead begins to read ahead if that may be done.
+// readAhead starts to read ahead if the input allows it.
 func (in *input) readAhead() {
 	if runtime.GOMAXPROCS(0) < 2 || in.follow || !in.finished() {
 		return
@@ -45,7 +46,7 @@ func (in *input) readAhead() {
 	in.ahead = a
 }
 
-// run fills packs until there is nothing left to read or nobody to read for.
+// run fills packs until the end of the log or until end is called.
 func (a *ahead) run(r *posixtrace.Reader) {
 	defer close(a.full)
 	for {
@@ -66,7 +67,7 @@ func (a *ahead) run(r *posixtrace.Reader) {
 				bytes += len(b.Records[i].Data)
 			}
 		}
-		a.full <- p // there is room for all
+		a.full <- p // never blocks: the channel has room for all packs
 		if p.err != nil {
 			return
 		}
@@ -88,7 +89,7 @@ func (a *ahead) next() (*posixtrace.Batch, error) {
 	return &a.now.batches[a.at-1], nil
 }
 
-// end stops reading, and returns when the reader is used no more.
+// end stops the goroutine and waits until it no longer uses the reader.
 func (a *ahead) end() {
 	close(a.stop)
 	for range a.full {

@@ -7,7 +7,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// check reads everything and says what is wrong.
+// check reads all events and reports damage.
 func check(env *cli.Env, inputs []*input) error {
 	for _, in := range inputs {
 		p := newProgress(env, []*input{in}, false)

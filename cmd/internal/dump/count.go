@@ -5,10 +5,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A summary of finished logs needs no event in particular unless there are spans to be
-// measured, and counting is much faster than reading.
+// A summary of finished logs without spans does not need the individual events. Counting
+// them is much faster than reading them.
 
-// countable reports whether all that a summary tells can be had by counting.
+// countable reports whether counting gives the whole summary.
 func (w *walk) countable() bool {
 	sel := &w.opt.sel
 	if w.opt.head >= 0 || sel.await != nil || sel.pids != nil || sel.tids != nil || !w.based {
@@ -16,7 +16,7 @@ func (w *walk) countable() bool {
 	}
 	for _, in := range w.inputs {
 		if !in.finished() {
-			return false // types may come, or the order decides what is sound
+			return false // types may still appear, or the soundness depends on the order
 		}
 		types, err := in.reader.EventTypes()
 		if err != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A cursor file remembers how far streams and logs were shown. It is text: a
-// line that says what it is, then for each stream, the latest first, a line
-//
-//	KEY FIRST LATEST SUM,SUM...
-//
-// KEY is what tells the stream from all others (and is the same for its log), FIRST the
-// time of its first event, so that relative times go on, LATEST that of the
-// latest event shown, and the sums tell which of that time were; see position.
+// // A cursor file records how far streams and logs were shown. It is text: a line that
+// // identifies the format, then for each stream, the latest first, a line
+// //
+// //	KEY FIRST LATEST SUM,SUM...
+// //
+// // KEY identifies the stream and its log. FIRST is the time of its first event, from which
+// // relative times count. LATEST is the time of the latest event shown, and the sums identify
+// // the events of that time that were shown; see position.
 const cursorMagic = "ptrace-dump cursor 1"
 
-// What a cursor file may hold: others than we write such a file, too.
+// Limits of a cursor file, which other programs may have written.
 const (
 	maxCursorFile    = 8 << 20
 	maxCursorStreams = 256
@@ -45,8 +45,8 @@ type cursor struct {
 // cursors is a cursor file.
 type cursors struct {
 	path  string
-	lines []cursorLine // of streams that are not read now, too
-	mine  []*cursor    // of the inputs
+	lines []cursorLine // including streams that are not inputs
+	mine  []*cursor    // the cursors of the inputs
 	keys  []string
 	wrote string
 }
@@ -55,14 +55,14 @@ type cursorLine struct{ key, rest string }
 
 var errNoCursor = errors.New("not a cursor file")
 
-// openCursors reads the cursor file, if there is one, and puts the inputs where it
-// says, or at their beginning if rewind is set.
+// openCursors reads the cursor file if it exists, and positions the inputs accordingly, or
+// at their start if rewind is set.
 func openCursors(path string, rewind bool, inputs []*input) (*cursors, error) {
 	c := &cursors{path: path}
 	if err := c.read(); err != nil {
 		return nil, cli.Failure(path, err)
 	}
-	// That it cannot be written is better known before anything is shown.
+	// Report that the file is not writable before any event is shown.
 	if err := unix.Access(filepath.Dir(path), unix.W_OK|unix.X_OK); err != nil {
 		return nil, cli.Failure(path, err)
 	}
@@ -81,12 +81,11 @@ func openCursors(path string, rewind bool, inputs []*input) (*cursors, error) {
 	return c, nil
 }
 
-// key names the stream of an input in a way that no other stream has, and that
-// its log has too.
+// key returns a unique name for the stream of an input, which is also that of its log.
 func (in *input) key() string {
 	a, o := in.reader.Attr(), in.reader.Origin()
 	key := strconv.FormatInt(a.CreateTime.UnixNano(), 10) + ":" + o.BootID + ":" + a.Name
-	// It is one word, and not longer than need be.
+	// The key is one word, as short as possible.
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r >= 0x7f {
 			return '_'
@@ -116,7 +115,7 @@ func (c *cursors) read() error {
 		return err
 	}
 	if len(b) == 0 {
-		return nil // as mktemp(1) makes it
+		return nil // an empty file, as mktemp(1) creates
 	}
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	lines.Buffer(nil, maxCursorFile)
@@ -155,8 +154,8 @@ func (cur *cursor) parse(s string) error {
 	return nil
 }
 
-// save writes the file anew if anything was shown since. Whoever reads it
-// meanwhile, or finds it after a crash, has the old or the new one whole.
+// save replaces the file if an event was shown since. A concurrent reader, or a reader
+// after a crash, finds the old or the new file whole.
 func (c *cursors) save() error {
 	var b []byte
 	b = append(b, cursorMagic+"\n"...)
@@ -168,7 +167,7 @@ func (c *cursors) save() error {
 		b = append(append(b, c.keys[i]...), ' ')
 		b = append(strconv.AppendInt(b, cur.base, 10), ' ')
 		b = strconv.AppendInt(b, cur.time, 10)
-		// More events of one nanosecond would be odd; some would be shown twice.
+		// More events of one nanosecond are unlikely; some would be shown twice.
 		for k, m := range cur.seen[:min(len(cur.seen), maxCursorSums)] {
 			b = append(b, " ,"[min(k, 1)])
 			b = strconv.AppendUint(b, m.sum, 16)
@@ -195,7 +194,7 @@ func (c *cursors) save() error {
 	return nil
 }
 
-// replaceFile puts a new file in the place of an old one, at once.
+// replaceFile replaces a file atomically.
 func replaceFile(path string, content []byte) error {
 	mode := fs.FileMode(0o600)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -227,7 +226,7 @@ func replaceFile(path string, content []byte) error {
 	return err
 }
 
-// shown notes that an event was shown.
+// shown records that an event was shown.
 func (cur *cursor) shown(rec *posixtrace.Record, base int64) {
 	if !cur.based {
 		cur.based, cur.base = true, base
@@ -235,7 +234,7 @@ func (cur *cursor) shown(rec *posixtrace.Record, base int64) {
 	cur.advance(rec)
 }
 
-// cursorBase is the time of the first event, if the cursor of the input knows it.
+// cursorBase returns the time of the first event if the cursor of the input has it.
 func (in *input) cursorBase() (int64, bool) {
 	if in.cursor == nil {
 		return 0, false

@@ -1,4 +1,4 @@
-// Package dump is ptrace-dump.
+// Package dump is ptrace-dump: it lists and summarises the events of streams and logs.
 package dump
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 )
 
-// Command is ptrace-dump, the analyzer: it reads streams and logs.
+// Command is ptrace-dump.
 var Command = &cli.Command{
 	Name:    "ptrace-dump",
 	Usage:   "[OPTION]... [LOG|STREAM]...",
@@ -31,7 +31,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	if err != nil {
 		return err
 	}
-	// A fault in the format is told before anything is opened.
+	// Report an invalid format before anything is opened.
 	if _, _, err := newForm(env, opt); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	if err != nil {
 		return err
 	}
-	// The other modes show the loss themselves, or nothing of the events.
+	// The other modes show the loss themselves, or show no events.
 	if opt.mode == "" || opt.mode == "check" || opt.strict {
 		for _, in := range inputs {
 			in.tellLoss(env, opt.strict)
@@ -97,5 +97,5 @@ func dump(env *cli.Env, args *cli.Args) error {
 	return nil
 }
 
-// looksLikePath reports whether an operand can only be a file.
+// looksLikePath reports whether an operand must be a file.
 func looksLikePath(s string) bool { return strings.Contains(s, "/") }

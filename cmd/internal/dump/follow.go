@@ -15,16 +15,15 @@ var (
 	errNothing = errors.New("no event now")
 )
 
-// A reader shows what there was when it was made, its picture. Making the next
-// one must not take more than a small part of our time.
+// A reader shows a snapshot of the stream. Taking the next one must not use more than a
+// small share of the time.
 const (
 	pictureEvery = 50 * time.Millisecond
 	pictureShare = 8
 )
 
-// poll returns the next event of an input that is followed, errNothing if there
-// is none now and io.EOF if there will be none any more. The record is valid
-// until the next call.
+// poll returns the next event of a followed input, errNothing if there is none now, and
+// io.EOF if there will be no more. The record is valid until the next call.
 func (in *input) poll() (*posixtrace.Record, error) {
 	switch {
 	case in.reader == nil:
@@ -83,7 +82,7 @@ func (in *input) pollConsuming() (*posixtrace.Record, error) {
 	return nil, err
 }
 
-// nextFollowed waits for the next event of the only input.
+// nextFollowed waits for the next event of a single input.
 func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 	if in.open == nil {
 		return in.nextPiped(ctx)
@@ -100,7 +99,7 @@ func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 	}
 }
 
-// pause waits for d or until ctx is done, and then returns false.
+// pause waits for d. It returns false if ctx is done first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -112,12 +111,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// maxHold bounds how long an event waits for older ones of other inputs.
+// maxHold bounds how long an event waits for older events of other inputs.
 const maxHold = time.Second
 
-// nextFollowed returns the next event of several inputs that are followed. An
-// event is reported once all others are known to have none that is older: their
-// latest picture is newer than it, or than the picture that it was in.
+// nextFollowed returns the next event of several followed inputs. It reports an event when
+// no other input can have an older one: the latest snapshot of each is newer than the
+// event, or than the snapshot with the event.
 func (m *merge) nextFollowed(ctx context.Context) (*input, *posixtrace.Record, error) {
 	if m.latest >= 0 {
 		m.heads[m.latest] = nil
@@ -147,7 +146,7 @@ func (m *merge) nextFollowed(ctx context.Context) (*input, *posixtrace.Record, e
 		if i < 0 && !open {
 			return nil, nil, io.EOF
 		}
-		late := ctx.Err() != nil // then what was taken is still shown
+		late := ctx.Err() != nil // still show the events read so far
 		if i >= 0 && (late || m.settled(i)) {
 			return m.inputs[i], m.heads[i], nil
 		}
@@ -159,8 +158,7 @@ func (m *merge) nextFollowed(ctx context.Context) (*input, *posixtrace.Record, e
 	}
 }
 
-// settled reports whether no input can still have an event older than the head
-// of input i.
+// settled reports whether no input can still have an event older than the head of input i.
 func (m *merge) settled(i int) bool {
 	if time.Since(m.since[i]) > maxHold {
 		return true

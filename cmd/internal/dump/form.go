@@ -7,8 +7,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
-// newForm makes the form that is asked for, and the text that knows the time
-// from which it counts.
+// newForm returns the selected form, and its text, which has the time that relative times
+// count from.
 func newForm(e *cli.Env, opt *dumpOptions) (output.Form, *output.Text, error) {
 	text := &output.Text{Style: opt.style}
 	p := e.Colors.Out

@@ -12,8 +12,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// FuzzDumpValues gives the parsers of times, speeds and formats anything. What one accepts
-// is within its bounds, and what it refuses it refuses in one line.
+// FuzzDumpValues parses times, speeds and formats. Accepted values are within bounds, and
+// errors are one line.
 func FuzzDumpValues(f *testing.F) {
 	for _, s := range append(hostile.Texts(),
 		"+2562047h", "-2562047h", "-106751d", "9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z", "23:59:60", "24:00:00", "1677-09-21T00:12:43Z",

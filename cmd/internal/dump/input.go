@@ -15,12 +15,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// input is one log or stream that ptrace-dump reads.
+// input is a log or stream that ptrace-dump reads.
 type input struct {
 	name   string
 	src    *output.Source
 	stream *posixtrace.Stream // nil for a log
-	reader *posixtrace.Reader // nil when the stream's events are consumed
+	reader *posixtrace.Reader // nil if the events of the stream are consumed
 	follow bool
 	out    *sink
 
@@ -28,34 +28,34 @@ type input struct {
 	pipe *logfile.LiveReader // of any other log
 
 	batch   posixtrace.Batch    // read at once, unless the input is followed
-	records []posixtrace.Record // what is left of the batch
-	batches int                 // how many were read
-	ahead   *ahead              // what reads them now; nil for nothing
+	records []posixtrace.Record // the rest of the batch
+	batches int                 // number of batches read
+	ahead   *ahead              // reads ahead; may be nil
 
-	// For a stream whose events are consumed.
+	// For a stream whose events are consumed:
 	buf []byte
 	rec posixtrace.Record
 
-	open   func() (*posixtrace.Reader, error) // a new reader; nil where there is only one
-	since  int64                              // and from when on it reads
+	open   func() (*posixtrace.Reader, error) // returns a new reader; nil if there can be only one
+	since  int64                              // lower bound of the reader's times
 	cursor *cursor                            // nil without --cursor
 
-	// While the input is followed:
+	// For a followed input:
 	spool       *spool.Watcher // of a stream
 	tail        position       // how far it was read
-	pictured    time.Time      // when the reader was made
-	nextPicture time.Time      // when the next one may be
+	pictured    time.Time      // when the reader took its snapshot
+	nextPicture time.Time      // earliest time of the next snapshot
 	pumped      chan pumped
 	taken       chan struct{}
 	holding     bool // an event of pumped is in use
-	ended       bool // there will be no more
+	ended       bool // no event follows
 	known       posixtrace.Status
 
-	verdicts [4096]verdict // what is thought of event types, as far as it is known
+	verdicts [4096]verdict // by event type; 0 if undecided
 }
 
-// openInputs opens what the command line names. Nothing is read before all of
-// it could be opened, so that a mistyped operand consumes nothing.
+// openInputs opens all operands before it reads any, so that a mistyped operand consumes no
+// events.
 func openInputs(e *cli.Env, args *cli.Args, opt *dumpOptions, out *sink) (inputs []*input, err error) {
 	add := func(in *input, err error) bool {
 		if err != nil {
@@ -109,7 +109,7 @@ func closeInputs(inputs []*input) {
 	}
 }
 
-// openOperand opens an operand: standard input, a file, else a stream.
+// openOperand opens an operand: standard input, a file, or else a stream.
 func openOperand(e *cli.Env, s string, opt *dumpOptions, out *sink) (*input, error) {
 	if s == "" {
 		return nil, cli.Failure("''", syscall.ENOENT)
@@ -145,7 +145,7 @@ func openOperand(e *cli.Env, s string, opt *dumpOptions, out *sink) (*input, err
 	return nil, err
 }
 
-// openLogInput opens a log of any state.
+// openLogInput opens a log in any state.
 func openLogInput(name string, f *os.File, out *sink) (*input, error) {
 	reader, pipe, err := logfile.Read(name, f, out.flush)
 	if err != nil {
@@ -160,7 +160,7 @@ func openLogInput(name string, f *os.File, out *sink) (*input, error) {
 	return in, nil
 }
 
-// verdict is what is thought of an event type.
+// verdict says what a selection does with an event type.
 type verdict uint8
 
 const (
@@ -169,7 +169,7 @@ const (
 	awaited
 )
 
-// verdictOn says what a selection thinks of an event type.
+// verdictOn returns the verdict of a selection on an event type.
 func (in *input) verdictOn(sel *selection, id posixtrace.EventID) verdict {
 	if int(id) < len(in.verdicts) && in.verdicts[id] != 0 {
 		return in.verdicts[id]
@@ -188,7 +188,7 @@ func (in *input) verdictOn(sel *selection, id posixtrace.EventID) verdict {
 	return v
 }
 
-// soundness reports why a log that was read to its end is not whole.
+// soundness returns why a log that was read to its end is not whole, or nil.
 func (in *input) soundness() error {
 	if in.reader == nil || in.stream != nil || in.pumped != nil && !in.ended {
 		return nil
@@ -196,8 +196,8 @@ func (in *input) soundness() error {
 	return logfile.Soundness(in.name, in.reader)
 }
 
-// status returns the status of the stream without resetting anything. Of a stream
-// that ended while it was followed it is that of its log, or the last one known.
+// status returns the status of the stream without resetting it. If a followed stream has
+// ended, it returns the status in the log, or the last known status.
 func (in *input) status() (posixtrace.Status, error) {
 	if in.stream == nil {
 		return in.reader.Status(), nil
@@ -214,7 +214,7 @@ func (in *input) status() (posixtrace.Status, error) {
 	return in.known, nil
 }
 
-// tellLoss says how many events were lost. With strict that is a failure.
+// reportLoss reports the number of lost events; with strict, as a failure.
 func (in *input) tellLoss(env *cli.Env, strict bool) {
 	st, err := in.status()
 	if err != nil || st.Lost == 0 && st.LogLost == 0 {
@@ -228,8 +228,7 @@ func (in *input) tellLoss(env *cli.Env, strict bool) {
 	}
 }
 
-// followSpool drains the stream's spool while the stream is followed: its owner may be
-// gone.
+// followSpool drains the spool of a followed stream: the owner of the stream may be gone.
 func (in *input) followSpool() {
 	if in.follow && in.stream != nil {
 		in.spool, _ = spool.Watch(in.stream)

@@ -13,9 +13,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// watchLog returns a function that tells, once, if the log of an active stream is no longer
-// where it was made: somebody has moved or removed it. What was flushed to it is then left
-// out by a reader, which has only the stream. A pipe or device was never read.
+// watchLog returns a function that reports, once, that the log of an active stream was
+// moved or removed. The reader has only the stream then, and leaves out what was flushed to
+// the log. Pipes and devices are never read.
 func watchLog(e *cli.Env, name string, info posixtrace.StreamInfo) func() {
 	path := info.LogPath
 	told := !filepath.IsAbs(path) || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
@@ -29,7 +29,7 @@ func watchLog(e *cli.Env, name string, info posixtrace.StreamInfo) func() {
 		case err == nil && (!st.Mode().IsRegular() || known != nil && os.SameFile(st, known)):
 			return
 		case err == nil && known != nil:
-			err = syscall.ENOENT // another file has its place
+			err = syscall.ENOENT // another file has this name
 		case err == nil:
 			var r *posixtrace.Reader
 			if r, err = openLeftLog(info); err == nil {
@@ -38,7 +38,7 @@ func watchLog(e *cli.Env, name string, info posixtrace.StreamInfo) func() {
 				return
 			}
 			if !errors.Is(err, fs.ErrPermission) {
-				err = syscall.ENOENT // this is another file
+				err = syscall.ENOENT // the file is another one
 			}
 		}
 		told = true

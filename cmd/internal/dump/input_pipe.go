@@ -8,11 +8,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// pipeDelay is how long an event may be on its way through a pipe while those of
-// other inputs wait for it.
+// pipeDelay bounds how long other inputs wait for an event that is still in a pipe.
 const pipeDelay = 200 * time.Millisecond
 
-// pollPipe looks at a log that can only be read forward.
+// pollPipe returns the next event of a log that can only be read forward, or errNothing.
 func (in *input) pollPipe() (*posixtrace.Record, error) {
 	in.readOn()
 	in.pictured = time.Now().Add(-pipeDelay)
@@ -39,11 +38,10 @@ func (in *input) nextPiped(ctx context.Context) (*posixtrace.Record, error) {
 	}
 }
 
-// readOn lets the reading go on, which is a goroutine of its own: nobody knows
-// how long it waits.
+// readOn lets the reading goroutine continue. Reading is a goroutine because it may block.
 func (in *input) readOn() {
 	if in.pumped == nil {
-		in.pipe.Flush = nil // it is ours to flush
+		in.pipe.Flush = nil // this goroutine flushes from now on
 		in.pumped = make(chan pumped)
 		in.taken = make(chan struct{})
 		go in.pump()
@@ -62,13 +60,13 @@ func (in *input) take(p pumped, ok bool) (*posixtrace.Record, error) {
 	return p.rec, p.err
 }
 
-// pumped is what a reading of its own hands over.
+// pumped is the result of one read.
 type pumped struct {
 	rec *posixtrace.Record
 	err error
 }
 
-// pump reads one event at a time, each after the one before was taken.
+// pump reads one event at a time. It waits until the previous event was taken.
 func (in *input) pump() {
 	for {
 		rec, err := in.reader.Next()

@@ -14,10 +14,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// consumeBuffer holds the data of one event; no stream keeps more of one.
+// consumeBuffer is the size of the buffer for the data of one event; no stream keeps more.
 const consumeBuffer = 256 << 10
 
-// openStream opens an active stream, to consume it or to peek at it.
+// openStream opens an active stream, to consume its events or to peek at them.
 func openStream(e *cli.Env, nameOrPath string, opt *dumpOptions) (*input, error) {
 	s, err := streams.Attach(nameOrPath)
 	if err != nil {
@@ -37,7 +37,7 @@ func openStream(e *cli.Env, nameOrPath string, opt *dumpOptions) (*input, error)
 		return nil, cli.Failure(nameOrPath, err)
 	}
 	if info.Name != "" {
-		in.name = info.Name // shorter than a path
+		in.name = info.Name // shorter than the path
 	}
 	if info.LogPath == "" && !opt.peek {
 		in.buf = make([]byte, consumeBuffer)
@@ -58,7 +58,7 @@ func openStream(e *cli.Env, nameOrPath string, opt *dumpOptions) (*input, error)
 		in.open = func() (*posixtrace.Reader, error) {
 			r, err := s.Reader()
 			if err != nil {
-				// The stream is gone; its log holds what was still to come.
+				// The stream has ended; its log has the remaining events.
 				return openLeftLog(info)
 			}
 			watch()
@@ -69,7 +69,7 @@ func openStream(e *cli.Env, nameOrPath string, opt *dumpOptions) (*input, error)
 	return in, nil
 }
 
-// openLeftLog opens the log that a stream has left.
+// openLeftLog opens the log of a stream that has ended.
 func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
 	f, err := logfile.OpenRegular(info.LogPath)
 	if err == logfile.ErrNotRegular {
@@ -83,7 +83,7 @@ func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
 		f.Close()
 		return nil, err
 	}
-	// Another stream may record to a file of this name by now.
+	// The file may be the log of a later stream.
 	if a := r.Attr(); a.Name != info.Name || !a.CreateTime.Equal(info.CreateTime) {
 		r.Close()
 		f.Close()
@@ -92,8 +92,8 @@ func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
 	return r, nil
 }
 
-// next returns the next event, and io.EOF at the end of the log or, unless the
-// stream is followed, when it has no event now. The record is valid until the next call.
+// next returns the next event. It returns io.EOF at the end of a log and, unless the stream
+// is followed, when the stream has no event now. The record is valid until the next call.
 func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
 	if in.reader == nil {
 		return in.consume(ctx)
@@ -111,7 +111,7 @@ func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
 	return rec, nil
 }
 
-// readBatch reads some events into records.
+// readBatch reads the next batch into records.
 func (in *input) readBatch() error {
 	b := &in.batch
 	if in.batches++; in.batches == aheadAfter {
@@ -152,8 +152,8 @@ func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {
 	return &in.rec, nil
 }
 
-// gone reports whether the stream was shut down meanwhile. One whose file was cut short
-// is lost, and that is to be told.
+// gone reports whether the stream was shut down. A stream whose file was truncated is not
+// gone but lost, which must be reported.
 func (in *input) gone() bool {
 	_, err := in.stream.Info()
 	return err != nil && !errors.Is(err, syscall.EIO)

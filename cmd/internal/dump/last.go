@@ -2,11 +2,11 @@ package dump
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace"
 
-// lastEvents keeps the last of the events that are pushed.
+// lastEvents is a ring of the last events.
 type lastEvents struct {
 	keep int
 	ring []keptEvent
-	at   int // where the oldest is, once the ring is full
+	at   int // index of the oldest event, once the ring is full
 }
 
 type keptEvent struct {
@@ -31,7 +31,7 @@ func (l *lastEvents) push(ev *selected) {
 	k.rec.Data = append(k.rec.Data[:0], ev.rec.Data...)
 }
 
-// each calls f for the events kept, oldest first, until it returns false.
+// each calls f for the events in the ring, oldest first, until f returns false.
 func (l *lastEvents) each(f func(ev *selected) bool) {
 	for i := range l.ring {
 		k := &l.ring[(l.at+i)%len(l.ring)]

@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// lastTime finds the time of the last event of all inputs.
+// lastTime returns the time of the last event of all inputs.
 func lastTime(inputs []*input) (last int64, err error) {
 	last = math.MinInt64
 	for _, in := range inputs {
@@ -28,9 +28,9 @@ func lastTime(inputs []*input) (last int64, err error) {
 	return last, nil
 }
 
-// lastTime finds the time of the last event. It asks for events from some time
-// on, which costs little where a log has an index, and halves what is left until
-// it pays to read the rest.
+// lastTime returns the time of the last event. It asks for the events after some time,
+// which is cheap in a log with an index, and halves the remaining range until reading the
+// rest is cheaper.
 func (in *input) lastTime() (int64, error) {
 	const enough = int64(time.Millisecond)
 	last, ok := in.firstTime()
@@ -50,7 +50,7 @@ func (in *input) lastTime() (int64, error) {
 		}
 		return rec.UnixNano, nil
 	}
-	// A log is written for the last time soon after its last event.
+	// The last write to a log comes soon after its last event.
 	beyond := time.Now().UnixNano()
 	if in.file != nil {
 		if st, err := in.file.Stat(); err == nil {

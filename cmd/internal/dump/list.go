@@ -9,19 +9,19 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
-// sink gathers the listing and hands it on in large pieces.
+// sink collects the listing and writes it in large pieces.
 type sink struct {
 	env   *cli.Env
 	buf   []byte
 	err   error
 	form  output.Form
-	saved func() error // called when all that was gathered is written; nil for nothing
+	saved func() error // called when everything is written; may be nil
 }
 
-// sinkSize is how much is gathered: what the writer hands on without a copy.
+// sinkSize is the size of a piece; the writer passes it on without a copy.
 const sinkSize = cli.WriterSize
 
-// flush writes what was gathered through to the file.
+// flush writes the collected output through to the file.
 func (s *sink) flush() {
 	if f, ok := s.form.(output.Flusher); ok {
 		s.buf = f.Flush(s.buf)
@@ -35,7 +35,7 @@ func (s *sink) flush() {
 	}
 }
 
-// pass hands what was gathered to the writer.
+// pass hands the collected output to the writer.
 func (s *sink) pass() {
 	if len(s.buf) == 0 {
 		return
@@ -46,7 +46,7 @@ func (s *sink) pass() {
 	s.buf = s.buf[:0]
 }
 
-// list writes the selected events, one by one.
+// list writes the selected events.
 func list(ctx context.Context, env *cli.Env, inputs []*input, opt *dumpOptions, out *sink) error {
 	form, text, err := newForm(env, opt)
 	if err != nil {
@@ -110,7 +110,7 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *dumpOptions, 
 	case opt.sel.await != nil && !seen:
 		return cli.Exit(1)
 	case opt.sel.await != nil, opt.head >= 0 && shown >= opt.head:
-		return nil // the rest was not read
+		return nil // the rest was not read, so its soundness is unknown
 	}
 	for _, in := range inputs {
 		env.Warn(in.soundness())

@@ -9,15 +9,15 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// merge reads several inputs as one, by time.
+// merge reads several inputs as one, in order of time.
 type merge struct {
 	env    *cli.Env
 	inputs []*input
 	follow bool
-	heads  []*posixtrace.Record // the next event of each; nil when there is none
-	latest int                  // the input whose head was taken last, -1 at first
+	heads  []*posixtrace.Record // next event of each input; nil for none
+	latest int                  // input of the previous event; -1 at first
 
-	// While inputs are followed:
+	// For followed inputs:
 	ended []bool
 	since []time.Time // when each head was read
 }
@@ -28,8 +28,8 @@ func newMerge(env *cli.Env, inputs []*input, follow bool) *merge {
 		heads: make([]*posixtrace.Record, n), ended: make([]bool, n), since: make([]time.Time, n)}
 }
 
-// next returns the next event and its input, io.EOF when all are at their end.
-// An input that cannot be read on is reported and given up.
+// next returns the next event and its input, or io.EOF at the end of all inputs. It reports
+// read errors and continues without the input.
 func (m *merge) next(ctx context.Context) (*input, *posixtrace.Record, error) {
 	if len(m.inputs) == 1 {
 		rec, err := m.inputs[0].next(ctx)
@@ -62,7 +62,7 @@ func (m *merge) next(ctx context.Context) (*input, *posixtrace.Record, error) {
 	return m.inputs[m.latest], m.heads[m.latest], nil
 }
 
-// earliest returns the input with the earliest head, -1 if none has one.
+// earliest returns the input with the earliest head, or -1.
 func (m *merge) earliest() int {
 	first := -1
 	for i, rec := range m.heads {

@@ -7,13 +7,13 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// moment is a time as written for --since and --until. Some are only known
-// once the first or the last event is.
+// moment is an argument of --since or --until. Some depend on the time of the first or last
+// event.
 type moment struct {
 	given bool
 	kind  momentKind
 	abs   time.Time
-	after time.Duration // from the first event, or before the last
+	after time.Duration // relative to the first or last event
 }
 
 type momentKind uint8
@@ -59,8 +59,8 @@ func parseMoment(s string) (moment, error) {
 	return m, nil
 }
 
-// resolve makes nanoseconds since the epoch of m. The times of the first and the
-// last event are only asked for when they are needed.
+// resolve returns m in nanoseconds since the epoch. first and last are used only if m
+// depends on them.
 func (m *moment) resolve(first, last int64) int64 {
 	switch m.kind {
 	case clock:
@@ -71,7 +71,7 @@ func (m *moment) resolve(first, last int64) int64 {
 	case fromLast:
 		return addTime(last, -int64(m.after))
 	}
-	// What nanoseconds since 1970 cannot tell is before or after every event.
+	// A time outside the range of nanoseconds since 1970 is before or after every event.
 	switch y := m.abs.Year(); {
 	case y < 1678:
 		return math.MinInt64
@@ -81,7 +81,7 @@ func (m *moment) resolve(first, last int64) int64 {
 	return m.abs.UnixNano()
 }
 
-// addTime adds a duration to a time and stops at the ends of time.
+// addTime adds a duration to a time and saturates.
 func addTime(t, d int64) int64 {
 	sum := t + d
 	switch {

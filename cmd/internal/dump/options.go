@@ -45,32 +45,32 @@ var dumpTable = []cli.Option{
 }
 
 var (
-	// forms are the options that select a form of output. --golden may be given with
-	// --json and --format.
+	// forms are the options that select an output form. --golden may be given with --json
+	// and --format.
 	forms = []string{"json", "csv", "table", "chrome", "format", "golden", "annotate"}
-	// modes are the options that select something other than a listing of events.
+	// modes are the options that select another output than a listing of events.
 	modes = []string{"summary", "attributes", "status", "types", "check"}
-	// listing are options for listings only.
+	// listing are the options for listings only.
 	listing = []string{"follow", "wait-for", "cursor", "replay"}
 )
 
-// listingForm returns the exclusions of a form that only listings have: all modes, and other
-// forms.
+// listingForm returns the exclusions of a form that only listings have: all modes, and
+// these forms.
 func listingForm(others ...string) []cli.Exclusion {
 	return cli.Excludes(append(others, modes...)...)
 }
 
-// listingAndModesAfter returns the exclusions of a mode: the modes after it in the list, and
-// the options for listings.
+// listingAndModesAfter returns the exclusions of a mode: the modes after it in the list,
+// and the options for listings.
 func listingAndModesAfter(mode string) []cli.Exclusion {
 	after := modes[slices.Index(modes, mode)+1:]
 	return cli.Excludes(slices.Concat(after, listing)...)
 }
 
-// dumpOptions is what the options of ptrace-dump come to.
+// dumpOptions is a parsed command line of ptrace-dump.
 type dumpOptions struct {
-	mode   string // of modes, or "" for a listing
-	form   string // of forms, or "" for text; "golden json" and "golden format" too
+	mode   string // one of modes; "" for a listing
+	form   string // one of forms, "golden json" or "golden format"; "" for text
 	format string
 	style  output.TimeStyle
 	masks  []output.Mask
@@ -80,12 +80,12 @@ type dumpOptions struct {
 	follow bool
 	peek   bool
 	strict bool
-	speed  float64 // 0: as fast as can be
+	speed  float64 // 0 for no delay
 	cursor string
 	rewind bool
 }
 
-// json reports whether a mode is to write JSON.
+// json reports whether a mode writes JSON.
 func (o *dumpOptions) json() bool { return o.form == "json" }
 
 func readDumpOptions(args *cli.Args) (opt *dumpOptions, err error) {
@@ -128,14 +128,14 @@ func readDumpOptions(args *cli.Args) (opt *dumpOptions, err error) {
 	if args.Has("cursor") && opt.cursor == "" {
 		return nil, cli.BadValue("cursor", "", errors.New("not a file"))
 	}
-	// The events must still be there the next time, or until they are due.
+	// Keep the events: for the next time, or until they are due.
 	if opt.mode != "" || opt.cursor != "" || opt.speed > 0 {
 		opt.peek = true
 	}
 	return opt, nil
 }
 
-// given returns the first option of a list that was given, "" for none.
+// given returns the first option of names that was given, or "".
 func given(args *cli.Args, names []string) string {
 	if i := slices.IndexFunc(names, args.Has); i >= 0 {
 		return names[i]
@@ -143,7 +143,7 @@ func given(args *cli.Args, names []string) string {
 	return ""
 }
 
-// readForm returns the form that the options ask for, "" for text.
+// readForm returns the form that the options select, or "" for text.
 func readForm(args *cli.Args) string {
 	form := given(args, forms)
 	switch {
@@ -157,7 +157,7 @@ func readForm(args *cli.Args) string {
 	return form
 }
 
-// readStyle returns how times are shown.
+// readStyle returns the style of times.
 func readStyle(args *cli.Args, form string) output.TimeStyle {
 	style := args.Value("time")
 	if form == "annotate" {
@@ -189,7 +189,7 @@ func (o *dumpOptions) hidesFlushMarks() bool {
 	return false
 }
 
-// outputEvents are the types of captured output.
+// outputEvents returns the event types of captured output.
 func outputEvents() (set posixtrace.EventSet) {
 	set.Add(posixtrace.EventOutputStdout)
 	set.Add(posixtrace.EventOutputStderr)

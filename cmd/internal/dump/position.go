@@ -8,37 +8,35 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// position is a place in the events of a stream or log: how far they were seen.
-// The times of events nearly say it, but some have their time in common, in an order
-// that may differ between a stream and its log, and some appear late, when
-// others with a later time were seen: their writer was interrupted. So the latest
-// events seen are known by what is in them.
+// position is how far the events of a stream or log were seen. The time of the latest event
+// almost determines it. But events may share a time, in an order that differs between a
+// stream and its log, and events may appear late, if their writer was interrupted. So
+// position also identifies the latest events seen by their contents.
 type position struct {
 	begun  bool
 	time   int64         // of the latest event seen
-	window time.Duration // how long before that an event may still appear
+	window time.Duration // how late an event may appear
 
-	floor int64          // what is before is known to have been seen
-	seen  []mark         // what was seen since, roughly in order
-	stale int            // of these, how many are before the floor
-	left  map[mark]int32 // of that, what the present reader has not met yet
+	floor int64          // all events before it were seen
+	seen  []mark         // events seen since floor, roughly in order
+	stale int            // how many of them are before floor
+	left  map[mark]int32 // those that the current reader has not returned yet
 }
 
-// mark tells an event from others.
+// mark identifies an event.
 type mark struct {
 	time int64
 	sum  uint64
 }
 
 const (
-	// lateness is how late an event may appear in a stream that is followed.
+	// lateness is how late an event may appear in a followed stream.
 	lateness = 20 * time.Millisecond
-	// maxSeen bounds the events that are told apart. Where there are more the
-	// window is shorter.
+	// maxSeen bounds the number of marks. With more events the window is shorter.
 	maxSeen = 1 << 16
 )
 
-// again says that a reader begins anew.
+// again prepares for a new reader.
 func (p *position) again() {
 	p.left = make(map[mark]int32, len(p.seen))
 	for _, m := range p.seen[p.stale:] {
@@ -46,7 +44,7 @@ func (p *position) again() {
 	}
 }
 
-// passed reports whether an event was seen, and if so crosses it off.
+// passed reports whether an event was seen before, and counts it as returned.
 func (p *position) passed(rec *posixtrace.Record) bool {
 	switch {
 	case !p.begun || rec.UnixNano > p.time:
@@ -62,7 +60,7 @@ func (p *position) passed(rec *posixtrace.Record) bool {
 	return true
 }
 
-// advance notes that an event was seen.
+// advance records that an event was seen.
 func (p *position) advance(rec *posixtrace.Record) {
 	if !p.begun {
 		p.begun, p.time = true, rec.UnixNano
@@ -85,7 +83,7 @@ func (p *position) advance(rec *posixtrace.Record) {
 	}
 }
 
-// trim forgets what is before the floor.
+// trim discards the marks before the floor.
 func (p *position) trim() {
 	for p.stale < len(p.seen) && p.seen[p.stale].time < p.floor {
 		p.stale++
@@ -96,7 +94,7 @@ func (p *position) trim() {
 	}
 }
 
-// markOf makes the mark of an event: its time, and a number for all else that it says.
+// markOf returns the mark of an event: its time, and a hash of its other contents.
 func markOf(rec *posixtrace.Record) mark {
 	var b [96]byte
 	head := b[:0]

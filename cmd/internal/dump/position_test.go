@@ -16,8 +16,8 @@ func event(at int64, data string) *posixtrace.Record {
 	return &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 33, PID: 7, TID: 7, UnixNano: at}, Data: []byte(data)}
 }
 
-// Readers that see more each time, in an order of their own where times are equal,
-// show every event once together.
+// Readers that return more events each time, and events of one time in any order, together
+// show each event once.
 func TestPosition(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	p := position{window: 10 * time.Millisecond}
@@ -26,10 +26,10 @@ func TestPosition(t *testing.T) {
 		{},
 		{event(1*ms, "a"), event(2*ms, "b")},
 		{event(1*ms, "a"), event(2*ms, "b")},
-		// c appears late, and b's time was not its own.
+		// c appears late, and b shares its time with d.
 		{event(1*ms, "a"), event(1*ms+1, "c"), event(2*ms, "d"), event(2*ms, "b"), event(2*ms, "b")},
 		{event(1*ms, "a"), event(1*ms+1, "c"), event(2*ms, "b"), event(2*ms, "b"), event(2*ms, "d"), event(20*ms, "e")},
-		// What is that late is not taken for new.
+		// Events that are too late count as seen.
 		{event(3*ms, "x"), event(9*ms, "x"), event(10*ms, "f"), event(20*ms, "e"), event(20*ms, "g")},
 	} {
 		p.again()
@@ -45,8 +45,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// However many events come at once, memory does not grow with them and none is
-// missed.
+// With any number of events at once, memory stays bounded and no event is missed.
 func TestPositionBounded(t *testing.T) {
 	for _, step := range []int64{0, 1} {
 		p := position{window: time.Hour}
@@ -70,8 +69,7 @@ func TestPositionBounded(t *testing.T) {
 	}
 }
 
-// A cursor that is written is read as it was, and nothing that a file may hold
-// does harm.
+// A saved cursor file reads back the same, and any other content is harmless.
 func FuzzCursor(f *testing.F) {
 	f.Add([]byte(cursorMagic + "\nkey 1 2 a,b\nother -5 7 ffffffffffffffff\n"))
 	f.Add([]byte(cursorMagic + "\n"))

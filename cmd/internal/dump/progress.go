@@ -11,29 +11,28 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// progress tells on a terminal how far long work is, in one line that is gone
-// when the work is done. Nobody else gets to see it.
+// progress shows how far long work is, in one line on a terminal that it erases at the end.
 type progress struct {
 	env      *cli.Env
 	inputs   []*input
-	from     int64 // the times of the first and the last event that will be read
+	from     int64 // the times of the first and the last event
 	to       int64
-	searched bool // to was searched for
+	searched bool // search has run
 
 	events uint64
 	next   time.Time
-	width  int // of the line on the terminal, 0 for none
+	width  int // of the line on the terminal; 0 for none
 }
 
 const (
-	progressAfter = time.Second // what is done sooner needs none
+	progressAfter = time.Second // shorter work shows no progress
 	progressEvery = 200 * time.Millisecond
-	// progressStep is how many events pass between two looks at the clock.
+	// progressStep is the number of events between two readings of the clock.
 	progressStep = 1 << 12
 )
 
-// newProgress returns nil where there is nobody to look at it, or where it would
-// get into the way of what is shown.
+// newProgress returns nil if standard error is not a terminal, or if progress would disturb
+// the output.
 func newProgress(e *cli.Env, inputs []*input, listing bool) *progress {
 	if !cli.IsTerminal(e.Stderr) || listing && !writesFile(e) {
 		return nil
@@ -43,8 +42,8 @@ func newProgress(e *cli.Env, inputs []*input, listing bool) *progress {
 	return p
 }
 
-// writesFile reports whether standard output is neither a terminal nor a pipe
-// that may end on one.
+// writesFile reports whether standard output is neither a terminal nor a pipe, which may
+// lead to one.
 func writesFile(e *cli.Env) bool {
 	f, ok := e.Stdout.Dest().(*os.File)
 	if !ok {
@@ -54,14 +53,14 @@ func writesFile(e *cli.Env) bool {
 	return err == nil && st.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 && !cli.IsTerminal(f)
 }
 
-// step is called for every event that is read.
+// step counts one event.
 func (p *progress) step(rec *posixtrace.Record) {
 	if p != nil {
 		p.steps(1, rec.UnixNano)
 	}
 }
 
-// steps is called for some events that were read, the latest of them at that time.
+// steps counts n events, the latest of them at that time.
 func (p *progress) steps(n uint64, latest int64) {
 	if p == nil {
 		return
@@ -87,7 +86,7 @@ func (p *progress) steps(n uint64, latest int64) {
 	p.show(line)
 }
 
-// search finds the end, once, by readers of its own.
+// search finds the time of the last event once, with readers of its own.
 func (p *progress) search() {
 	if p.searched {
 		return
@@ -119,7 +118,7 @@ func (p *progress) show(line string) {
 	p.width = len(line)
 }
 
-// clear takes the line away again.
+// clear erases the line.
 func (p *progress) clear() {
 	if p == nil || p.width == 0 {
 		return

@@ -13,8 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Long work shows on a terminal, and only there, how far it is, and takes that
-// away again.
+// Long work shows its progress on a terminal, and only there, and erases it.
 func TestProgress(t *testing.T) {
 	master, tty, err := pty.Open()
 	if err != nil {
@@ -66,7 +65,7 @@ func TestProgress(t *testing.T) {
 	env.Note("a message")
 	const line = "ptrace-dump: 20480 events, 50 %"
 	want := "\r" + line + "\r" + strings.Repeat(" ", len(line)) + "\rptrace-dump: a message\r\n"
-	tty.Close() // which ends what can be read
+	tty.Close() // ends the output that can be read
 	got, err := io.ReadAll(master)
 	if string(got) != want {
 		t.Errorf("the terminal shows %q, want %q (%v)", got, want, err)

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// pacer lets events pass at the pace at which they were recorded, or at a
-// multiple of it.
+// pacer delays events to the rate at which they were recorded, times speed.
 type pacer struct {
 	speed float64
 	out   *sink
 
 	begun bool
-	first int64     // the time of the first event
-	start time.Time // when it passed
+	first int64     // time of the first event
+	start time.Time // when it was shown
 }
 
 // wait waits until an event of time t is due.
@@ -33,7 +32,7 @@ func (p *pacer) wait(t int64) {
 
 var errSpeed = errors.New("not a speed; write 1, 0.5 or 10")
 
-// parseSpeed parses how many times as fast as it was something is to be.
+// parseSpeed parses a factor for the recorded rate.
 func parseSpeed(s string) (float64, error) {
 	if s == "" || strings.Trim(s, "0123456789.") != "" {
 		return 0, errSpeed

@@ -8,8 +8,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// Two hundred seconds pass in a fifth of one, and what was shown before is seen
-// before the wait.
+// Two hundred seconds pass in a fifth of one, and earlier output is flushed before the
+// wait.
 func TestPacer(t *testing.T) {
 	var shown bytes.Buffer
 	env := &cli.Env{Stdout: cli.NewWriter(&shown)}
@@ -27,7 +27,7 @@ func TestPacer(t *testing.T) {
 	if shown.String() != "first\n" {
 		t.Errorf("shown while waiting: %q", shown.String())
 	}
-	p.wait(1e18 + 1) // what is late does not wait
+	p.wait(1e18 + 1) // a late event does not wait
 }
 
 func TestParseSpeed(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// selection says which events are wanted.
+// selection selects events.
 type selection struct {
 	include, exclude *eventset.Set
-	await            *eventset.Set // what --wait-for waits for, shown or not
-	hideFlushMarks   bool          // without --events: flush marks are not wanted
+	await            *eventset.Set // --wait-for: events to wait for, shown or not
+	hideFlushMarks   bool          // without --events: leave out flush marks
 	pids, tids       []int
 	since, until     moment
 }
@@ -55,7 +55,7 @@ func readSelection(args *cli.Args) (s selection, err error) {
 	return s, nil
 }
 
-// wants reports whether an event of this type is wanted.
+// wants reports whether the selection has events of this type.
 func (s *selection) wants(id posixtrace.EventID, name string) bool {
 	if s.include == nil {
 		if s.hideFlushMarks && eventset.IsFlushMark(id) {
@@ -67,18 +67,18 @@ func (s *selection) wants(id posixtrace.EventID, name string) bool {
 	return s.exclude == nil || !s.exclude.Has(id, name)
 }
 
-// wantsProcess reports whether events of this process and thread are wanted.
+// wantsProcess reports whether the selection has events of this process and thread.
 func (s *selection) wantsProcess(pid, tid int) bool {
 	return (s.pids == nil || slices.Contains(s.pids, pid)) && (s.tids == nil || slices.Contains(s.tids, tid))
 }
 
-// fromLast reports whether a bound counts from the last event.
+// fromLast reports whether a bound depends on the last event.
 func (s *selection) fromLast() bool {
 	return s.since.given && s.since.kind == fromLast || s.until.given && s.until.kind == fromLast
 }
 
-// types returns the event types of a finished log that are wanted or awaited, nil
-// for all. In such a log every type has a name.
+// types returns the event types of a finished log that are wanted or awaited; nil for all.
+// In a finished log every type has a name.
 func (s *selection) types(r *posixtrace.Reader) *posixtrace.EventSet {
 	if s.include == nil && s.exclude == nil {
 		return nil
@@ -86,7 +86,7 @@ func (s *selection) types(r *posixtrace.Reader) *posixtrace.EventSet {
 	var set posixtrace.EventSet
 	types, err := r.EventTypes()
 	if err != nil {
-		return nil // each event is looked at again when it is read
+		return nil // each event is checked again when it is read
 	}
 	for _, t := range types {
 		if s.wants(t.ID, t.Name) || s.await != nil && s.await.Has(t.ID, t.Name) {

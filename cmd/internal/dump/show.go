@@ -13,7 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// showEach writes one object for each input: a table, or a line of JSON.
+// showEach writes one object for each input: a table or a line of JSON.
 func showEach(env *cli.Env, inputs []*input, opt *dumpOptions, fields func(*input) (output.Fields, error)) error {
 	var b []byte
 	for i, in := range inputs {
@@ -44,8 +44,8 @@ func showEach(env *cli.Env, inputs []*input, opt *dumpOptions, fields func(*inpu
 	return nil
 }
 
-// readPipe reads a log that can only be read forward to its end, where its
-// status is, and behind its event types.
+// readPipe reads a log that can only be read forward to its end. Only then are its status
+// and its event types known.
 func (in *input) readPipe() error {
 	if in.pipe == nil {
 		return nil
@@ -60,8 +60,7 @@ func (in *input) readPipe() error {
 	}
 }
 
-// attributeFields are the attributes of a stream, then what a log says of where
-// it was recorded.
+// attributeFields returns the attributes of a stream, followed by the origin of a log.
 func attributeFields(in *input) (f output.Fields, err error) {
 	var a posixtrace.StreamAttr
 	if in.stream != nil {
@@ -109,7 +108,7 @@ func inputStatusFields(in *input) (f output.Fields, err error) {
 	return status.Fields(f, st), nil
 }
 
-// showTypes writes the list of event types.
+// showTypes writes the event types.
 func showTypes(env *cli.Env, inputs []*input, opt *dumpOptions) error {
 	var b []byte
 	t := table.Table{Header: []string{"id", "class", "name"}, Align: []table.Align{table.Right}, Width: env.Width()}
@@ -143,7 +142,7 @@ func showTypes(env *cli.Env, inputs []*input, opt *dumpOptions) error {
 	return nil
 }
 
-// eventTypes lists the types of an input.
+// eventTypes returns the event types of an input.
 func (in *input) eventTypes() (types []posixtrace.EventType, err error) {
 	if in.stream != nil {
 		return in.stream.EventTypes()

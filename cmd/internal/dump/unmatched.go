@@ -9,9 +9,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// noteUnmatched reports the names and globs of the event sets on the command line
-// that cover no event type of any input: most are mistyped. The inputs have been
-// read, so that their types are known as far as they ever will be.
+// noteUnmatched reports names and globs of the command line that match no event type of any
+// input; most are mistyped. The inputs have been read, so all their types are known.
 func noteUnmatched(env *cli.Env, inputs []*input, sel *selection) {
 	var asked []string
 	for _, set := range []*eventset.Set{sel.include, sel.exclude, sel.await} {

@@ -10,16 +10,16 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// selected is an event as the modes of ptrace-dump get it.
+// selected is an event for the modes of ptrace-dump.
 type selected struct {
 	in      *input
 	rec     *posixtrace.Record
-	base    int64 // the time of the first event, selected or not
-	wanted  bool  // it is to be shown
-	awaited bool  // it is what --wait-for waits for
+	base    int64 // time of the first event, selected or not
+	wanted  bool  // to be shown
+	awaited bool  // --wait-for waits for it
 }
 
-// walk goes through the inputs once.
+// walk reads all inputs once.
 type walk struct {
 	env    *cli.Env
 	inputs []*input
@@ -31,7 +31,7 @@ type walk struct {
 	since, until int64
 }
 
-// newWalk prepares to go through the inputs.
+// newWalk prepares a walk over the inputs.
 func newWalk(env *cli.Env, inputs []*input, opt *dumpOptions) (*walk, error) {
 	w := &walk{env: env, inputs: inputs, opt: opt}
 	if w.idle() {
@@ -40,10 +40,10 @@ func newWalk(env *cli.Env, inputs []*input, opt *dumpOptions) (*walk, error) {
 	return w, w.prepare()
 }
 
-// idle reports whether nothing is to be read.
+// idle reports whether nothing needs to be read.
 func (w *walk) idle() bool { return w.opt.head == 0 && w.opt.sel.await == nil }
 
-// newProgress returns what shows how far the walk is, nil for nothing.
+// newProgress returns the progress of the walk, or nil.
 func (w *walk) newProgress() *progress {
 	if w.opt.follow || w.opt.speed != 0 {
 		return nil
@@ -55,8 +55,7 @@ func (w *walk) newProgress() *progress {
 	return p
 }
 
-// each calls f for every event that is wanted or awaited, in order, until it
-// returns false.
+// each calls f for each event that is wanted or awaited, in order, until f returns false.
 func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 	if w.idle() {
 		return nil
@@ -66,8 +65,8 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 	m := newMerge(w.env, w.inputs, opt.follow)
 	p := w.newProgress()
 	defer p.clear()
-	ev := new(selected) // f keeps none of it
-	var only *input     // the one whose batches need not be merged
+	ev := new(selected) // reused: f does not keep it
+	var only *input     // a single input, whose batches need no merge
 	if len(w.inputs) == 1 {
 		only = w.inputs[0]
 	}
@@ -97,7 +96,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 		}
 		if rec.UnixNano >= w.until {
 			if opt.follow {
-				return nil // what follows is later still
+				return nil // all following events are later
 			}
 			continue
 		}
@@ -115,7 +114,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 	}
 }
 
-// begin settles what depends on the first event.
+// begin sets the base and the bounds from the time of the first event.
 func (w *walk) begin(first int64) {
 	w.based, w.base = true, first
 	w.since, w.until = math.MinInt64, math.MaxInt64
@@ -127,9 +126,8 @@ func (w *walk) begin(first int64) {
 	}
 }
 
-// prepare finds the first event and, if it is needed, the last one, and tells
-// the readers what is wanted, so that they leave out the parts of a log that
-// hold nothing of it.
+// prepare finds the first and, if needed, the last event. It passes the selection to the
+// readers, which skip the parts of a log without selected events.
 func (w *walk) prepare() error {
 	w.since, w.until = math.MinInt64, math.MaxInt64
 	first, all, found := int64(math.MaxInt64), true, false
@@ -138,7 +136,7 @@ func (w *walk) prepare() error {
 		if !ok && in.seekable() {
 			t, ok = in.firstTime()
 		} else if !ok {
-			all = false // it is known when it is read
+			all = false // known only when it is read
 		}
 		if ok {
 			first, found = min(first, t), true
@@ -164,8 +162,8 @@ func (w *walk) prepare() error {
 // seekable reports whether the input can be read more than once.
 func (in *input) seekable() bool { return in.reader != nil && in.open != nil }
 
-// firstTime returns the time of the first event and goes back to it. An error
-// turns up again when the events are read.
+// firstTime returns the time of the first event and rewinds. A read error occurs again when
+// the events are read.
 func (in *input) firstTime() (int64, bool) {
 	rec, err := in.reader.Next()
 	t := int64(0)
@@ -176,7 +174,7 @@ func (in *input) firstTime() (int64, bool) {
 	return t, err == nil
 }
 
-// narrow makes the reader leave out what is not wanted, as far as it can tell.
+// narrow passes the selection to the reader as far as the reader supports it.
 func (in *input) narrow(since, until int64, sel *selection) {
 	if in.cursor != nil && in.cursor.begun {
 		since = max(since, in.cursor.time)
@@ -185,12 +183,13 @@ func (in *input) narrow(since, until int64, sel *selection) {
 	if since != math.MinInt64 {
 		s.Since = time.Unix(0, since)
 	}
-	// Who follows has to see the first event that is too late.
+	// A followed input ends at the first event after the bound, so the reader must return
+	// it.
 	if until != math.MaxInt64 && !in.follow {
 		s.Until = time.Unix(0, until)
 	}
-	// New types may still come to a log that is being written, and what defined
-	// some may be missing from one that is not sound.
+	// A log that is being written may get new types, and a damaged log may lack
+	// definitions.
 	if state, _ := in.reader.State(); state == posixtrace.LogFinished {
 		s.Types = sel.types(in.reader)
 	}

@@ -1,4 +1,4 @@
-// Package event is ptrace-event.
+// Package event is ptrace-event: it records events for shell scripts.
 package event
 
 import (
@@ -55,20 +55,20 @@ Examples: ptrace-event deploy.start "rev=$REV"
 	},
 }
 
-// source returns the exclusions of an option that says what the events are of: other such
-// options, and the options that make one event of a pair.
+// source returns the exclusions of an option that selects the source of events: other
+// sources, and --begin and --end, which make one event of a pair.
 func source(name string, others ...string) []cli.Exclusion {
 	pair := cli.Exclusion{Options: []string{"begin", "end"}, Text: "--" + name + " does not go with --begin and --end"}
 	return append(cli.Excludes(others...), pair)
 }
 
-// eventPlan is what the command line of ptrace-event asks for.
+// eventPlan is a parsed command line of ptrace-event.
 type eventPlan struct {
-	name    string   // as given, or with .begin or .end
+	name    string   // with .begin or .end
 	rest    []string // DATA, or COMMAND and its arguments
-	stream  string   // "": those that trace the process
-	pid     int      // 0: the script
-	source  string   // of the data: "" the operands, stdin, lines, batch; run: a command
+	stream  string   // "" for the streams that trace the process
+	pid     int      // 0 for the script
+	source  string   // of the data: stdin, lines, batch, "" for the operands; run for a command
 	tee     bool
 	require bool
 }
@@ -111,7 +111,7 @@ func newEventPlan(args *cli.Args) (p *eventPlan, err error) {
 	return p, p.check()
 }
 
-// check refuses what makes no sense.
+// check reports contradictions of the plan.
 func (p *eventPlan) check() error {
 	longest := p.name
 	switch p.source {
@@ -131,7 +131,7 @@ func (p *eventPlan) check() error {
 	return nil
 }
 
-// run records the event or events.
+// run records the events.
 func (p *eventPlan) run(env *cli.Env) error {
 	t, err := p.target()
 	if err != nil {
@@ -161,17 +161,17 @@ func (p *eventPlan) run(env *cli.Env) error {
 	return err
 }
 
-// runSpan runs the command between two events. Whether they are recorded makes no
-// difference to it.
+// runSpan runs the command between two events. The command runs whether or not they are
+// recorded.
 func (p *eventPlan) runSpan(env *cli.Env, t *eventTarget) error {
-	// Several may run for one script at a time, as for make -j.
+	// Several may run for one script at a time, for example under make -j.
 	t.tid = os.Getpid()
 	if t.process != nil {
 		t.process.SetThread(t.tid)
 	}
 	caught := signals.NewForwarder()
 	begun := t.event(p.name+".begin", nil)
-	streams.MarkSpool(env) // for what the command does with shells
+	streams.MarkSpool(env) // for shells that the command starts
 	c, err := child.Start(p.rest, os.Environ(), [3]int{0, 1, 2})
 	if err != nil {
 		status := cli.AsFault(err).Status
@@ -202,20 +202,20 @@ func (p *eventPlan) runSpan(env *cli.Env, t *eventTarget) error {
 	return cli.Exit(status.ExitStatus())
 }
 
-// eventTarget is where events go: to the streams that trace a process, or to one
-// stream on its behalf.
+// eventTarget is where events go: to the streams that trace a process, or to one stream on
+// behalf of the process.
 type eventTarget struct {
 	pid     int
-	tid     int // 0: pid
+	tid     int // 0 for pid
 	process *posixtrace.Process
 	stream  *posixtrace.Stream
 	rec     *posixtrace.Recorder
 	ids     map[string]posixtrace.EventID
-	refused bool // an event that no stream took
+	refused bool // no stream took an event
 }
 
-// target connects to where the events go. Nobody tracing the script is no
-// error; what was asked for by name must be there.
+// target connects to the streams. An untraced script is no error; a stream or process that
+// the command line names must exist.
 func (p *eventPlan) target() (t *eventTarget, err error) {
 	t = &eventTarget{pid: p.pid, ids: map[string]posixtrace.EventID{}}
 	if t.pid == 0 {
@@ -241,10 +241,10 @@ func (p *eventPlan) target() (t *eventTarget, err error) {
 	return t, nil
 }
 
-// actForSelf makes this process the one to act for if the stream we were told of
-// traces it, and not the script. So it is where the script became this process: a
-// shell may run its last command without a fork, and a command may be run
-// wrapped with no script around it.
+// actForSelf makes this process the one to act for if the stream in $PTRACE_STREAM traces
+// this process and not the script. This happens when the script became this process: a
+// shell may run its last command without a fork, and a command may be traced without a
+// script around it.
 func (t *eventTarget) actForSelf(stream string) {
 	self, err := posixtrace.OpenProcess(os.Getpid())
 	if err != nil {
@@ -260,7 +260,7 @@ func (t *eventTarget) actForSelf(stream string) {
 	t.process, t.pid = self, os.Getpid()
 }
 
-// event records one event. Its error is about the name alone.
+// event records one event. Its error concerns the name only.
 func (t *eventTarget) event(name string, data []byte) error {
 	id, err := t.id(name)
 	if err != nil {
@@ -282,7 +282,7 @@ func (t *eventTarget) record(id posixtrace.EventID, data []byte) bool {
 	return false
 }
 
-// id returns the id of a name; without anybody to know it, none.
+// id returns the id of an event name, or 0 without a stream.
 func (t *eventTarget) id(name string) (id posixtrace.EventID, err error) {
 	if id, ok := t.ids[name]; ok {
 		return id, nil
@@ -299,7 +299,7 @@ func (t *eventTarget) id(name string) (id posixtrace.EventID, err error) {
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return 0, cli.Failf("event name of more than %d bytes", posixtrace.EventNameMax)
 	case err != nil:
-		// The process or the stream is gone: nobody takes the event.
+		// The process or the stream is gone: no stream takes the event.
 		return 0, nil
 	case id.System():
 		return 0, cli.Failf("%s: the name of a system event", name)
@@ -323,12 +323,12 @@ func (t *eventTarget) close() {
 	}
 }
 
-// maxPayload bounds the data of one event that is read from standard input; no
-// stream of sense keeps more.
+// maxPayload bounds the data that is read from standard input for one event; sensible
+// streams keep less.
 const maxPayload = 1 << 20
 
-// readPayload reads data to its end and returns the beginning of it. What is too much is
-// read nevertheless: whoever writes it must not see a broken pipe.
+// readPayload reads data to its end and returns the start of it. It reads the rest so that
+// the writer gets no broken pipe.
 func readPayload(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxPayload))
 	if err == nil {

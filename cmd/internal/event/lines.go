@@ -13,11 +13,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// maxEventLine is how much of one line of standard input is kept; a stream with
-// a smaller max-data-size marks the event as cut.
+// maxEventLine bounds what is kept of a line of standard input. A stream with a smaller
+// max-data-size marks the event as truncated.
 const maxEventLine = 64 << 10
 
-// lines records one event for each line of standard input, as it comes.
+// lines records one event for each line of standard input.
 func (p *eventPlan) lines(t *eventTarget) error {
 	id, err := t.id(p.name)
 	if err != nil && !p.tee {
@@ -28,7 +28,7 @@ func (p *eventPlan) lines(t *eventTarget) error {
 		out = 1
 	}
 	if p.tee && cli.WasClosed(os.Stdout) {
-		// The lines are events all the same, as tee(1) writes its other files.
+		// The lines still become events, as tee(1) still writes its other files.
 		pumpInput(&lineEvents{target: t, id: id}, -1)
 		return cli.Failure("write error", syscall.EBADF)
 	}
@@ -38,9 +38,9 @@ func (p *eventPlan) lines(t *eventTarget) error {
 	return err
 }
 
-// pumpInput hands the lines of standard input to sink and copies them to out, if
-// that is a descriptor. A reader of our output that went away ends us as it would
-// end tee(1).
+// pumpInput passes the lines of standard input to sink and copies them to the descriptor
+// out, or nowhere if out is -1. If the reader of our output is gone, SIGPIPE ends the
+// process, as it ends tee(1).
 func pumpInput(sink capture.Sink, out int) error {
 	pump := &capture.Pump{In: 0, Shared: true, Out: out, Done: -1, Lines: capture.NewSplitter(sink, maxEventLine)}
 	if pump.Run() == capture.Broken {
@@ -52,11 +52,11 @@ func pumpInput(sink capture.Sink, out int) error {
 	return nil
 }
 
-// lineEvents records every line as an event of one type.
+// lineEvents records each line as an event of one type.
 type lineEvents struct {
 	target *eventTarget
 	id     posixtrace.EventID
-	inside bool // of a line whose beginning was recorded
+	inside bool // in the rest of a line whose start was recorded
 }
 
 func (l *lineEvents) Batch() {}
@@ -68,7 +68,7 @@ func (l *lineEvents) Line(framed []byte, f capture.Flags) {
 	l.inside = f&capture.Continues != 0
 }
 
-// batch records the event that each line of standard input names.
+// batch records one event for each line of standard input, which names the event.
 func batch(t *eventTarget) error {
 	b := &batchEvents{target: t}
 	if err := pumpInput(b, -1); err != nil {
@@ -81,7 +81,7 @@ func batch(t *eventTarget) error {
 type batchEvents struct {
 	target *eventTarget
 	inside bool
-	err    error // the first line that was refused
+	err    error // of the first line that was refused
 }
 
 func (b *batchEvents) Batch() {}

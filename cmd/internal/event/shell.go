@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// The functions that --shell prints, for each shell. One that is not told the shell
-// gets them all and takes its own.
+// The functions that --shell prints, for each shell. Without SHELL it prints them all, and
+// the shell selects its own.
 var (
 	//go:embed shell/pt.sh
 	shellSh string
@@ -31,8 +31,7 @@ var eventShellOptions = []cli.Option{
 	{Long: "take-spool", Hidden: true, OnlyWith: []string{}},
 }
 
-// shellFunctions does what --shell, --steps and --take-spool ask for; done is false
-// if none of them was given.
+// shellFunctions carries out --shell and --take-spool; done is false if neither was given.
 func shellFunctions(env *cli.Env, args *cli.Args) (done bool, err error) {
 	shell, take := args.Has("shell"), args.Has("take-spool")
 	switch {
@@ -62,8 +61,8 @@ func printShell(env *cli.Env, shell string, steps bool) error {
 	case "zsh":
 		text = shellZsh
 	default:
-		// A shell reads to the end what another shell's words would make no sense in.
-		// steps.bash knows each of these commands by how it begins.
+		// A shell parses all of the text, so the functions for other shells must be quoted.
+		// steps.bash recognises each of these commands by its start.
 		text = "if [ -n \"${_pt_event+${BASH_VERSION-}}\" ]; then\neval " + cli.ShellQuote(shellBash) +
 			"\nelif [ -n \"${ZSH_VERSION-}\" ]; then\neval " + cli.ShellQuote(shellZsh) +
 			"\nelse\n" + shellSh + "fi\n"
@@ -79,8 +78,8 @@ func printShell(env *cli.Env, shell string, steps bool) error {
 	return err
 }
 
-// takeForShell takes the lines of a spool over that nobody else takes. It is called by
-// a shell that has found it half full, and does not keep it waiting for others.
+// takeForShell drains a spool without an active consumer. A shell calls it when it finds
+// the spool half full; it does not wait long for other consumers.
 func takeForShell(path string) error {
 	name, ok := spool.StreamOf(path)
 	if !ok {
@@ -99,13 +98,13 @@ func takeForShell(path string) error {
 	return cli.Failure(name, err)
 }
 
-// shellWait is how long a shell waits for another taker at most: as long as one at
-// work takes.
+// shellWait bounds how long a shell waits for another consumer: as long as an active one
+// takes.
 const shellWait = 50 * time.Millisecond
 
-// takeBeforeEvent takes over what a script has left in its spool, before an event is
-// recorded for it, so that lines without a time do not come out behind. A process that
-// takes them as they come is not disturbed.
+// takeBeforeEvent drains the spool of a script before an event is recorded for the script,
+// so that lines without a time are not recorded after the event. It does not disturb an
+// active consumer.
 func takeBeforeEvent(path string) {
 	if path != "" && spool.Pending(path) {
 		takeForShell(path)

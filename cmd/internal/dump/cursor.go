@@ -150,7 +150,7 @@ func (cur *cursor) parse(s string) error {
 		}
 		cur.seen = append(cur.seen, mark{cur.time, n})
 	}
-	cur.begun, cur.based, cur.floor = true, true, cur.time
+	cur.started, cur.based, cur.floor = true, true, cur.time
 	return nil
 }
 
@@ -161,7 +161,7 @@ func (c *cursors) save() error {
 	b = append(b, cursorMagic+"\n"...)
 	left := maxCursorStreams
 	for i, cur := range c.mine {
-		if !cur.begun {
+		if !cur.started {
 			continue
 		}
 		b = append(append(b, c.keys[i]...), ' ')
@@ -176,7 +176,7 @@ func (c *cursors) save() error {
 		left--
 	}
 	for _, l := range c.lines {
-		if slices.Contains(c.keys, l.key) && c.mine[slices.Index(c.keys, l.key)].begun {
+		if slices.Contains(c.keys, l.key) && c.mine[slices.Index(c.keys, l.key)].started {
 			continue
 		}
 		if left--; left < 0 || len(b)+len(l.key)+len(l.rest)+2 > maxCursorFile {

@@ -91,7 +91,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	// The other modes show the loss themselves, or show no events.
 	if opt.mode == "" || opt.mode == "check" || opt.strict {
 		for _, in := range inputs {
-			in.tellLoss(env, opt.strict)
+			in.reportLoss(env, opt.strict)
 		}
 	}
 	return nil

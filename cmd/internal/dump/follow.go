@@ -18,8 +18,8 @@ var (
 // A reader shows a snapshot of the stream. Taking the next one must not use more than a
 // small share of the time.
 const (
-	pictureEvery = 50 * time.Millisecond
-	pictureShare = 8
+	snapshotEvery = 50 * time.Millisecond
+	snapshotShare = 8
 )
 
 // poll returns the next event of a followed input, errNothing if there is none now, and
@@ -47,11 +47,11 @@ func (in *input) poll() (*posixtrace.Record, error) {
 			return nil, io.EOF
 		}
 		now := time.Now()
-		if now.Before(in.nextPicture) {
+		if now.Before(in.nextSnapshot) {
 			return nil, errNothing
 		}
 		var since time.Time
-		if in.tail.begun && in.tail.floor > in.since {
+		if in.tail.started && in.tail.floor > in.since {
 			since = time.Unix(0, in.tail.floor)
 		}
 		if err := in.reader.Renew(since); err != nil {
@@ -61,13 +61,13 @@ func (in *input) poll() (*posixtrace.Record, error) {
 			return nil, err
 		}
 		in.tail.again()
-		in.pictured = now
-		in.nextPicture = time.Now().Add(max(pictureEvery, pictureShare*time.Since(now)))
+		in.snapshotAt = now
+		in.nextSnapshot = time.Now().Add(max(snapshotEvery, snapshotShare*time.Since(now)))
 	}
 }
 
 func (in *input) pollConsuming() (*posixtrace.Record, error) {
-	in.pictured = time.Now()
+	in.snapshotAt = time.Now()
 	ev, n, err := in.stream.TryNext(in.buf)
 	switch {
 	case err == nil:
@@ -93,7 +93,7 @@ func (in *input) nextFollowed(ctx context.Context) (*posixtrace.Record, error) {
 			return rec, err
 		}
 		in.out.flush()
-		if !pause(ctx, time.Until(in.nextPicture)) {
+		if !pause(ctx, time.Until(in.nextSnapshot)) {
 			return nil, errTimeout
 		}
 	}
@@ -154,7 +154,7 @@ func (m *merge) nextFollowed(ctx context.Context) (*input, *posixtrace.Record, e
 			return nil, nil, errTimeout
 		}
 		m.inputs[0].out.flush()
-		pause(ctx, pictureEvery/4)
+		pause(ctx, snapshotEvery/4)
 	}
 }
 
@@ -163,12 +163,12 @@ func (m *merge) settled(i int) bool {
 	if time.Since(m.since[i]) > maxHold {
 		return true
 	}
-	from := m.inputs[i].pictured
+	from := m.inputs[i].snapshotAt
 	if m.inputs[i].reader == nil {
 		from = m.since[i]
 	}
 	for k, in := range m.inputs {
-		if m.heads[k] == nil && !m.ended[k] && in.pictured.Before(from) && in.pictured.UnixNano() <= m.heads[i].UnixNano {
+		if m.heads[k] == nil && !m.ended[k] && in.snapshotAt.Before(from) && in.snapshotAt.UnixNano() <= m.heads[i].UnixNano {
 			return false
 		}
 	}

@@ -41,15 +41,15 @@ type input struct {
 	cursor *cursor                            // nil without --cursor
 
 	// For a followed input:
-	spool       *spool.Watcher // of a stream
-	tail        position       // how far it was read
-	pictured    time.Time      // when the reader took its snapshot
-	nextPicture time.Time      // earliest time of the next snapshot
-	pumped      chan pumped
-	taken       chan struct{}
-	holding     bool // an event of pumped is in use
-	ended       bool // no event follows
-	known       posixtrace.Status
+	spool        *spool.Watcher // of a stream
+	tail         position       // how far it was read
+	snapshotAt   time.Time      // when the reader took its snapshot
+	nextSnapshot time.Time      // earliest time of the next snapshot
+	pumped       chan pumped
+	taken        chan struct{}
+	holding      bool // an event of pumped is in use
+	ended        bool // no event follows
+	known        posixtrace.Status
 
 	verdicts [4096]verdict // by event type; 0 if undecided
 }
@@ -215,7 +215,7 @@ func (in *input) status() (posixtrace.Status, error) {
 }
 
 // reportLoss reports the number of lost events; with strict, as a failure.
-func (in *input) tellLoss(env *cli.Env, strict bool) {
+func (in *input) reportLoss(env *cli.Env, strict bool) {
 	st, err := in.status()
 	if err != nil || st.Lost == 0 && st.LogLost == 0 {
 		return

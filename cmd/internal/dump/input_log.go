@@ -18,10 +18,10 @@ import (
 // the log. Pipes and devices are never read.
 func watchLog(e *cli.Env, name string, info posixtrace.StreamInfo) func() {
 	path := info.LogPath
-	told := !filepath.IsAbs(path) || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
+	reported := !filepath.IsAbs(path) || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
 	var known os.FileInfo
 	return func() {
-		if told {
+		if reported {
 			return
 		}
 		st, err := os.Stat(path)
@@ -41,7 +41,7 @@ func watchLog(e *cli.Env, name string, info posixtrace.StreamInfo) func() {
 				err = syscall.ENOENT // the file is another one
 			}
 		}
-		told = true
+		reported = true
 		e.Warn(cli.Failf("%s: its log %s: %s; what is in it is left out", name, path, cli.Reason(logfile.Bare(err))))
 	}
 }

@@ -14,7 +14,7 @@ const pipeDelay = 200 * time.Millisecond
 // pollPipe returns the next event of a log that can only be read forward, or errNothing.
 func (in *input) pollPipe() (*posixtrace.Record, error) {
 	in.readOn()
-	in.pictured = time.Now().Add(-pipeDelay)
+	in.snapshotAt = time.Now().Add(-pipeDelay)
 	select {
 	case p, ok := <-in.pumped:
 		return in.take(p, ok)

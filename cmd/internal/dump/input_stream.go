@@ -47,7 +47,7 @@ func openStream(e *cli.Env, nameOrPath string, opt *dumpOptions) (*input, error)
 		s.Close()
 		return nil, cli.Failure(nameOrPath, err)
 	}
-	in.pictured = time.Now()
+	in.snapshotAt = time.Now()
 	in.open = s.Reader
 	if info.LogPath != "" {
 		watch := func() {}

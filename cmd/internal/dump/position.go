@@ -13,9 +13,9 @@ import (
 // stream and its log, and events may appear late, if their writer was interrupted. So
 // position also identifies the latest events seen by their contents.
 type position struct {
-	begun  bool
-	time   int64         // of the latest event seen
-	window time.Duration // how late an event may appear
+	started bool
+	time    int64         // of the latest event seen
+	window  time.Duration // how late an event may appear
 
 	floor int64          // all events before it were seen
 	seen  []mark         // events seen since floor, roughly in order
@@ -47,7 +47,7 @@ func (p *position) again() {
 // passed reports whether an event was seen before, and counts it as returned.
 func (p *position) passed(rec *posixtrace.Record) bool {
 	switch {
-	case !p.begun || rec.UnixNano > p.time:
+	case !p.started || rec.UnixNano > p.time:
 		return false
 	case rec.UnixNano < p.floor:
 		return true
@@ -62,8 +62,8 @@ func (p *position) passed(rec *posixtrace.Record) bool {
 
 // advance records that an event was seen.
 func (p *position) advance(rec *posixtrace.Record) {
-	if !p.begun {
-		p.begun, p.time = true, rec.UnixNano
+	if !p.started {
+		p.started, p.time = true, rec.UnixNano
 		p.floor = addTime(p.time, -int64(p.window))
 	}
 	if rec.UnixNano > p.time {

@@ -12,15 +12,15 @@ type pacer struct {
 	speed float64
 	out   *sink
 
-	begun bool
-	first int64     // time of the first event
-	start time.Time // when it was shown
+	started bool
+	first   int64     // time of the first event
+	start   time.Time // when it was shown
 }
 
 // wait waits until an event of time t is due.
 func (p *pacer) wait(t int64) {
-	if !p.begun {
-		p.begun, p.first, p.start = true, t, time.Now()
+	if !p.started {
+		p.started, p.first, p.start = true, t, time.Now()
 	}
 	const longest = 1 << 62
 	after := min(float64(t-p.first)/p.speed, longest)

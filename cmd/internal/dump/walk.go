@@ -176,7 +176,7 @@ func (in *input) firstTime() (int64, bool) {
 
 // narrow passes the selection to the reader as far as the reader supports it.
 func (in *input) narrow(since, until int64, sel *selection) {
-	if in.cursor != nil && in.cursor.begun {
+	if in.cursor != nil && in.cursor.started {
 		since = max(since, in.cursor.time)
 	}
 	var s posixtrace.Selection

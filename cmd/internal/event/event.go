@@ -170,7 +170,7 @@ func (p *eventPlan) runSpan(env *cli.Env, t *eventTarget) error {
 		t.process.SetThread(t.tid)
 	}
 	caught := signals.NewForwarder()
-	begun := t.event(p.name+".begin", nil)
+	errBegin := t.event(p.name+".begin", nil)
 	streams.MarkSpool(env) // for shells that the command starts
 	c, err := child.Start(p.rest, os.Environ(), [3]int{0, 1, 2})
 	if err != nil {
@@ -188,9 +188,9 @@ func (p *eventPlan) runSpan(env *cli.Env, t *eventTarget) error {
 		return cli.Failure(p.rest[0], err)
 	}
 	takeBeforeEvent(env.Getenv(spool.Env))
-	ended := t.event(p.name+".end", strconv.AppendInt(nil, int64(child.ExitStatus(status)), 10))
+	errEnd := t.event(p.name+".end", strconv.AppendInt(nil, int64(child.ExitStatus(status)), 10))
 	streams.MarkSpool(env)
-	if err := cmp.Or(begun, ended); err != nil {
+	if err := cmp.Or(errBegin, errEnd); err != nil {
 		env.Note(cli.Reason(err))
 	}
 	if status.Signaled() {
@@ -235,8 +235,8 @@ func (p *eventPlan) target() (t *eventTarget, err error) {
 			return nil, cli.Failure(strconv.Itoa(p.pid), err)
 		}
 	}
-	if told := os.Getenv("PTRACE_STREAM"); p.pid == 0 && told != "" && (t.process == nil || !slices.Contains(t.process.Streams(), told)) {
-		t.actForSelf(told)
+	if path := os.Getenv("PTRACE_STREAM"); p.pid == 0 && path != "" && (t.process == nil || !slices.Contains(t.process.Streams(), path)) {
+		t.actForSelf(path)
 	}
 	return t, nil
 }

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # Trace points for bash, see ptrace-event(1). Each call appends one line to the file
-# $PTRACE_SPOOL. Descriptor 2 is closed in the functions, so that neither messages
-# of what can go wrong with that nor set -x show.
+# $PTRACE_SPOOL. Descriptor 2 is closed in the functions, which hides error messages
+# and the output of set -x.
 : "${_pt_event:=ptrace-event}" "${EPOCHREALTIME=}"
 _pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0
 
-# One test for all that needs care: a status to be kept, the number of operands, a name
-# that is empty or long, long data (lengths are in characters, of up to four bytes), bytes
-# to be escaped, and the size of a spool that nobody takes lines from.
+# One pattern detects all special cases: a status to keep, the number of operands, an empty or
+# long name, long data (lengths are in characters, of up to four bytes), bytes to escape, and
+# the size of a spool without an active consumer.
 pt() {
 	case $?$#,${1+${#1}}$_pt_fast${2+${#2}}:${1-}${2-} in
 	0[12],[1-9]f[0-9][0-9][0-9][0-9]* | 0[12],[1-9][0-9]f[0-9][0-9][0-9][0-9]* | 0[12],[1-9][0-9]f9[0-9][0-9]:* | *[[:cntrl:]\"\\]*) _pt_slowly "$?" "$@" ;;
@@ -21,18 +21,19 @@ pt() {
 	esac
 } 2>&-
 
-# _pt_slowly STATUS NAME [DATA]... is pt for any arguments, after a command of this
+# _pt_slowly STATUS NAME [DATA]... is pt for any arguments, after a command with this
 # status.
 _pt_slowly() {
 	local IFS=' ' _pt_s=$1 _pt_n=${2-}
 	shift "$(($# > 1 ? 2 : 1))"
 	[[ -z ${PTRACE_SPOOL-} ]] || _pt_line "$_pt_n" "$$" "$*" || :
-	# With set -e, a status that is kept would end the script after "cmd || pt failed".
+	# With set -e, keeping the status would end the script after "cmd || pt failed".
 	[[ $- != *e* ]] || _pt_s=0
 	return "$_pt_s"
 }
 
-# _pt_known: is $PTRACE_SPOOL the spool of a stream? Nothing else is ever written to, or made.
+# _pt_known succeeds if $PTRACE_SPOOL is the spool of a stream. The functions write to no other
+# file and create none.
 _pt_known() {
 	[[ $PTRACE_SPOOL != "$_pt_spool" ]] || return 0
 	local _pt_dir=${PTRACE_SPOOL%/*} _pt_name=${PTRACE_SPOOL##*/} _pt_word=''
@@ -49,16 +50,16 @@ _pt_known() {
 _pt_line() {
 	_pt_known || return
 	local _pt_n=$1 _pt_d=$3 _pt_t=$EPOCHREALTIME _pt_bytes=4040 _pt_c _pt_h
-	# What bash writes to a terminal first it writes in pieces of 1024 bytes ever after, and
-	# only a single write is sure not to mix with those of others.
+	# Once bash has written to a terminal it writes in pieces of 1024 bytes, and only a single
+	# write cannot mix with the writes of other processes.
 	[[ ! -t 1 && ! -t 2 && $_pt_fast != f0 ]] || _pt_bytes=980
 	if [[ -n $_pt_shut ]]; then
-		# There is no room; only the number of events is told, now and then.
+		# The spool is full: only report the number of lost events from time to time.
 		_pt_left=0 _pt_lost=$((_pt_lost + 1))
 		((_pt_lost >= 64)) || return 0
 		_pt_n='' _pt_t='' _pt_d=$_pt_lost _pt_lost=0
 	elif [[ -z $_pt_n || ${#_pt_n} -gt 255 || $_pt_n == *[$'\t\n']* ]]; then
-		_pt_n='' _pt_d=1 # an event whose name is none is lost
+		_pt_n='' _pt_d=1 # an invalid name: the event is lost
 	elif [[ ${#_pt_d} -gt 150 || $_pt_d == *[[:cntrl:]\"\\]* ]]; then
 		local LC_ALL=C
 		_pt_d=${_pt_d:0:4096}
@@ -72,7 +73,7 @@ _pt_line() {
 			builtin printf -v _pt_h '\\x%02x' "'$_pt_c"
 			_pt_d=${_pt_d//"$_pt_c"/"$_pt_h"}
 		done
-		# Only now are lengths those of bytes.
+		# Only from here on are lengths in bytes.
 		if ((${#_pt_n} > 255)); then
 			_pt_n='' _pt_d=1
 		fi
@@ -85,13 +86,13 @@ _pt_line() {
 	fi
 }
 
-# _pt_measured NAME PID TIME DATA appends a line and looks after the size of the spool,
-# where its name says that nobody else does.
+# _pt_measured NAME PID TIME DATA appends a line. It checks the size of the spool if
+# the spool's name says that the stream's owner does not.
 _pt_measured() {
 	local IFS=$' \t' _pt_key _pt_pos _pt_max=${PTRACE_SPOOL##*.}
 	{
 		builtin printf '%s\t%s\t%s\t%s\n' "$@"
-		# Where an append ends, there the file ends.
+		# After an append the position is the size of the file.
 		builtin read -r _pt_key _pt_pos </proc/self/fdinfo/1
 	} >>"$PTRACE_SPOOL" || return
 	_pt_left=63 _pt_shut=''
@@ -101,7 +102,7 @@ _pt_measured() {
 			[[ ! -t 1 && ! -t 2 ]] || _pt_fast=f0 # makes 100 a number of four digits
 		fi
 	elif [[ $_pt_key == pos: && $_pt_pos == [1-9]* ]] && ((_pt_pos > _pt_max / 2)); then
-		# Nobody takes the lines, so somebody has to be called.
+		# No consumer is active: start one.
 		if ! command "$_pt_event" --take-spool </dev/null >/dev/null 2>&1 && ((_pt_pos > _pt_max)); then
 			_pt_left=0 _pt_shut=1
 		fi
@@ -116,8 +117,8 @@ pt_end() {
 	pt "${1-}.end" "${@:2}"
 }
 
-# pt_step NAME CMD... runs CMD in a span. With set -e, a function that fails must be
-# able to end the script in its middle, as it would without us.
+# pt_step NAME CMD... runs CMD in a span. With set -e, a failure within a
+# function must still end the script.
 pt_step() {
 	local _pt_s=0 _pt_around=$_pt_span
 	local _pt_span=$BASHPID.$((++_pt_spans))
@@ -132,8 +133,8 @@ pt_step() {
 	return "$_pt_s"
 }
 
-# _pt_keyed NAME KEY DATA records an event of a span with a key. Jobs in the background may have
-# spans of one name at the same time.
+# _pt_keyed NAME KEY DATA records an event of a span with a key. Background jobs may have spans
+# of the same name at the same time.
 _pt_keyed() {
 	[[ -z ${PTRACE_SPOOL-} ]] || _pt_line "$1" "$$:$2" "$3" || :
 } 2>&-

@@ -1,8 +1,8 @@
 # shellcheck shell=sh
 # Trace points for any POSIX shell, see ptrace-event(1). Each call appends one line
-# to the file $PTRACE_SPOOL. What can go wrong with that is not shown. Such a shell
-# has no local variables, and may know no better time than that of /proc/uptime, in
-# hundredths of a second since the system was booted. A "+" marks it.
+# to the file $PTRACE_SPOOL, and hides errors. Such a shell has no local variables, and
+# may have no better clock than /proc/uptime, in hundredths of a second since the system
+# booted. A "+" marks such a time.
 : "${_pt_event:=ptrace-event}"
 _pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0 _pt_key=''
 _pt_nl='
@@ -27,7 +27,8 @@ pt() {
 	return "$_pt_s"
 } 2>/dev/null
 
-# _pt_known: is $PTRACE_SPOOL the spool of a stream? Nothing else is ever written to, or made.
+# _pt_known succeeds if $PTRACE_SPOOL is the spool of a stream. The functions write to no other
+# file and create none.
 _pt_known() {
 	_pt_spool='' _pt_left=0 _pt_shut='' _pt_dir=${PTRACE_SPOOL%/*} _pt_word=''
 	case $_pt_dir in
@@ -62,7 +63,7 @@ _pt_now() {
 	fi
 }
 
-# _pt_plain TEXT: short, and nothing in it that has to be escaped.
+# _pt_plain TEXT succeeds if the text is short and needs no escaping.
 _pt_plain() {
 	[ "${#1}" -lt 900 ] || return
 	case $1 in
@@ -70,8 +71,7 @@ _pt_plain() {
 	esac
 }
 
-# _pt_slowly NAME [DATA]... is pt for any arguments. It looks after the size of the
-# spool.
+# _pt_slowly NAME [DATA]... is pt for any arguments. It checks the size of the spool.
 _pt_slowly() {
 	_pt_now
 	_pt_n=${1-} _pt_d=${2-} _pt_max=${PTRACE_SPOOL##*.}
@@ -82,20 +82,20 @@ _pt_slowly() {
 		done
 	fi
 	if [ -n "$_pt_shut" ]; then
-		# There is no room; only the number of events is told, now and then.
+		# The spool is full: only report the number of lost events from time to time.
 		_pt_left=0 _pt_lost=$((_pt_lost + 1))
 		[ "$_pt_lost" -ge 64 ] || return 0
 		_pt_n='' _pt_t='' _pt_d=$_pt_lost _pt_lost=0
 	else
 		case $_pt_n in
-		'' | *"$_pt_tab"* | *"$_pt_nl"*) _pt_n='' _pt_d=1 ;; # an event whose name is none is lost
+		'' | *"$_pt_tab"* | *"$_pt_nl"*) _pt_n='' _pt_d=1 ;; # an invalid name: the event is lost
 		*) [ "${#_pt_n}" -le 255 ] || _pt_n='' _pt_d=1 ;;
 		esac
 		_pt_plain "$_pt_d" || _pt_escape
 	fi
 	{
 		command printf "%s\\t%s\\t%s\\t%.$((4040 - ${#_pt_n}))s\\n" "$_pt_n" "$$$_pt_key" "$_pt_t" "$_pt_d"
-		# Where an append ends, there the file ends.
+		# After an append the position is the size of the file.
 		read -r _pt_pos </proc/self/fdinfo/1
 	} >>"$PTRACE_SPOOL" || return
 	_pt_left=63 _pt_shut=
@@ -103,14 +103,14 @@ _pt_slowly() {
 	case $_pt_pos:$_pt_max in
 	[1-9]*:[1-9]*)
 		if [ "$_pt_pos" -gt "$((_pt_max / 2))" ] && ! command "$_pt_event" --take-spool </dev/null >/dev/null && [ "$_pt_pos" -gt "$_pt_max" ]; then
-			# Nobody takes the lines, and nobody can be called.
+			# No consumer is active, and none can be started.
 			_pt_left=0 _pt_shut=1
 		fi
 		;;
 	esac
 }
 
-# _pt_escape escapes what must not be in a line, in as much of _pt_d as a line has.
+# _pt_escape escapes _pt_d as far as a line has room for it.
 _pt_escape() {
 	_pt_r=$_pt_d _pt_d=
 	while [ "${#_pt_d}" -lt 4096 ]; do
@@ -158,8 +158,8 @@ _pt_more() {
 	return "$_pt_m"
 }
 
-# pt_step NAME CMD... runs CMD in a span. With set -e, a function that fails must be
-# able to end the script in its middle, as it would without us.
+# pt_step NAME CMD... runs CMD in a span. With set -e, a failure within a function must
+# still end the script.
 pt_step() {
 	_pt_enter
 	set -- "$_pt_c" "$_pt_span" "$@"
@@ -180,8 +180,8 @@ pt_step() {
 	return "$4"
 }
 
-# _pt_enter sets _pt_c to the key of a new span, which no other process of the script gives
-# to one of its own: jobs in the background may have spans of one name at the same time.
+# _pt_enter sets _pt_c to the key of a new span, unique in the script: background jobs may
+# have spans of the same name at the same time.
 _pt_enter() {
 	_pt_c=
 	[ -n "${PTRACE_SPOOL-}" ] || return 0
@@ -196,7 +196,7 @@ _pt_run() {
 	"$@"
 }
 
-# _pt_exits CMD: may a failure within CMD end the script?
+# _pt_exits CMD succeeds if a failure within CMD may end the script.
 _pt_exits() {
 	case $- in
 	*e*) ;;

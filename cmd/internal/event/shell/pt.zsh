@@ -1,11 +1,11 @@
 # Trace points for zsh, see ptrace-event(1). Each call appends one line to the file
-# $PTRACE_SPOOL. Descriptor 2 leads nowhere in the functions, so that neither messages
-# of what can go wrong with that nor XTRACE show.
+# $PTRACE_SPOOL. In the functions descriptor 2 leads to /dev/null, which hides error messages
+# and the output of XTRACE.
 : "${_pt_event:=ptrace-event}"
 builtin typeset -g -i _pt_left=0 _pt_lost=0 _pt_shut=0 _pt_spans=0
 builtin typeset -g _pt_spool='' _pt_span='' _pt_with=''
 builtin zmodload zsh/datetime 2>/dev/null || :
-# What printf could not write would come out with the next output of the script.
+# printf would keep what it could not write, and write it with the next output of the script.
 _pt_write=(printf %s)
 if builtin zmodload zsh/system 2>/dev/null; then
 	_pt_write=(syswrite --) # a name may begin with a hyphen
@@ -13,7 +13,7 @@ fi
 
 pt() {
 	builtin local _pt_s="$?"
-	# With ERR_EXIT, a status that is kept would end the script after "cmd || pt failed".
+	# With ERR_EXIT, keeping the status would end the script after "cmd || pt failed".
 	if [[ -o errexit || -o errreturn ]]; then
 		_pt_s=0
 	fi
@@ -28,7 +28,8 @@ pt() {
 	return "$_pt_s"
 } 2>/dev/null
 
-# _pt_known: is $PTRACE_SPOOL the spool of a stream? Nothing else is ever written to, or made.
+# _pt_known succeeds if $PTRACE_SPOOL is the spool of a stream. The functions write to no other
+# file and create none.
 _pt_known() {
 	builtin emulate -L zsh
 	builtin local _pt_dir=${PTRACE_SPOOL%/*} _pt_name=${PTRACE_SPOOL##*/} _pt_word=''
@@ -41,7 +42,7 @@ _pt_known() {
 	_pt_spool=$PTRACE_SPOOL
 }
 
-# _pt_slowly NAME [DATA]... is pt for any arguments. It looks after the size of the spool.
+# _pt_slowly NAME [DATA]... is pt for any arguments. It checks the size of the spool.
 _pt_slowly() {
 	builtin emulate -L zsh
 	builtin setopt local_options extended_glob no_multibyte
@@ -51,12 +52,12 @@ _pt_slowly() {
 	_pt_d="$*"
 	_pt_d=${_pt_d[1,4096]}
 	if (( _pt_shut )); then
-		# There is no room; only the number of events is told, now and then.
+		# The spool is full: only report the number of lost events from time to time.
 		_pt_left=0
 		(( ++_pt_lost >= 64 )) || return 0
 		_pt_n='' _pt_t='' _pt_d=$_pt_lost _pt_lost=0
 	elif [[ -z $_pt_n || ${#_pt_n} -gt 255 || $_pt_n == *[$'\t\n']* ]]; then
-		_pt_n='' _pt_d=1 # an event whose name is none is lost
+		_pt_n='' _pt_d=1 # an invalid name: the event is lost
 	elif [[ $_pt_d == *[[:cntrl:]\"\\]* ]]; then
 		_pt_d=${_pt_d//\\/\\\\}
 		_pt_d=${_pt_d//\"/\\\"}
@@ -71,12 +72,12 @@ _pt_slowly() {
 	fi
 	{
 		builtin $_pt_write "$_pt_n"$'\t'"$$$_pt_with"$'\t'"$_pt_t"$'\t'"${_pt_d[1,4040 - ${#_pt_n}]}"$'\n'
-		# Where an append ends, there the file ends.
+		# After an append the position is the size of the file.
 		IFS=$' \t' builtin read -r _pt_key _pt_pos </proc/self/fdinfo/1
 	} >>"$PTRACE_SPOOL" || return
 	_pt_left=63 _pt_shut=0
 	if [[ $_pt_key == pos: && $_pt_pos == [1-9]* && $_pt_max == [1-9]* ]] && (( _pt_pos > _pt_max / 2 )); then
-		# Nobody takes the lines, so somebody has to be called.
+		# No consumer is active: start one.
 		if ! builtin command "$_pt_event" --take-spool </dev/null >/dev/null 2>&1 && (( _pt_pos > _pt_max )); then
 			_pt_left=0 _pt_shut=1
 		fi
@@ -91,11 +92,11 @@ pt_end() {
 	pt "${1-}.end" "${@:2}"
 }
 
-# pt_step NAME CMD... runs CMD in a span. With ERR_EXIT, a function that fails must be
-# able to end the script in its middle, as it would without us.
+# pt_step NAME CMD... runs CMD in a span. With ERR_EXIT, a failure within a function must
+# still end the script.
 pt_step() {
 	builtin local _pt_s=0 _pt_w= _pt_around=$_pt_span
-	# Jobs in the background may have spans of one name at the same time.
+	# Background jobs may have spans of the same name at the same time.
 	_pt_spans=$(( _pt_spans + 1 ))
 	builtin local _pt_span=${sysparams[pid]-}
 	_pt_span=${_pt_span:+$_pt_span.$_pt_spans}

@@ -1,5 +1,5 @@
-// Package chunk defines how events lie in a chunk: the unit that a writer owns
-// in a stream, that travels to the log as it is, and that a reader decodes.
+// Package chunk defines the encoding of events in a chunk. A writer owns chunks in a stream, the log
+// stores them unchanged, and a reader decodes them.
 //
 // A chunk is a run of records, each a multiple of eight bytes, little-endian:
 //
@@ -10,9 +10,9 @@
 //
 // delta is the time in ticks since the chunk's base, len the number of data
 // bytes (the pad to eight bytes is not counted), site the number of a
-// definition {event type, thread, process, address} that stands earlier in the same
-// chunk; its top bit tells that the data was cut when it was recorded. Five
-// site numbers are not sites but mark records of another kind, below.
+// definition {event type, thread, process, address} earlier in the same chunk; its top
+// bit says that the data was truncated when it was recorded. Five site numbers are not
+// sites but mark records of another kind, below.
 package chunk
 
 import (
@@ -23,20 +23,20 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// Site numbers with a meaning of their own.
+// Site numbers that are kinds of records.
 const (
-	// KindJoint is where another chunk begins, in a log that has joined several:
-	// sites are numbered anew. Number of the chunk u32, generation u32, base u64;
-	// or nothing, if marks of the trace system follow. No chunk of a stream has it.
+	// KindJoint starts another chunk, in a log that has joined several: site numbers start
+	// again. Its data is the number of the chunk u32, generation u32 and base u64, or nothing
+	// if marks of the trace system follow. No chunk of a stream has it.
 	KindJoint = 0x7ffb
-	// KindPad is a record to be skipped: len bytes of nothing. One whose delta is SpanNote is
-	// a note on the event that follows: the key of its span u64 and, with len 16, that of the
-	// span around it u64. A reader that does not know notes skips them.
+	// KindPad is a record that readers skip: len bytes without meaning. One whose delta is
+	// SpanNote is a note on the following event: the key of its span u64 and, with len 16, that
+	// of the enclosing span u64. A reader that does not know notes skips them.
 	KindPad = 0x7ffc
-	// KindFull is an event that carries its members itself:
-	// tick u64, type u32, pid u32, tid u32, zero u32, address u64, then len bytes of data.
+	// KindFull is an event with all its members: tick u64, type u32, pid u32, tid u32, zero
+	// u32, address u64, then len bytes of data.
 	KindFull = 0x7ffd
-	// KindBase gives a new base to the deltas that follow: tick u64.
+	// KindBase sets the base of the following deltas: tick u64.
 	KindBase = 0x7ffe
 	// KindSite defines the next site number of this chunk (delta repeats it):
 	// type u32, tid u32, address u64, pid u32, zero u32.
@@ -56,10 +56,10 @@ const (
 	HeaderSize = 8
 	SiteSize   = HeaderSize + 24 // a site definition
 	BaseSize   = HeaderSize + 8  // a new base
-	JointSize  = HeaderSize + 16 // the beginning of another chunk
+	JointSize  = HeaderSize + 16 // the start of another chunk
 	FullSize   = HeaderSize + 32 // a full record, without its data
 	NoteSize   = HeaderSize + 16 // a note, at most
-	// Overhead is the most that an event can need beside its data.
+	// Overhead is the most that an event may need besides its data.
 	Overhead = HeaderSize + SiteSize + BaseSize
 	// MaxData is the largest data that a record can have.
 	MaxData = 32 << 10
@@ -99,9 +99,8 @@ type site struct {
 	run  run // what Skim and Count have met
 }
 
-// Cursor decodes the events of one chunk in the order in which they were
-// written. Nothing in the bytes is trusted: what cannot be a record ends the
-// walk with an error that gives its offset.
+// Cursor decodes the events of one chunk in the order in which they were written. It trusts nothing
+// in the chunk: at a malformed record it stops with an error that has the offset.
 type Cursor struct {
 	buf   []byte
 	off   int
@@ -125,10 +124,10 @@ func (c *Cursor) ResetJoint(buf []byte) {
 // Sites is how many sites have been defined so far.
 func (c *Cursor) Sites() int { return len(c.sites) }
 
-// Extend lets the cursor go on in the same chunk, which has grown to buf.
+// Extend makes the cursor continue in the same chunk, which has grown to buf.
 func (c *Cursor) Extend(buf []byte) { c.buf = buf }
 
-// Offset is where the next record begins.
+// Offset is the offset of the next record.
 func (c *Cursor) Offset() int { return c.off }
 
 // ErrMalformed is wrapped by every error of Cursor.Next.
@@ -240,7 +239,7 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 	}
 }
 
-// AppendNote appends the note of an event that belongs to a span; the event is to follow.
+// AppendNote appends the note of an event that belongs to a span. The event must follow.
 func AppendNote(b []byte, r *Record) []byte {
 	if r.Span == 0 {
 		return b
@@ -290,7 +289,7 @@ func AppendBase(b []byte, tick uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, tick)
 }
 
-// AppendJoint appends the beginning of another chunk.
+// AppendJoint appends the start of another chunk.
 func AppendJoint(b []byte, num, gen uint32, base uint64) []byte {
 	b = binary.LittleEndian.AppendUint64(b, Header(0, JointSize-HeaderSize, KindJoint))
 	b = binary.LittleEndian.AppendUint32(b, num)
@@ -298,13 +297,12 @@ func AppendJoint(b []byte, num, gen uint32, base uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, base)
 }
 
-// AppendMarksJoint appends the beginning of marks of the trace system, all of
-// them full records.
+// AppendMarksJoint appends the start of marks of the trace system, all of them full records.
 func AppendMarksJoint(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, Header(0, 0, KindJoint))
 }
 
-// AppendEvent appends an event of an earlier site.
+// AppendEvent appends an event of a defined site.
 func AppendEvent(b []byte, delta uint32, num int, truncated bool, data []byte) []byte {
 	s := uint16(num)
 	if truncated {

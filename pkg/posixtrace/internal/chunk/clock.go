@@ -5,15 +5,15 @@ import (
 	"sort"
 )
 
-// ClockAnchor is a point where a tick count and a time are known to belong together.
+// ClockAnchor is a tick and the time that belongs to it.
 type ClockAnchor struct {
 	Tick  uint64
 	Nanos int64 // since the Unix epoch; never runs backwards within a stream
 }
 
-// Clock turns ticks into time. It is the broken line through its anchors, which
-// rise in both coordinates; before the first and after the last the line of the
-// neighbouring piece goes on. With a single clock anchor a tick is a nanosecond.
+// Clock turns ticks into time. It is the broken line through its anchors, which rise in both
+// coordinates; the first and the last piece extend beyond the ends. With a single anchor a tick is
+// a nanosecond.
 type Clock struct {
 	anchors []ClockAnchor
 	cur     piece
@@ -25,8 +25,8 @@ type piece struct {
 	mult     uint64 // nanoseconds per tick, 24.40 bits
 }
 
-// Add appends a clock anchor. One that does not rise above the last is dropped: a
-// damaged log must not make time run backwards.
+// Add appends a clock anchor. It drops one that does not rise above the last: a damaged log must
+// not make time run backwards.
 func (c *Clock) Add(k ClockAnchor) bool {
 	if n := len(c.anchors); n > 0 && (k.Tick <= c.anchors[n-1].Tick || k.Nanos < c.anchors[n-1].Nanos) {
 		return false

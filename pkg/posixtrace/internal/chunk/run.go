@@ -6,12 +6,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// Nearly all of a chunk is events of sites that were defined before. What is here
-// goes over runs of them without a call for each, and leaves whatever else there is, what is
-// malformed included, to Next.
+// Nearly all records of a chunk are events of sites that are defined. The functions here decode
+// runs of them without a call for each, and leave every other record, malformed ones included, to
+// Next.
 
-// at decodes the first bytes of the record at off. ok is false unless it is an event of a
-// known site and all of it is there.
+// at decodes the first bytes of the record at off. ok is false unless it is a whole event of a
+// defined site.
 func (c *Cursor) at(off int) (h uint64, num, end int, ok bool) {
 	b := c.buf
 	if off > len(b)-HeaderSize {
@@ -23,7 +23,7 @@ func (c *Cursor) at(off int) (h uint64, num, end int, ok bool) {
 	return h, num, end, num < len(c.sites) && end <= len(b)
 }
 
-// Peek returns time and type of the next event, if that needs no more than a look.
+// Peek returns time and type of the next event, false if only Next can decode it.
 func (c *Cursor) Peek() (tick uint64, id event.ID, ok bool) {
 	h, num, _, ok := c.at(c.off)
 	if !ok {
@@ -32,9 +32,9 @@ func (c *Cursor) Peek() (tick uint64, id event.ID, ok bool) {
 	return c.base + uint64(uint32(h)), c.sites[num].ev, true
 }
 
-// Fill decodes the next events into recs, those before limit and with first also one that is not,
-// as long as none needs more than a look. It returns how many, and if that is what ended it,
-// that the next one is not before limit, with its time.
+// Fill decodes the next events before limit into recs, with first also one that is not before
+// limit, until only Next can decode the next one. It returns how many; over says that the next one
+// is not before limit, and next is its time.
 func (c *Cursor) Fill(recs []Record, first bool, limit uint64) (n int, next uint64, over bool) {
 	for n < len(recs) {
 		h, num, end, ok := c.at(c.off)
@@ -60,21 +60,21 @@ func (c *Cursor) Fill(recs []Record, first bool, limit uint64) (n int, next uint
 	return n, 0, false
 }
 
-// run is what was met of one site.
+// run summarizes the events of one site.
 type run struct {
 	events      uint64 // Skim says only whether there are any
 	bytes       uint64
 	first, last uint64
 }
 
-// Count is what there is of one event type.
+// Count summarizes the events of one type.
 type Count struct {
 	Event         event.ID
 	Events, Bytes uint64
 	Min, Max      uint64 // times
 }
 
-// Add adds what d has, which is of the same type.
+// Add adds d, which is of the same type.
 func (c *Count) Add(d *Count) {
 	if c.Events == 0 {
 		c.Min = d.Min
@@ -88,9 +88,8 @@ func (s *site) count() Count {
 	return Count{s.ev, s.run.events, s.run.bytes, s.run.first, s.run.last}
 }
 
-// Skim goes over the next events as long as each is later than the one before, the first later
-// than last, and none needs more than a look. It returns how many there are and
-// the time of the latest.
+// Skim skips the next events as long as each is later than the one before, the first later than
+// last, and Next is not needed. It returns how many there are and the time of the latest.
 func (c *Cursor) Skim(last uint64) (n int, latest uint64) {
 	off := c.off
 	for {
@@ -110,7 +109,7 @@ func (c *Cursor) Skim(last uint64) (n int, latest uint64) {
 	return n, last
 }
 
-// Count is Skim that counts.
+// Count is Skim that counts events by type.
 func (c *Cursor) Count(last uint64) (n int, latest uint64) {
 	off := c.off
 	for {
@@ -136,8 +135,8 @@ func (c *Cursor) Count(last uint64) (n int, latest uint64) {
 	return n, last
 }
 
-// Met calls f for what Skim or Count has met since Reset, for one event type
-// maybe more than once. Of Skim only the types mean something.
+// Met calls f for the events that Skim or Count has passed since Reset, for one event type maybe
+// more than once. After Skim only the types are valid.
 func (c *Cursor) Met(f func(*Count)) {
 	for i := range c.past {
 		f(&c.past[i])

@@ -110,111 +110,123 @@ func (l *line) num(key string, bits int) (uint64, error) {
 	return n, nil
 }
 
-// parseRecord appends the record of a line within a block of events.
-func (l *line) parseRecord(b []byte, sites *int) ([]byte, error) {
-	arg := func(i int) string {
-		if i < len(l.args) {
-			return l.args[i]
-		}
-		return ""
+// arg returns argument i, "" if there is none.
+func (l *line) arg(i int) string {
+	if i < len(l.args) {
+		return l.args[i]
 	}
-	var rec chunk.Record
-	for _, f := range []struct {
-		key  string
-		bits int
-		set  func(uint64)
-	}{
-		{"pid", 32, func(n uint64) { rec.PID = uint32(n) }},
-		{"tid", 32, func(n uint64) { rec.TID = uint32(n) }},
-		{"addr", 64, func(n uint64) { rec.Addr = n }},
-	} {
-		n, err := l.num(f.key, f.bits)
-		if err != nil {
-			return nil, err
-		}
-		f.set(n)
+	return ""
+}
+
+// argNum returns argument i as a number.
+func (l *line) argNum(i, bits int) (uint64, error) { return strconv.ParseUint(l.arg(i), 0, bits) }
+
+// record returns the members that the keys of a line give.
+func (l *line) record() (rec chunk.Record, err error) {
+	pid, err := l.num("pid", 32)
+	if err != nil {
+		return rec, err
 	}
-	data := func(i int) (err error) {
-		rec.Data = []byte(arg(i))
-		rec.Truncated = arg(i+1) == "cut"
-		if len(rec.Data) > chunk.MaxData {
-			err = errors.New("too much data")
-		}
-		return err
+	tid, err := l.num("tid", 32)
+	if err != nil {
+		return rec, err
 	}
-	typ := func(s string) error {
-		n, err := strconv.ParseUint(s, 0, 32)
-		rec.Event = event.ID(n)
-		return err
+	addr, err := l.num("addr", 64)
+	return chunk.Record{PID: uint32(pid), TID: uint32(tid), Addr: addr}, err
+}
+
+// data takes the data of an event from argument i and its truncation from the next.
+func (l *line) data(rec *chunk.Record, i int) error {
+	rec.Data = []byte(l.arg(i))
+	rec.Truncated = l.arg(i+1) == "cut"
+	if len(rec.Data) > chunk.MaxData {
+		return errors.New("too much data")
 	}
-	switch l.word {
-	case "site":
-		if err := typ(arg(0)); err != nil {
-			return nil, err
-		}
-		b = chunk.AppendSite(b, *sites, &rec)
+	return nil
+}
+
+// recordParsers append the record of a line within a block of events, by the line's first word.
+// sites counts the sites of the block.
+var recordParsers = map[string]func(l *line, b []byte, rec *chunk.Record, sites *int) ([]byte, error){
+	"site": func(l *line, b []byte, rec *chunk.Record, sites *int) ([]byte, error) {
+		id, err := l.argNum(0, 32)
+		rec.Event = event.ID(id)
+		b = chunk.AppendSite(b, *sites, rec)
 		*sites++
-	case "event":
-		delta, err := strconv.ParseUint(strings.TrimPrefix(arg(0), "+"), 0, 32)
+		return b, err
+	},
+	"event": func(l *line, b []byte, rec *chunk.Record, _ *int) ([]byte, error) {
+		delta, err := strconv.ParseUint(strings.TrimPrefix(l.arg(0), "+"), 0, 32)
 		if err != nil {
 			return nil, err
 		}
-		site, err := strconv.ParseUint(arg(1), 0, 15)
+		site, err := l.argNum(1, 15)
 		if err != nil {
 			return nil, err
 		}
-		if err := data(2); err != nil {
+		if err := l.data(rec, 2); err != nil {
 			return nil, err
 		}
-		b = chunk.AppendEvent(b, uint32(delta), int(site), rec.Truncated, rec.Data)
-	case "base":
-		t, err := number(arg(0))
+		return chunk.AppendEvent(b, uint32(delta), int(site), rec.Truncated, rec.Data), nil
+	},
+	"base": func(l *line, b []byte, _ *chunk.Record, _ *int) ([]byte, error) {
+		t, err := l.argNum(0, 64)
+		return chunk.AppendBase(b, t), err
+	},
+	"full": func(l *line, b []byte, rec *chunk.Record, _ *int) (_ []byte, err error) {
+		if rec.Tick, err = l.argNum(0, 64); err != nil {
+			return nil, err
+		}
+		id, err := l.argNum(1, 32)
 		if err != nil {
 			return nil, err
 		}
-		b = chunk.AppendBase(b, t)
-	case "full":
-		var err error
-		if rec.Tick, err = number(arg(0)); err != nil {
+		rec.Event = event.ID(id)
+		if err := l.data(rec, 2); err != nil {
 			return nil, err
 		}
-		if err := typ(arg(1)); err != nil {
-			return nil, err
-		}
-		if err := data(2); err != nil {
-			return nil, err
-		}
-		b = chunk.AppendFull(b, &rec)
-	case "pad":
-		n, err := strconv.ParseUint(arg(0), 0, 16)
-		if err != nil {
-			return nil, err
-		}
+		return chunk.AppendFull(b, rec), nil
+	},
+	"pad": func(l *line, b []byte, _ *chunk.Record, _ *int) ([]byte, error) {
+		n, err := l.argNum(0, 16)
 		b = binary.LittleEndian.AppendUint64(b, chunk.Header(0, int(n), chunk.KindPad))
-		b = append(b, make([]byte, chunk.Align(int(n)))...)
-	case "span":
+		return append(b, make([]byte, chunk.Align(int(n)))...), err
+	},
+	"span": func(l *line, b []byte, rec *chunk.Record, _ *int) (_ []byte, err error) {
 		for i, v := range []*uint64{&rec.Span, &rec.Parent} {
-			if arg(i) == "" {
+			if l.arg(i) == "" {
 				continue
 			}
-			var err error
-			if *v, err = number(arg(i)); err != nil {
+			if *v, err = l.argNum(i, 64); err != nil {
 				return nil, err
 			}
 		}
-		b = chunk.AppendNote(b, &rec)
-	case "hex":
+		return chunk.AppendNote(b, rec), nil
+	},
+	"hex": func(l *line, b []byte, _ *chunk.Record, _ *int) ([]byte, error) {
 		p, err := hex.DecodeString(strings.Join(l.args, ""))
-		if err != nil {
-			return nil, err
-		}
-		b = append(b, p...)
-	default:
+		return append(b, p...), err
+	},
+}
+
+// parseRecord appends the record of a line within a block of events.
+func (l *line) parseRecord(b []byte, sites *int) ([]byte, error) {
+	rec, err := l.record()
+	if err != nil {
+		return nil, err
+	}
+	parse := recordParsers[l.word]
+	if parse == nil {
 		return nil, fmt.Errorf("%q within events", l.word)
+	}
+	n := *sites
+	if b, err = parse(l, b, &rec, &n); err != nil {
+		return nil, err
 	}
 	if len(b) > chunk.MaxSize {
 		return nil, errors.New("chunk too large")
 	}
+	*sites = n
 	return b, nil
 }
 

@@ -116,18 +116,11 @@ func (e *encoder) begin() (err error) {
 	return err
 }
 
+// line carries out one line.
 func (e *encoder) line(l *line) error {
 	switch {
 	case e.ev != nil && l.word == "end":
-		b := *e.ev
-		e.ev = nil
-		if e.given {
-			b.Types = new(Coarse)
-			for i := range b.Types {
-				b.Types[i] = ^uint64(0)
-			}
-		}
-		return e.w.Events(b)
+		return e.endEvents()
 	case e.ev != nil:
 		p, err := l.parseRecord(e.ev.Payload, &e.sites)
 		if err == nil {
@@ -149,42 +142,18 @@ func (e *encoder) line(l *line) error {
 	}
 	switch l.word {
 	case "types":
-		var defs []TypeDef
-		for i := 0; i+1 < len(l.args); i += 2 {
-			id, err := strconv.ParseUint(l.args[i], 0, 32)
-			if err != nil {
-				return err
-			}
-			defs = append(defs, TypeDef{event.ID(id), l.args[i+1]})
-		}
-		return e.w.Types(defs)
+		return e.types(l)
 	case "knots":
-		var anchors []chunk.ClockAnchor
-		for i := 0; i+1 < len(l.args); i += 2 {
-			t, err := number(l.args[i])
-			if err != nil {
-				return err
-			}
-			n, err := strconv.ParseInt(l.args[i+1], 0, 64)
-			if err != nil {
-				return err
-			}
-			anchors = append(anchors, chunk.ClockAnchor{Tick: t, Nanos: n})
-		}
-		return e.w.Anchors(anchors)
+		return e.anchors(l)
 	case "events":
 		return e.beginEvents(l)
-	case "group", "cut", "corrupt":
-		if len(l.args) == 0 {
-			return fmt.Errorf("%s without a number", l.word)
+	case "group":
+		t, err := l.argNum(0, 64)
+		if err != nil {
+			return err
 		}
-		if l.word == "group" {
-			t, err := number(l.args[0])
-			if err != nil {
-				return err
-			}
-			return e.w.GroupEnd(t)
-		}
+		return e.w.GroupEnd(t)
+	case "cut", "corrupt":
 		return e.spoil(l)
 	case "status", "seal":
 		s, err := l.status()
@@ -202,6 +171,47 @@ func (e *encoder) line(l *line) error {
 		return nil
 	}
 	return fmt.Errorf("unknown word %q", l.word)
+}
+
+// endEvents writes the block of events.
+func (e *encoder) endEvents() error {
+	b := *e.ev
+	e.ev = nil
+	if e.given {
+		b.Types = new(Coarse)
+		for i := range b.Types {
+			b.Types[i] = ^uint64(0)
+		}
+	}
+	return e.w.Events(b)
+}
+
+func (e *encoder) types(l *line) error {
+	var defs []TypeDef
+	for i := 0; i+1 < len(l.args); i += 2 {
+		id, err := l.argNum(i, 32)
+		if err != nil {
+			return err
+		}
+		defs = append(defs, TypeDef{event.ID(id), l.args[i+1]})
+	}
+	return e.w.Types(defs)
+}
+
+func (e *encoder) anchors(l *line) error {
+	var anchors []chunk.ClockAnchor
+	for i := 0; i+1 < len(l.args); i += 2 {
+		t, err := l.argNum(i, 64)
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(l.args[i+1], 0, 64)
+		if err != nil {
+			return err
+		}
+		anchors = append(anchors, chunk.ClockAnchor{Tick: t, Nanos: n})
+	}
+	return e.w.Anchors(anchors)
 }
 
 func (e *encoder) setSuper(l *line) error {
@@ -245,7 +255,7 @@ func (e *encoder) beginEvents(l *line) error {
 
 // spoil carries out cut and corrupt.
 func (e *encoder) spoil(l *line) error {
-	off, err := e.m.at(l.args[0])
+	off, err := e.m.at(l.arg(0))
 	if err != nil {
 		return err
 	}

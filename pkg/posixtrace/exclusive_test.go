@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Attr.Exclusive: of all Create calls of one name one succeeds, while the stream is active, and
-// those without it make a stream whatever the name.
-func TestExclusive(t *testing.T) {
+// Of several exclusive Create calls with one name one succeeds while the stream is active. Calls
+// without Exclusive create a stream of any name.
+func TestExclusiveNameIsUnique(t *testing.T) {
 	attr := &Attr{Name: "exclusive", StreamSize: 4096, Exclusive: true}
 	for range 10 {
 		var mu sync.Mutex

@@ -17,10 +17,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// The garbage collector may take a handle as soon as no instruction needs it any more, which
-// can be before the end of its last call, and with it goes the mapping. So every method that
-// reaches for what is mapped keeps its receiver until it is done with it.
-func TestMethodsKeepTheirMappings(t *testing.T) {
+// The garbage collector may free a Stream, and unmap its memory, as soon as no instruction
+// needs the pointer any more, which can be before the end of its last call. So every method
+// that uses mapped memory keeps its receiver alive until it is done.
+func TestMethodsKeepReceiversAlive(t *testing.T) {
 	handles := map[string]bool{"Stream": true, "Recorder": true, "Process": true, "Reader": true, "attachment": true, "table": true}
 	mapped := map[string]bool{"c": true, "mem": true, "w": true, "a": true, "streams": true, "ctl": true}
 	files, err := filepath.Glob("*.go")
@@ -74,13 +74,13 @@ func TestMethodsKeepTheirMappings(t *testing.T) {
 		}
 	}
 	if looked < 60 {
-		t.Errorf("%d methods were looked at", looked)
+		t.Errorf("only %d methods were checked", looked)
 	}
 }
 
 func init() {
-	// makes calls that are the last ones of their handles while the collector is at work all
-	// the time, for args[0] milliseconds
+	// collected: for args[0] milliseconds, makes calls that are the last use of their receivers
+	// while the collector runs all the time.
 	tracetest.Helpers["collected"] = func(args []string) {
 		check := func(err error) {
 			if err != nil {
@@ -110,7 +110,7 @@ func init() {
 		recorder := func() *Recorder {
 			r, err := attached().Recorder()
 			if err != nil {
-				return &Recorder{s: s} // those of before have not been collected
+				return &Recorder{s: s} // earlier ones are not collected yet
 			}
 			return r
 		}
@@ -127,7 +127,7 @@ func init() {
 			check(err)
 			Event(id, make([]byte, 4000))
 		}
-		// Such a call waits for the flush of a full stream, and goes on to use it.
+		// Such a call waits for the flush of a full stream, and then uses it again.
 		wait := func() bool {
 			time.Sleep(50 * time.Millisecond)
 			return true
@@ -174,8 +174,8 @@ func init() {
 	}
 }
 
-// TestLastCalls tries the same, with the collector at work all the time.
-func TestLastCalls(t *testing.T) {
+// TestLastCallsDuringCollection runs such calls while the collector runs all the time.
+func TestLastCallsDuringCollection(t *testing.T) {
 	cmd := exec.Command(os.Args[0], strconv.Itoa(tracetest.Scale(500, 10000, 100000)))
 	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=collected", tracetest.Quick)
 	out, err := cmd.CombinedOutput()

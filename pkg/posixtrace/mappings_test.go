@@ -18,9 +18,9 @@ import (
 // mappedStreams counts the mappings of streams, without a garbage collection.
 func mappedStreams() int { return len(tracetest.Mappings()) }
 
-// What looks at streams, and what is closed, leaves no mapping to the garbage collector, which
-// in a program with a big heap may not come for hours: the kernel allows 65,530 of them.
-func TestNoMappingsLeft(t *testing.T) {
+// Calls that inspect streams, and Close, unmap them at once. A program with a big heap may not
+// collect garbage for hours, and the kernel allows 65,530 mappings.
+func TestClosedStreamsAreUnmapped(t *testing.T) {
 	log, err := os.Create(filepath.Join(t.TempDir(), "a.trace"))
 	if err != nil {
 		t.Fatal(err)
@@ -96,8 +96,8 @@ func TestNoMappingsLeft(t *testing.T) {
 	}
 }
 
-// A stream's memory goes with Shutdown, not only with the last mapping: a traced process may not
-// pass a trace point, or collect its garbage, for hours.
+// Shutdown frees a stream's memory even while traced processes map it: they may not pass a
+// trace point, or collect garbage, for hours.
 func TestShutdownFreesMemory(t *testing.T) {
 	child := tracetest.Start(t, "target")
 	child.Line()
@@ -139,8 +139,8 @@ func TestShutdownFreesMemory(t *testing.T) {
 	}
 }
 
-// What is only closed waits for a garbage collection, but not without limit.
-func TestMappingsAreCollected(t *testing.T) {
+// A closed stream waits for a garbage collection. Many of them cause one.
+func TestMappingsAreCollectedInTime(t *testing.T) {
 	s := running(t, os.Getpid(), Attr{StreamSize: 1})
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	touch := func() {

@@ -22,11 +22,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// What a loss of power leaves of a log: each round mounts a file system from an image,
-// records to it, brings the log to the device now and then, and shuts the file system
-// down at any moment, so that what it has in memory is gone. After the next mount
-// everything must be there that was recorded before a Sync (or, with SetSync, a Flush)
-// which succeeded; whatever else is there is what was recorded then, without a gap.
+// TestPowerLoss simulates a loss of power. Each round mounts a file system from an image,
+// records to a log on it, syncs the log now and then, and shuts the file system down at any
+// moment, which discards its dirty pages. After the next mount the log must hold every event
+// recorded before a successful Sync (or, with SetSync, Flush); any further events are those
+// recorded next, without a gap.
 func TestPowerLoss(t *testing.T) {
 	tracetest.NeedRoot(t)
 	_, err := os.Stat("/dev/loop-control")

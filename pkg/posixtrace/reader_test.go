@@ -13,9 +13,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// Readers of a log that is still being recorded, and of its stream, leave nothing open:
-// who follows one makes many.
-func TestReaderCloses(t *testing.T) {
+// A closed Reader of a live log, or of its stream, leaves no file open: a program that follows a
+// log makes many.
+func TestClosedReaderLeavesNothingOpen(t *testing.T) {
 	s, path := withLog(t, nil)
 	tracetest.OK(t, "Start", s.Start())
 	id, err := OpenEventID("reader.closes")
@@ -71,9 +71,8 @@ func init() {
 	}
 }
 
-// TestReaderBuriesWriters has a writer die in the middle of an event: the reader that has
-// waited for it once does not do so again and again.
-func TestReaderBuriesWriters(t *testing.T) {
+// A writer dies in the middle of an event: a reader waits for it once, not with every read.
+func TestReaderWaitsOnceForDeadWriter(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	c := tracetest.Start(t, "midway")
 	if err := c.Cmd.Wait(); err != nil {
@@ -102,13 +101,13 @@ func TestReaderBuriesWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		if time.Now().After(until) {
-			t.Fatal("the dead is waited for with every read")
+			t.Fatal("each read waits for the dead writer")
 		}
 	}
 }
 
-// TestShutdownWhileReading ends streams that are being read: each of the two waits for
-// what the other is at, and once they waited for each other.
+// TestShutdownWhileReading shuts streams down during reads. Each waits for the other's step; an
+// earlier version deadlocked.
 func TestShutdownWhileReading(t *testing.T) {
 	id, err := OpenEventID("read")
 	if err != nil {

@@ -55,8 +55,8 @@ func init() {
 	}
 }
 
-// A program that executes another in the middle of a read frees the readers' lock, though
-// its process lives on under the same number.
+// A process that executes another program in the middle of a read frees the readers' lock,
+// although it lives on under the same number.
 func TestExecFreesReaderLock(t *testing.T) {
 	s := running(t, 0, Attr{})
 	info, err := s.Info()

@@ -43,12 +43,11 @@ func seen(t *testing.T, r *Reader) (events []string) {
 	return events
 }
 
-// isFlushMark reports whether an event that seen returned is the beginning or the end of a flush.
+// isFlushMark reports whether an event that seen returned is the start or the end of a flush.
 func isFlushMark(event string) bool { return strings.Contains(event, " posix_trace_flush_st") }
 
-// A reader that is renewed reports what one that is made anew does, whatever has
-// happened to the log meanwhile.
-func TestRenewedReader(t *testing.T) {
+// A renewed reader reports the same as a new one, after any change of the log.
+func TestRenewedReaderMatchesNewReader(t *testing.T) {
 	id, err := OpenEventID("renew.event")
 	if err != nil {
 		t.Fatal(err)
@@ -147,9 +146,9 @@ func TestRenewedReader(t *testing.T) {
 	}
 }
 
-// What a look at a live log reads does not depend on how long the log is: while it goes on, under
-// the stream's lock, there is no flush.
-func TestLookAtLongLog(t *testing.T) {
+// Opening a live log reads an amount that does not depend on the log's length: it happens under
+// the stream's lock, which keeps flushes waiting.
+func TestOpenCostIsIndependentOfLogLength(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	count := func() (n int64) {

@@ -171,7 +171,7 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 	fmt.Fprintln(m.In)
 }
 
-func TestRetryPace(t *testing.T) {
+func TestRetryBacksOff(t *testing.T) {
 	var m misses
 	for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 		if m.next(); m.pause != want*time.Second {

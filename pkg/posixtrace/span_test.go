@@ -21,10 +21,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// Goroutines share threads and change them, and spans nest: each end belongs to its begin by
-// their key all the same, in a stream, through flushes into a log, and from that into
-// another, whatever the chunks are like and in however many streams at once.
-func TestSpans(t *testing.T) {
+// Goroutines share and change threads, and spans nest. The key still connects each end with its
+// start: in a stream, through flushes in a log, and in a log written from that one, for any
+// layout of chunks and in several streams at once.
+func TestSpansAcrossGoroutines(t *testing.T) {
 	const goroutines, each = 40, 20
 	outer, err := OpenSpanType("spans.outer")
 	if err != nil {
@@ -78,7 +78,7 @@ func TestSpans(t *testing.T) {
 				n := binary.LittleEndian.AppendUint32(nil, uint32(g*each+i))
 				n = append(n, bytes.Repeat([]byte{'x'}, rand.IntN(500))...)
 				ctx, o := outer.Start(context.Background(), n)
-				ctx = context.WithValue(ctx, spanTestKey{}, 2) // what is between does not matter
+				ctx = context.WithValue(ctx, spanTestKey{}, 2) // a context in between does not matter
 				runtime.Gosched()
 				_, in := inner.Start(ctx, n)
 				_, in2 := inner.Start(ctx, n)
@@ -94,7 +94,7 @@ func TestSpans(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if err := log.Flush(); err != nil { // or wait for the one under way
+		if err := log.Flush(); err != nil { // or wait for the one in progress
 			t.Error(err)
 		}
 	}
@@ -216,8 +216,8 @@ func (s *Stream) mustStatus(t *testing.T) Status {
 	return st
 }
 
-// The address of a span's event is where the program begins or ends it, inlined or not, and
-// also where the quick ways are not taken.
+// The address of a span's event is where the program starts or ends the span, inlined or not,
+// and also on the slow path.
 func TestSpanAddress(t *testing.T) {
 	typ, err := OpenSpanType("span.address")
 	if err != nil {
@@ -248,7 +248,7 @@ func TestSpanAddress(t *testing.T) {
 		if n&2 != 0 {
 			want = reflect.ValueOf(spanCalled).Pointer()
 		}
-		// Of what was inlined this is the function that it was inlined into.
+		// For an inlined call this is the function that contains it.
 		if f := runtime.FuncForPC(uintptr(rec.Address) - 1); f == nil || f.Entry() != want {
 			t.Errorf("event %d: its address %#x is not in %s", n, rec.Address, runtime.FuncForPC(want).Name())
 		}
@@ -274,8 +274,8 @@ func spanCalled(typ SpanType) {
 	finishSpan(s, nil)
 }
 
-// What is not traced has no keys, a context that encloses nothing costs no allocation, and
-// neither a zero span nor no context does harm.
+// An untraced span has no key, an empty context costs no allocation, and a zero Span or a nil
+// context does no harm.
 func TestSpanUntraced(t *testing.T) {
 	typ, err := OpenSpanType("span.untraced")
 	if err != nil {
@@ -302,7 +302,7 @@ func TestSpanUntraced(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	if in, s = (SpanType{}).Start(ctx, nil); in != ctx || s != (Span{}) {
-		t.Error("a zero type begins a span")
+		t.Error("a zero type starts a span")
 	}
 	s.End(nil)
 	//lint:ignore SA1012 a program that does this must not fail for being traced
@@ -313,8 +313,8 @@ func TestSpanUntraced(t *testing.T) {
 	}
 }
 
-// A Recorder and a Process record the keys that they are given.
-func TestSpanGiven(t *testing.T) {
+// A Recorder and a Process record the keys given to them.
+func TestRecorderKeepsGivenSpan(t *testing.T) {
 	s, err := Create(0, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -362,8 +362,8 @@ func TestSpanGiven(t *testing.T) {
 	}
 }
 
-// A span costs at most 2.2 times what an event costs. Short batches of both take turns: of many
-// some are not interrupted, on a busy machine as well.
+// A span costs at most 2.2 times as much as an event. Short batches of both alternate: some of
+// many are not interrupted, even on a busy machine.
 func TestSpanCost(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	tracetest.Need(t, sys.FastSelf(), "a Go release whose thread ids are where they were")
@@ -402,7 +402,7 @@ func TestSpanCost(t *testing.T) {
 		return min(best, time.Since(start))
 	}
 	one, two := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-	for range 20 { // what is too slow is so every time
+	for range 20 { // a span that is too slow is so every time
 		for range 1000 {
 			one, two = best(one, event), best(two, span)
 		}

@@ -50,7 +50,7 @@ func TestOpenSystemEventIDs(t *testing.T) {
 }
 
 // What a tracer records decodes to what it was, and cut data is no trouble.
-func TestTracerData(t *testing.T) {
+func TestDecodeTracerData(t *testing.T) {
 	d := SyscallData{Result: -1, Errno: 2, Duration: 5, Returned: true,
 		Args: []SyscallArg{{Value: []byte("AT_FDCWD")}, {Value: []byte("a\x00b"), String: true, Cut: true}}}
 	b := d.Append(nil)

@@ -39,9 +39,10 @@ func ourSlots(c *conn) (n int) {
 	return n
 }
 
-// Two Go runtimes in one process, such as those of two c-shared libraries, have the pid and the start in
-// common. Each leaves the other's chunks alone, and takes over what an earlier program of the process has left.
-func TestTwoRuntimes(t *testing.T) {
+// Two Go runtimes in one process, such as those of two c-shared libraries, have one pid and start
+// time. Each leaves the other's chunks alone, and recovers those of an earlier program of the
+// process.
+func TestTwoRuntimesInOneProcess(t *testing.T) {
 	s, err := Create(0, &Attr{StreamSize: 256 << 10})
 	if err != nil {
 		t.Fatal(err)

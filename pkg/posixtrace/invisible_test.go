@@ -22,9 +22,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// What a process sees of others depends on where it is. A scene is a pid namespace with a
-// traced process and the owner of its stream; a viewer joins it, who sees little or nothing of
-// them. Whatever the viewer concludes, it must not take the living for dead.
+// A process may not see others: it depends on namespaces, mounts and permissions. A scene is a
+// pid namespace with a traced process and the owner of its stream. A viewer in it sees little
+// or nothing of them, and must not take a live process for dead.
 
 func init() {
 	tracetest.Helpers["hidden-scene"] = hiddenScene
@@ -33,7 +33,7 @@ func init() {
 	tracetest.Helpers["hidden-look"] = hiddenLook
 }
 
-// hiddenViews are what a viewer does to its surroundings.
+// hiddenViews are the changes that a viewer makes to its surroundings.
 var hiddenViews = map[string]struct {
 	attr  syscall.SysProcAttr
 	apply func() error
@@ -117,7 +117,7 @@ func landlock() error {
 	return nil
 }
 
-// hiddenPart starts a helper of the scene, whose answers are lines.
+// hiddenPart starts a helper of the scene, which answers each line with a line.
 func hiddenPart(attr *syscall.SysProcAttr, name string, args ...string) (*exec.Cmd, func(line string) string) {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), tracetest.HelperVar+"="+name, tracetest.Quick)
@@ -139,7 +139,7 @@ func hiddenPart(attr *syscall.SysProcAttr, name string, args ...string) (*exec.C
 	}
 }
 
-// hiddenOwner owns a stream with log on process args[0]. It protects itself from being looked at.
+// hiddenOwner owns a stream with log on process args[0]. It makes itself not dumpable, which hides its /proc.
 func hiddenOwner(args []string) {
 	pid, _ := strconv.Atoi(args[0])
 	f, err := os.OpenFile(args[1], os.O_RDWR|os.O_CREATE, 0o600)
@@ -222,7 +222,7 @@ func hiddenScene(args []string) {
 	fmt.Println("ok")
 }
 
-// hiddenView changes the surroundings of a program and has it look.
+// hiddenView changes its surroundings and executes hidden-look.
 func hiddenView(args []string) {
 	runtime.LockOSThread()
 	err := unix.Unshare(unix.CLONE_NEWNS)
@@ -239,7 +239,7 @@ func hiddenView(args []string) {
 	tracetest.Check(false, "exec: %v", err)
 }
 
-// hiddenLook asks everything that can be asked of a process that it may not see.
+// hiddenLook makes all calls about processes that it may not see.
 func hiddenLook(args []string) {
 	view := hiddenViews[args[0]]
 	target, _ := strconv.Atoi(args[1])
@@ -259,7 +259,7 @@ func hiddenLook(args []string) {
 			tracetest.Check(!errors.Is(err, syscall.ESRCH), "MayTrace of the living %d: %v", pid, err)
 		}
 		tracetest.Check(sys.SelfProc().Alive(), "the viewer is dead to itself")
-		tracetest.Check(sys.Proc{PID: uint32(os.Getpid())}.Alive(), "a process is dead for its start is not known")
+		tracetest.Check(sys.Proc{PID: uint32(os.Getpid())}.Alive(), "a process whose start is not known is dead")
 	}
 	list, err := List()
 	tracetest.Check(err == nil, "List: %v", err)
@@ -300,7 +300,7 @@ func hiddenLook(args []string) {
 	fmt.Println("ok")
 }
 
-func TestHiddenIsNotDead(t *testing.T) {
+func TestInvisibleProcessIsNotDead(t *testing.T) {
 	attr := syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	if os.Geteuid() != 0 {
 		attr.Cloneflags |= syscall.CLONE_NEWUSER

@@ -6,13 +6,14 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// TestNoPlace: a traced process for which a stream has no place among its writers keeps no
-// descriptor and no mapping of it, however often it tries.
-func TestNoPlace(t *testing.T) {
+// A traced process that finds no free writer slot in a stream keeps no descriptor and no mapping
+// of it, however often it tries.
+func TestRefusedWriterKeepsNoMapping(t *testing.T) {
 	id, err := OpenEventID("crowded")
 	if err != nil {
 		t.Fatal(err)
@@ -68,8 +69,8 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// Writers that come and go do not crowd out those that come later.
-func TestDeadWritersMakeRoom(t *testing.T) {
+// Dead writers give up their slots to later ones.
+func TestDeadWritersFreeTheirSlots(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
 	for range s.c.mem.Places + 2 {
 		c := tracetest.Start(t, "target")
@@ -82,9 +83,18 @@ func TestDeadWritersMakeRoom(t *testing.T) {
 	c.Line()
 	c.Say("gone tomorrow")
 	if s.c.mem.Crowded() {
-		t.Error("the places of dead writers are not free")
+		t.Error("the slots of dead writers are not free")
 	}
 	if n := len(drain(t, s)); n != s.c.mem.Places+3 {
 		t.Errorf("%d events, want %d", n, s.c.mem.Places+3)
 	}
+}
+
+// writersOf returns the processes that have a slot among the writers of a stream.
+func writersOf(m *stream.Mem) (ps []sys.Proc) {
+	m.RecoverSlots(func(_ uint64, p sys.Proc) (dead bool) {
+		ps = append(ps, p)
+		return false
+	})
+	return ps
 }

@@ -76,10 +76,10 @@ func init() {
 	}
 }
 
-// TestScribble has another process of the same user overwrite streams while a third
-// records and everything is done with them that can be. Nothing crashes or hangs, in
-// any of them, nor takes memory without end, and nothing is left behind.
-func TestScribble(t *testing.T) {
+// TestScribbledStreamEndsNoProcess has a process of the same user overwrite streams while another
+// records and the test makes all other calls. No process crashes, hangs or uses unbounded
+// memory, and nothing is left behind.
+func TestScribbledStreamEndsNoProcess(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	debug.SetTraceback("all")

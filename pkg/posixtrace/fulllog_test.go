@@ -68,9 +68,9 @@ func inLog(t *testing.T, f *os.File, n int) (has []bool, start bool) {
 	return has, start
 }
 
-// When a log fills within one flush, what it has is older than what it has not: the order of
-// times decides, and not that of the chunks.
-func TestLogThatFillsKeepsTheOlder(t *testing.T) {
+// When a log fills within one flush, it keeps the older events: the order of their times
+// decides, not that of their chunks.
+func TestFullLogKeepsOlderEvents(t *testing.T) {
 	for _, policy := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
 		for _, kilo := range []int64{16, 64, 1024} {
 			t.Run(fmt.Sprintf("%v/%dK", policy, kilo), func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestLogThatFillsKeepsTheOlder(t *testing.T) {
 	}
 }
 
-// All events of a batch have one time: as many as there is room for are kept.
-func TestLogThatFillsWithinOneTime(t *testing.T) {
+// All events of a batch have one time: the log keeps as many as fit.
+func TestFullLogSplitsEventsOfOneTime(t *testing.T) {
 	s, f := liveLog(t, Attr{StreamSize: 64 << 10, StreamFullPolicy: PolicyUntilFull, LogFullPolicy: PolicyUntilFull, LogSize: 64 << 10})
 	rec, err := s.Recorder()
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestCloseOwner: the owner of a stream with log closes its handle. Others that have the stream go
-// on as before: it is flushed, cleared and shut down for them, and its log is whole.
-func TestCloseOwner(t *testing.T) {
+// TestStreamOutlivesItsClosedOwner closes the connection that owns a stream with log. Other
+// connections of the process still flush, clear and shut the stream down, and its log is whole.
+func TestStreamOutlivesItsClosedOwner(t *testing.T) {
 	for _, policy := range []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush} {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			name := fmt.Sprintf("close-owner-%d-%d", os.Getpid(), policy)
@@ -57,8 +57,8 @@ func TestCloseOwner(t *testing.T) {
 	}
 }
 
-// TestCloseOwnerBeside closes the handle while others ask its process for flushes.
-func TestCloseOwnerBeside(t *testing.T) {
+// TestCloseOfOwnerDuringFlushes closes it while other connections ask for flushes.
+func TestCloseOfOwnerDuringFlushes(t *testing.T) {
 	for range 20 {
 		s, path := withLog(t, &Attr{StreamSize: 8 << 10, LogFullPolicy: PolicyAppend})
 		info, err := s.Info()
@@ -112,8 +112,8 @@ func ends(t *testing.T, what string, f func() error) {
 	}
 }
 
-// TestCreateForThread: the number of a thread is not that of a process.
-func TestCreateForThread(t *testing.T) {
+// The number of a thread is not the number of a process.
+func TestCreateRefusesThreadNumbers(t *testing.T) {
 	tids := make(chan int)
 	quit := make(chan struct{})
 	var wg sync.WaitGroup

@@ -16,10 +16,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// Where the processor's counter is not to be trusted the kernel's clock is taken; and with
-// either, the times of what processes of several time namespaces record and read are
-// those of one clock.
-func TestClocks(t *testing.T) {
+// A stream uses the kernel's clock where the processor's counter is not reliable. With either,
+// processes in several time namespaces record and read times of one clock.
+func TestClockSources(t *testing.T) {
 	tracetest.NeedRoot(t)
 	for _, counter := range []bool{true, false} {
 		t.Run(fmt.Sprintf("counter=%v", counter), func(t *testing.T) {

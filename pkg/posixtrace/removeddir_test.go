@@ -11,8 +11,8 @@ import (
 )
 
 func init() {
-	// wiped DIR WHAT: everything goes on to work in a program whose trace directory, or all that is in
-	// it, is removed again and again.
+	// wiped DIR WHAT: all calls still work in a program whose trace directory, or its content, is
+	// removed again and again.
 	tracetest.Helpers["wiped"] = func(args []string) {
 		dir := filepath.Join(args[0], "traces")
 		os.Setenv("PTRACE_DIR", dir)
@@ -89,7 +89,7 @@ func init() {
 			}
 		}
 		tracetest.Check(got == n, "%d events in the log of before, want %d", got, n)
-		// The process is traced no more, and knows.
+		// The process is no longer traced, and its trace points are off.
 		tracetest.Check(*loadWord() == 0, "word %d", *loadWord())
 		runtime.GC()
 		left, _ := filepath.Glob(dir + "/[st]-*")
@@ -98,8 +98,8 @@ func init() {
 	}
 }
 
-// The trace directory of a running program is removed: see the helper.
-func TestWiped(t *testing.T) {
+// TestTraceDirectoryRemoved removes the trace directory of a running program: see the helper.
+func TestTraceDirectoryRemoved(t *testing.T) {
 	for _, what := range []string{"directory", "files"} {
 		t.Run(what, func(t *testing.T) { tracetest.RunHelper(t, nil, "wiped", t.TempDir(), what) })
 	}

@@ -34,9 +34,9 @@ func limitFiles(t *testing.T, size uint64) {
 	t.Cleanup(func() { syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was) })
 }
 
-// Sizes and counts at the ends of their types are refused by one of the standard's error
-// numbers, or do what they say; nothing wraps round to a small size.
-func TestHugeAttributes(t *testing.T) {
+// Sizes and counts at the ends of their types work, or fail with an error number of the
+// standard; none wraps round to a small size.
+func TestExtremeSizes(t *testing.T) {
 	limitFiles(t, 64<<20)
 	path := filepath.Join(t.TempDir(), "log")
 	refused := []error{syscall.EINVAL, syscall.ENOMEM, syscall.ENOSPC, syscall.EFBIG, syscall.EOVERFLOW}
@@ -87,8 +87,8 @@ func TestHugeAttributes(t *testing.T) {
 	t.Logf("%d streams were made, %d were not", made, not)
 }
 
-// Numbers of events types, processes and times.
-func TestHugeNumbers(t *testing.T) {
+// Likewise for numbers of event types, processes and times.
+func TestExtremeNumbers(t *testing.T) {
 	s, err := Create(os.Getpid(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -20,13 +20,13 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// pairEvents is how many numbered events each stream of TestPairs gets. A third of them is
+// pairEvents is how many numbered events each stream of TestConcurrentPairsOfMethods gets. A third of them is
 // flushed before the methods are called.
 const pairEvents = 3000
 
 func init() {
-	// makes as many streams with a log as args[1] says in directory args[0], records the
-	// numbers in all of them, and says where they are
+	// pairs-owner: makes args[1] streams with logs in directory args[0], records the numbers in
+	// all of them, and prints their paths.
 	tracetest.Helpers["pairs-owner"] = func(args []string) {
 		n, _ := strconv.Atoi(args[1])
 		var paths []string
@@ -156,10 +156,10 @@ var pairMethods = map[string]func(s *Stream) error{
 	"TryNext":          func(s *Stream) error { _, _, err := s.TryNext(nil); return err },
 }
 
-// Whatever two methods several goroutines call of one handle at the same time, the log gets
-// every event once and in order: of the owner's own handle, of one on another process's stream,
-// and of one whose owner was killed, whose log the calls complete.
-func TestPairs(t *testing.T) {
+// Several goroutines call each pair of methods on one Stream at the same time, and the log gets
+// every event once and in order: on the owner's Stream, on another process's, and on that of a
+// killed owner, whose log the calls complete.
+func TestConcurrentPairsOfMethods(t *testing.T) {
 	var names []string
 	typ := reflect.TypeFor[*Stream]()
 	for i := range typ.NumMethod() {

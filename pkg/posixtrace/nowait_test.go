@@ -370,7 +370,7 @@ func TestReadersDoNotWait(t *testing.T) {
 
 // A reader that waits for the next event of a stream whose owner has died shuts that down. It
 // does not wait for those who hold what that takes.
-func TestBereavedReaderDoesNotWait(t *testing.T) {
+func TestReaderOfOrphanDoesNotWait(t *testing.T) {
 	c := tracetest.Start(t, "pairs-owner", t.TempDir(), "1")
 	path := c.Line()
 	s, err := Attach(path)

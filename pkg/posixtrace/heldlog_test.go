@@ -14,7 +14,7 @@ import (
 
 // BeginLog writes the events recorded before it to a held log; until then the file is
 // unchanged.
-func TestHoldLog(t *testing.T) {
+func TestHeldLogIsUnchangedUntilBeginLog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	create := func(policy posixtrace.FullPolicy) (*posixtrace.Stream, *os.File) {
 		t.Helper()

@@ -138,7 +138,7 @@ func watchedFIFO(t *testing.T, dir string) (path string, opened func() bool) {
 
 // A log names the file of its stream. A reader opens no file that cannot be a stream: opening
 // alone triggers some devices, and releases a process that waits on a FIFO.
-func TestLogNamesNoStream(t *testing.T) {
+func TestReaderOpensOnlyStreamFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, opened := watchedFIFO(t, dir)
 	path := filepath.Join(dir, "log")
@@ -167,7 +167,7 @@ func TestLogNamesNoStream(t *testing.T) {
 }
 
 // A stream names its log, which may be a FIFO: that is its reader's, not ours.
-func TestStreamNamesNoLog(t *testing.T) {
+func TestReaderOpensOnlyLogFiles(t *testing.T) {
 	fifo, opened := watchedFIFO(t, t.TempDir())
 	f, err := os.OpenFile(fifo, os.O_RDWR, 0)
 	if err != nil {

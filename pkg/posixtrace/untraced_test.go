@@ -9,9 +9,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// Programs that register event types and are not traced do not fill the trace directory:
-// what the dead leave the next one removes, also while something else is traced.
-func TestUntracedLeaveLittle(t *testing.T) {
+// Programs that register event types and are not traced do not fill the trace directory: the
+// next one removes the files of the dead, also while another process is traced.
+func TestUntracedProgramsLeaveFewFiles(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		streams int
@@ -23,7 +23,7 @@ func TestUntracedLeaveLittle(t *testing.T) {
 			t.Setenv("PTRACE_DIR", dir)
 			var m *tracetest.Child
 			if c.streams > 0 {
-				// A process of the family goes on, and its names with it.
+				// A process of the family continues, and keeps its names.
 				m = tracetest.Start(t, "target")
 				m.Line()
 				m.Say("litter.kept before")
@@ -43,7 +43,7 @@ func TestUntracedLeaveLittle(t *testing.T) {
 			files, err := filepath.Glob(filepath.Join(dir, "[np]-*"))
 			tracetest.OK(t, "Glob", err)
 			if len(files) > 16 {
-				t.Errorf("%d files are left of programs that nothing traced", len(files))
+				t.Errorf("%d files of untraced programs are left", len(files))
 			}
 		})
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// TestCutShort cuts the file of a stream short, anywhere, while another process records
+// TestCutStreamEndsNoProcess truncates the file of a stream, anywhere, while another process records
 // and the test makes all other calls. The traced process continues, every call returns, each
 // event read was recorded, and nothing is left behind.
-func TestCutShort(t *testing.T) {
+func TestCutStreamEndsNoProcess(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
@@ -212,7 +212,7 @@ func checkCutLog(t *testing.T, path string, reported bool) {
 // The process that faults on the truncated file maps zeros over the stream and then marks it as
 // dead. Interrupted in between, it leaves a stream that is neither running nor dead. Other
 // processes treat that stream as truncated, and do not shut it down.
-func TestCutHalfWay(t *testing.T) {
+func TestCutStreamWithoutState(t *testing.T) {
 	for _, logged := range []bool{false, true} {
 		s, other, info := harmed(t, &tracetest.Child{}, &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}, logged, filepath.Join(t.TempDir(), "cut.trace"))
 		var elsewhere atomic.Uint64

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -171,11 +170,18 @@ func (s *Stream) tryNext(op string, data []byte) (ev EventInfo, n int, err error
 	if s.isClosed() {
 		return ev, 0, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	m := s.c.mem
-	if m.HasLog {
+	if s.c.mem.HasLog {
 		return ev, 0, fail(op, errLogRead, syscall.EINVAL)
 	}
-	defer guard(op, &err)()
+	if s.c.guard.Run(func() { ev, n, err = s.readNext(op, data) }) {
+		return EventInfo{}, 0, fail(op, errCut, syscall.EIO)
+	}
+	return ev, n, err
+}
+
+// readNext is the part of tryNext that accesses the stream's memory.
+func (s *Stream) readNext(op string, data []byte) (ev EventInfo, n int, err error) {
+	r, m := &s.read, s.c.mem
 	if !s.lockReader() {
 		return ev, 0, ErrUnavailable // another process is reading at this moment
 	}
@@ -284,22 +290,5 @@ func (s *Stream) freshClock() {
 		// No other reader has this one, so it is good for one event only.
 		s.read.until = 0
 		s.read.clock = s.c.mem.OwnClock()
-	}
-}
-
-// guard turns a fault on the stream's memory, whose file somebody has cut
-// short, into an error.
-func guard(op string, err *error) func() {
-	old := debug.SetPanicOnFault(true)
-	return func() {
-		debug.SetPanicOnFault(old)
-		if p := recover(); p != nil {
-			f, ok := p.(interface{ Addr() uintptr })
-			if !ok {
-				panic(p)
-			}
-			_ = f
-			*err = &Error{Op: op, Err: syscall.EIO, Cause: errors.New("the stream's file was cut short")}
-		}
 	}
 }

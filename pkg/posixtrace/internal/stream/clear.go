@@ -2,16 +2,15 @@ package stream
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
-// A clear frees the chunks. One whose writer stands still in the middle of an event cannot be
-// freed: the writer, when it goes on, publishes what it has in hand. So the chunk keeps a note of
-// what is not to be reported: as many events as it had, and the one in hand, if it was judged
-// before the clear. That is seen by its time, which a writer takes before it looks at the
-// state once more.
+// A clear frees the chunks. It cannot free a chunk whose writer stands still in the middle of an
+// event: when the writer goes on, it publishes that event. So the chunk gets a note of the events
+// not to report: those that it had, and the unfinished one, if its writer judged it before the clear.
+// The event's time shows that, since a writer reads the clock before it loads the state again.
 
 // wasCleared marks such a note.
 const wasCleared = frozenBit
 
-// clearBusy clears chunk i, seen as c, which cannot be freed, as of tick.
+// clearBusy clears chunk i, seen as c, which cannot be freed, by a clear at tick.
 func (m *Mem) clearBusy(i int, c ctl, tick uint64) {
 	d := m.at(i)
 	if c.state() != claiming { // else it is about to be emptied
@@ -45,8 +44,8 @@ func (m *Mem) clearedOf(i int, c ctl) int {
 	return n
 }
 
-// without returns the records of a chunk less its first n events. What the others need of
-// those before them stays.
+// without returns the records of a chunk less its first n events. Sites and bases that the other
+// events need stay.
 func without(b []byte, n int) []byte {
 	if n == 0 {
 		return b

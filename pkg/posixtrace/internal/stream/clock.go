@@ -4,7 +4,7 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
 // A stream's ticks become time by clock anchors in its header, each a tick and the time
 // that belongs to it (chunk.Clock). Once two clock anchors are set the line between
-// them holds for ever. Every other clock anchor is measured; the one after it lies ahead, by
+// them never changes. Every other clock anchor is measured; the one after it lies ahead, by
 // an eighth of the time since the first, but not by more than maxLead, and is
 // put where the line leads. So every reader of an event computes the same time for it.
 

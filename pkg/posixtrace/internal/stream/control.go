@@ -9,11 +9,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// What stands here is done by one process at a time: the caller holds the
-// stream's lock.
+// The functions of this file run in one process at a time: the caller holds the stream's lock.
 
-// settle waits until no writer is in the middle of an event that it began under
-// an older state, or is known to be stopped or dead.
+// settle waits, for a bounded time, until no writer is in the middle of an event that it started
+// under an older state. A writer that is stopped or dead never gets there.
 func (m *Mem) settle() {
 	deadline := time.Now().Add(20 * time.Millisecond)
 	for i := range m.Chunks {
@@ -34,7 +33,7 @@ func (m *Mem) Start(w *Writer, e Event) {
 	}
 	if st&Full != 0 {
 		if !m.roomy() {
-			// No effect (STA-03), but an automatic restart is wanted again.
+			// No effect (STA-03), but the automatic restart is enabled again.
 			m.change(0, NoRestart)
 			return
 		}
@@ -60,7 +59,7 @@ func (m *Mem) start(w *Writer, e Event) {
 	f := m.Filter()
 	if !w.RecordSystem(&e, event.AppendSet(nil, &f)) {
 		if m.Policy != Loop {
-			// Full to the last byte. It starts when it has been read.
+			// Full to the last byte. It starts when a reader has made room.
 			m.h.autoStop.CompareAndSwap(0, m.now())
 			m.change(Full|StopReported, NoRestart)
 			return
@@ -110,7 +109,7 @@ func (m *Mem) Restart(w *Writer) {
 	}
 }
 
-// after returns the time, once it is after tick. That is not long: the time of an
+// after returns the time, once it is after tick. The wait is short: the time of an
 // automatic stop is a little ahead.
 func (m *Mem) after(tick uint64) (now uint64) {
 	for range 1000 {
@@ -174,8 +173,8 @@ func (m *Mem) Stop(w *Writer, e Event) {
 			m.addLost(m.now())
 			return
 		}
-		// Full to the last byte: the STOP has room in the header, as an automatic
-		// one has, but says that it was called for.
+		// Full to the last byte: the STOP goes to the header, like an automatic one, with the
+		// cause that a call stopped the stream.
 		m.stoppedBy(&e, max(m.now(), m.newest()+1), 0)
 		m.change(Full|NoRestart, StopReported)
 	case st&(Full|LogFull) != 0:
@@ -183,8 +182,7 @@ func (m *Mem) Stop(w *Writer, e Event) {
 	}
 }
 
-// stoppedBy keeps what a full stream says of its stop in the header, where there
-// is always room for it.
+// stoppedBy stores the STOP of a full stream in the header, where there is always room for it.
 func (m *Mem) stoppedBy(e *Event, tick uint64, cause uint64) {
 	m.h.autoStop.Store(tick)
 	m.h.stopCause.Store(cause)
@@ -204,8 +202,8 @@ func stopRecord(tick uint64, cause uint32) chunk.Record {
 	return chunk.Record{Event: event.Stop, Tick: tick, Data: binary.LittleEndian.AppendUint32(nil, cause)}
 }
 
-// SetFilter puts a set in force and, while the stream runs, records a FILTER
-// event between the events judged by the old and by the new one
+// SetFilter puts a set in force. While the stream runs, it records a FILTER
+// event between the events judged by the old and by the new set
 // (posix_trace_set_filter).
 func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 	old := m.Filter()
@@ -214,12 +212,12 @@ func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 		m.setFilter(s)
 		return
 	} else if st&Full != 0 {
-		m.addLost(m.setFilter(s)) // it follows the full policy
+		m.addLost(m.setFilter(s)) // the FILTER event follows the full policy
 		return
 	}
 	e.ID, e.Tick = event.Filter, 0
 	data := event.AppendSet(event.AppendSet(nil, &old), s)
-	// The event gets its place first: behind younger ones it could not have the
+	// The event gets its place first: behind younger events it could not have the
 	// time at which the filter changes.
 	changed := false
 	w.force(&e, data, func() uint64 {
@@ -228,7 +226,7 @@ func (m *Mem) SetFilter(w *Writer, e Event, s *event.Set) {
 	})
 	for !changed {
 		m.setFilter(s)
-		changed = w.overrun(&e, m.h.state.Load()) // it was generated, and follows the full policy
+		changed = w.overrun(&e, m.h.state.Load()) // it is generated, and follows the full policy
 	}
 }
 
@@ -245,7 +243,7 @@ func (m *Mem) Clear() {
 				break
 			}
 			if time.Now().After(deadline) {
-				m.clearBusy(i, c, tick) // its writer is not running
+				m.clearBusy(i, c, tick) // its writer does not run
 				break
 			}
 			time.Sleep(10 * time.Microsecond)
@@ -269,12 +267,12 @@ func (m *Mem) Clear() {
 }
 
 // Kill marks the stream as shut down: writers and readers that still have it
-// mapped turn away.
+// mapped stop using it.
 func (m *Mem) Kill() { m.change(Dead, Running) }
 
-// Spare calls free for the parts of the file that no one needs any more once the stream is dead:
-// the chunks, in whole pages. One that is busy stays, since its writer may go on to store
-// to it; another writer that takes a chunk sees that the state has changed before it stores.
+// Spare calls free for the parts of the file that are useless once the stream is dead: the chunks,
+// in whole pages. A busy chunk stays, since its writer may still store to it; a writer that makes a
+// chunk busy later finds the changed state before it stores.
 func (m *Mem) Spare(free func(off, n int64)) {
 	if m.State()&Dead == 0 {
 		return
@@ -286,17 +284,16 @@ func (m *Mem) Spare(free func(off, n int64)) {
 		if i < m.Chunks && !ctl(m.at(i).ctl.Load()).busy() {
 			continue
 		}
-		begin := (data + int64(from)*int64(m.ChunkSize) + page - 1) &^ (page - 1)
+		start := (data + int64(from)*int64(m.ChunkSize) + page - 1) &^ (page - 1)
 		end := (data + int64(i)*int64(m.ChunkSize)) &^ (page - 1)
-		if end > begin {
-			free(begin, end-begin)
+		if end > start {
+			free(start, end-start)
 		}
 		from = i + 1
 	}
 }
 
-// room returns how many chunks are free, and whether one that is written to
-// could still take the largest event.
+// room returns how many chunks are free.
 func (m *Mem) room() (chunks int) {
 	for i := range m.Chunks {
 		if ctl(m.at(i).ctl.Load()).state() == free {
@@ -321,8 +318,7 @@ func (m *Mem) newest() (tick uint64) {
 // roomy reports whether the largest event fits.
 func (m *Mem) roomy() bool { return m.Policy == Loop || m.room() > 0 }
 
-// Used returns how many chunks hold events that nobody has read, and how many
-// there are.
+// Used returns how many chunks are not free, and how many there are.
 func (m *Mem) Used() (used, all int) { return m.Chunks - m.room(), m.Chunks }
 
 // Status is the state of the stream at one instant.
@@ -340,14 +336,15 @@ type Status struct {
 	MissedErr  uint32
 }
 
-// Status returns the state; reset does what reading it does by the standard.
+// Status returns the state (posix_trace_get_status); reset resets the members that the standard
+// resets when the status is read.
 func (m *Mem) Status(reset bool) (s Status) {
 	h := m.h
 	m.fill()
-	// What is read while the state changes shows no instant; it is read again.
+	// Values read while the state changes are of no single instant; read them again.
 	st := h.state.Load()
 	for range 1000 {
-		m.look(&s, st)
+		m.readStatus(&s, st)
 		now := h.state.Load()
 		if now == st {
 			break
@@ -364,7 +361,7 @@ func (m *Mem) Status(reset bool) (s Status) {
 	return
 }
 
-// readLost notes up to which total the status has told of lost events.
+// readLost notes the total of lost events that the status has reported.
 func (h *header) readLost(total uint64) {
 	for {
 		n := h.lostRead.Load()
@@ -374,8 +371,8 @@ func (h *header) readLost(total uint64) {
 	}
 }
 
-// look reads the status under the state st.
-func (m *Mem) look(s *Status, st uint64) {
+// readStatus reads the status under the state st.
+func (m *Mem) readStatus(s *Status, st uint64) {
 	h := m.h
 	s.Running = st&Running != 0
 	switch m.Policy {
@@ -390,7 +387,7 @@ func (m *Mem) look(s *Status, st uint64) {
 	s.LogFull = h.logFull.Load() != 0
 	s.Lost, s.LogLost = m.Lost(), h.logLost.Load()
 	s.Missed, s.MissedErr = h.missed.Load(), h.missedErr.Load()
-	// One number tells both, so they agree.
+	// Overrun follows from Lost, so the two agree.
 	s.Overrun = s.Lost > h.lostRead.Load()
 }
 
@@ -414,8 +411,8 @@ func (m *Mem) spent() bool {
 	return true
 }
 
-// fill stops a stream that has become exactly full: nothing is lost yet, but
-// nothing fits any more (FUL-11).
+// fill stops a stream that has become exactly full: no event is lost yet, but no event fits any
+// more (FUL-11).
 func (m *Mem) fill() {
 	st := m.h.state.Load()
 	if m.Policy == Loop || st&(Running|Dead) != Running || !m.spent() {

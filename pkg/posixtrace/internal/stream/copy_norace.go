@@ -26,9 +26,9 @@ func copyIn(dst unsafe.Pointer, data []byte) {
 	copy(unsafe.Slice((*byte)(dst), n), data)
 }
 
-// touch reads from each page of the data, which has some, so that what faults does so before a
-// chunk is made busy: a program may survive that (debug.SetPanicOnFault). Atomic loads are not
-// optimized away, and cost no more than others.
+// touch reads from each page of the data, which is not empty, so that a fault happens before a chunk
+// is made busy: a program may survive the fault (debug.SetPanicOnFault). The compiler does not
+// remove atomic loads, and they cost no more than others.
 func touch(data []byte) {
 	p := unsafe.Pointer(unsafe.SliceData(data))
 	(*atomic.Uint32)(unsafe.Pointer(uintptr(p) &^ 3)).Load()
@@ -46,7 +46,7 @@ func touchAll(data []byte) {
 	}
 }
 
-// pageSize is the least that a page has.
+// pageSize is the smallest size of a page.
 const pageSize = 4096
 
 // le64 loads the first word of b, which is 8-aligned and may be in a chunk that a writer is
@@ -56,5 +56,5 @@ func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func store64(p unsafe.Pointer, v uint64) { *(*uint64)(p) = v }
 
 // snapshot copies chunk memory that a writer may be overwriting; the caller
-// finds out afterwards whether it did.
+// checks afterwards whether it did.
 func snapshot(dst, src []byte) { copy(dst, src) }

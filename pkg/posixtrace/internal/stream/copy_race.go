@@ -9,8 +9,8 @@ import (
 )
 
 // A reader of a LOOP stream copies first and checks afterwards whether the
-// writer was faster. That is a race by design, which the race detector must see
-// as atomic accesses, so that it can tell the others.
+// writer was faster. That is a race by design. The race detector must see it
+// as atomic accesses, so that it reports only other races.
 
 func copyIn(dst unsafe.Pointer, data []byte) {
 	for len(data) > 0 {
@@ -22,7 +22,7 @@ func copyIn(dst unsafe.Pointer, data []byte) {
 	}
 }
 
-// touch reads from each page of the data, in the way that the caller's own accesses are seen.
+// touch reads from each page of the data. The race detector sees plain reads, like those of the caller.
 func touch(data []byte) {
 	sum := data[len(data)-1]
 	for i := 0; i < len(data); i += 4096 {

@@ -11,8 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// Block is what a flush hands to the log: a chunk as it is, or marks of the
-// trace system.
+// Block is what a flush hands to the log: a chunk, or marks of the trace system.
 type Block struct {
 	Index    int    // of the chunk; -1 for marks
 	Gen      uint32 // which use of the chunk; rises, and wraps at 32 bits
@@ -27,18 +26,18 @@ type drainer struct {
 	m         *Mem
 	slot      uint64
 	to        *Sink
-	room      int64  // what it still takes
-	state     uint64 // of the stream when the flush began
-	looked    uint64 // everything older was seen
-	watermark uint64 // and is out when the flush is over, but for what follows late
-	start     uint64 // tick of FLUSH_START
-	newest    uint64 // tick of the newest event
-	items     []item // to be put yet, the oldest first
-	busy      []piece
-	losses    []loss // not yet told
-	known     uint64 // how many losses there were at the last look
-	deadline  time.Time
-	claims    time.Duration // how long it waits for claims yet
+	room      int64         // how many bytes of events the log still takes
+	state     uint64        // of the stream when the flush started
+	looked    uint64        // the flush has seen everything older than this tick
+	watermark uint64        // when it is over, everything older than this tick is out, but for late events
+	start     uint64        // tick of FLUSH_START
+	newest    uint64        // tick of the newest event
+	items     []item        // chunks to put, the oldest first
+	busy      []piece       // copies of chunks whose writers stand still
+	losses    []loss        // not yet reported
+	known     uint64        // how many losses there were at the last look
+	deadline  time.Time     // of the wait for writers in the middle of an event
+	claims    time.Duration // rest of the wait for claims
 }
 
 // item is a chunk that is to go to the log.
@@ -83,7 +82,7 @@ func (m *Mem) Drain(slot uint64, to *Sink) (watermark uint64, err error) {
 	return h.watermark, nil
 }
 
-// gather finds out what there is to flush.
+// gather closes the chunks to flush.
 func (h *drainer) gather() {
 	m := h.m
 	h.looked = m.now()
@@ -93,39 +92,39 @@ func (h *drainer) gather() {
 	h.watermark, h.start = h.looked, h.looked
 	h.deadline = time.Now().Add(patience)
 	h.claims = claimPatience()
-	// Before the chunks are looked at: what was recorded before the stream stopped is found.
+	// Loaded before the chunks, so that the flush finds all events recorded before a stop.
 	h.state = m.State()
 	if h.state&Full != 0 {
 		h.start = m.after(m.stopTick())
 	}
 	h.known = ^uint64(0)
 	h.look()
-	// A chunk that is begun while we look is left to the next flush: another, older one
-	// might be begun and overwritten where we have looked already.
-	begun := uint64(math.MaxUint64)
+	// A chunk that is started during a pass is left to the next flush: another, older one
+	// might be started and overwritten where the pass has looked already.
+	start := uint64(math.MaxUint64)
 	if h.state&Running != 0 {
-		begun = m.now()
+		start = m.now()
 	}
 	taken := make([]bool, m.Chunks)
 	for range maxPasses {
-		if !h.pass(begun, taken) {
+		if !h.pass(start, taken) {
 			break
 		}
-		begun = m.now()
+		start = m.now()
 	}
 	slices.SortFunc(h.items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
 }
 
-// maxPasses bounds how often the chunks are looked at because writers have come to old ones
-// meanwhile. Each pass of a flush closes those, so there are fewer each time. On a crowded machine,
-// with the race detector, 16 were too few now and then: event 202 of a writer came after 349.
+// maxPasses bounds how often a scan or a flush looks at the chunks again because writers have come
+// to old ones meanwhile. Each pass of a flush closes those, so there are fewer each time. On a crowded
+// machine, with the race detector, 16 were too few now and then: event 202 of a writer came after 349.
 const maxPasses = 256
 
-// pass closes the chunks that were begun up to tick begun and were not taken by a pass
-// before. It reports whether another one is needed: a writer that gives its events times of
-// its own has come to one of them since begun. The event before may be in a chunk that was
-// looked at already, and would come later than what followed it.
-func (h *drainer) pass(begun uint64, taken []bool) (again bool) {
+// pass closes the chunks that were started up to tick start and that no pass has taken before. It
+// reports whether another pass is needed: a writer that gives its events times of its own has come
+// to one of the chunks since. Its event before may be in a chunk that this pass had looked at
+// already, and would be flushed later than the events that follow it.
+func (h *drainer) pass(start uint64, taken []bool) (again bool) {
 	m := h.m
 	for i := range m.Chunks {
 		d := m.at(i)
@@ -137,7 +136,7 @@ func (h *drainer) pass(begun uint64, taken []bool) (again bool) {
 			continue
 		}
 		it := item{i: i, c: c, base: m.earliest(i, c), early: !c.state().closed()}
-		if d.born.Load() > begun {
+		if d.born.Load() > start {
 			h.holdBack(i, c)
 			continue
 		}
@@ -145,19 +144,19 @@ func (h *drainer) pass(begun uint64, taken []bool) (again bool) {
 			taken[i] = true
 			it.age = m.ages[i].Load()
 			h.items = append(h.items, it)
-			again = again || d.joined.Load() > begun
+			again = again || d.joined.Load() > start
 		}
 	}
 	return again
 }
 
-// holdBack sees to it that the events of chunk i, seen as c, which is left to a later flush,
-// come in order for all who have read up to the watermark.
+// holdBack lowers the watermark below the events of chunk i, seen as c, which is left to a later
+// flush. So a process that has read up to the watermark gets them in order.
 func (h *drainer) holdBack(i int, c ctl) {
 	h.watermark = min(h.watermark, max(h.m.earliest(i, c), 1)-1)
 }
 
-// look finds out what a LOOP stream has lost since the last look.
+// look collects what a LOOP stream has lost since the last look.
 func (h *drainer) look() {
 	if n := h.m.h.losses.Load(); h.m.Policy != Loop || h.known == n {
 		return
@@ -172,9 +171,8 @@ func (h *drainer) look() {
 	slices.SortFunc(h.losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
 }
 
-// close sees to it that nobody appends to the chunk any more. It returns false when it
-// is not to be had: it has been overwritten, or its writer was stopped half-way.
-// Then it goes with a later flush.
+// close makes the chunk one to which no writer appends. It returns false if it cannot: the chunk was
+// overwritten, or its writer stands still in the middle of an event. A later flush takes it then.
 func (h *drainer) close(it *item) bool {
 	m := h.m
 	d := m.at(it.i)
@@ -195,8 +193,8 @@ func (h *drainer) close(it *item) bool {
 		if time.Now().After(h.deadline) {
 			h.holdBack(it.i, c)
 			if m.Policy != Loop {
-				// What is in it may be the first after a loss, and stays. (Where it may be
-				// overwritten, a RESUME must not count on it.)
+				// Its events may be the first after a gap, and stay in the stream. (Under LOOP they
+				// may be overwritten, so RESUME must not rely on them.)
 				b := make([]byte, min(c.off(), m.ChunkSize))
 				snapshot(b, m.bytes(it.i)[:len(b)])
 				b = without(b, m.clearedOf(it.i, c))
@@ -208,8 +206,8 @@ func (h *drainer) close(it *item) bool {
 	}
 }
 
-// settle waits until the loss of a chunk that is being overwritten is accounted for: it is
-// to be told before what comes after it.
+// settle waits until the loss of a chunk that is being overwritten is accounted for: OVERFLOW
+// stands before later events.
 func (h *drainer) settle(i int, c ctl) {
 	start := time.Now()
 	for c.state() == claiming && ctl(h.m.at(i).ctl.Load()) == c && time.Since(start) < h.claims {
@@ -218,10 +216,10 @@ func (h *drainer) settle(i int, c ctl) {
 	h.claims -= time.Since(start)
 }
 
-// take makes the chunk one that nobody else changes.
+// take makes the chunk one that no other process changes.
 func (h *drainer) take(it *item) bool {
 	for h.close(it) {
-		h.look() // what is lost so far is older
+		h.look() // losses so far are older
 		if h.m.at(it.i).ctl.CompareAndSwap(uint64(it.c), uint64(it.c.with(h.slot, leaving))) {
 			return true
 		}
@@ -229,7 +227,7 @@ func (h *drainer) take(it *item) bool {
 	return false
 }
 
-// restore makes room of what stays in the stream.
+// restore gives the room of the chunks that stay in the stream back to its writers.
 func (h *drainer) restore() {
 	for _, it := range h.items {
 		if it.early {
@@ -344,7 +342,7 @@ func (h *drainer) putChunk(buf []byte, it *item, p *piece, part kept, count int)
 	return nil
 }
 
-// putMarks puts marks, in blocks that are no larger than a chunk, as the log expects them.
+// putMarks puts marks in blocks no larger than a chunk, which is the limit of the log.
 func (h *drainer) putMarks(marks []chunk.Record) error {
 	inOrder(marks)
 	for len(marks) > 0 {

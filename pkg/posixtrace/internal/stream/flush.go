@@ -2,33 +2,33 @@ package stream
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
-// The words by which a flush is asked for and told about.
+// Requests for flushes, clears, syncs and shutdowns, which the owner serves, and their results.
 
-// FlushWanted reports a request that has not been served.
+// FlushWanted reports whether a flush is requested and not yet served, and its ticket.
 func (m *Mem) FlushWanted() (ticket uint32, wanted bool) {
 	a := m.h.flushAsk.Load()
 	return a, a != m.h.flushDone.Load()
 }
 
-// AskFlush asks the owner for a flush and returns the ticket to wait for.
+// AskFlush requests a flush of the owner and returns the ticket to wait for.
 func (m *Mem) AskFlush() uint32 { return m.h.flushAsk.Add(1) }
 
-// AskClear asks the owner, who alone has the log, to clear the stream; the ticket
-// is one of a flush.
+// AskClear requests a clear of the owner, the only process that has the log. The ticket is one of a
+// flush.
 func (m *Mem) AskClear() uint32 {
 	m.h.clearAsk.Store(1)
 	return m.AskFlush()
 }
 
-// ClearWanted takes a request to clear the stream.
+// ClearWanted consumes a request to clear the stream.
 func (m *Mem) ClearWanted() bool { return m.h.clearAsk.Swap(0) != 0 }
 
-// FlushServed tells that requests up to ticket are done with result errno.
+// FlushServed stores the result of the requests up to ticket.
 func (m *Mem) FlushServed(ticket, errno uint32) {
 	m.h.flushRes.Store(errno)
 	if s := m.h.syncDone.Load(); ticket-s > farBack {
-		// A stream that is never synced: it must not look as if it were ahead. Tickets so old
-		// are waited for no more.
+		// On a stream that is never synced the ticket must not seem to be ahead. No process waits
+		// for a ticket so old any more.
 		m.h.syncDone.CompareAndSwap(s, ticket-farBack)
 	}
 	m.h.flushDone.Store(ticket)
@@ -37,16 +37,16 @@ func (m *Mem) FlushServed(ticket, errno uint32) {
 // farBack is half of the distance at which a ticket is older than another.
 const farBack = 1 << 30
 
-// FlushDone reports whether ticket has been served, and how.
+// FlushDone reports whether ticket has been served, and the errno of the last flush.
 func (m *Mem) FlushDone(ticket uint32) (errno uint32, done bool) {
 	done = int32(m.h.flushDone.Load()-ticket) >= 0
 	return m.h.flushRes.Load(), done
 }
 
-// SetSync says whether a flush is over only when the log is on its device.
+// SetSync sets whether each flush ends with the log on its device.
 func (m *Mem) SetSync(on bool) { m.h.sync.Store(uint32(b2u(on))) }
 
-// Sync reports whether it is.
+// Sync reports whether each flush does.
 func (m *Mem) Sync() bool { return m.h.sync.Load() != 0 }
 
 // AskSync is AskFlush for a flush that ends with the log on its device.
@@ -55,34 +55,34 @@ func (m *Mem) AskSync() uint32 {
 	return m.AskFlush()
 }
 
-// SyncWanted takes such a request. A flush that was asked for before may take it; then
-// Synced tells who asked to ask again.
+// SyncWanted consumes such a request. A flush that was requested earlier may consume it; then Synced
+// is false for the ticket, and the process that asked asks again.
 func (m *Mem) SyncWanted() bool { return m.h.syncAsk.Swap(0) != 0 }
 
-// SyncServed tells that requests up to ticket are done, and the log on its device.
+// SyncServed notes that requests up to ticket are done, with the log on its device.
 func (m *Mem) SyncServed(ticket uint32) { m.h.syncDone.Store(ticket) }
 
 // Synced reports whether ticket was served that way.
 func (m *Mem) Synced(ticket uint32) bool { return int32(m.h.syncDone.Load()-ticket) >= 0 }
 
-// SyncFailed keeps the first error of bringing the log to its device: what was to be
-// written then may never be there, whatever comes later.
+// SyncFailed stores the first error of syncing the log. The data of that sync may never reach the
+// device, even if later syncs succeed.
 func (m *Mem) SyncFailed(errno uint32) { m.h.syncErr.CompareAndSwap(0, errno) }
 
 // SyncErr returns that error, 0 if there was none.
 func (m *Mem) SyncErr() uint32 { return m.h.syncErr.Load() }
 
-// AskShutdown asks the owner to shut the stream down.
+// AskShutdown requests a shutdown of the owner, ShutdownWanted reports the request.
 func (m *Mem) AskShutdown()         { m.h.shutAsk.Store(1) }
 func (m *Mem) ShutdownWanted() bool { return m.h.shutAsk.Load() != 0 }
 
-// ShutdownFailed tells, before the stream is dead, that its log could not be completed.
+// ShutdownFailed stores, before the stream is dead, why its log could not be completed.
 func (m *Mem) ShutdownFailed(errno uint32) { m.h.shutRes.Store(errno) }
 
-// ShutdownErr returns why, 0 if it could.
+// ShutdownErr returns the errno of completing the log, 0 if it succeeded.
 func (m *Mem) ShutdownErr() uint32 { return m.h.shutRes.Load() }
 
-// SetFlushing marks that a flush is under way, or over.
+// SetFlushing sets whether a flush is under way.
 func (m *Mem) SetFlushing(on bool) {
 	v := uint32(0)
 	if on {
@@ -91,11 +91,11 @@ func (m *Mem) SetFlushing(on bool) {
 	m.h.flushing.Store(v)
 }
 
-// FlushFailed keeps the first error of a flush since the status was read.
+// FlushFailed stores the first error of a flush since the status was read.
 func (m *Mem) FlushFailed(errno uint32) { m.h.flushErr.CompareAndSwap(0, errno) }
 
-// AutoFlushFailed is for flushes that nobody has asked for: the first that does
-// not fail tells of those before by an ERROR event.
+// AutoFlushFailed is FlushFailed for an automatic flush: the next flush that succeeds reports it by
+// an ERROR event.
 func (m *Mem) AutoFlushFailed(errno uint32) {
 	if m.h.failTick.Load() == 0 {
 		m.h.failErrno.Store(uint64(errno))
@@ -111,12 +111,11 @@ func (m *Mem) LogLost(n int) {
 	}
 }
 
-// LogOverrun notes that a log has begun to overwrite.
+// LogOverrun notes that the log overwrites.
 func (m *Mem) LogOverrun() { m.h.logOverrun.Store(1) }
 
-// SetLogFull notes that the log is full; stop also suspends the stream. What is
-// generated from then on counts as lost, unless the stream was suspended
-// already.
+// SetLogFull notes that the log is full. stop also suspends the stream: events generated from then
+// on count as lost, unless the stream was suspended already.
 func (m *Mem) SetLogFull(stop bool) {
 	m.h.logFull.Store(1)
 	if stop && m.change(LogFull, Running|Full)&(Running|Full|LogFull) == 0 {
@@ -124,7 +123,7 @@ func (m *Mem) SetLogFull(stop bool) {
 	}
 }
 
-// Seq counts the chunks claimed since the stream was created: how busy it is.
+// Seq counts claims and leaves of chunks since the stream was created, a measure of how busy it is.
 func (m *Mem) Seq() uint64 { return m.h.seq.Load() }
 
 // Pending reports whether there is anything to flush.
@@ -148,8 +147,7 @@ func (m *Mem) Unflushed() (n int) {
 	return
 }
 
-// Damaged counts a chunk that did not make sense. The log has as much of it as did, and
-// lacks the others of its events.
+// Damaged counts a damaged chunk. The log has the events before the damage and lacks the others.
 func (m *Mem) Damaged(b *Block) {
 	m.h.damage.Add(1)
 	var cur chunk.Cursor

@@ -8,21 +8,21 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// A log that stops when it is full keeps what is older and loses what is newer. Chunks overlap in
-// time, so when not all of a flush fits, each is cut where the log ends.
+// A log that stops when it is full keeps older events and loses newer ones. Chunks overlap in time,
+// so when not all of a flush fits, each chunk is cut at the time at which the log ends.
 
 // Sink is where a flush goes.
 type Sink struct {
 	Put func(*Block) error
 	// Room is how many bytes of events the log still takes.
 	Room int64
-	// Logged, if set, tells which chunks the log has already.
+	// Logged, if set, reports whether the log has a chunk already.
 	Logged func(chunk, gen uint32, base uint64) bool
 	// Lost is called with the number of events of a chunk for which there is no room.
 	Lost func(n int)
 }
 
-// marksRoom is about as much as the marks of a flush take.
+// marksRoom is roughly the size of the marks of a flush.
 const marksRoom = 4096
 
 // put hands a block to the log.
@@ -37,10 +37,10 @@ func (h *drainer) logged(i int, gen uint32, base uint64) bool {
 	return h.to.Logged != nil && h.to.Logged(uint32(i), gen, base)
 }
 
-// blockGen is the generation of a chunk as blocks have it.
+// blockGen is the generation of a chunk in the form that blocks have.
 func (c ctl) blockGen() uint32 { return uint32(c.gen()) << (32 - genBits) }
 
-// tight reports whether the log may have no room for all that is to be put.
+// tight reports whether the log may lack room for all items.
 func (h *drainer) tight() bool {
 	if h.room == math.MaxInt64 {
 		return false
@@ -54,15 +54,15 @@ func (h *drainer) tight() bool {
 	return size > h.room
 }
 
-// kept is what of a chunk there is room for.
+// kept is the part of a chunk for which the log has room.
 type kept struct {
 	size, count int
 	last        uint64 // tick of its last event
 	all         bool
 }
 
-// cut finds out what of the chunks and marks, which are in order, there is room for: the older
-// events. It returns how many of the marks these are, or ok if all fits.
+// cut determines for which part of the chunks and of the marks, which are in order, the log has
+// room: the older events. It returns how many of the marks fit, and ok if everything does.
 func (h *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep []kept, recs int, ok bool) {
 	type event struct {
 		tick  uint64

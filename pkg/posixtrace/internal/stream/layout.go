@@ -1,6 +1,6 @@
 // Package stream is the shared file of a trace stream: its layout, the chunks
 // in it, writers and readers. It works on a block of memory and knows nothing
-// of files, directories or which process is traced by what.
+// of files, directories or traced processes.
 //
 // The file, little-endian, every part aligned to 64 bytes at least:
 //
@@ -9,18 +9,18 @@
 //	|        | 8 B a chunk | bits| 128 B each  | chunkSize| chunkSize|
 //	+--------+-------------+-----+-------------+----------+----------+---
 //
-// A chunk is owned by one writer at a time, who appends records with plain
-// stores and publishes them through the chunk's control word:
+// One writer at a time owns a chunk. It appends records with plain stores and publishes them
+// through the chunk's control word:
 //
 //	 63      44 43   34 33 31 30 29    15 14      0
 //	+----------+-------+-----+--+--------+---------+
 //	| gen      | slot  |state|B | count  | offset/8|
 //	+----------+-------+-----+--+--------+---------+
 //
-// gen changes whenever the chunk changes hands. slot is the place of the owning
-// process in the header's table; in an open chunk, which belongs to nobody, it is
-// that of the writer who has set B (busy). count and offset tell how many
-// events, in how many bytes, are published; what lies beyond does not exist.
+// gen changes whenever the chunk gets another owner. slot is the index of the owning process in the
+// header's table of slots; in an open chunk, which has no owner, it is that of the writer that has
+// set B (busy). count and offset are how many events, in how many bytes, are published; what lies
+// beyond does not exist.
 package stream
 
 import (
@@ -49,11 +49,11 @@ const (
 	stateMask = 7 << stateShift
 	slotMask  = (1<<slotBits - 1) << slotShift
 	genMask   = 1<<genBits - 1
-	// what must be as expected for an owner to append
+	// the part of the word that must be as expected for an owner to append
 	tagMask = ^uint64(offMask | countMask)
-	// and below it, in a shard's tag, which chunk is meant
+	// below it, in a shard's tag, the number of the chunk
 	idxMask = ^tagMask
-	// the tag of a shard without chunk: no control word looks like it
+	// the tag of a shard without chunk: no control word equals it
 	noChunk = tagMask
 )
 
@@ -63,13 +63,13 @@ const (
 	free     chunkState = iota // holds nothing
 	claiming                   // slot is taking it; gen and count are still the old ones
 	owned                      // slot appends
-	open                       // anybody appends
-	full                       // nobody appends any more
+	open                       // any writer appends
+	full                       // no writer appends any more
 	leaving                    // full, and slot is writing it to the log
 	partial                    // like full, but has room: its writer left early
 )
 
-// closed reports whether the chunk holds events and nobody appends to it.
+// closed reports whether the chunk holds events and no writer appends to it.
 func (s chunkState) closed() bool { return s == full || s == partial }
 
 type ctl uint64
@@ -105,8 +105,8 @@ func (r readWord) at(n, off int) readWord {
 	return r&^(offMask|countMask) | readWord(n<<countShift|off/8)
 }
 
-// The loss word of a chunk: total of events lost by overwriting, and for which
-// generation the last addition was made, so that it is made once only.
+// The loss word of a chunk: the total of events lost by overwriting, and the generation for which
+// the last addition was made, so that it is made only once.
 const lossMask = 1<<genShift - 1
 
 // lostTotal is how many events were lost of the chunk.
@@ -114,7 +114,7 @@ func (d *desc) lostTotal() uint64 {
 	o, l := d.lostOver.Load(), d.lost.Load()
 	n := o & lossMask
 	if n > 0 && o>>genShift == (l>>genShift+1)&genMask {
-		n-- // the total is about to
+		n-- // the total is about to wrap
 	}
 	return n<<genShift + l&lossMask
 }
@@ -128,13 +128,13 @@ type desc struct {
 	lostFirst atomic.Uint64 // tick of the first event lost and not yet reported
 	lostLast  atomic.Uint64 // tick of the last event lost
 	reported  atomic.Uint64 // part of the total lost that OVERFLOW has reported
-	last      atomic.Uint64 // tick of the last event, of a chunk that others may go on in
-	sites     atomic.Uint64 // how many a partial chunk has, as readWord: of which generation, up to where
-	born      atomic.Uint64 // tick when it was begun, whatever the times of its events
+	last      atomic.Uint64 // tick of the last event, in a chunk that other writers may adopt
+	sites     atomic.Uint64 // how many sites a partial chunk has: a readWord with generation and offset
+	born      atomic.Uint64 // tick when it was started, whatever the times of its events
 	joined    atomic.Uint64 // tick when a writer last came to it from another chunk
-	lostOver  atomic.Uint64 // as lost: how often the total has come round
-	cleared   atomic.Uint64 // what of it a clear found that could not free it: readWord, wasCleared
-	clearedAt atomic.Uint64 // tick of that
+	lostOver  atomic.Uint64 // as lost: how often the total has wrapped
+	cleared   atomic.Uint64 // the part that a clear found and could not free: readWord, wasCleared
+	clearedAt atomic.Uint64 // tick of that clear
 	_         [2]uint64
 }
 
@@ -160,7 +160,7 @@ const (
 	StopReported             // the automatic STOP is reported
 	Dead                     // shut down
 	second                   // the second of the two filters is in force
-	turning                  // the filter has changed, and the time of that is not yet fixed
+	turning                  // the filter has changed, and the tick of the change is not yet fixed
 	odd                      // which of the two accounts of lost events is in use
 	stateGen     = 1 << 16
 	stateFlags   = stateGen - 1
@@ -172,7 +172,7 @@ const (
 	ClockTicks     = 1 // ticks are the processor's counter
 )
 
-// fixed is what is written once, before any other process sees the file.
+// fixed is the part that is written once, before any other process sees the file.
 type fixed struct {
 	magic      [8]byte
 	version    uint32
@@ -180,7 +180,7 @@ type fixed struct {
 	size       uint64
 	chunkSize  uint32
 	chunks     uint32
-	places     uint32 // how many chunks may be owned at once
+	places     uint32 // how many chunks writers may own at once
 	opens      uint32 // how many open chunks there are
 	clock      uint32
 	clockRes   uint32 // ns
@@ -197,7 +197,7 @@ type fixed struct {
 	logDev     uint64
 	logIno     uint64
 	creator    uint64 // packed identity
-	pidns      uint64 // pid namespace in which processes are meant
+	pidns      uint64 // pid namespace of all pids in the file
 	bornTick   uint64 // boot time at creation, in the unit of process start times
 	nameLen    uint32
 	logPathLen uint32
@@ -258,23 +258,23 @@ type header struct {
 
 	_     [64]byte
 	state atomic.Uint64 // flags and count of changes
-	shift atomic.Uint64 // what a tick is ahead of the counter, which may have gone back (shift.go)
+	shift atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (shift.go)
 	_     [40]byte
 
-	// Vain attempts of processes to become writers, and the error number of the last.
+	// Failed attempts of processes to become writers, and the error number of the last.
 	missed    atomic.Uint32
 	missedErr atomic.Uint32
 
-	// Two, so that a change takes effect at one instant: the state word says which.
+	// Two, so that a change takes effect at one instant: the state word says which is in force.
 	filter [2][event.SetWords]atomic.Uint64
 
-	owner    atomic.Uint64 // packed identity; its death shuts the stream down
+	owner    atomic.Uint64 // packed identity of the process whose death shuts the stream down
 	target   atomic.Uint64 // packed identity of the traced process, 0 while there is none
-	family   atomic.Uint64 // whose names
+	family   atomic.Uint64 // the family whose names the events have
 	latest   atomic.Uint64 // no tick is earlier from now on
-	readLock atomic.Uint64 // who is reading and consuming (LockReader), 0: free
+	readLock atomic.Uint64 // the process that reads and consumes (LockReader), 0: none
 	seq      atomic.Uint64 // rises when a chunk is claimed or left
-	handed   atomic.Uint32 // 1: handed over to its target, no owner to wait for
+	handed   atomic.Uint32 // 1: handed over to its target; there is no owner to wait for
 	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs
 
 	partials atomic.Uint64 // somePartial
@@ -292,22 +292,22 @@ type header struct {
 	flushing   atomic.Uint32
 	flushErr   atomic.Uint32
 	logFull    atomic.Uint32
-	flushAsk   atomic.Uint32 // flushes asked of the owner
-	clearAsk   atomic.Uint32 // 1: what is asked is a clear
-	flushDone  atomic.Uint32 // and done
-	flushRes   atomic.Uint32 // errno of the last one done
-	shutAsk    atomic.Uint32 // a shutdown is asked of the owner
+	flushAsk   atomic.Uint32 // ticket of the last flush requested of the owner
+	clearAsk   atomic.Uint32 // 1: a clear is requested, too
+	flushDone  atomic.Uint32 // ticket of the last flush done
+	flushRes   atomic.Uint32 // its errno
+	shutAsk    atomic.Uint32 // 1: a shutdown is requested of the owner
 	shutRes    atomic.Uint32 // errno of completing the log
-	sync       atomic.Uint32 // 1: a flush is over when the log is on its device
-	syncAsk    atomic.Uint32 // 1: so is the next one that is asked for
-	syncDone   atomic.Uint32 // and the last of them that was done
-	syncErr    atomic.Uint32 // errno of the first time when it was not to be had
+	sync       atomic.Uint32 // 1: every flush ends with the log on its device
+	syncAsk    atomic.Uint32 // 1: the next flush requested does
+	syncDone   atomic.Uint32 // ticket of the last flush that did
+	syncErr    atomic.Uint32 // errno of the first sync that failed
 
 	nanchors atomic.Uint32
 	npat     atomic.Uint32
 	anchors  [maxAnchors][2]atomic.Uint64
 
-	slots  [MaxSlots]atomic.Uint64 // packed identities; slot 0 is nobody's
+	slots  [MaxSlots]atomic.Uint64 // packed identities of the writers; slot 0 is unused
 	placed [maxPlaces]atomic.Uint64
 	opened [maxOpens]atomic.Uint64
 
@@ -316,16 +316,16 @@ type header struct {
 
 const headerSize = (int(unsafe.Sizeof(header{})) + 4095) &^ 4095
 
-// HeaderSize is how much of a stream comes before what depends on its size.
+// HeaderSize is the size of the part of the file that is the same for streams of every size.
 const HeaderSize = headerSize
 
-// Geometry is how the parts of a file of given attributes are sized.
+// Geometry is the sizes of the parts of a file.
 type Geometry struct {
 	ChunkSize int
 	Chunks    int
 	Places    int
 	Opens     int
-	MinSize   int64 // stream-min-size, as raised
+	MinSize   int64 // stream-min-size, raised if the attributes need it
 	Size      int64 // of the file
 }
 
@@ -349,12 +349,12 @@ func Measure(minSize int64, maxData, processors int) (g Geometry, ok bool) {
 	}
 	places := int64(min(max(4, 2*processors), maxPlaces))
 	opens := int64(min(max(2, processors), 4))
-	// Those in hand should not be a tenth of a large stream.
+	// The chunks that are owned or open should take at most a sixteenth of a large stream.
 	for minSize >= 4<<20 && size > 16<<10 && size >= 4*largest && (places+opens)*size > minSize/16 {
 		size /= 2
 	}
-	// Room that a chunk may leave unused at its end, and chunks that are owned
-	// or open and not yet full, must not be taken from what was asked for.
+	// The room that a chunk may leave unused at its end, and chunks that are owned
+	// or open and not yet full, do not count towards the requested size.
 	n := (minSize + size - largest - 1) / (size - largest)
 	places = min(places, max(4, n))
 	n += places + opens

@@ -16,8 +16,8 @@ import (
 
 var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
-// version also tells the size of a word: what programs of another size would make
-// of the file is not to be relied on (INH-15).
+// version includes the size of a word: programs with words of another size must not use the file
+// (INH-15).
 const version = 9 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
@@ -28,7 +28,7 @@ const (
 	Append    = 4
 )
 
-// Config is what a stream is made from: everything that never changes.
+// Config is everything in a stream that never changes.
 type Config struct {
 	Geometry
 	ID         uint64
@@ -44,7 +44,7 @@ type Config struct {
 	LogDev     uint64
 	LogIno     uint64
 	Creator    sys.Proc
-	PIDNS      uint64 // pid namespace in which processes are meant
+	PIDNS      uint64 // pid namespace of all pids
 	BootID     string
 	GenVersion string
 	Command    string // NUL-separated
@@ -53,7 +53,7 @@ type Config struct {
 	CreatedAt  int64
 }
 
-// Mem is a stream's file in memory. The geometry in it was checked once and is
+// Mem is a stream's file in memory. Its geometry was checked once and is
 // never read again from the shared part.
 type Mem struct {
 	Config
@@ -117,7 +117,7 @@ func b2u(b bool) uint8 {
 var (
 	ErrFormat  = errors.New("not a trace stream")
 	ErrForeign = errors.New("a trace stream of another kind of program")
-	// ErrElsewhere is for its user: Attach knows nothing of processes.
+	// ErrElsewhere is for callers of Attach, which knows nothing of processes.
 	ErrElsewhere = errors.New("a trace stream of another pid namespace")
 	ErrShort     = fmt.Errorf("cut short: %w", ErrFormat) // of a stream that was one
 )
@@ -128,7 +128,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 		return nil, fmt.Errorf("file of %d bytes: %w", len(b), ErrShort)
 	}
 	shared := (*header)(unsafe.Pointer(&b[0]))
-	h := shared.fixed // a copy, so that what was checked is what is used
+	h := shared.fixed // a copy: the file may change after the checks
 	if h.magic != magic {
 		return nil, ErrFormat
 	}
@@ -169,8 +169,8 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	return m, nil
 }
 
-// DieWhenCut makes a stream whose file is cut short one that is shut down, and empty,
-// as soon as this process comes upon it.
+// DieWhenCut makes the stream appear shut down and empty if its file is truncated, as soon as this
+// process accesses the missing part.
 func (m *Mem) DieWhenCut(g *sys.Guard) { g.WhenCut(&m.h.state, Dead) }
 
 // Bytes returns the memory.
@@ -190,8 +190,8 @@ func (m *Mem) setFree(i int) { m.freeMap[i>>6].Or(1 << (i & 63)) }
 // State returns the flags of the state word.
 func (m *Mem) State() uint64 { return m.h.state.Load() & stateFlags }
 
-// change sets and clears flags and counts the change, so that a writer that has
-// looked at the state before does not publish what it has begun.
+// change sets and clears flags and counts the change, so that a writer that has loaded the state
+// before does not publish the event that it has started.
 func (m *Mem) change(set, clear uint64) (old uint64) {
 	for {
 		o := m.h.state.Load()
@@ -215,10 +215,10 @@ func (m *Mem) rejects(id event.ID) bool {
 	return id.Valid() && m.h.filter[m.h.state.Load()/second&1][id>>6].Load()&(1<<(id&63)) != 0
 }
 
-// setFilter puts a set in force at one instant and returns its tick: every event judged
-// by the old set is older, every one judged by the new set is younger. For
-// that there is a moment between the two sets in which no event is recorded. A
-// writer that comes then fixes the instant itself, instead of waiting for us.
+// setFilter puts a set in force at one instant and returns its tick: every event judged by the old
+// set is older, every one judged by the new set is younger. To that end no event is recorded for a
+// moment between the two sets. A writer that comes in that moment does not wait: it fixes the
+// instant itself.
 func (m *Mem) setFilter(s *event.Set) (tick uint64) {
 	now := m.h.state.Load() & second
 	f := &m.h.filter[1-now/second]
@@ -244,8 +244,8 @@ func (m *Mem) fixTurn() {
 		}
 		// The number belongs to this turn if the state is still the same behind it.
 		if t := m.h.turned.Load(); t&unfixed != 0 && m.h.state.Load() == st {
-			// The processor may read its counter long before it has seen to the exchange
-			// that made the state; the kernel's clock is read in order.
+			// The processor may read its counter long before it performs the exchange that
+			// made the state; the kernel's clock is read in order.
 			sys.Monotonic()
 			m.h.turned.CompareAndSwap(t, m.now()&^unfixed)
 		}
@@ -256,8 +256,7 @@ func (m *Mem) fixTurn() {
 // Now is the stream's clock, in ticks.
 func (m *Mem) Now() uint64 { return m.now() }
 
-// Owner, Target and Family are words that a controller changes under the
-// stream's lock.
+// Owner, Target and Family are words that a controller changes under the stream's lock.
 func (m *Mem) Owner() sys.Proc      { return sys.Unpack(m.h.owner.Load()) }
 func (m *Mem) SetOwner(p sys.Proc)  { m.h.owner.Store(p.Pack()) }
 func (m *Mem) Target() sys.Proc     { return sys.Unpack(m.h.target.Load()) }
@@ -267,11 +266,11 @@ func (m *Mem) SetFamily(f uint64)   { m.h.family.Store(f) }
 func (m *Mem) HandedOver() bool     { return m.h.handed.Load() != 0 }
 func (m *Mem) SetHandedOver()       { m.h.handed.Store(1) }
 
-// Held tells whether the owner holds the stream's file, so that it can be seen
-// when another program has taken its place.
+// Held reports whether the owner holds the stream's file. The kernel drops the hold when the owner
+// executes another program.
 func (m *Mem) Held() bool { return m.h.held.Load() != 0 }
 
-// SetHeld notes whether it does.
+// SetHeld notes whether the owner holds the file.
 func (m *Mem) SetHeld(on bool) { m.h.held.Store(uint32(b2u(on))) }
 
 // BornTick is when the stream was made, comparable with sys.Proc.Start.

@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// Open chunks belong to no writer. When all of them stay busy, since their writers are not
-// running, another chunk takes the place of one: the one that was there is put aside. It keeps
-// its events, and serves again as soon as its writer has gone on.
+// Open chunks belong to no writer. When all of them stay busy, since their writers do not
+// run, another chunk replaces one of them, which is put aside. A chunk aside keeps
+// its events, and serves again as soon as its writer has left it.
 //
-// While it is busy no writer can use its room. Beyond the size of the stream there are
-// chunks for as many as can be owned or open at once, so a chunk that is put aside
-// takes one of the places of owned ones: then what is owned, open and aside together is never
-// more than there is beside the room that was promised.
+// While it is busy no writer can use its room. Beyond the size of the stream there are as many
+// chunks as can be owned or open at once. So a chunk aside takes one of the places of owned ones:
+// owned, open and aside chunks together are never more than the stream has beside the promised room.
 
-// aside marks, above the number of a chunk plus one, a place that such a chunk has.
+// aside marks, above the number of a chunk plus one, a place that a chunk aside has.
 const aside = 1 << 63
 
-// putAside finds a place for the open chunk i, which writers do not find any more. It returns
-// false if none is to be had.
+// putAside finds a place for the open chunk i, which writers do not find any more. It returns false
+// if there is none.
 func (m *Mem) putAside(i int) bool {
 	mine := aside | uint64(i+1)
 	for p := range m.Places {
@@ -27,7 +26,7 @@ func (m *Mem) putAside(i int) bool {
 			return true
 		}
 	}
-	// An owner that is not in the middle of an event can do without its chunk.
+	// Take the chunk of an owner that is not in the middle of an event.
 	for p := range m.Places {
 		q := &m.h.placed[p]
 		v := q.Load()
@@ -49,7 +48,7 @@ func (m *Mem) putAside(i int) bool {
 	return false
 }
 
-// vacant reports whether place p is free, after it has seen to a chunk aside that has it.
+// vacant reports whether place p is free, after it has closed a chunk aside that had it.
 func (m *Mem) vacant(p int) bool {
 	q := &m.h.placed[p]
 	v := q.Load()
@@ -57,7 +56,7 @@ func (m *Mem) vacant(p int) bool {
 		return v == 0
 	}
 	i := int(uint32(v)) - 1
-	// If writers find it, it is not aside any more, or not yet replaced after all.
+	// If writers find the chunk, it is not aside any more, or it was not replaced after all.
 	if i >= 0 && i < m.Chunks && !m.registered(i) && !m.closeAside(i, true) {
 		return false
 	}
@@ -65,8 +64,8 @@ func (m *Mem) vacant(p int) bool {
 	return q.Load() == 0
 }
 
-// closeAside closes chunk i, which writers do not find, if it is open and not busy. Others
-// can go on in it if it had a place. It returns false if it is busy.
+// closeAside closes chunk i, which writers do not find, if it is open and not busy. If it had a
+// place, other writers may adopt it. closeAside returns false if it is busy.
 func (m *Mem) closeAside(i int, placed bool) bool {
 	for range closeTries {
 		c := ctl(m.at(i).ctl.Load())
@@ -83,9 +82,9 @@ func (m *Mem) closeAside(i int, placed bool) bool {
 	return false
 }
 
-// closeFound is closeAside for a chunk seen as c. In a chunk that is gone on in old events live
-// as long as new ones. Under LOOP that is room that newer ones lack, so there must not be
-// more such chunks than there are places.
+// closeFound is closeAside for a chunk seen as c. In an adopted chunk, old events live as long as
+// new ones. Under LOOP they take room that newer events lack, so there must not be more such chunks
+// than there are places.
 func (m *Mem) closeFound(i int, c ctl, placed bool) bool {
 	if m.Policy == Loop && !placed {
 		return m.leaveAged(i, c, full)
@@ -107,7 +106,7 @@ func (m *Mem) backFrom(i int) {
 	}
 }
 
-// closeAllAside sees to all chunks that are aside.
+// closeAllAside closes all chunks aside that are not busy.
 func (m *Mem) closeAllAside() {
 	for p := range m.Places {
 		if m.h.placed[p].Load()&aside != 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// Pattern is a step of a filter that decides about names registered later.
+// Pattern is a step of a filter, for names registered later.
 type Pattern struct {
 	Reject bool
 	Glob   string
@@ -15,7 +15,7 @@ type Pattern struct {
 // MaxPattern is the longest pattern in bytes.
 const MaxPattern = patternSize - 2
 
-// Patterns returns the patterns beside the filter's set, in order.
+// Patterns returns the patterns of the filter, in order.
 func (m *Mem) Patterns() (ps []Pattern) {
 	for i := range min(m.h.npat.Load(), MaxPatterns) {
 		b := m.h.patterns[i] // a copy
@@ -39,8 +39,9 @@ func (m *Mem) SetPatterns(ps []Pattern) {
 }
 
 // Decide applies the patterns to a name before its id is published: the last
-// match decides. It takes no lock of the stream's, whose holder may be waiting: nothing has
-// that id yet, so no instant matters. The caller excludes changes of the filter by other means.
+// match decides. It does not take the stream's lock, whose holder may be waiting for the caller. No
+// event has the id yet, so no instant matters. The caller excludes changes of the filter by other
+// means.
 func (m *Mem) Decide(id event.ID, name string) {
 	if !id.Valid() {
 		return
@@ -59,8 +60,8 @@ func (m *Mem) Decide(id event.ID, name string) {
 	}
 }
 
-// Match reports whether name matches a pattern, in which * stands for any bytes
-// and ? for one. It takes time proportional to the product of the lengths at most.
+// Match reports whether name matches a pattern, in which * matches any bytes
+// and ? one. Its time is at most proportional to the product of the lengths.
 func Match(pattern, name string) bool {
 	p, n := 0, 0
 	star, mark := -1, 0

@@ -7,26 +7,26 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// TakeSlot gives process p a place in the table of writers. A process has one
-// for each of its connections. dead tells which processes are gone; it is nil when the
-// caller does not hold the stream's lock, and then no dead writer's slot is reused.
+// TakeSlot gives process p a slot in the table of writers. A process has one for each of its
+// connections. dead reports whether a process is gone; it is nil when the caller does not hold the
+// stream's lock, and then no dead writer's slot is reused.
 func (m *Mem) TakeSlot(p sys.Proc, dead func(sys.Proc) bool) (uint64, bool) {
 	return m.TakeSlotHeld(p, dead, func(uint64) func() { return func() {} })
 }
 
-// TakeSlotHeld is TakeSlot that calls hold for a slot before it is taken, and then, if
-// another was faster, the function that hold has returned.
-func (m *Mem) TakeSlotHeld(p sys.Proc, dead func(sys.Proc) bool, hold func(slot uint64) (let func())) (uint64, bool) {
+// TakeSlotHeld is TakeSlot that calls hold for a slot before it takes the slot. If another process
+// is faster, it calls the function that hold has returned.
+func (m *Mem) TakeSlotHeld(p sys.Proc, dead func(sys.Proc) bool, hold func(slot uint64) (release func())) (uint64, bool) {
 	me := p.Pack()
 	for i := 1; i < MaxSlots; i++ {
 		if m.h.slots[i].Load() != 0 {
 			continue
 		}
-		let := hold(uint64(i))
+		release := hold(uint64(i))
 		if m.h.slots[i].CompareAndSwap(0, me) {
 			return uint64(i), true
 		}
-		let()
+		release()
 	}
 	if dead == nil {
 		return 0, false
@@ -53,8 +53,8 @@ func (m *Mem) Writes(p sys.Proc) bool {
 	return false
 }
 
-// Crowded reports whether most of the chunks that may be owned at once are. When
-// all are, writers use open chunks; perhaps some owners are dead (Recover).
+// Crowded reports whether most of the places for owned chunks are taken. When all are, writers use
+// open chunks; some owners may be dead (Recover).
 func (m *Mem) Crowded() bool {
 	n := 0
 	for p := range m.Places {
@@ -196,8 +196,8 @@ func (h *header) addMissed(no uint32) {
 	}
 }
 
-// CountMissed is AddMissed for the first HeaderSize bytes of the file of stream id. It
-// reports whether they are that.
+// CountMissed is AddMissed for b, the first HeaderSize bytes of the file of stream id. It reports
+// whether b is such a header.
 func CountMissed(b []byte, id uint64, no uint32) bool {
 	if len(b) < headerSize {
 		return false

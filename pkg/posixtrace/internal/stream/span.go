@@ -14,23 +14,22 @@ import (
 // keyBits is how many keys of spans a shard takes at once, as a power of two.
 const keyBits = 20
 
-// keyBlocks counts the blocks of keys that this process has given out, from a random
-// number on: a later process with the same id has other keys.
+// keyBlocks counts the blocks of keys that this process has given out, starting at a random
+// number: a later process with the same id has other keys.
 var keyBlocks atomic.Uint64
 
-// SeedKeys chooses where the keys of this process begin. It makes a system call, which
-// no trace point may.
+// SeedKeys chooses the first key of this process. It makes a system call, which no trace point may.
 func SeedKeys() {
 	if keyBlocks.Load() == 0 {
 		keyBlocks.CompareAndSwap(0, max(sys.Random64()>>(keyBits+1), 1))
 	}
 }
 
-// NewKey returns a key that no other span of this process has. It is the first of a
-// block, the rest of which is left to the caller.
+// NewKey returns a key that no other span of this process has. The key is the first of a block; the
+// caller may use the rest of the block.
 func NewKey() uint64 { return keyBlocks.Add(1) << keyBits }
 
-// write writes the note of a span, which takes so many bytes.
+// write writes the note of a span, which has size bytes.
 func (s *Span) write(p unsafe.Pointer, size int) {
 	if size == 0 {
 		return
@@ -42,9 +41,9 @@ func (s *Span) write(p unsafe.Pointer, size int) {
 	}
 }
 
-// AppendSpan is Append for an event that begins or ends a span. A key of 0 becomes a
-// new one, which is left in e. It is Append a second time because of what branches, and
-// arguments that go through memory, would cost all other events.
+// AppendSpan is Append for an event that starts or ends a span. A key of 0 becomes a new one, which
+// AppendSpan stores in e. It repeats Append, because branches, and arguments that go through memory,
+// would slow down all other events.
 func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 	pid := e.PID
 	if pid == 0 {

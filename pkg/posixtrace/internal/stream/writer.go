@@ -13,7 +13,7 @@ import (
 
 // Writer appends the events of one process. It has a shard for each processor,
 // each with a chunk of its own, so that goroutines that run at the same time do
-// not meet. All methods but Close are safe for concurrent use.
+// not contend. All methods but Close are safe for concurrent use.
 type Writer struct {
 	m      *Mem
 	state  *atomic.Uint64
@@ -30,35 +30,35 @@ type Writer struct {
 	shards unsafe.Pointer
 	mem    []byte // of the shards
 
-	short bool // own no chunk
+	short bool // it uses open chunks only
 	alone bool // see Alone
 	open  int  // of a writer that is alone: the open chunk of its last event, plus one
 
 	// OnFull, if set, is called when a stream that does not overwrite has no
-	// room. It returns whether it has made some.
+	// room. It reports whether it has made some.
 	OnFull func() bool
-	// OnCrowded, if set, is called when more writers seem to stand still in the middle of an
-	// event than the stream has room for. Some may be dead: it may Recover.
+	// OnCrowded, if set, is called when more writers stand still in the middle of an event than
+	// the stream has room for. Some may be dead: OnCrowded may call Recover.
 	OnCrowded func()
 }
 
 // Event is what a writer records.
 type Event struct {
 	ID   event.ID
-	PID  uint32 // 0: the writer's own
+	PID  uint32 // 0: the process of the writer
 	TID  uint32
 	Addr uint64
 	Tick uint64 // 0: now
 	Span Span
 }
 
-// Span is what an event tells of the span that it begins or ends.
+// Span is the span that an event starts or ends.
 type Span struct {
 	Key    uint64 // 0: none
-	Parent uint64 // key of the span around it, 0: none
+	Parent uint64 // key of the enclosing span, 0: none
 }
 
-// size is that of the note in front of the event.
+// size returns the size of the note in front of the event.
 func (s *Span) size() int {
 	switch {
 	case s.Key == 0:
@@ -69,15 +69,14 @@ func (s *Span) size() int {
 	return chunk.NoteSize
 }
 
-// Of the product with spread the upper bits depend on all that is multiplied.
+// Fibonacci hashing: the cache is indexed with the top bits of a product with spread.
 const (
 	siteBits  = 6
 	siteCache = 1 << siteBits
 	spread    = 0x9e3779b97f4a7c15
 )
 
-// siteEntry is a trace point, of a type of events and a thread, that has a number in the
-// chunk.
+// siteEntry is a site: a trace point, event type and thread that has a number in the chunk.
 type siteEntry struct {
 	addr uint64
 	who  uint64 // pid and tid, as in Who
@@ -89,18 +88,18 @@ type siteEntry struct {
 // Who packs a process and a thread.
 func Who(pid, tid uint32) uint64 { return uint64(pid) | uint64(tid)<<32 }
 
-// shard is what a writer knows of the chunk it owns. lock is held to exchange
-// the chunk; everything below it belongs to whoever has set the chunk's busy bit.
-// It lies outside of Go's heap, because the race detector does not see that the
-// control word, which is shared memory, orders the accesses.
+// shard is what a writer knows of a chunk that it owns. A goroutine holds lock to exchange the
+// chunk; the members below it belong to the goroutine that has set the chunk's busy bit. Shards lie
+// outside of Go's heap, because the race detector does not see that the control word, which is
+// shared memory, orders the accesses.
 type shard struct {
 	// The number of the chunk and the control word to expect of it, without
 	// offset and count. They are one word: a goroutine that read them one after the
-	// other, and was interrupted in between, could take a chunk of another shard for this one's.
+	// other, and was interrupted in between, could mistake the chunk of another shard for this one's.
 	tag   atomic.Uint64
 	lock  atomic.Uint32
 	place atomic.Uint32 // in the header's table, plus one
-	epoch uint32        // counts the chunks; older entries of the cache are void
+	epoch uint32        // counts the chunks; entries of the cache with another epoch are void
 	sites uint32        // defined in this chunk
 	_     uint32
 	base  uint64         // of the deltas
@@ -136,7 +135,7 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 	}
 	for i := range p {
 		w.shard(i).tag.Store(noChunk)
-		w.shard(i).data = m.data // somebody may make such a word
+		w.shard(i).data = m.data // a hostile process may write a control word that matches
 	}
 	return w, nil
 }
@@ -145,22 +144,20 @@ func (w *Writer) shard(i int) *shard {
 	return (*shard)(unsafe.Add(w.shards, (i&w.mask)*shardSize))
 }
 
-// Short says that the writer will soon be gone: it uses open chunks only.
+// Short makes the writer use open chunks only, as suits one that is soon closed.
 func (w *Writer) Short() { w.short = true }
 
-// Alone says that one goroutine uses the writer, of one shard. Its events keep their order,
-// whatever times it gives them: in a chunk that it comes to from another they are later than
-// those there.
+// Alone makes the events of a writer with one shard, which one goroutine uses, keep their order
+// whatever times it gives them: its events in a chunk are later than those in its chunk before.
 func (w *Writer) Alone() { w.alone = true }
 
-// PID returns the process whose events these are.
+// PID returns the process of the writer.
 func (w *Writer) PID() uint32 { return w.pid }
 
 // Slot returns the writer's slot.
 func (w *Writer) Slot() uint64 { return w.slot }
 
-// Wants reports whether Record would do anything with an event of type id, which
-// must be a valid one.
+// Wants reports whether Record would do anything with an event of type id, which must be valid.
 func (w *Writer) Wants(id event.ID) bool {
 	st := w.state.Load()
 	return st&(Running|Full|LogFull) != 0 && w.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
@@ -227,8 +224,8 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 			now = min(now, w.m.now())
 		}
 		if w.state.Load() != st {
-			// Control has changed between the look at it and the busy bit: what was decided
-			// by the old state must not follow the change.
+			// The state has changed between its load and the busy bit: an event judged by the old
+			// state must not follow the change.
 			publish(&d.ctl, c)
 			continue
 		}
@@ -271,7 +268,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 	}
 }
 
-// limit returns how much is recorded of n bytes of data, which are more than usual.
+// limit returns how much Append records of n bytes of data, more than max-data-size.
 func (w *Writer) limit(id event.ID, n int) int {
 	if !id.User() && id < event.ProcFork {
 		return min(n, MaxSystemData) // POSIX's own are never cut
@@ -279,8 +276,8 @@ func (w *Writer) limit(id event.ID, n int) int {
 	return w.max
 }
 
-// refused is what Record does when the stream does not run. It returns false
-// when it is worth another try.
+// refused is what Append does when the stream does not run. It returns false
+// when another try is worth it.
 func (w *Writer) refused(e *Event, st uint64, try int) bool {
 	if st&turning != 0 {
 		w.m.fixTurn()
@@ -289,7 +286,7 @@ func (w *Writer) refused(e *Event, st uint64, try int) bool {
 	switch st & (Full | LogFull | Dead | NoRestart) {
 	case Full:
 	case LogFull:
-		// Nobody has asked for the end of the tracing, so this is a loss.
+		// No call has stopped the stream, so this is a loss.
 		if e.ID.Valid() && !w.m.rejects(e.ID) {
 			w.m.addLost(w.m.now())
 		}
@@ -300,7 +297,7 @@ func (w *Writer) refused(e *Event, st uint64, try int) bool {
 	return !w.madeRoom(try) && w.noRoom(e, st)
 }
 
-// madeRoom calls OnFull, but not for ever: others may be quick to take the room.
+// madeRoom calls OnFull, a bounded number of times: other writers may be faster to take the room.
 func (w *Writer) madeRoom(try int) bool { return w.OnFull != nil && try < 16 && w.OnFull() }
 
 // slow is what Append does when the shard's chunk cannot take the event. done
@@ -429,7 +426,7 @@ func (w *Writer) havePlace(s *shard) bool {
 		if m.h.placed[p-1].Load()>>32 == w.slot {
 			return true
 		}
-		s.place.Store(0) // it was taken from us while we were idle
+		s.place.Store(0) // another writer took it while this one was idle
 	}
 	for p := range m.Places {
 		if m.vacant(p) && m.h.placed[p].CompareAndSwap(0, w.slot<<32) {
@@ -440,19 +437,18 @@ func (w *Writer) havePlace(s *shard) bool {
 	return false
 }
 
-// reserved marks, above a slot, a place of an open chunk for which that slot's
-// writer is getting one.
+// reserved marks, above a slot, a place of an open chunk that the slot's writer is about to fill.
 const reserved = 1 << 63
 
-// RecordSystem appends an event of the trace system itself, also while the
-// stream does not run. It returns false when there is no room, which is not accounted for.
-// One that the filter rejects needs none.
+// RecordSystem appends an event of the trace system itself, also while the stream does not run. It
+// returns false when there is no room, and does not account for that. An event that the filter
+// rejects needs none.
 func (w *Writer) RecordSystem(e *Event, data []byte) bool {
 	return w.m.rejects(e.ID) || w.force(e, data, nil)
 }
 
-// force is RecordSystem for an event that was judged already. at, if not nil, is
-// called when the event has its place, and gives its time.
+// force is RecordSystem for an event that was judged already. at, if not nil, is called when the
+// event has its place, and returns its time.
 func (w *Writer) force(e *Event, data []byte, at func() uint64) bool {
 	for range 100 {
 		if ok, done := w.appendOpen(nil, e, data, false, forced, at); done {
@@ -582,10 +578,10 @@ func writeFull(p unsafe.Pointer, e *Event, pid uint32, tick uint64, data []byte,
 	copyIn(unsafe.Add(p, chunk.FullSize), data)
 }
 
-// noRoom accounts for an event that was generated and is lost. Under the
-// policies that do not overwrite the stream stops. st is the state under which no
-// room was found: if the stream has been stopped by a call meanwhile, nothing was
-// generated, and if it has been restarted done is false and the event worth another try.
+// noRoom accounts for an event that was generated and is lost. Under the policies that do not
+// overwrite, the stream stops. st is the state under which there was no room: if a call has stopped
+// the stream meanwhile, no event was generated; if the stream was restarted, done is false and
+// another try is worth it.
 func (w *Writer) noRoom(e *Event, st uint64) (done bool) {
 	return !e.ID.Valid() || w.m.rejects(e.ID) || w.overrun(e, st)
 }
@@ -602,8 +598,8 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 		return true
 	}
 	for {
-		// In this order: should the stream be started after the look at its state, the
-		// account has changed.
+		// In this order: if the stream is started after this load of its state, the account has
+		// changed.
 		a := m.account(m.h.state.Load())
 		l := a.lost.Load()
 		cur := m.h.state.Load()
@@ -622,7 +618,7 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 			m.addLost(now) // as refused does
 			return true
 		} else if stopped != Full {
-			return true // somebody else has stopped it
+			return true // a call has stopped it
 		}
 		if m.addLostIf(a, l, now) {
 			return true
@@ -630,11 +626,10 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 	}
 }
 
-// closeTries bounds what Close does about a chunk that somebody else, who has no
-// business with it, keeps changing.
+// closeTries bounds how often Close tries to leave a chunk that a hostile process keeps changing.
 const closeTries = 100
 
-// Close gives up the writer's chunks and places. No Record may be under way.
+// Close gives up the writer's chunks and places. No other method may be running.
 func (w *Writer) Close() {
 	for i := range w.mask + 1 {
 		s := w.shard(i)

@@ -79,8 +79,8 @@ func TestCutLoopLogKeepsNamesAndTimes(t *testing.T) {
 	}
 }
 
-// A finished log that is not whole is reported, whatever is missing: a block of types, of which
-// nothing but the names tells, or one of the two slots for the clock of a LOOP log.
+// --check reports a finished log that is not whole, whatever is missing: a block of types,
+// which only the names reveal, or one of the two slots for the clock of a LOOP log.
 func TestCheckFindsWhatIsNotWhole(t *testing.T) {
 	dir := t.TempDir()
 	env := append(os.Environ(), "PTRACE_DIR="+filepath.Join(dir, "traces"), "PTRACE_STREAM=")

@@ -14,9 +14,9 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 )
 
-// What reading a log costs, bounded in ways that do not depend on the machine: by its
-// allocations, and by the ratio to the least that could be done for each event, within
-// one process. How fast that is tells scripts/bench.
+// The cost of reading a log, bounded independently of the machine: by allocations, and by
+// the ratio to the least work per event, within one process. scripts/bench measures the
+// time.
 
 const costEvents = 50_000
 

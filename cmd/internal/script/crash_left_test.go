@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// What is left when a command is killed that makes a stream without a log, or is just making
-// one, and what becomes of it.
+// What remains when a command is killed while it creates a stream without a log, or after
+// it has, and how it is removed.
 
 // traces is the trace directory.
 func (h *crashes) traces() string { return strings.TrimPrefix(h.env[len(h.env)-2], "PTRACE_DIR=") }
@@ -109,10 +109,10 @@ func TestCrashRecorder(t *testing.T) {
 		if pid := int(h.c.pid.Load()); pid != 0 {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
-		h.wait("end of everybody", func() bool { return len(h.processes()) == 0 })
+		h.wait("end of all processes", func() bool { return len(h.processes()) == 0 })
 		h.nothingLeft()
 	}
-	t.Logf("%d killed, %d commands had begun", rounds, began)
+	t.Logf("%d killed, %d commands had started", rounds, began)
 }
 
 // ptrace-create is killed at any time. What it was making is there, whole, or is not.
@@ -136,13 +136,13 @@ func TestCrashCreate(t *testing.T) {
 		create.Process.Kill()
 		create.Wait()
 		there := func() bool { return strings.TrimSpace(h.output("ptrace-ctl", "list", "-q")) != "" }
-		// A keeper may be at it still, or about to see that nobody waits for it.
+		// A keeper may still be working, or about to notice that its caller is gone.
 		h.wait("decision", func() bool {
 			return len(h.processes(target.Process.Pid)) == 0 || there()
 		})
 		if there() {
 			made++
-			// A keeper that has just seen that nobody waits for it ends its stream again.
+			// A keeper that notices that its caller is gone ends its stream.
 			if out, err := h.command("ptrace-event", "-S", "made", "e", "data").CombinedOutput(); err != nil {
 				h.wait("end of the stream: "+string(out), func() bool { return !there() })
 			}

@@ -26,11 +26,11 @@ import (
 // These tests kill commands at random instants: ptrace-run, the keeper of a log, and
 // ptrace-dump. The traced process counts its events in memory that it shares with the test.
 
-// crashCount is what the traced process says, and is told.
+// crashCount is shared memory of the test and the traced process.
 type crashCount struct {
-	begun, done atomic.Uint64 // events
-	run, idle   atomic.Uint64 // whether it may record, and whether it does not
-	pid         atomic.Uint64
+	begins, done atomic.Uint64 // events
+	run, idle    atomic.Uint64 // whether it may record, and whether it does not
+	pid          atomic.Uint64
 }
 
 func openCrashCount(path string) (*crashCount, error) {
@@ -70,7 +70,7 @@ func init() {
 			c.idle.Store(0)
 			data := fmt.Append(nil, n, strings.Repeat("x", int(n%50)))
 			n++
-			c.begun.Store(n)
+			c.begins.Store(n)
 			posixtrace.Event(id, data)
 			c.done.Store(n)
 			if n%32 == 0 {
@@ -171,7 +171,7 @@ func (h *crashes) settle(log string) {
 		read++
 	}
 	want := h.c.done.Load()
-	if read+st.Lost+st.Log_lost != want || h.c.begun.Load() != want {
+	if read+st.Lost+st.Log_lost != want || h.c.begins.Load() != want {
 		h.t.Fatalf("%d events in the log, %d lost; %d were recorded", read, st.Lost+st.Log_lost, want)
 	}
 	h.read += read
@@ -186,13 +186,13 @@ func (h *crashes) settle(log string) {
 
 func (h *crashes) reset() {
 	c := h.c
-	for _, w := range []*atomic.Uint64{&c.begun, &c.done, &c.run, &c.idle, &c.pid} {
+	for _, w := range []*atomic.Uint64{&c.begins, &c.done, &c.run, &c.idle, &c.pid} {
 		w.Store(0)
 	}
 }
 
-// The command that a killed ptrace-run leaves goes on, and so does its stream until
-// somebody comes along.
+// The command of a killed ptrace-run continues, and so does its stream until another
+// command removes it.
 func TestCrashRun(t *testing.T) {
 	h := newCrashes(t)
 	rounds := scale(12, 300, 3000)
@@ -237,7 +237,7 @@ func TestCrashKeeper(t *testing.T) {
 		switch rand.N(3) {
 		case 0: // in the middle of a flush
 			h.output("ptrace-ctl", "flush", "kept")
-		case 1: // while somebody waits for that, who then comes next, at any moment
+		case 1: // at any moment, while another command waits to be next
 			h.c.run.Store(0)
 			h.wait("pause", func() bool { return h.c.idle.Load() != 0 })
 			h.start("ptrace-ctl", "flush", "-w", "kept")
@@ -358,7 +358,7 @@ func (h *crashes) interrupted(args ...string) []byte {
 	cmd.Process.Kill()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() >= 0 {
-		h.t.Fatalf("%q ended by itself: %v", args, err)
+		h.t.Fatalf("%q ended on its own: %v", args, err)
 	}
 	return <-done
 }

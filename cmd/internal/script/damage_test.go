@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// What ptrace-dump shows of a log that is cut or damaged was in the log, in its
-// order, and that something is missing is told, by one line and the status. (Every byte and bit is tried
-// beneath the commands, in package tracelog.)
+// The events that ptrace-dump shows of a truncated or damaged log were in the log, in this
+// order, and it reports the damage by one line and the status. (The tests of package
+// tracelog damage every byte and bit.)
 func TestDamagedLogs(t *testing.T) {
 	rounds := 30
 	if os.Getenv("POSIXTRACE_FULL") != "" {
@@ -106,7 +106,7 @@ func TestDamagedLogs(t *testing.T) {
 				case status == 0 && !check && !slices.Equal(got, all):
 					t.Fatalf("%s: status 0, %d of %d events", what, len(got), len(all))
 				case status == 0 && round%3 == 0:
-					t.Fatalf("%s: nothing is told", what)
+					t.Fatalf("%s: nothing is reported", what)
 				}
 				found += status
 				rest := all
@@ -122,9 +122,9 @@ func TestDamagedLogs(t *testing.T) {
 				}
 			}
 			if found < rounds/2 {
-				t.Errorf("only %d of %d damages were told", found, rounds)
+				t.Errorf("only %d of %d damages were reported", found, rounds)
 			}
-			t.Logf("%d damages, %d told", rounds, found)
+			t.Logf("%d damages, %d reported", rounds, found)
 		})
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 )
 
-// A selection reads the parts of a log that hold something of it, and what tells
-// which these are; not the rest.
+// A selection reads only the parts of a log that contain selected events, and the index.
 func TestSelectionReadsLittle(t *testing.T) {
 	dir := t.TempDir()
 	traces, log := filepath.Join(dir, "traces"), filepath.Join(dir, "big.trace")
@@ -23,7 +22,7 @@ func TestSelectionReadsLittle(t *testing.T) {
 	}
 	var lines bytes.Buffer
 	const events = 200_000
-	// The index tells groups of eight types apart, in the order of appearance.
+	// The index distinguishes groups of eight types, in the order of appearance.
 	for i := range 16 {
 		fmt.Fprintf(&lines, "filler.%d\n", i)
 	}

@@ -16,7 +16,7 @@ while ($done < 400 || !$refused) {
 	my $pid = fork;
 	if (!defined $pid) {
 		$refused++;
-		# Without any of its own, somebody else's are in the way.
+		# Without processes of its own, those of another user are in the way.
 		if ($alive) { wait; $alive-- } else { select undef, undef, undef, 0.01 }
 	} elsif ($pid == 0) {
 		select undef, undef, undef, 0.05;
@@ -30,10 +30,10 @@ while ($alive--) { wait }
 print "$done $refused\n";
 `
 
-// A command that makes processes until it is not let make more is recorded as it was, and
-// gets through with it.
+// A command that forks until it reaches the process limit is recorded completely, and
+// succeeds.
 func TestForkLimit(t *testing.T) {
-	need(t, os.Geteuid() == 0, "root") // which the limit does not hold for; nobody has no other processes
+	need(t, os.Geteuid() == 0, "root") // exempt from the limit, unlike the unprivileged user, who has no other processes
 	needProgram(t, "perl")
 	needProgram(t, "prlimit")
 	_, shared := openBase(t)

@@ -34,7 +34,7 @@ func hostileTrace(t *testing.T) (dir string, env []string) {
 	var batch, printed bytes.Buffer
 	for i, s := range hostile.Texts() {
 		flat := strings.NewReplacer("\n", "", "\t", "").Replace(s)
-		// A name for every text is more than a process may have.
+		// A process may not have a name for every text.
 		if i > 250 || i%16 == 0 {
 			fmt.Fprintf(&batch, "%s.begin\t%s\n%s.end\t%s\n", cutTo(flat, 240), flat, cutTo(flat, 240), flat)
 		}

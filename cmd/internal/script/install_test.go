@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// go install .../cmd/ptrace-event@version works, from a module proxy that has the
-// module as it is here, and the command tells the version that was asked for.
+// go install .../cmd/ptrace-event@version works from a module proxy that has this module,
+// and the command reports the requested version.
 func TestGoInstall(t *testing.T) {
 	const module, v = "github.com/posixtrace/posixtrace", "v1.2.3"
 	root := filepath.Join("..", "..", "..")

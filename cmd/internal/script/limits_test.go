@@ -124,8 +124,8 @@ func TestMemoryBounded(t *testing.T) {
 	t.Logf("a log of %d MiB: %s", st.Size()>>20, strings.Join(figures, ", "))
 }
 
-// With hardly any descriptors or memory to be had, commands do what they are for or say
-// why not; a command that is traced runs, or is not begun.
+// With few descriptors or little memory, commands do their work or report why not. A traced
+// command runs, or is not started.
 func TestLimits(t *testing.T) {
 	dir := t.TempDir()
 	traces := filepath.Join(dir, "traces")

@@ -73,7 +73,7 @@ func TestModules(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(thirdParty); err != nil || !bytes.Equal(want, trimmed.Bytes()) {
-		t.Errorf("%s does not tell what is linked (%v); it is now:\n%s", thirdParty, err, list.Bytes())
+		t.Errorf("%s does not list what is linked (%v); it is now:\n%s", thirdParty, err, list.Bytes())
 	}
 }
 
@@ -89,7 +89,7 @@ func licence(t *testing.T, dir string) string {
 	return ""
 }
 
-// licenceKind tells which of the licences that we accept a text is.
+// licenceKind returns which accepted licence a text is, or "".
 func licenceKind(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	has := func(s string) bool { return strings.Contains(text, s) }

@@ -48,7 +48,8 @@ func userRun(t *testing.T, uid uint32, env []string, args ...string) (out string
 	return b.String(), cmd.ProcessState.ExitCode()
 }
 
-// openBase is a directory that everybody can come to, with one in it for everybody's files.
+// openBase returns a directory that all users can enter, with one in it that all users can
+// write to.
 func openBase(t *testing.T) (base, shared string) {
 	t.Helper()
 	base, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
@@ -63,7 +64,7 @@ func openBase(t *testing.T) (base, shared string) {
 	return base, shared
 }
 
-// snapshot tells of every file below a directory what somebody may have changed.
+// snapshot returns, for each file below a directory, what another user could have changed.
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

@@ -2,6 +2,6 @@
 
 package script_test
 
-// raceEnabled tells whether the commands run with the race detector, which takes a
+// raceEnabled reports whether the commands run with the race detector, which takes a
 // multiple of their memory and time.
 const raceEnabled = false

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A signal at any time ends a recording or a listing as it ends any command, the log is
-// whole, if it had been begun, and nobody is left.
+// A signal at any time ends a recording or a listing as it ends any command. The log is
+// whole if it was started, and no process remains.
 func TestRandomSignals(t *testing.T) {
 	rounds := 15
 	if os.Getenv("POSIXTRACE_FULL") != "" {
@@ -53,7 +53,7 @@ func TestRandomSignals(t *testing.T) {
 		for deadline := time.Now().Add(20 * time.Second); syscall.Kill(-pid, 0) == nil; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				syscall.Kill(-pid, syscall.SIGKILL)
-				t.Fatalf("%q: somebody is left after %v", args, err)
+				t.Fatalf("%q: a process is left after %v", args, err)
 			}
 		}
 		return ws, errs.String()
@@ -66,7 +66,7 @@ func TestRandomSignals(t *testing.T) {
 		if ws, said := run(sig, after, "ptrace-run", "-c", "-o", log, "--", "sh", "-c", "while :; do echo line; done"); !ws.Signaled() || ws.Signal() != sig {
 			t.Fatalf("%v after %v: %v %s", sig, after, ws, said)
 		}
-		// Whoever comes next completes what was left half-way.
+		// The next command completes what was left unfinished.
 		list := exec.Command("ptrace-ctl", "list")
 		list.Env = env
 		if out, err := list.CombinedOutput(); err != nil || len(out) > 0 {

@@ -55,8 +55,8 @@ func (tm *terminal) script(name, text string) {
 	}
 }
 
-// A captured command at a terminal has a terminal, like ours, and it is stopped,
-// continued, interrupted and told sizes as without us.
+// A captured command at a terminal has a terminal like ours. It is stopped, continued,
+// interrupted and resized as without ptrace-run.
 func TestRunConsole(t *testing.T) {
 	tm := newTerminal(t)
 	pty.Setsize(tm.pty, &pty.Winsize{Rows: 33, Cols: 77})
@@ -211,7 +211,7 @@ func TestRunConsolePipeline(t *testing.T) {
 	tm.raw(false)
 }
 
-// Whatever signal ends ptrace-run, the terminal is as it was.
+// Any signal that ends ptrace-run leaves the terminal restored.
 func TestRunConsoleKilled(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
@@ -312,7 +312,8 @@ func TestRunBackground(t *testing.T) {
 	tm.foreground()
 	tm.typed("one\n")
 	tm.expect("got one\r\n")
-	// What the terminal lets nobody in the background do, such as write, we do not either.
+	// What the terminal refuses to background processes, such as writing, ptrace-run does
+	// not do either.
 	tm.typed("stty tostop; ptrace-run --dump=never -c echo words &\n")
 	tm.jobStopped()
 	tm.typed("fg\n")

@@ -51,7 +51,7 @@ func TestRunLeftGroup(t *testing.T) {
 		late := time.AfterFunc(40*time.Second, func() { cmd.Process.Kill() })
 		t.Cleanup(func() { late.Stop() })
 		pid := 0
-		h.wait("the command has begun", func() bool {
+		h.wait("the command has started", func() bool {
 			b, _ := os.ReadFile(pidFile)
 			pid, _ = strconv.Atoi(string(bytes.TrimSpace(b)))
 			return pid > 0

@@ -162,7 +162,7 @@ func jobControl(t *testing.T, options string) {
 	tm.typed("echo sta\"\"tus $?\n")
 	tm.expect("status 148")
 	tm.typed("fg\n")
-	tm.expect("until read") // the shell tells what it resumes,
+	tm.expect("until read") // the shell prints what it resumes,
 	tm.foreground()         // and then gives it the terminal
 	tm.typed("\x03")
 	tm.expect("interrupted")

@@ -79,7 +79,7 @@ type swapper struct {
 	logs   string // directory of logs
 	their  string // what is to stay as it is
 	victim string
-	spare  string // a log that the command is told to make
+	spare  string // a log that the command is to create
 	watch  int    // inotify
 	env    []string
 
@@ -330,7 +330,7 @@ func (w *swapper) swap(place string) {
 	w.swaps++
 }
 
-// restore undoes a swap, and looks whether what should stay as it was has.
+// restore undoes a swap, and checks that the files that must not change have not.
 func (w *swapper) restore() {
 	s := w.now
 	w.now = nil
@@ -363,7 +363,7 @@ func (w *swapper) restore() {
 	}
 }
 
-// look tells of what has happened to what is watched.
+// look returns what happened to the watched files.
 func (w *swapper) look() {
 	b := make([]byte, 4096)
 	n, _ := unix.Read(w.watch, b)
@@ -371,7 +371,7 @@ func (w *swapper) look() {
 		e := (*unix.InotifyEvent)(unsafe.Pointer(&b[off]))
 		off += unix.SizeofInotifyEvent + int(e.Len)
 		if e.Mask&unix.IN_IGNORED == 0 {
-			w.t.Errorf("%s\nthe kernel tells of %#x", w.trying, e.Mask)
+			w.t.Errorf("%s\ninotify reports %#x", w.trying, e.Mask)
 		}
 	}
 	if b, err := os.ReadFile(w.victim); err != nil || string(b) != precious {

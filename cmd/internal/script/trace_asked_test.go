@@ -27,7 +27,7 @@ type askedRun struct {
 	errs   bytes.Buffer
 }
 
-// startAsked starts it and waits until the command has begun, which writes a line then.
+// startAsked starts it and waits for a line from the command.
 func startAsked(t *testing.T, events, script string) *askedRun {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +88,7 @@ func TestTraceAskedToEnd(t *testing.T) {
 		t.Run(events, func(t *testing.T) {
 			t.Parallel()
 			// ptrace-run passes the signal on, so that it comes twice.
-			r := startAsked(t, events, `trap 'trap "" TERM; echo gone >cleaned; exit 7' TERM; echo begun; read x`)
+			r := startAsked(t, events, `trap 'trap "" TERM; echo gone >cleaned; exit 7' TERM; echo started; read x`)
 			tracer := tracerOf(r.Process.Pid)
 			command := commandOf(t, r.Process.Pid, tracer)
 			for _, pid := range []int{tracer, r.Process.Pid, command} {
@@ -132,7 +132,7 @@ func TestTracerSignals(t *testing.T) {
 		unix.SIGKILL: true, unix.SIGSTOP: true, unix.SIGILL: true, unix.SIGTRAP: true, unix.SIGBUS: true,
 		unix.SIGFPE: true, unix.SIGSEGV: true, unix.SIGSYS: true,
 	}
-	r := startAsked(t, "syscall.openat,proc", "echo begun; read x; exit 5")
+	r := startAsked(t, "syscall.openat,proc", "echo started; read x; exit 5")
 	tracer := tracerOf(r.Process.Pid)
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
 		if !faults[sig] {
@@ -178,7 +178,7 @@ func TestTraceSignalsBlocked(t *testing.T) {
 
 // A call that a signal interrupts, and that is made again, has not failed.
 func TestTraceRestarted(t *testing.T) {
-	r := startAsked(t, "syscall.read", "echo begun; read x; exit 6")
+	r := startAsked(t, "syscall.read", "echo started; read x; exit 6")
 	command := commandOf(t, r.Process.Pid, tracerOf(r.Process.Pid))
 	reading := strconv.Itoa(unix.SYS_READ) + " 0x0 "
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {

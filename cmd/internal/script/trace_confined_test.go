@@ -70,7 +70,7 @@ func TestTraceConfined(t *testing.T) {
 	for _, tt := range []struct {
 		how, events string
 		recorded    int // of each of these calls
-		told        string
+		reported    string
 	}{
 		{"seccomp", calls, 2, ""},
 		{"prctl", calls, 2, ""},
@@ -111,8 +111,8 @@ func TestTraceConfined(t *testing.T) {
 				errs = strings.ReplaceAll(errs, exe, "#")
 			}
 			errs = strings.TrimSuffix(strings.TrimPrefix(errs, "ptrace-run: "), "\n")
-			if errs != tt.told {
-				t.Errorf("told: %q, want %q", errs, tt.told)
+			if errs != tt.reported {
+				t.Errorf("reported: %q, want %q", errs, tt.reported)
 			}
 			dump := traceCommand(t, dir, traces, nil, "ptrace-dump", "--format=%n %d\n", log).String()
 			for _, call := range []string{`lseek \(-1, .* errno=EDOM `, `getpriority \(.* errno=ENOSYS `} {
@@ -135,7 +135,7 @@ func TestTraceConfined(t *testing.T) {
 				}
 			}
 			reports := 0
-			if tt.told != "" {
+			if tt.reported != "" {
 				reports = 1
 			}
 			if n := strings.Count(dump, "posix_trace_error errno="); n != reports {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A 32-bit program among others runs as ever. Its calls have other numbers, and are not
-// taken for those of this architecture; that is told once.
+// A 32-bit program runs normally among others. Its calls have other numbers and are not
+// mistaken for those of this architecture; ptrace-run reports that once.
 func TestTraceForeign(t *testing.T) {
 	need(t, runtime.GOARCH == "amd64", "a processor with 32-bit programs that this test can write")
 	dir := t.TempDir()
@@ -36,12 +36,12 @@ func TestTraceForeign(t *testing.T) {
 		if out.String() != "here\nhere\n" || cmd.ProcessState.ExitCode() != 5 {
 			t.Errorf("-e %s: %v, %s", events, cmd.ProcessState, out.String())
 		}
-		told := 0
+		reported := 0
 		if strings.Contains(events, "syscall") {
-			told = 1
+			reported = 1
 		}
-		if strings.Count(errs.String(), "tiny are those of another architecture, and are not recorded\n") != told {
-			t.Errorf("-e %s tells %q", events, errs.String())
+		if strings.Count(errs.String(), "tiny are those of another architecture, and are not recorded\n") != reported {
+			t.Errorf("-e %s reports %q", events, errs.String())
 		}
 		// Its write(2) has the number of stat(2) here, and its exit(2) that of write(2).
 		dump := traceCommand(t, dir, traces, nil, "ptrace-dump", "--golden", log).String()

@@ -15,8 +15,8 @@ import (
 // counted is TID (-1, I, SEEK_SET) result=-1 errno=EBADF ...
 var counted = regexp.MustCompile(`(?m)^(\d+) \(-1, (\d+), SEEK_SET\) result=-1 errno=EBADF `)
 
-// More events than the stream holds: nothing is lost or reordered as long as it must not be,
-// and what is lost is told to the last event.
+// More events than the stream holds: none is lost or reordered under the policies that
+// forbid it, and otherwise the number of lost events is exact.
 func TestTraceFull(t *testing.T) {
 	const threads, each = 3, 700
 	const total = 2 * threads * each

@@ -16,7 +16,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
 
-// killedRun is a run of ptrace-run in which somebody is killed.
+// killedRun is a run of ptrace-run in which one process is killed.
 type killedRun struct {
 	t      *testing.T
 	dir    string
@@ -35,7 +35,7 @@ func startKilled(t *testing.T, dir, events string) *killedRun {
 	}
 	k := &killedRun{t: t, dir: dir, out: r, status: make(chan error, 1)}
 	k.cmd = exec.Command("ptrace-run", "-e", events, "-o", filepath.Join(dir, "x.trace"), "--",
-		"sh", "-c", "echo begun; (cat there there; cat there) && echo done")
+		"sh", "-c", "echo started; (cat there there; cat there) && echo done")
 	k.cmd.Dir = dir
 	k.cmd.Env = append(os.Environ(), "PTRACE_DIR="+filepath.Join(dir, "traces"), "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
 	k.cmd.Stdout, k.cmd.Stderr = w, w
@@ -47,8 +47,8 @@ func startKilled(t *testing.T, dir, events string) *killedRun {
 	return k
 }
 
-// output returns what the command and ptrace-run have written. It ends when nobody is
-// left who could write, so it does not if one is stopped.
+// output returns what the command and ptrace-run wrote. It ends when all writers have
+// ended, so it blocks if one is stopped.
 func (k *killedRun) output() (out string, err error) {
 	k.t.Helper()
 	defer k.out.Close()
@@ -57,7 +57,7 @@ func (k *killedRun) output() (out string, err error) {
 	}
 	b, err := io.ReadAll(k.out)
 	if err != nil {
-		k.t.Fatalf("somebody hangs or is stopped: %v after %q\n%s", err, b, holders(k.dir))
+		k.t.Fatalf("a process hangs or is stopped: %v after %q\n%s", err, b, holders(k.dir))
 	}
 	select {
 	case err = <-k.status:
@@ -100,10 +100,10 @@ func tracerOf(pid int) int {
 	return 0
 }
 
-// Whoever is killed, and whenever: the command runs or is dead, but it is not stopped; and
-// no call of it fails for want of a tracer.
+// Whichever process is killed, at any time: the command runs or is dead but is not stopped,
+// and none of its calls fails for lack of a tracer.
 func TestTraceKilledAnytime(t *testing.T) {
-	whole := "begun\nhere\nhere\nhere\ndone\n"
+	whole := "started\nhere\nhere\nhere\ndone\n"
 	for _, tt := range []struct {
 		name, events string
 		tracer       bool // it is killed, not ptrace-run
@@ -127,7 +127,7 @@ func TestTraceKilledAnytime(t *testing.T) {
 			for range 3 {
 				begin := time.Now()
 				if out, err := startKilled(t, dir, tt.events).output(); out != whole || err != nil {
-					t.Fatalf("nobody is killed: %q, %v", out, err)
+					t.Fatalf("no process is killed: %q, %v", out, err)
 				}
 				took = min(took, time.Since(begin))
 			}
@@ -145,27 +145,27 @@ func TestTraceKilledAnytime(t *testing.T) {
 				}
 				out, err := k.output()
 				// The two may write in any order.
-				told := ""
+				reported := ""
 				for line := range strings.Lines(out) {
 					if strings.HasPrefix(line, "ptrace-run: ") {
-						told += line
+						reported += line
 					}
 				}
-				out = strings.Replace(out, told, "", 1)
+				out = strings.Replace(out, reported, "", 1)
 				if out == whole {
 					late++
 				}
 				switch {
 				case !strings.HasPrefix(whole, out) || strings.Contains(out, "not implemented"):
-					t.Errorf("killed after %v: %q %q", wait, out, told)
+					t.Errorf("killed after %v: %q %q", wait, out, reported)
 				case tt.tracer && !strings.Contains(tt.events, ".") && (out != whole || err != nil):
 					// Nothing holds the command to its tracer.
-					t.Errorf("killed after %v: %q %q, %v", wait, out, told, err)
+					t.Errorf("killed after %v: %q %q, %v", wait, out, reported, err)
 				case tt.tracer && out != whole && err == nil:
-					t.Errorf("killed after %v: %q %q, and the status is 0", wait, out, told)
-				case tt.tracer && out != "" && out != whole && told == "":
+					t.Errorf("killed after %v: %q %q, and the status is 0", wait, out, reported)
+				case tt.tracer && out != "" && out != whole && reported == "":
 					// Before the command begins, its tracer takes ptrace-run along.
-					t.Errorf("killed after %v: %q, %v, and nothing is told", wait, out, err)
+					t.Errorf("killed after %v: %q, %v, and nothing is reported", wait, out, err)
 				}
 			}
 			t.Logf("killed %d times, whole %d times", early, late)

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// For a user who is nobody special, a set-user-ID program runs without its privilege where
-// ptrace(2) is used, which is told once; else it runs as ever.
+// For an ordinary user, a set-user-ID program runs without its privilege where ptrace(2) is
+// used, which ptrace-run reports once; otherwise it runs normally.
 func TestTraceSetuid(t *testing.T) {
 	need(t, os.Geteuid() == 0, "root")
 	const nobody = 65534
-	// Not t.TempDir: nobody gets there.
+	// Not t.TempDir, which an unprivileged user cannot enter.
 	dir, err := os.MkdirTemp("", "posixtrace-test-")
 	if err != nil {
 		t.Fatal(err)
@@ -46,13 +46,13 @@ func TestTraceSetuid(t *testing.T) {
 	}
 	alone, _ := run(id, "-u")
 	need(t, alone == "0\n", "a file system where set-user-ID programs have their privilege")
-	const told = " runs without its set-uid privilege because it is traced\n"
+	const reported = " runs without its set-uid privilege because it is traced\n"
 	for _, tt := range []struct{ events, out, errs string }{
 		{"command", "0\n0\n", ""},
-		{"proc", "65534\n65534\n", "ptrace-run: " + id + told},
-		{"signal", "65534\n65534\n", "ptrace-run: " + id + told},
-		{"syscall", "65534\n65534\n", "ptrace-run: " + id + told},
-		{"syscall.openat", "65534\n65534\n", "ptrace-run: " + id + told},
+		{"proc", "65534\n65534\n", "ptrace-run: " + id + reported},
+		{"signal", "65534\n65534\n", "ptrace-run: " + id + reported},
+		{"syscall", "65534\n65534\n", "ptrace-run: " + id + reported},
+		{"syscall.openat", "65534\n65534\n", "ptrace-run: " + id + reported},
 	} {
 		out, errs := run("ptrace-run", "--dump=never", "-e", tt.events, "--", "sh", "-c", "./id -u; ./id -u; :")
 		if out != tt.out || errs != tt.errs {

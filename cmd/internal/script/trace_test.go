@@ -163,7 +163,7 @@ func traceStructs() {
 		unix.Wait4(int(pid), nil, 0, nil)
 	}
 
-	// Memory that is not there, and numbers that nobody can mean.
+	// Unmapped memory, and numbers without a meaning.
 	bad := [20]uintptr{nowhere, 1 << 62} // struct iovec, and more
 	call(unix.SYS_WRITEV, uintptr(p[1]), uintptr(unsafe.Pointer(&bad)), 1)
 	call(unix.SYS_WRITEV, uintptr(p[1]), nowhere, 3)

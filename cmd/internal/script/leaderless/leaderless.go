@@ -34,7 +34,7 @@ func Become() {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		fmt.Println("begun")
+		fmt.Println("started")
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()

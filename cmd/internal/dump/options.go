@@ -10,16 +10,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-var dumpTable = []cli.Option{
+var dumpTable = slices.Concat([]cli.Option{
 	{Short: 'S', Long: "stream", Arg: "STREAM", Help: "read this stream (default: $PTRACE_STREAM)"},
-	{Short: 'j', Long: "json", Help: "write one JSON object per event", Excludes: cli.Excludes("csv", "table", "chrome", "format", "annotate")},
-	{Long: "csv", Help: "write comma-separated values with a header line", Excludes: listingForm("table", "chrome", "format", "golden", "annotate")},
-	{Long: "table", Help: "write a table as wide as the terminal", Excludes: cli.Excludes("chrome", "format", "golden", "annotate")},
-	{Long: "chrome", Help: "write trace-event JSON for timeline viewers", Excludes: listingForm("format", "golden", "annotate")},
-	{Long: "format", Arg: "FMT", Help: "write %t time, %D delta, %p pid, %i tid, %n name, %d data, %x hexadecimal data, %a address, %c class, %q number, %k span, %K parent, %% \\n \\t", Excludes: listingForm("annotate")},
-	{Long: "golden", Help: "write reproducible text, or JSON with -j: P1, T1 for processes and threads, no times", Excludes: listingForm("annotate")},
+}, formOptions(), []cli.Option{
 	{Long: "mask", Arg: "WHAT", Help: "--golden: mask data: REGEXP, @tmp, @pid or @date", Needs: cli.Needs("golden")},
-	{Long: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "write captured output after a time: rel, abs, delta", Excludes: listingForm()},
 	{Long: "replay", Arg: "SPEED", Help: "replay at SPEED times the recorded rate", Excludes: cli.Excludes("follow", "wait-for")},
 	{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (the default), abs, delta, none", Excludes: cli.Excludes("annotate")},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "show only these: names, globs, @user, @system, @all"},
@@ -42,22 +36,33 @@ var dumpTable = []cli.Option{
 	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types")},
 	{Long: "check", Help: "verify the whole log and report faults", Excludes: listingAndModesAfter("check")},
 	{Long: "strict", Help: "exit with status 1 if an event was lost"},
-}
+})
 
 var (
-	// forms are the options that select an output form. --golden may be given with --json
-	// and --format.
-	forms = []string{"json", "csv", "table", "chrome", "format", "golden", "annotate"}
 	// modes are the options that select another output than a listing of events.
 	modes = []string{"summary", "attributes", "status", "types", "check"}
 	// listing are the options for listings only.
 	listing = []string{"follow", "wait-for", "cursor", "replay"}
 )
 
-// listingForm returns the exclusions of a form that only listings have: all modes, and
-// these forms.
-func listingForm(others ...string) []cli.Exclusion {
-	return cli.Excludes(append(others, modes...)...)
+// formOptions returns the options of output.Forms. Each excludes the forms after it in the
+// table, and the modes that it does not go with.
+func formOptions() (list []cli.Option) {
+	for i, f := range output.Forms {
+		var excludes []string
+		for _, other := range output.Forms[i+1:] {
+			if other.Name != "golden" || !f.Golden {
+				excludes = append(excludes, other.Name)
+			}
+		}
+		if !f.Modes {
+			excludes = append(excludes, modes...)
+		}
+		list = append(list, cli.Option{
+			Short: f.Short, Long: f.Name, Arg: f.Arg, Choices: f.Choices, Help: f.Help, Excludes: cli.Excludes(excludes...),
+		})
+	}
+	return list
 }
 
 // listingAndModesAfter returns the exclusions of a mode: the modes after it in the list,
@@ -70,7 +75,7 @@ func listingAndModesAfter(mode string) []cli.Exclusion {
 // dumpOptions is a parsed command line of ptrace-dump.
 type dumpOptions struct {
 	mode   string // one of modes; "" for a listing
-	form   string // one of forms, "golden json" or "golden format"; "" for text
+	form   string // one of output.Forms, "golden json" or "golden format"; "" for text
 	format string
 	style  output.TimeStyle
 	masks  []output.Mask
@@ -145,16 +150,19 @@ func given(args *cli.Args, names []string) string {
 
 // readForm returns the form that the options select, or "" for text.
 func readForm(args *cli.Args) string {
-	form := given(args, forms)
-	switch {
-	case form == "json" || form == "format":
-		if args.Has("golden") {
-			form = "golden " + form
+	for _, f := range output.Forms {
+		switch {
+		case !args.Has(f.Name):
+		case f.Golden && args.Has("golden"):
+			return "golden " + f.Name
+		default:
+			return f.Name
 		}
-	case form == "" && args.Has("replay") && !args.Has("time"):
-		form = "annotate" // without times
 	}
-	return form
+	if args.Has("replay") && !args.Has("time") {
+		return "annotate" // without times
+	}
+	return ""
 }
 
 // readStyle returns the style of times.

@@ -1,14 +1,13 @@
-// Package output writes events in the forms of ptrace-dump, and shows untrusted bytes so
-// that they are harmless on a terminal.
+// Package output writes events in the forms of ptrace-dump. ptrace-run uses its Text for the
+// last events of a failed command.
 //
 // A form is a type that implements Form, in a file of its own: Text, JSON, CSV, EventTable,
-// Chrome, Format, Golden and Annotate. Forms lists them with the options that select them;
-// add a new form there. A form gets each event with its Source, which caches the names of
-// event types. system.go and process.go decode the data of system events for all forms.
+// Chrome, Format, Golden and Annotate. The table Forms lists them with the options that
+// select them; add a new form there. A form gets each event with its Source, which caches the
+// names of event types. system.go and process.go decode the data of system events for all
+// forms. Every form escapes untrusted text with package escape.
 //
-// Table draws small tables, and Fields shows an object as JSON or as a table, for the other
-// output of the commands. AppendEscaped and its variants are the rules for untrusted text;
-// every command uses them, for messages too.
+// Fields shows an object, such as the status of a stream, as JSON or as a table.
 package output
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -29,25 +28,31 @@ type Flusher interface {
 	Flush(b []byte) []byte
 }
 
-// FormInfo is one row of Forms.
+// FormInfo describes a form: the option of ptrace-dump that selects it, and how to make it.
 type FormInfo struct {
-	// Name is the long option of ptrace-dump that selects the form, "" for the default.
-	Name string
-	// New returns the form for these settings.
+	Name    string // the long option
+	Short   byte   // the short option, 0 for none
+	Arg     string // the option's argument, "" for none
+	Choices []string
+	Help    string
+
+	Golden bool // the option may be given with --golden
+	Modes  bool // the option also goes with --summary, --status and the like
+
 	New func(s *Settings) (Form, error)
 }
 
-// Forms has a row for each output form. To add one, implement Form in a file of its
-// own and add its row.
+// Forms has a row for each form except Text, the default. To add a form, implement Form in
+// a file of its own, add a row here, and describe the option in man/ptrace-dump.1. The options
+// of ptrace-dump come from this table.
 var Forms = []FormInfo{
-	{"", newText},
-	{"json", newJSON},
-	{"csv", newCSV},
-	{"table", newEventTable},
-	{"chrome", newChrome},
-	{"format", newFormat},
-	{"golden", newGolden},
-	{"annotate", newAnnotate},
+	{Name: "json", Short: 'j', Help: "write one JSON object per event", Golden: true, Modes: true, New: newJSON},
+	{Name: "csv", Help: "write comma-separated values with a header line", New: newCSV},
+	{Name: "table", Help: "write a table as wide as the terminal", Modes: true, New: newEventTable},
+	{Name: "chrome", Help: "write trace-event JSON for timeline viewers", New: newChrome},
+	{Name: "format", Arg: "FMT", Help: "write %t time, %D delta, %p pid, %i tid, %n name, %d data, %x hexadecimal data, %a address, %c class, %q number, %k span, %K parent, %% \\n \\t", Golden: true, New: newFormat},
+	{Name: "golden", Help: "write reproducible text, or JSON with -j: P1, T1 for processes and threads, no times", New: newGolden},
+	{Name: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "write captured output after a time: rel, abs, delta", New: newAnnotate},
 }
 
 // Settings are the user's choices that the forms depend on. Each form takes those
@@ -61,8 +66,11 @@ type Settings struct {
 	Masks  []Mask     // with --golden: what to replace
 }
 
-// NewForm returns the form that an option selects.
+// NewForm returns the form of this name, Text if the name is empty.
 func NewForm(name string, s *Settings) (Form, error) {
+	if name == "" {
+		return s.Text, nil
+	}
 	for _, f := range Forms {
 		if f.Name == name {
 			return f.New(s)

@@ -59,19 +59,23 @@ func checkForms(t *testing.T, name string, style output.TimeStyle, recs ...*posi
 		return form.End(b)
 	}
 	text := func() *output.Text { return &output.Text{Style: style, Base: 77} }
+	names := []string{""}
 	for _, info := range output.Forms {
+		names = append(names, info.Name)
+	}
+	for _, form := range names {
 		also := ""
-		if info.Name == "annotate" {
+		if form == "annotate" {
 			also = "\t"
 		}
 		for _, golden := range []bool{false, true} {
-			form, err := info.New(&output.Settings{
+			f, err := output.NewForm(form, &output.Settings{
 				Text: text(), Width: func() int { return len(name) % 60 }, Format: "%t %D %p %i %n %d %x %a %c %q %%", Golden: golden,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			harmless(t, "--"+info.Name, write(form), also)
+			harmless(t, "form "+form, write(f), also)
 		}
 	}
 	colored := write(&output.Annotate{Text: text(), Color: true})

@@ -42,8 +42,6 @@ type Text struct {
 	phrases phrases // the text from the process to the name
 }
 
-func newText(s *Settings) (Form, error) { return s.Text, nil }
-
 // Begin appends nothing.
 func (t *Text) Begin(b []byte) []byte { return b }
 

@@ -151,7 +151,7 @@ _posixtrace_options() {
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
-	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --mask= --annotate= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --annotate= --mask= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
 	esac
 }
 
@@ -204,8 +204,8 @@ _posixtrace_kind() {
 	ptrace-event:--color | ptrace-event:--color=) echo 'words auto always never' ;;
 	ptrace-dump:-S | ptrace-dump:--stream | ptrace-dump:--stream=) echo 'stream' ;;
 	ptrace-dump:--format | ptrace-dump:--format=) echo 'any' ;;
-	ptrace-dump:--mask | ptrace-dump:--mask=) echo 'any' ;;
 	ptrace-dump:--annotate | ptrace-dump:--annotate=) echo 'words rel abs delta' ;;
+	ptrace-dump:--mask | ptrace-dump:--mask=) echo 'any' ;;
 	ptrace-dump:--replay | ptrace-dump:--replay=) echo 'any' ;;
 	ptrace-dump:--time | ptrace-dump:--time=) echo 'words rel abs delta none' ;;
 	ptrace-dump:-e | ptrace-dump:--events | ptrace-dump:--events=) echo 'events' ;;

@@ -101,8 +101,8 @@ function __posixtrace_takes
         ptrace-event:--color \
         ptrace-dump:--stream ptrace-dump:-S \
         ptrace-dump:--format \
-        ptrace-dump:--mask \
         ptrace-dump:--annotate \
+        ptrace-dump:--mask \
         ptrace-dump:--replay \
         ptrace-dump:--time \
         ptrace-dump:--events ptrace-dump:-e \
@@ -224,8 +224,8 @@ complete -c ptrace-dump -l table -d 'write a table as wide as the terminal'
 complete -c ptrace-dump -l chrome -d 'write trace-event JSON for timeline viewers'
 complete -c ptrace-dump -l format -r -f -d 'write %t time, %D delta, %p pid, %i tid, %n name, %d data, %x hexadecimal data, %a address, %c class, %q number, %k span, %K parent, %% \\n \\t'
 complete -c ptrace-dump -l golden -d 'write reproducible text, or JSON with -j: P1, T1 for processes and threads, no times'
-complete -c ptrace-dump -l mask -r -f -d '--golden: mask data: REGEXP, @tmp, @pid or @date'
 complete -c ptrace-dump -l annotate -r -f -a 'rel abs delta' -d 'write captured output after a time: rel, abs, delta'
+complete -c ptrace-dump -l mask -r -f -d '--golden: mask data: REGEXP, @tmp, @pid or @date'
 complete -c ptrace-dump -l replay -r -f -d 'replay at SPEED times the recorded rate'
 complete -c ptrace-dump -l time -r -f -a 'rel abs delta none' -d 'times in text: rel (the default), abs, delta, none'
 complete -c ptrace-dump -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'show only these: names, globs, @user, @system, @all'

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // smallLog makes a finished log of a few blocks and returns it, the blocks, and where each of them
@@ -135,7 +136,7 @@ func TestBitFlipNeverYieldsWrongEvent(t *testing.T) {
 			all := ordered(blocks)
 			super := openFile(t, log).Super().size
 			step := 1
-			if raceEnabled {
+			if tracetest.RaceEnabled {
 				step = 7 // every byte, and each bit of some
 			}
 			for bit := 0; bit < 8*len(log); bit += step {
@@ -336,7 +337,7 @@ func TestResumeAfterCrashAtEveryByte(t *testing.T) {
 				t.Fatal("no chunk was split")
 			}
 			for n := range d.written() {
-				if !d.edge(n, raceEnabled) {
+				if !d.edge(n, tracetest.RaceEnabled) {
 					continue
 				}
 				c := d.crash(n)

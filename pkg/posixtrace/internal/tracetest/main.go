@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Helpers are the parts that a test binary plays when a test starts it again as another
+// Helpers are the programs that a test binary can be when a test starts it again as another
 // process, by name. An init function of a test file adds its own.
 var Helpers = map[string]func(args []string){}
 
 // HelperVar names the helper to run, in the environment of a test binary.
 const HelperVar = "POSIXTRACE_TEST_HELPER"
 
-// Quick in the environment keeps a process with the race detector from sleeping for a
+// Quick is an environment variable that keeps a process with the race detector from sleeping for a
 // second when it exits.
 const Quick = "GORACE=atexit_sleep_ms=0"
 
-// Main is the TestMain of a test binary with helpers. It gives the tests a trace directory
-// of their own and fails the run if they leave shared files, descriptors or mappings behind.
+// Main is the TestMain of a test binary with helpers. It gives the tests their own trace directory
+// and fails the run if they leave shared files, descriptors or mappings behind.
 func Main(m *testing.M) {
 	if name := os.Getenv(HelperVar); name != "" {
 		f, ok := Helpers[name]

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Child is a running helper, which a test talks to line by line.
+// Child is a running helper, with which a test exchanges lines.
 type Child struct {
 	T   *testing.T
 	Cmd *exec.Cmd
@@ -72,7 +72,7 @@ func (c *Child) Line() string {
 	return strings.TrimSuffix(l, "\n")
 }
 
-// Say sends a line and waits for the answer, which must be done.
+// Say sends a line and waits for the answer "done".
 func (c *Child) Say(line string) {
 	c.T.Helper()
 	fmt.Fprintln(c.In, line)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// OK ends the test if what was done failed.
+// OK fails the test with what if err is not nil.
 func OK(t *testing.T, what string, err error) {
 	t.Helper()
 	if err != nil {
@@ -13,12 +13,12 @@ func OK(t *testing.T, what string, err error) {
 	}
 }
 
-// Wait waits until cond holds, or ends the test.
+// Wait waits until cond returns true. After 20 s it fails the test.
 func Wait(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !cond(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("not within 20 s: %s", what)
 		}
 		time.Sleep(time.Millisecond)
 	}

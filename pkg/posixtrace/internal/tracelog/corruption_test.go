@@ -199,7 +199,7 @@ func (s *specimen) needs(tick uint64, lo, hi int64, way string) bool {
 }
 
 // slowly reduces the cases tried with the race detector, which has little to find here.
-var slowly = map[bool]int{false: 1, true: 8}[raceEnabled]
+var slowly = map[bool]int{false: 1, true: 8}[tracetest.RaceEnabled]
 
 var ways = []string{"file", "stream"}
 
@@ -210,7 +210,7 @@ func TestCutAtAnyByte(t *testing.T) {
 			t.Parallel()
 			tried := 0
 			for n := 0; n < len(s.log); n++ {
-				if !tracetest.Full() && n%(211*slowly) != 0 && (raceEnabled || !s.edge(int64(n), 2)) {
+				if !tracetest.Full() && n%(211*slowly) != 0 && (tracetest.RaceEnabled || !s.edge(int64(n), 2)) {
 					continue
 				}
 				for _, way := range ways {

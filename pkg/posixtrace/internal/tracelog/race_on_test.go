@@ -1,5 +1,0 @@
-//go:build race
-
-package tracelog
-
-const raceEnabled = true

@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// atrOf makes a stream of these attributes, with a log if logged, and returns
+// attrOf makes a stream of these attributes, with a log if logged, and returns
 // what it says of itself.
-func atrOf(t *testing.T, a posixtrace.Attr, logged bool) posixtrace.StreamAttr {
+func attrOf(t *testing.T, a posixtrace.Attr, logged bool) posixtrace.StreamAttr {
 	t.Helper()
 	var s *posixtrace.Stream
 	if logged {
-		s, _ = limLogged(t, 0, a)
+		s, _ = newLoggedOf(t, 0, a)
 	} else {
-		s = limStream(t, 0, a)
+		s = newStreamOf(t, 0, a)
 	}
 	have, err := s.Attr()
 	if err != nil {
@@ -37,7 +37,7 @@ var _ = conform("ATR-01/posix_trace_attr_init", func(t *testing.T) {
 	if zero != (posixtrace.Attr{Inheritance: posixtrace.InheritNone, StreamFullPolicy: posixtrace.PolicyDefault, LogFullPolicy: posixtrace.PolicyDefault}) {
 		t.Errorf("the zero value is %+v", zero)
 	}
-	a := atrOf(t, zero, true)
+	a := attrOf(t, zero, true)
 	if a.Name != "" || a.Inheritance != posixtrace.InheritNone || a.LogFullPolicy != posixtrace.PolicyLoop || a.StreamSize != posixtrace.DefaultLoggedStreamSize ||
 		a.MaxDataSize != posixtrace.DefaultMaxDataSize || a.LogSize != posixtrace.DefaultLogSize || a.GenerationVersion == "" || a.ClockResolution <= 0 {
 		t.Errorf("attributes %+v", a)
@@ -77,7 +77,7 @@ var _ = conform("ATR-05", func(t *testing.T) {
 		Name: "five", Inheritance: posixtrace.InheritChildren, StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend,
 		StreamSize: 100 << 10, MaxDataSize: 300, LogSize: 3 << 20,
 	}
-	s, path := limLogged(t, 0, want.Attr())
+	s, path := newLoggedOf(t, 0, want.Attr())
 	check := func(what string, a posixtrace.StreamAttr, err error) {
 		t.Helper()
 		if err != nil || a.GenerationVersion == "" || a.CreateTime.IsZero() || a.ClockResolution <= 0 {
@@ -91,7 +91,7 @@ var _ = conform("ATR-05", func(t *testing.T) {
 	a, err := s.Attr()
 	check("stream", a, err)
 	s.Shutdown()
-	b, err := limOpen(t, path).Attr()
+	b, err := openLogAt(t, path).Attr()
 	check("log", b, err)
 	if b.GenerationVersion != a.GenerationVersion || !b.CreateTime.Equal(a.CreateTime) || b.ClockResolution != a.ClockResolution {
 		t.Errorf("the log has %+v, the stream had %+v", b, a)
@@ -99,7 +99,7 @@ var _ = conform("ATR-05", func(t *testing.T) {
 })
 
 var _ = conform("ATR-06/posix_trace_attr_getgenversion", func(t *testing.T) {
-	a := atrOf(t, posixtrace.Attr{}, false)
+	a := attrOf(t, posixtrace.Attr{}, false)
 	if v := a.GenerationVersion; !strings.HasPrefix(v, "posixtrace ") || len(v) >= posixtrace.NameMax {
 		t.Errorf("generation version %q", v)
 	}
@@ -107,7 +107,7 @@ var _ = conform("ATR-06/posix_trace_attr_getgenversion", func(t *testing.T) {
 
 var _ = conform("ATR-07/posix_trace_attr_getname", func(t *testing.T) {
 	for _, name := range []string{"", "x", "a name with spaces", "\xff\x00bytes", "größe"} {
-		if a := atrOf(t, posixtrace.Attr{Name: name}, false); a.Name != name {
+		if a := attrOf(t, posixtrace.Attr{Name: name}, false); a.Name != name {
 			t.Errorf("name %q, want %q", a.Name, name)
 		}
 	}
@@ -130,14 +130,14 @@ var _ = conform("ATR-08/posix_trace_attr_setname", func(t *testing.T) {
 		{x[:250] + "😀😀", x[:250] + "😀"},
 		{x[:253] + "é", x[:253] + "é"}, // fits
 	} {
-		a := atrOf(t, posixtrace.Attr{Name: r.name}, false)
+		a := attrOf(t, posixtrace.Attr{Name: r.name}, false)
 		if a.Name != r.want || !utf8.ValidString(a.Name) {
 			t.Errorf("a name of %d bytes, ending in %q, became one of %d bytes, want %d", len(r.name), r.name[250:], len(a.Name), len(r.want))
 		}
 	}
-	s, path := limLogged(t, 0, posixtrace.Attr{Name: x})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{Name: x})
 	s.Shutdown()
-	if a, err := limOpen(t, path).Attr(); err != nil || a.Name != x[:posixtrace.NameMax-1] {
+	if a, err := openLogAt(t, path).Attr(); err != nil || a.Name != x[:posixtrace.NameMax-1] {
 		t.Errorf("the log's name has %d bytes, %v", len(a.Name), err)
 	}
 })
@@ -145,24 +145,24 @@ var _ = conform("ATR-08/posix_trace_attr_setname", func(t *testing.T) {
 var _ = conform("ATR-09", func(t *testing.T) {
 	// No buffer is given, so there is none to be too small for the longest name.
 	name := strings.Repeat("n", posixtrace.NameMax)
-	s, path := limLogged(t, 0, posixtrace.Attr{Name: name})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{Name: name})
 	if a, err := s.Attr(); a.Name != name || err != nil {
 		t.Errorf("%d bytes, %v", len(a.Name), err)
 	}
 	s.Shutdown()
-	if a, err := limOpen(t, path).Attr(); a.Name != name || err != nil {
+	if a, err := openLogAt(t, path).Attr(); a.Name != name || err != nil {
 		t.Errorf("%d bytes, %v", len(a.Name), err)
 	}
 })
 
 var _ = conform("ATR-10/posix_trace_attr_getcreatetime", func(t *testing.T) {
 	before := time.Now().Round(0)
-	b := atrOf(t, posixtrace.Attr{}, false)
+	b := attrOf(t, posixtrace.Attr{}, false)
 	if b.CreateTime.Before(before) || b.CreateTime.After(time.Now()) {
 		t.Errorf("CreateTime = %v, created after %v", b.CreateTime, before)
 	}
 	// What one stream was made at is not passed on to another.
-	if c := atrOf(t, b.Attr(), false); !c.CreateTime.After(b.CreateTime) {
+	if c := attrOf(t, b.Attr(), false); !c.CreateTime.After(b.CreateTime) {
 		t.Errorf("created at %v, after %v", c.CreateTime, b.CreateTime)
 	}
 })
@@ -182,7 +182,7 @@ var _ = conform("ATR-11/posix_trace_attr_getclockres", func(t *testing.T) {
 	if res := time.Duration(ts.Nano()); a.ClockResolution <= 0 || a.ClockResolution > res || !sys.TrustTicks() && a.ClockResolution != res {
 		t.Errorf("resolution %v, the kernel's clock has %v", a.ClockResolution, res)
 	}
-	creEvents(2000)
+	recordUnnamed(2000)
 	last, odd := int64(0), false
 	for {
 		ev, _, err := s.TryNext(nil)
@@ -205,7 +205,7 @@ var _ = conform("ATR-12/posix_trace_attr_setinherited/EINVAL", func(t *testing.T
 		t.Error("the default is not InheritNone")
 	}
 	for _, i := range []posixtrace.Inheritance{posixtrace.InheritNone, posixtrace.InheritChildren} {
-		if a := atrOf(t, posixtrace.Attr{Inheritance: i}, false); a.Inheritance != i {
+		if a := attrOf(t, posixtrace.Attr{Inheritance: i}, false); a.Inheritance != i {
 			t.Errorf("%v became %v", i, a.Inheritance)
 		}
 	}
@@ -215,20 +215,20 @@ var _ = conform("ATR-12/posix_trace_attr_setinherited/EINVAL", func(t *testing.T
 	}
 })
 
-// atrData returns the max-data-size that attributes ask for.
-func atrData(a posixtrace.Attr) int {
+// maxDataOf returns the max-data-size that attributes ask for.
+func maxDataOf(a posixtrace.Attr) int {
 	if a.MaxDataSize == nil {
 		return posixtrace.DefaultMaxDataSize
 	}
 	return *a.MaxDataSize
 }
 
-// atrPolicies checks which policies a stream or log accepts.
-func atrPolicies(t *testing.T, good []posixtrace.FullPolicy, attr func(posixtrace.FullPolicy) posixtrace.Attr, get func(posixtrace.StreamAttr) posixtrace.FullPolicy) {
+// wantPolicies checks which policies a stream or log accepts.
+func wantPolicies(t *testing.T, good []posixtrace.FullPolicy, attr func(posixtrace.FullPolicy) posixtrace.Attr, get func(posixtrace.StreamAttr) posixtrace.FullPolicy) {
 	t.Helper()
 	for p := posixtrace.PolicyLoop; p < 20; p++ {
 		if slices.Contains(good, p) {
-			if have := get(atrOf(t, attr(p), true)); have != p {
+			if have := get(attrOf(t, attr(p), true)); have != p {
 				t.Errorf("%v became %v", p, have)
 			}
 			continue
@@ -236,33 +236,33 @@ func atrPolicies(t *testing.T, good []posixtrace.FullPolicy, attr func(posixtrac
 		a := attr(p)
 		_, err := posixtrace.Create(0, &a)
 		wantErrno(t, err, syscall.EINVAL)
-		_, err = posixtrace.CreateWithLog(0, &a, creOpen(t, creLog(t), os.O_WRONLY))
+		_, err = posixtrace.CreateWithLog(0, &a, openFile(t, logPath(t), os.O_WRONLY))
 		wantErrno(t, err, syscall.EINVAL)
 	}
 }
 
 var _ = conform("ATR-13/posix_trace_attr_setstreamfullpolicy/EINVAL", func(t *testing.T) {
-	atrPolicies(t, []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyFlush},
+	wantPolicies(t, []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyFlush},
 		func(p posixtrace.FullPolicy) posixtrace.Attr { return posixtrace.Attr{StreamFullPolicy: p} }, func(a posixtrace.StreamAttr) posixtrace.FullPolicy { return a.StreamFullPolicy })
 })
 
 var _ = conform("ATR-14/posix_trace_attr_setlogfullpolicy/EINVAL", func(t *testing.T) {
-	if a := atrOf(t, posixtrace.Attr{}, true); a.LogFullPolicy != posixtrace.PolicyLoop {
+	if a := attrOf(t, posixtrace.Attr{}, true); a.LogFullPolicy != posixtrace.PolicyLoop {
 		t.Errorf("the default is %v", a.LogFullPolicy)
 	}
-	atrPolicies(t, []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend},
+	wantPolicies(t, []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend},
 		func(p posixtrace.FullPolicy) posixtrace.Attr { return posixtrace.Attr{LogFullPolicy: p} }, func(a posixtrace.StreamAttr) posixtrace.FullPolicy { return a.LogFullPolicy })
 })
 
 var _ = conform("ATR-15", func(t *testing.T) {
 	var a posixtrace.Attr // serves both, and is not changed by the first
-	if p := atrOf(t, a, false).StreamFullPolicy; p != posixtrace.PolicyLoop {
+	if p := attrOf(t, a, false).StreamFullPolicy; p != posixtrace.PolicyLoop {
 		t.Errorf("without log: %v", p)
 	}
-	if p := atrOf(t, a, true).StreamFullPolicy; p != posixtrace.PolicyFlush {
+	if p := attrOf(t, a, true).StreamFullPolicy; p != posixtrace.PolicyFlush {
 		t.Errorf("with log: %v", p)
 	}
-	if p := atrOf(t, a, false).StreamFullPolicy; p != posixtrace.PolicyLoop {
+	if p := attrOf(t, a, false).StreamFullPolicy; p != posixtrace.PolicyLoop {
 		t.Errorf("without log, after: %v", p)
 	}
 	if s := posixtrace.PolicyDefault.String(); s != "default" {
@@ -272,18 +272,18 @@ var _ = conform("ATR-15", func(t *testing.T) {
 
 var _ = conform("ATR-16", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
-		s, path := limLogged(t, 0, posixtrace.Attr{StreamFullPolicy: p, StreamSize: 1, LogFullPolicy: posixtrace.PolicyAppend})
+		s, path := newLoggedOf(t, 0, posixtrace.Attr{StreamFullPolicy: p, StreamSize: 1, LogFullPolicy: posixtrace.PolicyAppend})
 		if a, _ := s.Attr(); a.StreamFullPolicy != p {
 			t.Errorf("%v became %v", p, a.StreamFullPolicy)
 		}
 		// No flush is automatic: a full stream loses events.
 		s.Start()
-		creEvents(5000)
+		recordUnnamed(5000)
 		if st, _ := s.Status(); st.StreamOverrunStatus != posixtrace.StatusOverrun || st.StreamFullStatus != posixtrace.StatusFull {
 			t.Errorf("%v: status %+v", p, st)
 		}
 		s.Shutdown()
-		if n := len(creData(t, limOpen(t, path))); n == 0 || n >= 5000 {
+		if n := len(userData(t, openLogAt(t, path))); n == 0 || n >= 5000 {
 			t.Errorf("%v: %d events in the log", p, n)
 		}
 	}
@@ -296,16 +296,16 @@ var _ = conform("ATR-17/posix_trace_attr_setstreamsize", func(t *testing.T) {
 	for _, data := range []*int{new(0), nil, new(8), new(20000)} {
 		for _, size := range []int64{0, 1, 100, 5000, 64 << 10, 1 << 20} {
 			a := posixtrace.Attr{StreamSize: size, MaxDataSize: data}
-			have := atrOf(t, a, false).StreamSize
+			have := attrOf(t, a, false).StreamSize
 			least := int64(a.MaxSystemEventSize() + a.MaxUserEventSize(1<<30))
 			want := max(size, least)
 			if size == 0 {
 				want = max(posixtrace.DefaultStreamSize, least)
 			}
 			if have != want {
-				t.Errorf("size %d with %d bytes of data became %d, want %d", size, atrData(a), have, want)
+				t.Errorf("size %d with %d bytes of data became %d, want %d", size, maxDataOf(a), have, want)
 			}
-			if again := atrOf(t, posixtrace.Attr{StreamSize: have, MaxDataSize: data}, false).StreamSize; again != have {
+			if again := attrOf(t, posixtrace.Attr{StreamSize: have, MaxDataSize: data}, false).StreamSize; again != have {
 				t.Errorf("size %d became %d", have, again)
 			}
 		}
@@ -359,7 +359,7 @@ var _ = conform("ATR-18/posix_trace_attr_setmaxdatasize", func(t *testing.T) {
 
 // The data of POSIX's system events is never cut, that of our own is.
 var _ = conform("ATR-19", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
+	s := newStreamOf(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
 	var old, set posixtrace.EventSet
 	old.Add(4095) // both sets at their greatest
 	set.Fill(posixtrace.FillAll)
@@ -417,19 +417,19 @@ var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
 	if posixtrace.DefaultLogSize != 1<<20 {
 		t.Errorf("DefaultLogSize = %d", posixtrace.DefaultLogSize)
 	}
-	if a := atrOf(t, posixtrace.Attr{LogSize: 2 << 20}, true); a.LogSize != 2<<20 {
+	if a := attrOf(t, posixtrace.Attr{LogSize: 2 << 20}, true); a.LogSize != 2<<20 {
 		t.Errorf("2 MiB became %d", a.LogSize)
 	}
 	// One full stream fits whatever was asked for.
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		for _, size := range []int64{1, 100 << 10} {
-			s, path := limLogged(t, 0, posixtrace.Attr{LogSize: 1, LogFullPolicy: p, StreamSize: size, StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(100)})
+			s, path := newLoggedOf(t, 0, posixtrace.Attr{LogSize: 1, LogFullPolicy: p, StreamSize: size, StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(100)})
 			a, _ := s.Attr()
 			if a.LogSize < a.StreamSize {
 				t.Errorf("%v: a log of %d bytes for a stream of %d", p, a.LogSize, a.StreamSize)
 			}
 			s.Start()
-			want := creNumbers(int(a.StreamSize-int64(a.MaxSystemEventSize())) / a.MaxUserEventSize(100))
+			want := numberStrings(int(a.StreamSize-int64(a.MaxSystemEventSize())) / a.MaxUserEventSize(100))
 			for i, n := range want {
 				want[i] = n + strings.Repeat(".", 100-len(n))
 				posixtrace.Event(posixtrace.EventUnnamed, []byte(want[i]))
@@ -437,7 +437,7 @@ var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
 			if err := s.Shutdown(); err != nil {
 				t.Fatal(err)
 			}
-			if data := creData(t, limOpen(t, path)); !slices.Equal(data, want) {
+			if data := userData(t, openLogAt(t, path)); !slices.Equal(data, want) {
 				t.Errorf("%v: %d of %d events of a full stream of %d bytes are in its log", p, len(data), len(want), a.StreamSize)
 			}
 		}
@@ -449,7 +449,7 @@ var _ = conform("ATR-21", func(t *testing.T) {
 		p    posixtrace.FullPolicy
 		full bool
 	}{{posixtrace.PolicyAppend, false}, {posixtrace.PolicyUntilFull, true}, {posixtrace.PolicyLoop, true}} {
-		s, path := limLogged(t, 0, posixtrace.Attr{LogFullPolicy: r.p, LogSize: 1, StreamSize: 1, StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(500)})
+		s, path := newLoggedOf(t, 0, posixtrace.Attr{LogFullPolicy: r.p, LogSize: 1, StreamSize: 1, StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(500)})
 		s.Start()
 		n := 0
 		for range 100 {
@@ -462,7 +462,7 @@ var _ = conform("ATR-21", func(t *testing.T) {
 			}
 		}
 		s.Shutdown()
-		have := len(creData(t, limOpen(t, path)))
+		have := len(userData(t, openLogAt(t, path)))
 		if r.full && have > n/2 || !r.full && have != n {
 			t.Errorf("%v: %d of %d events", r.p, have, n)
 		}
@@ -509,7 +509,7 @@ var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing
 		a := posixtrace.Attr{MaxDataSize: data}
 		size := a.MaxSystemEventSize()
 		if size < sets || size < a.MaxUserEventSize(1<<20) { // our own system events carry as much as user events
-			t.Errorf("max-data-size %d: a system event needs %d", atrData(a), size)
+			t.Errorf("max-data-size %d: a system event needs %d", maxDataOf(a), size)
 		}
 	}
 	// FILTER events fit at that price.
@@ -538,7 +538,7 @@ var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing
 // Events whose greatest sizes add up to no more than the stream-min-size are
 // all recorded, however they are spread over threads, types and sizes.
 var _ = conform("ATR-24", func(t *testing.T) {
-	ids := []posixtrace.EventID{posixtrace.EventUnnamed, limID(t, "atr.a"), limID(t, "atr.b")}
+	ids := []posixtrace.EventID{posixtrace.EventUnnamed, eventID(t, "atr.a"), eventID(t, "atr.b")}
 	for _, size := range []int64{1, 20 << 10, 64 << 10, 300 << 10} {
 		for _, data := range []int{0, 1, 100, 1024, 5000} {
 			for _, threads := range []int{1, 3, 16} {
@@ -582,21 +582,21 @@ var _ = conform("ATR-24", func(t *testing.T) {
 
 // The setters are the fields of Attr; Create reports invalid ones.
 var _ = conform("ATR-25/EINVAL", func(t *testing.T) {
-	for _, a := range creBad {
+	for _, a := range invalidAttrs {
 		s, err := posixtrace.Create(0, &a)
 		wantErrno(t, err, syscall.EINVAL)
 		if s != nil {
 			t.Errorf("%+v made a stream", a)
 		}
 	}
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	s.Shutdown()
 	_, err := s.Attr()
 	wantErrno(t, err, syscall.EINVAL)
 })
 
 var _ = conform("ATR-26", func(t *testing.T) {
-	a := atrOf(t, posixtrace.Attr{StreamSize: 1, LogSize: 1, MaxDataSize: new(1 << 30)}, true)
+	a := attrOf(t, posixtrace.Attr{StreamSize: 1, LogSize: 1, MaxDataSize: new(1 << 30)}, true)
 	if a.MaxDataSize >= 1<<30 || a.StreamSize <= 1 || a.LogSize <= 1 {
 		t.Fatalf("attributes %+v", a)
 	}
@@ -623,7 +623,7 @@ var _ = conform("ATR-26", func(t *testing.T) {
 			}
 		}
 	}
-	if again := atrOf(t, b.Attr(), false); again.StreamSize != b.StreamSize || again.MaxDataSize != b.MaxDataSize {
+	if again := attrOf(t, b.Attr(), false); again.StreamSize != b.StreamSize || again.MaxDataSize != b.MaxDataSize {
 		t.Errorf("%+v became %+v", b, again)
 	}
 })
@@ -632,16 +632,16 @@ var _ = conform("ATR-27/ENOMEM,EINVAL", func(t *testing.T) {
 	for _, size := range []int64{1 << 39, 1 << 41, 1 << 62, 1<<63 - 1} {
 		_, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: size})
 		wantErrno(t, err, syscall.ENOMEM)
-		_, err = posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: size}, creOpen(t, creLog(t), os.O_WRONLY))
+		_, err = posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: size}, openFile(t, logPath(t), os.O_WRONLY))
 		wantErrno(t, err, syscall.ENOMEM)
 	}
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		for _, size := range []int64{1 << 62, 1<<63 - 1} {
-			_, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogSize: size, LogFullPolicy: p}, creOpen(t, creLog(t), os.O_WRONLY))
+			_, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogSize: size, LogFullPolicy: p}, openFile(t, logPath(t), os.O_WRONLY))
 			wantErrno(t, err, syscall.EINVAL)
 		}
 	}
 	// Where the size is not used it does no harm.
-	limLogged(t, 0, posixtrace.Attr{LogSize: 1<<63 - 1, LogFullPolicy: posixtrace.PolicyAppend})
-	limStream(t, 0, posixtrace.Attr{LogSize: 1<<63 - 1})
+	newLoggedOf(t, 0, posixtrace.Attr{LogSize: 1<<63 - 1, LogFullPolicy: posixtrace.PolicyAppend})
+	newStreamOf(t, 0, posixtrace.Attr{LogSize: 1<<63 - 1})
 })

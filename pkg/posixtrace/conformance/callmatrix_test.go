@@ -75,16 +75,16 @@ func TestCallMatrix(t *testing.T) {
 		var s *posixtrace.Stream
 		path := ""
 		if logged {
-			s, path = flowLogged(t, nil)
+			s, path = newLogged(t, nil)
 		} else {
-			s = flowStream(t, nil)
+			s = newStream(t, nil)
 		}
-		flowStart(t, s)
+		startStream(t, s)
 		return s, path
 	}
 	log := func(t *testing.T) *posixtrace.Log {
 		s, path := stream(t, true)
-		flowShutdown(t, s)
+		shutdownStream(t, s)
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestCallMatrix(t *testing.T) {
 							}
 							return
 						}
-						flowLacks(t, &posixtrace.Stream{}, r.method)
+						wantNoMethod(t, &posixtrace.Stream{}, r.method)
 						return
 					}
 					s, _ := stream(t, col.logged)
@@ -129,13 +129,13 @@ func TestCallMatrix(t *testing.T) {
 						return
 					}
 					s, _ := stream(t, col.logged)
-					flowShutdown(t, s)
+					shutdownStream(t, s)
 					errno(t, r.stream(s), einval)
 				})
 			}
 			t.Run("opened log", func(t *testing.T) {
 				if r.opened == none {
-					flowLacks(t, &posixtrace.Log{}, r.method)
+					wantNoMethod(t, &posixtrace.Log{}, r.method)
 					return
 				}
 				errno(t, r.log(log(t)), r.opened)
@@ -165,8 +165,8 @@ func TestCallMatrix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		flowShutdown(t, s)
-		if again := flowID(t, "matrix.a"); a == b || a != again {
+		shutdownStream(t, s)
+		if again := eventID(t, "matrix.a"); a == b || a != again {
 			t.Errorf("ids are %d, %d, and %d again", a, b, again)
 		}
 	})
@@ -178,14 +178,14 @@ func TestCallMatrix(t *testing.T) {
 		wantErrno(t, err, syscall.EINVAL)
 		_, err = log(t).EventName(3000)
 		wantErrno(t, err, syscall.EINVAL)
-		flowAll(t, s)
+		readAll(t, s)
 		_, _, err = s.Next(soon(), nil)
 		wantErrno(t, err, syscall.EINTR)
 		_, _, err = s.TimedNext(time.Now(), nil)
 		wantErrno(t, err, syscall.ETIMEDOUT)
 		l, _ := stream(t, true)
-		posixtrace.Event(flowID(t, "matrix"), nil)
-		defer flowSwap(t, l, "/dev/full", syscall.O_RDWR)()
+		posixtrace.Event(eventID(t, "matrix"), nil)
+		defer replaceLog(t, l, "/dev/full", syscall.O_RDWR)()
 		wantErrno(t, l.Flush(), syscall.ENOSPC)
 		wantErrno(t, l.Shutdown(), syscall.ENOSPC)
 		wantErrno(t, l.Shutdown(), syscall.EINVAL) // resources are freed all the same

@@ -18,7 +18,7 @@ import (
 
 // Section CLR: clear.
 
-func clrClear(t *testing.T, s *posixtrace.Stream) {
+func clearStream(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	if err := s.Clear(); err != nil {
 		t.Fatal(err)
@@ -26,25 +26,25 @@ func clrClear(t *testing.T, s *posixtrace.Stream) {
 }
 
 var _ = conform("CLR-01/posix_trace_clear/EINVAL", func(t *testing.T) {
-	s := flowStream(t, &posixtrace.Attr{Name: "clr", StreamFullPolicy: posixtrace.PolicyUntilFull})
-	flowStart(t, s)
+	s := newStream(t, &posixtrace.Attr{Name: "clr", StreamFullPolicy: posixtrace.PolicyUntilFull})
+	startStream(t, s)
 	id, err := s.EventID("clr.named")
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, _ := s.Attr()
-	w := flowRecorder(t, s)
+	w := newNumberWriter(t, s)
 	for range 1000 {
 		w.put()
 		posixtrace.Event(w.id, []byte("0"))
 	}
 	// Part of it has been read, and some of the rest is on its way to the reader.
 	for range 10 {
-		flowNext(t, s)
+		readNext(t, s)
 	}
-	clrClear(t, s)
-	flowWant(t, flowAll(t, s))
-	flowWant(t, flowPeek(t, s))
+	clearStream(t, s)
+	wantEvents(t, readAll(t, s))
+	wantEvents(t, peekAll(t, s))
 	if name, err := s.EventName(id); err != nil || name != "clr.named" {
 		t.Errorf("the type map does not survive: %q, %v", name, err)
 	}
@@ -52,44 +52,44 @@ var _ = conform("CLR-01/posix_trace_clear/EINVAL", func(t *testing.T) {
 		t.Errorf("attributes are %+v, %v, they were %+v", after, err, before)
 	}
 	posixtrace.Event(w.id, []byte("after"))
-	flowWant(t, flowAll(t, s), "after")
-	flowShutdown(t, s)
+	wantEvents(t, readAll(t, s), "after")
+	shutdownStream(t, s)
 	wantErrno(t, s.Clear(), syscall.EINVAL)
-	flowLacks(t, &posixtrace.Log{}, "Clear")
+	wantNoMethod(t, &posixtrace.Log{}, "Clear")
 })
 
 var _ = conform("CLR-02", func(t *testing.T) {
-	s := flowStream(t, nil)
-	clrClear(t, s)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
-	flowWant(t, flowAll(t, s))
-	flowStart(t, s)
-	clrClear(t, s)
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
-	posixtrace.Event(flowID(t, "clr"), []byte("x"))
-	flowWant(t, flowAll(t, s), "x")
-	flowStop(t, s)
-	clrClear(t, s)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
-	posixtrace.Event(flowID(t, "clr"), []byte("x"))
-	flowWant(t, flowAll(t, s))
+	s := newStream(t, nil)
+	clearStream(t, s)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	wantEvents(t, readAll(t, s))
+	startStream(t, s)
+	clearStream(t, s)
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	posixtrace.Event(eventID(t, "clr"), []byte("x"))
+	wantEvents(t, readAll(t, s), "x")
+	stopStream(t, s)
+	clearStream(t, s)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	posixtrace.Event(eventID(t, "clr"), []byte("x"))
+	wantEvents(t, readAll(t, s))
 })
 
 var _ = conform("CLR-03", func(t *testing.T) {
-	fill := func(t *testing.T, p posixtrace.FullPolicy) (*posixtrace.Stream, *flowWriter) {
-		s := flowStream(t, flowSmall(p))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		for flowStatus(t, s).Lost == 0 {
+	fill := func(t *testing.T, p posixtrace.FullPolicy) (*posixtrace.Stream, *numberWriter) {
+		s := newStream(t, smallAttr(p))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		for statusOf(t, s).Lost == 0 {
 			w.put()
 		}
-		flowIs(t, "full status", flowStatus(t, s).StreamFullStatus, posixtrace.StatusFull)
+		wantEqual(t, "full status", statusOf(t, s).StreamFullStatus, posixtrace.StatusFull)
 		return s, w
 	}
 	cleared := func(t *testing.T, s *posixtrace.Stream) {
 		t.Helper()
-		clrClear(t, s)
-		st := flowStatus(t, s)
+		clearStream(t, s)
+		st := statusOf(t, s)
 		if st.StreamFullStatus != posixtrace.StatusNotFull || st.StreamOverrunStatus != posixtrace.StatusNoOverrun {
 			t.Errorf("status is %+v", st)
 		}
@@ -97,42 +97,42 @@ var _ = conform("CLR-03", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
 		s, w := fill(t, posixtrace.PolicyUntilFull)
 		cleared(t, s)
-		flowWant(t, flowAll(t, s))
-		flowStart(t, s)
+		wantEvents(t, readAll(t, s))
+		startStream(t, s)
 		w.put()
-		flowWant(t, flowAll(t, s), "START", strconv.Itoa(w.n-1))
+		wantEvents(t, readAll(t, s), "START", strconv.Itoa(w.n-1))
 	})
 	// However many marks of the loss have been reported before clear.
 	for reported := range 4 {
 		t.Run("loop "+strconv.Itoa(reported), func(t *testing.T) {
 			s, w := fill(t, posixtrace.PolicyLoop)
 			for range reported {
-				flowNext(t, s)
+				readNext(t, s)
 			}
 			cleared(t, s)
-			flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
-			flowWant(t, flowAll(t, s))
+			wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+			wantEvents(t, readAll(t, s))
 			w.put()
-			flowWant(t, flowAll(t, s), strconv.Itoa(w.n-1))
+			wantEvents(t, readAll(t, s), strconv.Itoa(w.n-1))
 		})
 	}
 	t.Run("until-full reported", func(t *testing.T) {
 		for reported := 1; reported <= 3; reported++ {
 			s, w := fill(t, posixtrace.PolicyUntilFull)
 			for {
-				e, ok := flowNext(t, s)
+				e, ok := readNext(t, s)
 				if !ok || e.ID == posixtrace.EventStop {
 					break
 				}
 			}
 			for range reported - 1 {
-				flowNext(t, s)
+				readNext(t, s)
 			}
 			cleared(t, s)
-			flowWant(t, flowAll(t, s))
-			flowStart(t, s)
+			wantEvents(t, readAll(t, s))
+			startStream(t, s)
 			w.put()
-			for _, e := range flowAll(t, s) {
+			for _, e := range readAll(t, s) {
 				if e.ID != posixtrace.EventStart && !e.ID.User() {
 					t.Errorf("%d reported: %v after clear", reported, e)
 				}
@@ -142,34 +142,34 @@ var _ = conform("CLR-03", func(t *testing.T) {
 })
 
 var _ = conform("CLR-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	w.fill(t)
-	clrClear(t, s)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	clearStream(t, s)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	for range 3 {
 		if w.put() {
 			t.Fatal("it has restarted")
 		}
-		flowWant(t, flowAll(t, s))
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+		wantEvents(t, readAll(t, s))
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	}
-	flowIs(t, "overrun", flowStatus(t, s).StreamOverrunStatus, posixtrace.StatusNoOverrun)
-	flowStart(t, s)
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	wantEqual(t, "overrun", statusOf(t, s).StreamOverrunStatus, posixtrace.StatusNoOverrun)
+	startStream(t, s)
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	w.put()
-	flowWant(t, flowAll(t, s), "START", strconv.Itoa(w.n-1))
+	wantEvents(t, readAll(t, s), "START", strconv.Itoa(w.n-1))
 	// From then on it is as any other.
 	w.fill(t)
-	flowWant(t, flowTypes(flowAll(t, s), posixtrace.EventStop, posixtrace.EventStart), "STOP1", "START")
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	wantEvents(t, eventsOf(readAll(t, s), posixtrace.EventStop, posixtrace.EventStart), "STOP1", "START")
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 })
 
 var _ = conform("CLR-05", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	id := flowID(t, "clr.rejected")
+	s := newStream(t, nil)
+	startStream(t, s)
+	id := eventID(t, "clr.rejected")
 	before, _ := s.Attr()
 	err := s.FilterOps([]posixtrace.FilterOp{{How: posixtrace.FilterAdd, Patterns: []string{"clr.*"}}})
 	if err != nil {
@@ -179,13 +179,13 @@ var _ = conform("CLR-05", func(t *testing.T) {
 	if f, err := s.Filter(); err != nil || !f.Has(id) {
 		t.Fatalf("the filter is %v, %v", f, err)
 	}
-	clrClear(t, s)
+	clearStream(t, s)
 	if f, err := s.Filter(); err != nil || !f.Empty() {
 		t.Errorf("the filter is %v, %v", f, err)
 	}
 	posixtrace.Event(id, []byte("y"))
-	posixtrace.Event(flowID(t, "clr.registered later"), []byte("z"))
-	flowWant(t, flowAll(t, s), "y", "z")
+	posixtrace.Event(eventID(t, "clr.registered later"), []byte("z"))
+	wantEvents(t, readAll(t, s), "y", "z")
 	if after, err := s.Attr(); err != nil || after != before {
 		t.Errorf("attributes are %+v, %v, they were %+v", after, err, before)
 	}
@@ -193,12 +193,12 @@ var _ = conform("CLR-05", func(t *testing.T) {
 
 var _ = conform("CLR-06", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
-		s := flowStream(t, &posixtrace.Attr{StreamFullPolicy: p, StreamSize: 64 << 10, MaxDataSize: new(1000)})
-		flowStart(t, s)
+		s := newStream(t, &posixtrace.Attr{StreamFullPolicy: p, StreamSize: 64 << 10, MaxDataSize: new(1000)})
+		startStream(t, s)
 		var end atomic.Bool
 		var wg sync.WaitGroup
 		for i := range 2 {
-			id := flowID(t, "clr."+strconv.Itoa(i))
+			id := eventID(t, "clr."+strconv.Itoa(i))
 			wg.Go(func() {
 				var buf [1000]byte
 				for k := 0; !end.Load(); k++ {
@@ -216,11 +216,11 @@ var _ = conform("CLR-06", func(t *testing.T) {
 		}
 		events := 0
 		for late := time.Now().Add(10 * time.Second); events < 500 && !t.Failed() && time.Now().Before(late); {
-			clrClear(t, s)
-			flowStart(t, s) // it may have become full
+			clearStream(t, s)
+			startStream(t, s) // it may have become full
 			runtime.Gosched()
 			for range 50 {
-				e, ok := flowNext(t, s)
+				e, ok := readNext(t, s)
 				if !ok {
 					break
 				}
@@ -241,8 +241,8 @@ var _ = conform("CLR-06", func(t *testing.T) {
 		if events == 0 {
 			t.Error("no event was read")
 		}
-		clrClear(t, s)
-		flowWant(t, flowUsers(flowAll(t, s)))
+		clearStream(t, s)
+		wantEvents(t, userEvents(readAll(t, s)))
 	}
 })
 
@@ -254,10 +254,10 @@ var _ = conform("CLR-07", func(t *testing.T) {
 				name += " by another"
 			}
 			t.Run(name, func(t *testing.T) {
-				s, path := flowLogged(t, &posixtrace.Attr{Name: "clr07", StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: new(64)})
-				flowStart(t, s)
-				w := flowRecorder(t, s)
-				for flowStatus(t, s).LogFullStatus != posixtrace.StatusFull {
+				s, path := newLogged(t, &posixtrace.Attr{Name: "clr07", StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: p, StreamSize: 1, LogSize: 64 << 10, MaxDataSize: new(64)})
+				startStream(t, s)
+				w := newNumberWriter(t, s)
+				for statusOf(t, s).LogFullStatus != posixtrace.StatusFull {
 					for range 50 {
 						w.put()
 					}
@@ -274,9 +274,9 @@ var _ = conform("CLR-07", func(t *testing.T) {
 					}
 					defer by.Close()
 				}
-				clrClear(t, by)
-				flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, posixtrace.StatusNotFull)
-				flowStart(t, s)
+				clearStream(t, by)
+				wantEqual(t, "log full status", statusOf(t, s).LogFullStatus, posixtrace.StatusNotFull)
+				startStream(t, s)
 				first := w.n
 				if !w.put() {
 					t.Error("a cleared stream does not record")
@@ -285,61 +285,61 @@ var _ = conform("CLR-07", func(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.put()
-				flowShutdown(t, s)
-				all := flowNoFlush(flowLog(t, path))
+				shutdownStream(t, s)
+				all := withoutFlushMarks(readFinishedLog(t, path))
 				want := []string{"START", strconv.Itoa(first), strconv.Itoa(first + 1), "STOP0"}
 				if p == posixtrace.PolicyLoop {
 					want = want[1:] // it was running all the time
 				}
-				flowWant(t, all, want...)
+				wantEvents(t, all, want...)
 			})
 		}
 	}
 	t.Run("nothing of before", func(t *testing.T) {
 		// Not even the FLUSH_STOP of a flush before.
-		s, path := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop})
-		flowStart(t, s)
-		posixtrace.Event(flowID(t, "clr"), []byte("before"))
+		s, path := newLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop})
+		startStream(t, s)
+		posixtrace.Event(eventID(t, "clr"), []byte("before"))
 		if err := s.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		clrClear(t, s)
-		posixtrace.Event(flowID(t, "clr"), []byte("after"))
-		flowShutdown(t, s)
-		flowWant(t, flowLog(t, path), "after", "STOP0", "FLUSH_START", "FLUSH_STOP")
+		clearStream(t, s)
+		posixtrace.Event(eventID(t, "clr"), []byte("after"))
+		shutdownStream(t, s)
+		wantEvents(t, readFinishedLog(t, path), "after", "STOP0", "FLUSH_START", "FLUSH_STOP")
 	})
 })
 
 var _ = conform("CLR-08", func(t *testing.T) {
-	s, path := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
-	flowStart(t, s)
-	id := flowID(t, "clr")
+	s, path := newLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
+	startStream(t, s)
+	id := eventID(t, "clr")
 	posixtrace.Event(id, []byte("logged"))
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	st, _ := os.Stat(path)
 	posixtrace.Event(id, []byte("cleared"))
-	clrClear(t, s)
+	clearStream(t, s)
 	if now, err := os.Stat(path); err != nil || now.Size() < st.Size() {
 		t.Errorf("the log has shrunk: %v", err)
 	}
 	posixtrace.Event(id, []byte("after"))
-	flowShutdown(t, s)
-	flowWant(t, flowNoFlush(flowLog(t, path)), "START", "logged", "after", "STOP0")
+	shutdownStream(t, s)
+	wantEvents(t, withoutFlushMarks(readFinishedLog(t, path)), "START", "logged", "after", "STOP0")
 })
 
 var _ = conform("CLR-09", func(t *testing.T) {
 	// It waits for a flush that writes to a pipe without a reader.
-	s, r := sstPipe(t)
-	flowStart(t, s)
-	id := flowID(t, "clr")
+	s, r := newPipeLogged(t)
+	startStream(t, s)
+	id := eventID(t, "clr")
 	for range 200 {
 		posixtrace.Event(id, make([]byte, 1000))
 	}
 	flushed, cleared := make(chan error, 1), make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
-	tracetest.Wait(t, "it is flushing", func() bool { return flowStatus(t, s).StreamFlushStatus == posixtrace.StatusFlushing })
+	tracetest.Wait(t, "it is flushing", func() bool { return statusOf(t, s).StreamFlushStatus == posixtrace.StatusFlushing })
 	go func() { cleared <- s.Clear() }()
 	for range 1000 {
 		runtime.Gosched()
@@ -350,7 +350,7 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		clrDiscard(r)
+		discardLog(r)
 	}()
 	if err := <-flushed; err != nil {
 		t.Error(err)
@@ -358,41 +358,41 @@ var _ = conform("CLR-09", func(t *testing.T) {
 	if err := <-cleared; err != nil {
 		t.Error(err)
 	}
-	flowShutdown(t, s)
-	clrStop(r)
+	shutdownStream(t, s)
+	stopDiscarding(r)
 	<-over
 
-	l, _ := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: new(64)})
-	flowStart(t, l)
-	w := flowOther(t, l)
-	for flowStatus(t, l).LogOverrunStatus != posixtrace.StatusOverrun {
+	l, _ := newLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 1, LogSize: 1, MaxDataSize: new(64)})
+	startStream(t, l)
+	w := newOtherNumberWriter(t, l)
+	for statusOf(t, l).LogOverrunStatus != posixtrace.StatusOverrun {
 		w.fill(t)
 		if err := l.Flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	back := flowSwap(t, l, "/dev/full", syscall.O_RDWR)
+	back := replaceLog(t, l, "/dev/full", syscall.O_RDWR)
 	wantErrno(t, l.Flush(), syscall.ENOSPC)
 	back()
-	flowIs(t, "flush error", flowStatus(t, l).StreamFlushError, syscall.ENOSPC)
-	clrClear(t, l)
-	st := flowStatus(t, l)
+	wantEqual(t, "flush error", statusOf(t, l).StreamFlushError, syscall.ENOSPC)
+	clearStream(t, l)
+	st := statusOf(t, l)
 	if st.StreamFlushError != 0 || st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 		t.Errorf("status is %+v", st)
 	}
 })
 
-// clrDiscard reads until clrStop.
-func clrDiscard(r *os.File) { io.Copy(io.Discard, r) }
+// discardLog reads until stopDiscarding.
+func discardLog(r *os.File) { io.Copy(io.Discard, r) }
 
-func clrStop(r *os.File) { r.SetReadDeadline(time.Now()) }
+func stopDiscarding(r *os.File) { r.SetReadDeadline(time.Now()) }
 
 var _ = conform("CLR-09/counts", func(t *testing.T) {
 	// A LOOP log that was full counts from nothing again: what it keeps and what it loses
 	// after the clear is all that was recorded since.
-	s, path := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: new(64)})
-	flowStart(t, s)
-	w := flowOther(t, s)
+	s, path := newLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: new(64)})
+	startStream(t, s)
+	w := newOtherNumberWriter(t, s)
 	flush := func(n int) {
 		t.Helper()
 		for range n {
@@ -402,28 +402,28 @@ var _ = conform("CLR-09/counts", func(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := flowMem(t, s)
+	m := memoryOf(t, s)
 	used := func() bool { used, all := m.Used(); return used >= all-1 }
-	for flowStatus(t, s).LogFullStatus != posixtrace.StatusFull {
+	for statusOf(t, s).LogFullStatus != posixtrace.StatusFull {
 		flush(100)
 	}
 	for range 30 {
 		flush(100)
 	}
-	clrClear(t, s)
-	before, n := flowStatus(t, s).LogLost, w.n
+	clearStream(t, s)
+	before, n := statusOf(t, s).LogLost, w.n
 	for !used() { // more than the log holds, in one flush
 		w.put()
 	}
 	flush(0)
-	if st := flowStatus(t, s); st.LogLost == before || st.LogFullStatus != posixtrace.StatusFull || st.LogOverrunStatus != posixtrace.StatusOverrun || st.Lost != 0 {
+	if st := statusOf(t, s); st.LogLost == before || st.LogFullStatus != posixtrace.StatusFull || st.LogOverrunStatus != posixtrace.StatusOverrun || st.Lost != 0 {
 		t.Fatalf("after a flush of %d events: %+v", w.n-n, st)
 	}
 	for range 30 {
 		flush(100)
 	}
-	flowShutdown(t, s)
-	all, st := logRead(t, path)
-	kept := logCount(all, w.id) + logCount(all, posixtrace.EventStop)
-	flowIs(t, "kept and lost", kept+int(st.LogLost-before), w.n-n+1)
+	shutdownStream(t, s)
+	all, st := readLog(t, path)
+	kept := countOf(all, w.id) + countOf(all, posixtrace.EventStop)
+	wantEqual(t, "kept and lost", kept+int(st.LogLost-before), w.n-n+1)
 })

@@ -24,8 +24,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// creSmall makes streams of the least size.
-var creSmall = posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)}
+// smallestAttr makes streams of the least size.
+var smallestAttr = posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)}
 
 func init() {
 	// creator: for each line "PID N" it makes up to N small streams on that
@@ -38,7 +38,7 @@ func init() {
 			fmt.Sscan(in.Text(), &pid, &n)
 			var no syscall.Errno
 			for range n {
-				s, err := posixtrace.Create(pid, &creSmall)
+				s, err := posixtrace.Create(pid, &smallestAttr)
 				if err != nil {
 					errors.As(err, &no)
 					break
@@ -61,11 +61,11 @@ func init() {
 		fmt.Println("ready")
 		io.Copy(io.Discard, os.Stdin)
 	}
-	tracetest.Helpers["space"] = creSpace
+	tracetest.Helpers["space"] = fillSpace
 }
 
-// creMake has a creator make streams.
-func creMake(c *tracetest.Child, pid, n int) (made int, no syscall.Errno) {
+// makeStreams has a creator make streams.
+func makeStreams(c *tracetest.Child, pid, n int) (made int, no syscall.Errno) {
 	c.T.Helper()
 	fmt.Fprintln(c.In, pid, n)
 	l := c.Line()
@@ -76,8 +76,8 @@ func creMake(c *tracetest.Child, pid, n int) (made int, no syscall.Errno) {
 	return made, syscall.Errno(e)
 }
 
-// creSleeper is a process that knows nothing of tracing.
-func creSleeper(t *testing.T) int {
+// newSleeper is a process that knows nothing of tracing.
+func newSleeper(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
@@ -87,9 +87,9 @@ func creSleeper(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// creZombie is a process that has ended and was not waited for, and afterwards
+// newZombie is a process that has ended and was not waited for, and afterwards
 // one that is gone.
-func creZombie(t *testing.T) (pid int, reap func()) {
+func newZombie(t *testing.T) (pid int, reap func()) {
 	t.Helper()
 	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {
@@ -102,8 +102,8 @@ func creZombie(t *testing.T) (pid int, reap func()) {
 	return pid, func() { cmd.Wait() }
 }
 
-// creOpen opens a new log file with flags beside O_CREATE.
-func creOpen(t *testing.T, path string, flags int) *os.File {
+// openFile opens a new log file with flags beside O_CREATE.
+func openFile(t *testing.T, path string, flags int) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(path, flags|os.O_CREATE, 0o600)
 	if err != nil {
@@ -113,10 +113,10 @@ func creOpen(t *testing.T, path string, flags int) *os.File {
 	return f
 }
 
-func creLog(t *testing.T) string { return filepath.Join(t.TempDir(), "cre.trace") }
+func logPath(t *testing.T) string { return filepath.Join(t.TempDir(), "cre.trace") }
 
-// creData reads the data of all user events of a log.
-func creData(t *testing.T, l *posixtrace.Log) (list []string) {
+// userData reads the data of all user events of a log.
+func userData(t *testing.T, l *posixtrace.Log) (list []string) {
 	t.Helper()
 	buf := make([]byte, 4096)
 	for {
@@ -133,22 +133,22 @@ func creData(t *testing.T, l *posixtrace.Log) (list []string) {
 	}
 }
 
-// creNumbers is what creData reads of events 0 to n-1 that creEvents records.
-func creNumbers(n int) (list []string) {
+// numberStrings is what userData reads of events 0 to n-1 that recordUnnamed records.
+func numberStrings(n int) (list []string) {
 	for i := range n {
 		list = append(list, strconv.Itoa(i))
 	}
 	return list
 }
 
-func creEvents(n int) {
+func recordUnnamed(n int) {
 	for i := range n {
 		posixtrace.Event(posixtrace.EventUnnamed, []byte(strconv.Itoa(i)))
 	}
 }
 
-// creFullResult is what became of filling a trace directory.
-type creFullResult struct {
+// directoryFull is what became of filling a trace directory.
+type directoryFull struct {
 	err       error
 	made      int           // streams, of two controllers
 	here      syscall.Errno // of one more of this process
@@ -164,8 +164,8 @@ type creFullResult struct {
 	full      syscall.Errno // and of another one
 }
 
-// creFull fills a trace directory of its own, once for the tests that look at it.
-var creFull = sync.OnceValue(func() (r creFullResult) {
+// fillDirectory fills a trace directory of its own, once for the tests that look at it.
+var fillDirectory = sync.OnceValue(func() (r directoryFull) {
 	old := os.Getenv("PTRACE_DIR")
 	defer os.Setenv("PTRACE_DIR", old)
 	base := os.TempDir()
@@ -175,7 +175,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	}
 	tmp, err := os.MkdirTemp(base, "posixtrace-full-")
 	if err != nil {
-		return creFullResult{err: err}
+		return directoryFull{err: err}
 	}
 	defer os.RemoveAll(tmp)
 	dir, other := filepath.Join(tmp, "dir"), filepath.Join(tmp, "other")
@@ -187,7 +187,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	for range posixtrace.SysMax/posixtrace.StreamsMax + 1 { // the last has room when the directory has none
 		cmd := exec.Command("sleep", "600")
 		if err := cmd.Start(); err != nil {
-			return creFullResult{err: err}
+			return directoryFull{err: err}
 		}
 		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		pids = append(pids, cmd.Process.Pid)
@@ -198,7 +198,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	path := filepath.Join(tmp, "log.trace")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return creFullResult{err: err}
+		return directoryFull{err: err}
 	}
 	defer f.Close()
 	ls, err := posixtrace.CreateWithLog(last, nil, f)
@@ -206,7 +206,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 		err = ls.Shutdown()
 	}
 	if err != nil {
-		return creFullResult{err: err}
+		return directoryFull{err: err}
 	}
 
 	// Everything but a few is this process's, the few another's.
@@ -218,9 +218,9 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 		}
 	}()
 	for i := range posixtrace.SysMax - few {
-		s, err := posixtrace.Create(pids[i/posixtrace.StreamsMax], &creSmall)
+		s, err := posixtrace.Create(pids[i/posixtrace.StreamsMax], &smallestAttr)
 		if err != nil {
-			return creFullResult{err: fmt.Errorf("stream %d: %w", i, err)}
+			return directoryFull{err: fmt.Errorf("stream %d: %w", i, err)}
 		}
 		streams = append(streams, s)
 	}
@@ -234,7 +234,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	in, _ := cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
 	if err := cmd.Start(); err != nil {
-		return creFullResult{err: err}
+		return directoryFull{err: err}
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	answers := bufio.NewReader(out)
@@ -250,7 +250,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	// more makes streams here until there are n or it fails.
 	more := func(n int) (made int, no syscall.Errno) {
 		for range n {
-			s, err := posixtrace.Create(last, &creSmall)
+			s, err := posixtrace.Create(last, &smallestAttr)
 			if err != nil {
 				errors.As(err, &no)
 				return made, no
@@ -264,7 +264,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	r.made = len(streams) + r.dead
 	_, r.here = more(1)
 	os.Setenv("PTRACE_DIR", other)
-	if s, err := posixtrace.Create(last, &creSmall); err == nil {
+	if s, err := posixtrace.Create(last, &smallestAttr); err == nil {
 		r.elsewhere = true
 		s.Shutdown()
 	}
@@ -273,7 +273,7 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	cmd.Wait()
 	r.again, r.after = more(few + 1)
 	if err := streams[0].Shutdown(); err != nil {
-		return creFullResult{err: err}
+		return directoryFull{err: err}
 	}
 	streams = streams[1:]
 	_, no := more(1)
@@ -283,14 +283,14 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 	// One that is left to its process, which dies.
 	heir := exec.Command("sleep", "600")
 	if err := heir.Start(); err != nil {
-		return creFullResult{err: err}
+		return directoryFull{err: err}
 	}
 	err = streams[0].Handover(heir.Process.Pid)
 	_, r.kept = more(1)
 	heir.Process.Kill()
 	heir.Wait()
 	if err != nil {
-		return creFullResult{err: err}
+		return directoryFull{err: err}
 	}
 	if _, no := more(1); no != 0 {
 		r.stale = no
@@ -302,8 +302,8 @@ var creFull = sync.OnceValue(func() (r creFullResult) {
 })
 
 var _ = conform("CRE-01/posix_trace_create/ENOMEM", func(t *testing.T) {
-	pid := creSleeper(t)
-	s := limStream(t, pid, posixtrace.Attr{StreamSize: 1 << 20})
+	pid := newSleeper(t)
+	s := newStreamOf(t, pid, posixtrace.Attr{StreamSize: 1 << 20})
 	info, err := s.Info()
 	if err != nil || info.PID != pid {
 		t.Fatalf("%+v, %v", info, err)
@@ -417,7 +417,7 @@ var _ = conform("CRE-02", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Shutdown()
-	logged, err := posixtrace.CreateWithLog(0, nil, creOpen(t, creLog(t), os.O_WRONLY))
+	logged, err := posixtrace.CreateWithLog(0, nil, openFile(t, logPath(t), os.O_WRONLY))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,14 +441,14 @@ var _ = conform("CRE-03", func(t *testing.T) {
 		if i, err := s.Info(); err != nil || i.PID != os.Getpid() {
 			t.Errorf("Create(%d) traces %d, %v", pid, i.PID, err)
 		}
-		creEvents(1)
+		recordUnnamed(1)
 		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "0", os.Getpid()})
 	}
 })
 
 var _ = conform("CRE-04", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
-	logged, path := limLogged(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
+	logged, path := newLoggedOf(t, 0, posixtrace.Attr{})
 	for _, s := range []*posixtrace.Stream{s, logged} {
 		if st, err := s.Status(); err != nil || st != (posixtrace.Status{}) {
 			t.Errorf("status %+v, %v, want all zero", st, err)
@@ -461,12 +461,12 @@ var _ = conform("CRE-04", func(t *testing.T) {
 		z.StreamFlushStatus != posixtrace.StatusNotFlushing || z.StreamFlushError != 0 || z.LogOverrunStatus != posixtrace.StatusNoOverrun || z.LogFullStatus != posixtrace.StatusNotFull {
 		t.Errorf("zero is %+v", z)
 	}
-	creEvents(3) // not recorded
+	recordUnnamed(3) // not recorded
 	if ev, _, err := s.TryNext(nil); err != posixtrace.ErrUnavailable {
 		t.Errorf("a new stream holds %+v, %v", ev, err)
 	}
 	logged.Shutdown()
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	for {
 		ev, _, err := l.Next(nil)
 		if err != nil {
@@ -480,7 +480,7 @@ var _ = conform("CRE-04", func(t *testing.T) {
 
 var _ = conform("CRE-05", func(t *testing.T) {
 	before := time.Now()
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	after := time.Now()
 	a, err := s.Attr()
 	if err != nil || a.CreateTime.Before(before.Round(0)) || a.CreateTime.After(after.Round(0)) {
@@ -493,9 +493,9 @@ var _ = conform("CRE-05", func(t *testing.T) {
 })
 
 var _ = conform("CRE-06/posix_trace_create/ESRCH", func(t *testing.T) {
-	zombie, reap := creZombie(t)
+	zombie, reap := newZombie(t)
 	defer reap()
-	gone, reapGone := creZombie(t)
+	gone, reapGone := newZombie(t)
 	reapGone()
 	for _, pid := range []int{-1, -os.Getpid(), 1 << 30, 1<<31 - 1, zombie, gone} {
 		s, err := posixtrace.Create(pid, nil)
@@ -503,7 +503,7 @@ var _ = conform("CRE-06/posix_trace_create/ESRCH", func(t *testing.T) {
 		if s != nil {
 			t.Error("a stream is returned")
 		}
-		s, err = posixtrace.CreateWithLog(pid, nil, creOpen(t, creLog(t), os.O_WRONLY))
+		s, err = posixtrace.CreateWithLog(pid, nil, openFile(t, logPath(t), os.O_WRONLY))
 		wantErrno(t, err, syscall.ESRCH)
 		if s != nil {
 			t.Error("a stream is returned")
@@ -511,8 +511,8 @@ var _ = conform("CRE-06/posix_trace_create/ESRCH", func(t *testing.T) {
 	}
 })
 
-// creAs starts a helper as another user.
-func creAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *tracetest.Child {
+// startAs starts a helper as another user.
+func startAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *tracetest.Child {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-as-")
 	if err != nil {
@@ -522,11 +522,11 @@ func creAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *tracet
 	if err := os.Chown(dir, int(uid), int(gid)); err != nil {
 		t.Fatal(err)
 	}
-	return creAsIn(t, dir, uid, gid, caps, helper)
+	return startAsIn(t, dir, uid, gid, caps, helper)
 }
 
-// creAsIn is creAs with that trace directory.
-func creAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper string) *tracetest.Child {
+// startAsIn is startAs with that trace directory.
+func startAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper string) *tracetest.Child {
 	t.Helper()
 	// The path of the test binary need not be open to others; this one is.
 	cmd := exec.Command("/proc/self/exe")
@@ -552,15 +552,15 @@ func creAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper s
 var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	const stranger = 65534
-	c := creAs(t, stranger, stranger, nil, "creator")
-	same := creAs(t, stranger, stranger, nil, "map")
-	group := creAs(t, stranger, stranger-1, nil, "map")
-	protected := creAs(t, stranger, stranger, nil, "protected")
+	c := startAs(t, stranger, stranger, nil, "creator")
+	same := startAs(t, stranger, stranger, nil, "map")
+	group := startAs(t, stranger, stranger-1, nil, "map")
+	protected := startAs(t, stranger, stranger, nil, "protected")
 	if l := protected.Line(); l != "ready" {
 		t.Fatal(l)
 	}
-	mapOpen(same, "wait.until.it.runs")
-	mapOpen(group, "wait.until.it.runs")
+	openIn(same, "wait.until.it.runs")
+	openIn(group, "wait.until.it.runs")
 	for _, r := range []struct {
 		what string
 		pid  int
@@ -573,37 +573,37 @@ var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 		{"a process of another group", group.PID, syscall.EPERM},
 		{"a protected process", protected.PID, syscall.EPERM},
 	} {
-		made, no := creMake(c, r.pid, 1)
+		made, no := makeStreams(c, r.pid, 1)
 		if no != r.want || (made == 1) != (no == 0) {
 			t.Errorf("%s: %d streams, %v, want %v", r.what, made, no, r.want)
 		}
 	}
 	const sysPtrace = 19
-	able := creAs(t, stranger, stranger, []uintptr{sysPtrace}, "creator")
+	able := startAs(t, stranger, stranger, []uintptr{sysPtrace}, "creator")
 	for _, pid := range []int{os.Getpid(), protected.PID} {
-		if made, no := creMake(able, pid, 1); made != 1 {
+		if made, no := makeStreams(able, pid, 1); made != 1 {
 			t.Errorf("with CAP_SYS_PTRACE: %v", no)
 		}
 	}
-	limStream(t, same.PID, posixtrace.Attr{}) // root may
+	newStreamOf(t, same.PID, posixtrace.Attr{}) // root may
 })
 
 // Whether there is such a process is asked before whether it may be traced.
 var _ = conform("CRE-07/posix_trace_create/ESRCH", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	const stranger = 65534
-	c := creAs(t, stranger, stranger, nil, "creator")
-	zombie, reap := creZombie(t) // root's
+	c := startAs(t, stranger, stranger, nil, "creator")
+	zombie, reap := newZombie(t) // root's
 	defer reap()
 	for what, pid := range map[string]int{"no process": 1 << 30, "a zombie of root": zombie} {
-		if made, no := creMake(c, pid, 1); made != 0 || no != syscall.ESRCH {
+		if made, no := makeStreams(c, pid, 1); made != 0 || no != syscall.ESRCH {
 			t.Errorf("%s: %d streams, %v, want ESRCH", what, made, no)
 		}
 	}
 })
 
 var _ = conform("CRE-08/posix_trace_create/EAGAIN", func(t *testing.T) {
-	r := creFull()
+	r := fillDirectory()
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
@@ -630,16 +630,16 @@ var _ = conform("CRE-08/posix_trace_create/EAGAIN", func(t *testing.T) {
 
 var _ = conform("CRE-09/posix_trace_create", func(t *testing.T) {
 	// There is no context to cancel, and signals never interrupt it.
-	limStorm(t, func() {
+	duringSignals(t, func() {
 		for range 30 {
-			limStream(t, 0, posixtrace.Attr{}).Shutdown()
-			s, _ := limLogged(t, 0, posixtrace.Attr{})
+			newStreamOf(t, 0, posixtrace.Attr{}).Shutdown()
+			s, _ := newLoggedOf(t, 0, posixtrace.Attr{})
 			s.Shutdown()
 		}
 	})
 })
 
-var creBad = []posixtrace.Attr{
+var invalidAttrs = []posixtrace.Attr{
 	{StreamFullPolicy: posixtrace.PolicyAppend},
 	{StreamFullPolicy: posixtrace.PolicyAppend + 1},
 	{StreamFullPolicy: 255},
@@ -656,11 +656,11 @@ var creBad = []posixtrace.Attr{
 }
 
 var _ = conform("CRE-10/posix_trace_create/EINVAL", func(t *testing.T) {
-	for _, a := range creBad {
+	for _, a := range invalidAttrs {
 		for _, pid := range []int{0, os.Getppid()} {
 			_, err := posixtrace.Create(pid, &a)
 			wantErrno(t, err, syscall.EINVAL)
-			_, err = posixtrace.CreateWithLog(pid, &a, creOpen(t, creLog(t), os.O_WRONLY))
+			_, err = posixtrace.CreateWithLog(pid, &a, openFile(t, logPath(t), os.O_WRONLY))
 			wantErrno(t, err, syscall.EINVAL)
 		}
 	}
@@ -669,12 +669,12 @@ var _ = conform("CRE-10/posix_trace_create/EINVAL", func(t *testing.T) {
 var _ = conform("CRE-11/posix_trace_create/EINVAL", func(t *testing.T) {
 	_, err := posixtrace.Create(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush})
 	wantErrno(t, err, syscall.EINVAL)
-	limLogged(t, 0, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush})
+	newLoggedOf(t, 0, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush})
 })
 
-// creTraces is everything that this process and the directory hold, but for
+// traceFiles is everything that this process and the directory hold, but for
 // what belongs to processes and not to streams.
-func creTraces(t *testing.T) (list []string) {
+func traceFiles(t *testing.T) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(os.Getenv("PTRACE_DIR"))
 	if err != nil {
@@ -694,21 +694,21 @@ func creTraces(t *testing.T) (list []string) {
 }
 
 var _ = conform("CRE-12", func(t *testing.T) {
-	gone, reap := creZombie(t)
+	gone, reap := newZombie(t)
 	reap()
-	crowded, fresh := creSleeper(t), creSleeper(t)
+	crowded, fresh := newSleeper(t), newSleeper(t)
 	for range posixtrace.StreamsMax {
-		limStream(t, crowded, creSmall)
+		newStreamOf(t, crowded, smallestAttr)
 	}
-	limStream(t, fresh, posixtrace.Attr{}).Shutdown() // so that it has its page
+	newStreamOf(t, fresh, posixtrace.Attr{}).Shutdown() // so that it has its page
 	const old = "what was there before"
-	path := creLog(t)
+	path := logPath(t)
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log := creOpen(t, path, os.O_RDWR)
-	readonly := creOpen(t, path, os.O_RDONLY)
-	appending := creOpen(t, path, os.O_RDWR|os.O_APPEND)
+	log := openFile(t, path, os.O_RDWR)
+	readonly := openFile(t, path, os.O_RDONLY)
+	appending := openFile(t, path, os.O_RDWR|os.O_APPEND)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -737,7 +737,7 @@ var _ = conform("CRE-12", func(t *testing.T) {
 		{"too large", fresh, posixtrace.Attr{StreamSize: 1 << 39}, log, syscall.ENOMEM},
 	} {
 		runtime.GC() // closes what tests before have forgotten
-		before := creTraces(t)
+		before := traceFiles(t)
 		var s *posixtrace.Stream
 		if c.log == nil {
 			s, err = posixtrace.Create(c.pid, &c.attr)
@@ -748,12 +748,12 @@ var _ = conform("CRE-12", func(t *testing.T) {
 		if s != nil {
 			t.Errorf("%s: a stream is returned", c.what)
 		}
-		for _, l := range creTraces(t) {
+		for _, l := range traceFiles(t) {
 			if !slices.Contains(before, l) {
 				t.Errorf("%s leaves %s", c.what, l)
 			}
 		}
-		if n := len(creTraces(t)); n > len(before) {
+		if n := len(traceFiles(t)); n > len(before) {
 			t.Errorf("%s leaves %d traces, there were %d", c.what, n, len(before))
 		}
 		if b, err := os.ReadFile(path); string(b) != old || err != nil {
@@ -769,9 +769,9 @@ var _ = conform("CRE-12", func(t *testing.T) {
 var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	// Independent of each other, also of another controller's.
 	c := tracetest.Start(t, "map")
-	id := mapOpen(c, "cre.thirteen")
+	id := openIn(c, "cre.thirteen")
 	other := tracetest.Start(t, "creator")
-	if n, no := creMake(other, c.PID, 1); n != 1 {
+	if n, no := makeStreams(other, c.PID, 1); n != 1 {
 		t.Fatal(no)
 	}
 	plain := running(t, c.PID, posixtrace.Attr{})
@@ -809,31 +809,31 @@ var _ = conform("CRE-13/posix_trace_create/EAGAIN", func(t *testing.T) {
 	}
 
 	// No more than 64, of all controllers together.
-	pid := creSleeper(t)
-	if n, no := creMake(other, pid, 10); n != 10 {
+	pid := newSleeper(t)
+	if n, no := makeStreams(other, pid, 10); n != 10 {
 		t.Fatal(no)
 	}
 	var mine []*posixtrace.Stream
 	for range posixtrace.StreamsMax - 10 {
-		mine = append(mine, limStream(t, pid, creSmall))
+		mine = append(mine, newStreamOf(t, pid, smallestAttr))
 	}
-	_, err := posixtrace.Create(pid, &creSmall)
+	_, err := posixtrace.Create(pid, &smallestAttr)
 	wantErrno(t, err, syscall.EAGAIN)
-	if n, no := creMake(other, pid, 1); n != 0 || no != syscall.EAGAIN {
+	if n, no := makeStreams(other, pid, 1); n != 0 || no != syscall.EAGAIN {
 		t.Errorf("another controller: %d, %v, want EAGAIN", n, no)
 	}
-	limStream(t, creSleeper(t), creSmall) // another process is another matter
+	newStreamOf(t, newSleeper(t), smallestAttr) // another process is another matter
 	mine[3].Shutdown()
-	limStream(t, pid, creSmall)
-	_, err = posixtrace.Create(pid, &creSmall)
+	newStreamOf(t, pid, smallestAttr)
+	_, err = posixtrace.Create(pid, &smallestAttr)
 	wantErrno(t, err, syscall.EAGAIN)
 	// The streams of a dead controller do not count.
 	other.Cmd.Process.Kill()
 	other.Cmd.Wait()
 	for range 10 {
-		limStream(t, pid, creSmall)
+		newStreamOf(t, pid, smallestAttr)
 	}
-	_, err = posixtrace.Create(pid, &creSmall)
+	_, err = posixtrace.Create(pid, &smallestAttr)
 	wantErrno(t, err, syscall.EAGAIN)
 })
 
@@ -868,7 +868,7 @@ var _ = conform("CRE-16", func(t *testing.T) {
 	after := running(t, c.PID, posixtrace.Attr{})
 	for i := range 300 {
 		name := fmt.Sprintf("cre.sixteen.%d", i)
-		id := mapOpen(c, name)
+		id := openIn(c, name)
 		for _, s := range append(during, before, after) {
 			if n, err := s.EventName(id); n != name || err != nil {
 				t.Fatalf("EventName(%d) = %q, %v, want %q", id, n, err, name)
@@ -880,7 +880,7 @@ var _ = conform("CRE-16", func(t *testing.T) {
 		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "all", c.PID})
 	}
 	// And a process that never uses it.
-	s := running(t, creSleeper(t), posixtrace.Attr{})
+	s := running(t, newSleeper(t), posixtrace.Attr{})
 	equal(t, drain(t, s))
 })
 
@@ -889,13 +889,13 @@ var _ = conform("CRE-17", func(t *testing.T) {
 	ids := map[string]posixtrace.EventID{}
 	for i := range 5 {
 		name := fmt.Sprintf("cre.seventeen.%d", i)
-		ids[name] = mapOpen(c, name)
+		ids[name] = openIn(c, name)
 	}
-	logged, path := limLogged(t, c.PID, posixtrace.Attr{})
-	s := limStream(t, c.PID, posixtrace.Attr{})
+	logged, path := newLoggedOf(t, c.PID, posixtrace.Attr{})
+	s := newStreamOf(t, c.PID, posixtrace.Attr{})
 	check := func(s typeLister) {
 		t.Helper()
-		list := mapList(t, s)
+		list := listTypes(t, s)
 		for name, id := range ids {
 			if n, err := s.EventName(id); n != name || err != nil || !slices.Contains(list, name) {
 				t.Errorf("EventName(%d) = %q, %v, want %q; list %v", id, n, err, name, list)
@@ -905,12 +905,12 @@ var _ = conform("CRE-17", func(t *testing.T) {
 	check(s)
 	check(logged)
 	logged.Shutdown()
-	check(limOpen(t, path))
+	check(openLogAt(t, path))
 })
 
-// creTidy has a create tidy the trace directory up, as it does when a process has as many
+// tidyDirectory has a create tidy the trace directory up, as it does when a process has as many
 // streams as it may have.
-func creTidy(t *testing.T) {
+func tidyDirectory(t *testing.T) {
 	t.Helper()
 	var streams []*posixtrace.Stream
 	for {
@@ -926,10 +926,10 @@ func creTidy(t *testing.T) {
 	}
 }
 
-// creMatrix uses a stream in every way but the reader calls.
-func creMatrix(t *testing.T, s *posixtrace.Stream, flush error) {
+// useStream uses a stream in every way but the reader calls.
+func useStream(t *testing.T, s *posixtrace.Stream, flush error) {
 	t.Helper()
-	id := limID(t, "cre.matrix")
+	id := eventID(t, "cre.matrix")
 	ok := func(what string, err error) {
 		t.Helper()
 		if err != nil {
@@ -961,13 +961,13 @@ func creMatrix(t *testing.T, s *posixtrace.Stream, flush error) {
 }
 
 var _ = conform("CRE-18/EINVAL", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
-	creMatrix(t, s, syscall.EINVAL)
+	s := newStreamOf(t, 0, posixtrace.Attr{})
+	useStream(t, s, syscall.EINVAL)
 	s.Start()
-	if _, _, err := s.Next(mapTimeout(t, 10*time.Second), nil); err != nil {
+	if _, _, err := s.Next(timeoutContext(t, 10*time.Second), nil); err != nil {
 		t.Errorf("getnext = %v", err)
 	}
-	creEvents(2)
+	recordUnnamed(2)
 	if _, _, err := s.TimedNext(time.Now().Add(10*time.Second), nil); err != nil {
 		t.Errorf("timedgetnext = %v", err)
 	}
@@ -986,44 +986,44 @@ var _ = conform("CRE-18/EINVAL", func(t *testing.T) {
 
 var _ = conform("CRE-19", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	s, path := limLogged(t, c.PID, posixtrace.Attr{Name: "nineteen"})
+	s, path := newLoggedOf(t, c.PID, posixtrace.Attr{Name: "nineteen"})
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.Ask("event %d one", mapOpen(c, "cre.nineteen"))
+	c.Ask("event %d one", openIn(c, "cre.nineteen"))
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	l := limOpen(t, path)
-	if data := creData(t, l); fmt.Sprint(data) != "[one]" {
+	l := openLogAt(t, path)
+	if data := userData(t, l); fmt.Sprint(data) != "[one]" {
 		t.Errorf("the log holds %q", data)
 	}
 	if a, _ := l.Attr(); a.Name != "nineteen" {
 		t.Errorf("the log is of %q", a.Name)
 	}
 	// The errors of create.
-	log := creOpen(t, creLog(t), os.O_WRONLY)
-	gone, reap := creZombie(t)
+	log := openFile(t, logPath(t), os.O_WRONLY)
+	gone, reap := newZombie(t)
 	reap()
 	_, err := posixtrace.CreateWithLog(gone, nil, log)
 	wantErrno(t, err, syscall.ESRCH)
-	for _, a := range creBad {
+	for _, a := range invalidAttrs {
 		_, err := posixtrace.CreateWithLog(0, &a, log)
 		wantErrno(t, err, syscall.EINVAL)
 	}
 	_, err = posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 1 << 60}, log)
 	wantErrno(t, err, syscall.ENOMEM)
-	pid := creSleeper(t)
+	pid := newSleeper(t)
 	for range posixtrace.StreamsMax {
-		limStream(t, pid, creSmall)
+		newStreamOf(t, pid, smallestAttr)
 	}
 	_, err = posixtrace.CreateWithLog(pid, nil, log)
 	wantErrno(t, err, syscall.EAGAIN)
 })
 
 var _ = conform("CRE-20/posix_trace_create_withlog/EBADF", func(t *testing.T) {
-	path := creLog(t)
-	closed := creOpen(t, path, os.O_WRONLY)
+	path := logPath(t)
+	closed := openFile(t, path, os.O_WRONLY)
 	closed.Close()
 	opath, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -1042,7 +1042,7 @@ var _ = conform("CRE-20/posix_trace_create_withlog/EBADF", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := map[string]*os.File{
-		"nil": nil, "closed": closed, "O_RDONLY": creOpen(t, path, os.O_RDONLY),
+		"nil": nil, "closed": closed, "O_RDONLY": openFile(t, path, os.O_RDONLY),
 		"O_PATH": os.NewFile(uintptr(opath), "opath"), "O_PATH|O_RDWR": os.NewFile(uintptr(rw), "opath"),
 		"directory": dir, "reading end of a pipe": pr, "no descriptor": os.NewFile(1<<20, "none"),
 	}
@@ -1061,13 +1061,13 @@ var _ = conform("CRE-20/posix_trace_create_withlog/EBADF", func(t *testing.T) {
 
 var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyDefault, posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
-		s, path := limLogged(t, 0, posixtrace.Attr{LogFullPolicy: p})
+		s, path := newLoggedOf(t, 0, posixtrace.Attr{LogFullPolicy: p})
 		s.Start()
-		creEvents(3)
+		recordUnnamed(3)
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
 		}
-		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(3)) {
+		if data := userData(t, openLogAt(t, path)); !slices.Equal(data, numberStrings(3)) {
 			t.Errorf("%v: the log holds %q", p, data)
 		}
 	}
@@ -1090,7 +1090,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return os.NewFile(uintptr(fd), fifo), creOpen(t, fifo, os.O_WRONLY)
+			return os.NewFile(uintptr(fd), fifo), openFile(t, fifo, os.O_WRONLY)
 		},
 		"socket": func() (r, w *os.File) {
 			fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -1099,7 +1099,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 			}
 			return os.NewFile(uintptr(fds[0]), "socket"), os.NewFile(uintptr(fds[1]), "socket")
 		},
-		"character device": func() (r, w *os.File) { return nil, creOpen(t, "/dev/null", os.O_WRONLY) },
+		"character device": func() (r, w *os.File) { return nil, openFile(t, "/dev/null", os.O_WRONLY) },
 	}
 	for what, open := range ends {
 		r, w := open()
@@ -1114,7 +1114,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 		}
 		w.Close()
 		s.Start()
-		creEvents(3)
+		recordUnnamed(3)
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -1168,9 +1168,9 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("CRE-22/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
-	path := creLog(t)
+	path := logPath(t)
 	for _, flags := range []int{os.O_WRONLY | os.O_APPEND, os.O_RDWR | os.O_APPEND} {
-		f := creOpen(t, path, flags)
+		f := openFile(t, path, flags)
 		for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyDefault, posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 			_, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: p}, f)
 			wantErrno(t, err, syscall.EINVAL)
@@ -1180,7 +1180,7 @@ var _ = conform("CRE-22/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Start()
-		want := creNumbers(500)
+		want := numberStrings(500)
 		for i, n := range want {
 			posixtrace.Event(posixtrace.EventUnnamed, []byte(n))
 			if i%10 == 9 {
@@ -1192,14 +1192,14 @@ var _ = conform("CRE-22/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
 		}
-		if data := creData(t, limOpen(t, path)); !slices.Equal(data, want) {
+		if data := userData(t, openLogAt(t, path)); !slices.Equal(data, want) {
 			t.Errorf("the log holds %d events, want %d", len(data), len(want))
 		}
 	}
 })
 
-// creSpace runs in a mount namespace of its own and says what goes wrong.
-func creSpace(args []string) {
+// fillSpace runs in a mount namespace of its own and says what goes wrong.
+func fillSpace(args []string) {
 	defer fmt.Println("end")
 	dir := args[0]
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -1294,7 +1294,7 @@ func creSpace(args []string) {
 var _ = conform("CRE-23/posix_trace_create_withlog/ENOSPC", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	cmd := exec.Command(os.Args[0], t.TempDir())
-	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=space", tracetest.Quick, "PTRACE_DIR="+mapDir(t))
+	cmd.Env = append(os.Environ(), tracetest.HelperVar+"=space", tracetest.Quick, "PTRACE_DIR="+newDirectory(t))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	tracetest.Need(t, !errors.Is(err, syscall.EPERM) && !strings.HasPrefix(string(out), "cannot:"), "private mounts")
@@ -1305,15 +1305,15 @@ var _ = conform("CRE-23/posix_trace_create_withlog/ENOSPC", func(t *testing.T) {
 
 var _ = conform("CRE-24", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
-		path := creLog(t)
-		f := creOpen(t, path, os.O_WRONLY)
+		path := logPath(t)
+		f := openFile(t, path, os.O_WRONLY)
 		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: p, LogSize: 100 << 10, StreamSize: 1}, f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Start()
 		for range 20 {
-			creEvents(40)
+			recordUnnamed(40)
 			if err := s.Flush(); err != nil {
 				t.Fatal(err)
 			}
@@ -1328,7 +1328,7 @@ var _ = conform("CRE-24", func(t *testing.T) {
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
 		}
-		if data := creData(t, limOpen(t, path)); len(data) < 40 || p == posixtrace.PolicyAppend && len(data) != 800 {
+		if data := userData(t, openLogAt(t, path)); len(data) < 40 || p == posixtrace.PolicyAppend && len(data) != 800 {
 			t.Errorf("%v: the log holds %d events", p, len(data))
 		}
 	}
@@ -1336,10 +1336,10 @@ var _ = conform("CRE-24", func(t *testing.T) {
 
 var _ = conform("CRE-25", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
-		path := creLog(t)
+		path := logPath(t)
 		record := func(n int, a posixtrace.Attr) {
 			t.Helper()
-			s, err := posixtrace.CreateWithLog(0, &a, creOpen(t, path, os.O_WRONLY))
+			s, err := posixtrace.CreateWithLog(0, &a, openFile(t, path, os.O_WRONLY))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -1358,7 +1358,7 @@ var _ = conform("CRE-25", func(t *testing.T) {
 			}
 		}
 		// Room that the caller has reserved, then an older and longer log.
-		f := creOpen(t, path, os.O_RDWR)
+		f := openFile(t, path, os.O_RDWR)
 		if err := syscall.Fallocate(int(f.Fd()), 0, 0, 8<<20); err != nil {
 			t.Fatal(err)
 		}
@@ -1367,7 +1367,7 @@ var _ = conform("CRE-25", func(t *testing.T) {
 		if old.Size() >= 8<<20 {
 			t.Errorf("%v: the log is %d bytes", p, old.Size())
 		}
-		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(3000)) {
+		if data := userData(t, openLogAt(t, path)); !slices.Equal(data, numberStrings(3000)) {
 			t.Errorf("%v: %d events in reserved room", p, len(data))
 		}
 		record(7, posixtrace.Attr{LogFullPolicy: p, LogSize: 100 << 10, Name: "short"})
@@ -1375,7 +1375,7 @@ var _ = conform("CRE-25", func(t *testing.T) {
 		if now.Size() >= old.Size() {
 			t.Errorf("%v: a short log of %d bytes over one of %d", p, now.Size(), old.Size())
 		}
-		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(7)) {
+		if data := userData(t, openLogAt(t, path)); !slices.Equal(data, numberStrings(7)) {
 			t.Errorf("%v: %d events of %q over an older log", p, len(data), data)
 		}
 		// Rubbish, longer than the log.
@@ -1383,16 +1383,16 @@ var _ = conform("CRE-25", func(t *testing.T) {
 			t.Fatal(err)
 		}
 		record(5, posixtrace.Attr{LogFullPolicy: p, LogSize: 100 << 10, Name: "short"})
-		if data := creData(t, limOpen(t, path)); !slices.Equal(data, creNumbers(5)) {
+		if data := userData(t, openLogAt(t, path)); !slices.Equal(data, numberStrings(5)) {
 			t.Errorf("%v: %d events over rubbish", p, len(data))
 		}
 	}
 })
 
 var _ = conform("CRE-26", func(t *testing.T) {
-	path := creLog(t)
-	f := creOpen(t, path, os.O_WRONLY)
-	early := creOpen(t, path+".early.trace", os.O_WRONLY)
+	path := logPath(t)
+	f := openFile(t, path, os.O_WRONLY)
+	early := openFile(t, path+".early.trace", os.O_WRONLY)
 	if _, err := f.Seek(5, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
@@ -1430,7 +1430,7 @@ var _ = conform("CRE-26", func(t *testing.T) {
 	for _, s := range []*posixtrace.Stream{s, s2} {
 		s.Start()
 	}
-	creEvents(4)
+	recordUnnamed(4)
 	for _, s := range []*posixtrace.Stream{s, s2} {
 		if err := s.Flush(); err != nil {
 			t.Error(err)
@@ -1446,17 +1446,17 @@ var _ = conform("CRE-26", func(t *testing.T) {
 		t.Errorf("its offset is %d, %v, want 5", at, err)
 	}
 	for _, p := range []string{path, path + ".early.trace"} {
-		if data := creData(t, limOpen(t, p)); !slices.Equal(data, creNumbers(4)) {
+		if data := userData(t, openLogAt(t, p)); !slices.Equal(data, numberStrings(4)) {
 			t.Errorf("%s holds %q", p, data)
 		}
 	}
 })
 
 var _ = conform("CRE-27/EINVAL", func(t *testing.T) {
-	s, _ := limLogged(t, 0, posixtrace.Attr{})
-	creMatrix(t, s, nil)
+	s, _ := newLoggedOf(t, 0, posixtrace.Attr{})
+	useStream(t, s, nil)
 	s.Start()
-	_, _, err := s.Next(mapTimeout(t, time.Second), nil)
+	_, _, err := s.Next(timeoutContext(t, time.Second), nil)
 	wantErrno(t, err, syscall.EINVAL)
 	_, _, err = s.TimedNext(time.Now().Add(time.Second), nil)
 	wantErrno(t, err, syscall.EINVAL)
@@ -1469,8 +1469,8 @@ var _ = conform("CRE-27/EINVAL", func(t *testing.T) {
 
 var _ = conform("CRE-28", func(t *testing.T) {
 	old := time.Unix(1000000000, 0)
-	path := creLog(t)
-	f := creOpen(t, path, os.O_WRONLY)
+	path := logPath(t)
+	f := openFile(t, path, os.O_WRONLY)
 	changed := func(what string, do func() error) {
 		t.Helper()
 		if err := os.Chtimes(path, old, old); err != nil {
@@ -1493,15 +1493,15 @@ var _ = conform("CRE-28", func(t *testing.T) {
 	var s *posixtrace.Stream
 	changed("create_withlog", func() (err error) { s, err = posixtrace.CreateWithLog(0, nil, f); return err })
 	s.Start()
-	creEvents(1)
+	recordUnnamed(1)
 	changed("flush", s.Flush)
-	creEvents(1)
+	recordUnnamed(1)
 	changed("shutdown", s.Shutdown)
 	if err := os.Chtimes(path, old, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	l := limOpen(t, path)
-	if data := creData(t, l); len(data) != 2 {
+	l := openLogAt(t, path)
+	if data := userData(t, l); len(data) != 2 {
 		t.Errorf("%q", data)
 	}
 	var fs unix.Statfs_t
@@ -1517,7 +1517,7 @@ var _ = conform("CRE-28", func(t *testing.T) {
 var _ = conform("CRE-29", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	s := running(t, c.PID, posixtrace.Attr{})
-	id := mapOpen(c, "cre.twentynine")
+	id := openIn(c, "cre.twentynine")
 	c.Ask("event %d last", id)
 	c.In.Close()
 	c.Cmd.Wait()

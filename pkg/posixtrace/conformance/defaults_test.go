@@ -9,7 +9,7 @@ import (
 
 // A stream with log of the default size holds a burst of 3,000 events with 100 bytes of data each.
 func TestDefaultLoggedStreamHoldsABurst(t *testing.T) {
-	s, path := limLogged(t, 0, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestDefaultLoggedStreamHoldsABurst(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	n := 0
 	for {
 		ev, _, err := l.Next(nil)
@@ -55,12 +55,12 @@ func TestAttributesReadBackSettings(t *testing.T) {
 		{posixtrace.Attr{StreamSize: 100 << 10, MaxDataSize: new(0)}, false, 100 << 10, 0},
 		{posixtrace.Attr{StreamSize: 100 << 10, MaxDataSize: new(1)}, true, 100 << 10, 1},
 	} {
-		a := atrOf(t, tt.set, tt.logged)
+		a := attrOf(t, tt.set, tt.logged)
 		if a.StreamSize != int64(tt.stream) || a.MaxDataSize != tt.data {
 			t.Errorf("log %v: %+v became stream size %d, data size %d; want %d, %d",
 				tt.logged, tt.set, a.StreamSize, a.MaxDataSize, tt.stream, tt.data)
 		}
-		if b := atrOf(t, a.Attr(), tt.logged); b.StreamSize != a.StreamSize || b.MaxDataSize != a.MaxDataSize || b.LogSize != a.LogSize {
+		if b := attrOf(t, a.Attr(), tt.logged); b.StreamSize != a.StreamSize || b.MaxDataSize != a.MaxDataSize || b.LogSize != a.LogSize {
 			t.Errorf("%+v became %+v", a, b)
 		}
 	}

@@ -58,8 +58,8 @@ func init() {
 	}
 }
 
-// evtNext reads the next user event.
-func evtNext(t *testing.T, s *posixtrace.Stream, buf []byte) (posixtrace.EventInfo, []byte) {
+// nextUserEvent reads the next user event.
+func nextUserEvent(t *testing.T, s *posixtrace.Stream, buf []byte) (posixtrace.EventInfo, []byte) {
 	t.Helper()
 	for {
 		ev, n, err := s.TryNext(buf)
@@ -72,8 +72,8 @@ func evtNext(t *testing.T, s *posixtrace.Stream, buf []byte) (posixtrace.EventIn
 	}
 }
 
-// evtAll reads everything.
-func evtAll(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventInfo) {
+// allUserEvents reads everything.
+func allUserEvents(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventInfo) {
 	t.Helper()
 	for {
 		ev, _, err := s.TryNext(nil)
@@ -87,9 +87,9 @@ func evtAll(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventInfo) {
 	}
 }
 
-// evtLine is the line of this file that an address belongs to, as in "event:12".
+// lineOf is the line of this file that an address belongs to, as in "event:12".
 // Where Event was inlined the runtime only knows its line, "inlined".
-func evtLine(addr uint64) string {
+func lineOf(addr uint64) string {
 	f, _ := runtime.CallersFrames([]uintptr{uintptr(addr)}).Next()
 	if filepath.Base(f.File) == "event.go" && f.Entry != reflect.ValueOf(posixtrace.Event).Pointer() {
 		return "inlined"
@@ -97,18 +97,18 @@ func evtLine(addr uint64) string {
 	return fmt.Sprintf("%s:%d", strings.TrimSuffix(filepath.Base(f.File), "_test.go"), f.Line)
 }
 
-// evtHere is the line that it is called from.
-func evtHere() int {
+// lineHere is the line that it is called from.
+func lineHere() int {
 	_, _, line, _ := runtime.Caller(1)
 	return line
 }
 
 var _ = conform("EVT-01/posix_trace_event", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	id := mapOpen(c, "evt.one")
+	id := openIn(c, "evt.one")
 	a, b := running(t, c.PID, posixtrace.Attr{}), running(t, c.PID, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull})
-	excludes, suspended := running(t, c.PID, posixtrace.Attr{}), limStream(t, c.PID, posixtrace.Attr{})
-	logged, path := limLogged(t, c.PID, posixtrace.Attr{})
+	excludes, suspended := running(t, c.PID, posixtrace.Attr{}), newStreamOf(t, c.PID, posixtrace.Attr{})
+	logged, path := newLoggedOf(t, c.PID, posixtrace.Attr{})
 	logged.Start()
 	var set posixtrace.EventSet
 	set.Add(id)
@@ -123,15 +123,15 @@ var _ = conform("EVT-01/posix_trace_event", func(t *testing.T) {
 	equal(t, drain(t, suspended))
 	equal(t, drain(t, other))
 	logged.Shutdown()
-	if data := creData(t, limOpen(t, path)); fmt.Sprint(data) != "[x y]" {
+	if data := userData(t, openLogAt(t, path)); fmt.Sprint(data) != "[x y]" {
 		t.Errorf("the log holds %q", data)
 	}
 })
 
 var _ = conform("EVT-02/posix_trace_event", func(t *testing.T) {
-	id := limID(t, "evt.two")
+	id := eventID(t, "evt.two")
 	posixtrace.Event(id, []byte("no stream"))
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	posixtrace.Event(id, []byte("not started"))
 	s.Start()
 	posixtrace.Event(id, []byte("running"))
@@ -161,7 +161,7 @@ var _ = conform("EVT-03/posix_trace_event", func(t *testing.T) {
 	}
 	buf := make([]byte, 100)
 	for n := range most + 1 {
-		ev, have := evtNext(t, s, buf)
+		ev, have := nextUserEvent(t, s, buf)
 		if !bytes.Equal(have, data[:n]) || ev.Truncation != posixtrace.TruncationNone {
 			t.Errorf("%d bytes became %q, %v", n, have, ev.Truncation)
 		}
@@ -177,7 +177,7 @@ var _ = conform("EVT-04/posix_trace_event", func(t *testing.T) {
 	streams[0] = running(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
 	posixtrace.Event(posixtrace.EventUnnamed, data)
 	for most, s := range streams {
-		ev, have := evtNext(t, s, make([]byte, 200))
+		ev, have := nextUserEvent(t, s, make([]byte, 200))
 		want := posixtrace.TruncationRecord
 		if most == len(data) {
 			want = posixtrace.TruncationNone
@@ -193,7 +193,7 @@ var _ = conform("EVT-05/posix_trace_event", func(t *testing.T) {
 	posixtrace.Event(posixtrace.EventUnnamed, nil)
 	posixtrace.Event(posixtrace.EventUnnamed, []byte{})
 	for range 2 {
-		if ev, data := evtNext(t, s, make([]byte, 8)); len(data) != 0 || ev.Truncation != posixtrace.TruncationNone {
+		if ev, data := nextUserEvent(t, s, make([]byte, 8)); len(data) != 0 || ev.Truncation != posixtrace.TruncationNone {
 			t.Errorf("%q, %v", data, ev.Truncation)
 		}
 	}
@@ -202,10 +202,10 @@ var _ = conform("EVT-05/posix_trace_event", func(t *testing.T) {
 // A trace point cannot forge system events or events of types that are not registered.
 var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
-	logged, path := limLogged(t, 0, posixtrace.Attr{})
+	logged, path := newLoggedOf(t, 0, posixtrace.Attr{})
 	logged.Start()
 	name := fmt.Sprintf("evt.six.%d", time.Now().UnixNano())
-	mine, last := limID(t, name), posixtrace.EventID(0)
+	mine, last := eventID(t, name), posixtrace.EventID(0)
 	for id := range eventTypesOf(t, s) {
 		if id.User() {
 			last = max(last, id)
@@ -248,21 +248,21 @@ var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 	equal(t, drain(t, cs), got{"evt.six.other", "true", c.PID})
 
 	logged.Shutdown()
-	if data := creData(t, limOpen(t, path)); fmt.Sprint(data) != "[true registered]" {
+	if data := userData(t, openLogAt(t, path)); fmt.Sprint(data) != "[true registered]" {
 		t.Errorf("the log holds %q", data)
 	}
 })
 
 var _ = conform("EVT-07", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	id := mapOpen(c, "evt.seven")
+	id := openIn(c, "evt.seven")
 	s := running(t, c.PID, posixtrace.Attr{MaxDataSize: new(3)})
 	before := time.Now().UnixNano()
 	c.Ask("event %d abc", id)
 	c.Ask("event %d abcd", posixtrace.EventUnnamed)
 	after := time.Now().UnixNano()
 	for i, want := range []posixtrace.EventInfo{{ID: id, Truncation: posixtrace.TruncationNone}, {ID: posixtrace.EventUnnamed, Truncation: posixtrace.TruncationRecord}} {
-		ev, data := evtNext(t, s, make([]byte, 10))
+		ev, data := nextUserEvent(t, s, make([]byte, 10))
 		if ev.ID != want.ID || ev.PID != c.PID || ev.Truncation != want.Truncation || string(data) != "abc" {
 			t.Errorf("event %d is %+v with %q", i, ev, data)
 		}
@@ -281,25 +281,25 @@ var _ = conform("EVT-07", func(t *testing.T) {
 	}
 })
 
-// evtCall keeps calls through it from being turned into direct ones.
-var evtCall = posixtrace.Event
+// callEvent keeps calls through it from being turned into direct ones.
+var callEvent = posixtrace.Event
 
-type evtCaller struct {
+type eventCaller struct {
 	call func(posixtrace.EventID, []byte)
 }
 
-func evtDeferred(id posixtrace.EventID) {
+func deferEvent(id posixtrace.EventID) {
 	defer posixtrace.Event(id, nil)
 	defer posixtrace.Event(id, nil)
 }
 
-func evtDeferredValue(id posixtrace.EventID) {
-	defer evtCall(id, nil)
-	defer evtCall(id, nil)
+func deferEventValue(id posixtrace.EventID) {
+	defer callEvent(id, nil)
+	defer callEvent(id, nil)
 }
 
 // Deferred in a loop, which is another mechanism.
-func evtDeferredLoop(id posixtrace.EventID, n int) {
+func deferEventLoop(id posixtrace.EventID, n int) {
 	for range n {
 		defer posixtrace.Event(id, nil)
 	}
@@ -308,14 +308,14 @@ func evtDeferredLoop(id posixtrace.EventID, n int) {
 
 var _ = conform("EVT-08", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
-	id := limID(t, "evt.eight")
+	id := eventID(t, "evt.eight")
 	posixtrace.Event(id, nil)
-	evtAll(t, s)
+	allUserEvents(t, s)
 	addresses := func(want int) (list []uint64) {
 		t.Helper()
 		var end time.Time
 		for {
-			for _, ev := range evtAll(t, s) {
+			for _, ev := range allUserEvents(t, s) {
 				if ev.ID == id {
 					list = append(list, ev.Address)
 				}
@@ -356,7 +356,7 @@ var _ = conform("EVT-08", func(t *testing.T) {
 		for i, a := range rounds[0] {
 			name := fmt.Sprintf("%s %d", what, i)
 			if old := seen[a]; old != "" {
-				t.Errorf("%s and %s have one address, %#x in %s", name, old, a, evtLine(a))
+				t.Errorf("%s and %s have one address, %#x in %s", name, old, a, lineOf(a))
 			}
 			seen[a] = name
 		}
@@ -366,7 +366,7 @@ var _ = conform("EVT-08", func(t *testing.T) {
 		t.Helper()
 		var have, want []string
 		for i, a := range list {
-			if l := evtLine(a); l != "inlined" {
+			if l := lineOf(a); l != "inlined" {
 				have, want = append(have, l), append(want, fmt.Sprintf("event:%d", line+i))
 			}
 		}
@@ -379,66 +379,66 @@ var _ = conform("EVT-08", func(t *testing.T) {
 	}
 	line := 0
 	at("call", sites("call", 2, func() {
-		line = evtHere() + 1
+		line = lineHere() + 1
 		posixtrace.Event(id, nil)
 		posixtrace.Event(id, []byte("data"))
 	}), line)
 	at("function value", sites("function value", 2, func() {
-		line = evtHere() + 1
-		evtCall(id, nil)
-		evtCall(id, nil)
+		line = lineHere() + 1
+		callEvent(id, nil)
+		callEvent(id, nil)
 	}), line)
-	c := evtCaller{posixtrace.Event}
+	c := eventCaller{posixtrace.Event}
 	at("field", sites("field", 2, func() {
-		line = evtHere() + 1
+		line = lineHere() + 1
 		c.call(id, nil)
 		c.call(id, nil)
 	}), line)
 	at("literal", sites("literal", 2, func() {
 		func() {
-			line = evtHere() + 1
+			line = lineHere() + 1
 			posixtrace.Event(id, nil)
 			posixtrace.Event(id, nil)
 		}()
 	}), line)
-	sites("defer", 2, func() { evtDeferred(id) })
-	sites("deferred value", 2, func() { evtDeferredValue(id) })
+	sites("defer", 2, func() { deferEvent(id) })
+	sites("deferred value", 2, func() { deferEventValue(id) })
 	// One trace point passed three times, and another.
-	evtDeferredLoop(id, 3)
+	deferEventLoop(id, 3)
 	if a := addresses(4); a[1] != a[2] || a[2] != a[3] || a[0] == a[1] || seen[a[0]] != "" || seen[a[1]] != "" {
 		t.Errorf("deferred in a loop: %#x", a)
 	}
 	at("*go", sites("*go", 2, func() {
-		line = evtHere() + 1
+		line = lineHere() + 1
 		go posixtrace.Event(id, nil)
 		go posixtrace.Event(id, nil)
 	}), line)
 	sites("*go value", 2, func() {
-		go evtCall(id, nil)
-		go evtCall(id, nil)
+		go callEvent(id, nil)
+		go callEvent(id, nil)
 	})
 })
 
 var _ = conform("EVT-09", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 1})
-	line := evtHere() + 1
+	s := newStreamOf(t, 0, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 1})
+	line := lineHere() + 1
 	s.Start()
 	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
 	s.Stop()
 	want := []posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventStop}
-	list := evtAll(t, s)
+	list := allUserEvents(t, s)
 	if len(list) != len(want) {
 		t.Fatalf("events %+v", list)
 	}
 	for i, ev := range list {
-		if at := fmt.Sprintf("event:%d", line+i); ev.ID != want[i] || evtLine(ev.Address) != at {
-			t.Errorf("event %d is %+v at %s, want %d at %s", i, ev, evtLine(ev.Address), want[i], at)
+		if at := fmt.Sprintf("event:%d", line+i); ev.ID != want[i] || lineOf(ev.Address) != at {
+			t.Errorf("event %d is %+v at %s, want %d at %s", i, ev, lineOf(ev.Address), want[i], at)
 		}
 	}
 	s.Start()
-	creEvents(20000) // full: stops automatically
+	recordUnnamed(20000) // full: stops automatically
 	found := false
-	for _, ev := range evtAll(t, s) {
+	for _, ev := range allUserEvents(t, s) {
 		if ev.ID == posixtrace.EventStop {
 			found = true
 			if ev.Address != 0 {
@@ -454,8 +454,8 @@ var _ = conform("EVT-09", func(t *testing.T) {
 var _ = conform("EVT-10", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{StreamSize: 1})
 	for range 3 {
-		creEvents(20000)
-		for _, ev := range evtAll(t, s) {
+		recordUnnamed(20000)
+		for _, ev := range allUserEvents(t, s) {
 			if (ev.ID == posixtrace.EventOverflow || ev.ID == posixtrace.EventResume) && (ev.PID != 0 || ev.TID != 0) {
 				t.Errorf("%+v", ev)
 			}
@@ -473,7 +473,7 @@ var _ = conform("EVT-10", func(t *testing.T) {
 		t.Fatal("not recorded")
 	}
 	found := false
-	for _, ev := range evtAll(t, s) {
+	for _, ev := range allUserEvents(t, s) {
 		if ev.ID == posixtrace.EventError {
 			found = true
 			if ev.TID != 0 {
@@ -484,12 +484,12 @@ var _ = conform("EVT-10", func(t *testing.T) {
 	if !found {
 		t.Error("no ERROR")
 	}
-	logged, path := limLogged(t, 0, posixtrace.Attr{})
+	logged, path := newLoggedOf(t, 0, posixtrace.Attr{})
 	logged.Start()
-	creEvents(10)
+	recordUnnamed(10)
 	logged.Flush()
 	logged.Shutdown()
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	n := 0
 	for ev, _, err := l.Next(nil); err == nil; ev, _, err = l.Next(nil) {
 		if ev.ID == posixtrace.EventFlushStart || ev.ID == posixtrace.EventFlushStop {
@@ -504,8 +504,8 @@ var _ = conform("EVT-10", func(t *testing.T) {
 	}
 })
 
-// evtThread runs f on a thread of its own and returns the thread's id.
-func evtThread(f func()) int {
+// onThread runs f on a thread of its own and returns the thread's id.
+func onThread(f func()) int {
 	tid := make(chan int)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
@@ -518,8 +518,8 @@ func evtThread(f func()) int {
 var _ = conform("EVT-11", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
 	for i := range 20 {
-		want := evtThread(func() { posixtrace.Event(posixtrace.EventUnnamed, nil) })
-		if ev, _ := evtNext(t, s, nil); ev.TID != want || ev.PID != os.Getpid() {
+		want := onThread(func() { posixtrace.Event(posixtrace.EventUnnamed, nil) })
+		if ev, _ := nextUserEvent(t, s, nil); ev.TID != want || ev.PID != os.Getpid() {
 			t.Errorf("event %d is of thread %d of process %d, want thread %d", i, ev.TID, ev.PID, want)
 		}
 	}
@@ -529,7 +529,7 @@ var _ = conform("EVT-11", func(t *testing.T) {
 		want := unix.Gettid()
 		posixtrace.Event(posixtrace.EventUnnamed, nil)
 		runtime.UnlockOSThread()
-		if ev, _ := evtNext(t, s, nil); ev.TID != want {
+		if ev, _ := nextUserEvent(t, s, nil); ev.TID != want {
 			t.Errorf("event of thread %d, want %d", ev.TID, want)
 		}
 		runtime.Gosched()
@@ -542,7 +542,7 @@ var _ = conform("EVT-12", func(t *testing.T) {
 	c.Say("go") // both threads start, or at least get their numbers, after the stream
 	seen := map[int]bool{}
 	for range 2 {
-		ev, data := evtNext(t, s, make([]byte, 20))
+		ev, data := nextUserEvent(t, s, make([]byte, 20))
 		if string(data) != strconv.Itoa(ev.TID) || ev.PID != c.PID {
 			t.Errorf("event of thread %d of process %d, which says it is thread %s", ev.TID, ev.PID, data)
 		}
@@ -554,7 +554,7 @@ var _ = conform("EVT-12", func(t *testing.T) {
 	own := running(t, 0, posixtrace.Attr{})
 	const n = 30
 	for range n {
-		evtThread(func() { posixtrace.Event(posixtrace.EventUnnamed, nil) })
+		onThread(func() { posixtrace.Event(posixtrace.EventUnnamed, nil) })
 	}
 	if have := len(drain(t, own)); have != n {
 		t.Errorf("%d events of %d threads", have, n)
@@ -580,7 +580,7 @@ var _ = conform("EVT-13", func(t *testing.T) {
 	const slack = int64(50 * time.Microsecond)
 	last := int64(0)
 	for i, st := range stamps {
-		ev, data := evtNext(t, s, buf)
+		ev, data := nextUserEvent(t, s, buf)
 		if string(data) != strconv.Itoa(i) || ev.UnixNano < last {
 			t.Fatalf("event %d is %q at %d, after one at %d", i, data, ev.UnixNano, last)
 		}
@@ -606,7 +606,7 @@ var _ = conform("EVT-13", func(t *testing.T) {
 	}
 	wg.Wait()
 	for n := range 3 * rounds {
-		ev, data := evtNext(t, s, buf)
+		ev, data := nextUserEvent(t, s, buf)
 		if string(data) != strconv.Itoa(n) || ev.UnixNano < last {
 			t.Fatalf("event %d is %q at %d, after one at %d", n, data, ev.UnixNano, last)
 		}
@@ -642,7 +642,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 		}
 	}
 	r := reader()
-	w := creOpen(t, fifo, os.O_WRONLY)
+	w := openFile(t, fifo, os.O_WRONLY)
 	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 1}, w)
 	if err != nil {
 		t.Fatal(err)
@@ -653,7 +653,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	s.Start()
 	var no syscall.Errno
 	for end := time.Now().Add(10 * time.Second); no == 0 && time.Now().Before(end); {
-		creEvents(100)
+		recordUnnamed(100)
 		st, err := s.PeekStatus()
 		if err != nil {
 			t.Fatal(err)
@@ -664,7 +664,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	if no != syscall.EPIPE {
 		t.Fatalf("the flush error is %v", no)
 	}
-	creEvents(10000) // the caller sees nothing of it
+	recordUnnamed(10000) // the caller sees nothing of it
 	r = reader()
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
@@ -695,7 +695,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 
 	// Nor of a trace directory that cannot be used.
 	c := tracetest.Start(t, "map")
-	mapOpen(c, "evt.fourteen")
+	openIn(c, "evt.fourteen")
 	if l := c.Ask("event %d x", posixtrace.EventUnnamed); l != "done" {
 		t.Error(l)
 	}
@@ -721,7 +721,7 @@ var _ = conform("EVT-15", func(t *testing.T) {
 	clear(data)
 	buf := make([]byte, 1000)
 	for i := range 100 {
-		if _, have := evtNext(t, s, buf); len(have) != 1000 || bytes.Count(have, []byte{byte(i)}) != 1000 {
+		if _, have := nextUserEvent(t, s, buf); len(have) != 1000 || bytes.Count(have, []byte{byte(i)}) != 1000 {
 			t.Fatalf("event %d was changed afterwards", i)
 		}
 	}
@@ -730,7 +730,7 @@ var _ = conform("EVT-15", func(t *testing.T) {
 // Several processes write, one after the other is killed in the middle of it,
 // and the controller does what it wants. Each writer's events stay in their order.
 var _ = conform("EVT-16", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren, StreamSize: 256 << 10})
+	s := newStreamOf(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren, StreamSize: 256 << 10})
 	writers := []*tracetest.Child{}
 	ids := map[string]bool{}
 	for range 3 {
@@ -810,7 +810,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	}
 	// A controller in another process comes, and dies.
 	dead := tracetest.Start(t, "creator")
-	if n, no := creMake(dead, left, 1); n != 1 {
+	if n, no := makeStreams(dead, left, 1); n != 1 {
 		t.Fatal(no)
 	}
 	dead.Cmd.Process.Kill()

@@ -7,8 +7,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// setBad are ids that can be no event type.
-var setBad = []posixtrace.EventID{0, 4096, 4097, 1 << 16, 1 << 31, ^posixtrace.EventID(0)}
+// invalidIDs are ids that can be no event type.
+var invalidIDs = []posixtrace.EventID{0, 4096, 4097, 1 << 16, 1 << 31, ^posixtrace.EventID(0)}
 
 var _ = conform("SET-01/posix_trace_eventset_empty/EINVAL", func(t *testing.T) {
 	s := posixtrace.EventSet{}
@@ -20,7 +20,7 @@ var _ = conform("SET-01/posix_trace_eventset_empty/EINVAL", func(t *testing.T) {
 	if !s.Empty() {
 		t.Error("not empty")
 	}
-	for _, id := range setBad {
+	for _, id := range invalidIDs {
 		wantErrno(t, s.Add(id), syscall.EINVAL)
 		wantErrno(t, s.Del(id), syscall.EINVAL)
 		if s.Has(id) {
@@ -49,9 +49,9 @@ var _ = conform("SET-02/posix_trace_eventset_fill/EINVAL", func(t *testing.T) {
 		}
 	}
 	for _, what := range []posixtrace.FillWhat{3, 4, 255} {
-		s := filSet(50)
+		s := setOf(50)
 		wantErrno(t, s.Fill(what), syscall.EINVAL)
-		if s != filSet(50) {
+		if s != setOf(50) {
 			t.Error("a call that failed changed the set")
 		}
 	}
@@ -65,13 +65,13 @@ var _ = conform("SET-03/posix_trace_eventset_fill", func(t *testing.T) {
 			t.Errorf("%d is no member", id)
 		}
 	}
-	st := limStream(t, 0, posixtrace.Attr{})
+	st := newStreamOf(t, 0, posixtrace.Attr{})
 	for id, name := range eventTypesOf(t, st) {
 		if !s.Has(id) {
 			t.Errorf("%s is no member", name)
 		}
 	}
-	if !s.Has(limID(t, "set.three.later")) {
+	if !s.Has(eventID(t, "set.three.later")) {
 		t.Error("a type registered later is no member")
 	}
 })
@@ -85,14 +85,14 @@ var _ = conform("SET-04/posix_trace_eventset_fill", func(t *testing.T) {
 			t.Errorf("%d is no member", id)
 		}
 	}
-	limID(t, "set.four")
-	st := limStream(t, 0, posixtrace.Attr{})
+	eventID(t, "set.four")
+	st := newStreamOf(t, 0, posixtrace.Attr{})
 	for id, name := range eventTypesOf(t, st) {
 		if s.Has(id) != id.System() || s.Has(id) == id.User() {
 			t.Errorf("%s, %d: member %v, system %v, user %v", name, id, s.Has(id), id.System(), id.User())
 		}
 	}
-	if s.Has(posixtrace.EventUnnamed) || s.Has(limID(t, "set.four")) {
+	if s.Has(posixtrace.EventUnnamed) || s.Has(eventID(t, "set.four")) {
 		t.Error("a user type is a member")
 	}
 })
@@ -100,7 +100,7 @@ var _ = conform("SET-04/posix_trace_eventset_fill", func(t *testing.T) {
 var _ = conform("SET-05/posix_trace_eventset_fill", func(t *testing.T) {
 	var s posixtrace.EventSet
 	s.Fill(posixtrace.FillWOPID)
-	want := filSet(posixtrace.EventError, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop)
+	want := setOf(posixtrace.EventError, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop)
 	if s != want {
 		for id := range posixtrace.EventID(4096) {
 			if s.Has(id) != want.Has(id) {
@@ -152,25 +152,25 @@ var _ = conform("SET-07/posix_trace_eventset_add", func(t *testing.T) {
 
 var _ = conform("SET-08/posix_trace_eventset_ismember", func(t *testing.T) {
 	// The answer is the result, and there is no error beside it.
-	s := filSet(40)
+	s := setOf(40)
 	if yes, no := s.Has(40), s.Has(41); !yes || no {
 		t.Errorf("Has = %v, %v", yes, no)
 	}
-	if s != filSet(40) {
+	if s != setOf(40) {
 		t.Error("asking changed the set")
 	}
 })
 
 var _ = conform("SET-09", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
-	id := limID(t, "set.nine")
-	set := filSet(id)
+	id := eventID(t, "set.nine")
+	set := setOf(id)
 	s.SetFilter(set, posixtrace.FilterSet)
 	f, _ := s.Filter()
 	set.Del(id)
 	set.Fill(posixtrace.FillAll)
 	f.Fill(posixtrace.FillSystem)
-	filGets(t, s, filSet(id))
+	wantFilter(t, s, setOf(id))
 	posixtrace.Event(id, nil)
 	posixtrace.Event(posixtrace.EventUnnamed, nil)
 	if l := drain(t, s); len(l) != 1 || l[0].name != "posix_trace_unnamed_userevent" {
@@ -187,10 +187,10 @@ var _ = conform("SET-10", func(t *testing.T) {
 		t.Errorf("Add = %v", err)
 	}
 	var zero posixtrace.EventSet
-	st := limStream(t, 0, posixtrace.Attr{})
+	st := newStreamOf(t, 0, posixtrace.Attr{})
 	st.SetFilter(s, posixtrace.FilterSet)
 	if err := st.SetFilter(zero, posixtrace.FilterSet); err != nil {
 		t.Error(err)
 	}
-	filGets(t, st, posixtrace.EventSet{})
+	wantFilter(t, st, posixtrace.EventSet{})
 })

@@ -30,57 +30,57 @@ func init() {
 	}
 }
 
-func filSet(ids ...posixtrace.EventID) (s posixtrace.EventSet) {
+func setOf(ids ...posixtrace.EventID) (s posixtrace.EventSet) {
 	for _, id := range ids {
 		s.Add(id)
 	}
 	return s
 }
 
-// filGets fails the test unless the stream's filter is the set.
-func filGets(t *testing.T, s *posixtrace.Stream, want posixtrace.EventSet) {
+// wantFilter fails the test unless the stream's filter is the set.
+func wantFilter(t *testing.T, s *posixtrace.Stream, want posixtrace.EventSet) {
 	t.Helper()
 	if f, err := s.Filter(); f != want || err != nil {
 		t.Errorf("the filter is another one, %v", err)
 	}
 }
 
-func filIDs(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventID) {
+func idsOf(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventID) {
 	t.Helper()
-	for _, ev := range evtAll(t, s) {
+	for _, ev := range allUserEvents(t, s) {
 		list = append(list, ev.ID)
 	}
 	return list
 }
 
 var _ = conform("FIL-01", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
-	a, b := limID(t, "fil.one.a"), limID(t, "fil.one.b")
-	s.SetFilter(filSet(a), posixtrace.FilterSet)
+	s := newStreamOf(t, 0, posixtrace.Attr{})
+	a, b := eventID(t, "fil.one.a"), eventID(t, "fil.one.b")
+	s.SetFilter(setOf(a), posixtrace.FilterSet)
 	s.Start()
 	posixtrace.Event(a, nil)
 	posixtrace.Event(b, nil)
 	posixtrace.Event(posixtrace.EventUnnamed, nil)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, b, posixtrace.EventUnnamed}) {
+	if l := idsOf(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, b, posixtrace.EventUnnamed}) {
 		t.Errorf("events %v", l)
 	}
 	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
 	posixtrace.Event(a, nil)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventFilter, a}) {
+	if l := idsOf(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventFilter, a}) {
 		t.Errorf("events %v", l)
 	}
 })
 
-// filSteps applies sets one after the other, not running and running, and
+// filterSteps applies sets one after the other, not running and running, and
 // checks the filter after each.
-func filSteps(t *testing.T, how posixtrace.FilterHow, f func(old, set posixtrace.EventSet) posixtrace.EventSet) {
+func filterSteps(t *testing.T, how posixtrace.FilterHow, f func(old, set posixtrace.EventSet) posixtrace.EventSet) {
 	t.Helper()
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	var all, system posixtrace.EventSet
 	all.Fill(posixtrace.FillAll)
 	system.Fill(posixtrace.FillSystem)
-	for _, begin := range []posixtrace.EventSet{{}, filSet(1, 40, 4095), system, all} {
-		for _, set := range []posixtrace.EventSet{{}, filSet(40), filSet(63, 64, 65, 4095), system, all} {
+	for _, begin := range []posixtrace.EventSet{{}, setOf(1, 40, 4095), system, all} {
+		for _, set := range []posixtrace.EventSet{{}, setOf(40), setOf(63, 64, 65, 4095), system, all} {
 			for range 2 {
 				if err := s.SetFilter(begin, posixtrace.FilterSet); err != nil {
 					t.Fatal(err)
@@ -92,7 +92,7 @@ func filSteps(t *testing.T, how posixtrace.FilterHow, f func(old, set posixtrace
 				if set != before {
 					t.Error("the caller's set has changed")
 				}
-				filGets(t, s, f(begin, set))
+				wantFilter(t, s, f(begin, set))
 				s.Start()
 			}
 			s.Stop()
@@ -101,11 +101,11 @@ func filSteps(t *testing.T, how posixtrace.FilterHow, f func(old, set posixtrace
 }
 
 var _ = conform("FIL-02/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, posixtrace.FilterSet, func(old, set posixtrace.EventSet) posixtrace.EventSet { return set })
+	filterSteps(t, posixtrace.FilterSet, func(old, set posixtrace.EventSet) posixtrace.EventSet { return set })
 })
 
 var _ = conform("FIL-03/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, posixtrace.FilterAdd, func(old, set posixtrace.EventSet) posixtrace.EventSet {
+	filterSteps(t, posixtrace.FilterAdd, func(old, set posixtrace.EventSet) posixtrace.EventSet {
 		for id := posixtrace.EventID(1); id < 4096; id++ {
 			if set.Has(id) {
 				old.Add(id)
@@ -116,7 +116,7 @@ var _ = conform("FIL-03/posix_trace_set_filter", func(t *testing.T) {
 })
 
 var _ = conform("FIL-04/posix_trace_set_filter", func(t *testing.T) {
-	filSteps(t, posixtrace.FilterSub, func(old, set posixtrace.EventSet) posixtrace.EventSet {
+	filterSteps(t, posixtrace.FilterSub, func(old, set posixtrace.EventSet) posixtrace.EventSet {
 		for id := posixtrace.EventID(1); id < 4096; id++ {
 			if set.Has(id) {
 				old.Del(id)
@@ -128,27 +128,27 @@ var _ = conform("FIL-04/posix_trace_set_filter", func(t *testing.T) {
 
 var _ = conform("FIL-05/posix_trace_set_filter/EINVAL", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
-	old := filSet(40, 50)
+	old := setOf(40, 50)
 	s.SetFilter(old, posixtrace.FilterSet)
-	evtAll(t, s)
+	allUserEvents(t, s)
 	for _, how := range []posixtrace.FilterHow{3, 4, 100, 255} {
-		wantErrno(t, s.SetFilter(filSet(60), how), syscall.EINVAL)
-		wantErrno(t, s.FilterOps([]posixtrace.FilterOp{{How: posixtrace.FilterSet}, {How: how, Set: filSet(60)}}), syscall.EINVAL)
-		filGets(t, s, old)
+		wantErrno(t, s.SetFilter(setOf(60), how), syscall.EINVAL)
+		wantErrno(t, s.FilterOps([]posixtrace.FilterOp{{How: posixtrace.FilterSet}, {How: how, Set: setOf(60)}}), syscall.EINVAL)
+		wantFilter(t, s, old)
 	}
-	if l := filIDs(t, s); len(l) != 0 {
+	if l := idsOf(t, s); len(l) != 0 {
 		t.Errorf("events %v", l)
 	}
 })
 
 var _ = conform("FIL-06/posix_trace_set_filter", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	change := func(id posixtrace.EventID) {
 		t.Helper()
-		if err := s.SetFilter(filSet(id), posixtrace.FilterSet); err != nil {
+		if err := s.SetFilter(setOf(id), posixtrace.FilterSet); err != nil {
 			t.Error(err)
 		}
-		filGets(t, s, filSet(id))
+		wantFilter(t, s, setOf(id))
 	}
 	change(41)
 	s.Start()
@@ -156,12 +156,12 @@ var _ = conform("FIL-06/posix_trace_set_filter", func(t *testing.T) {
 	s.Stop()
 	change(43)
 	s.Start()
-	filGets(t, s, filSet(43))
-	creEvents(1)
+	wantFilter(t, s, setOf(43))
+	recordUnnamed(1)
 	s.Clear()
 	change(44)
 	s.Shutdown()
-	logged, _ := limLogged(t, 0, posixtrace.Attr{})
+	logged, _ := newLoggedOf(t, 0, posixtrace.Attr{})
 	s = logged
 	change(45)
 	s.Start()
@@ -171,12 +171,12 @@ var _ = conform("FIL-06/posix_trace_set_filter", func(t *testing.T) {
 })
 
 var _ = conform("FIL-07/posix_trace_set_filter", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
-	a, b, c := filSet(41), filSet(42, 4095), filSet(41, 42, 43, 4095)
+	s := newStreamOf(t, 0, posixtrace.Attr{})
+	a, b, c := setOf(41), setOf(42, 4095), setOf(41, 42, 43, 4095)
 	s.SetFilter(a, posixtrace.FilterSet) // no event
 	s.Start()
 	s.SetFilter(b, posixtrace.FilterSet)
-	s.SetFilter(filSet(41, 43), posixtrace.FilterAdd)
+	s.SetFilter(setOf(41, 43), posixtrace.FilterAdd)
 	s.Stop()
 	s.SetFilter(a, posixtrace.FilterSet) // no event
 	s.SetFilter(b, posixtrace.FilterSet) // no event
@@ -218,14 +218,14 @@ var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
 	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
 	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterAdd)
-	s.SetFilter(filSet(40), posixtrace.FilterSub)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventFilter, posixtrace.EventFilter}) {
+	s.SetFilter(setOf(40), posixtrace.FilterSub)
+	if l := idsOf(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventFilter, posixtrace.EventFilter}) {
 		t.Errorf("events %v", l)
 	}
 	s.Shutdown()
 
 	c := tracetest.Start(t, "pair")
-	s = limStream(t, c.PID, posixtrace.Attr{StreamSize: 1 << 20})
+	s = newStreamOf(t, c.PID, posixtrace.Attr{StreamSize: 1 << 20})
 	var a, b posixtrace.EventID
 	fmt.Sscan(c.Line(), &a, &b)
 	s.Start()
@@ -260,19 +260,19 @@ var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 	}
 	read(func() bool { return events > 10 })
 	for i := range 60 {
-		set := filSet([]posixtrace.EventID{a, b}[i%2])
+		set := setOf([]posixtrace.EventID{a, b}[i%2])
 		if i%3 == 2 {
 			set = posixtrace.EventSet{}
 		}
 		if i%10 == 9 {
-			set = filSet(a, b)
+			set = setOf(a, b)
 		}
 		if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 			t.Fatal(err)
 		}
 		changes++
 		n := events
-		read(func() bool { return filters == changes && (events > n+2 || set == filSet(a, b)) })
+		read(func() bool { return filters == changes && (events > n+2 || set == setOf(a, b)) })
 	}
 	if filters != changes {
 		t.Errorf("%d FILTER events of %d", filters, changes)
@@ -282,22 +282,22 @@ var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 // There is no context to cancel, and signals never interrupt it half-way.
 var _ = conform("FIL-09/posix_trace_set_filter", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{StreamSize: 1 << 20})
-	limStorm(t, func() {
+	duringSignals(t, func() {
 		for i := range posixtrace.EventID(200) {
-			if err := s.SetFilter(filSet(100+i), posixtrace.FilterSet); err != nil {
+			if err := s.SetFilter(setOf(100+i), posixtrace.FilterSet); err != nil {
 				t.Fatal(err)
 			}
-			filGets(t, s, filSet(100+i))
+			wantFilter(t, s, setOf(100+i))
 		}
 	})
-	if n := len(filIDs(t, s)); n != 201 {
+	if n := len(idsOf(t, s)); n != 201 {
 		t.Errorf("%d events, want 201", n)
 	}
 })
 
 var _ = conform("FIL-10", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
-	user := limID(t, "fil.ten")
+	s := newStreamOf(t, 0, posixtrace.Attr{})
+	user := eventID(t, "fil.ten")
 	rec, err := s.Recorder()
 	if err != nil {
 		t.Fatal(err)
@@ -312,34 +312,34 @@ var _ = conform("FIL-10", func(t *testing.T) {
 		rec.Record(posixtrace.EventInfo{ID: posixtrace.EventProcExit}, nil)
 		s.SetFilter(filter, posixtrace.FilterAdd)
 		s.Stop()
-		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint(want) {
+		if l := idsOf(t, s); fmt.Sprint(l) != fmt.Sprint(want) {
 			t.Errorf("events %v, want %v", l, want)
 		}
 	}
 	all(posixtrace.EventSet{}, posixtrace.EventStart, user, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventFilter, posixtrace.EventStop)
-	all(filSet(user), posixtrace.EventStart, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventFilter, posixtrace.EventStop)
-	all(filSet(posixtrace.EventUnnamed), posixtrace.EventStart, user, posixtrace.EventProcExit, posixtrace.EventFilter, posixtrace.EventStop)
-	all(filSet(posixtrace.EventProcExit), posixtrace.EventStart, user, posixtrace.EventUnnamed, posixtrace.EventFilter, posixtrace.EventStop)
-	all(filSet(posixtrace.EventStart, posixtrace.EventStop), user, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventFilter)
-	all(filSet(posixtrace.EventFilter), posixtrace.EventStart, user, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventStop)
+	all(setOf(user), posixtrace.EventStart, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventFilter, posixtrace.EventStop)
+	all(setOf(posixtrace.EventUnnamed), posixtrace.EventStart, user, posixtrace.EventProcExit, posixtrace.EventFilter, posixtrace.EventStop)
+	all(setOf(posixtrace.EventProcExit), posixtrace.EventStart, user, posixtrace.EventUnnamed, posixtrace.EventFilter, posixtrace.EventStop)
+	all(setOf(posixtrace.EventStart, posixtrace.EventStop), user, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventFilter)
+	all(setOf(posixtrace.EventFilter), posixtrace.EventStart, user, posixtrace.EventUnnamed, posixtrace.EventProcExit, posixtrace.EventStop)
 	var every posixtrace.EventSet
 	every.Fill(posixtrace.FillAll)
 	all(every)
 	// FILTER is dropped only when it is in both.
 	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
 	s.Start()
-	s.SetFilter(filSet(posixtrace.EventFilter), posixtrace.FilterSet)
-	s.SetFilter(filSet(posixtrace.EventFilter, user), posixtrace.FilterSet) // in both
-	s.SetFilter(filSet(user), posixtrace.FilterSet)
-	if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventFilter}) {
+	s.SetFilter(setOf(posixtrace.EventFilter), posixtrace.FilterSet)
+	s.SetFilter(setOf(posixtrace.EventFilter, user), posixtrace.FilterSet) // in both
+	s.SetFilter(setOf(user), posixtrace.FilterSet)
+	if l := idsOf(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventFilter}) {
 		t.Errorf("events %v", l)
 	}
 })
 
 var _ = conform("FIL-11", func(t *testing.T) {
-	hidden := filSet(posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFilter)
+	hidden := setOf(posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFilter)
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
-		s := limStream(t, 0, posixtrace.Attr{StreamSize: 1, StreamFullPolicy: p})
+		s := newStreamOf(t, 0, posixtrace.Attr{StreamSize: 1, StreamFullPolicy: p})
 		s.SetFilter(hidden, posixtrace.FilterSet)
 		state := func(what string, want posixtrace.RunStatus) {
 			t.Helper()
@@ -352,7 +352,7 @@ var _ = conform("FIL-11", func(t *testing.T) {
 		s.Stop()
 		state("stopped", posixtrace.StatusSuspended)
 		s.Start()
-		creEvents(20000)
+		recordUnnamed(20000)
 		if p == posixtrace.PolicyUntilFull {
 			state("full", posixtrace.StatusSuspended)
 		}
@@ -360,7 +360,7 @@ var _ = conform("FIL-11", func(t *testing.T) {
 			t.Errorf("%v: %+v", p, st)
 		}
 		n := 0
-		for _, id := range filIDs(t, s) {
+		for _, id := range idsOf(t, s) {
 			if id != posixtrace.EventUnnamed {
 				t.Errorf("%v: event %d", p, id)
 			}
@@ -370,29 +370,29 @@ var _ = conform("FIL-11", func(t *testing.T) {
 			t.Errorf("%v: nothing was recorded", p)
 		}
 		state("read empty", posixtrace.StatusRunning)
-		creEvents(1)
-		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventUnnamed}) {
+		recordUnnamed(1)
+		if l := idsOf(t, s); fmt.Sprint(l) != fmt.Sprint([]posixtrace.EventID{posixtrace.EventUnnamed}) {
 			t.Errorf("%v: after it %v", p, l)
 		}
 	}
 })
 
 var _ = conform("FIL-12/posix_trace_get_filter/EINVAL", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{Name: "fil.twelve"})
-	filGets(t, s, posixtrace.EventSet{})
-	set := filSet(1, 32, 33, 4095)
+	s := newStreamOf(t, 0, posixtrace.Attr{Name: "fil.twelve"})
+	wantFilter(t, s, posixtrace.EventSet{})
+	set := setOf(1, 32, 33, 4095)
 	s.SetFilter(set, posixtrace.FilterSet)
-	filGets(t, s, set)
+	wantFilter(t, s, set)
 	f, _ := s.Filter()
 	f.Add(50) // a copy
-	filGets(t, s, set)
+	wantFilter(t, s, set)
 	// Another connection sees it, too.
 	a, err := posixtrace.Attach("fil.twelve")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	filGets(t, a, set)
+	wantFilter(t, a, set)
 	s.Shutdown()
 	_, err = s.Filter()
 	wantErrno(t, err, syscall.EINVAL)
@@ -401,14 +401,14 @@ var _ = conform("FIL-12/posix_trace_get_filter/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("FIL-13/posix_trace_set_filter/EINVAL", func(t *testing.T) {
-	s, path := limLogged(t, 0, posixtrace.Attr{})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{})
 	s.Shutdown()
 	wantErrno(t, s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet), syscall.EINVAL)
 	wantErrno(t, s.FilterOps(nil), syscall.EINVAL)
 	_, err := s.Filter()
 	wantErrno(t, err, syscall.EINVAL)
 	// A log has no such methods.
-	l := any(limOpen(t, path))
+	l := any(openLogAt(t, path))
 	if _, ok := l.(interface {
 		SetFilter(posixtrace.EventSet, posixtrace.FilterHow) error
 	}); ok {
@@ -428,23 +428,23 @@ var _ = conform("FIL-14", func(t *testing.T) {
 	}
 	ids := make([]posixtrace.EventID, 5)
 	for i := range ids {
-		ids[i] = limID(t, "fil.fourteen."+strconv.Itoa(i))
+		ids[i] = eventID(t, "fil.fourteen."+strconv.Itoa(i))
 	}
 	for i, s := range streams {
-		s.SetFilter(filSet(ids[i]), posixtrace.FilterSet)
+		s.SetFilter(setOf(ids[i]), posixtrace.FilterSet)
 	}
 	for _, id := range ids {
 		posixtrace.Event(id, nil)
 	}
 	for i, s := range streams {
-		filGets(t, s, filSet(ids[i]))
+		wantFilter(t, s, setOf(ids[i]))
 		want := []posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter}
 		for k, id := range ids {
 			if k != i {
 				want = append(want, id)
 			}
 		}
-		if l := filIDs(t, s); fmt.Sprint(l) != fmt.Sprint(want) {
+		if l := idsOf(t, s); fmt.Sprint(l) != fmt.Sprint(want) {
 			t.Errorf("stream %d: events %v, want %v", i, l, want)
 		}
 	}
@@ -453,12 +453,12 @@ var _ = conform("FIL-14", func(t *testing.T) {
 var _ = conform("FIL-15", func(t *testing.T) {
 	// All processes of a stream.
 	s := running(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
-	id := limID(t, "fil.fifteen")
+	id := eventID(t, "fil.fifteen")
 	child := tracetest.Start(t, "map")
-	if got := mapOpen(child, "fil.fifteen"); got != id {
+	if got := openIn(child, "fil.fifteen"); got != id {
 		t.Fatalf("id %d, want %d", got, id)
 	}
-	s.SetFilter(filSet(id), posixtrace.FilterSet)
+	s.SetFilter(setOf(id), posixtrace.FilterSet)
 	child.Ask("event %d x", id)
 	posixtrace.Event(id, []byte("y"))
 	child.Ask("event %d z", posixtrace.EventUnnamed)
@@ -472,7 +472,7 @@ var _ = conform("FIL-15", func(t *testing.T) {
 	all.Fill(posixtrace.FillAll)
 	all.Del(posixtrace.EventUnnamed)
 	s.SetFilter(all, posixtrace.FilterSet)
-	c.Ask("event %d x", mapOpen(c, "fil.later"))
+	c.Ask("event %d x", openIn(c, "fil.later"))
 	c.Ask("event %d y", posixtrace.EventUnnamed)
 	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "y", c.PID})
 
@@ -483,7 +483,7 @@ var _ = conform("FIL-15", func(t *testing.T) {
 		t.Helper()
 		n++
 		name = fmt.Sprintf("%s.%d", name, n)
-		c.Ask("event %d x", mapOpen(c, name))
+		c.Ask("event %d x", openIn(c, name))
 		l := drain(t, s)
 		if len(l) > 1 || len(l) == 1 && l[0].name != name {
 			t.Fatalf("events %v", l)
@@ -513,9 +513,9 @@ var _ = conform("FIL-15", func(t *testing.T) {
 		expect(what, "p.q.r", false)
 	}
 	check("patterns")
-	s.SetFilter(filSet(3000), posixtrace.FilterAdd)
+	s.SetFilter(setOf(3000), posixtrace.FilterAdd)
 	check("after ADD")
-	s.SetFilter(filSet(3000), posixtrace.FilterSub)
+	s.SetFilter(setOf(3000), posixtrace.FilterSub)
 	check("after SUB")
 	s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet)
 	expect("after SET", "p", true)
@@ -537,19 +537,19 @@ var _ = conform("FIL-15", func(t *testing.T) {
 var _ = conform("FIL-16", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		s := running(t, 0, posixtrace.Attr{StreamSize: 1, StreamFullPolicy: p})
-		creEvents(20000)
+		recordUnnamed(20000)
 		st, _ := s.Status()
 		if st.StreamFullStatus != posixtrace.StatusFull {
 			t.Fatalf("%v: not full", p)
 		}
-		set := filSet(40, 41)
+		set := setOf(40, 41)
 		if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 			t.Fatal(err)
 		}
-		filGets(t, s, set)
+		wantFilter(t, s, set)
 		after, _ := s.Status()
 		n := 0
-		for _, id := range filIDs(t, s) {
+		for _, id := range idsOf(t, s) {
 			if id == posixtrace.EventFilter {
 				n++
 			}
@@ -564,18 +564,18 @@ var _ = conform("FIL-16", func(t *testing.T) {
 })
 
 var _ = conform("FIL-17", func(t *testing.T) {
-	s, path := limLogged(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
 	var system posixtrace.EventSet
 	system.Fill(posixtrace.FillSystem)
 	system.Del(posixtrace.EventStart)
 	system.Del(posixtrace.EventFilter)
-	s.SetFilter(filSet(50), posixtrace.FilterSet)
+	s.SetFilter(setOf(50), posixtrace.FilterSet)
 	s.Start()
 	s.SetFilter(system, posixtrace.FilterSet)
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	buf := make([]byte, 4096)
 	seen := 0
 	for {
@@ -587,7 +587,7 @@ var _ = conform("FIL-17", func(t *testing.T) {
 		case posixtrace.EventStart:
 			seen++
 			set, err := posixtrace.DecodeSet(buf[:n])
-			if err != nil || !set.Has(50) || set.Has(51) || set != filSet(50) {
+			if err != nil || !set.Has(50) || set.Has(51) || set != setOf(50) {
 				t.Errorf("START: %v", err)
 			}
 		case posixtrace.EventFilter:

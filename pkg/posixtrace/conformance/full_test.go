@@ -45,20 +45,20 @@ func init() {
 }
 
 // overwrite records until a LOOP stream has lost something since it was called.
-func (w *flowWriter) overwrite(t *testing.T, s *posixtrace.Stream) {
+func (w *numberWriter) overwrite(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
-	for lost := flowStatus(t, s).Lost; flowStatus(t, s).Lost == lost; {
+	for lost := statusOf(t, s).Lost; statusOf(t, s).Lost == lost; {
 		if !w.put() {
 			t.Fatal("a LOOP stream refuses an event")
 		}
 	}
 }
 
-// fulGaps goes through the events of one numbering writer: where numbers are missing there
+// missingEvents goes through the events of one numbering writer: where numbers are missing there
 // is an OVERFLOW, and a RESUME with the time of the event right before the next one;
 // elsewhere there is neither. Loss at the very end has an OVERFLOW only. It
 // returns how many are missing of those up to n.
-func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
+func missingEvents(t *testing.T, list []readEvent, n int) (missing int) {
 	t.Helper()
 	next, over, reported := 0, false, false
 	for i, e := range list {
@@ -72,12 +72,12 @@ func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
 			if !over || i+1 == len(list) || !list[i+1].ID.User() && list[i+1].ID != posixtrace.EventStop || list[i+1].UnixNano != e.UnixNano {
 				t.Fatalf("event %d: RESUME at %d, overflown %v, then %v", i, e.UnixNano, over, list[i+1:min(i+2, len(list))])
 			}
-			if list[i+1].ID.User() && flowNumber(t, list[i+1]) == next {
+			if list[i+1].ID.User() && numberOf(t, list[i+1]) == next {
 				t.Fatalf("event %d: RESUME before %d where nothing is missing", i, next)
 			}
 			over = false
 		case e.ID.User():
-			k := flowNumber(t, e)
+			k := numberOf(t, e)
 			if k < next {
 				t.Fatalf("event %d: %d comes after %d", i, k, next-1)
 			}
@@ -97,34 +97,34 @@ func fulGaps(t *testing.T, list []flowEvent, n int) (missing int) {
 	return missing + n - next
 }
 
-// flowNoFlush leaves out the marks of flushes, and the errors of those that failed.
-func flowNoFlush(list []flowEvent) []flowEvent {
-	return slices.DeleteFunc(slices.Clone(list), func(e flowEvent) bool {
+// withoutFlushMarks leaves out the marks of flushes, and the errors of those that failed.
+func withoutFlushMarks(list []readEvent) []readEvent {
+	return slices.DeleteFunc(slices.Clone(list), func(e readEvent) bool {
 		return e.ID == posixtrace.EventFlushStart || e.ID == posixtrace.EventFlushStop || e.ID == posixtrace.EventError
 	})
 }
 
 var _ = conform("FUL-01", func(t *testing.T) {
 	t.Run("newest", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		for range 5 {
 			w.overwrite(t, s)
 		}
-		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
-		first, last := flowSpan(t, flowAll(t, s))
-		if last != w.n-1 || first == 0 || uint64(first) != flowStatus(t, s).Lost {
-			t.Errorf("events %d to %d survive of %d, %d are lost", first, last, w.n, flowStatus(t, s).Lost)
+		wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
+		first, last := wantConsecutive(t, readAll(t, s))
+		if last != w.n-1 || first == 0 || uint64(first) != statusOf(t, s).Lost {
+			t.Errorf("events %d to %d survive of %d, %d are lost", first, last, w.n, statusOf(t, s).Lost)
 		}
 	})
 	t.Run("order", func(t *testing.T) {
 		// a begins first and leaves its chunk last: b's is the one whose newest event
 		// is oldest.
-		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-		flowStart(t, s)
-		a, b, c := flowRecorder(t, s), flowRecorder(t, s), flowRecorder(t, s)
-		b.id, c.id = flowID(t, "flow.b"), flowID(t, "flow.c")
+		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+		startStream(t, s)
+		a, b, c := newNumberWriter(t, s), newNumberWriter(t, s), newNumberWriter(t, s)
+		b.id, c.id = eventID(t, "flow.b"), eventID(t, "flow.c")
 		a.put()
 		for range 400 { // more than a chunk holds
 			b.put()
@@ -133,8 +133,8 @@ var _ = conform("FUL-01", func(t *testing.T) {
 			a.put()
 		}
 		c.overwrite(t, s)
-		all := flowAll(t, s)
-		count := func(id posixtrace.EventID) (n int) { return len(flowTypes(all, id)) }
+		all := readAll(t, s)
+		count := func(id posixtrace.EventID) (n int) { return len(eventsOf(all, id)) }
 		if count(a.id) != a.n || count(b.id) == b.n || count(c.id) != c.n {
 			t.Errorf("%d of %d events survive of the first writer, %d of %d of the second, %d of %d of the third",
 				count(a.id), a.n, count(b.id), b.n, count(c.id), c.n)
@@ -142,12 +142,12 @@ var _ = conform("FUL-01", func(t *testing.T) {
 	})
 	t.Run("writers", func(t *testing.T) {
 		// Of one writer, no event is lost while an older one survives.
-		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-		flowStart(t, s)
-		var ws []*flowWriter
+		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+		startStream(t, s)
+		var ws []*numberWriter
 		for i := range 3 {
-			w := flowRecorder(t, s)
-			w.id = flowID(t, fmt.Sprint("flow.", i))
+			w := newNumberWriter(t, s)
+			w.id = eventID(t, fmt.Sprint("flow.", i))
 			ws = append(ws, w)
 		}
 		for range 3000 {
@@ -156,43 +156,43 @@ var _ = conform("FUL-01", func(t *testing.T) {
 				w.put()
 			}
 		}
-		all := flowAll(t, s)
+		all := readAll(t, s)
 		total := 0
 		for i, w := range ws {
 			total += w.n
-			if own := flowTypes(all, w.id); len(own) > 0 {
-				if _, last := flowSpan(t, own); last != w.n-1 {
+			if own := eventsOf(all, w.id); len(own) > 0 {
+				if _, last := wantConsecutive(t, own); last != w.n-1 {
 					t.Errorf("the last event of writer %d is %d, want %d", i, last, w.n-1)
 				}
 			}
 		}
-		flowIs(t, "recorded and lost", len(flowUsers(all))+len(flowTypes(all, posixtrace.EventStart))+int(flowStatus(t, s).Lost), total+1)
+		wantEqual(t, "recorded and lost", len(userEvents(all))+len(eventsOf(all, posixtrace.EventStart))+int(statusOf(t, s).Lost), total+1)
 	})
 	t.Run("speeds", func(t *testing.T) {
 		// One event of the slow writer for hundreds of the fast one: what is kept of each is
 		// its newest, without a gap, to the event.
 		for _, ratio := range []int{100, 700, 5000} {
-			s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-			flowStart(t, s)
-			slow, fast := flowRecorder(t, s), flowRecorder(t, s)
-			fast.id = flowID(t, "flow.fast")
+			s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+			startStream(t, s)
+			slow, fast := newNumberWriter(t, s), newNumberWriter(t, s)
+			fast.id = eventID(t, "flow.fast")
 			for range 400_000 / ratio {
 				slow.put()
 				for range ratio {
 					fast.put()
 				}
 			}
-			lost := flowStatus(t, s).Lost
-			for _, all := range [][]flowEvent{flowPeek(t, s), flowAll(t, s)} {
-				kept := len(flowTypes(all, posixtrace.EventStart))
-				for what, w := range map[string]*flowWriter{"slow": slow, "fast": fast} {
-					first, last := flowSpan(t, flowTypes(all, w.id))
+			lost := statusOf(t, s).Lost
+			for _, all := range [][]readEvent{peekAll(t, s), readAll(t, s)} {
+				kept := len(eventsOf(all, posixtrace.EventStart))
+				for what, w := range map[string]*numberWriter{"slow": slow, "fast": fast} {
+					first, last := wantConsecutive(t, eventsOf(all, w.id))
 					if last != w.n-1 || first == 0 && w == fast {
 						t.Errorf("1:%d: events %d to %d survive of %d of the %s writer", ratio, first, last, w.n, what)
 					}
 					kept += last - first + 1
 				}
-				flowIs(t, "recorded and lost", kept+int(lost), 1+slow.n+fast.n)
+				wantEqual(t, "recorded and lost", kept+int(lost), 1+slow.n+fast.n)
 			}
 		}
 	})
@@ -200,12 +200,12 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		// The same for a LOOP log of a stream that loses nothing, and of one that does: there
 		// each flush leaves its own gap.
 		for _, sp := range []posixtrace.FullPolicy{posixtrace.PolicyUntilFull, posixtrace.PolicyLoop} {
-			a := flowSmall(sp)
+			a := smallAttr(sp)
 			a.LogFullPolicy, a.LogSize, a.StreamSize = posixtrace.PolicyLoop, 64<<10, 64<<10
-			s, path := flowLogged(t, a)
-			flowStart(t, s)
-			slow, fast := flowOther(t, s), flowOther(t, s)
-			fast.id = flowID(t, "flow.fast")
+			s, path := newLogged(t, a)
+			startStream(t, s)
+			slow, fast := newOtherNumberWriter(t, s), newOtherNumberWriter(t, s)
+			fast.id = eventID(t, "flow.fast")
 			burst := 300
 			if sp == posixtrace.PolicyLoop {
 				burst = 9000
@@ -219,10 +219,10 @@ var _ = conform("FUL-01", func(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			flowShutdown(t, s)
-			all, st := logRead(t, path)
+			shutdownStream(t, s)
+			all, st := readLog(t, path)
 			kept := uint64(0)
-			for what, w := range map[string]*flowWriter{"slow": slow, "fast": fast} {
+			for what, w := range map[string]*numberWriter{"slow": slow, "fast": fast} {
 				next := -1
 				for _, e := range all {
 					if e.ID == w.id {
@@ -238,7 +238,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 					t.Errorf("%v: the last event of the %s writer is %d, want %d", sp, what, next, w.n-1)
 				}
 			}
-			kept += uint64(logCount(all, posixtrace.EventStart) + logCount(all, posixtrace.EventStop))
+			kept += uint64(countOf(all, posixtrace.EventStart) + countOf(all, posixtrace.EventStop))
 			if all := uint64(2 + slow.n + fast.n); kept+st.Lost+st.LogLost != all || st.LogLost == 0 || (st.Lost == 0) != (sp == posixtrace.PolicyUntilFull) {
 				t.Errorf("%v: %d are kept of %d, %+v", sp, kept, all, st)
 			}
@@ -246,27 +246,27 @@ var _ = conform("FUL-01", func(t *testing.T) {
 	})
 	t.Run("counts", func(t *testing.T) {
 		c := tracetest.Start(t, "burst", "100000")
-		s := running(t, c.PID, *flowSmall(posixtrace.PolicyLoop))
+		s := running(t, c.PID, *smallAttr(posixtrace.PolicyLoop))
 		c.Line()
 		c.In.WriteString("\n")
 		go c.Out.ReadString('\n')
-		var all []flowEvent
+		var all []readEvent
 		tracetest.Wait(t, "the burst is over", func() bool {
-			all = append(all, flowAll(t, s)...)
-			return flowCounted(t, s, all, 100001)
+			all = append(all, readAll(t, s)...)
+			return allCounted(t, s, all, 100001)
 		})
-		flowIs(t, "recorded and lost", len(flowTypes(all, posixtrace.EventStart))+len(flowUsers(all))+int(flowStatus(t, s).Lost), 100001)
+		wantEqual(t, "recorded and lost", len(eventsOf(all, posixtrace.EventStart))+len(userEvents(all))+int(statusOf(t, s).Lost), 100001)
 	})
 })
 
-func flowCounted(t *testing.T, s *posixtrace.Stream, all []flowEvent, n int) bool {
-	return len(flowTypes(all, posixtrace.EventStart))+len(flowUsers(all))+int(flowStatus(t, s).Lost) >= n
+func allCounted(t *testing.T, s *posixtrace.Stream, all []readEvent, n int) bool {
+	return len(eventsOf(all, posixtrace.EventStart))+len(userEvents(all))+int(statusOf(t, s).Lost) >= n
 }
 
 var _ = conform("FUL-02", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	for range 3 {
 		w.overwrite(t, s)
 		st, err := s.Status()
@@ -282,12 +282,12 @@ var _ = conform("FUL-02", func(t *testing.T) {
 var _ = conform("FUL-03", func(t *testing.T) {
 	// Events of all sizes, whose data shows whether it is whole, read while writers overwrite
 	// them.
-	s := flowStream(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(1000)})
-	flowStart(t, s)
+	s := newStream(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(1000)})
+	startStream(t, s)
 	const writers, each = 2, 20000
 	var wg sync.WaitGroup
 	for i := range writers {
-		id := flowID(t, fmt.Sprint("ful.", i))
+		id := eventID(t, fmt.Sprint("ful.", i))
 		wg.Go(func() {
 			var buf [1000]byte
 			for k := range each {
@@ -304,7 +304,7 @@ var _ = conform("FUL-03", func(t *testing.T) {
 	go func() { wg.Wait(); close(done) }()
 	n := 0
 	check := func() {
-		for _, e := range flowAll(t, s) {
+		for _, e := range readAll(t, s) {
 			if e.ID == posixtrace.EventStart {
 				n++
 			}
@@ -324,7 +324,7 @@ var _ = conform("FUL-03", func(t *testing.T) {
 		select {
 		case <-done:
 			check()
-			flowIs(t, "recorded and lost", n+int(flowStatus(t, s).Lost), writers*each+1)
+			wantEqual(t, "recorded and lost", n+int(statusOf(t, s).Lost), writers*each+1)
 			return
 		default:
 		}
@@ -332,12 +332,12 @@ var _ = conform("FUL-03", func(t *testing.T) {
 })
 
 var _ = conform("FUL-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-	flowStart(t, s)
-	w := flowRecorder(t, s)
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+	startStream(t, s)
+	w := newNumberWriter(t, s)
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	w.fill(t)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 	if w.put() {
 		t.Error("a full stream records")
 	}
@@ -345,53 +345,53 @@ var _ = conform("FUL-04", func(t *testing.T) {
 
 var _ = conform("FUL-05", func(t *testing.T) {
 	for writers := 1; writers <= 4; writers++ {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		var ws []*flowWriter
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		var ws []*numberWriter
 		for range writers {
-			ws = append(ws, flowRecorder(t, s))
+			ws = append(ws, newNumberWriter(t, s))
 		}
 		total := 0
 		for i := 0; ws[i%writers].put(); i++ {
 			total++
 		}
-		all := flowAll(t, s)
+		all := readAll(t, s)
 		if len(all) < total+3 {
 			t.Fatalf("%d events of %d", len(all), total)
 		}
-		flowWant(t, []flowEvent{all[0], all[total+1], all[total+2]}, "START", "STOP1", "OVERFLOW")
-		flowIs(t, "number of events", len(flowUsers(all[:total+1])), total)
-		flowOrdered(t, all)
+		wantEvents(t, []readEvent{all[0], all[total+1], all[total+2]}, "START", "STOP1", "OVERFLOW")
+		wantEqual(t, "number of events", len(userEvents(all[:total+1])), total)
+		wantOrdered(t, all)
 	}
 	t.Run("concurrent", func(t *testing.T) {
 		for range 30 {
-			s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-			flowStart(t, s)
-			id := flowID(t, "flow")
+			s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+			startStream(t, s)
+			id := eventID(t, "flow")
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {
-					for flowStatus(t, s).Lost == 0 {
+					for statusOf(t, s).Lost == 0 {
 						posixtrace.Event(id, []byte("0"))
 					}
 				})
 			}
 			wg.Wait()
-			all := flowAll(t, s)
-			flowOrdered(t, all)
-			i := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == posixtrace.EventStop })
-			if i < 0 || len(flowUsers(all[i:])) > 0 || i+1 >= len(all) || all[i+1].ID != posixtrace.EventOverflow {
+			all := readAll(t, s)
+			wantOrdered(t, all)
+			i := slices.IndexFunc(all, func(e readEvent) bool { return e.ID == posixtrace.EventStop })
+			if i < 0 || len(userEvents(all[i:])) > 0 || i+1 >= len(all) || all[i+1].ID != posixtrace.EventOverflow {
 				t.Fatalf("event %d of %d is the STOP: %v", i, len(all), all[max(0, i-2):])
 			}
-			flowShutdown(t, s)
+			shutdownStream(t, s)
 		}
 	})
 })
 
-// fulExactly fills a stream so that nothing more fits and nothing is lost.
-func fulExactly(t *testing.T, s *posixtrace.Stream, w *flowWriter) {
+// fillExactly fills a stream so that nothing more fits and nothing is lost.
+func fillExactly(t *testing.T, s *posixtrace.Stream, w *numberWriter) {
 	t.Helper()
-	for flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull {
+	for statusOf(t, s).StreamFullStatus != posixtrace.StatusFull {
 		if w.r.Record(posixtrace.EventInfo{ID: w.id}, nil) {
 			w.n++
 		}
@@ -400,25 +400,25 @@ func fulExactly(t *testing.T, s *posixtrace.Stream, w *flowWriter) {
 
 var _ = conform("FUL-06", func(t *testing.T) {
 	t.Run("exactly full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		fulExactly(t, s, w)
-		st := flowStatus(t, s)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		fillExactly(t, s, w)
+		st := statusOf(t, s)
 		if st.Lost != 0 || st.StreamOverrunStatus != posixtrace.StatusNoOverrun || st.StreamStatus != posixtrace.StatusSuspended {
 			t.Fatalf("a stream that has lost nothing: %+v", st)
 		}
 		if w.put() {
 			t.Error("it takes one more")
 		}
-		if st = flowStatus(t, s); st.Lost != 1 || st.StreamOverrunStatus != posixtrace.StatusOverrun {
+		if st = statusOf(t, s); st.Lost != 1 || st.StreamOverrunStatus != posixtrace.StatusOverrun {
 			t.Errorf("after one more: %+v", st)
 		}
 	})
 	t.Run("counts", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		id := flowID(t, "flow")
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		id := eventID(t, "flow")
 		const writers, each = 4, 20000
 		var wg sync.WaitGroup
 		for range writers {
@@ -430,38 +430,38 @@ var _ = conform("FUL-06", func(t *testing.T) {
 		}
 		done := make(chan struct{})
 		go func() { wg.Wait(); close(done) }()
-		var all []flowEvent
+		var all []readEvent
 		for over := false; !over; {
 			select {
 			case <-done:
 				over = true
 			default:
 			}
-			all = append(all, flowAll(t, s)...)
+			all = append(all, readAll(t, s)...)
 		}
-		st := flowStatus(t, s)
-		flowIs(t, "recorded and lost", len(flowUsers(all))+int(st.Lost), writers*each)
+		st := statusOf(t, s)
+		wantEqual(t, "recorded and lost", len(userEvents(all))+int(st.Lost), writers*each)
 		if (st.Lost > 0) != (st.StreamOverrunStatus == posixtrace.StatusOverrun) {
 			t.Errorf("status is %+v", st)
 		}
 	})
 	t.Run("process", func(t *testing.T) {
 		c := tracetest.Start(t, "burst", "50000")
-		s := running(t, c.PID, *flowSmall(posixtrace.PolicyUntilFull))
+		s := running(t, c.PID, *smallAttr(posixtrace.PolicyUntilFull))
 		c.Line()
 		c.In.WriteString("\n")
 		if l := c.Line(); l != "done" {
 			t.Fatal(l)
 		}
-		all := flowAll(t, s)
-		flowIs(t, "recorded and lost", len(flowUsers(all))+int(flowStatus(t, s).Lost), 50000)
+		all := readAll(t, s)
+		wantEqual(t, "recorded and lost", len(userEvents(all))+int(statusOf(t, s).Lost), 50000)
 	})
 })
 
 var _ = conform("FUL-07", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	w.fill(t)
 	st, err := s.Status()
 	if err != nil || st.Lost != 1 {
@@ -473,7 +473,7 @@ var _ = conform("FUL-07", func(t *testing.T) {
 			w.put()
 			posixtrace.Event(w.id, nil)
 		}
-		if now := flowStatus(t, s); now.Lost != st.Lost || now.StreamOverrunStatus != posixtrace.StatusNoOverrun {
+		if now := statusOf(t, s); now.Lost != st.Lost || now.StreamOverrunStatus != posixtrace.StatusNoOverrun {
 			t.Errorf("%s count as lost: %+v", what, now)
 		}
 	}
@@ -490,7 +490,7 @@ var _ = conform("FUL-07", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	none("excluded events")
-	flowStop(t, s)
+	stopStream(t, s)
 	if err := s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
@@ -499,20 +499,20 @@ var _ = conform("FUL-07", func(t *testing.T) {
 })
 
 var _ = conform("FUL-08", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	capacity := w.fill(t)
-	flowAll(t, s)
+	readAll(t, s)
 	for round := range 5 {
 		if n := w.fill(t); n < capacity/2 {
 			t.Fatalf("round %d: room for %d events, at first there was for %d", round, n, capacity)
 		}
-		flowAll(t, s)
+		readAll(t, s)
 	}
-	l, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
-	flowStart(t, l)
-	w = flowOther(t, l)
+	l, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
+	startStream(t, l)
+	w = newOtherNumberWriter(t, l)
 	total := 0
 	for round := range 5 {
 		n := w.fill(t)
@@ -523,82 +523,82 @@ var _ = conform("FUL-08", func(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	flowShutdown(t, l)
-	flowIs(t, "number of events in the log", len(flowUsers(flowLog(t, path))), total)
+	shutdownStream(t, l)
+	wantEqual(t, "number of events in the log", len(userEvents(readFinishedLog(t, path))), total)
 })
 
 var _ = conform("FUL-09", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	n := w.fill(t)
 	// START, the events, and then STOP: before that is out nothing restarts.
 	for i := range n + 1 {
-		if _, ok := flowNext(t, s); !ok {
+		if _, ok := readNext(t, s); !ok {
 			t.Fatalf("event %d is missing", i)
 		}
-		if st := flowStatus(t, s); st.StreamStatus != posixtrace.StatusSuspended {
+		if st := statusOf(t, s); st.StreamStatus != posixtrace.StatusSuspended {
 			t.Fatalf("after %d events of %d it has restarted", i+1, n+1)
 		}
 	}
 	if w.put() {
 		t.Error("it records")
 	}
-	e, _ := flowNext(t, s)
-	flowWant(t, []flowEvent{e}, "STOP1")
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	e, _ := readNext(t, s)
+	wantEvents(t, []readEvent{e}, "STOP1")
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	if !w.put() {
 		t.Error("it does not record")
 	}
-	flowWant(t, flowAll(t, s), "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
+	wantEvents(t, readAll(t, s), "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
 })
 
 var _ = conform("FUL-10", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
 	var set posixtrace.EventSet
-	set.Add(flowID(t, "ful.rejected"))
+	set.Add(eventID(t, "ful.rejected"))
 	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	w.fill(t)
-	starts := flowTypes(flowAll(t, s), posixtrace.EventStart)
-	flowWant(t, starts, "START", "START")
+	starts := eventsOf(readAll(t, s), posixtrace.EventStart)
+	wantEvents(t, starts, "START", "START")
 	if have, err := posixtrace.DecodeSet([]byte(starts[1].data)); err != nil || have != set {
 		t.Errorf("the automatic START has the filter %v, %v, want the one in force", have, err)
 	}
 	w.put()
-	flowWant(t, flowAll(t, s), "RESUME", strconv.Itoa(w.n-1))
+	wantEvents(t, readAll(t, s), "RESUME", strconv.Itoa(w.n-1))
 })
 
 var _ = conform("FUL-11", func(t *testing.T) {
 	t.Run("no room for the smallest", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		fulExactly(t, s, w)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
-		all := flowAll(t, s)
-		flowIs(t, "number of events", len(flowUsers(all)), w.n)
-		flowWant(t, flowTypes(all, posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume), "START", "STOP1", "START")
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		fillExactly(t, s, w)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		all := readAll(t, s)
+		wantEqual(t, "number of events", len(userEvents(all)), w.n)
+		wantEvents(t, eventsOf(all, posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume), "START", "STOP1", "START")
 	})
 	t.Run("did not fit", func(t *testing.T) {
 		for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
 			a := &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(1000), StreamFullPolicy: p}
 			var s *posixtrace.Stream
 			if p == posixtrace.PolicyFlush {
-				s, _ = flowLogged(t, a)
-				defer flowSwap(t, s, "/dev/full", syscall.O_RDWR)()
+				s, _ = newLogged(t, a)
+				defer replaceLog(t, s, "/dev/full", syscall.O_RDWR)()
 			} else {
-				s = flowStream(t, a)
+				s = newStream(t, a)
 			}
-			flowStart(t, s)
-			w := flowOther(t, s)
+			startStream(t, s)
+			w := newOtherNumberWriter(t, s)
 			big := make([]byte, 1000)
 			for w.r.Record(posixtrace.EventInfo{ID: w.id}, big) {
 			}
-			flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+			wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 			for n := len(big); n > 0; n /= 2 {
 				if w.r.Record(posixtrace.EventInfo{ID: w.id}, big[:n/2]) {
 					t.Errorf("%v: after one of 1000 bytes did not fit it takes one of %d", p, n/2)
@@ -612,54 +612,54 @@ var _ = conform("FUL-12", func(t *testing.T) {
 	_, err := posixtrace.Create(0, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush})
 	wantErrno(t, err, syscall.EINVAL)
 	// Many times what the stream holds gets to the log, without a call of Flush.
-	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
-	flowStart(t, s)
-	id := flowID(t, "flow")
+	s, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
+	startStream(t, s)
+	id := eventID(t, "flow")
 	const n = 10000
 	var lost uint64
 	for i := range n {
 		// A writer that stops when the stream is full and goes on when it is not.
-		tracetest.Wait(t, "the stream runs", func() bool { return flowStatus(t, s).StreamStatus == posixtrace.StatusRunning })
+		tracetest.Wait(t, "the stream runs", func() bool { return statusOf(t, s).StreamStatus == posixtrace.StatusRunning })
 		posixtrace.Event(id, []byte(strconv.Itoa(i)))
-		lost = flowStatus(t, s).Lost
+		lost = statusOf(t, s).Lost
 	}
-	flowShutdown(t, s)
-	all := flowLog(t, path)
-	flowIs(t, "recorded and lost", len(flowUsers(all))+int(lost), n)
-	if len(flowTypes(all, posixtrace.EventFlushStart)) < 3 {
-		t.Errorf("flushed %d times", len(flowTypes(all, posixtrace.EventFlushStart)))
+	shutdownStream(t, s)
+	all := readFinishedLog(t, path)
+	wantEqual(t, "recorded and lost", len(userEvents(all))+int(lost), n)
+	if len(eventsOf(all, posixtrace.EventFlushStart)) < 3 {
+		t.Errorf("flushed %d times", len(eventsOf(all, posixtrace.EventFlushStart)))
 	}
 })
 
 var _ = conform("FUL-13", func(t *testing.T) {
-	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
-	flowStart(t, s)
-	w := flowOther(t, s)
-	back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
+	s, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
+	startStream(t, s)
+	w := newOtherNumberWriter(t, s)
+	back := replaceLog(t, s, "/dev/full", syscall.O_RDWR)
 	n := w.fill(t)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 	for range 5 {
 		w.put()
 	}
-	if st := flowStatus(t, s); st.Lost != 6 || st.StreamOverrunStatus != posixtrace.StatusOverrun {
+	if st := statusOf(t, s); st.Lost != 6 || st.StreamOverrunStatus != posixtrace.StatusOverrun {
 		t.Errorf("6 events were lost: %+v", st)
 	}
 	back()
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	w.put()
-	flowShutdown(t, s)
-	all := flowLog(t, path)
-	users := flowUsers(all)
-	if len(users) != n+1 || flowNumber(t, users[n]) != w.n-1 {
+	shutdownStream(t, s)
+	all := readFinishedLog(t, path)
+	users := userEvents(all)
+	if len(users) != n+1 || numberOf(t, users[n]) != w.n-1 {
 		t.Errorf("the log has %d events, want %d", len(users), n+1)
 	}
 	t.Run("counts", func(t *testing.T) {
-		s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
-		flowStart(t, s)
-		id := flowID(t, "flow")
+		s, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
+		startStream(t, s)
+		id := eventID(t, "flow")
 		const writers, each = 4, 20000
 		var wg sync.WaitGroup
 		for range writers {
@@ -673,10 +673,10 @@ var _ = conform("FUL-13", func(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		st := flowStatus(t, s)
-		flowShutdown(t, s)
-		users := flowUsers(flowLog(t, path))
-		flowIs(t, "recorded and lost", len(users)+int(st.Lost), writers*each)
+		st := statusOf(t, s)
+		shutdownStream(t, s)
+		users := userEvents(readFinishedLog(t, path))
+		wantEqual(t, "recorded and lost", len(users)+int(st.Lost), writers*each)
 		if (st.Lost > 0) != (st.StreamOverrunStatus == posixtrace.StatusOverrun) {
 			t.Errorf("status is %+v", st)
 		}
@@ -684,7 +684,7 @@ var _ = conform("FUL-13", func(t *testing.T) {
 })
 
 var _ = conform("FUL-14", func(t *testing.T) {
-	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 256 << 10, StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
+	s, path := newLogged(t, &posixtrace.Attr{StreamSize: 256 << 10, StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 	size := func() int64 {
 		st, err := os.Stat(path)
 		if err != nil {
@@ -692,9 +692,9 @@ var _ = conform("FUL-14", func(t *testing.T) {
 		}
 		return st.Size()
 	}
-	flowStart(t, s)
-	m := flowMem(t, s)
-	id := flowID(t, "flow")
+	startStream(t, s)
+	m := memoryOf(t, s)
+	id := eventID(t, "flow")
 	began, empty := time.Now(), size()
 	// Half full: at once.
 	for i := 0; size() == empty; i++ {
@@ -726,13 +726,13 @@ var _ = conform("FUL-14", func(t *testing.T) {
 })
 
 var _ = conform("FUL-15", func(t *testing.T) {
-	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
+	s, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
 	st, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	for range 10 {
 		w.overwrite(t, s)
 	}
@@ -740,29 +740,29 @@ var _ = conform("FUL-15", func(t *testing.T) {
 	if now, _ := os.Stat(path); now.Size() != st.Size() {
 		t.Errorf("the log grows without a flush")
 	}
-	lost := int(flowStatus(t, s).Lost)
+	lost := int(statusOf(t, s).Lost)
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	w.put()
-	flowShutdown(t, s)
-	all := flowLog(t, path)
-	first, last := flowSpan(t, all)
+	shutdownStream(t, s)
+	all := readFinishedLog(t, path)
+	first, last := wantConsecutive(t, all)
 	if first != lost || last != w.n-1 {
 		t.Errorf("the log has %d to %d, want %d to %d", first, last, lost, w.n-1)
 	}
 })
 
-// fulLost brings a stream to its first loss. It returns between which times that was.
-func fulLost(t *testing.T, w *flowWriter) (from, to int64) {
+// loseFirst brings a stream to its first loss. It returns between which times that was.
+func loseFirst(t *testing.T, w *numberWriter) (from, to int64) {
 	t.Helper()
-	flowTicking()
+	clockPast()
 	for range 1000000 {
 		from = time.Now().UnixNano()
 		ok := w.put()
 		to = time.Now().UnixNano()
 		if !ok {
-			flowTicking()
+			clockPast()
 			return
 		}
 	}
@@ -774,88 +774,88 @@ func fulLost(t *testing.T, w *flowWriter) (from, to int64) {
 const fulSlack = int64(time.Millisecond)
 
 var _ = conform("FUL-16", func(t *testing.T) {
-	within := func(t *testing.T, all []flowEvent, from, to int64) {
+	within := func(t *testing.T, all []readEvent, from, to int64) {
 		t.Helper()
-		over := flowTypes(all, posixtrace.EventOverflow)
-		flowWant(t, over, "OVERFLOW")
+		over := eventsOf(all, posixtrace.EventOverflow)
+		wantEvents(t, over, "OVERFLOW")
 		if at := over[0].UnixNano; at < from-fulSlack || at > to+fulSlack {
 			t.Errorf("OVERFLOW is at %d, the first lost event was between %d and %d", at, from, to)
 		}
-		flowOrdered(t, all)
+		wantOrdered(t, all)
 	}
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		from, to := fulLost(t, w)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		from, to := loseFirst(t, w)
 		w.put()
-		flowTicking()
-		within(t, flowAll(t, s), from, to)
+		clockPast()
+		within(t, readAll(t, s), from, to)
 	})
 	t.Run("until-full, not to be restarted", func(t *testing.T) {
 		// The loss is reported while the stream is still stopped, to a consumer and to a
 		// Reader.
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		from, to := fulLost(t, w)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		from, to := loseFirst(t, w)
 		w.put()
-		flowTicking()
-		within(t, flowPeek(t, s), from, to)
+		clockPast()
+		within(t, peekAll(t, s), from, to)
 		if err := s.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		all := flowAll(t, s)
-		flowWant(t, all[len(all)-2:], "STOP1", "OVERFLOW")
+		all := readAll(t, s)
+		wantEvents(t, all[len(all)-2:], "STOP1", "OVERFLOW")
 		within(t, all, from, to)
 	})
 	t.Run("flush", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(posixtrace.PolicyFlush))
-		flowStart(t, s)
-		w := flowOther(t, s)
-		back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
-		from, to := fulLost(t, w)
+		s, path := newLogged(t, smallAttr(posixtrace.PolicyFlush))
+		startStream(t, s)
+		w := newOtherNumberWriter(t, s)
+		back := replaceLog(t, s, "/dev/full", syscall.O_RDWR)
+		from, to := loseFirst(t, w)
 		w.put()
-		flowTicking()
+		clockPast()
 		back()
-		flowShutdown(t, s)
-		within(t, flowLog(t, path), from, to)
+		shutdownStream(t, s)
+		within(t, readFinishedLog(t, path), from, to)
 	})
 	loop := func(t *testing.T, s *posixtrace.Stream) int64 {
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		w.put()
-		first := flowUsers(flowPeek(t, s))[0].UnixNano
-		flowTicking()
+		first := userEvents(peekAll(t, s))[0].UnixNano
+		clockPast()
 		for range 3 {
 			w.overwrite(t, s)
-			flowTicking()
+			clockPast()
 		}
 		return first
 	}
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
+		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
 		first := loop(t, s)
-		over := flowTypes(flowAll(t, s), posixtrace.EventOverflow)
-		flowWant(t, over, "OVERFLOW")
-		flowIs(t, "time of OVERFLOW", over[0].UnixNano, first)
+		over := eventsOf(readAll(t, s), posixtrace.EventOverflow)
+		wantEvents(t, over, "OVERFLOW")
+		wantEqual(t, "time of OVERFLOW", over[0].UnixNano, first)
 	})
 	t.Run("loop with log", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(posixtrace.PolicyLoop))
+		s, path := newLogged(t, smallAttr(posixtrace.PolicyLoop))
 		first := loop(t, s)
-		flowShutdown(t, s)
-		over := flowTypes(flowLog(t, path), posixtrace.EventOverflow)
-		flowWant(t, over, "OVERFLOW")
-		flowIs(t, "time of OVERFLOW", over[0].UnixNano, first)
+		shutdownStream(t, s)
+		over := eventsOf(readFinishedLog(t, path), posixtrace.EventOverflow)
+		wantEvents(t, over, "OVERFLOW")
+		wantEqual(t, "time of OVERFLOW", over[0].UnixNano, first)
 	})
 })
 
 var _ = conform("FUL-17", func(t *testing.T) {
 	// One writer as fast as it can be, one reader: every gap is between the two marks.
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		const n = 60000
 		done := make(chan struct{})
 		go func() {
@@ -864,22 +864,22 @@ var _ = conform("FUL-17", func(t *testing.T) {
 				w.put()
 			}
 		}()
-		var all []flowEvent
+		var all []readEvent
 		for over := false; !over; {
 			select {
 			case <-done:
 				over = true
 			default:
 			}
-			all = append(all, flowAll(t, s)...)
+			all = append(all, readAll(t, s)...)
 		}
-		lost := int(flowStatus(t, s).Lost) - 1 + len(flowTypes(all, posixtrace.EventStart))
-		flowIs(t, "number of missing events", fulGaps(t, all, n), lost)
+		lost := int(statusOf(t, s).Lost) - 1 + len(eventsOf(all, posixtrace.EventStart))
+		wantEqual(t, "number of missing events", missingEvents(t, all, n), lost)
 	})
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		const n = 60000
 		done := make(chan struct{})
 		go func() {
@@ -888,25 +888,25 @@ var _ = conform("FUL-17", func(t *testing.T) {
 				w.put()
 			}
 		}()
-		var all []flowEvent
+		var all []readEvent
 		for over := false; !over; {
 			select {
 			case <-done:
 				over = true
 			default:
 			}
-			all = append(all, flowAll(t, s)...)
+			all = append(all, readAll(t, s)...)
 		}
-		flowIs(t, "number of missing events", fulGaps(t, all, n), int(flowStatus(t, s).Lost))
+		wantEqual(t, "number of missing events", missingEvents(t, all, n), int(statusOf(t, s).Lost))
 	})
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop} {
 		t.Run(p.String()+" with log", func(t *testing.T) {
-			s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: posixtrace.PolicyAppend})
-			flowStart(t, s)
+			s, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: posixtrace.PolicyAppend})
+			startStream(t, s)
 			if err := s.Flush(); err != nil { // the START is not to be lost
 				t.Fatal(err)
 			}
-			w := flowOther(t, s)
+			w := newOtherNumberWriter(t, s)
 			const n = 60000
 			done := make(chan struct{})
 			go func() {
@@ -926,26 +926,26 @@ var _ = conform("FUL-17", func(t *testing.T) {
 				}
 				runtime.Gosched()
 			}
-			st := flowStatus(t, s)
-			flowShutdown(t, s)
-			all := flowNoFlush(flowLog(t, path))
-			flowOrdered(t, all)
+			st := statusOf(t, s)
+			shutdownStream(t, s)
+			all := withoutFlushMarks(readFinishedLog(t, path))
+			wantOrdered(t, all)
 			lost := int(st.Lost)
 			if p == posixtrace.PolicyLoop {
-				lost += len(flowTypes(all, posixtrace.EventStart)) - 1
+				lost += len(eventsOf(all, posixtrace.EventStart)) - 1
 			}
-			flowIs(t, "number of missing events", fulGaps(t, all, n), lost)
+			wantEqual(t, "number of missing events", missingEvents(t, all, n), lost)
 		})
 	}
 })
 
 var _ = conform("FUL-18", func(t *testing.T) {
-	read := map[string]func(t *testing.T, s *posixtrace.Stream, path string) []flowEvent{
-		"stream": func(t *testing.T, s *posixtrace.Stream, path string) []flowEvent { return flowAll(t, s) },
-		"log": func(t *testing.T, s *posixtrace.Stream, path string) []flowEvent {
-			flowShutdown(t, s)
-			all := flowNoFlush(flowLog(t, path))
-			return slices.DeleteFunc(all, func(e flowEvent) bool { return e.ID == posixtrace.EventStop })
+	read := map[string]func(t *testing.T, s *posixtrace.Stream, path string) []readEvent{
+		"stream": func(t *testing.T, s *posixtrace.Stream, path string) []readEvent { return readAll(t, s) },
+		"log": func(t *testing.T, s *posixtrace.Stream, path string) []readEvent {
+			shutdownStream(t, s)
+			all := withoutFlushMarks(readFinishedLog(t, path))
+			return slices.DeleteFunc(all, func(e readEvent) bool { return e.ID == posixtrace.EventStop })
 		},
 	}
 	for name, read := range read {
@@ -953,68 +953,68 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			var s *posixtrace.Stream
 			path := ""
 			if name == "log" {
-				s, path = flowLogged(t, flowSmall(posixtrace.PolicyLoop))
+				s, path = newLogged(t, smallAttr(posixtrace.PolicyLoop))
 			} else {
-				s = flowStream(t, flowSmall(posixtrace.PolicyLoop))
+				s = newStream(t, smallAttr(posixtrace.PolicyLoop))
 			}
-			flowStart(t, s)
-			w := flowRecorder(t, s)
+			startStream(t, s)
+			w := newNumberWriter(t, s)
 			w.put()
-			first := flowUsers(flowPeek(t, s))[0].UnixNano
+			first := userEvents(peekAll(t, s))[0].UnixNano
 			// Several losses before any is read are one.
 			for range 3 {
 				w.overwrite(t, s)
 			}
-			lost := int(flowStatus(t, s).Lost)
+			lost := int(statusOf(t, s).Lost)
 			all := read(t, s, path)
 			if len(all) < 4 {
 				t.Fatalf("%d events", len(all))
 			}
-			flowWant(t, all[:4], "START", "OVERFLOW", "RESUME", strconv.Itoa(lost))
-			flowWant(t, flowTypes(all, posixtrace.EventOverflow, posixtrace.EventResume), "OVERFLOW", "RESUME")
-			flowIs(t, "time of OVERFLOW", all[1].UnixNano, first)
-			flowIs(t, "time of RESUME", all[2].UnixNano, all[3].UnixNano)
-			flowSpan(t, all)
-			flowOrdered(t, all)
+			wantEvents(t, all[:4], "START", "OVERFLOW", "RESUME", strconv.Itoa(lost))
+			wantEvents(t, eventsOf(all, posixtrace.EventOverflow, posixtrace.EventResume), "OVERFLOW", "RESUME")
+			wantEqual(t, "time of OVERFLOW", all[1].UnixNano, first)
+			wantEqual(t, "time of RESUME", all[2].UnixNano, all[3].UnixNano)
+			wantConsecutive(t, all)
+			wantOrdered(t, all)
 		})
 	}
 	t.Run("loss within the pair", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		w.overwrite(t, s)
-		a, _ := flowNext(t, s)
-		b, _ := flowNext(t, s)
-		flowWant(t, []flowEvent{a, b}, "START", "OVERFLOW")
+		a, _ := readNext(t, s)
+		b, _ := readNext(t, s)
+		wantEvents(t, []readEvent{a, b}, "START", "OVERFLOW")
 		w.overwrite(t, s)
-		all := flowAll(t, s)
-		flowWant(t, all[:2], "RESUME", strconv.Itoa(int(flowStatus(t, s).Lost)))
-		flowWant(t, flowTypes(all, posixtrace.EventOverflow, posixtrace.EventResume), "RESUME")
-		flowIs(t, "time of RESUME", all[0].UnixNano, all[1].UnixNano)
+		all := readAll(t, s)
+		wantEvents(t, all[:2], "RESUME", strconv.Itoa(int(statusOf(t, s).Lost)))
+		wantEvents(t, eventsOf(all, posixtrace.EventOverflow, posixtrace.EventResume), "RESUME")
+		wantEqual(t, "time of RESUME", all[0].UnixNano, all[1].UnixNano)
 		// And a loss after it has a pair of its own.
-		_, last := flowSpan(t, all)
-		lost := int(flowStatus(t, s).Lost)
+		_, last := wantConsecutive(t, all)
+		lost := int(statusOf(t, s).Lost)
 		w.put()
 		w.overwrite(t, s)
-		lost = int(flowStatus(t, s).Lost) - lost
-		all = flowAll(t, s)
-		flowWant(t, all[:3], "OVERFLOW", "RESUME", strconv.Itoa(last+1+lost))
+		lost = int(statusOf(t, s).Lost) - lost
+		all = readAll(t, s)
+		wantEvents(t, all[:3], "OVERFLOW", "RESUME", strconv.Itoa(last+1+lost))
 	})
 	t.Run("flushed twice", func(t *testing.T) {
-		s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		for range 3 {
 			w.overwrite(t, s)
 			if err := s.Flush(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		lost := int(flowStatus(t, s).Lost)
-		flowShutdown(t, s)
-		all := flowNoFlush(flowLog(t, path))
-		flowIs(t, "number of missing events", fulGaps(t, all, w.n), lost)
-		flowWant(t, flowTypes(all, posixtrace.EventOverflow, posixtrace.EventResume), strings.Fields(strings.Repeat("OVERFLOW RESUME ", 3))...)
+		lost := int(statusOf(t, s).Lost)
+		shutdownStream(t, s)
+		all := withoutFlushMarks(readFinishedLog(t, path))
+		wantEqual(t, "number of missing events", missingEvents(t, all, w.n), lost)
+		wantEvents(t, eventsOf(all, posixtrace.EventOverflow, posixtrace.EventResume), strings.Fields(strings.Repeat("OVERFLOW RESUME ", 3))...)
 	})
 	t.Run("two writers", func(t *testing.T) {
 		// RESUME stands before the first event after the loss, of either writer.
@@ -1022,42 +1022,42 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			var s *posixtrace.Stream
 			path := ""
 			if logged {
-				s, path = flowLogged(t, flowSmall(posixtrace.PolicyLoop))
+				s, path = newLogged(t, smallAttr(posixtrace.PolicyLoop))
 			} else {
-				s = flowStream(t, flowSmall(posixtrace.PolicyLoop))
+				s = newStream(t, smallAttr(posixtrace.PolicyLoop))
 			}
-			flowStart(t, s)
-			a, b := flowRecorder(t, s), flowRecorder(t, s)
-			b.id = flowID(t, "flow.b")
-			for flowStatus(t, s).Lost == 0 {
+			startStream(t, s)
+			a, b := newNumberWriter(t, s), newNumberWriter(t, s)
+			b.id = eventID(t, "flow.b")
+			for statusOf(t, s).Lost == 0 {
 				a.put()
 				a.put()
 				b.put()
 			}
-			st := flowStatus(t, s)
-			var all []flowEvent
+			st := statusOf(t, s)
+			var all []readEvent
 			if logged {
-				flowShutdown(t, s)
-				all = flowNoFlush(flowLog(t, path))
+				shutdownStream(t, s)
+				all = withoutFlushMarks(readFinishedLog(t, path))
 			} else {
-				all = flowAll(t, s)
+				all = readAll(t, s)
 			}
-			flowOrdered(t, all)
+			wantOrdered(t, all)
 			// The events of the writer that lost nothing may stand between the marks.
-			over := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == posixtrace.EventOverflow })
-			resume := slices.IndexFunc(all, func(e flowEvent) bool { return e.ID == posixtrace.EventResume })
+			over := slices.IndexFunc(all, func(e readEvent) bool { return e.ID == posixtrace.EventOverflow })
+			resume := slices.IndexFunc(all, func(e readEvent) bool { return e.ID == posixtrace.EventResume })
 			if over < 0 || resume < over || resume+1 >= len(all) {
 				t.Fatalf("logged %v: OVERFLOW is event %d, RESUME %d of %d", logged, over, resume, len(all))
 			}
-			flowIs(t, "time of RESUME", all[resume].UnixNano, all[resume+1].UnixNano)
-			na, nb := flowTypes(all, a.id), flowTypes(all, b.id)
-			flowIs(t, "recorded and lost", len(na)+len(nb)+int(st.Lost), a.n+b.n)
+			wantEqual(t, "time of RESUME", all[resume].UnixNano, all[resume+1].UnixNano)
+			na, nb := eventsOf(all, a.id), eventsOf(all, b.id)
+			wantEqual(t, "recorded and lost", len(na)+len(nb)+int(st.Lost), a.n+b.n)
 			// A writer that lost events continues after RESUME; before it no event is missing.
 			for _, w := range []struct {
-				w    *flowWriter
-				list []flowEvent
+				w    *numberWriter
+				list []readEvent
 			}{{a, na}, {b, nb}} {
-				if first := flowNumber(t, w.list[0]); first > 0 {
+				if first := numberOf(t, w.list[0]); first > 0 {
 					if at := slices.Index(all, w.list[0]); at < resume {
 						t.Errorf("logged %v: %d, after a loss, is event %d, RESUME %d", logged, first, at, resume)
 					}
@@ -1065,36 +1065,36 @@ var _ = conform("FUL-18", func(t *testing.T) {
 			}
 		}
 	})
-	t.Run("flushed at full speed", func(t *testing.T) { fulAtSpeed(t, posixtrace.PolicyLoop) })
+	t.Run("flushed at full speed", func(t *testing.T) { fillAtSpeed(t, posixtrace.PolicyLoop) })
 })
 
 var _ = conform("FUL-19", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		for range 3 {
 			n := w.fill(t)
 			w.put()
 			first, last := 0, 0
-			all := flowAll(t, s)
-			first, last = flowSpan(t, all)
-			flowIs(t, "number of events", last-first+1, n)
+			all := readAll(t, s)
+			first, last = wantConsecutive(t, all)
+			wantEqual(t, "number of events", last-first+1, n)
 			w.put()
-			all = append(all, flowAll(t, s)...)
-			flowWant(t, all[len(all)-6:], strconv.Itoa(last), "STOP1", "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
-			flowIs(t, "time of RESUME", all[len(all)-2].UnixNano, all[len(all)-1].UnixNano)
-			flowOrdered(t, all)
+			all = append(all, readAll(t, s)...)
+			wantEvents(t, all[len(all)-6:], strconv.Itoa(last), "STOP1", "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
+			wantEqual(t, "time of RESUME", all[len(all)-2].UnixNano, all[len(all)-1].UnixNano)
+			wantOrdered(t, all)
 		}
 	})
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
 		t.Run(p.String()+" with log", func(t *testing.T) {
-			s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: posixtrace.PolicyAppend})
-			flowStart(t, s)
-			w := flowOther(t, s)
+			s, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: p, LogFullPolicy: posixtrace.PolicyAppend})
+			startStream(t, s)
+			w := newOtherNumberWriter(t, s)
 			var want []string
 			for range 3 {
-				back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
+				back := replaceLog(t, s, "/dev/full", syscall.O_RDWR)
 				w.fill(t)
 				last := w.n - 2
 				w.put()
@@ -1102,48 +1102,48 @@ var _ = conform("FUL-19", func(t *testing.T) {
 				if err := s.Flush(); err != nil {
 					t.Fatal(err)
 				}
-				flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+				wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 				w.put()
 				want = append(want, fmt.Sprint(last), "STOP1", "OVERFLOW", "START", "RESUME", fmt.Sprint(w.n-1))
 			}
-			flowShutdown(t, s)
-			logged := flowLog(t, path)
-			flowOrdered(t, logged)
-			all := flowNoFlush(logged)
-			flowWant(t, all[len(all)-1:], "STOP0")
-			var have []flowEvent
+			shutdownStream(t, s)
+			logged := readFinishedLog(t, path)
+			wantOrdered(t, logged)
+			all := withoutFlushMarks(logged)
+			wantEvents(t, all[len(all)-1:], "STOP0")
+			var have []readEvent
 			for i, e := range all {
 				if e.ID == posixtrace.EventOverflow && i >= 2 && i+3 < len(all) {
 					have = append(have, all[i-2:i+4]...)
 				}
 			}
-			flowWant(t, have, want...)
+			wantEvents(t, have, want...)
 		})
 	}
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
-		t.Run(p.String()+" flushed at full speed", func(t *testing.T) { fulAtSpeed(t, p) })
+		t.Run(p.String()+" flushed at full speed", func(t *testing.T) { fillAtSpeed(t, p) })
 	}
 	t.Run("partly read", func(t *testing.T) {
 		// An explicit start of a stream that is not yet empty: the same order.
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		w.fill(t)
 		last := w.n - 2
-		for flowStatus(t, s).StreamFullStatus == posixtrace.StatusFull {
-			flowNext(t, s)
+		for statusOf(t, s).StreamFullStatus == posixtrace.StatusFull {
+			readNext(t, s)
 		}
-		flowStart(t, s)
+		startStream(t, s)
 		w.put()
-		all := flowAll(t, s)
-		flowWant(t, all[len(all)-6:], strconv.Itoa(last), "STOP1", "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
-		flowOrdered(t, all)
+		all := readAll(t, s)
+		wantEvents(t, all[len(all)-6:], strconv.Itoa(last), "STOP1", "OVERFLOW", "START", "RESUME", strconv.Itoa(w.n-1))
+		wantOrdered(t, all)
 	})
 })
 
-// fulAtSpeed checks the log of a stream that is flushed all the time while another
+// fillAtSpeed checks the log of a stream that is flushed all the time while another
 // process records as fast as it can.
-func fulAtSpeed(t *testing.T, p posixtrace.FullPolicy) {
+func fillAtSpeed(t *testing.T, p posixtrace.FullPolicy) {
 	const total = 300000
 	c := tracetest.Start(t, "burst", strconv.Itoa(total))
 	c.Line()
@@ -1158,7 +1158,7 @@ func fulAtSpeed(t *testing.T, p posixtrace.FullPolicy) {
 		t.Fatal(err)
 	}
 	defer s.Shutdown()
-	flowStart(t, s)
+	startStream(t, s)
 	c.In.WriteString("\n")
 	done := make(chan string)
 	go func() {
@@ -1175,17 +1175,17 @@ func fulAtSpeed(t *testing.T, p posixtrace.FullPolicy) {
 			t.Fatal(err)
 		}
 	}
-	st := flowStatus(t, s)
-	flowShutdown(t, s)
-	logged := flowNoFlush(flowLog(t, path))
-	flowOrdered(t, logged)
-	starts := len(flowTypes(logged, posixtrace.EventStart))
-	flowIs(t, "recorded and lost", len(flowUsers(logged))+starts+int(st.Lost), total+max(starts, 1))
+	st := statusOf(t, s)
+	shutdownStream(t, s)
+	logged := withoutFlushMarks(readFinishedLog(t, path))
+	wantOrdered(t, logged)
+	starts := len(eventsOf(logged, posixtrace.EventStart))
+	wantEqual(t, "recorded and lost", len(userEvents(logged))+starts+int(st.Lost), total+max(starts, 1))
 	lost := int(st.Lost)
 	if starts == 0 {
 		lost-- // LOOP has overwritten it
 	}
-	flowIs(t, "missing", fulGaps(t, logged, total), lost)
+	wantEqual(t, "missing", missingEvents(t, logged, total), lost)
 	if p == posixtrace.PolicyLoop {
 		return
 	}
@@ -1211,53 +1211,53 @@ func fulAtSpeed(t *testing.T, p posixtrace.FullPolicy) {
 }
 
 var _ = conform("FUL-20", func(t *testing.T) {
-	s, path := flowLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	s, path := newLogged(t, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64), StreamFullPolicy: posixtrace.PolicyLoop, LogFullPolicy: posixtrace.PolicyAppend})
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	for range 2 {
 		w.overwrite(t, s)
 		if err := s.Flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	flowShutdown(t, s)
+	shutdownStream(t, s)
 	seen := map[posixtrace.EventID]int{}
-	for _, e := range flowTypes(flowLog(t, path), posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop) {
+	for _, e := range eventsOf(readFinishedLog(t, path), posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventFlushStart, posixtrace.EventFlushStop) {
 		seen[e.ID]++
 		if len(e.data) != 0 || e.Truncation != posixtrace.TruncationNone {
 			t.Errorf("%v has the data %q, truncation %v", e, e.data, e.Truncation)
 		}
 	}
-	flowIs(t, "number of kinds", len(seen), 4)
+	wantEqual(t, "number of kinds", len(seen), 4)
 })
 
 var _ = conform("FUL-21", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	for range 300 {
 		w.put()
 	}
 	// Part of the first chunk is read; then all of it is overwritten.
 	const read = 50
 	for range read + 1 {
-		flowNext(t, s)
+		readNext(t, s)
 	}
 	w.overwrite(t, s)
-	all := flowAll(t, s)
-	lost := int(flowStatus(t, s).Lost)
-	first, last := flowSpan(t, all)
+	all := readAll(t, s)
+	lost := int(statusOf(t, s).Lost)
+	first, last := wantConsecutive(t, all)
 	if first != read+lost || last != w.n-1 || lost == 0 {
 		t.Errorf("%d were read, %d lost, then came %d to %d", read, lost, first, last)
 	}
-	flowWant(t, all[:2], "OVERFLOW", "RESUME")
+	wantEvents(t, all[:2], "OVERFLOW", "RESUME")
 	// What was read to the last is never lost.
-	before := flowStatus(t, s).Lost
+	before := statusOf(t, s).Lost
 	for i := range 5000 {
 		w.put()
 		if i%20 == 0 {
-			flowAll(t, s)
+			readAll(t, s)
 		}
 	}
-	flowIs(t, "lost of a stream that is read", flowStatus(t, s).Lost, before)
+	wantEqual(t, "lost of a stream that is read", statusOf(t, s).Lost, before)
 })

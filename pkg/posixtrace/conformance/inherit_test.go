@@ -35,12 +35,12 @@ type actor struct {
 }
 
 func init() {
-	tracetest.Helpers["actor"] = inhActor
+	tracetest.Helpers["actor"] = runActor
 	// obedient is an actor at the standard input and output.
 	tracetest.Helpers["obedient"] = func([]string) {
 		for sc := bufio.NewScanner(os.Stdin); sc.Scan(); {
 			f := strings.Fields(sc.Text())
-			answer, err := inhDo(f[0], f[1:], nil)
+			answer, err := actorDo(f[0], f[1:], nil)
 			if err != nil {
 				answer = "error " + strings.ReplaceAll(err.Error(), "\n", " ")
 			}
@@ -48,8 +48,8 @@ func init() {
 		}
 	}
 	// pidreuse is the first process of a pid namespace and says "ok".
-	tracetest.Helpers["inh-pidreuse"] = inhPidReuse
-	tracetest.Helpers["inh-setuid"] = inhSetuid
+	tracetest.Helpers["inh-pidreuse"] = reusePID
+	tracetest.Helpers["inh-setuid"] = runSetuid
 	tracetest.Helpers["inh-silent"] = func([]string) {
 		id, err := posixtrace.OpenEventID("inh.setuid")
 		if err == nil {
@@ -59,9 +59,9 @@ func init() {
 	}
 }
 
-var inhStreams = map[string]*posixtrace.Stream{}
+var actorStreams = map[string]*posixtrace.Stream{}
 
-func inhActor(args []string) {
+func runActor(args []string) {
 	in, err := os.OpenFile(args[0], os.O_RDONLY, 0)
 	if err != nil {
 		os.Exit(3)
@@ -73,7 +73,7 @@ func inhActor(args []string) {
 	fmt.Fprintln(out, os.Getpid())
 	for sc := bufio.NewScanner(in); sc.Scan(); {
 		f := strings.Fields(sc.Text())
-		answer, err := inhDo(f[0], f[1:], args)
+		answer, err := actorDo(f[0], f[1:], args)
 		if err != nil {
 			answer = "error " + strings.ReplaceAll(err.Error(), "\n", " ")
 		}
@@ -81,8 +81,8 @@ func inhActor(args []string) {
 	}
 }
 
-func inhDo(verb string, f, self []string) (string, error) {
-	if (verb == "handover" || verb == "flush" || verb == "state" || verb == "path") && inhStreams[f[0]] == nil {
+func actorDo(verb string, f, self []string) (string, error) {
+	if (verb == "handover" || verb == "flush" || verb == "state" || verb == "path") && actorStreams[f[0]] == nil {
 		return "", syscall.EINVAL
 	}
 	switch verb {
@@ -147,15 +147,15 @@ func inhDo(verb string, f, self []string) (string, error) {
 		} else if s, err = posixtrace.Create(pid, &attr); err != nil {
 			return "", err
 		}
-		inhStreams[f[0]] = s
+		actorStreams[f[0]] = s
 		return "", s.Start()
 	case "handover": // NAME PID
 		pid, _ := strconv.Atoi(f[1])
-		return "", inhStreams[f[0]].Handover(pid)
+		return "", actorStreams[f[0]].Handover(pid)
 	case "flush":
-		return "", inhStreams[f[0]].Flush()
+		return "", actorStreams[f[0]].Flush()
 	case "state":
-		st, err := inhStreams[f[0]].PeekStatus()
+		st, err := actorStreams[f[0]].PeekStatus()
 		return st.StreamStatus.String(), err
 	case "list":
 		list, err := posixtrace.List()
@@ -167,7 +167,7 @@ func inhDo(verb string, f, self []string) (string, error) {
 		runtime.GC()
 		return strconv.Itoa(len(tracetest.Mappings())), nil
 	case "path": // NAME: of the stream's file
-		i, err := inhStreams[f[0]].Info()
+		i, err := actorStreams[f[0]].Info()
 		return i.Path, err
 	case "openlog": // PATH: its state and the data of its user events
 		file, err := os.Open(f[0])
@@ -200,15 +200,15 @@ func inhDo(verb string, f, self []string) (string, error) {
 	return "", errors.New("no such verb")
 }
 
-var inhFifos atomic.Int64
+var fifoCount atomic.Int64
 
 // fifos makes the pair of FIFOs of an actor.
-func inhFifoPair(t *testing.T) (paths [2]string, in, out *os.File) {
+func newFIFOPair(t *testing.T) (paths [2]string, in, out *os.File) {
 	t.Helper()
 	dir := t.TempDir()
 	var files [2]*os.File
 	for i := range paths {
-		paths[i] = filepath.Join(dir, fmt.Sprintf("fifo%d", inhFifos.Add(1)))
+		paths[i] = filepath.Join(dir, fmt.Sprintf("fifo%d", fifoCount.Add(1)))
 		tracetest.OK(t, "Mkfifo", syscall.Mkfifo(paths[i], 0o600))
 		f, err := os.OpenFile(paths[i], os.O_RDWR, 0)
 		tracetest.OK(t, "OpenFile", err)
@@ -221,7 +221,7 @@ func inhFifoPair(t *testing.T) (paths [2]string, in, out *os.File) {
 // newActor starts an actor as a child of the test.
 func newActor(t *testing.T, env ...string) *actor {
 	t.Helper()
-	paths, in, out := inhFifoPair(t)
+	paths, in, out := newFIFOPair(t)
 	a := &actor{t: t, in: in, out: out, buf: bufio.NewReader(out)}
 	a.cmd = exec.Command(os.Args[0], paths[0], paths[1])
 	a.cmd.Env = append(append(os.Environ(), tracetest.HelperVar+"=actor", tracetest.Quick), env...)
@@ -250,11 +250,11 @@ func (a *actor) gone() {
 		a.cmd.Wait()
 		return
 	}
-	inhGone(a.t, a.pid)
+	waitGone(a.t, a.pid)
 }
 
-// inhGone waits until a process that is not our child has ended.
-func inhGone(t *testing.T, pid int) {
+// waitGone waits until a process that is not our child has ended.
+func waitGone(t *testing.T, pid int) {
 	t.Helper()
 	tracetest.Wait(t, fmt.Sprintf("process %d has ended", pid), func() bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -290,7 +290,7 @@ func (a *actor) do(format string, args ...any) string {
 // spawn has the actor start a child.
 func (a *actor) spawn(how ...string) *actor {
 	a.t.Helper()
-	paths, in, out := inhFifoPair(a.t)
+	paths, in, out := newFIFOPair(a.t)
 	a.do("spawn %s %s %s", paths[0], paths[1], strings.Join(how, " "))
 	c := &actor{t: a.t, in: in, out: out, buf: bufio.NewReader(out)}
 	c.hello()
@@ -328,20 +328,20 @@ var _ = conform("INH-01/fork", func(t *testing.T) {
 
 // The same for a child that has executed nothing, a subshell.
 var _ = conform("INH-01/fork/alone", func(t *testing.T) {
-	shell, fork := inhShell(t)
+	shell, fork := startShell(t)
 	s := running(t, shell, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
-	inhFor(t, shell, "inh.filler", "shell")
-	id := inhFor(t, shell, "inh.forked", "shell")
+	recordFor(t, shell, "inh.filler", "shell")
+	id := recordFor(t, shell, "inh.forked", "shell")
 	sub := fork()
-	if have := inhFor(t, sub, "inh.forked", "subshell"); have != id {
+	if have := recordFor(t, sub, "inh.forked", "subshell"); have != id {
 		t.Errorf("inh.forked is %d in the child and %d in the parent", have, id)
 	}
 	equal(t, drain(t, s), got{"inh.filler", "shell", shell}, got{"inh.forked", "shell", shell}, got{"inh.forked", "subshell", sub})
 })
 
-// inhShell starts a shell. It forks when the function is called, which returns
+// startShell starts a shell. It forks when the function is called, which returns
 // the number of a process that has executed nothing.
-func inhShell(t *testing.T) (shell int, fork func() int) {
+func startShell(t *testing.T) (shell int, fork func() int) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range []string{"go", "pid", "end"} {
@@ -356,7 +356,7 @@ func inhShell(t *testing.T) (shell int, fork func() int) {
 		cmd.Wait()
 		if sub != 0 {
 			syscall.Kill(sub, syscall.SIGKILL)
-			inhGone(t, sub)
+			waitGone(t, sub)
 		}
 	})
 	return cmd.Process.Pid, func() int {
@@ -373,8 +373,8 @@ func inhShell(t *testing.T) (shell int, fork func() int) {
 	}
 }
 
-// inhFor records an event for a process that cannot do so itself.
-func inhFor(t *testing.T, pid int, name, data string) posixtrace.EventID {
+// recordFor records an event for a process that cannot do so itself.
+func recordFor(t *testing.T, pid int, name, data string) posixtrace.EventID {
 	t.Helper()
 	p, err := posixtrace.OpenProcess(pid)
 	tracetest.OK(t, "OpenProcess", err)
@@ -551,7 +551,7 @@ var _ = conform("INH-07/exec", func(t *testing.T) {
 	equal(t, drain(t, kept), a.got("inh.image", "a"))
 	// What the images before had of the stream is given back.
 	slots := 0
-	flowMem(t, s).RecoverSlots(func(_ uint64, p sys.Proc) (dead bool) {
+	memoryOf(t, s).RecoverSlots(func(_ uint64, p sys.Proc) (dead bool) {
 		if int(p.PID) == a.pid {
 			slots++
 		}
@@ -598,12 +598,12 @@ var _ = conform("INH-10/exec", func(t *testing.T) {
 	s := running(t, a.pid, posixtrace.Attr{})
 	a.do("create inh10 %d close", tg.pid)
 	tg.do("event inh.target 1")
-	if _, err := inhFind("inh10"); err != nil {
+	if _, err := findStream("inh10"); err != nil {
 		t.Fatal(err)
 	}
 	a.exec()
 	// The stream that it owns is gone, the stream that traces it is not.
-	if i, err := inhFind("inh10"); err != nil || i != nil {
+	if i, err := findStream("inh10"); err != nil || i != nil {
 		t.Errorf("a stream of a controller that has executed a program: %+v, %v", i, err)
 	}
 	a.do("event inh.target 2")
@@ -612,7 +612,7 @@ var _ = conform("INH-10/exec", func(t *testing.T) {
 	// The same with an exit.
 	a.do("create inh10 %d close", tg.pid)
 	a.exit()
-	if i, err := inhFind("inh10"); err != nil || i != nil {
+	if i, err := findStream("inh10"); err != nil || i != nil {
 		t.Errorf("a stream of a controller that has exited: %+v, %v", i, err)
 	}
 	if st, err := s.Status(); err != nil || st.StreamStatus != posixtrace.StatusRunning {
@@ -620,8 +620,8 @@ var _ = conform("INH-10/exec", func(t *testing.T) {
 	}
 })
 
-// inhFind looks for an active stream by name, nil if there is none.
-func inhFind(name string) (*posixtrace.StreamInfo, error) {
+// findStream looks for an active stream by name, nil if there is none.
+func findStream(name string) (*posixtrace.StreamInfo, error) {
 	list, err := posixtrace.List()
 	for _, i := range list {
 		if i.Name == name {
@@ -718,25 +718,25 @@ var _ = conform("INH-13/fork", func(t *testing.T) {
 // The copy: what the parent has registered is in the child's map under the same
 // ids, unless it has executed a program (INH-08).
 var _ = conform("INH-13/copy", func(t *testing.T) {
-	shell, fork := inhShell(t)
-	inhFor(t, shell, "inh.filler", "")
-	id := inhFor(t, shell, "inh.copied", "")
+	shell, fork := startShell(t)
+	recordFor(t, shell, "inh.filler", "")
+	id := recordFor(t, shell, "inh.copied", "")
 	sub := fork()
 	s := running(t, sub, posixtrace.Attr{})
 	if name, err := s.EventName(id); name != "inh.copied" {
 		t.Errorf("type %d is %q in the child, %v", id, name, err)
 	}
-	if have := inhFor(t, sub, "inh.copied", "x"); have != id {
+	if have := recordFor(t, sub, "inh.copied", "x"); have != id {
 		t.Errorf("inh.copied is %d in the child and %d in the parent", have, id)
 	}
 	equal(t, drain(t, s), got{"inh.copied", "x", sub})
 	// From here on each has its own.
-	mine := inhFor(t, sub, "inh.mine", "")
+	mine := recordFor(t, sub, "inh.mine", "")
 	parent := running(t, shell, posixtrace.Attr{})
 	if name, err := parent.EventName(mine); err == nil {
 		t.Errorf("type %d of the child is %q in the parent", mine, name)
 	}
-	if theirs := inhFor(t, shell, "inh.theirs", ""); theirs != mine {
+	if theirs := recordFor(t, shell, "inh.theirs", ""); theirs != mine {
 		t.Errorf("the next id is %d in the parent and %d in the child", theirs, mine)
 	}
 	// A child that has executed a program begins anew.
@@ -751,7 +751,7 @@ var _ = conform("INH-13/copy", func(t *testing.T) {
 	}
 })
 
-func inhPidReuse(args []string) {
+func reusePID(args []string) {
 	tracetest.Check(os.Getpid() == 1, "pid %d", os.Getpid())
 	tracetest.Check(syscall.Mount("proc", "/proc", "proc", 0, "") == nil, "mount /proc")
 	os.Setenv("PTRACE_DIR", args[0])
@@ -835,9 +835,9 @@ func inhPidReuse(args []string) {
 		for _, et := range types {
 			if et.Name == "mine" {
 				id2, _ := s2.EventID("mine")
-				m, _, err := flowMap(s)
+				m, _, err := mapStream(s)
 				tracetest.Check(err == nil, "map the first stream: %v", err)
-				m2, _, err := flowMap(s2)
+				m2, _, err := mapStream(s2)
 				tracetest.Check(err == nil, "map the second stream: %v", err)
 				tracetest.Check(id2 != id || m2.Family() != m.Family(), "the map was inherited")
 			}
@@ -868,9 +868,9 @@ var _ = conform("INH-14", func(t *testing.T) {
 	tracetest.RunHelper(t, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}, "inh-pidreuse", dir)
 })
 
-// inhSetuid is an ordinary user who traces a process that executes args[0], which
+// runSetuid is an ordinary user who traces a process that executes args[0], which
 // is set-uid or set-gid.
-func inhSetuid(args []string) {
+func runSetuid(args []string) {
 	s, err := posixtrace.CreateForChild(&posixtrace.Attr{Inheritance: posixtrace.InheritChildren}, nil)
 	tracetest.Check(err == nil, "Create: %v", err)
 	s.Start()
@@ -918,21 +918,21 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	tracetest.OK(t, "WriteAt", err)
 	_, err = posixtrace.Attach(info.Path)
 	wantErrno(t, err, syscall.EINVAL)
-	if i, err := inhFind("inh15"); err != nil || i != nil {
+	if i, err := findStream("inh15"); err != nil || i != nil {
 		t.Errorf("List: %+v, %v", i, err)
 	}
 	// A target of the other kind is not traced, nor harmed.
 	a := newActor(t, "PTRACE_STREAM="+info.Path)
 	a.do("event inh.foreign x")
 	// Nor is the stream, which has an owner: even a create that tidies up leaves it.
-	creTidy(t)
+	tidyDirectory(t)
 	if list, _ := filepath.Glob(filepath.Join(filepath.Dir(info.Path), "s-*")); len(list) != 1 || list[0] != info.Path {
 		t.Errorf("%d streams are left: %v", len(list), list[:min(3, len(list))])
 	}
 	_, err = f.WriteAt(mark, 10)
 	tracetest.OK(t, "WriteAt", err)
 	tracetest.OK(t, "Start", s.Start())
-	posixtrace.Event(logID(t, "inh.foreign"), []byte("y"))
+	posixtrace.Event(eventID(t, "inh.foreign"), []byte("y"))
 	equal(t, drain(t, s), got{"inh.foreign", "y", os.Getpid()})
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 })

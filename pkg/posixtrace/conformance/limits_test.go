@@ -21,8 +21,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// limStream is a stream on this process, not started, that ends with the test.
-func limStream(t *testing.T, pid int, attr posixtrace.Attr) *posixtrace.Stream {
+// newStreamOf is a stream on this process, not started, that ends with the test.
+func newStreamOf(t *testing.T, pid int, attr posixtrace.Attr) *posixtrace.Stream {
 	t.Helper()
 	s, err := posixtrace.Create(pid, &attr)
 	if err != nil {
@@ -32,8 +32,8 @@ func limStream(t *testing.T, pid int, attr posixtrace.Attr) *posixtrace.Stream {
 	return s
 }
 
-// limLogged is a stream with a log in a new file, not started.
-func limLogged(t *testing.T, pid int, attr posixtrace.Attr) (*posixtrace.Stream, string) {
+// newLoggedOf is a stream with a log in a new file, not started.
+func newLoggedOf(t *testing.T, pid int, attr posixtrace.Attr) (*posixtrace.Stream, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.trace")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -49,8 +49,8 @@ func limLogged(t *testing.T, pid int, attr posixtrace.Attr) (*posixtrace.Stream,
 	return s, path
 }
 
-// limOpen opens a finished log, which is closed with the test.
-func limOpen(t *testing.T, path string) *posixtrace.Log {
+// openLogAt opens a finished log, which is closed with the test.
+func openLogAt(t *testing.T, path string) *posixtrace.Log {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,17 +65,8 @@ func limOpen(t *testing.T, path string) *posixtrace.Log {
 	return l
 }
 
-func limID(t *testing.T, name string) posixtrace.EventID {
-	t.Helper()
-	id, err := posixtrace.OpenEventID(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-// limStorm sends the process a signal all the time while f runs.
-func limStorm(t *testing.T, f func()) {
+// duringSignals sends the process a signal all the time while f runs.
+func duringSignals(t *testing.T, f func()) {
 	t.Helper()
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, syscall.SIGUSR1)
@@ -115,21 +106,21 @@ var _ = conform("LIM-01", func(t *testing.T) {
 
 // Claiming all four options means that one stream can use all of them.
 var _ = conform("LIM-02", func(t *testing.T) {
-	s, path := limLogged(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	var set posixtrace.EventSet
-	set.Add(limID(t, "lim.two.out"))
+	set.Add(eventID(t, "lim.two.out"))
 	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	posixtrace.Event(limID(t, "lim.two.out"), nil)
-	posixtrace.Event(limID(t, "lim.two.in"), nil)
+	posixtrace.Event(eventID(t, "lim.two.out"), nil)
+	posixtrace.Event(eventID(t, "lim.two.in"), nil)
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	var names []string
 	for ev, _, err := l.Next(nil); err == nil; ev, _, err = l.Next(nil) {
 		if n, _ := l.EventName(ev.ID); !strings.HasPrefix(n, "posix_trace_flush") {
@@ -148,9 +139,9 @@ var _ = conform("LIM-04/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.
 	if posixtrace.EventNameMax != 255 {
 		t.Errorf("EventNameMax = %d", posixtrace.EventNameMax)
 	}
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	long := strings.Repeat("n", posixtrace.EventNameMax)
-	if n, err := s.EventName(limID(t, long)); n != long || err != nil {
+	if n, err := s.EventName(eventID(t, long)); n != long || err != nil {
 		t.Errorf("EventName = %q, %v", n, err)
 	}
 	_, err := posixtrace.OpenEventID(long + "n")
@@ -162,7 +153,7 @@ var _ = conform("LIM-05", func(t *testing.T) {
 		t.Errorf("NameMax = %d", posixtrace.NameMax)
 	}
 	name := strings.Repeat("s", posixtrace.NameMax)
-	a, err := limStream(t, 0, posixtrace.Attr{Name: name}).Attr()
+	a, err := newStreamOf(t, 0, posixtrace.Attr{Name: name}).Attr()
 	if err != nil || a.Name != name {
 		t.Errorf("Attr().Name = %q, %v", a.Name, err)
 	}
@@ -175,7 +166,7 @@ var _ = conform("LIM-06", func(t *testing.T) {
 	if posixtrace.SysMax != 1024 {
 		t.Errorf("SysMax = %d", posixtrace.SysMax)
 	}
-	r := creFull()
+	r := fillDirectory()
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
@@ -272,7 +263,7 @@ var _ = conform("LIM-13", func(t *testing.T) {
 	}
 	// PolicyLoop and PolicyUntilFull serve streams and logs alike.
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
-		s, _ := limLogged(t, 0, posixtrace.Attr{StreamFullPolicy: p, LogFullPolicy: p})
+		s, _ := newLoggedOf(t, 0, posixtrace.Attr{StreamFullPolicy: p, LogFullPolicy: p})
 		if a, err := s.Attr(); err != nil || a.StreamFullPolicy != p || a.LogFullPolicy != p {
 			t.Errorf("policies of the stream are %v and %v, want %v; %v", a.StreamFullPolicy, a.LogFullPolicy, p, err)
 		}
@@ -283,7 +274,7 @@ var _ = conform("LIM-14", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
 	at := &s // a trace id is assigned, addressed and passed
 	same := *at
-	id := limID(t, "lim.fourteen")
+	id := eventID(t, "lim.fourteen")
 	other := id
 	var set posixtrace.EventSet
 	set.Add(other)
@@ -361,21 +352,21 @@ var _ = conform("LIM-17", func(t *testing.T) {
 	if n := reflect.TypeOf(posixtrace.Event).NumOut(); n != 0 {
 		t.Errorf("Event has %d results", n)
 	}
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	limCalls(t, reflect.ValueOf(s), syscall.EINVAL)
+	callAllMethods(t, reflect.ValueOf(s), syscall.EINVAL)
 
-	s, path := limLogged(t, 0, posixtrace.Attr{})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{})
 	s.Shutdown()
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	l.Close()
-	limCalls(t, reflect.ValueOf(l), syscall.EINVAL)
+	callAllMethods(t, reflect.ValueOf(l), syscall.EINVAL)
 })
 
-// limCalls calls every method that returns an error with zero arguments.
-func limCalls(t *testing.T, v reflect.Value, want syscall.Errno) {
+// callAllMethods calls every method that returns an error with zero arguments.
+func callAllMethods(t *testing.T, v reflect.Value, want syscall.Errno) {
 	n := 0
 	for i := range v.NumMethod() {
 		name, ty := v.Type().Method(i).Name, v.Method(i).Type()
@@ -415,7 +406,7 @@ func limCalls(t *testing.T, v reflect.Value, want syscall.Errno) {
 // nothing and waits for no lock (LIM-21).
 var _ = conform("LIM-18", func(t *testing.T) {
 	s := running(t, 0, posixtrace.Attr{})
-	id := limID(t, "lim.eighteen")
+	id := eventID(t, "lim.eighteen")
 	calls := []func() error{
 		s.Start, s.Stop, s.Clear, s.RewindEventTypes,
 		func() error { _, err := s.Status(); return err },
@@ -484,9 +475,9 @@ var _ = conform("LIM-19", func(t *testing.T) {
 
 // Signals interrupt none of the calls that know no EINTR.
 var _ = conform("LIM-20", func(t *testing.T) {
-	limStorm(t, func() {
+	duringSignals(t, func() {
 		for range 20 {
-			s, path := limLogged(t, 0, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
+			s, path := newLoggedOf(t, 0, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 			if err := s.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -506,7 +497,7 @@ var _ = conform("LIM-20", func(t *testing.T) {
 			if err := s.Shutdown(); err != nil {
 				t.Fatal(err)
 			}
-			l := limOpen(t, path)
+			l := openLogAt(t, path)
 			if err := l.Rewind(); err != nil {
 				t.Fatal(err)
 			}
@@ -528,7 +519,7 @@ var _ = conform("LIM-20", func(t *testing.T) {
 // trace directory here, and the stream takes the events. TestTracePointTakesNoMutex holds
 // those inside of the process.
 var _ = conform("LIM-21", func(t *testing.T) {
-	id := limID(t, "lim.twentyone")
+	id := eventID(t, "lim.twentyone")
 	if n := testing.AllocsPerRun(100, func() { posixtrace.Event(id, nil) }); n != 0 {
 		t.Errorf("an untraced trace point allocates %v times", n)
 	}
@@ -582,7 +573,7 @@ var _ = conform("LIM-21", func(t *testing.T) {
 // The trace id is looked at before the values, and values before the state.
 var _ = conform("LIM-22/EBADF,EINVAL", func(t *testing.T) {
 	long := strings.Repeat("n", posixtrace.EventNameMax+1)
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	_, err := s.EventID(long)
 	wantErrno(t, err, syscall.ENAMETOOLONG)
 	s.Shutdown()
@@ -596,7 +587,7 @@ var _ = conform("LIM-22/EBADF,EINVAL", func(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
 	for range posixtrace.StreamsMax {
-		limStream(t, c.PID, posixtrace.Attr{StreamSize: 1})
+		newStreamOf(t, c.PID, posixtrace.Attr{StreamSize: 1})
 	}
 	_, err = posixtrace.Create(c.PID, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyAppend})
 	wantErrno(t, err, syscall.EINVAL)

@@ -21,43 +21,29 @@ import (
 
 // Section LOG: the log of a stream, and posix_trace_flush.
 
-// logged is one event of a log.
-type logged struct {
+// namedEvent is one event of a log, with its name.
+type namedEvent struct {
 	posixtrace.EventInfo
 	name string
 	data string
 }
 
-func (e logged) String() string { return fmt.Sprintf("%s(%.12q)", e.name, e.data) }
+func (e namedEvent) String() string { return fmt.Sprintf("%s(%.12q)", e.name, e.data) }
 
-// logRead opens a finished log and reads it whole. It checks the laws of every
+// readLog opens a finished log and reads it whole. It checks the laws of every
 // log: times do not run backwards, every event has a name.
-func logRead(t *testing.T, path string) (events []logged, st posixtrace.Status) {
+func readLog(t *testing.T, path string) (events []namedEvent, st posixtrace.Status) {
 	t.Helper()
-	l := logOpen(t, path)
+	l := openLogAt(t, path)
 	defer l.Close()
 	st, err := l.Status()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return logAll(t, l), st
+	return readNamed(t, l), st
 }
 
-func logOpen(t *testing.T, path string) *posixtrace.Log {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	l, err := posixtrace.Open(f)
-	if err != nil {
-		t.Fatalf("Open(%s): %v", path, err)
-	}
-	return l
-}
-
-func logAll(t *testing.T, l *posixtrace.Log) (events []logged) {
+func readNamed(t *testing.T, l *posixtrace.Log) (events []namedEvent) {
 	t.Helper()
 	buf := make([]byte, 64<<10)
 	for {
@@ -75,12 +61,12 @@ func logAll(t *testing.T, l *posixtrace.Log) (events []logged) {
 		if k := len(events); k > 0 && ev.UnixNano < events[k-1].UnixNano {
 			t.Fatalf("event %d is older than the one before it", k)
 		}
-		events = append(events, logged{ev, name, string(buf[:n])})
+		events = append(events, namedEvent{ev, name, string(buf[:n])})
 	}
 }
 
-// logStream makes a stream on this process with a log in a file.
-func logStream(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, string) {
+// newLoggedWith makes a stream on this process with a log in a file.
+func newLoggedWith(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.trace")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -88,10 +74,10 @@ func logStream(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, string) 
 		t.Fatal(err)
 	}
 	defer f.Close()
-	return logCreate(t, attr, f), path
+	return createWithLog(t, attr, f), path
 }
 
-func logCreate(t *testing.T, attr posixtrace.Attr, f *os.File) *posixtrace.Stream {
+func createWithLog(t *testing.T, attr posixtrace.Attr, f *os.File) *posixtrace.Stream {
 	t.Helper()
 	s, err := posixtrace.CreateWithLog(0, &attr, f)
 	if err != nil {
@@ -101,16 +87,9 @@ func logCreate(t *testing.T, attr posixtrace.Attr, f *os.File) *posixtrace.Strea
 	return s
 }
 
-func logID(t *testing.T, name string) posixtrace.EventID {
-	t.Helper()
-	id, err := posixtrace.OpenEventID(name)
-	tracetest.OK(t, "OpenEventID", err)
-	return id
-}
-
-// logNumbers passes n trace points whose data begins with the numbers from
+// recordNumbers passes n trace points whose data begins with the numbers from
 // first, and fills up with dots to size bytes.
-func logNumbers(id posixtrace.EventID, first, n, size int) {
+func recordNumbers(id posixtrace.EventID, first, n, size int) {
 	for i := range n {
 		b := strconv.AppendInt(nil, int64(first+i), 10)
 		b = append(b, ' ')
@@ -121,8 +100,8 @@ func logNumbers(id posixtrace.EventID, first, n, size int) {
 	}
 }
 
-// logNumbersOf returns those of the events of a type.
-func logNumbersOf(t *testing.T, events []logged, name string) (list []int) {
+// numbersOf returns those of the events of a type.
+func numbersOf(t *testing.T, events []namedEvent, name string) (list []int) {
 	t.Helper()
 	for _, e := range events {
 		if e.name != name {
@@ -138,7 +117,7 @@ func logNumbersOf(t *testing.T, events []logged, name string) (list []int) {
 	return list
 }
 
-func logCount(events []logged, id posixtrace.EventID) (n int) {
+func countOf(events []namedEvent, id posixtrace.EventID) (n int) {
 	for _, e := range events {
 		if e.ID == id {
 			n++
@@ -147,8 +126,8 @@ func logCount(events []logged, id posixtrace.EventID) (n int) {
 	return
 }
 
-// logRange fails unless list is exactly first, first+1, ... of n numbers.
-func logRange(t *testing.T, what string, list []int, first, n int) {
+// wantRange fails unless list is exactly first, first+1, ... of n numbers.
+func wantRange(t *testing.T, what string, list []int, first, n int) {
 	t.Helper()
 	if len(list) != n {
 		t.Fatalf("%s: %d events, want %d (from %v)", what, len(list), n, list[:min(3, len(list))])
@@ -160,9 +139,9 @@ func logRange(t *testing.T, what string, list []int, first, n int) {
 	}
 }
 
-// logOneWriter keeps the test's goroutine on one processor, so that its events lie
+// limitToOneWriter keeps the test's goroutine on one processor, so that its events lie
 // in the chunks in the order in which they were generated.
-func logOneWriter(t *testing.T) {
+func limitToOneWriter(t *testing.T) {
 	old := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
 }
@@ -184,7 +163,7 @@ func (p *slowLog) drain() {
 	}()
 }
 
-func logSlow(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, *slowLog) {
+func newSlowLog(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, *slowLog) {
 	t.Helper()
 	attr.LogFullPolicy = posixtrace.PolicyAppend
 	r, w, err := os.Pipe()
@@ -223,9 +202,9 @@ func logSlow(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, *slowLog) 
 }
 
 var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
-	s, p := logSlow(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10})
+	s, p := newSlowLog(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10})
 	tracetest.OK(t, "Start", s.Start())
-	logNumbers(logID(t, "log.one"), 0, 200, 100)
+	recordNumbers(eventID(t, "log.one"), 0, 200, 100)
 	flushed := make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
 	// The copying is under way and other threads can see it.
@@ -273,7 +252,7 @@ var _ = conform("LOG-02/posix_trace_flush/EINVAL", func(t *testing.T) {
 	wantErrno(t, s.Flush(), syscall.EINVAL)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Flush(), syscall.EINVAL)
-	s, _ = logStream(t, posixtrace.Attr{})
+	s, _ = newLoggedWith(t, posixtrace.Attr{})
 	tracetest.OK(t, "Flush", s.Flush())
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Flush(), syscall.EINVAL)
@@ -288,7 +267,7 @@ func init() {
 		tracetest.Check(err == nil, "CreateWithLog: %v", err)
 		id, _ := posixtrace.OpenEventID("big")
 		s.Start()
-		logNumbers(id, 0, 300, 100)
+		recordNumbers(id, 0, 300, 100)
 		var old syscall.Rlimit
 		syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old)
 		low := old
@@ -304,7 +283,7 @@ func init() {
 			// Shutdown with what cannot be written.
 			info, err := s.Info()
 			tracetest.Check(err == nil, "Info: %v", err)
-			m, _, err := flowMap(s)
+			m, _, err := mapStream(s)
 			tracetest.Check(err == nil, "map the stream: %v", err)
 			held := m.Unflushed()
 			err = s.Shutdown()
@@ -340,7 +319,7 @@ func init() {
 		tracetest.Check(err == nil, "filler: %v", err)
 		id, _ := posixtrace.OpenEventID("much")
 		s.Start()
-		logNumbers(id, 0, 300, 100)
+		recordNumbers(id, 0, 300, 100)
 		for range 2 {
 			err = s.Flush()
 			tracetest.Check(errors.Is(err, syscall.ENOSPC), "Flush = %v, want ENOSPC", err)
@@ -352,7 +331,7 @@ func init() {
 		if len(args) > 2 {
 			info, err := s.Info()
 			tracetest.Check(err == nil, "Info: %v", err)
-			m, _, err := flowMap(s)
+			m, _, err := mapStream(s)
 			tracetest.Check(err == nil, "map the stream: %v", err)
 			err = s.Shutdown()
 			tracetest.Check(errors.Is(err, syscall.ENOSPC), "Shutdown = %v, want ENOSPC", err)
@@ -370,7 +349,7 @@ func init() {
 		tracetest.Check(err == nil, "Flush with room again = %v", err)
 		st, _ = s.Status()
 		tracetest.Check(st.StreamFlushError == 0 && st.LogOverrunStatus == posixtrace.StatusNoOverrun, "status: %+v", st)
-		logNumbers(id, 300, 50, 100)
+		recordNumbers(id, 300, 50, 100)
 		err = s.Shutdown()
 		tracetest.Check(err == nil, "Shutdown = %v", err)
 		copyLog(dir, args[1])
@@ -401,8 +380,8 @@ func copyLog(dir, to string) (n int) {
 var _ = conform("LOG-02/posix_trace_flush/EFBIG", func(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	tracetest.RunHelper(t, nil, "log-efbig", path)
-	events, st := logRead(t, path)
-	logRange(t, "log", logNumbersOf(t, events, "big"), 0, 300)
+	events, st := readLog(t, path)
+	wantRange(t, "log", numbersOf(t, events, "big"), 0, 300)
 	if st.Lost != 0 || st.LogLost != 0 {
 		t.Errorf("status: %+v", st)
 	}
@@ -412,16 +391,16 @@ var _ = conform("LOG-02/posix_trace_flush/ENOSPC", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	path := filepath.Join(t.TempDir(), "log")
 	tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), path)
-	events, _ := logRead(t, path)
-	logRange(t, "log", logNumbersOf(t, events, "much"), 0, 350)
+	events, _ := readLog(t, path)
+	wantRange(t, "log", numbersOf(t, events, "much"), 0, 350)
 })
 
 var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
-	logOneWriter(t)
-	s, p := logSlow(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10, MaxDataSize: new(256)})
+	limitToOneWriter(t)
+	s, p := newSlowLog(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10, MaxDataSize: new(256)})
 	tracetest.OK(t, "Start", s.Start())
-	id := logID(t, "log.room")
-	logNumbers(id, 0, 200, 100)
+	id := eventID(t, "log.room")
+	recordNumbers(id, 0, 200, 100)
 	flushed := make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
 	tracetest.Wait(t, "the stream is flushing", func() bool {
@@ -429,13 +408,13 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 		return err == nil && st.StreamFlushStatus == posixtrace.StatusFlushing
 	})
 	// While the flush is stuck, new events are traced until the stream is full.
-	logNumbers(id, 200, 100, 100)
+	recordNumbers(id, 200, 100, 100)
 	if st, _ := s.PeekStatus(); st.StreamFlushStatus != posixtrace.StatusFlushing || st.Lost != 0 || st.StreamStatus != posixtrace.StatusRunning {
 		t.Fatalf("during the flush: %+v", st)
 	}
 	k := 300
 	for ; k < 1<<16; k++ {
-		logNumbers(id, k, 1, 100)
+		recordNumbers(id, k, 1, 100)
 		if st, _ := s.PeekStatus(); st.Lost != 0 {
 			if st.Lost != 1 || st.StreamFullStatus != posixtrace.StatusFull || st.StreamStatus != posixtrace.StatusSuspended {
 				t.Fatalf("the stream has filled up: %+v", st)
@@ -452,7 +431,7 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	}
 	a, _ := s.Attr()
 	n := int(a.StreamSize)/a.MaxUserEventSize(100) - 8
-	logNumbers(id, k+1, n, 100)
+	recordNumbers(id, k+1, n, 100)
 	if st, _ := s.PeekStatus(); st.Lost != 1 {
 		t.Errorf("%d events after the flush: %+v", n, st)
 	}
@@ -483,17 +462,17 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 })
 
 var _ = conform("LOG-04", func(t *testing.T) {
-	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
-	id := logID(t, "log.mark")
+	s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
+	id := eventID(t, "log.mark")
 	tracetest.OK(t, "Flush", s.Flush()) // suspended, never started
 	tracetest.OK(t, "Start", s.Start())
-	logNumbers(id, 0, 1, 10)
+	recordNumbers(id, 0, 1, 10)
 	tracetest.OK(t, "Flush", s.Flush()) // running
-	logNumbers(id, 1, 1, 10)
+	recordNumbers(id, 1, 1, 10)
 	tracetest.OK(t, "Stop", s.Stop())
 	tracetest.OK(t, "Flush", s.Flush()) // suspended
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	events, _ := logRead(t, path)
+	events, _ := readLog(t, path)
 	var names []string
 	for _, e := range events {
 		names = append(names, strings.TrimPrefix(e.name, "posix_trace_"))
@@ -509,11 +488,11 @@ var _ = conform("LOG-04", func(t *testing.T) {
 
 // Automatic flushes have their marks, too.
 var _ = conform("LOG-04/regular", func(t *testing.T) {
-	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 16 << 10})
+	s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 16 << 10})
 	tracetest.OK(t, "Start", s.Start())
-	id := logID(t, "log.mark")
+	id := eventID(t, "log.mark")
 	for i := 0; ; i++ {
-		logNumbers(id, i, 1, 100)
+		recordNumbers(id, i, 1, 100)
 		if st, err := os.Stat(path); err == nil && st.Size() > 256<<10 {
 			break // full-caused and half-full ones
 		}
@@ -522,7 +501,7 @@ var _ = conform("LOG-04/regular", func(t *testing.T) {
 		}
 	}
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	events, _ := logRead(t, path)
+	events, _ := readLog(t, path)
 	open, pairs := false, 0
 	for i, e := range events {
 		switch e.ID {
@@ -545,15 +524,15 @@ var _ = conform("LOG-04/regular", func(t *testing.T) {
 })
 
 var _ = conform("LOG-05", func(t *testing.T) {
-	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 4 << 20})
+	s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 4 << 20})
 	tracetest.OK(t, "Start", s.Start())
-	id := logID(t, "log.once")
+	id := eventID(t, "log.once")
 	const n = 20000
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for i := range n {
-			logNumbers(id, i, 1, 40)
+			recordNumbers(id, i, 1, 40)
 			if i%512 == 0 {
 				time.Sleep(100 * time.Microsecond) // lets the flushes in between
 			}
@@ -572,36 +551,36 @@ var _ = conform("LOG-05", func(t *testing.T) {
 		t.Fatalf("lost events: %+v", st)
 	}
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	events, _ := logRead(t, path)
-	logRange(t, fmt.Sprintf("after %d flushes", flushes), logNumbersOf(t, events, "log.once"), 0, n)
+	events, _ := readLog(t, path)
+	wantRange(t, fmt.Sprintf("after %d flushes", flushes), numbersOf(t, events, "log.once"), 0, n)
 })
 
-// logPolicy plays rounds of numbered events, each flushed, against a log, and
+// runLogPolicy plays rounds of numbered events, each flushed, against a log, and
 // returns what the log holds in the end and what had become of the events before Shutdown.
-func logPolicy(t *testing.T, attr posixtrace.Attr, rounds, per int) (list []int, events []logged, before, st posixtrace.Status) {
+func runLogPolicy(t *testing.T, attr posixtrace.Attr, rounds, per int) (list []int, events []namedEvent, before, st posixtrace.Status) {
 	t.Helper()
-	logOneWriter(t)
-	s, path := logStream(t, attr)
+	limitToOneWriter(t)
+	s, path := newLoggedWith(t, attr)
 	tracetest.OK(t, "Start", s.Start())
-	id := logID(t, "log.policy")
+	id := eventID(t, "log.policy")
 	for i := range rounds {
-		logNumbers(id, i*per, per, 100)
+		recordNumbers(id, i*per, per, 100)
 		tracetest.OK(t, "Flush", s.Flush())
 	}
 	before, err := s.PeekStatus()
 	tracetest.OK(t, "PeekStatus", err)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	events, st = logRead(t, path)
-	return logNumbersOf(t, events, "log.policy"), events, before, st
+	events, st = readLog(t, path)
+	return numbersOf(t, events, "log.policy"), events, before, st
 }
 
 var _ = conform("LOG-06", func(t *testing.T) {
 	const n = 100 * 40
-	list, _, before, st := logPolicy(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
+	list, _, before, st := runLogPolicy(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
 	if len(list) == 0 || len(list) == n {
 		t.Fatalf("%d of %d events are in the log", len(list), n)
 	}
-	logRange(t, "oldest", list, 0, len(list))
+	wantRange(t, "oldest", list, 0, len(list))
 	for _, s := range []posixtrace.Status{before, st} {
 		if s.LogFullStatus != posixtrace.StatusFull || s.LogOverrunStatus != posixtrace.StatusOverrun || s.StreamStatus != posixtrace.StatusSuspended {
 			t.Errorf("status: %+v", s)
@@ -615,11 +594,11 @@ var _ = conform("LOG-06", func(t *testing.T) {
 var _ = conform("LOG-07", func(t *testing.T) {
 	for _, sp := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyFlush} {
 		t.Run(sp.String(), func(t *testing.T) {
-			s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: sp, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
+			s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: sp, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
 			tracetest.OK(t, "Start", s.Start())
-			id := logID(t, "log.end")
+			id := eventID(t, "log.end")
 			for i := 0; ; i++ {
-				logNumbers(id, i*20, 20, 100)
+				recordNumbers(id, i*20, 20, 100)
 				tracetest.OK(t, "Flush", s.Flush())
 				if st, _ := s.PeekStatus(); st.LogFullStatus == posixtrace.StatusFull {
 					break
@@ -629,67 +608,67 @@ var _ = conform("LOG-07", func(t *testing.T) {
 				}
 			}
 			// No automatic restart: neither by another flush nor by a start.
-			logNumbers(id, 1<<20, 20, 100)
+			recordNumbers(id, 1<<20, 20, 100)
 			tracetest.OK(t, "Flush", s.Flush())
 			tracetest.OK(t, "Start", s.Start())
-			logNumbers(id, 1<<20, 20, 100)
+			recordNumbers(id, 1<<20, 20, 100)
 			tracetest.OK(t, "Flush", s.Flush())
 			if st, _ := s.PeekStatus(); st.StreamStatus != posixtrace.StatusSuspended || st.LogFullStatus != posixtrace.StatusFull {
 				t.Errorf("a stream whose log is full: %+v", st)
 			}
 			tracetest.OK(t, "Shutdown", s.Shutdown())
-			events, _ := logRead(t, path)
+			events, _ := readLog(t, path)
 			last := events[len(events)-1]
 			if cause, err := posixtrace.DecodeInt([]byte(last.data)); last.ID != posixtrace.EventStop || err != nil || cause != posixtrace.StopLogFull {
 				t.Errorf("the last event is %v, want STOP with cause %d", last, posixtrace.StopLogFull)
 			}
-			if n := logCount(events, posixtrace.EventStop); sp != posixtrace.PolicyFlush && n != 1 {
+			if n := countOf(events, posixtrace.EventStop); sp != posixtrace.PolicyFlush && n != 1 {
 				t.Errorf("%d STOP events", n)
 			}
 		})
 	}
 	t.Run("clear", func(t *testing.T) {
-		s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
+		s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
 		tracetest.OK(t, "Start", s.Start())
-		id := logID(t, "log.end")
+		id := eventID(t, "log.end")
 		for i := range 100 {
-			logNumbers(id, i*20, 20, 100)
+			recordNumbers(id, i*20, 20, 100)
 			tracetest.OK(t, "Flush", s.Flush())
 		}
 		tracetest.OK(t, "Clear", s.Clear())
 		tracetest.OK(t, "Start", s.Start())
-		logNumbers(id, 7, 3, 100)
+		recordNumbers(id, 7, 3, 100)
 		if st, _ := s.Status(); st.StreamStatus != posixtrace.StatusRunning || st.LogFullStatus != posixtrace.StatusNotFull {
 			t.Errorf("cleared and started: %+v", st)
 		}
 		tracetest.OK(t, "Shutdown", s.Shutdown())
-		events, _ := logRead(t, path)
-		logRange(t, "cleared", logNumbersOf(t, events, "log.end"), 7, 3)
+		events, _ := readLog(t, path)
+		wantRange(t, "cleared", numbersOf(t, events, "log.end"), 7, 3)
 	})
 })
 
 var _ = conform("LOG-08", func(t *testing.T) {
 	const n = 100 * 40
 	attr := posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}
-	list, events, before, st := logPolicy(t, attr, 100, 40)
+	list, events, before, st := runLogPolicy(t, attr, 100, 40)
 	if len(list) == 0 || len(list) == n {
 		t.Fatalf("%d of %d events are in the log", len(list), n)
 	}
-	logRange(t, "newest", list, n-len(list), len(list))
+	wantRange(t, "newest", list, n-len(list), len(list))
 	for _, s := range []posixtrace.Status{before, st} {
 		if s.LogFullStatus != posixtrace.StatusFull || s.LogOverrunStatus != posixtrace.StatusOverrun {
 			t.Errorf("status: %+v", s)
 		}
 	}
-	if k := logCount(events, posixtrace.EventOverflow); k != 0 {
+	if k := countOf(events, posixtrace.EventOverflow); k != 0 {
 		t.Errorf("%d OVERFLOW events were invented for the log", k)
 	}
 	// log_overrun reports the first replacement, and once read, of new ones only.
-	s, _ := logStream(t, attr)
+	s, _ := newLoggedWith(t, attr)
 	tracetest.OK(t, "Start", s.Start())
-	id := logID(t, "log.policy")
+	id := eventID(t, "log.policy")
 	for i := range 100 {
-		logNumbers(id, i*40, 40, 100)
+		recordNumbers(id, i*40, 40, 100)
 		tracetest.OK(t, "Flush", s.Flush())
 		st, _ := s.Status()
 		if full := st.LogFullStatus == posixtrace.StatusFull; full != (st.LogOverrunStatus == posixtrace.StatusOverrun) || !full && st.LogLost > 0 {
@@ -702,21 +681,21 @@ var _ = conform("LOG-08", func(t *testing.T) {
 	if st, _ := s.Status(); st.LogFullStatus != posixtrace.StatusFull || st.LogLost == 0 {
 		t.Errorf("the log never filled: %+v", st)
 	}
-	logSparse(t)
+	flushEachEvent(t)
 })
 
-// logSparse flushes after every event, with all the marks that a flush leaves in
+// flushEachEvent flushes after every event, with all the marks that a flush leaves in
 // the log. The log gives up nothing before it is full, and what it keeps is the
 // newest, as much as it has room for.
-func logSparse(t *testing.T) {
+func flushEachEvent(t *testing.T) {
 	t.Helper()
-	logOneWriter(t)
+	limitToOneWriter(t)
 	const n, size = 10_000, 256 << 10
-	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: new(128)})
+	s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, LogSize: size, StreamSize: 16 << 10, MaxDataSize: new(128)})
 	tracetest.OK(t, "Start", s.Start())
-	id := logID(t, "log.sparse")
+	id := eventID(t, "log.sparse")
 	for i := range n {
-		logNumbers(id, i, 1, 16)
+		recordNumbers(id, i, 1, 16)
 		tracetest.OK(t, "Flush", s.Flush())
 		if i == 1000 {
 			if st, _ := s.Status(); st.LogFullStatus == posixtrace.StatusFull || st.LogLost > 0 {
@@ -725,9 +704,9 @@ func logSparse(t *testing.T) {
 		}
 	}
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	events, st := logRead(t, path)
-	list := logNumbersOf(t, events, "log.sparse")
-	logRange(t, "newest", list, n-len(list), len(list))
+	events, st := readLog(t, path)
+	list := numbersOf(t, events, "log.sparse")
+	wantRange(t, "newest", list, n-len(list), len(list))
 	if st.LogLost != uint64(n-len(list))+1 { // and START
 		t.Errorf("%d events and a START are not in the log, LogLost = %d", n-len(list), st.LogLost)
 	}
@@ -761,8 +740,8 @@ func logSparse(t *testing.T) {
 
 var _ = conform("LOG-09", func(t *testing.T) {
 	const n = 100 * 40
-	list, _, before, st := logPolicy(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
-	logRange(t, "append", list, 0, n)
+	list, _, before, st := runLogPolicy(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)}, 100, 40)
+	wantRange(t, "append", list, 0, n)
 	for _, s := range []posixtrace.Status{before, st} {
 		if s.LogFullStatus != posixtrace.StatusNotFull || s.LogOverrunStatus != posixtrace.StatusNoOverrun || s.LogLost != 0 {
 			t.Errorf("status: %+v", s)
@@ -778,21 +757,21 @@ var _ = conform("LOG-10", func(t *testing.T) {
 		for _, lp := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 			for _, burst := range []int{20, 800} {
 				t.Run(fmt.Sprintf("%v/%v/%d", sp, lp, burst), func(t *testing.T) {
-					logOneWriter(t)
-					s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
+					limitToOneWriter(t)
+					s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: sp, LogFullPolicy: lp, LogSize: 1, StreamSize: 16 << 10, MaxDataSize: new(128)})
 					var system posixtrace.EventSet
 					system.Fill(posixtrace.FillSystem)
 					tracetest.OK(t, "SetFilter", s.SetFilter(system, posixtrace.FilterSet))
 					tracetest.OK(t, "Start", s.Start())
-					id := logID(t, "log.pair")
+					id := eventID(t, "log.pair")
 					const n = 3200
 					for i := 0; i < n; i += burst {
-						logNumbers(id, i, burst, 100)
+						recordNumbers(id, i, burst, 100)
 						tracetest.OK(t, "Flush", s.Flush())
 					}
 					tracetest.OK(t, "Shutdown", s.Shutdown())
-					events, st := logRead(t, path)
-					list := logNumbersOf(t, events, "log.pair")
+					events, st := readLog(t, path)
+					list := numbersOf(t, events, "log.pair")
 					if !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != len(list) {
 						t.Errorf("events are out of order or twice in the log")
 					}
@@ -808,9 +787,9 @@ var _ = conform("LOG-10", func(t *testing.T) {
 					case lp == posixtrace.PolicyAppend && burst == 20 && (st.Lost != 0 || len(list) != n):
 						t.Errorf("nothing had to be lost: %+v", st)
 					case lp == posixtrace.PolicyLoop && burst == 20:
-						logRange(t, "newest", list, n-len(list), len(list))
+						wantRange(t, "newest", list, n-len(list), len(list))
 					case lp == posixtrace.PolicyUntilFull && burst == 20:
-						logRange(t, "oldest", list, 0, len(list))
+						wantRange(t, "oldest", list, 0, len(list))
 					case sp == posixtrace.PolicyLoop && lp == posixtrace.PolicyLoop && list[len(list)-1] != n-1:
 						t.Errorf("the newest event in the log is %d, want %d", list[len(list)-1], n-1)
 					case sp == posixtrace.PolicyUntilFull && lp == posixtrace.PolicyUntilFull && list[0] != 0:
@@ -871,7 +850,7 @@ func init() {
 		for step := range 60 {
 			fi, err := f.Stat()
 			tracetest.Check(err == nil, "Stat: %v", err)
-			logNumbers(id, n, 3, 20)
+			recordNumbers(id, n, 3, 20)
 			n += 3
 			if p == posixtrace.PolicyLoop {
 				limit(uint64(step) * 200) // within what it has
@@ -900,8 +879,8 @@ var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 		path := filepath.Join(t.TempDir(), "log")
 		tracetest.RunHelper(t, nil, "log-steps", path, p.String())
-		events, st := logRead(t, path)
-		logRange(t, p.String(), logNumbersOf(t, events, "step"), 0, 180)
+		events, st := readLog(t, path)
+		wantRange(t, p.String(), numbersOf(t, events, "step"), 0, 180)
 		if st.Lost != 0 || st.LogLost != 0 {
 			t.Errorf("%v: status: %+v", p, st)
 		}
@@ -911,9 +890,9 @@ var _ = conform("LOG-11/posix_trace_flush", func(t *testing.T) {
 // A stream in which nothing happens writes nothing to its log, whatever looks
 // after it.
 var _ = conform("LOG-01/idle", func(t *testing.T) {
-	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
+	s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 	tracetest.OK(t, "Start", s.Start())
-	logNumbers(logID(t, "log.idle"), 0, 3, 10)
+	recordNumbers(eventID(t, "log.idle"), 0, 3, 10)
 	tracetest.OK(t, "Flush", s.Flush())
 	before, err := os.Stat(path)
 	tracetest.OK(t, "Stat", err)
@@ -936,12 +915,12 @@ var _ = conform("LOG-11", func(t *testing.T) {
 
 var _ = conform("LOG-12", func(t *testing.T) {
 	attr := posixtrace.Attr{Name: "whole", StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 32 << 10, MaxDataSize: new(77), LogSize: 100 << 10, Inheritance: posixtrace.InheritChildren}
-	s, path := logStream(t, attr)
+	s, path := newLoggedWith(t, attr)
 	want, err := s.Attr()
 	tracetest.OK(t, "Attr", err)
 	tracetest.OK(t, "Start", s.Start())
-	logNumbers(logID(t, "log.whole"), 0, 3, 10)
-	logID(t, "log.unused")
+	recordNumbers(eventID(t, "log.whole"), 0, 3, 10)
+	eventID(t, "log.unused")
 	types := map[posixtrace.EventID]string{}
 	for id, name := range eventTypesOf(t, s) {
 		types[id] = name
@@ -953,7 +932,7 @@ var _ = conform("LOG-12", func(t *testing.T) {
 	os.Remove(path)
 	path = filepath.Join(t.TempDir(), "copy.trace")
 	tracetest.OK(t, "WriteFile", os.WriteFile(path, b, 0o600))
-	l := logOpen(t, path)
+	l := openLogAt(t, path)
 	defer l.Close()
 	have, err := l.Attr()
 	tracetest.OK(t, "Attr", err)
@@ -976,7 +955,7 @@ var _ = conform("LOG-12", func(t *testing.T) {
 	if st, err := l.Status(); err != nil || st != (posixtrace.Status{}) {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	logRange(t, "log", logNumbersOf(t, logAll(t, l), "log.whole"), 0, 3)
+	wantRange(t, "log", numbersOf(t, readNamed(t, l), "log.whole"), 0, 3)
 	// Without its validity mark it is not finished.
 	tracetest.OK(t, "WriteFile", os.WriteFile(path, b[:len(b)-1], 0o600))
 	f, err := os.Open(path)
@@ -991,7 +970,7 @@ var _ = conform("LOG-12", func(t *testing.T) {
 })
 
 var _ = conform("LOG-13", func(t *testing.T) {
-	s, path := logStream(t, posixtrace.Attr{Name: "foreign"})
+	s, path := newLoggedWith(t, posixtrace.Attr{Name: "foreign"})
 	tracetest.OK(t, "Start", s.Start())
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	b, err := os.ReadFile(path)
@@ -1021,12 +1000,12 @@ var _ = conform("LOG-13", func(t *testing.T) {
 
 var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	// Its owner lives.
-	s, path := logStream(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
+	s, path := newLoggedWith(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 	tracetest.OK(t, "Start", s.Start())
-	id := logID(t, "log.live")
-	logNumbers(id, 0, 5, 10)
+	id := eventID(t, "log.live")
+	recordNumbers(id, 0, 5, 10)
 	tracetest.OK(t, "Flush", s.Flush())
-	logNumbers(id, 5, 5, 10)
+	recordNumbers(id, 5, 5, 10)
 	f, err := os.Open(path)
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
@@ -1041,8 +1020,8 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	copied := filepath.Join(t.TempDir(), "copy.trace")
 	tracetest.OK(t, "WriteFile", os.WriteFile(copied, b, 0o600))
-	events, st := logRead(t, copied)
-	logRange(t, "unfinished", logNumbersOf(t, events, "log.live"), 0, 5)
+	events, st := readLog(t, copied)
+	wantRange(t, "unfinished", numbersOf(t, events, "log.live"), 0, 5)
 	if st.LogOverrunStatus != posixtrace.StatusOverrun {
 		t.Errorf("the status does not say that events are missing: %+v", st)
 	}
@@ -1051,8 +1030,8 @@ var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
 		t.Errorf("opening it has changed the copy, %v", err)
 	}
 	// On this one it is finished now.
-	events, st = logRead(t, path)
-	logRange(t, "finished", logNumbersOf(t, events, "log.live"), 0, 10)
+	events, st = readLog(t, path)
+	wantRange(t, "finished", numbersOf(t, events, "log.live"), 0, 10)
 	if st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 		t.Errorf("status of the finished log: %+v", st)
 	}

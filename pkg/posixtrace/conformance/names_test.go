@@ -73,7 +73,7 @@ func init() {
 	}
 }
 
-func mapOpen(c *tracetest.Child, name string) posixtrace.EventID {
+func openIn(c *tracetest.Child, name string) posixtrace.EventID {
 	c.T.Helper()
 	l := c.Ask("open %s", name)
 	n, err := strconv.Atoi(l)
@@ -90,8 +90,8 @@ type typeLister interface {
 	EventName(posixtrace.EventID) (string, error)
 }
 
-// mapList reads the type list on from where it is.
-func mapList(t *testing.T, s typeLister) (names []string) {
+// listTypes reads the type list on from where it is.
+func listTypes(t *testing.T, s typeLister) (names []string) {
 	t.Helper()
 	for {
 		id, ok, err := s.NextEventType()
@@ -112,8 +112,8 @@ func mapList(t *testing.T, s typeLister) (names []string) {
 	}
 }
 
-// mapPredefined are the names that the standard gives.
-var mapPredefined = map[posixtrace.EventID]string{
+// predefinedNames are the names that the standard gives.
+var predefinedNames = map[posixtrace.EventID]string{
 	posixtrace.EventError: "posix_trace_error", posixtrace.EventStart: "posix_trace_start", posixtrace.EventStop: "posix_trace_stop",
 	posixtrace.EventFilter: "posix_trace_filter", posixtrace.EventOverflow: "posix_trace_overflow", posixtrace.EventResume: "posix_trace_resume",
 	posixtrace.EventFlushStart: "posix_trace_flush_start", posixtrace.EventFlushStop: "posix_trace_flush_stop",
@@ -126,7 +126,7 @@ var _ = conform("MAP-01/posix_trace_eventid_open", func(t *testing.T) {
 	seen := map[posixtrace.EventID]string{}
 	for i := range 50 {
 		name := fmt.Sprintf("map.one.%d", i)
-		id := mapOpen(c, name)
+		id := openIn(c, name)
 		if !id.User() || id == posixtrace.EventUnnamed || seen[id] != "" {
 			t.Fatalf("%s has id %d, which is %q", name, id, seen[id])
 		}
@@ -139,8 +139,8 @@ var _ = conform("MAP-01/posix_trace_eventid_open", func(t *testing.T) {
 
 var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	a, b := mapOpen(c, "map.two.a"), mapOpen(c, "map.two.b")
-	if a == b || mapOpen(c, "map.two.a") != a || mapOpen(c, "map.two.b") != b {
+	a, b := openIn(c, "map.two.a"), openIn(c, "map.two.b")
+	if a == b || openIn(c, "map.two.a") != a || openIn(c, "map.two.b") != b {
 		t.Error("a name does not keep its id")
 	}
 	// Within one process, from many goroutines at once.
@@ -158,10 +158,10 @@ var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 	// And in a family: a child of this process, traced with it.
 	s := running(t, 0, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	child := tracetest.Start(t, "map")
-	if id := mapOpen(child, "map.two.together"); id != ids[0] {
+	if id := openIn(child, "map.two.together"); id != ids[0] {
 		t.Errorf("the child has id %d, its parent %d", id, ids[0])
 	}
-	if id, want := mapOpen(child, "map.two.child"), limID(t, "map.two.child"); id != want {
+	if id, want := openIn(child, "map.two.child"), eventID(t, "map.two.child"); id != want {
 		t.Errorf("the child has id %d, its parent %d", id, want)
 	}
 	s.Shutdown()
@@ -169,12 +169,12 @@ var _ = conform("MAP-02/posix_trace_eventid_open", func(t *testing.T) {
 
 var _ = conform("MAP-03/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.T) {
 	fits := strings.Repeat("é", posixtrace.EventNameMax/2) + "x" // 255 bytes
-	if limID(t, fits) == posixtrace.EventUnnamed {
+	if eventID(t, fits) == posixtrace.EventUnnamed {
 		t.Error("no id of its own")
 	}
 	_, err := posixtrace.OpenEventID(strings.Repeat("é", posixtrace.EventNameMax/2+1)) // 256 bytes in 128 characters
 	wantErrno(t, err, syscall.ENAMETOOLONG)
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	for id := range eventTypesOf(t, s) {
 		if n, _ := s.EventName(id); len(n) > posixtrace.EventNameMax {
 			t.Errorf("a name of %d bytes", len(n))
@@ -184,33 +184,33 @@ var _ = conform("MAP-03/posix_trace_eventid_open/ENAMETOOLONG", func(t *testing.
 
 var _ = conform("MAP-04/posix_trace_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	first := mapOpen(c, "map.four.first")
+	first := openIn(c, "map.four.first")
 	if l := c.Ask("fill map.four. %d", posixtrace.UserEventMax-2); l != fmt.Sprint(posixtrace.UserEventMax-2, 0) {
 		t.Fatal(l)
 	}
-	last := mapOpen(c, fmt.Sprintf("map.four.%d", posixtrace.UserEventMax-3))
+	last := openIn(c, fmt.Sprintf("map.four.%d", posixtrace.UserEventMax-3))
 	for _, name := range []string{"map.four.more", "map.four.still.more"} {
-		if id := mapOpen(c, name); id != posixtrace.EventUnnamed {
+		if id := openIn(c, name); id != posixtrace.EventUnnamed {
 			t.Errorf("%s, past the limit, has id %d, want the unnamed one", name, id)
 		}
 	}
-	if id := mapOpen(c, "map.four.first"); id != first {
+	if id := openIn(c, "map.four.first"); id != first {
 		t.Errorf("past the limit the first name has id %d, want %d", id, first)
 	}
-	if id := mapOpen(c, fmt.Sprintf("map.four.%d", posixtrace.UserEventMax-3)); id != last || id == posixtrace.EventUnnamed {
+	if id := openIn(c, fmt.Sprintf("map.four.%d", posixtrace.UserEventMax-3)); id != last || id == posixtrace.EventUnnamed {
 		t.Errorf("past the limit the last name has id %d, want %d", id, last)
 	}
-	if id := mapOpen(c, "posix_trace_start"); id != posixtrace.EventStart {
+	if id := openIn(c, "posix_trace_start"); id != posixtrace.EventStart {
 		t.Errorf("past the limit posix_trace_start is %d", id)
 	}
 	s := running(t, c.PID, posixtrace.Attr{})
-	c.Ask("event %d x", mapOpen(c, "map.four.more"))
+	c.Ask("event %d x", openIn(c, "map.four.more"))
 	equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "x", c.PID})
 })
 
 var _ = conform("MAP-05/posix_trace_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	id := mapOpen(c, "map.five")
+	id := openIn(c, "map.five")
 	for range 2 { // also in a stream after a stream
 		s := running(t, c.PID, posixtrace.Attr{})
 		if n, err := s.EventName(id); n != "map.five" || err != nil {
@@ -231,7 +231,7 @@ var _ = conform("MAP-06/posix_trace_eventid_open", func(t *testing.T) {
 	ids := map[posixtrace.EventID]string{}
 	for i := range 100 {
 		name := fmt.Sprintf("map.six.%d", i)
-		ids[mapOpen(c, name)] = name
+		ids[openIn(c, name)] = name
 	}
 	if len(ids) != 100 {
 		t.Errorf("100 names have %d ids", len(ids))
@@ -259,11 +259,11 @@ var _ = conform("MAP-06/posix_trace_eventid_open", func(t *testing.T) {
 })
 
 var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	seen := map[posixtrace.EventID]string{}
 	// The last two look the same and are different bytes.
 	for _, name := range []string{" ", "map.seven", "MAP.seven", "map.seven\x00", "map.seven\n", "\xff\xfe", "\u00e9", "e\u0301"} {
-		id := limID(t, name)
+		id := eventID(t, name)
 		if old, ok := seen[id]; ok {
 			t.Errorf("%q and %q have one id", name, old)
 		}
@@ -274,28 +274,28 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 	}
 	// The empty one is as good as any, also in a log.
 	c := tracetest.Start(t, "map")
-	empty := mapOpen(c, "")
-	if !empty.User() || empty == posixtrace.EventUnnamed || mapOpen(c, "") != empty {
+	empty := openIn(c, "")
+	if !empty.User() || empty == posixtrace.EventUnnamed || openIn(c, "") != empty {
 		t.Errorf("the empty name has id %d", empty)
 	}
-	logged, path := limLogged(t, c.PID, posixtrace.Attr{})
+	logged, path := newLoggedOf(t, c.PID, posixtrace.Attr{})
 	if n, err := logged.EventName(empty); n != "" || err != nil {
 		t.Errorf("EventName(%d) = %q, %v", empty, n, err)
 	}
 	logged.Shutdown()
-	if n, err := limOpen(t, path).EventName(empty); n != "" || err != nil {
+	if n, err := openLogAt(t, path).EventName(empty); n != "" || err != nil {
 		t.Errorf("EventName(%d) in the log = %q, %v", empty, n, err)
 	}
-	before := len(mapList(t, s))
-	for id, name := range mapPredefined {
-		if got := limID(t, name); got != id {
+	before := len(listTypes(t, s))
+	for id, name := range predefinedNames {
+		if got := eventID(t, name); got != id {
 			t.Errorf("OpenEventID(%q) = %d, want %d", name, got, id)
 		}
 		if got, err := s.EventID(name); got != id || err != nil {
 			t.Errorf("EventID(%q) = %d, %v, want %d", name, got, err, id)
 		}
 	}
-	if more := mapList(t, s); len(more) != 0 || before == 0 {
+	if more := listTypes(t, s); len(more) != 0 || before == 0 {
 		t.Errorf("opening predefined names made %v", more)
 	}
 })
@@ -310,10 +310,10 @@ var _ = conform("MAP-08/posix_trace_trid_eventid_open", func(t *testing.T) {
 	if again, err := s.EventID("map.eight"); again != id || err != nil {
 		t.Errorf("EventID = %d, %v, want %d", again, err, id)
 	}
-	if got := mapOpen(c, "map.eight"); got != id {
+	if got := openIn(c, "map.eight"); got != id {
 		t.Errorf("the target has id %d, the controller %d", got, id)
 	}
-	theirs := mapOpen(c, "map.eight.target")
+	theirs := openIn(c, "map.eight.target")
 	if got, err := s.EventID("map.eight.target"); got != theirs || err != nil {
 		t.Errorf("EventID = %d, %v, want %d", got, err, theirs)
 	}
@@ -346,14 +346,14 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 		if id, err := s.EventID("map.nine.past"); id != posixtrace.EventUnnamed || err != nil {
 			t.Errorf("past the limit EventID = %d, %v", id, err)
 		}
-		if id := mapOpen(c, "map.nine.past.too"); id != posixtrace.EventUnnamed {
+		if id := openIn(c, "map.nine.past.too"); id != posixtrace.EventUnnamed {
 			t.Errorf("past the limit the target has id %d", id)
 		}
 	}
 	if id, err := s.EventID(name(0)); !ids[id] || err != nil {
 		t.Errorf("past the limit a known name has id %d, %v", id, err)
 	}
-	if id := mapOpen(c, name(0)); !ids[id] {
+	if id := openIn(c, name(0)); !ids[id] {
 		t.Errorf("past the limit the target has id %d for a known name", id)
 	}
 	_, err := s.EventID(strings.Repeat("n", posixtrace.EventNameMax+1))
@@ -416,7 +416,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 
 var _ = conform("MAP-10/posix_trace_trid_eventid_open", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	a, b := limStream(t, c.PID, posixtrace.Attr{}), limStream(t, c.PID, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
+	a, b := newStreamOf(t, c.PID, posixtrace.Attr{}), newStreamOf(t, c.PID, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	for i := range 20 {
 		name := fmt.Sprintf("map.ten.%d", i)
 		x, err := a.EventID(name)
@@ -432,15 +432,15 @@ var _ = conform("MAP-10/posix_trace_trid_eventid_open", func(t *testing.T) {
 })
 
 var _ = conform("MAP-11/posix_trace_eventid_get_name/EINVAL", func(t *testing.T) {
-	s, path := limLogged(t, 0, posixtrace.Attr{})
-	id := limID(t, "map.eleven")
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{})
+	id := eventID(t, "map.eleven")
 	look := func(s typeLister) {
 		t.Helper()
 		for range 3 {
 			if n, err := s.EventName(id); n != "map.eleven" || err != nil {
 				t.Errorf("EventName(%d) = %q, %v", id, n, err)
 			}
-			for id, name := range mapPredefined {
+			for id, name := range predefinedNames {
 				if n, err := s.EventName(id); n != name || err != nil {
 					t.Errorf("EventName(%d) = %q, %v, want %q", id, n, err, name)
 				}
@@ -455,7 +455,7 @@ var _ = conform("MAP-11/posix_trace_eventid_get_name/EINVAL", func(t *testing.T)
 	s.Shutdown()
 	_, err := s.EventName(id)
 	wantErrno(t, err, syscall.EINVAL)
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	look(l)
 	l.Close()
 	_, err = l.EventName(id)
@@ -463,8 +463,8 @@ var _ = conform("MAP-11/posix_trace_eventid_get_name/EINVAL", func(t *testing.T)
 })
 
 var _ = conform("MAP-12/posix_trace_eventid_equal", func(t *testing.T) {
-	a, b := limID(t, "map.twelve.a"), limID(t, "map.twelve.b")
-	s := limStream(t, 0, posixtrace.Attr{})
+	a, b := eventID(t, "map.twelve.a"), eventID(t, "map.twelve.b")
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	again, err := s.EventID("map.twelve.a")
 	if err != nil || again != a {
 		t.Errorf("%d == %d is false, %v", again, a, err)
@@ -479,8 +479,8 @@ var _ = conform("MAP-12/posix_trace_eventid_equal", func(t *testing.T) {
 })
 
 var _ = conform("MAP-13/posix_trace_eventtypelist_getnext_id/EINVAL", func(t *testing.T) {
-	s, path := limLogged(t, 0, posixtrace.Attr{})
-	limID(t, "map.thirteen")
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{})
+	eventID(t, "map.thirteen")
 	look := func(s typeLister) {
 		t.Helper()
 		id, ok, err := s.NextEventType()
@@ -489,7 +489,7 @@ var _ = conform("MAP-13/posix_trace_eventtypelist_getnext_id/EINVAL", func(t *te
 		}
 		first, _ := s.EventName(id)
 		seen := map[string]bool{}
-		for _, n := range append(mapList(t, s), first) {
+		for _, n := range append(listTypes(t, s), first) {
 			if seen[n] {
 				t.Errorf("%q is in the list twice", n)
 			}
@@ -503,7 +503,7 @@ var _ = conform("MAP-13/posix_trace_eventtypelist_getnext_id/EINVAL", func(t *te
 	s.Shutdown()
 	_, _, err := s.NextEventType()
 	wantErrno(t, err, syscall.EINVAL)
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	look(l)
 	l.Close()
 	_, _, err = l.NextEventType()
@@ -511,10 +511,10 @@ var _ = conform("MAP-13/posix_trace_eventtypelist_getnext_id/EINVAL", func(t *te
 })
 
 var _ = conform("MAP-14/posix_trace_eventtypelist_getnext_id", func(t *testing.T) {
-	s, path := limLogged(t, 0, posixtrace.Attr{})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{})
 	end := func(s typeLister) {
 		t.Helper()
-		mapList(t, s)
+		listTypes(t, s)
 		for range 3 {
 			if id, ok, err := s.NextEventType(); id != 0 || ok || err != nil {
 				t.Errorf("past the end: %d, %v, %v", id, ok, err)
@@ -523,19 +523,19 @@ var _ = conform("MAP-14/posix_trace_eventtypelist_getnext_id", func(t *testing.T
 	}
 	end(s)
 	s.Shutdown()
-	end(limOpen(t, path))
+	end(openLogAt(t, path))
 })
 
 var _ = conform("MAP-15/posix_trace_eventtypelist_rewind/EINVAL", func(t *testing.T) {
-	s, path := limLogged(t, 0, posixtrace.Attr{})
+	s, path := newLoggedOf(t, 0, posixtrace.Attr{})
 	again := func(s typeLister) {
 		t.Helper()
-		all := mapList(t, s)
+		all := listTypes(t, s)
 		for range 2 {
 			if err := s.RewindEventTypes(); err != nil {
 				t.Fatal(err)
 			}
-			if list := mapList(t, s); !slices.Equal(list, all) {
+			if list := listTypes(t, s); !slices.Equal(list, all) {
 				t.Errorf("after a rewind %v, want %v", list, all)
 			}
 		}
@@ -551,7 +551,7 @@ var _ = conform("MAP-15/posix_trace_eventtypelist_rewind/EINVAL", func(t *testin
 	again(s)
 	s.Shutdown()
 	wantErrno(t, s.RewindEventTypes(), syscall.EINVAL)
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	again(l)
 	l.Close()
 	wantErrno(t, l.RewindEventTypes(), syscall.EINVAL)
@@ -559,9 +559,9 @@ var _ = conform("MAP-15/posix_trace_eventtypelist_rewind/EINVAL", func(t *testin
 
 var _ = conform("MAP-16", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	mapOpen(c, "map.sixteen.unused")
-	s, path := limLogged(t, c.PID, posixtrace.Attr{})
-	mapOpen(c, "map.sixteen.later")
+	openIn(c, "map.sixteen.unused")
+	s, path := newLoggedOf(t, c.PID, posixtrace.Attr{})
+	openIn(c, "map.sixteen.later")
 	s.EventID("map.sixteen.controller")
 	own := []string{"map.sixteen.unused", "map.sixteen.later", "map.sixteen.controller"}
 	check := func(what string, list []string) {
@@ -575,17 +575,17 @@ var _ = conform("MAP-16", func(t *testing.T) {
 		if !slices.Equal(users, own) {
 			t.Errorf("%s: user types %v, want %v", what, users, own)
 		}
-		for _, n := range mapPredefined {
+		for _, n := range predefinedNames {
 			if !slices.Contains(list, n) {
 				t.Errorf("%s: %s is missing", what, n)
 			}
 		}
 	}
-	live := mapList(t, s)
+	live := listTypes(t, s)
 	check("stream", live)
 	s.Shutdown()
-	mapOpen(c, "map.sixteen.too.late")
-	logged := mapList(t, limOpen(t, path))
+	openIn(c, "map.sixteen.too.late")
+	logged := listTypes(t, openLogAt(t, path))
 	check("log", logged)
 	if !slices.Equal(live, logged) {
 		t.Errorf("the log's list is %v, the stream's %v", logged, live)
@@ -595,15 +595,15 @@ var _ = conform("MAP-16", func(t *testing.T) {
 var _ = conform("MAP-17", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	s := running(t, c.PID, posixtrace.Attr{})
-	mapOpen(c, "map.seventeen.z")
-	mapOpen(c, "map.seventeen.a")
-	list := mapList(t, s)
+	openIn(c, "map.seventeen.z")
+	openIn(c, "map.seventeen.a")
+	list := listTypes(t, s)
 	if n := len(list); n < 3 || list[n-2] != "map.seventeen.z" || list[n-1] != "map.seventeen.a" || list[n-3] != "posix_trace_unnamed_userevent" {
 		t.Fatalf("list is %v", list)
 	}
 	// After the end what is new follows.
-	mapOpen(c, "map.seventeen.m")
-	if more := mapList(t, s); fmt.Sprint(more) != "[map.seventeen.m]" {
+	openIn(c, "map.seventeen.m")
+	if more := listTypes(t, s); fmt.Sprint(more) != "[map.seventeen.m]" {
 		t.Errorf("after the end %v", more)
 	}
 	// The position is shared by threads; clearing does not move it.
@@ -633,13 +633,13 @@ var _ = conform("MAP-17", func(t *testing.T) {
 	if err := s.Clear(); err != nil {
 		t.Fatal(err)
 	}
-	if rest := mapList(t, s); len(rest) != len(list)+1-len(list)/4*4 {
+	if rest := listTypes(t, s); len(rest) != len(list)+1-len(list)/4*4 {
 		t.Errorf("after clear the rest is %v", rest)
 	}
 
-	logged, path := limLogged(t, c.PID, posixtrace.Attr{})
+	logged, path := newLoggedOf(t, c.PID, posixtrace.Attr{})
 	logged.Shutdown()
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	l.NextEventType()
 	if err := l.Rewind(); err != nil {
 		t.Fatal(err)
@@ -650,12 +650,12 @@ var _ = conform("MAP-17", func(t *testing.T) {
 })
 
 var _ = conform("MAP-18", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	byName := map[string]posixtrace.EventID{}
 	for id, n := range eventTypesOf(t, s) {
 		byName[n] = id
 	}
-	for id, name := range mapPredefined {
+	for id, name := range predefinedNames {
 		if byName[name] != id {
 			t.Errorf("%s is %d, want %d", name, byName[name], id)
 		}
@@ -669,8 +669,8 @@ var _ = conform("MAP-18", func(t *testing.T) {
 })
 
 var _ = conform("MAP-19", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{StreamSize: 1, MaxDataSize: new(4)})
-	id := limID(t, "map.nineteen")
+	s := newStreamOf(t, 0, posixtrace.Attr{StreamSize: 1, MaxDataSize: new(4)})
+	id := eventID(t, "map.nineteen")
 	var old, set posixtrace.EventSet
 	old.Add(id)
 	old.Add(4000)
@@ -725,7 +725,7 @@ var _ = conform("MAP-19", func(t *testing.T) {
 	}
 	// The ones that were overwritten, once more.
 	s.Shutdown()
-	s = limStream(t, 0, posixtrace.Attr{MaxDataSize: new(4)})
+	s = newStreamOf(t, 0, posixtrace.Attr{MaxDataSize: new(4)})
 	clear(seen)
 	s.SetFilter(old, posixtrace.FilterSet)
 	s.Start()
@@ -737,14 +737,14 @@ var _ = conform("MAP-19", func(t *testing.T) {
 		t.Errorf("events %v", seen)
 	}
 	// Flush marks.
-	logged, path := limLogged(t, 0, posixtrace.Attr{})
+	logged, path := newLoggedOf(t, 0, posixtrace.Attr{})
 	logged.Start()
 	posixtrace.Event(id, nil)
 	if err := logged.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	logged.Shutdown()
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	clear(seen)
 	for {
 		ev, n, err := l.Next(buf)
@@ -762,7 +762,7 @@ var _ = conform("MAP-19", func(t *testing.T) {
 })
 
 var _ = conform("MAP-20", func(t *testing.T) {
-	s := limStream(t, 0, posixtrace.Attr{})
+	s := newStreamOf(t, 0, posixtrace.Attr{})
 	own := []posixtrace.EventID{posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcSignal, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr}
 	listed := map[posixtrace.EventID]string{}
 	for id, n := range eventTypesOf(t, s) {
@@ -786,17 +786,17 @@ var _ = conform("MAP-21", func(t *testing.T) {
 	}
 	s := running(t, c.PID, posixtrace.Attr{})
 	c.Ask("event %d direct", posixtrace.EventUnnamed)
-	c.Ask("event %d one", mapOpen(c, "map.exhausted.1"))
-	c.Ask("event %d two", mapOpen(c, "map.exhausted.2"))
+	c.Ask("event %d one", openIn(c, "map.exhausted.1"))
+	c.Ask("event %d two", openIn(c, "map.exhausted.2"))
 	const unnamed = "posix_trace_unnamed_userevent"
 	equal(t, drain(t, s), got{unnamed, "direct", c.PID}, got{unnamed, "one", c.PID}, got{unnamed, "two", c.PID})
 })
 
 var _ = conform("MAP-22", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
-	id, rare := mapOpen(c, "map.twentytwo"), mapOpen(c, "map.twentytwo.rare")
+	id, rare := openIn(c, "map.twentytwo"), openIn(c, "map.twentytwo.rare")
 	s := running(t, c.PID, posixtrace.Attr{Name: "overrun", StreamSize: 1})
-	logged, path := limLogged(t, c.PID, posixtrace.Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: posixtrace.PolicyUntilFull})
+	logged, path := newLoggedOf(t, c.PID, posixtrace.Attr{Name: "overrun", StreamSize: 1, LogSize: 1, StreamFullPolicy: posixtrace.PolicyUntilFull})
 	logged.Start()
 	before, _ := s.Attr()
 	c.Ask("event %d", rare)
@@ -823,7 +823,7 @@ var _ = conform("MAP-22", func(t *testing.T) {
 	if err := logged.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	l := limOpen(t, path)
+	l := openLogAt(t, path)
 	have, err := l.Attr()
 	if err != nil || !have.CreateTime.Equal(want.CreateTime) {
 		t.Errorf("creation time of the log %v, %v, want %v", have.CreateTime, err, want.CreateTime)
@@ -837,15 +837,15 @@ var _ = conform("MAP-22", func(t *testing.T) {
 	}
 })
 
-// mapTimeout bounds what must not hang.
-func mapTimeout(t *testing.T, d time.Duration) context.Context {
+// timeoutContext bounds what must not hang.
+func timeoutContext(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// mapDir makes a trace directory for a test.
-func mapDir(t *testing.T) string {
+// newDirectory makes a trace directory for a test.
+func newDirectory(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "trace")
 	if err := os.Mkdir(dir, 0o700); err != nil {

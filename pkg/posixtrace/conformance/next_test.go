@@ -23,25 +23,25 @@ import (
 
 // Section GET: reading events.
 
-// getResult is what a reader call returned.
-type getResult struct {
+// nextResult is what a reader call returned.
+type nextResult struct {
 	ev  posixtrace.EventInfo
 	n   int
 	err error
 }
 
-// getLater starts a blocking read.
-func getLater(ctx context.Context, s *posixtrace.Stream, data []byte) chan getResult {
-	ch := make(chan getResult, 1)
+// nextLater starts a blocking read.
+func nextLater(ctx context.Context, s *posixtrace.Stream, data []byte) chan nextResult {
+	ch := make(chan nextResult, 1)
 	go func() {
 		ev, n, err := s.Next(ctx, data)
-		ch <- getResult{ev, n, err}
+		ch <- nextResult{ev, n, err}
 	}()
 	return ch
 }
 
-// getBlocked checks that a blocking read goes on blocking.
-func getBlocked(t *testing.T, ch chan getResult) {
+// wantBlocked checks that a blocking read goes on blocking.
+func wantBlocked(t *testing.T, ch chan nextResult) {
 	t.Helper()
 	select {
 	case r := <-ch:
@@ -50,7 +50,7 @@ func getBlocked(t *testing.T, ch chan getResult) {
 	}
 }
 
-func getDone(t *testing.T, ch chan getResult) getResult {
+func wantDone(t *testing.T, ch chan nextResult) nextResult {
 	t.Helper()
 	select {
 	case r := <-ch:
@@ -61,16 +61,16 @@ func getDone(t *testing.T, ch chan getResult) getResult {
 	}
 }
 
-// getLog records events with that data and opens the log.
-func getLog(t *testing.T, attr *posixtrace.Attr, data ...string) *posixtrace.Log {
+// logWith records events with that data and opens the log.
+func logWith(t *testing.T, attr *posixtrace.Attr, data ...string) *posixtrace.Log {
 	t.Helper()
-	s, path := flowLogged(t, attr)
-	flowStart(t, s)
-	id := flowID(t, "get")
+	s, path := newLogged(t, attr)
+	startStream(t, s)
+	id := eventID(t, "get")
 	for _, d := range data {
 		posixtrace.Event(id, []byte(d))
 	}
-	flowShutdown(t, s)
+	shutdownStream(t, s)
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -85,17 +85,17 @@ func getLog(t *testing.T, attr *posixtrace.Attr, data ...string) *posixtrace.Log
 }
 
 var _ = conform("GET-01/posix_trace_getnext_event", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	posixtrace.Event(flowID(t, "get"), []byte("x"))
+	s := newStream(t, nil)
+	startStream(t, s)
+	posixtrace.Event(eventID(t, "get"), []byte("x"))
 	buf := make([]byte, 100)
-	for _, want := range []posixtrace.EventID{posixtrace.EventStart, flowID(t, "get")} {
+	for _, want := range []posixtrace.EventID{posixtrace.EventStart, eventID(t, "get")} {
 		ev, _, err := s.Next(context.Background(), buf)
 		if err != nil || ev.ID != want {
 			t.Errorf("Next = %+v, %v, want type %d", ev, err, want)
 		}
 	}
-	l := getLog(t, nil, "y")
+	l := logWith(t, nil, "y")
 	found := false
 	for {
 		ev, n, err := l.Next(buf)
@@ -110,29 +110,29 @@ var _ = conform("GET-01/posix_trace_getnext_event", func(t *testing.T) {
 })
 
 var _ = conform("GET-02/posix_trace_getnext_event", func(t *testing.T) {
-	s := flowStream(t, nil)
-	ch := getLater(context.Background(), s, nil)
-	getBlocked(t, ch) // never started
-	flowStart(t, s)
-	if r := getDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStart {
+	s := newStream(t, nil)
+	ch := nextLater(context.Background(), s, nil)
+	wantBlocked(t, ch) // never started
+	startStream(t, s)
+	if r := wantDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStart {
 		t.Fatalf("Next = %+v", r)
 	}
-	ch = getLater(context.Background(), s, nil)
-	getBlocked(t, ch) // running, nothing there
-	flowStop(t, s)
-	if r := getDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStop {
+	ch = nextLater(context.Background(), s, nil)
+	wantBlocked(t, ch) // running, nothing there
+	stopStream(t, s)
+	if r := wantDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStop {
 		t.Fatalf("Next = %+v", r)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ch = getLater(ctx, s, nil)
-	posixtrace.Event(flowID(t, "get"), nil)
-	getBlocked(t, ch) // suspended
+	ch = nextLater(ctx, s, nil)
+	posixtrace.Event(eventID(t, "get"), nil)
+	wantBlocked(t, ch) // suspended
 	cancel()
-	getDone(t, ch)
+	wantDone(t, ch)
 })
 
 var _ = conform("GET-03/posix_trace_getnext_event", func(t *testing.T) {
-	l := getLog(t, nil, "x")
+	l := logWith(t, nil, "x")
 	for n := 0; ; n++ {
 		_, _, err := l.Next(nil)
 		if err == io.EOF {
@@ -150,9 +150,9 @@ var _ = conform("GET-03/posix_trace_getnext_event", func(t *testing.T) {
 })
 
 var _ = conform("GET-04", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	id := flowID(t, "get")
+	s := newStream(t, nil)
+	startStream(t, s)
+	id := eventID(t, "get")
 	posixtrace.Event(id, []byte("data"))
 	buf := []byte("..........")
 	if ev, n, err := s.TryNext(buf); err != nil || ev.ID != posixtrace.EventStart || n == 0 {
@@ -169,9 +169,9 @@ var _ = conform("GET-04", func(t *testing.T) {
 })
 
 var _ = conform("GET-05/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
-	s, path := flowLogged(t, nil)
-	flowStart(t, s)
-	posixtrace.Event(flowID(t, "get"), []byte("x"))
+	s, path := newLogged(t, nil)
+	startStream(t, s)
+	posixtrace.Event(eventID(t, "get"), []byte("x"))
 	buf := make([]byte, 100)
 	_, _, err := s.TryNext(buf)
 	wantErrno(t, err, syscall.EINVAL)
@@ -179,14 +179,14 @@ var _ = conform("GET-05/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
 	wantErrno(t, err, syscall.EINVAL)
 	_, _, err = s.TimedNext(time.Now().Add(time.Minute), buf)
 	wantErrno(t, err, syscall.EINVAL)
-	flowShutdown(t, s)
-	if users := flowUsers(flowLog(t, path)); len(users) != 1 {
+	shutdownStream(t, s)
+	if users := userEvents(readFinishedLog(t, path)); len(users) != 1 {
 		t.Errorf("the log has %v", users)
 	}
 })
 
 var _ = conform("GET-06/posix_trace_trygetnext_event", func(t *testing.T) {
-	s := flowStream(t, nil)
+	s := newStream(t, nil)
 	none := func(when string) {
 		t.Helper()
 		before := time.Now()
@@ -198,33 +198,33 @@ var _ = conform("GET-06/posix_trace_trygetnext_event", func(t *testing.T) {
 		}
 	}
 	none("never started:")
-	flowStart(t, s)
-	flowAll(t, s)
+	startStream(t, s)
+	readAll(t, s)
 	none("running:")
-	flowStop(t, s)
-	flowAll(t, s)
+	stopStream(t, s)
+	readAll(t, s)
 	none("suspended:")
 	// Not even while another thread is blocked in a read.
 	ctx, cancel := context.WithCancel(context.Background())
-	ch := getLater(ctx, s, nil)
+	ch := nextLater(ctx, s, nil)
 	for range 20 {
 		none("with a blocked reader:")
 	}
 	cancel()
-	getDone(t, ch)
+	wantDone(t, ch)
 })
 
 var _ = conform("GET-07/posix_trace_trygetnext_event/EINVAL", func(t *testing.T) {
-	flowLacks(t, &posixtrace.Log{}, "TryNext")
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	flowShutdown(t, s)
+	wantNoMethod(t, &posixtrace.Log{}, "TryNext")
+	s := newStream(t, nil)
+	startStream(t, s)
+	shutdownStream(t, s)
 	_, _, err := s.TryNext(nil)
 	wantErrno(t, err, syscall.EINVAL)
 })
 
 var _ = conform("GET-08/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testing.T) {
-	s := flowStream(t, nil)
+	s := newStream(t, nil)
 	deadline := time.Now().Add(40 * time.Millisecond)
 	_, _, err := s.TimedNext(deadline, nil)
 	wantErrno(t, err, syscall.ETIMEDOUT)
@@ -241,22 +241,22 @@ var _ = conform("GET-08/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testi
 		t.Error("it gave up too early")
 	}
 	// And what comes in time is reported.
-	ch := make(chan getResult, 1)
+	ch := make(chan nextResult, 1)
 	go func() {
 		ev, n, err := s.TimedNext(time.Now().Add(time.Minute), nil)
-		ch <- getResult{ev, n, err}
+		ch <- nextResult{ev, n, err}
 	}()
-	getBlocked(t, ch)
-	flowStart(t, s)
-	if r := getDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStart {
+	wantBlocked(t, ch)
+	startStream(t, s)
+	if r := wantDone(t, ch); r.err != nil || r.ev.ID != posixtrace.EventStart {
 		t.Errorf("TimedNext = %+v", r)
 	}
 })
 
 var _ = conform("GET-09/posix_trace_timedgetnext_event", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	id := flowID(t, "get")
+	s := newStream(t, nil)
+	startStream(t, s)
+	id := eventID(t, "get")
 	for range 2 {
 		posixtrace.Event(id, nil)
 	}
@@ -269,7 +269,7 @@ var _ = conform("GET-09/posix_trace_timedgetnext_event", func(t *testing.T) {
 
 var _ = conform("GET-10/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testing.T) {
 	// A time.Time is always valid: there is no EINVAL.
-	s := flowStream(t, nil)
+	s := newStream(t, nil)
 	for _, deadline := range []time.Time{time.Now(), time.Now().Add(-time.Hour), {}, time.Unix(-1, 0)} {
 		before := time.Now()
 		_, _, err := s.TimedNext(deadline, nil)
@@ -284,27 +284,27 @@ var _ = conform("GET-11/posix_trace_timedgetnext_event", func(t *testing.T) {
 	var step atomic.Int64
 	sys.WallClock = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
 	defer func() { sys.WallClock = time.Now }()
-	s := flowStream(t, nil)
-	timed := func(deadline time.Time) chan getResult {
-		ch := make(chan getResult, 1)
+	s := newStream(t, nil)
+	timed := func(deadline time.Time) chan nextResult {
+		ch := make(chan nextResult, 1)
 		go func() {
 			ev, n, err := s.TimedNext(deadline, nil)
-			ch <- getResult{ev, n, err}
+			ch <- nextResult{ev, n, err}
 		}()
 		return ch
 	}
 	// The clock is set forward past the deadline.
 	ch := timed(time.Now().Add(time.Hour))
-	getBlocked(t, ch)
+	wantBlocked(t, ch)
 	step.Store(int64(2 * time.Hour))
-	wantErrno(t, getDone(t, ch).err, syscall.ETIMEDOUT)
+	wantErrno(t, wantDone(t, ch).err, syscall.ETIMEDOUT)
 	// The clock is set back: it waits until the clock says so, although the time has gone by.
 	step.Store(0)
 	ch = timed(time.Now().Add(10 * time.Millisecond))
 	step.Store(-int64(time.Hour))
-	getBlocked(t, ch)
+	wantBlocked(t, ch)
 	step.Store(0)
-	wantErrno(t, getDone(t, ch).err, syscall.ETIMEDOUT)
+	wantErrno(t, wantDone(t, ch).err, syscall.ETIMEDOUT)
 	// The deadline is reached when the clock equals it.
 	at := time.Now().Add(time.Hour).Round(0)
 	var frozen atomic.Bool
@@ -315,15 +315,15 @@ var _ = conform("GET-11/posix_trace_timedgetnext_event", func(t *testing.T) {
 		return at.Add(-1)
 	}
 	ch = timed(at)
-	getBlocked(t, ch)
+	wantBlocked(t, ch)
 	frozen.Store(true)
-	wantErrno(t, getDone(t, ch).err, syscall.ETIMEDOUT)
+	wantErrno(t, wantDone(t, ch).err, syscall.ETIMEDOUT)
 })
 
 var _ = conform("GET-12/posix_trace_timedgetnext_event/EINVAL", func(t *testing.T) {
-	flowLacks(t, &posixtrace.Log{}, "TimedNext")
-	s := flowStream(t, nil)
-	flowShutdown(t, s)
+	wantNoMethod(t, &posixtrace.Log{}, "TimedNext")
+	s := newStream(t, nil)
+	shutdownStream(t, s)
 	_, _, err := s.TimedNext(time.Now().Add(time.Minute), nil)
 	wantErrno(t, err, syscall.EINVAL)
 })
@@ -341,7 +341,7 @@ func init() {
 			os.Exit(1)
 		}
 		fmt.Println("ready")
-		var ch chan getResult
+		var ch chan nextResult
 		report := func(patience time.Duration) {
 			select {
 			case r := <-ch:
@@ -349,7 +349,7 @@ func init() {
 				if errors.As(r.err, &e) {
 					fmt.Println(e.Op, e.Err.Error())
 				} else {
-					fmt.Println(flowEvent{r.ev, ""}, r.err)
+					fmt.Println(readEvent{r.ev, ""}, r.err)
 				}
 			case <-time.After(patience):
 				fmt.Println("blocked")
@@ -362,13 +362,13 @@ func init() {
 			case "at":
 				now.Store(int64(sec * 1e9))
 			case "timed":
-				ch = make(chan getResult, 1)
+				ch = make(chan nextResult, 1)
 				go func() {
 					ev, n, err := s.TimedNext(time.Unix(0, int64(sec*1e9)), nil)
-					ch <- getResult{ev, n, err}
+					ch <- nextResult{ev, n, err}
 				}()
 			case "next":
-				ch = getLater(context.Background(), s, nil)
+				ch = nextLater(context.Background(), s, nil)
 			case "blocked":
 				report(60 * time.Millisecond)
 			case "result":
@@ -378,8 +378,8 @@ func init() {
 	}
 }
 
-// getReader starts a get-timed, directly or through another command.
-func getReader(t *testing.T, name string, by ...string) *tracetest.Child {
+// startReader starts a get-timed, directly or through another command.
+func startReader(t *testing.T, name string, by ...string) *tracetest.Child {
 	t.Helper()
 	args := append(by, os.Args[0], name)
 	cmd := exec.Command(args[0], args[1:]...)
@@ -404,10 +404,10 @@ func getReader(t *testing.T, name string, by ...string) *tracetest.Child {
 	return c
 }
 
-// getTimed plays what a wall clock can do to reads of another process that wait.
-func getTimed(t *testing.T, by ...string) {
-	s := flowStream(t, &posixtrace.Attr{Name: "get11"})
-	c := getReader(t, "get11", by...)
+// timedByClock plays what a wall clock can do to reads of another process that wait.
+func timedByClock(t *testing.T, by ...string) {
+	s := newStream(t, &posixtrace.Attr{Name: "get11"})
+	c := startReader(t, "get11", by...)
 	say := func(line string) { fmt.Fprintln(c.In, line) }
 	want := func(verb, want string) {
 		t.Helper()
@@ -440,39 +440,39 @@ func getTimed(t *testing.T, by ...string) {
 		want("blocked", "blocked")
 	}
 	// An event is reported whatever the clock says, and with it passed as well.
-	flowStart(t, s)
+	startStream(t, s)
 	want("result", "START <nil>")
-	flowStop(t, s)
+	stopStream(t, s)
 	say("at 90000")
 	say("timed 80000")
 	want("result", "STOP0 <nil>")
 	// Readers are unblocked by a shutdown of another process.
 	say("timed 99999")
 	want("blocked", "blocked")
-	flowShutdown(t, s)
+	shutdownStream(t, s)
 	want("result", "posix_trace_timedgetnext_event invalid argument")
 }
 
-var _ = conform("GET-11/posix_trace_timedgetnext_event/another process", func(t *testing.T) { getTimed(t) })
+var _ = conform("GET-11/posix_trace_timedgetnext_event/another process", func(t *testing.T) { timedByClock(t) })
 
 // The time since boot and the monotonic clock do not matter. A time namespace also shifts the
 // start times that identify processes; no live process passes for dead by it.
 var _ = conform("GET-11/posix_trace_timedgetnext_event/time namespace", func(t *testing.T) {
 	tracetest.NeedRoot(t)
-	getTimed(t, "unshare", "--time", "--monotonic", "86400", "--boottime", "100000", "--fork", "--kill-child", "--")
-	getTimed(t, "unshare", "--time", "--monotonic", "-1", "--boottime", "-1", "--fork", "--kill-child", "--")
+	timedByClock(t, "unshare", "--time", "--monotonic", "86400", "--boottime", "100000", "--fork", "--kill-child", "--")
+	timedByClock(t, "unshare", "--time", "--monotonic", "-1", "--boottime", "-1", "--fork", "--kill-child", "--")
 })
 
-// getCases reads an event of 10 bytes, of which max-data-size keeps max, with
+// truncationCases reads an event of 10 bytes, of which max-data-size keeps max, with
 // buffers of all sizes, from an active stream and from a log.
-func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data string, tr posixtrace.Truncation)) {
+func truncationCases(t *testing.T, max int, check func(t *testing.T, num, n int, data string, tr posixtrace.Truncation)) {
 	t.Helper()
 	const data = "0123456789"
-	id := flowID(t, "get")
-	s := flowStream(t, &posixtrace.Attr{MaxDataSize: new(max)})
-	l := getLog(t, &posixtrace.Attr{MaxDataSize: new(max)}, data)
-	flowStart(t, s)
-	flowAll(t, s)
+	id := eventID(t, "get")
+	s := newStream(t, &posixtrace.Attr{MaxDataSize: new(max)})
+	l := logWith(t, &posixtrace.Attr{MaxDataSize: new(max)}, data)
+	startStream(t, s)
+	readAll(t, s)
 	var spare [32]byte
 	for num := range len(spare) {
 		for i := range spare {
@@ -505,7 +505,7 @@ func getCases(t *testing.T, max int, check func(t *testing.T, num, n int, data s
 var _ = conform("GET-13", func(t *testing.T) {
 	for max, want := range map[int]posixtrace.Truncation{10: posixtrace.TruncationNone, 1024: posixtrace.TruncationNone, 6: posixtrace.TruncationRecord} {
 		size := min(max, 10)
-		getCases(t, max, func(t *testing.T, num, n int, data string, tr posixtrace.Truncation) {
+		truncationCases(t, max, func(t *testing.T, num, n int, data string, tr posixtrace.Truncation) {
 			if num >= size && (n != size || data != "0123456789"[:size] || tr != want) {
 				t.Errorf("%d bytes of %d, room for %d: %d, %q, %v", size, max, num, n, data, tr)
 			}
@@ -516,7 +516,7 @@ var _ = conform("GET-13", func(t *testing.T) {
 var _ = conform("GET-14", func(t *testing.T) {
 	for _, max := range []int{1024, 6} {
 		size := min(max, 10)
-		getCases(t, max, func(t *testing.T, num, n int, data string, tr posixtrace.Truncation) {
+		truncationCases(t, max, func(t *testing.T, num, n int, data string, tr posixtrace.Truncation) {
 			if num < size && (n != num || data != "0123456789"[:num] || tr != posixtrace.TruncationRead) {
 				t.Errorf("%d bytes of %d, room for %d: %d, %q, %v", size, max, num, n, data, tr)
 			}
@@ -525,12 +525,12 @@ var _ = conform("GET-14", func(t *testing.T) {
 })
 
 var _ = conform("GET-15", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	flowAll(t, s)
-	id := flowID(t, "get")
+	s := newStream(t, nil)
+	startStream(t, s)
+	readAll(t, s)
+	id := eventID(t, "get")
 	for data, want := range map[string]posixtrace.Truncation{"": posixtrace.TruncationNone, "x": posixtrace.TruncationRead} {
-		flowAll(t, s)
+		readAll(t, s)
 		for range 2 {
 			posixtrace.Event(id, []byte(data))
 		}
@@ -539,7 +539,7 @@ var _ = conform("GET-15", func(t *testing.T) {
 				t.Errorf("%q: TryNext = %+v, %d, %v", data, ev, n, err)
 			}
 		}
-		l := getLog(t, nil, data)
+		l := logWith(t, nil, data)
 		for {
 			ev, n, err := l.Next(nil)
 			if err != nil {
@@ -556,10 +556,10 @@ var _ = conform("GET-15", func(t *testing.T) {
 })
 
 var _ = conform("GET-16", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	flowAll(t, s)
-	id := flowID(t, "get")
+	s := newStream(t, nil)
+	startStream(t, s)
+	readAll(t, s)
+	id := eventID(t, "get")
 	for _, d := range []string{"first", "second"} {
 		posixtrace.Event(id, []byte(d))
 	}
@@ -572,20 +572,20 @@ var _ = conform("GET-16", func(t *testing.T) {
 	if _, _, err := s.TryNext(buf); err != posixtrace.ErrUnavailable {
 		t.Errorf("then TryNext = %v", err)
 	}
-	flowIs(t, "number of lost events", flowStatus(t, s).Lost, uint64(0))
+	wantEqual(t, "number of lost events", statusOf(t, s).Lost, uint64(0))
 })
 
 var _ = conform("GET-17", func(t *testing.T) {
 	a := &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 4 << 20, LogFullPolicy: posixtrace.PolicyAppend}
-	s := flowStream(t, a)
-	l, path := flowLogged(t, a)
-	flowStart(t, s)
-	flowStart(t, l)
-	m := flowMem(t, s)
+	s := newStream(t, a)
+	l, path := newLogged(t, a)
+	startStream(t, s)
+	startStream(t, l)
+	m := memoryOf(t, s)
 	const writers, each = 4, 5000
 	var ids [writers]posixtrace.EventID
 	for i := range writers {
-		ids[i] = flowID(t, fmt.Sprint("get.", i))
+		ids[i] = eventID(t, fmt.Sprint("get.", i))
 	}
 	var wg sync.WaitGroup
 	for _, id := range ids {
@@ -595,38 +595,38 @@ var _ = conform("GET-17", func(t *testing.T) {
 			}
 		})
 	}
-	var all []flowEvent
+	var all []readEvent
 	end := time.Now().Add(20 * time.Second)
-	for len(flowUsers(all)) < writers*each {
-		all = append(all, flowAll(t, s)...)
-		if st := flowStatus(t, s); st.Lost > 0 || time.Now().After(end) {
+	for len(userEvents(all)) < writers*each {
+		all = append(all, readAll(t, s)...)
+		if st := statusOf(t, s); st.Lost > 0 || time.Now().After(end) {
 			t.Fatalf("%d events were read, status is %+v", len(all), st)
 		}
 	}
 	wg.Wait()
-	flowShutdown(t, l)
-	logged := flowLog(t, path)
-	flowOrdered(t, logged)
-	flowIs(t, "number of events in the log", len(flowUsers(logged)), writers*each)
-	for _, list := range [][]flowEvent{all, logged} {
+	shutdownStream(t, l)
+	logged := readFinishedLog(t, path)
+	wantOrdered(t, logged)
+	wantEqual(t, "number of events in the log", len(userEvents(logged)), writers*each)
+	for _, list := range [][]readEvent{all, logged} {
 		for _, id := range ids {
-			if first, last := flowSpan(t, flowTypes(list, id)); first != 0 || last != each-1 {
+			if first, last := wantConsecutive(t, eventsOf(list, id)); first != 0 || last != each-1 {
 				t.Errorf("events %d to %d", first, last)
 			}
 		}
 	}
-	flowIs(t, "number of late events", m.Late(), uint64(0))
+	wantEqual(t, "number of late events", m.Late(), uint64(0))
 })
 
 // An event that was held up beyond what a reader waits for is reported late, with its
 // own time, and counted, once; a finished log has it where it belongs.
 var _ = conform("GET-17/late", func(t *testing.T) {
-	s := flowStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, Name: "get17"})
-	l, path := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
-	id := flowID(t, "get.late")
-	flowStart(t, s)
-	flowStart(t, l)
-	m := flowMem(t, s)
+	s := newStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, Name: "get17"})
+	l, path := newLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
+	id := eventID(t, "get.late")
+	startStream(t, s)
+	startStream(t, l)
+	m := memoryOf(t, s)
 	// Each event by a writer of its own: in what one writes no time falls.
 	put := func(at int64, data string) {
 		t.Helper()
@@ -641,31 +641,31 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 			}
 		}
 	}
-	own := func(e flowEvent, at int64) {
+	own := func(e readEvent, at int64) {
 		t.Helper()
 		if d := e.UnixNano - at; d < -1000 || d > 1000 {
 			t.Errorf("%v is reported %d ns off", e, d)
 		}
 	}
-	begin := flowTicking()
+	begin := clockPast()
 	put(0, "1")
-	flowWant(t, flowAll(t, s), "START", "1")
-	flowTicking()
-	between := flowTicking()
-	flowTicking()
+	wantEvents(t, readAll(t, s), "START", "1")
+	clockPast()
+	between := clockPast()
+	clockPast()
 	put(0, "2")
-	flowWant(t, flowAll(t, s), "2")
-	flowIs(t, "number of late events", m.Late(), uint64(0))
+	wantEvents(t, readAll(t, s), "2")
+	wantEqual(t, "number of late events", m.Late(), uint64(0))
 	// By now a reader has gone past it.
 	put(between, "late")
 	put(0, "3")
 	// Who only looks counts nothing, and finds what is left in order.
-	flowWant(t, flowPeek(t, s), "late", "3")
-	flowIs(t, "number of late events after a look", m.Late(), uint64(0))
-	have := flowAll(t, s)
-	flowWant(t, have, "late", "3")
+	wantEvents(t, peekAll(t, s), "late", "3")
+	wantEqual(t, "number of late events after a look", m.Late(), uint64(0))
+	have := readAll(t, s)
+	wantEvents(t, have, "late", "3")
 	own(have[0], between)
-	flowIs(t, "number of late events", m.Late(), uint64(1))
+	wantEqual(t, "number of late events", m.Late(), uint64(1))
 	// Two at once, one of them the older; and any reader counts them in the same place.
 	put(between+100_000, "late again")
 	put(begin, "later still")
@@ -674,31 +674,31 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	have = flowAll(t, other)
-	flowWant(t, have, "later still", "late again")
+	have = readAll(t, other)
+	wantEvents(t, have, "later still", "late again")
 	own(have[0], begin)
 	own(have[1], between+100_000)
-	flowIs(t, "number of late events", m.Late(), uint64(3))
+	wantEqual(t, "number of late events", m.Late(), uint64(3))
 	// None of them is lost, nor holds up what comes next.
 	put(0, "4")
-	flowWant(t, flowAll(t, s), "4")
-	flowIs(t, "number of late events", m.Late(), uint64(3))
-	flowIs(t, "number of lost events", flowStatus(t, s).Lost, uint64(0))
-	flowShutdown(t, l)
-	logged := flowLog(t, path)
-	flowOrdered(t, logged)
-	flowWant(t, flowUsers(logged), "later still", "1", "late", "late again", "2", "3", "4")
+	wantEvents(t, readAll(t, s), "4")
+	wantEqual(t, "number of late events", m.Late(), uint64(3))
+	wantEqual(t, "number of lost events", statusOf(t, s).Lost, uint64(0))
+	shutdownStream(t, l)
+	logged := readFinishedLog(t, path)
+	wantOrdered(t, logged)
+	wantEvents(t, userEvents(logged), "later still", "1", "late", "late again", "2", "3", "4")
 })
 
 var _ = conform("GET-18", func(t *testing.T) {
-	s := flowStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10, Name: "get18"})
+	s := newStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 64 << 10, Name: "get18"})
 	other, err := posixtrace.Attach("get18") // as another process would have it
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	flowStart(t, s)
-	id := flowID(t, "get")
+	startStream(t, s)
+	id := eventID(t, "get")
 	const n = 20000 // many times what it holds
 	var seen [n]atomic.Int32
 	var total atomic.Int64
@@ -739,56 +739,56 @@ var _ = conform("GET-18", func(t *testing.T) {
 		posixtrace.Event(id, []byte(strconv.Itoa(i)))
 	}
 	wg.Wait()
-	flowIs(t, "number of events", total.Load(), int64(n))
-	flowIs(t, "number of lost events", flowStatus(t, s).Lost, uint64(0))
+	wantEqual(t, "number of events", total.Load(), int64(n))
+	wantEqual(t, "number of lost events", statusOf(t, s).Lost, uint64(0))
 })
 
 var _ = conform("GET-19/posix_trace_getnext_event/EINTR", func(t *testing.T) {
-	s := flowStream(t, nil)
+	s := newStream(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
-	ch := getLater(ctx, s, nil)
-	getBlocked(t, ch)
+	ch := nextLater(ctx, s, nil)
+	wantBlocked(t, ch)
 	cancel()
-	wantErrno(t, getDone(t, ch).err, syscall.EINTR)
-	flowStart(t, s)
-	flowWant(t, flowAll(t, s), "START")
+	wantErrno(t, wantDone(t, ch).err, syscall.EINTR)
+	startStream(t, s)
+	wantEvents(t, readAll(t, s), "START")
 	// An event that is ready is reported all the same; a loss is not possible in any race.
-	id := flowID(t, "get")
+	id := eventID(t, "get")
 	for i := range 100 {
 		ctx, cancel := context.WithCancel(context.Background())
 		buf := make([]byte, 10)
-		ch := getLater(ctx, s, buf)
+		ch := nextLater(ctx, s, buf)
 		go cancel()
 		posixtrace.Event(id, []byte(strconv.Itoa(i)))
-		r := getDone(t, ch)
+		r := wantDone(t, ch)
 		if r.err == nil {
-			flowIs(t, "event", string(buf[:r.n]), strconv.Itoa(i))
-			flowWant(t, flowAll(t, s))
+			wantEqual(t, "event", string(buf[:r.n]), strconv.Itoa(i))
+			wantEvents(t, readAll(t, s))
 		} else {
 			wantErrno(t, r.err, syscall.EINTR)
-			flowWant(t, flowAll(t, s), strconv.Itoa(i))
+			wantEvents(t, readAll(t, s), strconv.Itoa(i))
 		}
 	}
 })
 
 var _ = conform("GET-20/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
-	s := flowStream(t, nil)
-	var blocked []chan getResult
+	s := newStream(t, nil)
+	var blocked []chan nextResult
 	for range 3 {
-		blocked = append(blocked, getLater(context.Background(), s, nil))
+		blocked = append(blocked, nextLater(context.Background(), s, nil))
 	}
-	timed := make(chan getResult, 1)
+	timed := make(chan nextResult, 1)
 	go func() {
 		ev, n, err := s.TimedNext(time.Now().Add(time.Hour), nil)
-		timed <- getResult{ev, n, err}
+		timed <- nextResult{ev, n, err}
 	}()
 	blocked = append(blocked, timed)
 	for _, ch := range blocked {
-		getBlocked(t, ch)
+		wantBlocked(t, ch)
 	}
-	flowShutdown(t, s)
+	shutdownStream(t, s)
 	for _, ch := range blocked {
-		wantErrno(t, getDone(t, ch).err, syscall.EINVAL)
+		wantErrno(t, wantDone(t, ch).err, syscall.EINVAL)
 	}
 	_, _, err := s.Next(context.Background(), nil)
 	wantErrno(t, err, syscall.EINVAL)
@@ -796,7 +796,7 @@ var _ = conform("GET-20/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
 	wantErrno(t, err, syscall.EINVAL)
 	_, _, err = s.TimedNext(time.Now().Add(time.Hour), nil)
 	wantErrno(t, err, syscall.EINVAL)
-	l := getLog(t, nil)
+	l := logWith(t, nil)
 	l.Close()
 	_, _, err = l.Next(nil)
 	wantErrno(t, err, syscall.EINVAL)
@@ -805,11 +805,11 @@ var _ = conform("GET-20/posix_trace_getnext_event/EINVAL", func(t *testing.T) {
 // The same from another process: by a shutdown of the stream, and by its owner's death,
 // which the reader notices itself if no other process does.
 var _ = conform("GET-20/posix_trace_getnext_event/EINVAL/another process", func(t *testing.T) {
-	for how, end := range shuEnds {
+	for how, end := range controllerEnds {
 		t.Run(how, func(t *testing.T) {
 			owner := newActor(t)
 			owner.do("create get20 0 close")
-			a, b := getReader(t, "get20"), getReader(t, "get20")
+			a, b := startReader(t, "get20"), startReader(t, "get20")
 			says := func(c *tracetest.Child, verb, want string) {
 				t.Helper()
 				fmt.Fprintln(c.In, verb)
@@ -831,32 +831,32 @@ var _ = conform("GET-20/posix_trace_getnext_event/EINVAL/another process", func(
 })
 
 var _ = conform("GET-21", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
 	wake := func(want posixtrace.EventID, f func()) {
 		t.Helper()
-		ch := getLater(context.Background(), s, nil)
-		getBlocked(t, ch)
+		ch := nextLater(context.Background(), s, nil)
+		wantBlocked(t, ch)
 		f()
-		if r := getDone(t, ch); r.err != nil || r.ev.ID != want {
+		if r := wantDone(t, ch); r.err != nil || r.ev.ID != want {
 			t.Fatalf("Next = %+v, want type %d", r, want)
 		}
 	}
-	id := flowID(t, "get")
-	wake(posixtrace.EventStart, func() { flowStart(t, s) })
+	id := eventID(t, "get")
+	wake(posixtrace.EventStart, func() { startStream(t, s) })
 	wake(id, func() { posixtrace.Event(id, nil) })
 	wake(posixtrace.EventFilter, func() { s.SetFilter(posixtrace.EventSet{}, posixtrace.FilterSet) })
-	wake(posixtrace.EventStop, func() { flowStop(t, s) })
-	wake(posixtrace.EventStart, func() { flowStart(t, s) })
+	wake(posixtrace.EventStop, func() { stopStream(t, s) })
+	wake(posixtrace.EventStart, func() { startStream(t, s) })
 	// The automatic STOP, OVERFLOW and START come without a call.
-	w := flowRecorder(t, s)
+	w := newNumberWriter(t, s)
 	n := w.fill(t)
 	for range n {
-		if r := getDone(t, getLater(context.Background(), s, nil)); r.err != nil || !r.ev.ID.User() {
+		if r := wantDone(t, nextLater(context.Background(), s, nil)); r.err != nil || !r.ev.ID.User() {
 			t.Fatalf("Next = %+v", r)
 		}
 	}
 	for _, want := range []posixtrace.EventID{posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventStart} {
-		if r := getDone(t, getLater(context.Background(), s, nil)); r.err != nil || r.ev.ID != want {
+		if r := wantDone(t, nextLater(context.Background(), s, nil)); r.err != nil || r.ev.ID != want {
 			t.Fatalf("Next = %+v, want type %d", r, want)
 		}
 	}
@@ -868,7 +868,7 @@ var _ = conform("GET-22", func(t *testing.T) {
 	a, b := tracetest.Start(t, "target"), tracetest.Start(t, "target")
 	a.Line()
 	b.Line()
-	id := flowID(t, "get")
+	id := eventID(t, "get")
 	want := []got{}
 	for i := range 3 {
 		n := strconv.Itoa(i)
@@ -881,18 +881,18 @@ var _ = conform("GET-22", func(t *testing.T) {
 })
 
 var _ = conform("GET-23", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	flowAll(t, s)
-	ch := getLater(context.Background(), s, nil)
-	getBlocked(t, ch)
+	s := newStream(t, nil)
+	startStream(t, s)
+	readAll(t, s)
+	ch := nextLater(context.Background(), s, nil)
+	wantBlocked(t, ch)
 	if err := s.Clear(); err != nil {
 		t.Fatal(err)
 	}
-	getBlocked(t, ch)
-	id := flowID(t, "get")
+	wantBlocked(t, ch)
+	id := eventID(t, "get")
 	posixtrace.Event(id, nil)
-	if r := getDone(t, ch); r.err != nil || r.ev.ID != id {
+	if r := wantDone(t, ch); r.err != nil || r.ev.ID != id {
 		t.Errorf("Next = %+v", r)
 	}
 })
@@ -905,7 +905,7 @@ var _ = conform("GET-24", func(t *testing.T) {
 		}
 	}
 	buf := []byte("..........")
-	s := flowStream(t, nil)
+	s := newStream(t, nil)
 	ev, n, err := s.TryNext(buf)
 	nothing("TryNext", ev, n, err, buf)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -914,15 +914,15 @@ var _ = conform("GET-24", func(t *testing.T) {
 	nothing("Next", ev, n, err, buf)
 	ev, n, err = s.TimedNext(time.Now(), buf)
 	nothing("TimedNext", ev, n, err, buf)
-	flowStart(t, s)
-	flowShutdown(t, s)
+	startStream(t, s)
+	shutdownStream(t, s)
 	ev, n, err = s.TryNext(buf)
 	nothing("TryNext", ev, n, err, buf)
-	g, _ := flowLogged(t, nil)
-	flowStart(t, g)
+	g, _ := newLogged(t, nil)
+	startStream(t, g)
 	ev, n, err = g.TryNext(buf)
 	nothing("TryNext", ev, n, err, buf)
-	l := getLog(t, nil)
+	l := logWith(t, nil)
 	for err = nil; err == nil; {
 		_, _, err = l.Next(nil)
 	}

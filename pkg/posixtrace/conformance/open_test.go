@@ -43,29 +43,29 @@ func init() {
 	}
 }
 
-// opnLog makes a finished log of n numbered events.
-func opnLog(t *testing.T, n int) string {
+// logOfNumbers makes a finished log of n numbered events.
+func logOfNumbers(t *testing.T, n int) string {
 	t.Helper()
-	s, path := logStream(t, posixtrace.Attr{Name: "opn", StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 1 << 20})
+	s, path := newLoggedWith(t, posixtrace.Attr{Name: "opn", StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 1 << 20})
 	tracetest.OK(t, "Start", s.Start())
-	logNumbers(logID(t, "opn.event"), 0, n, 20)
+	recordNumbers(eventID(t, "opn.event"), 0, n, 20)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	return path
 }
 
 var _ = conform("OPN-01/posix_trace_open", func(t *testing.T) {
-	path := opnLog(t, 10)
-	a, b := logOpen(t, path), logOpen(t, path)
+	path := logOfNumbers(t, 10)
+	a, b := openLogAt(t, path), openLogAt(t, path)
 	defer a.Close()
 	defer b.Close()
 	if a == b {
 		t.Error("two connections are one")
 	}
-	events := logAll(t, a)
+	events := readNamed(t, a)
 	if events[0].ID != posixtrace.EventStart {
 		t.Errorf("the oldest event is %v, want START", events[0])
 	}
-	logRange(t, "log", logNumbersOf(t, events, "opn.event"), 0, 10)
+	wantRange(t, "log", numbersOf(t, events, "opn.event"), 0, 10)
 })
 
 var _ = conform("OPN-02/posix_trace_open/EINVAL", func(t *testing.T) {
@@ -89,7 +89,7 @@ var _ = conform("OPN-02/posix_trace_open/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("OPN-02/posix_trace_open/EBADF", func(t *testing.T) {
-	path := opnLog(t, 1)
+	path := logOfNumbers(t, 1)
 	_, err := posixtrace.Open(nil)
 	wantErrno(t, err, syscall.EBADF)
 	w, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -109,7 +109,7 @@ var _ = conform("OPN-02/posix_trace_open/EBADF", func(t *testing.T) {
 })
 
 var _ = conform("OPN-03/posix_trace_open/EINVAL", func(t *testing.T) {
-	path := opnLog(t, 50)
+	path := logOfNumbers(t, 50)
 	f, err := os.Open(path)
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
@@ -118,7 +118,7 @@ var _ = conform("OPN-03/posix_trace_open/EINVAL", func(t *testing.T) {
 		tracetest.OK(t, "Seek", err)
 		l, err := posixtrace.Open(f)
 		tracetest.OK(t, "Open", err)
-		logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 50)
+		wantRange(t, "log", numbersOf(t, readNamed(t, l), "opn.event"), 0, 50)
 		tracetest.OK(t, "Rewind", l.Rewind())
 		tracetest.OK(t, "Close", l.Close())
 		if at, err := f.Seek(0, io.SeekCurrent); err != nil || at != offset {
@@ -137,9 +137,9 @@ var _ = conform("OPN-03/posix_trace_open/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
-	logOneWriter(t)
+	limitToOneWriter(t)
 	const n = 5000
-	path := opnLog(t, n)
+	path := logOfNumbers(t, n)
 	good, err := os.ReadFile(path)
 	tracetest.OK(t, "ReadFile", err)
 	super := int(good[16]) | int(good[17])<<8
@@ -193,7 +193,7 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 			t.Errorf("damage at %d: %v", at, err)
 			continue
 		}
-		logRange(t, fmt.Sprintf("damage at %d", at), list, 0, len(list))
+		wantRange(t, fmt.Sprintf("damage at %d", at), list, 0, len(list))
 		if len(list) == n || len(list) < last {
 			t.Errorf("damage at %d of %d leaves %d of %d events", at, len(good), len(list), n)
 		}
@@ -219,7 +219,7 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 
 var _ = conform("OPN-05/posix_trace_open", func(t *testing.T) {
 	const n = 100
-	path := opnLog(t, n)
+	path := logOfNumbers(t, n)
 	before, err := os.ReadFile(path)
 	tracetest.OK(t, "ReadFile", err)
 	f, err := os.Open(path)
@@ -237,9 +237,9 @@ var _ = conform("OPN-05/posix_trace_open", func(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	logRange(t, "second", logNumbersOf(t, logAll(t, b), "opn.event"), 0, n)
+	wantRange(t, "second", numbersOf(t, readNamed(t, b), "opn.event"), 0, n)
 	tracetest.RunHelper(t, nil, "opn-read", path, strconv.Itoa(n))
-	logRange(t, "first", logNumbersOf(t, logAll(t, a), "opn.event"), 29, n-29) // after START
+	wantRange(t, "first", numbersOf(t, readNamed(t, a), "opn.event"), 29, n-29) // after START
 	tracetest.RunHelper(t, nil, "opn-read", path, strconv.Itoa(n))
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("reading has changed the log, %v", err)
@@ -247,7 +247,7 @@ var _ = conform("OPN-05/posix_trace_open", func(t *testing.T) {
 })
 
 var _ = conform("OPN-06/EINVAL", func(t *testing.T) {
-	l := logOpen(t, opnLog(t, 1))
+	l := openLogAt(t, logOfNumbers(t, 1))
 	id, ok, err := l.NextEventType()
 	if err != nil || !ok {
 		t.Fatalf("NextEventType = %v, %v", ok, err)
@@ -293,11 +293,11 @@ var _ = conform("OPN-06/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("OPN-07/posix_trace_rewind/EINVAL", func(t *testing.T) {
-	l := logOpen(t, opnLog(t, 20))
-	first := logAll(t, l)
+	l := openLogAt(t, logOfNumbers(t, 20))
+	first := readNamed(t, l)
 	for range 2 {
 		tracetest.OK(t, "Rewind", l.Rewind())
-		if again := logAll(t, l); !slices.Equal(again, first) {
+		if again := readNamed(t, l); !slices.Equal(again, first) {
 			t.Errorf("after a rewind: %v, want %v", again, first)
 		}
 	}
@@ -314,8 +314,8 @@ var _ = conform("OPN-07/posix_trace_rewind/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
-	path := opnLog(t, 1)
-	l := logOpen(t, path)
+	path := logOfNumbers(t, 1)
+	l := openLogAt(t, path)
 	tracetest.OK(t, "Close", l.Close())
 	wantErrno(t, l.Close(), syscall.EINVAL)
 	_, _, err := l.Next(nil)
@@ -337,7 +337,7 @@ var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
 	}
 	before := fds()
 	for range 200 {
-		tracetest.OK(t, "Close", logOpen(t, path).Close())
+		tracetest.OK(t, "Close", openLogAt(t, path).Close())
 	}
 	if after := fds(); after > before+5 {
 		t.Errorf("%d descriptors before and %d after", before, after)
@@ -345,7 +345,7 @@ var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("OPN-09/posix_trace_close", func(t *testing.T) {
-	path := opnLog(t, 10)
+	path := logOfNumbers(t, 10)
 	f, err := os.Open(path)
 	tracetest.OK(t, "Open", err)
 	l, err := posixtrace.Open(f)
@@ -358,9 +358,9 @@ var _ = conform("OPN-09/posix_trace_close", func(t *testing.T) {
 	tracetest.OK(t, "Open", err)
 	// Early.
 	f.Close()
-	logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 10)
+	wantRange(t, "log", numbersOf(t, readNamed(t, l), "opn.event"), 0, 10)
 	tracetest.OK(t, "Rewind", l.Rewind())
-	logRange(t, "log", logNumbersOf(t, logAll(t, l), "opn.event"), 0, 10)
+	wantRange(t, "log", numbersOf(t, readNamed(t, l), "opn.event"), 0, 10)
 	tracetest.OK(t, "Close", l.Close())
 })
 
@@ -380,7 +380,7 @@ var _ = conform("OPN-10", func(t *testing.T) {
 			a.do("event %s %s", n, n)
 		}
 		tracetest.OK(t, "Shutdown", s.Shutdown())
-		logs[i] = logOpen(t, f.Name())
+		logs[i] = openLogAt(t, f.Name())
 		defer logs[i].Close()
 	}
 	var ids [2]map[string]posixtrace.EventID
@@ -396,7 +396,7 @@ var _ = conform("OPN-10", func(t *testing.T) {
 			}
 		}
 		seen := 0
-		for _, e := range logAll(t, l) {
+		for _, e := range readNamed(t, l) {
 			if e.ID.User() {
 				seen++
 				if e.name != e.data || ids[i][e.data] != e.ID {
@@ -420,10 +420,10 @@ var _ = conform("OPN-11", func(t *testing.T) {
 	live, err := posixtrace.Create(0, &attr)
 	tracetest.OK(t, "Create", err)
 	defer live.Shutdown()
-	s, path := logStream(t, attr)
+	s, path := newLoggedWith(t, attr)
 	tracetest.OK(t, "Start", live.Start())
 	tracetest.OK(t, "Start", s.Start())
-	id, other := logID(t, "opn.same"), logID(t, "opn.other")
+	id, other := eventID(t, "opn.same"), eventID(t, "opn.other")
 	done := make(chan struct{})
 	for _, size := range []int{0, 1, 31, 32, 33, 100} {
 		posixtrace.Event(id, bytes.Repeat([]byte{byte(size)}, size))
@@ -431,8 +431,8 @@ var _ = conform("OPN-11", func(t *testing.T) {
 		<-done
 	}
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	events, _ := logRead(t, path)
-	events = slices.DeleteFunc(events, func(e logged) bool { return !e.ID.User() })
+	events, _ := readLog(t, path)
+	events = slices.DeleteFunc(events, func(e namedEvent) bool { return !e.ID.User() })
 	buf := make([]byte, 100)
 	i, cut := 0, 0
 	for {
@@ -468,9 +468,9 @@ var _ = conform("OPN-11", func(t *testing.T) {
 
 // The stream and the log report the same time of an event, to the nanosecond.
 var _ = conform("OPN-11/timestamp", func(t *testing.T) {
-	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull})
+	s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull})
 	tracetest.OK(t, "Start", s.Start())
-	logNumbers(logID(t, "opn.time"), 0, 5, 10)
+	recordNumbers(eventID(t, "opn.time"), 0, 5, 10)
 	r, err := s.Reader()
 	tracetest.OK(t, "Reader", err)
 	var times []int64
@@ -484,7 +484,7 @@ var _ = conform("OPN-11/timestamp", func(t *testing.T) {
 	}
 	r.Close()
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	events, _ := logRead(t, path)
+	events, _ := readLog(t, path)
 	for i, want := range times {
 		// A later clock anchor may move what lay beyond the last one a little.
 		if d := events[i].UnixNano - want; d < -1e6 || d > 1e6 {

@@ -25,9 +25,9 @@ import (
 
 var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 	for _, was := range []posixtrace.RunStatus{posixtrace.StatusRunning, posixtrace.StatusSuspended} {
-		s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
+		s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 		tracetest.OK(t, "Start", s.Start())
-		logNumbers(logID(t, "shu.one"), 0, 3, 10)
+		recordNumbers(eventID(t, "shu.one"), 0, 3, 10)
 		if was == posixtrace.StatusSuspended {
 			tracetest.OK(t, "Stop", s.Stop())
 		}
@@ -35,7 +35,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 		tracetest.OK(t, "Info", err)
 		tracetest.OK(t, "Shutdown", s.Shutdown())
 		// It returns when all is done: the log is complete, the stream is gone.
-		events, st := logRead(t, path)
+		events, st := readLog(t, path)
 		stops := 0
 		for _, e := range events {
 			if e.ID == posixtrace.EventStop {
@@ -148,7 +148,7 @@ var _ = conform("SHU-02/posix_trace_shutdown", func(t *testing.T) {
 	s, err := posixtrace.Create(0, nil)
 	tracetest.OK(t, "Create", err)
 	tracetest.OK(t, "Start", s.Start())
-	logNumbers(logID(t, "shu.unread"), 0, 100, 10)
+	recordNumbers(eventID(t, "shu.unread"), 0, 100, 10)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 })
 
@@ -157,12 +157,12 @@ var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 	tracetest.OK(t, "Create", err)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Shutdown(), syscall.EINVAL)
-	s, _ = logStream(t, posixtrace.Attr{})
+	s, _ = newLoggedWith(t, posixtrace.Attr{})
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	wantErrno(t, s.Shutdown(), syscall.EINVAL)
 	// Of two concurrent calls one shuts the stream down and the other fails.
 	for range 20 {
-		s, _ := logStream(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
+		s, _ := newLoggedWith(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 		errs := make(chan error, 2)
 		for range 2 {
 			go func() { errs <- s.Shutdown() }()
@@ -178,15 +178,15 @@ var _ = conform("SHU-03/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("SHU-04/posix_trace_shutdown", func(t *testing.T) {
-	s, path := logStream(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
+	s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 	tracetest.OK(t, "Start", s.Start())
-	id := logID(t, "shu.last")
-	logNumbers(id, 0, 50, 20)
+	id := eventID(t, "shu.last")
+	recordNumbers(id, 0, 50, 20)
 	tracetest.OK(t, "Flush", s.Flush())
-	logNumbers(id, 50, 50, 20)
+	recordNumbers(id, 50, 50, 20)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	events, st := logRead(t, path)
-	logRange(t, "log", logNumbersOf(t, events, "shu.last"), 0, 100)
+	events, st := readLog(t, path)
+	wantRange(t, "log", numbersOf(t, events, "shu.last"), 0, 100)
 	if st.LogLost != 0 || st.Lost != 0 || st.StreamFlushError != 0 {
 		t.Errorf("status: %+v", st)
 	}
@@ -234,8 +234,8 @@ var _ = conform("SHU-05/posix_trace_shutdown/EINVAL", func(t *testing.T) {
 	}
 })
 
-// shuEnds are the ways in which a controller can go.
-var shuEnds = map[string]func(a *actor){
+// controllerEnds are the ways in which a controller can go.
+var controllerEnds = map[string]func(a *actor){
 	"killed": (*actor).kill,
 	"exit":   (*actor).exit,
 	"exec":   (*actor).exec,
@@ -258,7 +258,7 @@ var _ = conform("SHU-06", func(t *testing.T) {
 			return err
 		},
 		"list":   func(string) error { _, err := posixtrace.List(); return err },
-		"attach": func(string) error { _, err := posixtrace.Attach("shu6"); return shuMissing(err) },
+		"attach": func(string) error { _, err := posixtrace.Attach("shu6"); return wantENOENT(err) },
 		"openlog": func(log string) error {
 			f, err := os.Open(log)
 			if err != nil {
@@ -274,7 +274,7 @@ var _ = conform("SHU-06", func(t *testing.T) {
 	}
 	comers := []string{"open", "list", "attach", "openlog"}
 	i := 0
-	for how, end := range shuEnds {
+	for how, end := range controllerEnds {
 		for _, lp := range []posixtrace.FullPolicy{posixtrace.PolicyAppend, posixtrace.PolicyUntilFull, posixtrace.PolicyLoop} {
 			by := comers[i%len(comers)]
 			i++
@@ -302,18 +302,18 @@ var _ = conform("SHU-06", func(t *testing.T) {
 					t.Errorf("the log is %v: %v", state, why)
 				}
 				r.Close()
-				events, st := logRead(t, log)
-				list := logNumbersOf(t, events, "shu.kept")
-				logRange(t, "log", list, 0, 21)
-				if n := logCount(events, posixtrace.EventStop); n != 1 || st.StreamStatus != posixtrace.StatusSuspended || st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != posixtrace.StatusNoOverrun {
+				events, st := readLog(t, log)
+				list := numbersOf(t, events, "shu.kept")
+				wantRange(t, "log", list, 0, 21)
+				if n := countOf(events, posixtrace.EventStop); n != 1 || st.StreamStatus != posixtrace.StatusSuspended || st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 					t.Errorf("%d STOP events, status %+v", n, st)
 				}
 				for _, id := range []posixtrace.EventID{posixtrace.EventFlushStart, posixtrace.EventFlushStop} {
-					if n := logCount(events, id); n != 2 {
+					if n := countOf(events, id); n != 2 {
 						t.Errorf("%d events of type %d, want 2", n, id)
 					}
 				}
-				if i, err := inhFind("shu6"); err != nil || i != nil {
+				if i, err := findStream("shu6"); err != nil || i != nil {
 					t.Errorf("the stream is still there: %+v, %v", i, err)
 				}
 				tg.do("event shu.kept 21")
@@ -322,7 +322,7 @@ var _ = conform("SHU-06", func(t *testing.T) {
 	}
 })
 
-func shuMissing(err error) error {
+func wantENOENT(err error) error {
 	if errors.Is(err, syscall.ENOENT) {
 		return nil
 	}
@@ -332,7 +332,7 @@ func shuMissing(err error) error {
 // A create shuts down the streams of dead controllers when it needs their room: when there
 // are as many streams as there can be.
 var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
-	dir := shuDir(t)
+	dir := newTraceDirectory(t)
 	c := newActor(t, "PTRACE_DIR="+dir)
 	log := filepath.Join(t.TempDir(), "log.trace")
 	c.do("create shu6c 0 close %s %d %d", log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend)
@@ -365,7 +365,7 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
 	// No process with another trace directory could complete it.
-	t.Setenv("PTRACE_DIR", shuDir(t))
+	t.Setenv("PTRACE_DIR", newTraceDirectory(t))
 	r, err := posixtrace.NewReader(f)
 	tracetest.OK(t, "NewReader", err)
 	defer r.Close()
@@ -374,8 +374,8 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	}
 })
 
-// shuDir makes a trace directory.
-func shuDir(t *testing.T) string {
+// newTraceDirectory makes a trace directory.
+func newTraceDirectory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "dir")
 	tracetest.OK(t, "MkdirTemp", err)
@@ -417,7 +417,7 @@ var _ = conform("SHU-06/replaced", func(t *testing.T) {
 				err = syscall.Mkfifo(log, 0o600)
 			}
 			tracetest.OK(t, "replace", err)
-			if i, err := inhFind("shu6"); err != nil || i != nil {
+			if i, err := findStream("shu6"); err != nil || i != nil {
 				t.Errorf("List: %+v, %v", i, err)
 			}
 			same := func(path string, want []byte) {
@@ -477,8 +477,8 @@ var _ = conform("SHU-06/read-only", func(t *testing.T) {
 		t.Errorf("reading has changed the log, %v", err)
 	}
 	c.kill()
-	events, _ := logRead(t, log)
-	logRange(t, "log", logNumbersOf(t, events, "shu.kept"), 0, 2)
+	events, _ := readLog(t, log)
+	wantRange(t, "log", numbersOf(t, events, "shu.kept"), 0, 2)
 })
 
 func init() {
@@ -495,13 +495,13 @@ func init() {
 		l, _ := bufio.NewReader(out).ReadString('\n')
 		tracetest.Check(l == "ready\n", "controller says %q", l)
 		id, _ := posixtrace.OpenEventID("shu.later")
-		logNumbers(id, 0, 10, 20)
+		recordNumbers(id, 0, 10, 20)
 		s, err := posixtrace.Attach("shu6later")
 		tracetest.Check(err == nil, "Attach: %v", err)
 		err = s.Flush()
 		tracetest.Check(err == nil, "Flush: %v", err)
 		s.Close()
-		logNumbers(id, 10, 290, 100)
+		recordNumbers(id, 10, 290, 100)
 		cmd.Process.Kill()
 		cmd.Wait()
 		before, _ := os.ReadFile(log)
@@ -515,13 +515,13 @@ func init() {
 			tracetest.Check(err == nil, "remount: %v", err)
 		}
 		for range 3 {
-			i, err := inhFind("shu6later")
+			i, err := findStream("shu6later")
 			tracetest.Check(err == nil && i == nil, "List: %+v, %v", i, err) // no active stream
 			f, _ := os.Open(log)
 			o, err := posixtrace.Open(f)
 			f.Close()
 			tracetest.Check(err == nil, "Open: %v", err)
-			n := shuRead(o)
+			n := countEvents(o)
 			st, _ := o.Status()
 			o.Close()
 			tracetest.Check(n == 300, "%d events", n)
@@ -538,7 +538,7 @@ func init() {
 		f, _ := os.Open(log)
 		o, err := posixtrace.Open(f)
 		tracetest.Check(err == nil, "Open: %v", err)
-		n := shuRead(o)
+		n := countEvents(o)
 		st, _ := o.Status()
 		tracetest.Check(n == 300 && st.LogOverrunStatus == posixtrace.StatusNoOverrun && st.LogLost == 0 && st.Lost == 0, "%d events, status: %+v", n, st)
 		left, _ := filepath.Glob(os.Getenv("PTRACE_DIR") + "/s-*")
@@ -547,8 +547,8 @@ func init() {
 	}
 }
 
-// shuRead counts the numbered events of a log, which must be in order.
-func shuRead(l *posixtrace.Log) (n int) {
+// countEvents counts the numbered events of a log, which must be in order.
+func countEvents(l *posixtrace.Log) (n int) {
 	buf := make([]byte, 200)
 	for {
 		ev, size, err := l.Next(buf)
@@ -569,15 +569,15 @@ var _ = conform("SHU-06/later", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	for _, how := range []string{"full", "read-only"} {
 		t.Run(how, func(t *testing.T) {
-			t.Setenv("PTRACE_DIR", shuDir(t))
+			t.Setenv("PTRACE_DIR", newTraceDirectory(t))
 			tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "shu-later", how, t.TempDir())
 		})
 	}
 })
 
-// shuUser makes a directory of another user, and returns its path together with that of
+// newUserDirectory makes a directory of another user, and returns its path together with that of
 // a trace directory in it.
-func shuUser(t *testing.T, uid int) (home, traces string) {
+func newUserDirectory(t *testing.T, uid int) (home, traces string) {
 	t.Helper()
 	home, err := os.MkdirTemp("/dev/shm", "posixtrace-user-")
 	tracetest.OK(t, "MkdirTemp", err)
@@ -590,12 +590,12 @@ func shuUser(t *testing.T, uid int) (home, traces string) {
 	return home, traces
 }
 
-const shuStranger = 65534
+const strangerUID = 65534
 
-// shuAs starts an obedient process of that user with that trace directory.
-func shuAs(t *testing.T, uid uint32, traces string) *tracetest.Child {
+// startObedientAs starts an obedient process of that user with that trace directory.
+func startObedientAs(t *testing.T, uid uint32, traces string) *tracetest.Child {
 	t.Helper()
-	return creAsIn(t, traces, uid, uid, nil, "obedient")
+	return startAsIn(t, traces, uid, uid, nil, "obedient")
 }
 
 // The next process may not write the log of a dead owner: nothing is lost or left out without
@@ -605,11 +605,11 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	for _, what := range []string{"the log", "its directory"} {
 		t.Run(what, func(t *testing.T) {
-			home, traces := shuUser(t, shuStranger)
+			home, traces := newUserDirectory(t, strangerUID)
 			logs := filepath.Join(home, "logs")
 			tracetest.OK(t, "Mkdir", os.Mkdir(logs, 0o755))
-			tracetest.OK(t, "Chown", os.Chown(logs, shuStranger, shuStranger))
-			owner, next := shuAs(t, shuStranger, traces), shuAs(t, shuStranger, traces)
+			tracetest.OK(t, "Chown", os.Chown(logs, strangerUID, strangerUID))
+			owner, next := startObedientAs(t, strangerUID, traces), startObedientAs(t, strangerUID, traces)
 			log := filepath.Join(logs, "log.trace")
 			if l := owner.Ask("create shu6p %d inherit %s %d %d", owner.PID, log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend); l != "" {
 				t.Fatal(l)
@@ -655,7 +655,7 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 			if left, _ := filepath.Glob(traces + "/s-*"); len(left) != 0 {
 				t.Errorf("left: %v", left)
 			}
-			_, st := logRead(t, log)
+			_, st := readLog(t, log)
 			if st.Lost != 0 || st.LogLost != 0 || st.LogOverrunStatus != posixtrace.StatusNoOverrun {
 				t.Errorf("status: %+v", st)
 			}
@@ -668,8 +668,8 @@ var _ = conform("SHU-06/not permitted", func(t *testing.T) {
 var _ = conform("SHU-06/planted", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	mine := os.Getenv("PTRACE_DIR")
-	home, traces := shuUser(t, shuStranger)
-	stranger := shuAs(t, shuStranger, traces)
+	home, traces := newUserDirectory(t, strangerUID)
+	stranger := startObedientAs(t, strangerUID, traces)
 	log := filepath.Join(home, "log.trace")
 	if l := stranger.Ask("create shu6x %d inherit %s %d %d", stranger.PID, log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend); l != "" {
 		t.Fatal(l)
@@ -763,7 +763,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		inside := filepath.Join(mine, filepath.Base(planted))
 		tracetest.OK(t, "Link", os.Link(planted, inside))
 		defer os.Remove(inside)
-		if i, err := inhFind("shu6x"); err != nil || i != nil {
+		if i, err := findStream("shu6x"); err != nil || i != nil {
 			t.Errorf("List: %+v, %v", i, err)
 		}
 		_, err = posixtrace.Attach(inside)
@@ -773,7 +773,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		s, err := posixtrace.Create(0, nil)
 		tracetest.OK(t, "Create", err)
 		tracetest.OK(t, "Shutdown", s.Shutdown())
-		creTidy(t)
+		tidyDirectory(t)
 		after := all()
 		for path, was := range before {
 			if after[path] != was {
@@ -796,7 +796,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		t.Run(state+", private", check)
 	}
 	// Its own user finds it unchanged.
-	if l := shuAs(t, shuStranger, traces).Ask("openlog %s", log); l != "finished 0 1" {
+	if l := startObedientAs(t, strangerUID, traces).Ask("openlog %s", log); l != "finished 0 1" {
 		t.Errorf("its own user finds %q", l)
 	}
 })
@@ -816,7 +816,7 @@ var _ = conform("SHU-06/alive", func(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for _, name := range []string{"shu6forgotten", "shu6closed"} {
-		if i, err := inhFind(name); err != nil || i == nil {
+		if i, err := findStream(name); err != nil || i == nil {
 			t.Errorf("%s was shut down though its owner lives: %v", name, err)
 			continue
 		}
@@ -832,14 +832,14 @@ var _ = conform("SHU-06/alive", func(t *testing.T) {
 })
 
 var _ = conform("SHU-06/handover", func(t *testing.T) {
-	for how, end := range shuEnds {
+	for how, end := range controllerEnds {
 		t.Run(how, func(t *testing.T) {
 			tg, c := newActor(t), newActor(t)
 			c.do("create shu6h %d close", tg.pid)
 			c.do("handover shu6h %d", tg.pid)
 			tg.do("event shu.kept 0")
 			end(c)
-			i, err := inhFind("shu6h")
+			i, err := findStream("shu6h")
 			if err != nil || i == nil || i.Stale || i.Owner != tg.pid || i.Status != posixtrace.StatusRunning {
 				t.Fatalf("handed over, and its creator gone: %+v, %v", i, err)
 			}
@@ -848,14 +848,14 @@ var _ = conform("SHU-06/handover", func(t *testing.T) {
 			tg.do("event shu.kept 2")
 			tg.kill()
 			// It stays readable after its target, until shutdown.
-			if i, err = inhFind("shu6h"); err != nil || i == nil || !i.Stale {
+			if i, err = findStream("shu6h"); err != nil || i == nil || !i.Stale {
 				t.Fatalf("its target gone: %+v, %v", i, err)
 			}
 			s, err := posixtrace.Attach("shu6h")
 			tracetest.OK(t, "Attach", err)
 			equal(t, drain(t, s), tg.got("shu.kept", "0"), tg.got("shu.kept", "1"), tg.got("shu.kept", "2"))
 			tracetest.OK(t, "Shutdown", s.Shutdown())
-			if i, err := inhFind("shu6h"); err != nil || i != nil {
+			if i, err := findStream("shu6h"); err != nil || i != nil {
 				t.Errorf("after its shutdown: %+v, %v", i, err)
 			}
 		})
@@ -879,7 +879,7 @@ var _ = conform("SHU-07", func(t *testing.T) {
 })
 
 var _ = conform("SHU-08", func(t *testing.T) {
-	dir := shuDir(t)
+	dir := newTraceDirectory(t)
 	t.Setenv("PTRACE_DIR", dir)
 	a := newActor(t)
 	var streams []*posixtrace.Stream
@@ -902,20 +902,20 @@ var _ = conform("SHU-08", func(t *testing.T) {
 		tracetest.OK(t, "Create", err)
 		streams[i] = s
 	}
-	if n := shuActive(t, dir); n != posixtrace.StreamsMax {
+	if n := activeStreams(t, dir); n != posixtrace.StreamsMax {
 		t.Errorf("%d streams exist, want %d", n, posixtrace.StreamsMax)
 	}
 	for _, s := range streams {
 		tracetest.OK(t, "Shutdown", s.Shutdown())
 	}
 	streams = nil
-	if n := shuActive(t, dir); n != 0 {
+	if n := activeStreams(t, dir); n != 0 {
 		t.Errorf("%d streams exist after their shutdown", n)
 	}
 })
 
-// shuActive counts the places that are taken in a trace directory.
-func shuActive(t *testing.T, dir string) int {
+// activeStreams counts the places that are taken in a trace directory.
+func activeStreams(t *testing.T, dir string) int {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "s-*"))
 	tracetest.OK(t, "Glob", err)
@@ -927,22 +927,22 @@ var _ = conform("SHU-09", func(t *testing.T) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	tracetest.OK(t, "OpenFile", err)
 	defer f.Close()
-	s := logCreate(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, f)
+	s := createWithLog(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, f)
 	tracetest.OK(t, "Start", s.Start())
-	logNumbers(logID(t, "shu.again"), 0, 3, 10)
+	recordNumbers(eventID(t, "shu.again"), 0, 3, 10)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
 	// The descriptor was never closed, and no flush writes to it any more.
 	l, err := posixtrace.Open(f)
 	tracetest.OK(t, "Open", err)
-	logRange(t, "log", logNumbersOf(t, logAll(t, l), "shu.again"), 0, 3)
+	wantRange(t, "log", numbersOf(t, readNamed(t, l), "shu.again"), 0, 3)
 	tracetest.OK(t, "Close", l.Close())
 	tracetest.OK(t, "Truncate", f.Truncate(0))
 	_, err = f.WriteAt([]byte("mine again"), 0)
 	tracetest.OK(t, "WriteAt", err)
 	// Another stream may have it next.
-	s = logCreate(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, f)
+	s = createWithLog(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend}, f)
 	tracetest.OK(t, "Shutdown", s.Shutdown())
-	if events, _ := logRead(t, path); len(events) != 2 {
+	if events, _ := readLog(t, path); len(events) != 2 {
 		t.Errorf("a log without events: %v", events)
 	}
 })

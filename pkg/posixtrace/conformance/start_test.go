@@ -18,18 +18,18 @@ import (
 // Section STA: start and stop.
 
 var _ = conform("STA-01/posix_trace_start", func(t *testing.T) {
-	s := flowStream(t, nil)
-	id := flowID(t, "sta.rejected")
+	s := newStream(t, nil)
+	id := eventID(t, "sta.rejected")
 	var set posixtrace.EventSet
 	set.Add(id)
 	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
-	flowStart(t, s)
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
-	all := flowAll(t, s)
-	flowWant(t, all, "START")
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	startStream(t, s)
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	all := readAll(t, s)
+	wantEvents(t, all, "START")
 	have, err := posixtrace.DecodeSet([]byte(all[0].data))
 	if err != nil || have != set {
 		t.Errorf("START has the filter %v, %v, want the one in force", have, err)
@@ -37,150 +37,150 @@ var _ = conform("STA-01/posix_trace_start", func(t *testing.T) {
 })
 
 var _ = conform("STA-02/posix_trace_start", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	flowStart(t, s)
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
-	posixtrace.Event(flowID(t, "sta"), []byte("x"))
-	flowWant(t, flowAll(t, s), "START", "x")
+	s := newStream(t, nil)
+	startStream(t, s)
+	startStream(t, s)
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	posixtrace.Event(eventID(t, "sta"), []byte("x"))
+	wantEvents(t, readAll(t, s), "START", "x")
 })
 
 var _ = conform("STA-03/posix_trace_start", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		flowRecorder(t, s).fill(t)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
-		before := len(flowPeek(t, s))
-		flowStart(t, s)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
-		flowIs(t, "number of events", len(flowPeek(t, s)), before)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		newNumberWriter(t, s).fill(t)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		before := len(peekAll(t, s))
+		startStream(t, s)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		wantEqual(t, "number of events", len(peekAll(t, s)), before)
 	})
 	t.Run("flush", func(t *testing.T) {
-		s, path := flowLogged(t, flowSmall(posixtrace.PolicyFlush))
-		flowStart(t, s)
-		back := flowSwap(t, s, "/dev/full", syscall.O_RDWR)
-		w := flowOther(t, s)
+		s, path := newLogged(t, smallAttr(posixtrace.PolicyFlush))
+		startStream(t, s)
+		back := replaceLog(t, s, "/dev/full", syscall.O_RDWR)
+		w := newOtherNumberWriter(t, s)
 		w.fill(t)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
-		flowStart(t, s)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
-		flowStop(t, s) // else a flush by the owner could restart it just now
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		startStream(t, s)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		stopStream(t, s) // else a flush by the owner could restart it just now
 		back()
-		flowShutdown(t, s)
-		flowIs(t, "number of START events", len(flowTypes(flowLog(t, path), posixtrace.EventStart)), 1)
+		shutdownStream(t, s)
+		wantEqual(t, "number of START events", len(eventsOf(readFinishedLog(t, path), posixtrace.EventStart)), 1)
 	})
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		for flowStatus(t, s).Lost == 0 {
+		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		for statusOf(t, s).Lost == 0 {
 			w.put()
 		}
-		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
-		flowStop(t, s)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
+		stopStream(t, s)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		if w.put() {
 			t.Error("a stopped stream records")
 		}
-		flowStart(t, s)
-		if st := flowStatus(t, s); st.StreamStatus != posixtrace.StatusRunning {
+		startStream(t, s)
+		if st := statusOf(t, s); st.StreamStatus != posixtrace.StatusRunning {
 			t.Fatalf("a full flight recorder cannot be started again: %+v", st)
 		}
 		if !w.put() {
 			t.Error("a started stream does not record")
 		}
-		all := flowAll(t, s)
-		if n := len(all); n < 2 || all[n-2].ID != posixtrace.EventStart || flowNumber(t, all[n-1]) != w.n-1 {
+		all := readAll(t, s)
+		if n := len(all); n < 2 || all[n-2].ID != posixtrace.EventStart || numberOf(t, all[n-1]) != w.n-1 {
 			t.Errorf("the last events are %v, want START and %d", all[max(0, len(all)-3):], w.n-1)
 		}
 	})
 })
 
 var _ = conform("STA-04/posix_trace_stop", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStart(t, s)
-	posixtrace.Event(flowID(t, "sta"), []byte("x"))
-	flowStop(t, s)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
-	posixtrace.Event(flowID(t, "sta"), []byte("y"))
-	all := flowAll(t, s)
-	flowWant(t, all, "START", "x", "STOP0")
-	flowIs(t, "data of STOP", all[2].data, "\x00\x00\x00\x00")
+	s := newStream(t, nil)
+	startStream(t, s)
+	posixtrace.Event(eventID(t, "sta"), []byte("x"))
+	stopStream(t, s)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	posixtrace.Event(eventID(t, "sta"), []byte("y"))
+	all := readAll(t, s)
+	wantEvents(t, all, "START", "x", "STOP0")
+	wantEqual(t, "data of STOP", all[2].data, "\x00\x00\x00\x00")
 })
 
 var _ = conform("STA-05/posix_trace_stop", func(t *testing.T) {
-	s := flowStream(t, nil)
-	flowStop(t, s)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
-	flowStart(t, s)
-	flowStop(t, s)
-	flowStop(t, s)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
-	flowWant(t, flowAll(t, s), "START", "STOP0")
+	s := newStream(t, nil)
+	stopStream(t, s)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	startStream(t, s)
+	stopStream(t, s)
+	stopStream(t, s)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	wantEvents(t, readAll(t, s), "START", "STOP0")
 })
 
 var _ = conform("STA-06/posix_trace_stop", func(t *testing.T) {
 	t.Run("until-full", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		flowRecorder(t, s).fill(t)
-		flowStop(t, s)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
-		stops := flowTypes(flowAll(t, s), posixtrace.EventStop)
-		flowWant(t, stops, "STOP1")
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		newNumberWriter(t, s).fill(t)
+		stopStream(t, s)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		stops := eventsOf(readAll(t, s), posixtrace.EventStop)
+		wantEvents(t, stops, "STOP1")
 	})
 	t.Run("loop", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyLoop))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		for flowStatus(t, s).Lost == 0 {
+		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		for statusOf(t, s).Lost == 0 {
 			w.put()
 		}
-		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
-		flowStop(t, s)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
-		lost := flowStatus(t, s).Lost
+		wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusFull)
+		stopStream(t, s)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		lost := statusOf(t, s).Lost
 		if w.put() {
 			t.Error("a stopped stream records")
 		}
-		flowIs(t, "number of lost events", flowStatus(t, s).Lost, lost)
-		flowIs(t, "number of STOP events", len(flowTypes(flowAll(t, s), posixtrace.EventStop)), 0)
+		wantEqual(t, "number of lost events", statusOf(t, s).Lost, lost)
+		wantEqual(t, "number of STOP events", len(eventsOf(readAll(t, s), posixtrace.EventStop)), 0)
 	})
 })
 
 var _ = conform("STA-07/posix_trace_start/EINVAL", func(t *testing.T) {
 	// EINTR is not there: neither call waits for anything that takes time.
-	s := flowStream(t, nil)
-	flowShutdown(t, s)
+	s := newStream(t, nil)
+	shutdownStream(t, s)
 	wantErrno(t, s.Start(), syscall.EINVAL)
 	wantErrno(t, s.Stop(), syscall.EINVAL)
-	flowLacks(t, &posixtrace.Log{}, "Start")
-	flowLacks(t, &posixtrace.Log{}, "Stop")
+	wantNoMethod(t, &posixtrace.Log{}, "Start")
+	wantNoMethod(t, &posixtrace.Log{}, "Stop")
 })
 
 var _ = conform("STA-08", func(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
-	s := running(t, c.PID, *flowSmall(posixtrace.PolicyUntilFull))
+	s := running(t, c.PID, *smallAttr(posixtrace.PolicyUntilFull))
 	c.Say("sta 1")
-	flowStop(t, s)
+	stopStream(t, s)
 	for range 500 { // more than there is room for
 		c.Say("sta suspended 0123456789 0123456789 0123456789 0123456789 0123456789")
 	}
-	st := flowStatus(t, s)
+	st := statusOf(t, s)
 	if st.Lost != 0 || st.StreamOverrunStatus != posixtrace.StatusNoOverrun || st.StreamFullStatus != posixtrace.StatusNotFull {
 		t.Errorf("events of a suspended stream count: %+v", st)
 	}
-	flowWant(t, flowAll(t, s), "START", "1", "STOP0")
-	flowStart(t, s)
+	wantEvents(t, readAll(t, s), "START", "1", "STOP0")
+	startStream(t, s)
 	c.Say("sta 2")
-	flowWant(t, flowAll(t, s), "START", "2")
+	wantEvents(t, readAll(t, s), "START", "2")
 })
 
 var _ = conform("STA-09", func(t *testing.T) {
-	s := flowStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 16 << 20})
-	id := flowID(t, "sta")
+	s := newStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 16 << 20})
+	id := eventID(t, "sta")
 	var end atomic.Bool
 	var passed, allowed atomic.Int64
 	var wg sync.WaitGroup
@@ -204,16 +204,16 @@ var _ = conform("STA-09", func(t *testing.T) {
 	for range 50 {
 		// Some of the events meet each edge of the window.
 		n := allowed.Add(200)
-		flowStart(t, s)
+		startStream(t, s)
 		until(n - 100)
-		flowStop(t, s)
+		stopStream(t, s)
 		until(n)
 	}
 	end.Store(true)
 	wg.Wait()
 	on, starts, users := false, 0, 0
-	all := flowAll(t, s)
-	flowOrdered(t, all)
+	all := readAll(t, s)
+	wantOrdered(t, all)
 	for i, e := range all {
 		switch e.ID {
 		case posixtrace.EventStart, posixtrace.EventStop:
@@ -237,9 +237,9 @@ var _ = conform("STA-09", func(t *testing.T) {
 })
 
 var _ = conform("STA-10", func(t *testing.T) {
-	cause := func(t *testing.T, list []flowEvent, want int) {
+	cause := func(t *testing.T, list []readEvent, want int) {
 		t.Helper()
-		stops := flowTypes(list, posixtrace.EventStop)
+		stops := eventsOf(list, posixtrace.EventStop)
 		if len(stops) == 0 {
 			t.Fatalf("no STOP in %v", list)
 		}
@@ -250,30 +250,30 @@ var _ = conform("STA-10", func(t *testing.T) {
 		}
 	}
 	t.Run("call", func(t *testing.T) {
-		s := flowStream(t, nil)
-		flowStart(t, s)
-		flowStop(t, s)
-		cause(t, flowAll(t, s), posixtrace.StopByCall)
+		s := newStream(t, nil)
+		startStream(t, s)
+		stopStream(t, s)
+		cause(t, readAll(t, s), posixtrace.StopByCall)
 	})
 	t.Run("shutdown", func(t *testing.T) {
-		s, path := flowLogged(t, nil)
-		flowStart(t, s)
-		flowShutdown(t, s)
-		cause(t, flowLog(t, path), posixtrace.StopByCall)
+		s, path := newLogged(t, nil)
+		startStream(t, s)
+		shutdownStream(t, s)
+		cause(t, readFinishedLog(t, path), posixtrace.StopByCall)
 	})
 	t.Run("stream", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		flowRecorder(t, s).fill(t)
-		cause(t, flowAll(t, s), posixtrace.StopStreamFull)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		newNumberWriter(t, s).fill(t)
+		cause(t, readAll(t, s), posixtrace.StopStreamFull)
 	})
 	t.Run("log", func(t *testing.T) {
-		a := flowSmall(posixtrace.PolicyUntilFull)
+		a := smallAttr(posixtrace.PolicyUntilFull)
 		a.LogFullPolicy, a.LogSize = posixtrace.PolicyUntilFull, 1
-		s, path := flowLogged(t, a)
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		for flowStatus(t, s).LogFullStatus != posixtrace.StatusFull {
+		s, path := newLogged(t, a)
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		for statusOf(t, s).LogFullStatus != posixtrace.StatusFull {
 			for range 50 {
 				w.put()
 			}
@@ -281,20 +281,20 @@ var _ = conform("STA-10", func(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		flowShutdown(t, s)
-		all := flowLog(t, path)
+		shutdownStream(t, s)
+		all := readFinishedLog(t, path)
 		cause(t, all, posixtrace.StopLogFull)
 	})
 	t.Run("call, full to the last byte", func(t *testing.T) {
 		// There is room for the smallest event and none for a STOP. The stream reports the call
 		// all the same, and then the stop for lack of room.
-		put := func(w *flowWriter, size int) bool {
+		put := func(w *numberWriter, size int) bool {
 			return w.r.Record(posixtrace.EventInfo{ID: w.id, PID: os.Getpid()}, make([]byte, size))
 		}
-		fill := func(sizes ...int) (s *posixtrace.Stream, w *flowWriter, all bool) {
-			s = flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-			flowStart(t, s)
-			w = flowRecorder(t, s)
+		fill := func(sizes ...int) (s *posixtrace.Stream, w *numberWriter, all bool) {
+			s = newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+			startStream(t, s)
+			w = newNumberWriter(t, s)
 			for _, size := range sizes {
 				if !put(w, size) {
 					return s, w, false
@@ -311,25 +311,25 @@ var _ = conform("STA-10", func(t *testing.T) {
 		for i := 0; i < 9*9 && !found; i++ {
 			sizes := append(slices.Repeat([]int{64}, n-1), i%9*8, i/9*8)
 			s, w, all := fill(sizes...)
-			if !all || flowStatus(t, s).StreamStatus != posixtrace.StatusRunning {
+			if !all || statusOf(t, s).StreamStatus != posixtrace.StatusRunning {
 				continue // not even the smallest
 			}
-			flowStop(t, s)
-			if flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull {
+			stopStream(t, s)
+			if statusOf(t, s).StreamFullStatus != posixtrace.StatusFull {
 				continue // the STOP found room
 			}
 			found = true
-			list := flowAll(t, s)
+			list := readAll(t, s)
 			cause(t, list, posixtrace.StopByCall)
 			if e := list[len(list)-1]; len(list) != n+3 || e.ID != posixtrace.EventStop || e.PID != os.Getpid() || e.TID == 0 || e.Address == 0 {
 				t.Errorf("%d events of %d, the last is %+v", len(list), n+3, e.EventInfo)
 			}
-			flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
-			flowStart(t, s)
+			wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+			startStream(t, s)
 			w.fill(t)
-			list = flowAll(t, s)
+			list = readAll(t, s)
 			cause(t, list, posixtrace.StopStreamFull)
-			if e := flowTypes(list, posixtrace.EventStop)[0]; e.PID != 0 || e.TID != 0 || e.Address != 0 {
+			if e := eventsOf(list, posixtrace.EventStop)[0]; e.PID != 0 || e.TID != 0 || e.Address != 0 {
 				t.Errorf("the automatic STOP is %+v", e.EventInfo)
 			}
 		}
@@ -340,36 +340,36 @@ var _ = conform("STA-10", func(t *testing.T) {
 })
 
 var _ = conform("STA-11", func(t *testing.T) {
-	full := func(t *testing.T) (*posixtrace.Stream, *flowWriter) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+	full := func(t *testing.T) (*posixtrace.Stream, *numberWriter) {
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		w.fill(t)
-		flowStop(t, s)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		stopStream(t, s)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 		return s, w
 	}
 	t.Run("cancelled", func(t *testing.T) {
 		s, w := full(t)
-		all := flowAll(t, s)
-		flowWant(t, flowTypes(all, posixtrace.EventStart, posixtrace.EventStop), "START", "STOP1")
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+		all := readAll(t, s)
+		wantEvents(t, eventsOf(all, posixtrace.EventStart, posixtrace.EventStop), "START", "STOP1")
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 		if w.put() {
 			t.Error("it has restarted")
 		}
-		flowWant(t, flowAll(t, s))
-		flowStart(t, s)
-		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+		wantEvents(t, readAll(t, s))
+		startStream(t, s)
+		wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 		w.put()
-		all = flowAll(t, s)
-		flowWant(t, all, "START", "RESUME", strconv.Itoa(w.n-1))
+		all = readAll(t, s)
+		wantEvents(t, all, "START", "RESUME", strconv.Itoa(w.n-1))
 	})
 	t.Run("armed again", func(t *testing.T) {
 		s, w := full(t)
-		flowStart(t, s)
-		flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
-		flowAll(t, s)
-		flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+		startStream(t, s)
+		wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+		readAll(t, s)
+		wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 		if !w.put() {
 			t.Error("it has not restarted")
 		}
@@ -379,7 +379,7 @@ var _ = conform("STA-11", func(t *testing.T) {
 var _ = conform("STA-12", func(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	here := func(what string, e flowEvent) {
+	here := func(what string, e readEvent) {
 		t.Helper()
 		f := runtime.FuncForPC(uintptr(e.Address))
 		if e.PID != os.Getpid() || e.TID != syscall.Gettid() || f == nil || !strings.Contains(f.Name(), "conformance.init") && !strings.Contains(f.Name(), "conformance.glob") {
@@ -390,7 +390,7 @@ var _ = conform("STA-12", func(t *testing.T) {
 			t.Errorf("%s is of process %d, thread %d, in %s", what, e.PID, e.TID, name)
 		}
 	}
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -400,8 +400,8 @@ var _ = conform("STA-12", func(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	all := flowAll(t, s)
-	flowWant(t, all, "START", "FILTER", "STOP0")
+	all := readAll(t, s)
+	wantEvents(t, all, "START", "FILTER", "STOP0")
 	for _, e := range all {
 		here(e.String(), e)
 	}
@@ -409,45 +409,45 @@ var _ = conform("STA-12", func(t *testing.T) {
 		t.Error("two calls have one address")
 	}
 
-	ofNoProcess := func(list []flowEvent, want ...string) {
+	ofNoProcess := func(list []readEvent, want ...string) {
 		t.Helper()
-		flowWant(t, list, want...)
+		wantEvents(t, list, want...)
 		for _, e := range list {
 			if e.PID != 0 || e.TID != 0 || e.Address != 0 {
 				t.Errorf("%v is of process %d, thread %d, address %#x", e, e.PID, e.TID, e.Address)
 			}
 		}
 	}
-	flowStart(t, s)
-	flowWant(t, flowAll(t, s), "START")
-	w := flowRecorder(t, s)
+	startStream(t, s)
+	wantEvents(t, readAll(t, s), "START")
+	w := newNumberWriter(t, s)
 	w.fill(t)
-	marks := flowTypes(flowAll(t, s), posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume)
+	marks := eventsOf(readAll(t, s), posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume)
 	w.put()
-	marks = append(marks, flowTypes(flowAll(t, s), posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume)...)
+	marks = append(marks, eventsOf(readAll(t, s), posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventOverflow, posixtrace.EventResume)...)
 	ofNoProcess(marks, "STOP1", "OVERFLOW", "START", "RESUME")
 
-	l, path := flowLogged(t, nil)
+	l, path := newLogged(t, nil)
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	flowShutdown(t, l)
-	ofNoProcess(flowTypes(flowLog(t, path), posixtrace.EventFlushStart, posixtrace.EventFlushStop), "FLUSH_START", "FLUSH_STOP", "FLUSH_START", "FLUSH_STOP")
+	shutdownStream(t, l)
+	ofNoProcess(eventsOf(readFinishedLog(t, path), posixtrace.EventFlushStart, posixtrace.EventFlushStop), "FLUSH_START", "FLUSH_STOP", "FLUSH_START", "FLUSH_STOP")
 })
 
 var _ = conform("STA-13", func(t *testing.T) {
-	s := flowStream(t, nil)
+	s := newStream(t, nil)
 	var set posixtrace.EventSet
 	set.Add(posixtrace.EventStart)
 	set.Add(posixtrace.EventStop)
 	if err := s.SetFilter(set, posixtrace.FilterSet); err != nil {
 		t.Fatal(err)
 	}
-	flowStart(t, s)
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
-	posixtrace.Event(flowID(t, "sta"), []byte("x"))
-	flowStop(t, s)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
-	posixtrace.Event(flowID(t, "sta"), []byte("y"))
-	flowWant(t, flowAll(t, s), "x")
+	startStream(t, s)
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	posixtrace.Event(eventID(t, "sta"), []byte("x"))
+	stopStream(t, s)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	posixtrace.Event(eventID(t, "sta"), []byte("y"))
+	wantEvents(t, readAll(t, s), "x")
 })

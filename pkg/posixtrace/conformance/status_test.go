@@ -21,10 +21,10 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 	// What a status shows was so at one instant. Before the first restart an
 	// UNTIL_FULL stream that runs has lost nothing, and one that lost something does not run.
 	for range 300 {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		id := flowID(t, "flow")
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		id := eventID(t, "flow")
 		var wg sync.WaitGroup
 		var end atomic.Bool
 		for range 2 {
@@ -37,7 +37,7 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 		bad, st := false, posixtrace.Status{}
 		for !bad && st.Lost < 100 {
 			w.put()
-			st = flowStatus(t, s)
+			st = statusOf(t, s)
 			over := st.StreamOverrunStatus == posixtrace.StatusOverrun
 			bad = over != (st.Lost > 0) || over && (st.StreamStatus == posixtrace.StatusRunning || st.StreamFullStatus == posixtrace.StatusNotFull)
 		}
@@ -46,24 +46,24 @@ var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
 		if bad {
 			t.Fatalf("no instant has this status: %+v", st)
 		}
-		flowShutdown(t, s)
+		shutdownStream(t, s)
 	}
 })
 
 var _ = conform("SST-02", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
-		s := flowStream(t, flowSmall(p))
-		id := flowID(t, "flow")
+		s := newStream(t, smallAttr(p))
+		id := eventID(t, "flow")
 		seen := map[[2]string]bool{}
 		look := func() {
-			st := flowStatus(t, s)
+			st := statusOf(t, s)
 			seen[[2]string{st.StreamStatus.String(), st.StreamFullStatus.String()}] = true
 			if p != posixtrace.PolicyLoop && st.StreamStatus == posixtrace.StatusRunning && st.StreamFullStatus == posixtrace.StatusFull {
 				t.Fatalf("running and full under %v", p)
 			}
 		}
 		look()
-		flowStart(t, s)
+		startStream(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for range 20000 {
@@ -74,20 +74,20 @@ var _ = conform("SST-02", func(t *testing.T) {
 			look()
 		}
 		wg.Wait()
-		for flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull {
+		for statusOf(t, s).StreamFullStatus != posixtrace.StatusFull {
 			posixtrace.Event(id, []byte("x"))
 		}
 		look()
-		flowAll(t, s)
+		readAll(t, s)
 		look()
-		flowStop(t, s)
+		stopStream(t, s)
 		look()
 		want := 3
 		if p == posixtrace.PolicyLoop {
-			for flowStart(t, s); flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull; {
+			for startStream(t, s); statusOf(t, s).StreamFullStatus != posixtrace.StatusFull; {
 				posixtrace.Event(id, []byte("x"))
 			}
-			flowStop(t, s)
+			stopStream(t, s)
 			look()
 			want = 4
 		}
@@ -100,40 +100,40 @@ var _ = conform("SST-02", func(t *testing.T) {
 var _ = conform("SST-03", func(t *testing.T) {
 	full := func(t *testing.T, s *posixtrace.Stream) {
 		t.Helper()
-		flowStart(t, s)
-		w := flowOther(t, s)
-		for flowStatus(t, s).StreamFullStatus != posixtrace.StatusFull {
+		startStream(t, s)
+		w := newOtherNumberWriter(t, s)
+		for statusOf(t, s).StreamFullStatus != posixtrace.StatusFull {
 			w.put()
 		}
 	}
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
-		s := flowStream(t, flowSmall(p))
+		s := newStream(t, smallAttr(p))
 		full(t, s)
-		flowAll(t, s)
-		flowIs(t, "full status after reading", flowStatus(t, s).StreamFullStatus, posixtrace.StatusNotFull)
+		readAll(t, s)
+		wantEqual(t, "full status after reading", statusOf(t, s).StreamFullStatus, posixtrace.StatusNotFull)
 		full(t, s)
 		if err := s.Clear(); err != nil {
 			t.Fatal(err)
 		}
-		flowIs(t, "full status after clear", flowStatus(t, s).StreamFullStatus, posixtrace.StatusNotFull)
-		l, _ := flowLogged(t, flowSmall(p))
+		wantEqual(t, "full status after clear", statusOf(t, s).StreamFullStatus, posixtrace.StatusNotFull)
+		l, _ := newLogged(t, smallAttr(p))
 		full(t, l)
 		if err := l.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		flowIs(t, "full status after a flush", flowStatus(t, l).StreamFullStatus, posixtrace.StatusNotFull)
+		wantEqual(t, "full status after a flush", statusOf(t, l).StreamFullStatus, posixtrace.StatusNotFull)
 	}
 })
 
 var _ = conform("SST-04", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-	flowStart(t, s)
-	w := flowRecorder(t, s)
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+	startStream(t, s)
+	w := newNumberWriter(t, s)
 	n := w.fill(t)
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusFull)
 	read := 0
-	for flowStatus(t, s).StreamFullStatus == posixtrace.StatusFull {
-		if _, ok := flowNext(t, s); !ok {
+	for statusOf(t, s).StreamFullStatus == posixtrace.StatusFull {
+		if _, ok := readNext(t, s); !ok {
 			t.Fatal("it is empty, and still full")
 		}
 		read++
@@ -141,32 +141,32 @@ var _ = conform("SST-04", func(t *testing.T) {
 	if read >= n {
 		t.Fatalf("not full after %d events of %d", read, n)
 	}
-	flowState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
+	wantState(t, s, posixtrace.StatusSuspended, posixtrace.StatusNotFull)
 	if w.put() {
 		t.Error("it records before it is empty")
 	}
-	flowStart(t, s)
-	flowState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
+	startStream(t, s)
+	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	// The largest event fits.
 	if !w.r.Record(posixtrace.EventInfo{ID: w.id}, make([]byte, 64)) {
 		t.Error("the largest event does not fit")
 	}
-	all := flowAll(t, s)
-	flowIs(t, "number of events", len(flowUsers(all)), n+1+1-read)
-	flowWant(t, flowTypes(all, posixtrace.EventStop, posixtrace.EventStart), "STOP1", "START")
+	all := readAll(t, s)
+	wantEqual(t, "number of events", len(userEvents(all)), n+1+1-read)
+	wantEvents(t, eventsOf(all, posixtrace.EventStop, posixtrace.EventStart), "STOP1", "START")
 })
 
 var _ = conform("SST-05", func(t *testing.T) {
 	overrun := func(t *testing.T, s *posixtrace.Stream, want posixtrace.OverrunStatus) {
 		t.Helper()
 		for range 2 {
-			flowIs(t, "overrun by PeekStatus", flowStatus(t, s).StreamOverrunStatus, want)
+			wantEqual(t, "overrun by PeekStatus", statusOf(t, s).StreamOverrunStatus, want)
 		}
 		st, err := s.Status()
 		if err != nil || st.StreamOverrunStatus != want {
 			t.Errorf("status is %+v, %v, want %v", st, err, want)
 		}
-		flowIs(t, "overrun afterwards", flowStatus(t, s).StreamOverrunStatus, posixtrace.StatusNoOverrun)
+		wantEqual(t, "overrun afterwards", statusOf(t, s).StreamOverrunStatus, posixtrace.StatusNoOverrun)
 		if st, err = s.Status(); err != nil || st.StreamOverrunStatus != posixtrace.StatusNoOverrun {
 			t.Errorf("the next status is %+v, %v", st, err)
 		}
@@ -175,16 +175,16 @@ var _ = conform("SST-05", func(t *testing.T) {
 		t.Run(p.String(), func(t *testing.T) {
 			var s *posixtrace.Stream
 			if p == posixtrace.PolicyFlush {
-				s, _ = flowLogged(t, flowSmall(p))
-				defer flowSwap(t, s, "/dev/full", syscall.O_RDWR)()
+				s, _ = newLogged(t, smallAttr(p))
+				defer replaceLog(t, s, "/dev/full", syscall.O_RDWR)()
 			} else {
-				s = flowStream(t, flowSmall(p))
+				s = newStream(t, smallAttr(p))
 			}
 			overrun(t, s, posixtrace.StatusNoOverrun)
-			flowStart(t, s)
-			w := flowOther(t, s)
+			startStream(t, s)
+			w := newOtherNumberWriter(t, s)
 			for range 3 {
-				for lost := flowStatus(t, s).Lost; flowStatus(t, s).Lost == lost; {
+				for lost := statusOf(t, s).Lost; statusOf(t, s).Lost == lost; {
 					w.put()
 				}
 				overrun(t, s, posixtrace.StatusOverrun)
@@ -193,9 +193,9 @@ var _ = conform("SST-05", func(t *testing.T) {
 	}
 	// No loss falls between two readings: the status that counts a loss reports it.
 	t.Run("concurrent", func(t *testing.T) {
-		s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		w.fill(t)
 		done := make(chan struct{})
 		go func() {
@@ -220,8 +220,8 @@ var _ = conform("SST-05", func(t *testing.T) {
 	})
 })
 
-// sstPipe makes a stream whose log is a pipe that is not read yet.
-func sstPipe(t *testing.T) (s *posixtrace.Stream, r *os.File) {
+// newPipeLogged makes a stream whose log is a pipe that is not read yet.
+func newPipeLogged(t *testing.T) (s *posixtrace.Stream, r *os.File) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -248,17 +248,17 @@ func sstPipe(t *testing.T) (s *posixtrace.Stream, r *os.File) {
 var _ = conform("SST-06", func(t *testing.T) {
 	for _, call := range []string{"flush", "shutdown", "full"} {
 		t.Run(call, func(t *testing.T) {
-			s, r := sstPipe(t)
-			flowStart(t, s)
-			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, posixtrace.StatusNotFlushing)
+			s, r := newPipeLogged(t)
+			startStream(t, s)
+			wantEqual(t, "flush status", statusOf(t, s).StreamFlushStatus, posixtrace.StatusNotFlushing)
 			// More than a pipe holds.
-			id := flowID(t, "flow")
+			id := eventID(t, "flow")
 			for range 200 {
 				posixtrace.Event(id, make([]byte, 1000))
 			}
-			flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, posixtrace.StatusNotFlushing)
+			wantEqual(t, "flush status", statusOf(t, s).StreamFlushStatus, posixtrace.StatusNotFlushing)
 			done := make(chan error, 1)
-			m := flowMem(t, s)
+			m := memoryOf(t, s)
 			var seen atomic.Bool
 			go func() {
 				switch call {
@@ -280,7 +280,7 @@ var _ = conform("SST-06", func(t *testing.T) {
 			tracetest.Wait(t, "it is flushing", func() bool { return m.Status(false).Flushing })
 			if call != "shutdown" {
 				for range 3 {
-					flowIs(t, "flush status", flowStatus(t, s).StreamFlushStatus, posixtrace.StatusFlushing)
+					wantEqual(t, "flush status", statusOf(t, s).StreamFlushStatus, posixtrace.StatusFlushing)
 				}
 			}
 			seen.Store(true)
@@ -294,36 +294,36 @@ var _ = conform("SST-06", func(t *testing.T) {
 				t.Fatal(err)
 			}
 			if call == "full" {
-				tracetest.Wait(t, "it is flushed", func() bool { return flowStatus(t, s).StreamFlushStatus == posixtrace.StatusNotFlushing })
+				tracetest.Wait(t, "it is flushed", func() bool { return statusOf(t, s).StreamFlushStatus == posixtrace.StatusNotFlushing })
 			}
-			flowIs(t, "flush status afterwards", m.Status(false).Flushing, false)
+			wantEqual(t, "flush status afterwards", m.Status(false).Flushing, false)
 			if call != "shutdown" {
-				flowShutdown(t, s)
+				shutdownStream(t, s)
 			}
 		})
 	}
 })
 
 var _ = conform("SST-07", func(t *testing.T) {
-	s, _ := flowLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
-	flowStart(t, s)
-	flowIs(t, "flush error", flowStatus(t, s).StreamFlushError, syscall.Errno(0))
+	s, _ := newLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
+	startStream(t, s)
+	wantEqual(t, "flush error", statusOf(t, s).StreamFlushError, syscall.Errno(0))
 	fails := func(path string, flags int, want syscall.Errno) {
 		t.Helper()
-		defer flowSwap(t, s, path, flags)()
-		posixtrace.Event(flowID(t, "flow"), []byte("x"))
+		defer replaceLog(t, s, path, flags)()
+		posixtrace.Event(eventID(t, "flow"), []byte("x"))
 		wantErrno(t, s.Flush(), want)
 	}
 	fails("/dev/full", syscall.O_RDWR, syscall.ENOSPC)
 	fails("/dev/null", syscall.O_RDONLY, syscall.EBADF)
 	for range 2 {
-		flowIs(t, "flush error by PeekStatus", flowStatus(t, s).StreamFlushError, syscall.ENOSPC)
+		wantEqual(t, "flush error by PeekStatus", statusOf(t, s).StreamFlushError, syscall.ENOSPC)
 	}
 	st, err := s.Status()
 	if err != nil || st.StreamFlushError != syscall.ENOSPC {
 		t.Errorf("status is %+v, %v, want the first error", st, err)
 	}
-	flowIs(t, "flush error afterwards", flowStatus(t, s).StreamFlushError, syscall.Errno(0))
+	wantEqual(t, "flush error afterwards", statusOf(t, s).StreamFlushError, syscall.Errno(0))
 	fails("/dev/null", syscall.O_RDONLY, syscall.EBADF)
 	if st, err = s.Status(); err != nil || st.StreamFlushError != syscall.EBADF {
 		t.Errorf("status is %+v, %v, want the error since the last one", st, err)
@@ -333,22 +333,22 @@ var _ = conform("SST-07", func(t *testing.T) {
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	flowIs(t, "flush error", flowStatus(t, s).StreamFlushError, syscall.ENOSPC)
+	wantEqual(t, "flush error", statusOf(t, s).StreamFlushError, syscall.ENOSPC)
 })
 
 var _ = conform("SST-08", func(t *testing.T) {
 	overrun := func(t *testing.T, s *posixtrace.Stream, want posixtrace.OverrunStatus) {
 		t.Helper()
 		for range 2 {
-			flowIs(t, "log overrun by PeekStatus", flowStatus(t, s).LogOverrunStatus, want)
+			wantEqual(t, "log overrun by PeekStatus", statusOf(t, s).LogOverrunStatus, want)
 		}
 		st, err := s.Status()
 		if err != nil || st.LogOverrunStatus != want {
 			t.Errorf("status is %+v, %v, want %v", st, err, want)
 		}
-		flowIs(t, "log overrun afterwards", flowStatus(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
+		wantEqual(t, "log overrun afterwards", statusOf(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
 	}
-	some := func(t *testing.T, s *posixtrace.Stream, w *flowWriter, n int) {
+	some := func(t *testing.T, s *posixtrace.Stream, w *numberWriter, n int) {
 		t.Helper()
 		for range n {
 			w.put()
@@ -358,16 +358,16 @@ var _ = conform("SST-08", func(t *testing.T) {
 		}
 	}
 	t.Run("loop", func(t *testing.T) {
-		a := flowSmall(posixtrace.PolicyUntilFull)
+		a := smallAttr(posixtrace.PolicyUntilFull)
 		a.LogFullPolicy, a.LogSize = posixtrace.PolicyLoop, 64<<10
-		s, _ := flowLogged(t, a)
-		flowStart(t, s)
-		w := flowRecorder(t, s)
+		s, _ := newLogged(t, a)
+		startStream(t, s)
+		w := newNumberWriter(t, s)
 		overrun(t, s, posixtrace.StatusNoOverrun)
 		some(t, s, w, 10)
 		overrun(t, s, posixtrace.StatusNoOverrun)
-		for flowStatus(t, s).LogFullStatus != posixtrace.StatusFull {
-			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
+		for statusOf(t, s).LogFullStatus != posixtrace.StatusFull {
+			wantEqual(t, "log overrun", statusOf(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
 			some(t, s, w, 100)
 		}
 		overrun(t, s, posixtrace.StatusOverrun)
@@ -380,10 +380,10 @@ var _ = conform("SST-08", func(t *testing.T) {
 		// With nothing to record each flush still writes its marks, and replaces what is
 		// oldest by them: as long as that is an event, it is lost and reported; marks of
 		// earlier flushes are no loss.
-		idle, lost := 0, flowStatus(t, s).LogLost
+		idle, lost := 0, statusOf(t, s).LogLost
 		for range 5000 {
 			some(t, s, w, 0)
-			now := flowStatus(t, s).LogLost
+			now := statusOf(t, s).LogLost
 			if now != lost {
 				idle = 0
 				overrun(t, s, posixtrace.StatusOverrun)
@@ -392,7 +392,7 @@ var _ = conform("SST-08", func(t *testing.T) {
 				overrun(t, s, posixtrace.StatusNoOverrun)
 			}
 			lost = now
-			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, posixtrace.StatusFull)
+			wantEqual(t, "log full status", statusOf(t, s).LogFullStatus, posixtrace.StatusFull)
 			if idle == 300 {
 				break
 			}
@@ -401,20 +401,20 @@ var _ = conform("SST-08", func(t *testing.T) {
 			t.Errorf("flushes of nothing go on losing events: %d", lost)
 		}
 		some(t, s, w, 100)
-		if now := flowStatus(t, s).LogLost; now == lost {
+		if now := statusOf(t, s).LogLost; now == lost {
 			overrun(t, s, posixtrace.StatusNoOverrun)
 		} else {
 			overrun(t, s, posixtrace.StatusOverrun)
 		}
 	})
 	t.Run("until-full", func(t *testing.T) {
-		a := flowSmall(posixtrace.PolicyUntilFull)
+		a := smallAttr(posixtrace.PolicyUntilFull)
 		a.LogFullPolicy, a.LogSize = posixtrace.PolicyUntilFull, 64<<10
-		s, _ := flowLogged(t, a)
-		flowStart(t, s)
-		w := flowRecorder(t, s)
-		for flowStatus(t, s).LogLost == 0 {
-			flowIs(t, "log overrun", flowStatus(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
+		s, _ := newLogged(t, a)
+		startStream(t, s)
+		w := newNumberWriter(t, s)
+		for statusOf(t, s).LogLost == 0 {
+			wantEqual(t, "log overrun", statusOf(t, s).LogOverrunStatus, posixtrace.StatusNoOverrun)
 			some(t, s, w, 100)
 		}
 		overrun(t, s, posixtrace.StatusOverrun)
@@ -425,12 +425,12 @@ var _ = conform("SST-08", func(t *testing.T) {
 var _ = conform("SST-09", func(t *testing.T) {
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend} {
 		t.Run(p.String(), func(t *testing.T) {
-			a := flowSmall(posixtrace.PolicyUntilFull)
+			a := smallAttr(posixtrace.PolicyUntilFull)
 			a.LogFullPolicy, a.LogSize = p, 1
-			s, _ := flowLogged(t, a)
-			flowStart(t, s)
-			w := flowRecorder(t, s)
-			flowIs(t, "log full status", flowStatus(t, s).LogFullStatus, posixtrace.StatusNotFull)
+			s, _ := newLogged(t, a)
+			startStream(t, s)
+			w := newNumberWriter(t, s)
+			wantEqual(t, "log full status", statusOf(t, s).LogFullStatus, posixtrace.StatusNotFull)
 			for range 200 {
 				for range 100 {
 					w.put()
@@ -455,15 +455,15 @@ var _ = conform("SST-09", func(t *testing.T) {
 			if err := s.Clear(); err != nil {
 				t.Fatal(err)
 			}
-			flowIs(t, "log full status after clear", flowStatus(t, s).LogFullStatus, posixtrace.StatusNotFull)
+			wantEqual(t, "log full status after clear", statusOf(t, s).LogFullStatus, posixtrace.StatusNotFull)
 		})
 	}
 })
 
 var _ = conform("SST-10", func(t *testing.T) {
-	s := flowStream(t, flowSmall(posixtrace.PolicyUntilFull))
-	flowStart(t, s)
-	flowRecorder(t, s).fill(t)
+	s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
+	startStream(t, s)
+	newNumberWriter(t, s).fill(t)
 	wantErrno(t, s.Flush(), syscall.EINVAL)
 	for range 2 {
 		st, err := s.Status()
@@ -473,26 +473,26 @@ var _ = conform("SST-10", func(t *testing.T) {
 	}
 })
 
-// sstLogged records, loses, and returns the status of the log. read says whether
+// recordAndLose records, loses, and returns the status of the log. read says whether
 // the controller reads the status before.
-func sstLogged(t *testing.T, read bool) (now, stored posixtrace.Status, l *posixtrace.Log) {
+func recordAndLose(t *testing.T, read bool) (now, stored posixtrace.Status, l *posixtrace.Log) {
 	t.Helper()
-	a := flowSmall(posixtrace.PolicyUntilFull)
+	a := smallAttr(posixtrace.PolicyUntilFull)
 	a.LogFullPolicy = posixtrace.PolicyAppend
-	s, path := flowLogged(t, a)
-	flowStart(t, s)
-	w := flowOther(t, s)
+	s, path := newLogged(t, a)
+	startStream(t, s)
+	w := newOtherNumberWriter(t, s)
 	w.fill(t)
 	for range 4 {
 		w.put()
 	}
-	now = flowStatus(t, s)
+	now = statusOf(t, s)
 	if read {
 		if _, err := s.Status(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	flowShutdown(t, s)
+	shutdownStream(t, s)
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -509,8 +509,8 @@ func sstLogged(t *testing.T, read bool) (now, stored posixtrace.Status, l *posix
 }
 
 var _ = conform("SST-11", func(t *testing.T) {
-	_, first, l := sstLogged(t, false)
-	flowIs(t, "overrun", first.StreamOverrunStatus, posixtrace.StatusOverrun)
+	_, first, l := recordAndLose(t, false)
+	wantEqual(t, "overrun", first.StreamOverrunStatus, posixtrace.StatusOverrun)
 	for range 3 {
 		st, err := l.Status()
 		if err != nil || st != first {
@@ -524,7 +524,7 @@ var _ = conform("SST-11", func(t *testing.T) {
 
 var _ = conform("SST-12", func(t *testing.T) {
 	for _, read := range []bool{false, true} {
-		now, stored, _ := sstLogged(t, read)
+		now, stored, _ := recordAndLose(t, read)
 		if now.Lost != 5 || stored.Lost != 5 {
 			t.Errorf("lost are %d in the stream and %d in the log, want 5", now.Lost, stored.Lost)
 		}
@@ -532,15 +532,15 @@ var _ = conform("SST-12", func(t *testing.T) {
 		if read {
 			want = posixtrace.StatusNoOverrun
 		}
-		flowIs(t, "overrun", stored.StreamOverrunStatus, want)
-		flowIs(t, "status", stored.StreamStatus, posixtrace.StatusSuspended)
-		flowIs(t, "flush status", stored.StreamFlushStatus, posixtrace.StatusNotFlushing)
+		wantEqual(t, "overrun", stored.StreamOverrunStatus, want)
+		wantEqual(t, "status", stored.StreamStatus, posixtrace.StatusSuspended)
+		wantEqual(t, "flush status", stored.StreamFlushStatus, posixtrace.StatusNotFlushing)
 	}
 })
 
 var _ = conform("SST-13/posix_trace_get_status/EINVAL", func(t *testing.T) {
-	s, path := flowLogged(t, nil)
-	flowShutdown(t, s)
+	s, path := newLogged(t, nil)
+	shutdownStream(t, s)
 	_, err := s.Status()
 	wantErrno(t, err, syscall.EINVAL)
 	_, err = s.Attr()
@@ -569,7 +569,7 @@ var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
 		StreamSize: 100 << 10, MaxDataSize: 100, LogSize: 3 << 20,
 	}
 	before := time.Now()
-	s, path := flowLogged(t, new(want.Attr()))
+	s, path := newLogged(t, new(want.Attr()))
 	after := time.Now()
 	a, err := s.Attr()
 	if err != nil {
@@ -582,8 +582,8 @@ var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
 		t.Errorf("generation %q, resolution %v", a.GenerationVersion, a.ClockResolution)
 	}
 	want.CreateTime, want.GenerationVersion, want.ClockResolution = a.CreateTime, a.GenerationVersion, a.ClockResolution
-	flowIs(t, "attributes", a, want)
-	flowShutdown(t, s)
+	wantEqual(t, "attributes", a, want)
+	shutdownStream(t, s)
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -599,11 +599,11 @@ var _ = conform("SST-14/posix_trace_get_attr", func(t *testing.T) {
 		t.Errorf("the log says %+v, %v", la, err)
 	}
 	la.CreateTime = want.CreateTime
-	flowIs(t, "attributes in the log", la, want)
+	wantEqual(t, "attributes in the log", la, want)
 })
 
 var _ = conform("SST-15", func(t *testing.T) {
-	s := flowStream(t, &posixtrace.Attr{Name: "before", MaxDataSize: new(8)})
+	s := newStream(t, &posixtrace.Attr{Name: "before", MaxDataSize: new(8)})
 	a, err := s.Attr()
 	if err != nil {
 		t.Fatal(err)
@@ -613,9 +613,9 @@ var _ = conform("SST-15", func(t *testing.T) {
 	if now, err := s.Attr(); err != nil || now != was {
 		t.Errorf("attributes are %+v, %v, they were %+v", now, err, was)
 	}
-	flowStart(t, s)
-	posixtrace.Event(flowID(t, "sst"), []byte("0123456789"))
-	flowWant(t, flowAll(t, s), "START", "01234567")
+	startStream(t, s)
+	posixtrace.Event(eventID(t, "sst"), []byte("0123456789"))
+	wantEvents(t, readAll(t, s), "START", "01234567")
 })
 
 var _ = conform("SST-16", func(t *testing.T) {

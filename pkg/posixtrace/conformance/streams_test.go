@@ -19,15 +19,15 @@ import (
 
 // What the tests of streams in motion share: sections STA, FUL, SST, GET, CLR.
 
-// flowEvent is an event with its data.
-type flowEvent struct {
+// readEvent is an event with its data.
+type readEvent struct {
 	posixtrace.EventInfo
 	data string
 }
 
 // String shows what the order of events is compared by: the name of a system
 // type, with its cause for STOP, or the data of a user event.
-func (e flowEvent) String() string {
+func (e readEvent) String() string {
 	switch e.ID {
 	case posixtrace.EventError:
 		return "ERROR"
@@ -50,11 +50,11 @@ func (e flowEvent) String() string {
 	return e.data
 }
 
-// flowAll reads everything that is ready.
-func flowAll(t *testing.T, s *posixtrace.Stream) (list []flowEvent) {
+// readAll reads everything that is ready.
+func readAll(t *testing.T, s *posixtrace.Stream) (list []readEvent) {
 	t.Helper()
 	for {
-		ev, ok := flowNext(t, s)
+		ev, ok := readNext(t, s)
 		if !ok {
 			return list
 		}
@@ -62,23 +62,23 @@ func flowAll(t *testing.T, s *posixtrace.Stream) (list []flowEvent) {
 	}
 }
 
-var flowBuf [64 << 10]byte
+var readBuffer [64 << 10]byte
 
-// flowNext reads one event if one is ready.
-func flowNext(t *testing.T, s *posixtrace.Stream) (flowEvent, bool) {
+// readNext reads one event if one is ready.
+func readNext(t *testing.T, s *posixtrace.Stream) (readEvent, bool) {
 	t.Helper()
-	ev, n, err := s.TryNext(flowBuf[:])
+	ev, n, err := s.TryNext(readBuffer[:])
 	if err == posixtrace.ErrUnavailable {
-		return flowEvent{}, false
+		return readEvent{}, false
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return flowEvent{ev, string(flowBuf[:n])}, true
+	return readEvent{ev, string(readBuffer[:n])}, true
 }
 
-// flowWant checks the events against their order as String shows it.
-func flowWant(t *testing.T, have []flowEvent, want ...string) {
+// wantEvents checks the events against their order as String shows it.
+func wantEvents(t *testing.T, have []readEvent, want ...string) {
 	t.Helper()
 	if fmt.Sprint(have) != fmt.Sprint(want) {
 		if n := len(have); n > 40 {
@@ -88,8 +88,8 @@ func flowWant(t *testing.T, have []flowEvent, want ...string) {
 	}
 }
 
-// flowUsers returns the user events only.
-func flowUsers(list []flowEvent) (users []flowEvent) {
+// userEvents returns the user events only.
+func userEvents(list []readEvent) (users []readEvent) {
 	for _, e := range list {
 		if e.ID.User() {
 			users = append(users, e)
@@ -98,8 +98,8 @@ func flowUsers(list []flowEvent) (users []flowEvent) {
 	return
 }
 
-// flowTypes returns the events of some types only.
-func flowTypes(list []flowEvent, ids ...posixtrace.EventID) (some []flowEvent) {
+// eventsOf returns the events of some types only.
+func eventsOf(list []readEvent, ids ...posixtrace.EventID) (some []readEvent) {
 	for _, e := range list {
 		for _, id := range ids {
 			if e.ID == id {
@@ -110,8 +110,8 @@ func flowTypes(list []flowEvent, ids ...posixtrace.EventID) (some []flowEvent) {
 	return
 }
 
-// flowStream makes a stream that is shut down when the test ends.
-func flowStream(t *testing.T, attr *posixtrace.Attr) *posixtrace.Stream {
+// newStream makes a stream that is shut down when the test ends.
+func newStream(t *testing.T, attr *posixtrace.Attr) *posixtrace.Stream {
 	t.Helper()
 	s, err := posixtrace.Create(0, attr)
 	if err != nil {
@@ -121,8 +121,8 @@ func flowStream(t *testing.T, attr *posixtrace.Attr) *posixtrace.Stream {
 	return s
 }
 
-// flowLogged makes a stream with a log in a file, whose path it returns.
-func flowLogged(t *testing.T, attr *posixtrace.Attr) (*posixtrace.Stream, string) {
+// newLogged makes a stream with a log in a file, whose path it returns.
+func newLogged(t *testing.T, attr *posixtrace.Attr) (*posixtrace.Stream, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flow.trace")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -138,8 +138,8 @@ func flowLogged(t *testing.T, attr *posixtrace.Attr) (*posixtrace.Stream, string
 	return s, path
 }
 
-// flowLog reads a finished log.
-func flowLog(t *testing.T, path string) (list []flowEvent) {
+// readFinishedLog reads a finished log.
+func readFinishedLog(t *testing.T, path string) (list []readEvent) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -152,19 +152,19 @@ func flowLog(t *testing.T, path string) (list []flowEvent) {
 	}
 	defer l.Close()
 	for {
-		ev, n, err := l.Next(flowBuf[:])
+		ev, n, err := l.Next(readBuffer[:])
 		if err == io.EOF {
 			return list
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, flowEvent{ev, string(flowBuf[:n])})
+		list = append(list, readEvent{ev, string(readBuffer[:n])})
 	}
 }
 
-// flowPeek is what Reader finds now, consuming nothing.
-func flowPeek(t *testing.T, s *posixtrace.Stream) (list []flowEvent) {
+// peekAll is what Reader finds now, consuming nothing.
+func peekAll(t *testing.T, s *posixtrace.Stream) (list []readEvent) {
 	t.Helper()
 	r, err := s.Reader()
 	if err != nil {
@@ -179,32 +179,32 @@ func flowPeek(t *testing.T, s *posixtrace.Stream) (list []flowEvent) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, flowEvent{rec.EventInfo, string(rec.Data)})
+		list = append(list, readEvent{rec.EventInfo, string(rec.Data)})
 	}
 }
 
-func flowStart(t *testing.T, s *posixtrace.Stream) {
+func startStream(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func flowStop(t *testing.T, s *posixtrace.Stream) {
+func stopStream(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func flowShutdown(t *testing.T, s *posixtrace.Stream) {
+func shutdownStream(t *testing.T, s *posixtrace.Stream) {
 	t.Helper()
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func flowStatus(t *testing.T, s *posixtrace.Stream) posixtrace.Status {
+func statusOf(t *testing.T, s *posixtrace.Stream) posixtrace.Status {
 	t.Helper()
 	st, err := s.PeekStatus()
 	if err != nil {
@@ -213,15 +213,15 @@ func flowStatus(t *testing.T, s *posixtrace.Stream) posixtrace.Status {
 	return st
 }
 
-// flowState checks the two main members of the status.
-func flowState(t *testing.T, s *posixtrace.Stream, run posixtrace.RunStatus, full posixtrace.FullStatus) {
+// wantState checks the two main members of the status.
+func wantState(t *testing.T, s *posixtrace.Stream, run posixtrace.RunStatus, full posixtrace.FullStatus) {
 	t.Helper()
-	if st := flowStatus(t, s); st.StreamStatus != run || st.StreamFullStatus != full {
+	if st := statusOf(t, s); st.StreamStatus != run || st.StreamFullStatus != full {
 		t.Fatalf("stream is %v and %v, want %v and %v", st.StreamStatus, st.StreamFullStatus, run, full)
 	}
 }
 
-func flowID(t *testing.T, name string) posixtrace.EventID {
+func eventID(t *testing.T, name string) posixtrace.EventID {
 	t.Helper()
 	id, err := posixtrace.OpenEventID(name)
 	if err != nil {
@@ -230,46 +230,46 @@ func flowID(t *testing.T, name string) posixtrace.EventID {
 	return id
 }
 
-// flowWriter is one writer with one chunk at a time: what it writes lies in the stream
+// numberWriter is one writer with one chunk at a time: what it writes lies in the stream
 // in the same way in every run. It numbers its events.
-type flowWriter struct {
+type numberWriter struct {
 	r  *posixtrace.Recorder
 	id posixtrace.EventID
 	n  int
 }
 
-func flowRecorder(t *testing.T, s *posixtrace.Stream) *flowWriter {
+func newNumberWriter(t *testing.T, s *posixtrace.Stream) *numberWriter {
 	t.Helper()
 	r, err := s.Recorder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	return &flowWriter{r: r, id: flowID(t, "flow")}
+	return &numberWriter{r: r, id: eventID(t, "flow")}
 }
 
-// flowOther is flowRecorder for a stream with log, through a connection that does not own the
+// newOtherNumberWriter is newNumberWriter for a stream with log, through a connection that does not own the
 // log: its recorder loses an event when the stream is full rather than flush it. With the
 // policy Flush it asks the owner first, so the log must refuse what is written to it.
-func flowOther(t *testing.T, s *posixtrace.Stream) *flowWriter {
+func newOtherNumberWriter(t *testing.T, s *posixtrace.Stream) *numberWriter {
 	t.Helper()
 	info, err := s.Info()
 	tracetest.OK(t, "Info", err)
 	other, err := posixtrace.Attach(info.Path)
 	tracetest.OK(t, "Attach", err)
 	t.Cleanup(func() { other.Close() })
-	return flowRecorder(t, other)
+	return newNumberWriter(t, other)
 }
 
 // put records the next number, and reports whether the stream took it.
-func (w *flowWriter) put() bool {
+func (w *numberWriter) put() bool {
 	w.n++
 	return w.r.Record(posixtrace.EventInfo{ID: w.id, PID: os.Getpid()}, []byte(strconv.Itoa(w.n-1)))
 }
 
 // fill records until the stream takes no more; it returns how many it took. One
 // event is lost.
-func (w *flowWriter) fill(t *testing.T) (taken int) {
+func (w *numberWriter) fill(t *testing.T) (taken int) {
 	t.Helper()
 	for w.put() {
 		if taken++; taken > 1e6 {
@@ -279,9 +279,9 @@ func (w *flowWriter) fill(t *testing.T) (taken int) {
 	return taken
 }
 
-// flowMap maps a stream a second time, for what no call reports and for what calls report
+// mapStream maps a stream a second time, for what no call reports and for what calls report
 // only before its end.
-func flowMap(s *posixtrace.Stream) (m *stream.Mem, unmap func(), err error) {
+func mapStream(s *posixtrace.Stream) (m *stream.Mem, unmap func(), err error) {
 	info, err := s.Info()
 	if err != nil {
 		return nil, nil, err
@@ -306,17 +306,17 @@ func flowMap(s *posixtrace.Stream) (m *stream.Mem, unmap func(), err error) {
 	return m, func() { sys.Unmap(b) }, nil
 }
 
-// flowMem is flowMap until the test ends.
-func flowMem(t *testing.T, s *posixtrace.Stream) *stream.Mem {
+// memoryOf is mapStream until the test ends.
+func memoryOf(t *testing.T, s *posixtrace.Stream) *stream.Mem {
 	t.Helper()
-	m, unmap, err := flowMap(s)
+	m, unmap, err := mapStream(s)
 	tracetest.OK(t, "map the stream", err)
 	t.Cleanup(unmap)
 	return m
 }
 
-// flowNumber returns the number of an event that put recorded.
-func flowNumber(t *testing.T, e flowEvent) int {
+// numberOf returns the number of an event that put recorded.
+func numberOf(t *testing.T, e readEvent) int {
 	t.Helper()
 	n, err := strconv.Atoi(e.data)
 	if err != nil {
@@ -325,25 +325,25 @@ func flowNumber(t *testing.T, e flowEvent) int {
 	return n
 }
 
-// flowSpan checks that the numbers of the user events rise by one, and returns
+// wantConsecutive checks that the numbers of the user events rise by one, and returns
 // the first and the last.
-func flowSpan(t *testing.T, list []flowEvent) (first, last int) {
+func wantConsecutive(t *testing.T, list []readEvent) (first, last int) {
 	t.Helper()
-	users := flowUsers(list)
+	users := userEvents(list)
 	if len(users) == 0 {
 		t.Fatalf("no user event in %v", list)
 	}
-	first = flowNumber(t, users[0])
+	first = numberOf(t, users[0])
 	for i, e := range users {
-		if n := flowNumber(t, e); n != first+i {
+		if n := numberOf(t, e); n != first+i {
 			t.Fatalf("event %d follows %d", n, first+i-1)
 		}
 	}
 	return first, first + len(users) - 1
 }
 
-// flowOrdered checks that times do not fall.
-func flowOrdered(t *testing.T, list []flowEvent) {
+// wantOrdered checks that times do not fall.
+func wantOrdered(t *testing.T, list []readEvent) {
 	t.Helper()
 	for i := 1; i < len(list); i++ {
 		if list[i].UnixNano < list[i-1].UnixNano {
@@ -352,9 +352,9 @@ func flowOrdered(t *testing.T, list []flowEvent) {
 	}
 }
 
-// flowTicking waits until the clock has gone on so far that times before
+// clockPast waits until the clock has gone on so far that times before
 // and after certainly differ.
-func flowTicking() int64 {
+func clockPast() int64 {
 	const apart = 2 * time.Millisecond
 	for t := time.Now(); time.Since(t) < apart; {
 	}
@@ -364,8 +364,8 @@ func flowTicking() int64 {
 	return now
 }
 
-// flowDescriptor returns the descriptor of the stream's log.
-func flowDescriptor(t *testing.T, s *posixtrace.Stream) int {
+// logDescriptor returns the descriptor of the stream's log.
+func logDescriptor(t *testing.T, s *posixtrace.Stream) int {
 	t.Helper()
 	info, err := s.Info()
 	tracetest.OK(t, "Info", err)
@@ -381,11 +381,11 @@ func flowDescriptor(t *testing.T, s *posixtrace.Stream) int {
 	return 0
 }
 
-// flowSwap puts another file under the descriptor of the stream's log, so that writing
+// replaceLog puts another file under the descriptor of the stream's log, so that writing
 // fails with an error of that file's; the function it returns puts the log back.
-func flowSwap(t *testing.T, s *posixtrace.Stream, path string, flags int) (back func()) {
+func replaceLog(t *testing.T, s *posixtrace.Stream, path string, flags int) (back func()) {
 	t.Helper()
-	fd := flowDescriptor(t, s)
+	fd := logDescriptor(t, s)
 	saved, err := syscall.Dup(fd)
 	if err != nil {
 		t.Fatal(err)
@@ -412,26 +412,26 @@ func flowSwap(t *testing.T, s *posixtrace.Stream, path string, flags int) (back 
 	return back
 }
 
-// flowLacks checks that a type has no such method: what the standard answers with
+// wantNoMethod checks that a type has no such method: what the standard answers with
 // EINVAL cannot even be asked.
-func flowLacks(t *testing.T, v any, method string) {
+func wantNoMethod(t *testing.T, v any, method string) {
 	t.Helper()
 	if _, ok := reflect.TypeOf(v).MethodByName(method); ok {
 		t.Errorf("%T has a method %s", v, method)
 	}
 }
 
-func flowIs(t *testing.T, what string, have, want any) {
+func wantEqual(t *testing.T, what string, have, want any) {
 	t.Helper()
 	if have != want {
 		t.Errorf("%s is %v, want %v", what, have, want)
 	}
 }
 
-var flowTiny = posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64)}
+var tinyAttr = posixtrace.Attr{StreamSize: 1, MaxDataSize: new(64)}
 
-func flowSmall(p posixtrace.FullPolicy) *posixtrace.Attr {
-	a := flowTiny
+func smallAttr(p posixtrace.FullPolicy) *posixtrace.Attr {
+	a := tinyAttr
 	a.StreamFullPolicy = p
 	return &a
 }

@@ -121,14 +121,14 @@ func TestOpenRefusesUnsafeDirectory(t *testing.T) {
 		}
 		out, err := asNobody("open", "PTRACE_DIR="+good)
 		if err == nil || !strings.Contains(out, "owned by another user: permission denied") {
-			t.Errorf("Open() as nobody says %q %v", out, err)
+			t.Errorf("Open() without privileges says %q %v", out, err)
 		}
 		// It accepts a directory of its own.
 		if err := os.Chown(good, 65534, 65534); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := asNobody("open", "PTRACE_DIR="+good); err != nil {
-			t.Errorf("Open() of the own directory as nobody: %v %s", err, out)
+			t.Errorf("Open() of its own directory without privileges: %v %s", err, out)
 		}
 	})
 }

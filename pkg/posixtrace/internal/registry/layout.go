@@ -19,7 +19,7 @@ import (
 //	  32  boot       16 B  identity of the boot
 //	  48  pidns      u64   pid namespace in which pid is meant
 //	  56  family     u64   A
-//	  64  word       u32   A  0: nobody traces the process; else changes with every change
+//	  64  word       u32   A  0: no stream traces the process; else changes with every change
 //	  68  generation u32   A  counts the changes
 //	  72  usernames  u32   A  user event names the program has registered
 //	  76  seq        u32   A  odd while entries change

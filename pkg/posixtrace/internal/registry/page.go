@@ -238,7 +238,7 @@ func (pg *Page) SetFamily(id uint64) error {
 func (pg *Page) AddUserNames(n int) int { return int(pg.u32(offUserNames).Add(uint32(n))) }
 
 // Opened records that the program of the process uses the page from now on. Names that the program
-// before exec registered no longer count; those that a controller has added since do (Renew).
+// before exec registered no longer count; names that a controller has added since do (Renew).
 func (pg *Page) Opened() {
 	// The two words need not change together: the old program is gone, and a controller that
 	// adds names for the new one has zeroed the first word before, or finds the page held.

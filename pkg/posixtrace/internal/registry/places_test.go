@@ -28,7 +28,7 @@ func roleWhere() error {
 // privilege of another user ignores the environment.
 func TestDirectoryFromEnvironment(t *testing.T) {
 	tracetest.NeedRoot(t)
-	const nobody = 65534
+	const unprivileged = 65534
 	base, err := os.MkdirTemp("", "posixtrace-test-")
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestDirectoryFromEnvironment(t *testing.T) {
 	}
 	err = errors.Join(err, os.Chmod(base, 0o755), os.Mkdir(at("theirs"), 0o700), os.Mkdir(at("planted"), 0o755), os.Mkdir(at("planted/posixtrace"), 0o777))
 	for _, name := range []string{"own", "run", "tmp"} {
-		err = errors.Join(err, os.Mkdir(at(name), 0o700), os.Chown(at(name), nobody, nobody))
+		err = errors.Join(err, os.Mkdir(at(name), 0o700), os.Chown(at(name), unprivileged, unprivileged))
 	}
 	if err != nil {
 		t.Fatal(err)

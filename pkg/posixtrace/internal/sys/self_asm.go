@@ -12,16 +12,14 @@ import (
 // Ticks reads the processor's time stamp counter. It costs about 9 ns.
 func Ticks() uint64
 
-// Self returns the kernel's id of the calling thread, the address that the
-// caller of Self returns to, which lies in its own caller, and the number of the
-// scheduler's processor, a hint that is outdated at once. FastSelf must have
-// reported true before, and the caller must be a function that is never inlined.
+// Self returns the kernel's id of the calling thread, the return address of Self's caller, which is
+// in the caller's caller, and the number of the scheduler's processor, a hint that is outdated at
+// once. FastSelf must have returned true, and the caller must be a function that is never inlined.
 func Self() (tid, pc uint64, processor int)
 
-// Outer returns the address that the caller of Self's caller returns to, one
-// call farther up than Self's. That function, too, must not have been inlined. Unlike
-// SlowSelf it sees the wrapper in which the compiler puts a call by go or defer.
-// FastSelf must have reported true, and the caller compared an answer.
+// Outer returns the return address one frame above that of Self. The function of that frame, too,
+// must never be inlined. Unlike SlowSelf, Outer sees the wrapper in which the compiler puts a call
+// by go or defer. FastSelf must have returned true, and the caller must have verified a result.
 func Outer() uint64
 
 // gAddr returns the address of the runtime's structure of the calling goroutine.

@@ -130,7 +130,7 @@ func (c *contents) apply(h *header, p []byte) error {
 	return nil
 }
 
-// errMissing is wrong with a seal that does not stand where its recorder wrote it.
+// errMissing is the fault of a seal that is not where its recorder wrote it.
 var errMissing = errors.New("blocks before it are missing")
 
 // wholeSeal checks that a seal ends where it says that the log does. In the tail of a Loop log

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A reader of a log that is being recorded looks at the log again and again. Extend goes on where
-// the look before ended.
+// A reader of a log that is being recorded reads the log again and again. Extend continues where
+// the reader was before.
 
 // Forget drops blocks whose events are all earlier than tick, for good.
 func (r *Reader) Forget(tick uint64) {
@@ -98,7 +98,7 @@ func (w *walkSource) extendSlots() (ok bool, err error) {
 	return true, nil
 }
 
-// replace enters the block of a slot in place of what was known of that slot.
+// replace enters the block of a slot in place of the old one.
 func (w *walkSource) replace(off int64, h *header) {
 	w.refs = slices.DeleteFunc(w.refs, func(d blockRef) bool {
 		if d.off == off {

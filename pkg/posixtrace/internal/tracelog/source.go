@@ -45,7 +45,7 @@ type blockRef struct {
 	min, max uint64
 	room     int64 // the most that the block takes up
 	// Of a slot that may grow while a reader reads: the sequence number with which it was
-	// started, and what it held.
+	// started, and the state of its block.
 	first      uint64
 	len, count uint32
 }
@@ -163,7 +163,7 @@ func (r *Reader) open(f fileSource, d *blockRef) error {
 	}
 	r.merge.release(s)
 	switch {
-	case err == errReplaced: // its recorder lives and has been here meanwhile
+	case err == errReplaced: // its recorder lives and has overwritten it since
 		return nil
 	case isIO(err):
 		return err

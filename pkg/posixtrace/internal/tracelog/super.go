@@ -187,7 +187,7 @@ func (s *Super) check() error {
 	return nil
 }
 
-// ErrNotLog is wrapped by the errors of what is no log at all.
+// ErrNotLog is wrapped by the errors about files that are no logs.
 var ErrNotLog = errors.New("not a trace log")
 
 func notLog(format string, args ...any) error {

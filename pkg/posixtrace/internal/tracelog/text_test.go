@@ -142,7 +142,7 @@ func TestEncodeErrors(t *testing.T) {
 	for _, text := range []string{
 		"nonsense", "super id=x", "super id=0", "super colour=red", "super log-full-policy=flush", "events", "events\nevent +1 0 \"\"\n",
 		"events\nsite 33\nevent +x 0 \"\"\nend", "events\nhex 0\nend", "group", "cut 100000", "corrupt 99+1", "types 0 \"x\"", "types 5000 x",
-		"super name=\"\nseal", "knots 1 x", "status fine", "seal\nevents\nsite 33\nevent +1 0 \"\"\nend", "\"x\"", "a=b",
+		"super name=\"\nseal", "anchors 1 x", "status fine", "seal\nevents\nsite 33\nevent +1 0 \"\"\nend", "\"x\"", "a=b",
 		"super log-full-policy=loop log-size=0xffffffffff",
 	} {
 		if b, err := Encode(text); err == nil && !strings.HasPrefix(text, "super log-full-policy=loop") {

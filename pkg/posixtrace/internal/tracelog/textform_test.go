@@ -21,7 +21,7 @@ import (
 //	super KEY=VALUE ...             the superblock, before everything else
 //	command "ARG" ...               of the owner
 //	types ID "NAME" ...             a block of types
-//	knots TICK NANOS ...            a block of clock anchors
+//	anchors TICK NANOS ...          a block of clock anchors
 //	events chunk=N gen=N base=TICK [final] [min=TICK max=TICK count=N]
 //	  site TYPE pid=N tid=N addr=N  the next site
 //	  event +DELTA SITE "DATA" [cut]
@@ -295,9 +295,9 @@ var superKeys = []struct {
 			s.CreateNsec = uint32(n)
 			return err
 		}},
-	{"clock", func(s *Super) string { return [...]string{"nanos", "knots"}[s.Clock&1] },
+	{"clock", func(s *Super) string { return [...]string{"nanos", "anchors"}[s.Clock&1] },
 		func(s *Super, v string) error {
-			i := slices.Index([]string{"nanos", "knots"}, v)
+			i := slices.Index([]string{"nanos", "anchors"}, v)
 			s.Clock = ClockKind(max(i, 0))
 			return unknown(i, v)
 		}},

@@ -143,7 +143,7 @@ func (e *encoder) line(l *line) error {
 	switch l.word {
 	case "types":
 		return e.types(l)
-	case "knots":
+	case "anchors":
 		return e.anchors(l)
 	case "events":
 		return e.beginEvents(l)
@@ -377,7 +377,7 @@ func blockText(h *header, p []byte) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString("knots")
+		b.WriteString("anchors")
 		for _, k := range anchors {
 			fmt.Fprintf(&b, " %d %d", k.Tick, k.Nanos)
 		}

@@ -43,12 +43,12 @@ type Writer struct {
 	index     []entry // of blocks since the last part of the index
 	lastIndex int64
 
-	slots        []entry // Loop: what lies in each slot; Seq 0 is an empty one
+	slots        []entry // Loop: the block in each slot; Seq 0 is an empty one
 	nextSlot     int
 	stale        bool // nextSlot may hold a block that was given up
 	fill         filling
 	spare        []byte // memory for the next slot
-	anchorSide   int64  // Loop: which of the two slots for clock anchors comes next
+	anchorSide   int64  // Loop: the area for clock anchors to write next
 	anchorSynced int64  // 1 + which of them is on the device, 0 if none
 
 	used      uint64 // bytes of events in an UntilFull log

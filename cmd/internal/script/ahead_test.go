@@ -16,7 +16,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 )
 
-// recordedLog makes a log of lines as ptrace-event --batch takes them.
+// recordedLog creates a log from lines for ptrace-event --batch.
 func recordedLog(t *testing.T, lines []byte) (log string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func dumped(args ...string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
-// What is read ahead comes out as it does without, to the last byte and message.
+// The output with reading ahead equals the output without it, to the last byte and message.
 func TestReadAhead(t *testing.T) {
 	var lines []byte
 	for i := range 40_000 { // of two types, with what some of them need to be escaped
@@ -88,7 +88,7 @@ func TestReadAhead(t *testing.T) {
 			t.Errorf("%q: %d events", args, n)
 		}
 	}
-	// One that has done its work may not have ended yet.
+	// A goroutine that has finished its work may not have exited yet.
 	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines, where there were %d", runtime.NumGoroutine(), goroutines)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// blocksOf returns where the blocks of a kind begin in a log, and how long they are.
+// blocksOf returns the offsets and the lengths of the blocks of a kind in a log.
 func blocksOf(log []byte, kind string) (at, size []int) {
 	id := log[24:32]
 	for i := 0; i+64 <= len(log); i += 8 {
@@ -23,8 +23,9 @@ func blocksOf(log []byte, kind string) (at, size []int) {
 	return at, size
 }
 
-// A LOOP log that is cut off behind its events shows them with their names and times, and is
-// reported as not whole. All had dates of 1970, and most numbers for names.
+// ptrace-dump shows the events of a LOOP log that is truncated after them with their names
+// and times, and reports it as not whole. It used to show dates of 1970, and numbers for
+// most names.
 func TestCutLoopLogKeepsNamesAndTimes(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")

@@ -18,8 +18,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
 )
 
-// The completions are made from the tables of options, so that they have what the
-// commands have: -update writes them anew.
+// The completions are generated from the option tables, so they match the commands; -update
+// rewrites them.
 func TestCompletions(t *testing.T) {
 	for name, made := range map[string]string{
 		"posixtrace.bash": bashCompletion(),
@@ -43,7 +43,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// argumentKind says what completes the argument of an option: file, stream, events, pid,
+// argumentKind returns what completes the argument of an option: file, stream, events, pid,
 // "words ..." or nothing.
 func argumentKind(o *cli.Option, c *cli.Command) string {
 	switch {
@@ -69,12 +69,12 @@ func argumentKind(o *cli.Option, c *cli.Command) string {
 	return "any"
 }
 
-// operands says what completes the operands.
+// operandKind returns what completes the operands.
 func operandKind(c *cli.Command) string {
 	return map[*cli.Command]string{run.Command: "command", create.Command: "any", ctl.Command: "verbs", filter.Command: "stream", event.Command: "event", dump.Command: "input"}[c]
 }
 
-// sources are what ptrace-run --events takes.
+// sources are the arguments of ptrace-run --events.
 const eventSources = "command proc signal syscall none"
 
 const verbWords = "start stop clear flush shutdown status list"

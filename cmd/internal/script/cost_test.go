@@ -20,8 +20,8 @@ import (
 
 const costEvents = 50_000
 
-// costLog is a log of events as those that scripts/bench reads: what a trace point records, and
-// what ptrace-filter writes, names process, thread and address once in a block.
+// costLog creates a log like those that scripts/bench reads: as recorded by a trace point
+// and rewritten by ptrace-filter, it names process, thread and address once a block.
 func costLog(t *testing.T) (log string) {
 	from := recordedLog(t, bytes.Repeat([]byte("cost.event\t0123456789abcdef\n"), costEvents))
 	log = from + ".sites"
@@ -31,7 +31,7 @@ func costLog(t *testing.T) (log string) {
 	return log
 }
 
-// listed runs ptrace-dump and drops what it prints.
+// listed runs ptrace-dump and discards its output.
 func listed(t *testing.T, args ...string) {
 	env := cli.NewEnv(append([]string{"ptrace-dump"}, args...))
 	env.Stdout, env.Stderr = cli.NewWriter(io.Discard), io.Discard
@@ -62,8 +62,8 @@ func TestCostDumpAllocations(t *testing.T) {
 	}
 }
 
-// TestCostDumpRatio compares runs with runs of the yardstick, in turn. Each is short enough that of many
-// some are not interrupted, on a busy machine as well.
+// TestCostDumpRatio alternates runs with runs of the yardstick. Each is so short that even
+// on a busy machine some of many are not interrupted.
 func TestCostDumpRatio(t *testing.T) {
 	if raceEnabled {
 		return // that is another program
@@ -72,7 +72,7 @@ func TestCostDumpRatio(t *testing.T) {
 	log := costLog(t)
 	line := []byte("0.000812440 4711 cost.event \"0123456789abcdef\"\n")
 	buf := make([]byte, 0, 64<<10)
-	// A line of text for each event, of which one number is made.
+	// For each event a line of text with one formatted number.
 	yardstick := func() {
 		for i := range costEvents {
 			if len(buf)+2*len(line) > cap(buf) {

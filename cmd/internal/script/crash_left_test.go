@@ -15,10 +15,10 @@ import (
 // What remains when a command is killed while it creates a stream without a log, or after
 // it has, and how it is removed.
 
-// traces is the trace directory.
+// traces returns the trace directory.
 func (h *crashes) traces() string { return strings.TrimPrefix(h.env[len(h.env)-2], "PTRACE_DIR=") }
 
-// processes returns those that live with the trace directory in their environment, but for
+// processes returns the processes with the trace directory in their environment, except
 // those in not.
 func (h *crashes) processes(not ...int) (list []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
@@ -40,8 +40,8 @@ func (h *crashes) processes(not ...int) (list []int) {
 	return list
 }
 
-// nothingLeft lets other commands come by until nothing is there any more. A file that was
-// half made is kept for a minute, which is over then.
+// nothingLeft runs commands until the trace directory is empty. Commands keep an incomplete
+// file for a minute; nothingLeft dates such files back.
 func (h *crashes) nothingLeft() {
 	h.t.Helper()
 	old := time.Now().Add(-time.Hour)
@@ -68,9 +68,9 @@ func (h *crashes) nothingLeft() {
 	h.t.Fatalf("left behind: %q", left)
 }
 
-// The recorder of a command is killed, before, while or after that begins. The command
-// goes on; stream and spool go with the next command that comes along, and the tracer, if
-// there is one, with the command.
+// The recorder of a command is killed before, while or after the command starts. The
+// command continues. The next command removes stream and spool. The tracer, if any, ends
+// with the command.
 func TestCrashRecorder(t *testing.T) {
 	h := newCrashes(t)
 	rounds := scale(12, 300, 3000)
@@ -115,7 +115,7 @@ func TestCrashRecorder(t *testing.T) {
 	t.Logf("%d killed, %d commands had started", rounds, began)
 }
 
-// ptrace-create is killed at any time. What it was making is there, whole, or is not.
+// ptrace-create is killed at any time. The stream exists and is whole, or does not exist.
 func TestCrashCreate(t *testing.T) {
 	h := newCrashes(t)
 	rounds := scale(16, 300, 3000)

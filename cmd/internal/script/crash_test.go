@@ -23,7 +23,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// These tests kill commands at random instants: ptrace-run, the keeper of a log, and
+// These tests kill commands at random times: ptrace-run, the keeper of a log, and
 // ptrace-dump. The traced process counts its events in memory that it shares with the test.
 
 // crashCount is shared memory of the test and the traced process.
@@ -50,7 +50,7 @@ func openCrashCount(path string) (*crashCount, error) {
 }
 
 func init() {
-	// crash-target COUNTED: records as long as it may.
+	// crash-target COUNTED: records events until it is stopped.
 	helpers["crash-target"] = func() {
 		c, err := openCrashCount(os.Args[1])
 		if err != nil {
@@ -80,7 +80,7 @@ func init() {
 	}
 }
 
-// crashes is what a round needs.
+// crashes has what a round needs.
 type crashes struct {
 	t   *testing.T
 	c   *crashCount
@@ -111,7 +111,7 @@ func (h *crashes) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs a command that succeeds.
+// output runs a command that must succeed, and returns its output.
 func (h *crashes) output(args ...string) string {
 	h.t.Helper()
 	cmd := h.command(args...)
@@ -133,7 +133,7 @@ func (h *crashes) wait(what string, f func() bool) {
 	}
 }
 
-// start starts a command that the end of the test kills, with its process group.
+// start starts a command. The end of the test kills it with its process group.
 func (h *crashes) start(args ...string) *exec.Cmd {
 	h.t.Helper()
 	cmd := h.command(args...)
@@ -144,7 +144,7 @@ func (h *crashes) start(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// settle stops the traced process and compares the log with what that has said.
+// settle stops the traced process and compares the log with the process's counts.
 func (h *crashes) settle(log string) {
 	h.t.Helper()
 	h.c.run.Store(0)
@@ -254,7 +254,7 @@ func TestCrashKeeper(t *testing.T) {
 	t.Logf("%d killed; %d events in the logs, %d lost", rounds, h.read, h.lost)
 }
 
-// alive reports whether any thread of a process is.
+// alive reports whether any thread of a process is running.
 func alive(pid int) bool {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, task := range tasks {
@@ -267,7 +267,7 @@ func alive(pid int) bool {
 	return false
 }
 
-// crashNumbers returns those of the events in complete lines.
+// crashNumbers returns the numbers of the events in complete lines.
 func crashNumbers(t *testing.T, out []byte) (list []int) {
 	for line := range bytes.Lines(out) {
 		if line[len(line)-1] != '\n' {
@@ -282,8 +282,8 @@ func crashNumbers(t *testing.T, out []byte) (list []int) {
 	return
 }
 
-// Those who are killed while they show an active stream have seen each event once at
-// most; those who show a log with a cursor, at least once.
+// A ptrace-dump that is killed while it shows an active stream has shown each event at most
+// once; one that shows a log with a cursor, at least once.
 func TestCrashDump(t *testing.T) {
 	h := newCrashes(t)
 	rounds := scale(12, 300, 3000)
@@ -334,7 +334,7 @@ func TestCrashDump(t *testing.T) {
 	t.Logf("%d killed twice; the last event of the stream was %d, %d in the log", rounds, last, len(all))
 }
 
-// interrupted runs a command until it has said something, and for a random time, and kills it.
+// interrupted runs a command, waits for its first output and a random time, and kills it.
 func (h *crashes) interrupted(args ...string) []byte {
 	h.t.Helper()
 	r, w, err := os.Pipe()

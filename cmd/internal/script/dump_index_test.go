@@ -82,7 +82,7 @@ func TestSelectionReadsLittle(t *testing.T) {
 	}
 }
 
-// readWhile returns how many bytes ptrace-dump reads, and what it prints.
+// readWhile returns the number of bytes that ptrace-dump reads, and its output.
 func readWhile(t *testing.T, args ...string) (uint64, string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -96,7 +96,7 @@ func readWhile(t *testing.T, args ...string) (uint64, string) {
 	return bytesRead(t) - before, out.String()
 }
 
-// bytesRead returns how many bytes this process has read, from whatever file.
+// bytesRead returns the number of bytes that this process has read from files.
 func bytesRead(t *testing.T) (n uint64) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/io")

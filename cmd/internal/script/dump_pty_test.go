@@ -13,8 +13,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// onTerminal runs a command on a terminal of that many columns and returns what it
-// shows there.
+// onTerminal runs a command on a terminal with that many columns and returns its output.
 func onTerminal(t *testing.T, columns uint16, cmd *exec.Cmd) string {
 	t.Helper()
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 25, Cols: columns})
@@ -31,8 +30,8 @@ func onTerminal(t *testing.T, columns uint16, cmd *exec.Cmd) string {
 	return strings.ReplaceAll(string(shown), "\r\n", "\n")
 }
 
-// A table is as wide as the terminal at most; nowhere else is anything cut. What
-// is escaped stays so.
+// A table is at most as wide as the terminal. Elsewhere nothing is truncated. Escapes stay
+// escaped.
 func TestTableFitsTerminal(t *testing.T) {
 	dir := t.TempDir()
 	traces, log := filepath.Join(dir, "traces"), filepath.Join(dir, "a.trace")
@@ -62,7 +61,7 @@ func TestTableFitsTerminal(t *testing.T) {
 		for line := range strings.Lines(shown) {
 			widest = max(widest, twwidth.Width(strings.TrimSuffix(line, "\n")))
 		}
-		// A character of two columns may not fit into the last one.
+		// A character of two columns may not fit into the last column.
 		if widest > tt.want || widest < tt.want-1 || !strings.Contains(shown, "…\n") {
 			t.Errorf("%d columns, %q: %d are used:\n%s", tt.columns, tt.env, widest, shown)
 		}

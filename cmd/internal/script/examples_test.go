@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// example is one of those in a page's EXAMPLES.
+// example is one example of a page's EXAMPLES.
 type example struct {
 	line   int
 	script string
 	files  map[string]string // what the page shows by cat
 }
 
-// readExamples takes the examples out of a page: displayed lines that follow each other, or
-// a literal display. In a display with prompts, the commands are what stands behind
-// them, and what `cat FILE` shows is the file.
+// readExamples extracts the examples of a page: consecutive displayed lines, or a literal
+// display. In a display with prompts, the commands follow the prompts, and the output of
+// `cat FILE` is the file.
 func readExamples(page string) (list []example) {
 	inside, display, following := false, false, false
 	var block []string
@@ -80,9 +80,8 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\(dq`, `"`, `\e`, `\`, `\&`, "", `\-`, "-").Replace(s)
 }
 
-// examplesWorld is what the examples take for granted: a project with a build, a
-// server, a script to deploy, a log of a build, an active stream ci. $PID is a
-// process that is there.
+// examplesWorld provides what the examples assume: a project with a build, a server, a
+// deployment script, a log of a build and an active stream ci. $PID is a running process.
 const examplesWorld = `
 mkdir bin build
 cat >bin/make <<'END'
@@ -118,7 +117,7 @@ ptrace-event -S ci server.ready
 ptrace-event -S ci http.get
 `
 
-// shown is what an example must print, by a piece of it. All must end well.
+// shown has a part of the output of each example. All examples must succeed.
 var shown = []struct{ piece, want string }{
 	{"ptrace-dump -s build.trace", `(?m)^compile +1 `},
 	{"ptrace-dump -f -w server.ready", `server.ready`},
@@ -132,7 +131,7 @@ var shown = []struct{ piece, want string }{
 	{"od -A d -t x1z", `93 50 54 4c 4f 47 0d 0a 01 00 00 00 04 03 02 01`},
 }
 
-// done is what must hold after an example, as a shell sees it.
+// done has a shell condition that must hold after an example.
 var done = []struct{ piece, holds string }{
 	{"./job; wait $!", "grep -q work trace.json"},
 	{"sh build.sh", "test $(ptrace-dump -e compile build.trace | wc -l) = 2 && ptrace-dump -s build.trace | grep -q '^link  *1 ' && ptrace-dump -e step.begin ci.trace | grep -q 'ci.sh:2 true'"},
@@ -143,7 +142,7 @@ var done = []struct{ piece, holds string }{
 	{"ptrace-ctl shutdown recorder", "! ptrace-ctl status recorder 2>/dev/null"},
 }
 
-// Every example of every page does what it says, in a directory of its own.
+// Every example of every page works, in a directory of its own.
 func TestExamples(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "..", "..", "man", "*.[0-9]"))
 	if err != nil || len(pages) < 8 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// forkUntilRefused forks until the limit of processes is met, again and again, and says how often
-// it could and how often not.
+// forkUntilRefused forks until it reaches the process limit, several times, and prints how
+// many forks succeeded and failed.
 const forkUntilRefused = `
 my ($done, $refused, $alive) = (0, 0, 0);
 while ($done < 400 || !$refused) {

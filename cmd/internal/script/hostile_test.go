@@ -21,8 +21,8 @@ import (
 	"github.com/posixtrace/posixtrace/internal/hostile"
 )
 
-// hostileTrace records, by the commands, names and data that mean harm: those of events,
-// lines of output, arguments and paths of programs. The log is path/hostile.trace.
+// hostileTrace records malicious names and data: of events, output lines, arguments and
+// program paths. The log is path/hostile.trace.
 func hostileTrace(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -34,7 +34,7 @@ func hostileTrace(t *testing.T) (dir string, env []string) {
 	var batch, printed bytes.Buffer
 	for i, s := range hostile.Texts() {
 		flat := strings.NewReplacer("\n", "", "\t", "").Replace(s)
-		// A process may not have a name for every text.
+		// A process cannot register a name for every text.
 		if i > 250 || i%16 == 0 {
 			fmt.Fprintf(&batch, "%s.begin\t%s\n%s.end\t%s\n", cutTo(flat, 240), flat, cutTo(flat, 240), flat)
 		}
@@ -64,7 +64,8 @@ func cutTo(s string, n int) string { return s[:min(len(s), n)] }
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// harmless checks that a terminal shows every character as itself, and that colours are ours.
+// harmless checks that a terminal shows every character as itself, and that all colours are
+// ours.
 func harmless(t *testing.T, what string, b []byte, also string) {
 	t.Helper()
 	rest := string(sgr.ReplaceAll(b, nil))
@@ -73,7 +74,7 @@ func harmless(t *testing.T, what string, b []byte, also string) {
 	}
 }
 
-// forms are all the ways in which ptrace-dump shows a log.
+// forms are all output forms of ptrace-dump.
 var forms = [][]string{
 	{"--time=rel"}, {"--time=abs"}, {"--time=delta", "--color=always"}, {"--time=none"}, {"--table"}, {"--csv"}, {"-j"}, {"--chrome"},
 	{"--golden"}, {"--golden", "-j"}, {"--annotate=rel"}, {"--annotate=abs", "--color=always"}, {"--format=%t %D %p %i %n %d %x %a %c %q"},
@@ -81,7 +82,7 @@ var forms = [][]string{
 	{"-e", "data", "--replay=1000000000"},
 }
 
-// checkForm checks what ptrace-dump wrote in a form.
+// checkForm checks the output of ptrace-dump in a form.
 func checkForm(t *testing.T, form []string, out []byte, schema *jsonschema.Schema) {
 	t.Helper()
 	what := strings.Join(form, " ")
@@ -120,7 +121,7 @@ func checkForm(t *testing.T, form []string, out []byte, schema *jsonschema.Schem
 	}
 }
 
-// dumpOf runs ptrace-dump, which must not crash, hang, or say anything harmful.
+// dumpOf runs ptrace-dump, which must not crash, hang, or print anything harmful.
 func dumpOf(t *testing.T, dir string, env, form []string, logs ...string) []byte {
 	t.Helper()
 	cmd := exec.Command("ptrace-dump", append(slices.Clone(form), logs...)...)
@@ -141,8 +142,8 @@ func dumpOf(t *testing.T, dir string, env, form []string, logs ...string) []byte
 	return out.Bytes()
 }
 
-// Whatever a trace holds, each form of it is harmless where it is shown, and well formed
-// for the programs that read it.
+// Whatever a trace contains, each form of it is harmless on a terminal and well-formed for
+// the programs that read it.
 func TestHostileForms(t *testing.T) {
 	needProgram(t, "jq")
 	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
@@ -164,7 +165,7 @@ func TestHostileForms(t *testing.T) {
 			}
 		}
 	}
-	// The same on a terminal, with colours, and cut to its width.
+	// The same on a terminal, in colour and truncated to its width.
 	for _, form := range [][]string{{}, {"--table"}, {"-s"}, {"--annotate=rel"}} {
 		cmd := exec.Command("ptrace-dump", append(form, "hostile.trace")...)
 		cmd.Dir, cmd.Env = dir, env
@@ -174,7 +175,7 @@ func TestHostileForms(t *testing.T) {
 		}
 		harmless(t, fmt.Sprintf("on a terminal: %q", form), []byte(onTerminal(t, 60, cmd)), also)
 	}
-	// What a filter shows, and what it writes.
+	// The output of ptrace-filter, and the log it writes.
 	for _, args := range [][]string{{"-l"}, {"-x", "*1*", "-n"}, {"-x", "data", "-o", "less.trace"}} {
 		cmd := exec.Command("ptrace-filter", append([]string{"-i", "hostile.trace"}, args...)...)
 		cmd.Dir, cmd.Env = dir, env
@@ -185,7 +186,8 @@ func TestHostileForms(t *testing.T) {
 		harmless(t, fmt.Sprintf("ptrace-filter %q", args), out, "")
 	}
 	dumpOf(t, dir, env, []string{"--check"}, "less.trace")
-	// What ptrace-run itself shows at the end, and shell functions that record without it.
+	// The output of ptrace-run at the end, and the shell functions, which record without
+	// ptrace-event.
 	for _, script := range []string{`ptrace-run --dump=always -N 5000 --summary -- ptrace-event --batch <batch`,
 		`ptrace-run --dump=always -N 5000 -- bash -c 'eval "$(ptrace-event --shell=bash)"; while IFS= read -r l; do pt "${l:0:200}" "$l"; done <printed'`} {
 		cmd := exec.Command("sh", "-c", script)
@@ -198,7 +200,7 @@ func TestHostileForms(t *testing.T) {
 	}
 }
 
-// What the log says of its stream, and the stream of itself, is no more to be trusted.
+// The attributes of a log and of a stream are untrusted, too.
 func TestHostileHeaders(t *testing.T) {
 	dir, env := hostileTrace(t)
 	const name = "innocent-name-of-a-stream"
@@ -256,7 +258,7 @@ func TestHostileHeaders(t *testing.T) {
 	stream.WriteAt([]byte(name), at)
 }
 
-// Names of files and values of options are shown in messages.
+// Messages show file names and option values.
 func TestHostileMessages(t *testing.T) {
 	dir, env := t.TempDir(), append(os.Environ(), "PTRACE_DIR=/nonexistent/dir", "PTRACE_STREAM=")
 	var operands []string
@@ -289,7 +291,7 @@ func TestHostileMessages(t *testing.T) {
 	}
 }
 
-// Logs that are damaged behind right checksums go through the real command.
+// Damaged logs with correct checksums go through the real command.
 func TestHostileLogs(t *testing.T) {
 	dir, env := hostileTrace(t)
 	log, err := os.ReadFile(filepath.Join(dir, "hostile.trace"))
@@ -330,7 +332,7 @@ func TestHostileLogs(t *testing.T) {
 		for range 2 {
 			form := forms[rng.IntN(len(forms))]
 			t.Run(fmt.Sprintf("seed %d %d", seed, i), func(t *testing.T) {
-				// Of what is no log any more there is nothing to show.
+				// A file that is no longer a log has nothing to show.
 				if out := dumpOf(t, dir, env, form, "evil.trace"); len(out) > 0 {
 					checkForm(t, form, out, nil)
 				}

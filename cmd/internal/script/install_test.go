@@ -65,8 +65,8 @@ func TestGoInstall(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// A module cache of its own would download what ours has: that serves as a
-	// proxy too.
+	// Our module cache serves as a proxy, too: a new module cache would download the same
+	// modules.
 	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 
 func init() { helpers["max-rss"] = maxRSS }
 
-// maxRSS runs a command and prints on standard error how much memory it had at most, in
-// KiB. It is a process of its own because a child begins with what its parent has.
+// maxRSS runs a command and prints its peak memory in KiB on standard error. It is a
+// separate process because a child starts with the memory of its parent.
 func maxRSS() {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -32,7 +32,7 @@ func maxRSS() {
 	os.Exit(cmd.ProcessState.ExitCode())
 }
 
-// bigLog makes a log of at least size bytes.
+// bigLog creates a log of at least size bytes.
 func bigLog(t *testing.T, path string, size int64) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "traces")
@@ -72,7 +72,7 @@ func bigLog(t *testing.T, path string, size int64) {
 	}
 }
 
-// A long log takes no more memory than a short one: 64 MiB are enough, whatever is made of it.
+// A long log takes no more memory than a short one: 64 MiB are enough for every output.
 func TestMemoryBounded(t *testing.T) {
 	size, most := int64(24<<20), 64<<10
 	if raceEnabled {
@@ -200,7 +200,7 @@ func TestLimits(t *testing.T) {
 	if len(done) < 6 {
 		t.Errorf("only these could be done at all: %v", done)
 	}
-	// Nothing of it is left.
+	// Nothing is left behind.
 	run(":", "ptrace-ctl", "list")
 	if left, _ := filepath.Glob(filepath.Join(traces, "[slt]-*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Each man page has exactly the options of its command, and says at once that
-// it is not about ptrace(2).
+// Each man page has exactly the options of its command, and says at the start that it is
+// not about ptrace(2).
 func TestManPages(t *testing.T) {
 	item := regexp.MustCompile(`(?m)^\.It Fl .*$`)
 	long := regexp.MustCompile(`Fl -([a-z-]+)`)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// thirdParty is installed with the commands: it lists the modules that are linked into them,
-// each with its version and licence, and has the licences' texts.
+// thirdParty is installed with the commands. It lists the modules that are linked into them
+// with version and licence, followed by the texts of the licences.
 var thirdParty = filepath.Join("..", "..", "..", "THIRD_PARTY_LICENSES")
 
 const thirdPartyHead = `The commands are linked with these modules, under these licences; the texts follow.
@@ -20,8 +20,8 @@ The test TestModules compares this file with what is linked; with -update it wri
 
 `
 
-// A module that is linked, a version of it, or a licence that is not listed is a failure: new
-// ones come in knowingly. So is code for a network.
+// A module, version or licence that is not listed is a failure: new dependencies are
+// deliberate. So is network code.
 func TestModules(t *testing.T) {
 	type module struct{ path, version, dir string }
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -77,7 +77,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// licence returns the text of the licence in a module's directory.
+// licence returns the licence in a module's directory.
 func licence(t *testing.T, dir string) string {
 	t.Helper()
 	for _, name := range []string{"LICENSE", "LICENSE.md", "LICENSE.txt", "LICENSE-MIT", "COPYING", "License", "LICENCE"} {

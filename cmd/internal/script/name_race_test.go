@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// race starts n commands at the same time, with the number of each for @ in its arguments. It returns the first line of what each has printed on
-// standard output, of those that printed any, and what the others reported. Their standard input ends
-// when done is called, which waits for them.
+// race starts n commands at the same time, with @ in their arguments replaced by the number
+// of the command. It returns the first line of output of each command that printed one, and
+// the errors of the others. done ends their standard input and waits for them.
 func (h *crashes) race(n int, args ...string) (ok, refused []string, done func()) {
 	h.t.Helper()
 	in, end, err := os.Pipe()
@@ -69,8 +69,9 @@ func (h *crashes) race(n int, args ...string) (ok, refused []string, done func()
 	return ok, refused, func() { end.Close(); all.Wait() }
 }
 
-// Of several commands that create a stream of one name at the same time exactly one succeeds,
-// and the name works afterwards. Without a name all succeed, each with a name of its own.
+// Of several commands that create a stream of one name at the same time exactly one
+// succeeds, and the name works afterwards. Without a name all succeed, with different
+// names.
 func TestNameRace(t *testing.T) {
 	h := newCrashes(t)
 	pid := strconv.Itoa(os.Getpid())

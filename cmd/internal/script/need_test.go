@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// needProgram skips a test that runs a program which is not there.
+// needProgram skips a test if a program that it runs is missing.
 func needProgram(t *testing.T, name string) {
 	t.Helper()
 	_, err := exec.LookPath(name)
 	need(t, err == nil, name)
 }
 
-// need skips a test unless what it needs is there. In CI, which has everything and whose
-// scripts/check installs the programs, it is a failure.
+// need skips a test if something it needs is missing. In CI, where scripts/check installs
+// the programs, need fails the test.
 func need(t *testing.T, ok bool, what string) {
 	t.Helper()
 	switch {
@@ -26,7 +26,7 @@ func need(t *testing.T, ok bool, what string) {
 	}
 }
 
-// scale is how often a test does a thing, as tracetest.Scale has it.
+// scale returns how often a test repeats something, like tracetest.Scale.
 func scale(each, full, soak int) int {
 	switch {
 	case os.Getenv("POSIXTRACE_SOAK") != "":

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Captured lines come out in the order in which the command wrote them, with a stream that
-// is full again and again and is flushed all the time.
+// Captured lines are in the order in which the command wrote them, in a stream that is
+// repeatedly full and constantly flushed.
 func TestCapturedLinesInOrder(t *testing.T) {
 	const lines = 40_000
 	dir := t.TempDir()
@@ -45,7 +45,8 @@ func TestCapturedLinesInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What finds no room while the owner flushes for another is counted.
+	// Events without room, while the owner flushes for another process, are counted as
+	// lost.
 	status, err := exec.Command("ptrace-dump", "--status", log).Output()
 	if err != nil {
 		t.Fatal(err)

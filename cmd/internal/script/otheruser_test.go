@@ -20,12 +20,13 @@ import (
 
 const nobody = 65534
 
-// userRun runs a command as a user, with PTRACE_DIR and more in its environment.
+// userRun runs a command as another user, with PTRACE_DIR and more variables in its
+// environment.
 func userRun(t *testing.T, uid uint32, env []string, args ...string) (out string, status int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	// This binary may lie where others cannot come to it.
+	// Other users may not be able to reach this binary.
 	exe, err := os.Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
@@ -92,8 +93,8 @@ func snapshot(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// Another user has put something in the place of the trace directory. Every command
-// refuses it and says why, or does nothing, and writes nothing anywhere.
+// Another user has planted something in place of the trace directory. Every command refuses
+// it and reports why, or does nothing, and writes nothing.
 func TestOtherUserPlantsDirectory(t *testing.T) {
 	need(t, os.Geteuid() == 0, "root")
 	base, shared := openBase(t)
@@ -140,8 +141,7 @@ func TestOtherUserPlantsDirectory(t *testing.T) {
 	}
 }
 
-// What lies in the trace directory in the place of its own files is not followed, waited
-// for, or written to.
+// Files planted in the trace directory are not followed, waited for, or written to.
 func TestOtherUserPlantsFiles(t *testing.T) {
 	need(t, os.Geteuid() == 0, "root")
 	base, _ := openBase(t)
@@ -187,8 +187,7 @@ func TestOtherUserPlantsFiles(t *testing.T) {
 	}
 }
 
-// Another user gets nothing of ours, and nothing of what we record is open to him, whatever
-// the umask.
+// Another user can read nothing of ours, and nothing that we record, with any umask.
 func TestOtherUserGetsNothing(t *testing.T) {
 	need(t, os.Geteuid() == 0, "root")
 	base, shared := openBase(t)
@@ -207,7 +206,8 @@ func TestOtherUserGetsNothing(t *testing.T) {
 			out, status := userRun(t, uid, env, find...)
 			unix.Umask(old)
 			if uid != 0 && mask == 0o777 && status != 0 {
-				// Not even the owner comes into such a directory. It is refused, not mended.
+				// Even the owner cannot enter such a directory. It is refused, not
+				// repaired.
 				if !strings.Contains(out, "ermission denied") {
 					t.Errorf("umask 0777: status %d, %q", status, out)
 				}
@@ -250,7 +250,7 @@ func TestOtherUserGetsNothing(t *testing.T) {
 	}
 }
 
-// The environment of a traced command may hold secrets: it is nowhere in what is recorded.
+// The environment of a traced command may contain secrets: it is not recorded anywhere.
 func TestEnvironmentIsNotRecorded(t *testing.T) {
 	base, _ := openBase(t)
 	const secret = "hunter2-of-the-environment"
@@ -275,8 +275,8 @@ func TestEnvironmentIsNotRecorded(t *testing.T) {
 	if !bytes.Contains(b, []byte("ptrace-event")) {
 		t.Error("the log has nothing at all")
 	}
-	// Nor is it among the arguments of any system call; and the keeper of a log has it in its
-	// own environment.
+	// Not as an argument of a system call either. The keeper of a log has it in its own
+	// environment only.
 	for _, args := range [][]string{
 		{"ptrace-run", "-o", log, "-e", "proc,signal,syscall", "--", "sh", "-c", "ptrace-event e; ptrace-event -r e true; exec env true"},
 		{"ptrace-run", "--dump=never", "sh", "-c", "ptrace-create -s -o " + log + " x; ptrace-event -S x e; ptrace-ctl flush -w x; grep -rlaf " + needle + " " + dir + "; ptrace-ctl shutdown x"},

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Numbers at the ends of 32 and 64 bits as values of options: each is done, refused as a
-// usage error, or fails with a message. Nothing crashes, hangs or wraps round.
+// Option values at the limits of 32 and 64 bits are carried out, refused as usage errors,
+// or fail with a message. Nothing crashes, hangs or wraps around.
 func TestHugeOptions(t *testing.T) {
 	dir := t.TempDir()
 	traces := filepath.Join(dir, "traces")
@@ -25,7 +25,7 @@ func TestHugeOptions(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		// No file grows beyond 64 MiB: streams of gigabytes are asked for here.
+		// Limit files to 64 MiB: some options ask for streams of gigabytes.
 		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -f 131072; exec "$@"`, "sh"}, args...)...)
 		cmd.Dir, cmd.Env = dir, env
 		text, _ = cmd.CombinedOutput()

@@ -27,7 +27,7 @@ func TestRandomSignals(t *testing.T) {
 	env := append(os.Environ(), "PTRACE_DIR="+filepath.Join(dir, "streams"), "PTRACE_STREAM=")
 	log := filepath.Join(dir, "log")
 	rnd := rand.New(rand.NewPCG(5, 5))
-	// run starts a command, sends it a signal after a while, and returns how it ended.
+	// run starts a command, sends it a signal after a while, and returns its wait status.
 	run := func(sig syscall.Signal, after time.Duration, args ...string) (ws syscall.WaitStatus, said string) {
 		cmd := exec.Command(args[0], args[1:]...)
 		var errs bytes.Buffer

@@ -16,8 +16,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/capture"
 )
 
-// relayOf returns the process that copies to the pipe whose read end f is, once it is there and ignores
-// TERM; or, in the end, whether it does or not.
+// relayOf returns the process that copies to the pipe with read end f, once it exists and
+// ignores TERM; after a while, whether it ignores TERM or not.
 func relayOf(t *testing.T, f *os.File) int {
 	t.Helper()
 	var st unix.Stat_t
@@ -49,8 +49,8 @@ func relayOf(t *testing.T, f *os.File) int {
 	return found
 }
 
-// What a command leaves behind writes its last words also where all processes are asked to end, and
-// so the relay of its output.
+// Processes that outlive the command write their last output even if all processes get
+// TERM, and so does the relay.
 func TestRelayAskedToEnd(t *testing.T) {
 	dir := t.TempDir()
 	traces := filepath.Join(dir, "traces")
@@ -94,7 +94,7 @@ func TestRelayAskedToEnd(t *testing.T) {
 	if err := unix.Kill(pid, unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	// Its end is that of its input, and of our output.
+	// The relay ends with its input, and with our output.
 	if line, err := out.ReadString(0); line != "cleaned\n" {
 		t.Errorf("%q, %v", line, err)
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 )
 
-// lines returns the output that a trace holds, one line each.
+// lines returns the recorded output, one line per event.
 func (tm *terminal) lines(trace string) string {
 	tm.t.Helper()
 	return tm.run("ptrace-dump -e output.stdout --format='%d\\n' " + trace)
 }
 
-// pid returns the number in a file once there is one.
+// pid waits for a number in a file and returns it.
 func (tm *terminal) pid(name string) (pid int) {
 	tm.t.Helper()
 	tm.until(name+" holds a number", func() bool {
@@ -30,7 +30,7 @@ func (tm *terminal) pid(name string) (pid int) {
 	return pid
 }
 
-// jobStopped waits until the shell says that a job is.
+// jobStopped waits until the shell reports a stopped job.
 func (tm *terminal) jobStopped() {
 	tm.t.Helper()
 	last := ""
@@ -112,13 +112,13 @@ func TestRunConsole(t *testing.T) {
 	}
 }
 
-// A shell inside has jobs of its own.
+// A shell in ptrace-run has jobs of its own.
 func TestRunConsoleShell(t *testing.T) { shellJobs(t, "-c -o x.trace") }
 
 // shellJobs uses the jobs of a shell in ptrace-run with these options.
 func shellJobs(t *testing.T, options string) {
 	tm := newTerminal(t)
-	// Keys are to come to the pseudo-terminal, not to the shell outside, and the other way round.
+	// Keys must reach the pseudo-terminal, not the outer shell, and vice versa.
 	raw := func(want bool) {
 		if strings.Contains(options, "-c") {
 			tm.raw(want)
@@ -147,12 +147,12 @@ func shellJobs(t *testing.T, options string) {
 	tm.expect("status 9")
 }
 
-// In the background the terminal is the shell's; what wants it stops until it is in
-// the foreground.
+// In the background the terminal belongs to the shell. A command that wants it stops until
+// it is in the foreground.
 func TestRunConsoleBackground(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
-	// Started there.
+	// Start in the background.
 	tm.typed("ptrace-run -c --pty=yes -o x.trace sh -c 'read x; echo got $x' & run=$!\n")
 	tm.jobStopped()
 	if now := tm.modes(); now != before {
@@ -165,12 +165,12 @@ func TestRunConsoleBackground(t *testing.T) {
 	tm.raw(false)
 }
 
-// Sent to the background, it is out of the terminal's way.
+// A command sent to the background releases the terminal.
 func TestRunConsoleSentToBackground(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
-	// Without a process for each turn: one that is stopped before it runs its program
-	// keeps the shell that has just forked it from being stopped.
+	// The loop starts no processes: a process that is stopped before its exec keeps the
+	// shell that forked it from being stopped.
 	tm.script("job", "mkfifo never; exec 9<>never; echo ready; until [ -e go ]; do read -t 0.02 -u 9; done; echo shown; read x; echo got $x")
 	tm.typed("ptrace-run -c -o x.trace bash job\n")
 	tm.expect("ready")
@@ -189,7 +189,7 @@ func TestRunConsoleSentToBackground(t *testing.T) {
 	tm.raw(false)
 }
 
-// At the end of a pipeline the keys are not ours until the command asks for them.
+// At the end of a pipeline the command gets the keys only when it reads them.
 func TestRunConsolePipeline(t *testing.T) {
 	tm := newTerminal(t)
 	tm.typed("head -n 1 | ptrace-run -c -o x.trace bash -c 'read x; echo got $x; read y </dev/tty; echo and $y; read z </dev/tty'\n")
@@ -234,7 +234,7 @@ func TestRunConsoleKilled(t *testing.T) {
 		}
 		tm.until("the command is hung up", func() bool { _, ok := process.Parent(pid); return !ok })
 	}
-	// What is passed on kills the command, and us with it.
+	// A forwarded signal kills the command, and then ptrace-run.
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGINT, unix.SIGQUIT} {
 		os.Remove(filepath.Join(tm.dir, "pid"))
 		tm.typed("ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; echo $$ >pid; exec sleep 20'\n")
@@ -254,7 +254,7 @@ func TestRunConsoleKilled(t *testing.T) {
 	}
 }
 
-// The keys that interrupt the command interrupt the script that waits for it.
+// The keys that interrupt the command also interrupt the script that waits for it.
 func TestRunConsoleScript(t *testing.T) {
 	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
 		tm := newTerminal(t)
@@ -271,7 +271,7 @@ func TestRunConsoleScript(t *testing.T) {
 	}
 }
 
-// Should the monitor be killed, the terminal is given back.
+// If the monitor is killed, the terminal is restored.
 func TestRunConsoleMonitorKilled(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
@@ -286,12 +286,11 @@ func TestRunConsoleMonitorKilled(t *testing.T) {
 	}
 }
 
-// What a filter of system calls refuses costs the command nothing, and no processor goes
-// round and round for it.
+// System calls that a filter refuses do not disturb the command, and cause no busy loop.
 func TestRunConsoleRefused(t *testing.T) {
 	for _, call := range []string{"wait4", "poll"} {
 		tm := newTerminal(t)
-		// The shell itself waits for no process.
+		// The shell does not wait for processes here.
 		tm.typed("trace-refused " + call + " ptrace-run -c -o x.trace sh -c 'read x; echo $x; read x; exit 3'; echo sta\"\"tus $?\n")
 		tm.raw(true)
 		tm.typed("some words\n")
@@ -301,8 +300,8 @@ func TestRunConsoleRefused(t *testing.T) {
 	}
 }
 
-// In the background a command that wants the terminal stops, and its job with it,
-// also where no output is captured.
+// In the background a command that wants the terminal stops with its job, also without
+// --capture.
 func TestRunBackground(t *testing.T) {
 	tm := newTerminal(t)
 	tm.typed("ptrace-run --dump=never sh -c 'read x; echo got $x' &\n")
@@ -320,8 +319,8 @@ func TestRunBackground(t *testing.T) {
 	tm.expect("words\r\n")
 }
 
-// What the command leaves running is not hung up on, and its output still comes: first
-// recorded, then copied.
+// Processes that outlive the command get no hangup, and their output still arrives: first
+// recorded, then only copied.
 func TestRunConsoleLeavesBehind(t *testing.T) {
 	tm := newTerminal(t)
 	tm.script("job", `
@@ -342,7 +341,7 @@ func TestRunConsoleLeavesBehind(t *testing.T) {
 	}
 }
 
-// What the terminal shows is what it shows without us, byte for byte.
+// The terminal shows the same as without ptrace-run, byte for byte.
 func TestRunConsoleBytes(t *testing.T) {
 	tm := newTerminal(t)
 	var b strings.Builder
@@ -359,7 +358,7 @@ func TestRunConsoleBytes(t *testing.T) {
 	if wrapped != alone {
 		t.Errorf("wrapped, %d bytes %.300q...; alone, %d bytes %.300q...", len(wrapped), wrapped, len(alone), alone)
 	}
-	// With the terminal's own processing off, it is off inside.
+	// If the terminal's output processing is off, it is off in the pseudo-terminal.
 	alone = tm.run("stty -opost; cat bytes rest; stty opost")
 	wrapped = tm.run("stty -opost; ptrace-run -c -o x.trace cat bytes rest; stty opost")
 	if wrapped != alone {
@@ -367,7 +366,7 @@ func TestRunConsoleBytes(t *testing.T) {
 	}
 }
 
-// Errors of a command that cannot be started are those it has anywhere.
+// Errors of a command that cannot be started are the same as elsewhere.
 func TestRunConsoleStatus(t *testing.T) {
 	tm := newTerminal(t)
 	tm.script("plain", "no program")
@@ -385,7 +384,7 @@ func TestRunConsoleStatus(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", tt.line, got, tt.want)
 		}
 	}
-	// The command gets no descriptor of ours, and all of the caller's.
+	// The command inherits all of the caller's descriptors and none of ours.
 	alone := tm.run("bash -c 'ls /proc/self/fd' 7</dev/null 25</dev/null")
 	if wrapped := tm.run("ptrace-run -c -o x.trace bash -c 'ls /proc/self/fd' 7</dev/null 25</dev/null"); wrapped != alone {
 		t.Errorf("descriptors %q, alone %q", wrapped, alone)

@@ -36,10 +36,10 @@ func init() {
 	}
 }
 
-// What is sent to the group of a command reaches it where it has gone over to another.
+// Signals for the group of a command reach the command after it has moved to another group.
 func TestRunLeftGroup(t *testing.T) {
 	h := newCrashes(t)
-	// begin starts ptrace-run and returns it and its command, which sleeps.
+	// begin starts ptrace-run with a sleeping command and returns both.
 	begin := func(options ...string) (*exec.Cmd, int) {
 		pidFile := filepath.Join(h.dir, "pid")
 		os.Remove(pidFile)

@@ -29,7 +29,7 @@ func newTerminal(t *testing.T) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Without line editing the shell leaves the terminal's modes alone.
+	// Without line editing the shell does not change the terminal's modes.
 	cmd := exec.Command("bash", "--norc", "--noprofile", "--noediting", "-i")
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "PS1=", "PTRACE_DIR="+dir, "PTRACE_STREAM=", "HISTFILE=", "TERM=dumb", "LC_ALL=C")
@@ -48,8 +48,8 @@ func newTerminal(t *testing.T) *terminal {
 	return &terminal{t: t, pty: f, shell: cmd.Process, dir: cmd.Dir}
 }
 
-// reap waits for the end of every process with this in its environment: it may still
-// complete its log. One that does not end is killed.
+// reap waits for the end of every process with this setting in its environment, which may
+// still complete its log. It kills a process that does not end.
 func reap(t *testing.T, setting string) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		left := 0
@@ -79,11 +79,10 @@ func (tm *terminal) typed(keys string) {
 	}
 }
 
-// expect reads on until the terminal has shown text, and returns what it showed
-// before.
+// expect reads until the terminal has shown text, and returns the output before it.
 func (tm *terminal) expect(text string) string {
 	tm.t.Helper()
-	// A terminal knows no deadline; without its session's leader it hangs up.
+	// A terminal has no read deadline; killing the session leader hangs it up.
 	late := time.AfterFunc(20*time.Second, func() { tm.shell.Kill() })
 	defer late.Stop()
 	buf := make([]byte, 4096)
@@ -111,8 +110,8 @@ func (tm *terminal) until(what string, cond func() bool) {
 	tm.t.Fatalf("waited in vain until %s; the terminal shows %q", what, tm.seen)
 }
 
-// foreground waits until the terminal belongs to a job, not to the shell: until
-// then the keys that send signals send them to the shell.
+// foreground waits until the terminal belongs to a job: before that, the keys that send
+// signals send them to the shell.
 func (tm *terminal) foreground() {
 	tm.t.Helper()
 	tm.until("a job has the terminal", func() bool {
@@ -121,7 +120,7 @@ func (tm *terminal) foreground() {
 	})
 }
 
-// modes returns how the terminal is set.
+// modes returns the modes of the terminal.
 func (tm *terminal) modes() unix.Termios {
 	tm.t.Helper()
 	attr, err := unix.IoctlGetTermios(int(tm.pty.Fd()), unix.TCGETS)
@@ -131,14 +130,13 @@ func (tm *terminal) modes() unix.Termios {
 	return *attr
 }
 
-// raw waits until keys go through the terminal as they are, or no longer do.
+// raw waits until the terminal is raw, or is not.
 func (tm *terminal) raw(want bool) {
 	tm.t.Helper()
 	tm.until(fmt.Sprint("the terminal is raw: ", want), func() bool { return tm.modes().Lflag&unix.ICANON == 0 == want })
 }
 
-// run types a command line and waits until the shell is back, and returns what the
-// command showed.
+// run types a command line, waits for the shell, and returns the output of the command.
 func (tm *terminal) run(line string) string {
 	tm.t.Helper()
 	tm.typed(line + "; echo en\"\"d\n")
@@ -146,15 +144,15 @@ func (tm *terminal) run(line string) string {
 	return tm.expect("end\r\n")
 }
 
-// The keys of a terminal do to a wrapped command what they do to one alone, and
-// do it once.
+// The keys of a terminal affect a wrapped command as they affect the command alone, and
+// once.
 func TestRunJobControl(t *testing.T) { jobControl(t, "") }
 
 // jobControl is TestRunJobControl with more options for ptrace-run.
 func jobControl(t *testing.T, options string) {
 	tm := newTerminal(t)
-	// Words are put together by the shell, so that its echo of the line is not
-	// taken for them. What a read had of the line when its time was up is kept.
+	// The shell joins the words, so that its echo of the line does not match them. A read
+	// that times out keeps what it has of the line.
 	tm.typed(`ptrace-run --dump=never ` + options + ` bash -c 'trap "echo in""terrupted" INT; echo r""eady; y=; until read -t 0.05 x; do [ $? -gt 1 ] || break; y=$y$x; done; echo "e""nd $y$x"; exit 5'` + "\n")
 	tm.expect("ready")
 	tm.typed("\x1a")
@@ -174,7 +172,7 @@ func jobControl(t *testing.T, options string) {
 	tm.typed("echo sta\"\"tus $?\n")
 	tm.expect("status 5")
 
-	// What does not catch a key dies of it.
+	// A key kills a command that does not catch its signal.
 	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
 		tm.typed("ulimit -c 0; ptrace-run --dump=never " + options + " sh -c 'echo r\"\"eady; exec sleep 20'\n")
 		tm.expect("ready")

@@ -13,10 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A log that a reader has open and does not read does not keep the command waiting,
-// and a time limit and a signal end it all the same.
+// A log whose reader stalls does not block the command, and a time limit and a signal still
+// end it.
 func TestRunStalledLog(t *testing.T) {
-	// It says so itself when it has written far more than stream, pipes and FIFO hold.
+	// The command prints this when it has written far more than stream, pipes and FIFO
+	// hold.
 	const much = "yes $(printf %0999d 0) | head -c 4000000; echo $$ >writing; mv writing written; "
 	tests := []struct {
 		name    string
@@ -70,7 +71,7 @@ func TestRunStalledLog(t *testing.T) {
 					if err != nil || tt.want != 0 {
 						return err == nil
 					}
-					// As long as it is there the signal is for the command.
+					// While the command runs, the signal is for the command.
 					pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 					return err == nil && unix.Kill(pid, 0) == unix.ESRCH
 				})
@@ -86,7 +87,7 @@ func TestRunStalledLog(t *testing.T) {
 			if late || got != tt.want {
 				t.Errorf("ptrace-run ended with %d (%v, killed: %v), want %d", got, err, late, tt.want)
 			}
-			// With a signal it has come after the command had found the log full.
+			// The signal arrived after the command had found the log full.
 			if text := said.String(); !strings.Contains(text, "the log's reader does not read") ||
 				tt.signal != 0 && !strings.Contains(text, " lost\n") {
 				t.Errorf("it said %q", text)

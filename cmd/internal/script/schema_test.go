@@ -16,8 +16,8 @@ import (
 
 var schemaFile = filepath.Join("..", "..", "ptrace-dump", "event.schema.json")
 
-// Every line of JSON that ptrace-dump writes is what the schema says, and has no
-// member that the schema does not know.
+// Every line of JSON that ptrace-dump writes conforms to the schema and has no member that
+// is not in the schema.
 func TestEventSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestEventSchema(t *testing.T) {
 	known := schemaMembers(t)
 	dir := t.TempDir()
 	script := filepath.Join(dir, "kinds.sh")
-	// Streams that write each kind of event there is.
+	// Record each kind of event.
 	if err := os.WriteFile(script, []byte(`
 ptrace-run --capture=out,err -o run.trace --max-data-size=64 -- sh -c '
 	ptrace-event text "a \"line\""; printf "\377\000" | ptrace-event --stdin binary; ptrace-event none
@@ -127,7 +127,7 @@ func checkChrome(t *testing.T, file string) {
 	}
 }
 
-// The schema refuses what ptrace-dump does not write.
+// The schema refuses output that ptrace-dump does not write.
 func TestEventSchemaRefuses(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
 	if err != nil {
@@ -158,7 +158,7 @@ func TestEventSchemaRefuses(t *testing.T) {
 	}
 }
 
-// schemaMembers lists the members of an event that the schema names.
+// schemaMembers returns the members of an event in the schema.
 func schemaMembers(t *testing.T) []string {
 	b, err := os.ReadFile(schemaFile)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package script_test tests the commands as programs: the scripts in testdata, the
-// manual pages, completions, examples and messages.
+// Package script_test tests the commands as programs: the scripts in testdata, the manual
+// pages, completions, examples and messages.
 package script_test
 
 import (
@@ -31,8 +31,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 var commands = []*cli.Command{run.Command, create.Command, ctl.Command, filter.Command, event.Command, dump.Command}
 
-// TestMain makes this binary all six commands, so that scripts run real
-// processes.
+// TestMain makes this binary all six commands, so that scripts run real processes.
 func TestMain(m *testing.M) {
 	mains := map[string]func(){}
 	for _, c := range commands {
@@ -42,7 +41,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(inTraceDir{m}, mains)
 }
 
-// inTraceDir runs tests with a trace directory of their own: those that trace in this
+// inTraceDir runs the tests with their own trace directory. Tests that trace in this
 // process would use the user's.
 type inTraceDir struct{ *testing.M }
 
@@ -56,8 +55,7 @@ func (m inTraceDir) Run() int {
 	return m.M.Run()
 }
 
-// scriptsDeadline bounds the run of all scripts: a command that hangs is
-// killed then.
+// scriptsDeadline bounds the run of all scripts; then commands that hang are killed.
 const scriptsDeadline = 7 * time.Minute
 
 func TestScripts(t *testing.T) {
@@ -75,9 +73,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptCondition knows conditions beside testscript's own. root: file systems may be mounted. ci: what a script skips
-// because a tool is missing is not skipped there; scripts/check installs the tools. full: what
-// takes long is done, too (scripts/check --full).
+// scriptCondition adds conditions to those of testscript. root: file systems can be
+// mounted. ci: do not skip for a missing tool; scripts/check installs the tools. full:
+// include what takes long (scripts/check --full).
 func scriptCondition(cond string) (bool, error) {
 	switch cond {
 	case "ci":
@@ -90,8 +88,8 @@ func scriptCondition(cond string) (bool, error) {
 	return false, fmt.Errorf("unknown condition %q", cond)
 }
 
-// setupTraceDir gives a script a trace directory of its own and no environment
-// that would change what the commands print. At the end no stream may be left.
+// setupTraceDir gives a script its own trace directory, and an environment that does not
+// change the output of commands. At the end it fails the script if a stream is left.
 func setupTraceDir(env *testscript.Env) error {
 	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
 	if err != nil {
@@ -101,7 +99,7 @@ func setupTraceDir(env *testscript.Env) error {
 	if src, err := filepath.Abs(filepath.Join("..", "..", "..")); err == nil {
 		env.Setenv("SRC", src)
 	}
-	// For scripts that build, who set HOME to it.
+	// For scripts that build: they set HOME to it.
 	env.Setenv("REALHOME", os.Getenv("HOME"))
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY"} {
 		env.Setenv(name, os.Getenv(name))
@@ -116,7 +114,7 @@ func setupTraceDir(env *testscript.Env) error {
 	for _, name := range []string{"PTRACE_STREAM", "PTRACE_SPOOL", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "POSIXLY_CORRECT"} {
 		env.Setenv(name, "")
 	}
-	// An empty POSIXLY_CORRECT or PTRACE_STREAM is as good as none.
+	// An empty POSIXLY_CORRECT or PTRACE_STREAM is the same as none.
 	t := env.T()
 	env.Defer(func() {
 		left, err := filepath.Glob(filepath.Join(dir, "s-*"))

@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// goSpans GOROUTINES SPANS is a server in small: each goroutine does one thing after the
-// other, each with a part of it that another goroutine ends.
+// goSpans GOROUTINES SPANS is a small server: each goroutine does one job after the other,
+// and another goroutine ends a part of each job.
 func goSpans() {
 	request, err := posixtrace.OpenSpanType("request")
 	if err != nil {

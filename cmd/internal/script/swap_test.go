@@ -19,23 +19,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The neighbour of these tests is another process of the same user, at its worst: while a
-// command stands before a system call on a file, it puts something else in the place of
-// that file, or of the directory that it is in, and takes it away again some calls later. The
-// kernel asks it before each call (seccomp_unotify(2)), so there is no instant that it
-// could miss.
+// The adversary of these tests is a process of the same user. While a command waits before
+// a system call on a file, the adversary replaces that file, or its directory, and restores
+// it some calls later. The kernel asks it before each call (seccomp_unotify(2)), so it
+// misses no instant.
 
-// pathCalls are the calls that name a file, and where the name stands among the arguments,
-// behind the descriptor of its directory.
+// pathCalls are the calls that name a file, with the index of the name among the arguments,
+// which follow the descriptor of the directory.
 var pathCalls = map[int32]int{
 	unix.SYS_OPENAT: 1, unix.SYS_MKDIRAT: 1, unix.SYS_UNLINKAT: 1, unix.SYS_RENAMEAT: 1, unix.SYS_RENAMEAT2: 1,
 	unix.SYS_LINKAT: 1, unix.SYS_NEWFSTATAT: 1, unix.SYS_FCHMODAT: 1, unix.SYS_FACCESSAT2: 1,
-	// Those on a descriptor: something may be done between one and the other.
+	// Calls on a descriptor: something may happen between two of them.
 	unix.SYS_FSTAT: -1, unix.SYS_FLOCK: -1, unix.SYS_FTRUNCATE: -1, unix.SYS_FALLOCATE: -1,
 }
 
 func init() {
-	// swap-exec COMMAND...: runs it with a filter, whose listener goes to descriptor 3.
+	// swap-exec COMMAND...: executes it with a filter, whose listener is passed to
+	// descriptor 3.
 	helpers["swap-exec"] = func() {
 		runtime.LockOSThread()
 		prog := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}}
@@ -65,7 +65,7 @@ func init() {
 	}
 }
 
-// swapped is something that stands in the place of something else.
+// swapped is something in place of something else.
 type swapped struct {
 	place, aside string
 	theirs       string // what a directory that it leads to had in it
@@ -119,7 +119,7 @@ func newSwapper(t *testing.T) *swapper {
 	return w
 }
 
-// run runs a command, undisturbed.
+// run runs a command undisturbed.
 func (w *swapper) run(args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -132,7 +132,7 @@ func (w *swapper) run(args ...string) string {
 	return string(out)
 }
 
-// disturbed runs a command while things are swapped.
+// disturbed runs a command while files are swapped.
 func (w *swapper) disturbed(args ...string) {
 	w.trying = strings.Join(args, " ")
 	w.skip = rand.N(40)
@@ -196,8 +196,8 @@ type swapResp struct {
 	flags uint32
 }
 
-// serve answers the kernel's questions until the command has ended. One whom it has left
-// behind is answered no more, and ends.
+// serve answers the kernel's questions until the command has ended. A process that outlives
+// it gets no answer and ends.
 func (w *swapper) serve(fd int, done <-chan struct{}) {
 	for {
 		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -222,7 +222,7 @@ func (w *swapper) serve(fd int, done <-chan struct{}) {
 	}
 }
 
-// before decides what is done before a call.
+// before decides what to do before a call.
 func (w *swapper) before(q *swapNotif) {
 	place := w.placeOf(q)
 	if place == "" {
@@ -239,7 +239,7 @@ func (w *swapper) before(q *swapNotif) {
 	}
 }
 
-// placeOf returns the path that a call is about if it is one of ours.
+// placeOf returns the path of a call, if it is one of ours.
 func (w *swapper) placeOf(q *swapNotif) string {
 	proc := "/proc/" + strconv.Itoa(int(q.pid))
 	at := pathCalls[q.nr]
@@ -272,14 +272,14 @@ func (w *swapper) ours(path string) string {
 	if path != w.dir && !strings.HasPrefix(path, w.dir+"/") && !strings.HasPrefix(path, w.logs+"/") {
 		return ""
 	}
-	// Where the user says that a log is to be made, that is what he gets.
+	// A log is created where the user asks, so that path is not watched.
 	if path == w.spare || w.spare != "" && path == w.logs {
 		return ""
 	}
 	return path
 }
 
-// swap puts something in the place of a file or of a directory above it.
+// swap replaces a file or a directory above it.
 func (w *swapper) swap(place string) {
 	name := filepath.Base(place)
 	for place != w.dir && rand.N(4) == 0 {
@@ -311,7 +311,7 @@ func (w *swapper) swap(place string) {
 	case 4:
 		err = os.Mkdir(place, 0o700)
 	case 5:
-		// Another directory, with a file of the same name in it.
+		// Another directory, with a file of the same name.
 		s.theirs = filepath.Join(w.base, "aside", strconv.Itoa(w.n)+".theirs")
 		err = os.Mkdir(s.theirs, 0o700)
 		for _, f := range []string{name, "spool", "state"} {
@@ -385,7 +385,7 @@ func (w *swapper) look() {
 	}
 }
 
-// finish ends everything that a round has left.
+// finish ends what a round has left.
 func (w *swapper) finish() {
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range all {
@@ -404,8 +404,8 @@ func (w *swapper) finish() {
 	}
 }
 
-// orphan leaves a stream with a log whose keeper was killed, and a page and a file that a dead
-// process has left half made.
+// orphan leaves a stream with a log whose keeper was killed, and an incomplete page and
+// file of a dead process.
 func (w *swapper) orphan(target string) {
 	w.run("ptrace-create", "-s", "-p", target, "-o", w.logs+"/left.trace", "left")
 	w.run("ptrace-event", "-S", "left", "e", "data")
@@ -427,8 +427,8 @@ func (w *swapper) orphan(target string) {
 	}
 }
 
-// Whatever a process of the same user swaps, and at whatever instant, a command neither
-// changes nor opens anything outside of the trace directory, and it ends.
+// Whatever a process of the same user swaps at any instant, a command changes and opens
+// nothing outside the trace directory, and it ends.
 func TestSwaps(t *testing.T) {
 	w := newSwapper(t)
 	target := exec.Command("sleep", "600")

@@ -58,7 +58,7 @@ func startAsked(t *testing.T, events, script string) *askedRun {
 	return r
 }
 
-// ended waits for the end, and returns what became of it.
+// ended waits for the end and returns its status.
 func (r *askedRun) ended() (code int, errs string) {
 	r.t.Helper()
 	done := make(chan struct{})
@@ -81,18 +81,18 @@ func (r *askedRun) dump() string {
 	return traceCommand(r.t, r.Dir, r.traces, nil, "ptrace-dump", "--golden", filepath.Join(r.traces, "x.trace")).String()
 }
 
-// When all that belongs to a command is asked to end, as systemctl stop does, the command cleans up
-// and has the last word.
+// When all processes of a command get TERM, as from systemctl stop, the command cleans up
+// and its last events are recorded.
 func TestTraceAskedToEnd(t *testing.T) {
 	for _, events := range []string{"proc,signal", "syscall,proc", "syscall.openat,proc"} {
 		t.Run(events, func(t *testing.T) {
 			t.Parallel()
-			// ptrace-run passes the signal on, so that it comes twice.
+			// ptrace-run forwards the signal, so it arrives twice.
 			r := startAsked(t, events, `trap 'trap "" TERM; echo gone >cleaned; exit 7' TERM; echo started; read x`)
 			tracer := tracerOf(r.Process.Pid)
 			command := commandOf(t, r.Process.Pid, tracer)
 			for _, pid := range []int{tracer, r.Process.Pid, command} {
-				// It may have ended for the others.
+				// It may have ended with the others.
 				if err := unix.Kill(pid, unix.SIGTERM); err != nil && err != unix.ESRCH {
 					t.Fatal(pid, err)
 				}
@@ -109,7 +109,7 @@ func TestTraceAskedToEnd(t *testing.T) {
 	}
 }
 
-// commandOf returns the child of a process that is not the other one.
+// commandOf returns the other child of a process.
 func commandOf(t *testing.T, pid, other int) int {
 	t.Helper()
 	tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
@@ -125,8 +125,8 @@ func commandOf(t *testing.T, pid, other int) int {
 	return 0
 }
 
-// A tracer has no ear for any signal but those that report its own faults, and the one that ends
-// what they all belong to.
+// A tracer ignores all signals except those that report its own faults and the one that
+// ends the whole job.
 func TestTracerSignals(t *testing.T) {
 	faults := map[syscall.Signal]bool{
 		unix.SIGKILL: true, unix.SIGSTOP: true, unix.SIGILL: true, unix.SIGTRAP: true, unix.SIGBUS: true,
@@ -150,8 +150,8 @@ func TestTracerSignals(t *testing.T) {
 	}
 }
 
-// A caller that has every signal blocked does not make ptrace-run wait for what the command
-// leaves behind.
+// A caller with all signals blocked does not make ptrace-run wait for processes that
+// outlive the command.
 func TestTraceSignalsBlocked(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -176,7 +176,7 @@ func TestTraceSignalsBlocked(t *testing.T) {
 	}
 }
 
-// A call that a signal interrupts, and that is made again, has not failed.
+// A call that a signal interrupts and that restarts has not failed.
 func TestTraceRestarted(t *testing.T) {
 	r := startAsked(t, "syscall.read", "echo started; read x; exit 6")
 	command := commandOf(t, r.Process.Pid, tracerOf(r.Process.Pid))
@@ -191,7 +191,7 @@ func TestTraceRestarted(t *testing.T) {
 			break
 		}
 	}
-	// What nothing catches is ignored, here as there.
+	// A signal without a handler is ignored, as without tracing.
 	for _, pid := range []int{command, r.Process.Pid} {
 		for _, sig := range []syscall.Signal{unix.SIGWINCH, unix.SIGURG} {
 			if err := unix.Kill(pid, sig); err != nil {
@@ -199,7 +199,7 @@ func TestTraceRestarted(t *testing.T) {
 			}
 		}
 	}
-	// So is the signal of a lease that another process breaks.
+	// So is the signal of a broken lease.
 	if err := unix.Kill(r.Process.Pid, unix.SIGIO); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// seenCall is a system call that a tracer has seen.
+// seenCall is a recorded system call.
 type seenCall struct {
 	tid      int
 	name     string
@@ -25,10 +25,10 @@ type seenCall struct {
 	returned bool
 }
 
-// births are the calls that make a thread or a process, whose number they return.
+// births are the calls that create a thread or process and return its number.
 var births = []string{"clone", "clone3", "fork", "vfork"}
 
-// traceCommand runs a command that may fail, but has to end.
+// traceCommand runs a command that may fail but must end.
 func traceCommand(t *testing.T, dir, traces string, env []string, argv ...string) *bytes.Buffer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
@@ -46,8 +46,8 @@ func traceCommand(t *testing.T, dir, traces string, env []string, argv ...string
 	return &out
 }
 
-// ourLine is TID syscall.NAME (ARGS) result=N errno=E duration=D; without a result
-// the call did not return, or is made again.
+// ourLine is TID syscall.NAME (ARGS) result=N errno=E duration=D. Without a result the call
+// did not return, or restarts.
 var ourLine = regexp.MustCompile(`^(\d+) syscall\.(\w+) \((.*)\)(?: result=(0x[0-9a-f]+|-?\d+)(?: errno=(\w+))?| restarted=(\w+))? duration=[0-9.]+$`)
 
 var lostNone = regexp.MustCompile(`"lost":0,"log_lost":0}`)
@@ -119,12 +119,12 @@ func straceCalls(t *testing.T, dir, traces string, env, argv []string) (calls []
 	return calls
 }
 
-// family is how the threads that made some calls belong together.
+// family is the family tree of the threads that made some calls.
 type family struct {
-	// thread is a name for each that is the same whenever the program runs: "0" is the
-	// first, "0.2" the second that was made by that one.
+	// thread has a name for each thread that is the same in every run: "0" is the first,
+	// "0.2" the second thread that "0" created.
 	thread map[int]string
-	// process is the first thread of the process of each.
+	// process has the first thread of the process of each thread.
 	process map[int]int
 }
 
@@ -137,8 +137,8 @@ func newFamily(t *testing.T, calls []seenCall) family {
 		parent, nth int
 		isThread    bool
 	}
-	// A child may be heard of before its parent's call has returned.
-	// And a process may end while one of its threads makes another: that call never returns.
+	// A child may appear before its parent's call returns. And a process may end while one
+	// of its threads makes another: that call never returns.
 	of, count := map[int]birth{}, map[int]int{}
 	var unfinished []birth
 	for _, c := range calls {

@@ -18,9 +18,9 @@ import (
 
 func init() { helpers["trace-confined"] = traceConfined }
 
-// traceConfined has a filter of its own, set by a call that its first argument says, and makes calls
-// of all kinds: such as that refuses, such as are for a tracer that it has not, and
-// such as do not exist. It prints what becomes of them, and has a child that does the same.
+// traceConfined sets a system call filter with the call that its first argument names, and
+// makes all kinds of calls: refused ones, ones for a tracer that it does not have, and ones
+// that do not exist. It prints the results, and a child does the same.
 func traceConfined() {
 	runtime.LockOSThread()
 	filter := []unix.SockFilter{
@@ -63,8 +63,8 @@ func traceConfined() {
 	}
 }
 
-// A program that has a filter of system calls of its own sees under a tracer what it sees alone, and
-// the calls that the filter refuses are recorded. So are calls with numbers that do not exist.
+// A program with a system call filter of its own gets the same results under a tracer as
+// alone, and the refused calls are recorded. So are calls with numbers that do not exist.
 func TestTraceConfined(t *testing.T) {
 	const calls = "syscall.lseek,syscall.getpriority,syscall.getsid"
 	for _, tt := range []struct {

@@ -25,8 +25,8 @@ type killedRun struct {
 	status chan error
 }
 
-// startKilled starts ptrace-run with a command that needs files to be opened, and so every
-// call that a filter may stop.
+// startKilled starts ptrace-run with a command that opens files: each such call may be
+// stopped by a filter.
 func startKilled(t *testing.T, dir, events string) *killedRun {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -79,7 +79,8 @@ func holders(dir string) (text string) {
 	return text
 }
 
-// tracerOf returns the tracer that ptrace-run has started, once it is there; 0 if it never will be.
+// tracerOf waits for the tracer that ptrace-run starts and returns it, or 0 if there is
+// none.
 func tracerOf(pid int) int {
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
 		tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
@@ -159,17 +160,17 @@ func TestTraceKilledAnytime(t *testing.T) {
 				case !strings.HasPrefix(whole, out) || strings.Contains(out, "not implemented"):
 					t.Errorf("killed after %v: %q %q", wait, out, reported)
 				case tt.tracer && !strings.Contains(tt.events, ".") && (out != whole || err != nil):
-					// Nothing holds the command to its tracer.
+					// The command does not depend on its tracer.
 					t.Errorf("killed after %v: %q %q, %v", wait, out, reported, err)
 				case tt.tracer && out != whole && err == nil:
 					t.Errorf("killed after %v: %q %q, and the status is 0", wait, out, reported)
 				case tt.tracer && out != "" && out != whole && reported == "":
-					// Before the command begins, its tracer takes ptrace-run along.
+					// Before the command starts, the tracer takes ptrace-run with it.
 					t.Errorf("killed after %v: %q, %v, and nothing is reported", wait, out, err)
 				}
 			}
 			t.Logf("killed %d times, whole %d times", early, late)
-			// What was left behind is completed.
+			// The next command completes the log.
 			exec.Command("env", "PTRACE_DIR="+filepath.Join(dir, "traces"), "ptrace-ctl", "list").Run()
 			if left, _ := filepath.Glob(filepath.Join(dir, "traces", "s-*")); len(left) > 0 {
 				t.Errorf("streams are left: %q", left)

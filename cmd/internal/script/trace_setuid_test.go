@@ -64,7 +64,7 @@ func TestTraceSetuid(t *testing.T) {
 	}
 }
 
-// copyProgram copies a program that is in PATH.
+// copyProgram copies a program from PATH.
 func copyProgram(to, name string) error {
 	path, err := exec.LookPath(name)
 	if err != nil {

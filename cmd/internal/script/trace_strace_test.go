@@ -13,37 +13,38 @@ import (
 	"time"
 )
 
-// rules say what of a program's calls is up to chance and not compared. Without any, every
-// call of every thread is, in its order, with its result.
+// rules says which of a program's calls depend on chance and are not compared. Without
+// rules, every call of every thread is compared, in order, with its result.
 type rules struct {
-	// drop are calls, or beginnings of them, whose number or place is chance's.
+	// drop has calls, or their prefixes, whose number or position depends on chance.
 	drop []string
-	// anyOrder are threads of whose calls order and number are, and those that may be missing.
+	// anyOrder has threads whose calls vary in order and number, and the calls that may be
+	// missing.
 	anyOrder map[string][]string
-	// anyResult are calls whose result is.
+	// anyResult has calls whose result varies.
 	anyResult []string
-	// perProgram: which thread of a process makes a call, and as which descriptor, is up to
-	// a scheduler in the program. So only these are compared, without their order and
-	// descriptors, of all that run the same program.
+	// perProgram: a scheduler in the program decides which thread of a process makes a
+	// call, and with which descriptor. So only these calls are compared, without order and
+	// descriptors, over all processes with the same program.
 	perProgram []string
 }
 
 var (
-	// Which child ends first is chance's.
+	// The order in which children end varies.
 	anyChild = rules{anyResult: []string{"wait4"}}
-	// The name of a temporary file is made of random numbers, and some of them do not suit.
+	// The names of temporary files are random, and some are tried in vain.
 	anyName = rules{drop: []string{"getrandom"}}
-	// make(1) hears of the end of its children when they end, and passes tokens for each. The first of those that run has its
-	// standard input, the others get a broken one.
+	// make(1) gets the end of its children when they end, and passes tokens for each. The
+	// first child that runs has its standard input, the others get a broken one.
 	anyJob = rules{anyResult: []string{"wait4"}, anyOrder: map[string][]string{"0": {"wait4", "pselect6", "read", "write"}}, drop: []string{"dup2(5, 0)"}}
-	// Threads that wait for each other do so only when they come late, and the allocator of
-	// the C library makes a thread an arena of its own when it finds others in use. The first does not wait
-	// for the last steps of the others, which its end may forestall.
+	// Threads wait for each other only when they come late, and the allocator of the C
+	// library gives a thread its own arena when others are in use. The first thread does
+	// not wait for the last steps of the others, which its end may forestall.
 	anyThread = rules{drop: []string{"exit", "rt_sigprocmask", "futex", "sched_yield", "mmap", "munmap", "mprotect", "madvise", "brk"}}
-	// A Go program has many goroutines on few threads, which come and go as the
-	// garbage collector and blocking calls have it. This is what it does to files and
-	// sockets, and that it starts programs. With the race detector it has a C library, whose
-	// allocator counts the processors when threads meet.
+	// A Go program runs many goroutines on few threads, which the garbage collector and
+	// blocking calls create and park. These are its calls on files and sockets, and the
+	// programs it starts. With the race detector it has a C library, whose allocator counts
+	// the processors when threads contend.
 	anyGoroutine = rules{
 		drop: []string{`openat(AT_FDCWD, "/sys/devices/system/cpu/online",`},
 		perProgram: []string{"execve", "openat", "mkdirat", "unlinkat", "linkat", "renameat", "chdir", "readlinkat", "statfs", "fsync", "ftruncate", "exit_group",
@@ -52,7 +53,7 @@ var (
 	}
 )
 
-// The same programs, traced by strace(1) and by us: the same calls with the same
+// The same programs, traced by strace(1) and by ptrace-run: the same calls with the same
 // results, in the same order in each thread.
 func TestTraceLikeStrace(t *testing.T) {
 	needProgram(t, "strace")
@@ -98,7 +99,8 @@ func TestTraceLikeStrace(t *testing.T) {
 	}
 }
 
-// straceWork makes a directory to work in, and returns what is to be set and run there.
+// straceWork creates a working directory, and returns the environment and the command to
+// run there.
 func straceWork(t *testing.T, argv []string) (dir string, env, run []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -113,13 +115,13 @@ func straceWork(t *testing.T, argv []string) (dir string, env, run []string) {
 			t.Fatal(err)
 		}
 	}
-	// What git(1) has seen change within the time stamp of its index it looks at again.
+	// git(1) checks again what changed within the time stamp of its index.
 	old := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	os.Chtimes(filepath.Join(dir, "text"), old, old)
 	run = slices.Clone(argv)
 	switch argv[0] {
 	case "python3":
-		// Which may be a script of one that manages versions.
+		// It may be a script of a version manager.
 		out, err := exec.Command("python3", "-I", "-S", "-c", "import sys; print(sys.executable)").Output()
 		if err != nil {
 			t.Fatal(err)
@@ -146,8 +148,8 @@ with open("copy.json", "w") as f:
 print(json.load(open("copy.json")), subprocess.run(["cat", "nosuch"]).returncode)
 `
 
-// pythonServer answers eight connections, each by a thread of its own, and is its own clients,
-// each a thread, too.
+// pythonServer serves eight connections with a thread for each, and is its own clients,
+// also a thread each.
 const pythonServer = `
 import socket, threading
 listener = socket.create_server(("127.0.0.1", 0))
@@ -171,13 +173,13 @@ for _ in range(8):
     a.join(); b.join()
 `
 
-// addresses are calls that return one: where it lies is chance's.
+// addresses are calls that return an address, which varies.
 var addresses = []string{"mmap", "brk", "mremap", "shmat"}
 
-// numbers are calls that return a process or thread, or nothing.
+// numbers are calls that return a process, a thread, or nothing.
 var numbers = append([]string{"wait4", "getpid", "gettid", "getppid", "getpgrp", "set_tid_address", "setsid", "getpgid", "getsid"}, births...)
 
-// written are the calls whose arguments we write as strace(1) does.
+// written are the calls whose arguments we format as strace(1) does.
 var written = []string{
 	"open", "openat", "access", "faccessat2", "close", "lseek", "dup", "dup2", "pipe", "pipe2", "mkdir", "mkdirat", "unlink", "unlinkat", "rmdir",
 	"rename", "link", "chdir", "getcwd", "exit_group", "listen", "shutdown", "kill", "readlink", "umask", "getuid", "geteuid", "alarm",
@@ -187,11 +189,11 @@ var (
 	flags  = regexp.MustCompile(`\w+(\|\w+)+`) // in any order
 	number = regexp.MustCompile(`\b\d+\b`)
 	first  = regexp.MustCompile(`^\d+\b`)
-	// Names that programs make, and addresses.
+	// Generated names, and addresses.
 	random = regexp.MustCompile(`tmp_obj_\w+|\bt\w{6}\b|go-build\d+|go-link-\d+|cc\w{6}\.|\b0x[0-9a-f]+`)
 )
 
-// line writes a call so that the same call is the same line in every run.
+// line formats a call so that the same call gives the same line in every run.
 func (r *rules) line(c seenCall, f *family) string {
 	text := c.name
 	if slices.Contains(written, c.name) {
@@ -231,7 +233,7 @@ func (r *rules) line(c seenCall, f *family) string {
 	return text + " = " + strconv.FormatInt(c.value, 10)
 }
 
-// threads returns the calls of each thread by its place in the family.
+// threads returns the calls of each thread by its name in the family.
 func (r *rules) threads(t *testing.T, calls []seenCall) map[string][]string {
 	t.Helper()
 	f := newFamily(t, calls)
@@ -273,8 +275,8 @@ func beginsWithAny(line string, beginnings []string) bool {
 	return slices.ContainsFunc(beginnings, func(begin string) bool { return strings.HasPrefix(line+" ", begin+" ") })
 }
 
-// withoutInterruption drops what is there only because a signal came when it did: a call
-// that it interrupted and that is made again, and the return from its handler.
+// withoutInterruption drops what depends on the time of a signal: a call that it
+// interrupted and that restarts, and the return from its handler.
 func withoutInterruption(list []string) []string {
 	return slices.DeleteFunc(list, func(line string) bool {
 		name, _, _ := strings.Cut(line, " ")

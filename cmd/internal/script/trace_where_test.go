@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A call has the process and the thread that made it, and the address in its program, in
-// every way of tracing it.
+// A recorded call has the process and thread that made it, and the address in its program,
+// in every way of tracing.
 func TestTraceWhere(t *testing.T) {
 	for _, events := range []string{"syscall", "syscall.lseek", "syscall.lseek,proc,signal"} {
 		dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Each option of each command is used by a test that runs the command.
+// A test that runs the command uses each option of each command.
 func TestEveryOptionIsTried(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "script", "*.txtar"))
 	if err != nil || len(scripts) == 0 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A program that uses pkg/posixtrace connects to the stream in $PTRACE_STREAM before main. The commands, each of
-// which scripts start many times with that variable set, do not.
+// A program that uses pkg/posixtrace connects to the stream in $PTRACE_STREAM before main.
+// The commands, which scripts start many times with that variable set, do not.
 func TestCommandsUntraced(t *testing.T) {
 	const (
 		refuses  = "init github.com/posixtrace/posixtrace/cmd/internal/untraced "

@@ -15,7 +15,8 @@ import (
 )
 
 func init() {
-	// wiped-target: has its page mapped, and has closed all descriptors of the trace directory.
+	// wiped-target: has its page mapped, and has closed all descriptors of the trace
+	// directory.
 	helpers["wiped-target"] = func() {
 		if _, err := posixtrace.OpenEventID("crash"); err != nil {
 			panic(err)
@@ -32,8 +33,8 @@ func init() {
 	}
 }
 
-// wipe removes what is in the trace directory, and with all the directory too, as systemd does at
-// the end of a user's last session (RemoveIPC).
+// wipe removes the content of the trace directory, and with all the directory too, as
+// systemd does at the end of a user's last session (RemoveIPC).
 func (h *crashes) wipe(all bool) {
 	h.t.Helper()
 	files, err := filepath.Glob(h.traces() + "/*")
@@ -50,9 +51,9 @@ func (h *crashes) wipe(all bool) {
 	}
 }
 
-// The trace directory is removed, or all that is in it, while a process runs that has its page
-// mapped: traced or not, once and again. The process can be traced afterwards, with the names
-// it has, and a log of before goes on and is completed.
+// The trace directory, or its content, is removed while a process runs that has its page
+// mapped: traced or not, once and repeatedly. Afterwards the process can be traced, under
+// the names it has, and an earlier log continues and is completed.
 func TestWiped(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -115,7 +116,8 @@ func TestWiped(t *testing.T) {
 	}
 }
 
-// A process that cannot be sent from its page to a new one is not traced, and ptrace-create says so.
+// A process that cannot be redirected from its page to a new one is not traced, and
+// ptrace-create reports that.
 func TestWipedClosed(t *testing.T) {
 	h := newCrashes(t)
 	cmd := h.command("wiped-target")

@@ -3,6 +3,7 @@ package dump
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
@@ -190,11 +191,8 @@ func (o *dumpOptions) hidesFlushMarks() bool {
 	if o.mode != "" {
 		return o.mode == "summary"
 	}
-	switch o.form {
-	case "", "table", "format", "golden", "golden format":
-		return true
-	}
-	return false
+	name := strings.TrimPrefix(o.form, "golden ")
+	return !slices.ContainsFunc(output.Forms, func(f output.FormInfo) bool { return f.Name == name && f.Marks })
 }
 
 // outputEvents returns the event types of captured output.

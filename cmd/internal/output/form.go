@@ -38,6 +38,7 @@ type FormInfo struct {
 
 	Golden bool // the option may be given with --golden
 	Modes  bool // the option also goes with --summary, --status and the like
+	Marks  bool // the form has flush marks without --events; text and summaries leave them out
 
 	New func(s *Settings) (Form, error)
 }
@@ -46,10 +47,10 @@ type FormInfo struct {
 // a file of its own, add a row here, and describe the option in man/ptrace-dump.1. The options
 // of ptrace-dump come from this table.
 var Forms = []FormInfo{
-	{Name: "json", Short: 'j', Help: "write one JSON object per event", Golden: true, Modes: true, New: newJSON},
-	{Name: "csv", Help: "write comma-separated values with a header line", New: newCSV},
+	{Name: "json", Short: 'j', Help: "write one JSON object per event", Golden: true, Modes: true, Marks: true, New: newJSON},
+	{Name: "csv", Help: "write comma-separated values with a header line", Marks: true, New: newCSV},
 	{Name: "table", Help: "write a table as wide as the terminal", Modes: true, New: newEventTable},
-	{Name: "chrome", Help: "write trace-event JSON for timeline viewers", New: newChrome},
+	{Name: "chrome", Help: "write trace-event JSON for timeline viewers", Marks: true, New: newChrome},
 	{Name: "format", Arg: "FMT", Help: "write %t time, %D delta, %p pid, %i tid, %n name, %d data, %x hexadecimal data, %a address, %c class, %q number, %k span, %K parent, %% \\n \\t", Golden: true, New: newFormat},
 	{Name: "golden", Help: "write reproducible text, or JSON with -j: P1, T1 for processes and threads, no times", New: newGolden},
 	{Name: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "write captured output after a time: rel, abs, delta", New: newAnnotate},

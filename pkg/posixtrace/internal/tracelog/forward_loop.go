@@ -12,25 +12,21 @@ func (f *forwardSource) loopArea() error {
 	if err := f.head(); err != nil {
 		return err
 	}
-	var torn []Fault
-	var slots []int
-	newest, seq := -1, uint64(0)
+	var faults slotFaults
 	q := &slotQueue{f: f, r: r}
 	for i := range int(r.super.Slots) {
 		at := f.off
 		h, err := q.slot(at)
-		if err == nil && h.Seq > seq {
-			newest, seq = i, h.Seq
-		}
 		switch {
+		case err == nil:
+			faults.sound(i, h.Seq)
 		case isIO(err):
 			return err
 		case errors.Is(err, errCut):
 			q.close(i+1 < int(r.super.Slots))
 			return err
-		case err != nil && !errors.Is(err, errNoBlock) && len(torn) < 2:
-			torn = append(torn, Fault{at, "slot", err})
-			slots = append(slots, i)
+		case !errors.Is(err, errNoBlock):
+			faults.unsound(i, at, err)
 		}
 		if r.merge.held > f.hold {
 			return fmt.Errorf("log: more than %d bytes of events cannot be put in order without seeking", f.hold)
@@ -43,12 +39,7 @@ func (f *forwardSource) loopArea() error {
 		}
 	}
 	q.close(false)
-	for i := range torn {
-		if slots[i] != (newest+1)%int(r.super.Slots) {
-			r.damage(torn[i].Offset, torn[i].What, torn[i].Err)
-			break
-		}
-	}
+	faults.report(&r.contents)
 	if !r.super.hasHead() {
 		if err := f.anchors(0); err != nil {
 			return err

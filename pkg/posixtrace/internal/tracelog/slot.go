@@ -229,3 +229,39 @@ func splitPoint(p []byte, base uint64, room int) (n int, sites []byte, again uin
 	}
 	return n, sites, again
 }
+
+// slotFaults finds damage among the slots of a Loop log. One slot may be unsound without damage: the
+// one behind the newest, which the recorder was writing when it died.
+type slotFaults struct {
+	seq  uint64 // sequence number of the newest sound slot
+	next int    // the slot behind it
+	bad  []slotFault
+}
+
+type slotFault struct {
+	slot int
+	off  int64
+	err  error
+}
+
+func (f *slotFaults) sound(slot int, seq uint64) {
+	if seq > f.seq {
+		f.seq, f.next = seq, slot+1
+	}
+}
+
+func (f *slotFaults) unsound(slot int, off int64, err error) {
+	if len(f.bad) < 2 { // one of two is damage
+		f.bad = append(f.bad, slotFault{slot, off, err})
+	}
+}
+
+// report records the first damage in c.
+func (f *slotFaults) report(c *contents) {
+	for _, b := range f.bad {
+		if b.slot != f.next%int(c.super.Slots) {
+			c.damage(b.off, "slot", b.err)
+			return
+		}
+	}
+}

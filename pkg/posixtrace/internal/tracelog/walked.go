@@ -115,30 +115,19 @@ func (w *walkSource) endTorn(end int64, err error) error {
 	return nil
 }
 
-// findSlots finds the sound slots of a Loop log. At most one slot may be torn without damage: the
-// one that the recorder was writing when it died.
+// findSlots finds the sound slots of a Loop log.
 func (w *walkSource) findSlots() error {
-	type unsound struct {
-		slot int
-		off  int64
-		err  error
-	}
-	var bad []unsound
-	newest, seq := -1, uint64(0)
+	var faults slotFaults
 	// The recorder may go on meanwhile, over slots that this loop has passed. It writes slots in
 	// their order: all newer ones lie behind the last of those that rise from the first one on.
 	rising := 0
 	err := w.b.slots(func(i int, off int64, h *header, _ []byte, err error) error {
 		if err != nil {
-			if len(bad) < 2 {
-				bad = append(bad, unsound{i, off, err})
-			}
+			faults.unsound(i, off, err)
 			return nil
 		}
 		w.found(off, h)
-		if h.Seq > seq {
-			newest, seq = i, h.Seq
-		}
+		faults.sound(i, h.Seq)
 		if at := &w.walked; i == rising && h.Seq > at.slotSeq {
 			rising++
 			at.slot, at.slotFirst, at.slotSeq = i, h.first(), h.Seq
@@ -148,12 +137,7 @@ func (w *walkSource) findSlots() error {
 	if err != nil {
 		return err
 	}
-	for _, u := range bad {
-		if u.slot != (newest+1)%int(w.r.super.Slots) {
-			w.r.damage(u.off, "slot", u.err)
-			break
-		}
-	}
+	faults.report(&w.r.contents)
 	return nil
 }
 

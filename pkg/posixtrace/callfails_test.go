@@ -34,7 +34,7 @@ func TestEveryCallFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			step := tracetest.Scale(5, 1, 1)
-			if what == "complete" { // for which another process has to be killed each time
+			if what == "complete" { // each trial kills another process
 				step = tracetest.Scale(17, 1, 1)
 			}
 			cmd := exec.Command(os.Args[0], what, dir, strconv.Itoa(step))
@@ -109,7 +109,7 @@ func init() {
 		fmt.Printf("ok %d trials, %d of them failed, as they should: %v\n", h.trials, h.failed, h.calls)
 	}
 	tracetest.Helpers["numbered"] = func(args []string) {
-		// An owner that is killed with events in its stream.
+		// An owner killed with events in its stream.
 		p, _ := strconv.Atoi(args[1])
 		f, err := os.Create(args[0])
 		tracetest.Check(err == nil, "Create: %v", err)
@@ -124,7 +124,7 @@ func init() {
 	}
 }
 
-// every does trial with n rising from 1, but for some, until it says that no call failed.
+// every runs trial with rising n, from 1 and in steps, until no call failed.
 func (h *nthFail) every(first, step int, k failing, trial func() bool) {
 	for h.n = 1 + first; ; h.n += step {
 		h.trials++
@@ -138,7 +138,7 @@ func (h *nthFail) every(first, step int, k failing, trial func() bool) {
 
 func (h *nthFail) arm(k failing) { h.f.arm(h.n, k.errno, k.calls...) }
 
-// disarm checks err against what the failure should be.
+// disarm checks that err is the armed failure.
 func (h *nthFail) disarm(what string, k failing, err error) bool {
 	call, hit := h.f.disarm()
 	switch {
@@ -233,7 +233,7 @@ func (h *nthFail) complete(p FullPolicy, k failing) bool {
 	return hit
 }
 
-// create makes a stream, with a log if there is a policy for it.
+// create makes a stream, with a log if policy is set.
 func (h *nthFail) create(p *FullPolicy, k failing) bool {
 	k.calls = append(slices.Clone(k.calls), unix.SYS_OPENAT, unix.SYS_FALLOCATE, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT2,
 		unix.SYS_LINKAT, unix.SYS_FLOCK, unix.SYS_FCHMOD, unix.SYS_FSYNC, unix.SYS_MMAP)
@@ -292,9 +292,9 @@ func openDescriptors() int {
 	return len(d)
 }
 
-// read checks that a log has all numbered events in their order, or, where it could not
-// be finished, all but those lost; START and STOP may be among them. Of two chunks that were
-// filled by turns it may have but one.
+// read checks that a log has all numbered events in order. A log that could not be finished may
+// lack the lost ones, START and STOP among them, and one of two chunks that were filled in
+// turn.
 func (h *nthFail) read(path string, all, lost int, finished bool) (n int) {
 	f, err := os.Open(path)
 	tracetest.Check(err == nil, "Open: %v", err)

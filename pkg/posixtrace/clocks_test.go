@@ -39,8 +39,8 @@ func TestClockSources(t *testing.T) {
 	}
 }
 
-// behind is an offset for a time namespace whose clock is behind ours. The kernel wants
-// none before zero, and the system may have been booted a minute ago.
+// behind is an offset for a time namespace whose clock is behind ours. The kernel refuses a clock
+// before zero, and the system may have booted a minute ago.
 func behind() string {
 	b, err := os.ReadFile("/proc/uptime")
 	tracetest.Check(err == nil, "uptime: %v", err)
@@ -103,7 +103,7 @@ func init() {
 	}
 }
 
-// clocksCheck checks that r yields n events in their order, all of them recorded since began.
+// clocksCheck checks that r yields n events in order, all recorded since began.
 func clocksCheck(r *Reader, began time.Time, n int) {
 	last := began.UnixNano() - 1e6
 	got := 0

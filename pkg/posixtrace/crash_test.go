@@ -23,25 +23,25 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// What stands here kills: traced processes, owners of logs, controllers and analyzers,
-// each a real process, at random instants, and settles accounts with what they themselves
-// have said, in memory of their own, just before and just after each call.
+// The crash tests kill processes at random instants: traced processes, owners of logs,
+// controllers and analyzers. Each process counts its calls in memory of its own, just before
+// and just after each call; the tests compare these counts with the stream.
 
-// cell is what one process says. It is written by that process, but for run.
+// cell holds the counts of one process, which alone writes it, except run.
 type cell struct {
 	before, after atomic.Uint64 // calls of Event that started, and that returned
-	run           atomic.Uint64 // 1: the harness wants it to go on; 2: and never to pause
-	idle          atomic.Uint64 // 1: it does not
+	run           atomic.Uint64 // set by the harness: 1 to continue, 2 to continue without pauses
+	idle          atomic.Uint64 // 1: it has paused
 	ready         atomic.Uint64
-	seen          atomic.Uint64 // events that an analyzer has seen
-	bad           atomic.Uint64 // of which some were torn, or came twice
+	seen          atomic.Uint64 // events that an analyzer has read
+	bad           atomic.Uint64 // torn or repeated ones among them
 	first, last   atomic.Uint64 // numbers of the first and the last of them, plus one
 	_             [7]uint64
 }
 
 const cells = 2048
 
-// crashKills is how many kills all of the tests below together make.
+// crashKills is the number of kills of all crash tests together.
 func crashKills() int {
 	if n, err := strconv.Atoi(os.Getenv("POSIXTRACE_KILLS")); err == nil && n > 0 {
 		return n
@@ -76,7 +76,7 @@ func crashData(b []byte, who, n uint64) []byte {
 	b = binary.LittleEndian.AppendUint64(b, n)
 	most := uint64(50)
 	if who%2 == 1 {
-		most = 800 // so that it takes another chunk every few events
+		most = 800 // so that a writer takes a new chunk every few events
 	}
 	for i := range (n*7 + who) % most {
 		b = append(b, byte(i+n*31+who))
@@ -84,9 +84,9 @@ func crashData(b []byte, who, n uint64) []byte {
 	return b
 }
 
-// crashSeen knows which events were read.
+// crashSeen is the set of events read.
 type crashSeen struct {
-	bits map[uint64][]uint64 // of each process
+	bits map[uint64][]uint64 // by process
 	data []byte
 	n    uint64
 }
@@ -129,7 +129,7 @@ func init() {
 			}
 		}
 	}
-	// records as long as it may
+	// crash-target: records until paused or killed
 	tracetest.Helpers["crash-target"] = part(func(me *cell, args []string) error {
 		id, err := OpenEventID("crash")
 		if err != nil {
@@ -137,7 +137,7 @@ func init() {
 		}
 		who, _ := strconv.ParseUint(args[0], 10, 64)
 		var b []byte
-		Event(id+1000, nil) // finds out what traces us
+		Event(id+1000, nil) // connects to the streams that trace this process
 		me.ready.Store(1)
 		for n := me.before.Load(); ; {
 			if me.run.Load() == 0 {
@@ -156,7 +156,7 @@ func init() {
 			}
 		}
 	})
-	// makes a stream with a log on process args[1] and flushes it all the time
+	// crash-owner: makes a stream with a log on process args[1] and flushes it all the time
 	tracetest.Helpers["crash-owner"] = part(func(me *cell, args []string) error {
 		pid, _ := strconv.Atoi(args[1])
 		f, err := os.Create(args[2])
@@ -185,7 +185,7 @@ func init() {
 			}
 		}
 	})
-	// performs all operations of a controller on the stream of another process
+	// crash-control: performs all operations of a controller on the stream of another process
 	tracetest.Helpers["crash-control"] = part(func(me *cell, args []string) error {
 		s, err := Attach(args[1])
 		if err != nil {
@@ -218,12 +218,12 @@ func init() {
 			if err != nil {
 				return err
 			}
-			if rand.N(4) == 0 { // the lock goes to who asks at the right moment
+			if rand.N(4) == 0 { // another process may get the lock
 				time.Sleep(rand.N(200 * time.Microsecond))
 			}
 		}
 	})
-	// consumes what there is
+	// crash-analyzer: consumes all events
 	tracetest.Helpers["crash-analyzer"] = part(func(me *cell, args []string) error {
 		s, err := Attach(args[1])
 		if err != nil {
@@ -273,7 +273,7 @@ func newCrash(t *testing.T) *crash {
 	return h
 }
 
-// fresh begins a new page of cells, with the next process for number 0.
+// fresh starts a new page of cells, with the next process as number 0.
 func (h *crash) fresh() {
 	if h.all != nil {
 		sys.Unmap(unsafe.Slice((*byte)(unsafe.Pointer(&h.all[0])), cells*int(unsafe.Sizeof(cell{}))))
@@ -320,7 +320,7 @@ func (h *crash) spawn(part string, args ...string) *victim {
 	return v
 }
 
-// kill ends the process; what it said of itself before must be nothing.
+// kill kills the process, which must not have printed an error.
 func (v *victim) kill() {
 	if v.cmd.ProcessState == nil {
 		v.cmd.Process.Kill()
@@ -328,8 +328,8 @@ func (v *victim) kill() {
 	}
 }
 
-// limit is a deadline that does not come while all of us stand still: stopped, suspended, or
-// given no time by the machine. What passes between two looks at it counts as a moment at most.
+// limit is a deadline that does not expire while the whole machine stands still: stopped,
+// suspended or starved. The time between two looks at it counts as a moment at most.
 type limit struct {
 	left time.Duration
 	last time.Time
@@ -344,7 +344,7 @@ func (l *limit) over() bool {
 	return l.left < 0
 }
 
-// wait waits until f holds, and fails when that takes too long, or v says something.
+// wait waits until f holds. It fails when that takes too long or v prints an error.
 func (h *crash) wait(v *victim, what string, f func() bool) {
 	for end := within(30 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
 		if end.over() {
@@ -354,10 +354,10 @@ func (h *crash) wait(v *victim, what string, f func() bool) {
 	}
 }
 
-// pause lets the others do something for a while.
+// pause gives the other processes some time.
 func (h *crash) pause(most time.Duration) { time.Sleep(time.Duration(h.rng.Int64N(int64(most)))) }
 
-// killed ends a process at a random instant and makes sure that it was still at work.
+// killed kills a process at a random instant and checks that it was still running.
 func (h *crash) killed(v *victim) {
 	v.kill()
 	if !v.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
@@ -365,7 +365,7 @@ func (h *crash) killed(v *victim) {
 	}
 }
 
-// read takes everything that the stream holds at this moment.
+// read consumes the present content of the stream.
 func (h *crash) read(s *Stream, seen *crashSeen) {
 	buf := make([]byte, 4096)
 	for range 5000 {
@@ -379,7 +379,7 @@ func (h *crash) read(s *Stream, seen *crashSeen) {
 		if ev.ID == EventStart {
 			seen.n++
 		}
-		if ev.ID.User() && n > 0 { // those of works have no data
+		if ev.ID.User() && n > 0 { // events of works have no data
 			if err := seen.add(buf[:n]); err != nil {
 				h.t.Fatal(err)
 			}
@@ -387,7 +387,7 @@ func (h *crash) read(s *Stream, seen *crashSeen) {
 	}
 }
 
-// said adds up what the processes have said.
+// said adds up the counts of the processes.
 func (h *crash) said() (after, before uint64) {
 	for i := range h.next {
 		after += h.all[i].after.Load()
@@ -396,7 +396,7 @@ func (h *crash) said() (after, before uint64) {
 	return
 }
 
-// settle compares what was read and counted as lost with what the processes said.
+// settle compares the events read and lost with the counts of the processes.
 func (h *crash) settle(s *Stream, read, starts uint64) {
 	h.t.Helper()
 	st, err := s.PeekStatus()
@@ -409,7 +409,7 @@ func (h *crash) settle(s *Stream, read, starts uint64) {
 	}
 }
 
-// works makes sure that the stream goes on.
+// works checks that the stream still takes an event.
 func (h *crash) works(s *Stream, seen *crashSeen) {
 	h.t.Helper()
 	buf := make([]byte, 4096)
@@ -418,7 +418,7 @@ func (h *crash) works(s *Stream, seen *crashSeen) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	// Others may stop or clear it meanwhile, or be quick to overwrite the event.
+	// Other processes may stop or clear the stream meanwhile, or overwrite the event.
 	for end := within(10 * time.Second); ; {
 		if err := s.Start(); err != nil {
 			h.t.Fatal(err)
@@ -461,7 +461,7 @@ func (h *crash) swept() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	for range 2 { // the pages go with the first, what they need with the second
+	for range 2 { // the first removes the pages, the second the files that they need
 		s, err := Create(0, nil)
 		if err != nil {
 			h.t.Fatal(err)
@@ -505,7 +505,7 @@ func TestCrashTargets(t *testing.T) {
 			}
 			i := h.rng.IntN(len(living))
 			v := living[i]
-			if h.rng.IntN(5) > 0 { // else while it begins
+			if h.rng.IntN(5) > 0 { // otherwise while it starts
 				h.wait(v, "a target", func() bool { return v.after.Load() > 0 })
 			}
 			v.run.Store(2)
@@ -532,8 +532,8 @@ func TestCrashTargets(t *testing.T) {
 	h.swept()
 }
 
-// TestCrashAnalyzers kills those who consume a stream. An event is consumed and not seen
-// at most by those who were killed.
+// TestCrashAnalyzers kills consumers of a stream. Only a killed consumer may take an event and
+// not count it.
 func TestCrashAnalyzers(t *testing.T) {
 	h := newCrash(t)
 	s := h.stream()
@@ -545,7 +545,7 @@ func TestCrashAnalyzers(t *testing.T) {
 	for n := uint64(crashKills() * 20 / 100); kills < n; kills++ {
 		v := ready
 		if h.next == cells-1 {
-			// Numbers are used again; what was said has been added up.
+			// Cells are reused; their counts have been added up.
 			h.next = 1
 		}
 		h.clean()
@@ -627,7 +627,7 @@ func TestCrashControllers(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.works(s, &seen)
-	// And from now on nothing is missing.
+	// From now on no event is missing.
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -43,8 +43,8 @@ func TestCutStreamEndsNoProcess(t *testing.T) {
 	}
 }
 
-// harmed starts a stream on c for others to do harm to, with a log at path if logged, and
-// connects to it a second time.
+// harmed starts a stream on c, for a test to damage, with a log at path if logged, and attaches
+// to it a second time.
 func harmed(t *testing.T, c *tracetest.Child, attr *Attr, logged bool, path string) (s, other *Stream, info StreamInfo) {
 	t.Helper()
 	must := func(err error) {
@@ -86,7 +86,7 @@ func cutOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, logged bool) (rep
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if !logged {
-		wg.Go(func() { // waits for events until there is an end to it
+		wg.Go(func() { // waits for events until the stream ends
 			for {
 				if _, _, err := other.Next(ctx, nil); err != nil {
 					if ctx.Err() != nil {
@@ -175,7 +175,7 @@ func useAll(t *testing.T, s, other *Stream, info StreamInfo, want string) {
 	List()
 }
 
-// readAll reads what can be read, of which every event has the data that is wanted; "" is any.
+// readAll reads the remaining events, each of which must have the data want; "" is any.
 func readAll(t *testing.T, r *Reader, want string) (n int) {
 	for ; ; n++ {
 		rec, err := r.Next()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// huge are the numbers at which sums and products of 32 and 64 bits go wrong.
+// huge are numbers at which sums and products of 32 and 64 bits overflow.
 var huge = func() (list []int64) {
 	for _, shift := range []uint{31, 32, 33, 47, 62} {
 		list = append(list, 1<<shift-1, 1<<shift, 1<<shift+1)
@@ -19,7 +19,7 @@ var huge = func() (list []int64) {
 	return append(list, math.MaxInt64-4096, math.MaxInt64-1, math.MaxInt64, math.MinInt64, math.MinInt64+1, -1<<32, -1<<31, -1)
 }()
 
-// limitFiles keeps what a test creates from really taking gigabytes.
+// limitFiles keeps the files of a test from using gigabytes.
 func limitFiles(t *testing.T, size uint64) {
 	t.Helper()
 	var was syscall.Rlimit

@@ -56,7 +56,7 @@ func TestHeldLogIsUnchangedUntilBeginLog(t *testing.T) {
 		if err := other.RequestFlush(); err != nil {
 			t.Error(err)
 		}
-		// The stream alone is what a reader gets.
+		// A reader gets the events of the stream only.
 		if n := countHeld(t, other, id); n != 1 {
 			t.Errorf("%d events are read while the log is held back, want 1", n)
 		}
@@ -113,7 +113,7 @@ func TestHeldLogIsUnchangedUntilBeginLog(t *testing.T) {
 	s.Shutdown()
 }
 
-// A log that nothing reads is given up when it is to be, and nothing waits for it any more.
+// After its timeout a log that is not read is given up, and no call waits for it.
 func TestLogTimeout(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -133,7 +133,7 @@ func TestLogTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 300 { // more than a pipe holds, less than half of what the stream does
+	for range 300 { // more than a pipe holds, less than half of the stream
 		posixtrace.Event(id, make([]byte, 700))
 	}
 	flushed := make(chan error)
@@ -147,7 +147,7 @@ func TestLogTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantErr(t, <-flushed, syscall.ETIMEDOUT)
-	// Events find no room any more, and do not wait.
+	// Events find no room, and do not wait.
 	for i := range 3000 {
 		rec.Record(posixtrace.EventInfo{ID: posixtrace.EventOutputStdout, PID: i}, make([]byte, 700))
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// craftedLog makes a log in memory; change may say of it what it likes.
+// craftedLog makes a log in memory; change may alter its head.
 func craftedLog(t testing.TB, seal bool, change func(s *tracelog.Super)) []byte {
 	t.Helper()
 	s := &tracelog.Super{
@@ -44,8 +44,8 @@ func craftedLog(t testing.TB, seal bool, change func(s *tracelog.Super)) []byte 
 	return out.Bytes()
 }
 
-// Every log that can be opened can be written again (ptrace-filter -i), and is sound then
-// and says the same.
+// Every log that opens can be written again (ptrace-filter -i); the copy is sound and has the
+// same content.
 func FuzzWriteLog(f *testing.F) {
 	for _, seal := range []bool{true, false} {
 		f.Add(craftedLog(f, seal, nil), true)
@@ -166,7 +166,7 @@ func TestReaderOpensOnlyStreamFiles(t *testing.T) {
 	}
 }
 
-// A stream names its log, which may be a FIFO: that is its reader's, not ours.
+// A stream names its log, which may be a FIFO. A reader of the stream does not open it.
 func TestReaderOpensOnlyLogFiles(t *testing.T) {
 	fifo, opened := watchedFIFO(t, t.TempDir())
 	f, err := os.OpenFile(fifo, os.O_RDWR, 0)

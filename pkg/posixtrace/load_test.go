@@ -34,12 +34,12 @@ func init() {
 	}
 }
 
-// footprint is what a process takes of the system.
+// footprint is the resources that a process uses.
 type footprint struct{ goroutines, descriptors, mappings, files, swept, anonKB int }
 
 func footprintNow(t *testing.T) (f footprint) {
 	t.Helper()
-	for range 5 { // mappings go with the last reference to them
+	for range 5 { // a collection after the last reference unmaps
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
@@ -67,8 +67,8 @@ func footprintNow(t *testing.T) (f footprint) {
 	}
 }
 
-// footprintOf is footprintNow once what goes with the last reference to it has gone down to what
-// there was before, or does not.
+// footprintOf is footprintNow after the mappings have come down to those of before, or a
+// timeout.
 func footprintOf(t *testing.T, before footprint) footprint {
 	t.Helper()
 	f := footprintNow(t)
@@ -85,7 +85,7 @@ func flat(t *testing.T, before, after footprint, kb int) {
 	grown := after.anonKB - before.anonKB
 	before.anonKB, after.anonKB = 0, 0
 	if tracetest.RaceEnabled {
-		grown = 0 // the race detector's
+		grown = 0 // memory of the race detector
 	}
 	if after != before || grown > kb {
 		t.Errorf("%+v has become %+v, and %d KiB more", before, after, grown)
@@ -142,9 +142,9 @@ func TestLoadCycles(t *testing.T) {
 	flat(t, before, footprintOf(t, before), 4<<10)
 }
 
-// TestLoadStreams has sixteen writers and processes that come and go record into sixty
-// streams at once, which are read meanwhile. Of each stream the events read and lost are
-// those that were generated, none torn, none twice.
+// TestLoadStreams has sixteen writers and short-lived processes record into sixty streams at
+// once while the test reads. For each stream, read plus lost events are the generated ones, none
+// torn, none repeated.
 func TestLoadStreams(t *testing.T) {
 	const streams, writers, each = 60, 16, 20
 	processes, duration := tracetest.Scale(30, 1000, 1000), time.Duration(tracetest.Scale(300, 10000, 60000))*time.Millisecond
@@ -156,8 +156,8 @@ func TestLoadStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	Event(id, nil)
-	// What a process keeps that is traced and controls streams is there before: its page, its names,
-	// the directory. What the dead have left goes with a sweep.
+	// A traced process and a controller keep a page, names and the directory; all exist before. A
+	// sweep removes the files of the dead.
 	settle := func() {
 		for range 2 {
 			s, err := Create(0, nil)
@@ -193,7 +193,7 @@ func TestLoadStreams(t *testing.T) {
 				Event(id, b)
 				generated.Add(1)
 				if n%16 == 0 {
-					time.Sleep(100 * time.Microsecond) // so that something is read of it, too
+					time.Sleep(100 * time.Microsecond) // so that the reader gets some of its events
 				}
 			}
 		})
@@ -278,13 +278,13 @@ func TestLoadStreams(t *testing.T) {
 	list = [streams]*Stream{}
 	settle()
 	after := footprintOf(t, before)
-	after.files = min(after.files, before.files) // fewer is no fault
+	after.files = min(after.files, before.files) // fewer is fine
 	before.files = min(after.files, before.files)
 	flat(t, before, after, 64<<10)
 }
 
-// TestLoadStorm compares what an event costs in a stream that is far too small with what it
-// costs in a large one: twice as much at most.
+// TestLoadStorm compares the cost of an event in a stream that is far too small with that in a
+// large one: at most twice as much.
 func TestLoadStorm(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	id, err := OpenEventID("load.storm")
@@ -300,7 +300,7 @@ func TestLoadStorm(t *testing.T) {
 			if err := off.Stop(); err != nil {
 				t.Fatal(err)
 			}
-			if err := on.Clear(); err != nil { // from the start again, full or not
+			if err := on.Clear(); err != nil { // start again, full or not
 				t.Fatal(err)
 			}
 			if err := on.Start(); err != nil {

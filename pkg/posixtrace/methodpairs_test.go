@@ -20,8 +20,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// pairEvents is how many numbered events each stream of TestConcurrentPairsOfMethods gets. A third of them is
-// flushed before the methods are called.
+// pairEvents is the number of events in each stream of TestConcurrentPairsOfMethods. A third
+// of them is flushed before the calls.
 const pairEvents = 3000
 
 func init() {
@@ -170,7 +170,7 @@ func TestConcurrentPairsOfMethods(t *testing.T) {
 		}
 		names = append(names, name)
 	}
-	// What completes or empties a log is tried with each other always, the rest in samples.
+	// Methods that complete or empty a log are always tried with each other, the rest in samples.
 	first := []string{"Flush", "RequestFlush", "Sync", "SetSync", "Shutdown", "Clear"}
 	var pairs [][2]string
 	for i, a := range first {
@@ -280,7 +280,7 @@ func tryPairs(t *testing.T, owner string, pairs [][2]string) {
 			fail("the calls do not return")
 			panic("stuck")
 		}
-		// The stream comes to its end, if it has not.
+		// Shut the stream down if no call did.
 		if !s.isClosed() {
 			if err := s.Shutdown(); err != nil && !errors.Is(err, syscall.EINVAL) {
 				fail("Shutdown: %v", err)
@@ -304,7 +304,7 @@ func tryPairs(t *testing.T, owner string, pairs [][2]string) {
 	}
 }
 
-// readPairs reads a log, which is to hold the first numbers and to be finished.
+// readPairs reads a log, which must be finished and hold the first numbers.
 func readPairs(path string) (n int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// patience is how long the tests below wait for what must not wait.
+// patience is how long these tests wait for a call that must not wait.
 const patience = 30 * time.Second
 
-// soon runs f, which must not wait for what the test holds.
+// soon runs f, which must not wait for the locks that the test holds.
 func soon(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -165,13 +165,12 @@ func TestNamesDoNotWaitForFlush(t *testing.T) {
 	}
 }
 
-// Names that are registered while the filter changes all the time are decided on by the filter
-// that is left in the end.
+// The final filter decides on names registered while the filter changes all the time.
 func TestNamesAndFiltersAtOnce(t *testing.T) {
 	s := running(t, os.Getpid(), Attr{})
 	stop := make(chan struct{})
 	done := make(chan struct{})
-	no := fmt.Sprintf("no %x ", rand.Uint64()) // so that the names are new also the second time
+	no := fmt.Sprintf("no %x ", rand.Uint64()) // new names in each run of -count
 	yes := "y" + no
 	go func() {
 		defer close(done)
@@ -216,7 +215,7 @@ func TestNamesAndFiltersAtOnce(t *testing.T) {
 }
 
 // The first event of a process that $PTRACE_STREAM leads to a stream needs the trace
-// directory, whose lock may be held for long by one who creates a stream or completes a log.
+// directory. A process that creates a stream or completes a log may hold its lock for long.
 func TestFirstEventDoesNotWait(t *testing.T) {
 	other := tracetest.Start(t, "target")
 	other.Line()
@@ -241,7 +240,7 @@ func TestFirstEventDoesNotWait(t *testing.T) {
 	equal(t, drain(t, s), got{"first", "one", child.PID})
 }
 
-// Where every slot of a stream is taken and its lock, too, a trace point gives up.
+// A trace point gives up if another process holds every slot of a stream and its lock.
 func TestCrowdedAttachDoesNotWait(t *testing.T) {
 	child := tracetest.Start(t, "target")
 	child.Line()
@@ -262,7 +261,7 @@ func TestCrowdedAttachDoesNotWait(t *testing.T) {
 	release()
 }
 
-// An id that is not registered costs no system call each time.
+// An unregistered id does not cost a system call each time.
 func TestUnknownIDs(t *testing.T) {
 	calls := func() (n int) {
 		b, err := os.ReadFile("/proc/self/io")
@@ -284,7 +283,7 @@ func TestUnknownIDs(t *testing.T) {
 	if reads := calls() - before; reads > n/10 {
 		t.Errorf("%d events of an unknown type cost %d reads", n, reads)
 	}
-	// What another process of the family registers is known to us after all.
+	// Types registered by another process of the family become known.
 	named, err := traced.proc.dir.Names(traced.proc.page.Family())
 	if err != nil {
 		t.Fatal(err)
@@ -302,8 +301,8 @@ func TestUnknownIDs(t *testing.T) {
 	}
 }
 
-// The deadlines of the reader calls hold whatever others do: another process has the
-// stream's lock, and calls of this one wait for it, with every lock of the handle's.
+// The deadlines of the reader calls hold while another process has the stream's lock and calls of
+// this process wait for it, with every mutex of the Stream held.
 func TestReadersDoNotWait(t *testing.T) {
 	s := running(t, os.Getpid(), Attr{StreamFullPolicy: PolicyUntilFull})
 	id, err := OpenEventID("readers")
@@ -368,8 +367,8 @@ func TestReadersDoNotWait(t *testing.T) {
 	read("TryNext", try, syscall.EINVAL)
 }
 
-// A reader that waits for the next event of a stream whose owner has died shuts that down. It
-// does not wait for those who hold what that takes.
+// A reader that waits for the next event of a stream whose owner has died shuts the stream down,
+// and does not wait for the locks that this takes.
 func TestReaderOfOrphanDoesNotWait(t *testing.T) {
 	c := tracetest.Start(t, "pairs-owner", t.TempDir(), "1")
 	path := c.Line()

@@ -17,8 +17,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// judge looks at numbered events as a reader reports them: those of one writer keep their
-// order.
+// judge checks the order of the numbered events of each writer, as a reader reports them.
 type judge struct {
 	last  map[uint32]uint32 // by writer
 	wrong string
@@ -41,7 +40,7 @@ func (j *judge) see(data []byte) {
 	j.seen++
 }
 
-// scribe writes numbered events.
+// scribe records numbered events.
 type scribe struct {
 	id   uint32
 	n    uint32
@@ -56,10 +55,10 @@ func (s *scribe) next(size int) []byte {
 	return s.data[:12+size%(len(s.data)-12)]
 }
 
-// scribes let several writers of every kind write until total events have been taken or
-// stop is closed. The kinds are Recorders that give all lines of a batch one time, that give
-// times from elsewhere, some of them old, and that mix both with the present; some live
-// for one batch only, and leave chunks that others go on in; and a trace point.
+// scribes runs several writers of every kind until the stream has taken total events or stop is
+// closed. The kinds are Recorders that give all lines of a batch one time, that give times from
+// elsewhere, some of them old, and that mix both with the present; Recorders that live for one
+// batch and leave partial chunks to others; and a trace point.
 func scribes(t *testing.T, s *Stream, seed uint64, total int, stop <-chan struct{}) {
 	t.Helper()
 	id, err := OpenEventID("order.line")
@@ -129,8 +128,8 @@ func scribes(t *testing.T, s *Stream, seed uint64, total int, stop <-chan struct
 	writers.Wait()
 }
 
-// The events of one writer never change their order, whatever times it gives them, through
-// flushes, merging, following and live reading, in streams of any size.
+// The events of one writer keep their order, whatever times it gives them, through flushes,
+// merging, following and live reading, in streams of any size.
 func TestEventsOfOneWriterKeepTheirOrder(t *testing.T) {
 	rounds := tracetest.Scale(1, 2, 8)
 	total := tracetest.Scale(20_000, 60_000, 200_000)
@@ -207,7 +206,7 @@ func orderInLog(t *testing.T, size int64, seed uint64, total int) {
 	}
 }
 
-// judgePeek reads what there is so far.
+// judgePeek reads the events so far.
 func judgePeek(t *testing.T, s *Stream) (wrong string) {
 	r, err := s.Reader()
 	if err != nil {

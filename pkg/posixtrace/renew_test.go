@@ -116,7 +116,7 @@ func TestRenewedReaderMatchesNewReader(t *testing.T) {
 				got, want := seen(t, r), seen(t, fresh)
 				fresh.Close()
 				if f != nil && !slices.Equal(got, want) {
-					// The stream may have flushed itself between the two.
+					// An automatic flush may have come between the two.
 					got, want = slices.DeleteFunc(got, isFlushMark), slices.DeleteFunc(want, isFlushMark)
 				}
 				if !slices.Equal(got, want) {
@@ -202,8 +202,8 @@ func TestOpenCostIsIndependentOfLogLength(t *testing.T) {
 		if long := look(); long > 2*short+16<<10 {
 			t.Errorf("%v: a look at a short log reads %d bytes, at a long one %d", policy, short, long)
 		}
-		// A first look reads all of it, before it has the lock, and only what has come meanwhile
-		// once more.
+		// The first Reader reads the whole log before it takes the lock, and under it only what was
+		// added meanwhile.
 		file, err := openRegular(s.c.mem.LogPath)
 		if err != nil {
 			t.Fatal(err)

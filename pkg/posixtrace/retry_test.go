@@ -35,7 +35,7 @@ func init() {
 		for range 1000 {
 			Event(id, []byte("too early"))
 		}
-		// However many trace points were passed, there was one attempt.
+		// All those trace points made one attempt.
 		once := traced.missed.pause
 		retryMin, traced.missed.pause = 20*time.Millisecond, 0
 		if t := traced.table.Load(); t != nil {
@@ -62,7 +62,7 @@ func init() {
 	}
 }
 
-// lack takes something away from this process that it needs to connect to a stream.
+// lack takes away from this process a resource that it needs to connect to a stream.
 func lack(what string) (back func()) {
 	limit := func(kind int, n uint64) func() {
 		var old unix.Rlimit
@@ -95,7 +95,7 @@ func TestMissedConnectionIsReportedAndRetried(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		no   syscall.Errno
-		late bool // the stream cannot be reached before it is over
+		late bool // the process cannot report it before it has the resource again
 	}{
 		{"descriptors", syscall.EMFILE, true},
 		{"memory", syscall.ENOMEM, false},

@@ -13,8 +13,8 @@ import (
 )
 
 func init() {
-	// sandbox: asks for an id, refuses itself, on pain of death, the system calls by which a program
-	// comes to a stream, and records.
+	// sandbox: opens an event type, enters a sandbox that kills it for a system call that connects
+	// it to a stream, and records.
 	tracetest.Helpers["sandbox"] = func([]string) {
 		s, err := Create(0, nil)
 		tracetest.Check(err == nil, "Create: %v", err)
@@ -45,7 +45,7 @@ func init() {
 		tracetest.Check(s.Shutdown() == nil, "Shutdown")
 		fmt.Println("ok")
 	}
-	// It records nothing before, nor asks for anything.
+	// It records nothing and makes no other call before.
 	tracetest.Helpers[earlyHelper] = func([]string) {
 		done := make(chan struct{})
 		go func() {
@@ -61,14 +61,14 @@ func init() {
 
 const sandboxed = 100 // events
 
-// earlyHelper is the helper that connects to its stream before main.
+// earlyHelper is the helper connected to its stream before main.
 const earlyHelper = "sandbox-early"
 
-// enterSandbox refuses the calling thread, on pain of the program's death, the system calls by which
-// a program comes to a stream. The thread ends with the goroutine.
+// enterSandbox makes the system calls that connect a program to a stream deadly for the calling
+// thread, which ends with the goroutine.
 func enterSandbox() {
 	const (
-		nr      = 0         // offset of the number in struct seccomp_data
+		nr      = 0         // offset of the call's number in struct seccomp_data
 		mmapped = 16 + 4*8  // and of mmap's descriptor, which is the low half here
 		none    = 1<<32 - 1 // -1: memory, which the Go runtime needs
 		ld      = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -93,13 +93,13 @@ func enterSandbox() {
 	tracetest.Check(no == 0, "seccomp: %v", no)
 }
 
-// A program that enters a sandbox after it has asked for its event types, and before its first event,
-// goes on to run and is traced.
+// A program that enters a sandbox after opening its event types, before its first event, is
+// traced.
 func TestSandbox(t *testing.T) {
 	tracetest.RunHelper(t, nil, "sandbox")
 }
 
-// So does one that enters it first thing in main, if $PTRACE_STREAM leads to its stream.
+// So is a program that enters it at the start of main, if $PTRACE_STREAM leads to its stream.
 func TestSandboxBeforeFirstCall(t *testing.T) {
 	s, err := Create(0, &Attr{Inheritance: InheritChildren})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 func init() {
-	// scribbler: overwrites whatever it likes of the file args[0], until it is killed.
+	// scribbler: overwrites random parts of the file args[0] until it is killed.
 	tracetest.Helpers["scribbler"] = func(args []string) {
 		f, err := os.OpenFile(args[0], os.O_RDWR, 0)
 		if err != nil {
@@ -34,7 +34,7 @@ func init() {
 		}
 		seed, _ := strconv.ParseUint(args[1], 10, 64)
 		rng := rand.New(rand.NewPCG(seed, 1))
-		// Of some streams not what never changes, so that they are not given up at once.
+		// It spares the constant part of some streams: damage there ends a stream at once.
 		from := 0
 		if seed%2 == 0 {
 			from = 9 << 10
@@ -45,7 +45,7 @@ func init() {
 				size := len(b)
 				switch rng.IntN(4) {
 				case 0:
-					size = min(size, 20<<10) // words of control, accounts, writers
+					size = min(size, 20<<10) // the header's control words, counts and writers
 				case 1:
 					size = min(size, 64<<10) // chunks' control words
 				}
@@ -99,7 +99,7 @@ func TestScribbledStreamEndsNoProcess(t *testing.T) {
 	if grown := int64(after.Sys) - int64(before.Sys); grown > 256<<20 {
 		t.Errorf("the process has grown by %d MiB", grown>>20)
 	}
-	// The traced process, too.
+	// The traced process still works, too.
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID))
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func scribbleOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, kind int) {
 	cancel()
 	wg.Wait()
 	if kind == 2 {
-		k.Cmd.Process.Kill() // and the last word is ours
+		k.Cmd.Process.Kill() // no further damage
 		k.Cmd.Wait()
 	}
 	s.Shutdown()
@@ -185,7 +185,7 @@ func scribbleOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, kind int) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(info.Path); err == nil {
-		// It may look like one that is alive, or like one of another version of ours.
+		// The stream may look alive, or like one of another version.
 		a, err := Attach(info.Path)
 		if err == nil {
 			err = a.Shutdown()
@@ -196,7 +196,7 @@ func scribbleOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, kind int) {
 			t.Errorf("the file is still there: %v", err)
 		}
 	}
-	if kind == 0 { // the log may be anything but dangerous
+	if kind == 0 { // the log may be damaged, but must be safe to read
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)

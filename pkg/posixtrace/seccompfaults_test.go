@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// faults makes system calls of one thread fail, the n-th after arm. The kernel asks us
-// about each of them (seccomp_unotify(2)), so that nothing of the code under test knows.
+// faults makes system calls of one thread fail, the n-th after arm. The kernel asks
+// the test about each of them (seccomp_unotify(2)); the code under test is unchanged.
 type faults struct {
 	fd int
 
@@ -22,7 +22,7 @@ type faults struct {
 	left  int          // calls until the one that fails
 	errno syscall.Errno
 	short bool // it writes half of what it should
-	done  int  // what failed, -1 if nothing has yet
+	done  int  // the call that failed, -1 if none has
 }
 
 // interceptible are the calls that a thread with faults asks about: those on files.
@@ -40,8 +40,8 @@ func newFaults() *faults {
 	n := uint8(len(interceptible))
 	prog = append(prog,
 		unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number of the call
-		// mmap(2), unless it is for memory of no file: that is what the runtime asks for, and
-		// while it waits for an answer who answers may have to wait for it.
+		// mmap(2), unless for anonymous memory: the runtime asks for that, and the goroutine that
+		// answers may have to wait for the runtime.
 		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_MMAP, Jf: 2},
 		unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16 + 4*8}, // the descriptor
 		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: math.MaxUint32, Jt: n, Jf: n + 1},
@@ -128,7 +128,7 @@ func (f *faults) judge(n *seccompNotif) (r seccompResp) {
 	case !f.short:
 		f.done, r.error = int(n.nr), -int32(f.errno)
 	default:
-		// The caller waits for us: its memory is where it says, and so is its descriptor.
+		// The caller waits for the answer, so its memory and its descriptor are valid.
 		f.done = int(n.nr)
 		got, _, no := unix.RawSyscall6(uintptr(n.nr), uintptr(n.args[0]), uintptr(n.args[1]), uintptr(n.args[2]/2), uintptr(n.args[3]), 0, 0)
 		r.val, r.error = int64(got), -int32(no)

@@ -173,9 +173,9 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 
 func TestRetryBacksOff(t *testing.T) {
 	var m misses
-	for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-		if m.next(); m.pause != want*time.Second {
-			t.Errorf("pause %d is %v, want %ds", i, m.pause, want)
+	for i, seconds := range []float64{1, 2, 4, 8, 16, 32, 60, 60} {
+		if m.next(); m.pause.Seconds() != seconds {
+			t.Errorf("pause %d is %v, want %vs", i, m.pause, seconds)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// generation is the generation-version of the streams this package records.
+// generation is the generation-version of the streams that this package records.
 const generation = "posixtrace 1"
 
 // maxLog bounds a log of limited size, so that positions in it cannot overflow.
@@ -28,15 +28,15 @@ var (
 	errFlushOnly = errors.New("the policy flush needs a log")
 )
 
-// Create makes an active stream without log that traces process pid; 0 is the
-// calling process (posix_trace_create). The stream is suspended: Start it. attr
-// may be nil. The caller becomes the stream's owner: when it dies the stream is
-// shut down (but see Handover). Where there is no room, streams go that processes which have
-// ended have left behind (see MadeRoom).
+// Create makes an active stream without log that traces process pid, or the calling process if pid is 0
+// (posix_trace_create). The stream is suspended: Start starts it. A nil attr means the zero Attr. The
+// calling process owns the stream: its death shuts the stream down (but see Handover). If the trace directory
+// has no room, Create shuts down streams that ended processes have left behind (see MadeRoom). Create is
+// safe for concurrent use.
 //
-// Errors: ESRCH no such process; EPERM not permitted to trace it; EAGAIN too
-// many streams; ENOMEM no room; EEXIST the name is in use (Attr.Exclusive); EINVAL
-// an attribute that makes no sense.
+// Errors: ESRCH no such process; EPERM no permission to trace it; EAGAIN too many streams (SysMax,
+// StreamsMax); ENOMEM no room; EEXIST the name is in use (Attr.Exclusive); EINVAL an attribute is out of
+// range. See XSH posix_trace_create.
 func Create(pid int, attr *Attr) (*Stream, error) {
 	const op = "posix_trace_create"
 	p, err := target(pid)
@@ -47,12 +47,12 @@ func Create(pid int, attr *Attr) (*Stream, error) {
 	return s, fail(op, err, syscall.ENOMEM)
 }
 
-// CreateWithLog is Create for a stream with a log in the file that log is open
-// on for writing (posix_trace_create_withlog). The descriptor is duplicated and
-// never closed. The log begins at offset 0 of a regular file.
+// CreateWithLog is Create for a stream with a log in the file log, which is open for writing
+// (posix_trace_create_withlog). CreateWithLog duplicates the descriptor and never closes the caller's. In a
+// regular file the log begins at offset 0.
 //
-// Errors: those of Create; EBADF log is not open for writing; EINVAL a file
-// type that does not suit the log-full-policy; ENOSPC no room for the log.
+// Errors: those of Create; EBADF log is not open for writing; EINVAL the type of the file does not suit
+// Attr.LogFullPolicy; ENOSPC no room for the log.
 func CreateWithLog(pid int, attr *Attr, log *os.File) (*Stream, error) {
 	const op = "posix_trace_create_withlog"
 	p, err := target(pid)
@@ -66,15 +66,15 @@ func CreateWithLog(pid int, attr *Attr, log *os.File) (*Stream, error) {
 	return s, fail(op, err, syscall.ENOMEM)
 }
 
-// CreateForChild makes a stream, with a log unless log is nil, for the process
-// that the caller starts next: its direct child is traced from its first trace
-// point on. Adopt tells the stream which process that is. Extension.
+// CreateForChild makes a stream for the process that the caller starts next, with a log unless log is nil. The
+// stream traces that child from its first trace point on. Adopt names the child once it runs. Errors:
+// those of Create and CreateWithLog. Extension.
 func CreateForChild(attr *Attr, log *os.File) (*Stream, error) {
 	s, err := create(sys.Proc{}, attr, log)
 	return s, fail("CreateForChild", err, syscall.ENOMEM)
 }
 
-// target resolves the pid of a create call and checks that it may be traced.
+// target looks up the pid of a create call and checks the permission to trace it.
 func target(pid int) (sys.Proc, error) {
 	if pid == 0 {
 		return sys.SelfProc(), nil
@@ -89,60 +89,24 @@ func target(pid int) (sys.Proc, error) {
 	return p, sys.MayTrace(p)
 }
 
-// resolve turns attributes into what a stream is made from.
-func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
-	var a Attr
-	if attr != nil {
-		a = *attr
+// resolve checks settings and computes the configuration of a stream from them.
+func resolve(a *Attr, log *os.File) (*stream.Config, error) {
+	c := &stream.Config{
+		GenVersion: generation, BootID: sys.BootID(), Creator: sys.SelfProc(), PIDNS: sys.PIDNamespace(),
+		Name: cutName(a.Name), HasLog: log != nil, MaxData: a.maxData(), LogMax: a.LogSize, ClockRes: 1,
 	}
-	c := &stream.Config{GenVersion: generation, BootID: sys.BootID(), Creator: sys.SelfProc(), PIDNS: sys.PIDNamespace()}
-	switch a.StreamFullPolicy {
-	case PolicyDefault:
-		c.Policy = stream.Loop
-		if log != nil {
-			c.Policy = stream.Flush
-		}
-	case PolicyLoop:
-		c.Policy = stream.Loop
-	case PolicyUntilFull:
-		c.Policy = stream.UntilFull
-	case PolicyFlush:
-		if log == nil {
-			return nil, fmt.Errorf("%w: %w", errFlushOnly, syscall.EINVAL)
-		}
-		c.Policy = stream.Flush
-	default:
-		return nil, fmt.Errorf("%w the stream: %w", errPolicy, syscall.EINVAL)
+	if err := resolvePolicies(c, a); err != nil {
+		return nil, err
 	}
-	switch a.LogFullPolicy {
-	case PolicyDefault, PolicyLoop:
-		c.LogPolicy = stream.Loop
-	case PolicyUntilFull:
-		c.LogPolicy = stream.UntilFull
-	case PolicyAppend:
-		c.LogPolicy = stream.Append
-	default:
-		return nil, fmt.Errorf("%w the log: %w", errPolicy, syscall.EINVAL)
-	}
-	switch a.Inheritance {
-	case InheritNone:
-	case InheritChildren:
-		c.Inherit = true
-	default:
-		return nil, fmt.Errorf("inheritance %d: %w", a.Inheritance, syscall.EINVAL)
-	}
-	c.MaxData = a.maxData()
 	if c.MaxData < 0 || a.StreamSize < 0 || a.LogSize < 0 {
 		return nil, fmt.Errorf("a size below zero: %w", syscall.EINVAL)
 	}
-	g, ok := stream.Measure(a.streamSize(log != nil), c.MaxData, runtime.NumCPU())
+	g, ok := stream.Measure(a.streamSize(c.HasLog), c.MaxData, runtime.NumCPU())
 	if !ok {
 		return nil, fmt.Errorf("stream of %d bytes: %w", a.StreamSize, syscall.ENOMEM)
 	}
 	c.Geometry = g
-	c.Name = cutName(a.Name)
-	c.HasLog = log != nil
-	if c.LogMax = a.LogSize; c.LogMax == 0 {
+	if c.LogMax == 0 {
 		c.LogMax = DefaultLogSize
 	}
 	if c.HasLog && c.LogPolicy != stream.Append && c.LogMax > maxLog {
@@ -152,131 +116,224 @@ func resolve(attr *Attr, log *os.File) (*stream.Config, error) {
 	if sys.TrustTicks() {
 		c.Clock = stream.ClockTicks
 	}
-	c.ClockRes = 1
 	if cmd, err := os.ReadFile("/proc/self/cmdline"); err == nil {
 		c.Command = strings.TrimSuffix(string(cmd), "\x00")
 	}
 	return c, nil
 }
 
-// create makes a stream for process p, or for the caller's next child when p is zero.
-func create(p sys.Proc, attr *Attr, log *os.File) (_ *Stream, err error) {
-	cfg, err := resolve(attr, log)
-	if err != nil {
+// resolvePolicies checks the full policies and the inheritance of a, and enters them into c.
+func resolvePolicies(c *stream.Config, a *Attr) error {
+	switch a.StreamFullPolicy {
+	case PolicyDefault:
+		c.Policy = stream.Loop
+		if c.HasLog {
+			c.Policy = stream.Flush
+		}
+	case PolicyLoop:
+		c.Policy = stream.Loop
+	case PolicyUntilFull:
+		c.Policy = stream.UntilFull
+	case PolicyFlush:
+		if !c.HasLog {
+			return fmt.Errorf("%w: %w", errFlushOnly, syscall.EINVAL)
+		}
+		c.Policy = stream.Flush
+	default:
+		return fmt.Errorf("%w the stream: %w", errPolicy, syscall.EINVAL)
+	}
+	switch a.LogFullPolicy {
+	case PolicyDefault, PolicyLoop:
+		c.LogPolicy = stream.Loop
+	case PolicyUntilFull:
+		c.LogPolicy = stream.UntilFull
+	case PolicyAppend:
+		c.LogPolicy = stream.Append
+	default:
+		return fmt.Errorf("%w the log: %w", errPolicy, syscall.EINVAL)
+	}
+	switch a.Inheritance {
+	case InheritNone:
+	case InheritChildren:
+		c.Inherit = true
+	default:
+		return fmt.Errorf("inheritance %d: %w", a.Inheritance, syscall.EINVAL)
+	}
+	return nil
+}
+
+// creation is a create call under way. The caller holds the lock of dir.
+type creation struct {
+	dir  *registry.Dir
+	attr Attr
+	log  *os.File // the caller's, or nil
+	cfg  *stream.Config
+	made []StreamInfo // see Stream.MadeRoom
+
+	page *registry.Page // where the stream is entered: of the traced process, or of the caller for its child
+
+	// The stream's file, and the duplicate of the log's descriptor.
+	file *os.File
+	id   uint64
+	path string
+	dup  *os.File
+}
+
+// create makes a stream for process p, or for the caller's next child if p is zero.
+func create(p sys.Proc, attr *Attr, log *os.File) (*Stream, error) {
+	k := &creation{log: log}
+	if attr != nil {
+		k.attr = *attr
+	}
+	var err error
+	if k.cfg, err = resolve(&k.attr, log); err != nil {
 		return nil, err
 	}
-	d, err := openDir()
-	if err != nil {
+	if k.dir, err = openDir(); err != nil {
 		return nil, err
 	}
-	unlock, err := d.Lock()
+	unlock, err := k.dir.Lock()
 	if err != nil {
 		return nil, ofDir(err)
 	}
 	defer unlock()
-	made, err := tidyUp(d, false)
-	if err != nil {
-		return nil, ofDir(err)
-	}
-	if attr != nil && attr.Exclusive {
-		if err := nameFree(d, cfg.Name); err != nil {
-			return nil, err
-		}
-	}
 	on, flags := p, registry.Self
 	if p.PID == 0 {
 		on, flags = sys.SelfProc(), registry.Child
 	}
-	if cfg.Inherit {
+	if k.cfg.Inherit {
 		flags |= registry.Inherit
 	}
-	var page *registry.Page
-	more, err := inRoom(d, 0, func() (err error) {
-		page, err = d.Page(on, true)
+	if err := k.openPage(on); err != nil {
+		return nil, err
+	}
+	defer k.page.Close()
+	if err := k.newFile(); err != nil {
+		return nil, err
+	}
+	s, err := k.format(p)
+	if err == nil {
+		err = k.publish(s, flags)
+	}
+	if err != nil {
+		k.undo()
+		return nil, err
+	}
+	if s.log != nil {
+		go s.log.run()
+	}
+	return s, nil
+}
+
+// openPage opens the page of a process, creating it if necessary, and makes sure that the directory and the
+// page have room for one more stream.
+func (k *creation) openPage(on sys.Proc) error {
+	made, err := tidyUp(k.dir, false)
+	if err != nil {
+		return ofDir(err)
+	}
+	if k.attr.Exclusive {
+		if err := nameFree(k.dir, k.cfg.Name); err != nil {
+			return err
+		}
+	}
+	more, err := inRoom(k.dir, 0, func() (err error) {
+		k.page, err = k.dir.Page(on, true)
 		return err
 	})
 	if err != nil {
-		return nil, ofDir(noRoom(d, attr, log != nil, err))
+		return k.noRoom(err)
 	}
-	defer page.Close()
-	if err := ensureEntry(d, page); err != nil {
-		return nil, err
+	k.made = append(made, more...)
+	if err := ensureEntry(k.dir, k.page); err != nil {
+		k.page.Close()
+		return err
 	}
-	made = append(made, more...)
-	var f *os.File
-	var id uint64
-	var path string
-	for _, cfg = range streamSizes(d, cfg, attr, log) {
-		more, err = inRoom(d, cfg.Size, func() (err error) {
-			f, id, path, err = d.NewStreamFile(cfg.Size)
+	return nil
+}
+
+// newFile makes the stream's file, in the largest size that there is room for.
+func (k *creation) newFile() (err error) {
+	for _, k.cfg = range streamSizes(k.dir, k.cfg, &k.attr, k.log) {
+		var more []StreamInfo
+		more, err = inRoom(k.dir, k.cfg.Size, func() (err error) {
+			k.file, k.id, k.path, err = k.dir.NewStreamFile(k.cfg.Size)
 			return err
 		})
-		made = append(made, more...)
+		k.made = append(k.made, more...)
 		if !full(err) {
 			break
 		}
 	}
 	if err != nil {
-		return nil, ofDir(noRoom(d, attr, log != nil, err))
+		return k.noRoom(err)
 	}
-	var dup *os.File
-	undo := func() {
-		f.Close()
-		d.RemoveStream(id)
-		if dup != nil {
-			dup.Close()
-		}
-	}
-	if log != nil {
-		if dup, err = dupLog(log, cfg); err != nil {
-			undo()
+	return nil
+}
+
+// noRoom is the error of a creation for which the trace directory has no room.
+func (k *creation) noRoom(err error) error {
+	return ofDir(noRoom(k.dir, k.attr.streamSize(k.log != nil), err))
+}
+
+// format formats the file and makes the stream, which no other process can find yet.
+func (k *creation) format(p sys.Proc) (*Stream, error) {
+	if k.log != nil {
+		var err error
+		if k.dup, err = dupLog(k.log, k.cfg); err != nil {
 			return nil, err
 		}
 	}
-	cfg.ID = id
-	b, err := sys.Map(f, int(cfg.Size), true)
+	k.cfg.ID = k.id
+	b, err := sys.Map(k.file, int(k.cfg.Size), true)
 	if err != nil {
-		undo()
 		return nil, err
 	}
-	m, err := stream.Format(b, cfg, false)
+	m, err := stream.Format(b, k.cfg, false)
 	if err != nil {
 		sys.Unmap(b)
-		undo()
 		return nil, err
 	}
 	m.SetTarget(p)
-	m.SetFamily(page.Family())
-	s := newStream(newConn(d, f, m, path))
-	s.madeRoom = made
-	if dup != nil {
-		if s.log, err = newLogOwner(s, dup, attr != nil && attr.HoldLog); err != nil {
-			undo()
+	m.SetFamily(k.page.Family())
+	s := newStream(newConn(k.dir, k.file, m, k.path))
+	s.madeRoom = k.made
+	if k.dup != nil {
+		if s.log, err = newLogOwner(s, k.dup, k.attr.HoldLog); err != nil {
 			return nil, err
 		}
 	}
+	return s, nil
+}
+
+// publish makes the stream visible to other processes and enters it into the page.
+func (k *creation) publish(s *Stream, flags registry.Flags) (err error) {
 	s.c.pin()
-	if err = d.Publish(id); err == nil {
-		if err = page.Attach(id, flags); err != nil {
-			d.RemoveStream(id)
+	if err = k.dir.Publish(k.id); err == nil {
+		if err = k.page.Attach(k.id, flags); err != nil {
+			k.dir.RemoveStream(k.id)
 		}
 	}
-	if err == nil && (d.Gone() || !linked(f)) {
-		// Removed since, and the mark of it with it: others do not find the stream.
-		err = fmt.Errorf("stream %s: %w", path, registry.ErrGone)
+	if err == nil && (k.dir.Gone() || !linked(k.file)) {
+		// The directory was removed meanwhile, and its mark with it: other processes do not find the stream.
+		err = fmt.Errorf("stream %s: %w", k.path, registry.ErrGone)
 	}
 	if err != nil {
 		if s.log != nil {
 			s.log.abandon()
 		}
 		s.c.unpin()
-		undo()
-		return nil, ofDir(err)
 	}
-	if s.log != nil {
-		go s.log.run()
+	return ofDir(err)
+}
+
+// undo removes the files of a creation that failed after newFile.
+func (k *creation) undo() {
+	k.file.Close()
+	k.dir.RemoveStream(k.id)
+	if k.dup != nil {
+		k.dup.Close()
 	}
-	return s, nil
 }
 
 // linked reports whether a file still has a name.

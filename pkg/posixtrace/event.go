@@ -40,11 +40,9 @@ func Enabled(id EventID) bool { return atomic.LoadUint32(loadWord()) != 0 && ena
 
 //go:noinline
 func enabled(id EventID) bool {
-	t := traced.table.Load()
-	if t == nil || t.word != atomic.LoadUint32(loadWord()) || uint32(id)-uint32(event.Unnamed) >= traced.known.Load() {
-		if t = traced.current(id); t == nil {
-			return false
-		}
+	t := traced.current(id)
+	if t == nil {
+		return false
 	}
 	return t.wants(event.ID(id))
 }

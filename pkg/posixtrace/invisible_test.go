@@ -292,8 +292,8 @@ func hiddenLook(args []string) {
 	// Without /proc no file of the directory is opened.
 	if unlock, err := d.Lock(); !errors.Is(err, syscall.ENOSYS) {
 		tracetest.Check(err == nil, "Lock: %v", err)
-		err = makeRoom(d, true)
-		tracetest.Check(err == nil, "makeRoom: %v", err)
+		_, err = tidyUp(d, true)
+		tracetest.Check(err == nil, "tidyUp: %v", err)
 		d.Sweep(func(uint64) bool { return true }, nil)
 		unlock()
 	}

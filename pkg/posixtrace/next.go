@@ -15,31 +15,32 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// reading is what the reader calls of a Stream share.
+// reading is the state that the reader calls of a Stream share.
 type reading struct {
 	mu    sync.Mutex
 	me    uint64 // see lockReader
 	r     *stream.Reader
 	clock *chunk.Clock
-	until uint64 // the clock holds for ticks up to this one
+	until uint64 // the clock is valid for ticks up to this one
 	rec   chunk.Record
 
-	copies    uint64    // made by r when the file was last known to be whole
-	recovered time.Time // when the dead were last looked for
+	copies    uint64    // number of copies by r when the file was last known to be whole
+	recovered time.Time // when recoverDead last ran
 
 	latest     int64       // the time of the last event whose clock was made without a lock
-	completing atomic.Bool // the stream's end, in place of its owner, is under way
+	completing atomic.Bool // shutdownIfOrphaned is under way
 }
 
-// recoverPause is how often that makes sense.
+// recoverPause is how long a reader waits between two calls of recoverDead.
 const recoverPause = 20 * time.Millisecond
 
 var errLogRead = errors.New("a stream with log is read by its log")
 
-// Next reports the oldest event not yet reported, waiting for one if there is
-// none (posix_trace_getnext_event). The event's data goes to data, n tells how
-// much; what does not fit is lost and Truncation says TruncationRead. Errors:
-// EINVAL a stream with log (use Reader), or shut down meanwhile; EINTR ctx is done.
+// Next reports the oldest event not reported yet, and waits for one if there is none
+// (posix_trace_getnext_event). It copies the event's data into data and returns the number of bytes, n. Data
+// that does not fit is lost, and ev.Truncation is TruncationRead. Errors: EINVAL a stream with log
+// (use Reader), or one that is closed or shut down, also while Next waits; EINTR ctx is done: the error
+// also matches context.Cause(ctx); EIO the stream's file was truncated.
 func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, err error) {
 	const op = "posix_trace_getnext_event"
 	p := pauses{s: s, next: firstPause}
@@ -54,8 +55,8 @@ func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, er
 	}
 }
 
-// TryNext is Next without waiting: ErrUnavailable when no event is ready
-// (posix_trace_trygetnext_event).
+// TryNext is Next without the wait (posix_trace_trygetnext_event). It returns the bare ErrUnavailable if no event
+// is ready.
 func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
 	return s.tryNext("posix_trace_trygetnext_event", data)
 }
@@ -84,8 +85,8 @@ func (s *Stream) All() iter.Seq2[Record, error] {
 	}
 }
 
-// TimedNext is Next that waits until the wall clock reaches deadline at most
-// (posix_trace_timedgetnext_event). Errors: ETIMEDOUT.
+// TimedNext is Next with a wait that ends when the wall clock reaches deadline
+// (posix_trace_timedgetnext_event). Errors: those of Next; ETIMEDOUT.
 func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int, err error) {
 	const op = "posix_trace_timedgetnext_event"
 	// Without its monotonic part the deadline is compared with the wall clock,
@@ -106,27 +107,26 @@ func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int
 	}
 }
 
-// pauses are those of one blocked call.
+// pauses makes the pauses of a blocked call.
 type pauses struct {
 	s    *Stream
-	next time.Duration // how long the next one is
-	idle time.Duration // how long it has paused since it last looked after the owner
+	next time.Duration // the length of the next one
+	idle time.Duration // the sum since the last check of the owner
 }
 
 const (
 	firstPause = 50 * time.Microsecond
 	maxPause   = 10 * time.Millisecond
-	// ownerPause is how often a blocked reader makes sure that the owner of the
-	// stream lives: it may be the one who comes next.
+	// ownerPause is how often a blocked reader checks that the stream's owner is alive. No other process may
+	// notice the owner's death.
 	ownerPause = 500 * time.Millisecond
 )
 
-// pause waits a little longer each time: the writers make no system call that
-// could wake a reader.
+// pause waits a little longer each time. Writers make no system call that could wake a reader.
 func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	d := p.next
 	if !deadline.IsZero() {
-		// Never long: the clock may be set while we wait.
+		// The pauses stay short: the clock may be set while we wait.
 		d = max(min(d, deadline.Sub(sys.WallClock().Round(0))), 0)
 	}
 	t := time.NewTimer(d)
@@ -147,9 +147,9 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
-// bereave shuts the stream down if it is another process's and that is gone:
-// else who waits for its next event would wait for ever. The reader call, which may have a
-// deadline, does not wait for that, which takes locks: it finds the stream dead afterwards.
+// shutdownIfOrphaned shuts the stream down if it belongs to another process and that is dead: otherwise a reader
+// would wait for the next event without end. The shutdown takes locks, and the reader call may have a
+// deadline: it does not wait, and finds the stream dead later.
 func (s *Stream) shutdownIfOrphaned() {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() || s.c.mem.Owner() == sys.SelfProc() || !s.c.orphaned() || !s.read.completing.CompareAndSwap(false, true) {
@@ -161,26 +161,29 @@ func (s *Stream) shutdownIfOrphaned() {
 	}()
 }
 
-// try reports an event if one is ready.
+// tryNext reports an event if one is ready.
 func (s *Stream) tryNext(op string, data []byte) (ev EventInfo, n int, err error) {
 	defer runtime.KeepAlive(s)
-	r := &s.read
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	s.read.mu.Lock()
+	defer s.read.mu.Unlock()
 	if s.isClosed() {
 		return ev, 0, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	if s.c.mem.HasLog {
 		return ev, 0, fail(op, errLogRead, syscall.EINVAL)
 	}
-	if s.c.guard.Run(func() { ev, n, err = s.readNext(op, data) }) {
+	if s.c.guard.Run(func() { ev, n, err = s.consume(data) }) {
 		return EventInfo{}, 0, fail(op, errCut, syscall.EIO)
+	}
+	if err != nil && err != ErrUnavailable {
+		err = fail(op, err, syscall.EINVAL)
 	}
 	return ev, n, err
 }
 
-// readNext is the part of tryNext that accesses the stream's memory.
-func (s *Stream) readNext(op string, data []byte) (ev EventInfo, n int, err error) {
+// consume takes the next event from the stream. The caller holds s.read.mu.
+func (s *Stream) consume(data []byte) (ev EventInfo, n int, err error) {
+	defer runtime.KeepAlive(s)
 	r, m := &s.read, s.c.mem
 	if !s.lockReader() {
 		return ev, 0, ErrUnavailable // another process is reading at this moment
@@ -192,8 +195,8 @@ func (s *Stream) readNext(op string, data []byte) (ev EventInfo, n int, err erro
 	}
 	for {
 		more := r.r.Next(&r.rec)
-		if s.isClosed() { // the memory of a dead stream is given back
-			return ev, 0, fail(op, s.whyClosed(), syscall.EINVAL)
+		if s.isClosed() { // the memory of a dead stream is freed
+			return ev, 0, s.whyClosed()
 		}
 		if r.r.Held() && time.Since(r.recovered) > recoverPause {
 			s.recoverDead() // a writer may have died in the middle of an event
@@ -201,7 +204,7 @@ func (s *Stream) readNext(op string, data []byte) (ev EventInfo, n int, err erro
 		}
 		if more {
 			if m.Restartable() {
-				s.restart() // it has stopped by itself, and this was the last of it
+				s.restart() // the stream stopped because it was full, and this was its last event
 			}
 			break
 		}
@@ -212,13 +215,13 @@ func (s *Stream) readNext(op string, data []byte) (ev EventInfo, n int, err erro
 	if r.clock == nil || r.rec.Tick > r.until {
 		s.freshClock()
 	}
-	// Cutting a file short leaves zeros up to the end of its last page.
+	// Truncating a file leaves zeros up to the end of its last page.
 	if n := r.r.Copies(); n != r.copies {
 		r.copies = n
 		s.c.checkCut()
 	}
-	if s.c.cut() { // what was read may have been zeros
-		return ev, 0, fail(op, errCut, syscall.EIO)
+	if s.c.cut() {
+		return ev, 0, errCut // the event may consist of zeros
 	}
 	n = copy(data, r.rec.Data)
 	ev = info(&r.rec, r.clock)
@@ -232,15 +235,15 @@ func (s *Stream) readNext(op string, data []byte) (ev EventInfo, n int, err erro
 	return ev, n, nil
 }
 
-// The mark of a reader is a number that its connection holds (sys.HoldAs) as long as its
-// program runs: process and start would outlive an exec in the middle of a read. Where
-// that cannot be had they do.
+// The mark of a reader is a number that its connection holds (sys.HoldAs) while its program runs. Process and
+// start time would outlive an exec in the middle of a read; they serve where the kernel offers no such
+// lock.
 const (
 	markedReader = 1 << 63
 	markBits     = 1<<62 - 1
 )
 
-// lockReader makes this connection the one that consumes the stream.
+// lockReader makes this connection the consumer of the stream. It fails if another one is.
 func (s *Stream) lockReader() bool {
 	defer runtime.KeepAlive(s)
 	r := &s.read
@@ -258,9 +261,9 @@ func (s *Stream) lockReader() bool {
 	})
 }
 
-// The three that follow are called by a reader, which may have a deadline: they take the
-// stream's locks, but do not wait for them.
+// A reader call may have a deadline: restart, recoverDead and freshClock do not wait for the stream's locks.
 
+// restart starts a stream again that stopped because it was full. It reports whether the stream runs.
 func (s *Stream) restart() (done bool) {
 	defer runtime.KeepAlive(s)
 	err := s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
@@ -270,6 +273,7 @@ func (s *Stream) restart() (done bool) {
 	return err == nil && s.c.mem.State()&stream.Running != 0
 }
 
+// recoverDead frees what dead writers hold.
 func (s *Stream) recoverDead() {
 	s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
 		m.Recover(gone)
@@ -277,17 +281,17 @@ func (s *Stream) recoverDead() {
 	})
 }
 
-// freshClock makes a clock that holds for the event just read.
+// freshClock makes a clock that is valid for the event just read.
 func (s *Stream) freshClock() {
 	defer runtime.KeepAlive(s)
 	err := s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
-		// In this order: the clock holds for what was before it was made.
+		// In this order: a clock is valid for ticks before it was made.
 		s.read.until = m.Now()
 		s.read.clock = m.FreshClock()
 		return nil
 	})
 	if err != nil {
-		// No other reader has this one, so it is good for one event only.
+		// Without the lock the clock is this reader's alone: use it for one event.
 		s.read.until = 0
 		s.read.clock = s.c.mem.OwnClock()
 	}

@@ -12,88 +12,107 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// openFile opens the log in a regular file, and its stream if that is active. l is what is known
-// of the log from an earlier look, or nil.
-func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
-	look := func() error {
-		st, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		if l != nil {
-			if ok, err := l.Extend(st.Size()); ok || err != nil {
-				return err
-			}
-		}
-		l, err = tracelog.OpenFile(f, st.Size())
+// logLook is what openFile knows of a log in a regular file.
+type logLook struct {
+	f   *os.File
+	log *tracelog.Reader // nil before the first look
+}
+
+// look reads the log's blocks, or those that were added since the last look.
+func (k *logLook) look() error {
+	st, err := k.f.Stat()
+	if err != nil {
 		return err
 	}
-	read := func(r *Reader) (*Reader, error) {
-		r.log, r.file = l, f
-		return newReader(r), nil
+	if k.log != nil {
+		if ok, err := k.log.Extend(st.Size()); ok || err != nil {
+			return err
+		}
 	}
-	if err := look(); err != nil {
+	k.log, err = tracelog.OpenFile(k.f, st.Size())
+	return err
+}
+
+// again forgets earlier looks, after the log was completed.
+func (k *logLook) again() error {
+	k.log = nil
+	return k.look()
+}
+
+// reader completes r, which reads the log.
+func (k *logLook) reader(r *Reader) *Reader {
+	r.log, r.file = k.log, k.f
+	return newReader(r)
+}
+
+// openFile opens the log in a regular file, and its stream if that is active. l is the log as an earlier call
+// has read it, or nil.
+func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
+	k := &logLook{f: f, log: l}
+	if err := k.look(); err != nil {
 		return nil, err
 	}
-	if state, _ := l.State(); state == tracelog.Finished {
-		return read(&Reader{})
+	if state, _ := k.log.State(); state == tracelog.Finished {
+		return k.reader(&Reader{}), nil
 	}
-	c := streamOf(l.Super(), f)
+	c := streamOf(k.log.Super(), f)
 	if c == nil {
-		// Perhaps it has been shut down since the look at its log.
-		if err := look(); err != nil {
+		// The stream may have been shut down since the look at its log.
+		if err := k.look(); err != nil {
 			return nil, err
 		}
-		return read(&Reader{})
+		return k.reader(&Reader{}), nil
 	}
-	kept := false
-	defer func() {
-		if kept {
-			c.f.Close() // it is needed for the lock only
-		} else {
-			c.release()
-		}
-	}()
+	r, err := k.withStream(c)
+	if r != nil && r.c == c {
+		c.f.Close() // only the lock needs the descriptor
+	} else {
+		c.release()
+	}
+	return r, err
+}
+
+// withStream returns a reader of a log and its unfinished stream. It connects the reader to c only if the
+// stream holds events that the log lacks.
+func (k *logLook) withStream(c *conn) (*Reader, error) {
 	live := true
 	if c.orphaned() || c.dead() {
 		// The owner died, and this process completes the log. If it cannot write the log, the reader
 		// takes the rest from the stream.
 		if shutdownOrphan(c, false) == nil || c.dead() {
-			l = nil
-			if err := look(); err != nil {
+			if err := k.again(); err != nil {
 				return nil, err
 			}
-			return read(&Reader{})
+			return k.reader(&Reader{}), nil
 		}
 		live = false
 	}
-	// What came during a long look is looked at before the lock is taken, too.
-	if err := look(); err != nil {
+	// Catch up with the blocks of a long look before taking the lock.
+	if err := k.look(); err != nil {
 		return nil, err
 	}
-	// A flush moves events from the stream to the log. Under the stream's lock
-	// there is none, and each event is in one of the two.
+	// A flush moves events from the stream to the log. Under the stream's lock no flush runs, and each
+	// event is in one of the two.
 	unlock, err := c.lock()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	dead := c.dead()
-	if dead {
-		l = nil // it was completed meanwhile, and the stream's memory may be gone
+	if c.dead() {
+		// The log was completed meanwhile, and the stream's memory may be gone.
+		if err := k.again(); err != nil {
+			return nil, err
+		}
+		return k.reader(&Reader{}), nil
 	}
-	if err := look(); err != nil {
+	if err := k.look(); err != nil {
 		return nil, err
-	}
-	if dead {
-		return read(&Reader{})
 	}
 	r := &Reader{c: c, live: live}
 	if r.mem, r.clock = peek(c); c.cut() {
-		return read(&Reader{})
+		return k.reader(&Reader{}), nil
 	}
-	kept = true
-	return read(r)
+	return k.reader(r), nil
 }
 
 // streamOf returns the active stream whose log is in f, or nil.

@@ -12,10 +12,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// complete shuts down a stream whose owner is dead, as the owner's call would
-// have done (SHU-06). locked tells that the caller holds the directory's lock.
+// shutdownOrphan shuts down a stream whose owner is dead, as Shutdown by the owner would have done
+// (SHU-06). locked reports that the caller holds the directory's lock.
 func shutdownOrphan(c *conn, locked bool) error {
-	c.checkCut() // one that was cut short is dead
+	c.checkCut() // a truncated stream is dead
 	recordLastEvents(c)
 	if err := finishOrphan(c); err != nil {
 		return err
@@ -23,10 +23,11 @@ func shutdownOrphan(c *conn, locked bool) error {
 	return removeStream(c, locked)
 }
 
+// finishOrphan stops a stream whose owner is dead, completes its log if there is one, and marks it dead.
 func finishOrphan(c *conn) error {
 	var names *registry.Names
 	if c.mem.HasLog {
-		// Before the stream's lock, so that what fails fails early.
+		// The names come before the stream's lock, so that a failure leaves the stream alone.
 		n, err := openNames(c.dir, c.mem.Family())
 		if err != nil {
 			return err
@@ -57,8 +58,8 @@ func finishOrphan(c *conn) error {
 	m.Stop(w, stream.Event{})
 	w.Close()
 	if owner := m.Owner(); owner.Alive() {
-		// Another program has taken its place, and if it writes at all, it has turned
-		// away by now.
+		// The owner has executed another program. If that program writes to the stream, it does so by
+		// connections of its own, and has turned away from the stopped stream by now.
 		self := sys.SelfProc()
 		m.Recover(func(p sys.Proc) bool { return p == owner && p != self || gone(p) })
 	}
@@ -71,10 +72,9 @@ func finishOrphan(c *conn) error {
 	return nil
 }
 
-// completeLog finishes the log of a dead owner. A log that is gone, or is
-// another file now, cannot be finished; that is no error. One that we may not write,
-// now or at all, is an error: what it lacks stays in the stream, where those who
-// read the log find it.
+// completeLog finishes the log of a dead owner. A log that was removed, or replaced by another file, cannot be
+// finished; that is no error. A log that this process cannot write is an error: the rest of the events
+// stay in the stream, where a reader of the log finds them.
 func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	m := c.mem
 	f, err := c.reopenLog(os.O_RDWR)
@@ -96,16 +96,16 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	}
 	w := &logWriter{c: c, names: names, log: log, logged: rec.Logged}
 	if err := w.flush(slot); err != nil {
-		return err // the next who comes may find room
+		return err // the next process may find room
 	}
-	// A device that fails does not keep the dead from being buried; the log's status tells.
+	// A device that fails does not keep the stream alive. The log's status reports it.
 	if err := w.finish(nil); !errors.Is(err, errUnsynced) {
 		return err
 	}
 	return nil
 }
 
-// reopenLog opens the log by its path, nil if it is gone or another file now.
+// reopenLog opens the log by its path. It returns nil if the path leads to no file or to another one.
 func (c *conn) reopenLog(flags int) (*os.File, error) {
 	m := c.mem
 	if m.LogPath == "" {

@@ -14,9 +14,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
-// MadeRoom returns the streams that were shut down to make room for this one when it was created,
-// oldest first: only those that processes which had ended left behind (StreamInfo.Stale), and no
-// more than were needed. Error: EINVAL the stream is closed. Extension.
+// MadeRoom returns the streams that the creation of this one shut down to make room, oldest first. They are
+// streams that ended processes had left behind (StreamInfo.Stale), and no more than were needed. Errors:
+// EINVAL the stream is closed. Extension.
 func (s *Stream) MadeRoom() ([]StreamInfo, error) {
 	if s.isClosed() {
 		return nil, fail("MadeRoom", s.whyClosed(), syscall.EINVAL)
@@ -24,14 +24,14 @@ func (s *Stream) MadeRoom() ([]StreamInfo, error) {
 	return slices.Clone(s.madeRoom), nil
 }
 
-// inRoom calls try, which takes up to size bytes and perhaps a page more of the trace directory's file
-// system. As long as there is no room, streams go that nothing writes to any more. The
-// caller holds the directory's lock.
+// inRoom calls try, which takes up to size bytes, and perhaps a page more, of the trace directory's file
+// system. While there is no room, inRoom shuts down streams without a writer and retries. It returns
+// the streams that it has shut down. The caller holds the directory's lock.
 func inRoom(d *registry.Dir, size int64, try func() error) (made []StreamInfo, err error) {
 	err = try()
 	for i := 0; i < 6 && full(err) && mapped.Load() > 0; i++ {
-		// Perhaps our own streams of before have the room: their memory goes with the last
-		// reference to it, in a few garbage collections.
+		// Streams that this process has shut down may occupy the room: the last reference to their memory
+		// goes in a few garbage collections.
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 		err = try()
@@ -39,19 +39,19 @@ func inRoom(d *registry.Dir, size int64, try func() error) (made []StreamInfo, e
 	if !full(err) {
 		return nil, err
 	}
-	makeRoom(d, true) // those of dead owners
+	tidyUp(d, true) // removes streams of dead owners
 	stale := staleStreams(d)
 	defer func() {
 		for _, c := range stale {
 			c.release()
 		}
 	}()
-	// If all of them together are not enough, none of them goes.
-	var most int64
+	// Keep them all if removing them all would not be enough.
+	var sum int64
 	for _, c := range stale {
-		most += int64(len(c.mem.Bytes()))
+		sum += int64(len(c.mem.Bytes()))
 	}
-	if free, ok := d.Free(); ok && most+free < size {
+	if free, ok := d.Free(); ok && sum+free < size {
 		return nil, err
 	}
 	for {
@@ -64,15 +64,15 @@ func inRoom(d *registry.Dir, size int64, try func() error) (made []StreamInfo, e
 		if shutdownOrphan(c, true) == nil {
 			made = append(made, info)
 		}
-		c.release() // its memory goes with the last mapping
+		c.release() // the last mapping frees the memory
 	}
 }
 
-// streamSizes returns what to try to make a stream of, larger ones first: cfg, or what Attr.LeastStreamSize
-// allows.
+// streamSizes returns the configurations to try in turn, larger ones first: cfg and the smaller ones that
+// Attr.LeastStreamSize allows.
 func streamSizes(d *registry.Dir, cfg *stream.Config, attr *Attr, log *os.File) []*stream.Config {
 	list := []*stream.Config{cfg}
-	if attr == nil || attr.LeastStreamSize <= 0 {
+	if attr.LeastStreamSize <= 0 {
 		return list
 	}
 	room, known := d.Free()
@@ -98,12 +98,12 @@ func streamSizes(d *registry.Dir, cfg *stream.Config, attr *Attr, log *os.File) 
 	return list
 }
 
-// full reports whether an error is about a file system without room.
+// full reports whether err says that a file system has no room.
 func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// staleStreams returns the streams that processes which have ended have left behind, oldest first.
+// staleStreams returns the streams that ended processes have left behind, oldest first.
 func staleStreams(d *registry.Dir) (list []*conn) {
 	ids, err := d.StreamIDs()
 	if err != nil {
@@ -125,12 +125,8 @@ func staleStreams(d *registry.Dir) (list []*conn) {
 
 func olderConn(a, b *conn) int { return a.mem.Created().Compare(b.mem.Created()) }
 
-// noRoom makes ENOMEM of a full file system: it is memory that is short.
-func noRoom(d *registry.Dir, attr *Attr, logged bool, err error) error {
-	if attr == nil {
-		attr = &Attr{}
-	}
-	size := attr.streamSize(logged)
+// noRoom turns the error of a full file system into ENOMEM: the trace directory lies in memory.
+func noRoom(d *registry.Dir, size int64, err error) error {
 	switch {
 	case full(err):
 		return roomError(fmt.Sprintf("no room for a stream of %d bytes in %s", size, d.Path()))
@@ -140,15 +136,9 @@ func noRoom(d *registry.Dir, attr *Attr, logged bool, err error) error {
 	return err
 }
 
-// makeRoom is tidyUp for those who do not report what it shut down.
-func makeRoom(d *registry.Dir, tidy bool) error {
-	_, err := tidyUp(d, tidy)
-	return err
-}
-
-// tidyUp makes sure that one more stream can be active and, now and then or when
-// tidy is set, tidies the trace directory up. It returns the streams that it has shut down although
-// no owner's death asks for it, see Stream.MadeRoom. The caller holds the directory's lock.
+// tidyUp makes sure that one more stream can be active. At times, and always if tidy is set, it also removes
+// stale files of the trace directory. It returns the stale streams that it has shut down, see
+// Stream.MadeRoom. The caller holds the directory's lock.
 func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 	ids, err := d.StreamIDs()
 	if err != nil {
@@ -158,7 +148,7 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 		return nil, nil
 	}
 	live := 0
-	known := true // what every stream needs
+	known := true // keep and families are complete
 	var stale []*conn
 	keep := make(map[uint64]bool)
 	families := make(map[uint64]bool)
@@ -170,7 +160,7 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 			continue
 		case errors.Is(err, fs.ErrNotExist):
 			continue
-		case err != nil: // it may well be active
+		case err != nil: // the stream may be active
 			live++
 			known = false
 			continue
@@ -203,9 +193,8 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 	return made, nil
 }
 
-// nameFree makes sure that no active stream has a name but those that processes which are gone
-// have left behind. The caller holds the directory's lock, and keeps it until its own
-// stream is published.
+// nameFree fails if an active stream has the name. Stale streams do not count. The caller holds the
+// directory's lock until it has published its own stream.
 func nameFree(d *registry.Dir, name string) error {
 	ids, err := d.StreamIDs()
 	if err != nil {
@@ -214,7 +203,7 @@ func nameFree(d *registry.Dir, name string) error {
 	for _, id := range ids {
 		c, err := openStream(d, id)
 		if err != nil {
-			continue // gone meanwhile, or nothing that a name would find
+			continue // removed meanwhile, or not a stream
 		}
 		taken := c.mem.Name == name && !c.dead() && !c.orphaned() && !c.stale()
 		c.release()
@@ -225,14 +214,14 @@ func nameFree(d *registry.Dir, name string) error {
 	return nil
 }
 
-// makePlace makes sure that one more stream can be attached to a process. The
-// caller holds the directory's lock.
+// ensureEntry makes sure that a process's page has room for one more stream. The caller holds the directory's
+// lock.
 func ensureEntry(d *registry.Dir, page *registry.Page) error {
 	if len(page.Entries()) < StreamsMax {
 		return nil
 	}
-	// Some of them may be streams of the dead.
-	if err := makeRoom(d, true); err != nil {
+	// Some entries may be those of removed streams, or of dead owners.
+	if _, err := tidyUp(d, true); err != nil {
 		return err
 	}
 	ids, err := d.StreamIDs()

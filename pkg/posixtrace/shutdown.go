@@ -13,9 +13,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Shutdown stops tracing, flushes and completes the log if there is one, and
-// frees everything (posix_trace_shutdown). Resources are freed even when
-// completing the log fails with ENOSPC, EFBIG or EIO.
+// Shutdown stops tracing, flushes and completes the log if there is one, and frees the stream
+// (posix_trace_shutdown). It frees the stream even if completing the log fails with ENOSPC, EFBIG or EIO. If
+// another process owns a stream with log, Shutdown asks the owner, waits, and returns the owner's
+// error. Errors: EINVAL the stream is closed; EIO its file was truncated, or those of the log.
 func (s *Stream) Shutdown() error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_shutdown"
@@ -24,46 +25,28 @@ func (s *Stream) Shutdown() error {
 		if s.c.cut() {
 			return fail(op, s.shutdownCut(), syscall.EIO)
 		}
-		// Who ends because the stream has does not take a shutdown of another goroutine along
-		// that has not removed its file yet.
+		// Wait for a concurrent Shutdown to remove the file; the process may exit when we return.
 		s.lockAll()()
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	if f := hook.BeforeShutdown.Load(); f != nil {
 		(*f)(s, false)
 	}
-	m := s.c.mem
-	if m.HasLog && s.log == nil {
-		// Only its owner has the log.
-		m.AskShutdown()
-		for wait := pollBusy; !s.c.dead(); wait = min(2*wait, pollIdle) {
-			if s.c.orphaned() {
-				if err := s.shutdownOrphan(); err != nil {
-					return fail(op, err, syscall.EIO)
-				}
-				break
-			}
-			time.Sleep(wait)
-			s.c.checkCut()
-		}
-		if s.c.cut() {
-			return fail(op, s.shutdownCut(), syscall.EIO)
-		}
-		// Its owner is about to remove it, but need not have come to it.
-		err := removeStream(s.c, false)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.closeLocked()
-		if no := m.ShutdownErr(); no != 0 {
-			return &Error{Op: op, Err: syscall.Errno(no)}
-		}
-		return fail(op, err, syscall.EIO)
+	if s.c.mem.HasLog && s.log == nil {
+		return fail(op, s.shutdownByOwner(), syscall.EIO)
 	}
+	// The caller of Shutdown is the trace point of the STOP event.
+	tid, pc := sys.SlowSelf(1)
+	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
+	return fail(op, s.shutdownOwn(e), syscall.EIO)
+}
+
+// shutdownOwn shuts down a stream without log, or one whose log this process owns. e is the STOP event.
+func (s *Stream) shutdownOwn(e stream.Event) error {
+	defer runtime.KeepAlive(s)
 	if s.log != nil {
 		s.log.halt()
 	}
-	tid, pc := sys.SlowSelf(1)
-	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var sealed error
@@ -78,21 +61,51 @@ func (s *Stream) Shutdown() error {
 		return nil
 	})
 	if err != nil {
-		return fail(op, err, syscall.EINVAL)
+		return fail("", err, syscall.EINVAL)
 	}
 	err = removeStream(s.c, false)
 	s.closeLocked()
 	switch {
 	case sealed != nil:
-		err = sealed
+		return sealed
 	case s.log == nil && s.c.cut(): // since the first look
-		err = cmp.Or(err, error(errCut))
+		return cmp.Or(err, error(errCut))
 	}
-	return fail(op, err, syscall.EIO)
+	return err
 }
 
-// giveUp shuts down a stream whose file was truncated: there is nothing left to flush. The log keeps
-// its contents and gets no seal, so that no reader takes it for the whole. giveUp returns errCut if it
+// shutdownByOwner has the owner of a stream with log shut it down, since only the owner has the log. If the
+// owner is dead, this process takes its place.
+func (s *Stream) shutdownByOwner() error {
+	defer runtime.KeepAlive(s)
+	m := s.c.mem
+	m.AskShutdown()
+	for wait := pollBusy; !s.c.dead(); wait = min(2*wait, pollIdle) {
+		if s.c.orphaned() {
+			if err := s.shutdownOrphan(); err != nil {
+				return err
+			}
+			break
+		}
+		time.Sleep(wait)
+		s.c.checkCut()
+	}
+	if s.c.cut() {
+		return s.shutdownCut()
+	}
+	// The owner may not have removed the file yet.
+	err := removeStream(s.c, false)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeLocked()
+	if no := m.ShutdownErr(); no != 0 {
+		return &Error{Err: syscall.Errno(no)}
+	}
+	return err
+}
+
+// shutdownCut shuts down a stream whose file was truncated: there is nothing left to flush. The log keeps its
+// contents and gets no seal, so that no reader takes it for the whole. shutdownCut returns errCut if it
 // succeeds.
 func (s *Stream) shutdownCut() error {
 	defer runtime.KeepAlive(s)
@@ -116,26 +129,26 @@ func (s *Stream) shutdownCut() error {
 	return errCut
 }
 
-// complete shuts the stream down in the place of its owner, which is dead. Calls of other
-// goroutines that find it dead, too, wait for that.
+// shutdownOrphan shuts the stream down in place of its dead owner. Calls of other goroutines that find the
+// stream dead wait for it.
 func (s *Stream) shutdownOrphan() error {
 	defer runtime.KeepAlive(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
 	case <-s.closed:
-		return nil // and so does the next process that comes
+		return nil // the next process that finds the stream completes it
 	default:
 	}
 	return shutdownOrphan(s.c, false)
 }
 
-// bury removes the files of a stream that is shut down. locked tells that the
-// caller holds the directory's lock, which is taken before that of a stream, never after.
+// removeStream removes the files of a stream that is shut down. locked reports that the caller holds the
+// directory's lock, which comes before that of a stream in the order of locks.
 func removeStream(c *conn, locked bool) error {
 	if c.dir.Gone() {
-		// Its file went with the directory, and pages with it. Processes that were given a new page
-		// took the stream along.
+		// The stream's file and all pages went with the directory. Processes that have a new page since
+		// then copied the entry of the stream.
 		pinned.Delete(c.id)
 		d, err := openDir()
 		if err != nil || locked {
@@ -159,8 +172,8 @@ func removeStream(c *conn, locked bool) error {
 	pinned.Delete(c.id)
 	c.dir.DetachAll(c.id)
 	if !c.cut() {
-		// The traced process keeps the file mapped until it next passes a trace point and then
-		// collects its garbage, which may be hours.
+		// The traced process keeps the file mapped until its next trace point and the garbage
+		// collection after it, which may take hours: free the memory now.
 		c.mem.Spare(func(off, n int64) { sys.Punch(c.f, off, n) })
 	}
 	err := c.dir.RemoveStream(c.id)
@@ -170,8 +183,8 @@ func removeStream(c *conn, locked bool) error {
 	return err
 }
 
-// lastWords calls the function that tool.BeforeShutdown has set for a stream whose owner is dead. The
-// caller holds no lock of the stream.
+// recordLastEvents calls the function that tool.BeforeShutdown has set, for a stream whose owner is dead. The
+// caller holds no lock of the stream, and keeps the connection.
 func recordLastEvents(c *conn) {
 	f := hook.BeforeShutdown.Load()
 	if f == nil || c.dead() {
@@ -180,14 +193,7 @@ func recordLastEvents(c *conn) {
 	c.lent = true
 	s := newStream(c)
 	(*f)(s, true)
-	// The connection stays the caller's.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.closed)
-	if s.ctl != nil {
-		s.ctl.close()
-	}
-	if s.names != nil {
-		s.names.Close()
-	}
+	s.closeHandle()
 }

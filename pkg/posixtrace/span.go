@@ -11,23 +11,22 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// SpanType is a name for spans: what is between an event NAME.begin and an event
+// SpanType is the type of spans of one name. A span begins with an event NAME.begin and ends with an event
 // NAME.end. The zero SpanType records nothing. Extension.
 type SpanType struct {
 	begin, end EventID
 }
 
-// Span is a span that has begun. It has a key of its own, so that its end belongs to its
-// beginning on whatever goroutines and threads the two happen. The zero Span records
-// nothing. Extension.
+// Span is a span that has started. Its key connects its two events, which may happen on different goroutines
+// and threads. The zero Span records nothing. Extension.
 type Span struct {
 	key uint64
 	end EventID
 }
 
-// OpenSpanType returns the span type of a name in the calling process and its family,
-// and registers the event types NAME.begin and NAME.end if need be.
-// Errors: ENAMETOOLONG either name has more than EventNameMax bytes. Extension.
+// OpenSpanType returns the span type of a name in the calling process and its family. It registers the event
+// types NAME.begin and NAME.end if necessary, as OpenEventID does. Errors: those of OpenEventID for
+// either name. Extension.
 func OpenSpanType(name string) (SpanType, error) {
 	if len(name)+len(".begin") > EventNameMax {
 		return SpanType{}, &Error{Op: "posix_trace_eventid_open", Err: syscall.ENAMETOOLONG}
@@ -45,11 +44,10 @@ func OpenSpanType(name string) (SpanType, error) {
 	return SpanType{begin, end}, nil
 }
 
-// Start begins a span: it records NAME.begin, as Event does, with a new key. Where ctx comes
-// from another span, the key of that one is recorded as the parent. The context that Start
-// returns is for what the span encloses; one that the caller drops costs nothing, one that the
-// caller uses an allocation. In a process that is not traced Start returns ctx and costs
-// about a nanosecond.
+// Start starts a span: it records NAME.begin with a new key, as Event does. If ctx comes from another span,
+// Start records the key of that span as the parent. The context that Start returns is for the work
+// within the span; it costs an allocation if the caller uses it. In a process that no stream traces,
+// Start returns ctx and costs about a nanosecond. Start and End are safe for concurrent use.
 func (t SpanType) Start(ctx context.Context, data []byte) (_ context.Context, s Span) {
 	if s = t.start(ctx, data); s.key != 0 {
 		return &spanContext{ctx, s}, s
@@ -57,18 +55,18 @@ func (t SpanType) Start(ctx context.Context, data []byte) (_ context.Context, s 
 	return ctx, s
 }
 
-// End ends the span: it records NAME.end with the span's key. Of a span that began while
-// the process was not traced it records nothing.
+// End ends the span: it records NAME.end with the span's key. It records nothing for a span that started while
+// no stream traced the process.
 func (s Span) End(data []byte) {
 	if s.key != 0 {
 		endSpan(s, data)
 	}
 }
 
-// Key returns the key that EventInfo.Span of the span's events has, or 0.
+// Key returns the key in EventInfo.Span of the span's events, or 0.
 func (s Span) Key() uint64 { return s.key }
 
-// spanContext is the context of what a span encloses.
+// spanContext is the context of the work within a span.
 type spanContext struct {
 	context.Context
 	span Span
@@ -99,6 +97,9 @@ func enclosing(ctx context.Context) uint64 {
 	return 0
 }
 
+// start and endSpan take thread and caller themselves: sys.Self and sys.Outer look at the frame of the
+// function that calls them.
+
 //go:noinline
 func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 	if atomic.LoadUint32(loadWord()) == 0 && t.begin != probe {
@@ -110,37 +111,27 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 		startBody.found(pc, sys.Outer() == caller)
 		return s
 	}
-	table := traced.table.Load()
-	if table == nil || table.word != atomic.LoadUint32(loadWord()) || uint32(t.begin)-uint32(event.Unnamed) >= traced.known.Load() {
-		if table = traced.current(t.begin); table == nil {
-			return s
-		}
+	table := traced.current(t.begin)
+	if table == nil {
+		return s
 	}
 	e := stream.Event{ID: event.ID(t.begin)}
 	e.Span.Parent = enclosing(ctx)
+	var tid uint64
 	var processor int
-	if table.fast {
-		var tid uint64
-		if tid, e.Addr, processor = sys.Self(); e.Addr == startBody.pc.Load() {
-			// Start itself was not inlined; the trace point is one call farther up.
-			if startBody.outer.Load() {
-				e.Addr = sys.Outer()
-			} else {
-				_, e.Addr = sys.SlowSelf(2)
-			}
-		}
-		e.TID = uint32(tid)
-	} else {
-		var tid uint64
+	if !table.fast {
 		tid, e.Addr = sys.SlowSelf(2)
-		e.TID, processor = uint32(tid), sys.Processor()
+		processor = sys.Processor()
+	} else if tid, e.Addr, processor = sys.Self(); e.Addr == startBody.pc.Load() {
+		// Start itself was not inlined; the trace point is one call farther up.
+		if startBody.outer.Load() {
+			e.Addr = sys.Outer()
+		} else {
+			_, e.Addr = sys.SlowSelf(2)
+		}
 	}
-	if table.only != nil {
-		table.only.AppendSpan(processor, &e, data)
-	} else {
-		table.recordSpan(processor, &e, data)
-	}
-	runtime.KeepAlive(table)
+	e.TID = uint32(tid)
+	table.appendSpan(processor, &e, data)
 	if e.Span.Key == 0 {
 		e.Span.Key = stream.NewKey() // the end is an event of its own, which may be wanted
 	}
@@ -155,56 +146,58 @@ func endSpan(s Span, data []byte) {
 		endBody.found(pc, sys.Outer() == caller)
 		return
 	}
-	table := traced.table.Load()
-	if table == nil || table.word != atomic.LoadUint32(loadWord()) || uint32(s.end)-uint32(event.Unnamed) >= traced.known.Load() {
-		if table = traced.current(s.end); table == nil {
-			return
-		}
+	table := traced.current(s.end)
+	if table == nil {
+		return
 	}
 	e := stream.Event{ID: event.ID(s.end), Span: stream.Span{Key: s.key}}
+	var tid uint64
 	var processor int
-	if table.fast {
-		var tid uint64
-		if tid, e.Addr, processor = sys.Self(); e.Addr == endBody.pc.Load() {
-			if endBody.outer.Load() {
-				e.Addr = sys.Outer()
-			} else {
-				_, e.Addr = sys.SlowSelf(2)
-			}
-		}
-		e.TID = uint32(tid)
-	} else {
-		var tid uint64
+	if !table.fast {
 		tid, e.Addr = sys.SlowSelf(2)
-		e.TID, processor = uint32(tid), sys.Processor()
+		processor = sys.Processor()
+	} else if tid, e.Addr, processor = sys.Self(); e.Addr == endBody.pc.Load() {
+		if endBody.outer.Load() {
+			e.Addr = sys.Outer()
+		} else {
+			_, e.Addr = sys.SlowSelf(2)
+		}
 	}
-	if table.only != nil {
-		table.only.AppendSpan(processor, &e, data)
-	} else {
-		table.recordSpan(processor, &e, data)
-	}
-	runtime.KeepAlive(table)
+	e.TID = uint32(tid)
+	table.appendSpan(processor, &e, data)
 }
 
-// current returns what a trace point for an event of this type goes through, nil if it
-// records nothing.
+// current returns the table that a trace point for an event of type id uses, nil if it records nothing.
 func (t *tracedProcess) current(id EventID) *table {
+	n := t.table.Load()
+	if n == nil || n.word != atomic.LoadUint32(loadWord()) || uint32(id)-uint32(event.Unnamed) >= t.known.Load() {
+		return t.renewed(id)
+	}
+	return n
+}
+
+//go:noinline
+func (t *tracedProcess) renewed(id EventID) *table {
 	if atomic.LoadUint32(loadWord()) == 0 || !event.ID(id).User() || t.sync() == nil || !t.knows(id) {
 		return nil
 	}
 	return t.sync()
 }
 
-// recordSpan records an event in any number of streams.
-func (t *table) recordSpan(processor int, e *stream.Event, data []byte) {
-	for _, a := range t.streams {
-		a.w.AppendSpan(processor, e, data)
+// appendSpan records an event with a span in the streams of the table.
+func (t *table) appendSpan(processor int, e *stream.Event, data []byte) {
+	if t.only != nil {
+		t.only.AppendSpan(processor, e, data)
+	} else {
+		for _, a := range t.streams {
+			a.w.AppendSpan(processor, e, data)
+		}
 	}
 	runtime.KeepAlive(t)
 }
 
-// body is that of a Start or End that was called and not inlined: pc is where it is returned
-// to, outer tells whether sys.Outer finds who called it.
+// body describes the body of Start or End where the compiler did not inline it. pc is the address in that body
+// that start or endSpan returns to. outer reports that sys.Outer finds the caller of that body.
 type body struct {
 	pc    atomic.Uint64
 	outer atomic.Bool
@@ -217,13 +210,13 @@ func (b *body) found(pc uint64, outer bool) {
 
 var startBody, endBody body
 
-// Through these nothing is inlined.
+// The compiler inlines no call through these variables.
 var (
 	startSpan  = SpanType.Start
 	finishSpan = Span.End
 )
 
-// probeSpan finds out about the bodies.
+// probeSpan fills startBody and endBody.
 func probeSpan() {
 	if sys.FastSelf() && endBody.pc.Load() == 0 {
 		startSpan(SpanType{begin: probe}, context.Background(), nil)

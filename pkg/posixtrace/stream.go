@@ -192,19 +192,25 @@ func (s *Stream) close() bool {
 		return false
 	default:
 	}
-	close(s.closed)
-	if s.ctl != nil {
-		s.ctl.close()
-	}
+	s.closeHandle()
 	if s.log != nil {
 		s.log.close()
-	}
-	if s.names != nil {
-		s.names.Close()
 	}
 	s.c.unpin()
 	s.c.f.Close()
 	return true
+}
+
+// closeHandle ends the use of s and leaves its connection and its log alone. The caller holds s.mu.
+func (s *Stream) closeHandle() {
+	defer runtime.KeepAlive(s)
+	close(s.closed)
+	if s.ctl != nil {
+		s.ctl.close()
+	}
+	if s.names != nil {
+		s.names.Close()
+	}
 }
 
 // Start makes a suspended stream record (posix_trace_start).

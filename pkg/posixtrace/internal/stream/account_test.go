@@ -17,8 +17,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Events of these tests tell who made them, as which one, and have contents
-// that follow from that, so that a torn one is recognised.
+// The data of an event of these tests has its writer, its number, and bytes that follow from both,
+// so that the tests recognize a torn event.
 
 const stampSize = 12
 
@@ -44,10 +44,10 @@ func unstamp(b []byte) (who uint32, n uint64, err error) {
 	return who, n, nil
 }
 
-// tally checks what is read, event by event.
+// tally checks the events that a test reads.
 type tally struct {
 	t      *testing.T
-	next   []uint64 // the least number that may come, of each writer
+	next   []uint64 // of each writer, the smallest number that may follow
 	got    []uint64
 	order  bool
 	marks  []event.ID
@@ -125,7 +125,7 @@ func (y *tally) block(b *Block) error {
 	return nil
 }
 
-func TestAccounting(t *testing.T) {
+func TestEveryEventIsReadOrLost(t *testing.T) {
 	const events = 4000
 	for _, policy := range []uint8{Loop, UntilFull, Flush} {
 		for _, writers := range []int{1, 2, 4, 8} {
@@ -139,8 +139,8 @@ func TestAccounting(t *testing.T) {
 	}
 }
 
-// testAccounting: shared means one Writer for all goroutines, whose shards they
-// also share; else each has a Writer of its own.
+// testAccounting has goroutines write and read. If shared, one Writer and its shards serve all
+// goroutines; else each goroutine has its own.
 func testAccounting(t *testing.T, policy uint8, writers, events int, reading string, shared bool) {
 	m := newMem(t, 64<<10, policy)
 	ctl := newWriter(t, m, 1)
@@ -184,7 +184,7 @@ func testAccounting(t *testing.T, policy uint8, writers, events int, reading str
 	r := m.NewReader()
 	take := func() {
 		if policy == Flush {
-			// Blocks come one after the other, not merged.
+			// Blocks come one after the other; their events are not merged.
 			y.order = false
 			if _, err := flushTo(m, ctl.Slot(), y.block); err != nil {
 				t.Error(err)
@@ -238,15 +238,15 @@ func testAccounting(t *testing.T, policy uint8, writers, events int, reading str
 	}
 	ctl.Close()
 	take()
-	// Nothing may be held back: all but open chunks are free again.
+	// No chunk may be held back: all but open chunks are free again.
 	if used, _ := m.Used(); used > m.Opens {
 		t.Errorf("%d chunks in use after everything was read", used)
 	}
 }
 
-// TestRuined overwrites events that nobody has read yet: what cannot be read any more
-// counts as lost.
-func TestRuined(t *testing.T) {
+// TestDamagedEventsCountAsLost overwrites unread events: those that cannot be read any more
+// count as lost.
+func TestDamagedEventsCountAsLost(t *testing.T) {
 	for _, policy := range []uint8{Loop, UntilFull, Flush} {
 		for _, flush := range []bool{false, true} {
 			m := newMem(t, 64<<10, policy)
@@ -268,7 +268,7 @@ func TestRuined(t *testing.T) {
 				}
 			}
 			if ruined == 0 {
-				t.Fatal("nothing to ruin")
+				t.Fatal("no chunk to damage")
 			}
 			read := 0
 			count := func(rec *chunk.Record) {

@@ -11,14 +11,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// TestClearStopped clears a stream while a writer stands still in the middle of an event, at one
-// instruction after the other. What was recorded before, and the event in hand if it was
-// generated before, is not reported by a reader, not flushed and not counted as lost; what
-// the writer records afterwards is.
-func TestClearStopped(t *testing.T) {
-	if raceEnabled {
-		return // its instructions are not ours
-	}
+// TestClearWhileWriterIsStopped clears a stream while a writer stands still in the middle of an
+// event, at each instruction in turn. Events from before the clear, including the unfinished one if
+// it was generated before, are not read, not flushed and not counted as lost; later events are.
+func TestClearWhileWriterIsStopped(t *testing.T) {
+	tracetest.OnlyWithoutRace(t) // which adds instructions
 	for _, v := range stepVariants {
 		if v.name != "next" && v.name != "open" && v.name != "largest" && v.name != "overwrite" {
 			continue
@@ -30,7 +27,7 @@ func TestClearStopped(t *testing.T) {
 			var within []int // the steps in the middle of an event
 			for x.phase.Load() != stepDone {
 				x.step()
-				if halfway(x.m) {
+				if midEvent(x.m) {
 					within = append(within, x.steps)
 				}
 			}
@@ -55,14 +52,14 @@ func TestClearStopped(t *testing.T) {
 			}
 			t.Logf("%d instructions, stopped at %d of them, in the middle of an event at %d", steps, stops, busy)
 			if busy == 0 && v.name != "overwrite" {
-				t.Error("it never was in the middle of an event")
+				t.Error("the writer never was in the middle of an event")
 			}
 		})
 	}
 }
 
-// halfway reports whether a writer is in the middle of an event.
-func halfway(m *Mem) bool {
+// midEvent reports whether a writer is in the middle of an event.
+func midEvent(m *Mem) bool {
 	for i := range m.Chunks {
 		if word(m, i).busy() {
 			return true
@@ -78,9 +75,9 @@ func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 	for x.steps < at && x.phase.Load() != stepDone {
 		x.step()
 	}
-	busy = halfway(m)
+	busy = midEvent(m)
 	if how == 2 {
-		m.Snapshot() // has no influence
+		m.Snapshot() // changes nothing
 	}
 	m.Clear()
 	tick := m.h.turned.Load()
@@ -155,7 +152,7 @@ func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 	if n := y.got[0] + y.got[2]; n > 21 {
 		t.Errorf("%s: %d events are reported", what, n)
 	}
-	// A writer that has counted what it overwrites, and not yet said so, says it later.
+	// A writer that has counted the events it overwrites, and not yet added them, adds them later.
 	if m.Lost() != lost && v.name != "overwrite" {
 		t.Errorf("%s: %d events are lost", what, m.Lost()-lost)
 	}

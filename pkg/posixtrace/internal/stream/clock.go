@@ -2,11 +2,10 @@ package stream
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
-// A stream's ticks become time by clock anchors in its header, each a tick and the time
-// that belongs to it (chunk.Clock). Once two clock anchors are set the line between
-// them never changes. Every other clock anchor is measured; the one after it lies ahead, by
-// an eighth of the time since the first, but not by more than maxLead, and is
-// put where the line leads. So every reader of an event computes the same time for it.
+// Clock anchors in the header convert a stream's ticks to time, each a tick and the time that
+// belongs to it (chunk.Clock). Once two anchors are set, the line between them never changes. Every
+// other anchor is measured. The anchor after it lies ahead on the line, by an eighth of the time
+// since the first, but by no more than maxLead. So every reader computes the same time for an event.
 
 // maxLead bounds how long a rate is trusted, in nanoseconds: CLOCK_MONOTONIC is
 // slewed by up to 500 ppm.
@@ -39,16 +38,13 @@ func (m *Mem) thin() (left int) {
 	return w
 }
 
-// Anchors returns the stream's clock anchors, none for a clock that needs none.
+// Anchors returns the stream's clock anchors. A clock of CLOCK_MONOTONIC has one: its ticks are
+// nanoseconds.
 func (m *Mem) Anchors() []chunk.ClockAnchor {
 	n := int(min(m.h.nanchors.Load(), maxAnchors))
 	k := make([]chunk.ClockAnchor, 0, n+1)
 	for i := range n {
 		k = append(k, chunk.ClockAnchor{Tick: m.h.anchors[i][0].Load(), Nanos: int64(m.h.anchors[i][1].Load())})
-	}
-	if m.Clock == ClockMonotonic && n == 1 {
-		// One clock anchor says that a tick is a nanosecond, which it is.
-		return k
 	}
 	return k
 }
@@ -67,8 +63,8 @@ func (m *Mem) FreshClock() *chunk.Clock {
 	return &c
 }
 
-// OwnClock is FreshClock for a caller that does not hold the lock. What it measures it keeps to
-// itself, so that another may compute times for the latest events that differ a little.
+// OwnClock is FreshClock for a caller that does not hold the lock. It does not store the anchor that
+// it measures, so another reader may compute slightly different times for the latest events.
 func (m *Mem) OwnClock() *chunk.Clock {
 	tick, mono := m.pair()
 	var c chunk.Clock
@@ -91,7 +87,7 @@ func (m *Mem) extend(k []chunk.ClockAnchor) []chunk.ClockAnchor {
 	return m.extendTo(k, tick, mono)
 }
 
-// extendTo is extend with what the two clocks say.
+// extendTo is extend with the readings of the two clocks.
 func (m *Mem) extendTo(k []chunk.ClockAnchor, tick, mono uint64) []chunk.ClockAnchor {
 	first, last := k[0], k[len(k)-1]
 	if tick <= last.Tick {
@@ -100,22 +96,22 @@ func (m *Mem) extendTo(k []chunk.ClockAnchor, tick, mono uint64) []chunk.ClockAn
 	real := first.Nanos + int64(mono-m.h.mono)
 	now := chunk.ClockAnchor{Tick: tick, Nanos: max(real, last.Nanos+1)}
 	m.addAnchor(now)
-	// The line ahead is drawn at once, so that it need not be bent later.
+	// Extend the line ahead at once: a reader that uses it must not find it changed later.
 	rate, longest := rateAhead(k, chunk.ClockAnchor{Tick: tick, Nanos: real})
 	if lead := min(float64(tick-first.Tick)/8, longest/rate); lead >= 1 {
 		gain := lead * rate
 		if ahead := float64(now.Nanos - real); ahead > 1 {
-			gain = max(gain/2, gain-ahead) // what is fast waits for the clock
+			gain = max(gain/2, gain-ahead) // let the clock catch up
 		}
 		m.addAnchor(chunk.ClockAnchor{Tick: tick + uint64(lead), Nanos: now.Nanos + int64(gain)})
 	}
 	return m.Anchors()
 }
 
-// rateAhead returns how many nanoseconds a tick takes from now on, and for how many
-// nanoseconds to believe it: as many as since the last measurement, the clock anchor before the
-// last. Where that is not what was foretold then, the counter or the clock has jumped,
-// as when a machine sleeps; what was foretold is still right, unless it happens again.
+// rateAhead returns how many nanoseconds a tick takes from now on, and for how many nanoseconds to
+// trust that rate. The rate is the one since the last measurement, the clock anchor before the last.
+// If it differs from the rate predicted then, the counter or the clock has jumped, as when a machine
+// sleeps; the prediction still holds, unless the jump repeats.
 func rateAhead(k []chunk.ClockAnchor, now chunk.ClockAnchor) (rate, longest float64) {
 	between := func(a, b chunk.ClockAnchor) float64 { return float64(b.Nanos-a.Nanos) / float64(b.Tick-a.Tick) }
 	n := len(k)
@@ -129,23 +125,21 @@ func rateAhead(k []chunk.ClockAnchor, now chunk.ClockAnchor) (rate, longest floa
 		return rate, maxLead / 16
 	}
 	rate = between(k[n-2], now)
-	foretold := between(k[n-2], k[n-1])
-	if !differ(rate, foretold) {
+	predicted := between(k[n-2], k[n-1])
+	if !differ(rate, predicted) {
 		return rate, maxLead
 	}
-	if n >= 5 && differ(between(k[n-4], k[n-2]), foretold) {
+	if n >= 5 && differ(between(k[n-4], k[n-2]), predicted) {
 		return rate, maxLead / 16
 	}
-	return foretold, maxLead / 16
+	return predicted, maxLead / 16
 }
 
-// differ reports whether one of two rates cannot be the other, measured a little later:
-// clocks are slewed by parts in a thousand at most, and short times are not measured
-// exactly.
+// differ reports whether two rates, measured at different times, cannot be the same: clocks are
+// slewed by parts in a thousand at most, and short times are not measured exactly.
 func differ(a, b float64) bool { return a > 1.05*b || b > 1.05*a }
 
-// TickAt returns the tick of a time near now, for events whose time was
-// measured elsewhere.
+// TickAt returns the tick of a time near now, for events whose time another clock has measured.
 func (m *Mem) TickAt(nanos int64) uint64 {
 	k := m.Anchors()
 	tick, mono := m.pair()

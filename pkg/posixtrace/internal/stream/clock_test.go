@@ -8,14 +8,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// TestClockHolds: a time once told for a tick stays, whatever is measured later.
-func TestClockHolds(t *testing.T) {
+// TestClockNeverChangesTimes computes the time of a tick again after later measurements.
+func TestClockNeverChangesTimes(t *testing.T) {
 	m := newMem(t, 16<<10, Loop)
-	type told struct {
+	type dated struct {
 		tick  uint64
 		nanos int64
 	}
-	var all []told
+	var all []dated
 	rng := rand.New(rand.NewPCG(1, 1))
 	base := m.Anchors()[0].Tick
 	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end) && m.h.nanchors.Load() < maxAnchors-4; {
@@ -23,7 +23,7 @@ func TestClockHolds(t *testing.T) {
 		c := m.FreshClock()
 		for range 3 {
 			tick := base + rng.Uint64N(now-base) + 1
-			all = append(all, told{tick, c.Nanos(tick)})
+			all = append(all, dated{tick, c.Nanos(tick)})
 		}
 		wall := time.Now().UnixNano()
 		if d := wall - c.Nanos(m.Now()); d < -int64(time.Second) || d > int64(time.Second) {
@@ -57,9 +57,9 @@ func checkMonotone(t *testing.T, c *chunk.Clock) {
 	}
 }
 
-// TestClockThin: a table that is full makes room and moves no time by more than
-// the measurements are uncertain anyway.
-func TestClockThin(t *testing.T) {
+// TestFullClockTableKeepsTimes fills the table of clock anchors: it makes room, and no time moves by
+// more than the uncertainty of the measurements.
+func TestFullClockTableKeepsTimes(t *testing.T) {
 	m := newMem(t, 16<<10, Loop)
 	rng := rand.New(rand.NewPCG(2, 2))
 	k := m.Anchors()[0]

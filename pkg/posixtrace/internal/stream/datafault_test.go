@@ -10,9 +10,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// TestDataFault records data that cannot be read, or not to its end, in a program that survives
-// the fault (debug.SetPanicOnFault). No chunk stays busy, and what comes next is recorded.
-func TestDataFault(t *testing.T) {
+// TestDataFaultLeavesNoBusyChunk records data that cannot be read, or not to its end, in a program
+// that survives the fault (debug.SetPanicOnFault). No chunk stays busy, and later events are
+// recorded.
+func TestDataFaultLeavesNoBusyChunk(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	page := os.Getpagesize()
 	none, err := syscall.Mmap(-1, 0, 4*page, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
@@ -52,7 +53,7 @@ func TestDataFault(t *testing.T) {
 		"cut": short[page-20 : page+20], "behind the cut": short[page : page+8],
 	} {
 		for _, span := range []bool{false, true} {
-			for _, alone := range []bool{false, true} { // which of its ways an event takes
+			for _, alone := range []bool{false, true} { // own and open chunks
 				g, ok := Measure(1<<20, largest, 1)
 				if !ok {
 					t.Fatal("Measure")

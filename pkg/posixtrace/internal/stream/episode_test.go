@@ -16,11 +16,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// TestEpisodes: writers at full speed fill the stream while it is emptied. Every
-// loss is told, at its place and apart from the others (FUL-16 to FUL-19). Nobody has to
-// do without an event because the machine has stopped a writer in the middle of it, which
-// is another test's: there is patience.
-func TestEpisodes(t *testing.T) {
+// TestEveryLossIsReportedInPlace has writers fill the stream at full speed while it is emptied. Every
+// loss is reported, at its place and apart from the others (FUL-16 to FUL-19). The patience is long:
+// here readers must not skip an event because the machine has stopped its writer in the middle;
+// other tests do that.
+func TestEveryLossIsReportedInPlace(t *testing.T) {
 	usual := patience
 	patience = 10 * time.Second
 	defer func() { patience = usual }()
@@ -75,7 +75,7 @@ func testEpisodes(t *testing.T, policy uint8, flush bool, writers int) {
 			}
 		}
 	}
-	take() // the START, lest it is overwritten when the log has gone on
+	take() // the START, before it can be overwritten
 	for i := range writers {
 		w := newWriter(t, m, 1)
 		wg.Go(func() {
@@ -140,14 +140,14 @@ func checkEpisodes(t *testing.T, policy uint8, recs []chunk.Record, writers int,
 			}
 			if missing := num - next[i]; missing > 0 {
 				n++
-				// Where others overwrite, the losses of several writers are one; the events that are
-				// kept from the time of the loss stand within.
+				// Under LOOP the losses of several writers are one gap; events that were kept from the
+				// time of the gap stand within.
 				if within := policy == Loop && writers > 1 && (over || strings.Contains(since[i], "R")); !within && !regexp.MustCompile(`O.*R`).MatchString(since[i]) {
-					t.Fatalf("before event %d of writer %d %d are missing, and all that is told of it is %q; the end of the story: %q; %d late", num, i, missing, since[i], tail(all, 60), late)
+					t.Fatalf("before event %d of writer %d %d are missing, and the marks since its last event are %q; the end of the story: %q; %d late", num, i, missing, since[i], tail(all, 60), late)
 				}
 			}
 			if writers == 1 && num == next[i] && kept > 1 && since[i] != "" && since[i] != "PS" && since[i] != "S" {
-				t.Fatalf("before event %d nothing is missing, but told is %q", num, since[i])
+				t.Fatalf("before event %d no event is missing, but the marks are %q", num, since[i])
 			}
 			next[i], since[i] = num+1, ""
 			mark = "e"
@@ -171,12 +171,12 @@ func checkEpisodes(t *testing.T, policy uint8, recs []chunk.Record, writers int,
 	}
 	if !regexp.MustCompile(story + end).MatchString(all) {
 		bad := regexp.MustCompile(story).FindString(all)
-		t.Errorf("the story is wrong behind ...%q: %q...", tail(bad, 20), all[len(bad):min(len(bad)+20, len(all))])
+		t.Errorf("the story is wrong after ...%q: %q...", tail(bad, 20), all[len(bad):min(len(bad)+20, len(all))])
 	}
 	if kept+lost != generated {
 		t.Errorf("%d generated, %d kept, %d lost", generated, kept, lost)
 	}
-	t.Logf("%d generated, %d kept, %d losses told", generated, kept, n)
+	t.Logf("%d generated, %d kept, %d losses reported", generated, kept, n)
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }

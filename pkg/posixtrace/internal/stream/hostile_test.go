@@ -15,8 +15,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// guarded returns size bytes of memory that ends, on both sides, at a page whose
-// touch is the end of the process.
+// guarded returns size bytes of memory between two pages that the process must not access.
 func guarded(t testing.TB, size int) []byte {
 	t.Helper()
 	const page = 4096
@@ -63,7 +62,7 @@ func victimStream(t testing.TB, policy uint8) []byte {
 	return b
 }
 
-// exercise does everything that is done with a stream which others can write to.
+// exercise performs all operations on a stream that hostile processes can write to.
 func exercise(t testing.TB, b []byte) {
 	effort := tracetest.NewEffort()
 	step := func(what string) {
@@ -81,7 +80,7 @@ func exercise(t testing.TB, b []byte) {
 	read := func(r source) {
 		for n := 0; r.Next(&rec); n++ {
 			if n > most {
-				t.Fatal("a reader that never ends")
+				t.Fatal("the reader never ends")
 			}
 		}
 	}
@@ -203,7 +202,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// FuzzAttach is about the start of the file alone, which says how large the rest is.
+// FuzzAttach changes only the start of the file, which has the sizes of the rest.
 func FuzzAttach(f *testing.F) {
 	b := victimStream(f, Loop)
 	f.Add(b[:400])
@@ -214,8 +213,8 @@ func FuzzAttach(f *testing.F) {
 	})
 }
 
-// TestSpoiled runs more of the same with random edits.
-func TestSpoiled(t *testing.T) {
+// TestRandomEditsAreHarmless is FuzzStream with random edits.
+func TestRandomEditsAreHarmless(t *testing.T) {
 	n := 1500
 	if testing.Short() {
 		n = 30

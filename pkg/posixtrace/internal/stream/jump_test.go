@@ -8,11 +8,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// The counter and the kernel's clock may go apart: one stands still while the machine
+// The counter and the kernel's clock may diverge: one stands still while the machine
 // sleeps, jumps when it wakes or moves to another machine, changes its rate, or is set back.
-// Times never run backwards, one that was told stays, and after a while they are
+// Times never run backwards, the time of a tick never changes, and after a while times are
 // right again.
-func TestClockJumps(t *testing.T) {
+func TestClockJumpsMoveNoTime(t *testing.T) {
 	const rate = 3 // ticks a nanosecond
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -20,11 +20,11 @@ func TestClockJumps(t *testing.T) {
 		m.Clock = ClockTicks
 		first := m.Anchors()[0]
 		tick, mono := first.Tick, m.h.mono
-		type told struct {
+		type dated struct {
 			tick  uint64
 			nanos int64
 		}
-		var all []told
+		var all []dated
 		jumps := 0
 		step := func(d uint64) {
 			tick, mono = tick+rate*d, mono+d
@@ -34,9 +34,9 @@ func TestClockJumps(t *testing.T) {
 			if jumps < 5 {
 				jumps++
 				switch rng.IntN(12) {
-				case 0: // the counter went on while the clock stood
+				case 0: // the counter ran while the clock stood still
 					tick += rng.Uint64N(1e14)
-				case 1: // the clock went on
+				case 1: // the clock ran while the counter stood still
 					mono += rng.Uint64N(1e14)
 				case 2: // the counter was set back
 					tick -= min(tick-1, rng.Uint64N(1e11))
@@ -62,7 +62,7 @@ func TestClockJumps(t *testing.T) {
 			for range 3 {
 				if tick > first.Tick {
 					x := first.Tick + 1 + rng.Uint64N(tick-first.Tick)
-					all = append(all, told{x, c.Nanos(x)})
+					all = append(all, dated{x, c.Nanos(x)})
 				}
 			}
 		}
@@ -70,7 +70,7 @@ func TestClockJumps(t *testing.T) {
 }
 
 // Without a jump the clock is right, and soon after one.
-func TestClockRecovers(t *testing.T) {
+func TestClockRecoversFromJump(t *testing.T) {
 	const rate = 3
 	m := newMem(t, 16<<10, Loop)
 	m.Clock = ClockTicks
@@ -89,7 +89,7 @@ func TestClockRecovers(t *testing.T) {
 			t.Fatalf("%d ns off", d)
 		}
 	}
-	// Asleep for an hour: the counter has gone on, the clock has not.
+	// Asleep for an hour: the counter ran, the clock stood still.
 	tick += rate * 3600e9
 	worst := int64(0)
 	for range 20 * 60 {
@@ -103,8 +103,8 @@ func TestClockRecovers(t *testing.T) {
 	}
 }
 
-// Events whose counter jumps are all there, once, and in an order that never runs back.
-func TestEventsAcrossJumps(t *testing.T) {
+// If the counter jumps, each event is read once, and times never run backwards.
+func TestEventsKeepOrderAcrossJumps(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		m := newMem(t, 1<<20, UntilFull)

@@ -187,9 +187,9 @@ func killStream(t *testing.T, policy uint8, size int64) (string, *Mem, []oracle)
 	return dir, m, all
 }
 
-// TestKillWriters kills writers at random instants and settles accounts with
-// what they said they did.
-func TestKillWriters(t *testing.T) {
+// TestAccountsAfterKilledWriters kills writers at random instants and compares the stream's accounts
+// with those that the writers kept.
+func TestAccountsAfterKilledWriters(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
 	for _, c := range []struct {
 		mode   string
@@ -217,7 +217,7 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	var living []child
 	who := 0
 	y := newTally(t, oracles)
-	y.order = false // checked by number below: a late one is told by the count of late ones
+	y.order = false // checked by number below, since killed writers make events late
 	r := m.NewReader()
 	take := func() {
 		drainSome(r, y)
@@ -275,12 +275,12 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	}
 	t.Logf("%d events, %d read, %d lost, %d late", before, got, lost, m.h.late.Load())
 	if used, _ := m.Used(); used > m.Opens {
-		t.Errorf("%d chunks in use after all is over", used)
+		t.Errorf("%d chunks in use at the end", used)
 	}
 	if n := len(m.writers()); n != 1 {
 		t.Errorf("%d writers left", n)
 	}
-	// The stream goes on working.
+	// The stream continues to work.
 	if m.Restartable() {
 		m.Restart(ctl)
 	}
@@ -293,7 +293,7 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	}
 }
 
-// drainSome reads for a while: the writers may well be faster.
+// drainSome reads a bounded number of events: the writers may be faster.
 func drainSome(r *Reader, y *tally) {
 	for range 2000 {
 		if !r.Next(&y.rec) {
@@ -303,8 +303,8 @@ func drainSome(r *Reader, y *tally) {
 	}
 }
 
-// TestKillFlush kills a process that flushes.
-func TestKillFlush(t *testing.T) {
+// TestAccountsAfterKilledFlush kills a process that flushes.
+func TestAccountsAfterKilledFlush(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
 	dir, m, all := killStream(t, Flush, 64<<10)
 	ctl := newWriter(t, m, 1)

@@ -16,22 +16,21 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// TestKillSteps stops a writer after every single instruction of one call of Record
-// and looks at the stream as if the writer had been killed there: what a killed process
-// leaves behind is just what is in the shared memory. At some of them it is killed indeed.
-func TestKillSteps(t *testing.T) {
-	if raceEnabled {
-		return // its instructions are not ours
-	}
+// TestWriterKilledAtEachInstruction stops a writer after each instruction of one call of Record
+// and checks the stream as if the writer had been killed there: a killed process leaves only the
+// shared memory behind. At some instructions the test kills it.
+func TestWriterKilledAtEachInstruction(t *testing.T) {
+	tracetest.OnlyWithoutRace(t) // which adds instructions
 	for _, v := range stepVariants {
 		t.Run(v.name, func(t *testing.T) { testKillSteps(t, v) })
 	}
 }
 
-// stepVariant is a way that an event can take. prepare leaves the writer
-// before it, having recorded what it returns.
+// stepVariant is a path through Record. prepare brings the writer to its start and returns how many
+// events it has recorded.
 type stepVariant struct {
 	name    string
 	policy  uint8
@@ -92,7 +91,7 @@ func (m *Mem) spentFor(size int) bool {
 	return true
 }
 
-// What the tracing and the traced process tell each other in the oracle's page.
+// The words by which the tracing and the traced process communicate, in the oracle's page.
 const (
 	stepReady = 1 + iota
 	stepBegun
@@ -122,7 +121,7 @@ func stepVictim(m *Mem, w *Writer, o *oracle, phase *atomic.Uint64, v stepVarian
 	os.Exit(0)
 }
 
-// maxSteps is far more instructions than any way has.
+// maxSteps is far more instructions than any path has.
 const maxSteps = 5000000
 
 func testKillSteps(t *testing.T, v stepVariant) {
@@ -175,7 +174,7 @@ func startStepped(t *testing.T, v stepVariant) *stepped {
 	return x
 }
 
-// end is deferred by who starts it.
+// end kills the victim.
 func (x *stepped) end() {
 	x.cmd.Process.Kill()
 	x.cmd.Wait()
@@ -193,7 +192,7 @@ func (x *stepped) wait() {
 	}
 }
 
-// runTo lets it go on until it says so.
+// runTo lets the victim run until it has reached a phase.
 func (x *stepped) runTo(phase uint64) {
 	for x.phase.Load() != phase {
 		sig := x.ws.StopSignal()
@@ -207,7 +206,7 @@ func (x *stepped) runTo(phase uint64) {
 	}
 }
 
-// step is one instruction.
+// step executes one instruction.
 func (x *stepped) step() {
 	if err := syscall.PtraceSingleStep(x.cmd.Process.Pid); err != nil {
 		x.t.Fatal(err)
@@ -228,7 +227,7 @@ func stepOnce(t *testing.T, v stepVariant, kill int) (steps, looks int) {
 	defer x.end()
 	m, victim := x.m, x.proc
 	prepared := x.all[0].before.Load()
-	var seen []byte // as it was looked at
+	var seen []byte // the stream at the last check
 	for x.phase.Load() != stepDone {
 		x.step()
 		if kill == x.steps {
@@ -274,7 +273,7 @@ func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64,
 	if n := m.h.damage.Load(); n != 0 {
 		t.Errorf("%d damaged", n)
 	}
-	// The stream goes on, and no room is lost.
+	// The stream continues to work, and no room is lost.
 	slot, ok := m.TakeSlot(sys.SelfProc(), dead)
 	if !ok {
 		t.Fatal("no slot")
@@ -286,7 +285,7 @@ func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64,
 	defer w.Close()
 	m.setFilter(&event.Set{})
 	for range 2 {
-		readInto(r, y) // tells of the stop
+		readInto(r, y) // reports the stop
 	}
 	m.Restart(w)
 	lost := m.Lost()

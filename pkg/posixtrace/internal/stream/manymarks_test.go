@@ -10,9 +10,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// TestManyMarks: the events of a slow writer stand between all that a LOOP stream has lost of
-// a fast one, and a flush has more marks than a block of the log has room for.
-func TestManyMarks(t *testing.T) {
+// TestFlushDividesManyMarks has a LOOP stream lose events of a fast writer between the events of a slow
+// one. A flush then has more marks than fit into a block of the log.
+func TestFlushDividesManyMarks(t *testing.T) {
 	const chunks = 200
 	size := int64(dataOffset(chunks) + chunks*4096 + pendingSize(1024))
 	g := Geometry{ChunkSize: 4096, Chunks: chunks, Places: 4, Opens: 2, MinSize: 64 << 10, Size: size}

@@ -14,7 +14,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// story writes what is read as one letter each: e an event, and the marks.
+// story returns a letter for each mark, and e for any number of events in between.
 func story(recs []chunk.Record) string {
 	var b strings.Builder
 	for _, r := range recs {
@@ -91,21 +91,21 @@ func TestMarksUntilFull(t *testing.T) {
 	if m.Lost() != 2 {
 		t.Fatal("lost ", m.Lost())
 	}
-	want(t, readAll(t, m.Snapshot()), "SeP1O") // a peek changes nothing
+	want(t, readAll(t, m.Snapshot()), "SeP1O") // a snapshot changes nothing
 	r := m.NewReader()
 	recs := readAll(t, r)
 	want(t, recs, "SeP1O")
 	if m.State()&Running != 0 || !m.Restartable() {
 		t.Fatal("not restartable")
 	}
-	fill(t, m, w) // lost as well, and told: no second OVERFLOW
+	fill(t, m, w) // lost as well, after the OVERFLOW: there is no second
 	m.Restart(c)
 	want(t, readAll(t, r), "S") // readable at once (FUL-10)
 	w.Record(0, &Event{ID: event.FirstUser}, nil)
 	recs = readAll(t, r)
 	want(t, recs, "Re")
 	if recs[0].Tick != recs[1].Tick {
-		t.Error("RESUME has not the time of its event")
+		t.Error("RESUME does not have the time of its event")
 	}
 	if st := m.Status(true); !st.Overrun || m.Status(true).Overrun || st.Lost != 3 {
 		t.Errorf("%+v", st)
@@ -287,9 +287,9 @@ func TestFlushReportsMarks(t *testing.T) {
 	}
 }
 
-// TestControlDivides: an event judged by the old filter stands before the FILTER
-// event, one judged by the new filter behind it, and none between STOP and START.
-func TestControlDivides(t *testing.T) {
+// TestFilterTakesEffectAtOneInstant checks that events judged by the old filter stand before the FILTER
+// event, events judged by the new filter behind it, and none between STOP and START.
+func TestFilterTakesEffectAtOneInstant(t *testing.T) {
 	m := newMem(t, 1<<20, Loop)
 	c := newWriter(t, m, 1)
 	a, b := event.FirstUser, event.FirstUser+1
@@ -320,7 +320,7 @@ func TestControlDivides(t *testing.T) {
 		counts[rec.Event]++
 		switch rec.Event {
 		case event.Overflow:
-			lossy = true // among what was lost may be a FILTER or a STOP
+			lossy = true // a FILTER or a STOP may be among the lost events
 		case event.Resume:
 			lossy, known, running = false, false, true
 		case event.Start:

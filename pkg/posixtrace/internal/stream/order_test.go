@@ -12,15 +12,16 @@ import (
 	"testing"
 )
 
-// A model of processors that reorder, as arm64 does, for the places where a reader copies what a
-// writer may be about to overwrite. Each processor performs its accesses one by one, at once
-// for all others, in any order that these rules leave:
+// A model of processors that reorder accesses, as arm64 does, for the places where a reader copies
+// memory that a writer may be overwriting. Each processor performs its accesses one by one, visible
+// to all others at once, in any order that these rules permit:
 //
 //   - accesses of one location stay in order;
 //   - nothing moves before an acquiring load, or behind a releasing store;
 //   - an acquiring load does not move before a releasing store;
 //   - an exchange is an acquiring load and a releasing store, between which no other store to its
-//     location comes. Where it is two instructions that is all. Where it is one, it is a barrier.
+//     location comes. An exchange of two instructions is no more than that. An exchange of one
+//     instruction is also a barrier.
 //
 // A compare-and-swap that fails is its load.
 
@@ -30,7 +31,7 @@ type access struct {
 	val         int
 	ordered     bool // acquires, releases
 	exchange    int  // 1: it is one half of an exchange
-	keep        bool // which writes what it has read
+	keep        bool // the store writes the value that was loaded
 }
 
 func loads(loc int) []access       { return []access{{loc: loc, load: true}} }
@@ -58,13 +59,13 @@ func before(p []access, i, j int, single bool) bool {
 // most is how many accesses a program of the model can have.
 const most = 8
 
-// outcomes returns what the accesses of two programs can have loaded, in all orders. single says
+// outcomes returns the values that the loads of two programs can return, in all orders. single says
 // that an exchange is one instruction.
 func outcomes(single bool, programs ...[]access) map[[2][most]int]bool {
 	type state struct {
-		mem, stores [4]int // of each location: what it holds, how many stores it has had
+		mem, stores [4]int // of each location: its value, and the number of stores to it
 		done        [2][most]bool
-		got, at     [2][most]int // of each load: what it has seen, after how many stores
+		got, at     [2][most]int // of each load: the value, after how many stores
 	}
 	found, visited := make(map[[2][most]int]bool), make(map[state]bool)
 	// perform does access j of program t, unless it is the second half of an exchange that has to
@@ -120,7 +121,7 @@ func outcomes(single bool, programs ...[]access) map[[2][most]int]bool {
 
 func program(parts ...[]access) []access { return slices.Concat(parts...) }
 
-// TestModelOfOrder: which ways of checking a copy are sound, and that a writer and a controller
+// TestModelOfOrder checks which ways of checking a copy are sound, and that a writer and a controller
 // cannot both miss the other.
 func TestModelOfOrder(t *testing.T) {
 	const ctl, x, y, other = 0, 1, 2, 3
@@ -169,7 +170,7 @@ func TestModelOfOrder(t *testing.T) {
 			t.Errorf("%d outcomes", orders)
 		}
 	}
-	// With plain stores instead they could.
+	// With plain stores they could.
 	missed := false
 	for got := range outcomes(true, program(stores(ctl, 1), acquire(other)), program(stores(other, 1), acquire(ctl))) {
 		missed = missed || got[0][1] == 0 && got[1][1] == 0
@@ -179,8 +180,8 @@ func TestModelOfOrder(t *testing.T) {
 	}
 }
 
-// TestNoFailingExchange: no compare-and-swap of the package is one that is meant to change nothing.
-func TestNoFailingExchange(t *testing.T) {
+// TestNoCompareAndSwapAsBarrier looks for calls of compare-and-swap that are meant to change nothing.
+func TestNoCompareAndSwapAsBarrier(t *testing.T) {
 	calls := 0
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

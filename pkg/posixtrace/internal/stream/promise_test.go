@@ -10,9 +10,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// TestPromise: any events whose EventSize sums to stream-min-size at most are
-// recorded without loss, whoever records them and whatever becomes of him (ATR-24).
-func TestPromise(t *testing.T) {
+// TestPromisedRoom checks that any events whose EventSize sums to at most stream-min-size are
+// recorded without loss, by any writers, including writers that die (ATR-24).
+func TestPromisedRoom(t *testing.T) {
 	for seed := range uint64(60) {
 		for _, policy := range []uint8{UntilFull, Loop} {
 			if testPromise(t, seed, policy); t.Failed() {
@@ -37,8 +37,7 @@ func testPromise(t *testing.T, seed uint64, policy uint8) {
 	m.Start(c, Event{})
 	budget -= int64(chunk.EventSize(len(event.AppendSet(nil, &f))))
 
-	// A process in the sense of this test: it writes a few events and ends in
-	// one of several ways.
+	// A process of this test writes a few events and ends in one of several ways.
 	type proc struct {
 		p    sys.Proc
 		w    *Writer
@@ -89,10 +88,10 @@ func testPromise(t *testing.T, seed uint64, policy uint8) {
 			procs = append(procs[:i], procs[i+1:]...)
 			switch rng.IntN(3) {
 			case 0:
-				gone[p.p] = true // as if killed; somebody notices
+				gone[p.p] = true // as if killed; Recover runs
 				m.Recover(dead)
 			case 1:
-				gone[p.p] = true // nobody notices; there is room for some of these
+				gone[p.p] = true // as if killed, without Recover; there is room for some of these
 				if len(gone)%3 == 0 {
 					m.Recover(dead)
 				}

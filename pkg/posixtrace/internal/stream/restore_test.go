@@ -11,9 +11,9 @@ import (
 
 var errPut = errors.New("no room in the log")
 
-// TestRestoredTwice: what a failed flush has closed has room for any writer, also for another
-// shard of the one that had it. The two do not take each other's places for their own.
-func TestRestoredTwice(t *testing.T) {
+// TestRestoredChunkHasNewOwner checks that any writer may use the room of a chunk that a failed flush
+// has closed, also another shard of its former owner. The two do not use the chunk at once.
+func TestRestoredChunkHasNewOwner(t *testing.T) {
 	m := newMem(t, 64<<10, UntilFull)
 	w := newWriter(t, m, 2)
 	m.Start(w, Event{})
@@ -67,9 +67,9 @@ func TestRestoredTwice(t *testing.T) {
 	}
 }
 
-// TestRestoredLate: while a flush fails a LOOP stream may have overwritten what was to be flushed.
-// What is there now is not taken for what was.
-func TestRestoredLate(t *testing.T) {
+// TestRestoreSparesOverwrittenChunk has a writer of a LOOP stream overwrite, while a flush fails, a chunk
+// that the flush had closed. The flush does not restore the new content.
+func TestRestoreSparesOverwrittenChunk(t *testing.T) {
 	m := newMem(t, 16<<10, Loop)
 	w := newWriter(t, m, 1)
 	m.Start(w, Event{})
@@ -112,8 +112,8 @@ func TestRestoredLate(t *testing.T) {
 	}
 }
 
-// TestAdoptFindsLaterPartial: who has found no loose chunk cannot hide one that came later, even if
-// another said before him that there is none.
+// TestAdoptFindsLaterPartial checks that a writer that found no partial chunk cannot hide a later one,
+// even if another writer has noted before that there is none.
 func TestAdoptFindsLaterPartial(t *testing.T) {
 	m := newMem(t, 16<<10, UntilFull)
 	leave := func() {
@@ -124,7 +124,7 @@ func TestAdoptFindsLaterPartial(t *testing.T) {
 	}
 	m.Start(newWriter(t, m, 1), Event{})
 	leave()
-	hint := m.h.partials.Load() // of one who is slow
+	hint := m.h.partials.Load() // of a slow writer
 	slot := newWriter(t, m, 1).Slot()
 	for {
 		if _, _, ok := m.adopt(slot, owned, 0); !ok {
@@ -132,7 +132,7 @@ func TestAdoptFindsLaterPartial(t *testing.T) {
 		}
 	}
 	if m.h.partials.Load()&somePartial != 0 {
-		t.Fatal("all are taken")
+		t.Fatal("there is no free chunk")
 	}
 	leave()
 	m.nonePartial(hint)
@@ -141,9 +141,9 @@ func TestAdoptFindsLaterPartial(t *testing.T) {
 	}
 }
 
-// TestRestoredKilled: a process that is killed while it makes room of what a flush could not
-// put leaves the events, and what was read of them, as they were.
-func TestRestoredKilled(t *testing.T) {
+// TestKilledWhileRestoring checks that a process killed while it restores a chunk after a failed flush
+// leaves the events, and the note of which were read, unchanged.
+func TestKilledWhileRestoring(t *testing.T) {
 	m := newMem(t, 16<<10, UntilFull)
 	w := newWriter(t, m, 1)
 	m.Start(w, Event{})
@@ -164,9 +164,9 @@ func TestRestoredKilled(t *testing.T) {
 	}
 }
 
-// TestMadeUpOwner: a control word that somebody has made up, such that a writer without chunk
-// takes the chunk for its own, does no harm to its process.
-func TestMadeUpOwner(t *testing.T) {
+// TestForgedControlWord has a hostile process forge a control word by which a writer without chunk
+// takes the chunk for its own. The writer's process is not harmed.
+func TestForgedControlWord(t *testing.T) {
 	for _, policy := range []uint8{Loop, UntilFull} {
 		m := newMem(t, 16<<10, policy)
 		w := newWriter(t, m, 1)

@@ -7,11 +7,11 @@ import (
 )
 
 // The firmware of many machines sets the processor's counter back to zero when they wake from
-// sleep, and the kernel goes on using it. The ticks of a stream do not go back: they are ahead of
+// sleep, and the kernel continues to use it. The ticks of a stream do not go back: they are ahead of
 // the counter by a shift in the header. A process that finds the counter far behind a tick that
-// the stream has seen changes the shift, so that ticks go on from where they would be.
+// the stream has seen changes the shift, so that ticks continue where they would be.
 
-// farBehind is by how many ticks the counter must be behind to have been set back: the counters
+// farBehind is the lag, in ticks, from which on the counter counts as set back: the counters
 // of two processors never disagree by a second.
 const farBehind = 1 << 32
 
@@ -29,7 +29,7 @@ func (m *Mem) now() uint64 {
 
 // pair reads the stream's clock and CLOCK_MONOTONIC at one time.
 func (m *Mem) pair() (tick, mono uint64) {
-	m.now() // which has looked whether the counter was set back
+	m.now() // changes the shift if the counter was set back
 	if m.Clock != ClockTicks {
 		n := sys.Monotonic()
 		return n, n
@@ -51,9 +51,8 @@ func (m *Mem) reached(tick uint64) {
 	}
 }
 
-// behind returns the tick of an event that would be earlier than the one before it in its chunk,
-// which was at last. own says that the event has a time of its own, which may be as old as it
-// likes.
+// behind returns the tick of an event at now that would be earlier than the one before it in its
+// chunk, at last. own says that the event has a time of its own, which may be any age.
 func (w *Writer) behind(now, last uint64, own bool) uint64 {
 	if own || !w.ticks || last-now <= farBehind {
 		return last
@@ -62,11 +61,10 @@ func (w *Writer) behind(now, last uint64, own bool) uint64 {
 	return max(last, w.m.now())
 }
 
-// rateTime is for how long the rate of the counter is measured when the stream does not know
-// it yet.
+// rateTime is how long resetShift measures the rate of the counter if the stream does not know it.
 const rateTime = 200 * time.Microsecond
 
-// shiftTries bounds how often others may be faster.
+// shiftTries bounds how often other processes may be faster.
 const shiftTries = 100
 
 // resetShift changes the shift because the counter was set back, and returns the stream's time.

@@ -10,15 +10,15 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// setBack does to a stream what a counter does that is set back by some hours, or, like that of
-// most machines that wake, to nearly nothing.
+// setBack changes a stream as if the counter had been set back by some hours, or, as on most
+// machines that wake, to nearly zero.
 func setBack(m *Mem, by uint64) { m.h.shift.Add(-by) }
 
-// After the counter was set back, events keep their order, come without delay and have their
-// time, whichever call finds it out.
+// After the counter was set back, events keep their order, are read without delay and have the right
+// time, whichever call notices first.
 func TestCounterSetBack(t *testing.T) {
 	if sys.Ticks() < 1<<36 {
-		t.Log("the counter is young") // the arithmetic wraps, which does as well
+		t.Log("the counter is young") // the arithmetic wraps, which is as good
 	}
 	for _, anchors := range []bool{false, true} {
 		for _, first := range []string{"same writer", "new writer", "short writer", "old time", "reader", "peek", "flush", "clock"} {
@@ -33,7 +33,7 @@ func TestCounterSetBack(t *testing.T) {
 
 func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 	m := newMem(t, 64<<10, Loop)
-	// A stream whose counter has gone far enough that it can be set back.
+	// A stream whose counter has run long enough to be set back.
 	m.Clock = ClockTicks
 	m.h.shift.Store(1 << 50)
 	m.h.nanchors.Store(0)
@@ -60,7 +60,7 @@ func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 	record(w, 0)
 	record(short, 0)
 
-	time.Sleep(2 * time.Millisecond) // more than the rate of the counter is wrong by
+	time.Sleep(2 * time.Millisecond) // more than the error of the counter's rate
 	before := time.Now()
 	old := m.now()
 	setBack(m, by)
@@ -92,7 +92,7 @@ func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 			k++
 		}
 		if k < int(n) {
-			t.Errorf("a peek has %d of %d events", k, n)
+			t.Errorf("a snapshot has %d of %d events", k, n)
 		}
 	case "flush":
 		events := 0
@@ -128,7 +128,7 @@ func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 		ticks = append(ticks, rec.Tick)
 	}
 	if want != n {
-		t.Fatalf("%d of %d events come", want, n)
+		t.Fatalf("%d of %d events are read", want, n)
 	}
 	c := m.FreshClock()
 	last := time.Duration(c.Nanos(ticks[len(ticks)-1]) - c.Nanos(old))

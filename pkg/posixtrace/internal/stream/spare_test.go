@@ -8,9 +8,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// What is given back of a dead stream's memory is neither its header nor a chunk in which a writer
-// is in the middle of an event: a store to what is gone could end its process.
-func TestSpare(t *testing.T) {
+// Spare does not free the header, nor a chunk whose writer is in the middle of an event: a store to
+// freed memory could kill the writer's process.
+func TestSpareKeepsHeaderAndBusyChunks(t *testing.T) {
 	for _, size := range []int64{1 << 10, 64 << 10, 8 << 20} {
 		g, ok := Measure(size, 256, 4)
 		if !ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// TestStatusOfOneInstant: the members of the status belong together. A stream that has not been
-// started again since it lost something does not run.
+// TestStatusOfOneInstant checks that the members of the status are of one instant: a stream that was
+// not started again since a loss does not run.
 func TestStatusOfOneInstant(t *testing.T) {
 	looks, at := 0, 0
 	for range 400 {

@@ -10,14 +10,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// TestStoppedWriters stops a writer after an instruction of one call of Record, as SIGSTOP
-// may, and lets it live. Others fill the stream again and again meanwhile and read it, without
-// waiting for it; then it goes on, and with what it had in hand does no harm to what
-// is by now in the place where it was.
-func TestStoppedWriters(t *testing.T) {
-	if raceEnabled {
-		return // its instructions are not ours
-	}
+// TestWriterStoppedAtEachInstruction stops a writer after each instruction of one call of Record, as
+// SIGSTOP may. Meanwhile other writers fill the stream again and again, and a reader reads it, without
+// waiting. Then the writer goes on, and its unfinished event does not damage the events that are by
+// then in the same place.
+func TestWriterStoppedAtEachInstruction(t *testing.T) {
+	tracetest.OnlyWithoutRace(t) // which adds instructions
 	for _, v := range stepVariants {
 		if v.policy != Loop || v.name == "rejected" { // the others record nothing while the stream is full
 			continue
@@ -49,8 +47,8 @@ func stopOnce(t *testing.T, v stepVariant, at int) {
 		x.step()
 	}
 	began := time.Now()
-	nobody := func(sys.Proc) bool { return false } // it lives
-	slot, ok := m.TakeSlot(sys.SelfProc(), nobody)
+	none := func(sys.Proc) bool { return false } // the stopped writer lives
+	slot, ok := m.TakeSlot(sys.SelfProc(), none)
 	if !ok {
 		t.Fatal("no slot")
 	}
@@ -59,12 +57,12 @@ func stopOnce(t *testing.T, v stepVariant, at int) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if v.short { // beside it in the chunks that all share
+	if v.short { // in the open chunks, as the stopped writer
 		w.Short()
 	}
 	e := Event{ID: event.FirstUser}
 	y := newTally(t, 3)
-	y.order = false // that of the one who was stopped comes late
+	y.order = false // the event of the stopped writer is late
 	r := m.NewReader()
 	n := uint64(0)
 	record := func(size int) {
@@ -75,7 +73,7 @@ func stopOnce(t *testing.T, v stepVariant, at int) {
 		}
 	}
 	for round := range 4 {
-		m.Recover(nobody)
+		m.Recover(none)
 		record([]int{1000, 16}[round%2])
 		if round%2 == 1 {
 			readInto(r, y)
@@ -84,15 +82,15 @@ func stopOnce(t *testing.T, v stepVariant, at int) {
 	if y.got[2] == 0 || m.Lost() == 0 {
 		t.Errorf("after instruction %d: %d events can be read, %d were overwritten", at, y.got[2], m.Lost())
 	}
-	// A reader waits for it for some milliseconds, not for as long as it stands still.
+	// A reader waits some milliseconds for the stopped writer, not until it goes on.
 	if d := time.Since(began); d > 10*time.Second {
-		t.Errorf("after instruction %d: the others took %v", at, d)
+		t.Errorf("after instruction %d: the other writers took %v", at, d)
 	}
 	x.runTo(stepDone)
 	record(1000)
 	readInto(r, y)
 	readInto(r, y)
-	// The START, those before, the one in hand, and ours.
+	// The START, the events before, the unfinished one, and those of this test.
 	generated := 1 + x.all[0].before.Load() + 1 + n
 	if got := y.total() + y.starts + m.Lost(); got != generated {
 		t.Errorf("after instruction %d: %d read + %d lost, of %d", at, y.total()+y.starts, m.Lost(), generated)

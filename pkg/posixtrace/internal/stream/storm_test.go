@@ -21,8 +21,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// stall begins an event of w in an open chunk and stands still in the middle of it, as a
-// writer that the kernel has put aside does, until the function that it returns is called.
+// stall starts an event of w in an open chunk and stands still in the middle of it, like a
+// writer that the kernel does not run, until the test calls the function that stall returns.
 func stall(t *testing.T, w *Writer, data []byte) (end func()) {
 	t.Helper()
 	in, out, done := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
@@ -36,13 +36,13 @@ func stall(t *testing.T, w *Writer, data []byte) (end func()) {
 	select {
 	case <-in:
 	case ok := <-done:
-		t.Fatalf("the writer that is to stand still does not: %v", ok)
+		t.Fatalf("the writer does not stand still: %v", ok)
 	}
 	return func() { close(out); <-done }
 }
 
-// checkRoom records what the stream has promised to have room for, and looks
-// whether all of it is there.
+// checkRoom records as many events as the stream has promised room for, and checks that the stream
+// holds all of them.
 func checkRoom(t *testing.T, m *Mem, w *Writer, who uint32, seed uint64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 5))
@@ -65,7 +65,7 @@ func checkRoom(t *testing.T, m *Mem, w *Writer, who uint32, seed uint64) {
 	}
 }
 
-// newest peeks at the stream and returns the events it holds, by writer.
+// newest returns the events that the stream holds, by writer.
 func newest(t *testing.T, m *Mem) map[uint32]map[uint64]bool {
 	t.Helper()
 	return held(t, m.Snapshot())
@@ -95,7 +95,7 @@ func held(t *testing.T, r source) map[uint32]map[uint64]bool {
 	return got
 }
 
-// states counts the chunks by what they are.
+// states counts the chunks by state.
 func states(m *Mem) string {
 	var n [8]int
 	busy, found := 0, 0
@@ -113,9 +113,9 @@ func states(m *Mem) string {
 		m.Chunks, n[free], n[claiming], n[owned], n[open], found, n[full], n[partial], busy)
 }
 
-// TestEvicted lets all open chunks be busy at once, again and again, until all chunks of the
-// stream have been. The ones that were replaced serve again as soon as their writers go on.
-func TestEvicted(t *testing.T) {
+// TestReplacedOpenChunksServeAgain makes all open chunks busy at once, again and again, until each chunk
+// of the stream was one. Replaced chunks serve again as soon as their writers go on.
+func TestReplacedOpenChunksServeAgain(t *testing.T) {
 	for _, c := range []struct {
 		policy uint8
 		stalls int // beyond the open chunks
@@ -151,10 +151,10 @@ func testEvicted(t *testing.T, policy uint8, more, owners int) {
 	w.Short()
 	n, rounds := uint64(0), 2*m.Chunks
 	if more > m.Places+m.Opens {
-		rounds = m.Chunks / 2 // each is waited for
+		rounds = m.Chunks / 2 // each takes a wait
 	}
 	if policy != Loop {
-		rounds = 30 // what is recorded in them is a fraction of the promise
+		rounds = 30 // their events are a fraction of the promise
 	}
 	last := make(map[uint32]uint64)
 	for round := range rounds {
@@ -174,7 +174,7 @@ func testEvicted(t *testing.T, policy uint8, more, owners int) {
 		got := newest(t, m)
 		for who, n := range last {
 			if !got[who][n] {
-				t.Fatalf("round %d: the newest event of writer %d is not there; %s", round, who, states(m))
+				t.Fatalf("round %d: the newest event of writer %d is missing; %s", round, who, states(m))
 			}
 		}
 	}
@@ -189,9 +189,9 @@ func testEvicted(t *testing.T, policy uint8, more, owners int) {
 	}
 }
 
-// TestEvictedDead: more writers are killed in the middle of an event than the stream has room
-// for. The next one that finds no place has them recovered, and the room is back.
-func TestEvictedDead(t *testing.T) {
+// TestKilledWritersGiveRoomBack kills more writers in the middle of an event than the stream has places
+// for. The next writer that finds no place calls Recover, and the room is back.
+func TestKilledWritersGiveRoomBack(t *testing.T) {
 	m := newMem(t, 64<<10, Loop)
 	ctl := newWriter(t, m, 1)
 	ctl.Short()
@@ -234,16 +234,16 @@ func TestEvictedDead(t *testing.T) {
 		}
 	}
 	if recovered == 0 {
-		t.Error("the dead were not looked for")
+		t.Error("the writer did not call Recover")
 	}
 	recoverDead()
 	checkRoom(t, m, w, 998, 3)
 }
 
-// What the processes of a storm and its test share, beside the oracle of each writer.
+// Words that the processes of a storm and the test share, beside the oracle of each writer.
 const (
-	stormPhase = oracles - 1 - iota // before: what is to be done
-	stormDone                       // before: how many goroutines have done it
+	stormPhase = oracles - 1 - iota // before: the phase that the processes are to do
+	stormDone                       // before: how many goroutines have done so
 	stormWriters
 )
 
@@ -298,17 +298,17 @@ func stormVictim(m *Mem, all []oracle, who int, mode string) {
 		})
 	}
 	wg.Wait()
-	io.Copy(io.Discard, os.Stdin) // it lives, and has nothing to say
+	io.Copy(io.Discard, os.Stdin) // stay alive
 }
 
 // stormSize is the data of the last events of a writer.
 const stormSize = 16
 
-// TestStorm: after any storm an idle stream holds each writer's newest events, and has the
-// room that it has promised. More processes and goroutines write than there are processors,
-// so that many of them are put aside in the middle of an event; some are stopped
+// TestRoomAfterStorm checks that after a storm an idle stream holds each writer's newest events, and has
+// the room that it has promised. In a storm more processes and goroutines write than there are
+// processors, so that the kernel interrupts many in the middle of an event; some are stopped
 // and some are killed.
-func TestStorm(t *testing.T) {
+func TestRoomAfterStorm(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
 	for i, c := range []storm{
 		{procs: 1, writers: 200, size: 128 << 10, policy: Loop},
@@ -339,9 +339,9 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// storm is a storm: how many processes with how many writers each, of a stream of what size and
-// policy; how many of them are stopped when it ends, and how many killed before; whether a
-// reader peeks.
+// storm is the number of processes of a storm and of writers in each, the size and policy of the
+// stream, how many processes are stopped at the end and how many are killed before, and whether the
+// test takes snapshots meanwhile.
 type storm struct {
 	procs, writers int
 	size           int64
@@ -359,8 +359,8 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 	ctl := newWriter(t, m, 1)
 	ctl.Short()
 	m.Start(ctl, Event{})
-	// What the writers record after the storm is a part of the promise. So is the event that each
-	// may still have in hand then.
+	// The events that the writers record after the storm are part of the promise. So is the event that
+	// each may not have finished by then.
 	last := int(m.MinSize/2)/(c.procs*c.writers*chunk.EventSize(stormSize)) - 2
 	if last < 1 {
 		t.Fatal("this storm is too large for its stream")
@@ -432,7 +432,7 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 				n := all[who].before.Load()
 				for k := range last {
 					if !got[uint32(who)][n-uint64(k)] {
-						t.Errorf("%s: of the last %d events of writer %d the one before %d others is not there; %s", what, last, who, k, states(m))
+						t.Errorf("%s: of the last %d events of writer %d the one before %d others is missing; %s", what, last, who, k, states(m))
 						return
 					}
 				}
@@ -444,8 +444,8 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 		c.settle(t, m, all)
 		return
 	}
-	// Processes that are stopped have several goroutines in the middle of an event. What is
-	// promised is that the stream has its room as long as they are no more than its places.
+	// Stopped processes have several goroutines in the middle of an event. The stream has its
+	// promised room as long as they are no more than its places.
 	busy := 0
 	for i := range m.Chunks {
 		if word(m, i).busy() {
@@ -497,8 +497,8 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 	t.Logf("%d events recorded, %d refused; %s", recorded, refused, states(m))
 }
 
-// settle checks a stream that stops when it is full: it has taken what it has promised before,
-// and holds everything that it has taken.
+// settle checks a stream that stops when it is full: it has accepted the promised events first,
+// and holds everything that it has accepted.
 func (c storm) settle(t *testing.T, m *Mem, all []oracle) {
 	t.Helper()
 	if m.State()&Full == 0 {
@@ -508,10 +508,10 @@ func (c storm) settle(t *testing.T, m *Mem, all []oracle) {
 	size := int64(0)
 	var recorded uint64
 	for who := range c.procs * c.writers {
-		// One that was killed or stopped may have an event in hand.
+		// A killed or stopped writer may have an unfinished event.
 		have, rec := uint64(len(got[uint32(who)])), all[who].recorded.Load()
 		if have < rec || have > rec+1 {
-			t.Errorf("writer %d: %d are there, %d were recorded", who, have, rec)
+			t.Errorf("writer %d: %d events are read, %d were recorded", who, have, rec)
 		}
 		size += int64(have) * int64(chunk.EventSize(stampSize+39))
 		recorded += rec

@@ -12,29 +12,29 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// What wraps around or is full some day. Words of 64 bits that count one by one are not among
-// them: sequence numbers and ages, stops, clears, losses, late and damaged events, a log's
-// totals. Ticks are 64 bits of a counter that no machine has had for long.
+// Counts that wrap or saturate one day, and their tests. Words of 64 bits that count one by one do
+// not: sequence numbers and ages, clears, losses, late and damaged events, a log's totals. Nor do
+// ticks, 64 bits of a counter that starts near zero when the machine does.
 //
-//	generation of a chunk (control word, read word, loss word, log)   20  TestOld, TestLoggedAcrossGenerationWrap
-//	changes of the state word                                         48  TestOld
-//	closings of an account                                            20  TestOld
-//	clears, in the word of the event set aside                        32  TestOld
-//	tickets of flushes, of syncs                                      32  TestOld, TestOldTickets
-//	chunks of a shard (epoch)                                         32  TestOldShard
-//	generation of a shard's tag                                       20  TestOldTag
-//	generation that a reader knows                                    20  TestOldReader
-//	delta of a record                                                 32  TestDeltaEdge
-//	events lost of a chunk                                            44  TestLossEdge
-//	events lost for lack of room                                      44  TestLossEdge
-//	slots of writers                                                  10  TestSlotsEdge
-//	changes of a page (registry)                                      32  TestWordEdge
-//	events, bytes, sites of a chunk                                       TestChunkEdge
+//	generation of a chunk (control word, read word, loss word, log)   20  TestCountsWrap, TestLoggedAcrossGenerationWrap
+//	changes of the state word                                         48  TestCountsWrap
+//	closings of an account                                            20  TestCountsWrap
+//	clears, in the word of the pending record                         32  TestCountsWrap
+//	tickets of flushes, of syncs                                      32  TestCountsWrap, TestTicketsWrap
+//	chunks of a shard (epoch)                                         32  TestShardEpochWraps
+//	generation of a shard's tag                                       20  TestShardTagWraps
+//	generation that a reader knows                                    20  TestReaderGenerationWraps
+//	delta of a record                                                 32  TestTimesFarApart
+//	events lost of a chunk                                            44  TestLossTotalSaturates
+//	events lost for lack of room                                      44  TestLossTotalSaturates
+//	slots of writers                                                  10  TestAllSlotsTaken
+//	changes of a page (registry)                                      32  TestWordChangesWhenCountWraps
+//	events, bytes, sites of a chunk                                       TestLargestChunk
 
-// aged, if it is set, is applied to the streams that tests make.
+// aged, if set, changes the streams that tests make.
 var aged func(*Mem)
 
-// growOld makes a fresh stream one whose counts are about to wrap.
+// growOld makes the counts of a new stream about to wrap.
 func growOld(m *Mem) {
 	for i := range m.Chunks {
 		d := m.at(i)
@@ -55,8 +55,8 @@ func growOld(m *Mem) {
 	h.syncDone.Store(math.MaxUint32 - 1)
 }
 
-// TestOld runs the tests of what streams promise with such streams.
-func TestOld(t *testing.T) {
+// TestCountsWrap runs tests of this package on streams whose counts are about to wrap.
+func TestCountsWrap(t *testing.T) {
 	aged = growOld
 	defer func() { aged = nil }()
 	for _, policy := range []uint8{Loop, UntilFull, Flush} {
@@ -77,12 +77,12 @@ func TestOld(t *testing.T) {
 	t.Run("Loop", TestMarksLoop)
 	t.Run("Flush", TestFlushReportsMarks)
 	t.Run("Clear", TestClearTakesFromReader)
-	t.Run("Restored", TestRestoredTwice)
-	t.Run("RestoredLate", TestRestoredLate)
+	t.Run("Restored", TestRestoredChunkHasNewOwner)
+	t.Run("RestoredLate", TestRestoreSparesOverwrittenChunk)
 }
 
-// TestOldTickets: who asks for a flush, or a sync, is answered when it is done and not before.
-func TestOldTickets(t *testing.T) {
+// TestTicketsWrap checks that a request for a flush or a sync is served when the flush is done, and not before.
+func TestTicketsWrap(t *testing.T) {
 	for _, first := range []uint32{0, 1<<31 - 3, 1 << 31, math.MaxUint32 - 2} {
 		m := newMem(t, 8<<10, Loop)
 		m.h.flushAsk.Store(first)
@@ -126,9 +126,9 @@ func TestOldTickets(t *testing.T) {
 	}
 }
 
-// TestOldShard: a shard counts its chunks, so that what it knew of an earlier one is not taken
-// for what it knows of this one.
-func TestOldShard(t *testing.T) {
+// TestShardEpochWraps checks that a shard does not use cache entries of an earlier chunk when its count
+// of chunks wraps.
+func TestShardEpochWraps(t *testing.T) {
 	m := newMem(t, 64<<10, Loop)
 	w := newWriter(t, m, 1)
 	m.Start(w, Event{})
@@ -153,7 +153,7 @@ func TestOldShard(t *testing.T) {
 			renew()
 			record(1)
 			if s.epoch < epoch && s.epoch+10 < epoch {
-				s.epoch = epoch - 2 // all the chunks that come before the same number
+				s.epoch = epoch - 2 // skip the chunks before the same number
 			}
 		}
 		record(2)
@@ -170,9 +170,9 @@ func TestOldShard(t *testing.T) {
 	}
 }
 
-// TestOldTag: a shard that was idle for a million uses of its last chunk does not take that chunk
-// for its own when another shard has it.
-func TestOldTag(t *testing.T) {
+// TestShardTagWraps checks that a shard that was idle for a million uses of its last chunk does not
+// append to that chunk when another shard owns it.
+func TestShardTagWraps(t *testing.T) {
 	m := newMem(t, 64<<10, Loop)
 	w := newWriter(t, m, 2)
 	m.Start(w, Event{})
@@ -186,7 +186,7 @@ func TestOldTag(t *testing.T) {
 	i := int(w.shard(1).tag.Load() & idxMask)
 	gen := word(m, i).gen()
 	flushTo(m, w.Slot(), func(*Block) error { return nil })
-	// All of its uses but the last few.
+	// As after all of its uses but the last few.
 	d := m.at(i)
 	d.ctl.Store(uint64(makeCtl(gen-1, 0, free)))
 	d.read.Store(uint64(makeRead(gen - 1)))
@@ -202,7 +202,7 @@ func TestOldTag(t *testing.T) {
 		t.Fatalf("the chunk has generation %d, not %d", c.gen(), gen)
 	}
 	if w.shard(1).tag.Load() == w.shard(0).tag.Load() {
-		t.Error("two shards take one chunk for theirs")
+		t.Error("two shards own one chunk")
 	}
 	for j := range m.Chunks {
 		if j != i {
@@ -216,8 +216,9 @@ func TestOldTag(t *testing.T) {
 	}
 }
 
-// TestOldReader: a reader that has known a chunk for a million of its uses sees that it is another.
-func TestOldReader(t *testing.T) {
+// TestReaderGenerationWraps checks that a reader notices that a chunk was reused a million times since
+// its last look.
+func TestReaderGenerationWraps(t *testing.T) {
 	m := newMem(t, 64<<10, Loop)
 	w := newWriter(t, m, 1)
 	m.Start(w, Event{})
@@ -261,8 +262,8 @@ func TestOldReader(t *testing.T) {
 	}
 }
 
-// TestDeltaEdge: times of one chunk may be as far apart as they like.
-func TestDeltaEdge(t *testing.T) {
+// TestTimesFarApart records events of any distance in time in one chunk.
+func TestTimesFarApart(t *testing.T) {
 	m := newMem(t, 64<<10, Loop)
 	w := newWriter(t, m, 1)
 	m.Start(w, Event{})
@@ -270,7 +271,7 @@ func TestDeltaEdge(t *testing.T) {
 	s := w.shard(0)
 	ticks := []uint64{s.last}
 	for _, step := range []uint64{1, math.MaxUint32 - 2, 1, 1, 1, math.MaxUint32, math.MaxUint32 + 1, math.MaxUint32 + 2, 1 << 40} {
-		// The chunk has been there for long: the clock does not wait for tests.
+		// Make the chunk old, instead of waiting.
 		s.base -= step
 		s.last -= step
 		for i := range ticks {
@@ -314,8 +315,8 @@ func shift(b []byte, d *desc, by uint64) {
 	}
 }
 
-// TestLossEdge: a loss is counted and told when its account is about to be full.
-func TestLossEdge(t *testing.T) {
+// TestLossTotalSaturates checks that losses are counted and reported when their account saturates.
+func TestLossTotalSaturates(t *testing.T) {
 	t.Run("overwritten", func(t *testing.T) {
 		m := newMem(t, 8<<10, Loop)
 		w := newWriter(t, m, 1)
@@ -333,15 +334,15 @@ func TestLossEdge(t *testing.T) {
 				w.Record(0, &Event{ID: event.FirstUser}, nil)
 				n++
 			}
-			told, read := false, uint64(0)
+			reported, read := false, uint64(0)
 			for _, rec := range readAll(t, r) {
-				told = told || rec.Event == event.Overflow
+				reported = reported || rec.Event == event.Overflow
 				if rec.Event == event.FirstUser {
 					read++
 				}
 			}
-			if !told {
-				t.Errorf("round %d: a loss is not told", round)
+			if !reported {
+				t.Errorf("round %d: a loss is not reported", round)
 			}
 			after := m.Lost()
 			if after < before || after-before < n-read || after-before > n-read+1 { // perhaps the START
@@ -372,12 +373,12 @@ func TestLossEdge(t *testing.T) {
 						w.Record(0, &Event{ID: event.FirstUser}, nil)
 					}
 				}
-				told := false
+				reported := false
 				for _, rec := range readAll(t, r) {
-					told = told || rec.Event == event.Overflow
+					reported = reported || rec.Event == event.Overflow
 				}
-				if !told {
-					t.Errorf("round %d: a loss is not told", round)
+				if !reported {
+					t.Errorf("round %d: a loss is not reported", round)
 				}
 				if m.Lost() < before {
 					t.Errorf("round %d: the count of lost events went back from %d to %d", round, before, m.Lost())
@@ -389,8 +390,8 @@ func TestLossEdge(t *testing.T) {
 	}
 }
 
-// TestSlotsEdge: as many writers as there are slots, one more, and again after all of them are dead.
-func TestSlotsEdge(t *testing.T) {
+// TestAllSlotsTaken takes all slots, one more, and all again after the writers have died.
+func TestAllSlotsTaken(t *testing.T) {
 	m := newMem(t, 8<<10, Loop)
 	for round := range uint64(2) {
 		for i := 1; i < MaxSlots; i++ {
@@ -403,7 +404,7 @@ func TestSlotsEdge(t *testing.T) {
 		}
 		alive := func(sys.Proc) bool { return false }
 		if _, ok := m.TakeSlot(sys.Proc{PID: MaxSlots, Start: 1}, alive); ok {
-			t.Errorf("round %d: the slot of a living one is taken", round)
+			t.Errorf("round %d: the slot of a living writer is taken", round)
 		}
 		m.Recover(func(sys.Proc) bool { return true })
 		if n := len(m.writers()); n != 0 {
@@ -412,8 +413,8 @@ func TestSlotsEdge(t *testing.T) {
 	}
 }
 
-// TestChunkEdge: the largest chunk, full of the smallest events or of as many sites as it takes.
-func TestChunkEdge(t *testing.T) {
+// TestLargestChunk fills the largest chunk with the smallest events, and with as many sites as fit.
+func TestLargestChunk(t *testing.T) {
 	g, ok := Measure(64<<20, chunk.MaxData, 2)
 	if !ok || g.ChunkSize != chunk.MaxSize {
 		t.Fatalf("no chunk is that large: %+v", g)

@@ -85,8 +85,8 @@ func (c *conn) takeSlot(dead func(sys.Proc) bool) (uint64, bool) {
 	c.holds.Lock()
 	defer c.holds.Unlock()
 	return c.mem.TakeSlotHeld(sys.SelfProc(), dead, func(slot uint64) (let func()) {
-		sys.HoldTooAs(c.f, slotHeld+slot)
-		return func() { sys.LetAs(c.f, slotHeld+slot) }
+		sys.HoldSharedAs(c.f, slotHeld+slot)
+		return func() { sys.ReleaseAs(c.f, slotHeld+slot) }
 	})
 }
 
@@ -95,10 +95,10 @@ func (c *conn) freeSlot(slot uint64) {
 	c.holds.Lock()
 	defer c.holds.Unlock()
 	c.mem.FreeSlot(slot)
-	sys.LetAs(c.f, slotHeld+slot)
+	sys.ReleaseAs(c.f, slotHeld+slot)
 }
 
-// slotHeld is what a connection holds (sys.HoldTooAs) of the slots that it has taken, from here on. The numbers
+// slotHeld is what a connection holds (sys.HoldSharedAs) of the slots that it has taken, from here on. The numbers
 // of readers are below. Process and start do not tell whose a slot is: an earlier program of the
 // process has left it, which the kernel has let go of, or another Go runtime in this program, such
 // as that of a c-shared library, is writing.

@@ -111,7 +111,7 @@ func (c *conn) reopenLog(flags int) (*os.File, error) {
 	if m.LogPath == "" {
 		return nil, nil
 	}
-	f, err := sys.OpenLooked(nil, m.LogPath, flags|syscall.O_NONBLOCK, 0, func(st *sys.FileStat) error {
+	f, err := sys.OpenChecked(nil, m.LogPath, flags|syscall.O_NONBLOCK, 0, func(st *sys.FileStat) error {
 		if !st.Regular() || st.Dev != m.LogDev || st.Ino != m.LogIno {
 			return errNotFile
 		}

@@ -100,7 +100,7 @@ func (d *Dir) createTemp(id uint64, size int64) (f *os.File, name string, err er
 
 // openOwn opens a file of the registry itself.
 func (d *Dir) openOwn(name string, flags int) (*os.File, error) {
-	f, err := sys.OpenLooked(d.f, name, flags|syscall.O_NONBLOCK, 0o600, checkFile)
+	f, err := sys.OpenChecked(d.f, name, flags|syscall.O_NONBLOCK, 0o600, checkFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(d.path, name), err)
 	}

@@ -89,7 +89,7 @@ func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
 // process's page it finds out whether that is in use.
 func (pg *Page) hold(f *os.File) {
 	if pg.proc == sys.SelfProc() {
-		sys.HoldToo(f)
+		sys.HoldShared(f)
 		pg.file = f
 		return
 	}

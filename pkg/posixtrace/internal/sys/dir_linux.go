@@ -119,12 +119,12 @@ func OpenAt(dir *os.File, name string, flags int, perm uint32) (*os.File, error)
 // openTries bounds the attempts to open a file that other processes keep replacing.
 const openTries = 16
 
-// OpenLooked opens name in dir (nil: name is a path) unless look, which gets the file's status,
+// OpenChecked opens name in dir (nil: name is a path) unless check, which gets the file's status,
 // returns an error. It does not follow a link, and with O_CREATE creates the file if there is none.
 // It checks a file before it opens it: opening alone triggers some devices, and wakes a process
 // that waits in a FIFO. It opens the file that it checked, even if another file has the name by
 // then.
-func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st *FileStat) error) (*os.File, error) {
+func OpenChecked(dir *os.File, name string, flags int, perm uint32, check func(st *FileStat) error) (*os.File, error) {
 	at, path := unix.AT_FDCWD, name
 	if dir != nil {
 		at, path = int(dir.Fd()), filepath.Join(dir.Name(), name)
@@ -152,7 +152,7 @@ func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st 
 		var st unix.Stat_t
 		err = retry(func() error { return unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 		if err == nil {
-			fd, err = openPathFD(fd, flags&^unix.O_CREAT, &st, look)
+			fd, err = openPathFD(fd, flags&^unix.O_CREAT, &st, check)
 		} else {
 			unix.Close(fd)
 		}
@@ -167,11 +167,11 @@ func OpenLooked(dir *os.File, name string, flags int, perm uint32, look func(st 
 	return nil, err
 }
 
-// OpenForReading is OpenLooked for reading that follows links.
-func OpenForReading(path string, look func(st *FileStat) error) (*os.File, error) {
+// OpenForReading is OpenChecked for reading that follows links.
+func OpenForReading(path string, check func(st *FileStat) error) (*os.File, error) {
 	fd, err := retryInt(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0) })
 	if err == nil {
-		fd, err = openPathFD(fd, unix.O_RDONLY, nil, look)
+		fd, err = openPathFD(fd, unix.O_RDONLY, nil, check)
 	}
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ const errSwapped = unix.ESTALE
 
 // openPathFD opens the file of the O_PATH descriptor at, which it closes, if the name was found to
 // be that file.
-func openPathFD(at, flags int, named *unix.Stat_t, look func(st *FileStat) error) (fd int, err error) {
+func openPathFD(at, flags int, named *unix.Stat_t, check func(st *FileStat) error) (fd int, err error) {
 	defer unix.Close(at)
 	var now unix.Stat_t
 	if err := retry(func() error { return unix.Fstat(at, &now) }); err != nil {
@@ -205,7 +205,7 @@ func openPathFD(at, flags int, named *unix.Stat_t, look func(st *FileStat) error
 	case st.Nlink == 0:
 		return -1, unix.ENOENT
 	}
-	if err := look(&st); err != nil {
+	if err := check(&st); err != nil {
 		return -1, err
 	}
 	// O_NONBLOCK: do not even wait for a lease.

@@ -203,7 +203,7 @@ func TestBootID(t *testing.T) {
 
 // The kind of a file decides whether it is opened at all, and the file that was checked is the one
 // opened.
-func TestOpenLookedOpensWhatItChecked(t *testing.T) {
+func TestOpenCheckedOpensTheCheckedFile(t *testing.T) {
 	path := t.TempDir()
 	dir, _, err := OpenDir(path, false)
 	if err != nil {
@@ -218,7 +218,7 @@ func TestOpenLookedOpensWhatItChecked(t *testing.T) {
 	refused := errors.New("refused")
 	looked := 0
 	for name, want := range map[string]error{"link": syscall.ELOOP, "dangling": syscall.ELOOP, "fifo": refused, ".": syscall.EISDIR} {
-		_, err := OpenLooked(dir, name, os.O_RDWR|os.O_CREATE, 0o600, func(st *FileStat) error {
+		_, err := OpenChecked(dir, name, os.O_RDWR|os.O_CREATE, 0o600, func(st *FileStat) error {
 			if looked++; st.Regular() {
 				t.Errorf("%s is regular", name)
 			}
@@ -231,7 +231,7 @@ func TestOpenLookedOpensWhatItChecked(t *testing.T) {
 	if looked != 1 {
 		t.Errorf("look was called %d times", looked)
 	}
-	f, err := OpenLooked(dir, "a", os.O_RDWR, 0, func(*FileStat) error { return os.Rename(at("b"), at("a")) })
+	f, err := OpenChecked(dir, "a", os.O_RDWR, 0, func(*FileStat) error { return os.Rename(at("b"), at("a")) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,12 +242,12 @@ func TestOpenLookedOpensWhatItChecked(t *testing.T) {
 	}
 	// A file that comes and goes is created or found.
 	n := 0
-	f, err = OpenLooked(dir, "new", os.O_RDWR|os.O_CREATE, 0o600, func(*FileStat) error { n++; return nil })
+	f, err = OpenChecked(dir, "new", os.O_RDWR|os.O_CREATE, 0o600, func(*FileStat) error { n++; return nil })
 	if err != nil || n != 0 {
 		t.Fatal(n, err)
 	}
 	f.Close()
-	f, err = OpenLooked(dir, "new", os.O_RDWR|os.O_CREATE, 0o600, func(*FileStat) error {
+	f, err = OpenChecked(dir, "new", os.O_RDWR|os.O_CREATE, 0o600, func(*FileStat) error {
 		if n++; n == 1 {
 			os.Remove(at("new"))
 			return syscall.ENOENT

@@ -57,17 +57,17 @@ func onFile(f *os.File, call func(fd uintptr) error) error {
 // closed, which exec does as well as death. It is independent of Flock.
 func Hold(f *os.File) error { return hold(f, unix.F_WRLCK, 0) }
 
-// HoldToo is Hold for several descriptions at once.
-func HoldToo(f *os.File) error { return hold(f, unix.F_RDLCK, 0) }
+// HoldShared is Hold for several descriptions at once.
+func HoldShared(f *os.File) error { return hold(f, unix.F_RDLCK, 0) }
 
 // HoldAs is Hold under a number from 1 to 1<<62-1. Holds of different numbers are independent.
 func HoldAs(f *os.File, number uint64) error { return hold(f, unix.F_WRLCK, int64(number)) }
 
-// HoldTooAs is HoldAs for several descriptions at once. The number may have 63 bits.
-func HoldTooAs(f *os.File, number uint64) error { return hold(f, unix.F_RDLCK, int64(number)) }
+// HoldSharedAs is HoldAs for several descriptions at once. The number may have 63 bits.
+func HoldSharedAs(f *os.File, number uint64) error { return hold(f, unix.F_RDLCK, int64(number)) }
 
-// LetAs releases a hold of HoldTooAs.
-func LetAs(f *os.File, number uint64) error { return hold(f, unix.F_UNLCK, int64(number)) }
+// ReleaseAs releases a hold of HoldSharedAs.
+func ReleaseAs(f *os.File, number uint64) error { return hold(f, unix.F_UNLCK, int64(number)) }
 
 func hold(f *os.File, how int16, at int64) error {
 	l := unix.Flock_t{Type: how, Start: at, Len: 1}

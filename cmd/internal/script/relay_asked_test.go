@@ -16,8 +16,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/capture"
 )
 
-// relayOf returns the process that copies to the pipe with read end f, once it exists and
-// ignores TERM; after a while, whether it ignores TERM or not.
+// relayOf returns the relay that writes to the pipe with the read end f, once it ignores TERM,
+// or at the latest after a while.
 func relayOf(t *testing.T, f *os.File) int {
 	t.Helper()
 	var st unix.Stat_t
@@ -49,9 +49,9 @@ func relayOf(t *testing.T, f *os.File) int {
 	return found
 }
 
-// Processes that outlive the command write their last output even if all processes get
-// TERM, and so does the relay.
-func TestRelayAskedToEnd(t *testing.T) {
+// A relay survives signals to terminate, and passes on what a process that outlives the command
+// writes after them.
+func TestRelayIgnoresTermination(t *testing.T) {
 	dir := t.TempDir()
 	traces := filepath.Join(dir, "traces")
 	if err := os.Mkdir(traces, 0o700); err != nil {
@@ -94,7 +94,7 @@ func TestRelayAskedToEnd(t *testing.T) {
 	if err := unix.Kill(pid, unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	// The relay ends with its input, and with our output.
+	// The relay ends when its input does; our output then ends too.
 	if line, err := out.ReadString(0); line != "cleaned\n" {
 		t.Errorf("%q, %v", line, err)
 	}

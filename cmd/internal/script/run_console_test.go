@@ -55,9 +55,9 @@ func (tm *terminal) script(name, text string) {
 	}
 }
 
-// A captured command at a terminal has a terminal like ours. It is stopped, continued,
-// interrupted and resized as without ptrace-run.
-func TestRunConsole(t *testing.T) {
+// A captured command at a terminal has a terminal like the user's. Keys and signals stop,
+// continue, interrupt and resize it as without ptrace-run.
+func TestRunConsoleJobControl(t *testing.T) {
 	tm := newTerminal(t)
 	pty.Setsize(tm.pty, &pty.Winsize{Rows: 33, Cols: 77})
 	before := tm.modes()
@@ -82,7 +82,7 @@ func TestRunConsole(t *testing.T) {
 	tm.typed("echo sta\"\"tus $?\n")
 	tm.expect("status 148")
 	if now := tm.modes(); now != before {
-		t.Errorf("stopped, the terminal is set to %+v, not %+v", now, before)
+		t.Errorf("while the command is stopped, the terminal's modes are %+v, want %+v", now, before)
 	}
 	tm.typed("fg\n")
 	tm.raw(true)
@@ -99,12 +99,12 @@ func TestRunConsole(t *testing.T) {
 	tm.typed("echo sta\"\"tus $?\n")
 	tm.expect("status 5")
 	if now := tm.modes(); now != before {
-		t.Errorf("at the end the terminal is set to %+v, not %+v", now, before)
+		t.Errorf("after the command, the terminal's modes are %+v, want %+v", now, before)
 	}
 	lines := tm.lines("x.trace")
 	for _, want := range []string{"\nterminal\r", "\nat 33 77\r", "\nsize 44 88\r", "\ngot word\r", "\nclosed\r"} {
 		if !strings.Contains("\n"+lines, want) {
-			t.Errorf("the lines do not hold %q:\n%s", want, lines)
+			t.Errorf("%q is missing from the recorded lines:\n%s", want, lines)
 		}
 	}
 	if strings.Contains(lines, `\x0d`) {
@@ -112,13 +112,13 @@ func TestRunConsole(t *testing.T) {
 	}
 }
 
-// A shell in ptrace-run has jobs of its own.
+// A shell in ptrace-run has job control of its own.
 func TestRunConsoleShell(t *testing.T) { shellJobs(t, "-c -o x.trace") }
 
 // shellJobs uses the jobs of a shell in ptrace-run with these options.
 func shellJobs(t *testing.T, options string) {
 	tm := newTerminal(t)
-	// Keys must reach the pseudo-terminal, not the outer shell, and vice versa.
+	// Wait until the keys go to the pseudo-terminal, and later to the outer shell again.
 	raw := func(want bool) {
 		if strings.Contains(options, "-c") {
 			tm.raw(want)
@@ -147,16 +147,16 @@ func shellJobs(t *testing.T, options string) {
 	tm.expect("status 9")
 }
 
-// In the background the terminal belongs to the shell. A command that wants it stops until
-// it is in the foreground.
-func TestRunConsoleBackground(t *testing.T) {
+// While ptrace-run is in the background, the terminal belongs to the shell. A command that
+// needs the terminal stops until it is in the foreground.
+func TestRunConsoleInBackground(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
-	// Start in the background.
+	// Start it in the background.
 	tm.typed("ptrace-run -c --pty=yes -o x.trace sh -c 'read x; echo got $x' & run=$!\n")
 	tm.jobStopped()
 	if now := tm.modes(); now != before {
-		t.Errorf("in the background the terminal is set to %+v, not %+v", now, before)
+		t.Errorf("with the command in the background, the terminal's modes are %+v, want %+v", now, before)
 	}
 	tm.typed("fg\n")
 	tm.raw(true)
@@ -165,12 +165,12 @@ func TestRunConsoleBackground(t *testing.T) {
 	tm.raw(false)
 }
 
-// A command sent to the background releases the terminal.
+// A command that is moved to the background leaves the terminal to the shell.
 func TestRunConsoleSentToBackground(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
-	// The loop starts no processes: a process that is stopped before its exec keeps the
-	// shell that forked it from being stopped.
+	// Fork no process in the loop: a child that is stopped before it executes its program
+	// keeps the shell that has just forked it from stopping.
 	tm.script("job", "mkfifo never; exec 9<>never; echo ready; until [ -e go ]; do read -t 0.02 -u 9; done; echo shown; read x; echo got $x")
 	tm.typed("ptrace-run -c -o x.trace bash job\n")
 	tm.expect("ready")
@@ -180,7 +180,7 @@ func TestRunConsoleSentToBackground(t *testing.T) {
 	tm.expect("shown\r\n")
 	tm.jobStopped()
 	if now := tm.modes(); now != before {
-		t.Errorf("sent to the background, the terminal is set to %+v, not %+v", now, before)
+		t.Errorf("after the move to the background, the terminal's modes are %+v, want %+v", now, before)
 	}
 	tm.typed("fg\n")
 	tm.raw(true)
@@ -189,7 +189,7 @@ func TestRunConsoleSentToBackground(t *testing.T) {
 	tm.raw(false)
 }
 
-// At the end of a pipeline the command gets the keys only when it reads them.
+// At the end of a pipeline, ptrace-run does not read keys until the command does.
 func TestRunConsolePipeline(t *testing.T) {
 	tm := newTerminal(t)
 	tm.typed("head -n 1 | ptrace-run -c -o x.trace bash -c 'read x; echo got $x; read y </dev/tty; echo and $y; read z </dev/tty'\n")
@@ -211,7 +211,7 @@ func TestRunConsolePipeline(t *testing.T) {
 	tm.raw(false)
 }
 
-// Any signal that ends ptrace-run leaves the terminal restored.
+// ptrace-run restores the terminal when a signal ends it.
 func TestRunConsoleKilled(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
@@ -234,7 +234,7 @@ func TestRunConsoleKilled(t *testing.T) {
 		}
 		tm.until("the command is hung up", func() bool { _, ok := process.Parent(pid); return !ok })
 	}
-	// A forwarded signal kills the command, and then ptrace-run.
+	// A forwarded signal kills the command, and ptrace-run then kills itself by it.
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGINT, unix.SIGQUIT} {
 		os.Remove(filepath.Join(tm.dir, "pid"))
 		tm.typed("ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; echo $$ >pid; exec sleep 20'\n")
@@ -254,8 +254,8 @@ func TestRunConsoleKilled(t *testing.T) {
 	}
 }
 
-// The keys that interrupt the command also interrupt the script that waits for it.
-func TestRunConsoleScript(t *testing.T) {
+// A key that interrupts the command interrupts the script that waits for ptrace-run.
+func TestRunConsoleInterruptsScript(t *testing.T) {
 	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
 		tm := newTerminal(t)
 		tm.script("script", "ptrace-run -c -o x.trace sh -c 'echo ready; exec sleep 20'; echo next; exit 9")
@@ -266,12 +266,12 @@ func TestRunConsoleScript(t *testing.T) {
 		tm.raw(false)
 		tm.typed("echo sta\"\"tus $?\n")
 		if seen := tm.expect(tt.status); strings.Contains(seen, "next") {
-			t.Errorf("the script goes on: %q", seen)
+			t.Errorf("the script continues: %q", seen)
 		}
 	}
 }
 
-// If the monitor is killed, the terminal is restored.
+// ptrace-run restores the terminal if its monitor is killed.
 func TestRunConsoleMonitorKilled(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
@@ -282,7 +282,7 @@ func TestRunConsoleMonitorKilled(t *testing.T) {
 	tm.expect("the monitor of its terminal ended\r\n")
 	tm.raw(false)
 	if now := tm.modes(); now != before {
-		t.Errorf("the terminal is set to %+v, not %+v", now, before)
+		t.Errorf("after the monitor was killed, the terminal's modes are %+v, want %+v", now, before)
 	}
 }
 
@@ -290,7 +290,7 @@ func TestRunConsoleMonitorKilled(t *testing.T) {
 func TestRunConsoleRefused(t *testing.T) {
 	for _, call := range []string{"wait4", "poll"} {
 		tm := newTerminal(t)
-		// The shell does not wait for processes here.
+		// The shell waits for no process.
 		tm.typed("trace-refused " + call + " ptrace-run -c -o x.trace sh -c 'read x; echo $x; read x; exit 3'; echo sta\"\"tus $?\n")
 		tm.raw(true)
 		tm.typed("some words\n")
@@ -300,8 +300,8 @@ func TestRunConsoleRefused(t *testing.T) {
 	}
 }
 
-// In the background a command that wants the terminal stops with its job, also without
-// --capture.
+// A background command that needs the terminal stops with its job, also if ptrace-run does
+// not capture output.
 func TestRunBackground(t *testing.T) {
 	tm := newTerminal(t)
 	tm.typed("ptrace-run --dump=never sh -c 'read x; echo got $x' &\n")
@@ -311,17 +311,17 @@ func TestRunBackground(t *testing.T) {
 	tm.foreground()
 	tm.typed("one\n")
 	tm.expect("got one\r\n")
-	// What the terminal refuses to background processes, such as writing, ptrace-run does
-	// not do either.
+	// Nor does ptrace-run do what the terminal refuses to background processes, such as
+	// writing.
 	tm.typed("stty tostop; ptrace-run --dump=never -c echo words &\n")
 	tm.jobStopped()
 	tm.typed("fg\n")
 	tm.expect("words\r\n")
 }
 
-// Processes that outlive the command get no hangup, and their output still arrives: first
-// recorded, then only copied.
-func TestRunConsoleLeavesBehind(t *testing.T) {
+// Processes that outlive the command get no SIGHUP, and their output is first recorded, then
+// copied.
+func TestRunConsoleKeepsLeftProcesses(t *testing.T) {
 	tm := newTerminal(t)
 	tm.script("job", `
 		(echo $$ >pid; until [ -e go ]; do sleep 0.02; done; echo late; until [ -e done ]; do sleep 0.02; done; echo last) &
@@ -337,12 +337,12 @@ func TestRunConsoleLeavesBehind(t *testing.T) {
 	tm.typed(">done\n")
 	tm.expect("\nlast\r\n")
 	if lines := tm.lines("x.trace"); lines != "early\r\n" {
-		t.Errorf("recorded %q", lines)
+		t.Errorf("the recorded lines are %q", lines)
 	}
 }
 
-// The terminal shows the same as without ptrace-run, byte for byte.
-func TestRunConsoleBytes(t *testing.T) {
+// The terminal gets the same bytes as without ptrace-run.
+func TestRunConsolePreservesBytes(t *testing.T) {
 	tm := newTerminal(t)
 	var b strings.Builder
 	for c := range 256 {
@@ -358,7 +358,7 @@ func TestRunConsoleBytes(t *testing.T) {
 	if wrapped != alone {
 		t.Errorf("wrapped, %d bytes %.300q...; alone, %d bytes %.300q...", len(wrapped), wrapped, len(alone), alone)
 	}
-	// If the terminal's output processing is off, it is off in the pseudo-terminal.
+	// If the terminal's output processing is off, so is that of the pseudo-terminal.
 	alone = tm.run("stty -opost; cat bytes rest; stty opost")
 	wrapped = tm.run("stty -opost; ptrace-run -c -o x.trace cat bytes rest; stty opost")
 	if wrapped != alone {
@@ -366,8 +366,8 @@ func TestRunConsoleBytes(t *testing.T) {
 	}
 }
 
-// Errors of a command that cannot be started are the same as elsewhere.
-func TestRunConsoleStatus(t *testing.T) {
+// A command that cannot be started has the same message and status with a pseudo-terminal.
+func TestRunConsoleStartErrors(t *testing.T) {
 	tm := newTerminal(t)
 	tm.script("plain", "no program")
 	tm.script("noshebang", "echo shell \"$@\"")
@@ -384,7 +384,7 @@ func TestRunConsoleStatus(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", tt.line, got, tt.want)
 		}
 	}
-	// The command inherits all of the caller's descriptors and none of ours.
+	// The command inherits no descriptor of ptrace-run, and all of the caller's.
 	alone := tm.run("bash -c 'ls /proc/self/fd' 7</dev/null 25</dev/null")
 	if wrapped := tm.run("ptrace-run -c -o x.trace bash -c 'ls /proc/self/fd' 7</dev/null 25</dev/null"); wrapped != alone {
 		t.Errorf("descriptors %q, alone %q", wrapped, alone)

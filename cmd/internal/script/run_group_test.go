@@ -36,11 +36,12 @@ func init() {
 	}
 }
 
-// Signals for the group of a command reach the command after it has moved to another group.
-func TestRunLeftGroup(t *testing.T) {
+// Signals to the command's process group reach the command even if it has moved to another
+// group.
+func TestRunSignalsCommandInOtherGroup(t *testing.T) {
 	h := newCrashes(t)
-	// begin starts ptrace-run with a sleeping command and returns both.
-	begin := func(options ...string) (*exec.Cmd, int) {
+	// start starts ptrace-run and returns it and its command, which sleeps.
+	start := func(options ...string) (*exec.Cmd, int) {
 		pidFile := filepath.Join(h.dir, "pid")
 		os.Remove(pidFile)
 		args := append([]string{"ptrace-run", "--pty=yes", "-c", "-o", "x.trace"}, options...)
@@ -81,12 +82,12 @@ func TestRunLeftGroup(t *testing.T) {
 		return ""
 	}
 
-	cmd, _ := begin("-t", "0.5")
+	cmd, _ := start("-t", "0.5")
 	ended(cmd, 124)
-	cmd, _ = begin("-t", "0.5", "-s", "USR1", "-k", "0.1") // which it ignores
+	cmd, _ = start("-t", "0.5", "-s", "USR1", "-k", "0.1") // which it ignores
 	ended(cmd, 137)
 
-	cmd, pid := begin()
+	cmd, pid := start()
 	unix.Kill(pid, unix.SIGSTOP)
 	h.wait("ptrace-run has stopped", func() bool { return state(cmd.Process.Pid) == "T" })
 	unix.Kill(cmd.Process.Pid, unix.SIGCONT)
@@ -94,7 +95,7 @@ func TestRunLeftGroup(t *testing.T) {
 	unix.Kill(cmd.Process.Pid, unix.SIGINT)
 	ended(cmd, 130)
 
-	cmd, pid = begin()
+	cmd, pid = start()
 	cmd.Process.Kill()
 	ended(cmd, 137)
 	h.wait("the command is hung up", func() bool { s := state(pid); return s == "" || s == "Z" })

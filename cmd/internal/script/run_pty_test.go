@@ -49,7 +49,7 @@ func newTerminal(t *testing.T) *terminal {
 }
 
 // reap waits for the end of every process with this setting in its environment, which may
-// still complete its log. It kills a process that does not end.
+// still be completing its log, and kills those that do not end.
 func reap(t *testing.T, setting string) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		left := 0
@@ -61,7 +61,7 @@ func reap(t *testing.T, setting string) {
 			left++
 			if time.Now().After(end) {
 				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-				t.Errorf("process %d is left", pid)
+				t.Errorf("process %d does not end", pid)
 				unix.Kill(pid, unix.SIGKILL)
 			}
 		}
@@ -82,7 +82,7 @@ func (tm *terminal) typed(keys string) {
 // expect reads until the terminal has shown text, and returns the output before it.
 func (tm *terminal) expect(text string) string {
 	tm.t.Helper()
-	// A terminal has no read deadline; killing the session leader hangs it up.
+	// A terminal has no read deadline; killing its session's leader hangs it up.
 	late := time.AfterFunc(20*time.Second, func() { tm.shell.Kill() })
 	defer late.Stop()
 	buf := make([]byte, 4096)
@@ -94,7 +94,7 @@ func (tm *terminal) expect(text string) string {
 		n, err := tm.pty.Read(buf)
 		tm.seen += string(buf[:n])
 		if err != nil {
-			tm.t.Fatalf("the terminal shows %q, not %q: %v", tm.seen, text, err)
+			tm.t.Fatalf("the terminal shows %q, want %q: %v", tm.seen, text, err)
 		}
 	}
 }
@@ -107,11 +107,11 @@ func (tm *terminal) until(what string, cond func() bool) {
 			return
 		}
 	}
-	tm.t.Fatalf("waited in vain until %s; the terminal shows %q", what, tm.seen)
+	tm.t.Fatalf("timed out waiting until %s; the terminal shows %q", what, tm.seen)
 }
 
-// foreground waits until the terminal belongs to a job: before that, the keys that send
-// signals send them to the shell.
+// foreground waits until the terminal belongs to a job and not to the shell. Before that,
+// keys that send signals send them to the shell.
 func (tm *terminal) foreground() {
 	tm.t.Helper()
 	tm.until("a job has the terminal", func() bool {
@@ -120,7 +120,7 @@ func (tm *terminal) foreground() {
 	})
 }
 
-// modes returns the modes of the terminal.
+// modes returns the terminal's modes.
 func (tm *terminal) modes() unix.Termios {
 	tm.t.Helper()
 	attr, err := unix.IoctlGetTermios(int(tm.pty.Fd()), unix.TCGETS)
@@ -130,13 +130,13 @@ func (tm *terminal) modes() unix.Termios {
 	return *attr
 }
 
-// raw waits until the terminal is raw, or is not.
+// raw waits until the terminal is raw, or no longer raw.
 func (tm *terminal) raw(want bool) {
 	tm.t.Helper()
 	tm.until(fmt.Sprint("the terminal is raw: ", want), func() bool { return tm.modes().Lflag&unix.ICANON == 0 == want })
 }
 
-// run types a command line, waits for the shell, and returns the output of the command.
+// run types a command line, waits for the shell's prompt, and returns the command's output.
 func (tm *terminal) run(line string) string {
 	tm.t.Helper()
 	tm.typed(line + "; echo en\"\"d\n")
@@ -144,15 +144,14 @@ func (tm *terminal) run(line string) string {
 	return tm.expect("end\r\n")
 }
 
-// The keys of a terminal affect a wrapped command as they affect the command alone, and
-// once.
+// The keys of a terminal affect a wrapped command as they affect the command alone, and once.
 func TestRunJobControl(t *testing.T) { jobControl(t, "") }
 
 // jobControl is TestRunJobControl with more options for ptrace-run.
 func jobControl(t *testing.T, options string) {
 	tm := newTerminal(t)
-	// The shell joins the words, so that its echo of the line does not match them. A read
-	// that times out keeps what it has of the line.
+	// The shell joins the words, so that expect does not find them in the echo of the
+	// line. The script keeps what a read had got of the line when it timed out.
 	tm.typed(`ptrace-run --dump=never ` + options + ` bash -c 'trap "echo in""terrupted" INT; echo r""eady; y=; until read -t 0.05 x; do [ $? -gt 1 ] || break; y=$y$x; done; echo "e""nd $y$x"; exit 5'` + "\n")
 	tm.expect("ready")
 	tm.typed("\x1a")
@@ -167,7 +166,7 @@ func jobControl(t *testing.T, options string) {
 	tm.typed("line\n")
 	tm.expect("end line")
 	if n := strings.Count(tm.seen, "interrupted"); n != 0 {
-		t.Errorf("interrupted %d times too often", n)
+		t.Errorf("the command was interrupted %d times too often", n)
 	}
 	tm.typed("echo sta\"\"tus $?\n")
 	tm.expect("status 5")

@@ -13,11 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A log whose reader stalls does not block the command, and a time limit and a signal still
-// end it.
-func TestRunStalledLog(t *testing.T) {
-	// The command prints this when it has written far more than stream, pipes and FIFO
-	// hold.
+// A log whose reader does not read does not block the command, and a time limit or a signal
+// ends the run.
+func TestRunEndsWithStalledLog(t *testing.T) {
+	// The command prints when it has written far more than stream, pipes and FIFO hold.
 	const much = "yes $(printf %0999d 0) | head -c 4000000; echo $$ >writing; mv writing written; "
 	tests := []struct {
 		name    string
@@ -87,13 +86,13 @@ func TestRunStalledLog(t *testing.T) {
 			if late || got != tt.want {
 				t.Errorf("ptrace-run ended with %d (%v, killed: %v), want %d", got, err, late, tt.want)
 			}
-			// The signal arrived after the command had found the log full.
+			// A signal comes after the command has filled the log.
 			if text := said.String(); !strings.Contains(text, "the log's reader does not read") ||
 				tt.signal != 0 && !strings.Contains(text, " lost\n") {
-				t.Errorf("it said %q", text)
+				t.Errorf("ptrace-run reports %q", text)
 			}
 			if left, _ := filepath.Glob(filepath.Join(h.traces(), "s-*")); left != nil {
-				t.Errorf("streams are left: %q", left)
+				t.Errorf("streams remain: %q", left)
 			}
 		})
 	}

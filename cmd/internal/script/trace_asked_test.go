@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// askedRun is a run of ptrace-run -e that waits for its input.
+// askedRun is a run of ptrace-run -e whose command waits for input.
 type askedRun struct {
 	*exec.Cmd
 	t      *testing.T
 	traces string
 	input  io.WriteCloser
-	first  string // what the command wrote
+	first  string // the first line of the command
 	errs   bytes.Buffer
 }
 
@@ -39,7 +39,7 @@ func startAsked(t *testing.T, events, script string) *askedRun {
 	r.Dir = dir
 	r.Env = append(os.Environ(), "PTRACE_DIR="+r.traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
 	r.Stderr = &r.errs
-	r.WaitDelay = time.Second // what the command leaves behind may have its output
+	r.WaitDelay = time.Second // processes that outlive the command may hold its output
 	var err error
 	if r.input, err = r.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -53,12 +53,12 @@ func startAsked(t *testing.T, events, script string) *askedRun {
 	}
 	t.Cleanup(func() { reap(t, "PTRACE_DIR="+r.traces) })
 	if r.first, err = bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("the command did not begin: %q, %v; %s", r.first, err, r.errs.String())
+		t.Fatalf("the command did not start: %q, %v; %s", r.first, err, r.errs.String())
 	}
 	return r
 }
 
-// ended waits for the end and returns its status.
+// ended waits for the end of ptrace-run, and returns its status and its messages.
 func (r *askedRun) ended() (code int, errs string) {
 	r.t.Helper()
 	done := make(chan struct{})
@@ -81,18 +81,18 @@ func (r *askedRun) dump() string {
 	return traceCommand(r.t, r.Dir, r.traces, nil, "ptrace-dump", "--golden", filepath.Join(r.traces, "x.trace")).String()
 }
 
-// When all processes of a command get TERM, as from systemctl stop, the command cleans up
-// and its last events are recorded.
-func TestTraceAskedToEnd(t *testing.T) {
+// If every process is signalled to terminate, as by systemctl stop, the command can still
+// clean up, and its events are recorded to the end.
+func TestTraceRecordsCleanupAfterTermination(t *testing.T) {
 	for _, events := range []string{"proc,signal", "syscall,proc", "syscall.openat,proc"} {
 		t.Run(events, func(t *testing.T) {
 			t.Parallel()
-			// ptrace-run forwards the signal, so it arrives twice.
+			// ptrace-run forwards the signal, so the command gets it twice.
 			r := startAsked(t, events, `trap 'trap "" TERM; echo gone >cleaned; exit 7' TERM; echo started; read x`)
 			tracer := tracerOf(r.Process.Pid)
 			command := commandOf(t, r.Process.Pid, tracer)
 			for _, pid := range []int{tracer, r.Process.Pid, command} {
-				// It may have ended with the others.
+				// The process may have ended because the others have.
 				if err := unix.Kill(pid, unix.SIGTERM); err != nil && err != unix.ESRCH {
 					t.Fatal(pid, err)
 				}
@@ -121,13 +121,12 @@ func commandOf(t *testing.T, pid, other int) int {
 			}
 		}
 	}
-	t.Fatalf("%d has no child but %d", pid, other)
+	t.Fatalf("process %d has no child except %d", pid, other)
 	return 0
 }
 
-// A tracer ignores all signals except those that report its own faults and the one that
-// ends the whole job.
-func TestTracerSignals(t *testing.T) {
+// A tracer ignores every signal except SIGKILL, SIGSTOP and those of its own faults.
+func TestTracerIgnoresSignals(t *testing.T) {
 	faults := map[syscall.Signal]bool{
 		unix.SIGKILL: true, unix.SIGSTOP: true, unix.SIGILL: true, unix.SIGTRAP: true, unix.SIGBUS: true,
 		unix.SIGFPE: true, unix.SIGSEGV: true, unix.SIGSYS: true,
@@ -150,9 +149,9 @@ func TestTracerSignals(t *testing.T) {
 	}
 }
 
-// A caller with all signals blocked does not make ptrace-run wait for processes that
-// outlive the command.
-func TestTraceSignalsBlocked(t *testing.T) {
+// ptrace-run does not wait for processes that outlive the command, even if its caller has
+// blocked every signal.
+func TestTraceWithBlockedSignals(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var all, old unix.Sigset_t
@@ -176,8 +175,8 @@ func TestTraceSignalsBlocked(t *testing.T) {
 	}
 }
 
-// A call that a signal interrupts and that restarts has not failed.
-func TestTraceRestarted(t *testing.T) {
+// A call that a signal interrupts and the kernel restarts is not recorded as failed.
+func TestTraceRestartedCall(t *testing.T) {
 	r := startAsked(t, "syscall.read", "echo started; read x; exit 6")
 	command := commandOf(t, r.Process.Pid, tracerOf(r.Process.Pid))
 	reading := strconv.Itoa(unix.SYS_READ) + " 0x0 "
@@ -191,7 +190,7 @@ func TestTraceRestarted(t *testing.T) {
 			break
 		}
 	}
-	// A signal without a handler is ignored, as without tracing.
+	// Signals that are ignored by default, to the command and to ptrace-run.
 	for _, pid := range []int{command, r.Process.Pid} {
 		for _, sig := range []syscall.Signal{unix.SIGWINCH, unix.SIGURG} {
 			if err := unix.Kill(pid, sig); err != nil {
@@ -199,7 +198,7 @@ func TestTraceRestarted(t *testing.T) {
 			}
 		}
 	}
-	// So is the signal of a broken lease.
+	// SIGIO, as when another process breaks a lease.
 	if err := unix.Kill(r.Process.Pid, unix.SIGIO); err != nil {
 		t.Fatal(err)
 	}

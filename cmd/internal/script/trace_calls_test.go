@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// seenCall is a recorded system call.
+// seenCall is a system call in the output of ptrace-dump or strace(1).
 type seenCall struct {
 	tid      int
 	name     string
@@ -25,10 +25,10 @@ type seenCall struct {
 	returned bool
 }
 
-// births are the calls that create a thread or process and return its number.
+// births are the calls that make a thread or a process and return its id.
 var births = []string{"clone", "clone3", "fork", "vfork"}
 
-// traceCommand runs a command that may fail but must end.
+// traceCommand runs a command, which may fail but must end.
 func traceCommand(t *testing.T, dir, traces string, env []string, argv ...string) *bytes.Buffer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
@@ -39,7 +39,7 @@ func traceCommand(t *testing.T, dir, traces string, env []string, argv ...string
 	cmd.WaitDelay = time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Run() // the status is the program's
+	cmd.Run() // ignore the status, which is the program's
 	if ctx.Err() != nil {
 		t.Fatalf("%q does not end: %s", argv, errs.Bytes())
 	}
@@ -47,7 +47,7 @@ func traceCommand(t *testing.T, dir, traces string, env []string, argv ...string
 }
 
 // ourLine is TID syscall.NAME (ARGS) result=N errno=E duration=D. Without a result the call
-// did not return, or restarts.
+// did not return, or was restarted.
 var ourLine = regexp.MustCompile(`^(\d+) syscall\.(\w+) \((.*)\)(?: result=(0x[0-9a-f]+|-?\d+)(?: errno=(\w+))?| restarted=(\w+))? duration=[0-9.]+$`)
 
 var lostNone = regexp.MustCompile(`"lost":0,"log_lost":0}`)
@@ -57,7 +57,7 @@ func ourCalls(t *testing.T, dir, traces string, env, argv []string) (calls []see
 	log := filepath.Join(traces, "x.trace")
 	traceCommand(t, dir, traces, env, append([]string{"ptrace-run", "-e", "syscall", "-o", log, "--"}, argv...)...)
 	if lost := traceCommand(t, dir, traces, nil, "ptrace-dump", "--status", "--json", log); !lostNone.MatchString(lost.String()) {
-		t.Errorf("calls are lost: %s", lost)
+		t.Errorf("events were lost: %s", lost)
 	}
 	out := traceCommand(t, dir, traces, nil, "ptrace-dump", "--format=%i %n %d\n", "-e", "syscall.*", log)
 	for line := range strings.Lines(out.String()) {
@@ -87,7 +87,7 @@ func straceCalls(t *testing.T, dir, traces string, env, argv []string) (calls []
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := map[int]string{} // the beginning of a call that others' lines interrupt
+	open := map[int]string{} // the first part of a call whose line strace has split
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimSuffix(line, "\n")
 		text := ""
@@ -95,7 +95,7 @@ func straceCalls(t *testing.T, dir, traces string, env, argv []string) (calls []
 		if m != nil {
 			text = m[3]
 		} else if m = straceRest.FindStringSubmatch(line); m == nil {
-			continue // the end of a thread
+			continue // the exit of a thread
 		}
 		c := seenCall{name: m[2]}
 		c.tid, _ = strconv.Atoi(m[1])
@@ -119,12 +119,12 @@ func straceCalls(t *testing.T, dir, traces string, env, argv []string) (calls []
 	return calls
 }
 
-// family is the family tree of the threads that made some calls.
+// family is the tree of the threads that made some calls.
 type family struct {
-	// thread has a name for each thread that is the same in every run: "0" is the first,
-	// "0.2" the second thread that "0" created.
+	// thread names each thread in a way that is the same in every run: "0" is the first
+	// one, "0.2" the second one that it made.
 	thread map[int]string
-	// process has the first thread of the process of each thread.
+	// process has the first thread of each thread's process.
 	process map[int]int
 }
 
@@ -137,8 +137,8 @@ func newFamily(t *testing.T, calls []seenCall) family {
 		parent, nth int
 		isThread    bool
 	}
-	// A child may appear before its parent's call returns. And a process may end while one
-	// of its threads makes another: that call never returns.
+	// A child's calls may precede the return of its parent's call. And a process may end
+	// while one of its threads makes another one: that call never returns.
 	of, count := map[int]birth{}, map[int]int{}
 	var unfinished []birth
 	for _, c := range calls {

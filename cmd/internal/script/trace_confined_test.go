@@ -18,9 +18,9 @@ import (
 
 func init() { helpers["trace-confined"] = traceConfined }
 
-// traceConfined sets a system call filter with the call that its first argument names, and
-// makes all kinds of calls: refused ones, ones for a tracer that it does not have, and ones
-// that do not exist. It prints the results, and a child does the same.
+// traceConfined sets a seccomp filter of its own, by the call that its first argument names,
+// and makes calls: some that the filter refuses, some that it hands to a tracer, which there is
+// none, and some that do not exist. It prints the results, and starts a child that does the same.
 func traceConfined() {
 	runtime.LockOSThread()
 	filter := []unix.SockFilter{
@@ -63,8 +63,8 @@ func traceConfined() {
 	}
 }
 
-// A program with a system call filter of its own gets the same results under a tracer as
-// alone, and the refused calls are recorded. So are calls with numbers that do not exist.
+// A program with a seccomp filter of its own gets the same results with and without a tracer,
+// and the calls that its filter refuses are recorded. So are calls with unknown numbers.
 func TestTraceConfined(t *testing.T) {
 	const calls = "syscall.lseek,syscall.getpriority,syscall.getsid"
 	for _, tt := range []struct {
@@ -98,13 +98,13 @@ func TestTraceConfined(t *testing.T) {
 				return o.String(), e.String()
 			}
 			out, errs := run("ptrace-run", "-e", tt.events, "-o", log, "--", "trace-confined", tt.how)
-			want, begin := out, "set: 22\n9 22 0 " // alone it would be killed
+			want, begin := out, "set: 22\n9 22 0 " // without a tracer it would be killed
 			if tt.how != "strict" {
 				want, _ = run("trace-confined", tt.how)
 				begin = "set: 0\n33 38 0 "
 			}
 			if out != want || !strings.HasPrefix(out, begin) {
-				t.Errorf("it sees %q, alone %q", out, want)
+				t.Errorf("with a tracer the program prints %q, want %q", out, want)
 			}
 			exe, _ := exec.LookPath("trace-confined")
 			if exe, err := filepath.EvalSymlinks(exe); err == nil {
@@ -112,7 +112,7 @@ func TestTraceConfined(t *testing.T) {
 			}
 			errs = strings.TrimSuffix(strings.TrimPrefix(errs, "ptrace-run: "), "\n")
 			if errs != tt.reported {
-				t.Errorf("reported: %q, want %q", errs, tt.reported)
+				t.Errorf("ptrace-run reports %q, want %q", errs, tt.reported)
 			}
 			dump := traceCommand(t, dir, traces, nil, "ptrace-dump", "--format=%n %d\n", log).String()
 			for _, call := range []string{`lseek \(-1, .* errno=EDOM `, `getpriority \(.* errno=ENOSYS `} {

@@ -43,7 +43,8 @@ func TestTraceForeign(t *testing.T) {
 		if strings.Count(errs.String(), "tiny are those of another architecture, and are not recorded\n") != reported {
 			t.Errorf("-e %s reports %q", events, errs.String())
 		}
-		// Its write(2) has the number of stat(2) here, and its exit(2) that of write(2).
+		// Its write(2) has the number of stat(2) on this architecture, and its exit(2) that of
+		// write(2).
 		dump := traceCommand(t, dir, traces, nil, "ptrace-dump", "--golden", log).String()
 		for line := range strings.Lines(dump) {
 			if !strings.HasPrefix(line, "P1 ") && (strings.Contains(line, " syscall.stat ") || strings.Contains(line, " syscall.write ")) {

@@ -15,15 +15,15 @@ import (
 // counted is TID (-1, I, SEEK_SET) result=-1 errno=EBADF ...
 var counted = regexp.MustCompile(`(?m)^(\d+) \(-1, (\d+), SEEK_SET\) result=-1 errno=EBADF `)
 
-// More events than the stream holds: none is lost or reordered under the policies that
-// forbid it, and otherwise the number of lost events is exact.
+// There are more events than the stream holds. The policies that forbid it lose and reorder
+// none; with the others the number of lost events is exact.
 func TestTraceFull(t *testing.T) {
 	const threads, each = 3, 700
 	const total = 2 * threads * each
 	for _, tt := range []struct {
 		policy string
 		lossy  bool
-		begin  bool // it is the beginning that is there of each thread
+		begin  bool // the stream keeps the first calls of each thread
 	}{
 		{"flush", false, true},
 		{"until-full", true, true},
@@ -45,7 +45,7 @@ func TestTraceFull(t *testing.T) {
 				n, seen := next[m[1]]
 				switch {
 				case tt.begin && i != n, seen && i < n:
-					t.Errorf("thread %s: %d comes where %d should", m[1], i, n)
+					t.Errorf("thread %s: call %d, want %d", m[1], i, n)
 				}
 				next[m[1]] = i + 1
 				recorded++
@@ -59,10 +59,10 @@ func TestTraceFull(t *testing.T) {
 				lost, _ = strconv.Atoi(m[1])
 			}
 			if recorded+lost != total || recorded == 0 || (lost > 0) != tt.lossy {
-				t.Errorf("%d calls are recorded and %d lost of %d", recorded, lost, total)
+				t.Errorf("%d calls recorded and %d lost, want %d in all", recorded, lost, total)
 			}
 			if !tt.begin && !slices.Contains(slices.Collect(maps.Values(next)), each) {
-				t.Errorf("the last calls are not there, but those up to %v", next)
+				t.Errorf("the last calls are missing after %v", next)
 			}
 		})
 	}

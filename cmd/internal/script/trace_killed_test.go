@@ -21,12 +21,12 @@ type killedRun struct {
 	t      *testing.T
 	dir    string
 	cmd    *exec.Cmd
-	out    *os.File // read end of what the command has as its output
+	out    *os.File // read end of the command's output
 	status chan error
 }
 
-// startKilled starts ptrace-run with a command that opens files: each such call may be
-// stopped by a filter.
+// startKilled starts ptrace-run with a command that opens files, and so makes the calls that
+// the filter stops.
 func startKilled(t *testing.T, dir, events string) *killedRun {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -107,7 +107,7 @@ func TestTraceKilledAnytime(t *testing.T) {
 	whole := "started\nhere\nhere\nhere\ndone\n"
 	for _, tt := range []struct {
 		name, events string
-		tracer       bool // it is killed, not ptrace-run
+		tracer       bool // kill the tracer, not ptrace-run
 	}{
 		{"ptrace-run, proc and signal", "proc,signal", false},
 		{"ptrace-run, every call", "syscall", false},
@@ -160,20 +160,20 @@ func TestTraceKilledAnytime(t *testing.T) {
 				case !strings.HasPrefix(whole, out) || strings.Contains(out, "not implemented"):
 					t.Errorf("killed after %v: %q %q", wait, out, reported)
 				case tt.tracer && !strings.Contains(tt.events, ".") && (out != whole || err != nil):
-					// The command does not depend on its tracer.
+					// Without a filter the command does not depend on its tracer.
 					t.Errorf("killed after %v: %q %q, %v", wait, out, reported, err)
 				case tt.tracer && out != whole && err == nil:
 					t.Errorf("killed after %v: %q %q, and the status is 0", wait, out, reported)
 				case tt.tracer && out != "" && out != whole && reported == "":
-					// Before the command starts, the tracer takes ptrace-run with it.
+					// Before the command starts, the tracer's death kills ptrace-run.
 					t.Errorf("killed after %v: %q, %v, and nothing is reported", wait, out, err)
 				}
 			}
 			t.Logf("killed %d times, whole %d times", early, late)
-			// The next command completes the log.
+			// The stream that was left is shut down.
 			exec.Command("env", "PTRACE_DIR="+filepath.Join(dir, "traces"), "ptrace-ctl", "list").Run()
 			if left, _ := filepath.Glob(filepath.Join(dir, "traces", "s-*")); len(left) > 0 {
-				t.Errorf("streams are left: %q", left)
+				t.Errorf("streams remain: %q", left)
 			}
 		})
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// For an ordinary user, a set-user-ID program runs without its privilege where ptrace(2) is
-// used, which ptrace-run reports once; otherwise it runs normally.
+// For an unprivileged user, a set-user-ID program runs without its privilege under ptrace(2),
+// and ptrace-run reports it once; without ptrace(2) it runs normally.
 func TestTraceSetuid(t *testing.T) {
 	need(t, os.Geteuid() == 0, "root")
 	const nobody = 65534
@@ -33,7 +33,7 @@ func TestTraceSetuid(t *testing.T) {
 		var o, e bytes.Buffer
 		cmd := exec.Command(argv[0], argv[1:]...)
 		if argv[0] == "ptrace-run" {
-			cmd.Path = "/proc/self/exe" // the one in PATH is in a directory of root's
+			cmd.Path = "/proc/self/exe" // the one in PATH is in a directory that only root can enter
 		}
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
@@ -60,7 +60,7 @@ func TestTraceSetuid(t *testing.T) {
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(traces, "s-*")); len(left) > 0 {
-		t.Errorf("streams are left: %s", strings.Join(left, " "))
+		t.Errorf("streams remain: %s", strings.Join(left, " "))
 	}
 }
 

@@ -13,38 +13,37 @@ import (
 	"time"
 )
 
-// rules says which of a program's calls depend on chance and are not compared. Without
-// rules, every call of every thread is compared, in order, with its result.
+// rules say which of a program's calls vary from run to run and are not compared. Without
+// rules, every call of every thread is compared, in order and with its result.
 type rules struct {
-	// drop has calls, or their prefixes, whose number or position depends on chance.
+	// drop has calls, or prefixes of them, whose number or position varies.
 	drop []string
-	// anyOrder has threads whose calls vary in order and number, and the calls that may be
-	// missing.
+	// anyOrder has threads whose calls vary in order and number, or that may be missing.
 	anyOrder map[string][]string
 	// anyResult has calls whose result varies.
 	anyResult []string
-	// perProgram: a scheduler in the program decides which thread of a process makes a
-	// call, and with which descriptor. So only these calls are compared, without order and
-	// descriptors, over all processes with the same program.
+	// perProgram is for programs with a scheduler of their own, which decides which thread
+	// makes a call, and with which descriptor. Only these calls are compared, of all
+	// processes that run the same program, without their order and descriptors.
 	perProgram []string
 }
 
 var (
-	// The order in which children end varies.
+	// The order in which the children end varies.
 	anyChild = rules{anyResult: []string{"wait4"}}
-	// The names of temporary files are random, and some are tried in vain.
+	// The name of a temporary file is random, and the program may try several.
 	anyName = rules{drop: []string{"getrandom"}}
-	// make(1) gets the end of its children when they end, and passes tokens for each. The
-	// first child that runs has its standard input, the others get a broken one.
+	// make(1) handles the ends of its children when they come, and passes a token for each.
+	// The first child that runs has make's standard input, the others a broken one.
 	anyJob = rules{anyResult: []string{"wait4"}, anyOrder: map[string][]string{"0": {"wait4", "pselect6", "read", "write"}}, drop: []string{"dup2(5, 0)"}}
-	// Threads wait for each other only when they come late, and the allocator of the C
-	// library gives a thread its own arena when others are in use. The first thread does
-	// not wait for the last steps of the others, which its end may forestall.
+	// Threads that wait for each other make calls only if they have to wait, and the C
+	// library's allocator makes an arena for a thread only if the others are in use. The first
+	// thread does not wait for the last steps of the others, which its exit may cut short.
 	anyThread = rules{drop: []string{"exit", "rt_sigprocmask", "futex", "sched_yield", "mmap", "munmap", "mprotect", "madvise", "brk"}}
-	// A Go program runs many goroutines on few threads, which the garbage collector and
-	// blocking calls create and park. These are its calls on files and sockets, and the
-	// programs it starts. With the race detector it has a C library, whose allocator counts
-	// the processors when threads contend.
+	// A Go program runs many goroutines on few threads, which come and go with garbage
+	// collection and blocking calls. Compare its calls on files and sockets, and the programs
+	// it starts. With the race detector it links the C library, whose allocator counts the
+	// processors when threads contend.
 	anyGoroutine = rules{
 		drop: []string{`openat(AT_FDCWD, "/sys/devices/system/cpu/online",`},
 		perProgram: []string{"execve", "openat", "mkdirat", "unlinkat", "linkat", "renameat", "chdir", "readlinkat", "statfs", "fsync", "ftruncate", "exit_group",
@@ -53,8 +52,8 @@ var (
 	}
 )
 
-// The same programs, traced by strace(1) and by ptrace-run: the same calls with the same
-// results, in the same order in each thread.
+// ptrace-run records the same calls of a program as strace(1), with the same results, and in
+// the same order in each thread.
 func TestTraceLikeStrace(t *testing.T) {
 	needProgram(t, "strace")
 	sh := func(script string) []string { return []string{"sh", "-c", script} }
@@ -99,8 +98,8 @@ func TestTraceLikeStrace(t *testing.T) {
 	}
 }
 
-// straceWork creates a working directory, and returns the environment and the command to
-// run there.
+// straceWork makes a working directory, and returns the environment and the command to run
+// there.
 func straceWork(t *testing.T, argv []string) (dir string, env, run []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -115,13 +114,13 @@ func straceWork(t *testing.T, argv []string) (dir string, env, run []string) {
 			t.Fatal(err)
 		}
 	}
-	// git(1) checks again what changed within the time stamp of its index.
+	// git(1) reads files again that have the time stamp of its index.
 	old := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	os.Chtimes(filepath.Join(dir, "text"), old, old)
 	run = slices.Clone(argv)
 	switch argv[0] {
 	case "python3":
-		// It may be a script of a version manager.
+		// The program in PATH may be a script of a version manager.
 		out, err := exec.Command("python3", "-I", "-S", "-c", "import sys; print(sys.executable)").Output()
 		if err != nil {
 			t.Fatal(err)
@@ -148,8 +147,8 @@ with open("copy.json", "w") as f:
 print(json.load(open("copy.json")), subprocess.run(["cat", "nosuch"]).returncode)
 `
 
-// pythonServer serves eight connections with a thread for each, and is its own clients,
-// also a thread each.
+// pythonServer answers eight connections, each on a thread of its own. Its clients are threads
+// too.
 const pythonServer = `
 import socket, threading
 listener = socket.create_server(("127.0.0.1", 0))
@@ -176,10 +175,10 @@ for _ in range(8):
 // addresses are calls that return an address, which varies.
 var addresses = []string{"mmap", "brk", "mremap", "shmat"}
 
-// numbers are calls that return a process, a thread, or nothing.
+// numbers are calls that return the id of a process or thread, or nothing.
 var numbers = append([]string{"wait4", "getpid", "gettid", "getppid", "getpgrp", "set_tid_address", "setsid", "getpgid", "getsid"}, births...)
 
-// written are the calls whose arguments we format as strace(1) does.
+// written are the calls whose arguments ptrace-dump shows as strace(1) does.
 var written = []string{
 	"open", "openat", "access", "faccessat2", "close", "lseek", "dup", "dup2", "pipe", "pipe2", "mkdir", "mkdirat", "unlink", "unlinkat", "rmdir",
 	"rename", "link", "chdir", "getcwd", "exit_group", "listen", "shutdown", "kill", "readlink", "umask", "getuid", "geteuid", "alarm",
@@ -189,11 +188,11 @@ var (
 	flags  = regexp.MustCompile(`\w+(\|\w+)+`) // in any order
 	number = regexp.MustCompile(`\b\d+\b`)
 	first  = regexp.MustCompile(`^\d+\b`)
-	// Generated names, and addresses.
+	// Names that programs generate, and addresses.
 	random = regexp.MustCompile(`tmp_obj_\w+|\bt\w{6}\b|go-build\d+|go-link-\d+|cc\w{6}\.|\b0x[0-9a-f]+`)
 )
 
-// line formats a call so that the same call gives the same line in every run.
+// line formats a call so that it is the same line in every run.
 func (r *rules) line(c seenCall, f *family) string {
 	text := c.name
 	if slices.Contains(written, c.name) {
@@ -233,7 +232,7 @@ func (r *rules) line(c seenCall, f *family) string {
 	return text + " = " + strconv.FormatInt(c.value, 10)
 }
 
-// threads returns the calls of each thread by its name in the family.
+// threads returns the calls of each thread, by its name in the family.
 func (r *rules) threads(t *testing.T, calls []seenCall) map[string][]string {
 	t.Helper()
 	f := newFamily(t, calls)
@@ -275,8 +274,8 @@ func beginsWithAny(line string, beginnings []string) bool {
 	return slices.ContainsFunc(beginnings, func(begin string) bool { return strings.HasPrefix(line+" ", begin+" ") })
 }
 
-// withoutInterruption drops what depends on the time of a signal: a call that it
-// interrupted and that restarts, and the return from its handler.
+// withoutInterruption drops the calls that depend on the arrival of a signal: a call that it
+// interrupted and the kernel restarted, and the return from the handler.
 func withoutInterruption(list []string) []string {
 	return slices.DeleteFunc(list, func(line string) bool {
 		name, _, _ := strings.Cut(line, " ")
@@ -290,7 +289,7 @@ func compareCalls(t *testing.T, got, want map[string][]string) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		n += len(want[name])
 		if _, ok := got[name]; !ok {
-			t.Errorf("thread %s is not there: %q", name, want[name])
+			t.Errorf("thread %s is missing: %q", name, want[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
@@ -307,7 +306,7 @@ func compareCalls(t *testing.T, got, want map[string][]string) {
 		}
 	}
 	if n == 0 {
-		t.Error("strace saw nothing")
+		t.Error("strace reports no calls")
 	}
 	t.Logf("%d calls of %d threads", n, len(want))
 }

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// helpers are programs for the scripts that trace processes: they do what is delicate under
-// a tracer.
+// helpers are programs for the scripts that trace processes. They do what a tracer can
+// disturb.
 var helpers = map[string]func(){
 	"trace-jobs":    traceJobs,
 	"trace-threads": traceThreads,
@@ -51,7 +51,7 @@ func traceJobs() {
 	}
 }
 
-// traceServer is a server with its clients; each connection has its own threads.
+// traceServer is a server and its clients. Each connection has threads of its own.
 func traceServer() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -88,7 +88,7 @@ func traceServer() {
 	all.Wait()
 }
 
-// traceThreads executes itself on a thread other than the first, while others wait.
+// traceThreads executes itself on a thread other than the first, while the others wait.
 func traceThreads() {
 	if len(os.Args) > 1 {
 		fmt.Println(os.Args[1])
@@ -121,8 +121,7 @@ func execSelf() {
 	syscall.Exec("/proc/self/exe", []string{"trace-threads", "executed"}, os.Environ())
 }
 
-// traceStructs makes system calls with structures: common ones, and some with invalid
-// addresses.
+// traceStructs makes system calls with structures, some at invalid addresses.
 func traceStructs() {
 	runtime.LockOSThread()
 	call := func(nr uintptr, args ...uintptr) {
@@ -178,8 +177,8 @@ func traceStructs() {
 	runtime.KeepAlive(&bad)
 }
 
-// traceCount starts as many threads as its first argument says. Each counts up to the
-// second argument by system calls that fail.
+// traceCount starts as many threads as its first argument says. Each counts to the second
+// argument, by system calls that fail.
 func traceCount() {
 	threads, _ := strconv.Atoi(os.Args[1])
 	n, _ := strconv.Atoi(os.Args[2])
@@ -196,7 +195,7 @@ func traceCount() {
 }
 
 // traceRefused executes a command for which a system call fails, as in a container that
-// does not allow it.
+// forbids the call.
 func traceRefused() {
 	runtime.LockOSThread()
 	poll := uint32(unix.SYS_PPOLL)
@@ -229,14 +228,14 @@ func traceRefused() {
 	os.Exit(1)
 }
 
-// traceWhere makes a call on its first and on another thread, and prints the numbers of its
-// process and threads and the address of its code.
+// traceWhere makes a call on its first thread and on another one, and prints the ids of its
+// process and of the threads, and the address range of its code.
 func traceWhere() {
 	where := func() int {
 		unix.RawSyscall(unix.SYS_LSEEK, ^uintptr(0), 0, unix.SEEK_SET)
 		return unix.Gettid()
 	}
-	runtime.LockOSThread() // so that the other one is another
+	runtime.LockOSThread() // so that the other goroutine runs on another thread
 	a, b := where(), 0
 	var all sync.WaitGroup
 	all.Go(func() {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A recorded call has the process and thread that made it, and the address in its program,
-// in every way of tracing.
+// A recorded call has the process and the thread that made it, and the address of its
+// instruction, in every way of tracing.
 func TestTraceWhere(t *testing.T) {
 	for _, events := range []string{"syscall", "syscall.lseek", "syscall.lseek,proc,signal"} {
 		dir := t.TempDir()
@@ -44,7 +44,7 @@ func TestTraceWhere(t *testing.T) {
 			seen = append(seen, e.TID)
 			address, err := strconv.ParseUint(strings.TrimPrefix(e.Address, "0x"), 16, 64)
 			if addresses[address] = true; err != nil || address < begin || address >= end || e.PID != pid {
-				t.Errorf("-e %s: process %d, code at %x to %x: %s", events, pid, begin, end, line)
+				t.Errorf("-e %s: want process %d and an address from %x to %x: %s", events, pid, begin, end, line)
 			}
 		}
 		if len(seen) != 2 || seen[0] != a || seen[1] != b || len(addresses) != 1 {

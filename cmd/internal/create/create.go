@@ -22,7 +22,7 @@ var Command = &cli.Command{
 	Name:    "ptrace-create",
 	Usage:   "[OPTION]... [NAME]",
 	Brief:   "Create an active trace stream and print its name. This is about POSIX Trace, not ptrace(2).",
-	Options: createOptions,
+	Options: options,
 	After: `A stream without a log stays readable after the process has ended, until it is
 shut down or a new stream needs its room. A stream with a log has a keeper in
 the background, which completes the log when the process ends, when the stream
@@ -44,7 +44,7 @@ Examples: eval "$(ptrace-create --export -s ci)"
 	},
 }
 
-var createOptions = slices.Concat([]cli.Option{
+var options = slices.Concat([]cli.Option{
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the calling script)"},
 }, creation.LogOptions, []cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
@@ -56,8 +56,8 @@ var createOptions = slices.Concat([]cli.Option{
 	{Long: "keeper", Arg: "PROCESS", Hidden: true},
 })
 
-// createPlan is a parsed command line of ptrace-create.
-type createPlan struct {
+// plan is a parsed command line of ptrace-create.
+type plan struct {
 	target     process.Process
 	attr       posixtrace.Attr
 	filter     []posixtrace.FilterOp
@@ -68,7 +68,7 @@ type createPlan struct {
 	foreground bool
 }
 
-func newCreatePlan(args *cli.Args) (_ *createPlan, err error) {
+func newPlan(args *cli.Args) (_ *plan, err error) {
 	log := args.Value("log")
 	attr, err := creation.Attributes(args, log != "")
 	if err != nil {
@@ -78,7 +78,7 @@ func newCreatePlan(args *cli.Args) (_ *createPlan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &createPlan{
+	p := &plan{
 		attr:       attr,
 		filter:     filter,
 		log:        log,
@@ -125,7 +125,7 @@ func create(env *cli.Env, args *cli.Args) error {
 	if args.Has("keeper") {
 		return keep(args)
 	}
-	p, err := newCreatePlan(args)
+	p, err := newPlan(args)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ type made struct {
 }
 
 // create creates the stream, and starts it if the plan says so.
-func (p *createPlan) create(log *logfile.File) (*posixtrace.Stream, made, error) {
+func (p *plan) create(log *logfile.File) (*posixtrace.Stream, made, error) {
 	var s *posixtrace.Stream
 	var err error
 	base, named := creation.NameFor(p.target.Command()), p.attr.Name != ""
@@ -244,7 +244,7 @@ func (p *createPlan) create(log *logfile.File) (*posixtrace.Stream, made, error)
 }
 
 // explain returns an error of the creation in the user's terms.
-func (p *createPlan) explain(err error) error {
+func (p *plan) explain(err error) error {
 	switch {
 	case errors.Is(err, posixtrace.ErrDirectory):
 		return cli.AsFault(err)
@@ -267,7 +267,7 @@ func (p *createPlan) explain(err error) error {
 }
 
 // announce prints what the caller needs to use the stream, and calls undo if that fails.
-func announce(env *cli.Env, p *createPlan, m made, undo func()) error {
+func announce(env *cli.Env, p *plan, m made, undo func()) error {
 	for _, note := range m.notes {
 		env.Note(note)
 	}

@@ -38,7 +38,7 @@ var errKeeperOnly = cli.Usagef("option '--keeper' is for the command's own use")
 const maxAnswer = 64 << 10
 
 // startKeeper starts the keeper and waits until it has created the stream.
-func startKeeper(env *cli.Env, args *cli.Args, p *createPlan) (m made, err error) {
+func startKeeper(env *cli.Env, args *cli.Args, p *plan) (m made, err error) {
 	log, err := logfile.Open(p.log, args.Has("no-clobber"))
 	if err != nil {
 		return m, err
@@ -118,7 +118,7 @@ func keep(args *cli.Args) error {
 	if err != nil {
 		return errKeeperOnly
 	}
-	p, err := newCreatePlan(args)
+	p, err := newPlan(args)
 	if err != nil {
 		return fail(err)
 	}

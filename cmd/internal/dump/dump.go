@@ -16,7 +16,7 @@ var Command = &cli.Command{
 	Name:    "ptrace-dump",
 	Usage:   "[OPTION]... [LOG|STREAM]...",
 	Brief:   "List the events of trace logs and active trace streams. This is about POSIX Trace, not ptrace(2).",
-	Options: dumpTable,
+	Options: optionTable,
 	After: `Listing or following a stream without a log consumes its events; all other uses
 leave them. LOG may be - for standard input.
 
@@ -27,7 +27,7 @@ Examples: ptrace-dump -s build.trace
 }
 
 func dump(env *cli.Env, args *cli.Args) error {
-	opt, err := readDumpOptions(args)
+	opt, err := readOptions(args)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 // newForm returns the selected form, and its text, which has the time that relative times
 // count from.
-func newForm(e *cli.Env, opt *dumpOptions) (output.Form, *output.Text, error) {
+func newForm(e *cli.Env, opt *options) (output.Form, *output.Text, error) {
 	text := &output.Text{Style: opt.style}
 	p := e.Colors.Out
 	if p.On && (opt.form == "" || opt.form == "annotate") && opt.style != output.NoTime {

@@ -56,7 +56,7 @@ type input struct {
 
 // openInputs opens all operands before it reads any, so that a mistyped operand consumes no
 // events.
-func openInputs(e *cli.Env, args *cli.Args, opt *dumpOptions, out *sink) (inputs []*input, err error) {
+func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*input, err error) {
 	add := func(in *input, err error) bool {
 		if err != nil {
 			e.Warn(err)
@@ -110,7 +110,7 @@ func closeInputs(inputs []*input) {
 }
 
 // openOperand opens an operand: standard input, a file, or else a stream.
-func openOperand(e *cli.Env, s string, opt *dumpOptions, out *sink) (*input, error) {
+func openOperand(e *cli.Env, s string, opt *options, out *sink) (*input, error) {
 	if s == "" {
 		return nil, cli.Failure("''", syscall.ENOENT)
 	}

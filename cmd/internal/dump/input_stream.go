@@ -18,7 +18,7 @@ import (
 const consumeBuffer = 256 << 10
 
 // openStream opens an active stream, to consume its events or to peek at them.
-func openStream(e *cli.Env, nameOrPath string, opt *dumpOptions) (*input, error) {
+func openStream(e *cli.Env, nameOrPath string, opt *options) (*input, error) {
 	s, err := streams.Attach(nameOrPath)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (s *sink) pass() {
 }
 
 // list writes the selected events.
-func list(ctx context.Context, env *cli.Env, inputs []*input, opt *dumpOptions, out *sink) error {
+func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out *sink) error {
 	form, text, err := newForm(env, opt)
 	if err != nil {
 		return err

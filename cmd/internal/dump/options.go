@@ -11,7 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-var dumpTable = slices.Concat([]cli.Option{
+var optionTable = slices.Concat([]cli.Option{
 	{Short: 'S', Long: "stream", Arg: "STREAM", Help: "read this stream (default: $PTRACE_STREAM)"},
 }, formOptions(), []cli.Option{
 	{Long: "mask", Arg: "WHAT", Help: "--golden: mask data: REGEXP, @tmp, @pid or @date", Needs: cli.Needs("golden")},
@@ -73,8 +73,8 @@ func listingAndModesAfter(mode string) []cli.Exclusion {
 	return cli.Excludes(slices.Concat(after, listing)...)
 }
 
-// dumpOptions is a parsed command line of ptrace-dump.
-type dumpOptions struct {
+// options is a parsed command line of ptrace-dump.
+type options struct {
 	mode   string // one of modes; "" for a listing
 	form   string // one of output.Forms, "golden json" or "golden format"; "" for text
 	format string
@@ -92,10 +92,10 @@ type dumpOptions struct {
 }
 
 // json reports whether a mode writes JSON.
-func (o *dumpOptions) json() bool { return o.form == "json" }
+func (o *options) json() bool { return o.form == "json" }
 
-func readDumpOptions(args *cli.Args) (opt *dumpOptions, err error) {
-	opt = &dumpOptions{
+func readOptions(args *cli.Args) (opt *options, err error) {
+	opt = &options{
 		mode:   given(args, modes),
 		form:   readForm(args),
 		format: args.Value("format"),
@@ -187,7 +187,7 @@ func readStyle(args *cli.Args, form string) output.TimeStyle {
 
 // hidesFlushMarks reports whether the output leaves out flush marks unless --events
 // selects them: text and summaries do, JSON, CSV and exports have all events.
-func (o *dumpOptions) hidesFlushMarks() bool {
+func (o *options) hidesFlushMarks() bool {
 	if o.mode != "" {
 		return o.mode == "summary"
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // showEach writes one object for each input: a table or a line of JSON.
-func showEach(env *cli.Env, inputs []*input, opt *dumpOptions, fields func(*input) (output.Fields, error)) error {
+func showEach(env *cli.Env, inputs []*input, opt *options, fields func(*input) (output.Fields, error)) error {
 	var b []byte
 	for i, in := range inputs {
 		err := in.readPipe()
@@ -109,7 +109,7 @@ func inputStatusFields(in *input) (f output.Fields, err error) {
 }
 
 // showTypes writes the event types.
-func showTypes(env *cli.Env, inputs []*input, opt *dumpOptions) error {
+func showTypes(env *cli.Env, inputs []*input, opt *options) error {
 	var b []byte
 	t := table.Table{Header: []string{"id", "class", "name"}, Align: []table.Align{table.Right}, Width: env.Width()}
 	for _, in := range inputs {

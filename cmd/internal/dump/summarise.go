@@ -10,7 +10,7 @@ import (
 )
 
 // summarise reads the inputs and writes their summary.
-func summarise(env *cli.Env, inputs []*input, opt *dumpOptions) error {
+func summarise(env *cli.Env, inputs []*input, opt *options) error {
 	s := summary.New()
 	w, err := newWalk(env, inputs, opt)
 	if err != nil {

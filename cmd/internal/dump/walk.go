@@ -23,7 +23,7 @@ type selected struct {
 type walk struct {
 	env    *cli.Env
 	inputs []*input
-	opt    *dumpOptions
+	opt    *options
 
 	based        bool // base and the bounds are known
 	base         int64
@@ -32,7 +32,7 @@ type walk struct {
 }
 
 // newWalk prepares a walk over the inputs.
-func newWalk(env *cli.Env, inputs []*input, opt *dumpOptions) (*walk, error) {
+func newWalk(env *cli.Env, inputs []*input, opt *options) (*walk, error) {
 	w := &walk{env: env, inputs: inputs, opt: opt}
 	if w.idle() {
 		return w, nil

@@ -35,7 +35,7 @@ var Command = &cli.Command{
 		{Long: "lines", Arg: "tee", Optional: true, Choices: []string{"tee"}, Help: "record one event per line of standard input; tee: also copy it to standard output", Excludes: source("lines", "batch")},
 		{Long: "batch", Help: "record one event per line 'NAME TAB DATA' of input", Excludes: source("batch")},
 		{Long: "require", Help: "status 1 if no running stream recorded the event"},
-	}, eventShellOptions...),
+	}, shellOptions...),
 	StopAtOperand: true,
 	After: `DATA operands are joined by one space.
 
@@ -47,7 +47,7 @@ Examples: ptrace-event deploy.start "rev=$REV"
 		if done, err := shellFunctions(env, args); done {
 			return err
 		}
-		p, err := newEventPlan(args)
+		p, err := newPlan(args)
 		if err != nil {
 			return err
 		}
@@ -62,8 +62,8 @@ func source(name string, others ...string) []cli.Exclusion {
 	return append(cli.Excludes(others...), pair)
 }
 
-// eventPlan is a parsed command line of ptrace-event.
-type eventPlan struct {
+// plan is a parsed command line of ptrace-event.
+type plan struct {
 	name    string   // with .begin or .end
 	rest    []string // DATA, or COMMAND and its arguments
 	stream  string   // "" for the streams that trace the process
@@ -73,8 +73,8 @@ type eventPlan struct {
 	require bool
 }
 
-func newEventPlan(args *cli.Args) (p *eventPlan, err error) {
-	p = &eventPlan{require: args.Has("require"), tee: args.Value("lines") == "tee"}
+func newPlan(args *cli.Args) (p *plan, err error) {
+	p = &plan{require: args.Has("require"), tee: args.Value("lines") == "tee"}
 	for _, source := range []string{"run", "stdin", "lines", "batch"} {
 		if args.Has(source) {
 			p.source = source
@@ -112,7 +112,7 @@ func newEventPlan(args *cli.Args) (p *eventPlan, err error) {
 }
 
 // check reports contradictions of the plan.
-func (p *eventPlan) check() error {
+func (p *plan) check() error {
 	longest := p.name
 	switch p.source {
 	case "batch", "lines", "stdin":
@@ -132,7 +132,7 @@ func (p *eventPlan) check() error {
 }
 
 // run records the events.
-func (p *eventPlan) run(env *cli.Env) error {
+func (p *plan) run(env *cli.Env) error {
 	t, err := p.target()
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (p *eventPlan) run(env *cli.Env) error {
 
 // runSpan runs the command between two events. The command runs whether or not they are
 // recorded.
-func (p *eventPlan) runSpan(env *cli.Env, t *eventTarget) error {
+func (p *plan) runSpan(env *cli.Env, t *target) error {
 	// Several may run for one script at a time, for example under make -j.
 	t.tid = os.Getpid()
 	if t.process != nil {
@@ -202,9 +202,9 @@ func (p *eventPlan) runSpan(env *cli.Env, t *eventTarget) error {
 	return cli.Exit(status.ExitStatus())
 }
 
-// eventTarget is where events go: to the streams that trace a process, or to one stream on
+// target is where events go: to the streams that trace a process, or to one stream on
 // behalf of the process.
-type eventTarget struct {
+type target struct {
 	pid     int
 	tid     int // 0 for pid
 	process *posixtrace.Process
@@ -216,8 +216,8 @@ type eventTarget struct {
 
 // target connects to the streams. An untraced script is no error; a stream or process that
 // the command line names must exist.
-func (p *eventPlan) target() (t *eventTarget, err error) {
-	t = &eventTarget{pid: p.pid, ids: map[string]posixtrace.EventID{}}
+func (p *plan) target() (t *target, err error) {
+	t = &target{pid: p.pid, ids: map[string]posixtrace.EventID{}}
 	if t.pid == 0 {
 		t.pid = process.Script()
 	}
@@ -245,7 +245,7 @@ func (p *eventPlan) target() (t *eventTarget, err error) {
 // this process and not the script. This happens when the script became this process: a
 // shell may run its last command without a fork, and a command may be traced without a
 // script around it.
-func (t *eventTarget) actForSelf(stream string) {
+func (t *target) actForSelf(stream string) {
 	self, err := posixtrace.OpenProcess(os.Getpid())
 	if err != nil {
 		return
@@ -261,7 +261,7 @@ func (t *eventTarget) actForSelf(stream string) {
 }
 
 // event records one event. Its error concerns the name only.
-func (t *eventTarget) event(name string, data []byte) error {
+func (t *target) event(name string, data []byte) error {
 	id, err := t.id(name)
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (t *eventTarget) event(name string, data []byte) error {
 	return nil
 }
 
-func (t *eventTarget) record(id posixtrace.EventID, data []byte) bool {
+func (t *target) record(id posixtrace.EventID, data []byte) bool {
 	switch {
 	case t.rec != nil:
 		return t.rec.Record(posixtrace.EventInfo{ID: id, PID: t.pid, TID: cmp.Or(t.tid, t.pid)}, data)
@@ -283,7 +283,7 @@ func (t *eventTarget) record(id posixtrace.EventID, data []byte) bool {
 }
 
 // id returns the id of an event name, or 0 without a stream.
-func (t *eventTarget) id(name string) (id posixtrace.EventID, err error) {
+func (t *target) id(name string) (id posixtrace.EventID, err error) {
 	if id, ok := t.ids[name]; ok {
 		return id, nil
 	}
@@ -311,7 +311,7 @@ func (t *eventTarget) id(name string) (id posixtrace.EventID, err error) {
 	return id, nil
 }
 
-func (t *eventTarget) close() {
+func (t *target) close() {
 	if t.rec != nil {
 		t.rec.Close()
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// maxEventLine bounds what is kept of a line of standard input. A stream with a smaller
+// maxLine bounds what is kept of a line of standard input. A stream with a smaller
 // max-data-size marks the event as truncated.
-const maxEventLine = 64 << 10
+const maxLine = 64 << 10
 
 // lines records one event for each line of standard input.
-func (p *eventPlan) lines(t *eventTarget) error {
+func (p *plan) lines(t *target) error {
 	id, err := t.id(p.name)
 	if err != nil && !p.tee {
 		return err
@@ -42,7 +42,7 @@ func (p *eventPlan) lines(t *eventTarget) error {
 // out, or nowhere if out is -1. If the reader of our output is gone, SIGPIPE ends the
 // process, as it ends tee(1).
 func pumpInput(sink capture.Sink, out int) error {
-	pump := &capture.Pump{In: 0, Shared: true, Out: out, Done: -1, Lines: capture.NewSplitter(sink, maxEventLine)}
+	pump := &capture.Pump{In: 0, Shared: true, Out: out, Done: -1, Lines: capture.NewSplitter(sink, maxLine)}
 	if pump.Run() == capture.Broken {
 		if pump.Err != nil {
 			return cli.Failure("write error", pump.Err)
@@ -54,7 +54,7 @@ func pumpInput(sink capture.Sink, out int) error {
 
 // lineEvents records each line as an event of one type.
 type lineEvents struct {
-	target *eventTarget
+	target *target
 	id     posixtrace.EventID
 	inside bool // in the rest of a line whose start was recorded
 }
@@ -69,7 +69,7 @@ func (l *lineEvents) Line(framed []byte, f capture.Flags) {
 }
 
 // batch records one event for each line of standard input, which names the event.
-func batch(t *eventTarget) error {
+func batch(t *target) error {
 	b := &batchEvents{target: t}
 	if err := pumpInput(b, -1); err != nil {
 		return err
@@ -79,7 +79,7 @@ func batch(t *eventTarget) error {
 
 // batchEvents records lines of the form NAME TAB DATA.
 type batchEvents struct {
-	target *eventTarget
+	target *target
 	inside bool
 	err    error // of the first line that was refused
 }

@@ -25,7 +25,7 @@ var (
 
 const errSteps = "--steps goes with --shell=bash"
 
-var eventShellOptions = []cli.Option{
+var shellOptions = []cli.Option{
 	{Long: "shell", Arg: "SHELL", Optional: true, Choices: []string{"sh", "bash", "zsh"}, Help: "print functions for eval that start no program: pt NAME [DATA], pt_begin, pt_end, pt_step NAME CMD...", OnlyWith: []string{"steps"}},
 	{Long: "steps", Help: "--shell=bash: also a span for each command", OnlyWith: []string{"shell"}, Needs: cli.Need{AnyOf: []string{"shell"}, Text: errSteps}},
 	{Long: "take-spool", Hidden: true, OnlyWith: []string{}},

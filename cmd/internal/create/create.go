@@ -178,69 +178,80 @@ type made struct {
 
 // create creates the stream, and starts it if the plan says so.
 func (p *plan) create(log *logfile.File) (*posixtrace.Stream, made, error) {
-	var s *posixtrace.Stream
-	var err error
-	base, named := creation.NameFor(p.target.Command()), p.attr.Name != ""
-	for n := 1; ; n++ {
-		if !named {
-			// A stream may outlive its process, so the name may be taken although the pid
-			// is free.
-			if p.attr.Name = base; n > 1 {
-				p.attr.Name += "-" + strconv.Itoa(n)
-			}
-			if streams.Paths(p.attr.Name) != "" {
-				continue
-			}
-		}
-		if log != nil {
-			p.attr.HoldLog = log.Held
-			s, err = posixtrace.CreateWithLog(p.target.PID, &p.attr, log.File)
-		} else {
-			s, err = posixtrace.Create(p.target.PID, &p.attr)
-		}
-		if named || !errors.Is(err, syscall.EEXIST) { // another process was faster: try the next name
-			break
-		}
-	}
+	s, err := p.createNamed(log)
 	if err != nil {
 		return nil, made{}, p.explain(err)
 	}
-	fail := func(err error) (*posixtrace.Stream, made, error) {
+	m, err := p.configure(s, log)
+	if err != nil {
 		s.Shutdown()
 		return nil, made{}, p.explain(err)
 	}
+	return s, m, nil
+}
+
+// createNamed creates the stream under the name of the plan, or else under a free name made
+// from the target's.
+func (p *plan) createNamed(log *logfile.File) (*posixtrace.Stream, error) {
+	if p.attr.Name != "" {
+		return p.createStream(log)
+	}
+	base := creation.NameFor(p.target.Command())
+	for n := 1; ; n++ {
+		// A stream may outlive its process, so the name may be taken although the pid is free.
+		if p.attr.Name = base; n > 1 {
+			p.attr.Name += "-" + strconv.Itoa(n)
+		}
+		if streams.Paths(p.attr.Name) != "" {
+			continue
+		}
+		s, err := p.createStream(log)
+		if !errors.Is(err, syscall.EEXIST) {
+			return s, err
+		}
+		// Another process was faster: try the next name.
+	}
+}
+
+func (p *plan) createStream(log *logfile.File) (*posixtrace.Stream, error) {
+	if log == nil {
+		return posixtrace.Create(p.target.PID, &p.attr)
+	}
+	p.attr.HoldLog = log.Held
+	return posixtrace.CreateWithLog(p.target.PID, &p.attr, log.File)
+}
+
+// configure sets up a new stream and starts it if the plan says so.
+func (p *plan) configure(s *posixtrace.Stream, log *logfile.File) (m made, err error) {
 	// The process may have ended since we identified it, and its pid may belong to another
 	// process.
 	if !p.target.Alive() {
-		return fail(syscall.ESRCH)
+		return m, syscall.ESRCH
 	}
 	if len(p.filter) > 0 {
 		if err := s.FilterOps(p.filter); err != nil {
-			return fail(err)
+			return m, err
 		}
 	}
 	if p.sync {
 		if err := s.SetSync(true); err != nil {
-			return fail(err)
+			return m, err
 		}
 	}
 	if p.start {
 		if err := s.Start(); err != nil {
-			return fail(err)
+			return m, err
 		}
 	}
 	info, err := s.Info()
 	if err != nil {
-		return fail(err)
+		return m, err
 	}
 	if p.export {
 		streams.OpenSpool(s, p.log != "" || p.foreground)
 	}
-	notes := creation.RoomNotes(s, &p.attr)
-	if err := log.Begin(s); err != nil {
-		return fail(err)
-	}
-	return s, made{info.Name, info.Path, notes}, nil
+	m = made{info.Name, info.Path, creation.RoomNotes(s, &p.attr)}
+	return m, log.Begin(s)
 }
 
 // explain returns an error of the creation in the user's terms.

@@ -62,20 +62,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 		}
 		out.saved = c.save
 	}
-	switch opt.mode {
-	case "summary":
-		err = summarise(env, inputs, opt)
-	case "attributes":
-		err = showEach(env, inputs, opt, attributeFields)
-	case "status":
-		err = showEach(env, inputs, opt, inputStatusFields)
-	case "types":
-		err = showTypes(env, inputs, opt)
-	case "check":
-		err = check(env, inputs)
-	default:
-		err = list(ctx, env, inputs, opt, out)
-	}
+	err = show(ctx, env, inputs, opt, out)
 	if interrupted != nil {
 		if sig := interrupted(); sig != nil {
 			env.Stdout.Flush()
@@ -95,6 +82,23 @@ func dump(env *cli.Env, args *cli.Args) error {
 		}
 	}
 	return nil
+}
+
+// show writes what the mode selects.
+func show(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out *sink) error {
+	switch opt.mode {
+	case "summary":
+		return summarise(env, inputs, opt)
+	case "attributes":
+		return showEach(env, inputs, opt, attributeFields)
+	case "status":
+		return showEach(env, inputs, opt, inputStatusFields)
+	case "types":
+		return showTypes(env, inputs, opt)
+	case "check":
+		return check(env, inputs)
+	}
+	return list(ctx, env, inputs, opt, out)
 }
 
 // looksLikePath reports whether an operand must be a file.

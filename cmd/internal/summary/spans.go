@@ -64,6 +64,17 @@ func (s *openSpans) begin(k spanKey, at int64) {
 	s.latest[t] = o
 }
 
+// byName returns the number of open spans of each name.
+func (s *openSpans) byName() map[string]uint64 {
+	open := map[string]uint64{}
+	for k, o := range s.spans {
+		for ; o != nil; o = o.under {
+			open[k.name]++
+		}
+	}
+	return open
+}
+
 // end closes a span and returns it, or nil if none is open.
 func (s *openSpans) end(k spanKey) *openSpan {
 	o := s.spans[k]

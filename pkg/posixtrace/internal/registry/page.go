@@ -138,21 +138,21 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 	if st.Start != p.Start || st.Dead() {
 		return nil, fmt.Errorf("process %d: %w", p.PID, syscall.ESRCH)
 	}
-	was, err := d.remains(p)
+	old, err := d.findRemoved(p)
 	if err != nil {
 		return nil, err
 	}
-	defer was.close()
+	defer old.close()
 	chain := ancestors(&st)
-	heritage, family := d.inherit(&st, chain)
-	if was.page != nil {
-		heritage, family = was.heritage(heritage), was.page.Family()
-		done, err := d.restoreNames(was)
+	entries, family := d.inherit(&st, chain)
+	if old.page != nil {
+		entries, family = old.entries(entries), old.page.Family()
+		done, err := d.restoreNames(old)
 		defer done()
 		if err != nil {
 			return nil, err
 		}
-	} else if len(heritage) == 0 {
+	} else if len(entries) == 0 {
 		done, err := d.copyNames(chain, family)
 		defer done()
 		if err != nil {
@@ -178,15 +178,15 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 	pg.hold(f)
 	putHeader(mem, p, st.Session)
 	pg.u64(offFamily).Store(family)
-	for i, e := range heritage {
+	for i, e := range entries {
 		pg.put(i, e)
 	}
-	if was.page != nil {
-		pg.u32(offUserNames).Store(was.page.u32(offUserNames).Load())
-		pg.u32(offOpened).Store(was.page.u32(offOpened).Load())
-		pg.u32(offGroup).Store(was.page.u32(offGroup).Load())
+	if old.page != nil {
+		pg.u32(offUserNames).Store(old.page.u32(offUserNames).Load())
+		pg.u32(offOpened).Store(old.page.u32(offOpened).Load())
+		pg.u32(offGroup).Store(old.page.u32(offGroup).Load())
 		// Its word must differ from all that the old page had and will get.
-		pg.u32(offGeneration).Store(was.page.u32(offGeneration).Load() + 2)
+		pg.u32(offGeneration).Store(old.page.u32(offGeneration).Load() + 2)
 	}
 	pg.changed()
 	if err := sys.RenameNoReplace(d.f, temp, pageName(p)); err != nil {
@@ -194,7 +194,7 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 		pg.Close()
 		return nil, fmt.Errorf("page of process %d: %w", p.PID, err)
 	}
-	was.leave()
+	old.redirect()
 	d.tidy()
 	return pg, nil
 }

@@ -131,11 +131,11 @@ func (m *Mem) stuck(i int) bool {
 func (m *Mem) isOpenRef(ref uint64) bool { return ref != 0 && ref <= uint64(m.Chunks) }
 
 // backoff is how a writer that looks for an open chunk makes way for other writers. It looks at the
-// places of the header's table in turn. A few tries are quick; then it gives the processor away
+// entries of the header's table in turn. A few tries are quick; then it gives the processor away
 // between them; late, when each writer that runs has had its turn, it sleeps.
 type backoff struct {
 	opens    int
-	place    int // the next to look at, modulo opens
+	index    int // of the next entry to look at, modulo opens
 	try      int // a late pause is part of the same try
 	claimAt  int // a claim that has failed is not tried again before this try
 	inTheWay int // the last try at which another writer was in the way
@@ -144,7 +144,7 @@ type backoff struct {
 }
 
 func newBackoff(m *Mem, slot uint64) backoff {
-	return backoff{opens: m.Opens, place: int(slot), inTheWay: -1}
+	return backoff{opens: m.Opens, index: int(slot), inTheWay: -1}
 }
 
 func (b *backoff) quick() int { return 4 * b.opens }
@@ -152,7 +152,7 @@ func (b *backoff) late() int  { return 63 * b.opens }
 func (b *backoff) more() bool { return b.try < b.late()+4*b.opens }
 
 func (b *backoff) next() {
-	b.place++
+	b.index++
 	b.try++
 }
 
@@ -188,9 +188,9 @@ func (b *backoff) pause() {
 	}
 }
 
-// wantsOpen reports whether a place of the table, seen as ref, should get another open chunk. It
-// has none; or another writer that was about to put one there stands still; or its chunk has been
-// busy for a while, since its writer does not run.
+// wantsOpen reports whether an entry of the table, seen as ref, should get another open chunk: it has
+// none, or another writer that was about to put one there stands still, or its chunk has been busy
+// for a while, since the writer does not run.
 func (w *Writer) wantsOpen(ref uint64, b *backoff) bool {
 	switch {
 	case ref&reserved != 0:
@@ -201,10 +201,10 @@ func (w *Writer) wantsOpen(ref uint64, b *backoff) bool {
 	return b.try >= b.late() && w.m.stuck(int(ref-1))
 }
 
-// supplyOpen puts another open chunk with room for need bytes into place o, seen as ref. It
-// returns what the place refers to now, and false if it has got no chunk.
+// supplyOpen puts another open chunk with room for need bytes into entry o, seen as ref. It returns
+// the reference that the entry has now, and false if supplyOpen found no chunk.
 //
-// The place is reserved first, so that several writers do not claim chunks for one place.
+// The entry is reserved first, so that several writers do not claim chunks for one entry.
 func (w *Writer) supplyOpen(o *atomic.Uint64, ref uint64, need int, force bool, b *backoff) (uint64, bool) {
 	m := w.m
 	mine := reserved | w.slot

@@ -167,7 +167,7 @@ func (m *Mem) recoverPlaces(gone *slotSet) {
 	}
 }
 
-// recoverOpened gives up places of open chunks that dead processes have reserved.
+// recoverOpened gives up entries of the table of open chunks that dead processes have reserved.
 func (m *Mem) recoverOpened(gone *slotSet) {
 	for o := range m.Opens {
 		if v := m.h.opened[o].Load(); v&reserved != 0 && gone[v%MaxSlots] {

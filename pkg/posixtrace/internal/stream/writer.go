@@ -437,7 +437,8 @@ func (w *Writer) havePlace(s *shard) bool {
 	return false
 }
 
-// reserved marks, above a slot, a place of an open chunk that the slot's writer is about to fill.
+// reserved marks, above a slot, an entry of the table of open chunks that the slot's writer is about
+// to fill.
 const reserved = 1 << 63
 
 // RecordSystem appends an event of the trace system itself, also while the stream does not run. It
@@ -475,7 +476,7 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 		if st&(Running|Dead|turning) != Running && !force {
 			return false, false
 		}
-		o := &m.h.opened[b.place%m.Opens]
+		o := &m.h.opened[b.index%m.Opens]
 		ref := o.Load()
 		if w.wantsOpen(ref, &b) {
 			if b.try < b.claimAt {
@@ -526,13 +527,9 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 				tick = at()
 			}
 			tick = w.openTick(s, i, tick)
-			pid := e.PID
-			if pid == 0 && !force {
-				pid = w.pid
-			}
 			p := unsafe.Add(w.data, i*w.chunk+c.off())
 			e.Span.write(p, note)
-			writeFull(unsafe.Add(p, note), e, pid, tick, data, cut)
+			writeFull(unsafe.Add(p, note), e, w.pidOf(e, force), tick, data, cut)
 			c = c&^offMask + 1<<countShift | ctl((c.off()+need)/8)
 		}
 		publish(&d.ctl, c)
@@ -562,6 +559,14 @@ func (w *Writer) openTick(s *shard, i int, tick uint64) uint64 {
 	}
 	d.last.Store(tick)
 	return tick
+}
+
+// pidOf returns the process of an event. An event of the trace system may have none.
+func (w *Writer) pidOf(e *Event, system bool) uint32 {
+	if e.PID == 0 && !system {
+		return w.pid
+	}
+	return e.PID
 }
 
 // writeFull writes a record with all members of e.

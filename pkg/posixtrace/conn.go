@@ -16,8 +16,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// openDir is the trace directory of this process. It is looked for again after
-// a failure, when it was removed, and when $PTRACE_DIR has changed.
+// openDir returns the trace directory of this process. It opens the directory again after a failure, after the
+// directory was removed, and after $PTRACE_DIR has changed.
 func openDir() (*registry.Dir, error) {
 	dirs.mu.Lock()
 	defer dirs.mu.Unlock()
@@ -45,9 +45,8 @@ var dirs struct {
 	dir *registry.Dir
 }
 
-// conn is a mapped stream file. The mapping goes away with the last reference
-// to the conn, so that a trace point on its way through another goroutine never finds it
-// gone.
+// conn is a connection: a mapped stream file. The mapping lives as long as any reference to the conn, so a trace
+// point in another goroutine never accesses an unmapped stream.
 type conn struct {
 	dir  *registry.Dir
 	f    *os.File
@@ -58,14 +57,14 @@ type conn struct {
 	mu    sync.Mutex      // see lock
 	guard *sys.Guard      // of the mapping
 	last  runtime.Cleanup // the unmapping
-	swept bool            // it is counted in swept, whose lock protects this
+	swept bool            // counted in swept; protected by swept.mu
 	holds sync.Mutex      // see takeSlot
-	lent  bool            // the application has seen it, and may have kept what refers to it
+	lent  bool            // the application has had a Stream of it, and may keep references
 }
 
 var errDead = errors.New("the stream was shut down")
 
-// connect maps the stream in f, which it takes over.
+// connect maps the stream in f. It closes f if it fails.
 func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 	st, err := f.Stat()
 	if err != nil {
@@ -86,7 +85,7 @@ func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 		if id, ok := registry.StreamIDOfPath(path); !ok || id != m.ID {
 			err = fmt.Errorf("is stream %016x: %w", m.ID, stream.ErrFormat)
 		} else if m.PIDNS != sys.PIDNamespace() && !sys.NamespaceGone(m.PIDNS) {
-			// Its processes would be others to us, or dead, and so would its owner.
+			// In this PID namespace the pids of the stream denote other processes, or none.
 			err = stream.ErrElsewhere
 		}
 	}
@@ -98,6 +97,7 @@ func connect(d *registry.Dir, f *os.File, path string) (*conn, error) {
 	return newConn(d, f, m, path), nil
 }
 
+// newConn returns a connection of m, which is mapped from f.
 func newConn(d *registry.Dir, f *os.File, m *stream.Mem, path string) *conn {
 	c := &conn{dir: d, f: f, mem: m, id: m.ID, path: path, guard: sys.GuardOf(m.Bytes())}
 	m.DieWhenCut(c.guard)
@@ -116,20 +116,20 @@ func unmap(b []byte) {
 // mapped counts the streams that this process has mapped.
 var mapped atomic.Int64
 
-// What is closed, or was shut down by others, stays mapped until a garbage collection finds that
-// no goroutine uses it. The application may have a heap so big, or GOGC=off, that there is
-// none before the kernel's limit of mappings (65,530) is reached.
+// A closed stream stays mapped until a garbage collection finds that no goroutine uses it. An application with a
+// large heap, or with GOGC=off, may reach the kernel's limit of mappings (65,530) before the next collection: so
+// many new mappings start one.
 const collectEvery = 1024
 
 var (
-	collectAt  atomic.Int64 // how many mapped streams call for a collection
-	collecting atomic.Bool  // one is under way
+	collectAt  atomic.Int64 // the number of mapped streams that starts a collection
+	collecting atomic.Bool  // a collection is under way
 )
 
 func init() { collectAt.Store(collectEvery) }
 
 func collect() {
-	for range 3 { // finalizers, and then what they have held
+	for range 3 { // finalizers, and then the memory that they referred to
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
@@ -137,8 +137,8 @@ func collect() {
 	collecting.Store(false)
 }
 
-// release ends a connection that no other goroutine has seen, mapping and all: who looks
-// at a thousand streams must not leave it to the garbage collector.
+// release ends a connection that no other goroutine uses, and unmaps the stream: a list of a thousand streams
+// does not wait for the garbage collector.
 func (c *conn) release() {
 	if !c.lent {
 		c.last.Stop()
@@ -147,7 +147,7 @@ func (c *conn) release() {
 	c.f.Close()
 }
 
-// openStream connects to the stream of that id in d.
+// openStream connects to the stream with that id in d.
 func openStream(d *registry.Dir, id uint64) (*conn, error) {
 	f, err := d.OpenStreamFile(id)
 	if err != nil {
@@ -156,8 +156,7 @@ func openStream(d *registry.Dir, id uint64) (*conn, error) {
 	return connect(d, f, d.StreamPath(id))
 }
 
-// openPath connects to the stream in a file, which may lie in any directory of
-// the user's.
+// openPath connects to the stream in a file, which may be in any directory of the user.
 func openPath(path string) (*conn, error) {
 	own, err := openDir()
 	if err != nil {
@@ -170,9 +169,8 @@ func openPath(path string) (*conn, error) {
 	return connect(d, f, path)
 }
 
-// lock takes the stream's lock, which the kernel drops when its holder dies. The kernel
-// excludes other connections only: to it the goroutines that use this one are the same
-// holder. Among themselves the mutex excludes them.
+// lock takes the stream's lock, which the kernel drops when the holder dies. To the kernel all goroutines that
+// use this connection are one holder: the mutex excludes them from each other.
 func (c *conn) lock() (unlock func(), err error) {
 	c.mu.Lock()
 	if err := sys.Flock(c.f, true, true); err != nil {
@@ -182,7 +180,7 @@ func (c *conn) lock() (unlock func(), err error) {
 	return c.unlock, nil
 }
 
-// tryLock is lock that does not wait, for those who must not: it fails with EAGAIN.
+// tryLock is lock without the wait: it fails with EAGAIN.
 func (c *conn) tryLock() (unlock func(), err error) {
 	if !c.mu.TryLock() {
 		return nil, syscall.EAGAIN
@@ -199,19 +197,19 @@ func (c *conn) unlock() {
 	c.mu.Unlock()
 }
 
+// gone reports whether a process has ended.
 func gone(p sys.Proc) bool { return !p.Alive() }
 
-// orphaned reports whether the owner is dead or has executed another program,
-// so that the stream is to be shut down by whoever comes next. It is not for the
-// owner's own connection.
+// orphaned reports whether the owner is dead or has executed another program, so that the next process that finds
+// the stream has to shut it down. It is not meant for the owner's own connection.
 func (c *conn) orphaned() bool {
 	return !c.mem.HandedOver() && (!c.mem.Owner().Alive() || c.mem.Held() && !sys.Held(c.f))
 }
 
-// keep makes the stream one that goes down with this program. It stays mapped
-// until let, also when the application forgets it.
+// pin ties the stream's life to this program. The connection stays until unpin, even if the application drops
+// its last reference.
 func (c *conn) pin() {
-	// Those that another process has shut down meanwhile go first.
+	// Drop streams that other processes have shut down meanwhile.
 	pinned.Range(func(id, k any) bool {
 		if k.(*conn).dead() {
 			pinned.Delete(id)
@@ -224,7 +222,7 @@ func (c *conn) pin() {
 	}
 }
 
-// let ends what keep began; the owner's death alone counts from now on.
+// unpin undoes pin: from now on the owner's death alone shuts the stream down.
 func (c *conn) unpin() {
 	if k, ok := pinned.Load(c.id); ok && k == c {
 		c.mem.SetHeld(false)
@@ -234,7 +232,7 @@ func (c *conn) unpin() {
 
 var pinned sync.Map // of *conn, by stream
 
-// stale reports whether a stream was left to its process, which is gone.
+// stale reports whether the stream was handed over to a process that has ended since.
 func (c *conn) stale() bool {
 	return c.mem.HandedOver() && !c.mem.Owner().Alive()
 }
@@ -247,13 +245,14 @@ func (c *conn) cut() bool { return c.guard.Cut() }
 // truncated file reads zeros a moment before the guard marks the mapping, and may be interrupted in between.
 func (c *conn) dead() bool { return c.mem.State()&stream.Dead != 0 || c.cut() }
 
-// probe comes upon it if the file was cut short, also where this process would otherwise
-// touch nothing of what is gone.
+// checkCut touches the last word of the mapping: the guard then notices that the file was truncated, even if this
+// process accesses nothing else beyond the new end.
 func (c *conn) checkCut() {
 	b := c.mem.Bytes()
 	(*atomic.Uint32)(unsafe.Pointer(&b[(len(b)-1)&^3])).Load()
 }
 
+// info describes the stream as List does.
 func (c *conn) info() StreamInfo {
 	m := c.mem
 	st := m.Status(false)

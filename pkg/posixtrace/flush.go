@@ -9,9 +9,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
-// Flush writes the recorded events to the log (posix_trace_flush). On a stream
-// of another living owner it asks the owner, waits and returns the owner's error.
-// Errors: EINVAL a stream without log; ENOSPC, EFBIG, EIO as the log's file says.
+// Flush writes the recorded events to the log (posix_trace_flush). If another process owns the stream, Flush
+// asks the owner, waits, and returns the owner's error. Errors: EINVAL a stream without log, or closed;
+// ENOSPC, EFBIG or EIO from the log's file.
 func (s *Stream) Flush() error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_flush"
@@ -28,8 +28,8 @@ func (s *Stream) Flush() error {
 	return s.waitServed(op, m.AskFlush())
 }
 
-// RequestFlush asks the owner of a stream with log for a flush and does not
-// wait. Extension.
+// RequestFlush asks the owner of a stream with log for a flush and does not wait for it. If this process is the owner
+// it flushes. Errors: those of Flush. Extension.
 func (s *Stream) RequestFlush() error {
 	defer runtime.KeepAlive(s)
 	const op = "RequestFlush"
@@ -49,8 +49,7 @@ func (s *Stream) RequestFlush() error {
 	return nil
 }
 
-// flushLocked is a flush by the owner, and with sync, or if the stream says so, on to the
-// device.
+// flushLocked flushes the log of this process, and syncs it if sync is set or the stream requires it (SetSync).
 func (s *Stream) flushLocked(sync bool) error {
 	defer runtime.KeepAlive(s)
 	s.mu.Lock()
@@ -68,7 +67,7 @@ func (s *Stream) flushLocked(sync bool) error {
 	return err
 }
 
-// served waits until the owner has done what was asked for.
+// waitServed waits until the owner has served the request with that ticket.
 func (s *Stream) waitServed(op string, ticket uint32) error {
 	defer runtime.KeepAlive(s)
 	m := s.c.mem
@@ -79,7 +78,7 @@ func (s *Stream) waitServed(op string, ticket uint32) error {
 			}
 			return &Error{Op: op, Err: syscall.Errno(no)}
 		}
-		// The owner, whom we ask, may know already that the file was cut short.
+		// The owner may have noticed a truncated file that this process has not.
 		if s.c.checkCut(); s.c.cut() {
 			return fail(op, errCut, syscall.EIO)
 		}
@@ -97,10 +96,9 @@ func (s *Stream) waitServed(op string, ticket uint32) error {
 	}
 }
 
-// Sync is Flush, and returns when the log is on its device (fsync(2)): what was recorded
-// before outlives a loss of power. Once the device has failed to take something every
-// later Sync fails, too, because that is not made good. Errors: those of Flush;
-// EINVAL also a log that is no regular file. Extension.
+// Sync is Flush that returns when the log is on its device (fsync(2)): events recorded before the call survive a
+// loss of power. After the device has failed once, every later Sync fails, because the kernel does not
+// write the lost pages again. Errors: those of Flush; EINVAL the log is not a regular file. Extension.
 func (s *Stream) Sync() error {
 	defer runtime.KeepAlive(s)
 	const op = "Sync"
@@ -118,7 +116,7 @@ func (s *Stream) Sync() error {
 		again = !s.c.mem.Synced(ticket) && !s.isClosed()
 	}
 	if err == nil && s.isClosed() {
-		err = s.c.syncLog() // it was shut down instead
+		err = s.c.syncLog() // the owner shut the stream down instead
 	}
 	return fail(op, cmp.Or(err, s.c.syncName()), syscall.EIO)
 }
@@ -137,7 +135,7 @@ func (s *Stream) SetSync(on bool) error {
 		return nil
 	}
 	if s.log != nil && s.log.held.Load() {
-		// BeginLog does it. Whether the device takes anything at all shows now.
+		// BeginLog syncs. A device that fails shows now.
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return fail("SetSync", s.log.f.Sync(), syscall.EIO)
@@ -145,7 +143,7 @@ func (s *Stream) SetSync(on bool) error {
 	return s.Sync()
 }
 
-// syncable checks that the stream has a log that can be brought to a device.
+// syncable checks that the stream has a log in a regular file.
 func (s *Stream) syncable(op string) error {
 	defer runtime.KeepAlive(s)
 	switch {
@@ -159,16 +157,16 @@ func (s *Stream) syncable(op string) error {
 	return nil
 }
 
-// BeginLog begins the log of a stream that was created with Attr.HoldLog, by its owner. Until
-// then nothing is written to the log's file: events stay in the stream, Flush fails
-// with EAGAIN, and Shutdown leaves the file as it is. Where BeginLog fails, each flush tries
-// again. After SetSync the log is on its device, as after Sync. Errors: EINVAL this process
-// does not own a log; those of Flush and Sync. Extension.
+// BeginLog starts the log of a stream that this process has created with Attr.HoldLog. Until then the package
+// writes nothing to the log's file: events stay in the stream, Flush fails with EAGAIN, and Shutdown leaves
+// the file alone. If BeginLog fails, each later flush retries. After SetSync it returns when the log is on its
+// device. Errors: EINVAL this process does not own the stream, or the stream has no log; those of Flush and
+// Sync. Extension.
 func (s *Stream) BeginLog() error {
 	const op = "BeginLog"
 	defer runtime.KeepAlive(s)
 	if s.log == nil {
-		return einval(op, "no log of this process's")
+		return einval(op, "this process owns no log of the stream")
 	}
 	s.mu.Lock()
 	err := s.locked(func(*stream.Mem, *stream.Writer) error {
@@ -182,19 +180,18 @@ func (s *Stream) BeginLog() error {
 	return fail(op, err, syscall.EIO)
 }
 
-// SetLogTimeout bounds how long a write to the log waits for a reader that takes nothing, one that
-// is under way included, in the process that owns the stream. Then the write fails with
-// ETIMEDOUT, the log ends there, and what it lacks counts as lost. 0, the default, is no bound. The log
-// must be a pipe, FIFO, socket or terminal that was in non-blocking mode when the stream was
-// created. It may be called while another call waits. Errors: EINVAL it is not. Extension.
+// SetLogTimeout bounds how long a write to the log, also one under way, waits for the reader of a pipe. After d the
+// write fails with ETIMEDOUT, the log ends there, and the rest of the events counts as lost. 0, the
+// default, means no bound. Only the owner may call it. The log must be a pipe, FIFO, socket or terminal that was in
+// non-blocking mode when the stream was created. Errors: EINVAL otherwise. Extension.
 func (s *Stream) SetLogTimeout(d time.Duration) error {
 	const op = "SetLogTimeout"
 	defer runtime.KeepAlive(s)
 	if s.log == nil || d < 0 {
-		return einval(op, "no log of this process's")
+		return einval(op, "this process owns no log of the stream")
 	}
 	if s.log.setTimeout(d) != nil {
-		return einval(op, "the log knows no deadline")
+		return einval(op, "the log supports no deadline")
 	}
 	return nil
 }

@@ -15,17 +15,17 @@ import (
 type StreamInfo struct {
 	Name       string
 	Path       string // of the stream's file
-	PID        int    // the traced process; 0 when there is none yet
+	PID        int    // the traced process; 0 if there is none yet
 	Owner      int    // the process whose death shuts the stream down
 	LogPath    string // "" without log
 	Status     RunStatus
 	Full       FullStatus
 	CreateTime time.Time
-	Stale      bool // handed over without log, and its process is gone: see Stream.Handover
+	Stale      bool // handed over without log, and the new owner has ended: see Stream.Handover
 }
 
-// List returns the active streams of the user, oldest first. Streams whose
-// owner died are shut down on the way, their logs completed. Extension.
+// List returns the active streams of the user, oldest first. It shuts down streams of dead owners and completes their
+// logs. List is safe for concurrent use. Errors: those of the trace directory (ErrDirectory). Extension.
 func List() ([]StreamInfo, error) {
 	var list []StreamInfo
 	err := eachStream(func(c *conn) error {
@@ -42,8 +42,8 @@ func List() ([]StreamInfo, error) {
 	return list, fail("List", err, syscall.EIO)
 }
 
-// eachStream calls f for every active stream of the user, which takes it over,
-// and shuts down those whose owner is dead on the way.
+// eachStream calls f for every active stream of the user, and shuts down streams of dead owners. f releases the
+// connection or keeps it.
 func eachStream(f func(c *conn) error) error {
 	d, err := openDir()
 	if err != nil {
@@ -59,10 +59,10 @@ func eachStream(f func(c *conn) error) error {
 			discard(d, id)
 		}
 		if err != nil {
-			continue // gone meanwhile, or no stream at all
+			continue // removed meanwhile, or not a stream
 		}
 		if c.dead() || c.orphaned() {
-			// One that cannot be completed now, on a full disk say, is left to the next who comes.
+			// If the log cannot be completed now, for example on a full disk, a later call retries.
 			shutdownOrphan(c, false)
 			c.release()
 			continue

@@ -11,16 +11,16 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Stream is an active trace stream (the trace_id_t of posix_trace_create,
-// posix_trace_create_withlog). All methods are safe for concurrent use. After
-// Shutdown every method fails with EINVAL. Interruption by signals does not
-// exist for a Go program: EINTR is returned only for a cancelled context.
+// Stream is an active trace stream (the trace_id_t of posix_trace_create and posix_trace_create_withlog). All
+// methods are safe for concurrent use. After Close or Shutdown, and after another process has shut the
+// stream down, each method fails with EINVAL and os.ErrClosed. Signals do not interrupt the calls of a Go
+// program: only a call whose context is done fails with EINTR.
 type Stream struct {
 	c   *conn
-	log *logOwner // of the owner of a stream with log
+	log *logOwner // if this process owns the stream and it has a log
 
 	mu     sync.Mutex  // one control call of this process at a time
-	ctl    *attachment // what control calls record with
+	ctl    *attachment // the writer of control calls
 	names  *registry.Names
 	types  int // position of NextEventType
 	closed chan struct{}
@@ -36,11 +36,11 @@ func newStream(c *conn) *Stream {
 
 var (
 	errClosed = closedError("the stream is closed")
-	// errCut is why a stream is closed that nobody has shut down.
+	// errCut is the error of a stream whose file was truncated.
 	errCut = &Error{Err: syscall.EIO, Cause: errors.New("the stream's file was cut short")}
 )
 
-// whyClosed is the error of a call when isClosed.
+// whyClosed is the error of a call if isClosed.
 func (s *Stream) whyClosed() error {
 	defer runtime.KeepAlive(s)
 	if s.c.cut() {
@@ -49,8 +49,7 @@ func (s *Stream) whyClosed() error {
 	return errClosed
 }
 
-// isClosed reports whether s can no longer be used: by this process's doing or
-// by a shutdown of another's.
+// isClosed reports whether this process has closed s, or the stream is dead.
 func (s *Stream) isClosed() bool {
 	select {
 	case <-s.closed:
@@ -62,10 +61,9 @@ func (s *Stream) isClosed() bool {
 	return dead
 }
 
-// control runs f, which changes the stream, with everything that it takes: the
-// locks, and a writer to record with.
+// control runs a control call with the locks and a writer. e is the event that f records for the call.
 func (s *Stream) control(op string, f func(m *stream.Mem, w *stream.Writer, e stream.Event) error) error {
-	// The caller of the method is the trace point of the event (EVT-09).
+	// The trace point of the event is the caller of the method (EVT-09).
 	tid, pc := sys.SlowSelf(2)
 	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
 	s.mu.Lock()
@@ -79,7 +77,7 @@ func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
 	return s.lockedBy(s.c.lock, f)
 }
 
-// tryLocked takes s.mu and the stream's lock, without waiting for either, and runs f.
+// tryLocked takes s.mu and the stream's lock and runs f. It fails with EAGAIN rather than wait.
 func (s *Stream) tryLocked(f func(m *stream.Mem, w *stream.Writer) error) error {
 	defer runtime.KeepAlive(s)
 	if !s.mu.TryLock() {
@@ -89,6 +87,8 @@ func (s *Stream) tryLocked(f func(m *stream.Mem, w *stream.Writer) error) error 
 	return s.lockedBy(s.c.tryLock, f)
 }
 
+// lockedBy runs f with the stream's lock, which lock takes, and with the writer of control calls. The caller holds
+// s.mu.
 func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *stream.Writer) error) error {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -118,7 +118,7 @@ func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *
 	return f(s.c.mem, s.ctl.w)
 }
 
-// openNames opens the names of the stream's family. The caller holds s.mu.
+// openNames returns the names of the stream's family. The caller holds s.mu.
 func (s *Stream) openNames() (*registry.Names, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -134,7 +134,7 @@ func (s *Stream) openNames() (*registry.Names, error) {
 	return s.names, nil
 }
 
-// Info describes the stream as List does. Extension.
+// Info describes the stream as List does. Errors: EINVAL the stream is closed. Extension.
 func (s *Stream) Info() (StreamInfo, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -143,9 +143,9 @@ func (s *Stream) Info() (StreamInfo, error) {
 	return s.c.info(), nil
 }
 
-// Close gives up this connection to the stream without shutting it down, which
-// goes on as long as its owner lives: if that is this process, it still flushes the stream to
-// the log, if there is one. Blocked reader calls fail with EINVAL. Extension.
+// Close ends the use of s and leaves the stream active: its owner's death shuts it down. If this process is the
+// owner of a stream with log, it keeps flushing the stream. Blocked reader calls fail with EINVAL. Errors:
+// EINVAL s is closed. Extension.
 func (s *Stream) Close() error {
 	defer runtime.KeepAlive(s)
 	defer s.lockAll()()
@@ -158,14 +158,14 @@ func (s *Stream) Close() error {
 		if !s.c.dead() && s.log.passOn() {
 			return nil
 		}
-		go s.log.halt() // it may wait for us
+		go s.log.halt() // the owner's loop may wait for a lock that we hold
 	}
 	s.close()
 	return nil
 }
 
-// lockAll waits for everything that this process does with the stream, the reader calls
-// last: with s.read.mu they only try s.mu, so that they need not wait for what else waits.
+// lockAll waits for all calls of this process on the stream. Reader calls come last: while they hold s.read.mu they
+// only try s.mu.
 func (s *Stream) lockAll() (unlock func()) {
 	s.mu.Lock()
 	s.read.mu.Lock()
@@ -175,16 +175,14 @@ func (s *Stream) lockAll() (unlock func()) {
 	}
 }
 
-// closeLocked is close for a caller that holds s.mu and, whatever it has waited for, has kept no
-// reader call waiting.
+// closeLocked is close for a caller that holds s.mu. Reader calls have not waited for that caller.
 func (s *Stream) closeLocked() bool {
 	s.read.mu.Lock()
 	defer s.read.mu.Unlock()
 	return s.close()
 }
 
-// close gives everything up that this process has of the stream, once. The caller has
-// called lockAll.
+// close frees the resources of s, once. It reports whether this call did. The caller has called lockAll.
 func (s *Stream) close() bool {
 	defer runtime.KeepAlive(s)
 	select {
@@ -213,7 +211,7 @@ func (s *Stream) closeHandle() {
 	}
 }
 
-// Start makes a suspended stream record (posix_trace_start).
+// Start starts a suspended stream (posix_trace_start). Errors: EINVAL the stream is closed.
 func (s *Stream) Start() error {
 	return s.control("posix_trace_start", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		m.Start(w, e)
@@ -221,8 +219,8 @@ func (s *Stream) Start() error {
 	})
 }
 
-// Stop suspends a stream (posix_trace_stop). When it returns no event of a
-// traced process is recorded any more.
+// Stop suspends a stream (posix_trace_stop). Once it returns, the stream records no event of a traced process.
+// Errors: EINVAL the stream is closed.
 func (s *Stream) Stop() error {
 	return s.control("posix_trace_stop", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		m.Stop(w, e)
@@ -230,21 +228,22 @@ func (s *Stream) Stop() error {
 	})
 }
 
-// Clear discards all recorded events and the filter; the stream keeps running
-// if it was (posix_trace_clear).
+// Clear discards all recorded events, also those in a log with the policy PolicyLoop or PolicyUntilFull, and
+// the filter (posix_trace_clear). A running stream keeps running. Errors: EINVAL the stream is closed;
+// those of the log.
 func (s *Stream) Clear() error {
 	defer runtime.KeepAlive(s)
 	if !s.isClosed() && s.c.mem.HasLog && s.log == nil && s.c.mem.LogPolicy != stream.Append {
-		// The log is emptied too, which only its owner has.
+		// Clear empties the log, too, and only the owner has the log.
 		const op = "posix_trace_clear"
 		err := s.waitServed(op, s.c.mem.AskClear())
 		if err == nil && s.isClosed() {
-			return fail(op, s.whyClosed(), syscall.EINVAL) // it was shut down instead
+			return fail(op, s.whyClosed(), syscall.EINVAL) // the owner shut the stream down instead
 		}
 		return err
 	}
 	return s.control("posix_trace_clear", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
-		// From then on no new name has a say in the filter.
+		// From then on no pattern decides on new names.
 		s.whileUnnamed(func() { m.SetPatterns(nil) })
 		m.Clear()
 		if s.log != nil && s.log.log != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
-// Limits of this implementation (limits.h). They never change while a process runs.
+// Limits of this implementation (limits.h).
 const (
 	EventNameMax = 255  // TRACE_EVENT_NAME_MAX: bytes in the name of an event type
 	NameMax      = 255  // TRACE_NAME_MAX: bytes in the name of a stream
@@ -19,11 +19,11 @@ const (
 	StreamsMax   = 64   // active streams that trace one process
 )
 
-// POSIXVersion is the value of the feature test macros _POSIX_TRACE, _POSIX_TRACE_LOG,
-// _POSIX_TRACE_INHERIT and _POSIX_TRACE_EVENT_FILTER: all four are supported.
+// POSIXVersion is the value of the feature test macros _POSIX_TRACE, _POSIX_TRACE_LOG, _POSIX_TRACE_INHERIT and
+// _POSIX_TRACE_EVENT_FILTER: the package supports all four options.
 const POSIXVersion = 200809
 
-// FullPolicy says what happens when a stream or a log has no room left.
+// FullPolicy is what a stream or a log does when it is full.
 type FullPolicy uint8
 
 // The policies. PolicyLoop and PolicyUntilFull serve streams and logs alike.
@@ -31,14 +31,14 @@ const (
 	// PolicyDefault is PolicyLoop for a stream without log, PolicyFlush for a stream with
 	// log, and PolicyLoop for the log itself.
 	PolicyDefault FullPolicy = iota
-	// PolicyLoop (POSIX_TRACE_LOOP): the oldest events give way to the newest.
+	// PolicyLoop (POSIX_TRACE_LOOP): new events overwrite the oldest ones.
 	PolicyLoop
-	// PolicyUntilFull (POSIX_TRACE_UNTIL_FULL): tracing stops until there is room.
+	// PolicyUntilFull (POSIX_TRACE_UNTIL_FULL): recording stops until there is room.
 	PolicyUntilFull
-	// PolicyFlush (POSIX_TRACE_FLUSH), streams with log only: as PolicyUntilFull, and the
-	// stream is flushed to its log regularly.
+	// PolicyFlush (POSIX_TRACE_FLUSH), only for streams with log: as PolicyUntilFull, and the owner flushes the
+	// stream to its log whenever it is half full and every second.
 	PolicyFlush
-	// PolicyAppend (POSIX_TRACE_APPEND), logs only: the log grows without limit.
+	// PolicyAppend (POSIX_TRACE_APPEND), only for logs: the log grows without limit.
 	PolicyAppend
 )
 
@@ -57,10 +57,10 @@ func (p FullPolicy) String() string {
 	return "default"
 }
 
-// Inheritance says whether the children of a traced process are traced too.
+// Inheritance is whether a stream also traces the children of its process.
 type Inheritance uint8
 
-// The inheritance attribute.
+// The values of the inheritance attribute.
 const (
 	InheritNone     Inheritance = iota // POSIX_TRACE_CLOSE_FOR_CHILD
 	InheritChildren                    // POSIX_TRACE_INHERITED
@@ -186,7 +186,7 @@ func (a *StreamAttr) MaxSystemEventSize() int {
 	return (&Attr{MaxDataSize: &a.MaxDataSize}).MaxSystemEventSize()
 }
 
-// cutName cuts a name that is too long, not inside of a character (ATR-08).
+// cutName cuts a name that is too long, at the end of a character (ATR-08).
 func cutName(s string) string {
 	if len(s) <= NameMax {
 		return s
@@ -203,8 +203,8 @@ func cutName(s string) string {
 	return s
 }
 
-// Attr returns the stream's attributes with the sizes and policies really used
-// (posix_trace_get_attr).
+// Attr returns the stream's attributes, with the sizes and policies in use (posix_trace_get_attr). Errors: EINVAL the
+// stream is closed.
 func (s *Stream) Attr() (StreamAttr, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -213,6 +213,7 @@ func (s *Stream) Attr() (StreamAttr, error) {
 	return s.c.attr(), nil
 }
 
+// attr returns the stream's attributes.
 func (c *conn) attr() StreamAttr {
 	m := c.mem
 	a := StreamAttr{
@@ -226,7 +227,7 @@ func (c *conn) attr() StreamAttr {
 	return a
 }
 
-// policy turns a stored policy into a FullPolicy.
+// policy returns the FullPolicy of a stored policy.
 func policy(p uint8) FullPolicy {
 	switch p {
 	case stream.Loop:

@@ -47,15 +47,17 @@ func (id EventID) User() bool { return event.ID(id).User() }
 // a new name when the process has UserEventMax names already: the standard asks for that. Extension.
 func (id EventID) Unnamed() bool { return id == EventUnnamed }
 
-// OpenEventID returns the id of a user event name in the calling process and
-// its family, registering it if need be (posix_trace_eventid_open). Past
-// UserEventMax names it is EventUnnamed. The name of a predefined type gives
-// that type's id. A process that is traced is connected to its streams here, unless it was before main
-// because PTRACE_STREAM led to one. A program that is about to refuse itself system calls (seccomp(2)) does
-// well to ask for its ids before: a new name needs flock(2), and a stream that comes to trace it later
-// needs openat(2), mmap(2), fcntl(2) and flock(2). It waits for no flush and no control call.
-// Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EAGAIN a process that was registering a
-// name has been stopped for seconds.
+// OpenEventID returns the id of a user event name in the calling process and its family
+// (posix_trace_eventid_open). It registers a new name; if the process has UserEventMax names already, it returns
+// EventUnnamed (see EventID.Unnamed). For the name of a predefined type it returns that type's id.
+//
+// OpenEventID connects a traced process to its streams, unless that happened before main because
+// PTRACE_STREAM names a stream. A program that enters a sandbox (seccomp(2)) opens its ids before: a new name needs
+// flock(2), and a new stream openat(2), mmap(2), fcntl(2) and flock(2). OpenEventID waits for no flush and
+// no control call. It is safe for concurrent use.
+//
+// Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EAGAIN a process stopped for seconds while it
+// registered a name; those of the trace directory (ErrDirectory).
 func OpenEventID(name string) (EventID, error) {
 	const op = "posix_trace_eventid_open"
 	if len(name) > EventNameMax {
@@ -87,8 +89,9 @@ func MustEventID(name string) EventID {
 	return id
 }
 
-// EventID returns the id of a user event name in the traced process, which need
-// not have registered it (posix_trace_trid_eventid_open). Errors: ENAMETOOLONG.
+// EventID returns the id of a user event name in the traced process (posix_trace_trid_eventid_open). It registers a name
+// that the process has not registered. Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EINVAL
+// the stream is closed.
 func (s *Stream) EventID(name string) (EventID, error) {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_trid_eventid_open"
@@ -115,8 +118,8 @@ func (s *Stream) EventID(name string) (EventID, error) {
 	return EventID(id), fail(op, err, syscall.ENOMEM)
 }
 
-// EventName returns the name of an event type (posix_trace_eventid_get_name).
-// Errors: EINVAL the id has no name.
+// EventName returns the name of an event type (posix_trace_eventid_get_name). Errors: EINVAL no type has that id, or
+// the stream is closed.
 func (s *Stream) EventName(id EventID) (string, error) {
 	const op = "posix_trace_eventid_get_name"
 	s.mu.Lock()
@@ -132,11 +135,10 @@ func (s *Stream) EventName(id EventID) (string, error) {
 	return name, nil
 }
 
-// OpenSystemEventIDs returns the ids of system event types, such as syscall.openat,
-// that a tracer in the role of the stream's controller records (see Recorder); they are
-// added to the stream if need be. It takes locks that a traced process may hold, so it has
-// to come before anything that could stop one. Errors: ENAMETOOLONG; ENOSPC there are
-// too many. Extension.
+// OpenSystemEventIDs returns the ids of system event types, such as syscall.openat, which a tracer records in the role of
+// the stream's controller (see Recorder). It adds new types to the stream. It takes locks that a traced process
+// may hold: a tracer calls it before it stops any process. Errors: ENAMETOOLONG a name of more than
+// EventNameMax bytes; ENOSPC too many types; EINVAL the stream is closed. Extension.
 func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 	defer runtime.KeepAlive(s)
 	const op = "OpenSystemEventIDs"
@@ -147,11 +149,11 @@ func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
 	d, family := s.c.dir, s.c.mem.Family()
-	// Hundreds of names are decided on by the same few streams, which are opened once.
+	// Open the family's streams once for all names: there may be hundreds of names and a few streams.
 	var conns []*conn
 	opened := false
 	names.BeforePublish(func(id event.ID, name string) {
-		if !opened { // under the lock of the names: those that come later have no patterns yet
+		if !opened { // under the lock of the names: later streams have no patterns yet
 			conns, opened = familyStreams(d, family), true
 		}
 		for _, c := range conns {

@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
-// FilterHow says how SetFilter combines a set with the filter.
+// FilterHow is how SetFilter combines a set with the filter.
 type FilterHow uint8
 
 // The ways to change a filter.
@@ -19,9 +19,9 @@ const (
 	FilterSub                  // POSIX_TRACE_SUB_EVENTSET: accept the set again
 )
 
-// SetFilter changes which event types the stream rejects
-// (posix_trace_set_filter). Patterns set before (see FilterOps) are dropped by
-// SetEventSet and kept by the others. Errors: EINVAL no such how.
+// SetFilter changes which event types the stream rejects (posix_trace_set_filter). FilterSet drops the patterns of
+// earlier FilterOps, FilterAdd and FilterSub keep them. Errors: EINVAL how is out of range, or the stream is
+// closed.
 func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
 	const op = "posix_trace_set_filter"
 	if how > FilterSub {
@@ -40,7 +40,7 @@ func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
 	})
 }
 
-// Filter returns the set of rejected event types (posix_trace_get_filter).
+// Filter returns the set of rejected event types (posix_trace_get_filter). Errors: EINVAL the stream is closed.
 func (s *Stream) Filter() (EventSet, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -49,18 +49,17 @@ func (s *Stream) Filter() (EventSet, error) {
 	return EventSet{s.c.mem.Filter()}, nil
 }
 
-// FilterOp is one step of FilterOps: reject or accept again the types of Set
-// and the types whose name matches a pattern, also those registered later.
-// A pattern is a literal name or a glob with * and ?.
+// FilterOp is one step of FilterOps. It changes the filter by the types of Set and by the types whose names match one of
+// Patterns, including types that are registered later. A pattern is a name, or a glob with * and ?. Extension.
 type FilterOp struct {
 	How      FilterHow
 	Set      EventSet
 	Patterns []string
 }
 
-// FilterOps applies the steps in order and records one FILTER event for all of
-// them. Of several patterns that match a new name the last decides. Errors:
-// EINVAL a malformed pattern, or more than 64 of them. Extension.
+// FilterOps applies the steps in order and records one posix_trace_filter event for all of them. If several patterns
+// match a new name, the last one decides. Errors: EINVAL a pattern that is too long, more than 64 patterns, or
+// the stream is closed. Extension.
 func (s *Stream) FilterOps(ops []FilterOp) error {
 	const op = "FilterOps"
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
@@ -99,6 +98,7 @@ func (s *Stream) FilterOps(ops []FilterOp) error {
 	})
 }
 
+// combine changes filter f by a set.
 func combine(f, set *event.Set, how FilterHow) {
 	switch how {
 	case FilterSet:
@@ -110,10 +110,9 @@ func combine(f, set *event.Set, how FilterHow) {
 	}
 }
 
-// whileNamed runs f, which changes the filter, with the event types of the stream's family
-// while none is added. Who registers a name lets the patterns decide on it under the
-// lock of the names and without that of the stream: names come last among the locks. The
-// caller holds s.mu and the stream's lock.
+// whileNamed runs f, which changes the filter, with the event types of the stream's family. No type is added while f
+// runs. A process that registers a name applies the patterns under the lock of the names, without the stream's
+// lock: the lock of the names is the last in the order of locks. The caller holds s.mu and the stream's lock.
 func (s *Stream) whileNamed(f func(known []registry.Type) error) error {
 	names, err := s.openNames()
 	if err != nil {
@@ -122,8 +121,8 @@ func (s *Stream) whileNamed(f func(known []registry.Type) error) error {
 	return names.While(f)
 }
 
-// whileUnnamed is whileNamed for what needs no names. If they cannot be had, as a rule none
-// can be added either.
+// whileUnnamed is whileNamed for a function that does not need the types. If the names cannot be opened, f runs
+// without their lock: in general no process can add a name then.
 func (s *Stream) whileUnnamed(f func()) {
 	done := false
 	s.whileNamed(func([]registry.Type) error {
@@ -136,8 +135,8 @@ func (s *Stream) whileUnnamed(f func()) {
 	}
 }
 
-// openNames opens the names of a family; new ones pass the filters of its
-// streams before anybody can use them.
+// openNames opens the names of a family. A new name passes the filters of the family's streams before any process can
+// use it.
 func openNames(d *registry.Dir, family uint64) (*registry.Names, error) {
 	n, err := d.Names(family)
 	if err != nil {
@@ -147,7 +146,7 @@ func openNames(d *registry.Dir, family uint64) (*registry.Names, error) {
 	return n, nil
 }
 
-// applyPatterns lets the filters of a family's streams decide about a new name.
+// applyPatterns applies the patterns of all streams of a family to a new event type.
 func applyPatterns(d *registry.Dir, family uint64, id event.ID, name string) {
 	for _, c := range familyStreams(d, family) {
 		c.decide(id, name)
@@ -174,7 +173,7 @@ func familyStreams(d *registry.Dir, family uint64) (conns []*conn) {
 	return conns
 }
 
-// decide lets the patterns of a stream's filter decide on a new event type.
+// decide applies the patterns of the stream to a new event type.
 func (c *conn) decide(id event.ID, name string) {
 	if len(c.mem.Patterns()) == 0 {
 		return

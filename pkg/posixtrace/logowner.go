@@ -12,8 +12,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// logOwner flushes the log of a stream that this process owns: when asked, and
-// under the policy PolicyFlush when the stream is half full and every second.
+// logOwner flushes the log of a stream that this process owns: on request and, with PolicyFlush, whenever the stream
+// is half full and every second.
 type logOwner struct {
 	*logWriter
 	s     atomic.Pointer[Stream]
@@ -21,8 +21,8 @@ type logOwner struct {
 	stop  chan struct{}
 	done  chan struct{}
 	once  sync.Once
-	late  atomic.Int32 // flushes that a Recorder does not wait for any more
-	stall time.Duration
+	late  atomic.Int32  // flushes that a Recorder has stopped waiting for
+	stall time.Duration // logStall or deviceStall
 }
 
 func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
@@ -43,17 +43,16 @@ func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
 	return o, nil
 }
 
-// How long a Recorder waits for a flush to a log that takes nothing: one that a reader is to
-// take, and one on a device.
+// How long a Recorder waits for a flush that makes no progress: to a pipe, whose reader may be slow, and to a file.
 const (
 	logStall    = 2 * time.Second
 	deviceStall = 10 * time.Second
 )
 
-var errStalled = fmt.Errorf("the log takes nothing: %w", syscall.ETIMEDOUT)
+var errStalled = fmt.Errorf("the log accepts no data: %w", syscall.ETIMEDOUT)
 
-// tryFlush flushes as long as the log takes something, however slowly. A flush that it leaves
-// goes on; until that is over the next ones fail at once.
+// tryFlush flushes, and gives up waiting when the log has made no progress for o.stall. The flush goes on then, and
+// until its end tryFlush fails at once.
 func (o *logOwner) tryFlush() error {
 	if o.late.Load() > 0 {
 		return errStalled
@@ -82,8 +81,8 @@ func (o *logOwner) tryFlush() error {
 	}
 }
 
-// passOn closes the handle of the stream, and goes on with another that the application does
-// not have. It returns false after halt. The caller has called lockAll.
+// passOn closes the application's Stream and continues with another one, unknown to the application. It returns
+// false after halt. The caller has called lockAll.
 func (o *logOwner) passOn() bool {
 	select {
 	case <-o.stop:
@@ -99,7 +98,7 @@ func (o *logOwner) passOn() bool {
 	return true
 }
 
-// do calls f with the stream, and again if its handle was closed meanwhile.
+// do calls f with the Stream, and again if passOn has replaced the Stream meanwhile.
 func (o *logOwner) do(f func(*Stream) error) error {
 	for {
 		s := o.s.Load()
@@ -109,26 +108,26 @@ func (o *logOwner) do(f func(*Stream) error) error {
 	}
 }
 
-// abandon gives up a log whose owner never ran.
+// abandon closes a log whose owner never ran.
 func (o *logOwner) abandon() {
 	o.alarm.Close()
 	o.close()
 }
 
-// How often the owner looks at the stream: the writers make no system call to
-// wake it. A stream in use is looked at often, an idle one seldom.
+// How often the owner polls the stream: often if it is in use, rarely if it is idle. Writers make no system call
+// that could wake the owner.
 const (
 	pollBusy = time.Millisecond
 	pollIdle = 16 * time.Millisecond
 )
 
-// pollUsed is when the owner looks next at a stream in use, of which used of all bytes are
-// taken. A writer at full speed records about a byte in a nanosecond; of the last quarter it
-// is to get nothing until then.
+// pollUsed returns the time until the next poll of a stream that is in use, with used of all bytes taken. A writer at
+// full speed records about a byte per nanosecond: it must not reach the last quarter before that poll.
 func pollUsed(used, all int) time.Duration {
 	return min(max(pollBusy, time.Duration(all-all/4-used)), pollIdle)
 }
 
+// run polls the stream and flushes it until halt or the end of the stream.
 func (o *logOwner) run() {
 	defer close(o.done)
 	defer o.alarm.Close()
@@ -145,7 +144,7 @@ func (o *logOwner) run() {
 			return
 		}
 		if o.held.Load() {
-			continue // a flush that was asked for comes when the log has begun
+			continue // requests wait until the log has started
 		}
 		used, all := m.Used()
 		if n := m.Seq(); n != seq {
@@ -188,6 +187,7 @@ func (o *logOwner) run() {
 	}
 }
 
+// errnoOrZero returns the error number of a served request.
 func errnoOrZero(err error) syscall.Errno {
 	if err == nil {
 		return 0

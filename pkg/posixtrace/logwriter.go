@@ -22,21 +22,21 @@ import (
 type logWriter struct {
 	c     *conn
 	names *registry.Names
-	log   *tracelog.Writer // nil: it has not begun
+	log   *tracelog.Writer // nil before begin
 	super *tracelog.Super
-	held  atomic.Bool // it must not begin yet
+	held  atomic.Bool // the log must not begin yet (Attr.HoldLog)
 
-	moved   atomic.Uint64 // rises when the log takes something
-	timeout atomic.Int64  // of a write that makes no progress; 0: none
+	moved   atomic.Uint64 // grows with each write that makes progress
+	timeout atomic.Int64  // of a write without progress, in nanoseconds; 0 means none
 
 	f *os.File
-	// logged tells which chunks a log already has that is taken up again.
+	// logged reports, for a log that is resumed, whether the log has a chunk already.
 	logged func(chunk, gen uint32, base uint64) bool
-	// How many events that the log has replaced, and of them marks, are accounted for.
+	// The numbers of replaced events, and of marks among them, that the stream's status has.
 	replaced, marks uint64
 }
 
-// dupLog duplicates the application's descriptor and notes which file it is.
+// dupLog duplicates the application's descriptor and enters its file into cfg.
 func dupLog(log *os.File, cfg *stream.Config) (*os.File, error) {
 	dup, err := sys.DupForWriting(log)
 	if err != nil {
@@ -78,7 +78,7 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Before the stream's lock: who registers a name takes the two the other way round.
+	// Open the names before taking the stream's lock: registering a name takes the locks in the other order.
 	if w.names, err = openNames(c.dir, m.Family()); err != nil {
 		return nil, err
 	}
@@ -92,10 +92,10 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	return w, nil
 }
 
-// errHeld is why a log that is held back is not flushed to.
+// errHeld is the error of a flush to a log that is held back.
 var errHeld = fmt.Errorf("the log is held back: %w", syscall.EAGAIN)
 
-// begin begins the log unless it has begun, or is held back.
+// begin starts the log unless it has started. It fails for a log that is held back.
 func (w *logWriter) begin() error {
 	if w.log != nil {
 		return nil
@@ -115,7 +115,7 @@ func (w *logWriter) begin() error {
 	return err
 }
 
-// beforeWrite is called before each write to a log that may block.
+// beforeWrite runs before each write that may block.
 func (w *logWriter) beforeWrite() {
 	w.moved.Add(1)
 	if d := w.timeout.Load(); d > 0 {
@@ -123,7 +123,7 @@ func (w *logWriter) beforeWrite() {
 	}
 }
 
-// setTimeout bounds how long a write waits, one that is under way included.
+// setTimeout bounds how long a write waits, also one under way.
 func (w *logWriter) setTimeout(d time.Duration) error {
 	w.timeout.Store(int64(d))
 	if d > 0 {
@@ -132,7 +132,7 @@ func (w *logWriter) setTimeout(d time.Duration) error {
 	return w.f.SetWriteDeadline(time.Time{})
 }
 
-// meta brings the log's types and clock up to date.
+// writeMeta writes new event types and clock anchors to the log.
 func (w *logWriter) writeMeta() error {
 	all := w.names.All()
 	defs := make([]tracelog.TypeDef, len(all))
@@ -145,12 +145,10 @@ func (w *logWriter) writeMeta() error {
 	return w.log.Anchors(w.c.mem.FreshClock().Anchors())
 }
 
-// errUnsynced is wrapped by the error of a flush that has moved everything to the log,
-// but not to its device.
+// errUnsynced is in the chain of the error of a flush that wrote everything to the log but failed to sync it.
 var errUnsynced = errors.New("the log is not on its device")
 
-// flush moves everything that the stream holds to the log. The caller holds the
-// stream's lock, and a slot.
+// flush moves all events of the stream to the log. The caller holds the stream's lock and the slot.
 func (w *logWriter) flush(slot uint64) (err error) {
 	m := w.c.mem
 	m.SetFlushing(true)
@@ -205,21 +203,22 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	return nil
 }
 
-// account notes what a LOOP log has given up for newer events since last time.
+// countReplaced adds the events that a LOOP log has replaced since the last call to the stream's status.
 func (w *logWriter) countReplaced() {
 	m := w.c.mem
 	all, marks := w.log.Replaced(), w.log.ReplacedMarks()
 	if all > w.replaced {
 		if w.replaced == 0 {
-			m.LogOverrun() // LOG-08: by the first replacement
+			m.LogOverrun() // LOG-08: the first replacement is an overrun
 			m.SetLogFull(false)
 		}
-		// From then on by every loss; but marks of earlier flushes are none.
+		// From then on each lost event is; the marks of earlier flushes are no events.
 		m.LogLost(int(all - w.replaced - (marks - w.marks)))
 	}
 	w.replaced, w.marks = all, marks
 }
 
+// writeBlock writes a block of events unless the log has it. final marks the STOP that ends a full log.
 func (w *logWriter) writeBlock(b *stream.Block, final bool) error {
 	e := tracelog.EventsBlock{Payload: b.Payload, Base: b.Base, Chunk: uint32(b.Index), Gen: b.Gen, Final: final}
 	if b.Index < 0 {
@@ -229,7 +228,7 @@ func (w *logWriter) writeBlock(b *stream.Block, final bool) error {
 		return nil
 	}
 	if w.c.checkCut(); w.c.cut() {
-		return errCut // what is in b may be zeros
+		return errCut // b may consist of zeros
 	}
 	err := w.log.Events(e)
 	w.moved.Add(1)
@@ -241,7 +240,7 @@ func (w *logWriter) writeBlock(b *stream.Block, final bool) error {
 	return err
 }
 
-// seal completes the log after a last flush. One that is held back stays as it was.
+// seal flushes and completes the log. It leaves a log that is held back alone.
 func (w *logWriter) seal(slot uint64) error {
 	if w.held.Load() {
 		return nil
@@ -253,16 +252,16 @@ func (w *logWriter) seal(slot uint64) error {
 	return w.finish(err)
 }
 
-// finish completes the log after a flush that failed with err, or did not.
+// finish completes the log after the last flush. err is the error of that flush.
 func (w *logWriter) finish(err error) error {
 	m := w.c.mem
 	written := err == nil || errors.Is(err, errUnsynced)
 	if !written {
-		// What could not be written is lost, and the log says so.
+		// The events that were not written are lost. The log reports it.
 		m.LogLost(m.Unflushed())
 	}
 	if w.log == nil {
-		return err // it could not even begin
+		return err // the log has not started
 	}
 	if b := m.LastMarks(); b != nil && written {
 		if e := w.writeBlock(b, false); e != nil && !errors.Is(e, tracelog.ErrFull) {
@@ -289,8 +288,8 @@ func (w *logWriter) close() {
 	w.names.Close()
 }
 
-// sync returns when the log is on its device. That may take long: control calls wait for
-// the stream's lock, so it is better not held.
+// sync returns when the log is on its device. It may take long: the caller does not hold the stream's lock, which
+// control calls wait for.
 func (w *logWriter) sync() error {
 	if w.log == nil {
 		return nil
@@ -305,8 +304,8 @@ func (w *logWriter) sync() error {
 	return err
 }
 
-// syncName brings the log's entry in its directory to the device, without which a new
-// log would be gone after a loss of power. One that has no name any more needs none.
+// syncName syncs the directory of the log: otherwise a new log could be missing after a loss of power. A log without
+// a name needs no sync.
 func (c *conn) syncName() error {
 	if c.mem.LogPath == "" {
 		return nil
@@ -322,7 +321,7 @@ func (c *conn) syncName() error {
 	return dir.Sync()
 }
 
-// syncLog brings the log of a stream that is over to the device.
+// syncLog syncs the log of a stream that is shut down.
 func (c *conn) syncLog() error {
 	f, err := c.reopenLog(os.O_RDONLY)
 	if f == nil || err != nil {
@@ -332,6 +331,7 @@ func (c *conn) syncLog() error {
 	return f.Sync()
 }
 
+// errnoOf returns the error number in err, or def.
 func errnoOf(err error, def syscall.Errno) syscall.Errno {
 	var no syscall.Errno
 	if errors.As(err, &no) {

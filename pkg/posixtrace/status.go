@@ -7,7 +7,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
-// RunStatus tells whether a stream records (posix_stream_status).
+// RunStatus is whether a stream records (posix_stream_status).
 type RunStatus uint8
 
 // The two run states.
@@ -24,7 +24,7 @@ func (s RunStatus) String() string {
 	return "suspended"
 }
 
-// FullStatus tells whether a stream or a log is full.
+// FullStatus is whether a stream or a log is full (posix_stream_full_status, posix_log_full_status).
 type FullStatus uint8
 
 // The two full states.
@@ -41,7 +41,8 @@ func (s FullStatus) String() string {
 	return "not-full"
 }
 
-// OverrunStatus tells whether events were lost since it was last read.
+// OverrunStatus is whether events were lost since Stream.Status last returned it (posix_stream_overrun_status,
+// posix_log_overrun_status).
 type OverrunStatus uint8
 
 // The two overrun states.
@@ -58,7 +59,7 @@ func (s OverrunStatus) String() string {
 	return "no-overrun"
 }
 
-// FlushStatus tells whether a flush is under way.
+// FlushStatus is whether a flush is under way (posix_stream_flush_status).
 type FlushStatus uint8
 
 // The two flush states.
@@ -85,22 +86,21 @@ type Status struct {
 	LogOverrunStatus    OverrunStatus // posix_log_overrun_status
 	LogFullStatus       FullStatus    // posix_log_full_status
 
-	// Lost counts the events that the stream lost since it was created, LogLost
-	// those that reached the stream but not the log. Extension; never reset.
+	// Lost is the number of events that the stream has lost since its creation, LogLost the number of events that
+	// reached the stream but not the log. Never reset. Extension.
 	Lost    uint64
 	LogLost uint64
 
-	// Missed counts the processes that the stream traces and that could not connect to
-	// it, for want of a descriptor say; MissedError is why the last of them could not. A
-	// process tries again after a second, then more and more rarely, at least
-	// once a minute; its events until then are not counted. It is counted as soon as it can
-	// reach the stream at all. Of a log both are 0. Extension; never reset.
+	// Missed is the number of traced processes that failed to connect to the stream, for example for lack of a
+	// descriptor, and MissedError the error of the last of them. A process retries after a second, then with
+	// longer pauses of up to a minute; its events until then are not counted. The stream counts a process once that
+	// can reach the stream's file. Both are 0 for a log. Never reset. Extension.
 	Missed      uint64
 	MissedError syscall.Errno
 }
 
-// Status returns the state of the stream and resets what the standard resets by
-// reading: the overrun states and the flush error (posix_trace_get_status).
+// Status returns the state of the stream (posix_trace_get_status). As the standard asks, it resets the overrun states and
+// the flush error. Errors: EINVAL the stream is closed; EIO its file was truncated.
 func (s *Stream) Status() (Status, error) {
 	return s.status("posix_trace_get_status", true)
 }
@@ -111,13 +111,13 @@ func (s *Stream) status(op string, reset bool) (Status, error) {
 		return Status{}, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	st := s.c.mem.Status(reset)
-	if s.c.cut() { // what was read may be zeros
-		return Status{}, fail(op, errCut, syscall.EINVAL)
+	if s.c.cut() { // st may consist of zeros
+		return Status{}, fail(op, errCut, syscall.EIO)
 	}
 	return toStatus(st), nil
 }
 
-// PeekStatus is Status without the resets. Extension.
+// PeekStatus is Status that resets nothing. Extension.
 func (s *Stream) PeekStatus() (Status, error) { return s.status("PeekStatus", false) }
 
 func runStatus(on bool) RunStatus {

@@ -12,8 +12,8 @@ type EventType struct {
 	Name string
 }
 
-// NextEventType returns the next type of the stream's type list, false at its
-// end (posix_trace_eventtypelist_getnext_id). The position belongs to s.
+// NextEventType returns the next type of the stream's type list, and false at the end of the list
+// (posix_trace_eventtypelist_getnext_id). Each Stream has its own position. Errors: EINVAL the stream is closed.
 func (s *Stream) NextEventType() (EventID, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *Stream) NextEventType() (EventID, bool, error) {
 	return EventID(all[s.types-1].ID), true, nil
 }
 
-// RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind).
+// RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind). Errors: EINVAL the stream is closed.
 func (s *Stream) RewindEventTypes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Stream) RewindEventTypes() error {
 }
 
 // EventTypes returns all event types of the stream, in the order of NextEventType, whose position it
-// leaves alone. Error: EINVAL the stream is closed. Extension.
+// leaves alone. Errors: EINVAL the stream is closed. Extension.
 func (s *Stream) EventTypes() ([]EventType, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

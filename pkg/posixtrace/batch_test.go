@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Whatever a Reader reads, batches have the events that Next has, and Count counts them.
+// For every source of a Reader, batches have the events that Next returns, and Count counts them.
 func TestBatchesAndCounts(t *testing.T) {
 	var ids [3]EventID
 	for i := range ids {
@@ -58,7 +58,7 @@ func TestBatchesAndCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	record(1000)
-	if err := s.Stop(); err != nil { // so that it does not grow
+	if err := s.Stop(); err != nil { // so that the stream does not grow
 		t.Fatal(err)
 	}
 	sameInAllWays(t, "a live log", s.Reader)
@@ -109,7 +109,7 @@ func sameInAllWays(t *testing.T, what string, open func() (*Reader, error)) {
 	for _, sel := range []Selection{{}, {Types: &types}, {Since: from}, {Until: to}, {Since: from, Until: to, Types: &types}, {Types: &EventSet{}}, {Since: to.Add(time.Hour)}} {
 		want := one(sel)
 		r := reader(sel)
-		var b [2]Batch // of which one is looked at when the other is there, too
+		var b [2]Batch // one is used while the other is valid, too
 		read := 0
 		compare := func(b *Batch) {
 			t.Helper()
@@ -139,7 +139,7 @@ func sameInAllWays(t *testing.T, what string, open func() (*Reader, error)) {
 			t.Errorf("%s: behind the end: %v", what, err)
 		}
 
-		// In turn with Next.
+		// Alternating with Next.
 		r = reader(sel)
 		for read = 0; ; {
 			rec, err := r.Next()
@@ -160,7 +160,7 @@ func sameInAllWays(t *testing.T, what string, open func() (*Reader, error)) {
 		}
 
 		sameCounts(t, what, reader(sel), want)
-		// Count goes on where Next is.
+		// Count continues after Next.
 		skip := min(len(want), 700)
 		r = reader(sel)
 		for range skip {

@@ -41,7 +41,7 @@ func benchStream(b *testing.B, attr Attr) (*Stream, EventID) {
 	return s, id
 }
 
-// The first number we show is a trace point that does nothing.
+// A trace point that does nothing comes first in the results.
 
 func BenchmarkEventUntraced(b *testing.B) {
 	id, err := OpenEventID("bench.event")
@@ -91,8 +91,8 @@ func BenchmarkEventParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkYardstick is what an event cannot do without: clock, caller's
-// address, 40 bytes, one compare-and-swap.
+// BenchmarkYardstick is the minimum of an event: clock, caller's address, 40 bytes, one
+// compare-and-swap.
 func BenchmarkYardstick(b *testing.B) {
 	sys.FastSelf()
 	y := &yardstick{buf: make([]byte, 1<<20)}
@@ -135,7 +135,7 @@ func init() {
 			os.Exit(1)
 		}
 		d, _ := time.ParseDuration(args[0])
-		Event(id, sixteen) // finds the stream
+		Event(id, sixteen) // connects
 		fmt.Println("ready")
 		bufio.NewReader(os.Stdin).ReadString('\n')
 		n := 0
@@ -209,7 +209,7 @@ func BenchmarkProcesses(b *testing.B) {
 	}
 }
 
-// BenchmarkParts measures alone what an event cannot do without, and then the event, for
+// BenchmarkParts measures the parts of the minimum of an event alone, and then the event, for
 // scripts/bench. Each part works on the shared memory of a stream's size and kind.
 func BenchmarkParts(b *testing.B) {
 	tracetest.Need(b, sys.FastSelf(), "the quick ways to thread and caller")
@@ -258,8 +258,8 @@ func BenchmarkParts(b *testing.B) {
 	})
 }
 
-// BenchmarkSpan is a span that encloses nothing which asks for its context: it is two events
-// and is to cost no more than a tenth above that.
+// BenchmarkSpan is a span whose context is not used: two events, at most a tenth more expensive
+// than that.
 func BenchmarkSpan(b *testing.B) {
 	benchStream(b, Attr{})
 	t, err := OpenSpanType("bench.span")

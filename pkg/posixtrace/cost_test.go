@@ -27,7 +27,7 @@ import (
 type costCase struct {
 	name         string
 	size         int // of the data
-	events       int // that are counted together
+	events       int // counted together
 	instructions float64
 }
 
@@ -35,12 +35,12 @@ var costCases = []costCase{
 	{"untraced", 16, 1, 18},
 	{"rejected", 16, 1, 108},
 	{"recorded", 16, 1, 470},
-	// With their share of what it costs to take a chunk from the oldest events; four fit into one.
+	// With their share of the cost of taking a chunk from the oldest events; four fit into one.
 	{"overwriting", 900, 8, 1000},
 }
 
-// prepare puts this process into the state. It returns the trace points, and the same
-// without any.
+// prepare puts this process into the state. It returns a function with the trace points, and the
+// same function without them.
 func (c costCase) prepare(tb testing.TB) (point, none func()) {
 	id, err := OpenEventID("cost.event")
 	if err != nil {
@@ -99,8 +99,8 @@ func TestCostAllocations(t *testing.T) {
 }
 
 // TestCostRatio compares batches of trace points with batches of the yardstick, in turn.
-// Each batch is short enough that of many some are not interrupted, on a busy
-// machine as well.
+// Each batch is short enough that some of many are not interrupted, even on a busy
+// machine.
 func TestCostRatio(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	tracetest.Need(t, sys.FastSelf(), "a Go release whose thread ids are where they were")
@@ -114,7 +114,7 @@ func TestCostRatio(t *testing.T) {
 				return min(best, time.Since(start))
 			}
 			ratio := 0.0
-			for range 10 { // what is too slow is so every time
+			for range 10 { // a slow trace point is slow every time
 				event, alone := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 				for range 100 {
 					event = best(event, point)
@@ -152,12 +152,12 @@ func TestCostInstructions(t *testing.T) {
 const (
 	stepsHelper = "cost-steps"
 	stepRounds  = 3
-	maxSteps    = 1 << 20 // far more than there are
+	maxSteps    = 1 << 20 // far more than expected
 )
 
 func init() {
 	if os.Getenv(tracetest.HelperVar) == stepsHelper {
-		runtime.LockOSThread() // to the main thread, which is the one that is traced
+		runtime.LockOSThread() // to the main thread, which ptrace(2) traces
 	}
 	tracetest.Helpers[stepsHelper] = func(args []string) {
 		for _, c := range costCases {
@@ -175,7 +175,7 @@ func init() {
 	}
 }
 
-// between is what is stepped through.
+// between runs the code that is stepped through.
 //
 //go:noinline
 func between(f func()) {
@@ -184,7 +184,7 @@ func between(f func()) {
 	runtime.Breakpoint()
 }
 
-// stepsTB is what costCase.prepare needs of a test, in a process that is none.
+// stepsTB is the testing.TB of costCase.prepare in a process without a test.
 type stepsTB struct {
 	testing.TB
 	cleanup []func()
@@ -203,8 +203,8 @@ func (tb *stepsTB) end() {
 	}
 }
 
-// countSteps returns how many instructions the trace point has in a process of its own, in
-// the given state.
+// countSteps returns the number of instructions of the trace point in the given state, in a
+// process of its own.
 func countSteps(t *testing.T, state string) int {
 	runtime.LockOSThread() // ptrace(2) is bound to it
 	defer runtime.UnlockOSThread()
@@ -219,7 +219,7 @@ func countSteps(t *testing.T, state string) int {
 	defer cmd.Process.Kill()
 	pid := cmd.Process.Pid
 
-	// The process stops for signals. One that is not ours is passed on.
+	// The process stops for signals. Other signals than ours are passed on.
 	wait := func() (sig syscall.Signal, ended bool) {
 		var ws syscall.WaitStatus
 		if _, err := syscall.Wait4(pid, &ws, syscall.WALL, nil); err != nil {
@@ -292,13 +292,13 @@ func countSteps(t *testing.T, state string) int {
 }
 
 // switching reports whether a process is about to execute an instruction of the scheduler, which may
-// take over for a while where a function begins. before is the answer for the step before.
+// take over at the start of a function. before is the answer for the previous step.
 func switching(t *testing.T, pid int, before bool) bool {
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(pid, &regs); err != nil {
 		t.Fatal(err)
 	}
-	name := ""                                                // of what is not Go
+	name := ""                                                // empty for code that is not Go
 	if f := runtime.FuncForPC(uintptr(regs.PC())); f != nil { // of the same program
 		name = f.Name()
 	}
@@ -308,8 +308,8 @@ func switching(t *testing.T, pid int, before bool) bool {
 	return name == "" || name == "gogo" || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "internal/runtime/")
 }
 
-// atBreakpoint reports whether a process stands still after a breakpoint rather than
-// after one step, of which there are several kinds.
+// atBreakpoint reports whether a process has stopped after a breakpoint rather than after a
+// step, of which there are several kinds.
 func atBreakpoint(t *testing.T, pid int) bool {
 	const ptraceGetSigInfo, siKernel = 0x4202, 0x80
 	var info struct {

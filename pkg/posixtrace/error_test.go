@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An error is one line, and says the reason once.
+// The text of an error is one line with the reason once.
 func TestErrorText(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -49,7 +49,7 @@ func TestErrorOfCancelledNext(t *testing.T) {
 	}
 }
 
-// Each call on a closed handle fails with an error that matches both EINVAL and os.ErrClosed.
+// Each call on a closed Stream, Log, Reader, Recorder or Process fails with an error that matches both EINVAL and os.ErrClosed.
 func TestCallsAfterCloseMatchErrClosed(t *testing.T) {
 	s, path := withLog(t, &Attr{LogFullPolicy: PolicyAppend})
 	rec, err := s.Recorder()

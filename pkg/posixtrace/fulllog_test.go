@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// numbered writes events in turns through several writers, so that they lie in many chunks, and
-// returns how many were taken. Their numbers are the order of their times. The first writer
-// writes one event and then none any more.
+// numbered records events through several writers in turn, so that they lie in many chunks, and
+// returns how many the stream took. They are numbered by time. The first writer records only
+// one event.
 func numbered(t *testing.T, s *Stream, total int) (n int) {
 	t.Helper()
 	id, err := OpenEventID("numbered.event")
@@ -22,7 +22,7 @@ func numbered(t *testing.T, s *Stream, total int) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What the stream has no room for is not waited for: one flush is to fill the log.
+		// A full stream loses events rather than flush: one flush is to fill the log.
 		r.a.w.OnFull = nil
 		recs = append(recs, r)
 		defer r.Close()
@@ -47,7 +47,7 @@ func numbered(t *testing.T, s *Stream, total int) (n int) {
 	return n
 }
 
-// inLog returns which numbered events a log has, and whether it begins with START.
+// inLog returns the numbered events of a log, and whether it starts with START.
 func inLog(t *testing.T, f *os.File, n int) (has []bool, start bool) {
 	t.Helper()
 	r, err := NewReader(f)
@@ -77,7 +77,7 @@ func TestFullLogKeepsOlderEvents(t *testing.T) {
 				s, f := liveLog(t, Attr{StreamSize: kilo << 10, StreamFullPolicy: policy, LogFullPolicy: PolicyUntilFull, LogSize: kilo << 10})
 				total := 1 << 30
 				if policy == PolicyLoop {
-					total = int(kilo) * 34 // more than the log holds, and no more than the stream
+					total = int(kilo) * 34 // more than the log holds, no more than the stream
 				}
 				if policy == PolicyFlush {
 					s.log.halt() // it would flush early

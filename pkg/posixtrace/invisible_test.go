@@ -37,7 +37,7 @@ func init() {
 var hiddenViews = map[string]struct {
 	attr  syscall.SysProcAttr
 	apply func() error
-	// sees: the viewer finds the stream. knows: it also finds out when its owner has ended.
+	// sees: the viewer finds the stream. knows: it also detects the death of the owner.
 	sees, knows bool
 }{
 	"plain":                 {apply: func() error { return nil }, sees: true, knows: true},
@@ -83,7 +83,7 @@ func newRoot() error {
 	return err
 }
 
-// landlock lets nothing be opened below /proc.
+// landlock denies all opens below /proc.
 func landlock() error {
 	const rights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	rules := unix.LandlockRulesetAttr{Handled_access_fs: rights}
@@ -200,7 +200,7 @@ func hiddenScene(args []string) {
 	look(false)
 	left, _ := filepath.Glob(filepath.Join(dir, "s-*"))
 	tracetest.Check(len(left) == 0 || !view.knows, "the stream of a dead owner is left")
-	List() // completes the log if it is not
+	List() // completes the log if necessary
 	f, err := os.Open(log)
 	tracetest.Check(err == nil, "%v", err)
 	r, err := NewReader(f)

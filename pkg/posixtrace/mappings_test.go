@@ -114,7 +114,7 @@ func TestShutdownFreesMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := s.c.path
-		if kill { // as if its owner were dead
+		if kill { // as after the death of its owner
 			if err := finishOrphan(s.c); err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestShutdownFreesMemory(t *testing.T) {
 		if before.Blocks < 8<<20/512 || after.Blocks > before.Blocks/8 {
 			t.Errorf("%d blocks, before Shutdown %d", after.Blocks, before.Blocks)
 		}
-		child.Say("after") // and it goes on
+		child.Say("after") // and it continues
 		s.Close()
 	}
 }

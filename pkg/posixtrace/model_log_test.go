@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// finish ends a schedule: what the stream still has is read, or it is shut down
-// and its log compared.
+// finish ends a schedule: it reads the rest of the stream, or shuts the stream down and
+// compares its log.
 func (x *trial) finish(t *rapid.T) {
 	if !x.logged {
 		for len(x.queue) > 0 {
@@ -25,7 +25,7 @@ func (x *trial) finish(t *rapid.T) {
 	before := len(x.queue)
 	x.stop(h.pid, false)
 	if h.pid != x.hands[0].pid || x.auto {
-		// The owner does it for others.
+		// The owner does it for the other hands.
 		for i := before; i < len(x.queue); i++ {
 			x.queue[i].pid, x.queue[i].may = x.hands[0].pid, x.auto
 		}
@@ -97,8 +97,8 @@ func (x *trial) readLog(t *rapid.T) (list []report, st Status) {
 // the stream.
 func (r report) mark() bool { return r.pid == 0 && r.name != mStart }
 
-// rest compares a log that has become full: of each writer a LOOP log has the newest
-// events (LOG-08), an UNTIL_FULL one the oldest, and a STOP at the end (LOG-06, LOG-07).
+// rest compares a full log: of each writer, a LOOP log has the newest events (LOG-08), an
+// UNTIL_FULL log the oldest, and a STOP at the end (LOG-06, LOG-07).
 func (x *trial) rest(t *rapid.T, list []report, logLost int) {
 	if n := len(list); x.attr.LogFullPolicy == PolicyUntilFull && (n == 0 || list[n-1].name != mStop || list[n-1].data != "2") {
 		t.Fatalf("a full log ends with %+v", list[max(n-1, 0):])
@@ -145,8 +145,8 @@ func (x *trial) rest(t *rapid.T, list []report, logLost int) {
 	}
 }
 
-// subset compares the log of a stream that was flushed when its owner liked: it has
-// what was generated, in order; what is missing is counted, and reported by OVERFLOW and RESUME.
+// subset compares the log of a stream with automatic flushes: it has the generated events in
+// order; missing events are counted, and reported by OVERFLOW and RESUME.
 func (x *trial) subset(t *rapid.T, list []report, st Status) {
 	flushing, stopped := false, false
 	all := list
@@ -194,8 +194,8 @@ func (x *trial) subset(t *rapid.T, list []report, st Status) {
 		t.Fatalf("the log has %+v, which was not generated", have[0])
 	}
 	if st.LogLost > x.logLost {
-		// By the log, and perhaps a START of a stream that restarted automatically; a LOOP log
-		// has had any number of them.
+		// The log counts them, and perhaps a START of a stream that restarted automatically, or any
+		// number of these in a LOOP log.
 		if doubtful++; x.attr.LogFullPolicy == PolicyLoop {
 			doubtful = int(st.LogLost)
 		}

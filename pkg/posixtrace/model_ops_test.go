@@ -9,8 +9,8 @@ import (
 
 var modelNames = []string{"a", "b", "c"}
 
-// ops are what a schedule is made of: each performs an operation on the stream, does the
-// same to the model, and compares what can be seen at once.
+// ops are the operations of a schedule: each performs one on the stream and on the model, and
+// compares the results that are visible at once.
 func (x *trial) ops(all *[]*trial) map[string]func(*rapid.T) {
 	ops := map[string]func(*rapid.T){
 		"start": x.opStart, "stop": x.opStop, "filter": x.opFilter, "read": x.opRead, "clear": x.opClear, "status": x.opStatus,
@@ -45,7 +45,7 @@ func (x *trial) opStart(t *rapid.T) {
 	}
 }
 
-// mayBe notes that it is not known whether the last events were generated.
+// mayBe notes that the last events may or may not have been generated.
 func (x *trial) mayBe(n int) {
 	for i := max(len(x.queue)-n, 0); i < len(x.queue); i++ {
 		x.queue[i].may = true

@@ -19,8 +19,8 @@ import (
 
 func init() {
 	// model-peer: a controller and analyzer of streams that another process has made.
-	// "NUMBER attach PATH" connects stream NUMBER, "NUMBER close" gives it up, any
-	// other operation is performed on it.
+	// "NUMBER attach PATH" attaches to a stream as NUMBER, "NUMBER close" closes it, any other
+	// operation is performed on it.
 	tracetest.Helpers["model-peer"] = func(args []string) {
 		streams := map[string]*Stream{}
 		in := bufio.NewScanner(os.Stdin)
@@ -36,8 +36,8 @@ func init() {
 		}
 	}
 	// worker: a traced process. "TIMES NAME SIZE NUMBER GOROUTINE" passes a trace
-	// point so often, with data that begins with NUMBER, NUMBER+1, ...; several of them
-	// with " & " in between run at once; "child" starts a child and says its pid;
+	// point that many times, with data that starts with NUMBER, NUMBER+1, ...; several of them
+	// joined by " & " run at once; "child" starts a child and prints its pid;
 	// "child ..." is for the child.
 	tracetest.Helpers["worker"] = func(args []string) {
 		fmt.Println(os.Getpid())
@@ -95,7 +95,7 @@ func init() {
 	}
 }
 
-// modelData is the data of event number seq: the number, made longer.
+// modelData is the data of event number seq: the number, padded.
 func modelData(seq, size int) string {
 	s := strconv.Itoa(seq)
 	return s + strings.Repeat("x", max(size-len(s), 0))
@@ -148,7 +148,7 @@ func (k *kid) end() {
 	}
 }
 
-// answer is the reply to an operation that reports nothing but an error.
+// answer is the reply to an operation that returns only an error.
 func answer(err error) string {
 	var no syscall.Errno
 	switch {

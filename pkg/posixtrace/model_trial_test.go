@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// trial is a real stream beside the one of the model, and those who use it.
+// trial is a real stream beside that of the model, with the processes that use it.
 type trial struct {
 	*mstream
 	s      *Stream
@@ -21,22 +21,21 @@ type trial struct {
 	time   int64 // of the last event reported
 
 	lost, logLost uint64 // as of the last settle
-	// Under the policy FLUSH the owner flushes when it likes; what the log holds is
-	// checked at the end only.
+	// With the policy FLUSH the owner flushes automatically; the log is checked at the end only.
 	auto  bool
-	doubt bool // not known whether it records
-	vague bool // nor what of it the log has
+	doubt bool // it may or may not be recording
+	vague bool // and the log may have any part of its events
 	// A filter has rejected START.
 	hidden bool
 }
 
-// hand is one who performs operations on a stream.
+// hand performs operations on a stream.
 type hand struct {
 	pid int
 	do  func(op string) string
 }
 
-// worker is a traced process, with a child or without.
+// worker is a traced process, with or without a child.
 type worker struct {
 	*tracetest.Child
 	kid int
@@ -90,9 +89,8 @@ type peer struct {
 	streams int
 }
 
-// helpers are all who use the stream: its owner, a second connection of the
-// same process, used by a goroutine, and other processes. They attach when they are
-// first needed.
+// helpers are the users of the stream: its owner, a second connection of the same process,
+// used by a goroutine, and other processes. They attach at their first operation.
 func (x *trial) helpers(t *rapid.T, peers []*peer) []hand {
 	info, err := x.s.Info()
 	if err != nil {
@@ -167,7 +165,7 @@ func (x *trial) any(t *rapid.T, slow bool) hand {
 	return x.hands[rapid.IntRange(0, last).Draw(t, "by")]
 }
 
-// must performs an operation that reports nothing.
+// must performs an operation that must succeed.
 func (h hand) must(t *rapid.T, op string) {
 	if r := h.do(op); r != "done" {
 		t.Fatalf("%s: %s", op, r)
@@ -182,8 +180,7 @@ func (x *trial) peek(t *rapid.T) Status {
 	return st
 }
 
-// settle compares the count of lost events after so many were generated, which
-// are the last in the queue.
+// settle compares the count of lost events after generated events, the last in the queue.
 func (x *trial) settle(t *rapid.T, generated int) {
 	if x.auto {
 		return
@@ -217,8 +214,8 @@ func sizes(list []mevent) (n int) {
 	return
 }
 
-// overwritten finds out which events a LOOP stream has given up: of each writer the
-// oldest (FUL-01), so it is enough to know how many of each are left.
+// overwritten finds the events that a LOOP stream has overwritten: the oldest of each writer
+// (FUL-01), so the number left of each is enough.
 func (x *trial) overwritten(t *rapid.T, lost int) {
 	x.overrun = true
 	if x.room() <= int(x.attr.StreamSize) {
@@ -247,7 +244,7 @@ func (x *trial) overwritten(t *rapid.T, lost int) {
 	}
 }
 
-// held counts what the stream holds, by writer.
+// held counts the events in the stream, by writer.
 func (x *trial) held(t *rapid.T) map[int]int {
 	s := x.s
 	s.mu.Lock()
@@ -278,7 +275,7 @@ func (r report) is(e mevent) bool {
 	return r.name == e.name && r.data == e.data && r.pid == e.pid && r.cut == e.cut
 }
 
-// decode turns the data of system events into what the model has of it.
+// decode converts the data of system events to their form in the model.
 func (x *trial) decode(t *rapid.T, id EventID, data []byte) (s string) {
 	var err error
 	switch id {
@@ -320,7 +317,7 @@ func (x *trial) parse(t *rapid.T, line string) (r report) {
 	return r
 }
 
-// expect compares what was reported next.
+// expect compares the event reported next.
 func (x *trial) expect(t *rapid.T, have report) {
 	want, ok := x.next(have.name)
 	if !ok || !have.is(want) {

@@ -129,12 +129,12 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	p.mount()
 	path := filepath.Join(p.mnt, "log")
 	os.Remove(path)
-	if round%2 == 0 { // else the removal may be lost, too
+	if round%2 == 0 { // otherwise the removal may be lost, too
 		unix.Sync()
 	}
 	attr := Attr{StreamSize: 256 << 10, LogSize: 8 << 20, LogFullPolicy: []FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop}[round%3]}
 	if round%6 == 5 {
-		attr.LogSize = 64 << 10 // the oldest events give way
+		attr.LogSize = 64 << 10 // newer events replace the oldest
 	}
 	f, err := os.Create(path)
 	tracetest.Check(err == nil, "create: %v", err)
@@ -186,7 +186,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	}
 	time.Sleep(time.Duration(rnd.IntN(5000)) * time.Microsecond)
 	if rnd.IntN(2) == 0 {
-		// In the middle of it.
+		// In the middle of a sync.
 		done := make(chan int)
 		go func() {
 			n := int(recorded.Load())
@@ -201,7 +201,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	} else {
 		p.cut()
 	}
-	// What the device did not get is never said to be there.
+	// Sync fails for data that did not reach the device, each time.
 	for range 2 {
 		err := s.Sync()
 		tracetest.Check(errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS), "Sync after the cut = %v", err)
@@ -211,8 +211,8 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	<-stopped
 	log := s.log.log
 	err = s.Shutdown()
-	// A loop log has given its oldest events up for newer ones. Each of its slots is brought to
-	// the device for itself, which leaves gaps behind the last Sync.
+	// A loop log has replaced its oldest events. Its slots reach the device one by one, which leaves
+	// gaps after the last Sync.
 	given := int(log.Replaced() - log.ReplacedMarks())
 	tracetest.Check(err != nil || !always, "Shutdown after the cut succeeds")
 	tracetest.Check(unix.Unmount(p.mnt, 0) == nil, "umount: %v", err)
@@ -231,7 +231,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	tracetest.Check(unix.Unmount(p.mnt, 0) == nil, "umount: %v", err)
 }
 
-// events reads what is left of a log and returns which events are in it.
+// events reads the rest of a log and returns the events in it.
 func (p *powerLoss) events(path string, round, recorded int, wraps bool) map[int]bool {
 	there, end := map[int]bool{}, 0
 	f, err := os.Open(path)

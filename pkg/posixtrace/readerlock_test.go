@@ -14,7 +14,7 @@ import (
 
 func init() {
 	// reader-execs: executes another program in the middle of its reads of the stream
-	// args[0]. That one reads, too, if args[1] says so, and stays.
+	// args[0]. That program reads, too, if args[1] says so, and stays.
 	tracetest.Helpers["reader-execs"] = func(args []string) {
 		s, err := Attach(args[0])
 		tracetest.Check(err == nil, "Attach: %v", err)

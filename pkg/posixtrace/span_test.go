@@ -163,8 +163,8 @@ func read(t *testing.T, open func() (*Reader, error)) func(func(*Record) bool) {
 	}
 }
 
-// checkSpans verifies that there are so many spans, each with its data at both ends, and with the
-// outer one of the same data around each inner one.
+// checkSpans checks the number of spans. Each has its data at both ends, and each inner span lies
+// within the outer one with the same data.
 func checkSpans(t *testing.T, what string, outer SpanType, records func(func(*Record) bool), want int) {
 	t.Helper()
 	type span struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/posixtrace/posixtrace/internal/hostile"
 )
 
-// Data of system events comes from a log or from shared memory. What decodes is within the
-// data, and encodes and decodes to the same again.
+// Data of system events comes from a log or from shared memory. Decoding stays within the data,
+// and its result encodes and decodes to the same.
 func FuzzSystemData(f *testing.F) {
 	for _, s := range hostile.Texts() {
 		f.Add([]byte(s))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A tracer gets system types of its own by name, the same ones each time; patterns of
-// the filter bind them, and predefined names have their predefined numbers.
+// A tracer opens system types of its own by name and gets the same ids each time; patterns of
+// the filter apply to them, and predefined names have their predefined numbers.
 func TestOpenSystemEventIDs(t *testing.T) {
 	s, err := Create(0, nil)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestOpenSystemEventIDs(t *testing.T) {
 	}
 }
 
-// What a tracer records decodes to what it was, and cut data is no trouble.
+// Data that a tracer records decodes to the original, and truncated data is an error.
 func TestDecodeTracerData(t *testing.T) {
 	d := SyscallData{Result: -1, Errno: 2, Duration: 5, Returned: true,
 		Args: []SyscallArg{{Value: []byte("AT_FDCWD")}, {Value: []byte("a\x00b"), String: true, Cut: true}}}
@@ -60,7 +60,7 @@ func TestDecodeTracerData(t *testing.T) {
 		t.Errorf("decoded %+v, %v", got, err)
 	}
 	for errno, restarted := range map[int]bool{4: false, 511: false, 512: true, 513: true, 514: true, 515: false, 516: true, 517: false} {
-		// As logs of old have it.
+		// As in logs of old versions.
 		got, err := DecodeSyscall((&SyscallData{Result: -1, Errno: errno, Returned: true}).Append(nil))
 		want := SyscallData{Result: -1, Errno: errno, Returned: true}
 		if restarted {

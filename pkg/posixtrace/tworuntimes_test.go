@@ -11,8 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// anotherRuntime calls f as another Go runtime of this process would, which knows nothing of the connections
-// of the first. It leaves the streams that f connects to as ones that are written.
+// anotherRuntime calls f as another Go runtime of this process would, without the connections
+// of the first. It leaves those of f recorded as streams that it writes to.
 func anotherRuntime(f func()) {
 	swept.mu.Lock()
 	ours := swept.conns
@@ -29,7 +29,7 @@ func anotherRuntime(f func()) {
 	swept.mu.Unlock()
 }
 
-// ourSlots are the places among the writers of a stream that this process has.
+// ourSlots is the number of writer slots of this process in a stream.
 func ourSlots(c *conn) (n int) {
 	for _, p := range writersOf(c.mem) {
 		if p == sys.SelfProc() {
@@ -59,9 +59,9 @@ func TestTwoRuntimesInOneProcess(t *testing.T) {
 	number := func(runtime, n int) []byte {
 		return binary.LittleEndian.AppendUint32(nil, uint32(runtime*each+n))
 	}
-	Event(id, number(0, 0)) // a chunk is ours now
+	Event(id, number(0, 0)) // takes a chunk
 
-	// What an earlier program leaves: a slot, and nothing in the kernel that holds it.
+	// An earlier program leaves a slot, and no lock in the kernel that holds it.
 	earlier, err := openStream(s.c.dir, s.c.id)
 	if err != nil {
 		t.Fatal(err)
@@ -98,9 +98,9 @@ func TestTwoRuntimesInOneProcess(t *testing.T) {
 	if slot := other.w.Slot(); slot != left {
 		t.Errorf("the other runtime is in slot %d; the one that was left is %d", slot, left)
 	}
-	other.c.f.Close() // as a traced process does: the mapping goes on holding
+	other.c.f.Close() // as a traced process does: the mapping keeps the lock
 
-	// Each goes on, while new ones come.
+	// Each continues while new ones connect.
 	want := [2][]int{{0}, nil}
 	for n := 1; n < each; n++ {
 		Event(id, number(0, n))

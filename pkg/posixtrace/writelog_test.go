@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A log that is written from a log says the same, record by record, and takes no
-// more memory for more events.
+// A log written from a log has the same records; writing takes no more memory for more
+// events.
 func TestWriteLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	f, err := os.Create(path)
@@ -31,7 +31,7 @@ func TestWriteLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	large, _ := OpenEventID("writelog.large")
-	data := bytes.Repeat([]byte("0123456789"), 4000) // more than is kept
+	data := bytes.Repeat([]byte("0123456789"), 4000) // more than max-data-size
 	const n = 300_000
 	for i := range n {
 		Event(small, data[:i%40])
@@ -77,7 +77,7 @@ func TestWriteLog(t *testing.T) {
 		t.Errorf("writing %d bytes took %d bytes of memory", out.n, most-before)
 	}
 
-	// Forward and by seeking it is the same.
+	// Reading forward and seeking give the same.
 	for _, r := range []io.Reader{out.File, onlyReader{out.File}} {
 		out.File.Seek(0, io.SeekStart)
 		from, to := open(f), open(r)
@@ -118,7 +118,7 @@ func TestWriteLog(t *testing.T) {
 		to.Close()
 	}
 
-	// A failing writer's error comes out, at whichever of its calls it fails.
+	// WriteLog returns the error of a failing writer, whichever of its calls fails.
 	boom := errors.New("boom")
 	for fail := range 6 {
 		w := &countingFile{File: out.File, failAt: fail + 1, err: boom}

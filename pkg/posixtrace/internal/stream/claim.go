@@ -64,20 +64,9 @@ func (m *Mem) takeFree(slot uint64) (int, bool) {
 // stores that free it; so oldest finds free chunks, too. It returns -1 if there is none, and again
 // if there may be a partial one now.
 func (m *Mem) oldest() (best int, seen ctl, again bool) {
-	best = -1
 	if m.Policy == Loop {
-		age := ^uint64(0)
-		for i := range m.ages {
-			a := m.ages[i].Load()
-			if a >= age {
-				continue
-			}
-			c := ctl(m.at(i).ctl.Load())
-			if (c.state().closed() || c.state() == free) && !c.busy() || m.unreachable(i, c) {
-				best, age, seen = i, a, c
-			}
-		}
-		return best, seen, false
+		i, c := m.closedFirst()
+		return i, c, false
 	}
 	for i := range m.Chunks {
 		c := ctl(m.at(i).ctl.Load())
@@ -89,6 +78,22 @@ func (m *Mem) oldest() (best int, seen ctl, again bool) {
 		}
 	}
 	return -1, 0, again
+}
+
+// closedFirst returns the chunk to overwrite under LOOP, seen as c.
+func (m *Mem) closedFirst() (int, ctl) {
+	best, age := -1, ^uint64(0)
+	var seen ctl
+	ages := m.ages
+	for i := range ages {
+		if a := ages[i].Load(); a < age {
+			c := ctl(m.at(i).ctl.Load())
+			if (c.state().closed() || c.state() == free) && !c.busy() || m.unreachable(i, c) {
+				best, age, seen = i, a, c
+			}
+		}
+	}
+	return best, seen
 }
 
 // adopt moves a partial chunk with room for need bytes to state st.

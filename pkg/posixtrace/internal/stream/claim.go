@@ -161,7 +161,7 @@ func (m *Mem) empty(i int, c ctl) {
 	d := m.at(i)
 	next := (c.gen() + 1) & genMask
 	if d.lost.Load()>>genShift != next {
-		// From here on a reader can no longer consume what is counted as lost.
+		// From here on a reader can no longer consume the events counted as lost.
 		r := readWord(d.read.Load())
 		for !r.frozen() && r.gen() == c.gen() && !d.read.CompareAndSwap(uint64(r), uint64(r)|frozenBit) {
 			r = readWord(d.read.Load())

@@ -17,7 +17,7 @@ type flushMarks struct {
 	m      *Mem
 	chunks []piece
 	recs   []chunk.Record // before the chunks
-	last   stopMarks      // behind the chunks: a small LOOP log keeps what is written last
+	last   stopMarks      // behind the chunks, because a small LOOP log keeps only the last blocks
 
 	first     bool   // this is the first part of the flush: its own marks are in recs
 	failed    uint64 // tick of the failed flush that the ERROR in recs reports

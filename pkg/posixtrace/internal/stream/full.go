@@ -11,7 +11,7 @@ import (
 // A log that stops when it is full keeps older events and loses newer ones. Chunks overlap in time,
 // so when not all of a flush fits, each chunk is cut at the time at which the log ends.
 
-// Sink is where a flush goes.
+// Sink is the destination of a flush.
 type Sink struct {
 	Put func(*Block) error
 	// Room is how many bytes of events the log still takes.
@@ -26,32 +26,32 @@ type Sink struct {
 const marksRoom = 4096
 
 // put hands a block to the log.
-func (h *drainer) put(b *Block) error {
-	if b.Index < 0 || !h.logged(b.Index, b.Gen, b.Base) {
-		h.room = max(h.room-int64(len(b.Payload)), 0)
+func (dr *drainer) put(b *Block) error {
+	if b.Index < 0 || !dr.logged(b.Index, b.Gen, b.Base) {
+		dr.room = max(dr.room-int64(len(b.Payload)), 0)
 	}
-	return h.to.Put(b)
+	return dr.to.Put(b)
 }
 
-func (h *drainer) logged(i int, gen uint32, base uint64) bool {
-	return h.to.Logged != nil && h.to.Logged(uint32(i), gen, base)
+func (dr *drainer) logged(i int, gen uint32, base uint64) bool {
+	return dr.to.Logged != nil && dr.to.Logged(uint32(i), gen, base)
 }
 
 // blockGen is the generation of a chunk in the form that blocks have.
 func (c ctl) blockGen() uint32 { return uint32(c.gen()) << (32 - genBits) }
 
 // tight reports whether the log may lack room for all items.
-func (h *drainer) tight() bool {
-	if h.room == math.MaxInt64 {
+func (dr *drainer) tight() bool {
+	if dr.room == math.MaxInt64 {
 		return false
 	}
 	size := int64(marksRoom)
-	for _, it := range h.items {
-		if !h.logged(it.i, it.c.blockGen(), h.m.at(it.i).base.Load()) {
+	for _, it := range dr.items {
+		if !dr.logged(it.i, it.c.blockGen(), dr.m.at(it.i).base.Load()) {
 			size += int64(it.c.off())
 		}
 	}
-	return size > h.room
+	return size > dr.room
 }
 
 // kept is the part of a chunk for which the log has room.
@@ -63,7 +63,7 @@ type kept struct {
 
 // cut determines for which part of the chunks and of the marks, which are in order, the log has
 // room: the older events. It returns how many of the marks fit, and ok if everything does.
-func (h *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep []kept, recs int, ok bool) {
+func (dr *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep []kept, recs int, ok bool) {
 	type event struct {
 		tick  uint64
 		piece int32 // -1: a mark
@@ -76,7 +76,7 @@ func (h *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep 
 	for i := range chunks {
 		total += int64(len(chunks[i].b))
 	}
-	if total <= h.room {
+	if total <= dr.room {
 		return nil, len(marks), true // as nearly always
 	}
 	var events []event
@@ -86,7 +86,7 @@ func (h *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep 
 		events = append(events, event{marks[i].Tick, -1, int32(size)})
 	}
 	for i := range chunks {
-		if h.logged(taken[i].i, taken[i].c.blockGen(), chunks[i].base) {
+		if dr.logged(taken[i].i, taken[i].c.blockGen(), chunks[i].base) {
 			keep[i].all = true
 			total -= int64(len(chunks[i].b))
 			continue
@@ -105,11 +105,11 @@ func (h *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep 
 			done = end
 		}
 	}
-	if total <= h.room {
+	if total <= dr.room {
 		return nil, len(marks), true
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.tick, b.tick) })
-	left := h.room
+	left := dr.room
 	for _, e := range events {
 		if left -= int64(e.size); left < 0 {
 			break

@@ -19,8 +19,8 @@
 //
 // gen changes whenever the chunk gets another owner. slot is the index of the owning process in the
 // header's table of slots; in an open chunk, which has no owner, it is that of the writer that has
-// set B (busy). count and offset are how many events, in how many bytes, are published; what lies
-// beyond does not exist.
+// set B (busy). count and offset are how many events, in how many bytes, are published; bytes
+// beyond do not exist.
 package stream
 
 import (

@@ -9,7 +9,7 @@ import (
 
 // Accounts of lost events.
 //
-// Under LOOP a loss is what was overwritten: each chunk has its account.
+// Under LOOP, overwritten events are lost: each chunk has its account.
 //
 // Under the other policies events are lost only while the stream is stopped for lack of room.
 // Stops use the two accounts of the header in turn; the state word says which. A start closes the
@@ -44,7 +44,7 @@ func (a *account) add(n uint64) {
 // reportAgain makes a part of a saturated total, which cannot grow, unreported.
 func (a *account) reportAgain() { a.reported.CompareAndSwap(maxLost, maxLost-1) }
 
-// addLostIf is addLost if account a is still as it was read, l.
+// addLostIf is addLost if the lost word of account a is still l.
 func (m *Mem) addLostIf(a *account, l, tick uint64) bool {
 	n := l + 1
 	if l&lossMask >= maxLost {
@@ -145,7 +145,8 @@ func (m *Mem) stopTick() uint64 {
 	}
 }
 
-// claimStop reports whether the caller is the one to report the STOP of the stop that is under way.
+// claimStop claims the report of the STOP of the stop under way. It returns false if another process
+// has claimed it.
 func (m *Mem) claimStop() bool {
 	for {
 		st := m.h.state.Load()

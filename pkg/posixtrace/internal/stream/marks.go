@@ -117,7 +117,7 @@ func (g *gap) step(c gapCause, tick uint64) event.ID {
 	return rule.mark
 }
 
-// cause returns what the next event, rec, is to the gap.
+// cause classifies the next event, rec.
 func (g gap) cause(rec *chunk.Record) gapCause {
 	switch {
 	case rec.Event == event.Overflow:

@@ -16,7 +16,7 @@ type merger struct {
 	m        *Mem
 	consumer consumer
 	cursors  []*cursor // by chunk
-	heap     []*cursor // those with events, the one with the smallest key on top
+	heap     []*cursor // cursors with events, the smallest key on top
 	until    uint64    // the last scan reports events up to this tick
 	state    uint64    // flags of the stream when it started
 	copies   uint64    // how often something was copied from the stream
@@ -26,7 +26,8 @@ type merger struct {
 // consumer makes changes in the stream that follow from merging. Those of a Reader change it, those
 // of a Snapshot do nothing.
 type consumer interface {
-	// advance marks the cursor's event as consumed. It returns false if the event is gone.
+	// advance marks the cursor's event as consumed. It returns false if the event is not there to
+	// consume any more.
 	advance(k *cursor) bool
 	// finish frees a chunk, seen as c, whose events are all reported.
 	finish(k *cursor, c ctl)

@@ -46,7 +46,7 @@ const maxScans = 64
 // belong. The data is valid until the next call. It returns false when nothing is ready.
 func (r *Reader) Next(rec *chunk.Record) bool {
 	if n := r.m.h.clears.Load(); n != r.clears {
-		// Nothing of what the reader has copied exists any more.
+		// The events that the reader has copied do not exist any more.
 		r.clears = n
 		r.heap, r.loss = r.heap[:0], loss{}
 		clear(r.cursors)

@@ -18,7 +18,7 @@ func (m *Mem) stepGap(c gapCause, tick uint64) event.ID {
 	return mark
 }
 
-// lookForLosses finds out what is lost and not yet reported, but for a stop that is under way.
+// lookForLosses loads the unreported losses, but for those of a stop that is under way.
 func (r *Reader) lookForLosses() {
 	r.losses = r.m.h.losses.Load()
 	if r.m.Policy == Loop {

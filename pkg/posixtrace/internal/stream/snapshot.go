@@ -7,8 +7,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// Snapshot reports what a stream held at one time, merged by time, and changes nothing. Changes of
-// the stream after that time do not change what it reports, but for the filter.
+// Snapshot reports the events that a stream held at one instant, merged by time, and changes
+// nothing. Later changes of the stream have no influence, except that the filter in force rejects
+// marks.
 type Snapshot struct {
 	merger
 	position

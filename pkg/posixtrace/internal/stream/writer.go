@@ -42,7 +42,7 @@ type Writer struct {
 	OnCrowded func()
 }
 
-// Event is what a writer records.
+// Event is an event to record.
 type Event struct {
 	ID   event.ID
 	PID  uint32 // 0: the process of the writer
@@ -88,7 +88,7 @@ type siteEntry struct {
 // Who packs a process and a thread.
 func Who(pid, tid uint32) uint64 { return uint64(pid) | uint64(tid)<<32 }
 
-// shard is what a writer knows of a chunk that it owns. A goroutine holds lock to exchange the
+// shard is the state of a chunk that a writer owns. A goroutine holds lock to exchange the
 // chunk; the members below it belong to the goroutine that has set the chunk's busy bit. Shards lie
 // outside of Go's heap, because the race detector does not see that the control word, which is
 // shared memory, orders the accesses.
@@ -177,9 +177,9 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 
 // Append appends an event if the stream runs and does not reject its type. hint is the
 // number of the processor, if known; tick the time, 0 for now. It reports whether the event
-// was recorded; one that should have been and found no room is counted.
+// was recorded; an event for which there was no room is counted as lost.
 //
-// This is what a trace point costs. Its arguments are as many as go through registers.
+// Append is the cost of a trace point. Its arguments are as many as registers can pass.
 func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []byte) bool {
 	for try := 0; ; try++ {
 		st := w.state.Load()

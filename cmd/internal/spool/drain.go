@@ -17,7 +17,7 @@ func (c *Consumer) drainAll() error {
 	if err := c.drainRotated(); err != nil {
 		return err
 	}
-	size, err := c.drainCurrent(false)
+	size, err := c.drainCurrent()
 	if err != nil || size < c.rotationSize() || len(c.st.rotated) >= maxRotated || c.st.skipping {
 		return err
 	}
@@ -49,13 +49,14 @@ func (c *Consumer) drainRest() error {
 	return err
 }
 
-func (c *Consumer) drainCurrent(complete bool) (size int64, err error) {
+// drainCurrent drains the file that shells append to, and returns its size.
+func (c *Consumer) drainCurrent() (size int64, err error) {
 	f, fi, err := c.d.file(c.d.name, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	return fi.Size(), c.drainFile(f, c.st.gen, complete)
+	return fi.Size(), c.drainFile(f, c.st.gen, false)
 }
 
 // drainRotated drains what was appended to files after their rotation, and removes the

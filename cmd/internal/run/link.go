@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
 	"strconv"
 	"syscall"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/packet"
 )
 
 // A command with a pseudo-terminal of its own is the child of a monitor (monitor.go).
@@ -36,9 +36,6 @@ const (
 	reportEnded   = 'e' // the command's wait status and resource usage
 )
 
-// maxPacket bounds a packet. It is enough for a path and a message about the path.
-const maxPacket = 16 << 10
-
 // link is one end of the socket.
 type link struct {
 	fd    int
@@ -56,49 +53,23 @@ var errMonitorGone = cli.Failf("the monitor of its terminal ended")
 // newLink makes both ends. A process that we start inherits the other one. Its number is
 // beyond the descriptors in use and the few that the runtime adds while it starts a process.
 func newLink() (l *link, other int, err error) {
-	fd, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	fd, other, err := packet.Pair(child.FreeDescriptor())
 	if err != nil {
-		return nil, -1, os.NewSyscallError("socketpair", err)
+		return nil, -1, err
 	}
-	other, err = unix.FcntlInt(uintptr(fd[1]), unix.F_DUPFD, child.FreeDescriptor())
-	unix.Close(fd[1])
-	if err == unix.EINVAL {
-		err = unix.EMFILE // RLIMIT_NOFILE is lower
-	}
-	if err != nil {
-		unix.Close(fd[0])
-		return nil, -1, os.NewSyscallError("dup", err)
-	}
-	return &link{fd: fd[0], ended: make(chan ending, 1)}, other, nil
+	unix.FcntlInt(uintptr(other), unix.F_SETFD, 0)
+	return &link{fd: fd, ended: make(chan ending, 1)}, other, nil
 }
 
 // send sends a number.
 func (l *link) send(what byte, n int) error { return l.sendText(what, strconv.Itoa(n)) }
 
-func (l *link) sendText(what byte, text string) error {
-	b := append([]byte{what}, text...)
-	b = b[:min(len(b), maxPacket)]
-	for {
-		err := unix.Sendto(l.fd, b, unix.MSG_NOSIGNAL, nil)
-		if err != unix.EINTR {
-			return err
-		}
-	}
-}
+func (l *link) sendText(what byte, text string) error { return packet.Send(l.fd, what, []byte(text)) }
 
 // receive waits for a packet. At the end of the socket, and on any error, what is 0.
 func (l *link) receive() (what byte, text string) {
-	b := make([]byte, maxPacket)
-	for {
-		n, err := unix.Read(l.fd, b)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil || n <= 0:
-			return 0, ""
-		}
-		return b[0], string(b[1:n])
-	}
+	what, data := packet.Receive(l.fd)
+	return what, string(data)
 }
 
 func (l *link) close() { unix.Close(l.fd) }

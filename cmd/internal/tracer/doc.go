@@ -16,7 +16,7 @@
 //
 // In ptrace-run, Start returns a Tracer, which starts the tracer's process (start.go), starts
 // the command (launch.go) and releases the tracer. stage.go is the side of the traced thread,
-// packet.go the messages between the three.
+// messages.go the types of the packets between the three (package packet).
 //
 // In the tracer's process, Serve does all ptrace requests on one thread, as ptrace(2)
 // requires. loop.go waits for any traced thread to stop, records what the stop means

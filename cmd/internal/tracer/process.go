@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/packet"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -130,7 +131,7 @@ func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 			t.record(posixtrace.EventProcExit, k, 0, t.buf)
 		}
 		if tid == t.command && t.stream != nil {
-			send(t.control, reportExit, nil)
+			packet.Send(t.control, reportExit, nil)
 		}
 	}
 	t.forget(tid)

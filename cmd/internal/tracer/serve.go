@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/packet"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -68,7 +69,7 @@ func Serve(control int) bool {
 	unix.CloseRange(uint(control+2), 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 	os.WriteFile("/proc/self/comm", []byte("ptrace-run"), 0)
 	t := &tracer{control: control, stage: control + 1, thread: unix.Gettid(), tasks: make(map[int]*task), how: unix.PTRACE_CONT}
-	what, data := receive(control)
+	what, data := packet.Receive(control)
 	if what != orderConfig || json.Unmarshal(data, &t.cfg) != nil {
 		return true
 	}
@@ -85,7 +86,7 @@ func Serve(control int) bool {
 // attach starts to trace the thread that will become or start the command.
 func (t *tracer) attach() bool {
 	err := t.open()
-	what, data := receive(t.stage)
+	what, data := packet.Receive(t.stage)
 	var pid, tid int
 	if n, _ := fmt.Sscanf(string(data), "%d %d", &pid, &tid); what != stageHere && what != stageLaunch || n != 2 {
 		return false
@@ -99,8 +100,8 @@ func (t *tracer) attach() bool {
 		if e, ok := err.(syscall.Errno); ok {
 			no = e
 		}
-		send(t.control, reportAttached, []byte(strconv.Itoa(int(no))))
-		send(t.stage, stageUntraced, nil)
+		packet.Send(t.control, reportAttached, []byte(strconv.Itoa(int(no))))
+		packet.Send(t.stage, stageUntraced, nil)
 		return false
 	}
 	t.tasks[tid] = &task{tid: tid, pid: pid, preExec: true, launcher: launches}
@@ -115,8 +116,8 @@ func (t *tracer) attach() bool {
 		t.filter = true
 		program = appendProgram(nil, filterProgram(t.stops()))
 	}
-	send(t.control, reportAttached, []byte("0"))
-	send(t.stage, stageGo, program)
+	packet.Send(t.control, reportAttached, []byte("0"))
+	packet.Send(t.stage, stageGo, program)
 	return true
 }
 
@@ -178,7 +179,7 @@ func (t *tracer) confirmFilter(tid int) {
 // loop release.
 func (t *tracer) awaitRelease() {
 	for {
-		if what, _ := receive(t.control); what == 0 || what == orderRelease {
+		if what, _ := packet.Receive(t.control); what == 0 || what == orderRelease {
 			break
 		}
 	}
@@ -198,7 +199,7 @@ func (t *tracer) release() (stay bool) {
 		t.rec.Close()
 		t.stream.Close()
 		t.rec, t.stream = nil, nil
-		send(t.control, reportReleased, nil)
+		packet.Send(t.control, reportReleased, nil)
 		unix.Close(t.control)
 	}
 	t.releasing.Store(false)
@@ -247,7 +248,7 @@ func running(pid int) bool {
 // notify sends a message for the user.
 func (t *tracer) notify(text string) {
 	if t.stream != nil {
-		send(t.control, reportNote, []byte(text))
+		packet.Send(t.control, reportNote, []byte(text))
 	}
 }
 

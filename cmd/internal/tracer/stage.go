@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/packet"
 )
 
 // Enter lets the tracer at the other end of stage trace the calling process. The caller must
@@ -25,10 +27,10 @@ func enter(stage int, what byte) {
 	// Under Yama, only ancestors may trace without this permission.
 	unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	here := fmt.Sprintf("%d %d", os.Getpid(), unix.Gettid())
-	if send(stage, what, []byte(here)) != nil {
+	if packet.Send(stage, what, []byte(here)) != nil {
 		return
 	}
-	answer, data := receive(stage)
+	answer, data := packet.Receive(stage)
 	unix.Prctl(unix.PR_SET_PTRACER, 0, 0, 0, 0)
 	if answer != stageGo {
 		return
@@ -44,5 +46,5 @@ func enter(stage int, what byte) {
 			n = int(no)
 		}
 	}
-	send(stage, stageSet, []byte(strconv.Itoa(n)))
+	packet.Send(stage, stageSet, []byte(strconv.Itoa(n)))
 }

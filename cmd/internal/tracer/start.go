@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/packet"
 )
 
 // Flag is the option that makes the program a tracer; its value is the argument of Serve.
@@ -31,12 +33,12 @@ type Tracer struct {
 // tracer's messages for the user, from another goroutine. above is greater than all
 // descriptors in use. The tracer starts in the background and waits for Configure.
 func Start(prog string, above int, note func(string)) (*Tracer, error) {
-	control, c, err := socketPair(above)
+	control, c, err := packet.Pair(above)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(c)
-	stage, s, err := socketPair(above)
+	stage, s, err := packet.Pair(above)
 	if err != nil {
 		unix.Close(control)
 		return nil, err
@@ -85,7 +87,7 @@ func (t *Tracer) Configure(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	return send(t.control, orderConfig, order)
+	return packet.Send(t.control, orderConfig, order)
 }
 
 // listen handles the tracer's messages until the tracer releases or ends.
@@ -101,7 +103,7 @@ func (t *Tracer) listen() {
 		close(t.released)
 	}()
 	for {
-		what, data := receive(t.control)
+		what, data := packet.Receive(t.control)
 		switch what {
 		case 0:
 			t.killed = true
@@ -162,7 +164,7 @@ func (t *Tracer) Exited() bool {
 // processes without a filter. Release returns false if the tracer ended before.
 func (t *Tracer) Release() (whole bool) {
 	t.once.Do(func() {
-		send(t.control, orderRelease, nil)
+		packet.Send(t.control, orderRelease, nil)
 		<-t.released
 		unix.Close(t.control)
 		var ws syscall.WaitStatus

@@ -243,7 +243,7 @@ func TestPageSurvivesExec(t *testing.T) {
 	q.attach(1, Self)
 	family := q.page().Family()
 	q.page().AddUserNames(3)
-	q.tell("exec")
+	q.send("exec")
 	again := f.accept()
 	if again.proc != q.proc {
 		t.Fatalf("after exec the process is %v, was %v", again.proc, q.proc)

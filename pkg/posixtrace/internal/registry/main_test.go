@@ -151,7 +151,7 @@ func (n *tree) answer() string {
 	return strings.TrimSpace(s)
 }
 
-func (n *tree) tell(cmd string) {
+func (n *tree) send(cmd string) {
 	n.f.t.Helper()
 	if _, err := fmt.Fprintln(n.c, cmd); err != nil {
 		n.f.t.Fatal(err)
@@ -173,7 +173,7 @@ func (f *forest) root() *tree {
 // fork makes the process start a child; how is "spawn" or "spawn-session".
 func (n *tree) fork(how string) *tree {
 	n.f.t.Helper()
-	n.tell(how)
+	n.send(how)
 	child := n.f.accept()
 	if s := n.answer(); s != "ok" {
 		n.f.t.Fatal(s)
@@ -186,7 +186,7 @@ func (n *tree) spawn() *tree { n.f.t.Helper(); return n.fork("spawn") }
 // do sends a command and expects "ok".
 func (n *tree) do(cmd string) {
 	n.f.t.Helper()
-	n.tell(cmd)
+	n.send(cmd)
 	if s := n.answer(); s != "ok" {
 		n.f.t.Fatalf("%s: %s", cmd, s)
 	}

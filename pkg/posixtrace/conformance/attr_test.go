@@ -121,7 +121,7 @@ var _ = conform("ATR-08/posix_trace_attr_setname", func(t *testing.T) {
 		{x[:posixtrace.NameMax], x[:posixtrace.NameMax]},
 		{x[:posixtrace.NameMax+1], x[:posixtrace.NameMax-1]},
 		{x, x[:posixtrace.NameMax-1]},
-		// Not inside of a character: of 2, 3 and 4 bytes, at the cut or across it.
+		// Truncation does not split characters of 2, 3 and 4 bytes, at the cut or across it.
 		{x[:252] + "éé", x[:252] + "é"},
 		{x[:253] + "ééé", x[:253]},
 		{x[:252] + "€€", x[:252]},
@@ -161,7 +161,7 @@ var _ = conform("ATR-10/posix_trace_attr_getcreatetime", func(t *testing.T) {
 	if b.CreateTime.Before(before) || b.CreateTime.After(time.Now()) {
 		t.Errorf("CreateTime = %v, created after %v", b.CreateTime, before)
 	}
-	// What one stream was made at is not passed on to another.
+	// The creation time does not pass to a stream made with the same attributes.
 	if c := attrOf(t, b.Attr(), false); !c.CreateTime.After(b.CreateTime) {
 		t.Errorf("created at %v, after %v", c.CreateTime, b.CreateTime)
 	}
@@ -357,7 +357,7 @@ var _ = conform("ATR-18/posix_trace_attr_setmaxdatasize", func(t *testing.T) {
 	}
 })
 
-// The data of POSIX's system events is never cut, that of our own is.
+// The data of POSIX's system events is never truncated; that of our own system events is.
 var _ = conform("ATR-19", func(t *testing.T) {
 	s := newStreamOf(t, 0, posixtrace.Attr{MaxDataSize: new(0)})
 	var old, set posixtrace.EventSet
@@ -420,7 +420,7 @@ var _ = conform("ATR-20/posix_trace_attr_setlogsize", func(t *testing.T) {
 	if a := attrOf(t, posixtrace.Attr{LogSize: 2 << 20}, true); a.LogSize != 2<<20 {
 		t.Errorf("2 MiB became %d", a.LogSize)
 	}
-	// One full stream fits whatever was asked for.
+	// The log holds one full stream, whatever size was asked for.
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		for _, size := range []int64{1, 100 << 10} {
 			s, path := newLoggedOf(t, 0, posixtrace.Attr{LogSize: 1, LogFullPolicy: p, StreamSize: size, StreamFullPolicy: posixtrace.PolicyUntilFull, MaxDataSize: new(100)})
@@ -489,7 +489,7 @@ var _ = conform("ATR-22/posix_trace_attr_getmaxusereventsize", func(t *testing.T
 	if big := (&posixtrace.Attr{MaxDataSize: new(1 << 40)}); big.MaxUserEventSize(1<<40) < big.MaxUserEventSize(1000) || big.MaxUserEventSize(-1) <= 0 {
 		t.Error("sizes out of range")
 	}
-	// And it is enough: so many fit.
+	// The size suffices for that many events.
 	a = posixtrace.Attr{MaxDataSize: new(100), StreamFullPolicy: posixtrace.PolicyUntilFull}
 	a.StreamSize = int64(a.MaxSystemEventSize() + 200*a.MaxUserEventSize(37))
 	s := running(t, 0, a)
@@ -535,8 +535,8 @@ var _ = conform("ATR-23/posix_trace_attr_getmaxsystemeventsize", func(t *testing
 	}
 })
 
-// Events whose greatest sizes add up to no more than the stream-min-size are
-// all recorded, however they are spread over threads, types and sizes.
+// A stream records all events whose maximum sizes add up to no more than the stream-min-size, for
+// any mix of threads, types and sizes.
 var _ = conform("ATR-24", func(t *testing.T) {
 	ids := []posixtrace.EventID{posixtrace.EventUnnamed, eventID(t, "atr.a"), eventID(t, "atr.b")}
 	for _, size := range []int64{1, 20 << 10, 64 << 10, 300 << 10} {
@@ -600,7 +600,7 @@ var _ = conform("ATR-26", func(t *testing.T) {
 	if a.MaxDataSize >= 1<<30 || a.StreamSize <= 1 || a.LogSize <= 1 {
 		t.Fatalf("attributes %+v", a)
 	}
-	// What it says it uses is what it uses.
+	// The attributes report the sizes in use.
 	s := running(t, 0, posixtrace.Attr{MaxDataSize: new(1 << 30)})
 	b, err := s.Attr()
 	if err != nil {
@@ -641,7 +641,7 @@ var _ = conform("ATR-27/ENOMEM,EINVAL", func(t *testing.T) {
 			wantErrno(t, err, syscall.EINVAL)
 		}
 	}
-	// Where the size is not used it does no harm.
+	// A size that is not used does no harm.
 	newLoggedOf(t, 0, posixtrace.Attr{LogSize: 1<<63 - 1, LogFullPolicy: posixtrace.PolicyAppend})
 	newStreamOf(t, 0, posixtrace.Attr{LogSize: 1<<63 - 1})
 })

@@ -160,7 +160,7 @@ var _ = conform("CLR-04", func(t *testing.T) {
 	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
 	w.put()
 	wantEvents(t, readAll(t, s), "START", strconv.Itoa(w.n-1))
-	// From then on it is as any other.
+	// From then on it behaves like any other stream.
 	w.fill(t)
 	wantEvents(t, eventsOf(readAll(t, s), posixtrace.EventStop, posixtrace.EventStart), "STOP1", "START")
 	wantState(t, s, posixtrace.StatusRunning, posixtrace.StatusNotFull)
@@ -296,7 +296,7 @@ var _ = conform("CLR-07", func(t *testing.T) {
 		}
 	}
 	t.Run("nothing of before", func(t *testing.T) {
-		// Not even the FLUSH_STOP of a flush before.
+		// Not even the FLUSH_STOP of an earlier flush.
 		s, path := newLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop})
 		startStream(t, s)
 		posixtrace.Event(eventID(t, "clr"), []byte("before"))
@@ -388,8 +388,8 @@ func discardLog(r *os.File) { io.Copy(io.Discard, r) }
 func stopDiscarding(r *os.File) { r.SetReadDeadline(time.Now()) }
 
 var _ = conform("CLR-09/counts", func(t *testing.T) {
-	// A LOOP log that was full counts from nothing again: what it keeps and what it loses
-	// after the clear is all that was recorded since.
+	// A full LOOP log counts from zero again: the events kept and lost after the clear are the events
+	// recorded since.
 	s, path := newLogged(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyLoop, StreamSize: 16 << 10, LogSize: 1, MaxDataSize: new(64)})
 	startStream(t, s)
 	w := newOtherNumberWriter(t, s)

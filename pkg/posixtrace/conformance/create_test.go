@@ -209,7 +209,7 @@ var fillDirectory = sync.OnceValue(func() (r directoryFull) {
 		return directoryFull{err: err}
 	}
 
-	// Everything but a few is this process's, the few another's.
+	// This process creates all but a few, another process the rest.
 	const few = 24
 	var streams []*posixtrace.Stream
 	defer func() {
@@ -280,7 +280,7 @@ var fillDirectory = sync.OnceValue(func() (r directoryFull) {
 	if no != 0 {
 		r.freed = no
 	}
-	// One that is left to its process, which dies.
+	// A stream handed over to its process, which dies.
 	heir := exec.Command("sleep", "600")
 	if err := heir.Start(); err != nil {
 		return directoryFull{err: err}
@@ -308,7 +308,7 @@ var _ = conform("CRE-01/posix_trace_create/ENOMEM", func(t *testing.T) {
 	if err != nil || info.PID != pid {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	// All of its memory is there already.
+	// All of its memory is allocated already.
 	var st syscall.Stat_t
 	if err := syscall.Stat(info.Path, &st); err != nil || st.Blocks*512 < st.Size || st.Size < 1<<20 {
 		t.Errorf("%d bytes allocated of %d, %v", st.Blocks*512, st.Size, err)
@@ -588,7 +588,7 @@ var _ = conform("CRE-07/posix_trace_create/EPERM", func(t *testing.T) {
 	newStreamOf(t, same.PID, posixtrace.Attr{}) // root may
 })
 
-// Whether there is such a process is asked before whether it may be traced.
+// Create checks that the process exists before it checks permission.
 var _ = conform("CRE-07/posix_trace_create/ESRCH", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	const stranger = 65534
@@ -855,7 +855,7 @@ var _ = conform("CRE-14", func(t *testing.T) {
 var _ = conform("CRE-16", func(t *testing.T) {
 	c := tracetest.Start(t, "map")
 	before := running(t, c.PID, posixtrace.Attr{}) // the target has not used the package yet
-	// Streams come and go while the target registers and passes trace points.
+	// The test creates and shuts down streams while the target registers and passes trace points.
 	done := make(chan string)
 	go func() { done <- c.Ask("fill cre.sixteen. 300") }()
 	var during []*posixtrace.Stream
@@ -879,7 +879,7 @@ var _ = conform("CRE-16", func(t *testing.T) {
 	for _, s := range append(during, before, after) {
 		equal(t, drain(t, s), got{"posix_trace_unnamed_userevent", "all", c.PID})
 	}
-	// And a process that never uses it.
+	// A process that never uses its stream.
 	s := running(t, newSleeper(t), posixtrace.Attr{})
 	equal(t, drain(t, s))
 })
@@ -1072,7 +1072,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 		}
 	}
 
-	// What goes forward only.
+	// Files that cannot seek.
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -1142,7 +1142,7 @@ var _ = conform("CRE-21/posix_trace_create_withlog/EINVAL", func(t *testing.T) {
 		r.Close()
 	}
 
-	// What suits nothing.
+	// Files that cannot be logs.
 	ev, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
 	if err != nil {
 		t.Fatal(err)
@@ -1238,7 +1238,7 @@ func fillSpace(args []string) {
 	refused("loop", posixtrace.Attr{LogSize: 1 << 20, StreamSize: 1})
 	refused("until-full", posixtrace.Attr{LogSize: 1 << 20, StreamSize: 1, LogFullPolicy: posixtrace.PolicyUntilFull})
 
-	// A log that has been made has its room, whatever becomes of the rest.
+	// A log keeps its reserved room, however full the file system becomes.
 	var reserved []*posixtrace.Stream
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop, posixtrace.PolicyUntilFull} {
 		s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{LogSize: 100 << 10, StreamSize: 16 << 10, LogFullPolicy: p}, open(p.String()+".trace"))

@@ -88,7 +88,7 @@ func allUserEvents(t *testing.T, s *posixtrace.Stream) (list []posixtrace.EventI
 }
 
 // lineOf is the line of this file that an address belongs to, as in "event:12".
-// Where Event was inlined the runtime only knows its line, "inlined".
+// For an inlined Event the runtime knows only the line in event.go, returned as "inlined".
 func lineOf(addr uint64) string {
 	f, _ := runtime.CallersFrames([]uintptr{uintptr(addr)}).Next()
 	if filepath.Base(f.File) == "event.go" && f.Entry != reflect.ValueOf(posixtrace.Event).Pointer() {
@@ -227,7 +227,7 @@ var _ = conform("EVT-06/posix_trace_event", func(t *testing.T) {
 	}
 	posixtrace.Event(id, []byte("registered"))
 	equal(t, drain(t, s), got{name + ".controller", "registered", os.Getpid()})
-	// Nor can ptrace-event's way be used for it.
+	// A Process, which ptrace-event uses, cannot forge them either.
 	c := tracetest.Start(t, "map")
 	cs := running(t, c.PID, posixtrace.Attr{})
 	p, err := posixtrace.OpenProcess(c.PID)
@@ -323,7 +323,7 @@ var _ = conform("EVT-08", func(t *testing.T) {
 			if len(list) >= want {
 				break
 			}
-			// A goroutine is on its way.
+			// A goroutine, on another thread.
 			if end.IsZero() {
 				end = time.Now().Add(10 * time.Second)
 			} else if time.Now().After(end) {
@@ -693,7 +693,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	}
 	rd.Close()
 
-	// Nor of a trace directory that cannot be used.
+	// Nor does an unusable trace directory cause one.
 	c := tracetest.Start(t, "map")
 	openIn(c, "evt.fourteen")
 	if l := c.Ask("event %d x", posixtrace.EventUnnamed); l != "done" {
@@ -798,7 +798,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	if len(last) != 3 {
 		t.Errorf("events of processes %v", last)
 	}
-	// The one that is left is still heard.
+	// The events of the remaining process still arrive.
 	s.Start()
 	clear(after)
 	left := writers[0].PID

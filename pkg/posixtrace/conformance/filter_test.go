@@ -521,7 +521,7 @@ var _ = conform("FIL-15", func(t *testing.T) {
 	expect("after SET", "p", true)
 	expect("after SET", "p.q.r", true)
 
-	// Up to 64 of them.
+	// Up to 64 patterns.
 	var many []string
 	for i := range 64 {
 		many = append(many, fmt.Sprintf("m%d.*", i))
@@ -601,7 +601,7 @@ var _ = conform("FIL-17", func(t *testing.T) {
 	if seen != 2 {
 		t.Errorf("%d events with sets", seen)
 	}
-	// They are read as they were, and nothing else is taken for one.
+	// They decode to the original sets, and other data is refused.
 	for _, bad := range [][]byte{nil, {1}, make([]byte, 7), append(make([]byte, 8), 1)} {
 		_, err := posixtrace.DecodeSet(bad)
 		wantErrno(t, err, syscall.EINVAL)

@@ -119,8 +119,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		}
 	})
 	t.Run("order", func(t *testing.T) {
-		// a begins first and leaves its chunk last: b's is the one whose newest event
-		// is oldest.
+		// a starts first and closes its chunk last: the newest event of b's chunk is the older one.
 		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
 		startStream(t, s)
 		a, b, c := newNumberWriter(t, s), newNumberWriter(t, s), newNumberWriter(t, s)
@@ -169,8 +168,8 @@ var _ = conform("FUL-01", func(t *testing.T) {
 		wantEqual(t, "recorded and lost", len(userEvents(all))+len(eventsOf(all, posixtrace.EventStart))+int(statusOf(t, s).Lost), total+1)
 	})
 	t.Run("speeds", func(t *testing.T) {
-		// One event of the slow writer for hundreds of the fast one: what is kept of each is
-		// its newest, without a gap, to the event.
+		// One event of the slow writer for hundreds of the fast one: the stream keeps the newest events
+		// of each, without a gap.
 		for _, ratio := range []int{100, 700, 5000} {
 			s := newStream(t, smallAttr(posixtrace.PolicyLoop))
 			startStream(t, s)
@@ -532,7 +531,7 @@ var _ = conform("FUL-09", func(t *testing.T) {
 	startStream(t, s)
 	w := newNumberWriter(t, s)
 	n := w.fill(t)
-	// START, the events, and then STOP: before that is out nothing restarts.
+	// START, the events, and then STOP: the stream does not restart before STOP is reported.
 	for i := range n + 1 {
 		if _, ok := readNext(t, s); !ok {
 			t.Fatalf("event %d is missing", i)
@@ -696,7 +695,7 @@ var _ = conform("FUL-14", func(t *testing.T) {
 	m := memoryOf(t, s)
 	id := eventID(t, "flow")
 	began, empty := time.Now(), size()
-	// Half full: at once.
+	// Half full: immediately.
 	for i := 0; size() == empty; i++ {
 		if used, all := m.Used(); 2*used < all {
 			posixtrace.Event(id, make([]byte, 1000))
@@ -1251,7 +1250,7 @@ var _ = conform("FUL-21", func(t *testing.T) {
 		t.Errorf("%d were read, %d lost, then came %d to %d", read, lost, first, last)
 	}
 	wantEvents(t, all[:2], "OVERFLOW", "RESUME")
-	// What was read to the last is never lost.
+	// A chunk read to its end is never lost.
 	before := statusOf(t, s).Lost
 	for i := range 5000 {
 		w.put()

@@ -318,7 +318,7 @@ var _ = conform("INH-01/fork", func(t *testing.T) {
 	id := a.do("event inh.before 0")
 	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	b := a.spawn()
-	// The child's very first trace point, of a type it never opened itself.
+	// The child's first trace point, of a type that it has not opened itself.
 	b.do("raw %s first", id)
 	if have := b.do("event inh.before second"); have != id {
 		t.Errorf("inh.before is %s in the child and %s in the parent", have, id)
@@ -404,7 +404,7 @@ var _ = conform("INH-03/fork", func(t *testing.T) {
 	b := a.spawn()
 	late := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	c := a.spawn()
-	// The children are asked only now; what counts is when they started.
+	// The children record only now; their start decides.
 	grandchild := early.spawn()
 	for _, p := range []*actor{a, early, b, c, grandchild} {
 		p.do("event inh.which %d", p.pid)
@@ -549,7 +549,7 @@ var _ = conform("INH-07/exec", func(t *testing.T) {
 	b.do("event inh.image b")
 	equal(t, drain(t, s), a.got("inh.image", "a"), b.got("inh.image", "b"))
 	equal(t, drain(t, kept), a.got("inh.image", "a"))
-	// What the images before had of the stream is given back.
+	// The slots of the earlier images are free again.
 	slots := 0
 	memoryOf(t, s).RecoverSlots(func(_ uint64, p sys.Proc) (dead bool) {
 		if int(p.PID) == a.pid {
@@ -715,7 +715,7 @@ var _ = conform("INH-13/fork", func(t *testing.T) {
 	}
 })
 
-// The copy: what the parent has registered is in the child's map under the same
+// The copy: the types of the parent are in the child's map under the same
 // ids, unless it has executed a program (INH-08).
 var _ = conform("INH-13/copy", func(t *testing.T) {
 	shell, fork := startShell(t)
@@ -730,7 +730,7 @@ var _ = conform("INH-13/copy", func(t *testing.T) {
 		t.Errorf("inh.copied is %d in the child and %d in the parent", have, id)
 	}
 	equal(t, drain(t, s), got{"inh.copied", "x", sub})
-	// From here on each has its own.
+	// From here on each has its own map.
 	mine := recordFor(t, sub, "inh.mine", "")
 	parent := running(t, shell, posixtrace.Attr{})
 	if name, err := parent.EventName(mine); err == nil {
@@ -739,7 +739,7 @@ var _ = conform("INH-13/copy", func(t *testing.T) {
 	if theirs := recordFor(t, shell, "inh.theirs", ""); theirs != mine {
 		t.Errorf("the next id is %d in the parent and %d in the child", theirs, mine)
 	}
-	// A child that has executed a program begins anew.
+	// A child that has executed a program starts with an empty map.
 	a := newActor(t)
 	a.do("event inh.filler 0")
 	a.do("event inh.copied 0")
@@ -827,7 +827,7 @@ func reusePID(args []string) {
 			tracetest.Check(i.Stale == (i.Name == "left"), "the owner is gone, and its number is used again: %+v", i)
 		}
 		left.Shutdown()
-		// And a stream for the number is one for the second process.
+		// A stream created for the number is one for the second process.
 		s2, err := posixtrace.Create(pid, nil)
 		tracetest.Check(err == nil, "Create: %v", err)
 		types, err = s2.EventTypes()
@@ -938,7 +938,7 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 })
 
 var _ = conform("INH-16", func(t *testing.T) {
-	// Only its owner can touch anything there.
+	// Only its user has access to anything there.
 	a := newActor(t)
 	s := running(t, a.pid, posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
 	a.do("event inh.mode x")
@@ -963,8 +963,7 @@ var _ = conform("INH-16", func(t *testing.T) {
 			tracetest.OK(t, "MkdirTemp", err)
 			defer os.RemoveAll(base)
 			tracetest.OK(t, "Chmod", os.Chmod(base, 0o755))
-			// Such a program goes to the standard place, so there is where it must
-			// be kept from being traced.
+			// Such a program uses the standard trace directory, so it must not be traced there.
 			for _, uid := range []int{0, stranger} {
 				own := fmt.Sprintf("/dev/shm/posixtrace-%d", uid)
 				if _, err := os.Lstat(own); os.IsNotExist(err) {

@@ -189,7 +189,7 @@ var _ = conform("LIM-07", func(t *testing.T) {
 	if own != posixtrace.UserEventMax-1 || unnamed != 0 {
 		t.Errorf("%d names got %d ids, %d of them unnamed", posixtrace.UserEventMax-1, own, unnamed)
 	}
-	// The limit is each process's own.
+	// Each process has its own limit.
 	c = tracetest.Start(t, "map")
 	fmt.Sscan(c.Ask("fill lim.seven.other. %d", posixtrace.UserEventMax-1), &own, &unnamed)
 	if own != posixtrace.UserEventMax-1 || unnamed != 0 {
@@ -401,7 +401,7 @@ func callAllMethods(t *testing.T, v reflect.Value, want syscall.Errno) {
 	}
 }
 
-// All calls at once on one stream, from several goroutines; the race detector
+// All calls concurrently on one stream, from several goroutines; the race detector
 // watches. Event does nothing that a signal handler could not: it allocates
 // nothing and waits for no lock (LIM-21).
 var _ = conform("LIM-18", func(t *testing.T) {
@@ -570,7 +570,7 @@ var _ = conform("LIM-21", func(t *testing.T) {
 	}
 })
 
-// The trace id is looked at before the values, and values before the state.
+// Calls check the trace id before the values, and the values before the state.
 var _ = conform("LIM-22/EBADF,EINVAL", func(t *testing.T) {
 	long := strings.Repeat("n", posixtrace.EventNameMax+1)
 	s := newStreamOf(t, 0, posixtrace.Attr{})

@@ -172,7 +172,7 @@ func newSlowLog(t *testing.T, attr posixtrace.Attr) (*posixtrace.Stream, *slowLo
 	tracetest.OK(t, "SyscallConn", err)
 	const setPipeSize = 1031 // F_SETPIPE_SZ
 	rc.Control(func(fd uintptr) { syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, 4096) })
-	// What the log begins with goes into the pipe at once only as far as it fits.
+	// The pipe takes the start of the log only as far as it fits.
 	p := &slowLog{r: r, done: make(chan struct{})}
 	var s *posixtrace.Stream
 	made := make(chan error, 1)
@@ -207,7 +207,7 @@ var _ = conform("LOG-01/posix_trace_flush", func(t *testing.T) {
 	recordNumbers(eventID(t, "log.one"), 0, 200, 100)
 	flushed := make(chan error, 1)
 	go func() { flushed <- s.Flush() }()
-	// The copying is under way and other threads can see it.
+	// The flush is in progress, and other threads see that in the status.
 	tracetest.Wait(t, "the stream is flushing", func() bool {
 		st, err := s.Status()
 		tracetest.OK(t, "Status", err)
@@ -259,7 +259,7 @@ var _ = conform("LOG-02/posix_trace_flush/EINVAL", func(t *testing.T) {
 })
 
 func init() {
-	// efbig: what a flush does at the limit of a file's size.
+	// efbig: a flush at the limit of the file size.
 	tracetest.Helpers["log-efbig"] = func(args []string) {
 		f, err := os.Create(args[0])
 		tracetest.Check(err == nil, "Create: %v", err)
@@ -280,7 +280,7 @@ func init() {
 		st, _ := s.Status()
 		tracetest.Check(st.StreamFlushError == syscall.EFBIG && st.LogLost == 0, "status: %+v", st)
 		if len(args) > 1 {
-			// Shutdown with what cannot be written.
+			// Shutdown with events that cannot be written.
 			info, err := s.Info()
 			tracetest.Check(err == nil, "Info: %v", err)
 			m, _, err := mapStream(s)
@@ -304,7 +304,7 @@ func init() {
 		tracetest.Check(err == nil, "Shutdown = %v", err)
 		fmt.Println("ok")
 	}
-	// enospc: what a flush does on a full device, a file system of its own.
+	// enospc: a flush on a full device, a file system of its own.
 	tracetest.Helpers["log-enospc"] = func(args []string) {
 		dir := args[0]
 		err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k,mode=700")
@@ -336,7 +336,7 @@ func init() {
 			err = s.Shutdown()
 			tracetest.Check(errors.Is(err, syscall.ENOSPC), "Shutdown = %v, want ENOSPC", err)
 			st := m.Status(false)
-			// What did reach the log, is not lost.
+			// Events that reached the log are not lost.
 			n := copyLog(dir, args[1])
 			tracetest.Check(st.LogOverrun && int(st.LogLost)+n == 302, "%d in the log, status: %+v", n, st)
 			_, err = os.Stat(info.Path)
@@ -407,7 +407,7 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 		st, err := s.PeekStatus()
 		return err == nil && st.StreamFlushStatus == posixtrace.StatusFlushing
 	})
-	// While the flush is stuck, new events are traced until the stream is full.
+	// While the flush blocks, the stream takes new events until it is full.
 	recordNumbers(id, 200, 100, 100)
 	if st, _ := s.PeekStatus(); st.StreamFlushStatus != posixtrace.StatusFlushing || st.Lost != 0 || st.StreamStatus != posixtrace.StatusRunning {
 		t.Fatalf("during the flush: %+v", st)
@@ -425,7 +425,7 @@ var _ = conform("LOG-03/posix_trace_flush", func(t *testing.T) {
 	p.drain()
 	tracetest.OK(t, "Flush", <-flushed)
 	tracetest.OK(t, "Flush", s.Flush())
-	// The space is free again: as much as stream-min-size promises fits.
+	// The space is free again: events up to stream-min-size fit.
 	if st, _ := s.Status(); st.StreamFullStatus != posixtrace.StatusNotFull || st.StreamStatus != posixtrace.StatusRunning {
 		t.Errorf("after the flush: %+v", st)
 	}
@@ -908,8 +908,8 @@ var _ = conform("LOG-01/idle", func(t *testing.T) {
 
 var _ = conform("LOG-11", func(t *testing.T) {
 	tracetest.NeedRoot(t)
-	// The helper looks at the flush error and at what stays in the stream; here
-	// is what was lost at a shutdown without room.
+	// The helper checks the flush error and the content of the stream; this test checks the events
+	// lost at a shutdown without room.
 	tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "log-enospc", t.TempDir(), filepath.Join(t.TempDir(), "log"), "shutdown")
 })
 
@@ -979,8 +979,8 @@ var _ = conform("LOG-13", func(t *testing.T) {
 	if size < 100 || size > len(b) {
 		t.Fatalf("superblock of %d bytes", size)
 	}
-	// Whatever byte is another one, the log is refused: the magic, the version, the
-	// byte order, an attribute.
+	// A log with any changed byte is refused: of the magic, the version, the byte order, an
+	// attribute.
 	for i := range size {
 		c := bytes.Clone(b)
 		c[i] ^= 0x11
@@ -999,7 +999,7 @@ var _ = conform("LOG-13", func(t *testing.T) {
 })
 
 var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
-	// Its owner lives.
+	// Its owner is alive.
 	s, path := newLoggedWith(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
 	tracetest.OK(t, "Start", s.Start())
 	id := eventID(t, "log.live")

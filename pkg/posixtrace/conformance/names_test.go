@@ -20,7 +20,7 @@ import (
 )
 
 func init() {
-	// map: does what the lines of standard input say and answers each with one.
+	// map: performs the command in each line of standard input and answers with a line.
 	tracetest.Helpers["map"] = func(args []string) {
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
@@ -272,7 +272,7 @@ var _ = conform("MAP-07/posix_trace_eventid_open", func(t *testing.T) {
 			t.Errorf("EventName(%d) = %q, %v, want %q", id, n, err, name)
 		}
 	}
-	// The empty one is as good as any, also in a log.
+	// The empty name is valid, also in a log.
 	c := tracetest.Start(t, "map")
 	empty := openIn(c, "")
 	if !empty.User() || empty == posixtrace.EventUnnamed || openIn(c, "") != empty {
@@ -363,7 +363,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 	wantErrno(t, err, syscall.EINVAL)
 })
 
-// Exec begins the count anew. What a controller adds before the new image makes its first
+// Exec resets the count. What a controller adds before the new image makes its first
 // call counts against the new one, what it had added before does not.
 var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) {
 	a := newActor(t)
@@ -398,7 +398,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) 
 	if id, err := s.EventID("map.nine.exec.past"); id != posixtrace.EventUnnamed || err != nil {
 		t.Errorf("past the limit EventID = %d, %v", id, err)
 	}
-	// An image that never makes a call, and one that does at once.
+	// An image without any call, and one with a call at the start.
 	a.exec()
 	add(800, 900)
 	a.exec()
@@ -601,7 +601,7 @@ var _ = conform("MAP-17", func(t *testing.T) {
 	if n := len(list); n < 3 || list[n-2] != "map.seventeen.z" || list[n-1] != "map.seventeen.a" || list[n-3] != "posix_trace_unnamed_userevent" {
 		t.Fatalf("list is %v", list)
 	}
-	// After the end what is new follows.
+	// After the end of the list come the new types.
 	openIn(c, "map.seventeen.m")
 	if more := listTypes(t, s); fmt.Sprint(more) != "[map.seventeen.m]" {
 		t.Errorf("after the end %v", more)
@@ -723,7 +723,7 @@ var _ = conform("MAP-19", func(t *testing.T) {
 	if seen[posixtrace.EventOverflow] != 1 || seen[posixtrace.EventResume] != 1 {
 		t.Errorf("OVERFLOW %d times, RESUME %d times, want once", seen[posixtrace.EventOverflow], seen[posixtrace.EventResume])
 	}
-	// The ones that were overwritten, once more.
+	// The overwritten types once more.
 	s.Shutdown()
 	s = newStreamOf(t, 0, posixtrace.Attr{MaxDataSize: new(4)})
 	clear(seen)

@@ -233,14 +233,14 @@ var _ = conform("GET-08/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testi
 	} else if now.Sub(deadline) > 2*time.Second {
 		t.Errorf("it gave up %v late", now.Sub(deadline))
 	}
-	// The time is absolute: how it was come by does not matter.
+	// The time is absolute, however it was computed.
 	deadline = time.Unix(0, time.Now().Add(40*time.Millisecond).UnixNano()).UTC()
 	_, _, err = s.TimedNext(deadline, nil)
 	wantErrno(t, err, syscall.ETIMEDOUT)
 	if time.Now().Before(deadline) {
 		t.Error("it gave up too early")
 	}
-	// And what comes in time is reported.
+	// An event that comes in time is reported.
 	ch := make(chan nextResult, 1)
 	go func() {
 		ev, n, err := s.TimedNext(time.Now().Add(time.Minute), nil)
@@ -298,7 +298,7 @@ var _ = conform("GET-11/posix_trace_timedgetnext_event", func(t *testing.T) {
 	wantBlocked(t, ch)
 	step.Store(int64(2 * time.Hour))
 	wantErrno(t, wantDone(t, ch).err, syscall.ETIMEDOUT)
-	// The clock is set back: it waits until the clock says so, although the time has gone by.
+	// The clock is set back: the call waits for the clock, although the time has passed.
 	step.Store(0)
 	ch = timed(time.Now().Add(10 * time.Millisecond))
 	step.Store(-int64(time.Hour))
@@ -417,7 +417,7 @@ func timedByClock(t *testing.T, by ...string) {
 		}
 	}
 	const late = "posix_trace_timedgetnext_event connection timed out"
-	// Forward: a deadline a day ahead is there at once.
+	// Forward: a deadline a day ahead passes immediately.
 	say("at 1000")
 	say("timed 87400")
 	want("blocked", "blocked")
@@ -425,21 +425,21 @@ func timedByClock(t *testing.T, by ...string) {
 	want("blocked", "blocked")
 	say("at 87400") // reached, not passed
 	want("result", late)
-	// Backward: the deadline is 10 ms ahead, then an hour and 10 ms; the time that goes by
-	// elsewhere does not count.
+	// Backward: the deadline is 10 ms ahead, then an hour and 10 ms; time on other clocks does not
+	// count.
 	say("timed 87400.01")
 	want("blocked", "blocked")
 	say("at 83800")
 	want("blocked", "blocked")
 	say("at 87400.02")
 	want("result", late)
-	// To and fro.
+	// Back and forth.
 	say("timed 90000")
 	for _, at := range []string{"89999", "0", "-1e9", "89999.9", "1"} {
 		say("at " + at)
 		want("blocked", "blocked")
 	}
-	// An event is reported whatever the clock says, and with it passed as well.
+	// An event is reported at any clock time, also after the deadline.
 	startStream(t, s)
 	want("result", "START <nil>")
 	stopStream(t, s)
@@ -618,7 +618,7 @@ var _ = conform("GET-17", func(t *testing.T) {
 	wantEqual(t, "number of late events", m.Late(), uint64(0))
 })
 
-// An event that was held up beyond what a reader waits for is reported late, with its
+// An event delayed for longer than a reader waits is reported late, with its
 // own time, and counted, once; a finished log has it where it belongs.
 var _ = conform("GET-17/late", func(t *testing.T) {
 	s := newStream(t, &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, Name: "get17"})
@@ -627,7 +627,7 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 	startStream(t, s)
 	startStream(t, l)
 	m := memoryOf(t, s)
-	// Each event by a writer of its own: in what one writes no time falls.
+	// Each event by its own writer: the times of one writer never fall.
 	put := func(at int64, data string) {
 		t.Helper()
 		for _, s := range []*posixtrace.Stream{s, l} {
@@ -656,17 +656,17 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 	put(0, "2")
 	wantEvents(t, readAll(t, s), "2")
 	wantEqual(t, "number of late events", m.Late(), uint64(0))
-	// By now a reader has gone past it.
+	// A reader has passed this time.
 	put(between, "late")
 	put(0, "3")
-	// Who only looks counts nothing, and finds what is left in order.
+	// A Reader counts nothing, and finds the remaining events in order.
 	wantEvents(t, peekAll(t, s), "late", "3")
 	wantEqual(t, "number of late events after a look", m.Late(), uint64(0))
 	have := readAll(t, s)
 	wantEvents(t, have, "late", "3")
 	own(have[0], between)
 	wantEqual(t, "number of late events", m.Late(), uint64(1))
-	// Two at once, one of them the older; and any reader counts them in the same place.
+	// Two at once, the older one second. All consumers share the count.
 	put(between+100_000, "late again")
 	put(begin, "later still")
 	other, err := posixtrace.Attach("get17")
@@ -679,7 +679,7 @@ var _ = conform("GET-17/late", func(t *testing.T) {
 	own(have[0], begin)
 	own(have[1], between+100_000)
 	wantEqual(t, "number of late events", m.Late(), uint64(3))
-	// None of them is lost, nor holds up what comes next.
+	// None is lost, and none delays the next event.
 	put(0, "4")
 	wantEvents(t, readAll(t, s), "4")
 	wantEqual(t, "number of late events", m.Late(), uint64(3))
@@ -752,7 +752,7 @@ var _ = conform("GET-19/posix_trace_getnext_event/EINTR", func(t *testing.T) {
 	wantErrno(t, wantDone(t, ch).err, syscall.EINTR)
 	startStream(t, s)
 	wantEvents(t, readAll(t, s), "START")
-	// An event that is ready is reported all the same; a loss is not possible in any race.
+	// A ready event is reported all the same; no race loses one.
 	id := eventID(t, "get")
 	for i := range 100 {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -19,7 +19,7 @@ import (
 // Section OPN: pre-recorded streams.
 
 func init() {
-	// log: reads a log from its first event to its last and says what it saw.
+	// opn-read: reads a log from its first event to its last and prints a summary.
 	tracetest.Helpers["opn-read"] = func(args []string) {
 		f, err := os.Open(args[0])
 		tracetest.Check(err == nil, "%v", err)
@@ -125,7 +125,7 @@ var _ = conform("OPN-03/posix_trace_open/EINVAL", func(t *testing.T) {
 			t.Errorf("the descriptor is at %d, was at %d, %v", at, offset, err)
 		}
 	}
-	// What has no positions is refused, though a log is in it.
+	// A file that cannot seek is refused, even with a log in it.
 	b, err := os.ReadFile(path)
 	tracetest.OK(t, "ReadFile", err)
 	r, w, err := os.Pipe()
@@ -177,13 +177,13 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 		st, err = l.Status()
 		return list, st, err
 	}
-	// A foreign file that begins as ours, and cut within the superblock.
+	// A foreign file that starts like a log, and one truncated within the superblock.
 	for _, size := range []int{1, 8, 64, super - 1} {
 		if _, _, err := try(good[:size]); err == nil {
 			t.Errorf("a file of %d bytes was opened", size)
 		}
 	}
-	// Damage farther on: everything up to it and nothing of what is unsound.
+	// Later damage: all events before it, and none from a damaged block.
 	last := -1
 	for _, at := range []int{super + 300, len(good) / 4, len(good) / 2, len(good) * 3 / 4} {
 		b := bytes.Clone(good)
@@ -205,7 +205,7 @@ var _ = conform("OPN-04/posix_trace_open/EINVAL", func(t *testing.T) {
 	if last <= 0 {
 		t.Errorf("nothing was left of any damaged log")
 	}
-	// Lengths and counts of all bits set, anywhere: no crash, no hang, no memory.
+	// Lengths and counts with all bits set, anywhere: no crash, no hang, bounded memory.
 	for at := super; at+8 <= len(good); at += 8 + len(good)/400 {
 		b := bytes.Clone(good)
 		for i := range 8 {
@@ -272,7 +272,7 @@ var _ = conform("OPN-06/EINVAL", func(t *testing.T) {
 	tracetest.OK(t, "Next", err)
 	tracetest.OK(t, "Rewind", l.Rewind())
 	tracetest.OK(t, "Close", l.Close())
-	// The calls that must not be there: a Log has none of them.
+	// A Log has none of the calls for active streams.
 	var a any = l
 	switch a.(type) {
 	case interface{ Start() error }, interface{ Stop() error }, interface{ Clear() error },
@@ -329,7 +329,7 @@ var _ = conform("OPN-08/posix_trace_close/EINVAL", func(t *testing.T) {
 	_, _, err = l.NextEventType()
 	wantErrno(t, err, syscall.EINVAL)
 	wantErrno(t, l.RewindEventTypes(), syscall.EINVAL)
-	// It is free: many more than there are descriptors.
+	// Close frees a log: open many more than there are descriptors.
 	fds := func() int {
 		list, err := os.ReadDir("/proc/self/fd")
 		tracetest.OK(t, "ReadDir", err)
@@ -414,8 +414,7 @@ var _ = conform("OPN-10", func(t *testing.T) {
 })
 
 var _ = conform("OPN-11", func(t *testing.T) {
-	// The same trace points are recorded by a stream without log, and what is
-	// read from it must be what the log says.
+	// A stream without log records the same trace points; its events must equal those of the log.
 	attr := posixtrace.Attr{MaxDataSize: new(32), StreamFullPolicy: posixtrace.PolicyUntilFull}
 	live, err := posixtrace.Create(0, &attr)
 	tracetest.OK(t, "Create", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
-// What stands here needs several real processes: this test binary, started
+// These tests need several real processes: this test binary, started
 // again with one of these parts to play.
 
 func init() {
@@ -150,7 +150,7 @@ func TestTwoStreamsTwoFilters(t *testing.T) {
 	}
 }
 
-// Patterns of a filter decide about names that are registered later (FIL-15).
+// Patterns of a filter apply to names registered later (FIL-15).
 func TestFilterPattern(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()

@@ -34,7 +34,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 		info, err := s.Info()
 		tracetest.OK(t, "Info", err)
 		tracetest.OK(t, "Shutdown", s.Shutdown())
-		// It returns when all is done: the log is complete, the stream is gone.
+		// When it returns, the log is complete and the stream is gone.
 		events, st := readLog(t, path)
 		stops := 0
 		for _, e := range events {
@@ -68,7 +68,7 @@ var _ = conform("SHU-01/posix_trace_shutdown", func(t *testing.T) {
 	}
 })
 
-// It frees everything: the memory, too, and also in a traced process that passes no
+// It frees all resources, memory included, also in a traced process that passes no
 // trace point any more.
 var _ = conform("SHU-01/posix_trace_shutdown/memory", func(t *testing.T) {
 	a := newActor(t)
@@ -99,7 +99,7 @@ var _ = conform("SHU-01/posix_trace_shutdown/memory", func(t *testing.T) {
 })
 
 func init() {
-	// shu-deadlock passes a trace point and then waits for what can never come.
+	// shu-deadlock passes a trace point and then deadlocks.
 	tracetest.Helpers["shu-deadlock"] = func([]string) {
 		fmt.Println("ready")
 		os.Stdin.Read(make([]byte, 1))
@@ -110,7 +110,7 @@ func init() {
 	}
 }
 
-// Whatever is done for a traced process, it ends as it would have ended.
+// A traced process ends in the same way as an untraced one.
 var _ = conform("SHU-07/deadlock", func(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	for _, traced := range []bool{false, true} {
@@ -295,7 +295,7 @@ var _ = conform("SHU-06", func(t *testing.T) {
 				f, err := os.Open(log)
 				tracetest.OK(t, "Open", err)
 				defer f.Close()
-				// It is finished now: even the strictest look finds the seal.
+				// It is finished now, seal included.
 				r, err := posixtrace.NewReader(f)
 				tracetest.OK(t, "NewReader", err)
 				if state, why := r.State(); state != posixtrace.LogFinished {
@@ -339,7 +339,7 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	c.do("event shu.kept 0")
 	c.kill()
 	t.Setenv("PTRACE_DIR", dir)
-	// Enough of them that the directory is looked through.
+	// Enough streams that a create tidies up the directory.
 	var streams []*posixtrace.Stream
 	for range posixtrace.SysMax/8 + 1 {
 		s, err := posixtrace.Create(0, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)})
@@ -801,7 +801,7 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 	}
 })
 
-// An owner that forgets its stream, or lets go of it, still lives.
+// An owner that drops its Stream, or closes it, is still alive.
 var _ = conform("SHU-06/alive", func(t *testing.T) {
 	func() {
 		s, err := posixtrace.Create(0, &posixtrace.Attr{Name: "shu6forgotten"})
@@ -824,7 +824,7 @@ var _ = conform("SHU-06/alive", func(t *testing.T) {
 		tracetest.OK(t, "Attach", err)
 		tracetest.OK(t, "Shutdown", s.Shutdown())
 	}
-	// And once it is shut down, what was forgotten costs nothing any more.
+	// After the shutdown, the dropped Stream uses no resources.
 	tracetest.Wait(t, "nothing is left of the forgotten stream", func() bool {
 		runtime.GC()
 		return len(tracetest.Leaks(os.Getenv("PTRACE_DIR"))) == 0
@@ -888,7 +888,7 @@ var _ = conform("SHU-08", func(t *testing.T) {
 			s.Shutdown()
 		}
 	}()
-	// As many streams as one process can have; each freed place can be had at once.
+	// As many streams as one process can have; a freed slot can be used at once.
 	for range posixtrace.StreamsMax {
 		s, err := posixtrace.Create(a.pid, &posixtrace.Attr{StreamSize: 1, MaxDataSize: new(0)})
 		tracetest.OK(t, "Create", err)

@@ -150,7 +150,7 @@ var _ = conform("STA-06/posix_trace_stop", func(t *testing.T) {
 })
 
 var _ = conform("STA-07/posix_trace_start/EINVAL", func(t *testing.T) {
-	// EINTR is not there: neither call waits for anything that takes time.
+	// There is no EINTR: neither call waits.
 	s := newStream(t, nil)
 	shutdownStream(t, s)
 	wantErrno(t, s.Start(), syscall.EINVAL)

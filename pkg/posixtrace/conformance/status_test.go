@@ -18,7 +18,7 @@ import (
 // Section SST: the status and the attributes of a stream.
 
 var _ = conform("SST-01/posix_trace_get_status", func(t *testing.T) {
-	// What a status shows was so at one instant. Before the first restart an
+	// A status is consistent: it describes one instant. Before the first restart an
 	// UNTIL_FULL stream that runs has lost nothing, and one that lost something does not run.
 	for range 300 {
 		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))

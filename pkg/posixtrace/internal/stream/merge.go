@@ -67,9 +67,9 @@ var patience = 5 * time.Millisecond
 
 // claimPatience is how long a reader or a flush waits for a claim. A claim takes microseconds,
 // unless the kernel takes the processor from the claimer: with two dozen threads the claimer runs
-// again after some 40 ms. Events reported before the claim is over are reported before the loss of
-// older ones.
-func claimPatience() time.Duration { return 10 * patience }
+// again after some 40 ms, and a control group that has used up its share waits for up to 100 ms.
+// Events reported before the claim is over are reported before the loss of older ones.
+func claimPatience() time.Duration { return 20 * patience }
 
 // scan looks at every chunk anew, for events up to the present.
 func (g *merger) scan() {

@@ -91,7 +91,7 @@ func TestRunSignalsCommandInOtherGroup(t *testing.T) {
 	unix.Kill(pid, unix.SIGSTOP)
 	h.wait("ptrace-run has stopped", func() bool { return state(cmd.Process.Pid) == "T" })
 	unix.Kill(cmd.Process.Pid, unix.SIGCONT)
-	h.wait("the command goes on", func() bool { return state(pid) == "S" })
+	h.wait("the command continues", func() bool { return state(pid) == "S" })
 	unix.Kill(cmd.Process.Pid, unix.SIGINT)
 	ended(cmd, 130)
 

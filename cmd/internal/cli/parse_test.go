@@ -171,7 +171,7 @@ func FuzzArgs(f *testing.F) {
 }
 
 // Only hidden options are a program's own arguments.
-func TestOwn(t *testing.T) {
+func TestOwnArguments(t *testing.T) {
 	opts := []Option{{Long: "secret", Arg: "N", Hidden: true}, {Long: "open", Arg: "N"}}
 	for _, c := range []struct {
 		argv string

@@ -22,7 +22,7 @@ func TestPosition(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	p := position{window: 10 * time.Millisecond}
 	var shown []string
-	for _, picture := range [][]*posixtrace.Record{
+	for _, snapshot := range [][]*posixtrace.Record{
 		{},
 		{event(1*ms, "a"), event(2*ms, "b")},
 		{event(1*ms, "a"), event(2*ms, "b")},
@@ -33,7 +33,7 @@ func TestPosition(t *testing.T) {
 		{event(3*ms, "x"), event(9*ms, "x"), event(10*ms, "f"), event(20*ms, "e"), event(20*ms, "g")},
 	} {
 		p.again()
-		for _, rec := range picture {
+		for _, rec := range snapshot {
 			if !p.passed(rec) {
 				p.advance(rec)
 				shown = append(shown, string(rec.Data))
@@ -63,7 +63,7 @@ func TestPositionBounded(t *testing.T) {
 				t.Errorf("step %d: %d of %d events are new, %d kept", step, unseen, n, len(p.seen))
 			}
 			if round == 1 && step > 0 && unseen != 0 {
-				t.Errorf("%d events are seen twice", unseen)
+				t.Errorf("%d events are shown twice", unseen)
 			}
 		}
 	}

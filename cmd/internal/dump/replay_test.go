@@ -18,7 +18,7 @@ func TestPacer(t *testing.T) {
 	p.wait(1e18)
 	p.wait(1e18)
 	if shown.Len() > 0 {
-		t.Error("there was nothing to wait for")
+		t.Error("output before the first wait")
 	}
 	p.wait(1e18 + 200e9)
 	if d := time.Since(began); d < 200*time.Millisecond || d > 100*time.Second {

@@ -46,7 +46,7 @@ func dumped(args ...string) (status int, out, errs string) {
 // The output with reading ahead equals the output without it, to the last byte and message.
 func TestReadAhead(t *testing.T) {
 	var lines []byte
-	for i := range 40_000 { // of two types, with what some of them need to be escaped
+	for i := range 40_000 { // two types; some data needs escaping
 		lines = fmt.Appendf(lines, "even.%d\tnumber %d \"%c\n", i%2, i, 'a'+i%1000)
 	}
 	log := recordedLog(t, lines)
@@ -79,7 +79,7 @@ func TestReadAhead(t *testing.T) {
 			t.Errorf("%q: status %d, %q; read ahead %d, %q", args, status, wantErrs, again, errs)
 		}
 		if got != want {
-			t.Errorf("%q: %d bytes, read ahead %d others", args, len(want), len(got))
+			t.Errorf("%q: %d bytes; read ahead, %d different ones", args, len(want), len(got))
 		}
 		if whole := args[len(args)-1] == log; whole != (status == 0) && !slices.Contains(args, "--check") {
 			t.Errorf("%q: status %d, %s", args, status, errs)

@@ -38,7 +38,7 @@ func TestCompletions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(made, string(got)); diff != "" {
-			t.Errorf("%s is not what the options make it, go test -run TestCompletions -update does (-made +file):\n%s", name, diff)
+			t.Errorf("%s differs from the option tables; go test -run TestCompletions -update rewrites it (-made +file):\n%s", name, diff)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestCostDumpAllocations(t *testing.T) {
 // on a busy machine some of many are not interrupted.
 func TestCostDumpRatio(t *testing.T) {
 	if raceEnabled {
-		return // that is another program
+		return // it is a different program
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	log := costLog(t)
@@ -90,7 +90,7 @@ func TestCostDumpRatio(t *testing.T) {
 				return min(best, time.Since(start))
 			}
 			ratio := 0.0
-			for range 10 { // what is too slow is so every time
+			for range 10 { // code that is too slow is so every time
 				run, alone := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 				for range 20 {
 					run = best(run, func() { listed(t, args...) })
@@ -101,7 +101,7 @@ func TestCostDumpRatio(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("takes %.2f times as long as the yardstick, and should at most %v times", ratio, c.ratio)
+			t.Errorf("takes %.2f times as long as the yardstick, want at most %v times", ratio, c.ratio)
 		})
 	}
 }

@@ -49,9 +49,9 @@ func (h *crashes) nothingLeft() {
 	for _, f := range temps {
 		os.Chtimes(f, old, old)
 	}
-	pages, _ := filepath.Glob(h.traces() + "/p-*") // of those who were killed, not of those who come now
+	pages, _ := filepath.Glob(h.traces() + "/p-*") // of the killed processes, not of later commands
 	var left []string
-	for range 20 { // a process that was killed may still be about to end
+	for range 20 { // a killed process may not have ended yet
 		h.output("ptrace-ctl", "list")
 		h.output("ptrace-ctl", "shutdown", strings.TrimSpace(h.output("ptrace-create", "-p", strconv.Itoa(os.Getpid()))))
 		left, _ = filepath.Glob(h.traces() + "/[slt]-*")
@@ -103,7 +103,7 @@ func TestCrashRecorder(t *testing.T) {
 			h.wait("further events", func() bool { return h.c.done.Load() > more })
 		}
 		if rand.N(2) == 0 {
-			h.output("ptrace-ctl", "list") // while the command goes on
+			h.output("ptrace-ctl", "list") // while the command runs
 		}
 		syscall.Kill(-run.Process.Pid, syscall.SIGKILL)
 		if pid := int(h.c.pid.Load()); pid != 0 {

@@ -29,7 +29,7 @@ import (
 // crashCount is shared memory of the test and the traced process.
 type crashCount struct {
 	begins, done atomic.Uint64 // events
-	run, idle    atomic.Uint64 // whether it may record, and whether it does not
+	run, idle    atomic.Uint64 // whether the process may record, and whether it has stopped
 	pid          atomic.Uint64
 }
 
@@ -149,7 +149,7 @@ func (h *crashes) settle(log string) {
 	h.t.Helper()
 	h.c.run.Store(0)
 	h.wait("pause of the traced process", func() bool { return h.c.idle.Load() != 0 })
-	switch rand.N(4) { // who comes next
+	switch rand.N(4) { // the next command
 	case 0:
 		h.output("ptrace-ctl", "list")
 	case 1:

@@ -36,11 +36,11 @@ func TestHelp(t *testing.T) {
 		long, short := map[string]bool{}, map[byte]bool{}
 		for _, o := range c.AllOptions() {
 			if o.Long == "" || long[o.Long] || o.Short != 0 && short[o.Short] {
-				t.Errorf("%s: option %q (%c) is without a name or twice there", c.Name, o.Long, o.Short)
+				t.Errorf("%s: option %q (%c) has no long name or is a duplicate", c.Name, o.Long, o.Short)
 			}
 			long[o.Long], short[o.Short] = true, true
 			if !o.Hidden && (o.Help == "" || !strings.Contains(text, "--"+o.Long)) {
-				t.Errorf("%s: --%s is not explained", c.Name, o.Long)
+				t.Errorf("%s: --%s has no description", c.Name, o.Long)
 			}
 		}
 	}

@@ -318,7 +318,7 @@ func TestHostileLogs(t *testing.T) {
 				copy(b[at:], []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}[:1+rng.IntN(8)])
 			case 2:
 				from := rng.IntN(len(b)) &^ 7
-				copy(b[at&^7:], b[from:min(from+rng.IntN(4096), len(b))]) // what is there stands elsewhere, too
+				copy(b[at&^7:], b[from:min(from+rng.IntN(4096), len(b))]) // move bytes to another place
 			case 3:
 				b[at] = byte(rng.Uint32())
 			}

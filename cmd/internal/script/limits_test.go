@@ -160,7 +160,7 @@ func TestLimits(t *testing.T) {
 			{"ptrace-dump", "a.trace"}, {"ptrace-dump", "-s", "a.trace"}, {"ptrace-ctl", "list"}, {"ptrace-create", "-s", "limited"}, {"ptrace-filter", "-i", "a.trace", "-l"}, {"ptrace-event", "-r", "x", "echo", "it-ran"},
 		} {
 			if n < 7 && (args[0] == "ptrace-run" || args[0] == "ptrace-event") && len(args) > 4 {
-				continue // the command itself would have nothing to begin with
+				continue // the command itself could not start
 			}
 			status, out := run(limit, args...)
 			if strings.Contains(out, "goroutine ") && !strings.Contains(out, "runtime: ") {
@@ -172,7 +172,7 @@ func TestLimits(t *testing.T) {
 					t.Errorf("%s: %q: status 0, but it did not run: %s", limit, args, out)
 				}
 			} else if out == "" {
-				t.Errorf("%s: %q: status %d without a word", limit, args, status)
+				t.Errorf("%s: %q: status %d without a message", limit, args, status)
 			}
 			if args[0] == "ptrace-create" && status == 0 {
 				run(":", "ptrace-ctl", "shutdown", "limited")
@@ -181,7 +181,7 @@ func TestLimits(t *testing.T) {
 	}
 	for _, kib := range []int{100 << 10, 200 << 10, 400 << 10, 800 << 10, 1600 << 10} {
 		if raceEnabled {
-			break // the detector itself needs more
+			break // the race detector needs more
 		}
 		limit := fmt.Sprintf("ulimit -v %d", kib)
 		for _, args := range [][]string{{"ptrace-run", "-c", "-o", "b.trace", "echo", "it-ran"}, {"ptrace-dump", "a.trace"}, {"ptrace-run", "--stream-size=1G", "echo", "it-ran"}} {
@@ -189,7 +189,7 @@ func TestLimits(t *testing.T) {
 			if status == 0 {
 				done["memory "+args[0]]++
 			} else if out == "" {
-				t.Errorf("%s: %q: status %d without a word", limit, args, status)
+				t.Errorf("%s: %q: status %d without a message", limit, args, status)
 			}
 			if strings.Contains(out, "goroutine ") && !strings.Contains(out, "runtime: ") && !strings.Contains(out, "out of memory") {
 				t.Errorf("%s: %q: %s", limit, args, out)

@@ -40,12 +40,12 @@ func TestManPages(t *testing.T) {
 		}
 		for _, name := range want {
 			if !slices.Contains(got, name) {
-				t.Errorf("%s.1 says nothing of %s", c.Name, name)
+				t.Errorf("%s.1 does not mention %s", c.Name, name)
 			}
 		}
 		for _, name := range got {
 			if !slices.Contains(want, name) {
-				t.Errorf("%s.1 has an option %s that the command has not", c.Name, name)
+				t.Errorf("%s.1 has an option %s that the command lacks", c.Name, name)
 			}
 		}
 		if !regexp.MustCompile(`\.Xr ptrace 2`).Match(page) {

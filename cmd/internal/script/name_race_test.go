@@ -81,7 +81,7 @@ func TestNameRace(t *testing.T) {
 		args := []string{"ptrace-create", "--stream-size=4K", "-p", pid, name}
 		run, unnamed := false, false
 		switch round % 10 {
-		case 3: // a keeper makes the stream
+		case 3: // a keeper creates the stream
 			args = slices.Insert(args, 1, "-o", fmt.Sprintf("%s/%d-@.trace", h.dir, round))
 		case 6:
 			run = true

@@ -35,7 +35,7 @@ func TestCapturedLinesInOrder(t *testing.T) {
 		default:
 			flush := exec.Command("ptrace-ctl", "flush", "lines")
 			flush.Env = env
-			flush.Run() // there may be no such stream yet, or any more
+			flush.Run() // the stream may not exist yet, or no longer
 		}
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func TestCapturedLinesInOrder(t *testing.T) {
 	for _, from := range []string{log, "-"} {
 		dump := exec.Command("ptrace-dump", "-e", "output.stdout", "--format=%d\\n", from)
 		dump.Stdin = bytes.NewReader(whole)
-		out, err := dump.Output() // it says on standard error how many were lost
+		out, err := dump.Output() // ptrace-dump reports the number of lost events on standard error
 		if err != nil {
 			t.Fatal(err)
 		}

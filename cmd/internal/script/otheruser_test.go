@@ -270,10 +270,10 @@ func TestEnvironmentIsNotRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bytes.Contains(b, []byte(secret)) {
-		t.Error("the log has it")
+		t.Error("the environment is in the log")
 	}
 	if !bytes.Contains(b, []byte("ptrace-event")) {
-		t.Error("the log has nothing at all")
+		t.Error("the log is empty")
 	}
 	// Not as an argument of a system call either. The keeper of a log has it in its own
 	// environment only.

@@ -44,7 +44,7 @@ func TestHugeOptions(t *testing.T) {
 	for _, c := range []struct {
 		values []string
 		args   []string
-		usage  []int // statuses of a refusal
+		usage  []int // statuses of refusals
 	}{
 		{sizes, []string{"ptrace-run", "--stream-size=N", "true"}, []int{2, 125}},
 		{sizes, []string{"ptrace-run", "--max-data-size=N", "true"}, []int{2, 125}},

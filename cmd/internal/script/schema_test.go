@@ -75,7 +75,7 @@ ptrace-ctl shutdown small
 		kinds[o["event"].(string)]++
 		for name := range o {
 			if !slices.Contains(known, name) {
-				t.Errorf("the schema knows no %q, which is in %s", name, line)
+				t.Errorf("%q is not in the schema: %s", name, line)
 			}
 		}
 	}

@@ -68,16 +68,16 @@ func init() {
 // swapped is something in place of something else.
 type swapped struct {
 	place, aside string
-	theirs       string // what a directory that it leads to had in it
+	theirs       string // former content of the directory that a link replaced
 	fifo         int    // watch
 }
 
 type swapper struct {
 	t      *testing.T
-	base   string // with all that follows
+	base   string // with everything below it
 	dir    string // the trace directory
 	logs   string // directory of logs
-	their  string // what is to stay as it is
+	their  string // what must not change
 	victim string
 	spare  string // a log that the command is to create
 	watch  int    // inotify
@@ -152,7 +152,7 @@ func (w *swapper) disturbed(args ...string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "swap-exec", args...)
 	cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = w.env, []*os.File{theirs}, 2*time.Second
-	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGQUIT) } // it says where it is
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGQUIT) } // prints its path
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -228,7 +228,7 @@ func (w *swapper) before(q *swapNotif) {
 	if place == "" {
 		return
 	}
-	if w.calls++; w.skip > 0 { // most commands do not get far once something is wrong
+	if w.calls++; w.skip > 0 { // most commands stop soon after a failure
 		w.skip--
 		return
 	}
@@ -293,7 +293,7 @@ func (w *swapper) swap(place string) {
 	w.n++
 	s := &swapped{place: place, aside: filepath.Join(w.base, "aside", strconv.Itoa(w.n)), fifo: -1}
 	if err := os.Rename(place, s.aside); err != nil {
-		s.aside = "" // there is none yet, or no more
+		s.aside = "" // it does not exist yet, or no longer
 	}
 	var err error
 	kind := rand.N(6)
@@ -460,7 +460,7 @@ func TestSwaps(t *testing.T) {
 	lines := []string{"sh", "-c", `for f in "$PTRACE_DIR"/l-*/spool*; do seq -f 'e 1  %g' 500 | tr ' ' '\t' >>"$f"; done`}
 	want := scale(300, 5000, 50000)
 	if raceEnabled {
-		want /= 6 // its processes take that much longer
+		want /= 6 // its processes take much longer
 	}
 	for n := 0; w.swaps < want && !t.Failed() && n < want; n++ {
 		r := rounds[n%len(rounds)]

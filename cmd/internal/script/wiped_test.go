@@ -104,7 +104,7 @@ func TestWiped(t *testing.T) {
 				})
 				list := crashNumbers(t, []byte(h.output("ptrace-dump", "-e", "crash", `--format=%d\n`, log)))
 				if len(list) == 0 || uint64(list[len(list)-1]) <= wiped {
-					t.Errorf("the log of before has %d events and ends with %v, of %d, %d of them before the last wipe",
+					t.Errorf("the earlier log has %d events and ends with %v, of %d, %d of them before the last wipe",
 						len(list), list[max(0, len(list)-1):], last, wiped)
 				}
 			}

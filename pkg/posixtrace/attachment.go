@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// attachment is a stream that this process writes to. When nothing refers to it
-// any more, and no trace point is using it, its chunks are given up.
+// attachment is this process as a writer of a stream. Its finalizer, which runs when no trace point uses it any more,
+// gives up its chunks.
 type attachment struct {
 	c *conn
 	w *stream.Writer
@@ -24,7 +24,7 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 		return nil, err
 	}
 	if c.mem.Crowded() {
-		// The dead may be in the way. If the lock is taken, its holder is not waited for.
+		// Dead writers may hold chunks. Do not wait for the lock.
 		if unlock, err := c.tryLock(); err == nil {
 			c.mem.Recover(gone)
 			unlock()
@@ -37,7 +37,7 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 	}
 	var last atomic.Int64
 	w.OnCrowded = func() {
-		// Looking for the dead takes a while, and the living go on soon.
+		// Recovery takes a while, and living writers free their chunks soon.
 		now, then := time.Now().UnixNano(), last.Load()
 		if now-then < int64(crowdedPause) || !last.CompareAndSwap(then, now) {
 			return
@@ -50,16 +50,16 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 	return &attachment{c: c, w: w}, nil
 }
 
-// crowdedPause is how often a writer looks for the dead at most.
+// crowdedPause is the least time between two recoveries by a writer.
 const crowdedPause = 100 * time.Millisecond
 
-// takeSlot gives this process, which may write for another, a place among the writers.
+// takeSlot takes a slot among the writers for this process, which may write on behalf of another.
 func takeSlot(c *conn) (uint64, error) {
 	c.sweepSelf(false)
 	if slot, ok := c.takeSlot(nil); ok {
 		return slot, nil
 	}
-	// All taken, some of them perhaps by the dead. A trace point does not wait for the lock.
+	// All slots are taken, perhaps some by dead writers. A trace point does not wait for the lock.
 	unlock, err := c.tryLock()
 	if err != nil {
 		return 0, errSlots
@@ -71,7 +71,7 @@ func takeSlot(c *conn) (uint64, error) {
 	return 0, errSlots
 }
 
-// close gives everything up. No Record may be under way.
+// close gives up the chunks and the slot. No Record may be under way.
 func (a *attachment) close() {
 	defer runtime.KeepAlive(a)
 	slot := a.w.Slot()
@@ -79,8 +79,8 @@ func (a *attachment) close() {
 	a.c.freeSlot(slot)
 }
 
-// takeSlot gives this process a place among the writers, as stream.Mem.TakeSlot does. It marks it as one of a
-// program that has not executed another since; where that cannot be had it goes without.
+// takeSlot takes a slot among the writers, as stream.Mem.TakeSlot does. It also holds a lock for the slot, which an exec
+// drops; it goes without where the kernel offers no such lock.
 func (c *conn) takeSlot(dead func(sys.Proc) bool) (uint64, bool) {
 	c.holds.Lock()
 	defer c.holds.Unlock()
@@ -90,7 +90,7 @@ func (c *conn) takeSlot(dead func(sys.Proc) bool) (uint64, bool) {
 	})
 }
 
-// freeSlot gives back what takeSlot gave. Its writer must be closed.
+// freeSlot frees the slot of a writer that is closed.
 func (c *conn) freeSlot(slot uint64) {
 	c.holds.Lock()
 	defer c.holds.Unlock()
@@ -104,10 +104,9 @@ func (c *conn) freeSlot(slot uint64) {
 // as that of a c-shared library, is writing.
 const slotHeld = 1 << 62
 
-// sweepSelf gives back what an earlier program of this very process has left
-// behind as a writer of the stream. It does so once, before this program becomes
-// a writer itself. locked tells that the caller holds the stream's lock, which is
-// not waited for: a trace point may be what waits.
+// sweepSelf frees the slots and chunks that an earlier program of this process has left behind. It does so once, before
+// this program becomes a writer itself. locked reports that the caller holds the stream's lock; otherwise
+// sweepSelf does not wait for it, because the caller may be a trace point.
 func (c *conn) sweepSelf(locked bool) {
 	swept.mu.Lock()
 	defer swept.mu.Unlock()
@@ -144,8 +143,8 @@ func (c *conn) sweepSelf(locked bool) {
 	c.mem.Recover(gone)
 }
 
-// swept counts, by stream, the connections through which this program has become a writer or
-// is about to. With the last of them its writers are gone, and the stream may be forgotten.
+// swept counts, by stream, the connections through which this program writes or is about to. With the last connection the
+// writers are gone, and the stream's entry goes.
 var swept struct {
 	mu    sync.Mutex
 	conns map[uint64]int

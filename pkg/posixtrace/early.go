@@ -11,8 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool/early"
 )
 
-// A program that $PTRACE_STREAM leads to a stream is connected before main. It may enter a
-// sandbox there (seccomp(2)) that answers with the program's end to what that takes.
+// Connect a program that $PTRACE_STREAM leads to a stream before main: main may enter a sandbox (seccomp(2)) that kills
+// the program for the system calls of a connection.
 func init() {
 	if early.Refused {
 		return
@@ -22,15 +22,14 @@ func init() {
 		return
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return // left over in the environment; no page is made for it
+		return // the stream is gone; do not make a page for it
 	}
 	if _, err := traced.open(); err == nil {
 		traced.connectNow()
 	}
 }
 
-// connectNow connects the process to its streams if it is traced. Its first event needs no further
-// system calls then.
+// connectNow connects a traced process to its streams, so that its first event needs no further system call.
 func (t *tracedProcess) connectNow() {
 	if atomic.LoadUint32(loadWord()) != 0 {
 		t.sync()

@@ -7,7 +7,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// proc is what a process has in the registry: its page and its family's names.
+// proc is a process in the registry: its page and the names of its family.
 type proc struct {
 	dir   *registry.Dir
 	page  *registry.Page
@@ -22,7 +22,7 @@ func openProc(d *registry.Dir, p sys.Proc) (*proc, error) {
 	return withPage(d, page)
 }
 
-// withPage takes over the page of a process.
+// withPage returns the proc of a page. It closes the page if it fails.
 func withPage(d *registry.Dir, page *registry.Page) (*proc, error) {
 	names, err := openNames(d, page.Family())
 	if err != nil {
@@ -32,7 +32,7 @@ func withPage(d *registry.Dir, page *registry.Page) (*proc, error) {
 	return &proc{dir: d, page: page, names: names}, nil
 }
 
-// eventID maps a name for the process.
+// eventID returns the id of a name, and registers a new name for the process.
 func (p *proc) eventID(name string) (EventID, error) {
 	id, _, err := p.names.Open(name, false, func() bool {
 		p.page.Renew()
@@ -41,9 +41,9 @@ func (p *proc) eventID(name string) (EventID, error) {
 	return EventID(id), err
 }
 
-// release takes the process out of its streams: it has become a set-gid or
-// set-uid program, which only a privileged controller may trace (INH-16), and those of the
-// directory are not. It reports whether that could be done without waiting.
+// release removes the process from its streams: it has become a set-gid or set-uid program, which only a privileged
+// controller may trace (INH-16), and the controllers of this directory are not. It reports whether it succeeded
+// without waiting for a lock.
 func (p *proc) release() bool {
 	list := p.page.Entries()
 	if len(list) == 0 {
@@ -60,8 +60,8 @@ func (p *proc) release() bool {
 	return true
 }
 
-// inheritByName attaches the process to the stream that $PTRACE_STREAM names,
-// if it is passed on to children. It finds what parents no longer lead to.
+// inheritByName attaches the process to the stream that $PTRACE_STREAM names, if children inherit that stream. It works
+// also if the parents of the process have ended.
 func inheritByName(p *proc) error {
 	path := os.Getenv("PTRACE_STREAM")
 	if path == "" || path[0] != '/' {
@@ -95,7 +95,7 @@ func inheritByName(p *proc) error {
 		return err
 	}
 	if c.dead() {
-		// Its end may have passed by this page already.
+		// The shutdown may have passed this page already.
 		if unlock, err := p.dir.TryLock(); err == nil {
 			p.page.Detach(id)
 			unlock()

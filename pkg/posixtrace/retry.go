@@ -12,40 +12,37 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// A traced process may be unable to connect to its streams for a while: it has no
-// descriptor left, no memory, no /proc, or the stream no room for another writer. It
-// tells the stream so, once, and tries again. Its trace points look at the clock
-// meanwhile; there is no timer, which would keep the runtime from noticing that a program
-// is deadlocked.
+// A traced process may fail to connect to its streams: it has no free descriptor, no memory or no /proc, or the stream has
+// no free slot. The process reports that to the stream once and retries later. Its trace points check the clock
+// until then: a timer would keep the runtime from detecting a deadlock.
 
-// retryMin is the pause before the second attempt. Each pause is twice as long as the
-// one before, up to retryMax.
+// retryMin is the pause before the first retry. Each pause is twice as long as the one before, up to retryMax.
 var retryMin, retryMax = time.Second, time.Minute
 
-// misses is what a process knows of its vain attempts.
+// misses is the state of a process's failed connections.
 type misses struct {
 	pause    time.Duration
-	byName   bool                     // $PTRACE_STREAM has yet to be followed
-	why      map[uint64]syscall.Errno // by stream: what the stream does not know yet
+	byName   bool                     // inheritByName is to be retried
+	why      map[uint64]syscall.Errno // by stream: errors not yet reported
 	reported map[uint64]bool
 }
 
-// next returns when to try again.
+// next returns the time of the next retry.
 func (m *misses) next() int64 {
 	m.pause = max(retryMin, min(2*m.pause, retryMax))
 	return int64(sys.Monotonic()) + int64(m.pause)
 }
 
-// passing reports whether an error may go away. A stream that is no more, or that
-// a program of another kind has made, will not be there later either.
+// transient reports whether an error may go away. A stream that was removed, or that a program of another kind has made,
+// stays out of reach.
 func transient(err error) bool {
 	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, stream.ErrFormat) &&
 		!errors.Is(err, stream.ErrForeign) && !errors.Is(err, stream.ErrElsewhere)
 }
 
-// note tells a stream that this process could not connect to it, by tell, which
-// reports whether that was possible; else that comes later.
-func (m *misses) note(id uint64, err error, tell func(no syscall.Errno) bool) {
+// note reports to a stream that this process could not connect to it. report returns whether it succeeded; otherwise a
+// later note retries.
+func (m *misses) note(id uint64, err error, report func(no syscall.Errno) bool) {
 	if m.reported[id] {
 		return
 	}
@@ -58,13 +55,13 @@ func (m *misses) note(id uint64, err error, tell func(no syscall.Errno) bool) {
 	if m.why == nil {
 		m.why, m.reported = map[uint64]syscall.Errno{}, map[uint64]bool{}
 	}
-	if m.why[id] = no; tell(no) {
+	if m.why[id] = no; report(no) {
 		delete(m.why, id)
 		m.reported[id] = true
 	}
 }
 
-// over ends the matter for a stream that the process is connected to now.
+// connected forgets the failures of a stream that the process has connected to. It first reports a pending one.
 func (m *misses) connected(c *conn) {
 	if no, ok := m.why[c.id]; ok {
 		c.mem.AddMissed(uint32(no))
@@ -73,7 +70,7 @@ func (m *misses) connected(c *conn) {
 	delete(m.reported, c.id)
 }
 
-// tellStream counts a miss in a stream that is not mapped, or cannot be. open opens its file.
+// reportMiss counts a miss in a stream that is not mapped or cannot be mapped whole. open opens its file.
 func reportMiss(id uint64, no syscall.Errno, open func() (*os.File, error)) bool {
 	f, err := open()
 	if err != nil {
@@ -92,7 +89,7 @@ func reportMiss(id uint64, no syscall.Errno, open func() (*os.File, error)) bool
 	return stream.CountMissed(mem, id, uint32(no))
 }
 
-// missed tells a stream that cannot be connected to, if it can be reached.
+// noteMissed reports a failed connection to a stream, if the stream can be reached.
 func noteMissed(d *registry.Dir, id uint64, err error) {
 	if !transient(err) {
 		return
@@ -103,13 +100,13 @@ func noteMissed(d *registry.Dir, id uint64, err error) {
 	})
 }
 
-// missed counts a miss in the stream of a connection.
+// addMissed counts a miss in the stream of a connection.
 func (c *conn) addMissed(no syscall.Errno) bool {
 	c.mem.AddMissed(uint32(no))
 	return true
 }
 
-// noteByName tells the stream that $PTRACE_STREAM names.
+// noteByName reports a failure to the stream that $PTRACE_STREAM names.
 func (m *misses) noteByName(err error) {
 	path := os.Getenv("PTRACE_STREAM")
 	id, ok := registry.StreamIDOfPath(path)

@@ -9,21 +9,21 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// table is what a trace point goes through: the streams that trace this process
-// while its word has this value. It never changes once it is published.
+// table lists the streams that trace this process while the word of its page has this value. A published table never
+// changes.
 type table struct {
-	word    uint32 // 0 while an attempt to connect is to be made again: of no page that is traced
-	seen    uint32 // what word would be otherwise
-	again   int64  // and when, in the nanoseconds of sys.Monotonic
+	word    uint32 // 0 while a failed connection awaits a retry: no page of a traced process has that value
+	seen    uint32 // the value that word would have otherwise
+	again   int64  // the time of the retry, in the nanoseconds of sys.Monotonic
 	none    bool   // there is no page, or no directory for it
 	fast    bool   // sys.Self can be used
 	outline uint64 // where record returns to in an Event that was not inlined
 	outer   bool   // sys.Outer can be used
 	streams []*attachment
-	only    *stream.Writer // of a single stream, as it mostly is
+	only    *stream.Writer // of a single stream, the common case
 }
 
-// count notes whether there is a single stream.
+// count sets only.
 func (t *table) count() {
 	t.only = nil
 	if len(t.streams) == 1 {
@@ -32,7 +32,7 @@ func (t *table) count() {
 	runtime.KeepAlive(t)
 }
 
-// wants reports whether any stream would do something with an event of this type.
+// wants reports whether a stream would record an event of this type.
 //
 //go:noinline
 func (t *table) wants(id event.ID) bool {
@@ -45,6 +45,7 @@ func (t *table) wants(id event.ID) bool {
 	return false
 }
 
+// find returns the attachment to a stream, or nil.
 func (t *table) find(id uint64) *attachment {
 	defer runtime.KeepAlive(t)
 	if t != nil {
@@ -57,8 +58,7 @@ func (t *table) find(id uint64) *attachment {
 	return nil
 }
 
-// pending reports whether t stands for a failure that it is not yet time to try again
-// after.
+// pending reports whether t is the table of a failure whose retry is not due yet.
 func (t *table) pending() bool {
 	return t != nil && t.again != 0 && t.seen == atomic.LoadUint32(loadWord()) && int64(sys.Monotonic()) < t.again
 }

@@ -16,31 +16,31 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// traced is this process in its role as a traced process.
+// traced is the role of this process as a traced process.
 var traced tracedProcess
 
 type tracedProcess struct {
 	mu      sync.Mutex
 	table   atomic.Pointer[table]
 	proc    *proc
-	reaping bool // a weeder is at work
+	reaping bool // a reaper exists
 	missed  misses
-	// known is how many user ids are known to be registered, the unnamed one included.
-	// Ids are given out one after the other.
+	// known is the number of user ids known to be registered, the unnamed one included. The registry assigns ids in
+	// order.
 	known atomic.Uint32
-	// How often an id was asked about that is not registered, and when last.
+	// The number of lookups of unregistered ids, and the time of the last one.
 	unknown   atomic.Uint32
 	unknownAt atomic.Int64
 }
 
-// Of ids that are not registered so many are looked up at once, and then one in a while: each
-// costs a lock and a system call.
+// Unregistered ids are looked up at once unknownAtOnce times, then once per unknownPause: a lookup costs a lock and a
+// system call.
 const (
 	unknownAtOnce = 64
 	unknownPause  = time.Millisecond
 )
 
-// learn notes that id is registered.
+// learn marks id as registered.
 func (t *tracedProcess) learn(id EventID) {
 	if !id.User() {
 		return
@@ -53,8 +53,7 @@ func (t *tracedProcess) learn(id EventID) {
 	}
 }
 
-// knows finds out whether a user id is registered that this process has not
-// asked for by its name.
+// knows reports whether a user id is registered. The process has not opened the id by its name.
 func (t *tracedProcess) knows(id EventID) bool {
 	if t.unknown.Load() >= unknownAtOnce && int64(sys.Monotonic())-t.unknownAt.Load() < int64(unknownPause) {
 		return false
@@ -76,6 +75,7 @@ func (t *tracedProcess) knows(id EventID) bool {
 	return true
 }
 
+// loadWord returns the pointer to the word of the process page.
 func loadWord() *uint32 {
 	return (*uint32)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&word))))
 }
@@ -84,7 +84,7 @@ func storeWord(w *uint32) {
 	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&word)), unsafe.Pointer(w))
 }
 
-// open finds or makes the process's page.
+// open returns the process's page and names, and makes the page if there is none.
 func (t *tracedProcess) open() (*proc, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,13 +110,13 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The names of the program before this one do not count (INH-08); what a
-	// controller has added for this one does (MAP-09).
+	// The names of the program before exec do not count (INH-08). Names that a controller has added for this
+	// program do (MAP-09).
 	p.page.Opened()
 	if !sys.Secure() {
 		t.inherit(p)
 	} else if os.Geteuid() != 0 && !p.release() {
-		// The page says that we are traced, so it is not asked.
+		// The page still says that the process is traced: use a word of our own.
 		t.proc = p
 		storeWord(new(uint32))
 		return p, nil
@@ -126,9 +126,8 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	return p, nil
 }
 
-// move goes on with another page: the trace directory was removed, or what was in it, and
-// a controller has made the process a new one. The old one stays mapped, for trace points of other
-// goroutines look at it.
+// move continues with a new page, which a controller has made after the trace directory or its files were removed. The
+// old page stays mapped: trace points of other goroutines read it.
 func (t *tracedProcess) move() {
 	d, err := openDir()
 	if err != nil {
@@ -143,12 +142,12 @@ func (t *tracedProcess) move() {
 		return
 	}
 	t.proc.page.Forget()
-	// Others may have the old value in their hands, so it is not changed.
+	// Other goroutines may use the old value: leave it unchanged.
 	t.proc = &proc{dir: d, page: page, names: t.proc.names}
 	storeWord(page.Word())
 }
 
-// inherit is inheritByName, which is tried again should it fail.
+// inherit is inheritByName with later retries if it fails.
 func (t *tracedProcess) inherit(p *proc) {
 	err := inheritByName(p)
 	if t.missed.byName = err != nil && transient(err); t.missed.byName {
@@ -156,7 +155,7 @@ func (t *tracedProcess) inherit(p *proc) {
 	}
 }
 
-// sync brings the table in line with the process page. It returns nil when there is no page.
+// sync returns a table that agrees with the process page, nil if there is no page.
 func (t *tracedProcess) sync() *table {
 	n := t.table.Load()
 	if !n.pending() {
@@ -168,13 +167,12 @@ func (t *tracedProcess) sync() *table {
 	return n
 }
 
-// renew makes the table anew if it is not in line, or the time has come to try again what
-// failed.
+// renew makes a new table if the old one disagrees with the page, or if a retry is due.
 func (t *tracedProcess) renew() *table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := t.table.Load()
-	if old.pending() { // another was faster
+	if old.pending() { // another goroutine was faster
 		return old
 	}
 	p, err := t.openLocked()
@@ -224,7 +222,7 @@ func (t *tracedProcess) renew() *table {
 	return n
 }
 
-// connect makes this process a writer of a stream, or tells that stream why it cannot.
+// connect makes this process a writer of a stream, or reports to the stream why it cannot.
 func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error) {
 	c, err := openStream(d, id)
 	if err != nil {
@@ -238,24 +236,23 @@ func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error)
 	a, err := attach(c, sys.SelfProc(), max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 	if err != nil {
 		t.missed.note(id, err, c.addMissed)
-		c.release() // not before the next collection would be late for who is traced
+		c.release() // do not keep the mapping until the next garbage collection
 		return nil, err
 	}
 	t.missed.connected(c)
-	// The descriptor is needed for the lock only.
+	// Only the lock needs the descriptor.
 	c.f.Close()
 	return a, nil
 }
 
-// weeder lets go of streams that have been shut down, memory and all. The trace
-// points do not: of a process that nobody traces any more they look at nothing but a
-// zero. It comes with each garbage collection. A timer would keep the runtime from
-// noticing that a program is deadlocked, which nobody must be denied for being traced.
+// reaper drops attachments of streams that have been shut down, and so frees their memory. Trace points do not: once no
+// stream traces the process, they load a zero and return. The reaper runs as a finalizer after each garbage
+// collection. A timer would keep the runtime from detecting the deadlock of a traced program.
 type reaper struct{ t *tracedProcess }
 
 func (w *reaper) reap() {
 	t := w.t
-	if !t.mu.TryLock() { // finalizers, which may be the application's, do not wait for us
+	if !t.mu.TryLock() { // do not delay other finalizers
 		runtime.SetFinalizer(w, (*reaper).reap)
 		return
 	}
@@ -276,26 +273,25 @@ func (w *reaper) reap() {
 	runtime.SetFinalizer(w, (*reaper).reap)
 }
 
-// outline finds out where in the body of Event, when that is called and not
-// inlined, the call of record returns to: it calls Event in that way. That tells
-// something only while the process is traced, and is tried until it does.
+// outline returns the address in the body of Event, where the compiler did not inline it, that record returns to. To find
+// it, outline calls Event without inlining. The call reaches record only while the process is traced: until then
+// outline returns 0 and retries at the next call.
 func outline() uint64 {
 	if sys.FastSelf() && probed.Load() == 0 {
 		call := Event
-		if reflect.ValueOf(&call).Elem().CanSet() { // keeps the call from being inlined
+		if reflect.ValueOf(&call).Elem().CanSet() { // prevents inlining of the call
 			call(probe, probeMark[:])
 		}
 	}
 	return probed.Load()
 }
 
-// probe is no event type, but together with probeMark it tells record to say
-// who called it.
+// probe is no event type. With probeMark as its data it asks record for its return address.
 const probe = ^EventID(0)
 
 var probeMark [1]byte
 
 var (
 	probed      atomic.Uint64
-	probedOuter atomic.Bool // whether sys.Outer tells who called that Event
+	probedOuter atomic.Bool // sys.Outer finds the caller of that Event
 )

@@ -98,10 +98,10 @@ func (c *conn) freeSlot(slot uint64) {
 	sys.ReleaseAs(c.f, slotHeld+slot)
 }
 
-// slotHeld is what a connection holds (sys.HoldSharedAs) of the slots that it has taken, from here on. The numbers
-// of readers are below. Process and start do not tell whose a slot is: an earlier program of the
-// process has left it, which the kernel has let go of, or another Go runtime in this program, such
-// as that of a c-shared library, is writing.
+// slotHeld is the first of the numbers that a connection holds (sys.HoldSharedAs) for its slots. The numbers of readers
+// are lower. Process and start time do not identify the writer of a slot: an earlier program of the same process may
+// have left the slot, whose lock the kernel has dropped then; or another Go runtime in this program, such as that of
+// a c-shared library, may be writing.
 const slotHeld = 1 << 62
 
 // sweepSelf frees the slots and chunks that an earlier program of this process has left behind. It does so once, before

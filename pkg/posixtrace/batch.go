@@ -10,25 +10,23 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// Batch is a number of events that a Reader has read at once. The zero value is ready
-// for use. Extension.
+// Batch is a batch of events for Reader.NextBatch. The zero value is ready for use. Extension.
 type Batch struct {
-	// Records are the events. They and their data are valid until NextBatch fills this batch,
-	// or one that was filled after it, again.
+	// Records are the events. They and their data are valid until NextBatch fills this batch again, or one that
+	// it filled later.
 	Records []Record
 
 	hold tracelog.Hold
 	data []byte
 }
 
-// batchSize is how many events there may be in a batch. What they are decoded from, they and
-// what they are made should fit into the processor's nearest memories.
+// batchSize is the most events in a batch. The encoded events, the records and the output made from them fit into the
+// first caches of a processor.
 const batchSize = 256
 
-// NextBatch fills b with the next events, one or more, and returns io.EOF at the end of
-// what is sound. It reads what Next does, in the same order, and costs less. Of a log that is
-// read forward it does not wait for more once it has an event.
-// Errors: EIO reading failed. Extension.
+// NextBatch fills b with the next events, at least one. It reads the events of Next, in the same order, at a lower cost. At
+// the end it returns a bare io.EOF. In a log that is read forward it does not wait for more events once it has
+// one. Errors: EIO reading failed; EINVAL the reader is closed. Extension.
 func (r *Reader) NextBatch(b *Batch) error {
 	defer runtime.KeepAlive(r)
 	b.Records = b.Records[:0]
@@ -65,16 +63,15 @@ func (r *Reader) NextBatch(b *Batch) error {
 		}
 		b.Records = r.timed(b.Records[:n], r.raw[:n])
 		if len(b.Records) == 0 {
-			// None is selected. What has just come to its end may still be in the batch that
-			// was read before this one.
+			// None is selected. The events of the previous batch may still refer to the blocks that have just
+			// come to their end.
 			hold = new(tracelog.Hold)
 		}
 	}
 	return nil
 }
 
-// timed makes records of what was read from the log, and returns those that the selection
-// has room for.
+// timed fills recs from the events read, and returns those within the selection.
 func (r *Reader) timed(recs []Record, raw []chunk.Record) []Record {
 	clock := r.log.Clock()
 	all := r.since == math.MinInt64 && r.until == math.MaxInt64

@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// TypeCount is what there is of one event type. Extension.
+// TypeCount counts the events of one type. Extension.
 type TypeCount struct {
 	ID          EventID
 	Events      uint64
@@ -17,9 +17,9 @@ type TypeCount struct {
 	First, Last int64  // times of the first and the last, in nanoseconds since the Unix epoch
 }
 
-// Counts is what Reader.Count has counted. The zero value is ready for use. Extension.
+// Counts is the result of Reader.Count. The zero value is ready for use. Extension.
 type Counts struct {
-	// Events is how many events there were so far.
+	// Events is the number of events counted so far.
 	Events uint64
 	// Latest is the time of the latest of them in nanoseconds since the Unix epoch.
 	Latest int64
@@ -30,10 +30,10 @@ type Counts struct {
 	batch Batch
 }
 
-// Count counts some of the events that Next would report, and returns io.EOF when it has
-// counted all. That is a matter of a few nanoseconds for an event of a finished log, since
-// nothing depends on their order. After it c is for the same reader only, and the
-// reader for c, until Rewind. Errors: EIO reading failed. Extension.
+// Count counts some of the events that Next would report, and returns a bare io.EOF when it has counted all. It takes a few
+// nanoseconds per event of a finished log, because it does not order the events. Until Rewind the caller uses c
+// with this reader only, and the reader for Count only. Errors: EIO reading failed; EINVAL the reader is
+// closed. Extension.
 func (r *Reader) Count(c *Counts) error {
 	if r.closed {
 		return fail("Count", errReaderClosed, syscall.EINVAL)
@@ -79,7 +79,7 @@ func (t *TypeCount) add(events, bytes uint64, first, last int64) {
 	t.First, t.Last = min(t.First, first), max(t.Last, last)
 }
 
-// Types iterates over the event types of which there was any, by id.
+// Types iterates over the event types with at least one event, in the order of their ids.
 func (c *Counts) Types() iter.Seq[TypeCount] {
 	return func(yield func(TypeCount) bool) {
 		for i := range c.log.Types {

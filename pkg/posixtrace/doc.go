@@ -1,44 +1,36 @@
-// Package posixtrace is POSIX Trace (IEEE Std 1003.1-2017, XSH 2.11, with the
-// options Trace Log, Trace Inherit and Trace Event Filter) for Linux, in Go. It
-// has nothing to do with ptrace(2), the system call that debuggers use.
+// Package posixtrace implements POSIX Trace (IEEE Std 1003.1-2017, XSH 2.11, with the options Trace Log, Trace
+// Inherit and Trace Event Filter) for Linux. It is unrelated to ptrace(2), the system call of debuggers.
 //
 // # The model
 //
-// The standard knows three roles. One process may play all of them, or three
-// processes one each:
+// The standard has three roles. One process may have all of them, or three processes one each:
 //
-//   - A traced process has trace points, calls of [Event] that name an event type
-//     and give a few bytes of data. It need not know whether it is traced: where
-//     nobody traces it, a trace point costs about a nanosecond.
-//   - A controller makes a [Stream] that traces a process ([Create],
-//     [CreateWithLog]), starts and stops it, and says which event types it
-//     rejects ([Stream.SetFilter]). Several streams can trace one process and
-//     do not disturb each other.
-//   - An analyzer reads what was recorded: from an active stream without log by
-//     [Stream.Next] and its kin, each event once; from a log by [Open].
+//   - A traced process has trace points: calls of [Event] with an event type and a few bytes of data. It does not
+//     need to know whether a stream traces it: without a stream a trace point costs about a nanosecond.
+//   - A controller creates a [Stream] that traces a process ([Create], [CreateWithLog]), starts and stops it,
+//     and sets the event types that the stream rejects ([Stream.SetFilter]). Several streams can trace one process
+//     independently.
+//   - An analyzer reads the events: from an active stream without log by [Stream.Next] or [Stream.All], each event
+//     once; from a log by [Open].
 //
-// A stream is created suspended and records between [Stream.Start] and
-// [Stream.Stop]. It is a piece of shared memory of a given size. What happens
-// when that is full is its [FullPolicy]: the oldest events give way ([PolicyLoop]), the
-// stream stops until there is room ([PolicyUntilFull]), or it is flushed to its log
-// ([PolicyFlush]). A log has such a policy, too. Whatever is lost is counted
-// (Status.Lost), and where it is missing the reader finds the system events
-// posix_trace_overflow and posix_trace_resume.
+// A new stream is suspended. It records between [Stream.Start] and [Stream.Stop]. A stream is a piece of shared
+// memory of fixed size. Its [FullPolicy] says what happens when it is full: new events overwrite the oldest
+// ([PolicyLoop]), the stream stops until there is room ([PolicyUntilFull]), or its owner flushes it to its log
+// ([PolicyFlush]). A log has such a policy, too. The stream counts lost events (Status.Lost), and in their place a
+// reader finds the system events posix_trace_overflow and posix_trace_resume.
 //
-// Event types have names. A process maps a name to an [EventID] once
-// ([OpenEventID]) and passes the id to its trace points. The processes of a
-// family (a process and the children to which its tracing is passed on, see
-// [InheritChildren]) agree on the ids.
+// Event types have names. A process maps a name to an [EventID] once ([OpenEventID], [MustEventID]) and passes the
+// id to its trace points. A trace point whose data is expensive to make asks [Enabled] first. The processes of a
+// family agree on the ids: a process and the children that inherit its tracing (see [InheritChildren]).
 //
-// A program that PTRACE_STREAM leads to its stream is connected before main; any other, when it first
-// asks for an id or, without one, at its first trace point. Whatever connects it needs openat(2), mmap(2),
-// fcntl(2) and flock(2): a program that refuses itself these (seccomp(2)) does so afterwards. Of
-// what is connected already, trace points need none of them; nor does [OpenEventID] of a name that the
-// program has asked for before.
+// A program whose PTRACE_STREAM names its stream connects before main; any other program connects when it first
+// opens an id or, without one, at its first trace point. Connecting needs openat(2), mmap(2), fcntl(2) and
+// flock(2): a program that forbids itself these calls (seccomp(2)) connects first. Once connected, trace points
+// need none of them, and neither does [OpenEventID] of a name that the program has opened before.
 //
 // # A whole program
 //
-// This one traces itself:
+// This program traces itself:
 //
 //	package main
 //
@@ -85,7 +77,7 @@
 //		}
 //	}
 //
-// What comes out:
+// It prints:
 //
 //	posix_trace_start
 //	page.fetch "number 0"
@@ -95,40 +87,34 @@
 //
 // # Logs
 //
-// [CreateWithLog] makes a stream that is flushed to a file. As long as its owner
-// lives, the owner flushes it: on [Stream.Flush], by itself under the policy
-// PolicyFlush, and at the end. [Stream.Shutdown] completes the log; only then does
-// [Open] accept it, as the standard asks. An active stream with log is not read
-// by Next. Use [Stream.Reader], which reads log and stream together and consumes
-// nothing, or [NewReader], which reads a log in any state.
+// [CreateWithLog] makes a stream with a log in a file. The owner flushes the stream to the log: on [Stream.Flush], at
+// intervals with [PolicyFlush], and at the end. [Stream.Shutdown] completes the log; only then does [Open]
+// accept it, as the standard asks. Next does not read an active stream with log. [Stream.Reader] reads log and
+// stream together and consumes nothing. [NewReader] reads a log in any state.
 //
-// A stream belongs to the process that made it, and is shut down with it, even
-// when it is killed: the next one who lists or creates streams, or opens the
-// log, finds the dead owner and does what was left to do. [Stream.Handover]
-// gives a stream away.
+// A stream belongs to the process that created it. The end of that process, also by SIGKILL, shuts the stream
+// down: the next process that lists or creates streams, or opens the log, finds the dead owner and completes the
+// shutdown. [Stream.Handover] gives a stream to another process.
 //
-// When processes die nothing is lost that was recorded. When the machine dies the
-// streams are gone, and of a log there is what the kernel had written to its device by
-// then: usually all but the last half minute. What a [Stream.Sync] that succeeded has
-// covered is there in any case, and after [Stream.SetSync] what any flush has. A
-// log that was cut off this way is read up to where it is sound ([NewReader]).
+// The death of a process loses no recorded event. A crash of the machine loses the streams, and of a log the
+// part that the kernel had not written to the device: usually the last half minute. Events before a successful
+// [Stream.Sync] are safe, and after [Stream.SetSync] those before any flush. [NewReader] reads a log that was
+// cut off up to the last sound block.
 //
-// Should somebody cut the file of a stream short, no program dies of it, neither the traced
-// one: the package puts a handler before the Go runtime's for SIGBUS, which minds
-// its own mappings only, and the stream is then one that is shut down and empty. Calls
-// on it fail with EIO, its events that were not flushed are lost, and its log ends without a
-// seal. (This is so on amd64 and arm64.)
+// Truncating a stream file does not kill the processes that map it: the package's SIGBUS handler handles faults in
+// its own mappings and forwards all others (on amd64 and arm64). The stream is then shut down and empty: calls
+// fail with EIO, events that were not flushed are lost, and the log ends without a seal.
 //
 // # Errors
 //
-// Every call fails with an [*Error]. It holds the error number that the standard
-// asks for, so errors.Is(err, syscall.EINVAL) is the standard's EINVAL, and what
-// exactly was wrong. [io.EOF] ends a log and [ErrUnavailable] is the
-// "unavailable" flag of posix_trace_trygetnext_event; both come bare.
+// Every call fails with an [*Error]. It has the error number that the standard asks for, so errors.Is(err,
+// syscall.EINVAL) is the standard's EINVAL, and the cause. A call on a closed handle also matches os.ErrClosed. Two
+// errors come bare: [io.EOF] at the end of a log, and [ErrUnavailable], the "unavailable" flag of
+// posix_trace_trygetnext_event.
 //
 // # POSIX names and Go names
 //
-// Every function of the standard, and where it is:
+// Every function of the standard and its counterpart:
 //
 //	POSIX name                               Go name
 //	posix_trace_attr_destroy                 none: an Attr is an ordinary value and needs no end
@@ -182,22 +168,18 @@
 //	posix_trace_trid_eventid_open            Stream.EventID
 //	posix_trace_trygetnext_event             Stream.TryNext
 //
-// A call that makes no sense for a kind of stream fails with EINVAL in C; in Go
-// most of them cannot be written, since active streams ([Stream]) and opened logs
-// ([Log]) are different types.
+// In C a call that does not suit the kind of stream fails with EINVAL. In Go most such calls do not compile: active streams
+// ([Stream]) and opened logs ([Log]) have different types.
 //
 // # Extensions
 //
-// What is documented as "Extension" is not in the standard. The commands
-// ptrace-run, ptrace-create, ptrace-ctl, ptrace-filter, ptrace-event and
-// ptrace-dump are written with this package and nothing beneath it, so whatever
-// they do, a program can do: find streams ([List], [Attach]), read without
-// consuming, and logs of every state ([Reader]), filter names that do not yet
-// exist ([Stream.FilterOps]), record for other processes ([Process],
-// [Recorder]).
+// Declarations marked "Extension" are not in the standard. The commands ptrace-run, ptrace-create, ptrace-ctl,
+// ptrace-filter, ptrace-event and ptrace-dump use this package and nothing beneath it, so a program can do what they
+// do: find streams ([List], [Attach]), read without consuming, and logs in any state ([Reader]), filter names that do
+// not exist yet ([Stream.FilterOps]), and record on behalf of other processes ([Process], [Recorder]).
 //
-// A program measures what it does by spans ([SpanType]): two events NAME.begin and
-// NAME.end with one key, on whatever goroutines they happen.
+// A program measures its work by spans ([SpanType]): two events NAME.begin and NAME.end with one key, on any
+// goroutines.
 //
 //	var request, _ = posixtrace.OpenSpanType("request")
 //

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// Error is what every call of this package fails with, except where io.EOF or
-// ErrUnavailable is documented. It carries the error number that the standard
-// asks for and, where there is more to say, what exactly was wrong.
+// Error is the error of every call of this package, except where io.EOF or ErrUnavailable is documented. It has the error
+// number that the standard asks for and, if there is more to say, the cause.
 //
 //	errors.Is(err, syscall.ESRCH)    // no such process
 //	errors.Is(err, fs.ErrPermission) // EPERM and EACCES
@@ -20,7 +19,7 @@ type Error struct {
 	// where the standard has no such function ("Adopt").
 	Op    string
 	Err   syscall.Errno // the error number that the standard asks for
-	Cause error         // what exactly was wrong, or nil
+	Cause error         // the exact reason, or nil
 }
 
 // Error returns one line: "posix_trace_open: record at 4096: cut short: invalid argument".
@@ -44,12 +43,11 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, e.Cause}
 }
 
-// ErrUnavailable is what TryNext returns when no event is ready (the standard's
-// "unavailable" flag).
+// ErrUnavailable is the error of TryNext if no event is ready (the "unavailable" flag of posix_trace_trygetnext_event).
 var ErrUnavailable = errors.New("no event available")
 
-// ErrDirectory is in the chain of errors about the trace directory: it is refused, cannot be made
-// or written, or has no room. $PTRACE_DIR names another. Extension.
+// ErrDirectory is in the chain of errors of the trace directory: it is unsafe, cannot be made or written, or has no room.
+// $PTRACE_DIR names another directory. Extension.
 var ErrDirectory = errors.New("the trace directory cannot be used")
 
 // dirError is an error about the trace directory.
@@ -59,8 +57,7 @@ func (e *dirError) Error() string        { return e.err.Error() }
 func (e *dirError) Unwrap() error        { return e.err }
 func (e *dirError) Is(target error) bool { return target == ErrDirectory }
 
-// ofDir marks an error of the trace directory, if it is one: a process that is gone and a limit of
-// ours are none.
+// ofDir marks an error of the trace directory. An ended process and a limit of the package are none.
 func ofDir(err error) error {
 	for _, no := range []syscall.Errno{syscall.ESRCH, syscall.EAGAIN, syscall.EEXIST, syscall.ESTALE} {
 		if errors.Is(err, no) {
@@ -86,14 +83,13 @@ type cancelError struct{ cause, err error }
 func (e *cancelError) Error() string   { return e.cause.Error() }
 func (e *cancelError) Unwrap() []error { return []error{e.cause, e.err} }
 
-// roomError is ENOMEM, in words that say more.
+// roomError is ENOMEM with a longer text.
 type roomError string
 
 func (e roomError) Error() string { return string(e) }
 func (e roomError) Unwrap() error { return syscall.ENOMEM }
 
-// fail makes an *Error of err, or nil of nil. An error number inside err is
-// taken; otherwise the number is def.
+// fail returns an *Error for err, or nil for nil. Its error number is the one in err, or def if there is none.
 func fail(op string, err error, def syscall.Errno) error {
 	if err == nil {
 		return nil
@@ -109,6 +105,7 @@ func fail(op string, err error, def syscall.Errno) error {
 	return &Error{Op: op, Err: def, Cause: err}
 }
 
+// einval returns an *Error with EINVAL and a formatted cause.
 func einval(op, format string, args ...any) error {
 	return &Error{Op: op, Err: syscall.EINVAL, Cause: fmt.Errorf(format, args...)}
 }

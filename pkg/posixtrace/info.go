@@ -2,7 +2,7 @@ package posixtrace
 
 import "time"
 
-// Truncation tells whether the data of an event is whole.
+// Truncation is whether the data of an event is whole.
 type Truncation uint8
 
 // The truncation states (posix_truncation_status).
@@ -26,28 +26,25 @@ func (t Truncation) String() string {
 // EventInfo describes one recorded event (posix_trace_event_info).
 type EventInfo struct {
 	ID         EventID    // posix_event_id
-	PID        int        // posix_pid; 0 when the event belongs to no process
-	TID        int        // posix_thread_id: the kernel's thread id; 0 when there is none
-	Address    uint64     // posix_prog_address: where in the program the trace point was called; 0 when unknown
+	PID        int        // posix_pid; 0 if the event belongs to no process
+	TID        int        // posix_thread_id: the kernel's thread id; 0 if there is none
+	Address    uint64     // posix_prog_address: the address of the trace point in the program; 0 if unknown
 	UnixNano   int64      // posix_timestamp in nanoseconds since the Unix epoch
 	Truncation Truncation // posix_truncation_status
 
-	// Extension: of an event that begins or ends a span with a key (SpanType), the key, and of
-	// one that begins it the key of the span around it; else 0. A key means something
-	// together with PID only.
+	// Span is the key of the span that the event starts or ends (SpanType), or 0. Parent is the key of the span around
+	// a span that the event starts, or 0. A key is unique within a process. Extension.
 	Span, Parent uint64
 }
 
 // Time returns the event's time.
 func (e *EventInfo) Time() time.Time { return time.Unix(0, e.UnixNano) }
 
-// Coarse reports whether the time of an event is that of a shell that knows it to
-// hundredths of a second only, and may be that much too early. The order of
-// such events among those of their shell is right. Extension.
+// Coarse reports whether the event comes from a shell that knows the time only to hundredths of a second: the time may be up
+// to 10 ms early. The order among the events of that shell is right. Extension.
 func (e *EventInfo) Coarse() bool { return e.Address>>62 == 3 }
 
-// Addresses of events that a command has recorded from what a shell left in a spool
-// file. No program has such an address. Extension.
+// Addresses of events that a command has recorded from the spool file of a shell. No program has such addresses. Extension.
 const (
 	SpoolAddress  = 1 << 63 // all of them have this bit
 	CoarseAddress = 1 << 62 // the shell knew the time to hundredths of a second

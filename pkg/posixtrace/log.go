@@ -11,9 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Log is a pre-recorded stream: a finished log (the trace_id_t of
-// posix_trace_open). Its methods are safe for concurrent use. After Close they
-// fail with EINVAL.
+// Log is a pre-recorded stream: a finished log (the trace_id_t of posix_trace_open). All methods are safe for concurrent
+// use. After Close they fail with EINVAL and os.ErrClosed.
 type Log struct {
 	mu    sync.Mutex
 	f     *os.File // nil after Close
@@ -23,11 +22,10 @@ type Log struct {
 
 var errLogClosed = closedError("the log is closed")
 
-// Open opens the log that f is open on for reading (posix_trace_open). The
-// descriptor's offset is neither used nor moved, and f may be closed. A log
-// whose owner died is completed first, or where that is impossible read as far
-// as it is sound. Errors: EINVAL not a valid log, or its
-// owner still records; EBADF f is not open for reading.
+// Open opens the log in f, which is open for reading (posix_trace_open). Open does not use or move the offset of the
+// descriptor, and the caller may close f. If the log's owner died, Open completes the log first; if it cannot, the Log
+// ends with the last sound event. Errors: EINVAL not a valid log, or its stream is still active (see
+// NewReader); EBADF f is not open for reading.
 func Open(f *os.File) (*Log, error) {
 	const op = "posix_trace_open"
 	if f == nil {
@@ -55,7 +53,7 @@ func Open(f *os.File) (*Log, error) {
 	return &Log{f: dup, r: r}, nil
 }
 
-// use runs g on the reader of a log that is open.
+// use runs g with the reader of an open log.
 func (l *Log) use(op string, g func(r *Reader) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,9 +63,9 @@ func (l *Log) use(op string, g func(r *Reader) error) error {
 	return g(l.r)
 }
 
-// Next reports the next event, io.EOF at the end (posix_trace_getnext_event).
-// The event's data goes to data, n tells how much; Truncation says TruncationRead when
-// it did not fit.
+// Next reports the next event (posix_trace_getnext_event). It copies the event's data into data and returns the number of
+// bytes, n. If the data does not fit, ev.Truncation is TruncationRead. At the end of the log it returns a bare
+// io.EOF. Errors: EINVAL the log is closed; EIO reading failed.
 func (l *Log) Next(data []byte) (ev EventInfo, n int, err error) {
 	err = l.use("posix_trace_getnext_event", func(r *Reader) error {
 		rec, err := r.Next()
@@ -110,12 +108,12 @@ func (l *Log) All() iter.Seq2[Record, error] {
 	}
 }
 
-// Rewind goes back to the oldest event (posix_trace_rewind).
+// Rewind goes back to the oldest event (posix_trace_rewind). Errors: EINVAL the log is closed.
 func (l *Log) Rewind() error {
 	return l.use("posix_trace_rewind", func(r *Reader) error { return r.Rewind() })
 }
 
-// Close ends the use of the log (posix_trace_close).
+// Close ends the use of the log (posix_trace_close). Errors: EINVAL the log is closed.
 func (l *Log) Close() error {
 	return l.use("posix_trace_close", func(r *Reader) error {
 		r.Close()
@@ -125,15 +123,15 @@ func (l *Log) Close() error {
 	})
 }
 
-// Attr returns the attributes of the recorded stream (posix_trace_get_attr).
+// Attr returns the attributes of the recorded stream (posix_trace_get_attr). Errors: EINVAL the log is closed.
 func (l *Log) Attr() (a StreamAttr, err error) {
 	err = l.use("posix_trace_get_attr", func(r *Reader) error { a = r.Attr(); return nil })
 	return
 }
 
-// Status returns the state of the stream when it was completed; nothing is
-// reset (posix_trace_get_status). Of a log that could not be completed, or is
-// damaged, LogOverrunStatus is StatusOverrun: what the end would hold is missing.
+// Status returns the state of the stream when its log was completed (posix_trace_get_status). It resets nothing. If the
+// log is incomplete or damaged, LogOverrunStatus is StatusOverrun, because events at its end are missing. Errors:
+// EINVAL the log is closed.
 func (l *Log) Status() (s Status, err error) {
 	err = l.use("posix_trace_get_status", func(r *Reader) error {
 		s = r.Status()
@@ -145,8 +143,8 @@ func (l *Log) Status() (s Status, err error) {
 	return
 }
 
-// EventName returns the name of an event type (posix_trace_eventid_get_name).
-// Errors: EINVAL the id has no name.
+// EventName returns the name of an event type (posix_trace_eventid_get_name). Errors: EINVAL no type has that id, or the
+// log is closed.
 func (l *Log) EventName(id EventID) (name string, err error) {
 	const op = "posix_trace_eventid_get_name"
 	err = l.use(op, func(r *Reader) error {
@@ -165,8 +163,8 @@ func (l *Log) EventName(id EventID) (name string, err error) {
 	return
 }
 
-// NextEventType returns the next type of the log's type list, false at its
-// end (posix_trace_eventtypelist_getnext_id).
+// NextEventType returns the next type of the log's type list, and false at the end of the list
+// (posix_trace_eventtypelist_getnext_id). Errors: EINVAL the log is closed.
 func (l *Log) NextEventType() (id EventID, ok bool, err error) {
 	err = l.use("posix_trace_eventtypelist_getnext_id", func(r *Reader) error {
 		types, err := r.EventTypes()
@@ -179,13 +177,13 @@ func (l *Log) NextEventType() (id EventID, ok bool, err error) {
 	return
 }
 
-// RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind).
+// RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind). Errors: EINVAL the log is closed.
 func (l *Log) RewindEventTypes() error {
 	return l.use("posix_trace_eventtypelist_rewind", func(r *Reader) error { l.types = 0; return nil })
 }
 
 // EventTypes returns all event types of the log, in the order of NextEventType, whose position it
-// leaves alone. Error: EINVAL the log is closed. Extension.
+// leaves alone. Errors: EINVAL the log is closed. Extension.
 func (l *Log) EventTypes() (types []EventType, err error) {
 	err = l.use("EventTypes", func(r *Reader) error {
 		types, err = r.EventTypes()

@@ -137,17 +137,16 @@ func streamOf(s *tracelog.Super, f *os.File) *conn {
 	return c
 }
 
-// peek takes a picture of what a stream holds, which is good unless the stream turns out to
-// have been cut short. The caller holds the stream's lock.
+// peek takes a snapshot of a stream. The snapshot is valid unless c.cut reports a truncated file afterwards. The caller
+// holds the stream's lock.
 func peek(c *conn) (*stream.Snapshot, *chunk.Clock) {
 	r := c.mem.Snapshot()
 	c.checkCut()
 	return r, c.mem.FreshClock()
 }
 
-// openRegular opens a file for reading whose name comes from a stream. Anything else than
-// a regular file is not even opened: a FIFO would make us wait, or take what is
-// another's.
+// openRegular opens a file, whose path comes from a stream, for reading. It does not open any other type of file: to open a
+// FIFO could block, or take data from its reader.
 func openRegular(path string) (*os.File, error) {
 	return sys.OpenForReading(path, func(st *sys.FileStat) error {
 		if !st.Regular() {
@@ -157,9 +156,9 @@ func openRegular(path string) (*os.File, error) {
 	})
 }
 
-// Reader returns a reader over what the stream holds now: its log, if it is a
-// regular file that can be read, then the stream itself. Nothing is consumed;
-// events that are overwritten meanwhile are left out. Extension.
+// Reader returns a reader of the events that the stream holds now: those in its log, if that is a readable regular file,
+// then those in the stream. The reader consumes nothing, and omits events that are overwritten meanwhile.
+// Errors: EINVAL the stream is closed; EIO its file was truncated. Extension.
 func (s *Stream) Reader() (*Reader, error) {
 	defer runtime.KeepAlive(s)
 	const op = "Reader"
@@ -170,7 +169,7 @@ func (s *Stream) Reader() (*Reader, error) {
 		if f, err := openRegular(s.c.mem.LogPath); err == nil {
 			if st, e := sys.Fstat(f); e == nil && st.Regular() && st.Dev == s.c.mem.LogDev && st.Ino == s.c.mem.LogIno {
 				r, err := openFile(f, nil)
-				// One that is held back is still what it was before.
+				// The file of a log that is held back still has its earlier contents.
 				if err == nil && r.log.Super().ID == s.c.mem.ID {
 					r.f = f
 					return r, nil
@@ -192,7 +191,7 @@ func (s *Stream) Reader() (*Reader, error) {
 	made := func() (mr *stream.Snapshot, c *chunk.Clock, err error) {
 		err = s.locked(func(m *stream.Mem, w *stream.Writer) error {
 			m.Recover(gone)
-			if mr, c = peek(s.c); s.c.cut() { // what was seen may be zeros
+			if mr, c = peek(s.c); s.c.cut() { // the snapshot may consist of zeros
 				return errCut
 			}
 			return nil

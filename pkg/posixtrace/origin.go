@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Origin tells where a stream was recorded. Extension.
+// Origin is where a stream was recorded. Extension.
 type Origin struct {
 	Host    string
 	BootID  string
@@ -14,7 +14,7 @@ type Origin struct {
 	Command []string // the command line of the owner
 }
 
-// Origin returns what is known of where the stream was recorded.
+// Origin returns the origin of the stream. Fields that the log does not have are zero. Extension.
 func (r *Reader) Origin() Origin {
 	defer runtime.KeepAlive(r)
 	if r.log == nil {
@@ -26,7 +26,7 @@ func (r *Reader) Origin() Origin {
 	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Command: s.Command}
 }
 
-// splitCommand is the inverse of how a command line is stored.
+// splitCommand splits a command line as it is stored in a stream.
 func splitCommand(s string) []string {
 	if s == "" {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Process is a process for which the caller generates events, as ptrace-event
-// does for the shell that runs it. It is not safe for concurrent use. Extension.
+// Process is a process on whose behalf the caller records events, as ptrace-event does for the shell that runs it. It is not
+// safe for concurrent use. Extension.
 type Process struct {
 	who     sys.Proc
 	tid     uint32
@@ -22,8 +22,8 @@ type Process struct {
 	closed  bool
 }
 
-// OpenProcess connects to process pid, which must belong to the same user, and
-// to the streams that trace it now. Errors: ESRCH, EPERM. Extension.
+// OpenProcess connects to process pid, which must belong to the same user, and to the streams that trace it now. Errors: ESRCH
+// no such process; EPERM no permission to trace it; those of the trace directory (ErrDirectory). Extension.
 func OpenProcess(pid int) (*Process, error) {
 	const op = "OpenProcess"
 	p, err := target(pid)
@@ -35,7 +35,7 @@ func OpenProcess(pid int) (*Process, error) {
 		return nil, fail(op, err, syscall.ENOMEM)
 	}
 	r := &Process{who: p, tid: p.PID, dir: d}
-	// Most scripts are traced by nobody, and that should cost them next to nothing.
+	// No stream traces most scripts: keep that case cheap.
 	if page, err := d.Page(p, false); err == nil {
 		if r.proc, err = withPage(d, page); err != nil {
 			return nil, fail(op, err, syscall.ENOMEM)
@@ -77,8 +77,7 @@ func OpenProcess(pid int) (*Process, error) {
 	return r, nil
 }
 
-// open returns what the process has in the trace directory, which is made if it is
-// not there yet.
+// open returns the page and the names of the process, and makes them if necessary.
 func (p *Process) open() (pr *proc, err error) {
 	if p.proc == nil {
 		if p.dir.Gone() {
@@ -93,7 +92,7 @@ func (p *Process) open() (pr *proc, err error) {
 
 var errProcessClosed = closedError("the connection is closed")
 
-// OpenEventID is OpenEventID on behalf of the process.
+// OpenEventID is the function OpenEventID on behalf of the process. Errors: those of that function; EINVAL p is closed.
 func (p *Process) OpenEventID(name string) (EventID, error) {
 	const op = "posix_trace_eventid_open"
 	if len(name) > EventNameMax {
@@ -110,18 +109,15 @@ func (p *Process) OpenEventID(name string) (EventID, error) {
 	return id, fail(op, err, syscall.ENOMEM)
 }
 
-// SetThread makes tid the thread of the events from now on, in place of the
-// process's pid. Several programs that act for one process at the same time tell
-// their spans apart by it.
+// SetThread makes tid the thread of later events, in place of the process's pid. It separates the spans of several programs
+// that act on behalf of one process at a time.
 func (p *Process) SetThread(tid int) { p.tid = uint32(tid) }
 
-// SetSpan makes the events from now on those of the span with this key, which lies within
-// the one with the key parent; 0 stands for none. The keys are the caller's choice.
+// SetSpan gives later events the key of a span and of the span around it; 0 means none. The caller chooses the keys.
 func (p *Process) SetSpan(span, parent uint64) { p.span = stream.Span{Key: span, Parent: parent} }
 
-// Event records an event on behalf of the process, with its pid as process and
-// thread (but see SetThread), in every running stream that traces it, and returns
-// how many took it.
+// Event records an event on behalf of the process in every running stream that traces it, and returns the number of streams
+// that recorded it. The event has the pid of the process as process and thread (but see SetThread).
 func (p *Process) Event(id EventID, data []byte) (took int) {
 	if !event.ID(id).User() || p.proc == nil {
 		return 0
@@ -149,7 +145,7 @@ func (p *Process) Streams() []string {
 	return paths
 }
 
-// Close ends the connection.
+// Close ends the connection. Errors: EINVAL p is closed.
 func (p *Process) Close() error {
 	defer runtime.KeepAlive(p)
 	if p.closed {

@@ -17,15 +17,15 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// LogState tells what a Reader reads. Extension.
+// LogState is the state of the log that a Reader reads. Extension.
 type LogState uint8
 
 // The states of a log.
 const (
 	LogFinished   LogState = iota // completed and sealed
 	LogLive                       // its stream is still active
-	LogUnfinished                 // it ends without a seal: its recorder was killed or it is cut off
-	LogDamaged                    // a block is unsound; what precedes it was read
+	LogUnfinished                 // ends without a seal: the owner was killed, or the file is cut off
+	LogDamaged                    // a block is unsound; the events before it were read
 )
 
 // String returns "finished", "live", "unfinished" or "damaged".
@@ -33,12 +33,11 @@ func (s LogState) String() string {
 	return [...]string{"finished", "live", "unfinished", "damaged"}[s&3]
 }
 
-// Reader reads the events of a log of any state, or of an active stream without
-// consuming them, in the order of their times. It is not safe for concurrent use. Extension.
+// Reader reads the events of a log in any state, or of an active stream without consuming them, in the order of their
+// times. It is not safe for concurrent use. Extension.
 type Reader struct {
-	log *tracelog.Reader // nil for a stream without log, and
-	mem *stream.Snapshot // nil for a log whose stream is gone
-	// whether the log has been read to its end
+	log          *tracelog.Reader // nil for a stream without log
+	mem          *stream.Snapshot // nil for a log whose stream is gone
 	logDone      bool
 	live         bool
 	closed       bool
@@ -61,10 +60,11 @@ var errReaderClosed = closedError("the reader is closed")
 
 var errNotFile = errors.New("not a regular file")
 
-// NewReader returns a reader of the log in r. If r is an *os.File on a regular
-// file it is read positionally from offset 0 and blocks that a selection rules out are
-// skipped; anything else is read forward once. Of a log that is still being recorded
-// the reader also reports what its stream holds. Errors: EINVAL not a trace log. Extension.
+// NewReader returns a reader of the log in r, in any state. If r is an *os.File of a regular file, the reader reads at
+// offsets of its own, starting at 0, and skips blocks outside its selection; the caller closes the file after the
+// reader. Any other r is read forward, once. For a log that is still being recorded the reader also reports the
+// events in the stream. If the owner died, NewReader completes the log first. Errors: EINVAL not a trace
+// log; EIO reading failed. Extension.
 func NewReader(r io.Reader) (*Reader, error) {
 	const op = "NewReader"
 	if f, ok := r.(*os.File); ok {
@@ -80,13 +80,15 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return newReader(&Reader{log: l}), nil
 }
 
+// newReader returns r with an empty selection.
 func newReader(r *Reader) *Reader {
 	r.since, r.until = math.MinInt64, math.MaxInt64
 	return r
 }
 
-// Next returns the next event, io.EOF at the end of what is sound. The record
-// is the reader's own and valid until the next call. Errors: EIO reading failed.
+// Next returns the next event. At the end of the sound part of the log, or of the stream, it returns a bare io.EOF. The
+// record belongs to the reader and is valid until the next call. Errors: EIO reading failed; EINVAL the reader is
+// closed.
 func (r *Reader) Next() (*Record, error) {
 	if r.closed {
 		return nil, fail("posix_trace_getnext_event", errReaderClosed, syscall.EINVAL)
@@ -125,8 +127,8 @@ func (r *Reader) Next() (*Record, error) {
 	}
 }
 
-// All iterates over the events that Next would report from here on, and ends with those or with an
-// error. A record and its data are valid until the next iteration. Extension.
+// All iterates over the events that Next would report from here on, and ends after the last one or with an error. A record
+// and its data are valid until the next iteration. Extension.
 func (r *Reader) All() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for {
@@ -145,7 +147,8 @@ func (r *Reader) All() iter.Seq2[Record, error] {
 	}
 }
 
-// Rewind goes back to the first event. Errors: ESPIPE the log is not a file.
+// Rewind goes back to the first event. The reader of a stream takes a new snapshot of it. Errors: ESPIPE the log is not a
+// regular file; EINVAL the reader is closed.
 func (r *Reader) Rewind() error {
 	defer runtime.KeepAlive(r)
 	const op = "posix_trace_rewind"
@@ -171,11 +174,10 @@ func (r *Reader) Rewind() error {
 	return nil
 }
 
-// Renew takes in what has come to a live stream or log since the reader was made, and goes back to
-// the first event that is selected. Events before since are left out from then on. What the
-// reader has seen of a log it does not look for again, so the cost of looking again
-// and again does not grow with the log. After an error only Close may be called. Errors: ESPIPE the
-// log is not a file. Extension.
+// Renew adds the events that a live stream or log has received since NewReader or the last Renew, and goes back to the
+// first selected event. From then on the reader omits events before since. It does not walk through known blocks
+// again, so the cost of a Renew does not grow with the log. After an error the caller may only call Close.
+// Errors: ESPIPE the log is not a regular file; EINVAL the reader is closed. Extension.
 func (r *Reader) Renew(since time.Time) error {
 	defer runtime.KeepAlive(r)
 	const op = "Renew"
@@ -212,8 +214,8 @@ func (r *Reader) Renew(since time.Time) error {
 	return nil
 }
 
-// State tells in which state the log is, after Next has returned io.EOF for a
-// log read forward, and what is wrong with a damaged or unfinished one.
+// State returns the state of the log and, for a damaged or unfinished log, an error that says where and why. For a log
+// that is read forward the state is certain after Next has returned io.EOF.
 func (r *Reader) State() (LogState, error) {
 	if r.log == nil {
 		return LogLive, nil
@@ -249,8 +251,8 @@ func (r *Reader) Attr() StreamAttr {
 	return a
 }
 
-// Status returns the state of the stream when the log was completed, or as far
-// as it is known.
+// Status returns the state of the stream: the current one of an active stream, else the one at the end of the log as far
+// as the log has it. It resets nothing.
 func (r *Reader) Status() Status {
 	defer runtime.KeepAlive(r)
 	if r.c != nil {
@@ -263,7 +265,7 @@ func (r *Reader) Status() Status {
 	})
 }
 
-// name is EventName with a memory. The name of an event type never changes.
+// name is EventName with a cache. The name of an event type never changes.
 func (r *Reader) name(id EventID) string {
 	if int(id) < len(r.known) && r.known[id] != "" {
 		return r.known[id]
@@ -278,7 +280,7 @@ func (r *Reader) name(id EventID) string {
 	return name
 }
 
-// EventName returns the name of an event type, or "" if it has none.
+// EventName returns the name of an event type, or "" if the type has none or its name is empty.
 func (r *Reader) EventName(id EventID) string {
 	if r.log != nil {
 		if n := r.log.TypeName(event.ID(id)); n != "" || r.c == nil {
@@ -293,8 +295,7 @@ func (r *Reader) EventName(id EventID) string {
 	return names.Name(event.ID(id))
 }
 
-// familyNames opens the names of the stream's family, for events that are not
-// yet in the log.
+// familyNames returns the names of the stream's family, for events that are not in the log yet.
 func (r *Reader) familyNames() (*registry.Names, error) {
 	defer runtime.KeepAlive(r)
 	if r.names == nil {
@@ -307,9 +308,8 @@ func (r *Reader) familyNames() (*registry.Names, error) {
 	return r.names, nil
 }
 
-// EventTypes returns the event types known so far: those of the part of a log that has been read
-// forward, all of a log in a regular file or of a stream. The error is that of opening the names of a
-// live stream.
+// EventTypes returns the event types known so far: of a log that is read forward the types in the part read, of any other
+// log and of a stream all types. Errors: EIO the names of an active stream cannot be opened.
 func (r *Reader) EventTypes() ([]EventType, error) {
 	defer runtime.KeepAlive(r)
 	if r.c != nil {
@@ -327,7 +327,7 @@ func (r *Reader) EventTypes() ([]EventType, error) {
 	return types, nil
 }
 
-// leave gives up the connection of a log's reader to the stream, which is its own.
+// disconnect ends the connection that the reader of a log has to the log's stream.
 func (r *Reader) disconnect() {
 	if r.log != nil && r.c != nil {
 		r.c.release()

@@ -6,10 +6,10 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 type Record struct {
 	EventInfo
 	Name string // of the event type; "" if the type has no name
-	Data []byte // valid until the reader reads its next event, or for a Batch until it is filled again
+	Data []byte // valid until the next event is read; in a Batch until the batch is filled again
 }
 
-// set fills o from a decoded event and its time.
+// set fills o from a decoded event and its time in nanoseconds.
 func (r *Reader) set(o *Record, rec *chunk.Record, ns int64) {
 	o.ID, o.PID, o.TID, o.Address = EventID(rec.Event), int(rec.PID), int(rec.TID), rec.Addr
 	o.UnixNano = ns

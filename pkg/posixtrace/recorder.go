@@ -11,16 +11,16 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Recorder records system events and events on behalf of traced processes.
-// A Recorder is not safe for concurrent use; make one for each goroutine. Extension.
+// Recorder records system events, and events on behalf of traced processes. It is not safe for concurrent use: make one for
+// each goroutine. Extension.
 type Recorder struct {
 	s     *Stream
 	a     *attachment
-	tick  uint64 // the last answer of Now, on both clocks
+	tick  uint64 // the last result of Now, on both clocks
 	nanos int64
 
-	// The last time given to Record, on both clocks: they are not read at one
-	// instant, and still a later time must not get an earlier tick.
+	// The last time given to Record, on both clocks. The clocks are not read at one instant, but a later time must not
+	// get an earlier tick.
 	given struct {
 		tick  uint64
 		nanos int64
@@ -30,14 +30,13 @@ type Recorder struct {
 // flushPause is how long after a failed flush a full stream stays full.
 const flushPause = 100 * time.Millisecond
 
-// flushWait bounds how long an event of a stream that somebody else flushes waits
-// for that.
+// flushWait bounds how long Record waits for a flush by the owner.
 const flushWait = 200 * time.Millisecond
 
-// Recorder returns a Recorder for the stream. When the caller owns a stream with
-// log, a full stream is flushed by the call rather than the event lost, unless the log has
-// taken nothing for seconds; with PolicyFlush another process asks the owner to, and
-// waits a moment for it.
+// Recorder returns a Recorder for the stream. If the stream is full, Record of the owner of a stream with log flushes the
+// stream rather than lose the event, unless the log has accepted no data for seconds; with PolicyFlush, Record of
+// another process asks the owner for a flush and waits up to 200 ms. Errors: EAGAIN too many writers; EINVAL the
+// stream is closed. Extension.
 func (s *Stream) Recorder() (*Recorder, error) {
 	defer runtime.KeepAlive(s)
 	const op = "Recorder"
@@ -68,11 +67,11 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	if s.log != nil && s.c.mem.Policy != stream.Loop || s.c.mem.Policy == stream.Flush {
 		var failed time.Time
 		a.w.OnFull = func() bool {
-			// A log that takes nothing is not asked again for every event.
+			// After a failed flush do not retry for each event.
 			if !failed.IsZero() && time.Since(failed) < flushPause {
 				return false
 			}
-			// One that only its device fails makes room all the same.
+			// A flush that failed only to sync has made room.
 			if err := flush(); err != nil && s.c.mem.State()&stream.Running == 0 {
 				failed = time.Now()
 				return false
@@ -85,8 +84,8 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	return &Recorder{s: s, a: a}, nil
 }
 
-// awaitFlush asks the owner for a flush and waits for it, but not for ever: an
-// owner that is stopped must not stop those it traces.
+// awaitFlush asks the owner for a flush and waits for it for at most flushWait: an owner that is stopped must not stop the
+// processes that it traces.
 func (s *Stream) awaitFlush() error {
 	defer runtime.KeepAlive(s)
 	m := s.c.mem
@@ -105,17 +104,16 @@ func (s *Stream) awaitFlush() error {
 
 var errRecorderClosed = closedError("the recorder is closed")
 
-// Wants reports whether Record would do anything with an event of type id now, so
-// that what it takes to make one can be spared.
+// Wants reports whether Record would record an event of type id now. A caller that makes expensive data asks first.
 func (r *Recorder) Wants(id EventID) bool {
 	wants := r.a != nil && event.ID(id).Valid() && r.a.w.Wants(event.ID(id))
 	runtime.KeepAlive(r)
 	return wants
 }
 
-// Record records one event: ID, PID, TID, Address, Span and Parent as given, the time UnixNano
-// or now when that is 0. It reports whether the stream took it: false when the stream is
-// not running, rejects the type, or is full.
+// Record records one event with the ID, PID, TID, Address, Span and Parent of ev, at the time ev.UnixNano or, if that is 0,
+// now. It reports whether the stream recorded the event: false if the stream is suspended, rejects the type, or is
+// full.
 func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 	if r.a == nil || !event.ID(ev.ID).Valid() {
 		return false
@@ -152,8 +150,7 @@ func (r *Recorder) lose(n uint64) {
 	runtime.KeepAlive(r)
 }
 
-// Now is a time for EventInfo.UnixNano on the stream's own clock, for several
-// events that share one.
+// Now returns the time on the stream's own clock, for the UnixNano of several events at one time.
 func (r *Recorder) Now() int64 {
 	if r.a != nil {
 		r.tick, r.nanos = r.s.c.mem.NanosNow()
@@ -162,7 +159,7 @@ func (r *Recorder) Now() int64 {
 	return r.nanos
 }
 
-// Close ends the recorder and frees its room in the stream.
+// Close ends the recorder and frees its slot in the stream. Errors: EINVAL the recorder is closed.
 func (r *Recorder) Close() error {
 	defer runtime.KeepAlive(r)
 	if r.a == nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// Selection narrows what a Reader reports. Zero members select everything.
+// Selection restricts the events that a Reader reports. Zero fields select all events. Extension.
 type Selection struct {
 	Since, Until time.Time // events at or after Since and before Until
 	Types        *EventSet // events of these types
 }
 
-// Select narrows the reader to a selection; it is called before Next.
+// Select restricts the reader to a selection. The caller calls it before Next. Extension.
 func (r *Reader) Select(sel Selection) {
 	r.sel = sel
 	r.since, r.until = math.MinInt64, math.MaxInt64
@@ -44,7 +44,7 @@ func (r *Reader) Select(sel Selection) {
 	r.log.Select(lo, hi, types)
 }
 
-// firstTick returns the first tick whose time is not before nanos.
+// firstTick returns the first tick whose time is nanos or later.
 func firstTick(c *chunk.Clock, nanos int64) uint64 {
 	lo, hi := uint64(0), uint64(1)<<62
 	for lo < hi {

@@ -10,9 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// The data of system events is a few bytes with a fixed meaning. The functions
-// here decode it; they trust nothing and fail with EINVAL on what no stream of
-// ours records.
+// The data of a system event has a fixed format. The functions of this file decode it. The data is untrusted: they fail with
+// EINVAL if no stream of this package records such data.
 
 // Causes of a stop, the data of EventStop.
 const (
@@ -65,8 +64,8 @@ func (d *ExecData) Append(b []byte) []byte {
 	return b
 }
 
-// DecodeExec decodes the data of EventProcExec. When the record was truncated
-// the last argument is what was left of it.
+// DecodeExec decodes the data of EventProcExec. If the record was truncated, the last argument may be incomplete. Errors:
+// EINVAL malformed data.
 func DecodeExec(data []byte) (d ExecData, err error) {
 	if len(data) == 0 {
 		return d, einval("DecodeExec", "proc.exec without data")
@@ -81,7 +80,7 @@ func DecodeExec(data []byte) (d ExecData, err error) {
 
 // ExitData is the data of EventProcExit: how a process ended and what it used. Extension.
 type ExitData struct {
-	Status     int // exit status, when Signal is 0
+	Status     int // exit status, if Signal is 0
 	Signal     int // the signal that killed it, or 0
 	CoreDumped bool
 	User       time.Duration
@@ -95,7 +94,7 @@ type ExitData struct {
 	Involunt   int64
 }
 
-// NewExitData makes the data of EventProcExit of what wait4(2) tells about a process.
+// NewExitData returns the data of EventProcExit for a process, from the results of wait4(2).
 func NewExitData(status syscall.WaitStatus, u *syscall.Rusage) ExitData {
 	d := ExitData{
 		User:       time.Duration(u.Utime.Nano()),

@@ -8,7 +8,7 @@ import (
 
 // The data of the events that a tracer of processes records.
 
-// ForkKind tells how a process or thread came into being.
+// ForkKind is how a process or thread was created.
 type ForkKind uint32
 
 // The kinds of EventProcFork.
@@ -58,7 +58,7 @@ func DecodeFork(data []byte) (d ForkData, err error) {
 type SignalData struct {
 	Signal int
 	Code   int // si_code: why it was sent; 0 is kill(2), below 0 another call, above 0 the kernel
-	Sender int // the process that sent it, or whose end SIGCHLD tells; 0 when that is the kernel, or unknown
+	Sender int // the process that sent it, or whose end SIGCHLD reports; 0 if the kernel did, or unknown
 	UID    int // the user of that process
 }
 
@@ -85,19 +85,18 @@ func DecodeSignal(data []byte) (d SignalData, err error) {
 type SyscallData struct {
 	Result   int64
 	Errno    int           // the error number; Result is -1 then
-	Duration time.Duration // from entry to return, as far as a tracer can tell
+	Duration time.Duration // from entry to return, as a tracer measures it
 	Returned bool          // false: the process or thread ended in it
-	// Restarted is not 0 for a call that a signal interrupted and that has not failed: the kernel
-	// makes it again. It says how, by a number that the program does not see, such as 512 for
-	// ERESTARTSYS. Result and Errno are 0. A program that has a handler for the signal without
-	// SA_RESTART sees EINTR instead of a second call.
+	// Restarted is not 0 for a call that a signal interrupted and that the kernel restarts. It is an error number that
+	// the program does not see, such as 512 for ERESTARTSYS. Result and Errno are 0. A program with a handler for
+	// the signal without SA_RESTART sees EINTR instead.
 	Restarted int
 	Args      []SyscallArg
 }
 
 // SyscallArg is one argument of a system call.
 type SyscallArg struct {
-	Value  []byte // what a person would write: a number, names of flags; or the bytes of a string
+	Value  []byte // text: a number or the names of flags; or the bytes of a string
 	String bool   // Value is the bytes of a string
 	Cut    bool   // there was more of it
 }
@@ -144,12 +143,12 @@ func (d *SyscallData) Append(b []byte) []byte {
 	return b
 }
 
-// restarts reports whether an error number is one of those inside of the kernel that no program
-// sees: ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND or ERESTART_RESTARTBLOCK.
+// restarts reports whether an error number is internal to the kernel: ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND or
+// ERESTART_RESTARTBLOCK.
 func restarts(errno int) bool { return 512 <= errno && errno <= 516 && errno != 515 }
 
-// DecodeSyscall decodes the data of a system call. When the record was truncated
-// the last argument is what was left of it. Values point into data.
+// DecodeSyscall decodes the data of a system call. If the record was truncated, the last argument may be incomplete. Values
+// point into data. Errors: EINVAL malformed data.
 func DecodeSyscall(data []byte) (d SyscallData, err error) {
 	if len(data) < syscallDataSize {
 		return d, einval("DecodeSyscall", "system call data of %d bytes", len(data))

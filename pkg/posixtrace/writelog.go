@@ -10,12 +10,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// WriteLog writes the events that r reports from here on and that keep accepts, or
-// all if keep is nil, as a finished log to w. Attributes, origin, event types and
-// status are those of what r reads, the log-full-policy is PolicyAppend. It needs no more
-// memory for a long log, and w need not be seekable. Of a log that is not finished what
-// is sound is written; State tells afterwards, and the new log says so by its
-// log-overrun-status. The error is that of r.Next or of w. Extension.
+// WriteLog writes the events that r reports from here on as a finished log to w. If keep is not nil, WriteLog writes only
+// the events for which keep returns true. The new log has the attributes, origin, event types and status of
+// the old one, and the log-full-policy PolicyAppend. WriteLog needs constant memory, and w need not be
+// seekable. Of an unfinished or damaged log it writes the sound part, reports the rest in the log-overrun-status of
+// the new log, and State reports it afterwards. Errors: those of r.Next and of w. Extension.
 func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 	const op = "WriteLog"
 	if r.closed {
@@ -43,7 +42,7 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 	batch := tracelog.NewBatch(log)
 	var waitErr error
 	if r.log != nil {
-		// Whoever reads the new log as it comes should not wait for more than we do.
+		// Flush before waiting for input, for a reader that follows the new log.
 		r.log.OnWait = func() { waitErr = cmp.Or(waitErr, batch.Flush()) }
 		defer func() { r.log.OnWait = nil }()
 	}
@@ -65,7 +64,7 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 			if err := types(); err != nil {
 				return fail(op, err, syscall.EIO)
 			}
-			known.Add(event.ID(rec.ID)) // one without a name
+			known.Add(event.ID(rec.ID)) // a type without a name
 		}
 		err = batch.Add(&chunk.Record{
 			Tick: uint64(max(rec.UnixNano, 0)), Addr: rec.Address, Event: event.ID(rec.ID),
@@ -85,7 +84,7 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 	return fail(op, log.Seal(r.endStatus(), false), syscall.EIO)
 }
 
-// super makes the superblock of a log of what r reads.
+// super returns the superblock of the new log.
 func (r *Reader) super() *tracelog.Super {
 	a, o := r.Attr(), r.Origin()
 	return &tracelog.Super{
@@ -99,7 +98,7 @@ func (r *Reader) super() *tracelog.Super {
 	}
 }
 
-// endStatus is the status that a log which ends here has at its end.
+// endStatus returns the status at the end of the new log.
 func (r *Reader) endStatus() tracelog.Status {
 	s := r.Status()
 	state, _ := r.State()

@@ -1,0 +1,181 @@
+package stream
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// Fibonacci hashing: the cache is indexed with the top bits of a product with spread.
+const (
+	siteBits  = 6
+	siteCache = 1 << siteBits
+	spread    = 0x9e3779b97f4a7c15
+)
+
+// siteEntry is a site: a trace point, event type and thread that has a number in the chunk.
+type siteEntry struct {
+	addr uint64
+	who  uint64 // pid and tid, as in Who
+	what uint64 // type and epoch
+	num  uint32
+	_    uint32
+}
+
+// shard is the state of a chunk that a writer owns. A goroutine holds lock to exchange the
+// chunk; the members below it belong to the goroutine that has set the chunk's busy bit. Shards lie
+// outside of Go's heap, because the race detector does not see that the control word, which is
+// shared memory, orders the accesses.
+type shard struct {
+	// The number of the chunk and the control word to expect of it, without
+	// offset and count. They are one word: a goroutine that read them one after the
+	// other, and was interrupted in between, could mistake the chunk of another shard for this one's.
+	tag   atomic.Uint64
+	lock  atomic.Uint32
+	place atomic.Uint32 // in the header's table, plus one
+	epoch uint32        // counts the chunks; entries of the cache with another epoch are void
+	sites uint32        // defined in this chunk
+	_     uint32
+	base  uint64         // of the deltas
+	last  uint64         // tick of the last event
+	data  unsafe.Pointer // of the chunk
+	keys  uint64         // the next key of a span
+	cache [siteCache]siteEntry
+	_     [64]byte
+}
+
+const shardSize = int(unsafe.Sizeof(shard{}))
+
+func (w *Writer) shard(i int) *shard {
+	return (*shard)(unsafe.Add(w.shards, (i&w.mask)*shardSize))
+}
+
+// renew makes sure that the shard's chunk has room for need bytes. It returns false if the shard
+// cannot have such a chunk now. tick is the time of the event that needs it, 0 for the present. The
+// caller holds the shard's lock.
+func (w *Writer) renew(s *shard, need int, tick uint64) bool {
+	tag := s.tag.Load()
+	i := int(tag & idxMask)
+	d := w.m.at(i)
+	c := ctl(d.ctl.Load())
+	switch {
+	case (uint64(c)&^busyBit^tag)&tagMask != 0:
+		// A flush has closed it, or the shard never had one.
+	case c.busy():
+		return false // a goroutine was interrupted in the middle of an event; do not wait for it
+	case c.off()+need <= w.chunk:
+		return true // it was only a collision
+	default:
+		// The busy bit protects s.last, and keeps others from appending behind it.
+		if b := c | busyBit; d.ctl.CompareAndSwap(uint64(c), uint64(b)) {
+			d.last.Store(s.last)
+			w.m.retire(i, b)
+		}
+		return true
+	}
+	if w.short || !w.havePlace(s) {
+		return false
+	}
+	i, adopted, got := w.m.claim(w.slot, owned, need)
+	if !got {
+		return false
+	}
+	p := &w.m.h.placed[s.place.Load()-1]
+	if v := p.Load(); v>>32 != w.slot || !p.CompareAndSwap(v, w.slot<<32|uint64(i+1)) {
+		// Another writer has taken the place meanwhile.
+		if adopted != 0 {
+			w.m.leavePartial(i, adopted)
+		} else {
+			w.m.release(i)
+		}
+		s.place.Store(0)
+		return false
+	}
+	w.install(s, i, adopted, tick)
+	return true
+}
+
+// install makes chunk i the shard's: one that is claimed, or one with events, adopted. tick is the
+// time of the first event, 0 for the present. The caller holds the shard's lock.
+func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
+	s.tag.Store(noChunk)
+	s.data = unsafe.Add(w.data, i*w.chunk)
+	if s.epoch++; s.epoch == 0 {
+		// The count wraps: entries of earlier chunks must not be found.
+		clear(s.cache[:])
+		s.epoch = 1
+	}
+	for j := range w.mask + 1 {
+		// Generations wrap, too: a shard that had this chunk long ago may know it by the same tag.
+		if t := w.shard(j).tag.Load(); t != noChunk && int(t&idxMask) == i {
+			w.shard(j).tag.CompareAndSwap(t, noChunk)
+		}
+	}
+	if w.alone {
+		w.open = 0
+	}
+	// Events of the chunk before stand before those of this one, also if the clock
+	// has not moved on, or gives an older time.
+	now := w.m.now()
+	next := min(s.last, now+skew) + 1 // bounded, because a damaged stream may say anything
+	d := w.m.at(i)
+	if adopted == 0 {
+		base := now
+		if tick != 0 {
+			base = min(base, tick)
+		}
+		base = max(base, next)
+		s.sites, s.base, s.last = 0, base, base
+		c := w.m.begin(i, w.slot, owned, base)
+		if w.alone {
+			d.joined.Store(1) // long ago: readers ask whether there are times of a writer's own
+		}
+		s.tag.Store(uint64(c)&tagMask | uint64(i))
+		return
+	}
+	d.joined.Store(now)
+	// The shard's times go on from the chunk's last one, and from a base so old that the next
+	// event gives a new one. A flush may have closed the chunk already.
+	last, sites := d.last.Load(), readWord(d.sites.Load())
+	d.last.CompareAndSwap(last, 0) // not known any more
+	if n := sites.count(); sites != makeRead(adopted.gen()).at(n, adopted.off()) {
+		// The sites are those of a writer that was about to leave the chunk long ago, and did now.
+		last, n = w.m.ending(i, adopted)
+		sites = sites.at(n, 0)
+	}
+	s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, next, 1<<32)
+	s.tag.Store(uint64(adopted)&tagMask | uint64(i))
+}
+
+// havePlace takes one of the places that bound how many chunks are owned. The
+// caller holds the shard's lock.
+func (w *Writer) havePlace(s *shard) bool {
+	m := w.m
+	if p := s.place.Load(); p != 0 {
+		if m.h.placed[p-1].Load()>>32 == w.slot {
+			return true
+		}
+		s.place.Store(0) // another writer took it while this one was idle
+	}
+	for p := range m.Places {
+		if m.vacant(p) && m.h.placed[p].CompareAndSwap(0, w.slot<<32) {
+			s.place.Store(uint32(p + 1))
+			return true
+		}
+	}
+	return false
+}
+
+// leaveChunk gives up the chunk of a shard.
+func (w *Writer) leaveChunk(s *shard) {
+	tag := s.tag.Load()
+	if tag == noChunk {
+		return
+	}
+	j := int(tag & idxMask)
+	for range closeTries {
+		c := ctl(w.m.at(j).ctl.Load())
+		if (uint64(c)^tag)&tagMask != 0 || w.m.leavePartial(j, c) {
+			break
+		}
+	}
+}

@@ -682,6 +682,24 @@ var _ = conform("FUL-13", func(t *testing.T) {
 	})
 })
 
+// oneWithin fails unless f takes no longer than limit in one of a few tries. On a busy machine
+// any one of them may be slow. again prepares the next try.
+func oneWithin(t *testing.T, limit time.Duration, again, f func()) {
+	t.Helper()
+	var took []time.Duration
+	for n := range 5 {
+		if n > 0 {
+			again()
+		}
+		start := time.Now()
+		f()
+		if took = append(took, time.Since(start)); took[len(took)-1] <= limit {
+			return
+		}
+	}
+	t.Errorf("it took %v, each time longer than %v", took, limit)
+}
+
 var _ = conform("FUL-14", func(t *testing.T) {
 	s, path := newLogged(t, &posixtrace.Attr{StreamSize: 256 << 10, StreamFullPolicy: posixtrace.PolicyFlush, LogFullPolicy: posixtrace.PolicyAppend})
 	size := func() int64 {
@@ -694,30 +712,27 @@ var _ = conform("FUL-14", func(t *testing.T) {
 	startStream(t, s)
 	m := memoryOf(t, s)
 	id := eventID(t, "flow")
-	began, empty := time.Now(), size()
-	// Half full: immediately.
-	for i := 0; size() == empty; i++ {
-		if used, all := m.Used(); 2*used < all {
-			posixtrace.Event(id, make([]byte, 1000))
-		} else {
-			time.Sleep(time.Millisecond)
+	isEmpty := func() { tracetest.Wait(t, "it is empty", func() bool { return !m.Pending() }) }
+	// Half full: immediately, and not with the flush of every second.
+	oneWithin(t, 800*time.Millisecond, isEmpty, func() {
+		for empty := size(); size() == empty; {
+			if used, all := m.Used(); 2*used < all {
+				posixtrace.Event(id, make([]byte, 1000))
+			} else {
+				time.Sleep(time.Millisecond)
+			}
 		}
-		if time.Since(began) > 800*time.Millisecond {
-			t.Fatal("half full, and not flushed")
-		}
-	}
+	})
 	// A single event: within a second or so.
-	tracetest.Wait(t, "it is empty", func() bool { return !m.Pending() })
-	full := size()
-	posixtrace.Event(id, []byte("single"))
-	began = time.Now()
-	tracetest.Wait(t, "a single event is flushed", func() bool { return size() > full })
-	if d := time.Since(began); d > 1500*time.Millisecond {
-		t.Errorf("it took %v", d)
-	}
+	isEmpty()
+	oneWithin(t, 1500*time.Millisecond, isEmpty, func() {
+		full := size()
+		posixtrace.Event(id, []byte("single"))
+		tracetest.Wait(t, "a single event is flushed", func() bool { return size() > full })
+	})
 	// No event: never again.
-	tracetest.Wait(t, "it is empty", func() bool { return !m.Pending() })
-	full = size()
+	isEmpty()
+	full := size()
 	time.Sleep(1100 * time.Millisecond) // nothing to wait for: it must not happen
 	if now := size(); now != full {
 		t.Errorf("the log grows from %d to %d bytes by its own marks", full, now)

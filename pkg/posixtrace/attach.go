@@ -10,11 +10,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Attach connects to an active stream of the same user by its name or, if the argument contains a slash, by the
-// path of its file (StreamInfo.Path). A stream that an ended process has left behind (StreamInfo.Stale) counts
-// only if no other has that name. The caller does not become the owner. Attach is safe for concurrent use.
-// Errors: ENOENT no such stream; EEXIST several streams with that name; EACCES another user's stream; EINVAL
-// not a stream; EIO the stream's file was truncated. Extension.
+// Attach connects to an active stream of the same user by its name or, if the argument contains a
+// slash, by the path of its file (StreamInfo.Path). A stream that an ended process has left behind
+// (StreamInfo.Stale) counts only if no other has that name. The caller does not become the owner.
+// Attach is safe for concurrent use. Errors: ENOENT no such stream; EEXIST several streams with
+// that name; EACCES another user's stream; EINVAL not a stream; EIO the stream's file was
+// truncated. Extension.
 func Attach(nameOrPath string) (*Stream, error) {
 	const op = "Attach"
 	if strings.Contains(nameOrPath, "/") {
@@ -74,9 +75,9 @@ func Attach(nameOrPath string) (*Stream, error) {
 	return newStream(found[0]), nil
 }
 
-// Adopt makes pid, a child started since CreateForChild, the process that the stream traces. Errors: ESRCH no such
-// process; EPERM no permission to trace it; EINVAL the stream traces a process already, or is closed;
-// EAGAIN too many streams trace the process. Extension.
+// Adopt makes pid, a child started since CreateForChild, the process that the stream traces.
+// Errors: ESRCH no such process; EPERM no permission to trace it; EINVAL the stream traces a
+// process already, or is closed; EAGAIN too many streams trace the process. Extension.
 func (s *Stream) Adopt(pid int) error {
 	defer runtime.KeepAlive(s)
 	const op = "Adopt"
@@ -107,8 +108,9 @@ func (s *Stream) Adopt(pid int) error {
 	// Make the child's page before the removal of the entry that the child may inherit.
 	page, err := s.c.dir.Page(p, true)
 	if err == nil {
-		// A child that another process started inherits no entry of a stream without inheritance, and would
-		// register its names in a family of its own. A child that has registered names keeps its family.
+		// A child that another process started inherits no entry of a stream without inheritance,
+		// and would register its names in a family of its own. A child that has registered names
+		// keeps its family.
 		page.SetFamily(m.Family())
 		err = page.Attach(s.c.id, flags)
 		page.Close()
@@ -120,10 +122,10 @@ func (s *Stream) Adopt(pid int) error {
 	return fail(op, err, syscall.EAGAIN)
 }
 
-// Handover makes pid the owner of the stream: the death of pid, not of the caller, shuts down a stream with log. A
-// stream without log stays after the death of pid, to be read, until a Shutdown or until another stream needs
-// its room (Stream.MadeRoom). Errors: ESRCH no such process; EPERM no permission to trace it; EINVAL the
-// stream is closed. Extension.
+// Handover makes pid the owner of the stream: the death of pid, not of the caller, shuts down a
+// stream with log. A stream without log stays after the death of pid, to be read, until a Shutdown
+// or until another stream needs its room (Stream.MadeRoom). Errors: ESRCH no such process; EPERM no
+// permission to trace it; EINVAL the stream is closed. Extension.
 func (s *Stream) Handover(pid int) error {
 	defer runtime.KeepAlive(s)
 	const op = "Handover"

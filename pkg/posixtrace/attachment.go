@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// attachment is this process as a writer of a stream. Its finalizer, which runs when no trace point uses it any more,
-// gives up its chunks.
+// attachment is this process as a writer of a stream. Its finalizer, which runs when no trace point
+// uses it any more, gives up its chunks.
 type attachment struct {
 	c *conn
 	w *stream.Writer
@@ -79,8 +79,8 @@ func (a *attachment) close() {
 	a.c.freeSlot(slot)
 }
 
-// takeSlot takes a slot among the writers, as stream.Mem.TakeSlot does. It also holds a lock for the slot, which an exec
-// drops; it goes without where the kernel offers no such lock.
+// takeSlot takes a slot among the writers, as stream.Mem.TakeSlot does. It also holds a lock for
+// the slot, which an exec drops; it goes without where the kernel offers no such lock.
 func (c *conn) takeSlot(dead func(sys.Proc) bool) (uint64, bool) {
 	c.holds.Lock()
 	defer c.holds.Unlock()
@@ -98,15 +98,16 @@ func (c *conn) freeSlot(slot uint64) {
 	sys.ReleaseAs(c.f, slotHeld+slot)
 }
 
-// slotHeld is the first of the numbers that a connection holds (sys.HoldSharedAs) for its slots. The numbers of readers
-// are lower. Process and start time do not identify the writer of a slot: an earlier program of the same process may
-// have left the slot, whose lock the kernel has dropped then; or another Go runtime in this program, such as that of
-// a c-shared library, may be writing.
+// slotHeld is the first of the numbers that a connection holds (sys.HoldSharedAs) for its slots.
+// The numbers of readers are lower. Process and start time do not identify the writer of a slot: an
+// earlier program of the same process may have left the slot, whose lock the kernel has dropped
+// then; or another Go runtime in this program, such as that of a c-shared library, may be writing.
 const slotHeld = 1 << 62
 
-// sweepSelf frees the slots and chunks that an earlier program of this process has left behind. It does so once, before
-// this program becomes a writer itself. locked reports that the caller holds the stream's lock; otherwise
-// sweepSelf does not wait for it, because the caller may be a trace point.
+// sweepSelf frees the slots and chunks that an earlier program of this process has left behind. It
+// does so once, before this program becomes a writer itself. locked reports that the caller holds
+// the stream's lock; otherwise sweepSelf does not wait for it, because the caller may be a trace
+// point.
 func (c *conn) sweepSelf(locked bool) {
 	swept.mu.Lock()
 	defer swept.mu.Unlock()
@@ -143,8 +144,8 @@ func (c *conn) sweepSelf(locked bool) {
 	c.mem.Recover(gone)
 }
 
-// swept counts, by stream, the connections through which this program writes or is about to. With the last connection the
-// writers are gone, and the stream's entry goes.
+// swept counts, by stream, the connections through which this program writes or is about to. With
+// the last connection the writers are gone, and the stream's entry goes.
 var swept struct {
 	mu    sync.Mutex
 	conns map[uint64]int

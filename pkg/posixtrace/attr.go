@@ -19,8 +19,8 @@ const (
 	StreamsMax   = 64   // active streams that trace one process
 )
 
-// POSIXVersion is the value of the feature test macros _POSIX_TRACE, _POSIX_TRACE_LOG, _POSIX_TRACE_INHERIT and
-// _POSIX_TRACE_EVENT_FILTER: the package supports all four options.
+// POSIXVersion is the value of the feature test macros _POSIX_TRACE, _POSIX_TRACE_LOG,
+// _POSIX_TRACE_INHERIT and _POSIX_TRACE_EVENT_FILTER: the package supports all four options.
 const POSIXVersion = 200809
 
 // FullPolicy is what a stream or a log does when it is full.
@@ -35,8 +35,8 @@ const (
 	PolicyLoop
 	// PolicyUntilFull (POSIX_TRACE_UNTIL_FULL): recording stops until there is room.
 	PolicyUntilFull
-	// PolicyFlush (POSIX_TRACE_FLUSH), only for streams with log: as PolicyUntilFull, and the owner flushes the
-	// stream to its log whenever it is half full and every second.
+	// PolicyFlush (POSIX_TRACE_FLUSH), only for streams with log: as PolicyUntilFull, and the owner
+	// flushes the stream to its log whenever it is half full and every second.
 	PolicyFlush
 	// PolicyAppend (POSIX_TRACE_APPEND), only for logs: the log grows without limit.
 	PolicyAppend
@@ -86,8 +86,8 @@ const (
 // value is the result of posix_trace_attr_init: each attribute has its default. A create function copies
 // the settings. It may adjust sizes; Stream.Attr returns the sizes in use.
 type Attr struct {
-	// Name is the trace-name (posix_trace_attr_setname). A create function cuts a name of more than NameMax
-	// bytes. The default is the empty string.
+	// Name is the trace-name (posix_trace_attr_setname). A create function cuts a name of more than
+	// NameMax bytes. The default is the empty string.
 	Name string
 	// Inheritance (posix_trace_attr_setinherited).
 	Inheritance Inheritance
@@ -105,10 +105,10 @@ type Attr struct {
 	// LogSize is the log-max-size in bytes (posix_trace_attr_setlogsize): how many bytes of events a log
 	// holds under the policies PolicyLoop and PolicyUntilFull. 0 means DefaultLogSize.
 	LogSize int64
-	// LeastStreamSize, in bytes, allows a smaller stream where the trace directory has little room: the
-	// create function quarters StreamSize, down to LeastStreamSize, until the stream takes
-	// no more than a quarter of the room that is free or can be freed (Stream.MadeRoom). 0 allows no smaller
-	// stream. Extension.
+	// LeastStreamSize, in bytes, allows a smaller stream where the trace directory has little room:
+	// the create function quarters StreamSize, down to LeastStreamSize, until the stream takes no
+	// more than a quarter of the room that is free or can be freed (Stream.MadeRoom). 0 allows no
+	// smaller stream. Extension.
 	LeastStreamSize int64
 	// Exclusive makes the create functions fail with EEXIST if an active stream of the user has this
 	// Name. Streams that an ended process has left behind (StreamInfo.Stale) do not count. Of several
@@ -203,8 +203,8 @@ func cutName(s string) string {
 	return s
 }
 
-// Attr returns the stream's attributes, with the sizes and policies in use (posix_trace_get_attr). Errors: EINVAL the
-// stream is closed.
+// Attr returns the stream's attributes, with the sizes and policies in use (posix_trace_get_attr).
+// Errors: EINVAL the stream is closed.
 func (s *Stream) Attr() (StreamAttr, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {

@@ -12,21 +12,22 @@ import (
 
 // Batch is a batch of events for Reader.NextBatch. The zero value is ready for use. Extension.
 type Batch struct {
-	// Records are the events. They and their data are valid until NextBatch fills this batch again, or one that
-	// it filled later.
+	// Records are the events. They and their data are valid until NextBatch fills this batch again,
+	// or one that it filled later.
 	Records []Record
 
 	hold tracelog.Hold
 	data []byte
 }
 
-// batchSize is the most events in a batch. The encoded events, the records and the output made from them fit into the
-// first caches of a processor.
+// batchSize is the most events in a batch. The encoded events, the records and the output made from
+// them fit into the first caches of a processor.
 const batchSize = 256
 
-// NextBatch fills b with the next events, at least one. It reads the events of Next, in the same order, at a lower cost. At
-// the end it returns a bare io.EOF. In a log that is read forward it does not wait for more events once it has
-// one. Errors: EIO reading failed; EINVAL the reader is closed. Extension.
+// NextBatch fills b with the next events, at least one. It reads the events of Next, in the same
+// order, at a lower cost. At the end it returns a bare io.EOF. In a log that is read forward it
+// does not wait for more events once it has one. Errors: EIO reading failed; EINVAL the reader is
+// closed. Extension.
 func (r *Reader) NextBatch(b *Batch) error {
 	defer runtime.KeepAlive(r)
 	b.Records = b.Records[:0]
@@ -63,8 +64,8 @@ func (r *Reader) NextBatch(b *Batch) error {
 		}
 		b.Records = r.timed(b.Records[:n], r.raw[:n])
 		if len(b.Records) == 0 {
-			// None is selected. The events of the previous batch may still refer to the blocks that have just
-			// come to their end.
+			// None is selected. The events of the previous batch may still refer to the blocks that
+			// have just come to their end.
 			hold = new(tracelog.Hold)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// openDir returns the trace directory of this process. It opens the directory again after a failure, after the
-// directory was removed, and after $PTRACE_DIR has changed.
+// openDir returns the trace directory of this process. It opens the directory again after a
+// failure, after the directory was removed, and after $PTRACE_DIR has changed.
 func openDir() (*registry.Dir, error) {
 	dirs.mu.Lock()
 	defer dirs.mu.Unlock()
@@ -45,8 +45,8 @@ var dirs struct {
 	dir *registry.Dir
 }
 
-// conn is a connection: a mapped stream file. The mapping lives as long as any reference to the conn, so a trace
-// point in another goroutine never accesses an unmapped stream.
+// conn is a connection: a mapped stream file. The mapping lives as long as any reference to the
+// conn, so a trace point in another goroutine never accesses an unmapped stream.
 type conn struct {
 	dir  *registry.Dir
 	f    *os.File
@@ -116,9 +116,9 @@ func unmap(b []byte) {
 // mapped counts the streams that this process has mapped.
 var mapped atomic.Int64
 
-// A closed stream stays mapped until a garbage collection finds that no goroutine uses it. An application with a
-// large heap, or with GOGC=off, may reach the kernel's limit of mappings (65,530) before the next collection: so
-// many new mappings start one.
+// A closed stream stays mapped until a garbage collection finds that no goroutine uses it. An
+// application with a large heap, or with GOGC=off, may reach the kernel's limit of mappings
+// (65,530) before the next collection: so many new mappings start one.
 const collectEvery = 1024
 
 var (
@@ -137,8 +137,8 @@ func collect() {
 	collecting.Store(false)
 }
 
-// release ends a connection that no other goroutine uses, and unmaps the stream: a list of a thousand streams
-// does not wait for the garbage collector.
+// release ends a connection that no other goroutine uses, and unmaps the stream: a list of a
+// thousand streams does not wait for the garbage collector.
 func (c *conn) release() {
 	if !c.lent {
 		c.last.Stop()
@@ -169,8 +169,8 @@ func openPath(path string) (*conn, error) {
 	return connect(d, f, path)
 }
 
-// lock takes the stream's lock, which the kernel drops when the holder dies. To the kernel all goroutines that
-// use this connection are one holder: the mutex excludes them from each other.
+// lock takes the stream's lock, which the kernel drops when the holder dies. To the kernel all
+// goroutines that use this connection are one holder: the mutex excludes them from each other.
 func (c *conn) lock() (unlock func(), err error) {
 	c.mu.Lock()
 	if err := sys.Flock(c.f, true, true); err != nil {
@@ -200,14 +200,15 @@ func (c *conn) unlock() {
 // gone reports whether a process has ended.
 func gone(p sys.Proc) bool { return !p.Alive() }
 
-// orphaned reports whether the owner is dead or has executed another program, so that the next process that finds
-// the stream has to shut it down. It is not meant for the owner's own connection.
+// orphaned reports whether the owner is dead or has executed another program, so that the next
+// process that finds the stream has to shut it down. It is not meant for the owner's own
+// connection.
 func (c *conn) orphaned() bool {
 	return !c.mem.HandedOver() && (!c.mem.Owner().Alive() || c.mem.Held() && !sys.Held(c.f))
 }
 
-// pin ties the stream's life to this program. The connection stays until unpin, even if the application drops
-// its last reference.
+// pin ties the stream's life to this program. The connection stays until unpin, even if the
+// application drops its last reference.
 func (c *conn) pin() {
 	// Drop streams that other processes have shut down meanwhile.
 	pinned.Range(func(id, k any) bool {
@@ -237,16 +238,17 @@ func (c *conn) stale() bool {
 	return c.mem.HandedOver() && !c.mem.Owner().Alive()
 }
 
-// cut reports whether the stream is lost because another process truncated its file. To a process that has
-// noticed, the stream is dead and empty.
+// cut reports whether the stream is lost because another process truncated its file. To a process
+// that has noticed, the stream is dead and empty.
 func (c *conn) cut() bool { return c.guard.Cut() }
 
-// dead reports whether the stream is over. The order of the two tests matters: a process that touches a
-// truncated file reads zeros a moment before the guard marks the mapping, and may be interrupted in between.
+// dead reports whether the stream is over. The order of the two tests matters: a process that
+// touches a truncated file reads zeros a moment before the guard marks the mapping, and may be
+// interrupted in between.
 func (c *conn) dead() bool { return c.mem.State()&stream.Dead != 0 || c.cut() }
 
-// checkCut touches the last word of the mapping: the guard then notices that the file was truncated, even if this
-// process accesses nothing else beyond the new end.
+// checkCut touches the last word of the mapping: the guard then notices that the file was
+// truncated, even if this process accesses nothing else beyond the new end.
 func (c *conn) checkCut() {
 	b := c.mem.Bytes()
 	(*atomic.Uint32)(unsafe.Pointer(&b[(len(b)-1)&^3])).Load()

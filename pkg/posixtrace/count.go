@@ -30,10 +30,10 @@ type Counts struct {
 	batch Batch
 }
 
-// Count counts some of the events that Next would report, and returns a bare io.EOF when it has counted all. It takes a few
-// nanoseconds per event of a finished log, because it does not order the events. Until Rewind the caller uses c
-// with this reader only, and the reader for Count only. Errors: EIO reading failed; EINVAL the reader is
-// closed. Extension.
+// Count counts some of the events that Next would report, and returns a bare io.EOF when it has
+// counted all. It takes a few nanoseconds per event of a finished log, because it does not order
+// the events. Until Rewind the caller uses c with this reader only, and the reader for Count only.
+// Errors: EIO reading failed; EINVAL the reader is closed. Extension.
 func (r *Reader) Count(c *Counts) error {
 	if r.closed {
 		return fail("Count", errReaderClosed, syscall.EINVAL)

@@ -28,11 +28,11 @@ var (
 	errFlushOnly = errors.New("the policy flush needs a log")
 )
 
-// Create makes an active stream without log that traces process pid, or the calling process if pid is 0
-// (posix_trace_create). The stream is suspended: Start starts it. A nil attr means the zero Attr. The
-// calling process owns the stream: its death shuts the stream down (but see Handover). If the trace directory
-// has no room, Create shuts down streams that ended processes have left behind (see MadeRoom). Create is
-// safe for concurrent use.
+// Create makes an active stream without log that traces process pid, or the calling process if pid
+// is 0 (posix_trace_create). The stream is suspended: Start starts it. A nil attr means the zero
+// Attr. The calling process owns the stream: its death shuts the stream down (but see Handover). If
+// the trace directory has no room, Create shuts down streams that ended processes have left behind
+// (see MadeRoom). Create is safe for concurrent use.
 //
 // Errors: ESRCH no such process; EPERM no permission to trace it; EAGAIN too many streams (SysMax,
 // StreamsMax); ENOMEM no room; EEXIST the name is in use (Attr.Exclusive); EINVAL an attribute is out of
@@ -48,8 +48,8 @@ func Create(pid int, attr *Attr) (*Stream, error) {
 }
 
 // CreateWithLog is Create for a stream with a log in the file log, which is open for writing
-// (posix_trace_create_withlog). CreateWithLog duplicates the descriptor and never closes the caller's. In a
-// regular file the log begins at offset 0.
+// (posix_trace_create_withlog). CreateWithLog duplicates the descriptor and never closes the
+// caller's. In a regular file the log begins at offset 0.
 //
 // Errors: those of Create; EBADF log is not open for writing; EINVAL the type of the file does not suit
 // Attr.LogFullPolicy; ENOSPC no room for the log.
@@ -66,9 +66,9 @@ func CreateWithLog(pid int, attr *Attr, log *os.File) (*Stream, error) {
 	return s, fail(op, err, syscall.ENOMEM)
 }
 
-// CreateForChild makes a stream for the process that the caller starts next, with a log unless log is nil. The
-// stream traces that child from its first trace point on. Adopt names the child once it runs. Errors:
-// those of Create and CreateWithLog. Extension.
+// CreateForChild makes a stream for the process that the caller starts next, with a log unless log
+// is nil. The stream traces that child from its first trace point on. Adopt names the child once it
+// runs. Errors: those of Create and CreateWithLog. Extension.
 func CreateForChild(attr *Attr, log *os.File) (*Stream, error) {
 	s, err := create(sys.Proc{}, attr, log)
 	return s, fail("CreateForChild", err, syscall.ENOMEM)
@@ -225,8 +225,8 @@ func create(p sys.Proc, attr *Attr, log *os.File) (*Stream, error) {
 	return s, nil
 }
 
-// openPage opens the page of a process, creating it if necessary, and makes sure that the directory and the
-// page have room for one more stream.
+// openPage opens the page of a process, creating it if necessary, and makes sure that the directory
+// and the page have room for one more stream.
 func (k *creation) openPage(on sys.Proc) error {
 	made, err := tidyUp(k.dir, false)
 	if err != nil {
@@ -315,7 +315,8 @@ func (k *creation) publish(s *Stream, flags registry.Flags) (err error) {
 		}
 	}
 	if err == nil && (k.dir.Gone() || !linked(k.file)) {
-		// The directory was removed meanwhile, and its mark with it: other processes do not find the stream.
+		// The directory was removed meanwhile, and its mark with it: other processes do not find
+		// the stream.
 		err = fmt.Errorf("stream %s: %w", k.path, registry.ErrGone)
 	}
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package posixtrace implements POSIX Trace (IEEE Std 1003.1-2017, XSH 2.11, with the options Trace Log, Trace
-// Inherit and Trace Event Filter) for Linux. It is unrelated to ptrace(2), the system call of debuggers.
+// Package posixtrace implements POSIX Trace (IEEE Std 1003.1-2017, XSH 2.11, with the options Trace
+// Log, Trace Inherit and Trace Event Filter) for Linux. It is unrelated to ptrace(2), the system
+// call of debuggers.
 //
 // # The model
 //
@@ -13,20 +14,23 @@
 //   - An analyzer reads the events: from an active stream without log by [Stream.Next] or [Stream.All], each event
 //     once; from a log by [Open].
 //
-// A new stream is suspended. It records between [Stream.Start] and [Stream.Stop]. A stream is a piece of shared
-// memory of fixed size. Its [FullPolicy] says what happens when it is full: new events overwrite the oldest
-// ([PolicyLoop]), the stream stops until there is room ([PolicyUntilFull]), or its owner flushes it to its log
-// ([PolicyFlush]). A log has such a policy, too. The stream counts lost events (Status.Lost), and in their place a
-// reader finds the system events posix_trace_overflow and posix_trace_resume.
+// A new stream is suspended. It records between [Stream.Start] and [Stream.Stop]. A stream is a
+// piece of shared memory of fixed size. Its [FullPolicy] says what happens when it is full: new
+// events overwrite the oldest ([PolicyLoop]), the stream stops until there is room
+// ([PolicyUntilFull]), or its owner flushes it to its log ([PolicyFlush]). A log has such a policy,
+// too. The stream counts lost events (Status.Lost), and in their place a reader finds the system
+// events posix_trace_overflow and posix_trace_resume.
 //
-// Event types have names. A process maps a name to an [EventID] once ([OpenEventID], [MustEventID]) and passes the
-// id to its trace points. A trace point whose data is expensive to make asks [Enabled] first. The processes of a
-// family agree on the ids: a process and the children that inherit its tracing (see [InheritChildren]).
+// Event types have names. A process maps a name to an [EventID] once ([OpenEventID], [MustEventID])
+// and passes the id to its trace points. A trace point whose data is expensive to make asks
+// [Enabled] first. The processes of a family agree on the ids: a process and the children that
+// inherit its tracing (see [InheritChildren]).
 //
-// A program whose PTRACE_STREAM names its stream connects before main; any other program connects when it first
-// opens an id or, without one, at its first trace point. Connecting needs openat(2), mmap(2), fcntl(2) and
-// flock(2): a program that forbids itself these calls (seccomp(2)) connects first. Once connected, trace points
-// need none of them, and neither does [OpenEventID] of a name that the program has opened before.
+// A program whose PTRACE_STREAM names its stream connects before main; any other program connects
+// when it first opens an id or, without one, at its first trace point. Connecting needs openat(2),
+// mmap(2), fcntl(2) and flock(2): a program that forbids itself these calls (seccomp(2)) connects
+// first. Once connected, trace points need none of them, and neither does [OpenEventID] of a name
+// that the program has opened before.
 //
 // # A whole program
 //
@@ -87,30 +91,32 @@
 //
 // # Logs
 //
-// [CreateWithLog] makes a stream with a log in a file. The owner flushes the stream to the log: on [Stream.Flush], at
-// intervals with [PolicyFlush], and at the end. [Stream.Shutdown] completes the log; only then does [Open]
-// accept it, as the standard asks. Next does not read an active stream with log. [Stream.Reader] reads log and
-// stream together and consumes nothing. [NewReader] reads a log in any state.
+// [CreateWithLog] makes a stream with a log in a file. The owner flushes the stream to the log: on
+// [Stream.Flush], at intervals with [PolicyFlush], and at the end. [Stream.Shutdown] completes the
+// log; only then does [Open] accept it, as the standard asks. Next does not read an active stream
+// with log. [Stream.Reader] reads log and stream together and consumes nothing. [NewReader] reads a
+// log in any state.
 //
-// A stream belongs to the process that created it. The end of that process, also by SIGKILL, shuts the stream
-// down: the next process that lists or creates streams, or opens the log, finds the dead owner and completes the
-// shutdown. [Stream.Handover] gives a stream to another process.
+// A stream belongs to the process that created it. The end of that process, also by SIGKILL, shuts
+// the stream down: the next process that lists or creates streams, or opens the log, finds the dead
+// owner and completes the shutdown. [Stream.Handover] gives a stream to another process.
 //
-// The death of a process loses no recorded event. A crash of the machine loses the streams, and of a log the
-// part that the kernel had not written to the device: usually the last half minute. Events before a successful
-// [Stream.Sync] are safe, and after [Stream.SetSync] those before any flush. [NewReader] reads a log that was
-// cut off up to the last sound block.
+// The death of a process loses no recorded event. A crash of the machine loses the streams, and of
+// a log the part that the kernel had not written to the device: usually the last half minute.
+// Events before a successful [Stream.Sync] are safe, and after [Stream.SetSync] those before any
+// flush. [NewReader] reads a log that was cut off up to the last sound block.
 //
-// Truncating a stream file does not kill the processes that map it: the package's SIGBUS handler handles faults in
-// its own mappings and forwards all others (on amd64 and arm64). The stream is then shut down and empty: calls
-// fail with EIO, events that were not flushed are lost, and the log ends without a seal.
+// Truncating a stream file does not kill the processes that map it: the package's SIGBUS handler
+// handles faults in its own mappings and forwards all others (on amd64 and arm64). The stream is
+// then shut down and empty: calls fail with EIO, events that were not flushed are lost, and the log
+// ends without a seal.
 //
 // # Errors
 //
-// Every call fails with an [*Error]. It has the error number that the standard asks for, so errors.Is(err,
-// syscall.EINVAL) is the standard's EINVAL, and the cause. A call on a closed handle also matches os.ErrClosed. Two
-// errors come bare: [io.EOF] at the end of a log, and [ErrUnavailable], the "unavailable" flag of
-// posix_trace_trygetnext_event.
+// Every call fails with an [*Error]. It has the error number that the standard asks for, so
+// errors.Is(err, syscall.EINVAL) is the standard's EINVAL, and the cause. A call on a closed handle
+// also matches os.ErrClosed. Two errors come bare: [io.EOF] at the end of a log, and
+// [ErrUnavailable], the "unavailable" flag of posix_trace_trygetnext_event.
 //
 // # POSIX names and Go names
 //
@@ -168,18 +174,19 @@
 //	posix_trace_trid_eventid_open            Stream.EventID
 //	posix_trace_trygetnext_event             Stream.TryNext
 //
-// In C a call that does not suit the kind of stream fails with EINVAL. In Go most such calls do not compile: active streams
-// ([Stream]) and opened logs ([Log]) have different types.
+// In C a call that does not suit the kind of stream fails with EINVAL. In Go most such calls do not
+// compile: active streams ([Stream]) and opened logs ([Log]) have different types.
 //
 // # Extensions
 //
-// Declarations marked "Extension" are not in the standard. The commands ptrace-run, ptrace-create, ptrace-ctl,
-// ptrace-filter, ptrace-event and ptrace-dump use this package and nothing beneath it, so a program can do what they
-// do: find streams ([List], [Attach]), read without consuming, and logs in any state ([Reader]), filter names that do
-// not exist yet ([Stream.FilterOps]), and record on behalf of other processes ([Process], [Recorder]).
+// Declarations marked "Extension" are not in the standard. The commands ptrace-run, ptrace-create,
+// ptrace-ctl, ptrace-filter, ptrace-event and ptrace-dump use this package and nothing beneath it,
+// so a program can do what they do: find streams ([List], [Attach]), read without consuming, and
+// logs in any state ([Reader]), filter names that do not exist yet ([Stream.FilterOps]), and record
+// on behalf of other processes ([Process], [Recorder]).
 //
-// A program measures its work by spans ([SpanType]): two events NAME.begin and NAME.end with one key, on any
-// goroutines.
+// A program measures its work by spans ([SpanType]): two events NAME.begin and NAME.end with one
+// key, on any goroutines.
 //
 //	var request, _ = posixtrace.OpenSpanType("request")
 //

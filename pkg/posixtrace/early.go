@@ -11,8 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool/early"
 )
 
-// Connect a program that $PTRACE_STREAM leads to a stream before main: main may enter a sandbox (seccomp(2)) that kills
-// the program for the system calls of a connection.
+// Connect a program that $PTRACE_STREAM leads to a stream before main: main may enter a sandbox
+// (seccomp(2)) that kills the program for the system calls of a connection.
 func init() {
 	if early.Refused {
 		return
@@ -29,7 +29,8 @@ func init() {
 	}
 }
 
-// connectNow connects a traced process to its streams, so that its first event needs no further system call.
+// connectNow connects a traced process to its streams, so that its first event needs no further
+// system call.
 func (t *tracedProcess) connectNow() {
 	if atomic.LoadUint32(loadWord()) != 0 {
 		t.sync()

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// Error is the error of every call of this package, except where io.EOF or ErrUnavailable is documented. It has the error
-// number that the standard asks for and, if there is more to say, the cause.
+// Error is the error of every call of this package, except where io.EOF or ErrUnavailable is
+// documented. It has the error number that the standard asks for and, if there is more to say, the
+// cause.
 //
 //	errors.Is(err, syscall.ESRCH)    // no such process
 //	errors.Is(err, fs.ErrPermission) // EPERM and EACCES
@@ -43,11 +44,12 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, e.Cause}
 }
 
-// ErrUnavailable is the error of TryNext if no event is ready (the "unavailable" flag of posix_trace_trygetnext_event).
+// ErrUnavailable is the error of TryNext if no event is ready (the "unavailable" flag of
+// posix_trace_trygetnext_event).
 var ErrUnavailable = errors.New("no event available")
 
-// ErrDirectory is in the chain of errors of the trace directory: it is unsafe, cannot be made or written, or has no room.
-// $PTRACE_DIR names another directory. Extension.
+// ErrDirectory is in the chain of errors of the trace directory: it is unsafe, cannot be made or
+// written, or has no room. $PTRACE_DIR names another directory. Extension.
 var ErrDirectory = errors.New("the trace directory cannot be used")
 
 // dirError is an error about the trace directory.
@@ -89,7 +91,8 @@ type roomError string
 func (e roomError) Error() string { return string(e) }
 func (e roomError) Unwrap() error { return syscall.ENOMEM }
 
-// fail returns an *Error for err, or nil for nil. Its error number is the one in err, or def if there is none.
+// fail returns an *Error for err, or nil for nil. Its error number is the one in err, or def if
+// there is none.
 func fail(op string, err error, def syscall.Errno) error {
 	if err == nil {
 		return nil

@@ -9,16 +9,17 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// word points to the word of the process page, which is 0 while no stream traces this process. Until the first trace
-// point it points to a 1 of our own, which leads to the lookup of the page.
+// word points to the word of the process page, which is 0 while no stream traces this process.
+// Until the first trace point it points to a 1 of our own, which leads to the lookup of the page.
 var (
 	word           = &unasked
 	unasked uint32 = 1
 )
 
-// Event is a trace point: it records an event in every running stream that traces the calling process and does not reject
-// id (posix_trace_event). Event copies data. It never blocks and never fails, and costs about a nanosecond in
-// a process that no stream traces. It ignores unknown and system ids. Event is safe for concurrent use.
+// Event is a trace point: it records an event in every running stream that traces the calling
+// process and does not reject id (posix_trace_event). Event copies data. It never blocks and never
+// fails, and costs about a nanosecond in a process that no stream traces. It ignores unknown and
+// system ids. Event is safe for concurrent use.
 func Event(id EventID, data []byte) {
 	if atomic.LoadUint32(loadWord()) != 0 {
 		record(id, data)
@@ -98,8 +99,8 @@ func record(id EventID, data []byte) {
 	runtime.KeepAlive(t)
 }
 
-// slowSelf returns thread and caller where record cannot trust the fast ways. It skips itself, record and Event, which
-// the stack walk reports even if it is inlined.
+// slowSelf returns thread and caller where record cannot trust the fast ways. It skips itself,
+// record and Event, which the stack walk reports even if it is inlined.
 //
 //go:noinline
 func slowSelf() (tid, pc uint64) { return sys.SlowSelf(3) }

@@ -43,21 +43,23 @@ func (id EventID) System() bool { return event.ID(id).System() }
 // User reports whether id is a user event type, the unnamed one included.
 func (id EventID) User() bool { return event.ID(id).User() }
 
-// Unnamed reports whether id is EventUnnamed. OpenEventID and Stream.EventID return it, without an error, for
-// a new name when the process has UserEventMax names already: the standard asks for that. Extension.
+// Unnamed reports whether id is EventUnnamed. OpenEventID and Stream.EventID return it, without an
+// error, for a new name when the process has UserEventMax names already: the standard asks for
+// that. Extension.
 func (id EventID) Unnamed() bool { return id == EventUnnamed }
 
 // OpenEventID returns the id of a user event name in the calling process and its family
-// (posix_trace_eventid_open). It registers a new name; if the process has UserEventMax names already, it returns
-// EventUnnamed (see EventID.Unnamed). For the name of a predefined type it returns that type's id.
+// (posix_trace_eventid_open). It registers a new name; if the process has UserEventMax names
+// already, it returns EventUnnamed (see EventID.Unnamed). For the name of a predefined type it
+// returns that type's id.
 //
 // OpenEventID connects a traced process to its streams, unless that happened before main because
-// PTRACE_STREAM names a stream. A program that enters a sandbox (seccomp(2)) opens its ids before: a new name needs
-// flock(2), and a new stream openat(2), mmap(2), fcntl(2) and flock(2). OpenEventID waits for no flush and
-// no control call. It is safe for concurrent use.
+// PTRACE_STREAM names a stream. A program that enters a sandbox (seccomp(2)) opens its ids before:
+// a new name needs flock(2), and a new stream openat(2), mmap(2), fcntl(2) and flock(2).
+// OpenEventID waits for no flush and no control call. It is safe for concurrent use.
 //
-// Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EAGAIN a process stopped for seconds while it
-// registered a name; those of the trace directory (ErrDirectory).
+// Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EAGAIN a process stopped for seconds
+// while it registered a name; those of the trace directory (ErrDirectory).
 func OpenEventID(name string) (EventID, error) {
 	const op = "posix_trace_eventid_open"
 	if len(name) > EventNameMax {
@@ -80,7 +82,8 @@ func OpenEventID(name string) (EventID, error) {
 //	var fetch = posixtrace.MustEventID("page.fetch")
 //
 // It panics if name has more than EventNameMax bytes. Where the trace directory cannot be used it
-// returns 0, of which Event records nothing: a program does not fail because it cannot be traced. Extension.
+// returns 0, of which Event records nothing: a program does not fail because it cannot be traced.
+// Extension.
 func MustEventID(name string) EventID {
 	id, err := OpenEventID(name)
 	if errors.Is(err, syscall.ENAMETOOLONG) {
@@ -89,9 +92,9 @@ func MustEventID(name string) EventID {
 	return id
 }
 
-// EventID returns the id of a user event name in the traced process (posix_trace_trid_eventid_open). It registers a name
-// that the process has not registered. Errors: ENAMETOOLONG a name of more than EventNameMax bytes; EINVAL
-// the stream is closed.
+// EventID returns the id of a user event name in the traced process
+// (posix_trace_trid_eventid_open). It registers a name that the process has not registered. Errors:
+// ENAMETOOLONG a name of more than EventNameMax bytes; EINVAL the stream is closed.
 func (s *Stream) EventID(name string) (EventID, error) {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_trid_eventid_open"
@@ -118,8 +121,8 @@ func (s *Stream) EventID(name string) (EventID, error) {
 	return EventID(id), fail(op, err, syscall.ENOMEM)
 }
 
-// EventName returns the name of an event type (posix_trace_eventid_get_name). Errors: EINVAL no type has that id, or
-// the stream is closed.
+// EventName returns the name of an event type (posix_trace_eventid_get_name). Errors: EINVAL no
+// type has that id, or the stream is closed.
 func (s *Stream) EventName(id EventID) (string, error) {
 	const op = "posix_trace_eventid_get_name"
 	s.mu.Lock()
@@ -135,10 +138,11 @@ func (s *Stream) EventName(id EventID) (string, error) {
 	return name, nil
 }
 
-// OpenSystemEventIDs returns the ids of system event types, such as syscall.openat, which a tracer records in the role of
-// the stream's controller (see Recorder). It adds new types to the stream. It takes locks that a traced process
-// may hold: a tracer calls it before it stops any process. Errors: ENAMETOOLONG a name of more than
-// EventNameMax bytes; ENOSPC too many types; EINVAL the stream is closed. Extension.
+// OpenSystemEventIDs returns the ids of system event types, such as syscall.openat, which a tracer
+// records in the role of the stream's controller (see Recorder). It adds new types to the stream.
+// It takes locks that a traced process may hold: a tracer calls it before it stops any process.
+// Errors: ENAMETOOLONG a name of more than EventNameMax bytes; ENOSPC too many types; EINVAL the
+// stream is closed. Extension.
 func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 	defer runtime.KeepAlive(s)
 	const op = "OpenSystemEventIDs"

@@ -3,8 +3,8 @@ package posixtrace
 import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 
 // EventSet is a set of event types (trace_event_set_t). The zero value is the empty set
-// (posix_trace_eventset_empty). Assignment copies a set, and == compares two. A set belongs to no stream. It is not
-// safe for concurrent use if one of the calls changes it.
+// (posix_trace_eventset_empty). Assignment copies a set, and == compares two. A set belongs to no
+// stream. It is not safe for concurrent use if one of the calls changes it.
 type EventSet struct{ s event.Set }
 
 // FillWhat names a set for EventSet.Fill.
@@ -17,7 +17,8 @@ const (
 	FillAll                    // POSIX_TRACE_ALL_EVENTS: every type, also those registered later
 )
 
-// Fill replaces s by one of the standard sets (posix_trace_eventset_fill). Errors: EINVAL what is none of them.
+// Fill replaces s by one of the standard sets (posix_trace_eventset_fill). Errors: EINVAL what is
+// none of them.
 func (s *EventSet) Fill(what FillWhat) error {
 	switch what {
 	case FillWOPID:
@@ -32,7 +33,8 @@ func (s *EventSet) Fill(what FillWhat) error {
 	return nil
 }
 
-// Add adds id to the set (posix_trace_eventset_add). A member already is no error. Errors: EINVAL id is out of range.
+// Add adds id to the set (posix_trace_eventset_add). A member already is no error. Errors: EINVAL
+// id is out of range.
 func (s *EventSet) Add(id EventID) error {
 	if !event.ID(id).Valid() {
 		return einval("posix_trace_eventset_add", "no such event type: %d", id)
@@ -41,7 +43,8 @@ func (s *EventSet) Add(id EventID) error {
 	return nil
 }
 
-// Del removes id from the set (posix_trace_eventset_del). Not a member is no error. Errors: EINVAL id is out of range.
+// Del removes id from the set (posix_trace_eventset_del). Not a member is no error. Errors: EINVAL
+// id is out of range.
 func (s *EventSet) Del(id EventID) error {
 	if !event.ID(id).Valid() {
 		return einval("posix_trace_eventset_del", "no such event type: %d", id)

@@ -19,9 +19,9 @@ const (
 	FilterSub                  // POSIX_TRACE_SUB_EVENTSET: accept the set again
 )
 
-// SetFilter changes which event types the stream rejects (posix_trace_set_filter). FilterSet drops the patterns of
-// earlier FilterOps, FilterAdd and FilterSub keep them. Errors: EINVAL how is out of range, or the stream is
-// closed.
+// SetFilter changes which event types the stream rejects (posix_trace_set_filter). FilterSet drops
+// the patterns of earlier FilterOps, FilterAdd and FilterSub keep them. Errors: EINVAL how is out
+// of range, or the stream is closed.
 func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
 	const op = "posix_trace_set_filter"
 	if how > FilterSub {
@@ -40,7 +40,8 @@ func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
 	})
 }
 
-// Filter returns the set of rejected event types (posix_trace_get_filter). Errors: EINVAL the stream is closed.
+// Filter returns the set of rejected event types (posix_trace_get_filter). Errors: EINVAL the
+// stream is closed.
 func (s *Stream) Filter() (EventSet, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -49,17 +50,18 @@ func (s *Stream) Filter() (EventSet, error) {
 	return EventSet{s.c.mem.Filter()}, nil
 }
 
-// FilterOp is one step of FilterOps. It changes the filter by the types of Set and by the types whose names match one of
-// Patterns, including types that are registered later. A pattern is a name, or a glob with * and ?. Extension.
+// FilterOp is one step of FilterOps. It changes the filter by the types of Set and by the types
+// whose names match one of Patterns, including types that are registered later. A pattern is a
+// name, or a glob with * and ?. Extension.
 type FilterOp struct {
 	How      FilterHow
 	Set      EventSet
 	Patterns []string
 }
 
-// FilterOps applies the steps in order and records one posix_trace_filter event for all of them. If several patterns
-// match a new name, the last one decides. Errors: EINVAL a pattern that is too long, more than 64 patterns, or
-// the stream is closed. Extension.
+// FilterOps applies the steps in order and records one posix_trace_filter event for all of them. If
+// several patterns match a new name, the last one decides. Errors: EINVAL a pattern that is too
+// long, more than 64 patterns, or the stream is closed. Extension.
 func (s *Stream) FilterOps(ops []FilterOp) error {
 	const op = "FilterOps"
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
@@ -110,9 +112,10 @@ func combine(f, set *event.Set, how FilterHow) {
 	}
 }
 
-// whileNamed runs f, which changes the filter, with the event types of the stream's family. No type is added while f
-// runs. A process that registers a name applies the patterns under the lock of the names, without the stream's
-// lock: the lock of the names is the last in the order of locks. The caller holds s.mu and the stream's lock.
+// whileNamed runs f, which changes the filter, with the event types of the stream's family. No type
+// is added while f runs. A process that registers a name applies the patterns under the lock of the
+// names, without the stream's lock: the lock of the names is the last in the order of locks. The
+// caller holds s.mu and the stream's lock.
 func (s *Stream) whileNamed(f func(known []registry.Type) error) error {
 	names, err := s.openNames()
 	if err != nil {
@@ -121,8 +124,8 @@ func (s *Stream) whileNamed(f func(known []registry.Type) error) error {
 	return names.While(f)
 }
 
-// whileUnnamed is whileNamed for a function that does not need the types. If the names cannot be opened, f runs
-// without their lock: in general no process can add a name then.
+// whileUnnamed is whileNamed for a function that does not need the types. If the names cannot be
+// opened, f runs without their lock: in general no process can add a name then.
 func (s *Stream) whileUnnamed(f func()) {
 	done := false
 	s.whileNamed(func([]registry.Type) error {
@@ -135,8 +138,8 @@ func (s *Stream) whileUnnamed(f func()) {
 	}
 }
 
-// openNames opens the names of a family. A new name passes the filters of the family's streams before any process can
-// use it.
+// openNames opens the names of a family. A new name passes the filters of the family's streams
+// before any process can use it.
 func openNames(d *registry.Dir, family uint64) (*registry.Names, error) {
 	n, err := d.Names(family)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
-// Flush writes the recorded events to the log (posix_trace_flush). If another process owns the stream, Flush
-// asks the owner, waits, and returns the owner's error. Errors: EINVAL a stream without log, or closed;
-// ENOSPC, EFBIG or EIO from the log's file.
+// Flush writes the recorded events to the log (posix_trace_flush). If another process owns the
+// stream, Flush asks the owner, waits, and returns the owner's error. Errors: EINVAL a stream
+// without log, or closed; ENOSPC, EFBIG or EIO from the log's file.
 func (s *Stream) Flush() error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_flush"
@@ -28,8 +28,8 @@ func (s *Stream) Flush() error {
 	return s.waitServed(op, m.AskFlush())
 }
 
-// RequestFlush asks the owner of a stream with log for a flush and does not wait for it. If this process is the owner
-// it flushes. Errors: those of Flush. Extension.
+// RequestFlush asks the owner of a stream with log for a flush and does not wait for it. If this
+// process is the owner it flushes. Errors: those of Flush. Extension.
 func (s *Stream) RequestFlush() error {
 	defer runtime.KeepAlive(s)
 	const op = "RequestFlush"
@@ -49,7 +49,8 @@ func (s *Stream) RequestFlush() error {
 	return nil
 }
 
-// flushLocked flushes the log of this process, and syncs it if sync is set or the stream requires it (SetSync).
+// flushLocked flushes the log of this process, and syncs it if sync is set or the stream requires
+// it (SetSync).
 func (s *Stream) flushLocked(sync bool) error {
 	defer runtime.KeepAlive(s)
 	s.mu.Lock()
@@ -96,9 +97,10 @@ func (s *Stream) waitServed(op string, ticket uint32) error {
 	}
 }
 
-// Sync is Flush that returns when the log is on its device (fsync(2)): events recorded before the call survive a
-// loss of power. After the device has failed once, every later Sync fails, because the kernel does not
-// write the lost pages again. Errors: those of Flush; EINVAL the log is not a regular file. Extension.
+// Sync is Flush that returns when the log is on its device (fsync(2)): events recorded before the
+// call survive a loss of power. After the device has failed once, every later Sync fails, because
+// the kernel does not write the lost pages again. Errors: those of Flush; EINVAL the log is not a
+// regular file. Extension.
 func (s *Stream) Sync() error {
 	defer runtime.KeepAlive(s)
 	const op = "Sync"
@@ -157,11 +159,11 @@ func (s *Stream) syncable(op string) error {
 	return nil
 }
 
-// BeginLog starts the log of a stream that this process has created with Attr.HoldLog. Until then the package
-// writes nothing to the log's file: events stay in the stream, Flush fails with EAGAIN, and Shutdown leaves
-// the file alone. If BeginLog fails, each later flush retries. After SetSync it returns when the log is on its
-// device. Errors: EINVAL this process does not own the stream, or the stream has no log; those of Flush and
-// Sync. Extension.
+// BeginLog starts the log of a stream that this process has created with Attr.HoldLog. Until then
+// the package writes nothing to the log's file: events stay in the stream, Flush fails with EAGAIN,
+// and Shutdown leaves the file alone. If BeginLog fails, each later flush retries. After SetSync it
+// returns when the log is on its device. Errors: EINVAL this process does not own the stream, or
+// the stream has no log; those of Flush and Sync. Extension.
 func (s *Stream) BeginLog() error {
 	const op = "BeginLog"
 	defer runtime.KeepAlive(s)
@@ -180,10 +182,11 @@ func (s *Stream) BeginLog() error {
 	return fail(op, err, syscall.EIO)
 }
 
-// SetLogTimeout bounds how long a write to the log, also one under way, waits for the reader of a pipe. After d the
-// write fails with ETIMEDOUT, the log ends there, and the rest of the events counts as lost. 0, the
-// default, means no bound. Only the owner may call it. The log must be a pipe, FIFO, socket or terminal that was in
-// non-blocking mode when the stream was created. Errors: EINVAL otherwise. Extension.
+// SetLogTimeout bounds how long a write to the log, also one under way, waits for the reader of a
+// pipe. After d the write fails with ETIMEDOUT, the log ends there, and the rest of the events
+// counts as lost. 0, the default, means no bound. Only the owner may call it. The log must be a
+// pipe, FIFO, socket or terminal that was in non-blocking mode when the stream was created. Errors:
+// EINVAL otherwise. Extension.
 func (s *Stream) SetLogTimeout(d time.Duration) error {
 	const op = "SetLogTimeout"
 	defer runtime.KeepAlive(s)

@@ -32,19 +32,22 @@ type EventInfo struct {
 	UnixNano   int64      // posix_timestamp in nanoseconds since the Unix epoch
 	Truncation Truncation // posix_truncation_status
 
-	// Span is the key of the span that the event starts or ends (SpanType), or 0. Parent is the key of the span around
-	// a span that the event starts, or 0. A key is unique within a process. Extension.
+	// Span is the key of the span that the event starts or ends (SpanType), or 0. Parent is the key
+	// of the span around a span that the event starts, or 0. A key is unique within a process.
+	// Extension.
 	Span, Parent uint64
 }
 
 // Time returns the event's time.
 func (e *EventInfo) Time() time.Time { return time.Unix(0, e.UnixNano) }
 
-// Coarse reports whether the event comes from a shell that knows the time only to hundredths of a second: the time may be up
-// to 10 ms early. The order among the events of that shell is right. Extension.
+// Coarse reports whether the event comes from a shell that knows the time only to hundredths of a
+// second: the time may be up to 10 ms early. The order among the events of that shell is right.
+// Extension.
 func (e *EventInfo) Coarse() bool { return e.Address>>62 == 3 }
 
-// Addresses of events that a command has recorded from the spool file of a shell. No program has such addresses. Extension.
+// Addresses of events that a command has recorded from the spool file of a shell. No program has
+// such addresses. Extension.
 const (
 	SpoolAddress  = 1 << 63 // all of them have this bit
 	CoarseAddress = 1 << 62 // the shell knew the time to hundredths of a second

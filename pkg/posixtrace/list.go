@@ -24,8 +24,9 @@ type StreamInfo struct {
 	Stale      bool // handed over without log, and the new owner has ended: see Stream.Handover
 }
 
-// List returns the active streams of the user, oldest first. It shuts down streams of dead owners and completes their
-// logs. List is safe for concurrent use. Errors: those of the trace directory (ErrDirectory). Extension.
+// List returns the active streams of the user, oldest first. It shuts down streams of dead owners
+// and completes their logs. List is safe for concurrent use. Errors: those of the trace directory
+// (ErrDirectory). Extension.
 func List() ([]StreamInfo, error) {
 	var list []StreamInfo
 	err := eachStream(func(c *conn) error {
@@ -42,8 +43,8 @@ func List() ([]StreamInfo, error) {
 	return list, fail("List", err, syscall.EIO)
 }
 
-// eachStream calls f for every active stream of the user, and shuts down streams of dead owners. f releases the
-// connection or keeps it.
+// eachStream calls f for every active stream of the user, and shuts down streams of dead owners. f
+// releases the connection or keeps it.
 func eachStream(f func(c *conn) error) error {
 	d, err := openDir()
 	if err != nil {

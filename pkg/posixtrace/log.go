@@ -11,8 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Log is a pre-recorded stream: a finished log (the trace_id_t of posix_trace_open). All methods are safe for concurrent
-// use. After Close they fail with EINVAL and os.ErrClosed.
+// Log is a pre-recorded stream: a finished log (the trace_id_t of posix_trace_open). All methods
+// are safe for concurrent use. After Close they fail with EINVAL and os.ErrClosed.
 type Log struct {
 	mu    sync.Mutex
 	f     *os.File // nil after Close
@@ -22,10 +22,10 @@ type Log struct {
 
 var errLogClosed = closedError("the log is closed")
 
-// Open opens the log in f, which is open for reading (posix_trace_open). Open does not use or move the offset of the
-// descriptor, and the caller may close f. If the log's owner died, Open completes the log first; if it cannot, the Log
-// ends with the last sound event. Errors: EINVAL not a valid log, or its stream is still active (see
-// NewReader); EBADF f is not open for reading.
+// Open opens the log in f, which is open for reading (posix_trace_open). Open does not use or move
+// the offset of the descriptor, and the caller may close f. If the log's owner died, Open completes
+// the log first; if it cannot, the Log ends with the last sound event. Errors: EINVAL not a valid
+// log, or its stream is still active (see NewReader); EBADF f is not open for reading.
 func Open(f *os.File) (*Log, error) {
 	const op = "posix_trace_open"
 	if f == nil {
@@ -63,9 +63,9 @@ func (l *Log) use(op string, g func(r *Reader) error) error {
 	return g(l.r)
 }
 
-// Next reports the next event (posix_trace_getnext_event). It copies the event's data into data and returns the number of
-// bytes, n. If the data does not fit, ev.Truncation is TruncationRead. At the end of the log it returns a bare
-// io.EOF. Errors: EINVAL the log is closed; EIO reading failed.
+// Next reports the next event (posix_trace_getnext_event). It copies the event's data into data and
+// returns the number of bytes, n. If the data does not fit, ev.Truncation is TruncationRead. At the
+// end of the log it returns a bare io.EOF. Errors: EINVAL the log is closed; EIO reading failed.
 func (l *Log) Next(data []byte) (ev EventInfo, n int, err error) {
 	err = l.use("posix_trace_getnext_event", func(r *Reader) error {
 		rec, err := r.Next()
@@ -123,15 +123,16 @@ func (l *Log) Close() error {
 	})
 }
 
-// Attr returns the attributes of the recorded stream (posix_trace_get_attr). Errors: EINVAL the log is closed.
+// Attr returns the attributes of the recorded stream (posix_trace_get_attr). Errors: EINVAL the log
+// is closed.
 func (l *Log) Attr() (a StreamAttr, err error) {
 	err = l.use("posix_trace_get_attr", func(r *Reader) error { a = r.Attr(); return nil })
 	return
 }
 
-// Status returns the state of the stream when its log was completed (posix_trace_get_status). It resets nothing. If the
-// log is incomplete or damaged, LogOverrunStatus is StatusOverrun, because events at its end are missing. Errors:
-// EINVAL the log is closed.
+// Status returns the state of the stream when its log was completed (posix_trace_get_status). It
+// resets nothing. If the log is incomplete or damaged, LogOverrunStatus is StatusOverrun, because
+// events at its end are missing. Errors: EINVAL the log is closed.
 func (l *Log) Status() (s Status, err error) {
 	err = l.use("posix_trace_get_status", func(r *Reader) error {
 		s = r.Status()
@@ -143,8 +144,8 @@ func (l *Log) Status() (s Status, err error) {
 	return
 }
 
-// EventName returns the name of an event type (posix_trace_eventid_get_name). Errors: EINVAL no type has that id, or the
-// log is closed.
+// EventName returns the name of an event type (posix_trace_eventid_get_name). Errors: EINVAL no
+// type has that id, or the log is closed.
 func (l *Log) EventName(id EventID) (name string, err error) {
 	const op = "posix_trace_eventid_get_name"
 	err = l.use(op, func(r *Reader) error {
@@ -177,7 +178,8 @@ func (l *Log) NextEventType() (id EventID, ok bool, err error) {
 	return
 }
 
-// RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind). Errors: EINVAL the log is closed.
+// RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind). Errors: EINVAL
+// the log is closed.
 func (l *Log) RewindEventTypes() error {
 	return l.use("posix_trace_eventtypelist_rewind", func(r *Reader) error { l.types = 0; return nil })
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// logOwner flushes the log of a stream that this process owns: on request and, with PolicyFlush, whenever the stream
-// is half full and every second.
+// logOwner flushes the log of a stream that this process owns: on request and, with PolicyFlush,
+// whenever the stream is half full and every second.
 type logOwner struct {
 	*logWriter
 	s     atomic.Pointer[Stream]
@@ -43,7 +43,8 @@ func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
 	return o, nil
 }
 
-// How long a Recorder waits for a flush that makes no progress: to a pipe, whose reader may be slow, and to a file.
+// How long a Recorder waits for a flush that makes no progress: to a pipe, whose reader may be
+// slow, and to a file.
 const (
 	logStall    = 2 * time.Second
 	deviceStall = 10 * time.Second
@@ -51,8 +52,8 @@ const (
 
 var errStalled = fmt.Errorf("the log accepts no data: %w", syscall.ETIMEDOUT)
 
-// tryFlush flushes, and gives up waiting when the log has made no progress for o.stall. The flush goes on then, and
-// until its end tryFlush fails at once.
+// tryFlush flushes, and gives up waiting when the log has made no progress for o.stall. The flush
+// goes on then, and until its end tryFlush fails at once.
 func (o *logOwner) tryFlush() error {
 	if o.late.Load() > 0 {
 		return errStalled
@@ -81,8 +82,8 @@ func (o *logOwner) tryFlush() error {
 	}
 }
 
-// passOn closes the application's Stream and continues with another one, unknown to the application. It returns
-// false after halt. The caller has called lockAll.
+// passOn closes the application's Stream and continues with another one, unknown to the
+// application. It returns false after halt. The caller has called lockAll.
 func (o *logOwner) passOn() bool {
 	select {
 	case <-o.stop:
@@ -114,15 +115,16 @@ func (o *logOwner) abandon() {
 	o.close()
 }
 
-// How often the owner polls the stream: often if it is in use, rarely if it is idle. Writers make no system call
-// that could wake the owner.
+// How often the owner polls the stream: often if it is in use, rarely if it is idle. Writers make
+// no system call that could wake the owner.
 const (
 	pollBusy = time.Millisecond
 	pollIdle = 16 * time.Millisecond
 )
 
-// pollUsed returns the time until the next poll of a stream that is in use, with used of all bytes taken. A writer at
-// full speed records about a byte per nanosecond: it must not reach the last quarter before that poll.
+// pollUsed returns the time until the next poll of a stream that is in use, with used of all bytes
+// taken. A writer at full speed records about a byte per nanosecond: it must not reach the last
+// quarter before that poll.
 func pollUsed(used, all int) time.Duration {
 	return min(max(pollBusy, time.Duration(all-all/4-used)), pollIdle)
 }

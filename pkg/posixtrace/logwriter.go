@@ -78,7 +78,8 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Open the names before taking the stream's lock: registering a name takes the locks in the other order.
+	// Open the names before taking the stream's lock: registering a name takes the locks in the
+	// other order.
 	if w.names, err = openNames(c.dir, m.Family()); err != nil {
 		return nil, err
 	}
@@ -145,7 +146,8 @@ func (w *logWriter) writeMeta() error {
 	return w.log.Anchors(w.c.mem.FreshClock().Anchors())
 }
 
-// errUnsynced is in the chain of the error of a flush that wrote everything to the log but failed to sync it.
+// errUnsynced is in the chain of the error of a flush that wrote everything to the log but failed
+// to sync it.
 var errUnsynced = errors.New("the log is not on its device")
 
 // flush moves all events of the stream to the log. The caller holds the stream's lock and the slot.
@@ -288,8 +290,8 @@ func (w *logWriter) close() {
 	w.names.Close()
 }
 
-// sync returns when the log is on its device. It may take long: the caller does not hold the stream's lock, which
-// control calls wait for.
+// sync returns when the log is on its device. It may take long: the caller does not hold the
+// stream's lock, which control calls wait for.
 func (w *logWriter) sync() error {
 	if w.log == nil {
 		return nil
@@ -304,8 +306,8 @@ func (w *logWriter) sync() error {
 	return err
 }
 
-// syncName syncs the directory of the log: otherwise a new log could be missing after a loss of power. A log without
-// a name needs no sync.
+// syncName syncs the directory of the log: otherwise a new log could be missing after a loss of
+// power. A log without a name needs no sync.
 func (c *conn) syncName() error {
 	if c.mem.LogPath == "" {
 		return nil

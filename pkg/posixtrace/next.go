@@ -37,10 +37,10 @@ const recoverPause = 20 * time.Millisecond
 var errLogRead = errors.New("a stream with log is read by its log")
 
 // Next reports the oldest event not reported yet, and waits for one if there is none
-// (posix_trace_getnext_event). It copies the event's data into data and returns the number of bytes, n. Data
-// that does not fit is lost, and ev.Truncation is TruncationRead. Errors: EINVAL a stream with log
-// (use Reader), or one that is closed or shut down, also while Next waits; EINTR ctx is done: the error
-// also matches context.Cause(ctx); EIO the stream's file was truncated.
+// (posix_trace_getnext_event). It copies the event's data into data and returns the number of
+// bytes, n. Data that does not fit is lost, and ev.Truncation is TruncationRead. Errors: EINVAL a
+// stream with log (use Reader), or one that is closed or shut down, also while Next waits; EINTR
+// ctx is done: the error also matches context.Cause(ctx); EIO the stream's file was truncated.
 func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, err error) {
 	const op = "posix_trace_getnext_event"
 	p := pauses{s: s, next: firstPause}
@@ -55,8 +55,8 @@ func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, er
 	}
 }
 
-// TryNext is Next without the wait (posix_trace_trygetnext_event). It returns the bare ErrUnavailable if no event
-// is ready.
+// TryNext is Next without the wait (posix_trace_trygetnext_event). It returns the bare
+// ErrUnavailable if no event is ready.
 func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
 	return s.tryNext("posix_trace_trygetnext_event", data)
 }
@@ -117,8 +117,8 @@ type pauses struct {
 const (
 	firstPause = 50 * time.Microsecond
 	maxPause   = 10 * time.Millisecond
-	// ownerPause is how often a blocked reader checks that the stream's owner is alive. No other process may
-	// notice the owner's death.
+	// ownerPause is how often a blocked reader checks that the stream's owner is alive. No other
+	// process may notice the owner's death.
 	ownerPause = 500 * time.Millisecond
 )
 
@@ -147,9 +147,9 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
-// shutdownIfOrphaned shuts the stream down if it belongs to another process and that is dead: otherwise a reader
-// would wait for the next event without end. The shutdown takes locks, and the reader call may have a
-// deadline: it does not wait, and finds the stream dead later.
+// shutdownIfOrphaned shuts the stream down if it belongs to another process and that is dead:
+// otherwise a reader would wait for the next event without end. The shutdown takes locks, and the
+// reader call may have a deadline: it does not wait, and finds the stream dead later.
 func (s *Stream) shutdownIfOrphaned() {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() || s.c.mem.Owner() == sys.SelfProc() || !s.c.orphaned() || !s.read.completing.CompareAndSwap(false, true) {
@@ -235,9 +235,9 @@ func (s *Stream) consume(data []byte) (ev EventInfo, n int, err error) {
 	return ev, n, nil
 }
 
-// The mark of a reader is a number that its connection holds (sys.HoldAs) while its program runs. Process and
-// start time would outlive an exec in the middle of a read; they serve where the kernel offers no such
-// lock.
+// The mark of a reader is a number that its connection holds (sys.HoldAs) while its program runs.
+// Process and start time would outlive an exec in the middle of a read; they serve where the kernel
+// offers no such lock.
 const (
 	markedReader = 1 << 63
 	markBits     = 1<<62 - 1
@@ -261,7 +261,8 @@ func (s *Stream) lockReader() bool {
 	})
 }
 
-// A reader call may have a deadline: restart, recoverDead and freshClock do not wait for the stream's locks.
+// A reader call may have a deadline: restart, recoverDead and freshClock do not wait for the
+// stream's locks.
 
 // restart starts a stream again that stopped because it was full. It reports whether the stream runs.
 func (s *Stream) restart() (done bool) {

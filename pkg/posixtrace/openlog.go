@@ -45,8 +45,8 @@ func (k *logLook) reader(r *Reader) *Reader {
 	return newReader(r)
 }
 
-// openFile opens the log in a regular file, and its stream if that is active. l is the log as an earlier call
-// has read it, or nil.
+// openFile opens the log in a regular file, and its stream if that is active. l is the log as an
+// earlier call has read it, or nil.
 func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
 	k := &logLook{f: f, log: l}
 	if err := k.look(); err != nil {
@@ -137,16 +137,16 @@ func streamOf(s *tracelog.Super, f *os.File) *conn {
 	return c
 }
 
-// peek takes a snapshot of a stream. The snapshot is valid unless c.cut reports a truncated file afterwards. The caller
-// holds the stream's lock.
+// peek takes a snapshot of a stream. The snapshot is valid unless c.cut reports a truncated file
+// afterwards. The caller holds the stream's lock.
 func peek(c *conn) (*stream.Snapshot, *chunk.Clock) {
 	r := c.mem.Snapshot()
 	c.checkCut()
 	return r, c.mem.FreshClock()
 }
 
-// openRegular opens a file, whose path comes from a stream, for reading. It does not open any other type of file: to open a
-// FIFO could block, or take data from its reader.
+// openRegular opens a file, whose path comes from a stream, for reading. It does not open any other
+// type of file: to open a FIFO could block, or take data from its reader.
 func openRegular(path string) (*os.File, error) {
 	return sys.OpenForReading(path, func(st *sys.FileStat) error {
 		if !st.Regular() {
@@ -156,9 +156,10 @@ func openRegular(path string) (*os.File, error) {
 	})
 }
 
-// Reader returns a reader of the events that the stream holds now: those in its log, if that is a readable regular file,
-// then those in the stream. The reader consumes nothing, and omits events that are overwritten meanwhile.
-// Errors: EINVAL the stream is closed; EIO its file was truncated. Extension.
+// Reader returns a reader of the events that the stream holds now: those in its log, if that is a
+// readable regular file, then those in the stream. The reader consumes nothing, and omits events
+// that are overwritten meanwhile. Errors: EINVAL the stream is closed; EIO its file was truncated.
+// Extension.
 func (s *Stream) Reader() (*Reader, error) {
 	defer runtime.KeepAlive(s)
 	const op = "Reader"

@@ -72,9 +72,9 @@ func finishOrphan(c *conn) error {
 	return nil
 }
 
-// completeLog finishes the log of a dead owner. A log that was removed, or replaced by another file, cannot be
-// finished; that is no error. A log that this process cannot write is an error: the rest of the events
-// stay in the stream, where a reader of the log finds them.
+// completeLog finishes the log of a dead owner. A log that was removed, or replaced by another
+// file, cannot be finished; that is no error. A log that this process cannot write is an error: the
+// rest of the events stay in the stream, where a reader of the log finds them.
 func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	m := c.mem
 	f, err := c.reopenLog(os.O_RDWR)

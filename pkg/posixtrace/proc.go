@@ -41,9 +41,9 @@ func (p *proc) eventID(name string) (EventID, error) {
 	return EventID(id), err
 }
 
-// release removes the process from its streams: it has become a set-gid or set-uid program, which only a privileged
-// controller may trace (INH-16), and the controllers of this directory are not. It reports whether it succeeded
-// without waiting for a lock.
+// release removes the process from its streams: it has become a set-gid or set-uid program, which
+// only a privileged controller may trace (INH-16), and the controllers of this directory are not.
+// It reports whether it succeeded without waiting for a lock.
 func (p *proc) release() bool {
 	list := p.page.Entries()
 	if len(list) == 0 {
@@ -60,8 +60,8 @@ func (p *proc) release() bool {
 	return true
 }
 
-// inheritByName attaches the process to the stream that $PTRACE_STREAM names, if children inherit that stream. It works
-// also if the parents of the process have ended.
+// inheritByName attaches the process to the stream that $PTRACE_STREAM names, if children inherit
+// that stream. It works also if the parents of the process have ended.
 func inheritByName(p *proc) error {
 	path := os.Getenv("PTRACE_STREAM")
 	if path == "" || path[0] != '/' {

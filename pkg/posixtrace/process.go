@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Process is a process on whose behalf the caller records events, as ptrace-event does for the shell that runs it. It is not
-// safe for concurrent use. Extension.
+// Process is a process on whose behalf the caller records events, as ptrace-event does for the
+// shell that runs it. It is not safe for concurrent use. Extension.
 type Process struct {
 	who     sys.Proc
 	tid     uint32
@@ -22,8 +22,9 @@ type Process struct {
 	closed  bool
 }
 
-// OpenProcess connects to process pid, which must belong to the same user, and to the streams that trace it now. Errors: ESRCH
-// no such process; EPERM no permission to trace it; those of the trace directory (ErrDirectory). Extension.
+// OpenProcess connects to process pid, which must belong to the same user, and to the streams that
+// trace it now. Errors: ESRCH no such process; EPERM no permission to trace it; those of the trace
+// directory (ErrDirectory). Extension.
 func OpenProcess(pid int) (*Process, error) {
 	const op = "OpenProcess"
 	p, err := target(pid)
@@ -92,7 +93,8 @@ func (p *Process) open() (pr *proc, err error) {
 
 var errProcessClosed = closedError("the connection is closed")
 
-// OpenEventID is the function OpenEventID on behalf of the process. Errors: those of that function; EINVAL p is closed.
+// OpenEventID is the function OpenEventID on behalf of the process. Errors: those of that function;
+// EINVAL p is closed.
 func (p *Process) OpenEventID(name string) (EventID, error) {
 	const op = "posix_trace_eventid_open"
 	if len(name) > EventNameMax {
@@ -109,15 +111,17 @@ func (p *Process) OpenEventID(name string) (EventID, error) {
 	return id, fail(op, err, syscall.ENOMEM)
 }
 
-// SetThread makes tid the thread of later events, in place of the process's pid. It separates the spans of several programs
-// that act on behalf of one process at a time.
+// SetThread makes tid the thread of later events, in place of the process's pid. It separates the
+// spans of several programs that act on behalf of one process at a time.
 func (p *Process) SetThread(tid int) { p.tid = uint32(tid) }
 
-// SetSpan gives later events the key of a span and of the span around it; 0 means none. The caller chooses the keys.
+// SetSpan gives later events the key of a span and of the span around it; 0 means none. The caller
+// chooses the keys.
 func (p *Process) SetSpan(span, parent uint64) { p.span = stream.Span{Key: span, Parent: parent} }
 
-// Event records an event on behalf of the process in every running stream that traces it, and returns the number of streams
-// that recorded it. The event has the pid of the process as process and thread (but see SetThread).
+// Event records an event on behalf of the process in every running stream that traces it, and
+// returns the number of streams that recorded it. The event has the pid of the process as process
+// and thread (but see SetThread).
 func (p *Process) Event(id EventID, data []byte) (took int) {
 	if !event.ID(id).User() || p.proc == nil {
 		return 0

@@ -33,8 +33,8 @@ func (s LogState) String() string {
 	return [...]string{"finished", "live", "unfinished", "damaged"}[s&3]
 }
 
-// Reader reads the events of a log in any state, or of an active stream without consuming them, in the order of their
-// times. It is not safe for concurrent use. Extension.
+// Reader reads the events of a log in any state, or of an active stream without consuming them, in
+// the order of their times. It is not safe for concurrent use. Extension.
 type Reader struct {
 	log          *tracelog.Reader // nil for a stream without log
 	mem          *stream.Snapshot // nil for a log whose stream is gone
@@ -60,11 +60,11 @@ var errReaderClosed = closedError("the reader is closed")
 
 var errNotFile = errors.New("not a regular file")
 
-// NewReader returns a reader of the log in r, in any state. If r is an *os.File of a regular file, the reader reads at
-// offsets of its own, starting at 0, and skips blocks outside its selection; the caller closes the file after the
-// reader. Any other r is read forward, once. For a log that is still being recorded the reader also reports the
-// events in the stream. If the owner died, NewReader completes the log first. Errors: EINVAL not a trace
-// log; EIO reading failed. Extension.
+// NewReader returns a reader of the log in r, in any state. If r is an *os.File of a regular file,
+// the reader reads at offsets of its own, starting at 0, and skips blocks outside its selection;
+// the caller closes the file after the reader. Any other r is read forward, once. For a log that is
+// still being recorded the reader also reports the events in the stream. If the owner died,
+// NewReader completes the log first. Errors: EINVAL not a trace log; EIO reading failed. Extension.
 func NewReader(r io.Reader) (*Reader, error) {
 	const op = "NewReader"
 	if f, ok := r.(*os.File); ok {
@@ -86,9 +86,9 @@ func newReader(r *Reader) *Reader {
 	return r
 }
 
-// Next returns the next event. At the end of the sound part of the log, or of the stream, it returns a bare io.EOF. The
-// record belongs to the reader and is valid until the next call. Errors: EIO reading failed; EINVAL the reader is
-// closed.
+// Next returns the next event. At the end of the sound part of the log, or of the stream, it
+// returns a bare io.EOF. The record belongs to the reader and is valid until the next call. Errors:
+// EIO reading failed; EINVAL the reader is closed.
 func (r *Reader) Next() (*Record, error) {
 	if r.closed {
 		return nil, fail("posix_trace_getnext_event", errReaderClosed, syscall.EINVAL)
@@ -127,8 +127,8 @@ func (r *Reader) Next() (*Record, error) {
 	}
 }
 
-// All iterates over the events that Next would report from here on, and ends after the last one or with an error. A record
-// and its data are valid until the next iteration. Extension.
+// All iterates over the events that Next would report from here on, and ends after the last one or
+// with an error. A record and its data are valid until the next iteration. Extension.
 func (r *Reader) All() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for {
@@ -147,8 +147,8 @@ func (r *Reader) All() iter.Seq2[Record, error] {
 	}
 }
 
-// Rewind goes back to the first event. The reader of a stream takes a new snapshot of it. Errors: ESPIPE the log is not a
-// regular file; EINVAL the reader is closed.
+// Rewind goes back to the first event. The reader of a stream takes a new snapshot of it. Errors:
+// ESPIPE the log is not a regular file; EINVAL the reader is closed.
 func (r *Reader) Rewind() error {
 	defer runtime.KeepAlive(r)
 	const op = "posix_trace_rewind"
@@ -174,10 +174,11 @@ func (r *Reader) Rewind() error {
 	return nil
 }
 
-// Renew adds the events that a live stream or log has received since NewReader or the last Renew, and goes back to the
-// first selected event. From then on the reader omits events before since. It does not walk through known blocks
-// again, so the cost of a Renew does not grow with the log. After an error the caller may only call Close.
-// Errors: ESPIPE the log is not a regular file; EINVAL the reader is closed. Extension.
+// Renew adds the events that a live stream or log has received since NewReader or the last Renew,
+// and goes back to the first selected event. From then on the reader omits events before since. It
+// does not walk through known blocks again, so the cost of a Renew does not grow with the log.
+// After an error the caller may only call Close. Errors: ESPIPE the log is not a regular file;
+// EINVAL the reader is closed. Extension.
 func (r *Reader) Renew(since time.Time) error {
 	defer runtime.KeepAlive(r)
 	const op = "Renew"
@@ -214,8 +215,8 @@ func (r *Reader) Renew(since time.Time) error {
 	return nil
 }
 
-// State returns the state of the log and, for a damaged or unfinished log, an error that says where and why. For a log
-// that is read forward the state is certain after Next has returned io.EOF.
+// State returns the state of the log and, for a damaged or unfinished log, an error that says where
+// and why. For a log that is read forward the state is certain after Next has returned io.EOF.
 func (r *Reader) State() (LogState, error) {
 	if r.log == nil {
 		return LogLive, nil
@@ -251,8 +252,8 @@ func (r *Reader) Attr() StreamAttr {
 	return a
 }
 
-// Status returns the state of the stream: the current one of an active stream, else the one at the end of the log as far
-// as the log has it. It resets nothing.
+// Status returns the state of the stream: the current one of an active stream, else the one at the
+// end of the log as far as the log has it. It resets nothing.
 func (r *Reader) Status() Status {
 	defer runtime.KeepAlive(r)
 	if r.c != nil {
@@ -308,8 +309,9 @@ func (r *Reader) familyNames() (*registry.Names, error) {
 	return r.names, nil
 }
 
-// EventTypes returns the event types known so far: of a log that is read forward the types in the part read, of any other
-// log and of a stream all types. Errors: EIO the names of an active stream cannot be opened.
+// EventTypes returns the event types known so far: of a log that is read forward the types in the
+// part read, of any other log and of a stream all types. Errors: EIO the names of an active stream
+// cannot be opened.
 func (r *Reader) EventTypes() ([]EventType, error) {
 	defer runtime.KeepAlive(r)
 	if r.c != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Recorder records system events, and events on behalf of traced processes. It is not safe for concurrent use: make one for
-// each goroutine. Extension.
+// Recorder records system events, and events on behalf of traced processes. It is not safe for
+// concurrent use: make one for each goroutine. Extension.
 type Recorder struct {
 	s     *Stream
 	a     *attachment
 	tick  uint64 // the last result of Now, on both clocks
 	nanos int64
 
-	// The last time given to Record, on both clocks. The clocks are not read at one instant, but a later time must not
-	// get an earlier tick.
+	// The last time given to Record, on both clocks. The clocks are not read at one instant, but a
+	// later time must not get an earlier tick.
 	given struct {
 		tick  uint64
 		nanos int64
@@ -33,10 +33,10 @@ const flushPause = 100 * time.Millisecond
 // flushWait bounds how long Record waits for a flush by the owner.
 const flushWait = 200 * time.Millisecond
 
-// Recorder returns a Recorder for the stream. If the stream is full, Record of the owner of a stream with log flushes the
-// stream rather than lose the event, unless the log has accepted no data for seconds; with PolicyFlush, Record of
-// another process asks the owner for a flush and waits up to 200 ms. Errors: EAGAIN too many writers; EINVAL the
-// stream is closed. Extension.
+// Recorder returns a Recorder for the stream. If the stream is full, Record of the owner of a
+// stream with log flushes the stream rather than lose the event, unless the log has accepted no
+// data for seconds; with PolicyFlush, Record of another process asks the owner for a flush and
+// waits up to 200 ms. Errors: EAGAIN too many writers; EINVAL the stream is closed. Extension.
 func (s *Stream) Recorder() (*Recorder, error) {
 	defer runtime.KeepAlive(s)
 	const op = "Recorder"
@@ -84,8 +84,8 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	return &Recorder{s: s, a: a}, nil
 }
 
-// awaitFlush asks the owner for a flush and waits for it for at most flushWait: an owner that is stopped must not stop the
-// processes that it traces.
+// awaitFlush asks the owner for a flush and waits for it for at most flushWait: an owner that is
+// stopped must not stop the processes that it traces.
 func (s *Stream) awaitFlush() error {
 	defer runtime.KeepAlive(s)
 	m := s.c.mem
@@ -104,16 +104,17 @@ func (s *Stream) awaitFlush() error {
 
 var errRecorderClosed = closedError("the recorder is closed")
 
-// Wants reports whether Record would record an event of type id now. A caller that makes expensive data asks first.
+// Wants reports whether Record would record an event of type id now. A caller that makes expensive
+// data asks first.
 func (r *Recorder) Wants(id EventID) bool {
 	wants := r.a != nil && event.ID(id).Valid() && r.a.w.Wants(event.ID(id))
 	runtime.KeepAlive(r)
 	return wants
 }
 
-// Record records one event with the ID, PID, TID, Address, Span and Parent of ev, at the time ev.UnixNano or, if that is 0,
-// now. It reports whether the stream recorded the event: false if the stream is suspended, rejects the type, or is
-// full.
+// Record records one event with the ID, PID, TID, Address, Span and Parent of ev, at the time
+// ev.UnixNano or, if that is 0, now. It reports whether the stream recorded the event: false if the
+// stream is suspended, rejects the type, or is full.
 func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 	if r.a == nil || !event.ID(ev.ID).Valid() {
 		return false

@@ -12,11 +12,13 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// A traced process may fail to connect to its streams: it has no free descriptor, no memory or no /proc, or the stream has
-// no free slot. The process reports that to the stream once and retries later. Its trace points check the clock
-// until then: a timer would keep the runtime from detecting a deadlock.
+// A traced process may fail to connect to its streams: it has no free descriptor, no memory or no
+// /proc, or the stream has no free slot. The process reports that to the stream once and retries
+// later. Its trace points check the clock until then: a timer would keep the runtime from detecting
+// a deadlock.
 
-// retryMin is the pause before the first retry. Each pause is twice as long as the one before, up to retryMax.
+// retryMin is the pause before the first retry. Each pause is twice as long as the one before, up
+// to retryMax.
 var retryMin, retryMax = time.Second, time.Minute
 
 // misses is the state of a process's failed connections.
@@ -33,15 +35,15 @@ func (m *misses) next() int64 {
 	return int64(sys.Monotonic()) + int64(m.pause)
 }
 
-// transient reports whether an error may go away. A stream that was removed, or that a program of another kind has made,
-// stays out of reach.
+// transient reports whether an error may go away. A stream that was removed, or that a program of
+// another kind has made, stays out of reach.
 func transient(err error) bool {
 	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, stream.ErrFormat) &&
 		!errors.Is(err, stream.ErrForeign) && !errors.Is(err, stream.ErrElsewhere)
 }
 
-// note reports to a stream that this process could not connect to it. report returns whether it succeeded; otherwise a
-// later note retries.
+// note reports to a stream that this process could not connect to it. report returns whether it
+// succeeded; otherwise a later note retries.
 func (m *misses) note(id uint64, err error, report func(no syscall.Errno) bool) {
 	if m.reported[id] {
 		return
@@ -61,7 +63,8 @@ func (m *misses) note(id uint64, err error, report func(no syscall.Errno) bool) 
 	}
 }
 
-// connected forgets the failures of a stream that the process has connected to. It first reports a pending one.
+// connected forgets the failures of a stream that the process has connected to. It first reports a
+// pending one.
 func (m *misses) connected(c *conn) {
 	if no, ok := m.why[c.id]; ok {
 		c.mem.AddMissed(uint32(no))

@@ -14,9 +14,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
-// MadeRoom returns the streams that the creation of this one shut down to make room, oldest first. They are
-// streams that ended processes had left behind (StreamInfo.Stale), and no more than were needed. Errors:
-// EINVAL the stream is closed. Extension.
+// MadeRoom returns the streams that the creation of this one shut down to make room, oldest first.
+// They are streams that ended processes had left behind (StreamInfo.Stale), and no more than were
+// needed. Errors: EINVAL the stream is closed. Extension.
 func (s *Stream) MadeRoom() ([]StreamInfo, error) {
 	if s.isClosed() {
 		return nil, fail("MadeRoom", s.whyClosed(), syscall.EINVAL)
@@ -136,9 +136,9 @@ func noRoom(d *registry.Dir, size int64, err error) error {
 	return err
 }
 
-// tidyUp makes sure that one more stream can be active. At times, and always if tidy is set, it also removes
-// stale files of the trace directory. It returns the stale streams that it has shut down, see
-// Stream.MadeRoom. The caller holds the directory's lock.
+// tidyUp makes sure that one more stream can be active. At times, and always if tidy is set, it
+// also removes stale files of the trace directory. It returns the stale streams that it has shut
+// down, see Stream.MadeRoom. The caller holds the directory's lock.
 func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 	ids, err := d.StreamIDs()
 	if err != nil {
@@ -214,8 +214,8 @@ func nameFree(d *registry.Dir, name string) error {
 	return nil
 }
 
-// ensureEntry makes sure that a process's page has room for one more stream. The caller holds the directory's
-// lock.
+// ensureEntry makes sure that a process's page has room for one more stream. The caller holds the
+// directory's lock.
 func ensureEntry(d *registry.Dir, page *registry.Page) error {
 	if len(page.Entries()) < StreamsMax {
 		return nil

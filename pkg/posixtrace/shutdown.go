@@ -14,9 +14,10 @@ import (
 )
 
 // Shutdown stops tracing, flushes and completes the log if there is one, and frees the stream
-// (posix_trace_shutdown). It frees the stream even if completing the log fails with ENOSPC, EFBIG or EIO. If
-// another process owns a stream with log, Shutdown asks the owner, waits, and returns the owner's
-// error. Errors: EINVAL the stream is closed; EIO its file was truncated, or those of the log.
+// (posix_trace_shutdown). It frees the stream even if completing the log fails with ENOSPC, EFBIG
+// or EIO. If another process owns a stream with log, Shutdown asks the owner, waits, and returns
+// the owner's error. Errors: EINVAL the stream is closed; EIO its file was truncated, or those of
+// the log.
 func (s *Stream) Shutdown() error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_shutdown"
@@ -74,8 +75,8 @@ func (s *Stream) shutdownOwn(e stream.Event) error {
 	return err
 }
 
-// shutdownByOwner has the owner of a stream with log shut it down, since only the owner has the log. If the
-// owner is dead, this process takes its place.
+// shutdownByOwner has the owner of a stream with log shut it down, since only the owner has the
+// log. If the owner is dead, this process takes its place.
 func (s *Stream) shutdownByOwner() error {
 	defer runtime.KeepAlive(s)
 	m := s.c.mem
@@ -104,9 +105,9 @@ func (s *Stream) shutdownByOwner() error {
 	return err
 }
 
-// shutdownCut shuts down a stream whose file was truncated: there is nothing left to flush. The log keeps its
-// contents and gets no seal, so that no reader takes it for the whole. shutdownCut returns errCut if it
-// succeeds.
+// shutdownCut shuts down a stream whose file was truncated: there is nothing left to flush. The log
+// keeps its contents and gets no seal, so that no reader takes it for the whole. shutdownCut
+// returns errCut if it succeeds.
 func (s *Stream) shutdownCut() error {
 	defer runtime.KeepAlive(s)
 	if s.log != nil {
@@ -129,8 +130,8 @@ func (s *Stream) shutdownCut() error {
 	return errCut
 }
 
-// shutdownOrphan shuts the stream down in place of its dead owner. Calls of other goroutines that find the
-// stream dead wait for it.
+// shutdownOrphan shuts the stream down in place of its dead owner. Calls of other goroutines that
+// find the stream dead wait for it.
 func (s *Stream) shutdownOrphan() error {
 	defer runtime.KeepAlive(s)
 	s.mu.Lock()
@@ -183,8 +184,8 @@ func removeStream(c *conn, locked bool) error {
 	return err
 }
 
-// recordLastEvents calls the function that tool.BeforeShutdown has set, for a stream whose owner is dead. The
-// caller holds no lock of the stream, and keeps the connection.
+// recordLastEvents calls the function that tool.BeforeShutdown has set, for a stream whose owner is
+// dead. The caller holds no lock of the stream, and keeps the connection.
 func recordLastEvents(c *conn) {
 	f := hook.BeforeShutdown.Load()
 	if f == nil || c.dead() {

@@ -11,22 +11,22 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// SpanType is the type of spans of one name. A span begins with an event NAME.begin and ends with an event
-// NAME.end. The zero SpanType records nothing. Extension.
+// SpanType is the type of spans of one name. A span begins with an event NAME.begin and ends with
+// an event NAME.end. The zero SpanType records nothing. Extension.
 type SpanType struct {
 	begin, end EventID
 }
 
-// Span is a span that has started. Its key connects its two events, which may happen on different goroutines
-// and threads. The zero Span records nothing. Extension.
+// Span is a span that has started. Its key connects its two events, which may happen on different
+// goroutines and threads. The zero Span records nothing. Extension.
 type Span struct {
 	key uint64
 	end EventID
 }
 
-// OpenSpanType returns the span type of a name in the calling process and its family. It registers the event
-// types NAME.begin and NAME.end if necessary, as OpenEventID does. Errors: those of OpenEventID for
-// either name. Extension.
+// OpenSpanType returns the span type of a name in the calling process and its family. It registers
+// the event types NAME.begin and NAME.end if necessary, as OpenEventID does. Errors: those of
+// OpenEventID for either name. Extension.
 func OpenSpanType(name string) (SpanType, error) {
 	if len(name)+len(".begin") > EventNameMax {
 		return SpanType{}, &Error{Op: "posix_trace_eventid_open", Err: syscall.ENAMETOOLONG}
@@ -44,10 +44,11 @@ func OpenSpanType(name string) (SpanType, error) {
 	return SpanType{begin, end}, nil
 }
 
-// Start starts a span: it records NAME.begin with a new key, as Event does. If ctx comes from another span,
-// Start records the key of that span as the parent. The context that Start returns is for the work
-// within the span; it costs an allocation if the caller uses it. In a process that no stream traces,
-// Start returns ctx and costs about a nanosecond. Start and End are safe for concurrent use.
+// Start starts a span: it records NAME.begin with a new key, as Event does. If ctx comes from
+// another span, Start records the key of that span as the parent. The context that Start returns is
+// for the work within the span; it costs an allocation if the caller uses it. In a process that no
+// stream traces, Start returns ctx and costs about a nanosecond. Start and End are safe for
+// concurrent use.
 func (t SpanType) Start(ctx context.Context, data []byte) (_ context.Context, s Span) {
 	if s = t.start(ctx, data); s.key != 0 {
 		return &spanContext{ctx, s}, s
@@ -55,8 +56,8 @@ func (t SpanType) Start(ctx context.Context, data []byte) (_ context.Context, s 
 	return ctx, s
 }
 
-// End ends the span: it records NAME.end with the span's key. It records nothing for a span that started while
-// no stream traced the process.
+// End ends the span: it records NAME.end with the span's key. It records nothing for a span that
+// started while no stream traced the process.
 func (s Span) End(data []byte) {
 	if s.key != 0 {
 		endSpan(s, data)
@@ -196,8 +197,9 @@ func (t *table) appendSpan(processor int, e *stream.Event, data []byte) {
 	runtime.KeepAlive(t)
 }
 
-// body describes the body of Start or End where the compiler did not inline it. pc is the address in that body
-// that start or endSpan returns to. outer reports that sys.Outer finds the caller of that body.
+// body describes the body of Start or End where the compiler did not inline it. pc is the address
+// in that body that start or endSpan returns to. outer reports that sys.Outer finds the caller of
+// that body.
 type body struct {
 	pc    atomic.Uint64
 	outer atomic.Bool

@@ -41,8 +41,8 @@ func (s FullStatus) String() string {
 	return "not-full"
 }
 
-// OverrunStatus is whether events were lost since Stream.Status last returned it (posix_stream_overrun_status,
-// posix_log_overrun_status).
+// OverrunStatus is whether events were lost since Stream.Status last returned it
+// (posix_stream_overrun_status, posix_log_overrun_status).
 type OverrunStatus uint8
 
 // The two overrun states.
@@ -86,21 +86,23 @@ type Status struct {
 	LogOverrunStatus    OverrunStatus // posix_log_overrun_status
 	LogFullStatus       FullStatus    // posix_log_full_status
 
-	// Lost is the number of events that the stream has lost since its creation, LogLost the number of events that
-	// reached the stream but not the log. Never reset. Extension.
+	// Lost is the number of events that the stream has lost since its creation, LogLost the number
+	// of events that reached the stream but not the log. Never reset. Extension.
 	Lost    uint64
 	LogLost uint64
 
-	// Missed is the number of traced processes that failed to connect to the stream, for example for lack of a
-	// descriptor, and MissedError the error of the last of them. A process retries after a second, then with
-	// longer pauses of up to a minute; its events until then are not counted. The stream counts a process once that
-	// can reach the stream's file. Both are 0 for a log. Never reset. Extension.
+	// Missed is the number of traced processes that failed to connect to the stream, for example
+	// for lack of a descriptor, and MissedError the error of the last of them. A process retries
+	// after a second, then with longer pauses of up to a minute; its events until then are not
+	// counted. The stream counts a process once that can reach the stream's file. Both are 0 for a
+	// log. Never reset. Extension.
 	Missed      uint64
 	MissedError syscall.Errno
 }
 
-// Status returns the state of the stream (posix_trace_get_status). As the standard asks, it resets the overrun states and
-// the flush error. Errors: EINVAL the stream is closed; EIO its file was truncated.
+// Status returns the state of the stream (posix_trace_get_status). As the standard asks, it resets
+// the overrun states and the flush error. Errors: EINVAL the stream is closed; EIO its file was
+// truncated.
 func (s *Stream) Status() (Status, error) {
 	return s.status("posix_trace_get_status", true)
 }

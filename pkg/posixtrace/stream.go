@@ -11,10 +11,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// Stream is an active trace stream (the trace_id_t of posix_trace_create and posix_trace_create_withlog). All
-// methods are safe for concurrent use. After Close or Shutdown, and after another process has shut the
-// stream down, each method fails with EINVAL and os.ErrClosed. Signals do not interrupt the calls of a Go
-// program: only a call whose context is done fails with EINTR.
+// Stream is an active trace stream (the trace_id_t of posix_trace_create and
+// posix_trace_create_withlog). All methods are safe for concurrent use. After Close or Shutdown,
+// and after another process has shut the stream down, each method fails with EINVAL and
+// os.ErrClosed. Signals do not interrupt the calls of a Go program: only a call whose context is
+// done fails with EINTR.
 type Stream struct {
 	c   *conn
 	log *logOwner // if this process owns the stream and it has a log
@@ -87,8 +88,8 @@ func (s *Stream) tryLocked(f func(m *stream.Mem, w *stream.Writer) error) error 
 	return s.lockedBy(s.c.tryLock, f)
 }
 
-// lockedBy runs f with the stream's lock, which lock takes, and with the writer of control calls. The caller holds
-// s.mu.
+// lockedBy runs f with the stream's lock, which lock takes, and with the writer of control calls.
+// The caller holds s.mu.
 func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *stream.Writer) error) error {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -143,9 +144,9 @@ func (s *Stream) Info() (StreamInfo, error) {
 	return s.c.info(), nil
 }
 
-// Close ends the use of s and leaves the stream active: its owner's death shuts it down. If this process is the
-// owner of a stream with log, it keeps flushing the stream. Blocked reader calls fail with EINVAL. Errors:
-// EINVAL s is closed. Extension.
+// Close ends the use of s and leaves the stream active: its owner's death shuts it down. If this
+// process is the owner of a stream with log, it keeps flushing the stream. Blocked reader calls
+// fail with EINVAL. Errors: EINVAL s is closed. Extension.
 func (s *Stream) Close() error {
 	defer runtime.KeepAlive(s)
 	defer s.lockAll()()
@@ -164,8 +165,8 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// lockAll waits for all calls of this process on the stream. Reader calls come last: while they hold s.read.mu they
-// only try s.mu.
+// lockAll waits for all calls of this process on the stream. Reader calls come last: while they
+// hold s.read.mu they only try s.mu.
 func (s *Stream) lockAll() (unlock func()) {
 	s.mu.Lock()
 	s.read.mu.Lock()
@@ -219,8 +220,8 @@ func (s *Stream) Start() error {
 	})
 }
 
-// Stop suspends a stream (posix_trace_stop). Once it returns, the stream records no event of a traced process.
-// Errors: EINVAL the stream is closed.
+// Stop suspends a stream (posix_trace_stop). Once it returns, the stream records no event of a
+// traced process. Errors: EINVAL the stream is closed.
 func (s *Stream) Stop() error {
 	return s.control("posix_trace_stop", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		m.Stop(w, e)
@@ -228,9 +229,9 @@ func (s *Stream) Stop() error {
 	})
 }
 
-// Clear discards all recorded events, also those in a log with the policy PolicyLoop or PolicyUntilFull, and
-// the filter (posix_trace_clear). A running stream keeps running. Errors: EINVAL the stream is closed;
-// those of the log.
+// Clear discards all recorded events, also those in a log with the policy PolicyLoop or
+// PolicyUntilFull, and the filter (posix_trace_clear). A running stream keeps running. Errors:
+// EINVAL the stream is closed; those of the log.
 func (s *Stream) Clear() error {
 	defer runtime.KeepAlive(s)
 	if !s.isClosed() && s.c.mem.HasLog && s.log == nil && s.c.mem.LogPolicy != stream.Append {

@@ -10,8 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// The data of a system event has a fixed format. The functions of this file decode it. The data is untrusted: they fail with
-// EINVAL if no stream of this package records such data.
+// The data of a system event has a fixed format. The functions of this file decode it. The data is
+// untrusted: they fail with EINVAL if no stream of this package records such data.
 
 // Causes of a stop, the data of EventStop.
 const (
@@ -64,8 +64,8 @@ func (d *ExecData) Append(b []byte) []byte {
 	return b
 }
 
-// DecodeExec decodes the data of EventProcExec. If the record was truncated, the last argument may be incomplete. Errors:
-// EINVAL malformed data.
+// DecodeExec decodes the data of EventProcExec. If the record was truncated, the last argument may
+// be incomplete. Errors: EINVAL malformed data.
 func DecodeExec(data []byte) (d ExecData, err error) {
 	if len(data) == 0 {
 		return d, einval("DecodeExec", "proc.exec without data")

@@ -87,9 +87,9 @@ type SyscallData struct {
 	Errno    int           // the error number; Result is -1 then
 	Duration time.Duration // from entry to return, as a tracer measures it
 	Returned bool          // false: the process or thread ended in it
-	// Restarted is not 0 for a call that a signal interrupted and that the kernel restarts. It is an error number that
-	// the program does not see, such as 512 for ERESTARTSYS. Result and Errno are 0. A program with a handler for
-	// the signal without SA_RESTART sees EINTR instead.
+	// Restarted is not 0 for a call that a signal interrupted and that the kernel restarts. It is
+	// an error number that the program does not see, such as 512 for ERESTARTSYS. Result and Errno
+	// are 0. A program with a handler for the signal without SA_RESTART sees EINTR instead.
 	Restarted int
 	Args      []SyscallArg
 }
@@ -143,12 +143,12 @@ func (d *SyscallData) Append(b []byte) []byte {
 	return b
 }
 
-// restarts reports whether an error number is internal to the kernel: ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND or
-// ERESTART_RESTARTBLOCK.
+// restarts reports whether an error number is internal to the kernel: ERESTARTSYS, ERESTARTNOINTR,
+// ERESTARTNOHAND or ERESTART_RESTARTBLOCK.
 func restarts(errno int) bool { return 512 <= errno && errno <= 516 && errno != 515 }
 
-// DecodeSyscall decodes the data of a system call. If the record was truncated, the last argument may be incomplete. Values
-// point into data. Errors: EINVAL malformed data.
+// DecodeSyscall decodes the data of a system call. If the record was truncated, the last argument
+// may be incomplete. Values point into data. Errors: EINVAL malformed data.
 func DecodeSyscall(data []byte) (d SyscallData, err error) {
 	if len(data) < syscallDataSize {
 		return d, einval("DecodeSyscall", "system call data of %d bytes", len(data))

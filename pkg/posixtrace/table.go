@@ -9,8 +9,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// table lists the streams that trace this process while the word of its page has this value. A published table never
-// changes.
+// table lists the streams that trace this process while the word of its page has this value. A
+// published table never changes.
 type table struct {
 	word    uint32 // 0 while a failed connection awaits a retry: no page of a traced process has that value
 	seen    uint32 // the value that word would have otherwise

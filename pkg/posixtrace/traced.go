@@ -25,16 +25,16 @@ type tracedProcess struct {
 	proc    *proc
 	reaping bool // a reaper exists
 	missed  misses
-	// known is the number of user ids known to be registered, the unnamed one included. The registry assigns ids in
-	// order.
+	// known is the number of user ids known to be registered, the unnamed one included. The
+	// registry assigns ids in order.
 	known atomic.Uint32
 	// The number of lookups of unregistered ids, and the time of the last one.
 	unknown   atomic.Uint32
 	unknownAt atomic.Int64
 }
 
-// Unregistered ids are looked up at once unknownAtOnce times, then once per unknownPause: a lookup costs a lock and a
-// system call.
+// Unregistered ids are looked up at once unknownAtOnce times, then once per unknownPause: a lookup
+// costs a lock and a system call.
 const (
 	unknownAtOnce = 64
 	unknownPause  = time.Millisecond
@@ -110,8 +110,8 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The names of the program before exec do not count (INH-08). Names that a controller has added for this
-	// program do (MAP-09).
+	// The names of the program before exec do not count (INH-08). Names that a controller has added
+	// for this program do (MAP-09).
 	p.page.Opened()
 	if !sys.Secure() {
 		t.inherit(p)
@@ -126,8 +126,8 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 	return p, nil
 }
 
-// move continues with a new page, which a controller has made after the trace directory or its files were removed. The
-// old page stays mapped: trace points of other goroutines read it.
+// move continues with a new page, which a controller has made after the trace directory or its
+// files were removed. The old page stays mapped: trace points of other goroutines read it.
 func (t *tracedProcess) move() {
 	d, err := openDir()
 	if err != nil {
@@ -245,9 +245,10 @@ func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error)
 	return a, nil
 }
 
-// reaper drops attachments of streams that have been shut down, and so frees their memory. Trace points do not: once no
-// stream traces the process, they load a zero and return. The reaper runs as a finalizer after each garbage
-// collection. A timer would keep the runtime from detecting the deadlock of a traced program.
+// reaper drops attachments of streams that have been shut down, and so frees their memory. Trace
+// points do not: once no stream traces the process, they load a zero and return. The reaper runs as
+// a finalizer after each garbage collection. A timer would keep the runtime from detecting the
+// deadlock of a traced program.
 type reaper struct{ t *tracedProcess }
 
 func (w *reaper) reap() {
@@ -273,9 +274,9 @@ func (w *reaper) reap() {
 	runtime.SetFinalizer(w, (*reaper).reap)
 }
 
-// outline returns the address in the body of Event, where the compiler did not inline it, that record returns to. To find
-// it, outline calls Event without inlining. The call reaches record only while the process is traced: until then
-// outline returns 0 and retries at the next call.
+// outline returns the address in the body of Event, where the compiler did not inline it, that
+// record returns to. To find it, outline calls Event without inlining. The call reaches record only
+// while the process is traced: until then outline returns 0 and retries at the next call.
 func outline() uint64 {
 	if sys.FastSelf() && probed.Load() == 0 {
 		call := Event

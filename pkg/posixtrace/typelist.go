@@ -13,7 +13,8 @@ type EventType struct {
 }
 
 // NextEventType returns the next type of the stream's type list, and false at the end of the list
-// (posix_trace_eventtypelist_getnext_id). Each Stream has its own position. Errors: EINVAL the stream is closed.
+// (posix_trace_eventtypelist_getnext_id). Each Stream has its own position. Errors: EINVAL the
+// stream is closed.
 func (s *Stream) NextEventType() (EventID, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +30,8 @@ func (s *Stream) NextEventType() (EventID, bool, error) {
 	return EventID(all[s.types-1].ID), true, nil
 }
 
-// RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind). Errors: EINVAL the stream is closed.
+// RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind). Errors: EINVAL
+// the stream is closed.
 func (s *Stream) RewindEventTypes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

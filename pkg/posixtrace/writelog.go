@@ -10,11 +10,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// WriteLog writes the events that r reports from here on as a finished log to w. If keep is not nil, WriteLog writes only
-// the events for which keep returns true. The new log has the attributes, origin, event types and status of
-// the old one, and the log-full-policy PolicyAppend. WriteLog needs constant memory, and w need not be
-// seekable. Of an unfinished or damaged log it writes the sound part, reports the rest in the log-overrun-status of
-// the new log, and State reports it afterwards. Errors: those of r.Next and of w. Extension.
+// WriteLog writes the events that r reports from here on as a finished log to w. If keep is not
+// nil, WriteLog writes only the events for which keep returns true. The new log has the attributes,
+// origin, event types and status of the old one, and the log-full-policy PolicyAppend. WriteLog
+// needs constant memory, and w need not be seekable. Of an unfinished or damaged log it writes the
+// sound part, reports the rest in the log-overrun-status of the new log, and State reports it
+// afterwards. Errors: those of r.Next and of w. Extension.
 func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 	const op = "WriteLog"
 	if r.closed {

@@ -760,7 +760,7 @@ func (h *crash) readOwned(path string) (read, starts, lost uint64, done bool) {
 	}
 	defer f.Close()
 	r, err := NewReader(f)
-	if errors.Is(err, syscall.EINVAL) { // its owner had not begun it
+	if errors.Is(err, syscall.EINVAL) { // its owner had not started it
 		return
 	}
 	if err != nil {

@@ -23,8 +23,8 @@ type merger struct {
 	held     bool      // the scan has waited in vain for a writer in the middle of an event
 }
 
-// consumer makes changes in the stream that follow from merging. Those of a Reader change it, those
-// of a Snapshot do nothing.
+// consumer makes the changes in the stream that follow from reporting its events. A Reader makes
+// them, a Snapshot makes none.
 type consumer interface {
 	// advance marks the cursor's event as consumed. It returns false if the event is not there to
 	// consume any more.
@@ -95,8 +95,8 @@ func (g *merger) scan() {
 // pass looks at every chunk once and fills the heap. It reports whether another pass is needed.
 //
 // An event whose writer gives it a time of its own may be older than the scan and yet appear during
-// it. Events that appear after tick start must not be reported before what their writer recorded
-// earlier, in a chunk that the pass has already looked at. So pass leaves out chunks that were
+// it. Events that appear after tick start must not be reported before events that their writer
+// recorded earlier, in a chunk that the pass has already looked at. So pass leaves out chunks that were
 // started since, and another pass is needed if a writer has since come from another chunk to an
 // older one.
 func (g *merger) pass(start uint64, since *time.Time) (again bool) {

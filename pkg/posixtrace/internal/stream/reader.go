@@ -34,8 +34,8 @@ func (r *Reader) Held() bool {
 	return held
 }
 
-// Copies counts how often the reader has copied something from the stream. Events reported without
-// a copy in between are as good as the first of them.
+// Copies counts how often the reader has copied something from the stream. Events reported between
+// two copies are of the earlier one, or of copies before.
 func (r *Reader) Copies() uint64 { return r.copies }
 
 // maxScans bounds how often one Next looks at the chunks anew: a hostile process may change them

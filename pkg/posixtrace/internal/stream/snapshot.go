@@ -35,7 +35,7 @@ func (unchanged) advance(*cursor) bool { return true }
 func (unchanged) finish(*cursor, ctl)  {}
 func (unchanged) skip(*cursor, ctl)    {}
 
-// Snapshot copies everything that can be reported now.
+// Snapshot returns a copy of everything that can be reported now.
 func (m *Mem) Snapshot() *Snapshot {
 	s := &Snapshot{merger: newMerger(m, unchanged{})}
 	s.last = m.h.lastTick.Load()

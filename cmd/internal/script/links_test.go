@@ -12,11 +12,10 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
 )
 
-// What a program links costs at each start, and ptrace-event is started for
-// every event of a script. So tables, and the library that draws them, are in the
-// programs that print tables and in no other.
+// Linked packages cost time at each start, and a script starts ptrace-event for each event.
+// So only the programs that print tables link tables and the library that draws them.
 //
-// The timing itself is in scripts/bench.
+// scripts/bench measures the time.
 func TestLinks(t *testing.T) {
 	const draws = "github.com/posixtrace/posixtrace/cmd/internal/table"
 	tables := []*cli.Command{run.Command, ctl.Command, dump.Command}
@@ -36,6 +35,32 @@ func TestLinks(t *testing.T) {
 				d == "crypto/rand", // forty packages
 				strings.HasPrefix(d, "net/http"):
 				t.Errorf("%s links %s", c.Name, d)
+			}
+		}
+	}
+}
+
+// No room imports the room of a command, and each library of the command line stands behind
+// one room.
+func TestRooms(t *testing.T) {
+	const rooms = "github.com/posixtrace/posixtrace/cmd/internal/"
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doors := map[string]string{"urfave/cli": "cli", "fatih/color": "cli", "smetrics": "cli", "tablewriter": "table"}
+	for line := range strings.Lines(string(out)) {
+		imports := strings.Fields(line)
+		room := strings.TrimPrefix(imports[0], rooms)
+		for _, path := range imports[1:] {
+			other, _ := strings.CutPrefix(path, rooms)
+			if slices.ContainsFunc(commands, func(c *cli.Command) bool { return c.Name == "ptrace-"+other }) {
+				t.Errorf("%s imports the command's room %s", room, other)
+			}
+			for library, door := range doors {
+				if strings.Contains(path, library) && room != door {
+					t.Errorf("%s imports %s, which is for %s", room, path, door)
+				}
 			}
 		}
 	}

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/api.txt")
 
-// The public API is what testdata/api.txt says. Changing one is changing the
-// other, so that no change goes unnoticed.
+// testdata/api.txt holds the public API: a change of the API changes that file, and shows in
+// review.
 func TestAPI(t *testing.T) {
 	got, err := exec.Command("go", "doc", "-all", ".").Output()
 	if err != nil {
@@ -35,12 +35,12 @@ func TestAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
-		t.Errorf("the API has changed (-update, if that is meant), -api.txt +code:\n%s", d)
+		t.Errorf("the API has changed (run with -update if intended), -api.txt +code:\n%s", d)
 	}
 }
 
-// Every function of the standard stands in the table of the package
-// documentation, and what stands beside it exists.
+// The table of the package documentation has every function of the standard, with a counterpart
+// that exists.
 func TestPOSIXNames(t *testing.T) {
 	doc := docText(t)
 	api, err := os.ReadFile(filepath.Join("..", "..", "testdata", "api.txt"))
@@ -50,7 +50,7 @@ func TestPOSIXNames(t *testing.T) {
 	table := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\t(posix_trace_\w+) {2,}(.+)$`).FindAllStringSubmatch(doc, -1) {
 		if _, ok := table[m[1]]; ok {
-			t.Errorf("%s stands in the table twice", m[1])
+			t.Errorf("%s is in the table twice", m[1])
 		}
 		table[m[1]] = m[2]
 	}
@@ -58,7 +58,7 @@ func TestPOSIXNames(t *testing.T) {
 		name = "posix_trace_" + name
 		counterpart, ok := table[name]
 		if !ok {
-			t.Errorf("%s is missing in the table", name)
+			t.Errorf("%s is missing from the table", name)
 		}
 		delete(table, name)
 		if strings.HasPrefix(counterpart, "none: ") {
@@ -66,7 +66,7 @@ func TestPOSIXNames(t *testing.T) {
 		}
 		for _, g := range strings.Split(counterpart, ", ") {
 			if !exists(string(api), g) {
-				t.Errorf("%s: there is no %s", name, g)
+				t.Errorf("%s: no such declaration: %s", name, g)
 			}
 		}
 	}
@@ -129,7 +129,7 @@ const standardFunctions = `
 	get_status getnext_event open rewind set_filter shutdown start stop
 	timedgetnext_event trid_eventid_open trygetnext_event`
 
-// The program in the package documentation compiles and prints what stands there.
+// The program in the package documentation compiles and prints the documented output.
 func TestDocProgram(t *testing.T) {
 	doc := docText(t)
 	prog := block(t, doc, "\tpackage main\n")
@@ -148,11 +148,11 @@ func TestDocProgram(t *testing.T) {
 		t.Fatalf("the program: %v", err)
 	}
 	if d := cmp.Diff(want, string(got)); d != "" {
-		t.Errorf("the program prints something else, -doc.go +program:\n%s", d)
+		t.Errorf("the program prints other output, -doc.go +program:\n%s", d)
 	}
 }
 
-// The rooms depend on each other as ARCHITECTURE.md says.
+// The packages import each other as ARCHITECTURE.md says.
 func TestRooms(t *testing.T) {
 	const top = "github.com/posixtrace/posixtrace/"
 	const inner = top + "pkg/posixtrace/internal/"
@@ -180,7 +180,7 @@ func TestRooms(t *testing.T) {
 			switch ours := strings.HasPrefix(imp, top); {
 			case imports[0] == top+"pkg/posixtrace":
 				if imp == unix {
-					t.Errorf("the public package imports %s; sys does that", imp)
+					t.Errorf("the public package imports %s; only sys may", imp)
 				}
 			case (ours || imp == unix) && !slices.Contains(strings.Fields(allowed[room]), imp):
 				t.Errorf("%s must not import %s", room, imp)
@@ -189,7 +189,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// docText returns the package documentation as it stands in doc.go.
+// docText returns the text of the package documentation in doc.go.
 func docText(t *testing.T) string {
 	src, err := os.ReadFile("doc.go")
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package early lets a command keep pkg/posixtrace from connecting it to the stream that
-// $PTRACE_STREAM leads to before main. It imports nothing: pkg/posixtrace imports it, so that it is
-// initialized before. It is for the commands of this module, without promise.
+// Package early lets a command prevent package posixtrace from connecting it to the stream of
+// $PTRACE_STREAM before main. It imports nothing: posixtrace imports it, so that it is initialized
+// first. It is for the commands of this module and has no promise of stability.
 package early
 
-// Refused reports whether the program is not connected before its first event. It is set while the
-// program is initialized.
+// Refused reports whether the program connects at its first event only. A command sets it while
+// it is initialized.
 var Refused bool

@@ -749,7 +749,7 @@ func TestCrashOwners(t *testing.T) {
 	h.swept()
 }
 
-// readOwned reads a log that is expected to be complete, if its owner began it.
+// readOwned reads a log that is expected to be complete, if its owner started it.
 func (h *crash) readOwned(path string) (read, starts, lost uint64, done bool) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

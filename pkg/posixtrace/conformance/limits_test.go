@@ -397,7 +397,7 @@ func callAllMethods(t *testing.T, v reflect.Value, want syscall.Errno) {
 		n++
 	}
 	if n < 8 {
-		t.Errorf("%d methods looked at", n)
+		t.Errorf("only %d methods were called", n)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 var sixteen = []byte("0123456789abcdef")

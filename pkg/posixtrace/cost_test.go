@@ -13,8 +13,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // These tests bound the cost of a trace point in ways that do not depend on the machine: by

@@ -19,8 +19,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // The crash tests kill processes at random instants: traced processes, owners of logs,

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // TestCutStreamEndsNoProcess truncates the file of a stream, anywhere, while another process records

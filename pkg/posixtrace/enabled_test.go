@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 func TestEnabled(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // The garbage collector may free a Stream, and unmap its memory, as soon as no instruction

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // mappedStreams counts the mappings of streams, without a garbage collection.

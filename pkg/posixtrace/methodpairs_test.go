@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // pairEvents is the number of events in each stream of TestConcurrentPairsOfMethods. A third

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"pgregory.net/rapid"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // The peers of the model test: long-lived processes that take one operation a

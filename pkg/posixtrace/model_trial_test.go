@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"pgregory.net/rapid"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // TestPowerLoss simulates a loss of power. Each round mounts a file system from an image,

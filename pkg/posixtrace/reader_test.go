@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // A closed Reader of a live log, or of its stream, leaves no file open: a program that follows a

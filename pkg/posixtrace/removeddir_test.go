@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 func init() {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"golang.org/x/sys/unix"
 )
 

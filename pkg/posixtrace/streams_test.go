@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // got is one event, with its name, as the tests compare it.

@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // A traced process that finds no free writer slot in a stream keeps no descriptor and no mapping

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // blocksOf returns the offsets and the lengths of the blocks of a kind in a log.
@@ -27,6 +29,7 @@ func blocksOf(log []byte, kind string) (at, size []int) {
 // and times, and reports it as not whole. It used to show dates of 1970, and numbers for
 // most names.
 func TestCutLoopLogKeepsNamesAndTimes(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	if err := os.Mkdir(filepath.Join(dir, "traces"), 0o700); err != nil {
@@ -83,6 +86,7 @@ func TestCutLoopLogKeepsNamesAndTimes(t *testing.T) {
 // --check reports a finished log that is not whole, whatever is missing: a block of types,
 // which only the names reveal, or one of the two slots for the clock of a LOOP log.
 func TestCheckFindsWhatIsNotWhole(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	dir := t.TempDir()
 	env := append(os.Environ(), "PTRACE_DIR="+filepath.Join(dir, "traces"), "PTRACE_STREAM=")
 	if err := os.Mkdir(filepath.Join(dir, "traces"), 0o700); err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // The cost of reading a log, bounded independently of the machine: by allocations, and by
@@ -65,9 +67,7 @@ func TestCostDumpAllocations(t *testing.T) {
 // TestCostDumpRatio alternates runs with runs of the yardstick. Each is so short that even
 // on a busy machine some of many are not interrupted.
 func TestCostDumpRatio(t *testing.T) {
-	if raceEnabled {
-		return // it is a different program
-	}
+	tracetest.OnlyWithoutRace(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	log := costLog(t)
 	line := []byte("0.000812440 4711 cost.event \"0123456789abcdef\"\n")

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // What remains when a command is killed while it creates a stream without a log, or after
@@ -73,7 +75,7 @@ func (h *crashes) nothingLeft() {
 // with the command.
 func TestCrashRecorder(t *testing.T) {
 	h := newCrashes(t)
-	rounds := scale(12, 300, 3000)
+	rounds := tracetest.Scale(12, 300, 3000)
 	began := 0
 	for n := range rounds {
 		h.reset()
@@ -118,7 +120,7 @@ func TestCrashRecorder(t *testing.T) {
 // ptrace-create is killed at any time. The stream exists and is whole, or does not exist.
 func TestCrashCreate(t *testing.T) {
 	h := newCrashes(t)
-	rounds := scale(16, 300, 3000)
+	rounds := tracetest.Scale(16, 300, 3000)
 	target := h.start("crash-target", "counted")
 	h.wait("process", func() bool { return h.c.pid.Load() != 0 })
 	h.c.run.Store(1)

@@ -21,6 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // These tests kill commands at random times: ptrace-run, the keeper of a log, and
@@ -195,7 +197,7 @@ func (h *crashes) reset() {
 // command removes it.
 func TestCrashRun(t *testing.T) {
 	h := newCrashes(t)
-	rounds := scale(12, 300, 3000)
+	rounds := tracetest.Scale(12, 300, 3000)
 	for n := range rounds {
 		h.reset()
 		args := []string{"ptrace-run", "-o", "run.trace", "--stream-size=64K"}
@@ -222,7 +224,7 @@ func TestCrashRun(t *testing.T) {
 // The keeper of a log is killed.
 func TestCrashKeeper(t *testing.T) {
 	h := newCrashes(t)
-	rounds := scale(12, 300, 3000)
+	rounds := tracetest.Scale(12, 300, 3000)
 	for range rounds {
 		h.reset()
 		target := h.start("crash-target", "counted")
@@ -286,7 +288,7 @@ func crashNumbers(t *testing.T, out []byte) (list []int) {
 // once; one that shows a log with a cursor, at least once.
 func TestCrashDump(t *testing.T) {
 	h := newCrashes(t)
-	rounds := scale(12, 300, 3000)
+	rounds := tracetest.Scale(12, 300, 3000)
 	target := h.start("crash-target", "counted")
 	h.wait("process", func() bool { return h.c.pid.Load() != 0 })
 	h.output("ptrace-create", "-s", "-p", strconv.Itoa(target.Process.Pid), "live")

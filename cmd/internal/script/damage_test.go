@@ -13,12 +13,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // The events that ptrace-dump shows of a truncated or damaged log were in the log, in this
 // order, and it reports the damage by one line and the status. (The tests of package
 // tracelog damage every byte and bit.)
 func TestDamagedLogs(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	rounds := 30
 	if os.Getenv("POSIXTRACE_FULL") != "" {
 		rounds = 2000

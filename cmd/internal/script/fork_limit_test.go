@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // forkUntilRefused forks until it reaches the process limit, several times, and prints how
@@ -33,9 +35,9 @@ print "$done $refused\n";
 // A command that forks until it reaches the process limit is recorded completely, and
 // succeeds.
 func TestForkLimit(t *testing.T) {
-	need(t, os.Geteuid() == 0, "root") // exempt from the limit, unlike the unprivileged user, who has no other processes
-	needProgram(t, "perl")
-	needProgram(t, "prlimit")
+	tracetest.Need(t, os.Geteuid() == 0, "root") // exempt from the limit, unlike the unprivileged user, who has no other processes
+	tracetest.NeedProgram(t, "perl")
+	tracetest.NeedProgram(t, "prlimit")
 	_, shared := openBase(t)
 	env := []string{"PTRACE_DIR=" + filepath.Join(shared, "dir")}
 	log := filepath.Join(shared, "log")

@@ -19,6 +19,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/posixtrace/posixtrace/internal/hostile"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // hostileTrace records malicious names and data: of events, output lines, arguments and
@@ -145,7 +147,8 @@ func dumpOf(t *testing.T, dir string, env, form []string, logs ...string) []byte
 // Whatever a trace contains, each form of it is harmless on a terminal and well-formed for
 // the programs that read it.
 func TestHostileForms(t *testing.T) {
-	needProgram(t, "jq")
+	tracetest.OnlyWithoutRace(t)
+	tracetest.NeedProgram(t, "jq")
 	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
 	if err != nil {
 		t.Fatal(err)
@@ -202,6 +205,7 @@ func TestHostileForms(t *testing.T) {
 
 // The attributes of a log and of a stream are untrusted, too.
 func TestHostileHeaders(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	dir, env := hostileTrace(t)
 	const name = "innocent-name-of-a-stream"
 	run := func(args ...string) []byte {
@@ -260,6 +264,7 @@ func TestHostileHeaders(t *testing.T) {
 
 // Messages show file names and option values.
 func TestHostileMessages(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	dir, env := t.TempDir(), append(os.Environ(), "PTRACE_DIR=/nonexistent/dir", "PTRACE_STREAM=")
 	var operands []string
 	for _, s := range hostile.Texts() {
@@ -293,15 +298,13 @@ func TestHostileMessages(t *testing.T) {
 
 // Damaged logs with correct checksums go through the real command.
 func TestHostileLogs(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	dir, env := hostileTrace(t)
 	log, err := os.ReadFile(filepath.Join(dir, "hostile.trace"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 24
-	if raceEnabled {
-		n = 6
-	}
 	if os.Getenv("POSIXTRACE_FULL") != "" {
 		n = 2000
 	}

@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // go install .../cmd/ptrace-event@version works from a module proxy that has this module,
 // and the command reports the requested version.
 func TestGoInstall(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	const module, v = "github.com/posixtrace/posixtrace", "v1.2.3"
 	root := filepath.Join("..", "..", "..")
 	proxy, bin := t.TempDir(), t.TempDir()

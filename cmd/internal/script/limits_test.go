@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 func init() { helpers["max-rss"] = maxRSS }
@@ -74,10 +76,8 @@ func bigLog(t *testing.T, path string, size int64) {
 
 // A long log takes no more memory than a short one: 64 MiB are enough for every output.
 func TestMemoryBounded(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	size, most := int64(24<<20), 64<<10
-	if raceEnabled {
-		size, most = 4<<20, 1<<20
-	}
 	if os.Getenv("POSIXTRACE_FULL") != "" {
 		size = 256 << 20
 	}
@@ -127,6 +127,7 @@ func TestMemoryBounded(t *testing.T) {
 // With few descriptors or little memory, commands do their work or report why not. A traced
 // command runs, or is not started.
 func TestLimits(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	dir := t.TempDir()
 	traces := filepath.Join(dir, "traces")
 	if err := os.Mkdir(traces, 0o700); err != nil {
@@ -149,11 +150,7 @@ func TestLimits(t *testing.T) {
 		t.Fatal(out)
 	}
 	done := map[string]int{}
-	step := 1
-	if raceEnabled {
-		step = 5
-	}
-	for n := 3; n <= 24; n += step {
+	for n := 3; n <= 24; n++ {
 		limit := fmt.Sprintf("ulimit -n %d", n)
 		for _, args := range [][]string{
 			{"ptrace-run", "-o", "b.trace", "echo", "it-ran"}, {"ptrace-run", "-c", "-o", "b.trace", "echo", "it-ran"}, {"ptrace-run", "-e", "proc", "-o", "b.trace", "echo", "it-ran"},
@@ -180,9 +177,6 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for _, kib := range []int{100 << 10, 200 << 10, 400 << 10, 800 << 10, 1600 << 10} {
-		if raceEnabled {
-			break // the race detector needs more
-		}
 		limit := fmt.Sprintf("ulimit -v %d", kib)
 		for _, args := range [][]string{{"ptrace-run", "-c", "-o", "b.trace", "echo", "it-ran"}, {"ptrace-dump", "a.trace"}, {"ptrace-run", "--stream-size=1G", "echo", "it-ran"}} {
 			status, out := run(limit, args...)

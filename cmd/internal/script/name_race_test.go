@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // race starts n commands at the same time, with @ in their arguments replaced by the number
@@ -76,7 +78,7 @@ func TestNameRace(t *testing.T) {
 	h := newCrashes(t)
 	pid := strconv.Itoa(os.Getpid())
 	const n = 4
-	for round := range scale(20, 300, 3000) {
+	for round := range tracetest.Scale(20, 300, 3000) {
 		name := fmt.Sprintf("one-%d", round)
 		args := []string{"ptrace-create", "--stream-size=4K", "-p", pid, name}
 		run, unnamed := false, false

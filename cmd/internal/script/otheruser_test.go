@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 const nobody = 65534
@@ -96,7 +98,7 @@ func snapshot(t *testing.T, dir string) string {
 // Another user has planted something in place of the trace directory. Every command refuses
 // it and reports why, or does nothing, and writes nothing.
 func TestOtherUserPlantsDirectory(t *testing.T) {
-	need(t, os.Geteuid() == 0, "root")
+	tracetest.Need(t, os.Geteuid() == 0, "root")
 	base, shared := openBase(t)
 	at := filepath.Join(shared, "dir")
 	theirs := func(path string) error { return os.Lchown(path, nobody, nobody) }
@@ -143,7 +145,7 @@ func TestOtherUserPlantsDirectory(t *testing.T) {
 
 // Files planted in the trace directory are not followed, waited for, or written to.
 func TestOtherUserPlantsFiles(t *testing.T) {
-	need(t, os.Geteuid() == 0, "root")
+	tracetest.Need(t, os.Geteuid() == 0, "root")
 	base, _ := openBase(t)
 	dir, victim := filepath.Join(base, "dir"), filepath.Join(base, "victim")
 	const secret = "nobody's business"
@@ -189,7 +191,7 @@ func TestOtherUserPlantsFiles(t *testing.T) {
 
 // Another user can read nothing of ours, and nothing that we record, with any umask.
 func TestOtherUserGetsNothing(t *testing.T) {
-	need(t, os.Geteuid() == 0, "root")
+	tracetest.Need(t, os.Geteuid() == 0, "root")
 	base, shared := openBase(t)
 	for _, uid := range []uint32{0, nobody} {
 		for _, mask := range []int{0, 0o027, 0o077, 0o777} {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 var schemaFile = filepath.Join("..", "..", "ptrace-dump", "event.schema.json")
@@ -19,6 +21,7 @@ var schemaFile = filepath.Join("..", "..", "ptrace-dump", "event.schema.json")
 // Every line of JSON that ptrace-dump writes conforms to the schema and has no member that
 // is not in the schema.
 func TestEventSchema(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // The adversary of these tests is a process of the same user. While a command waits before
@@ -430,6 +432,7 @@ func (w *swapper) orphan(target string) {
 // Whatever a process of the same user swaps at any instant, a command changes and opens
 // nothing outside the trace directory, and it ends.
 func TestSwaps(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	w := newSwapper(t)
 	target := exec.Command("sleep", "600")
 	if err := target.Start(); err != nil {
@@ -458,10 +461,7 @@ func TestSwaps(t *testing.T) {
 		{orphan: true, command: []string{"ptrace-create", "-p", pid, "x"}},
 	}
 	lines := []string{"sh", "-c", `for f in "$PTRACE_DIR"/l-*/spool*; do seq -f 'e 1  %g' 500 | tr ' ' '\t' >>"$f"; done`}
-	want := scale(300, 5000, 50000)
-	if raceEnabled {
-		want /= 6 // its processes take much longer
-	}
+	want := tracetest.Scale(300, 5000, 50000)
 	for n := 0; w.swaps < want && !t.Failed() && n < want; n++ {
 		r := rounds[n%len(rounds)]
 		if r.orphan {

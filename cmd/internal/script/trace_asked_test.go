@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // askedRun is a run of ptrace-run -e whose command waits for input.
@@ -183,7 +185,7 @@ func TestTraceRestartedCall(t *testing.T) {
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(command) + "/syscall")
 		if err != nil || time.Now().After(end) {
-			need(t, err == nil, "a kernel that shows what a process waits in")
+			tracetest.Need(t, err == nil, "a kernel that shows what a process waits in")
 			t.Fatalf("the command does not read, %q", b)
 		}
 		if strings.HasPrefix(string(b), reading) {

@@ -9,12 +9,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // A 32-bit program runs normally among others. Its calls have other numbers and are not
 // mistaken for those of this architecture; ptrace-run reports that once.
 func TestTraceForeign(t *testing.T) {
-	need(t, runtime.GOARCH == "amd64", "a processor with 32-bit programs that this test can write")
+	tracetest.Need(t, runtime.GOARCH == "amd64", "a processor with 32-bit programs that this test can write")
 	dir := t.TempDir()
 	traces := filepath.Join(dir, "traces")
 	if err := os.Mkdir(traces, 0o700); err != nil {
@@ -24,7 +26,7 @@ func TestTraceForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone, _ := exec.Command(filepath.Join(dir, "tiny")).Output()
-	need(t, string(alone) == "here\n", "a kernel that runs 32-bit programs")
+	tracetest.Need(t, string(alone) == "here\n", "a kernel that runs 32-bit programs")
 	for _, events := range []string{"syscall,proc", "syscall.stat,syscall.write,proc", "proc,signal"} {
 		log := filepath.Join(traces, "x.trace")
 		var out, errs bytes.Buffer

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // For an unprivileged user, a set-user-ID program runs without its privilege under ptrace(2),
 // and ptrace-run reports it once; without ptrace(2) it runs normally.
 func TestTraceSetuid(t *testing.T) {
-	need(t, os.Geteuid() == 0, "root")
+	tracetest.Need(t, os.Geteuid() == 0, "root")
 	const nobody = 65534
 	// Not t.TempDir, which an unprivileged user cannot enter.
 	dir, err := os.MkdirTemp("", "posixtrace-test-")
@@ -45,7 +47,7 @@ func TestTraceSetuid(t *testing.T) {
 		return o.String(), e.String()
 	}
 	alone, _ := run(id, "-u")
-	need(t, alone == "0\n", "a file system where set-user-ID programs have their privilege")
+	tracetest.Need(t, alone == "0\n", "a file system where set-user-ID programs have their privilege")
 	const reported = " runs without its set-uid privilege because it is traced\n"
 	for _, tt := range []struct{ events, out, errs string }{
 		{"command", "0\n0\n", ""},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // rules say which of a program's calls vary from run to run and are not compared. Without
@@ -55,7 +57,8 @@ var (
 // ptrace-run records the same calls of a program as strace(1), with the same results, and in
 // the same order in each thread.
 func TestTraceLikeStrace(t *testing.T) {
-	needProgram(t, "strace")
+	tracetest.OnlyWithoutRace(t)
+	tracetest.NeedProgram(t, "strace")
 	sh := func(script string) []string { return []string{"sh", "-c", script} }
 	for _, tt := range []struct {
 		name string
@@ -80,7 +83,7 @@ func TestTraceLikeStrace(t *testing.T) {
 		{"go build", anyGoroutine, []string{"go", "build", "-o", "hello", "hello.go"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			needProgram(t, tt.argv[0])
+			tracetest.NeedProgram(t, tt.argv[0])
 			dir, env, argv := straceWork(t, tt.argv)
 			traces := filepath.Join(t.TempDir(), "traces")
 			if err := os.Mkdir(traces, 0o700); err != nil {

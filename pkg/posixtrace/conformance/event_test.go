@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 	"golang.org/x/sys/unix"
 )
 

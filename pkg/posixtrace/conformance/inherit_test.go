@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section INH: processes that fork, execute programs and exit.

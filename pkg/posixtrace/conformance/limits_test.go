@@ -15,10 +15,10 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // newStreamOf is a stream on this process, not started, that ends with the test.

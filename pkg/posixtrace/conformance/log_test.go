@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section LOG: the log of a stream, and posix_trace_flush.

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // Section OPN: pre-recorded streams.

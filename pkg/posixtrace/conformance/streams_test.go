@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // What the tests of streams in motion share: sections STA, FUL, SST, GET, CLR.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 func TestOpen(t *testing.T) {

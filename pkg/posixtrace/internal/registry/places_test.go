@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 func init() { roles["where"] = roleWhere }

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // TestWriterKilledAtEachInstruction stops a writer after each instruction of one call of Record

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // TestWriterStoppedAtEachInstruction stops a writer after each instruction of one call of Record, as

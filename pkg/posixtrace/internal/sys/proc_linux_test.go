@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // TestMain is also the program of the processes that the tests start.

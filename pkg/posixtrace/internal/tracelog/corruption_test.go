@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // specimen is a log with the events that a reader may report of it.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracetest"
 )
 
 // smallLog makes a finished log of a few blocks and returns it, the blocks, and where each of them

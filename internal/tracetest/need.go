@@ -2,7 +2,10 @@
 package tracetest
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -28,11 +31,38 @@ func Only(t testing.TB, ok bool, where string) {
 	}
 }
 
+// ListVar names, in the environment, a file to which OnlyWithoutRace adds the directory and the
+// name of each test that it skips. scripts/check runs those without the race detector.
+const ListVar = "POSIXTRACE_ONLY_WITHOUT_RACE"
+
 // OnlyWithoutRace is Only for a test of times, of instructions or of the runtime, which the
-// race detector changes.
+// race detector changes, and for one that the detector makes slow and that has nothing for it:
+// a test of what single-threaded code accepts and prints.
 func OnlyWithoutRace(t testing.TB) {
 	t.Helper()
+	if name := os.Getenv(ListVar); name != "" && RaceEnabled {
+		dir, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		test, _, _ := strings.Cut(t.Name(), "/")
+		if _, err := fmt.Fprintln(f, dir, test); err != nil {
+			t.Fatal(err)
+		}
+	}
 	Only(t, !RaceEnabled, "without the race detector")
+}
+
+// NeedProgram is Need for a test that runs a program.
+func NeedProgram(t testing.TB, name string) {
+	t.Helper()
+	_, err := exec.LookPath(name)
+	Need(t, err == nil, name)
 }
 
 // NeedRoot is Need for a test that becomes another user, mounts a file system or

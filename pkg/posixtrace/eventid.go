@@ -81,9 +81,9 @@ func OpenEventID(name string) (EventID, error) {
 //
 //	var fetch = posixtrace.MustEventID("page.fetch")
 //
-// It panics if name has more than EventNameMax bytes. Where the trace directory cannot be used it
-// returns 0, of which Event records nothing: a program does not fail because it cannot be traced.
-// Extension.
+// It panics if name has more than EventNameMax bytes. If OpenEventID fails for any other reason, such
+// as a trace directory that cannot be used, MustEventID returns 0, of which Event records nothing: a
+// program does not fail because it cannot be traced. Extension.
 func MustEventID(name string) EventID {
 	id, err := OpenEventID(name)
 	if errors.Is(err, syscall.ENAMETOOLONG) {

@@ -159,9 +159,9 @@ func (s *Stream) syncable(op string) error {
 	return nil
 }
 
-// BeginLog starts the log of a stream that this process has created with Attr.HoldLog. Until then
-// the package writes nothing to the log's file: events stay in the stream, Flush fails with EAGAIN,
-// and Shutdown leaves the file alone. If BeginLog fails, each later flush retries. After SetSync it
+// BeginLog starts the log of a stream that this process has created with Attr.HoldLog, in place of
+// the contents of the file. Until then the package leaves the file alone: events stay in the stream,
+// Flush fails with EAGAIN, and Shutdown writes nothing. A Shutdown by another process starts the log. If BeginLog fails, each later flush retries. After SetSync it
 // returns when the log is on its device. Errors: EINVAL this process does not own the stream, or
 // the stream has no log; those of Flush and Sync. Extension.
 func (s *Stream) BeginLog() error {

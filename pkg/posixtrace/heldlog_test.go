@@ -2,6 +2,7 @@ package posixtrace_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -73,7 +75,7 @@ func TestHeldLogIsUnchangedUntilBeginLog(t *testing.T) {
 			t.Error(err)
 		}
 		posixtrace.Event(id, []byte("2"))
-		if err := errors.Join(f.Truncate(0), s.BeginLog(), s.BeginLog()); err != nil {
+		if err := errors.Join(s.BeginLog(), s.BeginLog()); err != nil {
 			t.Error(err)
 		}
 		posixtrace.Event(id, []byte("3"))
@@ -111,6 +113,90 @@ func TestHeldLogIsUnchangedUntilBeginLog(t *testing.T) {
 	}
 	wantErr(t, s.BeginLog(), syscall.EINVAL)
 	s.Shutdown()
+}
+
+// A shutdown by another process starts a held log: the process gets the events that it saw
+// recorded. So does the process that completes the log of an owner that died while the file was
+// empty.
+func TestShutdownByOthersStartsHeldLog(t *testing.T) {
+	id, err := posixtrace.OpenEventID("held")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, killed := range []bool{false, true} {
+		t.Run(map[bool]string{false: "owner alive", true: "owner killed"}[killed], func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "log")
+			old := ""
+			if !killed {
+				old = "what was there"
+			}
+			if err := os.WriteFile(name, []byte(old), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			owner := tracetest.Start(t, "held-owner", name)
+			other, err := posixtrace.Attach(owner.Line())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			posixtrace.Event(id, []byte("1"))
+			if killed {
+				owner.Cmd.Process.Kill()
+				owner.Cmd.Wait()
+			}
+			if err := other.Shutdown(); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			r, err := posixtrace.NewReader(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if state, _ := r.State(); state != posixtrace.LogFinished {
+				t.Errorf("the log is in state %v", state)
+			}
+			n := 0
+			for rec, err := range r.All() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rec.ID == id && rec.Name == "held" {
+					n++
+				}
+			}
+			if n != 1 {
+				t.Errorf("the log has %d of 1 events", n)
+			}
+		})
+	}
+}
+
+func init() {
+	// The owner of a stream of its parent, whose log it never starts.
+	tracetest.Helpers["held-owner"] = func(args []string) {
+		f, err := os.OpenFile(args[0], os.O_RDWR, 0)
+		if err != nil {
+			panic(err)
+		}
+		s, err := posixtrace.CreateWithLog(os.Getppid(), &posixtrace.Attr{HoldLog: true}, f)
+		if err == nil {
+			err = s.Start()
+		}
+		if err != nil {
+			panic(err)
+		}
+		info, err := s.Info()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(info.Path)
+		io.Copy(io.Discard, os.Stdin)
+	}
 }
 
 // After its timeout a log that is not read is given up, and no call waits for it.

@@ -24,7 +24,9 @@ type logWriter struct {
 	names *registry.Names
 	log   *tracelog.Writer // nil before begin
 	super *tracelog.Super
-	held  atomic.Bool // the log must not begin yet (Attr.HoldLog)
+	held  atomic.Bool // the log must not start yet (Attr.HoldLog)
+	// replace says that the log starts in place of the contents of the file.
+	replace bool
 
 	moved   atomic.Uint64 // grows with each write that makes progress
 	timeout atomic.Int64  // of a write without progress, in nanoseconds; 0 means none
@@ -54,10 +56,11 @@ func dupLog(log *os.File, cfg *stream.Config) (*os.File, error) {
 	return dup, nil
 }
 
-func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
+// newSuper describes a stream in the head of its log.
+func newSuper(c *conn) *tracelog.Super {
 	m := c.mem
 	host, _ := os.Hostname()
-	w := &logWriter{c: c, f: f, super: &tracelog.Super{
+	return &tracelog.Super{
 		ID: m.ID, CreateSec: m.CreatedAt / 1e9, CreateNsec: uint32(m.CreatedAt % 1e9),
 		Clock: tracelog.ClockAnchors, Resolution: uint64(m.ClockRes),
 		StreamSize: uint64(m.MinSize), MaxData: uint64(m.MaxData), LogSize: uint64(m.LogMax),
@@ -65,7 +68,11 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 		ChunkSize: uint32(m.ChunkSize), PID: m.Target().PID,
 		Owner: m.Owner().PID, OwnerStart: m.Owner().Start, Name: m.Name, Generation: m.GenVersion,
 		Host: host, BootID: m.BootID, StreamPath: c.path, Command: splitCommand(m.Command),
-	}}
+	}
+}
+
+func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
+	w := &logWriter{c: c, f: f, super: newSuper(c), replace: hold}
 	w.held.Store(hold)
 	var err error
 	if hold {
@@ -80,7 +87,7 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	}
 	// Open the names before taking the stream's lock: registering a name takes the locks in the
 	// other order.
-	if w.names, err = openNames(c.dir, m.Family()); err != nil {
+	if w.names, err = openNames(c.dir, c.mem.Family()); err != nil {
 		return nil, err
 	}
 	if hold {
@@ -103,6 +110,12 @@ func (w *logWriter) begin() error {
 	}
 	if w.held.Load() {
 		return errHeld
+	}
+	if w.replace {
+		if err := w.f.Truncate(0); err != nil && !errors.Is(err, syscall.EINVAL) { // EINVAL: not a regular file
+			return err
+		}
+		w.replace = false
 	}
 	log, err := tracelog.Create(w.f, w.super)
 	if err != nil {

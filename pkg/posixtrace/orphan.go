@@ -83,6 +83,13 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	}
 	defer f.Close()
 	log, rec, err := tracelog.Resume(f)
+	if st, e := f.Stat(); e == nil && st.Size() == 0 {
+		// The owner died before it started the log. The stream has everything.
+		rec = &tracelog.Recovered{Super: newSuper(c)}
+		if log, err = tracelog.Create(f, rec.Super); err == nil {
+			err = (&logWriter{c: c, names: names, log: log}).writeMeta()
+		}
+	}
 	switch {
 	case errors.Is(err, tracelog.ErrSealed) && m.Sync():
 		f.Sync() // no caller is left to report a failure to

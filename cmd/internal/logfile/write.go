@@ -109,9 +109,6 @@ func (l *File) Begin(s *posixtrace.Stream) error {
 		return nil
 	}
 	l.Held = false
-	if err := l.Truncate(0); err != nil {
-		return cli.Failure(l.Name(), err)
-	}
 	return s.BeginLog()
 }
 

@@ -17,9 +17,7 @@ import (
 // events of the chunk are lost, and not yet accounted for. A reader that comes to the chunk then
 // waits for the account, because OVERFLOW and RESUME stand before the events behind the gap.
 func TestReaderWaitsForClaim(t *testing.T) {
-	usual := patience
-	patience = 10 * time.Second
-	defer func() { patience = usual }()
+	setPatience(t, 10*time.Second)
 	m := newMem(t, 64<<10, Loop)
 	w := newWriter(t, m, 1)
 	m.Start(w, Event{})

@@ -15,6 +15,7 @@ import (
 // event, at each instruction in turn. Events from before the clear, including the unfinished one if
 // it was generated before, are not read, not flushed and not counted as lost; later events are.
 func TestClearWhileWriterIsStopped(t *testing.T) {
+	setPatience(t, forLongStops)
 	tracetest.OnlyWithoutRace(t) // which adds instructions
 	for _, v := range stepVariants {
 		if v.name != "next" && v.name != "open" && v.name != "largest" && v.name != "overwrite" {

@@ -21,9 +21,7 @@ import (
 // here readers must not skip an event because the machine has stopped its writer in the middle;
 // other tests do that.
 func TestEveryLossIsReportedInPlace(t *testing.T) {
-	usual := patience
-	patience = 10 * time.Second
-	defer func() { patience = usual }()
+	setPatience(t, 10*time.Second)
 	for _, how := range []string{"flush", "read"} {
 		for _, writers := range []int{1, 3} {
 			t.Run(fmt.Sprint(how, writers), func(t *testing.T) { testEpisodes(t, UntilFull, how == "flush", writers) })

@@ -18,6 +18,7 @@ import (
 // TestFlippedBitsAreHarmless flips bits of a stream while all operations run on it. None may panic,
 // hang or touch other memory. The events that are read do not matter.
 func TestFlippedBitsAreHarmless(t *testing.T) {
+	setPatience(t, forLongStops)
 	g, _ := Measure(16<<10, 256, 2)
 	b := guarded(t, int(g.Size))[:g.Size]
 	m, err := Format(b, &Config{Geometry: g, ID: 1, MaxData: 256, Policy: Loop, Creator: sys.SelfProc(), HasLog: true}, false)

@@ -180,6 +180,7 @@ func spoil(b, edits []byte) {
 }
 
 func FuzzStream(f *testing.F) {
+	setPatience(f, forLongStops)
 	for seed := range uint64(24) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		edits := make([]byte, 12*(1+rng.IntN(30)))
@@ -204,6 +205,7 @@ func FuzzStream(f *testing.F) {
 
 // FuzzAttach changes only the start of the file, which has the sizes of the rest.
 func FuzzAttach(f *testing.F) {
+	setPatience(f, forLongStops)
 	b := victimStream(f, Loop)
 	f.Add(b[:400])
 	f.Fuzz(func(t *testing.T, start []byte) {
@@ -215,6 +217,7 @@ func FuzzAttach(f *testing.F) {
 
 // TestRandomEditsAreHarmless is FuzzStream with random edits.
 func TestRandomEditsAreHarmless(t *testing.T) {
+	setPatience(t, forLongStops)
 	n := 1500
 	if testing.Short() {
 		n = 30

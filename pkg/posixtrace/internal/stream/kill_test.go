@@ -191,6 +191,7 @@ func killStream(t *testing.T, policy uint8, size int64) (string, *Mem, []oracle)
 // with those that the writers kept.
 func TestAccountsAfterKilledWriters(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
+	tracetest.OnlyWithoutRace(t) // it sees one process, and each writer is one
 	for _, c := range []struct {
 		mode   string
 		policy uint8

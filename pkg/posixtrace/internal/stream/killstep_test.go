@@ -23,6 +23,7 @@ import (
 // and checks the stream as if the writer had been killed there: a killed process leaves only the
 // shared memory behind. At some instructions the test kills it.
 func TestWriterKilledAtEachInstruction(t *testing.T) {
+	setPatience(t, forLongStops)
 	tracetest.OnlyWithoutRace(t) // which adds instructions
 	for _, v := range stepVariants {
 		t.Run(v.name, func(t *testing.T) { testKillSteps(t, v) })

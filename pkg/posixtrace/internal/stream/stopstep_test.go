@@ -15,6 +15,7 @@ import (
 // waiting. Then the writer goes on, and its unfinished event does not damage the events that are by
 // then in the same place.
 func TestWriterStoppedAtEachInstruction(t *testing.T) {
+	setPatience(t, forLongStops)
 	tracetest.OnlyWithoutRace(t) // which adds instructions
 	for _, v := range stepVariants {
 		if v.policy != Loop || v.name == "rejected" { // the others record nothing while the stream is full

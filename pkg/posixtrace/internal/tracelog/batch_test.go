@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/hostile"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -121,6 +122,7 @@ func agree(t testing.TB, what string, log []byte, sel *event.Set) {
 }
 
 func TestNextBatchAndCountAgree(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	var some event.Set
 	some.Add(41)
 	for _, p := range []Policy{Append, Loop} {

@@ -198,19 +198,17 @@ func (s *specimen) needs(tick uint64, lo, hi int64, way string) bool {
 	return s.p == Loop && (way == "stream" || !area)
 }
 
-// slowly reduces the cases tried with the race detector, which has little to find here.
-var slowly = map[bool]int{false: 1, true: 8}[tracetest.RaceEnabled]
-
 var ways = []string{"file", "stream"}
 
 // A log that is cut at any byte is read up to the last whole block.
 func TestCutAtAnyByte(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	for _, s := range specimens(t, 64<<10) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			tried := 0
 			for n := 0; n < len(s.log); n++ {
-				if !tracetest.Full() && n%(211*slowly) != 0 && (tracetest.RaceEnabled || !s.edge(int64(n), 2)) {
+				if !tracetest.Full() && n%211 != 0 && !s.edge(int64(n), 2) {
 					continue
 				}
 				for _, way := range ways {
@@ -237,6 +235,7 @@ func (s *specimen) edge(at int64, near int64) bool {
 
 // A changed bit is detected wherever it is, and the block with it is left out.
 func TestFlipAnyBit(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	for _, s := range specimens(t, 64<<10) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -244,10 +243,10 @@ func TestFlipAnyBit(t *testing.T) {
 			tried := 0
 			step := 1
 			if !tracetest.Full() {
-				step = 997 * slowly
+				step = 997
 			}
 			for bit := 0; bit < 8*len(log); bit++ {
-				if bit%step != 0 && !(bit%(11*slowly) == 0 && s.edge(int64(bit/8), 0)) {
+				if bit%step != 0 && !(bit%11 == 0 && s.edge(int64(bit/8), 0)) {
 					continue
 				}
 				log[bit/8] ^= 1 << (bit % 8)
@@ -272,7 +271,8 @@ func (s *specimen) superSize(t testing.TB) int64 {
 // Larger logs survive any damage, too: the reader reports only recorded events, and reports that
 // some are missing.
 func TestRandomDamageYieldsNoWrongEvent(t *testing.T) {
-	rounds := 64 / slowly
+	tracetest.OnlyWithoutRace(t)
+	rounds := 64
 	if tracetest.Full() {
 		rounds = 10_000
 	}

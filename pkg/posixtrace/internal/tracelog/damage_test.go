@@ -85,6 +85,7 @@ func subset(got, all []ev) bool {
 }
 
 func TestTruncatedLogKeepsWholeBlocks(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	for _, p := range []Policy{Append, UntilFull} {
 		log, blocks, ends := smallLog(t, p)
 		all := blocks
@@ -129,17 +130,14 @@ func TestTruncatedLogKeepsWholeBlocks(t *testing.T) {
 }
 
 func TestBitFlipNeverYieldsWrongEvent(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	for _, p := range []Policy{Append, Loop} {
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
 			log, blocks, _ := smallLog(t, p)
 			all := ordered(blocks)
 			super := openFile(t, log).Super().size
-			step := 1
-			if tracetest.RaceEnabled {
-				step = 7 // every byte, and each bit of some
-			}
-			for bit := 0; bit < 8*len(log); bit += step {
+			for bit := range 8 * len(log) {
 				log[bit/8] ^= 1 << (bit % 8)
 				bothWays(log, func(way string, r *Reader, err error) {
 					if int64(bit/8) < super {

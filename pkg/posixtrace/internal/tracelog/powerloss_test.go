@@ -54,7 +54,8 @@ func (c *cache) lose(rnd *rand.Rand) []byte {
 // Everything in a log that was synced survives any loss of power, except events that a loop log
 // replaced by newer ones; and no other bytes count as an event.
 func TestSyncedEventsSurvivePowerLoss(t *testing.T) {
-	rounds := 150 / slowly
+	tracetest.OnlyWithoutRace(t)
+	rounds := 150
 	if tracetest.Full() {
 		rounds = 20_000
 	}

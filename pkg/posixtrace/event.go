@@ -39,9 +39,11 @@ func Enabled(id EventID) bool { return atomic.LoadUint32(loadWord()) != 0 && ena
 
 //go:noinline
 func enabled(id EventID) bool {
-	t := traced.current(id)
-	if t == nil {
-		return false
+	t := traced.table.Load()
+	if t.stale(id) {
+		if t = traced.renewed(id); t == nil {
+			return false
+		}
 	}
 	return t.wants(event.ID(id))
 }

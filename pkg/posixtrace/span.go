@@ -112,9 +112,11 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 		startBody.found(pc, sys.Outer() == caller)
 		return s
 	}
-	table := traced.current(t.begin)
-	if table == nil {
-		return s
+	table := traced.table.Load()
+	if table.stale(t.begin) {
+		if table = traced.renewed(t.begin); table == nil {
+			return s
+		}
 	}
 	e := stream.Event{ID: event.ID(t.begin)}
 	e.Span.Parent = enclosing(ctx)
@@ -132,7 +134,12 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 		}
 	}
 	e.TID = uint32(tid)
-	table.appendSpan(processor, &e, data)
+	if table.only != nil { // as in record, without a call
+		table.only.AppendSpan(processor, &e, data)
+	} else {
+		table.appendSpan(processor, &e, data)
+	}
+	runtime.KeepAlive(table)
 	if e.Span.Key == 0 {
 		e.Span.Key = stream.NewKey() // the end is an event of its own, which may be wanted
 	}
@@ -147,9 +154,11 @@ func endSpan(s Span, data []byte) {
 		endBody.found(pc, sys.Outer() == caller)
 		return
 	}
-	table := traced.current(s.end)
-	if table == nil {
-		return
+	table := traced.table.Load()
+	if table.stale(s.end) {
+		if table = traced.renewed(s.end); table == nil {
+			return
+		}
 	}
 	e := stream.Event{ID: event.ID(s.end), Span: stream.Span{Key: s.key}}
 	var tid uint64
@@ -165,18 +174,22 @@ func endSpan(s Span, data []byte) {
 		}
 	}
 	e.TID = uint32(tid)
-	table.appendSpan(processor, &e, data)
-}
-
-// current returns the table that a trace point for an event of type id uses, nil if it records nothing.
-func (t *tracedProcess) current(id EventID) *table {
-	n := t.table.Load()
-	if n == nil || n.word != atomic.LoadUint32(loadWord()) || uint32(id)-uint32(event.Unnamed) >= t.known.Load() {
-		return t.renewed(id)
+	if table.only != nil { // as in record, without a call
+		table.only.AppendSpan(processor, &e, data)
+	} else {
+		table.appendSpan(processor, &e, data)
 	}
-	return n
+	runtime.KeepAlive(table)
 }
 
+// stale reports that a trace point for an event of type id cannot use the table as it is.
+func (t *table) stale(id EventID) bool {
+	return t == nil || t.word != atomic.LoadUint32(loadWord()) || uint32(id)-uint32(event.Unnamed) >= traced.known.Load()
+}
+
+// renewed returns the table that a trace point for an event of type id uses, nil if it records
+// nothing.
+//
 //go:noinline
 func (t *tracedProcess) renewed(id EventID) *table {
 	if atomic.LoadUint32(loadWord()) == 0 || !event.ID(id).User() || t.sync() == nil || !t.knows(id) {
@@ -185,14 +198,10 @@ func (t *tracedProcess) renewed(id EventID) *table {
 	return t.sync()
 }
 
-// appendSpan records an event with a span in the streams of the table.
+// appendSpan records an event with a span in the streams of the table, of any number.
 func (t *table) appendSpan(processor int, e *stream.Event, data []byte) {
-	if t.only != nil {
-		t.only.AppendSpan(processor, e, data)
-	} else {
-		for _, a := range t.streams {
-			a.w.AppendSpan(processor, e, data)
-		}
+	for _, a := range t.streams {
+		a.w.AppendSpan(processor, e, data)
 	}
 	runtime.KeepAlive(t)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -173,6 +174,33 @@ func TestShutdownByOthersStartsHeldLog(t *testing.T) {
 				t.Errorf("the log has %d of 1 events", n)
 			}
 		})
+	}
+}
+
+// A stream whose file is truncated has no events for its held log. The file keeps its contents.
+func TestTruncatedStreamLeavesHeldLogAlone(t *testing.T) {
+	const old = "what was there"
+	name := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(name, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owner := tracetest.Start(t, "held-owner", name)
+	path := owner.Line()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			break // the owner has shut the stream down
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the owner does not shut the stream down")
+		}
+	}
+	owner.In.Close()
+	owner.Cmd.Wait()
+	if b, err := os.ReadFile(name); err != nil || string(b) != old {
+		t.Errorf("the file holds %q (%v), want %q", b, err, old)
 	}
 }
 

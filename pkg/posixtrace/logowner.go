@@ -140,8 +140,10 @@ func (o *logOwner) run() {
 	failed := false
 	for o.alarm.Wait(wait) {
 		if o.c.checkCut(); m.ShutdownWanted() || o.c.cut() {
-			// A process that shuts the stream down gets its events in the log, held back or not.
-			o.held.Store(false)
+			if m.ShutdownWanted() {
+				// A process that shuts the stream down gets its events in the log, held back or not.
+				o.held.Store(false)
+			}
 			// Shutdown stops this loop, so it cannot run in it.
 			go o.s.Load().Shutdown()
 			<-o.stop

@@ -82,14 +82,7 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 		return err
 	}
 	defer f.Close()
-	log, rec, err := tracelog.Resume(f)
-	if st, e := f.Stat(); e == nil && st.Size() == 0 {
-		// The owner died before it started the log. The stream has everything.
-		rec = &tracelog.Recovered{Super: newSuper(c)}
-		if log, err = tracelog.Create(f, rec.Super); err == nil {
-			err = (&logWriter{c: c, names: names, log: log}).writeMeta()
-		}
-	}
+	log, rec, err := resumeLog(c, names, f)
 	switch {
 	case errors.Is(err, tracelog.ErrSealed) && m.Sync():
 		f.Sync() // no caller is left to report a failure to
@@ -110,6 +103,20 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 		return err
 	}
 	return nil
+}
+
+// resumeLog continues the log in f. It starts the log if the file is empty: then the owner died
+// before it did, and the stream has everything.
+func resumeLog(c *conn, names *registry.Names, f *os.File) (*tracelog.Writer, *tracelog.Recovered, error) {
+	if st, err := f.Stat(); err != nil || st.Size() > 0 {
+		return tracelog.Resume(f)
+	}
+	super := newSuper(c)
+	log, err := tracelog.Create(f, super)
+	if err == nil {
+		err = (&logWriter{c: c, names: names, log: log}).writeMeta()
+	}
+	return log, &tracelog.Recovered{Super: super}, err
 }
 
 // reopenLog opens the log by its path. It returns nil if the path leads to no file or to another one.

@@ -864,53 +864,43 @@ var _ = conform("FUL-16", func(t *testing.T) {
 	})
 })
 
+// readWhileWritten reads the stream while one writer records n numbers as fast as it can.
+func readWhileWritten(t *testing.T, s *posixtrace.Stream, n int) (all []readEvent) {
+	t.Helper()
+	w := newNumberWriter(t, s)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range n {
+			w.put()
+		}
+	}()
+	for over := false; !over; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		all = append(all, readAll(t, s)...)
+	}
+	return all
+}
+
 var _ = conform("FUL-17", func(t *testing.T) {
 	// One writer as fast as it can be, one reader: every gap is between the two marks.
 	t.Run("loop", func(t *testing.T) {
 		s := newStream(t, smallAttr(posixtrace.PolicyLoop))
 		startStream(t, s)
-		w := newNumberWriter(t, s)
 		const n = 60000
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for range n {
-				w.put()
-			}
-		}()
-		var all []readEvent
-		for over := false; !over; {
-			select {
-			case <-done:
-				over = true
-			default:
-			}
-			all = append(all, readAll(t, s)...)
-		}
+		all := readWhileWritten(t, s, n)
 		lost := int(statusOf(t, s).Lost) - 1 + len(eventsOf(all, posixtrace.EventStart))
 		wantEqual(t, "number of missing events", missingEvents(t, all, n), lost)
 	})
 	t.Run("until-full", func(t *testing.T) {
 		s := newStream(t, smallAttr(posixtrace.PolicyUntilFull))
 		startStream(t, s)
-		w := newNumberWriter(t, s)
 		const n = 60000
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for range n {
-				w.put()
-			}
-		}()
-		var all []readEvent
-		for over := false; !over; {
-			select {
-			case <-done:
-				over = true
-			default:
-			}
-			all = append(all, readAll(t, s)...)
-		}
+		all := readWhileWritten(t, s, n)
 		wantEqual(t, "number of missing events", missingEvents(t, all, n), int(statusOf(t, s).Lost))
 	})
 	for _, p := range []posixtrace.FullPolicy{posixtrace.PolicyLoop} {

@@ -31,6 +31,8 @@ var modes = map[string]struct {
 	"loop":     {"SIZE THREADS COUNT", loop},
 	"paced":    {"COUNT BURST MICROSECONDS", paced},
 	"procs":    {"PROCESSES DURATION", procs},
+	"crowd":    {"goroutines|processes WRITERS SIZE DURATION", crowd},
+	"member":   {"", member},
 	"writer":   {"DURATION", writer},
 	"memory":   {"SIZE", memory},
 	"span":     {"LOG SIZE COUNT DURATION", span},

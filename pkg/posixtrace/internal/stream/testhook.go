@@ -1,5 +1,7 @@
 package stream
 
+import "time"
+
 // Hooks for the tests of package posixtrace, which cannot reach the header and the shards. No
 // production code calls them.
 
@@ -18,4 +20,12 @@ func (w *Writer) LeaveBusy() bool {
 		}
 	}
 	return false
+}
+
+// SetPatience changes how long readers wait for a writer in the middle of an event, and returns a
+// function that changes it back. No reader may run meanwhile.
+func SetPatience(d time.Duration) (restore func()) {
+	usual := patience
+	patience = d
+	return func() { patience = usual }
 }

@@ -13,10 +13,11 @@ import (
 const (
 	onlyAppend = `
 if w.refused(&Event{ID: id, Tick: tick}, st, try) {
+now := tick
 if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
 e := Event{ID: id, PID: uint32(who), TID: uint32(who >> 32), Addr: addr, Tick: tick}
 if ok, done := w.slow(s, &e, data[:size], size < len(data), try); done {
-now := tick
+if tick != 0 {
 now = w.behind(now, s.last, tick != 0)
 off += chunk.HeaderSize + chunk.Align(size)
 `
@@ -27,12 +28,13 @@ pid = w.pid
 }
 id, who, addr := e.ID, Who(pid, e.TID), e.Addr
 if w.refused(e, st, try) {
+now := e.Tick
 if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk ||
 if e.Span.Key == 0 {
 e.Span.Key = NewKey()
 }
 if ok, done := w.slow(s, e, data[:size], size < len(data), try); done {
-now := e.Tick
+if e.Tick != 0 {
 now = w.behind(now, s.last, e.Tick != 0)
 key := e.Span.Key
 if key == 0 {

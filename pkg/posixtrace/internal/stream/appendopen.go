@@ -13,9 +13,9 @@ import (
 // to fill.
 const reserved = 1 << 63
 
-// RecordSystem appends an event of the trace system itself, also while the stream does not run. It
-// returns false when there is no room, and does not account for that. An event that the filter
-// rejects needs none.
+// RecordSystem appends an event of the trace system itself, also while the stream does not run, and
+// stores its time in e. It returns false when there is no room, and does not account for that. An
+// event that the filter rejects needs none.
 func (w *Writer) RecordSystem(e *Event, data []byte) bool {
 	return w.m.rejects(e.ID) || w.force(e, data, nil)
 }
@@ -90,6 +90,9 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			continue
 		}
 		tick := m.now()
+		if tick <= m.h.horizon.Load() {
+			tick = m.beyond()
+		}
 		if e.Tick != 0 {
 			tick = min(tick, e.Tick)
 		}
@@ -99,6 +102,9 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 				tick = at()
 			}
 			tick = w.openTick(s, i, tick)
+			if force {
+				e.Tick = tick
+			}
 			p := unsafe.Add(w.data, i*w.chunk+c.off())
 			e.Span.write(p, note)
 			writeFull(unsafe.Add(p, note), e, w.pidOf(e, force), tick, data, cut)
@@ -120,7 +126,14 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 // events stay in order, whichever writers they are from.
 func (w *Writer) openTick(s *shard, i int, tick uint64) uint64 {
 	d := w.m.at(i)
-	tick = max(tick, d.last.Load())
+	if last := d.last.Load(); last > tick {
+		if last-tick > farBehind && w.m.isFuture(last) {
+			// No event has that time. It must not become the time of all that follow.
+			w.m.h.damage.Add(1)
+		} else {
+			tick = last
+		}
+	}
 	if w.alone && s != nil {
 		if w.open != i+1 {
 			w.open = i + 1

@@ -57,8 +57,7 @@ func TestReaderWaitsForClaim(t *testing.T) {
 				default:
 				}
 			}
-			// A scan waits for margin before it looks at the chunks.
-			for t, d := time.Now(), margin-time.Microsecond+rand.N(6*time.Microsecond); time.Since(t) < d; {
+			for t, d := time.Now(), rand.N(6*time.Microsecond); time.Since(t) < d; {
 			}
 			overwriteSlowly(m)
 		}

@@ -87,8 +87,6 @@ func (dr *drainer) gather() {
 	m := dr.m
 	dr.looked = m.now()
 	m.reached(dr.looked)
-	for t := time.Now(); time.Since(t) < margin; {
-	}
 	dr.watermark, dr.start = dr.looked, dr.looked
 	dr.deadline = time.Now().Add(patience)
 	dr.claims = claimPatience()

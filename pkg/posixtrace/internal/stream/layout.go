@@ -256,10 +256,12 @@ type markWords struct {
 type header struct {
 	fixed
 
-	_     [64]byte
-	state atomic.Uint64 // flags and count of changes
-	shift atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (shift.go)
-	_     [40]byte
+	// Each event loads these.
+	_       [64]byte
+	state   atomic.Uint64 // flags and count of changes
+	shift   atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (shift.go)
+	horizon atomic.Uint64 // a tick: events that start from now on are later (horizon.go)
+	_       [40]byte
 
 	// Failed attempts of processes to become writers, and the error number of the last.
 	missed    atomic.Uint32
@@ -271,7 +273,6 @@ type header struct {
 	owner    atomic.Uint64 // packed identity of the process whose death shuts the stream down
 	target   atomic.Uint64 // packed identity of the traced process, 0 while there is none
 	family   atomic.Uint64 // the family whose names the events have
-	latest   atomic.Uint64 // no tick is earlier from now on
 	readLock atomic.Uint64 // the process that reads and consumes (LockReader), 0: none
 	seq      atomic.Uint64 // rises when a chunk is claimed or left
 	handed   atomic.Uint32 // 1: handed over to its target; there is no owner to wait for

@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version includes the size of a word: programs with words of another size must not use the file
 // (INH-15).
-const version = 9 | bits.UintSize<<16
+const version = 10 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (
@@ -247,7 +247,9 @@ func (m *Mem) fixTurn() {
 			// The processor may read its counter long before it performs the exchange that
 			// made the state; the kernel's clock is read in order.
 			sys.Monotonic()
-			m.h.turned.CompareAndSwap(t, m.now()&^unfixed)
+			now := m.now() &^ unfixed
+			m.reached(now) // events judged by the new set are later
+			m.h.turned.CompareAndSwap(t, now)
 		}
 		m.h.state.CompareAndSwap(st, st&^turning+stateGen)
 	}

@@ -57,10 +57,6 @@ func newMerger(m *Mem, c consumer) merger {
 	return merger{m: m, consumer: c, cursors: make([]*cursor, m.Chunks)}
 }
 
-// margin is how far the clock instruction of a writer may run ahead of its busy
-// bit becoming visible.
-const margin = 10 * time.Microsecond
-
 // patience is how long a reader waits for a writer that is in the middle of an event.
 // Tests change it.
 var patience = 5 * time.Millisecond
@@ -77,8 +73,6 @@ func (g *merger) scan() {
 	g.state = m.State()
 	g.until = m.now()
 	m.reached(g.until)
-	for t := time.Now(); time.Since(t) < margin; {
-	}
 	start := uint64(math.MaxUint64)
 	if g.state&Running != 0 {
 		start = m.now()
@@ -253,6 +247,11 @@ func (g *merger) decode(k *cursor) bool {
 		return false
 	}
 	k.n++
+	if t := k.head.Tick; t > g.until && t-g.until > farBehind && g.m.isFuture(t) {
+		// The event would hold back all that follow it in its chunk.
+		g.m.h.damage.Add(1)
+		k.head.Tick = g.until
+	}
 	k.key = k.head.Tick
 	if k.n == k.doubt && k.head.Tick < k.clearedAt {
 		g.consumer.advance(k)

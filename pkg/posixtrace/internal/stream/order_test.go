@@ -154,8 +154,8 @@ func TestModelOfOrder(t *testing.T) {
 			}
 		}
 	}
-	// A writer sets its busy bit and looks at the state; a controller changes the state and
-	// looks for busy bits.
+	// A writer sets its busy bit and looks at the state, or at the horizon; a controller changes the
+	// state, or a scan raises the horizon, and looks for busy bits.
 	writer := program(exchange(ctl, 1, false), acquire(other))
 	control := program(exchange(other, 1, false), acquire(ctl))
 	for _, single := range []bool{false, true} {

@@ -142,6 +142,10 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 		last, n = w.m.ending(i, adopted)
 		sites = sites.at(n, 0)
 	}
+	if last > now && w.m.isFuture(last) {
+		w.m.h.damage.Add(1)
+		last = 0
+	}
 	s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, next, 1<<32)
 	s.tag.Store(uint64(adopted)&tagMask | uint64(i))
 }

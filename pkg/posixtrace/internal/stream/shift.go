@@ -21,7 +21,7 @@ func (m *Mem) now() uint64 {
 		return sys.Monotonic()
 	}
 	tick := sys.Ticks() + m.h.shift.Load()
-	if latest := m.h.latest.Load(); latest > tick && latest-tick > farBehind {
+	if h := m.h.horizon.Load(); h > tick && h-tick > farBehind {
 		return m.resetShift()
 	}
 	return tick
@@ -36,19 +36,6 @@ func (m *Mem) pair() (tick, mono uint64) {
 	}
 	tick, mono = sys.Pair()
 	return tick + m.h.shift.Load(), mono
-}
-
-// reached notes that the stream's clock has come to tick.
-func (m *Mem) reached(tick uint64) {
-	if m.Clock != ClockTicks {
-		return
-	}
-	for range shiftTries {
-		l := m.h.latest.Load()
-		if tick <= l || m.h.latest.CompareAndSwap(l, tick) {
-			return
-		}
-	}
 }
 
 // behind returns the tick of an event at now that would be earlier than the one before it in its
@@ -70,16 +57,48 @@ const shiftTries = 100
 // resetShift changes the shift because the counter was set back, and returns the stream's time.
 func (m *Mem) resetShift() (tick uint64) {
 	for range shiftTries {
-		shift, latest := m.h.shift.Load(), m.h.latest.Load()
+		shift, horizon := m.h.shift.Load(), m.h.horizon.Load()
 		count, mono := sys.Pair()
-		if tick = count + shift; tick >= latest || latest-tick <= farBehind {
+		if tick = count + shift; tick >= horizon || horizon-tick <= farBehind {
 			return tick // another was faster
 		}
-		if tick = max(latest+1, m.tickOf(mono)); m.h.shift.CompareAndSwap(shift, tick-count) {
+		if !m.possible(horizon, mono) {
+			m.lowerHorizon(horizon, tick)
+			continue
+		}
+		if tick = max(horizon+1, m.tickOf(mono)); m.h.shift.CompareAndSwap(shift, tick-count) {
 			return tick
 		}
 	}
 	return tick
+}
+
+// isFuture reports whether tick is so far ahead of the stream's clock that the file must be damaged.
+// If the counter was set back instead, isFuture lets the stream's clock go on from tick.
+func (m *Mem) isFuture(tick uint64) bool {
+	now := m.now()
+	if tick <= now || tick-now <= farBehind {
+		return false
+	}
+	if m.Clock != ClockTicks || !m.possible(tick, sys.Monotonic()) {
+		return true
+	}
+	m.reached(tick)
+	return false
+}
+
+// possible reports whether a counter that was never set back may be at tick by now, a time of
+// CLOCK_MONOTONIC. The anchors may be old, and the rate is that of a short time.
+func (m *Mem) possible(tick, mono uint64) bool {
+	want := m.tickOf(mono)
+	if tick <= want || want == 0 {
+		return true
+	}
+	since := uint64(0)
+	if k := m.Anchors(); want > k[0].Tick {
+		since = want - k[0].Tick
+	}
+	return tick-want <= farBehind+since/64
 }
 
 // tickOf returns the tick at a time of CLOCK_MONOTONIC according to the clock anchors, 0 if there

@@ -68,6 +68,15 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 		if size > 0 {
 			touch(data[:size])
 		}
+		// Before the exchange: the processor would let the clock wait for it (horizon.go).
+		now := e.Tick
+		if now == 0 {
+			if w.ticks {
+				now = sys.Ticks() + w.shift.Load()
+			} else {
+				now = sys.Monotonic()
+			}
+		}
 		s := w.shard(hint)
 		tag := s.tag.Load()
 		i := int(tag & idxMask)
@@ -83,15 +92,10 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 			}
 			continue
 		}
-		now := e.Tick
-		if now == 0 {
-			if w.ticks {
-				now = sys.Ticks() + w.shift.Load()
-			} else {
-				now = sys.Monotonic()
-			}
-		} else {
+		if e.Tick != 0 {
 			now = min(now, w.m.now())
+		} else if now <= w.until.Load() {
+			now = w.m.beyond()
 		}
 		if w.state.Load() != st {
 			publish(&d.ctl, c)

@@ -18,6 +18,7 @@ type Writer struct {
 	m      *Mem
 	state  *atomic.Uint64
 	shift  *atomic.Uint64
+	until  *atomic.Uint64 // the horizon
 	filter *[2][event.SetWords]atomic.Uint64
 	desc   unsafe.Pointer
 	data   unsafe.Pointer
@@ -80,7 +81,7 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 		p *= 2
 	}
 	w := &Writer{
-		m: m, state: &m.h.state, shift: &m.h.shift, filter: &m.h.filter, desc: m.desc, data: m.data,
+		m: m, state: &m.h.state, shift: &m.h.shift, until: &m.h.horizon, filter: &m.h.filter, desc: m.desc, data: m.data,
 		chunk: m.ChunkSize, max: m.MaxData, pid: pid, slot: slot, mask: p - 1, ticks: m.Clock == ClockTicks,
 	}
 	if m.private {
@@ -155,6 +156,15 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 		if size > 0 {
 			touch(data[:size])
 		}
+		// Before the exchange: the processor would let the clock wait for it (horizon.go).
+		now := tick
+		if now == 0 {
+			if w.ticks {
+				now = sys.Ticks() + w.shift.Load()
+			} else {
+				now = sys.Monotonic()
+			}
+		}
 		s := w.shard(hint)
 		tag := s.tag.Load()
 		i := int(tag & idxMask)
@@ -168,16 +178,11 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 			}
 			continue
 		}
-		now := tick
-		if now == 0 {
-			if w.ticks {
-				now = sys.Ticks() + w.shift.Load()
-			} else {
-				now = sys.Monotonic()
-			}
-		} else {
+		if tick != 0 {
 			// An event of the future would hold back all that come after it.
 			now = min(now, w.m.now())
+		} else if now <= w.until.Load() {
+			now = w.m.beyond()
 		}
 		if w.state.Load() != st {
 			// The state has changed between its load and the busy bit: an event judged by the old

@@ -14,8 +14,8 @@ import (
 
 func (b *bench) groups() []*group {
 	return []*group{
-		b.record(), b.threads(), b.processes(), b.untraced(),
-		b.streamed(), b.reading(), b.search(),
+		b.record(), b.threads(), b.processes(), b.crowds(), b.streams(), b.scaling(), b.untraced(), b.order(),
+		b.streamed(), b.reading(), b.lines(), b.search(),
 		b.capture(), b.oneShot(), b.shell(), b.calls(), b.children(), b.memory(),
 	}
 }
@@ -82,14 +82,17 @@ func (b *bench) oneShot() *group {
 		}
 	}
 	event := b.tool("ptrace-event")
+	logger := &item{name: "one-shot ptrace-event NAME, as built by scripts/install", unit: millis, oursKey: "event", theirsKey: "logger", peer: "logger --no-act x", bar: most(1.2)}
+	empty := &item{name: "the same, beside an empty Go program", unit: millis, oursKey: "event", theirsKey: "empty", peer: "an empty Go program", bar: most(1.25)}
+	logger.or, empty.or = empty, logger // whichever is larger
 	return &group{
 		rounds: b.pick(15, 7),
-		items: []*item{
-			{name: "one-shot ptrace-event NAME, as built by scripts/install", unit: millis, oursKey: "event", theirsKey: "logger", peer: "logger --no-act x", bar: most(1.3)},
+		items: []*item{logger, empty,
 			{name: "the same, of a program that is traced", unit: millis, oursKey: "traced", theirsKey: "logger", peer: "logger --no-act x"},
 		},
 		steps: []func(series) error{
 			start("event", nil, event, "build.step"),
+			start("empty", nil, filepath.Join(b.bin, "empty")),
 			// Without a syslog daemon logger fails, after all of its work.
 			start("logger", nil, "logger", "--no-act", "--socket-errors=off", "x"),
 			start("traced", []string{b.tool("ptrace-run"), "--dump=never", "-e", "none", "--"}, event, "build.step"),

@@ -75,7 +75,7 @@ type session struct {
 	consumers map[int]float64 // processor time of the consumer daemons at the start
 }
 
-// start starts recording the event of bench.d/c/tp.h, with the same members as ours. to are
+// start starts recording the events of bench.d/c/tp.h, with the same members as ours. to are
 // the options of "lttng create", channel those of the channel.
 func (l *lttng) start(to []string, channel ...string) (*session, error) {
 	l.runs++
@@ -86,7 +86,7 @@ func (l *lttng) start(to []string, channel ...string) (*session, error) {
 	for _, c := range [][]string{
 		append([]string{"enable-channel", "-u", "-s", s.name, "c"}, channel...),
 		{"add-context", "-u", "-s", s.name, "-c", "c", "-t", "vpid", "-t", "vtid", "-t", "ip"},
-		{"enable-event", "-u", "-s", s.name, "-c", "c", "bench:event"},
+		{"enable-event", "-u", "-s", s.name, "-c", "c", "bench:*"},
 		{"start", s.name},
 	} {
 		if err := l.control(c...); err != nil {

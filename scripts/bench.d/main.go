@@ -6,8 +6,10 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,9 +20,9 @@ import (
 // bench is one run.
 type bench struct {
 	quick bool
-	bin   string // directory of the programs
-	work  string // directory for output of the programs
-	cpu   string // number of the processor for pinned measurements
+	bin   string   // directory of the programs
+	work  string   // directory for output of the programs
+	cpus  []string // numbers of the usable processors; pinned measurements take the first
 	lttng *lttng
 	noLT  error // why lttng is nil
 }
@@ -44,24 +46,70 @@ func main() {
 	}
 }
 
+// Values of the flag readme.
+const (
+	readmeAdd      = "add"      // results of this machine
+	readmeReplace  = "replace"  // and of others
+	readmeOverview = "overview" // measures nothing
+)
+
 func run() error {
 	b := &bench{}
 	flag.BoolVar(&b.quick, "quick", false, "measure for minutes only")
 	flag.StringVar(&b.bin, "bin", "", "`directory` of what was built")
 	flag.StringVar(&b.work, "work", "", "empty `directory` to write to")
 	only := flag.String("only", "", "measure only items whose name matches this regular `expression`")
+	readme := flag.String("readme", "", "write the pages: `add`, replace or overview")
+	name := flag.Bool("machine", false, "print the name of this machine's page")
 	flag.Parse()
 	want, err := regexp.Compile(*only)
 	if err != nil {
 		return err
 	}
-	if b.cpu, err = firstProcessor(); err != nil {
+	m := thisMachine()
+	if *name {
+		_, err := fmt.Println(m.file())
 		return err
+	}
+	if b.cpus, err = usableProcessors(); err != nil {
+		return err
+	}
+	d := pages{cost: "docs/cost", readme: "README.md", bars: (&bench{cpus: b.cpus}).items()}
+	switch *readme {
+	case readmeOverview:
+		return d.rewrite()
+	case readmeAdd:
+		if err := d.check(m, b.quick); err != nil {
+			return err
+		}
+	case readmeReplace, "":
+	default:
+		return fmt.Errorf("--readme=%s: not known", *readme)
 	}
 	if b.lttng, b.noLT = startLTTng(filepath.Join(b.work, "lttng")); b.noLT == nil {
 		defer b.lttng.close()
 	}
+	var results bytes.Buffer
+	if err := b.measure(m, want, io.MultiWriter(os.Stdout, &results)); err != nil || *readme == "" {
+		return err
+	}
+	did, err := d.write(m, results.String(), *readme == readmeReplace)
+	for _, l := range did {
+		fmt.Fprintln(os.Stderr, "bench:", l)
+	}
+	return err
+}
 
+// items returns all items.
+func (b *bench) items() (items []*item) {
+	for _, g := range b.groups() {
+		items = append(items, g.items...)
+	}
+	return items
+}
+
+// measure prints the results of the items whose names match.
+func (b *bench) measure(m machine, want *regexp.Regexp, w io.Writer) error {
 	var items []*item
 	begin, before := time.Now(), processors()
 	for _, g := range b.groups() {
@@ -78,12 +126,12 @@ func run() error {
 		items = append(items, g.items...)
 	}
 	if len(items) > 0 {
-		if err := printItems(os.Stdout, items); err != nil {
+		if err := printItems(w, items, m.family); err != nil {
 			return err
 		}
 	}
 	if want.MatchString("parts of an event") {
-		if err := b.parts(os.Stdout); err != nil {
+		if err := b.parts(w); err != nil {
 			return err
 		}
 	}
@@ -91,7 +139,8 @@ func run() error {
 	if b.quick {
 		length = "quick"
 	}
-	fmt.Printf("\nA %s run on %s, %d processors, of which spinning threads got %.1f before and %.1f after it; %s, %.0f s.\n",
-		length, processor(), runtime.NumCPU(), before, processors(), runtime.Version(), time.Since(begin).Seconds())
-	return nil
+	_, err := fmt.Fprint(w, "\n", wrap(fmt.Sprintf(
+		"A %s run on %s, of which spinning threads got %.1f before and %.1f after it; clock source %s, %s, %s, %.0f s.",
+		length, m, before, processors(), m.clock, m.kernel, runtime.Version(), time.Since(begin).Seconds())))
+	return err
 }

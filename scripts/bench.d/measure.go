@@ -97,7 +97,7 @@ func (g *group) measure() error {
 	for _, it := range g.items {
 		it.ours, it.theirs = s[it.oursKey], s[it.theirsKey]
 		it.ratio = it.ours.over(it.theirs)
-		if len(it.ratio) == 0 && cannot != nil {
+		if cannot != nil && (len(it.ours) == 0 || it.theirsKey != "" && len(it.theirs) == 0) {
 			it.why = cannot.Error()
 		}
 	}
@@ -173,21 +173,29 @@ func numbers(n int, argv ...string) ([]float64, error) {
 
 // pinned returns a command line that runs on one processor.
 func (b *bench) pinned(argv ...string) []string {
-	return append([]string{"taskset", "-c", b.cpu}, argv...)
+	return append([]string{"taskset", "-c", b.cpus[0]}, argv...)
 }
 
-// firstProcessor returns the number of the first usable processor.
-func firstProcessor() (string, error) {
+// onTwo returns a command line that runs on two processors.
+func (b *bench) onTwo(argv ...string) []string {
+	return append([]string{"taskset", "-c", strings.Join(b.cpus[:min(2, len(b.cpus))], ",")}, argv...)
+}
+
+// usableProcessors returns the numbers of the usable processors.
+func usableProcessors() (list []string, err error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return "", err
+		return nil, err
 	}
 	for i := range 1024 {
 		if set.IsSet(i) {
-			return strconv.Itoa(i), nil
+			list = append(list, strconv.Itoa(i))
 		}
 	}
-	return "", errors.New("no processor")
+	if len(list) == 0 {
+		return nil, errors.New("no processor")
+	}
+	return list, nil
 }
 
 // cpuTime returns the processor time of another process so far, in seconds.
@@ -198,16 +206,6 @@ func cpuTime(pid int) (float64, error) {
 		return 0, err
 	}
 	return float64(t.Nano()) / 1e9, nil
-}
-
-func processor() string {
-	b, _ := os.ReadFile("/proc/cpuinfo")
-	for l := range strings.Lines(string(b)) {
-		if k, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(k) == "model name" {
-			return strings.TrimSpace(v)
-		}
-	}
-	return "an unknown kind"
 }
 
 // processors measures how many processors this process can really use: fewer than the

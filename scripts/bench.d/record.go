@@ -64,7 +64,7 @@ func (b *bench) record() *group {
 	return &group{
 		rounds: b.pick(15, 7),
 		items: []*item{{name: "record one event: 16 bytes, time, pid, tid, address; 1 thread, processor time", unit: nanoseconds,
-			oursKey: "ours", theirsKey: "theirs", peer: "LTTng-UST, overwrite, vpid, vtid, ip", bar: most(0.20)}},
+			oursKey: "ours", theirsKey: "theirs", peer: "LTTng-UST, overwrite, vpid, vtid, ip", bar: mostOn(0.28, 0.17)}},
 		steps: []func(series) error{
 			each("ours", cpuUsed, n, b.pinned(b.target("loop", "16", "1", count)...)),
 			b.recording(each("theirs", cpuUsed, n, b.pinned(b.lttngTarget("loop", "1", count)...))),
@@ -79,7 +79,7 @@ func (b *bench) threads() *group {
 		rounds: b.pick(15, 7),
 		setup:  twoProcessors,
 		items: []*item{{name: "the same, 2 threads, total rate", unit: rate,
-			oursKey: "ours", theirsKey: "theirs", peer: "LTTng-UST, per-CPU buffers", bar: least(4)}},
+			oursKey: "ours", theirsKey: "theirs", peer: "LTTng-UST, per-CPU buffers", bar: leastOn(3.4, 5.5)}},
 		steps: []func(series) error{
 			perSecond("ours", 2*n, b.target("loop", "16", "2", count)),
 			b.recording(perSecond("theirs", 2*n, b.lttngTarget("loop", "2", count))),
@@ -94,30 +94,11 @@ func twoProcessors() error {
 	return nil
 }
 
-func (b *bench) processes() *group {
-	procs := func(n string) func(series) error {
-		return func(s series) error {
-			v, err := numbers(1, b.target("procs", n, fmt.Sprint(b.pick(1000, 300), "ms"))...)
-			if err == nil {
-				s.put(n, v[0])
-			}
-			return err
-		}
-	}
-	return &group{
-		rounds: b.pick(15, 7),
-		setup:  twoProcessors,
-		items: []*item{{name: "the same, 2 processes into one stream, total rate", unit: rate,
-			oursKey: "2", theirsKey: "1", peer: "1 process", bar: least(1.8)}},
-		steps: []func(series) error{procs("1"), procs("2")},
-	}
-}
-
 func (b *bench) untraced() *group {
 	n := b.pick(1e9, 2e8)
 	count := strconv.Itoa(n)
 	it := &item{name: "trace point, process not traced", unit: nanoseconds, oursKey: "ours", theirsKey: "theirs",
-		peer: "LTTng-UST compiled in, no session", bar: atMost(1)}
+		peer: "LTTng-UST compiled in, no session", bar: atMost(1, nanoseconds)}
 	return &group{
 		rounds: b.pick(15, 7),
 		items: []*item{it, {name: "trace point whose type the stream rejects", unit: nanoseconds, oursKey: "rejected", theirsKey: "ours",

@@ -124,13 +124,7 @@ func (l *lab) figures() []figure {
 		logs = logs[:2]
 	}
 	return []figure{
-		{"writers", "Recording, by several writers at once", "writers", "ns per event, of all", []int{1, 2, 4, 16}, []curve{
-			{"goroutines", func(x int) (float64, error) { return each(n/x*x, "loop", 16, x, n/x) }},
-			{"processes, one stream", func(x int) (float64, error) {
-				v, err := l.target("procs", x, "300ms")
-				return 1e9 / v, err
-			}},
-		}},
+		{"writers", "Recording, by several writers into one stream", "writers", "ns per event, of all", []int{1, 2, 4, 8, 16, 64, 256}, l.crowds()},
 		{"streams", "Recording, by streams that trace the process", "streams", "ns per event", []int{1, 10, 60}, []curve{
 			{"all running", func(x int) (float64, error) { return each(n/x, "streams", x, n/x) }},
 		}},
@@ -152,6 +146,21 @@ func (l *lab) figures() []figure {
 			}},
 		}},
 	}
+}
+
+// crowds are goroutines and processes that all write to one stream, of different sizes.
+func (l *lab) crowds() (list []curve) {
+	for _, kind := range []string{"goroutines", "processes"} {
+		for _, s := range []struct {
+			size int
+			name string
+		}{{64 << 10, "64 KiB"}, {1 << 20, "1 MiB"}, {16 << 20, "16 MiB"}} {
+			list = append(list, curve{kind + ", " + s.name, func(x int) (float64, error) {
+				return l.target("crowd", kind, x, s.size, fmt.Sprint(min(l.scale*300, 1000), "ms"))
+			}})
+		}
+	}
+	return list
 }
 
 // read lists a log of so many events, which is made when it is needed first.

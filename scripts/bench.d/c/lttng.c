@@ -3,6 +3,7 @@
  *
  *   lttng loop THREADS COUNT          events as fast as they go
  *   lttng paced COUNT BURST PAUSE     BURST events, then PAUSE microseconds without any
+ *   lttng lines COUNT BURST PAUSE     the same, with the lines that seq(1) prints
  *
  * It prints the nanoseconds that the loop took and the nanoseconds of processor
  * time of the whole process meanwhile.
@@ -37,6 +38,16 @@ static void burst(uint64_t n)
 		lttng_ust_tracepoint(bench, event, sixteen);
 }
 
+static void lines(uint64_t first, uint64_t n)
+{
+	char text[24];
+
+	for (uint64_t i = first; i < first + n; i++) {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)i);
+		lttng_ust_tracepoint(bench, line, text);
+	}
+}
+
 static void *loop(void *unused)
 {
 	(void)unused;
@@ -66,8 +77,8 @@ int main(int argc, char **argv)
 		wall = now(CLOCK_MONOTONIC);
 		cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 		pthread_barrier_wait(&barrier);
-	} else if (argc == 5 && !strcmp(argv[1], "paced")) {
-		uint64_t left = strtoull(argv[2], NULL, 10), n = strtoull(argv[3], NULL, 10);
+	} else if (argc == 5 && (!strcmp(argv[1], "paced") || !strcmp(argv[1], "lines"))) {
+		uint64_t next = 1, left = strtoull(argv[2], NULL, 10), n = strtoull(argv[3], NULL, 10);
 		struct timespec pause = {0, atol(argv[4]) * 1000};
 
 		wall = now(CLOCK_MONOTONIC);
@@ -75,12 +86,16 @@ int main(int argc, char **argv)
 		while (left) {
 			if (n > left)
 				n = left;
-			burst(n);
+			if (*argv[1] == 'p')
+				burst(n);
+			else
+				lines(next, n);
+			next += n;
 			left -= n;
 			nanosleep(&pause, NULL);
 		}
 	} else {
-		fputs("usage: lttng loop THREADS COUNT | lttng paced COUNT BURST PAUSE\n", stderr);
+		fputs("usage: lttng loop THREADS COUNT | lttng paced|lines COUNT BURST PAUSE\n", stderr);
 		return 2;
 	}
 	wall = now(CLOCK_MONOTONIC) - wall;

@@ -1,4 +1,4 @@
-/* The trace point of the peer: sixteen bytes, as ours have. */
+/* The trace points of the peer: sixteen bytes, as ours have, and a line of text. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER bench
 
@@ -13,6 +13,10 @@
 LTTNG_UST_TRACEPOINT_EVENT(bench, event,
 	LTTNG_UST_TP_ARGS(const char *, data),
 	LTTNG_UST_TP_FIELDS(lttng_ust_field_array_text(char, data, data, 16)))
+
+LTTNG_UST_TRACEPOINT_EVENT(bench, line,
+	LTTNG_UST_TP_ARGS(const char *, text),
+	LTTNG_UST_TP_FIELDS(lttng_ust_field_string(text, text)))
 
 #endif
 

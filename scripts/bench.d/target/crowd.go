@@ -16,8 +16,8 @@ import (
 )
 
 // crowd prints the nanoseconds per event, of all, of several writers of one stream of the given
-// size: goroutines of this process, or processes. Both are measured in the same way: all writers start at once
-// and end at the same instant, which each has from the parent.
+// size: goroutines of this process, or processes. Both are measured in the same way: all writers
+// start at once and end at the same instant, which the parent sends to each.
 func crowd(args []string) error {
 	if len(args) != 4 || args[0] != "goroutines" && args[0] != "processes" {
 		return errors.New("wrong arguments")

@@ -6,12 +6,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -30,10 +28,8 @@ var modes = map[string]struct {
 	"rejected": {"COUNT", rejected},
 	"loop":     {"SIZE THREADS COUNT", loop},
 	"paced":    {"COUNT BURST MICROSECONDS", paced},
-	"procs":    {"PROCESSES DURATION", procs},
 	"crowd":    {"goroutines|processes WRITERS SIZE DURATION", crowd},
 	"member":   {"", member},
-	"writer":   {"DURATION", writer},
 	"memory":   {"SIZE", memory},
 	"span":     {"LOG SIZE COUNT DURATION", span},
 	"streams":  {"STREAMS COUNT", streams},
@@ -196,87 +192,6 @@ func paced(args []string) error {
 			time.Sleep(time.Duration(n[2]) * time.Microsecond)
 		}
 	})
-}
-
-// procs prints the total rate, in events per second, of several processes that
-// write to one stream.
-func procs(args []string) error {
-	if len(args) != 2 {
-		return errors.New("wrong number of arguments")
-	}
-	n, err := strconv.Atoi(args[0])
-	if err != nil {
-		return err
-	}
-	s, _, err := stream(posixtrace.InheritChildren, 0)
-	if err != nil {
-		return err
-	}
-	defer s.Shutdown()
-	type child struct {
-		cmd *exec.Cmd
-		out *bufio.Reader
-	}
-	var children []child
-	gate, open, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	for range n {
-		cmd := exec.Command("/proc/self/exe", "writer", args[1])
-		cmd.Stdin, cmd.Stderr = gate, os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return err
-		}
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		c := child{cmd, bufio.NewReader(out)}
-		if l, err := c.out.ReadString('\n'); l != "ready\n" {
-			return fmt.Errorf("a writer says %q, %v", l, err)
-		}
-		children = append(children, c)
-	}
-	open.Close() // all start
-	total := 0.0
-	for _, c := range children {
-		var r float64
-		if _, err := fmt.Fscan(c.out, &r); err != nil {
-			return err
-		}
-		if err := c.cmd.Wait(); err != nil {
-			return err
-		}
-		total += r
-	}
-	_, err = fmt.Println(total)
-	return err
-}
-
-// writer is one process of procs.
-func writer(args []string) error {
-	if len(args) != 1 {
-		return errors.New("wrong number of arguments")
-	}
-	d, err := time.ParseDuration(args[0])
-	if err != nil {
-		return err
-	}
-	id, err := posixtrace.OpenEventID("bench.event")
-	if err != nil {
-		return err
-	}
-	burst(id, sixteen, 10000)
-	fmt.Println("ready")
-	os.Stdin.Read(make([]byte, 1)) // wait for the gate
-	n, start := 0, time.Now()
-	for time.Since(start) < d {
-		burst(id, sixteen, 10000)
-		n += 10000
-	}
-	_, err = fmt.Println(float64(n) / time.Since(start).Seconds())
-	return err
 }
 
 // memory prints the file size of a stream of the given size.

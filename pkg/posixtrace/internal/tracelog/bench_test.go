@@ -3,6 +3,7 @@ package tracelog
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -89,14 +90,22 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkSummarize(b *testing.B) {
-	p := chunk.AppendSite(nil, 0, &chunk.Record{Event: 33})
-	n := 0
-	for ; len(p) < 64<<10-24; n++ {
-		p = chunk.AppendEvent(p, uint32(n), 0, false, []byte("0123456789abcdef"))
+	for _, mixed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("mixed=%v", mixed), func(b *testing.B) {
+			p := chunk.AppendSite(nil, 0, &chunk.Record{Event: 33})
+			n := 0
+			for ; len(p) < 64<<10-40; n++ {
+				data := "0123456789abcdef"
+				if mixed {
+					data = strings.Repeat("x", n*7919%32)
+				}
+				p = chunk.AppendEvent(p, uint32(n), 0, false, []byte(data))
+			}
+			var cur chunk.Cursor
+			for b.Loop() {
+				Summarize(&cur, p, 0)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/event")
+		})
 	}
-	var cur chunk.Cursor
-	for b.Loop() {
-		Summarize(&cur, p, 0)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/event")
 }

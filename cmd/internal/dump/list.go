@@ -7,6 +7,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // sink collects the listing and writes it in large pieces.
@@ -46,6 +47,22 @@ func (s *sink) pass() {
 	s.buf = s.buf[:0]
 }
 
+// appendAll appends events that follow each other. It returns false after an error.
+func (s *sink) appendAll(src *output.Source, recs []posixtrace.Record) bool {
+	for i := range recs {
+		if s.buf = s.form.Append(s.buf, src, &recs[i]); len(s.buf) >= sinkSize {
+			s.pass()
+		}
+	}
+	return s.err == nil
+}
+
+// wantsAll reports whether a listing writes every event that is wanted, and does nothing else.
+func (o *options) wantsAll() bool {
+	s := &o.sel
+	return o.head < 0 && o.last < 0 && o.speed <= 0 && o.cursor == "" && s.await == nil && s.pids == nil && s.tids == nil
+}
+
 // list writes the selected events.
 func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out *sink) error {
 	form, text, err := newForm(env, opt)
@@ -80,6 +97,13 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 	w, err := newWalk(env, inputs, opt)
 	if err != nil {
 		return err
+	}
+	if opt.wantsAll() {
+		w.run = func(in *input, recs []posixtrace.Record) bool {
+			shown += len(recs)
+			text.Base = w.base
+			return out.appendAll(in.src, recs)
+		}
 	}
 	err = w.each(ctx, func(ev *selected) bool {
 		if ev.wanted && (opt.head < 0 || shown < opt.head) {

@@ -25,6 +25,10 @@ type walk struct {
 	inputs []*input
 	opt    *options
 
+	// run, if set, is called by each instead of f for a run of events of one input that are wanted
+	// and not awaited.
+	run func(in *input, recs []posixtrace.Record) bool
+
 	based        bool // base and the bounds are known
 	base         int64
 	last         int64
@@ -76,6 +80,15 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 			rec *posixtrace.Record
 			err error
 		)
+		if n := w.wantedRun(only); n > 0 {
+			recs := only.records[:n]
+			only.records = only.records[n:]
+			p.steps(uint64(n), recs[n-1].UnixNano)
+			if !w.run(only, recs) {
+				return nil
+			}
+			continue
+		}
 		if only != nil && len(only.records) > 0 {
 			in, rec = only, &only.records[0]
 			only.records = only.records[1:]
@@ -112,6 +125,20 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 			return nil
 		}
 	}
+}
+
+// wantedRun returns how many of the events that come next are for w.run.
+func (w *walk) wantedRun(in *input) int {
+	if w.run == nil || in == nil || !w.based {
+		return 0
+	}
+	for i := range in.records {
+		rec := &in.records[i]
+		if rec.UnixNano < w.since || rec.UnixNano >= w.until || int(rec.ID) >= len(in.verdicts) || in.verdicts[rec.ID] != decided|wanted {
+			return i
+		}
+	}
+	return len(in.records)
 }
 
 // begin sets the base and the bounds from the time of the first event.

@@ -1,6 +1,10 @@
 package escape
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
 
 // plain marks the ASCII bytes that stand for themselves between double quotes.
 var plain = func() (t [256]bool) {
@@ -15,21 +19,48 @@ const (
 	highs = 0x8080808080808080
 )
 
-// PlainRun returns the number of plain bytes at the start of s. It tests eight bytes at a
-// time. Below the first byte that is not plain the subtractions borrow nothing, so the
-// lowest mark is exact.
-func PlainRun[T string | []byte](s T) int {
+// odd marks the bytes of x that are not plain by their top bits. The lowest mark is exact: only
+// bytes of 0x80 and more, which are marked, carry into the next byte.
+func odd(x uint64) uint64 {
+	printable := x + (0x80-0x20)*ones
+	quote := (x ^ '"'*ones) + 0x7f*ones
+	slash := (x ^ '\\'*ones) + 0x7f*ones
+	return (^(printable & quote & slash) | x | (x + ones)) & highs
+}
+
+// AppendPlain appends the plain bytes at the start of s, those that stand for themselves between
+// double quotes, and returns how many there are. It copies eight bytes at a time and tests them.
+func AppendPlain(b, s []byte) ([]byte, int) {
+	n := len(s)
+	b = slices.Grow(b, n)
+	to := b[len(b) : len(b)+n]
 	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-		quote, slash, del := x^'"'*ones, x^'\\'*ones, x^0x7f*ones
-		odd := (x | (x-0x20*ones)&^x | (quote-ones)&^quote | (slash-ones)&^slash | (del-ones)&^del) & highs
-		if odd != 0 {
-			return i + bits.TrailingZeros64(odd)/8
+	switch {
+	case n >= 8:
+		for {
+			x := binary.LittleEndian.Uint64(s[i:])
+			binary.LittleEndian.PutUint64(to[i:], x)
+			if o := odd(x); o != 0 {
+				i += bits.TrailingZeros64(o) / 8
+				return b[:len(b)+i], i
+			}
+			if i += 8; i > n-8 {
+				if i >= n {
+					return b[:len(b)+n], n
+				}
+				i = n - 8 // the last eight bytes, some of them again
+			}
+		}
+	case n >= 4:
+		first, last := binary.LittleEndian.Uint32(s), binary.LittleEndian.Uint32(s[n-4:])
+		if odd(uint64(first)|uint64(last)<<32) == 0 {
+			binary.LittleEndian.PutUint32(to, first)
+			binary.LittleEndian.PutUint32(to[n-4:], last)
+			return b[:len(b)+n], n
 		}
 	}
-	for ; i < len(s) && plain[s[i]]; i++ {
+	for ; i < n && plain[s[i]]; i++ {
+		to[i] = s[i]
 	}
-	return i
+	return b[:len(b)+i], i
 }

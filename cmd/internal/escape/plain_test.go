@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// PlainRun is correct for every byte at every position, between other bytes of all kinds.
-func TestPlainRun(t *testing.T) {
+// AppendPlain is correct for every byte at every position, between other bytes of all kinds.
+func TestAppendPlain(t *testing.T) {
 	for _, around := range []string{"a", " ", "~", "\x7f", "\x1f", "\xff", "\x80", "\"", "!", "#", "[", "]", "\\", "\x00"} {
 		for n := range 20 {
 			for c := range 256 {
@@ -16,8 +16,9 @@ func TestPlainRun(t *testing.T) {
 					for want < len(s) && plain[s[want]] {
 						want++
 					}
-					if got, same := PlainRun(s), PlainRun(string(s)); got != want || same != want {
-						t.Fatalf("PlainRun(%q) = %d, of a string %d, want %d", s, got, same, want)
+					got, count := AppendPlain([]byte("x"), s)
+					if count != want || string(got) != "x"+string(s[:want]) {
+						t.Fatalf("AppendPlain(%q) = %q, %d, want %d", s, got, count, want)
 					}
 				}
 			}

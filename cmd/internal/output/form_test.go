@@ -268,18 +268,3 @@ func TestSetNames(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkForm(b *testing.B) {
-	for name, form := range map[string]Form{"text": &Text{Base: t0}, "json": &JSON{}} {
-		b.Run(name, func(b *testing.B) {
-			src := testSource()
-			rec := &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 33, PID: 4711, TID: 4711, Address: 0x4a3f10, UnixNano: t0}, Data: []byte("compile a.c file")}
-			buf := make([]byte, 0, 1<<10)
-			b.ReportAllocs()
-			for b.Loop() {
-				rec.UnixNano += 1000
-				buf = form.Append(buf[:0], src, rec)
-			}
-		})
-	}
-}

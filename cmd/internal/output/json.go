@@ -139,9 +139,12 @@ func appendHex(b []byte, v uint64) []byte {
 
 // appendDataJSON appends data as a string if it is text, in base64 otherwise.
 func appendDataJSON(b []byte, data []byte) []byte {
-	if escape.PlainRun(data) == len(data) {
-		return append(append(append(b, `,"data":"`...), data...), '"')
+	start := len(b)
+	b, n := escape.AppendPlain(append(b, `,"data":"`...), data)
+	if n == len(data) {
+		return append(b, '"')
 	}
+	b = b[:start]
 	if !utf8.Valid(data) {
 		b = append(b, `,"data_base64":"`...)
 		b = base64.StdEncoding.AppendEncode(b, data)
@@ -154,20 +157,20 @@ func appendDataJSON(b []byte, data []byte) []byte {
 // \uXXXX, so that a listing is harmless on a terminal and still exact. Bytes that are not
 // UTF-8 become U+FFFD.
 func AppendJSONString[T string | []byte](b []byte, s T) []byte {
-	b = append(b, '"')
-	done := 0
-	for i := escape.PlainRun(s); i < len(s); i += escape.PlainRun(s[i:]) {
-		c := s[i]
-		n := 1
-		r := rune(c)
-		if c >= utf8.RuneSelf {
-			if r, n = escape.DecodeRune(s[i:]); r != utf8.RuneError && escape.Visible(r) {
-				i += n
-				continue
-			}
+	return append(appendJSON(append(b, '"'), []byte(s)), '"')
+}
+
+func appendJSON(b, s []byte) []byte {
+	for {
+		var n int
+		if b, n = escape.AppendPlain(b, s); n == len(s) {
+			return b
 		}
-		b = append(b, s[done:i]...)
+		s = s[n:]
+		r, n := utf8.DecodeRune(s)
 		switch {
+		case r >= utf8.RuneSelf && r != utf8.RuneError && escape.Visible(r):
+			b = append(b, s[:n]...)
 		case r == '\n':
 			b = append(b, '\\', 'n')
 		case r == '\t':
@@ -175,17 +178,15 @@ func AppendJSONString[T string | []byte](b []byte, s T) []byte {
 		case r == '\r':
 			b = append(b, '\\', 'r')
 		case r == '"' || r == '\\':
-			b = append(b, '\\', c)
+			b = append(b, '\\', byte(r))
 		case r >= 0x10000:
 			r -= 0x10000
 			b = appendU(appendU(b, 0xd800+r>>10), 0xdc00+r&0x3ff)
 		default:
 			b = appendU(b, r)
 		}
-		i += n
-		done = i
+		s = s[n:]
 	}
-	return append(append(b, s[done:]...), '"')
 }
 
 func appendU(b []byte, r rune) []byte {

@@ -39,12 +39,17 @@ func within(ns, from int64) bool {
 	return from <= math.MaxInt64-window && ns >= from && ns < from+window
 }
 
-// append4 appends n, which is below window, with four digits.
-func append4(b []byte, n uint32) []byte {
+// digits4 returns the four digits of n, which is below window, the first one lowest.
+func digits4(n uint32) uint32 {
 	q := n * 5243 >> 19
 	x := q | (n-q*100)<<16
 	q = x * 103 >> 10 & 0x000f_000f
-	return binary.LittleEndian.AppendUint32(b, q|(x-q*10)<<8|'0'*(bytesOne&0xffff_ffff))
+	return q | (x-q*10)<<8 | '0'*(bytesOne&0xffff_ffff)
+}
+
+// append4 appends n, which is below window, with four digits.
+func append4(b []byte, n uint32) []byte {
+	return binary.LittleEndian.AppendUint32(b, digits4(n))
 }
 
 // splitNano splits a time into seconds and 0 <= nanoseconds < 1e9.

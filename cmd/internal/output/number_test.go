@@ -39,6 +39,7 @@ func TestTimesDoNotDependOnPreviousTime(t *testing.T) {
 	for name, form := range map[string]func(base int64) Form{
 		"relative": func(base int64) Form { return &Text{Base: base} },
 		"absolute": func(int64) Form { return &Text{Style: AbsoluteTime} },
+		"coloured": func(base int64) Form { return &Text{Base: base, TimeOn: "<", TimeOff: ">"} },
 		"JSON":     func(int64) Form { return &JSON{} },
 	} {
 		for _, base := range []int64{0, t0, 12_345} {

@@ -16,24 +16,48 @@ type member struct {
 
 // phrases is the cache. A trace with more writers and trace points is formatted more
 // slowly.
-type phrases [64]phrase
+type phrases struct {
+	last *phrase // the latest result of at; nil at first
+	all  [64]phrase
+}
 
 type phrase struct {
-	of   member
-	text []byte
+	of    member
+	text  []byte
+	size  int // of the text, more than phraseRoom if short is unused
+	short [phraseRoom]byte
 }
+
+// phraseRoom is the room in a slice that appendTo uses if the text is short enough.
+const phraseRoom = 48
 
 // at returns the entry for a member. It may hold the phrase of another one.
 func (p *phrases) at(of *member) *phrase {
 	h := (uint64(of.tid) ^ of.addr) * 0x9e3779b97f4a7c15
 	h = (h ^ uint64(of.pid)<<32 ^ uint64(of.id)) * 0x9e3779b97f4a7c15
-	return &p[h>>58]
+	p.last = &p.all[h>>58]
+	return p.last
 }
 
 // is reports whether p is the phrase of a member. Comparing the structs takes a function call.
 func (p *phrase) is(of *member) bool {
 	m := &p.of
 	return m.id == of.id && m.pid == of.pid && m.tid == of.tid && m.addr == of.addr && m.cut == of.cut && m.src == of.src
+}
+
+// set makes b the text.
+func (p *phrase) set(b []byte) {
+	p.text, p.size = b, len(b)
+	copy(p.short[:], b)
+}
+
+// appendTo appends the text. It copies a fixed number of bytes, as stamp does.
+func (p *phrase) appendTo(b []byte) []byte {
+	if n := len(b); p.size <= phraseRoom && cap(b)-n >= phraseRoom {
+		*(*[phraseRoom]byte)(b[n:cap(b)]) = p.short
+		return b[:n+p.size]
+	}
+	return append(b, p.text...)
 }
 
 // forget invalidates a phrase whose text may change.

@@ -1,22 +1,11 @@
 package output
 
 import (
+	"slices"
 	"strconv"
-	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
-)
-
-// TimeStyle is how a form shows the time of an event.
-type TimeStyle uint8
-
-// The time styles.
-const (
-	RelativeTime TimeStyle = iota // seconds since the first event
-	AbsoluteTime                  // date and time, local
-	DeltaTime                     // seconds since the previous event
-	NoTime
 )
 
 // Text is the form for people and grep: one line for each event,
@@ -32,13 +21,7 @@ type Text struct {
 	TimeOn, TimeOff     string
 	SystemOn, SystemOff string
 
-	last    int64 // time of the previous event, for DeltaTime
-	started bool
-	sec     int64   // the second that date and zone belong to
-	date    []byte  // the text before the nanoseconds, in this second
-	zone    []byte  // the text after them
-	from    int64   // the start of the window, in nanoseconds from Base or the Epoch
-	shown   []byte  // the text before the last digits, in this window; empty at first
+	times   textTimes
 	phrases phrases // the text from the process to the name
 }
 
@@ -50,24 +33,36 @@ func (t *Text) End(b []byte) []byte { return b }
 
 // Append appends the line of one event.
 func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	b = append(b, t.TimeOn...)
-	b = t.appendTime(b, rec.UnixNano)
-	b = append(b, t.TimeOff...)
-	of := member{src: src, pid: rec.PID, id: rec.ID}
-	p := t.phrases.at(&of)
-	if !p.is(&of) {
-		t.make(p, &of)
+	p := t.phrases.last
+	if p == nil || p.of.id != rec.ID || p.of.pid != rec.PID || p.of.src != src {
+		p = t.phrase(src, rec)
 	}
-	b = append(b, p.text...)
-	if rec.ID.System() {
-		return append(appendSystemText(b, src, rec), '\n')
+	b = slices.Grow(b, stampRoom+phraseRoom)
+	if d := t.window(rec.UnixNano); d < t.times.stamp.room && len(t.TimeOn) == 0 {
+		b = t.times.stamp.appendTo(b, uint32(d))
+	} else {
+		b = append(t.appendTime(append(b, t.TimeOn...), rec.UnixNano), t.TimeOff...)
 	}
-	return append(appendData(b, rec.Data, rec.Truncation), '\n')
+	b = p.appendTo(b)
+	switch {
+	case rec.ID.User():
+		b = appendData(b, rec.Data, rec.Truncation)
+	case isOutput(rec.ID) && len(rec.Data) > 0 && rec.Data[0] == 0 && rec.Truncation == posixtrace.TruncationNone:
+		b = appendQuoted(append(b, ' '), rec.Data[1:]) // a whole line, which has no flags
+	default:
+		b = appendSystemText(b, src, rec)
+	}
+	return append(b, '\n')
 }
 
-// make makes the phrase of a member: the process and the name.
-func (t *Text) make(p *phrase, of *member) {
-	p.of = *of
+// phrase returns the process and the name of an event.
+func (t *Text) phrase(src *Source, rec *posixtrace.Record) *phrase {
+	of := member{src: src, pid: rec.PID, id: rec.ID}
+	p := t.phrases.at(&of)
+	if p.is(&of) {
+		return p
+	}
+	p.of = of
 	b := append(strconv.AppendInt(p.text[:0], int64(of.pid), 10), ' ')
 	name := of.src.name(of.id)
 	if of.id.System() {
@@ -75,54 +70,11 @@ func (t *Text) make(p *phrase, of *member) {
 	} else {
 		b = append(b, name.text...)
 	}
-	p.text = b
+	p.set(b)
 	if !name.known {
 		p.forget()
 	}
-}
-
-// appendTime appends the time and a space.
-func (t *Text) appendTime(b []byte, ns int64) []byte {
-	switch t.Style {
-	case NoTime:
-		return b
-	case AbsoluteTime:
-		if !within(ns, t.from) || len(t.shown) == 0 {
-			sec, nsec := splitNano(ns)
-			if sec != t.sec || !t.started {
-				t.started, t.sec = true, sec
-				tm := time.Unix(sec, 0)
-				t.date = tm.AppendFormat(t.date[:0], "2006-01-02T15:04:05.")
-				t.zone = tm.AppendFormat(t.zone[:0], "Z07:00 ")
-			}
-			t.begin(ns, nsec)
-		}
-		return append(append4(append(b, t.shown...), uint32(ns-t.from)), t.zone...)
-	case DeltaTime:
-		if !t.started {
-			t.started, t.last = true, ns
-		}
-		b = append(AppendSeconds(b, ns-t.last), ' ')
-		t.last = ns
-		return b
-	}
-	rel := ns - t.Base
-	if rel < 0 {
-		return append(AppendSeconds(b, rel), ' ')
-	}
-	if !within(rel, t.from) || len(t.shown) == 0 {
-		sec := rel / second
-		t.date = append(strconv.AppendInt(t.date[:0], sec, 10), '.')
-		t.begin(rel, uint32(rel-sec*second))
-	}
-	return append(append4(append(b, t.shown...), uint32(rel-t.from)), ' ')
-}
-
-// begin starts the window of a time; date must be that of its second.
-func (t *Text) begin(ns int64, nsec uint32) {
-	t.from = ns - int64(nsec%window)
-	t.shown = append9(append(t.shown[:0], t.date...), nsec)
-	t.shown = t.shown[:len(t.shown)-lastDigits]
+	return p
 }
 
 // appendData appends a space and the data between quotes, or nothing if there is no data.
@@ -131,11 +83,23 @@ func appendData(b []byte, data []byte, cut posixtrace.Truncation) []byte {
 	if len(data) == 0 && cut == posixtrace.TruncationNone {
 		return b
 	}
-	b = append(b, ' ', '"')
-	b = escape.Append(b, data)
-	b = append(b, '"')
+	b = appendQuoted(append(b, ' '), data)
 	if cut != posixtrace.TruncationNone {
 		b = append(b, "..."...)
 	}
 	return b
+}
+
+// appendQuoted appends escaped data between quotes.
+func appendQuoted(b, data []byte) []byte {
+	b, n := escape.AppendPlain(append(b, '"'), data)
+	if n < len(data) {
+		b = escape.Append(b, data[n:])
+	}
+	return append(b, '"')
+}
+
+// isOutput reports whether events of a type are lines of captured output.
+func isOutput(id posixtrace.EventID) bool {
+	return id == posixtrace.EventOutputStdout || id == posixtrace.EventOutputStderr
 }

@@ -76,7 +76,7 @@ func (b *bench) scaling() *group {
 	if n := runtime.NumCPU(); n < manyProcessors {
 		return &group{
 			setup: func() error { return fmt.Errorf("%d processors are needed, and there are %d", manyProcessors, n) },
-			items: []*item{{name: "the same, 1 to 16 threads and processes", peer: "LTTng-UST, goroutines"}},
+			items: []*item{{name: "writers: 1 to 16, as threads and as processes", peer: "LTTng-UST, goroutines"}},
 		}
 	}
 	each := b.pick(5e6, 1e6)
@@ -98,9 +98,9 @@ func (b *bench) scaling() *group {
 		procs, step := b.crowd("processes", n)
 		routines, peer := b.crowd("goroutines", n)
 		g.items = append(g.items,
-			&item{name: fmt.Sprintf("%d threads, processor time per event", n), unit: nanoseconds, oursKey: ours, theirsKey: theirs, peer: "LTTng-UST"},
-			&item{name: fmt.Sprintf("%d threads, total rate", n), unit: rate, oursKey: ours + " rate", theirsKey: theirs + " rate", peer: "LTTng-UST"},
-			&item{name: fmt.Sprintf("%d processes into one stream, total rate", n), unit: rate, oursKey: procs + " rate", theirsKey: routines + " rate", peer: fmt.Sprint(n, " goroutines")})
+			&item{name: "writers: " + writers + ", as threads, processor time per event", unit: nanoseconds, oursKey: ours, theirsKey: theirs, peer: "LTTng-UST"},
+			&item{name: "writers: " + writers + ", as threads, total rate", unit: rate, oursKey: ours + " rate", theirsKey: theirs + " rate", peer: "LTTng-UST"},
+			&item{name: "writers: " + writers + ", as processes into one stream, total rate", unit: rate, oursKey: procs + " rate", theirsKey: routines + " rate", peer: "goroutines"})
 		g.steps = append(g.steps,
 			both(ours, b.target("loop", "16", writers, count)),
 			b.recording(both(theirs, b.lttngTarget("loop", writers, count))),

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,15 +54,23 @@ func run() error {
 	flag.StringVar(&l.work, "work", "", "empty `directory` to write to")
 	out := flag.String("out", "", "`directory` for the figures")
 	quick := flag.Bool("quick", false, "measure less")
+	only := flag.String("only", "", "draw only figures whose file name matches this regular `expression`")
 	flag.Parse()
+	want, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
 	if l.scale = 10; *quick {
 		l.scale = 1
 	}
 	for _, f := range l.figures() {
+		if !want.MatchString(f.file) {
+			continue
+		}
 		lines := map[string]plotter.XYs{}
 		for _, x := range f.points {
 			for _, c := range f.curves {
-				y, err := median(func() (float64, error) { return c.at(x) })
+				y, err := l.median(func() (float64, error) { return c.at(x) })
 				if err != nil {
 					return fmt.Errorf("%s, %s at %d: %w", f.file, c.name, x, err)
 				}
@@ -76,16 +85,20 @@ func run() error {
 	return nil
 }
 
-func median(f func() (float64, error)) (float64, error) {
-	var all [3]float64
+// median returns the middle one of three values. A quick run has one.
+func (l *lab) median(f func() (float64, error)) (float64, error) {
+	all := make([]float64, 3)
+	if l.scale == 1 {
+		all = all[:1]
+	}
 	for i := range all {
 		var err error
 		if all[i], err = f(); err != nil {
 			return 0, err
 		}
 	}
-	slices.Sort(all[:])
-	return all[1], nil
+	slices.Sort(all)
+	return all[len(all)/2], nil
 }
 
 // output runs a command and returns what it prints, and how many seconds it took.
@@ -210,7 +223,7 @@ func (f *figure) draw(dir string, lines map[string]plotter.XYs) error {
 	if p.X.Max = last + (last-first)*0.14; first > 0 {
 		p.X.Max = last * math.Pow(last/first, 0.14)
 	}
-	p.Y.Min, p.Y.Max = 0, top*1.25 // room for the legend
+	p.Y.Min, p.Y.Max = 0, top*max(1.25, 1+float64(len(f.curves))/9) // room for the legend
 	if top > 50*bottom && bottom > 0 {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 		p.Y.Min, p.Y.Max = bottom/2, top*4

@@ -3,13 +3,10 @@ package event
 
 import (
 	"cmp"
-	"errors"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -17,6 +14,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/target"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -137,7 +135,7 @@ func (p *plan) run(env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	defer t.close()
+	defer t.Close()
 	takeBeforeEvent(env.Getenv(spool.Env))
 	defer streams.MarkSpool(env)
 	switch p.source {
@@ -146,16 +144,16 @@ func (p *plan) run(env *cli.Env) error {
 	case "stdin":
 		var data []byte
 		if data, err = readPayload(env.Stdin); err == nil {
-			err = t.event(p.name, data)
+			err = t.Event(p.name, data)
 		}
 	case "lines":
 		err = p.lines(t)
 	case "batch":
 		err = batch(t)
 	default:
-		err = t.event(p.name, []byte(strings.Join(p.rest, " ")))
+		err = t.Event(p.name, []byte(strings.Join(p.rest, " ")))
 	}
-	if err == nil && p.require && t.refused {
+	if err == nil && p.require && t.Refused {
 		err = cli.Failf("no running stream took the event")
 	}
 	return err
@@ -163,19 +161,16 @@ func (p *plan) run(env *cli.Env) error {
 
 // runSpan runs the command between two events. The command runs whether or not they are
 // recorded.
-func (p *plan) runSpan(env *cli.Env, t *target) error {
+func (p *plan) runSpan(env *cli.Env, t *target.Target) error {
 	// Several may run for one script at a time, for example under make -j.
-	t.tid = os.Getpid()
-	if t.process != nil {
-		t.process.SetThread(t.tid)
-	}
+	t.SetThread(os.Getpid())
 	caught := signals.NewForwarder()
-	errBegin := t.event(p.name+".begin", nil)
+	errBegin := t.Event(p.name+".begin", nil)
 	streams.MarkSpool(env) // for shells that the command starts
 	c, err := child.Start(p.rest, os.Environ(), [3]int{0, 1, 2})
 	if err != nil {
 		status := cli.AsFault(err).Status
-		t.event(p.name+".end", strconv.AppendInt(nil, int64(status), 10))
+		t.Event(p.name+".end", strconv.AppendInt(nil, int64(status), 10))
 		if status == child.StatusNotFound && (strings.HasPrefix(p.rest[0], "-") || child.IsCommand(p.name)) {
 			err = cli.WithHint(err, "NAME comes first: ptrace-event -r NAME COMMAND [ARG]...")
 		}
@@ -188,7 +183,7 @@ func (p *plan) runSpan(env *cli.Env, t *target) error {
 		return cli.Failure(p.rest[0], err)
 	}
 	takeBeforeEvent(env.Getenv(spool.Env))
-	errEnd := t.event(p.name+".end", strconv.AppendInt(nil, int64(child.ExitStatus(status)), 10))
+	errEnd := t.Event(p.name+".end", strconv.AppendInt(nil, int64(child.ExitStatus(status)), 10))
 	streams.MarkSpool(env)
 	if err := cmp.Or(errBegin, errEnd); err != nil {
 		env.Note(cli.Reason(err))
@@ -196,131 +191,32 @@ func (p *plan) runSpan(env *cli.Env, t *target) error {
 	if status.Signaled() {
 		signals.DieBy(status.Signal())
 	}
-	if p.require && t.refused && status.ExitStatus() == 0 {
+	if p.require && t.Refused && status.ExitStatus() == 0 {
 		return cli.Failf("no running stream took the event")
 	}
 	return cli.Exit(status.ExitStatus())
 }
 
-// target is where events go: to the streams that trace a process, or to one stream on
-// behalf of the process.
-type target struct {
-	pid     int
-	tid     int // 0 for pid
-	process *posixtrace.Process
-	stream  *posixtrace.Stream
-	rec     *posixtrace.Recorder
-	ids     map[string]posixtrace.EventID
-	refused bool // no stream took an event
-}
-
 // target connects to the streams. An untraced script is no error; a stream or process that
 // the command line names must exist.
-func (p *plan) target() (t *target, err error) {
-	t = &target{pid: p.pid, ids: map[string]posixtrace.EventID{}}
-	if t.pid == 0 {
-		t.pid = process.Script()
-	}
-	if p.stream != "" {
-		if t.stream, err = streams.Attach(p.stream); err != nil {
+func (p *plan) target() (*target.Target, error) {
+	switch {
+	case p.stream != "":
+		s, err := streams.Attach(p.stream)
+		if err != nil {
 			return nil, err
 		}
-		t.rec, err = t.stream.Recorder()
-		return t, cli.Failure(p.stream, err)
-	}
-	t.process, err = posixtrace.OpenProcess(t.pid)
-	if err != nil {
-		t.process = nil
-		if p.pid != 0 {
-			return nil, cli.Failure(strconv.Itoa(p.pid), err)
+		pid := p.pid
+		if pid == 0 {
+			pid = process.Script()
 		}
+		t, err := target.Stream(s, pid)
+		return t, cli.Failure(p.stream, err)
+	case p.pid != 0:
+		t, err := target.Process(p.pid)
+		return t, cli.Failure(strconv.Itoa(p.pid), err)
 	}
-	if path := os.Getenv("PTRACE_STREAM"); p.pid == 0 && path != "" && (t.process == nil || !slices.Contains(t.process.Streams(), path)) {
-		t.actForSelf(path)
-	}
-	return t, nil
-}
-
-// actForSelf makes this process the one to act for if the stream in $PTRACE_STREAM traces
-// this process and not the script. This happens when the script became this process: a
-// shell may run its last command without a fork, and a command may be traced without a
-// script around it.
-func (t *target) actForSelf(stream string) {
-	self, err := posixtrace.OpenProcess(os.Getpid())
-	if err != nil {
-		return
-	}
-	if !slices.Contains(self.Streams(), stream) {
-		self.Close()
-		return
-	}
-	if t.process != nil {
-		t.process.Close()
-	}
-	t.process, t.pid = self, os.Getpid()
-}
-
-// event records one event. Its error concerns the name only.
-func (t *target) event(name string, data []byte) error {
-	id, err := t.id(name)
-	if err != nil {
-		return err
-	}
-	if !t.record(id, data) {
-		t.refused = true
-	}
-	return nil
-}
-
-func (t *target) record(id posixtrace.EventID, data []byte) bool {
-	switch {
-	case t.rec != nil:
-		return t.rec.Record(posixtrace.EventInfo{ID: id, PID: t.pid, TID: cmp.Or(t.tid, t.pid)}, data)
-	case t.process != nil:
-		return t.process.Event(id, data) > 0
-	}
-	return false
-}
-
-// id returns the id of an event name, or 0 without a stream.
-func (t *target) id(name string) (id posixtrace.EventID, err error) {
-	if id, ok := t.ids[name]; ok {
-		return id, nil
-	}
-	switch {
-	case t.stream != nil:
-		id, err = t.stream.EventID(name)
-	case t.process != nil && len(t.process.Streams()) > 0:
-		id, err = t.process.OpenEventID(name)
-	default:
-		return 0, nil
-	}
-	switch {
-	case errors.Is(err, syscall.ENAMETOOLONG):
-		return 0, cli.Failf("event name of more than %d bytes", posixtrace.EventNameMax)
-	case err != nil:
-		// The process or the stream is gone: no stream takes the event.
-		return 0, nil
-	case id.System():
-		return 0, cli.Failf("%s: the name of a system event", name)
-	}
-	if len(t.ids) >= posixtrace.UserEventMax {
-		clear(t.ids)
-	}
-	t.ids[name] = id
-	return id, nil
-}
-
-func (t *target) close() {
-	if t.rec != nil {
-		t.rec.Close()
-	}
-	if t.stream != nil {
-		t.stream.Close()
-	}
-	if t.process != nil {
-		t.process.Close()
-	}
+	return target.Script(), nil
 }
 
 // maxPayload bounds the data that is read from standard input for one event; sensible

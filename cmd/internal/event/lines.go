@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/capture"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/target"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -18,8 +19,8 @@ import (
 const maxLine = 64 << 10
 
 // lines records one event for each line of standard input.
-func (p *plan) lines(t *target) error {
-	id, err := t.id(p.name)
+func (p *plan) lines(t *target.Target) error {
+	id, err := t.ID(p.name)
 	if err != nil && !p.tee {
 		return err
 	}
@@ -54,7 +55,7 @@ func pumpInput(sink capture.Sink, out int) error {
 
 // lineEvents records each line as an event of one type.
 type lineEvents struct {
-	target *target
+	target *target.Target
 	id     posixtrace.EventID
 	inside bool // in the rest of a line whose start was recorded
 }
@@ -62,14 +63,14 @@ type lineEvents struct {
 func (l *lineEvents) Batch() {}
 
 func (l *lineEvents) Line(framed []byte, f capture.Flags) {
-	if !l.inside && !l.target.record(l.id, framed[1:]) {
-		l.target.refused = true
+	if !l.inside && !l.target.Record(l.id, framed[1:]) {
+		l.target.Refused = true
 	}
 	l.inside = f&capture.Continues != 0
 }
 
 // batch records one event for each line of standard input, which names the event.
-func batch(t *target) error {
+func batch(t *target.Target) error {
 	b := &batchEvents{target: t}
 	if err := pumpInput(b, -1); err != nil {
 		return err
@@ -79,7 +80,7 @@ func batch(t *target) error {
 
 // batchEvents records lines of the form NAME TAB DATA.
 type batchEvents struct {
-	target *target
+	target *target.Target
 	inside bool
 	err    error // of the first line that was refused
 }
@@ -101,7 +102,7 @@ func (b *batchEvents) Line(framed []byte, f capture.Flags) {
 		b.fail(cli.Failf("event name of more than %d bytes", posixtrace.EventNameMax))
 		return
 	}
-	if err := b.target.event(string(name), data); err != nil {
+	if err := b.target.Event(string(name), data); err != nil {
 		b.fail(err)
 	}
 }

@@ -4,12 +4,11 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
 // Process identifies a process even after its pid is reused.
@@ -22,7 +21,7 @@ type Process struct {
 func Identify(pid int) (Process, error) {
 	p := Process{PID: pid}
 	if p.start = startOf(pid); p.start == "" {
-		return p, cli.Failf("process %d: %s", pid, cli.Strerror(syscall.ESRCH))
+		return p, fmt.Errorf("process %d: %w", pid, syscall.ESRCH)
 	}
 	return p, nil
 }

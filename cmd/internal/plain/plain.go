@@ -1,0 +1,50 @@
+// Package plain is ptrace-event NAME [DATA]... without options. A script starts it for each
+// event, so its cost is that of starting a program.
+//
+// Package plain records the event while the program initializes its packages, and ends the
+// program. The libraries of the command line have not been initialized by then. Go initializes
+// packages whose imports are initialized in the order of their paths, and the paths of those
+// libraries sort after this one, or need a package whose path does. TestPlainInitializes
+// lists the packages that are initialized before.
+//
+// Whatever the command line has beside NAME and DATA, and each failure, is for package event:
+// plain returns without effect and main runs as usual.
+package plain
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/target"
+	_ "github.com/posixtrace/posixtrace/cmd/internal/untraced" // the events are the script's
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Only the program ptrace-event has these command lines. Tests import this package, too.
+func init() {
+	if len(os.Args) > 0 && filepath.Base(os.Args[0]) == "ptrace-event" && record(os.Args[1:]) {
+		os.Exit(0)
+	}
+}
+
+// record carries out a command line and reports whether it is done.
+func record(args []string) bool {
+	if len(args) == 0 || args[0] == "" || args[0][0] == '-' || len(args[0]) > posixtrace.EventNameMax {
+		return false
+	}
+	lines := os.Getenv(spool.Env)
+	if lines != "" && spool.Pending(lines) {
+		return false
+	}
+	t := target.Script()
+	defer t.Close()
+	if t.Event(args[0], []byte(strings.Join(args[1:], " "))) != nil {
+		return false // nothing was recorded
+	}
+	if lines != "" {
+		spool.Mark(lines)
+	}
+	return true
+}

@@ -1,0 +1,152 @@
+// Package target is where the events of ptrace-event go: the streams that trace a process, or
+// one stream on behalf of a process. It needs no library of the command line, for the sake of
+// package plain.
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Target is a connection to the streams.
+type Target struct {
+	Refused bool // no stream took an event
+
+	pid     int
+	tid     int
+	process *posixtrace.Process
+	stream  *posixtrace.Stream
+	rec     *posixtrace.Recorder
+	ids     map[string]posixtrace.EventID
+}
+
+// Stream returns the target for one stream, on behalf of process pid. It takes the stream over.
+func Stream(s *posixtrace.Stream, pid int) (*Target, error) {
+	rec, err := s.Recorder()
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return &Target{pid: pid, tid: pid, stream: s, rec: rec}, nil
+}
+
+// Process returns the target for the streams that trace process pid, which must exist.
+func Process(pid int) (*Target, error) {
+	p, err := posixtrace.OpenProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	return &Target{pid: pid, process: p}, nil
+}
+
+// Script returns the target for the script that the command acts for. If no stream traces the
+// script, the target takes no events.
+func Script() *Target {
+	pid := process.Script()
+	t, err := Process(pid)
+	if err != nil {
+		t = &Target{pid: pid}
+	}
+	if path := os.Getenv("PTRACE_STREAM"); path != "" && (t.process == nil || !slices.Contains(t.process.Streams(), path)) {
+		t.actForSelf(path)
+	}
+	return t
+}
+
+// actForSelf makes this process the one to act for if the stream in $PTRACE_STREAM traces
+// this process and not the script. This happens when the script became this process: a
+// shell may run its last command without a fork, and a command may be traced without a
+// script around it.
+func (t *Target) actForSelf(stream string) {
+	self, err := posixtrace.OpenProcess(os.Getpid())
+	if err != nil {
+		return
+	}
+	if !slices.Contains(self.Streams(), stream) {
+		self.Close()
+		return
+	}
+	if t.process != nil {
+		t.process.Close()
+	}
+	t.process, t.pid = self, os.Getpid()
+}
+
+// SetThread makes tid the thread of later events, in place of the process's pid.
+func (t *Target) SetThread(tid int) {
+	t.tid = tid
+	if t.process != nil {
+		t.process.SetThread(tid)
+	}
+}
+
+// Event records one event. Its error concerns the name only.
+func (t *Target) Event(name string, data []byte) error {
+	id, err := t.ID(name)
+	if err != nil {
+		return err
+	}
+	if !t.Record(id, data) {
+		t.Refused = true
+	}
+	return nil
+}
+
+// Record records one event and reports whether a stream took it.
+func (t *Target) Record(id posixtrace.EventID, data []byte) bool {
+	switch {
+	case t.rec != nil:
+		return t.rec.Record(posixtrace.EventInfo{ID: id, PID: t.pid, TID: t.tid}, data)
+	case t.process != nil:
+		return t.process.Event(id, data) > 0
+	}
+	return false
+}
+
+// ID returns the id of an event name, or 0 without a stream.
+func (t *Target) ID(name string) (id posixtrace.EventID, err error) {
+	if id, ok := t.ids[name]; ok {
+		return id, nil
+	}
+	switch {
+	case t.stream != nil:
+		id, err = t.stream.EventID(name)
+	case t.process != nil && len(t.process.Streams()) > 0:
+		id, err = t.process.OpenEventID(name)
+	default:
+		return 0, nil
+	}
+	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return 0, fmt.Errorf("event name of more than %d bytes", posixtrace.EventNameMax)
+	case err != nil:
+		// The process or the stream is gone: no stream takes the event.
+		return 0, nil
+	case id.System():
+		return 0, fmt.Errorf("%s: the name of a system event", name)
+	}
+	if t.ids == nil || len(t.ids) >= posixtrace.UserEventMax {
+		t.ids = map[string]posixtrace.EventID{}
+	}
+	t.ids[name] = id
+	return id, nil
+}
+
+// Close ends the connection.
+func (t *Target) Close() {
+	if t.rec != nil {
+		t.rec.Close()
+	}
+	if t.stream != nil {
+		t.stream.Close()
+	}
+	if t.process != nil {
+		t.process.Close()
+	}
+}

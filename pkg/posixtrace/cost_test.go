@@ -36,7 +36,7 @@ var costCases = []costCase{
 	{"rejected", 16, 1, 108},
 	{"recorded", 16, 1, 470},
 	// With their share of the cost of taking a chunk from the oldest events; four fit into one.
-	{"overwriting", 900, 8, 1000},
+	{"overwriting", 900, 8, 1300},
 }
 
 // prepare puts this process into the state. It returns a function with the trace points, and the

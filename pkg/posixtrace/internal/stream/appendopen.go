@@ -43,7 +43,11 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 	m := w.m
 	note := e.Span.size()
 	need := note + chunk.FullSize + chunk.Align(len(data))
-	for b := newBackoff(m, w.slot); b.more(); b.next() {
+	first := w.slot
+	if s != nil {
+		first = s.entry.Load()
+	}
+	for b := newBackoff(m, first); b.more(); b.next() {
 		st = w.state.Load()
 		if st&(Running|Dead|turning) != Running && !force {
 			return false, false
@@ -83,13 +87,13 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			}
 			continue
 		}
+		tick := m.now() // before the busy bit, as in Append
 		if !d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit|ctl(w.slot<<slotShift))) {
 			if b.try >= b.late() {
 				b.pause()
 			}
 			continue
 		}
-		tick := m.now()
 		if tick <= m.h.horizon.Load() {
 			tick = m.beyond()
 		}
@@ -113,6 +117,9 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 		publish(&d.ctl, c)
 		if o.Load() != ref {
 			m.backFrom(i)
+		}
+		if s != nil {
+			count(&s.entry, uint64(b.index%m.Opens))
 		}
 		return ok, ok
 	}
@@ -184,8 +191,8 @@ type backoff struct {
 	urgent   bool // late pauses took longer than patience
 }
 
-func newBackoff(m *Mem, slot uint64) backoff {
-	return backoff{opens: m.Opens, index: int(slot), inTheWay: -1}
+func newBackoff(m *Mem, first uint64) backoff {
+	return backoff{opens: m.Opens, index: int(first), inTheWay: -1}
 }
 
 func (b *backoff) quick() int { return 4 * b.opens }

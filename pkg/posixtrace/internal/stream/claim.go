@@ -96,7 +96,8 @@ func (m *Mem) closedFirst() (int, ctl) {
 	return best, seen
 }
 
-// adopt moves a partial chunk with room for need bytes to state st.
+// adopt moves a partial chunk with room for need bytes to state st. An owned chunk is busy until the
+// writer is ready to append to it.
 func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 	hint := m.h.partials.Load()
 	if hint&somePartial == 0 {
@@ -113,8 +114,12 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 			continue
 		}
 		any = true
-		if !c.busy() && c.off()+need <= m.ChunkSize && d.ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, st))) {
-			return i, c.with(slot, st), true
+		n := c.with(slot, st)
+		if st == owned {
+			n |= busyBit
+		}
+		if !c.busy() && c.off()+need <= m.ChunkSize && d.ctl.CompareAndSwap(uint64(c), uint64(n)) {
+			return i, n, true
 		}
 	}
 	if !any {

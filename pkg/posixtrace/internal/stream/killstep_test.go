@@ -64,6 +64,7 @@ var stepVariants = []stepVariant{
 		for record(1024) {
 		}
 	}},
+	{"take over", Loop, 16, false, crowdVictim},
 	{"rejected", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {
 		var s event.Set
 		s.Add(event.FirstUser)

@@ -330,6 +330,9 @@ type Geometry struct {
 	Size      int64 // of the file
 }
 
+// crowdPlaces is how many places a stream has at least, unless it is too small for them.
+const crowdPlaces = 20
+
 // MaxSystemData is the largest data of a system event of POSIX: FILTER with two sets.
 const MaxSystemData = 2 * event.MaxEncodedSet
 
@@ -345,19 +348,28 @@ func Measure(minSize int64, maxData, processors int) (g Geometry, ok bool) {
 	largest := int64(chunk.EventSize(max(maxData, MaxSystemData)))
 	minSize = max(minSize, largest+int64(chunk.EventSize(maxData)))
 	size := int64(4096)
-	for size < 64<<10 && size*16 < minSize || size < 2*largest {
+	for size < 64<<10 && size*64 < minSize || size < 2*largest {
 		size *= 2
 	}
-	places := int64(min(max(4, 2*processors), maxPlaces))
-	opens := int64(min(max(2, processors), 4))
-	// The chunks that are owned or open should take at most a sixteenth of a large stream.
-	for minSize >= 4<<20 && size > 16<<10 && size >= 4*largest && (places+opens)*size > minSize/16 {
-		size /= 2
+	least := int64(min(max(4, 2*processors), maxPlaces))
+	places, opens := max(least, crowdPlaces), int64(4)
+	if minSize >= 4<<20 {
+		// The chunks that are owned or open should take at most a twentieth of a large stream.
+		for size > 32<<10 && size >= 4*largest && (places+opens)*size > minSize/20 {
+			size /= 2
+		}
+		for size > 16<<10 && size >= 4*largest && (least+2)*size > minSize/16 {
+			size /= 2
+		}
+		if places = max(least, min(places, minSize/20/size-opens)); places == least {
+			opens = int64(min(max(2, processors), 4))
+		}
 	}
 	// The room that a chunk may leave unused at its end, and chunks that are owned
 	// or open and not yet full, do not count towards the requested size.
 	n := (minSize + size - largest - 1) / (size - largest)
 	places = min(places, max(4, n))
+	opens = min(opens, max(2, n/4))
 	n += places + opens
 	g = Geometry{ChunkSize: int(size), Chunks: int(n), Places: int(places), Opens: int(opens), MinSize: minSize}
 	g.Size = int64(dataOffset(int(n))) + n*size + int64(pendingSize(maxData))

@@ -11,6 +11,11 @@ package stream
 // aside marks, above the number of a chunk plus one, a place that a chunk aside has.
 const aside = 1 << 63
 
+// holderSlot returns the slot of the process that has a place, seen as v. The bits above it are the number
+// of the shard: each shard has a place of its own, and another shard may take over a place that this one has
+// lost.
+func holderSlot(v uint64) uint64 { return v >> 32 & (MaxSlots - 1) }
+
 // putAside finds a place for the open chunk i, which writers do not find any more. It returns false
 // if there is none.
 func (m *Mem) putAside(i int) bool {
@@ -32,7 +37,7 @@ func (m *Mem) putAside(i int) bool {
 			continue // its owner is about to get one
 		}
 		c := ctl(m.at(j).ctl.Load())
-		if c.slot() == v>>32 && (c.state() == claiming || c.state() == owned && (c.busy() || !m.leavePartial(j, c))) {
+		if c.slot() == holderSlot(v) && (c.state() == claiming || c.state() == owned && (c.busy() || !m.leavePartial(j, c))) {
 			continue
 		}
 		if q.CompareAndSwap(v, mine) {

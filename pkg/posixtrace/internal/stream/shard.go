@@ -29,18 +29,24 @@ type shard struct {
 	// The number of the chunk and the control word to expect of it, without
 	// offset and count. They are one word: a goroutine that read them one after the
 	// other, and was interrupted in between, could mistake the chunk of another shard for this one's.
-	tag   atomic.Uint64
-	lock  atomic.Uint32
-	place atomic.Uint32 // in the header's table, plus one
-	epoch uint32        // counts the chunks; entries of the cache with another epoch are void
-	sites uint32        // defined in this chunk
-	_     uint32
-	base  uint64         // of the deltas
-	last  uint64         // tick of the last event
-	data  unsafe.Pointer // of the chunk
-	keys  uint64         // the next key of a span
-	cache [siteCache]siteEntry
-	_     [64]byte
+	tag    atomic.Uint64
+	lock   atomic.Uint32
+	place  atomic.Uint32 // in the header's table, plus one
+	epoch  uint32        // counts the chunks; entries of the cache with another epoch are void
+	sites  uint32        // defined in this chunk
+	_      uint32
+	holder uint64         // the upper half of a place that the shard has; never changes
+	base   uint64         // of the deltas
+	last   uint64         // tick of the last event
+	data   unsafe.Pointer // of the chunk
+	keys   uint64         // the next key of a span
+	cache  [siteCache]siteEntry
+
+	// Of a shard without a chunk of its own (crowd.go).
+	waited atomic.Uint64     // how many events it has recorded since it last looked for a place; 0: it has one
+	entry  atomic.Uint64     // in the header's table of open chunks: where the last event found room
+	seen   [maxPlaces]uint64 // what it saw in each place then; protected by lock
+	_      [64]byte
 }
 
 const shardSize = int(unsafe.Sizeof(shard{}))
@@ -72,15 +78,26 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 		}
 		return true
 	}
-	if w.short || !w.havePlace(s) {
+	if w.short {
 		return false
+	}
+	if !w.havePlace(s) {
+		i, c, took := w.takeOver(s, need)
+		if !took {
+			count(&s.waited, 1)
+			return false
+		}
+		if c != 0 {
+			w.install(s, i, c, tick)
+			return true
+		}
 	}
 	i, adopted, got := w.m.claim(w.slot, owned, need)
 	if !got {
 		return false
 	}
 	p := &w.m.h.placed[s.place.Load()-1]
-	if v := p.Load(); v>>32 != w.slot || !p.CompareAndSwap(v, w.slot<<32|uint64(i+1)) {
+	if v := p.Load(); v>>32 != s.holder || !p.CompareAndSwap(v, s.holder<<32|uint64(i+1)) {
 		// Another writer has taken the place meanwhile.
 		if adopted != 0 {
 			w.m.leavePartial(i, adopted)
@@ -94,9 +111,10 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 	return true
 }
 
-// install makes chunk i the shard's: one that is claimed, or one with events, adopted. tick is the
-// time of the first event, 0 for the present. The caller holds the shard's lock.
+// install makes chunk i the shard's: one that is claimed, or one with events, adopted, which is
+// busy. tick is the time of the first event, 0 for the present. The caller holds the shard's lock.
 func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
+	count(&s.waited, 0)
 	s.tag.Store(noChunk)
 	s.data = unsafe.Add(w.data, i*w.chunk)
 	if s.epoch++; s.epoch == 0 {
@@ -134,7 +152,7 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 	}
 	d.joined.Store(now)
 	// The shard's times go on from the chunk's last one, and from a base so old that the next
-	// event gives a new one. A flush may have closed the chunk already.
+	// event gives a new one.
 	last, sites := d.last.Load(), readWord(d.sites.Load())
 	d.last.CompareAndSwap(last, 0) // not known any more
 	if n := sites.count(); sites != makeRead(adopted.gen()).at(n, adopted.off()) {
@@ -147,7 +165,9 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 		last = 0
 	}
 	s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, next, 1<<32)
+	adopted &^= busyBit
 	s.tag.Store(uint64(adopted)&tagMask | uint64(i))
+	publish(&d.ctl, adopted)
 }
 
 // havePlace takes one of the places that bound how many chunks are owned. The
@@ -155,13 +175,13 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 func (w *Writer) havePlace(s *shard) bool {
 	m := w.m
 	if p := s.place.Load(); p != 0 {
-		if m.h.placed[p-1].Load()>>32 == w.slot {
+		if m.h.placed[p-1].Load()>>32 == s.holder {
 			return true
 		}
 		s.place.Store(0) // another writer took it while this one was idle
 	}
 	for p := range m.Places {
-		if m.vacant(p) && m.h.placed[p].CompareAndSwap(0, w.slot<<32) {
+		if m.vacant(p) && m.h.placed[p].CompareAndSwap(0, s.holder<<32) {
 			s.place.Store(uint32(p + 1))
 			return true
 		}

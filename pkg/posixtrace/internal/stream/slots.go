@@ -161,7 +161,7 @@ func (m *Mem) recoverChunks(gone *slotSet) {
 // recoverPlaces gives up the places of dead processes among the owners of chunks.
 func (m *Mem) recoverPlaces(gone *slotSet) {
 	for p := range m.Places {
-		if v := m.h.placed[p].Load(); v != 0 && gone[v>>32%MaxSlots] {
+		if v := m.h.placed[p].Load(); v != 0 && v&aside == 0 && gone[holderSlot(v)] {
 			m.h.placed[p].CompareAndSwap(v, 0)
 		}
 	}

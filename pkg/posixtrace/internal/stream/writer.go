@@ -96,6 +96,8 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 	}
 	for i := range p {
 		w.shard(i).tag.Store(noChunk)
+		w.shard(i).entry.Store(slot)
+		w.shard(i).holder = slot | uint64(i)<<slotBits
 		w.shard(i).data = m.data // a hostile process may write a control word that matches
 	}
 	return w, nil
@@ -264,6 +266,9 @@ func (w *Writer) madeRoom(try int) bool { return w.OnFull != nil && try < 16 && 
 // slow is what Append does when the shard's chunk cannot take the event. done
 // is false when another try with the shard is worth it.
 func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, done bool) {
+	if s.crowded() {
+		return w.appendOpen(s, e, data, cut, try, nil)
+	}
 	if try > 8 || !s.lock.CompareAndSwap(0, 1) {
 		if w.alone {
 			w.leaveChunk(s) // later events must not come before this one
@@ -340,7 +345,7 @@ func (w *Writer) Close() {
 		w.leaveChunk(s)
 		if p := s.place.Load(); p != 0 {
 			q := &w.m.h.placed[p-1]
-			if v := q.Load(); v>>32 == w.slot {
+			if v := q.Load(); v>>32 == s.holder {
 				q.CompareAndSwap(v, 0)
 			}
 		}

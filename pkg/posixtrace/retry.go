@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ var retryMin, retryMax = time.Second, time.Minute
 type misses struct {
 	pause    time.Duration
 	byName   bool                     // inheritByName is to be retried
+	foreign  bool                     // a stream has another version, and counts this process only once
 	why      map[uint64]syscall.Errno // by stream: errors not yet reported
 	reported map[uint64]bool
 }
@@ -34,6 +36,10 @@ func (m *misses) next() int64 {
 	m.pause = max(retryMin, min(2*m.pause, retryMax))
 	return int64(sys.Monotonic()) + int64(m.pause)
 }
+
+// countable reports whether the stream should know of an error: unless it was removed, or the process
+// must not write to it.
+func countable(err error) bool { return transient(err) || errors.Is(err, stream.ErrForeign) }
 
 // transient reports whether an error may go away. A stream that was removed, or that a program of
 // another kind has made, stays out of reach.
@@ -51,6 +57,8 @@ func (m *misses) note(id uint64, err error, report func(no syscall.Errno) bool) 
 	no := syscall.ENOMEM
 	if n, ok := m.why[id]; ok {
 		no = n // the first cause counts
+	} else if errors.Is(err, stream.ErrForeign) {
+		no, m.foreign = syscall.EPROTONOSUPPORT, true
 	} else {
 		errors.As(err, &no)
 	}
@@ -81,10 +89,10 @@ func reportMiss(id uint64, no syscall.Errno, open func() (*os.File, error)) bool
 	}
 	defer f.Close()
 	st, err := sys.Fstat(f)
-	if err != nil || st.Size < int64(stream.HeaderSize) {
+	if err != nil || st.Size < stream.StartSize {
 		return false
 	}
-	mem, err := sys.Map(f, stream.HeaderSize, true)
+	mem, err := sys.Map(f, stream.StartSize, true)
 	if err != nil {
 		return false
 	}
@@ -92,14 +100,22 @@ func reportMiss(id uint64, no syscall.Errno, open func() (*os.File, error)) bool
 	return stream.CountMissed(mem, id, uint32(no))
 }
 
+// noted has the streams that noteMissed has reported to: each counts this process once, even if it
+// fails to connect on behalf of several processes, as ptrace-event does.
+var noted sync.Map
+
 // noteMissed reports a failed connection to a stream, if the stream can be reached.
 func noteMissed(d *registry.Dir, id uint64, err error) {
-	if !transient(err) {
+	if _, ok := noted.Load(id); ok || !countable(err) {
 		return
 	}
 	var m misses
 	m.note(id, err, func(no syscall.Errno) bool {
-		return reportMiss(id, no, func() (*os.File, error) { return d.OpenStreamFile(id) })
+		ok := reportMiss(id, no, func() (*os.File, error) { return d.OpenStreamFile(id) })
+		if ok {
+			noted.Store(id, true)
+		}
+		return ok
 	})
 }
 

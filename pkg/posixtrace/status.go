@@ -92,7 +92,8 @@ type Status struct {
 	LogLost uint64
 
 	// Missed is the number of traced processes that failed to connect to the stream, for example
-	// for lack of a descriptor, and MissedError the error of the last of them. A process retries
+	// for lack of a descriptor, and MissedError the error of the last of them: EPROTONOSUPPORT for
+	// a program built with a package whose streams have another version. A process retries
 	// after a second, then with longer pauses of up to a minute; its events until then are not
 	// counted. The stream counts a process once that can reach the stream's file. Both are 0 for a
 	// log. Never reset. Extension.

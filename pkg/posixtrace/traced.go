@@ -211,7 +211,7 @@ func (t *tracedProcess) renew() *table {
 	n.count()
 	if failed {
 		n.word, n.again = 0, t.missed.next()
-	} else {
+	} else if !t.missed.foreign {
 		t.missed = misses{}
 	}
 	t.table.Store(n)
@@ -226,7 +226,7 @@ func (t *tracedProcess) renew() *table {
 func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error) {
 	c, err := openStream(d, id)
 	if err != nil {
-		if transient(err) {
+		if countable(err) {
 			t.missed.note(id, err, func(no syscall.Errno) bool {
 				return reportMiss(id, no, func() (*os.File, error) { return d.OpenStreamFile(id) })
 			})

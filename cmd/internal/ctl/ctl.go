@@ -155,7 +155,7 @@ func showStatus(env *cli.Env, args *cli.Args, s *posixtrace.Stream) error {
 	f.Add("stale", info.Stale)
 	f = status.Fields(f, st)
 	f.Add("missed", st.Missed)
-	f.Add("missed_error", status.ErrorText(st.MissedError))
+	f.Add("missed_error", status.MissedText(st.MissedError))
 	if args.Has("json") {
 		_, err = env.Stdout.Write(f.AppendJSON(nil))
 	} else {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/status"
 )
 
 // terminates reports whether a signal asks a process to terminate.
@@ -69,7 +70,7 @@ func (s *session) finish(failed bool) (lost bool) {
 		faults = append(faults, cli.Plural(n, "event was", "events were")+" lost")
 	}
 	if missed > 0 {
-		faults = append(faults, cli.Plural(missed, "process", "processes")+" could not connect to the stream: "+cli.Strerror(why))
+		faults = append(faults, cli.Plural(missed, "process", "processes")+" could not connect to the stream: "+status.MissedText(why))
 	}
 	if faults != nil {
 		s.env.Note(strings.Join(faults, "; "))

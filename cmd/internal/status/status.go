@@ -23,6 +23,14 @@ func Fields(f output.Fields, st posixtrace.Status) output.Fields {
 	return f
 }
 
+// MissedText says why a process could not connect to a stream.
+func MissedText(e syscall.Errno) string {
+	if e == syscall.EPROTONOSUPPORT {
+		return "built with another version of posixtrace"
+	}
+	return ErrorText(e)
+}
+
 func ErrorText(e syscall.Errno) string {
 	if e == 0 {
 		return "none"

@@ -210,7 +210,7 @@ func FuzzAttach(f *testing.F) {
 	f.Add(b[:400])
 	f.Fuzz(func(t *testing.T, start []byte) {
 		b := victimStream(t, UntilFull)
-		copy(b[:unsafe.Offsetof(fixed{}.name)], start)
+		copy(b[:unsafe.Offsetof(header{}.name)], start)
 		exercise(t, b)
 	})
 }

@@ -172,19 +172,24 @@ const (
 	ClockTicks     = 1 // ticks are the processor's counter
 )
 
-// fixed is the part that is written once, before any other process sees the file.
-type fixed struct {
+// stable is the start of the file. It is the same in all versions from 10 on: a process whose package
+// has another version counts itself in the two words behind it.
+type stable struct {
 	magic      [8]byte
 	version    uint32
 	headerSize uint32
 	size       uint64
+	id         uint64
+}
+
+// fixed is the part that is written once, before any other process sees the file.
+type fixed struct {
 	chunkSize  uint32
 	chunks     uint32
 	places     uint32 // how many chunks writers may own at once
 	opens      uint32 // how many open chunks there are
 	clock      uint32
 	clockRes   uint32 // ns
-	id         uint64
 	createdAt  int64  // ns since the epoch
 	mono       uint64 // CLOCK_MONOTONIC at that time
 	minSize    uint64
@@ -254,6 +259,12 @@ type markWords struct {
 
 // header is the start of the file.
 type header struct {
+	stable
+
+	// Failed attempts of processes to become writers, and the error number of the last.
+	missed    atomic.Uint32
+	missedErr atomic.Uint32
+
 	fixed
 
 	// Each event loads these.
@@ -262,10 +273,6 @@ type header struct {
 	shift   atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (shift.go)
 	horizon atomic.Uint64 // a tick: events that start from now on are later (horizon.go)
 	_       [40]byte
-
-	// Failed attempts of processes to become writers, and the error number of the last.
-	missed    atomic.Uint32
-	missedErr atomic.Uint32
 
 	// Two, so that a change takes effect at one instant: the state word says which is in force.
 	filter [2][event.SetWords]atomic.Uint64
@@ -316,9 +323,6 @@ type header struct {
 }
 
 const headerSize = (int(unsafe.Sizeof(header{})) + 4095) &^ 4095
-
-// HeaderSize is the size of the part of the file that is the same for streams of every size.
-const HeaderSize = headerSize
 
 // Geometry is the sizes of the parts of a file.
 type Geometry struct {

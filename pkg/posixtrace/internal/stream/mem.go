@@ -128,7 +128,10 @@ func Attach(b []byte, private bool) (*Mem, error) {
 		return nil, fmt.Errorf("file of %d bytes: %w", len(b), ErrShort)
 	}
 	shared := (*header)(unsafe.Pointer(&b[0]))
-	h := shared.fixed // a copy: the file may change after the checks
+	h := struct { // a copy: the file may change after the checks
+		stable
+		fixed
+	}{shared.stable, shared.fixed}
 	if h.magic != magic {
 		return nil, ErrFormat
 	}

@@ -35,6 +35,15 @@ func (b *bench) pick(long, quick int) int {
 	return long
 }
 
+// whole returns bars that hold for a whole run only: a quick one does so little that the start of
+// a program counts.
+func (b *bench) whole(bs bars) bars {
+	if b.quick {
+		return bars{}
+	}
+	return bs
+}
+
 // The daemon must end with this process. For the kernel, its parent's end is the end of
 // the thread that started it.
 func init() { runtime.LockOSThread() }
@@ -74,7 +83,7 @@ func run() error {
 	if b.cpus, err = usableProcessors(); err != nil {
 		return err
 	}
-	d := pages{cost: "docs/cost", readme: "README.md", bars: (&bench{cpus: b.cpus}).items()}
+	d := pagesIn("docs/cost", "README.md")
 	switch *readme {
 	case readmeOverview:
 		return d.rewrite()
@@ -98,14 +107,6 @@ func run() error {
 		fmt.Fprintln(os.Stderr, "bench:", l)
 	}
 	return err
-}
-
-// items returns all items.
-func (b *bench) items() (items []*item) {
-	for _, g := range b.groups() {
-		items = append(items, g.items...)
-	}
-	return items
 }
 
 // measure prints the results of the items whose names match.

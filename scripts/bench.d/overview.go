@@ -35,12 +35,12 @@ func (d pages) sideBySide() (string, error) {
 	t.Header(head)
 	for _, main := range mainRows {
 		line := []string{main.title, "", "", ""}
-		it := d.item(main.name)
+		it := d.item(main.name, false)
 		if it != nil {
 			line[1], line[2], line[3] = it.peer, it.barText(intel), it.barText(amd)
 		}
 		for _, p := range all {
-			line = append(line, p.cell(main.name, it))
+			line = append(line, p.cell(main.name, d.item(main.name, p.quick)))
 		}
 		if err := t.Append(line); err != nil {
 			return "", err
@@ -64,9 +64,9 @@ func (d pages) sideBySide() (string, error) {
 	return w.String() + curves, err
 }
 
-// item returns the item with the bars of a row.
-func (d pages) item(name *regexp.Regexp) *item {
-	for _, it := range d.bars {
+// item returns the item with the bars of a row, which are fewer in a quick run.
+func (d pages) item(name *regexp.Regexp, quick bool) *item {
+	for _, it := range d.items[quick] {
 		if name.MatchString(it.name) {
 			return it
 		}

@@ -18,7 +18,18 @@ import (
 type pages struct {
 	cost   string // directory
 	readme string
-	bars   []*item // the bars of the overview
+	items  map[bool][]*item // of a whole run and a quick one, for the bars of the overview
+}
+
+func pagesIn(cost, readme string) pages {
+	d := pages{cost: cost, readme: readme, items: map[bool][]*item{}}
+	for _, quick := range []bool{false, true} {
+		b := &bench{quick: quick, cpus: []string{"0"}}
+		for _, g := range b.groups() {
+			d.items[quick] = append(d.items[quick], g.items...)
+		}
+	}
+	return d
 }
 
 // mainRows are the rows of the overview. Their names differ between whole and quick runs.

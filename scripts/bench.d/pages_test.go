@@ -17,7 +17,7 @@ var (
 // fakeResults is what a run prints if every item costs ours and has the given ratio.
 func fakeResults(t *testing.T, m machine, length string, ours, ratio float64) string {
 	t.Helper()
-	items := (&bench{cpus: []string{"0"}, quick: length == "quick"}).items()
+	items := pagesIn("", "").items[length == "quick"]
 	for _, it := range items {
 		it.ours, it.ratio = sample{ours}, sample{ratio}
 	}
@@ -34,7 +34,7 @@ func fakeResults(t *testing.T, m machine, length string, ours, ratio float64) st
 func fakePages(t *testing.T) pages {
 	t.Helper()
 	dir := t.TempDir()
-	d := pages{cost: filepath.Join(dir, "cost"), readme: filepath.Join(dir, "README.md"), bars: (&bench{cpus: []string{"0"}}).items()}
+	d := pagesIn(filepath.Join(dir, "cost"), filepath.Join(dir, "README.md"))
 	if err := os.Mkdir(d.cost, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestAFailedRowLeavesTheREADME(t *testing.T) {
 // The overview and the rows of the README are those of the pages.
 func TestDocumentsAreOfThePages(t *testing.T) {
 	root := "../.."
-	d := pages{cost: t.TempDir(), readme: filepath.Join(t.TempDir(), "README.md"), bars: (&bench{cpus: []string{"0"}}).items()}
+	d := pagesIn(t.TempDir(), filepath.Join(t.TempDir(), "README.md"))
 	if err := os.CopyFS(d.cost, os.DirFS(filepath.Join(root, "docs/cost"))); err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +191,7 @@ func TestDocumentsAreOfThePages(t *testing.T) {
 }
 
 func TestRowsOfTheOverviewAreItems(t *testing.T) {
-	for _, quick := range []bool{true, false} {
-		items := (&bench{cpus: []string{"0"}, quick: quick}).items()
+	for quick, items := range pagesIn("", "").items {
 		for _, main := range mainRows {
 			n := 0
 			for _, it := range items {

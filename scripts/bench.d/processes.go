@@ -65,11 +65,11 @@ func (b *bench) seeing(program []string, rounds int, list []seen, log *item) *gr
 		{", one processor", b.pinned, func(s seen) float64 { return s.pinned }},
 	} {
 		for _, s := range list {
-			peer := "untraced"
+			peer, bar := "untraced", b.whole(most(where.bar(s)))
 			if s.peer != nil {
-				peer = strings.Join(s.peer, " ")
+				peer, bar = strings.Join(s.peer, " "), most(where.bar(s))
 			}
-			it := &item{name: s.name + where.name, unit: seconds, peer: peer, bar: most(where.bar(s)),
+			it := &item{name: s.name + where.name, unit: seconds, peer: peer, bar: bar,
 				oursKey: s.events + where.name, theirsKey: peer + where.name}
 			g.items = append(g.items, it)
 			ours := []string{b.tool("ptrace-run"), "--dump=never", "-e", s.events, "--"}

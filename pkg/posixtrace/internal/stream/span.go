@@ -97,7 +97,7 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 		} else if now <= w.until.Load() {
 			now = w.m.beyond()
 		}
-		if w.state.Load() != st {
+		if w.state.Load() != st || s.tag.Load() != tag {
 			publish(&d.ctl, c)
 			continue
 		}

@@ -186,9 +186,10 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []by
 		} else if now <= w.until.Load() {
 			now = w.m.beyond()
 		}
-		if w.state.Load() != st {
+		if w.state.Load() != st || s.tag.Load() != tag {
 			// The state has changed between its load and the busy bit: an event judged by the old
-			// state must not follow the change.
+			// state must not follow the change. Or this goroutine has waited for a processor, and
+			// the chunk went to others and came back, to another shard.
 			publish(&d.ctl, c)
 			continue
 		}

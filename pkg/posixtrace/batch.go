@@ -78,11 +78,25 @@ func (r *Reader) timed(recs []Record, raw []chunk.Record) []Record {
 	all := r.since == math.MinInt64 && r.until == math.MaxInt64
 	n := 0
 	for i := range raw {
-		ns := clock.Nanos(raw[i].Tick)
+		rec := &raw[i]
+		ns, ok := clock.Near(rec.Tick)
+		if !ok {
+			ns = clock.Nanos(rec.Tick)
+		}
 		if !all && (ns < r.since || ns >= r.until) {
 			continue
 		}
-		r.set(&recs[n], &raw[i], ns)
+		o := &recs[n]
+		if int(rec.Event) < len(r.known) {
+			o.Name = r.known[rec.Event]
+		} else {
+			o.Name = ""
+		}
+		if o.Name == "" {
+			o.Name = r.name(EventID(rec.Event))
+		}
+		describe(&o.EventInfo, rec, ns)
+		o.Data = rec.Data
 		n++
 	}
 	return recs[:n]

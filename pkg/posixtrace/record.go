@@ -11,24 +11,23 @@ type Record struct {
 
 // set fills o from a decoded event and its time in nanoseconds.
 func (r *Reader) set(o *Record, rec *chunk.Record, ns int64) {
+	describe(&o.EventInfo, rec, ns)
+	o.Name, o.Data = r.name(o.ID), rec.Data
+}
+
+// describe fills o from a decoded event and its time in nanoseconds.
+func describe(o *EventInfo, rec *chunk.Record, ns int64) {
 	o.ID, o.PID, o.TID, o.Address = EventID(rec.Event), int(rec.PID), int(rec.TID), rec.Addr
 	o.UnixNano = ns
 	o.Truncation = TruncationNone
 	if rec.Truncated {
 		o.Truncation = TruncationRecord
 	}
-	o.Name, o.Data = r.name(o.ID), rec.Data
 	o.Span, o.Parent = rec.Span, rec.Parent
 }
 
 // info describes a decoded event.
-func info(rec *chunk.Record, c *chunk.Clock) EventInfo {
-	ev := EventInfo{
-		ID: EventID(rec.Event), PID: int(rec.PID), TID: int(rec.TID), Address: rec.Addr,
-		UnixNano: c.Nanos(rec.Tick), Span: rec.Span, Parent: rec.Parent,
-	}
-	if rec.Truncated {
-		ev.Truncation = TruncationRecord
-	}
+func info(rec *chunk.Record, c *chunk.Clock) (ev EventInfo) {
+	describe(&ev, rec, c.Nanos(rec.Tick))
 	return ev
 }

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"math"
 	"math/bits"
 	"sort"
 )
@@ -20,9 +21,10 @@ type Clock struct {
 }
 
 type piece struct {
-	from, to uint64
-	nanos    int64
-	mult     uint64 // nanoseconds per tick, 24.40 bits
+	from  uint64
+	ticks uint64 // its length
+	nanos int64
+	mult  uint64 // nanoseconds per tick, 24.40 bits
 }
 
 // Add appends a clock anchor. It drops one that does not rise above the last: a damaged log must
@@ -32,7 +34,7 @@ func (c *Clock) Add(k ClockAnchor) bool {
 		return false
 	}
 	c.anchors = append(c.anchors, k)
-	c.cur = piece{from: 1} // empty
+	c.cur = piece{} // empty
 	return true
 }
 
@@ -41,34 +43,41 @@ func (c *Clock) Anchors() []ClockAnchor { return c.anchors }
 
 // Nanos returns the time of tick in nanoseconds since the Unix epoch.
 func (c *Clock) Nanos(tick uint64) int64 {
-	if tick < c.cur.from || tick >= c.cur.to {
-		c.find(tick)
+	if ns, ok := c.Near(tick); ok {
+		return ns
 	}
+	return c.find(tick)
+}
+
+// Near is Nanos if tick is close to the one before; it is so small that it is inlined.
+func (c *Clock) Near(tick uint64) (ns int64, ok bool) {
+	d := tick - c.cur.from
+	hi, lo := bits.Mul64(d, c.cur.mult)
+	return c.cur.nanos + int64(hi<<24|lo>>40), d < c.cur.ticks
+}
+
+// find is Nanos for a tick outside of the current piece, which it changes.
+func (c *Clock) find(tick uint64) int64 {
+	k := c.anchors
 	p := &c.cur
+	switch i := sort.Search(len(k), func(i int) bool { return k[i].Tick > tick }) - 1; {
+	case len(k) == 0:
+		*p = piece{ticks: math.MaxUint64, mult: 1 << 40}
+	case len(k) == 1:
+		*p = piece{from: k[0].Tick, ticks: math.MaxUint64 - k[0].Tick, nanos: k[0].Nanos, mult: 1 << 40}
+	default:
+		i = min(max(i, 0), len(k)-2)
+		*p = piece{from: k[i].Tick, ticks: k[i+1].Tick - k[i].Tick, nanos: k[i].Nanos, mult: mult(k[i], k[i+1])}
+		if i == len(k)-2 {
+			p.ticks = math.MaxUint64 - p.from
+		}
+	}
 	if tick >= p.from {
 		hi, lo := bits.Mul64(tick-p.from, p.mult)
 		return p.nanos + int64(hi<<24|lo>>40)
 	}
 	hi, lo := bits.Mul64(p.from-tick, p.mult)
 	return p.nanos - int64(hi<<24|lo>>40)
-}
-
-func (c *Clock) find(tick uint64) {
-	k := c.anchors
-	switch len(k) {
-	case 0:
-		c.cur = piece{to: ^uint64(0), mult: 1 << 40}
-		return
-	case 1:
-		c.cur = piece{from: k[0].Tick, to: ^uint64(0), nanos: k[0].Nanos, mult: 1 << 40}
-		return
-	}
-	i := sort.Search(len(k), func(i int) bool { return k[i].Tick > tick }) - 1
-	i = min(max(i, 0), len(k)-2)
-	c.cur = piece{from: k[i].Tick, to: k[i+1].Tick, nanos: k[i].Nanos, mult: mult(k[i], k[i+1])}
-	if i == len(k)-2 {
-		c.cur.to = ^uint64(0)
-	}
 }
 
 func mult(a, b ClockAnchor) uint64 {

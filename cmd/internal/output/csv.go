@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +17,9 @@ import (
 type CSV struct {
 	started bool
 	sec     int64
-	date    []byte // the text before the nanoseconds, in this second
+	date    []byte  // the text before the nanoseconds, in this second
+	stamp   stamp   // of the latest time
+	phrases phrases // the text from the process to the size
 	tmp     []byte
 }
 
@@ -32,24 +35,72 @@ func (c *CSV) End(b []byte) []byte { return b }
 
 // Append appends the line of one event.
 func (c *CSV) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	sec, nsec := splitNano(rec.UnixNano)
+	b = c.appendTime(b, rec.UnixNano)
+	of := member{src, rec.PID, rec.TID, rec.Address, rec.ID, rec.Truncation}
+	p, ok := c.phrases.find(&of)
+	if !ok {
+		c.make(p, &of)
+	}
+	b = strconv.AppendUint(append(b, p.text...), uint64(len(rec.Data)), 10)
+	return append(c.appendData(append(b, ','), src, rec), '\n')
+}
+
+// appendTime appends the time and a comma.
+func (c *CSV) appendTime(b []byte, ns int64) []byte {
+	if d := uint64(ns - c.stamp.from); d < c.stamp.room {
+		return c.stamp.appendTo(slices.Grow(b, stampRoom), uint32(d))
+	}
+	sec, nsec := splitNano(ns)
 	if sec != c.sec || !c.started {
 		c.started, c.sec = true, sec
 		c.date = time.Unix(sec, 0).UTC().AppendFormat(c.date[:0], "2006-01-02T15:04:05.")
 	}
-	b = append9(append(b, c.date...), nsec)
-	b = strconv.AppendInt(append(b, 'Z', ','), int64(rec.PID), 10)
-	b = strconv.AppendInt(append(b, ','), int64(rec.TID), 10)
-	c.tmp = escape.Append(c.tmp[:0], src.Name(rec.ID))
-	b = appendCell(append(b, ','), c.tmp)
-	b = strconv.AppendUint(append(b, ','), uint64(rec.ID), 10)
-	b = append(append(b, ','), typename.Class(rec.ID)...)
-	b = appendHex(append(b, ",0x"...), rec.Address)
-	b = append(append(b, ','), rec.Truncation.String()...)
-	b = strconv.AppendUint(append(b, ','), uint64(len(rec.Data)), 10)
+	zone := []byte("Z,")
+	c.stamp.set(ns, nsec, c.date, zone)
+	return append(append9(append(b, c.date...), nsec), zone...)
+}
+
+// make makes the phrase of a member: the cells from the process to the truncation, and a comma.
+func (c *CSV) make(p *phrase, of *member) {
+	p.of = *of
+	b := append(strconv.AppendInt(p.text[:0], int64(of.pid), 10), ',')
+	b = append(strconv.AppendInt(b, int64(of.tid), 10), ',')
+	name := of.src.name(of.id)
+	c.tmp = escape.Append(c.tmp[:0], name.raw)
+	b = append(appendCell(b, c.tmp), ',')
+	b = append(strconv.AppendUint(b, uint64(of.id), 10), ',')
+	b = append(b, typename.Class(of.id)...)
+	b = append(appendHex(append(b, ",0x"...), of.addr), ',')
+	p.text = append(append(b, of.cut.String()...), ',')
+	if !name.known {
+		p.forget()
+	}
+}
+
+// appendData appends the cell of an event's data.
+func (c *CSV) appendData(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	if data, ok := rawData(rec); ok && startsNoFormula(data) {
+		start := len(b)
+		b, n := escape.AppendPlain(append(b, '"'), data)
+		if n == len(data) {
+			return append(b, '"')
+		}
+		b = b[:start]
+	}
 	c.tmp = appendDecoded(c.tmp[:0], src, rec)
-	b = appendCell(append(b, ','), c.tmp)
-	return append(b, '\n')
+	return appendCell(b, c.tmp)
+}
+
+// startsNoFormula reports whether appendCell leaves data as it is if all of it is plain.
+func startsNoFormula(data []byte) bool {
+	if len(data) == 0 {
+		return true
+	}
+	switch data[0] {
+	case '=', '+', '-', '@', ' ':
+		return false
+	}
+	return bytes.IndexByte(data, ';') < 0
 }
 
 // appendCell appends a cell between quotes. Spreadsheets interpret formulas even between
@@ -60,10 +111,20 @@ func appendCell(b, cell []byte) []byte {
 	b = append(b, '"')
 	first := !isNumber(cell)
 	for i := 0; i < len(cell); i++ {
+		if !first {
+			n := bytes.IndexByte(cell[i:], ';') // it and the text before it start nothing
+			if n++; n == 0 {
+				n = len(cell) - i
+			}
+			b = appendDoubled(b, cell[i:i+n])
+			i += n - 1
+			first = cell[i] == ';'
+			continue
+		}
 		switch c := cell[i]; {
-		case first && (c == '=' || c == '+' || c == '-' || c == '@'):
+		case c == '=' || c == '+' || c == '-' || c == '@':
 			b = escape.AppendHexByte(b, c)
-		case first && isWideFormula(cell[i:]):
+		case isWideFormula(cell[i:]):
 			b = escape.AppendHexByte(escape.AppendHexByte(escape.AppendHexByte(b, c), cell[i+1]), cell[i+2])
 			i += 2
 		case c == '"':
@@ -71,9 +132,21 @@ func appendCell(b, cell []byte) []byte {
 		default:
 			b = append(b, c)
 		}
-		first = cell[i] == ';' || first && cell[i] == ' '
+		first = cell[i] == ';' || cell[i] == ' '
 	}
 	return append(b, '"')
+}
+
+// appendDoubled appends s with each quote doubled.
+func appendDoubled(b, s []byte) []byte {
+	for {
+		n := bytes.IndexByte(s, '"')
+		if n < 0 {
+			return append(b, s...)
+		}
+		b = append(append(b, s[:n+1]...), '"')
+		s = s[n+1:]
+	}
 }
 
 // isWideFormula reports whether s starts with the full-width variant of a character that
@@ -110,18 +183,25 @@ func isDigits(s []byte) bool {
 // appendDecoded appends the data as escaped text without quotes: the decoded data of a
 // system event, the line of an output event, the bytes of any other.
 func appendDecoded(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	switch {
-	case rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr:
-		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
-			return escape.Append(b, d.Line)
-		}
-	case rec.ID.System():
-		start := len(b)
-		b = appendSystemText(b, src, rec)
-		if len(b) > start {
-			b = append(b[:start], b[start+1:]...) // the space before it
-		}
-		return b
+	if data, ok := rawData(rec); ok {
+		return escape.Append(b, data)
 	}
-	return escape.Append(b, rec.Data)
+	start := len(b)
+	b = appendSystemText(b, src, rec)
+	if len(b) > start {
+		b = append(b[:start], b[start+1:]...) // the space before it
+	}
+	return b
+}
+
+// rawData returns the data if it is the bytes of a program: the line of an output event, or the
+// data of a user event.
+func rawData(rec *posixtrace.Record) (data []byte, ok bool) {
+	if isOutput(rec.ID) {
+		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
+			return d.Line, true
+		}
+		return rec.Data, true
+	}
+	return rec.Data, !rec.ID.System()
 }

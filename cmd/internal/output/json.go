@@ -52,8 +52,8 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		b = strconv.AppendUint(append(b, j.between...), uint64(nsec), 10)
 	}
 	of := member{src, rec.PID, rec.TID, rec.Address, rec.ID, rec.Truncation}
-	p := j.phrases.at(&of)
-	if !p.is(&of) {
+	p, ok := j.phrases.find(&of)
+	if !ok {
 		j.make(p, &of)
 	}
 	b = strconv.AppendUint(append(b, p.text...), uint64(len(rec.Data)), 10)

@@ -17,7 +17,7 @@ type member struct {
 // phrases is the cache. A trace with more writers and trace points is formatted more
 // slowly.
 type phrases struct {
-	last *phrase // the latest result of at; nil at first
+	last *phrase // the latest result of find; nil at first
 	all  [64]phrase
 }
 
@@ -31,12 +31,15 @@ type phrase struct {
 // phraseRoom is the room in a slice that appendTo uses if the text is short enough.
 const phraseRoom = 48
 
-// at returns the entry for a member. It may hold the phrase of another one.
-func (p *phrases) at(of *member) *phrase {
+// find returns the entry for a member. It may hold the phrase of another one; ok is false then.
+func (p *phrases) find(of *member) (_ *phrase, ok bool) {
+	if p.last != nil && p.last.is(of) {
+		return p.last, true
+	}
 	h := (uint64(of.tid) ^ of.addr) * 0x9e3779b97f4a7c15
 	h = (h ^ uint64(of.pid)<<32 ^ uint64(of.id)) * 0x9e3779b97f4a7c15
 	p.last = &p.all[h>>58]
-	return p.last
+	return p.last, p.last.is(of)
 }
 
 // is reports whether p is the phrase of a member. Comparing the structs takes a function call.

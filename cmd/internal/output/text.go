@@ -58,8 +58,8 @@ func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 // phrase returns the process and the name of an event.
 func (t *Text) phrase(src *Source, rec *posixtrace.Record) *phrase {
 	of := member{src: src, pid: rec.PID, id: rec.ID}
-	p := t.phrases.at(&of)
-	if p.is(&of) {
+	p, ok := t.phrases.find(&of)
+	if ok {
 		return p
 	}
 	p.of = of

@@ -1,7 +1,6 @@
 package output
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
@@ -29,16 +28,10 @@ type Golden struct {
 	// Live writes each line at once and reuses no numbers.
 	Live bool
 
-	held       []heldEvent
-	first      int // index of the first event in held that is not written
-	size       int // bytes of the data in held
+	held       heldEvents
 	pids, tids numbers[int]
 	spans      numbers[spanKey]
-}
-
-type heldEvent struct {
-	src *Source
-	rec posixtrace.Record
+	phrases    phrases // the text from the process to the name, or in JSON to the size
 }
 
 // spanKey is the key of a span with its process: keys are unique within a process.
@@ -47,13 +40,6 @@ type spanKey struct {
 	key uint64
 }
 
-// The limits of what is kept back. The number of a process that has no event among so many
-// may be reused.
-const (
-	maxHeld     = 1 << 15
-	maxHeldData = 4 << 20
-)
-
 func newGolden(s *Settings) (Form, error) { return &Golden{Masks: s.Masks}, nil }
 
 // Begin appends nothing.
@@ -61,35 +47,37 @@ func (g *Golden) Begin(b []byte) []byte { return b }
 
 // Append keeps the event back, and appends the lines of earlier ones beyond the limits.
 func (g *Golden) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	g.held = append(g.held, heldEvent{src, posixtrace.Record{EventInfo: rec.EventInfo, Data: bytes.Clone(rec.Data)}})
-	g.size += len(rec.Data)
 	g.pids.nested = true
-	g.forEachID(rec, (*numbers[int]).hold, (*numbers[spanKey]).hold)
-	for g.Live && g.first < len(g.held) || len(g.held)-g.first > maxHeld || g.size > maxHeldData {
-		b = g.emitFirst(b)
+	e := g.held.push(src, rec)
+	e.process = g.pids.hold(rec.PID)
+	if !byTraceSystem(rec.ID) {
+		e.thread = g.tids.hold(rec.TID)
 	}
-	if g.first > len(g.held)/2 {
-		n := copy(g.held, g.held[g.first:])
-		clear(g.held[n:])
-		g.held, g.first = g.held[:n], 0
+	if e.refersToOther {
+		g.forEachOther(rec, (*numbers[int]).hold, (*numbers[spanKey]).hold)
+	}
+	for g.Live && g.held.count > 0 || g.held.count > maxHeld || g.held.size > maxHeldData {
+		b = g.emitFirst(b)
 	}
 	return b
 }
 
 // End appends the lines of all events that are kept back.
 func (g *Golden) End(b []byte) []byte {
-	for g.first < len(g.held) {
+	for g.held.count > 0 {
 		b = g.emitFirst(b)
 	}
 	return b
 }
 
-// forEachID calls f for each process and thread that an event refers to, and s for each span.
-func (g *Golden) forEachID(rec *posixtrace.Record, f func(*numbers[int], int), s func(*numbers[spanKey], spanKey)) {
-	f(&g.pids, rec.PID)
-	if !byTraceSystem(rec.ID) {
-		f(&g.tids, rec.TID)
-	}
+// refersToOther reports whether an event refers to more than its process and thread.
+func refersToOther(rec *posixtrace.Record) bool {
+	return rec.Span|rec.Parent != 0 || rec.ID == posixtrace.EventProcFork || rec.ID == posixtrace.EventProcSignal
+}
+
+// forEachOther calls f for each further process and thread that an event refers to, and s for each
+// span.
+func (g *Golden) forEachOther(rec *posixtrace.Record, f func(*numbers[int], int) *numbered, s func(*numbers[spanKey], spanKey) *numbered) {
 	if rec.Span != 0 {
 		s(&g.spans, spanKey{rec.PID, rec.Span})
 	}
@@ -112,42 +100,62 @@ func (g *Golden) forEachID(rec *posixtrace.Record, f func(*numbers[int], int), s
 
 // emitFirst appends the line of the first event that is kept back.
 func (g *Golden) emitFirst(b []byte) []byte {
-	e := &g.held[g.first]
-	rec := e.rec
+	e := g.held.first()
+	rec := e.record()
 	for i := range g.Masks {
 		rec.Data = g.Masks[i].apply(g, e.src, &rec)
 	}
-	v := goldenEvent{pid: g.pids.number(rec.PID)}
-	if !byTraceSystem(rec.ID) {
-		v.tid = g.tids.number(rec.TID)
+	v := goldenEvent{pid: g.pids.numberOf(e.process, rec.PID)}
+	if e.thread != nil {
+		v.tid = g.tids.numberOf(e.thread, rec.TID)
 	}
-	v.span = g.spans.number(spanKey{rec.PID, rec.Span})
-	v.parent = g.spans.number(spanKey{rec.PID, rec.Parent})
+	if e.refersToOther {
+		v.span = g.spans.number(spanKey{rec.PID, rec.Span})
+		v.parent = g.spans.number(spanKey{rec.PID, rec.Parent})
+	}
 	switch {
 	case g.Format != nil:
 		b = g.Format.append(b, e.src, &rec, &v, g)
 	case g.InJSON:
 		b = g.appendJSON(b, e.src, &rec, &v)
 	default:
-		b = strconv.AppendInt(append(b, 'P'), int64(v.pid), 10)
-		b = strconv.AppendInt(append(b, ' ', 'T'), int64(v.tid), 10)
-		b = append(append(b, ' '), e.src.name(rec.ID).text...)
-		b = g.appendText(b, e.src, &rec)
-		if v.span != 0 {
-			b = strconv.AppendInt(append(b, " span=S"...), int64(v.span), 10)
-		}
-		if v.parent != 0 {
-			b = strconv.AppendInt(append(b, " parent=S"...), int64(v.parent), 10)
-		}
-		b = append(b, '\n')
+		b = g.appendLine(b, e.src, &rec, &v)
 	}
 	if !g.Live {
-		g.forEachID(&e.rec, (*numbers[int]).release, (*numbers[spanKey]).release)
+		g.pids.releaseOf(e.process, e.pid)
+		if e.thread != nil {
+			g.tids.releaseOf(e.thread, e.tid)
+		}
+		if e.refersToOther {
+			rec.Data = e.data
+			g.forEachOther(&rec, (*numbers[int]).release, (*numbers[spanKey]).release)
+		}
 	}
-	g.size -= len(e.rec.Data)
-	*e = heldEvent{}
-	g.first++
+	g.held.pop()
 	return b
+}
+
+func (g *Golden) appendLine(b []byte, src *Source, rec *posixtrace.Record, v *goldenEvent) []byte {
+	of := member{src: src, pid: v.pid, tid: v.tid, id: rec.ID}
+	p, ok := g.phrases.find(&of)
+	if !ok {
+		p.of = of
+		name := src.name(rec.ID)
+		t := strconv.AppendInt(append(p.text[:0], 'P'), int64(v.pid), 10)
+		t = append(strconv.AppendInt(append(t, ' ', 'T'), int64(v.tid), 10), ' ')
+		p.set(append(t, name.text...))
+		if !name.known {
+			p.forget()
+		}
+	}
+	b = g.appendText(p.appendTo(b), src, rec)
+	if v.span != 0 {
+		b = strconv.AppendInt(append(b, " span=S"...), int64(v.span), 10)
+	}
+	if v.parent != 0 {
+		b = strconv.AppendInt(append(b, " parent=S"...), int64(v.parent), 10)
+	}
+	return append(b, '\n')
 }
 
 // goldenEvent has the numbers that replace the ids of an event.
@@ -157,6 +165,9 @@ type goldenEvent struct {
 
 // appendText appends the data of an event, with a space before it.
 func (g *Golden) appendText(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	if _, ok := rawData(rec); ok {
+		return appendBody(b, src, rec)
+	}
 	d, isExit := exitData(rec)
 	traced, isTraced := g.appendTraced(b, src, rec)
 	switch {
@@ -164,19 +175,27 @@ func (g *Golden) appendText(b []byte, src *Source, rec *posixtrace.Record) []byt
 		return appendHowEnded(b, &d)
 	case isTraced:
 		return traced
-	case rec.ID.System():
-		return appendSystemText(b, src, rec)
 	}
-	return appendData(b, rec.Data, rec.Truncation)
+	return appendSystemText(b, src, rec)
 }
 
 func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, v *goldenEvent) []byte {
-	b = strconv.AppendInt(append(b, `{"pid":`...), int64(v.pid), 10)
-	b = strconv.AppendInt(append(b, `,"tid":`...), int64(v.tid), 10)
-	b = AppendMember(b, "event", src.Name(rec.ID))
-	b = AppendMember(b, "class", typename.Class(rec.ID))
-	b = AppendMember(b, "truncation", rec.Truncation.String())
-	b = AppendMember(b, "size", len(rec.Data))
+	of := member{src: src, pid: v.pid, tid: v.tid, id: rec.ID, cut: rec.Truncation}
+	p, ok := g.phrases.find(&of)
+	if !ok {
+		p.of = of
+		name := src.name(rec.ID)
+		t := strconv.AppendInt(append(p.text[:0], `{"pid":`...), int64(v.pid), 10)
+		t = strconv.AppendInt(append(t, `,"tid":`...), int64(v.tid), 10)
+		t = AppendMember(t, "event", name.raw)
+		t = AppendMember(t, "class", typename.Class(rec.ID))
+		t = AppendMember(t, "truncation", rec.Truncation.String())
+		p.set(append(t, `,"size":`...))
+		if !name.known {
+			p.forget()
+		}
+	}
+	b = strconv.AppendInt(p.appendTo(b), int64(len(rec.Data)), 10)
 	d, isExit := exitData(rec)
 	traced, isTraced := g.appendTraced(b, src, rec)
 	switch {

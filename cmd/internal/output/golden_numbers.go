@@ -8,6 +8,9 @@ type numbers[K comparable] struct {
 	free numberHeap
 	last int
 
+	latest    *numbered // of the latest key that was held; nil if it is gone
+	latestKey K
+
 	// nested: a number becomes free again only while a lower one is in use.
 	nested   bool
 	lent     numberHeap   // the numbers in use, and those in returned
@@ -19,44 +22,66 @@ type numbered struct {
 	held int // events kept back that refer to the key
 }
 
-func (s *numbers[K]) hold(k K) {
-	if s.of == nil {
-		s.of = map[K]*numbered{}
+// hold counts one more event that refers to k, and returns what k has.
+func (s *numbers[K]) hold(k K) *numbered {
+	e := s.latest
+	if e == nil || k != s.latestKey {
+		if e = s.of[k]; e == nil {
+			if s.of == nil {
+				s.of = map[K]*numbered{}
+			}
+			e = &numbered{}
+			s.of[k] = e
+		}
+		s.latest, s.latestKey = e, k
 	}
-	if s.of[k] == nil {
-		s.of[k] = &numbered{}
-	}
-	s.of[k].held++
+	e.held++
+	return e
 }
 
 // number returns the number of k, 0 if no event that is kept back refers to k.
 func (s *numbers[K]) number(k K) int {
-	e, zero := s.of[k], *new(K)
-	if e == nil || k == zero {
-		return 0
+	if e := s.of[k]; e != nil {
+		return s.numberOf(e, k)
 	}
-	if e.n == 0 {
-		if len(s.free) > 0 {
-			e.n = heap.Pop(&s.free).(int)
-		} else {
-			s.last++
-			e.n = s.last
-		}
-		if s.returned[e.n] {
-			delete(s.returned, e.n)
-		} else if s.nested {
-			heap.Push(&s.lent, e.n)
-		}
+	return 0
+}
+
+// numberOf is number for a key whose entry is known.
+func (s *numbers[K]) numberOf(e *numbered, k K) int {
+	if e.n != 0 || k == *new(K) {
+		return e.n
+	}
+	if len(s.free) > 0 {
+		e.n = heap.Pop(&s.free).(int)
+	} else {
+		s.last++
+		e.n = s.last
+	}
+	if s.returned[e.n] {
+		delete(s.returned, e.n)
+	} else if s.nested {
+		heap.Push(&s.lent, e.n)
 	}
 	return e.n
 }
 
-func (s *numbers[K]) release(k K) {
+// release takes a hold back.
+func (s *numbers[K]) release(k K) *numbered {
 	e := s.of[k]
+	s.releaseOf(e, k)
+	return e
+}
+
+// releaseOf is release for a key whose entry is known.
+func (s *numbers[K]) releaseOf(e *numbered, k K) {
 	if e.held--; e.held > 0 {
 		return
 	}
 	delete(s.of, k)
+	if s.latest == e {
+		s.latest = nil
+	}
 	if e.n != 0 && s.reusable(e.n) {
 		heap.Push(&s.free, e.n)
 	}

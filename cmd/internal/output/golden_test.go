@@ -58,8 +58,8 @@ func TestGoldenMemoryIsBounded(t *testing.T) {
 		lines := 0
 		for i := range 3 * maxHeld {
 			b = g.Append(b, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 33, PID: 1, TID: i}, Data: data})
-			if len(g.held) > 2*maxHeld+2 || g.size > maxHeldData+size {
-				t.Fatalf("%d events of %d bytes are kept back, beyond the limits", len(g.held), g.size)
+			if len(g.held.ring) > maxHeld+1 || g.held.size > maxHeldData+size {
+				t.Fatalf("%d events of %d bytes are kept back, beyond the limits", len(g.held.ring), g.held.size)
 			}
 			lines += bytes.Count(b, []byte{'\n'})
 			if len(b) > 0 && !bytes.HasPrefix(b, []byte("P1 T1 ")) && i > maxHeld+1 {
@@ -119,5 +119,27 @@ func TestMask(t *testing.T) {
 		if _, err := NewMask(bad); err == nil {
 			t.Errorf("NewMask(%q): no error", bad)
 		}
+	}
+}
+
+// Golden returns the data of each event whole, however much it keeps back.
+func TestGoldenKeepsData(t *testing.T) {
+	g, src := &Golden{}, testSource()
+	var got, want []byte
+	for i := range 100_000 {
+		data := bytes.Repeat([]byte{byte('a' + i%26)}, i*7919%200)
+		if i%100 == 0 {
+			data = bytes.Repeat(data, i%1000)
+		}
+		got = g.Append(got, src, &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 33, PID: 7, TID: 8}, Data: data})
+		want = appendData(append(want, "P1 T1 build.begin"...), data, posixtrace.TruncationNone)
+		want = append(want, '\n')
+		clear(data)
+	}
+	if got = g.End(got); !bytes.Equal(got, want) {
+		t.Error("the data of an event differs from what it was")
+	}
+	if n := len(g.held.spare); n > maxHeldData/len(dataBlock{})*8/7+1 {
+		t.Errorf("%d blocks remain", n)
 	}
 }

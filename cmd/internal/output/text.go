@@ -43,16 +43,7 @@ func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	} else {
 		b = append(t.appendTime(append(b, t.TimeOn...), rec.UnixNano), t.TimeOff...)
 	}
-	b = p.appendTo(b)
-	switch {
-	case rec.ID.User():
-		b = appendData(b, rec.Data, rec.Truncation)
-	case isOutput(rec.ID) && len(rec.Data) > 0 && rec.Data[0] == 0 && rec.Truncation == posixtrace.TruncationNone:
-		b = appendQuoted(append(b, ' '), rec.Data[1:]) // a whole line, which has no flags
-	default:
-		b = appendSystemText(b, src, rec)
-	}
-	return append(b, '\n')
+	return append(appendBody(p.appendTo(b), src, rec), '\n')
 }
 
 // phrase returns the process and the name of an event.
@@ -75,6 +66,17 @@ func (t *Text) phrase(src *Source, rec *posixtrace.Record) *phrase {
 		p.forget()
 	}
 	return p
+}
+
+// appendBody appends the data of an event, with a space before it.
+func appendBody(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	switch {
+	case rec.ID.User():
+		return appendData(b, rec.Data, rec.Truncation)
+	case isOutput(rec.ID) && len(rec.Data) > 0 && rec.Data[0] == 0 && rec.Truncation == posixtrace.TruncationNone:
+		return appendQuoted(append(b, ' '), rec.Data[1:]) // a whole line, which has no flags
+	}
+	return appendSystemText(b, src, rec)
 }
 
 // appendData appends a space and the data between quotes, or nothing if there is no data.

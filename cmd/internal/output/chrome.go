@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -29,16 +28,17 @@ type Chrome struct {
 	started bool
 	comma   bool
 	tmp     []byte
+	text    []byte  // for the event that is being encoded
+	phrases phrases // the text of marks, except their time and data
 
 	lanes     map[lane]*laneState
 	processes map[int]*chromeProcess
 	keyed     map[spanKey]*slice
-	open      int // number of open slices in all lanes
+	open      int            // number of open slices in all lanes
+	used      *laneState     // the lane that was used last
+	running   *chromeProcess // the process that was used last
 
-	// Encoded events, kept back to sort them by time as far as there is room.
-	pending pendingEvents
-	bytes   int
-	seq     int
+	pending pendingEvents // sorted by time as far as there is room
 }
 
 // The limits on memory. Beyond them every event becomes a mark.
@@ -101,13 +101,9 @@ func (c *Chrome) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	}
 	c.last = rec.UnixNano
 	if p := c.process(rec.PID); p == nil || !c.handleSlice(src, rec, p) {
-		scope := byte('t')
-		if rec.PID == 0 {
-			scope = 'g' // global: it concerns all processes
-		}
-		c.mark(lane{rec.PID, rec.TID}, src.Name(rec.ID), typename.Class(rec.ID), scope, rec.UnixNano, c.dataText(src, rec), "")
+		c.markEvent(src, rec)
 	}
-	for len(c.pending) > maxPending || c.bytes > maxPendingBytes {
+	for c.pending.count() > maxPending || c.pending.bytes > maxPendingBytes {
 		b = c.emitFirst(b)
 	}
 	return b
@@ -115,7 +111,7 @@ func (c *Chrome) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 
 // Flush appends the events that are kept back.
 func (c *Chrome) Flush(b []byte) []byte {
-	for len(c.pending) > 0 {
+	for c.pending.count() > 0 {
 		b = c.emitFirst(b)
 	}
 	return b

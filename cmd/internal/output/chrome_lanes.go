@@ -61,11 +61,15 @@ func (c *Chrome) freeLane(p *chromeProcess, at int64) *laneState {
 
 // lane returns the state of a lane, nil if there are too many.
 func (c *Chrome) lane(l lane) *laneState {
+	if c.used != nil && c.used.lane == l {
+		return c.used
+	}
 	s := c.lanes[l]
 	if s == nil && len(c.lanes) < maxLanes {
 		s = &laneState{lane: l, until: c.base - gap}
 		c.lanes[l] = s
 	}
+	c.used = s
 	return s
 }
 

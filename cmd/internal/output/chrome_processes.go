@@ -54,10 +54,14 @@ func (c *Chrome) processOrder() map[int]int {
 
 // process returns the state of a process, nil if there are too many.
 func (c *Chrome) process(pid int) *chromeProcess {
+	if c.running != nil && c.running.pid == pid {
+		return c.running
+	}
 	p := c.processes[pid]
 	if p == nil && len(c.processes) < maxLanes {
 		p = &chromeProcess{pid: pid, parent: -1, order: len(c.processes)}
 		c.processes[pid] = p
 	}
+	c.running = p
 	return p
 }

@@ -268,8 +268,8 @@ func TestChromeSlicesNest(t *testing.T) {
 		if len(want) > 0 {
 			t.Errorf("seed %d: no slices for %v", seed, want)
 		}
-		if c.open != 0 || len(c.keyed) != 0 || len(c.pending) != 0 {
-			t.Errorf("seed %d: %d open, %d keyed and %d pending events remain, want none", seed, c.open, len(c.keyed), len(c.pending))
+		if c.open != 0 || len(c.keyed) != 0 || c.pending.count() != 0 {
+			t.Errorf("seed %d: %d open, %d keyed and %d pending events remain, want none", seed, c.open, len(c.keyed), c.pending.count())
 		}
 	}
 }

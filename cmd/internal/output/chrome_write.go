@@ -1,11 +1,11 @@
 package output
 
 import (
-	"cmp"
-	"container/heap"
 	"slices"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -18,7 +18,7 @@ func (c *Chrome) write(s *slice, l *laneState, end, note string) {
 	}
 	until := max(c.last, l.until+gap, s.at)
 	l.until = until
-	b := c.appendHead(nil, s.title, s.category, 'X', s.at, l.lane)
+	b := c.appendHead(c.text[:0], s.title, s.category, 'X', s.at, l.lane)
 	b = appendMicros(append(b, `,"dur":`...), until-s.at)
 	c.enqueue(appendArgs(b, s.data, end, note), s.at, until-s.at)
 }
@@ -26,9 +26,64 @@ func (c *Chrome) write(s *slice, l *laneState, end, note string) {
 // mark encodes an event without a duration.
 func (c *Chrome) mark(l lane, name, category string, scope byte, at int64, data, note string) {
 	c.lane(l)
-	b := c.appendHead(nil, name, category, 'i', at, l)
+	b := c.appendHead(c.text[:0], name, category, 'i', at, l)
 	b = append(append(b, `,"s":"`...), scope, '"')
 	c.enqueue(appendArgs(b, data, "", note), at, 0)
+}
+
+// markEvent is mark for an event as it is.
+func (c *Chrome) markEvent(src *Source, rec *posixtrace.Record) {
+	of := member{src: src, pid: rec.PID, tid: rec.TID, id: rec.ID}
+	p, ok := c.phrases.find(&of)
+	if !ok {
+		c.makeMark(p, &of)
+	}
+	c.lane(lane{rec.PID, rec.TID})
+	b := appendMicros(append(c.text[:0], p.text[:p.size]...), rec.UnixNano-c.base)
+	b = append(b, p.text[p.size:]...)
+	c.enqueue(append(c.appendData(b, src, rec), '}'), rec.UnixNano, 0)
+}
+
+// makeMark makes the phrase of a mark: the text before its time, of p.size bytes, and that after it.
+func (c *Chrome) makeMark(p *phrase, of *member) {
+	p.of = *of
+	name := of.src.name(of.id)
+	b := AppendJSONString(append(p.text[:0], "\n{\"name\":"...), name.raw)
+	b = append(append(b, `,"cat":"`...), typename.Class(of.id)...)
+	b = append(b, `","ph":"i","ts":`...)
+	p.size = len(b)
+	b = strconv.AppendInt(append(b, `,"pid":`...), int64(of.pid), 10)
+	b = strconv.AppendInt(append(b, `,"tid":`...), int64(of.tid), 10)
+	scope := byte('t')
+	if of.pid == 0 {
+		scope = 'g' // global: it concerns all processes
+	}
+	p.text = append(append(b, `,"s":"`...), scope, '"')
+	if !name.known {
+		p.forget()
+	}
+}
+
+// appendData appends the member args with the data of an event, or nothing if there is no data.
+func (c *Chrome) appendData(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	start := len(b)
+	b = append(b, `,"args":{"data":"`...)
+	if data, ok := rawData(rec); ok {
+		before := len(b)
+		var n int
+		if b, n = escape.AppendPlain(b, data); n == len(data) {
+			if n == 0 {
+				return b[:start]
+			}
+			return append(b, '"', '}')
+		}
+		b = b[:before]
+	}
+	c.tmp = appendDecoded(c.tmp[:0], src, rec)
+	if len(c.tmp) == 0 {
+		return b[:start]
+	}
+	return append(appendJSON(b, c.tmp), '"', '}')
 }
 
 // dataText returns the data of an event as text.
@@ -51,13 +106,17 @@ func (c *Chrome) appendHead(b []byte, name, category string, phase byte, at int6
 func appendArgs(b []byte, data, end, note string) []byte {
 	start := len(b)
 	for _, m := range []struct{ key, value string }{{"data", data}, {"end", end}, {"note", note}} {
-		if m.value != "" {
-			b = AppendMember(b, m.key, m.value)
+		switch {
+		case m.value == "":
+			continue
+		case len(b) == start:
+			b = append(b, `,"args":{"`...)
+		default:
+			b = append(b, `,"`...)
 		}
+		b = AppendJSONString(append(append(b, m.key...), `":`...), m.value)
 	}
 	if len(b) > start {
-		b = slices.Insert(b, start, []byte(`,"args":{`)...)
-		b = slices.Delete(b, start+len(`,"args":{`), start+len(`,"args":{`)+1) // the comma
 		b = append(b, '}')
 	}
 	return append(b, '}')
@@ -76,51 +135,20 @@ func (c *Chrome) appendName(b []byte, what string, l lane, key string, value any
 	return append(b, '}', '}')
 }
 
-// pendingEvent is an encoded event that is kept back.
-type pendingEvent struct {
-	at, dur int64
-	seq     int
-	text    []byte
-}
-
-// pendingEvents is a heap, the earliest first. Of slices that start at the same time the
-// longest comes first, since it is the outer one.
-type pendingEvents []pendingEvent
-
-func (r pendingEvents) Len() int { return len(r) }
-
-func (r pendingEvents) Less(i, j int) bool {
-	a, b := &r[i], &r[j]
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.dur, a.dur), cmp.Compare(a.seq, b.seq)) < 0
-}
-
-func (r pendingEvents) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
-func (r *pendingEvents) Push(e any)   { *r = append(*r, e.(pendingEvent)) }
-
-func (r *pendingEvents) Pop() any {
-	n := len(*r) - 1
-	e := (*r)[n]
-	(*r)[n] = pendingEvent{}
-	*r = (*r)[:n]
-	return e
-}
-
+// enqueue keeps an encoded event back. Its text may be in c.text, which is free then.
 func (c *Chrome) enqueue(text []byte, at, dur int64) {
-	c.seq++
 	c.latest = max(c.latest, at)
-	c.bytes += len(text)
-	heap.Push(&c.pending, pendingEvent{at, dur, c.seq, text})
+	c.pending.push(text, at, dur)
+	c.text = text
 }
 
 // emitFirst appends the earliest pending event.
 func (c *Chrome) emitFirst(b []byte) []byte {
-	e := heap.Pop(&c.pending).(pendingEvent)
-	c.bytes -= len(e.text)
 	if c.comma {
 		b = append(b, ',')
 	}
 	c.comma = true
-	return append(b, e.text...)
+	return c.pending.appendFirst(b)
 }
 
 // appendMicros appends nanoseconds as microseconds with three decimals.

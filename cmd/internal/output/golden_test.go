@@ -139,7 +139,7 @@ func TestGoldenKeepsData(t *testing.T) {
 	if got = g.End(got); !bytes.Equal(got, want) {
 		t.Error("the data of an event differs from what it was")
 	}
-	if n := len(g.held.spare); n > maxHeldData/len(dataBlock{})*8/7+1 {
+	if n := len(g.held.blocks.spare); n > maxHeldData/len(dataBlock{})*8/7+1 {
 		t.Errorf("%d blocks remain", n)
 	}
 }

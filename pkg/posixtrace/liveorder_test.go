@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,4 +112,45 @@ func liveOrder(b *testing.B, processes, goroutines int) {
 	b.ReportMetric(float64(disordered), "disordered")
 	b.ReportMetric(float64(s.c.mem.Late()), "late")
 	b.ReportMetric(float64(read), "read")
+}
+
+// BenchmarkEventRead records bursts of events, slowly enough for a reader that consumes each of
+// them on another processor meanwhile.
+func BenchmarkEventRead(b *testing.B) {
+	s, id := benchStream(b, Attr{StreamFullPolicy: PolicyLoop})
+	stop := make(chan struct{})
+	var done sync.WaitGroup
+	read := 0
+	done.Go(func() {
+		var data [16]byte
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for range 100 {
+				if _, _, err := s.TryNext(data[:]); err == nil {
+					read++
+				}
+			}
+		}
+	})
+	const burst = 500
+	var busy time.Duration
+	n := 0
+	for b.Loop() {
+		start := time.Now()
+		for range burst {
+			Event(id, sixteen)
+		}
+		busy += time.Since(start)
+		n += burst
+		for start := time.Now(); time.Since(start) < 200*time.Microsecond; {
+		}
+	}
+	close(stop)
+	done.Wait()
+	b.ReportMetric(float64(busy.Nanoseconds())/float64(n), "ns/event")
+	b.ReportMetric(float64(read)/float64(n), "read/event")
 }

@@ -123,15 +123,17 @@ func (d *desc) lostTotal() uint64 {
 type desc struct {
 	ctl       atomic.Uint64
 	base      atomic.Uint64 // first base of the deltas
-	read      atomic.Uint64 // readWord
 	lost      atomic.Uint64 // gen 20 | total 44
 	lostFirst atomic.Uint64 // tick of the first event lost and not yet reported
 	lostLast  atomic.Uint64 // tick of the last event lost
-	reported  atomic.Uint64 // part of the total lost that OVERFLOW has reported
-	last      atomic.Uint64 // tick of the last event, in a chunk that other writers may adopt
 	sites     atomic.Uint64 // how many sites a partial chunk has: a readWord with generation and offset
 	born      atomic.Uint64 // tick when it was started, whatever the times of its events
 	joined    atomic.Uint64 // tick when a writer last came to it from another chunk
+
+	// Readers store these. A writer of the chunk does not wait for their cache line.
+	read      atomic.Uint64 // readWord
+	reported  atomic.Uint64 // part of the total lost that OVERFLOW has reported
+	last      atomic.Uint64 // tick of the last event, in a chunk that other writers may adopt
 	lostOver  atomic.Uint64 // as lost: how often the total has wrapped
 	cleared   atomic.Uint64 // the part that a clear found and could not free: readWord, wasCleared
 	clearedAt atomic.Uint64 // tick of that clear
@@ -276,6 +278,7 @@ type header struct {
 
 	// Two, so that a change takes effect at one instant: the state word says which is in force.
 	filter [2][event.SetWords]atomic.Uint64
+	_      [56]byte
 
 	owner    atomic.Uint64 // packed identity of the process whose death shuts the stream down
 	target   atomic.Uint64 // packed identity of the traced process, 0 while there is none

@@ -32,7 +32,7 @@ func TestManPage(t *testing.T) {
 		fmt.Sprintf("areas of %d bytes for clock anchors", anchorAreaSize),
 		fmt.Sprintf("0 Ta %d bytes Ta another area for clock anchors", anchorAreaSize),
 		fmt.Sprintf("at least %d and at most %d, rounded down", leastNames, mostNames),
-		fmt.Sprintf("at most %d, are written", areaAnchors),
+		fmt.Sprintf("at most %d, to both areas", areaAnchors),
 		fmt.Sprintf("40 Ta %d bytes Ta the status", statusSize),
 		fmt.Sprintf("multiple of 8, and %d bytes more", chunk.JointSize),
 		fmt.Sprintf("format, %d; %d in a loop log", majorSingle, majorHead),
@@ -70,7 +70,7 @@ func TestManPageLint(t *testing.T) {
 func TestManPageTables(t *testing.T) {
 	b, err := os.ReadFile(manPage)
 	must(t, err)
-	sizes := map[string]int{"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "8 bytes": 8, "16 bytes": 16, "32 bytes": 32, "64 bytes": 64, "4144 bytes": anchorAreaSize}
+	sizes := map[string]int{"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i32": 4, "i64": 8, "8 bytes": 8, "16 bytes": 16, "32 bytes": 32, "64 bytes": 64, "4144 bytes": anchorAreaSize}
 	next, tables := -1, 0
 	for _, l := range strings.Split(string(b), "\n") {
 		if strings.HasPrefix(l, ".Bl -column \"offset\"") {

@@ -1,4 +1,6 @@
 // Command ptrace-event records events for shell scripts. See ptrace-event(1).
+//
+//go:debug updatemaxprocs=0
 package main
 
 import (

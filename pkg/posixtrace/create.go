@@ -20,10 +20,8 @@ const generation = "posixtrace 1"
 const maxLog = 1 << 40
 
 var (
-	errSlots     = fmt.Errorf("too many writers on one stream: %w", syscall.EAGAIN)
-	errTooMany   = fmt.Errorf("%d streams are active: %w", SysMax, syscall.EAGAIN)
-	errCrowded   = fmt.Errorf("%d streams trace the process: %w", StreamsMax, syscall.EAGAIN)
-	errNameInUse = fmt.Errorf("an active stream has this name: %w", syscall.EEXIST)
+	errSlots     = sys.Wrap("too many writers on one stream", syscall.EAGAIN)
+	errNameInUse = sys.Wrap("an active stream has this name", syscall.EEXIST)
 	errPolicy    = errors.New("a full policy that does not suit")
 	errFlushOnly = errors.New("the policy flush needs a log")
 )

@@ -1,7 +1,6 @@
 package posixtrace
 
 import (
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -50,7 +49,7 @@ const (
 	deviceStall = 10 * time.Second
 )
 
-var errStalled = fmt.Errorf("the log accepts no data: %w", syscall.ETIMEDOUT)
+var errStalled = sys.Wrap("the log accepts no data", syscall.ETIMEDOUT)
 
 // tryFlush flushes, and gives up waiting when the log has made no progress for o.stall. The flush
 // goes on then, and until its end tryFlush fails at once.

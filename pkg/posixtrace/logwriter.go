@@ -101,7 +101,7 @@ func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 }
 
 // errHeld is the error of a flush to a log that is held back.
-var errHeld = fmt.Errorf("the log is held back: %w", syscall.EAGAIN)
+var errHeld = sys.Wrap("the log is held back", syscall.EAGAIN)
 
 // begin starts the log unless it has started. It fails for a log that is held back.
 func (w *logWriter) begin() error {

@@ -188,7 +188,7 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 		d.Sweep(func(id uint64) bool { return keep[id] }, families)
 	}
 	if live >= SysMax {
-		return made, errTooMany
+		return made, fmt.Errorf("%d streams are active: %w", SysMax, syscall.EAGAIN)
 	}
 	return made, nil
 }
@@ -234,7 +234,7 @@ func ensureEntry(d *registry.Dir, page *registry.Page) error {
 		}
 	}
 	if len(page.Entries()) >= StreamsMax {
-		return errCrowded
+		return fmt.Errorf("%d streams trace the process: %w", StreamsMax, syscall.EAGAIN)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,7 +40,8 @@ func installedEvent(t *testing.T) (event, traces string) {
 // one, it does not initialize the rooms and the libraries of other command lines.
 func TestPlainInitializes(t *testing.T) {
 	event, traces := installedEvent(t)
-	started := regexp.MustCompile(`(?m)^init (\S+) @`)
+	started := regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes, \d+ allocs$`)
+	bytes := 0 // that the packages of pkg/posixtrace allocate
 	run := func(argv ...string) (packages []string) {
 		t.Helper()
 		cmd := exec.Command(argv[0], argv[1:]...)
@@ -50,6 +52,9 @@ func TestPlainInitializes(t *testing.T) {
 		}
 		for _, m := range started.FindAllStringSubmatch(string(out), -1) {
 			packages = append(packages, m[1])
+			if n, err := strconv.Atoi(m[2]); err == nil && strings.Contains(m[1], "/pkg/posixtrace") {
+				bytes += n
+			}
 		}
 		return packages
 	}
@@ -63,7 +68,11 @@ func TestPlainInitializes(t *testing.T) {
 		t.Errorf("with an option, ptrace-event does not initialize %s: %q", library, packages)
 	}
 	run("ptrace-create", "mine")
+	bytes = 0
 	packages := run(event, "build.step", "data")
+	if bytes == 0 || bytes > 1536 {
+		t.Errorf("pkg/posixtrace allocates %d bytes when it is initialized: which variables can be computed later?", bytes)
+	}
 	run("ptrace-ctl", "shutdown", "mine")
 	if !slices.Contains(packages, "github.com/posixtrace/posixtrace/pkg/posixtrace") {
 		t.Errorf("with a stream, ptrace-event does not record: %q", packages)

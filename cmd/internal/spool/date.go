@@ -134,8 +134,8 @@ func Mark(path string) {
 // Pending reports whether the spool at path has lines to drain and no watcher that
 // drains them as they come.
 func Pending(path string) bool {
-	if _, ok := StreamOf(path); !ok {
-		return false
+	if _, ok := StreamOf(path); !ok || filepath.Base(path) == spoolName {
+		return false // a spool never changes its name
 	}
 	d, err := openSpool(filepath.Dir(path))
 	if err != nil {

@@ -121,7 +121,7 @@ func (d *Dir) Path() string { return d.path }
 func (d *Dir) Close() error { return d.f.Close() }
 
 // ErrGone is wrapped by errors about a trace directory that was removed.
-var ErrGone = fmt.Errorf("the trace directory was removed: %w", syscall.ENOENT)
+var ErrGone = sys.Wrap("the trace directory was removed", syscall.ENOENT)
 
 // Gone reports whether the directory was removed since it was opened. Its path may be that of
 // another directory now.

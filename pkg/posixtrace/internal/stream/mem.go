@@ -119,7 +119,7 @@ var (
 	ErrForeign = errors.New("a trace stream of another kind of program")
 	// ErrElsewhere is for callers of Attach, which knows nothing of processes.
 	ErrElsewhere = errors.New("a trace stream of another pid namespace")
-	ErrShort     = fmt.Errorf("cut short: %w", ErrFormat) // of a stream that was one
+	ErrShort     = sys.Wrap("cut short", ErrFormat) // of a stream that was one
 )
 
 // Attach checks that b holds a stream.

@@ -39,17 +39,25 @@ var bootOffset = sync.OnceValue(func() int64 { return namespaceOffset("boottime"
 // initialTime is the initial time namespace, which has no offsets.
 const initialTime = "time:[4026531834]"
 
+// ourTime is our time namespace, "" if it is the initial one or if the kernel has none.
+var ourTime = func() string {
+	var b [len(initialTime) + 32]byte
+	n, err := unix.Readlink("/proc/self/ns/time", b[:])
+	if err != nil || string(b[:n]) == initialTime {
+		return ""
+	}
+	return string(b[:n])
+}()
+
 // namespaceOffset returns the offset of our time namespace for a clock in nanoseconds. The kernel
 // uses one of two names for the clock.
 func namespaceOffset(clock, id string) int64 {
-	// Few processes are in another time namespace.
-	ours, err := os.Readlink("/proc/self/ns/time")
-	if err != nil || ours == initialTime {
+	if ourTime == "" {
 		return 0
 	}
 	// The file has the offsets for our future children. They are ours, too, unless this process
 	// has unshared the namespace for its children.
-	if theirs, err := os.Readlink("/proc/self/ns/time_for_children"); err != nil || theirs != ours {
+	if theirs, err := os.Readlink("/proc/self/ns/time_for_children"); err != nil || theirs != ourTime {
 		return 0
 	}
 	b, err := readSmall("/proc/self/timens_offsets", make([]byte, 256))

@@ -2,7 +2,6 @@ package sys
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -218,7 +217,7 @@ func openPathFD(at, flags int, named *unix.Stat_t, check func(st *FileStat) erro
 	return fd, err
 }
 
-var errNoProc = fmt.Errorf("/proc is not mounted: %w", unix.ENOSYS)
+var errNoProc = Wrap("/proc is not mounted", unix.ENOSYS)
 
 // newFile wraps a descriptor in a file. O_NONBLOCK is for the open only, which might wait if the
 // file is a FIFO; left on, it would make the os package start its poller, for files that cannot be

@@ -174,4 +174,4 @@ func parseStat(b []byte) (s ProcStat, err error) {
 	return s, nil
 }
 
-var errStat = fmt.Errorf("malformed stat line: %w", unix.EINVAL)
+var errStat = Wrap("malformed stat line", unix.EINVAL)

@@ -55,10 +55,7 @@ func OpenStream(in io.Reader) (*Reader, error) {
 	return f.r, nil
 }
 
-// errForward says that a log read forward cannot go back.
-var errForward = fmt.Errorf("log: rewind: %w", syscall.ESPIPE)
-
-func (f *forwardSource) rewind() error { return errForward }
+func (f *forwardSource) rewind() error { return fmt.Errorf("log: rewind: %w", syscall.ESPIPE) }
 
 // fill reads on until the first event in the merge may be reported.
 func (f *forwardSource) fill(wait bool) (limit uint64, ok bool, err error) {

@@ -21,14 +21,15 @@ func (b *bench) lines() *group {
 			return err
 		}
 	}
+	read := timed("theirs", b.pinned("babeltrace2", theirs)...)
 	return &group{
 		rounds: 3,
 		setup: func() error {
-			if b.noLT != nil {
-				return b.noLT
-			}
 			if _, err := command("", b.tool("ptrace-run"), "-c", "-o", ours, "--", "seq", count); err != nil {
 				return err
+			}
+			if b.noLT != nil {
+				return nil
 			}
 			t, err := b.lttng.start(nil, "--discard", "--subbuf-size=2M", "--num-subbuf=8")
 			if err != nil {
@@ -42,7 +43,12 @@ func (b *bench) lines() *group {
 			oursKey: "ours", theirsKey: "theirs", peer: "babeltrace2, events with the same strings", bar: least(20)}},
 		steps: []func(series) error{
 			timed("ours", b.pinned(b.tool("ptrace-dump"), ours)...),
-			timed("theirs", b.pinned("babeltrace2", theirs)...),
+			func(s series) error {
+				if b.noLT != nil {
+					return b.noLT
+				}
+				return read(s)
+			},
 		},
 		end: func(series) error {
 			defer os.RemoveAll(theirs)

@@ -151,7 +151,7 @@ func (o *logOwner) run() {
 		if o.held.Load() {
 			continue // requests wait until the log has started
 		}
-		used, all := m.Used()
+		used, all := m.Filled()
 		if n := m.Seq(); n != seq {
 			seq, wait = n, pollUsed(used*m.ChunkSize, all*m.ChunkSize)
 		} else {

@@ -1,6 +1,10 @@
 package stream
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+import (
+	"math/bits"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+)
 
 // Status is the state of the stream at one instant.
 type Status struct {
@@ -108,6 +112,20 @@ func (m *Mem) roomy() bool { return m.Policy == Loop || m.room() > 0 }
 
 // Used returns how many chunks are not free, and how many there are.
 func (m *Mem) Used() (used, all int) { return m.Chunks - m.room(), m.Chunks }
+
+// Filled is Used, roughly as long as less than half of the chunks are in use. The owner calls it many
+// times a second: it does not look at each chunk, whose control word is in the cache of a writer.
+func (m *Mem) Filled() (used, all int) {
+	used = m.Chunks
+	for i := range m.freeMap {
+		used -= bits.OnesCount64(m.freeMap[i].Load())
+	}
+	// The map may lack free chunks.
+	if 2*used >= m.Chunks {
+		return m.Used()
+	}
+	return max(used, 0), m.Chunks
+}
 
 // spent reports whether not even the smallest event has room.
 func (m *Mem) spent() bool {

@@ -183,23 +183,8 @@ func (w *logWriter) flush(slot uint64) (err error) {
 		return err
 	}
 	full := false
-	to := stream.Sink{Room: w.log.Room(), Logged: w.logged}
-	to.Lost = func(n int) {
-		full = true
-		m.LogLost(n)
-	}
-	to.Put = func(b *stream.Block) error {
-		e := w.writeBlock(b, false)
-		if errors.Is(e, tracelog.ErrFull) {
-			full = true
-			if b.Index >= 0 {
-				m.LogLost(b.Count)
-			}
-			return nil
-		}
-		return e
-	}
-	watermark, err := m.Drain(slot, &to)
+	to := w.sink(&full)
+	watermark, err := m.Drain(slot, to)
 	if err == nil {
 		err = w.writeMeta()
 	}
@@ -218,6 +203,42 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	return nil
 }
 
+// sink returns the log as the destination of a flush. It sets full if the log lacks room.
+func (w *logWriter) sink(full *bool) *stream.Sink {
+	m := w.c.mem
+	// The writers get no room back while blocks are in the queue.
+	w.log.SetQueue(max(min(m.Chunks*m.ChunkSize/16, queueSize), m.ChunkSize+1024))
+	to := &stream.Sink{Room: w.log.Room(), Logged: w.logged, Space: w.log.Space}
+	to.Lost = func(n int) {
+		*full = true
+		m.LogLost(n)
+	}
+	to.Put = func(b *stream.Block) (bool, error) {
+		queued, err := w.putBlock(b, false)
+		if errors.Is(err, tracelog.ErrFull) {
+			*full = true
+			if b.Index >= 0 {
+				m.LogLost(b.Count)
+			}
+			return false, nil
+		}
+		return queued, err
+	}
+	to.Commit = func() (int, error) {
+		if w.c.checkCut(); w.c.cut() {
+			return w.log.Discard(), errCut // the blocks may consist of zeros
+		}
+		n, err := w.log.Commit()
+		w.moved.Add(1)
+		return n, err
+	}
+	return to
+}
+
+// queueSize is how many bytes of a large stream a flush writes at once. More gains little, and takes
+// room in the processor's cache.
+const queueSize = 260 << 10
+
 // countReplaced adds the events that a LOOP log has replaced since the last call to the stream's status.
 func (w *logWriter) countReplaced() {
 	m := w.c.mem
@@ -235,24 +256,34 @@ func (w *logWriter) countReplaced() {
 
 // writeBlock writes a block of events unless the log has it. final marks the STOP that ends a full log.
 func (w *logWriter) writeBlock(b *stream.Block, final bool) error {
+	_, err := w.putBlock(b, final)
+	return err
+}
+
+// putBlock is writeBlock that may leave a block to the next Commit of the log.
+func (w *logWriter) putBlock(b *stream.Block, final bool) (queued bool, err error) {
 	e := tracelog.EventsBlock{Payload: b.Payload, Base: b.Base, Chunk: uint32(b.Index), Gen: b.Gen, Final: final}
 	if b.Index < 0 {
 		e.Chunk = tracelog.MarkChunk
 	}
 	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen, e.Base) {
-		return nil
+		return false, nil
 	}
 	if w.c.checkCut(); w.c.cut() {
-		return errCut // b may consist of zeros
+		return false, errCut // b may consist of zeros
 	}
-	err := w.log.Events(e)
+	if b.Later {
+		queued, err = w.log.Queue(e)
+	} else {
+		err = w.log.Events(e)
+	}
 	w.moved.Add(1)
 	if errors.Is(err, chunk.ErrMalformed) {
 		// Another process overwrote part of the stream. The sound part is in the log.
 		w.c.mem.Damaged(b)
-		return nil
+		return queued, nil
 	}
-	return err
+	return queued, err
 }
 
 // seal flushes and completes the log. It leaves a log that is held back alone.

@@ -314,7 +314,8 @@ func TestDamagedEventsCountAsLost(t *testing.T) {
 
 // flushTo flushes the stream to put, as to a log without limit.
 func flushTo(m *Mem, slot uint64, put func(*Block) error) (watermark uint64, err error) {
-	return m.Drain(slot, &Sink{Put: put, Room: math.MaxInt64, Lost: func(int) {}})
+	now := func(b *Block) (bool, error) { return false, put(b) }
+	return m.Drain(slot, &Sink{Put: now, Room: math.MaxInt64, Lost: func(int) {}})
 }
 
 // writers returns the processes that have a slot.

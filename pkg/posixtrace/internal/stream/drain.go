@@ -19,6 +19,7 @@ type Block struct {
 	Base     uint64
 	Min, Max uint64 // ticks
 	Count    int    // events
+	Later    bool   // the payload lies in memory of Sink.Space
 }
 
 // drainer is the state of one flush.
@@ -244,14 +245,8 @@ func (dr *drainer) send(batch []item, first bool) (err error) {
 			taken = append(taken, it)
 		}
 	}
-	sent := 0
-	defer func() {
-		for _, it := range taken[sent:] {
-			if m.at(it.i).ctl.CompareAndSwap(uint64(it.c.with(dr.slot, leaving)), uint64(it.c)) {
-				dr.items = append(dr.items, it)
-			}
-		}
-	}()
+	out := outbox{dr: dr, taken: taken, gone: make([]bool, len(taken))}
+	defer out.takeBack()
 	dr.look()
 	pieces := dr.pieces(taken)
 	marks := dr.marks(append(slices.Clone(dr.busy), pieces...), first)
@@ -262,7 +257,6 @@ func (dr *drainer) send(batch []item, first bool) (err error) {
 	marks.done()
 	dr.losses = dr.losses[:0]
 	m.h.drained.Store(dr.watermark)
-	buf := make([]byte, m.ChunkSize)
 	for i, it := range taken {
 		part := kept{size: len(pieces[i].b), count: it.c.count() - m.clearedOf(it.i, it.c), last: pieces[i].max}
 		all := part.count
@@ -270,11 +264,15 @@ func (dr *drainer) send(batch []item, first bool) (err error) {
 			part = keep[i]
 			part.count = min(part.count, all)
 		}
-		if err := dr.putChunk(buf, &it, &pieces[i], part, all); err != nil {
-			return err
+		if err = out.put(i, &pieces[i], part, all); err != nil {
+			break
 		}
-		sent++
-		m.drop(it.i, it.c.with(dr.slot, leaving))
+	}
+	if e := out.commit(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
 	}
 	if fits {
 		if err := dr.putMarks(marks.last.marks); err != nil {
@@ -322,24 +320,6 @@ func (dr *drainer) marks(chunks []piece, first bool) *flushMarks {
 	return marks
 }
 
-// putChunk puts a part of a chunk that has count events.
-func (dr *drainer) putChunk(buf []byte, it *item, p *piece, part kept, count int) error {
-	// Put a copy: the checksum must match the bytes that the log writes, even if a hostile process
-	// changes the stream meanwhile.
-	buf = buf[:part.size]
-	snapshot(buf, p.b[:part.size])
-	if part.count > 0 {
-		b := Block{Index: it.i, Gen: it.c.blockGen(), Payload: buf, Base: p.base, Min: p.min, Max: part.last, Count: part.count}
-		if err := dr.put(&b); err != nil {
-			return err
-		}
-	}
-	if count > part.count {
-		dr.to.Lost(count - part.count)
-	}
-	return nil
-}
-
 // putMarks puts marks in blocks no larger than a chunk, which is the limit of the log.
 func (dr *drainer) putMarks(marks []chunk.Record) error {
 	inOrder(marks)
@@ -352,7 +332,7 @@ func (dr *drainer) putMarks(marks []chunk.Record) error {
 			}
 			n++
 		}
-		if err := dr.put(markBlock(marks[:n])); err != nil {
+		if _, err := dr.put(markBlock(marks[:n])); err != nil {
 			return err
 		}
 		marks = marks[n:]

@@ -13,7 +13,14 @@ import (
 
 // Sink is the destination of a flush.
 type Sink struct {
-	Put func(*Block) error
+	// Put hands a block to the log. If queued is true, the log has the block when Commit says so.
+	Put func(*Block) (queued bool, err error)
+	// Space, if set, returns memory for the payload of the next block, nil if there is none before a
+	// Commit. The block has Later set, and Put need not copy its payload.
+	Space func(n int) []byte
+	// Commit writes the queued blocks. It returns how many of those queued since the last Commit are
+	// in the log now, which are the first ones; the log forgets the others.
+	Commit func() (n int, err error)
 	// Room is how many bytes of events the log still takes.
 	Room int64
 	// Logged, if set, reports whether the log has a chunk already.
@@ -26,7 +33,7 @@ type Sink struct {
 const marksRoom = 4096
 
 // put hands a block to the log.
-func (dr *drainer) put(b *Block) error {
+func (dr *drainer) put(b *Block) (queued bool, err error) {
 	if b.Index < 0 || !dr.logged(b.Index, b.Gen, b.Base) {
 		dr.room = max(dr.room-int64(len(b.Payload)), 0)
 	}

@@ -178,8 +178,9 @@ func TestBitFlipNeverYieldsWrongEvent(t *testing.T) {
 type disk struct {
 	b      []byte
 	writes []diskWrite
-	failAt int // fail the write of this number
-	short  int // after so many bytes
+	failAt int  // fail the write of this number
+	short  int  // after so many bytes
+	stuck  bool // fail all that follow, too
 	count  int
 }
 
@@ -191,7 +192,7 @@ type diskWrite struct {
 func (d *disk) WriteAt(p []byte, off int64) (int, error) {
 	d.count++
 	var err error
-	if d.count == d.failAt {
+	if d.count == d.failAt || d.stuck && d.failAt > 0 && d.count > d.failAt {
 		p, err = p[:min(d.short, len(p))], syscall.ENOSPC
 	}
 	if len(p) > 0 {

@@ -50,7 +50,7 @@ func newSink(f *os.File, p Policy) (sink, error) {
 			return nil, fmt.Errorf("log: %w", err)
 		}
 		if flags&syscall.O_APPEND == 0 {
-			return &positionalSink{f: f, raw: f}, nil
+			return &positionalSink{f: f, raw: f, end: fi.Size()}, nil
 		}
 		if p != Append {
 			return nil, fmt.Errorf("log is open in append mode, which does not suit policy %v: %w", p, syscall.EINVAL)
@@ -89,14 +89,21 @@ func openFlags(f *os.File) (int, error) {
 const small = 4096
 
 // positionalSink writes blocks at their offset: the payload first and the header last, so that a
-// partial block of a dying process has no valid header.
+// partial block of a dying process has no valid header. Blocks behind the end of the file need no
+// such care (queue.go).
 type positionalSink struct {
-	f   file
-	raw *os.File // for reserve; nil in tests
-	buf []byte
+	f      file
+	raw    *os.File // for reserve; nil in tests
+	end    int64    // the file has nothing from here on
+	buf    []byte
+	broken error
 }
 
 func (s *positionalSink) put(off int64, head, payload []byte) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	s.end = max(s.end, off+int64(len(head)+len(payload)))
 	if len(head)+len(payload) <= small {
 		s.buf = append(append(s.buf[:0], head...), payload...)
 		_, err := s.f.WriteAt(s.buf, off)
@@ -111,9 +118,31 @@ func (s *positionalSink) put(off int64, head, payload []byte) error {
 	return err
 }
 
-func (s *positionalSink) truncate(size int64) error { return s.f.Truncate(size) }
-func (s *positionalSink) sync() error               { return s.f.Sync() }
-func (s *positionalSink) seekable() bool            { return true }
+func (s *positionalSink) extends(off int64) bool { return s.broken == nil && off >= s.end }
+
+func (s *positionalSink) extend(off int64, blocks []byte) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	n, err := s.f.WriteAt(blocks, off)
+	if err == nil {
+		s.end = off + int64(n)
+	} else if n > 0 {
+		s.broken = cutOff(s.f, off, err)
+	}
+	return err
+}
+
+func (s *positionalSink) truncate(size int64) error {
+	err := s.f.Truncate(size)
+	if err == nil {
+		s.end = size
+	}
+	return err
+}
+
+func (s *positionalSink) sync() error    { return s.f.Sync() }
+func (s *positionalSink) seekable() bool { return true }
 
 // reserve allocates space if the file system can. Only a lack of space is an error; the length of
 // the file does not change.
@@ -166,9 +195,29 @@ func (s *appendSink) put(off int64, head, payload []byte) error {
 	}
 	err := writeAll(s.f, head, payload)
 	if err != nil {
-		if terr := s.f.Truncate(off); terr != nil {
-			s.broken = fmt.Errorf("%w (and cutting off what was written failed: %v)", err, terr)
-		}
+		s.broken = cutOff(s.f, off, err)
+	}
+	return err
+}
+
+// cutOff removes what a write that failed with err has left in a file from off on. It returns an error
+// if it cannot.
+func cutOff(f file, off int64, err error) error {
+	if cut := f.Truncate(off); cut != nil {
+		return fmt.Errorf("%w (and cutting off what was written failed: %v)", err, cut)
+	}
+	return nil
+}
+
+func (s *appendSink) extends(int64) bool { return s.broken == nil }
+
+func (s *appendSink) extend(off int64, blocks []byte) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	_, err := s.f.Write(blocks)
+	if err != nil {
+		s.broken = cutOff(s.f, off, err)
 	}
 	return err
 }

@@ -51,7 +51,8 @@ type Writer struct {
 	anchorSide   int64  // Loop: the area for clock anchors to write next
 	anchorSynced int64  // 1 + which of them is on the device, 0 if none
 
-	used      uint64 // bytes of events in an UntilFull log
+	queue     queue
+	used      uint64 // bytes of events in the log
 	full      bool
 	final     bool // the last mark of a full log is in it
 	watermark uint64
@@ -169,12 +170,17 @@ func (w *Writer) Replaced() uint64 { return w.replaced }
 // ReplacedMarks counts the marks of the trace system among the replaced events.
 func (w *Writer) ReplacedMarks() uint64 { return w.marksGone }
 
+// encode completes the header of a block and encodes it into b.
+func (w *Writer) encode(h *header, seq uint64, b *[headerSize]byte, payload []byte) {
+	h.ID, h.Seq, h.Len, h.CRC = w.super.ID, seq, uint32(len(payload)), 0
+	h.encode(b)
+	h.CRC = checksum(b, payload)
+	binary.LittleEndian.PutUint32(b[60:], h.CRC)
+}
+
 // write writes a block at off, under the next sequence number.
 func (w *Writer) write(off int64, h *header, payload []byte) error {
-	h.ID, h.Seq, h.Len, h.CRC = w.super.ID, w.seq, uint32(len(payload)), 0
-	h.encode(&w.head)
-	h.CRC = checksum(&w.head, payload)
-	binary.LittleEndian.PutUint32(w.head[60:], h.CRC)
+	w.encode(h, w.seq, &w.head, payload)
 	if err := w.out.put(off, w.head[:], payload); err != nil {
 		return fmt.Errorf("log: write %v: %w", h.Kind, err)
 	}
@@ -186,6 +192,9 @@ func (w *Writer) write(off int64, h *header, payload []byte) error {
 // append writes a block behind the others, and adds it to the index if that has its kind. When a
 // part of the index is full, append writes it first.
 func (w *Writer) append(h *header, payload []byte, types *Coarse) error {
+	if err := w.commit(); err != nil {
+		return err
+	}
 	indexed := h.Kind != KindGroup && h.Kind != KindIndex && h.Kind != KindSeal
 	if indexed && len(w.index) >= indexEntries {
 		if err := w.writeIndex(); err != nil {
@@ -289,6 +298,7 @@ func (w *Writer) Clear() error {
 	if err := w.out.truncate(w.super.size); err != nil {
 		return fmt.Errorf("log: clear: %w", err)
 	}
+	w.Discard()
 	w.pos = w.super.tailAt()
 	w.index, w.lastIndex = w.index[:0], 0
 	w.used, w.full, w.final, w.totals, w.replaced = 0, false, false, Totals{}, 0

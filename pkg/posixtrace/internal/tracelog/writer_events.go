@@ -1,6 +1,7 @@
 package tracelog
 
 import (
+	"cmp"
 	"fmt"
 	"syscall"
 
@@ -35,7 +36,10 @@ const (
 // Events writes a chunk. A chunk without events is no error and writes nothing. Of a malformed
 // chunk it writes the sound part, and returns an error that wraps chunk.ErrMalformed. An UntilFull
 // log without room returns ErrFull, from then on for every block but the final one.
-func (w *Writer) Events(b EventsBlock) error {
+func (w *Writer) Events(b EventsBlock) error { return w.events(&b, false) }
+
+// events is Events, or Queue if later is set.
+func (w *Writer) events(b *EventsBlock, later bool) error {
 	if w.sealing {
 		return errSealed
 	}
@@ -64,31 +68,36 @@ func (w *Writer) Events(b EventsBlock) error {
 	if err := w.writePending(); err != nil {
 		return err
 	}
-	var err error
-	switch w.super.LogPolicy {
-	case Loop:
+	if w.super.LogPolicy == Loop {
+		var err error
 		if w.super.joins() {
-			err = w.join(&b, &sum)
+			err = w.join(b, &sum)
 		} else {
 			err = w.writeSlot(&h, b.Payload, b.Types)
 		}
-	case UntilFull:
-		if w.full = w.full || w.used+uint64(len(b.Payload)) > w.super.LogSize; w.full && (!b.Final || w.final) {
+		return cmp.Or(err, malformed)
+	}
+	if w.super.LogPolicy == UntilFull {
+		used := w.used + w.queue.bytes() + uint64(len(b.Payload))
+		if w.full = w.full || used > w.super.LogSize; w.full && (!b.Final || w.final) {
 			return ErrFull
 		}
-		if err = w.append(&h, b.Payload, b.Types); err == nil {
-			w.used += uint64(len(b.Payload))
-			w.final = b.Final
-			w.full = w.full || w.final
-		}
-	default:
-		err = w.append(&h, b.Payload, b.Types)
 	}
-	if err != nil {
+	if later {
+		if w.enqueue(&h, b.Payload, b.Types); malformed != nil {
+			// The caller counts the damage when the sound part is in the log.
+			return cmp.Or(w.commit(), malformed)
+		}
+		return nil
+	}
+	if err := w.append(&h, b.Payload, b.Types); err != nil {
 		return err
 	}
-	if w.super.LogPolicy != Loop {
-		w.totals.add(&h)
+	w.used += uint64(h.Len)
+	w.totals.add(&h)
+	if w.super.LogPolicy == UntilFull {
+		w.final = b.Final
+		w.full = w.full || w.final
 	}
 	return malformed
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
@@ -33,6 +35,24 @@ func costLog(t *testing.T) (log string) {
 	return log
 }
 
+// costLines creates a log of captured lines of 55 bytes.
+func costLines(t *testing.T) (log string) {
+	traces := filepath.Join(t.TempDir(), "traces")
+	if err := os.Mkdir(traces, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log = filepath.Join(t.TempDir(), "lines.trace")
+	run := exec.Command("ptrace-run", "-c", "-e", "none", "-o", log, "--stream-size=8M", "--", "cat")
+	run.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=")
+	run.Stdin = bytes.NewReader(bytes.Repeat([]byte("[ 1234/50000] CC pkg/module7/file_1234.c -O2 -o 1234.o\n"), costEvents))
+	var errs bytes.Buffer
+	run.Stderr = &errs
+	if err := run.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &errs)
+	}
+	return log
+}
+
 // listed runs ptrace-dump and discards its output.
 func listed(t *testing.T, args ...string) {
 	env := cli.NewEnv(append([]string{"ptrace-dump"}, args...))
@@ -47,11 +67,15 @@ var costCases = []struct {
 	name  string
 	args  []string
 	ratio float64 // to the yardstick
+	lines float64 // the same for captured lines; 0: not tested
 }{
-	{"text", nil, 6.6},
-	{"json", []string{"-j"}, 7.6},
-	{"count", []string{"-s", "-e", "cost.event"}, 1.5},
-	{"some", []string{"-e", "nothing,@system"}, 0.6},
+	{"text", nil, 3.8, 6.5},
+	{"json", []string{"-j"}, 4.8, 7.9},
+	{"csv", []string{"--csv"}, 5, 9},
+	{"golden", []string{"--golden"}, 14, 0}, // most of it for the first memory
+	{"chrome", []string{"--chrome"}, 18, 26},
+	{"count", []string{"-s", "-e", "cost.event"}, 1.5, 0},
+	{"some", []string{"-e", "nothing,@system"}, 0.6, 0},
 }
 
 func TestCostDumpAllocations(t *testing.T) {
@@ -69,7 +93,7 @@ func TestCostDumpAllocations(t *testing.T) {
 func TestCostDumpRatio(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	log := costLog(t)
+	log, lines := costLog(t), costLines(t)
 	line := []byte("0.000812440 4711 cost.event \"0123456789abcdef\"\n")
 	buf := make([]byte, 0, 64<<10)
 	// For each event a line of text with one formatted number.
@@ -81,27 +105,30 @@ func TestCostDumpRatio(t *testing.T) {
 			buf = append(strconv.AppendInt(buf, int64(i)+123456789, 10), line...)
 		}
 	}
+	best := func(best time.Duration, f func()) time.Duration {
+		start := time.Now()
+		f()
+		return min(best, time.Since(start))
+	}
+	measure := func(t *testing.T, limit float64, args ...string) {
+		ratio := 0.0
+		for range 10 { // code that is too slow is so every time
+			run, alone := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+			for range 20 {
+				run = best(run, func() { listed(t, args...) })
+				alone = best(alone, yardstick)
+			}
+			if ratio = float64(run) / float64(alone); ratio <= limit {
+				t.Logf("%.2f times the yardstick, of %v", ratio, alone/costEvents)
+				return
+			}
+		}
+		t.Errorf("takes %.2f times as long as the yardstick, want at most %v times", ratio, limit)
+	}
 	for _, c := range costCases {
-		t.Run(c.name, func(t *testing.T) {
-			args := append(c.args, log)
-			best := func(best time.Duration, f func()) time.Duration {
-				start := time.Now()
-				f()
-				return min(best, time.Since(start))
-			}
-			ratio := 0.0
-			for range 10 { // code that is too slow is so every time
-				run, alone := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-				for range 20 {
-					run = best(run, func() { listed(t, args...) })
-					alone = best(alone, yardstick)
-				}
-				if ratio = float64(run) / float64(alone); ratio <= c.ratio {
-					t.Logf("%.2f times the yardstick, of %v", ratio, alone/costEvents)
-					return
-				}
-			}
-			t.Errorf("takes %.2f times as long as the yardstick, want at most %v times", ratio, c.ratio)
-		})
+		t.Run(c.name, func(t *testing.T) { measure(t, c.ratio, append(c.args, log)...) })
+		if c.lines > 0 {
+			t.Run(c.name+" of lines", func(t *testing.T) { measure(t, c.lines, append(c.args, lines)...) })
+		}
 	}
 }

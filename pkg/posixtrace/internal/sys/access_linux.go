@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -45,11 +46,20 @@ var secureExec = sync.OnceValue(func() bool {
 })
 
 func mayTrace(pid int) error {
-	if os.Geteuid() == 0 || hasCap(capSysPtrace) {
+	if os.Geteuid() == 0 {
 		return nil
 	}
+	err := sameUser(pid)
+	if err != nil && hasCap(capSysPtrace) {
+		return nil
+	}
+	return err
+}
+
+// sameUser applies the rule to a caller without privilege.
+func sameUser(pid int) error {
 	dir := "/proc/" + strconv.Itoa(pid)
-	b, err := os.ReadFile(dir + "/status")
+	b, err := readStatus(dir)
 	if err != nil { // if it exists at all
 		return errUnseen(pid)
 	}
@@ -71,7 +81,7 @@ func mayTrace(pid int) error {
 	}
 	if int(st.Uid) != uids[1] {
 		// It does the same to a process that has released its memory on its way to the end.
-		if b, err := os.ReadFile(dir + "/status"); err != nil || statusLine(b, "VmSize:") == nil {
+		if b, err := readStatus(dir); err != nil || statusLine(b, "VmSize:") == nil {
 			return unix.ESRCH
 		}
 		return fmt.Errorf("process %d is protected (not dumpable): %w", pid, unix.EPERM)
@@ -95,6 +105,24 @@ func statusIDs(status []byte, key string) (ids [3]int, ok bool) {
 	return ids, true
 }
 
+// readStatus reads the status file of a process. It may be long: it lists all groups. os.ReadFile
+// would start the runtime's poller for it, in each ptrace-event.
+func readStatus(dir string) ([]byte, error) {
+	fd, err := retryInt(func() (int, error) { return unix.Open(dir+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	b := make([]byte, 0, 4096)
+	for {
+		n, err := retryInt(func() (int, error) { return unix.Read(fd, b[len(b):cap(b)]) })
+		if n <= 0 || err != nil {
+			return b, err
+		}
+		b = slices.Grow(b[:len(b)+n], 1024)
+	}
+}
+
 func statusLine(status []byte, key string) []byte {
 	for line := range bytes.Lines(status) {
 		if rest, ok := bytes.CutPrefix(line, []byte(key)); ok {
@@ -107,7 +135,7 @@ func statusLine(status []byte, key string) []byte {
 const capSysPtrace = 19
 
 func hasCap(n uint) bool {
-	b, err := os.ReadFile("/proc/thread-self/status")
+	b, err := readStatus("/proc/thread-self")
 	if err != nil {
 		return false
 	}

@@ -1,11 +1,13 @@
 package sys
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -224,5 +226,22 @@ func TestMayTrace(t *testing.T) {
 	out, err := cmd.Output()
 	if want := fmt.Sprintf("0\n%d\n%d\n", syscall.EPERM, syscall.ESRCH); string(out) != want || err != nil {
 		t.Errorf("itself, a process of root, and one that has ended: %q, %v, want %q", out, err, want)
+	}
+}
+
+// The status of a process in many groups is longer than a page.
+func TestReadStatus(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []int{0, 1, 4095, 4096, 4097, 100_000} {
+		want := bytes.Repeat([]byte("Groups:\t65534 65533"), n/19+1)[:n]
+		if err := os.WriteFile(filepath.Join(dir, "status"), want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readStatus(dir); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes: read %d, %v", n, len(got), err)
+		}
+	}
+	if _, err := readStatus(filepath.Join(dir, "none")); err != syscall.ENOENT {
+		t.Errorf("no file: %v", err)
 	}
 }

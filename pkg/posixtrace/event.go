@@ -76,10 +76,11 @@ func record(id EventID, data []byte) {
 	} else if !t.wants(event.ID(id)) {
 		return
 	}
-	var tid, addr uint64
+	// Thread, caller, processor and counter are the same for all streams.
+	var tid, addr, ticks uint64
 	var processor int
 	if t.fast {
-		if tid, addr, processor = sys.Self(); addr == t.outline {
+		if tid, addr, processor, ticks = sys.SelfTicks(); addr == t.outline {
 			// Event itself was not inlined; the trace point is one call farther up.
 			if t.outer {
 				addr = sys.Outer()
@@ -90,12 +91,13 @@ func record(id EventID, data []byte) {
 	} else {
 		tid, addr = slowSelf()
 		processor = sys.Processor()
+		ticks = t.now()
 	}
 	if w != nil {
-		w.Append(processor, event.ID(id), stream.Who(w.PID(), uint32(tid)), addr, 0, data)
+		w.Append(processor, event.ID(id), stream.Who(w.PID(), uint32(tid)), addr, ticks, data)
 	} else {
 		for _, a := range t.streams {
-			a.w.Append(processor, event.ID(id), stream.Who(a.w.PID(), uint32(tid)), addr, 0, data)
+			a.w.Append(processor, event.ID(id), stream.Who(a.w.PID(), uint32(tid)), addr, ticks, data)
 		}
 	}
 	runtime.KeepAlive(t)

@@ -125,7 +125,7 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 	if !table.fast {
 		tid, e.Addr = sys.SlowSelf(2)
 		processor = sys.Processor()
-	} else if tid, e.Addr, processor = sys.Self(); e.Addr == startBody.pc.Load() {
+	} else if tid, e.Addr, processor, e.Ticks = sys.SelfTicks(); e.Addr == startBody.pc.Load() {
 		// Start itself was not inlined; the trace point is one call farther up.
 		if startBody.outer.Load() {
 			e.Addr = sys.Outer()
@@ -135,7 +135,7 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 	}
 	e.TID = uint32(tid)
 	if table.only != nil { // as in record, without a call
-		table.only.AppendSpan(processor, &e, data)
+		table.only.AppendEvent(processor, &e, data, true)
 	} else {
 		table.appendSpan(processor, &e, data)
 	}
@@ -166,7 +166,7 @@ func endSpan(s Span, data []byte) {
 	if !table.fast {
 		tid, e.Addr = sys.SlowSelf(2)
 		processor = sys.Processor()
-	} else if tid, e.Addr, processor = sys.Self(); e.Addr == endBody.pc.Load() {
+	} else if tid, e.Addr, processor, e.Ticks = sys.SelfTicks(); e.Addr == endBody.pc.Load() {
 		if endBody.outer.Load() {
 			e.Addr = sys.Outer()
 		} else {
@@ -175,7 +175,7 @@ func endSpan(s Span, data []byte) {
 	}
 	e.TID = uint32(tid)
 	if table.only != nil { // as in record, without a call
-		table.only.AppendSpan(processor, &e, data)
+		table.only.AppendEvent(processor, &e, data, true)
 	} else {
 		table.appendSpan(processor, &e, data)
 	}
@@ -201,7 +201,7 @@ func (t *tracedProcess) renewed(id EventID) *table {
 // appendSpan records an event with a span in the streams of the table, of any number.
 func (t *table) appendSpan(processor int, e *stream.Event, data []byte) {
 	for _, a := range t.streams {
-		a.w.AppendSpan(processor, e, data)
+		a.w.AppendEvent(processor, e, data, true)
 	}
 	runtime.KeepAlive(t)
 }

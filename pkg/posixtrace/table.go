@@ -16,20 +16,32 @@ type table struct {
 	seen    uint32 // the value that word would have otherwise
 	again   int64  // the time of the retry, in the nanoseconds of sys.Monotonic
 	none    bool   // there is no page, or no directory for it
-	fast    bool   // sys.Self can be used
+	fast    bool   // sys.SelfTicks can be used
+	ticks   bool   // a stream's clock is the processor's counter
 	outline uint64 // where record returns to in an Event that was not inlined
 	outer   bool   // sys.Outer can be used
 	streams []*attachment
 	only    *stream.Writer // of a single stream, the common case
 }
 
-// count sets only.
+// count sets what depends on the streams as a whole.
 func (t *table) count() {
-	t.only = nil
+	t.only, t.ticks = nil, false
+	for _, a := range t.streams {
+		t.ticks = t.ticks || a.w.Ticks()
+	}
 	if len(t.streams) == 1 {
 		t.only = t.streams[0].w
 	}
 	runtime.KeepAlive(t)
+}
+
+// now reads the processor's counter if a stream needs it.
+func (t *table) now() uint64 {
+	if t.ticks {
+		return sys.Ticks()
+	}
+	return 0
 }
 
 // wants reports whether a stream would record an event of this type.

@@ -75,7 +75,7 @@ func TestTwoRuntimesInOneProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := stream.Who(sys.SelfProc().PID, 1)
-	w.Append(0, event.ID(EventUnnamed), who, 0, 0, []byte("left"))
+	w.Append(0, event.ID(EventUnnamed), who, 0, sys.Ticks(), []byte("left"))
 	before := ourSlots(s.c)
 	runtime.KeepAlive(earlier)
 	earlier.release()
@@ -105,7 +105,7 @@ func TestTwoRuntimesInOneProcess(t *testing.T) {
 	for n := 1; n < each; n++ {
 		Event(id, number(0, n))
 		want[0] = append(want[0], n)
-		other.w.Append(0, event.ID(id), who, 0, 0, number(1, n))
+		other.w.Append(0, event.ID(id), who, 0, sys.Ticks(), number(1, n))
 		want[1] = append(want[1], n)
 		if n%(each/8) == 0 {
 			anotherRuntime(func() {

@@ -1,130 +1,93 @@
 package stream
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/printer"
-	"go/token"
-	"strings"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// onlyAppend and onlyAppendSpan are the lines in which the bodies of Append and AppendSpan differ.
-const (
-	onlyAppend = `
-if w.refused(&Event{ID: id, Tick: tick}, st, try) {
-now := tick
-if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
-e := Event{ID: id, PID: uint32(who), TID: uint32(who >> 32), Addr: addr, Tick: tick}
-if ok, done := w.slow(s, &e, data[:size], size < len(data), try); done {
-if tick != 0 {
-now = w.behind(now, s.last, tick != 0)
-off += chunk.HeaderSize + chunk.Align(size)
-`
-	onlyAppendSpan = `
-pid := e.PID
-if pid == 0 {
-pid = w.pid
-}
-id, who, addr := e.ID, Who(pid, e.TID), e.Addr
-if w.refused(e, st, try) {
-now := e.Tick
-if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk ||
-if e.Span.Key == 0 {
-e.Span.Key = NewKey()
-}
-if ok, done := w.slow(s, e, data[:size], size < len(data), try); done {
-if e.Tick != 0 {
-now = w.behind(now, s.last, e.Tick != 0)
-key := e.Span.Key
-if key == 0 {
-if s.keys&(1<<keyBits-1) == 0 {
-s.keys = NewKey()
-}
-key = s.keys
-e.Span.Key = key
-s.keys++
-}
-store64(unsafe.Add(p, 8), key)
-note := chunk.NoteSize - 8
-if e.Span.Parent != 0 {
-store64(unsafe.Add(p, 16), e.Span.Parent)
-note = chunk.NoteSize
-}
-store64(p, chunk.Header(chunk.SpanNote, note-chunk.HeaderSize, chunk.KindPad))
-p = unsafe.Add(p, note)
-off += note + chunk.HeaderSize + chunk.Align(size)
-`
-)
-
-// TestAppendSpanIsLikeAppend compares the code of AppendSpan, which repeats Append, with the original.
-// A change of one must be made in the other, or here.
-func TestAppendSpanIsLikeAppend(t *testing.T) {
-	a, b := body(t, "writer.go", "Append"), body(t, "span.go", "AppendSpan")
-	gone, added := diff(a, b)
-	if got, want := strings.Join(gone, "\n"), strings.TrimSpace(onlyAppend); got != want {
-		t.Errorf("only Append has\n%s\nwant\n%s", got, want)
-	}
-	if got, want := strings.Join(added, "\n"), strings.TrimSpace(onlyAppendSpan); got != want {
-		t.Errorf("only AppendSpan has\n%s\nwant\n%s", got, want)
-	}
-}
-
-// body returns the lines of a method of Writer, without comments and indentation.
-func body(t *testing.T, file, name string) (lines []string) {
-	t.Helper()
-	set := token.NewFileSet()
-	f, err := parser.ParseFile(set, file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range f.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.Name == name {
-			var b strings.Builder
-			if err := printer.Fprint(&b, set, fn.Body); err != nil {
-				t.Fatal(err)
-			}
-			for l := range strings.Lines(b.String()) {
-				if l = strings.TrimSpace(l); l != "" {
-					lines = append(lines, l)
+// TestAppendIsLikeAppendEvent records the same events by Append and by AppendEvent, which repeats it, while
+// the filter, the state and the room of the streams change. Both have the same answers, fill their
+// chunks alike, and leave the same events.
+func TestAppendIsLikeAppendEvent(t *testing.T) {
+	for _, policy := range []uint8{Loop, UntilFull} {
+		rng := rand.New(rand.NewPCG(uint64(policy), 1))
+		a, b := newMem(t, 32<<10, policy), newMem(t, 32<<10, policy)
+		wa, wb := newWriter(t, a, 2), newWriter(t, b, 2)
+		a.Start(wa, Event{})
+		b.Start(wb, Event{})
+		data := make([]byte, 2*pageSize)
+		for i := range data {
+			data[i] = byte(i * 7)
+		}
+		for n := range 20000 {
+			switch rng.IntN(1000) {
+			case 0:
+				a.Stop(wa, Event{})
+				b.Stop(wb, Event{})
+			case 1, 2:
+				a.Start(wa, Event{})
+				b.Start(wb, Event{})
+			case 3:
+				var f event.Set
+				if rng.IntN(2) == 0 {
+					f.Add(event.FirstUser + 1)
 				}
+				a.setFilter(&f)
+				b.setFilter(&f)
+			case 4:
+				a.Clear()
+				b.Clear()
 			}
-			return lines
+			size := rng.IntN(100)
+			if rng.IntN(50) == 0 {
+				size = rng.IntN(len(data))
+			}
+			id := event.FirstUser + event.ID(rng.IntN(3))
+			if rng.IntN(500) == 0 {
+				id = event.ID(rng.Uint32())
+			}
+			e := Event{ID: id, PID: wa.PID(), TID: uint32(rng.IntN(5)), Addr: uint64(rng.IntN(100))}
+			hint := n / 100
+			okA := wa.Append(hint, id, Who(e.PID, e.TID), e.Addr, sys.Ticks(), data[:size])
+			okB := wb.AppendEvent(hint, &e, data[:size], false)
+			if okA != okB {
+				t.Fatalf("event %d: Append returns %v, AppendEvent %v", n, okA, okB)
+			}
+		}
+		if x, y := filling(a), filling(b); !slices.Equal(x, y) {
+			t.Errorf("the chunks are filled to\n%v\nand\n%v", x, y)
+		}
+		if x, y := contents(a), contents(b); !slices.Equal(x, y) {
+			t.Errorf("policy %d: %d and %d events that differ", policy, len(x), len(y))
+		}
+		if a.Lost() != b.Lost() {
+			t.Errorf("%d and %d lost", a.Lost(), b.Lost())
 		}
 	}
-	t.Fatalf("%s has no %s", file, name)
-	return nil
 }
 
-// diff returns the lines that only a has and those that only b has, beside a longest common
-// subsequence.
-func diff(a, b []string) (gone, added []string) {
-	common := make([][]int, len(a)+1) // length for the lines from i and from j on
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
+// filling returns how many events the chunks have, in how many bytes.
+func filling(m *Mem) (s []string) {
+	for i := range m.Chunks {
+		c := word(m, i)
+		s = append(s, fmt.Sprint(c.state(), c.count(), c.off()))
 	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
+	return s
+}
+
+// contents returns the events of a stream without their times.
+func contents(m *Mem) (s []string) {
+	r := m.Snapshot()
+	var rec chunk.Record
+	for r.Next(&rec) {
+		rec.Tick = 0
+		s = append(s, fmt.Sprintf("%+v", rec))
 	}
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			i++
-			j++
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			gone = append(gone, a[i])
-			i++
-		default:
-			added = append(added, b[j])
-			j++
-		}
-	}
-	return gone, added
+	return s
 }

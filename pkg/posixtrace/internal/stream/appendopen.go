@@ -48,7 +48,7 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 		first = s.entry.Load()
 	}
 	for b := newBackoff(m, first); b.more(); b.next() {
-		st = w.state.Load()
+		st = w.front.state.Load()
 		if st&(Running|Dead|turning) != Running && !force {
 			return false, false
 		}
@@ -100,7 +100,7 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 		if e.Tick != 0 {
 			tick = min(tick, e.Tick)
 		}
-		ok = force || w.state.Load() == st && !m.rejects(e.ID)
+		ok = force || w.front.state.Load() == st && !m.rejects(e.ID)
 		if ok {
 			if at != nil {
 				tick = at()

@@ -31,7 +31,7 @@ func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted ctl, o
 			return 0, 0, false
 		}
 		if m.take(i, slot, c) {
-			if c.state() != free {
+			if c.state() != free && m.h.loopFull.Load() == 0 {
 				m.h.loopFull.Store(1)
 			}
 			return i, 0, true
@@ -154,7 +154,9 @@ func (m *Mem) take(i int, slot uint64, c ctl) bool {
 	if c.busy() || !m.at(i).ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, claiming))) {
 		return false
 	}
-	m.freeMap[i>>6].And(^(uint64(1) << (i & 63)))
+	if bit := uint64(1) << (i & 63); m.freeMap[i>>6].Load()&bit != 0 {
+		m.freeMap[i>>6].And(^bit)
+	}
 	m.empty(i, c)
 	return true
 }
@@ -278,12 +280,20 @@ func (m *Mem) ending(i int, c ctl) (last uint64, sites int) {
 	}
 }
 
+// reachedEvery is how far the horizon may be behind when a chunk begins, in ticks: less than a
+// millisecond.
+const reachedEvery = 1 << 20
+
 // begin publishes a claimed chunk in state st, with base as its base.
 func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	d := m.at(i)
 	d.base.Store(base)
 	now := m.now()
-	m.reached(now)
+	// Now and then, so that the stream knows its time if the counter is set back: each event loads the
+	// horizon, and a store would take its cache line from all writers.
+	if now-m.h.horizon.Load() > reachedEvery {
+		m.reached(now)
+	}
 	d.born.Store(now)
 	d.joined.Store(0)
 	d.last.Store(0)

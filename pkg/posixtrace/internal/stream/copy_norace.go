@@ -26,18 +26,17 @@ func copyIn(dst unsafe.Pointer, data []byte) {
 	copy(unsafe.Slice((*byte)(dst), n), data)
 }
 
-// touch reads from each page of the data, which is not empty, so that a fault happens before a chunk
-// is made busy: a program may survive the fault (debug.SetPanicOnFault). The compiler does not
-// remove atomic loads, and they cost no more than others.
+// touch reads the first and the last word of the data, which is not empty, so that a fault
+// happens before a chunk is made busy: a program may survive the fault (debug.SetPanicOnFault).
+// The compiler does not remove atomic loads, and they cost no more than others.
 func touch(data []byte) {
 	p := unsafe.Pointer(unsafe.SliceData(data))
 	(*atomic.Uint32)(unsafe.Pointer(uintptr(p) &^ 3)).Load()
 	(*atomic.Uint32)(unsafe.Pointer((uintptr(p) + uintptr(len(data)-1)) &^ 3)).Load()
-	if len(data) > pageSize {
-		touchAll(data)
-	}
 }
 
+// touchAll reads from the pages between the first and the last.
+//
 //go:noinline
 func touchAll(data []byte) {
 	p := unsafe.Pointer(unsafe.SliceData(data))

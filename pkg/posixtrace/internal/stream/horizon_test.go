@@ -92,7 +92,7 @@ func TestStartIsBeforeItsEvents(t *testing.T) {
 	for i := range 2 {
 		wg.Go(func() {
 			for !quit.Load() {
-				w.Append(i, event.FirstUser, Who(1, uint32(i)), 0, 0, nil)
+				w.Append(i, event.FirstUser, Who(1, uint32(i)), 0, sys.Ticks(), nil)
 			}
 		})
 	}
@@ -167,7 +167,7 @@ func scribbleHorizon(t *testing.T, clock uint32, value func(m *Mem) uint64) {
 			m.h.horizon.Store(value(m))
 		}
 		for _, w := range []*Writer{w, short} {
-			if !w.Append(0, event.FirstUser, Who(1, 1), 0, 0, nil) {
+			if !w.Append(0, event.FirstUser, Who(1, 1), 0, sys.Ticks(), nil) {
 				t.Fatal("an event is refused")
 			}
 		}
@@ -243,7 +243,7 @@ func ticksOfFuture(t *testing.T, clock uint32, short, adopt, peek bool, events i
 	m.change(Running, 0)
 	record := func(n int) {
 		for range n {
-			if !w.Append(0, event.FirstUser, Who(1, 1), 0, 0, nil) {
+			if !w.Append(0, event.FirstUser, Who(1, 1), 0, sys.Ticks(), nil) {
 				t.Fatal("an event is refused")
 			}
 		}

@@ -259,6 +259,17 @@ type markWords struct {
 	lastTick  atomic.Uint64 // tick of the last event reported: no mark is earlier
 }
 
+// front is what each event loads. Writers store nothing here, nor near it.
+type front struct {
+	state   atomic.Uint64 // flags and count of changes
+	shift   atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (shift.go)
+	horizon atomic.Uint64 // a tick: events that start from now on are later (horizon.go)
+	_       [5]uint64
+
+	// Two, so that a change takes effect at one instant: the state word says which is in force.
+	filter [2][event.SetWords]atomic.Uint64
+}
+
 // header is the start of the file.
 type header struct {
 	stable
@@ -269,16 +280,9 @@ type header struct {
 
 	fixed
 
-	// Each event loads these.
-	_       [64]byte
-	state   atomic.Uint64 // flags and count of changes
-	shift   atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (shift.go)
-	horizon atomic.Uint64 // a tick: events that start from now on are later (horizon.go)
-	_       [40]byte
-
-	// Two, so that a change takes effect at one instant: the state word says which is in force.
-	filter [2][event.SetWords]atomic.Uint64
-	_      [56]byte
+	_ [64]byte
+	front
+	_ [64]byte
 
 	owner    atomic.Uint64 // packed identity of the process whose death shuts the stream down
 	target   atomic.Uint64 // packed identity of the traced process, 0 while there is none

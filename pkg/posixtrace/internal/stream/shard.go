@@ -1,8 +1,12 @@
 package stream
 
 import (
+	"math"
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
 // Fibonacci hashing: the cache is indexed with the top bits of a product with spread.
@@ -53,6 +57,22 @@ const shardSize = int(unsafe.Sizeof(shard{}))
 
 func (w *Writer) shard(i int) *shard {
 	return (*shard)(unsafe.Add(w.shards, (i&w.mask)*shardSize))
+}
+
+// site returns the place of a site in the cache, which may have another one.
+func (s *shard) site(addr, who, what uint64) *siteEntry {
+	return &s.cache[(addr^bits.RotateLeft64(who, 20)^what<<40)*spread>>(64-siteBits)]
+}
+
+// define defines a site, by a record at p, and puts it into the cache.
+func (s *shard) define(k *siteEntry, p unsafe.Pointer, addr, who, what uint64) {
+	n := s.sites
+	s.sites++
+	*k = siteEntry{addr: addr, who: who, what: what, num: n}
+	store64(p, chunk.Header(n, chunk.SiteSize-chunk.HeaderSize, chunk.KindSite))
+	store64(unsafe.Add(p, 8), uint64(uint32(what))|who&^math.MaxUint32)
+	store64(unsafe.Add(p, 16), addr)
+	store64(unsafe.Add(p, 24), uint64(uint32(who)))
 }
 
 // renew makes sure that the shard's chunk has room for need bytes. It returns false if the shard

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"math"
-	"math/bits"
 	"sync/atomic"
 	"unsafe"
 
@@ -29,6 +28,15 @@ func SeedKeys() {
 // caller may use the rest of the block.
 func NewKey() uint64 { return keyBlocks.Add(1) << keyBits }
 
+// newKey returns a key, for the goroutine that has set the busy bit of the shard's chunk.
+func (s *shard) newKey() uint64 {
+	if s.keys&(1<<keyBits-1) == 0 {
+		s.keys = NewKey()
+	}
+	s.keys++
+	return s.keys - 1
+}
+
 // write writes the note of a span, which has size bytes.
 func (s *Span) write(p unsafe.Pointer, size int) {
 	if size == 0 {
@@ -41,24 +49,29 @@ func (s *Span) write(p unsafe.Pointer, size int) {
 	}
 }
 
-// AppendSpan is Append for an event that starts or ends a span. A key of 0 becomes a new one, which
-// AppendSpan stores in e. It repeats Append, because branches, and arguments that go through memory,
-// would slow down all other events.
-func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
+// AppendEvent is Append for an event of any kind. span says that it starts or ends a span. A key of 0
+// then becomes a new one, which AppendEvent stores in e. It repeats Append, because branches, and
+// arguments that go through memory, would slow down all other events.
+func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
+	h := w.front
 	pid := e.PID
 	if pid == 0 {
 		pid = w.pid
 	}
+	overhead := chunk.Overhead
+	if span {
+		overhead += chunk.NoteSize
+	}
 	id, who, addr := e.ID, Who(pid, e.TID), e.Addr
 	for try := 0; ; try++ {
-		st := w.state.Load()
+		st := h.state.Load()
 		if st&(Running|Dead|turning) != Running {
 			if w.refused(e, st, try) {
 				return false
 			}
 			continue
 		}
-		if id-1 >= event.Max-1 || w.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
+		if id-1 >= event.Max-1 || h.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
 			return false
 		}
 		size := len(data)
@@ -67,12 +80,18 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 		}
 		if size > 0 {
 			touch(data[:size])
+			if size > pageSize {
+				touchAll(data[:size])
+			}
 		}
 		// Before the exchange: the processor would let the clock wait for it (horizon.go).
 		now := e.Tick
 		if now == 0 {
 			if w.ticks {
-				now = sys.Ticks() + w.shift.Load()
+				if now = e.Ticks; now == 0 {
+					now = sys.Ticks()
+				}
+				now += h.shift.Load()
 			} else {
 				now = sys.Monotonic()
 			}
@@ -82,9 +101,9 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 		i := int(tag & idxMask)
 		d := (*desc)(unsafe.Add(w.desc, i*descSize))
 		c := ctl(d.ctl.Load())
-		if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk ||
+		if (uint64(c)^tag)&tagMask != 0 || c.off()+overhead+chunk.Align(size) > w.chunk ||
 			!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
-			if e.Span.Key == 0 {
+			if span && e.Span.Key == 0 {
 				e.Span.Key = NewKey()
 			}
 			if ok, done := w.slow(s, e, data[:size], size < len(data), try); done {
@@ -94,10 +113,10 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 		}
 		if e.Tick != 0 {
 			now = min(now, w.m.now())
-		} else if now <= w.until.Load() {
+		} else if now <= h.horizon.Load() {
 			now = w.m.beyond()
 		}
-		if w.state.Load() != st || s.tag.Load() != tag {
+		if h.state.Load() != st || s.tag.Load() != tag {
 			publish(&d.ctl, c)
 			continue
 		}
@@ -116,35 +135,21 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 			s.base, delta = now, 0
 		}
 		what := uint64(id) | uint64(s.epoch)<<32
-		k := &s.cache[(addr^bits.RotateLeft64(who, 20)^what<<40)*spread>>(64-siteBits)]
+		k := s.site(addr, who, what)
 		if k.addr != addr || k.who != who || k.what != what {
-			n := s.sites
-			s.sites++
-			*k = siteEntry{addr: addr, who: who, what: what, num: n}
-			store64(p, chunk.Header(n, chunk.SiteSize-chunk.HeaderSize, chunk.KindSite))
-			store64(unsafe.Add(p, 8), uint64(id)|who&^math.MaxUint32)
-			store64(unsafe.Add(p, 16), addr)
-			store64(unsafe.Add(p, 24), uint64(uint32(who)))
+			s.define(k, p, addr, who, what)
 			p = unsafe.Add(p, chunk.SiteSize)
 			off += chunk.SiteSize
 		}
-		key := e.Span.Key
-		if key == 0 {
-			if s.keys&(1<<keyBits-1) == 0 {
-				s.keys = NewKey()
+		note := 0
+		if span {
+			if e.Span.Key == 0 {
+				e.Span.Key = s.newKey()
 			}
-			key = s.keys
-			e.Span.Key = key
-			s.keys++
+			note = e.Span.size()
+			e.Span.write(p, note)
+			p = unsafe.Add(p, note)
 		}
-		store64(unsafe.Add(p, 8), key)
-		note := chunk.NoteSize - 8
-		if e.Span.Parent != 0 {
-			store64(unsafe.Add(p, 16), e.Span.Parent)
-			note = chunk.NoteSize
-		}
-		store64(p, chunk.Header(chunk.SpanNote, note-chunk.HeaderSize, chunk.KindPad))
-		p = unsafe.Add(p, note)
 		num := uint16(k.num)
 		if size < len(data) {
 			num |= chunk.Truncated

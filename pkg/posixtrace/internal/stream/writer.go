@@ -2,8 +2,6 @@ package stream
 
 import (
 	"math"
-	"math/bits"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -16,14 +14,12 @@ import (
 // not contend. All methods but Close are safe for concurrent use.
 type Writer struct {
 	m      *Mem
-	state  *atomic.Uint64
-	shift  *atomic.Uint64
-	until  *atomic.Uint64 // the horizon
-	filter *[2][event.SetWords]atomic.Uint64
+	front  *front
 	desc   unsafe.Pointer
 	data   unsafe.Pointer
 	chunk  int // size
 	max    int // max-data-size
+	quick  int // the most data that Append handles itself, -1 if the stream has another clock
 	pid    uint32
 	slot   uint64
 	mask   int
@@ -51,6 +47,9 @@ type Event struct {
 	Addr uint64
 	Tick uint64 // 0: now
 	Span Span
+
+	// Ticks is the processor's counter, if the caller has just read it for all streams, otherwise 0.
+	Ticks uint64
 }
 
 // Span is the span that an event starts or ends.
@@ -81,7 +80,7 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 		p *= 2
 	}
 	w := &Writer{
-		m: m, state: &m.h.state, shift: &m.h.shift, until: &m.h.horizon, filter: &m.h.filter, desc: m.desc, data: m.data,
+		m: m, front: &m.h.front, desc: m.desc, data: m.data,
 		chunk: m.ChunkSize, max: m.MaxData, pid: pid, slot: slot, mask: p - 1, ticks: m.Clock == ClockTicks,
 	}
 	if m.private {
@@ -100,6 +99,9 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 		w.shard(i).holder = slot | uint64(i)<<slotBits
 		w.shard(i).data = m.data // a hostile process may write a control word that matches
 	}
+	if w.quick = -1; w.ticks {
+		w.quick = min(w.max, pageSize)
+	}
 	return w, nil
 }
 
@@ -113,123 +115,96 @@ func (w *Writer) Alone() { w.alone = true }
 // PID returns the process of the writer.
 func (w *Writer) PID() uint32 { return w.pid }
 
+// Ticks reports whether the stream's clock is the processor's counter.
+func (w *Writer) Ticks() bool { return w.ticks }
+
 // Slot returns the writer's slot.
 func (w *Writer) Slot() uint64 { return w.slot }
 
 // Wants reports whether Record would do anything with an event of type id, which must be valid.
 func (w *Writer) Wants(id event.ID) bool {
-	st := w.state.Load()
-	return st&(Running|Full|LogFull) != 0 && w.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
+	st := w.front.state.Load()
+	return st&(Running|Full|LogFull) != 0 && w.front.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
 }
 
 // Record is Append for an event as a whole.
 func (w *Writer) Record(hint int, e *Event, data []byte) bool {
-	if e.Span.Key != 0 {
-		return w.AppendSpan(hint, e, data)
+	if e.Span.Key != 0 || e.Tick != 0 || !w.ticks {
+		return w.AppendEvent(hint, e, data, e.Span.Key != 0)
 	}
 	pid := e.PID
 	if pid == 0 {
 		pid = w.pid
 	}
-	return w.Append(hint, e.ID, Who(pid, e.TID), e.Addr, e.Tick, data)
+	return w.Append(hint, e.ID, Who(pid, e.TID), e.Addr, sys.Ticks(), data)
 }
 
 // Append appends an event if the stream runs and does not reject its type. hint is the
-// number of the processor, if known; tick the time, 0 for now. It reports whether the event
-// was recorded; an event for which there was no room is counted as lost.
+// number of the processor, if known; ticks the processor's counter, which the caller has just read, once
+// for all streams. Append reports whether the event was recorded; an event for which there
+// was no room is counted as lost.
 //
-// Append is the cost of a trace point. Its arguments are as many as registers can pass.
-func (w *Writer) Append(hint int, id event.ID, who, addr, tick uint64, data []byte) bool {
-	for try := 0; ; try++ {
-		st := w.state.Load()
-		if st&(Running|Dead|turning) != Running {
-			if w.refused(&Event{ID: id, Tick: tick}, st, try) {
-				return false
-			}
-			continue
-		}
-		if id-1 >= event.Max-1 || w.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
-			return false
-		}
-		size := len(data)
-		if size > w.max {
-			size = w.limit(id, size)
-		}
-		if size > 0 {
-			touch(data[:size])
-		}
-		// Before the exchange: the processor would let the clock wait for it (horizon.go).
-		now := tick
-		if now == 0 {
-			if w.ticks {
-				now = sys.Ticks() + w.shift.Load()
-			} else {
-				now = sys.Monotonic()
-			}
-		}
-		s := w.shard(hint)
-		tag := s.tag.Load()
-		i := int(tag & idxMask)
-		d := (*desc)(unsafe.Add(w.desc, i*descSize))
-		c := ctl(d.ctl.Load())
-		if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
-			!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
-			e := Event{ID: id, PID: uint32(who), TID: uint32(who >> 32), Addr: addr, Tick: tick}
-			if ok, done := w.slow(s, &e, data[:size], size < len(data), try); done {
-				return ok
-			}
-			continue
-		}
-		if tick != 0 {
-			// An event of the future would hold back all that come after it.
-			now = min(now, w.m.now())
-		} else if now <= w.until.Load() {
-			now = w.m.beyond()
-		}
-		if w.state.Load() != st || s.tag.Load() != tag {
-			// The state has changed between its load and the busy bit: an event judged by the old
-			// state must not follow the change. Or this goroutine has waited for a processor, and
-			// the chunk went to others and came back, to another shard.
-			publish(&d.ctl, c)
-			continue
-		}
-		if now < s.last {
-			now = w.behind(now, s.last, tick != 0)
-		}
-		s.last = now
-		off := c.off()
-		p := unsafe.Add(s.data, off)
-		delta := now - s.base
-		if delta > math.MaxUint32 {
-			store64(p, chunk.Header(0, 8, chunk.KindBase))
-			store64(unsafe.Add(p, 8), now)
-			p = unsafe.Add(p, chunk.BaseSize)
-			off += chunk.BaseSize
-			s.base, delta = now, 0
-		}
-		what := uint64(id) | uint64(s.epoch)<<32
-		k := &s.cache[(addr^bits.RotateLeft64(who, 20)^what<<40)*spread>>(64-siteBits)]
-		if k.addr != addr || k.who != who || k.what != what {
-			n := s.sites
-			s.sites++
-			*k = siteEntry{addr: addr, who: who, what: what, num: n}
-			store64(p, chunk.Header(n, chunk.SiteSize-chunk.HeaderSize, chunk.KindSite))
-			store64(unsafe.Add(p, 8), uint64(id)|who&^math.MaxUint32)
-			store64(unsafe.Add(p, 16), addr)
-			store64(unsafe.Add(p, 24), uint64(uint32(who)))
-			p = unsafe.Add(p, chunk.SiteSize)
-			off += chunk.SiteSize
-		}
-		num := uint16(k.num)
-		if size < len(data) {
-			num |= chunk.Truncated
-		}
-		store64(p, chunk.Header(uint32(delta), size, num))
-		copyIn(unsafe.Add(p, chunk.HeaderSize), data[:size])
-		off += chunk.HeaderSize + chunk.Align(size)
-		publish(&d.ctl, c&^offMask+1<<countShift|ctl(off/8))
-		return true
+// Append is the cost of a trace point. Its arguments are as many as registers can pass, and
+// no function is called while they are needed: the compiler would store all of them before it. Whatever
+// is rare is left to AppendEvent.
+func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []byte) bool {
+	h := w.front
+	st := h.state.Load()
+	if st&(Running|Dead|turning) != Running {
+		return w.appendRare(hint, id, who, addr, data)
 	}
+	if id-1 >= event.Max-1 || h.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
+		return false
+	}
+	size := len(data)
+	if size > w.quick {
+		return w.appendRare(hint, id, who, addr, data)
+	}
+	if size > 0 {
+		touch(data)
+	}
+	s := w.shard(hint)
+	tag := s.tag.Load()
+	d := (*desc)(unsafe.Add(w.desc, int(tag&idxMask)*descSize))
+	c := ctl(d.ctl.Load())
+	if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
+		!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
+		return w.appendRare(hint, id, who, addr, data)
+	}
+	// The counter was read before the exchange: the processor would let it wait (horizon.go). If the state
+	// has changed between its load and the busy bit, an event judged by the old state must not
+	// follow the change. If the tag has, this goroutine has waited for a processor, and the chunk went to others
+	// and came back, to another shard.
+	now := ticks + h.shift.Load()
+	delta := now - s.base
+	if now <= h.horizon.Load() || h.state.Load() != st || s.tag.Load() != tag ||
+		now < s.last || delta > math.MaxUint32 {
+		publish(&d.ctl, c)
+		return w.appendRare(hint, id, who, addr, data)
+	}
+	s.last = now
+	off := c.off()
+	p := unsafe.Add(s.data, off)
+	what := uint64(id) | uint64(s.epoch)<<32
+	k := s.site(addr, who, what)
+	if k.addr != addr || k.who != who || k.what != what {
+		s.define(k, p, addr, who, what)
+		p = unsafe.Add(p, chunk.SiteSize)
+		off += chunk.SiteSize
+	}
+	store64(p, chunk.Header(uint32(delta), size, uint16(k.num)))
+	copyIn(unsafe.Add(p, chunk.HeaderSize), data)
+	off += chunk.HeaderSize + chunk.Align(size)
+	publish(&d.ctl, c&^offMask+1<<countShift|ctl(off/8))
+	return true
+}
+
+// appendRare is Append in all cases.
+//
+//go:noinline
+func (w *Writer) appendRare(hint int, id event.ID, who, addr uint64, data []byte) bool {
+	e := Event{ID: id, PID: uint32(who), TID: uint32(who >> 32), Addr: addr}
+	return w.AppendEvent(hint, &e, data, false)
 }
 
 // limit returns how much Append records of n bytes of data, more than max-data-size.

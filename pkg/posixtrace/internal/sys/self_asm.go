@@ -17,6 +17,9 @@ func Ticks() uint64
 // once. FastSelf must have returned true, and the caller must be a function that is never inlined.
 func Self() (tid, pc uint64, processor int)
 
+// SelfTicks is Self and Ticks in one call.
+func SelfTicks() (tid, pc uint64, processor int, ticks uint64)
+
 // Outer returns the return address one frame above that of Self. The function of that frame, too,
 // must never be inlined. Unlike SlowSelf, Outer sees the wrapper in which the compiler puts a call
 // by go or defer. FastSelf must have returned true, and the caller must have verified a result.

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -100,10 +101,14 @@ func TestStartIsBeforeItsEvents(t *testing.T) {
 	var rec chunk.Record
 	var horizons []uint64 // after each start
 	running, overrun, events, outside := false, false, 0, 0
+	window := time.Microsecond
+	if tracetest.RaceEnabled {
+		window = 20 * time.Microsecond // an event takes longer
+	}
 	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end); {
 		m.Start(c, Event{})
 		horizons = append(horizons, m.h.horizon.Load())
-		for t := time.Now(); time.Since(t) < time.Microsecond; {
+		for t := time.Now(); time.Since(t) < window; {
 		}
 		m.Stop(c, Event{})
 		for n := 0; n < 1000 && r.Next(&rec); n++ {

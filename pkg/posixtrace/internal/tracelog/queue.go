@@ -28,7 +28,7 @@ type queued struct {
 type extender interface {
 	// extends reports whether the file has nothing from off on.
 	extends(off int64) bool
-	// extend writes whole blocks at off, where the file ends. If it fails, the file ends there still.
+	// extend writes whole blocks at off, where the file ends. If it fails, the log still ends there.
 	extend(off int64, blocks []byte) error
 }
 

@@ -285,6 +285,9 @@ func TestQueueFails(t *testing.T) {
 			} else if got := readAll(t, openFile(t, d.b)); len(got) != 0 {
 				t.Errorf("%s, short by %d: %d events", name, short, len(got))
 			}
+			if name == "positional" && len(d.b) < int(w.super.size)+short {
+				t.Errorf("short by %d: the space of what was written is given back", short)
+			}
 		}
 	}
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -125,12 +126,33 @@ func (s *positionalSink) extend(off int64, blocks []byte) error {
 		return s.broken
 	}
 	n, err := s.f.WriteAt(blocks, off)
-	if err == nil {
-		s.end = off + int64(n)
-	} else if n > 0 {
-		s.broken = cutOff(s.f, off, err)
+	s.end = off + int64(n)
+	if err != nil {
+		s.broken = s.erase(off, blocks[:n], err)
 	}
 	return err
+}
+
+// erase overwrites the headers of blocks, the last of which may be cut, after a write that failed with
+// err. The file keeps their space: if the disk is full, that of one of them is all there is for the
+// seal. The last header goes first, so that the log ends within a block if this process is killed.
+func (s *positionalSink) erase(off int64, blocks []byte, err error) error {
+	var heads []int
+	for at := 0; at < len(blocks); {
+		heads = append(heads, at)
+		if len(blocks)-at < headerSize {
+			break
+		}
+		at += headerSize + int(le.Uint32(blocks[at+4:]))
+	}
+	var failed error
+	for _, at := range slices.Backward(heads) {
+		zeros := make([]byte, min(headerSize, len(blocks)-at))
+		if _, e := s.f.WriteAt(zeros, off+int64(at)); e != nil {
+			failed = fmt.Errorf("%w (and erasing what was written failed: %v)", err, e)
+		}
+	}
+	return failed
 }
 
 func (s *positionalSink) truncate(size int64) error {

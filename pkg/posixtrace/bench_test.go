@@ -274,7 +274,7 @@ func BenchmarkParts(b *testing.B) {
 	})
 }
 
-// BenchmarkSpan is a span whose context is not used: two events, at most a fifth more expensive
+// BenchmarkSpan is a span whose context is not used: two events, at most a tenth more expensive
 // than that.
 func BenchmarkSpan(b *testing.B) {
 	benchStream(b, Attr{})

@@ -135,7 +135,7 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 	}
 	e.TID = uint32(tid)
 	if table.only != nil { // as in record, without a call
-		table.only.AppendEvent(processor, &e, data, true)
+		table.only.AppendSpan(processor, &e, data)
 	} else {
 		table.appendSpan(processor, &e, data)
 	}
@@ -175,7 +175,7 @@ func endSpan(s Span, data []byte) {
 	}
 	e.TID = uint32(tid)
 	if table.only != nil { // as in record, without a call
-		table.only.AppendEvent(processor, &e, data, true)
+		table.only.AppendSpan(processor, &e, data)
 	} else {
 		table.appendSpan(processor, &e, data)
 	}
@@ -201,7 +201,7 @@ func (t *tracedProcess) renewed(id EventID) *table {
 // appendSpan records an event with a span in the streams of the table, of any number.
 func (t *table) appendSpan(processor int, e *stream.Event, data []byte) {
 	for _, a := range t.streams {
-		a.w.AppendEvent(processor, e, data, true)
+		a.w.AppendSpan(processor, e, data)
 	}
 	runtime.KeepAlive(t)
 }

@@ -38,38 +38,47 @@ type stepVariant struct {
 	size    int // of the data
 	short   bool
 	prepare func(m *Mem, w *Writer, record func(size int) bool)
+	call    func(w *Writer, e Event, data []byte) bool // nil: Record
 }
 
 var stepVariants = []stepVariant{
-	{"first", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {}},
-	{"next", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }},
-	{"largest", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) { record(1024) }},
-	{"open", Loop, 16, true, func(m *Mem, w *Writer, record func(int) bool) { record(16) }},
+	{"first", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {}, nil},
+	{"next", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, nil},
+	{"own time", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, func(w *Writer, e Event, data []byte) bool {
+		e.Tick = w.m.now()
+		return w.AppendEvent(0, &e, data, false)
+	}},
+	{"span", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, func(w *Writer, e Event, data []byte) bool {
+		e.Ticks, e.Span.Parent = sys.Ticks(), 1
+		return w.AppendSpan(0, &e, data)
+	}},
+	{"largest", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) { record(1024) }, nil},
+	{"open", Loop, 16, true, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, nil},
 	{"new chunk", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for record(1024); roomy(w); {
 			record(1024)
 		}
-	}},
+	}, nil},
 	{"overwrite", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for m.Lost() == 0 || roomy(w) {
 			record(1024)
 		}
-	}},
+	}, nil},
 	{"full", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for !m.spentFor(1024) {
 			record(1024)
 		}
-	}},
+	}, nil},
 	{"lost", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for record(1024) {
 		}
-	}},
-	{"take over", Loop, 16, false, crowdVictim},
+	}, nil},
+	{"take over", Loop, 16, false, crowdVictim, nil},
 	{"rejected", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {
 		var s event.Set
 		s.Add(event.FirstUser)
 		m.setFilter(&s)
-	}},
+	}, nil},
 }
 
 // roomy reports whether the chunk that the writer owns takes another of the largest events.
@@ -106,18 +115,22 @@ func stepVictim(m *Mem, w *Writer, o *oracle, phase *atomic.Uint64, v stepVarian
 		w.Short()
 	}
 	e := Event{ID: event.FirstUser, TID: 7, Addr: 5}
+	call := v.call
+	if call == nil {
+		call = func(w *Writer, e Event, data []byte) bool { return w.Record(0, &e, data) }
+	}
 	var buf []byte
 	record := func(size int) bool {
 		buf = stamp(buf, 0, o.before.Load(), size)
 		o.before.Add(1)
-		return w.Record(0, &e, buf)
+		return call(w, e, buf)
 	}
 	v.prepare(m, w, record)
 	buf = stamp(buf, 0, o.before.Load(), v.size)
 	phase.Store(stepReady)
 	runtime.Breakpoint()
 	phase.Store(stepBegun)
-	w.Record(0, &e, buf)
+	call(w, e, buf)
 	phase.Store(stepDone)
 	runtime.Breakpoint()
 	os.Exit(0)

@@ -49,6 +49,60 @@ func (s *Span) write(p unsafe.Pointer, size int) {
 	}
 }
 
+// AppendSpan is Append for an event, of the writer's own process, that starts or ends a span. A key of 0
+// becomes a new one, which AppendSpan stores in e. Like Append, it leaves to AppendEvent whatever is rare.
+func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
+	h := w.front
+	st := h.state.Load()
+	if st&(Running|Dead|turning) != Running || len(data) > w.quick {
+		return w.AppendEvent(hint, e, data, true)
+	}
+	id := e.ID
+	if id-1 >= event.Max-1 || h.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
+		return false
+	}
+	size := len(data)
+	if size > 0 {
+		touch(data)
+	}
+	s := w.shard(hint)
+	tag := s.tag.Load()
+	d := (*desc)(unsafe.Add(w.desc, int(tag&idxMask)*descSize))
+	c := ctl(d.ctl.Load())
+	if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk ||
+		!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
+		return w.AppendEvent(hint, e, data, true)
+	}
+	now := e.Ticks + h.shift.Load()
+	delta := now - s.base
+	who, addr, what := Who(w.pid, e.TID), e.Addr, uint64(id)|uint64(s.epoch)<<32
+	k := s.site(addr, who, what)
+	if now <= h.horizon.Load() || h.state.Load() != st || s.tag.Load() != tag ||
+		now < s.last || delta > math.MaxUint32 || k.addr != addr || k.who != who || k.what != what ||
+		s.keys&(1<<keyBits-1) == 0 {
+		publish(&d.ctl, c)
+		return w.AppendEvent(hint, e, data, true)
+	}
+	s.last = now
+	if e.Span.Key == 0 {
+		e.Span.Key = s.keys
+		s.keys++
+	}
+	p := unsafe.Add(s.data, c.off())
+	note := chunk.NoteSize - 8
+	if e.Span.Parent != 0 {
+		store64(unsafe.Add(p, 16), e.Span.Parent)
+		note = chunk.NoteSize
+	}
+	store64(p, chunk.Header(chunk.SpanNote, note-chunk.HeaderSize, chunk.KindPad))
+	store64(unsafe.Add(p, 8), e.Span.Key)
+	p = unsafe.Add(p, note)
+	store64(p, chunk.Header(uint32(delta), size, uint16(k.num)))
+	copyIn(unsafe.Add(p, chunk.HeaderSize), data)
+	publish(&d.ctl, c&^offMask+1<<countShift|ctl((c.off()+note+chunk.HeaderSize+chunk.Align(size))/8))
+	return true
+}
+
 // AppendEvent is Append for an event of any kind. span says that it starts or ends a span. A key of 0
 // then becomes a new one, which AppendEvent stores in e. It repeats Append, because branches, and
 // arguments that go through memory, would slow down all other events.

@@ -48,7 +48,8 @@ func plain(args []string) bool {
 	return len(args) > 1 && base(args[0]) == "ptrace-event" && args[1] != "" && args[1][0] != '-' && len(args[1]) <= maxName
 }
 
-// idle reports whether there is no stream.
+// idle reports whether there is no stream. It does not check that the trace directory is the
+// user's: an event goes to no stream of a directory that the program refuses, either.
 func idle(environ []string) bool {
 	var dir string
 	for i := range environ {

@@ -136,11 +136,16 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 	case opt.sel.await != nil, opt.head >= 0 && shown >= opt.head:
 		return nil // the rest was not read, so its soundness is unknown
 	}
+	warnOfListing(env, inputs, opt, shown)
+	return nil
+}
+
+// warnOfListing reports what a listing to the end has found.
+func warnOfListing(env *cli.Env, inputs []*input, opt *options, shown int) {
 	for _, in := range inputs {
 		env.Warn(in.soundness())
 	}
 	if opt.form == "annotate" && shown == 0 {
 		env.NoteHint(inputs[0].name+": no captured output", "`ptrace-run --capture` records it")
 	}
-	return nil
 }

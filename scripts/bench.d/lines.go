@@ -25,7 +25,7 @@ func (b *bench) lines() *group {
 	return &group{
 		rounds: 3,
 		setup: func() error {
-			if _, err := command("", b.tool("ptrace-run"), "-c", "-o", ours, "--", "seq", count); err != nil {
+			if _, err := command(os.DevNull, b.tool("ptrace-run"), "-c", "-o", ours, "--", "seq", count); err != nil {
 				return err
 			}
 			if b.noLT != nil {

@@ -97,15 +97,20 @@ func (w *Writer) commit() error {
 	}
 	buf, blocks := q.buf, q.blocks
 	q.buf, q.blocks = buf[:0], blocks[:0]
-	err := w.out.(extender).extend(w.pos, buf)
-	if err != nil {
-		err = fmt.Errorf("log: write %v: %w", KindEvents, err)
+	err := w.keepEnd(len(buf))
+	if err == nil {
+		if err = w.out.(extender).extend(w.pos, buf); err != nil {
+			err = fmt.Errorf("log: write %v: %w", KindEvents, err)
+		}
 	}
 	for i := range blocks {
 		b := &blocks[i]
 		size := b.h.size()
 		if err != nil {
 			// There may be room for some of them. The caller reports the failure even if there is for all.
+			if err := w.keepEnd(int(size)); err != nil {
+				return err
+			}
 			if err := w.out.put(w.pos, buf[:headerSize], buf[headerSize:size]); err != nil {
 				return fmt.Errorf("log: write %v: %w", KindEvents, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"syscall"
@@ -17,6 +18,7 @@ type sink interface {
 	put(off int64, head, payload []byte) error
 	truncate(size int64) error
 	reserve(size int64) error
+	keep(end int64) error
 	sync() error
 	seekable() bool // put goes anywhere, truncate works
 }
@@ -96,6 +98,7 @@ type positionalSink struct {
 	f      file
 	raw    *os.File // for reserve; nil in tests
 	end    int64    // the file has nothing from here on
+	kept   int64    // the file has space up to here
 	buf    []byte
 	broken error
 }
@@ -158,7 +161,7 @@ func (s *positionalSink) erase(off int64, blocks []byte, err error) error {
 func (s *positionalSink) truncate(size int64) error {
 	err := s.f.Truncate(size)
 	if err == nil {
-		s.end = size
+		s.end, s.kept = size, 0
 	}
 	return err
 }
@@ -205,6 +208,41 @@ func (s *positionalSink) reserve(size int64) error {
 	return nil
 }
 
+// keepStep is how much more than it needs keep allocates, so that few writes need it.
+const keepStep = 64 << 10
+
+// keep allocates space up to end if the file system can, beyond the length of the file. Only a lack of
+// space is an error.
+func (s *positionalSink) keep(end int64) error {
+	if s.raw == nil || end <= s.kept {
+		return nil
+	}
+	c, err := s.raw.SyscallConn()
+	if err != nil {
+		return err
+	}
+	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
+	from := max(s.kept, s.end)
+	for _, to := range []int64{end + keepStep, end} {
+		if cerr := c.Control(func(fd uintptr) {
+			for err = syscall.EINTR; err == syscall.EINTR; {
+				err = syscall.Fallocate(int(fd), keepSize, from, to-from)
+			}
+		}); cerr != nil {
+			return cerr
+		}
+		switch {
+		case err == nil:
+			s.kept = to
+			return nil
+		case err != syscall.ENOSPC && err != syscall.EDQUOT && err != syscall.EFBIG:
+			s.kept = math.MaxInt64 // a file system that cannot
+			return nil
+		}
+	}
+	return fmt.Errorf("allocate space up to %d: %w", end, err)
+}
+
 // appendSink writes to a regular file in append mode. It cuts off what a failed write has left.
 type appendSink struct {
 	f      file
@@ -246,6 +284,7 @@ func (s *appendSink) extend(off int64, blocks []byte) error {
 
 func (s *appendSink) truncate(size int64) error { return s.f.Truncate(size) }
 func (s *appendSink) reserve(int64) error       { return nil }
+func (s *appendSink) keep(int64) error          { return nil }
 func (s *appendSink) sync() error               { return s.f.Sync() }
 func (s *appendSink) seekable() bool            { return true }
 
@@ -295,6 +334,7 @@ func (s *pipeSink) put(_ int64, head, payload []byte) error {
 
 func (s *pipeSink) truncate(int64) error { return nil }
 func (s *pipeSink) reserve(int64) error  { return nil }
+func (s *pipeSink) keep(int64) error     { return nil }
 func (s *pipeSink) sync() error          { return nil }
 func (s *pipeSink) seekable() bool       { return false }
 

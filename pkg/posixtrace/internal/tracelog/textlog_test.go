@@ -49,6 +49,7 @@ func (m *memory) truncate(size int64) error {
 }
 
 func (m *memory) reserve(int64) error { return nil }
+func (m *memory) keep(int64) error    { return nil }
 func (m *memory) sync() error         { return nil }
 func (m *memory) seekable() bool      { return true }
 

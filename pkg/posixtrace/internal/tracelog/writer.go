@@ -61,6 +61,7 @@ type Writer struct {
 	marksGone uint64 // those of replaced that were marks
 	totals    Totals
 	unsynced  error // why Sync failed
+	ending    bool  // Seal may use the space that is kept for it
 	sealing   bool
 	sealedAt  int64 // length of the sealed log
 }
@@ -202,12 +203,32 @@ func (w *Writer) append(h *header, payload []byte, types *Coarse) error {
 		}
 	}
 	at := w.pos
+	if err := w.keepEnd(headerSize + len(payload)); err != nil {
+		return err
+	}
 	if err := w.write(at, h, payload); err != nil {
 		return err
 	}
 	w.pos += h.size()
 	if indexed {
 		w.index = append(w.index, h.entry(at, types))
+	}
+	return nil
+}
+
+// endSize is the space that is kept for the end of a log, beside its index: status, seal, and a few types
+// and clock anchors.
+const endSize = 8 << 10
+
+// keepEnd allocates space for n bytes more and for the end of the log behind them. On a full disk, a log
+// without end would not say how many events it lacks.
+func (w *Writer) keepEnd(n int) error {
+	if w.ending || w.super.LogPolicy == Loop {
+		return nil
+	}
+	index := (len(w.index) + len(w.queue.blocks) + 1) * entrySize
+	if err := w.out.keep(w.pos + int64(n) + int64(index) + endSize); err != nil {
+		return fmt.Errorf("log: %w", err)
 	}
 	return nil
 }
@@ -253,6 +274,7 @@ func (w *Writer) writePending() error {
 // regular file there. With sync set it returns when the file is on its device. After an error only
 // Seal may be called.
 func (w *Writer) Seal(s Status, sync bool) error {
+	w.ending = true
 	if err := w.writePending(); err != nil {
 		return err
 	}

@@ -208,9 +208,6 @@ func (s *positionalSink) reserve(size int64) error {
 	return nil
 }
 
-// keepStep is how much more than it needs keep allocates, so that few writes need it.
-const keepStep = 64 << 10
-
 // keep allocates space up to end if the file system can, beyond the length of the file. Only a lack of
 // space is an error.
 func (s *positionalSink) keep(end int64) error {
@@ -223,24 +220,22 @@ func (s *positionalSink) keep(end int64) error {
 	}
 	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
 	from := max(s.kept, s.end)
-	for _, to := range []int64{end + keepStep, end} {
-		if cerr := c.Control(func(fd uintptr) {
-			for err = syscall.EINTR; err == syscall.EINTR; {
-				err = syscall.Fallocate(int(fd), keepSize, from, to-from)
-			}
-		}); cerr != nil {
-			return cerr
+	if cerr := c.Control(func(fd uintptr) {
+		for err = syscall.EINTR; err == syscall.EINTR; {
+			err = syscall.Fallocate(int(fd), keepSize, from, end-from)
 		}
-		switch {
-		case err == nil:
-			s.kept = to
-			return nil
-		case err != syscall.ENOSPC && err != syscall.EDQUOT && err != syscall.EFBIG:
-			s.kept = math.MaxInt64 // a file system that cannot
-			return nil
-		}
+	}); cerr != nil {
+		return cerr
 	}
-	return fmt.Errorf("allocate space up to %d: %w", end, err)
+	switch err {
+	case nil:
+		s.kept = end
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
+		return fmt.Errorf("allocate space up to %d: %w", end, err)
+	default:
+		s.kept = math.MaxInt64 // a file system that cannot
+	}
+	return nil
 }
 
 // appendSink writes to a regular file in append mode. It cuts off what a failed write has left.

@@ -207,7 +207,7 @@ var _ = conform("FUL-01", func(t *testing.T) {
 			fast.id = eventID(t, "flow.fast")
 			burst := 300
 			if sp == posixtrace.PolicyLoop {
-				burst = 9000
+				burst = 20000 // more than the stream has room for
 			}
 			for range 100 {
 				slow.put()

@@ -80,12 +80,9 @@ func (c *CSV) make(p *phrase, of *member) {
 // appendData appends the cell of an event's data.
 func (c *CSV) appendData(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if data, ok := rawData(rec); ok && startsNoFormula(data) {
-		start := len(b)
-		b, n := escape.AppendPlain(append(b, '"'), data)
-		if n == len(data) {
-			return append(b, '"')
+		if whole, n := escape.AppendPlain(append(b, '"'), data); n == len(data) {
+			return append(whole, '"')
 		}
-		b = b[:start]
 	}
 	c.tmp = appendDecoded(c.tmp[:0], src, rec)
 	return appendCell(b, c.tmp)

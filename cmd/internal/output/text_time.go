@@ -27,7 +27,6 @@ type textTimes struct {
 	sec     int64  // the second that date and zone belong to, for AbsoluteTime
 	date    []byte // the text before the nanoseconds, in this second
 	zone    []byte // the text after them
-	tmp     []byte
 }
 
 // window returns how far a time is from the start of the stamp's window: less than the stamp's

@@ -248,7 +248,10 @@ func (p *plan) configure(s *posixtrace.Stream, log *logfile.File) (m made, err e
 		return m, err
 	}
 	if p.export {
-		streams.OpenSpool(s, p.log != "" || p.foreground)
+		path := streams.OpenSpool(s, p.log != "" || p.foreground)
+		if path != "" && p.start {
+			spool.Mark(path) // a shell with a coarse clock may date its first event before the START
+		}
 	}
 	m = made{info.Name, info.Path, creation.RoomNotes(s, &p.attr)}
 	return m, log.Begin(s)

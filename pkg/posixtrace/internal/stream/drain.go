@@ -131,6 +131,7 @@ func (dr *drainer) pass(start uint64, taken []bool) (again bool) {
 		if c.state() == claiming {
 			dr.settle(i, c)
 		}
+		c = dr.awaitFirst(i, c)
 		if taken[i] || c.state() < owned || c.state() == leaving || c.count() == 0 {
 			continue
 		}
@@ -147,6 +148,20 @@ func (dr *drainer) pass(start uint64, taken []bool) (again bool) {
 		}
 	}
 	return again
+}
+
+// awaitFirst returns the control word of chunk i, seen as c. If the chunk is empty and a writer is in
+// the middle of its first event, awaitFirst waits for the event, which may be older than the flush.
+func (dr *drainer) awaitFirst(i int, c ctl) ctl {
+	for c.busy() && c.count() == 0 && (c.state() == owned || c.state() == open) {
+		if time.Now().After(dr.deadline) {
+			dr.holdBack(i, c)
+			break
+		}
+		time.Sleep(20 * time.Microsecond)
+		c = ctl(dr.m.at(i).ctl.Load())
+	}
+	return c
 }
 
 // holdBack lowers the watermark below the events of chunk i, seen as c, which is left to a later

@@ -31,3 +31,28 @@ func TestReaderLeavesEventsOfScan(t *testing.T) {
 		}
 	}
 }
+
+// TestReaderLeavesEventsOfWriterThatJoins has a writer with times of its own come to an open chunk after
+// a scan has seen it. Its events are left to the next scan.
+func TestReaderLeavesEventsOfWriterThatJoins(t *testing.T) {
+	m := newMem(t, 64<<10, Loop)
+	w, own := newWriter(t, m, 1), newWriter(t, m, 1)
+	w.Short()
+	own.Short()
+	own.Alone()
+	m.change(Running, 0)
+	e := Event{ID: event.FirstUser}
+	w.Record(0, &e, nil)
+	r := m.NewReader()
+	r.rescan()
+	own.shard(0).entry.Store(w.shard(0).entry.Load())
+	e.Tick = m.now()
+	own.Record(0, &e, nil)
+	k := r.top()
+	if k == nil || ctl(m.at(k.i).ctl.Load()).count() != 2 {
+		t.Fatal("the writers use two chunks")
+	}
+	if !r.load(k) || r.decode(k) {
+		t.Error("the event is not left")
+	}
+}

@@ -41,6 +41,7 @@ type cursor struct {
 	gen       uint64
 	base      uint64
 	buf       []byte
+	seen      int // the scan has seen the events up to this offset
 	end       int // events that came since the scan, not to be reported yet, start at this offset
 	loaded    bool
 	cur       chunk.Cursor
@@ -121,10 +122,10 @@ func (g *merger) pass(start uint64, since *time.Time) (again bool) {
 		if d.born.Load() > start && (!k.loaded || k.head.Event == 0) {
 			continue
 		}
-		k.end = g.m.ChunkSize
+		k.seen, k.end = c.off(), g.m.ChunkSize
 		if d.joined.Load() != 0 {
 			// Only events with times of their own may be older than events that the pass has seen.
-			k.end = c.off()
+			k.end = k.seen
 		}
 		again = again || d.joined.Load() > start
 		if k.loaded && k.head.Event == 0 && !g.load(k) {
@@ -186,6 +187,9 @@ func (g *merger) load(k *cursor) bool {
 	c := ctl(d.ctl.Load())
 	if c.gen() != k.gen || c.state() == claiming || c.state() == free {
 		return false
+	}
+	if d.joined.Load() != 0 {
+		k.end = min(k.end, k.seen) // perhaps since the scan
 	}
 	old, end := len(k.buf), min(c.off(), k.end, m.ChunkSize)
 	if end > old {

@@ -3,6 +3,7 @@ package tracelog
 import (
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -397,5 +398,31 @@ func TestCreateRefuses(t *testing.T) {
 	must(t, err)
 	if n := len(openFile(t, m.b).Super().Command); n < 60 || n > 65 {
 		t.Errorf("%d of 100 long arguments are in the superblock", n)
+	}
+}
+
+// TestKeepBehindOldContents lets a log keep the space for its end where the file has been longer: within
+// the old contents there is nothing to allocate, behind them there is.
+func TestKeepBehindOldContents(t *testing.T) {
+	const old = 1 << 20
+	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	must(t, err)
+	defer f.Close()
+	must(t, f.Truncate(old))
+	out, err := newSink(f, Append)
+	must(t, err)
+	s := out.(*positionalSink)
+	must(t, s.keep(4096))
+	if s.kept != 0 {
+		t.Errorf("within the old contents space is kept up to %d", s.kept)
+	}
+	must(t, s.keep(old+4096))
+	if s.kept == math.MaxInt64 {
+		t.Skip("this file system allocates no space ahead")
+	}
+	var st syscall.Stat_t
+	must(t, syscall.Fstat(int(f.Fd()), &st))
+	if s.kept < old+4096 || st.Blocks*512 < 4096 || st.Size != old {
+		t.Errorf("space is kept up to %d; the file has %d bytes in %d", s.kept, st.Size, st.Blocks*512)
 	}
 }

@@ -181,7 +181,6 @@ func (s *positionalSink) reserve(size int64) error {
 	}
 	var st syscall.Stat_t
 	var fs syscall.Statfs_t
-	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
 	if cerr := c.Control(func(fd uintptr) {
 		// Some file systems allocate all free space before they find that it is not enough.
 		// The file may have its space already.
@@ -193,38 +192,43 @@ func (s *positionalSink) reserve(size int64) error {
 			err = syscall.ENOSPC
 			return
 		}
-		for {
-			if err = syscall.Fallocate(int(fd), keepSize, 0, size); err != syscall.EINTR {
-				return
-			}
-		}
+		err = allocate(fd, 0, size)
 	}); cerr != nil {
 		return cerr
 	}
-	if errors.Is(err, syscall.ENOSPC) {
+	if err == nil {
+		s.kept = max(s.kept, size)
+	} else if errors.Is(err, syscall.ENOSPC) {
 		s.f.Truncate(st.Size) // frees the space behind the end
 		return fmt.Errorf("reserve %d bytes: %w", size, err)
 	}
 	return nil
 }
 
+// allocate allocates the space of a part of a file, whose length does not change.
+func allocate(fd uintptr, from, to int64) error {
+	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
+	for {
+		if err := syscall.Fallocate(int(fd), keepSize, from, to-from); err != syscall.EINTR {
+			return err
+		}
+	}
+}
+
 // keep allocates space up to end if the file system can, beyond the length of the file. Only a lack of
 // space is an error.
 func (s *positionalSink) keep(end int64) error {
-	if s.raw == nil || end <= s.kept {
+	from := max(s.kept, s.end)
+	if s.raw == nil || end <= from {
 		return nil
 	}
+	const block = 4096 // no file system allocates less
+	end = (end + block - 1) &^ (block - 1)
 	c, err := s.raw.SyscallConn()
 	if err != nil {
 		return err
 	}
-	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
-	from := max(s.kept, s.end)
-	if cerr := c.Control(func(fd uintptr) {
-		for err = syscall.EINTR; err == syscall.EINTR; {
-			err = syscall.Fallocate(int(fd), keepSize, from, end-from)
-		}
-	}); cerr != nil {
+	if cerr := c.Control(func(fd uintptr) { err = allocate(fd, from, end) }); cerr != nil {
 		return cerr
 	}
 	switch err {

@@ -52,7 +52,7 @@ func enabled(id EventID) bool {
 func record(id EventID, data []byte) {
 	if uint32(id)-uint32(event.Unnamed) >= traced.known.Load() {
 		if id == probe && len(data) == len(probeMark) && &data[0] == &probeMark[0] {
-			_, pc, _ := sys.Self()
+			_, pc, _, _ := sys.Self()
 			probed.Store(pc)
 			_, caller := sys.SlowSelf(2)
 			probedOuter.Store(sys.Outer() == caller)
@@ -80,7 +80,7 @@ func record(id EventID, data []byte) {
 	var tid, addr, ticks uint64
 	var processor int
 	if t.fast {
-		if tid, addr, processor, ticks = sys.SelfTicks(); addr == t.outline {
+		if tid, addr, processor, ticks = sys.Self(); addr == t.outline {
 			// Event itself was not inlined; the trace point is one call farther up.
 			if t.outer {
 				addr = sys.Outer()

@@ -107,7 +107,7 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 		return s
 	}
 	if t.begin == probe {
-		_, pc, _ := sys.Self()
+		_, pc, _, _ := sys.Self()
 		_, caller := sys.SlowSelf(2)
 		startBody.found(pc, sys.Outer() == caller)
 		return s
@@ -125,7 +125,7 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 	if !table.fast {
 		tid, e.Addr = sys.SlowSelf(2)
 		processor = sys.Processor()
-	} else if tid, e.Addr, processor, e.Ticks = sys.SelfTicks(); e.Addr == startBody.pc.Load() {
+	} else if tid, e.Addr, processor, e.Ticks = sys.Self(); e.Addr == startBody.pc.Load() {
 		// Start itself was not inlined; the trace point is one call farther up.
 		if startBody.outer.Load() {
 			e.Addr = sys.Outer()
@@ -149,7 +149,7 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 //go:noinline
 func endSpan(s Span, data []byte) {
 	if s.end == probe {
-		_, pc, _ := sys.Self()
+		_, pc, _, _ := sys.Self()
 		_, caller := sys.SlowSelf(2)
 		endBody.found(pc, sys.Outer() == caller)
 		return
@@ -166,7 +166,7 @@ func endSpan(s Span, data []byte) {
 	if !table.fast {
 		tid, e.Addr = sys.SlowSelf(2)
 		processor = sys.Processor()
-	} else if tid, e.Addr, processor, e.Ticks = sys.SelfTicks(); e.Addr == endBody.pc.Load() {
+	} else if tid, e.Addr, processor, e.Ticks = sys.Self(); e.Addr == endBody.pc.Load() {
 		if endBody.outer.Load() {
 			e.Addr = sys.Outer()
 		} else {

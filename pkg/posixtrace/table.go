@@ -16,7 +16,7 @@ type table struct {
 	seen    uint32 // the value that word would have otherwise
 	again   int64  // the time of the retry, in the nanoseconds of sys.Monotonic
 	none    bool   // there is no page, or no directory for it
-	fast    bool   // sys.SelfTicks can be used
+	fast    bool   // sys.Self can be used
 	ticks   bool   // a stream's clock is the processor's counter
 	outline uint64 // where record returns to in an Event that was not inlined
 	outer   bool   // sys.Outer can be used

@@ -8,38 +8,13 @@ TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ AX, ret+0(FP)
 	RET
 
-// func Self() (tid, pc uint64, processor int)
+// func Self() (tid, pc uint64, processor int, ticks uint64)
+//
+// The counter comes first: the rest does not wait for it.
 //
 // BP is the frame of the Go function that called this one, or of a wrapper that the linker put
 // between them; hop says which.
-TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-24
-	MOVQ TLS, CX
-	MOVQ 0(CX)(TLS*1), CX
-	MOVQ ·gM(SB), DX
-	MOVQ (CX)(DX*1), CX // g.m
-	MOVQ ·mID(SB), DX
-	MOVQ (CX)(DX*1), DX
-	MOVQ DX, tid+0(FP)
-	MOVQ ·mP(SB), DX
-	MOVQ (CX)(DX*1), DX // m.p
-	TESTQ DX, DX
-	JEQ  none
-	MOVLQSX 0(DX), DX   // its id
-none:
-	MOVQ DX, processor+16(FP)
-	MOVQ BP, CX
-	CMPB ·hop(SB), $0
-	JEQ  here
-	MOVQ 0(CX), CX
-here:
-	MOVQ 8(CX), CX
-	MOVQ CX, pc+8(FP)
-	RET
-
-// func SelfTicks() (tid, pc uint64, processor int, ticks uint64)
-//
-// As Self. The counter comes first: the rest does not wait for it.
-TEXT ·SelfTicks(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-32
 	RDTSC
 	SHLQ $32, DX
 	ORQ  DX, AX

@@ -13,12 +13,10 @@ import (
 func Ticks() uint64
 
 // Self returns the kernel's id of the calling thread, the return address of Self's caller, which is
-// in the caller's caller, and the number of the scheduler's processor, a hint that is outdated at
-// once. FastSelf must have returned true, and the caller must be a function that is never inlined.
-func Self() (tid, pc uint64, processor int)
-
-// SelfTicks is Self and Ticks in one call.
-func SelfTicks() (tid, pc uint64, processor int, ticks uint64)
+// in the caller's caller, the number of the scheduler's processor, a hint that is outdated at
+// once, and the time stamp counter, as Ticks. FastSelf must have returned true, and the caller must
+// be a function that is never inlined.
+func Self() (tid, pc uint64, processor int, ticks uint64)
 
 // Outer returns the return address one frame above that of Self. The function of that frame, too,
 // must never be inlined. Unlike SlowSelf, Outer sees the wrapper in which the compiler puts a call
@@ -60,7 +58,7 @@ var FastSelf = sync.OnceValue(findSelf)
 
 //go:noinline
 func probe() (tid, pc, want uint64) {
-	tid, pc, _ = Self()
+	tid, pc, _, _ = Self()
 	var pcs [1]uintptr
 	runtime.Callers(2, pcs[:])
 	return tid, pc, uint64(pcs[0])
@@ -156,7 +154,7 @@ func verify() {
 			return
 		}
 		// A hint may be outdated, but not every time.
-		if _, _, p := Self(); p == askProcessor() {
+		if _, _, p, _ := Self(); p == askProcessor() {
 			verified = true
 			return
 		}

@@ -82,7 +82,7 @@ func TestUnknownRuntime(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if tid, _, _ := Self(); int(tid) != syscall.Gettid() {
+	if tid, _, _, _ := Self(); int(tid) != syscall.Gettid() {
 		t.Errorf("thread %d, want %d", tid, syscall.Gettid())
 	}
 }

@@ -9,10 +9,7 @@ func Ticks() uint64 { return Monotonic() }
 func FastSelf() bool { return false }
 
 // Self is not called where FastSelf is false.
-func Self() (tid, pc uint64, processor int) { return 0, 0, 0 }
-
-// SelfTicks is not called where FastSelf is false.
-func SelfTicks() (tid, pc uint64, processor int, ticks uint64) { return 0, 0, 0, 0 }
+func Self() (tid, pc uint64, processor int, ticks uint64) { return 0, 0, 0, 0 }
 
 // Outer is not called where FastSelf is false.
 func Outer() uint64 { return 0 }

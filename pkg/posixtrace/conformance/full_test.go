@@ -867,7 +867,12 @@ var _ = conform("FUL-16", func(t *testing.T) {
 // readWhileWritten reads the stream while one writer records n numbers as fast as it can.
 func readWhileWritten(t *testing.T, s *posixtrace.Stream, n int) (all []readEvent) {
 	t.Helper()
-	w := newNumberWriter(t, s)
+	whileWritten(newNumberWriter(t, s), n, func() { all = append(all, readAll(t, s)...) })
+	return all
+}
+
+// whileWritten calls f again and again while a writer records n numbers as fast as it can, and once after.
+func whileWritten(w *numberWriter, n int, f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -881,9 +886,8 @@ func readWhileWritten(t *testing.T, s *posixtrace.Stream, n int) (all []readEven
 			over = true
 		default:
 		}
-		all = append(all, readAll(t, s)...)
+		f()
 	}
-	return all
 }
 
 var _ = conform("FUL-17", func(t *testing.T) {
@@ -912,24 +916,12 @@ var _ = conform("FUL-17", func(t *testing.T) {
 			}
 			w := newOtherNumberWriter(t, s)
 			const n = 60000
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				for range n {
-					w.put()
-				}
-			}()
-			for over := false; !over; {
-				select {
-				case <-done:
-					over = true
-				default:
-				}
+			whileWritten(w, n, func() {
 				if err := s.Flush(); err != nil {
 					t.Fatal(err)
 				}
 				runtime.Gosched()
-			}
+			})
 			st := statusOf(t, s)
 			shutdownStream(t, s)
 			all := withoutFlushMarks(readFinishedLog(t, path))

@@ -47,6 +47,21 @@ func newWriter(t testing.TB, m *Mem, n int) *Writer {
 	return w
 }
 
+// eachEvent calls f for the events of a block, whose data is valid until f returns. It returns the error of
+// a malformed block.
+func eachEvent(b *Block, f func(rec *chunk.Record)) error {
+	var cur chunk.Cursor
+	var rec chunk.Record
+	cur.Reset(b.Payload, b.Base)
+	for {
+		ok, err := cur.Next(&rec)
+		if err != nil || !ok {
+			return err
+		}
+		f(&rec)
+	}
+}
+
 func BenchmarkRecord(b *testing.B) {
 	m := newMem(b, 1<<20, Loop)
 	w := newWriter(b, m, 2)

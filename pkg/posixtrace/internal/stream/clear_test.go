@@ -99,18 +99,8 @@ func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 			}
 			defer m.FreeSlot(slot)
 			if _, err := flushTo(m, slot, func(b *Block) error {
-				var cur chunk.Cursor
-				var rec chunk.Record
-				cur.Reset(b.Payload, b.Base)
-				for {
-					ok, err := cur.Next(&rec)
-					if err != nil {
-						t.Errorf("%s: %v", what, err)
-					}
-					if !ok || err != nil {
-						break
-					}
-					check(&rec)
+				if err := eachEvent(b, check); err != nil {
+					t.Errorf("%s: %v", what, err)
 				}
 				return y.block(b)
 			}); err != nil {

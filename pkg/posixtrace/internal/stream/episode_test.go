@@ -43,19 +43,7 @@ func testEpisodes(t *testing.T, policy uint8, flush bool, writers int) {
 		recs = append(recs, rec)
 	}
 	put := func(b *Block) error {
-		var cur chunk.Cursor
-		var rec chunk.Record
-		cur.Reset(b.Payload, b.Base)
-		for {
-			ok, err := cur.Next(&rec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !ok {
-				return nil
-			}
-			keep(rec)
-		}
+		return eachEvent(b, func(rec *chunk.Record) { keep(*rec) })
 	}
 	r := m.NewReader()
 	take := func() {

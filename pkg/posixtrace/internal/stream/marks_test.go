@@ -239,21 +239,11 @@ func TestFlushReportsMarks(t *testing.T) {
 	c, w := newWriter(t, m, 1), newWriter(t, m, 1)
 	var recs []chunk.Record
 	put := func(b *Block) error {
-		var cur chunk.Cursor
-		var rec chunk.Record
-		cur.Reset(b.Payload, b.Base)
-		for {
-			ok, err := cur.Next(&rec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !ok {
-				return nil
-			}
-			d := rec
+		return eachEvent(b, func(rec *chunk.Record) {
+			d := *rec
 			d.Data = slices.Clone(rec.Data)
 			recs = append(recs, d)
-		}
+		})
 	}
 	flush := func() []chunk.Record {
 		recs = nil

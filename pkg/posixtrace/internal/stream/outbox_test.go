@@ -28,21 +28,11 @@ func (l *queueLog) write(b *Block) error {
 		return errNoRoom
 	}
 	l.left--
-	var cur chunk.Cursor
-	var rec chunk.Record
-	cur.Reset(b.Payload, b.Base)
-	for {
-		ok, err := cur.Next(&rec)
-		if err != nil {
-			l.t.Error(err)
-		}
-		if !ok {
-			return nil
-		}
+	return eachEvent(b, func(rec *chunk.Record) {
 		if rec.Event.User() {
 			l.seen[rec.Addr]++
 		}
-	}
+	})
 }
 
 func (l *queueLog) sink() *Sink {

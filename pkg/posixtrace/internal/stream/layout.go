@@ -21,7 +21,12 @@
 // header's table of slots; in an open chunk, which has no owner, it is that of the writer that has
 // set B (busy). count and offset are how many events, in how many bytes, are published; bytes
 // beyond do not exist.
+//
+// The C library works on the same files. Its header of the layout is written from this package,
+// chunk, event and registry.
 package stream
+
+//go:generate go run ../../../../libposixtrace/layout ../../../../libposixtrace/layout.h
 
 import (
 	"sync/atomic"

@@ -1,0 +1,421 @@
+/* Written by go generate from the Go source of pkg/posixtrace/internal. Do not edit. */
+#ifndef PXT_LAYOUT_H
+#define PXT_LAYOUT_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* event */
+#define PXT_EV_Error 1
+#define PXT_EV_Filter 4
+#define PXT_EV_FirstDynamic 3584
+#define PXT_EV_FirstUser 33
+#define PXT_EV_FlushStart 7
+#define PXT_EV_FlushStop 8
+#define PXT_EV_Max 4096
+#define PXT_EV_MaxEncodedSet 520
+#define PXT_EV_NameMax 255
+#define PXT_EV_Overflow 5
+#define PXT_EV_ProcFork 16
+#define PXT_EV_Resume 6
+#define PXT_EV_SetWords 64
+#define PXT_EV_Start 2
+#define PXT_EV_Stop 3
+#define PXT_EV_Unnamed 32
+
+/* chunk */
+#define PXT_CK_BaseSize 16
+#define PXT_CK_FullSize 40
+#define PXT_CK_HeaderSize 8
+#define PXT_CK_JointSize 24
+#define PXT_CK_KindBase 32766
+#define PXT_CK_KindFull 32765
+#define PXT_CK_KindJoint 32763
+#define PXT_CK_KindPad 32764
+#define PXT_CK_KindSite 32767
+#define PXT_CK_MaxData 32768
+#define PXT_CK_MaxSites 32752
+#define PXT_CK_MaxSize 131072
+#define PXT_CK_NoteSize 24
+#define PXT_CK_Overhead 56
+#define PXT_CK_SiteSize 32
+#define PXT_CK_SpanNote 1851879539
+#define PXT_CK_Truncated 32768
+
+/* stream */
+#define PXT_Append 4
+#define PXT_ClockMonotonic 0
+#define PXT_ClockTicks 1
+#define PXT_Dead 32
+#define PXT_Flush 3
+#define PXT_Full 2
+#define PXT_LogFull 4
+#define PXT_Loop 1
+#define PXT_MaxPattern 254
+#define PXT_MaxPatterns 64
+#define PXT_MaxSlots 1024
+#define PXT_MaxSystemData 1040
+#define PXT_NoRestart 8
+#define PXT_Running 1
+#define PXT_StartSize 4096
+#define PXT_StopReported 16
+#define PXT_UntilFull 2
+#define PXT_accountTries 20
+#define PXT_aside UINT64_C(0x8000000000000000)
+#define PXT_busyBit 1073741824
+#define PXT_claimTries 1000
+#define PXT_claiming 1
+#define PXT_closeTries 100
+#define PXT_countBits 15
+#define PXT_countMask 1073709056
+#define PXT_countShift 15
+#define PXT_descSize 128
+#define PXT_farBack 1073741824
+#define PXT_farBehind UINT64_C(0x100000000)
+#define PXT_firstStable 10
+#define PXT_free 0
+#define PXT_frozenBit UINT64_C(0x80000000000)
+#define PXT_full 4
+#define PXT_genBits 20
+#define PXT_genMask 1048575
+#define PXT_genShift 44
+#define PXT_headerSize 36864
+#define PXT_idxMask 1073741823
+#define PXT_leaving 5
+#define PXT_lookAgain 64
+#define PXT_lossMask UINT64_C(0xfffffffffff)
+#define PXT_maxAnchors 256
+#define PXT_maxFile UINT64_C(0x10000000000)
+#define PXT_maxLead UINT64_C(0xee6b28000)
+#define PXT_maxLost UINT64_C(0x7ffffffffff)
+#define PXT_maxOpens 16
+#define PXT_maxPlaces 64
+#define PXT_noChunk UINT64_C(0xffffffffc0000000)
+#define PXT_odd 256
+#define PXT_offBits 15
+#define PXT_offMask 32767
+#define PXT_open 3
+#define PXT_owned 2
+#define PXT_pageSize 4096
+#define PXT_partial 6
+#define PXT_patternSize 256
+#define PXT_reachedEvery 1048576
+#define PXT_reserved UINT64_C(0x8000000000000000)
+#define PXT_second 64
+#define PXT_shiftTries 100
+#define PXT_siteBits 6
+#define PXT_siteCache 64
+#define PXT_skew 2000
+#define PXT_slotBits 10
+#define PXT_slotMask UINT64_C(0xffc00000000)
+#define PXT_slotShift 34
+#define PXT_somePartial 1
+#define PXT_spread UINT64_C(0x9e3779b97f4a7c15)
+#define PXT_stateFlags 65535
+#define PXT_stateGen 65536
+#define PXT_stateMask UINT64_C(0x380000000)
+#define PXT_stateShift 31
+#define PXT_tagMask UINT64_C(0xffffffffc0000000)
+#define PXT_turning 128
+#define PXT_unfixed UINT64_C(0x8000000000000000)
+#define PXT_version 4194314
+#define PXT_wasCleared UINT64_C(0x80000000000)
+
+struct pxt_stable {
+	uint8_t magic[8];
+	uint32_t version;
+	uint32_t headerSize;
+	uint64_t size;
+	uint64_t id;
+};
+_Static_assert(sizeof(struct pxt_stable) == 32, "layout");
+_Static_assert(offsetof(struct pxt_stable, magic) == 0, "layout");
+_Static_assert(offsetof(struct pxt_stable, version) == 8, "layout");
+_Static_assert(offsetof(struct pxt_stable, headerSize) == 12, "layout");
+_Static_assert(offsetof(struct pxt_stable, size) == 16, "layout");
+_Static_assert(offsetof(struct pxt_stable, id) == 24, "layout");
+
+struct pxt_fixed {
+	uint32_t chunkSize;
+	uint32_t chunks;
+	uint32_t places;
+	uint32_t opens;
+	uint32_t clock;
+	uint32_t clockRes;
+	int64_t createdAt;
+	uint64_t mono;
+	uint64_t minSize;
+	uint64_t logMax;
+	uint32_t maxData;
+	uint8_t policy;
+	uint8_t logPolicy;
+	uint8_t inherit;
+	uint8_t hasLog;
+	uint64_t logDev;
+	uint64_t logIno;
+	uint64_t creator;
+	uint64_t pidns;
+	uint64_t bornTick;
+	uint32_t nameLen;
+	uint32_t logPathLen;
+	uint32_t cmdLen;
+	uint32_t versionLen;
+	uint8_t bootID[40];
+	uint8_t genVersion[64];
+	uint8_t name[256];
+	uint8_t logPath[4096];
+	uint8_t cmd[1024];
+};
+_Static_assert(sizeof(struct pxt_fixed) == 5600, "layout");
+_Static_assert(offsetof(struct pxt_fixed, chunkSize) == 0, "layout");
+_Static_assert(offsetof(struct pxt_fixed, chunks) == 4, "layout");
+_Static_assert(offsetof(struct pxt_fixed, places) == 8, "layout");
+_Static_assert(offsetof(struct pxt_fixed, opens) == 12, "layout");
+_Static_assert(offsetof(struct pxt_fixed, clock) == 16, "layout");
+_Static_assert(offsetof(struct pxt_fixed, clockRes) == 20, "layout");
+_Static_assert(offsetof(struct pxt_fixed, createdAt) == 24, "layout");
+_Static_assert(offsetof(struct pxt_fixed, mono) == 32, "layout");
+_Static_assert(offsetof(struct pxt_fixed, minSize) == 40, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logMax) == 48, "layout");
+_Static_assert(offsetof(struct pxt_fixed, maxData) == 56, "layout");
+_Static_assert(offsetof(struct pxt_fixed, policy) == 60, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logPolicy) == 61, "layout");
+_Static_assert(offsetof(struct pxt_fixed, inherit) == 62, "layout");
+_Static_assert(offsetof(struct pxt_fixed, hasLog) == 63, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logDev) == 64, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logIno) == 72, "layout");
+_Static_assert(offsetof(struct pxt_fixed, creator) == 80, "layout");
+_Static_assert(offsetof(struct pxt_fixed, pidns) == 88, "layout");
+_Static_assert(offsetof(struct pxt_fixed, bornTick) == 96, "layout");
+_Static_assert(offsetof(struct pxt_fixed, nameLen) == 104, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logPathLen) == 108, "layout");
+_Static_assert(offsetof(struct pxt_fixed, cmdLen) == 112, "layout");
+_Static_assert(offsetof(struct pxt_fixed, versionLen) == 116, "layout");
+_Static_assert(offsetof(struct pxt_fixed, bootID) == 120, "layout");
+_Static_assert(offsetof(struct pxt_fixed, genVersion) == 160, "layout");
+_Static_assert(offsetof(struct pxt_fixed, name) == 224, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logPath) == 480, "layout");
+_Static_assert(offsetof(struct pxt_fixed, cmd) == 4576, "layout");
+
+struct pxt_account {
+	_Atomic uint64_t lost;
+	_Atomic uint64_t first;
+	_Atomic uint64_t last;
+	_Atomic uint64_t reported;
+	_Atomic uint64_t overflow;
+};
+_Static_assert(sizeof(struct pxt_account) == 40, "layout");
+_Static_assert(offsetof(struct pxt_account, lost) == 0, "layout");
+_Static_assert(offsetof(struct pxt_account, first) == 8, "layout");
+_Static_assert(offsetof(struct pxt_account, last) == 16, "layout");
+_Static_assert(offsetof(struct pxt_account, reported) == 24, "layout");
+_Static_assert(offsetof(struct pxt_account, overflow) == 32, "layout");
+
+struct pxt_markWords {
+	struct pxt_account noRoom[2];
+	_Atomic uint64_t losses;
+	_Atomic uint64_t gapEnd;
+	_Atomic uint64_t gapNext;
+	_Atomic uint64_t lastResume;
+	_Atomic uint64_t pendingRecord;
+	_Atomic uint64_t pendingOverflow;
+	_Atomic uint64_t recordedOverflow;
+	_Atomic uint64_t autoStop;
+	_Atomic uint64_t stopCause;
+	_Atomic uint64_t stopBy;
+	_Atomic uint64_t stopAddr;
+	_Atomic uint64_t flushStop;
+	_Atomic uint64_t failTick;
+	_Atomic uint64_t failErrno;
+	_Atomic uint64_t drained;
+	_Atomic uint64_t lastTick;
+};
+_Static_assert(sizeof(struct pxt_markWords) == 208, "layout");
+_Static_assert(offsetof(struct pxt_markWords, noRoom) == 0, "layout");
+_Static_assert(offsetof(struct pxt_markWords, losses) == 80, "layout");
+_Static_assert(offsetof(struct pxt_markWords, gapEnd) == 88, "layout");
+_Static_assert(offsetof(struct pxt_markWords, gapNext) == 96, "layout");
+_Static_assert(offsetof(struct pxt_markWords, lastResume) == 104, "layout");
+_Static_assert(offsetof(struct pxt_markWords, pendingRecord) == 112, "layout");
+_Static_assert(offsetof(struct pxt_markWords, pendingOverflow) == 120, "layout");
+_Static_assert(offsetof(struct pxt_markWords, recordedOverflow) == 128, "layout");
+_Static_assert(offsetof(struct pxt_markWords, autoStop) == 136, "layout");
+_Static_assert(offsetof(struct pxt_markWords, stopCause) == 144, "layout");
+_Static_assert(offsetof(struct pxt_markWords, stopBy) == 152, "layout");
+_Static_assert(offsetof(struct pxt_markWords, stopAddr) == 160, "layout");
+_Static_assert(offsetof(struct pxt_markWords, flushStop) == 168, "layout");
+_Static_assert(offsetof(struct pxt_markWords, failTick) == 176, "layout");
+_Static_assert(offsetof(struct pxt_markWords, failErrno) == 184, "layout");
+_Static_assert(offsetof(struct pxt_markWords, drained) == 192, "layout");
+_Static_assert(offsetof(struct pxt_markWords, lastTick) == 200, "layout");
+
+struct pxt_front {
+	_Atomic uint64_t state;
+	_Atomic uint64_t shift;
+	_Atomic uint64_t horizon;
+	uint64_t unused3[5];
+	_Atomic uint64_t filter[2][64];
+};
+_Static_assert(sizeof(struct pxt_front) == 1088, "layout");
+_Static_assert(offsetof(struct pxt_front, state) == 0, "layout");
+_Static_assert(offsetof(struct pxt_front, shift) == 8, "layout");
+_Static_assert(offsetof(struct pxt_front, horizon) == 16, "layout");
+_Static_assert(offsetof(struct pxt_front, filter) == 64, "layout");
+
+struct pxt_desc {
+	_Atomic uint64_t ctl;
+	_Atomic uint64_t base;
+	_Atomic uint64_t lost;
+	_Atomic uint64_t lostFirst;
+	_Atomic uint64_t lostLast;
+	_Atomic uint64_t sites;
+	_Atomic uint64_t born;
+	_Atomic uint64_t joined;
+	_Atomic uint64_t read;
+	_Atomic uint64_t reported;
+	_Atomic uint64_t last;
+	_Atomic uint64_t lostOver;
+	_Atomic uint64_t cleared;
+	_Atomic uint64_t clearedAt;
+	uint64_t unused14[2];
+};
+_Static_assert(sizeof(struct pxt_desc) == 128, "layout");
+_Static_assert(offsetof(struct pxt_desc, ctl) == 0, "layout");
+_Static_assert(offsetof(struct pxt_desc, base) == 8, "layout");
+_Static_assert(offsetof(struct pxt_desc, lost) == 16, "layout");
+_Static_assert(offsetof(struct pxt_desc, lostFirst) == 24, "layout");
+_Static_assert(offsetof(struct pxt_desc, lostLast) == 32, "layout");
+_Static_assert(offsetof(struct pxt_desc, sites) == 40, "layout");
+_Static_assert(offsetof(struct pxt_desc, born) == 48, "layout");
+_Static_assert(offsetof(struct pxt_desc, joined) == 56, "layout");
+_Static_assert(offsetof(struct pxt_desc, read) == 64, "layout");
+_Static_assert(offsetof(struct pxt_desc, reported) == 72, "layout");
+_Static_assert(offsetof(struct pxt_desc, last) == 80, "layout");
+_Static_assert(offsetof(struct pxt_desc, lostOver) == 88, "layout");
+_Static_assert(offsetof(struct pxt_desc, cleared) == 96, "layout");
+_Static_assert(offsetof(struct pxt_desc, clearedAt) == 104, "layout");
+
+struct pxt_header {
+	struct pxt_stable stable;
+	_Atomic uint32_t missed;
+	_Atomic uint32_t missedErr;
+	struct pxt_fixed fixed;
+	uint8_t unused4[64];
+	struct pxt_front front;
+	uint8_t unused6[64];
+	_Atomic uint64_t owner;
+	_Atomic uint64_t target;
+	_Atomic uint64_t family;
+	_Atomic uint64_t readLock;
+	_Atomic uint64_t seq;
+	_Atomic uint32_t handed;
+	_Atomic uint32_t held;
+	_Atomic uint64_t partials;
+	_Atomic uint64_t clears;
+	_Atomic uint64_t lostRead;
+	_Atomic uint64_t logLost;
+	_Atomic uint64_t late;
+	_Atomic uint64_t damage;
+	_Atomic uint64_t turned;
+	struct pxt_markWords markWords;
+	_Atomic uint32_t logOverrun;
+	_Atomic uint32_t loopFull;
+	_Atomic uint32_t flushing;
+	_Atomic uint32_t flushErr;
+	_Atomic uint32_t logFull;
+	_Atomic uint32_t flushAsk;
+	_Atomic uint32_t clearAsk;
+	_Atomic uint32_t flushDone;
+	_Atomic uint32_t flushRes;
+	_Atomic uint32_t shutAsk;
+	_Atomic uint32_t shutRes;
+	_Atomic uint32_t sync;
+	_Atomic uint32_t syncAsk;
+	_Atomic uint32_t syncDone;
+	_Atomic uint32_t syncErr;
+	_Atomic uint32_t nanchors;
+	_Atomic uint32_t npat;
+	_Atomic uint64_t anchors[256][2];
+	_Atomic uint64_t slots[1024];
+	_Atomic uint64_t placed[64];
+	_Atomic uint64_t opened[16];
+	uint8_t patterns[64][256];
+};
+_Static_assert(sizeof(struct pxt_header) == 36552, "layout");
+_Static_assert(offsetof(struct pxt_header, stable) == 0, "layout");
+_Static_assert(offsetof(struct pxt_header, missed) == 32, "layout");
+_Static_assert(offsetof(struct pxt_header, missedErr) == 36, "layout");
+_Static_assert(offsetof(struct pxt_header, fixed) == 40, "layout");
+_Static_assert(offsetof(struct pxt_header, front) == 5704, "layout");
+_Static_assert(offsetof(struct pxt_header, owner) == 6856, "layout");
+_Static_assert(offsetof(struct pxt_header, target) == 6864, "layout");
+_Static_assert(offsetof(struct pxt_header, family) == 6872, "layout");
+_Static_assert(offsetof(struct pxt_header, readLock) == 6880, "layout");
+_Static_assert(offsetof(struct pxt_header, seq) == 6888, "layout");
+_Static_assert(offsetof(struct pxt_header, handed) == 6896, "layout");
+_Static_assert(offsetof(struct pxt_header, held) == 6900, "layout");
+_Static_assert(offsetof(struct pxt_header, partials) == 6904, "layout");
+_Static_assert(offsetof(struct pxt_header, clears) == 6912, "layout");
+_Static_assert(offsetof(struct pxt_header, lostRead) == 6920, "layout");
+_Static_assert(offsetof(struct pxt_header, logLost) == 6928, "layout");
+_Static_assert(offsetof(struct pxt_header, late) == 6936, "layout");
+_Static_assert(offsetof(struct pxt_header, damage) == 6944, "layout");
+_Static_assert(offsetof(struct pxt_header, turned) == 6952, "layout");
+_Static_assert(offsetof(struct pxt_header, markWords) == 6960, "layout");
+_Static_assert(offsetof(struct pxt_header, logOverrun) == 7168, "layout");
+_Static_assert(offsetof(struct pxt_header, loopFull) == 7172, "layout");
+_Static_assert(offsetof(struct pxt_header, flushing) == 7176, "layout");
+_Static_assert(offsetof(struct pxt_header, flushErr) == 7180, "layout");
+_Static_assert(offsetof(struct pxt_header, logFull) == 7184, "layout");
+_Static_assert(offsetof(struct pxt_header, flushAsk) == 7188, "layout");
+_Static_assert(offsetof(struct pxt_header, clearAsk) == 7192, "layout");
+_Static_assert(offsetof(struct pxt_header, flushDone) == 7196, "layout");
+_Static_assert(offsetof(struct pxt_header, flushRes) == 7200, "layout");
+_Static_assert(offsetof(struct pxt_header, shutAsk) == 7204, "layout");
+_Static_assert(offsetof(struct pxt_header, shutRes) == 7208, "layout");
+_Static_assert(offsetof(struct pxt_header, sync) == 7212, "layout");
+_Static_assert(offsetof(struct pxt_header, syncAsk) == 7216, "layout");
+_Static_assert(offsetof(struct pxt_header, syncDone) == 7220, "layout");
+_Static_assert(offsetof(struct pxt_header, syncErr) == 7224, "layout");
+_Static_assert(offsetof(struct pxt_header, nanchors) == 7228, "layout");
+_Static_assert(offsetof(struct pxt_header, npat) == 7232, "layout");
+_Static_assert(offsetof(struct pxt_header, anchors) == 7240, "layout");
+_Static_assert(offsetof(struct pxt_header, slots) == 11336, "layout");
+_Static_assert(offsetof(struct pxt_header, placed) == 19528, "layout");
+_Static_assert(offsetof(struct pxt_header, opened) == 20040, "layout");
+_Static_assert(offsetof(struct pxt_header, patterns) == 20168, "layout");
+
+/* registry */
+#define PXT_PG_Child 4
+#define PXT_PG_Inherit 2
+#define PXT_PG_MaxStreams 64
+#define PXT_PG_Self 1
+#define PXT_PG_entAttached 16
+#define PXT_PG_entFlags 8
+#define PXT_PG_entStream 0
+#define PXT_PG_entrySize 24
+#define PXT_PG_offBoot 32
+#define PXT_PG_offEntries 128
+#define PXT_PG_offEntrySize 12
+#define PXT_PG_offFamily 56
+#define PXT_PG_offGeneration 68
+#define PXT_PG_offGroup 88
+#define PXT_PG_offMagic 0
+#define PXT_PG_offMoved 84
+#define PXT_PG_offNamespace 48
+#define PXT_PG_offOpened 80
+#define PXT_PG_offPID 16
+#define PXT_PG_offSeq 76
+#define PXT_PG_offSession 20
+#define PXT_PG_offSize 8
+#define PXT_PG_offStart 24
+#define PXT_PG_offUserNames 72
+#define PXT_PG_offWord 64
+#define PXT_PG_pageDamaged 1
+#define PXT_PG_pageForeign 2
+#define PXT_PG_pageMagic UINT64_C(0x3130454741505450)
+#define PXT_PG_pageOld 3
+#define PXT_PG_pageSize 4096
+#define PXT_PG_pageSound 0
+#define PXT_PG_recHeader 12
+
+#endif

@@ -1,0 +1,185 @@
+// Layout writes the C header of the files that the Go package and the C library share: streams,
+// pages and names. It reads the Go source, so that both sides have one definition.
+//
+// usage: layout FILE
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/constant"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: layout FILE")
+	}
+	text, err := header()
+	if err == nil {
+		err = os.WriteFile(os.Args[1], text, 0o644)
+	}
+	if err != nil {
+		log.Fatal("layout: ", err)
+	}
+}
+
+// parts are what C needs of each package: the constants whose names match, with a prefix, and the structs.
+var parts = []struct {
+	dir, prefix string
+	constants   *regexp.Regexp
+	structs     []string
+}{
+	{"event", "PXT_EV_", regexp.MustCompile(`^(Unnamed|FirstUser|FirstDynamic|Max|NameMax|SetWords|Error|Start|Stop|Filter|Overflow|Resume|FlushStart|FlushStop|ProcFork|MaxEncodedSet)$`), nil},
+	{"chunk", "PXT_CK_", regexp.MustCompile(`.`), nil},
+	{"stream", "PXT_", regexp.MustCompile(`^((off|count|slot|gen|state|busy|tag|idx|loss|site)(Bits|Shift|Mask|Bit|Cache)|busyBit|noChunk|frozenBit|wasCleared|` +
+		`free|claiming|owned|open|full|leaving|partial|Running|Full|LogFull|NoRestart|StopReported|Dead|second|turning|odd|stateGen|stateFlags|` +
+		`MaxSlots|max(Places|Opens|Anchors|File|Lead|Lost)|MaxPatterns?|patternSize|Clock[A-Z].*|Loop|UntilFull|Flush|Append|reserved|aside|somePartial|` +
+		`unfixed|skew|far(Back|Behind)|descSize|headerSize|MaxSystemData|version|firstStable|StartSize|spread|lookAgain|.*Tries|reachedEvery|pageSize)$`), []string{"stable", "fixed", "account", "markWords", "front", "desc", "header"}},
+	{"registry", "PXT_PG_", regexp.MustCompile(`^(page.*|off.*|ent[A-Z].*|entrySize|recHeader|rec[A-Z].*|MaxStreams|Self|Inherit|Child|class.*|names.*|.*Mode)$`), nil},
+}
+
+// header returns the text of the C header.
+func header() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(`/* Written by go generate from the Go source of pkg/posixtrace/internal. Do not edit. */
+#ifndef PXT_LAYOUT_H
+#define PXT_LAYOUT_H
+#include <stddef.h>
+#include <stdint.h>
+`)
+	for _, part := range parts {
+		p, err := load(part.dir)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "\n/* %s */\n", part.dir)
+		for _, name := range p.Scope().Names() {
+			if c, ok := p.Scope().Lookup(name).(*types.Const); ok && part.constants.MatchString(name) {
+				writeConstant(&b, part.prefix+name, c)
+			}
+		}
+		for _, name := range part.structs {
+			if err := writeStruct(&b, p, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	b.WriteString("\n#endif\n")
+	return b.Bytes(), nil
+}
+
+var fset = token.NewFileSet()
+
+// load type-checks an internal package as it is built for linux/amd64. Function bodies do not matter.
+func load(dir string) (*types.Package, error) {
+	_, self, _, _ := runtime.Caller(0)
+	ctx := build.Default
+	ctx.GOOS, ctx.GOARCH, ctx.CgoEnabled = "linux", "amd64", false
+	dir = filepath.Join(filepath.Dir(self), "../../pkg/posixtrace/internal", dir)
+	pkg, err := ctx.ImportDir(dir, 0)
+	if err != nil {
+		return nil, err
+	}
+	var files []*ast.File
+	for _, name := range pkg.GoFiles {
+		f, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil), IgnoreFuncBodies: true, Sizes: sizes}
+	return conf.Check(dir, fset, files, nil)
+}
+
+// sizes holds on arm64, too: the layout is the same on all supported architectures.
+var sizes = types.SizesFor("gc", "amd64")
+
+func writeConstant(b *bytes.Buffer, name string, c *types.Const) {
+	v := constant.ToInt(c.Val())
+	if v.Kind() != constant.Int {
+		return
+	}
+	if u, ok := constant.Uint64Val(v); ok && u > 1<<31-1 {
+		fmt.Fprintf(b, "#define %s UINT64_C(%#x)\n", name, u)
+		return
+	}
+	fmt.Fprintf(b, "#define %s %s\n", name, v.ExactString())
+}
+
+func writeStruct(b *bytes.Buffer, p *types.Package, name string) error {
+	o := p.Scope().Lookup(name)
+	if o == nil {
+		return fmt.Errorf("%s has no type %s", p.Path(), name)
+	}
+	s, ok := o.Type().Underlying().(*types.Struct)
+	if !ok {
+		return fmt.Errorf("%s is no struct", name)
+	}
+	var fields []*types.Var
+	for f := range s.Fields() {
+		fields = append(fields, f)
+	}
+	fmt.Fprintf(b, "\nstruct pxt_%s {\n", name)
+	for i, f := range fields {
+		base, dims, err := ctype(f.Type())
+		if err != nil {
+			return fmt.Errorf("%s.%s: %v", name, f.Name(), err)
+		}
+		member := f.Name()
+		if member == "_" {
+			member = fmt.Sprintf("unused%d", i)
+		}
+		fmt.Fprintf(b, "\t%s %s%s;\n", base, member, dims)
+	}
+	fmt.Fprintf(b, "};\n_Static_assert(sizeof(struct pxt_%s) == %d, \"layout\");\n", name, sizes.Sizeof(s))
+	for i, at := range sizes.Offsetsof(fields) {
+		if n := fields[i].Name(); n != "_" {
+			fmt.Fprintf(b, "_Static_assert(offsetof(struct pxt_%s, %s) == %d, \"layout\");\n", name, n, at)
+		}
+	}
+	return nil
+}
+
+var atomics = map[string]string{"Uint64": "_Atomic uint64_t", "Uint32": "_Atomic uint32_t"}
+
+var basics = map[types.BasicKind]string{
+	types.Uint8: "uint8_t", types.Uint32: "uint32_t", types.Uint64: "uint64_t", types.Int32: "int32_t", types.Int64: "int64_t",
+}
+
+// ctype returns the C type of a member, and the dimensions that follow its name.
+func ctype(t types.Type) (base, dims string, err error) {
+	switch u := t.(type) {
+	case *types.Named:
+		if o := u.Obj(); o.Pkg() != nil && o.Pkg().Path() == "sync/atomic" {
+			if base = atomics[o.Name()]; base != "" {
+				return base, "", nil
+			}
+			break
+		}
+		if _, ok := u.Underlying().(*types.Struct); ok {
+			return "struct pxt_" + u.Obj().Name(), "", nil
+		}
+		return ctype(u.Underlying())
+	case *types.Array:
+		base, dims, err = ctype(u.Elem())
+		return base, fmt.Sprintf("[%d]%s", u.Len(), dims), err
+	case *types.Basic:
+		if base = basics[u.Kind()]; base != "" {
+			return base, "", nil
+		}
+	}
+	return "", "", fmt.Errorf("no C type for %s", t)
+}

@@ -26,8 +26,7 @@ func (s *Stream) Shutdown() error {
 		if s.c.cut() {
 			return fail(op, s.shutdownCut(), syscall.EIO)
 		}
-		// Wait for a concurrent Shutdown to remove the file; the process may exit when we return.
-		s.lockAll()()
+		s.removeDead()
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	if f := hook.BeforeShutdown.Load(); f != nil {
@@ -40,6 +39,18 @@ func (s *Stream) Shutdown() error {
 	tid, pc := sys.SlowSelf(1)
 	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
 	return fail(op, s.shutdownOwn(e), syscall.EIO)
+}
+
+// removeDead waits for a concurrent Shutdown to remove the file, because the process may exit when the
+// caller returns. If the handle is not closed, removeDead removes the file itself: the shutdown was
+// another process's, which may have been killed before, or a process has written into the header.
+func (s *Stream) removeDead() {
+	defer s.lockAll()()
+	select {
+	case <-s.closed:
+	default:
+		removeStream(s.c, false)
+	}
 }
 
 // shutdownOwn shuts down a stream without log, or one whose log this process owns. e is the STOP event.

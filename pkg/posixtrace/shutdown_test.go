@@ -43,3 +43,39 @@ func TestConcurrentShutdownWaitsForRemoval(t *testing.T) {
 		log.Close()
 	}
 }
+
+// A Shutdown of a stream that is marked dead, with its file still there, removes the file: the process
+// that shut it down was killed before it could, or a process has written into the header.
+func TestShutdownRemovesDeadStream(t *testing.T) {
+	for _, logged := range []bool{false, true} {
+		var s *Stream
+		var err error
+		if logged {
+			log, e := os.Create(filepath.Join(t.TempDir(), "log"))
+			if e != nil {
+				t.Fatal(e)
+			}
+			defer log.Close()
+			s, err = CreateWithLog(0, nil, log)
+		} else {
+			s, err = Create(0, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := s.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.c.mem.Kill()
+		if err := s.Shutdown(); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("logged %v: Shutdown: %v", logged, err)
+		}
+		if _, err := os.Stat(info.Path); !os.IsNotExist(err) {
+			t.Errorf("logged %v: there is still its file: %v", logged, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("logged %v: Close: %v", logged, err)
+		}
+	}
+}

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Of <linux/futex.h>, which musl does not have. */
+enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129 };
 
 int pxt_openat(int dir, const char *name, int flags, unsigned mode)
 {

@@ -170,6 +170,9 @@ struct posix_trace_event_info {
 /* Functions that are no cancellation points throw nothing in C++. */
 #define __posixtrace_plain __posixtrace_weak __posixtrace_nothrow
 
+#if defined __GNUC__
+#pragma GCC visibility push(default)
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -304,7 +307,8 @@ posix_trace_event(trace_event_id_t __id, const void *__posixtrace_restrict __dat
 #endif
 
 #if defined POSIXTRACE_WEAK
-extern int __posixtrace_eventid_open(const char *__posixtrace_restrict, trace_event_id_t *__posixtrace_restrict)
+extern int __posixtrace_eventid_open(const char *__posixtrace_restrict,
+				     trace_event_id_t *__posixtrace_restrict)
 	__asm__("posix_trace_eventid_open") __posixtrace_plain;
 
 __posixtrace_here __posixtrace_nothrow int
@@ -362,6 +366,9 @@ static __posixtrace_inline __posixtrace_unused long posixtrace_sysconf(int __nam
 
 #ifdef __cplusplus
 }
+#endif
+#if defined __GNUC__
+#pragma GCC visibility pop
 #endif
 
 #undef __posixtrace_inline

@@ -22,6 +22,9 @@ const HelperVar = "POSIXTRACE_TEST_HELPER"
 // second when it exits.
 const Quick = "GORACE=atexit_sleep_ms=0"
 
+// AtEnd are functions that Main calls after the tests.
+var AtEnd []func()
+
 // Main is the TestMain of a test binary with helpers. It gives the tests their own trace directory
 // and fails the run if they leave shared files, descriptors or mappings behind.
 func Main(m *testing.M) {
@@ -52,6 +55,9 @@ func run(m *testing.M) int {
 	os.Setenv("PTRACE_DIR", dir)
 	os.Unsetenv("PTRACE_STREAM")
 	code := m.Run()
+	for _, f := range AtEnd {
+		f()
+	}
 	if code == 0 {
 		for _, l := range append(Leaks(dir), stillMapped()...) {
 			fmt.Fprintln(os.Stderr, "left behind:", l)

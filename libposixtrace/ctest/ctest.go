@@ -1,0 +1,317 @@
+// Package ctest builds the C library, its agent and C programs, for tests. Only tests import it.
+//
+// The environment of the tests chooses the compiler: POSIXTRACE_CC (cc), POSIXTRACE_CXX,
+// POSIXTRACE_CFLAGS (-O2 -g), POSIXTRACE_EMULATOR (a command that runs the programs of another
+// architecture). POSIXTRACE_CTEST names a directory for the library and the agent, so that the
+// tests of several packages build them once.
+package ctest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
+)
+
+// Root is the directory of the project, Source that of the library.
+var (
+	Root   = root()
+	Source = filepath.Join(Root, "libposixtrace")
+)
+
+func root() string {
+	_, self, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(self)))
+}
+
+// Program is a C program to build.
+type Program struct {
+	// Sources are the files, relative to the directory of the test.
+	Sources []string
+	// Text is the program itself, in place of Sources.
+	Text string
+	// Flags are added to the compiler's command line, before the library.
+	Flags []string
+	// CXX compiles C++.
+	CXX bool
+	// Static links libposixtrace.a. Such a program can also use the library's internal functions.
+	Static bool
+	// Sanitize checks the program and the library by AddressSanitizer and UndefinedBehaviorSanitizer.
+	Sanitize bool
+	// LibFlags are added to the compiler's command line for the library, which is then a separate one.
+	LibFlags []string
+}
+
+// sanitizers stop a program at the first fault.
+var sanitizers = []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}
+
+// CC returns the command of the C compiler.
+func CC() []string { return words("POSIXTRACE_CC", "cc") }
+
+// CXX returns the command of the C++ compiler that belongs to CC.
+func CXX() []string {
+	cc := CC()[0]
+	name := "c++"
+	switch {
+	case strings.Contains(cc, "musl"):
+		name = "musl-g++"
+	case strings.HasPrefix(cc, "clang"):
+		name = strings.Replace(cc, "clang", "clang++", 1)
+	case cc == "gcc" || strings.HasSuffix(cc, "-gcc"):
+		name = strings.TrimSuffix(cc, "gcc") + "g++"
+	}
+	return words("POSIXTRACE_CXX", name)
+}
+
+// CFlags returns the flags for everything that is compiled.
+func CFlags() []string { return words("POSIXTRACE_CFLAGS", "-O2 -g") }
+
+func words(variable, otherwise string) []string {
+	if w := strings.Fields(os.Getenv(variable)); len(w) > 0 {
+		return w
+	}
+	return strings.Fields(otherwise)
+}
+
+// Native reports whether the programs run on this processor, not in an emulator.
+func Native() bool { return os.Getenv("POSIXTRACE_EMULATOR") == "" }
+
+// Need skips the test where there is no C compiler.
+func Need(t testing.TB) {
+	t.Helper()
+	tracetest.NeedProgram(t, CC()[0])
+	tracetest.NeedProgram(t, "make")
+}
+
+// Main is tracetest.Main for a package with C tests: it also removes what they have built.
+func Main(m *testing.M) {
+	tracetest.AtEnd = append(tracetest.AtEnd, func() {
+		if dir := scratch.dir; dir != "" {
+			os.RemoveAll(dir)
+		}
+	})
+	tracetest.Main(m)
+}
+
+// scratch is the directory of what this process has built.
+var scratch struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func scratchDir(t testing.TB) string {
+	t.Helper()
+	scratch.once.Do(func() { scratch.dir, scratch.err = os.MkdirTemp("", "posixtrace-ctest-") })
+	if scratch.err != nil {
+		t.Fatal(scratch.err)
+	}
+	return scratch.dir
+}
+
+// shared returns the directory for what other test processes may use, too.
+func shared(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv("POSIXTRACE_CTEST"); dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	return scratchDir(t)
+}
+
+// built are the results so far, by what was asked for.
+var built struct {
+	sync.Mutex
+	m map[string]func() (string, error)
+}
+
+// once makes something under a key once, for all tests of the process.
+func once(t testing.TB, key string, make func() (string, error)) string {
+	t.Helper()
+	built.Lock()
+	if built.m == nil {
+		built.m = map[string]func() (string, error){}
+	}
+	f := built.m[key]
+	if f == nil {
+		f = sync.OnceValues(make)
+		built.m[key] = f
+	}
+	built.Unlock()
+	result, err := f()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// locked calls f while no other process does so for the same directory.
+func locked(dir string, f func() error) error {
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	return f()
+}
+
+func name(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// run runs a command. Its error has what the command prints.
+func run(cmd *exec.Cmd) error {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, &out)
+	}
+	return nil
+}
+
+// AgentPath is the path of the agent that the libraries have compiled in.
+func AgentPath(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(shared(t), "posixtrace-agent")
+}
+
+// Agent builds the agent, which a program needs that calls more than a traced process does.
+func Agent(t testing.TB) string {
+	t.Helper()
+	path := AgentPath(t)
+	return once(t, "agent", func() (string, error) {
+		return path, locked(path, func() error {
+			if _, err := os.Stat(path); err == nil {
+				return nil
+			}
+			cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/posixtrace-agent")
+			cmd.Dir = Root
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+			return run(cmd)
+		})
+	})
+}
+
+// Library builds the library with extra flags of the compiler and returns its directory.
+func Library(t testing.TB, flags ...string) string {
+	t.Helper()
+	Need(t)
+	flags = append(slices.Clone(CFlags()), flags...)
+	cc, cflags := strings.Join(CC(), " "), strings.Join(flags, " ")
+	dir := filepath.Join(shared(t), "lib-"+name(cc, cflags))
+	agent := AgentPath(t)
+	return once(t, dir, func() (string, error) {
+		return dir, locked(dir, func() error {
+			return run(exec.Command("make", "-s", "-C", Source, fmt.Sprintf("-j%d", runtime.NumCPU()),
+				"BUILD="+dir, "CC="+cc, "CFLAGS="+cflags, "AGENT="+agent))
+		})
+	})
+}
+
+// Build builds a program and returns its path. All tests of the process that ask for the same
+// program get the same file.
+func Build(t testing.TB, p Program) string {
+	t.Helper()
+	Need(t)
+	cc, language := CC(), "c"
+	if p.CXX {
+		cc, language = CXX(), "c++"
+		tracetest.NeedProgram(t, cc[0])
+	}
+	lib := slices.Clone(p.LibFlags)
+	args := append(slices.Clone(cc[1:]), CFlags()...)
+	args = append(args, "-Wall", "-Wextra", "-Werror")
+	if p.Sanitize {
+		lib = append(lib, sanitizers...)
+		args = append(args, sanitizers...)
+		p.Static = true
+	}
+	dir := Library(t, lib...)
+	args = append(args, "-I"+Source)
+	args = append(args, p.Flags...)
+
+	out := filepath.Join(scratchDir(t), "program-"+name(dir, language, strings.Join(args, "\x00"), strings.Join(p.Sources, "\x00"), p.Text, fmt.Sprint(p.Static)))
+	if p.Text != "" {
+		args = append(args, "-x", language, out+".source", "-x", "none")
+	}
+	args = append(args, p.Sources...)
+	if p.Static {
+		args = append(args, filepath.Join(dir, "libposixtrace.a"))
+	} else {
+		args = append(args, "-L"+dir, "-Wl,-rpath,"+dir, "-lposixtrace")
+	}
+	args = append(args, "-pthread", "-o", out)
+	return once(t, out, func() (string, error) {
+		if p.Text != "" {
+			if err := os.WriteFile(out+".source", []byte(p.Text), 0o600); err != nil {
+				return "", err
+			}
+		}
+		return out, run(exec.Command(cc[0], args...))
+	})
+}
+
+// C builds the program of one source file against the shared library.
+func C(t testing.TB, source string, flags ...string) string {
+	t.Helper()
+	return Build(t, Program{Sources: []string{source}, Flags: flags})
+}
+
+// TraceDir makes a trace directory of the test's own, which disappears with the test.
+func TraceDir(t testing.TB) string {
+	t.Helper()
+	base := ""
+	if st, err := os.Stat("/dev/shm"); err == nil && st.IsDir() {
+		base = "/dev/shm"
+	}
+	dir, err := os.MkdirTemp(base, "posixtrace-test-") // mode 0700
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// Command returns a command that runs a program with a trace directory. It ends with the test.
+func Command(t testing.TB, traceDir, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	argv := append(words("POSIXTRACE_EMULATOR", ""), program)
+	argv = append(argv, args...)
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {
+		return strings.HasPrefix(s, "PTRACE_") || strings.HasPrefix(s, "POSIXTRACE_") || strings.HasPrefix(s, "LD_")
+	})
+	cmd.Env = append(cmd.Env, "PTRACE_DIR="+traceDir, "ASAN_OPTIONS=detect_leaks=0", "UBSAN_OPTIONS=print_stacktrace=1")
+	return cmd
+}
+
+// Run runs a program with a trace directory of its own and returns what it prints. The test fails
+// if the program's status is not 0.
+func Run(t testing.TB, program string, args ...string) string {
+	t.Helper()
+	cmd := Command(t, TraceDir(t), program, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", filepath.Base(program), strings.Join(args, " "), err, out, &stderr)
+	}
+	return string(out)
+}

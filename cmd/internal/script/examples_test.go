@@ -142,9 +142,9 @@ var done = []struct{ piece, holds string }{
 	{"ptrace-ctl shutdown recorder", "! ptrace-ctl status recorder 2>/dev/null"},
 }
 
-// Every example of every page works, in a directory of its own.
+// Every example of every page of commands and formats works, in a directory of its own.
 func TestExamples(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join("..", "..", "..", "man", "*.[0-9]"))
+	pages, err := filepath.Glob(filepath.Join("..", "..", "..", "man", "*.[157]"))
 	if err != nil || len(pages) < 8 {
 		t.Fatal(pages, err)
 	}

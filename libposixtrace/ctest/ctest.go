@@ -8,6 +8,7 @@ package ctest
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -294,7 +295,9 @@ func Command(t testing.TB, traceDir, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	argv := append(words("POSIXTRACE_EMULATOR", ""), program)
 	argv = append(argv, args...)
-	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	ctx, end := context.WithCancel(context.Background())
+	t.Cleanup(end) // after the cleanups of the test itself, which may wait for the program
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, "PTRACE_") || strings.HasPrefix(s, "POSIXTRACE_") || strings.HasPrefix(s, "LD_")
 	})

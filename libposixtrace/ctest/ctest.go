@@ -187,6 +187,20 @@ func run(cmd *exec.Cmd) error {
 	return nil
 }
 
+// read reads files, so that go test knows that the result of the test depends on them.
+func read(t testing.TB, dir string, extensions ...string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && slices.Contains(extensions, filepath.Ext(path)) {
+			_, err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // AgentPath is the path of the agent that the libraries have compiled in.
 func AgentPath(t testing.TB) string {
 	t.Helper()
@@ -197,6 +211,9 @@ func AgentPath(t testing.TB) string {
 func Agent(t testing.TB) string {
 	t.Helper()
 	path := AgentPath(t)
+	for _, dir := range []string{"cmd/posixtrace-agent", "cmd/internal/agent", "pkg/posixtrace"} {
+		read(t, filepath.Join(Root, dir), ".go")
+	}
 	return once(t, "agent", func() (string, error) {
 		return path, locked(path, func() error {
 			if _, err := os.Stat(path); err == nil {
@@ -218,6 +235,7 @@ func Library(t testing.TB, flags ...string) string {
 	cc, cflags := strings.Join(CC(), " "), strings.Join(flags, " ")
 	dir := filepath.Join(shared(t), "lib-"+name(cc, cflags))
 	agent := AgentPath(t)
+	read(t, Source, ".c", ".h", ".map", "") // "": the Makefile
 	return once(t, dir, func() (string, error) {
 		return dir, locked(dir, func() error {
 			return run(exec.Command("make", "-s", "-C", Source, fmt.Sprintf("-j%d", runtime.NumCPU()),
@@ -251,6 +269,9 @@ func Build(t testing.TB, p Program) string {
 	out := filepath.Join(scratchDir(t), "program-"+name(dir, language, strings.Join(args, "\x00"), strings.Join(p.Sources, "\x00"), p.Text, fmt.Sprint(p.Static)))
 	if p.Text != "" {
 		args = append(args, "-x", language, out+".source", "-x", "none")
+	}
+	for _, source := range p.Sources {
+		read(t, source, filepath.Ext(source))
 	}
 	args = append(args, p.Sources...)
 	if p.Static {

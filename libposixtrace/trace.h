@@ -279,11 +279,16 @@ int posix_trace_eventid_open(const char *__posixtrace_restrict,
 			     trace_event_id_t *__posixtrace_restrict) __posixtrace_plain;
 #endif
 
-/* Of the library, for the trace points below: word is 0 while no stream traces the process. */
+/*
+ * Of the library, for the trace points below: base[*index] is 0 while no stream traces the process.
+ * It is not 0 before the first trace point, and while *index is 0: fork wipes that, and the child
+ * looks anew. An index takes no branch, unlike a pointer that may be null.
+ */
 struct posixtrace_hot {
-	const volatile unsigned int *volatile word;
+	const volatile unsigned int *base;
+	const volatile long *index;
 };
-extern const struct posixtrace_hot *const posixtrace_hot __posixtrace_weak;
+extern const struct posixtrace_hot posixtrace_hot __posixtrace_weak;
 
 #if defined __GNUC__ && !defined POSIXTRACE_DISABLE && !defined POSIXTRACE_NO_INLINE
 #define __posixtrace_here extern __posixtrace_inline __attribute__((__always_inline__, __gnu_inline__))
@@ -295,13 +300,13 @@ extern void __posixtrace_event(trace_event_id_t, const void *__posixtrace_restri
 __posixtrace_here __posixtrace_nothrow void
 posix_trace_event(trace_event_id_t __id, const void *__posixtrace_restrict __data, size_t __len)
 {
-	const volatile unsigned int *__word;
+	long __index;
 #if defined POSIXTRACE_WEAK
 	if (!__posixtrace_event || !&posixtrace_hot)
 		return;
 #endif
-	__word = __atomic_load_n(&posixtrace_hot->word, __ATOMIC_RELAXED);
-	if (!__word || __atomic_load_n(__word, __ATOMIC_RELAXED) != 0)
+	__index = __atomic_load_n(posixtrace_hot.index, __ATOMIC_RELAXED);
+	if (__builtin_expect(__atomic_load_n(posixtrace_hot.base + __index, __ATOMIC_RELAXED) != 0, 0))
 		__posixtrace_event(__id, __data, __len);
 }
 #endif

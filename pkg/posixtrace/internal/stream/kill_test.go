@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 		victim(mode)
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	removeCPeers()
+	os.Exit(code)
 }
 
 // oracle is a second shared page: how many events a writer was about to record,

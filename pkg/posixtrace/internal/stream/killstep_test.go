@@ -3,6 +3,7 @@ package stream
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"os/exec"
@@ -39,46 +40,47 @@ type stepVariant struct {
 	short   bool
 	prepare func(m *Mem, w *Writer, record func(size int) bool)
 	call    func(w *Writer, e Event, data []byte) bool // nil: Record
+	prog    string                                     // another program that does this, "" for this one
 }
 
 var stepVariants = []stepVariant{
-	{"first", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {}, nil},
-	{"next", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, nil},
+	{"first", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {}, nil, ""},
+	{"next", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, nil, ""},
 	{"own time", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, func(w *Writer, e Event, data []byte) bool {
 		e.Tick = w.m.now()
 		return w.AppendEvent(0, &e, data, false)
-	}},
+	}, ""},
 	{"span", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, func(w *Writer, e Event, data []byte) bool {
 		e.Ticks, e.Span.Parent = sys.Ticks(), 1
 		return w.AppendSpan(0, &e, data)
-	}},
-	{"largest", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) { record(1024) }, nil},
-	{"open", Loop, 16, true, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, nil},
+	}, ""},
+	{"largest", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) { record(1024) }, nil, ""},
+	{"open", Loop, 16, true, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, nil, ""},
 	{"new chunk", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for record(1024); roomy(w); {
 			record(1024)
 		}
-	}, nil},
+	}, nil, ""},
 	{"overwrite", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for m.Lost() == 0 || roomy(w) {
 			record(1024)
 		}
-	}, nil},
+	}, nil, ""},
 	{"full", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for !m.spentFor(1024) {
 			record(1024)
 		}
-	}, nil},
+	}, nil, ""},
 	{"lost", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for record(1024) {
 		}
-	}, nil},
-	{"take over", Loop, 16, false, crowdVictim, nil},
+	}, nil, ""},
+	{"take over", Loop, 16, false, crowdVictim, nil, ""},
 	{"rejected", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {
 		var s event.Set
 		s.Add(event.FirstUser)
 		m.setFilter(&s)
-	}, nil},
+	}, nil, ""},
 }
 
 // roomy reports whether the chunk that the writer owns takes another of the largest events.
@@ -166,10 +168,15 @@ type stepped struct {
 }
 
 func startStepped(t *testing.T, v stepVariant) *stepped {
-	dir, m, all := killStream(t, v.policy, 16<<10)
+	return startSteppedAs(t, v, "step "+v.name, 16<<10)
+}
+
+// startSteppedAs is startStepped in a mode, with a stream of a size.
+func startSteppedAs(t *testing.T, v stepVariant, mode string, size int64) *stepped {
+	dir, m, all := killStream(t, v.policy, size)
 	m.Start(newWriter(t, m, 1), Event{})
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), killEnv+"=step "+v.name, "STREAM_TEST_DIR="+dir, "STREAM_TEST_WHO=0", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
+	cmd := exec.Command(cmp.Or(v.prog, "/proc/self/exe"))
+	cmd.Env = append(os.Environ(), killEnv+"="+mode, "STREAM_TEST_DIR="+dir, "STREAM_TEST_WHO=0", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -17,7 +17,11 @@ import (
 func TestWriterStoppedAtEachInstruction(t *testing.T) {
 	setPatience(t, forLongStops)
 	tracetest.OnlyWithoutRace(t) // which adds instructions
-	for _, v := range stepVariants {
+	testStopSteps(t, stepVariants)
+}
+
+func testStopSteps(t *testing.T, variants []stepVariant) {
+	for _, v := range variants {
 		if v.policy != Loop || v.name == "rejected" { // the others record nothing while the stream is full
 			continue
 		}

@@ -1,0 +1,117 @@
+/*
+ * Open chunks that are put aside. Open chunks belong to no writer. When all of them stay busy, since
+ * their writers do not run, another chunk replaces one of them. A chunk aside keeps its events, takes
+ * one of the places of owned chunks, and serves again as soon as its writer has left it.
+ */
+#include "word.h"
+
+/* Whether writers find the open chunk i. */
+bool pxt_registered(struct pxt_mem *m, uint32_t i)
+{
+	for (uint32_t o = 0; o < m->opens; o++)
+		if (pxt_load(&m->h->opened[o]) == i + 1)
+			return true;
+	return false;
+}
+
+/*
+ * Closes chunk i, seen as c, which writers do not find, and which is open and not busy. In an adopted
+ * chunk, old events live as long as new ones. Under LOOP they take room that newer events lack, so
+ * there must not be more such chunks than there are places.
+ */
+bool pxt_close_found(struct pxt_mem *m, uint32_t i, uint64_t c, bool placed)
+{
+	if (m->policy == PXT_Loop && !placed)
+		return pxt_leave_aged(m, i, c, PXT_full);
+	return pxt_leave_partial_aged(m, i, c);
+}
+
+/* Closes chunk i, which writers do not find. Returns false if it is busy. */
+static bool close_aside(struct pxt_mem *m, uint32_t i, bool placed)
+{
+	for (int try = 0; try < PXT_closeTries; try++) {
+		uint64_t c = pxt_load(&pxt_desc_of(m, i)->ctl);
+		if (pxt_state(c) != PXT_open)
+			return true;
+		if (pxt_busy(c))
+			return false;
+		if (pxt_close_found(m, i, c, placed))
+			return true;
+	}
+	return false;
+}
+
+/* The number of the chunk that a place, seen as v, has, or one that no chunk has. */
+static uint32_t placed_chunk(uint64_t v)
+{
+	return (uint32_t)v - 1;
+}
+
+/* Whether a place is free, after a chunk aside that had it is closed. */
+bool pxt_vacant(struct pxt_mem *m, uint32_t place)
+{
+	_Atomic uint64_t *q = &m->h->placed[place];
+	uint64_t v = pxt_load(q);
+	if (!(v & PXT_aside))
+		return v == 0;
+	uint32_t i = placed_chunk(v);
+	/* If writers find the chunk, it is not aside any more, or it was not replaced after all. */
+	if (i < m->chunks && !pxt_registered(m, i) && !close_aside(m, i, true))
+		return false;
+	pxt_cas(q, v, 0);
+	return pxt_load(q) == 0;
+}
+
+/* Finds a place for the open chunk i, which writers do not find any more. */
+bool pxt_put_aside(struct pxt_mem *m, uint32_t i)
+{
+	uint64_t mine = PXT_aside | (i + 1);
+	for (uint32_t p = 0; p < m->places; p++)
+		if (pxt_vacant(m, p) && pxt_cas(&m->h->placed[p], 0, mine))
+			return true;
+	/* Take the chunk of an owner that is not in the middle of an event. */
+	for (uint32_t p = 0; p < m->places; p++) {
+		_Atomic uint64_t *q = &m->h->placed[p];
+		uint64_t v = pxt_load(q);
+		uint32_t j = placed_chunk(v);
+		if (v & PXT_aside || j >= m->chunks)
+			continue; /* or its owner is about to get one */
+		uint64_t c = pxt_load(&pxt_desc_of(m, j)->ctl);
+		if (pxt_slot(c) == pxt_holder_slot(v)) {
+			if (pxt_state(c) == PXT_claiming)
+				continue;
+			if (pxt_state(c) == PXT_owned && (pxt_busy(c) || !pxt_leave_partial(m, j, c)))
+				continue;
+		}
+		if (pxt_cas(q, v, mine))
+			return true;
+	}
+	return false;
+}
+
+/* For a writer that has left the open chunk i and found another in its place. */
+void pxt_back_from(struct pxt_mem *m, uint32_t i)
+{
+	for (uint32_t p = 0; p < m->places; p++) {
+		if (pxt_load(&m->h->placed[p]) == (PXT_aside | (i + 1))) {
+			pxt_vacant(m, p);
+			return;
+		}
+	}
+	if (!pxt_registered(m, i))
+		close_aside(m, i, false);
+}
+
+/* Closes all chunks aside that are not busy. */
+void pxt_close_all_aside(struct pxt_mem *m)
+{
+	for (uint32_t p = 0; p < m->places; p++)
+		if (pxt_load(&m->h->placed[p]) & PXT_aside)
+			pxt_vacant(m, p);
+}
+
+/* Whether chunk i, seen as c, is open without a writer, and writers do not find it. */
+bool pxt_unreachable(struct pxt_mem *m, uint32_t i, uint64_t c)
+{
+	return pxt_state(c) == PXT_open && !pxt_busy(c) && !pxt_registered(m, i);
+}

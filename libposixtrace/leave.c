@@ -1,0 +1,82 @@
+/* Ending the writing to a chunk. */
+#include "word.h"
+
+/* Makes chunk i the youngest. */
+void pxt_date(struct pxt_mem *m, uint32_t i)
+{
+	uint64_t age = atomic_fetch_add(&m->h->seq, 1) + 1;
+	for (int try = 0; try < PXT_TRIES; try++) {
+		uint64_t a = pxt_load(&m->ages[i]);
+		if (a >= age || pxt_cas(&m->ages[i], a, age))
+			return;
+	}
+}
+
+/* Makes chunk i, seen as c, free. A reader that has copied its events can no longer report them. */
+static bool drop(struct pxt_mem *m, uint32_t i, uint64_t c)
+{
+	struct pxt_desc *d = pxt_desc_of(m, i);
+	if (!pxt_cas(&d->ctl, c, pxt_ctl(pxt_gen(c) + 1, 0, PXT_free)))
+		return false;
+	/* This fails if the chunk has already been claimed anew, which stops the reader as well. */
+	uint64_t r = pxt_load(&d->read);
+	if (pxt_gen(r) == pxt_gen(c))
+		pxt_cas(&d->read, r, r | PXT_frozenBit);
+	pxt_set_free(m, i);
+	return true;
+}
+
+/*
+ * Ends the writing to chunk i, seen as c, whose age is known: it becomes full or partial, or free if
+ * it is empty.
+ */
+bool pxt_leave_aged(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t state)
+{
+	if (pxt_count(c) == 0)
+		return drop(m, i, c);
+	return pxt_cas(&pxt_desc_of(m, i)->ctl, c, pxt_with(c, 0, state));
+}
+
+/*
+ * Makes chunk i, seen as c, full, or free if it is empty. The caller has seen that it is not busy, or
+ * has made it busy. The chunk's age is stored first, so that no chunk that may be overwritten looks
+ * older than it is.
+ */
+bool pxt_retire(struct pxt_mem *m, uint32_t i, uint64_t c)
+{
+	if (pxt_count(c) > 0)
+		pxt_date(m, i);
+	return pxt_leave_aged(m, i, c, PXT_full);
+}
+
+/*
+ * pxt_leave_partial for a chunk whose age is known: it was put aside long ago, and is overwritten as
+ * if it had been closed then.
+ */
+bool pxt_leave_partial_aged(struct pxt_mem *m, uint32_t i, uint64_t c)
+{
+	struct pxt_desc *d = pxt_desc_of(m, i);
+	uint64_t last;
+	uint32_t sites;
+	if (pxt_off(c) + PXT_CK_Overhead > m->chunk_size)
+		return pxt_leave_aged(m, i, c, PXT_full);
+	pxt_ending(m, i, c, &last, &sites);
+	if (pxt_load(&d->ctl) != c)
+		return false; /* the records that pxt_ending has seen may be another writer's */
+	pxt_store(&d->last, last);
+	pxt_store(&d->sites, pxt_read_at(pxt_read_word(pxt_gen(c)), sites, pxt_off(c)));
+	if (!pxt_leave_aged(m, i, c, PXT_partial))
+		return false;
+	pxt_one_partial(m);
+	return true;
+}
+
+/*
+ * As pxt_retire, for a chunk with room left: other writers may adopt it, since the room is promised.
+ */
+bool pxt_leave_partial(struct pxt_mem *m, uint32_t i, uint64_t c)
+{
+	if (pxt_count(c) > 0)
+		pxt_date(m, i);
+	return pxt_leave_partial_aged(m, i, c);
+}

@@ -1,0 +1,102 @@
+/*
+ * Recovery. The chunks that dead processes owned or were claiming become readable or free, busy bits
+ * that they left are cleared, their slots are given back. The published records of a chunk are whole,
+ * whatever its writer was doing. The caller holds the stream's lock.
+ */
+#include "word.h"
+
+/* A set of slots. */
+struct slot_set {
+	uint64_t bits[PXT_MaxSlots / 64];
+};
+
+static bool has(const struct slot_set *s, uint64_t slot)
+{
+	return s->bits[slot >> 6 & (PXT_MaxSlots / 64 - 1)] >> (slot & 63) & 1;
+}
+
+/* Completes the map of free chunks: a process may have been killed while it freed one. */
+static void recover_free(struct pxt_mem *m)
+{
+	for (uint32_t i = 0; i < m->chunks; i++)
+		if (pxt_state(pxt_load(&pxt_desc_of(m, i)->ctl)) == PXT_free)
+			pxt_set_free(m, i);
+}
+
+static void recover_chunk(struct pxt_mem *m, uint32_t i, uint64_t c)
+{
+	struct pxt_desc *d = pxt_desc_of(m, i);
+	uint64_t n;
+	switch (pxt_state(c)) {
+	case PXT_claiming:
+		pxt_empty(m, i, c);
+		pxt_release(m, i);
+		break;
+	case PXT_owned:
+		if (pxt_busy(c)) {
+			n = c & ~(uint64_t)PXT_busyBit;
+			pxt_cas(&d->ctl, c, n);
+			c = n;
+		}
+		pxt_leave_partial(m, i, c);
+		break;
+	case PXT_leaving:
+		n = pxt_with(c, 0, PXT_full);
+		if (pxt_gen(pxt_load(&d->read)) == pxt_gen(pxt_renewed(n)))
+			n = pxt_renewed(n); /* the process was killed while it reopened the chunk */
+		pxt_cas(&d->ctl, c, n);
+		break;
+	case PXT_open:
+		pxt_cas(&d->ctl, c, pxt_with(c, 0, PXT_open));
+		break;
+	}
+}
+
+/* Gives up the places, and the entries of the table of open chunks, of dead processes. */
+static void recover_tables(struct pxt_mem *m, const struct slot_set *gone)
+{
+	for (uint32_t p = 0; p < m->places; p++) {
+		uint64_t v = pxt_load(&m->h->placed[p]);
+		if (v != 0 && !(v & PXT_aside) && has(gone, pxt_holder_slot(v)))
+			pxt_cas(&m->h->placed[p], v, 0);
+	}
+	for (uint32_t o = 0; o < m->opens; o++) {
+		uint64_t v = pxt_load(&m->h->opened[o]);
+		if (v & PXT_reserved && has(gone, v % PXT_MaxSlots))
+			pxt_cas(&m->h->opened[o], v, 0);
+	}
+}
+
+void pxt_recover(struct pxt_mem *m, bool (*dead)(void *ctx, uint64_t slot, uint64_t proc), void *ctx)
+{
+	struct slot_set gone = {{0}};
+	bool any = false;
+	for (uint64_t i = 1; i < PXT_MaxSlots; i++) {
+		uint64_t proc = pxt_load(&m->h->slots[i]);
+		if (proc != 0 && dead(ctx, i, proc)) {
+			gone.bits[i >> 6] |= UINT64_C(1) << (i & 63);
+			any = true;
+		}
+	}
+	recover_free(m);
+	if (!any)
+		return;
+	for (uint32_t i = 0; i < m->chunks; i++) {
+		uint64_t c = pxt_load(&pxt_desc_of(m, i)->ctl);
+		if (pxt_state(c) == PXT_partial)
+			pxt_one_partial(m); /* the process that left it may have been killed before it said so */
+		if (has(&gone, pxt_slot(c)))
+			recover_chunk(m, i, c);
+	}
+	recover_tables(m, &gone);
+	pxt_close_all_aside(m);
+	/* Open chunks that writers do not find: the writer died, or was replaced, before it had registered one. */
+	for (uint32_t i = 0; i < m->chunks; i++) {
+		uint64_t c = pxt_load(&pxt_desc_of(m, i)->ctl);
+		if (pxt_unreachable(m, i, c))
+			pxt_close_found(m, i, c, false);
+	}
+	for (uint64_t i = 1; i < PXT_MaxSlots; i++)
+		if (has(&gone, i))
+			pxt_store(&m->h->slots[i], 0);
+}

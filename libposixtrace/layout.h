@@ -1,4 +1,4 @@
-/* Written by go generate from the Go source of pkg/posixtrace/internal. Do not edit. */
+/* Written by go generate from the Go source. Do not edit. */
 #ifndef PXT_LAYOUT_H
 #define PXT_LAYOUT_H
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // Layout writes the C header of the files that the Go package and the C library share: streams,
-// pages and names. It reads the Go source, so that both sides have one definition.
+// pages and names, and that of the memory that the C library shares with its agent. It reads the Go source, so that both sides have one definition.
 //
-// usage: layout FILE
+// usage: layout DIRECTORY
 package main
 
 import (
@@ -19,28 +19,50 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 )
 
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 2 {
-		log.Fatal("usage: layout FILE")
+		log.Fatal("usage: layout DIRECTORY")
 	}
-	text, err := header()
-	if err == nil {
-		err = os.WriteFile(os.Args[1], text, 0o644)
-	}
-	if err != nil {
-		log.Fatal("layout: ", err)
+	for _, h := range headers {
+		text, err := h.text()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(os.Args[1], h.name), text, 0o644)
+		}
+		if err != nil {
+			log.Fatal("layout: ", err)
+		}
 	}
 }
 
-// parts are what C needs of each package: the constants whose names match, with a prefix, and the structs.
-var parts = []struct {
+// header is a C header to write.
+type header struct {
+	name, guard string
+	parts       []part
+}
+
+var headers = []header{
+	{"layout.h", "PXT_LAYOUT_H", parts},
+	{"wire.h", "PXT_WIRE_H", wire},
+}
+
+// part is a package, of which C needs the constants whose names match, with a prefix, and the structs.
+type part struct {
 	dir, prefix string
 	constants   *regexp.Regexp
 	structs     []string
-}{
+}
+
+// wire is what the library and its agent share.
+var wire = []part{
+	{"../../../cmd/internal/agent/wire", "PXT_W_", regexp.MustCompile(`.`), []string{"Call", "Batch", "Area", "Channel", "Item", "Attributes", "Status"}},
+}
+
+// parts are the files that the traced process shares with the Go package.
+var parts = []part{
 	{"event", "PXT_EV_", regexp.MustCompile(`^(Unnamed|FirstUser|FirstDynamic|Max|NameMax|SetWords|Error|Start|Stop|Filter|Overflow|Resume|FlushStart|FlushStop|ProcFork|MaxEncodedSet)$`), nil},
 	{"chunk", "PXT_CK_", regexp.MustCompile(`.`), nil},
 	{"stream", "PXT_", regexp.MustCompile(`^((off|count|slot|gen|state|busy|tag|idx|loss|site)(Bits|Shift|Mask|Bit|Cache)|busyBit|noChunk|frozenBit|wasCleared|` +
@@ -50,21 +72,21 @@ var parts = []struct {
 	{"registry", "PXT_PG_", regexp.MustCompile(`^(page.*|off.*|ent[A-Z].*|entrySize|recHeader|rec[A-Z].*|MaxStreams|Self|Inherit|Child|class.*|names.*|.*Mode)$`), nil},
 }
 
-// header returns the text of the C header.
-func header() ([]byte, error) {
+// text returns the text of the header.
+func (h *header) text() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString(`/* Written by go generate from the Go source of pkg/posixtrace/internal. Do not edit. */
-#ifndef PXT_LAYOUT_H
-#define PXT_LAYOUT_H
+	fmt.Fprintf(&b, `/* Written by go generate from the Go source. Do not edit. */
+#ifndef %[1]s
+#define %[1]s
 #include <stddef.h>
 #include <stdint.h>
-`)
-	for _, part := range parts {
+`, h.guard)
+	for _, part := range h.parts {
 		p, err := load(part.dir)
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&b, "\n/* %s */\n", part.dir)
+		fmt.Fprintf(&b, "\n/* %s */\n", filepath.Base(part.dir))
 		for _, name := range p.Scope().Names() {
 			if c, ok := p.Scope().Lookup(name).(*types.Const); ok && part.constants.MatchString(name) {
 				writeConstant(&b, part.prefix+name, c)
@@ -132,25 +154,35 @@ func writeStruct(b *bytes.Buffer, p *types.Package, name string) error {
 	for f := range s.Fields() {
 		fields = append(fields, f)
 	}
-	fmt.Fprintf(b, "\nstruct pxt_%s {\n", name)
+	fmt.Fprintf(b, "\nstruct %s {\n", cname(name))
 	for i, f := range fields {
 		base, dims, err := ctype(f.Type())
 		if err != nil {
 			return fmt.Errorf("%s.%s: %v", name, f.Name(), err)
 		}
-		member := f.Name()
-		if member == "_" {
-			member = fmt.Sprintf("unused%d", i)
+		name := member(f.Name())
+		if name == "_" {
+			name = fmt.Sprintf("unused%d", i)
 		}
-		fmt.Fprintf(b, "\t%s %s%s;\n", base, member, dims)
+		fmt.Fprintf(b, "\t%s %s%s;\n", base, name, dims)
 	}
-	fmt.Fprintf(b, "};\n_Static_assert(sizeof(struct pxt_%s) == %d, \"layout\");\n", name, sizes.Sizeof(s))
+	fmt.Fprintf(b, "};\n_Static_assert(sizeof(struct %s) == %d, \"layout\");\n", cname(name), sizes.Sizeof(s))
 	for i, at := range sizes.Offsetsof(fields) {
 		if n := fields[i].Name(); n != "_" {
-			fmt.Fprintf(b, "_Static_assert(offsetof(struct pxt_%s, %s) == %d, \"layout\");\n", name, n, at)
+			fmt.Fprintf(b, "_Static_assert(offsetof(struct %s, %s) == %d, \"layout\");\n", cname(name), member(n), at)
 		}
 	}
 	return nil
+}
+
+// cname and member are the C names of a struct and of a member, whose Go names may be exported.
+func cname(name string) string { return "pxt_" + member(name) }
+
+func member(name string) string {
+	if strings.ToUpper(name) == name {
+		return strings.ToLower(name)
+	}
+	return strings.ToLower(name[:1]) + name[1:]
 }
 
 var atomics = map[string]string{"Uint64": "_Atomic uint64_t", "Uint32": "_Atomic uint32_t"}
@@ -170,7 +202,7 @@ func ctype(t types.Type) (base, dims string, err error) {
 			break
 		}
 		if _, ok := u.Underlying().(*types.Struct); ok {
-			return "struct pxt_" + u.Obj().Name(), "", nil
+			return "struct " + cname(u.Obj().Name()), "", nil
 		}
 		return ctype(u.Underlying())
 	case *types.Array:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
@@ -41,7 +40,7 @@ func Create(pid int, attr *Attr) (*Stream, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.ESRCH)
 	}
-	s, err := create(p, attr, nil)
+	s, err := create(p, attr, nil, self())
 	return s, fail(op, err, syscall.ENOMEM)
 }
 
@@ -60,7 +59,7 @@ func CreateWithLog(pid int, attr *Attr, log *os.File) (*Stream, error) {
 	if log == nil {
 		return nil, &Error{Op: op, Err: syscall.EBADF}
 	}
-	s, err := create(p, attr, log)
+	s, err := create(p, attr, log, self())
 	return s, fail(op, err, syscall.ENOMEM)
 }
 
@@ -68,7 +67,7 @@ func CreateWithLog(pid int, attr *Attr, log *os.File) (*Stream, error) {
 // is nil. The stream traces that child from its first trace point on. Adopt names the child once it
 // runs. Errors: those of Create and CreateWithLog. Extension.
 func CreateForChild(attr *Attr, log *os.File) (*Stream, error) {
-	s, err := create(sys.Proc{}, attr, log)
+	s, err := create(sys.Proc{}, attr, log, self())
 	return s, fail("CreateForChild", err, syscall.ENOMEM)
 }
 
@@ -88,9 +87,9 @@ func target(pid int) (sys.Proc, error) {
 }
 
 // resolve checks settings and computes the configuration of a stream from them.
-func resolve(a *Attr, log *os.File) (*stream.Config, error) {
+func resolve(a *Attr, log *os.File, by creator) (*stream.Config, error) {
 	c := &stream.Config{
-		GenVersion: generation, BootID: sys.BootID(), Creator: sys.SelfProc(), PIDNS: sys.PIDNamespace(),
+		GenVersion: generation, BootID: sys.BootID(), Creator: by.proc, PIDNS: sys.PIDNamespace(), Command: by.command,
 		Name: cutName(a.Name), HasLog: log != nil, MaxData: a.maxData(), LogMax: a.LogSize, ClockRes: 1,
 	}
 	if err := resolvePolicies(c, a); err != nil {
@@ -113,9 +112,6 @@ func resolve(a *Attr, log *os.File) (*stream.Config, error) {
 	c.LogMax = max(c.LogMax, g.MinSize) // at least one full stream
 	if sys.TrustTicks() {
 		c.Clock = stream.ClockTicks
-	}
-	if cmd, err := os.ReadFile("/proc/self/cmdline"); err == nil {
-		c.Command = strings.TrimSuffix(string(cmd), "\x00")
 	}
 	return c, nil
 }
@@ -165,6 +161,7 @@ type creation struct {
 	dir  *registry.Dir
 	attr Attr
 	log  *os.File // the caller's, or nil
+	by   creator
 	cfg  *stream.Config
 	made []StreamInfo // see Stream.MadeRoom
 
@@ -177,14 +174,14 @@ type creation struct {
 	dup  *os.File
 }
 
-// create makes a stream for process p, or for the caller's next child if p is zero.
-func create(p sys.Proc, attr *Attr, log *os.File) (*Stream, error) {
-	k := &creation{log: log}
+// create makes a stream of process by for process p, or for the caller's next child if p is zero.
+func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
+	k := &creation{log: log, by: by}
 	if attr != nil {
 		k.attr = *attr
 	}
 	var err error
-	if k.cfg, err = resolve(&k.attr, log); err != nil {
+	if k.cfg, err = resolve(&k.attr, log, by); err != nil {
 		return nil, err
 	}
 	if k.dir, err = openDir(); err != nil {
@@ -252,7 +249,7 @@ func (k *creation) openPage(on sys.Proc) error {
 
 // newFile makes the stream's file, in the largest size that there is room for.
 func (k *creation) newFile() (err error) {
-	for _, k.cfg = range streamSizes(k.dir, k.cfg, &k.attr, k.log) {
+	for _, k.cfg = range streamSizes(k) {
 		var more []StreamInfo
 		more, err = inRoom(k.dir, k.cfg.Size, func() (err error) {
 			k.file, k.id, k.path, err = k.dir.NewStreamFile(k.cfg.Size)

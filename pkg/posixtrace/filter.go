@@ -24,10 +24,19 @@ const (
 // of range, or the stream is closed.
 func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
 	const op = "posix_trace_set_filter"
-	if how > FilterSub {
-		return einval(op, "no such way to change a filter: %d", how)
+	change, err := s.newFilter(op, set, how)
+	if err != nil {
+		return err
 	}
-	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+	return s.control(op, change)
+}
+
+// newFilter returns the function that changes the filter for SetFilter.
+func (s *Stream) newFilter(op string, set EventSet, how FilterHow) (func(m *stream.Mem, w *stream.Writer, e stream.Event) error, error) {
+	if how > FilterSub {
+		return nil, einval(op, "no such way to change a filter: %d", how)
+	}
+	return func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		s.whileUnnamed(func() {
 			f := m.Filter()
 			combine(&f, &set.s, how)
@@ -37,7 +46,7 @@ func (s *Stream) SetFilter(set EventSet, how FilterHow) error {
 			m.SetFilter(w, e, &f)
 		})
 		return nil
-	})
+	}, nil
 }
 
 // Filter returns the set of rejected event types (posix_trace_get_filter). Errors: EINVAL the

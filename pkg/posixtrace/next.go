@@ -152,7 +152,7 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 // reader call may have a deadline: it does not wait, and finds the stream dead later.
 func (s *Stream) shutdownIfOrphaned() {
 	defer runtime.KeepAlive(s)
-	if s.isClosed() || s.c.mem.Owner() == sys.SelfProc() || !s.c.orphaned() || !s.read.completing.CompareAndSwap(false, true) {
+	if s.isClosed() || s.c.owned() || !s.c.orphaned() || !s.read.completing.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {

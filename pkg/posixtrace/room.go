@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"slices"
 	"syscall"
@@ -68,9 +67,10 @@ func inRoom(d *registry.Dir, size int64, try func() error) (made []StreamInfo, e
 	}
 }
 
-// streamSizes returns the configurations to try in turn, larger ones first: cfg and the smaller ones that
+// streamSizes returns the configurations to try in turn, larger ones first: that of k and the smaller ones that
 // Attr.LeastStreamSize allows.
-func streamSizes(d *registry.Dir, cfg *stream.Config, attr *Attr, log *os.File) []*stream.Config {
+func streamSizes(k *creation) []*stream.Config {
+	d, cfg, attr, log := k.dir, k.cfg, &k.attr, k.log
 	list := []*stream.Config{cfg}
 	if attr.LeastStreamSize <= 0 {
 		return list
@@ -86,7 +86,7 @@ func streamSizes(d *registry.Dir, cfg *stream.Config, attr *Attr, log *os.File) 
 		if a.StreamSize = a.streamSize(log != nil) / 4; a.StreamSize < a.LeastStreamSize {
 			break
 		}
-		c, err := resolve(&a, log)
+		c, err := resolve(&a, log, k.by)
 		if err != nil || c.Size >= list[len(list)-1].Size {
 			break
 		}

@@ -19,6 +19,13 @@ import (
 // the owner's error. Errors: EINVAL the stream is closed; EIO its file was truncated, or those of
 // the log.
 func (s *Stream) Shutdown() error {
+	// The caller of Shutdown is the trace point of the STOP event.
+	tid, pc := sys.SlowSelf(1)
+	return s.shutdownAt(stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc})
+}
+
+// shutdownAt is Shutdown with e as its STOP event.
+func (s *Stream) shutdownAt(e stream.Event) error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_shutdown"
 	s.c.checkCut()
@@ -35,9 +42,6 @@ func (s *Stream) Shutdown() error {
 	if s.c.mem.HasLog && s.log == nil {
 		return fail(op, s.shutdownByOwner(), syscall.EIO)
 	}
-	// The caller of Shutdown is the trace point of the STOP event.
-	tid, pc := sys.SlowSelf(1)
-	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
 	return fail(op, s.shutdownOwn(e), syscall.EIO)
 }
 

@@ -66,7 +66,11 @@ func (s *Stream) isClosed() bool {
 func (s *Stream) control(op string, f func(m *stream.Mem, w *stream.Writer, e stream.Event) error) error {
 	// The trace point of the event is the caller of the method (EVT-09).
 	tid, pc := sys.SlowSelf(2)
-	e := stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
+	return s.controlAt(op, stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}, f)
+}
+
+// controlAt is control for a trace point at which e happens.
+func (s *Stream) controlAt(op string, e stream.Event, f func(m *stream.Mem, w *stream.Writer, e stream.Event) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fail(op, s.locked(func(m *stream.Mem, w *stream.Writer) error { return f(m, w, e) }), syscall.EINVAL)
@@ -214,19 +218,23 @@ func (s *Stream) closeHandle() {
 
 // Start starts a suspended stream (posix_trace_start). Errors: EINVAL the stream is closed.
 func (s *Stream) Start() error {
-	return s.control("posix_trace_start", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
-		m.Start(w, e)
-		return nil
-	})
+	return s.control("posix_trace_start", start)
+}
+
+func start(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+	m.Start(w, e)
+	return nil
 }
 
 // Stop suspends a stream (posix_trace_stop). Once it returns, the stream records no event of a
 // traced process. Errors: EINVAL the stream is closed.
 func (s *Stream) Stop() error {
-	return s.control("posix_trace_stop", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
-		m.Stop(w, e)
-		return nil
-	})
+	return s.control("posix_trace_stop", stop)
+}
+
+func stop(m *stream.Mem, w *stream.Writer, e stream.Event) error {
+	m.Stop(w, e)
+	return nil
 }
 
 // Clear discards all recorded events, also those in a log with the policy PolicyLoop or

@@ -15,7 +15,8 @@ import (
 func (b *bench) groups() []*group {
 	return []*group{
 		b.record(), b.threads(), b.processes(), b.crowds(), b.streams(), b.scaling(), b.untraced(), b.order(),
-		b.streamed(), b.reading(), b.lines(), b.search(),
+		b.cRecord(), b.cThreads(), b.cUntraced(), b.cStart(),
+		b.streamed(), b.reading(), b.cReading(), b.lines(), b.search(),
 		b.capture(), b.oneShot(), b.shell(), b.calls(), b.children(), b.memory(),
 	}
 }

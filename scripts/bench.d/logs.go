@@ -120,6 +120,16 @@ func counted(trace string) (n int, err error) {
 	return n, err
 }
 
+// bothLogs writes the two logs of streamed where it was not selected, or failed.
+func (b *bench) bothLogs() error {
+	if _, err := os.Stat(b.file("ctf")); err == nil {
+		return nil
+	}
+	logs := b.streamed()
+	logs.rounds = 1
+	return logs.measure()
+}
+
 // reading times readers of the two logs of streamed, which hold the same events.
 func (b *bench) reading() *group {
 	n := float64(b.pick(10e6, 3e6))
@@ -136,14 +146,7 @@ func (b *bench) reading() *group {
 	events := fmt.Sprintf("%.0f million events", n/1e6)
 	return &group{
 		rounds: 3,
-		setup: func() error {
-			if _, err := os.Stat(b.file("ctf")); err == nil {
-				return nil
-			}
-			logs := b.streamed() // not selected, or failed
-			logs.rounds = 1
-			return logs.measure()
-		},
+		setup:  b.bothLogs,
 		items: []*item{
 			{name: "dump " + events + " as text to /dev/null, one core", unit: rate, oursKey: "text", theirsKey: "their text", peer: "babeltrace2", bar: least(30)},
 			{name: "the same, both cores", unit: rate, oursKey: "text on all", theirsKey: "their text on all", peer: "babeltrace2", bar: least(40)},

@@ -4,6 +4,8 @@
 package tool
 
 import (
+	"os"
+
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
@@ -39,3 +41,34 @@ func BeforeShutdown(f func(s *posixtrace.Stream, orphan bool)) {
 // never reached it. A suspended stream does not count them: it would not have recorded them. Like the
 // methods of r, Lose is not safe for concurrent use with them.
 func Lose(r *posixtrace.Recorder, n uint64) { hook.Lose(r, n) }
+
+// Controller is a process on whose behalf this one creates and controls streams, as the agent of the C
+// library does. The death of either process shuts the streams down.
+type Controller struct {
+	PID     int
+	Command string // its command line, the arguments separated by zero bytes
+}
+
+// Create is posixtrace.Create, and posixtrace.CreateWithLog unless log is nil, for a controller. pid 0
+// means the controller.
+func (c *Controller) Create(pid int, attr *posixtrace.Attr, log *os.File) (*posixtrace.Stream, error) {
+	s, err := hook.Create(hook.Controller{PID: c.PID, Command: c.Command}, pid, attr, log)
+	return s.(*posixtrace.Stream), err
+}
+
+// Point is the trace point of a controller's call: process, thread and address.
+type Point = hook.Point
+
+// Start, Stop, SetFilter and Shutdown are the methods of Stream, for a call that another process makes at
+// a trace point.
+func Start(s *posixtrace.Stream, at Point) error    { return hook.Start(s, at) }
+func Stop(s *posixtrace.Stream, at Point) error     { return hook.Stop(s, at) }
+func Shutdown(s *posixtrace.Stream, at Point) error { return hook.Shutdown(s, at) }
+
+// SetFilter is described with Start.
+func SetFilter(s *posixtrace.Stream, set posixtrace.EventSet, how posixtrace.FilterHow, at Point) error {
+	return hook.SetFilter(s, set, how, at)
+}
+
+// NextBatch fills b with the next events of a log, as Reader.NextBatch does.
+func NextBatch(l *posixtrace.Log, b *posixtrace.Batch) error { return hook.NextBatch(l, b) }

@@ -8,6 +8,29 @@ import "sync/atomic"
 // *posixtrace.Stream. posixtrace calls it.
 var BeforeShutdown atomic.Pointer[func(stream any, orphan bool)]
 
+// Point is the trace point of a control call that one process makes on behalf of another.
+type Point struct {
+	PID, TID uint32
+	Addr     uint64
+}
+
+// Controller is a process on whose behalf another creates streams.
+type Controller struct {
+	PID     int
+	Command string // its command line, as /proc/PID/cmdline has it
+}
+
+// The bodies of the functions of package tool with the same names. posixtrace sets them when it is
+// initialized. stream is a *posixtrace.Stream.
+var (
+	Create    func(by Controller, pid int, attr any, log any) (stream any, err error)
+	Start     func(stream any, at Point) error
+	Stop      func(stream any, at Point) error
+	SetFilter func(stream, set, how any, at Point) error
+	Shutdown  func(stream any, at Point) error
+	NextBatch func(log, batch any) error
+)
+
 // Lose is the body of tool.Lose. recorder is a *posixtrace.Recorder. posixtrace sets it when it is
 // initialized.
 var Lose func(recorder any, n uint64)

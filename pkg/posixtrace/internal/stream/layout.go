@@ -26,7 +26,7 @@
 // chunk, event and registry.
 package stream
 
-//go:generate go run ../../../../libposixtrace/layout ../../../../libposixtrace/layout.h
+//go:generate go run ../../../../libposixtrace/layout ../../../../libposixtrace
 
 import (
 	"sync/atomic"

@@ -1,0 +1,144 @@
+// Package agent is the process that works for a controller or analyzer in C. A controller is one
+// process, and so are all that the agent shares with it: a Channel (package wire) of memory.
+//
+// The agent lives as long as the controller's program. It ends earlier when it has had no stream and
+// no log for a while; the C library starts another one then. When the program ends, or executes
+// another one, the agent shuts the streams down. It is no child of the controller, has no terminal
+// and takes no signals.
+package agent
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/agent/wire"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
+)
+
+// memory is the descriptor of the channel that the library leaves to the agent.
+const memory = 3
+
+// idle is how long the agent stays without a stream and without a log.
+const idle = 10 * time.Second
+
+func init() {
+	// The main thread holds the robust futex: it must be the main function's alone.
+	runtime.LockOSThread()
+}
+
+// Main runs the agent and returns its exit status.
+func Main(args []string) int {
+	if len(args) != 2 || args[1] != "--channel" {
+		fmt.Fprintln(os.Stderr, "posixtrace-agent: only the C library starts this program")
+		return 2
+	}
+	signal.Ignore(handled()...)
+	runtime.GOMAXPROCS(min(runtime.NumCPU(), 4))
+	m, f, err := openMemory(memory)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "posixtrace-agent:", err)
+		return 1
+	}
+	a, err := newAgent(m, f)
+	if err != nil {
+		m.refuse()
+		return 1
+	}
+	m.beAlive()
+	m.ready()
+	go a.answer()
+	a.untilEnd()
+	return 0
+}
+
+// handled are the signals that the agent ignores: those that a service manager or a user sends to the
+// controller and everything around it. The controller's end is the agent's.
+func handled() (list []os.Signal) {
+	for n := 1; n <= 64; n++ {
+		switch s := syscall.Signal(n); s {
+		case unix.SIGKILL, unix.SIGSTOP, unix.SIGURG, // of the kernel, of the Go runtime
+			unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGSYS, unix.SIGCHLD:
+		default:
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// agent is the state of the process.
+type agent struct {
+	m      *shared
+	by     tool.Controller
+	rights string // of the controller when it started the agent
+	fds    *descriptors
+
+	mu      sync.RWMutex
+	handles map[uint64]handle
+	number  uint64 // of the last handle
+	areas   [wire.Areas]*logHandle
+	touched time.Time // when the agent last had a handle
+
+	calls sync.WaitGroup // under way, apart from parked ones
+}
+
+func newAgent(m *shared, f *os.File) (*agent, error) {
+	a := &agent{m: m, handles: make(map[uint64]handle), touched: time.Now()}
+	pid := int(m.ch.PID)
+	a.by = tool.Controller{PID: pid, Command: commandOf(pid)}
+	var err error
+	if a.rights, err = rightsOf(pid); err != nil {
+		return nil, err
+	}
+	if a.fds, err = listen(m); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// untilEnd waits for the end of the controller, or for a time without use, and shuts all streams down.
+func (a *agent) untilEnd() {
+	over := make(chan struct{}, 2)
+	go a.m.awaitEnd(over)
+	go awaitDeath(int(a.m.ch.PID), over)
+	tick := time.NewTicker(idle / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			a.shutdownAll()
+			return
+		case <-tick.C:
+			if a.unused() && a.m.leave() {
+				return
+			}
+		}
+	}
+}
+
+// unused reports whether the agent has had nothing to do for a while.
+func (a *agent) unused() bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return len(a.handles) == 0 && time.Since(a.touched) >= idle
+}
+
+// shutdownAll shuts the streams down as their owner's death does: the STOP event has no author.
+func (a *agent) shutdownAll() {
+	a.mu.Lock()
+	a.number = ended // no more handles
+	list := a.handles
+	a.handles = map[uint64]handle{}
+	a.mu.Unlock()
+	var all sync.WaitGroup
+	for _, h := range list {
+		all.Go(func() { h.abandon() })
+	}
+	all.Wait()
+}

@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// descriptors takes the descriptors of logs, which the library sends from a process of its own: neither
+// needs a descriptor in the controller. A message is the channel's nonce and a number that the request
+// then names.
+type descriptors struct {
+	fd    int
+	nonce [16]byte
+
+	mu   sync.Mutex
+	got  map[uint64]*os.File
+	news chan struct{} // closed with each arrival
+}
+
+// fdPatience is how long a request waits for its descriptor, which was sent before.
+const fdPatience = 10 * time.Second
+
+// listen opens the socket, under a random name in the abstract space.
+func listen(m *shared) (*descriptors, error) {
+	d := &descriptors{got: make(map[uint64]*os.File), news: make(chan struct{})}
+	rand.Read(d.nonce[:])
+	var err error
+	if d.fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0); err != nil {
+		return nil, err
+	}
+	var random [12]byte
+	rand.Read(random[:])
+	name := fmt.Sprintf("posixtrace-%x", random)[:31]
+	if err = unix.Bind(d.fd, &unix.SockaddrUnix{Name: "@" + name}); err == nil {
+		err = unix.Listen(d.fd, 64)
+	}
+	if err != nil {
+		unix.Close(d.fd)
+		return nil, err
+	}
+	m.ch.Nonce = d.nonce
+	copy(m.ch.Socket[:], name)
+	go d.serve()
+	return d, nil
+}
+
+func (d *descriptors) serve() {
+	for {
+		fd, _, err := unix.Accept4(d.fd, unix.SOCK_CLOEXEC)
+		if err != nil {
+			time.Sleep(time.Millisecond) // no descriptor left, perhaps: the request fails
+			continue
+		}
+		d.receive(fd)
+		unix.Close(fd)
+	}
+}
+
+// receive takes one message. Another user's process may have connected: it gets a second.
+func (d *descriptors) receive(conn int) {
+	unix.SetsockoptTimeval(conn, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
+	if c, err := unix.GetsockoptUcred(conn, unix.SOL_SOCKET, unix.SO_PEERCRED); err != nil || int(c.Uid) != os.Geteuid() {
+		return
+	}
+	msg, oob := make([]byte, 25), make([]byte, unix.CmsgSpace(4*8))
+	n, on, _, _, err := unix.Recvmsg(conn, msg, oob, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return
+	}
+	fds := rightsIn(oob[:on])
+	if n != 24 || len(fds) != 1 || !bytes.Equal(msg[:16], d.nonce[:]) {
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+		return
+	}
+	d.mu.Lock()
+	d.got[binary.NativeEndian.Uint64(msg[16:])] = os.NewFile(uintptr(fds[0]), "log")
+	close(d.news)
+	d.news = make(chan struct{})
+	d.mu.Unlock()
+}
+
+func rightsIn(oob []byte) (fds []int) {
+	list, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil
+	}
+	for i := range list {
+		if f, err := unix.ParseUnixRights(&list[i]); err == nil {
+			fds = append(fds, f...)
+		}
+	}
+	return fds
+}
+
+// take returns the descriptor with a number.
+func (d *descriptors) take(number uint64) (*os.File, error) {
+	late := time.After(fdPatience)
+	for {
+		d.mu.Lock()
+		f, news := d.got[number], d.news
+		delete(d.got, number)
+		d.mu.Unlock()
+		if f != nil {
+			return f, nil
+		}
+		select {
+		case <-news:
+		case <-late:
+			return nil, unix.EBADF
+		}
+	}
+}

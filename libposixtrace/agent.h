@@ -1,0 +1,92 @@
+/*
+ * The client of the agent, a process that creates, controls and reads streams for this one: see
+ * posix_trace_create(3). The two share memory, the channel, whose layout is in wire.h.
+ *
+ * This process keeps no descriptor for it. A mapping of the channel holds a file lock: the agent
+ * gets the lock when this program ends or executes another one. The kernel marks the channel when
+ * the agent ends. Both happen in any kind of death.
+ */
+#ifndef PXT_AGENT_H
+#define PXT_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "wire.h"
+
+/* A channel and the number of its users in this process. */
+struct pxt_link {
+	struct pxt_channel *ch;
+	uint32_t users;
+	bool retired; /* no new users: the last one unmaps it */
+};
+
+/* A log that is read in batches. */
+struct pxt_log {
+	_Atomic uint32_t lock;
+	uint64_t trid; /* 0: none */
+	struct pxt_link *link;
+	uint32_t taken;	   /* batches behind this reader */
+	bool inside;	   /* it is inside the batch after them */
+	bool ended;	   /* that batch is the last */
+	uint32_t err;	   /* of reading behind it */
+	const uint8_t *at; /* the next item */
+	const uint8_t *end;
+};
+
+/* A call under way. */
+struct pxt_use {
+	struct pxt_link *link;
+	struct pxt_call *call;
+	uint32_t asked; /* the call's state when it was asked */
+};
+
+/*
+ * Begins a call with the trace identifier trid, of the trace point site. 0 or an error number: EINVAL
+ * if the identifier is not this process's, or its agent has ended. The caller fills the request,
+ * whose arguments are zero, runs it, takes the answer, and ends the call.
+ */
+int pxt_call_begin(struct pxt_use *u, uint32_t op, uint64_t trid, const void *site);
+
+/* Begins a call that makes a trace identifier, and starts the agent if there is none. */
+int pxt_call_first(struct pxt_use *u, uint32_t op, const void *site);
+
+/* Sends the request and waits for the answer. The agent's error number, or EIO if it has ended. */
+int pxt_call_run(struct pxt_use *u);
+
+/*
+ * pxt_call_run() for a reader call. If no event is ready it waits for one: until a handler that does not
+ * restart calls has run (EINTR), or until the deadline, unless that is NULL (ETIMEDOUT, EINVAL).
+ */
+int pxt_call_read(struct pxt_use *u, const struct timespec *deadline);
+
+void pxt_call_end(struct pxt_use *u);
+
+/* A call without further arguments and results. */
+int pxt_call_simple(uint32_t op, uint64_t trid, const void *site);
+
+/* Gives the agent a descriptor, which a request names by the number. 0 or an error number. */
+int pxt_send_descriptor(struct pxt_use *u, int fd, uint64_t *number);
+
+/* The reader of an identifier, locked; NULL if its events come one by one. */
+struct pxt_log *pxt_log_lock(uint64_t trid);
+void pxt_log_unlock(struct pxt_log *r);
+void pxt_log_open(struct pxt_use *u, uint64_t trid);
+void pxt_log_close(struct pxt_log *r); /* unlocks */
+void pxt_log_rewind(struct pxt_log *r);
+
+/* The next item of a reader: 0 and NULL at the end, or an error number. */
+int pxt_log_next(struct pxt_log *r, const struct pxt_item **item);
+
+/* Waiting; both return 0 or EINTR or ETIMEDOUT. The second is a cancellation point. */
+int pxt_agent_wait(struct pxt_channel *ch, _Atomic uint32_t *word, uint32_t value, const struct timespec *deadline);
+bool pxt_agent_alive(struct pxt_channel *ch);
+
+/* spawn.c: starts the agent. 0 or an error number. */
+int pxt_agent_start(struct pxt_channel **ch);
+int pxt_agent_pass(struct pxt_channel *ch, int fd, uint64_t number);
+
+#endif

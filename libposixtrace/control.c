@@ -1,0 +1,201 @@
+/* The controller's functions: they are the agent's work. See agent.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trace.h>
+
+#include "agent.h"
+#include "attr.h"
+#include "kernel.h"
+
+/* The trace point of a call: START, STOP and FILTER events have its address. */
+#define SITE __builtin_return_address(0)
+
+_Static_assert(sizeof(trace_event_set_t) <= PXT_W_DataSize, "a set fits");
+
+/* A stream of size 0 is the smallest one; to the agent 0 is the default. */
+static uint64_t size_of(bool set, uint64_t size)
+{
+	return !set ? 0 : size ? size : 1;
+}
+
+static void put_attr(struct pxt_attributes *w, const struct pxt_attr *a)
+{
+	memset(w, 0, sizeof *w);
+	w->nameLength = (uint32_t)strnlen(a->name, TRACE_NAME_MAX);
+	memcpy(w->name, a->name, w->nameLength);
+	w->inheritance = a->inherited;
+	w->streamPolicy = a->stream_policy;
+	w->logPolicy = a->log_policy;
+	w->streamSize = size_of(a->set & PXT_STREAM_SIZE_SET, a->stream_size);
+	w->logSize = size_of(a->set & PXT_LOG_SIZE_SET, a->log_size);
+	w->maxData = a->max_data;
+	w->maxDataSet = (a->set & PXT_MAX_DATA_SET) != 0;
+}
+
+/* The trace directory of this process, for an agent that was started when it was another one. */
+static void put_dir(struct pxt_call *c)
+{
+	const char *dir = secure_getenv("PTRACE_DIR");
+	char *to = (char *)c->data + PXT_W_DirAt, *at = to;
+	size_t n, room = sizeof c->data - PXT_W_DirAt;
+	if (!dir || !*dir)
+		return;
+	n = strlen(dir);
+	if (*dir != '/') { /* the agent has another working directory */
+		long r = pxt_sys(SYS_getcwd, to, PATH_MAX);
+		if (r < 2)
+			return;
+		at = to + r - 1;
+		*at++ = '/';
+	}
+	if (n > room - (size_t)(at - to))
+		n = room - (size_t)(at - to);
+	memcpy(at, dir, n);
+	c->length = (uint64_t)(at - to) + n;
+}
+
+/* Whether a descriptor is open, and not only for the other of reading and writing. */
+static bool opened(int fd, int other)
+{
+	long flags = fd < 0 ? -EBADF : pxt_sys(SYS_fcntl, fd, F_GETFL);
+	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != other;
+}
+
+/* Makes a trace identifier: the request has everything but the directory and the descriptor. */
+static int first(struct pxt_use *u, int fd, trace_id_t *trid)
+{
+	int err = fd < 0 ? 0 : pxt_send_descriptor(u, fd, &u->call->args[2]);
+	put_dir(u->call);
+	if (!err)
+		err = pxt_call_run(u);
+	if (!err)
+		*trid = (trace_id_t)u->call->trid;
+	return err;
+}
+
+static int create(pid_t pid, const trace_attr_t *attr, bool log, int fd, trace_id_t *trid, const void *site)
+{
+	const struct pxt_attr *a = NULL;
+	struct pxt_use u;
+	int err;
+	if (!trid || (attr && !(a = pxt_attr_of(attr))))
+		return EINVAL;
+	if (log && !opened(fd, O_RDONLY))
+		return EBADF;
+	err = pxt_call_first(&u, PXT_W_OpCreate, site);
+	if (err)
+		return err;
+	u.call->args[0] = (uint32_t)pid;
+	u.call->args[1] = a != NULL;
+	if (a)
+		put_attr((struct pxt_attributes *)u.call->data, a);
+	err = first(&u, log ? fd : -1, trid);
+	pxt_call_end(&u);
+	return err;
+}
+
+int posix_trace_create(pid_t pid, const trace_attr_t *restrict attr, trace_id_t *restrict trid)
+{
+	return create(pid, attr, false, -1, trid, SITE);
+}
+
+int posix_trace_create_withlog(pid_t pid, const trace_attr_t *restrict attr, int fd, trace_id_t *restrict trid)
+{
+	return create(pid, attr, true, fd, trid, SITE);
+}
+
+int posix_trace_open(int fd, trace_id_t *trid)
+{
+	struct pxt_use u;
+	int err;
+	if (!trid)
+		return EINVAL;
+	if (!opened(fd, O_WRONLY))
+		return EBADF;
+	err = pxt_call_first(&u, PXT_W_OpOpen, SITE);
+	if (err)
+		return err;
+	err = first(&u, fd, trid);
+	if (!err)
+		pxt_log_open(&u, *trid);
+	pxt_call_end(&u);
+	return err;
+}
+
+int posix_trace_start(trace_id_t trid)
+{
+	return pxt_call_simple(PXT_W_OpStart, trid, SITE);
+}
+
+int posix_trace_stop(trace_id_t trid)
+{
+	return pxt_call_simple(PXT_W_OpStop, trid, SITE);
+}
+
+int posix_trace_clear(trace_id_t trid)
+{
+	return pxt_call_simple(PXT_W_OpClear, trid, SITE);
+}
+
+int posix_trace_flush(trace_id_t trid)
+{
+	return pxt_call_simple(PXT_W_OpFlush, trid, SITE);
+}
+
+int posix_trace_shutdown(trace_id_t trid)
+{
+	return pxt_call_simple(PXT_W_OpShutdown, trid, SITE);
+}
+
+int posix_trace_get_filter(trace_id_t trid, trace_event_set_t *set)
+{
+	struct pxt_use u;
+	int err = pxt_call_begin(&u, PXT_W_OpGetFilter, trid, SITE);
+	if (err)
+		return err;
+	err = set ? pxt_call_run(&u) : EINVAL;
+	if (!err)
+		memcpy(set, u.call->data, sizeof *set);
+	pxt_call_end(&u);
+	return err;
+}
+
+int posix_trace_set_filter(trace_id_t trid, const trace_event_set_t *set, int how)
+{
+	struct pxt_use u;
+	int err = pxt_call_begin(&u, PXT_W_OpSetFilter, trid, SITE);
+	if (err)
+		return err;
+	if (set && how >= POSIX_TRACE_SET_EVENTSET && how <= POSIX_TRACE_SUB_EVENTSET) {
+		u.call->args[0] = (uint64_t)how;
+		memcpy(u.call->data, set, sizeof *set);
+		err = pxt_call_run(&u);
+	} else {
+		err = EINVAL;
+	}
+	pxt_call_end(&u);
+	return err;
+}
+
+int posix_trace_trid_eventid_open(trace_id_t trid, const char *restrict name, trace_event_id_t *restrict event)
+{
+	struct pxt_use u;
+	int err = pxt_call_begin(&u, PXT_W_OpOpenID, trid, SITE);
+	if (err)
+		return err;
+	if (name && event) {
+		/* One byte more than a name may have: the agent checks the identifier first. */
+		u.call->length = strnlen(name, TRACE_EVENT_NAME_MAX + 1);
+		memcpy(u.call->data, name, u.call->length);
+		err = pxt_call_run(&u);
+	} else {
+		err = EINVAL;
+	}
+	if (!err)
+		*event = (trace_event_id_t)u.call->args[0];
+	pxt_call_end(&u);
+	return err;
+}

@@ -1,0 +1,295 @@
+/*
+ * Starts the agent, and passes it descriptors. Both happen in processes that share this one's memory,
+ * as after vfork(2), but not its descriptors: no thread of the application can meet a descriptor of
+ * ours, or take its number, and a full table of descriptors does no harm. The application does not
+ * see these processes end: they send no signal, and wait(2) does not report them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "kernel.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+enum { STACK = 64 << 10, WALL = 0x40000000, MFD_SEALABLE = 2, ADD_SEALS = 1033, SEAL_SIZE = 1 | 2 | 4 };
+
+/* How long the agent may take to start, in nanoseconds. */
+#define PATIENCE UINT64_C(30000000000)
+
+/* The work of the processes below, in memory that they share. */
+struct job {
+	struct pxt_channel *ch;
+	const char *agent;
+	char *env[4];
+	uint32_t pid, key; /* of the controller */
+	char *stack2;
+	volatile int agent_pid;
+	volatile int err;
+	volatile bool ran;
+	int fd;
+	uint64_t number;
+};
+
+/* Calls f(job) in a process of its own and waits for its end. An error number. */
+static int aside(int (*f)(void *), struct job *job)
+{
+	void *stack = NULL;
+	uint64_t mask;
+	int saved = errno, pid, err;
+	err = pxt_map(&stack, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1);
+	if (err < 0)
+		return ENOMEM;
+	job->stack2 = (char *)stack + 2 * STACK;
+	pxt_signals_block(&mask);
+	/* Without an exit signal: the application's handler and wait() see nothing. */
+	pid = clone(f, (char *)stack + STACK, CLONE_VM | CLONE_VFORK, job);
+	err = pid < 0 ? errno : 0;
+	if (pid > 0)
+		pxt_retry(SYS_wait4, pid, NULL, WALL, NULL);
+	pxt_signals_restore(&mask);
+	pxt_unmap(stack, 2 * STACK);
+	errno = saved;
+	if (err)
+		return err == EAGAIN ? ENOMEM : err;
+	return job->ran ? job->err : ENOSYS; /* a process that shares no memory is none */
+}
+
+static int failed(struct job *job, int err)
+{
+	job->err = err < 0 ? -err : err;
+	return 1;
+}
+
+/* The soft limit of descriptors is the application's: the hard one counts here. */
+static void raise_limit(void)
+{
+	struct rlimit l;
+	if (pxt_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &l) == 0 && l.rlim_cur < l.rlim_max) {
+		l.rlim_cur = l.rlim_max;
+		pxt_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, &l, NULL);
+	}
+}
+
+static void close_from(unsigned first, unsigned last)
+{
+	unsigned i;
+	if (first > last || pxt_sys(SYS_close_range, first, last, 0) != -ENOSYS)
+		return;
+	for (i = first; i <= last && i < 65536; i++)
+		pxt_sys(SYS_close, i);
+}
+
+/* Occupies descriptors 0 to 2 with /dev/null or, in a tree without it, a socket that goes nowhere. */
+static bool occupy(void)
+{
+	for (int i = 0; i < 3; i++) {
+		int fd = pxt_open("/dev/null", O_RDWR, 0);
+		if (fd < 0)
+			fd = (int)pxt_sys(SYS_socket, AF_UNIX, SOCK_DGRAM, 0);
+		if (fd != i)
+			return false;
+		pxt_sys(SYS_fcntl, fd, F_SETFD, 0);
+	}
+	return true;
+}
+
+/* The process that becomes the agent. */
+static int become_agent(void *arg)
+{
+	struct job *job = arg;
+	static const uint64_t none[4]; /* the kernel's struct sigaction: the default */
+	char *argv[] = {(char *)"posixtrace-agent", (char *)"--channel", NULL};
+	int i;
+	for (i = 1; i <= 64; i++)
+		pxt_sys(SYS_rt_sigaction, i, none, NULL, 8);
+	pxt_signals_restore(none);
+	return failed(job, (int)pxt_sys(SYS_execve, job->agent, argv, job->env));
+}
+
+/* Makes the channel in the controller's memory, and the lock that ends with this program. */
+static int make_channel(struct job *job, int fd)
+{
+	void *mem = NULL;
+	int err = pxt_truncate(fd, sizeof *job->ch);
+	if (err < 0)
+		return err;
+	pxt_sys(SYS_fcntl, fd, ADD_SEALS, SEAL_SIZE);
+	err = pxt_hold(fd, F_WRLCK, 0);
+	if (err >= 0)
+		err = pxt_map(&mem, sizeof *job->ch, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	if (err < 0)
+		return err;
+	job->ch = mem;
+	pxt_madvise(mem, sizeof *job->ch, MADV_DONTFORK);
+	job->ch->version = PXT_W_Version;
+	job->ch->pid = job->pid;
+	job->ch->key = job->key;
+	return 0;
+}
+
+/* The parent of the agent. It ends at once: the agent is no child of the application. */
+static int start_agent(void *arg)
+{
+	struct job *job = arg;
+	int fd, err, pid;
+	job->ran = true;
+	raise_limit();
+	close_from(0, ~0U);
+	if (!occupy())
+		return failed(job, EMFILE);
+	fd = (int)pxt_sys(SYS_memfd_create, "posixtrace-agent", MFD_SEALABLE);
+	if (fd != 3)
+		return failed(job, fd < 0 ? fd : EMFILE);
+	err = make_channel(job, fd);
+	if (err < 0)
+		return failed(job, err);
+	pxt_sys(SYS_setsid);
+	pxt_sys(SYS_chdir, "/");
+	pid = clone(become_agent, job->stack2, CLONE_VM | CLONE_VFORK | SIGCHLD, job);
+	if (pid < 0)
+		return failed(job, ENOMEM);
+	job->agent_pid = pid;
+	return 0;
+}
+
+/* Whether a process has ended. It may be a child: a program that adopts orphans gets the agent, too. */
+static bool ended(int pid)
+{
+	return pxt_sys(SYS_kill, pid, 0) == -ESRCH || pxt_sys(SYS_wait4, pid, NULL, WALL | WNOHANG, NULL) == pid;
+}
+
+/* Waits until the agent is ready. An error number. */
+static int await_agent(struct pxt_channel *ch, int pid)
+{
+	uint64_t end = pxt_clock(CLOCK_MONOTONIC) + PATIENCE;
+	uint32_t ready;
+	while ((ready = atomic_load(&ch->ready)) == PXT_W_Starting) {
+		pxt_futex_wait(&ch->ready, PXT_W_Starting, 50000000, true);
+		if (atomic_load(&ch->ready) == PXT_W_Starting &&
+		    (ended(pid) || pxt_clock(CLOCK_MONOTONIC) > end))
+			return EIO;
+	}
+	return ready == PXT_W_Ready ? 0 : EIO;
+}
+
+/* The variables that the trace directory depends on. */
+static void environment(struct job *job)
+{
+	static const char *const names[] = {"PTRACE_DIR=", "XDG_RUNTIME_DIR=", "TMPDIR="};
+	extern char **environ;
+	int n = 0;
+	for (int i = 0; i < 3; i++)
+		for (char **e = environ; e && *e; e++)
+			if (strncmp(*e, names[i], strlen(names[i])) == 0) {
+				job->env[n++] = *e;
+				break;
+			}
+	job->env[n] = NULL;
+}
+
+int pxt_agent_start(struct pxt_channel **ch)
+{
+	struct job job;
+	int err;
+	memset(&job, 0, sizeof job);
+	job.agent = secure_getenv("POSIXTRACE_AGENT");
+	if (!job.agent || !*job.agent)
+		job.agent = PXT_AGENT;
+	job.pid = pxt_getpid();
+	job.key = (uint32_t)pxt_random() | 1;
+	environment(&job);
+	err = aside(start_agent, &job);
+	if (!err)
+		err = await_agent(job.ch, job.agent_pid);
+	if (err) {
+		if (job.ch)
+			pxt_unmap(job.ch, sizeof *job.ch); /* an agent that comes late finds its lock free */
+		return err == EMFILE || err == ENFILE || err == EAGAIN ? ENOMEM : err;
+	}
+	*ch = job.ch;
+	return 0;
+}
+
+/* What the agent expects beside a descriptor. */
+struct message {
+	uint8_t nonce[16];
+	uint64_t number;
+};
+
+static int send_descriptor(int to, struct job *job)
+{
+	struct message m;
+	struct iovec part = {&m, sizeof m};
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr msg;
+	struct cmsghdr *c;
+	memset(&msg, 0, sizeof msg);
+	memset(&control, 0, sizeof control);
+	memcpy(m.nonce, job->ch->nonce, sizeof m.nonce);
+	m.number = job->number;
+	msg.msg_iov = &part;
+	msg.msg_iovlen = 1;
+	msg.msg_control = &control;
+	msg.msg_controllen = sizeof control;
+	c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &job->fd, sizeof(int));
+	return (int)pxt_sys(SYS_sendmsg, to, &msg, MSG_NOSIGNAL);
+}
+
+static int pass(void *arg)
+{
+	struct job *job = arg;
+	struct sockaddr_un name;
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	size_t n = strnlen((const char *)job->ch->socket, sizeof job->ch->socket);
+	int s, err;
+	job->ran = true;
+	raise_limit();
+	if (job->fd > 0)
+		close_from(0, (unsigned)job->fd - 1);
+	close_from((unsigned)job->fd + 1, ~0U);
+	memset(&name, 0, sizeof name);
+	name.sun_family = AF_UNIX;
+	memcpy(name.sun_path + 1, job->ch->socket, n); /* the first byte is 0: an abstract name */
+	s = (int)pxt_sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (s < 0)
+		return failed(job, ENOMEM);
+	err = (int)pxt_sys(SYS_connect, s, &name, offsetof(struct sockaddr_un, sun_path) + 1 + n);
+	if (err == 0)
+		err = (int)pxt_sys(SYS_getsockopt, s, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+	if (err == 0 && (uint32_t)peer.pid != job->ch->agentPID)
+		err = -EIO; /* another process has the name */
+	if (err == 0)
+		err = send_descriptor(s, job);
+	return err < 0 ? failed(job, err) : 0;
+}
+
+int pxt_agent_pass(struct pxt_channel *ch, int fd, uint64_t number)
+{
+	struct job job;
+	memset(&job, 0, sizeof job);
+	job.ch = ch;
+	job.fd = fd;
+	job.number = number;
+	return aside(pass, &job);
+}

@@ -1,0 +1,91 @@
+package posixtrace
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// creator is the process that a stream is created for.
+type creator struct {
+	proc    sys.Proc // its death shuts the stream down
+	command string
+}
+
+// self is this process as a creator.
+func self() creator {
+	c := creator{proc: sys.SelfProc()}
+	if cmd, err := os.ReadFile("/proc/self/cmdline"); err == nil {
+		c.command = strings.TrimSuffix(string(cmd), "\x00")
+	}
+	return c
+}
+
+// createFor creates a stream for another process, which controls it through this one. That process is
+// the owner, and this one holds the stream (conn.pin): the death of either orphans it, and any
+// process may complete it then, as if its creator had no helper. No other process can complete a log
+// that is no regular file: such a stream lives as long as this process.
+func createFor(by hook.Controller, pid int, attr *Attr, log *os.File) (*Stream, error) {
+	op := "posix_trace_create"
+	if log != nil {
+		op = "posix_trace_create_withlog"
+	}
+	owner, err := sys.Lookup(by.PID)
+	if err != nil {
+		return nil, fail(op, err, syscall.ESRCH)
+	}
+	p := owner
+	if pid != 0 && pid != by.PID {
+		if p, err = target(pid); err != nil {
+			return nil, fail(op, err, syscall.ESRCH)
+		}
+	}
+	c := creator{owner, by.Command}
+	if log != nil {
+		if st, err := sys.Fstat(log); err == nil && !st.Regular() {
+			c.proc = sys.SelfProc()
+		}
+	}
+	s, err := create(p, attr, log, c)
+	return s, fail(op, err, syscall.ENOMEM)
+}
+
+// owned reports whether this process holds the stream as its owner or for it.
+func (c *conn) owned() bool {
+	k, ok := pinned.Load(c.id)
+	return ok && k == c || c.mem.Owner() == sys.SelfProc()
+}
+
+func at(p hook.Point) stream.Event { return stream.Event{PID: p.PID, TID: p.TID, Addr: p.Addr} }
+
+func init() {
+	hook.Create = func(by hook.Controller, pid int, attr, log any) (any, error) {
+		return createFor(by, pid, attr.(*Attr), log.(*os.File))
+	}
+	hook.Start = func(s any, p hook.Point) error {
+		return s.(*Stream).controlAt("posix_trace_start", at(p), start)
+	}
+	hook.Stop = func(s any, p hook.Point) error {
+		return s.(*Stream).controlAt("posix_trace_stop", at(p), stop)
+	}
+	hook.SetFilter = func(s, set, how any, p hook.Point) error {
+		const op = "posix_trace_set_filter"
+		f, err := s.(*Stream).newFilter(op, set.(EventSet), how.(FilterHow))
+		if err != nil {
+			return err
+		}
+		return s.(*Stream).controlAt(op, at(p), f)
+	}
+	hook.Shutdown = func(s any, p hook.Point) error { return s.(*Stream).shutdownAt(at(p)) }
+	hook.NextBatch = func(l, b any) error {
+		return l.(*Log).use("posix_trace_getnext_event", func(r *Reader) error {
+			defer runtime.KeepAlive(r)
+			return r.NextBatch(b.(*Batch))
+		})
+	}
+}

@@ -23,7 +23,7 @@ import (
 //	  68  generation u32   A  counts the changes
 //	  72  usernames  u32   A  user event names the program has registered
 //	  76  seq        u32   A  odd while entries change
-//	  80  opened     u32   A  1: a program of the process has opened the page itself
+//	  80  opened     u32   A  the program of the process that has opened the page itself (sys.ProgramID)
 //	  84  moved      u32   A  not 0: the file was removed, and the process has another page
 //	  88  group      u32   A  1: all members of the process group that it leads descend from it
 //	  92  zero

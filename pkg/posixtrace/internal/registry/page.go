@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -21,6 +20,9 @@ type Page struct {
 	proc sys.Proc
 	mem  []byte
 	left uint32 // the program that used the page before the process called exec, 0 if it is unknown
+
+	// shared says that another runtime of this process, in Go or in C, has the page.
+	shared bool
 
 	// file stays open in a program that has its own page mapped: other processes reach the page
 	// by that descriptor after its name was removed.
@@ -90,7 +92,8 @@ func (d *Dir) mapPage(p sys.Proc) (pg *Page, v verdict, err error) {
 func (pg *Page) hold(f *os.File) {
 	if pg.proc == sys.SelfProc() {
 		sys.HoldShared(f)
-		pg.file = f
+		held, err := sys.FindHeldAs(f, 0)
+		pg.file, pg.shared = f, held || err != nil
 		return
 	}
 	// In this order: a program holds the page before it sets the word.
@@ -182,6 +185,8 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 		pg.put(i, e)
 	}
 	if old.page != nil {
+		// What the process has open of removed files, its present program has opened.
+		pg.shared = true
 		pg.u32(offUserNames).Store(old.page.u32(offUserNames).Load())
 		pg.u32(offOpened).Store(old.page.u32(offOpened).Load())
 		pg.u32(offGroup).Store(old.page.u32(offGroup).Load())
@@ -238,12 +243,14 @@ func (pg *Page) SetFamily(id uint64) error {
 func (pg *Page) AddUserNames(n int) int { return int(pg.u32(offUserNames).Add(uint32(n))) }
 
 // Opened records that the program of the process uses the page from now on. Names that the program
-// before exec registered no longer count; names that a controller has added since do (Renew).
+// before exec registered no longer count; names that a controller has added since do (Renew), and
+// those of other runtimes of this program.
 func (pg *Page) Opened() {
 	// The two words need not change together: the old program is gone, and a controller that
 	// adds names for the new one has zeroed the first word before, or finds the page held.
 	names := pg.u32(offUserNames).Load()
-	if pg.u32(offOpened).Swap(programID()) != 0 {
+	me := sys.ProgramID()
+	if old := pg.u32(offOpened).Swap(me); old != 0 && !(old == me && pg.shared) {
 		pg.u32(offUserNames).Add(-names)
 	}
 }
@@ -260,9 +267,6 @@ func (pg *Page) Renew() {
 	}
 	pg.left = 0
 }
-
-// programID distinguishes this program from others that the process executes.
-var programID = sync.OnceValue(func() uint32 { return uint32(randomID()) | 1 })
 
 // Close unmaps the page. Neither pg nor the address that Word returned may be used again. A process
 // never closes its own page.

@@ -161,6 +161,29 @@ func TestFamilyIsFixedByFirstName(t *testing.T) {
 	}
 }
 
+// Two runtimes of one program, such as Go and C, count their names together. The next program does not
+// count them.
+func TestRuntimesOfOneProgramCountTogether(t *testing.T) {
+	d := testDir(t)
+	first := ownPage(t, d)
+	first.Opened()
+	first.AddUserNames(3)
+	second, err := d.Page(sys.SelfProc(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	second.Opened()
+	if n := second.AddUserNames(0); n != 3 {
+		t.Errorf("%d names, another runtime has registered 3", n)
+	}
+	second.u32(offOpened).Store(sys.ProgramID() + 1)
+	second.Opened()
+	if n := second.AddUserNames(0); n != 0 {
+		t.Errorf("%d names of another program", n)
+	}
+}
+
 // Many processes make the same page at once, half of them their own.
 func TestConcurrentCreation(t *testing.T) {
 	f := newForest(t)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -12,9 +13,18 @@
 /* Of <linux/futex.h>, which musl does not have. */
 enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129 };
 
+/* The descriptors that are open for a moment, plus one. */
+static _Atomic int opened[32];
+
 int pxt_openat(int dir, const char *name, int flags, unsigned mode)
 {
-	return (int)pxt_retry(SYS_openat, dir, name, flags | O_CLOEXEC, mode);
+	int fd = (int)pxt_retry(SYS_openat, dir, name, flags | O_CLOEXEC, mode);
+	for (unsigned i = 0; fd >= 0 && i < sizeof opened / sizeof *opened; i++) {
+		int none = 0;
+		if (atomic_compare_exchange_strong(&opened[i], &none, fd + 1))
+			break;
+	}
+	return fd;
 }
 
 int pxt_open(const char *path, int flags, unsigned mode)
@@ -24,7 +34,21 @@ int pxt_open(const char *path, int flags, unsigned mode)
 
 void pxt_close(int fd)
 {
+	for (unsigned i = 0; i < sizeof opened / sizeof *opened; i++) {
+		int mine = fd + 1;
+		if (atomic_compare_exchange_strong(&opened[i], &mine, 0))
+			break;
+	}
 	pxt_sys(SYS_close, fd);
+}
+
+void pxt_close_all(void)
+{
+	for (unsigned i = 0; i < sizeof opened / sizeof *opened; i++) {
+		int fd = atomic_exchange(&opened[i], 0) - 1;
+		if (fd >= 0)
+			pxt_sys(SYS_close, fd);
+	}
 }
 
 long pxt_read(int fd, void *buf, size_t n)

@@ -67,6 +67,7 @@ static inline long pxt_syscall(long nr, long a, long b, long c, long d, long e, 
 int pxt_open(const char *path, int flags, unsigned mode);
 int pxt_openat(int dir, const char *name, int flags, unsigned mode);
 void pxt_close(int fd);
+void pxt_close_all(void); /* in a child of fork: what other threads had open at the fork */
 long pxt_read(int fd, void *buf, size_t n);
 long pxt_write(int fd, const void *buf, size_t n);
 long pxt_pread(int fd, void *buf, size_t n, uint64_t off);

@@ -280,6 +280,14 @@ int posix_trace_eventid_open(const char *__posixtrace_restrict,
 #endif
 
 /*
+ * Second names of these two functions in the library, for the definitions below: a function that
+ * calls its own name is recursive.
+ */
+void posixtrace_event(trace_event_id_t, const void *__posixtrace_restrict, size_t) __posixtrace_plain;
+int posixtrace_eventid_open(const char *__posixtrace_restrict,
+			    trace_event_id_t *__posixtrace_restrict) __posixtrace_plain;
+
+/*
  * Of the library, for the trace points below: base[*index] is 0 while no stream traces the process.
  * It is not 0 before the first trace point, and while *index is 0: fork wipes that, and the child
  * looks anew. An index takes no branch, unlike a pointer that may be null.
@@ -294,34 +302,27 @@ extern const struct posixtrace_hot posixtrace_hot __posixtrace_weak;
 #define __posixtrace_here extern __posixtrace_inline __attribute__((__always_inline__, __gnu_inline__))
 
 #if defined POSIXTRACE_WEAK || defined __OPTIMIZE__
-extern void __posixtrace_event(trace_event_id_t, const void *__posixtrace_restrict, size_t)
-	__asm__("posix_trace_event") __posixtrace_plain;
-
 __posixtrace_here __posixtrace_nothrow void
 posix_trace_event(trace_event_id_t __id, const void *__posixtrace_restrict __data, size_t __len)
 {
 	long __index;
 #if defined POSIXTRACE_WEAK
-	if (!__posixtrace_event || !&posixtrace_hot)
+	if (!posixtrace_event)
 		return;
 #endif
 	__index = __atomic_load_n(posixtrace_hot.index, __ATOMIC_RELAXED);
 	if (__builtin_expect(__atomic_load_n(posixtrace_hot.base + __index, __ATOMIC_RELAXED) != 0, 0))
-		__posixtrace_event(__id, __data, __len);
+		posixtrace_event(__id, __data, __len);
 }
 #endif
 
 #if defined POSIXTRACE_WEAK
-extern int __posixtrace_eventid_open(const char *__posixtrace_restrict,
-				     trace_event_id_t *__posixtrace_restrict)
-	__asm__("posix_trace_eventid_open") __posixtrace_plain;
-
 __posixtrace_here __posixtrace_nothrow int
 posix_trace_eventid_open(const char *__posixtrace_restrict __name,
 			 trace_event_id_t *__posixtrace_restrict __id)
 {
-	if (__posixtrace_eventid_open)
-		return __posixtrace_eventid_open(__name, __id);
+	if (posixtrace_eventid_open)
+		return posixtrace_eventid_open(__name, __id);
 	*__id = POSIX_TRACE_UNNAMED_USER_EVENT;
 	return 0;
 }

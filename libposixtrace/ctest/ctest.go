@@ -21,6 +21,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
@@ -42,8 +43,10 @@ type Program struct {
 	Sources []string
 	// Text is the program itself, in place of Sources.
 	Text string
-	// Flags are added to the compiler's command line, before the library.
-	Flags []string
+	// Flags are added to the compiler's command line before the sources, After behind the library.
+	Flags, After []string
+	// NoLibrary does not link the library.
+	NoLibrary bool
 	// CXX compiles C++.
 	CXX bool
 	// Static links libposixtrace.a. Such a program can also use the library's internal functions.
@@ -60,19 +63,22 @@ var sanitizers = []string{"-fsanitize=address,undefined", "-fno-sanitize-recover
 // CC returns the command of the C compiler.
 func CC() []string { return words("POSIXTRACE_CC", "cc") }
 
-// CXX returns the command of the C++ compiler that belongs to CC.
-func CXX() []string {
-	cc := CC()[0]
-	name := "c++"
+// CXX returns the command of the C++ compiler that belongs to CC; nil if there is none.
+func CXX() []string { return CXXOf(CC()[0]) }
+
+// CXXOf returns the command of the C++ compiler that belongs to a C compiler; nil if there is none.
+func CXXOf(cc string) []string {
 	switch {
+	case os.Getenv("POSIXTRACE_CXX") != "":
+		return words("POSIXTRACE_CXX", "")
 	case strings.Contains(cc, "musl"):
-		name = "musl-g++"
+		return nil
 	case strings.HasPrefix(cc, "clang"):
-		name = strings.Replace(cc, "clang", "clang++", 1)
+		return []string{strings.Replace(cc, "clang", "clang++", 1)}
 	case cc == "gcc" || strings.HasSuffix(cc, "-gcc"):
-		name = strings.TrimSuffix(cc, "gcc") + "g++"
+		return []string{strings.TrimSuffix(cc, "gcc") + "g++"}
 	}
-	return words("POSIXTRACE_CXX", name)
+	return []string{"c++"}
 }
 
 // CFlags returns the flags for everything that is compiled.
@@ -252,6 +258,7 @@ func Build(t testing.TB, p Program) string {
 	cc, language := CC(), "c"
 	if p.CXX {
 		cc, language = CXX(), "c++"
+		tracetest.Need(t, cc != nil, "a C++ compiler")
 		tracetest.NeedProgram(t, cc[0])
 	}
 	lib := slices.Clone(p.LibFlags)
@@ -266,7 +273,8 @@ func Build(t testing.TB, p Program) string {
 	args = append(args, "-I"+Source)
 	args = append(args, p.Flags...)
 
-	out := filepath.Join(scratchDir(t), "program-"+name(dir, language, strings.Join(args, "\x00"), strings.Join(p.Sources, "\x00"), p.Text, fmt.Sprint(p.Static)))
+	out := filepath.Join(scratchDir(t), "program-"+name(dir, language, strings.Join(args, "\x00"),
+		strings.Join(p.Sources, "\x00"), strings.Join(p.After, "\x00"), p.Text, fmt.Sprint(p.Static, p.NoLibrary)))
 	if p.Text != "" {
 		args = append(args, "-x", language, out+".source", "-x", "none")
 	}
@@ -274,11 +282,14 @@ func Build(t testing.TB, p Program) string {
 		read(t, source, filepath.Ext(source))
 	}
 	args = append(args, p.Sources...)
-	if p.Static {
+	switch {
+	case p.NoLibrary:
+	case p.Static:
 		args = append(args, filepath.Join(dir, "libposixtrace.a"))
-	} else {
-		args = append(args, "-L"+dir, "-Wl,-rpath,"+dir, "-lposixtrace")
+	default:
+		args = append(args, "-x", "none", "-L"+dir, "-Wl,-rpath,"+dir, "-lposixtrace")
 	}
+	args = append(args, p.After...)
 	args = append(args, "-pthread", "-o", out)
 	return once(t, out, func() (string, error) {
 		if p.Text != "" {
@@ -311,12 +322,15 @@ func TraceDir(t testing.TB) string {
 	return dir
 }
 
+// patience is how long a program may run.
+const patience = 5 * time.Minute
+
 // Command returns a command that runs a program with a trace directory. It ends with the test.
 func Command(t testing.TB, traceDir, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	argv := append(words("POSIXTRACE_EMULATOR", ""), program)
 	argv = append(argv, args...)
-	ctx, end := context.WithCancel(context.Background())
+	ctx, end := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(end) // after the cleanups of the test itself, which may wait for the program
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {

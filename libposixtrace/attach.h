@@ -1,0 +1,53 @@
+/* This process as a writer of streams: attachment.go and conn.go of the Go package. */
+#ifndef PXT_ATTACH_H
+#define PXT_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "room.h"
+#include "stream.h"
+
+/* Errors besides error numbers, negative as those. */
+enum {
+	PXT_E_FORMAT = 5001, /* not a trace stream */
+	PXT_E_FOREIGN,	     /* one of another kind of program */
+	PXT_E_ELSEWHERE,     /* one of another pid namespace */
+};
+
+/* A mapped stream file. */
+struct pxt_conn {
+	struct pxt_mem m;
+	void *base;
+	size_t size;
+	int fd;
+};
+
+int pxt_connect(struct pxt_room *r, uint64_t id, struct pxt_conn *c);
+int pxt_connect_fd(struct pxt_room *r, int fd, uint64_t id, struct pxt_conn *c); /* closes fd if it fails */
+void pxt_disconnect(struct pxt_conn *c);
+
+int pxt_stream_family(struct pxt_room *r, uint64_t id, uint64_t *family);
+
+/* A stream that this process writes to. It is never freed: a trace point may be using it. */
+struct pxt_attachment {
+	struct pxt_attachment *next;  /* of this process (pxt_hot.attached) */
+	struct pxt_attachment *older; /* of this memory, whichever process has made it */
+	uint64_t id;
+	void *base;
+	enum { PXT_FILE, PXT_PRIVATE, PXT_NOTHING } mapped; /* at base */
+	size_t size;
+	size_t whole; /* of this structure and the writer */
+	struct pxt_writer *w;
+};
+
+/* Makes the process a writer of the stream; takes over c if it succeeds. */
+int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **a);
+
+/* Puts private memory in place of a stream that is over. */
+void pxt_attachment_release(struct pxt_attachment *a);
+
+/* In a child of fork. inside: the thread that called fork may be in the middle of a trace point. */
+void pxt_attachments_forked(bool inside);
+
+#endif

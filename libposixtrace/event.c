@@ -1,0 +1,153 @@
+/* The trace point and the names of event types. */
+#define _GNU_SOURCE
+#ifndef POSIXTRACE_NO_INLINE
+#define POSIXTRACE_NO_INLINE
+#endif
+#include "trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "dir.h"
+#include "hot.h"
+#include "names.h"
+#include "page.h"
+#include "self.h"
+#include "stream.h"
+#include "table.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The word that the inlined trace point loads until the page is found, and after a fork. */
+static const volatile uint32_t one = 1;
+
+EXPORT const struct posixtrace_hot posixtrace_hot = {&one, (const volatile long *)&pxt_hot_page.hot.index};
+
+void pxt_set_word(_Atomic uint32_t *word)
+{
+	atomic_store(&PXT_HOT->word, word);
+	atomic_store(&PXT_HOT->index, ((intptr_t)word - (intptr_t)&one) / 4);
+}
+
+__thread struct pxt_thread pxt_thread __attribute__((tls_model("initial-exec")));
+
+static __attribute__((noinline, cold)) uint64_t who_slow(void)
+{
+	struct pxt_thread *t = &pxt_thread;
+	uint64_t who = pxt_who(PXT_HOT->pid, pxt_gettid());
+	if (!pxt_own_memory())
+		return who; /* a vfork child, whose parent has the same variables */
+	t->who = who;
+	atomic_signal_fence(memory_order_release);
+	t->epoch = atomic_load(&PXT_HOT->epoch);
+	return who;
+}
+
+static inline uint64_t who_am_i(void)
+{
+	struct pxt_thread *t = &pxt_thread;
+	if (PXT_LIKELY(t->epoch == atomic_load_explicit(&PXT_HOT->epoch, memory_order_relaxed) && t->epoch != 0))
+		return t->who;
+	return who_slow();
+}
+
+/* Whether the event can go to the streams in the table, which then agrees with the page. */
+static __attribute__((noinline, cold)) bool prepare(uint32_t id, _Atomic uint32_t *word)
+{
+	struct pxt_hot *h = PXT_HOT;
+	if (id < PXT_EV_Unnamed || id >= PXT_EV_FirstDynamic)
+		return false;
+	if (!word || atomic_load(&h->agrees) != atomic_load(word)) {
+		if (!pxt_sync())
+			return false;
+	}
+	return id - PXT_EV_Unnamed < atomic_load(&h->known) || pxt_knows(id);
+}
+
+static inline void record(_Atomic uint32_t *word, uint32_t id, const void *data, size_t size, uint64_t addr)
+{
+	struct pxt_hot *h = PXT_HOT;
+	struct pxt_writer *w;
+	uint64_t who, ticks;
+	unsigned i, n, processor;
+	if (PXT_UNLIKELY(id - PXT_EV_Unnamed >= atomic_load_explicit(&h->known, memory_order_relaxed) || !word ||
+			 atomic_load_explicit(&h->agrees, memory_order_acquire) !=
+				 atomic_load_explicit(word, memory_order_relaxed)) &&
+	    !prepare(id, word))
+		return;
+	n = atomic_load_explicit(&h->n, memory_order_acquire);
+	for (i = 0;; i++) {
+		if (i == n)
+			return;
+		w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);
+		if (pxt_wants(w, id))
+			break;
+	}
+	who = who_am_i();
+	processor = pxt_processor();
+	ticks = atomic_load_explicit(&h->ticks, memory_order_relaxed) ? pxt_ticks() : 0;
+	for (; i < n; i++) {
+		w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);
+		pxt_append(w, processor, id, who, addr, ticks, data, size);
+	}
+}
+
+EXPORT void posix_trace_event(trace_event_id_t id, const void *restrict data, size_t size)
+{
+	_Atomic uint32_t *word = atomic_load_explicit(&PXT_HOT->word, memory_order_acquire);
+	if (word && atomic_load_explicit(word, memory_order_relaxed) == 0)
+		return;
+	pxt_thread.depth++;
+	atomic_signal_fence(memory_order_seq_cst);
+	record(word, id, data, size, (uint64_t)(uintptr_t)__builtin_return_address(0));
+	atomic_signal_fence(memory_order_seq_cst);
+	pxt_thread.depth--;
+}
+
+#define MAX_USER_EVENTS TRACE_USER_EVENT_MAX
+
+static bool may_add(void *page)
+{
+	_Atomic uint32_t *names = pxt_page32(page, PXT_PG_offUserNames);
+	return atomic_load(names) < MAX_USER_EVENTS - 1 && atomic_fetch_add(names, 1) + 1 < MAX_USER_EVENTS;
+}
+
+/* An error number for the application. */
+static int number(int err)
+{
+	return err <= -4096 ? ENOMEM : -err;
+}
+
+EXPORT int posix_trace_eventid_open(const char *restrict name, trace_event_id_t *restrict id)
+{
+	struct pxt_hot *h = PXT_HOT;
+	struct pxt_room *r;
+	size_t len = strnlen(name, PXT_EV_NameMax + 1);
+	uint32_t found = 0;
+	int err;
+	if (len > PXT_EV_NameMax)
+		return ENAMETOOLONG;
+	if (!pxt_own_memory())
+		return EAGAIN;
+	pxt_env_capture();
+	r = pxt_enter(&h->lock, false);
+	if (!r)
+		return EAGAIN;
+	err = pxt_proc_open(r, true);
+	if (err < 0) {
+		pxt_miss_by_name(r, err);
+	} else {
+		err = pxt_names_open(r, pxt_page_family(h->page));
+		if (err == 0)
+			err = pxt_names_id(r, name, len, may_add, h->page, &found);
+		if (err == 0)
+			pxt_learn(found);
+		if (atomic_load(pxt_page32(h->page, PXT_PG_offWord)) != 0)
+			pxt_table_renew(r);
+	}
+	pxt_leave(r);
+	if (err == 0)
+		*id = found;
+	return number(err);
+}

@@ -1,0 +1,76 @@
+/*
+ * What this process knows of itself as a traced process. The kernel wipes the page in a child of
+ * fork, however that came to be: the child begins anew, with a page of its own.
+ */
+#ifndef PXT_HOT_H
+#define PXT_HOT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel.h"
+#include "layout.h"
+#include "proc.h"
+
+struct pxt_writer;
+struct pxt_attachment;
+struct pxt_names;
+
+#ifdef __aarch64__
+#define PXT_HOT_SIZE 65536 /* the largest page */
+#else
+#define PXT_HOT_SIZE 4096
+#endif
+
+/* A stream to which the process has failed to connect. */
+struct pxt_miss {
+	uint64_t stream; /* 0: free */
+	uint32_t why;	 /* an error number that is to be reported, 0 for none */
+	bool reported;
+};
+
+struct pxt_hot {
+	/*
+	 * The word of the process page, which is 0 while no stream traces the process. NULL until the
+	 * first trace point has found the page. index says the same to the inlined trace point of trace.h.
+	 */
+	_Atomic(_Atomic uint32_t *) word;
+	_Atomic long index;
+	_Atomic uint32_t agrees; /* the value of the word to which the table belongs; 0: none */
+	_Atomic uint32_t n;	 /* elements of writers in use */
+	_Atomic uint32_t known;	 /* user ids known to be registered, the unnamed one included */
+	_Atomic uint32_t ticks;	 /* a stream's clock is the processor's counter */
+	_Atomic uint64_t epoch;	 /* distinguishes this process from its parent; 0: not set */
+	uint32_t pid;		 /* set with epoch, and in the first process when the library is loaded */
+	_Atomic(struct pxt_writer *) writers[PXT_PG_MaxStreams];
+
+	/* For slow paths, under lock. */
+	_Atomic uint32_t lock;		   /* see room.c */
+	_Atomic uint32_t seen;		   /* the word at the last failure */
+	_Atomic uint64_t again;		   /* the time of the retry after it, 0 for none */
+	_Atomic uint32_t none;		   /* there is no page */
+	_Atomic uint32_t unknown;	   /* lookups of unregistered ids */
+	_Atomic uint64_t unknown_at;
+	uint8_t *page;			   /* the mapped page of the process */
+	struct pxt_proc self;
+	bool by_name; /* $PTRACE_STREAM has to be retried */
+	bool foreign; /* a stream has another version, and counts this process only once */
+	uint64_t pause;
+	struct pxt_attachment *attached; /* all, also those that are not in the table now */
+	struct pxt_names *names;
+	struct pxt_miss misses[PXT_PG_MaxStreams];
+};
+
+_Static_assert(sizeof(struct pxt_hot) <= 4096, "fits into a page");
+
+union pxt_hot_page {
+	struct pxt_hot hot;
+	char bytes[PXT_HOT_SIZE];
+};
+
+extern union pxt_hot_page pxt_hot_page;
+void pxt_set_word(_Atomic uint32_t *word); /* event.c */
+#define PXT_HOT (&pxt_hot_page.hot)
+
+#endif

@@ -1,0 +1,40 @@
+/* The names of a family of processes: internal/registry's names.go and namesfile.go. */
+#ifndef PXT_NAMES_H
+#define PXT_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "room.h"
+
+/*
+ * Reads the names of a family, and creates its file if there is none. The process knows the names of
+ * one family at a time.
+ */
+int pxt_names_open(struct pxt_room *r, uint64_t family);
+
+/*
+ * The id of a user event name, which is added if may, asked for a new name only, agrees; otherwise
+ * it is PXT_EV_Unnamed. 0 or a negative error number.
+ */
+int pxt_names_id(struct pxt_room *r, const char *name, size_t len, bool (*may)(void *), void *ctx, uint32_t *id);
+
+/* Whether the family has a name for a user id. */
+bool pxt_names_have(struct pxt_room *r, uint32_t id);
+
+/*
+ * For a process without a page: write the names that it is to begin with to the file of its family.
+ * *lock is a locked descriptor, so that no sweep removes the file before a page refers to it, or -1.
+ */
+int pxt_names_inherit(struct pxt_room *r, uint64_t family, int *lock); /* those of its parent */
+int pxt_names_restore(struct pxt_room *r, uint64_t family, int removed, int *lock);
+void pxt_names_unlock(int lock);
+
+/* The id of a predefined type, 0 if there is none of that name. */
+uint32_t pxt_predefined(const char *name, size_t len);
+
+/* patterns.c: applies the filters of the family's streams to a name that is not yet published. */
+void pxt_patterns_apply(struct pxt_room *r, uint64_t family, uint32_t id, const char *name, size_t len);
+
+#endif

@@ -1,0 +1,90 @@
+/* Filters for names that are registered later: internal/stream's patterns.go. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+
+#include "attach.h"
+#include "dir.h"
+#include "kernel.h"
+#include "names.h"
+#include "patterns.h"
+
+/* Its time is at most proportional to the product of the lengths. */
+bool pxt_match(const char *pattern, size_t plen, const char *name, size_t len)
+{
+	size_t p = 0, n = 0, star = 0, mark = 0;
+	bool starred = false;
+	while (n < len) {
+		if (p < plen && pattern[p] == '*') {
+			starred = true;
+			star = p++;
+			mark = n;
+		} else if (p < plen && (pattern[p] == '?' || pattern[p] == name[n])) {
+			p++;
+			n++;
+		} else if (starred) {
+			n = ++mark;
+			p = star + 1;
+		} else {
+			return false;
+		}
+	}
+	while (p < plen && pattern[p] == '*')
+		p++;
+	return p == plen;
+}
+
+/*
+ * The last pattern that matches decides. No event has the id yet, so no instant matters; and the
+ * stream's lock is not taken, whose holder may be waiting for the caller.
+ */
+void pxt_decide(struct pxt_header *h, uint32_t id, const char *name, size_t len)
+{
+	uint8_t pattern[PXT_patternSize];
+	uint32_t n = atomic_load(&h->npat);
+	uint64_t bit = UINT64_C(1) << (id & 63);
+	if (n > PXT_MaxPatterns)
+		n = PXT_MaxPatterns;
+	while (n-- > 0) {
+		memcpy(pattern, h->patterns[n], sizeof pattern); /* a copy: the file may change */
+		if (pattern[1] > PXT_MaxPattern || !pxt_match((char *)pattern + 2, pattern[1], name, len))
+			continue;
+		_Atomic uint64_t *w = &h->front.filter[atomic_load(&h->front.state) / PXT_second & 1][id >> 6];
+		if (pattern[0] == 1)
+			atomic_fetch_or(w, bit);
+		else
+			atomic_fetch_and(w, ~bit);
+		return;
+	}
+}
+
+struct apply {
+	struct pxt_room *r;
+	uint64_t family;
+	uint32_t id;
+	const char *name;
+	size_t len;
+};
+
+static bool apply_to(void *ctx, const char *file)
+{
+	struct apply *a = ctx;
+	uint64_t stream = pxt_parse_id(file, "s-");
+	struct pxt_conn c;
+	if (!stream || pxt_connect(a->r, stream, &c) < 0)
+		return true;
+	if (atomic_load(&c.m.h->family) == a->family)
+		pxt_decide(c.m.h, a->id, a->name, a->len);
+	pxt_disconnect(&c);
+	return true;
+}
+
+void pxt_patterns_apply(struct pxt_room *r, uint64_t family, uint32_t id, const char *name, size_t len)
+{
+	struct apply a = {r, family, id, name, len};
+	int dir = pxt_openat(r->dir, ".", O_RDONLY | O_DIRECTORY, 0);
+	if (dir < 0)
+		return;
+	pxt_each_name(dir, r->dents[0], apply_to, &a);
+	pxt_close(dir);
+}

@@ -1,0 +1,148 @@
+#define _GNU_SOURCE
+#include "room.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+extern char **environ;
+
+static char captured[PXT_VARS][PATH_MAX];
+static _Atomic uint32_t is_captured, capturing;
+
+static void copy_var(enum pxt_var v, const char *name)
+{
+	size_t n = strlen(name);
+	const char *value = "";
+	for (char **e = environ; e && *e; e++) {
+		if (!strncmp(*e, name, n) && (*e)[n] == '=') {
+			value = *e + n + 1;
+			break;
+		}
+	}
+	/* A path that is too long serves as none. Memory that is not written to costs nothing. */
+	n = strlen(value);
+	if (n >= PATH_MAX)
+		n = 0;
+	if (memcmp(captured[v], value, n) != 0 || captured[v][n] != 0) {
+		memcpy(captured[v], value, n);
+		captured[v][n] = 0;
+	}
+}
+
+void pxt_env_capture(void)
+{
+	if (atomic_exchange_explicit(&capturing, 1, memory_order_acquire))
+		return; /* another thread is at it */
+	copy_var(PXT_VAR_DIR, "PTRACE_DIR");
+	copy_var(PXT_VAR_STREAM, "PTRACE_STREAM");
+	copy_var(PXT_VAR_RUNTIME, "XDG_RUNTIME_DIR");
+	copy_var(PXT_VAR_TMP, "TMPDIR");
+	atomic_store_explicit(&is_captured, 1, memory_order_release);
+	atomic_store_explicit(&capturing, 0, memory_order_release);
+}
+
+const char *pxt_env(enum pxt_var v)
+{
+	if (!atomic_load_explicit(&is_captured, memory_order_acquire))
+		pxt_env_capture();
+	return captured[v];
+}
+
+#define WAITERS UINT32_C(0x80000000)
+#define WAIT_STEP 10000000 /* ns */
+#define WAIT_STEPS 100
+
+static _Atomic uint64_t stuck_until;
+
+/*
+ * The lock holds the id of its holder's thread. The holder has signals blocked and waits for no
+ * other thread; but it may be stopped by a debugger, or a handler of a fault has left it by
+ * siglongjmp. Trace points then go on without it.
+ */
+static bool take(_Atomic uint32_t *lock, bool try)
+{
+	uint32_t me = pxt_gettid(), v = 0;
+	if (atomic_compare_exchange_strong(lock, &v, me))
+		return true;
+	if (try || (v & ~WAITERS) == me || pxt_clock(CLOCK_MONOTONIC) < atomic_load(&stuck_until))
+		return false;
+	for (int i = 0; i < WAIT_STEPS; i++) {
+		v = atomic_load(lock);
+		if (v == 0) {
+			/* Others may be waiting still. */
+			if (atomic_compare_exchange_strong(lock, &v, me | WAITERS))
+				return true;
+			continue;
+		}
+		if (!(v & WAITERS) && !atomic_compare_exchange_strong(lock, &v, v | WAITERS))
+			continue;
+		pxt_futex_wait(lock, v | WAITERS, WAIT_STEP, false);
+	}
+	atomic_store(&stuck_until, pxt_clock(CLOCK_MONOTONIC) + UINT64_C(10000000000));
+	return false;
+}
+
+static void drop(_Atomic uint32_t *lock)
+{
+	if (atomic_exchange(lock, 0) & WAITERS)
+		pxt_futex_wake(lock, 1, false);
+}
+
+struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try)
+{
+	struct pxt_room *r;
+	void *mem = NULL;
+	uint64_t signals;
+	int saved = errno;
+	pxt_signals_block(&signals);
+	if (!take(lock, try)) {
+		pxt_signals_restore(&signals);
+		return NULL;
+	}
+	if (pxt_map(&mem, sizeof *r, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1) < 0) {
+		drop(lock);
+		pxt_signals_restore(&signals);
+		return NULL;
+	}
+	r = mem;
+	r->lock = lock;
+	r->signals = signals;
+	r->saved_errno = saved;
+	r->dir = -1;
+	r->euid = pxt_geteuid();
+	/*
+	 * A program that has closed its standard descriptors must not write its output into our files
+	 * meanwhile: have descriptors there to which nothing can be written.
+	 */
+	while (r->nguards < 3) {
+		int fd = pxt_open("/", O_PATH, 0);
+		if (fd < 0)
+			break;
+		if (fd > 2) {
+			pxt_close(fd);
+			break;
+		}
+		r->guards[r->nguards++] = fd;
+	}
+	return r;
+}
+
+void pxt_leave(struct pxt_room *r)
+{
+	uint64_t signals = r->signals;
+	_Atomic uint32_t *lock = r->lock;
+	if (r->dir >= 0)
+		pxt_close(r->dir);
+	while (r->nguards > 0)
+		pxt_close(r->guards[--r->nguards]);
+	errno = r->saved_errno;
+	pxt_unmap(r, sizeof *r);
+	drop(lock);
+	pxt_signals_restore(&signals);
+}

@@ -1,0 +1,69 @@
+/*
+ * Slow paths: connecting to streams, registering names. They hold a lock, keep signals blocked, and
+ * work in memory that they map for the moment, because a trace point may run on a signal stack of
+ * a few kilobytes.
+ */
+#ifndef PXT_ROOM_H
+#define PXT_ROOM_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "layout.h"
+#include "proc.h"
+
+#define PXT_MAX_DEPTH 128 /* of the walk up the ancestors */
+
+/* A stream that is attached to a process. */
+struct pxt_entry {
+	uint64_t stream;
+	uint32_t flags; /* PXT_PG_Self ... */
+	uint64_t attached;
+};
+
+struct pxt_room {
+	uint64_t signals;
+	int saved_errno;
+	_Atomic uint32_t *lock;
+	int guards[3]; /* descriptors that keep ours above 2 */
+	unsigned nguards;
+
+	/* The trace directory. */
+	int dir; /* -1: not open */
+	char dirpath[PATH_MAX];
+
+	struct pxt_proc self;
+	uint64_t pidns;
+	uint8_t boot[16];
+	uint32_t euid;
+
+	/* Scratch memory, each of one function and those it calls. */
+	char path[PATH_MAX], path2[PATH_MAX];
+	char dents[3][PXT_DENTS];
+	struct pxt_stat chain[PXT_MAX_DEPTH + 1]; /* this process and its ancestors */
+	unsigned depth;
+	struct pxt_entry entries[4][PXT_PG_MaxStreams];
+	uint8_t page[PXT_PG_pageSize];
+	uint8_t records[8192];
+};
+
+/* The variables of the environment that matter, as captured. */
+enum pxt_var { PXT_VAR_DIR, PXT_VAR_STREAM, PXT_VAR_RUNTIME, PXT_VAR_TMP, PXT_VARS };
+
+/*
+ * Copies the environment. A trace point must not read it, since another thread may be changing it;
+ * functions that are not async-signal-safe do before they enter a slow path.
+ */
+void pxt_env_capture(void);
+const char *pxt_env(enum pxt_var v); /* "" if it is not set */
+
+/*
+ * Enters a slow path: takes the lock, and maps a room. NULL if the lock cannot be had, because this
+ * thread has it or its holder does not continue, or if there is no memory. try: does not wait.
+ */
+struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try);
+void pxt_leave(struct pxt_room *r);
+
+#endif

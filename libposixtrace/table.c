@@ -1,0 +1,357 @@
+#define _GNU_SOURCE
+#include "table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "attach.h"
+#include "clock.h"
+#include "dir.h"
+#include "hot.h"
+#include "names.h"
+#include "page.h"
+
+union pxt_hot_page pxt_hot_page __attribute__((aligned(PXT_HOT_SIZE)));
+
+static _Atomic uint32_t never; /* the word of a process that must not be traced */
+
+/*
+ * The page of this process is always mapped at the same place, also after it was moved, and in
+ * children: a trace point may hold its address.
+ */
+static uint8_t *place;
+static char dirpath[PATH_MAX]; /* the directory of the page */
+
+void pxt_setup(void)
+{
+	struct pxt_hot *h = PXT_HOT;
+	pxt_madvise(&pxt_hot_page, sizeof pxt_hot_page, MADV_WIPEONFORK);
+	if (!h->pid)
+		h->pid = pxt_getpid();
+}
+
+bool pxt_own_memory(void)
+{
+	uint32_t pid = PXT_HOT->pid;
+	return pid == 0 || pid == pxt_getpid();
+}
+
+static int zeros_at(void *at)
+{
+	return pxt_map(&at, PXT_PG_pageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
+}
+
+void pxt_page_forked(void)
+{
+	if (place)
+		zeros_at(place); /* of another process */
+}
+
+/* Moves a mapped page to its place. */
+static int settle(uint8_t *page)
+{
+	long at;
+	if (!place) {
+		place = page;
+		return 0;
+	}
+	at = pxt_retry(SYS_mremap, page, PXT_PG_pageSize, PXT_PG_pageSize, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+	if (at < 0 && at >= -4095) {
+		pxt_page_unmap(page);
+		return (int)at;
+	}
+	return 0;
+}
+
+static void identify(struct pxt_room *r)
+{
+	struct pxt_hot *h = PXT_HOT;
+	if (!h->self.start)
+		h->self = pxt_self();
+	r->self = h->self;
+	if (!r->pidns) {
+		r->pidns = pxt_pid_namespace();
+		pxt_boot_id(r->boot);
+	}
+}
+
+/*
+ * Continues with a new page. A controller has made it after the trace directory or its files were
+ * removed, or this process makes it.
+ */
+static int move(struct pxt_room *r)
+{
+	struct pxt_hot *h = PXT_HOT;
+	uint8_t *page;
+	int err = pxt_dir_open(r);
+	if (err < 0)
+		return err;
+	err = pxt_page_own(r, h->page, &page);
+	if (err < 0)
+		return err;
+	err = settle(page);
+	if (err == 0)
+		memcpy(dirpath, r->dirpath, strlen(r->dirpath) + 1);
+	return err;
+}
+
+static void inherit(struct pxt_room *r, uint8_t *page)
+{
+	struct pxt_hot *h = PXT_HOT;
+	int err = pxt_inherit_by_name(r, page);
+	h->by_name = err < 0 && pxt_transient(err);
+	if (h->by_name)
+		pxt_miss_by_name(r, err);
+}
+
+/*
+ * Removes the process from its streams: it has become a set-gid or set-uid program, which only a
+ * privileged controller may trace. False if the lock was not to be had.
+ */
+static bool release(struct pxt_room *r, uint8_t *page)
+{
+	struct pxt_entry *list = r->entries[3];
+	unsigned n = pxt_page_entries(page, list);
+	int lock;
+	if (n == 0)
+		return true;
+	lock = pxt_dir_trylock(r);
+	if (lock < 0)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		pxt_page_detach(page, list[i].stream);
+	pxt_dir_unlock(lock);
+	return true;
+}
+
+static int first_open(struct pxt_room *r)
+{
+	struct pxt_hot *h = PXT_HOT;
+	_Atomic uint32_t *word;
+	uint8_t *page;
+	int err;
+	pxt_setup();
+	pxt_clock_init();
+	pxt_attachments_forked(true); /* of a parent, where the C library did not call us */
+	err = pxt_dir_open(r);
+	if (err < 0)
+		return err;
+	err = pxt_page_own(r, NULL, &page);
+	if (err < 0)
+		return err;
+	err = settle(page);
+	if (err < 0)
+		return err;
+	page = place;
+	memcpy(dirpath, r->dirpath, strlen(r->dirpath) + 1);
+	word = pxt_page32(page, PXT_PG_offWord);
+	if (!pxt_secure())
+		inherit(r, page);
+	else if (r->euid != 0 && !release(r, page))
+		word = &never;
+	if (!atomic_load(&h->epoch))
+		atomic_store(&h->epoch, pxt_random());
+	h->page = page;
+	pxt_set_word(word);
+	return 0;
+}
+
+int pxt_proc_open(struct pxt_room *r, bool name)
+{
+	struct pxt_hot *h = PXT_HOT;
+	int err;
+	identify(r);
+	if (!h->page)
+		return first_open(r);
+	if (pxt_page_moved(h->page))
+		return move(r);
+	err = pxt_dir_reopen(r, dirpath);
+	/*
+	 * No descriptor leads others to a page whose name is gone. The process makes a new one for itself
+	 * when it registers a name.
+	 */
+	if (name && (err == -ENOENT || (err == 0 && !pxt_page_linked(r, h->page))))
+		return move(r);
+	return err == -ENOENT ? 0 : err; /* its streams are gone, too */
+}
+
+static struct pxt_attachment *attached(uint64_t id)
+{
+	struct pxt_attachment *a = PXT_HOT->attached;
+	while (a && (a->id != id || a->mapped != PXT_FILE))
+		a = a->next;
+	return a;
+}
+
+/* Makes this process a writer of a stream, or reports to the stream why it cannot. */
+static int connect_to(struct pxt_room *r, uint64_t id, struct pxt_attachment **a)
+{
+	struct pxt_conn c;
+	int err = pxt_connect(r, id, &c);
+	if (err < 0) {
+		pxt_miss_stream(r, id, err);
+		return err;
+	}
+	err = pxt_attach(r, &c, a);
+	if (err < 0) {
+		pxt_miss_mem(&c, err);
+		pxt_disconnect(&c);
+		return err;
+	}
+	pxt_miss_connected(&c);
+	(*a)->next = PXT_HOT->attached;
+	PXT_HOT->attached = *a;
+	return 0;
+}
+
+/* Fills the table with the streams in the page. False if a connection failed that may be retried. */
+static bool fill(struct pxt_room *r)
+{
+	struct pxt_hot *h = PXT_HOT;
+	struct pxt_entry *list = r->entries[3];
+	unsigned entries = pxt_page_entries(h->page, list), n = 0;
+	bool complete = true, ticks = false;
+	for (unsigned i = 0; i < entries; i++) {
+		struct pxt_attachment *a;
+		int err = 0;
+		if (!(list[i].flags & PXT_PG_Self))
+			continue;
+		a = attached(list[i].stream);
+		if (!a)
+			err = connect_to(r, list[i].stream, &a);
+		if (err < 0) {
+			complete = complete && !pxt_transient(err);
+			continue;
+		}
+		ticks = ticks || a->w->ticks;
+		if (n >= atomic_load(&h->n)) {
+			atomic_store(&h->writers[n], a->w);
+			atomic_store(&h->n, n + 1); /* never more than are valid */
+		}
+		atomic_store(&h->writers[n++], a->w);
+	}
+	if (ticks)
+		atomic_store(&h->ticks, 1);
+	atomic_store(&h->n, n);
+	atomic_store(&h->ticks, ticks);
+	return complete;
+}
+
+/* Frees what it can of the streams that are over. */
+static void reap(void)
+{
+	for (struct pxt_attachment *a = PXT_HOT->attached; a; a = a->next) {
+		if (a->mapped == PXT_FILE && pxt_mem_dead(&a->w->m))
+			pxt_attachment_release(a);
+	}
+}
+
+static uint32_t now_word(void)
+{
+	_Atomic uint32_t *word = atomic_load(&PXT_HOT->word);
+	return word ? atomic_load(word) : 1;
+}
+
+/* Whether the table is that of a failure whose retry is not due yet. */
+static bool pending(void)
+{
+	struct pxt_hot *h = PXT_HOT;
+	uint64_t again = atomic_load(&h->again);
+	return again != 0 && atomic_load(&h->seen) == now_word() && pxt_clock(CLOCK_MONOTONIC) < again;
+}
+
+void pxt_table_renew(struct pxt_room *r)
+{
+	struct pxt_hot *h = PXT_HOT;
+	uint32_t now;
+	bool complete;
+	int err;
+	if (pending()) /* another thread was faster */
+		return;
+	err = pxt_proc_open(r, false);
+	if (err < 0) {
+		pxt_miss_by_name(r, err);
+		atomic_store(&h->none, 1);
+		atomic_store(&h->agrees, 0);
+		atomic_store(&h->seen, now_word());
+		atomic_store(&h->again, pxt_miss_next());
+		return;
+	}
+	if (h->by_name)
+		inherit(r, h->page);
+	now = now_word();
+	if (now != 0 && !h->by_name && atomic_load(&h->again) == 0 && atomic_load(&h->agrees) == now)
+		return;
+	complete = fill(r) && !h->by_name;
+	reap();
+	atomic_store(&h->none, 0);
+	atomic_store(&h->seen, now);
+	if (complete) {
+		if (!h->foreign)
+			pxt_miss_forget();
+		atomic_store(&h->again, 0);
+		atomic_store(&h->agrees, now);
+	} else {
+		atomic_store(&h->agrees, 0);
+		atomic_store(&h->again, pxt_miss_next());
+	}
+}
+
+bool pxt_sync(void)
+{
+	struct pxt_hot *h = PXT_HOT;
+	struct pxt_room *r;
+	if (pending())
+		return !atomic_load(&h->none);
+	r = pxt_own_memory() ? pxt_enter(&h->lock, false) : NULL;
+	if (!r)
+		return atomic_load(&h->n) != 0; /* what the table has is valid */
+	pxt_table_renew(r);
+	pxt_leave(r);
+	return !atomic_load(&h->none);
+}
+
+void pxt_learn(uint32_t id)
+{
+	struct pxt_hot *h = PXT_HOT;
+	uint32_t k = atomic_load(&h->known), n = id - PXT_EV_Unnamed + 1;
+	if (id < PXT_EV_Unnamed || id >= PXT_EV_FirstDynamic)
+		return;
+	while (n > k && !atomic_compare_exchange_weak(&h->known, &k, n))
+		;
+}
+
+/* Unregistered ids are looked up at once so often, then once in a pause. */
+#define AT_ONCE 64
+#define PAUSE 1000000
+
+bool pxt_knows(uint32_t id)
+{
+	struct pxt_hot *h = PXT_HOT;
+	struct pxt_room *r;
+	bool have = false;
+	if (id == PXT_EV_Unnamed) {
+		pxt_learn(id);
+		return true;
+	}
+	if (atomic_load(&h->unknown) >= AT_ONCE &&
+	    pxt_clock(CLOCK_MONOTONIC) - atomic_load(&h->unknown_at) < PAUSE)
+		return false;
+	r = pxt_own_memory() ? pxt_enter(&h->lock, false) : NULL;
+	if (!r)
+		return false;
+	if (pxt_proc_open(r, false) == 0 && pxt_names_open(r, pxt_page_family(h->page)) == 0)
+		have = pxt_names_have(r, id);
+	pxt_leave(r);
+	if (have) {
+		atomic_store(&h->unknown, 0);
+		pxt_learn(id);
+		return true;
+	}
+	if (atomic_load(&h->unknown) < AT_ONCE)
+		atomic_fetch_add(&h->unknown, 1);
+	atomic_store(&h->unknown_at, pxt_clock(CLOCK_MONOTONIC));
+	return false;
+}

@@ -1,0 +1,43 @@
+/* The streams that trace this process: traced.go, table.go, proc.go and retry.go of the Go package. */
+#ifndef PXT_TABLE_H
+#define PXT_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "room.h"
+
+/* Once in a process, before anything else; again does no harm. */
+void pxt_setup(void);
+
+/* Whether this process has the memory to itself, or is a vfork child in that of its parent. */
+bool pxt_own_memory(void);
+
+/* Makes the table agree with the process page; false if there is no page. Async-signal-safe. */
+bool pxt_sync(void);
+
+/* Whether a user id is registered that the process has not opened by its name. Async-signal-safe. */
+bool pxt_knows(uint32_t id);
+void pxt_learn(uint32_t id);
+
+/* The page of this process, which is made if there is none. name: for the sake of a name. */
+int pxt_proc_open(struct pxt_room *r, bool name);
+/* The same for a caller in a slow path. */
+void pxt_table_renew(struct pxt_room *r);
+
+void pxt_page_forked(void);
+
+/* miss.c */
+struct pxt_conn;
+bool pxt_transient(int err);
+void pxt_miss_stream(struct pxt_room *r, uint64_t id, int err);		  /* its file is opened for that */
+void pxt_miss_mem(struct pxt_conn *c, int err);
+void pxt_miss_by_name(struct pxt_room *r, int err);			  /* the stream of $PTRACE_STREAM */
+void pxt_miss_connected(struct pxt_conn *c);
+void pxt_miss_forget(void);
+uint64_t pxt_miss_next(void); /* the time of the next retry */
+
+/* byname.c: attaches the process to the stream that $PTRACE_STREAM names, if children inherit that. */
+int pxt_inherit_by_name(struct pxt_room *r, uint8_t *page);
+
+#endif

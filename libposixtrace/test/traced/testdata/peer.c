@@ -1,0 +1,99 @@
+/*
+ * A traced process that does what the lines of its input say, and answers each with a line:
+ *
+ *   open NAME        the id of a name, or a negative error number
+ *   event ID N       N events of a type; their data are numbers
+ *   unnamed TEXT     one event without a name of its own
+ *   count N          opens N names, "n 0" ..., and prints how many ids differ from the unnamed one
+ *   exec             runs this program again
+ *   fork             goes on in a child; the parent waits for it
+ *   pid
+ *   fds              the number of open descriptors
+ *   closefrom        closes all descriptors but input and output
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <trace.h>
+
+static int descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = -1; /* that of the directory itself */
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n - 2;
+}
+
+static void count(int names)
+{
+	char name[32];
+	trace_event_id_t id, last = 0;
+	int named = 0, err = 0;
+	for (int i = 0; i < names; i++) {
+		snprintf(name, sizeof name, "n %d", i);
+		err = posix_trace_eventid_open(name, &id);
+		if (err)
+			break;
+		if (id != POSIX_TRACE_UNNAMED_USER_EVENT)
+			named++;
+		last = id;
+	}
+	printf("%d %d %u\n", err, named, last);
+}
+
+static void obey(char *line, char **argv)
+{
+	trace_event_id_t id;
+	unsigned n;
+	int status;
+	if (!strncmp(line, "open ", 5)) {
+		int err = posix_trace_eventid_open(line + 5, &id);
+		printf("%d\n", err ? -err : (int)id);
+	} else if (sscanf(line, "event %u %u", &id, &n) == 2) {
+		for (unsigned i = 0; i < n; i++)
+			posix_trace_event(id, &i, sizeof i);
+		puts("done");
+	} else if (!strncmp(line, "unnamed ", 8)) {
+		posix_trace_event(POSIX_TRACE_UNNAMED_USER_EVENT, line + 8, strlen(line + 8));
+		puts("done");
+	} else if (sscanf(line, "count %u", &n) == 1) {
+		count((int)n);
+	} else if (!strcmp(line, "exec")) {
+		execv("/proc/self/exe", argv);
+		perror("exec");
+	} else if (!strcmp(line, "fork")) {
+		pid_t pid = fork();
+		if (pid > 0) {
+			waitpid(pid, &status, 0);
+			exit(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+		}
+		printf("%d\n", (int)getpid());
+	} else if (!strcmp(line, "pid")) {
+		printf("%d\n", (int)getpid());
+	} else if (!strcmp(line, "fds")) {
+		printf("%d\n", descriptors());
+	} else {
+		printf("%s?\n", line);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char line[512];
+	(void)argc;
+	setvbuf(stdin, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	while (fgets(line, sizeof line, stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		obey(line, argv);
+	}
+	return 0;
+}

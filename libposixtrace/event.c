@@ -105,6 +105,12 @@ EXPORT void posix_trace_event(trace_event_id_t id, const void *restrict data, si
 	pxt_thread.depth--;
 }
 
+/* The names by which the inlined trace points call these functions. */
+EXPORT void posixtrace_event(trace_event_id_t, const void *restrict, size_t)
+	__attribute__((alias("posix_trace_event")));
+EXPORT int posixtrace_eventid_open(const char *restrict, trace_event_id_t *restrict)
+	__attribute__((alias("posix_trace_eventid_open")));
+
 #define MAX_USER_EVENTS TRACE_USER_EVENT_MAX
 
 static bool may_add(void *page)
@@ -123,9 +129,12 @@ EXPORT int posix_trace_eventid_open(const char *restrict name, trace_event_id_t 
 {
 	struct pxt_hot *h = PXT_HOT;
 	struct pxt_room *r;
-	size_t len = strnlen(name, PXT_EV_NameMax + 1);
 	uint32_t found = 0;
+	size_t len;
 	int err;
+	if (!name || !id)
+		return EINVAL;
+	len = strnlen(name, PXT_EV_NameMax + 1);
 	if (len > PXT_EV_NameMax)
 		return ENAMETOOLONG;
 	if (!pxt_own_memory())

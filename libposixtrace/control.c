@@ -64,37 +64,58 @@ static bool opened(int fd, int other)
 	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != other;
 }
 
-/* Makes a trace identifier: the request has everything but the directory and the descriptor. */
-static int first(struct pxt_use *u, int fd, trace_id_t *trid)
+/* A call that makes a trace identifier: the pid and attributes for a stream, the descriptor of a log. */
+struct first {
+	uint32_t op;
+	pid_t pid;
+	const struct pxt_attr *attr;
+	int fd; /* -1: no log */
+};
+
+static int run_first(struct pxt_use *u, const struct first *f, trace_id_t *trid)
 {
-	int err = fd < 0 ? 0 : pxt_send_descriptor(u, fd, &u->call->args[2]);
+	int err = f->fd < 0 ? 0 : pxt_send_descriptor(u, f->fd, &u->call->args[2]);
+	if (err)
+		return err;
+	u->call->args[0] = (uint32_t)f->pid;
+	u->call->args[1] = f->attr != NULL;
+	if (f->attr)
+		put_attr((struct pxt_attributes *)u->call->data, f->attr);
 	put_dir(u->call);
-	if (!err)
-		err = pxt_call_run(u);
-	if (!err)
-		*trid = (trace_id_t)u->call->trid;
+	err = pxt_call_run(u);
+	if (err)
+		return err;
+	*trid = (trace_id_t)u->call->trid;
+	if (f->op == PXT_W_OpOpen)
+		pxt_log_open(u, *trid);
+	return 0;
+}
+
+/* An agent that is killed meanwhile leaves nothing behind: another one does the work. */
+static int first(const struct first *f, trace_id_t *trid, const void *site)
+{
+	bool again = true;
+	int err = EIO;
+	for (int tries = 0; again && tries < 3; tries++) {
+		struct pxt_use u;
+		err = pxt_call_first(&u, f->op, site);
+		if (err)
+			return err;
+		err = run_first(&u, f, trid);
+		again = err && !pxt_agent_alive(u.link->ch);
+		pxt_call_end(&u);
+	}
 	return err;
 }
 
 static int create(pid_t pid, const trace_attr_t *attr, bool log, int fd, trace_id_t *trid, const void *site)
 {
-	const struct pxt_attr *a = NULL;
-	struct pxt_use u;
-	int err;
-	if (!trid || (attr && !(a = pxt_attr_of(attr))))
+	struct first f = {PXT_W_OpCreate, pid, NULL, log ? fd : -1};
+	if (!trid || (attr && !(f.attr = pxt_attr_of(attr))))
 		return EINVAL;
 	if (log && !opened(fd, O_RDONLY))
 		return EBADF;
-	err = pxt_call_first(&u, PXT_W_OpCreate, site);
-	if (err)
-		return err;
-	u.call->args[0] = (uint32_t)pid;
-	u.call->args[1] = a != NULL;
-	if (a)
-		put_attr((struct pxt_attributes *)u.call->data, a);
-	err = first(&u, log ? fd : -1, trid);
-	pxt_call_end(&u);
-	return err;
+	return first(&f, trid, site);
 }
 
 int posix_trace_create(pid_t pid, const trace_attr_t *restrict attr, trace_id_t *restrict trid)
@@ -109,20 +130,12 @@ int posix_trace_create_withlog(pid_t pid, const trace_attr_t *restrict attr, int
 
 int posix_trace_open(int fd, trace_id_t *trid)
 {
-	struct pxt_use u;
-	int err;
+	struct first f = {PXT_W_OpOpen, 0, NULL, fd};
 	if (!trid)
 		return EINVAL;
 	if (!opened(fd, O_WRONLY))
 		return EBADF;
-	err = pxt_call_first(&u, PXT_W_OpOpen, SITE);
-	if (err)
-		return err;
-	err = first(&u, fd, trid);
-	if (!err)
-		pxt_log_open(&u, *trid);
-	pxt_call_end(&u);
-	return err;
+	return first(&f, trid, SITE);
 }
 
 int posix_trace_start(trace_id_t trid)

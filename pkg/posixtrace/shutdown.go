@@ -49,6 +49,7 @@ func (s *Stream) shutdownAt(e stream.Event) error {
 // caller returns. If the handle is not closed, removeDead removes the file itself: the shutdown was
 // another process's, which may have been killed before, or a process has written into the header.
 func (s *Stream) removeDead() {
+	defer runtime.KeepAlive(s)
 	defer s.lockAll()()
 	select {
 	case <-s.closed:

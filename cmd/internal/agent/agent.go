@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -39,7 +40,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "posixtrace-agent: only the C library starts this program")
 		return 2
 	}
-	signal.Ignore(handled()...)
+	ignoreSignals()
 	runtime.GOMAXPROCS(min(runtime.NumCPU(), 4))
 	m, f, err := openMemory(memory)
 	if err != nil {
@@ -58,18 +59,22 @@ func Main(args []string) int {
 	return 0
 }
 
-// handled are the signals that the agent ignores: those that a service manager or a user sends to the
-// controller and everything around it. The controller's end is the agent's.
-func handled() (list []os.Signal) {
+// ignoreSignals ignores the signals that a service manager or a user sends to the controller and
+// everything around it. The controller's end is the agent's.
+func ignoreSignals() {
+	var list []os.Signal
 	for n := 1; n <= 64; n++ {
 		switch s := syscall.Signal(n); s {
 		case unix.SIGKILL, unix.SIGSTOP, unix.SIGURG, // of the kernel, of the Go runtime
 			unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGSYS, unix.SIGCHLD:
+		case 32, 33, 34: // the Go runtime leaves them to a C library
+			ignore := [4]uint64{1} // the kernel's struct sigaction with SIG_IGN
+			unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&ignore)), 0, 8, 0, 0)
 		default:
 			list = append(list, s)
 		}
 	}
-	return list
+	signal.Ignore(list...)
 }
 
 // agent is the state of the process.

@@ -165,7 +165,7 @@ func spawn(t *testing.T, dir, mode string, who int) child {
 
 func gone(p sys.Proc) bool { return !p.Alive() }
 
-func killStream(t *testing.T, policy uint8, size int64) (string, *Mem, []oracle) {
+func killStream(t testing.TB, policy uint8, size int64) (string, *Mem, []oracle) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "stream-test-")
 	tracetest.Need(t, err == nil, "/dev/shm")

@@ -3,11 +3,11 @@
  * it a chunk that stays busy. Other processes see no difference from a record whose thread does not
  * run, and wait or pass by; this process can see it:
  *
- * A record stores the low half of the chunk's control word in its stack frame, and the frame's
- * address in the shard: as the intent before it sets the busy bit; as the frame, with the control word
- * in held, when it has set it. The frame of a record that has not ended keeps that value, also under
- * handlers that interrupt it and record, too. A frame without it has ended. Frames of records that
- * were left are overwritten sooner or later, most by the next call of the same function.
+ * A record stores the low half of the control word of the busy chunk in its stack frame, and the
+ * frame's address in the shard: as the intent before it sets the busy bit; as the frame, with the
+ * control word in held, when it has set it. The frame of a record that has not ended keeps that value,
+ * also under handlers that interrupt it and record, too. A frame without it has ended. Frames of
+ * records that were left are overwritten sooner or later, most by the next call of the same function.
  *
  * Between the exchange that sets the bit and the store of held is one instruction, at which another
  * thread may stand that has set the bit, while the intent is that of a record that was faster to
@@ -47,10 +47,10 @@ bool pxt_abandoned(struct pxt_shard *s, uint64_t c)
 	s->looks++;
 	if (s->looks & (s->looks - 1))
 		return false; /* each costs a system call */
-	if ((held | PXT_busyBit) == c)
-		return ended(atomic_load(&s->frame), (uint32_t)held);
+	if (held == c)
+		return ended(atomic_load(&s->frame), (uint32_t)c);
 	volatile uint32_t *frame = atomic_load(&s->intent);
 	if (s->looks < PXT_lookAgain || frame == NULL)
 		return false;
-	return ended(frame, (uint32_t)(c & ~(uint64_t)PXT_busyBit));
+	return ended(frame, (uint32_t)c);
 }

@@ -12,14 +12,15 @@ static struct pxt_desc *desc_of(const struct pxt_writer *w, uint64_t tag)
  */
 static inline bool seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, volatile uint32_t *frame)
 {
-	*frame = (uint32_t)c;
+	uint64_t busy = c | PXT_busyBit;
+	*frame = (uint32_t)busy;
 	atomic_store_explicit(&s->intent, frame, memory_order_relaxed);
-	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, c | PXT_busyBit))) {
+	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, busy))) {
 		atomic_store_explicit(&s->intent, NULL, memory_order_relaxed);
 		return false;
 	}
 	atomic_store_explicit(&s->frame, frame, memory_order_relaxed);
-	atomic_store_explicit(&s->held, c, memory_order_release);
+	atomic_store_explicit(&s->held, busy, memory_order_release);
 	return true;
 }
 

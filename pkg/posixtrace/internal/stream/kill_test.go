@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -146,7 +147,13 @@ type child struct {
 
 func spawn(t *testing.T, dir, mode string, who int) child {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe")
+	return spawnOf(t, "", dir, mode, who)
+}
+
+// spawnOf is spawn of another program, if prog is not "".
+func spawnOf(t *testing.T, prog, dir, mode string, who int) child {
+	t.Helper()
+	cmd := exec.Command(cmp.Or(prog, "/proc/self/exe"))
 	cmd.Env = append(os.Environ(), killEnv+"="+mode, "STREAM_TEST_DIR="+dir, "STREAM_TEST_WHO="+strconv.Itoa(who), "GOMAXPROCS=2")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -213,6 +220,13 @@ func TestAccountsAfterKilledWriters(t *testing.T) {
 }
 
 func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
+	t.Helper()
+	testKillOf(t, func(int) string { return "" }, mode, policy, size, kills, 4000)
+}
+
+// testKillOf is testKill of writers that run the program of their number, each for some µs at most
+// until the next kill.
+func testKillOf(t *testing.T, prog func(who int) string, mode string, policy uint8, size int64, kills, pause int) {
 	dir, m, all := killStream(t, policy, size)
 	ctl := newWriter(t, m, 1)
 	m.Start(ctl, Event{})
@@ -232,10 +246,10 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	rng := rand.New(rand.NewPCG(uint64(kills), uint64(policy)))
 	for range kills {
 		for len(living) < 4 {
-			living = append(living, spawn(t, dir, mode, who))
+			living = append(living, spawnOf(t, prog(who), dir, mode, who))
 			who++
 		}
-		for end := time.Now().Add(time.Duration(rng.IntN(4000)) * time.Microsecond); time.Now().Before(end); {
+		for end := time.Now().Add(time.Duration(rng.IntN(pause)) * time.Microsecond); time.Now().Before(end); {
 			take()
 		}
 		i := rng.IntN(len(living))

@@ -1,15 +1,11 @@
 package stream
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -348,6 +344,7 @@ type storm struct {
 	policy         uint8
 	stops, kills   int
 	peek           bool
+	prog           string // of every process but each third, "" for this one
 }
 
 func (c storm) String() string {
@@ -368,9 +365,13 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 	if c.policy != Loop {
 		last = 0
 	}
-	var cmds []*exec.Cmd
+	var cmds []*storming
 	for i := range c.procs {
-		cmds = append(cmds, stormProcess(t, dir, i*c.writers, fmt.Sprintf("storm %d %d", c.writers, last)))
+		prog := c.prog
+		if i%3 == 2 {
+			prog = ""
+		}
+		cmds = append(cmds, startStorm(t, prog, dir, i*c.writers, fmt.Sprintf("storm %d %d", c.writers, last)))
 	}
 	rng := rand.New(rand.NewPCG(seed, 2))
 	var living, stopped []int
@@ -520,25 +521,4 @@ func (c storm) settle(t *testing.T, m *Mem, all []oracle) {
 		t.Errorf("the stream was full with %d events, of less than %d bytes, and has promised %d; %s", recorded, size, m.MinSize, states(m))
 	}
 	t.Logf("%d events recorded; %s", recorded, states(m))
-}
-
-func stormProcess(t *testing.T, dir string, who int, mode string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), killEnv+"="+mode, "STREAM_TEST_DIR="+dir, "STREAM_TEST_WHO="+strconv.Itoa(who), "GOMAXPROCS=2")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	if s, err := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(s, "ready") {
-		t.Fatalf("child says %q, %v", s, err)
-	}
-	return cmd
 }

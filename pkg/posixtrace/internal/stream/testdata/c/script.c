@@ -13,6 +13,7 @@ struct command {
 	uint32_t tid;
 	uint32_t size;
 	uint64_t addr;
+	uint64_t pid;
 };
 
 static bool read_all(void *to, size_t n)
@@ -36,7 +37,7 @@ void script_program(void)
 		data[i] = (unsigned char)(i * 7);
 	ready();
 	while (read_all(&c, sizeof c)) {
-		bool ok = pxt_append(w, c.hint, c.id, pxt_who(w->pid, c.tid), c.addr, pxt_ticks(), data, c.size);
+		bool ok = pxt_append(w, c.hint, c.id, pxt_who((uint32_t)c.pid, c.tid), c.addr, pxt_ticks(), data, c.size);
 		char answer = ok ? '1' : '0';
 		need(write(1, &answer, 1) == 1, "answer");
 	}
@@ -71,12 +72,12 @@ static void many(struct pxt_writer *w, unsigned events)
 		record(w, n >> 2, n % 3, n % 50, data, n % 300);
 }
 
-static void exercise(void *file, size_t size)
+static bool exercise(void *file, size_t size)
 {
 	struct pxt_mem m;
 	pxt_count_missed(file, size, 1, 5);
 	if (pxt_mem_attach(&m, file, size, 1) != 0)
-		return;
+		return false;
 	pxt_mem_missed(&m, 5);
 	pxt_writes(&m, 5);
 	pxt_crowded(&m);
@@ -102,6 +103,7 @@ static void exercise(void *file, size_t size)
 	pxt_writer_close(w);
 	pxt_slot_free(&m, slot);
 	free(w);
+	return true;
 }
 
 /* Exercises the stream in each file that it reads the path of. */
@@ -120,9 +122,8 @@ void hostile_program(void)
 		void *file = mmap(area + page, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 		need(area != MAP_FAILED && file != MAP_FAILED, "mmap");
 		close(fd);
-		exercise(file, size);
+		printf("%s\n", exercise(file, size) ? "done" : "refused");
 		munmap(area, pages + 2 * page);
-		printf("done\n");
 		fflush(stdout);
 	}
 }

@@ -1,0 +1,20 @@
+package test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
+)
+
+// Any number of threads call at once. A reader call that waits lets other calls run, and ends by an event,
+// a shutdown, a signal handler, a deadline or a cancellation, which lose no event.
+func TestAgentThreads(t *testing.T) {
+	program := agentProgram(t, "agent_threads.c")
+	for _, what := range []string{"blocked", "crowd", "many_blocked", "interrupted", "storm", "cancelled", "log_threads"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			ctest.Run(t, program, what, filepath.Join(t.TempDir(), "log.trace"))
+		})
+	}
+}

@@ -232,14 +232,14 @@ static void *read_all(void *arg)
 /* A thread that waits for an event can be cancelled. The event that comes just then is not lost. */
 static void cancelled(void)
 {
-	enum { ROUNDS = 200 };
+	enum { ROUNDS = 300 };
 	pthread_t thread;
 	void *result;
 	struct got g;
 	shared_stream = created();
 	for (int i = 0; i < ROUNDS; i++) {
 		OK(pthread_create(&thread, NULL, read_all, NULL));
-		for (volatile int spin = 0; spin < i * 100; spin++)
+		for (volatile int spin = 0; spin < i % 200 * 100; spin++)
 			;
 		OK(posix_trace_start(shared_stream));
 		for (volatile int spin = 0; spin < (i * 37) % 200 * 300; spin++)
@@ -253,6 +253,43 @@ static void cancelled(void)
 		seen++;
 	IS(seen, 2 * ROUNDS);
 	OK(posix_trace_shutdown(shared_stream));
+}
+
+static volatile sig_atomic_t inside;
+
+static void stay(int sig)
+{
+	(void)sig;
+	inside = 1;
+	for (;;)
+		;
+}
+
+/* A thread is cancelled when its event has come, and it does not know yet: it is in a handler. */
+static void cancelled_late(void)
+{
+	trace_id_t t = created();
+	pthread_t thread, second;
+	void *result;
+	struct got g;
+	signal(SIGUSR1, stay);
+	OK(pthread_create(&thread, NULL, read_one, &t));
+	wait_until_blocked();
+	OK(pthread_kill(thread, SIGUSR1));
+	while (!inside)
+		ms_sleep(1);
+	/* The first event goes to the first caller. */
+	OK(pthread_create(&second, NULL, read_one, &t));
+	wait_until_blocked();
+	OK(posix_trace_start(t));
+	OK(posix_trace_stop(t));
+	OK(pthread_join(second, &result));
+	IS(result, -(long)POSIX_TRACE_STOP);
+	OK(pthread_cancel(thread));
+	OK(pthread_join(thread, &result));
+	CHECK(result == PTHREAD_CANCELED);
+	IS(next_type(t, &g), POSIX_TRACE_START);
+	OK(posix_trace_shutdown(t));
 }
 
 /* Threads that read one log share its position. */
@@ -311,6 +348,8 @@ int main(int argc, char **argv)
 		storm();
 	else if (strcmp(what, "cancelled") == 0)
 		cancelled();
+	else if (strcmp(what, "cancelled_late") == 0)
+		cancelled_late();
 	else if (strcmp(what, "log_threads") == 0)
 		log_threads(argv[2]);
 	else

@@ -47,8 +47,6 @@ int pxt_connect(struct pxt_room *r, uint64_t id, struct pxt_conn *c)
 {
 	char name[32];
 	int fd;
-	if (r->dir < 0)
-		return -ENOENT;
 	pxt_put_id(name, "s-", id);
 	fd = pxt_open_own(r, r->dir, name, O_RDWR);
 	return fd < 0 ? fd : pxt_connect_fd(r, fd, id, c);

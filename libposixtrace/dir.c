@@ -225,6 +225,8 @@ int pxt_open_own(struct pxt_room *r, int dir, const char *name, int flags)
 {
 	struct stat st;
 	int fd = -ENOENT;
+	if (dir < 0)
+		return r->dir_err;
 	for (int i = 0; i < OPEN_TRIES; i++) {
 		/* Opening alone triggers some devices, and wakes a process that waits in a FIFO. */
 		int at = pxt_openat(dir, name, O_PATH | O_NOFOLLOW, 0);

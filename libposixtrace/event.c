@@ -81,15 +81,21 @@ static inline void record(_Atomic uint32_t *word, uint32_t id, const void *data,
 		if (i == n)
 			return;
 		w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);
+		if (PXT_UNLIKELY(!w)) /* in a child of fork, that a handler called which interrupted us */
+			return;
 		if (pxt_wants(w, id))
 			break;
 	}
 	who = who_am_i();
 	processor = pxt_processor();
 	ticks = atomic_load_explicit(&h->ticks, memory_order_relaxed) ? pxt_ticks() : 0;
-	for (; i < n; i++) {
-		w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);
+	for (;;) {
 		pxt_append(w, processor, id, who, addr, ticks, data, size);
+		if (PXT_LIKELY(++i == n))
+			return;
+		w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);
+		if (PXT_UNLIKELY(!w))
+			return;
 	}
 }
 

@@ -115,6 +115,7 @@ struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try)
 	r->signals = signals;
 	r->saved_errno = saved;
 	r->dir = -1;
+	r->dir_err = -ENOENT;
 	r->euid = pxt_geteuid();
 	/*
 	 * A program that has closed its standard descriptors must not write its output into our files

@@ -32,6 +32,7 @@ struct pxt_room {
 
 	/* The trace directory. */
 	int dir; /* -1: not open */
+	int dir_err; /* why */
 	char dirpath[PATH_MAX];
 
 	struct pxt_proc self;

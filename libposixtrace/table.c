@@ -174,7 +174,8 @@ int pxt_proc_open(struct pxt_room *r, bool name)
 	 */
 	if (name && (err == -ENOENT || (err == 0 && !pxt_page_linked(r, h->page))))
 		return move(r);
-	return err == -ENOENT ? 0 : err; /* its streams are gone, too */
+	r->dir_err = err; /* its streams cannot be reached; those that are connected stay */
+	return 0;
 }
 
 static struct pxt_attachment *attached(uint64_t id)

@@ -2,7 +2,11 @@ package traced
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -60,4 +64,137 @@ func TestStreamsComeAndGo(t *testing.T) {
 		t.Errorf("%d events", n)
 	}
 	p.end()
+}
+
+// A process that cannot connect for want of descriptors counts as missed, once; streams that it has
+// stay connected. It retries.
+func TestMissedForWantOfDescriptors(t *testing.T) {
+	p := startPeer(t)
+	id := p.number("open x")
+	first := create(t, p.pid, nil)
+	p.done("event %d 1", id)
+	p.done("nofile 3")
+	second := create(t, p.pid, nil)
+	for range 3 {
+		p.done("event %d 5", id)
+	}
+	if n := len(events(t, first)); n != 16 {
+		t.Errorf("%d events in the stream that was there", n)
+	}
+	p.done("nofile 0")
+	time.Sleep(1100 * time.Millisecond) // the first pause
+	p.done("event %d 5", id)
+	if n := len(events(t, second)); n != 5 {
+		t.Errorf("%d events after the retry", n)
+	}
+	if st, err := second.Status(); err != nil || st.Missed != 1 || st.MissedError != syscall.EMFILE {
+		t.Errorf("%+v, %v", st, err)
+	}
+	none(t, first)
+	p.end()
+}
+
+// A program that the process executes connects anew. The slot and the names of the one before do not
+// count.
+func TestExec(t *testing.T) {
+	p := startPeer(t)
+	s := create(t, p.pid, nil)
+	for range 3 {
+		id := p.number("open x")
+		p.done("event %d 10", id)
+		if got := p.ask("count 1000"); !strings.HasPrefix(got, "0 1000 ") {
+			t.Errorf("1000 names: %s", got)
+		}
+		p.done("unnamed before")
+		fmt.Fprintln(p.in, "exec")
+	}
+	p.done("unnamed last")
+	list := events(t, s)
+	if len(list) != 34 {
+		t.Errorf("%d events", len(list))
+	}
+	none(t, s)
+	p.end()
+}
+
+// A process has TRACE_USER_EVENT_MAX user event types, the unnamed one included; further names get that
+// one. A name has TRACE_EVENT_NAME_MAX bytes.
+func TestNameLimits(t *testing.T) {
+	p := startPeer(t)
+	if got := p.ask("count 1030"); got != fmt.Sprintf("0 %d %d", posixtrace.UserEventMax-1, posixtrace.EventUnnamed) {
+		t.Errorf("1030 names: %s", got)
+	}
+	long := strings.Repeat("n", posixtrace.EventNameMax)
+	if n := p.number("open %sx", long); n != -int(syscall.ENAMETOOLONG) {
+		t.Errorf("a name of 256 bytes: %d", n)
+	}
+	if n := p.number("open n 7"); n == int(posixtrace.EventUnnamed) || n <= 0 {
+		t.Errorf("a name that it has: %d", n)
+	}
+	if n := p.number("open posix_trace_start"); n != int(posixtrace.EventStart) {
+		t.Errorf("a predefined name: %d", n)
+	}
+	p.end()
+	q := startPeer(t)
+	if n := q.number("open %s", long); n < 33 {
+		t.Errorf("a name of 255 bytes: %d", n)
+	}
+	for _, name := range []string{"posix_trace_error", "proc.exit", "output.stderr", "posix_trace_unnamed_userevent"} {
+		s := create(t, q.pid, nil)
+		want, err := s.EventID(name)
+		if got := q.number("open %s", name); err != nil || got != int(want) {
+			t.Errorf("%s: %d, want %d, %v", name, got, want, err)
+		}
+	}
+	q.end()
+}
+
+// A filter with patterns holds for names that do not exist yet.
+func TestFilterPatterns(t *testing.T) {
+	p := startPeer(t)
+	s := create(t, p.pid, nil)
+	err := s.FilterOps([]posixtrace.FilterOp{
+		{How: posixtrace.FilterAdd, Patterns: []string{"noise.*"}},
+		{How: posixtrace.FilterSub, Patterns: []string{"noise.loud"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"noise.a", "signal", "noise.loud", "noise.b"} {
+		p.done("event %d 1", p.number("open %s", name))
+	}
+	var got []string
+	for _, e := range events(t, s) {
+		got = append(got, e.name)
+	}
+	if want := []string{"signal", "noise.loud"}; !slices.Equal(got, want) {
+		t.Errorf("recorded %q, want %q", got, want)
+	}
+	p.end()
+}
+
+// A stream that is not inherited traces the process alone; an inherited one also its children.
+func TestInheritance(t *testing.T) {
+	for _, how := range []posixtrace.Inheritance{posixtrace.InheritNone, posixtrace.InheritChildren} {
+		p := startPeer(t)
+		s := create(t, p.pid, &posixtrace.Attr{Inheritance: how})
+		p.done("unnamed parent")
+		child := p.number("fork")
+		p.done("unnamed child")
+		grandchild := p.number("fork")
+		p.done("unnamed grandchild")
+		pids := []int{p.pid}
+		if how == posixtrace.InheritChildren {
+			pids = append(pids, child, grandchild)
+		}
+		var got []int
+		for _, e := range events(t, s) {
+			got = append(got, e.PID)
+		}
+		if !slices.Equal(got, pids) {
+			t.Errorf("%v: events of processes %d, want %d", how, got, pids)
+		}
+		none(t, s)
+		p.end()
+	}
 }

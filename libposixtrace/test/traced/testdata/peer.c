@@ -8,14 +8,15 @@
  *   exec             runs this program again
  *   fork             goes on in a child; the parent waits for it
  *   pid
+ *   nofile N         the limit of descriptors; 0: as many as may be
  *   fds              the number of open descriptors
- *   closefrom        closes all descriptors but input and output
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +77,12 @@ static void obey(char *line, char **argv)
 			exit(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
 		}
 		printf("%d\n", (int)getpid());
+	} else if (sscanf(line, "nofile %u", &n) == 1) {
+		struct rlimit l;
+		getrlimit(RLIMIT_NOFILE, &l);
+		l.rlim_cur = n ? n : l.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &l);
+		puts("done");
 	} else if (!strcmp(line, "pid")) {
 		printf("%d\n", (int)getpid());
 	} else if (!strcmp(line, "fds")) {

@@ -216,6 +216,7 @@ func AgentPath(t testing.TB) string {
 // Agent builds the agent, which a program needs that calls more than a traced process does.
 func Agent(t testing.TB) string {
 	t.Helper()
+	tracetest.Only(t, Native(), "on the processor itself: the emulator cannot start an agent")
 	path := AgentPath(t)
 	for _, dir := range []string{"cmd/posixtrace-agent", "cmd/internal/agent", "pkg/posixtrace"} {
 		read(t, filepath.Join(Root, dir), ".go")

@@ -45,6 +45,7 @@ var buildCommands = sync.OnceValues(func() (string, error) {
 // Every program of every page prints what the page shows.
 func TestManualExamples(t *testing.T) {
 	ctest.Need(t)
+	tracetest.NeedProgram(t, "python3")
 	tracetest.Only(t, ctest.Native(), "on the processor itself")
 	text, _ := pages(t)
 	bin := commands(t)

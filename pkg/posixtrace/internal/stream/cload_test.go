@@ -118,7 +118,7 @@ func testTimers(t *testing.T, prog string, policy uint8, jumps int) {
 			t.Errorf("writer %d has left %d events", i, left)
 		}
 		if y.got[i] > b || policy != Loop && y.got[i] < rec {
-			t.Errorf("writer %d: %d read, %d begun, %d recorded", i, y.got[i], b, rec)
+			t.Errorf("writer %d: %d read, %d started, %d recorded", i, y.got[i], b, rec)
 		}
 		before, recorded, refused = before+b, recorded+rec, refused+ref
 	}

@@ -69,7 +69,7 @@ static inline void record(_Atomic uint32_t *word, uint32_t id, const void *data,
 {
 	struct pxt_hot *h = PXT_HOT;
 	struct pxt_writer *w;
-	uint64_t who, ticks;
+	uint64_t who, ticks = 0;
 	unsigned i, n, processor;
 	if (PXT_UNLIKELY(id - PXT_EV_Unnamed >= atomic_load_explicit(&h->known, memory_order_relaxed) || !word ||
 			 atomic_load_explicit(&h->agrees, memory_order_acquire) !=
@@ -88,9 +88,8 @@ static inline void record(_Atomic uint32_t *word, uint32_t id, const void *data,
 	}
 	who = who_am_i();
 	processor = pxt_processor();
-	ticks = atomic_load_explicit(&h->ticks, memory_order_relaxed) ? pxt_ticks() : 0;
 	for (;;) {
-		pxt_append(w, processor, id, who, addr, ticks, data, size);
+		pxt_append(w, processor, id, who, addr, &ticks, data, size);
 		if (PXT_LIKELY(++i == n))
 			return;
 		w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);

@@ -40,7 +40,6 @@ struct pxt_hot {
 	_Atomic uint32_t agrees; /* the value of the word to which the table belongs; 0: none */
 	_Atomic uint32_t n;	 /* elements of writers in use */
 	_Atomic uint32_t known;	 /* user ids known to be registered, the unnamed one included */
-	_Atomic uint32_t ticks;	 /* a stream's clock is the processor's counter */
 	_Atomic uint64_t epoch;	 /* distinguishes this process from its parent; 0: not set */
 	uint32_t pid;		 /* set with epoch, and in the first process when the library is loaded */
 	_Atomic(struct pxt_writer *) writers[PXT_PG_MaxStreams];

@@ -213,7 +213,7 @@ static bool fill(struct pxt_room *r)
 	struct pxt_hot *h = PXT_HOT;
 	struct pxt_entry *list = r->entries[3];
 	unsigned entries = pxt_page_entries(h->page, list), n = 0;
-	bool complete = true, ticks = false;
+	bool complete = true;
 	for (unsigned i = 0; i < entries; i++) {
 		struct pxt_attachment *a;
 		int err = 0;
@@ -226,17 +226,13 @@ static bool fill(struct pxt_room *r)
 			complete = complete && !pxt_transient(err);
 			continue;
 		}
-		ticks = ticks || a->w->ticks;
 		if (n >= atomic_load(&h->n)) {
 			atomic_store(&h->writers[n], a->w);
 			atomic_store(&h->n, n + 1); /* never more than are valid */
 		}
 		atomic_store(&h->writers[n++], a->w);
 	}
-	if (ticks)
-		atomic_store(&h->ticks, 1);
 	atomic_store(&h->n, n);
-	atomic_store(&h->ticks, ticks);
 	return complete;
 }
 

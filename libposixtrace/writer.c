@@ -8,13 +8,20 @@ static struct pxt_desc *desc_of(const struct pxt_writer *w, uint64_t tag)
 
 /*
  * Makes the shard's chunk, seen as c, busy, and says by which record: one whose stack frame has the
- * word at frame (abandoned.c).
+ * word at frame (abandoned.c). Where *ticks is 0 it reads the counter.
+ *
+ * It does so right before the exchange: a processor that reads its counter stops until it has the
+ * value, and the exchange stops until all before it is done. What stands between the two runs alone;
+ * what stands before the first runs beside the exchange of the event before.
  */
-static inline bool seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, volatile uint32_t *frame)
+static inline bool seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, volatile uint32_t *frame,
+			 uint64_t *ticks)
 {
 	uint64_t busy = c | PXT_busyBit;
 	*frame = (uint32_t)busy;
 	atomic_store_explicit(&s->intent, frame, memory_order_relaxed);
+	if (PXT_LIKELY(*ticks == 0))
+		*ticks = pxt_ticks();
 	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, busy))) {
 		atomic_store_explicit(&s->intent, NULL, memory_order_relaxed);
 		return false;
@@ -167,7 +174,7 @@ static __attribute__((noinline)) bool append_rare(struct pxt_writer *w, unsigned
 		struct pxt_desc *d = desc_of(w, tag);
 		uint64_t c = pxt_load(&d->ctl);
 		if (((c ^ tag) & PXT_tagMask) || pxt_off(c) + PXT_CK_Overhead + pxt_align(e.n) > w->chunk_size ||
-		    !seize(s, d, c, &frame)) {
+		    !seize(s, d, c, &frame, &now)) {
 			bool done, ok = slow(w, s, &e, try, &done);
 			if (done)
 				return ok;
@@ -190,12 +197,12 @@ static __attribute__((noinline)) bool append_rare(struct pxt_writer *w, unsigned
 /*
  * The cost of a trace point. Whatever is rare is left to append_rare.
  */
-bool pxt_append(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who, uint64_t addr, uint64_t ticks,
+bool pxt_append(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who, uint64_t addr, uint64_t *ticks,
 		const void *data, size_t n)
 {
 	struct pxt_front *f = w->front;
 	volatile uint32_t frame;
-	uint64_t st = pxt_load(&f->state);
+	uint64_t st = pxt_load(&f->state), t = *ticks;
 	if (PXT_UNLIKELY((st & (PXT_Running | PXT_Dead | PXT_turning)) != PXT_Running))
 		goto rare;
 	if (PXT_UNLIKELY(!pxt_valid(id) || pxt_filtered(f, st, id)))
@@ -211,14 +218,15 @@ bool pxt_append(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who, 
 	uint32_t size = PXT_CK_HeaderSize + pxt_align((uint32_t)n);
 	if (PXT_UNLIKELY(((c ^ tag) & PXT_tagMask) ||
 			 pxt_off(c) + size + (PXT_CK_Overhead - PXT_CK_HeaderSize) > w->chunk_size ||
-			 !seize(s, d, c, &frame)))
+			 !seize(s, d, c, &frame, &t)))
 		goto rare;
+	*ticks = t;
 	/*
 	 * If the state has changed between its load and the busy bit, an event judged by the old state must
 	 * not follow the change. If the tag has, this thread has waited for a processor, and the chunk went
 	 * to others and came back, to another shard.
 	 */
-	uint64_t now = ticks + pxt_load(&f->shift), delta = now - s->base;
+	uint64_t now = t + pxt_load(&f->shift), delta = now - s->base;
 	if (PXT_UNLIKELY(now <= pxt_load(&f->horizon) || pxt_load(&f->state) != st || pxt_load(&s->tag) != tag ||
 			 now < s->last || delta > UINT32_MAX)) {
 		let_go(s, d, c);

@@ -95,7 +95,7 @@ void ready(void)
 
 bool record(struct pxt_writer *w, unsigned hint, uint32_t tid, uint64_t addr, const void *data, size_t n)
 {
-	return pxt_append(w, hint, PXT_EV_FirstUser, pxt_who(w->pid, tid), addr, pxt_ticks(), data, n);
+	return pxt_append(w, hint, PXT_EV_FirstUser, pxt_who(w->pid, tid), addr, &(uint64_t){0}, data, n);
 }
 
 int main(void)

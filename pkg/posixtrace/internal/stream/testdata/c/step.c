@@ -194,7 +194,7 @@ static bool owns(struct pxt_writer *w)
 
 /*
  * Records an event again and again, each from a breakpoint to the next. The test lets it run to some
- * instruction and sends a signal. oracles[2] counts the events that were begun and left by the handler.
+ * instruction and sends a signal. oracles[2] counts the events that started and were left by the handler.
  */
 void signal_program(const char *how)
 {

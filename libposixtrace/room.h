@@ -42,11 +42,11 @@ struct pxt_room {
 
 	/* Scratch memory, each of one function and those it calls. */
 	char path[PATH_MAX], path2[PATH_MAX];
-	char dents[3][PXT_DENTS];
+	_Alignas(8) char dents[3][PXT_DENTS];
 	struct pxt_stat chain[PXT_MAX_DEPTH + 1]; /* this process and its ancestors */
 	unsigned depth;
 	struct pxt_entry entries[4][PXT_PG_MaxStreams];
-	uint8_t page[PXT_PG_pageSize];
+	_Alignas(8) uint8_t page[PXT_PG_pageSize];
 	uint8_t records[8192];
 };
 

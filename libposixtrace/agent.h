@@ -37,6 +37,29 @@ struct pxt_log {
 	const uint8_t *end;
 };
 
+/* A name that was asked for. An analyzer asks for the same names again and again. */
+struct pxt_name {
+	uint64_t trid;
+	uint32_t id, length;
+	char text[PXT_W_NameSize];
+};
+
+/*
+ * What this process knows of its agents. A child of fork finds it empty: the identifiers, locks and
+ * agents of its parent are not its own.
+ */
+struct pxt_home {
+	_Atomic uint32_t lock;	   /* of links, now, names and forgotten */
+	_Atomic uint32_t starting; /* one thread at a time starts an agent */
+	_Atomic uint64_t numbers;  /* of descriptors sent */
+	struct pxt_link *now;	   /* the channel for new identifiers */
+	struct pxt_link links[8];
+	struct pxt_log readers[PXT_W_Areas];
+	uint32_t forgotten; /* how often names were */
+	struct pxt_name names[64];
+};
+extern _Atomic(struct pxt_home *) pxt_home; /* NULL before the first need */
+
 /* A call under way. */
 struct pxt_use {
 	struct pxt_link *link;
@@ -68,6 +91,11 @@ void pxt_call_end(struct pxt_use *u);
 /* A call without further arguments and results. */
 int pxt_call_simple(uint32_t op, uint64_t trid, const void *site);
 
+/* known.c: get copies a name of *length bytes, if it is known. *when goes back to keep. */
+bool pxt_name_get(uint64_t trid, uint32_t id, char *text, size_t *length, uint32_t *when);
+void pxt_name_keep(uint64_t trid, uint32_t id, const char *text, size_t length, uint32_t when);
+void pxt_name_forget(uint64_t trid); /* the identifier becomes invalid */
+
 /* Gives the agent a descriptor, which a request names by the number. 0 or an error number. */
 int pxt_send_descriptor(struct pxt_use *u, int fd, uint64_t *number);
 
@@ -81,8 +109,18 @@ void pxt_log_rewind(struct pxt_log *r);
 /* The next item of a reader: 0 and NULL at the end, or an error number. */
 int pxt_log_next(struct pxt_log *r, const struct pxt_item **item);
 
-/* Waiting; both return 0 or EINTR or ETIMEDOUT. The second is a cancellation point. */
+/* link.c */
+void pxt_lock(_Atomic uint32_t *word);
+void pxt_unlock(_Atomic uint32_t *word);
+struct pxt_home *pxt_home_made(void);			  /* NULL: no memory */
+struct pxt_link *pxt_link_hold(struct pxt_home *h);	  /* a use of the channel for new identifiers, or NULL */
+void pxt_link_let(struct pxt_home *h, struct pxt_link *l); /* ends a use */
+int pxt_link_start(struct pxt_home *h, struct pxt_use *u); /* a use of a channel whose agent works */
+
+/* wait.c: waits until a word of the channel is not value, or the agent has ended. 0, EINTR or ETIMEDOUT. */
 int pxt_agent_wait(struct pxt_channel *ch, _Atomic uint32_t *word, uint32_t value, const struct timespec *deadline);
+bool pxt_agent_answers_soon(struct pxt_channel *ch, _Atomic uint32_t *word, uint32_t value);
+void pxt_agent_ring(struct pxt_channel *ch);
 bool pxt_agent_alive(struct pxt_channel *ch);
 
 /* spawn.c: starts the agent. 0 or an error number. */

@@ -136,6 +136,8 @@ int posix_trace_close(trace_id_t trid)
 {
 	struct pxt_log *r = pxt_log_lock(trid);
 	int err = pxt_call_simple(PXT_W_OpClose, trid, SITE);
+	if (!err)
+		pxt_name_forget(trid);
 	if (!r)
 		return err;
 	if (!err || !pxt_agent_alive(r->link->ch))

@@ -160,7 +160,9 @@ int posix_trace_flush(trace_id_t trid)
 
 int posix_trace_shutdown(trace_id_t trid)
 {
-	return pxt_call_simple(PXT_W_OpShutdown, trid, SITE);
+	int err = pxt_call_simple(PXT_W_OpShutdown, trid, SITE);
+	pxt_name_forget(trid);
+	return err;
 }
 
 int posix_trace_get_filter(trace_id_t trid, trace_event_set_t *set)

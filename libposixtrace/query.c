@@ -77,15 +77,23 @@ int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t event1, trace_ev
 int posix_trace_eventid_get_name(trace_id_t trid, trace_event_id_t event, char *name)
 {
 	struct pxt_use u;
-	int err = pxt_call_begin(&u, PXT_W_OpName, trid, SITE);
+	uint32_t when;
+	size_t n;
+	int err;
+	if (name && pxt_name_get(trid, event, name, &n, &when)) {
+		name[n] = 0;
+		return 0;
+	}
+	err = pxt_call_begin(&u, PXT_W_OpName, trid, SITE);
 	if (err)
 		return err;
 	u.call->args[0] = event;
 	err = name ? pxt_call_run(&u) : EINVAL;
 	if (!err) {
-		size_t n = u.call->length < TRACE_EVENT_NAME_MAX ? u.call->length : TRACE_EVENT_NAME_MAX;
+		n = u.call->length < TRACE_EVENT_NAME_MAX ? u.call->length : TRACE_EVENT_NAME_MAX;
 		memcpy(name, u.call->data, n);
 		name[n] = 0;
+		pxt_name_keep(trid, event, name, n, when);
 	}
 	pxt_call_end(&u);
 	return err;

@@ -24,7 +24,7 @@
 #define SYS_close_range 436
 #endif
 
-enum { STACK = 64 << 10, WALL = 0x40000000, MFD_SEALABLE = 2, ADD_SEALS = 1033, SEAL_SIZE = 1 | 2 | 4 };
+enum { MEMORY = 3, STACK = 64 << 10, WALL = 0x40000000, MFD_FLAGS = 1 | 2, ADD_SEALS = 1033, SEAL_SIZE = 1 | 2 | 4 };
 
 /* How long the agent may take to start, in nanoseconds. */
 #define PATIENCE UINT64_C(30000000000)
@@ -39,16 +39,27 @@ struct job {
 	volatile int agent_pid;
 	volatile int err;
 	volatile bool ran;
+	int memory; /* a descriptor of the channel, -1: the process below makes it */
+
+	/* A descriptor to pass: the channel may not be mapped there. */
 	int fd;
-	uint64_t number;
+	uint32_t to;
+	char socket[sizeof((struct pxt_channel *)0)->socket];
+	struct {
+		uint8_t nonce[16];
+		uint64_t number;
+	} message;
 };
 
-/* Calls f(job) in a process of its own and waits for its end. An error number. */
+/*
+ * Calls f(job) in a process of its own and waits for its end. An error number, from memory or, where
+ * the processes do not share it, the exit status.
+ */
 static int aside(int (*f)(void *), struct job *job)
 {
 	void *stack = NULL;
 	uint64_t mask;
-	int saved = errno, pid, err;
+	int saved = errno, pid, err, status = 0;
 	err = pxt_map(&stack, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1);
 	if (err < 0)
 		return ENOMEM;
@@ -56,21 +67,27 @@ static int aside(int (*f)(void *), struct job *job)
 	pxt_signals_block(&mask);
 	/* Without an exit signal: the application's handler and wait() see nothing. */
 	pid = clone(f, (char *)stack + STACK, CLONE_VM | CLONE_VFORK, job);
+	if (pid < 0 && errno == EINVAL) /* qemu's user mode knows no other exit signal */
+		pid = clone(f, (char *)stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, job);
 	err = pid < 0 ? errno : 0;
 	if (pid > 0)
-		pxt_retry(SYS_wait4, pid, NULL, WALL, NULL);
+		pxt_retry(SYS_wait4, pid, &status, WALL, NULL);
 	pxt_signals_restore(&mask);
 	pxt_unmap(stack, 2 * STACK);
 	errno = saved;
 	if (err)
 		return err == EAGAIN ? ENOMEM : err;
-	return job->ran ? job->err : ENOSYS; /* a process that shares no memory is none */
+	return job->ran ? job->err : WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 }
 
 static int failed(struct job *job, int err)
 {
 	job->err = err < 0 ? -err : err;
-	return 1;
+	if (job->memory >= 0 && job->ch) {
+		job->ch->error = (uint32_t)job->err;
+		atomic_store(&job->ch->ready, PXT_W_Refused);
+	}
+	return job->err;
 }
 
 /* The soft limit of descriptors is the application's: the hard one counts here. */
@@ -121,10 +138,14 @@ static int become_agent(void *arg)
 }
 
 /* Makes the channel in the controller's memory, and the lock that ends with this program. */
-static int make_channel(struct job *job, int fd)
+static int make_channel(struct job *job)
 {
 	void *mem = NULL;
-	int err = pxt_truncate(fd, sizeof *job->ch);
+	int err, fd = (int)pxt_sys(SYS_memfd_create, "posixtrace-agent", MFD_FLAGS);
+	if (fd < 0)
+		return fd;
+	job->memory = fd;
+	err = pxt_truncate(fd, sizeof *job->ch);
 	if (err < 0)
 		return err;
 	pxt_sys(SYS_fcntl, fd, ADD_SEALS, SEAL_SIZE);
@@ -134,10 +155,15 @@ static int make_channel(struct job *job, int fd)
 	if (err < 0)
 		return err;
 	job->ch = mem;
-	pxt_madvise(mem, sizeof *job->ch, MADV_DONTFORK);
 	job->ch->version = PXT_W_Version;
 	job->ch->pid = job->pid;
 	job->ch->key = job->key;
+	return 0;
+}
+
+static int share(void *arg)
+{
+	((struct job *)arg)->ran = true;
 	return 0;
 }
 
@@ -145,16 +171,28 @@ static int make_channel(struct job *job, int fd)
 static int start_agent(void *arg)
 {
 	struct job *job = arg;
-	int fd, err, pid;
-	job->ran = true;
+	int err, pid;
 	raise_limit();
-	close_from(0, ~0U);
+	if (job->memory >= 0) {
+		/* Not to 3, where it may be, and beyond the reach of occupy(). */
+		job->memory = (int)pxt_sys(SYS_fcntl, job->memory, F_DUPFD, 4);
+		close_from(0, 3);
+		close_from((unsigned)job->memory + 1, ~0U);
+	} else {
+		close_from(0, ~0U);
+	}
 	if (!occupy())
 		return failed(job, EMFILE);
-	fd = (int)pxt_sys(SYS_memfd_create, "posixtrace-agent", MFD_SEALABLE);
-	if (fd != 3)
-		return failed(job, fd < 0 ? fd : EMFILE);
-	err = make_channel(job, fd);
+	if (job->memory >= 0) {
+		err = (int)pxt_sys(SYS_dup3, job->memory, MEMORY, 0);
+		close_from(MEMORY + 1, ~0U);
+	} else {
+		err = make_channel(job);
+		if (err >= 0) {
+			pxt_madvise(job->ch, sizeof *job->ch, MADV_DONTFORK);
+			pxt_sys(SYS_fcntl, MEMORY, F_SETFD, 0);
+		}
+	}
 	if (err < 0)
 		return failed(job, err);
 	pxt_sys(SYS_setsid);
@@ -180,10 +218,12 @@ static int await_agent(struct pxt_channel *ch, int pid)
 	while ((ready = atomic_load(&ch->ready)) == PXT_W_Starting) {
 		pxt_futex_wait(&ch->ready, PXT_W_Starting, 50000000, true);
 		if (atomic_load(&ch->ready) == PXT_W_Starting &&
-		    (ended(pid) || pxt_clock(CLOCK_MONOTONIC) > end))
+		    ((pid && ended(pid)) || pxt_clock(CLOCK_MONOTONIC) > end))
 			return EIO;
 	}
-	return ready == PXT_W_Ready ? 0 : EIO;
+	if (ready == PXT_W_Ready)
+		return 0;
+	return ch->error ? (int)ch->error : EIO;
 }
 
 /* The variables that the trace directory depends on. */
@@ -211,8 +251,19 @@ int pxt_agent_start(struct pxt_channel **ch)
 		job.agent = PXT_AGENT;
 	job.pid = pxt_getpid();
 	job.key = (uint32_t)pxt_random() | 1;
+	job.memory = -1;
 	environment(&job);
-	err = aside(start_agent, &job);
+	err = aside(share, &job);
+	if (!err && !job.ran) {
+		/* An emulator or a checker of memory makes it a process as after fork(2). */
+		err = -make_channel(&job);
+	}
+	if (!err)
+		err = aside(start_agent, &job);
+	if (!job.ran && job.ch)
+		pxt_madvise(job.ch, sizeof *job.ch, MADV_DONTFORK);
+	if (!job.ran && job.memory >= 0)
+		pxt_close(job.memory);
 	if (!err)
 		err = await_agent(job.ch, job.agent_pid);
 	if (err) {
@@ -224,16 +275,9 @@ int pxt_agent_start(struct pxt_channel **ch)
 	return 0;
 }
 
-/* What the agent expects beside a descriptor. */
-struct message {
-	uint8_t nonce[16];
-	uint64_t number;
-};
-
 static int send_descriptor(int to, struct job *job)
 {
-	struct message m;
-	struct iovec part = {&m, sizeof m};
+	struct iovec part = {&job->message, sizeof job->message};
 	union {
 		struct cmsghdr align;
 		char buf[CMSG_SPACE(sizeof(int))];
@@ -242,8 +286,6 @@ static int send_descriptor(int to, struct job *job)
 	struct cmsghdr *c;
 	memset(&msg, 0, sizeof msg);
 	memset(&control, 0, sizeof control);
-	memcpy(m.nonce, job->ch->nonce, sizeof m.nonce);
-	m.number = job->number;
 	msg.msg_iov = &part;
 	msg.msg_iovlen = 1;
 	msg.msg_control = &control;
@@ -262,23 +304,22 @@ static int pass(void *arg)
 	struct sockaddr_un name;
 	struct ucred peer;
 	socklen_t size = sizeof peer;
-	size_t n = strnlen((const char *)job->ch->socket, sizeof job->ch->socket);
+	size_t n = strnlen(job->socket, sizeof job->socket);
 	int s, err;
-	job->ran = true;
 	raise_limit();
 	if (job->fd > 0)
 		close_from(0, (unsigned)job->fd - 1);
 	close_from((unsigned)job->fd + 1, ~0U);
 	memset(&name, 0, sizeof name);
 	name.sun_family = AF_UNIX;
-	memcpy(name.sun_path + 1, job->ch->socket, n); /* the first byte is 0: an abstract name */
+	memcpy(name.sun_path + 1, job->socket, n); /* the first byte is 0: an abstract name */
 	s = (int)pxt_sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (s < 0)
 		return failed(job, ENOMEM);
 	err = (int)pxt_sys(SYS_connect, s, &name, offsetof(struct sockaddr_un, sun_path) + 1 + n);
 	if (err == 0)
 		err = (int)pxt_sys(SYS_getsockopt, s, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-	if (err == 0 && (uint32_t)peer.pid != job->ch->agentPID)
+	if (err == 0 && (uint32_t)peer.pid != job->to)
 		err = -EIO; /* another process has the name */
 	if (err == 0)
 		err = send_descriptor(s, job);
@@ -289,8 +330,11 @@ int pxt_agent_pass(struct pxt_channel *ch, int fd, uint64_t number)
 {
 	struct job job;
 	memset(&job, 0, sizeof job);
-	job.ch = ch;
+	job.memory = -1;
 	job.fd = fd;
-	job.number = number;
+	job.to = ch->agentPID;
+	memcpy(job.socket, ch->socket, sizeof job.socket);
+	memcpy(job.message.nonce, ch->nonce, sizeof job.message.nonce);
+	job.message.number = number;
 	return aside(pass, &job);
 }

@@ -84,7 +84,8 @@ type Channel struct {
 	Bell       atomic.Uint32 // a futex: changes with each request
 	Asleep     atomic.Uint32 // the agent waits for the bell
 	Processors uint32        // on which the agent may run
-	Spare      [2]uint32
+	Error      uint32        // why the agent could not be executed
+	Spare      uint32
 	Pending    atomic.Uint64 // calls with a request, a bit each
 	Wanted     atomic.Uint64 // areas with a request
 	Nonce      [16]byte      // proves that a descriptor comes from the controller

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 )
 
@@ -19,4 +20,24 @@ func agentProgram(t *testing.T, source string, flags ...string) string {
 // errno alone.
 func TestAgentServesAllCalls(t *testing.T) {
 	ctest.Run(t, agentProgram(t, "agent_basic.c"), filepath.Join(t.TempDir(), "log.trace"))
+}
+
+// The same with the sanitizers, and under valgrind, where the library's processes share no memory.
+func TestAgentChecked(t *testing.T) {
+	ctest.Need(t)
+	ctest.Agent(t)
+	sources := []string{filepath.Join("testdata", "agent_basic.c")}
+	t.Run("sanitizers", func(t *testing.T) {
+		t.Parallel()
+		tracetest.Only(t, ctest.Native(), "on this processor")
+		program := ctest.Build(t, ctest.Program{Sources: sources, Sanitize: true})
+		ctest.Run(t, program, filepath.Join(t.TempDir(), "log.trace"))
+	})
+	t.Run("valgrind", func(t *testing.T) {
+		t.Parallel()
+		tracetest.Only(t, ctest.Native(), "on this processor")
+		tracetest.NeedProgram(t, "valgrind")
+		program := agentProgram(t, "agent_basic.c")
+		ctest.Run(t, "/usr/bin/env", "valgrind", "-q", "--error-exitcode=9", program, filepath.Join(t.TempDir(), "log.trace"))
+	})
 }

@@ -89,8 +89,6 @@ type agent struct {
 	number  uint64 // of the last handle
 	areas   [wire.Areas]*logHandle
 	touched time.Time // when the agent last had a handle
-
-	calls sync.WaitGroup // under way, apart from parked ones
 }
 
 func newAgent(m *shared, f *os.File) (*agent, error) {

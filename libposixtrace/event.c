@@ -9,12 +9,12 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "append.h"
 #include "dir.h"
 #include "hot.h"
 #include "names.h"
 #include "page.h"
 #include "self.h"
-#include "stream.h"
 #include "table.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -77,6 +77,12 @@ static inline void record(_Atomic uint32_t *word, uint32_t id, const void *data,
 	    !prepare(id, word))
 		return;
 	n = atomic_load_explicit(&h->n, memory_order_acquire);
+	if (PXT_LIKELY(n == 1)) {
+		w = atomic_load_explicit(&h->writers[0], memory_order_relaxed);
+		if (PXT_LIKELY(w != NULL)) /* see below */
+			pxt_append_inline(w, pxt_processor(), id, who_am_i(), addr, &ticks, data, size);
+		return;
+	}
 	for (i = 0;; i++) {
 		if (i == n)
 			return;

@@ -138,7 +138,7 @@ bool pxt_wants(const struct pxt_writer *w, uint32_t id);
  * Appends an event if the stream runs and does not reject its type. hint is the number of the
  * processor, who is pxt_who, *ticks the processor's counter at the event, or 0: then it may be stored
  * there, for other streams. Reports whether the event was recorded; one for which there was no room is
- * counted as lost.
+ * counted as lost. append.h has it inlined.
  */
 bool pxt_append(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who, uint64_t addr, uint64_t *ticks,
 		const void *data, size_t n);

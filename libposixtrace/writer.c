@@ -1,55 +1,12 @@
 /* The record path. */
-#include "word.h"
-
-static struct pxt_desc *desc_of(const struct pxt_writer *w, uint64_t tag)
-{
-	return w->desc + (tag & PXT_idxMask);
-}
-
-/*
- * Makes the shard's chunk, seen as c, busy, and says by which record: one whose stack frame has the
- * word at frame (abandoned.c). Where *ticks is 0 it reads the counter.
- *
- * It does so right before the exchange: a processor that reads its counter stops until it has the
- * value, and the exchange stops until all before it is done. What stands between the two runs alone;
- * what stands before the first runs beside the exchange of the event before.
- */
-static inline bool seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, volatile uint32_t *frame,
-			 uint64_t *ticks)
-{
-	uint64_t busy = c | PXT_busyBit;
-	*frame = (uint32_t)busy;
-	atomic_store_explicit(&s->intent, frame, memory_order_relaxed);
-	if (PXT_LIKELY(*ticks == 0))
-		*ticks = pxt_ticks();
-	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, busy))) {
-		atomic_store_explicit(&s->intent, NULL, memory_order_relaxed);
-		return false;
-	}
-	atomic_store_explicit(&s->frame, frame, memory_order_relaxed);
-	atomic_store_explicit(&s->held, busy, memory_order_release);
-	return true;
-}
-
-/* Ends the busy state without an event. Another record may seize the chunk in the same state c. */
-static void let_go(struct pxt_shard *s, struct pxt_desc *d, uint64_t c)
-{
-	atomic_store_explicit(&s->held, 0, memory_order_relaxed);
-	pxt_publish(&d->ctl, c);
-}
-
-/* The control word behind an event that ends at offset off. */
-static inline uint64_t behind_event(uint64_t c, uint32_t off)
-{
-	return (c & ~(uint64_t)PXT_offMask) + (UINT64_C(1) << PXT_countShift) + off / 8;
-}
+#include "append.h"
 
 /* The place of a site of this shard, defined by a record at *p if it is new. */
 static inline struct pxt_site *site_at(struct pxt_shard *s, unsigned char **p, uint32_t id, uint64_t who, uint64_t addr)
 {
 	uint64_t what = id | (uint64_t)s->epoch << 32;
 	struct pxt_site *k = pxt_site(s, addr, who, what);
-	if (PXT_UNLIKELY(k->addr != addr || k->who != who || k->what != what)) {
+	if (!pxt_is_site(k, addr, who, what)) {
 		pxt_define(s, k, *p, addr, who, what);
 		*p += PXT_CK_SiteSize;
 	}
@@ -140,12 +97,12 @@ static void write_event(struct pxt_writer *w, struct pxt_shard *s, struct pxt_de
 	pxt_put64(p, pxt_record((uint32_t)delta, e->n, num));
 	pxt_copy(p + PXT_CK_HeaderSize, e->data, e->n);
 	p += PXT_CK_HeaderSize + pxt_align(e->n);
-	pxt_publish(&d->ctl, behind_event(c, pxt_off(c) + (uint32_t)(p - start)));
+	pxt_publish(&d->ctl, pxt_behind_event(c, pxt_off(c) + (uint32_t)(p - start)));
 }
 
 /* pxt_append in all cases. */
-static __attribute__((noinline)) bool append_rare(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who,
-						  uint64_t addr, const void *data, size_t n)
+__attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who,
+					       uint64_t addr, const void *data, size_t n)
 {
 	struct pxt_front *f = w->front;
 	volatile uint32_t frame = 0;
@@ -171,10 +128,10 @@ static __attribute__((noinline)) bool append_rare(struct pxt_writer *w, unsigned
 		uint64_t now = w->ticks ? pxt_ticks() + pxt_load(&f->shift) : pxt_monotonic();
 		struct pxt_shard *s = pxt_shard(w, hint);
 		uint64_t tag = pxt_load(&s->tag);
-		struct pxt_desc *d = desc_of(w, tag);
+		struct pxt_desc *d = pxt_tagged(w, tag);
 		uint64_t c = pxt_load(&d->ctl);
 		if (((c ^ tag) & PXT_tagMask) || pxt_off(c) + PXT_CK_Overhead + pxt_align(e.n) > w->chunk_size ||
-		    !seize(s, d, c, &frame, &now)) {
+		    !(pxt_intend(s, c, &frame), pxt_seize(s, d, c, &frame))) {
 			bool done, ok = slow(w, s, &e, try, &done);
 			if (done)
 				return ok;
@@ -183,7 +140,7 @@ static __attribute__((noinline)) bool append_rare(struct pxt_writer *w, unsigned
 		if (now <= pxt_load(&f->horizon))
 			now = pxt_beyond(&w->m);
 		if (pxt_load(&f->state) != st || pxt_load(&s->tag) != tag) {
-			let_go(s, d, c);
+			pxt_let_go(s, d, c);
 			continue;
 		}
 		write_event(w, s, d, c, &e, now);
@@ -194,55 +151,10 @@ static __attribute__((noinline)) bool append_rare(struct pxt_writer *w, unsigned
 	return false;
 }
 
-/*
- * The cost of a trace point. Whatever is rare is left to append_rare.
- */
 bool pxt_append(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who, uint64_t addr, uint64_t *ticks,
 		const void *data, size_t n)
 {
-	struct pxt_front *f = w->front;
-	volatile uint32_t frame;
-	uint64_t st = pxt_load(&f->state), t = *ticks;
-	if (PXT_UNLIKELY((st & (PXT_Running | PXT_Dead | PXT_turning)) != PXT_Running))
-		goto rare;
-	if (PXT_UNLIKELY(!pxt_valid(id) || pxt_filtered(f, st, id)))
-		return false;
-	if (PXT_UNLIKELY(n >= w->quick))
-		goto rare;
-	if (n > 0)
-		pxt_touch(data, n);
-	struct pxt_shard *s = pxt_shard(w, hint);
-	uint64_t tag = pxt_load(&s->tag);
-	struct pxt_desc *d = desc_of(w, tag);
-	uint64_t c = pxt_load(&d->ctl);
-	uint32_t size = PXT_CK_HeaderSize + pxt_align((uint32_t)n);
-	if (PXT_UNLIKELY(((c ^ tag) & PXT_tagMask) ||
-			 pxt_off(c) + size + (PXT_CK_Overhead - PXT_CK_HeaderSize) > w->chunk_size ||
-			 !seize(s, d, c, &frame, &t)))
-		goto rare;
-	*ticks = t;
-	/*
-	 * If the state has changed between its load and the busy bit, an event judged by the old state must
-	 * not follow the change. If the tag has, this thread has waited for a processor, and the chunk went
-	 * to others and came back, to another shard.
-	 */
-	uint64_t now = t + pxt_load(&f->shift), delta = now - s->base;
-	if (PXT_UNLIKELY(now <= pxt_load(&f->horizon) || pxt_load(&f->state) != st || pxt_load(&s->tag) != tag ||
-			 now < s->last || delta > UINT32_MAX)) {
-		let_go(s, d, c);
-		goto rare;
-	}
-	s->last = now;
-	uint32_t off = pxt_off(c);
-	unsigned char *start = s->data + off, *p = start;
-	struct pxt_site *k = site_at(s, &p, id, who, addr);
-	pxt_put64(p, pxt_record((uint32_t)delta, (uint32_t)n, k->num));
-	pxt_copy(p + PXT_CK_HeaderSize, data, (uint32_t)n);
-	pxt_publish(&d->ctl, behind_event(c, off + (uint32_t)(p - start) + size));
-	return true;
-rare:
-	frame = 0;
-	return append_rare(w, hint, id, who, addr, data, n);
+	return pxt_append_inline(w, hint, id, who, addr, ticks, data, n);
 }
 
 bool pxt_wants(const struct pxt_writer *w, uint32_t id)

@@ -1,0 +1,138 @@
+/* The cost of a trace point. Whatever is rare is left to pxt_append_rare. */
+#ifndef PXT_APPEND_H
+#define PXT_APPEND_H
+
+#include "word.h"
+
+/*
+ * Before pxt_seize: says in the shard which record is about to make its chunk, seen as c, busy: one
+ * whose stack frame has the word at frame (abandoned.c).
+ */
+static inline void pxt_intend(struct pxt_shard *s, uint64_t c, volatile uint32_t *frame)
+{
+	*frame = (uint32_t)(c | PXT_busyBit);
+	atomic_store_explicit(&s->intent, frame, memory_order_relaxed);
+}
+
+/* Makes the chunk busy, and says that it is so by this record. */
+static inline bool pxt_seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, volatile uint32_t *frame)
+{
+	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, c | PXT_busyBit))) {
+		atomic_store_explicit(&s->intent, NULL, memory_order_relaxed);
+		return false;
+	}
+	atomic_store_explicit(&s->frame, frame, memory_order_relaxed);
+	atomic_store_explicit(&s->held, c | PXT_busyBit, memory_order_release);
+	return true;
+}
+
+/* Ends the busy state without an event. Another record may seize the chunk in the same state c. */
+static inline void pxt_let_go(struct pxt_shard *s, struct pxt_desc *d, uint64_t c)
+{
+	atomic_store_explicit(&s->held, 0, memory_order_relaxed);
+	pxt_publish(&d->ctl, c);
+}
+
+static inline struct pxt_desc *pxt_tagged(const struct pxt_writer *w, uint64_t tag)
+{
+	return w->desc + (tag & PXT_idxMask);
+}
+
+/* The control word behind an event that ends at offset off. */
+static inline uint64_t pxt_behind_event(uint64_t c, uint32_t off)
+{
+	return (c & ~(uint64_t)PXT_offMask) + (UINT64_C(1) << PXT_countShift) + off / 8;
+}
+
+/* Whether the entry of the cache has this site. */
+static inline bool pxt_is_site(const struct pxt_site *k, uint64_t addr, uint64_t who, uint64_t what)
+{
+	return k->addr == addr && k->who == who && k->what == what;
+}
+
+bool pxt_append_rare(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who, uint64_t addr, const void *data,
+		     size_t n);
+
+/* pxt_append. */
+static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_writer *w, unsigned hint, uint32_t id,
+								    uint64_t who, uint64_t addr,
+								    uint64_t *ticks, const void *data, size_t n)
+{
+	struct pxt_front *f = w->front;
+	volatile uint32_t frame;
+	uint64_t st = pxt_load(&f->state);
+	if (PXT_UNLIKELY((st & (PXT_Running | PXT_Dead | PXT_turning)) != PXT_Running))
+		goto rare;
+	if (PXT_UNLIKELY(!pxt_valid(id) || pxt_filtered(f, st, id)))
+		return false;
+	if (PXT_UNLIKELY(n >= w->quick))
+		goto rare;
+	uint64_t head = 0, tail = 0;
+	if (PXT_LIKELY(n - 8 <= 8)) {
+		/* The first and the last eight bytes, the latter less those that the former has. */
+		__builtin_memcpy(&head, data, 8);
+		__builtin_memcpy(&tail, (const char *)data + n - 8, 8);
+		tail >>= (8 * (16 - n)) & 63;
+	} else if (n > 0) {
+		pxt_touch(data, n);
+	}
+	struct pxt_shard *s = pxt_shard(w, hint);
+	uint64_t tag = pxt_load(&s->tag);
+	struct pxt_desc *d = pxt_tagged(w, tag);
+	uint64_t c = pxt_load(&d->ctl);
+	uint32_t off = pxt_off(c), size = PXT_CK_HeaderSize + pxt_align((uint32_t)n);
+	if (PXT_UNLIKELY(((c ^ tag) & PXT_tagMask) ||
+			 off + size + (PXT_CK_Overhead - PXT_CK_HeaderSize) > w->chunk_size))
+		goto rare;
+	/* What the record needs is computed as far as possible before the clock is read. */
+	uint32_t epoch = s->epoch;
+	uint64_t what = id | (uint64_t)epoch << 32;
+	struct pxt_site *k = pxt_site(s, addr, who, what);
+	__asm__ volatile("" : "+r"(k)); /* not later */
+	pxt_intend(s, c, &frame);
+	/*
+	 * The counter comes right before the exchange: a processor that reads it stops until it has the
+	 * value, and the exchange stops until all before it is done. What stands between the two runs alone;
+	 * what stands before the first runs beside the exchange of the event before. Behind the exchange it
+	 * would cost as much again (horizon.c).
+	 */
+	uint64_t now = *ticks;
+	if (PXT_LIKELY(now == 0))
+		now = *ticks = pxt_ticks();
+	if (PXT_UNLIKELY(!pxt_seize(s, d, c, &frame)))
+		goto rare;
+	/*
+	 * If the state has changed between its load and the busy bit, an event judged by the old state must
+	 * not follow the change. If the tag has, this thread has waited for a processor, and the chunk went
+	 * to others and came back, to another shard; or to this one, in another epoch.
+	 */
+	now += pxt_load(&f->shift);
+	uint64_t delta = now - s->base;
+	if (PXT_UNLIKELY(now <= pxt_load(&f->horizon) || pxt_load(&f->state) != st || pxt_load(&s->tag) != tag ||
+			 s->epoch != epoch || now < s->last || delta > UINT32_MAX)) {
+		pxt_let_go(s, d, c);
+		goto rare;
+	}
+	s->last = now;
+	unsigned char *p = s->data + off;
+	if (PXT_UNLIKELY(!pxt_is_site(k, addr, who, what))) {
+		pxt_define(s, k, p, addr, who, what);
+		p += PXT_CK_SiteSize;
+		off += PXT_CK_SiteSize;
+	}
+	pxt_put64(p, pxt_record((uint32_t)delta, (uint32_t)n, k->num));
+	if (PXT_LIKELY(n - 8 <= 8)) {
+		/* For 8 bytes, tail is behind the event, where nothing is. */
+		pxt_put64(p + 8, head);
+		pxt_put64(p + 16, tail);
+	} else {
+		pxt_copy(p + PXT_CK_HeaderSize, data, (uint32_t)n);
+	}
+	pxt_publish(&d->ctl, pxt_behind_event(c, off + size));
+	return true;
+rare:
+	frame = 0;
+	return pxt_append_rare(w, hint, id, who, addr, data, n);
+}
+
+#endif

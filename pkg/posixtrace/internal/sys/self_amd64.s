@@ -10,15 +10,12 @@ TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
 
 // func Self() (tid, pc uint64, processor int, ticks uint64)
 //
-// The counter comes first: the rest does not wait for it.
+// The counter comes last: what is before it runs while the exchange of the event before completes,
+// what is behind it does not.
 //
 // BP is the frame of the Go function that called this one, or of a wrapper that the linker put
 // between them; hop says which.
 TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-32
-	RDTSC
-	SHLQ $32, DX
-	ORQ  DX, AX
-	MOVQ AX, ticks+24(FP)
 	MOVQ TLS, CX
 	MOVQ 0(CX)(TLS*1), CX
 	MOVQ ·gM(SB), DX
@@ -40,6 +37,10 @@ none:
 here:
 	MOVQ 8(CX), CX
 	MOVQ CX, pc+8(FP)
+	RDTSC
+	SHLQ $32, DX
+	ORQ  DX, AX
+	MOVQ AX, ticks+24(FP)
 	RET
 
 // func Outer() uint64

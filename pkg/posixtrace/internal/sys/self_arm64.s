@@ -8,8 +8,6 @@ TEXT ·Ticks(SB), NOSPLIT|NOFRAME, $0-8
 
 // func Self() (tid, pc uint64, processor int, ticks uint64)
 TEXT ·Self(SB), NOSPLIT|NOFRAME, $0-32
-	MRS  CNTVCT_EL0, R0
-	MOVD R0, ticks+24(FP)
 	MOVD ·gM(SB), R1
 	MOVD (g)(R1), R2 // g.m
 	MOVD ·mID(SB), R1
@@ -28,6 +26,8 @@ none:
 here:
 	MOVD 8(R2), R2
 	MOVD R2, pc+8(FP)
+	MRS  CNTVCT_EL0, R0
+	MOVD R0, ticks+24(FP)
 	RET
 
 // func Outer() uint64

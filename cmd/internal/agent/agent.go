@@ -42,12 +42,12 @@ func Main(args []string) int {
 	}
 	ignoreSignals()
 	runtime.GOMAXPROCS(min(runtime.NumCPU(), 4))
-	m, f, err := openMemory(memory)
+	m, err := openMemory(memory)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "posixtrace-agent:", err)
 		return 1
 	}
-	a, err := newAgent(m, f)
+	a, err := newAgent(m)
 	if err != nil {
 		m.refuse()
 		return 1
@@ -91,7 +91,7 @@ type agent struct {
 	touched time.Time // when the agent last had a handle
 }
 
-func newAgent(m *shared, f *os.File) (*agent, error) {
+func newAgent(m *shared) (*agent, error) {
 	a := &agent{m: m, handles: make(map[uint64]handle), touched: time.Now()}
 	pid := int(m.ch.PID)
 	a.by = tool.Controller{PID: pid, Command: commandOf(pid)}

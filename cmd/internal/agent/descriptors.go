@@ -55,6 +55,9 @@ func (d *descriptors) serve() {
 	for {
 		fd, _, err := unix.Accept4(d.fd, unix.SOCK_CLOEXEC)
 		if err != nil {
+			if err == unix.EINVAL || err == unix.EBADF {
+				return // closed
+			}
 			time.Sleep(time.Millisecond) // no descriptor left, perhaps: the request fails
 			continue
 		}

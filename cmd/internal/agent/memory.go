@@ -22,26 +22,26 @@ type shared struct {
 
 // openMemory maps the channel. The controller's lock lives in the description that the library has
 // left: the agent opens another one and closes that.
-func openMemory(fd int) (*shared, *os.File, error) {
+func openMemory(fd int) (*shared, error) {
 	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), os.O_RDWR, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	unix.Close(fd)
 	size := int(unsafe.Sizeof(wire.Channel{}))
 	if st, err := f.Stat(); err != nil || st.Size() < int64(size) {
-		return nil, nil, fmt.Errorf("no channel: %w", unix.EINVAL)
+		return nil, fmt.Errorf("no channel: %w", unix.EINVAL)
 	}
 	b, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m := &shared{ch: (*wire.Channel)(unsafe.Pointer(&b[0])), lock: f}
 	if m.ch.Version != wire.Version {
 		m.refuse()
-		return nil, nil, fmt.Errorf("the library's version is %d, the agent's %d", m.ch.Version, wire.Version)
+		return nil, fmt.Errorf("the library's version is %d, the agent's %d", m.ch.Version, wire.Version)
 	}
-	return m, f, nil
+	return m, nil
 }
 
 func (m *shared) ready() {

@@ -254,6 +254,47 @@ static void test_timed(void)
 	OK(posix_trace_shutdown(t));
 }
 
+/* A child, and a process that is none, are traced as this one. */
+static void test_targets(void)
+{
+	trace_id_t t;
+	struct got g;
+	char name[TRACE_EVENT_NAME_MAX + 1], byte;
+	int go[2], pids[2], status;
+	for (int grandchild = 0; grandchild < 2; grandchild++) {
+		pid_t child, target;
+		CHECK(pipe(go) == 0 && pipe(pids) == 0);
+		child = fork();
+		if (child == 0) {
+			trace_event_id_t id;
+			if (grandchild && fork() != 0)
+				_exit(0);
+			close(go[1]);
+			OK(posix_trace_eventid_open("target.work", &id));
+			target = getpid();
+			CHECK(write(pids[1], &target, sizeof target) == sizeof target);
+			CHECK(read(go[0], &byte, 1) == 1);
+			posix_trace_event(id, "abc", 3);
+			_exit(0);
+		}
+		CHECK(read(pids[0], &target, sizeof target) == sizeof target);
+		OK(posix_trace_create(target, NULL, &t));
+		OK(posix_trace_start(t));
+		CHECK(write(go[1], "x", 1) == 1);
+		OK(get(t, &g));
+		IS(g.info.posix_event_id, POSIX_TRACE_START);
+		IS(g.info.posix_pid, getpid());
+		OK(get(t, &g));
+		OK(posix_trace_eventid_get_name(t, g.info.posix_event_id, name));
+		CHECK(strcmp(name, "target.work") == 0);
+		IS(g.info.posix_pid, target);
+		CHECK(g.length == 3 && memcmp(g.data, "abc", 3) == 0);
+		IS(waitpid(child, &status, 0), child);
+		OK(posix_trace_shutdown(t));
+	}
+	IS(waitpid(-1, &status, 0), -1);
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc == 2);
@@ -263,6 +304,7 @@ int main(int argc, char **argv)
 	test_attr();
 	test_timed();
 	IS(errno, 12345);
+	test_targets();
 	test_log(argv[1]);
 	test_many_logs(argv[1]);
 	puts("ok");

@@ -331,6 +331,48 @@ static void log_threads(const char *path)
 	OK(posix_trace_close(log));
 }
 
+static void *flush(void *arg)
+{
+	posix_trace_flush(*(trace_id_t *)arg);
+	return NULL;
+}
+
+/* A flush to a pipe that is not read: other calls do not wait for it. */
+static void slow_log(void)
+{
+	trace_id_t t, other;
+	trace_attr_t a;
+	struct posix_trace_status_info st;
+	pthread_t thread;
+	char data[4096];
+	int ends[2];
+	CHECK(pipe(ends) == 0);
+	OK(posix_trace_attr_init(&a));
+	OK(posix_trace_attr_setlogfullpolicy(&a, POSIX_TRACE_APPEND));
+	OK(posix_trace_attr_setstreamsize(&a, 8 << 20));
+	OK(posix_trace_attr_setstreamfullpolicy(&a, POSIX_TRACE_UNTIL_FULL));
+	OK(posix_trace_create_withlog(0, &a, ends[1], &t));
+	close(ends[1]);
+	for (int i = 0; i < 3000; i++) {
+		OK(posix_trace_start(t));
+		OK(posix_trace_stop(t));
+	}
+	OK(pthread_create(&thread, NULL, flush, &t));
+	do
+		OK(posix_trace_get_status(t, &st));
+	while (st.posix_stream_flush_status != POSIX_TRACE_FLUSHING);
+	other = created();
+	OK(posix_trace_start(other));
+	OK(posix_trace_get_status(t, &st));
+	IS(st.posix_stream_flush_status, POSIX_TRACE_FLUSHING);
+	OK(posix_trace_shutdown(other));
+	for (int i = 0; i < 50; i++)
+		CHECK(read(ends[0], data, sizeof data) > 0);
+	close(ends[0]); /* the rest fails, and nothing hangs */
+	pthread_join(thread, NULL);
+	posix_trace_shutdown(t);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argv[1];
@@ -350,6 +392,8 @@ int main(int argc, char **argv)
 		cancelled();
 	else if (strcmp(what, "cancelled_late") == 0)
 		cancelled_late();
+	else if (strcmp(what, "slow_log") == 0)
+		slow_log();
 	else if (strcmp(what, "log_threads") == 0)
 		log_threads(argv[2]);
 	else

@@ -200,20 +200,26 @@ void pxt_attachment_release(struct pxt_attachment *a)
 	blank(a, MAP_FIXED);
 }
 
-void pxt_attachments_forked(bool inside)
+/*
+ * A handler may have interrupted a record and called fork. The record goes on in private memory at the
+ * place of the stream, which stays for some generations: the child may do the same.
+ */
+#define GENERATIONS 16
+
+void pxt_attachments_forked(void)
 {
-	struct pxt_attachment *a = all, *older;
-	for (; a; a = older) {
-		older = a->older;
-		if (inside) {
-			/* The record that was interrupted goes on in memory of our own. */
-			if (a->mapped == PXT_FILE)
-				blank(a, MAP_FIXED_NOREPLACE);
+	struct pxt_attachment **at = &all;
+	while (*at) {
+		struct pxt_attachment *a = *at;
+		if (a->mapped == PXT_FILE)
+			blank(a, MAP_FIXED_NOREPLACE);
+		if (++a->age < GENERATIONS) {
+			at = &a->older;
 			continue;
 		}
+		*at = a->older;
 		if (a->mapped == PXT_PRIVATE)
 			pxt_unmap(a->base, a->size);
 		pxt_unmap(a, a->whole);
-		all = older;
 	}
 }

@@ -38,6 +38,7 @@ struct pxt_attachment {
 	enum { PXT_FILE, PXT_PRIVATE, PXT_NOTHING } mapped; /* at base */
 	size_t size;
 	size_t whole; /* of this structure and the writer */
+	unsigned age; /* in forks */
 	struct pxt_writer *w;
 };
 
@@ -47,7 +48,7 @@ int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **a
 /* Puts private memory in place of a stream that is over. */
 void pxt_attachment_release(struct pxt_attachment *a);
 
-/* In a child of fork. inside: the thread that called fork may be in the middle of a trace point. */
-void pxt_attachments_forked(bool inside);
+/* In a child of fork: the thread that called fork may be in the middle of a trace point. */
+void pxt_attachments_forked(void);
 
 #endif

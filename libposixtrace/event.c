@@ -15,6 +15,7 @@
 #include "names.h"
 #include "page.h"
 #include "self.h"
+#include "stream.h"
 #include "table.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -65,55 +66,37 @@ static __attribute__((noinline, cold)) bool prepare(uint32_t id, _Atomic uint32_
 	return id - PXT_EV_Unnamed < atomic_load(&h->known) || pxt_knows(id);
 }
 
-static inline void record(_Atomic uint32_t *word, uint32_t id, const void *data, size_t size, uint64_t addr)
+/* A child of fork finds the table empty: fork may have been called by a handler that interrupted us. */
+static __attribute__((noinline)) void append_all(uint32_t id, uint64_t who, uint64_t addr, const void *data, size_t size)
 {
 	struct pxt_hot *h = PXT_HOT;
-	struct pxt_writer *w;
-	uint64_t who, ticks = 0;
-	unsigned i, n, processor;
-	if (PXT_UNLIKELY(id - PXT_EV_Unnamed >= atomic_load_explicit(&h->known, memory_order_relaxed) || !word ||
-			 atomic_load_explicit(&h->agrees, memory_order_acquire) !=
-				 atomic_load_explicit(word, memory_order_relaxed)) &&
-	    !prepare(id, word))
-		return;
-	n = atomic_load_explicit(&h->n, memory_order_acquire);
-	if (PXT_LIKELY(n == 1)) {
-		w = atomic_load_explicit(&h->writers[0], memory_order_relaxed);
-		if (PXT_LIKELY(w != NULL)) /* see below */
-			pxt_append_inline(w, pxt_processor(), id, who_am_i(), addr, &ticks, data, size);
-		return;
-	}
-	for (i = 0;; i++) {
-		if (i == n)
-			return;
-		w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);
-		if (PXT_UNLIKELY(!w)) /* in a child of fork, that a handler called which interrupted us */
-			return;
-		if (pxt_wants(w, id))
-			break;
-	}
-	who = who_am_i();
-	processor = pxt_processor();
-	for (;;) {
-		pxt_append(w, processor, id, who, addr, &ticks, data, size);
-		if (PXT_LIKELY(++i == n))
-			return;
-		w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);
-		if (PXT_UNLIKELY(!w))
-			return;
+	unsigned n = atomic_load_explicit(&h->n, memory_order_acquire), processor = pxt_processor();
+	uint64_t ticks = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct pxt_writer *w = atomic_load_explicit(&h->writers[i], memory_order_relaxed);
+		if (w)
+			pxt_append(w, processor, id, who, addr, &ticks, data, size);
 	}
 }
 
 EXPORT void posix_trace_event(trace_event_id_t id, const void *restrict data, size_t size)
 {
-	_Atomic uint32_t *word = atomic_load_explicit(&PXT_HOT->word, memory_order_acquire);
-	if (word && atomic_load_explicit(word, memory_order_relaxed) == 0)
+	struct pxt_hot *h = PXT_HOT;
+	_Atomic uint32_t *word = atomic_load_explicit(&h->word, memory_order_acquire);
+	uint64_t addr = (uint64_t)(uintptr_t)__builtin_return_address(0), ticks = 0;
+	uint32_t now = PXT_LIKELY(word != NULL) ? atomic_load_explicit(word, memory_order_relaxed) : 1;
+	struct pxt_writer *w;
+	if (now == 0)
 		return;
-	pxt_thread.depth++;
-	atomic_signal_fence(memory_order_seq_cst);
-	record(word, id, data, size, (uint64_t)(uintptr_t)__builtin_return_address(0));
-	atomic_signal_fence(memory_order_seq_cst);
-	pxt_thread.depth--;
+	if (PXT_UNLIKELY(id - PXT_EV_Unnamed >= atomic_load_explicit(&h->known, memory_order_relaxed) ||
+			 atomic_load_explicit(&h->agrees, memory_order_acquire) != now || !word) &&
+	    !prepare(id, word))
+		return;
+	w = atomic_load_explicit(&h->writers[0], memory_order_relaxed);
+	if (PXT_LIKELY(atomic_load_explicit(&h->n, memory_order_relaxed) == 1 && w))
+		pxt_append_inline(w, pxt_processor(), id, who_am_i(), addr, &ticks, data, size);
+	else
+		append_all(id, who_am_i(), addr, data, size);
 }
 
 /* The names by which the inlined trace points call these functions. */

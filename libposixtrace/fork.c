@@ -9,7 +9,6 @@
 #include "dir.h"
 #include "hot.h"
 #include "page.h"
-#include "self.h"
 #include "table.h"
 
 /*
@@ -23,7 +22,7 @@ static void forked(void)
 		memset(&pxt_hot_page, 0, sizeof pxt_hot_page);
 	PXT_HOT->pid = pxt_getpid();
 	pxt_page_forked();
-	pxt_attachments_forked(pxt_thread.depth != 0);
+	pxt_attachments_forked();
 }
 
 /*

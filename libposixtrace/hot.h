@@ -68,7 +68,7 @@ union pxt_hot_page {
 	char bytes[PXT_HOT_SIZE];
 };
 
-extern union pxt_hot_page pxt_hot_page;
+extern union pxt_hot_page pxt_hot_page __attribute__((visibility("hidden")));
 void pxt_set_word(_Atomic uint32_t *word); /* event.c */
 #define PXT_HOT (&pxt_hot_page.hot)
 

@@ -7,7 +7,6 @@
 struct pxt_thread {
 	uint64_t epoch; /* who is valid while this is that of the process */
 	uint64_t who;	/* process and thread */
-	uint32_t depth; /* trace points that this thread is in; a siglongjmp out of one leaves it too high */
 };
 
 extern __thread struct pxt_thread pxt_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));

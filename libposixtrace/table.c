@@ -132,9 +132,10 @@ static int first_open(struct pxt_room *r)
 	_Atomic uint32_t *word;
 	uint8_t *page;
 	int err;
+	if (!h->pid)
+		pxt_attachments_forked(); /* the C library has not called us in this child */
 	pxt_setup();
 	pxt_clock_init();
-	pxt_attachments_forked(true); /* of a parent, where the C library did not call us */
 	err = pxt_dir_open(r);
 	if (err < 0)
 		return err;

@@ -2,12 +2,17 @@ package traced
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -197,4 +202,141 @@ func TestInheritance(t *testing.T) {
 		none(t, s)
 		p.end()
 	}
+}
+
+// A program that $PTRACE_STREAM leads to a stream is connected before main: it may enter a sandbox then.
+// It finds the stream although no ancestor of its is traced.
+func TestConnectedBeforeMain(t *testing.T) {
+	owner := startPeer(t)
+	s := create(t, owner.pid, &posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
+	owner.done("unnamed owner")
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond) // start times count in hundredths of a second
+	p := startPeer(t, "PTRACE_STREAM="+info.Path)
+	p.done("nofile 3") // nothing can be opened any more
+	p.done("unnamed heir")
+	var got []string
+	for _, e := range events(t, s) {
+		got = append(got, e.data)
+	}
+	if want := []string{"owner", "heir"}; !slices.Equal(got, want) {
+		t.Errorf("events %q, want %q", got, want)
+	}
+	if a, b := owner.number("open same"), func() int { p.done("nofile 0"); return p.number("open same") }(); a != b {
+		t.Errorf("a name has the ids %d and %d in one family", a, b)
+	}
+	none(t, s)
+	p.end()
+	for _, path := range []string{"s-0123456789abcdef", info.Path + "x", "/nowhere/s-0123456789abcdef", "/", strings.Repeat("/x", 3000)} {
+		q := startPeer(t, "PTRACE_STREAM="+path)
+		q.done("unnamed stranger")
+		q.end()
+	}
+	if list := events(t, s); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+	owner.end()
+}
+
+// Processes that nothing traces leave no more files than they must.
+func TestShortLivedProcessesLeaveNoFiles(t *testing.T) {
+	dir := ctest.TraceDir(t)
+	program := ctest.C(t, "testdata/peer.c")
+	const processes = 150
+	for range processes {
+		cmd := ctest.Command(t, dir, program)
+		cmd.Stdin = strings.NewReader("open x\nunnamed y\n")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) > processes/3 {
+		t.Errorf("%d processes have left %d files", processes, len(files))
+	}
+}
+
+// A set-uid program trusts no environment, and is traced by no stream of its directory (INH-16).
+func TestSetUIDProgram(t *testing.T) {
+	tracetest.NeedRoot(t)
+	native(t)
+	owner := startPeer(t)
+	s := create(t, owner.pid, &posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
+	owner.done("unnamed owner")
+	info, err := s.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "setuid")
+	// Static: the library's directory is not open to other users.
+	b, err := os.ReadFile(ctest.Build(t, ctest.Program{Sources: []string{"testdata/peer.c"}, Static: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(program, os.ModeSetuid|0o755); err != nil {
+		t.Fatal(err)
+	}
+	for d := dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
+		os.Chmod(d, 0o755)
+	}
+	elsewhere := filepath.Join(dir, "elsewhere")
+	cmd := exec.Command(program)
+	cmd.Stdin = strings.NewReader("unnamed secret\nopen x\n")
+	cmd.Env = []string{"PTRACE_DIR=" + elsewhere, "PTRACE_STREAM=" + info.Path}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Skipf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(elsewhere); err == nil {
+		t.Error("the directory that the environment names was made")
+	}
+	for _, e := range events(t, s) {
+		if e.data != "owner" {
+			t.Errorf("recorded: %q", e.data)
+		}
+	}
+	owner.end()
+}
+
+// A process that is traced again and again stays small.
+func TestManyStreamsOneAfterAnother(t *testing.T) {
+	native(t)
+	p := startPeer(t)
+	id := p.number("open x")
+	size := func() (kb int) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(b), "VmRSS:")
+		fmt.Sscan(rest, &kb)
+		return kb
+	}
+	before := size()
+	const streams = 200
+	for range streams {
+		s := create(t, p.pid, &posixtrace.Attr{StreamSize: 256 << 10})
+		p.done("event %d 100", id)
+		if n := len(events(t, s)); n != 100 {
+			t.Fatalf("%d events", n)
+		}
+		s.Shutdown()
+	}
+	if grown := size() - before; grown > streams*16 {
+		t.Errorf("the process has grown by %d kB", grown)
+	} else {
+		t.Logf("%d streams, %d kB", streams, grown)
+	}
+	p.end()
 }

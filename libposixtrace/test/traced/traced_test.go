@@ -294,9 +294,21 @@ func TestSetUIDProgram(t *testing.T) {
 	cmd.Stdin = strings.NewReader("unnamed secret\nopen x\n")
 	cmd.Env = []string{"PTRACE_DIR=" + elsewhere, "PTRACE_STREAM=" + info.Path}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	// It uses the directory of the user that it has become.
+	const usual = "/dev/shm/posixtrace-0"
+	if _, err := os.Lstat(usual); err != nil {
+		defer os.RemoveAll(usual)
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Skipf("%v\n%s", err, out)
+	}
+	pages, _ := filepath.Glob(fmt.Sprintf("%s/p-%d-*", usual, cmd.Process.Pid))
+	for _, page := range pages {
+		os.Remove(page)
+	}
+	if len(pages) != 1 {
+		t.Errorf("pages of the program: %v", pages)
 	}
 	if _, err := os.Stat(elsewhere); err == nil {
 		t.Error("the directory that the environment names was made")

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,7 +46,6 @@ var buildCommands = sync.OnceValues(func() (string, error) {
 // Every program of every page prints what the page shows.
 func TestManualExamples(t *testing.T) {
 	ctest.Need(t)
-	tracetest.NeedProgram(t, "python3")
 	tracetest.Only(t, ctest.Native(), "on the processor itself")
 	text, _ := pages(t)
 	bin := commands(t)
@@ -86,9 +86,23 @@ func (s *session) run(t *testing.T, bin string) {
 	}
 	env := append(os.Environ(), "PTRACE_DIR="+ctest.TraceDir(t), "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C", "CPATH="+ctest.Source,
 		"LD_LIBRARY_PATH="+lib, "PATH="+own+":"+bin+":"+os.Getenv("PATH"))
+	python := slices.IndexFunc(s.steps, func(p step) bool { return strings.Contains(p.command, "python3 ") })
+	if python < 0 {
+		runSteps(t, s.steps, dir, env)
+		return
+	}
+	runSteps(t, s.steps[:python], dir, env)
+	t.Run("python", func(t *testing.T) {
+		tracetest.NeedProgram(t, "python3")
+		tracetest.Only(t, !strings.Contains(ctest.CC()[0], "musl"), "with the C library of Python")
+		runSteps(t, s.steps[python:], dir, env)
+	})
+}
+
+func runSteps(t *testing.T, steps []step, dir string, env []string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for _, step := range s.steps {
+	for _, step := range steps {
 		cmd := exec.CommandContext(ctx, "sh", "-c", step.command)
 		cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, 5*time.Second
 		var out bytes.Buffer
@@ -103,7 +117,6 @@ func (s *session) run(t *testing.T, bin string) {
 // The C program and the Python program of the README print what the README shows.
 func TestReadme(t *testing.T) {
 	ctest.Need(t)
-	tracetest.NeedProgram(t, "python3")
 	tracetest.Only(t, ctest.Native(), "on the processor itself")
 	b, err := os.ReadFile(filepath.Join(ctest.Root, "README.md"))
 	if err != nil {

@@ -92,6 +92,7 @@ EXPORT void posix_trace_event(trace_event_id_t id, const void *restrict data, si
 			 atomic_load_explicit(&h->agrees, memory_order_acquire) != now || !word) &&
 	    !prepare(id, word))
 		return;
+	size = data ? size : 0;
 	w = atomic_load_explicit(&h->writers[0], memory_order_relaxed);
 	if (PXT_LIKELY(atomic_load_explicit(&h->n, memory_order_relaxed) == 1 && w))
 		pxt_append_inline(w, pxt_processor(), id, who_am_i(), addr, &ticks, data, size);

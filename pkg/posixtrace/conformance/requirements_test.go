@@ -2,10 +2,12 @@ package conformance
 
 import (
 	"bufio"
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +21,40 @@ type known struct {
 
 var update = flag.Bool("update", false, "write the table of tests in CONFORMANCE.md")
 
-// TestRequirements checks that every id, and every error number of it, is tested or
+// languages are the columns of the table in CONFORMANCE.md, with the tests of each.
+var languages = []struct {
+	name  string
+	tests func(t *testing.T) []string
+}{{"Go", testsInGo}, {"C", testsInC}}
+
+func testsInGo(*testing.T) (names []string) {
+	for _, r := range requirements {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+var testLine = regexp.MustCompile(`(?m)^TEST\(([A-Z]{3})_([0-9]{2})\w*, "([^"]*)"\)`)
+
+// testsInC returns the tests that package libposixtrace/test runs where there is a C compiler.
+func testsInC(t *testing.T) (names []string) {
+	files, err := filepath.Glob("../../../libposixtrace/test/testdata/conformance/*.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testLine.FindAllStringSubmatch(string(b), -1) {
+			names = append(names, strings.TrimSuffix(m[1]+"-"+m[2]+"/"+m[3], "/"))
+		}
+	}
+	return names
+}
+
+// TestRequirements checks that every id, and every error number of it, is tested in each language or
 // accounted for in CONFORMANCE.md, and that nothing else claims to be one.
 func TestRequirements(t *testing.T) {
 	list := func(s string) []string {
@@ -35,29 +70,38 @@ func TestRequirements(t *testing.T) {
 		}
 	}
 	excused := excuses(t, ids)
+	for _, language := range languages {
+		t.Run(language.name, func(t *testing.T) {
+			checkTested(t, ids, language.tests(t), excused[language.name])
+		})
+	}
+	checkTable(t, ids)
+}
+
+// checkTested compares the names of the tests in a language with the requirements.
+func checkTested(t *testing.T, ids map[string]known, names []string, excused map[string]bool) {
 	tested := map[string]bool{}
-	for _, r := range requirements {
-		id, rest, _ := strings.Cut(r.name, "/")
+	for _, name := range names {
+		id, rest, _ := strings.Cut(name, "/")
 		k, ok := ids[id]
 		if !ok {
-			t.Errorf("%s is no requirement", r.name)
+			t.Errorf("%s is no requirement", name)
 		}
 		tested[id] = true
 		for part := range strings.SplitSeq(rest, "/") {
-			switch {
-			case errnoName.MatchString(part):
-				for no := range strings.SplitSeq(part, ",") {
-					tested[id+" "+no] = true
-					if !slices.Contains(k.errnos, no) {
-						t.Errorf("%s: %s is about no %s", r.name, id, no)
+			for word := range strings.SplitSeq(part, ",") {
+				switch {
+				case errnoName.MatchString(part):
+					tested[id+" "+word] = true
+					if !slices.Contains(k.errnos, word) {
+						t.Errorf("%s: %s is about no %s", name, id, word)
 					}
+				case strings.HasPrefix(word, "posix_trace_") && k.functions != nil && !slices.Contains(k.functions, word):
+					t.Errorf("%s: %s is about %v", name, id, k.functions)
 				}
-			case strings.HasPrefix(part, "posix_trace_") && k.functions != nil && !slices.Contains(k.functions, part):
-				t.Errorf("%s: %s is about %v", r.name, id, k.functions)
 			}
 		}
 	}
-	checkTable(t)
 	for id, k := range ids {
 		what := []string{id}
 		if !excused[id] {
@@ -78,15 +122,19 @@ func TestRequirements(t *testing.T) {
 
 var errnoName = regexp.MustCompile(`^E[A-Z0-9]{3,}(,E[A-Z0-9]{3,})*$`)
 
-// excuses returns what CONFORMANCE.md accounts for: ids, and error numbers of ids, with
+// excuses returns what CONFORMANCE.md accounts for, by language: ids, and error numbers of ids, with
 // a blank between the two.
-func excuses(t *testing.T, ids map[string]known) map[string]bool {
-	excused := map[string]bool{}
+func excuses(t *testing.T, ids map[string]known) map[string]map[string]bool {
+	excused := map[string]map[string]bool{"Go": {}, "C": {}}
 	// They stand before the table of tests, which has rows of the same form.
 	row := regexp.MustCompile(`^\| ([A-Z]{3}-[0-9]{2})(?: (E[A-Z0-9]+))? \| (.*) \|$`)
+	language := ""
 	for _, l := range lines(t, "../../../CONFORMANCE.md") {
 		if l+"\n" == tableMark {
 			break
+		}
+		if section, ok := strings.CutPrefix(l, "## "); ok {
+			language = strings.TrimPrefix(section, "What does not exist in ")
 		}
 		m := row.FindStringSubmatch(l)
 		if m == nil {
@@ -99,7 +147,10 @@ func excuses(t *testing.T, ids map[string]known) map[string]bool {
 		if len(m[3]) < 20 {
 			t.Errorf("CONFORMANCE.md does not say why there is no %s %s", m[1], m[2])
 		}
-		excused[strings.TrimSpace(m[1]+" "+m[2])] = true
+		if excused[language] == nil {
+			t.Fatalf("CONFORMANCE.md accounts for %s under %q", m[1], language)
+		}
+		excused[language][strings.TrimSpace(m[1]+" "+m[2])] = true
 	}
 	return excused
 }
@@ -107,7 +158,7 @@ func excuses(t *testing.T, ids map[string]known) map[string]bool {
 const tableMark = "<!-- from here on written by: go test ./pkg/posixtrace/conformance -run TestRequirements -update -->\n"
 
 // checkTable compares the table of tests in CONFORMANCE.md with the tests.
-func checkTable(t *testing.T) {
+func checkTable(t *testing.T, ids map[string]known) {
 	const path = "../../../CONFORMANCE.md"
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -117,18 +168,7 @@ func checkTable(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s has no line %q", path, tableMark)
 	}
-	byID := map[string][]string{}
-	for _, r := range requirements {
-		id, what, _ := strings.Cut(r.name, "/")
-		if what == "" {
-			what = "as a whole"
-		}
-		byID[id] = append(byID[id], what)
-	}
-	want := fmt.Sprintf("\n%d requirements, %d tests.\n\n| id | tests |\n|---|---|\n", len(byID), len(requirements))
-	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		want += fmt.Sprintf("| %s | %s |\n", id, strings.Join(byID[id], "; "))
-	}
+	want := "\n" + tableOf(t, ids)
 	if have == want {
 		return
 	}
@@ -139,6 +179,36 @@ func checkTable(t *testing.T) {
 	if err := os.WriteFile(path, []byte(head+tableMark+want), 0o666); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tableOf is the table of the tests of each requirement, a column for each language.
+func tableOf(t *testing.T, ids map[string]known) string {
+	var columns []map[string][]string
+	numbers, names, rule := fmt.Sprintf("%d requirements", len(ids)), "| id |", "|---|"
+	for _, language := range languages {
+		byID := map[string][]string{}
+		tests := language.tests(t)
+		for _, name := range tests {
+			id, what, _ := strings.Cut(name, "/")
+			if what == "" {
+				what = "as a whole"
+			}
+			byID[id] = append(byID[id], strings.ReplaceAll(what, ",", ", "))
+		}
+		columns = append(columns, byID)
+		numbers += fmt.Sprintf("; in %s %d of them have %d tests", language.name, len(byID), len(tests))
+		names += " " + language.name + " |"
+		rule += "---|"
+	}
+	table := numbers + ".\n\n" + names + "\n" + rule + "\n"
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		table += "| " + id + " |"
+		for _, byID := range columns {
+			table += " " + cmp.Or(strings.Join(byID[id], "; "), "does not exist") + " |"
+		}
+		table += "\n"
+	}
+	return table
 }
 
 func lines(t *testing.T, path string) (ls []string) {

@@ -57,7 +57,7 @@ bool pxt_alive(struct pxt_proc p);
 /* Whether /proc shows all processes of our pid namespace. */
 bool pxt_shows_all(void);
 
-/* Calls f for every process that /proc shows, zombies included. buf is room for PXT_DENTS bytes. */
+/* Calls f for every process that /proc shows, zombies included. buf is aligned room for PXT_DENTS bytes. */
 #define PXT_DENTS 8192
 int pxt_each_process(void *buf, void (*f)(void *ctx, const struct pxt_stat *), void *ctx);
 

@@ -2,8 +2,9 @@
 //
 // The environment of the tests chooses the compiler: POSIXTRACE_CC (cc), POSIXTRACE_CXX,
 // POSIXTRACE_CFLAGS (-O2 -g), POSIXTRACE_EMULATOR (a command that runs the programs of another
-// architecture). POSIXTRACE_CTEST names a directory for the library and the agent, so that the
-// tests of several packages build them once.
+// architecture). With POSIXTRACE_SANITIZE, all programs have sanitizers; with POSIXTRACE_STATIC,
+// all are linked statically. POSIXTRACE_CTEST names a directory for the library and the agent, so
+// that the tests of several packages build them once.
 package ctest
 
 import (
@@ -94,9 +95,15 @@ func words(variable, otherwise string) []string {
 // Native reports whether the programs run on this processor, not in an emulator.
 func Native() bool { return os.Getenv("POSIXTRACE_EMULATOR") == "" }
 
-// Need skips the test where there is no C compiler.
+// Sanitized and Static report whether the environment asks for sanitizers, or static programs, where
+// a test does not.
+func Sanitized() bool { return os.Getenv("POSIXTRACE_SANITIZE") != "" }
+func Static() bool    { return os.Getenv("POSIXTRACE_STATIC") != "" }
+
+// Need skips the test where there is no C compiler. The race detector knows nothing of C.
 func Need(t testing.TB) {
 	t.Helper()
+	tracetest.OnlyWithoutRace(t)
 	tracetest.NeedProgram(t, CC()[0])
 	tracetest.NeedProgram(t, "make")
 }
@@ -262,6 +269,14 @@ func Build(t testing.TB, p Program) string {
 		tracetest.Need(t, cc != nil, "a C++ compiler")
 		tracetest.NeedProgram(t, cc[0])
 	}
+	switch {
+	case p.NoLibrary:
+	case Sanitized():
+		p.Sanitize = true
+	case Static():
+		p.Static = true
+		p.Flags = append(slices.Clone(p.Flags), "-static")
+	}
 	lib := slices.Clone(p.LibFlags)
 	args := append(slices.Clone(cc[1:]), CFlags()...)
 	args = append(args, "-Wall", "-Wextra", "-Werror")
@@ -286,7 +301,7 @@ func Build(t testing.TB, p Program) string {
 	switch {
 	case p.NoLibrary:
 	case p.Static:
-		args = append(args, filepath.Join(dir, "libposixtrace.a"))
+		args = append(args, "-x", "none", filepath.Join(dir, "libposixtrace.a"))
 	default:
 		args = append(args, "-x", "none", "-L"+dir, "-Wl,-rpath,"+dir, "-lposixtrace")
 	}

@@ -135,6 +135,7 @@ func TestInlineTracePoint(t *testing.T) {
 
 // A program with weak references runs where the library is not installed.
 func TestWeakReferences(t *testing.T) {
+	tracetest.Only(t, !ctest.Sanitized() && !ctest.Static(), "with the shared library")
 	lib := ctest.Library(t)
 	for _, cxx := range []bool{false, true} {
 		if cxx && ctest.CXXOf(ctest.CC()[0]) == nil {

@@ -140,6 +140,7 @@ int main(void)
 
 // A program links with the static library, and with everything static.
 func TestStaticLibrary(t *testing.T) {
+	tracetest.Only(t, !ctest.Sanitized() && !ctest.Static(), "in programs that choose how to link")
 	for _, flags := range [][]string{nil, {"-static"}, {"-static-pie"}, {"-fno-pie", "-no-pie"}} {
 		if slices.Contains(flags, "-static-pie") && !linksStaticPIE(t) {
 			continue
@@ -152,6 +153,16 @@ func TestStaticLibrary(t *testing.T) {
 		}
 		if slices.Contains(needed, "libposixtrace.so.1") {
 			t.Errorf("%v: the program needs %v", flags, needed)
+		}
+		// The program uses attributes only, and yet a child of its fork has to be noticed.
+		symbols, err := open(t, program).Symbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range exports(t) {
+			if !slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == name }) {
+				t.Errorf("%v: the program lacks %s", flags, name)
+			}
 		}
 	}
 }

@@ -194,6 +194,13 @@ static int forks(void)
 	return 1 + 20 * 4;
 }
 
+/* _Fork() is in glibc since 2.34; musl has no __GLIBC_PREREQ. */
+#ifdef __GLIBC_PREREQ
+#define HAVE_FORK_WITHOUT_HANDLERS __GLIBC_PREREQ(2, 34)
+#else
+#define HAVE_FORK_WITHOUT_HANDLERS 0
+#endif
+
 /* Children that the C library knows nothing of. */
 static int clones(void)
 {
@@ -206,7 +213,7 @@ static int clones(void)
 			_exit(0);
 		}
 		wait_for(pid);
-#if defined __GLIBC__ && __GLIBC_PREREQ(2, 34)
+#if HAVE_FORK_WITHOUT_HANDLERS
 		pid = _Fork();
 		if (pid == 0) {
 			event(i);

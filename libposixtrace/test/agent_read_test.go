@@ -14,37 +14,38 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
+func init() { tracetest.Helpers["agent-random-log"] = randomLog }
+
 // randomLog makes a log with events of many types and sizes, of which the largest are truncated.
-func randomLog(t *testing.T, path string, events int) {
-	t.Helper()
-	t.Setenv("PTRACE_DIR", ctest.TraceDir(t))
-	f, err := os.Create(path)
-	tracetest.OK(t, "create", err)
-	defer f.Close()
+func randomLog(args []string) {
+	ok := func(err error) { tracetest.Check(err == nil, "%v", err) }
+	f, err := os.Create(args[0])
+	ok(err)
 	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{
 		LogFullPolicy: posixtrace.PolicyAppend, StreamSize: 32 << 20, MaxDataSize: new(20000),
 	}, f)
-	tracetest.OK(t, "stream", err)
-	tracetest.OK(t, "start", s.Start())
+	ok(err)
+	ok(s.Start())
 	r := rand.New(rand.NewPCG(1, 2))
 	var ids []posixtrace.EventID
 	for i := range 50 {
 		id, err := posixtrace.OpenEventID(fmt.Sprint("agent.read.", i))
-		tracetest.OK(t, "id", err)
+		ok(err)
 		ids = append(ids, id)
 	}
 	data := make([]byte, 30000)
 	for i := range data {
 		data[i] = byte(r.Uint32())
 	}
-	for range events {
+	for range 20000 {
 		n := r.IntN(40)
 		if r.IntN(100) == 0 {
 			n = r.IntN(len(data))
 		}
 		posixtrace.Event(ids[r.IntN(len(ids))], data[:n])
 	}
-	tracetest.OK(t, "shutdown", s.Shutdown())
+	ok(s.Shutdown())
+	fmt.Println("ok")
 }
 
 // inGo returns the lines that agent_read prints.
@@ -78,7 +79,8 @@ func inGo(t *testing.T, path string, size int) string {
 func TestLogReadsAsInGo(t *testing.T) {
 	program := agentProgram(t, "agent_read.c")
 	path := filepath.Join(t.TempDir(), "log.trace")
-	randomLog(t, path, 20000)
+	t.Setenv("PTRACE_DIR", ctest.TraceDir(t))
+	tracetest.RunHelper(t, nil, "agent-random-log", path)
 	for _, c := range []struct{ size, rewind int }{{64 << 10, -1}, {100, 0}, {0, 1}, {64 << 10, 700}, {20000, 19999}} {
 		got := ctest.Run(t, program, path, strconv.Itoa(c.size), strconv.Itoa(c.rewind))
 		if want := inGo(t, path, c.size); got != want {

@@ -29,11 +29,6 @@ const memory = 3
 // idle is how long the agent stays without a stream and without a log.
 const idle = 10 * time.Second
 
-func init() {
-	// The main thread holds the robust futex: it must be the main function's alone.
-	runtime.LockOSThread()
-}
-
 // Main runs the agent and returns its exit status.
 func Main(args []string) int {
 	if len(args) != 2 || args[1] != "--channel" {
@@ -41,6 +36,7 @@ func Main(args []string) int {
 		return 2
 	}
 	ignoreSignals()
+	runtime.LockOSThread() // see beAlive
 	runtime.GOMAXPROCS(min(runtime.NumCPU(), 4))
 	m, err := openMemory(memory)
 	if err != nil {

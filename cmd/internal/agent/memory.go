@@ -67,8 +67,8 @@ type robustHead struct {
 	entry   uintptr // its next, which is the head
 }
 
-// beAlive enters Channel.Alive into the list of the futexes that the kernel marks when this thread,
-// the main thread, ends. A caller that waits for the agent is woken then, and none has to ask whether
+// beAlive enters Channel.Alive into the list of the futexes that the kernel marks when this thread
+// ends, which lives as long as the process. A caller that waits for the agent is woken then, and none has to ask whether
 // the agent lives.
 func (m *shared) beAlive() {
 	// The list must stay where it is: the kernel reads it in the end.

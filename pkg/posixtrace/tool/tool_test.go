@@ -1,8 +1,11 @@
 package tool_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -73,5 +76,59 @@ func TestLoseCountsInARunningStreamOnly(t *testing.T) {
 		if err := s.Start(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A stream that this process creates for another one belongs to that one, and so do its control events. The
+// death of either process ends the stream.
+func TestController(t *testing.T) {
+	dir, err := os.MkdirTemp("", "posixtrace-test-") // mode 0700
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Setenv("PTRACE_DIR", dir)
+	cmd := exec.Command("sleep", "100")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := tool.Controller{PID: cmd.Process.Pid, Command: "sleep\x00100"}
+	s, err := c.Create(0, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if i, err := s.Info(); err != nil || i.PID != c.PID || i.Owner != c.PID {
+		t.Errorf("Info = %v, %v; want owner and target %d", i, err, c.PID)
+	}
+	at := tool.Point{PID: uint32(c.PID), TID: 4711, Addr: 0x1234}
+	if err := tool.Start(s, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := tool.SetFilter(s, posixtrace.EventSet{}, posixtrace.FilterSet, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := tool.SetFilter(s, posixtrace.EventSet{}, 7, at); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("SetFilter with a wrong how: %v", err)
+	}
+	if err := tool.Stop(s, at); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []posixtrace.EventID{posixtrace.EventStart, posixtrace.EventFilter, posixtrace.EventStop} {
+		ev, _, err := s.TryNext(nil)
+		if err != nil || ev.ID != want || ev.PID != c.PID || ev.TID != 4711 || ev.Address != 0x1234 {
+			t.Errorf("%v, %v; want event %d of %v", ev, err, want, at)
+		}
+	}
+	if list, err := posixtrace.List(); err != nil || len(list) != 1 {
+		t.Errorf("List = %v, %v; want the stream", list, err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if list, err := posixtrace.List(); err != nil || len(list) != 0 {
+		t.Errorf("List = %v, %v; want no stream of a dead owner", list, err)
+	}
+	if err := tool.Start(s, at); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("Start of a stream that has ended: %v", err)
 	}
 }

@@ -79,7 +79,7 @@ type Channel struct {
 	Key        uint32        // the upper half of the channel's trace identifiers
 	AgentPID   uint32        // set by the agent
 	Ready      atomic.Uint32 // a futex
-	Alive      atomic.Uint32 // a robust futex: the agent's thread, and OwnerDied at its end
+	Alive      atomic.Uint32 // a robust futex: a thread of the agent, and OwnerDied at its end
 	Gate       atomic.Uint32
 	Bell       atomic.Uint32 // a futex: changes with each request
 	Asleep     atomic.Uint32 // the agent waits for the bell

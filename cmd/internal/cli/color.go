@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/fatih/color"
 	"golang.org/x/sys/unix"
@@ -11,24 +12,25 @@ import (
 
 // Palette has the colours of one output stream.
 type Palette struct {
-	On     bool
-	hint   *color.Color
-	System *color.Color // names of system events
-	Time   *color.Color
+	On      bool
+	hint    *color.Color
+	System  *color.Color // names of system events
+	Time    *color.Color
+	Failure *color.Color // what failed, or is lost
 }
 
 // Colors has the palettes of standard output and standard error. Each is decided on its
 // own.
 type Colors struct {
-	known     bool
-	Out, errs Palette
+	known    bool
+	Out, Err Palette
 }
 
 // setColor applies --color=when to both output streams.
 func (e *Env) setColor(when string) {
 	e.Colors.known = true
 	e.Colors.Out = newPalette(e.wantColor(when, e.Stdout.w))
-	e.Colors.errs = newPalette(e.wantColor(when, e.Stderr))
+	e.Colors.Err = newPalette(e.wantColor(when, e.Stderr))
 }
 
 func (e *Env) wantColor(when string, w io.Writer) bool {
@@ -53,12 +55,13 @@ func (e *Env) wantColor(when string, w io.Writer) bool {
 // output only and reads the environment again.
 func newPalette(on bool) Palette {
 	p := Palette{
-		On:     on,
-		hint:   color.New(color.FgCyan),
-		System: color.New(color.FgCyan),
-		Time:   color.New(color.Faint),
+		On:      on,
+		hint:    color.New(color.FgCyan),
+		System:  color.New(color.FgCyan),
+		Time:    color.New(color.Faint),
+		Failure: color.New(color.FgRed),
 	}
-	for _, c := range []*color.Color{p.hint, p.System, p.Time} {
+	for _, c := range []*color.Color{p.hint, p.System, p.Time, p.Failure} {
 		if on {
 			c.EnableColor()
 		} else {
@@ -81,16 +84,38 @@ func IsTerminal(w any) bool {
 // Width returns the number of columns of the terminal on standard output, or 0 if standard
 // output is not a terminal.
 func (e *Env) Width() int {
-	if !IsTerminal(e.Stdout.w) {
-		return 0
+	width, _ := e.Size(e.Stdout.w)
+	return width
+}
+
+// Size returns the columns and lines of a terminal, or 0 if w is none.
+func (e *Env) Size(w any) (columns, lines int) {
+	if !IsTerminal(w) {
+		return 0, 0
+	}
+	f := w.(interface{ Fd() uintptr })
+	if ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
+		columns, lines = int(ws.Col), int(ws.Row)
 	}
 	if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
-		return n
+		columns = n
 	}
-	f := e.Stdout.w.(interface{ Fd() uintptr })
-	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0
+	if n, err := strconv.Atoi(e.Getenv("LINES")); err == nil && n > 0 {
+		lines = n
 	}
-	return int(ws.Col)
+	return columns, lines
+}
+
+// ErrColors returns the palette of standard error.
+func (e *Env) ErrColors() *Palette {
+	if !e.Colors.known {
+		e.setColor("")
+	}
+	return &e.Colors.Err
+}
+
+// Sequence returns the control sequence that selects a colour, "" if colours are off.
+func Sequence(c *color.Color) string {
+	on, _, _ := strings.Cut(c.Sprint("\x00"), "\x00")
+	return on
 }

@@ -71,7 +71,7 @@ func (e *Env) NoteHint(text, hint string) {
 	b.WriteByte('\n')
 	for _, line := range strings.Split(hint, "\n") {
 		if line != "" {
-			b.WriteString(e.Colors.errs.hint.Sprint("hint:"))
+			b.WriteString(e.Colors.Err.hint.Sprint("hint:"))
 			b.WriteByte(' ')
 			b.Write(escape.AppendPrintable(nil, line))
 			b.WriteByte('\n')

@@ -1,12 +1,12 @@
 package dump
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A summary of finished logs without spans does not need the individual events. Counting
-// them is much faster than reading them.
+// A summary of finished logs without spans, processes, output and system calls does not need the
+// individual events. Counting them is much faster than reading them.
 
 // countable reports whether counting gives the whole summary.
 func (w *walk) countable() bool {
@@ -23,7 +23,7 @@ func (w *walk) countable() bool {
 			return false
 		}
 		for _, t := range types {
-			if span, begins, ends := summary.SpanOf(t.ID, t.Name); span != "" && (begins || ends) && sel.wants(t.ID, t.Name) {
+			if !analysis.Plain(t.ID, t.Name) && sel.wants(t.ID, t.Name) {
 				return false
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -31,7 +32,10 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "cursor", Arg: "FILE", Help: "show events since the last run with this FILE"},
 	{Long: "rewind", Help: "--cursor: start again from the oldest event", Needs: cli.Needs("cursor")},
 	{Long: "peek", Help: "do not consume events"},
-	{Short: 's', Long: "summary", Help: "show counts, rates and durations of spans", Excludes: listingAndModesAfter("summary")},
+	{Short: 's', Long: "summary", Help: "show where the time went", Excludes: listingAndModesAfter("summary")},
+	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat([]string{"json", "table", "csv", "chrome", "format", "golden", "annotate"}, modes[1:], listing)...)},
+	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
+	{Long: "top", Arg: "N", Help: "--summary: show N rows of each table, 0 for all", Needs: cli.Needs("summary", "markdown")},
 	{Short: 'a', Long: "attributes", Help: "show the attributes of the stream", Excludes: listingAndModesAfter("attributes")},
 	{Long: "status", Help: "show the status of the stream", Excludes: listingAndModesAfter("status")},
 	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types")},
@@ -86,6 +90,7 @@ type options struct {
 	follow bool
 	peek   bool
 	strict bool
+	show   summary.Options
 	speed  float64 // 0 for no delay
 	cursor string
 	rewind bool
@@ -104,6 +109,15 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 		strict: args.Has("strict"),
 		cursor: args.Value("cursor"),
 		rewind: args.Has("rewind"),
+	}
+	if args.Has("markdown") {
+		opt.mode, opt.show.Form = "summary", summary.Markdown
+	} else if opt.json() {
+		opt.show.Form = summary.JSON
+	}
+	opt.show.Sort = args.Value("sort")
+	if opt.show.Top, err = args.Count("top", summary.Screen); err != nil {
+		return nil, err
 	}
 	for _, v := range args.All("mask") {
 		m, err := output.NewMask(v)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -11,19 +12,26 @@ import (
 
 // summarise reads the inputs and writes their summary.
 func summarise(env *cli.Env, inputs []*input, opt *options) error {
-	s := summary.New()
+	o := &opt.show
+	o.Marks = opt.sel.include != nil
+	a := summary.New(o)
 	w, err := newWalk(env, inputs, opt)
 	if err != nil {
 		return err
 	}
+	sources := map[*input]*analysis.Source{}
+	for _, in := range inputs {
+		sources[in] = a.NewSource(in.typeName)
+	}
 	if w.countable() {
-		err = countEvents(s, w)
+		countEvents(w, sources)
 	} else {
-		err = walkEvents(s, w)
+		err = walkEvents(w, sources)
 	}
 	if err != nil {
 		return err
 	}
+	a.Finish()
 	for _, in := range inputs {
 		if opt.head < 0 {
 			env.Warn(in.soundness())
@@ -35,44 +43,49 @@ func summarise(env *cli.Env, inputs []*input, opt *options) error {
 			lost += st.Lost + st.LogLost
 		}
 	}
-	_, err = env.Stdout.Write(s.Append(nil, opt.json(), lost, env.Width()))
+	if o.Form == summary.Text {
+		o.Width, o.Height = env.Size(env.Stdout.Dest())
+		if p := env.Colors.Out; p.On {
+			o.Red = cli.Sequence(p.Failure)
+		}
+	}
+	_, err = env.Stdout.Write(summary.Append(nil, a, lost, o))
 	return err
 }
 
-// walkEvents adds the events one by one.
-func walkEvents(s *summary.Summary, w *walk) error {
-	inputs, opt := w.inputs, w.opt
-	cache := make([][]*summary.TypeCount, len(inputs))
-	index := map[*input]int{}
-	for i, in := range inputs {
-		cache[i] = make([]*summary.TypeCount, len(in.verdicts))
-		index[in] = i
+// typeName returns the name of an event type, or "" if it has none, or none yet.
+func (in *input) typeName(id posixtrace.EventID) string {
+	if in.reader != nil {
+		return in.reader.EventName(id)
 	}
-	current, types := (*input)(nil), []*summary.TypeCount(nil)
-	left := opt.head
+	name, _ := in.stream.EventName(id)
+	return name
+}
+
+// walkEvents adds the events.
+func walkEvents(w *walk, sources map[*input]*analysis.Source) error {
+	current, src := (*input)(nil), (*analysis.Source)(nil)
+	left := w.opt.head
+	if w.opt.wantsAll() {
+		w.run = func(in *input, recs []posixtrace.Record) bool {
+			sources[in].Add(recs)
+			return true
+		}
+	}
+	var one [1]posixtrace.Record
 	return w.each(context.Background(), func(ev *selected) bool {
-		in, rec := ev.in, ev.rec
-		if in != current {
-			current, types = in, cache[index[in]]
+		if ev.in != current {
+			current, src = ev.in, sources[ev.in]
 		}
-		var t *summary.TypeCount
-		if int(rec.ID) < len(types) {
-			t = types[rec.ID]
-		}
-		if t == nil {
-			t = s.TypeOf(rec.ID, in.src.Name(rec.ID))
-			if int(rec.ID) < len(types) {
-				types[rec.ID] = t
-			}
-		}
-		s.Add(in.src, t, rec)
+		one[0] = *ev.rec
+		src.Add(one[:])
 		left--
 		return left != 0
 	})
 }
 
-// countEvents adds the events of all inputs.
-func countEvents(s *summary.Summary, w *walk) error {
+// countEvents counts the events of all inputs.
+func countEvents(w *walk, sources map[*input]*analysis.Source) {
 	p := w.newProgress()
 	defer p.clear()
 	for _, in := range w.inputs {
@@ -91,9 +104,8 @@ func countEvents(s *summary.Summary, w *walk) error {
 		}
 		for n := range c.Types() {
 			if in.verdictOn(&w.opt.sel, n.ID)&wanted != 0 {
-				s.AddCount(s.TypeOf(n.ID, in.src.Name(n.ID)), &n)
+				sources[in].AddCount(&n)
 			}
 		}
 	}
-	return nil
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -66,22 +67,26 @@ func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
 	return st
 }
 
-// summarise prints counts and rates of events, without flush marks, and durations of spans.
+// summarise prints where the time went, as ptrace-dump -s does.
 func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
-	sum, src := summary.New(), output.NewSource(r.EventName)
+	o := &summary.Options{Top: summary.Screen}
+	o.Width, o.Height = s.env.Size(s.env.Stderr)
+	o.Red = cli.Sequence(s.env.ErrColors().Failure)
+	a := summary.New(o)
+	src := a.NewSource(r.EventName)
+	var b posixtrace.Batch
 	for {
-		rec, err := r.Next()
+		err := r.NextBatch(&b)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if !eventset.IsFlushMark(rec.ID) {
-			sum.Add(nil, sum.TypeOf(rec.ID, src.Name(rec.ID)), rec)
-		}
+		src.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return eventset.IsFlushMark(rec.ID) }))
 	}
-	_, err := s.env.Stderr.Write(sum.Append(nil, false, lost, 0))
+	a.Finish()
+	_, err := s.env.Stderr.Write(summary.Append(nil, a, lost, o))
 	return err
 }
 

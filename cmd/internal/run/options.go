@@ -24,7 +24,7 @@ var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
 	{Short: 'k', Long: "kill-after", Arg: "DUR", Help: "kill the command if it still runs DUR later"},
 	{Short: 's', Long: "signal", Arg: "SIG", Help: "end the command with SIG (TERM)"},
 	{Long: "drain", Arg: "DUR", Help: "record background output after the end for DUR (2s)"},
-	{Long: "summary", Help: "print counts, rates and span durations at the end"},
+	{Long: "summary", Help: "print where the time went at the end, as ptrace-dump -s"},
 	{Long: "strict", Help: "status 1 if an event was lost or the log failed"},
 	{Long: relayOption, Arg: "COUNT", Hidden: true},
 	{Long: monitorOption, Arg: "FD", Hidden: true},

@@ -80,7 +80,7 @@ func harmless(t *testing.T, what string, b []byte, also string) {
 var forms = [][]string{
 	{"--time=rel"}, {"--time=abs"}, {"--time=delta", "--color=always"}, {"--time=none"}, {"--table"}, {"--csv"}, {"-j"}, {"--chrome"},
 	{"--golden"}, {"--golden", "-j"}, {"--annotate=rel"}, {"--annotate=abs", "--color=always"}, {"--format=%t %D %p %i %n %d %x %a %c %q"},
-	{"-s"}, {"-s", "-j"}, {"-a"}, {"-a", "-j"}, {"--types"}, {"--types", "-j"}, {"--status"}, {"--status", "-j"}, {"--check"}, {"-N", "5"},
+	{"-s"}, {"-s", "-j"}, {"-s", "--top=0"}, {"--markdown"}, {"-a"}, {"-a", "-j"}, {"--types"}, {"--types", "-j"}, {"--status"}, {"--status", "-j"}, {"--check"}, {"-N", "5"},
 	{"-e", "data", "--replay=1000000000"},
 }
 

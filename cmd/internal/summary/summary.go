@@ -1,92 +1,125 @@
-// Package summary counts events by type, measures spans, and shows both as tables or JSON.
+// Package summary shows where the time went, as analysis has found it: tables for people, JSON
+// lines, and markdown. tables.go has the tables, one function a subject; headline.go the lines
+// before them.
 package summary
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/typename"
-
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// Summary counts events by type and measures spans: the time from NAME.begin to NAME.end
-// with the same key, or without keys in the same process and thread. Its memory does not
-// grow with the number of events.
-type Summary struct {
-	types       map[string]*TypeCount
-	spans       map[string]*spanTimes
-	open        openSpans
-	events      uint64
-	first, last int64
+// Options are the choices of the user.
+type Options struct {
+	Form   Form
+	Sort   string // one of Columns, "" for the order that says most
+	Top    int    // rows of each table: All, Screen, or a number
+	Width  int    // of the terminal, 0 for no limit
+	Height int    // of the terminal, 0 if unknown
+	Red    string // selects the colour of failures, "" for none
+	Marks  bool   // the counts of events have the trace system's marks, too
 }
 
-// maxOpen bounds the number of open spans. Spans beyond it are not measured.
-const maxOpen = 1 << 18
+// Form is a form of the summary.
+type Form uint8
 
-type TypeCount struct {
-	name   string
-	class  string
-	count  uint64
-	bytes  uint64
-	span   string // NAME in NAME.begin and NAME.end
-	begins bool
-	ends   bool
+// The forms.
+const (
+	Text Form = iota
+	JSON
+	Markdown
+)
+
+// Special numbers of rows.
+const (
+	All    = 0
+	Screen = -1 // as many as fit; in JSON all
+)
+
+// Columns are the columns by which the tables can be sorted. A table without the column keeps its
+// order.
+var Columns = []string{"name", "time", "count", "failed", "wall", "self", "cpu", "memory", "p50", "p95", "max", "mean", "total", "pause", "bytes"}
+
+const (
+	// mostKept bounds the rows for single commands and pauses.
+	mostKept = 1000
+	// pipedRows are the rows of each table where there is no terminal.
+	pipedRows = 20
+	// leastRows are those of a table on a small terminal.
+	leastRows = 3
+)
+
+// New returns an analysis for a summary.
+func New(o *Options) *analysis.Analysis {
+	l := analysis.Limits{Rows: mostKept}
+	if o.Top > mostKept {
+		l.Rows = min(o.Top, 100*mostKept)
+	}
+	switch o.Sort {
+	case "wall":
+		l.By = analysis.ByWall
+	case "cpu":
+		l.By = analysis.ByCPU
+	case "memory":
+		l.By = analysis.ByMemory
+	case "time":
+		l.By = analysis.ByStart
+	}
+	return analysis.New(l)
 }
 
-func New() *Summary {
-	return &Summary{types: map[string]*TypeCount{}, spans: map[string]*spanTimes{}, open: openSpans{spans: map[spanKey]*openSpan{}, latest: map[threadKey]*openSpan{}}}
+// Append appends the summary of a complete analysis.
+func Append(b []byte, a *analysis.Analysis, lost uint64, o *Options) []byte {
+	s := &show{Analysis: a, Options: o, lost: lost}
+	switch o.Form {
+	case JSON:
+		return s.appendJSON(b)
+	case Markdown:
+		return s.appendMarkdown(b)
+	}
+	return s.appendText(b)
 }
 
-func (s *Summary) TypeOf(id posixtrace.EventID, name string) *TypeCount {
-	t := s.types[name]
-	if t == nil {
-		t = &TypeCount{name: name, class: typename.Class(id)}
-		t.span, t.begins, t.ends = SpanOf(id, name)
-		s.types[name] = t
-	}
-	return t
+// show is an analysis that is being shown.
+type show struct {
+	*analysis.Analysis
+	*Options
+	lost uint64
 }
 
-func (s *Summary) Add(src *output.Source, t *TypeCount, rec *posixtrace.Record) {
-	if s.events == 0 {
-		s.first, s.last = rec.UnixNano, rec.UnixNano
+// rows returns how many rows of each of n tables are shown.
+func (s *show) rows(n, headline int) int {
+	switch {
+	case s.Top > 0:
+		return s.Top
+	case s.Top == All:
+		return int(^uint(0) >> 1)
+	case s.Height == 0 || n == 0:
+		return pipedRows
 	}
-	s.events++
-	s.first, s.last = min(s.first, rec.UnixNano), max(s.last, rec.UnixNano)
-	t.count++
-	t.bytes += uint64(len(rec.Data))
-	if !t.begins && !t.ends {
-		return
-	}
-	key := spanKey{src, t.span, rec.PID, rec.TID, 0}
-	if rec.Span != 0 {
-		key.tid, key.key = 0, rec.Span
-	}
-	times := s.spans[t.span]
-	if times == nil {
-		times = &spanTimes{name: t.span, buckets: map[int32]uint64{}}
-		s.spans[t.span] = times
-	}
-	if t.begins {
-		s.open.begin(key, rec.UnixNano)
-		return
-	}
-	switch o := s.open.end(key); {
-	case o == nil:
-		times.unmatched++
-	case o.overlaps:
-		times.overlaps++
-	default:
-		times.add(rec.UnixNano - o.at)
-	}
+	const around = 3 // a header, an empty line, and the number of rows left out
+	return max((s.Height-headline-2-around*n)/n, leastRows)
 }
 
-// AddCount adds the events of one type.
-func (s *Summary) AddCount(t *TypeCount, n *posixtrace.TypeCount) {
-	if s.events == 0 {
-		s.first, s.last = n.First, n.Last
+// total returns the last line.
+func (s *show) total() string {
+	text := cli.Plural(s.Events, "event", "events") + " in " + duration(s.Duration())
+	if s.lost > 0 {
+		text += ", " + cli.Plural(s.lost, "lost", "lost")
 	}
-	s.events += n.Events
-	s.first, s.last = min(s.first, n.First), max(s.last, n.Last)
-	t.count += n.Events
-	t.bytes += n.Bytes
+	return text
+}
+
+// notes returns what makes the tables doubtful or incomplete.
+func (s *show) notes() (list []string) {
+	add := func(n uint64, one, many, text string) {
+		if n > 0 {
+			list = append(list, cli.Plural(n, one, many)+text)
+		}
+	}
+	t := s.CommandTotals()
+	add(s.Backward, "event is", "events are", " older than the one before: durations may be wrong")
+	add(t.Unknown, "process", "processes", " without a recorded start")
+	add(t.Ignored, "process", "processes", " not measured: too many at a time")
+	add(s.IgnoredSpans(), "span", "spans", " not measured: too many are open")
+	return list
 }

@@ -1,36 +1,159 @@
 package summary
 
-import "testing"
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
 
-func TestBuckets(t *testing.T) {
-	for _, ns := range []int64{0, 1, 127, 128, 129, 255, 256, 257, 511, 512, 1000, 123456, 1 << 20, 1<<40 + 12345, 1<<63 - 1} {
-		n := bucket(ns)
-		top := bucketTop(n)
-		if top < ns || top-ns > ns/128 {
-			t.Errorf("bucket(%d) = %d with top %d", ns, n, top)
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/posixtrace/posixtrace/internal/hostile"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+func TestDuration(t *testing.T) {
+	for ns, want := range map[int64]string{
+		0: "0s", 1: "1ns", 999: "999ns", 1000: "1.00µs", 12_345: "12.3µs", 123_456: "123µs", 999_499: "999µs", 999_500: "1.00ms",
+		1_162_345_678: "1.16s", 999_499_999: "999ms", 999_500_000: "1.00s", 59_449_999_999: "59.4s", 59_500_000_000: "1m00s", 59_499_999_999: "59.5s",
+		61_400_000_000: "1m01s", 3_600_000_000_000: "1h00m", 3_599_400_000_000: "59m59s", 359_000 * 1e9: "99h43m", 360_000 * 1e9: "4d04h",
+	} {
+		if got := duration(ns); got != want {
+			t.Errorf("duration(%d) = %s, want %s", ns, got, want)
 		}
-		if top < 1<<63-1 && bucket(top+1) != n+1 {
-			t.Errorf("bucket(%d) = %d, want %d", top+1, bucket(top+1), n+1)
+	}
+	for n, want := range map[int64]string{0: "-", 1: "1", 999: "999", 1023: "1.00K", 141303808: "135M", 1 << 40: "1.00T", 1<<63 - 1: "8.00E"} {
+		if got := size(n); got != want {
+			t.Errorf("size(%d) = %s, want %s", n, got, want)
 		}
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	s := spanTimes{buckets: map[int32]uint64{}}
-	if got := s.quantile(.5); got != 0 {
-		t.Errorf("median of nothing = %d", got)
+// hostileSummary returns the summary of a log with harmful text in all its names and data.
+func hostileSummary(o *Options) []byte {
+	texts := append(hostile.Texts(), "::set-output name=x::y", "  ::stop-commands::x", "##[command]x", "a|b\\|c`", "</code><script>alert(1)</script>", "@all http://x.y www.x.y", "![](x) [a](b) *b* _c_ $x$")
+	a := New(o)
+	s := a.NewSource(func(id posixtrace.EventID) string {
+		if !id.User() || int(id) < 100 {
+			return ""
+		}
+		name := texts[(int(id)-100)%len(texts)]
+		switch (int(id) - 100) / len(texts) {
+		case 0:
+			return name + ".begin"
+		case 1:
+			return name + ".end"
+		}
+		return name
+	})
+	at := int64(0)
+	add := func(id posixtrace.EventID, pid int, data []byte) {
+		at += 1e6
+		s.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: id, PID: pid, TID: pid, UnixNano: at}, Data: data}})
 	}
-	for i := int64(1); i <= 100; i++ {
-		s.add(i)
+	add(posixtrace.EventProcExec, 1, (&posixtrace.ExecData{Path: "/x/" + texts[0], Argv: texts}).Append(nil))
+	for i, text := range texts {
+		id := posixtrace.EventID(100 + i)
+		add(posixtrace.EventProcFork, 1, (&posixtrace.ForkData{Child: 1000 + i}).Append(nil))
+		add(posixtrace.EventProcExec, 1000+i, (&posixtrace.ExecData{Path: "/x/" + text, Argv: []string{text, text, text + text}}).Append(nil))
+		add(id, 1, []byte(text))
+		add(posixtrace.EventOutputStdout, 1, (&posixtrace.OutputData{Line: []byte(text)}).Append(nil))
+		add(id+posixtrace.EventID(len(texts)), 1, []byte("1"))
+		add(id+posixtrace.EventID(2*len(texts)), 1, []byte(text))
+		add(posixtrace.EventProcExit, 1000+i, (&posixtrace.ExitData{Status: i % 3, Signal: i % 2}).Append(nil))
 	}
-	for q, want := range map[float64]int64{0: 1, .5: 50, .95: 95, 1: 100} {
-		if got := s.quantile(q); got != want {
-			t.Errorf("quantile(%v) of 1..100 = %d, want %d", q, got, want)
+	add(posixtrace.EventProcExit, 1, (&posixtrace.ExitData{Status: 1}).Append(nil))
+	a.Finish()
+	return Append(nil, a, 3, o)
+}
+
+// Untrusted text becomes neither a control sequence, nor a workflow command, nor markdown or HTML.
+func TestHostileText(t *testing.T) {
+	for _, width := range []int{0, 40, 200} {
+		out := string(hostileSummary(&Options{Top: All, Width: width}))
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(strings.TrimLeft(line, " "), "::") || strings.Contains(line, "##[") {
+				t.Errorf("width %d: a workflow command: %q", width, line)
+			}
+			if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x202e || r == 0x9b }); i >= 0 {
+				t.Errorf("width %d: a control character in %q", width, line)
+			}
 		}
 	}
-	one := spanTimes{buckets: map[int32]uint64{}}
-	one.add(1234567)
-	if got := one.quantile(.5); got != 1234567 {
-		t.Errorf("median of one = %d", got)
+	out := string(hostileSummary(&Options{Top: All, Form: Markdown}))
+	code := regexp.MustCompile(`<code>((?:[A-Za-z0-9 ]|&#[0-9]+;|[^\x00-\x7f])*)</code>`)
+	plain := regexp.MustCompile(`^[A-Za-z0-9 .,:/%()|µ❌#?\n-]*$`)
+	for line := range strings.Lines(out) {
+		if rest := code.ReplaceAllString(line, ""); !plain.MatchString(rest) {
+			t.Errorf("not plain: %q", rest)
+		}
+		if cells := strings.Count(line, "|"); cells > 0 && !strings.HasPrefix(line, "|") {
+			t.Errorf("a cell more: %q", line)
+		}
+	}
+}
+
+// Failed commands are red, and only those.
+func TestRed(t *testing.T) {
+	out := string(hostileSummary(&Options{Top: 5, Red: "\x1b[31m"}))
+	if !strings.HasPrefix(out, "\x1b[31m") || strings.Count(out, "\x1b[31m") != strings.Count(out, "\x1b[0m") || strings.Contains(strings.ReplaceAll(strings.ReplaceAll(out, "\x1b[31m", ""), "\x1b[0m", ""), "\x1b") {
+		t.Errorf("%q", out)
+	}
+	if !strings.Contains(out, "3 lost\x1b[0m\n") {
+		t.Errorf("the loss is not red: %q", out)
+	}
+}
+
+// The lines of JSON are as the schema says.
+func TestSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../ptrace-dump/summary.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for line := range bytes.Lines(hostileSummary(&Options{Top: Screen, Form: JSON})) {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		kinds[v.(map[string]any)["kind"].(string)]++
+	}
+	for _, kind := range []string{"run", "command", "program", "span", "pause", "event", "total"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no %s", kind)
+		}
+	}
+}
+
+// GitHub discards a step summary of more than a MiB. What is left out is counted.
+func TestMarkdownSize(t *testing.T) {
+	o := &Options{Top: All, Form: Markdown}
+	a := New(o)
+	const n = 3000
+	s := a.NewSource(func(id posixtrace.EventID) string {
+		return fmt.Sprintf("%d%s", id, strings.Repeat("<", 190))
+	})
+	for id := range posixtrace.EventID(n) {
+		s.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: 100 + id}}})
+	}
+	a.Finish()
+	out := Append(nil, a, 0, o)
+	rows := bytes.Count(out, []byte("\n| <code>"))
+	if len(out) > 1<<20 || rows < 50 || !bytes.Contains(out, fmt.Appendf(nil, "\n%d more rows are left out.\n", n-rows)) {
+		t.Errorf("%d bytes, %d rows", len(out), rows)
+	}
+}
+
+// The tables fit the height of a terminal.
+func TestHeight(t *testing.T) {
+	for _, height := range []int{24, 50} {
+		out := hostileSummary(&Options{Top: Screen, Width: 80, Height: height})
+		if n := bytes.Count(out, []byte("\n")); n > max(height, 42) {
+			t.Errorf("%d lines on %d", n, height)
+		}
 	}
 }

@@ -54,8 +54,22 @@ func draw(b []byte, t *Table) []byte {
 		w.Append(r)
 	}
 	w.Render()
+	row := 0
+	if header != nil {
+		row = -1
+	}
 	for line := range bytes.Lines(buf.Bytes()) {
-		b = append(append(b, bytes.TrimRight(line, " \n")...), '\n')
+		line = bytes.TrimRight(line, " \n")
+		if row >= 0 && row < len(t.Paint) && t.Paint[row] != "" {
+			b = append(append(append(b, t.Paint[row]...), line...), paintOff...)
+		} else {
+			b = append(b, line...)
+		}
+		b = append(b, '\n')
+		row++
 	}
 	return b
 }
+
+// paintOff ends a colour.
+const paintOff = "\x1b[0m"

@@ -23,6 +23,9 @@ type Table struct {
 	// Width is the longest a line may be, 0 for no limit. To fit, Append truncates
 	// left-aligned columns, the widest first, with an ellipsis.
 	Width int
+	// Paint has a control sequence for each row, which selects its colour; "" for none. It may be
+	// shorter than Rows.
+	Paint []string
 	// Widths are the least widths of the columns. Append sets them to the widths it used,
 	// so that the columns of a second part do not get narrower.
 	Widths []int

@@ -151,7 +151,7 @@ _posixtrace_options() {
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
-	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --annotate= --mask= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --annotate= --mask= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
 	esac
 }
 
@@ -219,6 +219,8 @@ _posixtrace_kind() {
 	ptrace-dump:--timeout | ptrace-dump:--timeout=) echo 'any' ;;
 	ptrace-dump:-w | ptrace-dump:--wait-for | ptrace-dump:--wait-for=) echo 'events' ;;
 	ptrace-dump:--cursor | ptrace-dump:--cursor=) echo 'file' ;;
+	ptrace-dump:--sort | ptrace-dump:--sort=) echo 'words name time count failed wall self cpu memory p50 p95 max mean total pause bytes' ;;
+	ptrace-dump:--top | ptrace-dump:--top=) echo 'any' ;;
 	ptrace-dump:--color | ptrace-dump:--color=) echo 'words auto always never' ;;
 	esac
 }

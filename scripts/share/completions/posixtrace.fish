@@ -116,6 +116,8 @@ function __posixtrace_takes
         ptrace-dump:--timeout \
         ptrace-dump:--wait-for ptrace-dump:-w \
         ptrace-dump:--cursor \
+        ptrace-dump:--sort \
+        ptrace-dump:--top \
         ptrace-dump:--color
 end
 
@@ -141,7 +143,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -s t -l timeout -r -f -d '
 complete -c ptrace-run -n __posixtrace_before_operand -s k -l kill-after -r -f -d 'kill the command if it still runs DUR later'
 complete -c ptrace-run -n __posixtrace_before_operand -s s -l signal -r -f -a '(kill -l | string split " ")' -d 'end the command with SIG (TERM)'
 complete -c ptrace-run -n __posixtrace_before_operand -l drain -r -f -d 'record background output after the end for DUR (2s)'
-complete -c ptrace-run -n __posixtrace_before_operand -l summary -d 'print counts, rates and span durations at the end'
+complete -c ptrace-run -n __posixtrace_before_operand -l summary -d 'print where the time went at the end, as ptrace-dump -s'
 complete -c ptrace-run -n __posixtrace_before_operand -l strict -d 'status 1 if an event was lost or the log failed'
 complete -c ptrace-run -n __posixtrace_before_operand -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
 complete -c ptrace-run -n __posixtrace_before_operand -s h -l help -d 'show this help and exit'
@@ -223,7 +225,7 @@ complete -c ptrace-dump -l csv -d 'write comma-separated values with a header li
 complete -c ptrace-dump -l table -d 'write a table as wide as the terminal'
 complete -c ptrace-dump -l chrome -d 'write trace-event JSON for timeline viewers'
 complete -c ptrace-dump -l format -r -f -d 'write %t time, %D delta, %p pid, %i tid, %n name, %d data, %x hexadecimal data, %a address, %c class, %q number, %k span, %K parent, %% \\n \\t'
-complete -c ptrace-dump -l golden -d 'write reproducible text, or JSON with -j: P1, T1 for processes and threads, no times'
+complete -c ptrace-dump -l golden -d 'write reproducible text, or JSON with -j'
 complete -c ptrace-dump -l annotate -r -f -a 'rel abs delta' -d 'write captured output after a time: rel, abs, delta'
 complete -c ptrace-dump -l mask -r -f -d '--golden: mask data: REGEXP, @tmp, @pid or @date'
 complete -c ptrace-dump -l replay -r -f -d 'replay at SPEED times the recorded rate'
@@ -242,7 +244,10 @@ complete -c ptrace-dump -s w -l wait-for -r -f -a '(__fish_complete_list , __pos
 complete -c ptrace-dump -l cursor -r -F -d 'show events since the last run with this FILE'
 complete -c ptrace-dump -l rewind -d '--cursor: start again from the oldest event'
 complete -c ptrace-dump -l peek -d 'do not consume events'
-complete -c ptrace-dump -s s -l summary -d 'show counts, rates and durations of spans'
+complete -c ptrace-dump -s s -l summary -d 'show where the time went'
+complete -c ptrace-dump -l markdown -d 'write the summary as markdown'
+complete -c ptrace-dump -l sort -r -f -a 'name time count failed wall self cpu memory p50 p95 max mean total pause bytes' -d '--summary: sort by this column'
+complete -c ptrace-dump -l top -r -f -d '--summary: show N rows of each table, 0 for all'
 complete -c ptrace-dump -s a -l attributes -d 'show the attributes of the stream'
 complete -c ptrace-dump -l status -d 'show the status of the stream'
 complete -c ptrace-dump -l types -d 'show the event types of the stream'

@@ -1,0 +1,221 @@
+package analysis
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Order is an order of commands.
+type Order uint8
+
+// The orders. The greatest comes first, except for ByStart.
+const (
+	BySelf Order = iota
+	ByWall
+	ByCPU
+	ByMemory
+	ByStart
+)
+
+// State is how a command ended.
+type State uint8
+
+// The states.
+const (
+	Ended    State = iota // with a status or by a signal
+	Replaced              // the process executed another program
+	Running               // at the end of the log
+	Lost                  // the end is not in the log, or its data is malformed
+)
+
+// Command is a program that a process ran.
+type Command struct {
+	PID    int
+	Source int // the number of its log, from 0
+	Start  int64
+	Forked bool // the process forked and executed nothing: it ran the program of its parent
+
+	Wall   int64 // from start to end
+	Self   int64 // the part of it without running children
+	CPU    int64 // processor time, without that of children for which the process waited
+	Memory int64 // the largest resident set, 0 if a child had the same or a larger one
+
+	State  State
+	Status int
+	Signal int
+
+	label string
+	args  []byte // data of proc.exec
+}
+
+// Failed reports whether the command failed. A reader that closes its pipe early is no failure.
+func (c *Command) Failed() bool {
+	return c.State == Ended && (c.Status != 0 || c.Signal != 0 && c.Signal != pipeSignal)
+}
+
+const pipeSignal = 13
+
+// Argv returns path and arguments of the command, which may be incomplete.
+func (c *Command) Argv() (path string, argv []string) {
+	if d, err := posixtrace.DecodeExec(c.args); err == nil {
+		return d.Path, d.Argv
+	}
+	return "", nil
+}
+
+// Program has the commands of one program.
+type Program struct {
+	Name     string // "" if there are too many
+	Commands uint64
+	Failed   uint64
+	Wall     int64
+	Self     int64
+	CPU      int64
+	Memory   int64 // the largest of any command
+}
+
+// Run is the first command of a log: what ptrace-run ran.
+type Run struct {
+	Command
+	Source *Source
+	// Usage is that of the command and of all that it waited for.
+	User, System, MaxRSS int64
+}
+
+// maxRuns bounds the number of runs.
+const maxRuns = 64
+
+// begin starts the run of a source.
+func (p *processes) begin(src *Source, q *process) {
+	if len(p.runs) >= maxRuns {
+		return
+	}
+	p.runs = append(p.runs, &Run{Source: src, Command: Command{
+		PID: int(uint32(q.key)), Source: int(src.index), Start: q.start, State: Running, args: bytes.Clone(q.args),
+	}})
+}
+
+// record adds what a process has run, and reports whether it failed.
+func (p *processes) record(q *process, at int64, state State, d *posixtrace.ExitData) (failed bool) {
+	if q.program == nil {
+		p.Totals.Unknown++
+		return d != nil && d.Status != 0
+	}
+	c := Command{PID: int(uint32(q.key)), Source: int(q.src.index), Start: q.start, Forked: !q.executed, State: state}
+	c.Wall = since(at, q.start)
+	covered := q.covered
+	if q.inner > 0 {
+		covered = sum(covered, since(at, q.since))
+	}
+	c.Self = max(c.Wall-covered, 0)
+	if d != nil {
+		c.Status, c.Signal = d.Status, d.Signal
+		c.CPU = max(sum(int64(d.User), int64(d.System))-q.cpu, 0)
+		if d.MaxRSS > q.memory {
+			c.Memory = d.MaxRSS
+		}
+	}
+	failed = c.Failed()
+	p.Totals.Commands++
+	g := q.program
+	g.Commands++
+	g.Wall, g.Self, g.CPU, g.Memory = sum(g.Wall, c.Wall), sum(g.Self, c.Self), sum(g.CPU, c.CPU), max(g.Memory, c.Memory)
+	if failed {
+		p.Totals.Failed++
+		g.Failed++
+		if !q.failed {
+			p.failures.add(&c, q.args)
+		}
+	}
+	if slot := p.commands.add(c.key(p.by)); slot != nil {
+		c.keep(slot, q.args)
+	}
+	if q == q.src.root && state != Replaced {
+		p.complete(q, &c, d)
+	}
+	return failed
+}
+
+// complete completes the run whose first process has ended.
+func (p *processes) complete(q *process, c *Command, d *posixtrace.ExitData) {
+	for _, r := range p.runs {
+		if r.Source != q.src || r.State != Running {
+			continue
+		}
+		r.State, r.Status, r.Signal, r.Self = c.State, c.Status, c.Signal, c.Self
+		r.Wall = since(c.Start+c.Wall, r.Start)
+		if d != nil {
+			r.User, r.System, r.MaxRSS = int64(d.User), int64(d.System), d.MaxRSS
+		}
+	}
+}
+
+// key returns the place of a command in an order.
+func (c *Command) key(by Order) int64 {
+	switch by {
+	case ByWall:
+		return c.Wall
+	case ByCPU:
+		return c.CPU
+	case ByMemory:
+		return c.Memory
+	case ByStart:
+		return -max(c.Start, -1<<63+1)
+	}
+	return c.Self
+}
+
+// keep stores the command with a copy of its arguments.
+func (c *Command) keep(slot *Command, args []byte) {
+	old := slot.args
+	*slot = *c
+	slot.args = append(old[:0], args...)
+}
+
+// failures are the latest commands that failed without a failed child: the causes.
+type failures struct {
+	keep int
+	ring []Command
+	n    int
+}
+
+func (f *failures) add(c *Command, args []byte) {
+	if f.keep <= 0 {
+		return
+	}
+	if len(f.ring) < f.keep {
+		f.ring = append(f.ring, Command{})
+	}
+	c.keep(&f.ring[f.n%f.keep], args)
+	f.n++
+}
+
+// Commands returns the first commands in the order of the limits, and the latest that failed and
+// had no child that failed, the last first.
+func (a *Analysis) Commands() (list, failed []*Command) {
+	p := &a.processes
+	f := &p.failures
+	for i := range f.ring {
+		failed = append(failed, &f.ring[(f.n-1-i)%f.keep])
+	}
+	return p.commands.sorted(), failed
+}
+
+// CommandTotals returns the counts of all commands.
+func (a *Analysis) CommandTotals() CommandTotals { return a.processes.Totals }
+
+// Runs returns the first command of each log that has one.
+func (a *Analysis) Runs() []*Run { return a.processes.runs }
+
+// Programs returns the programs, the longest time of their own first.
+func (a *Analysis) Programs() []*Program {
+	list := slices.DeleteFunc(slices.Collect(maps.Values(a.processes.programs)), func(g *Program) bool { return g.Commands == 0 })
+	slices.SortFunc(list, func(x, y *Program) int {
+		return cmp.Or(cmp.Compare(y.Self, x.Self), cmp.Compare(y.Commands, x.Commands), cmp.Compare(x.Name, y.Name))
+	})
+	return list
+}

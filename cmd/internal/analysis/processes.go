@@ -1,0 +1,256 @@
+package analysis
+
+import (
+	"bytes"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// process is a process that runs.
+type process struct {
+	key          uint64
+	src          *Source
+	nth          uint64   // which use of this memory
+	parent       *process // if parent.nth is parentNth
+	parentNth    uint64
+	older, newer *process // in order of start
+
+	start    int64 // of the program, or of the process if it has executed none
+	args     []byte
+	program  *Program // nil if unknown
+	executed bool     // a program; otherwise it runs that of its parent
+
+	inner   int   // children that run
+	since   int64 // when the first of them started
+	covered int64 // time with children
+	cpu     int64 // of children that have ended, and of theirs
+	memory  int64 // the largest of any of them
+	failed  bool  // a child failed
+}
+
+const (
+	// maxProcesses bounds the number of processes that run at a time.
+	maxProcesses = 1 << 16
+	// maxArgs bounds the arguments that are kept of a command, and maxForkArgs those that a fork
+	// takes over from its parent.
+	maxArgs     = 1 << 12
+	maxForkArgs = 1 << 9
+)
+
+type processes struct {
+	running map[uint64]*process
+	newest  *process
+	free    *process
+	used    uint64
+
+	by       Order
+	commands top[Command]
+	failures failures
+	programs map[string]*Program
+	runs     []*Run
+	Totals   CommandTotals
+}
+
+// CommandTotals counts the commands of all programs.
+type CommandTotals struct {
+	Commands uint64
+	Failed   uint64
+	Unknown  uint64 // processes that ended without a known start
+	Ignored  uint64 // processes beyond the limit
+}
+
+func (p *processes) init(l Limits) {
+	p.running, p.programs, p.by = map[uint64]*process{}, map[string]*Program{}, l.By
+	p.commands.keep = l.Rows
+	p.failures.keep = l.Rows
+}
+
+func processKey(src *Source, pid int) uint64 { return uint64(src.index)<<32 | uint64(uint32(pid)) }
+
+// add adds a process, nil if there are too many.
+func (p *processes) add(src *Source, pid int, at int64) *process {
+	if len(p.running) >= maxProcesses {
+		p.Totals.Ignored++
+		return nil
+	}
+	q := p.free
+	if q != nil {
+		p.free = q.older
+	} else {
+		q = new(process)
+	}
+	p.used++
+	*q = process{key: processKey(src, pid), src: src, nth: p.used, start: at, args: q.args[:0], older: p.newest}
+	if q.older != nil {
+		q.older.newer = q
+	}
+	p.newest = q
+	p.running[q.key] = q
+	return q
+}
+
+// remove removes a process that has ended.
+func (p *processes) remove(q *process) {
+	if q.newer != nil {
+		q.newer.older = q.older
+	} else {
+		p.newest = q.older
+	}
+	if q.older != nil {
+		q.older.newer = q.newer
+	}
+	delete(p.running, q.key)
+	q.nth, q.newer = 0, nil
+	q.older, p.free = p.free, q
+}
+
+func (p *processes) fork(src *Source, rec *posixtrace.Record) {
+	d, err := posixtrace.DecodeFork(rec.Data)
+	if err != nil || d.Kind == posixtrace.ForkThread || d.Child == rec.PID {
+		return
+	}
+	if old := p.running[processKey(src, d.Child)]; old != nil {
+		// Another process had this id; its end is not in the log. If it is the child itself, whose
+		// first event came before the fork, only the parent is new.
+		if old.parent == nil && old != src.root && since(rec.UnixNano, old.start) < forkDelay {
+			if parent := p.running[processKey(src, rec.PID)]; parent != nil {
+				old.enter(parent, rec.UnixNano)
+			}
+			return
+		}
+		p.end(old, rec.UnixNano, nil)
+	}
+	parent := p.running[processKey(src, rec.PID)]
+	if parent == nil {
+		// It started before the log. What it runs is unknown.
+		parent = p.add(src, rec.PID, rec.UnixNano)
+	}
+	child := p.add(src, d.Child, rec.UnixNano)
+	if child == nil || parent == nil {
+		return
+	}
+	child.program = parent.program
+	child.args = append(child.args, parent.args[:min(len(parent.args), maxForkArgs)]...)
+	child.enter(parent, rec.UnixNano)
+}
+
+// forkDelay is how long after the first event of a process its fork may be recorded.
+const forkDelay = 1e7
+
+// enter makes q a child.
+func (q *process) enter(parent *process, at int64) {
+	q.parent, q.parentNth = parent, parent.nth
+	if parent.inner == 0 {
+		parent.since = at
+	}
+	parent.inner++
+}
+
+// around returns the parent if it still runs.
+func (q *process) around() *process {
+	if q.parent != nil && q.parent.nth == q.parentNth {
+		return q.parent
+	}
+	return nil
+}
+
+func (p *processes) exec(src *Source, rec *posixtrace.Record) {
+	q := p.running[processKey(src, rec.PID)]
+	switch {
+	case q == nil:
+		if q = p.add(src, rec.PID, rec.UnixNano); q == nil {
+			return
+		}
+	case q.executed:
+		p.record(q, rec.UnixNano, Replaced, nil)
+	}
+	q.start, q.executed, q.covered = rec.UnixNano, true, 0
+	if q.inner > 0 {
+		q.since = rec.UnixNano
+	}
+	q.args = append(q.args[:0], rec.Data[:min(len(rec.Data), maxArgs)]...)
+	q.program = p.programOf(q.args)
+	if !src.rooted && q.parent == nil {
+		src.root, src.rooted = q, true
+		src.output.start(rec.UnixNano)
+		p.begin(src, q)
+	}
+}
+
+func (p *processes) exit(src *Source, rec *posixtrace.Record) {
+	q := p.running[processKey(src, rec.PID)]
+	if q == nil {
+		p.Totals.Unknown++
+		return
+	}
+	d, err := posixtrace.DecodeExit(rec.Data)
+	if err != nil {
+		p.end(q, rec.UnixNano, nil)
+		return
+	}
+	p.end(q, rec.UnixNano, &d)
+}
+
+// end ends a process, with its status if that is known.
+func (p *processes) end(q *process, at int64, d *posixtrace.ExitData) {
+	state := Ended
+	if d == nil {
+		state = Lost
+	}
+	failed := p.record(q, at, state, d)
+	q.src.output.offerCommand(q, at)
+	if parent := q.around(); parent != nil {
+		if d != nil {
+			parent.cpu = sum(parent.cpu, sum(int64(d.User), int64(d.System)))
+			parent.memory = max(parent.memory, d.MaxRSS)
+		}
+		parent.failed = parent.failed || failed
+		if parent.inner--; parent.inner == 0 {
+			parent.covered = sum(parent.covered, since(at, parent.since))
+		}
+	}
+	if q == q.src.root {
+		q.src.output.finish(q.src.a, at)
+		q.src.root = nil
+	}
+	p.remove(q)
+}
+
+// finish ends the processes that still run.
+func (p *processes) finish(a *Analysis) {
+	for q := p.newest; q != nil; q = q.older {
+		p.record(q, a.Last, Running, nil)
+	}
+	for _, s := range a.sources {
+		s.output.finish(a, a.Last)
+	}
+}
+
+// programOf returns the program of an exec's data.
+func (p *processes) programOf(args []byte) *Program {
+	name := programName(args)
+	prog := p.programs[string(name)]
+	if prog == nil {
+		if len(p.programs) >= maxPrograms {
+			name = nil
+			if prog = p.programs[""]; prog != nil {
+				return prog
+			}
+		}
+		prog = &Program{Name: string(name)}
+		p.programs[prog.Name] = prog
+	}
+	return prog
+}
+
+// maxPrograms bounds the number of programs. All others share a row without a name.
+const maxPrograms = 1 << 12
+
+// programName returns the last part of the path in an exec's data.
+func programName(args []byte) []byte {
+	name, _, _ := bytes.Cut(args, []byte{0})
+	if i := bytes.LastIndexByte(name, '/'); i >= 0 && i+1 < len(name) {
+		name = name[i+1:]
+	}
+	return name
+}

@@ -1,0 +1,216 @@
+package analysis
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+const (
+	beginSuffix = ".begin"
+	endSuffix   = ".end"
+)
+
+// Span has the spans of one name, or those of one step of a script.
+type Span struct {
+	Name string
+	Step string // place and text of a step: "deploy.sh:37 sleep 0.2"
+
+	Times       Times
+	Self        int64  // of Times.Total, the part outside of the spans inside these
+	Failed      uint64 // ended with a status other than 0
+	Open        uint64 // have not ended
+	Unmatched   uint64 // ends without a begin
+	Overlapping uint64 // pairs that may be wrong, which Times leaves out
+}
+
+// spanType has the spans of one name.
+type spanType struct {
+	name  string
+	row   *Span
+	steps map[string]*Span // nil unless the name is that of steps
+}
+
+// stepName is the name of the spans of ptrace-event --steps.
+const stepName = "step"
+
+// maxSteps bounds the number of rows for steps. All others share the row of their name.
+const maxSteps = 1 << 12
+
+// maxStepText bounds the text of a step.
+const maxStepText = 200
+
+type spans struct {
+	byName  map[string]*spanType
+	threads map[threadKey]*thread
+	keyed   keyed
+	free    *openSpan
+	fresh   []openSpan
+	open    int
+	used    uint64 // open spans ever
+	steps   int
+
+	ignored uint64
+}
+
+func (s *spans) init() {
+	s.byName, s.threads = map[string]*spanType{}, map[threadKey]*thread{}
+	s.keyed.heads = make([]*openSpan, 64)
+}
+
+func (s *spans) ofName(name string) *spanType {
+	t := s.byName[name]
+	if t == nil {
+		t = &spanType{name: name, row: &Span{Name: name}}
+		if name == stepName {
+			t.steps = map[string]*Span{}
+		}
+		s.byName[name] = t
+	}
+	return t
+}
+
+// rowOf returns the row of a span that begins with this data.
+func (s *spans) rowOf(t *spanType, data []byte) *Span {
+	if t.steps == nil || !isStep(data) {
+		return t.row
+	}
+	data = data[:min(len(data), maxStepText)]
+	r := t.steps[string(data)]
+	if r == nil {
+		if s.steps >= maxSteps {
+			return t.row
+		}
+		s.steps++
+		r = &Span{Name: t.name, Step: string(data)}
+		t.steps[r.Step] = r
+	}
+	return r
+}
+
+// isStep reports whether data is "FILE:LINE COMMAND".
+func isStep(data []byte) bool {
+	data = data[:min(len(data), maxStepText)]
+	for {
+		i := bytes.IndexByte(data, ':')
+		if i < 0 {
+			return false
+		}
+		data = data[i+1:]
+		digits := 0
+		for digits < len(data) && '0' <= data[digits] && data[digits] <= '9' {
+			digits++
+		}
+		if digits > 0 && digits < len(data) && data[digits] == ' ' {
+			return true
+		}
+	}
+}
+
+func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
+	if s.open >= maxOpen {
+		s.ignored++
+		return
+	}
+	o := s.new()
+	o.typ, o.row, o.at = t, s.rowOf(t, rec.Data), rec.UnixNano
+	o.row.Open++
+	if rec.Span != 0 {
+		o.src, o.pid, o.key = src.index, uint32(rec.PID), rec.Span
+		if rec.Parent != 0 {
+			o.enter(s.keyed.find(src.index, uint32(rec.PID), rec.Parent, nil))
+		}
+		s.keyed.put(o)
+		return
+	}
+	th := s.threadOf(src, rec.PID, rec.TID)
+	if th == nil {
+		o.row.Open--
+		s.ignored++
+		s.release(o)
+		return
+	}
+	for u, n := th.latest, 0; u != nil && n < maxCrossed; u, n = u.before, n+1 {
+		if u.typ == t {
+			o.overlaps, u.overlaps = true, true
+			break
+		}
+	}
+	o.enter(th.latest)
+	th.push(o)
+}
+
+func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
+	var o *openSpan
+	if rec.Span != 0 {
+		o = s.keyed.find(src.index, uint32(rec.PID), rec.Span, t)
+		if o != nil {
+			s.keyed.remove(o)
+		}
+	} else if th := s.threadOf(src, rec.PID, rec.TID); th != nil {
+		o = th.take(t)
+	}
+	failed := failedStatus(rec)
+	if o == nil {
+		t.row.Unmatched++
+		return
+	}
+	r := o.row
+	r.Open--
+	if failed {
+		r.Failed++
+	}
+	if o.inner > 0 {
+		o.covered = sum(o.covered, since(rec.UnixNano, o.since))
+	}
+	o.leave(rec.UnixNano)
+	if o.overlaps {
+		r.Overlapping++
+	} else {
+		d := since(rec.UnixNano, o.at)
+		r.Times.Add(d)
+		r.Self = sum(r.Self, max(d-o.covered, 0))
+		src.output.offerSpan(r, o.at, rec.UnixNano)
+	}
+	s.release(o)
+}
+
+// failedStatus reports whether the end of a span has a status other than 0. Only shells and
+// ptrace-event record one: their events have no address in a program.
+func failedStatus(rec *posixtrace.Record) bool {
+	if rec.Address != 0 && rec.Address&posixtrace.SpoolAddress == 0 || len(rec.Data) == 0 || len(rec.Data) > 3 {
+		return false
+	}
+	n := 0
+	for _, c := range rec.Data {
+		if c < '0' || c > '9' {
+			return false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n > 0 && n < 256
+}
+
+// IgnoredSpans returns how many spans are not measured because too many were open.
+func (a *Analysis) IgnoredSpans() uint64 { return a.spans.ignored }
+
+// Spans returns the spans, the longest total of their own time first.
+func (a *Analysis) Spans() []*Span {
+	var list []*Span
+	for _, t := range a.spans.byName {
+		rows := slices.AppendSeq([]*Span{t.row}, maps.Values(t.steps))
+		for _, r := range rows {
+			if r.Times.Count+r.Failed+r.Open+r.Unmatched+r.Overlapping > 0 {
+				list = append(list, r)
+			}
+		}
+	}
+	slices.SortFunc(list, func(x, y *Span) int {
+		return cmp.Or(cmp.Compare(y.Self, x.Self), cmp.Compare(y.Times.Total, x.Times.Total), cmp.Compare(y.Open, x.Open),
+			cmp.Compare(x.Name, y.Name), cmp.Compare(x.Step, y.Step))
+	})
+	return list
+}

@@ -1,0 +1,126 @@
+package analysis
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// A span's own time is that without the spans inside, which may run side by side.
+func TestSelf(t *testing.T) {
+	w := newLog(1, BySelf)
+	w.user(0, "outer.begin", 1, "")
+	w.user(10, "inner.begin", 1, "")
+	w.user(40, "inner.end", 1, "0")
+	w.user(50, "inner.begin", 1, "")
+	w.user(60, "inner.end", 1, "2")
+	w.user(100, "outer.end", 1, "")
+	w.keyed(200, "request.begin", 2, 70, 0)
+	w.keyed(210, "query.begin", 2, 71, 70)
+	w.keyed(220, "query.begin", 2, 72, 70)
+	w.keyed(240, "query.end", 2, 71, 0)
+	w.keyed(250, "query.end", 2, 72, 0)
+	w.keyed(260, "query.begin", 2, 73, 70) // longer than the span around it
+	w.keyed(300, "request.end", 2, 70, 0)
+	w.keyed(310, "query.end", 2, 73, 0)
+	for name, want := range map[string][4]int64{"outer": {1, 100, 60, 0}, "inner": {2, 40, 40, 1}, "request": {1, 100, 20, 0}, "query": {3, 110, 110, 0}} {
+		r := span(t, w.a, name)
+		if got := [4]int64{int64(r.Times.Count), r.Times.Total / ms, r.Self / ms, int64(r.Failed)}; got != want {
+			t.Errorf("%s: count, total, self, failed = %v, want %v", name, got, want)
+		}
+	}
+	if w.a.spans.open != 0 || w.a.spans.keyed.count != 0 {
+		t.Error("spans are open")
+	}
+}
+
+// Spans that cross, never end or have no begin are counted as such, and not measured.
+func TestDoubtfulSpans(t *testing.T) {
+	w := newLog(1, BySelf)
+	at := int64(0)
+	for _, name := range []string{"left.begin", "twice.begin", "twice.begin", "twice.end", "twice.end", "twice.begin", "twice.end",
+		"outer.begin", "inner.begin", "inner.end", "outer.end", "a.begin", "b.begin", "a.end", "b.end", "stray.end"} {
+		at++
+		w.user(at, name, 1, "")
+	}
+	w.user(at, "a.end", 2, "") // of another thread
+	w.keyed(at, "k.begin", 1, 5, 99)
+	w.keyed(at, "k.end", 1, 6, 0)
+	for name, want := range map[string][4]uint64{ // count, open, unmatched, overlapping
+		"left": {0, 1, 0, 0}, "twice": {1, 0, 0, 2}, "outer": {1, 0, 0, 0}, "inner": {1, 0, 0, 0}, "a": {0, 0, 1, 1}, "b": {0, 0, 0, 1},
+		"stray": {0, 0, 1, 0}, "k": {0, 1, 1, 0},
+	} {
+		r := span(t, w.a, name)
+		if got := [4]uint64{r.Times.Count, r.Open, r.Unmatched, r.Overlapping}; got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestSteps(t *testing.T) {
+	w := newLog(1, BySelf)
+	for i := range int64(3) {
+		w.user(10*i, "step.begin", 1, "deploy.sh:37 sleep 0.2")
+		w.user(10*i+4, "step.end", 1, "0")
+		w.user(10*i+5, "step.begin", 1, fmt.Sprintf("dir with space/x:%d false", i))
+		w.user(10*i+6, "step.end", 1, "1")
+	}
+	w.user(50, "step.begin", 1, "no place")
+	w.user(60, "step.end", 1, "")
+	if r := span(t, w.a, "deploy.sh:37 sleep 0.2"); r.Times.Count != 3 || r.Times.Total != 12*ms || r.Failed != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := span(t, w.a, "dir with space/x:1 false"); r.Times.Count != 1 || r.Failed != 1 {
+		t.Errorf("%+v", r)
+	}
+	if r := span(t, w.a, "step"); r.Times.Count != 1 || r.Failed != 0 {
+		t.Errorf("%+v", r)
+	}
+	// Their number is bounded: all others share a row.
+	for i := range int64(2 * maxSteps) {
+		w.user(100+i, "step.begin", 1, fmt.Sprintf("x.sh:%d :", i))
+		w.user(100+i, "step.end", 1, "0")
+	}
+	if n := len(w.a.Spans()); n > maxSteps+1 {
+		t.Errorf("%d rows", n)
+	}
+	if r := span(t, w.a, "step"); r.Times.Count < maxSteps {
+		t.Errorf("%d in the row of all others", r.Times.Count)
+	}
+}
+
+// Only a span that a shell or ptrace-event has ended has a status.
+func TestStatus(t *testing.T) {
+	for _, c := range []struct {
+		address uint64
+		data    string
+		want    bool
+	}{{0, "1", true}, {0, "0", false}, {0, "", false}, {0, "255", true}, {0, "256", false}, {0, "x1", false}, {0, "1 ", false},
+		{posixtrace.SpoolAddress, "2", true}, {posixtrace.SpoolAddress | 77, "127", true}, {0x4000, "200", false}} {
+		rec := &posixtrace.Record{EventInfo: posixtrace.EventInfo{Address: c.address}, Data: []byte(c.data)}
+		if got := failedStatus(rec); got != c.want {
+			t.Errorf("%#x %q: %v", c.address, c.data, got)
+		}
+	}
+}
+
+// A log with more open spans than fit is measured as far as possible.
+func TestManyOpen(t *testing.T) {
+	w := newLog(1, BySelf)
+	begin, end := w.id("x.begin"), w.id("x.end")
+	add := func(id posixtrace.EventID, key uint64) {
+		w.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: id, PID: 1, Span: key, UnixNano: int64(key)}}})
+	}
+	const n = maxOpen + 1000
+	for i := range uint64(n) {
+		add(begin, i+1)
+	}
+	for i := range uint64(n) {
+		add(end, i+1)
+	}
+	r := span(t, w.a, "x")
+	if r.Times.Count != maxOpen || r.Unmatched != 1000 || w.a.IgnoredSpans() != 1000 || r.Open != 0 {
+		t.Errorf("%d measured, %d unmatched, %d ignored, %d open", r.Times.Count, r.Unmatched, w.a.IgnoredSpans(), r.Open)
+	}
+}

@@ -1,0 +1,124 @@
+package summary
+
+import (
+	"slices"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+)
+
+// line is a line before the tables: a subject, which is untrusted text, between two of ours.
+type line struct {
+	before, subject, after string
+	failed                 bool
+	quoted                 bool // the subject is a line of output
+}
+
+// maxRuns bounds the lines for the commands of merged logs.
+const maxRuns = 4
+
+// headline returns the result of the command, and what took longest.
+func (s *show) headline() (list []line) {
+	runs := s.Runs()
+	for _, r := range runs[:min(len(runs), maxRuns)] {
+		list = append(list, verdict(r))
+	}
+	_, failed := s.Commands()
+	if len(failed) > 0 && s.failedFirst() > 1 && !isRun(runs, failed[0]) {
+		c := failed[0]
+		list = append(list, line{before: "failed: ", subject: c.Label(), after: ", " + ending(c) + " after " + duration(c.Wall), failed: true})
+	}
+	if s.CommandTotals().Commands > 1 {
+		if c := s.slowestCommand(); c != nil {
+			list = append(list, line{before: "slowest command: ", subject: c.Label(), after: ", " + s.part(c.Self)})
+		}
+	}
+	if r := s.slowestSpan(); r != nil {
+		what := "slowest span: "
+		if r.Step != "" {
+			what = "slowest step: "
+		}
+		after := ", " + s.part(r.Self)
+		if r.Times.Count > 1 {
+			after += " in " + number(r.Times.Count)
+		}
+		list = append(list, line{before: what, subject: spanName(r), after: after})
+	}
+	if p := s.longestPause(); p != nil {
+		list = append(list, line{before: "longest pause: " + s.part(p.Duration) + " after ", subject: lineBefore(p), quoted: len(p.Line) > 0})
+	}
+	if s.lost > 0 {
+		list = append(list, line{before: cli.Plural(s.lost, "event was", "events were") + " lost: what follows lacks them", failed: true})
+	}
+	return list
+}
+
+// isRun reports whether a command is the first one of its log, which has a line of its own.
+func isRun(runs []*analysis.Run, c *analysis.Command) bool {
+	return slices.ContainsFunc(runs, func(r *analysis.Run) bool { return r.Command.Source == c.Source && r.PID == c.PID })
+}
+
+func verdict(r *analysis.Run) line {
+	after := ": " + ending(&r.Command) + " after " + duration(r.Wall)
+	if r.State == analysis.Running {
+		after = ": runs at the end of the log, after " + duration(r.Wall)
+	}
+	if r.State == analysis.Ended {
+		after += ", processor time " + duration(r.User+r.System) + ", memory " + size(r.MaxRSS)
+	}
+	return line{subject: r.Label(), after: after, failed: r.Failed()}
+}
+
+// ending returns in words how a command ended.
+func ending(c *analysis.Command) string {
+	switch c.State {
+	case analysis.Replaced:
+		return "executed another program"
+	case analysis.Running:
+		return "runs"
+	case analysis.Lost:
+		return "end not recorded"
+	}
+	if c.Signal != 0 {
+		return "killed by " + output.SignalName(c.Signal)
+	}
+	return "status " + status(c)
+}
+
+// part returns a duration, and its part of the time of the log.
+func (s *show) part(ns int64) string {
+	text := duration(ns)
+	if all := s.Duration(); all > 0 {
+		text += " (" + output.Percent(float64(ns)/float64(all)) + ")"
+	}
+	return text
+}
+
+func (s *show) slowestCommand() *analysis.Command {
+	list, _ := s.Commands()
+	var slowest *analysis.Command
+	for _, c := range list {
+		if slowest == nil || c.Self > slowest.Self {
+			slowest = c
+		}
+	}
+	return slowest
+}
+
+func (s *show) slowestSpan() *analysis.Span {
+	for _, r := range s.Spans() {
+		if r.Times.Count > 0 {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *show) longestPause() *analysis.Pause {
+	list, lines := s.Pauses()
+	if lines < 2 || len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}

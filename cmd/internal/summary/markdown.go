@@ -1,0 +1,96 @@
+package summary
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+)
+
+// maxMarkdown bounds the size of the markdown: GitHub discards a larger step summary.
+const maxMarkdown = 1 << 20
+
+// tableRoom is what each table may use of it.
+const tableRoom = maxMarkdown / 8
+
+func (s *show) appendMarkdown(b []byte) []byte {
+	for _, l := range s.headline() {
+		b = append(b, "- "...)
+		if l.failed {
+			b = append(b, "❌ "...)
+		}
+		b = append(b, l.before...)
+		if l.subject != "" {
+			b = appendCode(b, cut(l.subject, widest))
+		}
+		b = append(append(b, l.after...), '\n')
+	}
+	tables := s.tables()
+	n := s.rows(len(tables), 0)
+	for _, t := range tables {
+		b = append(append(append(b, "\n#### "...), t.title...), "\n\n|"...)
+		for _, c := range t.columns {
+			b = append(append(append(b, ' '), strings.TrimPrefix(c, " ")...), " |"...)
+		}
+		b = append(b, "\n|"...)
+		for _, c := range t.columns {
+			if strings.HasPrefix(c, " ") {
+				b = append(b, " --- |"...)
+			} else {
+				b = append(b, " ---: |"...)
+			}
+		}
+		b = append(b, '\n')
+		left, start := t.hidden+uint64(len(t.rows)), len(b)
+		for _, r := range t.rows[:min(len(t.rows), n)] {
+			if len(b)-start > tableRoom {
+				break
+			}
+			b = appendRow(b, t, r)
+			left--
+		}
+		if left > 0 {
+			b = append(append(append(b, '\n'), number(left)...), " more rows are left out.\n"...)
+		}
+	}
+	b = append(b, '\n')
+	for _, note := range s.notes() {
+		b = append(append(append(b, "- "...), note...), '\n')
+	}
+	return append(append(append(b, "- "...), s.total()...), '\n')
+}
+
+// widestCell bounds the text of a cell.
+const widestCell = 200
+
+func appendRow(b []byte, t *table, r row) []byte {
+	b = append(b, '|')
+	for i, cell := range r.cells {
+		b = append(b, ' ')
+		if !strings.HasPrefix(t.columns[i], " ") {
+			b = append(append(b, cell...), " |"...)
+			continue
+		}
+		if r.failed {
+			b = append(b, "❌ "...)
+		}
+		b = append(appendCode(b, cut(cell, widestCell)), " |"...)
+	}
+	return append(b, '\n')
+}
+
+// appendCode appends untrusted text as code. All that has a meaning in markdown, HTML or a table is
+// a character reference.
+func appendCode(b []byte, text string) []byte {
+	b = append(b, "<code>"...)
+	for _, r := range string(escape.AppendPrintable(nil, text)) {
+		switch {
+		case r == ' ', r >= utf8.RuneSelf, '0' <= r && r <= '9', 'a' <= r|0x20 && r|0x20 <= 'z':
+			b = utf8.AppendRune(b, r)
+		default:
+			b = append(strconv.AppendInt(append(b, "&#"...), int64(r), 10), ';')
+		}
+	}
+	return append(b, "</code>"...)
+}

@@ -1,0 +1,81 @@
+package summary
+
+import (
+	"slices"
+	"strings"
+
+	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
+)
+
+// widest is the width of text columns where there is no terminal.
+const widest = 80
+
+func (s *show) appendText(b []byte) []byte {
+	lines, tables := s.headline(), s.tables()
+	for _, l := range lines {
+		subject := shown(cut(l.subject, widest))
+		if l.quoted {
+			subject = `"` + subject + `"`
+		}
+		text := l.before + subject + l.after
+		if s.Width > 0 {
+			text = cut(text, s.Width)
+		}
+		b = append(s.painted(b, text, l.failed), '\n')
+	}
+	n := s.rows(len(tables), len(lines))
+	for i, t := range tables {
+		if i > 0 || len(lines) > 0 {
+			b = append(b, '\n')
+		}
+		b = s.appendTable(b, t, n)
+	}
+	notes := s.notes()
+	if len(lines)+len(tables) > 0 {
+		b = append(b, '\n')
+	}
+	for _, note := range notes {
+		b = append(append(b, note...), '\n')
+	}
+	return append(s.painted(b, s.total(), s.lost > 0), '\n')
+}
+
+// painted appends text in the colour of failures.
+func (s *show) painted(b []byte, text string, failed bool) []byte {
+	if !failed || s.Red == "" {
+		return append(b, text...)
+	}
+	return append(append(append(b, s.Red...), text...), "\x1b[0m"...)
+}
+
+func (s *show) appendTable(b []byte, t *table, rows int) []byte {
+	d := drawn.Table{Escaped: true, Width: s.Width}
+	for _, c := range t.columns {
+		name, text := strings.CutPrefix(c, " ")
+		d.Header = append(d.Header, name)
+		if text {
+			d.Align = append(d.Align, drawn.Left)
+		} else {
+			d.Align = append(d.Align, drawn.Right)
+		}
+	}
+	for _, r := range t.rows[:min(len(t.rows), rows)] {
+		cells := slices.Clone(r.cells)
+		for i := range cells {
+			if cells[i] = shown(cells[i]); s.Width == 0 {
+				cells[i] = cut(cells[i], widest)
+			}
+		}
+		d.Add(cells...)
+		paint := ""
+		if r.failed {
+			paint = s.Red
+		}
+		d.Paint = append(d.Paint, paint)
+	}
+	b = d.Append(b)
+	if left := uint64(max(len(t.rows)-rows, 0)) + t.hidden; left > 0 {
+		b = append(append(append(b, "... "...), number(left)...), " more\n"...)
+	}
+	return b
+}

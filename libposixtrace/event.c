@@ -31,7 +31,7 @@ void pxt_set_word(_Atomic uint32_t *word)
 	atomic_store(&PXT_HOT->index, ((intptr_t)word - (intptr_t)&one) / 4);
 }
 
-__thread struct pxt_thread pxt_thread __attribute__((tls_model("initial-exec")));
+__thread struct pxt_thread pxt_thread PXT_TLS;
 
 static __attribute__((noinline, cold)) uint64_t who_slow(void)
 {

@@ -3,12 +3,23 @@
 #define PXT_SELF_H
 
 #include <stdint.h>
+#include <stdlib.h> /* __GLIBC__ */
 
 struct pxt_thread {
 	uint64_t epoch; /* who is valid while this is that of the process */
 	uint64_t who;	/* process and thread */
 };
 
-extern __thread struct pxt_thread pxt_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/*
+ * glibc allocates the other models' memory at the first use, which a handler must not do. musl does
+ * not, and does not load a library with this one late.
+ */
+#ifdef __GLIBC__
+#define PXT_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
+#else
+#define PXT_TLS __attribute__((tls_model("global-dynamic"), visibility("hidden")))
+#endif
+
+extern __thread struct pxt_thread pxt_thread PXT_TLS;
 
 #endif

@@ -1,6 +1,10 @@
-/* Registers names that other processes register, too: as the helper register of names_test.go. */
+/*
+ * Registers names that other processes register, too: as the helper register of names_test.go. With a
+ * third argument it records an event of each, whose data is the name, and registers no name of its own.
+ */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <trace.h>
 
@@ -14,6 +18,10 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof name, "shared %d", n);
 		if (posix_trace_eventid_open(name, &id))
 			return 1;
+		if (argc > 3) {
+			posix_trace_event(id, name, strlen(name));
+			continue;
+		}
 		printf("%d %u <nil>\n", n, id);
 		snprintf(name, sizeof name, "own %d %d", seed, i);
 		if (posix_trace_eventid_open(name, &own) || own == id)

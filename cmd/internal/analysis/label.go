@@ -113,7 +113,7 @@ var outputs = []string{"-o", "-MF", "-MT", "-MQ", "-I", "-L", "-isystem", "-incl
 var flags = []string{"-O", "-W", "-f", "-m", "-g", "-D", "-std=", "-pipe", "-S", "-E", "-shared", "-c", "--"}
 
 // subjects are options whose value says what a program works on.
-var subjects = map[string]string{"compile": "-p", "asm": "-p", "vet": "-p"}
+var subjects = map[string]string{"compile": "-p", "asm": "-p", "vet": "-p", "link": "-o"}
 
 // classify returns the class of an argument that follows another one.
 func classify(program, before, a string) class {
@@ -151,6 +151,7 @@ func isTemporary(a string) bool {
 			return true
 		}
 	}
+	a = path.Base(a)
 	digits, letters := 0, 0
 	for i := range len(a) {
 		switch c := a[i]; {
@@ -158,7 +159,7 @@ func isTemporary(a string) bool {
 			digits++
 		case 'a' <= c|0x20 && c|0x20 <= 'z':
 			letters++
-		case c != '-' && c != '_' && c != '/':
+		case c != '-' && c != '_':
 			return false
 		}
 	}

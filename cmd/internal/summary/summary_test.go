@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -154,6 +155,29 @@ func TestHeight(t *testing.T) {
 		out := hostileSummary(&Options{Top: Screen, Width: 80, Height: height})
 		if n := bytes.Count(out, []byte("\n")); n > max(height, 42) {
 			t.Errorf("%d lines on %d", n, height)
+		}
+	}
+}
+
+// On a narrow terminal, columns of numbers go before the names are cut.
+func TestNarrow(t *testing.T) {
+	a := New(&Options{})
+	names := []string{"deploy.sh:37 sleep 0.2 and more.begin", "deploy.sh:37 sleep 0.2 and more.end"}
+	s := a.NewSource(func(id posixtrace.EventID) string { return names[id-100] })
+	for i := range int64(50) {
+		s.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: posixtrace.EventID(100 + i%2), UnixNano: i * 123456}}})
+	}
+	a.Finish()
+	for width, columns := range map[int]string{0: "count p50 p95 max total self", 80: "count p50 p95 max total self", 70: "count p95 max total self", 60: "max total self"} {
+		out := string(Append(nil, a, 0, &Options{Top: Screen, Width: width}))
+		header := regexp.MustCompile(`(?m)^span .*$`).FindString(out)
+		if got := strings.Join(strings.Fields(header)[1:], " "); got != columns || !strings.Contains(out, "\ndeploy.sh:37 sleep 0.2 and more ") {
+			t.Errorf("width %d: %q in\n%s", width, got, out)
+		}
+		for line := range strings.Lines(out) {
+			if width > 0 && utf8.RuneCountInString(line) > width+1 {
+				t.Errorf("width %d: %q", width, line)
+			}
 		}
 	}
 }

@@ -32,10 +32,19 @@ func (t *table) drop(names ...string) {
 		if i < 0 || slices.ContainsFunc(t.rows, func(r row) bool { return r.cells[i] != "" && r.cells[i] != "0" && r.cells[i] != "-" }) {
 			continue
 		}
-		t.columns = slices.Delete(slices.Clone(t.columns), i, i+1)
-		for j := range t.rows {
-			t.rows[j].cells = slices.Delete(t.rows[j].cells, i, i+1)
-		}
+		t.remove(name)
+	}
+}
+
+// remove removes a column if the table has it.
+func (t *table) remove(name string) {
+	i := slices.Index(t.columns, name)
+	if i < 0 {
+		return
+	}
+	t.columns = slices.Delete(t.columns, i, i+1)
+	for j := range t.rows {
+		t.rows[j].cells = slices.Delete(t.rows[j].cells, i, i+1)
 	}
 }
 

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
 )
@@ -48,7 +49,38 @@ func (s *show) painted(b []byte, text string, failed bool) []byte {
 	return append(append(append(b, s.Red...), text...), "\x1b[0m"...)
 }
 
+// roomForText is the width of text columns for which others are left out on a narrow terminal.
+const roomForText = 36
+
+// spare are the columns to leave out, the first one first.
+var spare = []string{"p50", "bytes", "p95", "mean", "rate/s", "memory", "open", "unmatched", "overlapping", "count"}
+
+// fit leaves out columns of a table that is too wide, so that its text can be read.
+func (s *show) fit(t *table) {
+	for _, name := range spare {
+		text, width := 0, 0
+		for i, c := range t.columns {
+			w := utf8.RuneCountInString(c)
+			for _, r := range t.rows {
+				w = max(w, utf8.RuneCountInString(r.cells[i]))
+			}
+			if strings.HasPrefix(c, " ") {
+				w = min(w, roomForText)
+				text++
+			}
+			width += w + 2
+		}
+		if text == 0 || width-2 <= s.Width {
+			return
+		}
+		t.remove(name)
+	}
+}
+
 func (s *show) appendTable(b []byte, t *table, rows int) []byte {
+	if s.Width > 0 {
+		s.fit(t)
+	}
 	d := drawn.Table{Escaped: true, Width: s.Width}
 	for _, c := range t.columns {
 		name, text := strings.CutPrefix(c, " ")

@@ -25,8 +25,8 @@ struct pxt_names {
 	uint64_t family;
 	uint32_t next[2]; /* by class: the id of the next name */
 	uint32_t end;	  /* bytes of records */
-	uint32_t buckets[BUCKETS]; /* offsets of records, plus one */
-	uint8_t records[MAX_NAMES * MAX_RECORD];
+	uint8_t records[MAX_NAMES * MAX_RECORD]; /* first: few names take one page, with what is above */
+	_Alignas(4) uint32_t buckets[BUCKETS];	 /* offsets of records, plus one */
 };
 
 /* A record, taken apart. */

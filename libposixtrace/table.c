@@ -15,14 +15,16 @@
 
 union pxt_hot_page pxt_hot_page __attribute__((aligned(PXT_HOT_SIZE)));
 
-static _Atomic uint32_t never; /* the word of a process that must not be traced */
-
-/*
- * The page of this process is always mapped at the same place, also after it was moved, and in
- * children: a trace point may hold its address.
- */
-static uint8_t *place;
-static char dirpath[PATH_MAX]; /* the directory of the page */
+/* One after the other, which makes one page of memory dirty instead of two. */
+static struct {
+	/*
+	 * The page of this process is always mapped at the same place, also after it was moved, and in
+	 * children: a trace point may hold its address.
+	 */
+	uint8_t *place;
+	_Atomic uint32_t never; /* the word of a process that must not be traced */
+	char dirpath[PATH_MAX]; /* the directory of the page */
+} own;
 
 void pxt_setup(void)
 {
@@ -45,19 +47,19 @@ static int zeros_at(void *at)
 
 void pxt_page_forked(void)
 {
-	if (place)
-		zeros_at(place); /* of another process */
+	if (own.place)
+		zeros_at(own.place); /* of another process */
 }
 
 /* Moves a mapped page to its place. */
 static int settle(uint8_t *page)
 {
 	long at;
-	if (!place) {
-		place = page;
+	if (!own.place) {
+		own.place = page;
 		return 0;
 	}
-	at = pxt_retry(SYS_mremap, page, PXT_PG_pageSize, PXT_PG_pageSize, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+	at = pxt_retry(SYS_mremap, page, PXT_PG_pageSize, PXT_PG_pageSize, MREMAP_MAYMOVE | MREMAP_FIXED, own.place);
 	if (at < 0 && at >= -4095) {
 		pxt_page_unmap(page);
 		return (int)at;
@@ -93,7 +95,7 @@ static int move(struct pxt_room *r)
 		return err;
 	err = settle(page);
 	if (err == 0)
-		memcpy(dirpath, r->dirpath, strlen(r->dirpath) + 1);
+		memcpy(own.dirpath, r->dirpath, strlen(r->dirpath) + 1);
 	return err;
 }
 
@@ -145,13 +147,13 @@ static int first_open(struct pxt_room *r)
 	err = settle(page);
 	if (err < 0)
 		return err;
-	page = place;
-	memcpy(dirpath, r->dirpath, strlen(r->dirpath) + 1);
+	page = own.place;
+	memcpy(own.dirpath, r->dirpath, strlen(r->dirpath) + 1);
 	word = pxt_page32(page, PXT_PG_offWord);
 	if (!pxt_secure())
 		inherit(r, page);
 	else if (r->euid != 0 && !release(r, page))
-		word = &never;
+		word = &own.never;
 	if (!atomic_load(&h->epoch))
 		atomic_store(&h->epoch, pxt_random());
 	h->page = page;
@@ -168,7 +170,7 @@ int pxt_proc_open(struct pxt_room *r, bool name)
 		return first_open(r);
 	if (pxt_page_moved(h->page))
 		return move(r);
-	err = pxt_dir_reopen(r, dirpath);
+	err = pxt_dir_reopen(r, own.dirpath);
 	/*
 	 * No descriptor leads others to a page whose name is gone. The process makes a new one for itself
 	 * when it registers a name.

@@ -129,30 +129,36 @@ func (b *bench) cStart() *group {
 	n := b.pick(500, 100)
 	variant := func(name string) string { return filepath.Join(b.bin, "start-"+name) }
 	quick := []string{"env", "LTTNG_UST_REGISTER_TIMEOUT=0"}
-	measured := func(program string) (start, memory float64, err error) {
-		v, err := numbers(1, append(quick, filepath.Join(b.bin, "spawn"), strconv.Itoa(n), variant(program))...)
+	start := func(program string, args ...string) (float64, error) {
+		v, err := numbers(1, append(append(quick, filepath.Join(b.bin, "spawn"), strconv.Itoa(n), variant(program)), args...)...)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		m, err := numbers(1, append(quick, variant(program), "memory")...)
+		return v[0] / float64(n) / 1e9, nil
+	}
+	memory := func(program string) (float64, error) {
+		v, err := numbers(1, append(quick, variant(program), "memory")...)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		return v[0] / float64(n) / 1e9, m[0], nil
+		return v[0], nil
 	}
 	added := func(key, program string) func(series) error {
 		return func(s series) error {
-			start, memory, err := measured("plain")
-			if err != nil {
-				return err
+			var with, without [3]float64
+			var err [6]error
+			for i, of := range []struct {
+				program string
+				v       *[3]float64
+			}{{"plain", &without}, {program, &with}} {
+				of.v[0], err[3*i] = start(of.program)
+				of.v[1], err[3*i+1] = start(of.program, "none")
+				of.v[2], err[3*i+2] = memory(of.program)
 			}
-			with, most, err := measured(program)
-			if err != nil {
-				return err
-			}
-			s.put(key, with-start)
-			s.put(key+" memory", most-memory)
-			return nil
+			s.put(key, with[0]-without[0])
+			s.put(key+" none", with[1]-without[1])
+			s.put(key+" memory", with[2]-without[2])
+			return errors.Join(err[:]...)
 		}
 	}
 	return &group{
@@ -161,6 +167,8 @@ func (b *bench) cStart() *group {
 		items: []*item{
 			{name: "in C: what a trace point adds to the start of a program, not traced", unit: millis,
 				oursKey: "ours", theirsKey: "theirs", peer: "LTTng-UST, not waiting for its daemon", bar: most(0.2)},
+			{name: "in C: the same, of a program that does not come to it", unit: millis,
+				oursKey: "ours none", theirsKey: "theirs none", peer: "LTTng-UST, not waiting for its daemon"},
 			{name: "in C: the same, private memory", unit: megabytes,
 				oursKey: "ours memory", theirsKey: "theirs memory", peer: "LTTng-UST", bar: most(0.2)},
 		},

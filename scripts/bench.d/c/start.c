@@ -3,6 +3,7 @@
  * LTTng-UST (-DLTTNG), and without any (-DPOSIXTRACE_DISABLE).
  *
  *   start          does nothing else
+ *   start none     does not pass it
  *   start memory   prints the bytes of memory that no other process shares
  */
 #include <stdio.h>
@@ -30,7 +31,10 @@ static void point(void)
 #endif
 }
 
-/* Pages that were written. Of a file that one process maps by chance, the kernel counts all as private. */
+/*
+ * Memory of its own and its part of shared memory. Pages of files are left out: those of a program
+ * that was just built count as dirty until they are on disk.
+ */
 static int memory(void)
 {
 	char line[256];
@@ -40,7 +44,7 @@ static int memory(void)
 	if (!f)
 		return 1;
 	while (fgets(line, sizeof line, f))
-		if (sscanf(line, "Private_Dirty: %ld kB", &kb) == 1)
+		if (sscanf(line, "Pss_Anon: %ld kB", &kb) == 1 || sscanf(line, "Pss_Shmem: %ld kB", &kb) == 1)
 			sum += kb;
 	fclose(f);
 	return printf("%ld\n", sum * 1024) < 0;
@@ -48,6 +52,8 @@ static int memory(void)
 
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "none"))
+		return 0;
 	point();
 	return argc > 1 && !strcmp(argv[1], "memory") ? memory() : 0;
 }

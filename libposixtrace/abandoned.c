@@ -3,16 +3,16 @@
  * it a chunk that stays busy. Other processes see no difference from a record whose thread does not
  * run, and wait or pass by; this process can see it:
  *
- * A record stores the low half of the control word of the busy chunk in its stack frame, and the
- * frame's address in the shard: as the intent before it sets the busy bit; as the frame, with the
- * control word in held, when it has set it. The frame of a record that has not ended keeps that value,
- * also under handlers that interrupt it and record, too. A frame without it has ended. Frames of
- * records that were left are overwritten sooner or later, most by the next call of the same function.
+ * A record stores the low half of the control word of the busy chunk in its stack frame. When it has
+ * set the busy bit it stores the frame's address and the control word in the shard, and then looks at
+ * the shard's tag. The frame of a record that has not ended keeps its value, also under handlers that
+ * interrupt it and record, too. A frame without it has ended. Frames of records that were left are
+ * overwritten sooner or later, most by the next call of the same function.
  *
- * Between the exchange that sets the bit and the store of held is one instruction, at which another
- * thread may stand that has set the bit, while the intent is that of a record that was faster to
- * store it and slower to exchange. So without held, a chunk counts as abandoned only when it was seen
- * unchanged often.
+ * Between the exchange that sets the bit and the store behind it is one instruction. A record that was
+ * left there is not in the shard, nor is one whose thread does not run just then. So when the chunk was
+ * seen unchanged for a while, the shard's tag is taken away. If the record lives, either it sees that
+ * and gives way, or what it has stored before is seen.
  *
  * Whatever holds more than a busy bit, the slow path, runs with signals blocked.
  */
@@ -33,13 +33,23 @@ static bool ended(volatile uint32_t *frame, uint32_t value)
 	return r == -EAGAIN || r == -EFAULT;
 }
 
-/*
- * Whether no record will end the busy state of the shard's chunk, seen as c. The caller holds the
- * shard's lock.
- */
-bool pxt_abandoned(struct pxt_shard *s, uint64_t c)
+/* How often a chunk is seen busy by a record that the shard does not know, before the tag is taken away. */
+#define LOOKS 16
+/* Until then, what a running thread has stored is seen. */
+#define SEEN_NS 50000
+
+/* Whether the shard's chunk, seen as c, is busy by a record that the shard knows. */
+static bool known(struct pxt_shard *s, uint64_t c)
 {
-	uint64_t held = pxt_load(&s->held);
+	return pxt_load(&s->held) == c;
+}
+
+/*
+ * Whether no record will end the busy state of the shard's chunk, seen as c, or append to it. The
+ * caller holds the shard's lock.
+ */
+bool pxt_abandoned(struct pxt_shard *s, struct pxt_desc *d, uint64_t c)
+{
 	if (s->stuck != c) {
 		s->stuck = c;
 		s->looks = 0;
@@ -47,10 +57,14 @@ bool pxt_abandoned(struct pxt_shard *s, uint64_t c)
 	s->looks++;
 	if (s->looks & (s->looks - 1))
 		return false; /* each costs a system call */
-	if (held == c)
+	if (known(s, c))
 		return ended(atomic_load(&s->frame), (uint32_t)c);
-	volatile uint32_t *frame = atomic_load(&s->intent);
-	if (s->looks < PXT_lookAgain || frame == NULL)
+	if (s->looks < LOOKS)
 		return false;
-	return ended(frame, (uint32_t)c);
+	uint64_t tag = atomic_exchange(&s->tag, PXT_noChunk);
+	pxt_sleep(SEEN_NS);
+	if (!known(s, c) && pxt_load(&d->ctl) == c)
+		return true;
+	pxt_cas(&s->tag, PXT_noChunk, tag);
+	return false;
 }

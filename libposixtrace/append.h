@@ -5,32 +5,31 @@
 #include "word.h"
 
 /*
- * Before pxt_seize: says in the shard which record is about to make its chunk, seen as c, busy: one
- * whose stack frame has the word at frame (abandoned.c).
+ * Makes the shard's chunk, seen as c, busy, and says by which record: one whose stack frame has the
+ * word at frame, which pxt_sign has set (abandoned.c). The caller then looks at the shard's tag and epoch.
  */
-static inline void pxt_intend(struct pxt_shard *s, uint64_t c, volatile uint32_t *frame)
-{
-	*frame = (uint32_t)(c | PXT_busyBit);
-	atomic_store_explicit(&s->intent, frame, memory_order_relaxed);
-}
-
-/* Makes the chunk busy, and says that it is so by this record. */
 static inline bool pxt_seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, volatile uint32_t *frame)
 {
-	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, c | PXT_busyBit))) {
-		atomic_store_explicit(&s->intent, NULL, memory_order_relaxed);
+	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, c | PXT_busyBit)))
 		return false;
-	}
 	atomic_store_explicit(&s->frame, frame, memory_order_relaxed);
 	atomic_store_explicit(&s->held, c | PXT_busyBit, memory_order_release);
 	return true;
 }
 
-/* Ends the busy state without an event. Another record may seize the chunk in the same state c. */
+static inline void pxt_sign(uint64_t c, volatile uint32_t *frame)
+{
+	*frame = (uint32_t)(c | PXT_busyBit);
+}
+
+/*
+ * Ends the busy state without an event. Another record may seize the chunk in the same state c; and if
+ * this thread did not run for long after the exchange, the shard may have left the chunk.
+ */
 static inline void pxt_let_go(struct pxt_shard *s, struct pxt_desc *d, uint64_t c)
 {
 	atomic_store_explicit(&s->held, 0, memory_order_relaxed);
-	pxt_publish(&d->ctl, c);
+	pxt_cas(&d->ctl, c | PXT_busyBit, c);
 }
 
 static inline struct pxt_desc *pxt_tagged(const struct pxt_writer *w, uint64_t tag)
@@ -85,11 +84,11 @@ static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_w
 			 off + size + (PXT_CK_Overhead - PXT_CK_HeaderSize) > w->chunk_size))
 		goto rare;
 	/* What the record needs is computed as far as possible before the clock is read. */
-	uint32_t epoch = s->epoch;
+	uint32_t epoch = pxt_epoch(s);
 	uint64_t what = id | (uint64_t)epoch << 32;
 	struct pxt_site *k = pxt_site(s, addr, who, what);
 	__asm__ volatile("" : "+r"(k)); /* not later */
-	pxt_intend(s, c, &frame);
+	pxt_sign(c, &frame);
 	/*
 	 * The counter comes right before the exchange: a processor that reads it stops until it has the
 	 * value, and the exchange stops until all before it is done. What stands between the two runs alone;
@@ -109,7 +108,7 @@ static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_w
 	now += pxt_load(&f->shift);
 	uint64_t delta = now - s->base;
 	if (PXT_UNLIKELY(now <= pxt_load(&f->horizon) || pxt_load(&f->state) != st || pxt_load(&s->tag) != tag ||
-			 s->epoch != epoch || now < s->last || delta > UINT32_MAX)) {
+			 pxt_epoch(s) != epoch || now < s->last || delta > UINT32_MAX)) {
 		pxt_let_go(s, d, c);
 		goto rare;
 	}

@@ -70,11 +70,13 @@ static void install(struct pxt_writer *w, struct pxt_shard *s, uint32_t i, uint6
 	pxt_store(&s->tag, PXT_noChunk);
 	pxt_store(&s->held, 0);
 	s->data = pxt_chunk_of(m, i);
-	if (++s->epoch == 0) {
+	uint32_t epoch = pxt_epoch(s) + 1;
+	if (epoch == 0) {
 		/* The count wraps: entries of earlier chunks must not be found. */
 		memset(s->cache, 0, sizeof s->cache);
-		s->epoch = 1;
+		epoch = 1;
 	}
+	atomic_store(&s->epoch, epoch);
 	for (uint32_t j = 0; j <= w->mask; j++) {
 		/* Generations wrap, too: a shard that had this chunk long ago may know it by the same tag. */
 		_Atomic uint64_t *tag = &w->shards[j].tag;
@@ -135,7 +137,7 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 		/* A flush has closed it, or the shard never had one. */
 	} else if (pxt_busy(c)) {
 		/* A thread was interrupted in the middle of an event: do not wait for it. */
-		if (!pxt_abandoned(s, c))
+		if (!pxt_abandoned(s, d, c))
 			return false;
 		/* What the shard knows of the chunk may be wrong. */
 		pxt_leave_partial(&w->m, i, c);

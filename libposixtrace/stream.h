@@ -45,8 +45,8 @@ struct pxt_site {
 };
 
 /*
- * A chunk that a writer owns. A thread holds lock, with signals blocked, to exchange the chunk; the
- * members from epoch to data belong to the thread that has set the chunk's busy bit.
+ * A chunk that a writer owns. A thread holds lock, with signals blocked, to exchange the chunk; base,
+ * last, sites and cache belong to the thread that has set the chunk's busy bit.
  */
 struct pxt_shard {
 	/* The number of the chunk, and the control word to expect of it without offset and count. */
@@ -54,13 +54,12 @@ struct pxt_shard {
 	uint64_t base; /* of the deltas */
 	uint64_t last; /* tick of the last event */
 	unsigned char *data;
-	uint32_t epoch; /* counts the chunks; entries of the cache with another epoch are void */
+	_Atomic uint32_t epoch; /* counts the chunks; entries of the cache with another epoch are void */
 	uint32_t sites; /* defined in this chunk */
 
 	/* Which record has made the chunk busy (abandoned.c). */
 	_Atomic uint64_t held;
 	volatile uint32_t *_Atomic frame;
-	volatile uint32_t *_Atomic intent;
 
 	_Atomic uint32_t lock;
 	_Atomic uint32_t place;	 /* in the header's table, plus one */

@@ -236,6 +236,10 @@ static inline struct pxt_shard *pxt_shard(const struct pxt_writer *w, unsigned h
 {
 	return w->shards + (hint & w->mask);
 }
+static inline uint32_t pxt_epoch(struct pxt_shard *s)
+{
+	return atomic_load_explicit(&s->epoch, memory_order_relaxed);
+}
 static inline struct pxt_site *pxt_site(struct pxt_shard *s, uint64_t addr, uint64_t who, uint64_t what)
 {
 	uint64_t h = (addr ^ (who << 20 | who >> 44) ^ what << 40) * PXT_spread;
@@ -251,7 +255,7 @@ bool pxt_still_crowded(struct pxt_shard *s);
 bool pxt_take_over(struct pxt_writer *w, struct pxt_shard *s, uint32_t need, uint32_t *chunk, uint64_t *ctl);
 
 /* abandoned.c */
-bool pxt_abandoned(struct pxt_shard *s, uint64_t c);
+bool pxt_abandoned(struct pxt_shard *s, struct pxt_desc *d, uint64_t c);
 
 /* openchunk.c */
 bool pxt_append_open(struct pxt_writer *w, struct pxt_shard *s, const struct pxt_event *e, bool *done);

@@ -4,7 +4,7 @@
 /* The place of a site of this shard, defined by a record at *p if it is new. */
 static inline struct pxt_site *site_at(struct pxt_shard *s, unsigned char **p, uint32_t id, uint64_t who, uint64_t addr)
 {
-	uint64_t what = id | (uint64_t)s->epoch << 32;
+	uint64_t what = id | (uint64_t)pxt_epoch(s) << 32;
 	struct pxt_site *k = pxt_site(s, addr, who, what);
 	if (!pxt_is_site(k, addr, who, what)) {
 		pxt_define(s, k, *p, addr, who, what);
@@ -128,10 +128,11 @@ __attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hi
 		uint64_t now = w->ticks ? pxt_ticks() + pxt_load(&f->shift) : pxt_monotonic();
 		struct pxt_shard *s = pxt_shard(w, hint);
 		uint64_t tag = pxt_load(&s->tag);
+		uint32_t epoch = pxt_epoch(s);
 		struct pxt_desc *d = pxt_tagged(w, tag);
 		uint64_t c = pxt_load(&d->ctl);
 		if (((c ^ tag) & PXT_tagMask) || pxt_off(c) + PXT_CK_Overhead + pxt_align(e.n) > w->chunk_size ||
-		    !(pxt_intend(s, c, &frame), pxt_seize(s, d, c, &frame))) {
+		    (pxt_sign(c, &frame), !pxt_seize(s, d, c, &frame))) {
 			bool done, ok = slow(w, s, &e, try, &done);
 			if (done)
 				return ok;
@@ -139,7 +140,7 @@ __attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hi
 		}
 		if (now <= pxt_load(&f->horizon))
 			now = pxt_beyond(&w->m);
-		if (pxt_load(&f->state) != st || pxt_load(&s->tag) != tag) {
+		if (pxt_load(&f->state) != st || pxt_load(&s->tag) != tag || pxt_epoch(s) != epoch) {
 			pxt_let_go(s, d, c);
 			continue;
 		}

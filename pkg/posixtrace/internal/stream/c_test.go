@@ -5,11 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 )
 
 // The C library has a second implementation of the writers. The tests whose names begin with TestC run
@@ -31,7 +33,11 @@ var cBuilt struct {
 // cPeer returns the path of the test program in C, built with more flags.
 func cPeer(t testing.TB, flags ...string) string {
 	t.Helper()
-	tracetest.NeedProgram(t, "cc")
+	tracetest.NeedProgram(t, ctest.CC()[0])
+	tracetest.Only(t, ctest.Native(), "on the processor of the C programs")
+	if slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-fsanitize") }) {
+		tracetest.Only(t, !strings.Contains(ctest.CC()[0], "musl"), "with a C library that the sanitizers know")
+	}
 	cBuilt.mu.Lock()
 	defer cBuilt.mu.Unlock()
 	key := strings.Join(flags, " ")
@@ -47,7 +53,8 @@ func cPeer(t testing.TB, flags ...string) string {
 	}
 	const lib = "../../../../libposixtrace"
 	prog := filepath.Join(cBuilt.dir, fmt.Sprint("peer", len(cBuilt.progs)))
-	args := append([]string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-I", lib, "-o", prog}, flags...)
+	args := append(ctest.CC()[1:], "-std=gnu11", "-fno-strict-aliasing", "-I", lib, "-o", prog)
+	args = append(append(args, ctest.CFlags()...), flags...)
 	own, err := filepath.Glob("testdata/c/*.c")
 	if err != nil || len(own) == 0 {
 		t.Fatalf("%d files, %v", len(own), err)
@@ -57,8 +64,8 @@ func cPeer(t testing.TB, flags ...string) string {
 		args = append(args, filepath.Join(lib, part+".c"))
 	}
 	args = append(args, "-pthread", "-lrt")
-	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, out)
+	if out, err := exec.Command(ctest.CC()[0], args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", ctest.CC()[0], err, out)
 	}
 	cBuilt.progs[key] = prog
 	return prog

@@ -153,13 +153,16 @@ type storming struct {
 	errs bytes.Buffer
 }
 
-// startStorm starts a process of a storm, from a program or, if that is "", in Go.
+// startStorm starts a process of a storm, from a program, with arguments, or, if that is "", in Go.
 func startStorm(t *testing.T, prog, dir string, who int, mode string) *storming {
 	t.Helper()
 	if prog == "" {
 		prog = "/proc/self/exe"
 	}
 	s := &storming{Cmd: exec.Command(prog)}
+	if strings.Contains(prog, " ") {
+		s.Cmd = exec.Command(strings.Fields(prog)[0], strings.Fields(prog)[1:]...)
+	}
 	s.Env = append(os.Environ(), killEnv+"="+mode, "STREAM_TEST_DIR="+dir, "STREAM_TEST_WHO="+strconv.Itoa(who), "GOMAXPROCS=2", "ASAN_OPTIONS=detect_leaks=0")
 	s.Stderr = &s.errs
 	out, err := s.StdoutPipe()

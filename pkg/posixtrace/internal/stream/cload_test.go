@@ -65,6 +65,49 @@ func TestRoomAfterStormOfCAndGo(t *testing.T) {
 	}
 }
 
+// TestCThreadsHaveNoDataRace has threads of a program in C record, under the sanitizer for threads, which
+// sees those of one process.
+func TestCThreadsHaveNoDataRace(t *testing.T) {
+	tracetest.NeedProgram(t, "setarch")
+	prog := "setarch -R " + cPeer(t, "-g", "-fsanitize=thread", "-Wno-tsan") // which does not know every layout of memory
+	for _, policy := range []uint8{Loop, UntilFull} {
+		dir, m, all := killStream(t, policy, 64<<10)
+		ctl := newWriter(t, m, 1)
+		m.Start(ctl, Event{})
+		p := startStorm(t, prog, dir, 0, "storm 6 100")
+		time.Sleep(time.Duration(tracetest.Scale(300, 3000, 10000)) * time.Millisecond)
+		all[stormPhase].before.Store(stormEnds)
+		tracetest.Wait(t, "the threads", func() bool { return all[stormDone].before.Load() == 6 })
+		p.in.Close()
+		if err := p.Wait(); err != nil {
+			t.Errorf("policy %d: %v\n%.5000s", policy, err, p.errs.String())
+		}
+	}
+}
+
+// TestCDataFaultLeavesNoBusyChunk records data that cannot be read, wholly or at one of its ends, in a
+// program in C that survives the fault.
+func TestCDataFaultLeavesNoBusyChunk(t *testing.T) {
+	prog := cPeer(t)
+	for _, mode := range []string{"fault own", "fault open"} {
+		dir, m, all := killStream(t, Loop, 64<<10)
+		ctl := newWriter(t, m, 1)
+		m.Start(ctl, Event{})
+		p := startStorm(t, prog, dir, 0, mode)
+		tracetest.Wait(t, "the faults", func() bool { return all[stormDone].before.Load() == 1 })
+		if n := busyChunks(m); n != 0 {
+			t.Errorf("%s: %d chunks are busy; %s", mode, n, states(m))
+		}
+		y := newTally(t, 1)
+		readInto(m.NewReader(), y)
+		if faults, recorded := all[0].refused.Load(), all[0].recorded.Load(); faults < 20 || y.got[0] != recorded {
+			t.Errorf("%s: %d faults, %d events recorded, %d read", mode, faults, recorded, y.got[0])
+		}
+		p.in.Close()
+		tracetest.OK(t, mode, p.Wait())
+	}
+}
+
 // TestCTimerSignals interrupts threads of a program in C 25,000 times a second by a handler that records,
 // too, and in some runs does not return now and then. What was recorded is read or counted as lost,
 // nothing twice. When the signals are over the writers soon have chunks of their own again.

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -104,6 +105,7 @@ struct timed {
 	uint64_t seed;
 	uint64_t events;
 	sigjmp_buf top;
+	timer_t timer;
 };
 
 static _Thread_local struct timed *timed;
@@ -129,16 +131,25 @@ static void on_timer(int sig)
 	uint64_t seed = t->seed;
 	timed_event(t, pxt_processor(), t->me + 1);
 	t->seed = seed * 6364136223846793005u + 1442695040888963407u; /* what it has interrupted goes on */
+	if (oracles[STORM_PHASE].before != 0) {
+		/* On a busy machine the next signal may always be there. */
+		static const struct itimerspec never;
+		timer_settime(t->timer, 0, &never, NULL);
+	}
 	if (jumps && random_below(&t->seed, (uint32_t)jumps) == 0)
 		siglongjmp(t->top, 1);
 }
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 static timer_t start_timer(void)
 {
 	timer_t timer;
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
 	struct itimerspec every = {{0, 40000}, {0, 40000}};
-	((int *)&ev._sigev_un)[0] = (int)pxt_gettid();
+	ev.sigev_notify_thread_id = (int)pxt_gettid();
 	need(timer_create(CLOCK_MONOTONIC, &ev, &timer) == 0 && timer_settime(timer, 0, &every, NULL) == 0, "timer");
 	return timer;
 }
@@ -147,14 +158,14 @@ static void *timed_thread(void *arg)
 {
 	struct timed *t = arg;
 	timed = t;
-	timer_t timer = start_timer();
+	t->timer = start_timer();
 	sigsetjmp(t->top, 1);
 	while (oracles[STORM_PHASE].before == 0) {
 		timed_event(t, pxt_processor(), t->me);
 		if (oracles[t->me].before % 1024 == 0)
 			usleep(20); /* so that the reader can keep up */
 	}
-	timer_delete(timer);
+	timer_delete(t->timer);
 	for (uint32_t i = 0, tries = 0; i < calm && tries < 100000000; tries++)
 		i += timed_event(t, i, t->me); /* with each of the shards */
 	oracles[STORM_DONE].before++;
@@ -180,6 +191,46 @@ void timer_program(const char *mode)
 	}
 	for (int i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
+	while (read(0, &c, 1) > 0)
+		;
+}
+
+/* fault: data at the ends of pages, the next of which cannot be read. */
+
+static sigjmp_buf survived;
+
+static void on_fault(int sig)
+{
+	(void)sig;
+	siglongjmp(survived, 1);
+}
+
+void fault_program(const char *mode)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	static const size_t sizes[] = {1, 7, 8, 12, 16, 17, 64, 100, 1024};
+	struct sigaction act = {.sa_handler = on_fault};
+	struct pxt_writer *w = new_writer(1);
+	struct oracle *o = &oracles[0];
+	unsigned char good[64], *p = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char c;
+	need(p != MAP_FAILED && mprotect(p + page, page, PROT_READ | PROT_WRITE) == 0, "mmap");
+	w->opens_only = !strcmp(mode, "open");
+	sigaction(SIGSEGV, &act, NULL);
+	ready();
+	for (volatile size_t i = 0; i < 3 * sizeof sizes / sizeof *sizes; i++) {
+		size_t n = sizes[i / 3];
+		const unsigned char *bad[] = {p, p + page - 1, p + 2 * page - n + 1};
+		if (sigsetjmp(survived, 1) == 0) {
+			record(w, 0, 0, 1, bad[i % 3], n);
+			need(false, "the data can be read");
+		}
+		o->refused++;
+		stamp(good, 0, o->recorded, 40);
+		need(record(w, 0, 0, 1, good, 40), "no room");
+		o->recorded++;
+	}
+	oracles[STORM_DONE].before = 1;
 	while (read(0, &c, 1) > 0)
 		;
 }

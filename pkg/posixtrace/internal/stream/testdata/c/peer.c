@@ -116,6 +116,8 @@ int main(void)
 		storm_program(mode + 6);
 	else if (!strncmp(mode, "timer ", 6))
 		timer_program(mode + 6);
+	else if (!strncmp(mode, "fault ", 6))
+		fault_program(mode + 6);
 	else if (!strncmp(mode, "bench ", 6))
 		bench_program(mode + 6);
 	else if (!strcmp(mode, "script"))

@@ -38,6 +38,7 @@ void kill_program(const char *mode);
 void script_program(void);
 void hostile_program(void);
 void timer_program(const char *mode);
+void fault_program(const char *mode);
 void bench_program(const char *mode);
 
 /* step.c */

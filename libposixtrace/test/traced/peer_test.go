@@ -123,6 +123,7 @@ func (p *peer) end() {
 // create makes a stream that traces a process, and starts it.
 func create(t testing.TB, pid int, attr *posixtrace.Attr) *posixtrace.Stream {
 	t.Helper()
+	native(t) // the counter of this processor is the clock of the stream
 	s, err := posixtrace.Create(pid, attr)
 	if err != nil {
 		t.Fatal(err)

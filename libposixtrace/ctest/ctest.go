@@ -334,8 +334,32 @@ func TraceDir(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		awaitAgents(dir)
+		os.RemoveAll(dir)
+	})
 	return dir
+}
+
+// awaitAgents waits until the agents that use a trace directory have shut their streams down. They do
+// when their programs have ended, and would make the directory again.
+func awaitAgents(dir string) {
+	uses := []byte("PTRACE_DIR=" + dir + "\x00")
+	some := func() bool {
+		list, _ := filepath.Glob("/proc/[0-9]*/comm")
+		for _, comm := range list {
+			if name, _ := os.ReadFile(comm); !bytes.HasPrefix(name, []byte("posixtrace-agen")) {
+				continue
+			}
+			if env, _ := os.ReadFile(filepath.Join(filepath.Dir(comm), "environ")); bytes.Contains(env, uses) {
+				return true
+			}
+		}
+		return false
+	}
+	for end := time.Now().Add(20 * time.Second); some() && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // patience is how long a program may run.

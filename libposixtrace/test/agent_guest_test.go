@@ -1,6 +1,7 @@
 package test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,12 +16,24 @@ import (
 // application, and needs none. The application's descriptors may all be closed or taken.
 func TestAgentIsAGuest(t *testing.T) {
 	program := agentProgram(t, "agent_guest.c")
-	for _, what := range []string{"invisible", "apart", "no_descriptors", "closed", "no_environment", "signals", "subreaper"} {
+	for _, what := range []string{"invisible", "apart", "no_descriptors", "closed", "signals", "subreaper"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			ctest.Run(t, program, what, filepath.Join(t.TempDir(), "log.trace"))
 		})
 	}
+	t.Run("no_environment", func(t *testing.T) { // its streams are in the directory of the user
+		t.Parallel()
+		dir := fmt.Sprintf("/dev/shm/posixtrace-%d", os.Geteuid())
+		if _, err := os.Stat(dir); err != nil {
+			t.Cleanup(func() {
+				if left, _ := filepath.Glob(filepath.Join(dir, "s-*")); len(left) == 0 {
+					os.RemoveAll(dir)
+				}
+			})
+		}
+		ctest.Run(t, program, "no_environment", filepath.Join(t.TempDir(), "log.trace"))
+	})
 	t.Run("early", func(t *testing.T) {
 		t.Parallel()
 		cmd := ctest.Command(t, ctest.TraceDir(t), program, "early")

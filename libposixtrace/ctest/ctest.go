@@ -95,6 +95,9 @@ func words(variable, otherwise string) []string {
 // Native reports whether the programs run on this processor, not in an emulator.
 func Native() bool { return os.Getenv("POSIXTRACE_EMULATOR") == "" }
 
+// Musl reports whether the compiler compiles for musl.
+func Musl() bool { return strings.Contains(CC()[0], "musl") }
+
 // Sanitized and Static report whether the environment asks for sanitizers, or static programs, where
 // a test does not.
 func Sanitized() bool { return os.Getenv("POSIXTRACE_SANITIZE") != "" }
@@ -281,6 +284,7 @@ func Build(t testing.TB, p Program) string {
 	args := append(slices.Clone(cc[1:]), CFlags()...)
 	args = append(args, "-Wall", "-Wextra", "-Werror")
 	if p.Sanitize {
+		tracetest.Only(t, !Musl(), "with glibc, which the sanitizers know")
 		lib = append(lib, sanitizers...)
 		args = append(args, sanitizers...)
 		p.Static = true

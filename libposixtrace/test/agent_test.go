@@ -35,7 +35,7 @@ func TestAgentChecked(t *testing.T) {
 	})
 	t.Run("valgrind", func(t *testing.T) {
 		t.Parallel()
-		tracetest.Only(t, ctest.Native(), "on this processor")
+		tracetest.Only(t, ctest.Native() && !ctest.Sanitized() && !ctest.Static(), "in a plain program on this processor")
 		tracetest.NeedProgram(t, "valgrind")
 		program := agentProgram(t, "agent_basic.c")
 		ctest.Run(t, "/usr/bin/env", "valgrind", "-q", "--error-exitcode=9", program, filepath.Join(t.TempDir(), "log.trace"))

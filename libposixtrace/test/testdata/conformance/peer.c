@@ -533,6 +533,13 @@ static void verb_set(char **f) /* NAME: an event whose data is a set of ids 2, 4
 	done(0);
 }
 
+static void verb_alone(char **f) /* one writer, whose events lie in one order */
+{
+	(void)f;
+	one_processor();
+	done(0);
+}
+
 static const struct {
 	const char *name;
 	void (*f)(char **);
@@ -546,6 +553,7 @@ static const struct {
 	{"filter", verb_filter},     {"read", verb_read},     {"types", verb_types},	 {"openlog", verb_openlog},
 	{"dumpable", verb_dumpable}, {"fsize", verb_fsize},   {"user", verb_user},	 {"directory", verb_directory},
 	{"tid", verb_tid},	     {"equal", verb_equal},   {"list", verb_list},	 {"set", verb_set},
+	{"alone", verb_alone},
 };
 
 static void obey(char *line)

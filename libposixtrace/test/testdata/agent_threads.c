@@ -272,23 +272,25 @@ static void cancelled_late(void)
 	pthread_t thread, second;
 	void *result;
 	struct got g;
+	long kept;
 	signal(SIGUSR1, stay);
 	OK(pthread_create(&thread, NULL, read_one, &t));
 	wait_until_blocked();
 	OK(pthread_kill(thread, SIGUSR1));
 	while (!inside)
 		ms_sleep(1);
-	/* The first event goes to the first caller. */
+	/* One event goes to each caller: the first to the first, unless a busy agent hears of both at once. */
 	OK(pthread_create(&second, NULL, read_one, &t));
 	wait_until_blocked();
 	OK(posix_trace_start(t));
 	OK(posix_trace_stop(t));
 	OK(pthread_join(second, &result));
-	IS(result, -(long)POSIX_TRACE_STOP);
+	CHECK((long)result == -(long)POSIX_TRACE_START || (long)result == -(long)POSIX_TRACE_STOP);
+	kept = (long)POSIX_TRACE_START + (long)POSIX_TRACE_STOP + (long)result;
 	OK(pthread_cancel(thread));
 	OK(pthread_join(thread, &result));
 	CHECK(result == PTHREAD_CANCELED);
-	IS(next_type(t, &g), POSIX_TRACE_START);
+	IS(next_type(t, &g), kept);
 	OK(posix_trace_shutdown(t));
 }
 

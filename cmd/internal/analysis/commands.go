@@ -208,8 +208,12 @@ func (a *Analysis) Commands() (list, failed []*Command) {
 // CommandTotals returns the counts of all commands.
 func (a *Analysis) CommandTotals() CommandTotals { return a.processes.Totals }
 
-// Runs returns the first command of each log that has one.
-func (a *Analysis) Runs() []*Run { return a.processes.runs }
+// Runs returns the first command of each log that has one, in the order of the logs.
+func (a *Analysis) Runs() []*Run {
+	runs := slices.Clone(a.processes.runs)
+	slices.SortStableFunc(runs, func(x, y *Run) int { return cmp.Compare(x.Command.Source, y.Command.Source) })
+	return runs
+}
 
 // Programs returns the programs, the longest time of their own first.
 func (a *Analysis) Programs() []*Program {

@@ -2,7 +2,6 @@ package dump
 
 import (
 	"context"
-	"io"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -23,13 +22,10 @@ func summarise(env *cli.Env, inputs []*input, opt *options) error {
 	for _, in := range inputs {
 		sources[in] = a.NewSource(in.typeName)
 	}
-	if w.countable() {
-		countEvents(w, sources)
-	} else {
-		err = walkEvents(w, sources)
-	}
-	if err != nil {
-		return err
+	if !w.countable() || !countEvents(w, sources) {
+		if err := walkEvents(w, sources); err != nil {
+			return err
+		}
 	}
 	a.Finish()
 	for _, in := range inputs {
@@ -82,30 +78,4 @@ func walkEvents(w *walk, sources map[*input]*analysis.Source) error {
 		left--
 		return left != 0
 	})
-}
-
-// countEvents counts the events of all inputs.
-func countEvents(w *walk, sources map[*input]*analysis.Source) {
-	p := w.newProgress()
-	defer p.clear()
-	for _, in := range w.inputs {
-		var c posixtrace.Counts
-		for {
-			before := c.Events
-			err := in.reader.Count(&c)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				w.env.Warn(cli.Failure(in.name, err))
-				break
-			}
-			p.steps(c.Events-min(before, c.Events), c.Latest)
-		}
-		for n := range c.Types() {
-			if in.verdictOn(&w.opt.sel, n.ID)&wanted != 0 {
-				sources[in].AddCount(&n)
-			}
-		}
-	}
 }

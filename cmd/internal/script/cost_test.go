@@ -75,7 +75,7 @@ var costCases = []struct {
 	{"golden", []string{"--golden"}, 14, 0}, // most of it for the first memory
 	{"chrome", []string{"--chrome"}, 18, 26},
 	{"count", []string{"-s", "-e", "cost.event"}, 1.5, 0},
-	{"summary", []string{"-s"}, 3, 4},
+	{"summary", []string{"-s"}, 2, 6},
 	{"some", []string{"-e", "nothing,@system"}, 0.6, 0},
 }
 

@@ -276,7 +276,7 @@ func Build(t testing.TB, p Program) string {
 	case p.NoLibrary:
 	case Sanitized():
 		p.Sanitize = true
-	case Static():
+	case Static() && !p.Sanitize && !slices.Contains(p.Flags, "-shared"):
 		p.Static = true
 		p.Flags = append(slices.Clone(p.Flags), "-static")
 	}

@@ -120,6 +120,9 @@ func TestImportedSymbols(t *testing.T) {
 	forbidden := regexp.MustCompile(`^(malloc|calloc|realloc|free|posix_memalign|aligned_alloc|mmap|.*printf|f?puts|fopen|pthread_create|` +
 		`pthread_mutex_.*|sigaction|signal|sigprocmask|fork|exec.*|exit|abort|__tls_get_addr|dlopen|setenv|putenv)$`)
 	for _, s := range symbols {
+		if s.Name == "__tls_get_addr" && ctest.Musl() {
+			continue // musl has given each thread that memory when it loaded the library
+		}
 		if forbidden.MatchString(s.Name) {
 			t.Errorf("the library calls %s", s.Name)
 		}

@@ -22,11 +22,8 @@ func plugin(t testing.TB) string {
 // A plug-in with trace points comes and goes, in a program that has the library from elsewhere: the
 // shared one, or a copy of its own.
 func TestCopiesOfLibrary(t *testing.T) {
-	kinds := []bool{false, true}
-	if ctest.Musl() {
-		kinds = kinds[:1] // it loads no library late that has variables of threads as fast as ours
-	}
-	for _, static := range kinds {
+	tracetest.Only(t, !ctest.Static(), "in programs that load plug-ins")
+	for _, static := range []bool{false, true} {
 		program := ctest.Build(t, ctest.Program{Sources: []string{"testdata/copies.c"}, Static: static, Flags: []string{"-Wno-pedantic", "-ldl"}})
 		s := inherited(t)
 		cmd := command(t, program, plugin(t))

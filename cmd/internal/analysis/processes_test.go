@@ -168,7 +168,7 @@ func TestLabels(t *testing.T) {
 		}
 		label(list)
 		for i, want := range c.want {
-			if got := list[i].Label(); got != want && "bin" != got && want != "" {
+			if got := list[i].Label(); got != want && got != "bin" && want != "" {
 				t.Errorf("%q: %q, want %q", c.argv[i], got, want)
 			}
 		}

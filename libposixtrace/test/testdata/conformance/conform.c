@@ -217,10 +217,10 @@ void numbers(trace_event_id_t id, int first, int n, int size)
 	char b[2000];
 
 	for (int i = first; i < first + n; i++) {
-		int len = snprintf(b, sizeof b, "%d ", i);
-		while (len < size)
+		size_t len = (size_t)snprintf(b, sizeof b, "%d ", i);
+		while (len < (size_t)size && len < sizeof b)
 			b[len++] = '.';
-		posix_trace_event(id, b, (size_t)len);
+		posix_trace_event(id, b, len);
 	}
 }
 

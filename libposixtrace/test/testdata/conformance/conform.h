@@ -26,6 +26,13 @@
 #include <trace.h>
 #include <unistd.h>
 
+/* A function whose calls stand nowhere else. */
+#if defined __clang__
+#define OUT_OF_LINE __attribute__((noinline))
+#else
+#define OUT_OF_LINE __attribute__((noinline, noclone))
+#endif
+
 void conform(const char *id, const char *rest, void (*test)(void));
 
 #define TEST(id, rest)                                                                             \

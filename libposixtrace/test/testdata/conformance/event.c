@@ -143,7 +143,7 @@ TEST(EVT_07, "")
 	}
 }
 
-__attribute__((noinline, noclone)) static void points(trace_event_id_t id, void (*by_pointer)(trace_event_id_t, const void *, size_t))
+OUT_OF_LINE static void points(trace_event_id_t id, void (*by_pointer)(trace_event_id_t, const void *, size_t))
 {
 	posix_trace_event(id, "a", 1);
 	posix_trace_event(id, "b", 1);
@@ -171,7 +171,7 @@ TEST(EVT_08, "")
 	}
 }
 
-__attribute__((noinline, noclone)) static void control(trace_id_t s)
+OUT_OF_LINE static void control(trace_id_t s)
 {
 	trace_event_set_t none = set_of(0);
 
@@ -274,7 +274,7 @@ TEST(EVT_12, "")
 	for (int i = 0; i < u.n; i++) {
 		EQ(atoi(u.e[i].data), (long long)u.e[i].i.posix_thread_id);
 		for (int k = 0; k < 30; k++)
-			seen += tids[k] == (pid_t)u.e[i].i.posix_thread_id;
+			seen += tids[k] == (long long)u.e[i].i.posix_thread_id;
 	}
 	EQ(seen, 30);
 }

@@ -174,7 +174,8 @@ TEST(STA_09, "")
 	for (int i = 0; i < 30; i++) {
 		allowed += 100; /* some of the events meet each edge of the window */
 		OK(posix_trace_start(s));
-		int n = allowed += 200;
+		allowed += 200;
+		int n = allowed;
 		while (passed < n - 100)
 			sched_yield();
 		OK(posix_trace_stop(s));
@@ -261,7 +262,7 @@ TEST(STA_11, "")
 	STATE(s, RUNNING, NOT_FULL);
 }
 
-__attribute__((noinline, noclone)) static void calls(trace_id_t s)
+OUT_OF_LINE static void calls(trace_id_t s)
 {
 	trace_event_set_t none = set_of(0);
 

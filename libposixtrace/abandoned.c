@@ -9,10 +9,9 @@
  * interrupt it and record, too. A frame without it has ended. Frames of records that were left are
  * overwritten sooner or later, most by the next call of the same function.
  *
- * Between the exchange that sets the bit and the store behind it is one instruction. A record that was
- * left there is not in the shard, nor is one whose thread does not run just then. So when the chunk was
- * seen unchanged for a while, the shard's tag is taken away. If the record lives, either it sees that
- * and gives way, or what it has stored before is seen.
+ * Between the exchange that sets the bit and the stores behind it are a few instructions. A record that
+ * was left there is not in the shard, nor is one whose thread does not run just then. Such a chunk stays
+ * busy, one of each shard at most, and the shard uses open chunks.
  *
  * Whatever holds more than a busy bit, the slow path, runs with signals blocked.
  */
@@ -33,11 +32,6 @@ static bool ended(volatile uint32_t *frame, uint32_t value)
 	return r == -EAGAIN || r == -EFAULT;
 }
 
-/* How often a chunk is seen busy by a record that the shard does not know, before the tag is taken away. */
-#define LOOKS 16
-/* Until then, what a running thread has stored is seen. */
-#define SEEN_NS 50000
-
 /* Whether the shard's chunk, seen as c, is busy by a record that the shard knows. */
 static bool known(struct pxt_shard *s, uint64_t c)
 {
@@ -48,7 +42,7 @@ static bool known(struct pxt_shard *s, uint64_t c)
  * Whether no record will end the busy state of the shard's chunk, seen as c, or append to it. The
  * caller holds the shard's lock.
  */
-bool pxt_abandoned(struct pxt_shard *s, struct pxt_desc *d, uint64_t c)
+bool pxt_abandoned(struct pxt_shard *s, uint64_t c)
 {
 	if (s->stuck != c) {
 		s->stuck = c;
@@ -57,14 +51,5 @@ bool pxt_abandoned(struct pxt_shard *s, struct pxt_desc *d, uint64_t c)
 	s->looks++;
 	if (s->looks & (s->looks - 1))
 		return false; /* each costs a system call */
-	if (known(s, c))
-		return ended(atomic_load(&s->frame), (uint32_t)c);
-	if (s->looks < LOOKS)
-		return false;
-	uint64_t tag = atomic_exchange(&s->tag, PXT_noChunk);
-	pxt_sleep(SEEN_NS);
-	if (!known(s, c) && pxt_load(&d->ctl) == c)
-		return true;
-	pxt_cas(&s->tag, PXT_noChunk, tag);
-	return false;
+	return known(s, c) && ended(atomic_load(&s->frame), (uint32_t)c);
 }

@@ -8,11 +8,18 @@
  * Makes the shard's chunk, seen as c, busy, and says by which record: one whose stack frame has the
  * word at frame, which pxt_sign has set (abandoned.c). The caller then looks at the shard's tag and epoch.
  */
-static inline bool pxt_seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, volatile uint32_t *frame)
+static inline bool pxt_seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, uint64_t tag,
+			     volatile uint32_t *frame)
 {
 	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, c | PXT_busyBit)))
 		return false;
-	atomic_store_explicit(&s->frame, frame, memory_order_relaxed);
+	if (PXT_UNLIKELY(pxt_load(&s->tag) != tag)) {
+		/* The shard has another chunk, and maybe another record that it knows. */
+		pxt_cas(&d->ctl, c | PXT_busyBit, c);
+		return false;
+	}
+	atomic_store_explicit(&s->held, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->frame, frame, memory_order_release);
 	atomic_store_explicit(&s->held, c | PXT_busyBit, memory_order_release);
 	return true;
 }
@@ -28,7 +35,7 @@ static inline void pxt_sign(uint64_t c, volatile uint32_t *frame)
  */
 static inline void pxt_let_go(struct pxt_shard *s, struct pxt_desc *d, uint64_t c)
 {
-	atomic_store_explicit(&s->held, 0, memory_order_relaxed);
+	pxt_cas(&s->held, c | PXT_busyBit, 0);
 	pxt_cas(&d->ctl, c | PXT_busyBit, c);
 }
 
@@ -98,7 +105,7 @@ static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_w
 	uint64_t now = *ticks;
 	if (PXT_LIKELY(now == 0))
 		now = *ticks = pxt_ticks();
-	if (PXT_UNLIKELY(!pxt_seize(s, d, c, &frame)))
+	if (PXT_UNLIKELY(!pxt_seize(s, d, c, tag, &frame)))
 		goto rare;
 	/*
 	 * If the state has changed between its load and the busy bit, an event judged by the old state must
@@ -106,9 +113,13 @@ static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_w
 	 * to others and came back, to another shard; or to this one, in another epoch.
 	 */
 	now += pxt_load(&f->shift);
+	if (PXT_UNLIKELY(pxt_load(&s->tag) != tag || pxt_epoch(s) != epoch || pxt_load(&f->state) != st ||
+			 now <= pxt_load(&f->horizon))) {
+		pxt_let_go(s, d, c);
+		goto rare;
+	}
 	uint64_t delta = now - s->base;
-	if (PXT_UNLIKELY(now <= pxt_load(&f->horizon) || pxt_load(&f->state) != st || pxt_load(&s->tag) != tag ||
-			 pxt_epoch(s) != epoch || now < s->last || delta > UINT32_MAX)) {
+	if (PXT_UNLIKELY(now < s->last || delta > UINT32_MAX)) {
 		pxt_let_go(s, d, c);
 		goto rare;
 	}

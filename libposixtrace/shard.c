@@ -137,7 +137,7 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 		/* A flush has closed it, or the shard never had one. */
 	} else if (pxt_busy(c)) {
 		/* A thread was interrupted in the middle of an event: do not wait for it. */
-		if (!pxt_abandoned(s, d, c))
+		if (!pxt_abandoned(s, c))
 			return false;
 		/* What the shard knows of the chunk may be wrong. */
 		pxt_leave_partial(&w->m, i, c);

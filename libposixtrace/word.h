@@ -255,7 +255,7 @@ bool pxt_still_crowded(struct pxt_shard *s);
 bool pxt_take_over(struct pxt_writer *w, struct pxt_shard *s, uint32_t need, uint32_t *chunk, uint64_t *ctl);
 
 /* abandoned.c */
-bool pxt_abandoned(struct pxt_shard *s, struct pxt_desc *d, uint64_t c);
+bool pxt_abandoned(struct pxt_shard *s, uint64_t c);
 
 /* openchunk.c */
 bool pxt_append_open(struct pxt_writer *w, struct pxt_shard *s, const struct pxt_event *e, bool *done);

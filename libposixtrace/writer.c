@@ -132,7 +132,7 @@ __attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hi
 		struct pxt_desc *d = pxt_tagged(w, tag);
 		uint64_t c = pxt_load(&d->ctl);
 		if (((c ^ tag) & PXT_tagMask) || pxt_off(c) + PXT_CK_Overhead + pxt_align(e.n) > w->chunk_size ||
-		    (pxt_sign(c, &frame), !pxt_seize(s, d, c, &frame))) {
+		    (pxt_sign(c, &frame), !pxt_seize(s, d, c, tag, &frame))) {
 			bool done, ok = slow(w, s, &e, try, &done);
 			if (done)
 				return ok;

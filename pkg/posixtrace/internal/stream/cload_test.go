@@ -172,7 +172,7 @@ func testTimers(t *testing.T, prog string, policy uint8, jumps int) {
 	if jumps > 0 && left == 0 {
 		t.Error("no event was left")
 	}
-	if n := busyChunks(m); n != 0 {
+	if n := busyChunks(m); n > 2 || jumps == 0 && n > 0 { // one of each shard
 		t.Errorf("%d chunks stay busy; %s", n, states(m))
 	}
 	if most > 2*threads+2 {

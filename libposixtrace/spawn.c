@@ -137,6 +137,22 @@ static int become_agent(void *arg)
 	return failed(job, (int)pxt_sys(SYS_execve, job->agent, argv, job->env));
 }
 
+/* Gives the channel its size. It is memory: the application's limit of file sizes is not meant for it. */
+static int size_channel(int fd)
+{
+	struct rlimit was, l;
+	int err, known = pxt_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &was) == 0;
+	if (known) {
+		l = was;
+		l.rlim_cur = l.rlim_max;
+		pxt_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &l, NULL);
+	}
+	err = pxt_truncate(fd, sizeof(struct pxt_channel));
+	if (known)
+		pxt_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &was, NULL);
+	return err == -EFBIG ? -ENOMEM : err;
+}
+
 /* Makes the channel in the controller's memory, and the lock that ends with this program. */
 static int make_channel(struct job *job)
 {
@@ -145,7 +161,7 @@ static int make_channel(struct job *job)
 	if (fd < 0)
 		return fd;
 	job->memory = fd;
-	err = pxt_truncate(fd, sizeof *job->ch);
+	err = size_channel(fd);
 	if (err < 0)
 		return err;
 	pxt_sys(SYS_fcntl, fd, ADD_SEALS, SEAL_SIZE);

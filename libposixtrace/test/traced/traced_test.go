@@ -301,7 +301,7 @@ func TestSetUIDProgram(t *testing.T) {
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Skipf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s", err, out)
 	}
 	pages, _ := filepath.Glob(fmt.Sprintf("%s/p-%d-*", usual, cmd.Process.Pid))
 	for _, page := range pages {

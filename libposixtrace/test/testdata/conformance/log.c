@@ -49,7 +49,7 @@ TEST(LOG_02, "posix_trace_flush/EINVAL")
 /* The limit is that of the caller when its first stream is made. It kills no process. */
 TEST(LOG_02_limit, "posix_trace_flush/EFBIG")
 {
-	struct rlimit limit = {16 << 20, RLIM_INFINITY};
+	struct rlimit limit = {4 << 20, RLIM_INFINITY};
 
 	MUST(!setrlimit(RLIMIT_FSIZE, &limit));
 	trace_id_t s = RUNNING(.policy = UNTIL_FULL, .logpolicy = APPEND, .size = 2 << 20, .log = "log");
@@ -62,7 +62,7 @@ TEST(LOG_02_limit, "posix_trace_flush/EFBIG")
 	ERR(posix_trace_flush(s), EFBIG);
 	EQ(status(s).posix_stream_flush_error, EFBIG);
 	EQ(status(s).posixtrace_log_lost, 0);
-	CHECK(length("log") <= 16 << 20);
+	CHECK(length("log") <= 4 << 20);
 	ERR(posix_trace_shutdown(s), EFBIG);
 }
 

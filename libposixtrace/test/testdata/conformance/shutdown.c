@@ -116,7 +116,7 @@ TEST(SHU_04, "posix_trace_shutdown")
 
 TEST(SHU_04_limit, "posix_trace_shutdown/EFBIG")
 {
-	struct rlimit limit = {16 << 20, RLIM_INFINITY};
+	struct rlimit limit = {4 << 20, RLIM_INFINITY};
 
 	MUST(!setrlimit(RLIMIT_FSIZE, &limit));
 	trace_id_t s = RUNNING(.policy = UNTIL_FULL, .logpolicy = APPEND, .size = 2 << 20, .log = "log");

@@ -252,11 +252,15 @@ func Library(t testing.TB, flags ...string) string {
 	cc, cflags := strings.Join(CC(), " "), strings.Join(flags, " ")
 	dir := filepath.Join(shared(t), "lib-"+name(cc, cflags))
 	agent := AgentPath(t)
+	ldflags := ""
+	if strings.Contains(cflags, "-fsanitize=") {
+		ldflags = "-Wl,-z,undefs" // clang links the sanitizers' functions with programs only
+	}
 	read(t, Source, ".c", ".h", ".map", "") // "": the Makefile
 	return once(t, dir, func() (string, error) {
 		return dir, locked(dir, func() error {
 			return run(exec.Command("make", "-s", "-C", Source, fmt.Sprintf("-j%d", runtime.NumCPU()),
-				"BUILD="+dir, "CC="+cc, "CFLAGS="+cflags, "AGENT="+agent))
+				"BUILD="+dir, "CC="+cc, "CFLAGS="+cflags, "LDFLAGS="+ldflags, "AGENT="+agent))
 		})
 	})
 }
@@ -268,6 +272,7 @@ func Build(t testing.TB, p Program) string {
 	Need(t)
 	cc, language := CC(), "c"
 	if p.CXX {
+		tracetest.Only(t, !Musl(), "with the C library of the C++ compiler")
 		cc, language = CXX(), "c++"
 		tracetest.Need(t, cc != nil, "a C++ compiler")
 		tracetest.NeedProgram(t, cc[0])

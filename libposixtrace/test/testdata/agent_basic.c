@@ -23,7 +23,7 @@ static void test_points(void)
 	IS(next_type(t, &g), POSIX_TRACE_START);
 	IS(g.info.posix_pid, getpid());
 	IS((long)g.info.posix_thread_id, syscall(SYS_gettid));
-	CHECK((char *)g.info.posix_prog_address > (char *)started && (char *)g.info.posix_prog_address < (char *)started + 500);
+	CHECK((char *)g.info.posix_prog_address > (char *)started && (char *)g.info.posix_prog_address < (char *)started + 5000);
 	IS(g.length, sizeof(trace_event_set_t));
 	IS(next_type(t, &g), POSIX_TRACE_FILTER);
 	IS(g.length, 2 * sizeof(trace_event_set_t));

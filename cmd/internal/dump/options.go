@@ -22,7 +22,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not show these events"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "show only events of this process"},
 	{Short: 'T', Long: "tid", Arg: "TID", Help: "show only events of this thread"},
-	{Long: "since", Arg: "TIME", Help: "show events from RFC 3339, HH:MM:SS, +1.5s after the first event, -30s before the last"},
+	{Long: "since", Arg: "TIME", Help: "show events from RFC 3339, HH:MM:SS, +1.5s, -30s"},
 	{Long: "until", Arg: "TIME", Help: "show events before this time"},
 	{Long: "head", Arg: "N", Help: "show only the first N events"},
 	{Short: 'N', Long: "last", Arg: "N", Help: "show only the last N events", Excludes: cli.Excludes("follow", "wait-for")},

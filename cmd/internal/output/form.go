@@ -51,7 +51,7 @@ var Forms = []FormInfo{
 	{Name: "csv", Help: "write comma-separated values with a header line", Marks: true, New: newCSV},
 	{Name: "table", Help: "write a table as wide as the terminal", Modes: true, New: newEventTable},
 	{Name: "chrome", Help: "write trace-event JSON for timeline viewers", Marks: true, New: newChrome},
-	{Name: "format", Arg: "FMT", Help: "write %t time, %D delta, %p pid, %i tid, %n name, %d data, %x hexadecimal data, %a address, %c class, %q number, %k span, %K parent, %% \\n \\t", Golden: true, New: newFormat},
+	{Name: "format", Arg: "FMT", Help: "write %t time, %p pid, %n name, %d data, %% \\n ...", Golden: true, New: newFormat},
 	{Name: "golden", Help: "write reproducible text, or JSON with -j", New: newGolden},
 	{Name: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "write captured output after a time: rel, abs, delta", New: newAnnotate},
 }

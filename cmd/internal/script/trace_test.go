@@ -34,7 +34,11 @@ var helpers = map[string]func(){
 
 // traceJobs stops and continues a child, and prints what a shell would see.
 func traceJobs() {
-	pid, _, err := syscall.StartProcess("/bin/sleep", []string{"sleep", "20"}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}})
+	// SIGTSTP and SIGTTOU do not stop a process of an orphaned group, and that of the tests may be
+	// one: the child gets a group of its own, with its parent in the same session.
+	pid, _, err := syscall.StartProcess("/bin/sleep", []string{"sleep", "20"}, &syscall.ProcAttr{
+		Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

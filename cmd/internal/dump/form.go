@@ -21,6 +21,7 @@ func newForm(e *cli.Env, opt *options) (output.Form, *output.Text, error) {
 	name, golden := strings.CutPrefix(opt.form, "golden ")
 	form, err := output.NewForm(name, &output.Settings{
 		Text: text, Color: p.On, Width: e.Width, Format: opt.format, Golden: golden, Masks: opt.masks,
+		Exits: !opt.sel.exits,
 	})
 	if err != nil {
 		return nil, nil, cli.BadValue(name, opt.format, err)

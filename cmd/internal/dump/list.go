@@ -60,7 +60,7 @@ func (s *sink) appendAll(src *output.Source, recs []posixtrace.Record) bool {
 // wantsAll reports whether a listing writes every event that is wanted, and does nothing else.
 func (o *options) wantsAll() bool {
 	s := &o.sel
-	return o.head < 0 && o.last < 0 && o.speed <= 0 && o.cursor == "" && s.await == nil && s.pids == nil && s.tids == nil
+	return o.head < 0 && o.last < 0 && o.speed <= 0 && !o.sel.exits && o.cursor == "" && s.await == nil && s.pids == nil && s.tids == nil
 }
 
 // list writes the selected events.
@@ -105,7 +105,11 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 			return out.appendAll(in.src, recs)
 		}
 	}
+	costs := newCosts(form, opt)
 	err = w.each(ctx, func(ev *selected) bool {
+		if costs != nil && costs.take(out, ev, shown) {
+			return out.err == nil && !costs.complete
+		}
 		if ev.wanted && (opt.head < 0 || shown < opt.head) {
 			shown++
 			if opt.last >= 0 {
@@ -115,9 +119,10 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 			}
 		}
 		seen = seen || ev.awaited
-		return !seen && (opt.sel.await != nil || opt.head < 0 || shown < opt.head)
+		return !seen && (opt.sel.await != nil || opt.head < 0 || shown < opt.head || costs != nil)
 	})
 	last.each(show)
+	costs.finish(out)
 	out.buf = form.End(out.buf)
 	out.form = nil
 	out.pass()

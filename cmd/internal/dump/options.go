@@ -144,6 +144,7 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	if opt.form == "annotate" && opt.sel.include == nil {
 		opt.sel.include = &eventset.Set{Classes: outputEvents()}
 	}
+	opt.sel.exits = opt.style == output.CostTime && !opt.sel.wants(posixtrace.EventProcExit, "proc.exit")
 	opt.sel.hideFlushMarks = opt.hidesFlushMarks()
 	if args.Has("cursor") && opt.cursor == "" {
 		return nil, cli.BadValue("cursor", "", errors.New("not a file"))
@@ -195,6 +196,8 @@ func readStyle(args *cli.Args, form string) output.TimeStyle {
 		return output.DeltaTime
 	case "none":
 		return output.NoTime
+	case "cost":
+		return output.CostTime
 	}
 	return output.RelativeTime
 }

@@ -13,6 +13,7 @@ type selection struct {
 	include, exclude *eventset.Set
 	await            *eventset.Set // --wait-for: events to wait for, shown or not
 	hideFlushMarks   bool          // without --events: leave out flush marks
+	exits            bool          // proc.exit, which is not shown: --annotate=cost
 	pids, tids       []int
 	since, until     moment
 }
@@ -57,6 +58,9 @@ func readSelection(args *cli.Args) (s selection, err error) {
 
 // wants reports whether the selection has events of this type.
 func (s *selection) wants(id posixtrace.EventID, name string) bool {
+	if s.exits && id == posixtrace.EventProcExit {
+		return true
+	}
 	if s.include == nil {
 		if s.hideFlushMarks && eventset.IsFlushMark(id) {
 			return false

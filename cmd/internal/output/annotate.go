@@ -15,22 +15,25 @@ import (
 //
 // It escapes everything that a terminal would act on except tabs and colours. With Color it
 // passes colours on and resets them at the end of each line; otherwise it removes them. Other
-// events appear as name and data in brackets.
+// events appear as name and data in brackets. With CostTime, proc.exit is not shown: it ends the
+// last line of its command.
 type Annotate struct {
 	Text  *Text // has the style and base of the times
 	Color bool  // pass sequences that select a graphic rendition
+	Exits bool  // with CostTime: show proc.exit, too
 
 	colored bool  // the current line has selected a rendition
 	last    int64 // time of the previous line, for DeltaTime
 	started bool
 	open    bool // the current line has no newline yet
+	costs   costs
 	parts   bool // it continues in a later event
 	id      posixtrace.EventID
 	pid     int
 }
 
 func newAnnotate(s *Settings) (Form, error) {
-	return &Annotate{Text: s.Text, Color: s.Color}, nil
+	return &Annotate{Text: s.Text, Color: s.Color, Exits: s.Exits}, nil
 }
 
 // Begin appends nothing.
@@ -39,6 +42,13 @@ func (a *Annotate) Begin(b []byte) []byte { return b }
 // End ends a line whose rest was not recorded. A line that was written without a newline
 // gets none.
 func (a *Annotate) End(b []byte) []byte {
+	if a.Text.Style == CostTime {
+		return a.endCosts(b)
+	}
+	return a.endLine(b)
+}
+
+func (a *Annotate) endLine(b []byte) []byte {
 	b = a.reset(b)
 	if a.open && a.parts {
 		b = append(b, '\n')
@@ -48,7 +58,10 @@ func (a *Annotate) End(b []byte) []byte {
 
 // Append appends a line, or the next part of one.
 func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	continues := a.open && a.parts && a.id == rec.ID && a.pid == rec.PID
+	if a.Text.Style == CostTime {
+		return a.appendCosts(b, src, rec)
+	}
+	continues := a.continues(rec)
 	if !continues {
 		if a.open {
 			b = append(a.reset(b), '\n')
@@ -57,6 +70,16 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 		b = a.appendTime(b, rec.UnixNano)
 		b = append(b, a.Text.TimeOff...)
 	}
+	return a.appendText(b, src, rec)
+}
+
+// continues reports whether an event is the next part of the current line.
+func (a *Annotate) continues(rec *posixtrace.Record) bool {
+	return a.open && a.parts && a.id == rec.ID && a.pid == rec.PID
+}
+
+// appendText appends an event without its time.
+func (a *Annotate) appendText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	a.open, a.id, a.pid = false, rec.ID, rec.PID
 	if rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr {
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
@@ -95,14 +118,23 @@ func (a *Annotate) appendTime(b []byte, ns int64) []byte {
 		from = a.last
 	}
 	a.started, a.last = true, ns
+	return appendMicroseconds(b, "", ns-from)
+}
+
+// appendMicroseconds appends a duration in a column, after a mark, and a space.
+func appendMicroseconds(b []byte, mark string, ns int64) []byte {
 	var buf [32]byte
-	d := AppendSeconds(buf[:0], ns-from)
-	d = d[:len(d)-3] // microseconds
+	d := AppendSeconds(append(buf[:0], mark...), ns)
+	return appendColumn(b, d[:len(d)-3])
+}
+
+// appendColumn appends text that ends at the right edge of the column of times, and a space.
+func appendColumn(b, text []byte) []byte {
 	const width = len("1234.567890")
-	for n := len(d); n < width; n++ {
+	for n := len(text); n < width; n++ {
 		b = append(b, ' ')
 	}
-	return append(append(b, d...), ' ')
+	return append(append(b, text...), ' ')
 }
 
 // appendLine appends a line of output, escaped as Annotate says.

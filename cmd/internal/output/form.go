@@ -53,7 +53,7 @@ var Forms = []FormInfo{
 	{Name: "chrome", Help: "write trace-event JSON for timeline viewers", Marks: true, New: newChrome},
 	{Name: "format", Arg: "FMT", Help: "write %t time, %p pid, %n name, %d data, %% \\n ...", Golden: true, New: newFormat},
 	{Name: "golden", Help: "write reproducible text, or JSON with -j", New: newGolden},
-	{Name: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta"}, Help: "write captured output after a time: rel, abs, delta", New: newAnnotate},
+	{Name: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "cost"}, Help: "write captured output after a time: rel, abs, delta, cost", New: newAnnotate},
 }
 
 // Settings are the user's choices that the forms depend on. Each form takes those
@@ -64,6 +64,7 @@ type Settings struct {
 	Width  func() int // of the terminal in columns, 0 for no limit
 	Format string     // the argument of --format
 	Golden bool       // json, format: with --golden
+	Exits  bool       // annotate: show the ends of commands
 	Masks  []Mask     // with --golden: what to replace
 }
 

@@ -16,6 +16,7 @@ const (
 	AbsoluteTime                  // date and time, local
 	DeltaTime                     // seconds since the previous event
 	NoTime
+	CostTime // of Annotate: seconds until the next line of the log
 )
 
 // textTimes is what Text knows of the times that it has shown.

@@ -204,7 +204,7 @@ _posixtrace_kind() {
 	ptrace-event:--color | ptrace-event:--color=) echo 'words auto always never' ;;
 	ptrace-dump:-S | ptrace-dump:--stream | ptrace-dump:--stream=) echo 'stream' ;;
 	ptrace-dump:--format | ptrace-dump:--format=) echo 'any' ;;
-	ptrace-dump:--annotate | ptrace-dump:--annotate=) echo 'words rel abs delta' ;;
+	ptrace-dump:--annotate | ptrace-dump:--annotate=) echo 'words rel abs delta cost' ;;
 	ptrace-dump:--mask | ptrace-dump:--mask=) echo 'any' ;;
 	ptrace-dump:--replay | ptrace-dump:--replay=) echo 'any' ;;
 	ptrace-dump:--time | ptrace-dump:--time=) echo 'words rel abs delta none' ;;

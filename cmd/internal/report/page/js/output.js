@@ -1,0 +1,206 @@
+// The captured output. Only the lines in sight are in the document, so that millions open quickly.
+
+const lineHeight = 20, lineLength = 4000, tallest = 12e6; // browsers limit the height of an element
+
+class Output {
+	constructor(report) {
+		Object.assign(this, { report, chosen: -1, query: "", hits: [], at: -1 });
+		this.section = document.getElementById("output");
+		this.runs = report.runs.filter(r => r.lines.n);
+		if (!this.runs.length) return;
+		this.section.hidden = false;
+		this.heading();
+		this.list = element("div", { class: "canvas" });
+		this.box = element("div", { class: "lines", attributes: { tabindex: "0", role: "region", "aria-label": "Captured output" } }, this.list);
+		this.note = element("p", { class: "note" });
+		this.section.append(this.box, this.note);
+		this.box.addEventListener("scroll", () => this.later());
+		this.box.addEventListener("keydown", e => this.key(e));
+		new ResizeObserver(() => this.later()).observe(this.box);
+		theme.onChange(() => this.render(true));
+		this.use(this.runs[this.runs.length - 1]);
+	}
+
+	heading() {
+		const head = element("div", { class: "heading" }, element("h2", { text: "Output", attributes: { id: "h-output" } }));
+		if (this.runs.length > 1) {
+			const group = element("div", { class: "tools", attributes: { role: "group", "aria-label": "Run" } });
+			this.switches = this.runs.map(run => button(run.label || run.name, () => this.use(run)));
+			group.append(...this.switches);
+			head.append(group);
+		}
+		this.search = new OutputSearch(this);
+		head.append(this.search.tools);
+		this.section.append(head);
+	}
+
+	use(run) {
+		this.run = run;
+		this.styles = [plainStyle]; // the style at the begin of each line, as far as known
+		this.chosen = -1;
+		if (this.switches) this.switches.forEach((b, i) => b.setAttribute("aria-pressed", String(this.runs[i] === run)));
+		const { n } = run.lines, left = run.omitted.lines || 0;
+		this.ratio = Math.max(1, n * lineHeight / tallest);
+		this.list.style.height = n * lineHeight / this.ratio + "px";
+		this.list.style.minWidth = "100%";
+		this.note.textContent = plural(n, "line") + (left ? "; " + plural(left, "line") + (left === 1 ? " is" : " are") + " left out" : "");
+		this.box.scrollTop = 0;
+		this.search.find();
+		this.render(true);
+	}
+
+	later() {
+		this.pending = this.pending || requestAnimationFrame(() => { this.pending = 0; this.render(false); });
+	}
+
+	// render puts the lines in sight, and some around them, into the document.
+	render(anew) {
+		if (!this.run) return;
+		const room = this.room || Math.ceil(this.box.clientHeight / lineHeight);
+		const top = this.box.scrollTop * this.ratio / lineHeight, { n } = this.run.lines;
+		const from = Math.max(0, Math.min(Math.floor(top) - 10, n)), to = Math.min(n, Math.ceil(top) + room + 10);
+		if (!anew && from === this.from && to === this.to) return;
+		Object.assign(this, { from, to });
+		const focus = this.list.contains(document.activeElement) ? Number(document.activeElement.parentElement.dataset.line) : -1;
+		const shift = this.ratio > 1 ? this.box.scrollTop - top * lineHeight : 0;
+		const rows = [];
+		for (let i = from; i < to; i++) {
+			const row = this.row(i);
+			row.style.top = i * lineHeight + shift + "px";
+			rows.push(row);
+		}
+		this.list.replaceChildren(...rows);
+		if (focus >= from && focus < to) this.list.children[focus - from].querySelector("button").focus({ preventScroll: true });
+	}
+
+	row(i) {
+		const { run } = this, { lines } = run, text = run.strings[lines.text[i]];
+		const next = i + 1 < lines.n ? lines.time[i + 1] : run.length, cost = next - lines.time[i];
+		const when = element("button", { class: "when", text: seconds(lines.time[i]), attributes: { type: "button", title: "Show in the timeline", tabindex: "-1" }, click: () => this.link(i) });
+		const long = cost >= Math.max(run.length * 0.02, 1e6);
+		const price = element("span", { class: "cost" + (long ? " long" : ""), text: cost >= Math.max(run.length * 0.001, 1e6) ? duration(cost) : "", attributes: { title: "until the next line" } });
+		const body = element("span", { class: "text" });
+		this.fill(body, text, i);
+		const row = element("div", { class: "row" + (i === this.chosen ? " chosen" : "") }, when, price, lines.stream[i] === 2 ? element("span", { class: "error", attributes: { title: "standard error" } }, body) : body);
+		row.dataset.line = i;
+		return row;
+	}
+
+	fill(body, text, i) {
+		const { segments } = parseLine(text.slice(0, lineLength), this.styleAt(i));
+		for (const s of segments) appendSegment(body, s, this.query);
+		if (text.length <= lineLength) return;
+		body.append(element("button", { class: "more", text: count(text.length - lineLength) + " more characters", attributes: { type: "button" }, click: () => this.link(i) }));
+	}
+
+	// styleAt is the style that the lines before leave, of the same stream.
+	styleAt(i) {
+		const { lines, strings } = this.run;
+		for (let k = this.styles.length; k <= i; k++) {
+			let before = this.styles[k - 1];
+			const text = strings[lines.text[k - 1]];
+			if (text.includes("\x1b")) before = parseLine(text, before).style;
+			this.styles[k] = before;
+		}
+		return this.styles[i];
+	}
+
+	link(i) {
+		const timeline = this.report.timelines[this.run.index];
+		this.report.selection.choose(timeline, { kind: "line", index: i }, { fromOutput: true });
+	}
+
+	// choose marks a line and, if wanted, scrolls to it.
+	choose(run, i, scroll) {
+		if (!this.box) return;
+		if (run !== this.run) this.use(run);
+		this.chosen = i;
+		if (scroll) {
+			this.scrollTo(i);
+			this.section.scrollIntoView({ block: "nearest" });
+		}
+		this.render(true);
+	}
+
+	scrollTo(i) {
+		const y = i * lineHeight / this.ratio;
+		if (y < this.box.scrollTop + lineHeight || y > this.box.scrollTop + this.box.clientHeight - lineHeight * 2) this.box.scrollTop = Math.max(0, y - this.box.clientHeight / 2);
+	}
+
+	key(e) {
+		const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+		if (e.key === "Enter" && this.chosen >= 0 && e.target === this.box) this.link(this.chosen);
+		else if (step && this.chosen >= 0) {
+			this.chosen = Math.max(0, Math.min(this.run.lines.n - 1, this.chosen + step));
+			this.scrollTo(this.chosen);
+			this.render(true);
+		} else return;
+		e.preventDefault();
+	}
+}
+
+// appendSegment adds a piece of a line: its style, escapes in red, matches of the search marked.
+function appendSegment(parent, { text, style }, query) {
+	const target = style === plainStyle ? parent : parent.appendChild(styled(style));
+	let rest = text;
+	if (query) {
+		const lower = text.toLowerCase();
+		if (lower.length === text.length) {
+			for (let at; (at = lower.indexOf(query, text.length - rest.length)) >= 0;) {
+				const done = text.length - rest.length;
+				appendVisible(target, text.slice(done, at));
+				const hit = target.appendChild(element("mark"));
+				appendVisible(hit, text.slice(at, at + query.length));
+				rest = text.slice(at + query.length);
+			}
+		}
+	}
+	appendVisible(target, rest);
+}
+
+function appendVisible(parent, text) {
+	let at = 0;
+	if (hidden.test(text)) {
+		allHidden.lastIndex = 0;
+		for (let m; (m = allHidden.exec(text)); at = allHidden.lastIndex) {
+			if (m.index > at) parent.append(text.slice(at, m.index));
+			parent.append(element("span", { class: "escaped", text: escaped(m[0]) }));
+		}
+	}
+	if (at < text.length) parent.append(text.slice(at));
+}
+
+function styled(style) {
+	const e = document.createElement("span");
+	for (const name of ["bold", "dim", "italic", "underline", "strike"]) if (style[name]) e.classList.add("sgr-" + name);
+	let { fg, bg } = style;
+	if (style.inverse) [fg, bg] = [bg === null ? "page" : bg, fg === null ? "ink" : fg];
+	if (bg !== null) {
+		e.classList.add("sgr-filled");
+		e.style.backgroundColor = colourOf(bg);
+		e.style.color = fg === null || fg === "page" ? inkOn(bg) : colourOf(fg, bg);
+	} else if (typeof fg === "number") e.classList.add("f" + fg);
+	else if (fg !== null) e.style.color = readable(fg);
+	return e;
+}
+
+function colourOf(c, on) {
+	if (typeof c === "number") return `var(--a${c})`;
+	if (c === "ink" || c === "page") return `var(--${c})`;
+	return on === undefined || typeof on === "number" || typeof on === "string" || Math.abs(luminance(c) - luminance(on)) > 0.35 ? `rgb(${c.join(" ")})` : inkOn(on);
+}
+
+function inkOn(bg) {
+	return Array.isArray(bg) ? (luminance(bg) > 0.5 ? "#000" : "#fff") : "var(--page)";
+}
+
+function luminance([r, g, b]) {
+	return (0.299 * r + 0.587 * g + 0.114 * b) / 255;
+}
+
+// readable moves a colour towards the ink until it stands out from the background.
+function readable(rgb) {
+	const ink = theme.dark ? 255 : 0, good = c => (theme.dark ? luminance(c) > 0.55 : luminance(c) < 0.42);
+	for (let k = 0; k < 10 && !good(rgb); k++) rgb = rgb.map(v => Math.round(v + (ink - v) * 0.2));
+	return `rgb(${rgb.join(" ")})`;
+}

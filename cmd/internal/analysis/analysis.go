@@ -3,7 +3,7 @@
 // calls and counts of events. Its memory does not grow with the number of events.
 //
 // Each subject has a file: counts.go, spans.go with open.go, processes.go with commands.go,
-// pauses.go, calls.go. label.go shortens the arguments of commands, times.go has quantiles,
+// pauses.go, calls.go. interval.go reports single intervals. label.go shortens the arguments of commands, times.go has quantiles,
 // top.go keeps the largest of many entries. Package summary shows the results.
 package analysis
 
@@ -21,17 +21,23 @@ type Analysis struct {
 	processes processes
 	pauses    pauses
 	calls     calls
+	observer  *observer // nil without Limits.Each
 }
 
 // Limits bound what an Analysis keeps of the many.
 type Limits struct {
 	Rows int   // commands and pauses
 	By   Order // which commands: the first in this order
+
+	// Each, unless nil, is called for each interval when it ends, and by Finish for those that
+	// have not ended, the latest first. The interval is valid during the call.
+	Each  func(*Interval)
+	Calls bool // system calls are intervals, too
 }
 
 // New returns an empty analysis.
 func New(l Limits) *Analysis {
-	a := &Analysis{}
+	a := &Analysis{observer: newObserver(l)}
 	a.counts.init()
 	a.spans.init()
 	a.processes.init(l)
@@ -50,7 +56,11 @@ func (a *Analysis) NewSource(name func(posixtrace.EventID) string) *Source {
 
 // Finish ends what still runs at the time of the last event. No events follow.
 func (a *Analysis) Finish() {
-	a.processes.finish(a)
+	if a.observer != nil {
+		a.observer.finish(a)
+	} else {
+		a.processes.finish(a)
+	}
 	list, failed := a.Commands()
 	list = append(list, failed...)
 	pauses, _ := a.Pauses()

@@ -27,8 +27,7 @@ func BenchmarkAdd(b *testing.B) {
 		{"lines", func(w *written, i int64) { w.print(i*i%1000, "[ 1234/50000] CC pkg/module7/file_1234.c -O2 -o 1234.o") }},
 		{"plain", func(w *written, i int64) { w.user(i, "tick", 1, "") }},
 	} {
-		b.Run(c.name, func(b *testing.B) {
-			w := newLog(1000, BySelf)
+		run := func(b *testing.B, w *written) {
 			var recs []posixtrace.Record
 			w.sink = &recs
 			w.exec(0, 1, "/bin/make")
@@ -45,6 +44,8 @@ func BenchmarkAdd(b *testing.B) {
 				n += len(recs)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
-		})
+		}
+		b.Run(c.name, func(b *testing.B) { run(b, newLog(1000, BySelf)) })
+		b.Run("each/"+c.name, func(b *testing.B) { run(b, newObserved(func(*Interval) {})) })
 	}
 }

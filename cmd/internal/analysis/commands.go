@@ -60,8 +60,10 @@ func (c *Command) Failed() bool {
 const pipeSignal = 13
 
 // Argv returns path and arguments of the command, which may be incomplete.
-func (c *Command) Argv() (path string, argv []string) {
-	if d, err := posixtrace.DecodeExec(c.args); err == nil {
+func (c *Command) Argv() (path string, argv []string) { return argvOf(c.args) }
+
+func argvOf(args []byte) (path string, argv []string) {
+	if d, err := posixtrace.DecodeExec(args); err == nil {
 		return d.Path, d.Argv
 	}
 	return "", nil
@@ -101,8 +103,12 @@ func (p *processes) begin(src *Source, q *process) {
 
 // record adds what a process has run, and reports whether it failed.
 func (p *processes) record(q *process, at int64, state State, d *posixtrace.ExitData) (failed bool) {
+	b := q.src.a.observer
 	if q.program == nil {
 		p.Totals.Unknown++
+		if b != nil {
+			b.endProcess(q, at, state, d, nil)
+		}
 		return d != nil && d.Status != 0
 	}
 	c := Command{PID: int(uint32(q.key)), Source: int(q.src.index), Start: q.start, Forked: !q.executed, State: state}
@@ -120,6 +126,9 @@ func (p *processes) record(q *process, at int64, state State, d *posixtrace.Exit
 		}
 	}
 	failed = c.Failed()
+	if b != nil {
+		b.endProcess(q, at, state, d, &c)
+	}
 	p.Totals.Commands++
 	g := q.program
 	g.Commands++

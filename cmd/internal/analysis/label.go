@@ -23,75 +23,109 @@ const (
 	maxCompared = 256
 )
 
-// label gives the commands their labels. The commands of one program are compared with each other:
-// arguments that all have tell nothing.
+// label gives the commands their labels.
 func label(commands []*Command) {
-	groups := map[string][]*Command{}
+	l := NewLabels()
 	for _, c := range commands {
-		groups[c.Program()] = append(groups[c.Program()], c)
+		l.Add(c.args)
 	}
-	for name, group := range groups {
-		if allAlike(group) {
-			_, argv := group[0].Argv()
-			text := name
-			if whole := strings.Join(append([]string{name}, operands(argv)...), " "); len(whole) <= wholeLabel {
-				text = whole
-			} else if words := pick(name, argv, nil); len(words) > 0 {
-				text = name + " " + strings.Join(words, " ")
+	for _, c := range commands {
+		c.label = l.Of(c.args, c.Forked)
+	}
+}
+
+// Labels are the labels of several commands. The commands of one program are compared with each
+// other: arguments that all have tell nothing.
+type Labels struct{ programs map[string]*group }
+
+// group has the commands of one program.
+type group struct {
+	first    string // the data of its first command
+	differ   bool   // not all commands have the same
+	compared int
+	common   map[string]bool // arguments that all have
+}
+
+// maxAlike bounds how many commands of a program are compared.
+const maxAlike = 1 << 10
+
+// NewLabels returns the labels of no commands.
+func NewLabels() *Labels { return &Labels{programs: map[string]*group{}} }
+
+// Add adds a command, by the data of its proc.exec.
+func (l *Labels) Add(args []byte) {
+	name := programName(args)
+	g := l.programs[string(name)]
+	switch {
+	case g == nil:
+		if len(l.programs) < maxPrograms {
+			g = &group{first: string(args), common: map[string]bool{}}
+			for _, a := range firstOperands(args) {
+				g.common[a] = true
 			}
-			for _, c := range group {
-				c.label = text + c.suffix()
-			}
-			continue
+			l.programs[string(name)] = g
 		}
-		common := commonArguments(group)
-		for _, c := range group {
-			_, argv := c.Argv()
-			c.label = name
-			if words := pick(name, argv, common); len(words) > 0 {
-				c.label += " " + strings.Join(words, " ")
-			}
-			c.label += c.suffix()
+		return
+	case !g.differ && string(args) == g.first, g.compared == maxAlike:
+		return
+	}
+	g.differ = true
+	g.compared++
+	_, argv := argvOf(args)
+	for a := range g.common {
+		if !slices.Contains(operands(argv), a) {
+			delete(g.common, a)
 		}
 	}
 }
 
-func (c *Command) suffix() string {
-	if c.Forked {
-		return " (fork)"
+func firstOperands(args []byte) []string {
+	_, argv := argvOf(args)
+	list := operands(argv)
+	return list[:min(len(list), maxCompared)]
+}
+
+// Of returns the label of a command, which may be a fork of one.
+func (l *Labels) Of(args []byte, forked bool) string {
+	name := string(programName(args))
+	_, argv := argvOf(args)
+	text := name
+	g := l.programs[name]
+	var words []string
+	if g != nil && !g.differ && g.first == string(args) {
+		if whole := strings.Join(append([]string{name}, operands(argv)...), " "); len(whole) <= wholeLabel {
+			text = whole
+		} else {
+			words = pick(name, argv, nil)
+		}
+	} else if g != nil {
+		words = pick(name, argv, g.common)
+	} else {
+		words = pick(name, argv, nil)
 	}
-	return ""
+	if len(words) > 0 {
+		text += " " + strings.Join(words, " ")
+	}
+	if forked {
+		text += " (fork)"
+	}
+	return text
+}
+
+// SpanLabel returns what a span is called: the place and text of a step, or the name and the first
+// line of the data of its begin. It is as untrusted as they are.
+func SpanLabel(name string, data []byte) string {
+	if name == stepName && isStep(data) {
+		return string(data)
+	}
+	if w := word(string(data)); w != "" {
+		return name + " " + w
+	}
+	return name
 }
 
 // operands returns the arguments after the name.
 func operands(argv []string) []string { return argv[min(1, len(argv)):] }
-
-func allAlike(group []*Command) bool {
-	for _, c := range group[1:] {
-		if string(c.args) != string(group[0].args) {
-			return false
-		}
-	}
-	return true
-}
-
-// commonArguments returns the arguments that all commands of a group have.
-func commonArguments(group []*Command) map[string]bool {
-	_, argv := group[0].Argv()
-	common := map[string]bool{}
-	for _, a := range operands(argv)[:min(len(operands(argv)), maxCompared)] {
-		common[a] = true
-	}
-	for _, c := range group[1:] {
-		_, argv := c.Argv()
-		for a := range common {
-			if !slices.Contains(operands(argv), a) {
-				delete(common, a)
-			}
-		}
-	}
-	return common
-}
 
 // class ranks the arguments of a command: the lower, the more an argument says.
 type class uint8

@@ -12,16 +12,17 @@ type openSpan struct {
 	nth       uint64    // which use of this memory
 	parent    *openSpan // the span around it, if parent.nth is parentNth
 	parentNth uint64
-	inner     int   // open spans inside
 	since     int64 // when the first of them began
 	covered   int64 // time with spans inside
 
+	inner         int32     // open spans inside
 	overlaps      bool      // it, or its end, may belong to another span
 	before, after *openSpan // neighbours in its thread, in order of begin
 
 	src, pid uint32
 	key      uint64
 	next     *openSpan // in a chain of keyed, or of free memory
+	place    *place    // for the observer
 }
 
 const (

@@ -15,17 +15,19 @@ type process struct {
 	parentNth    uint64
 	older, newer *process // in order of start
 
-	start    int64 // of the program, or of the process if it has executed none
-	args     []byte
-	program  *Program // nil if unknown
-	executed bool     // a program; otherwise it runs that of its parent
+	start   int64 // of the program, or of the process if it has executed none
+	args    []byte
+	program *Program // nil if unknown
 
-	inner   int   // children that run
-	since   int64 // when the first of them started
-	covered int64 // time with children
-	cpu     int64 // of children that have ended, and of theirs
-	memory  int64 // the largest of any of them
-	failed  bool  // a child failed
+	executed bool  // a program; otherwise it runs that of its parent
+	failed   bool  // a child failed
+	inner    int32 // children that run
+	since    int64 // when the first of them started
+	covered  int64 // time with children
+	cpu      int64 // of children that have ended, and of theirs
+	memory   int64 // the largest of any of them
+
+	home *home // for the observer
 }
 
 const (
@@ -86,6 +88,9 @@ func (p *processes) add(src *Source, pid int, at int64) *process {
 	}
 	p.newest = q
 	p.running[q.key] = q
+	if b := src.a.observer; b != nil {
+		b.start(src, q)
+	}
 	return q
 }
 
@@ -115,6 +120,9 @@ func (p *processes) fork(src *Source, rec *posixtrace.Record) {
 		if old.parent == nil && old != src.root && since(rec.UnixNano, old.start) < forkDelay {
 			if parent := p.running[processKey(src, rec.PID)]; parent != nil {
 				old.enter(parent, rec.UnixNano)
+				if b := src.a.observer; b != nil {
+					b.fork(src, old, parent, rec.TID)
+				}
 			}
 			return
 		}
@@ -128,6 +136,9 @@ func (p *processes) fork(src *Source, rec *posixtrace.Record) {
 	child := p.add(src, d.Child, rec.UnixNano)
 	if child == nil || parent == nil {
 		return
+	}
+	if b := src.a.observer; b != nil {
+		b.fork(src, child, parent, rec.TID)
 	}
 	child.program = parent.program
 	child.args = append(child.args, parent.args[:min(len(parent.args), maxForkArgs)]...)
@@ -164,6 +175,9 @@ func (p *processes) exec(src *Source, rec *posixtrace.Record) {
 	case q.executed:
 		p.record(q, rec.UnixNano, Replaced, nil)
 	}
+	if b := src.a.observer; b != nil {
+		b.execute(q, rec.UnixNano)
+	}
 	q.start, q.executed, q.covered = rec.UnixNano, true, 0
 	if q.inner > 0 {
 		q.since = rec.UnixNano
@@ -198,6 +212,9 @@ func (p *processes) end(q *process, at int64, d *posixtrace.ExitData) {
 		state = Lost
 	}
 	failed := p.record(q, at, state, d)
+	if b := q.src.a.observer; b != nil {
+		b.leave(q, at)
+	}
 	q.src.output.offerCommand(q, at)
 	if parent := q.around(); parent != nil {
 		if d != nil {

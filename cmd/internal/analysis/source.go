@@ -160,5 +160,8 @@ func (s *Source) handle(t *eventType, rec *posixtrace.Record) {
 		s.a.pauses.line(s, rec)
 	case callsKernel:
 		t.call.add(rec.Data)
+		if b := s.a.observer; b != nil && b.calls {
+			b.call(s, t.call, rec)
+		}
 	}
 }

@@ -124,6 +124,9 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 			o.enter(s.keyed.find(src.index, uint32(rec.PID), rec.Parent, nil))
 		}
 		s.keyed.put(o)
+		if b := src.a.observer; b != nil {
+			b.beginSpan(src, o, rec)
+		}
 		return
 	}
 	th := s.threadOf(src, rec.PID, rec.TID)
@@ -141,6 +144,9 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 	}
 	o.enter(th.latest)
 	th.push(o)
+	if b := src.a.observer; b != nil {
+		b.beginSpan(src, o, rec)
+	}
 }
 
 func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
@@ -153,14 +159,14 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 	} else if th := s.threadOf(src, rec.PID, rec.TID); th != nil {
 		o = th.take(t)
 	}
-	failed := failedStatus(rec)
+	status := endStatus(rec)
 	if o == nil {
 		t.row.Unmatched++
 		return
 	}
 	r := o.row
 	r.Open--
-	if failed {
+	if status != 0 {
 		r.Failed++
 	}
 	if o.inner > 0 {
@@ -175,23 +181,29 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 		r.Self = sum(r.Self, max(d-o.covered, 0))
 		src.output.offerSpan(r, o.at, rec.UnixNano)
 	}
+	if b := src.a.observer; b != nil {
+		b.endSpan(src, o, rec.UnixNano, status)
+	}
 	s.release(o)
 }
 
-// failedStatus reports whether the end of a span has a status other than 0. Only shells and
+// endStatus returns the status that the end of a span has, 0 if there is none. Only shells and
 // ptrace-event record one: their events have no address in a program.
-func failedStatus(rec *posixtrace.Record) bool {
+func endStatus(rec *posixtrace.Record) int {
 	if rec.Address != 0 && rec.Address&posixtrace.SpoolAddress == 0 || len(rec.Data) == 0 || len(rec.Data) > 3 {
-		return false
+		return 0
 	}
 	n := 0
 	for _, c := range rec.Data {
 		if c < '0' || c > '9' {
-			return false
+			return 0
 		}
 		n = 10*n + int(c-'0')
 	}
-	return n > 0 && n < 256
+	if n > 255 {
+		return 0
+	}
+	return n
 }
 
 // IgnoredSpans returns how many spans are not measured because too many were open.

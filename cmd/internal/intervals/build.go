@@ -1,0 +1,153 @@
+package intervals
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+)
+
+const (
+	// MaxNodes is the greatest number of nodes that is useful.
+	MaxNodes = 1 << 20
+	// maxText bounds the data of all nodes.
+	maxText = 64 << 20
+)
+
+// Builder builds a tree. Its method Add is an analysis.Limits.Each.
+type Builder struct {
+	limit   int
+	nodes   []Node
+	text    int // bytes of data
+	data    map[string][]byte
+	block   []byte
+	labels  *analysis.Labels
+	omitted map[uint64]*omitted // by parent
+}
+
+// omitted counts the intervals inside of another that are left out.
+type omitted struct{ count, longest, time int64 }
+
+// NewBuilder returns the builder of a tree of about limit nodes at most, which is at most MaxNodes.
+// Beyond them it leaves out the shortest intervals that have none inside.
+func NewBuilder(limit int) *Builder {
+	return &Builder{limit: min(max(limit, 1), MaxNodes), data: map[string][]byte{}, labels: analysis.NewLabels(), omitted: map[uint64]*omitted{}}
+}
+
+// maxShared bounds the number of texts that nodes share.
+const maxShared = 1 << 12
+
+// Add adds an interval.
+func (b *Builder) Add(iv *analysis.Interval) {
+	if len(b.nodes) >= b.limit+b.limit/2+1 || b.text >= maxText {
+		b.prune()
+	}
+	b.nodes = append(b.nodes, Node{
+		Start: iv.Start, End: iv.End, Parent: None, First: None, Next: None,
+		Source: int32(iv.Source), PID: int32(iv.PID), TID: int32(iv.TID), Status: int32(iv.Status), Signal: int16(iv.Signal), Errno: int16(iv.Errno),
+		Kind: iv.Kind, State: iv.State, Failed: iv.Failed, Overlaps: iv.Overlaps, Forked: iv.Forked,
+		CPU: iv.CPU, Memory: iv.Memory, Name: iv.Name, data: b.keep(iv.Data), id: iv.ID, parent: iv.Parent,
+	})
+	if iv.Kind == analysis.Process && len(iv.Data) > 0 {
+		b.labels.Add(iv.Data)
+	}
+}
+
+// keep returns a copy of data. Nodes with the same data may share it.
+func (b *Builder) keep(data []byte) []byte {
+	if len(data) == 0 {
+		return nil
+	}
+	if d, ok := b.data[string(data)]; ok {
+		return d
+	}
+	if len(data) > cap(b.block)-len(b.block) {
+		b.block = make([]byte, 0, max(1<<16, len(data)))
+	}
+	n := len(b.block)
+	b.block = append(b.block, data...)
+	d := b.block[n:len(b.block):len(b.block)]
+	b.text += len(d)
+	if len(b.data) < maxShared && len(d) <= analysis.MaxSpanData {
+		b.data[string(d)] = d
+	}
+	return d
+}
+
+// Tree returns the tree of all intervals that were added. No intervals follow. a is the analysis,
+// which is finished.
+func (b *Builder) Tree(a *analysis.Analysis) *Tree {
+	if len(b.nodes) > b.limit {
+		b.prune()
+	}
+	b.sort()
+	t := &Tree{Nodes: b.nodes, First: None, Start: a.First, End: a.Last, labels: b.labels}
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		n.Parent = t.find(n.parent, i)
+		if o := b.omitted[n.id]; o != nil {
+			n.Omitted, n.OmittedLongest, n.OmittedTime = o.count, o.longest, o.time
+		}
+	}
+	for _, o := range b.omitted {
+		t.Omitted += o.count
+	}
+	t.link()
+	*b = Builder{}
+	return t
+}
+
+// sort sorts the nodes by ID. They are large: each moves once.
+func (b *Builder) sort() {
+	order := make([]int32, len(b.nodes))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int { return cmp.Compare(b.nodes[x].id, b.nodes[y].id) })
+	for i := range order {
+		if order[i] < 0 {
+			continue
+		}
+		first := b.nodes[i]
+		at := i
+		for int(order[at]) != i {
+			from := int(order[at])
+			b.nodes[at], order[at] = b.nodes[from], -1
+			at = from
+		}
+		b.nodes[at], order[at] = first, -1
+	}
+}
+
+// find returns the node of an ID before another node, or None.
+func (t *Tree) find(id uint64, before int) int32 {
+	low, high := 0, before
+	for low < high {
+		if i := (low + high) / 2; t.Nodes[i].id < id {
+			low = i + 1
+		} else {
+			high = i
+		}
+	}
+	if low == before || t.Nodes[low].id != id {
+		return None
+	}
+	return int32(low)
+}
+
+// link makes lists of siblings in the order of their start.
+func (t *Tree) link() {
+	order := make([]int32, len(t.Nodes))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(t.Nodes[x].Start, t.Nodes[y].Start) })
+	for _, c := range slices.Backward(order) {
+		head := &t.First
+		if p := t.Nodes[c].Parent; p != None {
+			head = &t.Nodes[p].First
+		}
+		t.Nodes[c].Next, *head = *head, c
+	}
+	t.order = order
+}

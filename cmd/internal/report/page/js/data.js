@@ -1,9 +1,14 @@
-// The data of the report. A column is a string: base64 of unsigned LEB128 numbers.
+// The data of the report. A column of numbers is a string: base64 of unsigned LEB128.
 
 class DataError extends Error {}
 
-// decodeColumn decodes n numbers into an array of the given type; each is below the limit.
+// decodeColumn decodes n numbers into an array of the given type; each is below the limit. A number
+// instead of a string is the value of all.
 function decodeColumn(text, n, Type, limit, name) {
+	if (typeof text === "number") {
+		if (!(text >= 0 && text < limit)) throw new DataError(name + ": " + text + " is out of range");
+		return new Type(n).fill(text);
+	}
 	let bytes;
 	try {
 		bytes = atob(text);
@@ -54,9 +59,10 @@ function decodeRun(json, index) {
 		},
 		lines: {
 			n: json.lines.n, time: decodeTimes(json.lines.time, json.lines.n, "lines.time"), stream: int("lines", "stream", 256),
-			lane: int("lines", "lane", lanes + 1), text: int("lines", "text", S),
+			lane: int("lines", "lane", lanes + 1), text: json.lines.n ? json.lines.text.split("\n") : [], gap: json.lines.gap,
 		},
 	};
+	if (run.lines.text.length !== run.lines.n) throw new DataError("lines.text: " + run.lines.text.length + " lines instead of " + run.lines.n);
 	decodeChain(run, json.chain || []);
 	decodeCurves(run, json.curves);
 	return run;
@@ -78,7 +84,8 @@ function decodeCurves(run, curves) {
 	};
 }
 
-const flag = { failed: 1, unfinished: 2, overlaps: 4, chain: 8, merged: 16 };
+const flag = { failed: 1, unfinished: 2, overlaps: 4, chain: 8, merged: 16, signal: 32 };
+const lineFlag = { error: 2, returned: 4 }; // standard error; ended by a carriage return
 const kindNames = ["process", "span", "system call"];
 
 function decodeReport(text) {

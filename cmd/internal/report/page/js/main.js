@@ -74,9 +74,7 @@ function summary(run) {
 function omissions(runs) {
 	const parts = [];
 	for (const run of runs) {
-		const { spans, marks, lines, bytes } = run.omitted, list = [];
-		let merged = 0;
-		for (let i = 0; i < run.spans.n; i++) if (run.spans.flags[i] & flag.merged) merged += run.spans.count[i];
+		const { spans, marks, lines, bytes, merged } = run.omitted, list = [];
 		if (merged) list.push(plural(merged, "short interval") + " merged into striped boxes");
 		if (spans) list.push(plural(spans, "interval") + " left out");
 		if (marks) list.push(plural(marks, "event") + " left out");
@@ -91,7 +89,7 @@ function prepare(run) {
 	grow(run);
 	const failures = [], errors = [];
 	for (let i = 0; i < run.spans.n; i++) if (run.spans.flags[i] & flag.failed) failures.push(i);
-	for (let i = 0; i < run.lines.n; i++) if (run.lines.stream[i] === 2) errors.push(i);
+	for (let i = 0; i < run.lines.n; i++) if (run.lines.stream[i] & lineFlag.error) errors.push(i);
 	run.failures = failures;
 	run.errorLines = errors;
 	return run;

@@ -43,7 +43,7 @@ class Output {
 		this.ratio = Math.max(1, n * lineHeight / tallest);
 		this.list.style.height = n * lineHeight / this.ratio + "px";
 		this.list.style.minWidth = "100%";
-		this.note.textContent = plural(n, "line") + (left ? "; " + plural(left, "line") + (left === 1 ? " is" : " are") + " left out" : "");
+		this.note.textContent = plural(n, "line") + (left ? "; " + plural(left, "line") + (left === 1 ? " is" : " are") + " left out before line " + count(n ? run.lines.gap + 1 : 1) : "");
 		this.box.scrollTop = 0;
 		this.search.find();
 		this.render(true);
@@ -74,14 +74,14 @@ class Output {
 	}
 
 	row(i) {
-		const { run } = this, { lines } = run, text = run.strings[lines.text[i]];
+		const { run } = this, { lines } = run, text = lines.text[i];
 		const next = i + 1 < lines.n ? lines.time[i + 1] : run.length, cost = next - lines.time[i];
 		const when = element("button", { class: "when", text: seconds(lines.time[i]), attributes: { type: "button", title: "Show in the timeline", tabindex: "-1" }, click: () => this.link(i) });
 		const long = cost >= Math.max(run.length * 0.02, 1e6);
 		const price = element("span", { class: "cost" + (long ? " long" : ""), text: cost >= Math.max(run.length * 0.001, 1e6) ? duration(cost) : "", attributes: { title: "until the next line" } });
 		const body = element("span", { class: "text" });
 		this.fill(body, text, i);
-		const row = element("div", { class: "row" + (i === this.chosen ? " chosen" : "") }, when, price, lines.stream[i] === 2 ? element("span", { class: "error", attributes: { title: "standard error" } }, body) : body);
+		const row = element("div", { class: "row" + (i === this.chosen ? " chosen" : "") + (i === lines.gap ? " gap" : "") }, when, price, lines.stream[i] & lineFlag.error ? element("span", { class: "error", attributes: { title: "standard error" } }, body) : body);
 		row.dataset.line = i;
 		return row;
 	}
@@ -89,16 +89,19 @@ class Output {
 	fill(body, text, i) {
 		const { segments } = parseLine(text.slice(0, lineLength), this.styleAt(i));
 		for (const s of segments) appendSegment(body, s, this.query);
-		if (text.length <= lineLength) return;
+		if (text.length <= lineLength) {
+			if (this.run.lines.stream[i] & lineFlag.returned) body.append(element("span", { class: "returned", text: "\\r", attributes: { title: "ended by a carriage return" } }));
+			return;
+		}
 		body.append(element("button", { class: "more", text: count(text.length - lineLength) + " more characters", attributes: { type: "button" }, click: () => this.link(i) }));
 	}
 
 	// styleAt is the style that the lines before leave, of the same stream.
 	styleAt(i) {
-		const { lines, strings } = this.run;
+		const { lines } = this.run;
 		for (let k = this.styles.length; k <= i; k++) {
 			let before = this.styles[k - 1];
-			const text = strings[lines.text[k - 1]];
+			const text = lines.text[k - 1];
 			if (text.includes("\x1b")) before = parseLine(text, before).style;
 			this.styles[k] = before;
 		}

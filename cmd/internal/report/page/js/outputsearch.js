@@ -19,11 +19,11 @@ class OutputSearch {
 
 	find(render) {
 		clearTimeout(this.timer);
-		const { output } = this, { lines, strings } = output.run;
+		const { output } = this, { lines } = output.run;
 		this.query = output.query = this.field.value.toLowerCase();
 		this.hits = [];
 		this.at = -1;
-		if (this.query) for (let i = 0; i < lines.n; i++) if (plainText(strings[lines.text[i]]).toLowerCase().includes(this.query)) this.hits.push(i);
+		if (this.query) for (let i = 0; i < lines.n; i++) if (plainText(lines.text[i]).toLowerCase().includes(this.query)) this.hits.push(i);
 		this.show();
 		if (render) output.render(true);
 	}

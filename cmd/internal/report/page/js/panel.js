@@ -50,9 +50,9 @@ function describe(run, { kind, index: i }) {
 	}
 	const next = i + 1 < run.lines.n ? run.lines.time[i + 1] : run.length;
 	return {
-		title: excerpt(plainText(s[run.lines.text[i]]), 120) || "(empty line)", kind: run.lines.stream[i] === 2 ? "line of standard error" : "line of standard output",
+		title: excerpt(plainText(run.lines.text[i]), 120) || "(empty line)", kind: run.lines.stream[i] & lineFlag.error ? "line of standard error" : "line of standard output",
 		members: [...when(run, run.lines.time[i]), ["until next line", duration(next - run.lines.time[i])], ...where(run, run.lines.lane[i] - 1), ["line", count(i + 1) + " of " + count(run.lines.n)]],
-		text: plainText(s[run.lines.text[i]]), texts: "Text",
+		text: plainText(run.lines.text[i]), texts: "Text",
 	};
 }
 
@@ -60,7 +60,8 @@ function describeSpan(run, i) {
 	const { spans, strings: s } = run, flags = spans.flags[i];
 	const members = [["duration", duration(spans.dur[i]) + " (" + percent(spans.dur[i] / run.length) + " of the run)"], ...when(run, spans.start[i])];
 	members.push(["end", seconds(spans.start[i] + spans.dur[i], 9) + " s"]);
-	if (spans.status[i]) members.push(["status", String(spans.status[i] - 1), flags & flag.failed ? "failure" : ""]);
+	if (flags & flag.signal) members.push(["killed by signal", String(spans.status[i] - 1), "failure"]);
+	else if (spans.status[i]) members.push(["status", String(spans.status[i] - 1), flags & flag.failed ? "failure" : ""]);
 	else if (flags & flag.failed) members.push(["result", "failed", "failure"]);
 	if (flags & flag.unfinished) members.push(["end", "not recorded", "failure"]);
 	if (flags & flag.overlaps) members.push(["pair", "crosses another span; it may be wrong"]);

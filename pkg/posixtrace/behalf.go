@@ -15,6 +15,17 @@ import (
 type creator struct {
 	proc    sys.Proc // its death shuts the stream down
 	command string
+	pid     uint32 // if another process controls the stream through this one: its number
+}
+
+// end is the trace point of the STOP event when this process shuts the stream down because a process asks
+// for it that does not own the stream.
+func (c creator) end() stream.Event {
+	if c.pid != 0 {
+		return stream.Event{PID: c.pid}
+	}
+	tid, pc := sys.SlowSelf(1)
+	return stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}
 }
 
 // self is this process as a creator.
@@ -45,7 +56,7 @@ func createFor(by hook.Controller, pid int, attr *Attr, log *os.File) (*Stream, 
 			return nil, fail(op, err, syscall.ESRCH)
 		}
 	}
-	c := creator{owner, by.Command}
+	c := creator{proc: owner, command: by.Command, pid: owner.PID}
 	if log != nil {
 		if st, err := sys.Fstat(log); err == nil && !st.Regular() {
 			c.proc = sys.SelfProc()

@@ -294,7 +294,7 @@ func (k *creation) format(p sys.Proc) (*Stream, error) {
 	s := newStream(newConn(k.dir, k.file, m, k.path))
 	s.madeRoom = k.made
 	if k.dup != nil {
-		if s.log, err = newLogOwner(s, k.dup, k.attr.HoldLog); err != nil {
+		if s.log, err = newLogOwner(s, k.dup, k.attr.HoldLog, k.by); err != nil {
 			return nil, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // whenever the stream is half full and every second.
 type logOwner struct {
 	*logWriter
+	by    creator
 	s     atomic.Pointer[Stream]
 	alarm *sys.Alarm
 	stop  chan struct{}
@@ -24,7 +25,7 @@ type logOwner struct {
 	stall time.Duration // logStall or deviceStall
 }
 
-func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
+func newLogOwner(s *Stream, f *os.File, hold bool, by creator) (*logOwner, error) {
 	a, err := sys.NewAlarm()
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func newLogOwner(s *Stream, f *os.File, hold bool) (*logOwner, error) {
 		a.Close()
 		return nil, err
 	}
-	o := &logOwner{logWriter: w, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}
+	o := &logOwner{logWriter: w, by: by, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}
 	o.s.Store(s)
 	if o.stall = logStall; s.c.mem.LogFile {
 		o.stall = deviceStall
@@ -144,7 +145,7 @@ func (o *logOwner) run() {
 				o.held.Store(false)
 			}
 			// Shutdown stops this loop, so it cannot run in it.
-			go o.s.Load().Shutdown()
+			go o.s.Load().shutdownAt(o.by.end())
 			<-o.stop
 			return
 		}

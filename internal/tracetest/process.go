@@ -37,6 +37,12 @@ func StartAs(t *testing.T, attr *syscall.SysProcAttr, helper string, args ...str
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.SysProcAttr = attr
 	cmd.Env = append(os.Environ(), HelperVar+"="+helper, Quick)
+	return StartCommand(t, cmd)
+}
+
+// StartCommand is StartAs for any program that obeys lines.
+func StartCommand(t *testing.T, cmd *exec.Cmd) (*Child, error) {
+	t.Helper()
 	cmd.Stderr = os.Stderr
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool/early"
 )
 
@@ -19,4 +20,4 @@ func init() {
 	tracetest.Helpers["event"] = tracetest.Pass(OpenEventID, Event)
 }
 
-func TestMain(m *testing.M) { tracetest.Main(m) }
+func TestMain(m *testing.M) { ctest.Main(m) }

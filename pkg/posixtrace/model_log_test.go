@@ -1,9 +1,8 @@
 package posixtrace
 
 import (
-	"io"
-	"os"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 )
@@ -57,37 +56,32 @@ func (x *trial) finish(t *rapid.T) {
 
 // readLog reads the finished log, twice.
 func (x *trial) readLog(t *rapid.T) (list []report, st Status) {
-	f, err := os.Open(x.path)
-	if err != nil {
-		t.Fatal(err)
+	open := openLog
+	if p := x.cast.anyC(t, "analyzer"); p != nil {
+		open = p.open
 	}
-	defer f.Close()
-	l, err := Open(f)
-	if err != nil {
-		t.Fatal(err)
+	do, r := open(x.path)
+	if r != "done" {
+		t.Fatalf("open: %s", r)
 	}
-	defer l.Close()
-	read := func() (list []report) {
-		var buf [256]byte
-		for {
-			ev, n, err := l.Next(buf[:])
-			if err == io.EOF {
-				return list
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, report{x.names[ev.ID], ev.PID, x.decode(t, ev.ID, buf[:n]), ev.Truncation == TruncationRecord, ev.UnixNano})
+	l := hand{do: do}
+	defer l.must(t, "close")
+	all := l.do("read 1000000")
+	events, ok := strings.CutSuffix(all, "end")
+	if !ok {
+		t.Fatalf("read: %s", all)
+	}
+	for e := range strings.SplitSeq(strings.TrimSuffix(events, "\t"), "\t") {
+		if e != "" {
+			list = append(list, x.parse(t, e))
 		}
 	}
-	list = read()
-	if err := l.Rewind(); err != nil {
-		t.Fatal(err)
+	l.must(t, "rewind")
+	if again := l.do("read 1000000"); again != all {
+		t.Fatalf("read twice, a log has %s and then %s", all, again)
 	}
-	if again := read(); !slices.Equal(list, again) {
-		t.Fatalf("read twice, a log has %v and then %v", list, again)
-	}
-	if st, err = l.Status(); err != nil {
+	st, err := scanStatus(l.do("status"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return list, st

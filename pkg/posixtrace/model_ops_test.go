@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"fmt"
 	"strings"
+	"syscall"
 
 	"pgregory.net/rapid"
 )
@@ -122,7 +123,7 @@ func (x *trial) opRead(t *rapid.T) {
 	n := rapid.SampledFrom([]int{1, 3, 30, 500}).Draw(t, "n")
 	answer := x.any(t, false).do(fmt.Sprint("read ", n))
 	if x.logged { // GET-05
-		if answer != "invalid argument" {
+		if answer != refused(syscall.EINVAL) {
 			t.Fatalf("read of a stream with log: %s", answer)
 		}
 		return
@@ -170,14 +171,14 @@ func (x *trial) opClear(t *rapid.T) {
 func (x *trial) opStatus(t *rapid.T) {
 	was := x.peek(t)
 	answer := x.any(t, false).do("status")
-	var stream, full, overrun, log string
-	fmt.Sscan(answer, &stream, &full, &overrun, &log)
-	if stream == "running" && full == "full" && x.attr.StreamFullPolicy != PolicyLoop {
-		t.Fatalf("%s: running and full", answer)
+	st, err := scanStatus(answer)
+	if err != nil || st.StreamStatus == StatusRunning && st.StreamFullStatus == StatusFull && x.attr.StreamFullPolicy != PolicyLoop {
+		t.Fatalf("%s, %v: running and full?", answer, err)
 	}
 	if !x.auto {
-		if (stream == "running") != x.running || (overrun == "overrun") != x.overrun || log != was.LogOverrunStatus.String() {
-			t.Fatalf("%s, want running %v, overrun %v, log %v", answer, x.running, x.overrun, was.LogOverrunStatus)
+		if (st.StreamStatus == StatusRunning) != x.running || (st.StreamOverrunStatus == StatusOverrun) != x.overrun ||
+			st.LogOverrunStatus != was.LogOverrunStatus || st.Lost != was.Lost {
+			t.Fatalf("Status = %+v, want running %v, overrun %v, log %v", st, x.running, x.overrun, was)
 		}
 		if st := x.peek(t); st.StreamOverrunStatus != StatusNoOverrun || st.LogOverrunStatus != StatusNoOverrun {
 			t.Fatalf("Status = %+v, after it was read", st)

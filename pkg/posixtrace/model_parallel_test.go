@@ -17,16 +17,20 @@ import (
 // recorded after a stop.
 func TestModelParallel(t *testing.T) {
 	defer modelFlags(tracetest.Scale(300, 1000, 1000))()
-	t.Setenv("GOMAXPROCS", "1")
-	w := &worker{Child: tracetest.Start(t, "worker")}
-	w.Line()
-	for _, n := range modelNames {
-		w.Say("1 " + n + " 0 0 0")
-	}
-	peers := []*peer{{Child: tracetest.Start(t, "model-peer")}, {Child: tracetest.Start(t, "model-peer")}}
-	dir := t.TempDir()
+	modelParallel(t, goCast(t, 1))
+}
+
+// In each schedule the owner, the traced process and its child, and the analyzer of the log are in C or
+// in Go. Two threads of an owner in C call at once.
+func TestModelParallelInC(t *testing.T) {
+	defer modelFlags(tracetest.Scale(150, 1000, 1000))()
+	modelParallel(t, mixedCast(t, 2))
+}
+
+func modelParallel(t *testing.T, c *cast) {
 	rapid.Check(t, func(r *rapid.T) {
-		x := newTrial(r, dir, w, peers)
+		w := c.workers[rapid.IntRange(0, len(c.workers)-1).Draw(r, "target")]
+		x := newTrial(r, w, c)
 		defer x.end(r)
 		x.hands[0].must(r, "start")
 		// Each hand has its own list of operations.
@@ -48,7 +52,7 @@ func TestModelParallel(t *testing.T) {
 		size := rapid.IntRange(0, 72).Draw(r, "size")
 		kid := x.attr.Inheritance == InheritChildren && rapid.IntRange(0, 9).Draw(r, "child") == 9
 		if kid {
-			w.Ask("child")
+			c.child(r, w)
 		}
 
 		answers := make([][]string, len(lists))
@@ -113,7 +117,7 @@ func (p *parallel) add(t *rapid.T, x *trial, answers []string) {
 	var list []report
 	for _, a := range answers {
 		for l := range strings.SplitSeq(a, "\t") {
-			if len(strings.Fields(l)) >= 5 {
+			if strings.HasSuffix(l, `"`) { // an event, not another answer
 				list = append(list, x.parse(t, l))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -15,12 +16,14 @@ import (
 
 // The peers of the model test: long-lived processes that take one operation a
 // line and answer with one. A controller or analyzer in the test's own process
-// takes the same lines, so that a schedule is the same for every actor.
+// takes the same lines, so that a schedule is the same for every actor. testdata/modelpeer.c is
+// such a process in C.
 
 func init() {
 	// model-peer: a controller and analyzer of streams that another process has made.
 	// "NUMBER attach PATH" attaches to a stream as NUMBER, "NUMBER close" closes it, any other
-	// operation is performed on it.
+	// operation is performed on it. In C, "NUMBER create ..." makes a stream instead, and
+	// "NUMBER open PATH" opens a log.
 	tracetest.Helpers["model-peer"] = func(args []string) {
 		streams := map[string]*Stream{}
 		in := bufio.NewScanner(os.Stdin)
@@ -35,10 +38,10 @@ func init() {
 			}
 		}
 	}
-	// worker: a traced process. "TIMES NAME SIZE NUMBER GOROUTINE" passes a trace
-	// point that many times, with data that starts with NUMBER, NUMBER+1, ...; several of them
-	// joined by " & " run at once; "child" starts a child and prints its pid;
-	// "child ..." is for the child.
+	// worker: a traced process, which prints its pid. "TIMES NAME SIZE NUMBER THREAD" passes a trace
+	// point that many times, with data that starts with NUMBER, NUMBER+1, ...; two of them
+	// joined by " & " run at once; "spawn PROGRAM" starts a child, also a worker, and prints its pid, as
+	// does "fork" in C, without a program; "child ..." is for the child.
 	tracetest.Helpers["worker"] = func(args []string) {
 		fmt.Println(os.Getpid())
 		var kid *kid
@@ -54,9 +57,9 @@ func init() {
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
 			line := in.Text()
-			if line == "child" {
+			if program, ok := strings.CutPrefix(line, "spawn "); ok {
 				kid.end()
-				kid = newKid()
+				kid = newKid(program)
 				fmt.Println(kid.pid)
 				continue
 			}
@@ -109,13 +112,13 @@ type kid struct {
 	pid string
 }
 
-func newKid() *kid {
+func newKid(program string) *kid {
 	inR, inW, err := os.Pipe()
 	if err == nil {
 		var outR, outW *os.File
 		if outR, outW, err = os.Pipe(); err == nil {
 			k := &kid{in: inW, out: bufio.NewReader(outR)}
-			k.p, err = os.StartProcess(os.Args[0], os.Args[:1], &os.ProcAttr{
+			k.p, err = os.StartProcess(program, []string{program, "worker"}, &os.ProcAttr{
 				Env: append(os.Environ(), tracetest.HelperVar+"=worker"), Files: []*os.File{inR, outW, os.Stderr},
 			})
 			inR.Close()
@@ -148,6 +151,9 @@ func (k *kid) end() {
 	}
 }
 
+// refused is the answer to an operation that returns an error number.
+func refused(no syscall.Errno) string { return fmt.Sprint("error ", int(no)) }
+
 // answer is the reply to an operation that returns only an error.
 func answer(err error) string {
 	var no syscall.Errno
@@ -155,7 +161,7 @@ func answer(err error) string {
 	case err == nil:
 		return "done"
 	case errors.As(err, &no):
-		return no.Error()
+		return refused(no)
 	}
 	return err.Error()
 }
@@ -190,27 +196,83 @@ func operate(s *Stream, line string) string {
 		}
 		return answer(err)
 	case "status":
-		st, err := s.Status()
+		return printStatus(s.Status())
+	case "read": // at most so many
+		return printEvents(rest, s.TryNext)
+	}
+	return "no operation " + op
+}
+
+// operateLog performs one operation on a log.
+func operateLog(l *Log, line string) string {
+	switch op, rest, _ := strings.Cut(line, " "); op {
+	case "rewind":
+		return answer(l.Rewind())
+	case "close":
+		return answer(l.Close())
+	case "status":
+		return printStatus(l.Status())
+	case "read":
+		return printEvents(rest, l.Next)
+	default:
+		return "no operation " + op
+	}
+}
+
+// printStatus prints what the model knows of a status.
+func printStatus(st Status, err error) string {
+	if err != nil {
+		return answer(err)
+	}
+	return fmt.Sprint(int(st.StreamStatus), " ", int(st.StreamFullStatus), " ", int(st.StreamOverrunStatus), " ",
+		int(st.LogOverrunStatus), " ", int(st.LogFullStatus), " ", st.Lost, " ", st.LogLost)
+}
+
+// scanStatus is the reverse.
+func scanStatus(line string) (st Status, err error) {
+	_, err = fmt.Sscan(line, &st.StreamStatus, &st.StreamFullStatus, &st.StreamOverrunStatus,
+		&st.LogOverrunStatus, &st.LogFullStatus, &st.Lost, &st.LogLost)
+	return st, err
+}
+
+// printEvents prints so many events, or all until the end.
+func printEvents(max string, next func([]byte) (EventInfo, int, error)) string {
+	n, err := strconv.Atoi(max)
+	if err != nil {
+		return answer(err)
+	}
+	var b strings.Builder
+	var buf [256]byte
+	for range n {
+		ev, n, err := next(buf[:])
+		if err == ErrUnavailable || err == io.EOF {
+			b.WriteString("end")
+			break
+		}
+		var data string
+		if err == nil {
+			data, err = decode(ev.ID, buf[:n])
+		}
 		if err != nil {
 			return answer(err)
 		}
-		return fmt.Sprint(st.StreamStatus, " ", st.StreamFullStatus, " ", st.StreamOverrunStatus, " ", st.LogOverrunStatus)
-	case "read": // at most so many
-		n, _ := strconv.Atoi(rest)
-		var b strings.Builder
-		var buf [256]byte
-		for range n {
-			ev, n, err := s.TryNext(buf[:])
-			if err == ErrUnavailable {
-				b.WriteString("end")
-				break
-			}
-			if err != nil {
-				return answer(err)
-			}
-			fmt.Fprintf(&b, "%d %d %d %d %q\t", ev.ID, ev.PID, ev.Truncation, ev.UnixNano, buf[:n])
-		}
-		return b.String()
+		fmt.Fprintf(&b, "%d %d %d %d %q\t", ev.ID, ev.PID, ev.Truncation, ev.UnixNano, data)
 	}
-	return "no operation " + op
+	return b.String()
+}
+
+// decode converts the data of system events to their form in the model.
+func decode(id EventID, data []byte) (string, error) {
+	switch id {
+	case EventStart:
+		f, err := DecodeSet(data)
+		return set(f), err
+	case EventStop:
+		n, err := DecodeInt(data)
+		return fmt.Sprint(n), err
+	case EventFilter:
+		old, new, err := DecodeFilter(data)
+		return set(old) + ">" + set(new), err
+	}
+	return string(data), nil
 }

@@ -20,21 +20,22 @@ import (
 //	model_trial_test.go     a real stream beside that of the model
 //	model_log_test.go       what is in a log
 //	model_peers_test.go     the other processes
+//	model_cast_test.go      which of them a test has, in C or in Go
 //	model_parallel_test.go  schedules whose actors all run at once
 
 func TestModel(t *testing.T) {
 	defer modelFlags(tracetest.Scale(1500, 10000, 10000))()
-	// With one processor a process is one writer, whose oldest events go first.
-	t.Setenv("GOMAXPROCS", "1")
-	workers := []*worker{{Child: tracetest.Start(t, "worker")}, {Child: tracetest.Start(t, "worker")}}
-	for _, w := range workers {
-		w.Line()
-		for _, n := range modelNames {
-			w.Say("1 " + n + " 0 0 0")
-		}
-	}
-	peers := []*peer{{Child: tracetest.Start(t, "model-peer")}, {Child: tracetest.Start(t, "model-peer")}}
-	dir := t.TempDir()
+	model(t, goCast(t, 2))
+}
+
+// In each schedule the controllers, traced processes, their children and the analyzers of logs are in
+// C or in Go.
+func TestModelInC(t *testing.T) {
+	defer modelFlags(tracetest.Scale(500, 5000, 10000))()
+	model(t, mixedCast(t, 2))
+}
+
+func model(t *testing.T, c *cast) {
 	rapid.Check(t, func(r *rapid.T) {
 		var trials []*trial
 		defer func() {
@@ -42,23 +43,19 @@ func TestModel(t *testing.T) {
 				x.end(r)
 			}
 		}()
-		for _, w := range workers {
+		for _, w := range c.workers {
 			w.kid, w.seq = 0, 0
 		}
 		actions := map[string]func(*rapid.T){}
 		for i := range rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(r, "streams") {
-			x := newTrial(r, dir, workers[rapid.IntRange(0, 1).Draw(r, "target")], peers)
+			x := newTrial(r, c.workers[rapid.IntRange(0, len(c.workers)-1).Draw(r, "target")], c)
 			trials = append(trials, x)
 			for name, f := range x.ops(&trials) {
 				actions[fmt.Sprint(name, i)] = f
 			}
 		}
-		if rapid.IntRange(0, 99).Draw(r, "child") == 99 {
-			w := trials[0].worker
-			var err error
-			if w.kid, err = strconv.Atoi(w.Ask("child")); err != nil {
-				r.Fatal(err)
-			}
+		if rapid.IntRange(0, c.childless).Draw(r, "child") == c.childless {
+			c.child(r, trials[0].worker)
 		}
 		r.Repeat(actions)
 		for _, x := range trials {

@@ -13,9 +13,11 @@ import (
 // trial is a real stream beside that of the model, with the processes that use it.
 type trial struct {
 	*mstream
-	s      *Stream
+	s      *Stream // of the owner, or of a connection if that is in C
+	inC    bool
 	path   string // of the log
 	worker *worker
+	cast   *cast
 	hands  []hand // controllers and analyzers; the first is the owner
 	names  map[EventID]string
 	time   int64 // of the last event reported
@@ -38,13 +40,14 @@ type hand struct {
 // worker is a traced process, with or without a child.
 type worker struct {
 	*tracetest.Child
-	kid int
-	seq int // number of its next event
+	kid  int
+	fork bool // it can go on in a child
+	seq  int  // number of its next event
 }
 
 // newTrial makes a stream.
-func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
-	x := &trial{worker: w, mstream: &mstream{ids: map[string]EventID{}}, names: map[EventID]string{}}
+func newTrial(t *rapid.T, w *worker, c *cast) *trial {
+	x := &trial{worker: w, cast: c, mstream: &mstream{ids: map[string]EventID{}}, names: map[EventID]string{}}
 	attr := Attr{
 		MaxDataSize:      new(64),
 		StreamSize:       rapid.SampledFrom([]int64{1, 256 << 10}).Draw(t, "size"),
@@ -53,23 +56,12 @@ func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
 	}
 	x.auto = attr.StreamFullPolicy == PolicyFlush
 	x.logged = x.auto || rapid.IntRange(0, 2).Draw(t, "log") == 1
-	var err error
 	if x.logged {
 		attr.LogFullPolicy = rapid.SampledFrom([]FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop}).Draw(t, "log policy")
 		attr.LogSize = rapid.SampledFrom([]int64{1 << 20, 16 << 10}).Draw(t, "log size")
-		var f *os.File
-		if f, err = os.CreateTemp(dir, "*.trace"); err == nil {
-			x.path = f.Name()
-			x.s, err = CreateWithLog(w.PID, &attr, f)
-			f.Close()
-		}
-	} else {
-		x.s, err = Create(w.PID, &attr)
 	}
-	if err == nil {
-		x.attr, err = x.s.Attr()
-	}
-	if err != nil {
+	owner := c.anyC(t, "owner")
+	if err := x.create(t, owner, &attr); err != nil {
 		t.Fatal(err)
 	}
 	types, err := x.s.EventTypes()
@@ -79,8 +71,36 @@ func newTrial(t *rapid.T, dir string, w *worker, peers []*peer) *trial {
 	for _, et := range types {
 		x.ids[et.Name], x.names[et.ID] = et.ID, et.Name
 	}
-	x.hands = x.helpers(t, peers)
+	x.helpers(t)
 	return x
+}
+
+// create makes the stream, its log and the hands of the owner: the process in C, or the test's own, if
+// that is nil.
+func (x *trial) create(t *rapid.T, owner *cPeer, attr *Attr) (err error) {
+	var f *os.File
+	if x.logged {
+		if f, err = os.CreateTemp(x.cast.dir, "*.trace"); err != nil {
+			return err
+		}
+		defer f.Close()
+		x.path = f.Name()
+	}
+	switch {
+	case owner != nil:
+		attr.Name = fmt.Sprint("model-", owner.PID, "-", owner.numbers)
+		x.hands = owner.create(t, x.worker.PID, attr, x.path)
+		x.s, err = Attach(attr.Name)
+		x.inC = true
+	case x.logged:
+		x.s, err = CreateWithLog(x.worker.PID, attr, f)
+	default:
+		x.s, err = Create(x.worker.PID, attr)
+	}
+	if err == nil {
+		x.attr, err = x.s.Attr()
+	}
+	return err
 }
 
 // peer is another process that performs operations on streams.
@@ -89,38 +109,19 @@ type peer struct {
 	streams int
 }
 
-// helpers are the users of the stream: its owner, a second connection of the same process,
+// helpers adds the users of the stream: its owner, a second connection of the same process,
 // used by a goroutine, and other processes. They attach at their first operation.
-func (x *trial) helpers(t *rapid.T, peers []*peer) []hand {
+func (x *trial) helpers(t *rapid.T) {
 	info, err := x.s.Info()
 	if err != nil {
 		t.Fatal(err)
 	}
-	me := os.Getpid()
-	list := []hand{{me, func(op string) string {
-		if op == "close" {
-			return "done"
-		}
-		return operate(x.s, op)
-	}}}
-	var second *Stream
-	list = append(list, hand{me, func(op string) string {
-		if second == nil {
-			if op == "close" {
-				return "done"
-			}
-			var err error
-			if second, err = Attach(info.Path); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c := make(chan string)
-		go func() { c <- operate(second, op) }()
-		return <-c
-	}})
-	for _, a := range peers {
+	if !x.inC {
+		x.hands = x.own(t, info.Path)
+	}
+	for _, a := range x.cast.peers {
 		number := 0
-		list = append(list, hand{a.PID, func(op string) string {
+		x.hands = append(x.hands, hand{a.PID, func(op string) string {
 			if number == 0 {
 				if op == "close" {
 					return "done"
@@ -134,7 +135,31 @@ func (x *trial) helpers(t *rapid.T, peers []*peer) []hand {
 			return a.Ask("%d %s", number, op)
 		}})
 	}
-	return list
+}
+
+// own returns the hands of the test's own process.
+func (x *trial) own(t *rapid.T, path string) []hand {
+	me := os.Getpid()
+	var second *Stream
+	return []hand{{me, func(op string) string {
+		if op == "close" {
+			return "done"
+		}
+		return operate(x.s, op)
+	}}, {me, func(op string) string {
+		if second == nil {
+			if op == "close" {
+				return "done"
+			}
+			var err error
+			if second, err = Attach(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := make(chan string)
+		go func() { c <- operate(second, op) }()
+		return <-c
+	}}}
 }
 
 // end shuts the stream down however the schedule ended.
@@ -142,14 +167,7 @@ func (x *trial) end(t *rapid.T) {
 	for _, h := range x.hands {
 		h.do("close") // fails if the stream was shut down
 	}
-	if !x.s.isClosed() {
-		if err := x.s.Shutdown(); err != nil {
-			t.Error(err)
-		}
-	}
-	if r := operate(x.s, "start"); r != "invalid argument" {
-		t.Errorf("start after shutdown: %s", r)
-	}
+	x.ended(t)
 	if x.path != "" {
 		os.Remove(x.path)
 	}
@@ -275,36 +293,10 @@ func (r report) is(e mevent) bool {
 	return r.name == e.name && r.data == e.data && r.pid == e.pid && r.cut == e.cut
 }
 
-// decode converts the data of system events to their form in the model.
-func (x *trial) decode(t *rapid.T, id EventID, data []byte) (s string) {
-	var err error
-	switch id {
-	case EventStart:
-		var f EventSet
-		f, err = DecodeSet(data)
-		s = set(f)
-	case EventStop:
-		var n int
-		n, err = DecodeInt(data)
-		s = fmt.Sprint(n)
-	case EventFilter:
-		var old, new EventSet
-		old, new, err = DecodeFilter(data)
-		s = set(old) + ">" + set(new)
-	default:
-		s = string(data)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // parse reads one event of the answer to "read".
 func (x *trial) parse(t *rapid.T, line string) (r report) {
 	var id EventID
 	var cut Truncation
-	var data string
 	f := strings.SplitN(line, " ", 5)
 	for i, to := range []any{&id, &r.pid, &cut, &r.time} {
 		fmt.Sscan(f[i], to)
@@ -313,7 +305,7 @@ func (x *trial) parse(t *rapid.T, line string) (r report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.name, r.cut, r.data = x.names[id], cut == TruncationRecord, x.decode(t, id, []byte(data))
+	r.name, r.cut, r.data = x.names[id], cut == TruncationRecord, data
 	return r
 }
 

@@ -1,0 +1,16 @@
+package summary
+
+// Shown escapes untrusted text for a line of output, as the tables do.
+func Shown(s string) string { return shown(s) }
+
+// Cut shortens text to n characters.
+func Cut(s string, n int) string { return cut(s, n) }
+
+// AppendCode appends untrusted text as code in markdown.
+func AppendCode(b []byte, text string) []byte { return appendCode(b, text) }
+
+// Duration formats a duration as the tables do.
+func Duration(ns int64) string { return duration(ns) }
+
+// MaxMarkdown bounds the size of markdown: GitHub discards a larger step summary.
+const MaxMarkdown = maxMarkdown

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -194,36 +195,14 @@ func (c *cursors) save() error {
 	return nil
 }
 
-// replaceFile replaces a file atomically.
+// replaceFile replaces a file atomically, also for a reader after a loss of power.
 func replaceFile(path string, content []byte) error {
-	mode := fs.FileMode(0o600)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-		if st, err := os.Stat(path); err == nil {
-			mode = st.Mode().Perm()
+	return logfile.Replace(path, 0o600, func(f *os.File) error {
+		if _, err := f.Write(content); err != nil {
+			return err
 		}
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+		return f.Sync()
+	})
 }
 
 // shown records that an event was shown.

@@ -88,6 +88,8 @@ func show(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 	switch opt.mode {
 	case "summary":
 		return summarise(env, inputs, opt)
+	case "html":
+		return writePage(env, inputs, opt)
 	case "attributes":
 		return showEach(env, inputs, opt, attributeFields)
 	case "status":

@@ -36,6 +36,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat([]string{"json", "table", "csv", "chrome", "format", "golden", "annotate"}, modes[1:], listing)...)},
 	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
 	{Long: "top", Arg: "N", Help: "--summary: show N rows of each table, 0 for all", Needs: cli.Needs("summary", "markdown")},
+	{Long: "html", Help: "write a page: timeline, output and tables of the summary", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...)},
 	{Short: 'a', Long: "attributes", Help: "show the attributes of the stream", Excludes: listingAndModesAfter("attributes")},
 	{Long: "status", Help: "show the status of the stream", Excludes: listingAndModesAfter("status")},
 	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types")},
@@ -45,7 +46,7 @@ var optionTable = slices.Concat([]cli.Option{
 
 var (
 	// modes are the options that select another output than a listing of events.
-	modes = []string{"summary", "attributes", "status", "types", "check"}
+	modes = []string{"summary", "html", "attributes", "status", "types", "check"}
 	// listing are the options for listings only.
 	listing = []string{"follow", "wait-for", "cursor", "replay"}
 )

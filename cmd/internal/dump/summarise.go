@@ -58,9 +58,15 @@ func (in *input) typeName(id posixtrace.EventID) string {
 	return name
 }
 
+// collector gets the events of an input. It does not keep them.
+type collector interface {
+	Add(recs []posixtrace.Record)
+}
+
 // walkEvents adds the events.
-func walkEvents(w *walk, sources map[*input]*analysis.Source) error {
-	current, src := (*input)(nil), (*analysis.Source)(nil)
+func walkEvents[C collector](w *walk, sources map[*input]C) error {
+	var current *input
+	var src C
 	left := w.opt.head
 	if w.opt.wantsAll() {
 		w.run = func(in *input, recs []posixtrace.Record) bool {

@@ -105,3 +105,10 @@ func appendQuoted(b, data []byte) []byte {
 func isOutput(id posixtrace.EventID) bool {
 	return id == posixtrace.EventOutputStdout || id == posixtrace.EventOutputStderr
 }
+
+// AppendData appends the data of an event as Text shows it.
+func AppendData(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	n := len(b)
+	b = appendBody(b, src, rec)
+	return append(b[:n], b[min(len(b), n+1):]...) // without the space
+}

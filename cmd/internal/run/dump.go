@@ -18,7 +18,7 @@ import (
 // error, as the options ask for. It must run before the stream is shut down.
 func (s *session) showStream(failed bool) {
 	dump := s.plan.last > 0 && (s.plan.dump == "always" || s.plan.dump == "fail" && failed)
-	if !dump && !s.plan.summary {
+	if !dump && !s.plan.summary && s.plan.report == "" {
 		return
 	}
 	r, err := s.stream.Reader()
@@ -28,12 +28,18 @@ func (s *session) showStream(failed bool) {
 			err = s.dumpLast(r)
 		}
 	}
+	st, e := s.stream.PeekStatus()
 	if err == nil && s.plan.summary {
 		if dump {
 			err = r.Rewind()
 		}
-		if st, e := s.stream.PeekStatus(); err == nil && e == nil {
+		if err == nil && e == nil {
 			err = s.summarise(r, st.Lost)
+		}
+	}
+	if err == nil && s.plan.report != "" {
+		if err = r.Rewind(); err == nil {
+			s.writeReport(r, st.Lost)
 		}
 	}
 	if err != nil {
@@ -58,6 +64,9 @@ func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
 			}
 			if s.plan.summary {
 				err = s.summarise(r, st.Lost+st.LogLost)
+			}
+			if s.plan.report != "" && r.Rewind() == nil {
+				s.writeReport(r, st.Lost+st.LogLost)
 			}
 		}
 	}

@@ -25,6 +25,7 @@ var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
 	{Short: 's', Long: "signal", Arg: "SIG", Help: "end the command with SIG (TERM)"},
 	{Long: "drain", Arg: "DUR", Help: "record background output after the end for DUR (2s)"},
 	{Long: "summary", Help: "print where the time went at the end, as ptrace-dump -s"},
+	{Long: "report", Arg: "FILE", Help: "write a page of the run at the end, as ptrace-dump --html"},
 	{Long: "strict", Help: "status 1 if an event was lost or the log failed"},
 	{Long: relayOption, Arg: "COUNT", Hidden: true},
 	{Long: monitorOption, Arg: "FD", Hidden: true},

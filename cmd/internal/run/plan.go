@@ -1,6 +1,7 @@
 package run
 
 import (
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type runPlan struct {
 	dump      string // fail, always, never
 	last      int
 	summary   bool
+	report    string // path, "" for none
 	strict    bool
 }
 
@@ -40,6 +42,7 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 		stopped:   args.Has("stopped"),
 		dump:      "fail",
 		summary:   args.Has("summary"),
+		report:    args.Value("report"),
 		strict:    args.Has("strict"),
 	}
 	if len(p.argv) == 0 {
@@ -47,6 +50,12 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 	}
 	if args.Has("log") && p.log == "" {
 		return nil, cli.Usagef("invalid argument '' for '--log'")
+	}
+	if args.Has("report") && p.report == "" {
+		return nil, cli.Usagef("invalid argument '' for '--report'")
+	}
+	if p.report != "" && p.log != "" && filepath.Clean(p.report) == filepath.Clean(p.log) {
+		return nil, cli.Usagef("--report and --log name the same file")
 	}
 	if v, ok := args.Lookup("dump"); ok {
 		p.dump = v

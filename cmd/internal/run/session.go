@@ -69,6 +69,11 @@ type session struct {
 // create makes the stream and starts it.
 func (s *session) create() error {
 	var log *logfile.File
+	if s.plan.report != "" {
+		if err := logfile.CheckReplace(s.plan.report); err != nil {
+			return cli.Failure(s.plan.report, err)
+		}
+	}
 	if s.plan.log != "" {
 		var err error
 		if log, err = logfile.Open(s.plan.log, s.plan.noClobber); err != nil {

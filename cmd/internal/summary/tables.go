@@ -106,13 +106,16 @@ func (s *show) failedFirst() int {
 	return 3
 }
 
+// commandTitle is the title of the table of commands.
+const commandTitle = "Commands"
+
 func (s *show) commands() *table {
 	n := s.CommandTotals().Commands
 	if n == 0 || n == 1 && len(s.Runs()) == 1 {
 		return nil // the first line has it
 	}
 	list := s.rankedCommands()
-	t := &table{title: "Commands", columns: []string{" command", "wall", "self", "cpu", "memory", "status"}, hidden: n - min(n, uint64(len(list)))}
+	t := &table{title: commandTitle, columns: []string{" command", "wall", "self", "cpu", "memory", "status"}, hidden: n - min(n, uint64(len(list)))}
 	for _, c := range list {
 		cpu := duration(c.CPU)
 		if c.State != analysis.Ended {

@@ -1,0 +1,50 @@
+package dump
+
+import (
+	"path/filepath"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/report"
+)
+
+// writePage reads the inputs and writes them as one HTML page.
+func writePage(env *cli.Env, inputs []*input, opt *options) error {
+	b := report.NewBuilder()
+	sources := map[*input]*report.Source{}
+	facts := report.Facts{}
+	for _, in := range inputs {
+		sources[in] = b.NewSource(in.typeName)
+		facts.Logs = append(facts.Logs, filepath.Base(in.name))
+	}
+	w, err := newWalk(env, inputs, opt)
+	if err != nil {
+		return err
+	}
+	if err := walkEvents(w, sources); err != nil {
+		return err
+	}
+	for i, in := range inputs {
+		if st, err := in.status(); err == nil {
+			facts.Lost += st.Lost + st.LogLost
+		}
+		if err := in.soundness(); err != nil && opt.head < 0 {
+			env.Warn(err)
+			facts.Warnings = append(facts.Warnings, cli.AsFault(err).Text)
+		}
+		if i > 0 {
+			facts.Name, facts.State = facts.Name+", ", facts.State+", "
+		}
+		facts.Name += facts.Logs[i]
+		facts.State += in.state()
+	}
+	return report.Write(env.Stdout, []*report.Run{b.Finish(facts)}, &report.Options{})
+}
+
+// state returns how complete a log is.
+func (in *input) state() string {
+	if in.reader == nil || in.stream != nil {
+		return "active stream"
+	}
+	state, _ := in.reader.State()
+	return state.String()
+}

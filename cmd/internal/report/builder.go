@@ -1,0 +1,178 @@
+package report
+
+import (
+	"io"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// A Builder makes a Run of the events of one log, or of several that are one run. Its memory does
+// not grow with the number of events.
+type Builder struct {
+	analysis *analysis.Analysis
+	sources  []*Source
+	first    bool // an event has come
+	from, to int64
+
+	actors actors
+	lines  lines
+	marks  marks
+	gaps   gaps
+	rate   rate
+	spans  spans
+	tree   *intervals.Builder
+}
+
+// A Source is a log or a stream.
+type Source struct {
+	b      *Builder
+	index  int32
+	in     *analysis.Source
+	out    *output.Source
+	known  []kind
+	data   []byte // reused
+	hasOut bool   // captured output
+}
+
+// kind is what the page does with the events of a type.
+type kind uint8
+
+const (
+	unknown kind = iota
+	inInterval
+	printed
+	lossOrEnd
+	ignored
+	marked
+)
+
+// NewBuilder returns a Builder without events.
+func NewBuilder() *Builder {
+	b := &Builder{}
+	b.marks.init()
+	b.actors.init()
+	b.spans.init()
+	b.tree = intervals.NewBuilder(mostNodes)
+	b.analysis = analysis.New(analysis.Limits{Rows: mostRows, Each: b.interval, Calls: true})
+	return b
+}
+
+// interval adds an interval.
+func (b *Builder) interval(x *analysis.Interval) {
+	b.spans.add(x)
+	b.tree.Add(x)
+}
+
+// mostNodes bounds the tree, in which the chain is found.
+const mostNodes = 100_000
+
+// mostRows bounds the rows of a table.
+const mostRows = 300
+
+// NewSource adds a log or a stream. name returns the name of an event type, or "" if it has none.
+func (b *Builder) NewSource(name func(posixtrace.EventID) string) *Source {
+	s := &Source{b: b, index: int32(len(b.sources)), in: b.analysis.NewSource(name), out: output.NewSource(name)}
+	b.sources = append(b.sources, s)
+	return s
+}
+
+// Add adds events that follow each other. It does not keep them or their data.
+func (s *Source) Add(recs []posixtrace.Record) {
+	s.in.Add(recs)
+	b := s.b
+	for i := range recs {
+		rec := &recs[i]
+		if !b.first {
+			b.first, b.from, b.to = true, rec.UnixNano, rec.UnixNano
+		}
+		b.from, b.to = min(b.from, rec.UnixNano), max(b.to, rec.UnixNano)
+		b.rate.add(rec.UnixNano)
+		k := unknown
+		if int(rec.ID) < len(s.known) {
+			k = s.known[rec.ID]
+		}
+		if k == unknown {
+			k = s.learn(rec.ID)
+		}
+		switch k {
+		case printed:
+			s.hasOut = true
+			b.lines.add(rec, s.index)
+		case lossOrEnd:
+			b.gaps.add(rec, s.index)
+		case marked:
+			s.mark(rec)
+		}
+	}
+}
+
+// Read adds all events of a reader.
+func (s *Source) Read(r *posixtrace.Reader) error {
+	var b posixtrace.Batch
+	for {
+		err := r.NextBatch(&b)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.Add(b.Records)
+	}
+}
+
+func (s *Source) learn(id posixtrace.EventID) kind {
+	name := s.out.Name(id)
+	k := marked
+	switch {
+	case id == posixtrace.EventOutputStdout, id == posixtrace.EventOutputStderr:
+		k = printed
+	case id == posixtrace.EventOverflow, id == posixtrace.EventResume:
+		k = lossOrEnd
+	case id == posixtrace.EventProcExit:
+		// The exit of an unknown process is counted in the notes.
+		k = inInterval
+	case eventset.IsFlushMark(id):
+		k = ignored
+	case !analysis.Plain(id, name):
+		k = inInterval
+	}
+	// Without a name it may get one yet.
+	if name[0] != '#' && int(id) < maxID {
+		for len(s.known) <= int(id) {
+			s.known = append(s.known, unknown)
+		}
+		s.known[id] = k
+	}
+	return k
+}
+
+// maxID bounds the table of types. No event type has a greater id.
+const maxID = 4096
+
+// mark adds an event that is no part of an interval.
+func (s *Source) mark(rec *posixtrace.Record) {
+	m := &s.b.marks
+	x := mark{at: rec.UnixNano, kind: m.types.addString(s.out.Name(rec.ID)), count: 1}
+	if !ofSystem(rec.ID) {
+		x.actor = s.b.actors.of(s.index, rec.PID, rec.TID)
+	}
+	if m.merges(&x) {
+		return
+	}
+	s.data = output.AppendData(s.data[:0], s.out, rec)
+	m.add(x, s.data)
+}
+
+// ofSystem reports whether events of a type are of the trace system, not of a process.
+func ofSystem(id posixtrace.EventID) bool {
+	switch id {
+	case posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventError:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"cmp"
+	"html"
+	"slices"
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+)
+
+// link is a span of the chain that decided how long the run took.
+type link struct {
+	span     int
+	from, to int64
+	self     int64 // the part in which nothing inside of it decided
+}
+
+const (
+	// mostLinks bounds the chain, and shownLinks the part of it that is text.
+	mostLinks  = 10_000
+	shownLinks = 40
+)
+
+// link finds the spans of the chain.
+func (r *Run) link() {
+	type place struct {
+		kind             analysis.Kind
+		source, pid, tid int32
+		start, end       int64
+	}
+	index := make(map[place]int, len(r.spans))
+	for i := range r.spans {
+		x := &r.spans[i]
+		index[place{x.kind, x.source, x.pid, x.tid, x.start, x.end}] = i
+	}
+	for _, l := range r.tree.Chain() {
+		n := &r.tree.Nodes[l.Node]
+		start := max(n.Start, r.from)
+		i, ok := index[place{n.Kind, n.Source, n.PID, n.TID, start, max(n.End, start)}]
+		if !ok || len(r.chain) >= mostLinks {
+			continue // it has become one with others
+		}
+		r.spans[i].flags |= onChain
+		r.chain = append(r.chain, link{span: i, from: max(l.Start, r.from), to: l.End, self: max(l.Self, 0)})
+	}
+}
+
+// parts returns the chain as parts of the time that do not overlap, each with the innermost span.
+func (r *Run) parts() (list []link) {
+	var open []link
+	at := r.from
+	until := func(t int64) {
+		for len(open) > 0 {
+			top := &open[len(open)-1]
+			if to := min(top.to, t); at < to {
+				list = append(list, link{span: top.span, from: at, to: to})
+				at = to
+			}
+			if top.to > t {
+				break
+			}
+			open = open[:len(open)-1]
+		}
+		at = max(at, t)
+	}
+	for _, l := range r.chain {
+		until(l.from)
+		open = append(open, l)
+	}
+	until(r.to)
+	return list
+}
+
+// appendChainHTML appends the chain as a list: the parts that took longest, in order of time.
+func (r *Run) appendChainHTML(b []byte, number int) []byte {
+	list := slices.Clone(r.chain)
+	slices.SortStableFunc(list, func(x, y link) int { return cmp.Compare(y.self, x.self) })
+	list = list[:min(len(list), shownLinks)]
+	list = slices.DeleteFunc(list, func(l link) bool { return l.self == 0 })
+	slices.SortStableFunc(list, func(x, y link) int { return cmp.Compare(x.from, y.from) })
+	if len(list) == 0 {
+		return b
+	}
+	b = append(b, "<h2>What decided the wall time"...)
+	if r.Label != "" {
+		b = appendHTML(append(b, ": "...), r.Label)
+	}
+	b = append(b, "</h2>\n<ol class=\"chain\">\n"...)
+	all := float64(max(since(r.to, r.from), 1))
+	for _, l := range list {
+		share := float64(l.self) / all
+		b = strconv.AppendInt(append(b, `<li data-run="`...), int64(number), 10)
+		b = strconv.AppendInt(append(b, `" data-span="`...), int64(l.span), 10)
+		b = strconv.AppendFloat(append(b, `"><span class="share" data-share="`...), share, 'f', 4, 64)
+		b = append(append(append(b, `">`...), output.Percent(share)...), "</span> <code>"...)
+		b = appendHTML(b, r.strings.list[r.spans[l.span].name])
+		b = append(append(append(b, `</code> <span class="time">`...), summary.Duration(l.self)...), "</span></li>\n"...)
+	}
+	b = append(b, "</ol>\n"...)
+	if left := len(r.chain) - len(list); left > 0 {
+		b = append(strconv.AppendInt(append(b, `<p class="note">`...), int64(left), 10), " shorter parts are left out of this list.</p>\n"...)
+	}
+	return b
+}
+
+// appendHTML appends untrusted text.
+func appendHTML(b []byte, s string) []byte {
+	return append(b, html.EscapeString(string(escape.AppendPrintable(nil, s)))...)
+}

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+)
+
+// The data of the page is JSON. Tables are columns of numbers; a number for a text counts in the
+// member strings. Times are nanoseconds since the first event.
+
+// appendJSON appends the object of a run.
+func (r *Run) appendJSON(b []byte) []byte {
+	b = append(quote(append(b, `{"name":`...), r.Name), `,"label":`...)
+	b = append(quote(b, r.Label), `,"start":"`...)
+	b = strconv.AppendInt(b, r.from, 10)
+	b = strconv.AppendUint(append(b, `","length":`...), relative(r.to, r.from), 10)
+	b = append(b, ',')
+	b = append(r.appendLanes(b), ',')
+	b = append(r.appendSpans(b), ',')
+	b = append(r.appendMarks(b), ',')
+	b = append(r.lines.appendJSON(b, r.from, r.output), ',')
+	b = append(r.appendMissing(b), ',')
+	b = append(r.appendCurves(b), ',')
+	b = append(r.appendChain(b), ',')
+	b = append(r.appendOmitted(b), `,"strings":[`...)
+	for i, s := range r.strings.list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = quote(b, s)
+	}
+	return append(b, ']', '}')
+}
+
+func (r *Run) appendLanes(b []byte) []byte {
+	var name, parent, pid, tid, kind column
+	l := &r.lanes
+	for _, i := range l.order {
+		n := &l.nodes[i]
+		name.add(uint64(r.strings.addString(n.name)))
+		if n.parent < 0 {
+			parent.add(0)
+		} else {
+			parent.add(uint64(l.nodes[n.parent].index) + 1)
+		}
+		pid.add(uint64(max(n.pid, 0)))
+		tid.add(uint64(max(n.tid, 0)))
+		kind.add(uint64(n.kind))
+	}
+	b = beginColumns(b, "lanes", len(l.order))
+	b = name.member(b, "name")
+	b = parent.member(b, "parent")
+	b = pid.member(b, "pid")
+	b = tid.member(b, "tid")
+	return append(kind.member(b, "kind"), '}')
+}
+
+func (r *Run) appendSpans(b []byte) []byte {
+	var start, dur, lane, depth, name, text, kind, flags, status, count column
+	at := uint64(0)
+	for i := range r.spans {
+		x := &r.spans[i]
+		from, to := relative(x.start, r.from), relative(x.end, r.from)
+		start.add(difference(&at, from))
+		dur.add(to - from)
+		lane.add(uint64(r.lanes.nodes[x.lane].index))
+		depth.add(uint64(x.depth))
+		name.add(uint64(x.name))
+		text.add(uint64(x.data))
+		kind.add(uint64(x.kind))
+		flags.add(uint64(x.flags &^ forked))
+		status.add(statusNumber(x))
+		count.add(uint64(x.count))
+	}
+	b = beginColumns(b, "spans", len(r.spans))
+	b = start.member(b, "start")
+	b = dur.member(b, "dur")
+	b = lane.member(b, "lane")
+	b = depth.member(b, "depth")
+	b = name.member(b, "name")
+	b = text.member(b, "text")
+	b = kind.member(b, "kind")
+	b = flags.member(b, "flags")
+	b = status.member(b, "status")
+	return append(count.member(b, "count"), '}')
+}
+
+// statusNumber returns the status of a span plus 1, 0 if it has none.
+func statusNumber(x *span) uint64 {
+	if x.flags&merged != 0 || x.flags&unfinished != 0 && x.status == 0 || x.kind != analysis.Process && x.status == 0 {
+		return 0
+	}
+	return uint64(min(max(x.status, 0), 1<<30)) + 1
+}
+
+func (r *Run) appendMarks(b []byte) []byte {
+	var time, lane, kind, text, count column
+	at := uint64(0)
+	for i := range r.marks {
+		x := &r.marks[i]
+		time.add(difference(&at, relative(x.at, r.from)))
+		if n := r.actorLane[x.actor]; n >= 0 {
+			lane.add(uint64(r.lanes.nodes[n].index) + 1)
+		} else {
+			lane.add(0)
+		}
+		kind.add(uint64(x.kind))
+		text.add(uint64(x.text))
+		count.add(uint64(x.count))
+	}
+	b = beginColumns(b, "marks", len(r.marks))
+	b = time.member(b, "time")
+	b = lane.member(b, "lane")
+	b = kind.member(b, "type")
+	b = text.member(b, "text")
+	return append(count.member(b, "count"), '}')
+}
+
+func (r *Run) appendMissing(b []byte) []byte {
+	b = append(b, `"missing":[`...)
+	for i, g := range r.gaps {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(append(b, '['), relative(g.from, r.from), 10)
+		b = strconv.AppendUint(append(b, ','), relative(g.to, r.from), 10)
+		lost := uint64(0)
+		if len(r.gaps) == 1 {
+			lost = r.Lost
+		}
+		b = append(strconv.AppendUint(append(b, ','), lost, 10), ']')
+	}
+	return append(b, ']')
+}
+
+func (r *Run) appendCurves(b []byte) []byte {
+	var time, running, events column
+	n := r.rate.used(r.to)
+	work := r.tree.Work(n)
+	length := float64(max(since(r.to, r.from), 1))
+	for i := range n {
+		if i == 0 {
+			time.add(0)
+		} else {
+			time.add(uint64(r.rate.step))
+		}
+		// The parts of work are of equal length, the last step may be shorter than the others.
+		part := int((float64(i) + 0.5) * float64(r.rate.step) / length * float64(n))
+		running.add(uint64(work[min(part, n-1)] + 0.5))
+		events.add(r.rate.counts[i])
+	}
+	b = beginColumns(b, "curves", n)
+	b = time.member(b, "time")
+	b = running.member(b, "running")
+	return append(events.member(b, "events"), '}')
+}
+
+func (r *Run) appendChain(b []byte) []byte {
+	b = append(b, `"chain":[`...)
+	for i, p := range r.parts() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '['), int64(p.span), 10)
+		from := relative(p.from, r.from)
+		b = strconv.AppendUint(append(b, ','), from, 10)
+		b = append(strconv.AppendUint(append(b, ','), relative(p.to, r.from)-from, 10), ']')
+	}
+	return append(b, ']')
+}
+
+func (r *Run) appendOmitted(b []byte) []byte {
+	o := &r.omitted
+	b = strconv.AppendUint(append(b, `"omitted":{"spans":`...), o.spans, 10)
+	b = strconv.AppendUint(append(b, `,"marks":`...), o.marks, 10)
+	b = strconv.AppendUint(append(b, `,"lines":`...), o.lines, 10)
+	b = strconv.AppendUint(append(b, `,"bytes":`...), o.bytes, 10)
+	return append(strconv.AppendUint(append(b, `,"merged":`...), o.merged, 10), '}')
+}

@@ -1,0 +1,175 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// lines are lines of captured output: the first and, if there are too many, the last ones.
+type lines struct {
+	first  lineBlock
+	last   []lineBlock
+	size   int // of the last ones
+	full   bool
+	partly map[partKey]bool // the last line continues in the next event
+
+	omittedLines, omittedBytes uint64
+}
+
+// lineBlock is a run of lines.
+type lineBlock struct {
+	text  []byte // as in the JSON, each with the separator behind it
+	lines []line
+	raw   uint64 // bytes of the text before it was encoded
+}
+
+type line struct {
+	at     int64
+	source int32
+	stream uint8
+	length int32 // of the raw text, for the limit
+}
+
+type partKey struct {
+	source int32
+	stream uint8
+}
+
+const (
+	// firstRoom and lastRoom bound the first and the last lines in the JSON, and blockRoom a block:
+	// when the last lines take more room, the oldest block of them is left out.
+	firstRoom = 11 << 20 / 4
+	lastRoom  = 11<<20 - firstRoom
+	blockRoom = 1 << 18
+	// lineCost is about what the columns take for a line.
+	lineCost = 6
+	// maxLine bounds a line.
+	maxLine = 1 << 16
+)
+
+// separator stands between two lines in the JSON.
+const separator = `\n`
+
+// Values of line.stream.
+const (
+	onStdout = 1
+	onStderr = 2
+	returned = 4 // a carriage return ended the line
+)
+
+func (l *lines) add(rec *posixtrace.Record, source int32) {
+	d, err := posixtrace.DecodeOutput(rec.Data)
+	if err != nil {
+		return
+	}
+	stream := uint8(onStdout)
+	if rec.ID == posixtrace.EventOutputStderr {
+		stream = onStderr
+	}
+	key := partKey{source, stream}
+	b := l.current()
+	joined := len(l.partly) > 0 && l.partly[key]
+	if joined {
+		if n := len(b.lines); n > 0 && b.lines[n-1].source == source && b.lines[n-1].stream&^returned == stream {
+			l.join(b, &b.lines[n-1], d.Line)
+		} else {
+			joined = false
+		}
+	}
+	if !joined {
+		if !l.full && len(b.text)+lineCost*len(b.lines) >= firstRoom {
+			l.full = true
+			l.last = append(l.last, lineBlock{})
+			b = l.current()
+		} else if l.full && len(b.text) >= blockRoom {
+			b = l.next()
+		}
+		text := cut(d.Line, maxLine)
+		l.omittedBytes += uint64(len(d.Line) - len(text))
+		b.text = append(appendJSON(b.text, text), separator...)
+		b.lines = append(b.lines, line{at: rec.UnixNano, source: source, stream: stream, length: int32(len(text))})
+		b.raw += uint64(len(text))
+	}
+	if d.Return {
+		b.lines[len(b.lines)-1].stream |= returned
+	}
+	if d.Continues {
+		if l.partly == nil {
+			l.partly = map[partKey]bool{}
+		}
+		l.partly[key] = true
+	} else if len(l.partly) > 0 {
+		delete(l.partly, key)
+	}
+}
+
+// current returns the block to which lines are added.
+func (l *lines) current() *lineBlock {
+	if l.full {
+		return &l.last[len(l.last)-1]
+	}
+	return &l.first
+}
+
+// join continues the last line.
+func (l *lines) join(b *lineBlock, to *line, text []byte) {
+	more := cut(text, maxLine-int(to.length))
+	l.omittedBytes += uint64(len(text) - len(more))
+	to.length += int32(len(more))
+	b.raw += uint64(len(more))
+	b.text = append(appendJSON(b.text[:len(b.text)-len(separator)], more), separator...)
+}
+
+// next begins a block, and leaves out the oldest one if there is no room for it.
+func (l *lines) next() *lineBlock {
+	full := l.current()
+	l.size += full.cost()
+	var text []byte
+	var list []line
+	for l.size+blockRoom > lastRoom && len(l.last) > 1 {
+		old := l.last[0]
+		l.size -= old.cost()
+		l.omittedLines += uint64(len(old.lines))
+		l.omittedBytes += old.raw
+		text, list = old.text[:0], old.lines[:0]
+		l.last = l.last[1:]
+	}
+	l.last = append(l.last, lineBlock{text: text, lines: list})
+	return l.current()
+}
+
+func (b *lineBlock) cost() int { return len(b.text) + lineCost*len(b.lines) }
+
+// blocks returns all lines in order.
+func (l *lines) blocks() []lineBlock { return append([]lineBlock{l.first}, l.last...) }
+
+// appendJSON appends the member for the lines. laneOf has the lane of each source's output.
+func (l *lines) appendJSON(b []byte, from int64, laneOf []int) []byte {
+	var time, stream, lane column
+	at, n, gap := uint64(0), 0, -1
+	for i, block := range l.blocks() {
+		if i == 1 && l.omittedLines > 0 {
+			gap = n
+		}
+		for _, x := range block.lines {
+			time.add(difference(&at, relative(x.at, from)))
+			stream.add(uint64(x.stream))
+			lane.add(uint64(laneOf[x.source]) + 1)
+			n++
+		}
+	}
+	b = beginColumns(b, "lines", n)
+	b = time.member(b, "time")
+	b = stream.member(b, "stream")
+	b = lane.member(b, "lane")
+	b = strconv.AppendInt(append(b, `,"gap":`...), int64(gap), 10)
+	b = append(b, `,"text":"`...)
+	for _, block := range l.blocks() {
+		b = append(b, block.text...)
+	}
+	if n > 0 {
+		b = b[:len(b)-len(separator)]
+	}
+	return append(b, '"', '}')
+}

@@ -1,0 +1,155 @@
+// Package report writes a run as one HTML page that needs nothing else: a verdict, a timeline, the
+// captured output, tables, and the chain of what decided the wall time.
+//
+// A Builder gets the events and makes a Run. It keeps what the page shows, a file each: spans.go the
+// commands, spans and system calls, lanes.go their places, marks.go other events, lines.go captured
+// output, gaps.go the times in which events were lost, rate.go events over time. Each has a bound;
+// beyond it, the shortest of them become one with their neighbours, or are left out and counted.
+// data.go writes the data for the scripts, column.go its numbers. Package page has the rest of the
+// document.
+package report
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/report/page"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Options are what a page has beside its runs.
+type Options struct {
+	Title string // "" for that of the first run
+
+	// Tables is HTML before the tables of the runs, Notes HTML before the verdicts.
+	Tables, Verdict []byte
+}
+
+// Write writes the page of one run, or of two that are compared.
+func Write(w io.Writer, runs []*Run, o *Options) error {
+	pages := make([]*summary.Page, len(runs))
+	for i, r := range runs {
+		pages[i] = r.page(i)
+	}
+	text := func(first []byte, add func(b []byte, i int) []byte) func(io.Writer) error {
+		return func(w io.Writer) error {
+			b := first
+			for i := range runs {
+				b = add(b, i)
+			}
+			_, err := w.Write(b)
+			return err
+		}
+	}
+	title := o.Title
+	if title == "" && len(runs) > 0 {
+		title = pages[0].Title()
+	}
+	return page.Write(w, map[string]func(io.Writer) error{
+		"title":   func(w io.Writer) error { _, err := w.Write(appendHTML(nil, title)); return err },
+		"verdict": text(o.Verdict, func(b []byte, i int) []byte { return pages[i].AppendVerdict(b) }),
+		"chain":   text(nil, func(b []byte, i int) []byte { return runs[i].appendChainHTML(b, i) }),
+		"tables":  text(o.Tables, func(b []byte, i int) []byte { return pages[i].AppendTables(b) }),
+		"holds":   func(w io.Writer) error { _, err := io.WriteString(w, holds); return err },
+		"data":    func(w io.Writer) error { return writeData(w, title, runs) },
+	})
+}
+
+// holds says what a page holds.
+const holds = `<p>This page holds arguments of commands, captured output and data of events, which may be secret. ` +
+	`It loads nothing and sends nothing.</p>`
+
+func writeData(w io.Writer, title string, runs []*Run) error {
+	b := append(quote(append([]byte(nil), `{"version":1,"title":`...), title), `,"runs":[`...)
+	for i, r := range runs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = r.appendJSON(b)
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		b = b[:0]
+	}
+	_, err := w.Write(append(b, "]}"...))
+	return err
+}
+
+// page returns the parts of the page that are HTML.
+func (r *Run) page(number int) *summary.Page {
+	p := &summary.Page{Analysis: r.analysis, Lost: r.Lost, Rows: mostRows, Run: number, Label: r.Label, Name: r.Name, State: r.State}
+	p.Warnings = append(r.losses(), r.Warnings...)
+	p.Notes = r.leftOut()
+	p.Command = func(c *analysis.Command) (int, bool) {
+		i, ok := r.spanOf[command{int32(c.Source), int32(c.PID), c.Start}]
+		return i, ok
+	}
+	return p
+}
+
+// losses says how many events were lost, and when.
+func (r *Run) losses() []string {
+	if r.Lost == 0 && len(r.gaps) == 0 {
+		return nil
+	}
+	text := cli.Plural(r.Lost, "event was", "events were") + " lost"
+	if r.Lost == 0 {
+		text = "events were lost"
+	}
+	switch n := len(r.gaps); n {
+	case 0:
+		text += "; the log does not say when"
+	case 1:
+		g := r.gaps[0]
+		text += " from " + summary.Duration(since(g.from, r.from)) + " to " + summary.Duration(since(g.to, r.from))
+	default:
+		text += " in " + strconv.Itoa(n) + " intervals"
+	}
+	return []string{text + ": what follows lacks them"}
+}
+
+// leftOut says what the page does not show.
+func (r *Run) leftOut() (list []string) {
+	o := &r.omitted
+	add := func(n uint64, one, many, text string) {
+		if n > 0 {
+			list = append(list, cli.Plural(n, one, many)+text)
+		}
+	}
+	add(o.merged, "span or command", "spans and commands", " are drawn together with neighbours of the same name")
+	add(o.spans, "span or command", "spans and commands", " are not drawn")
+	add(o.marks, "event", "events", " are not drawn")
+	add(o.lines, "line", "lines", " of output in the middle are left out")
+	add(o.bytes, "byte", "bytes", " of long lines, arguments and data are left out")
+	if r.from < r.to && since(r.to, r.from) > maxNumber {
+		list = append(list, "the times of the events are more than a hundred days apart: the clock may have jumped, and the timeline ends early")
+	}
+	return list
+}
+
+// commandLine returns the data of proc.exec as text: the path if it differs from the first argument,
+// and the arguments.
+func commandLine(data string) string {
+	d, err := posixtrace.DecodeExec([]byte(data))
+	if err != nil {
+		return ""
+	}
+	var b bytes.Buffer
+	if len(d.Argv) == 0 || d.Argv[0] != d.Path {
+		b.WriteString(d.Path)
+		b.WriteString(": ")
+	}
+	for i, a := range d.Argv {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(a)
+	}
+	return b.String()
+}
+
+func itoa(n int32) string { return strconv.Itoa(int(n)) }

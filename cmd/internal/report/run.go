@@ -1,0 +1,192 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
+)
+
+// A Run is what a page shows of one log, or of several that are one run. The members that a caller
+// sets are in Facts.
+type Run struct {
+	Facts
+
+	analysis *analysis.Analysis
+	tree     *intervals.Tree
+	from, to int64 // times of the first and the last event
+
+	strings   *texts
+	lanes     lanes
+	output    []int   // the lane of each source's output in the picture
+	actorLane []int32 // the node of each actor
+	spans     []span
+	spanOf    map[command]int
+	marks     []mark
+	lines     lines
+	gaps      []gap
+	rate      *rate
+	chain     []link
+	omitted   omitted
+}
+
+// Facts are what a Builder cannot find in the events.
+type Facts struct {
+	Name     string // of the log
+	Label    string // what the page calls the run, "" for nothing
+	State    string // of the log: "finished", "unfinished"
+	Lost     uint64 // events
+	Warnings []string
+	Logs     []string // the names of the sources, if there are several
+}
+
+// omitted counts what the page does not show.
+type omitted struct{ spans, marks, lines, bytes, merged uint64 }
+
+// command identifies a command.
+type command struct {
+	source, pid int32
+	start       int64
+}
+
+// Finish returns the run. No events follow.
+func (b *Builder) Finish(f Facts) *Run {
+	b.analysis.Finish()
+	r := &Run{Facts: f, analysis: b.analysis, tree: b.tree.Tree(b.analysis), from: b.from, to: b.to, strings: newTexts(), lines: b.lines, rate: &b.rate}
+	b.gaps.finish(b.to)
+	r.gaps = b.gaps.list
+	if len(b.spans.list) > mostSpans {
+		b.spans.compact()
+	}
+	r.spans = b.spans.list
+	r.arrange(b)
+	r.name(&b.spans)
+	r.link()
+	r.marks = b.marks.sorted()
+	for i := range r.marks {
+		x := &r.marks[i]
+		x.kind = r.strings.addString(b.marks.types.list[x.kind])
+		x.text = r.strings.addString(b.marks.texts.list[x.text])
+	}
+	r.omitted = omitted{spans: b.spans.dropped, marks: b.marks.dropped, lines: b.lines.omittedLines, bytes: b.lines.omittedBytes + b.spans.cut}
+	for i := range r.spans {
+		if x := &r.spans[i]; x.flags&merged != 0 {
+			r.omitted.merged += uint64(x.count)
+		}
+	}
+	return r
+}
+
+// arrange gives each span and mark its place.
+func (r *Run) arrange(b *Builder) {
+	for i := range r.spans {
+		x := &r.spans[i]
+		x.start = max(x.start, r.from) // a system call may claim any duration
+		x.end = max(x.end, x.start)
+	}
+	slices.SortStableFunc(r.spans, func(x, y span) int {
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end), cmp.Compare(x.id, y.id))
+	})
+	l := &r.lanes
+	l.of = map[actor]int32{}
+	l.place(r.spans)
+	for _, a := range b.actors.list {
+		if a.source < 0 {
+			r.actorLane = append(r.actorLane, -1)
+			continue
+		}
+		r.actorLane = append(r.actorLane, l.thread(a.source, a.pid, a.tid, r.to))
+	}
+	roots := make([]int32, len(b.sources))
+	outputs := make([]int32, len(b.sources))
+	for i := range b.sources {
+		roots[i], outputs[i] = -1, -1
+		if len(b.sources) > 1 {
+			roots[i] = l.add(lane{actor: actor{source: int32(i)}, kind: otherLane, name: r.log(i), start: math.MinInt64})
+		}
+		if b.sources[i].hasOut {
+			outputs[i] = l.add(lane{actor: actor{source: int32(i)}, kind: otherLane, name: "output", start: math.MinInt64})
+		}
+	}
+	for i := range l.nodes {
+		n := &l.nodes[i]
+		if n.parent < 0 && roots[n.source] >= 0 && int32(i) != roots[n.source] {
+			n.parent = roots[n.source]
+		}
+	}
+	l.arrange()
+	for _, o := range outputs {
+		if o < 0 {
+			r.output = append(r.output, 0)
+		} else {
+			r.output = append(r.output, l.nodes[o].index)
+		}
+	}
+}
+
+func (r *Run) log(i int) string {
+	if i < len(r.Logs) {
+		return r.Logs[i]
+	}
+	return r.Name
+}
+
+// name gives the spans and the lanes their texts. The longest spans get theirs first: there is a
+// bound.
+func (r *Run) name(s *spans) {
+	labels := analysis.NewLabels()
+	for i := range r.spans {
+		if x := &r.spans[i]; x.kind == analysis.Process && x.data != 0 {
+			labels.Add([]byte(s.data.list[x.data]))
+		}
+	}
+	order := make([]int32, len(r.spans))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(r.spans[j].length(), r.spans[i].length()) })
+	r.spanOf = map[command]int{}
+	for _, i := range order {
+		x := &r.spans[i]
+		name, data := s.names.list[x.name], s.data.list[x.data]
+		label, text := name, ""
+		if r.strings.size < mostText {
+			switch x.kind {
+			case analysis.Process:
+				label, text = r.command(labels, x, name, data)
+			case analysis.SpanKind:
+				text = data
+			}
+		} else {
+			s.cut += uint64(len(data))
+		}
+		if x.kind == analysis.Process {
+			r.spanOf[command{x.source, x.pid, x.start}] = int(i)
+			if n := &r.lanes.nodes[x.lane]; n.name == "" {
+				n.name = label
+			}
+		}
+		x.name, x.data = r.strings.addString(label), r.strings.addString(text)
+	}
+	for i := range r.lanes.nodes {
+		if n := &r.lanes.nodes[i]; n.name == "" {
+			n.name = "process " + itoa(n.pid)
+		}
+	}
+}
+
+// mostText bounds the names and the data of spans.
+const mostText = 1 << 20
+
+// command returns the label of a command and all its arguments.
+func (r *Run) command(labels *analysis.Labels, x *span, name, data string) (label, text string) {
+	if name == "" {
+		return "process " + itoa(x.pid), ""
+	}
+	if data == "" {
+		return name, ""
+	}
+	return labels.Of([]byte(data), x.flags&forked != 0), commandLine(data)
+}

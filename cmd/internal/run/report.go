@@ -1,0 +1,30 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/report"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// writeReport writes the page of --report. A failure is a message: the command's status stays.
+func (s *session) writeReport(r *posixtrace.Reader, lost uint64) {
+	b := report.NewBuilder()
+	facts := report.Facts{Name: r.Attr().Name, State: "the last events, without a log", Lost: lost}
+	if s.plan.log != "" {
+		state, _ := r.State()
+		facts.Name, facts.State = filepath.Base(s.plan.log), state.String()
+	}
+	err := b.NewSource(r.EventName).Read(r)
+	if err == nil {
+		err = logfile.Replace(s.plan.report, 0o666, func(f *os.File) error {
+			return report.Write(f, []*report.Run{b.Finish(facts)}, &report.Options{})
+		})
+	}
+	if err != nil {
+		s.env.Note("no report: " + cli.AsFault(cli.Failure(s.plan.report, logfile.Bare(err))).Text)
+	}
+}

@@ -146,12 +146,12 @@ _posixtrace_offset() {
 # The options of a command.
 _posixtrace_options() {
 	case $1 in
-	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -i --inherit= -x --exclude= --stopped --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --drain= --summary --strict --color= -h --help -V --version' ;;
+	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -i --inherit= -x --exclude= --stopped --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --drain= --summary --report= --strict --color= -h --help -V --version' ;;
 	ptrace-create) echo '-p --pid= -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
-	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --annotate= --mask= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --annotate= --mask= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
 	esac
 }
 
@@ -176,6 +176,7 @@ _posixtrace_kind() {
 	ptrace-run:-k | ptrace-run:--kill-after | ptrace-run:--kill-after=) echo 'any' ;;
 	ptrace-run:-s | ptrace-run:--signal | ptrace-run:--signal=) echo 'signal' ;;
 	ptrace-run:--drain | ptrace-run:--drain=) echo 'any' ;;
+	ptrace-run:--report | ptrace-run:--report=) echo 'file' ;;
 	ptrace-run:--color | ptrace-run:--color=) echo 'words auto always never' ;;
 	ptrace-create:-p | ptrace-create:--pid | ptrace-create:--pid=) echo 'pid' ;;
 	ptrace-create:-o | ptrace-create:--log | ptrace-create:--log=) echo 'file' ;;

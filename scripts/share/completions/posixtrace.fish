@@ -75,6 +75,7 @@ function __posixtrace_takes
         ptrace-run:--kill-after ptrace-run:-k \
         ptrace-run:--signal ptrace-run:-s \
         ptrace-run:--drain \
+        ptrace-run:--report \
         ptrace-run:--color \
         ptrace-create:--pid ptrace-create:-p \
         ptrace-create:--log ptrace-create:-o \
@@ -144,6 +145,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -s k -l kill-after -r -f -
 complete -c ptrace-run -n __posixtrace_before_operand -s s -l signal -r -f -a '(kill -l | string split " ")' -d 'end the command with SIG (TERM)'
 complete -c ptrace-run -n __posixtrace_before_operand -l drain -r -f -d 'record background output after the end for DUR (2s)'
 complete -c ptrace-run -n __posixtrace_before_operand -l summary -d 'print where the time went at the end, as ptrace-dump -s'
+complete -c ptrace-run -n __posixtrace_before_operand -l report -r -F -d 'write a page of the run at the end, as ptrace-dump --html'
 complete -c ptrace-run -n __posixtrace_before_operand -l strict -d 'status 1 if an event was lost or the log failed'
 complete -c ptrace-run -n __posixtrace_before_operand -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
 complete -c ptrace-run -n __posixtrace_before_operand -s h -l help -d 'show this help and exit'
@@ -248,6 +250,7 @@ complete -c ptrace-dump -s s -l summary -d 'show where the time went'
 complete -c ptrace-dump -l markdown -d 'write the summary as markdown'
 complete -c ptrace-dump -l sort -r -f -a 'name time count failed wall self cpu memory p50 p95 max mean total pause bytes' -d '--summary: sort by this column'
 complete -c ptrace-dump -l top -r -f -d '--summary: show N rows of each table, 0 for all'
+complete -c ptrace-dump -l html -d 'write a page: timeline, output and tables of the summary'
 complete -c ptrace-dump -s a -l attributes -d 'show the attributes of the stream'
 complete -c ptrace-dump -l status -d 'show the status of the stream'
 complete -c ptrace-dump -l types -d 'show the event types of the stream'

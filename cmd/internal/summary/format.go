@@ -11,9 +11,6 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
-// Duration formats a duration as the tables do.
-func Duration(ns int64) string { return duration(ns) }
-
 // duration formats a duration with three digits and a unit, and one of a minute or more with two
 // units.
 func duration(ns int64) string {

@@ -339,6 +339,8 @@ static int pass(void *arg)
 		err = -EIO; /* another process has the name */
 	if (err == 0)
 		err = send_descriptor(s, job);
+	if (err == -EPIPE || err == -ECONNRESET || err == -ECONNREFUSED)
+		err = -EIO; /* the agent has ended, as for a call under way */
 	return err < 0 ? failed(job, err) : 0;
 }
 

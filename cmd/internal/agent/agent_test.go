@@ -164,23 +164,33 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// A descriptor arrives with the channel's nonce only.
+// A descriptor arrives with the channel's nonce only. A sender that has connected and is late does not
+// keep the descriptors of others, and its own arrives.
 func TestDescriptors(t *testing.T) {
 	a := working(t)
-	send := func(nonce [16]byte, number uint64) {
+	connect := func() int {
 		s, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 		tracetest.OK(t, "socket", err)
-		defer unix.Close(s)
+		t.Cleanup(func() { unix.Close(s) })
 		name := unix.ByteSliceToString(a.m.ch.Socket[:])
 		tracetest.OK(t, "connect", unix.Connect(s, &unix.SockaddrUnix{Name: "@" + name}))
+		return s
+	}
+	send := func(s int, nonce [16]byte, number uint64) {
 		msg := binary.NativeEndian.AppendUint64(nonce[:], number)
 		tracetest.OK(t, "send", unix.Sendmsg(s, msg, unix.UnixRights(0), nil, 0))
 	}
-	send([16]byte{1}, 5)
-	send(a.m.ch.Nonce, 6)
-	f, err := a.fds.take(6)
-	tracetest.OK(t, "take", err)
-	f.Close()
+	take := func(number uint64) {
+		f, err := a.fds.take(number)
+		tracetest.OK(t, "take", err)
+		f.Close()
+	}
+	late := connect()
+	send(connect(), [16]byte{1}, 5)
+	send(connect(), a.m.ch.Nonce, 6)
+	take(6)
+	send(late, a.m.ch.Nonce, 7)
+	take(7)
 	a.fds.mu.Lock()
 	defer a.fds.mu.Unlock()
 	if len(a.fds.got) != 0 {

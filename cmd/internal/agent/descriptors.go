@@ -24,8 +24,12 @@ type descriptors struct {
 	news chan struct{} // closed with each arrival
 }
 
-// fdPatience is how long a request waits for its descriptor, which was sent before.
-const fdPatience = 10 * time.Second
+// How long a request waits for its descriptor, which was sent before, and a connection for its message:
+// a sender on a busy machine may take long.
+const (
+	fdPatience      = 10 * time.Second
+	messagePatience = 30 // seconds
+)
 
 // listen opens the socket, under a random name in the abstract space.
 func listen(m *shared) (*descriptors, error) {
@@ -61,19 +65,24 @@ func (d *descriptors) serve() {
 			time.Sleep(time.Millisecond) // no descriptor left, perhaps: the request fails
 			continue
 		}
-		d.receive(fd)
-		unix.Close(fd)
+		go func() { // a sender that is late delays no other
+			d.receive(fd)
+			unix.Close(fd)
+		}()
 	}
 }
 
 // receive takes one message. Another user's process may have connected: it gets a second.
 func (d *descriptors) receive(conn int) {
-	unix.SetsockoptTimeval(conn, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
+	unix.SetsockoptTimeval(conn, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: messagePatience})
 	if c, err := unix.GetsockoptUcred(conn, unix.SOL_SOCKET, unix.SO_PEERCRED); err != nil || int(c.Uid) != os.Geteuid() {
 		return
 	}
 	msg, oob := make([]byte, 25), make([]byte, unix.CmsgSpace(4*8))
 	n, on, _, _, err := unix.Recvmsg(conn, msg, oob, unix.MSG_CMSG_CLOEXEC)
+	for err == unix.EINTR { // a call with a timeout is not restarted after a signal of the Go runtime
+		n, on, _, _, err = unix.Recvmsg(conn, msg, oob, unix.MSG_CMSG_CLOEXEC)
+	}
 	if err != nil {
 		return
 	}

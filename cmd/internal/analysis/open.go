@@ -179,6 +179,17 @@ func (k *keyed) find(src, pid uint32, key uint64, t *spanType) *openSpan {
 	return nil
 }
 
+// findOf returns the latest open span of a key and a type, in any process.
+func (k *keyed) findOf(src uint32, key uint64, t *spanType) *openSpan {
+	o := *k.head(src, key)
+	for n := 0; o != nil && n < maxChain; o, n = o.next, n+1 {
+		if o.key == key && o.src == src && o.typ == t {
+			return o
+		}
+	}
+	return nil
+}
+
 func (k *keyed) put(o *openSpan) {
 	if k.count >= len(k.heads) {
 		old := k.heads

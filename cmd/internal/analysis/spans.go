@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -17,7 +18,7 @@ const (
 // Span has the spans of one name, or those of one step of a script.
 type Span struct {
 	Name string
-	Step string // place and text of a step: "deploy.sh:37 sleep 0.2"
+	Step string // place and text of a step: "deploy.sh:37 sleep 0.2"; target and line of a recipe: "main.o: cc -c main.c"
 
 	Times       Times
 	Self        int64  // of Times.Total, the part outside of the spans inside these
@@ -65,7 +66,7 @@ func (s *spans) ofName(name string) *spanType {
 	t := s.byName[name]
 	if t == nil {
 		t = &spanType{name: name, row: &Span{Name: name}}
-		if name == stepName {
+		if name == stepName || name == recipe.Name {
 			t.steps = map[string]*Span{}
 		}
 		s.byName[name] = t
@@ -74,8 +75,8 @@ func (s *spans) ofName(name string) *spanType {
 }
 
 // rowOf returns the row of a span that begins with this data.
-func (s *spans) rowOf(t *spanType, data []byte) *Span {
-	if t.steps == nil || !isStep(data) {
+func (s *spans) rowOf(t *spanType, key uint64, data []byte) *Span {
+	if t.steps == nil || t.name == stepName && !isStep(data) || t.name == recipe.Name && !recipe.IsKey(key) {
 		return t.row
 	}
 	data = data[:min(len(data), maxStepText)]
@@ -116,12 +117,12 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 		return
 	}
 	o := s.new()
-	o.typ, o.row, o.at = t, s.rowOf(t, rec.Data), rec.UnixNano
+	o.typ, o.row, o.at = t, s.rowOf(t, rec.Span, rec.Data), rec.UnixNano
 	o.row.Open++
 	if rec.Span != 0 {
 		o.src, o.pid, o.key = src.index, uint32(rec.PID), rec.Span
 		if rec.Parent != 0 {
-			o.enter(s.keyed.find(src.index, uint32(rec.PID), rec.Parent, nil))
+			o.enter(s.parentOf(src, t, rec))
 		}
 		s.keyed.put(o)
 		if b := src.a.observer; b != nil {
@@ -147,6 +148,17 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 	if b := src.a.observer; b != nil {
 		b.beginSpan(src, o, rec)
 	}
+}
+
+// parentOf returns the span around one with a key, or nil. A recursive make makes its spans in other
+// processes than the one around them.
+func (s *spans) parentOf(src *Source, t *spanType, rec *posixtrace.Record) *openSpan {
+	if recipe.IsKey(rec.Span) && recipe.IsKey(rec.Parent) {
+		if o := s.keyed.findOf(src.index, rec.Parent, t); o != nil {
+			return o
+		}
+	}
+	return s.keyed.find(src.index, uint32(rec.PID), rec.Parent, nil)
 }
 
 func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -87,6 +88,32 @@ func TestSteps(t *testing.T) {
 	}
 	if r := span(t, w.a, "step"); r.Times.Count < maxSteps {
 		t.Errorf("%d in the row of all others", r.Times.Count)
+	}
+}
+
+// The lines of make's recipes have rows of their own. A line that runs make has the time of the
+// lines of that make inside, which belong to other processes.
+func TestRecipes(t *testing.T) {
+	w := newLog(1, BySelf)
+	line := func(at int64, name string, pid int, key, parent uint64, data string) {
+		w.add(posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: w.id(name), PID: pid, UnixNano: at * ms, Span: key, Parent: parent}, Data: []byte(data)})
+	}
+	k := recipe.Key
+	line(0, "make.begin", 10, k(1), 0, "sub: make -C sub")
+	line(10, "make.begin", 11, k(2), k(1), "x.o: cc -c x.c")
+	line(20, "make.begin", 12, k(3), k(1), "y.o: cc -c y.c")
+	line(60, "make.end", 12, k(3), 0, "1")
+	line(80, "make.end", 11, k(2), 0, "0")
+	line(100, "make.end", 10, k(1), 0, "2")
+	line(110, "make.begin", 10, 4, 0, "a span of a script") // and another one's in another process
+	line(111, "make.begin", 13, 5, 4, "x: y")
+	line(112, "make.end", 13, 5, 0, "0")
+	line(113, "make.end", 10, 4, 0, "0")
+	for step, want := range map[string][4]int64{"sub: make -C sub": {1, 100, 30, 1}, "x.o: cc -c x.c": {1, 70, 70, 0}, "y.o: cc -c y.c": {1, 40, 40, 1}, "make": {2, 4, 4, 0}} {
+		r := span(t, w.a, step)
+		if got := [4]int64{int64(r.Times.Count), r.Times.Total / ms, r.Self / ms, int64(r.Failed)}; got != want {
+			t.Errorf("%s: count, total, self, failed = %v, want %v", step, got, want)
+		}
 	}
 }
 

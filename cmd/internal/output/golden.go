@@ -3,6 +3,7 @@ package output
 import (
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -34,10 +35,18 @@ type Golden struct {
 	phrases    phrases // the text from the process to the name, or in JSON to the size
 }
 
-// spanKey is the key of a span with its process: keys are unique within a process.
+// spanKey is the key of a span with its process: keys are unique within a process, except those of
+// recipes of make, which are unique in the log.
 type spanKey struct {
 	pid int
 	key uint64
+}
+
+func spanOf(pid int, key uint64) spanKey {
+	if recipe.IsKey(key) {
+		return spanKey{key: key}
+	}
+	return spanKey{pid, key}
 }
 
 func newGolden(s *Settings) (Form, error) { return &Golden{Masks: s.Masks}, nil }
@@ -79,10 +88,10 @@ func refersToOther(rec *posixtrace.Record) bool {
 // span.
 func (g *Golden) forEachOther(rec *posixtrace.Record, f func(*numbers[int], int) *numbered, s func(*numbers[spanKey], spanKey) *numbered) {
 	if rec.Span != 0 {
-		s(&g.spans, spanKey{rec.PID, rec.Span})
+		s(&g.spans, spanOf(rec.PID, rec.Span))
 	}
 	if rec.Parent != 0 {
-		s(&g.spans, spanKey{rec.PID, rec.Parent})
+		s(&g.spans, spanOf(rec.PID, rec.Parent))
 	}
 	switch rec.ID {
 	case posixtrace.EventProcFork:
@@ -110,8 +119,8 @@ func (g *Golden) emitFirst(b []byte) []byte {
 		v.tid = g.tids.numberOf(e.thread, rec.TID)
 	}
 	if e.refersToOther {
-		v.span = g.spans.number(spanKey{rec.PID, rec.Span})
-		v.parent = g.spans.number(spanKey{rec.PID, rec.Parent})
+		v.span = g.spans.number(spanOf(rec.PID, rec.Span))
+		v.parent = g.spans.number(spanOf(rec.PID, rec.Parent))
 	}
 	switch {
 	case g.Format != nil:

@@ -72,6 +72,9 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 			return nil, err
 		}
 	}
+	if p.trace.Make && p.attr.Inheritance != posixtrace.InheritChildren {
+		return nil, cli.Usagef("--make records the children of the command; --inherit=no does not")
+	}
 	p.last, err = args.Count("last", 50)
 	return p, err
 }

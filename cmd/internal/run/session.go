@@ -24,6 +24,7 @@ func (p *runPlan) run(env *cli.Env) error {
 		return err
 	}
 	status, err := s.execute()
+	s.makefile.remove()
 	if err != nil {
 		s.stream.Shutdown()
 		return err
@@ -62,6 +63,7 @@ type session struct {
 	started     int64              // time of the command's start
 	signals     *signals.Forwarder // of the signals for the command
 
+	makefile   *makefile      // with --make, or nil
 	spool      *spool.Watcher // drains the spool
 	outputLost bool           // writing the command's output failed
 }

@@ -27,19 +27,20 @@ var tracerOption = strings.TrimPrefix(tracer.Flag, "--")
 
 // setEvents reads --events.
 func (p *runPlan) setEvents(args *cli.Args) error {
+	w := &p.trace
+	w.Make = args.Has("make")
 	v, ok := args.Lookup("events")
 	if !ok {
 		p.command = true
 		return nil
 	}
-	w := &p.trace
 	for _, item := range strings.Split(v, ",") {
 		name, isCall := strings.CutPrefix(item, tracer.Prefix)
 		switch {
 		case item == "command":
 			p.command = true
 		case item == "none":
-			p.command, p.trace = false, tracer.Want{}
+			p.command, p.trace = false, tracer.Want{Make: w.Make}
 		case item == "proc":
 			w.Proc = true
 		case item == "signal":

@@ -114,10 +114,16 @@ func (tm *terminal) until(what string, cond func() bool) {
 // keys that send signals send them to the shell.
 func (tm *terminal) foreground() {
 	tm.t.Helper()
-	tm.until("a job has the terminal", func() bool {
-		group, err := unix.IoctlGetInt(int(tm.pty.Fd()), unix.TIOCGPGRP)
-		return err == nil && group != tm.shell.Pid
-	})
+	tm.until("a job has the terminal", func() bool { group := tm.group(); return group != 0 && group != tm.shell.Pid })
+}
+
+// group returns the process group that has the terminal, 0 if that is unknown.
+func (tm *terminal) group() int {
+	group, err := unix.IoctlGetInt(int(tm.pty.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		return 0
+	}
+	return group
 }
 
 // modes returns the terminal's modes.

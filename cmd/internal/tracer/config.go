@@ -6,10 +6,11 @@ type Want struct {
 	Signal bool  // proc.signal
 	All    bool  // every system call
 	Calls  []int // these system calls, by number
+	Make   bool  // a span for each line of a recipe of make
 }
 
 // Any reports whether there is anything to trace.
-func (w *Want) Any() bool { return w.Proc || w.Signal || w.calls() }
+func (w *Want) Any() bool { return w.Proc || w.Signal || w.Make || w.calls() }
 
 func (w *Want) calls() bool { return w.All || len(w.Calls) > 0 }
 

@@ -22,7 +22,8 @@
 // requires. loop.go waits for any traced thread to stop, records what the stop means
 // (process.go for processes and signals, syscall.go for calls), and resumes the thread. The
 // decode files show the arguments of calls: decode_calls.go has their kinds, decode.go goes
-// by kind. placement.go chooses the processor of the tracer.
+// by kind. recipe.go finds the programs that make runs for a target. placement.go chooses the
+// processor of the tracer.
 //
 // The tracer ends when ptrace-run does, and so releases all threads. If a filter is set, it
 // continues until the last process with the filter has ended.

@@ -15,6 +15,7 @@ type task struct {
 	launcher bool // it starts the command and never becomes it
 	confined bool // it has a seccomp filter of its own, which runs before ours: stop at every call
 	call     call // the system call it is in
+	recipe   inRecipe
 }
 
 // held is a new thread that stopped before its parent's fork event arrived. The tracer
@@ -153,6 +154,7 @@ func (t *tracer) adopt(tid int) *task {
 	if pid, ok := processOf(tid); ok {
 		k.pid = pid
 	}
+	k.recipe = t.recipeOf(tid)
 	t.tasks[tid] = k
 	return k
 }

@@ -40,7 +40,7 @@ func (t *tracer) forked(k *task, event int) {
 		t.record(posixtrace.EventProcFork, k, t.address(k), t.buf)
 	}
 	if t.tasks[child] == nil {
-		t.tasks[child] = &task{tid: child, pid: pid, preExec: k.preExec}
+		t.tasks[child] = &task{tid: child, pid: pid, preExec: k.preExec, recipe: k.recipe.inherited()}
 	}
 	t.tasks[child].confined = t.tasks[child].confined || k.confined
 	for i, h := range t.held {
@@ -70,13 +70,14 @@ func (t *tracer) executed(k *task) *task {
 				t.unfinished(k)
 			}
 			t.forget(former)
-			f.tid = k.tid
+			f.tid, f.recipe = k.tid, k.recipe
 			t.tasks[k.tid] = f
 			t.last = f
 			k = f
 		}
 	}
 	k.pid = k.tid
+	command := k.preExec
 	if k.preExec {
 		k.preExec = false
 		t.confirmFilter(k.tid)
@@ -94,6 +95,7 @@ func (t *tracer) executed(k *task) *task {
 		t.buf = d.Append(t.buf[:0])
 		t.record(posixtrace.EventProcExec, k, info.ip, t.buf)
 	}
+	t.recipeStarted(k, &info, command)
 	t.checkPrivilege(k.tid)
 	if info.arch != auditArch && t.cfg.Want.calls() {
 		t.reportForeignCalls(k)
@@ -125,6 +127,7 @@ func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 		t.unfinished(k)
 	}
 	if tid == k.pid {
+		t.recipeEnded(k, status)
 		if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExit, k) {
 			d := posixtrace.NewExitData(status, u)
 			t.buf = d.Append(t.buf[:0])

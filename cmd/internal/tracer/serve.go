@@ -45,6 +45,7 @@ type tracer struct {
 	foreign   bool // calls of another architecture
 	refused   bool // calls that a program's own filter refuses
 	placement placement
+	recipes   recipes
 
 	releasing atomic.Bool
 	buf       []byte
@@ -145,6 +146,9 @@ func (t *tracer) open() (err error) {
 	}
 	if t.rec, err = t.stream.Recorder(); err == nil {
 		err = t.register()
+	}
+	if err == nil {
+		err = t.openRecipes()
 	}
 	return err
 }

@@ -130,6 +130,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'nam
 complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record lines of output; SET: out, err, or out,err to separate them'
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
 complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME'
+complete -c ptrace-run -n __posixtrace_before_operand -l make -d 'also record a span for each line of a recipe of GNU make, by ptrace(2)'
 complete -c ptrace-run -n __posixtrace_before_operand -s i -l inherit -r -f -a 'yes no' -d 'trace the command\'s children too (yes)'
 complete -c ptrace-run -n __posixtrace_before_operand -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'reject these events from the start'
 complete -c ptrace-run -n __posixtrace_before_operand -l stopped -d 'create the stream suspended, for ptrace-ctl start'

@@ -12,6 +12,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/create"
 	"github.com/posixtrace/posixtrace/cmd/internal/ctl"
+	"github.com/posixtrace/posixtrace/cmd/internal/diff"
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 	"github.com/posixtrace/posixtrace/cmd/internal/event"
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
@@ -71,7 +72,7 @@ func argumentKind(o *cli.Option, c *cli.Command) string {
 
 // operandKind returns what completes the operands.
 func operandKind(c *cli.Command) string {
-	return map[*cli.Command]string{run.Command: "command", create.Command: "any", ctl.Command: "verbs", filter.Command: "stream", event.Command: "event", dump.Command: "input"}[c]
+	return map[*cli.Command]string{run.Command: "command", create.Command: "any", ctl.Command: "verbs", filter.Command: "stream", event.Command: "event", dump.Command: "input", diff.Command: "file"}[c]
 }
 
 // sources are the arguments of ptrace-run --events.
@@ -166,7 +167,7 @@ _posixtrace_streams() { timeout 2 ptrace-ctl list -q 2>/dev/null; }
 _posixtrace_events() {
 	local id class name
 	printf '%s\n' @user @system @all
-	if [[ $program == ptrace-dump && -f $first ]]; then
+	if [[ ($program == ptrace-dump || $program == ptrace-diff) && -f $first ]]; then
 		while read -r id class name; do
 			[[ $id == [0-9]* && $class ]] && printf '%s\n' "$name"
 		done < <(timeout 2 ptrace-dump --types -- "$first" 2>/dev/null)
@@ -331,6 +332,7 @@ func zshCompletion() string {
 			"stream":  `'1:stream:_posixtrace_streams'`,
 			"event":   `'1:event:_posixtrace_events' '*::argument:_normal'`,
 			"input":   `'*:log or stream:_posixtrace_inputs'`,
+			"file":    `'*:log:_files'`,
 		}[operandKind(c)] + "\n\t\t;;\n")
 	}
 	b.WriteString("\tesac\n}\n\n_posixtrace \"$@\"\n")
@@ -370,7 +372,7 @@ _posixtrace_types() {
 	local -a lines
 	local stream=${${opt_args[-S]-}:-${opt_args[--stream]-}} word
 	reply=()
-	if [[ $service == ptrace-dump ]]; then
+	if [[ $service == (ptrace-dump|ptrace-diff) ]]; then
 		for word in ${words[2,-1]}; do
 			if [[ $word != -* && -f $word ]]; then
 				lines=(${(f)"$(timeout 2 ptrace-dump --types -- $word 2>/dev/null)"})
@@ -449,6 +451,7 @@ func fishCompletion() string {
 			"stream":  ` -f -a '(__posixtrace_streams)'`,
 			"event":   ` -f -n __posixtrace_before_operand -a '(__posixtrace_types)'`,
 			"input":   ` -F -a '(__posixtrace_streams)'`,
+			"file":    ` -F`,
 		}[operandKind(c)])
 	}
 	return b.String()
@@ -503,7 +506,7 @@ end
 function __posixtrace_types
     set -l words (commandline -opc)
     set -l stream
-    if test (path basename -- $words[1]) = ptrace-dump
+    if contains -- (path basename -- $words[1]) ptrace-dump ptrace-diff
         for word in $words[2..]
             if not string match -q -- '-*' $word; and test -f $word
                 timeout 2 ptrace-dump --types -- $word 2>/dev/null | string replace -rf '^[0-9]+ +[a-z]+ +' ''

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/ctl"
+	"github.com/posixtrace/posixtrace/cmd/internal/diff"
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
 )
@@ -18,7 +19,7 @@ import (
 // scripts/bench measures the time.
 func TestLinks(t *testing.T) {
 	const draws = "github.com/posixtrace/posixtrace/cmd/internal/table"
-	tables := []*cli.Command{run.Command, ctl.Command, dump.Command}
+	tables := []*cli.Command{run.Command, ctl.Command, dump.Command, diff.Command}
 	for _, c := range commands {
 		out, err := exec.Command("go", "list", "-deps", "../../"+c.Name).Output()
 		if err != nil {

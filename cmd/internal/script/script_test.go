@@ -21,6 +21,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/create"
 	"github.com/posixtrace/posixtrace/cmd/internal/ctl"
+	"github.com/posixtrace/posixtrace/cmd/internal/diff"
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 	"github.com/posixtrace/posixtrace/cmd/internal/event"
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
@@ -29,9 +30,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
-var commands = []*cli.Command{run.Command, create.Command, ctl.Command, filter.Command, event.Command, dump.Command}
+var commands = []*cli.Command{run.Command, create.Command, ctl.Command, filter.Command, event.Command, dump.Command, diff.Command}
 
-// TestMain makes this binary all six commands, so that scripts run real processes.
+// TestMain makes this binary all seven commands, so that scripts run real processes.
 func TestMain(m *testing.M) {
 	mains := map[string]func(){}
 	for _, c := range commands {

@@ -1,5 +1,7 @@
 package summary
 
+import "github.com/posixtrace/posixtrace/cmd/internal/analysis"
+
 // Shown escapes untrusted text for a line of output, as the tables do.
 func Shown(s string) string { return shown(s) }
 
@@ -14,3 +16,6 @@ func Duration(ns int64) string { return duration(ns) }
 
 // MaxMarkdown bounds the size of markdown: GitHub discards a larger step summary.
 const MaxMarkdown = maxMarkdown
+
+// Ending returns in words how a command ended.
+func Ending(c *analysis.Command) string { return ending(c) }

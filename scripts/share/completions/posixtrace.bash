@@ -24,7 +24,7 @@ _posixtrace_streams() { timeout 2 ptrace-ctl list -q 2>/dev/null; }
 _posixtrace_events() {
 	local id class name
 	printf '%s\n' @user @system @all
-	if [[ $program == ptrace-dump && -f $first ]]; then
+	if [[ ($program == ptrace-dump || $program == ptrace-diff) && -f $first ]]; then
 		while read -r id class name; do
 			[[ $id == [0-9]* && $class ]] && printf '%s\n' "$name"
 		done < <(timeout 2 ptrace-dump --types -- "$first" 2>/dev/null)
@@ -152,6 +152,7 @@ _posixtrace_options() {
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
 	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --annotate= --mask= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
+	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --color= -h --help -V --version' ;;
 	esac
 }
 
@@ -223,6 +224,15 @@ _posixtrace_kind() {
 	ptrace-dump:--sort | ptrace-dump:--sort=) echo 'words name time count failed wall self cpu memory p50 p95 max mean total pause bytes' ;;
 	ptrace-dump:--top | ptrace-dump:--top=) echo 'any' ;;
 	ptrace-dump:--color | ptrace-dump:--color=) echo 'words auto always never' ;;
+	ptrace-diff:--old | ptrace-diff:--old=) echo 'file' ;;
+	ptrace-diff:--new | ptrace-diff:--new=) echo 'file' ;;
+	ptrace-diff:--threshold | ptrace-diff:--threshold=) echo 'any' ;;
+	ptrace-diff:--top | ptrace-diff:--top=) echo 'any' ;;
+	ptrace-diff:-e | ptrace-diff:--events | ptrace-diff:--events=) echo 'events' ;;
+	ptrace-diff:-x | ptrace-diff:--exclude | ptrace-diff:--exclude=) echo 'events' ;;
+	ptrace-diff:-p | ptrace-diff:--pid | ptrace-diff:--pid=) echo 'pid' ;;
+	ptrace-diff:-T | ptrace-diff:--tid | ptrace-diff:--tid=) echo 'any' ;;
+	ptrace-diff:--color | ptrace-diff:--color=) echo 'words auto always never' ;;
 	esac
 }
 
@@ -234,7 +244,8 @@ _posixtrace_operand() {
 	ptrace-filter) echo stream ;;
 	ptrace-event) echo event ;;
 	ptrace-dump) echo input ;;
+	ptrace-diff) echo file ;;
 	esac
 }
 
-complete -F _posixtrace ptrace-run ptrace-create ptrace-ctl ptrace-filter ptrace-event ptrace-dump
+complete -F _posixtrace ptrace-run ptrace-create ptrace-ctl ptrace-filter ptrace-event ptrace-dump ptrace-diff

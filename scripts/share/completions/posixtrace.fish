@@ -30,7 +30,7 @@ end
 function __posixtrace_types
     set -l words (commandline -opc)
     set -l stream
-    if test (path basename -- $words[1]) = ptrace-dump
+    if contains -- (path basename -- $words[1]) ptrace-dump ptrace-diff
         for word in $words[2..]
             if not string match -q -- '-*' $word; and test -f $word
                 timeout 2 ptrace-dump --types -- $word 2>/dev/null | string replace -rf '^[0-9]+ +[a-z]+ +' ''
@@ -119,7 +119,16 @@ function __posixtrace_takes
         ptrace-dump:--cursor \
         ptrace-dump:--sort \
         ptrace-dump:--top \
-        ptrace-dump:--color
+        ptrace-dump:--color \
+        ptrace-diff:--old \
+        ptrace-diff:--new \
+        ptrace-diff:--threshold \
+        ptrace-diff:--top \
+        ptrace-diff:--events ptrace-diff:-e \
+        ptrace-diff:--exclude ptrace-diff:-x \
+        ptrace-diff:--pid ptrace-diff:-p \
+        ptrace-diff:--tid ptrace-diff:-T \
+        ptrace-diff:--color
 end
 
 complete -c ptrace-run -e
@@ -261,3 +270,21 @@ complete -c ptrace-dump -l color -r -f -a 'auto always never' -d 'use colour: au
 complete -c ptrace-dump -s h -l help -d 'show this help and exit'
 complete -c ptrace-dump -s V -l version -d 'show the version and exit'
 complete -c ptrace-dump -F -a '(__posixtrace_streams)'
+
+complete -c ptrace-diff -e
+complete -c ptrace-diff -l old -r -F -d 'a log of the old group; may be repeated'
+complete -c ptrace-diff -l new -r -F -d 'a log of the new group; may be repeated'
+complete -c ptrace-diff -l threshold -r -f -d 'ignore differences of times below this part, or this duration (10%,50ms)'
+complete -c ptrace-diff -l golden -d 'compare what happened, not how long it took'
+complete -c ptrace-diff -l top -r -f -d 'show N differences, 0 for all (20)'
+complete -c ptrace-diff -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'compare only these: names, globs, @user, @system, @all'
+complete -c ptrace-diff -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'do not compare these events'
+complete -c ptrace-diff -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'compare only events of this process'
+complete -c ptrace-diff -s T -l tid -r -f -d 'compare only events of this thread'
+complete -c ptrace-diff -s j -l json -d 'write JSON, one object per line'
+complete -c ptrace-diff -l table -d 'write a table'
+complete -c ptrace-diff -l markdown -d 'write markdown, for a CI step summary'
+complete -c ptrace-diff -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
+complete -c ptrace-diff -s h -l help -d 'show this help and exit'
+complete -c ptrace-diff -s V -l version -d 'show the version and exit'
+complete -c ptrace-diff -F

@@ -1,0 +1,196 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+)
+
+// explained reports whether commands and spans other than the first command explain half of the
+// change of the wall time, or that comes from what ran at a time.
+func (c *comparison) explained() bool {
+	var explained int64
+	for _, d := range c.Differences {
+		if d.item != nil && !d.First {
+			explained += d.Effect
+		}
+	}
+	by := c.Wall.By()
+	if (explained > 0) == (by > 0) && 2*abs(explained) >= abs(by) {
+		return true
+	}
+	c.Parallel = c.lessAtATime()
+	return c.Parallel
+}
+
+// rank puts the differences in the order of what they did to the wall time, and finds the cause.
+func (c *comparison) rank() {
+	c.share()
+	for _, d := range c.Differences {
+		d.weight = c.weigh(d)
+	}
+	slices.SortStableFunc(c.Differences, func(a, b *Difference) int {
+		return cmp.Or(c.first(b)-c.first(a), cmp.Compare(b.weight, a.weight), cmp.Compare(abs(b.Time.By()), abs(a.Time.By())))
+	})
+	c.blame()
+}
+
+// share bounds the effects by the change of the wall time, if all have its direction.
+func (c *comparison) share() {
+	by := c.Wall.By()
+	for _, d := range c.Differences {
+		if d.Known && d.Effect != 0 && (d.Effect > 0) != (by > 0) {
+			return
+		}
+	}
+	for _, d := range c.Differences {
+		d.Effect = bounded(d.Effect, by)
+	}
+}
+
+// first puts what decides the result of the runs before all else: what fails inside of the first
+// command, then what is new and fails, then the first command.
+func (c *comparison) first(d *Difference) int {
+	result := c.Result.Changed
+	switch {
+	case result == "":
+		return 0
+	case d.How == result && !d.First:
+		return 3
+	case d.How == Added && d.Status > 0 && result == Fails:
+		return 2
+	case d.How == result:
+		return 1
+	}
+	return 0
+}
+
+// resultChanged returns Fails if the runs fail now, Succeeds if they no longer do, or "".
+func (c *comparison) resultChanged() How {
+	for _, m := range c.items[0].children {
+		if m.places[0] >= 0 && c.isRoot(m) {
+			return c.fails(m)
+		}
+	}
+	return ""
+}
+
+func (c *comparison) isRoot(m *matched) bool {
+	return m.kind == analysis.Process && c.Old[0].Command != nil && c.New[0].Command != nil
+}
+
+// waits are system calls in which a process waits for another one, whose work is the cause.
+var waits = map[string]bool{"wait4": true, "waitid": true, "waitpid": true, "futex": true, "poll": true, "ppoll": true, "select": true, "pselect6": true,
+	"epoll_wait": true, "epoll_pwait": true, "epoll_pwait2": true, "rt_sigsuspend": true, "rt_sigtimedwait": true, "pause": true, "read": true, "restart_syscall": true}
+
+// weigh returns the effect of a difference, less if another one that explains the same time says
+// more about it: the first command has the time of all that was not recorded.
+func (c *comparison) weigh(d *Difference) float64 {
+	w := float64(abs(d.Effect))
+	switch {
+	case d.What == SystemCall:
+		w = .9 * float64(min(abs(d.Time.By()), abs(c.Wall.By())))
+		if waits[d.Name] {
+			w *= .4
+		}
+	case d.What == Pause:
+		w *= .8
+	case d.What == Program || d.What == Spans:
+		w *= .95
+	case d.First:
+		w *= .5
+	}
+	return w
+}
+
+// blame finds what explains the change of the wall time, or, if that is within the thresholds, the
+// first difference.
+func (c *comparison) blame() {
+	if len(c.Differences) > 0 && c.first(c.Differences[0]) > 0 {
+		c.Cause = c.Differences[0]
+		return
+	}
+	if !c.Wall.Beyond {
+		if len(c.Differences) > 0 {
+			c.Cause = c.Differences[0]
+		}
+		return
+	}
+	if c.explained(); c.Parallel {
+		return
+	}
+	by := c.Wall.By()
+	for _, d := range c.Differences {
+		if d.weight >= float64(abs(by))/10 && (c.toward(d) > 0) == (by > 0) {
+			c.Cause = d
+			return
+		}
+	}
+}
+
+// toward returns in which direction a difference moved the wall time.
+func (c *comparison) toward(d *Difference) int64 {
+	if d.Known {
+		return d.Effect
+	}
+	return d.Time.By()
+}
+
+// lessAtATime reports whether the wall time changed because more or fewer commands ran at a time.
+func (c *comparison) lessAtATime() bool {
+	old, new := c.Running[Old], c.Running[New]
+	if old <= 0 || new <= 0 {
+		return false
+	}
+	ratio := new / old
+	if c.Wall.By() > 0 {
+		return ratio < .9
+	}
+	return ratio > 1.1
+}
+
+// note says what makes the result doubtful.
+func (c *comparison) note() {
+	add := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
+	names := [2]string{"old", "new"}
+	for side, runs := range c.sides {
+		var lost, ignored, short, empty uint64
+		for _, r := range runs {
+			lost, ignored, short = lost+r.Lost, ignored+r.Ignored, short+r.Short
+			if r.Events == 0 {
+				empty++
+			}
+		}
+		switch {
+		case empty > 0 && len(runs) == 1:
+			add("the %s log has no events", names[side])
+		case empty > 0:
+			add("%d of the %s logs have no events", empty, names[side])
+		}
+		if lost > 0 {
+			add("%d events of the %s side were lost: the comparison lacks them", lost, names[side])
+		}
+		if ignored > 0 {
+			add("%d commands and spans of the %s side are not measured: too many at a time", ignored, names[side])
+		}
+		if short > 0 {
+			add("%d commands and spans of the %s side are compared in totals only: too many", short, names[side])
+		}
+		other := c.sides[1-side]
+		if c.has(runs, func(r *Run) bool { return r.forks }) && !c.has(other, func(r *Run) bool { return r.forks }) {
+			add("only the %s side has commands that others started: was all recorded with ptrace-run -e proc?", names[side])
+		}
+		if c.has(runs, func(r *Run) bool { return len(r.calls) > 0 }) && !c.has(other, func(r *Run) bool { return len(r.calls) > 0 }) {
+			add("only the %s side has system calls: they are not compared", names[side])
+		}
+		if c.has(runs, func(r *Run) bool { return r.Lines > 0 }) && !c.has(other, func(r *Run) bool { return r.Lines > 0 }) {
+			add("only the %s side has captured output: pauses are not compared", names[side])
+		}
+	}
+}
+
+func (c *comparison) has(runs []*Run, what func(*Run) bool) bool {
+	return slices.ContainsFunc(runs, what)
+}

@@ -1,0 +1,61 @@
+package compare
+
+import "github.com/posixtrace/posixtrace/cmd/internal/analysis"
+
+// What is the kind of thing that differs.
+type What string
+
+// The kinds.
+const (
+	Command    What = "command"
+	Span       What = "span"
+	Step       What = "step"
+	Program    What = "program" // all commands of a program
+	Spans      What = "spans"   // all spans of a name
+	SystemCall What = "syscall"
+	Pause      What = "pause"
+	Event      What = "event"
+	Line       What = "line"
+	Whole      What = "run"
+)
+
+// How is in which way something differs.
+type How string
+
+// The ways.
+const (
+	Added    How = "added"
+	Gone     How = "gone"
+	Slower   How = "slower"
+	Faster   How = "faster"
+	Fails    How = "fails"    // failed in no old run, and fails in all new ones
+	Succeeds How = "succeeds" // the reverse
+	More     How = "more"     // how often
+	Fewer    How = "fewer"
+	Changed  How = "changed" // other arguments or data
+	Moved    How = "moved"   // is inside of something else, or comes in another order
+)
+
+// Difference is one difference.
+type Difference struct {
+	What  What
+	How   How
+	Name  string // the label, or the line of a pause; untrusted
+	Was   string // the old label, if it is another one
+	In    string // the label of the span or command around it, "" for none
+	Start bool   // of a pause: before the first line
+	Empty bool   // of a pause: after an empty line
+
+	Effect int64  // on the wall time
+	Known  bool   // the effect is known
+	Time   Change // of itself, without what is inside; of what only one side has, all of it
+	Count  Change // how often
+	First  bool   // it is the first command
+	Inside uint64 // what only one side has: commands and spans inside
+	Status int    // of a failure, -1 unknown
+	Signal int
+
+	weight float64
+	item   *matched
+	kind   analysis.Kind
+}

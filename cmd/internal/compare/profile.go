@@ -1,0 +1,188 @@
+package compare
+
+import "github.com/posixtrace/posixtrace/cmd/internal/intervals"
+
+// profile has the items of a run. Item 0 is the run itself; a parent comes before its children.
+type profile struct {
+	items   []item
+	labels  []label
+	ignored uint64 // intervals beyond the limit
+}
+
+// item is all intervals of one label within one parent item.
+type item struct {
+	parent int32
+	label  int32 // an index of labels; -1 for the run itself
+	stat
+	first, last int64 // start of the first and end of the last interval
+	sequential  bool  // no two intervals within it ran at the same time
+	children    []int32
+}
+
+// stat is what is compared of an item in one run.
+type stat struct {
+	count  uint64
+	wall   int64  // of all, from start to end
+	self   int64  // without what is inside
+	chain  int64  // the part of the wall time of the run
+	inside uint64 // intervals inside
+	failed uint64
+	status int32
+	signal int16
+	moved  bool // it has another parent
+}
+
+// maxItems bounds the items of a run.
+const maxItems = 1 << 16
+
+// newProfile unites the intervals of a run. Those that may be wrong pairs are left out, with what is
+// inside.
+func newProfile(t *intervals.Tree, pids map[int32]bool) profile {
+	names := newNames(pids)
+	p := profile{items: make([]item, 1, 256)}
+	_, parallel := cover(t, t.First, t.Start, t.End)
+	p.items[0] = item{label: -1, stat: stat{count: 1}, sequential: !parallel}
+	at := map[uint64]int32{}
+	of := make([]int32, len(t.Nodes)) // the item of a node, -1 for none
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		parent := int32(0)
+		if n.Parent != intervals.None {
+			parent = of[n.Parent]
+		}
+		of[i] = -1
+		if parent < 0 || n.Overlaps {
+			p.ignored++
+			continue
+		}
+		label := names.of(n)
+		key := uint64(parent)<<32 | uint64(label)
+		k, ok := at[key]
+		if !ok {
+			if len(p.items) >= maxItems {
+				p.ignored++
+				continue
+			}
+			k = int32(len(p.items))
+			at[key] = k
+			p.items = append(p.items, item{parent: parent, label: label})
+			p.items[parent].children = append(p.items[parent].children, k)
+		}
+		of[i] = k
+		p.items[k].enter(t, n, p.within(k))
+	}
+	for _, l := range t.Chain() {
+		if k := of[l.Node]; k >= 0 {
+			p.items[k].chain = sum(p.items[k].chain, max(l.Self, 0))
+		}
+	}
+	p.labels = names.list
+	p.total()
+	return p
+}
+
+// maxWithin bounds how far up within looks.
+const maxWithin = 16
+
+// within reports whether an item is inside of another one of its label, whose time has that of it.
+func (p *profile) within(k int32) bool {
+	for up, n := p.items[k].parent, 0; up != 0 && n < maxWithin; up, n = p.items[up].parent, n+1 {
+		if p.items[up].label == p.items[k].label {
+			return true
+		}
+	}
+	return false
+}
+
+// enter adds an interval.
+func (m *item) enter(t *intervals.Tree, n *intervals.Node, within bool) {
+	if m.count == 0 {
+		m.first, m.last, m.sequential, m.status = n.Start, n.End, true, -1
+	}
+	m.first, m.last = min(m.first, n.Start), max(m.last, n.End)
+	m.count++
+	if !within {
+		m.wall = sum(m.wall, n.Duration())
+	}
+	self, parallel := own(t, n)
+	m.self = sum(m.self, self)
+	m.sequential = m.sequential && !parallel
+	if n.Failed {
+		m.failed++
+		m.status, m.signal = n.Status, n.Signal
+	}
+}
+
+// own returns the time of an interval in which nothing inside of it ran, and whether two of these
+// ran at the same time.
+func own(t *intervals.Tree, n *intervals.Node) (self int64, parallel bool) {
+	covered, parallel := cover(t, n.First, n.Start, n.End)
+	return max(n.Duration()-sum(covered, n.OmittedTime), 0), parallel
+}
+
+// cover returns how much of the time between two moments siblings cover, and whether two of them ran
+// at the same time.
+func cover(t *intervals.Tree, first int32, until, end int64) (covered int64, parallel bool) {
+	for c := first; c != intervals.None; c = t.Nodes[c].Next {
+		k := &t.Nodes[c]
+		parallel = parallel || k.Start < until
+		to := min(k.End, end)
+		covered = sum(covered, since(to, max(k.Start, until)))
+		until = max(until, to)
+	}
+	return covered, parallel
+}
+
+// total counts the intervals inside of each item.
+func (p *profile) total() {
+	for i := range p.items {
+		p.items[i].inside = 0
+	}
+	for i := len(p.items) - 1; i > 0; i-- {
+		m := &p.items[i]
+		p.items[m.parent].inside += m.inside + m.count
+	}
+}
+
+// collapse makes one item of those in one parent whose labels have become the same.
+func (p *profile) collapse(to []int32) {
+	items := p.items
+	p.items = make([]item, 1, len(items))
+	p.items[0] = items[0]
+	p.items[0].children = nil
+	of := make([]int32, len(items))
+	at := map[uint64]int32{}
+	for i := 1; i < len(items); i++ {
+		m := items[i]
+		m.parent, m.label, m.children = of[m.parent], to[m.label], nil
+		key := uint64(m.parent)<<32 | uint64(uint32(m.label))
+		k, ok := at[key]
+		if !ok {
+			k = int32(len(p.items))
+			at[key] = k
+			p.items = append(p.items, m)
+			p.items[m.parent].children = append(p.items[m.parent].children, k)
+		} else {
+			p.items[k].unite(&m)
+		}
+		of[i] = k
+	}
+	p.total()
+}
+
+// unite adds another item.
+func (m *item) unite(o *item) {
+	m.sequential = m.sequential && o.sequential
+	m.first, m.last = min(m.first, o.first), max(m.last, o.last)
+	m.stat.add(&o.stat)
+}
+
+// add adds what another item has.
+func (s *stat) add(o *stat) {
+	s.count += o.count
+	s.wall, s.self, s.chain = sum(s.wall, o.wall), sum(s.self, o.self), sum(s.chain, o.chain)
+	s.failed += o.failed
+	if o.failed > 0 {
+		s.status, s.signal = o.status, o.signal
+	}
+}

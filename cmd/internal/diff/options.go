@@ -1,0 +1,184 @@
+package diff
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+)
+
+// Command is ptrace-diff.
+var Command = &cli.Command{
+	Name:    "ptrace-diff",
+	Usage:   "[OPTION]... OLD NEW\n[OPTION]... --old=LOG... --new=LOG...",
+	Brief:   "Compare two runs, or two groups of runs, by their trace logs (POSIX Trace, not ptrace(2)).",
+	Options: optionTable,
+	After: `OLD and NEW are logs; one of them may be - for standard input.
+Status: 0 no difference beyond the thresholds, 1 differences, 2 trouble.
+
+Examples: ptrace-diff good.trace bad.trace || echo slower
+`,
+	FailStatus: troubleStatus,
+	Run:        diff,
+}
+
+// The exit statuses, as those of diff(1).
+const (
+	differStatus  = 1
+	troubleStatus = 2
+)
+
+var optionTable = []cli.Option{
+	{Long: "old", Arg: "LOG", Help: "a log of the old group; may be repeated"},
+	{Long: "new", Arg: "LOG", Help: "a log of the new group; may be repeated"},
+	{Long: "threshold", Arg: "PERCENT[,DUR]", Help: "ignore differences of times below this part, or this duration (10%,50ms)", Excludes: cli.Excludes("golden")},
+	{Long: "golden", Help: "compare what happened, not how long it took"},
+	{Long: "top", Arg: "N", Help: "show N differences, 0 for all (20)"},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "compare only these: names, globs, @user, @system, @all"},
+	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not compare these events"},
+	{Short: 'p', Long: "pid", Arg: "PID", Help: "compare only events of this process"},
+	{Short: 'T', Long: "tid", Arg: "TID", Help: "compare only events of this thread"},
+	{Short: 'j', Long: "json", Help: "write JSON, one object per line", Excludes: cli.Excludes("table", "markdown")},
+	{Long: "table", Help: "write a table", Excludes: cli.Excludes("markdown")},
+	{Long: "markdown", Help: "write markdown, for a CI step summary"},
+}
+
+// form is a form of the output.
+type form uint8
+
+const (
+	text form = iota
+	table
+	markdown
+	lines // of JSON
+)
+
+// options is a parsed command line.
+type options struct {
+	compare.Options
+	logs [2][]string // of each side
+	form form
+	top  int // differences to show: all, shown, or a number
+	sel  selection
+}
+
+const (
+	all    = 0
+	shown  = 20 // without --top
+	unsaid = -1
+)
+
+func readOptions(args *cli.Args) (opt *options, err error) {
+	opt = &options{Options: compare.Options{Percent: compare.DefaultPercent, Least: compare.DefaultLeast, Golden: args.Has("golden")}}
+	if opt.logs, err = readLogs(args); err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		name string
+		form form
+	}{{"json", lines}, {"table", table}, {"markdown", markdown}} {
+		if args.Has(f.name) {
+			opt.form = f.form
+		}
+	}
+	if opt.top, err = args.Count("top", unsaid); err != nil {
+		return nil, err
+	}
+	if v, ok := args.Lookup("threshold"); ok {
+		if err := opt.readThreshold(v); err != nil {
+			return nil, cli.BadValue("threshold", v, err)
+		}
+	}
+	opt.sel, err = readSelection(args)
+	return opt, err
+}
+
+// readLogs returns the logs of both sides.
+func readLogs(args *cli.Args) (logs [2][]string, err error) {
+	logs = [2][]string{args.All("old"), args.All("new")}
+	grouped := len(logs[0])+len(logs[1]) > 0
+	switch n := len(args.Operands); {
+	case grouped && n > 0:
+		return logs, cli.Usagef("extra operand '%s': --old and --new name the logs", args.Operands[0])
+	case grouped && len(logs[0]) == 0:
+		return logs, cli.Usagef("--new needs --old")
+	case grouped && len(logs[1]) == 0:
+		return logs, cli.Usagef("--old needs --new")
+	case !grouped && n == 0:
+		return logs, cli.Usagef("missing operand: two logs")
+	case !grouped && n == 1:
+		return logs, cli.Usagef("missing operand after '%s'", args.Operands[0])
+	case n > 2:
+		return logs, cli.Usagef("extra operand '%s'; --old and --new compare groups of runs", args.Operands[2])
+	case !grouped:
+		logs = [2][]string{{args.Operands[0]}, {args.Operands[1]}}
+	}
+	if slices.Contains(logs[0], "") || slices.Contains(logs[1], "") {
+		return logs, cli.Usagef("the name of a log is empty")
+	}
+	names := slices.Concat(logs[0], logs[1])
+	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
+		return logs, cli.Usagef("only one log can be standard input")
+	}
+	if len(names) > maxLogs {
+		return logs, cli.Usagef("more than %d logs", maxLogs)
+	}
+	return logs, nil
+}
+
+// maxLogs bounds the number of logs.
+const maxLogs = 200
+
+var errThreshold = errors.New("not a threshold; write 10%, 10%,50ms or 5%,1s")
+
+// readThreshold reads PERCENT[,DUR].
+func (o *options) readThreshold(v string) error {
+	percent, duration, both := strings.Cut(v, ",")
+	f, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
+	if err != nil || !(f >= 0 && f <= 1e6) || strings.Trim(percent, "0123456789.%") != "" {
+		return errThreshold
+	}
+	o.Percent = f
+	if !both {
+		return nil
+	}
+	d, err := cli.ParseDuration(duration)
+	if err != nil {
+		return err
+	}
+	o.Least = d
+	return nil
+}
+
+// readSelection reads the options that select events.
+func readSelection(args *cli.Args) (s selection, err error) {
+	for _, o := range []struct {
+		name string
+		set  **eventset.Set
+	}{{"events", &s.include}, {"exclude", &s.exclude}} {
+		set, ok, err := eventset.FromOption(args, o.name)
+		if err != nil {
+			return s, err
+		}
+		if ok {
+			*o.set = &set
+		}
+	}
+	for _, o := range []struct {
+		name string
+		ids  *[]int
+	}{{"pid", &s.pids}, {"tid", &s.tids}} {
+		for _, v := range args.All(o.name) {
+			n, err := cli.ParseDigits(v)
+			if err != nil || n > 1<<31-1 {
+				return s, cli.BadValue(o.name, v, cli.ErrPID)
+			}
+			*o.ids = append(*o.ids, int(n))
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,122 @@
+package diff
+
+import (
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// log is a log that was opened.
+type log struct {
+	name   string
+	file   *os.File
+	reader *posixtrace.Reader
+	run    *compare.Run
+	fault  error // why it is not whole
+}
+
+// openLogs opens the logs of both sides. It reports all that cannot be opened.
+func openLogs(env *cli.Env, names [2][]string) (logs [2][]*log, err error) {
+	ok := true
+	for side := range names {
+		for _, name := range names[side] {
+			l, err := openLog(env, name)
+			if err != nil {
+				env.Warn(err)
+				ok = false
+				continue
+			}
+			logs[side] = append(logs[side], l)
+		}
+	}
+	if !ok {
+		closeLogs(logs)
+		return logs, cli.Exit(troubleStatus)
+	}
+	return logs, nil
+}
+
+func openLog(env *cli.Env, name string) (*log, error) {
+	l := &log{name: name, file: env.Stdin}
+	if name == "-" {
+		l.name = "standard input"
+	} else {
+		var err error
+		if l.file, err = os.Open(name); err != nil {
+			return nil, cli.Failure(name, err)
+		}
+	}
+	var err error
+	if l.reader, _, err = logfile.Read(l.name, l.file, nil); err != nil {
+		l.file.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func closeLogs(logs [2][]*log) {
+	for _, side := range logs {
+		for _, l := range side {
+			l.reader.Close()
+			l.file.Close()
+		}
+	}
+}
+
+// readAll reads the logs, several at a time, and reports those that are not whole.
+func readAll(env *cli.Env, logs [2][]*log, opt *options) {
+	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), mostAtATime))
+	done := make(chan struct{})
+	n := 0
+	for _, side := range logs {
+		for _, l := range side {
+			n++
+			go func() {
+				turns <- struct{}{}
+				l.read(opt)
+				<-turns
+				done <- struct{}{}
+			}()
+		}
+	}
+	for range n {
+		<-done
+	}
+	for _, side := range logs {
+		for _, l := range side {
+			env.Warn(l.fault)
+		}
+	}
+}
+
+// mostAtATime bounds the logs that are read at a time: each needs memory.
+const mostAtATime = 4
+
+// read reads a log as far as it is sound.
+func (l *log) read(opt *options) {
+	b := compare.NewBuilder(&opt.Options, l.reader.EventName)
+	var batch posixtrace.Batch
+	for {
+		err := l.reader.NextBatch(&batch)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			l.fault = cli.Failure(l.name, err)
+			break
+		}
+		if recs := opt.sel.selected(batch.Records, l.reader.EventName); len(recs) > 0 {
+			b.Add(recs)
+		}
+	}
+	if l.fault == nil {
+		l.fault = logfile.Soundness(l.name, l.reader)
+	}
+	st := l.reader.Status()
+	l.run = b.Finish(l.name, st.Lost+st.LogLost)
+}

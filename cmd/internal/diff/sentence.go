@@ -1,0 +1,231 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+)
+
+// piece is a part of a sentence: our words, or untrusted text.
+type piece struct {
+	text      string
+	untrusted bool
+	quoted    bool // a line of output
+}
+
+func said(s string) piece   { return piece{text: s} }
+func name(s string) piece   { return piece{text: cmp.Or(s, "(empty)"), untrusted: true} }
+func quoted(s string) piece { return piece{text: s, untrusted: true, quoted: true} }
+
+// took formats a duration.
+func took(ns int64) string { return summary.Duration(max(ns, 0)) }
+
+// signed formats a difference of durations.
+func signed(ns int64) string {
+	if ns < 0 {
+		return "-" + took(-max(ns, -1<<63+1))
+	}
+	return "+" + took(ns)
+}
+
+// percent formats a change as a part of the old value, "" if there is none.
+func percent(c *compare.Change) string {
+	if c.Old <= 0 {
+		return ""
+	}
+	f := 100 * (float64(c.New) - float64(c.Old)) / float64(c.Old)
+	if f > 1000 {
+		return strconv.FormatFloat(float64(c.New)/float64(c.Old), 'f', 0, 64) + " times"
+	}
+	return fmt.Sprintf("%+.0f %%", f)
+}
+
+// first returns the first line: what happened to the wall time, or whether anything differs, and why.
+func (s *show) first() []piece {
+	if !s.Differ() {
+		return s.nothing()
+	}
+	w := &s.Wall
+	var list []piece
+	add := func(p ...piece) { list = append(list, p...) }
+	switch {
+	case s.Changed == compare.Fails:
+		add(name(s.New[0].Label), said(" fails now, "+summary.Ending(&s.New[0].Command.Command)))
+		if s.Cause != nil && s.Cause.First {
+			return list
+		}
+	case s.Changed == compare.Succeeds:
+		add(name(s.New[0].Label), said(" no longer fails"))
+		if s.Cause != nil && s.Cause.First {
+			return list
+		}
+	case s.Golden:
+		add(said("what happened differs"))
+	case !w.Beyond:
+		add(said("as long as before, " + took(w.New)))
+	case w.By() > 0:
+		add(said(took(w.By()) + " slower, " + took(w.New) + " instead of " + took(w.Old)))
+	default:
+		add(said(took(-w.By()) + " faster, " + took(w.New) + " instead of " + took(w.Old)))
+	}
+	if c := s.Cause; c != nil {
+		add(said(": "))
+		add(about(c)...)
+		if c.In != "" {
+			add(said(", in "), name(c.In))
+		}
+		return list
+	}
+	if !s.Parallel {
+		return append(list, said("; no single command, span, call or pause explains it"))
+	}
+	add(said(fmt.Sprintf(": %.1f commands ran at a time instead of %.1f", s.Running[1], s.Running[0])))
+	if old, new := s.Old[0].Label, s.New[0].Label; old != new {
+		add(said("; "), name(old), said(" is now "), name(new))
+	}
+	return list
+}
+
+// nothing returns the first line if nothing differs.
+func (s *show) nothing() []piece {
+	if s.Golden {
+		return []piece{said("no difference: " + cli.Plural(uint64(s.Compared), "thing", "things") + " compared")}
+	}
+	return []piece{said("no difference beyond " + strconv.FormatFloat(s.Percent, 'g', -1, 64) + " % and " + took(int64(s.Least)) + ": " +
+		took(s.Wall.New) + ", before " + took(s.Wall.Old))}
+}
+
+// about returns a difference in words.
+func about(d *compare.Difference) []piece {
+	subject := subject(d)
+	t := &d.Time
+	switch d.How {
+	case compare.Slower, compare.Faster:
+		words := " took " + took(t.By()) + " longer"
+		if d.How == compare.Faster {
+			words = " took " + took(-t.By()) + " less"
+		}
+		return append(subject, said(words+": "+took(t.New)+" instead of "+took(t.Old)+calls(d)))
+	case compare.More, compare.Fewer:
+		words := fmt.Sprintf(" %s instead of %d", verb(d, "ran "+times(d.Count.New), "is there "+times(d.Count.New)), d.Count.Old)
+		if t.Beyond {
+			words += ": " + took(t.New) + " instead of " + took(t.Old)
+		}
+		return append(subject, said(words))
+	case compare.Added:
+		words := " is new"
+		if t.New > 0 {
+			words += " and took " + took(t.New)
+		}
+		if d.Status > 0 || d.Signal > 0 {
+			words += ", and fails: " + ending(d)
+		}
+		return append(subject, said(words+calls(d)+inside(d)))
+	case compare.Gone:
+		words := " is gone"
+		if t.Old > 0 {
+			words += " and took " + took(t.Old)
+		}
+		return append(subject, said(words+inside(d)))
+	case compare.Fails:
+		return append(subject, said(" fails now: "+ending(d)))
+	case compare.Succeeds:
+		return append(subject, said(" no longer fails"))
+	case compare.Changed:
+		return []piece{name(d.Was), said(" is now "), name(d.Name)}
+	}
+	return append(subject, said(" is in another place"))
+}
+
+// verb returns the words for what runs, or for other things.
+func verb(d *compare.Difference, runs, is string) string {
+	if d.What == compare.Line || d.What == compare.Event {
+		return is
+	}
+	return runs
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.FormatInt(n, 10) + " times"
+}
+
+// subject returns what a difference is about.
+func subject(d *compare.Difference) []piece {
+	switch d.What {
+	case compare.Pause:
+		switch {
+		case d.Start:
+			return []piece{said("the first line of output")}
+		case d.Empty:
+			return []piece{said("what followed an empty line")}
+		}
+		return []piece{said("what followed the line "), quoted(d.Name)}
+	case compare.Line:
+		return []piece{said("the line "), quoted(d.Name)}
+	case compare.Event:
+		return []piece{said("the event "), name(d.Name)}
+	case compare.SystemCall:
+		return []piece{said("the system call "), name(d.Name)}
+	case compare.Program, compare.Spans:
+		return []piece{said("all "), name(d.Name), said(" together")}
+	}
+	if d.Was != "" && d.Was != d.Name && d.How != compare.Changed {
+		return []piece{name(d.Name), said(" (was "), name(d.Was), said(")")}
+	}
+	return []piece{name(d.Name)}
+}
+
+// calls returns how many calls or commands a time is of.
+func calls(d *compare.Difference) string {
+	if d.What != compare.SystemCall && d.What != compare.Program && d.What != compare.Spans {
+		return ""
+	}
+	if d.Count.Old == d.Count.New || d.How == compare.Added {
+		return " in " + strconv.FormatInt(d.Count.New, 10)
+	}
+	return fmt.Sprintf(" in %d instead of %d", d.Count.New, d.Count.Old)
+}
+
+func inside(d *compare.Difference) string {
+	if d.Inside == 0 {
+		return ""
+	}
+	return ", with " + strconv.FormatUint(d.Inside, 10) + " inside"
+}
+
+// ending returns how something failed.
+func ending(d *compare.Difference) string {
+	switch {
+	case d.Signal > 0:
+		return "killed by " + output.SignalName(d.Signal)
+	case d.Status >= 0:
+		return "status " + strconv.Itoa(d.Status)
+	}
+	return "status unknown"
+}
+
+// side returns the line about the runs of a side.
+func (s *show) side(label string, runs []*compare.Run, c int64, spread int64) []piece {
+	r := runs[0]
+	list := []piece{said(label + ": ")}
+	if len(runs) > 1 {
+		list = append(list, said(strconv.Itoa(len(runs))+" runs"))
+		if r.Label != "" {
+			list = append(list, said(" of "), name(r.Label))
+		}
+		return append(list, said(", "+took(c)+" ± "+took(spread)))
+	}
+	list = append(list, name(r.Name))
+	if r.Command == nil {
+		return append(list, said(": "+cli.Plural(r.Events, "event", "events")+" in "+took(r.Wall)))
+	}
+	return append(list, said(": "), name(r.Label), said(": "+summary.Ending(&r.Command.Command)+" after "+took(r.Wall)))
+}

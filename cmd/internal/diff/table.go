@@ -1,0 +1,92 @@
+package diff
+
+import (
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
+)
+
+// columns are the columns of the table. The cells of the last two are untrusted.
+var columns = []struct {
+	name  string
+	align drawn.Align
+	cell  func(s *show, d *compare.Difference) string
+}{
+	{"effect", drawn.Right, func(s *show, d *compare.Difference) string { return s.effect(d) }},
+	{"change", drawn.Left, func(_ *show, d *compare.Difference) string { return string(d.How) }},
+	{"old", drawn.Right, func(s *show, d *compare.Difference) string { return s.value(d, d.Time.Old, d.Time.OldSpread) }},
+	{"new", drawn.Right, func(s *show, d *compare.Difference) string { return s.value(d, d.Time.New, d.Time.NewSpread) }},
+	{"times", drawn.Right, func(_ *show, d *compare.Difference) string { return counted(d) }},
+	{"what", drawn.Left, func(_ *show, d *compare.Difference) string { return string(d.What) }},
+	{"name", drawn.Left, func(_ *show, d *compare.Difference) string { return nameOf(d) }},
+	{"in", drawn.Left, func(_ *show, d *compare.Difference) string { return d.In }},
+}
+
+// untrusted is the index of the first column with untrusted text.
+const untrusted = 6
+
+// value returns a time, with its spread.
+func (s *show) value(d *compare.Difference, ns, spread int64) string {
+	switch {
+	case d.How == compare.Fails && ns == d.Time.New:
+		return ending(d)
+	case s.Golden || d.Time == (compare.Change{}):
+		return "-"
+	case spread > 0:
+		return took(ns) + " ± " + took(spread)
+	}
+	return took(ns)
+}
+
+// counted returns how often there is something.
+func counted(d *compare.Difference) string {
+	c := &d.Count
+	switch {
+	case c.Old == 0 && c.New == 0:
+		return "-"
+	case c.Old == c.New:
+		return strconv.FormatInt(c.New, 10)
+	}
+	return strconv.FormatInt(c.Old, 10) + " > " + strconv.FormatInt(c.New, 10)
+}
+
+func nameOf(d *compare.Difference) string {
+	switch {
+	case d.Start:
+		return "(start)"
+	case d.Empty:
+		return "(empty line)"
+	case d.Was != "" && d.Was != d.Name:
+		return d.Name + " (was " + d.Was + ")"
+	}
+	return d.Name
+}
+
+func (s *show) appendTable(b []byte) []byte {
+	b = s.head(b)
+	list, left := s.limited()
+	if len(list) > 0 {
+		t := drawn.Table{Escaped: true, Width: s.width}
+		for _, c := range columns {
+			t.Header, t.Align = append(t.Header, c.name), append(t.Align, c.align)
+		}
+		for _, d := range list {
+			cells := make([]string, len(columns))
+			for i, c := range columns {
+				if cells[i] = c.cell(s, d); i >= untrusted {
+					cells[i] = summary.Shown(summary.Cut(cells[i], widest))
+				}
+			}
+			t.Add(cells...)
+			paint := ""
+			if bad(d) {
+				paint = s.red
+			}
+			t.Paint = append(t.Paint, paint)
+		}
+		b = t.Append(append(b, '\n'))
+	}
+	return s.foot(b, left)
+}

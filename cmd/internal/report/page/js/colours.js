@@ -1,6 +1,6 @@
 // Colours of the canvas: those of the style sheet, and one hue per program or family of spans.
 
-const hues = [255, 205, 160, 125, 95, 70, 320, 285]; // no red: red is a failure
+const hues = [255, 200, 165, 135, 105, 80, 300, 230]; // no red: red is a failure
 
 const colours = {
 	css: {},
@@ -10,7 +10,7 @@ const colours = {
 		const probe = document.createElement("span");
 		probe.hidden = true;
 		document.body.append(probe);
-		for (const name of ["card", "sunk", "ink", "soft", "faint", "line", "grid", "accent", "accent-soft", "bad", "bad-box", "warn", "chain", "hit", "box-ink", "missing"]) {
+		for (const name of ["card", "sunk", "ink", "soft", "faint", "line", "grid", "accent", "accent-soft", "bad", "bad-box", "fail", "fail-ink", "warn", "chain", "hit", "box-ink", "missing"]) {
 			if (theme.printing) probe.style.colorScheme = "light";
 			probe.style.color = "var(--" + name + ")";
 			this.css[name] = getComputedStyle(probe).color;
@@ -23,6 +23,8 @@ const colours = {
 			hues.map(h => shade(dark ? 0.52 : 0.78, dark ? 0.1 : 0.1, h)), // spans
 			hues.map(h => shade(dark ? 0.36 : 0.91, dark ? 0.03 : 0.03, h)), // system calls
 		];
+		// Opaque, because a canvas without a graphics processor is slow to blend.
+		this.dim = [0, 1, 2].map(k => shade(dark ? [0.29, 0.31, 0.27][k] : [0.95, 0.93, 0.965][k], 0.008, 255));
 		this.edges = hues.map(h => shade(dark ? 0.56 : 0.74, dark ? 0.08 : 0.08, h));
 	},
 };

@@ -1,41 +1,52 @@
-// Curves over time, drawn by uPlot: processes at work, events per second. They show the same range
-// as the timelines.
+// Curves over time, drawn by uPlot: processes at work, events per second. They lie below the
+// timelines, show the same range, and have a line for each run.
 
 class Curves {
 	constructor(report, parent) {
 		Object.assign(this, { report, parent, plots: [] });
-		const runs = report.runs.filter(r => r.curves.n);
-		for (const run of runs) {
-			const { curves } = run, prefix = run.label ? run.label + ": " : "";
-			const times = Array.from(curves.time, t => t / 1e9);
-			if (hasAny(curves.running)) this.add(run, prefix + "processes at work", [times, Array.from(curves.running)], true);
-			const rates = Array.from(curves.events, (n, i) => n / Math.max(1e-9, ((i + 1 < curves.n ? curves.time[i + 1] : run.length) - curves.time[i]) / 1e9));
-			if (hasAny(curves.events)) this.add(run, prefix + "events per second", [times, rates], false);
-		}
+		this.runs = report.runs.filter(r => r.curves.n);
+		if (!this.runs.length) return;
+		this.add("processes at work", r => r.curves.running, true);
+		this.add("events per second", r => r.curves.events.map((n, i) => n * 1e9 / Math.max(1, (i + 1 < r.curves.n ? r.curves.time[i + 1] : r.length) - r.curves.time[i])), false);
 		report.view.onChange(() => this.later());
 		theme.onChange(() => { for (const p of this.plots) p.redraw(false); });
-		this.follow();
 	}
 
-	add(run, title, data, stepped) {
-		const box = element("div", { class: "curve", attributes: { role: "img", "aria-label": title + ", at most " + count(Math.round(data[1].reduce((a, b) => Math.max(a, b), 0))) } });
-		box.append(element("h3", { text: title, attributes: { "aria-hidden": "true" } }));
+	add(title, values, stepped) {
+		const tables = this.runs.map(r => [Array.from(r.curves.time, t => t / 1e9).concat(r.length / 1e9), Array.from(values(r)).concat(0)]);
+		const most = tables.map(t => t[1].reduce((a, b) => Math.max(a, b), 0));
+		if (!Math.max(...most)) return;
+		const box = element("div", { class: "curve" });
+		const text = title + (this.runs.length > 1 ? ": " : "") + this.runs.map((r, i) => (r.label ? r.label + " " : ", ") + "at most " + count(Math.round(most[i]))).join(", ").replace(/^, /, ", ");
+		box.append(element("h3", { text }));
 		this.parent.append(box);
-		const { css } = colours, axis = { stroke: () => css.soft, grid: { stroke: () => css.grid, width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif", gap: 4 };
-		const plot = new uPlot({
-			width: Math.max(200, box.clientWidth), height: 130, legend: { show: false }, cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false } },
-			scales: { x: { time: false, auto: false, range: () => [this.report.view.from / 1e9, this.report.view.to / 1e9] }, y: { range: (u, low, high) => [0, Math.max(1, (high || 0) * 1.1)] } },
-			axes: [{ ...axis, size: 28, values: (u, list) => list.map(s => tickLabel(Math.round(s * 1e9), (list[1] - list[0]) * 1e9 || 1e9)) }, { ...axis, size: timelineGutter(), values: (u, list) => list.map(compact) }],
-			series: [{}, { stroke: () => css.accent, width: 1.25, fill: () => css["accent-soft"], paths: stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false } }],
-			hooks: { drawClear: [u => this.missing(u, run)], setSelect: [u => this.select(u)] },
-		}, data, box);
-		this.plots.push(plot);
+		const { css } = colours, last = this.runs.length - 1;
+		const series = this.runs.map((r, i) => ({
+			stroke: () => (i === last ? css.accent : css.warn), width: 1.25, fill: i === last ? () => css["accent-soft"] : undefined,
+			paths: stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false }, spanGaps: true,
+		}));
+		this.plots.push(new uPlot(this.options(box, [{}, ...series]), uPlot.join(tables), box));
 	}
 
-	missing(u, run) {
+	options(box, series) {
+		const { css } = colours, { view } = this.report;
+		const axis = { stroke: () => css.soft, grid: { stroke: () => css.grid, width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif", gap: 4 };
+		const width = Math.max(200, box.clientWidth);
+		return {
+			width, height: 112, padding: [6, 0, 0, 0], legend: { show: false }, cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false } },
+			scales: { x: { time: false, auto: false, range: () => [view.from / 1e9, view.to / 1e9] }, y: { range: (u, low, high) => [0, Math.max(1, (high || 0) * 1.1)] } },
+			axes: [
+				{ ...axis, size: 24, splits: u => ticks(view.from, view.to, u.bbox.width / devicePixelRatio).list.map(t => t / 1e9), values: (u, list) => list.map(s => tickLabel(Math.round(s * 1e9), (list[1] - list[0]) * 1e9 || 1e9)) },
+				{ ...axis, size: () => gutterOf(this.parent.clientWidth), space: 28, values: (u, list) => list.map(compact) },
+			],
+			series, hooks: { drawClear: [u => this.missing(u)], setSelect: [u => this.select(u)] },
+		};
+	}
+
+	missing(u) {
 		u.ctx.save();
 		u.ctx.fillStyle = colours.css.missing;
-		for (const [from, to] of run.missing) {
+		for (const [from, to] of this.runs.flatMap(r => r.missing)) {
 			const left = Math.max(u.valToPos(from / 1e9, "x", true), u.bbox.left), right = Math.min(u.valToPos(to / 1e9, "x", true), u.bbox.left + u.bbox.width);
 			if (right >= u.bbox.left && left <= u.bbox.left + u.bbox.width) u.ctx.fillRect(left, u.bbox.top, Math.max(2, right - left), u.bbox.height);
 		}
@@ -49,28 +60,18 @@ class Curves {
 		this.report.view.go(from * 1e9, to * 1e9);
 	}
 
+	// later follows the view after the timelines, whose response matters more.
 	later() {
-		clearTimeout(this.timer); // after the timelines, whose response matters more
-		this.timer = setTimeout(() => this.follow(), 60);
-	}
-
-	follow() {
-		const { from, to } = this.report.view;
-		for (const p of this.plots) p.setScale("x", { min: from / 1e9, max: to / 1e9 });
+		clearTimeout(this.timer);
+		this.timer = setTimeout(() => {
+			const { from, to } = this.report.view;
+			for (const p of this.plots) p.setScale("x", { min: from / 1e9, max: to / 1e9 });
+		}, 60);
 	}
 
 	resize() {
-		for (const p of this.plots) p.setSize({ width: Math.max(200, p.root.parentElement.clientWidth), height: 130 });
+		for (const p of this.plots) p.setSize({ width: Math.max(200, p.root.parentElement.clientWidth), height: 112 });
 	}
-}
-
-function hasAny(values) {
-	for (let i = 0; i < values.length; i++) if (values[i]) return true;
-	return false;
-}
-
-function timelineGutter() {
-	return 56;
 }
 
 function compact(n) {

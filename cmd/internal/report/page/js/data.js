@@ -6,7 +6,7 @@ class DataError extends Error {}
 // instead of a string is the value of all.
 function decodeColumn(text, n, Type, limit, name) {
 	if (typeof text === "number") {
-		if (!(text >= 0 && text < limit)) throw new DataError(name + ": " + text + " is out of range");
+		if (n > 0 && !(text >= 0 && text < limit)) throw new DataError(name + ": " + text + " is out of range");
 		return new Type(n).fill(text);
 	}
 	let bytes;
@@ -59,13 +59,23 @@ function decodeRun(json, index) {
 		},
 		lines: {
 			n: json.lines.n, time: decodeTimes(json.lines.time, json.lines.n, "lines.time"), stream: int("lines", "stream", 256),
-			lane: int("lines", "lane", lanes + 1), text: json.lines.n ? json.lines.text.split("\n") : [], gap: json.lines.gap,
+			lane: int("lines", "lane", lanes + 1), joined: json.lines.text, gap: json.lines.gap,
 		},
 	};
-	if (run.lines.text.length !== run.lines.n) throw new DataError("lines.text: " + run.lines.text.length + " lines instead of " + run.lines.n);
+	Object.defineProperty(run.lines, "text", { get: splitLines });
 	decodeChain(run, json.chain || []);
 	decodeCurves(run, json.curves);
 	return run;
+}
+
+// splitLines splits the captured output when it is first read, after the first picture.
+function splitLines() {
+	if (!this.list) {
+		this.list = this.n ? this.joined.split("\n") : [];
+		this.joined = "";
+		while (this.list.length < this.n) this.list.push("");
+	}
+	return this.list;
 }
 
 function decodeChain(run, chain) {

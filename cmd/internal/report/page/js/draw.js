@@ -31,7 +31,7 @@ class Painter {
 		ctx.textBaseline = "middle";
 		this.ticks = ticks(this.from, this.timeline.view.to, this.width - this.x0);
 		this.grid();
-		this.dimmed = this.timeline.matches ? 0.25 : 1;
+		this.dimmed = Boolean(this.timeline.matches);
 		for (let row = this.firstRow; row < this.lastRow; row++) this.row(row);
 		this.rare(this.run.failures, 3);
 		if (this.timeline.matches) this.rare(this.timeline.matches, 0);
@@ -76,15 +76,13 @@ class Painter {
 
 	sliver(i, x, y) {
 		const { spans } = this.run;
-		this.ctx.globalAlpha = this.alpha(i);
-		this.ctx.fillStyle = spans.flags[i] & flag.failed ? this.c["bad-box"] : colours.edges[hueOf(this.run, spans.name[i])];
+		this.ctx.fillStyle = this.dim(i) ? this.c.line : spans.flags[i] & flag.failed ? this.c["bad-box"] : colours.edges[hueOf(this.run, spans.name[i])];
 		this.ctx.fillRect(x, y + 1, 1, rowHeight - 2);
-		this.ctx.globalAlpha = 1;
 	}
 
-	alpha(i) {
-		if (this.timeline.onlyChain && !this.run.onChain[i]) return 0.22;
-		return this.dimmed;
+	// dim reports whether a span steps back behind the matches of a search, or behind the chain.
+	dim(i) {
+		return this.dimmed || this.timeline.onlyChain && !this.run.onChain[i];
 	}
 
 	// box draws a span that is at least a pixel wide, with its name where there is room.
@@ -92,23 +90,29 @@ class Painter {
 		const { ctx, run } = this, { spans } = run, flags = spans.flags[i];
 		left = Math.max(left, this.x0 - 4);
 		right = Math.min(right, this.width + 4);
-		const hue = hueOf(run, spans.name[i]), kind = Math.min(spans.kind[i], 2);
-		const gap = right - left > 4 ? 1 : 0;
-		ctx.globalAlpha = this.alpha(i);
-		ctx.fillStyle = flags & flag.failed ? this.c["bad-box"] : colours.boxes[kind][hue];
+		const hue = hueOf(run, spans.name[i]), kind = Math.min(spans.kind[i], 2), gap = right - left > 4 ? 1 : 0;
+		if (this.dim(i)) {
+			ctx.fillStyle = colours.dim[kind];
+			ctx.fillRect(left, y + 1, right - left - gap, rowHeight - 2);
+			if (right - left > 26) this.label(i, left, right, y, this.c.faint);
+			return;
+		}
+		ctx.fillStyle = flags & flag.failed ? this.c.fail : colours.boxes[kind][hue];
 		ctx.fillRect(left, y + 1, right - left - gap, rowHeight - 2);
 		if (right - left > 6) {
-			ctx.fillStyle = flags & flag.failed ? this.c.bad : colours.edges[hue];
-			ctx.fillRect(left, y + 1, 2, rowHeight - 2);
+			ctx.fillStyle = flags & flag.failed ? this.c["bad-box"] : colours.edges[hue];
+			ctx.fillRect(left, y + 1, flags & flag.failed ? 3 : 2, rowHeight - 2);
 		}
 		if (flags & flag.merged && right - left > 3) this.stripes(left, right - gap, y);
-		if (flags & (flag.unfinished | flag.overlaps) && right - left > 3) {
-			ctx.fillStyle = this.c.warn;
-			if (flags & flag.unfinished) ctx.fillRect(right - gap - 2, y + 1, 2, rowHeight - 2);
-			if (flags & flag.overlaps) for (let x = Math.round(left); x < right - gap; x += 6) ctx.fillRect(x, y + 1, Math.min(3, right - gap - x), 1);
-		}
-		if (right - left > 26) this.label(i, left, right, y);
-		ctx.globalAlpha = 1;
+		if (flags & (flag.unfinished | flag.overlaps) && right - left > 3) this.doubts(flags, left, right - gap, y);
+		if (right - left > 26) this.label(i, left, right, y, flags & flag.failed ? this.c["fail-ink"] : this.c["box-ink"]);
+	}
+
+	// doubts marks a span without an end at its right, and one that crosses another at its top.
+	doubts(flags, left, right, y) {
+		this.ctx.fillStyle = this.c.warn;
+		if (flags & flag.unfinished) this.ctx.fillRect(right - 2, y + 1, 2, rowHeight - 2);
+		if (flags & flag.overlaps) for (let x = Math.round(left); x < right; x += 6) this.ctx.fillRect(x, y + 1, Math.min(3, right - x), 1);
 	}
 
 	stripes(left, right, y) {
@@ -117,13 +121,13 @@ class Painter {
 		for (let x = Math.ceil(left / 5) * 5; x < right; x += 5) ctx.fillRect(x, y + rowHeight - 5, 2, 3);
 	}
 
-	label(i, left, right, y) {
+	label(i, left, right, y, ink) {
 		const { run } = this, name = run.strings[run.spans.name[i]];
 		left = Math.max(left, this.x0) + 6;
 		const text = run.spans.count[i] > 1 ? count(run.spans.count[i]) + " × " + name.slice(0, 200) : name;
 		const cut = this.fit(text, right - left - 4);
 		if (!cut) return;
-		this.ctx.fillStyle = run.spans.flags[i] & flag.failed ? "#fff" : this.c["box-ink"];
+		this.ctx.fillStyle = ink;
 		this.ctx.fillText(cut, left, y + rowHeight / 2 + 0.5);
 	}
 
@@ -146,8 +150,8 @@ class Painter {
 	// below which the rows merge them, or any (0).
 	rare(list, below) {
 		const { run, layout } = this, { start, dur } = run.spans, to = this.timeline.view.to;
-		const last = new Float64Array(this.layout.rows).fill(-Infinity), dimmed = this.dimmed;
-		this.dimmed = 1;
+		const last = new Float64Array(this.layout.rows).fill(-Infinity), { dimmed } = this;
+		this.dimmed = false;
 		for (let k = 0; k < list.length; k++) {
 			const i = list[k], row = layout.rowOf[i];
 			if (start[i] > to) break;
@@ -209,7 +213,7 @@ class Painter {
 			const indent = 20 + (lane >= 0 ? this.timeline.indent(lane) : 0);
 			if (lane >= 0 && run.children[lane].length) this.triangle(indent - 11, y, this.timeline.folded.has(lane));
 			ctx.fillStyle = lane >= 0 ? this.c.ink : this.c.soft;
-			ctx.fillText(this.fit(layout.labels[row], this.x0 - indent - 8), indent, y);
+			ctx.fillText(this.fit(layout.labels[row], this.x0 - indent - 6), indent, y);
 		}
 	}
 

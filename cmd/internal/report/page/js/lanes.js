@@ -11,7 +11,7 @@ class Layout {
 		this.top = run.lines.n ? 1 : 0; // the row of captured lines
 		this.own = new Int32Array(n); // rows of the lane itself; 0: hidden by a folded ancestor
 		this.row = new Int32Array(n).fill(-1);
-		const hidden = this.hide(folded);
+		const hidden = this.hide(folded), roots = run.roots.filter(l => !hidden[l]);
 		const tall = new Int32Array(n), offset = new Int32Array(n);
 		const place = packed ? packLanes : stackLanes;
 		for (let i = n - 1; i >= 0; i--) {
@@ -21,17 +21,18 @@ class Layout {
 			this.own[l] = folded.has(l) ? 1 : Math.max(1, depths);
 			tall[l] = this.own[l] + place(run, run.children[l].filter(c => !hidden[c]), tall, offset);
 		}
-		this.rows = this.top + place(run, run.roots, tall, offset);
-		for (const l of run.roots) this.row[l] = this.top + offset[l];
-		for (const l of run.lanesInOrder) for (const c of run.children[l]) if (!hidden[c]) this.row[c] = this.row[l] + this.own[l] + offset[c];
+		this.rows = this.top + place(run, roots, tall, offset);
+		for (const l of roots) this.row[l] = this.top + offset[l];
+		for (const l of run.lanesInOrder) if (!hidden[l]) for (const c of run.children[l]) if (!hidden[c]) this.row[c] = this.row[l] + this.own[l] + offset[c];
 		this.height = this.rows * rowHeight;
 		this.fillSpans(hidden);
 		this.fillMarks();
 		this.nameRows();
 	}
 
+	// hide lists lanes in which nothing happens, and descendants of folded lanes.
 	hide(folded) {
-		const hidden = new Uint8Array(this.run.lanes.n);
+		const hidden = Uint8Array.from(this.run.from, from => from === Infinity);
 		for (const l of this.run.lanesInOrder) for (const c of this.run.children[l]) if (hidden[l] || folded.has(l)) hidden[c] = 1;
 		return hidden;
 	}
@@ -79,23 +80,24 @@ class Layout {
 		for (let i = 0; i < marks.n; i++) if (this.markRow[i] >= 0) this.markOrder[next[this.markRow[i]]++] = i;
 	}
 
-	// nameRows names a row after its lane, or after the program that its lanes share.
+	// nameRows names a row after its lane, or after the programs of its lanes.
 	nameRows() {
 		const { run } = this;
 		this.lane = new Int32Array(this.rows).fill(-1); // the only lane that begins in the row
-		const lanes = new Int32Array(this.rows), program = new Array(this.rows);
+		const lanes = new Int32Array(this.rows), programs = Array.from({ length: this.rows }, () => []);
 		for (const l of run.lanesInOrder) {
 			const row = this.row[l];
 			if (row < 0) continue;
 			const p = firstWord(run.strings[run.lanes.name[l]]);
 			this.lane[row] = lanes[row]++ ? -1 : l;
-			program[row] = lanes[row] === 1 || program[row] === p ? p : null;
+			if (programs[row].length < 4 && !programs[row].includes(p)) programs[row].push(p);
 		}
 		this.labels = Array.from(lanes, (n, row) => {
 			if (row < this.top) return "output";
 			if (n === 1) return excerpt(run.strings[run.lanes.name[this.lane[row]]], 60);
-			if (n > 1) return program[row] === null ? n + " processes" : excerpt(program[row], 60) + " × " + n;
-			return "";
+			if (n === 0) return "";
+			const list = programs[row].map(p => excerpt(p, 24));
+			return (list.length > 3 ? list.slice(0, 2).join(", ") + " …" : list.join(", ")) + " × " + count(n);
 		});
 	}
 }
@@ -116,6 +118,7 @@ function stackLanes(run, lanes, tall, offset) {
 
 // packLanes gives each lane, in order of begin, the uppermost rows that are free by then.
 function packLanes(run, lanes, tall, offset) {
+	if (lanes.length === 1) return stackLanes(run, lanes, tall, offset);
 	const free = []; // when the last lane in the row ends
 	for (const l of lanes) {
 		let row = 0;

@@ -4,7 +4,7 @@ class OverviewMap {
 	constructor(canvas, runs, view) {
 		Object.assign(this, { canvas, runs, view, ctx: canvas.getContext("2d", { alpha: false }) });
 		const move = e => {
-			const box = canvas.getBoundingClientRect(), part = (e.clientX - box.left - 1) / (box.width - 2);
+			const box = canvas.getBoundingClientRect(), part = (e.clientX - box.left - this.x0) / (box.width - this.x0);
 			if (this.grip === undefined) this.grip = Math.abs(part * view.length - (view.from + view.to) / 2) < view.span / 2 ? part * view.length - view.from : view.span / 2;
 			view.stop();
 			view.set(part * view.length - this.grip, part * view.length - this.grip + view.span);
@@ -19,11 +19,12 @@ class OverviewMap {
 
 	resize() {
 		const ratio = window.devicePixelRatio || 1;
-		this.width = this.canvas.clientWidth;
+		this.x0 = gutterOf(this.canvas.clientWidth); // below each other: the map, the timelines, the curves
+		this.width = this.canvas.clientWidth - this.x0;
 		this.height = this.canvas.clientHeight;
-		this.canvas.width = Math.round(this.width * ratio);
+		this.canvas.width = Math.round((this.width + this.x0) * ratio);
 		this.canvas.height = Math.round(this.height * ratio);
-		this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+		this.ctx.setTransform(ratio, 0, 0, ratio, this.x0 * ratio, 0);
 		this.shape = null;
 		this.draw();
 	}
@@ -46,7 +47,7 @@ class OverviewMap {
 		const { ctx, width, height, view } = this, c = colours.css, each = height / this.runs.length;
 		if (!this.shape) this.heights();
 		ctx.fillStyle = c.card;
-		ctx.fillRect(0, 0, width, height);
+		ctx.fillRect(-this.x0, 0, width + this.x0, height);
 		this.runs.forEach((run, r) => {
 			const bottom = each * (r + 1), { columns, most } = this.shape[r];
 			ctx.fillStyle = c.faint;
@@ -66,6 +67,10 @@ class OverviewMap {
 		ctx.globalAlpha = 1;
 		ctx.fillRect(left, 0, 2, height);
 		ctx.fillRect(right - 2, 0, 2, height);
+		ctx.fillStyle = c.soft;
+		ctx.font = boxFont;
+		ctx.textBaseline = "middle";
+		ctx.fillText(duration(view.span), 20 - this.x0, height / 2);
 	}
 }
 

@@ -42,7 +42,7 @@ class Output {
 		const { n } = run.lines, left = run.omitted.lines || 0;
 		this.ratio = Math.max(1, n * lineHeight / tallest);
 		this.list.style.height = n * lineHeight / this.ratio + "px";
-		this.list.style.minWidth = "100%";
+		this.box.style.height = Math.min(n + 2, 10000) * lineHeight + "px"; // and at most as the style sheet says
 		this.note.textContent = plural(n, "line") + (left ? "; " + plural(left, "line") + (left === 1 ? " is" : " are") + " left out before line " + count(n ? run.lines.gap + 1 : 1) : "");
 		this.box.scrollTop = 0;
 		this.search.find();
@@ -61,7 +61,7 @@ class Output {
 		const from = Math.max(0, Math.min(Math.floor(top) - 10, n)), to = Math.min(n, Math.ceil(top) + room + 10);
 		if (!anew && from === this.from && to === this.to) return;
 		Object.assign(this, { from, to });
-		const focus = this.list.contains(document.activeElement) ? Number(document.activeElement.parentElement.dataset.line) : -1;
+		const focus = this.list.contains(document.activeElement) ? Number(document.activeElement.parentElement.dataset.number) : -1;
 		const shift = this.ratio > 1 ? this.box.scrollTop - top * lineHeight : 0;
 		const rows = [];
 		for (let i = from; i < to; i++) {
@@ -82,13 +82,18 @@ class Output {
 		const body = element("span", { class: "text" });
 		this.fill(body, text, i);
 		const row = element("div", { class: "row" + (i === this.chosen ? " chosen" : "") + (i === lines.gap ? " gap" : "") }, when, price, lines.stream[i] & lineFlag.error ? element("span", { class: "error", attributes: { title: "standard error" } }, body) : body);
-		row.dataset.line = i;
+		row.dataset.number = i;
 		return row;
 	}
 
 	fill(body, text, i) {
 		const { segments } = parseLine(text.slice(0, lineLength), this.styleAt(i));
-		for (const s of segments) appendSegment(body, s, this.query);
+		const matches = matchesIn(segments.map(s => s.text).join(""), this.query);
+		let offset = 0;
+		for (const s of segments) {
+			appendSegment(body, s, offset, matches);
+			offset += s.text.length;
+		}
 		if (text.length <= lineLength) {
 			if (this.run.lines.stream[i] & lineFlag.returned) body.append(element("span", { class: "returned", text: "\\r", attributes: { title: "ended by a carriage return" } }));
 			return;
@@ -142,23 +147,27 @@ class Output {
 	}
 }
 
-// appendSegment adds a piece of a line: its style, escapes in red, matches of the search marked.
-function appendSegment(parent, { text, style }, query) {
+// matchesIn lists where the query is in a text.
+function matchesIn(text, query) {
+	const lower = text.toLowerCase(), list = [];
+	if (!query || lower.length !== text.length) return list; // a letter whose small form is longer
+	for (let at = lower.indexOf(query); at >= 0; at = lower.indexOf(query, at + query.length)) list.push([at, at + query.length]);
+	return list;
+}
+
+// appendSegment adds a piece of a line, which begins at an offset: its style, escapes in red,
+// matches of the search marked.
+function appendSegment(parent, { text, style }, offset, matches) {
 	const target = style === plainStyle ? parent : parent.appendChild(styled(style));
-	let rest = text;
-	if (query) {
-		const lower = text.toLowerCase();
-		if (lower.length === text.length) {
-			for (let at; (at = lower.indexOf(query, text.length - rest.length)) >= 0;) {
-				const done = text.length - rest.length;
-				appendVisible(target, text.slice(done, at));
-				const hit = target.appendChild(element("mark"));
-				appendVisible(hit, text.slice(at, at + query.length));
-				rest = text.slice(at + query.length);
-			}
-		}
+	let done = 0;
+	for (const match of matches) {
+		const from = Math.max(match[0] - offset, 0), to = Math.min(match[1] - offset, text.length);
+		if (from >= to) continue;
+		appendVisible(target, text.slice(done, from));
+		appendVisible(target.appendChild(element("mark")), text.slice(from, to));
+		done = to;
 	}
-	appendVisible(target, rest);
+	appendVisible(target, text.slice(done));
 }
 
 function appendVisible(parent, text) {

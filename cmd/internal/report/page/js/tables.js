@@ -8,6 +8,21 @@ function startTables(report) {
 		meter.style.width = Math.min(1, Math.max(0, Number(share.dataset.share) || 0)) * 100 + "%";
 		share.closest("li").append(meter);
 	}
+	for (const list of document.querySelectorAll("ol.chain")) shorten(list);
+}
+
+// shorten hides the parts of a chain that decided next to nothing, behind a button.
+function shorten(list) {
+	const small = [...list.children].filter(li => Number(li.querySelector("[data-share]").dataset.share) < 0.005);
+	if (small.length < 3) return;
+	const show = hide => {
+		for (const li of small) li.hidden = hide;
+		more.textContent = (hide ? "Show " : "Hide ") + small.length + " parts below 0.5 %";
+		more.setAttribute("aria-expanded", String(!hide));
+	};
+	const more = button("", () => show(!small[0].hidden), { class: "more" });
+	list.after(more);
+	show(true);
 }
 
 function sortable(table) {

@@ -25,7 +25,7 @@ class Timeline {
 		const whole = Math.max(this.layout.height, rowHeight * 2) + axisHeight + 6;
 		this.width = this.scroller.clientWidth;
 		this.height = Math.min(whole, Math.floor(limit));
-		this.gutter = Math.round(Math.min(190, this.width * 0.2));
+		this.gutter = gutterOf(this.width);
 		this.canvas.style.height = this.height + "px";
 		this.spacer.style.height = whole - this.height + "px";
 		this.canvas.width = Math.round(this.width * ratio);
@@ -110,6 +110,10 @@ class Timeline {
 		if (!this.folded.delete(lane)) this.folded.add(lane);
 		this.relayout();
 	}
+}
+
+function gutterOf(width) {
+	return Math.round(Math.min(190, width * 0.2));
 }
 
 // nearest is the item of a list, in order of time, that is nearest to the time and within reach.

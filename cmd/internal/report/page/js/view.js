@@ -43,12 +43,12 @@ class View {
 		this.go(0, this.length);
 	}
 
-	// show moves the range so that the interval is visible, with as much around it as before.
+	// show moves the range so that the interval is visible, with as much around it as before. A long
+	// interval makes the range longer, one of less than a few pixels makes it shorter.
 	show(from, to) {
-		if (from >= this.from && to <= this.to && to - from > this.span / 400) return;
-		const span = Math.min(Math.max(this.span, (to - from) * 1.4), Math.max(to - from, 1000) * 60);
-		const middle = (from + to) / 2;
-		if (from >= this.from && to <= this.to && span > this.span * 0.9) return;
+		const length = to - from, small = length > 0 && length < this.span / 400;
+		if (from >= this.from && to <= this.to && !small) return;
+		const span = small ? length * 60 : Math.max(this.span, length * 1.4), middle = (from + to) / 2;
 		this.go(middle - span / 2, middle + span / 2);
 	}
 

@@ -1,0 +1,314 @@
+// The page in a browser: what it draws, and what mouse, keys, search and links do.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { launch, open, skeleton, write } from "./chromium.mjs";
+import { build, page, parts } from "./pages.mjs";
+
+let browser, file, trace;
+before(async () => {
+	browser = await launch();
+	trace = build();
+	file = write(page(skeleton(), "make -j4", [trace], parts([trace])));
+});
+after(() => browser.close());
+
+const settled = p => p.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+// place is where a span is on the page: {x, y} of a point in it.
+const place = (p, i, part = 0.5, run = 0) => p.evaluate(([i, part, run]) => {
+	const t = report.timelines[run], { start, dur } = t.run.spans, box = t.canvas.getBoundingClientRect();
+	return { x: box.x + t.x(start[i] + dur[i] * part), y: box.y + axisHeight + t.layout.rowOf[i] * rowHeight - t.scroller.scrollTop + rowHeight / 2 };
+}, [i, part, run]);
+
+const pixel = (p, x, y) => p.evaluate(([x, y]) => {
+	const t = report.timelines[0], box = t.canvas.getBoundingClientRect();
+	return [...t.ctx.getImageData((x - box.x) * t.ratio, (y - box.y) * t.ratio, 1, 1).data].slice(0, 3);
+}, [x, y]);
+
+const colour = (p, text) => p.evaluate(text => {
+	const c = document.createElement("canvas").getContext("2d");
+	c.fillStyle = text;
+	c.fillRect(0, 0, 1, 1);
+	return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}, text);
+
+const named = name => trace.spans.findIndex(s => trace.strings[s.name] === name);
+const selected = p => p.evaluate(() => { const n = report.selection.now; return n && { kind: n.kind, index: n.index, name: n.kind === "span" ? n.timeline.run.strings[n.timeline.run.spans.name[n.index]] : "" }; });
+
+test("draws every span of the log, in its place and colour", async () => {
+	for (const colorScheme of ["light", "dark"]) {
+		const p = await open(browser, file, { colorScheme });
+		assert.equal(await p.evaluate("report.runs[0].spans.n"), trace.spans.length);
+		assert.equal(await p.evaluate("report.timelines[0].layout.shown"), trace.spans.length);
+		assert.equal(await p.evaluate("report.runs[0].lines.n"), trace.lines.length);
+		for (const [name, hue] of [["cc1 number.c", null], ["gcc builtin.c", null], ["bash tests/run", "fail"]]) {
+			const at = await place(p, named(name), 0.97), got = await pixel(p, at.x, at.y - 6);
+			const want = await colour(p, hue ? await p.evaluate(h => colours.css[h], hue) : await p.evaluate(n => colours.boxes[0][hueOf(report.runs[0], n)], trace.spans[named(name)].name));
+			assert.deepEqual(got, want, colorScheme + ": " + name);
+		}
+		const free = await place(p, named("make -j4"), 0.9); // below the last row nothing is drawn but the grid
+		const below = await p.evaluate(() => report.timelines[0].layout.rows);
+		assert.deepEqual(await pixel(p, free.x + 3, free.y + (below - 2) * 21), await colour(p, await p.evaluate("colours.css.card")), "empty place");
+		const lost = await p.evaluate(() => { const t = report.timelines[0], [from, to] = t.run.missing[0]; return t.canvas.getBoundingClientRect().x + t.x((from + to) / 2); });
+		assert.deepEqual(await pixel(p, lost, (await p.evaluate("report.timelines[0].canvas.getBoundingClientRect().y")) + 25), await colour(p, await p.evaluate("colours.css['bad-box']")), "missing time");
+		assert.deepEqual(p.list, []);
+		await p.context().close();
+	}
+});
+
+test("a click shows all members", async () => {
+	const p = await open(browser, file), at = await place(p, named("cc1 number.c"));
+	await p.mouse.click(at.x, at.y);
+	const text = await p.locator("#panel").innerText();
+	for (const want of ["cc1 number.c", "946ms", "process", "inside", "gcc number.c", "/usr/lib/gcc/x86_64-linux-gnu/14/cc1\\0-quiet\\0number.c", "clock", "chain"]) assert.ok(text.includes(want), want + " in " + text);
+	await p.mouse.move(at.x, at.y);
+	assert.match(await p.locator("#tip").innerText(), /^cc1 number\.c · 946ms$/);
+	await p.getByRole("button", { name: "Around it" }).click();
+	assert.equal((await selected(p)).name, "gcc number.c");
+	await p.getByRole("button", { name: "Output then" }).click();
+	await settled(p);
+	assert.equal(await p.locator(".lines .row.chosen").count(), 1);
+	await p.getByRole("button", { name: "Close" }).click();
+	assert.ok(await p.locator("#panel").isHidden());
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("wheel, drag and buttons zoom and pan", async () => {
+	const p = await open(browser, file), at = await place(p, named("cc1 number.c")), view = () => p.evaluate("[report.view.from, report.view.to]");
+	const whole = await view(), time = await p.evaluate(x => report.timelines[0].time(x - report.timelines[0].canvas.getBoundingClientRect().x), at.x);
+	await p.mouse.move(at.x, at.y);
+	await p.mouse.wheel(0, -200);
+	await settled(p);
+	assert.deepEqual(await view(), whole, "without focus the wheel scrolls the page");
+	await p.evaluate("scrollTo(0, 0)");
+	await p.keyboard.down("Control");
+	await p.mouse.wheel(0, -300);
+	await p.keyboard.up("Control");
+	await p.waitForFunction(n => report.view.span < n, whole[1] * 0.6);
+	assert.ok(Math.abs(time - await p.evaluate(x => report.timelines[0].time(x - report.timelines[0].canvas.getBoundingClientRect().x), at.x)) < 1e6, "the time under the pointer stays");
+	await p.mouse.click(at.x, at.y);
+	await p.mouse.wheel(0, -300);
+	await p.waitForFunction(n => report.view.span < n, whole[1] * 0.3);
+	const before = await view();
+	await p.mouse.down();
+	await p.mouse.move(at.x - 200, at.y, { steps: 4 });
+	await p.mouse.up();
+	const dragged = await view();
+	assert.ok(dragged[0] > before[0] && Math.abs(dragged[1] - dragged[0] - before[1] + before[0]) < 2, "drag pans");
+	await p.click("#zoom-all");
+	await p.waitForFunction(n => report.view.span === n, whole[1]);
+	await p.click("#zoom-in");
+	await p.waitForFunction(n => report.view.span < n, whole[1] * 0.7);
+	await p.click("#zoom-out");
+	await p.waitForFunction(n => report.view.span === n, whole[1]);
+	await p.keyboard.down("Shift");
+	await p.mouse.move(at.x, at.y);
+	await p.mouse.down();
+	await p.mouse.move(at.x + 100, at.y, { steps: 3 });
+	await p.mouse.up();
+	await p.keyboard.up("Shift");
+	await p.waitForFunction(n => report.view.span < n, whole[1] * 0.2);
+	const map = await p.locator("#map").boundingBox();
+	await p.mouse.click(map.x + map.width - 5, map.y + 10);
+	await p.waitForFunction(n => report.view.to === n, whole[1]);
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("everything by keyboard", async () => {
+	const p = await open(browser, file), span = () => p.evaluate("report.view.span"), whole = await span();
+	for (let i = 0; i < 40; i++) {
+		await p.keyboard.press("Tab");
+		if (await p.evaluate("document.activeElement === report.timelines[0].canvas")) break;
+	}
+	assert.ok(await p.evaluate("document.activeElement === report.timelines[0].canvas"), "Tab leads to the timeline");
+	assert.notEqual(await p.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "none");
+	await p.keyboard.press("+");
+	assert.ok(await span() < whole);
+	const from = await p.evaluate("report.view.from");
+	await p.keyboard.press("ArrowRight");
+	assert.ok(await p.evaluate("report.view.from") > from);
+	await p.keyboard.press("0");
+	assert.equal(await span(), whole);
+	await p.keyboard.press("Enter");
+	assert.equal((await selected(p)).name, "make -j4");
+	await p.keyboard.press("d");
+	assert.equal((await selected(p)).name, "sh");
+	await p.keyboard.press(".");
+	await p.keyboard.press(",");
+	assert.equal((await selected(p)).name, "sh");
+	await p.keyboard.press("d");
+	assert.match((await selected(p)).name, /^gcc /);
+	await p.keyboard.press("f");
+	assert.equal(await p.evaluate("report.timelines[0].folded.size"), 1);
+	await p.keyboard.press("u");
+	assert.equal((await selected(p)).name, "sh");
+	await p.keyboard.press("F");
+	assert.equal(await p.evaluate("report.timelines[0].layout.rows < 14"), true);
+	await p.keyboard.press("F");
+	await p.keyboard.press("c");
+	assert.equal(await p.getAttribute("#show-chain", "aria-pressed"), "true");
+	await p.keyboard.press("l");
+	assert.ok(await p.evaluate("report.timelines[0].layout.rows") > trace.lanes.length);
+	await p.keyboard.press("Escape");
+	assert.equal(await selected(p), null);
+	await p.keyboard.press("/");
+	assert.ok(await p.evaluate("document.activeElement.id") === "find");
+	await p.keyboard.type("number");
+	await p.keyboard.press("Enter");
+	assert.match(await p.innerText("#found"), /^1 of \d+$/);
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("search counts, goes on and back, and unfolds", async () => {
+	const p = await open(browser, file);
+	const want = trace.spans.filter(s => /test /.test(trace.strings[s.name] + trace.strings[s.text])).length;
+	await p.click("#fold-all");
+	await p.fill("#find", "TEST ");
+	await p.waitForFunction(n => document.getElementById("found").textContent === n + " matches", want);
+	await p.press("#find", "Enter");
+	assert.equal(await p.innerText("#found"), "1 of " + want);
+	const first = await selected(p);
+	await p.click("#find-next");
+	assert.equal(await p.innerText("#found"), "2 of " + want);
+	await p.click("#find-previous");
+	assert.deepEqual(await selected(p), first);
+	await p.click("#find-previous");
+	assert.equal(await p.innerText("#found"), want + " of " + want);
+	const { kind, index } = await selected(p);
+	assert.ok(kind === "mark" || await p.evaluate(i => report.timelines[0].layout.rowOf[i] >= 0, index), "the match is shown");
+	await p.fill("#find", "host=db");
+	await p.press("#find", "Enter");
+	assert.equal((await selected(p)).kind, "mark");
+	await p.fill("#find", "no such thing");
+	await p.waitForFunction(() => document.getElementById("found").textContent === "no match");
+	assert.ok(await p.isDisabled("#find-next"));
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("a line of output leads to its moment, and back", async () => {
+	const p = await open(browser, file);
+	assert.match(await p.innerText(".lines"), /checking for gcc/);
+	const row = p.locator(".lines .row", { hasText: "warning:" });
+	assert.equal(await row.innerText().then(t => t.replace(/\s+/g, " ")), "0.155 37.4ms jv.c:42:7: warning: unused variable 'x' [-Wunused-variable]");
+	assert.equal(await row.locator(".error").count(), 1);
+	await row.locator("button.when").click();
+	assert.equal((await selected(p)).kind, "line");
+	const line = (await selected(p)).index;
+	assert.equal(await p.evaluate("report.timelines[0].cursor"), trace.lines[line].time);
+	assert.match(await p.innerText("#panel"), /line of standard error/);
+	const at = await p.evaluate(t => { const l = report.timelines[0], b = l.canvas.getBoundingClientRect(); l.box.scrollIntoView(); return { x: l.canvas.getBoundingClientRect().x + l.x(t), y: l.canvas.getBoundingClientRect().y + axisHeight + 8 }; }, trace.lines[trace.lines.length - 3].time);
+	await p.mouse.click(at.x, at.y);
+	await settled(p);
+	assert.equal((await selected(p)).index, trace.lines.length - 3);
+	assert.equal(await p.locator(".lines .row.chosen").getAttribute("data-number"), String(trace.lines.length - 3));
+	await p.fill("#grep", "ok   test");
+	await p.press("#grep", "Enter");
+	await settled(p);
+	assert.equal(await p.locator("#output .count").innerText(), "1 of 11");
+	assert.ok(await p.locator(".lines mark").count() > 0);
+	const green = await p.evaluate(() => { const e = document.querySelector(".lines .f2"); return [getComputedStyle(e).color, getComputedStyle(document.body).color]; });
+	assert.notEqual(green[0], green[1]);
+	assert.equal(await p.locator(".lines .sgr-bold").first().evaluate(e => getComputedStyle(e).fontWeight), "700");
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("tables sort by mouse and keyboard, and lead to the timeline", async () => {
+	const p = await open(browser, file), column = n => p.$$eval("#tables tbody tr", (rows, n) => rows.map(r => r.cells[n].textContent), n);
+	const names = await column(0);
+	await p.getByRole("button", { name: "command" }).click();
+	assert.deepEqual(await column(0), [...names].sort((a, b) => a.localeCompare(b, undefined, { numeric: true })));
+	const head = p.locator("th", { hasText: "wall" });
+	await head.locator("button").focus();
+	await p.keyboard.press("Enter");
+	assert.equal(await head.getAttribute("aria-sort"), "descending");
+	assert.deepEqual(await column(1), [...trace.spans].sort((a, b) => b.dur - a.dur).slice(0, 12).map(s => (s.dur >= 1e9 ? (s.dur / 1e9).toPrecision(3) + "s" : Math.round(s.dur / 1e6) + "ms")));
+	await p.keyboard.press("Space");
+	assert.equal(await head.getAttribute("aria-sort"), "ascending");
+	assert.equal(await p.locator("th[aria-sort]").count(), 1);
+	await p.locator("#tables button.link", { hasText: "cc1 number.c" }).click();
+	assert.equal((await selected(p)).name, "cc1 number.c");
+	await p.locator("#chain button.link", { hasText: "ld jq" }).click();
+	assert.equal((await selected(p)).name, "ld jq");
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("light and dark follow the system and the switch", async () => {
+	const p = await open(browser, file, { colorScheme: "light" });
+	const background = () => p.evaluate("getComputedStyle(document.body).backgroundColor");
+	const light = await background(), canvas = () => p.evaluate("[...report.timelines[0].ctx.getImageData(5, 5, 1, 1).data].join()");
+	const lightCanvas = await canvas();
+	await p.emulateMedia({ colorScheme: "dark" });
+	await settled(p);
+	assert.notEqual(await background(), light);
+	assert.notEqual(await canvas(), lightCanvas);
+	await p.click("#theme");
+	await settled(p);
+	assert.equal(await background(), light);
+	assert.equal(await canvas(), lightCanvas);
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("two runs lie under each other on one scale", async () => {
+	const two = [build("old"), build("new", 2)], f = write(page(skeleton(), "old and new", two, parts(two))), p = await open(browser, f);
+	assert.equal(await p.locator("#runs canvas").count(), 2);
+	assert.deepEqual(await p.evaluate("report.runs.map(r => r.spans.n)"), two.map(t => t.spans.length));
+	const [a, b] = [await place(p, 0, 0, 0), await place(p, 0, 0, 1)];
+	assert.equal(Math.round(a.x), Math.round(b.x));
+	assert.equal(await p.evaluate("report.view.length"), two[1].length);
+	await p.fill("#find", "cc1 number.c");
+	await p.press("#find", "Enter");
+	assert.equal(await p.evaluate("report.selection.now.timeline === report.timelines[0]"), true);
+	await p.press("#find", "Enter");
+	assert.equal(await p.evaluate("report.selection.now.timeline === report.timelines[1]"), true);
+	await p.getByRole("button", { name: "old", exact: true }).click();
+	assert.match(await p.innerText("#output"), /checking for gcc/);
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("without JavaScript the verdict, the chain and the tables can be read", async () => {
+	const p = await open(browser, file, { javaScriptEnabled: false });
+	const text = await p.innerText("body");
+	for (const want of ["make -j4", "2345 events lost", "cc1 number.c", "946ms", "need JavaScript", "arguments of commands"]) assert.ok(text.includes(want), want);
+	assert.ok(!text.includes("Search"), "no controls");
+	await p.context().close();
+});
+
+test("prints light, without controls, with timeline and output", async () => {
+	const p = await open(browser, file, { colorScheme: "dark" });
+	await p.emulateMedia({ media: "print" });
+	assert.ok(await p.locator("#theme").isHidden());
+	assert.ok(await p.locator(".heading .tools").first().isHidden());
+	assert.ok(await p.locator("#runs canvas").isVisible());
+	await p.emulateMedia({ media: "screen" });
+	const pdf = await p.pdf({ format: "A4", printBackground: true });
+	assert.ok(pdf.length > 20000);
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
+test("a page without data, with damaged data, or with an empty run says so", async () => {
+	for (const [data, trouble] of [["", /was cut/], ['{"version":1,"runs":[', /was cut/], ['{"version":9,"runs":[]}', /version 9/], ['{"version":1,"runs":[]}', /^$/]]) {
+		const p = await open(browser, write(page(skeleton(), "x", null, { data, ...parts([trace]) })));
+		assert.match(await p.locator("#trouble").innerText(), trouble);
+		await p.getByRole("button", { name: "wall" }).click();
+		assert.equal(await p.locator("th[aria-sort]").count(), 1, "tables sort");
+		assert.deepEqual(p.list, []);
+		await p.context().close();
+	}
+	const { Trace } = await import("./encode.mjs");
+	for (const length of [0, 1, 1e18]) {
+		const p = await open(browser, write(page(skeleton(), "x", [new Trace("empty", length)])));
+		assert.equal(await p.evaluate("report.timelines[0].layout.shown"), 0);
+		await p.click("#zoom-in");
+		assert.deepEqual(p.list, []);
+		await p.context().close();
+	}
+});

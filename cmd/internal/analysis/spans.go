@@ -171,7 +171,7 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 	} else if th := s.threadOf(src, rec.PID, rec.TID); th != nil {
 		o = th.take(t)
 	}
-	status := endStatus(rec)
+	status := EndStatus(rec)
 	if o == nil {
 		t.row.Unmatched++
 		return
@@ -199,9 +199,9 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 	s.release(o)
 }
 
-// endStatus returns the status that the end of a span has, 0 if there is none. Only shells and
+// EndStatus returns the status that the end of a span has, 0 if there is none. Only shells and
 // ptrace-event record one: their events have no address in a program.
-func endStatus(rec *posixtrace.Record) int {
+func EndStatus(rec *posixtrace.Record) int {
 	if rec.Address != 0 && rec.Address&posixtrace.SpoolAddress == 0 || len(rec.Data) == 0 || len(rec.Data) > 3 {
 		return 0
 	}

@@ -126,7 +126,7 @@ func TestStatus(t *testing.T) {
 	}{{0, "1", true}, {0, "0", false}, {0, "", false}, {0, "255", true}, {0, "256", false}, {0, "x1", false}, {0, "1 ", false},
 		{posixtrace.SpoolAddress, "2", true}, {posixtrace.SpoolAddress | 77, "127", true}, {0x4000, "200", false}} {
 		rec := &posixtrace.Record{EventInfo: posixtrace.EventInfo{Address: c.address}, Data: []byte(c.data)}
-		if got := endStatus(rec) != 0; got != c.want {
+		if got := EndStatus(rec) != 0; got != c.want {
 			t.Errorf("%#x %q: %v", c.address, c.data, got)
 		}
 	}

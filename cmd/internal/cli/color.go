@@ -15,6 +15,8 @@ type Palette struct {
 	On      bool
 	hint    *color.Color
 	System  *color.Color // names of system events
+	User    *color.Color // names of user events
+	Stderr  *color.Color // standard error
 	Time    *color.Color
 	Failure *color.Color // what failed, or is lost
 }
@@ -58,10 +60,12 @@ func newPalette(on bool) Palette {
 		On:      on,
 		hint:    color.New(color.FgCyan),
 		System:  color.New(color.FgCyan),
+		User:    color.New(color.Bold),
+		Stderr:  color.New(color.FgYellow),
 		Time:    color.New(color.Faint),
 		Failure: color.New(color.FgRed),
 	}
-	for _, c := range []*color.Color{p.hint, p.System, p.Time, p.Failure} {
+	for _, c := range []*color.Color{p.hint, p.System, p.User, p.Stderr, p.Time, p.Failure} {
 		if on {
 			c.EnableColor()
 		} else {
@@ -80,6 +84,9 @@ func IsTerminal(w any) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
 }
+
+// OnTerminal reports whether standard output is a terminal.
+func (e *Env) OnTerminal() bool { return IsTerminal(e.Stdout.w) }
 
 // Width returns the number of columns of the terminal on standard output, or 0 if standard
 // output is not a terminal.
@@ -114,8 +121,14 @@ func (e *Env) ErrColors() *Palette {
 	return &e.Colors.Err
 }
 
+// Around returns the control sequences before and after text of a colour, "" if colours are off.
+func Around(c *color.Color) (on, off string) {
+	on, off, _ = strings.Cut(c.Sprint("\x00"), "\x00")
+	return on, off
+}
+
 // Sequence returns the control sequence that selects a colour, "" if colours are off.
 func Sequence(c *color.Color) string {
-	on, _, _ := strings.Cut(c.Sprint("\x00"), "\x00")
+	on, _ := Around(c)
 	return on
 }

@@ -13,10 +13,16 @@ func newForm(e *cli.Env, opt *options) (output.Form, *output.Text, error) {
 	text := &output.Text{Style: opt.style}
 	p := e.Colors.Out
 	if p.On && (opt.form == "" || opt.form == "annotate") && opt.style != output.NoTime {
-		text.TimeOn, text.TimeOff, _ = strings.Cut(p.Time.Sprint("\x00"), "\x00")
+		text.TimeOn, text.TimeOff = cli.Around(p.Time)
 	}
-	if p.On && opt.form == "" {
-		text.SystemOn, text.SystemOff, _ = strings.Cut(p.System.Sprint("\x00"), "\x00")
+	if p.On && (opt.form == "" || opt.form == "annotate") {
+		text.Paints = &output.Paints{
+			System: paint(cli.Around(p.System)), User: paint(cli.Around(p.User)),
+			Stderr: paint(cli.Around(p.Stderr)), Failure: paint(cli.Around(p.Failure)),
+		}
+	}
+	if opt.form == "" && (p.On || e.OnTerminal()) {
+		text.Note = newNotes(e.OnTerminal()).of
 	}
 	name, golden := strings.CutPrefix(opt.form, "golden ")
 	form, err := output.NewForm(name, &output.Settings{
@@ -28,3 +34,5 @@ func newForm(e *cli.Env, opt *options) (output.Form, *output.Text, error) {
 	}
 	return form, text, nil
 }
+
+func paint(on, off string) output.Paint { return output.Paint{On: on, Off: off} }

@@ -66,9 +66,8 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 		if a.open {
 			b = append(a.reset(b), '\n')
 		}
-		b = append(b, a.Text.TimeOn...)
-		b = a.appendTime(b, rec.UnixNano)
-		b = append(b, a.Text.TimeOff...)
+		on, off := a.around(rec.ID)
+		b = append(a.appendTime(append(b, on...), rec.UnixNano), off...)
 	}
 	return a.appendText(b, src, rec)
 }
@@ -101,6 +100,14 @@ func (a *Annotate) appendText(b []byte, src *Source, rec *posixtrace.Record) []b
 		b = appendData(b, rec.Data, rec.Truncation)
 	}
 	return append(b, ']', '\n')
+}
+
+// around returns the colour sequences around the time of a line: another one for standard error.
+func (a *Annotate) around(id posixtrace.EventID) (on, off string) {
+	if p := a.Text.Paints; p != nil && id == posixtrace.EventOutputStderr && a.Text.Style != NoTime {
+		return p.Stderr.On, p.Stderr.Off
+	}
+	return a.Text.TimeOn, a.Text.TimeOff
 }
 
 // appendTime appends the time of a line and a space.

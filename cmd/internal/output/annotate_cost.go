@@ -23,6 +23,7 @@ type costs struct {
 type costLine struct {
 	src   *Source
 	pid   int
+	id    posixtrace.EventID
 	at    int64
 	cost  int64
 	known bool
@@ -61,7 +62,7 @@ func (a *Annotate) appendCosts(b []byte, src *Source, rec *posixtrace.Record) []
 		if n := len(c.spare); n > 0 {
 			text, c.spare = c.spare[n-1], c.spare[:n-1]
 		}
-		c.lines = append(c.lines, costLine{src: src, pid: rec.PID, at: rec.UnixNano, text: text})
+		c.lines = append(c.lines, costLine{src: src, pid: rec.PID, id: rec.ID, at: rec.UnixNano, text: text})
 	}
 	l := c.latest()
 	before := len(l.text)
@@ -135,7 +136,8 @@ func (a *Annotate) release(b []byte, now int64) []byte {
 // appendCost appends a line with its cost: of a line that is not followed by one, the time until
 // now as a lower bound.
 func (a *Annotate) appendCost(b []byte, l *costLine, now int64) []byte {
-	b = append(b, a.Text.TimeOn...)
+	on, off := a.around(l.id)
+	b = append(b, on...)
 	switch {
 	case l.known:
 		b = appendMicroseconds(b, "", l.cost)
@@ -144,7 +146,7 @@ func (a *Annotate) appendCost(b []byte, l *costLine, now int64) []byte {
 	default:
 		b = appendMicroseconds(b, ">", max(now-l.at, 0))
 	}
-	b = append(append(b, a.Text.TimeOff...), l.text...)
+	b = append(append(b, off...), l.text...)
 	a.costs.bytes -= len(l.text)
 	if cap(l.text) <= 1<<12 && len(a.costs.spare) < 64 {
 		a.costs.spare = append(a.costs.spare, l.text[:0])

@@ -17,9 +17,12 @@ type Text struct {
 	Style TimeStyle
 	// Base is the origin of relative times.
 	Base int64
-	// Colour sequences around times and around the names of system events.
-	TimeOn, TimeOff     string
-	SystemOn, SystemOff string
+	// Colour sequences around times.
+	TimeOn, TimeOff string
+	// Paints has the other colours, nil for none.
+	Paints *Paints
+	// Note, unless nil, returns what to show beside an event.
+	Note func(src *Source, rec *posixtrace.Record) Note
 
 	times   textTimes
 	phrases phrases // the text from the process to the name
@@ -33,6 +36,9 @@ func (t *Text) End(b []byte) []byte { return b }
 
 // Append appends the line of one event.
 func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
+	if t.Paints != nil || t.Note != nil {
+		return t.appendShown(b, src, rec)
+	}
 	p := t.phrases.last
 	if p == nil || p.of.id != rec.ID || p.of.pid != rec.PID || p.of.src != src {
 		p = t.phrase(src, rec)
@@ -56,12 +62,7 @@ func (t *Text) phrase(src *Source, rec *posixtrace.Record) *phrase {
 	p.of = of
 	b := append(strconv.AppendInt(p.text[:0], int64(of.pid), 10), ' ')
 	name := of.src.name(of.id)
-	if of.id.System() {
-		b = append(append(append(b, t.SystemOn...), name.text...), t.SystemOff...)
-	} else {
-		b = append(b, name.text...)
-	}
-	p.set(b)
+	p.set(append(b, name.text...))
 	if !name.known {
 		p.forget()
 	}

@@ -52,6 +52,12 @@ int pxt_path_abs(char *to, const char *path)
 	return 0;
 }
 
+/* Whether a umask took rights of its owner from a directory of this user. */
+static bool lacks_rights(const struct stat *st, uint32_t euid)
+{
+	return st->st_uid == euid && !(st->st_mode & 077) && (st->st_mode & 0777) != 0700;
+}
+
 /*
  * Opens a directory, never through a link in the last element, and returns its status, whose mode is
  * 0 if it is not known. mend restores the owner's rights that a umask took.
@@ -60,6 +66,12 @@ static int open_dir(const char *path, bool mend, uint32_t euid, struct stat *st)
 {
 	char self[FD_PATH];
 	int at, fd;
+	/* As a rule this is enough. It opens nothing but a directory; what follows finds out why it failed. */
+	fd = pxt_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (fd >= 0 && pxt_fstat(fd, st) == 0 && !(mend && lacks_rights(st, euid)))
+		return fd;
+	if (fd >= 0)
+		pxt_close(fd);
 	memset(st, 0, sizeof *st);
 	at = pxt_open(path, O_PATH | O_NOFOLLOW, 0);
 	if (at < 0)
@@ -72,7 +84,7 @@ static int open_dir(const char *path, bool mend, uint32_t euid, struct stat *st)
 	else if (!S_ISDIR(st->st_mode))
 		fd = -ENOTDIR;
 	if (fd == 0) {
-		if (mend && st->st_uid == euid && !(st->st_mode & 077) && (st->st_mode & 0777) != 0700) {
+		if (mend && lacks_rights(st, euid)) {
 			put_fd_path(self, at);
 			if (pxt_retry(SYS_fchmodat, AT_FDCWD, self, 0700) == 0)
 				pxt_fstat(at, st);
@@ -141,7 +153,7 @@ static char *put_own_name(char *to, uint32_t euid)
 int pxt_dir_open(struct pxt_room *r)
 {
 	const char *var;
-	bool secure = pxt_secure(), parent;
+	bool secure = r->secure = pxt_secure(), parent;
 	int err;
 	close_dir(r);
 	/* A set-uid program must not write where its environment says. */
@@ -229,9 +241,10 @@ int pxt_open_own(struct pxt_room *r, int dir, const char *name, int flags)
 		return r->dir_err;
 	for (int i = 0; i < OPEN_TRIES; i++) {
 		/* Opening alone triggers some devices, and wakes a process that waits in a FIFO. */
-		int at = pxt_openat(dir, name, O_PATH | O_NOFOLLOW, 0);
+		int at = flags & O_EXCL ? -ENOENT : pxt_openat(dir, name, O_PATH | O_NOFOLLOW, 0);
 		if (at == -ENOENT && (flags & O_CREAT)) {
 			fd = pxt_openat(dir, name, flags | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0600);
+			flags &= ~O_EXCL;
 			if (fd == -EEXIST)
 				continue;
 			break;
@@ -435,6 +448,13 @@ int pxt_create_temp(struct pxt_room *r, uint64_t n, char *name)
 		return err;
 	}
 	return fd;
+}
+
+/* Never within another such call: the read position belongs to the descriptor, which is ours alone. */
+int pxt_dir_each(struct pxt_room *r, bool (*f)(void *ctx, const char *name), void *ctx)
+{
+	long at = pxt_retry(SYS_lseek, r->dir, 0, SEEK_SET);
+	return at < 0 ? (int)at : pxt_each_name(r->dir, r->dents[0], f, ctx);
 }
 
 int pxt_dir_trylock(struct pxt_room *r)

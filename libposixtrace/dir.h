@@ -20,7 +20,7 @@ int pxt_dir_reopen(struct pxt_room *r, const char *path);
 
 /*
  * Opens a file in directory dir that must be ours: regular, of this user, of one name, writable to
- * no other. With O_CREAT it creates a missing file. A descriptor or a negative error number.
+ * no other. With O_CREAT it creates a missing file, with O_EXCL as well it expects it to be missing. A descriptor or a negative error number.
  */
 int pxt_open_own(struct pxt_room *r, int dir, const char *name, int flags);
 
@@ -40,6 +40,9 @@ int pxt_rename_noreplace(int dir, const char *from, const char *to);
 /* A new file of n bytes, all allocated, under a temporary name, which is stored in name. */
 #define PXT_TEMP_NAME 96
 int pxt_create_temp(struct pxt_room *r, uint64_t n, char *name);
+
+/* Calls f for the name of each file in the trace directory; uses r->dents[0]. 0 or an error. */
+int pxt_dir_each(struct pxt_room *r, bool (*f)(void *ctx, const char *name), void *ctx);
 
 /* Takes the lock of the directory without waiting. A descriptor for pxt_dir_unlock, or an error. */
 int pxt_dir_trylock(struct pxt_room *r);

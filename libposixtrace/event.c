@@ -142,9 +142,7 @@ EXPORT int posix_trace_eventid_open(const char *restrict name, trace_event_id_t 
 	if (err < 0) {
 		pxt_miss_by_name(r, err);
 	} else {
-		err = pxt_names_open(r, pxt_page_family(h->page));
-		if (err == 0)
-			err = pxt_names_id(r, name, len, may_add, h->page, &found);
+		err = pxt_names_id(r, pxt_page_family(h->page), name, len, may_add, h->page, &found);
 		if (err == 0)
 			pxt_learn(found);
 		if (atomic_load(pxt_page32(h->page, PXT_PG_offWord)) != 0)

@@ -25,6 +25,12 @@ static void forked(void)
 	pxt_attachments_forked();
 }
 
+/* A child that has not called exec copies the names of its parent when it comes to its first event. */
+static void has_child(void)
+{
+	PXT_HOT->has_child = true;
+}
+
 /*
  * Connects a program that $PTRACE_STREAM leads to a stream before main: main may enter a sandbox that
  * kills the program for the system calls of a connection.
@@ -55,7 +61,7 @@ __attribute__((constructor)) static void load(void)
 	int saved = errno;
 	pxt_setup();
 	pxt_env_capture();
-	pthread_atfork(NULL, NULL, forked);
+	pthread_atfork(NULL, has_child, forked);
 	connect_early();
 	errno = saved;
 }

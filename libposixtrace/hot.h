@@ -53,6 +53,7 @@ struct pxt_hot {
 	_Atomic uint64_t unknown_at;
 	uint8_t *page;			   /* the mapped page of the process */
 	struct pxt_proc self;
+	bool has_child; /* it has called fork */
 	bool by_name; /* $PTRACE_STREAM has to be retried */
 	bool foreign; /* a stream has another version, and counts this process only once */
 	uint64_t pause;

@@ -1,8 +1,5 @@
 /* What a process inherits: internal/registry's inherit.go. Its doc.go has the rule and its reasons. */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <string.h>
-
 #include "dir.h"
 #include "kernel.h"
 #include "page.h"
@@ -15,17 +12,21 @@ struct ancestor {
 };
 
 /*
- * Fills r->chain with s and its living ancestors, nearest first. A process is never older than its
- * parent: if it seems to be, the parent has died and its pid was used again. That and the bound also
- * end every cycle in a hostile /proc.
+ * Fills r->chain with this process and its living ancestors, nearest first, as far up as one may have
+ * a page. A process is never older than its parent: if it seems to be, the parent has died and its pid
+ * was used again. That and the bound also end every cycle in a hostile /proc.
  */
-void pxt_ancestors(struct pxt_room *r, const struct pxt_stat *s)
+void pxt_ancestors(struct pxt_room *r)
 {
-	r->chain[0] = *s;
+	bool own = false;
+	r->chain[0] = r->own;
 	for (r->depth = 1; r->depth <= PXT_MAX_DEPTH; r->depth++) {
 		const struct pxt_stat *child = &r->chain[r->depth - 1];
 		struct pxt_stat *parent = &r->chain[r->depth];
-		if (child->ppid == 0 || pxt_stat(child->ppid, parent) < 0 ||
+		if (child->ppid == 0 || child->proc.start < r->survey.oldest)
+			return;
+		own = own || pxt_own_proc();
+		if (!own || pxt_stat_shown(child->ppid, parent) < 0 ||
 		    parent->proc.start > child->proc.start || parent->proc.pid == child->proc.pid)
 			return;
 	}
@@ -59,12 +60,7 @@ static bool later_page(void *ctx, const char *name)
 static struct pxt_proc last_page(struct pxt_room *r, uint32_t pid, uint64_t tick)
 {
 	struct last l = {pid, tick, {0, 0}};
-	/* The read position belongs to the description: each listing opens its own. */
-	int dir = pxt_openat(r->dir, ".", O_RDONLY | O_DIRECTORY, 0);
-	if (dir >= 0) {
-		pxt_each_name(dir, r->dents[0], later_page, &l);
-		pxt_close(dir);
-	}
+	pxt_dir_each(r, later_page, &l);
 	return l.found;
 }
 
@@ -101,12 +97,12 @@ static bool leader_of(struct pxt_room *r, uint32_t id, bool member, const struct
 static bool leader(struct pxt_room *r, const struct pxt_stat *above, struct ancestor *a)
 {
 	uint32_t group = r->chain[0].group, session = r->chain[0].session;
-	if (group != session && leader_of(r, group, above && above->group == group, above, a)) {
+	if (group != session && r->survey.group && leader_of(r, group, above && above->group == group, above, a)) {
 		if (atomic_load(pxt_page32(a->page, PXT_PG_offGroup)) != 0)
 			return true;
 		pxt_page_unmap(a->page);
 	}
-	return leader_of(r, session, above && above->session == session, above, a);
+	return r->survey.session && leader_of(r, session, above && above->session == session, above, a);
 }
 
 /* The nearest ancestor that has a page. */
@@ -153,6 +149,6 @@ unsigned pxt_inherit(struct pxt_room *r, struct pxt_entry *list, uint64_t *famil
 		pxt_page_unmap(a.page);
 	}
 	if (n == 0)
-		*family = pxt_random();
+		*family = r->founded = pxt_random();
 	return n;
 }

@@ -242,6 +242,12 @@ uint64_t pxt_random(void)
 	return r;
 }
 
+uint32_t pxt_chance(uint32_t n)
+{
+	uint64_t seed = pxt_clock(CLOCK_MONOTONIC) + ((uint64_t)pxt_gettid() << 32);
+	return (uint32_t)((seed * UINT64_C(0x9e3779b97f4a7c15) >> 32) * n >> 32);
+}
+
 uint64_t pxt_clock(clockid_t id)
 {
 	struct timespec t = {0, 0};

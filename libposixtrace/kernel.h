@@ -112,6 +112,7 @@ void pxt_signals_block(uint64_t *old);
 void pxt_signals_restore(const uint64_t *old);
 
 uint64_t pxt_random(void); /* never 0 */
+uint32_t pxt_chance(uint32_t n); /* a number below n, for a choice that need not be unpredictable */
 
 /* Clocks in nanoseconds. They go through the kernel's vDSO: no system call as a rule. */
 uint64_t pxt_clock(clockid_t id);

@@ -15,6 +15,7 @@
 #define MAX_RECORD ((PXT_PG_recHeader + PXT_EV_NameMax + 7) & ~7u)
 #define MAX_NAMES (PXT_EV_Max - PXT_EV_FirstUser)
 #define BUCKETS 8192
+#define FEW 32 /* names that are found without buckets, whose memory most programs never touch */
 #define LOCK_WAIT UINT64_C(3000000000) /* a signal may stop the holder of the lock */
 
 /*
@@ -26,7 +27,7 @@ struct pxt_names {
 	uint32_t next[2]; /* by class: the id of the next name */
 	uint32_t end;	  /* bytes of records */
 	uint8_t records[MAX_NAMES * MAX_RECORD]; /* first: few names take one page, with what is above */
-	_Alignas(4) uint32_t buckets[BUCKETS];	 /* offsets of records, plus one */
+	_Alignas(4) uint32_t buckets[BUCKETS];	 /* offsets of records, plus one; used if there are more than FEW */
 };
 
 /* A record, taken apart. */
@@ -58,9 +59,14 @@ static int need_region(void)
 	return 0;
 }
 
+static uint32_t count(const struct pxt_names *t)
+{
+	return t->end ? t->next[0] - PXT_EV_FirstUser + t->next[1] - PXT_EV_FirstDynamic : 0;
+}
+
 static void forget(struct pxt_names *t, uint64_t family)
 {
-	if (t->end)
+	if (count(t) > FEW)
 		memset(t->buckets, 0, sizeof t->buckets);
 	t->family = family;
 	t->end = 0;
@@ -131,40 +137,71 @@ static uint32_t bucket(const char *name, size_t len, unsigned class)
 	return (h ^ h >> 15) % BUCKETS;
 }
 
+static bool is(const struct record *k, const char *name, size_t len, unsigned class)
+{
+	return k->class == class && k->len == len && !memcmp(k->name, name, len);
+}
+
 /* The bucket of a name, or the free one where it belongs. There are more buckets than names. */
-static uint32_t *find(struct pxt_names *t, const char *name, size_t len, unsigned class)
+static uint32_t *in_buckets(struct pxt_names *t, const char *name, size_t len, unsigned class)
 {
 	uint32_t i = bucket(name, len, class);
 	for (;; i = (i + 1) % BUCKETS) {
 		if (!t->buckets[i])
 			return &t->buckets[i];
 		struct record k = take_apart(t->records + t->buckets[i] - 1);
-		if (k.class == class && k.len == len && !memcmp(k.name, name, len))
+		if (is(&k, name, len, class))
 			return &t->buckets[i];
+	}
+}
+
+/* The offset of the record of a name, plus one; 0 if there is none. */
+static uint32_t find(struct pxt_names *t, const char *name, size_t len, unsigned class)
+{
+	if (count(t) > FEW)
+		return *in_buckets(t, name, len, class);
+	for (uint32_t at = 0; at < t->end;) {
+		struct record k = take_apart(t->records + at);
+		if (is(&k, name, len, class))
+			return at + 1;
+		at += k.size;
+	}
+	return 0;
+}
+
+/* Enters the record at that offset into the buckets, with all before it if they are the first. */
+static void enter(struct pxt_names *t, uint32_t at)
+{
+	uint32_t i = count(t) == FEW + 1 ? 0 : at;
+	while (i <= at) {
+		struct record k = take_apart(t->records + i);
+		*in_buckets(t, k.name, k.len, k.class) = i + 1;
+		i += k.size;
 	}
 }
 
 static uint32_t lookup(struct pxt_names *t, const char *name, size_t len)
 {
-	uint32_t *at = find(t, name, len, 0);
-	return *at ? take_apart(t->records + *at - 1).id : 0;
+	uint32_t at = find(t, name, len, 0);
+	return at ? take_apart(t->records + at - 1).id : 0;
 }
 
 /* Everything redundant is checked, so the file cannot exceed the number space. */
 static bool acceptable(struct pxt_names *t, const struct record *k, const uint32_t next[2])
 {
 	return k->id == next[k->class] && k->id < limit(k->class) && !pxt_predefined(k->name, k->len) &&
-	       !*find(t, k->name, k->len, k->class);
+	       !find(t, k->name, k->len, k->class);
 }
 
 static bool add(struct pxt_names *t, const uint8_t *b, const struct record *k)
 {
 	if (!acceptable(t, k, t->next) || t->end + k->size > sizeof t->records)
 		return false;
-	*find(t, k->name, k->len, k->class) = t->end + 1;
 	memcpy(t->records + t->end, b, k->size);
 	t->end += k->size;
 	t->next[k->class]++;
+	if (count(t) > FEW)
+		enter(t, t->end - k->size);
 	return true;
 }
 
@@ -201,7 +238,7 @@ static int lock_file(struct pxt_room *r, uint64_t family, int *fd)
 	for (int i = 0; i < 100; i++) {
 		struct stat st;
 		int err;
-		*fd = open_names(r, family, O_CREAT);
+		*fd = open_names(r, family, family == r->founded ? O_CREAT | O_EXCL : O_CREAT);
 		if (*fd == -ENOENT && pxt_fstat(r->dir, &st) == 0 && st.st_nlink > 0)
 			continue; /* swept while it was opened */
 		if (*fd < 0)
@@ -270,7 +307,7 @@ static int alike(struct pxt_room *r, struct pxt_names *t, int fd, uint32_t *end,
 /* Whether ours has the name of a record, before offset end. */
 static bool known_before(struct pxt_names *t, const struct record *k, uint32_t end)
 {
-	uint32_t at = *find(t, k->name, k->len, k->class);
+	uint32_t at = find(t, k->name, k->len, k->class);
 	return at != 0 && at - 1 < end;
 }
 
@@ -297,15 +334,24 @@ static int reconcile(struct pxt_room *r, struct pxt_names *t, int fd)
 	return write_at(fd, t->records + end, t->end - end, end);
 }
 
+/* The names that this process knows of a family. */
+static int need_names(uint64_t family, struct pxt_names **t)
+{
+	int err = need_region();
+	if (err < 0)
+		return err;
+	*t = PXT_HOT->names;
+	if ((*t)->family != family)
+		forget(*t, family);
+	return 0;
+}
+
 int pxt_names_open(struct pxt_room *r, uint64_t family)
 {
 	struct pxt_names *t;
-	int fd, err = need_region();
+	int fd, err = need_names(family, &t);
 	if (err < 0)
 		return err;
-	t = PXT_HOT->names;
-	if (t->family != family)
-		forget(t, family);
 	err = lock_file(r, family, &fd);
 	if (err == 0)
 		pxt_flock(fd, LOCK_UN);
@@ -318,11 +364,12 @@ out:
 	return err;
 }
 
-/* Adds a name to the locked file. */
+/* Adds a name to the locked file, unless it is there. */
 static int add_name(struct pxt_room *r, struct pxt_names *t, int fd, const char *name, size_t len,
 		    bool (*may)(void *), void *ctx, uint32_t *id)
 {
 	uint8_t *b = r->records;
+	struct record k;
 	uint32_t size = (PXT_PG_recHeader + (uint32_t)len + 7) & ~7u;
 	int err = reconcile(r, t, fd);
 	if (err < 0 || (*id = lookup(t, name, len)) != 0)
@@ -339,27 +386,27 @@ static int add_name(struct pxt_room *r, struct pxt_names *t, int fd, const char 
 	put32(b, checksum(b + 4, size - 4));
 	*id = t->next[0];
 	err = write_at(fd, b, size, t->end);
-	return err < 0 ? err : refresh(r, t, fd);
+	if (err < 0)
+		return err;
+	k = take_apart(b);
+	add(t, b, &k);
+	return 0;
 }
 
-int pxt_names_id(struct pxt_room *r, const char *name, size_t len, bool (*may)(void *), void *ctx, uint32_t *id)
+int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t len, bool (*may)(void *), void *ctx,
+		 uint32_t *id)
 {
-	struct pxt_names *t = PXT_HOT->names;
-	int fd, err;
-	if ((*id = pxt_predefined(name, len)) != 0 || (*id = lookup(t, name, len)) != 0)
-		return 0;
-	/* Most names that are new to this process are not new to the family. */
-	fd = open_names(r, t->family, 0);
-	if (fd >= 0) {
-		err = refresh(r, t, fd);
-		pxt_close(fd);
-		if (err < 0 || (*id = lookup(t, name, len)) != 0)
-			return err;
-	}
-	err = lock_file(r, t->family, &fd);
+	struct pxt_names *t;
+	int fd, err = need_names(family, &t);
+	if (err < 0 || (*id = pxt_predefined(name, len)) != 0 || (*id = lookup(t, name, len)) != 0)
+		return err;
+	err = lock_file(r, family, &fd);
 	if (err == 0) {
 		err = add_name(r, t, fd, name, len, may, ctx, id);
 		pxt_flock(fd, LOCK_UN);
+	} else if (fd >= 0) { /* another process of the family may have added it */
+		if (refresh(r, t, fd) == 0 && (*id = lookup(t, name, len)) != 0)
+			err = 0;
 	}
 	if (fd >= 0)
 		pxt_close(fd);
@@ -384,12 +431,9 @@ bool pxt_names_have(struct pxt_room *r, uint32_t id)
 int pxt_names_restore(struct pxt_room *r, uint64_t family, int removed, int *lock)
 {
 	struct pxt_names *t;
-	int fd, err = need_region();
+	int fd, err = need_names(family, &t);
 	if (err < 0)
 		return err;
-	t = PXT_HOT->names;
-	if (t->family != family)
-		forget(t, family);
 	if (removed >= 0 && (err = refresh(r, t, removed)) < 0)
 		return err;
 	if (t->end == 0)

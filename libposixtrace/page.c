@@ -55,6 +55,15 @@ unsigned pxt_page_entries(uint8_t *page, struct pxt_entry *list)
 	return scan(page, list);
 }
 
+bool pxt_page_used(uint8_t *page)
+{
+	for (unsigned i = 0; i < PXT_PG_MaxStreams; i++) {
+		if (atomic_load(pxt_page64(page, entry_at(i, PXT_PG_entStream))) != 0)
+			return true;
+	}
+	return false;
+}
+
 void pxt_page_put(uint8_t *page, unsigned i, const struct pxt_entry *e)
 {
 	_Atomic uint64_t *stream = pxt_page64(page, entry_at(i, PXT_PG_entStream));
@@ -231,7 +240,7 @@ static void put_header(uint8_t *b, struct pxt_room *r, uint32_t session)
 static int map_fd(int fd, uint8_t **page)
 {
 	void *mem = NULL;
-	int err = pxt_map(&mem, PXT_PG_pageSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	int err = pxt_map(&mem, PXT_PG_pageSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd);
 	*page = err < 0 ? NULL : mem;
 	return err;
 }
@@ -370,16 +379,16 @@ static int create_page(struct pxt_room *r, uint8_t *mapped, uint8_t **page, bool
 {
 	struct pxt_entry *list = r->entries[1];
 	struct pxt_removed old;
-	struct pxt_stat st;
 	uint64_t family;
 	unsigned n;
-	int names = -1, err = pxt_stat(r->self.pid, &st);
+	int names = -1, err = r->own.proc.pid ? 0 : pxt_stat(r->self.pid, &r->own);
 	if (err < 0)
 		return err;
-	if (st.proc.start != r->self.start)
+	if (r->own.proc.start != r->self.start)
 		return -ESRCH;
 	pxt_removed_find(r, mapped, &old);
-	pxt_ancestors(r, &st);
+	pxt_survey(r);
+	pxt_ancestors(r);
 	n = pxt_inherit(r, list, &family);
 	if (old.page) {
 		n = merge(r, old.page, list, n);
@@ -390,7 +399,7 @@ static int create_page(struct pxt_room *r, uint8_t *mapped, uint8_t **page, bool
 		err = pxt_names_inherit(r, family, &names);
 	}
 	if (err == 0)
-		err = publish(r, st.session, list, n, family, old.page, page);
+		err = publish(r, r->own.session, list, n, family, old.page, page);
 	if (names >= 0)
 		pxt_names_unlock(names);
 	*held = old.page != NULL; /* by another runtime of this program: an exec closes it */

@@ -39,6 +39,7 @@ bool pxt_page_set_family(uint8_t *page, uint64_t family);
 
 /* Stores the entries in list, which has room for PXT_PG_MaxStreams, and returns their number. */
 unsigned pxt_page_entries(uint8_t *page, struct pxt_entry *list);
+bool pxt_page_used(uint8_t *page); /* whether it has an entry */
 void pxt_page_put(uint8_t *page, unsigned i, const struct pxt_entry *e);
 void pxt_page_changed(uint8_t *page);
 
@@ -53,9 +54,9 @@ void pxt_page_detach(uint8_t *page, uint64_t stream);
  */
 void pxt_page_opened(uint8_t *page, bool held);
 
-/* inherit.c: the entries and the family of a process without page, which r->chain begins with. */
+/* inherit.c: the entries and the family of a process without page, after pxt_survey and pxt_ancestors. */
 unsigned pxt_inherit(struct pxt_room *r, struct pxt_entry *list, uint64_t *family);
-void pxt_ancestors(struct pxt_room *r, const struct pxt_stat *s);
+void pxt_ancestors(struct pxt_room *r);
 
 /* removed.c */
 struct pxt_removed {

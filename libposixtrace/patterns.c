@@ -82,9 +82,5 @@ static bool apply_to(void *ctx, const char *file)
 void pxt_patterns_apply(struct pxt_room *r, uint64_t family, uint32_t id, const char *name, size_t len)
 {
 	struct apply a = {r, family, id, name, len};
-	int dir = pxt_openat(r->dir, ".", O_RDONLY | O_DIRECTORY, 0);
-	if (dir < 0)
-		return;
-	pxt_each_name(dir, r->dents[0], apply_to, &a);
-	pxt_close(dir);
+	pxt_dir_each(r, apply_to, &a);
 }

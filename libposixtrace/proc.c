@@ -107,27 +107,32 @@ static bool exists(uint32_t pid)
 	return pxt_sys(SYS_kill, pid, 0) != -ESRCH;
 }
 
-/* Whether /proc shows our pid namespace. In that of another one a pid is another process. */
-static bool own_proc(uint32_t self)
+bool pxt_own_proc(void)
 {
 	char link[16], want[16];
 	long n = pxt_readlink("/proc/self", link, sizeof link - 1);
 	link[n > 0 ? n : 0] = 0;
-	pxt_put_dec(want, self);
+	pxt_put_dec(want, pxt_getpid());
 	return !strcmp(link, want);
 }
 
 int pxt_stat(uint32_t pid, struct pxt_stat *s)
 {
+	if (pid == 0 || pid > PXT_PID_MASK)
+		return -ESRCH;
+	if (pid == pxt_getpid())
+		return stat_self(pid, s);
+	if (!pxt_own_proc())
+		return exists(pid) ? -EPERM : -ESRCH;
+	return pxt_stat_shown(pid, s);
+}
+
+int pxt_stat_shown(uint32_t pid, struct pxt_stat *s)
+{
 	char path[32];
-	uint32_t self = pxt_getpid();
 	int err;
 	if (pid == 0 || pid > PXT_PID_MASK)
 		return -ESRCH;
-	if (pid == self)
-		return stat_self(pid, s);
-	if (!own_proc(self))
-		return exists(pid) ? -EPERM : -ESRCH;
 	pxt_put(pxt_put_dec(pxt_put(path, "/proc/"), pid), "/stat");
 	err = stat_file(path, s);
 	if (err != -ESRCH || !exists(pid))
@@ -136,19 +141,20 @@ int pxt_stat(uint32_t pid, struct pxt_stat *s)
 	return err == -ESRCH ? -EPERM : err;
 }
 
-struct pxt_proc pxt_self(void)
+struct pxt_proc pxt_self(struct pxt_stat *s)
 {
-	struct pxt_stat s;
 	struct pxt_proc p = {pxt_getpid(), 0};
-	if (stat_self(p.pid, &s) == 0 && s.proc.pid == p.pid)
-		p.start = s.proc.start;
+	if (stat_self(p.pid, s) == 0 && s->proc.pid == p.pid)
+		p.start = s->proc.start;
+	else
+		s->proc.pid = 0;
 	return p;
 }
 
 bool pxt_alive(struct pxt_proc p)
 {
 	struct pxt_stat s;
-	int err = pxt_stat(p.pid, &s);
+	int err = p.pid == 0 || !exists(p.pid) ? -ESRCH : pxt_stat(p.pid, &s);
 	if (err < 0)
 		return err != -ESRCH;
 	/* A start of 0 is that of a process that could not find out its own. */
@@ -250,7 +256,7 @@ bool pxt_namespace_gone(uint64_t ns, void *buf)
 {
 	struct wanted w = {ns, false};
 	int err, dir;
-	if (ns == 0 || ns == INITIAL_PIDS || pxt_pid_namespace() != INITIAL_PIDS || !own_proc(pxt_getpid()) ||
+	if (ns == 0 || ns == INITIAL_PIDS || pxt_pid_namespace() != INITIAL_PIDS || !pxt_own_proc() ||
 	    !pxt_shows_all())
 		return false;
 	dir = pxt_open("/proc", O_RDONLY | O_DIRECTORY, 0);

@@ -46,10 +46,14 @@ struct pxt_stat {
  * not show.
  */
 int pxt_stat(uint32_t pid, struct pxt_stat *s);
+/* The same of another process, where pxt_own_proc is true. */
+int pxt_stat_shown(uint32_t pid, struct pxt_stat *s);
+/* Whether /proc shows our pid namespace. In that of another one a pid is another process. */
+bool pxt_own_proc(void);
 bool pxt_parse_stat(const char *text, struct pxt_stat *s);
 
-/* The calling process. Without /proc its start is 0. */
-struct pxt_proc pxt_self(void);
+/* The calling process, and what /proc says of it. Without /proc its start is 0, as is the pid of s. */
+struct pxt_proc pxt_self(struct pxt_stat *s);
 
 /* Whether p still runs: true where that cannot be known. */
 bool pxt_alive(struct pxt_proc p);

@@ -46,8 +46,12 @@ static const char *removed_name(struct pxt_room *r, const char *fd)
 {
 	char path[48];
 	char *slash;
+	struct stat st;
+	uint64_t number;
 	long n;
-	if (strlen(fd) > 12)
+	/* Most descriptors are none such, and this is cheaper than the link. */
+	if (!pxt_parse_dec(fd, INT_MAX, &number) || pxt_fstat((int)number, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_nlink != 0)
 		return NULL;
 	pxt_put(pxt_put(path, "/proc/self/fd/"), fd);
 	n = pxt_readlink(path, r->path2, PATH_MAX - 1);
@@ -109,7 +113,8 @@ void pxt_removed_find(struct pxt_room *r, uint8_t *old, struct pxt_removed *foun
 	found->page = old;
 	found->borrowed = old != NULL;
 	found->names = -1;
-	if (!old) {
+	/* A Go runtime has several threads: one watches the others. */
+	if (!old && r->own.threads > 1) {
 		pxt_put_page(s.want, r->self);
 		search_fds(r, &s);
 	}

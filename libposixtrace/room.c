@@ -13,6 +13,7 @@
 extern char **environ;
 
 static char captured[PXT_VARS][PATH_MAX];
+static size_t lengths[PXT_VARS]; /* so that the pages of variables that are not set stay untouched */
 static _Atomic uint32_t is_captured, capturing;
 
 static void copy_var(enum pxt_var v, const char *name)
@@ -25,13 +26,13 @@ static void copy_var(enum pxt_var v, const char *name)
 			break;
 		}
 	}
-	/* A path that is too long serves as none. Memory that is not written to costs nothing. */
 	n = strlen(value);
-	if (n >= PATH_MAX)
+	if (n >= PATH_MAX) /* a path that is too long serves as none */
 		n = 0;
-	if (memcmp(captured[v], value, n) != 0 || captured[v][n] != 0) {
+	if (lengths[v] != n || memcmp(captured[v], value, n) != 0) {
 		memcpy(captured[v], value, n);
 		captured[v][n] = 0;
+		lengths[v] = n;
 	}
 }
 
@@ -94,6 +95,26 @@ static void drop(_Atomic uint32_t *lock)
 		pxt_futex_wake(lock, 1, false);
 }
 
+/* Whether one of the standard descriptors is closed. */
+static bool any_closed(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (pxt_sys(SYS_fcntl, fd, F_GETFD) < 0)
+			return true;
+	}
+	return false;
+}
+
+bool pxt_lock_room(_Atomic uint32_t *lock)
+{
+	return take(lock, true);
+}
+
+void pxt_unlock_room(_Atomic uint32_t *lock)
+{
+	drop(lock);
+}
+
 struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try)
 {
 	struct pxt_room *r;
@@ -121,7 +142,7 @@ struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try)
 	 * A program that has closed its standard descriptors must not write its output into our files
 	 * meanwhile: have descriptors there to which nothing can be written.
 	 */
-	while (r->nguards < 3) {
+	while (r->nguards < 3 && any_closed()) {
 		int fd = pxt_open("/", O_PATH, 0);
 		if (fd < 0)
 			break;

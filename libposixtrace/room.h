@@ -13,6 +13,7 @@
 
 #include "layout.h"
 #include "proc.h"
+#include "survey.h"
 
 #define PXT_MAX_DEPTH 128 /* of the walk up the ancestors */
 
@@ -39,6 +40,10 @@ struct pxt_room {
 	uint64_t pidns;
 	uint8_t boot[16];
 	uint32_t euid;
+	bool secure; /* since pxt_dir_open: the program has rights that the one that executed it may lack */
+	struct pxt_stat own; /* what /proc says of this process; pid 0: not read yet */
+	struct pxt_survey survey; /* of the directory */
+	uint64_t founded;	  /* the family that this process has just founded */
 
 	/* Scratch memory, each of one function and those it calls. */
 	char path[PATH_MAX], path2[PATH_MAX];
@@ -66,5 +71,9 @@ const char *pxt_env(enum pxt_var v); /* "" if it is not set */
  */
 struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try);
 void pxt_leave(struct pxt_room *r);
+
+/* The lock alone, without waiting. */
+bool pxt_lock_room(_Atomic uint32_t *lock);
+void pxt_unlock_room(_Atomic uint32_t *lock);
 
 #endif

@@ -23,13 +23,15 @@ static struct {
 	 */
 	uint8_t *place;
 	_Atomic uint32_t never; /* the word of a process that must not be traced */
+	bool wiped; /* the kernel wipes pxt_hot_page in children, also in theirs */
 	char dirpath[PATH_MAX]; /* the directory of the page */
 } own;
 
 void pxt_setup(void)
 {
 	struct pxt_hot *h = PXT_HOT;
-	pxt_madvise(&pxt_hot_page, sizeof pxt_hot_page, MADV_WIPEONFORK);
+	if (!own.wiped)
+		own.wiped = pxt_madvise(&pxt_hot_page, sizeof pxt_hot_page, MADV_WIPEONFORK) == 0;
 	if (!h->pid)
 		h->pid = pxt_getpid();
 }
@@ -70,8 +72,10 @@ static int settle(uint8_t *page)
 static void identify(struct pxt_room *r)
 {
 	struct pxt_hot *h = PXT_HOT;
-	if (!h->self.start)
-		h->self = pxt_self();
+	if (!h->self.start) {
+		pxt_clock_init(); /* a parent may have made another time namespace for its children */
+		h->self = pxt_self(&r->own);
+	}
 	r->self = h->self;
 	if (!r->pidns) {
 		r->pidns = pxt_pid_namespace();
@@ -128,6 +132,11 @@ static bool release(struct pxt_room *r, uint8_t *page)
 	return true;
 }
 
+const char *pxt_own_dir(void)
+{
+	return own.dirpath;
+}
+
 static int first_open(struct pxt_room *r)
 {
 	struct pxt_hot *h = PXT_HOT;
@@ -137,7 +146,6 @@ static int first_open(struct pxt_room *r)
 	if (!h->pid)
 		pxt_attachments_forked(); /* the C library has not called us in this child */
 	pxt_setup();
-	pxt_clock_init();
 	err = pxt_dir_open(r);
 	if (err < 0)
 		return err;
@@ -150,7 +158,7 @@ static int first_open(struct pxt_room *r)
 	page = own.place;
 	memcpy(own.dirpath, r->dirpath, strlen(r->dirpath) + 1);
 	word = pxt_page32(page, PXT_PG_offWord);
-	if (!pxt_secure())
+	if (!r->secure)
 		inherit(r, page);
 	else if (r->euid != 0 && !release(r, page))
 		word = &own.never;

@@ -22,6 +22,8 @@ void pxt_learn(uint32_t id);
 
 /* The page of this process, which is made if there is none. name: for the sake of a name. */
 int pxt_proc_open(struct pxt_room *r, bool name);
+const char *pxt_own_dir(void); /* the path of its directory */
+
 /* The same for a caller in a slow path. */
 void pxt_table_renew(struct pxt_room *r);
 

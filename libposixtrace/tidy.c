@@ -1,6 +1,8 @@
 /*
  * The sweep after a page was made, so that a thousand short-lived untraced processes do not leave a
- * thousand files: internal/registry's sweep.go. It never waits.
+ * thousand files: internal/registry's sweep.go. It never waits. As a rule a process that nothing has
+ * traced removes its files itself (unload.c): the sweep begins when pages of dead processes have
+ * gathered, and examines all pages once in 64 processes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,16 +16,11 @@
 #include "kernel.h"
 #include "page.h"
 
-#define PAGES 8 /* how many pages it examines */
 #define NAMES 4 /* by how much files of names may outnumber pages and streams */
 #define OPEN 16 /* how many files of names it opens */
 
 struct tidy {
 	struct pxt_room *r;
-	unsigned pages, streams, names; /* how many there are */
-	bool all;			/* examine all pages, and temporary files */
-	struct pxt_proc chosen[PAGES];
-	unsigned nchosen;
 
 	/* An examined page. */
 	uint32_t leader;
@@ -35,16 +32,6 @@ struct tidy {
 	unsigned nheld;
 	bool unsure;
 };
-
-static int list(struct tidy *t, char *buf, bool (*f)(void *, const char *))
-{
-	int err, dir = pxt_openat(t->r->dir, ".", O_RDONLY | O_DIRECTORY, 0);
-	if (dir < 0)
-		return dir;
-	err = pxt_each_name(dir, buf, f, t);
-	pxt_close(dir);
-	return err;
-}
 
 static void is_member(void *ctx, const struct pxt_stat *s)
 {
@@ -139,23 +126,14 @@ static void sweep_temp(struct tidy *t, const char *name)
 	pxt_unlinkat(t->r->dir, name, 0);
 }
 
-static bool count(void *ctx, const char *name)
+static bool sweep_file(void *ctx, const char *name)
 {
 	struct tidy *t = ctx;
 	struct pxt_proc p;
-	if (pxt_parse_id(name, "s-")) {
-		t->streams++;
-	} else if (pxt_parse_id(name, "n-")) {
-		t->names++;
-	} else if (pxt_parse_page(name, &p)) {
-		t->pages++;
-		if (t->all)
+	if (pxt_parse_page(name, &p)) {
+		if (!pxt_same(p, t->r->self))
 			sweep_page(t, p);
-		else if (t->nchosen < PAGES)
-			t->chosen[t->nchosen++] = p;
-		else if (pxt_random() % t->pages < PAGES) /* each page with the same probability */
-			t->chosen[pxt_random() % PAGES] = p;
-	} else if (t->all && !strncmp(name, "t-", 2)) {
+	} else if (!strncmp(name, "t-", 2)) {
 		sweep_temp(t, name);
 	}
 	return true;
@@ -229,7 +207,7 @@ static bool refers(void *ctx, const char *name)
 static void sweep_names(struct tidy *t)
 {
 	char name[32];
-	if (list(t, t->r->dents[0], hold_names) < 0 || list(t, t->r->dents[0], refers) < 0)
+	if (pxt_dir_each(t->r, hold_names, t) < 0 || pxt_dir_each(t->r, refers, t) < 0)
 		t->unsure = true;
 	for (unsigned i = 0; i < t->nheld; i++) {
 		if (!t->unsure && t->families[i]) {
@@ -243,15 +221,20 @@ static void sweep_names(struct tidy *t)
 
 void pxt_tidy(struct pxt_room *r)
 {
-	struct tidy t = {.r = r, .all = pxt_random() % 64 == 0};
-	int lock = pxt_dir_trylock(r);
+	const struct pxt_survey *s = &r->survey;
+	struct tidy t = {.r = r};
+	bool all = pxt_chance(64) == 0, names = s->names > s->pages + s->streams + NAMES;
+	int lock;
+	if (!all && !names && s->dead < PXT_DEAD)
+		return;
+	lock = pxt_dir_trylock(r);
 	if (lock < 0)
 		return;
-	if (list(&t, r->dents[0], count) >= 0) {
-		for (unsigned i = 0; i < t.nchosen; i++)
-			sweep_page(&t, t.chosen[i]);
-		if (t.names > t.pages + t.streams + NAMES)
-			sweep_names(&t);
-	}
+	if (all)
+		pxt_dir_each(r, sweep_file, &t);
+	for (unsigned i = 0; !all && i < s->dead && i < PXT_DEAD; i++)
+		sweep_page(&t, s->chosen[i]);
+	if (names)
+		sweep_names(&t);
 	pxt_dir_unlock(lock);
 }

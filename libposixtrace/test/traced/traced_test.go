@@ -291,7 +291,6 @@ func TestSetUIDProgram(t *testing.T) {
 	}
 	elsewhere := filepath.Join(dir, "elsewhere")
 	cmd := exec.Command(program)
-	cmd.Stdin = strings.NewReader("unnamed secret\nopen x\n")
 	cmd.Env = []string{"PTRACE_DIR=" + elsewhere, "PTRACE_STREAM=" + info.Path}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	// It uses the directory of the user that it has become.
@@ -299,14 +298,11 @@ func TestSetUIDProgram(t *testing.T) {
 	if _, err := os.Lstat(usual); err != nil {
 		defer os.RemoveAll(usual)
 	}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	secret := startCommand(t, cmd)
+	secret.done("unnamed secret")
+	secret.ask("open x")
 	pages, _ := filepath.Glob(fmt.Sprintf("%s/p-%d-*", usual, cmd.Process.Pid))
-	for _, page := range pages {
-		os.Remove(page)
-	}
+	secret.end()
 	if len(pages) != 1 {
 		t.Errorf("pages of the program: %v", pages)
 	}
@@ -351,4 +347,53 @@ func TestManyStreamsOneAfterAnother(t *testing.T) {
 		t.Logf("%d streams, %d kB", streams, grown)
 	}
 	p.end()
+}
+
+// A process that nothing traced removes its files when it exits, unless a child may want its names.
+// What others leave behind, later processes sweep.
+func TestUntracedProcessLeavesNoFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "traces")
+	left := func(pattern string) int {
+		t.Helper()
+		list, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	begin := func() *peer {
+		t.Helper()
+		p := startPeer(t, "PTRACE_DIR="+dir)
+		if p.number("open a name") <= 0 {
+			t.Fatal("no id")
+		}
+		return p
+	}
+	p := begin()
+	if left("p-*") != 1 || left("n-*") != 1 {
+		t.Fatalf("%d pages, %d files of names of a running process", left("p-*"), left("n-*"))
+	}
+	p.end()
+	if n := left("[pn]-*"); n != 0 {
+		t.Errorf("%d files of a process that has ended", n)
+	}
+	p = begin()
+	p.ask("fork")
+	p.end()
+	if left("p-*") == 0 || left("n-*") == 0 {
+		t.Error("a process with a child removed its files")
+	}
+	const killed = 40
+	for range killed {
+		p := begin()
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+		p.over = true
+	}
+	if n := left("p-*"); n >= killed/2 {
+		t.Errorf("%d pages of %d killed processes", n, killed)
+	}
+	if n := left("n-*"); n >= killed/2 {
+		t.Errorf("%d files of names of %d killed processes", n, killed)
+	}
 }

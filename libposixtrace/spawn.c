@@ -90,14 +90,19 @@ static int failed(struct job *job, int err)
 	return job->err;
 }
 
-/* The soft limit of descriptors is the application's: the hard one counts here. */
-static void raise_limit(void)
+/*
+ * The soft limits are the application's: the hard ones count here. That of file sizes stays, since logs
+ * obey it.
+ */
+static void raise_limits(void)
 {
+	static const int resources[] = {RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NPROC};
 	struct rlimit l;
-	if (pxt_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &l) == 0 && l.rlim_cur < l.rlim_max) {
-		l.rlim_cur = l.rlim_max;
-		pxt_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, &l, NULL);
-	}
+	for (size_t i = 0; i < sizeof resources / sizeof resources[0]; i++)
+		if (pxt_sys(SYS_prlimit64, 0, resources[i], NULL, &l) == 0 && l.rlim_cur < l.rlim_max) {
+			l.rlim_cur = l.rlim_max;
+			pxt_sys(SYS_prlimit64, 0, resources[i], &l, NULL);
+		}
 }
 
 static void close_from(unsigned first, unsigned last)
@@ -188,7 +193,7 @@ static int start_agent(void *arg)
 {
 	struct job *job = arg;
 	int err, pid;
-	raise_limit();
+	raise_limits();
 	if (job->memory >= 0) {
 		/* Not to 3, where it may be, and beyond the reach of occupy(). */
 		job->memory = (int)pxt_sys(SYS_fcntl, job->memory, F_DUPFD, 4);
@@ -322,7 +327,7 @@ static int pass(void *arg)
 	socklen_t size = sizeof peer;
 	size_t n = strnlen(job->socket, sizeof job->socket);
 	int s, err;
-	raise_limit();
+	raise_limits();
 	if (job->fd > 0)
 		close_from(0, (unsigned)job->fd - 1);
 	close_from((unsigned)job->fd + 1, ~0U);

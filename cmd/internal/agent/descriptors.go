@@ -17,11 +17,12 @@ import (
 // then names.
 type descriptors struct {
 	fd    int
+	spare int // a descriptor to give up when it is the last, or -1
 	nonce [16]byte
 
 	mu   sync.Mutex
-	got  map[uint64]*os.File
-	news chan struct{} // closed with each arrival
+	got  map[uint64]*os.File // nil for one that the agent had no room for
+	news chan struct{}       // closed with each arrival
 }
 
 // How long a request waits for its descriptor, which was sent before, and a connection for its message:
@@ -45,6 +46,9 @@ func listen(m *shared) (*descriptors, error) {
 	if err = unix.Bind(d.fd, &unix.SockaddrUnix{Name: "@" + name}); err == nil {
 		err = unix.Listen(d.fd, 64)
 	}
+	if err == nil {
+		d.spare, err = openSpare()
+	}
 	if err != nil {
 		unix.Close(d.fd)
 		return nil, err
@@ -55,24 +59,38 @@ func listen(m *shared) (*descriptors, error) {
 	return d, nil
 }
 
+// serve takes connections. With the last descriptor taken, it gives up a spare one for a moment: the
+// message, which comes without its descriptor then, says which request fails.
 func (d *descriptors) serve() {
 	for {
-		fd, _, err := unix.Accept4(d.fd, unix.SOCK_CLOEXEC)
-		if err != nil {
-			if err == unix.EINVAL || err == unix.EBADF {
-				return // closed
-			}
-			time.Sleep(time.Millisecond) // no descriptor left, perhaps: the request fails
-			continue
+		if d.spare < 0 {
+			d.spare, _ = openSpare()
 		}
-		go func() { // a sender that is late delays no other
-			d.receive(fd)
-			unix.Close(fd)
-		}()
+		fd, _, err := unix.Accept4(d.fd, unix.SOCK_CLOEXEC)
+		switch {
+		case err == nil:
+			go func() { // a sender that is late delays no other
+				d.receive(fd)
+				unix.Close(fd)
+			}()
+		case err == unix.EINVAL || err == unix.EBADF:
+			return // closed
+		case err == unix.EMFILE && d.spare >= 0:
+			unix.Close(d.spare)
+			d.spare = -1
+			if fd, _, err = unix.Accept4(d.fd, unix.SOCK_CLOEXEC); err == nil {
+				d.receive(fd)
+				unix.Close(fd)
+			}
+		default:
+			time.Sleep(time.Millisecond)
+		}
 	}
 }
 
-// receive takes one message. Another user's process may have connected: it gets a second.
+func openSpare() (int, error) { return unix.Eventfd(0, unix.EFD_CLOEXEC) }
+
+// receive takes one message. Another user's process may have connected: it gets no more than that.
 func (d *descriptors) receive(conn int) {
 	unix.SetsockoptTimeval(conn, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: messagePatience})
 	if c, err := unix.GetsockoptUcred(conn, unix.SOL_SOCKET, unix.SO_PEERCRED); err != nil || int(c.Uid) != os.Geteuid() {
@@ -87,14 +105,18 @@ func (d *descriptors) receive(conn int) {
 		return
 	}
 	fds := rightsIn(oob[:on])
-	if n != 24 || len(fds) != 1 || !bytes.Equal(msg[:16], d.nonce[:]) {
+	if n != 24 || len(fds) > 1 || !bytes.Equal(msg[:16], d.nonce[:]) {
 		for _, fd := range fds {
 			unix.Close(fd)
 		}
 		return
 	}
+	var f *os.File
+	if len(fds) > 0 {
+		f = os.NewFile(uintptr(fds[0]), "log")
+	}
 	d.mu.Lock()
-	d.got[binary.NativeEndian.Uint64(msg[16:])] = os.NewFile(uintptr(fds[0]), "log")
+	d.got[binary.NativeEndian.Uint64(msg[16:])] = f
 	close(d.news)
 	d.news = make(chan struct{})
 	d.mu.Unlock()
@@ -118,11 +140,15 @@ func (d *descriptors) take(number uint64) (*os.File, error) {
 	late := time.After(fdPatience)
 	for {
 		d.mu.Lock()
-		f, news := d.got[number], d.news
+		f, here := d.got[number]
+		news := d.news
 		delete(d.got, number)
 		d.mu.Unlock()
 		if f != nil {
 			return f, nil
+		}
+		if here {
+			return nil, unix.EMFILE
 		}
 		select {
 		case <-news:

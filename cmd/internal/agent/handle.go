@@ -6,8 +6,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/posixtrace/posixtrace/cmd/internal/agent/wire"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
@@ -110,17 +108,21 @@ func newLogHandle(l *posixtrace.Log) *logHandle {
 
 func (h *logHandle) abandon() {}
 
-// errnoOf returns the number of an error.
+// errnoOf returns the number of an error for the caller, whose descriptors are not the agent's.
 func errnoOf(err error) syscall.Errno {
+	no := syscall.EIO
 	switch e := err.(type) {
 	case nil:
 		return 0
 	case *posixtrace.Error:
-		return e.Err
+		no = e.Err
 	case syscall.Errno:
-		return e
+		no = e
 	}
-	return unix.EIO
+	if no == syscall.EMFILE || no == syscall.ENFILE {
+		return syscall.ENOMEM
+	}
+	return no
 }
 
 // clamp returns n as an int64 that is not negative.

@@ -53,6 +53,7 @@ const (
 // NewBuilder returns a Builder without events.
 func NewBuilder() *Builder {
 	b := &Builder{}
+	b.lines.room = lineRoom
 	b.marks.init()
 	b.actors.init()
 	b.spans.init()

@@ -20,8 +20,10 @@ type link struct {
 }
 
 const (
-	// mostLinks bounds the chain, and shownLinks the part of it that is text.
-	mostLinks  = 10_000
+	// mostLinks bounds the chain, mostParts the parts of it that the timeline shows, and shownLinks
+	// those that are text: the longest.
+	mostLinks  = 1 << 17
+	mostParts  = 2000
 	shownLinks = 40
 )
 
@@ -72,16 +74,25 @@ func (r *Run) parts() (list []link) {
 		open = append(open, l)
 	}
 	until(r.to)
+	return longest(list, mostParts, func(l *link) int64 { return since(l.to, l.from) })
+}
+
+// longest returns the n longest links, in order of time.
+func longest(list []link, n int, length func(l *link) int64) []link {
+	if len(list) <= n {
+		return list
+	}
+	slices.SortStableFunc(list, func(x, y link) int { return cmp.Compare(length(&y), length(&x)) })
+	list = list[:n]
+	slices.SortStableFunc(list, func(x, y link) int { return cmp.Compare(x.from, y.from) })
 	return list
 }
 
 // appendChainHTML appends the chain as a list: the parts that took longest, in order of time.
 func (r *Run) appendChainHTML(b []byte, number int) []byte {
-	list := slices.Clone(r.chain)
-	slices.SortStableFunc(list, func(x, y link) int { return cmp.Compare(y.self, x.self) })
-	list = list[:min(len(list), shownLinks)]
-	list = slices.DeleteFunc(list, func(l link) bool { return l.self == 0 })
-	slices.SortStableFunc(list, func(x, y link) int { return cmp.Compare(x.from, y.from) })
+	list := slices.DeleteFunc(slices.Clone(r.chain), func(l link) bool { return l.self == 0 })
+	all := len(list)
+	list = longest(list, shownLinks, func(l *link) int64 { return l.self })
 	if len(list) == 0 {
 		return b
 	}
@@ -90,9 +101,9 @@ func (r *Run) appendChainHTML(b []byte, number int) []byte {
 		b = appendHTML(append(b, ": "...), r.Label)
 	}
 	b = append(b, "</h2>\n<ol class=\"chain\">\n"...)
-	all := float64(max(since(r.to, r.from), 1))
+	time := float64(max(since(r.to, r.from), 1))
 	for _, l := range list {
-		share := float64(l.self) / all
+		share := float64(l.self) / time
 		b = strconv.AppendInt(append(b, `<li data-run="`...), int64(number), 10)
 		b = strconv.AppendInt(append(b, `" data-span="`...), int64(l.span), 10)
 		b = strconv.AppendFloat(append(b, `"><span class="share" data-share="`...), share, 'f', 4, 64)
@@ -101,7 +112,7 @@ func (r *Run) appendChainHTML(b []byte, number int) []byte {
 		b = append(append(append(b, `</code> <span class="time">`...), summary.Duration(l.self)...), "</span></li>\n"...)
 	}
 	b = append(b, "</ol>\n"...)
-	if left := len(r.chain) - len(list); left > 0 {
+	if left := all - len(list); left > 0 {
 		b = append(strconv.AppendInt(append(b, `<p class="note">`...), int64(left), 10), " shorter parts are left out of this list.</p>\n"...)
 	}
 	return b

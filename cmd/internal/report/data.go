@@ -9,8 +9,9 @@ import (
 // The data of the page is JSON. Tables are columns of numbers; a number for a text counts in the
 // member strings. Times are nanoseconds since the first event.
 
-// appendJSON appends the object of a run.
-func (r *Run) appendJSON(b []byte) []byte {
+// appendJSON appends the object of a run, which may take that many bytes: lines are left out for it.
+func (r *Run) appendJSON(b []byte, room int) []byte {
+	start := len(b)
 	b = append(quote(append(b, `{"name":`...), r.Name), `,"label":`...)
 	b = append(quote(b, r.Label), `,"start":"`...)
 	b = strconv.AppendInt(b, r.from, 10)
@@ -19,18 +20,21 @@ func (r *Run) appendJSON(b []byte) []byte {
 	b = append(r.appendLanes(b), ',')
 	b = append(r.appendSpans(b), ',')
 	b = append(r.appendMarks(b), ',')
-	b = append(r.lines.appendJSON(b, r.from, r.output), ',')
 	b = append(r.appendMissing(b), ',')
 	b = append(r.appendCurves(b), ',')
 	b = append(r.appendChain(b), ',')
-	b = append(r.appendOmitted(b), `,"strings":[`...)
+	b = append(b, `"strings":[`...)
 	for i, s := range r.strings.list {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = quote(b, s)
 	}
-	return append(b, ']', '}')
+	b = append(b, ']', ',')
+	r.lines.fit(room - (len(b) - start))
+	r.omitted.lines, r.omitted.bytes = r.lines.omittedLines, r.omitted.bytes+r.lines.omittedBytes
+	b = append(r.lines.appendJSON(b, r.from, r.output), ',')
+	return append(r.appendOmitted(b), '}')
 }
 
 func (r *Run) appendLanes(b []byte) []byte {
@@ -138,13 +142,9 @@ func (r *Run) appendCurves(b []byte) []byte {
 	var time, running, events column
 	n := r.rate.used(r.to)
 	work := r.tree.Work(n)
-	length := float64(max(since(r.to, r.from), 1))
+	length, at := float64(max(since(r.to, r.from), 1)), uint64(0)
 	for i := range n {
-		if i == 0 {
-			time.add(0)
-		} else {
-			time.add(uint64(r.rate.step))
-		}
+		time.add(difference(&at, relative(saturated(r.rate.from, int64(i)*r.rate.step), r.from)))
 		// The parts of work are of equal length, the last step may be shorter than the others.
 		part := int((float64(i) + 0.5) * float64(r.rate.step) / length * float64(n))
 		running.add(uint64(work[min(part, n-1)] + 0.5))

@@ -8,6 +8,7 @@ import (
 
 // lines are lines of captured output: the first and, if there are too many, the last ones.
 type lines struct {
+	room   int // lineRoom
 	first  lineBlock
 	last   []lineBlock
 	size   int // of the last ones
@@ -37,13 +38,12 @@ type partKey struct {
 }
 
 const (
-	// firstRoom and lastRoom bound the first and the last lines in the JSON, and blockRoom a block:
-	// when the last lines take more room, the oldest block of them is left out.
-	firstRoom = 11 << 20 / 4
-	lastRoom  = 11<<20 - firstRoom
-	blockRoom = 1 << 18
+	// lineRoom bounds the lines in the JSON. A quarter is for the first ones; when the last ones take
+	// more than the rest, the oldest block of them is left out.
+	lineRoom  = 11_400_000
+	blockRoom = 1 << 16
 	// lineCost is about what the columns take for a line.
-	lineCost = 6
+	lineCost = 5
 	// maxLine bounds a line.
 	maxLine = 1 << 16
 )
@@ -78,7 +78,7 @@ func (l *lines) add(rec *posixtrace.Record, source int32) {
 		}
 	}
 	if !joined {
-		if !l.full && len(b.text)+lineCost*len(b.lines) >= firstRoom {
+		if !l.full && len(b.text)+lineCost*len(b.lines) >= l.room/4 {
 			l.full = true
 			l.last = append(l.last, lineBlock{})
 			b = l.current()
@@ -127,16 +127,34 @@ func (l *lines) next() *lineBlock {
 	l.size += full.cost()
 	var text []byte
 	var list []line
-	for l.size+blockRoom > lastRoom && len(l.last) > 1 {
-		old := l.last[0]
+	for l.size+blockRoom > l.room*3/4 && len(l.last) > 1 {
+		old := l.drop()
 		l.size -= old.cost()
-		l.omittedLines += uint64(len(old.lines))
-		l.omittedBytes += old.raw
 		text, list = old.text[:0], old.lines[:0]
-		l.last = l.last[1:]
 	}
 	l.last = append(l.last, lineBlock{text: text, lines: list})
 	return l.current()
+}
+
+// drop leaves out the oldest block of the last lines.
+func (l *lines) drop() lineBlock {
+	old := l.last[0]
+	l.omittedLines += uint64(len(old.lines))
+	l.omittedBytes += old.raw
+	l.last = l.last[1:]
+	return old
+}
+
+// fit leaves out lines in the middle until the rest has room.
+func (l *lines) fit(room int) {
+	size := 0
+	for _, b := range l.blocks() {
+		size += b.cost()
+	}
+	for size > room && len(l.last) > 1 {
+		old := l.drop()
+		size -= old.cost()
+	}
 }
 
 func (b *lineBlock) cost() int { return len(b.text) + lineCost*len(b.lines) }

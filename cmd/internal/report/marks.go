@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -17,6 +18,7 @@ type mark struct {
 // marks are the marks of a run. When there are too many, those of one thread and type that are
 // close to each other become one.
 type marks struct {
+	most   int // mostMarks
 	list   []mark
 	texts  *texts // of list
 	types  *texts
@@ -33,7 +35,7 @@ const (
 	maxMarkText  = 200
 )
 
-func (m *marks) init() { m.texts, m.types = newTexts(), newTexts() }
+func (m *marks) init() { m.most, m.texts, m.types = mostMarks, newTexts(), newTexts() }
 
 func (m *mark) like(o *mark) bool { return m.actor == o.actor && m.kind == o.kind }
 
@@ -70,14 +72,14 @@ func (m *marks) add(x mark, text []byte) {
 	}
 	m.latest[x.slot()] = int32(len(m.list))
 	m.list = append(m.list, x)
-	if len(m.list) >= 2*mostMarks || m.texts.size > 4*mostMarkText {
+	if len(m.list) >= 2*m.most || m.texts.size > 4*mostMarkText {
 		m.compact()
 	}
 }
 
 // compact makes fewer marks.
 func (m *marks) compact() {
-	for len(m.list) > mostMarks {
+	for len(m.list) > m.most {
 		m.unite()
 	}
 	// The texts of marks that have become part of others are gone.
@@ -103,17 +105,22 @@ func (m *marks) unite() {
 	for i := range m.list {
 		first, last = min(first, m.list[i].at), max(last, m.list[i].at)
 	}
-	span := uint64(last) - uint64(first)
-	m.near = max(2*m.near, int64(min(span/(2*mostMarks), 1<<62)), 1000)
+	span := since(last, first)
+	if m.near <= span/2 {
+		m.near = max(2*m.near, span/(2*int64(m.most)), 1000)
+	} else {
+		m.near = math.MaxInt64
+	}
+	everywhere := m.near > span
 	type place struct {
 		actor, kind int32
 		at          int64
 	}
-	index := make(map[place]int32, mostMarks)
+	index := make(map[place]int32, m.most)
 	kept := m.list[:0]
 	for _, x := range m.list {
 		p := place{x.actor, x.kind, x.at / m.near}
-		if uint64(m.near) > span {
+		if everywhere {
 			p.at = 0
 		}
 		if i, ok := index[p]; ok {
@@ -123,18 +130,18 @@ func (m *marks) unite() {
 		index[p] = int32(len(kept))
 		kept = append(kept, x)
 	}
-	if uint64(m.near) > span && len(kept) > mostMarks {
-		for _, x := range kept[mostMarks:] {
+	if everywhere && len(kept) > m.most {
+		for _, x := range kept[m.most:] {
 			m.dropped += uint64(x.count)
 		}
-		kept = kept[:mostMarks]
+		kept = kept[:m.most]
 	}
 	m.list = kept
 }
 
 // sorted returns the marks in order of time.
 func (m *marks) sorted() []mark {
-	if len(m.list) > mostMarks || m.texts.size > mostMarkText {
+	if len(m.list) > m.most || m.texts.size > mostMarkText {
 		m.compact()
 	}
 	slices.SortStableFunc(m.list, func(a, b mark) int { return cmp.Compare(a.at, b.at) })

@@ -31,6 +31,11 @@ type Options struct {
 
 // Write writes the page of one run, or of two that are compared.
 func Write(w io.Writer, runs []*Run, o *Options) error {
+	title := o.Title
+	if title == "" && len(runs) > 0 {
+		title = runs[0].page(0).Title()
+	}
+	data := appendData(nil, title, runs) // counts what is left out
 	pages := make([]*summary.Page, len(runs))
 	for i, r := range runs {
 		pages[i] = r.page(i)
@@ -45,17 +50,13 @@ func Write(w io.Writer, runs []*Run, o *Options) error {
 			return err
 		}
 	}
-	title := o.Title
-	if title == "" && len(runs) > 0 {
-		title = pages[0].Title()
-	}
 	return page.Write(w, map[string]func(io.Writer) error{
 		"title":   func(w io.Writer) error { _, err := w.Write(appendHTML(nil, title)); return err },
 		"verdict": text(o.Verdict, func(b []byte, i int) []byte { return pages[i].AppendVerdict(b) }),
 		"chain":   text(nil, func(b []byte, i int) []byte { return runs[i].appendChainHTML(b, i) }),
 		"tables":  text(o.Tables, func(b []byte, i int) []byte { return pages[i].AppendTables(b) }),
 		"holds":   func(w io.Writer) error { _, err := io.WriteString(w, holds); return err },
-		"data":    func(w io.Writer) error { return writeData(w, title, runs) },
+		"data":    func(w io.Writer) error { _, err := w.Write(data); return err },
 	})
 }
 
@@ -63,20 +64,18 @@ func Write(w io.Writer, runs []*Run, o *Options) error {
 const holds = `<p>This page holds arguments of commands, captured output and data of events, which may be secret. ` +
 	`It loads nothing and sends nothing.</p>`
 
-func writeData(w io.Writer, title string, runs []*Run) error {
-	b := append(quote(append([]byte(nil), `{"version":1,"title":`...), title), `,"runs":[`...)
+// dataRoom bounds the data, so that a page has at most 12 MB.
+const dataRoom = 12_000_000 - 600_000
+
+func appendData(b []byte, title string, runs []*Run) []byte {
+	b = append(quote(append(b, `{"version":1,"title":`...), title), `,"runs":[`...)
 	for i, r := range runs {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = r.appendJSON(b)
-		if _, err := w.Write(b); err != nil {
-			return err
-		}
-		b = b[:0]
+		b = r.appendJSON(b, dataRoom/len(runs))
 	}
-	_, err := w.Write(append(b, "]}"...))
-	return err
+	return append(b, "]}"...)
 }
 
 // page returns the parts of the page that are HTML.

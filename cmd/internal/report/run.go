@@ -57,7 +57,7 @@ func (b *Builder) Finish(f Facts) *Run {
 	r := &Run{Facts: f, analysis: b.analysis, tree: b.tree.Tree(b.analysis), from: b.from, to: b.to, strings: newTexts(), lines: b.lines, rate: &b.rate}
 	b.gaps.finish(b.to)
 	r.gaps = b.gaps.list
-	if len(b.spans.list) > mostSpans {
+	if len(b.spans.list) > b.spans.most {
 		b.spans.compact()
 	}
 	r.spans = b.spans.list
@@ -70,7 +70,7 @@ func (b *Builder) Finish(f Facts) *Run {
 		x.kind = r.strings.addString(b.marks.types.list[x.kind])
 		x.text = r.strings.addString(b.marks.texts.list[x.text])
 	}
-	r.omitted = omitted{spans: b.spans.dropped, marks: b.marks.dropped, lines: b.lines.omittedLines, bytes: b.lines.omittedBytes + b.spans.cut}
+	r.omitted = omitted{spans: b.spans.dropped, marks: b.marks.dropped, bytes: b.spans.cut}
 	for i := range r.spans {
 		if x := &r.spans[i]; x.flags&merged != 0 {
 			r.omitted.merged += uint64(x.count)

@@ -39,6 +39,7 @@ const (
 // spans are the intervals of a run. When there are too many, short ones of one thread and name that
 // are close to each other become one.
 type spans struct {
+	most  int // mostSpans
 	list  []span
 	names *texts
 	data  *texts
@@ -57,7 +58,7 @@ const (
 	mostData = 16 << 20
 )
 
-func (s *spans) init() { s.names, s.data = newTexts(), newTexts() }
+func (s *spans) init() { s.most, s.names, s.data = mostSpans, newTexts(), newTexts() }
 
 // add adds an interval.
 func (s *spans) add(x *analysis.Interval) {
@@ -94,7 +95,7 @@ func (s *spans) add(x *analysis.Interval) {
 		}
 	}
 	s.list = append(s.list, n)
-	if len(s.list) >= 2*mostSpans {
+	if len(s.list) >= 2*s.most {
 		s.compact()
 	}
 	if s.data.size > mostData {
@@ -132,23 +133,23 @@ func (s *spans) bucketOf(x *span) bucket {
 	return b
 }
 
-// compact makes at most mostSpans of the intervals.
+// compact makes fewer of the intervals.
 func (s *spans) compact() {
 	first, last := s.list[0].start, s.list[0].end
 	for i := range s.list {
 		first, last = min(first, s.list[i].start), max(last, s.list[i].end)
 	}
 	all := since(last, first)
-	for len(s.list) > mostSpans && s.near <= all/4 {
-		s.near = max(4*s.near, all/mostSpans, 1)
+	for len(s.list) > s.most && s.near <= all/4 {
+		s.near = max(4*s.near, all/int64(s.most), 1)
 		s.unite()
 	}
-	if len(s.list) > mostSpans {
+	if len(s.list) > s.most {
 		slices.SortFunc(s.list, func(a, b span) int { return cmp.Compare(b.length(), a.length()) })
-		for _, x := range s.list[mostSpans:] {
+		for _, x := range s.list[s.most:] {
 			s.dropped += uint64(x.count)
 		}
-		s.list = s.list[:mostSpans]
+		s.list = s.list[:s.most]
 	}
 	s.forget()
 }

@@ -1,48 +1,35 @@
 package report
 
 import (
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 )
 
-// unquoted marks the bytes of ASCII that stand for themselves in a JSON string inside an HTML
-// document: no tag and no comment begins without a "<".
-var unquoted = func() (t [utf8.RuneSelf]bool) {
-	for c := ' '; c < 0x7f; c++ {
-		t[c] = c != '"' && c != '\\' && c != '<'
-	}
-	return
-}()
+// unquoted reports whether a byte of ASCII stands for itself in a JSON string inside an HTML document:
+// no tag and no comment begins without a "<".
+func unquoted(c byte) bool { return c >= ' ' && c < 0x7f && c != '"' && c != '\\' && c != '<' }
 
-// appendJSON appends text as the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD.
+// appendJSON appends text as the inside of a JSON string. What is not visible, or changes the order
+// of other characters, is escaped. Bytes that are not UTF-8 become U+FFFD.
 func appendJSON[T string | []byte](b []byte, s T) []byte {
 	start := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if unquoted[c] {
-				i++
-				continue
-			}
-			b = append(b, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\n':
-				b = append(b, '\\', 'n')
-			case '\t':
-				b = append(b, '\\', 't')
-			default:
-				b = append(b, '\\', 'u', '0', '0', escape.HexDigits[c>>4], escape.HexDigits[c&15])
+		if c := s[i]; c < utf8.RuneSelf {
+			if !unquoted(c) {
+				b = appendUnit(append(b, s[start:i]...), c)
+				start = i + 1
 			}
 			i++
-			start = i
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
-		if r == utf8.RuneError && n == 1 {
-			b = append(append(b, s[start:i]...), "\ufffd"...)
+		if !escape.Visible(r) {
+			b = append(b, s[start:i]...)
+			for _, u := range utf16.AppendRune(nil, r) {
+				b = append(b, '\\', 'u', escape.HexDigits[u>>12], escape.HexDigits[u>>8&15], escape.HexDigits[u>>4&15], escape.HexDigits[u&15])
+			}
 			start = i + n
 		}
 		i += n
@@ -50,6 +37,20 @@ func appendJSON[T string | []byte](b []byte, s T) []byte {
 	return append(b, s[start:]...)
 }
 
+// appendUnit appends an escaped byte of ASCII.
+func appendUnit(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', escape.HexDigits[c>>4], escape.HexDigits[c&15])
+}
+
+// quote appends text as a JSON string.
 func quote(b []byte, s string) []byte { return append(appendJSON(append(b, '"'), s), '"') }
 
 // cut shortens text to at most n bytes, at the start of a character.
@@ -57,8 +58,10 @@ func cut[T string | []byte](s T, n int) T {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
+	for i := n; i > n-utf8.UTFMax && i >= 0; i-- {
+		if utf8.RuneStart(s[i]) {
+			return s[:i]
+		}
 	}
 	return s[:n]
 }

@@ -32,7 +32,7 @@ func (r *Run) appendJSON(b []byte, room int) []byte {
 	}
 	b = append(b, ']', ',')
 	r.lines.fit(room - (len(b) - start))
-	r.omitted.lines, r.omitted.bytes = r.lines.omittedLines, r.omitted.bytes+r.lines.omittedBytes
+	r.omitted.lines, r.omitted.bytes = r.lines.omittedLines, r.cut+r.lines.omittedBytes
 	b = append(r.lines.appendJSON(b, r.from, r.output), ',')
 	return append(r.appendOmitted(b), '}')
 }

@@ -30,6 +30,7 @@ type Run struct {
 	rate      *rate
 	chain     []link
 	omitted   omitted
+	cut       uint64 // bytes of arguments and data that are left out
 }
 
 // Facts are what a Builder cannot find in the events.
@@ -70,7 +71,8 @@ func (b *Builder) Finish(f Facts) *Run {
 		x.kind = r.strings.addString(b.marks.types.list[x.kind])
 		x.text = r.strings.addString(b.marks.texts.list[x.text])
 	}
-	r.omitted = omitted{spans: b.spans.dropped, marks: b.marks.dropped, bytes: b.spans.cut}
+	r.omitted = omitted{spans: b.spans.dropped, marks: b.marks.dropped}
+	r.cut = b.spans.cut
 	for i := range r.spans {
 		if x := &r.spans[i]; x.flags&merged != 0 {
 			r.omitted.merged += uint64(x.count)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/report/pagetest"
 	"github.com/posixtrace/posixtrace/internal/hostile"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
@@ -81,6 +82,7 @@ var forms = [][]string{
 	{"--time=rel"}, {"--time=abs"}, {"--time=delta", "--color=always"}, {"--time=none"}, {"--table"}, {"--csv"}, {"-j"}, {"--chrome"},
 	{"--golden"}, {"--golden", "-j"}, {"--annotate=rel"}, {"--annotate=abs", "--color=always"}, {"--format=%t %D %p %i %n %d %x %a %c %q"},
 	{"-s"}, {"-s", "-j"}, {"-s", "--top=0"}, {"--markdown"}, {"-a"}, {"-a", "-j"}, {"--types"}, {"--types", "-j"}, {"--status"}, {"--status", "-j"}, {"--check"}, {"-N", "5"},
+	{"--html"},
 	{"-e", "data", "--replay=1000000000"},
 }
 
@@ -89,8 +91,8 @@ func checkForm(t *testing.T, form []string, out []byte, schema *jsonschema.Schem
 	t.Helper()
 	what := strings.Join(form, " ")
 	also := ""
-	if strings.HasPrefix(what, "--annotate") {
-		also = "\t"
+	if strings.HasPrefix(what, "--annotate") || what == "--html" {
+		also = "\t" // of the page's own text
 	}
 	harmless(t, what, out, also)
 	switch {
@@ -109,6 +111,10 @@ func checkForm(t *testing.T, form []string, out []byte, schema *jsonschema.Schem
 	case what == "--chrome":
 		if !json.Valid(out) {
 			t.Fatalf("%s: not JSON", what)
+		}
+	case what == "--html":
+		if _, err := pagetest.Parse(out); err != nil {
+			t.Fatalf("%s: %v", what, err)
 		}
 	case slices.Contains(form, "-j"):
 		for line := range bytes.Lines(out) {

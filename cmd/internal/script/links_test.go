@@ -19,6 +19,7 @@ import (
 // scripts/bench measures the time.
 func TestLinks(t *testing.T) {
 	const draws = "github.com/posixtrace/posixtrace/cmd/internal/table"
+	const page = "github.com/posixtrace/posixtrace/cmd/internal/report/page"
 	tables := []*cli.Command{run.Command, ctl.Command, dump.Command, diff.Command}
 	for _, c := range commands {
 		out, err := exec.Command("go", "list", "-deps", "../../"+c.Name).Output()
@@ -30,10 +31,14 @@ func TestLinks(t *testing.T) {
 		if got := slices.Contains(deps, draws); got != want {
 			t.Errorf("%s imports %s: %v, want %v", c.Name, draws, got, want)
 		}
+		if slices.Contains(deps, page) && c != run.Command && c != dump.Command && c != diff.Command {
+			t.Errorf("%s links the page of reports", c.Name)
+		}
 		for _, d := range deps {
 			switch {
 			case strings.Contains(d, "tablewriter") && !want,
 				d == "crypto/rand", // forty packages
+				d == "crypto/sha256", d == "html/template",
 				strings.HasPrefix(d, "net/http"):
 				t.Errorf("%s links %s", c.Name, d)
 			}

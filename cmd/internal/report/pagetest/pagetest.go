@@ -54,6 +54,11 @@ func Parse(page []byte) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ParseData(data)
+}
+
+// ParseData checks the data of a page.
+func ParseData(data []byte) (*Page, error) {
 	if i := bytes.IndexByte(data, '<'); i >= 0 {
 		return nil, fmt.Errorf("the data has a tag: %q", data[i:min(len(data), i+20)])
 	}

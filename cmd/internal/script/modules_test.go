@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,7 @@ func TestModules(t *testing.T) {
 			}
 		}
 	}
+	modules = append(modules, module{"uPlot (in the reports that the commands write)", uPlotVersion(t), uPlotDir})
 	slices.SortFunc(modules[1:], func(a, b module) int { return strings.Compare(a.path, b.path) })
 	var list, texts bytes.Buffer
 	for _, m := range modules {
@@ -75,6 +77,21 @@ func TestModules(t *testing.T) {
 	if want, err := os.ReadFile(thirdParty); err != nil || !bytes.Equal(want, trimmed.Bytes()) {
 		t.Errorf("%s does not list what is linked (%v); it is now:\n%s", thirdParty, err, list.Bytes())
 	}
+}
+
+// uPlot is a script that the commands hold as a file. scripts/browser compares it with its release.
+var uPlotDir = filepath.Join("..", "report", "page", "uplot")
+
+func uPlotVersion(t *testing.T) string {
+	text, err := os.ReadFile(filepath.Join(uPlotDir, "uPlot.iife.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`uPlot \((v[0-9.]+)\)`).FindSubmatch(text)
+	if m == nil {
+		t.Fatal("uPlot names no version")
+	}
+	return string(m[1])
 }
 
 // licence returns the licence in a module's directory.

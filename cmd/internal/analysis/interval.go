@@ -72,6 +72,7 @@ type home struct {
 	id      uint64   // the interval of its command
 	outer   uint64   // the interval around that
 	inside  bool     // it contains intervals
+	seen    int64    // when one of its spans began or ended last
 	latest  *place   // its open spans, the latest first
 	keyed   int      // how many of them have keys
 }
@@ -83,6 +84,7 @@ type place struct {
 	older, newer *place
 	pid, tid     int
 	keyed, shell bool // has a key; comes from a shell
+	whole        bool // all threads of the process are in it
 	depth        int  // of a span with a key: how many with keys are around it, and itself
 	orphan       bool // its process has ended, at:
 	left         int64
@@ -148,7 +150,7 @@ const maxInner = 64
 // have spans with keys side by side. Only if all nest is the innermost one known.
 func (h *home) inner(tid int, wants func(*place) bool) *place {
 	for p, n := h.latest, 0; p != nil && n < maxInner; p, n = p.older, n+1 {
-		if (p.keyed && p.depth == h.keyed || !p.keyed && p.tid == tid) && wants(p) {
+		if (p.keyed && p.depth == h.keyed || !p.keyed && (p.tid == tid || p.whole)) && wants(p) {
 			return p
 		}
 	}
@@ -239,6 +241,7 @@ func (b *observer) beginSpan(src *Source, o *openSpan, rec *posixtrace.Record) {
 	}
 	*p = place{id: b.next(), home: b.homeOf(src, rec), pid: rec.PID, tid: rec.TID, keyed: rec.Span != 0, data: p.data[:0],
 		shell: rec.Address&posixtrace.SpoolAddress != 0}
+	p.whole = rec.TID != rec.PID && p.home != nil && p.home.process != nil && p.home.process.key == processKey(src, rec.TID)
 	p.data = append(p.data, rec.Data[:min(len(rec.Data), MaxSpanData)]...)
 	var around *openSpan
 	if o.parent != nil && o.parent.nth == o.parentNth {
@@ -250,6 +253,7 @@ func (b *observer) beginSpan(src *Source, o *openSpan, rec *posixtrace.Record) {
 	if h == nil {
 		return
 	}
+	h.seen = rec.UnixNano
 	if p.keyed {
 		p.depth = 1
 		if around != nil && around.place.home == h {
@@ -304,6 +308,7 @@ func (b *observer) endSpan(src *Source, o *openSpan, at int64, status int) {
 	b.reportSpan(int(src.index), o, at, Ended, status)
 	p := o.place
 	if h := p.home; h != nil {
+		h.seen = at
 		if p.newer != nil {
 			p.newer.older = p.older
 		} else {
@@ -356,9 +361,14 @@ func (b *observer) finish(a *Analysis) {
 	b.final = true
 	a.processes.finish(a)
 	late := func(o *openSpan, src uint32) {
-		if o.place.orphan {
-			b.reportSpan(int(src), o, o.place.left, Lost, 0)
-		} else {
+		p, s := o.place, a.sources[src]
+		switch {
+		case p.orphan:
+			b.reportSpan(int(src), o, p.left, Lost, 0)
+		case p.home != nil && p.home.process == nil && s.rooted && s.root == nil:
+			// The command has ended, and with it a process of which the log knows no more.
+			b.reportSpan(int(src), o, p.home.seen, Lost, 0)
+		default:
 			b.reportSpan(int(src), o, a.Last, Running, 0)
 		}
 	}

@@ -198,7 +198,7 @@ func TestIntervalsOfEventRun(t *testing.T) {
 		w.fork(1, 1, pid)
 		w.exec(2, pid, "/bin/ptrace-event", "-r", "x", "cc")
 		w.thread(3, "x.begin", 1, pid)
-		w.forkBy(4, pid, pid, pid+1)
+		w.forkBy(4, pid, pid+5, pid+1) // any thread
 		w.exec(4, pid+1, "/bin/cc")
 	}
 	for pid := 20; pid >= 10; pid -= 10 {
@@ -326,6 +326,7 @@ func TestIntervalsWithoutProcesses(t *testing.T) {
 	w.keyed(6, "l.begin", 8, 2, 1)
 	w.keyed(7, "k.end", 8, 1, 0)
 	w.keyed(8, "l.end", 8, 2, 0)
+	w.user(8, "left.begin", 9, "") // its process has ended with the command
 	w.exit(9, 1, 0, 0, 0)
 	w.user(10, "late.begin", 7, "")
 	w.user(11, "late.end", 7, "")
@@ -336,6 +337,7 @@ func TestIntervalsWithoutProcesses(t *testing.T) {
 	    [b] 2-3
 	  [k] 5-7
 	    [l] 6-8
+	  [left] 8-8 lost
 	[late] 10-11
 	`)
 }

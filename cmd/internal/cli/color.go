@@ -19,6 +19,7 @@ type Palette struct {
 	Stderr  *color.Color // standard error
 	Time    *color.Color
 	Failure *color.Color // what failed, or is lost
+	Strong  *color.Color // what matters most
 }
 
 // Colors has the palettes of standard output and standard error. Each is decided on its
@@ -64,8 +65,9 @@ func newPalette(on bool) Palette {
 		Stderr:  color.New(color.FgYellow),
 		Time:    color.New(color.Faint),
 		Failure: color.New(color.FgRed),
+		Strong:  color.New(color.Bold),
 	}
-	for _, c := range []*color.Color{p.hint, p.System, p.User, p.Stderr, p.Time, p.Failure} {
+	for _, c := range []*color.Color{p.hint, p.System, p.User, p.Stderr, p.Time, p.Failure, p.Strong} {
 		if on {
 			c.EnableColor()
 		} else {
@@ -104,13 +106,22 @@ func (e *Env) Size(w any) (columns, lines int) {
 	if ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
 		columns, lines = int(ws.Col), int(ws.Row)
 	}
-	if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
+	if n := e.Columns(); n > 0 {
 		columns = n
 	}
 	if n, err := strconv.Atoi(e.Getenv("LINES")); err == nil && n > 0 {
 		lines = n
 	}
 	return columns, lines
+}
+
+// Columns returns the number of columns that the environment asks for, or 0.
+func (e *Env) Columns() int {
+	n, err := strconv.Atoi(e.Getenv("COLUMNS"))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
 }
 
 // ErrColors returns the palette of standard error.

@@ -4,6 +4,7 @@ package dump
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -75,7 +76,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	// The other modes show the loss themselves, or show no events.
-	if opt.mode == "" || opt.mode == "check" || opt.strict {
+	if slices.Contains([]string{"", "check", "folded", "junit"}, opt.mode) || opt.strict {
 		for _, in := range inputs {
 			in.reportLoss(env, opt.strict)
 		}
@@ -90,6 +91,8 @@ func show(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 		return summarise(env, inputs, opt)
 	case "html":
 		return writePage(env, inputs, opt)
+	case "tree", "timeline", "folded", "junit":
+		return writeView(env, inputs, opt)
 	case "attributes":
 		return showEach(env, inputs, opt, attributeFields)
 	case "status":

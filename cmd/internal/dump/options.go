@@ -35,8 +35,12 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 's', Long: "summary", Help: "show where the time went", Excludes: listingAndModesAfter("summary")},
 	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat([]string{"json", "table", "csv", "chrome", "format", "golden", "annotate"}, modes[1:], listing)...)},
 	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
-	{Long: "top", Arg: "N", Help: "--summary: show N rows of each table, 0 for all", Needs: cli.Needs("summary", "markdown")},
-	{Long: "html", Help: "write a page: timeline, output and tables of the summary", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...)},
+	{Long: "top", Arg: "N", Help: "show N rows of each table or view, 0 for all", Needs: cli.Needs("summary", "markdown", "tree", "timeline")},
+	{Long: "html", Help: "write a page: timeline, output, tables", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...)},
+	viewOption("tree", "show processes and spans as a tree"),
+	viewOption("timeline", "show processes and spans as lanes"),
+	viewOption("folded", "write folded stacks for flame graphs"),
+	viewOption("junit", "write spans as test cases, JUnit XML"),
 	{Short: 'a', Long: "attributes", Help: "show the attributes of the stream", Excludes: listingAndModesAfter("attributes")},
 	{Long: "status", Help: "show the status of the stream", Excludes: listingAndModesAfter("status")},
 	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types")},
@@ -46,7 +50,7 @@ var optionTable = slices.Concat([]cli.Option{
 
 var (
 	// modes are the options that select another output than a listing of events.
-	modes = []string{"summary", "html", "attributes", "status", "types", "check"}
+	modes = slices.Concat([]string{"summary", "html"}, views, []string{"attributes", "status", "types", "check"})
 	// listing are the options for listings only.
 	listing = []string{"follow", "wait-for", "cursor", "replay"}
 )
@@ -69,6 +73,11 @@ func formOptions() (list []cli.Option) {
 		})
 	}
 	return list
+}
+
+// viewOption returns the option of a mode that shows single commands and spans.
+func viewOption(mode, help string) cli.Option {
+	return cli.Option{Long: mode, Help: help, Excludes: append(listingAndModesAfter(mode), cli.Excludes("json", "table")...)}
 }
 
 // listingAndModesAfter returns the exclusions of a mode: the modes after it in the list,

@@ -16,6 +16,9 @@ const (
 
 // Builder builds a tree. Its method Add is an analysis.Limits.Each.
 type Builder struct {
+	// Last is a kind that is left out last. The zero value, that of commands, means nothing.
+	Last analysis.Kind
+
 	limit   int
 	nodes   []Node
 	text    int // bytes of data
@@ -84,7 +87,7 @@ func (b *Builder) Tree(a *analysis.Analysis) *Tree {
 	t := &Tree{Nodes: b.nodes, First: None, Start: a.First, End: a.Last, labels: b.labels}
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
-		n.Parent = t.find(n.parent, i)
+		n.Parent = t.around(n, t.find(n.parent, i))
 		if o := b.omitted[n.id]; o != nil {
 			n.Omitted, n.OmittedLongest, n.OmittedTime = o.count, o.longest, o.time
 		}
@@ -95,6 +98,25 @@ func (b *Builder) Tree(a *analysis.Analysis) *Tree {
 	t.link()
 	*b = Builder{}
 	return t
+}
+
+// maxClimb bounds how far out around looks.
+const maxClimb = 64
+
+// around returns the node around another, which is inside of p. A span that goes on after the one
+// around it is inside what goes on, too.
+func (t *Tree) around(n *Node, p int32) int32 {
+	if n.Kind != analysis.SpanKind {
+		return p
+	}
+	for climbed := 0; p != None && climbed < maxClimb; climbed++ {
+		o := &t.Nodes[p]
+		if o.Kind != analysis.SpanKind || o.State != analysis.Ended || length(o.End, n.End) <= slack {
+			break
+		}
+		p = o.Parent
+	}
+	return p
 }
 
 // sort sorts the nodes by ID. They are large: each moves once.

@@ -28,7 +28,7 @@ func (b *Builder) pruneLeaves(n int) {
 	leaf := func(nd *Node) bool { _, ok := parents[nd.id]; return !ok }
 	for i := range b.nodes {
 		if nd := &b.nodes[i]; leaf(nd) {
-			keys = append(keys, nd.weight())
+			keys = append(keys, b.weight(nd))
 		}
 	}
 	slices.Sort(keys)
@@ -37,7 +37,7 @@ func (b *Builder) pruneLeaves(n int) {
 	below, _ := slices.BinarySearch(keys, most)
 	equal := n - below // how many of that weight go
 	b.nodes = slices.DeleteFunc(b.nodes, func(nd Node) bool {
-		if w := nd.weight(); w > most || !leaf(&nd) {
+		if w := b.weight(&nd); w > most || !leaf(&nd) {
 			return false
 		} else if w == most {
 			if equal == 0 {
@@ -51,12 +51,15 @@ func (b *Builder) pruneLeaves(n int) {
 }
 
 // weight orders the intervals to leave out.
-func (n *Node) weight() int64 {
-	d := n.Duration()
+func (b *Builder) weight(n *Node) int64 {
+	d := min(n.Duration(), 1<<61-1)
 	if n.Failed {
-		return d/2 + 1<<62
+		d += 1 << 61
 	}
-	return min(d, 1<<62-1)
+	if b.Last != 0 && n.Kind == b.Last {
+		d += 1 << 62
+	}
+	return d
 }
 
 // omit counts an interval, with those left out inside, at its parent.

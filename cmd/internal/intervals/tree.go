@@ -56,6 +56,9 @@ func length(from, to int64) int64 {
 	return int64(min(uint64(to)-uint64(from), 1<<63-1))
 }
 
+// ID returns the number that the analysis gave the interval.
+func (n *Node) ID() uint64 { return n.id }
+
 // Data returns the data of proc.exec of a command, the first bytes of that of a span's begin.
 func (n *Node) Data() []byte { return n.data }
 

@@ -121,6 +121,19 @@ func TestChain(t *testing.T) {
 	 link 91-99 self 2
 	  ld 92-98 self 6
 	`)
+	// Two logs have two chains.
+	two := parallel()
+	other := two.command(0, "test", 0, 60)
+	two.list[other-1].Source = 1
+	check(t, "chain", two.tree().chainText(), `
+	make 0-100 self 4
+	test 0-60 self 60
+	 gcc 1-30 self 3
+	  cc1 2-28 self 26
+	 gcc 31-90 self 59
+	 link 91-99 self 2
+	  ld 92-98 self 6
+	`)
 	// What runs on decided nothing; the clock of a shell may be a little late.
 	b := &built{}
 	r := b.command(0, "sh", 0, 1e9)
@@ -134,6 +147,25 @@ func TestChain(t *testing.T) {
 	sh 0-1000000000 self 800000000
 	 step 200000000-400000000 self 500000
 	  sleep 200500000-400000000 self 199500000
+	`)
+}
+
+// A span that goes on after the one around it is beside that one. A command stays where it began.
+func TestCrossing(t *testing.T) {
+	b := &built{}
+	r := b.command(0, "sh", 0, 1e9)
+	a := b.span(r, "a", 0, 1e8)
+	in := b.span(a, "b", 1e7, 2e8)
+	b.span(in, "c", 2e7, 9e8)
+	b.command(a, "d", 3e7, 9e8)
+	b.span(a, "e", 5e7, 1.01e8) // the clock of a shell
+	check(t, "tree", b.tree().text(), `
+	sh 0-1000000000
+	 a 0-100000000
+	  d 30000000-900000000
+	  e 50000000-101000000
+	 b 10000000-200000000
+	 c 20000000-900000000
 	`)
 }
 

@@ -69,3 +69,25 @@ func (w *work) result() []float64 {
 	}
 	return w.parts[:n]
 }
+
+// Own returns, for each node, its time without that of the nodes inside.
+func (t *Tree) Own() []int64 {
+	own := make([]int64, len(t.Nodes))
+	covered := make([]int64, len(t.Nodes)) // until when a child has run
+	for _, i := range t.order {
+		n := &t.Nodes[i]
+		own[i] += n.Duration()
+		covered[i] = n.Start
+		if p := n.Parent; p != None {
+			from, to := max(n.Start, covered[p], t.Nodes[p].Start), min(n.End, t.Nodes[p].End)
+			if from < to {
+				own[p] -= length(from, to)
+				covered[p] = to
+			}
+		}
+	}
+	for i := range own {
+		own[i] = max(own[i], 0)
+	}
+	return own
+}

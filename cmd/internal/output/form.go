@@ -53,7 +53,7 @@ var Forms = []FormInfo{
 	{Name: "chrome", Help: "write trace-event JSON for timeline viewers", Marks: true, New: newChrome},
 	{Name: "format", Arg: "FMT", Help: "write %t time, %p pid, %n name, %d data, %% \\n ...", Golden: true, New: newFormat},
 	{Name: "golden", Help: "write reproducible text, or JSON with -j", New: newGolden},
-	{Name: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "cost"}, Help: "write captured output after a time: rel, abs, delta, cost", New: newAnnotate},
+	{Name: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "cost"}, Help: "write captured output, times rel, abs, delta, cost", New: newAnnotate},
 }
 
 // Settings are the user's choices that the forms depend on. Each form takes those

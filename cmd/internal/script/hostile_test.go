@@ -82,7 +82,7 @@ var forms = [][]string{
 	{"--time=rel"}, {"--time=abs"}, {"--time=delta", "--color=always"}, {"--time=none"}, {"--table"}, {"--csv"}, {"-j"}, {"--chrome"},
 	{"--golden"}, {"--golden", "-j"}, {"--annotate=rel"}, {"--annotate=abs", "--color=always"}, {"--format=%t %D %p %i %n %d %x %a %c %q"},
 	{"-s"}, {"-s", "-j"}, {"-s", "--top=0"}, {"--markdown"}, {"-a"}, {"-a", "-j"}, {"--types"}, {"--types", "-j"}, {"--status"}, {"--status", "-j"}, {"--check"}, {"-N", "5"},
-	{"--html"},
+	{"--html"}, {"--tree"}, {"--tree", "--top=0"}, {"--timeline"}, {"--timeline", "--top=0"}, {"--folded"}, {"--junit"},
 	{"-e", "data", "--replay=1000000000"},
 }
 
@@ -175,7 +175,7 @@ func TestHostileForms(t *testing.T) {
 		}
 	}
 	// The same on a terminal, in colour and truncated to its width.
-	for _, form := range [][]string{{}, {"--table"}, {"-s"}, {"--annotate=rel"}} {
+	for _, form := range [][]string{{}, {"--table"}, {"-s"}, {"--tree"}, {"--timeline"}, {"--annotate=rel"}} {
 		cmd := exec.Command("ptrace-dump", append(form, "hostile.trace")...)
 		cmd.Dir, cmd.Env = dir, env
 		also := ""

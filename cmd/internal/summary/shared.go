@@ -11,6 +11,9 @@ func Cut(s string, n int) string { return cut(s, n) }
 // AppendCode appends untrusted text as code in markdown.
 func AppendCode(b []byte, text string) []byte { return appendCode(b, text) }
 
+// Unstyled removes the colours of a line of output.
+func Unstyled(line []byte) string { return unstyled(line) }
+
 // Duration formats a duration as the tables do.
 func Duration(ns int64) string { return duration(ns) }
 

@@ -1,0 +1,205 @@
+package view
+
+import (
+	"bytes"
+	"encoding/xml"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
+)
+
+// AppendJUnit appends the spans as test cases, a test suite for each log: JUnit XML, as CI servers
+// read it. Where no log has a span, the commands are the cases. out has the output of those that
+// failed, and may be nil.
+func AppendJUnit(b []byte, r *Run, out *Output) []byte {
+	j := &junit{Run: r, out: out, kind: analysis.Process}
+	for i := range r.Nodes {
+		if r.Nodes[i].Kind == analysis.SpanKind {
+			j.kind = analysis.SpanKind
+		}
+	}
+	suites := make([]suite, len(r.Names))
+	var all suite
+	for i := range r.Nodes {
+		if n := &r.Nodes[i]; n.Kind == j.kind && int(n.Source) < len(suites) {
+			suites[n.Source].add(int32(i), n)
+			all.count(n)
+		}
+	}
+	b = append(b, xml.Header...)
+	b = append(b, "<testsuites"...)
+	b = append(j.counts(b, &all, r.Analysis.Duration()), ">\n"...)
+	for i := range suites {
+		b = j.suite(b, &suites[i], i)
+	}
+	return append(b, "</testsuites>\n"...)
+}
+
+type junit struct {
+	*Run
+	out  *Output
+	kind analysis.Kind
+}
+
+// suite has the cases of a log.
+type suite struct {
+	nodes                    []int32
+	tests, failures, unknown int
+	start, end               int64
+}
+
+func (s *suite) add(i int32, n *intervals.Node) {
+	if len(s.nodes) == 0 {
+		s.start, s.end = n.Start, n.End
+	}
+	s.start, s.end = min(s.start, n.Start), max(s.end, n.End)
+	s.nodes = append(s.nodes, i)
+	s.count(n)
+}
+
+func (s *suite) count(n *intervals.Node) {
+	s.tests++
+	switch {
+	case n.Failed:
+		s.failures++
+	case unended(n):
+		s.unknown++
+	}
+}
+
+// unended reports whether the log does not say how a case ended.
+func unended(n *intervals.Node) bool {
+	return n.State == analysis.Running || n.State == analysis.Lost
+}
+
+func (j *junit) suite(b []byte, s *suite, source int) []byte {
+	length := (&intervals.Node{Start: s.start, End: s.end}).Duration()
+	b = append(b, "  <testsuite"...)
+	b = attribute(b, "name", j.suiteName(source))
+	b = j.counts(b, s, length)
+	if len(s.nodes) > 0 {
+		b = attribute(b, "timestamp", time.Unix(0, s.start).UTC().Format("2006-01-02T15:04:05"))
+	}
+	b = append(b, ">\n"...)
+	if source == 0 && (j.Omitted > 0 || j.Lost > 0) {
+		b = append(b, "    <properties>\n"...)
+		for _, p := range []struct {
+			name string
+			n    uint64
+		}{{"omitted", uint64(j.Omitted)}, {"lost", j.Lost}} {
+			if p.n > 0 {
+				b = append(attribute(attribute(append(b, "      <property"...), "name", p.name), "value", strconv.FormatUint(p.n, 10)), "/>\n"...)
+			}
+		}
+		b = append(b, "    </properties>\n"...)
+	}
+	for _, i := range s.nodes {
+		b = j.testCase(b, i)
+	}
+	if source == 0 && j.Lost > 0 {
+		b = append(text(append(b, "    <system-err>"...), cli.Plural(j.Lost, "event was", "events were")+" lost: cases may be missing"), "</system-err>\n"...)
+	}
+	return append(b, "  </testsuite>\n"...)
+}
+
+// suiteName returns the label of the first command of a log, or the name of the log.
+func (j *junit) suiteName(source int) string {
+	for _, r := range j.Analysis.Runs() {
+		if r.Command.Source == source {
+			return r.Label()
+		}
+	}
+	return j.Names[source]
+}
+
+func (j *junit) counts(b []byte, s *suite, length int64) []byte {
+	b = attribute(b, "tests", strconv.Itoa(s.tests))
+	b = attribute(b, "failures", strconv.Itoa(s.failures))
+	b = attribute(b, "errors", strconv.Itoa(s.unknown))
+	b = attribute(b, "skipped", "0")
+	return attribute(b, "time", seconds(length))
+}
+
+func (j *junit) testCase(b []byte, i int32) []byte {
+	n := &j.Nodes[i]
+	name := label(j.Run, i)
+	b = append(b, "    <testcase"...)
+	b = attribute(b, "name", name)
+	b = attribute(b, "classname", j.class(i))
+	b = attribute(b, "time", seconds(n.Duration()))
+	if file, line, ok := place(name); ok && n.Kind == analysis.SpanKind {
+		b = attribute(attribute(b, "file", file), "line", line)
+	}
+	element := ""
+	switch {
+	case n.Failed:
+		element = "failure"
+	case unended(n):
+		element = "error"
+	default:
+		return append(b, "/>\n"...)
+	}
+	b = append(append(b, ">\n      <"...), element...)
+	b = attribute(attribute(b, "message", ending(n)), "type", element)
+	b = append(b, "/>\n"...)
+	if lines := j.out.of(n); len(lines) > 0 {
+		b = append(b, "      <system-out>"...)
+		for _, l := range lines {
+			b = append(text(b, l), '\n')
+		}
+		b = append(b, "</system-out>\n"...)
+	}
+	return append(b, "    </testcase>\n"...)
+}
+
+// maxClass bounds how many intervals are in the name of a class.
+const maxClass = 4
+
+// class returns what is around a case, the outermost first: its spans, or the command if there is
+// none.
+func (j *junit) class(i int32) string {
+	var list []string
+	for p := j.Nodes[i].Parent; p != intervals.None && len(list) < maxClass; p = j.Nodes[p].Parent {
+		if j.Nodes[p].Kind == j.kind {
+			list = append([]string{label(j.Run, p)}, list...)
+		}
+	}
+	if len(list) == 0 {
+		return j.suiteName(int(j.Nodes[i].Source))
+	}
+	return strings.Join(list, " / ")
+}
+
+// place returns file and line of a step, whose name is "FILE:LINE COMMAND".
+func place(name string) (file, line string, ok bool) {
+	before, _, _ := strings.Cut(name, " ")
+	i := strings.LastIndexByte(before, ':')
+	if i <= 0 {
+		return "", "", false
+	}
+	if _, err := strconv.ParseUint(before[i+1:], 10, 31); err != nil {
+		return "", "", false
+	}
+	return before[:i], before[i+1:], true
+}
+
+// seconds formats a duration.
+func seconds(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', 6, 64) }
+
+// attribute appends an attribute of an element. The value is untrusted.
+func attribute(b []byte, name, value string) []byte {
+	b = append(append(append(b, ' '), name...), `="`...)
+	return append(text(b, value), '"')
+}
+
+// text appends untrusted text. What XML does not allow, or a terminal acts on, is escaped before what
+// has a meaning in XML.
+func text(b []byte, s string) []byte {
+	var buf bytes.Buffer
+	xml.EscapeText(&buf, []byte(printable(s)))
+	return append(b, buf.Bytes()...)
+}

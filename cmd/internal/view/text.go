@@ -1,0 +1,131 @@
+package view
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+)
+
+// maxLabel bounds the name of a row in characters before it is escaped.
+const maxLabel = 100
+
+// label returns what a node is called, escaped for a line of text.
+func (s *show) label(i int32) string {
+	return s.text(label(s.Run, i))
+}
+
+// text escapes text for a line of output.
+func (s *show) text(text string) string {
+	text = summary.Shown(text)
+	if s.ASCII {
+		text = ascii(text)
+	}
+	return text
+}
+
+// label returns what a node is called: short, but as untrusted as its log.
+func label(r *Run, i int32) string {
+	text := r.Label(i)
+	if len(text) > 4*maxLabel {
+		text = text[:4*maxLabel]
+	}
+	text = summary.Cut(text, maxLabel)
+	if strings.TrimSpace(text) != "" {
+		return text
+	}
+	n := &r.Nodes[i]
+	if n.Kind == analysis.Process {
+		return "(process " + strconv.Itoa(int(n.PID)) + ")"
+	}
+	return "(" + strconv.Quote(text) + ")"
+}
+
+// ascii replaces all other characters.
+func ascii(s string) string {
+	s = strings.NewReplacer("…", "...", "µs", "us").Replace(s)
+	var b []byte
+	for i := range len(s) {
+		if s[i] < utf8.RuneSelf {
+			b = append(b, s[i])
+		} else {
+			b = escape.AppendHexByte(b, s[i])
+		}
+	}
+	return string(b)
+}
+
+// duration formats a duration in the characters of the output.
+func (s *show) duration(ns int64) string {
+	if s.ASCII {
+		return ascii(summary.Duration(ns))
+	}
+	return summary.Duration(ns)
+}
+
+// fit cuts text to a width, 0 for no limit.
+func (s *show) fit(text string, width int) string {
+	if width <= 0 || twwidth.Width(text) <= width {
+		return text
+	}
+	dots := "…"
+	if s.ASCII {
+		dots = ".."
+	}
+	if width <= len("..") {
+		dots = ""
+	}
+	return twwidth.Truncate(text, width, dots)
+}
+
+// pad fills text up to a width on its left.
+func pad(text string, width int) string {
+	return strings.Repeat(" ", max(width-twwidth.Width(text), 0)) + text
+}
+
+// fill fills text up to a width on its right.
+func fill(text string, width int) string {
+	return text + strings.Repeat(" ", max(width-twwidth.Width(text), 0))
+}
+
+// status returns how a command or span ended, "" for a span without a status.
+func status(n *intervals.Node) string {
+	switch {
+	case n.State == analysis.Running:
+		return "running"
+	case n.State == analysis.Lost:
+		return "?"
+	case n.State == analysis.Replaced:
+		return "exec"
+	case n.Signal != 0:
+		return output.SignalName(int(n.Signal))
+	case n.Kind == analysis.Process, n.Failed:
+		return strconv.Itoa(int(n.Status))
+	case n.Overlaps:
+		return "crossed"
+	}
+	return ""
+}
+
+// ending returns in words how a node ended.
+func ending(n *intervals.Node) string {
+	switch n.State {
+	case analysis.Running:
+		return "runs at the end of the log"
+	case analysis.Lost:
+		return "end not recorded"
+	case analysis.Replaced:
+		return "executed another program"
+	}
+	if n.Signal != 0 {
+		return "killed by " + output.SignalName(int(n.Signal))
+	}
+	return "status " + strconv.Itoa(int(n.Status))
+}

@@ -15,7 +15,7 @@
 
 struct pxt_writer;
 struct pxt_attachment;
-struct pxt_names;
+struct pxt_more_names;
 
 #ifdef __aarch64__
 #define PXT_HOT_SIZE 65536 /* the largest page */
@@ -28,6 +28,18 @@ struct pxt_miss {
 	uint64_t stream; /* 0: free */
 	uint32_t why;	 /* an error number that is to be reported, 0 for none */
 	bool reported;
+};
+
+/*
+ * The names of its family that the process knows: the sound records at the beginning of the file, as
+ * they stand there (names.c).
+ */
+struct pxt_names {
+	uint64_t family;
+	uint32_t next[2]; /* by class: the id of the next name */
+	uint32_t end;	  /* bytes of records */
+	struct pxt_more_names *more; /* where the records are; NULL: in few */
+	uint8_t few[1024];
 };
 
 struct pxt_hot {
@@ -58,7 +70,7 @@ struct pxt_hot {
 	bool foreign; /* a stream has another version, and counts this process only once */
 	uint64_t pause;
 	struct pxt_attachment *attached; /* all, also those that are not in the table now */
-	struct pxt_names *names;
+	struct pxt_names names;
 	struct pxt_miss misses[PXT_PG_MaxStreams];
 };
 

@@ -12,17 +12,16 @@ struct ancestor {
 };
 
 /*
- * Fills r->chain with this process and its living ancestors, nearest first, as far up as one may have
- * a page. A process is never older than its parent: if it seems to be, the parent has died and its pid
- * was used again. That and the bound also end every cycle in a hostile /proc.
+ * Finds the living ancestors of this process (pxt_chain), as far up as one may have a page. A process
+ * is never older than its parent: if it seems to be, the parent has died and its pid was used again.
+ * That and the bound also end every cycle in a hostile /proc.
  */
 void pxt_ancestors(struct pxt_room *r)
 {
 	bool own = false;
-	r->chain[0] = r->own;
 	for (r->depth = 1; r->depth <= PXT_MAX_DEPTH; r->depth++) {
-		const struct pxt_stat *child = &r->chain[r->depth - 1];
-		struct pxt_stat *parent = &r->chain[r->depth];
+		const struct pxt_stat *child = pxt_chain(r, r->depth - 1);
+		struct pxt_stat *parent = pxt_chain(r, r->depth);
 		if (child->ppid == 0 || child->proc.start < r->survey.oldest)
 			return;
 		own = own || pxt_own_proc();
@@ -67,13 +66,13 @@ static struct pxt_proc last_page(struct pxt_room *r, uint32_t pid, uint64_t tick
 /* leader() for the group or session id. member says that above belongs to it, too. */
 static bool leader_of(struct pxt_room *r, uint32_t id, bool member, const struct pxt_stat *above, struct ancestor *a)
 {
-	uint64_t start = r->chain[0].proc.start;
+	uint64_t start = pxt_chain(r, 0)->proc.start;
 	struct pxt_stat st;
 	struct pxt_proc p;
 	if (id == 0)
 		return false;
 	for (unsigned i = 0; i < r->depth; i++) {
-		if (r->chain[i].proc.pid == id)
+		if (pxt_chain(r, i)->proc.pid == id)
 			return false;
 	}
 	/* The kernel does not use the number again while the group or session lasts. */
@@ -96,7 +95,7 @@ static bool leader_of(struct pxt_room *r, uint32_t id, bool member, const struct
  */
 static bool leader(struct pxt_room *r, const struct pxt_stat *above, struct ancestor *a)
 {
-	uint32_t group = r->chain[0].group, session = r->chain[0].session;
+	uint32_t group = pxt_chain(r, 0)->group, session = pxt_chain(r, 0)->session;
 	if (group != session && r->survey.group && leader_of(r, group, above && above->group == group, above, a)) {
 		if (atomic_load(pxt_page32(a->page, PXT_PG_offGroup)) != 0)
 			return true;
@@ -109,15 +108,15 @@ static bool leader(struct pxt_room *r, const struct pxt_stat *above, struct ance
 static bool nearest(struct pxt_room *r, struct ancestor *a)
 {
 	for (unsigned i = 1; i < r->depth; i++) {
-		uint8_t *page = sound_page(r, r->chain[i].proc);
+		uint8_t *page = sound_page(r, pxt_chain(r, i)->proc);
 		if (!page)
 			continue;
-		if (leader(r, &r->chain[i], a)) {
+		if (leader(r, pxt_chain(r, i), a)) {
 			pxt_page_unmap(page);
 			return true;
 		}
 		a->page = page;
-		a->until = r->chain[i - 1].proc.start;
+		a->until = pxt_chain(r, i - 1)->proc.start;
 		a->direct = i == 1;
 		return true;
 	}

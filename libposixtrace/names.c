@@ -12,23 +12,20 @@
 #include "kernel.h"
 #include "page.h"
 
+#define MIN_RECORD ((PXT_PG_recHeader + 7) & ~7u)
 #define MAX_RECORD ((PXT_PG_recHeader + PXT_EV_NameMax + 7) & ~7u)
 #define MAX_NAMES (PXT_EV_Max - PXT_EV_FirstUser)
 #define BUCKETS 8192
 #define FEW 32 /* names that are found without buckets, whose memory most programs never touch */
 #define LOCK_WAIT UINT64_C(3000000000) /* a signal may stop the holder of the lock */
 
-/*
- * The names that this process knows: the sound records at the beginning of the file, as they stand
- * there. The kernel wipes the memory in a child of fork.
- */
-struct pxt_names {
-	uint64_t family;
-	uint32_t next[2]; /* by class: the id of the next name */
-	uint32_t end;	  /* bytes of records */
-	uint8_t records[MAX_NAMES * MAX_RECORD]; /* first: few names take one page, with what is above */
-	_Alignas(4) uint32_t buckets[BUCKETS];	 /* offsets of records, plus one; used if there are more than FEW */
+/* The memory for more names than pxt_hot has room for. The kernel wipes it in a child of fork. */
+struct pxt_more_names {
+	uint8_t records[MAX_NAMES * MAX_RECORD];
+	_Alignas(4) uint32_t buckets[BUCKETS]; /* offsets of records, plus one; used if there are more than FEW */
 };
+
+_Static_assert(MAX_RECORD <= sizeof ((struct pxt_room *)0)->record, "a record fits");
 
 /* A record, taken apart. */
 struct record {
@@ -38,14 +35,24 @@ struct record {
 	uint32_t size;
 };
 
-static struct pxt_names *region; /* once mapped it stays, for children too */
+static struct pxt_more_names *region; /* once mapped it stays, for children too */
 
-static int need_region(void)
+static uint8_t *records(struct pxt_names *t)
 {
-	struct pxt_hot *h = PXT_HOT;
+	return t->more ? t->more->records : t->few;
+}
+
+static uint32_t count(const struct pxt_names *t)
+{
+	return t->end ? t->next[0] - PXT_EV_FirstUser + t->next[1] - PXT_EV_FirstDynamic : 0;
+}
+
+/* Makes room for n bytes of records. */
+static int grow(struct pxt_names *t, size_t n)
+{
 	void *mem = NULL;
 	int err;
-	if (h->names)
+	if (t->more || (t->end + n <= sizeof t->few && count(t) + n / MIN_RECORD <= FEW))
 		return 0;
 	if (!region) {
 		err = pxt_map(&mem, sizeof *region, PROT_READ | PROT_WRITE,
@@ -55,19 +62,13 @@ static int need_region(void)
 		pxt_madvise(mem, sizeof *region, MADV_WIPEONFORK);
 		region = mem;
 	}
-	h->names = region;
+	memcpy(region->records, t->few, t->end);
+	t->more = region;
 	return 0;
-}
-
-static uint32_t count(const struct pxt_names *t)
-{
-	return t->end ? t->next[0] - PXT_EV_FirstUser + t->next[1] - PXT_EV_FirstDynamic : 0;
 }
 
 static void forget(struct pxt_names *t, uint64_t family)
 {
-	if (count(t) > FEW)
-		memset(t->buckets, 0, sizeof t->buckets);
 	t->family = family;
 	t->end = 0;
 	t->next[0] = PXT_EV_FirstUser;
@@ -147,11 +148,11 @@ static uint32_t *in_buckets(struct pxt_names *t, const char *name, size_t len, u
 {
 	uint32_t i = bucket(name, len, class);
 	for (;; i = (i + 1) % BUCKETS) {
-		if (!t->buckets[i])
-			return &t->buckets[i];
-		struct record k = take_apart(t->records + t->buckets[i] - 1);
+		if (!t->more->buckets[i])
+			return &t->more->buckets[i];
+		struct record k = take_apart(records(t) + t->more->buckets[i] - 1);
 		if (is(&k, name, len, class))
-			return &t->buckets[i];
+			return &t->more->buckets[i];
 	}
 }
 
@@ -161,7 +162,7 @@ static uint32_t find(struct pxt_names *t, const char *name, size_t len, unsigned
 	if (count(t) > FEW)
 		return *in_buckets(t, name, len, class);
 	for (uint32_t at = 0; at < t->end;) {
-		struct record k = take_apart(t->records + at);
+		struct record k = take_apart(records(t) + at);
 		if (is(&k, name, len, class))
 			return at + 1;
 		at += k.size;
@@ -172,9 +173,13 @@ static uint32_t find(struct pxt_names *t, const char *name, size_t len, unsigned
 /* Enters the record at that offset into the buckets, with all before it if they are the first. */
 static void enter(struct pxt_names *t, uint32_t at)
 {
-	uint32_t i = count(t) == FEW + 1 ? 0 : at;
+	uint32_t i = at;
+	if (count(t) == FEW + 1) {
+		memset(t->more->buckets, 0, sizeof t->more->buckets);
+		i = 0;
+	}
 	while (i <= at) {
-		struct record k = take_apart(t->records + i);
+		struct record k = take_apart(records(t) + i);
 		*in_buckets(t, k.name, k.len, k.class) = i + 1;
 		i += k.size;
 	}
@@ -183,7 +188,7 @@ static void enter(struct pxt_names *t, uint32_t at)
 static uint32_t lookup(struct pxt_names *t, const char *name, size_t len)
 {
 	uint32_t at = find(t, name, len, 0);
-	return at ? take_apart(t->records + at - 1).id : 0;
+	return at ? take_apart(records(t) + at - 1).id : 0;
 }
 
 /* Everything redundant is checked, so the file cannot exceed the number space. */
@@ -193,11 +198,12 @@ static bool acceptable(struct pxt_names *t, const struct record *k, const uint32
 	       !find(t, k->name, k->len, k->class);
 }
 
+/* There is room for the record. */
 static bool add(struct pxt_names *t, const uint8_t *b, const struct record *k)
 {
-	if (!acceptable(t, k, t->next) || t->end + k->size > sizeof t->records)
+	if (!acceptable(t, k, t->next) || t->end + k->size > (t->more ? sizeof t->more->records : sizeof t->few))
 		return false;
-	memcpy(t->records + t->end, b, k->size);
+	memcpy(records(t) + t->end, b, k->size);
 	t->end += k->size;
 	t->next[k->class]++;
 	if (count(t) > FEW)
@@ -212,9 +218,13 @@ static int refresh(struct pxt_room *r, struct pxt_names *t, int fd)
 		struct record k;
 		uint32_t before = t->end;
 		size_t at = 0;
+		int err;
 		long n = pxt_pread(fd, r->records, sizeof r->records, t->end);
 		if (n < 0)
 			return (int)n;
+		err = grow(t, (size_t)n);
+		if (err < 0)
+			return err;
 		while (parse(r->records + at, (size_t)n - at, &k) && add(t, r->records + at, &k))
 			at += k.size;
 		if (t->end == before || n < (long)sizeof r->records)
@@ -291,8 +301,8 @@ static int alike(struct pxt_room *r, struct pxt_names *t, int fd, uint32_t *end,
 		if (n < 0)
 			return (int)n;
 		while (*end < t->end) {
-			struct record k = take_apart(t->records + *end);
-			if ((size_t)n - at < k.size || memcmp(r->records + at, t->records + *end, k.size) != 0)
+			struct record k = take_apart(records(t) + *end);
+			if ((size_t)n - at < k.size || memcmp(r->records + at, records(t) + *end, k.size) != 0)
 				break;
 			at += k.size;
 			*end += k.size;
@@ -331,28 +341,22 @@ static int reconcile(struct pxt_room *r, struct pxt_names *t, int fd)
 	if (parse(r->records, (size_t)n, &k) && k.id == next[k.class] && k.id < limit(k.class) &&
 	    !pxt_predefined(k.name, k.len) && !known_before(t, &k, end))
 		return -ESTALE; /* not the names it held before */
-	return write_at(fd, t->records + end, t->end - end, end);
+	return write_at(fd, records(t) + end, t->end - end, end);
 }
 
 /* The names that this process knows of a family. */
-static int need_names(uint64_t family, struct pxt_names **t)
+static struct pxt_names *names_of(uint64_t family)
 {
-	int err = need_region();
-	if (err < 0)
-		return err;
-	*t = PXT_HOT->names;
-	if ((*t)->family != family)
-		forget(*t, family);
-	return 0;
+	struct pxt_names *t = &PXT_HOT->names;
+	if (t->family != family)
+		forget(t, family);
+	return t;
 }
 
 int pxt_names_open(struct pxt_room *r, uint64_t family)
 {
-	struct pxt_names *t;
-	int fd, err = need_names(family, &t);
-	if (err < 0)
-		return err;
-	err = lock_file(r, family, &fd);
+	struct pxt_names *t = names_of(family);
+	int fd, err = lock_file(r, family, &fd);
 	if (err == 0)
 		pxt_flock(fd, LOCK_UN);
 	else if (err != -EAGAIN || fd < 0)
@@ -368,11 +372,14 @@ out:
 static int add_name(struct pxt_room *r, struct pxt_names *t, int fd, const char *name, size_t len,
 		    bool (*may)(void *), void *ctx, uint32_t *id)
 {
-	uint8_t *b = r->records;
+	uint8_t *b = r->record;
 	struct record k;
 	uint32_t size = (PXT_PG_recHeader + (uint32_t)len + 7) & ~7u;
 	int err = reconcile(r, t, fd);
 	if (err < 0 || (*id = lookup(t, name, len)) != 0)
+		return err;
+	err = grow(t, size);
+	if (err < 0)
 		return err;
 	if (t->next[0] >= limit(0) || !may(ctx)) {
 		*id = PXT_EV_Unnamed;
@@ -396,9 +403,9 @@ static int add_name(struct pxt_room *r, struct pxt_names *t, int fd, const char 
 int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t len, bool (*may)(void *), void *ctx,
 		 uint32_t *id)
 {
-	struct pxt_names *t;
-	int fd, err = need_names(family, &t);
-	if (err < 0 || (*id = pxt_predefined(name, len)) != 0 || (*id = lookup(t, name, len)) != 0)
+	struct pxt_names *t = names_of(family);
+	int fd, err = 0;
+	if ((*id = pxt_predefined(name, len)) != 0 || (*id = lookup(t, name, len)) != 0)
 		return err;
 	err = lock_file(r, family, &fd);
 	if (err == 0) {
@@ -415,8 +422,8 @@ int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t l
 
 bool pxt_names_have(struct pxt_room *r, uint32_t id)
 {
-	struct pxt_names *t = PXT_HOT->names;
-	if (!t)
+	struct pxt_names *t = &PXT_HOT->names;
+	if (t->family == 0)
 		return false;
 	if (id >= t->next[0]) {
 		int fd = open_names(r, t->family, 0);
@@ -430,10 +437,8 @@ bool pxt_names_have(struct pxt_room *r, uint32_t id)
 
 int pxt_names_restore(struct pxt_room *r, uint64_t family, int removed, int *lock)
 {
-	struct pxt_names *t;
-	int fd, err = need_names(family, &t);
-	if (err < 0)
-		return err;
+	struct pxt_names *t = names_of(family);
+	int fd, err;
 	if (removed >= 0 && (err = refresh(r, t, removed)) < 0)
 		return err;
 	if (t->end == 0)
@@ -459,23 +464,20 @@ int pxt_names_inherit(struct pxt_room *r, uint64_t family, int *lock)
 	for (unsigned i = 0; i < r->depth && !from; i++) {
 		uint8_t *page;
 		int verdict;
-		if (i > 0 && pxt_page_map(r, r->chain[i].proc, &page, &verdict) == 0 && page) {
+		if (i > 0 && pxt_page_map(r, pxt_chain(r, i)->proc, &page, &verdict) == 0 && page) {
 			from = pxt_page_family(page);
 			pxt_page_unmap(page);
 		}
-		if (!r->chain[i].forked)
+		if (!pxt_chain(r, i)->forked)
 			break;
 	}
 	if (!from)
 		return 0;
-	err = need_region();
-	if (err < 0)
-		return err;
-	forget(PXT_HOT->names, family);
+	forget(&PXT_HOT->names, family);
 	fd = open_names(r, from, 0);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	err = refresh(r, PXT_HOT->names, fd);
+	err = refresh(r, &PXT_HOT->names, fd);
 	pxt_close(fd);
 	return err < 0 ? err : pxt_names_restore(r, family, -1, lock);
 }

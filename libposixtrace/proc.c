@@ -53,7 +53,7 @@ static bool field(const char **text, uint64_t *n)
  */
 bool pxt_parse_stat(const char *text, struct pxt_stat *s)
 {
-	uint64_t f[23] = {0};
+	uint64_t f[24] = {0};
 	const char *open = strchr(text, '('), *last = strrchr(text, ')');
 	if (!open || !last || last < open || !field(&text, &f[1]) || f[1] > PXT_PID_MASK)
 		return false;
@@ -69,6 +69,7 @@ bool pxt_parse_stat(const char *text, struct pxt_stat *s)
 			return false;
 	}
 	s->proc.pid = (uint32_t)f[1];
+	s->memory = field(&text, &f[23]) ? f[23] : 0;
 	s->ppid = (uint32_t)f[4];
 	s->group = (uint32_t)f[5];
 	s->session = (uint32_t)f[6];
@@ -82,7 +83,7 @@ bool pxt_parse_stat(const char *text, struct pxt_stat *s)
 
 static int stat_file(const char *path, struct pxt_stat *s)
 {
-	char text[768]; /* the 22 fields that matter take at most some 400 bytes */
+	char text[768]; /* the fields that matter take at most some 400 bytes */
 	long n = pxt_read_small(path, text, sizeof text);
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : (int)n;
@@ -90,15 +91,17 @@ static int stat_file(const char *path, struct pxt_stat *s)
 }
 
 /*
- * The file of the first thread: qemu's user mode emulation makes up /proc/self/stat, with another
- * start time than other processes see.
+ * qemu's user mode emulation makes up /proc/self/stat, with another start time than other processes
+ * see, and without memory. The file of the first thread is the kernel's own, but takes longer to find.
  */
 static int stat_self(uint32_t pid, struct pxt_stat *s)
 {
 	char path[48];
-	int err;
-	pxt_put(pxt_put_dec(pxt_put(path, "/proc/self/task/"), pid), "/stat");
-	err = stat_file(path, s);
+	int err = stat_file("/proc/self/stat", s);
+	if (err < 0 || s->proc.pid != pid || s->memory == 0) {
+		pxt_put(pxt_put_dec(pxt_put(path, "/proc/self/task/"), pid), "/stat");
+		err = stat_file(path, s);
+	}
 	return err == -ESRCH ? -ENOSYS : err;
 }
 

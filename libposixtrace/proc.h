@@ -37,6 +37,7 @@ struct pxt_stat {
 	uint32_t group; /* 0 if it is outside of our pid namespace, as session */
 	uint32_t session;
 	uint32_t threads;
+	uint64_t memory; /* the size of its address space; 0: unknown, or it has none any more */
 	bool forked; /* it has not called exec since it was forked */
 	bool dead;
 };

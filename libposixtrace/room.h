@@ -34,7 +34,6 @@ struct pxt_room {
 	/* The trace directory. */
 	int dir; /* -1: not open */
 	int dir_err; /* why */
-	char dirpath[PATH_MAX];
 
 	struct pxt_proc self;
 	uint64_t pidns;
@@ -44,16 +43,26 @@ struct pxt_room {
 	struct pxt_stat own; /* what /proc says of this process; pid 0: not read yet */
 	struct pxt_survey survey; /* of the directory */
 	uint64_t founded;	  /* the family that this process has just founded */
+	unsigned depth;		  /* of pxt_chain */
+	uint8_t record[512];	  /* of a name that is added */
+
+	/* The path of dir. What is above and its beginning share a page, as a rule one of two that are used. */
+	char dirpath[PATH_MAX];
 
 	/* Scratch memory, each of one function and those it calls. */
 	char path[PATH_MAX], path2[PATH_MAX];
 	_Alignas(8) char dents[3][PXT_DENTS];
-	struct pxt_stat chain[PXT_MAX_DEPTH + 1]; /* this process and its ancestors */
-	unsigned depth;
+	struct pxt_stat ancestors[PXT_MAX_DEPTH]; /* see pxt_chain */
 	struct pxt_entry entries[4][PXT_PG_MaxStreams];
 	_Alignas(8) uint8_t page[PXT_PG_pageSize];
 	uint8_t records[8192];
 };
+
+/* This process, i is 0, and its ancestors, nearest first, up to r->depth. */
+static inline struct pxt_stat *pxt_chain(struct pxt_room *r, unsigned i)
+{
+	return i == 0 ? &r->own : &r->ancestors[i - 1];
+}
 
 /* The variables of the environment that matter, as captured. */
 enum pxt_var { PXT_VAR_DIR, PXT_VAR_STREAM, PXT_VAR_RUNTIME, PXT_VAR_TMP, PXT_VARS };

@@ -23,17 +23,16 @@ static struct {
 	 */
 	uint8_t *place;
 	_Atomic uint32_t never; /* the word of a process that must not be traced */
-	bool wiped; /* the kernel wipes pxt_hot_page in children, also in theirs */
 	char dirpath[PATH_MAX]; /* the directory of the page */
 } own;
 
 void pxt_setup(void)
 {
 	struct pxt_hot *h = PXT_HOT;
-	if (!own.wiped)
-		own.wiped = pxt_madvise(&pxt_hot_page, sizeof pxt_hot_page, MADV_WIPEONFORK) == 0;
-	if (!h->pid)
-		h->pid = pxt_getpid();
+	if (h->pid)
+		return;
+	pxt_madvise(&pxt_hot_page, sizeof pxt_hot_page, MADV_WIPEONFORK);
+	h->pid = pxt_getpid();
 }
 
 bool pxt_own_memory(void)

@@ -89,13 +89,19 @@ static bool look(void *ctx, const char *fd)
 		}
 	} else if (st.st_size == PXT_PG_pageSize &&
 		   pxt_map(&mem, PXT_PG_pageSize, PROT_READ | PROT_WRITE, MAP_SHARED, got) == 0) {
-		if (pxt_page_check(s->r, mem, s->r->self) == PXT_PG_pageSound)
-			s->found->page = mem;
-		else
+		/* The process may keep descriptors of pages that it has moved from. */
+		uint8_t *before = s->found->page;
+		if (pxt_page_check(s->r, mem, s->r->self) != PXT_PG_pageSound ||
+		    (before && pxt_page_moved(mem) && !pxt_page_moved(before))) {
 			pxt_page_unmap(mem);
+		} else {
+			if (before)
+				pxt_page_unmap(before);
+			s->found->page = mem;
+		}
 	}
 	pxt_close(got);
-	return s->found->page == NULL;
+	return true;
 }
 
 static void search_fds(struct pxt_room *r, struct search *s)
@@ -122,10 +128,7 @@ void pxt_removed_find(struct pxt_room *r, uint8_t *old, struct pxt_removed *foun
 		return;
 	pxt_put_id(s.want, "n-", pxt_page_family(found->page));
 	s.most = 0;
-	uint8_t *page = found->page;
-	found->page = NULL; /* look() goes on */
 	search_fds(r, &s);
-	found->page = page;
 }
 
 void pxt_removed_redirect(struct pxt_removed *found)

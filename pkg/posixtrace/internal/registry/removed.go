@@ -43,9 +43,13 @@ func (d *Dir) findRemoved(p sys.Proc) (r removedFiles, err error) {
 			continue
 		}
 		pg := &Page{d: d, proc: p, mem: mem}
-		if checkHeader(mem, p) != pageSound || r.page != nil {
+		// A process may keep descriptors of pages that it has moved from.
+		if checkHeader(mem, p) != pageSound || r.page != nil && pg.Moved() && !r.page.Moved() {
 			pg.Close()
 			continue
+		}
+		if r.page != nil {
+			r.page.Close()
 		}
 		r.page = pg
 	}

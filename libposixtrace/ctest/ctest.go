@@ -389,6 +389,25 @@ func Command(t testing.TB, traceDir, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// InPidNamespace returns the command in a pid namespace of its own, as process 1, with the /proc of that
+// namespace or of this one.
+func InPidNamespace(t testing.TB, cmd *exec.Cmd, proc bool) *exec.Cmd {
+	t.Helper()
+	tracetest.NeedProgram(t, "unshare")
+	args := []string{"--pid", "--mount", "--fork", "--kill-child"}
+	if proc {
+		args = append(args, "--mount-proc")
+	}
+	if os.Geteuid() != 0 {
+		args = append(args, "--user", "--map-current-user")
+	}
+	out, err := exec.Command("unshare", append(args, "true")...).CombinedOutput()
+	tracetest.Need(t, err == nil, "namespaces of our own: "+string(out))
+	in := exec.Command("unshare", append(append(args, "--"), cmd.Args...)...)
+	in.Env, in.Stderr = cmd.Env, cmd.Stderr
+	return in
+}
+
 // Run runs a program with a trace directory of its own and returns what it prints. The test fails
 // if the program's status is not 0.
 func Run(t testing.TB, program string, args ...string) string {

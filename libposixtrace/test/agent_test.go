@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 
@@ -40,4 +41,19 @@ func TestAgentChecked(t *testing.T) {
 		program := agentProgram(t, "agent_basic.c")
 		ctest.Run(t, "/usr/bin/env", "valgrind", "-q", "--error-exitcode=9", program, filepath.Join(t.TempDir(), "log.trace"))
 	})
+}
+
+// A controller in a pid namespace of its own has its agent there. With the /proc of another namespace,
+// where other processes have its numbers, create fails.
+func TestAgentInPidNamespace(t *testing.T) {
+	program := agentProgram(t, "agent_basic.c")
+	for _, proc := range []bool{true, false} {
+		log := filepath.Join(t.TempDir(), "log.trace")
+		// The shell is process 1, which adopts the agent.
+		cmd := ctest.InPidNamespace(t, ctest.Command(t, ctest.TraceDir(t), "/bin/sh", "-c", `"$@"; exit $?`, "sh", program, log), proc)
+		out, err := cmd.CombinedOutput()
+		if proc && err != nil || !proc && !bytes.Contains(out, []byte(" is 1 (")) {
+			t.Errorf("own /proc %v: %v\n%s", proc, err, out)
+		}
+	}
 }

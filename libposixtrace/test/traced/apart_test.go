@@ -3,7 +3,6 @@ package traced
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -85,24 +84,6 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// unshared returns the command in a pid namespace of its own, with its /proc or with that of this one.
-func unshared(t testing.TB, proc bool, cmd *exec.Cmd) *exec.Cmd {
-	t.Helper()
-	tracetest.NeedProgram(t, "unshare")
-	args := []string{"--pid", "--mount", "--fork", "--kill-child"}
-	if proc {
-		args = append(args, "--mount-proc")
-	}
-	if os.Geteuid() != 0 {
-		args = append(args, "--user", "--map-current-user")
-	}
-	out, err := exec.Command("unshare", append(args, "true")...).CombinedOutput()
-	tracetest.Need(t, err == nil, "namespaces of our own: "+string(out))
-	in := exec.Command("unshare", append(append(args, "--"), cmd.Args...)...)
-	in.Env, in.Stderr = cmd.Env, cmd.Stderr
-	return in
-}
-
 // A stream of another pid namespace, inherited or by its name, records nothing of the process: there the
 // number of the process denotes another one.
 func TestOtherPidNamespace(t *testing.T) {
@@ -112,7 +93,7 @@ func TestOtherPidNamespace(t *testing.T) {
 		for _, named := range []bool{false, true} {
 			t.Run(fmt.Sprintf("own proc %v, named %v", proc, named), func(t *testing.T) {
 				s := inherited(t)
-				cmd := unshared(t, proc, command(t, program))
+				cmd := ctest.InPidNamespace(t, command(t, program), proc)
 				if named {
 					cmd.Env = append(cmd.Env, "PTRACE_STREAM="+path(t, s))
 				}

@@ -74,15 +74,15 @@ func (r *Run) parts() (list []link) {
 		open = append(open, l)
 	}
 	until(r.to)
-	return longest(list, mostParts, func(l *link) int64 { return since(l.to, l.from) })
+	return longest(list, mostParts, func(l link) int64 { return since(l.to, l.from) })
 }
 
 // longest returns the n longest links, in order of time.
-func longest(list []link, n int, length func(l *link) int64) []link {
+func longest(list []link, n int, length func(l link) int64) []link {
 	if len(list) <= n {
 		return list
 	}
-	slices.SortStableFunc(list, func(x, y link) int { return cmp.Compare(length(&y), length(&x)) })
+	slices.SortFunc(list, func(x, y link) int { return cmp.Or(cmp.Compare(length(y), length(x)), cmp.Compare(x.from, y.from)) })
 	list = list[:n]
 	slices.SortStableFunc(list, func(x, y link) int { return cmp.Compare(x.from, y.from) })
 	return list
@@ -92,7 +92,7 @@ func longest(list []link, n int, length func(l *link) int64) []link {
 func (r *Run) appendChainHTML(b []byte, number int) []byte {
 	list := slices.DeleteFunc(slices.Clone(r.chain), func(l link) bool { return l.self == 0 })
 	all := len(list)
-	list = longest(list, shownLinks, func(l *link) int64 { return l.self })
+	list = longest(list, shownLinks, func(l link) int64 { return l.self })
 	if len(list) == 0 {
 		return b
 	}

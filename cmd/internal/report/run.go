@@ -63,9 +63,9 @@ func (b *Builder) Finish(f Facts) *Run {
 	}
 	r.spans = b.spans.list
 	r.arrange(b)
-	r.name(&b.spans)
 	r.link()
 	r.marks = b.marks.sorted()
+	r.name(&b.spans, r.textRoom(&b.marks))
 	for i := range r.marks {
 		x := &r.marks[i]
 		x.kind = r.strings.addString(b.marks.types.list[x.kind])
@@ -135,9 +135,30 @@ func (r *Run) log(i int) string {
 	return r.Name
 }
 
-// name gives the spans and the lanes their texts. The longest spans get theirs first: there is a
-// bound.
-func (r *Run) name(s *spans) {
+const (
+	// ordinary is about how large a page without output is, if it has at most 100,000 spans. What the
+	// columns leave of it is for the texts of spans, but at least leastText and at most mostText.
+	ordinary  = 3_800_000
+	leastText = 500_000
+	mostText  = 2_500_000
+	// textColumns is about what the numbers of its texts take for a span.
+	textColumns = 7
+)
+
+// textRoom returns how many bytes the texts of spans may have.
+func (r *Run) textRoom(m *marks) int {
+	named := r.spans
+	r.spans = slices.Clone(named)
+	for i := range r.spans {
+		r.spans[i].name, r.spans[i].data = 0, 0
+	}
+	used := len(r.appendSpans(nil)) + len(r.appendMarks(nil))
+	r.spans = named
+	return min(max(ordinary-used-textColumns*len(r.spans)-m.texts.size, leastText), mostText)
+}
+
+// name gives the spans and the lanes their texts. The longest spans get theirs first.
+func (r *Run) name(s *spans, room int) {
 	labels := analysis.NewLabels()
 	for i := range r.spans {
 		if x := &r.spans[i]; x.kind == analysis.Process && x.data != 0 {
@@ -154,7 +175,7 @@ func (r *Run) name(s *spans) {
 		x := &r.spans[i]
 		name, data := s.names.list[x.name], s.data.list[x.data]
 		label, text := name, ""
-		if r.strings.size < mostText {
+		if r.strings.size < room {
 			switch x.kind {
 			case analysis.Process:
 				label, text = r.command(labels, x, name, data)
@@ -178,9 +199,6 @@ func (r *Run) name(s *spans) {
 		}
 	}
 }
-
-// mostText bounds the names and the data of spans.
-const mostText = 1 << 20
 
 // command returns the label of a command and all its arguments.
 func (r *Run) command(labels *analysis.Labels, x *span, name, data string) (label, text string) {

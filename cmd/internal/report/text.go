@@ -70,7 +70,7 @@ func cut[T string | []byte](s T, n int) T {
 type texts struct {
 	ids  map[string]int32
 	list []string
-	size int // of all in bytes
+	size int // about that of all in the JSON
 }
 
 func newTexts() *texts { return &texts{ids: map[string]int32{"": 0}, list: []string{""}} }
@@ -93,6 +93,6 @@ func (t *texts) put(s string) int32 {
 	id := int32(len(t.list))
 	t.ids[s] = id
 	t.list = append(t.list, s)
-	t.size += len(s)
+	t.size += len(s) + len(`"",`)
 	return id
 }

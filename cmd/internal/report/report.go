@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -131,7 +132,7 @@ func (r *Run) leftOut() (list []string) {
 }
 
 // commandLine returns the data of proc.exec as text: the path if it differs from the first argument,
-// and the arguments.
+// and the arguments, quoted as for a shell.
 func commandLine(data string) string {
 	d, err := posixtrace.DecodeExec([]byte(data))
 	if err != nil {
@@ -146,9 +147,17 @@ func commandLine(data string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
+		if strings.ContainsFunc(a, special) || a == "" {
+			a = cli.ShellQuote(a)
+		}
 		b.WriteString(a)
 	}
 	return b.String()
+}
+
+// special reports whether a character of an argument needs quotes in a shell.
+func special(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-./=:,+@%", r))
 }
 
 func itoa(n int32) string { return strconv.Itoa(int(n)) }

@@ -116,21 +116,23 @@ func TestRun(t *testing.T) {
 	w.fork(1, 10, 11)
 	w.exec(1, 11, "/bin/cc", "a.c")
 	w.fork(2, 10, 12)
-	w.exec(2, 12, "/bin/cc", "b.c")
+	w.exec(2, 12, "/bin/cc", "b.c", "a 'b'")
+	w.user(2, "step.begin", 12, 12, "x.sh:3 cc b.c")
 	w.user(3, "pass.begin", 12, 12, "one")
 	w.user(4, "tick", 12, 13, "data")
 	w.user(5, "pass.end", 12, 12, "")
+	w.user(5, "step.end", 12, 12, "0")
 	w.print(5, "a \x1b[31mred\x1b[0m line")
 	w.exit(6, 11, 0)
 	w.exit(9, 12, 1)
 	w.exit(10, 10, 2)
 	html, r := w.page(t, Facts{Name: "build.trace", State: "finished"})
-	if n := len(r.Spans["start"]); n != 4 {
+	if n := len(r.Spans["start"]); n != 5 {
 		t.Errorf("%d spans", n)
 	}
 	a, b, root, pass := find(t, r, "cc a.c"), find(t, r, "cc b.c"), find(t, r, "make -j2"), find(t, r, "pass")
 	s := r.Spans
-	if s["lane"][a] == s["lane"][b] || s["lane"][pass] != s["lane"][b] || s["depth"][pass] != s["depth"][b]+1 {
+	if s["lane"][a] == s["lane"][b] || s["lane"][pass] != s["lane"][b] || s["depth"][pass] != s["depth"][find(t, r, "x.sh:3 cc b.c")]+1 {
 		t.Errorf("lanes %d, depths %d", s["lane"], s["depth"])
 	}
 	if p := r.Lanes["parent"]; p[s["lane"][a]] != s["lane"][root]+1 || p[s["lane"][b]] != s["lane"][root]+1 {
@@ -139,7 +141,7 @@ func TestRun(t *testing.T) {
 	if s["flags"][b] != failed|onChain || s["status"][b] != 2 || s["flags"][a]&(failed|onChain) != 0 {
 		t.Errorf("flags %d, status %d", s["flags"], s["status"])
 	}
-	if got := r.Strings[s["text"][b]]; got != "/bin/cc b.c" {
+	if got := r.Strings[s["text"][b]]; got != `/bin/cc b.c 'a '\''b'\'''` {
 		t.Errorf("text %q", got)
 	}
 	if len(r.Text) != 1 || r.Text[0] != "a \x1b[31mred\x1b[0m line" {

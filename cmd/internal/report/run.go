@@ -181,6 +181,9 @@ func (r *Run) name(s *spans, room int) {
 				label, text = r.command(labels, x, name, data)
 			case analysis.SpanKind:
 				text = data
+				if step := analysis.SpanLabel(name, []byte(data)); step == data {
+					label = step
+				}
 			}
 		} else {
 			s.cut += uint64(len(data))

@@ -67,17 +67,22 @@ func (e *Env) NoteHint(text, hint string) {
 	var b bytes.Buffer
 	b.WriteString(e.Prog)
 	b.WriteString(": ")
-	b.Write(escape.AppendPrintable(nil, text))
+	b.Write(harmless(text))
 	b.WriteByte('\n')
 	for _, line := range strings.Split(hint, "\n") {
 		if line != "" {
 			b.WriteString(e.Colors.Err.hint.Sprint("hint:"))
 			b.WriteByte(' ')
-			b.Write(escape.AppendPrintable(nil, line))
+			b.Write(harmless(line))
 			b.WriteByte('\n')
 		}
 	}
 	e.Stderr.Write(b.Bytes())
+}
+
+// harmless returns the text of a message for a terminal, and for the log of a CI job.
+func harmless(text string) []byte {
+	return Harmless(escape.AppendPrintable(nil, text))
 }
 
 // report prints the error that a command ended with and returns the exit status.
@@ -92,7 +97,7 @@ func (e *Env) report(c *Command, err error) int {
 	if f.Usage {
 		var b []byte
 		b = append(append(b, c.Name...), ": "...)
-		b = escape.AppendPrintable(b, f.Text)
+		b = append(b, harmless(f.Text)...)
 		b = append(append(append(b, "\nTry '"...), c.Name...), " --help' for more information.\n"...)
 		e.Stderr.Write(b)
 		return c.usageStatus()

@@ -20,6 +20,7 @@ type Writer struct {
 	buf     []byte
 	err     error
 	checked bool
+	guard   guard
 }
 
 // NewWriter returns a Writer on w.
@@ -84,7 +85,7 @@ func (w *Writer) put(p []byte) {
 			return
 		}
 	}
-	if _, err := w.w.Write(p); err != nil {
+	if _, err := w.w.Write(w.guard.apply(p)); err != nil {
 		if pe, ok := err.(*os.PathError); ok {
 			err = pe.Err
 		}

@@ -34,7 +34,6 @@ func (c *costs) take(out *sink, ev *selected, shown int) bool {
 		switch {
 		case c.opt.last < 0:
 			out.buf = c.form.Append(out.buf, ev.in.src, ev.rec)
-			c.complete = after && !c.form.Pending()
 		case ev.rec.PID == c.pids[ev.in]:
 			c.ends[ev.in] = posixtrace.Record{EventInfo: ev.rec.EventInfo}
 		}
@@ -46,7 +45,6 @@ func (c *costs) take(out *sink, ev *selected, shown int) bool {
 		return true
 	}
 	if c.opt.last >= 0 {
-		delete(c.ends, ev.in)
 		c.pids[ev.in] = ev.rec.PID
 	}
 	return false

@@ -31,6 +31,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	if err != nil {
 		return err
 	}
+	opt.guard(env.Stdout)
 	// Report an invalid format before anything is opened.
 	if _, _, err := newForm(env, opt); err != nil {
 		return err

@@ -98,6 +98,7 @@ func filter(env *cli.Env, args *cli.Args) error {
 			b = append(typename.Append(b, name), '\n')
 		}
 	}
+	env.Stdout.Guard(`\x5b`, `\x3a`)
 	_, err = env.Stdout.Write(b)
 	return err
 }

@@ -130,6 +130,7 @@ func (r *rejecter) show(env *cli.Env, log *posixtrace.Reader, all bool) error {
 		}
 		b = append(typename.Append(append(b, mark...), t.Name), '\n')
 	}
+	env.Stdout.Guard(`\x5b`, `\x3a`)
 	_, err = env.Stdout.Write(b)
 	return err
 }

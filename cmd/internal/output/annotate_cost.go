@@ -17,6 +17,13 @@ type costs struct {
 	bytes int
 	out   bool // the latest line is written already; its other parts follow it
 	spare [][]byte
+	ended map[*Source]commandEnd
+}
+
+// commandEnd is the end of the command that wrote the lines of a source.
+type commandEnd struct {
+	pid int
+	at  int64
 }
 
 // costLine is a line whose cost, or the cost of an earlier line, is unknown.
@@ -42,7 +49,7 @@ func (a *Annotate) appendCosts(b []byte, src *Source, rec *posixtrace.Record) []
 	c := &a.costs
 	if rec.ID == posixtrace.EventProcExit && !a.Exits {
 		c.exited(src, rec)
-		return a.release(b, rec.UnixNano)
+		return b
 	}
 	if a.continues(rec) {
 		if c.out {
@@ -68,6 +75,9 @@ func (a *Annotate) appendCosts(b []byte, src *Source, rec *posixtrace.Record) []
 	before := len(l.text)
 	l.text = a.appendText(l.text, src, rec)
 	c.bytes += len(l.text) - before
+	if rec.ID == posixtrace.EventProcExit {
+		c.exited(src, rec)
+	}
 	return a.release(b, rec.UnixNano)
 }
 
@@ -100,17 +110,16 @@ func (c *costs) follow(src *Source, at int64) {
 	}
 }
 
-// exited sets the cost of the last line of a command, which has ended. The lines of a command have
-// its process.
+// exited notes the end of a command. It ends the last line of the command, whose process is that of
+// its lines. Lines that were read after the end may follow.
 func (c *costs) exited(src *Source, rec *posixtrace.Record) {
-	for i := len(c.lines) - 1; i >= c.first; i-- {
-		if l := &c.lines[i]; l.src == src {
-			if l.pid == rec.PID {
-				c.follow(src, rec.UnixNano)
-			}
-			return
-		}
+	if n := len(c.lines); n > 0 && c.lines[n-1].src == src && c.lines[n-1].pid != rec.PID {
+		return
 	}
+	if c.ended == nil {
+		c.ended = map[*Source]commandEnd{}
+	}
+	c.ended[src] = commandEnd{rec.PID, rec.UnixNano}
 }
 
 // release appends the lines that need not be kept.
@@ -163,6 +172,9 @@ func (a *Annotate) endCosts(b []byte) []byte {
 		b = a.endLine(b)
 	}
 	for _, l := range c.kept() {
+		if end, ok := c.ended[l.src]; ok && end.pid == l.pid && !l.known {
+			l.known, l.cost = true, max(end.at-l.at, 0) // 0: read after the end
+		}
 		l.done = true
 		b = a.appendCost(b, &l, 0)
 	}

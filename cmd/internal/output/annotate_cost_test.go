@@ -36,18 +36,19 @@ func TestCost(t *testing.T) {
 		{"nothing", nil, ""},
 		{"a line appears when its cost is known", []costEvent{{x, out, 1, 0, "\x00a"}, {x, err, 1, 5, "\x00b"}, {x, out, 1, 7, "\x00c"}},
 			"|0.000005 a\n|0.000002 b\n|          - c\n"},
-		{"the end of the command is the end of its last line", []costEvent{{x, out, 1, 0, "\x00a"}, {x, exit, 2, 3, ""}, {x, exit, 1, 5, ""}, {x, out, 1, 9, "\x00late"}},
-			"||0.000005 a\n||          - late\n"},
+		{"the end of the command is the end of its last line", []costEvent{{x, out, 1, 0, "\x00a"}, {x, exit, 2, 3, ""}, {x, exit, 1, 5, ""}, {x, exit, 3, 7, ""}, {x, out, 1, 9, "\x00late"}},
+			"||||0.000009 a\n|0.000000 late\n"},
+		{"of the command that wrote it", []costEvent{{x, out, 1, 0, "\x00a"}, {x, exit, 1, 5, ""}, {x, exit, 2, 7, ""}}, "|||0.000005 a\n"},
 		{"before it, without a newline", []costEvent{{x, out, 1, 0, "\x01a"}, {x, exit, 1, 5, ""}, {x, err, 1, 6, "\x00b"}},
-			"|0.000005 a|\n|          - b\n"},
+			"||0.000006 a\n|0.000000 b\n"},
 		{"parts of a line are one line", []costEvent{{x, out, 1, 0, "\x02a"}, {x, out, 1, 5, "\x00b"}, {x, out, 1, 6, "\x00c"}},
 			"||0.000006 ab\n|          - c\n"},
 		{"without a newline", []costEvent{{x, out, 1, 0, "\x01a"}, {x, err, 1, 5, "\x00b"}, {x, out, 1, 6, "\x01c"}}, "|0.000005 a\n|0.000001 b\n|          - c"},
 		{"the rest was not recorded", []costEvent{{x, out, 1, 0, "\x02a"}}, "|          - a\n"},
 		{"two logs", []costEvent{{x, out, 1, 0, "\x00a"}, {y, out, 1, 1, "\x00A"}, {y, out, 1, 4, "\x00B"}, {x, out, 1, 9, "\x00b"}, {y, exit, 1, 20, ""}, {x, exit, 1, 30, ""}},
-			"|||0.000009 a\n0.000003 A\n|0.000016 B\n|0.000021 b\n|"},
+			"|||0.000009 a\n0.000003 A\n|||0.000016 B\n0.000021 b\n"},
 		{"other events", []costEvent{{x, out, 1, 0, "\x00a"}, {x, 33, 1, 5, "x"}, {x, exit, 1, 6, ""}},
-			"|0.000005 a\n|0.000001 [build.begin \"x\"]\n|"},
+			"|0.000005 a\n||0.000001 [build.begin \"x\"]\n"},
 		{"a clock that jumped", []costEvent{{x, out, 1, 9, "\x00a"}, {x, out, 1, 5, "\x00b"}}, "|  -0.000004 a\n|          - b\n"},
 	} {
 		if got := costText(&Annotate{Text: &Text{Style: CostTime}}, tt.events); got != tt.want {
@@ -56,7 +57,7 @@ func TestCost(t *testing.T) {
 	}
 	// A line whose end is selected, too, ends with it.
 	a := &Annotate{Text: &Text{Style: CostTime}, Exits: true}
-	if got, want := costText(a, []costEvent{{x, out, 1, 0, "\x00a"}, {x, exit, 1, 5, ""}}), "|0.000005 a\n|          - [proc.exit]\n"; got != want {
+	if got, want := costText(a, []costEvent{{x, out, 1, 0, "\x00a"}, {x, exit, 1, 5, ""}}), "|0.000005 a\n|0.000000 [proc.exit]\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -135,6 +135,6 @@ func (s *session) dumpLast(r *posixtrace.Reader) error {
 		}
 		b = form.Append(b, src, &last[at])
 	}
-	_, err := s.env.Stderr.Write(b)
+	_, err := s.env.Stderr.Write(cli.Harmless(b))
 	return err
 }

@@ -181,3 +181,53 @@ func TestNarrow(t *testing.T) {
 		}
 	}
 }
+
+// With every table full of long hostile text, the markdown has less than a MiB, and each table counts
+// the rows that it leaves out.
+func TestMarkdownHuge(t *testing.T) {
+	o := &Options{Top: All, Form: Markdown}
+	a := New(o)
+	const n = 6000
+	long := strings.Repeat("<|&", 90)
+	s := a.NewSource(func(id posixtrace.EventID) string {
+		switch {
+		case !id.User():
+			return ""
+		case id%4 == 0:
+			return fmt.Sprintf("%d%.180s.begin", id/4, long)
+		case id%4 == 1:
+			return fmt.Sprintf("%d%.180s.end", id/4, long)
+		}
+		return fmt.Sprintf("%d%.180s", id, long)
+	})
+	at := int64(0)
+	add := func(id posixtrace.EventID, pid int, data []byte) {
+		at += 1e6
+		s.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: id, PID: pid, TID: pid, UnixNano: at}, Data: data}})
+	}
+	add(posixtrace.EventProcExec, 1, (&posixtrace.ExecData{Path: "/x/" + long, Argv: []string{long, long}}).Append(nil))
+	for i := range n {
+		add(posixtrace.EventProcFork, 1, (&posixtrace.ForkData{Child: 10 + i}).Append(nil))
+		add(posixtrace.EventProcExec, 10+i, (&posixtrace.ExecData{Path: fmt.Sprint("/x/", i, long), Argv: []string{long, fmt.Sprint(i), long}}).Append(nil))
+		add(posixtrace.EventID(100+i%800*4), 1, nil)
+		add(posixtrace.EventOutputStdout, 1, (&posixtrace.OutputData{Line: fmt.Append(nil, i, long)}).Append(nil))
+		add(posixtrace.EventID(101+i%800*4), 1, []byte("1"))
+		add(posixtrace.EventID(102+i%800*4), 1, nil)
+		add(posixtrace.EventProcExit, 10+i, (&posixtrace.ExitData{Status: 1}).Append(nil))
+	}
+	add(posixtrace.EventProcExit, 1, (&posixtrace.ExitData{Status: 1}).Append(nil))
+	a.Finish()
+	out := string(Append(nil, a, 1, o))
+	if len(out) > 1<<20 || len(out) < 1<<19 {
+		t.Errorf("%d bytes", len(out))
+	}
+	for title, all := range map[string]int{"Commands": n + 1, "Spans": 800, "Events": 800 + 4} {
+		_, table, ok := strings.Cut(out, "\n#### "+title+"\n")
+		table, _, _ = strings.Cut(table, "\n####")
+		left := regexp.MustCompile(`(?m)^([0-9]+) more rows are left out\.$`).FindStringSubmatch(table)
+		rows := strings.Count(table, "\n| ") - 2 // without the header
+		if !ok || left == nil || fmt.Sprint(all-rows) != left[1] || rows < 50 {
+			t.Errorf("%s: %d rows of %d, %q", title, rows, all, left)
+		}
+	}
+}

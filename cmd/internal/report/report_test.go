@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 	w.fork(1, 10, 11)
 	w.exec(1, 11, "/bin/cc", "a.c")
 	w.fork(2, 10, 12)
-	w.exec(2, 12, "/bin/cc", "b.c", "a 'b'")
+	w.exec(2, 12, "/bin/cc", "b.c", "-Dx=a b")
 	w.user(2, "step.begin", 12, 12, "x.sh:3 cc b.c")
 	w.user(3, "pass.begin", 12, 12, "one")
 	w.user(4, "tick", 12, 13, "data")
@@ -141,7 +141,7 @@ func TestRun(t *testing.T) {
 	if s["flags"][b] != failed|onChain || s["status"][b] != 2 || s["flags"][a]&(failed|onChain) != 0 {
 		t.Errorf("flags %d, status %d", s["flags"], s["status"])
 	}
-	if got := r.Strings[s["text"][b]]; got != `/bin/cc b.c 'a '\''b'\'''` {
+	if got := r.Strings[s["text"][b]]; got != "/bin/cc b.c '-Dx=a b'" {
 		t.Errorf("text %q", got)
 	}
 	if len(r.Text) != 1 || r.Text[0] != "a \x1b[31mred\x1b[0m line" {

@@ -156,9 +156,9 @@ func (c *comparison) note() {
 	add := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
 	names := [2]string{"old", "new"}
 	for side, runs := range c.sides {
-		var lost, ignored, short, empty uint64
+		var lost, ignored, short, doubted, empty uint64
 		for _, r := range runs {
-			lost, ignored, short = lost+r.Lost, ignored+r.Ignored, short+r.Short
+			lost, ignored, short, doubted = lost+r.Lost, ignored+r.Ignored, short+r.Short, doubted+r.Doubted
 			if r.Events == 0 {
 				empty++
 			}
@@ -174,6 +174,9 @@ func (c *comparison) note() {
 		}
 		if ignored > 0 {
 			add("%d commands and spans of the %s side are not measured: too many at a time", ignored, names[side])
+		}
+		if doubted > 0 {
+			add("%d spans of the %s side are left out: others of their thread overlap them", doubted, names[side])
 		}
 		if short > 0 {
 			add("%d commands and spans of the %s side are compared in totals only: too many", short, names[side])

@@ -41,6 +41,12 @@ func (b *Builder) Add(recs []posixtrace.Record) {
 	}
 }
 
+// Expect says how many events of spans and processes follow.
+func (b *Builder) Expect(events uint64) { b.tree.Expect(events / 2) }
+
+// AddCount adds the events of a type of which only the count matters.
+func (b *Builder) AddCount(n *posixtrace.TypeCount) { b.source.AddCount(n) }
+
 // Finish returns the run. No events follow.
 func (b *Builder) Finish(name string, lost uint64) *Run {
 	a := b.analysis
@@ -64,6 +70,7 @@ func (b *Builder) Finish(name string, lost uint64) *Run {
 		}
 	}
 	r.Ignored = a.IgnoredSpans() + a.CommandTotals().Ignored
+	r.Doubted = r.profile.doubted
 	r.Short = uint64(t.Omitted) + r.profile.ignored
 	r.forks = a.CommandTotals().Commands > 1
 	for _, c := range a.Calls() {

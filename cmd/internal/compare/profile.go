@@ -7,6 +7,7 @@ type profile struct {
 	items   []item
 	labels  []label
 	ignored uint64 // intervals beyond the limit
+	doubted uint64 // spans whose begin and end may not belong together, and what is inside
 }
 
 // item is all intervals of one label within one parent item.
@@ -35,6 +36,9 @@ type stat struct {
 // maxItems bounds the items of a run.
 const maxItems = 1 << 16
 
+// doubted stands for the item of an interval that is left out because it may be wrong.
+const doubted = -2
+
 // newProfile unites the intervals of a run. Those that may be wrong pairs are left out, with what is
 // inside.
 func newProfile(t *intervals.Tree, pids map[int32]bool) profile {
@@ -51,7 +55,12 @@ func newProfile(t *intervals.Tree, pids map[int32]bool) profile {
 			parent = of[n.Parent]
 		}
 		of[i] = -1
-		if parent < 0 || n.Overlaps {
+		switch {
+		case n.Overlaps || parent == doubted:
+			of[i] = doubted
+			p.doubted++
+			continue
+		case parent < 0:
 			p.ignored++
 			continue
 		}

@@ -4,7 +4,9 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/compare"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
@@ -17,6 +19,7 @@ type log struct {
 	file   *os.File
 	reader *posixtrace.Reader
 	run    *compare.Run
+	live   bool  // it is no regular file, and can be read once only
 	fault  error // why it is not whole
 }
 
@@ -51,11 +54,12 @@ func openLog(env *cli.Env, name string) (*log, error) {
 			return nil, cli.Failure(name, err)
 		}
 	}
-	var err error
-	if l.reader, _, err = logfile.Read(l.name, l.file, nil); err != nil {
+	reader, live, err := logfile.Read(l.name, l.file, nil)
+	if err != nil {
 		l.file.Close()
 		return nil, err
 	}
+	l.reader, l.live = reader, live != nil
 	return l, nil
 }
 
@@ -70,6 +74,7 @@ func closeLogs(logs [2][]*log) {
 
 // readAll reads the logs, several at a time, and reports those that are not whole.
 func readAll(env *cli.Env, logs [2][]*log, opt *options) {
+	debug.SetGCPercent(gcPercent)
 	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), mostAtATime))
 	done := make(chan struct{})
 	n := 0
@@ -94,12 +99,19 @@ func readAll(env *cli.Env, logs [2][]*log, opt *options) {
 	}
 }
 
+// gcPercent lets the garbage collector run less often than by default: most of what is read stays until
+// the end.
+const gcPercent = 400
+
 // mostAtATime bounds the logs that are read at a time: each needs memory.
 const mostAtATime = 4
 
 // read reads a log as far as it is sound.
 func (l *log) read(opt *options) {
 	b := compare.NewBuilder(&opt.Options, l.reader.EventName)
+	if opt.sel.all() && !opt.Golden {
+		l.count(b)
+	}
 	var batch posixtrace.Batch
 	for {
 		err := l.reader.NextBatch(&batch)
@@ -119,4 +131,50 @@ func (l *log) read(opt *options) {
 	}
 	st := l.reader.Status()
 	l.run = b.Finish(l.name, st.Lost+st.LogLost)
+}
+
+// sampled is the number of events after which count looks at their types.
+const sampled = 1 << 11
+
+// count counts the events of types of which only the number matters, if there are many of them, and
+// leaves the others to be read. Counting is much faster than reading.
+func (l *log) count(b *compare.Builder) {
+	if state, _ := l.reader.State(); state != posixtrace.LogFinished || l.live {
+		return
+	}
+	var c posixtrace.Counts
+	var err error
+	for err == nil {
+		before := c.Events
+		if err = l.reader.Count(&c); before < sampled && c.Events >= sampled && !l.mostlyPlain(&c) {
+			break
+		}
+	}
+	plain := err == io.EOF && l.mostlyPlain(&c)
+	if err := l.reader.Rewind(); err != nil || !plain {
+		return
+	}
+	var needed posixtrace.EventSet
+	read := uint64(0)
+	for n := range c.Types() {
+		if analysis.Plain(n.ID, l.reader.EventName(n.ID)) {
+			b.AddCount(&n)
+		} else {
+			needed.Add(n.ID)
+			read += n.Events
+		}
+	}
+	b.Expect(read)
+	l.reader.Select(posixtrace.Selection{Types: &needed})
+}
+
+// mostlyPlain reports whether most events need not be read.
+func (l *log) mostlyPlain(c *posixtrace.Counts) bool {
+	plain := uint64(0)
+	for n := range c.Types() {
+		if analysis.Plain(n.ID, l.reader.EventName(n.ID)) {
+			plain += n.Events
+		}
+	}
+	return plain > c.Events/2
 }

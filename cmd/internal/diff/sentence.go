@@ -33,16 +33,12 @@ func signed(ns int64) string {
 	return "+" + took(ns)
 }
 
-// percent formats a change as a part of the old value, "" if there is none.
+// percent formats a change as a part of the old value, "" if that says little.
 func percent(c *compare.Change) string {
-	if c.Old <= 0 {
-		return ""
+	if f := 100 * (float64(c.New)/float64(max(c.Old, 1)) - 1); f < 1000 {
+		return fmt.Sprintf(" (%+.0f %%)", f)
 	}
-	f := 100 * (float64(c.New) - float64(c.Old)) / float64(c.Old)
-	if f > 1000 {
-		return strconv.FormatFloat(float64(c.New)/float64(c.Old), 'f', 0, 64) + " times"
-	}
-	return fmt.Sprintf("%+.0f %%", f)
+	return ""
 }
 
 // first returns the first line: what happened to the wall time, or whether anything differs, and why.
@@ -69,9 +65,9 @@ func (s *show) first() []piece {
 	case !w.Beyond:
 		add(said("as long as before, " + took(w.New)))
 	case w.By() > 0:
-		add(said(took(w.By()) + " slower, " + took(w.New) + " instead of " + took(w.Old)))
+		add(said(took(w.By()) + " slower" + percent(w) + ", " + took(w.New) + " instead of " + took(w.Old)))
 	default:
-		add(said(took(-w.By()) + " faster, " + took(w.New) + " instead of " + took(w.Old)))
+		add(said(took(-w.By()) + " faster" + percent(w) + ", " + took(w.New) + " instead of " + took(w.Old)))
 	}
 	if c := s.Cause; c != nil {
 		add(said(": "))

@@ -37,6 +37,11 @@ func NewBuilder(limit int) *Builder {
 	return &Builder{limit: min(max(limit, 1), MaxNodes), data: map[string][]byte{}, labels: analysis.NewLabels(), omitted: map[uint64]*omitted{}}
 }
 
+// Expect makes room for n intervals.
+func (b *Builder) Expect(n uint64) {
+	b.nodes = slices.Grow(b.nodes, int(min(n, uint64(b.limit+b.limit/2+1))))
+}
+
 // maxShared bounds the number of texts that nodes share.
 const maxShared = 1 << 12
 

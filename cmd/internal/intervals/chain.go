@@ -53,6 +53,7 @@ func (t *Tree) Chain() []Link {
 			at = from
 		}
 	}
+	slices.Reverse(list) // mostly in order then, which is faster
 	slices.SortFunc(list, func(x, y Link) int {
 		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.Depth, y.Depth), cmp.Compare(x.Node, y.Node))
 	})

@@ -34,7 +34,12 @@ func diff(env *cli.Env, args *cli.Args) error {
 			s.red = cli.Sequence(p.Failure)
 		}
 	}
-	if _, err := env.Stdout.Write(s.append(nil)); err != nil {
+	if opt.form == page {
+		err = s.writePage(env.Stdout, logs)
+	} else {
+		_, err = env.Stdout.Write(s.append(nil))
+	}
+	if err != nil {
 		return err
 	}
 	if err := env.Stdout.Flush(); err != nil {

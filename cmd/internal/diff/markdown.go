@@ -15,7 +15,7 @@ const widestCell = 200
 
 func (s *show) appendMarkdown(b []byte) []byte {
 	mark := ""
-	if s.Differ() && (s.Wall.Beyond && s.Wall.By() > 0 || s.Cause != nil && bad(s.Cause)) {
+	if s.worse() {
 		mark = "❌ "
 	}
 	b = append(append(b, "**"+mark...), appendPieces(nil, s.first())...)

@@ -42,9 +42,10 @@ var optionTable = []cli.Option{
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not compare these events"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "compare only events of this process"},
 	{Short: 'T', Long: "tid", Arg: "TID", Help: "compare only events of this thread"},
-	{Short: 'j', Long: "json", Help: "write JSON, one object per line", Excludes: cli.Excludes("table", "markdown")},
-	{Long: "table", Help: "write a table", Excludes: cli.Excludes("markdown")},
-	{Long: "markdown", Help: "write markdown, for a CI step summary"},
+	{Short: 'j', Long: "json", Help: "write JSON, one object per line", Excludes: cli.Excludes("table", "markdown", "html")},
+	{Long: "table", Help: "write a table", Excludes: cli.Excludes("markdown", "html")},
+	{Long: "markdown", Help: "write markdown, for a CI step summary", Excludes: cli.Excludes("html")},
+	{Long: "html", Help: "write an HTML page with both timelines"},
 }
 
 // form is a form of the output.
@@ -55,6 +56,7 @@ const (
 	table
 	markdown
 	lines // of JSON
+	page
 )
 
 // options is a parsed command line.
@@ -80,7 +82,7 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	for _, f := range []struct {
 		name string
 		form form
-	}{{"json", lines}, {"table", table}, {"markdown", markdown}} {
+	}{{"json", lines}, {"table", table}, {"markdown", markdown}, {"html", page}} {
 		if args.Has(f.name) {
 			opt.form = f.form
 		}

@@ -35,10 +35,14 @@ func signed(ns int64) string {
 
 // percent formats a change as a part of the old value, "" if that says little.
 func percent(c *compare.Change) string {
-	if f := 100 * (float64(c.New)/float64(max(c.Old, 1)) - 1); f < 1000 {
-		return fmt.Sprintf(" (%+.0f %%)", f)
+	ratio := float64(c.New) / float64(max(c.Old, 1))
+	switch {
+	case c.Old <= 0:
+		return ""
+	case ratio > 10:
+		return fmt.Sprintf(" (%.0f times)", ratio)
 	}
-	return ""
+	return fmt.Sprintf(" (%+.0f %%)", 100*(ratio-1))
 }
 
 // first returns the first line: what happened to the wall time, or whether anything differs, and why.

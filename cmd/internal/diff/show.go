@@ -34,11 +34,16 @@ func (s *show) limited() (list []*compare.Difference, left int) {
 	switch {
 	case s.top > 0:
 		n = min(n, s.top)
+	case s.top == unsaid && s.form == page:
+		n = min(n, shownOnPage)
 	case s.top == unsaid && s.form != lines:
 		n = min(n, shown)
 	}
 	return s.Differences[:n], len(s.Differences) - n
 }
+
+// shownOnPage is the number of differences on a page without --top.
+const shownOnPage = 300
 
 // bad reports whether a difference is for the worse.
 func bad(d *compare.Difference) bool {
@@ -76,10 +81,14 @@ func (s *show) appendLine(b []byte, text string, red bool) []byte {
 	return append(append(b, text...), '\n')
 }
 
+// worse reports whether the new side is worse.
+func (s *show) worse() bool {
+	return s.Differ() && (s.Wall.Beyond && s.Wall.By() > 0 || s.Cause != nil && bad(s.Cause))
+}
+
 // head appends the first line and what was compared.
 func (s *show) head(b []byte) []byte {
-	red := s.Differ() && (s.Wall.Beyond && s.Wall.By() > 0 || s.Cause != nil && bad(s.Cause))
-	b = s.appendLine(b, s.plain(s.first()), red)
+	b = s.appendLine(b, s.plain(s.first()), s.worse())
 	b = s.appendLine(b, s.plain(s.side("old", s.Old, s.Wall.Old, s.Wall.OldSpread)), false)
 	return s.appendLine(b, s.plain(s.side("new", s.New, s.Wall.New, s.Wall.NewSpread)), false)
 }

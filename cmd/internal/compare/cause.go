@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
@@ -11,18 +12,28 @@ import (
 // explained reports whether commands and spans other than the first command explain half of the
 // change of the wall time, or that comes from what ran at a time.
 func (c *comparison) explained() bool {
-	var explained int64
+	explained := 0.
 	for _, d := range c.Differences {
-		if d.item != nil && !d.First {
-			explained += d.Effect
+		if d.item != nil && !d.First && (c.toward(d) > 0) == (c.Wall.By() > 0) {
+			explained += c.explains(d)
 		}
 	}
-	by := c.Wall.By()
-	if (explained > 0) == (by > 0) && 2*abs(explained) >= abs(by) {
+	if 2*explained >= math.Abs(float64(c.Wall.By())) {
 		return true
 	}
 	c.Parallel = c.lessAtATime()
 	return c.Parallel
+}
+
+// explains returns how much of the change of the wall time a command or span explains: its effect
+// or, if that is less, most of its own time. What is beside the chain may have kept a processor, or a
+// place of make -j, from the chain.
+func (c *comparison) explains(d *Difference) float64 {
+	effect, own, by := float64(abs(d.Effect)), float64(abs(d.Time.By())), float64(abs(c.Wall.By()))
+	if c.Wall.Beyond && (d.Time.By() > 0) == (c.Wall.By() > 0) {
+		return max(effect, .7*min(own, by))
+	}
+	return effect
 }
 
 // rank puts the differences in the order of what they did to the wall time, and finds the cause.
@@ -101,6 +112,8 @@ func (c *comparison) weigh(d *Difference) float64 {
 		w *= .95
 	case d.First:
 		w *= .5
+	case d.item != nil:
+		w = c.explains(d)
 	}
 	return w
 }
@@ -132,7 +145,7 @@ func (c *comparison) blame() {
 
 // toward returns in which direction a difference moved the wall time.
 func (c *comparison) toward(d *Difference) int64 {
-	if d.Known {
+	if d.Known && d.Effect != 0 {
 		return d.Effect
 	}
 	return d.Time.By()

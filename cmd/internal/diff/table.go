@@ -49,7 +49,7 @@ func counted(d *compare.Difference) string {
 	case c.Old == c.New:
 		return strconv.FormatInt(c.New, 10)
 	}
-	return strconv.FormatInt(c.Old, 10) + " > " + strconv.FormatInt(c.New, 10)
+	return strconv.FormatInt(c.Old, 10) + " → " + strconv.FormatInt(c.New, 10)
 }
 
 func nameOf(d *compare.Difference) string {

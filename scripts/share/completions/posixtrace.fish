@@ -288,6 +288,7 @@ complete -c ptrace-diff -s T -l tid -r -f -d 'compare only events of this thread
 complete -c ptrace-diff -s j -l json -d 'write JSON, one object per line'
 complete -c ptrace-diff -l table -d 'write a table'
 complete -c ptrace-diff -l markdown -d 'write markdown, for a CI step summary'
+complete -c ptrace-diff -l html -d 'write an HTML page with both timelines'
 complete -c ptrace-diff -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
 complete -c ptrace-diff -s h -l help -d 'show this help and exit'
 complete -c ptrace-diff -s V -l version -d 'show the version and exit'

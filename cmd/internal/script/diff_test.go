@@ -102,7 +102,7 @@ func TestHostileDiff(t *testing.T) {
 	schema := diffSchema(t)
 	dir, env := hostileTrace(t)
 	script := `ptrace-run -c -e proc,syscall.openat -o other.trace -- sh -c '
-		for x in "::error::x" "##[error]" "|a|b|" "<b>bold</b></script>" "\`+"`"+`x\`+"`"+`" "$(printf "%70000d" 0)"; do
+		for x in "::error::x" "##[error]" "|a|b|" "<b>bold</b></script>" "\` + "`" + `x\` + "`" + `" "$(printf "%70000d" 0)"; do
 			ptrace-event -r "y$x" sh -c "exit 3" "$x" 2>/dev/null; echo "$x"; sh -c : "$x" "$x"; done; exit 0' >/dev/null`
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir, cmd.Env = dir, env

@@ -36,7 +36,7 @@ class Curves {
 			width, height: 112, padding: [6, 0, 0, 0], legend: { show: false }, cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false } },
 			scales: { x: { time: false, auto: false, range: () => [view.from / 1e9, view.to / 1e9] }, y: { range: (u, low, high) => [0, Math.max(1, (high || 0) * 1.1)] } },
 			axes: [
-				{ ...axis, size: 24, splits: u => ticks(view.from, view.to, u.bbox.width / devicePixelRatio).list.map(t => t / 1e9), values: (u, list) => list.map(s => tickLabel(Math.round(s * 1e9), (list[1] - list[0]) * 1e9 || 1e9)) },
+				{ ...axis, size: 24, splits: u => ticks(view.from, view.to, u.bbox.width / devicePixelRatio).list.map(t => t / 1e9), values: (u, list) => list.map(s => (u.valToPos(s, "x") > u.bbox.width / devicePixelRatio - 25 ? "" : tickLabel(Math.round(s * 1e9), (list[1] - list[0]) * 1e9 || 1e9))) },
 				{ ...axis, size: () => gutterOf(this.parent.clientWidth), space: 28, values: (u, list) => list.map(compact) },
 			],
 			series, hooks: { drawClear: [u => this.missing(u)], setSelect: [u => this.select(u)] },

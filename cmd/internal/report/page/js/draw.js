@@ -3,6 +3,11 @@
 
 const boxFont = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
+// failed reports whether a command or a span failed. That a system call returned an error is usual.
+function failed(spans, i) {
+	return spans.flags[i] & flag.failed && spans.kind[i] < 2;
+}
+
 class Painter {
 	constructor(timeline, ctx) {
 		Object.assign(this, { timeline, ctx, run: timeline.run, layout: timeline.layout, c: colours.css });
@@ -76,7 +81,7 @@ class Painter {
 
 	sliver(i, x, y) {
 		const { spans } = this.run;
-		this.ctx.fillStyle = this.dim(i) ? this.c.line : spans.flags[i] & flag.failed ? this.c["bad-box"] : colours.edges[hueOf(this.run, spans.name[i])];
+		this.ctx.fillStyle = this.dim(i) ? this.c.line : failed(spans, i) ? this.c["bad-box"] : colours.edges[hueOf(this.run, spans.name[i])];
 		this.ctx.fillRect(x, y + 1, 1, rowHeight - 2);
 	}
 
@@ -100,8 +105,8 @@ class Painter {
 		ctx.fillStyle = flags & flag.failed ? this.c.fail : colours.boxes[kind][hue];
 		ctx.fillRect(left, y + 1, right - left - gap, rowHeight - 2);
 		if (right - left > 6) {
-			ctx.fillStyle = flags & flag.failed ? this.c["bad-box"] : colours.edges[hue];
-			ctx.fillRect(left, y + 1, flags & flag.failed ? 3 : 2, rowHeight - 2);
+			ctx.fillStyle = failed(spans, i) ? this.c["bad-box"] : colours.edges[hue];
+			ctx.fillRect(left, y + 1, failed(spans, i) ? 3 : 2, rowHeight - 2);
 		}
 		if (flags & flag.merged && right - left > 3) this.stripes(left, right - gap, y);
 		if (flags & (flag.unfinished | flag.overlaps) && right - left > 3) this.doubts(flags, left, right - gap, y);
@@ -174,13 +179,16 @@ class Painter {
 	chain() {
 		const { ctx, layout, run } = this;
 		ctx.fillStyle = this.c.chain;
-		let before = null;
+		let before = null, turned = -Infinity;
 		for (const [i, from, dur] of run.chain) {
 			const row = layout.rowOf[i];
 			if (row < 0) continue;
 			const left = this.x(from), right = this.x(from + dur), y = this.y(row) + rowHeight - 3;
 			if (right >= this.x0 && left <= this.width) ctx.fillRect(Math.max(left, this.x0), y, Math.max(1, right - Math.max(left, this.x0)), 2);
-			if (before !== null && before !== y && left >= this.x0 && left <= this.width) ctx.fillRect(Math.round(left), Math.min(before, y), 1, Math.abs(y - before) + 2);
+			if (before !== null && before !== y && left >= this.x0 && left <= this.width && left - turned > 5) {
+				ctx.fillRect(Math.round(left), Math.min(before, y), 1, Math.abs(y - before) + 2);
+				turned = left;
+			}
 			before = y;
 		}
 	}

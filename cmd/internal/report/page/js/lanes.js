@@ -97,7 +97,7 @@ class Layout {
 			if (n === 1) return excerpt(run.strings[run.lanes.name[this.lane[row]]], 60);
 			if (n === 0) return "";
 			const list = programs[row].map(p => excerpt(p, 24));
-			return (list.length > 3 ? list.slice(0, 2).join(", ") + " …" : list.join(", ")) + " × " + count(n);
+			return count(n) + " × " + (list.length > 3 ? list.slice(0, 3).join(", ") + " …" : list.join(", "));
 		});
 	}
 }

@@ -74,12 +74,11 @@ function summary(run) {
 function omissions(runs) {
 	const parts = [];
 	for (const run of runs) {
-		const { spans, marks, lines, bytes, merged } = run.omitted, list = [];
+		const { spans, marks, lines, merged } = run.omitted, list = [];
 		if (merged) list.push(plural(merged, "short interval") + " merged into striped boxes");
 		if (spans) list.push(plural(spans, "interval") + " left out");
 		if (marks) list.push(plural(marks, "event") + " left out");
 		if (lines) list.push(plural(lines, "line") + " of output left out");
-		if (bytes) list.push(plural(bytes, "byte") + " of text cut");
 		if (list.length) parts.push((run.label ? run.label + ": " : "") + list.join(", ") + ".");
 	}
 	return parts.join(" ");
@@ -88,7 +87,7 @@ function omissions(runs) {
 function prepare(run) {
 	grow(run);
 	const failures = [], errors = [];
-	for (let i = 0; i < run.spans.n; i++) if (run.spans.flags[i] & flag.failed) failures.push(i);
+	for (let i = 0; i < run.spans.n; i++) if (failed(run.spans, i)) failures.push(i);
 	for (let i = 0; i < run.lines.n; i++) if (run.lines.stream[i] & lineFlag.error) errors.push(i);
 	run.failures = failures;
 	run.errorLines = errors;

@@ -1,27 +1,29 @@
 // Draws what has a moment and no duration: events, lines of output, and the time that is missing.
 
 function drawMarks(p) {
-	const { layout, run, ctx } = p, { time } = run.marks;
-	const matched = p.timeline.markMatches;
+	const { layout, run } = p, { time } = run.marks, hits = p.timeline.markMatches;
 	for (let row = p.firstRow; row < p.lastRow; row++) {
 		const end = layout.firstMark[row + 1], y = p.y(row) + rowHeight - 5;
+		const x = k => (k < end ? p.x(time[layout.markOrder[k]]) : Infinity);
 		let last = -Infinity;
-		let at = lastBefore(layout.markOrder, layout.firstMark[row], end, time, p.from) + 1;
-		for (; at < end && time[layout.markOrder[at]] <= p.timeline.view.to; at++) {
-			const i = layout.markOrder[at], x = p.x(time[i]), hit = matched && matched[i];
-			if (x < last + 1.5 && !hit) continue;
-			last = x;
-			ctx.globalAlpha = matched && !hit ? 0.3 : 1;
-			ctx.fillStyle = hit ? p.c.accent : p.c.soft;
-			ctx.beginPath();
-			ctx.moveTo(x, y - 4);
-			ctx.lineTo(x + 3.5, y);
-			ctx.lineTo(x, y + 4);
-			ctx.lineTo(x - 3.5, y);
-			ctx.fill();
+		for (let at = lastBefore(layout.markOrder, layout.firstMark[row], end, time, p.from) + 1; x(at) <= p.width; at++) {
+			const here = x(at), hit = hits && hits[layout.markOrder[at]];
+			if (here < last + 2 && !hit) continue;
+			const alone = here - last > 8 && x(at + 1) - here > 8;
+			p.ctx.fillStyle = hit ? p.c.accent : hits || !alone ? p.c.faint : p.c.soft;
+			if (alone || hit) diamond(p.ctx, here, y); else p.ctx.fillRect(Math.floor(here), y, 1, 3);
+			last = here;
 		}
 	}
-	ctx.globalAlpha = 1;
+}
+
+function diamond(ctx, x, y) {
+	ctx.beginPath();
+	ctx.moveTo(x, y - 4);
+	ctx.lineTo(x + 3.5, y);
+	ctx.lineTo(x, y + 4);
+	ctx.lineTo(x - 3.5, y);
+	ctx.fill();
 }
 
 // drawLines draws one tick per pixel with captured lines: amber if one is of standard error.

@@ -17,7 +17,19 @@ function showPanel(report, timeline, item) {
 	}
 	panel.append(tools(report, timeline, item));
 	panel.hidden = false;
+	stepAside(panel, timeline, item);
 	if (inside) close.focus();
+}
+
+// stepAside moves the panel to the other side if it would cover what it describes.
+function stepAside(panel, timeline, { kind, index }) {
+	const { run, layout } = timeline, box = timeline.canvas.getBoundingClientRect();
+	const row = kind === "span" ? layout.rowOf[index] : kind === "mark" ? layout.markRow[index] : 0;
+	const y = box.top + axisHeight + row * rowHeight - timeline.scroller.scrollTop, time = timeOf(run, { kind, index });
+	const right = Math.min(box.width, timeline.x(time + (kind === "span" ? run.spans.dur[index] : 0)));
+	panel.classList.remove("aside");
+	const p = panel.getBoundingClientRect();
+	panel.classList.toggle("aside", y + rowHeight > p.top && y < p.bottom && box.left + right > p.left && box.left + timeline.x(time) > p.width + 40);
 }
 
 function tools(report, timeline, { kind, index }) {

@@ -26,8 +26,8 @@ class Selection {
 	at(run, kind, index) {
 		const timeline = this.report.timelines[run];
 		if (!timeline || !(index < timeline.run[kind + "s"].n)) return;
-		this.choose(timeline, { kind, index });
 		timeline.box.scrollIntoView({ block: "nearest" });
+		this.choose(timeline, { kind, index });
 	}
 
 	clear() {

@@ -29,6 +29,7 @@ type Interval struct {
 	Failed         bool // a command or a span that ended with a status; a system call with an error
 	Status, Signal int
 	Errno          int                  // of a system call
+	Call           []byte               // of a system call, its data; valid during the call of Each
 	CPU, Memory    int64                // of a command, as in Command
 	Exit           *posixtrace.ExitData // of a command; nil if unknown
 }
@@ -340,7 +341,7 @@ func (b *observer) call(src *Source, c *Call, rec *posixtrace.Record) {
 	}
 	iv := &b.found
 	*iv = Interval{ID: b.next(), Kind: CallKind, Source: int(src.index), PID: rec.PID, TID: rec.TID, End: rec.UnixNano, Name: c.Name,
-		Errno: d.Errno, Failed: d.Errno != 0}
+		Errno: d.Errno, Failed: d.Errno != 0, Call: rec.Data}
 	iv.Start = iv.End - max(int64(d.Duration), 0)
 	if iv.Start > iv.End {
 		iv.Start = iv.End

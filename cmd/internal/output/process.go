@@ -87,6 +87,13 @@ func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) 
 	return b
 }
 
+// AppendCall appends the arguments and the result of a system call.
+func AppendCall(b []byte, d *posixtrace.SyscallData, cut bool) []byte {
+	n := len(b)
+	b = appendSyscallText(b, d, cut, false)
+	return append(b[:n], b[n+1:]...) // without the space
+}
+
 func appendSyscallJSON(b []byte, d *posixtrace.SyscallData, duration bool) []byte {
 	b = append(b, `,"args":[`...)
 	for i := range d.Args {

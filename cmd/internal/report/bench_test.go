@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -65,6 +66,7 @@ func BenchmarkPage(b *testing.B) {
 
 // The size of a page of 1,000,000 events of which 100,000 are spans is at most 4 MB.
 func TestSize(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	w := newRun()
 	for i := range 20 {
 		w.names = append(w.names, "work"+strconv.Itoa(i)+".begin")

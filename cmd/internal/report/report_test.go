@@ -122,12 +122,13 @@ func TestRun(t *testing.T) {
 	w.user(4, "tick", 12, 13, "data")
 	w.user(5, "pass.end", 12, 12, "")
 	w.user(5, "step.end", 12, 12, "0")
+	w.event(6, 3600, 12, 12, (&posixtrace.SyscallData{Duration: 1000, Returned: true, Result: -1, Errno: 2, Args: []posixtrace.SyscallArg{{Value: []byte("3")}, {Value: []byte("<b>"), String: true}}}).Append(nil))
 	w.print(5, "a \x1b[31mred\x1b[0m line")
 	w.exit(6, 11, 0)
 	w.exit(9, 12, 1)
 	w.exit(10, 10, 2)
 	html, r := w.page(t, Facts{Name: "build.trace", State: "finished"})
-	if n := len(r.Spans["start"]); n != 5 {
+	if n := len(r.Spans["start"]); n != 6 {
 		t.Errorf("%d spans", n)
 	}
 	a, b, root, pass := find(t, r, "cc a.c"), find(t, r, "cc b.c"), find(t, r, "make -j2"), find(t, r, "pass")
@@ -143,6 +144,9 @@ func TestRun(t *testing.T) {
 	}
 	if got := r.Strings[s["text"][b]]; got != "/bin/cc b.c '-Dx=a b'" {
 		t.Errorf("text %q", got)
+	}
+	if i := find(t, r, "read"); r.Strings[s["text"][i]] != `(3, "<b>") result=-1 errno=ENOENT` || s["status"][i] != 3 || s["dur"][i] != 1000 || s["lane"][i] != s["lane"][b] {
+		t.Errorf("a system call has %q, status %d", r.Strings[s["text"][i]], s["status"][i])
 	}
 	if len(r.Text) != 1 || r.Text[0] != "a \x1b[31mred\x1b[0m line" {
 		t.Errorf("lines %q", r.Text)

@@ -179,6 +179,8 @@ func (r *Run) name(s *spans, room int) {
 			switch x.kind {
 			case analysis.Process:
 				label, text = r.command(labels, x, name, data)
+			case analysis.CallKind:
+				text = callText(data)
 			case analysis.SpanKind:
 				text = data
 				if step := analysis.SpanLabel(name, []byte(data)); step == data {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // span is an interval: a command, a span, a system call, or several of one name that are close to
@@ -53,8 +55,10 @@ type spans struct {
 
 const (
 	mostSpans = 200_000
-	// maxData bounds the data that is kept of an interval, and mostData that of all.
+	// maxData bounds the data that is kept of an interval, maxCall that of a system call, and mostData
+	// that of all.
 	maxData  = 1 << 10
+	maxCall  = 1 << 8
 	mostData = 16 << 20
 )
 
@@ -85,9 +89,13 @@ func (s *spans) add(x *analysis.Interval) {
 	if x.Forked {
 		n.flags |= forked
 	}
-	if len(x.Data) > 0 {
-		text := cut(x.Data, maxData)
-		s.cut += uint64(len(x.Data) - len(text))
+	data, most := x.Data, maxData
+	if x.Kind == analysis.CallKind {
+		data, most = x.Call[min(len(x.Call), callDuration):], maxCall
+	}
+	if len(data) > 0 {
+		text := data[:min(len(data), most)]
+		s.cut += uint64(len(data) - len(text))
 		if d := since(n.end, n.start); d >= s.forgetful {
 			n.data = s.data.add(text)
 		} else {
@@ -101,6 +109,19 @@ func (s *spans) add(x *analysis.Interval) {
 	if s.data.size > mostData {
 		s.forget()
 	}
+}
+
+// callDuration is the length of the duration at the start of a system call's data. It is not kept, so
+// that calls with the same arguments and result share their data.
+const callDuration = 8
+
+// callText returns the arguments and the result of a system call from its data without the duration.
+func callText(data string) string {
+	d, err := posixtrace.DecodeSyscall(append(make([]byte, callDuration, callDuration+maxCall), data...))
+	if err != nil {
+		return ""
+	}
+	return string(output.AppendCall(nil, &d, len(data) == maxCall))
 }
 
 // maxName bounds the name of a span.

@@ -69,6 +69,22 @@ test("damaged, unfinished and empty logs give a page that says so", async () => 
 	}
 });
 
+test("two runs: the difference comes first, both timelines follow", async () => {
+	fs.writeFileSync(file("slow.sh"), script.replace("sleep 0.3", "sleep 0.8"));
+	assert.equal(sh("ptrace-run -c -e proc -o new.trace bash slow.sh").status, 3);
+	const diff = sh("ptrace-diff --html ci.trace new.trace >diff.html");
+	assert.equal(diff.status, 1, String(diff.stderr));
+	const p = await open(browser, file("diff.html"));
+	assert.equal(await p.locator("#runs canvas").count(), 2);
+	assert.deepEqual(await p.evaluate("report.runs.map(r => r.label)"), ["old", "new"]);
+	assert.match(await p.locator("#verdict h2").first().innerText(), /slower.*sleep/);
+	assert.match(await p.locator("#tables table").first().innerText(), /sleep/);
+	const titles = await p.locator("#tables h3").allInnerTexts();
+	assert.ok(titles.indexOf("new: Commands") === titles.indexOf("old: Commands") + 1, titles.join());
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
 test("1,000,000 events, 100,000 spans", async t => {
 	const run = sh("ptrace-run -o many.trace recorder 100000 800000");
 	assert.equal(run.status, 0, String(run.stderr));

@@ -2,6 +2,6 @@ package page
 
 // sums are the hashes of the style and the scripts. "go generate" writes them.
 var sums = map[string]string{
-	"hash-css": "'sha256-PD3qrID6v7CUG/iwBj4LMyVnnpqrtDClVqr96cbHHL0='",
-	"hash-js":  "'sha256-3mhCTousyK0r4AXyiGhq1RNwJ1I/fgqeX3q0+GeOAkE='",
+	"hash-css": "'sha256-3bhKwsjJjfFofvGvQWT5msJHS5BvxHlzJKNbFEKRC6c='",
+	"hash-js":  "'sha256-GNhvlwfZbFzjB95aBITlO8PI78mcqgX0wguXXV92QHI='",
 }

@@ -9,6 +9,17 @@ function startTables(report) {
 		share.closest("li").append(meter);
 	}
 	for (const list of document.querySelectorAll("ol.chain")) shorten(list);
+	pair(document.getElementById("tables"));
+}
+
+// pair puts the tables of two runs beside each other.
+function pair(tables) {
+	const title = t => t.querySelector("h3").textContent, all = [...tables.querySelectorAll(".table")];
+	for (const old of all) {
+		if (!title(old).startsWith("old: ")) continue;
+		const twin = all.find(t => title(t) === title(old).replace("old: ", "new: "));
+		if (twin) old.after(twin);
+	}
 }
 
 // shorten hides the parts of a chain that decided next to nothing, behind a button.

@@ -23,3 +23,9 @@ func TestAgentThreads(t *testing.T) {
 		})
 	}
 }
+
+// Two threads call at once with one trace id: each gets what it gets alone, or EINVAL when the other has
+// ended the stream or closed the log, which happens once.
+func TestAgentPairsOfCalls(t *testing.T) {
+	ctest.Run(t, agentProgram(t, "agent_pairs.c"), filepath.Join(t.TempDir(), "log.trace"))
+}

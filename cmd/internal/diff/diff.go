@@ -34,6 +34,12 @@ func diff(env *cli.Env, args *cli.Args) error {
 			s.red = cli.Sequence(p.Failure)
 		}
 	}
+	switch opt.form { // what is untrusted must not be a command of a CI runner
+	case lines:
+		env.Stdout.Guard(`\u005b`, "")
+	case text, table, markdown:
+		env.Stdout.Guard(`\x5b`, `\x3a`)
+	}
 	if opt.form == page {
 		err = s.writePage(env.Stdout, logs)
 	} else {

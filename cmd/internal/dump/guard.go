@@ -13,9 +13,11 @@ func (o *options) guard(w *cli.Writer) {
 	form := strings.TrimPrefix(o.form, "golden ")
 	switch {
 	case o.mode == "html":
+	case o.mode == "junit":
+		w.Guard("&#91;", "")
 	case form == "json" || form == "chrome":
 		w.Guard(`\u005b`, "")
-	case form == "format" && !hasCommand(o.format), form == "annotate" && o.style == output.NoTime:
+	case form == "format" && !hasCommand(o.format), form == "annotate" && o.style == output.NoTime, o.mode == "folded":
 		w.Guard(`\x5b`, `\x3a`)
 	default: // the lines of other forms begin with text of ours
 		w.Guard(`\x5b`, "")

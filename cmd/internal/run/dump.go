@@ -52,6 +52,9 @@ func (s *session) showStream(failed bool) {
 func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
 	f, err := logfile.OpenRegular(s.plan.log)
 	if err == logfile.ErrNotRegular || os.IsNotExist(err) {
+		if s.plan.report != "" {
+			s.noReport(s.plan.log, err)
+		}
 		return st
 	}
 	if err == nil {
@@ -72,6 +75,8 @@ func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
 	}
 	if err != nil && s.plan.summary {
 		s.env.Note("no summary: " + cli.Reason(err))
+	} else if err != nil && s.plan.report != "" {
+		s.noReport(s.plan.log, err)
 	}
 	return st
 }

@@ -2,6 +2,9 @@ package dump
 
 import (
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/report"
@@ -23,7 +26,8 @@ func writePage(env *cli.Env, inputs []*input, opt *options) error {
 	if err := walkEvents(w, sources); err != nil {
 		return err
 	}
-	for i, in := range inputs {
+	var states []string
+	for _, in := range inputs {
 		if st, err := in.status(); err == nil {
 			facts.Lost += st.Lost + st.LogLost
 		}
@@ -31,14 +35,19 @@ func writePage(env *cli.Env, inputs []*input, opt *options) error {
 			env.Warn(err)
 			facts.Warnings = append(facts.Warnings, cli.AsFault(err).Text)
 		}
-		if i > 0 {
-			facts.Name, facts.State = facts.Name+", ", facts.State+", "
+		if state := in.state(); !slices.Contains(states, state) {
+			states = append(states, state)
 		}
-		facts.Name += facts.Logs[i]
-		facts.State += in.state()
+	}
+	facts.Name, facts.State = strings.Join(facts.Logs[:min(len(facts.Logs), namedLogs)], ", "), strings.Join(states, ", ")
+	if more := len(facts.Logs) - namedLogs; more > 0 {
+		facts.Name += " and " + strconv.Itoa(more) + " more"
 	}
 	return report.Write(env.Stdout, []*report.Run{b.Finish(facts)}, &report.Options{})
 }
+
+// namedLogs bounds the names of merged logs in the verdict. The lanes have all.
+const namedLogs = 4
 
 // state returns how complete a log is.
 func (in *input) state() string {

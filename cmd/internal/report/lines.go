@@ -3,6 +3,7 @@ package report
 import (
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -161,6 +162,33 @@ func (b *lineBlock) cost() int { return len(b.text) + lineCost*len(b.lines) }
 
 // blocks returns all lines in order.
 func (l *lines) blocks() []lineBlock { return append([]lineBlock{l.first}, l.last...) }
+
+// find returns a function that finds the line before a pause.
+func (l *lines) find(a *analysis.Analysis) func(p *analysis.Pause) (int, bool) {
+	type moment struct {
+		source int32
+		at     int64
+	}
+	index := map[moment]int{}
+	pauses, _ := a.Pauses()
+	for _, p := range pauses {
+		index[moment{int32(p.Source), p.At}] = -1
+	}
+	n := 0
+	for _, b := range l.blocks() {
+		for _, x := range b.lines {
+			m := moment{x.source, x.at}
+			if _, ok := index[m]; ok {
+				index[m] = n
+			}
+			n++
+		}
+	}
+	return func(p *analysis.Pause) (int, bool) {
+		i, ok := index[moment{int32(p.Source), p.At}]
+		return i, ok && i >= 0 && !p.Start
+	}
+}
 
 // appendJSON appends the member for the lines. laneOf has the lane of each source's output.
 func (l *lines) appendJSON(b []byte, from int64, laneOf []int) []byte {

@@ -11,6 +11,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -88,6 +89,11 @@ func (r *Run) page(number int) *summary.Page {
 		i, ok := r.spanOf[command{int32(c.Source), int32(c.PID), c.Start}]
 		return i, ok
 	}
+	p.Span = func(s *analysis.Span) (int, bool) {
+		i, ok := r.longest[cmp.Or(s.Step, s.Name)]
+		return i, ok
+	}
+	p.Line = r.lines.find(r.analysis)
 	return p
 }
 

@@ -126,6 +126,7 @@ func TestRun(t *testing.T) {
 	w.print(5, "a \x1b[31mred\x1b[0m line")
 	w.exit(6, 11, 0)
 	w.exit(9, 12, 1)
+	w.print(10, "the end")
 	w.exit(10, 10, 2)
 	html, r := w.page(t, Facts{Name: "build.trace", State: "finished"})
 	if n := len(r.Spans["start"]); n != 6 {
@@ -148,7 +149,7 @@ func TestRun(t *testing.T) {
 	if i := find(t, r, "read"); r.Strings[s["text"][i]] != `(3, "<b>") result=-1 errno=ENOENT` || s["status"][i] != 3 || s["dur"][i] != 1000 || s["lane"][i] != s["lane"][b] {
 		t.Errorf("a system call has %q, status %d", r.Strings[s["text"][i]], s["status"][i])
 	}
-	if len(r.Text) != 1 || r.Text[0] != "a \x1b[31mred\x1b[0m line" {
+	if len(r.Text) != 2 || r.Text[0] != "a \x1b[31mred\x1b[0m line" {
 		t.Errorf("lines %q", r.Text)
 	}
 	m := r.Marks
@@ -163,7 +164,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("the chain has %d of %d: %d", sum, r.Length, r.Chain)
 	}
 	for _, want := range []string{`<section class="run failed" data-run="0"><h2><code>make -j2</code></h2>`, `<span class="badge">status 2</span>`,
-		"<dt>log</dt><dd>build.trace: finished</dd>", `data-span="` + itoa(int32(b)) + `"><th scope="row">cc b.c</th>`} {
+		"<dt>log</dt><dd>build.trace: finished</dd>", `data-span="` + itoa(int32(b)) + `"><th scope="row">cc b.c</th>`,
+		`data-span="` + itoa(int32(pass)) + `"><th scope="row">pass</th>`, `data-line="0"><td class="n" data-sort="5000000">5.00ms</td>`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -24,6 +24,7 @@ type Run struct {
 	actorLane []int32 // the node of each actor
 	spans     []span
 	spanOf    map[command]int
+	longest   map[string]int // spans, by the label
 	marks     []mark
 	lines     lines
 	gaps      []gap
@@ -170,7 +171,7 @@ func (r *Run) name(s *spans, room int) {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(r.spans[j].length(), r.spans[i].length()) })
-	r.spanOf = map[command]int{}
+	r.spanOf, r.longest = map[command]int{}, map[string]int{}
 	for _, i := range order {
 		x := &r.spans[i]
 		name, data := s.names.list[x.name], s.data.list[x.data]
@@ -195,6 +196,9 @@ func (r *Run) name(s *spans, room int) {
 			if n := &r.lanes.nodes[x.lane]; n.name == "" {
 				n.name = label
 			}
+		}
+		if _, known := r.longest[label]; x.kind == analysis.SpanKind && !known {
+			r.longest[label] = int(i)
 		}
 		x.name, x.data = r.strings.addString(label), r.strings.addString(text)
 	}

@@ -22,8 +22,11 @@ type Page struct {
 	Warnings []string
 	Notes    []string
 
-	// Command returns where the page shows a command, or false.
+	// Where the page shows a command, the longest of a row's spans, and the line before a pause, or
+	// false. Each may be nil.
 	Command func(c *analysis.Command) (span int, ok bool)
+	Span    func(r *analysis.Span) (span int, ok bool)
+	Line    func(x *analysis.Pause) (line int, ok bool)
 }
 
 func (p *Page) show() *show {
@@ -145,17 +148,42 @@ func (p *Page) appendFacts(b []byte, s *show) []byte {
 func (p *Page) AppendTables(b []byte) []byte {
 	s := p.show()
 	for _, t := range s.tables() {
-		var spanOf func(row int) (int, bool)
-		if t.title == commandTitle && p.Command != nil {
-			list := s.rankedCommands()
-			spanOf = func(row int) (int, bool) { return p.Command(list[row]) }
-		}
-		b = p.appendTable(b, t, spanOf)
+		b = p.appendTable(b, t, p.placeOf(s, t))
 	}
 	return b
 }
 
-func (p *Page) appendTable(b []byte, t *table, spanOf func(row int) (int, bool)) []byte {
+// place is what a row of a table leads to: the attribute and its value. The attribute is "" for
+// nothing.
+type place struct {
+	attribute string
+	index     int
+}
+
+// placeOf returns what the rows of a table lead to, nil for nothing.
+func (p *Page) placeOf(s *show, t *table) func(row int) place {
+	switch {
+	case t.title == commandTitle && p.Command != nil:
+		return placesOf(s.rankedCommands(), "data-span", p.Command)
+	case t.title == spanTitle && p.Span != nil:
+		return placesOf(s.Spans(), "data-span", p.Span)
+	case t.title == pauseTitle && p.Line != nil:
+		list, _ := s.Pauses()
+		return placesOf(list, "data-line", p.Line)
+	}
+	return nil
+}
+
+func placesOf[T any](list []T, attribute string, find func(T) (int, bool)) func(row int) place {
+	return func(row int) place {
+		if i, ok := find(list[row]); ok {
+			return place{attribute, i}
+		}
+		return place{}
+	}
+}
+
+func (p *Page) appendTable(b []byte, t *table, placeOf func(row int) place) []byte {
 	id := "t-" + strings.ReplaceAll(strings.ToLower(t.title), " ", "-")
 	if p.Run > 0 {
 		id += "-" + strconv.Itoa(p.Run)
@@ -184,10 +212,11 @@ func (p *Page) appendTable(b []byte, t *table, spanOf func(row int) (int, bool))
 		if r.failed {
 			b = append(b, ` class="failed"`...)
 		}
-		if spanOf != nil {
-			if span, ok := spanOf(i); ok {
-				b = append(strconv.AppendInt(append(b, ` data-run="`...), int64(p.Run), 10), `" data-span="`...)
-				b = append(strconv.AppendInt(b, int64(span), 10), '"')
+		if placeOf != nil {
+			if at := placeOf(i); at.attribute != "" {
+				b = strconv.AppendInt(append(b, ` data-run="`...), int64(p.Run), 10)
+				b = append(append(append(b, `" `...), at.attribute...), `="`...)
+				b = append(strconv.AppendInt(b, int64(at.index), 10), '"')
 			}
 		}
 		b = p.appendCells(append(b, '>'), t, r)

@@ -106,8 +106,12 @@ func (s *show) failedFirst() int {
 	return 3
 }
 
-// commandTitle is the title of the table of commands.
-const commandTitle = "Commands"
+// The titles of tables.
+const (
+	commandTitle = "Commands"
+	spanTitle    = "Spans"
+	pauseTitle   = "Pauses in the output"
+)
 
 func (s *show) commands() *table {
 	n := s.CommandTotals().Commands
@@ -157,7 +161,7 @@ func (s *show) spans() *table {
 		"total": func(r *analysis.Span) int64 { return r.Times.Total }, "wall": func(r *analysis.Span) int64 { return r.Times.Total },
 		"self": func(r *analysis.Span) int64 { return r.Self },
 	})
-	t := &table{title: "Spans", columns: []string{" span", "count", "p50", "p95", "max", "total", "self", "failed", "open", "unmatched", "overlapping"}}
+	t := &table{title: spanTitle, columns: []string{" span", "count", "p50", "p95", "max", "total", "self", "failed", "open", "unmatched", "overlapping"}}
 	for _, r := range list {
 		m := &r.Times
 		cells := []string{spanName(r), number(m.Count), "-", "-", "-", "-", "-"}
@@ -179,7 +183,7 @@ func (s *show) pauses() *table {
 	sorted(s, list, func(p *analysis.Pause) string { return string(p.Line) }, map[string]func(*analysis.Pause) int64{
 		"time": func(p *analysis.Pause) int64 { return -max(p.At, -1<<63+1) },
 	})
-	t := &table{title: "Pauses in the output", columns: []string{"pause", "at", " after the line", " meanwhile"}}
+	t := &table{title: pauseTitle, columns: []string{"pause", "at", " after the line", " meanwhile"}}
 	for _, p := range list {
 		if s.Top == Screen && p.Duration < longest/100 {
 			t.hidden++

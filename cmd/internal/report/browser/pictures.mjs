@@ -25,4 +25,5 @@ await picture("build.html", "output.png", 640, { colorScheme: "light" }, async p
 	await p.evaluate(() => document.getElementById("output").scrollIntoView());
 	await p.evaluate(() => { document.querySelector(".lines").scrollTop = 1e9; });
 });
+await picture("diff.html", "diff.png", 1080, { colorScheme: "light" });
 await browser.close();

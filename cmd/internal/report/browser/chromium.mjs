@@ -25,7 +25,7 @@ export async function launch() {
 
 let text;
 export function skeleton() {
-	text = text || execFileSync("go", ["run", "-buildvcs=false", "./skeleton"], { cwd: here, encoding: "utf8", maxBuffer: 1 << 24 });
+	text = text || execFileSync("go", ["run", "-buildvcs=false", "./testdata/skeleton"], { cwd: here, encoding: "utf8", maxBuffer: 1 << 24 });
 	return text;
 }
 

@@ -178,6 +178,50 @@ func (b *bench) reading() *group {
 	}
 }
 
+// comparing compares two logs, beside the summaries of both.
+func (b *bench) comparing() *group {
+	const count = 100_000
+	logs := []string{b.file("old spans"), b.file("new spans")}
+	time := func(key string, commands ...[]string) func(series) error {
+		return func(s series) error {
+			wall, rss := 0., 0.
+			for _, argv := range commands {
+				r, err := command(os.DevNull, argv...)
+				if err != nil {
+					return err
+				}
+				wall, rss = wall+r.wall, max(rss, r.rss)
+			}
+			s.put(key, wall)
+			s.put(key+" memory", rss)
+			return nil
+		}
+	}
+	dump := b.tool("ptrace-dump")
+	return &group{
+		rounds: b.pick(15, 7),
+		setup: func() error {
+			for _, log := range logs {
+				if _, err := command("", b.target("spans", log, strconv.Itoa(count))...); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		items: []*item{
+			{name: "compare two logs of 1 million events with 100,000 spans (ptrace-diff)", unit: millis, oursKey: "diff", theirsKey: "summaries", peer: "ptrace-dump -s of both", bar: most(2)},
+			{name: "the same: memory", unit: megabytes, oursKey: "diff memory", theirsKey: "summaries memory", peer: "ptrace-dump -s of one"},
+		},
+		steps: []func(series) error{
+			time("diff", []string{b.tool("ptrace-diff"), "--threshold=10%,1h", logs[0], logs[1]}),
+			time("summaries", []string{dump, "-s", logs[0]}, []string{dump, "-s", logs[1]}),
+		},
+		end: func(series) error {
+			return errors.Join(os.Remove(logs[0]), os.Remove(logs[1]))
+		},
+	}
+}
+
 // search finds one second in the middle of ten minutes.
 func (b *bench) search() *group {
 	bytes := b.pick(10e9, 1e9)

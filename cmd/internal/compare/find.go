@@ -230,6 +230,10 @@ func (c *comparison) otherwise(d *Difference, old, new []int64) {
 		}
 	case m.other != nil && !m.forked: // a fork has the arguments of its parent
 		d.How = Changed
+		if d.Name == d.Was {
+			was, now := apart(m.label.whole(), m.other.whole())
+			d.Was, d.Name = m.label.name+" "+was, m.other.name+" "+now
+		}
 	case c.movedIn(m):
 		d.How = Moved
 	default:
@@ -265,6 +269,9 @@ func (c *comparison) findTotals() {
 			continue
 		}
 		t := c.times(c.values(m, Old, self), c.values(m, New, self))
+		if k.kind == analysis.Process && (!c.Wall.Beyond || (t.By() > 0) != (c.Wall.By() > 0)) {
+			continue // commands that run in parallel slow each other down
+		}
 		if !t.Beyond || 2*abs(found[k]) > abs(t.By()) && (found[k] > 0) == (t.By() > 0) {
 			continue
 		}

@@ -2,8 +2,11 @@ package compare
 
 import (
 	"cmp"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // whatOf returns what a label is of.
@@ -53,4 +56,47 @@ func newLabels(sides [2][]*Run) *analysis.Labels {
 		}
 	}
 	return labels
+}
+
+// whole returns all arguments, or the data of a span.
+func (l *label) whole() string {
+	if l.kind != analysis.Process {
+		return l.data
+	}
+	d, err := posixtrace.DecodeExec([]byte(l.data))
+	if err != nil || len(d.Argv) == 0 {
+		return ""
+	}
+	return strings.Join(d.Argv[1:], " ")
+}
+
+const (
+	// before is how much of two texts apart keeps before their first difference, and after how much
+	// follows.
+	before = 20
+	after  = 60
+)
+
+// apart returns the parts of two texts in which they differ first.
+func apart(a, b string) (string, string) {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	from := max(n-before, 0)
+	for from > 0 && !utf8.RuneStart(a[from]) {
+		from--
+	}
+	part := func(s string) string {
+		end := min(n+after, len(s))
+		text := strings.ToValidUTF8(s[from:end], "")
+		if from > 0 {
+			text = "..." + text
+		}
+		if end < len(s) {
+			text += "..."
+		}
+		return text
+	}
+	return part(a), part(b)
 }

@@ -26,6 +26,8 @@ func TestMask(t *testing.T) {
 		{"at 1763890123 s", "at @number s"},
 		{"2026-11-23T10:12:00.5Z x", "@date x"},
 		{"2026-11-23 x 10:12:00.25", "@date x @date"},
+		{"cmTC_9f504.dir", "cmTC_@hash.dir"},
+		{"TryCompile-XYBSiI/x TryCompile", "TryCompile-@hash/x TryCompile"},
 		{"libfoo-1.2.3 x86_64 sha256", "libfoo-1.2.3 x86_64 sha256"},
 		{"grüße 日本", "grüße 日本"},
 	} {
@@ -38,7 +40,9 @@ func TestMask(t *testing.T) {
 		{"took 12ms, 3 of 4", "took @ms, 3 of 4"},
 		{"\x1b[32mPASS\x1b[0m 5s", "PASS @s"},
 		{"version 1.2.3", "version @.3"},
-		{"  [ 25%] Building x.o", "[ 25%] Building x.o"},
+		{"  [ 25%] Building x.o", "[ @%] Building x.o"},
+		{"[3/40] CC x.o", "[@/40] CC x.o"},
+		{"100 of 3/4", "100 of 3/4"},
 	} {
 		if got := maskLine([]byte(tt.in)); got != tt.want {
 			t.Errorf("maskLine(%q) = %q, want %q", tt.in, got, tt.want)

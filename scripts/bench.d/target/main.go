@@ -33,6 +33,7 @@ var modes = map[string]struct {
 	"member":   {"", member},
 	"memory":   {"SIZE", memory},
 	"span":     {"LOG SIZE COUNT DURATION", span},
+	"spans":    {"LOG SPANS", spans},
 	"streams":  {"STREAMS COUNT", streams},
 	"types":    {"TYPES COUNT", types},
 }

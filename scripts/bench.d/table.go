@@ -70,6 +70,12 @@ func atMost(value float64, u unit) bars {
 	return bars{b, b}
 }
 
+// atLeast bounds our value, which the unit shows.
+func atLeast(value float64, u unit) bars {
+	b := bar{limit: value, set: true, least: true, absolute: true, unit: u.name}
+	return bars{b, b}
+}
+
 func mostOn(intel, amd float64) bars {
 	return bars{bar{limit: intel, set: true}, bar{limit: amd, set: true}}
 }

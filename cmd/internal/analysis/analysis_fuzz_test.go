@@ -14,7 +14,13 @@ func FuzzAnalysis(f *testing.F) {
 	exit := (&posixtrace.ExitData{Status: 1, User: 5, MaxRSS: 9}).Append(nil)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		names := []string{"a.begin", "a.end", "step.begin", "step.end", "plain"}
-		a := New(Limits{Rows: 3})
+		seen := map[uint64]bool{}
+		a := New(Limits{Rows: 3, Calls: true, Each: func(iv *Interval) {
+			if iv.ID == 0 || seen[iv.ID] || iv.Parent >= iv.ID || iv.End < iv.Start || iv.Source < 0 || iv.Source > 1 || len(iv.Data) > maxArgs {
+				t.Fatalf("%+v", iv)
+			}
+			seen[iv.ID] = true
+		}})
 		sources := [2]*Source{}
 		for i := range sources {
 			sources[i] = a.NewSource(func(id posixtrace.EventID) string {
@@ -44,6 +50,20 @@ func FuzzAnalysis(f *testing.F) {
 			n++
 		}
 		a.Finish()
+		for _, h := range a.observer.homes {
+			open, keyed := 0, 0
+			for p := h.latest; p != nil; p = p.older {
+				if open++; p.home != h || open > a.spans.open {
+					t.Fatalf("%+v", p)
+				}
+				if p.keyed {
+					keyed++
+				}
+			}
+			if keyed != h.keyed {
+				t.Fatalf("%d spans with keys, %d counted", keyed, h.keyed)
+			}
+		}
 		if a.Events != n || a.Duration() < 0 {
 			t.Fatalf("%d events of %d in %d", a.Events, n, a.Duration())
 		}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -13,6 +14,10 @@ func BenchmarkAdd(b *testing.B) {
 		write func(w *written, i int64)
 	}{
 		{"spans", func(w *written, i int64) { w.user(i, "a.begin", 1, ""); w.user(i, "a.end", 1, "0") }},
+		{"steps", func(w *written, i int64) {
+			w.user(i, "step.begin", 1, fmt.Sprintf("deploy.sh:%d make target-%d", i%200, i%200))
+			w.user(i, "step.end", 1, "0")
+		}},
 		{"keyed", func(w *written, i int64) {
 			w.keyed(i, "a.begin", 1, uint64(2*i+1), 0)
 			w.keyed(i, "b.begin", 1, uint64(2*i+2), uint64(2*i+1))

@@ -40,7 +40,8 @@ const (
 )
 
 type processes struct {
-	running map[uint64]*process
+	running running
+	latest  *Program // of an exec
 	newest  *process
 	free    *process
 	used    uint64
@@ -62,7 +63,8 @@ type CommandTotals struct {
 }
 
 func (p *processes) init(l Limits) {
-	p.running, p.programs, p.by = map[uint64]*process{}, map[string]*Program{}, l.By
+	p.running.init()
+	p.programs, p.by = map[string]*Program{}, l.By
 	p.commands.keep = l.Rows
 	p.failures.keep = l.Rows
 }
@@ -71,7 +73,7 @@ func processKey(src *Source, pid int) uint64 { return uint64(src.index)<<32 | ui
 
 // add adds a process, nil if there are too many.
 func (p *processes) add(src *Source, pid int, at int64) *process {
-	if len(p.running) >= maxProcesses {
+	if p.running.count >= maxProcesses {
 		p.Totals.Ignored++
 		return nil
 	}
@@ -87,7 +89,7 @@ func (p *processes) add(src *Source, pid int, at int64) *process {
 		q.older.newer = q
 	}
 	p.newest = q
-	p.running[q.key] = q
+	p.running.put(q)
 	if b := src.a.observer; b != nil {
 		b.start(src, q)
 	}
@@ -104,7 +106,7 @@ func (p *processes) remove(q *process) {
 	if q.older != nil {
 		q.older.newer = q.newer
 	}
-	delete(p.running, q.key)
+	p.running.remove(q)
 	q.nth, q.newer = 0, nil
 	q.older, p.free = p.free, q
 }
@@ -114,11 +116,11 @@ func (p *processes) fork(src *Source, rec *posixtrace.Record) {
 	if err != nil || d.Kind == posixtrace.ForkThread || d.Child == rec.PID {
 		return
 	}
-	if old := p.running[processKey(src, d.Child)]; old != nil {
+	if old := p.running.of(processKey(src, d.Child)); old != nil {
 		// Another process had this id; its end is not in the log. If it is the child itself, whose
 		// first event came before the fork, only the parent is new.
 		if old.parent == nil && old != src.root && since(rec.UnixNano, old.start) < forkDelay {
-			if parent := p.running[processKey(src, rec.PID)]; parent != nil {
+			if parent := p.running.of(processKey(src, rec.PID)); parent != nil {
 				old.enter(parent, rec.UnixNano)
 				if b := src.a.observer; b != nil {
 					b.fork(src, old, parent, rec.TID)
@@ -128,7 +130,7 @@ func (p *processes) fork(src *Source, rec *posixtrace.Record) {
 		}
 		p.end(old, rec.UnixNano, nil)
 	}
-	parent := p.running[processKey(src, rec.PID)]
+	parent := p.running.of(processKey(src, rec.PID))
 	if parent == nil {
 		// It started before the log. What it runs is unknown.
 		parent = p.add(src, rec.PID, rec.UnixNano)
@@ -166,7 +168,7 @@ func (q *process) around() *process {
 }
 
 func (p *processes) exec(src *Source, rec *posixtrace.Record) {
-	q := p.running[processKey(src, rec.PID)]
+	q := p.running.of(processKey(src, rec.PID))
 	switch {
 	case q == nil:
 		if q = p.add(src, rec.PID, rec.UnixNano); q == nil {
@@ -192,7 +194,7 @@ func (p *processes) exec(src *Source, rec *posixtrace.Record) {
 }
 
 func (p *processes) exit(src *Source, rec *posixtrace.Record) {
-	q := p.running[processKey(src, rec.PID)]
+	q := p.running.of(processKey(src, rec.PID))
 	if q == nil {
 		p.Totals.Unknown++
 		return
@@ -246,6 +248,9 @@ func (p *processes) finish(a *Analysis) {
 // programOf returns the program of an exec's data.
 func (p *processes) programOf(args []byte) *Program {
 	name := programName(args)
+	if p.latest != nil && string(name) == p.latest.Name {
+		return p.latest
+	}
 	prog := p.programs[string(name)]
 	if prog == nil {
 		if len(p.programs) >= maxPrograms {
@@ -257,6 +262,7 @@ func (p *processes) programOf(args []byte) *Program {
 		prog = &Program{Name: string(name)}
 		p.programs[prog.Name] = prog
 	}
+	p.latest = prog
 	return prog
 }
 

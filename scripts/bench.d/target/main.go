@@ -34,6 +34,7 @@ var modes = map[string]struct {
 	"memory":   {"SIZE", memory},
 	"span":     {"LOG SIZE COUNT DURATION", span},
 	"spans":    {"LOG SPANS", spans},
+	"recorded": {"LOG spans|keyed|steps|processes COUNT", recorded},
 	"streams":  {"STREAMS COUNT", streams},
 	"types":    {"TYPES COUNT", types},
 }

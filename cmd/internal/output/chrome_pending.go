@@ -22,7 +22,7 @@ type pendingEvent struct {
 	at, dur int64
 	seq     int
 	text    []byte
-	full    *dataBlock // has the text of earlier events in the queue only; may be nil
+	begins  bool // a block of text
 }
 
 func (a *pendingEvent) before(b *pendingEvent) bool {
@@ -47,9 +47,9 @@ func (p *pendingEvents) push(text []byte, at, dur int64) {
 		heap.Push(&p.late, e)
 		return
 	}
-	q := p.queue.push(maxPending + 1)
+	q := p.queue.push()
 	q.at, q.dur, q.seq = at, dur, p.seq
-	q.text, q.full = p.blocks.keep(text)
+	q.text, q.begins = p.blocks.keep(text)
 }
 
 // appendFirst appends the text of the first event and removes the event. There must be one.
@@ -62,8 +62,10 @@ func (p *pendingEvents) appendFirst(b []byte) []byte {
 	e := p.queue.first()
 	p.bytes -= len(e.text)
 	b = append(b, e.text...)
-	p.blocks.reuse(e.full)
-	e.text, e.full = nil, nil
+	if e.begins {
+		p.blocks.reuse()
+	}
+	e.text = nil
 	p.queue.pop()
 	return b
 }

@@ -57,12 +57,12 @@ func (g *Golden) Begin(b []byte) []byte { return b }
 // Append keeps the event back, and appends the lines of earlier ones beyond the limits.
 func (g *Golden) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	g.pids.nested = true
-	e := g.held.push(src, rec)
-	e.process = g.pids.hold(rec.PID)
+	process := g.pids.hold(rec.PID)
+	var thread *numbered
 	if !byTraceSystem(rec.ID) {
-		e.thread = g.tids.hold(rec.TID)
+		thread = g.tids.hold(rec.TID)
 	}
-	if e.refersToOther {
+	if g.held.push(src, rec, process, thread).refersToOther {
 		g.forEachOther(rec, (*numbers[int]).hold, (*numbers[spanKey]).hold)
 	}
 	for g.Live && g.held.count > 0 || g.held.count > maxHeld || g.held.size > maxHeldData {
@@ -112,11 +112,11 @@ func (g *Golden) emitFirst(b []byte) []byte {
 	e := g.held.first()
 	rec := e.record()
 	for i := range g.Masks {
-		rec.Data = g.Masks[i].apply(g, e.src, &rec)
+		rec.Data = g.Masks[i].apply(g, e.by.src, &rec)
 	}
-	v := goldenEvent{pid: g.pids.numberOf(e.process, rec.PID)}
-	if e.thread != nil {
-		v.tid = g.tids.numberOf(e.thread, rec.TID)
+	v := goldenEvent{pid: g.pids.numberOf(e.by.process, rec.PID)}
+	if e.by.thread != nil {
+		v.tid = g.tids.numberOf(e.by.thread, rec.TID)
 	}
 	if e.refersToOther {
 		v.span = g.spans.number(spanOf(rec.PID, rec.Span))
@@ -124,16 +124,16 @@ func (g *Golden) emitFirst(b []byte) []byte {
 	}
 	switch {
 	case g.Format != nil:
-		b = g.Format.append(b, e.src, &rec, &v, g)
+		b = g.Format.append(b, e.by.src, &rec, &v, g)
 	case g.InJSON:
-		b = g.appendJSON(b, e.src, &rec, &v)
+		b = g.appendJSON(b, e.by.src, &rec, &v)
 	default:
-		b = g.appendLine(b, e.src, &rec, &v)
+		b = g.appendLine(b, e.by.src, &rec, &v)
 	}
 	if !g.Live {
-		g.pids.releaseOf(e.process, e.pid)
-		if e.thread != nil {
-			g.tids.releaseOf(e.thread, e.tid)
+		g.pids.releaseOf(e.by.process, e.by.pid)
+		if e.by.thread != nil {
+			g.tids.releaseOf(e.by.thread, e.by.tid)
 		}
 		if e.refersToOther {
 			rec.Data = e.data

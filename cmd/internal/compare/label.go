@@ -34,13 +34,31 @@ func (c *comparison) text(l *label) string {
 	return analysis.SpanLabel(l.name, []byte(l.data))
 }
 
-// around returns the label of what is around an item, "" for the first command.
+// around returns the label of what is around an item, "" for the first command, and of the span around
+// that.
 func (c *comparison) around(m *matched) string {
 	p := m.parent
 	if p.label == nil || p.parent.label == nil && p.kind == analysis.Process {
 		return ""
 	}
-	return c.text(p.label)
+	text := c.text(p.latest())
+	if p.kind == analysis.SpanKind {
+		return text
+	}
+	for up := p.parent; up.label != nil; up = up.parent {
+		if up.kind == analysis.SpanKind {
+			return text + " in " + c.text(up.latest())
+		}
+	}
+	return text
+}
+
+// latest returns the label that the new runs have.
+func (m *matched) latest() *label {
+	if m.other != nil {
+		return m.other
+	}
+	return m.label
 }
 
 // newLabels returns what tells commands apart from others of their program, in any run.

@@ -48,7 +48,6 @@ type spans struct {
 	near  int64 // intervals shorter than this become one with those that start about when they do
 
 	forgetful int64 // intervals shorter than this have lost their data
-	merged    uint64
 	dropped   uint64
 	cut       uint64 // bytes of data that were left out
 }

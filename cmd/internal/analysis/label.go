@@ -204,6 +204,11 @@ func isTemporary(a string) bool {
 func pick(program string, argv []string, common map[string]bool) []string {
 	var of [classes][]string
 	args := operands(argv)
+	for i, a := range args[:min(len(args), 2)] { // go build -toolexec: after the tool, which may be a script
+		if tool := path.Base(a); path.IsAbs(a) && subjects[tool] != "" {
+			return append([]string{tool}, pick(tool, args[i:], common)...)
+		}
+	}
 	if subject := subjects[program]; subject != "" {
 		if i := slices.Index(args, subject); i >= 0 && i+1 < len(args) && !common[args[i+1]] {
 			return []string{word(args[i+1])}

@@ -142,6 +142,8 @@ func TestLabels(t *testing.T) {
 		{[]argv{{"gcc", "-c", "src/main.c", "-I", "include", "-o", "main.o"}, {"gcc", "-c", "src/x.c", "-I", "include", "-o", "x.o"}}, []string{"gcc src/main.c", "gcc src/x.c"}},
 		{[]argv{{"as", "--64", "-o", "main.o", "/tmp/cc1.s"}, {"as", "--64", "-o", "x.o", "/tmp/cc2.s"}}, []string{"as main.o", "as x.o"}},
 		{[]argv{{"sh", "-c", "cd a && make"}, {"sh", "-c", "cd b\nmake"}}, []string{"sh cd a && make", "sh cd b ..."}},
+		{[]argv{{"slow", "/x/slow", "/usr/lib/go/pkg/tool/compile", "-p", "m/slow", "-goversion", "go1.26.8"}, {"slow", "/usr/lib/go/pkg/tool/compile", "-p", "m/fast", "-goversion", "go1.26.8"}},
+			[]string{"slow compile m/slow", "slow compile m/fast"}},
 		{[]argv{{"compile", "-o", "/tmp/go-build1/b001/_pkg_.a", "-trimpath", "/tmp/go-build1=>", "-p", "encoding/json", "-pack", "./a.go", "./b.go", "./c.go", "./d.go"},
 			{"compile", "-o", "/tmp/go-build1/b002/_pkg_.a", "-trimpath", "/tmp/go-build1=>", "-p", "fmt", "-pack", "./a.go"}}, []string{"compile encoding/json", "compile fmt"}},
 		{[]argv{{"bash", "deploy.sh", "prod"}, {"bash", "test.sh", "prod"}}, []string{"bash deploy.sh", "bash test.sh"}},

@@ -14,12 +14,16 @@ import (
 // views are the modes that show single commands and spans.
 var views = []string{"tree", "timeline", "folded", "junit"}
 
-// maxCases bounds the number of test cases.
-const maxCases = 1 << 17
+const (
+	// maxIntervals bounds the number of commands and spans: about 200 bytes each.
+	maxIntervals = 1 << 18
+	// maxCases bounds the number of test cases.
+	maxCases = 1 << 17
+)
 
 // writeView reads the inputs and writes their commands and spans.
 func writeView(env *cli.Env, inputs []*input, opt *options) error {
-	limit, out := intervals.MaxNodes, (*view.Output)(nil)
+	limit, out := maxIntervals, (*view.Output)(nil)
 	if opt.mode == "junit" {
 		limit, out = maxCases, view.NewOutput()
 	}

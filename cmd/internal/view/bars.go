@@ -5,7 +5,6 @@ import "strings"
 // bar is the lane of a row: two cells for each column. A cell has the greatest of its values.
 type bar struct {
 	cells  []uint8
-	start  float64
 	column float64 // nanoseconds of a cell
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
@@ -72,7 +72,7 @@ func (s *show) duration(ns int64) string {
 
 // fit cuts text to a width, 0 for no limit.
 func (s *show) fit(text string, width int) string {
-	if width <= 0 || twwidth.Width(text) <= width {
+	if width <= 0 || table.Width(text) <= width {
 		return text
 	}
 	dots := "…"
@@ -82,17 +82,17 @@ func (s *show) fit(text string, width int) string {
 	if width <= len("..") {
 		dots = ""
 	}
-	return twwidth.Truncate(text, width, dots)
+	return table.Truncate(text, width, dots)
 }
 
 // pad fills text up to a width on its left.
 func pad(text string, width int) string {
-	return strings.Repeat(" ", max(width-twwidth.Width(text), 0)) + text
+	return strings.Repeat(" ", max(width-table.Width(text), 0)) + text
 }
 
 // fill fills text up to a width on its right.
 func fill(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-twwidth.Width(text), 0))
+	return text + strings.Repeat(" ", max(width-table.Width(text), 0))
 }
 
 // status returns how a command or span ended, "" for a span without a status.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
 )
@@ -68,8 +68,8 @@ func (s *show) layout(names, ends []string) (l layout) {
 	const least = 6
 	width = max(width, 2*least)
 	for i := range names {
-		l.name = max(l.name, twwidth.Width(names[i]))
-		l.end = max(l.end, twwidth.Width(ends[i]))
+		l.name = max(l.name, table.Width(names[i]))
+		l.end = max(l.end, table.Width(ends[i]))
 	}
 	if width < 40 {
 		l.end = 0

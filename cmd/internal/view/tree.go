@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -19,12 +19,12 @@ func AppendTree(b []byte, r *Run, o *Options) []byte {
 		return s.notes(append(b, s.empty()...))
 	}
 	rows := s.rows(s.rowLimit(4))
-	table := [][]string{{"start", "duration", "share", "path", "status"}}
+	lines := [][]string{{"start", "duration", "share", "path", "status"}}
 	for i := range rows {
-		table = append(table, s.cells(&rows[i]))
+		lines = append(lines, s.cells(&rows[i]))
 	}
-	widths := s.columns(table)
-	for i, cells := range table {
+	widths := s.columns(lines)
+	for i, cells := range lines {
 		line, color := "", ""
 		for j, cell := range cells {
 			if widths[j] > 0 && j == len(cells)-1 {
@@ -67,12 +67,12 @@ func (s *show) share(ns int64) string {
 const leastName = 28
 
 // columns returns the widths of the columns, 0 for those that have no room.
-func (s *show) columns(table [][]string) []int {
-	widths := make([]int, len(table[0]))
+func (s *show) columns(lines [][]string) []int {
+	widths := make([]int, len(lines[0]))
 	total := 2
 	for j := range widths {
-		for _, cells := range table {
-			widths[j] = max(widths[j], twwidth.Width(cells[j]))
+		for _, cells := range lines {
+			widths[j] = max(widths[j], table.Width(cells[j]))
 		}
 		total += widths[j] + 2
 	}

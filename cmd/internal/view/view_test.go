@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/posixtrace/posixtrace/cmd/internal/table"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
@@ -316,7 +316,7 @@ func TestHostile(t *testing.T) {
 				}
 				for line := range strings.Lines(string(b)) {
 					// The last lines are not cut.
-					if w := twwidth.Width(strings.TrimSuffix(line, "\n")); w > max(width, 12) && !strings.Contains(line, "left out") {
+					if w := table.Width(strings.TrimSuffix(line, "\n")); w > max(width, 12) && !strings.Contains(line, "left out") {
 						t.Fatalf("%s, width %d: %d in %q", name, width, w, line)
 					}
 				}
@@ -426,7 +426,7 @@ func TestScale(t *testing.T) {
 			a.Events, a.First, a.Last = 2, 0, ns
 			s := &show{Run: &Run{Tree: &intervals.Tree{End: ns}, Analysis: a}, Options: &Options{}}
 			line := s.scale(columns)
-			if twwidth.Width(line) > columns || columns >= 20 && !strings.HasPrefix(line, "|0") || strings.Count(line, "|") > columns/10+1 {
+			if table.Width(line) > columns || columns >= 20 && !strings.HasPrefix(line, "|0") || strings.Count(line, "|") > columns/10+1 {
 				t.Errorf("%d ns, %d columns: %q", ns, columns, line)
 			}
 			for i, word := range strings.Fields(line) {

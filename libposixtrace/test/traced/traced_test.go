@@ -397,3 +397,31 @@ func TestUntracedProcessLeavesNoFiles(t *testing.T) {
 		t.Errorf("%d files of names of %d killed processes", n, killed)
 	}
 }
+
+// A process whose parent has ended finds the stream by the page of its session's leader.
+func TestInheritFromLeaderOfSession(t *testing.T) {
+	native(t) // the shell starts the program
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	cmd := command(t, "/bin/sh", "-c", `read go; ("$0" <&3 &); echo ready; read end; :`, ctest.C(t, "testdata/peer.c"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.ExtraFiles = []*os.File{r}
+	leader := startCommand(t, cmd)
+	r.Close()
+	s := create(t, leader.pid, &posixtrace.Attr{Inheritance: posixtrace.InheritChildren})
+	if line := leader.ask("go"); line != "ready" {
+		t.Fatalf("the shell says %q", line)
+	}
+	fmt.Fprintln(w, "unnamed orphan")
+	if line := leader.line(); line != "done" {
+		t.Fatalf("the program says %q", line)
+	}
+	w.Close()
+	leader.end()
+	if list := events(t, s); len(list) != 1 || list[0].data != "orphan" {
+		t.Errorf("recorded: %v", list)
+	}
+}

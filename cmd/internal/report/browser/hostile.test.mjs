@@ -53,6 +53,7 @@ test("names, data and output stay text", async () => {
 	}
 	const output = await p.evaluate(() => document.querySelector(".lines").textContent);
 	assert.ok(output.includes("</script><script>alert(1)</script>"));
+	assert.ok(!/[\0-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]/.test(output), "the output shows what is hidden");
 	await p.evaluate(() => report.output.scrollTo(0));
 	assert.equal(await p.evaluate("document.scripts.length + document.images.length"), scripts);
 	assert.match(await p.innerText("#omitted"), /77 short intervals merged.*5 intervals left out.*1 event left out.*2 lines of output left out/);

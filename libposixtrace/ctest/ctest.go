@@ -332,7 +332,8 @@ func C(t testing.TB, source string, flags ...string) string {
 	return Build(t, Program{Sources: []string{source}, Flags: flags})
 }
 
-// TraceDir makes a trace directory of the test's own, which disappears with the test.
+// TraceDir makes a trace directory of the test's own. It disappears with the test, as do directories
+// of the same name and a suffix, which programs of other users make.
 func TraceDir(t testing.TB) string {
 	t.Helper()
 	base := ""
@@ -346,21 +347,25 @@ func TraceDir(t testing.TB) string {
 	t.Cleanup(func() {
 		awaitAgents(dir)
 		os.RemoveAll(dir)
+		others, _ := filepath.Glob(dir + ".*")
+		for _, d := range others {
+			os.RemoveAll(d)
+		}
 	})
 	return dir
 }
 
-// awaitAgents waits until the agents that use a trace directory have shut their streams down. They do
+// awaitAgents waits until the agents that use a trace directory, or one with a suffix, have shut their streams down. They do
 // when their programs have ended, and would make the directory again.
 func awaitAgents(dir string) {
-	uses := []byte("PTRACE_DIR=" + dir + "\x00")
+	uses, others := []byte("PTRACE_DIR="+dir+"\x00"), []byte("PTRACE_DIR="+dir+".")
 	some := func() bool {
 		list, _ := filepath.Glob("/proc/[0-9]*/comm")
 		for _, comm := range list {
 			if name, _ := os.ReadFile(comm); !bytes.HasPrefix(name, []byte("posixtrace-agen")) {
 				continue
 			}
-			if env, _ := os.ReadFile(filepath.Join(filepath.Dir(comm), "environ")); bytes.Contains(env, uses) {
+			if env, _ := os.ReadFile(filepath.Join(filepath.Dir(comm), "environ")); bytes.Contains(env, uses) || bytes.Contains(env, others) {
 				return true
 			}
 		}

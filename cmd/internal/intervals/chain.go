@@ -90,6 +90,9 @@ func (t *Tree) byEnd(i int32, by int64, source int32) (list []int32) {
 		}
 		return true
 	})
-	slices.SortStableFunc(list, func(x, y int32) int { return cmp.Compare(min(t.Nodes[y].End, by), min(t.Nodes[x].End, by)) })
+	slices.Reverse(list) // mostly in order then
+	slices.SortFunc(list, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(min(t.Nodes[y].End, by), min(t.Nodes[x].End, by)), cmp.Compare(t.Nodes[x].Start, t.Nodes[y].Start), cmp.Compare(x, y))
+	})
 	return list
 }

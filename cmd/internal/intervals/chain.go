@@ -18,7 +18,7 @@ type Link struct {
 // could end; what ended last before that one began decided when that could begin. The same holds
 // inside of each. Each log has a chain of its own.
 func (t *Tree) Chain() []Link {
-	var list []Link
+	list := make([]Link, 0, len(t.Nodes)) // memory that is not used costs nothing
 	type part struct {
 		node     int32 // None for the run
 		link     int32 // its index in list

@@ -8,6 +8,7 @@
 #include "attach.h"
 #include "dir.h"
 #include "hot.h"
+#include "names.h"
 #include "page.h"
 #include "table.h"
 
@@ -61,7 +62,7 @@ __attribute__((constructor)) static void load(void)
 	int saved = errno;
 	pxt_setup();
 	pxt_env_capture();
-	pthread_atfork(NULL, has_child, forked);
+	pthread_atfork(pxt_names_before_fork, has_child, forked);
 	connect_early();
 	errno = saved;
 }

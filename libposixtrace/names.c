@@ -19,7 +19,7 @@
 #define FEW 32 /* names that are found without buckets, whose memory most programs never touch */
 #define LOCK_WAIT UINT64_C(3000000000) /* a signal may stop the holder of the lock */
 
-/* The memory for more names than pxt_hot has room for. The kernel wipes it in a child of fork. */
+/* The memory for more names than pxt_hot has room for. */
 struct pxt_more_names {
 	uint8_t records[MAX_NAMES * MAX_RECORD];
 	_Alignas(4) uint32_t buckets[BUCKETS]; /* offsets of records, plus one; used if there are more than FEW */
@@ -59,13 +59,19 @@ static int grow(struct pxt_names *t, size_t n)
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 		if (err < 0)
 			return err;
-		pxt_madvise(mem, sizeof *region, MADV_WIPEONFORK);
 		region = mem;
 	}
 	memcpy(region->records, t->few, t->end);
 	t->more = region;
 	return 0;
 }
+
+/*
+ * What this process knew when it last called fork, or in a child what its parent knew. The kernel
+ * wipes what pxt_hot says, but the child may use the ids that its parent has opened, also when the
+ * parent ends before the child's first event, as in a daemon.
+ */
+static struct pxt_names at_fork;
 
 static void forget(struct pxt_names *t, uint64_t family)
 {
@@ -203,7 +209,7 @@ static bool add(struct pxt_names *t, const uint8_t *b, const struct record *k)
 {
 	if (!acceptable(t, k, t->next) || t->end + k->size > (t->more ? sizeof t->more->records : sizeof t->few))
 		return false;
-	memcpy(records(t) + t->end, b, k->size);
+	memmove(records(t) + t->end, b, k->size);
 	t->end += k->size;
 	t->next[k->class]++;
 	if (count(t) > FEW)
@@ -480,4 +486,33 @@ int pxt_names_inherit(struct pxt_room *r, uint64_t family, int *lock)
 	err = refresh(r, &PXT_HOT->names, fd);
 	pxt_close(fd);
 	return err < 0 ? err : pxt_names_restore(r, family, -1, lock);
+}
+
+void pxt_names_before_fork(void)
+{
+	if (PXT_HOT->names.end)
+		at_fork = PXT_HOT->names;
+}
+
+/*
+ * fork may have interrupted a change, so only sound records count. If another process, which made the
+ * page, has given the numbers to other names, they stay with those.
+ */
+void pxt_names_after_fork(struct pxt_room *r, uint64_t family)
+{
+	struct pxt_names *t = &PXT_HOT->names;
+	uint32_t end = at_fork.end;
+	struct record k;
+	int lock = -1;
+	if (!end || t->end || at_fork.family == family)
+		return;
+	*t = at_fork;
+	at_fork.end = 0;
+	forget(t, family);
+	while (t->end < end && parse(records(t) + t->end, end - t->end, &k) && add(t, records(t) + t->end, &k))
+		;
+	if (pxt_names_restore(r, family, -1, &lock) < 0)
+		forget(t, family);
+	if (lock >= 0)
+		pxt_names_unlock(lock);
 }

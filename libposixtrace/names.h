@@ -32,6 +32,10 @@ int pxt_names_inherit(struct pxt_room *r, uint64_t family, int *lock); /* those 
 int pxt_names_restore(struct pxt_room *r, uint64_t family, int removed, int *lock);
 void pxt_names_unlock(int lock);
 
+/* A child of fork begins with the names of its parent, even if that has ended. */
+void pxt_names_before_fork(void);
+void pxt_names_after_fork(struct pxt_room *r, uint64_t family);
+
 /* The id of a predefined type, 0 if there is none of that name. */
 uint32_t pxt_predefined(const char *name, size_t len);
 

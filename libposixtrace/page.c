@@ -411,15 +411,22 @@ static int create_page(struct pxt_room *r, uint8_t *mapped, uint8_t **page, bool
 	return err;
 }
 
+/* A page that replaces another one of this program counts on. */
+static void opened(struct pxt_room *r, uint8_t *page, uint8_t *old, bool held)
+{
+	if (old)
+		return;
+	pxt_page_opened(page, held);
+	pxt_names_after_fork(r, pxt_page_family(page));
+}
+
 int pxt_page_own(struct pxt_room *r, uint8_t *old, uint8_t **page)
 {
 	for (int i = 0; i < 16; i++) {
 		bool held = false;
 		int verdict, err = map_page(r, r->self, page, &verdict, &held);
 		if (err == 0 && verdict == PXT_PG_pageSound) {
-			/* A page that replaces another one of this program counts on. */
-			if (!old)
-				pxt_page_opened(*page, held);
+			opened(r, *page, old, held);
 			return 0;
 		}
 		if (err == 0 && verdict == PXT_PG_pageOld) {
@@ -434,8 +441,8 @@ int pxt_page_own(struct pxt_room *r, uint8_t *old, uint8_t **page)
 			return err;
 		err = create_page(r, old, page, &held);
 		if (err != -EEXIST) { /* else another process was faster: use its page */
-			if (err == 0 && !old)
-				pxt_page_opened(*page, held);
+			if (err == 0)
+				opened(r, *page, old, held);
 			return err;
 		}
 	}

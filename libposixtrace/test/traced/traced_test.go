@@ -398,6 +398,48 @@ func TestUntracedProcessLeavesNoFiles(t *testing.T) {
 	}
 }
 
+// A daemon uses the ids that its parent has opened, who ends before the first event of the daemon. The
+// page of the daemon is its own, or one that a controller has made; what its parents left is gone.
+func TestDaemonKeepsNames(t *testing.T) {
+	for _, names := range []int{3, 300} { // with and without memory beyond the first page
+		for _, first := range []bool{false, true} {
+			t.Run(fmt.Sprint(names, " names, own page ", first), func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "traces")
+				t.Setenv("PTRACE_DIR", dir)
+				p := startPeer(t)
+				ids := make([]int, names)
+				for i := range ids {
+					ids[i] = p.number("open name.%d", i)
+				}
+				p.number("daemon")
+				daemon := p.number("daemon")
+				left, err := filepath.Glob(filepath.Join(dir, "[pn]-*"))
+				if err != nil || len(left) == 0 {
+					t.Fatalf("%d files, %v", len(left), err)
+				}
+				for _, name := range left {
+					tracetest.OK(t, "Remove", os.Remove(name))
+				}
+				if first {
+					p.done("event %d 1", ids[1])
+				}
+				s := create(t, daemon, nil)
+				p.done("event %d 1", ids[names-1])
+				more := p.number("open more")
+				p.done("event %d 1", more)
+				var got []string
+				for _, e := range events(t, s) {
+					got = append(got, e.name)
+				}
+				if want := fmt.Sprintf("[name.%d more]", names-1); fmt.Sprint(got) != want || more != ids[names-1]+1 {
+					t.Errorf("recorded: %q, want %s; the id of a further name is %d", got, want, more)
+				}
+				p.end()
+			})
+		}
+	}
+}
+
 // A process whose parent has ended finds the stream by the page of its session's leader.
 func TestInheritFromLeaderOfSession(t *testing.T) {
 	native(t) // the shell starts the program

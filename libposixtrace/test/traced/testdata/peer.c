@@ -7,6 +7,7 @@
  *   count N          opens N names, "n 0" ..., and prints how many ids differ from the unnamed one
  *   exec             runs this program again
  *   fork             goes on in a child; the parent waits for it
+ *   daemon           goes on in a child in a session of its own; the parent ends at once
  *   pid
  *   nofile N         the limit of descriptors; 0: as many as may be
  *   fds              the number of open descriptors
@@ -78,6 +79,11 @@ static void obey(char *line, char **argv)
 			waitpid(pid, &status, 0);
 			exit(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
 		}
+		printf("%d\n", (int)getpid());
+	} else if (!strcmp(line, "daemon")) {
+		if (fork() > 0)
+			exit(0);
+		setsid();
 		printf("%d\n", (int)getpid());
 	} else if (sscanf(line, "nofile %u", &n) == 1) {
 		struct rlimit l;

@@ -216,7 +216,7 @@ func readStyle(args *cli.Args, form string) output.TimeStyle {
 // selects them: text and summaries do, JSON, CSV and exports have all events.
 func (o *options) hidesFlushMarks() bool {
 	if o.mode != "" {
-		return o.mode == "summary"
+		return o.mode == "summary" || o.mode == "html"
 	}
 	name := strings.TrimPrefix(o.form, "golden ")
 	return !slices.ContainsFunc(output.Forms, func(f output.FormInfo) bool { return f.Name == name && f.Marks })

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
@@ -111,7 +112,7 @@ func (s *Source) Add(recs []posixtrace.Record) {
 	}
 }
 
-// Read adds all events of a reader.
+// Read adds all events of a reader except flush marks, as summaries count them.
 func (s *Source) Read(r *posixtrace.Reader) error {
 	var b posixtrace.Batch
 	for {
@@ -122,7 +123,7 @@ func (s *Source) Read(r *posixtrace.Reader) error {
 		if err != nil {
 			return err
 		}
-		s.Add(b.Records)
+		s.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return eventset.IsFlushMark(rec.ID) }))
 	}
 }
 

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -74,7 +75,7 @@ func closeLogs(logs [2][]*log) {
 
 // readAll reads the logs, several at a time, and reports those that are not whole.
 func readAll(env *cli.Env, logs [2][]*log, opt *options) {
-	debug.SetGCPercent(gcPercent)
+	collectLate()
 	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), mostAtATime))
 	done := make(chan struct{})
 	n := 0
@@ -99,9 +100,25 @@ func readAll(env *cli.Env, logs [2][]*log, opt *options) {
 	}
 }
 
-// gcPercent lets the garbage collector run less often than by default: most of what is read stays until
-// the end.
-const gcPercent = 400
+const (
+	// gcPercent lets the garbage collector run less often than by default: most of what is read stays
+	// until the end.
+	gcPercent = 400
+	// lateHeap is the size of the heap at which the garbage collector runs first. It reads the whole
+	// memory of a list that grows. A page that was read before it is written costs a second fault, and
+	// an interrupt of the other processors.
+	lateHeap = 64 << 20
+)
+
+// collectLate has the garbage collector run first when the heap has a size.
+func collectLate() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(lateHeap)
+	runtime.AddCleanup(new(*log), func(struct{}) {
+		debug.SetGCPercent(gcPercent)
+		debug.SetMemoryLimit(math.MaxInt64)
+	}, struct{}{})
+}
 
 // mostAtATime bounds the logs that are read at a time: each needs memory.
 const mostAtATime = 4

@@ -11,7 +11,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -90,7 +89,7 @@ func (r *Run) page(number int) *summary.Page {
 		return i, ok
 	}
 	p.Span = func(s *analysis.Span) (int, bool) {
-		i, ok := r.longest[cmp.Or(s.Step, s.Name)]
+		i, ok := r.longest[row{cut(s.Name, maxName), s.Step}]
 		return i, ok
 	}
 	p.Line = r.lines.find(r.analysis)

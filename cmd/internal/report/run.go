@@ -7,6 +7,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
+	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
 )
 
 // A Run is what a page shows of one log, or of several that are one run. The members that a caller
@@ -24,7 +25,7 @@ type Run struct {
 	actorLane []int32 // the node of each actor
 	spans     []span
 	spanOf    map[command]int
-	longest   map[string]int // spans, by the label
+	longest   map[row]int // spans
 	marks     []mark
 	lines     lines
 	gaps      []gap
@@ -51,6 +52,21 @@ type omitted struct{ spans, marks, lines, bytes, merged uint64 }
 type command struct {
 	source, pid int32
 	start       int64
+}
+
+// row identifies the spans that share a row of the table.
+type row struct{ name, step string }
+
+// maxStep bounds the text of a step in a row, as package analysis does.
+const maxStep = 200
+
+// rows returns the rows in which a span may be: that of its step, and that of its name.
+func rows(name, data string) []row {
+	named := row{name: name}
+	if name != recipe.Name && analysis.SpanLabel(name, []byte(data)) != data {
+		return []row{named}
+	}
+	return []row{{name, data[:min(len(data), maxStep)]}, named}
 }
 
 // Finish returns the run. No events follow.
@@ -171,7 +187,7 @@ func (r *Run) name(s *spans, room int) {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(r.spans[j].length(), r.spans[i].length()) })
-	r.spanOf, r.longest = map[command]int{}, map[string]int{}
+	r.spanOf, r.longest = map[command]int{}, map[row]int{}
 	for _, i := range order {
 		x := &r.spans[i]
 		name, data := s.names.list[x.name], s.data.list[x.data]
@@ -184,8 +200,8 @@ func (r *Run) name(s *spans, room int) {
 				text = callText(data)
 			case analysis.SpanKind:
 				text = data
-				if step := analysis.SpanLabel(name, []byte(data)); step == data {
-					label = step
+				if len(rows(name, data)) > 1 {
+					label = analysis.SpanLabel(name, []byte(data))
 				}
 			}
 		} else {
@@ -197,8 +213,12 @@ func (r *Run) name(s *spans, room int) {
 				n.name = label
 			}
 		}
-		if _, known := r.longest[label]; x.kind == analysis.SpanKind && !known {
-			r.longest[label] = int(i)
+		if x.kind == analysis.SpanKind {
+			for _, row := range rows(name, data) {
+				if _, known := r.longest[row]; !known {
+					r.longest[row] = int(i)
+				}
+			}
 		}
 		x.name, x.data = r.strings.addString(label), r.strings.addString(text)
 	}

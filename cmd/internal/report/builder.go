@@ -37,6 +37,14 @@ type Source struct {
 	known  []kind
 	data   []byte // reused
 	hasOut bool   // captured output
+	writer int    // the process of the latest line
+	ended  exited
+}
+
+// exited is the end of a command.
+type exited struct {
+	pid int
+	at  int64
 }
 
 // kind is what the page does with the events of a type.
@@ -47,6 +55,7 @@ const (
 	inInterval
 	printed
 	lossOrEnd
+	ending
 	ignored
 	marked
 )
@@ -102,8 +111,13 @@ func (s *Source) Add(recs []posixtrace.Record) {
 		}
 		switch k {
 		case printed:
-			s.hasOut = true
+			s.hasOut, s.writer = true, rec.PID
 			b.lines.add(rec, s.index)
+		case ending:
+			// The command that writes the lines ends the last one. Lines that were read later may follow.
+			if !s.hasOut || s.writer == rec.PID {
+				s.ended = exited{rec.PID, rec.UnixNano}
+			}
 		case lossOrEnd:
 			b.gaps.add(rec, s.index)
 		case marked:
@@ -137,7 +151,7 @@ func (s *Source) learn(id posixtrace.EventID) kind {
 		k = lossOrEnd
 	case id == posixtrace.EventProcExit:
 		// The exit of an unknown process is counted in the notes.
-		k = inInterval
+		k = ending
 	case eventset.IsFlushMark(id):
 		k = ignored
 	case !analysis.Plain(id, name):

@@ -33,7 +33,7 @@ func (r *Run) appendJSON(b []byte, room int) []byte {
 	b = append(b, ']', ',')
 	r.lines.fit(room - (len(b) - start))
 	r.omitted.lines, r.omitted.bytes = r.lines.omittedLines, r.cut+r.lines.omittedBytes
-	b = append(r.lines.appendJSON(b, r.from, r.output), ',')
+	b = append(r.lines.appendJSON(b, r), ',')
 	return append(r.appendOmitted(b), '}')
 }
 

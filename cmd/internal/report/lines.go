@@ -190,18 +190,22 @@ func (l *lines) find(a *analysis.Analysis) func(p *analysis.Pause) (int, bool) {
 	}
 }
 
-// appendJSON appends the member for the lines. laneOf has the lane of each source's output.
-func (l *lines) appendJSON(b []byte, from int64, laneOf []int) []byte {
+// appendJSON appends the member for the lines.
+func (l *lines) appendJSON(b []byte, r *Run) []byte {
 	var time, stream, lane column
-	at, n, gap := uint64(0), 0, -1
+	at, n, gap, end := uint64(0), 0, -1, int64(-1)
 	for i, block := range l.blocks() {
 		if i == 1 && l.omittedLines > 0 {
 			gap = n
 		}
 		for _, x := range block.lines {
-			time.add(difference(&at, relative(x.at, from)))
+			time.add(difference(&at, relative(x.at, r.from)))
 			stream.add(uint64(x.stream))
-			lane.add(uint64(laneOf[x.source]) + 1)
+			lane.add(uint64(r.output[x.source]) + 1)
+			end = -1
+			if t := r.written[x.source]; t > 0 {
+				end = int64(max(relative(t, r.from), at)) // at: it was read after the end
+			}
 			n++
 		}
 	}
@@ -210,6 +214,7 @@ func (l *lines) appendJSON(b []byte, from int64, laneOf []int) []byte {
 	b = stream.member(b, "stream")
 	b = lane.member(b, "lane")
 	b = strconv.AppendInt(append(b, `,"gap":`...), int64(gap), 10)
+	b = strconv.AppendInt(append(b, `,"end":`...), end, 10)
 	b = append(b, `,"text":"`...)
 	for _, block := range l.blocks() {
 		b = append(b, block.text...)

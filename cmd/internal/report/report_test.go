@@ -149,6 +149,9 @@ func TestRun(t *testing.T) {
 	if i := find(t, r, "read"); r.Strings[s["text"][i]] != `(3, "<b>") result=-1 errno=ENOENT` || s["status"][i] != 3 || s["dur"][i] != 1000 || s["lane"][i] != s["lane"][b] {
 		t.Errorf("a system call has %q, status %d", r.Strings[s["text"][i]], s["status"][i])
 	}
+	if r.End != -1 {
+		t.Errorf("process 1 ends at %d", r.End)
+	}
 	if len(r.Text) != 2 || r.Text[0] != "a \x1b[31mred\x1b[0m line" {
 		t.Errorf("lines %q", r.Text)
 	}

@@ -22,6 +22,7 @@ type Run struct {
 	strings   *texts
 	lanes     lanes
 	output    []int   // the lane of each source's output in the picture
+	written   []int64 // when the command that wrote each source's output ended, 0 if that is unknown
 	actorLane []int32 // the node of each actor
 	spans     []span
 	spanOf    map[command]int
@@ -136,6 +137,13 @@ func (r *Run) arrange(b *Builder) {
 		}
 	}
 	l.arrange()
+	for _, s := range b.sources {
+		end := int64(0)
+		if s.hasOut && s.ended.pid == s.writer {
+			end = s.ended.at
+		}
+		r.written = append(r.written, end)
+	}
 	for _, o := range outputs {
 		if o < 0 {
 			r.output = append(r.output, 0)

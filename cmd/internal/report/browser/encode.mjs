@@ -57,7 +57,7 @@ export class Trace {
 			lanes: columns(this.lanes, ["name", "parent", "pid", "tid", "kind"]),
 			spans: columns(this.spans, ["start", "dur", "lane", "depth", "name", "text", "kind", "flags", "status", "count"], "start"),
 			marks: columns(this.marks, ["time", "lane", "type", "text", "count"], "time"),
-			lines: { ...columns(this.lines, ["time", "stream", "lane"], "time"), text: this.lines.map(l => l.text).join("\n"), gap: -1 },
+			lines: { ...columns(this.lines, ["time", "stream", "lane"], "time"), text: this.lines.map(l => l.text).join("\n"), gap: -1, end: this.end ?? -1 },
 			missing: this.missing, curves: this.curves || { n: 0, time: "", running: "", events: "" },
 			chain: this.chain.map(([s, from, dur]) => [this.spans.indexOf(s), from, dur]), omitted: this.omitted,
 		};

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { launch, open, skeleton, write } from "./chromium.mjs";
+import { Trace } from "./encode.mjs";
 import { build, page, parts } from "./pages.mjs";
 
 let browser, file, trace;
@@ -215,6 +216,22 @@ test("a line of output leads to its moment, and back", async () => {
 	assert.equal(await p.locator(".lines .sgr-bold").first().evaluate(e => getComputedStyle(e).fontWeight), "700");
 	assert.deepEqual(p.list, []);
 	await p.context().close();
+});
+
+test("the last line costs until its command ends, if the log has that", async () => {
+	for (const [end, cost, panel] of [[70e6, "20ms", "20ms"], [-1, "", "not recorded"], [50e6, "", "0"]]) {
+		const t = new Trace("end.trace", 100e6);
+		t.line(10e6, "first");
+		t.line(50e6, "last");
+		t.end = end;
+		const p = await open(browser, write(page(skeleton(), "end", [t])));
+		const costs = await p.$$eval(".lines .cost", all => all.map(e => e.textContent));
+		assert.deepEqual(costs, ["40ms", cost]);
+		await p.locator(".lines .row", { hasText: "last" }).locator("button.when").click();
+		assert.match(await p.innerText("#panel"), new RegExp("until the end\\s+" + panel));
+		assert.deepEqual(p.list, []);
+		await p.context().close();
+	}
 });
 
 test("tables sort by mouse and keyboard, and lead to the timeline", async () => {

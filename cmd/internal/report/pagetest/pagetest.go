@@ -33,6 +33,7 @@ type Run struct {
 	Curves      map[string][]uint64
 	Text        []string // of the lines
 	Gap         int
+	End         int64 // of the command that wrote the last line, -1 if that is unknown
 	Missing     [][3]uint64
 	Chain       [][3]uint64
 	Omitted     map[string]uint64
@@ -171,7 +172,7 @@ func (r *rawRun) decode() (*Run, error) {
 			err = fmt.Errorf("%s.n: %w", name, e)
 		}
 		for key, value := range table {
-			if key == "n" || key == "gap" || name == "lines" && key == "text" {
+			if key == "n" || key == "gap" || key == "end" || name == "lines" && key == "text" {
 				continue
 			}
 			c, e := column(value, n)
@@ -198,6 +199,9 @@ func (r *rawRun) decode() (*Run, error) {
 	}
 	if run.Text = strings.Split(text, "\n"); len(run.Lines["time"]) == 0 {
 		run.Text = nil
+	}
+	if err := json.Unmarshal(r.Lines["end"], &run.End); err != nil {
+		return nil, err
 	}
 	return run, json.Unmarshal(r.Lines["gap"], &run.Gap)
 }

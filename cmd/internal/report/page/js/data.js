@@ -59,7 +59,7 @@ function decodeRun(json, index) {
 		},
 		lines: {
 			n: json.lines.n, time: decodeTimes(json.lines.time, json.lines.n, "lines.time"), stream: int("lines", "stream", 256),
-			lane: int("lines", "lane", lanes + 1), joined: json.lines.text, gap: json.lines.gap,
+			lane: int("lines", "lane", lanes + 1), joined: json.lines.text, gap: json.lines.gap, end: json.lines.end,
 		},
 	};
 	Object.defineProperty(run.lines, "text", { get: splitLines });

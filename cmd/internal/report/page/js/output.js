@@ -75,10 +75,10 @@ class Output {
 
 	row(i) {
 		const { run } = this, { lines } = run, text = lines.text[i];
-		const next = i + 1 < lines.n ? lines.time[i + 1] : run.length, cost = next - lines.time[i];
+		const cost = lineCost(run, i);
 		const when = element("button", { class: "when", text: seconds(lines.time[i]), attributes: { type: "button", title: "Show in the timeline", tabindex: "-1" }, click: () => this.link(i) });
 		const long = cost >= Math.max(run.length * 0.02, 1e6);
-		const price = element("span", { class: "cost" + (long ? " long" : ""), text: cost >= Math.max(run.length * 0.001, 1e6) ? duration(cost) : "", attributes: { title: "until the next line" } });
+		const price = element("span", { class: "cost" + (long ? " long" : ""), text: cost >= Math.max(run.length * 0.001, 1e6) ? duration(cost) : "", attributes: { title: i + 1 < lines.n ? "until the next line" : "until the end of the command" } });
 		const body = element("span", { class: "text" });
 		this.fill(body, text, i);
 		const row = element("div", { class: "row" + (i === this.chosen ? " chosen" : "") + (i === lines.gap ? " gap" : "") }, when, price, lines.stream[i] & lineFlag.error ? element("span", { class: "error", attributes: { title: "standard error" } }, body) : body);
@@ -145,6 +145,13 @@ class Output {
 		} else return;
 		e.preventDefault();
 	}
+}
+
+// lineCost is the time from a line to the next one, from the last one to the end of the command that
+// wrote it. It is NaN where the log does not have that.
+function lineCost({ lines }, i) {
+	if (i + 1 < lines.n) return i + 1 === lines.gap ? NaN : lines.time[i + 1] - lines.time[i];
+	return lines.end >= 0 ? Math.max(0, lines.end - lines.time[i]) : NaN;
 }
 
 // matchesIn lists where the query is in a text.

@@ -60,10 +60,10 @@ function describe(run, { kind, index: i }) {
 			text: s[run.marks.text[i]], texts: "Data",
 		};
 	}
-	const next = i + 1 < run.lines.n ? run.lines.time[i + 1] : run.length;
+	const cost = lineCost(run, i), until = i + 1 < run.lines.n ? "until next line" : "until the end";
 	return {
 		title: excerpt(plainText(run.lines.text[i]), 120) || "(empty line)", kind: run.lines.stream[i] & lineFlag.error ? "line of standard error" : "line of standard output",
-		members: [...when(run, run.lines.time[i]), ["until next line", duration(next - run.lines.time[i])], ...where(run, run.lines.lane[i] - 1), ["line", count(i + 1) + " of " + count(run.lines.n)]],
+		members: [...when(run, run.lines.time[i]), [until, isNaN(cost) ? "not recorded" : duration(cost)], ...where(run, run.lines.lane[i] - 1), ["line", count(i + 1) + " of " + count(run.lines.n)]],
 		text: plainText(run.lines.text[i]), texts: "Text",
 	};
 }

@@ -38,7 +38,8 @@ const (
 
 // Run is a run that was read.
 type Run struct {
-	Name string // of the log
+	Name    string // of the log
+	Unsound string // what is wrong with the log, such as unfinished; "" if it is whole
 
 	Wall    int64         // of the first command, or of the log
 	Command *analysis.Run // the first command, nil if the log has none

@@ -58,6 +58,7 @@ func runFields(side string, r *compare.Run) (f output.Fields) {
 	f.Add("wall_ns", r.Wall)
 	f.Add("events", r.Events)
 	f.Add("lost", r.Lost)
+	f.Add("unsound", r.Unsound)
 	return f
 }
 

@@ -148,6 +148,18 @@ func (l *log) read(opt *options) {
 	}
 	st := l.reader.Status()
 	l.run = b.Finish(l.name, st.Lost+st.LogLost)
+	l.run.Unsound = l.unsound()
+}
+
+// unsound returns what is wrong with a log, "" if it is whole.
+func (l *log) unsound() string {
+	if l.fault == nil {
+		return ""
+	}
+	if state, _ := l.reader.State(); state != posixtrace.LogFinished && state != posixtrace.LogLive {
+		return state.String()
+	}
+	return "unreadable from some place on"
 }
 
 // sampled is the number of events after which count looks at their types.

@@ -45,8 +45,43 @@ func percent(c *compare.Change) string {
 	return fmt.Sprintf(" (%+.0f %%)", 100*(ratio-1))
 }
 
-// first returns the first line: what happened to the wall time, or whether anything differs, and why.
+// first returns the first line: which logs are not whole, then the result.
 func (s *show) first() []piece {
+	var list []piece
+	for side, runs := range [][]*compare.Run{s.Old, s.New} {
+		if words := partial([]string{"old", "new"}[side], runs); words != "" {
+			list = append(list, said(words+"; "))
+		}
+	}
+	if len(list) > 0 {
+		list = append(list, said("the comparison lacks the rest: "))
+	}
+	return append(list, s.result()...)
+}
+
+// partial says which logs of a side are not whole, "" if all are.
+func partial(side string, runs []*compare.Run) string {
+	n, how := 0, ""
+	for _, r := range runs {
+		if r.Unsound != "" {
+			if n++; how != "" && how != r.Unsound {
+				how = "unfinished or damaged"
+			} else {
+				how = r.Unsound
+			}
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case len(runs) == 1:
+		return "the " + side + " log is " + how
+	}
+	return fmt.Sprintf("%d of the %d %s logs: %s", n, len(runs), side, how)
+}
+
+// result returns what happened to the wall time, or whether anything differs, and why.
+func (s *show) result() []piece {
 	if !s.Differ() {
 		return s.nothing()
 	}

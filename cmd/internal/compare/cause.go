@@ -10,7 +10,7 @@ import (
 )
 
 // explained reports whether commands and spans other than the first command explain half of the
-// change of the wall time, or that comes from what ran at a time.
+// change of the wall time.
 func (c *comparison) explained() bool {
 	explained := 0.
 	for _, d := range c.Differences {
@@ -18,11 +18,7 @@ func (c *comparison) explained() bool {
 			explained += c.explains(d)
 		}
 	}
-	if 2*explained >= math.Abs(float64(c.Wall.By())) {
-		return true
-	}
-	c.Parallel = c.lessAtATime()
-	return c.Parallel
+	return 2*explained >= math.Abs(float64(c.Wall.By()))
 }
 
 // explains returns how much of the change of the wall time a command or span explains: its effect
@@ -39,11 +35,17 @@ func (c *comparison) explains(d *Difference) float64 {
 // rank puts the differences in the order of what they did to the wall time, and finds the cause.
 func (c *comparison) rank() {
 	c.share()
+	if c.Wall.Beyond && !c.explained() {
+		c.Parallel = c.lessAtATime()
+	}
+	if c.Wall.Beyond && !c.Parallel {
+		c.deal()
+	}
 	for _, d := range c.Differences {
 		d.weight = c.weigh(d)
 	}
 	slices.SortStableFunc(c.Differences, func(a, b *Difference) int {
-		return cmp.Or(c.first(b)-c.first(a), cmp.Compare(b.weight, a.weight), cmp.Compare(abs(b.Time.By()), abs(a.Time.By())))
+		return cmp.Or(c.first(b)-c.first(a), c.blank(b)-c.blank(a), cmp.Compare(b.weight, a.weight), cmp.Compare(abs(b.Time.By()), abs(a.Time.By())))
 	})
 	c.blame()
 }
@@ -61,18 +63,67 @@ func (c *comparison) share() {
 	}
 }
 
-// first puts what decides the result of the runs before all else: what fails inside of the first
-// command, then what is new and fails, then the first command.
-func (c *comparison) first(d *Difference) int {
-	result := c.Result.Changed
-	switch {
-	case result == "":
+// deal gives the rest of the change of the wall time, which no change in the chain explains, to what
+// is beside the chain: that kept a processor, or a place of make -j, from the chain. What only one
+// side has comes first. What changed gets a part only if nothing in the chain did.
+func (c *comparison) deal() {
+	rest, none := c.Wall.By(), true
+	for _, d := range c.Differences {
+		if d.item != nil {
+			rest -= d.Effect
+			none = none && (d.Effect == 0 || (d.Effect > 0) != (c.Wall.By() > 0))
+		}
+	}
+	var list []*Difference
+	for _, d := range c.Differences {
+		if only := d.How == Added || d.How == Gone; d.item != nil && !d.First && (only || none) {
+			list = append(list, d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Difference) int {
+		return cmp.Or(onlyOne(b)-onlyOne(a), cmp.Compare(abs(b.Time.By()), abs(a.Time.By())))
+	})
+	for _, d := range list {
+		if by := d.Time.By(); (rest > 0) == (c.Wall.By() > 0) && (by > 0) == (rest > 0) {
+			part := bounded(rest, by-d.Effect)
+			d.Effect, rest = d.Effect+part, rest-part
+		}
+	}
+}
+
+func onlyOne(d *Difference) int {
+	if d.How == Added || d.How == Gone {
+		return 1
+	}
+	return 0
+}
+
+// blank returns 0 for what has an effect on the wall time worth showing, else -1.
+func (c *comparison) blank(d *Difference) int {
+	if c.Shows(d) {
 		return 0
-	case d.How == result && !d.First:
+	}
+	return -1
+}
+
+// Shows reports whether the effect of a difference is known and more than hardly anything.
+func (o *Options) Shows(d *Difference) bool {
+	return d.Known && !o.Golden && d.Effect != 0 && abs(d.Effect) >= int64(o.Least)/10
+}
+
+// first puts failures before all else: what fails now inside of the first command, then what is new
+// and fails, then the first command. If the runs no longer fail, what no longer does follows.
+func (c *comparison) first(d *Difference) int {
+	switch {
+	case d.How == Fails && !d.First:
+		return 5
+	case d.NewFailure() && !d.First && d.How == Added:
+		return 4
+	case d.How == Fails:
 		return 3
-	case d.How == Added && d.Status > 0 && result == Fails:
+	case d.How == c.Result.Changed && !d.First:
 		return 2
-	case d.How == result:
+	case d.How == c.Result.Changed:
 		return 1
 	}
 	return 0
@@ -112,8 +163,6 @@ func (c *comparison) weigh(d *Difference) float64 {
 		w *= .95
 	case d.First:
 		w *= .5
-	case d.item != nil:
-		w = c.explains(d)
 	}
 	return w
 }
@@ -131,14 +180,13 @@ func (c *comparison) blame() {
 		}
 		return
 	}
-	if c.explained(); c.Parallel {
+	if c.Parallel {
 		return
 	}
 	by := c.Wall.By()
 	for _, d := range c.Differences {
-		if d.weight >= float64(abs(by))/10 && (c.toward(d) > 0) == (by > 0) {
+		if d.weight >= float64(abs(by))/10 && (c.toward(d) > 0) == (by > 0) && (c.Cause == nil || d.weight > c.Cause.weight) {
 			c.Cause = d
-			return
 		}
 	}
 }

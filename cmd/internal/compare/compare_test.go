@@ -218,3 +218,92 @@ func random(rng *rand.Rand) *script {
 	}
 	return s
 }
+
+// What is gone from beside the chain left its place to what decided the wall time.
+func TestGoneBesideTheChain(t *testing.T) {
+	o := defaults()
+	old, now := &script{}, &script{}
+	for _, s := range []*script{old, now} {
+		s.exec(0, 1, "make")
+		s.fork(1, 1, 2)
+		s.exec(2, 2, "sh", "x.sh")
+		s.fork(2, 1, 3)
+	}
+	old.exec(3, 3, "sh", "y.sh")
+	old.exit(101, 2, 0)
+	old.fork(102, 1, 4)
+	old.exec(103, 4, "sh", "z.sh")
+	old.exit(155, 3, 0)
+	old.exit(203, 4, 0)
+	old.exit(205, 1, 0)
+	now.exec(3, 3, "sh", "z.sh")
+	now.exit(101, 2, 0)
+	now.exit(103, 3, 0)
+	now.exit(105, 1, 0)
+	r := Compare(o, []*Run{old.run(o)}, []*Run{now.run(o)})
+	if got := text(r); got != "command gone sh y.sh -100;" || r.Cause == nil {
+		t.Error(got)
+	}
+	r = Compare(o, []*Run{now.run(o)}, []*Run{old.run(o)})
+	if got := text(r); got != "command added sh y.sh 100;" || r.Cause == nil {
+		t.Error(got)
+	}
+}
+
+// The largest effect comes first and is the cause, and what had none comes last, however much its own
+// time changed.
+func TestEffectsFirst(t *testing.T) {
+	o := defaults()
+	run := func(beside, chain, last int64) *Run {
+		s := &script{}
+		s.exec(0, 1, "make")
+		s.fork(0, 1, 2)
+		s.exec(0, 2, "cc", "d.c")
+		s.fork(0, 1, 3)
+		s.exec(0, 3, "cc", "e.c")
+		s.exit(beside, 2, 0)
+		s.exit(chain, 3, 0)
+		s.fork(chain, 1, 4)
+		s.exec(chain, 4, "ld")
+		s.exit(chain+last, 4, 0)
+		s.exit(chain+last, 1, 0)
+		return s.run(o)
+	}
+	r := Compare(o, []*Run{run(280, 300, 200)}, []*Run{run(100, 200, 140)})
+	if got := text(r); got != "command faster cc e.c -100;command faster ld -60;command faster cc d.c 0;" || r.Cause != r.Differences[0] {
+		t.Error(got)
+	}
+}
+
+// What newly fails is the cause, even if the run succeeds and something else takes longer.
+func TestNewFailureFirst(t *testing.T) {
+	o := defaults()
+	run := func(status int, took int64, more bool) *Run {
+		s := &script{}
+		s.exec(0, 1, "sh", "all")
+		s.fork(1, 1, 2)
+		s.exec(1, 2, "check")
+		s.exit(2, 2, status)
+		s.fork(2, 1, 3)
+		s.exec(2, 3, "work")
+		s.exit(2+took, 3, 0)
+		if more {
+			s.fork(2+took, 1, 4)
+			s.exec(2+took, 4, "test", "-e", "x")
+			s.exit(3+took, 4, 1)
+		}
+		s.exit(4+took, 1, 0)
+		return s.run(o)
+	}
+	r := Compare(o, []*Run{run(0, 100, false)}, []*Run{run(3, 400, true)})
+	if got := text(r); got != "command fails check 0;command added test -e x 1;command slower work 300;" || r.Cause != r.Differences[0] {
+		t.Error(got)
+	}
+	if d := r.Differences[0]; d.Status != 3 || !d.Ended {
+		t.Errorf("status %d, ended %v", d.Status, d.Ended)
+	}
+	r = Compare(o, []*Run{run(0, 100, false)}, []*Run{run(0, 400, true)})
+	if got := text(r); got != "command added test -e x 1;command slower work 300;" || r.Cause != r.Differences[0] {
+		t.Error(got)
+	}
+}

@@ -54,8 +54,14 @@ type Difference struct {
 	Inside uint64 // what only one side has: commands and spans inside
 	Status int    // of a failure, -1 unknown
 	Signal int
+	Ended  bool // of Fails and Succeeds: on the other side it ended with status 0
 
 	weight float64
 	item   *matched
 	kind   analysis.Kind
+}
+
+// NewFailure reports whether something fails on the new side only.
+func (d *Difference) NewFailure() bool {
+	return d.How == Fails || d.How == Added && (d.Status > 0 || d.Signal > 0)
 }

@@ -197,6 +197,7 @@ func (c *comparison) failure(d *Difference) bool {
 		}
 	}
 	d.How = how
+	d.Ended = c.ended(d.item, how)
 	for i, s := range d.item.stats {
 		if s.failed > 0 && (how == Fails) == (i >= len(c.sides[Old])) {
 			d.Status, d.Signal = int(s.status), int(s.signal)
@@ -206,6 +207,15 @@ func (c *comparison) failure(d *Difference) bool {
 	d.Known, d.Effect = true, bounded(c.effect(d.item, chain), d.Time.By())
 	c.Differences = append(c.Differences, d)
 	return true
+}
+
+// ended reports whether an item ended with status 0 in all runs of the side in which it did not fail.
+func (c *comparison) ended(m *matched, how How) bool {
+	side := Old
+	if how == Succeeds {
+		side = New
+	}
+	return slices.Min(c.values(m, side, func(s *stat) int64 { return int64(s.ended) - int64(s.count) })) == 0
 }
 
 // fails returns Fails, Succeeds or "".
@@ -384,7 +394,7 @@ func (c *comparison) both(has func(*Run) bool) bool {
 // processes prints its lines in any order: a pause counts only if the run changed as it did, and no
 // command or span explains that.
 func (c *comparison) findPauses() {
-	if !c.Wall.Beyond || !c.both(func(r *Run) bool { return r.Lines > 1 }) || c.explained() {
+	if !c.Wall.Beyond || !c.both(func(r *Run) bool { return r.Lines > 1 }) || c.explained() || c.lessAtATime() {
 		return
 	}
 	keys := map[string]bool{}

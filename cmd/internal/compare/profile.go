@@ -1,6 +1,9 @@
 package compare
 
-import "github.com/posixtrace/posixtrace/cmd/internal/intervals"
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
+)
 
 // profile has the items of a run. Item 0 is the run itself; a parent comes before its children.
 type profile struct {
@@ -28,6 +31,7 @@ type stat struct {
 	chain  int64  // the part of the wall time of the run
 	inside uint64 // intervals inside
 	failed uint64
+	ended  uint64 // with status 0
 	status int32
 	signal int16
 	moved  bool // it has another parent
@@ -119,6 +123,8 @@ func (m *item) enter(t *intervals.Tree, n *intervals.Node, within bool) {
 	if n.Failed {
 		m.failed++
 		m.status, m.signal = n.Status, n.Signal
+	} else if n.State == analysis.Ended && n.Status == 0 {
+		m.ended++
 	}
 }
 
@@ -190,7 +196,7 @@ func (m *item) unite(o *item) {
 func (s *stat) add(o *stat) {
 	s.count += o.count
 	s.wall, s.self, s.chain = sum(s.wall, o.wall), sum(s.self, o.self), sum(s.chain, o.chain)
-	s.failed += o.failed
+	s.failed, s.ended = s.failed+o.failed, s.ended+o.ended
 	if o.failed > 0 {
 		s.status, s.signal = o.status, o.signal
 	}

@@ -101,20 +101,14 @@ func (s *show) result() []piece {
 		}
 	case s.Golden:
 		add(said("what happened differs"))
-	case !w.Beyond:
-		add(said("as long as before, " + took(w.New)))
-	case w.By() > 0:
-		add(said(took(w.By()) + " slower" + percent(w) + ", " + took(w.New) + " instead of " + took(w.Old)))
+	case s.Cause != nil && s.Cause.NewFailure():
+		return append(within(s.Cause), said("; "+lasted(w)))
 	default:
-		add(said(took(-w.By()) + " faster" + percent(w) + ", " + took(w.New) + " instead of " + took(w.Old)))
+		add(said(lasted(w)))
 	}
 	if c := s.Cause; c != nil {
 		add(said(": "))
-		add(about(c)...)
-		if c.In != "" {
-			add(said(", in "), name(c.In))
-		}
-		return list
+		return append(list, within(c)...)
 	}
 	if !s.Parallel {
 		return append(list, said("; no single command, span, call or pause explains it"))
@@ -122,6 +116,26 @@ func (s *show) result() []piece {
 	add(said(fmt.Sprintf(": %.1f commands ran at a time instead of %.1f", s.Running[1], s.Running[0])))
 	if old, new := s.Old[0].Label, s.New[0].Label; old != new {
 		add(said("; "), name(old), said(" is now "), name(new))
+	}
+	return list
+}
+
+// lasted returns how the wall time changed.
+func lasted(w *compare.Change) string {
+	switch {
+	case !w.Beyond:
+		return "as long as before, " + took(w.New)
+	case w.By() > 0:
+		return took(w.By()) + " slower" + percent(w) + ", " + took(w.New) + " instead of " + took(w.Old)
+	}
+	return took(-w.By()) + " faster" + percent(w) + ", " + took(w.New) + " instead of " + took(w.Old)
+}
+
+// within returns a difference in words, with what is around it.
+func within(d *compare.Difference) []piece {
+	list := about(d)
+	if d.In != "" {
+		list = append(list, said(", in "), name(d.In))
 	}
 	return list
 }

@@ -16,8 +16,12 @@ var columns = []struct {
 }{
 	{"effect", drawn.Right, func(s *show, d *compare.Difference) string { return s.effect(d) }},
 	{"change", drawn.Left, func(_ *show, d *compare.Difference) string { return string(d.How) }},
-	{"old", drawn.Right, func(s *show, d *compare.Difference) string { return s.value(d, d.Time.Old, d.Time.OldSpread) }},
-	{"new", drawn.Right, func(s *show, d *compare.Difference) string { return s.value(d, d.Time.New, d.Time.NewSpread) }},
+	{"old", drawn.Right, func(s *show, d *compare.Difference) string {
+		return s.value(d, compare.Old, d.Time.Old, d.Time.OldSpread)
+	}},
+	{"new", drawn.Right, func(s *show, d *compare.Difference) string {
+		return s.value(d, compare.New, d.Time.New, d.Time.NewSpread)
+	}},
 	{"times", drawn.Right, func(_ *show, d *compare.Difference) string { return counted(d) }},
 	{"what", drawn.Left, func(_ *show, d *compare.Difference) string { return string(d.What) }},
 	{"name", drawn.Left, func(_ *show, d *compare.Difference) string { return nameOf(d) }},
@@ -27,11 +31,15 @@ var columns = []struct {
 // untrusted is the index of the first column with untrusted text.
 const untrusted = 6
 
-// value returns a time, with its spread.
-func (s *show) value(d *compare.Difference, ns, spread int64) string {
+// value returns a time, with its spread, or how what fails on one side ended.
+func (s *show) value(d *compare.Difference, side compare.Side, ns, spread int64) string {
 	switch {
-	case d.How == compare.Fails && ns == d.Time.New:
+	case d.How == compare.Fails && side == compare.New, d.How == compare.Succeeds && side == compare.Old:
 		return ending(d)
+	case (d.How == compare.Fails || d.How == compare.Succeeds) && d.Ended:
+		return "status 0"
+	case d.How == compare.Fails || d.How == compare.Succeeds:
+		return "-"
 	case s.Golden || d.Time == (compare.Change{}):
 		return "-"
 	case spread > 0:

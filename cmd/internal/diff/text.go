@@ -15,10 +15,7 @@ func (s *show) appendText(b []byte) []byte {
 	}
 	for _, d := range list {
 		effect := s.effect(d)
-		words := append([]piece{said(strings.Repeat(" ", max(9-len([]rune(effect)), 0)) + effect + "  ")}, about(d)...)
-		if d.In != "" {
-			words = append(words, said(", in "), name(d.In))
-		}
+		words := append([]piece{said(strings.Repeat(" ", max(9-len([]rune(effect)), 0)) + effect + "  ")}, within(d)...)
 		b = s.appendLine(b, s.plain(words), bad(d))
 	}
 	if len(s.Notes) > 0 || left > 0 {
@@ -30,7 +27,7 @@ func (s *show) appendText(b []byte) []byte {
 // effect returns what a difference did to the wall time, "" if that is unknown or hardly
 // anything.
 func (s *show) effect(d *compare.Difference) string {
-	if !d.Known || s.Golden || max(d.Effect, -d.Effect) < int64(s.Least)/10 {
+	if !s.Shows(d) {
 		return ""
 	}
 	return signed(d.Effect)

@@ -26,8 +26,8 @@ import (
 type Options struct {
 	Title string // "" for that of the first run
 
-	// Tables is HTML before the tables of the runs, Notes HTML before the verdicts.
-	Tables, Verdict []byte
+	// Verdict is HTML before the verdicts of the runs, Tables a table of the differences below them.
+	Verdict, Tables []byte
 }
 
 // Write writes the page of one run, or of two that are compared.
@@ -52,13 +52,26 @@ func Write(w io.Writer, runs []*Run, o *Options) error {
 		}
 	}
 	return page.Write(w, map[string]func(io.Writer) error{
-		"title":   func(w io.Writer) error { _, err := w.Write(appendHTML(nil, title)); return err },
-		"verdict": text(o.Verdict, func(b []byte, i int) []byte { return pages[i].AppendVerdict(b) }),
-		"chain":   text(nil, func(b []byte, i int) []byte { return runs[i].appendChainHTML(b, i) }),
-		"tables":  text(o.Tables, func(b []byte, i int) []byte { return pages[i].AppendTables(b) }),
-		"holds":   func(w io.Writer) error { _, err := io.WriteString(w, holds); return err },
-		"data":    func(w io.Writer) error { _, err := w.Write(data); return err },
+		"title":       func(w io.Writer) error { _, err := w.Write(appendHTML(nil, title)); return err },
+		"verdict":     text(o.Verdict, func(b []byte, i int) []byte { return pages[i].AppendVerdict(b) }),
+		"chain":       text(nil, func(b []byte, i int) []byte { return runs[i].appendChainHTML(b, i) }),
+		"tables":      text(nil, func(b []byte, i int) []byte { return pages[i].AppendTables(b) }),
+		"links":       o.differences(`<a href="#differences">Differences</a>`+"\n", nil, ""),
+		"differences": o.differences(`<section id="differences" aria-label="Differences">`+"\n", o.Tables, "</section>\n"),
+		"holds":       func(w io.Writer) error { _, err := io.WriteString(w, holds); return err },
+		"data":        func(w io.Writer) error { _, err := w.Write(data); return err },
 	})
+}
+
+// differences returns a function that writes something if there are differences.
+func (o *Options) differences(before string, text []byte, after string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		if len(o.Tables) == 0 {
+			return nil
+		}
+		_, err := io.WriteString(w, before+string(text)+after)
+		return err
+	}
 }
 
 // holds says what a page holds.

@@ -44,6 +44,7 @@ test("a script with steps: spans drawn are those of the log, the slowest is name
 		assert.match(await p.innerText("#verdict"), /status 3[^]*sleep 0\.3/, name);
 		assert.ok((await p.innerText(".lines")).includes("</script><script>alert(2)</script>\\u202e"), name);
 		assert.match(await p.innerText("#chain"), /sleep 0\.3/);
+		assert.equal(await p.locator("#differences, nav a[href='#differences']").count(), 0);
 		const links = await p.$$eval("tr[data-span]", rows => rows.map(r => [Number(r.dataset.run), Number(r.dataset.span), r.cells[0].innerText]));
 		assert.ok(links.length > 3);
 		for (const [r, i, text] of links) {
@@ -78,9 +79,19 @@ test("two runs: the difference comes first, both timelines follow", async () => 
 	assert.equal(await p.locator("#runs canvas").count(), 2);
 	assert.deepEqual(await p.evaluate("report.runs.map(r => r.label)"), ["old", "new"]);
 	assert.match(await p.locator("#verdict h2").first().innerText(), /slower.*sleep/);
-	assert.match(await p.locator("#tables table").first().innerText(), /sleep/);
+	assert.match(await p.locator("#differences table").innerText(), /sleep/);
+	const top = selector => p.locator(selector).first().evaluate(e => e.getBoundingClientRect().top);
+	assert.ok(await top("#verdict") < await top("#differences") && await top("#differences") < await top("#timeline"), "the differences follow the verdict");
+	assert.equal(await p.locator("nav a:visible").first().innerText(), "Differences");
+	assert.deepEqual(await p.locator(".curve h3").first().evaluate(e => [e.textContent.replace(/\d+/g, "N"), e.querySelectorAll(".key").length]), ["processes at work: old at most N, new at most N", 2]);
+	const keys = await p.$$eval(".curve:first-child .key", all => all.map(e => getComputedStyle(e).borderTopColor));
+	assert.deepEqual(keys, await p.evaluate("[colours.css.warn, colours.css.accent]"));
 	const titles = await p.locator("#tables h3").allInnerTexts();
 	assert.ok(titles.indexOf("new: Commands") === titles.indexOf("old: Commands") + 1, titles.join());
+	for (const width of [1400, 700, 420]) {
+		await p.setViewportSize({ width, height: 1000 });
+		assert.equal(await p.evaluate("document.documentElement.scrollWidth"), width, "the page is as wide as the window");
+	}
 	assert.deepEqual(p.list, []);
 	await p.context().close();
 });

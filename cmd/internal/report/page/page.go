@@ -16,8 +16,8 @@ var files embed.FS
 // A slot is a place in page.html between two of these.
 const mark = "@@"
 
-// Write writes the document and calls fill[slot] where the page has the slot: title, verdict,
-// chain, tables, holds and data. A slot without a function stays empty. Two slots hold the style
+// Write writes the document and calls fill[slot] where the page has the slot: title, links, verdict,
+// differences, chain, tables, holds and data. A slot without a function stays empty. Two slots hold the style
 // and the scripts: a word and the names of the files. The page's policy allows them by the hashes
 // of their texts, sums, and nothing else.
 func Write(w io.Writer, fill map[string]func(io.Writer) error) error {

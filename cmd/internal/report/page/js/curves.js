@@ -17,8 +17,13 @@ class Curves {
 		const most = tables.map(t => t[1].reduce((a, b) => Math.max(a, b), 0));
 		if (!Math.max(...most)) return;
 		const box = element("div", { class: "curve" });
-		const text = title + (this.runs.length > 1 ? ": " : "") + this.runs.map((r, i) => (r.label ? r.label + " " : ", ") + "at most " + count(Math.round(most[i]))).join(", ").replace(/^, /, ", ");
-		box.append(element("h3", { text }));
+		const heading = element("h3", { text: title });
+		this.runs.forEach((r, i) => {
+			heading.append(i || !r.label ? ", " : ": ");
+			if (r.label) heading.append(element("span", { class: "key" + (i === this.runs.length - 1 ? " latest" : ""), attributes: { "aria-hidden": "true" } }), r.label + " ");
+			heading.append("at most " + count(Math.round(most[i])));
+		});
+		box.append(heading);
 		this.parent.append(box);
 		const { css } = colours, last = this.runs.length - 1;
 		const series = this.runs.map((r, i) => ({

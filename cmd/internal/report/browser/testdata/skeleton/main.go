@@ -11,7 +11,7 @@ import (
 
 func main() {
 	fill := map[string]func(io.Writer) error{}
-	for _, name := range []string{"title", "verdict", "chain", "tables", "holds", "data"} {
+	for _, name := range []string{"title", "links", "verdict", "differences", "chain", "tables", "holds", "data"} {
 		fill[name] = func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "@@%s@@", name)
 			return err

@@ -3,7 +3,7 @@
 // calls and counts of events. Its memory does not grow with the number of events.
 //
 // Each subject has a file: counts.go, spans.go with open.go, processes.go with commands.go,
-// pauses.go, calls.go. interval.go reports single intervals. label.go shortens the arguments of commands, times.go has quantiles,
+// pauses.go, calls.go. failed.go has the causes of failures, and what was printed then. interval.go reports single intervals. label.go shortens the arguments of commands, times.go has quantiles,
 // top.go keeps the largest of many entries. Package summary shows the results.
 package analysis
 

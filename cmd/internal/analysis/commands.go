@@ -138,6 +138,8 @@ func (p *processes) record(q *process, at int64, state State, d *posixtrace.Exit
 		g.Failed++
 		if !q.failed {
 			p.failures.add(&c, q.args)
+			q.src.commandOutput.pid = c.PID
+			q.src.commandOutput.take(q.src, c.Start, sum(c.Start, c.Wall))
 		}
 	}
 	if slot := p.commands.add(c.key(p.by)); slot != nil {

@@ -16,6 +16,7 @@ type openSpan struct {
 	covered   int64 // time with spans inside
 
 	inner         int32     // open spans inside
+	failed        bool      // a span inside failed
 	overlaps      bool      // it, or its end, may belong to another span
 	before, after *openSpan // neighbours in its thread, in order of begin
 
@@ -69,12 +70,14 @@ func (o *openSpan) enter(parent *openSpan) {
 	parent.inner++
 }
 
-// leave ends the part of the time of the span around o that o covers.
-func (o *openSpan) leave(at int64) {
+// leave ends the part of the time of the span around o that o covers. failed reports whether o, or a
+// span inside it, failed.
+func (o *openSpan) leave(at int64, failed bool) {
 	p := o.parent
 	if p == nil || p.nth != o.parentNth {
 		return
 	}
+	p.failed = p.failed || failed
 	if p.inner--; p.inner == 0 {
 		p.covered = sum(p.covered, since(at, p.since))
 	}

@@ -83,6 +83,7 @@ func (p *pauses) line(src *Source, rec *posixtrace.Record) {
 		return
 	}
 	p.lines++
+	src.print(rec, d.Line)
 	o := &src.output
 	if o.started {
 		p.pause(src, rec.UnixNano, false)

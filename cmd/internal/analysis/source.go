@@ -18,6 +18,15 @@ type Source struct {
 	of     threadKey
 	output output   // of the command
 	root   *process // that executed first, while it runs
+	first  int64    // times of the first and the last event, if any
+	last   int64
+	any    bool
+
+	printed       [2]tail // of standard output and standard error
+	failedSpan    FailedSpan
+	spanOutput    failureOutput
+	commandOutput failureOutput
+
 	rooted bool
 }
 
@@ -55,6 +64,9 @@ func (s *Source) Add(recs []posixtrace.Record) {
 	if a.Events == 0 {
 		a.First, a.Last = recs[0].UnixNano, recs[0].UnixNano
 	}
+	if !s.any {
+		s.any, s.first, s.last = true, recs[0].UnixNano, recs[0].UnixNano
+	}
 	a.Events += uint64(len(recs))
 	first, last, latest := a.First, a.Last, s.latest
 	for i := range recs {
@@ -77,7 +89,7 @@ func (s *Source) Add(recs []posixtrace.Record) {
 			s.handle(t, rec)
 		}
 	}
-	a.First, a.Last, s.latest = first, last, latest
+	a.First, a.Last, s.latest, s.last = first, last, latest, max(s.last, latest)
 }
 
 // AddCount adds the events of one type, of which only the count matters: see Plain.
@@ -88,6 +100,10 @@ func (s *Source) AddCount(n *posixtrace.TypeCount) {
 	}
 	a.Events += n.Events
 	a.First, a.Last = min(a.First, n.First), max(a.Last, n.Last)
+	if !s.any {
+		s.any, s.first, s.last = true, n.First, n.Last
+	}
+	s.first, s.last = min(s.first, n.First), max(s.last, n.Last)
 	c := s.learn(n.ID).count
 	c.Events += n.Events
 	c.Bytes += n.Bytes

@@ -26,6 +26,23 @@ type Span struct {
 	Open        uint64 // have not ended
 	Unmatched   uint64 // ends without a begin
 	Overlapping uint64 // pairs that may be wrong, which Times leaves out
+
+	used  bool
+	mixed bool // measured in several logs
+	src   uint32
+}
+
+// Source returns the number of the log in which all of the spans were measured, or -1.
+func (r *Span) Source() int {
+	if r.mixed || !r.used {
+		return -1
+	}
+	return int(r.src)
+}
+
+func (r *Span) use(src *Source) {
+	r.mixed = r.mixed || r.used && r.src != src.index
+	r.used, r.src = true, src.index
 }
 
 // spanType has the spans of one name.
@@ -55,6 +72,7 @@ type spans struct {
 	steps   int
 
 	ignored uint64
+	failed  []*Span // rows of causes of failures, the latest last
 }
 
 func (s *spans) init() {
@@ -180,17 +198,21 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 	r.Open--
 	if status != 0 {
 		r.Failed++
+		if !o.failed {
+			s.fail(src, o, rec, status)
+		}
 	}
 	if o.inner > 0 {
 		o.covered = sum(o.covered, since(rec.UnixNano, o.since))
 	}
-	o.leave(rec.UnixNano)
+	o.leave(rec.UnixNano, o.failed || status != 0)
 	if o.overlaps {
 		r.Overlapping++
 	} else {
 		d := since(rec.UnixNano, o.at)
 		r.Times.Add(d)
 		r.Self = sum(r.Self, max(d-o.covered, 0))
+		r.use(src)
 		src.output.offerSpan(r, o.at, rec.UnixNano)
 	}
 	if b := src.a.observer; b != nil {

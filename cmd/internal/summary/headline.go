@@ -2,6 +2,7 @@ package summary
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -13,6 +14,7 @@ type line struct {
 	before, subject, after string
 	failed                 bool
 	quoted                 bool // the subject is a line of output
+	printed                bool // the same, of the time of the failure above it
 }
 
 // maxRuns bounds the lines for the commands of merged logs.
@@ -24,14 +26,10 @@ func (s *show) headline() (list []line) {
 	for _, r := range runs[:min(len(runs), maxRuns)] {
 		list = append(list, verdict(r))
 	}
-	_, failed := s.Commands()
-	if len(failed) > 0 && s.failedFirst() > 1 && !isRun(runs, failed[0]) {
-		c := failed[0]
-		list = append(list, line{before: "failed: ", subject: c.Label(), after: ", " + ending(c) + " after " + duration(c.Wall), failed: true})
-	}
+	list = append(list, s.failure(runs)...)
 	if s.CommandTotals().Commands > 1 {
 		if c := s.slowestCommand(); c != nil {
-			list = append(list, line{before: "slowest command: ", subject: c.Label(), after: ", " + s.part(c.Self)})
+			list = append(list, line{before: "slowest command: ", subject: c.Label(), after: ", " + s.part(c.Self, c.Source)})
 		}
 	}
 	if r := s.slowestSpan(); r != nil {
@@ -39,17 +37,42 @@ func (s *show) headline() (list []line) {
 		if r.Step != "" {
 			what = "slowest step: "
 		}
-		after := ", " + s.part(r.Self)
+		after := ", " + s.part(r.Self, r.Source())
 		if r.Times.Count > 1 {
 			after += " in " + number(r.Times.Count)
 		}
 		list = append(list, line{before: what, subject: spanName(r), after: after})
 	}
 	if p := s.longestPause(); p != nil {
-		list = append(list, line{before: "longest pause: " + s.part(p.Duration) + " after ", subject: lineBefore(p), quoted: len(p.Line) > 0})
+		list = append(list, line{before: "longest pause: " + s.part(p.Duration, p.Source) + " after ", subject: lineBefore(p), quoted: len(p.Line) > 0})
 	}
 	if s.lost > 0 {
 		list = append(list, line{before: cli.Plural(s.lost, "event was", "events were") + " lost: what follows lacks them", failed: true})
+	}
+	return list
+}
+
+// failure returns the causes of the failure of a run, and what was printed then.
+func (s *show) failure(runs []*analysis.Run) (list []line) {
+	if s.failedFirst() == 1 {
+		return nil
+	}
+	var printed [][]byte
+	if f := s.FailedSpan(); f != nil {
+		list = append(list, line{before: "failed: ", subject: spanName(f.Row), after: ", status " + strconv.Itoa(f.Status) + " after " + duration(f.Wall), failed: true})
+		printed = f.Output
+	}
+	if _, failed := s.Commands(); len(failed) > 0 {
+		c := failed[0]
+		if !isRun(runs, c) {
+			list = append(list, line{before: "failed: ", subject: c.Label(), after: ", " + ending(c) + " after " + duration(c.Wall), failed: true})
+		}
+		if lines := s.FailureOutput(c); len(lines) > 0 && (len(printed) == 0 || !isRun(runs, c)) {
+			printed = lines
+		}
+	}
+	for _, text := range printed {
+		list = append(list, line{subject: unstyled(text), printed: true})
 	}
 	return list
 }
@@ -86,10 +109,10 @@ func ending(c *analysis.Command) string {
 	return "status " + status(c)
 }
 
-// part returns a duration, and its part of the time of the log.
-func (s *show) part(ns int64) string {
+// part returns a duration, and its part of the time of a log.
+func (s *show) part(ns int64, source int) string {
 	text := duration(ns)
-	if all := s.Duration(); all > 0 {
+	if all := s.Base(source); all > 0 {
 		text += " (" + output.Percent(float64(ns)/float64(all)) + ")"
 	}
 	return text

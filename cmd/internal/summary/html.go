@@ -166,7 +166,7 @@ func (p *Page) placeOf(s *show, t *table) func(row int) place {
 	case t.title == commandTitle && p.Command != nil:
 		return placesOf(s.rankedCommands(), "data-span", p.Command)
 	case t.title == spanTitle && p.Span != nil:
-		return placesOf(s.Spans(), "data-span", p.Span)
+		return placesOf(s.rankedSpans(), "data-span", p.Span)
 	case t.title == pauseTitle && p.Line != nil:
 		list, _ := s.Pauses()
 		return placesOf(list, "data-line", p.Line)

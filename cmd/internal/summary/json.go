@@ -15,6 +15,9 @@ func (s *show) appendJSON(b []byte) []byte {
 		f.Add("maxrss", r.MaxRSS)
 		b = f.AppendJSON(b)
 	}
+	if r := s.FailedSpan(); r != nil {
+		b = failureFields(s, r).AppendJSON(b)
+	}
 	for _, c := range limited(s, s.rankedCommands()) {
 		f := commandFields("command", c)
 		f.Add("self_ns", c.Self)
@@ -28,7 +31,7 @@ func (s *show) appendJSON(b []byte) []byte {
 			{Key: "wall_ns", Value: g.Wall}, {Key: "self_ns", Value: g.Self}, {Key: "cpu_ns", Value: g.CPU}, {Key: "memory", Value: g.Memory}}
 		b = f.AppendJSON(b)
 	}
-	for _, r := range limited(s, s.Spans()) {
+	for _, r := range limited(s, s.rankedSpans()) {
 		m := &r.Times
 		f := output.Fields{{Key: "kind", Value: "span"}, {Key: "span", Value: r.Name}, {Key: "count", Value: m.Count},
 			{Key: "p50_ns", Value: m.Quantile(.5)}, {Key: "p95_ns", Value: m.Quantile(.95)}, {Key: "max_ns", Value: m.Max},
@@ -82,6 +85,23 @@ func commandFields(kind string, c *analysis.Command) (f output.Fields) {
 	f.Add("signal", c.Signal)
 	f.Add("failure", c.Failed())
 	f.Add("wall_ns", c.Wall)
+	return f
+}
+
+func failureFields(s *show, r *analysis.FailedSpan) (f output.Fields) {
+	f.Add("kind", "failure")
+	f.Add("span", r.Row.Name)
+	f.Add("step", r.Row.Step)
+	f.Add("log", r.Source)
+	f.Add("pid", r.PID)
+	f.Add("status", r.Status)
+	f.Add("wall_ns", r.Wall)
+	f.Add("at_ns", max(r.Start-s.First, 0))
+	lines := []string{}
+	for _, l := range r.Output {
+		lines = append(lines, string(l))
+	}
+	f.Add("output", lines)
 	return f
 }
 

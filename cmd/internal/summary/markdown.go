@@ -16,6 +16,9 @@ const tableRoom = maxMarkdown / 8
 
 func (s *show) appendMarkdown(b []byte) []byte {
 	for _, l := range s.headline() {
+		if l.printed {
+			b = append(b, "  "...)
+		}
 		b = append(b, "- "...)
 		if l.failed {
 			b = append(b, "❌ "...)

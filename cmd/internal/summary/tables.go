@@ -152,8 +152,21 @@ func (s *show) programs() *table {
 // spanName returns what a span is called in tables.
 func spanName(r *analysis.Span) string { return cmp.Or(r.Step, r.Name) }
 
-func (s *show) spans() *table {
+// rankedSpans returns the spans in the order of the table: without another order, the causes of
+// failures first.
+func (s *show) rankedSpans() []*analysis.Span {
 	list := s.Spans()
+	if s.Sort != "" {
+		sortSpans(s, list)
+		return list
+	}
+	first := s.FailedSpans()
+	first = first[:min(len(first), s.failedFirst())]
+	list = slices.DeleteFunc(list, func(r *analysis.Span) bool { return slices.Contains(first, r) })
+	return append(slices.Clone(first), list...)
+}
+
+func sortSpans(s *show, list []*analysis.Span) {
 	sorted(s, list, spanName, map[string]func(*analysis.Span) int64{
 		"count": func(r *analysis.Span) int64 { return int64(r.Times.Count) }, "failed": func(r *analysis.Span) int64 { return int64(r.Failed) },
 		"p50": func(r *analysis.Span) int64 { return r.Times.Quantile(.5) }, "p95": func(r *analysis.Span) int64 { return r.Times.Quantile(.95) },
@@ -161,6 +174,10 @@ func (s *show) spans() *table {
 		"total": func(r *analysis.Span) int64 { return r.Times.Total }, "wall": func(r *analysis.Span) int64 { return r.Times.Total },
 		"self": func(r *analysis.Span) int64 { return r.Self },
 	})
+}
+
+func (s *show) spans() *table {
+	list := s.rankedSpans()
 	t := &table{title: spanTitle, columns: []string{" span", "count", "p50", "p95", "max", "total", "self", "failed", "open", "unmatched", "overlapping"}}
 	for _, r := range list {
 		m := &r.Times

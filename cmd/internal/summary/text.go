@@ -19,6 +19,9 @@ func (s *show) appendText(b []byte) []byte {
 			subject = `"` + subject + `"`
 		}
 		text := l.before + subject + l.after
+		if l.printed {
+			text = "    " + text
+		}
 		if s.Width > 0 {
 			text = cut(text, s.Width)
 		}

@@ -1,0 +1,223 @@
+package analysis
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// FailedSpan is a span that ended with a status other than 0, and was the cause of a failure: no span
+// inside it failed.
+type FailedSpan struct {
+	Row    *Span
+	Source int // the number of its log, from 0
+	PID    int
+	Start  int64
+	Wall   int64
+	Status int
+	Output [][]byte // of the time of the failure: see FailureOutput
+
+	keyed bool
+	nth   uint64 // which span
+}
+
+// maxFailedRows bounds the rows that FailedSpans returns.
+const maxFailedRows = 3
+
+// fail notes that a span has failed in which no other span did.
+func (s *spans) fail(src *Source, o *openSpan, rec *posixtrace.Record, status int) {
+	f := &src.failedSpan
+	now := FailedSpan{Row: o.row, Source: int(src.index), Start: o.at, Wall: since(rec.UnixNano, o.at), Status: status, PID: rec.PID, keyed: rec.Span != 0, nth: o.nth}
+	if f.contains(&now) || f.left(&now) {
+		return
+	}
+	*f = now
+	src.spanOutput.take(src, o.at, rec.UnixNano)
+	if i := slices.Index(s.failed, o.row); i >= 0 {
+		s.failed = slices.Delete(s.failed, i, i+1)
+	}
+	s.failed = append(s.failed, o.row)
+	if len(s.failed) > maxFailedRows {
+		s.failed = slices.Delete(s.failed, 0, 1)
+	}
+}
+
+// contains reports whether a failure is that of a script that failed because of f. Spans with keys
+// name the span around them: other spans with keys run beside them.
+func (f *FailedSpan) contains(outer *FailedSpan) bool {
+	return f.Row != nil && !(f.keyed && outer.keyed) && f.PID != outer.PID && f.Start >= outer.Start
+}
+
+// left reports whether a step is the exit of a script right after f: COMMAND || exit 1.
+func (f *FailedSpan) left(exit *FailedSpan) bool {
+	if f.Row == nil || f.PID != exit.PID || f.nth+1 != exit.nth {
+		return false
+	}
+	_, command, _ := strings.Cut(exit.Row.Step, " ")
+	command, _, _ = strings.Cut(command, " ")
+	return command == "exit" || command == "return"
+}
+
+// FailedSpans returns the rows of the spans that failed last and contain no other that failed, the
+// last first, at most three.
+func (a *Analysis) FailedSpans() []*Span {
+	list := slices.Clone(a.spans.failed)
+	slices.Reverse(list)
+	return list
+}
+
+// FailedSpan returns the span that failed last in a log whose command did not succeed, or nil.
+func (a *Analysis) FailedSpan() *FailedSpan {
+	var last *FailedSpan
+	for _, s := range a.sources {
+		f := &s.failedSpan
+		if f.Row == nil || a.succeeded(s) {
+			continue
+		}
+		if last == nil || sum(f.Start, f.Wall) > sum(last.Start, last.Wall) {
+			f.Output = s.spanOutput.lines()
+			last = f
+		}
+	}
+	return last
+}
+
+// succeeded reports whether the command of a log ended without failure.
+func (a *Analysis) succeeded(s *Source) bool {
+	r := a.runOf(int(s.index))
+	return r != nil && r.State == Ended && !r.Failed()
+}
+
+// runOf returns the first command of a log, nil if there is none.
+func (a *Analysis) runOf(source int) *Run {
+	for _, r := range a.processes.runs {
+		if r.Command.Source == source {
+			return r
+		}
+	}
+	return nil
+}
+
+// FailureOutput returns the last lines of captured output, at most three, when the command failed that
+// failed last in its log without a failed child; otherwise nil. They are lines of standard error from
+// the start of the command to 0.1 s after its end, otherwise lines of standard output from then,
+// otherwise the lines of standard error before.
+func (a *Analysis) FailureOutput(c *Command) [][]byte {
+	if c.Source < 0 || c.Source >= len(a.sources) {
+		return nil
+	}
+	if o := &a.sources[c.Source].commandOutput; o.set && o.pid == c.PID && o.to == sum(c.Start, c.Wall) {
+		return o.lines()
+	}
+	return nil
+}
+
+const (
+	// keptLines bounds the lines of output of a failure.
+	keptLines = 3
+	// printedLate is how long after the end of a command its output may be recorded.
+	printedLate = 1e8
+)
+
+// tail has the last lines of a stream of output.
+type tail struct {
+	kept [keptLines]struct {
+		at   int64
+		text []byte
+	}
+	n int // lines ever
+}
+
+func (t *tail) add(at int64, text []byte) {
+	slot := &t.kept[t.n%keptLines]
+	slot.at, slot.text = at, append(slot.text[:0], text...)
+	t.n++
+}
+
+// since returns the lines from a time on.
+func (t *tail) since(from int64) (list [][]byte) {
+	for i := max(t.n-keptLines, 0); i < t.n; i++ {
+		if slot := &t.kept[i%keptLines]; slot.at >= from {
+			list = append(list, slot.text)
+		}
+	}
+	return list
+}
+
+// copyOf makes t a copy.
+func (t *tail) copyOf(u *tail) {
+	t.n = 0
+	for i := max(u.n-keptLines, 0); i < u.n; i++ {
+		t.add(u.kept[i%keptLines].at, u.kept[i%keptLines].text)
+	}
+}
+
+// failureOutput has the output of the time of a failure: standard output, then standard error.
+type failureOutput struct {
+	set           bool
+	pid           int // of a command
+	from, to      int64
+	before, after [2]tail
+}
+
+// take starts the output of a failure with the lines so far.
+func (f *failureOutput) take(src *Source, from, to int64) {
+	f.set, f.from, f.to = true, from, to
+	for i := range f.before {
+		f.before[i].copyOf(&src.printed[i])
+		f.after[i].n = 0
+	}
+}
+
+// add adds a line that has been recorded after the failure.
+func (f *failureOutput) add(stream int, at int64, text []byte) {
+	if f.set && f.after[stream].n < keptLines && since(at, f.to) <= printedLate {
+		f.after[stream].add(at, text)
+	}
+}
+
+func (f *failureOutput) lines() [][]byte {
+	for _, stream := range []int{1, 0} {
+		list := append(f.before[stream].since(f.from), f.after[stream].since(-1<<63)...)
+		if len(list) > 0 {
+			return list[:min(len(list), keptLines)]
+		}
+	}
+	return f.before[1].since(-1 << 63)
+}
+
+// print notes a line of output that is not empty.
+func (s *Source) print(rec *posixtrace.Record, line []byte) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	stream := 0
+	if rec.ID == posixtrace.EventOutputStderr {
+		stream = 1
+	}
+	line = line[:min(len(line), maxLine)]
+	s.printed[stream].add(rec.UnixNano, line)
+	s.spanOutput.add(stream, rec.UnixNano, line)
+	s.commandOutput.add(stream, rec.UnixNano, line)
+}
+
+// Base returns the time of which the durations in a log are a part: that of its command, otherwise
+// from its first to its last event. For -1 it is the sum of all logs.
+func (a *Analysis) Base(source int) int64 {
+	if source < 0 || source >= len(a.sources) {
+		var all int64
+		for i := range a.sources {
+			all = sum(all, a.Base(i))
+		}
+		return all
+	}
+	if r := a.runOf(source); r != nil && r.State == Ended {
+		return r.Wall
+	}
+	if s := a.sources[source]; s.any {
+		return since(s.last, s.first)
+	}
+	return 0
+}

@@ -30,7 +30,10 @@ func summarise(env *cli.Env, inputs []*input, opt *options) error {
 	a.Finish()
 	for _, in := range inputs {
 		if opt.head < 0 {
-			env.Warn(in.soundness())
+			if err := in.soundness(); err != nil {
+				env.Warn(err)
+				o.Unsound = append(o.Unsound, cli.AsFault(err).Text)
+			}
 		}
 	}
 	var lost uint64

@@ -43,9 +43,12 @@ func writeView(env *cli.Env, inputs []*input, opt *options) error {
 	a.Finish()
 	r := &view.Run{Tree: b.Tree(a), Analysis: a}
 	for _, in := range inputs {
-		if opt.head < 0 {
-			env.Warn(in.soundness())
+		unsound := ""
+		if err := in.soundness(); err != nil && opt.head < 0 {
+			env.Warn(err)
+			unsound = cli.AsFault(err).Text
 		}
+		r.Unsound = append(r.Unsound, unsound)
 		if st, err := in.status(); err == nil {
 			r.Lost += st.Lost + st.LogLost
 		}

@@ -46,6 +46,9 @@ func (s *show) headline() (list []line) {
 	if p := s.longestPause(); p != nil {
 		list = append(list, line{before: "longest pause: " + s.part(p.Duration, p.Source) + " after ", subject: lineBefore(p), quoted: len(p.Line) > 0})
 	}
+	for _, text := range s.Unsound[:min(len(s.Unsound), maxRuns)] {
+		list = append(list, line{subject: text, after: ": what follows lacks the rest", failed: true})
+	}
 	if s.lost > 0 {
 		list = append(list, line{before: cli.Plural(s.lost, "event was", "events were") + " lost: what follows lacks them", failed: true})
 	}

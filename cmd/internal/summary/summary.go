@@ -4,6 +4,8 @@
 package summary
 
 import (
+	"slices"
+
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
@@ -17,6 +19,8 @@ type Options struct {
 	Height int    // of the terminal, 0 if unknown
 	Red    string // selects the colour of failures, "" for none
 	Marks  bool   // the counts of events have the trace system's marks, too
+
+	Unsound []string // why logs are not whole
 }
 
 // Form is a form of the summary.
@@ -121,5 +125,15 @@ func (s *show) notes() (list []string) {
 	add(t.Unknown, "process", "processes", " without a recorded start")
 	add(t.Ignored, "process", "processes", " not measured: too many at a time")
 	add(s.IgnoredSpans(), "span", "spans", " not measured: too many are open")
+	if s.bare() {
+		list = append(list, "ptrace-run -e proc records the commands that run, -c the output")
+	}
 	return list
+}
+
+// bare reports whether all that the log has is one command.
+func (s *show) bare() bool {
+	_, lines := s.Pauses()
+	return len(s.Runs()) > 0 && !s.Marks && s.lost == 0 && len(s.Unsound) == 0 && s.CommandTotals().Commands <= uint64(len(s.Runs())) && lines == 0 &&
+		len(s.Spans()) == 0 && len(s.Calls()) == 0 && !slices.ContainsFunc(s.Counts(), func(c *analysis.Count) bool { return c.ID.User() })
 }

@@ -30,6 +30,14 @@ func AppendJUnit(b []byte, r *Run, out *Output) []byte {
 			all.count(n)
 		}
 	}
+	for i := range suites {
+		if j.unsound(i) != "" {
+			for _, s := range []*suite{&suites[i], &all} {
+				s.tests++
+				s.unknown++
+			}
+		}
+	}
 	b = append(b, xml.Header...)
 	b = append(b, "<testsuites"...)
 	b = append(j.counts(b, &all, r.Analysis.Duration()), ">\n"...)
@@ -100,10 +108,23 @@ func (j *junit) suite(b []byte, s *suite, source int) []byte {
 	for _, i := range s.nodes {
 		b = j.testCase(b, i)
 	}
+	if why := j.unsound(source); why != "" {
+		b = attribute(attribute(append(b, "    <testcase"...), "name", j.Names[source]), "classname", j.suiteName(source))
+		b = attribute(append(attribute(b, "time", seconds(0)), ">\n      <error"...), "message", why+": cases may be missing")
+		b = append(attribute(b, "type", "error"), "/>\n    </testcase>\n"...)
+	}
 	if source == 0 && j.Lost > 0 {
 		b = append(text(append(b, "    <system-err>"...), cli.Plural(j.Lost, "event was", "events were")+" lost: cases may be missing"), "</system-err>\n"...)
 	}
 	return append(b, "  </testsuite>\n"...)
+}
+
+// unsound returns why a log is not whole, or "".
+func (j *junit) unsound(source int) string {
+	if source < len(j.Unsound) {
+		return j.Unsound[source]
+	}
+	return ""
 }
 
 // suiteName returns the label of the first command of a log, or the name of the log.

@@ -17,6 +17,7 @@ type Run struct {
 	*intervals.Tree
 	Analysis *analysis.Analysis
 	Names    []string // of the logs
+	Unsound  []string // why each log is not whole, "" if it is; nil if all are
 	Lost     uint64   // events
 }
 

@@ -17,6 +17,7 @@ type lines struct {
 	partly map[partKey]bool // the last line continues in the next event
 
 	omittedLines, omittedBytes uint64
+	shortened                  uint64 // lines longer than maxLine
 }
 
 // lineBlock is a run of lines.
@@ -30,7 +31,7 @@ type line struct {
 	at     int64
 	source int32
 	stream uint8
-	length int32 // of the raw text, for the limit
+	length int32 // of the raw text, more than maxLine if it is cut
 }
 
 type partKey struct {
@@ -86,10 +87,14 @@ func (l *lines) add(rec *posixtrace.Record, source int32) {
 		} else if l.full && len(b.text) >= blockRoom {
 			b = l.next()
 		}
-		text := cut(d.Line, maxLine)
-		l.omittedBytes += uint64(len(d.Line) - len(text))
+		text, length := cut(d.Line, maxLine), len(d.Line)
+		if len(d.Line) > len(text) {
+			length = maxLine + 1
+			l.omittedBytes += uint64(len(d.Line) - len(text))
+			l.shortened++
+		}
 		b.text = append(appendJSON(b.text, text), separator...)
-		b.lines = append(b.lines, line{at: rec.UnixNano, source: source, stream: stream, length: int32(len(text))})
+		b.lines = append(b.lines, line{at: rec.UnixNano, source: source, stream: stream, length: int32(length)})
 		b.raw += uint64(len(text))
 	}
 	if d.Return {
@@ -115,9 +120,16 @@ func (l *lines) current() *lineBlock {
 
 // join continues the last line.
 func (l *lines) join(b *lineBlock, to *line, text []byte) {
-	more := cut(text, maxLine-int(to.length))
-	l.omittedBytes += uint64(len(text) - len(more))
-	to.length += int32(len(more))
+	more := cut(text, max(maxLine-int(to.length), 0))
+	if len(text) > len(more) {
+		l.omittedBytes += uint64(len(text) - len(more))
+		if to.length <= maxLine {
+			l.shortened++
+		}
+		to.length = maxLine + 1
+	} else {
+		to.length += int32(len(more))
+	}
 	b.raw += uint64(len(more))
 	b.text = append(appendJSON(b.text[:len(b.text)-len(separator)], more), separator...)
 }

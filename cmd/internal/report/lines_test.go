@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -28,5 +30,28 @@ func TestEndOfOutput(t *testing.T) {
 		if _, r := w.page(t, Facts{}); r.End != c.end {
 			t.Errorf("%s: the output ends at %d, want %d", c.name, r.End, c.end)
 		}
+	}
+}
+
+// The page says how many texts it has in part, and why.
+func TestShortened(t *testing.T) {
+	w := newRun()
+	w.exec(0, 1, "cc", strings.Repeat("x", 1200))
+	w.exec(1, 1, "cc", strings.Repeat("y", 1200))
+	w.exec(2, 1, "cc", strings.Repeat("z", 900))
+	for _, n := range []int{maxLine, maxLine + 1, 10} {
+		for _, continues := range []bool{true, false} {
+			w.event(3, posixtrace.EventOutputStdout, 1, 1, (&posixtrace.OutputData{Line: bytes.Repeat([]byte("é"), n/2), Continues: continues}).Append(nil))
+		}
+	}
+	w.exit(5, 1, 0)
+	html, _ := w.page(t, Facts{})
+	for _, want := range []string{"2 commands, spans and calls with more than 1 KB of arguments or data", "2 lines of output longer than 64 KB"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(html, "without their arguments") {
+		t.Error("the page says that it has no room")
 	}
 }

@@ -142,7 +142,10 @@ func (r *Run) leftOut() (list []string) {
 	add(o.spans, "span or command", "spans and commands", " are not drawn")
 	add(o.marks, "event", "events", " are not drawn")
 	add(o.lines, "line", "lines", " of output in the middle are left out")
-	add(o.bytes, "byte", "bytes", " of long lines, arguments and data are left out")
+	add(r.lines.shortened, "line", "lines", " of output longer than 64 KB: the rest is left out")
+	add(r.shortened, "command, span or call", "commands, spans and calls", " with more than 1 KB of arguments or data (a call: 256 bytes): the rest is left out")
+	add(r.forgotten, "short command, span or call", "short commands, spans and calls", " without their arguments or data, for which the page has no room")
+	add(o.bytes, "byte", "bytes", " of output, arguments and data are left out in all")
 	if r.from < r.to && since(r.to, r.from) > maxNumber {
 		list = append(list, "the times of the events are more than a hundred days apart: the clock may have jumped, and the timeline ends early")
 	}

@@ -34,6 +34,8 @@ type Run struct {
 	chain     []link
 	omitted   omitted
 	cut       uint64 // bytes of arguments and data that are left out
+	shortened uint64 // how many arguments and data are there in part
+	forgotten uint64 // how many are not there
 }
 
 // Facts are what a Builder cannot find in the events.
@@ -90,7 +92,7 @@ func (b *Builder) Finish(f Facts) *Run {
 		x.text = r.strings.addString(b.marks.texts.list[x.text])
 	}
 	r.omitted = omitted{spans: b.spans.dropped, marks: b.marks.dropped}
-	r.cut = b.spans.cut
+	r.cut, r.shortened, r.forgotten = b.spans.cut, b.spans.shortened, b.spans.forgotten
 	for i := range r.spans {
 		if x := &r.spans[i]; x.flags&merged != 0 {
 			r.omitted.merged += uint64(x.count)
@@ -214,6 +216,9 @@ func (r *Run) name(s *spans, room int) {
 			}
 		} else {
 			s.cut += uint64(len(data))
+			if data != "" {
+				s.forgotten++
+			}
 		}
 		if x.kind == analysis.Process {
 			r.spanOf[command{x.source, x.pid, x.start}] = int(i)

@@ -50,6 +50,8 @@ type spans struct {
 	forgetful int64 // intervals shorter than this have lost their data
 	dropped   uint64
 	cut       uint64 // bytes of data that were left out
+	shortened uint64 // data of which that is a part
+	forgotten uint64 // all other data
 }
 
 const (
@@ -94,11 +96,15 @@ func (s *spans) add(x *analysis.Interval) {
 	}
 	if len(data) > 0 {
 		text := data[:min(len(data), most)]
-		s.cut += uint64(len(data) - len(text))
+		if len(data) > len(text) {
+			s.cut += uint64(len(data) - len(text))
+			s.shortened++
+		}
 		if d := since(n.end, n.start); d >= s.forgetful {
 			n.data = s.data.add(text)
 		} else {
 			s.cut += uint64(len(text))
+			s.forgotten++
 		}
 	}
 	s.list = append(s.list, n)
@@ -233,6 +239,7 @@ func (s *spans) forget() {
 		case x.data == 0:
 		case x.length() < s.forgetful:
 			s.cut += uint64(len(old.list[x.data]))
+			s.forgotten++
 			x.data = 0
 		default:
 			x.data = s.data.addString(old.list[x.data])

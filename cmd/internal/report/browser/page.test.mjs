@@ -75,6 +75,17 @@ test("a click shows all members", async () => {
 	await p.context().close();
 });
 
+test("a failed box says how it ended", async () => {
+	const p = await open(browser, file), at = await place(p, named("test shtest"));
+	await p.mouse.move(at.x, at.y);
+	assert.match(await p.locator("#tip").innerText(), /^test shtest · 28ms · failed with status 1$/);
+	await p.mouse.click(at.x, at.y);
+	assert.match(await p.innerText("#panel"), /status\s+1/);
+	assert.equal(await p.evaluate("outcome({ flags: [33], status: [10], count: [1], kind: [0] }, 0)"), " · killed by signal 9");
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
 test("wheel, drag and buttons zoom and pan", async () => {
 	const p = await open(browser, file), at = await place(p, named("cc1 number.c")), view = () => p.evaluate("[report.view.from, report.view.to]");
 	const whole = await view(), time = await p.evaluate(x => report.timelines[0].time(x - report.timelines[0].canvas.getBoundingClientRect().x), at.x);

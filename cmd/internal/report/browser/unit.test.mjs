@@ -7,8 +7,8 @@ import vm from "node:vm";
 import { Trace, differences, varints } from "./encode.mjs";
 
 const js = path.join(path.dirname(new URL(import.meta.url).pathname), "../page/js");
-const names = ["format", "escape", "ansi", "data", "tree", "lanes", "axis"];
-const exported = ["decodeColumn", "decodeTimes", "decodeReport", "DataError", "parseLine", "plainStyle", "plainText", "visible", "excerpt", "duration", "clock", "percent", "ticks", "tickLabel", "grow", "Layout", "around", "inside", "spanAt"];
+const names = ["format", "escape", "ansi", "data", "tree", "lanes", "axis", "curves"];
+const exported = ["decodeColumn", "decodeTimes", "decodeReport", "DataError", "parseLine", "plainStyle", "plainText", "visible", "excerpt", "duration", "clock", "percent", "ticks", "tickLabel", "grow", "Layout", "around", "inside", "spanAt", "eventRate", "busiest"];
 const page = vm.runInThisContext("(() => {" + names.map(n => fs.readFileSync(path.join(js, n + ".js"), "utf8")).join("\n") + "\nreturn {" + exported.join(",") + "}; })()");
 
 test("columns of numbers", () => {
@@ -122,4 +122,17 @@ test("parents in a circle, chains of parents and lanes without a span end", () =
 	const layout = new page.Layout(r, true, new Set());
 	assert.equal(r.lanesInOrder.length, r.lanes.n);
 	assert.equal(layout.shown, 2);
+});
+
+test("the rate of events is that of a time in which a rate means something", () => {
+	const run = (length, step, events) => ({ length, curves: { n: events.length, time: events.map((_, i) => i * step), events } });
+	const short = run(5.6e5, 1e3, Array.from({ length: 560 }, (_, i) => (i === 100 ? 94 : 0)));
+	assert.equal(page.busiest(short), "94 in 560µs");
+	assert.deepEqual(page.eventRate(short), [[0], [9400]]);
+	const even = run(4e9, 4e6, new Array(1000).fill(2));
+	assert.equal(page.busiest(even), "at most 500 in a second");
+	const [times, rates] = page.eventRate(even);
+	assert.ok(times.every((t, i) => !i || t - times[i - 1] >= 10e6));
+	assert.ok(rates.slice(0, -1).every(r => Math.abs(r - 500) < 1), rates.join());
+	assert.equal(page.busiest(run(4e12, 4e9, new Array(1000).fill(8))), "at most 8 in 4s");
 });

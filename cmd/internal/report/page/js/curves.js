@@ -6,22 +6,24 @@ class Curves {
 		Object.assign(this, { report, parent, plots: [] });
 		this.runs = report.runs.filter(r => r.curves.n);
 		if (!this.runs.length) return;
-		this.add("processes at work", r => r.curves.running, true);
-		this.add("events per second", r => r.curves.events.map((n, i) => n * 1e9 / Math.max(1, (i + 1 < r.curves.n ? r.curves.time[i + 1] : r.length) - r.curves.time[i])), false);
+		this.add("processes at work", r => [r.curves.time, r.curves.running], true);
+		const rates = new Map(this.runs.map(r => [r, eventRate(r)]));
+		this.add("events per second", r => rates.get(r), false, busiest);
 		report.view.onChange(() => this.later());
 		theme.onChange(() => { for (const p of this.plots) p.redraw(false); });
 	}
 
-	add(title, values, stepped) {
-		const tables = this.runs.map(r => [Array.from(r.curves.time, t => t / 1e9).concat(r.length / 1e9), Array.from(values(r)).concat(0)]);
-		const most = tables.map(t => t[1].reduce((a, b) => Math.max(a, b), 0));
-		if (!Math.max(...most)) return;
+	// add adds a curve. values returns the times of a run in ns and the value from each on, most
+	// describes the largest one.
+	add(title, values, stepped, most = r => "at most " + count(greatest(values(r)[1]))) {
+		const tables = this.runs.map(r => values(r)).map(([times, list], i) => [Array.from(times, t => t / 1e9).concat(this.runs[i].length / 1e9), Array.from(list).concat(0)]);
+		if (!tables.some(t => greatest(t[1]))) return;
 		const box = element("div", { class: "curve" });
 		const heading = element("h3", { text: title });
 		this.runs.forEach((r, i) => {
 			heading.append(i || !r.label ? ", " : ": ");
 			if (r.label) heading.append(element("span", { class: "key" + (i === this.runs.length - 1 ? " latest" : ""), attributes: { "aria-hidden": "true" } }), r.label + " ");
-			heading.append("at most " + count(Math.round(most[i])));
+			heading.append(most(r));
 		});
 		box.append(heading);
 		this.parent.append(box);
@@ -77,6 +79,39 @@ class Curves {
 	resize() {
 		for (const p of this.plots) p.setSize({ width: Math.max(200, p.root.parentElement.clientWidth), height: 112 });
 	}
+}
+
+function greatest(list) {
+	return list.reduce((a, b) => Math.max(a, b), 0);
+}
+
+const leastStep = 10e6; // ns: in less time, one event would already be thousands per second
+
+// eventRate returns the times of steps that are long enough for a rate, and the rate in each.
+function eventRate({ curves, length }) {
+	const width = leastStep, times = [], rates = [];
+	for (let i = 0; i < curves.n; i++) {
+		if (!times.length || curves.time[i] >= times[times.length - 1] + width) {
+			times.push(curves.time[i]);
+			rates.push(0);
+		}
+		rates[rates.length - 1] += curves.events[i];
+	}
+	const long = (from, i) => Math.max(width, (i + 1 < times.length ? times[i + 1] : length) - from);
+	return [times, rates.map((n, i) => n * 1e9 / long(times[i], i))];
+}
+
+// busiest says how many events the busiest second has, as far as the steps can say.
+function busiest({ curves, length }) {
+	const { time, events, n } = curves, step = n > 1 ? time[1] - time[0] : length, window = length <= 1e9 ? Infinity : Math.max(1e9, step);
+	let most = 0, sum = 0;
+	for (let i = 0, from = 0; i < n; i++) {
+		sum += events[i];
+		for (; time[i] + step - time[from] > window && from < i; from++) sum -= events[from];
+		most = Math.max(most, sum);
+	}
+	if (length <= 1e9) return count(most) + " in " + duration(length);
+	return "at most " + count(most) + " in " + (window > 1e9 ? duration(window) : "a second");
 }
 
 function compact(n) {

@@ -105,10 +105,18 @@ function showTip(timeline, e) {
 	tip.style.transform = `translate(${Math.min(e.clientX + 14, window.innerWidth - w - 8)}px, ${e.clientY + 18}px)`;
 }
 
+// outcome is how a failed span ended.
+function outcome(spans, i) {
+	if (!(spans.flags[i] & (flag.failed | flag.signal))) return "";
+	const status = spans.status[i] - 1;
+	if (spans.flags[i] & flag.signal) return " · killed by signal " + status;
+	return " · failed" + (spans.count[i] > 1 ? " in part" : status > 0 ? (spans.kind[i] === 2 ? " with error " : " with status ") + status : "");
+}
+
 function tipText(run, { kind, index: i }) {
 	const s = run.strings;
 	switch (kind) {
-	case "span": return excerpt(s[run.spans.name[i]], 160) + " · " + duration(run.spans.dur[i]) + (run.spans.count[i] > 1 ? " · " + count(run.spans.count[i]) + " merged" : "");
+	case "span": return excerpt(s[run.spans.name[i]], 160) + " · " + duration(run.spans.dur[i]) + (run.spans.count[i] > 1 ? " · " + count(run.spans.count[i]) + " merged" : "") + outcome(run.spans, i);
 	case "mark": return excerpt(s[run.marks.type[i]] + " " + s[run.marks.text[i]], 160);
 	case "line": return excerpt(plainText(run.lines.text[i]), 160);
 	default: return excerpt(s[run.lanes.name[i]], 160);

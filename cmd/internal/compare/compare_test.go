@@ -123,9 +123,37 @@ func TestSpanData(t *testing.T) {
 		{[]string{"id 1", "id 2", "id 3"}, []string{"id 4", "id 5", "id 6"}, ""},
 		{[]string{"id 1", "id 2", "id 3"}, []string{"id 4", "id 5"}, "span fewer work 0;"},
 		{[]string{"load x"}, []string{"load y"}, "span changed work load y 0;"},
+		{[]string{"load x"}, []string{"store y"}, "span gone work load x -5;span added work store y 5;"},
 		{[]string{"at 12:00:01", "b"}, []string{"at 13:00:01", "b"}, ""},
 	} {
 		if got := text(Compare(o, []*Run{spans(tt.old...)}, []*Run{spans(tt.new...)})); got != tt.want {
+			t.Errorf("%q %q: %q, want %q", tt.old, tt.new, got, tt.want)
+		}
+	}
+}
+
+// Steps match by the words of their command: what has none in common is new, or gone.
+func TestSteps(t *testing.T) {
+	o := &Options{Golden: true}
+	steps := func(data ...string) *Run {
+		s := &script{}
+		for i, d := range data {
+			s.event(int64(10*i), 1, "step.begin", fmt.Sprintf("ci.sh:%d %s", i+1, d))
+			s.event(int64(10*i+5), 1, "step.end", "0")
+		}
+		return s.run(o)
+	}
+	for _, tt := range []struct {
+		old, new []string
+		want     string
+	}{
+		{[]string{"make all", "echo end"}, []string{"make all", "ls /nonexistent"}, "step gone ci.sh:2 echo end -5;step added ci.sh:2 ls /nonexistent 5;"},
+		{[]string{"make all", "echo end"}, []string{"make all", "true", "echo end"}, "step added ci.sh:2 true 5;"},
+		{[]string{"sleep 1", "go test"}, []string{"sleep 2", "go vet"}, "step changed ci.sh:1 sleep 2 0;step changed ci.sh:2 go vet 0;"},
+		{[]string{"sleep 1", "echo end"}, []string{"sleep 2", "ls"}, "step gone ci.sh:2 echo end -5;step added ci.sh:2 ls 5;step changed ci.sh:1 sleep 2 0;"},
+		{[]string{"echo end", "sleep 1"}, []string{"sleep 2", "ls"}, "step gone ci.sh:1 echo end -5;step added ci.sh:2 ls 5;step changed ci.sh:1 sleep 2 0;"},
+	} {
+		if got := text(Compare(o, []*Run{steps(tt.old...)}, []*Run{steps(tt.new...)})); got != tt.want {
 			t.Errorf("%q %q: %q, want %q", tt.old, tt.new, got, tt.want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 )
 
 // pair is an item of the runs before and one of this run that match although their labels differ.
@@ -16,23 +18,42 @@ type pair struct {
 const maxSimilar = 64
 
 // pair matches labels of one program or name: those that have most words in common and, if as many
-// are left on both sides, these in the order in which they began. It returns what is left of mine.
+// are left on both sides, these in the order in which they began. Spans of which the data has no word
+// in common do not match. It returns what is left of mine.
 func (w *matching) pair(free []*matched, mine []int32) (pairs []pair, rest []int32) {
 	if len(free) > 1 || len(mine) > 1 {
-		free, mine, pairs = w.similar(free, mine)
+		free, mine, pairs = w.similar(free, mine, .5)
 	}
 	if len(free) != len(mine) {
 		return pairs, mine
 	}
+	if len(free) > 1 && free[0].kind == analysis.SpanKind {
+		var more []pair
+		free, mine, more = w.similar(free, mine, 0)
+		pairs = append(pairs, more...)
+	}
 	for i := range mine {
+		if unlike(free[i].label, w.labelOf(mine[i])) {
+			rest = append(rest, mine[i])
+			continue
+		}
 		pairs = append(pairs, pair{free[i], mine[i]})
 	}
-	return pairs, nil
+	return pairs, rest
 }
 
-// similar matches the labels that have more than half of their words in common, the most similar
+// unlike reports whether two labels are of spans with data that have no word in common.
+func unlike(a, b *label) bool {
+	if a.kind != analysis.SpanKind {
+		return false
+	}
+	x, y := wordsOf(a), wordsOf(b)
+	return len(x) > 0 && len(y) > 0 && likeness(x, y) == 0
+}
+
+// similar matches the labels that have more than a part of their words in common, the most similar
 // first.
-func (w *matching) similar(free []*matched, mine []int32) (_ []*matched, _ []int32, pairs []pair) {
+func (w *matching) similar(free []*matched, mine []int32, least float64) (_ []*matched, _ []int32, pairs []pair) {
 	if len(free) == 0 || len(free) > maxSimilar || len(mine) > maxSimilar {
 		return free, mine, nil
 	}
@@ -48,7 +69,7 @@ func (w *matching) similar(free []*matched, mine []int32) (_ []*matched, _ []int
 	for i, m := range free {
 		have := wordsOf(m.label)
 		for j := range mine {
-			if s := likeness(have, words[j]); s > .5 {
+			if s := likeness(have, words[j]); s > least {
 				list = append(list, candidate{i, j, s})
 			}
 		}
@@ -76,9 +97,15 @@ func without[T any](list []T, used []bool) (rest []T) {
 // maxWords bounds the words of a label that are compared.
 const maxWords = 64
 
-// wordsOf returns the different words of a label without its name, in order.
+// wordsOf returns the different words of a label without its name, in order. The file of a step,
+// which many steps have in common, is none.
 func wordsOf(l *label) []string {
 	_, text, _ := strings.Cut(l.exact, "\x00")
+	if l.kind == analysis.SpanKind && l.name == stepName {
+		if _, command, ok := strings.Cut(text, " "); ok {
+			text = command
+		}
+	}
 	list := strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune(";&|()'\"", r) })
 	list = list[:min(len(list), maxWords)]
 	slices.Sort(list)

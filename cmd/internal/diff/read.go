@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -186,6 +187,9 @@ func (l *log) count(b *compare.Builder) {
 	var needed posixtrace.EventSet
 	read := uint64(0)
 	for n := range c.Types() {
+		if eventset.IsFlushMark(n.ID) {
+			continue
+		}
 		if analysis.Plain(n.ID, l.reader.EventName(n.ID)) {
 			b.AddCount(&n)
 		} else {

@@ -18,8 +18,13 @@ func (s *selection) all() bool {
 	return s.include == nil && s.exclude == nil && s.pids == nil && s.tids == nil
 }
 
-// selected returns the selected events, in the memory of all.
+func isFlushMark(rec posixtrace.Record) bool { return eventset.IsFlushMark(rec.ID) }
+
+// selected returns the selected events, without flush marks unless --events names events, in the memory of all.
 func (s *selection) selected(recs []posixtrace.Record, name func(posixtrace.EventID) string) []posixtrace.Record {
+	if s.include == nil && slices.ContainsFunc(recs, isFlushMark) {
+		recs = slices.DeleteFunc(recs, isFlushMark) // as summaries count
+	}
 	if s.all() {
 		return recs
 	}

@@ -67,14 +67,15 @@ func (s *show) plain(list []piece) string {
 		}
 		b.WriteString(text)
 	}
-	if s.width > 0 {
-		return summary.Cut(b.String(), s.width)
-	}
 	return b.String()
 }
 
-// appendLine appends a line, in red if it is bad news.
-func (s *show) appendLine(b []byte, text string, red bool) []byte {
+// headIndent is how far the second line of a sentence is indented that has no column before it.
+const headIndent = 2
+
+// appendLine appends a line, in red if it is bad news. On a terminal it is wrapped.
+func (s *show) appendLine(b []byte, text string, indent int, red bool) []byte {
+	text = wrap(text, s.width, indent)
 	if red && s.red != "" {
 		return append(append(append(append(b, s.red...), text...), "\x1b[0m"...), '\n')
 	}
@@ -88,9 +89,9 @@ func (s *show) worse() bool {
 
 // head appends the first line and what was compared.
 func (s *show) head(b []byte) []byte {
-	b = s.appendLine(b, s.plain(s.first()), s.worse())
-	b = s.appendLine(b, s.plain(s.side("old", s.Old, s.Wall.Old, s.Wall.OldSpread)), false)
-	return s.appendLine(b, s.plain(s.side("new", s.New, s.Wall.New, s.Wall.NewSpread)), false)
+	b = s.appendLine(b, s.plain(s.first()), headIndent, s.worse())
+	b = s.appendLine(b, s.plain(s.side("old", s.Old, s.Wall.Old, s.Wall.OldSpread)), headIndent, false)
+	return s.appendLine(b, s.plain(s.side("new", s.New, s.Wall.New, s.Wall.NewSpread)), headIndent, false)
 }
 
 // foot appends what is left out, and what makes the result doubtful.
@@ -99,7 +100,7 @@ func (s *show) foot(b []byte, left int) []byte {
 		b = append(b, "... "+cli.Plural(uint64(left), "more", "more")+"\n"...)
 	}
 	for _, n := range s.Notes {
-		b = s.appendLine(b, "note: "+n, false)
+		b = s.appendLine(b, "note: "+n, headIndent, false)
 	}
 	return b
 }

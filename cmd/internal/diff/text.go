@@ -6,6 +6,9 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/compare"
 )
 
+// rowIndent is the width of the column with the effect.
+const rowIndent = 11
+
 // appendText appends a line for each difference, with its effect on the wall time before it.
 func (s *show) appendText(b []byte) []byte {
 	b = s.head(b)
@@ -15,8 +18,8 @@ func (s *show) appendText(b []byte) []byte {
 	}
 	for _, d := range list {
 		effect := s.effect(d)
-		words := append([]piece{said(strings.Repeat(" ", max(9-len([]rune(effect)), 0)) + effect + "  ")}, within(d)...)
-		b = s.appendLine(b, s.plain(words), bad(d))
+		words := append([]piece{said(strings.Repeat(" ", max(rowIndent-2-len([]rune(effect)), 0)) + effect + "  ")}, within(d)...)
+		b = s.appendLine(b, s.plain(words), rowIndent, bad(d))
 	}
 	if len(s.Notes) > 0 || left > 0 {
 		b = append(b, '\n')

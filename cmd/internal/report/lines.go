@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
@@ -53,6 +54,14 @@ const (
 // separator stands between two lines in the JSON.
 const separator = `\n`
 
+// oneLine shows the newlines that only a damaged or forged log has in a line.
+func oneLine(text []byte) []byte {
+	if bytes.IndexByte(text, '\n') < 0 {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte("\n"), []byte("␊"))
+}
+
 // Values of line.stream.
 const (
 	onStdout = 1
@@ -93,7 +102,7 @@ func (l *lines) add(rec *posixtrace.Record, source int32) {
 			l.omittedBytes += uint64(len(d.Line) - len(text))
 			l.shortened++
 		}
-		b.text = append(appendJSON(b.text, text), separator...)
+		b.text = append(appendJSON(b.text, oneLine(text)), separator...)
 		b.lines = append(b.lines, line{at: rec.UnixNano, source: source, stream: stream, length: int32(length)})
 		b.raw += uint64(len(text))
 	}
@@ -131,7 +140,7 @@ func (l *lines) join(b *lineBlock, to *line, text []byte) {
 		to.length += int32(len(more))
 	}
 	b.raw += uint64(len(more))
-	b.text = append(appendJSON(b.text[:len(b.text)-len(separator)], more), separator...)
+	b.text = append(appendJSON(b.text[:len(b.text)-len(separator)], oneLine(more)), separator...)
 }
 
 // next begins a block, and leaves out the oldest one if there is no room for it.

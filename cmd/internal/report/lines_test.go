@@ -55,3 +55,14 @@ func TestShortened(t *testing.T) {
 		t.Error("the page says that it has no room")
 	}
 }
+
+// A line of a damaged log may have newlines. It stays one line.
+func TestNewlineInLine(t *testing.T) {
+	w := newRun()
+	for _, continues := range []bool{true, false, false} {
+		w.event(3, posixtrace.EventOutputStdout, 1, 1, (&posixtrace.OutputData{Line: []byte("a\nb\n"), Continues: continues}).Append(nil))
+	}
+	if _, r := w.page(t, Facts{}); len(r.Text) != 2 || r.Text[0] != "a␊b␊a␊b␊" || r.Text[1] != "a␊b␊" {
+		t.Errorf("lines: %q", r.Text)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
@@ -100,7 +101,7 @@ func shown(s string) string {
 	if rest := strings.TrimLeft(s, " "); strings.HasPrefix(rest, "::") {
 		s = s[:len(s)-len(rest)] + `\x3a` + rest[1:]
 	}
-	return strings.ReplaceAll(s, "##[", `#\x23[`)
+	return string(cli.Harmless([]byte(s)))
 }
 
 // cut shortens text to n characters.

@@ -138,7 +138,7 @@ func (p *processes) record(q *process, at int64, state State, d *posixtrace.Exit
 		g.Failed++
 		if !q.failed {
 			p.failures.add(&c, q.args)
-			q.src.commandOutput.pid = c.PID
+			q.src.commandOutput.pid, q.src.commandOutput.all = c.PID, q == q.src.root
 			q.src.commandOutput.take(q.src, c.Start, sum(c.Start, c.Wall))
 		}
 	}

@@ -157,7 +157,8 @@ func (t *tail) copyOf(u *tail) {
 // failureOutput has the output of the time of a failure: standard output, then standard error.
 type failureOutput struct {
 	set           bool
-	pid           int // of a command
+	pid           int  // of a command
+	all           bool // the command is the first of its log: what follows its end is its output, too
 	from, to      int64
 	before, after [2]tail
 }
@@ -173,7 +174,7 @@ func (f *failureOutput) take(src *Source, from, to int64) {
 
 // add adds a line that has been recorded after the failure.
 func (f *failureOutput) add(stream int, at int64, text []byte) {
-	if f.set && f.after[stream].n < keptLines && since(at, f.to) <= printedLate {
+	if f.set && (f.all || f.after[stream].n < keptLines) && since(at, f.to) <= printedLate {
 		f.after[stream].add(at, text)
 	}
 }
@@ -181,6 +182,9 @@ func (f *failureOutput) add(stream int, at int64, text []byte) {
 func (f *failureOutput) lines() [][]byte {
 	for _, stream := range []int{1, 0} {
 		list := append(f.before[stream].since(f.from), f.after[stream].since(-1<<63)...)
+		if f.all {
+			list = list[max(len(list)-keptLines, 0):]
+		}
 		if len(list) > 0 {
 			return list[:min(len(list), keptLines)]
 		}

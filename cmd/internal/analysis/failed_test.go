@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -151,6 +153,31 @@ func TestFailureOutput(t *testing.T) {
 			if strings.Join(got, " ") != test.want {
 				t.Errorf("%+v: %s: %q", test, what, got)
 			}
+		}
+	}
+}
+
+// What the first command of a log has printed is its output, whether ptrace-run read it before or
+// after the exit.
+func TestFailureOutputOfRun(t *testing.T) {
+	const lines = 5
+	for before := range lines + 1 {
+		a := New(Limits{Rows: 3})
+		l := newFailLog(a)
+		l.exec(1)
+		for i := range lines {
+			if i == before {
+				l.exit(1, 3)
+			}
+			l.print(posixtrace.EventOutputStderr, strconv.Itoa(i))
+		}
+		if before == lines {
+			l.exit(1, 3)
+		}
+		a.Finish()
+		_, failed := a.Commands()
+		if got := bytes.Join(a.FailureOutput(failed[0]), []byte(" ")); string(got) != "2 3 4" {
+			t.Errorf("%d lines before the exit: %q", before, got)
 		}
 	}
 }

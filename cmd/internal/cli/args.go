@@ -151,6 +151,18 @@ func (a *Args) PID(name string, def int) (int, error) {
 	return n, err
 }
 
+// IDs returns the values of an option as ids of processes or threads.
+func (a *Args) IDs(name string) (ids []int, err error) {
+	for _, v := range a.All(name) {
+		n, err := ParseDigits(v)
+		if err != nil || n > 1<<31-1 {
+			return nil, BadValue(name, v, ErrPID)
+		}
+		ids = append(ids, int(n))
+	}
+	return ids, nil
+}
+
 func BadValue(option, value string, err error) error {
 	return Usagef("invalid argument '%s' for '--%s': %v", value, option, err)
 }

@@ -31,17 +31,11 @@ func readSelection(args *cli.Args) (s selection, err error) {
 			*o.set = &set
 		}
 	}
-	for _, o := range []struct {
-		name string
-		ids  *[]int
-	}{{"pid", &s.pids}, {"tid", &s.tids}} {
-		for _, v := range args.All(o.name) {
-			n, err := cli.ParseDigits(v)
-			if err != nil || n > 1<<31-1 {
-				return s, cli.BadValue(o.name, v, cli.ErrPID)
-			}
-			*o.ids = append(*o.ids, int(n))
-		}
+	if s.pids, err = args.IDs("pid"); err != nil {
+		return s, err
+	}
+	if s.tids, err = args.IDs("tid"); err != nil {
+		return s, err
 	}
 	for _, o := range []struct {
 		name string

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/creation"
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -25,44 +24,11 @@ const tracedOption = "traced"
 
 var tracerOption = strings.TrimPrefix(tracer.Flag, "--")
 
-// setEvents reads --events.
-func (p *runPlan) setEvents(args *cli.Args) error {
-	w := &p.trace
-	w.Make = args.Has("make")
-	v, ok := args.Lookup("events")
-	if !ok {
-		p.command = true
-		return nil
-	}
-	for _, item := range strings.Split(v, ",") {
-		name, isCall := strings.CutPrefix(item, tracer.Prefix)
-		switch {
-		case item == "command":
-			p.command = true
-		case item == "none":
-			p.command, p.trace = false, tracer.Want{Make: w.Make}
-		case item == "proc":
-			w.Proc = true
-		case item == "signal":
-			w.Signal = true
-		case item == "syscall":
-			w.All = true
-		case isCall && name != "":
-			if _, err := path.Match(name, ""); err != nil {
-				return cli.Usagef("invalid pattern '%s' for '--events'", item)
-			}
-			nrs := tracer.CallsOf(name)
-			if len(nrs) == 0 {
-				return cli.Usagef("'%s' for '--events': there is no such system call here", item)
-			}
-			w.Calls = append(w.Calls, nrs...)
-		default:
-			return cli.Usagef("invalid argument '%s' for '--events'; valid: command, proc, signal, syscall, syscall.NAME, none", item)
-		}
-	}
-	slices.Sort(w.Calls)
-	w.Calls = slices.Compact(w.Calls)
-	return nil
+// setEvents reads --events and --make.
+func (p *runPlan) setEvents(args *cli.Args) (err error) {
+	p.trace, p.command, err = creation.Events(args)
+	p.trace.Make = args.Has("make")
+	return err
 }
 
 // startTracer starts the tracer of the processes, if one is needed. It comes first, since it

@@ -5,11 +5,22 @@
  */
 #include "word.h"
 
+/*
+ * The reference to the chunk that an entry of the table of open chunks, seen as v, has or is about to
+ * replace, 0 for none.
+ */
+uint64_t pxt_replaces(const struct pxt_mem *m, uint64_t v)
+{
+	if (v & PXT_reserved)
+		v = (v & ~PXT_reserved) >> PXT_replacedShift;
+	return pxt_is_ref(m, v) ? v : 0;
+}
+
 /* Whether writers find the open chunk i. */
 bool pxt_registered(struct pxt_mem *m, uint32_t i)
 {
 	for (uint32_t o = 0; o < m->opens; o++)
-		if (pxt_load(&m->h->opened[o]) == i + 1)
+		if (pxt_replaces(m, pxt_load(&m->h->opened[o])) == i + 1)
 			return true;
 	return false;
 }

@@ -99,6 +99,7 @@
 #define PXT_partial 6
 #define PXT_patternSize 256
 #define PXT_reachedEvery 1048576
+#define PXT_replacedShift 32
 #define PXT_reserved UINT64_C(0x8000000000000000)
 #define PXT_second 64
 #define PXT_shiftTries 100

@@ -96,12 +96,20 @@ static bool fill(struct pxt_writer *w, _Atomic uint64_t *o, uint64_t mine, uint3
 static bool supply_open(struct pxt_writer *w, _Atomic uint64_t *o, uint64_t *ref, uint32_t need, struct backoff *b)
 {
 	struct pxt_mem *m = &w->m;
-	uint64_t mine = PXT_reserved | w->slot;
-	if (!pxt_cas(o, *ref, mine))
+	uint64_t mine = PXT_reserved | w->slot, old = pxt_replaces(m, *ref);
+	if (!pxt_cas(o, *ref, mine | old << PXT_replacedShift))
 		return false;
+	if (old != 0) {
+		/*
+		 * No writer finds it any more. So from now on its age is that of its newest event, but for
+		 * those that are under way.
+		 */
+		pxt_date(m, (uint32_t)old - 1);
+		if (!pxt_cas(o, mine | old << PXT_replacedShift, mine))
+			return false;
+	}
 	if (pxt_is_ref(m, *ref)) {
-		uint32_t i = (uint32_t)*ref - 1;
-		if (!pxt_put_aside(m, i) && !b->urgent) {
+		if (!pxt_put_aside(m, (uint32_t)*ref - 1) && !b->urgent) {
 			/*
 			 * More writers stand still in the middle of an event than the stream has room for
 			 * beside its size. Most go on as soon as they get the processor. If they do not,
@@ -113,7 +121,6 @@ static bool supply_open(struct pxt_writer *w, _Atomic uint64_t *o, uint64_t *ref
 			pause_for(b);
 			return false;
 		}
-		pxt_date(m, i);
 	}
 	if (!fill(w, o, mine, need)) {
 		pxt_cas(o, mine, *ref & PXT_reserved ? 0 : *ref);

@@ -62,8 +62,12 @@ static void recover_tables(struct pxt_mem *m, const struct slot_set *gone)
 	}
 	for (uint32_t o = 0; o < m->opens; o++) {
 		uint64_t v = pxt_load(&m->h->opened[o]);
-		if (v & PXT_reserved && has(gone, v % PXT_MaxSlots))
-			pxt_cas(&m->h->opened[o], v, 0);
+		if (!(v & PXT_reserved) || !has(gone, v % PXT_MaxSlots))
+			continue;
+		uint64_t old = pxt_replaces(m, v);
+		if (old != 0)
+			pxt_date(m, (uint32_t)old - 1);
+		pxt_cas(&m->h->opened[o], v, 0);
 	}
 }
 

@@ -223,6 +223,7 @@ static inline uint64_t pxt_holder_slot(uint64_t place)
 {
 	return place >> 32 & (PXT_MaxSlots - 1);
 }
+uint64_t pxt_replaces(const struct pxt_mem *m, uint64_t v);
 bool pxt_registered(struct pxt_mem *m, uint32_t i);
 bool pxt_put_aside(struct pxt_mem *m, uint32_t i);
 bool pxt_vacant(struct pxt_mem *m, uint32_t place);

@@ -10,8 +10,24 @@ import (
 )
 
 // reserved marks, above a slot, an entry of the table of open chunks that the slot's writer is about
-// to fill.
-const reserved = 1 << 63
+// to fill. Between the two is the chunk to replace, plus one, until it is dated: it may be the stream's
+// oldest by its date, and have the newest events. So long it counts as registered.
+const (
+	reserved      = 1 << 63
+	replacedShift = 32
+)
+
+// replaces returns the reference to the chunk that an entry of the table, seen as v, has or is about
+// to replace, 0 for none.
+func (m *Mem) replaces(v uint64) uint64 {
+	if v&reserved != 0 {
+		v = v &^ reserved >> replacedShift
+	}
+	if !m.isOpenRef(v) {
+		return 0
+	}
+	return v
+}
 
 // RecordSystem appends an event of the trace system itself, also while the stream does not run, and
 // stores its time in e. It returns false when there is no room, and does not account for that. An
@@ -258,8 +274,17 @@ func (w *Writer) wantsOpen(ref uint64, b *backoff) bool {
 func (w *Writer) supplyOpen(o *atomic.Uint64, ref uint64, need int, force bool, b *backoff) (uint64, bool) {
 	m := w.m
 	mine := reserved | w.slot
-	if !o.CompareAndSwap(ref, mine) {
+	old := m.replaces(ref)
+	if !o.CompareAndSwap(ref, mine|old<<replacedShift) {
 		return ref, false
+	}
+	if old != 0 {
+		// No writer finds it any more. So from now on its age is that of its newest event, but for those
+		// that are under way.
+		m.date(int(old - 1))
+		if !o.CompareAndSwap(mine|old<<replacedShift, mine) {
+			return ref, false
+		}
 	}
 	if m.isOpenRef(ref) {
 		if !m.putAside(int(ref-1)) && !b.urgent {
@@ -273,7 +298,6 @@ func (w *Writer) supplyOpen(o *atomic.Uint64, ref uint64, need int, force bool, 
 			b.pause()
 			return ref, false
 		}
-		m.date(int(ref - 1))
 	}
 	i, adopted, got := m.claim(w.slot, open, need)
 	if !got {

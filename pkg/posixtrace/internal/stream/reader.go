@@ -207,7 +207,7 @@ func (r *Reader) finish(k *cursor, c ctl) {
 // registered reports whether writers still find open chunk i.
 func (m *Mem) registered(i int) bool {
 	for o := range m.Opens {
-		if m.h.opened[o].Load() == uint64(i+1) {
+		if m.replaces(m.h.opened[o].Load()) == uint64(i+1) {
 			return true
 		}
 	}

@@ -171,6 +171,9 @@ func (m *Mem) recoverPlaces(gone *slotSet) {
 func (m *Mem) recoverOpened(gone *slotSet) {
 	for o := range m.Opens {
 		if v := m.h.opened[o].Load(); v&reserved != 0 && gone[v%MaxSlots] {
+			if old := m.replaces(v); old != 0 {
+				m.date(int(old - 1))
+			}
 			m.h.opened[o].CompareAndSwap(v, 0)
 		}
 	}

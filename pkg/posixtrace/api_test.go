@@ -165,8 +165,9 @@ func TestRooms(t *testing.T) {
 		"tracelog": inner + "event " + inner + "sys " + inner + "chunk",
 		"registry": inner + "event " + inner + "sys",
 		"hook":     "",
+		"loaded":   inner + "sys",
 		// The public rooms for the commands.
-		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "hook " + inner + "registry",
+		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "hook " + inner + "loaded " + inner + "registry",
 		top + "pkg/posixtrace/tool/early": "",
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()

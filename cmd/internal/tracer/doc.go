@@ -20,7 +20,8 @@
 //
 // In the tracer's process, Serve does all ptrace requests on one thread, as ptrace(2)
 // requires. loop.go waits for any traced thread to stop, records what the stop means
-// (process.go for processes and signals, syscall.go for calls), and resumes the thread. The
+// (process.go for processes and signals, syscall.go for calls), and resumes the thread. held.go
+// has the new threads that stop before their creator reports them. The
 // decode files show the arguments of calls: decode_calls.go has their kinds, decode.go goes
 // by kind. recipe.go finds the programs that make runs for a target. placement.go chooses the
 // processor of the tracer.

@@ -14,11 +14,15 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// TestMain also makes this binary a tracer. TRACER_HOLD sets how long it holds new threads.
+// TestMain also makes this binary a tracer. TRACER_HOLD sets how long it holds new threads at most,
+// TRACER_LATE how late it sees fork events.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], Flag+"=") {
 		if d, err := time.ParseDuration(os.Getenv("TRACER_HOLD")); err == nil {
 			holdAtMost = d
+		}
+		if d, err := time.ParseDuration(os.Getenv("TRACER_LATE")); err == nil {
+			lateForks(d)
 		}
 		if !Serve(3) {
 			os.Exit(1)

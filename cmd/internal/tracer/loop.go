@@ -1,9 +1,7 @@
 package tracer
 
 import (
-	"slices"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,19 +16,8 @@ type task struct {
 	recipe   inRecipe
 }
 
-// held is a new thread that stopped before its parent's fork event arrived. The tracer
-// resumes it after that event, so that proc.fork precedes the thread's own events, but no
-// later than until.
-type held struct {
-	tid   int
-	sig   syscall.Signal
-	until time.Time
-}
-
-const holdPause = 50 * time.Microsecond
-
-// holdAtMost is set by a test.
-var holdAtMost = 2 * time.Millisecond
+// awaitStop is replaced by a test.
+var awaitStop = wait
 
 // loop handles stops until no traced thread is left, or the tracer is released.
 func (t *tracer) loop() {
@@ -41,7 +28,7 @@ func (t *tracer) loop() {
 		if len(t.held) > 0 {
 			flags = unix.WNOHANG
 		}
-		tid, no := wait(&status, &usage, flags)
+		tid, no := awaitStop(&status, &usage, flags)
 		// Release only here. Between wait and resume the tracer may hold a signal that
 		// it must deliver.
 		if t.releasing.Load() && tid <= 0 && !t.release() {
@@ -53,9 +40,7 @@ func (t *tracer) loop() {
 			t.release()
 			return
 		case tid == 0:
-			if t.adoptExpired(time.Now()); len(t.held) > 0 {
-				unix.Nanosleep(&unix.Timespec{Nsec: holdPause.Nanoseconds()}, nil)
-			}
+			t.awaitForks()
 		case status.Exited() || status.Signaled():
 			t.exited(tid, status, &usage)
 		case status.Stopped():
@@ -157,25 +142,4 @@ func (t *tracer) adopt(tid int) *task {
 	k.recipe = t.recipeOf(tid)
 	t.tasks[tid] = k
 	return k
-}
-
-// hold leaves a new thread stopped until its parent's fork event arrives. It returns false if
-// the thread must be resumed now.
-func (t *tracer) hold(tid int, sig syscall.Signal) bool {
-	if holdAtMost <= 0 || slices.ContainsFunc(t.held, func(h held) bool { return h.tid == tid }) {
-		return false
-	}
-	t.held = append(t.held, held{tid, sig, time.Now().Add(holdAtMost)})
-	return true
-}
-
-// adoptExpired adopts and resumes the threads that were held for long enough.
-func (t *tracer) adoptExpired(now time.Time) {
-	t.held = slices.DeleteFunc(t.held, func(h held) bool {
-		if now.Before(h.until) {
-			return false
-		}
-		t.resumeAtStop(t.adopt(h.tid), h.sig)
-		return true
-	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"syscall"
 
@@ -43,13 +42,7 @@ func (t *tracer) forked(k *task, event int) {
 		t.tasks[child] = &task{tid: child, pid: pid, preExec: k.preExec, recipe: k.recipe.inherited()}
 	}
 	t.tasks[child].confined = t.tasks[child].confined || k.confined
-	for i, h := range t.held {
-		if h.tid == child {
-			t.held = slices.Delete(t.held, i, i+1)
-			t.resumeAtStop(t.tasks[child], h.sig)
-			break
-		}
-	}
+	t.forkArrived(child)
 }
 
 // address returns the instruction pointer of a stopped thread.
@@ -119,8 +112,8 @@ func (t *tracer) commandStarted(k *task) {
 // process, whose end the kernel reports last.
 func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 	k := t.tasks[tid]
-	t.held = slices.DeleteFunc(t.held, func(h held) bool { return h.tid == tid })
 	if k == nil {
+		t.endedEarly(tid, status, u)
 		return
 	}
 	if k.call.in {

@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -241,12 +240,8 @@ func (t *tracer) reportLeftProcesses() {
 
 // running reports whether a process has not ended.
 func running(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, rest, ok := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
-	return ok && rest != "" && rest[0] != 'Z' && rest[0] != 'X'
+	state, _, ok := statOf(pid)
+	return ok && state != 'Z' && state != 'X'
 }
 
 // notify sends a message for the user.

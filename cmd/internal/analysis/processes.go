@@ -45,6 +45,7 @@ type processes struct {
 	newest  *process
 	free    *process
 	used    uint64
+	gone    goneList
 
 	by       Order
 	commands top[Command]
@@ -116,21 +117,21 @@ func (p *processes) fork(src *Source, rec *posixtrace.Record) {
 	if err != nil || d.Kind == posixtrace.ForkThread || d.Child == rec.PID {
 		return
 	}
+	parent := p.running.of(processKey(src, rec.PID))
 	if old := p.running.of(processKey(src, d.Child)); old != nil {
-		// Another process had this id; its end is not in the log. If it is the child itself, whose
-		// first event came before the fork, only the parent is new.
-		if old.parent == nil && old != src.root && since(rec.UnixNano, old.start) < forkDelay {
-			if parent := p.running.of(processKey(src, rec.PID)); parent != nil {
-				old.enter(parent, rec.UnixNano)
-				if b := src.a.observer; b != nil {
-					b.fork(src, old, parent, rec.TID)
-				}
-			}
+		if old.early(rec.UnixNano) {
+			old.forked(parent, rec)
 			return
 		}
-		p.end(old, rec.UnixNano, nil)
+		p.end(old, rec.UnixNano, nil) // another process had this id; its end is not in the log
 	}
-	parent := p.running.of(processKey(src, rec.PID))
+	gone := p.gone.take(processKey(src, d.Child), rec.UnixNano)
+	if gone != nil && gone.measured {
+		if parent != nil {
+			parent.waited(&gone.exit)
+		}
+		return
+	}
 	if parent == nil {
 		// It started before the log. What it runs is unknown.
 		parent = p.add(src, rec.PID, rec.UnixNano)
@@ -142,13 +143,19 @@ func (p *processes) fork(src *Source, rec *posixtrace.Record) {
 	if b := src.a.observer; b != nil {
 		b.fork(src, child, parent, rec.TID)
 	}
-	child.program = parent.program
-	child.args = append(child.args, parent.args[:min(len(parent.args), maxForkArgs)]...)
+	child.inherit(parent)
 	child.enter(parent, rec.UnixNano)
+	if gone != nil {
+		p.Totals.Unknown--
+		p.end(child, rec.UnixNano, &gone.exit)
+	}
 }
 
-// forkDelay is how long after the first event of a process its fork may be recorded.
-const forkDelay = 1e7
+// inherit gives a process that has executed nothing the program of its parent.
+func (q *process) inherit(parent *process) {
+	q.program = parent.program
+	q.args = append(q.args[:0], parent.args[:min(len(parent.args), maxForkArgs)]...)
+}
 
 // enter makes q a child.
 func (q *process) enter(parent *process, at int64) {
@@ -195,16 +202,18 @@ func (p *processes) exec(src *Source, rec *posixtrace.Record) {
 
 func (p *processes) exit(src *Source, rec *posixtrace.Record) {
 	q := p.running.of(processKey(src, rec.PID))
-	if q == nil {
-		p.Totals.Unknown++
-		return
-	}
 	d, err := posixtrace.DecodeExit(rec.Data)
-	if err != nil {
-		p.end(q, rec.UnixNano, nil)
-		return
+	if err == nil && (q == nil || q.parent == nil && q != src.root) {
+		p.gone.add(gone{key: processKey(src, rec.PID), at: rec.UnixNano, exit: d, measured: q != nil})
 	}
-	p.end(q, rec.UnixNano, &d)
+	switch {
+	case q == nil:
+		p.Totals.Unknown++
+	case err != nil:
+		p.end(q, rec.UnixNano, nil)
+	default:
+		p.end(q, rec.UnixNano, &d)
+	}
 }
 
 // end ends a process, with its status if that is known.
@@ -220,8 +229,7 @@ func (p *processes) end(q *process, at int64, d *posixtrace.ExitData) {
 	q.src.output.offerCommand(q, at)
 	if parent := q.around(); parent != nil {
 		if d != nil {
-			parent.cpu = sum(parent.cpu, sum(int64(d.User), int64(d.System)))
-			parent.memory = max(parent.memory, d.MaxRSS)
+			parent.waited(d)
 		}
 		parent.failed = parent.failed || failed
 		if parent.inner--; parent.inner == 0 {
@@ -233,6 +241,12 @@ func (p *processes) end(q *process, at int64, d *posixtrace.ExitData) {
 		q.src.root = nil
 	}
 	p.remove(q)
+}
+
+// waited adds the usage of a child that has ended.
+func (q *process) waited(d *posixtrace.ExitData) {
+	q.cpu = sum(q.cpu, sum(int64(d.User), int64(d.System)))
+	q.memory = max(q.memory, d.MaxRSS)
 }
 
 // finish ends the processes that still run.

@@ -1,4 +1,5 @@
 /* What the programs of agent_*_test.go share. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,6 +13,8 @@
 #include <time.h>
 #include <trace.h>
 #include <unistd.h>
+
+#include "parked.h"
 
 #define FAIL(...) \
 	do { \
@@ -84,37 +87,68 @@ __attribute__((unused)) static void ms_sleep(long ms)
 		;
 }
 
+/* The inode of the channel in a line of /proc/PID/maps, or 0. */
+static unsigned long channel(const char *line)
+{
+	unsigned long inode = 0;
+	if (strstr(line, "/memfd:posixtrace-agent"))
+		sscanf(line, "%*s %*s %*s %*s %lu", &inode);
+	return inode;
+}
+
+/* The inode of the channel that a process maps, or 0. */
+static unsigned long channel_of(const char *pid)
+{
+	char path[300], line[512];
+	unsigned long inode = 0;
+	FILE *f;
+	snprintf(path, sizeof path, "/proc/%s/maps", pid);
+	f = fopen(path, "r");
+	while (f && !inode && fgets(line, sizeof line, f))
+		inode = channel(line);
+	if (f)
+		fclose(f);
+	return inode;
+}
+
 /* A pid of the agent: a process of that name that has this one's channel. It has no parent of ours. */
 __attribute__((unused)) static pid_t agent_pid(void)
 {
-	char line[512], ours[64] = "";
+	unsigned long ours = channel_of("self");
 	pid_t found = 0;
-	FILE *f = fopen("/proc/self/maps", "r");
-	CHECK(f);
-	while (fgets(line, sizeof line, f))
-		if (strstr(line, "/memfd:posixtrace-agent")) {
-			char *inode = line;
-			for (int i = 0; i < 4; i++)
-				inode = strchr(inode, ' ') + 1;
-			snprintf(ours, sizeof ours, "%lu", strtoul(inode, NULL, 10));
-		}
-	fclose(f);
-	if (!*ours)
+	DIR *d;
+	struct dirent *e;
+	if (!ours)
 		return 0;
-	/* comm has 15 bytes */
-	f = popen("for p in /proc/[0-9]*; do case $(cat $p/comm 2>/dev/null) in posixtrace-agen*) echo ${p#/proc/};; esac; done", "r");
-	CHECK(f);
-	while (fgets(line, sizeof line, f)) {
-		char path[64], map[512];
-		FILE *m;
-		snprintf(path, sizeof path, "/proc/%d/maps", atoi(line));
-		m = fopen(path, "r");
-		while (m && fgets(map, sizeof map, m))
-			if (strstr(map, "/memfd:posixtrace-agent") && strstr(map, ours))
-				found = atoi(line);
-		if (m)
-			fclose(m);
+	d = opendir("/proc");
+	CHECK(d);
+	while (!found && (e = readdir(d))) {
+		char path[300], name[32] = "";
+		FILE *f;
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof path, "/proc/%s/comm", e->d_name);
+		f = fopen(path, "r");
+		if (f && fgets(name, sizeof name, f) && strcmp(name, "posixtrace-agen\n") == 0 && /* comm has 15 bytes */
+		    channel_of(e->d_name) == ours)
+			found = atoi(e->d_name);
+		if (f)
+			fclose(f);
 	}
-	pclose(f);
+	closedir(d);
 	return found;
+}
+
+__attribute__((unused)) static void kill_agent(void)
+{
+	pid_t agent = agent_pid();
+	CHECK(agent > 0);
+	CHECK(kill(agent, SIGKILL) == 0);
+}
+
+/* Waits until so many threads wait for an event. */
+__attribute__((unused)) static void wait_until_blocked(int threads)
+{
+	while (parked_threads() < threads)
+		ms_sleep(1);
 }

@@ -41,8 +41,8 @@ static void agent_killed(const char *path)
 	OK(posix_trace_create(0, NULL, &second));
 	for (int i = 0; i < 3; i++)
 		OK(pthread_create(&thread[i], NULL, blocked, &second));
-	ms_sleep(30);
-	CHECK(kill(agent_pid(), SIGKILL) == 0);
+	wait_until_blocked(3);
+	kill_agent();
 	for (int i = 0; i < 3; i++) {
 		OK(pthread_join(thread[i], &err));
 		IS(err, EIO);
@@ -62,7 +62,7 @@ static void agent_killed(const char *path)
 	/* Killed while a log is being read. */
 	OK(posix_trace_rewind(log));
 	OK(get(log, &g));
-	CHECK(kill(agent_pid(), SIGKILL) == 0);
+	kill_agent();
 	while (agent_pid() != 0)
 		ms_sleep(1);
 	IS(get(log, &g), EINVAL);
@@ -72,7 +72,7 @@ static void agent_killed(const char *path)
 	OK(posix_trace_close(log));
 	for (int i = 0; i < 20; i++) { /* often: nothing is used up */
 		OK(posix_trace_create(0, NULL, &t));
-		CHECK(kill(agent_pid(), SIGKILL) == 0);
+		kill_agent();
 	}
 	OK(posix_trace_create(0, NULL, &t));
 	OK(posix_trace_shutdown(t));
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argv[1];
 	CHECK(argc >= 3);
-	alarm(100);
+	alarm(300);
 	if (strcmp(what, "wait") == 0) { /* for its end */
 		logged(argv[2]);
 		say("ready");

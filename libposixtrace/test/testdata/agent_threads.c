@@ -21,11 +21,6 @@ static void *read_one(void *arg)
 	return (void *)(err ? (long)err : -(long)g.info.posix_event_id);
 }
 
-static void wait_until_blocked(void)
-{
-	ms_sleep(30);
-}
-
 /* A blocked call ends by an event and by shutdown, and stays during stop and clear; other calls run. */
 static void blocked(void)
 {
@@ -34,7 +29,7 @@ static void blocked(void)
 	pthread_t thread[3];
 	void *result;
 	OK(pthread_create(&thread[0], NULL, read_one, &t));
-	wait_until_blocked();
+	wait_until_blocked(1);
 	OK(posix_trace_get_status(t, &st));
 	OK(posix_trace_stop(t));
 	OK(posix_trace_clear(t));
@@ -43,7 +38,7 @@ static void blocked(void)
 	IS(result, -(long)POSIX_TRACE_START);
 	for (int i = 0; i < 3; i++)
 		OK(pthread_create(&thread[i], NULL, read_one, &t));
-	wait_until_blocked();
+	wait_until_blocked(3);
 	OK(posix_trace_shutdown(t));
 	for (int i = 0; i < 3; i++) {
 		OK(pthread_join(thread[i], &result));
@@ -118,7 +113,7 @@ static void many_blocked(void)
 	pthread_attr_setstacksize(&attr, 256 << 10);
 	for (int i = 0; i < N; i++)
 		OK(pthread_create(&thread[i], &attr, read_one, &t));
-	wait_until_blocked();
+	wait_until_blocked(PXT_W_Calls / 2);
 	OK(posix_trace_get_status(t, &st));
 	OK(posix_trace_shutdown(t));
 	for (int i = 0; i < N; i++) {
@@ -152,15 +147,16 @@ static void interrupted(void)
 	void *result;
 	handle(0);
 	OK(pthread_create(&thread, NULL, read_one, &t));
-	wait_until_blocked();
+	wait_until_blocked(1);
 	OK(pthread_kill(thread, SIGUSR1));
 	OK(pthread_join(thread, &result));
 	IS(result, EINTR);
 	handle(SA_RESTART);
 	OK(pthread_create(&thread, NULL, read_one, &t));
-	wait_until_blocked();
+	wait_until_blocked(1);
 	OK(pthread_kill(thread, SIGUSR1));
-	wait_until_blocked();
+	while (handled < 2)
+		ms_sleep(1);
 	IS(handled, 2);
 	OK(posix_trace_start(t));
 	OK(pthread_join(thread, &result));
@@ -275,13 +271,13 @@ static void cancelled_late(void)
 	long kept;
 	signal(SIGUSR1, stay);
 	OK(pthread_create(&thread, NULL, read_one, &t));
-	wait_until_blocked();
+	wait_until_blocked(1);
 	OK(pthread_kill(thread, SIGUSR1));
 	while (!inside)
 		ms_sleep(1);
 	/* One event goes to each caller: the first to the first, unless a busy agent hears of both at once. */
 	OK(pthread_create(&second, NULL, read_one, &t));
-	wait_until_blocked();
+	wait_until_blocked(1);
 	OK(posix_trace_start(t));
 	OK(posix_trace_stop(t));
 	OK(pthread_join(second, &result));
@@ -379,7 +375,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argv[1];
 	CHECK(argc >= 3);
-	alarm(100);
+	alarm(300);
 	if (strcmp(what, "blocked") == 0)
 		blocked();
 	else if (strcmp(what, "crowd") == 0)

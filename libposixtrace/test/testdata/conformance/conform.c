@@ -1,5 +1,6 @@
 /* What the tests of all families share: see conform.h. */
 #include "conform.h"
+#include "../parked.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
@@ -614,6 +615,10 @@ struct call *reading_until(trace_id_t trid, struct timespec deadline)
 
 void blocked(struct call *c)
 {
+	char thread[20];
+
+	snprintf(thread, sizeof thread, "%d", (int)c->tid);
+	WAIT(c->done || parked(thread));
 	for (int i = 0; i < 30; i++)
 		nap();
 	if (c->done)
@@ -797,7 +802,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	signal(SIGALRM, late);
-	alarm(60);
+	alarm(WATCHDOG);
 	for (int k = 1; k < argc; k++)
 		for (int i = 0; i < tests_n; i++)
 			if (!strcmp(tests[i].name, argv[k])) {

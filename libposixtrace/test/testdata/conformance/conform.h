@@ -94,6 +94,8 @@ struct how {
 	const char *log;	    /* a file to make; NULL: no log */
 };
 #define TINY .size = 1, .data = 64
+/* Seconds after which a test that hangs ends. */
+#define WATCHDOG 300
 #define STREAM(...) make(__FILE__, __LINE__, (struct how){__VA_ARGS__})
 #define RUNNING(...) running(__FILE__, __LINE__, (struct how){__VA_ARGS__})
 void attributes(trace_attr_t *attr, struct how how);
@@ -178,7 +180,7 @@ struct call {
 };
 struct call *reading(trace_id_t trid);	/* a thread in posix_trace_getnext_event() */
 struct call *reading_until(trace_id_t trid, struct timespec deadline);
-void blocked(struct call *c);		/* it goes on waiting */
+void blocked(struct call *c);		/* it waits, and goes on waiting */
 void finished(struct call *c);		/* it returns */
 struct timespec after(int64_t ns);	/* CLOCK_REALTIME */
 pthread_t start(void *(*f)(void *), void *arg);

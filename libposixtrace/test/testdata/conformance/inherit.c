@@ -265,7 +265,7 @@ TEST(INH_14, "")
 		return;
 	}
 	MUST(!mount("", "/", "", MS_REC | MS_PRIVATE, "") && !mount("proc", "/proc", "proc", 0, ""));
-	alarm(50);
+	alarm(WATCHDOG - 10);
 	struct peer *first = new_peer(NULL);
 	trace_id_t s = RUNNING(.pid = first->pid, .inherited = POSIX_TRACE_INHERITED);
 	pid_t pid = first->pid;

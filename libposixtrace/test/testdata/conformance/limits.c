@@ -1,5 +1,6 @@
 /* Section LIM: options, limits, constants, types, and what holds of all functions. */
 #include "conform.h"
+#include "../parked.h"
 #include <limits.h>
 #include <sys/file.h>
 #include <dirent.h>
@@ -460,8 +461,7 @@ TEST(LIM_19, "")
 	/* A call that may wait is a cancellation point, and the stream works afterwards. */
 	drain(shared);
 	t = start(wait_to_be_cancelled, &shared);
-	for (int i = 0; i < 20; i++)
-		nap();
+	WAIT(parked_threads() == 1);
 	OK(pthread_cancel(t));
 	OK(pthread_join(t, &result));
 	CHECK(result == PTHREAD_CANCELED);

@@ -172,7 +172,7 @@ void exit_peer(struct peer *p)
 
 pid_t sleeper(void)
 {
-	char *argv[] = {"sleep", "60", NULL};
+	char *argv[] = {"sleep", "1000", NULL};
 	pid_t pid;
 
 	OK(posix_spawnp(&pid, "sleep", NULL, NULL, argv, environ));
@@ -579,7 +579,7 @@ static void listen_to(char *in, char *out)
 	char *line = NULL;
 	size_t n = 0;
 
-	alarm(60);
+	alarm(WATCHDOG);
 	replies = o < 0 ? NULL : fdopen(o, "w");
 	if (!lines || !replies)
 		_exit(3);

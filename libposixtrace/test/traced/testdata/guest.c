@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -382,8 +383,11 @@ static int limited(void)
 		exit(1);
 	}
 	setrlimit(RLIMIT_NOFILE, &full);
-	usleep(1100000); /* the pause before the retry */
-	text("something");
+	/* After the pause before a retry it is traced, until the test has seen that. */
+	struct pollfd in = {.fd = 0, .events = POLLIN};
+	do
+		text("something");
+	while (poll(&in, 1, 10) == 0);
 	return 1;
 }
 
@@ -391,7 +395,7 @@ static void *cancelled(void *p)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_barrier_wait(&barrier);
-	usleep(20000); /* pthread_cancel is called meanwhile */
+	pthread_barrier_wait(&barrier); /* pthread_cancel is called meanwhile */
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 	errno = 88;
 	open_id("no cancellation point");
@@ -412,6 +416,7 @@ static int cancellation(void)
 	pthread_create(&t, NULL, cancelled, &reached);
 	pthread_barrier_wait(&barrier);
 	pthread_cancel(t);
+	pthread_barrier_wait(&barrier);
 	pthread_join(t, NULL);
 	if (reached != 1) {
 		printf("reached %d\n", reached);

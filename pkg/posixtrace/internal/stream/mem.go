@@ -100,7 +100,7 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	// The first clock anchor: the wall clock at creation. From here on it is
 	// CLOCK_MONOTONIC that counts, so that time never runs backwards.
 	tick, mono := m.pair()
-	h.createdAt, h.mono = time.Now().UnixNano(), mono
+	h.createdAt, h.mono = sys.WallAt(mono), mono
 	m.CreatedAt = h.createdAt
 	m.addAnchor(chunk.ClockAnchor{Tick: tick, Nanos: h.createdAt})
 	return m, nil

@@ -51,3 +51,18 @@ func Pair() (tick, mono uint64) {
 	}
 	return
 }
+
+// WallAt returns CLOCK_REALTIME at a time of CLOCK_MONOTONIC, a moment ago. This thread may lose the
+// processor between two readings, so the closest of several pairs counts.
+func WallAt(mono uint64) (nanos int64) {
+	best := ^uint64(0)
+	for range 8 {
+		a := Monotonic()
+		now := WallClock().UnixNano()
+		b := Monotonic()
+		if d := b - a; d < best {
+			best, nanos = d, now-int64(a+d/2-mono)
+		}
+	}
+	return
+}

@@ -1,16 +1,11 @@
 package stream
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
-	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"unsafe"
 
@@ -138,9 +133,6 @@ func stepVictim(m *Mem, w *Writer, o *oracle, phase *atomic.Uint64, v stepVarian
 	os.Exit(0)
 }
 
-// maxSteps is far more instructions than any path has.
-const maxSteps = 5000000
-
 func testKillSteps(t *testing.T, v stepVariant) {
 	runtime.LockOSThread() // ptrace(2) is bound to it
 	defer runtime.UnlockOSThread()
@@ -151,95 +143,6 @@ func testKillSteps(t *testing.T, v stepVariant) {
 		killed++
 	}
 	t.Logf("%d instructions, which leave the stream in %d states; %d killed", steps, looks, killed)
-}
-
-// stepped is a victim that stands before the call, and its stream.
-type stepped struct {
-	t     *testing.T
-	dir   string
-	m     *Mem
-	all   []oracle
-	cmd   *exec.Cmd
-	out   io.Reader
-	phase *atomic.Uint64
-	ws    syscall.WaitStatus
-	proc  sys.Proc
-	steps int
-}
-
-func startStepped(t *testing.T, v stepVariant) *stepped {
-	return startSteppedAs(t, v, "step "+v.name, 16<<10)
-}
-
-// startSteppedAs is startStepped in a mode, with a stream of a size.
-func startSteppedAs(t *testing.T, v stepVariant, mode string, size int64) *stepped {
-	dir, m, all := killStream(t, v.policy, size)
-	m.Start(newWriter(t, m, 1), Event{})
-	cmd := exec.Command(cmp.Or(v.prog, "/proc/self/exe"))
-	cmd.Env = append(os.Environ(), killEnv+"="+mode, "STREAM_TEST_DIR="+dir, "STREAM_TEST_WHO=0", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	x := &stepped{t: t, dir: dir, m: m, all: all, cmd: cmd, out: out, phase: &all[1].before}
-	x.wait() // of exec
-	x.runTo(stepReady)
-	for _, p := range m.writers() {
-		if p.PID == uint32(cmd.Process.Pid) {
-			x.proc = p
-		}
-	}
-	return x
-}
-
-// end kills the victim.
-func (x *stepped) end() {
-	x.cmd.Process.Kill()
-	x.cmd.Wait()
-	sys.Unmap(x.m.Bytes())
-	os.RemoveAll(x.dir)
-}
-
-func (x *stepped) wait() {
-	if _, err := syscall.Wait4(x.cmd.Process.Pid, &x.ws, syscall.WALL, nil); err != nil {
-		x.t.Fatal(err)
-	}
-	if !x.ws.Stopped() {
-		l, _ := bufio.NewReader(x.out).ReadString(0)
-		x.t.Fatalf("the writer has ended with %#x: %s", int(x.ws), l)
-	}
-}
-
-// runTo lets the victim run until it has reached a phase.
-func (x *stepped) runTo(phase uint64) {
-	for x.phase.Load() != phase {
-		sig := x.ws.StopSignal()
-		if sig == syscall.SIGTRAP {
-			sig = 0
-		}
-		if err := syscall.PtraceCont(x.cmd.Process.Pid, int(sig)); err != nil {
-			x.t.Fatal(err)
-		}
-		x.wait()
-	}
-}
-
-// step executes one instruction.
-func (x *stepped) step() {
-	if err := syscall.PtraceSingleStep(x.cmd.Process.Pid); err != nil {
-		x.t.Fatal(err)
-	}
-	x.wait()
-	if x.steps++; x.steps > maxSteps {
-		x.t.Fatal("no end")
-	}
-	if sig := x.ws.StopSignal(); sig != syscall.SIGTRAP {
-		x.t.Fatalf("signal %v", sig)
-	}
 }
 
 // stepOnce runs the victim up to instruction kill, where it is killed, or, if that is -1, to the end,

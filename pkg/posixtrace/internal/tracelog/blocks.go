@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // ioError is a failure to read, unlike a fault in the bytes that were read.
@@ -89,9 +90,12 @@ func grow(b []byte, n int) []byte {
 // openBlocks reads the superblock of a file.
 func openBlocks(f io.ReaderAt, size int64) (*blocks, error) {
 	b := &blocks{f: f, size: size}
-	p := make([]byte, superFixed)
+	p := make([]byte, min(size, superFixed))
 	if err := b.readAt(p, 0); err != nil {
 		return nil, superErr(err)
+	}
+	if len(p) < superFixed {
+		return nil, shortOfSuper(p)
 	}
 	n, err := superLen(p)
 	if err != nil {
@@ -108,6 +112,17 @@ func openBlocks(f io.ReaderAt, size int64) (*blocks, error) {
 func superErr(err error) error {
 	if isIO(err) {
 		return err
+	}
+	return notLog("superblock cut off")
+}
+
+// shortOfSuper returns the error for input that ends with b, before the fixed part of a superblock.
+func shortOfSuper(b []byte) error {
+	switch {
+	case len(b) == 0:
+		return notLog("empty")
+	case !strings.HasPrefix(magic, string(b[:min(len(b), len(magic))])):
+		return notLog("no magic")
 	}
 	return notLog("superblock cut off")
 }

@@ -34,6 +34,9 @@ type forwardSource struct {
 // no log is an error that wraps ErrNotLog.
 func OpenStream(in io.Reader) (*Reader, error) {
 	f := &forwardSource{in: bufio.NewReaderSize(in, 64<<10), hold: holdMax}
+	if p, err := f.in.Peek(superFixed); err == io.EOF {
+		return nil, shortOfSuper(p)
+	}
 	b := make([]byte, superFixed)
 	if err := f.read(b); err != nil {
 		return nil, superErr(err)

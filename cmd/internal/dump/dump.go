@@ -16,12 +16,9 @@ import (
 var Command = &cli.Command{
 	Name:    "ptrace-dump",
 	Usage:   "[OPTION]... [LOG|STREAM]...",
-	Brief:   "List the events of trace logs and active streams (POSIX Trace, not ptrace(2)).",
+	Brief:   "List the events of trace logs (- is standard input) and active streams (POSIX Trace, not ptrace(2)).",
 	Options: optionTable,
-	After: `Listing or following a stream without a log consumes its events; all other uses
-leave them. LOG may be - for standard input.
-
-Examples: ptrace-dump -j --since=-10s build.trace | jq -r .event
+	After: `Examples: ptrace-dump -j --since=-10s build.trace | jq -r .event
 `,
 	Run: dump,
 }

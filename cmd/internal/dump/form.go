@@ -1,10 +1,12 @@
 package dump
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
 
 // newForm returns the selected form, and its text, which has the time that relative times
@@ -12,10 +14,11 @@ import (
 func newForm(e *cli.Env, opt *options) (output.Form, *output.Text, error) {
 	text := &output.Text{Style: opt.style}
 	p := e.Colors.Out
-	if p.On && (opt.form == "" || opt.form == "annotate") && opt.style != output.NoTime {
+	painted := p.On && slices.Contains([]string{"", "annotate", "strace"}, opt.form)
+	if painted && opt.style != output.NoTime {
 		text.TimeOn, text.TimeOff = cli.Around(p.Time)
 	}
-	if p.On && (opt.form == "" || opt.form == "annotate") {
+	if painted {
 		text.Paints = &output.Paints{
 			System: paint(cli.Around(p.System)), User: paint(cli.Around(p.User)),
 			Stderr: paint(cli.Around(p.Stderr)), Failure: paint(cli.Around(p.Failure)),
@@ -27,7 +30,8 @@ func newForm(e *cli.Env, opt *options) (output.Form, *output.Text, error) {
 	name, golden := strings.CutPrefix(opt.form, "golden ")
 	form, err := output.NewForm(name, &output.Settings{
 		Text: text, Color: p.On, Width: e.Width, Format: opt.format, Golden: golden, Masks: opt.masks,
-		Exits: !opt.sel.exits,
+		Exits: !opt.sel.exits, StringSize: opt.stringSize,
+		Shape: func(call string) output.CallShape { return output.CallShape(tracer.ShapeOf(call)) },
 	})
 	if err != nil {
 		return nil, nil, cli.BadValue(name, opt.format, err)

@@ -15,6 +15,7 @@ import (
 var optionTable = slices.Concat([]cli.Option{
 	{Short: 'S', Long: "stream", Arg: "STREAM", Help: "read this stream (default: $PTRACE_STREAM)"},
 }, formOptions(), []cli.Option{
+	{Long: "string-size", Arg: "N", Help: "--strace: show N bytes of each string (32)", Needs: cli.Needs("strace")},
 	{Long: "mask", Arg: "WHAT", Help: "--golden: mask data: REGEXP, @tmp, @pid or @date", Needs: cli.Needs("golden")},
 	{Long: "replay", Arg: "SPEED", Help: "replay at SPEED times the recorded rate", Excludes: cli.Excludes("follow", "wait-for")},
 	{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (the default), abs, delta, none", Excludes: cli.Excludes("annotate")},
@@ -31,7 +32,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 'w', Long: "wait-for", Arg: "SET", Help: "follow until one of these events; else status 1"},
 	{Long: "cursor", Arg: "FILE", Help: "show events since the last run with this FILE"},
 	{Long: "rewind", Help: "--cursor: start again from the oldest event", Needs: cli.Needs("cursor")},
-	{Long: "peek", Help: "do not consume events"},
+	{Long: "peek", Help: "leave the events in a stream without a log"},
 	{Short: 's', Long: "summary", Help: "show where the time went", Excludes: listingAndModesAfter("summary")},
 	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat([]string{"json", "table", "csv", "chrome", "format", "golden", "annotate"}, modes[1:], listing)...)},
 	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
@@ -94,16 +95,18 @@ type options struct {
 	format string
 	style  output.TimeStyle
 	masks  []output.Mask
-	sel    selection
-	head   int // -1: no limit
-	last   int // -1: all
-	follow bool
-	peek   bool
-	strict bool
-	show   summary.Options
-	speed  float64 // 0 for no delay
-	cursor string
-	rewind bool
+
+	stringSize int // --strace
+	sel        selection
+	head       int // -1: no limit
+	last       int // -1: all
+	follow     bool
+	peek       bool
+	strict     bool
+	show       summary.Options
+	speed      float64 // 0 for no delay
+	cursor     string
+	rewind     bool
 }
 
 // json reports whether a mode writes JSON.
@@ -137,6 +140,9 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 		opt.masks = append(opt.masks, m)
 	}
 	opt.style = readStyle(args, opt.form)
+	if opt.stringSize, err = args.Count("string-size", 32); err != nil {
+		return nil, err
+	}
 	if opt.head, err = args.Count("head", -1); err != nil {
 		return nil, err
 	}
@@ -194,10 +200,13 @@ func readForm(args *cli.Args) string {
 // readStyle returns the style of times.
 func readStyle(args *cli.Args, form string) output.TimeStyle {
 	style := args.Value("time")
-	if form == "annotate" {
+	switch {
+	case form == "annotate":
 		if style = args.Value("annotate"); style == "" {
 			style = "none"
 		}
+	case form == "strace" && style == "":
+		style = "none"
 	}
 	switch style {
 	case "abs":

@@ -2,7 +2,7 @@
 // last events of a failed command.
 //
 // A form is a type that implements Form, in a file of its own: Text, JSON, CSV, EventTable,
-// Chrome, Format, Golden and Annotate. The table Forms lists them with the options that
+// Chrome, Format, Golden, Strace and Annotate. The table Forms lists them with the options that
 // select them; add a new form there. A form gets each event with its Source, which caches the
 // names of event types. system.go and process.go decode the data of system events for all
 // forms. Every form escapes untrusted text with package escape.
@@ -53,6 +53,7 @@ var Forms = []FormInfo{
 	{Name: "chrome", Help: "write trace-event JSON for timeline viewers", Marks: true, New: newChrome},
 	{Name: "format", Arg: "FMT", Help: "write %t time, %p pid, %n name, %d data, %% \\n ...", Golden: true, New: newFormat},
 	{Name: "golden", Help: "write reproducible text, or JSON with -j", New: newGolden},
+	{Name: "strace", Help: "write system calls as strace(1) does", New: newStrace},
 	{Name: "annotate", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "cost"}, Help: "write captured output, times rel, abs, delta, cost", New: newAnnotate},
 }
 
@@ -66,6 +67,9 @@ type Settings struct {
 	Golden bool       // json, format: with --golden
 	Exits  bool       // annotate: show the ends of commands
 	Masks  []Mask     // with --golden: what to replace
+
+	StringSize int                         // strace: the bytes that are shown of a string
+	Shape      func(call string) CallShape // strace: of the arguments of a system call
 }
 
 // NewForm returns the form of this name, Text if the name is empty.

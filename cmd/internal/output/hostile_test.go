@@ -29,7 +29,7 @@ func FuzzForms(f *testing.F) {
 			continue // each byte as a name and as data; the rest in each kind of event
 		}
 		f.Add(uint16(posixtrace.EventProcExec), "proc.exec", exec.Append(nil), int64(math.MaxInt64), uint32(1)<<31, uint8(i))
-		f.Add(uint16(1000), "syscall.x"+s, call.Append(nil), int64(math.MinInt64), uint32(7), uint8(i))
+		f.Add(uint16(3601), "syscall.x"+s, call.Append(nil), int64(math.MinInt64), uint32(7), uint8(i))
 		f.Add(uint16(posixtrace.EventOutputStdout), "output.stdout", append([]byte{byte(i)}, s...), int64(1)<<60, uint32(7), uint8(i))
 	}
 	for id := range uint16(40) {

@@ -80,7 +80,7 @@ func harmless(t *testing.T, what string, b []byte, also string) {
 // forms are all output forms of ptrace-dump.
 var forms = [][]string{
 	{"--time=rel"}, {"--time=abs"}, {"--time=delta", "--color=always"}, {"--time=none"}, {"--table"}, {"--csv"}, {"-j"}, {"--chrome"},
-	{"--golden"}, {"--golden", "-j"}, {"--annotate=rel"}, {"--annotate=abs", "--color=always"}, {"--format=%t %D %p %i %n %d %x %a %c %q"},
+	{"--golden"}, {"--golden", "-j"}, {"--annotate=rel"}, {"--annotate=abs", "--color=always"}, {"--strace"}, {"--strace", "--time=abs", "--color=always"}, {"--format=%t %D %p %i %n %d %x %a %c %q"},
 	{"-s"}, {"-s", "-j"}, {"-s", "--top=0"}, {"--markdown"}, {"-a"}, {"-a", "-j"}, {"--types"}, {"--types", "-j"}, {"--status"}, {"--status", "-j"}, {"--check"}, {"-N", "5"},
 	{"--html"}, {"--tree"}, {"--tree", "--top=0"}, {"--timeline"}, {"--timeline", "--top=0"}, {"--folded"}, {"--junit"},
 	{"-e", "data", "--replay=1000000000"},

@@ -103,6 +103,7 @@ function __posixtrace_takes
         ptrace-dump:--stream ptrace-dump:-S \
         ptrace-dump:--format \
         ptrace-dump:--annotate \
+        ptrace-dump:--string-size \
         ptrace-dump:--mask \
         ptrace-dump:--replay \
         ptrace-dump:--time \
@@ -238,7 +239,9 @@ complete -c ptrace-dump -l table -d 'write a table as wide as the terminal'
 complete -c ptrace-dump -l chrome -d 'write trace-event JSON for timeline viewers'
 complete -c ptrace-dump -l format -r -f -d 'write %t time, %p pid, %n name, %d data, %% \\n ...'
 complete -c ptrace-dump -l golden -d 'write reproducible text, or JSON with -j'
+complete -c ptrace-dump -l strace -d 'write system calls as strace(1) does'
 complete -c ptrace-dump -l annotate -r -f -a 'rel abs delta cost' -d 'write captured output, times rel, abs, delta, cost'
+complete -c ptrace-dump -l string-size -r -f -d '--strace: show N bytes of each string (32)'
 complete -c ptrace-dump -l mask -r -f -d '--golden: mask data: REGEXP, @tmp, @pid or @date'
 complete -c ptrace-dump -l replay -r -f -d 'replay at SPEED times the recorded rate'
 complete -c ptrace-dump -l time -r -f -a 'rel abs delta none' -d 'times in text: rel (the default), abs, delta, none'
@@ -255,7 +258,7 @@ complete -c ptrace-dump -l timeout -r -f -d 'follow no longer than DUR'
 complete -c ptrace-dump -s w -l wait-for -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'follow until one of these events; else status 1'
 complete -c ptrace-dump -l cursor -r -F -d 'show events since the last run with this FILE'
 complete -c ptrace-dump -l rewind -d '--cursor: start again from the oldest event'
-complete -c ptrace-dump -l peek -d 'do not consume events'
+complete -c ptrace-dump -l peek -d 'leave the events in a stream without a log'
 complete -c ptrace-dump -s s -l summary -d 'show where the time went'
 complete -c ptrace-dump -l markdown -d 'write the summary as markdown'
 complete -c ptrace-dump -l sort -r -f -a 'name time count failed wall self cpu memory p50 p95 max mean total pause bytes' -d '--summary: sort by this column'

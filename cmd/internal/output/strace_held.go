@@ -1,0 +1,158 @@
+package output
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// straceHeld has the events that Strace keeps back, to write calls where they began.
+type straceHeld struct {
+	events  []straceEvent
+	bytes   int
+	marks   []straceMark               // of write, used again
+	written int64                      // the latest time that was written
+	in      map[int]posixtrace.EventID // the calls that threads are in, as far as it was written
+	began   bool
+}
+
+// The limits of what is kept back.
+const (
+	straceEvents = 1 << 15
+	straceBytes  = 8 << 20
+)
+
+// straceEvent is an event that is kept back.
+type straceEvent struct {
+	src     *Source
+	rec     posixtrace.Record
+	d       posixtrace.SyscallData
+	entered int64
+	call    bool
+	split   bool // its first line was written
+	done    bool
+}
+
+// straceMark is the beginning or the end of an event.
+type straceMark struct {
+	at  int64
+	n   int32 // of the event
+	end bool
+}
+
+// keep adds an event, and reports whether there are too many.
+func (h *straceHeld) keep(src *Source, rec *posixtrace.Record) bool {
+	e := straceEvent{src: src, rec: *rec}
+	e.rec.Data = bytes.Clone(rec.Data)
+	if e.d, e.call = decodeCall(src, &e.rec); e.call {
+		e.entered = enteredAt(&e.rec, &e.d)
+	}
+	h.events = append(h.events, e)
+	h.bytes += len(rec.Data)
+	return len(h.events) >= straceEvents || h.bytes >= straceBytes
+}
+
+// write appends the first half of the events, or all, in the order of their times.
+func (h *straceHeld) write(b []byte, l *StraceLines, all bool) []byte {
+	if len(h.events) == 0 {
+		return b
+	}
+	until := int64(math.MaxInt64)
+	if !all {
+		until = h.events[len(h.events)/2].rec.UnixNano
+	}
+	h.sort()
+	if h.in == nil {
+		h.in = map[int]posixtrace.EventID{}
+	}
+	for i, m := range h.marks {
+		e := &h.events[m.n]
+		if m.at > until {
+			break
+		}
+		if e.done {
+			continue
+		}
+		if h.written = max(h.written, m.at); !h.began {
+			h.written, h.began = m.at, true
+		}
+		b = h.writeMark(b, l, e, i)
+	}
+	h.events = slices.DeleteFunc(h.events, func(e straceEvent) bool {
+		if e.done {
+			h.bytes -= len(e.rec.Data)
+		}
+		return e.done
+	})
+	return b
+}
+
+// sort puts the beginnings and ends of the events in order.
+func (h *straceHeld) sort() {
+	h.marks = h.marks[:0]
+	for i := range h.events {
+		e := &h.events[i]
+		if e.call && !e.split && (!h.began || e.entered >= h.written) {
+			h.marks = append(h.marks, straceMark{e.entered, int32(i), false})
+		}
+		h.marks = append(h.marks, straceMark{e.rec.UnixNano, int32(i), true})
+	}
+	slices.SortFunc(h.marks, func(a, b straceMark) int {
+		switch {
+		case a.at != b.at:
+			return cmp.Compare(a.at, b.at)
+		case a.n != b.n:
+			return cmp.Compare(a.n, b.n)
+		case a.end:
+			return 1
+		}
+		return -1
+	})
+}
+
+// writeMark appends the line of mark i, of event e.
+func (h *straceHeld) writeMark(b []byte, l *StraceLines, e *straceEvent, i int) []byte {
+	tid := thread(&e.rec)
+	switch {
+	case !e.call:
+		e.done = true
+		if h.in[tid] != 0 && partOfCall(e) {
+			return b
+		}
+		return l.appendOther(b, e.src, &e.rec)
+	case h.marks[i].end:
+		e.done = true
+		delete(h.in, tid)
+		if e.split {
+			return l.appendCall(b, e.src, &e.rec, &e.d, callResumed)
+		}
+		return l.appendCall(b, e.src, &e.rec, &e.d, wholeCall)
+	}
+	for _, m := range h.marks[i+1:] {
+		o := &h.events[m.n]
+		if o == e {
+			break
+		}
+		if !o.done && !(partOfCall(o) && thread(&o.rec) == tid) {
+			e.split = true
+			h.in[tid] = e.rec.ID
+			return l.appendCall(b, e.src, &e.rec, &e.d, callEntered)
+		}
+	}
+	for _, m := range h.marks[i+1:] { // the events of the thread in the call, which shows them
+		o := &h.events[m.n]
+		if o.done = true; o == e {
+			break
+		}
+	}
+	return l.appendCall(b, e.src, &e.rec, &e.d, wholeCall)
+}
+
+// partOfCall reports whether an event that comes while its thread is in a call is part of it: the
+// line of the call shows it.
+func partOfCall(e *straceEvent) bool {
+	return e.rec.ID == posixtrace.EventProcFork || e.rec.ID == posixtrace.EventProcExec
+}

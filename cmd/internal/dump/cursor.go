@@ -16,6 +16,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/position"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -26,7 +27,7 @@ import (
 // //
 // // KEY identifies the stream and its log. FIRST is the time of its first event, from which
 // // relative times count. LATEST is the time of the latest event shown, and the sums identify
-// // the events of that time that were shown; see position.
+// // the events of that time that were shown; see package position.
 const cursorMagic = "ptrace-dump cursor 1"
 
 // Limits of a cursor file, which other programs may have written.
@@ -38,7 +39,7 @@ const (
 
 // cursor is how far one stream or log was shown.
 type cursor struct {
-	position
+	position.Position
 	base  int64
 	based bool
 }
@@ -74,7 +75,7 @@ func openCursors(path string, rewind bool, inputs []*input) (*cursors, error) {
 			if err := cur.parse(c.lines[i].rest); err != nil {
 				return nil, cli.Failure(path, err)
 			}
-			cur.again()
+			cur.Again()
 		}
 		in.cursor = cur
 		c.mine, c.keys = append(c.mine, cur), append(c.keys, key)
@@ -140,18 +141,18 @@ func (cur *cursor) parse(s string) error {
 	}
 	var err1, err2 error
 	cur.base, err1 = strconv.ParseInt(f[0], 10, 64)
-	cur.time, err2 = strconv.ParseInt(f[1], 10, 64)
+	cur.Time, err2 = strconv.ParseInt(f[1], 10, 64)
 	if err1 != nil || err2 != nil {
 		return errNoCursor
 	}
 	for _, sum := range strings.Split(f[2], ",") {
 		n, err := strconv.ParseUint(sum, 16, 64)
-		if err != nil || len(cur.seen) == maxCursorSums {
+		if err != nil || len(cur.Seen) == maxCursorSums {
 			return errNoCursor
 		}
-		cur.seen = append(cur.seen, mark{cur.time, n})
+		cur.Seen = append(cur.Seen, position.Mark{Time: cur.Time, Sum: n})
 	}
-	cur.started, cur.based, cur.floor = true, true, cur.time
+	cur.Started, cur.based, cur.Floor = true, true, cur.Time
 	return nil
 }
 
@@ -162,22 +163,22 @@ func (c *cursors) save() error {
 	b = append(b, cursorMagic+"\n"...)
 	left := maxCursorStreams
 	for i, cur := range c.mine {
-		if !cur.started {
+		if !cur.Started {
 			continue
 		}
 		b = append(append(b, c.keys[i]...), ' ')
 		b = append(strconv.AppendInt(b, cur.base, 10), ' ')
-		b = strconv.AppendInt(b, cur.time, 10)
+		b = strconv.AppendInt(b, cur.Time, 10)
 		// More events of one nanosecond are unlikely; some would be shown twice.
-		for k, m := range cur.seen[:min(len(cur.seen), maxCursorSums)] {
+		for k, m := range cur.Seen[:min(len(cur.Seen), maxCursorSums)] {
 			b = append(b, " ,"[min(k, 1)])
-			b = strconv.AppendUint(b, m.sum, 16)
+			b = strconv.AppendUint(b, m.Sum, 16)
 		}
 		b = append(b, '\n')
 		left--
 	}
 	for _, l := range c.lines {
-		if slices.Contains(c.keys, l.key) && c.mine[slices.Index(c.keys, l.key)].started {
+		if slices.Contains(c.keys, l.key) && c.mine[slices.Index(c.keys, l.key)].Started {
 			continue
 		}
 		if left--; left < 0 || len(b)+len(l.key)+len(l.rest)+2 > maxCursorFile {
@@ -210,7 +211,7 @@ func (cur *cursor) shown(rec *posixtrace.Record, base int64) {
 	if !cur.based {
 		cur.based, cur.base = true, base
 	}
-	cur.advance(rec)
+	cur.Advance(rec)
 }
 
 // cursorBase returns the time of the first event if the cursor of the input has it.

@@ -34,10 +34,10 @@ func (in *input) poll() (*posixtrace.Record, error) {
 	for {
 		rec, err := in.reader.Next()
 		if err == nil {
-			if in.tail.passed(rec) {
+			if in.tail.Passed(rec) {
 				continue
 			}
-			in.tail.advance(rec)
+			in.tail.Advance(rec)
 			return rec, nil
 		}
 		if err != io.EOF {
@@ -51,8 +51,8 @@ func (in *input) poll() (*posixtrace.Record, error) {
 			return nil, errNothing
 		}
 		var since time.Time
-		if in.tail.started && in.tail.floor > in.since {
-			since = time.Unix(0, in.tail.floor)
+		if in.tail.Started && in.tail.Floor > in.since {
+			since = time.Unix(0, in.tail.Floor)
 		}
 		if err := in.reader.Renew(since); err != nil {
 			if in.stream != nil && in.gone() {
@@ -60,7 +60,7 @@ func (in *input) poll() (*posixtrace.Record, error) {
 			}
 			return nil, err
 		}
-		in.tail.again()
+		in.tail.Again()
 		in.snapshotAt = now
 		in.nextSnapshot = time.Now().Add(max(snapshotEvery, snapshotShare*time.Since(now)))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/position"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -41,10 +42,10 @@ type input struct {
 	cursor *cursor                            // nil without --cursor
 
 	// For a followed input:
-	spool        *spool.Watcher // of a stream
-	tail         position       // how far it was read
-	snapshotAt   time.Time      // when the reader took its snapshot
-	nextSnapshot time.Time      // earliest time of the next snapshot
+	spool        *spool.Watcher    // of a stream
+	tail         position.Position // how far it was read
+	snapshotAt   time.Time         // when the reader took its snapshot
+	nextSnapshot time.Time         // earliest time of the next snapshot
 	pumped       chan pumped
 	taken        chan struct{}
 	holding      bool // an event of pumped is in use
@@ -63,7 +64,7 @@ func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*
 			return false
 		}
 		in.follow = opt.follow
-		in.tail.window = lateness
+		in.tail.Window = position.Lateness
 		in.out = out
 		in.followSpool()
 		inputs = append(inputs, in)

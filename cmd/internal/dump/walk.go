@@ -117,7 +117,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 			continue
 		}
 		v := in.verdictOn(sel, rec.ID)
-		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.passed(rec) {
+		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.Passed(rec) {
 			continue
 		}
 		ev.in, ev.rec, ev.base, ev.wanted, ev.awaited = in, rec, w.base, v&wanted != 0, v&awaited != 0
@@ -203,8 +203,8 @@ func (in *input) firstTime() (int64, bool) {
 
 // narrow passes the selection to the reader as far as the reader supports it.
 func (in *input) narrow(since, until int64, sel *selection) {
-	if in.cursor != nil && in.cursor.started {
-		since = max(since, in.cursor.time)
+	if in.cursor != nil && in.cursor.Started {
+		since = max(since, in.cursor.Time)
 	}
 	var s posixtrace.Selection
 	if since != math.MinInt64 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
@@ -229,7 +230,7 @@ func (p *plan) configure(s *posixtrace.Stream, log *logfile.File) (m made, err e
 		return m, syscall.ESRCH
 	}
 	if len(p.filter) > 0 {
-		if err := s.FilterOps(p.filter); err != nil {
+		if err := eventset.Filter(s, p.filter); err != nil {
 			return m, err
 		}
 	}

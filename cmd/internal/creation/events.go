@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/callset"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
 
@@ -43,15 +45,52 @@ func Events(args *cli.Args) (w tracer.Want, command bool, err error) {
 
 // calls returns the numbers of the system calls that an item of --events names.
 func calls(item string) (nrs []int, err error) {
+	if item != "" && item[0] == callset.Prefix {
+		return classCalls(item)
+	}
 	name, isCall := strings.CutPrefix(item, tracer.Prefix)
 	if !isCall || name == "" {
-		return nil, cli.Usagef("invalid argument '%s' for '--events'; valid: command, proc, signal, syscall, syscall.NAME, none", item)
+		if ask := cli.DidYouMean(item, likely()); ask != "" {
+			return nil, cli.Usagef("invalid argument '%s' for '--events', %s", item, ask)
+		}
+		return nil, cli.Usagef("invalid argument '%s' for '--events'; valid: command, proc, signal, syscall, syscall.NAME, %%CLASS, none", item)
 	}
 	if _, err := path.Match(name, ""); err != nil {
 		return nil, cli.Usagef("invalid pattern '%s' for '--events'", item)
 	}
 	if nrs = tracer.CallsOf(name); len(nrs) == 0 {
+		if ask := cli.DidYouMean(item, callNames()); ask != "" {
+			return nil, cli.Usagef("'%s' for '--events': there is no such system call here, %s", item, ask)
+		}
 		return nil, cli.Usagef("'%s' for '--events': there is no such system call here", item)
 	}
 	return nrs, nil
+}
+
+// classCalls returns the numbers of the system calls of a class that exist here.
+func classCalls(class string) (nrs []int, err error) {
+	names, err := eventset.CallClass(class)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		nrs = append(nrs, tracer.CallsOf(name)...)
+	}
+	if len(nrs) == 0 {
+		return nil, cli.Usagef("'%s' for '--events': there are no such system calls here", class)
+	}
+	return nrs, nil
+}
+
+// likely returns what an item that is not valid may stand for.
+func likely() []string {
+	return slices.Concat([]string{"command", "proc", "signal", "syscall", "none"}, callset.Classes(), callNames())
+}
+
+// callNames returns the names of the event types of the system calls.
+func callNames() (names []string) {
+	for _, name := range tracer.Names() {
+		names = append(names, tracer.Prefix+name)
+	}
+	return names
 }

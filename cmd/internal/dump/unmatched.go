@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/callset"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -17,7 +18,7 @@ func noteUnmatched(env *cli.Env, inputs []*input, sel *selection) {
 		if set == nil {
 			continue
 		}
-		for _, p := range set.Patterns {
+		for _, p := range slices.Concat(set.Patterns, set.Calls) {
 			if !slices.Contains(asked, p) {
 				asked = append(asked, p)
 			}
@@ -37,14 +38,14 @@ func noteUnmatched(env *cli.Env, inputs []*input, sel *selection) {
 		}
 		for _, t := range types {
 			name := t.Name
-			asked = slices.DeleteFunc(asked, func(p string) bool { return eventset.Match(p, name) })
+			asked = slices.DeleteFunc(asked, func(p string) bool { return eventset.Match(p, name) || eventset.HasCall(p, name) })
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, p := range asked {
-		if strings.ContainsAny(p, "*?") {
+		if p[0] == callset.Prefix || strings.ContainsAny(p, "*?") {
 			env.Note("no event type matches '" + p + "'")
 			continue
 		}

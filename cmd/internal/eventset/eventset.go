@@ -2,8 +2,10 @@
 package eventset
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/callset"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -13,9 +15,14 @@ import (
 type Set struct {
 	Classes  posixtrace.EventSet // the types that @user, @system and @all cover
 	Patterns []string            // names and globs
+	Calls    []string            // classes of system calls: %file
 }
 
-// Parse parses a comma-separated list of names, globs (* and ?) and classes.
+// callPrefix starts the names of the event types of system calls.
+const callPrefix = "syscall."
+
+// Parse parses a comma-separated list of names, globs (* and ?), classes and classes of system
+// calls.
 func Parse(s string) (set Set, err error) {
 	for _, item := range strings.Split(s, ",") {
 		switch {
@@ -29,6 +36,11 @@ func Parse(s string) (set Set, err error) {
 			set.Classes.Union(Classes(false, true))
 		case item[0] == '@':
 			return Set{}, cli.Usagef("unknown class '%s' in event set; classes are @user, @system and @all", item)
+		case item[0] == callset.Prefix:
+			if _, err := CallClass(item); err != nil {
+				return Set{}, err
+			}
+			set.Calls = append(set.Calls, item)
 		case len(item) > posixtrace.EventNameMax:
 			return Set{}, cli.Usagef("name of more than %d bytes in event set", posixtrace.EventNameMax)
 		default:
@@ -36,6 +48,19 @@ func Parse(s string) (set Set, err error) {
 		}
 	}
 	return set, nil
+}
+
+// CallClass returns the names of the system calls of a class, such as %file.
+func CallClass(class string) (names []string, err error) {
+	names, ok := callset.Names(class)
+	if ok {
+		return names, nil
+	}
+	classes := callset.Classes()
+	if ask := cli.DidYouMean(class, classes); ask != "" {
+		return nil, cli.Usagef("unknown class of system calls '%s', %s", class, ask)
+	}
+	return nil, cli.Usagef("unknown class of system calls '%s'; classes are %s", class, strings.Join(classes, ", "))
 }
 
 // IsFlushMark reports whether events of this type mark a flush. Text and summaries
@@ -68,18 +93,37 @@ func (s *Set) Has(id posixtrace.EventID, name string) bool {
 			return true
 		}
 	}
+	for _, class := range s.Calls {
+		if HasCall(class, name) {
+			return true
+		}
+	}
 	return false
+}
+
+// HasCall reports whether a class of system calls has the one whose event type has this name.
+func HasCall(class, name string) bool {
+	call, ok := strings.CutPrefix(name, callPrefix)
+	return ok && callset.Has(class, call)
 }
 
 // Op returns the set as an operation of Stream.FilterOps.
 func (s *Set) Op(how posixtrace.FilterHow) posixtrace.FilterOp {
-	return posixtrace.FilterOp{How: how, Set: s.Classes, Patterns: s.Patterns}
+	patterns := slices.Clone(s.Patterns)
+	for _, class := range s.Calls {
+		names, _ := callset.Names(class)
+		for _, name := range names {
+			patterns = append(patterns, callPrefix+name)
+		}
+	}
+	return posixtrace.FilterOp{How: how, Set: s.Classes, Patterns: patterns}
 }
 
 // Add adds the members of t.
 func (s *Set) Add(t Set) {
 	s.Classes.Union(t.Classes)
 	s.Patterns = append(s.Patterns, t.Patterns...)
+	s.Calls = append(s.Calls, t.Calls...)
 }
 
 // Match reports whether name matches a glob: * matches any bytes, ? one byte. It takes time
@@ -120,4 +164,44 @@ func FromOption(a *cli.Args, name string) (set Set, ok bool, err error) {
 		ok = true
 	}
 	return set, ok, nil
+}
+
+// manyCalls is from how many names of system calls on Filter registers them. A stream keeps 64
+// patterns.
+const manyCalls = 8
+
+// Filter changes the filter of a stream as Stream.FilterOps does. A stream keeps few patterns for
+// names that are registered later, but a class of system calls has many names. Filter registers
+// these names.
+func Filter(s *posixtrace.Stream, ops []posixtrace.FilterOp) error {
+	var calls []string
+	isCall := func(p string) bool { return strings.HasPrefix(p, callPrefix) && !strings.ContainsAny(p, "*?") }
+	for _, op := range ops {
+		for _, p := range op.Patterns {
+			if isCall(p) {
+				calls = append(calls, p)
+			}
+		}
+	}
+	if len(calls) < manyCalls {
+		return s.FilterOps(ops)
+	}
+	ids, err := s.OpenSystemEventIDs(calls...)
+	if err != nil {
+		return err
+	}
+	named := slices.Clone(ops)
+	for i := range named {
+		op := &named[i]
+		op.Patterns = nil
+		for _, p := range ops[i].Patterns {
+			if isCall(p) {
+				op.Set.Add(ids[0])
+				ids = ids[1:]
+			} else {
+				op.Patterns = append(op.Patterns, p)
+			}
+		}
+	}
+	return s.FilterOps(named)
 }

@@ -18,19 +18,25 @@ func TestEventSet(t *testing.T) {
 		{33, "build.begin"},
 		{34, "build.end"},
 		{35, "a*b"},
+		{36, "syscall.openat"},
+		{37, "syscall.read"},
+		{38, "openat"},
 	}
 	for _, tt := range []struct{ set, want string }{
-		{"@all", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b"},
+		{"@all", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b syscall.openat syscall.read openat"},
 		{"@system", "posix_trace_start proc.exec"},
-		{"@user", "posix_trace_unnamed_userevent build.begin build.end a*b"},
-		{"@user,@system", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b"},
+		{"@user", "posix_trace_unnamed_userevent build.begin build.end a*b syscall.openat syscall.read openat"},
+		{"@user,@system", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b syscall.openat syscall.read openat"},
 		{"build.begin", "build.begin"},
 		{"build.*", "build.begin build.end"},
 		{"*.e*", "proc.exec build.end"},
 		{"build.e?d,proc.exec", "proc.exec build.end"},
 		{"build", ""},
+		{"%file", "syscall.openat"},
+		{"%desc", "syscall.openat syscall.read"},
+		{"%net,%file,build.end", "build.end syscall.openat"},
 		{"@system,build.end", "posix_trace_start proc.exec build.end"},
-		{"*", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b"},
+		{"*", "posix_trace_start proc.exec posix_trace_unnamed_userevent build.begin build.end a*b syscall.openat syscall.read openat"},
 	} {
 		set, err := Parse(tt.set)
 		if err != nil {
@@ -47,7 +53,7 @@ func TestEventSet(t *testing.T) {
 			t.Errorf("set %q has %q, want %q", tt.set, g, tt.want)
 		}
 	}
-	for _, s := range []string{"", ",", "a,", ",a", "@", "@users", strings.Repeat("x", 256)} {
+	for _, s := range []string{"", ",", "a,", ",a", "@", "@users", "%", "%files", "%file,", strings.Repeat("x", 256)} {
 		if _, err := Parse(s); err == nil {
 			t.Errorf("ParseEventSet(%.20q): no error", s)
 		}

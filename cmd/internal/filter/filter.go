@@ -59,7 +59,7 @@ func filter(env *cli.Env, args *cli.Args) error {
 	defer s.Close()
 	dry := args.Has("dry-run")
 	if len(ops) > 0 && !dry {
-		if err := s.FilterOps(ops); err != nil {
+		if err := eventset.Filter(s, ops); err != nil {
 			return streams.Named(names[0], err)
 		}
 		streams.MarkSpool(env)

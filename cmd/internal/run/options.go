@@ -13,7 +13,7 @@ var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
 	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
 	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record lines of output; SET: out, err, or out,err to separate them"},
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
-	{Short: 'e', Long: "events", Arg: "SET", Help: "also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME"},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ..."},
 	{Long: "make", Help: "also record a span for each line of a recipe of GNU make, by ptrace(2)"},
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},

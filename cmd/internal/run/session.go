@@ -9,6 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
@@ -131,7 +132,7 @@ func (s *session) createStream(log *logfile.File) (err error) {
 		s.env.Note(note)
 	}
 	if len(s.plan.filter) > 0 {
-		err = s.stream.FilterOps(s.plan.filter)
+		err = eventset.Filter(s.stream, s.plan.filter)
 	}
 	if err == nil && s.plan.sync {
 		err = s.stream.SetSync(true)

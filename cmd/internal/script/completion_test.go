@@ -2,13 +2,18 @@ package script_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/callset"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/create"
 	"github.com/posixtrace/posixtrace/cmd/internal/ctl"
@@ -50,7 +55,7 @@ func argumentKind(o *cli.Option, c *cli.Command) string {
 	switch {
 	case o.Choices != nil:
 		return "words " + strings.Join(o.Choices, " ")
-	case c == run.Command && o.Long == "events":
+	case (c == run.Command || c == create.Command) && o.Long == "events":
 		return "sources"
 	case c == run.Command && o.Long == "capture":
 		return "words out err out,err"
@@ -75,8 +80,39 @@ func operandKind(c *cli.Command) string {
 	return map[*cli.Command]string{run.Command: "command", create.Command: "any", ctl.Command: "verbs", filter.Command: "stream", event.Command: "event", dump.Command: "input", diff.Command: "file"}[c]
 }
 
-// sources are the arguments of ptrace-run --events.
+// eventSources are the arguments of ptrace-run --events, but for the single system calls.
 const eventSources = "command proc signal syscall none"
+
+// callClasses are the classes of system calls, and callNames their event types on any
+// architecture, in lines of moderate length.
+var (
+	callClasses = strings.Join(callset.Classes(), " ")
+	callNames   = sync.OnceValue(func() string {
+		names := map[string]bool{}
+		for _, arch := range []string{"amd64", "arm64"} {
+			table, err := os.ReadFile(filepath.Join("..", "tracer", "names_"+arch+".go"))
+			if err != nil {
+				panic(err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)^\t\d+: +"(\w+)",$`).FindAllSubmatch(table, -1) {
+				names["syscall."+string(m[1])] = true
+			}
+		}
+		delete(names, "syscall.arch_specific_syscall")
+		var b strings.Builder
+		length := 0
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if length += len(name) + 1; length > 96 {
+				b.WriteString(" \\\n\t\t")
+				length = len(name)
+			} else if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(name)
+		}
+		return b.String()
+	})
+)
 
 const verbWords = "start stop clear flush shutdown status list"
 
@@ -143,7 +179,7 @@ func bashCompletion() string {
 		names[i] = c.Name
 	}
 	fmt.Fprintf(&b, "complete -F _posixtrace %s\n", strings.Join(names, " "))
-	return strings.NewReplacer("@SOURCES@", eventSources, "@VERBS@", verbWords).Replace(b.String())
+	return strings.NewReplacer("@SOURCES@", eventSources, "@VERBS@", verbWords, "@CLASSES@", callClasses, "@CALLS@", callNames()).Replace(b.String())
 }
 
 const bashHead = `
@@ -166,7 +202,7 @@ _posixtrace_streams() { timeout 2 ptrace-ctl list -q 2>/dev/null; }
 # The event types of the log or stream that the command line names.
 _posixtrace_events() {
 	local id class name
-	printf '%s\n' @user @system @all
+	printf '%s\n' @user @system @all @CLASSES@
 	if [[ ($program == ptrace-dump || $program == ptrace-diff) && -f $first ]]; then
 		while read -r id class name; do
 			[[ $id == [0-9]* && $class ]] && printf '%s\n' "$name"
@@ -174,6 +210,11 @@ _posixtrace_events() {
 	else
 		timeout 2 ptrace-filter -l ${stream:+-S "$stream"} 2>/dev/null | cut -c 3-
 	fi
+}
+
+_posixtrace_calls() {
+	_posixtrace_words \
+		@CALLS@
 }
 
 _posixtrace_argument() { # KIND [WORD]...
@@ -184,7 +225,7 @@ _posixtrace_argument() { # KIND [WORD]...
 	words) _posixtrace_offer < <(_posixtrace_words "$@") ;;
 	verbs) _posixtrace_offer < <(_posixtrace_words @VERBS@) ;;
 	stream) _posixtrace_offer < <(_posixtrace_streams) ;;
-	event) _posixtrace_offer < <(_posixtrace_events | grep -v '^@') ;;
+	event) _posixtrace_offer < <(_posixtrace_events | grep -v '^[@%]') ;;
 	signal) _posixtrace_offer < <(compgen -A signal SIG | cut -c 4-) ;;
 	pid)
 		for pid in /proc/[0-9]*; do
@@ -193,7 +234,8 @@ _posixtrace_argument() { # KIND [WORD]...
 		;;
 	events | sources) # a list
 		[[ $cur == *,* ]] && before=${cur%,*}, cur=${cur##*,}
-		[[ $kind == sources ]] && _posixtrace_offer "$before" < <(_posixtrace_words @SOURCES@)
+		[[ $kind == sources ]] && _posixtrace_offer "$before" < <(_posixtrace_words @SOURCES@ @CLASSES@)
+		[[ $kind == sources && $cur == syscall.* ]] && _posixtrace_offer "$before" < <(_posixtrace_calls)
 		[[ $kind == events ]] && _posixtrace_offer "$before" < <(_posixtrace_events)
 		compopt -o nospace
 		;;
@@ -294,7 +336,7 @@ func zshCompletion() string {
 		names[i] = c.Name
 	}
 	b.WriteString("#compdef " + strings.Join(names, " ") + "\n# Completion of the ptrace-* commands for zsh. " + madeBy)
-	b.WriteString(zshHead)
+	b.WriteString(strings.NewReplacer("@SOURCES@", eventSources, "@CLASSES@", callClasses, "@CALLS@", callNames()).Replace(zshHead))
 	b.WriteString("\n_posixtrace() {\n\tlocal curcontext=$curcontext context state line\n\ttypeset -A opt_args\n\tcase $service in\n")
 	quote := strings.NewReplacer("'", `'\''`, "[", `\[`, "]", `\]`, ":", `\:`)
 	for _, c := range commands {
@@ -351,7 +393,7 @@ func zshAction(kind string) string {
 	case "events":
 		return "_posixtrace_sets"
 	case "sources":
-		return "_values -s , source " + eventSources
+		return "_posixtrace_sources"
 	case "pid":
 		return "_pids"
 	case "signal":
@@ -396,8 +438,18 @@ _posixtrace_sets() {
 	local -a reply
 	setopt localoptions extendedglob
 	_posixtrace_types
-	reply+=(@user @system @all)
+	reply+=(@user @system @all @CLASSES@)
 	compset -P '*,'
+	compadd -S '' "$@" -a reply
+}
+
+_posixtrace_sources() {
+	local -a reply
+	compset -P '*,'
+	reply=(@SOURCES@ @CLASSES@)
+	[[ $PREFIX == syscall.* ]] && reply=(
+		@CALLS@
+	)
 	compadd -S '' "$@" -a reply
 }
 
@@ -409,7 +461,7 @@ _posixtrace_inputs() {
 func fishCompletion() string {
 	var b strings.Builder
 	b.WriteString("# Completion of the ptrace-* commands for fish. " + madeBy)
-	b.WriteString(fishHead)
+	b.WriteString(strings.NewReplacer("@SOURCES@", eventSources, "@CLASSES@", callClasses, "@CALLS@", strings.ReplaceAll(callNames(), "\n\t\t", "\n            ")).Replace(fishHead))
 	b.WriteString("\n# Whether PROGRAM:OPTION takes the next word.\nfunction __posixtrace_takes\n    contains -- $argv[1]")
 	for _, c := range commands {
 		for _, o := range visible(c) {
@@ -523,11 +575,15 @@ function __posixtrace_types
 end
 
 function __posixtrace_sets
-    printf '%s\n' @user @system @all
+    printf '%s\n' @user @system @all @CLASSES@
     __posixtrace_types
 end
 
 function __posixtrace_sources
-    printf '%s\n' ` + eventSources + `
+    printf '%s\n' @SOURCES@ @CLASSES@
+    if string match -q -- '*syscall.*' (commandline -ct)
+        printf '%s\n' \
+            @CALLS@
+    end
 end
 `

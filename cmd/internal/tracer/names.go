@@ -19,3 +19,13 @@ func CallsOf(pattern string) (nrs []int) {
 	}
 	return nrs
 }
+
+// Names returns the names of the system calls, by their numbers.
+func Names() (list []string) {
+	for _, name := range names {
+		if name != "" {
+			list = append(list, name)
+		}
+	}
+	return list
+}

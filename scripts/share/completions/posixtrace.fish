@@ -47,12 +47,94 @@ function __posixtrace_types
 end
 
 function __posixtrace_sets
-    printf '%s\n' @user @system @all
+    printf '%s\n' @user @system @all %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
     __posixtrace_types
 end
 
 function __posixtrace_sources
-    printf '%s\n' command proc signal syscall none
+    printf '%s\n' command proc signal syscall none %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
+    if string match -q -- '*syscall.*' (commandline -ct)
+        printf '%s\n' \
+            syscall._sysctl syscall.accept syscall.accept4 syscall.access syscall.acct syscall.add_key \
+            syscall.adjtimex syscall.afs_syscall syscall.alarm syscall.arch_prctl syscall.bind syscall.bpf \
+            syscall.brk syscall.cachestat syscall.capget syscall.capset syscall.chdir syscall.chmod \
+            syscall.chown syscall.chroot syscall.clock_adjtime syscall.clock_getres syscall.clock_gettime \
+            syscall.clock_nanosleep syscall.clock_settime syscall.clone syscall.clone3 syscall.close \
+            syscall.close_range syscall.connect syscall.copy_file_range syscall.creat syscall.create_module \
+            syscall.delete_module syscall.dup syscall.dup2 syscall.dup3 syscall.epoll_create \
+            syscall.epoll_create1 syscall.epoll_ctl syscall.epoll_ctl_old syscall.epoll_pwait \
+            syscall.epoll_pwait2 syscall.epoll_wait syscall.epoll_wait_old syscall.eventfd syscall.eventfd2 \
+            syscall.execve syscall.execveat syscall.exit syscall.exit_group syscall.faccessat \
+            syscall.faccessat2 syscall.fadvise64 syscall.fallocate syscall.fanotify_init \
+            syscall.fanotify_mark syscall.fchdir syscall.fchmod syscall.fchmodat syscall.fchmodat2 \
+            syscall.fchown syscall.fchownat syscall.fcntl syscall.fdatasync syscall.fgetxattr \
+            syscall.file_getattr syscall.file_setattr syscall.finit_module syscall.flistxattr syscall.flock \
+            syscall.fork syscall.fremovexattr syscall.fsconfig syscall.fsetxattr syscall.fsmount \
+            syscall.fsopen syscall.fspick syscall.fstat syscall.fstatfs syscall.fsync syscall.ftruncate \
+            syscall.futex syscall.futex_requeue syscall.futex_wait syscall.futex_waitv syscall.futex_wake \
+            syscall.futimesat syscall.get_kernel_syms syscall.get_mempolicy syscall.get_robust_list \
+            syscall.get_thread_area syscall.getcpu syscall.getcwd syscall.getdents syscall.getdents64 \
+            syscall.getegid syscall.geteuid syscall.getgid syscall.getgroups syscall.getitimer \
+            syscall.getpeername syscall.getpgid syscall.getpgrp syscall.getpid syscall.getpmsg \
+            syscall.getppid syscall.getpriority syscall.getrandom syscall.getresgid syscall.getresuid \
+            syscall.getrlimit syscall.getrusage syscall.getsid syscall.getsockname syscall.getsockopt \
+            syscall.gettid syscall.gettimeofday syscall.getuid syscall.getxattr syscall.getxattrat \
+            syscall.init_module syscall.inotify_add_watch syscall.inotify_init syscall.inotify_init1 \
+            syscall.inotify_rm_watch syscall.io_cancel syscall.io_destroy syscall.io_getevents \
+            syscall.io_pgetevents syscall.io_setup syscall.io_submit syscall.io_uring_enter \
+            syscall.io_uring_register syscall.io_uring_setup syscall.ioctl syscall.ioperm syscall.iopl \
+            syscall.ioprio_get syscall.ioprio_set syscall.kcmp syscall.kexec_file_load syscall.kexec_load \
+            syscall.keyctl syscall.kill syscall.landlock_add_rule syscall.landlock_create_ruleset \
+            syscall.landlock_restrict_self syscall.lchown syscall.lgetxattr syscall.link syscall.linkat \
+            syscall.listen syscall.listmount syscall.listns syscall.listxattr syscall.listxattrat \
+            syscall.llistxattr syscall.lookup_dcookie syscall.lremovexattr syscall.lseek syscall.lsetxattr \
+            syscall.lsm_get_self_attr syscall.lsm_list_modules syscall.lsm_set_self_attr syscall.lstat \
+            syscall.madvise syscall.map_shadow_stack syscall.mbind syscall.membarrier syscall.memfd_create \
+            syscall.memfd_secret syscall.migrate_pages syscall.mincore syscall.mkdir syscall.mkdirat \
+            syscall.mknod syscall.mknodat syscall.mlock syscall.mlock2 syscall.mlockall syscall.mmap \
+            syscall.modify_ldt syscall.mount syscall.mount_setattr syscall.move_mount syscall.move_pages \
+            syscall.mprotect syscall.mq_getsetattr syscall.mq_notify syscall.mq_open syscall.mq_timedreceive \
+            syscall.mq_timedsend syscall.mq_unlink syscall.mremap syscall.mseal syscall.msgctl \
+            syscall.msgget syscall.msgrcv syscall.msgsnd syscall.msync syscall.munlock syscall.munlockall \
+            syscall.munmap syscall.name_to_handle_at syscall.nanosleep syscall.newfstatat syscall.nfsservctl \
+            syscall.open syscall.open_by_handle_at syscall.open_tree syscall.open_tree_attr syscall.openat \
+            syscall.openat2 syscall.pause syscall.perf_event_open syscall.personality syscall.pidfd_getfd \
+            syscall.pidfd_open syscall.pidfd_send_signal syscall.pipe syscall.pipe2 syscall.pivot_root \
+            syscall.pkey_alloc syscall.pkey_free syscall.pkey_mprotect syscall.poll syscall.ppoll \
+            syscall.prctl syscall.pread64 syscall.preadv syscall.preadv2 syscall.prlimit64 \
+            syscall.process_madvise syscall.process_mrelease syscall.process_vm_readv \
+            syscall.process_vm_writev syscall.pselect6 syscall.ptrace syscall.putpmsg syscall.pwrite64 \
+            syscall.pwritev syscall.pwritev2 syscall.query_module syscall.quotactl syscall.quotactl_fd \
+            syscall.read syscall.readahead syscall.readlink syscall.readlinkat syscall.readv syscall.reboot \
+            syscall.recvfrom syscall.recvmmsg syscall.recvmsg syscall.remap_file_pages syscall.removexattr \
+            syscall.removexattrat syscall.rename syscall.renameat syscall.renameat2 syscall.request_key \
+            syscall.restart_syscall syscall.rmdir syscall.rseq syscall.rseq_slice_yield syscall.rt_sigaction \
+            syscall.rt_sigpending syscall.rt_sigprocmask syscall.rt_sigqueueinfo syscall.rt_sigreturn \
+            syscall.rt_sigsuspend syscall.rt_sigtimedwait syscall.rt_tgsigqueueinfo \
+            syscall.sched_get_priority_max syscall.sched_get_priority_min syscall.sched_getaffinity \
+            syscall.sched_getattr syscall.sched_getparam syscall.sched_getscheduler \
+            syscall.sched_rr_get_interval syscall.sched_setaffinity syscall.sched_setattr \
+            syscall.sched_setparam syscall.sched_setscheduler syscall.sched_yield syscall.seccomp \
+            syscall.security syscall.select syscall.semctl syscall.semget syscall.semop syscall.semtimedop \
+            syscall.sendfile syscall.sendmmsg syscall.sendmsg syscall.sendto syscall.set_mempolicy \
+            syscall.set_mempolicy_home_node syscall.set_robust_list syscall.set_thread_area \
+            syscall.set_tid_address syscall.setdomainname syscall.setfsgid syscall.setfsuid syscall.setgid \
+            syscall.setgroups syscall.sethostname syscall.setitimer syscall.setns syscall.setpgid \
+            syscall.setpriority syscall.setregid syscall.setresgid syscall.setresuid syscall.setreuid \
+            syscall.setrlimit syscall.setsid syscall.setsockopt syscall.settimeofday syscall.setuid \
+            syscall.setxattr syscall.setxattrat syscall.shmat syscall.shmctl syscall.shmdt syscall.shmget \
+            syscall.shutdown syscall.sigaltstack syscall.signalfd syscall.signalfd4 syscall.socket \
+            syscall.socketpair syscall.splice syscall.stat syscall.statfs syscall.statmount syscall.statx \
+            syscall.swapoff syscall.swapon syscall.symlink syscall.symlinkat syscall.sync \
+            syscall.sync_file_range syscall.syncfs syscall.sysfs syscall.sysinfo syscall.syslog syscall.tee \
+            syscall.tgkill syscall.time syscall.timer_create syscall.timer_delete syscall.timer_getoverrun \
+            syscall.timer_gettime syscall.timer_settime syscall.timerfd_create syscall.timerfd_gettime \
+            syscall.timerfd_settime syscall.times syscall.tkill syscall.truncate syscall.tuxcall \
+            syscall.umask syscall.umount2 syscall.uname syscall.unlink syscall.unlinkat syscall.unshare \
+            syscall.uprobe syscall.uretprobe syscall.uselib syscall.userfaultfd syscall.ustat syscall.utime \
+            syscall.utimensat syscall.utimes syscall.vfork syscall.vhangup syscall.vmsplice syscall.vserver \
+            syscall.wait4 syscall.waitid syscall.write syscall.writev
+    end
 end
 
 # Whether PROGRAM:OPTION takes the next word.
@@ -139,7 +221,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -l sync -d 'write the log 
 complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'name of the stream'
 complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record lines of output; SET: out, err, or out,err to separate them'
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
-complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME'
+complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
 complete -c ptrace-run -n __posixtrace_before_operand -l make -d 'also record a span for each line of a recipe of GNU make, by ptrace(2)'
 complete -c ptrace-run -n __posixtrace_before_operand -s i -l inherit -r -f -a 'yes no' -d 'trace the command\'s children too (yes)'
 complete -c ptrace-run -n __posixtrace_before_operand -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'reject these events from the start'

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,25 +19,56 @@ import (
 // the file and the time (state.floor, Watcher.Mark), and a command that records an event for
 // a script directly appends a mark to the file (Mark).
 
+// clockSet is the least difference that counts as a setting of the system's clock. Less
+// can come from the rates of the two clocks, or from the time between reading them.
+const clockSet = 10 * time.Millisecond
+
+// wallClock reads the system's clock; tests replace it.
+var wallClock = time.Now
+
+// moment is the time of one moment by the stream's clock, and how far two others are behind it.
+type moment struct {
+	now  int64
+	set  int64 // the system's clock; 0 unless it was set since the stream was created, as the stream's was not
+	boot int64 // the time since boot
+}
+
+// moment reads the clocks as close together as possible: the process may stand still between two of
+// them, and the lines would be dated wrong by as much.
+func (c *Consumer) moment() (m moment) {
+	best := int64(math.MaxInt64)
+	for range 8 {
+		before := c.rec.Now()
+		wall, boot := wallClock().UnixNano(), bootTime()
+		if d := c.rec.Now() - before; d < best {
+			best = d
+			now := before + d/2
+			m = moment{now: now, set: now - wall, boot: now - boot}
+		}
+	}
+	if max(m.set, -m.set) < int64(clockSet)+best {
+		m.set = 0
+	}
+	return m
+}
+
 // dateLines sets the time of each line in c.lines to that of its event, by the stream's
-// clock. now is that clock's time, set how far the system's clock is behind it, and start the
-// file offset of the first line.
-func (c *Consumer) dateLines(now, set, start int64) {
-	boot := now - bootTime()
+// clock. start is the file offset of the first line.
+func (c *Consumer) dateLines(t moment, start int64) {
 	floor, begin := c.st.floor, start
 	for i := range c.lines {
 		l := &c.lines[i]
 		switch {
 		case l.nanos == 0:
-			l.nanos = now
+			l.nanos = t.now
 		case l.coarse:
 			floor = max(floor, c.marks.at(c.file, start))
-			l.nanos = max(boot+l.nanos, floor)
+			l.nanos = max(t.boot+l.nanos, floor)
 		default:
-			l.nanos += set
+			l.nanos += t.set
 		}
 		// The times are untrusted: no line is older than the stream or newer than now.
-		l.nanos = min(max(l.nanos, c.created), now)
+		l.nanos = min(max(l.nanos, c.created), t.now)
 		floor = max(floor, l.nanos)
 		start = begin + int64(l.end)
 	}

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"bytes"
-	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -32,26 +31,14 @@ func (c *Consumer) split(b []byte) {
 	}
 }
 
-// clockSet is the least difference that counts as a setting of the system's clock. Less
-// can come from the rates of the two clocks, or from the time between reading them.
-const clockSet = 10 * time.Millisecond
-
-// wallClock reads the system's clock; tests replace it.
-var wallClock = time.Now
-
 // batch records the lines in b, which are complete. It saves the batch before it records
 // the first event, so that the next consumer can resume the batch.
 func (c *Consumer) batch(gen int64, done *int64, b []byte) error {
 	n := len(b)
 	c.split(b)
-	// If the system's clock was set since the stream was created, the stream's was not.
-	now := c.rec.Now()
-	set := now - wallClock().UnixNano()
-	if max(set, -set) < int64(clockSet) {
-		set = 0
-	}
-	c.st.tryGen, c.st.tryEnd, c.st.since = gen, *done+int64(n), now
-	c.dateLines(now, set, *done)
+	t := c.moment()
+	c.st.tryGen, c.st.tryEnd, c.st.since = gen, *done+int64(n), t.now
+	c.dateLines(t, *done)
 	for i := range c.lines {
 		c.st.since = min(c.st.since, c.lines[i].nanos)
 	}

@@ -61,10 +61,11 @@ func (t *timeLimit) expire(sig syscall.Signal) {
 	t.timedOut = true
 	t.mu.Unlock()
 	t.sendAll(sig)
+	t.killLater() // whatever the signal is: the command may ignore it
 }
 
 // send sends a signal to the command, and with a time limit to the whole group.
-// The command is killed if it has not ended killAfter later.
+// The command is killed if it has not ended killAfter after a signal that asks it to.
 func (t *timeLimit) send(sig syscall.Signal) {
 	t.sending.Lock()
 	defer t.sending.Unlock()
@@ -81,15 +82,21 @@ func (t *timeLimit) sendAll(sig syscall.Signal) {
 	case unix.SIGTSTP, unix.SIGWINCH, unix.SIGKILL, unix.SIGCONT:
 		return
 	}
+	t.killLater()
+	// A stopped process could not react to the signal.
+	t.child.SignalAll(unix.SIGCONT)
+}
+
+// killLater kills the command killAfter later, if it has not ended by then. A second call does
+// nothing.
+func (t *timeLimit) killLater() {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.killAfter > 0 {
 		t.timer.Stop()
 		t.timer = time.AfterFunc(t.killAfter, func() { t.expire(unix.SIGKILL) })
 		t.killAfter = 0
 	}
-	t.mu.Unlock()
-	// A stopped process could not react to the signal.
-	t.child.SignalAll(unix.SIGCONT)
 }
 
 // parseSignal parses a signal by name, with or without SIG, or by number.

@@ -13,12 +13,12 @@ func OK(t *testing.T, what string, err error) {
 	}
 }
 
-// Wait waits until cond returns true. After 20 s it fails the test.
+// Wait waits until cond returns true. After a minute it fails the test.
 func Wait(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !cond(); {
+	for deadline := time.Now().Add(time.Minute); !cond(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 		time.Sleep(time.Millisecond)
 	}

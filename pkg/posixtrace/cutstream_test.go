@@ -83,7 +83,7 @@ func cutOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, logged bool) (rep
 	fmt.Fprintln(c.In, "20000*ev payload")
 	var wg sync.WaitGroup
 	quit := make(chan struct{})
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if !logged {
 		wg.Go(func() { // waits for events until the stream ends

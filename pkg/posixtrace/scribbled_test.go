@@ -126,7 +126,7 @@ func scribbleOnce(t *testing.T, c *tracetest.Child, rng *rand.Rand, kind int) {
 	path := filepath.Join(t.TempDir(), "scribbled.trace")
 	attr := &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend, StreamFullPolicy: []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyDefault}[rng.IntN(3)]}
 	s, other, info := harmed(t, c, attr, kind == 0, path)
-	late := time.AfterFunc(40*time.Second, func() { panic("something hangs") })
+	late := time.AfterFunc(5*time.Minute, func() { panic("something hangs") })
 	defer late.Stop()
 	k := tracetest.Start(t, "scribbler", info.Path, strconv.FormatUint(rng.Uint64(), 10))
 	defer func() {

@@ -964,11 +964,11 @@ var _ = conform("CRE-18/EINVAL", func(t *testing.T) {
 	s := newStreamOf(t, 0, posixtrace.Attr{})
 	useStream(t, s, syscall.EINVAL)
 	s.Start()
-	if _, _, err := s.Next(timeoutContext(t, 10*time.Second), nil); err != nil {
+	if _, _, err := s.Next(timeoutContext(t, time.Minute), nil); err != nil {
 		t.Errorf("getnext = %v", err)
 	}
 	recordUnnamed(2)
-	if _, _, err := s.TimedNext(time.Now().Add(10*time.Second), nil); err != nil {
+	if _, _, err := s.TimedNext(time.Now().Add(time.Minute), nil); err != nil {
 		t.Errorf("timedgetnext = %v", err)
 	}
 	if _, _, err := s.TryNext(nil); err != nil {
@@ -1456,9 +1456,9 @@ var _ = conform("CRE-27/EINVAL", func(t *testing.T) {
 	s, _ := newLoggedOf(t, 0, posixtrace.Attr{})
 	useStream(t, s, nil)
 	s.Start()
-	_, _, err := s.Next(timeoutContext(t, time.Second), nil)
+	_, _, err := s.Next(timeoutContext(t, time.Minute), nil)
 	wantErrno(t, err, syscall.EINVAL)
-	_, _, err = s.TimedNext(time.Now().Add(time.Second), nil)
+	_, _, err = s.TimedNext(time.Now().Add(time.Minute), nil)
 	wantErrno(t, err, syscall.EINVAL)
 	_, _, err = s.TryNext(nil)
 	wantErrno(t, err, syscall.EINVAL)

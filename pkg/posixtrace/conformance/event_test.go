@@ -325,7 +325,7 @@ var _ = conform("EVT-08", func(t *testing.T) {
 			}
 			// A goroutine, on another thread.
 			if end.IsZero() {
-				end = time.Now().Add(10 * time.Second)
+				end = time.Now().Add(time.Minute)
 			} else if time.Now().After(end) {
 				break
 			}
@@ -652,7 +652,7 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	unix.Close(r) // no reader of the log
 	s.Start()
 	var no syscall.Errno
-	for end := time.Now().Add(10 * time.Second); no == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); no == 0 && time.Now().Before(end); {
 		recordUnnamed(100)
 		st, err := s.PeekStatus()
 		if err != nil {
@@ -766,14 +766,14 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	var set posixtrace.EventSet
 	set.Add(posixtrace.EventUnnamed)
 	s.Start()
-	for end := time.Now().Add(10 * time.Second); len(last) < 3 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); len(last) < 3 && time.Now().Before(end); {
 		read(2000)
 	}
 	for i := range 12 {
 		if err := s.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(10 * time.Second); read(2000) == 0 && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); read(2000) == 0 && time.Now().Before(end); {
 			runtime.Gosched()
 		}
 		var err error
@@ -802,7 +802,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	s.Start()
 	clear(after)
 	left := writers[0].PID
-	for end := time.Now().Add(10 * time.Second); after[left] == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); after[left] == 0 && time.Now().Before(end); {
 		read(2000)
 	}
 	if after[left] == 0 {
@@ -817,7 +817,7 @@ var _ = conform("EVT-16", func(t *testing.T) {
 	dead.Cmd.Wait()
 	posixtrace.List() // ends its stream
 	clear(after)
-	for end := time.Now().Add(10 * time.Second); after[left] == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); after[left] == 0 && time.Now().Before(end); {
 		read(2000)
 	}
 	if after[left] == 0 {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,16 +17,18 @@ import (
 )
 
 func init() {
-	// pair: passes two trace points by turns until it is killed.
+	// pair: passes two trace points by turns, 200 times for each line of input.
 	tracetest.Helpers["pair"] = func(args []string) {
 		a, _ := posixtrace.OpenEventID("fil.a")
 		b, _ := posixtrace.OpenEventID("fil.b")
 		fmt.Println(a, b)
-		bufio.NewReader(os.Stdin).ReadString('\n')
-		for {
-			posixtrace.Event(a, nil)
-			posixtrace.Event(b, nil)
-			time.Sleep(time.Microsecond) // so that the reader keeps up
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			for range 200 {
+				posixtrace.Event(a, nil)
+				posixtrace.Event(b, nil)
+				time.Sleep(time.Microsecond)
+			}
+			fmt.Println("done")
 		}
 	}
 }
@@ -229,15 +232,35 @@ var _ = conform("FIL-08/posix_trace_set_filter", func(t *testing.T) {
 	var a, b posixtrace.EventID
 	fmt.Sscan(c.Line(), &a, &b)
 	s.Start()
-	fmt.Fprintln(c.In, "go")
+	// The next events come when the reader has those before: however slow it is, the stream never
+	// overruns.
+	var drained atomic.Int64
+	var over atomic.Bool
+	var recorder sync.WaitGroup
+	recorder.Go(func() {
+		for !over.Load() {
+			n := drained.Load()
+			fmt.Fprintln(c.In, "go")
+			if l, err := c.Out.ReadString('\n'); l != "done\n" {
+				t.Errorf("pair says %q, %v", l, err)
+				return
+			}
+			for drained.Load() == n && !over.Load() {
+				time.Sleep(50 * time.Microsecond)
+			}
+		}
+	})
+	defer recorder.Wait()
+	defer over.Store(true)
 	buf := make([]byte, 4096)
 	var filter posixtrace.EventSet
 	events, filters, changes := 0, 0, 0
 	read := func(stop func() bool) {
-		for end := time.Now().Add(10 * time.Second); !stop() && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); !stop() && time.Now().Before(end); {
 			ev, n, err := s.TryNext(buf)
 			switch {
 			case err == posixtrace.ErrUnavailable:
+				drained.Add(1)
 				continue
 			case err != nil:
 				t.Fatal(err)

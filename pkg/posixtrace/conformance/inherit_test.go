@@ -268,7 +268,7 @@ func waitGone(t *testing.T, pid int) {
 
 func (a *actor) line() string {
 	a.t.Helper()
-	a.out.SetReadDeadline(time.Now().Add(20 * time.Second))
+	a.out.SetReadDeadline(time.Now().Add(time.Minute))
 	l, err := a.buf.ReadString('\n')
 	if err != nil {
 		a.t.Fatalf("actor %d says %q, %v", a.pid, l, err)

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // as returns a command that runs the test binary in a role.
 func as(role string, env ...string) *exec.Cmd {

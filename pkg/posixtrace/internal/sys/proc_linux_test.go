@@ -120,7 +120,7 @@ func waiting(t *testing.T, attr *syscall.SysProcAttr) (p Proc, end func()) {
 	}
 	return p, func() {
 		in.Close()
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			if s, err := Stat(int(p.PID)); err != nil || s.Dead() {
 				return
 			}

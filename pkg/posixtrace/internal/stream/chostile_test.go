@@ -50,7 +50,7 @@ func startHostile(t *testing.T) *hostile {
 // line expects one of the answers, within a time that no stream may exceed.
 func (h *hostile) line(answers ...string) string {
 	h.t.Helper()
-	stuck := time.AfterFunc(20*time.Second, func() { h.cmd.Process.Kill() })
+	stuck := time.AfterFunc(time.Minute, func() { h.cmd.Process.Kill() })
 	s, err := h.out.ReadString('\n')
 	stuck.Stop()
 	for _, a := range answers {
@@ -134,7 +134,7 @@ func TestCScribbledStreamIsHarmless(t *testing.T) {
 			spoil(b, edits)
 		}
 		all[stormPhase].before.Store(stormEnds)
-		for end := time.Now().Add(20 * time.Second); all[stormDone].before.Load() < 4; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); all[stormDone].before.Load() < 4; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("policy %d: %d of 4 threads are ready; %s", policy, all[stormDone].before.Load(), states(m))
 			}

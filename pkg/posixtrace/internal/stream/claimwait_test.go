@@ -62,7 +62,7 @@ func TestReaderWaitsForClaim(t *testing.T) {
 			overwriteSlowly(m)
 		}
 	})
-	for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); {
+	for more := lasting(700*time.Millisecond, func() bool { return m.Lost() > 0 }); more(); {
 		take(1)
 		read.Add(1)
 		r.heap = r.heap[:0] // the next one looks at the chunks anew

@@ -139,7 +139,15 @@ func testTimers(t *testing.T, prog string, policy uint8, jumps int) {
 	}
 	p := startStorm(t, prog, dir, 0, fmt.Sprintf("timer %d %d %d", threads, jumps, calm))
 	most := 0
-	for end := time.Now().Add(time.Duration(tracetest.Scale(200, 3000, 10000)) * time.Millisecond); time.Now().Before(end); {
+	gone := func() bool { // more than may be under way
+		left := uint64(0)
+		for i := range y.got {
+			over := all[i].recorded.Load() + all[i].refused.Load()
+			left += all[i].before.Load() - over
+		}
+		return jumps == 0 || left > 4*threads
+	}
+	for more := lasting(time.Duration(tracetest.Scale(200, 3000, 10000))*time.Millisecond, gone); more(); {
 		take()
 		most = max(most, busyChunks(m))
 	}

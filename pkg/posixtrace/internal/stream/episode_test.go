@@ -76,7 +76,7 @@ func testEpisodes(t *testing.T, policy uint8, flush bool, writers int) {
 			generated.Add(n)
 		})
 	}
-	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
+	for more := lasting(300*time.Millisecond, func() bool { return m.Lost() > 0 }); more(); {
 		take()
 		m.Restart(c)
 	}

@@ -327,6 +327,7 @@ func TestAccountsAfterKilledFlush(t *testing.T) {
 	ctl := newWriter(t, m, 1)
 	m.Start(ctl, Event{})
 	w := spawn(t, dir, "owned", 0)
+	tracetest.Wait(t, "an event", func() bool { return all[0].recorded.Load() > 0 })
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 40 {
 		f := spawn(t, dir, "flush", 1)

@@ -280,6 +280,7 @@ func TestFlushReportsMarks(t *testing.T) {
 // TestFilterTakesEffectAtOneInstant checks that events judged by the old filter stand before the FILTER
 // event, events judged by the new filter behind it, and none between STOP and START.
 func TestFilterTakesEffectAtOneInstant(t *testing.T) {
+	setPatience(t, 10*time.Second) // late events would end the check
 	m := newMem(t, 1<<20, Loop)
 	c := newWriter(t, m, 1)
 	a, b := event.FirstUser, event.FirstUser+1
@@ -340,8 +341,8 @@ func TestFilterTakesEffectAtOneInstant(t *testing.T) {
 		}
 	}
 	var rec chunk.Record
-	end := time.Now().Add(400 * time.Millisecond)
-	for n := 1; time.Now().Before(end) || counts[event.Filter] < 5 && time.Since(end) < 10*time.Second; n++ {
+	enough := func() bool { return counts[event.Filter] >= 5 && counts[a] > 0 && counts[b] > 0 }
+	for n, more := 1, lasting(400*time.Millisecond, enough); more(); n++ {
 		m.SetFilter(c, Event{}, &not[n&1])
 		if n%5 == 0 {
 			m.Stop(c, Event{})
@@ -359,7 +360,7 @@ func TestFilterTakesEffectAtOneInstant(t *testing.T) {
 	}
 	quit.Store(true)
 	wg.Wait()
-	if counts[event.Filter] < 5 || counts[a] == 0 || counts[b] == 0 {
+	if !enough() {
 		t.Error(counts)
 	}
 	t.Logf("%v, %d late, %d lost", counts, m.h.late.Load(), m.Lost())

@@ -15,6 +15,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -47,6 +48,7 @@ Examples: eval "$(ptrace-create --export -s ci)"
 
 var options = slices.Concat([]cli.Option{
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the calling script)"},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "also record, by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...", Needs: cli.Need{AnyOf: []string{"pid"}, Text: "--events needs --pid"}},
 }, creation.LogOptions, []cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},
@@ -55,6 +57,7 @@ var options = slices.Concat([]cli.Option{
 	{Long: "export", Help: "print code that exports PTRACE_STREAM, for eval"},
 	{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
 	{Long: "keeper", Arg: "PROCESS", Hidden: true},
+	{Long: tracerOption, Arg: "FD", Hidden: true},
 })
 
 // plan is a parsed command line of ptrace-create.
@@ -67,6 +70,8 @@ type plan struct {
 	start      bool
 	export     bool
 	foreground bool
+	trace      tracer.Want
+	tracer     *tracer.Tracer // of the running process, or nil
 }
 
 func newPlan(args *cli.Args) (_ *plan, err error) {
@@ -98,6 +103,14 @@ func newPlan(args *cli.Args) (_ *plan, err error) {
 			return nil, err
 		}
 	}
+	if args.Has("events") {
+		if p.trace, _, err = creation.Events(args); err == nil {
+			err = creation.Attachable(args, &p.trace)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if args.Has("log") && p.log == "" {
 		return nil, cli.Usagef("invalid argument '' for '--log'")
 	}
@@ -118,13 +131,21 @@ func newPlan(args *cli.Args) (_ *plan, err error) {
 	if pid == 0 {
 		pid = process.Script()
 	}
+	if p.trace.Any() {
+		if err := creation.CheckAttach(pid); err != nil {
+			return nil, err
+		}
+	}
 	p.target, err = process.Identify(pid)
 	return p, err
 }
 
 func create(env *cli.Env, args *cli.Args) error {
-	if args.Has("keeper") {
-		return keep(args)
+	switch {
+	case args.Has(tracerOption):
+		return serveTracer(args)
+	case args.Has("keeper"):
+		return keep(env, args)
 	}
 	p, err := newPlan(args)
 	if err != nil {
@@ -151,7 +172,7 @@ func create(env *cli.Env, args *cli.Args) error {
 		}
 	}
 	signals := catchSignals(p.foreground)
-	s, made, err := p.create(log)
+	s, made, err := p.create(env, log)
 	if err != nil {
 		log.Discard()
 		return err
@@ -161,7 +182,7 @@ func create(env *cli.Env, args *cli.Args) error {
 		if err := announce(env, p, made, undo); err != nil {
 			return err
 		}
-		return cli.Failure(made.name, keepAlive(s, p.target, signals))
+		return cli.Failure(made.name, p.keepAlive(s, signals))
 	}
 	if err := s.Handover(p.target.PID); err != nil {
 		undo()
@@ -178,12 +199,12 @@ type made struct {
 }
 
 // create creates the stream, and starts it if the plan says so.
-func (p *plan) create(log *logfile.File) (*posixtrace.Stream, made, error) {
+func (p *plan) create(env *cli.Env, log *logfile.File) (*posixtrace.Stream, made, error) {
 	s, err := p.createNamed(log)
 	if err != nil {
 		return nil, made{}, p.explain(err)
 	}
-	m, err := p.configure(s, log)
+	m, err := p.configure(env, s, log)
 	if err != nil {
 		s.Shutdown()
 		return nil, made{}, p.explain(err)
@@ -223,7 +244,7 @@ func (p *plan) createStream(log *logfile.File) (*posixtrace.Stream, error) {
 }
 
 // configure sets up a new stream and starts it if the plan says so.
-func (p *plan) configure(s *posixtrace.Stream, log *logfile.File) (m made, err error) {
+func (p *plan) configure(env *cli.Env, s *posixtrace.Stream, log *logfile.File) (m made, err error) {
 	// The process may have ended since we identified it, and its pid may belong to another
 	// process.
 	if !p.target.Alive() {
@@ -239,12 +260,17 @@ func (p *plan) configure(s *posixtrace.Stream, log *logfile.File) (m made, err e
 			return m, err
 		}
 	}
-	if p.start {
-		if err := s.Start(); err != nil {
-			return m, err
-		}
-	}
 	info, err := s.Info()
+	if err != nil {
+		return m, err
+	}
+	var notes []string
+	switch {
+	case p.trace.Any():
+		notes, err = p.attach(env.Prog, s, info.Path)
+	case p.start:
+		err = s.Start()
+	}
 	if err != nil {
 		return m, err
 	}
@@ -254,13 +280,18 @@ func (p *plan) configure(s *posixtrace.Stream, log *logfile.File) (m made, err e
 			spool.Mark(path) // a shell with a coarse clock may date its first event before the START
 		}
 	}
-	m = made{info.Name, info.Path, creation.RoomNotes(s, &p.attr)}
+	m = made{info.Name, info.Path, append(creation.RoomNotes(s, &p.attr), notes...)}
 	return m, log.Begin(s)
 }
 
 // explain returns an error of the creation in the user's terms.
 func (p *plan) explain(err error) error {
+	var fault *cli.Fault
 	switch {
+	case errors.As(err, &fault):
+		return fault
+	case p.trace.Any() && errors.Is(err, syscall.EPERM):
+		return creation.AttachFault(p.target.PID, err)
 	case errors.Is(err, posixtrace.ErrDirectory):
 		return cli.AsFault(err)
 	case errors.Is(err, syscall.ESRCH):

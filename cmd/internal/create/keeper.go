@@ -106,7 +106,7 @@ func closeOnExec() {
 }
 
 // keep is the keeper's main function: it creates the stream, answers, and owns the stream.
-func keep(args *cli.Args) error {
+func keep(env *cli.Env, args *cli.Args) error {
 	answer := os.NewFile(keeperAnswer, "answer")
 	fail := func(err error) error {
 		f := cli.AsFault(err)
@@ -126,7 +126,7 @@ func keep(args *cli.Args) error {
 	log.Unblock()
 	fi, err := log.Stat()
 	log.Held = err == nil && fi.Mode().IsRegular()
-	s, m, err := p.create(log)
+	s, m, err := p.create(env, log)
 	if err != nil {
 		return fail(err)
 	}
@@ -140,7 +140,7 @@ func keep(args *cli.Args) error {
 		return err
 	}
 	answer.Close()
-	return keepAlive(s, p.target, signals)
+	return p.keepAlive(s, signals)
 }
 
 // catchSignals catches the signals that end a keeper, if on is set.
@@ -157,14 +157,16 @@ const goneInterval = 200 * time.Millisecond
 
 // keepAlive owns the stream until the stream is shut down, the target ends or a signal
 // arrives.
-func keepAlive(s *posixtrace.Stream, target process.Process, signals <-chan os.Signal) error {
+func (p *plan) keepAlive(s *posixtrace.Stream, signals <-chan os.Signal) error {
 	defer streams.WatchSpool(s)()
-	ended := awaitEnd(target)
+	defer p.watchTracer(s)()
+	ended := awaitEnd(p.target)
 	tick := time.NewTicker(goneInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-signals:
+			p.detach()
 			s.SetLogTimeout(logfile.Grace)
 			return s.Shutdown()
 		case <-ended:
@@ -172,6 +174,8 @@ func keepAlive(s *posixtrace.Stream, target process.Process, signals <-chan os.S
 				<-signals
 				s.SetLogTimeout(logfile.Grace)
 			}()
+			p.awaitLast()
+			p.detach()
 			return s.Shutdown()
 		case <-tick.C:
 			if _, err := s.Info(); err != nil {

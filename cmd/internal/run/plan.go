@@ -16,6 +16,7 @@ import (
 // runPlan is the parsed command line of ptrace-run.
 type runPlan struct {
 	argv      []string
+	attach    int // this running process instead, or 0
 	attr      posixtrace.Attr
 	filter    []posixtrace.FilterOp
 	log       string // path, "" for none
@@ -45,7 +46,7 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 		report:    args.Value("report"),
 		strict:    args.Has("strict"),
 	}
-	if len(p.argv) == 0 {
+	if len(p.argv) == 0 && !args.Has("pid") {
 		return nil, cli.Usagef("missing operand")
 	}
 	if args.Has("log") && p.log == "" {
@@ -67,7 +68,7 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 	if p.filter, err = creation.Filter(args); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(*cli.Args) error{p.setEvents, p.setLimit, p.setCapture} {
+	for _, step := range []func(*cli.Args) error{p.setEvents, p.setAttach, p.setLimit, p.setCapture} {
 		if err := step(args); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,8 @@
 // session is one run of the plan: session.go creates the stream, execute.go starts the
 // command and waits for it, finish.go and dump.go end the run.
 //
+// attach.go is the run without a command, attached to a process that runs already.
+//
 // What a session adds to the command has a file each: capture.go the pipes for its output,
 // trace.go the tracer of its processes, timeout.go the time limit, spool.go the spool for
 // shells. console.go is the pseudo-terminal of a captured command, with its job control, keys
@@ -25,7 +27,7 @@ import (
 // Command is ptrace-run.
 var Command = &cli.Command{
 	Name:  "ptrace-run",
-	Usage: "[OPTION]... [--] COMMAND [ARG]...",
+	Usage: "[OPTION]... [--] COMMAND [ARG]...\n-p PID -e SET [OPTION]...",
 	Brief: "Run COMMAND wrapped in a trace stream, with the same output and status as without it. " +
 		"Without --log, keep the last events in memory and show them if COMMAND fails.",
 	Options:       runOptions,
@@ -37,7 +39,7 @@ var Command = &cli.Command{
 signal kills COMMAND, it kills ptrace-run, too.
 
 Examples: ptrace-run -c -o build.trace -- make -j8
-          ptrace-run -t 10m ./flaky-test
+          ptrace-run -p "$PID" -e syscall -o server.trace
 `,
 	Run: func(env *cli.Env, args *cli.Args) error {
 		switch {

@@ -19,6 +19,9 @@ import (
 
 // run executes the plan.
 func (p *runPlan) run(env *cli.Env) error {
+	if p.attach != 0 {
+		return p.follow(env)
+	}
 	s := &session{plan: p, env: env}
 	s.startTracer()
 	if err := s.create(); err != nil {
@@ -86,7 +89,11 @@ func (s *session) create() error {
 	// Catch signals from here on. One that arrives while the log is created is for the
 	// command, and must not leave the log incomplete. Opening the log is not covered: on a
 	// FIFO it blocks until there is a reader.
-	s.signals = signals.NewForwarder()
+	if s.plan.attach == 0 {
+		s.signals = signals.NewForwarder()
+	} else {
+		s.signals = catchDetach()
+	}
 	err := s.createStream(log)
 	if err != nil {
 		log.Discard()
@@ -116,13 +123,18 @@ func (s *session) createStream(log *logfile.File) (err error) {
 	attr := s.plan.attr
 	attr.HoldLog = log != nil && log.Held
 	if attr.Name == "" {
-		attr.Name = creation.NameFor(s.plan.argv[0])
+		attr.Name = creation.NameFor(s.plan.target())
 	} else if err := creation.CheckNameFree(attr.Name); err != nil {
 		return err
 	} else {
 		attr.Exclusive = true
 	}
-	if s.stream, err = posixtrace.CreateForChild(&attr, file); err != nil {
+	if s.plan.attach != 0 {
+		err = s.createAttached(&attr, file)
+	} else {
+		s.stream, err = posixtrace.CreateForChild(&attr, file)
+	}
+	if err != nil {
 		if errors.Is(err, syscall.EEXIST) {
 			return creation.NameInUse(attr.Name)
 		}
@@ -137,7 +149,7 @@ func (s *session) createStream(log *logfile.File) (err error) {
 	if err == nil && s.plan.sync {
 		err = s.stream.SetSync(true)
 	}
-	if err == nil && !s.plan.stopped {
+	if err == nil && !s.plan.stopped && s.plan.attach == 0 {
 		err = s.stream.Start()
 	}
 	if err == nil {

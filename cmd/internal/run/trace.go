@@ -48,15 +48,7 @@ func (s *session) configureTracer(stream string) {
 	if s.tracer == nil {
 		return
 	}
-	maxData := *s.plan.attr.MaxDataSize
-	if attr, err := s.stream.Attr(); err == nil {
-		maxData = attr.MaxDataSize
-	}
-	err := s.tracer.Configure(tracer.Config{
-		Stream: stream, Want: s.plan.trace, MaxData: maxData,
-		Alone: s.plan.attr.Inheritance != posixtrace.InheritChildren,
-	})
-	if err != nil {
+	if err := s.tracer.Configure(s.tracerConfig(stream)); err != nil {
 		s.tracer.Release()
 		s.tracer = nil
 		s.reportUntraced(err)
@@ -77,7 +69,7 @@ func (s *session) endTracer() {
 		return
 	}
 	text := "the tracer was killed; events of processes are missing"
-	if s.plan.trace.Filtered() {
+	if s.plan.attach == 0 && s.plan.trace.Filtered() {
 		text = "the tracer was killed, and with it the processes it traced"
 	}
 	s.env.Note(text)

@@ -31,3 +31,7 @@ func skipCall(tid int) {
 		ptrace(unix.PTRACE_SETREGSET, tid, setGeneral, uintptr(unsafe.Pointer(&io)))
 	}
 }
+
+// restartCall does nothing: before the stop of an interruption, the kernel has decided whether it
+// restarts the call.
+func restartCall(int) (broken int) { return 0 }

@@ -24,4 +24,10 @@ type Config struct {
 	Want    Want
 	Alone   bool // record the command only, not its children
 	MaxData int  // the stream truncates longer data
+
+	// Attach is a process that runs already, 0 for a command that starts. Then the tracer can
+	// record every type, and Want is only the first filter of the stream.
+	Attach int
+	Start  bool // start the stream when it has that filter
+	Stay   bool // until the stream is shut down, even if the process that started the tracer ends
 }

@@ -1,6 +1,7 @@
 // Package tracer records forks, executions, exits, signals and system calls of processes
 // that are not instrumented. It uses ptrace(2), and a seccomp(2) filter if only some system
-// calls are recorded. ptrace-run uses it for its options -e proc, signal and syscall.
+// calls are recorded. ptrace-run uses it for its options -e proc, signal and syscall, and so does
+// ptrace-create for a process that runs already.
 //
 // Three processes take part:
 //
@@ -25,6 +26,8 @@
 // decode files show the arguments of calls: decode_calls.go has their kinds, decode.go goes
 // by kind. recipe.go finds the programs that make runs for a target. placement.go chooses the
 // processor of the tracer.
+//
+// attach.go is for a process that runs already: there is no thread that starts it, and no filter.
 //
 // The tracer ends when ptrace-run does, and so releases all threads. If a filter is set, it
 // continues until the last process with the filter has ended.

@@ -50,6 +50,7 @@ func (t *tracer) hold(tid int, sig syscall.Signal) bool {
 		t.held = slices.Delete(t.held, i, i+1)
 		return false
 	}
+	takeStop(tid)
 	now := time.Now()
 	t.held = append(t.held, held{tid: tid, sig: sig, since: now, look: now.Add(lookAfter)})
 	return true

@@ -52,6 +52,7 @@ func lateForks(by time.Duration) {
 				if by > time.Second {
 					ptraceResume(unix.PTRACE_CONT, tid, 0)
 				} else {
+					takeStop(tid)
 					list = append(list, late{tid, *status, *usage, time.Now().Add(by)})
 				}
 				if flags&unix.WNOHANG != 0 {

@@ -14,6 +14,10 @@ type task struct {
 	confined bool // it has a seccomp filter of its own, which runs before ours: stop at every call
 	call     call // the system call it is in
 	recipe   inRecipe
+
+	calls       bool // it was resumed to stop at its calls
+	interrupted bool // by the tracer, which has not seen it stop yet
+	broken      int  // the call that was interrupted and that restart_syscall(2) continues, or 0
 }
 
 // awaitStop is replaced by a test.
@@ -24,6 +28,9 @@ func (t *tracer) loop() {
 	var status syscall.WaitStatus
 	var usage syscall.Rusage
 	for {
+		if t.changed.Load() {
+			t.follow()
+		}
 		flags := 0
 		if len(t.held) > 0 {
 			flags = unix.WNOHANG
@@ -109,6 +116,15 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 // resumeAtStop resumes a thread at a PTRACE_EVENT_STOP: it is new, or job control has stopped
 // its process. In the latter case it stays stopped until SIGCONT.
 func (t *tracer) resumeAtStop(k *task, sig syscall.Signal) {
+	if t.cfg.Attach != 0 && t.cfg.Alone && k.pid != t.command {
+		ptrace(unix.PTRACE_DETACH, k.tid, 0, 0) // a child, which is not recorded
+		t.forget(k.tid)
+		return
+	}
+	if k.interrupted && sig == unix.SIGTRAP {
+		k.broken = restartCall(k.tid)
+	}
+	k.interrupted = false
 	switch sig {
 	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
 		ptraceResume(unix.PTRACE_LISTEN, k.tid, 0)
@@ -118,7 +134,11 @@ func (t *tracer) resumeAtStop(k *task, sig syscall.Signal) {
 }
 
 // resume resumes a thread, with a signal unless that is 0.
-func (t *tracer) resume(k *task, sig syscall.Signal) { ptraceResume(t.request(k), k.tid, sig) }
+func (t *tracer) resume(k *task, sig syscall.Signal) {
+	how := t.request(k)
+	k.calls = how == unix.PTRACE_SYSCALL
+	ptraceResume(how, k.tid, sig)
+}
 
 // request returns the request of ptrace(2) that resumes a thread: to the return of the call
 // that it is in, or to the next event.

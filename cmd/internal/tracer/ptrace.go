@@ -73,11 +73,51 @@ func getSyscallInfo(tid int, s *syscallInfo) error {
 	return ptrace(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(*s), uintptr(unsafe.Pointer(s)))
 }
 
+// childInfo is the siginfo_t that waitid(2) fills in.
+type childInfo struct {
+	_        [2]int32
+	code, _  int32
+	pid, uid int32
+	status   int32
+	_        [100]byte
+}
+
 // wait waits for any traced thread to stop or end. It can block for long, so the runtime's
 // scheduler must know of it (Syscall).
+//
+// It leaves the report of a stop with the kernel (WNOWAIT): taking it would take the signal
+// that the thread stopped for, and the thread would not get that signal if the tracer were
+// killed before it resumed the thread. The kernel repeats the report until then.
 func wait(status *syscall.WaitStatus, usage *syscall.Rusage, flags int) (int, syscall.Errno) {
+	var info childInfo
+	_, _, no := unix.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(unix.WALL|unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|flags), 0, 0)
+	if no != 0 {
+		return -1, no
+	}
+	if info.pid == 0 {
+		return 0, 0
+	}
+	if info.code == childTrapped || info.code == childStopped {
+		if info.status>>8 == unix.PTRACE_EVENT_EXEC {
+			takeStop(int(info.pid)) // before, requests for a thread that changed its id fail
+		}
+		*status = syscall.WaitStatus(uint32(info.status)<<8 | 0x7f)
+		return int(info.pid), 0
+	}
 	var ws int32
-	tid, _, no := unix.Syscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&ws)), uintptr(unix.WALL|flags), uintptr(unsafe.Pointer(usage)), 0, 0)
+	tid, _, no := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(info.pid), uintptr(unsafe.Pointer(&ws)), unix.WALL, uintptr(unsafe.Pointer(usage)), 0, 0)
 	*status = syscall.WaitStatus(ws)
 	return int(tid), no
+}
+
+// Codes of childInfo: CLD_TRAPPED, CLD_STOPPED.
+const (
+	childTrapped = 4
+	childStopped = 5
+)
+
+// takeStop takes the report of a stop of a thread that stays stopped for now.
+func takeStop(tid int) {
+	var info childInfo
+	unix.RawSyscall6(unix.SYS_WAITID, unix.P_PID, uintptr(tid), uintptr(unsafe.Pointer(&info)), uintptr(unix.WALL|unix.WSTOPPED|unix.WNOHANG), 0, 0)
 }

@@ -2,8 +2,10 @@ package tracer
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -47,6 +49,8 @@ type tracer struct {
 	recipes   recipes
 
 	releasing atomic.Bool
+	changed   atomic.Bool // whether calls are recorded, see watch
+	calling   atomic.Bool // calls are recorded now
 	buf       []byte
 	mem       []byte
 	copied    [512]byte // copy of a structure of a traced process
@@ -67,13 +71,17 @@ func Serve(control int) bool {
 	unix.CloseOnExec(control)
 	unix.CloseOnExec(control + 1)
 	unix.CloseRange(uint(control+2), 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
-	os.WriteFile("/proc/self/comm", []byte("ptrace-run"), 0)
+	os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 	t := &tracer{control: control, stage: control + 1, thread: unix.Gettid(), tasks: make(map[int]*task), how: unix.PTRACE_CONT}
 	what, data := packet.Receive(control)
 	if what != orderConfig || json.Unmarshal(data, &t.cfg) != nil {
 		return true
 	}
-	if !t.attach() {
+	attach := t.attach
+	if t.cfg.Attach != 0 {
+		attach = t.attachRunning
+	}
+	if !attach() {
 		return true
 	}
 	ignoreChildStops()
@@ -96,11 +104,7 @@ func (t *tracer) attach() bool {
 		err = seize(tid, t.options())
 	}
 	if err != nil {
-		no := unix.EPERM
-		if e, ok := err.(syscall.Errno); ok {
-			no = e
-		}
-		packet.Send(t.control, reportAttached, []byte(strconv.Itoa(int(no))))
+		t.reportAttached(err)
 		packet.Send(t.stage, stageUntraced, nil)
 		return false
 	}
@@ -116,9 +120,18 @@ func (t *tracer) attach() bool {
 		t.filter = true
 		program = appendProgram(nil, filterProgram(t.stops()))
 	}
-	packet.Send(t.control, reportAttached, []byte("0"))
+	t.reportAttached(nil)
 	packet.Send(t.stage, stageGo, program)
 	return true
+}
+
+// reportAttached reports that the tracer has attached, or why it could not.
+func (t *tracer) reportAttached(err error) {
+	var no syscall.Errno
+	if err != nil && !errors.As(err, &no) {
+		no = unix.EPERM
+	}
+	packet.Send(t.control, reportAttached, []byte(strconv.Itoa(int(no))))
 }
 
 // stops returns the calls that the filter stops at: the ones to record; ptrace(2), whose
@@ -182,13 +195,22 @@ func (t *tracer) confirmFilter(tid int) {
 // loop release.
 func (t *tracer) awaitRelease() {
 	for {
-		if what, _ := packet.Receive(t.control); what == 0 || what == orderRelease {
+		what, _ := packet.Receive(t.control)
+		if what == 0 && t.cfg.Stay {
+			return
+		}
+		if what == 0 || what == orderRelease {
 			break
 		}
 	}
-	t.releasing.Store(true)
-	for t.releasing.Load() {
-		// Repeat the signal: the thread may have tested releasing just before it waited.
+	t.raise(&t.releasing)
+}
+
+// raise sets a flag and makes the loop test it, which then clears it.
+func (t *tracer) raise(flag *atomic.Bool) {
+	flag.Store(true)
+	for flag.Load() {
+		// Repeat the signal: the thread may have tested the flag just before it waited.
 		unix.Tgkill(os.Getpid(), t.thread, wake)
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -199,6 +221,7 @@ func (t *tracer) awaitRelease() {
 func (t *tracer) release() (stay bool) {
 	if t.stream != nil {
 		t.reportLeftProcesses()
+		t.recordUnfinished()
 		t.rec.Close()
 		t.stream.Close()
 		t.rec, t.stream = nil, nil
@@ -235,7 +258,11 @@ func (t *tracer) reportLeftProcesses() {
 	if more := len(pids) - len(list); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	t.notify("the command has left processes running; their events are no longer recorded: " + text)
+	who := "the command"
+	if t.cfg.Attach != 0 {
+		who = "process " + strconv.Itoa(t.command)
+	}
+	t.notify(who + " has left processes running; their events are no longer recorded: " + text)
 }
 
 // running reports whether a process has not ended.

@@ -26,6 +26,7 @@ type Tracer struct {
 	released     chan struct{} // closed when the tracer has stopped recording
 	exitRecorded bool          // the command's proc.exit is recorded
 	killed       bool          // the tracer ended without having released
+	leaves       bool          // the tracer ends when it has released
 	once         sync.Once
 }
 
@@ -83,6 +84,7 @@ func environment() []string { return append([]string{"GOMAXPROCS=2"}, os.Environ
 
 // Configure sends the tracer its configuration.
 func (t *Tracer) Configure(cfg Config) error {
+	t.leaves = cfg.Attach != 0
 	order, err := json.Marshal(cfg)
 	if err != nil {
 		return err
@@ -160,6 +162,12 @@ func (t *Tracer) Exited() bool {
 	return t.exitRecorded
 }
 
+// Killed waits until the tracer has stopped recording, and reports whether it was killed.
+func (t *Tracer) Killed() bool {
+	<-t.released
+	return t.killed
+}
+
 // Release makes the tracer stop recording, and waits until it has. The tracer detaches from
 // processes without a filter. Release returns false if the tracer ended before.
 func (t *Tracer) Release() (whole bool) {
@@ -167,8 +175,16 @@ func (t *Tracer) Release() (whole bool) {
 		packet.Send(t.control, orderRelease, nil)
 		<-t.released
 		unix.Close(t.control)
+		options := syscall.WNOHANG
+		if t.leaves {
+			options = 0 // its end detaches
+		}
 		var ws syscall.WaitStatus
-		syscall.Wait4(t.pid, &ws, syscall.WNOHANG, nil)
+		for {
+			if _, err := syscall.Wait4(t.pid, &ws, options, nil); err != syscall.EINTR {
+				break
+			}
+		}
 	})
 	return !t.killed
 }

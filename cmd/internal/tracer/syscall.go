@@ -50,6 +50,10 @@ func (t *tracer) atCall(k *task) {
 func (t *tracer) enter(k *task, info *syscallInfo) {
 	c := &k.call
 	nr := int(info.nr())
+	if k.broken != 0 && nr == unix.SYS_RESTART_SYSCALL {
+		nr = k.broken // the registers still have its arguments
+	}
+	k.broken = 0
 	// The return of the last call was not reported, which should not happen. The call was
 	// made, so record it. A seccomp stop reports the same call a second time.
 	if c.in && (info.op == unix.PTRACE_SYSCALL_INFO_ENTRY || nr != c.nr || info.ip != c.ip) {

@@ -230,8 +230,8 @@ _posixtrace_offset() {
 # The options of a command.
 _posixtrace_options() {
 	case $1 in
-	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= --make -i --inherit= -x --exclude= --stopped --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --drain= --summary --report= --strict --color= -h --help -V --version' ;;
-	ptrace-create) echo '-p --pid= -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
+	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -p --pid= --make -i --inherit= -x --exclude= --stopped --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --drain= --summary --report= --strict --color= -h --help -V --version' ;;
+	ptrace-create) echo '-p --pid= -e --events= -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
@@ -248,6 +248,7 @@ _posixtrace_kind() {
 	ptrace-run:--capture=) echo 'words out err out,err' ;;
 	ptrace-run:--pty | ptrace-run:--pty=) echo 'words auto yes no' ;;
 	ptrace-run:-e | ptrace-run:--events | ptrace-run:--events=) echo 'sources' ;;
+	ptrace-run:-p | ptrace-run:--pid | ptrace-run:--pid=) echo 'pid' ;;
 	ptrace-run:-i | ptrace-run:--inherit | ptrace-run:--inherit=) echo 'words yes no' ;;
 	ptrace-run:-x | ptrace-run:--exclude | ptrace-run:--exclude=) echo 'events' ;;
 	ptrace-run:--stream-size | ptrace-run:--stream-size=) echo 'any' ;;
@@ -264,6 +265,7 @@ _posixtrace_kind() {
 	ptrace-run:--report | ptrace-run:--report=) echo 'file' ;;
 	ptrace-run:--color | ptrace-run:--color=) echo 'words auto always never' ;;
 	ptrace-create:-p | ptrace-create:--pid | ptrace-create:--pid=) echo 'pid' ;;
+	ptrace-create:-e | ptrace-create:--events | ptrace-create:--events=) echo 'sources' ;;
 	ptrace-create:-o | ptrace-create:--log | ptrace-create:--log=) echo 'file' ;;
 	ptrace-create:-i | ptrace-create:--inherit | ptrace-create:--inherit=) echo 'words yes no' ;;
 	ptrace-create:-x | ptrace-create:--exclude | ptrace-create:--exclude=) echo 'events' ;;

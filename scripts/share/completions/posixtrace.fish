@@ -144,6 +144,7 @@ function __posixtrace_takes
         ptrace-run:--name ptrace-run:-n \
         ptrace-run:--pty \
         ptrace-run:--events ptrace-run:-e \
+        ptrace-run:--pid ptrace-run:-p \
         ptrace-run:--inherit ptrace-run:-i \
         ptrace-run:--exclude ptrace-run:-x \
         ptrace-run:--stream-size \
@@ -160,6 +161,7 @@ function __posixtrace_takes
         ptrace-run:--report \
         ptrace-run:--color \
         ptrace-create:--pid ptrace-create:-p \
+        ptrace-create:--events ptrace-create:-e \
         ptrace-create:--log ptrace-create:-o \
         ptrace-create:--inherit ptrace-create:-i \
         ptrace-create:--exclude ptrace-create:-x \
@@ -222,7 +224,8 @@ complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'nam
 complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record lines of output; SET: out, err, or out,err to separate them'
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
 complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
-complete -c ptrace-run -n __posixtrace_before_operand -l make -d 'also record a span for each line of a recipe of GNU make, by ptrace(2)'
+complete -c ptrace-run -n __posixtrace_before_operand -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'attach to this process until INT; needs -e'
+complete -c ptrace-run -n __posixtrace_before_operand -l make -d 'record a span for each line of a recipe of make'
 complete -c ptrace-run -n __posixtrace_before_operand -s i -l inherit -r -f -a 'yes no' -d 'trace the command\'s children too (yes)'
 complete -c ptrace-run -n __posixtrace_before_operand -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'reject these events from the start'
 complete -c ptrace-run -n __posixtrace_before_operand -l stopped -d 'create the stream suspended, for ptrace-ctl start'
@@ -247,6 +250,7 @@ complete -c ptrace-run -x -a '(__fish_complete_subcommand --fcs-skip=1)'
 
 complete -c ptrace-create -e
 complete -c ptrace-create -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'trace this process (default: the calling script)'
+complete -c ptrace-create -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record, by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
 complete -c ptrace-create -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'
 complete -c ptrace-create -l no-clobber -d 'do not replace an existing regular file'
 complete -c ptrace-create -l sync -d 'write the log to its device with each flush'

@@ -1,0 +1,165 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// attachExcludes are the options that need a command.
+var attachExcludes = cli.Excludes("capture", "pty", "make", "stopped", "kill-after", "signal", "drain")
+
+// setAttach reads --pid, and sets what differs without a command.
+func (p *runPlan) setAttach(args *cli.Args) (err error) {
+	if p.attach, err = args.PID("pid", 0); err != nil || p.attach == 0 {
+		return err
+	}
+	if len(p.argv) > 0 {
+		return cli.Usagef("extra operand '%s'; --pid attaches to a running process", p.argv[0])
+	}
+	if !args.Has("dump") {
+		p.dump = "always"
+	}
+	return creation.Attachable(args, &p.trace)
+}
+
+// follow attaches to a process, and records it until it ends or a signal or the time limit asks
+// to detach.
+func (p *runPlan) follow(env *cli.Env) error {
+	if err := creation.CheckAttach(p.attach); err != nil {
+		return err
+	}
+	s := &session{plan: p, env: env}
+	s.startTracer()
+	if s.tracerFault != nil {
+		return creation.AttachFault(p.attach, s.tracerFault)
+	}
+	s.tracer.Staged()
+	if err := s.create(); err != nil {
+		return err
+	}
+	if err := s.attach(); err != nil {
+		s.tracer.Release()
+		s.stream.Shutdown()
+		s.log.Discard()
+		return err
+	}
+	s.replaceLog()
+	alive := s.awaitDetach()
+	lost := s.finish(false)
+	switch {
+	case !alive:
+		return cli.Exit(child.StatusOwn)
+	case p.strict && lost:
+		return cli.Exit(1)
+	}
+	return nil
+}
+
+// attach makes the tracer attach to the process.
+func (s *session) attach() error {
+	info, err := s.stream.Info()
+	if err != nil {
+		return cli.Failure("", err)
+	}
+	cfg := s.tracerConfig(info.Path)
+	cfg.Attach, cfg.Start = s.plan.attach, true
+	if err := s.tracer.Configure(cfg); err != nil {
+		return creation.AttachFault(s.plan.attach, err)
+	}
+	if err := s.tracer.Attached(); err != nil {
+		return creation.AttachFault(s.plan.attach, err)
+	}
+	return nil
+}
+
+// createAttached creates the stream of a process that runs already.
+func (s *session) createAttached(attr *posixtrace.Attr, file *os.File) (err error) {
+	if file == nil {
+		s.stream, err = posixtrace.Create(s.plan.attach, attr)
+	} else {
+		s.stream, err = posixtrace.CreateWithLog(s.plan.attach, attr, file)
+	}
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ESRCH) {
+		return creation.AttachFault(s.plan.attach, err)
+	}
+	return err
+}
+
+// target returns the name of the program that is recorded.
+func (p *runPlan) target() string {
+	if p.attach == 0 {
+		return p.argv[0]
+	}
+	return process.Process{PID: p.attach}.Command()
+}
+
+// catchDetach catches the signals that ask to detach. A shell without job control makes INT ignored
+// in its background commands, but it is what ends the recording.
+func catchDetach() *signals.Forwarder {
+	f := &signals.Forwarder{C: make(chan os.Signal, 8)}
+	signal.Notify(f.C, unix.SIGINT, unix.SIGTERM)
+	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGQUIT} {
+		if !signals.Ignored(sig) {
+			signal.Notify(f.C, sig)
+		}
+	}
+	return f
+}
+
+// goneInterval is how often awaitDetach checks whether another process has shut the stream down.
+const goneInterval = 200 * time.Millisecond
+
+// awaitDetach waits for the end of the process or for a reason to detach, and makes the tracer
+// detach. It returns false if the tracer was killed.
+func (s *session) awaitDetach() (alive bool) {
+	ended := make(chan bool, 1)
+	go func() { ended <- s.tracer.Exited() }()
+	var timeout <-chan time.Time
+	if l := &s.plan.limit; l.enabled() {
+		timeout = time.After(l.limit)
+	}
+	tick := time.NewTicker(goneInterval)
+	defer tick.Stop()
+	terminated := false
+	for waiting := true; waiting; {
+		select {
+		case <-ended:
+			waiting = false
+		case <-s.signals.C:
+			terminated, waiting = true, false
+		case <-timeout:
+			terminated, waiting = true, false
+		case <-tick.C:
+			_, err := s.stream.Info()
+			waiting = err == nil
+		}
+	}
+	alive = s.tracer.Release()
+	s.boundLog(time.Time{}, terminated)
+	return alive
+}
+
+// tracerConfig returns the configuration of the tracer.
+func (s *session) tracerConfig(stream string) tracer.Config {
+	maxData := *s.plan.attr.MaxDataSize
+	if attr, err := s.stream.Attr(); err == nil {
+		maxData = attr.MaxDataSize
+	}
+	return tracer.Config{
+		Stream: stream, Want: s.plan.trace, MaxData: maxData,
+		Alone: s.plan.attr.Inheritance != posixtrace.InheritChildren,
+	}
+}

@@ -1,0 +1,239 @@
+package tracer
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// A tracer attaches to a process that runs already by PTRACE_SEIZE, which disturbs no thread
+// and sends no signal. To see the calls of a thread, the tracer must resume it once from a stop,
+// and so interrupts it. The kernel restarts the calls that the interruption breaks off, or the
+// tracer makes it do so (restartCall).
+//
+// The tracer detaches by ending: then the kernel detaches from every thread, whatever it
+// does, without stopping it, and delivers the signals that were held up. So the end of a
+// tracer that is killed is the same.
+//
+// A filter cannot be set in a process from outside. While the stream rejects every call or is
+// suspended, the tracer lets the threads run without stopping at calls; watch follows that.
+
+// attachRunning attaches to all threads of a process and, unless they are not to be recorded, of
+// its descendants.
+func (t *tracer) attachRunning() bool {
+	unix.Close(t.stage)
+	first := t.cfg.Want
+	w := &t.cfg.Want
+	w.Proc, w.Signal, w.All = true, true, true
+	t.command = t.cfg.Attach
+	err := t.open()
+	if err == nil {
+		err = t.stream.SetFilter(t.unwanted(&first), posixtrace.FilterAdd)
+	}
+	if err == nil && t.cfg.Start {
+		err = t.stream.Start()
+	}
+	if err == nil {
+		err = t.seizeProcess(t.command)
+	}
+	if err != nil {
+		t.reportAttached(err)
+		return false
+	}
+	if !t.cfg.Alone {
+		t.seizeDescendants()
+	}
+	t.calling.Store(slices.ContainsFunc(t.ids[:], t.rec.Wants))
+	t.follow()
+	t.reportAttached(nil)
+	go t.watch()
+	return true
+}
+
+// unwanted returns the event types that the tracer records and that are not in w. If they are
+// most calls, the set is the whole class of system events but for those in w: readers show it so.
+func (t *tracer) unwanted(w *Want) (set posixtrace.EventSet) {
+	if !w.All {
+		set.Fill(posixtrace.FillSystem)
+		for id := posixtrace.EventID(1); id < posixtrace.EventUnnamed; id++ {
+			if name, err := t.stream.EventName(id); err == nil && name != "" {
+				set.Del(id)
+			}
+		}
+	}
+	if !w.Proc {
+		for _, id := range []posixtrace.EventID{posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit} {
+			set.Add(id)
+		}
+	}
+	if !w.Signal {
+		set.Add(posixtrace.EventProcSignal)
+	}
+	for _, nr := range w.Calls {
+		if nr >= 0 && nr < len(t.ids) {
+			set.Del(t.ids[nr])
+		}
+	}
+	return set
+}
+
+// seizeProcess starts to trace all threads of a process. It lists them until it finds no new
+// one: the kernel traces the children of a traced thread from their start.
+func (t *tracer) seizeProcess(pid int) error {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	for {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			if os.IsNotExist(err) {
+				err = unix.ESRCH
+			}
+			return err
+		}
+		found := false
+		for _, e := range list {
+			tid, err := strconv.Atoi(e.Name())
+			if err != nil || t.tasks[tid] != nil {
+				continue
+			}
+			err = seize(tid, t.options())
+			switch {
+			case err == nil:
+				t.tasks[tid] = &task{tid: tid, pid: pid}
+				found = true
+			case err == unix.ESRCH && tid != pid: // it has ended
+			case err == unix.EPERM && (tracedBy(tid) == os.Getpid() || tid != pid && ended(tid)):
+			default:
+				return err
+			}
+		}
+		if !found {
+			return nil
+		}
+	}
+}
+
+// tracedBy returns the process that traces a thread, or 0.
+func tracedBy(tid int) int {
+	status, err := process.Read(tid, "status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(status, []byte("\nTracerPid:\t"))
+	line, _, _ := bytes.Cut(rest, []byte{'\n'})
+	n, _ := strconv.Atoi(string(line))
+	return n
+}
+
+// ended reports whether a thread has ended or is ending.
+func ended(tid int) bool { return !running(tid) }
+
+// seizeDescendants starts to trace the descendants of the process that exist, as far as it may.
+func (t *tracer) seizeDescendants() {
+	// Not this process and the one that controls it: they would wait for each other.
+	known := []int{t.command, os.Getpid(), os.Getppid()}
+	refused := 0
+	for queue := []int{t.command}; len(queue) > 0; queue = queue[1:] {
+		for _, pid := range childrenOf(queue[0]) {
+			if slices.Contains(known, pid) {
+				continue
+			}
+			known = append(known, pid)
+			switch t.seizeProcess(pid) {
+			case nil:
+				queue = append(queue, pid)
+			case unix.ESRCH:
+			default:
+				refused++
+			}
+		}
+	}
+	if refused > 0 {
+		t.notify(strconv.Itoa(refused) + " of the descendants of process " + strconv.Itoa(t.command) + " cannot be traced, and are not recorded")
+	}
+}
+
+// childrenOf returns the children of all threads of a process.
+func childrenOf(pid int) (list []int) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	tasks, _ := os.ReadDir(dir)
+	for _, e := range tasks {
+		b, _ := os.ReadFile(dir + e.Name() + "/children")
+		for f := range strings.FieldsSeq(string(b)) {
+			if n, err := strconv.Atoi(f); err == nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
+
+// watchEvery is how often watch looks.
+const watchEvery = 50 * time.Millisecond
+
+// watch makes the loop follow changes of the filter and of the state of the stream, and release
+// when the stream is shut down.
+func (t *tracer) watch() {
+	// A handle of its own: the loop closes the other one.
+	s, err := posixtrace.Attach(t.cfg.Stream)
+	for ; err == nil; time.Sleep(watchEvery) {
+		var st posixtrace.Status
+		var rejected posixtrace.EventSet
+		if _, err = os.Stat(t.cfg.Stream); err == nil { // a removed directory is no shutdown
+			_, err = s.Info()
+		}
+		if err == nil {
+			st, err = s.PeekStatus()
+		}
+		if err == nil {
+			rejected, err = s.Filter()
+		}
+		if err != nil {
+			break
+		}
+		calling := st.StreamStatus == posixtrace.StatusRunning && slices.ContainsFunc(t.ids[:], func(id posixtrace.EventID) bool {
+			return id != 0 && !rejected.Has(id)
+		})
+		if calling != t.calling.Load() {
+			t.calling.Store(calling)
+			t.raise(&t.changed)
+		}
+	}
+	t.raise(&t.releasing)
+}
+
+// recordUnfinished records the calls that the threads are in when the tracer detaches. The one that
+// a stuck process waits in is among them.
+func (t *tracer) recordUnfinished() {
+	if t.cfg.Attach == 0 {
+		return
+	}
+	for _, tid := range slices.Sorted(maps.Keys(t.tasks)) {
+		if k := t.tasks[tid]; k.call.in {
+			t.unfinished(k)
+		}
+	}
+}
+
+// follow makes the threads stop at their calls from now on, or no longer.
+func (t *tracer) follow() {
+	t.changed.Store(false)
+	if !t.calling.Load() {
+		t.how = unix.PTRACE_CONT // each thread at its next stop
+		return
+	}
+	t.how = unix.PTRACE_SYSCALL
+	for _, k := range t.tasks {
+		if !k.calls && ptrace(unix.PTRACE_INTERRUPT, k.tid, 0, 0) == nil {
+			k.interrupted = true
+		}
+	}
+}

@@ -91,7 +91,7 @@ func Leaks(dir string) (list []string) {
 // another goroutine may use a mapping after Close or Shutdown, so a garbage collection
 // unmaps it, after its last reference. That takes a few collections.
 func stillMapped() (list []string) {
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		runtime.GC()
 		if list = Mappings(); len(list) == 0 || time.Now().After(deadline) {
 			return list

@@ -100,7 +100,7 @@ func (s *session) run(t *testing.T, bin string) {
 }
 
 func runSteps(t *testing.T, steps []step, dir string, env []string) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for _, step := range steps {
 		cmd := exec.CommandContext(ctx, "sh", "-c", step.command)

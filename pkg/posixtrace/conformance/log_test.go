@@ -999,8 +999,9 @@ var _ = conform("LOG-13", func(t *testing.T) {
 })
 
 var _ = conform("LOG-14/posix_trace_open/EINVAL", func(t *testing.T) {
-	// Its owner is alive.
-	s, path := newLoggedWith(t, posixtrace.Attr{LogFullPolicy: posixtrace.PolicyAppend})
+	// Its owner is alive. With the default policy, FLUSH, the stream would flush the rest by itself
+	// after a second.
+	s, path := newLoggedWith(t, posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, LogFullPolicy: posixtrace.PolicyAppend})
 	tracetest.OK(t, "Start", s.Start())
 	id := eventID(t, "log.live")
 	recordNumbers(id, 0, 5, 10)

@@ -11,6 +11,9 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
 
+// DecodeOption is the option for what descriptors refer to.
+var DecodeOption = cli.Option{Short: 'y', Long: "decode-fds", Help: "--events: record paths and sockets of descriptors", Needs: cli.Needs("events")}
+
 // Events reads --events: what a tracer records, and whether the set has the events of the
 // command itself, as it has without the option.
 func Events(args *cli.Args) (w tracer.Want, command bool, err error) {
@@ -38,6 +41,7 @@ func Events(args *cli.Args) (w tracer.Want, command bool, err error) {
 			w.Calls = append(w.Calls, nrs...)
 		}
 	}
+	w.Paths = args.Has("decode-fds")
 	slices.Sort(w.Calls)
 	w.Calls = slices.Compact(w.Calls)
 	return w, command, nil

@@ -44,7 +44,8 @@ var options = []cli.Option{
 	{Short: 'w', Long: "wait", Help: "flush: wait for the end and report its error", Verbs: []string{"flush"}},
 	{Long: "sync", Help: "flush: wait until the log is on its device", Verbs: []string{"flush"}},
 	{Short: 'f', Long: "force", Help: "shutdown: a missing stream is not an error", Verbs: []string{"shutdown"}},
-	{Short: 'j', Long: "json", Help: "status, list: one JSON object per stream", Verbs: []string{"status", "list"}},
+	{Short: 'j', Long: "json", Help: "status, list: one JSON object per stream, or thread", Verbs: []string{"status", "list"}},
+	{Short: 'p', Long: "pid", Arg: "PID", Help: "status: what the threads of this process are doing now", Verbs: []string{"status"}, Excludes: cli.Excludes("stream", "reset")},
 	{Long: "reset", Help: "status: reset the overrun and error members", Verbs: []string{"status"}},
 	{Short: 'q', Long: "quiet", Help: "list: only names, or paths of ambiguous names", Verbs: []string{"list"}},
 	{Long: "stale", Help: "list: only streams whose process has ended", Verbs: []string{"list"}},
@@ -103,6 +104,9 @@ func ctl(env *cli.Env, args *cli.Args) error {
 			return cli.Usagef("list takes no stream")
 		}
 		return listStreams(env, args)
+	}
+	if args.Has("pid") {
+		return showThreads(env, args)
 	}
 	operands, err := streams.Operands(env, args, true)
 	if err != nil {

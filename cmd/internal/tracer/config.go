@@ -7,6 +7,7 @@ type Want struct {
 	All    bool  // every system call
 	Calls  []int // these system calls, by number
 	Make   bool  // a span for each line of a recipe of make
+	Paths  bool  // with system calls: what their descriptors refer to
 }
 
 // Any reports whether there is anything to trace.

@@ -133,6 +133,9 @@ func (t *tracer) decode(k *task, i int, how kind, d *posixtrace.SyscallData) {
 	}
 	start := len(c.arena)
 	b, ok := c.appendRegister(c.arena, i, how)
+	if t.cfg.Want.Paths && (how == kFD || how == kDirFD) {
+		b = appendOpened(b, k.tid, int(int32(c.raw[i])))
+	}
 	var a posixtrace.SyscallArg
 	if !ok {
 		b, a.String, a.Cut, ok = t.appendText(c.arena, k, i, how, d)

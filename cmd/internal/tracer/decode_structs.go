@@ -114,7 +114,11 @@ func (t *tracer) appendPoll(b []byte, tid int, addr, count uint64, returned bool
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		b = strconv.AppendInt(append(b, "{fd="...), int64(r.int()), 10)
+		fd := r.int()
+		b = strconv.AppendInt(append(b, "{fd="...), int64(fd), 10)
+		if t.cfg.Want.Paths {
+			b = appendOpened(b, tid, int(fd))
+		}
 		b = flagTables[fPoll].append(append(b, " events="...), uint64(r.half()))
 		if got := r.half(); returned && got != 0 {
 			b = flagTables[fPoll].append(append(b, " revents="...), uint64(got))

@@ -230,9 +230,9 @@ _posixtrace_offset() {
 # The options of a command.
 _posixtrace_options() {
 	case $1 in
-	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -p --pid= --make -i --inherit= -x --exclude= --stopped --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --drain= --summary --report= --strict --color= -h --help -V --version' ;;
-	ptrace-create) echo '-p --pid= -e --events= -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
-	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json --reset -q --quiet --stale --color= -h --help -V --version' ;;
+	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -y --decode-fds -p --pid= --make -i --inherit= -x --exclude= --stopped --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --drain= --summary --report= --strict --color= -h --help -V --version' ;;
+	ptrace-create) echo '-p --pid= -e --events= -y --decode-fds -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
+	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
 	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
@@ -276,6 +276,7 @@ _posixtrace_kind() {
 	ptrace-create:--log-full-policy | ptrace-create:--log-full-policy=) echo 'words append until-full loop' ;;
 	ptrace-create:--color | ptrace-create:--color=) echo 'words auto always never' ;;
 	ptrace-ctl:-S | ptrace-ctl:--stream | ptrace-ctl:--stream=) echo 'stream' ;;
+	ptrace-ctl:-p | ptrace-ctl:--pid | ptrace-ctl:--pid=) echo 'pid' ;;
 	ptrace-ctl:--color | ptrace-ctl:--color=) echo 'words auto always never' ;;
 	ptrace-filter:-S | ptrace-filter:--stream | ptrace-filter:--stream=) echo 'stream' ;;
 	ptrace-filter:-x | ptrace-filter:--add | ptrace-filter:--add=) echo 'events' ;;

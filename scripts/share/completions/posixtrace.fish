@@ -172,6 +172,7 @@ function __posixtrace_takes
         ptrace-create:--log-full-policy \
         ptrace-create:--color \
         ptrace-ctl:--stream ptrace-ctl:-S \
+        ptrace-ctl:--pid ptrace-ctl:-p \
         ptrace-ctl:--color \
         ptrace-filter:--stream ptrace-filter:-S \
         ptrace-filter:--add ptrace-filter:-x \
@@ -224,6 +225,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'nam
 complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record lines of output; SET: out, err, or out,err to separate them'
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
 complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
+complete -c ptrace-run -n __posixtrace_before_operand -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
 complete -c ptrace-run -n __posixtrace_before_operand -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'attach to this process until INT; needs -e'
 complete -c ptrace-run -n __posixtrace_before_operand -l make -d 'record a span for each line of a recipe of make'
 complete -c ptrace-run -n __posixtrace_before_operand -s i -l inherit -r -f -a 'yes no' -d 'trace the command\'s children too (yes)'
@@ -251,6 +253,7 @@ complete -c ptrace-run -x -a '(__fish_complete_subcommand --fcs-skip=1)'
 complete -c ptrace-create -e
 complete -c ptrace-create -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'trace this process (default: the calling script)'
 complete -c ptrace-create -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record, by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
+complete -c ptrace-create -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
 complete -c ptrace-create -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'
 complete -c ptrace-create -l no-clobber -d 'do not replace an existing regular file'
 complete -c ptrace-create -l sync -d 'write the log to its device with each flush'
@@ -274,7 +277,8 @@ complete -c ptrace-ctl -s S -l stream -r -f -a '(__posixtrace_streams)' -d 'the 
 complete -c ptrace-ctl -s w -l wait -d 'flush: wait for the end and report its error'
 complete -c ptrace-ctl -l sync -d 'flush: wait until the log is on its device'
 complete -c ptrace-ctl -s f -l force -d 'shutdown: a missing stream is not an error'
-complete -c ptrace-ctl -s j -l json -d 'status, list: one JSON object per stream'
+complete -c ptrace-ctl -s j -l json -d 'status, list: one JSON object per stream, or thread'
+complete -c ptrace-ctl -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'status: what the threads of this process are doing now'
 complete -c ptrace-ctl -l reset -d 'status: reset the overrun and error members'
 complete -c ptrace-ctl -s q -l quiet -d 'list: only names, or paths of ambiguous names'
 complete -c ptrace-ctl -l stale -d 'list: only streams whose process has ended'

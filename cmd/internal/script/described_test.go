@@ -27,7 +27,7 @@ func init() { helpers["described-log"] = describedLog }
 //	  204 204 > a line
 //	 220 400 [build]
 //
-// What follows = is the status, 0 if there is none.
+// What follows = is the status, 0 if there is none. A process that executes nothing is (fork).
 func describedLog() {
 	if err := writeDescribed(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "described-log:", err)
@@ -131,8 +131,10 @@ func (w *describedWriter) add(d *description, pid int) error {
 	if pid != 0 {
 		w.event(d.from, pid, posixtrace.EventProcFork, (&posixtrace.ForkData{Child: child}).Append(nil))
 	}
-	argv := strings.Fields(d.text)
-	w.event(d.from, child, posixtrace.EventProcExec, (&posixtrace.ExecData{Path: "/usr/bin/" + argv[0], Argv: argv}).Append(nil))
+	if d.text != "(fork)" {
+		argv := strings.Fields(d.text)
+		w.event(d.from, child, posixtrace.EventProcExec, (&posixtrace.ExecData{Path: "/usr/bin/" + argv[0], Argv: argv}).Append(nil))
+	}
 	for _, in := range d.inside {
 		if err := w.add(in, child); err != nil {
 			return err

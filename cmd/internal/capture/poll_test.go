@@ -147,7 +147,7 @@ func (r *pumping) wait(t *testing.T, want Result) {
 		if got != want {
 			t.Errorf("the pump ended with %v, want %v", got, want)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("the pump does not end within 30 s")
 	}
 	// A thread that spins for half the idle time uses more.

@@ -40,7 +40,7 @@ func want(t *testing.T, result <-chan Result, want Result) {
 		if got != want {
 			t.Fatalf("the pump ended with %v, want %v", got, want)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("the pump does not end within 20 s")
 	}
 }

@@ -44,7 +44,7 @@ func TestAwaitEndOfLeaderless(t *testing.T) {
 	for i, ended := range waits {
 		select {
 		case <-ended:
-		case <-time.After(30 * time.Second):
+		case <-time.After(60 * time.Second):
 			t.Errorf("%d: it does not end", i)
 		}
 	}

@@ -89,7 +89,7 @@ func TestReadAhead(t *testing.T) {
 		}
 	}
 	// A goroutine that has finished its work may not have exited yet.
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
+	for end := time.Now().Add(60 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines, where there were %d", runtime.NumGoroutine(), goroutines)
 		}

@@ -128,7 +128,7 @@ func (h *crashes) output(args ...string) string {
 
 func (h *crashes) wait(what string, f func() bool) {
 	h.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
+	for end := time.Now().Add(60 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
 		if time.Now().After(end) {
 			h.t.Fatal("no ", what)
 		}

@@ -22,7 +22,7 @@ func onTerminal(t *testing.T, columns uint16, cmd *exec.Cmd) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	shown, _ := io.ReadAll(f) // EIO ends it
 	if err := cmd.Wait(); err != nil {

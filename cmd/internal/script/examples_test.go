@@ -172,7 +172,7 @@ func (e *example) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	env := append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "HOME="+dir,
 		"PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "SHA=0123abc", "REV=4711")

@@ -136,7 +136,7 @@ func TestLimits(t *testing.T) {
 	env := append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=")
 	run := func(limit string, args ...string) (int, string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limit + `; exec "$@"`, "sh"}, args...)...)
 		cmd.Dir, cmd.Env = dir, env

@@ -26,7 +26,7 @@ const nobody = 65534
 // environment.
 func userRun(t *testing.T, uid uint32, env []string, args ...string) (out string, status int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	// Other users may not be able to reach this binary.
 	exe, err := os.Open("/proc/self/exe")

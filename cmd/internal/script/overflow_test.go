@@ -26,7 +26,7 @@ func TestHugeOptions(t *testing.T) {
 	env := append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=")
 	run := func(args ...string) (status int, text []byte) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 		defer cancel()
 		// Limit files to 64 MiB: some options ask for streams of gigabytes.
 		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -f 131072; exec "$@"`, "sh"}, args...)...)

@@ -50,7 +50,7 @@ func TestRandomSignals(t *testing.T) {
 		io.Copy(io.Discard, out)
 		err = cmd.Wait()
 		ws = cmd.ProcessState.Sys().(syscall.WaitStatus)
-		for deadline := time.Now().Add(20 * time.Second); syscall.Kill(-pid, 0) == nil; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); syscall.Kill(-pid, 0) == nil; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				syscall.Kill(-pid, syscall.SIGKILL)
 				t.Fatalf("%q: a process is left after %v", args, err)

@@ -26,7 +26,7 @@ func relayOf(t *testing.T, f *os.File) int {
 	}
 	want := fmt.Sprintf("pipe:[%d]", st.Ino)
 	found := 0
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, name := range names {
 			line, _ := os.ReadFile(name)
@@ -72,7 +72,7 @@ func TestRelayIgnoresTermination(t *testing.T) {
 	if cmd.ProcessState.ExitCode() != 3 {
 		t.Fatal(err)
 	}
-	if err := r.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := r.SetReadDeadline(time.Now().Add(60 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	out := bufio.NewReader(r)

@@ -217,7 +217,7 @@ func TestRunConsoleKilled(t *testing.T) {
 	before := tm.modes()
 	for _, sig := range []unix.Signal{unix.SIGALRM, unix.SIGABRT, unix.SIGSEGV, unix.SIGXCPU, 34, 64} {
 		os.Remove(filepath.Join(tm.dir, "pid"))
-		tm.typed("ulimit -c 0; ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; echo $$ >pid; exec sleep 20'\n")
+		tm.typed("ulimit -c 0; ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; echo $$ >pid; exec sleep 120'\n")
 		pid := tm.pid("pid")
 		tm.raw(true)
 		monitor := tm.pid("parent")
@@ -237,7 +237,7 @@ func TestRunConsoleKilled(t *testing.T) {
 	// A forwarded signal kills the command, and ptrace-run then kills itself by it.
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGINT, unix.SIGQUIT} {
 		os.Remove(filepath.Join(tm.dir, "pid"))
-		tm.typed("ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; echo $$ >pid; exec sleep 20'\n")
+		tm.typed("ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; echo $$ >pid; exec sleep 120'\n")
 		tm.pid("pid")
 		tm.raw(true)
 		outer, ok := process.Parent(tm.pid("parent"))
@@ -258,7 +258,7 @@ func TestRunConsoleKilled(t *testing.T) {
 func TestRunConsoleInterruptsScript(t *testing.T) {
 	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
 		tm := newTerminal(t)
-		tm.script("script", "ptrace-run -c -o x.trace sh -c 'echo ready; exec sleep 20'; echo next; exit 9")
+		tm.script("script", "ptrace-run -c -o x.trace sh -c 'echo ready; exec sleep 120'; echo next; exit 9")
 		tm.typed("ulimit -c 0; sh script\n")
 		tm.expect("ready\r\n")
 		tm.raw(true)
@@ -275,7 +275,7 @@ func TestRunConsoleInterruptsScript(t *testing.T) {
 func TestRunConsoleMonitorKilled(t *testing.T) {
 	tm := newTerminal(t)
 	before := tm.modes()
-	tm.typed("ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; exec sleep 20'\n")
+	tm.typed("ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; exec sleep 120'\n")
 	monitor := tm.pid("parent")
 	tm.raw(true)
 	unix.Kill(monitor, unix.SIGKILL)
@@ -376,8 +376,8 @@ func TestRunConsoleStartErrors(t *testing.T) {
 		{"ptrace-run -c -o x.trace ./plain; echo $?", "ptrace-run: ./plain: Permission denied\r\n126\r\n"},
 		{"chmod +x noshebang; ptrace-run -c -o x.trace ./noshebang a b; echo $?", "shell a b\r\n0\r\n"},
 		{"ptrace-run -c -o x.trace sh -c 'kill -KILL $$'; echo $?", "Killed\r\n137\r\n"},
-		{"ptrace-run -c -t 50ms -o x.trace sleep 20; echo $?", "124\r\n"},
-		{"ptrace-run -c -t 50ms -k 50ms -o x.trace sh -c 'trap \"\" TERM; sleep 20; sleep 20'; echo $?", "137\r\n"},
+		{"ptrace-run -c -t 50ms -o x.trace sleep 120; echo $?", "124\r\n"},
+		{"ptrace-run -c -t 50ms -s WINCH -k 50ms -o x.trace sleep 120; echo $?", "137\r\n"},
 		{"ptrace-run -c -o x.trace grep -E 'Sig(Blk|Ign)' /proc/self/status | tr -s '\\t' ' '", "SigBlk: 0000000000000000\r\nSigIgn: 0000000000000000\r\n"},
 	} {
 		if got := tm.run(tt.line); !strings.HasSuffix(got, tt.want) {

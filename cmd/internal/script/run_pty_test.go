@@ -39,7 +39,7 @@ func newTerminal(t *testing.T) *terminal {
 	}
 	t.Cleanup(func() {
 		f.Close() // hangs up: the shell ends, and its jobs with it
-		ended := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+		ended := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
 		cmd.Wait()
 		ended.Stop()
 		reap(t, "PTRACE_DIR="+dir)
@@ -51,7 +51,7 @@ func newTerminal(t *testing.T) *terminal {
 // reap waits for the end of every process with this setting in its environment, which may
 // still be completing its log, and kills those that do not end.
 func reap(t *testing.T, setting string) {
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
 		left := 0
 		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 		for _, name := range environs {
@@ -83,7 +83,7 @@ func (tm *terminal) typed(keys string) {
 func (tm *terminal) expect(text string) string {
 	tm.t.Helper()
 	// A terminal has no read deadline; killing its session's leader hangs it up.
-	late := time.AfterFunc(20*time.Second, func() { tm.shell.Kill() })
+	late := time.AfterFunc(60*time.Second, func() { tm.shell.Kill() })
 	defer late.Stop()
 	buf := make([]byte, 4096)
 	for {
@@ -102,7 +102,7 @@ func (tm *terminal) expect(text string) string {
 // until waits for a condition.
 func (tm *terminal) until(what string, cond func() bool) {
 	tm.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if cond() {
 			return
 		}
@@ -179,7 +179,7 @@ func jobControl(t *testing.T, options string) {
 
 	// A key kills a command that does not catch its signal.
 	for _, tt := range []struct{ key, status string }{{"\x03", "status 130"}, {"\x1c", "status 131"}} {
-		tm.typed("ulimit -c 0; ptrace-run --dump=never " + options + " sh -c 'echo r\"\"eady; exec sleep 20'\n")
+		tm.typed("ulimit -c 0; ptrace-run --dump=never " + options + " sh -c 'echo r\"\"eady; exec sleep 120'\n")
 		tm.expect("ready")
 		tm.typed(tt.key)
 		tm.typed("echo sta\"\"tus $?\n")

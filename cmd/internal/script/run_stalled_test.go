@@ -25,9 +25,9 @@ func TestRunEndsWithStalledLog(t *testing.T) {
 		signal  syscall.Signal
 		want    int
 	}{
-		{"time limit", []string{"-t", "1"}, much + "exec sleep 60", 0, 124},
+		{"time limit", []string{"-t", "1"}, much + "exec sleep 120", 0, 124},
 		{"TERM after the end", nil, much, unix.SIGTERM, 0},
-		{"terminal", []string{"--pty=yes", "-t", "1"}, much + "exec sleep 60", 0, 124},
+		{"terminal", []string{"--pty=yes", "-t", "1"}, much + "exec sleep 120", 0, 124},
 	}
 	if os.Getenv("POSIXTRACE_FULL") != "" {
 		tests = append(tests, tests[0], tests[1], tests[0])
@@ -49,6 +49,7 @@ func TestRunEndsWithStalledLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer unix.Close(r)
+			nearlyFull(t, fifo, r)
 			written := filepath.Join(h.dir, "written")
 			args := append([]string{"ptrace-run", "-c", "-o", fifo, "--stream-size=64K"}, tt.options...)
 			cmd := h.command(append(args, "sh", "-c", tt.command)...)
@@ -58,7 +59,7 @@ func TestRunEndsWithStalledLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			var late bool
-			timer := time.AfterFunc(40*time.Second, func() {
+			timer := time.AfterFunc(100*time.Second, func() {
 				late = true
 				syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			})
@@ -95,5 +96,24 @@ func TestRunEndsWithStalledLog(t *testing.T) {
 				t.Errorf("streams remain: %q", left)
 			}
 		})
+	}
+}
+
+// nearlyFull leaves room in a FIFO for the header of a log and for not even the shortest log, so that
+// its writer waits however little a slow command has written.
+func nearlyFull(t *testing.T, fifo string, r int) {
+	t.Helper()
+	const room = 1500
+	w, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	size, err := unix.FcntlInt(uintptr(r), unix.F_SETPIPE_SZ, os.Getpagesize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, size-room)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -123,7 +123,7 @@ func newSwapper(t *testing.T) *swapper {
 
 // run runs a command undisturbed.
 func (w *swapper) run(args ...string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.WaitDelay = w.env, time.Second
@@ -150,7 +150,7 @@ func (w *swapper) disturbed(args ...string) {
 	}
 	defer unix.Close(pair[0])
 	theirs := os.NewFile(uintptr(pair[1]), "socket")
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "swap-exec", args...)
 	cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = w.env, []*os.File{theirs}, 2*time.Second
@@ -394,7 +394,7 @@ func (w *swapper) finish() {
 		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
 		if b, err := os.ReadFile(path); err == nil && pid != os.Getpid() && bytes.Contains(b, []byte("PTRACE_DIR="+w.dir+"\x00")) {
 			syscall.Kill(pid, syscall.SIGKILL)
-			for end := time.Now().Add(10 * time.Second); alive(pid) && time.Now().Before(end); {
+			for end := time.Now().Add(60 * time.Second); alive(pid) && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
 		}
@@ -416,7 +416,7 @@ func (w *swapper) orphan(target string) {
 		n, _ := strconv.Atoi(rest[:strings.IndexAny(rest, ",}")])
 		if n > 1 && strconv.Itoa(n) != target {
 			syscall.Kill(n, syscall.SIGKILL)
-			for end := time.Now().Add(10 * time.Second); alive(n) && time.Now().Before(end); {
+			for end := time.Now().Add(60 * time.Second); alive(n) && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
 		}

@@ -182,7 +182,7 @@ func TestTraceRestartedCall(t *testing.T) {
 	r := startAsked(t, "syscall.read", "echo started; read x; exit 6")
 	command := commandOf(t, r.Process.Pid, tracerOf(r.Process.Pid))
 	reading := strconv.Itoa(unix.SYS_READ) + " 0x0 "
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(command) + "/syscall")
 		if err != nil || time.Now().After(end) {
 			tracetest.Need(t, err == nil, "a kernel that shows what a process waits in")
@@ -205,7 +205,7 @@ func TestTraceRestartedCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := filepath.Join(r.traces, "x.trace")
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
 		b, _ := os.ReadFile("/proc/" + strconv.Itoa(command) + "/syscall")
 		s, _ := os.ReadFile("/proc/" + strconv.Itoa(command) + "/status")
 		if strings.HasPrefix(string(b), reading) && strings.Contains(string(s), "\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\n") {

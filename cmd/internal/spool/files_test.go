@@ -69,7 +69,7 @@ func TestDrainResistsPlantedFiles(t *testing.T) {
 				}()
 				select {
 				case <-done:
-				case <-time.After(20 * time.Second):
+				case <-time.After(60 * time.Second):
 					t.Fatal("a consumer blocks")
 				}
 				if after := snapshot(t, outside); after != before {

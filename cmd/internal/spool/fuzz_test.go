@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -95,7 +96,7 @@ func FuzzDrain(f *testing.F) {
 			}
 		}
 		appendTo(t, path, string(lines))
-		start := time.Now()
+		effort := tracetest.NewEffort()
 		for _, last := range []bool{false, false, true} {
 			k, err := NewConsumer(s, false)
 			if err != nil {
@@ -108,8 +109,8 @@ func FuzzDrain(f *testing.F) {
 			}
 			k.Close()
 		}
-		if d := time.Since(start); d > 5*time.Second {
-			t.Fatalf("draining took %v", d)
+		if took, over := effort.Over(5 * time.Second); over {
+			t.Fatalf("draining took %s", took)
 		}
 		most := bytes.Count(lines, newline) + 2*bytes.Count(rotated, newline)
 		if len(state) > 0 || len(rotated) > 0 {

@@ -119,7 +119,7 @@ func launchWithDaemon(t *testing.T, want Want) {
 		if !ok {
 			t.Error("the tracer ended before it recorded proc.exit")
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(60 * time.Second):
 		w.Close()
 		t.Fatal("the tracer waits for the process that the command left")
 	}

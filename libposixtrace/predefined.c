@@ -21,6 +21,7 @@ static const struct {
 	{19, "proc.signal"},
 	{20, "output.stdout"},
 	{21, "output.stderr"},
+	{22, "proc.map"},
 	{32, "posix_trace_unnamed_userevent"},
 };
 

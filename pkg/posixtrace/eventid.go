@@ -35,6 +35,7 @@ const (
 	EventProcSignal   = EventID(event.ProcSignal)   // proc.signal: see SignalData
 	EventOutputStdout = EventID(event.OutputStdout) // output.stdout: see OutputData
 	EventOutputStderr = EventID(event.OutputStderr) // output.stderr: see OutputData
+	EventProcMap      = EventID(event.ProcMap)      // proc.map: see MapData
 )
 
 // System reports whether id is a system event type, POSIX's or an extension.

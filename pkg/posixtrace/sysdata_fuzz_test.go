@@ -20,6 +20,7 @@ func FuzzSystemData(f *testing.F) {
 	f.Add((&ExitData{Status: -1, Signal: 9, CoreDumped: true, MaxRSS: 1 << 62}).Append(nil))
 	f.Add((&ForkData{Child: -1, Kind: 9}).Append(nil))
 	f.Add((&SignalData{Signal: 64, Code: -6, Sender: 1 << 30, UID: -1}).Append(nil))
+	f.Add((&MapData{Start: 1 << 63, End: 1, Offset: 4096, Path: "/a", BuildID: []byte{1, 2}, Removed: true, First: true, Parent: -1}).Append(nil))
 	f.Add(bytes.Repeat([]byte{0xff}, 8+8*64))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		again := func(what string, v, w any, err error) {
@@ -70,6 +71,13 @@ func FuzzSystemData(f *testing.F) {
 			}
 			e, err := DecodeSyscall(d.Append(nil))
 			again("syscall", d, e, err)
+		}
+		if d, err := DecodeMap(data); err == nil {
+			if len(d.BuildID) > maxBuildID || len(d.Path)+len(d.BuildID) > len(data) {
+				t.Fatalf("%d and %d bytes of %d", len(d.BuildID), len(d.Path), len(data))
+			}
+			e, err := DecodeMap(d.Append(nil))
+			again("map", d, e, err)
 		}
 		if d, err := DecodeOutput(data); err == nil {
 			e, err := DecodeOutput(d.Append(nil))

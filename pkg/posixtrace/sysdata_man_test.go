@@ -23,6 +23,7 @@ func TestManPageOfSystemData(t *testing.T) {
 	signal := posixtrace.SignalData{Signal: 1, Code: 4, Sender: 8, UID: 12}
 	call := posixtrace.SyscallData{Duration: 8, Result: 8, Errno: 16, Returned: true}
 	output := posixtrace.OutputData{}
+	mapped := posixtrace.MapData{}
 	for _, c := range []struct {
 		item string
 		data []byte
@@ -30,6 +31,7 @@ func TestManPageOfSystemData(t *testing.T) {
 		{"proc.exit", exit.Append(nil)},
 		{"proc.fork", fork.Append(nil)},
 		{"proc.signal", signal.Append(nil)},
+		{"proc.map", mapped.Append(nil)},
 		{"syscall. Ns Ar name", call.Append(nil)},
 		{"output.stdout , Li output.stderr", output.Append(nil)},
 	} {

@@ -187,7 +187,7 @@ func (l *log) count(b *compare.Builder) {
 	var needed posixtrace.EventSet
 	read := uint64(0)
 	for n := range c.Types() {
-		if eventset.IsFlushMark(n.ID) {
+		if eventset.IsUnasked(n.ID) {
 			continue
 		}
 		if analysis.Plain(n.ID, l.reader.EventName(n.ID)) {

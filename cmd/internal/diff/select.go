@@ -18,7 +18,7 @@ func (s *selection) all() bool {
 	return s.include == nil && s.exclude == nil && s.pids == nil && s.tids == nil
 }
 
-func isFlushMark(rec posixtrace.Record) bool { return eventset.IsFlushMark(rec.ID) }
+func isFlushMark(rec posixtrace.Record) bool { return eventset.IsUnasked(rec.ID) }
 
 // selected returns the selected events, without flush marks unless --events names events, in the memory of all.
 func (s *selection) selected(recs []posixtrace.Record, name func(posixtrace.EventID) string) []posixtrace.Record {

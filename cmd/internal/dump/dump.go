@@ -10,13 +10,14 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
 )
 
 // Command is ptrace-dump.
 var Command = &cli.Command{
 	Name:    "ptrace-dump",
 	Usage:   "[OPTION]... [LOG|STREAM]...",
-	Brief:   "List the events of trace logs (- is standard input) and active streams (POSIX Trace, not ptrace(2)).",
+	Brief:   "List the events of trace logs (- is stdin) and streams (POSIX, not ptrace(2)).",
 	Options: optionTable,
 	After: `Examples: ptrace-dump -j --since=-10s build.trace | jq -r .event
 `,
@@ -49,6 +50,12 @@ func dump(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	defer closeInputs(inputs)
+	if opt.sel.maps {
+		table := symbols.NewTable()
+		for _, in := range inputs {
+			in.nameAddresses(table)
+		}
+	}
 	var interrupted func() os.Signal
 	if opt.follow {
 		ctx, interrupted = signals.CatchInterrupts(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/position"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -52,7 +53,8 @@ type input struct {
 	ended        bool // no event follows
 	known        posixtrace.Status
 
-	verdicts [4096]verdict // by event type; 0 if undecided
+	spaces   *symbols.Spaces // nil without --symbols
+	verdicts [4096]verdict   // by event type; 0 if undecided
 }
 
 // openInputs opens all operands before it reads any, so that a mistyped operand consumes no

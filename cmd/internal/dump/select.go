@@ -14,6 +14,7 @@ type selection struct {
 	await            *eventset.Set // --wait-for: events to wait for, shown or not
 	hideFlushMarks   bool          // without --events: leave out flush marks
 	exits            bool          // proc.exit, which is not shown: --annotate=cost
+	maps             bool          // proc.map, shown or not: --symbols
 	pids, tids       []int
 	since, until     moment
 }
@@ -55,6 +56,9 @@ func (s *selection) wants(id posixtrace.EventID, name string) bool {
 	if s.exits && id == posixtrace.EventProcExit {
 		return true
 	}
+	if id == posixtrace.EventProcMap && (s.include == nil || !s.include.Names(name)) {
+		return false
+	}
 	if s.include == nil {
 		if s.hideFlushMarks && eventset.IsFlushMark(id) {
 			return false
@@ -87,7 +91,7 @@ func (s *selection) types(r *posixtrace.Reader) *posixtrace.EventSet {
 		return nil // each event is checked again when it is read
 	}
 	for _, t := range types {
-		if s.wants(t.ID, t.Name) || s.await != nil && s.await.Has(t.ID, t.Name) {
+		if s.wants(t.ID, t.Name) || s.maps && t.ID == posixtrace.EventProcMap || s.await != nil && s.await.Has(t.ID, t.Name) {
 			set.Add(t.ID)
 		}
 	}

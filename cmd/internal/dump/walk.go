@@ -107,6 +107,9 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 		if !w.based {
 			w.begin(rec.UnixNano)
 		}
+		if in.spaces != nil {
+			in.spaces.Note(rec)
+		}
 		if rec.UnixNano >= w.until {
 			if opt.follow {
 				return nil // all following events are later

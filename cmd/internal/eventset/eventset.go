@@ -70,6 +70,13 @@ func IsFlushMark(id posixtrace.EventID) bool {
 	return id == posixtrace.EventFlushStart || id == posixtrace.EventFlushStop
 }
 
+// IsUnasked reports whether events of this type are left out unless --events asks for them: flush
+// marks, and the mappings with which addresses get names.
+func IsUnasked(id posixtrace.EventID) bool { return IsFlushMark(id) || id == posixtrace.EventProcMap }
+
+// Names reports whether the set has a name literally, not by a glob or a class.
+func (s *Set) Names(name string) bool { return slices.Contains(s.Patterns, name) }
+
 func Classes(system, user bool) (s posixtrace.EventSet) {
 	var sys posixtrace.EventSet
 	sys.Fill(posixtrace.FillSystem)

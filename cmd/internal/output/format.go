@@ -25,11 +25,11 @@ type part struct {
 }
 
 // verbs are the conversions of a format.
-const verbs = "tDpindxacqkK"
+const verbs = "tDpindxascqkK"
 
 // NewFormat parses a format. In it %t is the time, %D the seconds since the previous event,
 // %p the process, %i the thread, %n the name, %d the data, %x the data in hexadecimal, %a the
-// address, %c the class, %q the number of the event, %k the key of its span and %K the key of
+// address, %s its name (Source.SetSymbols), %c the class, %q the number of the event, %k the key of its span and %K the key of
 // the enclosing span, both empty without a span, and %% a percent sign; \n, \t and \\ have
 // their meaning in C. A newline follows each event. text has the style and base of %t.
 func NewFormat(s string, text *Text) (*Format, error) {
@@ -93,7 +93,7 @@ func (f *Format) append(b []byte, src *Source, rec *posixtrace.Record, v *golden
 	}
 	for _, p := range f.parts {
 		b = append(b, p.literal...)
-		if v != nil && strings.IndexByte("tDpidaxkK", p.verb) >= 0 {
+		if v != nil && strings.IndexByte("tDpidasxkK", p.verb) >= 0 {
 			b = v.appendVerb(b, p.verb, src, rec, g)
 			continue
 		}
@@ -117,6 +117,8 @@ func (f *Format) append(b []byte, src *Source, rec *posixtrace.Record, v *golden
 			b = hex.AppendEncode(b, rec.Data)
 		case 'a':
 			b = appendHex(append(b, "0x"...), rec.Address)
+		case 's':
+			b = appendSymbol(b, src, rec)
 		case 'c':
 			b = append(b, typename.Class(rec.ID)...)
 		case 'q':

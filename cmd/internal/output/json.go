@@ -65,6 +65,9 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if rec.Span != 0 {
 		b = appendSpanJSON(b, rec)
 	}
+	if src.symbols != nil {
+		b = appendSymbolJSON(b, src, rec)
+	}
 	return append(b, '}', '\n')
 }
 

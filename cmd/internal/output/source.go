@@ -10,6 +10,8 @@ import (
 type Source struct {
 	lookup func(posixtrace.EventID) string
 	names  []names
+
+	symbols Symbols // nil: addresses are shown as numbers
 }
 
 // names has the encodings of one event type's name.

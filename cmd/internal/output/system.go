@@ -71,6 +71,10 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			b = AppendSeconds(append(b, " system="...), int64(d.System))
 			return strconv.AppendInt(append(b, " maxrss="...), d.MaxRSS, 10)
 		}
+	case posixtrace.EventProcMap:
+		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
+			return appendMapText(b, &d)
+		}
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
 			return appendForkText(b, &d, "")
@@ -147,6 +151,10 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			b = AppendMember(b, "blocks_out", d.BlocksOut)
 			b = AppendMember(b, "voluntary_switches", d.Voluntary)
 			return AppendMember(b, "involuntary_switches", d.Involunt)
+		}
+	case posixtrace.EventProcMap:
+		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
+			return appendMapJSON(b, &d)
 		}
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {

@@ -71,6 +71,7 @@ func (t *Text) appendShown(b []byte, src *Source, rec *posixtrace.Record) []byte
 		b = p.Failure.append(append(b, body[:errno]...), body[errno:end])
 		b = append(b, body[end:]...)
 	}
+	b = appendSymbolText(b, src, rec)
 	if note.Text != "" {
 		b = append(b, ' ')
 		b = append(append(append(b, t.TimeOn...), note.Text...), t.TimeOff...)

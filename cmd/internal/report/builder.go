@@ -137,7 +137,7 @@ func (s *Source) Read(r *posixtrace.Reader) error {
 		if err != nil {
 			return err
 		}
-		s.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return eventset.IsFlushMark(rec.ID) }))
+		s.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return eventset.IsUnasked(rec.ID) }))
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *Source) learn(id posixtrace.EventID) kind {
 	case id == posixtrace.EventProcExit:
 		// The exit of an unknown process is counted in the notes.
 		k = ending
-	case eventset.IsFlushMark(id):
+	case eventset.IsUnasked(id):
 		k = ignored
 	case !analysis.Plain(id, name):
 		k = inInterval

@@ -97,7 +97,7 @@ func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
 		if err != nil {
 			return err
 		}
-		src.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return eventset.IsFlushMark(rec.ID) }))
+		src.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return eventset.IsUnasked(rec.ID) }))
 	}
 	a.Finish()
 	_, err := s.env.Stderr.Write(summary.Append(nil, a, lost, o))
@@ -109,13 +109,16 @@ func (s *session) dumpLast(r *posixtrace.Reader) error {
 	var last []posixtrace.Record // becomes a ring when it is full
 	var base int64
 	n := 0
-	for ; ; n++ {
+	for {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return err
+		}
+		if eventset.IsUnasked(rec.ID) {
+			continue
 		}
 		if n == 0 {
 			base = rec.UnixNano
@@ -126,6 +129,7 @@ func (s *session) dumpLast(r *posixtrace.Reader) error {
 		slot := &last[n%s.plan.last]
 		slot.EventInfo = rec.EventInfo
 		slot.Data = append(slot.Data[:0], rec.Data...)
+		n++
 	}
 	if n == 0 {
 		return nil

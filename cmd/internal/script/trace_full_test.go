@@ -37,7 +37,7 @@ func TestTraceFull(t *testing.T) {
 			}
 			log := filepath.Join(traces, "x.trace")
 			script := fmt.Sprintf("trace-count %d %d & trace-count %d %d; wait", threads, each, threads, each)
-			traceCommand(t, dir, traces, nil, "ptrace-run", "--stream-size=16K", "--stream-full-policy="+tt.policy, "-e", "syscall.lseek", "-o", log, "--", "sh", "-c", script)
+			traceCommand(t, dir, traces, nil, "ptrace-run", "--stream-size=16K", "--stream-full-policy="+tt.policy, "-e", "syscall.lseek", "-x", "proc.map", "-o", log, "--", "sh", "-c", script)
 			out := traceCommand(t, dir, traces, nil, "ptrace-dump", "--format=%i %d\n", "-e", "syscall.lseek", log).String()
 			next, recorded := map[string]int{}, 0
 			for _, m := range counted.FindAllStringSubmatch(out, -1) {

@@ -274,5 +274,5 @@ func isMark(id posixtrace.EventID) bool {
 	case posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventOverflow, posixtrace.EventResume:
 		return true
 	}
-	return eventset.IsFlushMark(id)
+	return eventset.IsUnasked(id)
 }

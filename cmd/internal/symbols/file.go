@@ -11,6 +11,7 @@ import (
 // file is what the package keeps of an ELF file.
 type file struct {
 	buildID []byte
+	loaded  []byte // the build id that a process sees
 	segment []segment
 	symbols []symbol // sorted by address
 	names   []byte   // the string table of symbols
@@ -48,7 +49,7 @@ func readFile(r io.ReaderAt, room *int64) (f *file, err error) {
 		}
 		return nil, errMalformed
 	}
-	f = &file{buildID: buildID(e), link: debugLink(e)}
+	f = &file{buildID: buildID(e), loaded: loadedID(e), link: debugLink(e)}
 	for _, p := range e.Progs {
 		if p.Type == elf.PT_LOAD {
 			f.segment = append(f.segment, segment{p.Off, p.Filesz, p.Vaddr})
@@ -102,7 +103,7 @@ func (f *file) place(at uint64) (p Place) {
 		}
 	}
 	if s, ok := f.symbol(at); ok {
-		p.Func, p.Offset = readable(f.name(s)), at-s.address
+		p.Func, p.Offset = f.name(s), at-s.address
 	}
 	if f.lines != nil {
 		p.File, p.Line = f.lines.find(at)

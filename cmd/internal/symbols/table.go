@@ -120,7 +120,7 @@ func (t *Table) read(o *Object) (f *file, changed time.Time, err error) {
 	if err != nil {
 		return nil, changed, err
 	}
-	if len(o.BuildID) > 0 && !bytes.Equal(f.buildID, o.BuildID) {
+	if len(o.BuildID) > 0 && !bytes.Equal(f.buildID, o.BuildID) && !bytes.Equal(f.loaded, o.BuildID) {
 		return nil, changed, fmt.Errorf("%w: it was %x", errReplaced, shortID(o.BuildID))
 	}
 	if !f.complete() {

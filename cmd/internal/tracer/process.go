@@ -42,6 +42,7 @@ func (t *tracer) forked(k *task, event int) {
 		t.tasks[child] = &task{tid: child, pid: pid, preExec: k.preExec, recipe: k.recipe.inherited()}
 	}
 	t.tasks[child].confined = t.tasks[child].confined || k.confined
+	t.copySpace(k, t.tasks[child])
 	t.forkArrived(child)
 }
 
@@ -70,6 +71,7 @@ func (t *tracer) executed(k *task) *task {
 		}
 	}
 	k.pid = k.tid
+	t.forgetSpace(k.pid)
 	command := k.preExec
 	if k.preExec {
 		k.preExec = false
@@ -120,6 +122,7 @@ func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 		t.unfinished(k)
 	}
 	if tid == k.pid {
+		t.forgetSpace(k.pid)
 		t.recipeEnded(k, status)
 		if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExit, k) {
 			d := posixtrace.NewExitData(status, u)
@@ -147,8 +150,10 @@ func (t *tracer) signalled(k *task, sig syscall.Signal) {
 			d.Sender, d.UID = int(si.pid), int(si.uid)
 		}
 	}
+	ip := t.address(k)
+	t.locate(k, ip)
 	t.buf = d.Append(t.buf[:0])
-	t.record(posixtrace.EventProcSignal, k, t.address(k), t.buf)
+	t.record(posixtrace.EventProcSignal, k, ip, t.buf)
 }
 
 // Codes of signals without a sender: from timers, and from queued I/O.

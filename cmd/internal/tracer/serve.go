@@ -35,6 +35,7 @@ type tracer struct {
 
 	command int // process id of the command, 0 before it exists
 	tasks   map[int]*task
+	spaces  map[int]*space // by process
 	last    *task
 	held    []held
 	filter  bool // the command has our filter

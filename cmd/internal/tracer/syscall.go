@@ -77,6 +77,9 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 		return
 	}
 	c.in, c.nr, c.ip, c.raw = true, nr, info.ip, info.args()
+	if !c.unrecorded {
+		t.locate(k, c.ip) // now: a call that executes a program changes what is mapped
+	}
 	c.entered = t.rec.Now()
 	if c.unrecorded {
 		return

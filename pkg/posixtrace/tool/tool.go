@@ -4,12 +4,10 @@
 package tool
 
 import (
-	"encoding/binary"
 	"os"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/loaded"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 )
 
@@ -74,7 +72,3 @@ func SetFilter(s *posixtrace.Stream, set posixtrace.EventSet, how posixtrace.Fil
 
 // NextBatch fills b with the next events of a log, as Reader.NextBatch does.
 func NextBatch(l *posixtrace.Log, b *posixtrace.Batch) error { return hook.NextBatch(l, b) }
-
-// BuildID returns the build id among the notes of an ELF file, nil if there is none. The notes are
-// untrusted.
-func BuildID(notes []byte, order binary.ByteOrder) []byte { return loaded.BuildID(notes, order) }

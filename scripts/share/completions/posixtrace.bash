@@ -235,7 +235,7 @@ _posixtrace_options() {
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
-	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
 	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --html --color= -h --help -V --version' ;;
 	esac
 }

@@ -334,6 +334,7 @@ complete -c ptrace-dump -l annotate -r -f -a 'rel abs delta cost' -d 'write capt
 complete -c ptrace-dump -l string-size -r -f -d '--strace: show N bytes of each string (32)'
 complete -c ptrace-dump -l mask -r -f -d '--golden: mask data: REGEXP, @tmp, @pid or @date'
 complete -c ptrace-dump -l replay -r -f -d 'replay at SPEED times the recorded rate'
+complete -c ptrace-dump -l symbols -d 'show addresses as function+offset (file:line)'
 complete -c ptrace-dump -l time -r -f -a 'rel abs delta none' -d 'times in text: rel (the default), abs, delta, none'
 complete -c ptrace-dump -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'show only these: names, globs, @user, @system, @all'
 complete -c ptrace-dump -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'do not show these events'

@@ -36,6 +36,7 @@ const (
 	ProcSignal   ID = 19
 	OutputStdout ID = 20
 	OutputStderr ID = 21
+	ProcMap      ID = 22
 )
 
 // NameMax is the longest name of an event type in bytes (TRACE_EVENT_NAME_MAX).
@@ -61,6 +62,7 @@ var Predefined = []struct {
 	{ProcSignal, "proc.signal"},
 	{OutputStdout, "output.stdout"},
 	{OutputStderr, "output.stderr"},
+	{ProcMap, "proc.map"},
 	{Unnamed, "posix_trace_unnamed_userevent"},
 }
 

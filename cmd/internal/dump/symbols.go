@@ -1,0 +1,55 @@
+package dump
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// withSymbols reports whether the output has names of addresses.
+func withSymbols(args *cli.Args) bool {
+	return args.Has("symbols") || strings.Contains(strings.ReplaceAll(args.Value("format"), "%%", ""), "%s")
+}
+
+// nameAddresses makes the forms show names of addresses.
+func (in *input) nameAddresses(table *symbols.Table) {
+	s := symbols.NewSpaces(table)
+	in.spaces = s
+	in.readMaps()
+	in.src.SetSymbols(func(rec *posixtrace.Record) (where, source string, err error) {
+		// A call returns to the instruction after it. A signal interrupts the instruction at the address.
+		exact := rec.ID == posixtrace.EventProcSignal || rec.ID == posixtrace.EventProcExec
+		where, source, err = s.Name(rec.PID, rec.UnixNano, rec.Address, !exact)
+		if errors.Is(err, symbols.ErrUnknown) && (rec.ID == posixtrace.EventProcExec || rec.ID < posixtrace.EventProcFork) {
+			return "", "", nil // the address of a program's start, or of a command of this module, says little
+		}
+		return where, source, err
+	})
+}
+
+// readMaps reads the events proc.map of an input that can be read more than once: the listing may
+// skip them.
+func (in *input) readMaps() {
+	if in.follow || !in.seekable() {
+		return
+	}
+	r, err := in.open()
+	if err != nil {
+		return // the listing reports it
+	}
+	defer r.Close()
+	var types posixtrace.EventSet
+	types.Add(posixtrace.EventProcMap)
+	r.Select(posixtrace.Selection{Types: &types})
+	var b posixtrace.Batch
+	for err == nil { // the listing reports an error
+		if err = r.NextBatch(&b); err == nil {
+			for i := range b.Records {
+				in.spaces.Note(&b.Records[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package posixtrace
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// MapData is the data of EventProcMap: a part of a file that a process has mapped, with which the
+// address of an event becomes a function and a line. It is recorded when the first event with such
+// an address is, or before. Extension.
+type MapData struct {
+	Start, End uint64 // the addresses
+	Offset     uint64 // the place in the file of the byte at Start
+	Path       string // of the file; "" for memory without a file
+	BuildID    []byte // of the file, nil if it has none
+	Removed    bool   // the path was another file's by then, or none's
+	First      bool   // the first of the program that the process executes: what it mapped before is gone
+	Parent     int    // unless 0, the rest is zero: the process has the mappings of this one, which created it
+}
+
+const (
+	mapDataSize = 3*8 + 4 + 2 + 2
+
+	mapRemoved = 1 << 0
+	mapFirst   = 1 << 1
+
+	maxBuildID = 255
+)
+
+// Append appends the encoded form.
+func (d *MapData) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	for _, v := range [...]uint64{d.Start, d.End, d.Offset} {
+		b = le.AppendUint64(b, v)
+	}
+	flags := uint16(0)
+	if d.Removed {
+		flags |= mapRemoved
+	}
+	if d.First {
+		flags |= mapFirst
+	}
+	id := d.BuildID[:min(len(d.BuildID), maxBuildID)]
+	b = le.AppendUint32(b, uint32(d.Parent))
+	b = le.AppendUint16(b, flags)
+	b = le.AppendUint16(b, uint16(len(id)))
+	return append(append(b, id...), d.Path...)
+}
+
+// DecodeMap decodes the data of EventProcMap. If the record was truncated, the path may be
+// incomplete. Errors: EINVAL malformed data.
+func DecodeMap(data []byte) (d MapData, err error) {
+	le := binary.LittleEndian
+	if len(data) < mapDataSize {
+		return d, einval("DecodeMap", "proc.map data of %d bytes", len(data))
+	}
+	d.Start, d.End, d.Offset = le.Uint64(data), le.Uint64(data[8:]), le.Uint64(data[16:])
+	d.Parent = int(int32(le.Uint32(data[24:])))
+	flags, n := le.Uint16(data[28:]), int(le.Uint16(data[30:]))
+	d.Removed, d.First = flags&mapRemoved != 0, flags&mapFirst != 0
+	if data = data[mapDataSize:]; n > len(data) || n > maxBuildID {
+		return MapData{}, einval("DecodeMap", "build id of %d bytes", n)
+	}
+	if n > 0 {
+		d.BuildID = bytes.Clone(data[:n])
+	}
+	d.Path = string(data[n:])
+	return d, nil
+}

@@ -33,16 +33,31 @@ func (s *Strace) Begin(b []byte) []byte { return b }
 // Append keeps an event, and appends earlier ones.
 func (s *Strace) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if s.held.keep(src, rec) {
-		b = s.held.write(b, &s.StraceLines, false)
+		b = s.held.write(b, &s.StraceLines, half)
 	}
 	return b
 }
 
-// Flush appends the events that are kept back.
-func (s *Strace) Flush(b []byte) []byte { return s.held.write(b, &s.StraceLines, true) }
+// Flush appends the events that are kept back, for a reader that waits for them.
+func (s *Strace) Flush(b []byte) []byte { return s.held.write(b, &s.StraceLines, now) }
 
 // End appends the events that are kept back.
-func (s *Strace) End(b []byte) []byte { return s.Flush(b) }
+func (s *Strace) End(b []byte) []byte { return s.held.write(b, &s.StraceLines, all) }
+
+// AppendEntered appends the line of a call that a thread is in, which has more arguments than these
+// or not. The line of its event, unless others are missing, is that of its return.
+func (s *Strace) AppendEntered(b []byte, tid int, call string, args []posixtrace.SyscallArg, more bool) []byte {
+	b = append(s.appendName(s.appendStart(b, tid, 0), call), '(')
+	b = s.appendArgs(b, s.shapeOf(call), args, 0)
+	if more && len(args) > 0 {
+		b = append(b, ", "...)
+	}
+	if s.held.entered == nil {
+		s.held.entered = map[int]string{}
+	}
+	s.held.entered[tid] = call
+	return append(b, " <unfinished ...>\n"...)
+}
 
 // CallShape is what a form needs to know of the arguments of a system call.
 type CallShape struct {
@@ -52,10 +67,10 @@ type CallShape struct {
 
 // StraceLines writes single lines of the form Strace.
 type StraceLines struct {
-	Text       *Text                       // the style of times, and the colours
-	StringSize int                         // the bytes that are shown of a string that is no path
-	Shape      func(call string) CallShape // nil: all arguments are known when a call begins
-	Prefix     func(b []byte, tid int) []byte
+	Text       *Text                          // the style of times, and the colours
+	StringSize int                            // the bytes that are shown of a string that is no path
+	Shape      func(call string) CallShape    // nil: all arguments are known when a call begins
+	Prefix     func(b []byte, tid int) []byte // appends what precedes a line; nil: the thread
 }
 
 // callPart is the part of a call that a line shows.
@@ -66,31 +81,6 @@ const (
 	callEntered
 	callResumed
 )
-
-// Append appends the line of an event; of a call it shows the whole.
-func (l *StraceLines) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	if d, ok := decodeCall(src, rec); ok {
-		return l.appendCall(b, src, rec, &d, wholeCall)
-	}
-	return l.appendOther(b, src, rec)
-}
-
-// AppendResumed appends the line of a call whose beginning was shown. It returns false if the event
-// is no call.
-func (l *StraceLines) AppendResumed(b []byte, src *Source, rec *posixtrace.Record) ([]byte, bool) {
-	d, ok := decodeCall(src, rec)
-	if ok {
-		b = l.appendCall(b, src, rec, &d, callResumed)
-	}
-	return b, ok
-}
-
-// AppendEntered appends the line of a call that a thread is in.
-func (l *StraceLines) AppendEntered(b []byte, tid int, at int64, call string, args []posixtrace.SyscallArg) []byte {
-	b = l.appendName(l.appendStart(b, tid, at), call)
-	b = l.appendArgs(append(b, '('), l.shapeOf(call), args, 0)
-	return append(b, " <unfinished ...>\n"...)
-}
 
 // callPrefix begins the names of the event types of system calls.
 const callPrefix = "syscall."
@@ -216,7 +206,7 @@ func (l *StraceLines) appendResult(b []byte, call string, d *posixtrace.SyscallD
 	switch {
 	case d.Result > 0 && returnsHex(call, d):
 		return appendHex(append(b, "0x"...), uint64(d.Result))
-	case call == "umask":
+	case call == "umask" && d.Result > 0:
 		return strconv.AppendInt(append(b, '0'), d.Result, 8)
 	case d.Result >= 1<<32:
 		return appendHex(append(b, "0x"...), uint64(d.Result))

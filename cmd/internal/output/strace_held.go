@@ -13,10 +13,10 @@ import (
 type straceHeld struct {
 	events  []straceEvent
 	bytes   int
-	marks   []straceMark               // of write, used again
-	written int64                      // the latest time that was written
-	in      map[int]posixtrace.EventID // the calls that threads are in, as far as it was written
+	marks   []straceMark // of write, used again
+	written int64        // the latest time that was written
 	began   bool
+	entered map[int]string // the calls of AppendEntered, by thread
 }
 
 // The limits of what is kept back.
@@ -34,6 +34,7 @@ type straceEvent struct {
 	call    bool
 	split   bool // its first line was written
 	done    bool
+	waited  bool // for its call
 }
 
 // straceMark is the beginning or the end of an event.
@@ -49,31 +50,41 @@ func (h *straceHeld) keep(src *Source, rec *posixtrace.Record) bool {
 	e.rec.Data = bytes.Clone(rec.Data)
 	if e.d, e.call = decodeCall(src, &e.rec); e.call {
 		e.entered = enteredAt(&e.rec, &e.d)
+		if call, ok := h.entered[thread(rec)]; ok {
+			e.split = callPrefix+call == src.Name(rec.ID)
+			delete(h.entered, thread(rec))
+		}
 	}
 	h.events = append(h.events, e)
 	h.bytes += len(rec.Data)
 	return len(h.events) >= straceEvents || h.bytes >= straceBytes
 }
 
-// write appends the first half of the events, or all, in the order of their times.
-func (h *straceHeld) write(b []byte, l *StraceLines, all bool) []byte {
+// amount is how much write appends.
+type amount uint8
+
+const (
+	half amount = iota
+	now         // all but the parts of calls that have not come yet, and may come soon
+	all
+)
+
+// write appends events in the order of their times.
+func (h *straceHeld) write(b []byte, l *StraceLines, n amount) []byte {
 	if len(h.events) == 0 {
 		return b
 	}
 	until := int64(math.MaxInt64)
-	if !all {
+	if n == half {
 		until = h.events[len(h.events)/2].rec.UnixNano
 	}
 	h.sort()
-	if h.in == nil {
-		h.in = map[int]posixtrace.EventID{}
-	}
 	for i, m := range h.marks {
 		e := &h.events[m.n]
 		if m.at > until {
 			break
 		}
-		if e.done {
+		if e.done || n == now && h.waits(e, i) {
 			continue
 		}
 		if h.written = max(h.written, m.at); !h.began {
@@ -113,19 +124,39 @@ func (h *straceHeld) sort() {
 	})
 }
 
+// waits reports whether the call that an event is part of may come soon. It does so once.
+func (h *straceHeld) waits(e *straceEvent, i int) bool {
+	if !partOfCall(e) || e.waited || h.nextOf(thread(&e.rec), i) != nil {
+		return false
+	}
+	e.waited = true
+	return true
+}
+
+// nextOf returns the event of a thread's next mark behind mark i, or nil.
+func (h *straceHeld) nextOf(tid, i int) *straceEvent {
+	for _, m := range h.marks[i+1:] {
+		if o := &h.events[m.n]; !o.done && thread(&o.rec) == tid {
+			return o
+		}
+	}
+	return nil
+}
+
 // writeMark appends the line of mark i, of event e.
 func (h *straceHeld) writeMark(b []byte, l *StraceLines, e *straceEvent, i int) []byte {
 	tid := thread(&e.rec)
 	switch {
 	case !e.call:
 		e.done = true
-		if h.in[tid] != 0 && partOfCall(e) {
-			return b
+		if partOfCall(e) {
+			if o := h.nextOf(tid, i); o != nil && o.call && o.entered <= e.rec.UnixNano {
+				return b // its line shows the event
+			}
 		}
 		return l.appendOther(b, e.src, &e.rec)
 	case h.marks[i].end:
 		e.done = true
-		delete(h.in, tid)
 		if e.split {
 			return l.appendCall(b, e.src, &e.rec, &e.d, callResumed)
 		}
@@ -138,11 +169,10 @@ func (h *straceHeld) writeMark(b []byte, l *StraceLines, e *straceEvent, i int) 
 		}
 		if !o.done && !(partOfCall(o) && thread(&o.rec) == tid) {
 			e.split = true
-			h.in[tid] = e.rec.ID
 			return l.appendCall(b, e.src, &e.rec, &e.d, callEntered)
 		}
 	}
-	for _, m := range h.marks[i+1:] { // the events of the thread in the call, which shows them
+	for _, m := range h.marks[i+1:] { // the thread's own events in the call
 		o := &h.events[m.n]
 		if o.done = true; o == e {
 			break

@@ -168,6 +168,54 @@ func TestStraceBounded(t *testing.T) {
 	}
 }
 
+// A call that a thread stands still in has its first line before its event. The part of a call that
+// comes before the call waits for it, once.
+func TestStraceFlush(t *testing.T) {
+	form := &Strace{StraceLines: StraceLines{Text: &Text{Style: NoTime}, StringSize: 32, Shape: straceShape}}
+	src := NewSource(func(id posixtrace.EventID) string { return straceNames[id] })
+	fork := posixtrace.ForkData{Child: 8}
+	forked := func(at int64) *posixtrace.Record {
+		return straceRec(posixtrace.EventProcFork, 1, at, fork.Append(nil))
+	}
+	read := straceRec(3601, 1, 5, returned(5, 1, arg("3"), str("x"), arg("1")))
+	for i, step := range []struct {
+		rec  *posixtrace.Record
+		want string
+	}{
+		{read, "1 <... read resumed>\"x\", 1) = 1 <0.000005>\n"},
+		{straceRec(3601, 1, 15, returned(5, 1, arg("3"))), "1 read(3) = 1 <0.000005>\n"},
+		{forked(20), ""},
+		{straceRec(3606, 1, 21, returned(3, 8)), "1 vfork() = 8 <0.000003>\n"},
+		{forked(30), ""},
+		{nil, "1 proc.fork child=8 kind=fork\n"},
+		{nil, ""},
+	} {
+		var b []byte
+		if i == 0 {
+			b = form.AppendEntered(b, 1, "read", []posixtrace.SyscallArg{arg("3")}, true)
+			if want := "1 read(3,  <unfinished ...>\n"; string(b) != want {
+				t.Errorf("entered: %q, want %q", b, want)
+			}
+			b = nil
+		}
+		if step.rec != nil {
+			b = form.Append(b, src, step.rec)
+		}
+		if b = form.Flush(b); string(b) != step.want {
+			t.Errorf("step %d: %q, want %q", i, b, step.want)
+		}
+	}
+	if b := form.End(form.Append(nil, src, forked(40))); string(b) != "1 proc.fork child=8 kind=fork\n" {
+		t.Errorf("end: %q", b)
+	}
+	// Another call than the one that was shown, whose event is missing.
+	b := form.AppendEntered(nil, 1, "read", nil, false)
+	b = form.Flush(form.Append(b, src, straceRec(3605, 1, 60, returned(1, 0))))
+	if want := "1 read( <unfinished ...>\n1 umask() = 0 <0.000001>\n"; string(b) != want {
+		t.Errorf("another call: %q, want %q", b, want)
+	}
+}
+
 func FuzzStraceArgs(f *testing.F) {
 	f.Add([]byte(`["a", "b\""...]`), 3)
 	f.Add([]byte(`"`), 0)

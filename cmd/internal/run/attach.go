@@ -57,6 +57,7 @@ func (p *runPlan) follow(env *cli.Env) error {
 		return err
 	}
 	s.replaceLog()
+	s.startLive()
 	alive := s.awaitDetach()
 	lost := s.finish(false)
 	switch {

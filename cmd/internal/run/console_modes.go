@@ -82,6 +82,13 @@ func (t *console) setRaw() error {
 	return unix.IoctlSetTermios(t.tty, unix.TCSETS, &attr)
 }
 
+// isRaw reports whether the user's terminal is raw, and so needs a carriage return for each line.
+func (t *console) isRaw() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.raw
+}
+
 // restore restores the modes of the user's terminal. The caller holds t.mu, or no other
 // goroutine uses t yet.
 func (t *console) restore() {

@@ -42,6 +42,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	}
 	s.replaceLog()
 	s.confirmTraced()
+	s.startLive()
 	s.plan.limit.start(s.child)
 	end := time.Now().Add(s.plan.limit.limit)
 	var terminated atomic.Bool

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -17,13 +18,20 @@ func terminates(sig os.Signal) bool {
 	return sig == syscall.SIGTERM || sig == syscall.SIGINT || sig == syscall.SIGHUP || sig == syscall.SIGQUIT
 }
 
-// boundLog bounds, once the command has ended, how long a log that nothing reads can block
+// boundLog bounds, once the command has ended, how long a log or --live that nothing reads can block
 // ptrace-run: until the command's time limit, or a signal to terminate.
 func (s *session) boundLog(end time.Time, terminated bool) {
-	if s.plan.log == "" {
+	if s.plan.log == "" && s.live == nil {
 		return
 	}
-	giveUp := func() { s.stream.SetLogTimeout(logfile.Grace) }
+	var once sync.Once
+	s.hurry = make(chan struct{})
+	giveUp := func() {
+		once.Do(func() { close(s.hurry) })
+		if s.plan.log != "" {
+			s.stream.SetLogTimeout(logfile.Grace)
+		}
+	}
 	if terminated || s.plan.limit.timedOut {
 		giveUp()
 		return
@@ -45,6 +53,7 @@ func (s *session) boundLog(end time.Time, terminated bool) {
 func (s *session) finish(failed bool) (lost bool) {
 	s.closeSpool()
 	s.endTracer()
+	s.stopLive()
 	s.rec.Close()
 	if s.plan.log == "" {
 		s.showStream(failed)

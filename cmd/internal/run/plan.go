@@ -31,6 +31,7 @@ type runPlan struct {
 	last      int
 	summary   bool
 	report    string // path, "" for none
+	live      livePlan
 	strict    bool
 }
 
@@ -68,7 +69,7 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 	if p.filter, err = creation.Filter(args); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(*cli.Args) error{p.setEvents, p.setAttach, p.setLimit, p.setCapture} {
+	for _, step := range []func(*cli.Args) error{p.setEvents, p.setAttach, p.setLimit, p.setCapture, p.setLive} {
 		if err := step(args); err != nil {
 			return nil, err
 		}

@@ -69,6 +69,8 @@ type session struct {
 
 	makefile   *makefile      // with --make, or nil
 	spool      *spool.Watcher // drains the spool
+	live       *live          // shows the events, or nil
+	hurry      chan struct{}  // closed when the end must not wait much longer for readers
 	outputLost bool           // writing the command's output failed
 }
 
@@ -85,6 +87,10 @@ func (s *session) create() error {
 		if log, err = logfile.Open(s.plan.log, s.plan.noClobber); err != nil {
 			return err
 		}
+	}
+	if err := s.openLive(); err != nil {
+		log.Discard()
+		return err
 	}
 	// Catch signals from here on. One that arrives while the log is created is for the
 	// command, and must not leave the log incomplete. Opening the log is not covered: on a

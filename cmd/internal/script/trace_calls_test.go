@@ -76,13 +76,27 @@ func ourCalls(t *testing.T, dir, traces string, env, argv []string) (calls []see
 var (
 	straceLine   = regexp.MustCompile(`^(\d+) +(\w+)\((.*)$`)
 	straceRest   = regexp.MustCompile(`^(\d+) +<\.\.\. (\w+) resumed>(.*)$`)
-	straceResult = regexp.MustCompile(`^(.*?)\) += (0x[0-9a-f]+|-?\d+|\?)(?: (E[A-Z0-9_]+))?(?: \([^)]*\)|\s+/\*.*| <unavailable>)?$`)
+	straceResult = regexp.MustCompile(`^(.*?)\) += (0x[0-9a-f]+|-?\d+|\?)(?: (E[A-Z0-9_]+))?(?: \([^)]*\)|\s+/\*.*| <unavailable>)?(?: <[0-9.]+>)?$`)
 )
 
-func straceCalls(t *testing.T, dir, traces string, env, argv []string) (calls []seenCall) {
+func straceCalls(t *testing.T, dir, traces string, env, argv []string) []seenCall {
 	t.Helper()
 	file := filepath.Join(traces, "strace.out")
 	traceCommand(t, dir, traces, env, append([]string{"strace", "-f", "-qq", "-e", "signal=none", "-o", file, "--"}, argv...)...)
+	return parseStrace(t, file)
+}
+
+// liveCalls returns the calls that ptrace-run --live shows, which are in strace's form.
+func liveCalls(t *testing.T, dir, traces string, env, argv []string) []seenCall {
+	t.Helper()
+	file := filepath.Join(traces, "live.out")
+	traceCommand(t, dir, traces, env, append([]string{"ptrace-run", "-e", "syscall", "--live=" + file, "--"}, argv...)...)
+	return parseStrace(t, file)
+}
+
+// parseStrace returns the calls in a file in strace's form.
+func parseStrace(t *testing.T, file string) (calls []seenCall) {
+	t.Helper()
 	out, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,8 @@ type rules struct {
 	anyOrder map[string][]string
 	// anyResult has calls whose result varies.
 	anyResult []string
+	// text has more calls whose arguments both write alike.
+	text []string
 	// perProgram is for programs with a scheduler of their own, which decides which thread
 	// makes a call, and with which descriptor. Only these calls are compared, of all
 	// processes that run the same program, without their order and descriptors.
@@ -198,7 +200,7 @@ var (
 // line formats a call so that it is the same line in every run.
 func (r *rules) line(c seenCall, f *family) string {
 	text := c.name
-	if slices.Contains(written, c.name) {
+	if slices.Contains(written, c.name) || slices.Contains(r.text, c.name) {
 		args := random.ReplaceAllString(c.args, "#")
 		args = flags.ReplaceAllStringFunc(args, func(s string) string {
 			return strings.Join(slices.Sorted(strings.SplitSeq(s, "|")), "|")

@@ -57,7 +57,7 @@ func (m inTraceDir) Run() int {
 }
 
 // scriptsDeadline bounds the run of all scripts; then commands that hang are killed.
-const scriptsDeadline = 7 * time.Minute
+const scriptsDeadline = 12 * time.Minute
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

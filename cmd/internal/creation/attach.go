@@ -32,7 +32,7 @@ func CheckAttach(pid int) error {
 	return nil
 }
 
-// Options of the tracer's process may need root, a capability or another setting of the kernel.
+// yamaFile says which processes a user may trace, where the kernel has the Yama module.
 const yamaFile = "/proc/sys/kernel/yama/ptrace_scope"
 
 // AttachFault explains why a tracer could not attach to a process.

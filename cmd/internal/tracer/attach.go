@@ -210,6 +210,38 @@ func (t *tracer) watch() {
 	t.raise(&t.releasing)
 }
 
+// When the tracer is to detach, it goes on for at most so long to have no thread at a stop, and none
+// that is about to stop: a thread that sleeps uninterruptibly does not.
+const (
+	settleStopped     = 100 * time.Millisecond
+	settleInterrupted = time.Second
+)
+
+// mayRelease reports whether the tracer is asked to release and may. A call that an interruption
+// or a signal has broken off is restarted by the tracer at a stop, so for a short time it waits
+// for a moment at which no thread is stopped or about to stop. stopped says that one was just now.
+func (t *tracer) mayRelease(stopped bool) bool {
+	if !t.releasing.Load() {
+		return false
+	}
+	if t.cfg.Attach == 0 {
+		return true
+	}
+	if t.asked.IsZero() {
+		t.asked = time.Now()
+	}
+	waited := time.Since(t.asked)
+	if waited >= settleInterrupted || stopped && waited < settleStopped {
+		return waited >= settleInterrupted
+	}
+	for _, k := range t.tasks {
+		if k.interrupted {
+			return false
+		}
+	}
+	return true
+}
+
 // recordUnfinished records the calls that the threads are in when the tracer detaches. The one that
 // a stuck process waits in is among them.
 func (t *tracer) recordUnfinished() {
@@ -232,8 +264,16 @@ func (t *tracer) follow() {
 	}
 	t.how = unix.PTRACE_SYSCALL
 	for _, k := range t.tasks {
-		if !k.calls && ptrace(unix.PTRACE_INTERRUPT, k.tid, 0, 0) == nil {
-			k.interrupted = true
+		if !k.calls {
+			t.interrupt(k)
 		}
+	}
+}
+
+// interrupt makes a thread stop soon. After a call that a signal has broken off, that is before
+// the thread runs on, even if another thread has taken the signal.
+func (t *tracer) interrupt(k *task) {
+	if ptrace(unix.PTRACE_INTERRUPT, k.tid, 0, 0) == nil {
+		k.interrupted = true
 	}
 }

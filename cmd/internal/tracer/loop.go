@@ -38,7 +38,7 @@ func (t *tracer) loop() {
 		tid, no := awaitStop(&status, &usage, flags)
 		// Release only here. Between wait and resume the tracer may hold a signal that
 		// it must deliver.
-		if t.releasing.Load() && tid <= 0 && !t.release() {
+		if tid <= 0 && t.mayRelease(false) && !t.release() {
 			return
 		}
 		switch {
@@ -53,7 +53,7 @@ func (t *tracer) loop() {
 		case status.Stopped():
 			t.stopped(tid, status)
 			t.placement.observe(tid)
-			if t.releasing.Load() && !t.release() {
+			if t.mayRelease(true) && !t.release() {
 				return
 			}
 		}
@@ -97,6 +97,9 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 			return
 		}
 		t.signalled(k, sig)
+		if t.cfg.Attach != 0 {
+			restartCall(k.tid) // a signal that the process ignores stops it too, now that it is traced
+		}
 		t.resume(k, sig)
 	case unix.PTRACE_EVENT_SECCOMP:
 		t.atCall(k)

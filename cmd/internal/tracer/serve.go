@@ -50,6 +50,7 @@ type tracer struct {
 	recipes   recipes
 
 	releasing atomic.Bool
+	asked     time.Time   // to release, see mayRelease
 	changed   atomic.Bool // whether calls are recorded, see watch
 	calling   atomic.Bool // calls are recorded now
 	buf       []byte

@@ -41,6 +41,9 @@ func (t *tracer) atCall(k *task) {
 		}
 		t.enter(k, &info)
 	case unix.PTRACE_SYSCALL_INFO_EXIT:
+		if t.cfg.Attach != 0 && info.failed() && info.result() == -int64(unix.EINTR) {
+			t.interrupt(k)
+		}
 		t.leave(k, &info)
 	}
 	t.resume(k, 0)

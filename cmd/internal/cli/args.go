@@ -21,12 +21,13 @@ type Option struct {
 	OnlyWith []string    // options that this one allows, besides --color; nil for all
 	Needs    Need        // options of which this one needs one
 	Verbs    []string    // in a command with verbs: verbs that take the option; nil for all
+	SameRow  bool        // help shows it in the row of the option before it
 }
 
 var commonOptions = []Option{
 	{Long: "color", Arg: "WHEN", Choices: []string{"auto", "always", "never"}, Help: "use colour: auto, always or never"},
 	{Short: 'h', Long: "help", Help: "show this help and exit"},
-	{Short: 'V', Long: "version", Help: "show the version and exit"},
+	{Short: 'V', Long: "version", Help: "show the version and exit", SameRow: true},
 }
 
 func (c *Command) AllOptions() []Option {

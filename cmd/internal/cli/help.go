@@ -20,9 +20,10 @@ func (c *Command) WriteHelp(w io.Writer) error {
 	}
 	wrap(&b, "", 0, c.Brief)
 	b.WriteByte('\n')
-	for _, o := range c.AllOptions() {
-		if !o.Hidden {
-			wrap(&b, o.heading(), helpColumn, o.Help)
+	options := c.AllOptions()
+	for i := range options {
+		if o := &options[i]; !o.Hidden && !o.SameRow {
+			wrap(&b, heading(options[i:]), helpColumn, o.Help)
 		}
 	}
 	if c.After != "" {
@@ -30,6 +31,19 @@ func (c *Command) WriteHelp(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// heading returns the heading of a row: of the first option, and of those that share its row.
+func heading(options []Option) string {
+	s := options[0].heading()
+	for i := 1; i < len(options) && options[i].SameRow; i++ {
+		o := &options[i]
+		if o.Arg != "" && o.Arg == options[0].Arg {
+			s = strings.TrimSuffix(s, "="+o.Arg+" ") + " "
+		}
+		s = strings.TrimRight(s, " ") + ", " + strings.TrimLeft(o.heading(), " ")
+	}
+	return s
 }
 
 func (o *Option) heading() string {

@@ -16,7 +16,7 @@ import (
 // countable reports whether events of the inputs can be counted.
 func (w *walk) countable() bool {
 	sel := &w.opt.sel
-	if w.opt.head >= 0 || sel.await != nil || sel.pids != nil || sel.tids != nil || !w.based {
+	if w.opt.head >= 0 || sel.await != nil || sel.calls.given || sel.pids != nil || sel.tids != nil || !w.based {
 		return false
 	}
 	for _, in := range w.inputs {

@@ -24,8 +24,11 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not show these events"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "show only events of this process"},
 	{Short: 'T', Long: "tid", Arg: "TID", Help: "show only events of this thread"},
-	{Long: "since", Arg: "TIME", Help: "show events from RFC 3339, HH:MM:SS, +1.5s, -30s"},
-	{Long: "until", Arg: "TIME", Help: "show events before this time"},
+	{Long: "failed", Help: "show only system calls that failed"},
+	{Long: "slower-than", Arg: "DUR", Help: "show only system calls that took longer"},
+	{Long: "path", Arg: "PATH", Help: "show only system calls on PATH, or a glob"},
+	{Long: "since", Arg: "TIME", Help: "show events from, before: RFC 3339, HH:MM:SS, -30s"},
+	{Long: "until", Arg: "TIME", Help: "show events before this time", SameRow: true},
 	{Long: "head", Arg: "N", Help: "show only the first N events"},
 	{Short: 'N', Long: "last", Arg: "N", Help: "show only the last N events", Excludes: cli.Excludes("follow", "wait-for")},
 	{Short: 'f', Long: "follow", Help: "show events as they are recorded"},
@@ -39,8 +42,8 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
 	{Long: "top", Arg: "N", Help: "show N rows of each table or view, 0 for all", Needs: cli.Needs("summary", "markdown", "tree", "timeline")},
 	{Long: "html", Help: "write a page: timeline, output, tables", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...)},
-	viewOption("tree", "show processes and spans as a tree"),
-	viewOption("timeline", "show processes and spans as lanes"),
+	viewOption("tree", "show processes and spans as a tree, as lanes"),
+	besides(viewOption("timeline", "show processes and spans as lanes")),
 	viewOption("folded", "write folded stacks for flame graphs"),
 	viewOption("junit", "write spans as test cases, JUnit XML"),
 	{Short: 'a', Long: "attributes", Help: "show the attributes of the stream", Excludes: listingAndModesAfter("attributes")},
@@ -75,6 +78,12 @@ func formOptions() (list []cli.Option) {
 		})
 	}
 	return list
+}
+
+// besides returns an option that shares the row of the option before it in the help.
+func besides(o cli.Option) cli.Option {
+	o.SameRow = true
+	return o
 }
 
 // viewOption returns the option of a mode that shows single commands and spans.

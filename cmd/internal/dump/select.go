@@ -16,6 +16,7 @@ type selection struct {
 	exits            bool          // proc.exit, which is not shown: --annotate=cost
 	maps             bool          // proc.map, shown or not: --symbols
 	pids, tids       []int
+	calls            callSelection
 	since, until     moment
 }
 
@@ -36,6 +37,9 @@ func readSelection(args *cli.Args) (s selection, err error) {
 		return s, err
 	}
 	if s.tids, err = args.IDs("tid"); err != nil {
+		return s, err
+	}
+	if s.calls, err = readCallSelection(args); err != nil {
 		return s, err
 	}
 	for _, o := range []struct {

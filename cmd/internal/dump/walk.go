@@ -120,6 +120,9 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 			continue
 		}
 		v := in.verdictOn(sel, rec.ID)
+		if sel.calls.given && v&wanted != 0 && !sel.calls.has(in.src, rec) {
+			v &^= wanted
+		}
 		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.Passed(rec) {
 			continue
 		}

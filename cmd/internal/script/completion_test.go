@@ -61,7 +61,7 @@ func argumentKind(o *cli.Option, c *cli.Command) string {
 		return "words out err out,err"
 	}
 	switch o.Arg {
-	case "LOG", "FILE":
+	case "LOG", "FILE", "PATH":
 		return "file"
 	case "STREAM":
 		return "stream"

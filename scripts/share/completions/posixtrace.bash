@@ -235,7 +235,7 @@ _posixtrace_options() {
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
-	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --time= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
 	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --html --color= -h --help -V --version' ;;
 	esac
 }
@@ -303,6 +303,8 @@ _posixtrace_kind() {
 	ptrace-dump:-x | ptrace-dump:--exclude | ptrace-dump:--exclude=) echo 'events' ;;
 	ptrace-dump:-p | ptrace-dump:--pid | ptrace-dump:--pid=) echo 'pid' ;;
 	ptrace-dump:-T | ptrace-dump:--tid | ptrace-dump:--tid=) echo 'any' ;;
+	ptrace-dump:--slower-than | ptrace-dump:--slower-than=) echo 'any' ;;
+	ptrace-dump:--path | ptrace-dump:--path=) echo 'file' ;;
 	ptrace-dump:--since | ptrace-dump:--since=) echo 'any' ;;
 	ptrace-dump:--until | ptrace-dump:--until=) echo 'any' ;;
 	ptrace-dump:--head | ptrace-dump:--head=) echo 'any' ;;

@@ -196,6 +196,8 @@ function __posixtrace_takes
         ptrace-dump:--exclude ptrace-dump:-x \
         ptrace-dump:--pid ptrace-dump:-p \
         ptrace-dump:--tid ptrace-dump:-T \
+        ptrace-dump:--slower-than \
+        ptrace-dump:--path \
         ptrace-dump:--since \
         ptrace-dump:--until \
         ptrace-dump:--head \
@@ -341,7 +343,10 @@ complete -c ptrace-dump -s e -l events -r -f -a '(__fish_complete_list , __posix
 complete -c ptrace-dump -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'do not show these events'
 complete -c ptrace-dump -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'show only events of this process'
 complete -c ptrace-dump -s T -l tid -r -f -d 'show only events of this thread'
-complete -c ptrace-dump -l since -r -f -d 'show events from RFC 3339, HH:MM:SS, +1.5s, -30s'
+complete -c ptrace-dump -l failed -d 'show only system calls that failed'
+complete -c ptrace-dump -l slower-than -r -f -d 'show only system calls that took longer'
+complete -c ptrace-dump -l path -r -F -d 'show only system calls on PATH, or a glob'
+complete -c ptrace-dump -l since -r -f -d 'show events from, before: RFC 3339, HH:MM:SS, -30s'
 complete -c ptrace-dump -l until -r -f -d 'show events before this time'
 complete -c ptrace-dump -l head -r -f -d 'show only the first N events'
 complete -c ptrace-dump -s N -l last -r -f -d 'show only the last N events'
@@ -356,7 +361,7 @@ complete -c ptrace-dump -l markdown -d 'write the summary as markdown'
 complete -c ptrace-dump -l sort -r -f -a 'name time count failed wall self cpu memory p50 p95 max mean total pause bytes' -d '--summary: sort by this column'
 complete -c ptrace-dump -l top -r -f -d 'show N rows of each table or view, 0 for all'
 complete -c ptrace-dump -l html -d 'write a page: timeline, output, tables'
-complete -c ptrace-dump -l tree -d 'show processes and spans as a tree'
+complete -c ptrace-dump -l tree -d 'show processes and spans as a tree, as lanes'
 complete -c ptrace-dump -l timeline -d 'show processes and spans as lanes'
 complete -c ptrace-dump -l folded -d 'write folded stacks for flame graphs'
 complete -c ptrace-dump -l junit -d 'write spans as test cases, JUnit XML'

@@ -1,0 +1,101 @@
+package dump
+
+import (
+	"bytes"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// callSelection selects system calls by what they did. All its conditions must hold.
+type callSelection struct {
+	given  bool
+	failed bool
+	slower time.Duration // calls that took longer, if given
+	slow   bool
+	paths  []string // names and globs, of which one must match
+}
+
+func readCallSelection(args *cli.Args) (s callSelection, err error) {
+	s.failed, s.slow, s.paths = args.Has("failed"), args.Has("slower-than"), args.All("path")
+	if s.slower, err = args.Duration("slower-than", 0); err != nil {
+		return s, err
+	}
+	for _, p := range s.paths {
+		if p == "" {
+			return s, cli.Usagef("invalid argument '' for '--path'")
+		}
+	}
+	s.given = s.failed || s.slow || s.paths != nil
+	return s, nil
+}
+
+// has reports whether an event is a system call that is selected. No other event is.
+func (s *callSelection) has(src *output.Source, rec *posixtrace.Record) bool {
+	if !rec.ID.System() {
+		return false
+	}
+	name, ok := strings.CutPrefix(src.Name(rec.ID), tracer.Prefix)
+	if !ok {
+		return false
+	}
+	d, err := posixtrace.DecodeSyscall(rec.Data)
+	if err != nil {
+		return false
+	}
+	return (!s.failed || d.Errno != 0) && (!s.slow || d.Duration > s.slower) && (s.paths == nil || s.touches(name, &d))
+}
+
+// touches reports whether an argument of a call is one of the paths, or a descriptor of it.
+func (s *callSelection) touches(name string, d *posixtrace.SyscallData) bool {
+	shape := tracer.ShapeOf(name)
+	directory := ""
+	for i := range d.Args {
+		a := &d.Args[i]
+		opened := openedPath(a.Value)
+		switch {
+		case !a.String:
+			if opened != "" && s.matches(opened) {
+				return true
+			}
+			if unix, ok := bytes.CutPrefix(a.Value, []byte("AF_UNIX:")); ok && s.matches(string(unix)) {
+				return true
+			}
+		case i < 64 && shape.Paths&(1<<i) != 0:
+			p := string(a.Value)
+			if s.matches(p) || directory != "" && !path.IsAbs(p) && s.matches(path.Join(directory, p)) {
+				return true
+			}
+		}
+		directory = opened
+	}
+	return false
+}
+
+// openedPath returns what a descriptor among the arguments refers to, as ptrace-run -y records it:
+// 3</etc/passwd>, AT_FDCWD</>; "" for other arguments.
+func openedPath(arg []byte) string {
+	number, rest, ok := bytes.Cut(arg, []byte("<"))
+	if !ok || len(rest) == 0 || rest[len(rest)-1] != '>' {
+		return ""
+	}
+	if string(number) != "AT_FDCWD" && (len(number) == 0 || len(bytes.Trim(number, "0123456789")) > 0) {
+		return ""
+	}
+	return strings.TrimSuffix(string(rest[:len(rest)-1]), " (deleted)")
+}
+
+func (s *callSelection) matches(p string) bool {
+	for _, want := range s.paths {
+		if p == want || eventset.Match(want, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -120,8 +120,11 @@ static void ask(struct pxt_use *u)
 	pxt_agent_ring(ch);
 }
 
-/* Waits until the call's state is not the given one. false: the agent has ended before. */
-static bool changed(struct pxt_use *u, uint32_t state)
+/*
+ * Waits until the call's state is not the given one. false: the agent has ended before. interrupted, if
+ * not NULL, reports whether a signal handler ran meanwhile that does not restart calls.
+ */
+static bool changed(struct pxt_use *u, uint32_t state, bool *interrupted)
 {
 	struct pxt_channel *ch = u->link->ch;
 	if (pxt_agent_answers_soon(ch, &u->call->state, state))
@@ -129,7 +132,8 @@ static bool changed(struct pxt_use *u, uint32_t state)
 	while (atomic_load(&u->call->state) == state) {
 		if (!pxt_agent_alive(ch))
 			return atomic_load(&u->call->state) != state;
-		pxt_agent_wait(ch, &u->call->state, state, NULL);
+		if (pxt_agent_wait(ch, &u->call->state, state, NULL) == EINTR && interrupted)
+			*interrupted = true;
 	}
 	return true;
 }
@@ -141,7 +145,7 @@ static int answer(struct pxt_use *u)
 		uint32_t s = atomic_load(&u->call->state);
 		if ((s & PXT_W_StateMask) == PXT_W_Done)
 			return (int)u->call->err;
-		if (!changed(u, s))
+		if (!changed(u, s, NULL))
 			return EIO;
 	}
 }
@@ -185,9 +189,10 @@ static int wait_parked(struct pxt_use *u, uint32_t state, const struct timespec 
 int pxt_call_read(struct pxt_use *u, const struct timespec *deadline)
 {
 	uint32_t parked;
+	bool interrupted = false;
 	int err = 0;
 	ask(u);
-	if (!changed(u, u->asked))
+	if (!changed(u, u->asked, &interrupted))
 		return EIO;
 	parked = (u->asked & ~(uint32_t)PXT_W_StateMask) | PXT_W_Parked;
 	if (atomic_load(&u->call->state) == parked && deadline &&
@@ -195,6 +200,8 @@ int pxt_call_read(struct pxt_use *u, const struct timespec *deadline)
 		err = EINVAL;
 	else if (deadline && deadline->tv_sec < 0)
 		err = ETIMEDOUT; /* the kernel refuses such a time */
+	else if (interrupted)
+		err = EINTR; /* before the request had reached the agent, which may be slow */
 	while (!err && atomic_load(&u->call->state) == parked && pxt_agent_alive(u->link->ch))
 		err = wait_parked(u, parked, deadline);
 	if (err && leave(u))

@@ -164,6 +164,41 @@ static void interrupted(void)
 	OK(posix_trace_shutdown(t));
 }
 
+/* A handler interrupts a call that waits for an event, also before its request has reached the agent. */
+static void interrupted_early(void)
+{
+	trace_id_t t = created();
+	pid_t agent = agent_pid();
+	pthread_t thread;
+	void *result;
+	CHECK(agent > 0);
+	handle(0);
+	CHECK(kill(agent, SIGSTOP) == 0);
+	OK(pthread_create(&thread, NULL, read_one, &t));
+	while (threads_in(PXT_W_Asked) < 1)
+		ms_sleep(1);
+	OK(pthread_kill(thread, SIGUSR1));
+	while (!handled)
+		ms_sleep(1);
+	CHECK(kill(agent, SIGCONT) == 0);
+	OK(pthread_join(thread, &result));
+	IS(result, EINTR);
+	handle(SA_RESTART);
+	CHECK(kill(agent, SIGSTOP) == 0);
+	OK(pthread_create(&thread, NULL, read_one, &t));
+	while (threads_in(PXT_W_Asked) < 1)
+		ms_sleep(1);
+	OK(pthread_kill(thread, SIGUSR1));
+	while (handled < 2)
+		ms_sleep(1);
+	CHECK(kill(agent, SIGCONT) == 0);
+	wait_until_blocked(1);
+	OK(posix_trace_start(t));
+	OK(pthread_join(thread, &result));
+	IS(result, -(long)POSIX_TRACE_START);
+	OK(posix_trace_shutdown(t));
+}
+
 static long seen;
 
 /* Counts the events until the STOP events are as many as the argument says. */
@@ -384,6 +419,8 @@ int main(int argc, char **argv)
 		many_blocked();
 	else if (strcmp(what, "interrupted") == 0)
 		interrupted();
+	else if (strcmp(what, "interrupted_early") == 0)
+		interrupted_early();
 	else if (strcmp(what, "storm") == 0)
 		storm();
 	else if (strcmp(what, "cancelled") == 0)

@@ -9,10 +9,11 @@
 #include <wire.h>
 
 /*
- * Whether a thread sleeps until the agent has an event for it. A signal or a cancellation that comes
- * earlier finds another state: the call has yet to start, or its request has yet to reach the agent.
+ * Whether a thread sleeps until a call leaves a state: PXT_W_Parked, until the agent has an event for
+ * it. A signal or a cancellation that comes earlier finds another state: the call has yet to start, or
+ * its request has yet to reach the agent (PXT_W_Asked).
  */
-static inline bool parked(const char *tid)
+static inline bool sleeps_in(const char *tid, uint32_t state)
 {
 	enum { FUTEX_WAITV = 449, FUTEX = 202, FUTEX_ON_ARM64 = 98 };
 	char path[300];
@@ -31,15 +32,20 @@ static inline bool parked(const char *tid)
 		return false; /* it runs */
 	switch (call) {
 	case FUTEX_WAITV: /* the value of its first struct futex_waitv, on the stack of the thread */
-		return (*(uint64_t *)(uintptr_t)arg[0] & PXT_W_StateMask) == PXT_W_Parked;
+		return (*(uint64_t *)(uintptr_t)arg[0] & PXT_W_StateMask) == state;
 	case FUTEX:
 	case FUTEX_ON_ARM64:
-		return (arg[2] & PXT_W_StateMask) == PXT_W_Parked;
+		return (arg[2] & PXT_W_StateMask) == state;
 	}
 	return false;
 }
 
-static inline int parked_threads(void)
+static inline bool parked(const char *tid)
+{
+	return sleeps_in(tid, PXT_W_Parked);
+}
+
+static inline int threads_in(uint32_t state)
 {
 	DIR *d = opendir("/proc/self/task");
 	struct dirent *e;
@@ -48,10 +54,15 @@ static inline int parked_threads(void)
 	if (!d)
 		abort();
 	while ((e = readdir(d)))
-		if (e->d_name[0] != '.' && parked(e->d_name))
+		if (e->d_name[0] != '.' && sleeps_in(e->d_name, state))
 			n++;
 	closedir(d);
 	return n;
+}
+
+static inline int parked_threads(void)
+{
+	return threads_in(PXT_W_Parked);
 }
 
 #endif

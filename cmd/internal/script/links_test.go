@@ -54,7 +54,7 @@ func TestRooms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doors := map[string]string{"urfave/cli": "cli", "fatih/color": "cli", "smetrics": "cli", "tablewriter": "table"}
+	doors := map[string]string{"urfave/cli": "cli", "fatih/color": "cli", "smetrics": "cli", "tablewriter": "table", "demangle": "symbols"}
 	for line := range strings.Lines(string(out)) {
 		imports := strings.Fields(line)
 		room := strings.TrimPrefix(imports[0], rooms)

@@ -98,7 +98,7 @@ func ask(t *testing.T, path string, list []uint64) map[uint64]answer {
 	for _, a := range list {
 		fmt.Fprintf(&in, "%x\n", a)
 	}
-	cmd := exec.Command("addr2line", "-a", "-f", "-i", "-e", path)
+	cmd := exec.Command("addr2line", "-a", "-f", "-i", "-C", "-e", path)
 	cmd.Stdin = &in
 	out, err := cmd.Output()
 	if err != nil {
@@ -168,7 +168,7 @@ func alias(f *file, at uint64, name string) bool {
 		return name == "??"
 	}
 	for _, o := range f.symbols {
-		if n := f.name(o); o.address == s.address && (n == name || strings.HasPrefix(n, name+" [clone") || strings.HasPrefix(n, name+"@")) {
+		if n := readable(f.name(o)); o.address == s.address && (n == name || strings.HasPrefix(n, name+" [clone") || strings.HasPrefix(n, name+"@")) {
 			return true
 		}
 	}

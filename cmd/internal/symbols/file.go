@@ -103,7 +103,7 @@ func (f *file) place(at uint64) (p Place) {
 		}
 	}
 	if s, ok := f.symbol(at); ok {
-		p.Func, p.Offset = f.name(s), at-s.address
+		p.Func, p.Offset = readable(f.name(s)), at-s.address
 	}
 	if f.lines != nil {
 		p.File, p.Line = f.lines.find(at)

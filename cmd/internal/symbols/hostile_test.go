@@ -169,7 +169,7 @@ func TestMadeFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := f.place(0x2018); p.Func != "_ZN4some4nameEv" || p.Offset != 8 {
+	if p := f.place(0x2018); p.Func != "some::name()" || p.Offset != 8 {
 		t.Errorf("place = %+v", p)
 	}
 	f, err = readFile(bytes.NewReader(image(code(), goPart(pcln("\x00main.main\x00main.f\x00", []int{1, 11}, 2)))), &room)
@@ -229,6 +229,23 @@ func TestReasons(t *testing.T) {
 				t.Errorf("Find = %+v, %q, want %q", p, got, c.want)
 			}
 		})
+	}
+}
+
+// Names are those of the source, in C++ and Rust.
+func TestReadable(t *testing.T) {
+	for name, want := range map[string]string{
+		"_ZNSt6vectorIiSaIiEE9push_backEOi":                    "std::vector<int, std::allocator<int> >::push_back(int&&)",
+		"_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE": "core::fmt::Formatter::write_str",
+		"_RNvCs1234_7mycrate3foo":                              "mycrate::foo",
+		"main":                                                 "main",
+		"main.(*server[...]).serve":                            "main.(*server[...]).serve",
+		strings.Repeat("x", maxName):                           strings.Repeat("x", maxName),
+		"_Z" + strings.Repeat("I", 3000):                       "_Z" + strings.Repeat("I", 3000),
+	} {
+		if got := readable(name); got != want {
+			t.Errorf("readable(%.60q) = %.60q, want %.60q", name, got, want)
+		}
 	}
 }
 

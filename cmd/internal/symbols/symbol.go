@@ -6,6 +6,8 @@ import (
 	"debug/elf"
 	"slices"
 	"strings"
+
+	"github.com/ianlancetaylor/demangle"
 )
 
 // symbol is a function in a symbol table.
@@ -147,4 +149,12 @@ func (f *file) name(s symbol) string {
 		b = b[:i]
 	}
 	return string(b)
+}
+
+// readable returns the name of a function as its source has it, in C++ and Rust.
+func readable(name string) string {
+	if len(name) >= maxName {
+		return name
+	}
+	return demangle.Filter(name, demangle.MaxLength(12))
 }

@@ -31,6 +31,9 @@ func (p *runPlan) setAttach(args *cli.Args) (err error) {
 	}
 	if !args.Has("dump") {
 		p.dump = "always"
+		if p.summary || p.live.on || p.report != "" {
+			p.dump = "never"
+		}
 	}
 	return creation.Attachable(args, &p.trace)
 }

@@ -100,8 +100,11 @@ func (s *session) startLive() {
 	if l == nil {
 		return
 	}
-	var err error
-	if l.reader, err = s.stream.Reader(); err != nil {
+	err := l.calls.init(s)
+	if err == nil {
+		l.reader, err = s.stream.Reader()
+	}
+	if err != nil {
 		s.env.Note("--live shows no events: " + cli.Reason(err))
 		s.live = nil
 		return
@@ -122,7 +125,6 @@ func (s *session) startLive() {
 		}
 	}
 	l.seen.Window = liveLate
-	l.calls.init(s)
 	go l.run()
 }
 
@@ -153,6 +155,7 @@ func (s *session) stopLive() {
 	}
 	l.reportMissed()
 	l.reader.Close()
+	l.calls.rec.Close()
 	if l.file != nil {
 		if err := l.file.Close(); l.err == nil {
 			l.err = err

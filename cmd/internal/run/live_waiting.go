@@ -14,6 +14,7 @@ import (
 // so a stuck process would show nothing.
 type waiting struct {
 	s       *session
+	rec     *posixtrace.Recorder // its own, for the goroutine of --live: it only asks
 	threads map[int]*standing // by thread
 	pids    map[int]bool
 	next    time.Time // of the next search
@@ -38,14 +39,18 @@ const (
 	maxStanding = 4096
 )
 
-func (w *waiting) init(s *session) {
+func (w *waiting) init(s *session) (err error) {
 	w.s, w.threads, w.pids = s, map[int]*standing{}, map[int]bool{}
+	if w.rec, err = s.stream.Recorder(); err != nil {
+		return err
+	}
 	switch {
 	case s.child != nil:
 		w.pids[s.child.PID] = true
 	case s.plan.attach != 0:
 		w.pids[s.plan.attach] = true
 	}
+	return nil
 }
 
 // moved notes an event of a thread.
@@ -70,7 +75,7 @@ func (w *waiting) records(c *tracer.Progress) bool {
 		return false
 	}
 	ids, err := w.s.stream.OpenSystemEventIDs(tracer.Prefix + c.Name)
-	return err == nil && w.s.rec.Wants(ids[0])
+	return err == nil && w.rec.Wants(ids[0])
 }
 
 // find returns the calls that threads have been in since stillAfter before now, each once.

@@ -69,7 +69,7 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 	if p.filter, err = creation.Filter(args); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(*cli.Args) error{p.setEvents, p.setAttach, p.setLimit, p.setCapture, p.setLive} {
+	for _, step := range []func(*cli.Args) error{p.setEvents, p.setLive, p.setAttach, p.setLimit, p.setCapture} {
 		if err := step(args); err != nil {
 			return nil, err
 		}

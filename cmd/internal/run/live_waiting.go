@@ -15,7 +15,7 @@ import (
 type waiting struct {
 	s       *session
 	rec     *posixtrace.Recorder // its own, for the goroutine of --live: it only asks
-	threads map[int]*standing // by thread
+	threads map[int]*standing    // by thread
 	pids    map[int]bool
 	next    time.Time // of the next search
 }

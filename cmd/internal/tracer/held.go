@@ -31,6 +31,7 @@ type held struct {
 
 const (
 	lookAfter = 2 * time.Millisecond
+	lookEvery = 100 * time.Millisecond
 	// How long the tracer pauses before it waits again, at first and later.
 	holdPause     = 50 * time.Microsecond
 	longHoldPause = 200 * time.Microsecond
@@ -103,7 +104,7 @@ func (t *tracer) awaitForks() {
 				}
 				continue
 			}
-			h.look = now.Add(age)
+			h.look = now.Add(min(age, lookEvery))
 		}
 		if age > lookAfter {
 			pause = longHoldPause

@@ -17,10 +17,13 @@ type Progress struct {
 	More   bool                    // the call has more arguments
 }
 
-// InProgress returns the system call that a thread is blocked in, from /proc, without stopping it.
-// ok is false if the thread is in no call, or this process may not see it, or the program is of
-// another architecture.
+// InProgress returns the system call that a thread sleeps in, from /proc, without stopping it.
+// ok is false if the thread does not sleep in a call (it may wait for its tracer at the entry of one),
+// or this process may not see it, or the program is of another architecture.
 func InProgress(pid, tid int) (p Progress, ok bool) {
+	if state, _, ok := statOf(tid); !ok || state != 'S' && state != 'D' {
+		return p, false
+	}
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(tid) + "/syscall")
 	f := strings.Fields(string(b))
 	if err != nil || len(f) < 7 {

@@ -33,6 +33,7 @@ type unit struct {
 var (
 	nanoseconds = unit{1, 1, "ns"}
 	rate        = unit{1e-6, 2, "M/s"}
+	thousands   = unit{1e-3, 2, "k/s"}
 	bytesEach   = unit{1, 1, "B"}
 	seconds     = unit{1, 3, "s"}
 	megabytes   = unit{1e-6, 2, "MB"}

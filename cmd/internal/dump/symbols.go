@@ -19,7 +19,7 @@ func (in *input) nameAddresses(table *symbols.Table) {
 	s := symbols.NewSpaces(table)
 	in.spaces = s
 	in.readMaps()
-	in.src.SetSymbols(func(rec *posixtrace.Record) (where, source string, err error) {
+	in.src.SetSymbols(func(rec posixtrace.Record) (where, source string, err error) {
 		// A call returns to the instruction after it. A signal interrupts the instruction at the address.
 		exact := rec.ID == posixtrace.EventProcSignal || rec.ID == posixtrace.EventProcExec
 		where, source, err = s.Name(rec.PID, rec.UnixNano, rec.Address, !exact)

@@ -10,8 +10,9 @@ import (
 )
 
 // Symbols names addresses: the function and distance, and the line of source if it is known. If the
-// error is not nil, where says what is known of the address. Nothing is shown if where is empty.
-type Symbols func(rec *posixtrace.Record) (where, source string, err error)
+// error is not nil, where says what is known of the address. Nothing is shown if where is empty. The
+// record is a copy: a pointer would make each caller allocate its record.
+type Symbols func(rec posixtrace.Record) (where, source string, err error)
 
 // SetSymbols makes the events of the source be shown with names of their addresses.
 func (s *Source) SetSymbols(f Symbols) { s.symbols = f }
@@ -22,7 +23,7 @@ func appendSymbol(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if src.symbols == nil || rec.Address == 0 || rec.Coarse() {
 		return b
 	}
-	where, source, err := src.symbols(rec)
+	where, source, err := src.symbols(*rec)
 	if where == "" {
 		return b
 	}
@@ -57,7 +58,7 @@ func appendSymbolJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if src.symbols == nil || rec.Address == 0 || rec.Coarse() {
 		return b
 	}
-	where, source, err := src.symbols(rec)
+	where, source, err := src.symbols(*rec)
 	if where == "" {
 		return b
 	}

@@ -144,22 +144,24 @@ static void on_timer(int sig)
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static timer_t start_timer(void)
+static timer_t new_timer(void)
 {
 	timer_t timer;
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
-	struct itimerspec every = {{0, 40000}, {0, 40000}};
 	ev.sigev_notify_thread_id = (int)pxt_gettid();
-	need(timer_create(CLOCK_MONOTONIC, &ev, &timer) == 0 && timer_settime(timer, 0, &every, NULL) == 0, "timer");
+	need(timer_create(CLOCK_MONOTONIC, &ev, &timer) == 0, "timer_create");
 	return timer;
 }
 
 static void *timed_thread(void *arg)
 {
+	static const struct itimerspec every = {{0, 40000}, {0, 40000}};
 	struct timed *t = arg;
 	timed = t;
-	t->timer = start_timer();
-	sigsetjmp(t->top, 1);
+	t->timer = new_timer();
+	/* The first signal may come at once. */
+	if (sigsetjmp(t->top, 1) == 0)
+		need(timer_settime(t->timer, 0, &every, NULL) == 0, "timer_settime");
 	while (oracles[STORM_PHASE].before == 0) {
 		timed_event(t, pxt_processor(), t->me);
 		if (oracles[t->me].before % 1024 == 0)

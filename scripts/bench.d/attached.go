@@ -56,7 +56,8 @@ func (b *bench) attached() *group {
 // serving starts a server, attaches a tracer to it, and stores the rate of answers under key. The last
 // argument of tracer is added: the server's process.
 func (b *bench) serving(s series, key string, on func(...string) []string, tracer []string) (err error) {
-	argv := on(b.target("serve")...)
+	socket := b.file("socket")
+	argv := on(b.target("serve", socket)...)
 	server := exec.Command(argv[0], argv[1:]...)
 	input, err := server.StdinPipe()
 	if err != nil {
@@ -71,9 +72,8 @@ func (b *bench) serving(s series, key string, on func(...string) []string, trace
 	}
 	defer server.Wait()
 	defer input.Close()
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return err
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		return fmt.Errorf("the server says %q, %v", line, err)
 	}
 	if tracer != nil {
 		detach, err := attachTo(server.Process.Pid, on(tracer...))
@@ -82,7 +82,7 @@ func (b *bench) serving(s series, key string, on func(...string) []string, trace
 		}
 		defer detach()
 	}
-	v, err := numbers(1, on(b.target("ask", strings.TrimSpace(address), fmt.Sprint(b.pick(1500, 500), "ms"))...)...)
+	v, err := numbers(1, on(b.target("ask", socket, fmt.Sprint(b.pick(1500, 500), "ms"))...)...)
 	if err == nil {
 		s.put(key, v[0])
 	}

@@ -37,8 +37,8 @@ var modes = map[string]struct {
 	"recorded": {"LOG spans|keyed|steps|processes COUNT", recorded},
 	"streams":  {"STREAMS COUNT", streams},
 	"types":    {"TYPES COUNT", types},
-	"serve":    {"", serve},
-	"ask":      {"ADDRESS DURATION", ask},
+	"serve":    {"SOCKET", serve},
+	"ask":      {"SOCKET DURATION", ask},
 }
 
 func main() {

@@ -4,47 +4,70 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const requestSize = 64
 
-// serve answers requests on a port of the loopback device until its standard input ends. It prints the
-// address. Every hundredth answer opens a file.
-func serve([]string) error {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+// serve answers requests on a socket, each connection by a thread, until its standard input ends.
+// It prints a line when it listens. Every hundredth answer opens a file.
+func serve(args []string) error {
+	if len(args) != 1 {
+		return errors.New("wrong number of arguments")
+	}
+	l, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	fmt.Println(l.Addr())
+	if err := unix.Bind(l, &unix.SockaddrUnix{Name: args[0]}); err != nil {
+		return err
+	}
+	if err := unix.Listen(l, 16); err != nil {
+		return err
+	}
+	fmt.Println("ready")
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
+		os.Remove(args[0])
 		os.Exit(0)
 	}()
 	for {
-		c, err := l.Accept()
+		c, _, err := unix.Accept4(l, unix.SOCK_CLOEXEC)
+		if err == unix.EINTR {
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		go func() {
+			defer unix.Close(c)
 			b := make([]byte, requestSize)
-			for n := 0; ; n++ {
-				if _, err := io.ReadFull(c, b); err != nil {
-					c.Close()
-					return
-				}
+			for n := 0; exchange(unix.Read, c, b); n++ {
 				if n%100 == 0 {
 					if f, err := os.Open(os.DevNull); err == nil {
 						f.Close()
 					}
 				}
-				c.Write(b)
+				if !exchange(unix.Write, c, b) {
+					return
+				}
 			}
 		}()
+	}
+}
+
+// exchange reads or writes a request as a whole. It returns false at the end of the connection.
+func exchange(how func(int, []byte) (int, error), fd int, b []byte) bool {
+	for {
+		n, err := how(fd, b)
+		if err != unix.EINTR {
+			return n == len(b) && err == nil
+		}
 	}
 }
 
@@ -62,20 +85,17 @@ func ask(args []string) error {
 	var answered atomic.Int64
 	start := time.Now()
 	for range 4 {
-		c, err := net.Dial("tcp4", args[0])
+		c, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
 		}
-		defer c.Close()
+		if err := unix.Connect(c, &unix.SockaddrUnix{Name: args[0]}); err != nil {
+			return err
+		}
+		defer unix.Close(c)
 		wg.Go(func() {
 			b := make([]byte, requestSize)
-			for time.Since(start) < d {
-				if _, err := c.Write(b); err != nil {
-					return
-				}
-				if _, err := io.ReadFull(c, b); err != nil {
-					return
-				}
+			for time.Since(start) < d && exchange(unix.Write, c, b) && exchange(unix.Read, c, b) {
 				answered.Add(1)
 			}
 		})

@@ -164,6 +164,37 @@ static void interrupted(void)
 	OK(posix_trace_shutdown(t));
 }
 
+/* Stops the agent, and waits until each of its threads stands still. */
+static void stop_agent(pid_t agent)
+{
+	char path[300], line[512];
+	bool all = false;
+	CHECK(kill(agent, SIGSTOP) == 0);
+	while (!all) {
+		DIR *d;
+		struct dirent *e;
+		snprintf(path, sizeof path, "/proc/%d/task", agent);
+		d = opendir(path);
+		CHECK(d);
+		all = true;
+		while ((e = readdir(d))) {
+			FILE *f;
+			char *name;
+			if (e->d_name[0] == '.')
+				continue;
+			snprintf(path, sizeof path, "/proc/%d/task/%s/stat", agent, e->d_name);
+			f = fopen(path, "r");
+			name = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+			all = all && name && name[2] == 'T';
+			if (f)
+				fclose(f);
+		}
+		closedir(d);
+		if (!all)
+			ms_sleep(1);
+	}
+}
+
 /* A handler interrupts a call that waits for an event, also before its request has reached the agent. */
 static void interrupted_early(void)
 {
@@ -173,7 +204,7 @@ static void interrupted_early(void)
 	void *result;
 	CHECK(agent > 0);
 	handle(0);
-	CHECK(kill(agent, SIGSTOP) == 0);
+	stop_agent(agent);
 	OK(pthread_create(&thread, NULL, read_one, &t));
 	while (threads_in(PXT_W_Asked) < 1)
 		ms_sleep(1);
@@ -184,7 +215,7 @@ static void interrupted_early(void)
 	OK(pthread_join(thread, &result));
 	IS(result, EINTR);
 	handle(SA_RESTART);
-	CHECK(kill(agent, SIGSTOP) == 0);
+	stop_agent(agent);
 	OK(pthread_create(&thread, NULL, read_one, &t));
 	while (threads_in(PXT_W_Asked) < 1)
 		ms_sleep(1);

@@ -61,12 +61,7 @@ func ended(state, threads string) bool {
 
 // startOf returns the start time of a process, or "" if it does not exist or is a zombie.
 func startOf(pid int) string {
-	stat, err := os.ReadFile(File(pid, "stat"))
-	if err != nil {
-		return ""
-	}
-	// The name in parentheses may contain any character, including parentheses.
-	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	f := StatFields(pid)
 	if len(f) < 20 || ended(f[0], f[17]) {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,18 +67,36 @@ func Parent(pid int) (int, bool) {
 
 // Stat returns the parent and the process group of a running process.
 func Stat(pid int) (ppid, pgrp int, ok bool) {
+	f := StatFields(pid)
+	if len(f) < 18 || ended(f[0], f[17]) {
+		return 0, 0, false
+	}
+	ppid, err1 := strconv.Atoi(f[1])
+	pgrp, err2 := strconv.Atoi(f[2])
+	return ppid, pgrp, err1 == nil && err2 == nil
+}
+
+// StatFields returns the fields of proc_pid_stat(5) of a process or thread from the third on, its
+// state. There are none if it does not exist.
+func StatFields(pid int) []string {
 	stat, err := Read(pid, "stat")
 	if err != nil {
-		return 0, 0, false
+		return nil
 	}
 	// The name in parentheses may contain any character, including parentheses.
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(f) < 18 || ended(string(f[0]), string(f[17])) {
-		return 0, 0, false
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+}
+
+// Tracer returns the process that traces a thread by ptrace(2), or 0.
+func Tracer(tid int) int {
+	status, err := Read(tid, "status")
+	if err != nil {
+		return 0
 	}
-	ppid, err1 := strconv.Atoi(string(f[1]))
-	pgrp, err2 := strconv.Atoi(string(f[2]))
-	return ppid, pgrp, err1 == nil && err2 == nil
+	_, rest, _ := bytes.Cut(status, []byte("\nTracerPid:\t"))
+	line, _, _ := bytes.Cut(rest, []byte{'\n'})
+	n, _ := strconv.Atoi(string(line))
+	return n
 }
 
 // Read reads a small file of a process in /proc. The kernel returns it whole in the first

@@ -278,7 +278,7 @@ func (l *live) showWaiting() {
 		if c.tid != l.first && l.first != 0 {
 			l.many = true
 		}
-		l.buf = l.form.AppendEntered(l.buf, c.tid, c.Name, c.Args, c.More)
+		l.buf = l.form.AppendEntered(l.buf, c.tid, c.name, c.args, c.more)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/threads"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -28,8 +29,10 @@ type standing struct {
 
 // waitingCall is a call that a thread is in.
 type waitingCall struct {
-	tracer.Progress
-	tid int
+	tid  int
+	name string
+	args []posixtrace.SyscallArg // those that it had when it began
+	more bool                    // it has others
 }
 
 const (
@@ -69,13 +72,25 @@ func (w *waiting) moved(rec *posixtrace.Record) {
 }
 
 // records reports whether the tracer records a call, and the stream takes it.
-func (w *waiting) records(c *tracer.Progress) bool {
+func (w *waiting) records(nr int, name string) bool {
 	want := &w.s.plan.trace
-	if w.s.tracer == nil || !want.All && !slices.Contains(want.Calls, c.Number) {
+	if w.s.tracer == nil || name == "" || !want.All && !slices.Contains(want.Calls, nr) {
 		return false
 	}
-	ids, err := w.s.stream.OpenSystemEventIDs(tracer.Prefix + c.Name)
+	ids, err := w.s.stream.OpenSystemEventIDs(tracer.Prefix + name)
 	return err == nil && w.rec.Wants(ids[0])
+}
+
+// sleepsIn returns the call that a thread sleeps in. A thread may also wait for its tracer at the entry
+// of a call, which says nothing of the call.
+func (w *waiting) sleepsIn(tid int) (c waitingCall, ok bool) {
+	t, ok := threads.Read(tid)
+	if !ok || !t.InCall || !t.Sleeps() {
+		return c, false
+	}
+	c.tid = tid
+	c.name, c.args, c.more = tracer.DescribeEntry(tid, t.Call, t.Args)
+	return c, w.records(t.Call, c.name)
 }
 
 // find returns the calls that threads have been in since stillAfter before now, each once.
@@ -104,9 +119,9 @@ func (w *waiting) find(now time.Time) (list []waitingCall) {
 			if t.shown || now.Sub(t.since) < stillAfter {
 				continue
 			}
-			if c, ok := tracer.InProgress(pid, tid); ok && w.records(&c) {
+			if c, ok := w.sleepsIn(tid); ok {
 				t.shown = true
-				list = append(list, waitingCall{c, tid})
+				list = append(list, c)
 			}
 		}
 	}

@@ -99,23 +99,13 @@ func (s *session) reportUntraced(err error) {
 	missing := "events of processes are not recorded"
 	hint := ""
 	switch {
-	case refused && traced():
+	case refused && process.Tracer(os.Getpid()) != 0: // and so of its children
 		hint = "; ptrace-run is traced itself, as by strace or another ptrace-run -e, and a process has one tracer"
 	case refused:
 		hint = "; ptrace(2) is refused here: a container needs --cap-add=SYS_PTRACE, and kernel.yama.ptrace_scope must be below 3"
 	}
 	s.env.Note("cannot trace " + s.plan.argv[0] + ": " + cli.Reason(err) + "; " + missing + hint)
 	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventError}, binary.LittleEndian.AppendUint32(nil, uint32(no)))
-}
-
-// traced reports whether another process traces this one, and so its children, by ptrace(2).
-func traced() bool {
-	status, err := process.Read(os.Getpid(), "status")
-	if err != nil {
-		return false
-	}
-	_, tracer, found := strings.Cut(string(status), "\nTracerPid:\t")
-	return found && !strings.HasPrefix(tracer, "0")
 }
 
 // recordsCommand reports whether this process, and not the tracer, records proc.exec of the

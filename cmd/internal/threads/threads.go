@@ -97,6 +97,10 @@ func Read(tid int) (t Thread, ok bool) {
 	return t, true
 }
 
+// Sleeps reports whether the thread waits for something in the kernel, and not for a processor or its
+// tracer.
+func (t *Thread) Sleeps() bool { return t.State == states['S'] || t.State == states['D'] }
+
 // parseStat reads the name and the state, and returns the flags. The name may contain any
 // character, including parentheses.
 func (t *Thread) parseStat(stat []byte) (flags uint64, ok bool) {

@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"bytes"
 	"maps"
 	"os"
 	"slices"
@@ -110,7 +109,7 @@ func (t *tracer) seizeProcess(pid int) error {
 				t.tasks[tid] = &task{tid: tid, pid: pid}
 				found = true
 			case err == unix.ESRCH && tid != pid: // it has ended
-			case err == unix.EPERM && (tracedBy(tid) == os.Getpid() || tid != pid && ended(tid)):
+			case err == unix.EPERM && (process.Tracer(tid) == os.Getpid() || tid != pid && ended(tid)):
 			default:
 				return err
 			}
@@ -119,18 +118,6 @@ func (t *tracer) seizeProcess(pid int) error {
 			return nil
 		}
 	}
-}
-
-// tracedBy returns the process that traces a thread, or 0.
-func tracedBy(tid int) int {
-	status, err := process.Read(tid, "status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := bytes.Cut(status, []byte("\nTracerPid:\t"))
-	line, _, _ := bytes.Cut(rest, []byte{'\n'})
-	n, _ := strconv.Atoi(string(line))
-	return n
 }
 
 // ended reports whether a thread has ended or is ending.
@@ -231,8 +218,11 @@ func (t *tracer) mayRelease(stopped bool) bool {
 		t.asked = time.Now()
 	}
 	waited := time.Since(t.asked)
-	if waited >= settleInterrupted || stopped && waited < settleStopped {
-		return waited >= settleInterrupted
+	if waited >= settleInterrupted {
+		return true
+	}
+	if stopped && waited < settleStopped {
+		return false
 	}
 	for _, k := range t.tasks {
 		if k.interrupted {

@@ -1,8 +1,6 @@
 package tracer
 
 import (
-	"bytes"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
 )
 
 // held is a new thread that stopped before the fork event of its creator arrived. The tracer
@@ -142,14 +142,10 @@ const awake = "Rt"
 
 // statOf returns the state and the parent process of a thread.
 func statOf(tid int) (state byte, parent int, ok bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/stat")
-	if err != nil {
+	f := process.StatFields(tid)
+	if len(f) < 2 {
 		return 0, 0, false
 	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0, 0, false
-	}
-	parent, err = strconv.Atoi(string(fields[1]))
-	return fields[0][0], parent, err == nil
+	parent, err := strconv.Atoi(f[1])
+	return f[0][0], parent, err == nil
 }

@@ -70,31 +70,11 @@ func lateForks(by time.Duration) {
 // "forked". while is called with the id of the command's process while it runs.
 func processEvents(t *testing.T, want Want, script string, while func(command int)) (list map[int]string, command int) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "traces")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PTRACE_DIR", dir)
-	s, err := posixtrace.Create(0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ownTraceDir(t)
+	s := runningStream(t)
 	defer s.Shutdown()
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	info, err := s.Info()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr, err := Start("tracer", 16, func(text string) { t.Error(text) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.Configure(Config{Stream: info.Path, Want: want, MaxData: 4096}); err != nil {
-		t.Fatal(err)
-	}
-	err = tr.Launch(func() (err error) {
+	tr := startTracer(t, s, Config{Want: want})
+	err := tr.Launch(func() (err error) {
 		null := uintptr(2)
 		command, _, err = syscall.StartProcess("/bin/sh", []string{"sh", "-c", script}, &syscall.ProcAttr{Files: []uintptr{null, null, null}, Env: os.Environ()})
 		return err

@@ -3,15 +3,12 @@ package tracer
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // TestMain also makes this binary a tracer. TRACER_HOLD sets how long it holds new threads at most,
@@ -44,11 +41,7 @@ func TestCommandStopsBeforeForkEvent(t *testing.T) {
 		{"every call", Want{Proc: true, All: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "traces")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			t.Setenv("PTRACE_DIR", dir)
+			ownTraceDir(t)
 			t.Setenv("TRACER_HOLD", "0s")
 			for range 8 {
 				launchWithDaemon(t, tt.want)
@@ -60,25 +53,9 @@ func TestCommandStopsBeforeForkEvent(t *testing.T) {
 // launchWithDaemon traces a command, without its children, that leaves a process running.
 func launchWithDaemon(t *testing.T, want Want) {
 	t.Helper()
-	s, err := posixtrace.Create(0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runningStream(t)
 	defer s.Shutdown()
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	info, err := s.Info()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr, err := Start("tracer", 16, func(text string) { t.Error(text) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.Configure(Config{Stream: info.Path, Want: want, Alone: true, MaxData: 4096}); err != nil {
-		t.Fatal(err)
-	}
+	tr := startTracer(t, s, Config{Want: want, Alone: true})
 	// The daemon lives until the other end of its input is closed.
 	r, w, err := os.Pipe()
 	if err != nil {

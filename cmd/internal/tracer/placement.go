@@ -2,12 +2,13 @@ package tracer
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
 )
 
 // placement chooses the processor of the tracer's thread. A stop is cheap if the traced
@@ -166,20 +167,11 @@ func (p *placement) running() int {
 
 // processorOf returns the processor that a thread last ran on, or -1.
 func processorOf(tid int) int {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/stat")
-	if err != nil {
-		return -1
-	}
-	// The name in parentheses may contain anything. Field 3 follows it.
-	i := bytes.LastIndexByte(b, ')')
-	if i < 0 {
-		return -1
-	}
-	f := bytes.Fields(b[i+1:])
+	f := process.StatFields(tid)
 	if len(f) < 37 {
 		return -1
 	}
-	v, err := strconv.Atoi(string(f[36]))
+	v, err := strconv.Atoi(f[36])
 	if err != nil {
 		return -1
 	}

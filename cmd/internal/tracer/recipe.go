@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"bytes"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -92,25 +91,11 @@ func (t *tracer) recipeOf(tid int) (r inRecipe) {
 	if !t.cfg.Want.Make {
 		return r
 	}
-	if p := t.tasks[parentOf(tid)]; p != nil {
-		return p.recipe.inherited()
+	if _, parent, ok := statOf(tid); ok && t.tasks[parent] != nil {
+		return t.tasks[parent].recipe.inherited()
 	}
 	r.value = t.makeValue(tid)
 	return r
-}
-
-// parentOf returns the parent of a process, 0 if it is unknown.
-func parentOf(tid int) int {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/stat")
-	if err != nil {
-		return 0
-	}
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(f) < 2 {
-		return 0
-	}
-	n, _ := strconv.Atoi(string(f[1]))
-	return n
 }
 
 // interpreters are the programs that make runs with the line of a recipe as the argument after an

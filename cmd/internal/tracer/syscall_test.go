@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -13,20 +12,11 @@ import (
 // A call whose return is not reported is recorded, as one that did not return, when the next
 // one starts. A call that a seccomp stop reports again is recorded once.
 func TestCallWithoutReturnIsRecorded(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "traces")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PTRACE_DIR", dir)
-	s, err := posixtrace.Create(0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ownTraceDir(t)
+	s := runningStream(t)
 	defer s.Shutdown()
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
 	tr := &tracer{stream: s}
+	var err error
 	if tr.rec, err = s.Recorder(); err != nil {
 		t.Fatal(err)
 	}

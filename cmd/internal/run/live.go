@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,10 +39,14 @@ const (
 	liveLate = 500 * time.Millisecond
 )
 
+// shows are the options that say how a recording is shown. Without one, --pid shows events as
+// they happen.
+var shows = []string{"log", "dump", "last", "summary", "report"}
+
 // setLive reads --live.
 func (p *runPlan) setLive(args *cli.Args) error {
 	v, ok := args.Lookup("live")
-	if !ok {
+	if !ok && (!args.Has("pid") || slices.ContainsFunc(shows, args.Has)) {
 		return nil
 	}
 	p.live = livePlan{on: true, file: v}
@@ -252,11 +257,11 @@ func (l *live) traced(rec *posixtrace.Record) bool {
 	return rec.ID.User() || strings.HasPrefix(l.src.Name(rec.ID), tracer.Prefix)
 }
 
-// hides reports whether events of a type are not shown: those of the stream itself, and output that
-// goes to the same place anyway.
+// hides reports whether events of a type are not shown: those of the stream itself, the mappings of
+// processes, and output that goes to the same place anyway.
 func (l *live) hides(id posixtrace.EventID) bool {
 	switch id {
-	case posixtrace.EventStart, posixtrace.EventStop:
+	case posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventProcMap:
 		return true
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		return l.file == nil

@@ -21,14 +21,14 @@ func check(env *cli.Env, inputs []*input) error {
 				env.Warn(cli.Failure(in.name, err))
 				break
 			}
-			p.step(rec)
+			p.Add(1, rec.UnixNano)
 			if rec.UnixNano < last {
 				env.Warn(cli.Failf("%s: events are out of order", in.name))
 				break
 			}
 			last = rec.UnixNano
 		}
-		p.clear()
+		p.Clear()
 		env.Warn(in.soundness())
 	}
 	return nil

@@ -2,11 +2,11 @@ package dump
 
 import (
 	"io"
-	"math"
-	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/progress"
+	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -16,7 +16,7 @@ import (
 // countable reports whether events of the inputs can be counted.
 func (w *walk) countable() bool {
 	sel := &w.opt.sel
-	if w.opt.head >= 0 || sel.await != nil || sel.calls.given || sel.pids != nil || sel.tids != nil || !w.based {
+	if w.opt.head >= 0 || sel.await != nil || sel.calls.given || sel.PIDs != nil || sel.TIDs != nil || !w.based {
 		return false
 	}
 	for _, in := range w.inputs {
@@ -32,7 +32,7 @@ func (w *walk) countable() bool {
 // because most events are needed, or because a log is damaged.
 func countEvents(w *walk, sources map[*input]*analysis.Source) bool {
 	p := w.newProgress()
-	defer p.clear()
+	defer p.Clear()
 	counts := make([]posixtrace.Counts, len(w.inputs))
 	needed := make([]posixtrace.EventSet, len(w.inputs))
 	all, read, sound := uint64(0), uint64(0), true
@@ -62,7 +62,7 @@ func countEvents(w *walk, sources map[*input]*analysis.Source) bool {
 
 // needed adds the types of the counted events that the analysis needs to a set, and returns how many
 // events they have, and how many there are.
-func (in *input) needed(c *posixtrace.Counts, sel *selection, types *posixtrace.EventSet) (read, all uint64) {
+func (in *input) needed(c *posixtrace.Counts, sel *selects, types *posixtrace.EventSet) (read, all uint64) {
 	for n := range c.Types() {
 		all += n.Events
 		if name := in.src.Name(n.ID); !analysis.Plain(n.ID, name) && sel.wants(n.ID, name) {
@@ -78,7 +78,7 @@ const sampled = 1 << 11
 
 // countInto counts the events of an input. It returns false if that fails, or if the analysis needs
 // most of the first events.
-func (in *input) countInto(c *posixtrace.Counts, sel *selection, p *progress) bool {
+func (in *input) countInto(c *posixtrace.Counts, sel *selects, p *progress.Line) bool {
 	looked := false
 	for {
 		before := c.Events
@@ -89,7 +89,7 @@ func (in *input) countInto(c *posixtrace.Counts, sel *selection, p *progress) bo
 		if err != nil {
 			return false
 		}
-		p.steps(c.Events-min(before, c.Events), c.Latest)
+		p.Add(c.Events-min(before, c.Events), c.Latest)
 		if !looked && c.Events >= sampled {
 			looked = true
 			if read, all := in.needed(c, sel, new(posixtrace.EventSet)); read > all/2 {
@@ -101,13 +101,8 @@ func (in *input) countInto(c *posixtrace.Counts, sel *selection, p *progress) bo
 
 // readInto reads the events of some types from the start.
 func (in *input) readInto(w *walk, src *analysis.Source, types *posixtrace.EventSet) {
-	sel := posixtrace.Selection{Types: types}
-	if w.since != math.MinInt64 {
-		sel.Since = time.Unix(0, w.since)
-	}
-	if w.until != math.MaxInt64 {
-		sel.Until = time.Unix(0, w.until)
-	}
+	sel := selection.Between(w.since, w.until)
+	sel.Types = types
 	err := in.reader.Rewind()
 	in.reader.Select(sel)
 	var b posixtrace.Batch

@@ -12,11 +12,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// FuzzDumpValues parses times, speeds and formats. Accepted values are within bounds, and
+// FuzzDumpValues parses speeds and formats. Accepted values are within bounds, and
 // errors are one line.
 func FuzzDumpValues(f *testing.F) {
 	for _, s := range append(hostile.Texts(),
-		"+2562047h", "-2562047h", "-106751d", "9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z", "23:59:60", "24:00:00", "1677-09-21T00:12:43Z",
 		"%t%D%p%i%n%d%x%a%c%q%%\\n\\t\\\\", "%", "\\", "%-5d", "0.000001", "1000000000", "1e3", "..") {
 		f.Add(s)
 	}
@@ -34,16 +33,6 @@ func FuzzDumpValues(f *testing.F) {
 			refused(err)
 		} else if speed < 1e-6 || speed > 1e9 {
 			t.Fatalf("%q is accepted as a speed", s)
-		}
-		if m, err := parseMoment(s); err != nil {
-			refused(err)
-		} else {
-			for _, first := range []int64{0, 1795169520e9, 1<<63 - 1, -1 << 63} {
-				at := m.resolve(first, first)
-				if m.kind == fromFirst && at < first || m.kind == fromLast && at > first {
-					t.Fatalf("%q from %d is %d", s, first, at)
-				}
-			}
 		}
 		if form, err := output.NewFormat(s, &output.Text{}); err != nil {
 			refused(err)

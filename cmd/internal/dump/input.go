@@ -173,7 +173,7 @@ const (
 )
 
 // verdictOn returns the verdict of a selection on an event type.
-func (in *input) verdictOn(sel *selection, id posixtrace.EventID) verdict {
+func (in *input) verdictOn(sel *selects, id posixtrace.EventID) verdict {
 	if int(id) < len(in.verdicts) && in.verdicts[id] != 0 {
 		return in.verdicts[id]
 	}

@@ -60,7 +60,7 @@ func (s *sink) appendAll(src *output.Source, recs []posixtrace.Record) bool {
 // wantsAll reports whether a listing writes every event that is wanted, and does nothing else.
 func (o *options) wantsAll() bool {
 	s := &o.sel
-	return o.head < 0 && o.last < 0 && o.speed <= 0 && !o.sel.exits && o.cursor == "" && !s.calls.given && !s.maps && s.await == nil && s.pids == nil && s.tids == nil
+	return o.head < 0 && o.last < 0 && o.speed <= 0 && !o.sel.exits && o.cursor == "" && !s.calls.given && !s.maps && s.await == nil && s.PIDs == nil && s.TIDs == nil
 }
 
 // list writes the selected events.

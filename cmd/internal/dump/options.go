@@ -107,7 +107,7 @@ type options struct {
 	masks  []output.Mask
 
 	stringSize int // --strace
-	sel        selection
+	sel        selects
 	head       int // -1: no limit
 	last       int // -1: all
 	follow     bool
@@ -167,8 +167,8 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	if opt.sel, err = readSelection(args); err != nil {
 		return nil, err
 	}
-	if opt.form == "annotate" && opt.sel.include == nil {
-		opt.sel.include = &eventset.Set{Classes: outputEvents()}
+	if opt.form == "annotate" && opt.sel.Include == nil {
+		opt.sel.Include = &eventset.Set{Classes: outputEvents()}
 	}
 	opt.sel.exits = opt.style == output.CostTime && !opt.sel.wants(posixtrace.EventProcExit, "proc.exit")
 	opt.sel.maps = withSymbols(args)

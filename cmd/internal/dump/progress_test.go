@@ -1,19 +1,15 @@
 package dump
 
 import (
-	"io"
 	"os"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Long work shows its progress on a terminal, and only there, and erases it.
+// Progress is shown on a terminal, and only where it does not disturb a listing.
 func TestProgress(t *testing.T) {
 	master, tty, err := pty.Open()
 	if err != nil {
@@ -47,27 +43,5 @@ func TestProgress(t *testing.T) {
 		if p := newProgress(env, nil, tt.listing); (p != nil) != tt.want {
 			t.Errorf("%s: progress is shown: %v", tt.name, p != nil)
 		}
-	}
-	env := &cli.Env{Stdout: cli.NewWriter(file), Stderr: tty, Prog: "ptrace-dump", Getenv: func(string) string { return "" }}
-	p := newProgress(env, nil, true)
-	count := func(from, to int64) {
-		for i := from; i < to; i++ {
-			p.step(&posixtrace.Record{EventInfo: posixtrace.EventInfo{UnixNano: i}})
-		}
-	}
-	count(0, 4*progressStep)
-	if p.width != 0 {
-		t.Error("progress is shown at once")
-	}
-	p.next = time.Time{} // a second later
-	p.from, p.to, p.searched = 0, 10*progressStep, true
-	count(4*progressStep, 5*progressStep)
-	env.Note("a message")
-	const line = "ptrace-dump: 20480 events, 50 %"
-	want := "\r" + line + "\r" + strings.Repeat(" ", len(line)) + "\rptrace-dump: a message\r\n"
-	tty.Close() // ends the output that can be read
-	got, err := io.ReadAll(master)
-	if string(got) != want {
-		t.Errorf("the terminal shows %q, want %q (%v)", got, want, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // summarise reads the inputs and writes their summary.
 func summarise(env *cli.Env, inputs []*input, opt *options) error {
 	o := &opt.show
-	o.Marks = opt.sel.include != nil
+	o.Marks = opt.sel.Include != nil
 	a := summary.New(o)
 	w, err := newWalk(env, inputs, opt)
 	if err != nil {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"io"
 	"math"
-	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/progress"
+	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -48,13 +49,13 @@ func newWalk(env *cli.Env, inputs []*input, opt *options) (*walk, error) {
 func (w *walk) idle() bool { return w.opt.head == 0 && w.opt.sel.await == nil }
 
 // newProgress returns the progress of the walk, or nil.
-func (w *walk) newProgress() *progress {
+func (w *walk) newProgress() *progress.Line {
 	if w.opt.follow || w.opt.speed != 0 {
 		return nil
 	}
 	p := newProgress(w.env, w.inputs, w.opt.mode == "")
 	if p != nil && w.based {
-		p.from, p.to = max(w.since, w.base), w.until
+		p.From, p.To = max(w.since, w.base), w.until
 	}
 	return p
 }
@@ -65,10 +66,10 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 		return nil
 	}
 	opt, sel := w.opt, &w.opt.sel
-	processes := sel.pids != nil || sel.tids != nil
+	processes := sel.PIDs != nil || sel.TIDs != nil
 	m := newMerge(w.env, w.inputs, opt.follow)
 	p := w.newProgress()
-	defer p.clear()
+	defer p.Clear()
 	ev := new(selected) // reused: f does not keep it
 	var only *input     // a single input, whose batches need no merge
 	if len(w.inputs) == 1 {
@@ -83,7 +84,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 		if n := w.wantedRun(only); n > 0 {
 			recs := only.records[:n]
 			only.records = only.records[n:]
-			p.steps(uint64(n), recs[n-1].UnixNano)
+			p.Add(uint64(n), recs[n-1].UnixNano)
 			if !w.run(only, recs) {
 				return nil
 			}
@@ -102,7 +103,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 			return err
 		}
 		if p != nil {
-			p.steps(1, rec.UnixNano)
+			p.Add(1, rec.UnixNano)
 		}
 		if !w.based {
 			w.begin(rec.UnixNano)
@@ -116,7 +117,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 			}
 			continue
 		}
-		if rec.UnixNano < w.since || processes && !sel.wantsProcess(rec.PID, rec.TID) {
+		if rec.UnixNano < w.since || processes && !sel.HasProcess(rec.PID, rec.TID) {
 			continue
 		}
 		v := in.verdictOn(sel, rec.ID)
@@ -150,13 +151,7 @@ func (w *walk) wantedRun(in *input) int {
 // begin sets the base and the bounds from the time of the first event.
 func (w *walk) begin(first int64) {
 	w.based, w.base = true, first
-	w.since, w.until = math.MinInt64, math.MaxInt64
-	if m := &w.opt.sel.since; m.given {
-		w.since = m.resolve(first, w.last)
-	}
-	if m := &w.opt.sel.until; m.given {
-		w.until = m.resolve(first, w.last)
-	}
+	w.since, w.until = w.opt.sel.Bounds(first, w.last)
 }
 
 // prepare finds the first and, if needed, the last event. It passes the selection to the
@@ -167,7 +162,7 @@ func (w *walk) prepare() error {
 	for _, in := range w.inputs {
 		t, ok := in.cursorBase()
 		if !ok && in.seekable() {
-			t, ok = in.firstTime()
+			t, ok = selection.FirstTime(in.reader)
 		} else if !ok {
 			all = false // known only when it is read
 		}
@@ -175,7 +170,7 @@ func (w *walk) prepare() error {
 			first, found = min(first, t), true
 		}
 	}
-	if w.opt.sel.fromLast() {
+	if w.opt.sel.FromLast() {
 		var err error
 		if w.last, err = lastTime(w.inputs); err != nil {
 			return err
@@ -195,32 +190,15 @@ func (w *walk) prepare() error {
 // seekable reports whether the input can be read more than once.
 func (in *input) seekable() bool { return in.reader != nil && in.open != nil }
 
-// firstTime returns the time of the first event and rewinds. A read error occurs again when
-// the events are read.
-func (in *input) firstTime() (int64, bool) {
-	rec, err := in.reader.Next()
-	t := int64(0)
-	if err == nil {
-		t = rec.UnixNano
-	}
-	in.reader.Rewind()
-	return t, err == nil
-}
-
 // narrow passes the selection to the reader as far as the reader supports it.
-func (in *input) narrow(since, until int64, sel *selection) {
+func (in *input) narrow(since, until int64, sel *selects) {
 	if in.cursor != nil && in.cursor.Started {
 		since = max(since, in.cursor.Time)
 	}
-	var s posixtrace.Selection
-	if since != math.MinInt64 {
-		s.Since = time.Unix(0, since)
+	if in.follow {
+		until = math.MaxInt64 // the input ends at the first event after the bound, which the reader returns
 	}
-	// A followed input ends at the first event after the bound, so the reader must return
-	// it.
-	if until != math.MaxInt64 && !in.follow {
-		s.Until = time.Unix(0, until)
-	}
+	s := selection.Between(since, until)
 	// A log that is being written may get new types, and a damaged log may lack
 	// definitions.
 	if state, _ := in.reader.State(); state == posixtrace.LogFinished {

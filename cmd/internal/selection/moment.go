@@ -1,4 +1,4 @@
-package dump
+package selection
 
 import (
 	"math"
@@ -7,32 +7,32 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// moment is an argument of --since or --until. Some depend on the time of the first or last
+// Moment is an argument of --since or --until. Some depend on the time of the first or last
 // event.
-type moment struct {
-	given bool
-	kind  momentKind
+type Moment struct {
+	Given bool
+	kind  kind
 	abs   time.Time
 	after time.Duration // relative to the first or last event
 }
 
-type momentKind uint8
+type kind uint8
 
 const (
-	absolute  momentKind = iota
-	clock                // HH:MM:SS on the day of the first event
-	fromFirst            // +1.5s
-	fromLast             // -30s
+	absolute  kind = iota
+	clock          // HH:MM:SS on the day of the first event
+	fromFirst      // +1.5s
+	fromLast       // -30s
 )
 
-type momentError string
+type parseError string
 
-func (e momentError) Error() string { return string(e) }
+func (e parseError) Error() string { return string(e) }
 
-const errMoment = momentError("not a time; write 2026-11-20T10:12:00Z, 10:12:00, +1.5s or -30s")
+const errMoment = parseError("not a time; write 2026-11-20T10:12:00Z, 10:12:00, +1.5s or -30s")
 
-func parseMoment(s string) (moment, error) {
-	m := moment{given: true}
+func parse(s string) (Moment, error) {
+	m := Moment{Given: true}
 	if s == "" {
 		return m, errMoment
 	}
@@ -59,9 +59,9 @@ func parseMoment(s string) (moment, error) {
 	return m, nil
 }
 
-// resolve returns m in nanoseconds since the epoch. first and last are used only if m
+// Resolve returns m in nanoseconds since the epoch. first and last are used only if m
 // depends on them.
-func (m *moment) resolve(first, last int64) int64 {
+func (m *Moment) resolve(first, last int64) int64 {
 	switch m.kind {
 	case clock:
 		day := time.Unix(0, first).Local()

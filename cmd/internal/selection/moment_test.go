@@ -1,11 +1,11 @@
-package dump
+package selection
 
 import (
 	"testing"
 	"time"
 )
 
-func TestParseMoment(t *testing.T) {
+func TestParse(t *testing.T) {
 	defer func(l *time.Location) { time.Local = l }(time.Local)
 	time.Local = time.FixedZone("x", 3600)
 	first := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).UnixNano()
@@ -22,18 +22,18 @@ func TestParseMoment(t *testing.T) {
 		{"+1.5s", 15e8},
 		{"-30s", 70e9},
 	} {
-		m, err := parseMoment(tt.in)
+		m, err := parse(tt.in)
 		if err != nil {
-			t.Errorf("parseMoment(%q): %v", tt.in, err)
+			t.Errorf("parse(%q): %v", tt.in, err)
 			continue
 		}
 		if got := m.resolve(first, last) - first; got != tt.want {
-			t.Errorf("parseMoment(%q) is %d ns after the first event, want %d", tt.in, got, tt.want)
+			t.Errorf("parse(%q) is %d ns after the first event, want %d", tt.in, got, tt.want)
 		}
 	}
 	for _, in := range []string{"", "+", "-", "now", "25:00:00", "+x", "2026-13-01T00:00:00Z"} {
-		if m, err := parseMoment(in); err == nil {
-			t.Errorf("parseMoment(%q) = %v, want an error", in, m)
+		if m, err := parse(in); err == nil {
+			t.Errorf("parse(%q) = %v, want an error", in, m)
 		}
 	}
 }

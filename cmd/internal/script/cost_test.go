@@ -125,19 +125,15 @@ func TestCostDumpRatio(t *testing.T) {
 		return min(best, processorTime(t)-start)
 	}
 	measure := func(t *testing.T, limit float64, args ...string) {
-		ratio := 0.0
-		for range 10 { // code that is too slow is so every time
+		ratio := tracetest.AtMost(t, limit, func() float64 {
 			run, alone := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 			for range 20 {
 				run = best(run, func() { listed(t, args...) })
 				alone = best(alone, yardstick)
 			}
-			if ratio = float64(run) / float64(alone); ratio <= limit {
-				t.Logf("%.2f times the yardstick, of %v", ratio, alone/costEvents)
-				return
-			}
-		}
-		t.Errorf("takes %.2f times as long as the yardstick, want at most %v times", ratio, limit)
+			return float64(run) / float64(alone)
+		})
+		t.Logf("%.2f times the yardstick", ratio)
 	}
 	for _, c := range costCases {
 		t.Run(c.name, func(t *testing.T) { measure(t, c.ratio, append(c.args, log)...) })

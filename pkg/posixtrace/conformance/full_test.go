@@ -682,22 +682,20 @@ var _ = conform("FUL-13", func(t *testing.T) {
 	})
 })
 
-// oneWithin fails unless f takes no longer than limit in one of a few tries. On a busy machine
-// any one of them may be slow. again prepares the next try.
+// oneWithin fails unless f takes no longer than limit in one of several tries. again prepares the
+// next one.
 func oneWithin(t *testing.T, limit time.Duration, again, f func()) {
 	t.Helper()
-	var took []time.Duration
-	for n := range 5 {
-		if n > 0 {
+	first := true
+	tracetest.AtMost(t, limit.Seconds(), func() float64 {
+		if !first {
 			again()
 		}
+		first = false
 		start := time.Now()
 		f()
-		if took = append(took, time.Since(start)); took[len(took)-1] <= limit {
-			return
-		}
-	}
-	t.Errorf("it took %v, each time longer than %v", took, limit)
+		return time.Since(start).Seconds()
+	})
 }
 
 var _ = conform("FUL-14", func(t *testing.T) {

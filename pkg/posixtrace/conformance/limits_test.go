@@ -523,17 +523,18 @@ var _ = conform("LIM-21", func(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { posixtrace.Event(id, nil) }); n != 0 {
 		t.Errorf("an untraced trace point allocates %v times", n)
 	}
-	best := time.Hour
-	for range 20 {
-		begin := time.Now()
-		for range 1000 {
-			posixtrace.Event(id, nil)
+	// One test of a word, with the race detector.
+	tracetest.AtMost(t, float64(200*time.Nanosecond), func() float64 {
+		best := time.Hour
+		for range 20 {
+			begin := time.Now()
+			for range 1000 {
+				posixtrace.Event(id, nil)
+			}
+			best = min(best, time.Since(begin)/1000)
 		}
-		best = min(best, time.Since(begin)/1000)
-	}
-	if best > 200*time.Nanosecond { // one test of a word, with the race detector on a busy machine
-		t.Errorf("an untraced trace point takes %v", best)
-	}
+		return float64(best)
+	})
 
 	s := running(t, 0, posixtrace.Attr{})
 	posixtrace.Event(id, nil) // connects

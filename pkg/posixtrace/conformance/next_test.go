@@ -194,7 +194,7 @@ var _ = conform("GET-06/posix_trace_trygetnext_event", func(t *testing.T) {
 		if _, n, err := s.TryNext(nil); err != posixtrace.ErrUnavailable || n != 0 {
 			t.Errorf("%s TryNext = %d, %v", when, n, err)
 		}
-		if d := time.Since(before); d > 20*time.Second {
+		if d := time.Since(before); d > time.Minute {
 			t.Errorf("%s TryNext took %v", when, d)
 		}
 	}
@@ -231,7 +231,7 @@ var _ = conform("GET-08/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testi
 	wantErrno(t, err, syscall.ETIMEDOUT)
 	if now := time.Now(); now.Before(deadline) {
 		t.Errorf("it gave up at %v, before %v", now, deadline)
-	} else if now.Sub(deadline) > 20*time.Second {
+	} else if now.Sub(deadline) > time.Minute {
 		t.Errorf("it gave up %v late", now.Sub(deadline))
 	}
 	// The time is absolute, however it was computed.
@@ -275,7 +275,7 @@ var _ = conform("GET-10/posix_trace_timedgetnext_event/ETIMEDOUT", func(t *testi
 		before := time.Now()
 		_, _, err := s.TimedNext(deadline, nil)
 		wantErrno(t, err, syscall.ETIMEDOUT)
-		if d := time.Since(before); d > 20*time.Second {
+		if d := time.Since(before); d > time.Minute {
 			t.Errorf("TimedNext(%v) took %v", deadline, d)
 		}
 	}

@@ -11,10 +11,15 @@ let browser;
 before(async () => { browser = await launch(); });
 after(() => browser.close());
 
-// best repeats a measurement that another program may have disturbed.
+// best repeats a measurement that another program may have disturbed, for a minute: what is too
+// slow is so every time.
 async function best(limit, measure) {
+	const end = Date.now() + 60000;
 	let least = Infinity;
-	for (let i = 0; i < 3 && least > limit; i++) least = Math.min(least, await measure());
+	for (let i = 0; least >= limit && (i < 3 || Date.now() < end); i++) {
+		if (i > 0) await new Promise(done => setTimeout(done, 200 * i));
+		least = Math.min(least, await measure());
+	}
 	return least;
 }
 

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,11 +32,7 @@ func (t *tracer) loop() {
 		if t.changed.Load() {
 			t.follow()
 		}
-		flags := 0
-		if len(t.held) > 0 {
-			flags = unix.WNOHANG
-		}
-		tid, no := awaitStop(&status, &usage, flags)
+		tid, no := t.await(&status, &usage)
 		// Release only here. Between wait and resume the tracer may hold a signal that
 		// it must deliver.
 		if tid <= 0 && t.mayRelease(false) && !t.release() {
@@ -58,6 +55,27 @@ func (t *tracer) loop() {
 			}
 		}
 	}
+}
+
+// await waits for a stop or an end. It returns 0 at once if there is none but threads are held.
+func (t *tracer) await(status *syscall.WaitStatus, usage *syscall.Rusage) (int, syscall.Errno) {
+	if len(t.held) > 0 {
+		return awaitStop(status, usage, unix.WNOHANG)
+	}
+	var start time.Time
+	for spin := t.placement.spin; spin > 0; unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) {
+		if tid, no := awaitStop(status, usage, unix.WNOHANG); tid != 0 || no != 0 {
+			return tid, no
+		}
+		now := time.Now()
+		if start.IsZero() {
+			start = now
+		}
+		if now.Sub(start) >= spin {
+			break
+		}
+	}
+	return awaitStop(status, usage, 0)
 }
 
 // task returns the state of a thread, nil if it is unknown.

@@ -82,15 +82,21 @@ type childInfo struct {
 	_        [100]byte
 }
 
-// wait waits for any traced thread to stop or end. It can block for long, so the runtime's
-// scheduler must know of it (Syscall).
+// wait waits for any traced thread to stop or end. Without WNOHANG it can block for long, so the
+// runtime's scheduler must know of it (Syscall).
 //
 // It leaves the report of a stop with the kernel (WNOWAIT): taking it would take the signal
 // that the thread stopped for, and the thread would not get that signal if the tracer were
 // killed before it resumed the thread. The kernel repeats the report until then.
 func wait(status *syscall.WaitStatus, usage *syscall.Rusage, flags int) (int, syscall.Errno) {
 	var info childInfo
-	_, _, no := unix.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(unix.WALL|unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|flags), 0, 0)
+	var no syscall.Errno
+	flags |= unix.WALL | unix.WEXITED | unix.WSTOPPED | unix.WNOWAIT
+	if flags&unix.WNOHANG != 0 {
+		_, _, no = unix.RawSyscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(flags), 0, 0)
+	} else {
+		_, _, no = unix.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), uintptr(flags), 0, 0)
+	}
 	if no != 0 {
 		return -1, no
 	}

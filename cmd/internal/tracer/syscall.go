@@ -17,7 +17,7 @@ type call struct {
 	unrecorded bool // the tracer follows the call but does not record it
 	nr         int
 	ip         uint64
-	entered    int64
+	entered    time.Time
 	raw        [6]uint64
 	args       []posixtrace.SyscallArg
 	arena      []byte // what args points to
@@ -83,7 +83,7 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 	if !c.unrecorded {
 		t.locate(k, c.ip) // now: a call that executes a program changes what is mapped
 	}
-	c.entered = t.rec.Now()
+	c.entered = time.Now()
 	if c.unrecorded {
 		return
 	}
@@ -210,11 +210,10 @@ func (t *tracer) typeOf(nr int) posixtrace.EventID {
 
 func (t *tracer) recordCall(k *task, d *posixtrace.SyscallData) {
 	c := &k.call
-	now := t.rec.Now()
-	d.Duration = max(0, time.Duration(now-c.entered))
+	d.Duration = time.Since(c.entered)
 	d.Args = c.args
 	t.buf = d.Append(t.buf[:0])
-	t.rec.Record(posixtrace.EventInfo{ID: t.typeOf(c.nr), PID: k.pid, TID: k.tid, Address: c.ip, UnixNano: now}, t.buf)
+	t.rec.Record(posixtrace.EventInfo{ID: t.typeOf(c.nr), PID: k.pid, TID: k.tid, Address: c.ip}, t.buf)
 }
 
 // unknownName names the event type of calls that the table of names lacks.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // Mapping is the part of an address space that contains an address.
@@ -56,7 +57,7 @@ func Find(maps io.Reader, mem io.ReaderAt, addr uint64) (m Mapping, err error) {
 		m = e.Mapping
 		m.Path, m.Removed = pathOf(line)
 		if base != 0 && m.Path != "" && m.Path[0] == '/' {
-			m.BuildID = idInMemory(mem, base)
+			m.BuildID = IDInMemory(mem, base)
 		}
 		return m, nil
 	}
@@ -108,8 +109,12 @@ func pathOf(line []byte) (path string, removed bool) {
 		line = rest
 	}
 	line = bytes.TrimLeft(line, " ")
-	line, removed = bytes.CutSuffix(line, []byte(" (deleted)"))
-	return string(bytes.ReplaceAll(line, []byte(`\012`), []byte{'\n'})), removed
+	return PathOf(string(bytes.ReplaceAll(line, []byte(`\012`), []byte{'\n'})))
+}
+
+// PathOf returns the path in the name of a mapping, and whether the file has lost that path.
+func PathOf(name string) (path string, removed bool) {
+	return strings.CutSuffix(name, " (deleted)")
 }
 
 // Bounds for what a process has at the start of a mapped file.
@@ -118,9 +123,9 @@ const (
 	maxNotes   = 4 << 10
 )
 
-// idInMemory returns the build id of a file that is mapped at base, from the notes in memory: the
+// IDInMemory returns the build id of a file that is mapped at base, from the notes in memory: the
 // file of that name may be another one by now.
-func idInMemory(mem io.ReaderAt, base uint64) []byte {
+func IDInMemory(mem io.ReaderAt, base uint64) []byte {
 	var head [64]byte
 	if n, _ := mem.ReadAt(head[:], int64(base)); n < len(head) || string(head[:4]) != elf.ELFMAG {
 		return nil

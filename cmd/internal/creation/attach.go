@@ -1,6 +1,7 @@
 package creation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -46,7 +47,11 @@ func AttachFault(pid int, err error) error {
 		return attachFault(pid, cli.Strerror(syscall.ESRCH), "")
 	}
 	scope, _ := os.ReadFile(yamaFile)
-	reason, hint := refusal(fields(status), os.Geteuid(), string(scope))
+	f := fields(status)
+	if tid, _ := strconv.Atoi(f["TracerPid"]); tid != 0 {
+		f["TracerPid"] = strconv.Itoa(cmp.Or(process.Of(tid), tid))
+	}
+	reason, hint := refusal(f, os.Geteuid(), string(scope))
 	return attachFault(pid, reason, hint)
 }
 

@@ -87,13 +87,19 @@ func StatFields(pid int) []string {
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }
 
-// Tracer returns the process that traces a thread by ptrace(2), or 0.
-func Tracer(tid int) int {
+// Tracer returns the thread that traces a thread by ptrace(2), or 0. The kernel calls it a process.
+func Tracer(tid int) int { return statusField(tid, "TracerPid") }
+
+// Of returns the process of a thread, or 0.
+func Of(tid int) int { return statusField(tid, "Tgid") }
+
+// statusField returns a number in the status file of a thread, or 0.
+func statusField(tid int, name string) int {
 	status, err := Read(tid, "status")
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := bytes.Cut(status, []byte("\nTracerPid:\t"))
+	_, rest, _ := bytes.Cut(status, []byte("\n"+name+":\t"))
 	line, _, _ := bytes.Cut(rest, []byte{'\n'})
 	n, _ := strconv.Atoi(string(line))
 	return n

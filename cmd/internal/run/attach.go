@@ -83,10 +83,37 @@ func (s *session) attach() error {
 	if err := s.tracer.Configure(cfg); err != nil {
 		return creation.AttachFault(s.plan.attach, err)
 	}
-	if err := s.tracer.Attached(); err != nil {
+	if err := s.awaitAttached(); err != nil {
 		return creation.AttachFault(s.plan.attach, err)
 	}
 	return nil
+}
+
+// attachGrace is how long an attempt to attach goes on after a signal that asks to detach.
+const attachGrace = time.Second
+
+// errWaits says that the kernel has made the tracer wait, as it does while the process executes a
+// program and waits for something itself.
+var errWaits = errors.New("the kernel makes tracers wait, since the process executes a program")
+
+// awaitAttached waits until the tracer has attached or cannot. A signal that asks to detach ends an
+// attempt that the kernel does not complete.
+func (s *session) awaitAttached() error {
+	attached := make(chan error, 1)
+	go func() { attached <- s.tracer.Attached() }()
+	select {
+	case err := <-attached:
+		return err
+	case sig := <-s.signals.C:
+		select {
+		case err := <-attached:
+			s.signals.C <- sig // for awaitDetach
+			return err
+		case <-time.After(attachGrace):
+			s.tracer.Abandon()
+			return errWaits
+		}
+	}
 }
 
 // createAttached creates the stream of a process that runs already.

@@ -68,6 +68,7 @@ func (a *attached) run(args ...string) *exec.Cmd {
 	a.t.Helper()
 	cmd := exec.Command("ptrace-run", append([]string{"-p", strconv.Itoa(a.Process.Pid), "--dump=never"}, args...)...)
 	cmd.Env = append(os.Environ(), "PTRACE_DIR="+a.traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		a.t.Fatal(err)
 	}

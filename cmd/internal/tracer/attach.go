@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -84,44 +83,6 @@ func (t *tracer) unwanted(w *Want) (set posixtrace.EventSet) {
 	}
 	return set
 }
-
-// seizeProcess starts to trace all threads of a process. It lists them until it finds no new
-// one: the kernel traces the children of a traced thread from their start.
-func (t *tracer) seizeProcess(pid int) error {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task"
-	for {
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			if os.IsNotExist(err) {
-				err = unix.ESRCH
-			}
-			return err
-		}
-		found := false
-		for _, e := range list {
-			tid, err := strconv.Atoi(e.Name())
-			if err != nil || t.tasks[tid] != nil {
-				continue
-			}
-			err = seize(tid, t.options())
-			switch {
-			case err == nil:
-				t.tasks[tid] = &task{tid: tid, pid: pid}
-				found = true
-			case err == unix.ESRCH && tid != pid: // it has ended
-			case err == unix.EPERM && (process.Tracer(tid) == os.Getpid() || tid != pid && ended(tid)):
-			default:
-				return err
-			}
-		}
-		if !found {
-			return nil
-		}
-	}
-}
-
-// ended reports whether a thread has ended or is ending.
-func ended(tid int) bool { return !running(tid) }
 
 // seizeDescendants starts to trace the descendants of the process that exist, as far as it may.
 func (t *tracer) seizeDescendants() {
@@ -225,7 +186,7 @@ func (t *tracer) mayRelease(stopped bool) bool {
 		return false
 	}
 	for _, k := range t.tasks {
-		if k.interrupted {
+		if k.awaited {
 			return false
 		}
 	}
@@ -264,6 +225,6 @@ func (t *tracer) follow() {
 // the thread runs on, even if another thread has taken the signal.
 func (t *tracer) interrupt(k *task) {
 	if ptrace(unix.PTRACE_INTERRUPT, k.tid, 0, 0) == nil {
-		k.interrupted = true
+		k.interrupted, k.awaited = true, true
 	}
 }

@@ -120,9 +120,9 @@ func (t *tracer) awaitForks() {
 // that yet: one of the same process or of the parent's, or of a child of the parent (CLONE_PARENT).
 // On the way from one to the other a thread does not sleep.
 func (t *tracer) forkMayArrive(child int) bool {
-	pid, ok := processOf(child)
+	pid := process.Of(child)
 	_, parent, known := statOf(child)
-	if !ok || !known {
+	if pid == 0 || !known {
 		return false
 	}
 	for _, k := range t.tasks {

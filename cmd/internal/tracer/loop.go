@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
 )
 
 // task is a traced thread.
@@ -17,7 +19,8 @@ type task struct {
 	recipe   inRecipe
 
 	calls       bool // it was resumed to stop at its calls
-	interrupted bool // by the tracer, which has not seen it stop yet
+	interrupted bool // by the tracer, which has not seen it stop for that yet
+	awaited     bool // interrupted, and not seen to stop since: any stop may take the place of that one
 	broken      int  // the call that was interrupted and that restart_syscall(2) continues, or 0
 }
 
@@ -108,6 +111,7 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 		}
 		k = t.adopt(tid)
 	}
+	k.awaited = false
 	switch event {
 	case 0:
 		if sig == unix.SIGTRAP|0x80 {
@@ -177,7 +181,7 @@ func (t *tracer) request(k *task) int {
 // a thread is a child of the launcher, and becomes the command if it executes a program.
 func (t *tracer) adopt(tid int) *task {
 	k := &task{tid: tid, pid: tid, preExec: t.command == 0}
-	if pid, ok := processOf(tid); ok {
+	if pid := process.Of(tid); pid != 0 {
 		k.pid = pid
 	}
 	k.recipe = t.recipeOf(tid)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
 )
 
 // appendOpened appends, behind the number of a descriptor of a process, what it refers to:
@@ -46,8 +48,8 @@ var errSocket = errors.New("a socket of another family")
 func appendSocket(b []byte, tid, fd int, inode string) ([]byte, error) {
 	pidfd, err := unix.PidfdOpen(tid, 0)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) { // a thread that does not lead its process
-		pid, ok := processOf(tid)
-		if !ok {
+		pid := process.Of(tid)
+		if pid == 0 {
 			return b, err
 		}
 		pidfd, err = unix.PidfdOpen(pid, 0)

@@ -1,8 +1,6 @@
 package tracer
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"strconv"
 	"syscall"
@@ -10,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/packet"
+	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -30,7 +29,7 @@ func (t *tracer) forked(k *task, event int) {
 		d.Kind = posixtrace.ForkVfork
 	case unix.PTRACE_EVENT_CLONE:
 		d.Kind = posixtrace.ForkClone
-		if p, ok := processOf(child); !ok || p == k.pid {
+		if p := process.Of(child); p == 0 || p == k.pid {
 			pid, d.Kind = k.pid, posixtrace.ForkThread
 		}
 	}
@@ -161,20 +160,6 @@ const (
 	siTimer      = -2
 	siKernelPoll = -5
 )
-
-// processOf returns the process that a thread belongs to.
-func processOf(tid int) (pid int, ok bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
-	if err != nil {
-		return 0, false
-	}
-	_, rest, ok := bytes.Cut(b, []byte("\nTgid:"))
-	if !ok {
-		return 0, false
-	}
-	n, err := fmt.Sscan(string(rest[:min(len(rest), 32)]), &pid)
-	return pid, n == 1 && err == nil
-}
 
 // checkPrivilege reports, once, a set-uid, set-gid or capable program that runs without its
 // privileges because it is traced.

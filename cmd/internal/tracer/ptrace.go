@@ -22,8 +22,11 @@ func errnoOf(no syscall.Errno) error {
 	return nil
 }
 
-// seize starts to trace a thread without stopping it.
-func seize(tid, options int) error { return ptrace(unix.PTRACE_SEIZE, tid, 0, uintptr(options)) }
+// seize starts to trace a thread without stopping it. It waits while the process executes a program.
+func seize(tid, options int) error {
+	_, _, no := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, uintptr(options), 0, 0)
+	return errnoOf(no)
+}
 
 // ptraceResume resumes a stopped thread, with a signal unless that is 0. how is PTRACE_CONT,
 // PTRACE_SYSCALL or PTRACE_LISTEN. It ignores the error for a thread that was killed

@@ -168,6 +168,9 @@ func (t *Tracer) Killed() bool {
 	return t.killed
 }
 
+// Abandon ends a tracer that has not attached and does not answer.
+func (t *Tracer) Abandon() { unix.Kill(t.pid, unix.SIGKILL) }
+
 // Release makes the tracer stop recording, and waits until it has. The tracer detaches from
 // processes without a filter. Release returns false if the tracer ended before.
 func (t *Tracer) Release() (whole bool) {

@@ -53,7 +53,7 @@ const (
 	checkStops   = 32 // minimum of stops between two checks
 	checkEvery   = 4 * time.Millisecond
 	retreatMin   = 100 * time.Millisecond
-	retreatFreed = 2 * time.Second
+	retreatFreed = 400 * time.Millisecond
 	retreatMax   = 30 * time.Second
 	manyThreads  = 4                      // one change of thread among so many stops
 	starving     = 200 * time.Microsecond // waiting so long for a processor at each stop

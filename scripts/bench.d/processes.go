@@ -19,6 +19,12 @@ func (b *bench) calls() *group {
 	}, &item{name: "the same, all in a log", peer: "strace -f -ttt -T -o FILE"})
 }
 
+// longCalls traces a program that makes so many calls that its start does not count.
+func (b *bench) longCalls() *group {
+	dd := []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=1000000", "status=none"}
+	return b.seeing(dd, b.pick(7, 5), []seen{{"openat only of dd bs=1 count=1000000", "syscall.openat", nil, 1.15, 1.15}}, nil)
+}
+
 // children traces a shell that starts one process after the other.
 func (b *bench) children() *group {
 	n := strconv.Itoa(b.pick(500, 100))

@@ -39,6 +39,8 @@ var modes = map[string]struct {
 	"types":    {"TYPES COUNT", types},
 	"serve":    {"SOCKET", serve},
 	"ask":      {"SOCKET DURATION", ask},
+	"watch":    {"SOURCE COMMAND...", watch},
+	"confined": {"CALL COMMAND...", confined},
 }
 
 func main() {

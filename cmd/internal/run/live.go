@@ -1,19 +1,13 @@
 package run
 
 import (
-	"bytes"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/position"
@@ -21,16 +15,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// livePlan is what --live asks for.
-type livePlan struct {
-	on   bool
-	file string // "" for standard error
-}
-
 const (
-	// liveSize is the size of the stream with --live. What is overwritten before it was shown is
-	// not shown.
-	liveSize = 8 << 20
 	// liveEvery is the pause between two looks at the stream, livePart the part of the time that
 	// looking at it may take.
 	liveEvery = 25 * time.Millisecond
@@ -38,29 +23,6 @@ const (
 	// liveLate is how late an event may appear.
 	liveLate = 500 * time.Millisecond
 )
-
-// shows are the options that say how a recording is shown. Without one, --pid shows events as
-// they happen.
-var shows = []string{"log", "dump", "last", "summary", "report"}
-
-// setLive reads --live.
-func (p *runPlan) setLive(args *cli.Args) error {
-	v, ok := args.Lookup("live")
-	if !ok && (!args.Has("pid") || slices.ContainsFunc(shows, args.Has)) {
-		return nil
-	}
-	p.live = livePlan{on: true, file: v}
-	if v != "" && p.log != "" && filepath.Clean(v) == filepath.Clean(p.log) {
-		return cli.Usagef("--live and --log name the same file")
-	}
-	if !args.Has("dump") {
-		p.dump = "never"
-	}
-	if !args.Has("stream-size") {
-		p.attr.StreamSize = liveSize
-	}
-	return nil
-}
 
 // live shows the events of a session while its command runs. It reads snapshots of the stream and
 // consumes nothing, so the command never waits for it.
@@ -80,23 +42,6 @@ type live struct {
 	err    error // of a write
 	stop   chan struct{}
 	done   chan struct{}
-}
-
-// openLive opens the file of --live.
-func (s *session) openLive() error {
-	if !s.plan.live.on {
-		return nil
-	}
-	l := &live{s: s, fd: 2, stop: make(chan struct{}), done: make(chan struct{})}
-	if name := s.plan.live.file; name != "" {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-		if err != nil {
-			return cli.Failure(name, logfile.Bare(err))
-		}
-		l.file, l.fd = f, int(f.Fd())
-	}
-	s.live = l
-	return nil
 }
 
 // startLive starts to show the events.
@@ -226,113 +171,4 @@ func (l *live) look(last bool) bool {
 	}
 	l.write()
 	return l.err == nil
-}
-
-// take shows an event.
-func (l *live) take(rec *posixtrace.Record) {
-	if rec.ID == posixtrace.EventOverflow || rec.ID == posixtrace.EventResume {
-		return // of the stream, not of this reader
-	}
-	l.count++
-	if l.traced(rec) {
-		l.calls.moved(rec)
-		if l.first == 0 {
-			l.first = rec.TID
-		}
-		l.many = l.many || l.first != rec.TID
-	}
-	if !l.hides(rec.ID) {
-		if l.buf = l.form.Append(l.buf, l.src, rec); len(l.buf) >= 1<<16 {
-			l.write()
-		}
-	}
-}
-
-// traced reports whether an event is one of a traced process, and not of ptrace-run or its tracer.
-func (l *live) traced(rec *posixtrace.Record) bool {
-	switch rec.ID {
-	case posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcSignal:
-		return true
-	}
-	return rec.ID.User() || strings.HasPrefix(l.src.Name(rec.ID), tracer.Prefix)
-}
-
-// hides reports whether events of a type are not shown: those of the stream itself, the mappings of
-// processes, and output that goes to the same place anyway.
-func (l *live) hides(id posixtrace.EventID) bool {
-	switch id {
-	case posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventProcMap:
-		return true
-	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
-		return l.file == nil
-	}
-	return eventset.IsFlushMark(id)
-}
-
-// prefix appends the thread to a line if several threads have had events, as strace does.
-func (l *live) prefix(b []byte, tid int) []byte {
-	if !l.many {
-		return b
-	}
-	return append(strconv.AppendInt(append(b, "[pid "...), int64(tid), 10), "] "...)
-}
-
-// showWaiting shows the calls that threads have been in for a while.
-func (l *live) showWaiting() {
-	for _, c := range l.calls.find(time.Now()) {
-		if c.tid != l.first && l.first != 0 {
-			l.many = true
-		}
-		l.buf = l.form.AppendEntered(l.buf, c.tid, c.name, c.args, c.more)
-	}
-}
-
-// write writes what is formatted. An error, such as a closed pipe, ends the showing and leaves the
-// command alone: os.File would end this process with SIGPIPE.
-func (l *live) write() {
-	b := l.buf
-	if l.file == nil && l.s.term != nil && l.s.term.isRaw() {
-		b = bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))
-	}
-	for len(b) > 0 && l.err == nil {
-		n, err := unix.Write(l.fd, b)
-		switch err {
-		case nil:
-			b = b[n:]
-		case unix.EINTR:
-		case unix.EAGAIN:
-			unix.Poll([]unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLOUT}}, -1)
-		default:
-			l.err = err
-		}
-	}
-	l.buf = l.buf[:0]
-}
-
-// reportMissed reports the events that were overwritten before they were shown. Those of a stream
-// with a log are in the log.
-func (l *live) reportMissed() {
-	st, err := l.s.stream.PeekStatus()
-	if err != nil || st.Lost == 0 || l.s.plan.log != "" || l.err != nil {
-		return
-	}
-	r, err := l.s.stream.Reader()
-	if err != nil {
-		return
-	}
-	defer r.Close()
-	var c posixtrace.Counts
-	for err == nil {
-		err = r.Count(&c)
-	}
-	total := st.Lost
-	for t := range c.Types() {
-		if t.ID != posixtrace.EventOverflow && t.ID != posixtrace.EventResume {
-			total += t.Events
-		}
-	}
-	if err == io.EOF && total > l.count {
-		l.s.env.NoteHint("--live did not show "+cli.Plural(total-l.count, "event", "events")+", recorded faster than written",
-			"select fewer with -e, or record all with -o")
-	}
 }

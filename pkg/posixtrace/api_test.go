@@ -167,7 +167,7 @@ func TestRooms(t *testing.T) {
 		"hook":     "",
 		"loaded":   inner + "sys",
 		// The public rooms for the commands.
-		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "hook " + inner + "loaded " + inner + "registry",
+		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "hook " + inner + "loaded " + inner + "registry " + inner + "sys",
 		top + "pkg/posixtrace/tool/early": "",
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()

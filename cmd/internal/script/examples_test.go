@@ -117,6 +117,13 @@ ptrace-event -S ci server.ready
 ptrace-event -S ci http.get
 `
 
+// untilAttached makes a shell interrupt ptrace-run -p when that has attached.
+const untilAttached = ` &
+until grep -q '^TracerPid:.[1-9]' "/proc/$PID/status"; do sleep 0.1; done
+kill -INT $!
+wait $!
+`
+
 // shown has a part of the output of each example. All examples must succeed.
 var shown = []struct{ piece, want string }{
 	{"ptrace-dump -s build.trace", `(?m)^compile +1 `},
@@ -218,7 +225,11 @@ func (e *example) run(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := shell("example", e.script)
+	script := e.script
+	if strings.HasPrefix(script, "ptrace-run -y -p") {
+		script = strings.TrimSpace(script) + untilAttached
+	}
+	out, err := shell("example", script)
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, e.script, out)
 	}

@@ -23,6 +23,7 @@ var helpers = map[string]func(){
 	"trace-threads": traceThreads,
 	"trace-server":  traceServer,
 	"trace-structs": traceStructs,
+	"trace-values":  traceValues,
 	"trace-count":   traceCount,
 	"trace-refused": traceRefused,
 	"trace-where":   traceWhere,

@@ -15,10 +15,12 @@ type kind uint8
 
 const (
 	kHex          kind = iota // an address, or a value of unknown meaning
+	kNone                     // not an argument of this variant of the call
 	kPointer                  // an address
 	kInt                      // a signed number of 32 bits
 	kLong                     // a signed number of 64 bits
 	kSize                     // an unsigned number of 64 bits
+	kUint                     // an unsigned number of 32 bits
 	kFD                       // a descriptor
 	kDirFD                    // a descriptor or AT_FDCWD
 	kPath                     // a string that is a path or name
@@ -41,6 +43,23 @@ const (
 	kIntIn                    // input int, if the next argument is the size of an int
 	kFcntlArg                 // the argument of a command of fcntl(2)
 	kOption                   // option of a socket; the previous argument is the level
+	kCommand                  // command of ioctl(2)
+	kChildStack               // an address with a name, for clone(2)
+	kParentTID                // another
+	kChildTID                 // another
+	kTLS                      // another
+	kText                     // a string that is no path
+	kOffset                   // off_t
+	kTimes                    // two of struct timespec
+	kInterval                 // struct itimerspec
+	kTimer                    // struct itimerval
+	kMicroTime                // struct timeval
+	kFileLock                 // struct flock
+	kIntAt                    // an int that the argument points to
+	kCPUs                     // set of processors; the previous argument is its size
+	kIDs                      // array of user or group ids; the previous argument is its length
+	kStack                    // stack_t
+	kMessagesIn               // array of struct mmsghdr; the next argument is its length
 	kFDs                      // two descriptors, on return
 	kOut                      // output bytes: as many as the result
 	kLink                     // output bytes that are a path
@@ -55,13 +74,36 @@ const (
 	kSignalSetOut             // sigset_t, on return
 	kLimitsOut                // struct rlimit, on return
 	kTimeOut                  // struct timespec, on return
+	kTimeLeft                 // struct timespec, if a signal has interrupted the call
+	kMicroTimeOut             // struct timeval, on return
+	kIntervalOut              // struct itimerspec, on return
+	kTimerOut                 // struct itimerval, on return
 	kIntOut                   // an int, on return, if the next argument points to its size
+	kLengthOut                // an int, on return
+	kEntriesOut               // the entries of a directory, on return: how many
+	kEndOut                   // siginfo_t of the end of a process, on return
+	kUsageOut                 // struct rusage, on return
+	kUnameOut                 // struct utsname, on return
+	kSystemOut                // struct sysinfo, on return
+	kFilesOut                 // struct statfs, on return
+	kCPUsOut                  // set of processors, on return: of as many bytes as the result
+	kIDsOut                   // array of user or group ids, on return: as many as the result
+	kStackOut                 // stack_t, on return
+	kMessagesOut              // array of struct mmsghdr, on return: as many as the result
+	kFileLockOut              // struct flock, on return
+	kControl                  // the argument of a command of ioctl(2)
 	kPoll                     // array of struct pollfd, on return; the next argument is its length
+	kSelect                   // set of descriptors, and those of them that are ready on return
 	kFlags                    // names of flags; kFlags+n is table n
 )
 
 // returned reports whether the value of an argument is known only when the call returns.
-func (k kind) returned() bool { return k >= kFDs && k <= kPoll }
+func (k kind) returned() bool { return k >= kFDs && k <= kSelect }
+
+// onSuccess reports whether a call sets what an argument points to only if it succeeds.
+func (k kind) onSuccess() bool {
+	return k.returned() && k != kPoll && k != kSelect && k != kTimeLeft && k != kControl
+}
 
 // The kernel's limits on the lengths of arrays of struct iovec and struct epoll_event.
 const (
@@ -99,36 +141,66 @@ func spec(nr int) kinds {
 	return unknownCall
 }
 
+// kinds returns the kinds of the arguments of a call. Those of some calls depend on other arguments.
+func (c *call) kinds() kinds {
+	s := spec(c.nr)
+	for _, k := range s {
+		if k == kFutex || k == kClone || k == kPrctl || k == kFcntl {
+			return variant(s, k, &c.raw)
+		}
+	}
+	return s
+}
+
 // decodeEntry decodes the arguments up to the first one that is known only on return.
 func (t *tracer) decodeEntry(k *task) {
-	s := spec(k.call.nr)
-	if nr := k.call.nr; nr < 0 || nr >= len(names) || names[nr] == "" {
-		k.call.args = append(k.call.args, posixtrace.SyscallArg{Value: strconv.AppendInt([]byte("nr="), int64(nr), 10)})
+	c := &k.call
+	c.decoded, c.watched, c.timed = 0, c.watched[:0], false
+	if nr := c.nr; nr < 0 || nr >= len(names) || names[nr] == "" {
+		c.args = append(c.args, posixtrace.SyscallArg{Value: strconv.AppendInt([]byte("nr="), int64(nr), 10)})
 	}
-	for i, kind := range s {
+	list := c.kinds()
+	for i, kind := range list {
 		if kind.returned() {
+			t.copyInput(k, i, list)
 			return
 		}
 		t.decode(k, i, kind, nil)
+		c.decoded = i + 1
+	}
+}
+
+// copyInput copies what the kernel may change before the call returns, from argument i on.
+func (t *tracer) copyInput(k *task, i int, list kinds) {
+	c := &k.call
+	if list[i] == kSelect {
+		t.copySets(k, i)
+	}
+	for ; i < len(list); i++ {
+		if list[i] == kTime || list[i] == kMicroTime {
+			c.timed = readMemory(k.tid, c.raw[i], c.timeout[:]) == len(c.timeout)
+		}
 	}
 }
 
 // decodeReturn decodes the other arguments. d is nil if the call does not return.
 func (t *tracer) decodeReturn(k *task, d *posixtrace.SyscallData) {
-	s := spec(k.call.nr)
-	for i := len(k.call.args); i < len(s); i++ {
+	s := k.call.kinds()
+	failed := d == nil || d.Errno != 0 || d.Restarted != 0
+	for i := k.call.decoded; i < len(s); i++ {
 		kind := s[i]
-		if kind.returned() && kind != kPoll && (d == nil || d.Errno != 0 || d.Restarted != 0) {
+		if failed && kind.onSuccess() {
 			kind = kPointer
 		}
 		t.decode(k, i, kind, d)
 	}
+	k.call.decoded = len(s)
 }
 
 // decode appends argument i of the call that a thread is in.
 func (t *tracer) decode(k *task, i int, how kind, d *posixtrace.SyscallData) {
 	c := &k.call
-	if how == kMode && !c.creates(i) || how == kFcntlArg && !c.hasFcntlArg() {
+	if how == kNone || how == kMode && !c.creates(i) {
 		return
 	}
 	start := len(c.arena)
@@ -153,15 +225,6 @@ func (c *call) creates(i int) bool {
 	return c.raw[(i+5)%6]&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0
 }
 
-// hasFcntlArg reports whether the command of fcntl(2) has an argument.
-func (c *call) hasFcntlArg() bool {
-	switch c.raw[1] {
-	case unix.F_GETFD, unix.F_GETFL, unix.F_GETOWN, unix.F_GETPIPE_SZ, unix.F_GET_SEALS:
-		return false
-	}
-	return true
-}
-
 // appendRegister appends an argument that the registers alone determine. It returns false
 // for other kinds.
 func (c *call) appendRegister(b []byte, i int, how kind) (_ []byte, ok bool) {
@@ -173,6 +236,8 @@ func (c *call) appendRegister(b []byte, i int, how kind) (_ []byte, ok bool) {
 		b = strconv.AppendInt(b, int64(v), 10)
 	case kSize:
 		b = strconv.AppendUint(b, v, 10)
+	case kUint:
+		b = strconv.AppendUint(b, uint64(uint32(v)), 10)
 	case kDirFD:
 		if int32(v) == unix.AT_FDCWD {
 			b = append(b, "AT_FDCWD"...)
@@ -187,6 +252,16 @@ func (c *call) appendRegister(b []byte, i int, how kind) (_ []byte, ok bool) {
 		b = appendAddress(b, v)
 	case kFcntlArg:
 		b = appendFcntlArg(b, c.raw[1], v)
+	case kCommand:
+		b = appendCommand(b, uint32(v))
+	case kChildStack:
+		b = appendAddress(append(b, "child_stack="...), v)
+	case kParentTID:
+		b = appendAddress(append(b, "parent_tid="...), v)
+	case kChildTID:
+		b = appendAddress(append(b, "child_tidptr="...), v)
+	case kTLS:
+		b = appendAddress(append(b, "tls="...), v)
 	case kOption:
 		b = appendOption(b, c.raw[(i+5)%6], v)
 	case kHex:
@@ -217,6 +292,8 @@ func (t *tracer) appendText(b []byte, k *task, i int, how kind, d *posixtrace.Sy
 		if n := len(b); n > start && b[n-1] == 0 { // getcwd(2) counts the NUL
 			b = b[:n-1]
 		}
+	case kText:
+		b, isString, cut = t.appendString(b, k.tid, v, dataMax)
 	case kStrings:
 		b, cut = t.appendStrings(b, k.tid, v)
 	default:
@@ -230,8 +307,6 @@ func (t *tracer) appendMemory(b []byte, k *task, i int, how kind, d *posixtrace.
 	c, tid := &k.call, k.tid
 	v, next := c.raw[i], c.raw[(i+1)%6]
 	switch how {
-	case kTime, kTimeOut:
-		return t.appendTime(b, tid, v)
 	case kFDs:
 		return t.appendFDs(b, tid, v)
 	case kStatOut:
@@ -272,7 +347,19 @@ func (t *tracer) appendMemory(b []byte, k *task, i int, how kind, d *posixtrace.
 	case kLimits, kLimitsOut:
 		return t.appendLimits(b, tid, v)
 	case kPoll:
-		return t.appendPoll(b, tid, v, uint64(uint32(next)), d != nil && d.Errno == 0 && d.Restarted == 0)
+		return t.appendPoll(b, tid, v, uint64(uint32(next)), succeeded(d))
+	case kSelect:
+		return t.appendSelect(b, k, i, succeeded(d))
+	case kControl:
+		return t.appendControl(b, tid, c.raw[1], v, succeeded(d))
+	case kLengthOut, kIntAt:
+		return t.appendInt(b, tid, v)
+	case kEntriesOut:
+		return t.appendEntries(b, tid, v, d.Result)
+	case kMessagesIn:
+		return t.appendMessages(b, tid, v, int(min(uint64(uint32(next)), maxBlocks)), false)
+	case kMessagesOut:
+		return t.appendMessages(b, tid, v, int(min(max(d.Result, 0), maxBlocks)), true)
 	case kIntIn:
 		if uint32(next) == 4 {
 			return t.appendInt(b, tid, v)
@@ -281,8 +368,18 @@ func (t *tracer) appendMemory(b []byte, k *task, i int, how kind, d *posixtrace.
 		if r, ok := t.structure(tid, next, 4); ok && r.int() == 4 {
 			return t.appendInt(b, tid, v)
 		}
+	default:
+		if b, ok := t.appendTimes(b, k, i, how, d); ok {
+			return b
+		}
+		return t.appendSystem(b, k, i, how, d)
 	}
 	return appendAddress(b, v)
+}
+
+// succeeded reports whether a call has returned without an error.
+func succeeded(d *posixtrace.SyscallData) bool {
+	return d != nil && d.Errno == 0 && d.Restarted == 0
 }
 
 func appendHex(b []byte, v uint64) []byte {

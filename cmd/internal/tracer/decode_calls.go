@@ -2,35 +2,40 @@ package tracer
 
 // The kinds of arguments that are flags or named values.
 const (
-	kOpen     = kFlags + fOpen
-	kProt     = kFlags + fProt
-	kMap      = kFlags + fMap
-	kAt       = kFlags + fAt
-	kClone    = kFlags + fClone
-	kWait     = kFlags + fWait
-	kDomain   = kFlags + fDomain
-	kSocket   = kFlags + fSocket
-	kMsg      = kFlags + fMsg
-	kSeek     = kFlags + fSeek
-	kAccess   = kFlags + fAccess
-	kFcntl    = kFlags + fFcntl
-	kFutex    = kFlags + fFutex
-	kEpollCtl = kFlags + fEpollCtl
-	kAdvise   = kFlags + fAdvise
-	kSigmask  = kFlags + fSigmask
-	kShut     = kFlags + fShut
-	kClock    = kFlags + fClock
-	kLevel    = kFlags + fLevel
-	kRandom   = kFlags + fRandom
-	kLock     = kFlags + fLock
-	kPipe     = kFlags + fPipe
-	kArch     = kFlags + fArch
-	kIoctl    = kFlags + fIoctl
-	kPrctl    = kFlags + fPrctl
-	kLimit    = kFlags + fLimit
-	kPtrace   = kFlags + fPtrace
-	kUnlink   = kFlags + fUnlink
-	kRename   = kFlags + fRename
+	kOpen       = kFlags + fOpen
+	kProt       = kFlags + fProt
+	kMap        = kFlags + fMap
+	kAt         = kFlags + fAt
+	kClone      = kFlags + fClone
+	kWait       = kFlags + fWait
+	kDomain     = kFlags + fDomain
+	kSocket     = kFlags + fSocket
+	kMsg        = kFlags + fMsg
+	kSeek       = kFlags + fSeek
+	kAccess     = kFlags + fAccess
+	kFcntl      = kFlags + fFcntl
+	kFutex      = kFlags + fFutex
+	kEpollCtl   = kFlags + fEpollCtl
+	kAdvise     = kFlags + fAdvise
+	kSigmask    = kFlags + fSigmask
+	kShut       = kFlags + fShut
+	kClock      = kFlags + fClock
+	kLevel      = kFlags + fLevel
+	kRandom     = kFlags + fRandom
+	kLock       = kFlags + fLock
+	kPipe       = kFlags + fPipe
+	kArch       = kFlags + fArch
+	kPrctl      = kFlags + fPrctl
+	kLimit      = kFlags + fLimit
+	kPtrace     = kFlags + fPtrace
+	kUnlink     = kFlags + fUnlink
+	kRename     = kFlags + fRename
+	kBits       = kFlags + fBits
+	kCapability = kFlags + fCapability
+	kTimerFlags = kFlags + fTimer
+	kWhichTimer = kFlags + fInterval
+	kWhose      = kFlags + fUsage
+	kWhich      = kFlags + fWhich
 )
 
 type kinds = []kind
@@ -64,8 +69,8 @@ var calls = []struct {
 	{"fstat", kinds{kFD, kStatOut}},
 	{"newfstatat", kinds{kDirFD, kPath, kStatOut, kAt}},
 	{"statx", kinds{kDirFD, kPath, kAt, kHex, kStatxOut}},
-	{"statfs", kinds{kPath, kHex}},
-	{"fstatfs", kinds{kFD, kHex}},
+	{"statfs", kinds{kPath, kFilesOut}},
+	{"fstatfs", kinds{kFD, kFilesOut}},
 	{"access", kinds{kPath, kAccess}},
 	{"faccessat", kinds{kDirFD, kPath, kAccess}},
 	{"faccessat2", kinds{kDirFD, kPath, kAccess, kAt}},
@@ -92,7 +97,7 @@ var calls = []struct {
 	{"lchown", kinds{kPath, kInt, kInt}},
 	{"fchown", kinds{kFD, kInt, kInt}},
 	{"fchownat", kinds{kDirFD, kPath, kInt, kInt, kAt}},
-	{"utimensat", kinds{kDirFD, kPath, kHex, kAt}},
+	{"utimensat", kinds{kDirFD, kPath, kTimes, kAt}},
 	{"truncate", kinds{kPath, kLong}},
 	{"ftruncate", kinds{kFD, kLong}},
 	{"fallocate", kinds{kFD, kHex, kLong, kLong}},
@@ -104,20 +109,20 @@ var calls = []struct {
 	{"fchdir", kinds{kFD}},
 	{"chroot", kinds{kPath}},
 	{"getcwd", kinds{kLink, kSize}},
-	{"getdents64", kinds{kFD, kHex, kSize}},
+	{"getdents64", kinds{kFD, kEntriesOut, kSize}},
 	{"dup", kinds{kFD}},
 	{"dup2", kinds{kFD, kFD}},
 	{"dup3", kinds{kFD, kFD, kPipe}},
 	{"pipe", kinds{kFDs}},
 	{"pipe2", kinds{kFDs, kPipe}},
-	{"fcntl", kinds{kFD, kFcntl, kFcntlArg}},
-	{"ioctl", kinds{kFD, kIoctl, kHex}},
+	{"fcntl", kinds{kFD, kFcntl}},
+	{"ioctl", kinds{kFD, kCommand, kControl}},
 	{"umask", kinds{kOctal}},
 	{"mount", kinds{kPath, kPath, kPath, kHex, kHex}},
 	{"umount2", kinds{kPath, kHex}},
-	{"sendfile", kinds{kFD, kFD, kHex, kSize}},
-	{"splice", kinds{kFD, kHex, kFD, kHex, kSize, kHex}},
-	{"copy_file_range", kinds{kFD, kHex, kFD, kHex, kSize, kHex}},
+	{"sendfile", kinds{kFD, kFD, kOffset, kSize}},
+	{"splice", kinds{kFD, kOffset, kFD, kOffset, kSize, kHex}},
+	{"copy_file_range", kinds{kFD, kOffset, kFD, kOffset, kSize, kHex}},
 	{"fadvise64", kinds{kFD, kLong, kLong, kInt}},
 	{"memfd_create", kinds{kPath, kHex}},
 	{"inotify_init1", kinds{kHex}},
@@ -141,12 +146,12 @@ var calls = []struct {
 	{"execveat", kinds{kDirFD, kPath, kStrings}},
 	{"fork", kinds{}},
 	{"vfork", kinds{}},
-	{"clone", kinds{kClone, kHex, kHex, kHex, kHex}},
+	{"clone", kinds{kClone}},
 	{"clone3", kinds{kCloneArgs, kSize}},
 	{"exit", kinds{kInt}},
 	{"exit_group", kinds{kInt}},
-	{"wait4", kinds{kPID, kStatus, kWait, kHex}},
-	{"waitid", kinds{kInt, kPID, kHex, kWait, kHex}},
+	{"wait4", kinds{kPID, kStatus, kWait, kUsageOut}},
+	{"waitid", kinds{kWhich, kPID, kEndOut, kWait, kUsageOut}},
 	{"kill", kinds{kPID, kSignal}},
 	{"tkill", kinds{kPID, kSignal}},
 	{"tgkill", kinds{kPID, kPID, kSignal}},
@@ -164,23 +169,25 @@ var calls = []struct {
 	{"geteuid", kinds{}},
 	{"getgid", kinds{}},
 	{"getegid", kinds{}},
+	{"getgroups", kinds{kInt, kIDsOut}},
+	{"setgroups", kinds{kInt, kIDs}},
 	{"setuid", kinds{kInt}},
 	{"setgid", kinds{kInt}},
 	{"getrlimit", kinds{kLimit, kLimitsOut}},
 	{"setrlimit", kinds{kLimit, kLimits}},
 	{"prlimit64", kinds{kPID, kLimit, kLimits, kLimitsOut}},
-	{"getrusage", kinds{kInt, kHex}},
-	{"prctl", kinds{kPrctl, kHex, kHex, kHex, kHex}},
+	{"getrusage", kinds{kWhose, kUsageOut}},
+	{"prctl", kinds{kPrctl}},
 	{"arch_prctl", kinds{kArch, kHex}},
 	{"ptrace", kinds{kPtrace, kPID, kHex, kHex}},
 	{"set_tid_address", kinds{kHex}},
 	{"set_robust_list", kinds{kHex, kSize}},
 	{"rseq", kinds{kHex, kSize, kHex, kHex}},
 	{"sched_yield", kinds{}},
-	{"sched_getaffinity", kinds{kPID, kSize, kHex}},
-	{"sched_setaffinity", kinds{kPID, kSize, kHex}},
-	{"uname", kinds{kHex}},
-	{"sysinfo", kinds{kHex}},
+	{"sched_getaffinity", kinds{kPID, kSize, kCPUsOut}},
+	{"sched_setaffinity", kinds{kPID, kSize, kCPUs}},
+	{"uname", kinds{kUnameOut}},
+	{"sysinfo", kinds{kSystemOut}},
 	{"getrandom", kinds{kHex, kSize, kRandom}},
 	{"restart_syscall", kinds{}},
 
@@ -190,22 +197,28 @@ var calls = []struct {
 	{"rt_sigreturn", kinds{}},
 	{"rt_sigsuspend", kinds{kSignalSet, kSize}},
 	{"rt_sigtimedwait", kinds{kSignalSet, kHex, kTime, kSize}},
-	{"sigaltstack", kinds{kHex, kHex}},
+	{"sigaltstack", kinds{kStack, kStackOut}},
 	{"pause", kinds{}},
 	{"alarm", kinds{kSize}},
 
 	// time
-	{"nanosleep", kinds{kTime, kHex}},
-	{"clock_nanosleep", kinds{kClock, kHex, kTime, kHex}},
+	{"nanosleep", kinds{kTime, kTimeLeft}},
+	{"clock_nanosleep", kinds{kClock, kTimerFlags, kTime, kTimeLeft}},
 	{"clock_gettime", kinds{kClock, kTimeOut}},
-	{"gettimeofday", kinds{kHex, kHex}},
+	{"gettimeofday", kinds{kMicroTimeOut, kPointer}},
+	{"clock_getres", kinds{kClock, kTimeOut}},
+	{"getitimer", kinds{kWhichTimer, kTimerOut}},
+	{"setitimer", kinds{kWhichTimer, kTimer, kTimerOut}},
+	{"timerfd_create", kinds{kClock, kPipe}},
+	{"timerfd_settime", kinds{kFD, kTimerFlags, kInterval, kIntervalOut}},
+	{"timerfd_gettime", kinds{kFD, kIntervalOut}},
 
 	// waiting
-	{"futex", kinds{kHex, kFutex, kInt, kHex, kHex, kInt}},
+	{"futex", kinds{kPointer, kFutex}},
 	{"poll", kinds{kPoll, kSize, kInt}},
 	{"ppoll", kinds{kPoll, kSize, kTime, kSignalSet, kSize}},
-	{"select", kinds{kInt, kHex, kHex, kHex, kHex}},
-	{"pselect6", kinds{kInt, kHex, kHex, kHex, kTime, kHex}},
+	{"select", kinds{kInt, kSelect, kSelect, kSelect, kMicroTime}},
+	{"pselect6", kinds{kInt, kSelect, kSelect, kSelect, kTime, kPointer}},
 	{"epoll_create", kinds{kInt}},
 	{"epoll_create1", kinds{kPipe}},
 	{"epoll_ctl", kinds{kFD, kEpollCtl, kFD, kEpoll}},
@@ -219,15 +232,17 @@ var calls = []struct {
 	{"bind", kinds{kFD, kAddrIn, kSize}},
 	{"listen", kinds{kFD, kInt}},
 	{"connect", kinds{kFD, kAddrIn, kSize}},
-	{"accept", kinds{kFD, kAddrOut, kHex}},
-	{"accept4", kinds{kFD, kAddrOut, kHex, kSocket}},
-	{"getsockname", kinds{kFD, kAddrOut, kHex}},
-	{"getpeername", kinds{kFD, kAddrOut, kHex}},
+	{"accept", kinds{kFD, kAddrOut, kLengthOut}},
+	{"accept4", kinds{kFD, kAddrOut, kLengthOut, kSocket}},
+	{"getsockname", kinds{kFD, kAddrOut, kLengthOut}},
+	{"getpeername", kinds{kFD, kAddrOut, kLengthOut}},
 	{"sendto", kinds{kFD, kIn, kSize, kMsg, kAddrIn, kSize}},
-	{"recvfrom", kinds{kFD, kOut, kSize, kMsg, kAddrOut, kHex}},
+	{"recvfrom", kinds{kFD, kOut, kSize, kMsg, kAddrOut, kLengthOut}},
 	{"sendmsg", kinds{kFD, kMessageIn, kMsg}},
 	{"recvmsg", kinds{kFD, kMessageOut, kMsg}},
+	{"sendmmsg", kinds{kFD, kMessagesIn, kUint, kMsg}},
+	{"recvmmsg", kinds{kFD, kMessagesOut, kUint, kMsg, kTime}},
 	{"setsockopt", kinds{kFD, kLevel, kOption, kIntIn, kSize}},
-	{"getsockopt", kinds{kFD, kLevel, kOption, kIntOut, kHex}},
+	{"getsockopt", kinds{kFD, kLevel, kOption, kIntOut, kLengthOut}},
 	{"shutdown", kinds{kFD, kShut}},
 }

@@ -92,6 +92,16 @@ const (
 	fClone3
 	fOption
 	fOptionTCP
+	fLockType
+	fStack
+	fFileSystem
+	fSeal
+	fBits
+	fCapability
+	fTimer
+	fInterval
+	fUsage
+	fWhich
 	fTables
 )
 
@@ -165,12 +175,13 @@ var flagTables = [fTables]flagTable{
 	fFcntl: {mask: ^uint64(0), values: []flag{
 		{unix.F_DUPFD, "F_DUPFD"}, {unix.F_GETFD, "F_GETFD"}, {unix.F_SETFD, "F_SETFD"}, {unix.F_GETFL, "F_GETFL"}, {unix.F_SETFL, "F_SETFL"}, {unix.F_GETLK, "F_GETLK"},
 		{unix.F_SETLK, "F_SETLK"}, {unix.F_SETLKW, "F_SETLKW"}, {unix.F_SETOWN, "F_SETOWN"}, {unix.F_GETOWN, "F_GETOWN"}, {unix.F_DUPFD_CLOEXEC, "F_DUPFD_CLOEXEC"},
+		{unix.F_GETSIG, "F_GETSIG"}, {unix.F_SETSIG, "F_SETSIG"}, {unix.F_GETLEASE, "F_GETLEASE"}, {unix.F_SETLEASE, "F_SETLEASE"},
 		{unix.F_SETPIPE_SZ, "F_SETPIPE_SZ"}, {unix.F_GETPIPE_SZ, "F_GETPIPE_SZ"}, {unix.F_ADD_SEALS, "F_ADD_SEALS"}, {unix.F_GET_SEALS, "F_GET_SEALS"},
 		{unix.F_OFD_GETLK, "F_OFD_GETLK"}, {unix.F_OFD_SETLK, "F_OFD_SETLK"}, {unix.F_OFD_SETLKW, "F_OFD_SETLKW"},
 	}},
 	fFutex: {mask: 0x7f, values: []flag{
 		{0, "FUTEX_WAIT"}, {1, "FUTEX_WAKE"}, {3, "FUTEX_REQUEUE"}, {4, "FUTEX_CMP_REQUEUE"}, {5, "FUTEX_WAKE_OP"}, {6, "FUTEX_LOCK_PI"}, {7, "FUTEX_UNLOCK_PI"},
-		{8, "FUTEX_TRYLOCK_PI"}, {9, "FUTEX_WAIT_BITSET"}, {10, "FUTEX_WAKE_BITSET"}, {11, "FUTEX_WAIT_REQUEUE_PI"}, {12, "FUTEX_CMP_REQUEUE_PI"},
+		{8, "FUTEX_TRYLOCK_PI"}, {9, "FUTEX_WAIT_BITSET"}, {10, "FUTEX_WAKE_BITSET"}, {11, "FUTEX_WAIT_REQUEUE_PI"}, {12, "FUTEX_CMP_REQUEUE_PI"}, {13, "FUTEX_LOCK_PI2"},
 	}, flags: []flag{{128, "FUTEX_PRIVATE_FLAG"}, {256, "FUTEX_CLOCK_REALTIME"}}},
 	fEpollCtl: {mask: ^uint64(0), values: []flag{{unix.EPOLL_CTL_ADD, "EPOLL_CTL_ADD"}, {unix.EPOLL_CTL_DEL, "EPOLL_CTL_DEL"}, {unix.EPOLL_CTL_MOD, "EPOLL_CTL_MOD"}}},
 	fAdvise: {mask: ^uint64(0), values: []flag{
@@ -195,12 +206,16 @@ var flagTables = [fTables]flagTable{
 	fIoctl: {mask: ^uint64(0), values: []flag{
 		{unix.TCGETS, "TCGETS"}, {unix.TCSETS, "TCSETS"}, {unix.TCSETSW, "TCSETSW"}, {unix.TCSETSF, "TCSETSF"}, {unix.TIOCGPGRP, "TIOCGPGRP"}, {unix.TIOCSPGRP, "TIOCSPGRP"},
 		{unix.TIOCGWINSZ, "TIOCGWINSZ"}, {unix.TIOCSWINSZ, "TIOCSWINSZ"}, {unix.TIOCSCTTY, "TIOCSCTTY"}, {unix.TIOCNOTTY, "TIOCNOTTY"}, {unix.TIOCINQ, "FIONREAD"},
-		{unix.TIOCGPTN, "TIOCGPTN"}, {unix.FICLONE, "FICLONE"},
+		{unix.TIOCGPTN, "TIOCGPTN"}, {unix.FICLONE, "FICLONE"}, {unix.TIOCOUTQ, "TIOCOUTQ"}, {unix.TIOCSPTLCK, "TIOCSPTLCK"}, {unix.TIOCGPTPEER, "TIOCGPTPEER"},
+		{unix.TIOCGSID, "TIOCGSID"}, {unix.TCFLSH, "TCFLSH"}, {unix.TCSBRK, "TCSBRK"}, {unix.TCXONC, "TCXONC"}, {unix.TCGETS2, "TCGETS2"}, {unix.TCSETS2, "TCSETS2"},
+		{fionbio, "FIONBIO"}, {fioasync, "FIOASYNC"},
 	}},
 	fPrctl: {mask: ^uint64(0), values: []flag{
 		{unix.PR_SET_NAME, "PR_SET_NAME"}, {unix.PR_GET_NAME, "PR_GET_NAME"}, {unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"}, {unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"}, {unix.PR_GET_DUMPABLE, "PR_GET_DUMPABLE"},
 		{unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS"}, {unix.PR_SET_SECCOMP, "PR_SET_SECCOMP"}, {unix.PR_CAPBSET_READ, "PR_CAPBSET_READ"}, {unix.PR_SET_CHILD_SUBREAPER, "PR_SET_CHILD_SUBREAPER"},
 		{unix.PR_SET_VMA, "PR_SET_VMA"}, {unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"},
+		{unix.PR_GET_PDEATHSIG, "PR_GET_PDEATHSIG"}, {unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP"}, {unix.PR_SET_TIMERSLACK, "PR_SET_TIMERSLACK"}, {unix.PR_SET_PTRACER, "PR_SET_PTRACER"},
+		{unix.PR_GET_KEEPCAPS, "PR_GET_KEEPCAPS"}, {unix.PR_GET_TIMERSLACK, "PR_GET_TIMERSLACK"}, {unix.PR_GET_SECCOMP, "PR_GET_SECCOMP"},
 	}},
 	fLimit: {mask: ^uint64(0), values: []flag{
 		{unix.RLIMIT_CPU, "RLIMIT_CPU"}, {unix.RLIMIT_FSIZE, "RLIMIT_FSIZE"}, {unix.RLIMIT_DATA, "RLIMIT_DATA"}, {unix.RLIMIT_STACK, "RLIMIT_STACK"}, {unix.RLIMIT_CORE, "RLIMIT_CORE"},
@@ -210,6 +225,26 @@ var flagTables = [fTables]flagTable{
 		{unix.PTRACE_TRACEME, "PTRACE_TRACEME"}, {unix.PTRACE_ATTACH, "PTRACE_ATTACH"}, {unix.PTRACE_SEIZE, "PTRACE_SEIZE"}, {unix.PTRACE_CONT, "PTRACE_CONT"}, {unix.PTRACE_SYSCALL, "PTRACE_SYSCALL"},
 		{unix.PTRACE_DETACH, "PTRACE_DETACH"}, {unix.PTRACE_PEEKTEXT, "PTRACE_PEEKTEXT"}, {unix.PTRACE_PEEKDATA, "PTRACE_PEEKDATA"},
 	}},
-	fUnlink: {flags: []flag{{unix.AT_REMOVEDIR, "AT_REMOVEDIR"}}},
-	fRename: {flags: []flag{{unix.RENAME_NOREPLACE, "RENAME_NOREPLACE"}, {unix.RENAME_EXCHANGE, "RENAME_EXCHANGE"}, {unix.RENAME_WHITEOUT, "RENAME_WHITEOUT"}}},
+	fUnlink:   {flags: []flag{{unix.AT_REMOVEDIR, "AT_REMOVEDIR"}}},
+	fRename:   {flags: []flag{{unix.RENAME_NOREPLACE, "RENAME_NOREPLACE"}, {unix.RENAME_EXCHANGE, "RENAME_EXCHANGE"}, {unix.RENAME_WHITEOUT, "RENAME_WHITEOUT"}}},
+	fLockType: {mask: ^uint64(0), values: []flag{{unix.F_RDLCK, "F_RDLCK"}, {unix.F_WRLCK, "F_WRLCK"}, {unix.F_UNLCK, "F_UNLCK"}}},
+	fStack:    {flags: []flag{{1, "SS_ONSTACK"}, {2, "SS_DISABLE"}, {1 << 31, "SS_AUTODISARM"}}},
+	fFileSystem: {mask: ^uint64(0), values: []flag{
+		{unix.EXT4_SUPER_MAGIC, "EXT4_SUPER_MAGIC"}, {unix.XFS_SUPER_MAGIC, "XFS_SUPER_MAGIC"}, {unix.BTRFS_SUPER_MAGIC, "BTRFS_SUPER_MAGIC"}, {unix.TMPFS_MAGIC, "TMPFS_MAGIC"},
+		{unix.PROC_SUPER_MAGIC, "PROC_SUPER_MAGIC"}, {unix.SYSFS_MAGIC, "SYSFS_MAGIC"}, {unix.OVERLAYFS_SUPER_MAGIC, "OVERLAYFS_SUPER_MAGIC"}, {unix.NFS_SUPER_MAGIC, "NFS_SUPER_MAGIC"},
+		{unix.CGROUP2_SUPER_MAGIC, "CGROUP2_SUPER_MAGIC"}, {unix.PIPEFS_MAGIC, "PIPEFS_MAGIC"}, {unix.SOCKFS_MAGIC, "SOCKFS_MAGIC"}, {unix.SELINUX_MAGIC, "SELINUX_MAGIC"},
+	}},
+	fSeal: {flags: []flag{
+		{unix.F_SEAL_SEAL, "F_SEAL_SEAL"}, {unix.F_SEAL_SHRINK, "F_SEAL_SHRINK"}, {unix.F_SEAL_GROW, "F_SEAL_GROW"}, {unix.F_SEAL_WRITE, "F_SEAL_WRITE"}, {unix.F_SEAL_FUTURE_WRITE, "F_SEAL_FUTURE_WRITE"},
+	}},
+	fBits: {mask: ^uint64(0), values: []flag{{0xffffffff, "FUTEX_BITSET_MATCH_ANY"}}},
+	fCapability: {mask: ^uint64(0), values: []flag{
+		{unix.CAP_CHOWN, "CAP_CHOWN"}, {unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"}, {unix.CAP_KILL, "CAP_KILL"}, {unix.CAP_SETUID, "CAP_SETUID"}, {unix.CAP_SETGID, "CAP_SETGID"},
+		{unix.CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {unix.CAP_NET_RAW, "CAP_NET_RAW"}, {unix.CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE"}, {unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+		{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {unix.CAP_MAC_OVERRIDE, "CAP_MAC_OVERRIDE"}, {unix.CAP_PERFMON, "CAP_PERFMON"}, {unix.CAP_BPF, "CAP_BPF"},
+	}},
+	fTimer:    {flags: []flag{{unix.TIMER_ABSTIME, "TIMER_ABSTIME"}}},
+	fInterval: {mask: ^uint64(0), values: []flag{{unix.ITIMER_REAL, "ITIMER_REAL"}, {unix.ITIMER_VIRTUAL, "ITIMER_VIRTUAL"}, {unix.ITIMER_PROF, "ITIMER_PROF"}}},
+	fUsage:    {mask: ^uint64(0), values: []flag{{unix.RUSAGE_SELF, "RUSAGE_SELF"}, {unix.RUSAGE_CHILDREN & 0xffffffff, "RUSAGE_CHILDREN"}, {unix.RUSAGE_THREAD, "RUSAGE_THREAD"}}},
+	fWhich:    {mask: ^uint64(0), values: []flag{{unix.P_ALL, "P_ALL"}, {unix.P_PID, "P_PID"}, {unix.P_PGID, "P_PGID"}, {unix.P_PIDFD, "P_PIDFD"}}},
 }

@@ -81,24 +81,23 @@ func appendQuoted(b, s []byte) []byte {
 	return append(b, '"')
 }
 
-func (t *tracer) appendTime(b []byte, tid int, addr uint64) []byte {
-	var m [16]byte
-	if readMemory(tid, addr, m[:]) < len(m) {
-		return appendAddress(b, addr)
-	}
-	b = strconv.AppendInt(b, int64(nativeWord(m[:])), 10)
-	n := strconv.FormatInt(1e9+int64(nativeWord(m[8:])%1e9), 10)
-	return append(append(b, '.'), n[1:]...)
-}
-
 func (t *tracer) appendFDs(b []byte, tid int, addr uint64) []byte {
 	var m [8]byte
 	if readMemory(tid, addr, m[:]) < len(m) {
 		return appendAddress(b, addr)
 	}
-	b = strconv.AppendInt(append(b, '['), int64(int32(nativeUint32(m[:]))), 10)
-	b = strconv.AppendInt(append(b, ", "...), int64(int32(nativeUint32(m[4:]))), 10)
+	b = t.appendFD(append(b, '['), tid, int(int32(nativeUint32(m[:]))))
+	b = t.appendFD(append(b, ", "...), tid, int(int32(nativeUint32(m[4:]))))
 	return append(b, ']')
+}
+
+// appendFD appends a descriptor, and what it refers to if that is wanted.
+func (t *tracer) appendFD(b []byte, tid, fd int) []byte {
+	b = strconv.AppendInt(b, int64(fd), 10)
+	if t.cfg.Want.Paths {
+		b = appendOpened(b, tid, fd)
+	}
+	return b
 }
 
 // appendStat appends the mode and the size of a struct stat.
@@ -108,19 +107,29 @@ func (t *tracer) appendStat(b []byte, tid int, addr uint64) []byte {
 	if readMemory(tid, addr, m) < len(m) {
 		return appendAddress(b, addr)
 	}
-	return appendModeSize(b, st.Mode, st.Size)
+	return appendFile(b, st.Mode, st.Size, uint64(unix.Major(st.Rdev)), uint64(unix.Minor(st.Rdev)))
 }
 
-func appendModeSize(b []byte, mode uint32, size int64) []byte {
-	b = append(b, "{mode="...)
+// appendFile appends the mode of a file, and its size or the numbers of its device.
+func appendFile(b []byte, mode uint32, size int64, major, minor uint64) []byte {
+	b = appendFileMode(append(b, "{mode="...), mode)
+	if kind := mode & unix.S_IFMT; kind == unix.S_IFCHR || kind == unix.S_IFBLK {
+		b = strconv.AppendUint(append(b, " rdev="...), major, 10)
+		b = strconv.AppendUint(append(b, ':'), minor, 10)
+	} else {
+		b = strconv.AppendInt(append(b, " size="...), size, 10)
+	}
+	return append(b, '}')
+}
+
+// appendFileMode appends the type of a file and its permissions.
+func appendFileMode(b []byte, mode uint32) []byte {
 	for _, f := range fileTypes {
 		if mode&unix.S_IFMT == f.mode {
 			b = append(append(b, f.name...), '|')
 		}
 	}
-	b = strconv.AppendUint(append(b, '0'), uint64(mode&0o7777), 8)
-	b = strconv.AppendInt(append(b, " size="...), size, 10)
-	return append(b, '}')
+	return strconv.AppendUint(append(b, '0'), uint64(mode&0o7777), 8)
 }
 
 var fileTypes = []struct {

@@ -114,11 +114,7 @@ func (t *tracer) appendPoll(b []byte, tid int, addr, count uint64, returned bool
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		fd := r.int()
-		b = strconv.AppendInt(append(b, "{fd="...), int64(fd), 10)
-		if t.cfg.Want.Paths {
-			b = appendOpened(b, tid, int(fd))
-		}
+		b = t.appendFD(append(b, "{fd="...), tid, int(r.int()))
 		b = flagTables[fPoll].append(append(b, " events="...), uint64(r.half()))
 		if got := r.half(); returned && got != 0 {
 			b = flagTables[fPoll].append(append(b, " revents="...), uint64(got))
@@ -159,14 +155,14 @@ const epollEventSize = int(unsafe.Sizeof(unix.EpollEvent{}))
 // the flags and the restorer.
 const actionMask = 24
 
-// appendStatx appends the mode and the size of a struct statx.
+// appendStatx appends the mode of a struct statx, and its size or device.
 func (t *tracer) appendStatx(b []byte, tid int, addr uint64) []byte {
-	r, ok := t.structure(tid, addr, 48)
+	r, ok := t.structure(tid, addr, 136)
 	if !ok {
 		return appendAddress(b, addr)
 	}
 	mode, size := binary.NativeEndian.Uint16(r.b[28:]), nativeWord(r.b[40:])
-	return appendModeSize(b, uint32(mode), int64(size))
+	return appendFile(b, uint32(mode), int64(size), uint64(nativeUint32(r.b[128:])), uint64(nativeUint32(r.b[132:])))
 }
 
 // appendCloneArgs appends struct clone_args.
@@ -277,21 +273,6 @@ func (t *tracer) appendInt(b []byte, tid int, addr uint64) []byte {
 		return appendAddress(b, addr)
 	}
 	return append(strconv.AppendInt(append(b, '['), int64(r.int()), 10), ']')
-}
-
-// appendFcntlArg appends the third argument of fcntl(2), whose kind depends on the second.
-func appendFcntlArg(b []byte, cmd, v uint64) []byte {
-	switch cmd {
-	case unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_SETOWN, unix.F_SETPIPE_SZ:
-		return strconv.AppendInt(b, int64(int32(v)), 10)
-	case unix.F_SETFD:
-		if v == unix.FD_CLOEXEC {
-			return append(b, "FD_CLOEXEC"...)
-		}
-	case unix.F_SETFL:
-		return flagTables[fOpen].append(b, v)
-	}
-	return appendHex(b, v)
 }
 
 // appendOption appends the name of a socket option, which depends on the level.

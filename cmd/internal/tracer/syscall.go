@@ -21,6 +21,10 @@ type call struct {
 	raw        [6]uint64
 	args       []posixtrace.SyscallArg
 	arena      []byte // what args points to
+	decoded    int    // how many of raw args covers
+	watched    []byte // the sets of descriptors of select(2) at its entry
+	timeout    [16]byte
+	timed      bool // timeout is a copy at the entry: on return the kernel has written what is left
 }
 
 func nativeWord(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }

@@ -129,3 +129,43 @@ func launchWithDaemon(t *testing.T, want Want) {
 		t.Errorf("the events of the command are %s, want proc.exec proc.fork proc.exit", got)
 	}
 }
+
+// On a busy machine a tracer in another session than the command waits for that session's share of the
+// processors, and the command at each stop for its own. Signals to the caller's process group do not reach it.
+func TestTracerIsInSessionOfCaller(t *testing.T) {
+	ownTraceDir(t)
+	s := runningStream(t)
+	defer s.Shutdown()
+	tr := startTracer(t, s, Config{Want: Want{Proc: true}})
+	ours, err := unix.Getsid(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := unix.Getsid(tr.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := unix.Getpgid(tr.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if session != ours || group != tr.pid {
+		t.Errorf("the tracer %d is in session %d and group %d, want %d and %d", tr.pid, session, group, ours, tr.pid)
+	}
+	var pid int
+	err = tr.Launch(func() (err error) {
+		pid, _, err = syscall.StartProcess("/bin/true", []string{"true"}, &syscall.ProcAttr{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err = syscall.Wait4(pid, nil, 0, nil); err != unix.EINTR {
+			break
+		}
+	}
+	if err != nil || !tr.Release() {
+		t.Errorf("wait: %v, or the tracer was killed", err)
+	}
+}

@@ -56,12 +56,14 @@ func Start(prog string, above int, note func(string)) (*Tracer, error) {
 		return nil, err
 	}
 	defer null.Close()
-	// The tracer may outlive ptrace-run, and must hold none of its files open.
+	// The tracer may outlive ptrace-run, and must hold none of its files open. It has a process group
+	// of its own, but not a session: to each session the kernel gives a share of the processors
+	// (autogroup, sched(7)), and at each stop of a command two sessions would wait for their shares.
 	pid, _, err := syscall.StartProcess("/proc/self/exe", []string{prog, Flag + "=3"}, &syscall.ProcAttr{
 		Dir:   "/",
 		Env:   environment(),
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), uintptr(c), uintptr(s)},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
 		unix.Close(control)

@@ -87,6 +87,8 @@ func traceValues() {
 	messages := [16]uintptr{2: at(unsafe.Pointer(&block)), 3: 1, 10: at(unsafe.Pointer(&block)), 11: 1} // struct mmsghdr
 	call(unix.SYS_SENDMMSG, uintptr(s[0]), at(unsafe.Pointer(&messages)), 2, 0)
 	call(unix.SYS_SENDMMSG, uintptr(s[0]), nowhere, 2, 0)
+	call(unix.SYS_SETRESUID, ^uintptr(0), ^uintptr(0), ^uintptr(0), 1, 2, 3)
+	call(unix.SYS_UNSHARE, unix.CLONE_FILES, 1, 2, 3)
 	runtime.KeepAlive(text)
 	runtime.KeepAlive(&block)
 }

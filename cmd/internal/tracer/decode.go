@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -117,8 +118,8 @@ const dataMax = 64
 // specs has the kinds of the arguments of each system call by number, nil where they are
 // unknown. It is computed on first use, since most programs trace no calls.
 var specs = sync.OnceValue(func() *[len(names) + 1]kinds {
-	known := make(map[string]kinds, len(calls))
-	for _, c := range calls {
+	known := make(map[string]kinds, len(calls)+len(plainCalls))
+	for _, c := range slices.Concat(calls, plainCalls) {
 		known[c.name] = c.args
 	}
 	s := new([len(names) + 1]kinds)

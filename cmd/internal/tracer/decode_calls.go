@@ -30,6 +30,7 @@ const (
 	kPtrace     = kFlags + fPtrace
 	kUnlink     = kFlags + fUnlink
 	kRename     = kFlags + fRename
+	kNamespaces = kFlags + fClone3
 	kBits       = kFlags + fBits
 	kCapability = kFlags + fCapability
 	kTimerFlags = kFlags + fTimer
@@ -40,12 +41,15 @@ const (
 
 type kinds = []kind
 
-// calls has the kinds of the arguments of the system calls that people look at. The
-// environment of execve(2) is left out: the tracer never records any of it.
-var calls = []struct {
+// callKinds is a system call and the kinds of its arguments.
+type callKinds struct {
 	name string
 	args kinds
-}{
+}
+
+// calls has the kinds of the arguments of the system calls that people look at. The
+// environment of execve(2) is left out: the tracer never records any of it.
+var calls = []callKinds{
 	// files
 	{"open", kinds{kPath, kOpen, kMode}},
 	{"openat", kinds{kDirFD, kPath, kOpen, kMode}},
@@ -132,14 +136,14 @@ var calls = []struct {
 	{"setxattr", kinds{kPath, kPath, kIn, kSize, kHex}},
 
 	// memory
-	{"mmap", kinds{kHex, kSize, kProt, kMap, kFD, kHex}},
-	{"munmap", kinds{kHex, kSize}},
-	{"mprotect", kinds{kHex, kSize, kProt}},
-	{"mremap", kinds{kHex, kSize, kSize, kHex, kHex}},
-	{"madvise", kinds{kHex, kSize, kAdvise}},
-	{"brk", kinds{kHex}},
-	{"msync", kinds{kHex, kSize, kHex}},
-	{"mlock", kinds{kHex, kSize}},
+	{"mmap", kinds{kPointer, kSize, kProt, kMap, kFD, kHex}},
+	{"munmap", kinds{kPointer, kSize}},
+	{"mprotect", kinds{kPointer, kSize, kProt}},
+	{"mremap", kinds{kPointer, kSize, kSize, kHex, kHex}},
+	{"madvise", kinds{kPointer, kSize, kAdvise}},
+	{"brk", kinds{kPointer}},
+	{"msync", kinds{kPointer, kSize, kHex}},
+	{"mlock", kinds{kPointer, kSize}},
 
 	// processes
 	{"execve", kinds{kPath, kStrings}},

@@ -3,6 +3,7 @@ package tracer
 import (
 	"encoding/binary"
 	"os"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -73,4 +74,25 @@ func FuzzDecodeCall(f *testing.F) {
 			t.Fatalf("a program of %d bytes decodes to %d instructions", len(content), len(p))
 		}
 	})
+}
+
+// Every system call that the kernel has shows as many arguments as it has: the registers behind them
+// have values of earlier calls. Some numbers have a name and never had a call.
+func TestEveryCallHasArguments(t *testing.T) {
+	never := []string{"afs_syscall", "arch_specific_syscall", "getpmsg", "putpmsg", "security", "tuxcall", "vserver"}
+	seen := map[string]bool{}
+	for _, c := range slices.Concat(calls, plainCalls) {
+		if seen[c.name] {
+			t.Errorf("%s is there twice", c.name)
+		}
+		seen[c.name] = true
+		if len(c.args) > 6 {
+			t.Errorf("%s has %d arguments", c.name, len(c.args))
+		}
+	}
+	for _, name := range names {
+		if name != "" && !seen[name] && !slices.Contains(never, name) {
+			t.Errorf("%s shows registers", name)
+		}
+	}
 }

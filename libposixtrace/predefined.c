@@ -22,6 +22,7 @@ static const struct {
 	{20, "output.stdout"},
 	{21, "output.stderr"},
 	{22, "proc.map"},
+	{23, "proc.context"},
 	{32, "posix_trace_unnamed_userevent"},
 };
 

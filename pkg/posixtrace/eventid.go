@@ -36,6 +36,7 @@ const (
 	EventOutputStdout = EventID(event.OutputStdout) // output.stdout: see OutputData
 	EventOutputStderr = EventID(event.OutputStderr) // output.stderr: see OutputData
 	EventProcMap      = EventID(event.ProcMap)      // proc.map: see MapData
+	EventProcContext  = EventID(event.ProcContext)  // proc.context: see ContextData
 )
 
 // System reports whether id is a system event type, POSIX's or an extension.

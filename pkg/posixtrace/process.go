@@ -121,9 +121,9 @@ func (p *Process) SetSpan(span, parent uint64) { p.span = stream.Span{Key: span,
 
 // Event records an event on behalf of the process in every running stream that traces it, and
 // returns the number of streams that recorded it. The event has the pid of the process as process
-// and thread (but see SetThread).
+// and thread (but see SetThread). Of system events, Event records EventProcContext only.
 func (p *Process) Event(id EventID, data []byte) (took int) {
-	if !event.ID(id).User() || p.proc == nil {
+	if !event.ID(id).User() && id != EventProcContext || p.proc == nil {
 		return 0
 	}
 	if _, ok := p.proc.names.Lookup(event.ID(id)); !ok {

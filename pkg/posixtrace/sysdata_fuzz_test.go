@@ -21,6 +21,7 @@ func FuzzSystemData(f *testing.F) {
 	f.Add((&ForkData{Child: -1, Kind: 9}).Append(nil))
 	f.Add((&SignalData{Signal: 64, Code: -6, Sender: 1 << 30, UID: -1}).Append(nil))
 	f.Add((&MapData{Start: 1 << 63, End: 1, Offset: 4096, Path: "/a", BuildID: []byte{1, 2}, Removed: true, First: true, Parent: -1}).Append(nil))
+	f.Add((&ContextData{TraceID: [16]byte{1}, SpanID: [8]byte{2}, Parent: [8]byte{3}, Flags: 1, State: "a=b"}).Append(nil))
 	f.Add(bytes.Repeat([]byte{0xff}, 8+8*64))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		again := func(what string, v, w any, err error) {
@@ -78,6 +79,10 @@ func FuzzSystemData(f *testing.F) {
 			}
 			e, err := DecodeMap(d.Append(nil))
 			again("map", d, e, err)
+		}
+		if d, err := DecodeContext(data); err == nil {
+			e, err := DecodeContext(d.Append(nil))
+			again("context", d, e, err)
 		}
 		if d, err := DecodeOutput(data); err == nil {
 			e, err := DecodeOutput(d.Append(nil))

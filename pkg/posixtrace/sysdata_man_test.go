@@ -24,6 +24,7 @@ func TestManPageOfSystemData(t *testing.T) {
 	call := posixtrace.SyscallData{Duration: 8, Result: 8, Errno: 16, Returned: true}
 	output := posixtrace.OutputData{}
 	mapped := posixtrace.MapData{}
+	context := posixtrace.ContextData{}
 	for _, c := range []struct {
 		item string
 		data []byte
@@ -32,6 +33,7 @@ func TestManPageOfSystemData(t *testing.T) {
 		{"proc.fork", fork.Append(nil)},
 		{"proc.signal", signal.Append(nil)},
 		{"proc.map", mapped.Append(nil)},
+		{"proc.context", context.Append(nil)},
 		{"syscall. Ns Ar name", call.Append(nil)},
 		{"output.stdout , Li output.stderr", output.Append(nil)},
 	} {

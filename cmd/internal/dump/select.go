@@ -35,7 +35,7 @@ func (s *selects) wants(id posixtrace.EventID, name string) bool {
 		return true
 	case id == posixtrace.EventProcMap && (s.Include == nil || !s.Include.Names(name)):
 		return false
-	case s.Include == nil && s.hideFlushMarks && eventset.IsFlushMark(id):
+	case s.Include == nil && s.hideFlushMarks && eventset.IsMark(id):
 		return false
 	}
 	return s.HasType(id, name)

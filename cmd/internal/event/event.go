@@ -165,9 +165,10 @@ func (p *plan) runSpan(env *cli.Env, t *target.Target) error {
 	// Several may run for one script at a time, for example under make -j.
 	t.SetThread(os.Getpid())
 	caught := signals.NewForwarder()
+	environ := contextEnv(env, t)
 	errBegin := t.Event(p.name+".begin", nil)
 	streams.MarkSpool(env) // for shells that the command starts
-	c, err := child.Start(p.rest, os.Environ(), [3]int{0, 1, 2})
+	c, err := child.Start(p.rest, environ, [3]int{0, 1, 2})
 	if err != nil {
 		status := cli.AsFault(err).Status
 		t.Event(p.name+".end", strconv.AppendInt(nil, int64(status), 10))

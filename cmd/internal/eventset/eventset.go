@@ -70,9 +70,15 @@ func IsFlushMark(id posixtrace.EventID) bool {
 	return id == posixtrace.EventFlushStart || id == posixtrace.EventFlushStop
 }
 
-// IsUnasked reports whether events of this type are left out unless --events asks for them: flush
-// marks, and the mappings with which addresses get names.
-func IsUnasked(id posixtrace.EventID) bool { return IsFlushMark(id) || id == posixtrace.EventProcMap }
+// IsMark reports whether text and summaries leave events of this type out unless --events selects
+// them: flush marks, and trace contexts, which are for the systems that logs are exported to.
+func IsMark(id posixtrace.EventID) bool {
+	return IsFlushMark(id) || id == posixtrace.EventProcContext
+}
+
+// IsUnasked reports whether events of this type are left out unless --events asks for them: marks,
+// and the mappings with which addresses get names.
+func IsUnasked(id posixtrace.EventID) bool { return IsMark(id) || id == posixtrace.EventProcMap }
 
 // Names reports whether the set has a name literally, not by a glob or a class.
 func (s *Set) Names(name string) bool { return slices.Contains(s.Patterns, name) }

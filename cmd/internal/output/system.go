@@ -75,6 +75,10 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
 			return appendMapText(b, &d)
 		}
+	case posixtrace.EventProcContext:
+		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
+			return appendContextText(b, &d)
+		}
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
 			return appendForkText(b, &d, "")
@@ -155,6 +159,10 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	case posixtrace.EventProcMap:
 		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
 			return appendMapJSON(b, &d)
+		}
+	case posixtrace.EventProcContext:
+		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
+			return appendContextJSON(b, &d)
 		}
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {

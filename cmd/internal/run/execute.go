@@ -32,7 +32,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	}
 	env := s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path))
 	s.configureTracer(info.Path)
-	env = s.makeEnv(env)
+	env = s.contextEnv(s.makeEnv(env))
 	s.markStart()
 	err = s.startCommand(taps.files, env)
 	taps.closeCommandEnds()
@@ -52,6 +52,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 		}
 		deliver(sig)
 	})
+	s.recordContext()
 	s.recordExec()
 	taps.run(s)
 

@@ -48,7 +48,7 @@ func (l *live) hides(id posixtrace.EventID) bool {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		return l.file == nil
 	}
-	return eventset.IsFlushMark(id)
+	return eventset.IsMark(id)
 }
 
 // prefix appends the thread to a line if several threads have had events, as strace does.

@@ -13,6 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracecontext"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -67,11 +68,12 @@ type session struct {
 	started     int64              // time of the command's start
 	signals     *signals.Forwarder // of the signals for the command
 
-	makefile   *makefile      // with --make, or nil
-	spool      *spool.Watcher // drains the spool
-	live       *live          // shows the events, or nil
-	hurry      chan struct{}  // closed when the end must not wait much longer for readers
-	outputLost bool           // writing the command's output failed
+	context    tracecontext.Found // of the command
+	makefile   *makefile          // with --make, or nil
+	spool      *spool.Watcher     // drains the spool
+	live       *live              // shows the events, or nil
+	hurry      chan struct{}      // closed when the end must not wait much longer for readers
+	outputLost bool               // writing the command's output failed
 }
 
 // create makes the stream and starts it.

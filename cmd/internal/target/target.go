@@ -138,6 +138,32 @@ func (t *Target) ID(name string) (id posixtrace.EventID, err error) {
 	return id, nil
 }
 
+// New reports whether a stream takes events, and none knows an event type of this name yet.
+func (t *Target) New(name string) bool {
+	list := []*posixtrace.Stream{t.stream}
+	if t.process != nil {
+		list = nil
+		for _, path := range t.process.Streams() {
+			s, err := posixtrace.Attach(path)
+			if err != nil {
+				return false
+			}
+			defer s.Close()
+			list = append(list, s)
+		}
+	}
+	for _, s := range list {
+		if s == nil {
+			return false
+		}
+		types, err := s.EventTypes()
+		if err != nil || slices.ContainsFunc(types, func(e posixtrace.EventType) bool { return e.Name == name }) {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
 // Close ends the connection.
 func (t *Target) Close() {
 	if t.rec != nil {

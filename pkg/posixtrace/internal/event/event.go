@@ -37,6 +37,7 @@ const (
 	OutputStdout ID = 20
 	OutputStderr ID = 21
 	ProcMap      ID = 22
+	ProcContext  ID = 23
 )
 
 // NameMax is the longest name of an event type in bytes (TRACE_EVENT_NAME_MAX).
@@ -63,6 +64,7 @@ var Predefined = []struct {
 	{OutputStdout, "output.stdout"},
 	{OutputStderr, "output.stderr"},
 	{ProcMap, "proc.map"},
+	{ProcContext, "proc.context"},
 	{Unnamed, "posix_trace_unnamed_userevent"},
 }
 

@@ -15,11 +15,11 @@ type Effort struct {
 // NewEffort starts a measurement.
 func NewEffort() Effort { return Effort{time.Now(), spent()} }
 
-// Over reports whether this process has used more than limit of processor time, or ten times that
-// has passed by the clock, and describes both.
+// Over reports whether this process has used more than limit of processor time, or a hundred times that
+// and two minutes have passed by the clock, as if it hung, and describes both.
 func (e Effort) Over(limit time.Duration) (string, bool) {
 	cpu, wall := spent()-e.spent, time.Since(e.since)
-	return cpu.String() + " of processor time, " + wall.String() + " by the clock", cpu > limit || wall > 10*limit
+	return cpu.String() + " of processor time, " + wall.String() + " by the clock", cpu > limit || wall > max(100*limit, 2*time.Minute)
 }
 
 // spent is the processor time of this process.

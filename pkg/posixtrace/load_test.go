@@ -335,18 +335,20 @@ func TestLoadStorm(t *testing.T) {
 		}
 		// The quickest of many short batches ran undisturbed.
 		s, l := time.Hour, time.Hour
-		for range 60 {
-			s, l = min(s, storm(small, large)), min(l, storm(large, small))
-		}
+		ratio := tracetest.AtMost(t, 2, func() float64 {
+			for range 60 {
+				s, l = min(s, storm(small, large)), min(l, storm(large, small))
+			}
+			return float64(s) / float64(l)
+		})
 		st, err := small.PeekStatus()
 		if err != nil {
 			t.Fatal(err)
 		}
-		ratio := float64(s) / float64(l)
 		t.Logf("%v: %.1f ns in the small one, of whose events %d were lost, %.1f ns in the large one: %.2f times", policy,
 			float64(s.Nanoseconds())/batch, st.Lost, float64(l.Nanoseconds())/batch, ratio)
-		if ratio > 2 || st.Lost == 0 {
-			t.Errorf("%v: an event of a storm costs %.2f times as much in a small stream", policy, ratio)
+		if st.Lost == 0 {
+			t.Errorf("%v: the small stream has lost nothing", policy)
 		}
 		small.Shutdown()
 		large.Shutdown()

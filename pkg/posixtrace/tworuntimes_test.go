@@ -12,21 +12,21 @@ import (
 )
 
 // anotherRuntime calls f as another Go runtime of this process would, without the connections
-// of the first. It leaves those of f recorded as streams that it writes to.
+// of the first. It leaves those of f recorded as streams that it writes to. Connections of the first
+// that the garbage collector finds meanwhile count down in the other map.
 func anotherRuntime(f func()) {
 	swept.mu.Lock()
 	ours := swept.conns
-	swept.conns = nil
+	swept.conns = make(map[uint64]int)
 	swept.mu.Unlock()
 	f()
 	swept.mu.Lock()
+	defer swept.mu.Unlock()
 	for id, n := range ours {
-		if swept.conns == nil {
-			swept.conns = make(map[uint64]int)
+		if swept.conns[id] += n; swept.conns[id] == 0 {
+			delete(swept.conns, id)
 		}
-		swept.conns[id] += n
 	}
-	swept.mu.Unlock()
 }
 
 // ourSlots is the number of writer slots of this process in a stream.

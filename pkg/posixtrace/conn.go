@@ -110,7 +110,9 @@ func newConn(d *registry.Dir, f *os.File, m *stream.Mem, path string) *conn {
 
 func unmap(b []byte) {
 	sys.Unmap(b)
-	mapped.Add(-1)
+	most := mapped.Add(-1) + collectEvery
+	for at := collectAt.Load(); at > most && !collectAt.CompareAndSwap(at, most); at = collectAt.Load() {
+	}
 }
 
 // mapped counts the streams that this process has mapped.
@@ -122,8 +124,10 @@ var mapped atomic.Int64
 const collectEvery = 1024
 
 var (
-	collectAt  atomic.Int64 // the number of mapped streams that starts a collection
-	collecting atomic.Bool  // a collection is under way
+	// The number of mapped streams that starts a collection. It goes down with them: the finalizers of
+	// a collection may run long after it.
+	collectAt  atomic.Int64
+	collecting atomic.Bool // a collection is under way
 )
 
 func init() { collectAt.Store(collectEvery) }

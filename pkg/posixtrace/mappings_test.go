@@ -139,6 +139,21 @@ func TestShutdownFreesMemory(t *testing.T) {
 	}
 }
 
+// A collection whose finalizers run late does not postpone the next one.
+func TestCollectionFollowsLateFinalizers(t *testing.T) {
+	s := running(t, os.Getpid(), Attr{StreamSize: 1})
+	defer collectAt.Store(collectAt.Load())
+	collectAt.Store(mapped.Load() + 10*collectEvery)
+	c, err := openPath(s.c.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.release()
+	if at, n := collectAt.Load(), mapped.Load(); at > n+collectEvery {
+		t.Errorf("the next collection is at %d mappings, with %d", at, n)
+	}
+}
+
 // A closed stream waits for a garbage collection. Many of them cause one.
 func TestMappingsAreCollectedInTime(t *testing.T) {
 	s := running(t, os.Getpid(), Attr{StreamSize: 1})

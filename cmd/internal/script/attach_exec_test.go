@@ -23,15 +23,7 @@ import (
 // for the execution.
 func TestAttachWhileItExecutes(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
-	tracetest.NeedProgram(t, "cc")
-	dir := t.TempDir()
-	program, traces := filepath.Join(dir, "executes"), filepath.Join(dir, "traces")
-	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", program, filepath.Join("testdata", "executes.c")).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, out)
-	}
-	if err := os.Mkdir(traces, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program, traces := compile(t, "executes")
 	defer reap(t, "PTRACE_DIR="+traces)
 	for _, threads := range []int{0, 3, 12} {
 		t.Run(strconv.Itoa(threads)+" threads", func(t *testing.T) {
@@ -88,15 +80,7 @@ func attachToExecuting(t *testing.T, traces, program string, threads int) {
 // A process that executes a program and cannot complete that makes every tracer wait. A signal ends
 // the attempt.
 func TestAttachToHalfExecuted(t *testing.T) {
-	tracetest.NeedProgram(t, "cc")
-	dir := t.TempDir()
-	program, traces := filepath.Join(dir, "halfexec"), filepath.Join(dir, "traces")
-	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", program, filepath.Join("testdata", "halfexec.c")).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, out)
-	}
-	if err := os.Mkdir(traces, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program, traces := compile(t, "halfexec")
 	defer reap(t, "PTRACE_DIR="+traces)
 	holder := exec.Command(program)
 	in, err := holder.StdinPipe()

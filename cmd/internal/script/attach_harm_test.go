@@ -28,18 +28,26 @@ type attached struct {
 	out    *bufio.Reader
 }
 
-func startAttached(t *testing.T) *attached {
+// compile compiles a C program of testdata. It returns the program and an empty directory for traces,
+// which the caller reaps.
+func compile(t *testing.T, name string) (program, traces string) {
 	t.Helper()
 	tracetest.NeedProgram(t, "cc")
 	dir := t.TempDir()
-	program := filepath.Join(dir, "attached")
-	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", program, filepath.Join("testdata", "attached.c")).CombinedOutput(); err != nil {
+	program, traces = filepath.Join(dir, name), filepath.Join(dir, "traces")
+	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", program, filepath.Join("testdata", name+".c")).CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, out)
 	}
-	a := &attached{Cmd: exec.Command(program), t: t, traces: filepath.Join(dir, "traces")}
-	if err := os.Mkdir(a.traces, 0o700); err != nil {
+	if err := os.Mkdir(traces, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	return program, traces
+}
+
+func startAttached(t *testing.T) *attached {
+	t.Helper()
+	program, traces := compile(t, "attached")
+	a := &attached{Cmd: exec.Command(program), t: t, traces: traces}
 	var err error
 	if a.input, err = a.StdinPipe(); err != nil {
 		t.Fatal(err)

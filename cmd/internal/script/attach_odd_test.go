@@ -20,15 +20,7 @@ import (
 // the process goes on.
 func TestAttachToOddProcess(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
-	tracetest.NeedProgram(t, "cc")
-	dir := t.TempDir()
-	program, traces := filepath.Join(dir, "odd"), filepath.Join(dir, "traces")
-	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", program, filepath.Join("testdata", "odd.c")).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, out)
-	}
-	if err := os.Mkdir(traces, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program, traces := compile(t, "odd")
 	defer reap(t, "PTRACE_DIR="+traces)
 	many := strconv.Itoa(tracetest.Scale(300, 2000, 2000))
 	for _, tt := range []struct {

@@ -33,11 +33,9 @@ const (
 	code64 = 0x33 // the code segment of a 64-bit program
 )
 
-// Results of a call that is interrupted, which no program sees.
-const (
-	restartNoHand syscall.Errno = 514 // restart the call, or fail with EINTR if a handler runs
-	restartBlock  syscall.Errno = 516 // continue the call by restart_syscall(2)
-)
+// restartNoHand is the result of a call that is interrupted and that the kernel restarts, or that fails
+// with EINTR if a handler runs. No program sees it.
+const restartNoHand syscall.Errno = 514
 
 // brokenOff are calls that fail with EINTR when the tracer interrupts their thread, though no
 // handler has run. They have done nothing then. Most others the kernel restarts.

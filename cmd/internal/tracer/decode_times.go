@@ -8,9 +8,6 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// interrupted is the kernel's ERESTART_RESTARTBLOCK: nanosleep(2) was interrupted, and continues.
-const interrupted = 516
-
 // appendTimes appends a structure of times. ok is false for other kinds.
 func (t *tracer) appendTimes(b []byte, k *task, i int, how kind, d *posixtrace.SyscallData) (_ []byte, ok bool) {
 	c, tid, addr := &k.call, k.tid, k.call.raw[i]
@@ -25,7 +22,7 @@ func (t *tracer) appendTimes(b []byte, k *task, i int, how kind, d *posixtrace.S
 	case kTimeOut:
 		return t.appendTime(b, tid, addr, 9), true
 	case kTimeLeft:
-		if d != nil && (d.Errno == int(unix.EINTR) || d.Restarted == interrupted) {
+		if d != nil && (d.Errno == int(unix.EINTR) || d.Restarted == int(restartBlock)) {
 			return t.appendTime(b, tid, addr, 9), true
 		}
 		return appendAddress(b, addr), true

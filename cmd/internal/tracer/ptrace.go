@@ -15,6 +15,10 @@ func ptrace(request, tid int, addr, data uintptr) error {
 	return errnoOf(no)
 }
 
+// restartBlock is the result of a call that is interrupted and that restart_syscall(2) continues. No
+// program sees it.
+const restartBlock syscall.Errno = 516
+
 func errnoOf(no syscall.Errno) error {
 	if no != 0 {
 		return no

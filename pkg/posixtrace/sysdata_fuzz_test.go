@@ -15,6 +15,7 @@ func FuzzSystemData(f *testing.F) {
 		f.Add([]byte(s))
 		f.Add((&ExecData{Path: s, Argv: []string{s, "", s}}).Append(nil))
 		f.Add((&SyscallData{Result: -1, Errno: len(s), Returned: true, Args: []SyscallArg{{Value: []byte(s), String: true}, {Value: []byte(s), Cut: true}, {}}}).Append(nil))
+		f.Add((&SyscallData{Result: 3, Returned: true, Opened: []byte(s), Args: []SyscallArg{{Value: []byte(s)}}}).Append(nil))
 		f.Add((&OutputData{Line: []byte(s), Continues: true}).Append(nil))
 	}
 	f.Add((&ExitData{Status: -1, Signal: 9, CoreDumped: true, MaxRSS: 1 << 62}).Append(nil))

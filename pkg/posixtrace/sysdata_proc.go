@@ -91,7 +91,10 @@ type SyscallData struct {
 	// an error number that the program does not see, such as 512 for ERESTARTSYS. Result and Errno
 	// are 0. A program with a handler for the signal without SA_RESTART sees EINTR instead.
 	Restarted int
-	Args      []SyscallArg
+	// Opened is what the result refers to, if that is a descriptor and the recording asked for it:
+	// "/etc/passwd", "TCP:[127.0.0.1:5432]".
+	Opened []byte
+	Args   []SyscallArg
 }
 
 // SyscallArg is one argument of a system call.
@@ -102,11 +105,13 @@ type SyscallArg struct {
 }
 
 // An encoded system call: duration and result of 8 bytes each, error number and
-// flags of 4; then the arguments, each two bytes of length and flags, and the value.
+// flags of 4; with syscallOpened, two bytes of length and what the result refers to; then the
+// arguments, each two bytes of length and flags, and the value.
 const (
 	syscallDataSize = 8 + 8 + 4 + 4
 
 	syscallReturned = 1 << 0
+	syscallOpened   = 1 << 1
 
 	argString = 1 << 15
 	argCut    = 1 << 14
@@ -127,7 +132,14 @@ func (d *SyscallData) Append(b []byte) []byte {
 	if d.Returned {
 		flags |= syscallReturned
 	}
+	if len(d.Opened) > 0 {
+		flags |= syscallOpened
+	}
 	b = le.AppendUint32(b, flags)
+	if len(d.Opened) > 0 {
+		v := d.Opened[:min(len(d.Opened), argMax)]
+		b = append(le.AppendUint16(b, uint16(len(v))), v...)
+	}
 	for i := range d.Args {
 		a := &d.Args[i]
 		v, f := a.Value, uint16(0)
@@ -160,8 +172,17 @@ func DecodeSyscall(data []byte) (d SyscallData, err error) {
 	if restarts(d.Errno) {
 		d.Result, d.Errno, d.Restarted = 0, 0, d.Errno
 	}
-	d.Returned = le.Uint32(data[20:])&syscallReturned != 0
-	for data = data[syscallDataSize:]; len(data) >= 2; {
+	flags := le.Uint32(data[20:])
+	d.Returned = flags&syscallReturned != 0
+	data = data[syscallDataSize:]
+	if flags&syscallOpened != 0 && len(data) >= 2 {
+		n := min(int(le.Uint16(data)&argMax), len(data)-2)
+		if n > 0 {
+			d.Opened = data[2 : 2+n : 2+n]
+		}
+		data = data[2+n:]
+	}
+	for len(data) >= 2 {
 		h := le.Uint16(data)
 		a := SyscallArg{String: h&argString != 0, Cut: h&argCut != 0}
 		data = data[2:]

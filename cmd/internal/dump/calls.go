@@ -52,8 +52,12 @@ func (s *callSelection) has(src *output.Source, rec *posixtrace.Record) bool {
 	return (!s.failed || d.Errno != 0) && (!s.slow || d.Duration > s.slower) && (s.paths == nil || s.touches(name, &d))
 }
 
-// touches reports whether an argument of a call is one of the paths, or a descriptor of it.
+// touches reports whether an argument of a call is one of the paths, or a descriptor of it, or its
+// result is such a descriptor.
 func (s *callSelection) touches(name string, d *posixtrace.SyscallData) bool {
+	if len(d.Opened) > 0 && s.matches(withoutDeleted(string(d.Opened))) {
+		return true
+	}
 	shape := tracer.ShapeOf(name)
 	directory := ""
 	for i := range d.Args {
@@ -88,8 +92,10 @@ func openedPath(arg []byte) string {
 	if string(number) != "AT_FDCWD" && (len(number) == 0 || len(bytes.Trim(number, "0123456789")) > 0) {
 		return ""
 	}
-	return strings.TrimSuffix(string(rest[:len(rest)-1]), " (deleted)")
+	return withoutDeleted(string(rest[:len(rest)-1]))
 }
+
+func withoutDeleted(p string) string { return strings.TrimSuffix(p, " (deleted)") }
 
 func (s *callSelection) matches(p string) bool {
 	for _, want := range s.paths {

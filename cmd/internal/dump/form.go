@@ -31,7 +31,7 @@ func newForm(e *cli.Env, opt *options) (output.Form, *output.Text, error) {
 	form, err := output.NewForm(name, &output.Settings{
 		Text: text, Color: p.On, Width: e.Width, Format: opt.format, Golden: golden, Masks: opt.masks,
 		Exits: !opt.sel.exits, StringSize: opt.stringSize,
-		Shape: func(call string) output.CallShape { return output.CallShape(tracer.ShapeOf(call)) },
+		Shape: func(call string) output.CallShape { return output.CallShape(tracer.ShapeOf(call)) }, Result: tracer.ResultText,
 	})
 	if err != nil {
 		return nil, nil, cli.BadValue(name, opt.format, err)

@@ -68,8 +68,9 @@ type Settings struct {
 	Exits  bool       // annotate: show the ends of commands
 	Masks  []Mask     // with --golden: what to replace
 
-	StringSize int                         // strace: the bytes that are shown of a string
-	Shape      func(call string) CallShape // strace: of the arguments of a system call
+	StringSize int                                                 // strace: the bytes that are shown of a string
+	Shape      func(call string) CallShape                         // strace: of the arguments of a system call
+	Result     func(call string, d *posixtrace.SyscallData) string // strace: what a result means
 }
 
 // NewForm returns the form of this name, Text if the name is empty.

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
@@ -265,12 +266,29 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 		if err != nil {
 			return b, false
 		}
+		leaveOutEnvironment(src.Name(rec.ID), &d)
 		if g.InJSON && g.Format == nil {
 			return appendSyscallJSON(b, &d, false), true
 		}
 		return appendSyscallText(b, &d, rec.Truncation != posixtrace.TruncationNone, false), true
 	}
 	return b, false
+}
+
+// leaveOutEnvironment removes the environment from the arguments of a call that executes a program:
+// its address and its size vary.
+func leaveOutEnvironment(name string, d *posixtrace.SyscallData) {
+	at := 2
+	switch name {
+	case callPrefix + "execveat":
+		at = 3
+	case callPrefix + "execve":
+	default:
+		return
+	}
+	if at < len(d.Args) {
+		d.Args = slices.Delete(d.Args, at, at+1)
+	}
 }
 
 // byTraceSystem reports whether the trace system itself records events of this type. Their

@@ -82,6 +82,7 @@ func (m *Mask) apply(g *Golden, src *Source, rec *posixtrace.Record) []byte {
 			for i := range d.Args {
 				d.Args[i].Value = in(d.Args[i].Value)
 			}
+			d.Opened = in(d.Opened)
 			return d.Append(nil)
 		}
 	}

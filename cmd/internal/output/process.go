@@ -77,6 +77,7 @@ func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) 
 		} else {
 			b = strconv.AppendInt(b, d.Result, 10)
 		}
+		b = appendOpened(b, d)
 		if d.Errno != 0 {
 			b = append(append(b, " errno="...), errnoName(d.Errno)...)
 		}
@@ -85,6 +86,14 @@ func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) 
 		b = AppendSeconds(append(b, " duration="...), int64(d.Duration))
 	}
 	return b
+}
+
+// appendOpened appends what a result refers to: </etc/passwd>.
+func appendOpened(b []byte, d *posixtrace.SyscallData) []byte {
+	if len(d.Opened) == 0 {
+		return b
+	}
+	return append(escape.AppendPrintable(append(b, '<'), d.Opened), '>')
 }
 
 // AppendCall appends the arguments and the result of a system call.
@@ -112,6 +121,9 @@ func appendSyscallJSON(b []byte, d *posixtrace.SyscallData, duration bool) []byt
 	}
 	b = AppendMember(b, "errno_name", name)
 	b = AppendMember(b, "restarted", d.Restarted != 0)
+	if len(d.Opened) > 0 {
+		b = AppendJSONString(append(b, `,"opened":`...), d.Opened)
+	}
 	if duration {
 		b = AppendMember(b, "duration_ns", int64(d.Duration))
 	}

@@ -24,7 +24,7 @@ type Strace struct {
 }
 
 func newStrace(s *Settings) (Form, error) {
-	return &Strace{StraceLines: StraceLines{Text: s.Text, StringSize: s.StringSize, Shape: s.Shape}}, nil
+	return &Strace{StraceLines: StraceLines{Text: s.Text, StringSize: s.StringSize, Shape: s.Shape, Result: s.Result}}, nil
 }
 
 // Begin appends nothing.
@@ -67,10 +67,11 @@ type CallShape struct {
 
 // StraceLines writes single lines of the form Strace.
 type StraceLines struct {
-	Text       *Text                          // the style of times, and the colours
-	StringSize int                            // the bytes that are shown of a string that is no path
-	Shape      func(call string) CallShape    // nil: all arguments are known when a call begins
-	Prefix     func(b []byte, tid int) []byte // appends what precedes a line; nil: the thread
+	Text       *Text                                               // the style of times, and the colours
+	StringSize int                                                 // the bytes that are shown of a string that is no path
+	Shape      func(call string) CallShape                         // nil: all arguments are known when a call begins
+	Result     func(call string, d *posixtrace.SyscallData) string // what a result means, or ""; nil: nothing
+	Prefix     func(b []byte, tid int) []byte                      // appends what precedes a line; nil: the thread
 }
 
 // callPart is the part of a call that a line shows.
@@ -204,14 +205,21 @@ func (l *StraceLines) appendResult(b []byte, call string, d *posixtrace.SyscallD
 		return l.paints().Failure.append(b, text)
 	}
 	switch {
-	case d.Result > 0 && returnsHex(call, d):
-		return appendHex(append(b, "0x"...), uint64(d.Result))
+	case d.Result > 0 && returnsHex(call, d), d.Result >= 1<<32:
+		b = appendHex(append(b, "0x"...), uint64(d.Result))
 	case call == "umask" && d.Result > 0:
-		return strconv.AppendInt(append(b, '0'), d.Result, 8)
-	case d.Result >= 1<<32:
-		return appendHex(append(b, "0x"...), uint64(d.Result))
+		b = strconv.AppendInt(append(b, '0'), d.Result, 8)
+	default:
+		b = strconv.AppendInt(b, d.Result, 10)
 	}
-	return strconv.AppendInt(b, d.Result, 10)
+	b = appendOpened(b, d)
+	if l.Result == nil {
+		return b
+	}
+	if text := l.Result(call, d); text != "" {
+		b = append(append(append(b, " ("...), text...), ')')
+	}
+	return b
 }
 
 // returnsHex reports whether a call returns an address or flags.

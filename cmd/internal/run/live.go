@@ -62,7 +62,7 @@ func (s *session) startLive() {
 	l.src = output.NewSource(func(id posixtrace.EventID) string { return l.reader.EventName(id) })
 	l.form = &output.Strace{StraceLines: output.StraceLines{
 		Text: &output.Text{Style: output.NoTime}, StringSize: 32,
-		Shape: func(call string) output.CallShape { return output.CallShape(tracer.ShapeOf(call)) },
+		Shape: func(call string) output.CallShape { return output.CallShape(tracer.ShapeOf(call)) }, Result: tracer.ResultText,
 	}}
 	if l.file == nil {
 		l.form.Prefix = l.prefix

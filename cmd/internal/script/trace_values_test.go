@@ -75,6 +75,25 @@ func traceValues() {
 	call(unix.SYS_FCNTL, f.Fd(), unix.F_SETLK, nowhere)
 	word := int32(1)
 	call(unix.SYS_FUTEX, at(unsafe.Pointer(&word)), 128, 2, at(unsafe.Pointer(&limit))) // FUTEX_WAIT|FUTEX_PRIVATE_FLAG
+	call(unix.SYS_FUTEX, at(unsafe.Pointer(&word)), 1, 2)
+	call(unix.SYS_FUTEX, at(unsafe.Pointer(&word)), 128|99)
+	var random [4]byte
+	call(unix.SYS_GETRANDOM, at(unsafe.Pointer(&random)), 4, unix.GRND_NONBLOCK)
+	call(unix.SYS_GETRANDOM, nowhere, 4, 0)
+	unix.Fadvise(int(f.Fd()), 0, 10, unix.FADV_DONTNEED)
+	unix.MemfdCreate("memory", unix.MFD_CLOEXEC)
+	unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 90)
+	unix.Mknod("pipe", unix.S_IFIFO|0o600, 0)
+	unix.Getpriority(unix.PRIO_PROCESS, 0)
+	null, program := []uintptr{0}, append([]byte("missing"), 0)
+	one := []uintptr{at(unsafe.Pointer(&program[0])), 0}
+	execve := func(env uintptr) {
+		call(unix.SYS_EXECVE, at(unsafe.Pointer(&program[0])), at(unsafe.Pointer(&one[0])), env)
+	}
+	execve(at(unsafe.Pointer(&null[0])))
+	execve(at(unsafe.Pointer(&one[0])))
+	execve(0)
+	execve(nowhere)
 	title, _ := unix.BytePtrFromString("values")
 	unix.Prctl(unix.PR_SET_NAME, at(unsafe.Pointer(title)), 0, 0, 0)
 
@@ -91,4 +110,6 @@ func traceValues() {
 	call(unix.SYS_UNSHARE, unix.CLONE_FILES, 1, 2, 3)
 	runtime.KeepAlive(text)
 	runtime.KeepAlive(&block)
+	runtime.KeepAlive(null)
+	runtime.KeepAlive(one)
 }

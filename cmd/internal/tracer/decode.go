@@ -28,8 +28,10 @@ const (
 	kPID                      // a process
 	kSignal                   // a signal by name
 	kOctal                    // permissions
+	kFileMode                 // the type and the permissions of a file
 	kMode                     // permissions of a file that open(2) may create
-	kStrings                  // an array of strings: argv, not the environment
+	kStrings                  // an array of strings: argv
+	kEnvironment              // the environment: its address and how many variables it has
 	kIn                       // input bytes; the next argument is their number
 	kTime                     // struct timespec
 	kAddrIn                   // input struct sockaddr; the next argument is its size
@@ -63,6 +65,7 @@ const (
 	kMessagesIn               // array of struct mmsghdr; the next argument is its length
 	kFDs                      // two descriptors, on return
 	kOut                      // output bytes: as many as the result
+	kValueOut                 // output bytes, or none if the next argument, their number, is 0
 	kLink                     // output bytes that are a path
 	kStatOut                  // struct stat, on return
 	kAddrOut                  // struct sockaddr on return; the next argument points to its size
@@ -247,6 +250,8 @@ func (c *call) appendRegister(b []byte, i int, how kind) (_ []byte, ok bool) {
 		}
 	case kOctal, kMode:
 		b = strconv.AppendUint(append(b, '0'), uint64(uint32(v)), 8)
+	case kFileMode:
+		b = appendFileMode(b, uint32(v))
 	case kSignal:
 		b = appendSignal(b, int(int32(v)))
 	case kPointer:
@@ -287,6 +292,11 @@ func (t *tracer) appendText(b []byte, k *task, i int, how kind, d *posixtrace.Sy
 		b, isString, cut = t.appendData(b, k.tid, v, k.call.raw[(i+1)%6], dataMax)
 	case kOut:
 		b, isString, cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), dataMax)
+	case kValueOut:
+		if k.call.raw[(i+1)%6] == 0 { // a question for the size
+			return b, false, false, false
+		}
+		b, isString, cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), dataMax)
 	case kLink:
 		start := len(b)
 		b, isString, cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), pathMax)
@@ -310,6 +320,8 @@ func (t *tracer) appendMemory(b []byte, k *task, i int, how kind, d *posixtrace.
 	switch how {
 	case kFDs:
 		return t.appendFDs(b, tid, v)
+	case kEnvironment:
+		return appendEnvironment(b, tid, v)
 	case kStatOut:
 		return t.appendStat(b, tid, v)
 	case kStatxOut:

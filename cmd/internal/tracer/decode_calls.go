@@ -37,6 +37,15 @@ const (
 	kWhichTimer = kFlags + fInterval
 	kWhose      = kFlags + fUsage
 	kWhich      = kFlags + fWhich
+	kFileAdvice = kFlags + fFileAdvice
+	kMemory     = kFlags + fMemory
+	kEvents     = kFlags + fEvents
+	kEpollNew   = kFlags + fEpollNew
+	kPriority   = kFlags + fPriority
+	kStatx      = kFlags + fStatx
+	kAllocate   = kFlags + fAllocate
+	kRemap      = kFlags + fRemap
+	kSync       = kFlags + fSync
 )
 
 type kinds = []kind
@@ -47,8 +56,7 @@ type callKinds struct {
 	args kinds
 }
 
-// calls has the kinds of the arguments of the system calls that people look at. The
-// environment of execve(2) is left out: the tracer never records any of it.
+// calls has the kinds of the arguments of the system calls that people look at.
 var calls = []callKinds{
 	// files
 	{"open", kinds{kPath, kOpen, kMode}},
@@ -72,7 +80,7 @@ var calls = []callKinds{
 	{"lstat", kinds{kPath, kStatOut}},
 	{"fstat", kinds{kFD, kStatOut}},
 	{"newfstatat", kinds{kDirFD, kPath, kStatOut, kAt}},
-	{"statx", kinds{kDirFD, kPath, kAt, kHex, kStatxOut}},
+	{"statx", kinds{kDirFD, kPath, kAt, kStatx, kStatxOut}},
 	{"statfs", kinds{kPath, kFilesOut}},
 	{"fstatfs", kinds{kFD, kFilesOut}},
 	{"access", kinds{kPath, kAccess}},
@@ -92,8 +100,8 @@ var calls = []callKinds{
 	{"linkat", kinds{kDirFD, kPath, kDirFD, kPath, kAt}},
 	{"symlink", kinds{kPath, kPath}},
 	{"symlinkat", kinds{kPath, kDirFD, kPath}},
-	{"mknod", kinds{kPath, kOctal, kHex}},
-	{"mknodat", kinds{kDirFD, kPath, kOctal, kHex}},
+	{"mknod", kinds{kPath, kFileMode, kHex}},
+	{"mknodat", kinds{kDirFD, kPath, kFileMode, kHex}},
 	{"chmod", kinds{kPath, kOctal}},
 	{"fchmod", kinds{kFD, kOctal}},
 	{"fchmodat", kinds{kDirFD, kPath, kOctal}},
@@ -104,7 +112,7 @@ var calls = []callKinds{
 	{"utimensat", kinds{kDirFD, kPath, kTimes, kAt}},
 	{"truncate", kinds{kPath, kLong}},
 	{"ftruncate", kinds{kFD, kLong}},
-	{"fallocate", kinds{kFD, kHex, kLong, kLong}},
+	{"fallocate", kinds{kFD, kAllocate, kLong, kLong}},
 	{"fsync", kinds{kFD}},
 	{"fdatasync", kinds{kFD}},
 	{"sync", kinds{}},
@@ -127,27 +135,27 @@ var calls = []callKinds{
 	{"sendfile", kinds{kFD, kFD, kOffset, kSize}},
 	{"splice", kinds{kFD, kOffset, kFD, kOffset, kSize, kHex}},
 	{"copy_file_range", kinds{kFD, kOffset, kFD, kOffset, kSize, kHex}},
-	{"fadvise64", kinds{kFD, kLong, kLong, kInt}},
-	{"memfd_create", kinds{kPath, kHex}},
+	{"fadvise64", kinds{kFD, kLong, kLong, kFileAdvice}},
+	{"memfd_create", kinds{kPath, kMemory}},
 	{"inotify_init1", kinds{kHex}},
 	{"inotify_add_watch", kinds{kFD, kPath, kHex}},
-	{"getxattr", kinds{kPath, kPath, kHex, kSize}},
-	{"lgetxattr", kinds{kPath, kPath, kHex, kSize}},
+	{"getxattr", kinds{kPath, kPath, kValueOut, kSize}},
+	{"lgetxattr", kinds{kPath, kPath, kValueOut, kSize}},
 	{"setxattr", kinds{kPath, kPath, kIn, kSize, kHex}},
 
 	// memory
 	{"mmap", kinds{kPointer, kSize, kProt, kMap, kFD, kHex}},
 	{"munmap", kinds{kPointer, kSize}},
 	{"mprotect", kinds{kPointer, kSize, kProt}},
-	{"mremap", kinds{kPointer, kSize, kSize, kHex, kHex}},
+	{"mremap", kinds{kPointer, kSize, kSize, kRemap, kHex}},
 	{"madvise", kinds{kPointer, kSize, kAdvise}},
 	{"brk", kinds{kPointer}},
-	{"msync", kinds{kPointer, kSize, kHex}},
+	{"msync", kinds{kPointer, kSize, kSync}},
 	{"mlock", kinds{kPointer, kSize}},
 
 	// processes
-	{"execve", kinds{kPath, kStrings}},
-	{"execveat", kinds{kDirFD, kPath, kStrings}},
+	{"execve", kinds{kPath, kStrings, kEnvironment}},
+	{"execveat", kinds{kDirFD, kPath, kStrings, kEnvironment, kAt}},
 	{"fork", kinds{}},
 	{"vfork", kinds{}},
 	{"clone", kinds{kClone}},
@@ -192,7 +200,7 @@ var calls = []callKinds{
 	{"sched_setaffinity", kinds{kPID, kSize, kCPUs}},
 	{"uname", kinds{kUnameOut}},
 	{"sysinfo", kinds{kSystemOut}},
-	{"getrandom", kinds{kHex, kSize, kRandom}},
+	{"getrandom", kinds{kOut, kSize, kRandom}},
 	{"restart_syscall", kinds{}},
 
 	// signals
@@ -224,11 +232,11 @@ var calls = []callKinds{
 	{"select", kinds{kInt, kSelect, kSelect, kSelect, kMicroTime}},
 	{"pselect6", kinds{kInt, kSelect, kSelect, kSelect, kTime, kPointer}},
 	{"epoll_create", kinds{kInt}},
-	{"epoll_create1", kinds{kPipe}},
+	{"epoll_create1", kinds{kEpollNew}},
 	{"epoll_ctl", kinds{kFD, kEpollCtl, kFD, kEpoll}},
 	{"epoll_wait", kinds{kFD, kEpollOut, kInt, kInt}},
 	{"epoll_pwait", kinds{kFD, kEpollOut, kInt, kInt, kSignalSet, kSize}},
-	{"eventfd2", kinds{kSize, kPipe}},
+	{"eventfd2", kinds{kSize, kEvents}},
 
 	// sockets
 	{"socket", kinds{kDomain, kSocket, kInt}},

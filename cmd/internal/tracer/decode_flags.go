@@ -102,6 +102,15 @@ const (
 	fInterval
 	fUsage
 	fWhich
+	fFileAdvice
+	fMemory
+	fEvents
+	fEpollNew
+	fPriority
+	fStatx
+	fAllocate
+	fRemap
+	fSync
 	fTables
 )
 
@@ -179,10 +188,7 @@ var flagTables = [fTables]flagTable{
 		{unix.F_SETPIPE_SZ, "F_SETPIPE_SZ"}, {unix.F_GETPIPE_SZ, "F_GETPIPE_SZ"}, {unix.F_ADD_SEALS, "F_ADD_SEALS"}, {unix.F_GET_SEALS, "F_GET_SEALS"},
 		{unix.F_OFD_GETLK, "F_OFD_GETLK"}, {unix.F_OFD_SETLK, "F_OFD_SETLK"}, {unix.F_OFD_SETLKW, "F_OFD_SETLKW"},
 	}},
-	fFutex: {mask: 0x7f, values: []flag{
-		{0, "FUTEX_WAIT"}, {1, "FUTEX_WAKE"}, {3, "FUTEX_REQUEUE"}, {4, "FUTEX_CMP_REQUEUE"}, {5, "FUTEX_WAKE_OP"}, {6, "FUTEX_LOCK_PI"}, {7, "FUTEX_UNLOCK_PI"},
-		{8, "FUTEX_TRYLOCK_PI"}, {9, "FUTEX_WAIT_BITSET"}, {10, "FUTEX_WAKE_BITSET"}, {11, "FUTEX_WAIT_REQUEUE_PI"}, {12, "FUTEX_CMP_REQUEUE_PI"}, {13, "FUTEX_LOCK_PI2"},
-	}, flags: []flag{{128, "FUTEX_PRIVATE_FLAG"}, {256, "FUTEX_CLOCK_REALTIME"}}},
+	fFutex:    {mask: 0xff, values: futexOperations(), flags: []flag{{futexPrivate, "FUTEX_PRIVATE_FLAG"}, {256, "FUTEX_CLOCK_REALTIME"}}},
 	fEpollCtl: {mask: ^uint64(0), values: []flag{{unix.EPOLL_CTL_ADD, "EPOLL_CTL_ADD"}, {unix.EPOLL_CTL_DEL, "EPOLL_CTL_DEL"}, {unix.EPOLL_CTL_MOD, "EPOLL_CTL_MOD"}}},
 	fAdvise: {mask: ^uint64(0), values: []flag{
 		{unix.MADV_NORMAL, "MADV_NORMAL"}, {unix.MADV_RANDOM, "MADV_RANDOM"}, {unix.MADV_SEQUENTIAL, "MADV_SEQUENTIAL"}, {unix.MADV_WILLNEED, "MADV_WILLNEED"},
@@ -247,4 +253,39 @@ var flagTables = [fTables]flagTable{
 	fInterval: {mask: ^uint64(0), values: []flag{{unix.ITIMER_REAL, "ITIMER_REAL"}, {unix.ITIMER_VIRTUAL, "ITIMER_VIRTUAL"}, {unix.ITIMER_PROF, "ITIMER_PROF"}}},
 	fUsage:    {mask: ^uint64(0), values: []flag{{unix.RUSAGE_SELF, "RUSAGE_SELF"}, {unix.RUSAGE_CHILDREN & 0xffffffff, "RUSAGE_CHILDREN"}, {unix.RUSAGE_THREAD, "RUSAGE_THREAD"}}},
 	fWhich:    {mask: ^uint64(0), values: []flag{{unix.P_ALL, "P_ALL"}, {unix.P_PID, "P_PID"}, {unix.P_PGID, "P_PGID"}, {unix.P_PIDFD, "P_PIDFD"}}},
+	fFileAdvice: {mask: ^uint64(0), values: []flag{
+		{unix.FADV_NORMAL, "POSIX_FADV_NORMAL"}, {unix.FADV_RANDOM, "POSIX_FADV_RANDOM"}, {unix.FADV_SEQUENTIAL, "POSIX_FADV_SEQUENTIAL"},
+		{unix.FADV_WILLNEED, "POSIX_FADV_WILLNEED"}, {unix.FADV_DONTNEED, "POSIX_FADV_DONTNEED"}, {unix.FADV_NOREUSE, "POSIX_FADV_NOREUSE"},
+	}},
+	fMemory:   {flags: []flag{{unix.MFD_CLOEXEC, "MFD_CLOEXEC"}, {unix.MFD_ALLOW_SEALING, "MFD_ALLOW_SEALING"}, {unix.MFD_HUGETLB, "MFD_HUGETLB"}, {unix.MFD_NOEXEC_SEAL, "MFD_NOEXEC_SEAL"}, {unix.MFD_EXEC, "MFD_EXEC"}}},
+	fEvents:   {flags: []flag{{unix.EFD_SEMAPHORE, "EFD_SEMAPHORE"}, {unix.EFD_CLOEXEC, "EFD_CLOEXEC"}, {unix.EFD_NONBLOCK, "EFD_NONBLOCK"}}},
+	fEpollNew: {flags: []flag{{unix.EPOLL_CLOEXEC, "EPOLL_CLOEXEC"}}},
+	fPriority: {mask: ^uint64(0), values: []flag{{unix.PRIO_PROCESS, "PRIO_PROCESS"}, {unix.PRIO_PGRP, "PRIO_PGRP"}, {unix.PRIO_USER, "PRIO_USER"}}},
+	fStatx: {flags: []flag{
+		{0xfff, "STATX_ALL"}, {0x7ff, "STATX_BASIC_STATS"}, {unix.STATX_TYPE, "STATX_TYPE"}, {unix.STATX_MODE, "STATX_MODE"}, {unix.STATX_NLINK, "STATX_NLINK"},
+		{unix.STATX_UID, "STATX_UID"}, {unix.STATX_GID, "STATX_GID"}, {unix.STATX_ATIME, "STATX_ATIME"}, {unix.STATX_MTIME, "STATX_MTIME"}, {unix.STATX_CTIME, "STATX_CTIME"},
+		{unix.STATX_INO, "STATX_INO"}, {unix.STATX_SIZE, "STATX_SIZE"}, {unix.STATX_BLOCKS, "STATX_BLOCKS"}, {unix.STATX_BTIME, "STATX_BTIME"}, {unix.STATX_MNT_ID, "STATX_MNT_ID"},
+	}},
+	fAllocate: {flags: []flag{
+		{unix.FALLOC_FL_KEEP_SIZE, "FALLOC_FL_KEEP_SIZE"}, {unix.FALLOC_FL_PUNCH_HOLE, "FALLOC_FL_PUNCH_HOLE"}, {unix.FALLOC_FL_COLLAPSE_RANGE, "FALLOC_FL_COLLAPSE_RANGE"},
+		{unix.FALLOC_FL_ZERO_RANGE, "FALLOC_FL_ZERO_RANGE"}, {unix.FALLOC_FL_INSERT_RANGE, "FALLOC_FL_INSERT_RANGE"}, {unix.FALLOC_FL_UNSHARE_RANGE, "FALLOC_FL_UNSHARE_RANGE"},
+	}},
+	fRemap: {flags: []flag{{unix.MREMAP_MAYMOVE, "MREMAP_MAYMOVE"}, {unix.MREMAP_FIXED, "MREMAP_FIXED"}, {unix.MREMAP_DONTUNMAP, "MREMAP_DONTUNMAP"}}},
+	fSync:  {flags: []flag{{unix.MS_ASYNC, "MS_ASYNC"}, {unix.MS_INVALIDATE, "MS_INVALIDATE"}, {unix.MS_SYNC, "MS_SYNC"}}},
+}
+
+// futexPrivate is FUTEX_PRIVATE_FLAG.
+const futexPrivate = 128
+
+// futexOperations returns the operations of futex(2), and their names with FUTEX_PRIVATE_FLAG.
+func futexOperations() (list []flag) {
+	for op, name := range []string{
+		0: "WAIT", 1: "WAKE", 3: "REQUEUE", 4: "CMP_REQUEUE", 5: "WAKE_OP", 6: "LOCK_PI", 7: "UNLOCK_PI", 8: "TRYLOCK_PI",
+		9: "WAIT_BITSET", 10: "WAKE_BITSET", 11: "WAIT_REQUEUE_PI", 12: "CMP_REQUEUE_PI", 13: "LOCK_PI2",
+	} {
+		if name != "" {
+			list = append(list, flag{uint64(op), "FUTEX_" + name}, flag{uint64(op) | futexPrivate, "FUTEX_" + name + "_PRIVATE"})
+		}
+	}
+	return list
 }

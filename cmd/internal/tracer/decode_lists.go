@@ -5,6 +5,24 @@ import (
 	"strconv"
 )
 
+// appendEnvironment appends the address of an environment and the number of its variables. The
+// tracer never records what they are.
+func appendEnvironment(b []byte, tid int, addr uint64) []byte {
+	b = appendAddress(b, addr)
+	if addr == 0 {
+		return b
+	}
+	w := wordReader{tid: tid, at: addr}
+	count := 0
+	for w.next() != 0 {
+		count++
+	}
+	if !w.ok() {
+		return b
+	}
+	return appendCount(b, count, "var", "vars")
+}
+
 // appendCount appends a number of things as a comment of C.
 func appendCount(b []byte, n int, one, many string) []byte {
 	if n != 1 {

@@ -55,6 +55,7 @@ type tracer struct {
 	calling   atomic.Bool // calls are recorded now
 	buf       []byte
 	mem       []byte
+	opened    []byte    // what the result of a call refers to
 	copied    [512]byte // copy of a structure of a traced process
 }
 

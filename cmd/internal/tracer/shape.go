@@ -1,6 +1,9 @@
 package tracer
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Shape is what an analyzer needs to know of the arguments of a system call.
 type Shape struct {
@@ -9,8 +12,8 @@ type Shape struct {
 }
 
 var shapes = sync.OnceValue(func() map[string]Shape {
-	m := make(map[string]Shape, len(calls))
-	for _, c := range calls {
+	m := make(map[string]Shape, len(calls)+len(plainCalls))
+	for _, c := range slices.Concat(calls, plainCalls) {
 		s := Shape{Entered: len(c.args)}
 		for i, k := range c.args {
 			if k.returned() {

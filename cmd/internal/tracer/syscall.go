@@ -126,6 +126,12 @@ func (t *tracer) leave(k *task, info *syscallInfo) {
 		}
 	}
 	t.decodeReturn(k, &d)
+	if t.cfg.Want.Paths && d.Result >= 0 && succeeded(&d) && c.opens() {
+		t.opened = appendOpened(t.opened[:0], k.tid, int(d.Result))
+		if n := len(t.opened); n > 2 {
+			d.Opened = t.opened[1 : n-1] // without the brackets
+		}
+	}
 	t.recordCall(k, &d)
 }
 

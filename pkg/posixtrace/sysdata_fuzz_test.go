@@ -18,6 +18,8 @@ func FuzzSystemData(f *testing.F) {
 		f.Add((&SyscallData{Result: 3, Returned: true, Opened: []byte(s), Args: []SyscallArg{{Value: []byte(s)}}}).Append(nil))
 		f.Add((&OutputData{Line: []byte(s), Continues: true}).Append(nil))
 	}
+	frames := []SyscallFrame{{Address: 0x7f0000001234}, {Address: 0x401000, Guessed: true}, {Address: 1<<62 - 1, Interrupted: true}, {}}
+	f.Add((&SyscallData{Returned: true, Stack: frames, StackCut: true, Args: []SyscallArg{{Value: []byte("1")}}}).Append(nil))
 	f.Add((&ExitData{Status: -1, Signal: 9, CoreDumped: true, MaxRSS: 1 << 62}).Append(nil))
 	f.Add((&ForkData{Child: -1, Kind: 9}).Append(nil))
 	f.Add((&SignalData{Signal: 64, Code: -6, Sender: 1 << 30, UID: -1}).Append(nil))
@@ -68,8 +70,8 @@ func FuzzSystemData(f *testing.F) {
 			for _, a := range d.Args {
 				n += 2 + len(a.Value)
 			}
-			if d.Duration < 0 || n > len(data) {
-				t.Fatalf("%d bytes of %d, duration %d", n, len(data), d.Duration)
+			if d.Duration < 0 || n+len(d.Stack) > len(data) {
+				t.Fatalf("%d bytes and %d frames of %d bytes, duration %d", n, len(d.Stack), len(data), d.Duration)
 			}
 			e, err := DecodeSyscall(d.Append(nil))
 			again("syscall", d, e, err)

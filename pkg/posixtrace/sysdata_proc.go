@@ -95,6 +95,17 @@ type SyscallData struct {
 	// "/etc/passwd", "TCP:[127.0.0.1:5432]".
 	Opened []byte
 	Args   []SyscallArg
+	// Stack has the callers of the call, if they were recorded: the innermost first. The address of
+	// the event is that of the call itself.
+	Stack    []SyscallFrame
+	StackCut bool // there are more callers, or may be
+}
+
+// SyscallFrame is a caller in a stack of calls.
+type SyscallFrame struct {
+	Address     uint64 // where the caller goes on, behind its call; less than 1<<62
+	Interrupted bool   // by a signal, so that Address is the next instruction, behind no call
+	Guessed     bool   // a frame pointer was followed in code that does not say whether it keeps one
 }
 
 // SyscallArg is one argument of a system call.
@@ -105,13 +116,16 @@ type SyscallArg struct {
 }
 
 // An encoded system call: duration and result of 8 bytes each, error number and
-// flags of 4; with syscallOpened, two bytes of length and what the result refers to; then the
-// arguments, each two bytes of length and flags, and the value.
+// flags of 4; with syscallOpened, two bytes of length and what the result refers to; with
+// syscallStack, two bytes of length and the frames; then the arguments, each two bytes of length and
+// flags, and the value. The stack precedes them because a stream that truncates data keeps its start.
 const (
 	syscallDataSize = 8 + 8 + 4 + 4
 
 	syscallReturned = 1 << 0
 	syscallOpened   = 1 << 1
+	syscallStack    = 1 << 2
+	syscallStackCut = 1 << 3
 
 	argString = 1 << 15
 	argCut    = 1 << 14
@@ -135,10 +149,19 @@ func (d *SyscallData) Append(b []byte) []byte {
 	if len(d.Opened) > 0 {
 		flags |= syscallOpened
 	}
+	if len(d.Stack) > 0 || d.StackCut {
+		flags |= syscallStack
+	}
+	if d.StackCut {
+		flags |= syscallStackCut
+	}
 	b = le.AppendUint32(b, flags)
 	if len(d.Opened) > 0 {
 		v := d.Opened[:min(len(d.Opened), argMax)]
 		b = append(le.AppendUint16(b, uint16(len(v))), v...)
+	}
+	if flags&syscallStack != 0 {
+		b = appendStack(b, d.Stack)
 	}
 	for i := range d.Args {
 		a := &d.Args[i]
@@ -181,6 +204,10 @@ func DecodeSyscall(data []byte) (d SyscallData, err error) {
 			d.Opened = data[2 : 2+n : 2+n]
 		}
 		data = data[2+n:]
+	}
+	if flags&syscallStack != 0 {
+		d.StackCut = flags&syscallStackCut != 0
+		data = d.decodeStack(data)
 	}
 	for len(data) >= 2 {
 		h := le.Uint16(data)

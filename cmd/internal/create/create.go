@@ -50,6 +50,7 @@ var options = slices.Concat([]cli.Option{
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the calling script)"},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "also record, by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...", Needs: cli.Need{AnyOf: []string{"pid"}, Text: "--events needs --pid"}},
 	creation.DecodeOption,
+	creation.StackOption,
 }, creation.LogOptions, []cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},

@@ -14,6 +14,9 @@ import (
 // DecodeOption is the option for what descriptors refer to.
 var DecodeOption = cli.Option{Short: 'y', Long: "decode-fds", Help: "--events: record paths and sockets of descriptors", Needs: cli.Needs("events")}
 
+// StackOption is the option for the stacks of calls.
+var StackOption = cli.Option{Long: "stack", Help: "--events: record the call stack of each system call", Needs: cli.Needs("events")}
+
 // Events reads --events: what a tracer records, and whether the set has the events of the
 // command itself, as it has without the option.
 func Events(args *cli.Args) (w tracer.Want, command bool, err error) {
@@ -41,7 +44,7 @@ func Events(args *cli.Args) (w tracer.Want, command bool, err error) {
 			w.Calls = append(w.Calls, nrs...)
 		}
 	}
-	w.Paths = args.Has("decode-fds")
+	w.Paths, w.Stack = args.Has("decode-fds"), args.Has("stack")
 	slices.Sort(w.Calls)
 	w.Calls = slices.Compact(w.Calls)
 	return w, command, nil

@@ -53,7 +53,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	if opt.sel.maps {
 		table := symbols.NewTable()
 		for _, in := range inputs {
-			in.nameAddresses(table)
+			in.nameAddresses(table, &opt.sel)
 		}
 	}
 	var interrupted func() os.Signal

@@ -18,7 +18,8 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "string-size", Arg: "N", Help: "--strace: show N bytes of each string (32)", Needs: cli.Needs("strace")},
 	{Long: "mask", Arg: "WHAT", Help: "--golden: mask data: REGEXP, @tmp, @pid or @date", Needs: cli.Needs("golden")},
 	{Long: "replay", Arg: "SPEED", Help: "replay at SPEED times the recorded rate", Excludes: cli.Excludes("follow", "wait-for")},
-	{Long: "symbols", Help: "show addresses as function+offset (file:line)", Excludes: cli.Excludes(slices.Concat([]string{"csv", "table", "chrome", "golden", "annotate", "strace"}, modes, []string{"markdown"})...)},
+	{Long: "symbols", Help: "show addresses as function (file:line), call stacks", Excludes: cli.Excludes(slices.Concat([]string{"csv", "table", "chrome", "golden", "annotate", "strace"}, modes, []string{"markdown"})...)},
+	{Long: "stack", SameRow: true, Help: "show the call stacks that ptrace-run --stack recorded", Excludes: cli.Excludes(slices.Concat([]string{"csv", "table", "chrome", "format", "golden", "annotate"}, modes, []string{"markdown"})...)},
 	{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (the default), abs, delta, none", Excludes: cli.Excludes("annotate")},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "show only these: names, globs, @user, @system, @all"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not show these events"},
@@ -171,7 +172,8 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 		opt.sel.Include = &eventset.Set{Classes: outputEvents()}
 	}
 	opt.sel.exits = opt.style == output.CostTime && !opt.sel.wants(posixtrace.EventProcExit, "proc.exit")
-	opt.sel.maps = withSymbols(args)
+	opt.sel.symbols, opt.sel.stacks = withSymbols(args), args.Has("stack")
+	opt.sel.maps = opt.sel.symbols || opt.sel.stacks
 	opt.sel.hideFlushMarks = opt.hidesFlushMarks()
 	if args.Has("cursor") && opt.cursor == "" {
 		return nil, cli.BadValue("cursor", "", errors.New("not a file"))

@@ -13,7 +13,9 @@ type selects struct {
 	await          *eventset.Set // --wait-for: events to wait for, shown or not
 	hideFlushMarks bool          // without --events: leave out flush marks
 	exits          bool          // proc.exit, which is not shown: --annotate=cost
-	maps           bool          // proc.map, shown or not: --symbols
+	symbols        bool          // --symbols, or %s in --format
+	stacks         bool          // --stack
+	maps           bool          // proc.map, shown or not: for the names of these
 	calls          callSelection
 }
 

@@ -15,10 +15,16 @@ func withSymbols(args *cli.Args) bool {
 }
 
 // nameAddresses makes the forms show names of addresses.
-func (in *input) nameAddresses(table *symbols.Table) {
+func (in *input) nameAddresses(table *symbols.Table, sel *selects) {
 	s := symbols.NewSpaces(table)
 	in.spaces = s
 	in.readMaps()
+	if sel.stacks {
+		in.src.SetFrames(s.Name)
+	}
+	if !sel.symbols {
+		return
+	}
 	in.src.SetSymbols(func(rec posixtrace.Record) (where, source string, err error) {
 		// A call returns to the instruction after it. A signal interrupts the instruction at the address.
 		exact := rec.ID == posixtrace.EventProcSignal || rec.ID == posixtrace.EventProcExec

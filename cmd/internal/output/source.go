@@ -11,7 +11,8 @@ type Source struct {
 	lookup func(posixtrace.EventID) string
 	names  []names
 
-	symbols Symbols // nil: addresses are shown as numbers
+	symbols Symbols    // nil: addresses are shown as numbers
+	frames  FrameNames // nil: stacks are not shown
 }
 
 // names has the encodings of one event type's name.

@@ -170,7 +170,7 @@ func (l *StraceLines) appendCall(b []byte, src *Source, rec *posixtrace.Record, 
 		b = append(append(b, '.'), strconv.FormatInt(1e6+us%1e6, 10)[1:]...)
 		b = append(b, '>')
 	}
-	return append(b, '\n')
+	return appendStack(append(b, '\n'), src, rec, d)
 }
 
 // enteredAt returns when a call began.

@@ -175,7 +175,7 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	default:
 		if isSyscall(src, rec.ID) {
 			if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
-				return appendSyscallJSON(b, &d, true)
+				return appendStackJSON(appendSyscallJSON(b, &d, true), src, rec, &d)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (t *Text) appendShown(b []byte, src *Source, rec *posixtrace.Record) []byte
 		b = append(b, ' ')
 		b = append(append(append(b, t.TimeOn...), note.Text...), t.TimeOff...)
 	}
-	return append(b, '\n')
+	return appendStackOf(append(b, '\n'), src, rec)
 }
 
 // failure reports whether an event says that a process failed.

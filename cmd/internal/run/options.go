@@ -15,6 +15,7 @@ var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ..."},
 	creation.DecodeOption,
+	creation.StackOption,
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "attach to this process until INT; needs -e", Excludes: attachExcludes},
 	{Long: "make", Help: "record a span for each line of a recipe of make"},
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},

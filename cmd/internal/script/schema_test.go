@@ -35,7 +35,7 @@ ptrace-run --capture=out,err -o run.trace --max-data-size=64 -- sh -c '
 	ptrace-event text "a \"line\""; printf "\377\000" | ptrace-event --stdin binary; ptrace-event none
 	echo out; echo err >&2; printf %0100d 0' >/dev/null 2>&1
 ptrace-run -o killed.trace -- sh -c 'kill -KILL $$' 2>/dev/null
-ptrace-run -e proc,signal,syscall.openat -o traced.trace -- sh -c 'cat /dev/null; (exit 3)'
+ptrace-run --stack -e proc,signal,syscall.openat -o traced.trace -- sh -c 'cat /dev/null; (exit 3)'
 ptrace-create -s -p $$ --stream-size=4K small >/dev/null
 ptrace-filter -S small -x 'no*,@system'; ptrace-filter -S small --reset
 seq 9000 | sed 's/^/x	/' | ptrace-event -S small --batch
@@ -43,7 +43,7 @@ ptrace-create -s -p $$ -o full.trace --log-size=8K --log-full-policy=until-full 
 seq 2000 | sed 's/^/x	/' | ptrace-event -S full --batch
 ptrace-ctl flush -w full 2>/dev/null
 ptrace-ctl shutdown full
-for form in -j "-j --golden"; do
+for form in -j "-j --stack" "-j --golden"; do
 	ptrace-dump --peek $form small run.trace killed.trace traced.trace full.trace || exit
 done
 ptrace-dump --peek --chrome small run.trace killed.trace traced.trace full.trace >all.chrome || exit

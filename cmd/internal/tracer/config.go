@@ -8,6 +8,7 @@ type Want struct {
 	Calls  []int // these system calls, by number
 	Make   bool  // a span for each line of a recipe of make
 	Paths  bool  // with system calls: what their descriptors refer to
+	Stack  bool  // with system calls: the stacks of calls that lead to them
 }
 
 // Any reports whether there is anything to trace.

@@ -86,4 +86,7 @@ func (t *tracer) setSpace(pid int, s *space) {
 }
 
 // forgetSpace forgets the mappings of a process that executes a program or has ended.
-func (t *tracer) forgetSpace(pid int) { delete(t.spaces, pid) }
+func (t *tracer) forgetSpace(pid int) {
+	delete(t.spaces, pid)
+	t.stacks.forget(pid)
+}

@@ -42,6 +42,7 @@ func (t *tracer) forked(k *task, event int) {
 	}
 	t.tasks[child].confined = t.tasks[child].confined || k.confined
 	t.copySpace(k, t.tasks[child])
+	t.stacks.share(k.pid, t.tasks[child].pid)
 	t.forkArrived(child)
 }
 

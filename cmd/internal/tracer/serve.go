@@ -36,6 +36,7 @@ type tracer struct {
 	command int // process id of the command, 0 before it exists
 	tasks   map[int]*task
 	spaces  map[int]*space // by process
+	stacks  stacks
 	last    *task
 	held    []held
 	filter  bool // the command has our filter

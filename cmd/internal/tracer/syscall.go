@@ -24,6 +24,8 @@ type call struct {
 	decoded    int    // how many of raw args covers
 	watched    []byte // the sets of descriptors of select(2) at its entry
 	timeout    [16]byte
+	stack      []posixtrace.SyscallFrame
+	stackCut   bool
 	timed      bool // timeout is a copy at the entry: on return the kernel has written what is left
 }
 
@@ -86,6 +88,9 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 	c.in, c.nr, c.ip, c.raw = true, nr, info.ip, info.args()
 	if !c.unrecorded {
 		t.locate(k, c.ip) // now: a call that executes a program changes what is mapped
+		if t.cfg.Want.Stack && !k.preExec {
+			t.takeStack(k)
+		}
 	}
 	c.entered = time.Now()
 	if c.unrecorded {
@@ -221,7 +226,7 @@ func (t *tracer) typeOf(nr int) posixtrace.EventID {
 func (t *tracer) recordCall(k *task, d *posixtrace.SyscallData) {
 	c := &k.call
 	d.Duration = time.Since(c.entered)
-	d.Args = c.args
+	d.Args, d.Stack, d.StackCut = c.args, c.stack, c.stackCut
 	t.buf = d.Append(t.buf[:0])
 	t.rec.Record(posixtrace.EventInfo{ID: t.typeOf(c.nr), PID: k.pid, TID: k.tid, Address: c.ip}, t.buf)
 }

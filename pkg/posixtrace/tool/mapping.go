@@ -84,3 +84,16 @@ func openMemory(pid int) (*os.File, error) { return os.Open("/proc/" + strconv.I
 
 // ErrUnmapped means that an address is in no mapping.
 var ErrUnmapped = loaded.ErrUnmapped
+
+// Code is a mapping that a process may execute.
+type Code = loaded.Code
+
+// Executable returns the mappings of a process that may be executed, in the order of their addresses.
+func Executable(pid int) ([]Code, error) {
+	maps, err := os.Open("/proc/" + strconv.Itoa(pid) + "/maps")
+	if err != nil {
+		return nil, err
+	}
+	defer maps.Close()
+	return loaded.Executable(maps)
+}

@@ -80,7 +80,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 // entry is a line of maps.
 type entry struct {
 	Mapping
-	file []byte // device and number
+	file       []byte // device and number
+	executable bool
 }
 
 // parse parses a line: start-end permissions offset device number path.
@@ -94,6 +95,7 @@ func parse(line []byte) (e entry, ok bool) {
 	e.Start, errs[0] = strconv.ParseUint(string(start), 16, 64)
 	e.End, errs[1] = strconv.ParseUint(string(end), 16, 64)
 	e.Offset, errs[2] = strconv.ParseUint(string(f[2]), 16, 64)
+	e.executable = bytes.IndexByte(f[1], 'x') >= 0
 	at := bytes.Index(line, f[3])
 	e.file = line[at : at+len(f[3])+1+len(f[4])]
 	return e, ok && errors.Join(errs[:]...) == nil

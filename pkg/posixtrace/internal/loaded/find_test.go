@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -124,4 +126,18 @@ func FuzzFind(f *testing.F) {
 			t.Fatal(fmt.Sprint(m))
 		}
 	})
+}
+
+// The code of a process is what it may execute, each with the place of the start of its file.
+func TestExecutable(t *testing.T) {
+	got, err := Executable(strings.NewReader(list))
+	want := []Code{
+		{0x55d0c0001000, 0x55d0c0002000, 0x55d0c0000000},
+		{0x7f0000000000, 0x7f0000001000, 0x7f0000000000},
+		{0x7f0000002000, 0x7f0000003000, 0},
+		{0x7ffd00000000, 0x7ffd00001000, 0x7ffd00000000},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%x, %v; want %x", got, err, want)
+	}
 }

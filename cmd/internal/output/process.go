@@ -69,7 +69,7 @@ func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) 
 	b = append(b, ')')
 	switch {
 	case d.Restarted != 0:
-		b = append(append(b, " restarted="...), errnoName(d.Restarted)...)
+		b = append(append(b, " restarted="...), ErrnoName(d.Restarted)...)
 	case d.Returned:
 		b = append(b, " result="...)
 		if d.Result >= 1<<32 { // an address
@@ -79,7 +79,7 @@ func appendSyscallText(b []byte, d *posixtrace.SyscallData, cut, duration bool) 
 		}
 		b = appendOpened(b, d)
 		if d.Errno != 0 {
-			b = append(append(b, " errno="...), errnoName(d.Errno)...)
+			b = append(append(b, " errno="...), ErrnoName(d.Errno)...)
 		}
 	}
 	if duration {
@@ -117,7 +117,7 @@ func appendSyscallJSON(b []byte, d *posixtrace.SyscallData, duration bool) []byt
 	b = AppendMember(b, "errno", d.Errno)
 	name := ""
 	if d.Errno != 0 {
-		name = errnoName(d.Errno)
+		name = ErrnoName(d.Errno)
 	}
 	b = AppendMember(b, "errno_name", name)
 	b = AppendMember(b, "restarted", d.Restarted != 0)
@@ -138,8 +138,8 @@ var restarts = map[int]string{512: "ERESTARTSYS", 513: "ERESTARTNOINTR", 514: "E
 // names.
 var errnoNames = map[int]string{11: "EAGAIN", 35: "EDEADLK", 95: "EOPNOTSUPP"}
 
-// errnoName returns the name of an error number, or the number.
-func errnoName(n int) string {
+// ErrnoName returns the name of an error number, or the number.
+func ErrnoName(n int) string {
 	if name := restarts[n]; name != "" {
 		return name
 	}

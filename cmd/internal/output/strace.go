@@ -192,7 +192,7 @@ var restartTexts = map[int]string{
 func (l *StraceLines) appendResult(b []byte, call string, d *posixtrace.SyscallData) []byte {
 	switch {
 	case d.Restarted != 0:
-		b = append(append(b, "? "...), errnoName(d.Restarted)...)
+		b = append(append(b, "? "...), ErrnoName(d.Restarted)...)
 		if text := restartTexts[d.Restarted]; text != "" {
 			b = append(append(append(b, " ("...), text...), ')')
 		}
@@ -200,7 +200,7 @@ func (l *StraceLines) appendResult(b []byte, call string, d *posixtrace.SyscallD
 	case !d.Returned:
 		return append(b, '?')
 	case d.Errno != 0:
-		text := append([]byte("-1 "), errnoName(d.Errno)...)
+		text := append([]byte("-1 "), ErrnoName(d.Errno)...)
 		text = append(appendErrorText(append(text, " ("...), d.Errno), ')')
 		return l.paints().Failure.append(b, text)
 	}

@@ -24,15 +24,16 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/diff"
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 	"github.com/posixtrace/posixtrace/cmd/internal/event"
+	"github.com/posixtrace/posixtrace/cmd/internal/export"
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
-var commands = []*cli.Command{run.Command, create.Command, ctl.Command, filter.Command, event.Command, dump.Command, diff.Command}
+var commands = []*cli.Command{run.Command, create.Command, ctl.Command, filter.Command, event.Command, dump.Command, diff.Command, export.Command}
 
-// TestMain makes this binary all seven commands, so that scripts run real processes.
+// TestMain makes this binary all eight commands, so that scripts run real processes.
 func TestMain(m *testing.M) {
 	mains := map[string]func(){}
 	for _, c := range commands {

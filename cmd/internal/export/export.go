@@ -1,0 +1,73 @@
+// Package export is ptrace-export: it writes logs in the formats of other systems.
+//
+// options.go has the command line and the formats, log.go reads the logs, directory.go makes the
+// output appear only when it is whole; each format has a file.
+package export
+
+import (
+	"context"
+	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/progress"
+	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// job is one export.
+type job struct {
+	env          *cli.Env
+	ctx          context.Context
+	opt          *options
+	logs         []*log
+	since, until int64
+	progress     *progress.Line
+}
+
+func export(env *cli.Env, args *cli.Args) error {
+	opt, err := readOptions(args)
+	if err != nil {
+		return err
+	}
+	j := &job{env: env, opt: opt}
+	if j.logs, err = openLogs(env, opt.logs); err != nil {
+		return err
+	}
+	defer closeLogs(j.logs)
+	if j.since, j.until, err = bounds(j.logs, &opt.sel); err != nil {
+		return err
+	}
+	ctx, interrupted := signals.CatchInterrupts(context.Background())
+	j.ctx, j.progress = ctx, progress.New(env, nil)
+	err = opt.format.write(j)
+	j.progress.Clear()
+	if sig := interrupted(); sig != nil && ctx.Err() != nil && err != nil {
+		signals.DieBy(sig.(syscall.Signal))
+	}
+	if err != nil {
+		return err
+	}
+	j.report()
+	return nil
+}
+
+// report reports what is missing in the logs, and names of the command line that they do not have.
+func (j *job) report() {
+	sound := true
+	var types []posixtrace.EventType
+	for _, l := range j.logs {
+		fault := logfile.Soundness(l.name, l.reader)
+		j.env.Warn(fault)
+		list, err := l.reader.EventTypes()
+		sound = sound && fault == nil && err == nil
+		types = append(types, list...)
+		if st := l.reader.Status(); st.Lost+st.LogLost > 0 {
+			j.env.Note(l.name + ": " + cli.Plural(st.Lost+st.LogLost, "event was", "events were") + " lost")
+		}
+	}
+	if asked := selection.Asked(j.opt.sel.Include, j.opt.sel.Exclude); len(asked) > 0 && sound {
+		selection.NoteUnmatched(j.env, asked, types)
+	}
+}

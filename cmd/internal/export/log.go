@@ -1,0 +1,162 @@
+package export
+
+import (
+	"context"
+	"io"
+	"math"
+	"os"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// log is a log that was opened.
+type log struct {
+	name   string
+	file   *os.File
+	reader *posixtrace.Reader
+	piped  bool       // it is no regular file, and can be read once only
+	wanted [4096]int8 // by type: 1 if selected, -1 if not, 0 if undecided
+}
+
+// openLogs opens the logs. It reports all that cannot be opened.
+func openLogs(env *cli.Env, names []string) (logs []*log, err error) {
+	for _, name := range names {
+		l, e := openLog(env, name)
+		if e != nil {
+			env.Warn(e)
+			err = cli.Exit(1)
+			continue
+		}
+		logs = append(logs, l)
+	}
+	if err != nil {
+		closeLogs(logs)
+	}
+	return logs, err
+}
+
+func openLog(env *cli.Env, name string) (*log, error) {
+	l := &log{name: name, file: env.Stdin}
+	if name == "-" {
+		l.name = "standard input"
+	} else {
+		var err error
+		if l.file, err = os.Open(name); err != nil {
+			return nil, cli.Failure(name, err)
+		}
+	}
+	reader, live, err := logfile.Read(l.name, l.file, nil)
+	if err != nil {
+		l.file.Close()
+		return nil, err
+	}
+	l.reader, l.piped = reader, live != nil
+	return l, nil
+}
+
+func closeLogs(logs []*log) {
+	for _, l := range logs {
+		l.reader.Close()
+		l.file.Close()
+	}
+}
+
+// bounds resolves the selected times, which may count from the first and the last event of all logs.
+func bounds(logs []*log, sel *selection.Selection) (since, until int64, err error) {
+	if !sel.Since.Given && !sel.Until.Given {
+		return math.MinInt64, math.MaxInt64, nil
+	}
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, l := range logs {
+		if l.piped {
+			return 0, 0, cli.Failf("%s: --since and --until need a log that can be read twice", l.name)
+		}
+		if t, ok := selection.FirstTime(l.reader); ok {
+			first = min(first, t)
+		}
+		if sel.FromLast() {
+			t, err := selection.LastTime(l.reader, l.file)
+			if err != nil {
+				return 0, 0, cli.Failure(l.name, err)
+			}
+			last = max(last, t)
+		}
+	}
+	since, until = sel.Bounds(first, last)
+	return since, until, nil
+}
+
+// isLossMark reports whether a type marks lost events.
+func isLossMark(id posixtrace.EventID) bool {
+	return id == posixtrace.EventOverflow || id == posixtrace.EventResume
+}
+
+// read calls mark for each mark of lost events, and add for the selected events of each batch, in
+// order. It returns nil at the end of the sound part.
+func (l *log) read(ctx context.Context, j *job, mark func(at int64, ended bool), add func(recs []posixtrace.Record) error) error {
+	l.reader.Select(selection.Between(j.since, j.until))
+	var b posixtrace.Batch
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := l.reader.NextBatch(&b)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			j.env.Warn(cli.Failure(l.name, err))
+			return nil
+		}
+		recs := b.Records
+		j.progress.Add(uint64(len(recs)), recs[len(recs)-1].UnixNano)
+		if recs = l.selected(recs, &j.opt.sel, mark); len(recs) > 0 {
+			if err := add(recs); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// selected returns the selected events, in the memory of all.
+func (l *log) selected(recs []posixtrace.Record, sel *selection.Selection, mark func(at int64, ended bool)) []posixtrace.Record {
+	n := 0
+	for i := range recs {
+		rec := &recs[i]
+		if isLossMark(rec.ID) {
+			mark(rec.UnixNano, rec.ID == posixtrace.EventResume)
+		}
+		if !l.wants(sel, rec) {
+			continue
+		}
+		if n != i {
+			recs[n] = *rec
+		}
+		n++
+	}
+	return recs[:n]
+}
+
+func (l *log) wants(sel *selection.Selection, rec *posixtrace.Record) bool {
+	if (sel.PIDs != nil || sel.TIDs != nil) && !sel.HasProcess(rec.PID, rec.TID) {
+		return false
+	}
+	if sel.Include == nil && sel.Exclude == nil {
+		return true
+	}
+	if int(rec.ID) >= len(l.wanted) || l.wanted[rec.ID] == 0 {
+		name := l.reader.EventName(rec.ID)
+		has := sel.HasType(rec.ID, name)
+		if int(rec.ID) < len(l.wanted) && name != "" {
+			l.wanted[rec.ID] = -1
+			if has {
+				l.wanted[rec.ID] = 1
+			}
+		}
+		return has
+	}
+	return l.wanted[rec.ID] > 0
+}

@@ -1,0 +1,86 @@
+package export
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+)
+
+// Command is ptrace-export.
+var Command = &cli.Command{
+	Name:    "ptrace-export",
+	Usage:   "--to=FORMAT -o DEST [OPTION]... LOG...",
+	Brief:   "Write trace logs (- is stdin) for other systems (POSIX Trace, not ptrace(2)).",
+	Options: optionTable,
+	After: `Formats: ctf    Common Trace Format 1.8, a new directory, for babeltrace2
+Status: 0 done; 1 failed, or a log is unfinished or damaged; 2 usage error.
+
+Examples: ptrace-export --to=ctf -o build.ctf build.trace && babeltrace2 build.ctf
+`,
+	Run: export,
+}
+
+var optionTable = []cli.Option{
+	{Long: "to", Arg: "FORMAT", Choices: formatNames(), Help: "write this format: " + strings.Join(formatNames(), ", ")},
+	{Short: 'o', Long: "output", Arg: "DEST", Help: "write to DEST"},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "export only these: names, globs, @user, @system, @all"},
+	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not export these events"},
+	{Short: 'p', Long: "pid", Arg: "PID", Help: "export only events of this process"},
+	{Short: 'T', Long: "tid", Arg: "TID", Help: "export only events of this thread"},
+	{Long: "since", Arg: "TIME", Help: "export events from, before: RFC 3339, HH:MM:SS, -30s"},
+	{Long: "until", Arg: "TIME", Help: "export events before this time", SameRow: true},
+}
+
+// format is a format of the output.
+type format struct {
+	name  string
+	write func(j *job) error
+}
+
+// formats returns the formats, in the order of the help.
+func formats() []format { return []format{{"ctf", writeCTF}} }
+
+func formatNames() (names []string) {
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// options is a parsed command line.
+type options struct {
+	format *format
+	dest   string
+	sel    selection.Selection
+	logs   []string
+	text   string // of the selection
+}
+
+func readOptions(args *cli.Args) (opt *options, err error) {
+	opt = &options{logs: args.Operands, dest: args.Value("output")}
+	all := formats()
+	i := slices.IndexFunc(all, func(f format) bool { return f.name == args.Value("to") })
+	switch {
+	case i < 0:
+		return nil, cli.Usagef("missing option --to=FORMAT; formats: %s", strings.Join(formatNames(), ", "))
+	case !args.Has("output"):
+		return nil, cli.Usagef("missing option -o DEST")
+	case len(opt.logs) == 0:
+		return nil, cli.Usagef("missing operand: no log")
+	case slices.Contains(opt.logs, ""):
+		return nil, cli.Usagef("the name of a log is empty")
+	}
+	if i := slices.Index(opt.logs, "-"); i >= 0 && slices.Contains(opt.logs[i+1:], "-") {
+		return nil, cli.Usagef("only one log can be standard input")
+	}
+	opt.format = &all[i]
+	for _, g := range args.Given {
+		if slices.Contains([]string{"events", "exclude", "pid", "tid", "since", "until"}, g.Name) {
+			opt.text += g.Name + "=" + g.Value + "\x00"
+		}
+	}
+	opt.sel, err = selection.Read(args)
+	return opt, err
+}

@@ -13,7 +13,7 @@ import (
 	_ "github.com/posixtrace/posixtrace/cmd/internal/untraced" // commands rarely record
 )
 
-// Command is one of the seven programs.
+// Command is one of the eight programs.
 type Command struct {
 	Name    string   // ptrace-dump
 	Usage   string   // usage line after the name; one line for each form

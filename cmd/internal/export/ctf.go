@@ -17,7 +17,7 @@ import (
 // writeCTF writes a trace of CTF: of several logs, a directory with one trace each, since a trace has
 // one host and one clock.
 func writeCTF(j *job) error {
-	return writeDirectory(j.opt.dest, func(dir string) error {
+	return writeDirectory(j.opt.dest, "metadata", func(dir string) error {
 		if len(j.logs) == 1 {
 			return j.writeTrace(j.logs[0], dir, 0)
 		}
@@ -50,10 +50,10 @@ func (j *job) writeTrace(l *log, dir string, i int) error {
 		{Name: "tracer_name", Value: "posixtrace"},
 		{Name: "tracer_version", Value: escape.String(attr.GenerationVersion)},
 	}
-	begun := false
+	started := false
 	err := l.read(j.ctx, j, t.Mark, func(recs []posixtrace.Record) error {
-		if !begun {
-			begun = true
+		if !started {
+			started = true
 			t.Begin(createdAt(&attr), recs[0].UnixNano)
 		}
 		return t.Add(recs)

@@ -6,6 +6,7 @@ package export
 
 import (
 	"context"
+	"os"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -41,6 +42,11 @@ func export(env *cli.Env, args *cli.Args) error {
 	}
 	ctx, interrupted := signals.CatchInterrupts(context.Background())
 	j.ctx, j.progress = ctx, progress.New(env, nil)
+	stop, err := stopWith(ctx, j.logs)
+	if err != nil {
+		return cli.Failure("pipe", err)
+	}
+	defer stop()
 	err = opt.format.write(j)
 	j.progress.Clear()
 	if sig := interrupted(); sig != nil && ctx.Err() != nil && err != nil {
@@ -51,6 +57,27 @@ func export(env *cli.Env, args *cli.Args) error {
 	}
 	j.report()
 	return nil
+}
+
+// stopWith ends the reads of pipes when the context ends. The function that it returns releases what
+// that needs.
+func stopWith(ctx context.Context, logs []*log) (func(), error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range logs {
+		if l.pipe != nil {
+			l.pipe.Stop = r
+		}
+	}
+	stop := context.AfterFunc(ctx, func() { w.Close() })
+	return func() {
+		if stop() {
+			w.Close()
+		}
+		r.Close()
+	}, nil
 }
 
 // report reports what is missing in the logs, and names of the command line that they do not have.

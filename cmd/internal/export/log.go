@@ -17,8 +17,8 @@ type log struct {
 	name   string
 	file   *os.File
 	reader *posixtrace.Reader
-	piped  bool       // it is no regular file, and can be read once only
-	wanted [4096]int8 // by type: 1 if selected, -1 if not, 0 if undecided
+	pipe   *logfile.LiveReader // nil for a regular file; other files can be read only once
+	wanted [4096]int8          // by type: 1 if selected, -1 if not, 0 if undecided
 }
 
 // openLogs opens the logs. It reports all that cannot be opened.
@@ -53,7 +53,7 @@ func openLog(env *cli.Env, name string) (*log, error) {
 		l.file.Close()
 		return nil, err
 	}
-	l.reader, l.piped = reader, live != nil
+	l.reader, l.pipe = reader, live
 	return l, nil
 }
 
@@ -71,7 +71,7 @@ func bounds(logs []*log, sel *selection.Selection) (since, until int64, err erro
 	}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, l := range logs {
-		if l.piped {
+		if l.pipe != nil {
 			return 0, 0, cli.Failf("%s: --since and --until need a log that can be read twice", l.name)
 		}
 		if t, ok := selection.FirstTime(l.reader); ok {
@@ -105,9 +105,12 @@ func (l *log) read(ctx context.Context, j *job, mark func(at int64, ended bool),
 		}
 		err := l.reader.NextBatch(&b)
 		if err == io.EOF {
-			return nil
+			return ctx.Err()
 		}
 		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			j.env.Warn(cli.Failure(l.name, err))
 			return nil
 		}

@@ -17,7 +17,7 @@ var Command = &cli.Command{
 	After: `Formats: ctf    Common Trace Format 1.8, a new directory, for babeltrace2
 Status: 0 done; 1 failed, or a log is unfinished or damaged; 2 usage error.
 
-Examples: ptrace-export --to=ctf -o build.ctf build.trace && babeltrace2 build.ctf
+Examples: ptrace-export --to=ctf -o build.ctf build.trace; babeltrace2 build.ctf
 `,
 	Run: export,
 }
@@ -35,12 +35,18 @@ var optionTable = []cli.Option{
 
 // format is a format of the output.
 type format struct {
-	name  string
-	write func(j *job) error
+	name    string
+	options []string // of those that not all formats have
+	check   func(opt *options, args *cli.Args) error
+	write   func(j *job) error
 }
 
 // formats returns the formats, in the order of the help.
-func formats() []format { return []format{{"ctf", writeCTF}} }
+func formats() []format {
+	return []format{
+		{name: "ctf", check: needDirectory, write: writeCTF},
+	}
+}
 
 func formatNames() (names []string) {
 	for _, f := range formats() {
@@ -65,8 +71,6 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	switch {
 	case i < 0:
 		return nil, cli.Usagef("missing option --to=FORMAT; formats: %s", strings.Join(formatNames(), ", "))
-	case !args.Has("output"):
-		return nil, cli.Usagef("missing option -o DEST")
 	case len(opt.logs) == 0:
 		return nil, cli.Usagef("missing operand: no log")
 	case slices.Contains(opt.logs, ""):
@@ -76,6 +80,12 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 		return nil, cli.Usagef("only one log can be standard input")
 	}
 	opt.format = &all[i]
+	if err := checkOptions(all, opt.format, args); err != nil {
+		return nil, err
+	}
+	if err := opt.format.check(opt, args); err != nil {
+		return nil, err
+	}
 	for _, g := range args.Given {
 		if slices.Contains([]string{"events", "exclude", "pid", "tid", "since", "until"}, g.Name) {
 			opt.text += g.Name + "=" + g.Value + "\x00"
@@ -83,4 +93,33 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	}
 	opt.sel, err = selection.Read(args)
 	return opt, err
+}
+
+// checkOptions refuses options that only other formats have.
+func checkOptions(all []format, of *format, args *cli.Args) error {
+	for _, g := range args.Given {
+		var having []string
+		for _, f := range all {
+			if slices.Contains(f.options, g.Name) {
+				having = append(having, "--to="+f.name)
+			}
+		}
+		if len(having) > 0 && !slices.Contains(of.options, g.Name) {
+			return cli.Usagef("--%s needs %s", g.Name, strings.Join(having, " or "))
+		}
+	}
+	return nil
+}
+
+// needDirectory checks the name of a directory.
+func needDirectory(opt *options, args *cli.Args) error {
+	switch {
+	case !args.Has("output"):
+		return cli.Usagef("missing option -o DEST")
+	case opt.dest == "":
+		return cli.Usagef("the name of the output is empty")
+	case opt.dest == "-":
+		return cli.Usagef("--to=%s makes a directory, which standard output cannot be", opt.format.name)
+	}
+	return nil
 }

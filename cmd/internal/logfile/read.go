@@ -25,7 +25,7 @@ func Read(name string, f *os.File, flush func()) (r *posixtrace.Reader, live *Li
 	}
 	var src io.Reader = f
 	if !st.Mode().IsRegular() {
-		live = &LiveReader{f, flush}
+		live = &LiveReader{f: f, Flush: flush}
 		src = live
 	}
 	if r, err = posixtrace.NewReader(src); err == nil {
@@ -53,7 +53,8 @@ func (e *logError) Is(target error) bool { return target == syscall.EINVAL }
 // LiveReader reads a pipe or a terminal. It flushes our output before a read blocks.
 type LiveReader struct {
 	f     *os.File
-	Flush func() // called before a read blocks; may be nil
+	Flush func()   // called before a read blocks; may be nil
+	Stop  *os.File // the read end of a pipe, whose closing ends a read that blocks; may be nil
 }
 
 func (r *LiveReader) Read(p []byte) (int, error) {
@@ -61,6 +62,17 @@ func (r *LiveReader) Read(p []byte) (int, error) {
 	if r.Flush != nil {
 		if n, err := unix.Poll(fds, 0); n == 0 && err == nil {
 			r.Flush()
+		}
+	}
+	if r.Stop != nil {
+		fds = append(fds, unix.PollFd{Fd: int32(r.Stop.Fd())})
+		for {
+			if _, err := unix.Poll(fds, -1); err == nil || err != unix.EINTR {
+				break
+			}
+		}
+		if fds[1].Revents != 0 {
+			return 0, os.ErrClosed
 		}
 	}
 	return r.f.Read(p)

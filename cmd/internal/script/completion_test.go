@@ -20,6 +20,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/diff"
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 	"github.com/posixtrace/posixtrace/cmd/internal/event"
+	"github.com/posixtrace/posixtrace/cmd/internal/export"
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
 )
@@ -61,7 +62,7 @@ func argumentKind(o *cli.Option, c *cli.Command) string {
 		return "words out err out,err"
 	}
 	switch o.Arg {
-	case "LOG", "FILE", "PATH":
+	case "LOG", "FILE", "PATH", "DEST":
 		return "file"
 	case "STREAM":
 		return "stream"
@@ -77,7 +78,7 @@ func argumentKind(o *cli.Option, c *cli.Command) string {
 
 // operandKind returns what completes the operands.
 func operandKind(c *cli.Command) string {
-	return map[*cli.Command]string{run.Command: "command", create.Command: "any", ctl.Command: "verbs", filter.Command: "stream", event.Command: "event", dump.Command: "input", diff.Command: "file"}[c]
+	return map[*cli.Command]string{run.Command: "command", create.Command: "any", ctl.Command: "verbs", filter.Command: "stream", event.Command: "event", dump.Command: "input", diff.Command: "file", export.Command: "file"}[c]
 }
 
 // eventSources are the arguments of ptrace-run --events, but for the single system calls.
@@ -203,7 +204,7 @@ _posixtrace_streams() { timeout 2 ptrace-ctl list -q 2>/dev/null; }
 _posixtrace_events() {
 	local id class name
 	printf '%s\n' @user @system @all @CLASSES@
-	if [[ ($program == ptrace-dump || $program == ptrace-diff) && -f $first ]]; then
+	if [[ $program == ptrace-@(dump|diff|export) && -f $first ]]; then
 		while read -r id class name; do
 			[[ $id == [0-9]* && $class ]] && printf '%s\n' "$name"
 		done < <(timeout 2 ptrace-dump --types -- "$first" 2>/dev/null)
@@ -414,7 +415,7 @@ _posixtrace_types() {
 	local -a lines
 	local stream=${${opt_args[-S]-}:-${opt_args[--stream]-}} word
 	reply=()
-	if [[ $service == (ptrace-dump|ptrace-diff) ]]; then
+	if [[ $service == (ptrace-dump|ptrace-diff|ptrace-export) ]]; then
 		for word in ${words[2,-1]}; do
 			if [[ $word != -* && -f $word ]]; then
 				lines=(${(f)"$(timeout 2 ptrace-dump --types -- $word 2>/dev/null)"})
@@ -558,7 +559,7 @@ end
 function __posixtrace_types
     set -l words (commandline -opc)
     set -l stream
-    if contains -- (path basename -- $words[1]) ptrace-dump ptrace-diff
+    if contains -- (path basename -- $words[1]) ptrace-dump ptrace-diff ptrace-export
         for word in $words[2..]
             if not string match -q -- '-*' $word; and test -f $word
                 timeout 2 ptrace-dump --types -- $word 2>/dev/null | string replace -rf '^[0-9]+ +[a-z]+ +' ''

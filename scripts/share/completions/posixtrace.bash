@@ -24,7 +24,7 @@ _posixtrace_streams() { timeout 2 ptrace-ctl list -q 2>/dev/null; }
 _posixtrace_events() {
 	local id class name
 	printf '%s\n' @user @system @all %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
-	if [[ ($program == ptrace-dump || $program == ptrace-diff) && -f $first ]]; then
+	if [[ $program == ptrace-@(dump|diff|export) && -f $first ]]; then
 		while read -r id class name; do
 			[[ $id == [0-9]* && $class ]] && printf '%s\n' "$name"
 		done < <(timeout 2 ptrace-dump --types -- "$first" 2>/dev/null)
@@ -237,6 +237,7 @@ _posixtrace_options() {
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
 	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
 	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --html --color= -h --help -V --version' ;;
+	ptrace-export) echo '--to= -o --output= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --color= -h --help -V --version' ;;
 	esac
 }
 
@@ -324,6 +325,15 @@ _posixtrace_kind() {
 	ptrace-diff:-p | ptrace-diff:--pid | ptrace-diff:--pid=) echo 'pid' ;;
 	ptrace-diff:-T | ptrace-diff:--tid | ptrace-diff:--tid=) echo 'any' ;;
 	ptrace-diff:--color | ptrace-diff:--color=) echo 'words auto always never' ;;
+	ptrace-export:--to | ptrace-export:--to=) echo 'words ctf' ;;
+	ptrace-export:-o | ptrace-export:--output | ptrace-export:--output=) echo 'file' ;;
+	ptrace-export:-e | ptrace-export:--events | ptrace-export:--events=) echo 'events' ;;
+	ptrace-export:-x | ptrace-export:--exclude | ptrace-export:--exclude=) echo 'events' ;;
+	ptrace-export:-p | ptrace-export:--pid | ptrace-export:--pid=) echo 'pid' ;;
+	ptrace-export:-T | ptrace-export:--tid | ptrace-export:--tid=) echo 'any' ;;
+	ptrace-export:--since | ptrace-export:--since=) echo 'any' ;;
+	ptrace-export:--until | ptrace-export:--until=) echo 'any' ;;
+	ptrace-export:--color | ptrace-export:--color=) echo 'words auto always never' ;;
 	esac
 }
 
@@ -336,7 +346,8 @@ _posixtrace_operand() {
 	ptrace-event) echo event ;;
 	ptrace-dump) echo input ;;
 	ptrace-diff) echo file ;;
+	ptrace-export) echo file ;;
 	esac
 }
 
-complete -F _posixtrace ptrace-run ptrace-create ptrace-ctl ptrace-filter ptrace-event ptrace-dump ptrace-diff
+complete -F _posixtrace ptrace-run ptrace-create ptrace-ctl ptrace-filter ptrace-event ptrace-dump ptrace-diff ptrace-export

@@ -30,7 +30,7 @@ end
 function __posixtrace_types
     set -l words (commandline -opc)
     set -l stream
-    if contains -- (path basename -- $words[1]) ptrace-dump ptrace-diff
+    if contains -- (path basename -- $words[1]) ptrace-dump ptrace-diff ptrace-export
         for word in $words[2..]
             if not string match -q -- '-*' $word; and test -f $word
                 timeout 2 ptrace-dump --types -- $word 2>/dev/null | string replace -rf '^[0-9]+ +[a-z]+ +' ''
@@ -216,7 +216,16 @@ function __posixtrace_takes
         ptrace-diff:--exclude ptrace-diff:-x \
         ptrace-diff:--pid ptrace-diff:-p \
         ptrace-diff:--tid ptrace-diff:-T \
-        ptrace-diff:--color
+        ptrace-diff:--color \
+        ptrace-export:--to \
+        ptrace-export:--output ptrace-export:-o \
+        ptrace-export:--events ptrace-export:-e \
+        ptrace-export:--exclude ptrace-export:-x \
+        ptrace-export:--pid ptrace-export:-p \
+        ptrace-export:--tid ptrace-export:-T \
+        ptrace-export:--since \
+        ptrace-export:--until \
+        ptrace-export:--color
 end
 
 complete -c ptrace-run -e
@@ -396,3 +405,17 @@ complete -c ptrace-diff -l color -r -f -a 'auto always never' -d 'use colour: au
 complete -c ptrace-diff -s h -l help -d 'show this help and exit'
 complete -c ptrace-diff -s V -l version -d 'show the version and exit'
 complete -c ptrace-diff -F
+
+complete -c ptrace-export -e
+complete -c ptrace-export -l to -r -f -a 'ctf' -d 'write this format: ctf'
+complete -c ptrace-export -s o -l output -r -F -d 'write to DEST'
+complete -c ptrace-export -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'export only these: names, globs, @user, @system, @all'
+complete -c ptrace-export -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'do not export these events'
+complete -c ptrace-export -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'export only events of this process'
+complete -c ptrace-export -s T -l tid -r -f -d 'export only events of this thread'
+complete -c ptrace-export -l since -r -f -d 'export events from, before: RFC 3339, HH:MM:SS, -30s'
+complete -c ptrace-export -l until -r -f -d 'export events before this time'
+complete -c ptrace-export -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
+complete -c ptrace-export -s h -l help -d 'show this help and exit'
+complete -c ptrace-export -s V -l version -d 'show the version and exit'
+complete -c ptrace-export -F

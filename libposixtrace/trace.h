@@ -135,7 +135,7 @@ struct posix_trace_event_info {
 	struct timespec posix_timestamp;
 	int posix_truncation_status;
 
-	/* Extension: the key of the span that the event starts or ends, and of the span around it. */
+	/* Extension: the key of the span of the event, and of the span around one that it starts. */
 	unsigned long posixtrace_span;
 	unsigned long posixtrace_parent;
 	unsigned long __posixtrace_reserved[2];

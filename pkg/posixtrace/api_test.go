@@ -14,16 +14,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/api.txt")
+var update = flag.Bool("update", false, "rewrite testdata/api*.txt")
 
-// testdata/api.txt holds the public API: a change of the API changes that file, and shows in
+// testdata/api*.txt hold the public API: a change of the API changes these files, and shows in
 // review.
 func TestAPI(t *testing.T) {
-	got, err := exec.Command("go", "doc", "-all", ".").Output()
+	t.Run("posixtrace", func(t *testing.T) { testAPI(t, ".", "api.txt") })
+	for _, name := range beside {
+		t.Run(name, func(t *testing.T) { testAPI(t, "./"+name, "api_"+name+".txt") })
+	}
+}
+
+// beside are the packages for other programs, which no program of ours imports.
+var beside = []string{"posixslog"}
+
+func testAPI(t *testing.T, pkg, file string) {
+	got, err := exec.Command("go", "doc", "-all", pkg).Output()
 	if err != nil {
 		t.Fatalf("go doc: %v", err)
 	}
-	file := filepath.Join("..", "..", "testdata", "api.txt")
+	file = filepath.Join("..", "..", "testdata", file)
 	if *update {
 		if err := os.WriteFile(file, got, 0o666); err != nil {
 			t.Fatal(err)
@@ -35,7 +45,7 @@ func TestAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
-		t.Errorf("the API has changed (run with -update if intended), -api.txt +code:\n%s", d)
+		t.Errorf("the API has changed (run with -update if intended), -%s +code:\n%s", filepath.Base(file), d)
 	}
 }
 
@@ -170,6 +180,9 @@ func TestRooms(t *testing.T) {
 		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "hook " + inner + "loaded " + inner + "registry " + inner + "sys",
 		top + "pkg/posixtrace/tool/early": "",
 	}
+	for _, name := range beside {
+		allowed[top+"pkg/posixtrace/"+name] = top + "pkg/posixtrace"
+	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -185,6 +198,27 @@ func TestRooms(t *testing.T) {
 				}
 			case (ours || imp == unix) && !slices.Contains(strings.Fields(allowed[room]), imp):
 				t.Errorf("%s must not import %s", room, imp)
+			}
+		}
+	}
+}
+
+// The packages for other programs add nothing to the commands, nor to a program that uses the public
+// package alone.
+func TestBesideIsNotImported(t *testing.T) {
+	const top = "github.com/posixtrace/posixtrace/"
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, top+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	if n := strings.Count(string(out), "\n"); n < 20 {
+		t.Fatalf("only %d packages", n)
+	}
+	for line := range strings.Lines(string(out)) {
+		imports := strings.Fields(line)
+		for _, imp := range imports[1:] {
+			if name, ok := strings.CutPrefix(imp, top+"pkg/posixtrace/"); ok && slices.Contains(beside, name) {
+				t.Errorf("%s must not import %s", imports[0], imp)
 			}
 		}
 	}

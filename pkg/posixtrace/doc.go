@@ -192,4 +192,6 @@
 //
 //	ctx, span := request.Start(ctx, []byte(r.URL.Path))
 //	defer span.End(nil)
+//
+// Package posixslog records the lines of log/slog beside the trace points.
 package posixtrace

@@ -32,9 +32,9 @@ type EventInfo struct {
 	UnixNano   int64      // posix_timestamp in nanoseconds since the Unix epoch
 	Truncation Truncation // posix_truncation_status
 
-	// Span is the key of the span that the event starts or ends (SpanType), or 0. Parent is the key
-	// of the span around a span that the event starts, or 0. A key is unique within a process.
-	// Extension.
+	// Span is the key of the span that the event starts or ends (SpanType) or within which it happens
+	// (EventIn), or 0. Parent is the key of the span around a span that the event starts, or 0. A key
+	// is unique within a process. Extension.
 	Span, Parent uint64
 }
 

@@ -108,6 +108,7 @@ func (in *input) readInto(w *walk, src *analysis.Source, types *posixtrace.Event
 	var b posixtrace.Batch
 	for err == nil {
 		if err = in.reader.NextBatch(&b); err == nil {
+			in.redact.Records(b.Records)
 			src.Add(b.Records)
 		}
 	}

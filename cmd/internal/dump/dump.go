@@ -77,6 +77,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	if err == nil || cli.AsFault(err).Silent {
 		noteUnmatched(env, inputs, &opt.sel)
 	}
+	reportRedacted(env, inputs, opt)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ func (in *input) poll() (*posixtrace.Record, error) {
 				continue
 			}
 			in.tail.Advance(rec)
+			in.redact.Record(rec)
 			return rec, nil
 		}
 		if err != io.EOF {
@@ -71,8 +72,7 @@ func (in *input) pollConsuming() (*posixtrace.Record, error) {
 	ev, n, err := in.stream.TryNext(in.buf)
 	switch {
 	case err == nil:
-		in.rec = posixtrace.Record{EventInfo: ev, Data: in.buf[:n]}
-		return &in.rec, nil
+		return in.consumed(ev, n), nil
 	case errors.Is(err, posixtrace.ErrUnavailable):
 		in.status()
 		return nil, errNothing

@@ -11,6 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/position"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
@@ -53,6 +54,7 @@ type input struct {
 	ended        bool // no event follows
 	known        posixtrace.Status
 
+	redact   *redact.Filter  // nil without --redact
 	spaces   *symbols.Spaces // nil without --symbols
 	verdicts [4096]verdict   // by event type; 0 if undecided
 }
@@ -68,6 +70,7 @@ func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*
 		in.follow = opt.follow
 		in.tail.Window = position.Lateness
 		in.out = out
+		in.redactWith(opt.redact)
 		in.followSpool()
 		inputs = append(inputs, in)
 		return true

@@ -57,6 +57,9 @@ func (in *input) take(p pumped, ok bool) (*posixtrace.Record, error) {
 		return nil, io.EOF
 	}
 	in.holding, in.ended = p.err == nil, p.err != nil
+	if p.err == nil {
+		in.redact.Record(p.rec)
+	}
 	return p.rec, p.err
 }
 

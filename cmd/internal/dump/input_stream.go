@@ -125,6 +125,7 @@ func (in *input) readBatch() error {
 	}
 	if err == nil {
 		in.records = b.Records
+		in.redact.Records(in.records)
 	}
 	return err
 }
@@ -148,8 +149,14 @@ func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {
 	default:
 		return nil, err
 	}
+	return in.consumed(ev, n), nil
+}
+
+// consumed returns an event of n bytes of data in the buffer.
+func (in *input) consumed(ev posixtrace.EventInfo, n int) *posixtrace.Record {
 	in.rec = posixtrace.Record{EventInfo: ev, Data: in.buf[:n]}
-	return &in.rec, nil
+	in.redact.Record(&in.rec)
+	return &in.rec
 }
 
 // gone reports whether the stream was shut down. A stream whose file was truncated is not

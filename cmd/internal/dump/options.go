@@ -8,6 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -30,8 +31,8 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "path", Arg: "PATH", Help: "show only system calls on PATH, or a glob"},
 	{Long: "since", Arg: "TIME", Help: "show events from, before: RFC 3339, HH:MM:SS, -30s"},
 	{Long: "until", Arg: "TIME", Help: "show events before this time", SameRow: true},
-	{Long: "head", Arg: "N", Help: "show only the first N events"},
-	{Short: 'N', Long: "last", Arg: "N", Help: "show only the last N events", Excludes: cli.Excludes("follow", "wait-for")},
+	{Long: "head", Arg: "N", Help: "show only the first, or the last, N events"},
+	{Short: 'N', Long: "last", Arg: "N", Help: "show only the last N events", Excludes: cli.Excludes("follow", "wait-for"), SameRow: true},
 	{Short: 'f', Long: "follow", Help: "show events as they are recorded"},
 	{Long: "timeout", Arg: "DUR", Help: "follow no longer than DUR", Needs: cli.Needs("follow", "wait-for")},
 	{Short: 'w', Long: "wait-for", Arg: "SET", Help: "follow until one of these events; else status 1"},
@@ -48,11 +49,11 @@ var optionTable = slices.Concat([]cli.Option{
 	viewOption("folded", "write folded stacks for flame graphs"),
 	viewOption("junit", "write spans as test cases, JUnit XML"),
 	{Short: 'a', Long: "attributes", Help: "show the attributes of the stream", Excludes: listingAndModesAfter("attributes")},
-	{Long: "status", Help: "show the status of the stream", Excludes: listingAndModesAfter("status")},
-	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types")},
+	{Long: "status", Help: "show the status, the event types of the stream", Excludes: listingAndModesAfter("status")},
+	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types"), SameRow: true},
 	{Long: "check", Help: "verify the whole log and report faults", Excludes: listingAndModesAfter("check")},
 	{Long: "strict", Help: "exit with status 1 if an event was lost"},
-})
+}, redact.Options)
 
 var (
 	// modes are the options that select another output than a listing of events.
@@ -118,6 +119,7 @@ type options struct {
 	speed      float64 // 0 for no delay
 	cursor     string
 	rewind     bool
+	redact     *redact.Set
 }
 
 // json reports whether a mode writes JSON.
@@ -166,6 +168,9 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 		}
 	}
 	if opt.sel, err = readSelection(args); err != nil {
+		return nil, err
+	}
+	if opt.redact, err = redact.Read(args); err != nil {
 		return nil, err
 	}
 	if opt.form == "annotate" && opt.sel.Include == nil {

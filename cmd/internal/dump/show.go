@@ -70,7 +70,7 @@ func attributeFields(in *input) (f output.Fields, err error) {
 	} else {
 		a = in.reader.Attr()
 	}
-	f.Add("name", a.Name)
+	f.Add("name", in.redact.String(a.Name))
 	f.Add("create_time", a.CreateTime)
 	f.Add("generation_version", a.GenerationVersion)
 	f.Add("clock_resolution_ns", int64(a.ClockResolution))
@@ -94,7 +94,7 @@ func attributeFields(in *input) (f output.Fields, err error) {
 	f.Add("pid", o.PID)
 	f.Add("host", o.Host)
 	f.Add("boot_id", o.BootID)
-	f.Add("command", o.Command)
+	f.Add("command", in.redact.Strings(o.Command))
 	state, _ := in.reader.State()
 	f.Add("state", state.String())
 	return f, nil
@@ -145,10 +145,12 @@ func showTypes(env *cli.Env, inputs []*input, opt *options) error {
 // eventTypes returns the event types of an input.
 func (in *input) eventTypes() (types []posixtrace.EventType, err error) {
 	if in.stream != nil {
-		return in.stream.EventTypes()
+		types, err = in.stream.EventTypes()
+	} else if err = in.readPipe(); err == nil {
+		types, err = in.reader.EventTypes()
 	}
-	if err = in.readPipe(); err != nil {
-		return nil, err
+	for i := range types {
+		types[i].Name = in.redact.String(types[i].Name)
 	}
-	return in.reader.EventTypes()
+	return types, err
 }

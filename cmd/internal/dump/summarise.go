@@ -52,8 +52,8 @@ func summarise(env *cli.Env, inputs []*input, opt *options) error {
 	return err
 }
 
-// typeName returns the name of an event type, or "" if it has none, or none yet.
-func (in *input) typeName(id posixtrace.EventID) string {
+// rawName returns the name of an event type as it is recorded, or "" if it has none, or none yet.
+func (in *input) rawName(id posixtrace.EventID) string {
 	if in.reader != nil {
 		return in.reader.EventName(id)
 	}

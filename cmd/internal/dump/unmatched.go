@@ -22,7 +22,10 @@ func noteUnmatched(env *cli.Env, inputs []*input, sel *selects) {
 		if err != nil {
 			return // as above
 		}
-		all = append(all, types...)
+		for _, t := range types {
+			t.Name = in.redact.String(t.Name) // the message may show it
+			all = append(all, t)
+		}
 	}
 	selection.NoteUnmatched(env, asked, all)
 }

@@ -235,7 +235,7 @@ _posixtrace_options() {
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
-	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --redact= --redact-file= --color= -h --help -V --version' ;;
 	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --html --color= -h --help -V --version' ;;
 	ptrace-export) echo '--to= -o --output= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --color= -h --help -V --version' ;;
 	esac
@@ -315,6 +315,8 @@ _posixtrace_kind() {
 	ptrace-dump:--cursor | ptrace-dump:--cursor=) echo 'file' ;;
 	ptrace-dump:--sort | ptrace-dump:--sort=) echo 'words name time count failed wall self cpu memory p50 p95 max mean total pause bytes' ;;
 	ptrace-dump:--top | ptrace-dump:--top=) echo 'any' ;;
+	ptrace-dump:--redact | ptrace-dump:--redact=) echo 'any' ;;
+	ptrace-dump:--redact-file | ptrace-dump:--redact-file=) echo 'file' ;;
 	ptrace-dump:--color | ptrace-dump:--color=) echo 'words auto always never' ;;
 	ptrace-diff:--old | ptrace-diff:--old=) echo 'file' ;;
 	ptrace-diff:--new | ptrace-diff:--new=) echo 'file' ;;

@@ -207,6 +207,8 @@ function __posixtrace_takes
         ptrace-dump:--cursor \
         ptrace-dump:--sort \
         ptrace-dump:--top \
+        ptrace-dump:--redact \
+        ptrace-dump:--redact-file \
         ptrace-dump:--color \
         ptrace-diff:--old \
         ptrace-diff:--new \
@@ -360,7 +362,7 @@ complete -c ptrace-dump -l slower-than -r -f -d 'show only system calls that too
 complete -c ptrace-dump -l path -r -F -d 'show only system calls on PATH, or a glob'
 complete -c ptrace-dump -l since -r -f -d 'show events from, before: RFC 3339, HH:MM:SS, -30s'
 complete -c ptrace-dump -l until -r -f -d 'show events before this time'
-complete -c ptrace-dump -l head -r -f -d 'show only the first N events'
+complete -c ptrace-dump -l head -r -f -d 'show only the first, or the last, N events'
 complete -c ptrace-dump -s N -l last -r -f -d 'show only the last N events'
 complete -c ptrace-dump -s f -l follow -d 'show events as they are recorded'
 complete -c ptrace-dump -l timeout -r -f -d 'follow no longer than DUR'
@@ -378,10 +380,12 @@ complete -c ptrace-dump -l timeline -d 'show processes and spans as lanes'
 complete -c ptrace-dump -l folded -d 'write folded stacks for flame graphs'
 complete -c ptrace-dump -l junit -d 'write spans as test cases, JUnit XML'
 complete -c ptrace-dump -s a -l attributes -d 'show the attributes of the stream'
-complete -c ptrace-dump -l status -d 'show the status of the stream'
+complete -c ptrace-dump -l status -d 'show the status, the event types of the stream'
 complete -c ptrace-dump -l types -d 'show the event types of the stream'
 complete -c ptrace-dump -l check -d 'verify the whole log and report faults'
 complete -c ptrace-dump -l strict -d 'exit with status 1 if an event was lost'
+complete -c ptrace-dump -l redact -r -f -d 'replace matches by ***; @tokens: known token forms'
+complete -c ptrace-dump -l redact-file -r -F -d 'the same for each line of FILE'
 complete -c ptrace-dump -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
 complete -c ptrace-dump -s h -l help -d 'show this help and exit'
 complete -c ptrace-dump -s V -l version -d 'show the version and exit'

@@ -1,0 +1,91 @@
+// Package redact replaces secrets by "***" in what the commands record and show: the options
+// --redact and --redact-file.
+//
+// pattern.go compiles a pattern, tokens.go has the known forms of tokens, options.go reads the
+// options. A Set replaces the matches in a text that is whole. A Line (line.go) replaces them in a
+// text that comes in pieces, or whose end is missing: there the beginning of a match counts as a
+// match, which machine.go finds. A Filter (filter.go) knows which parts of the data of an event are
+// text. shared.go keeps the patterns of a stream for the other processes that record in it.
+//
+// Most texts have no match. So a Set first looks for pairs of bytes without which no pattern
+// matches (prefilter.go).
+package redact
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Mark replaces a match.
+const Mark = "***"
+
+// Set is a set of patterns. A nil Set replaces nothing. A Set is safe for concurrent use.
+type Set struct {
+	list   []*pattern
+	always []int // the patterns that the prefilter cannot exclude
+	pairs  pairs
+	keys   bool     // private keys, which have several lines
+	given  []string // what the set was made from
+	all    bool     // replace each text as a whole
+}
+
+// Everything returns the set that replaces each text as a whole, for patterns that cannot be read.
+func Everything() *Set { return &Set{all: true} }
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// Bytes returns b with all matches replaced, and their number. Without a match that is b itself.
+func (s *Set) Bytes(b []byte) ([]byte, int) {
+	if s == nil || len(b) == 0 {
+		return b, 0
+	}
+	return replace(b, s.find(nil, b))
+}
+
+// String is Bytes for a string.
+func (s *Set) String(text string) string {
+	b, n := s.Bytes([]byte(text))
+	if n == 0 {
+		return text
+	}
+	return string(b)
+}
+
+// find appends the matches in b.
+func (s *Set) find(spans []span, b []byte) []span {
+	if s.all {
+		return append(spans, span{0, len(b)})
+	}
+	for _, i := range s.always {
+		spans = s.list[i].find(spans, b)
+	}
+	var room [8]int
+	seen := room[:0]
+	s.pairs.each(b, func(i int) {
+		if !slices.Contains(seen, i) {
+			seen = append(seen, i)
+			spans = s.list[i].find(spans, b)
+		}
+	})
+	return spans
+}
+
+// replace replaces parts of b, and returns how many they are. Parts that overlap are one.
+func replace(b []byte, spans []span) ([]byte, int) {
+	if len(spans) == 0 {
+		return b, 0
+	}
+	slices.SortFunc(spans, func(x, y span) int { return cmp.Compare(x.from, y.from) })
+	out := make([]byte, 0, len(b)+len(spans)*len(Mark))
+	n, at := 0, 0
+	for i := 0; i < len(spans); n++ {
+		part := spans[i]
+		for i++; i < len(spans) && spans[i].from < part.to; i++ {
+			part.to = max(part.to, spans[i].to)
+		}
+		out = append(append(out, b[at:part.from]...), Mark...)
+		at = part.to
+	}
+	return append(out, b[at:]...), n
+}

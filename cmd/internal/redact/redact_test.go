@@ -1,0 +1,310 @@
+package redact
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func mustNew(t testing.TB, given ...string) *Set {
+	t.Helper()
+	s, err := New(given)
+	if err != nil {
+		t.Fatalf("New(%q): %v", given, err)
+	}
+	return s
+}
+
+func TestBytes(t *testing.T) {
+	for _, tt := range []struct {
+		patterns, in, want string
+		n                  int
+	}{
+		{"hunter2", "password hunter2!", "password ***!", 1},
+		{"hunter2", "hunter", "hunter", 0},
+		{"hunter2", "hunter2hunter2", "******", 2},
+		{"(?i)bearer ([a-z]+)", "a BEARER x, Bearer y", "a ***, ***", 2},
+		{"[0-9]{4}", "a 1234 b 567", "a *** b 567", 1},
+		{"abcd,cdef", "xabcdefx", "x***x", 1},
+		{"bc,abcd", "xabcdx", "x***x", 1},
+		{"ab,ba", "aba", "***", 1},
+		{"^x", "xx", "***x", 1},
+		{"x$", "xx", "x***", 1},
+		{"a.c", "a\xffc", "***", 1},
+		{"(?i)ſecret", "SECRET Secret", "*** ***", 2},
+		{"(?i)kelvin", "\u212aelvin", "***", 1},
+		{"schlüssel", "der Schlüssel, schlüssel", "der Schlüssel, ***", 1},
+		{"a\\x00b", "xa\x00by", "x***y", 1},
+		{"pass=\\S+", "pass=", "pass=", 0},
+	} {
+		s := mustNew(t, strings.Split(tt.patterns, ",")...)
+		got, n := s.Bytes([]byte(tt.in))
+		if string(got) != tt.want || n != tt.n {
+			t.Errorf("%q in %q: %q, %d; want %q, %d", tt.patterns, tt.in, got, n, tt.want, tt.n)
+		}
+	}
+}
+
+// A pattern that cannot be used has one reason, which does not show the pattern.
+func TestInvalid(t *testing.T) {
+	for pattern, reason := range map[string]string{
+		"":                          "empty string",
+		"hunter*|":                  "empty string",
+		"(?:hunter)?":               "empty string",
+		"^$":                        "empty string",
+		"\\b(?:hunter){0}":          "empty string",
+		"hunter(":                   "missing closing )",
+		"hunter{2000}":              "invalid repeat count",
+		"((hunter{500}){500}){500}": "invalid repeat count",
+		"[hunter-a]":                "character class range",
+		"hunter(?=x)":               "invalid or unsupported Perl syntax",
+		"@hunter":                   "@tokens",
+		strings.Repeat("h", 1<<20):  "longer",
+		"hunter\xff":                "not text",
+		"hunter\x00":                "not text",
+	} {
+		err := check(pattern)
+		if err == nil || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "hunter") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.20q: %v, want %q", pattern, err, reason)
+		}
+	}
+}
+
+// The prefilter excludes no text that the pattern matches.
+func TestPrefilter(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"hunter2", "HUNTER2", "ghp_", "xox", "abc", "ABC", "k", "K", "s", "ſ", "\u212a", "://u:p@h", "\n", " ", "12", "é", "\xff", "-"}
+	patterns := []string{"hunter2", "(?i)hunter2", "ab|bc|[0-9]{2}", "(?:hunter|abc)+2?", "(?i:ask|sky)", "x(?:ox){1,3}", "a?bc", "(?i)bearer|hunter", "[h]unter", "(?i)[hb]unter", "é1", "abc.*12"}
+	for _, p := range append(patterns, tokens...) {
+		s := mustNew(t, p)
+		for range 400 {
+			var b []byte
+			for range r.IntN(12) {
+				b = append(b, texts[r.IntN(len(texts))]...)
+			}
+			var want []span
+			for _, m := range s.list[0].re.FindAllIndex(b, -1) {
+				want = append(want, span{m[0], m[1]})
+			}
+			if got := s.find(nil, b); !slices.Equal(got, want) {
+				t.Fatalf("%q in %q: %v, want %v", p, b, got, want)
+			}
+		}
+	}
+}
+
+// samples are tokens of each form, made up.
+var samples = []string{
+	"ghp_" + strings.Repeat("a1B2", 9), "gho_" + strings.Repeat("a1B2", 9), "ghs_" + strings.Repeat("a1B2", 9), "github_pat_" + strings.Repeat("11A_", 12),
+	"glpat-" + strings.Repeat("x-Y_", 5), "glrt-" + strings.Repeat("t1_0", 5), "AKIA" + "IOSFODNN7EXAMPLE", "ASIA" + "IOSFODNN7EXAMPLE",
+	"aws_secret_access_key = " + strings.Repeat("wJa/", 10), "SecretAccessKey\": \"" + strings.Repeat("wJa/", 10),
+	"xoxb-" + strings.Repeat("123-", 6), "hooks.slack.com/services/" + strings.Repeat("T00/", 8),
+	"npm_" + strings.Repeat("Zz09", 9), "pypi-" + strings.Repeat("AgEI", 20), "AIza" + strings.Repeat("Sy-_1", 7), "ya29." + strings.Repeat("a0-_", 10),
+	"sk_" + "live_" + strings.Repeat("4eC3", 6), "SG." + strings.Repeat("ab-_", 5) + "." + strings.Repeat("cd-_", 8),
+	"dckr_pat_" + strings.Repeat("aB-_", 7), "hf_" + strings.Repeat("aB1c", 9), "sk-ant-" + strings.Repeat("ap-0", 9),
+	"eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxIn0.c2lnbmF0dXJl", "Authorization: Bearer " + strings.Repeat("t.k~", 6), "authorization: Basic dXNlcjpwYXNz",
+	"Bearer " + strings.Repeat("opq1", 5), "PRIVATE-TOKEN: " + strings.Repeat("opq1", 5), "https://user:pa%20ss@example.com/x", "postgres://app:s3cr3t@db:5432/x",
+	"-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Blbn",
+	"-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ==\n-----END PGP PRIVATE KEY BLOCK-----",
+}
+
+// The built-in set hides each form, and leaves ordinary output alone.
+func TestTokens(t *testing.T) {
+	s := mustNew(t, Tokens)
+	if len(s.always) > 0 {
+		t.Errorf("%d built-in patterns have no literal for the prefilter: %v", len(s.always), s.always)
+	}
+	for _, text := range samples {
+		got, n := s.Bytes([]byte("x " + text + " y"))
+		if n == 0 || !strings.HasPrefix(string(got), "x ") || strings.Contains(string(got), text[len(text)/2:]) && !strings.Contains(text, "@") {
+			t.Errorf("%q: %q, %d", text, got, n)
+		}
+	}
+	for _, text := range []string{
+		"gcc -O2 -c -o x.o x.c", "see https://example.com:8080/a@b", "https://example.com/path?x=y@z", "git@github.com:owner/name.git",
+		"the bearer of bad news", "authorization failed", "npm_config_cache=/tmp", "-----BEGIN CERTIFICATE-----", "task-live-1", "eyJust a word.eyJ",
+		"sha256:" + strings.Repeat("0123456789abcdef", 4), "10:12:00 INFO started in 0.3 s", "glpat-short", "AKIASHORT", "rtsp://host:554/x",
+	} {
+		if got, n := s.Bytes([]byte(text)); n != 0 {
+			t.Errorf("%q is no secret: %q", text, got)
+		}
+	}
+}
+
+// No part of a match beyond the beginning stays visible, wherever a text is cut into pieces; what is
+// whole is as without pieces.
+func TestPieces(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	type row struct{ pattern, secret string }
+	rows := []row{
+		{"hunter2", "hunter2"}, {"h.n.er[0-9]+", "hünter222"}, {"(?i)Straße[0-9]", "straße7"}, {"token=[a-f0-9]{32}", "token=" + strings.Repeat("0af3", 8)},
+		{"key:\\s+\\S+ end", "key:   abcdefgh end"}, {"\\bsecretword\\b", "secretword"}, {"€{3}", "€€€"},
+	}
+	for _, text := range samples {
+		if !strings.HasPrefix(text, "-----") {
+			m := mustNew(t, Tokens).find(nil, []byte(text))[0]
+			rows = append(rows, row{Tokens, text[m.from:m.to]})
+		}
+	}
+	for _, tt := range rows {
+		s := mustNew(t, tt.pattern)
+		for range 60 {
+			text := strings.Repeat("1234 56. ", r.IntN(4)) + " " + tt.secret + " " + strings.Repeat("78, 9; ", r.IntN(4))
+			size := 1 + r.IntN(len(text))
+			l := s.NewLine()
+			var out []byte
+			n := 0
+			for b := []byte(text); len(b) > 0; {
+				k := min(size, len(b))
+				more := Continues
+				if k == len(b) {
+					more = Ends
+				}
+				piece, m := l.Piece(b[:k], more)
+				out, n, b = append(out, piece...), n+m, b[k:]
+			}
+			// The bytes of the secret that are left, in order.
+			if visible := longestCommon(string(out), tt.secret); visible > 2 && visible > len(tt.secret)/5 || n == 0 {
+				t.Fatalf("%q in pieces of %d: %q shows %d bytes of %q, %d matches", text, size, out, visible, tt.secret, n)
+			}
+			if !l.Idle() {
+				t.Fatalf("%q: a match is open behind the end", text)
+			}
+		}
+	}
+}
+
+// longestCommon returns the length of the longest part of secret that text has.
+func longestCommon(text, secret string) (n int) {
+	for i := range secret {
+		for n < len(secret)-i && strings.Contains(text, secret[i:i+n+1]) {
+			n++
+		}
+	}
+	return n
+}
+
+// A text in pieces that holds no match, and nothing like the beginning of one, stays as it is.
+func TestPiecesUntouched(t *testing.T) {
+	s := mustNew(t, Tokens, "hunter2")
+	text := []byte("0123 5678. 0123 5678! ")
+	for size := 1; size < len(text); size++ {
+		l := s.NewLine()
+		var out []byte
+		for at := 0; at < len(text); at += size {
+			b, _ := l.Piece(text[at:min(at+size, len(text))], Continues)
+			out = append(out, b...)
+		}
+		if string(out) != string(text) {
+			t.Errorf("in pieces of %d: %q", size, out)
+		}
+	}
+}
+
+// A beginning of a match that may be the end of an ordinary text stays, if it is short.
+func TestMayContinue(t *testing.T) {
+	for _, tt := range []struct{ first, second, want1, want2 string }{
+		{"xhun", "ter2y", "xhun", "***y"},
+		{"xhunt", "er2y", "x***", "***y"},
+		{"xhunt", "ing", "x***", "ing"},
+		{"push", "ed", "push", "ed"},
+	} {
+		l := mustNew(t, "hunter2").NewLine()
+		a, _ := l.Piece([]byte(tt.first), MayContinue)
+		b, _ := l.Piece([]byte(tt.second), MayContinue)
+		if string(a) != tt.want1 || string(b) != tt.want2 {
+			t.Errorf("%q, %q: %q, %q; want %q, %q", tt.first, tt.second, a, b, tt.want1, tt.want2)
+		}
+	}
+}
+
+// A private key is hidden line by line. A key without an end hides a bounded number of lines.
+func TestKeyInLines(t *testing.T) {
+	l := mustNew(t, Tokens).NewLine()
+	var out []string
+	for _, line := range []string{"a", "-----BEGIN EC PRIVATE KEY-----", "MHcCAQEE", "xyz==", "-----END EC PRIVATE KEY-----", "b"} {
+		b, _ := l.Next([]byte(line), Ends)
+		out = append(out, string(b))
+	}
+	if want := []string{"a", Mark, Mark, Mark, Mark, "b"}; !slices.Equal(out, want) || !l.Idle() {
+		t.Errorf("%q, want %q", out, want)
+	}
+	l.Next([]byte("-----BEGIN PRIVATE KEY-----"), Ends)
+	hidden := 0
+	for {
+		if b, _ := l.Next([]byte("text"), Ends); string(b) == "text" {
+			break
+		}
+		hidden++
+	}
+	if hidden != keyLines {
+		t.Errorf("a key without an end hides %d lines, want %d", hidden, keyLines)
+	}
+}
+
+// What stands for a pattern on a command line is hidden, however it is given.
+func TestCommandLine(t *testing.T) {
+	s := mustNew(t, `\Qa+b\E[0-9]`, "hunter2", Tokens)
+	argv := []string{"ptrace-run", `--redact=\Qa+b\E[0-9]`, "--red", "hunter2", "--redact=@tokens", "--", "sh", "-c", `echo a+b7; ptrace-run --redact='\Qa+b\E[0-9]' x`}
+	want := []string{"ptrace-run", "--redact=***", "--red", "***", "--redact=@tokens", "--", "sh", "-c", "echo ***; ptrace-run --redact='***' x"}
+	if got := s.CommandLine(argv); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// FuzzPieces compares a text in two pieces with the same text in one: each byte of a match is hidden,
+// unless an assertion decided at the cut.
+func FuzzPieces(f *testing.F) {
+	f.Add("hunter[0-9]+", "x hunter22 y", 7)
+	f.Add("ü+x", "aüüüx", 2)
+	f.Add("(a|ab)(c|bcd)", "xabcdx", 3)
+	f.Fuzz(func(t *testing.T, pattern, text string, cut int) {
+		if strings.ContainsAny(pattern, "^$\\") {
+			t.Skip()
+		}
+		s, err := New([]string{pattern})
+		if err != nil || len(pattern) > 100 || len(text) > 1000 || len(text) == 0 {
+			t.Skip()
+		}
+		cut = max(0, min(cut, len(text)))
+		l := s.NewLine()
+		a, _ := l.Piece([]byte(text[:cut]), Continues)
+		b, _ := l.Piece([]byte(text[cut:]), Ends)
+		for _, sp := range s.find(nil, []byte(text)) {
+			// A match across the cut hides all up to the cut, and all from it on.
+			if sp.from < cut && sp.to > cut && (!strings.HasSuffix(string(a), Mark) || !strings.HasPrefix(string(b), Mark)) {
+				t.Errorf("%q in %q|%q: %q|%q", pattern, text[:cut], text[cut:], a, b)
+			}
+		}
+	})
+}
+
+func BenchmarkBytes(b *testing.B) {
+	line := []byte("  CC      drivers/net/ethernet/intel/ice/ice_main.o  [M]  https://example.com/x")
+	for _, tt := range []struct {
+		name  string
+		given []string
+	}{{"literal", []string{"hunter2"}}, {"tokens", []string{Tokens}}, {"digits", []string{"[0-9]{16}"}}} {
+		s := mustNew(b, tt.given...)
+		b.Run(tt.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(line)))
+			for b.Loop() {
+				s.Bytes(line)
+			}
+		})
+	}
+	var many []string
+	for i := range 1000 {
+		many = append(many, fmt.Sprintf("secret%dvalue", i*i*i))
+	}
+	s := mustNew(b, many...)
+	b.Run("thousand", func(b *testing.B) {
+		b.SetBytes(int64(len(line)))
+		for b.Loop() {
+			s.Bytes(line)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,11 +98,19 @@ func liveCalls(t *testing.T, dir, traces string, env, argv []string) []seenCall 
 // parseStrace returns the calls in a file in strace's form.
 func parseStrace(t *testing.T, file string) (calls []seenCall) {
 	t.Helper()
+	calls, _ = parseStraceOpen(t, file)
+	return calls
+}
+
+// parseStraceOpen returns, after the others, the calls that have begun and of which the file has no
+// more.
+func parseStraceOpen(t *testing.T, file string) (calls, unfinished []seenCall) {
+	t.Helper()
 	out, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := map[int]string{} // the first part of a call whose line strace has split
+	open := map[int]seenCall{} // the first part of a call whose line strace has split
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimSuffix(line, "\n")
 		text := ""
@@ -114,14 +123,18 @@ func parseStrace(t *testing.T, file string) (calls []seenCall) {
 		c := seenCall{name: m[2]}
 		c.tid, _ = strconv.Atoi(m[1])
 		if text == "" {
-			text = open[c.tid] + m[3]
+			text = open[c.tid].args + m[3]
 		}
 		if begin, ok := strings.CutSuffix(text, " <unfinished ...>"); ok && !strings.HasSuffix(begin, ") = ?") {
-			open[c.tid] = begin
+			c.args = begin
+			open[c.tid] = c
 			continue
 		}
 		delete(open, c.tid)
 		text = strings.TrimSuffix(text, " <unfinished ...>")
+		if begin, ok := strings.CutSuffix(text, " <detached ...>"); ok {
+			text = begin + ") = ?"
+		}
 		r := straceResult.FindStringSubmatch(text)
 		if r == nil {
 			t.Fatalf("not a call: %s", line)
@@ -130,7 +143,7 @@ func parseStrace(t *testing.T, file string) (calls []seenCall) {
 		c.value, _ = strconv.ParseInt(r[2], 0, 64)
 		calls = append(calls, c)
 	}
-	return calls
+	return calls, slices.Collect(maps.Values(open))
 }
 
 // family is the tree of the threads that made some calls.

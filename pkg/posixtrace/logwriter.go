@@ -356,7 +356,7 @@ func (c *conn) syncName() error {
 	if c.mem.LogPath == "" {
 		return nil
 	}
-	dir, err := sys.OpenFile(filepath.Dir(c.mem.LogPath), os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	dir, err := sys.OpenFile(filepath.Dir(c.mem.LogPath), os.O_RDONLY|sys.Directory, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/fatih/color"
-	"golang.org/x/sys/unix"
 )
 
 // Palette has the colours of one output stream.
@@ -83,8 +82,7 @@ func IsTerminal(w any) bool {
 	if !ok {
 		return false
 	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
+	return isTerminal(f)
 }
 
 // OnTerminal reports whether standard output is a terminal.
@@ -103,9 +101,7 @@ func (e *Env) Size(w any) (columns, lines int) {
 		return 0, 0
 	}
 	f := w.(interface{ Fd() uintptr })
-	if ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
-		columns, lines = int(ws.Col), int(ws.Row)
-	}
+	columns, lines = terminalSize(f.Fd())
 	if n := e.Columns(); n > 0 {
 		columns = n
 	}

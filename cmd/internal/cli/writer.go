@@ -5,8 +5,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 const WriterSize = 64 << 10
@@ -91,20 +89,4 @@ func (w *Writer) put(p []byte) {
 		}
 		w.err = Failure("write error", err)
 	}
-}
-
-// WasClosed reports whether the descriptor was closed when the process started. The Go
-// runtime then opens /dev/null on it for reading and writing; a user discards output with a
-// write-only /dev/null.
-func WasClosed(f *os.File) bool {
-	var st unix.Stat_t
-	fd := int(f.Fd())
-	if unix.Fstat(fd, &st) != nil {
-		return false // the write reports the error
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != unix.Mkdev(1, 3) {
-		return false
-	}
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
 }

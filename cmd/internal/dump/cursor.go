@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
@@ -65,7 +64,7 @@ func openCursors(path string, rewind bool, inputs []*input) (*cursors, error) {
 		return nil, cli.Failure(path, err)
 	}
 	// Report that the file is not writable before any event is shown.
-	if err := unix.Access(filepath.Dir(path), unix.W_OK|unix.X_OK); err != nil {
+	if err := logfile.MayCreateIn(filepath.Dir(path)); err != nil {
 		return nil, cli.Failure(path, err)
 	}
 	for _, in := range inputs {
@@ -97,7 +96,7 @@ func (in *input) key() string {
 }
 
 func (c *cursors) read() error {
-	f, err := os.OpenFile(c.path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	f, err := os.OpenFile(c.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/position"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -44,7 +43,7 @@ type input struct {
 	cursor *cursor                            // nil without --cursor
 
 	// For a followed input:
-	spool        *spool.Watcher    // of a stream
+	stopSpool    func()            // ends what followSpool started; nil if it started nothing
 	tail         position.Position // how far it was read
 	snapshotAt   time.Time         // when the reader took its snapshot
 	nextSnapshot time.Time         // earliest time of the next snapshot
@@ -102,7 +101,9 @@ func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*
 
 func closeInputs(inputs []*input) {
 	for _, in := range inputs {
-		in.stopSpool()
+		if in.stopSpool != nil {
+			in.stopSpool()
+		}
 		if in.ahead != nil {
 			in.ahead.end()
 		}
@@ -237,8 +238,6 @@ func (in *input) reportLoss(env *cli.Env, strict bool) {
 // followSpool drains the spool of a followed stream: the owner of the stream may be gone.
 func (in *input) followSpool() {
 	if in.follow && in.stream != nil {
-		in.spool, _ = spool.Watch(in.stream)
+		in.stopSpool = streams.WatchSpool(in.stream)
 	}
 }
-
-func (in *input) stopSpool() { in.spool.Stop() }

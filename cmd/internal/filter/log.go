@@ -9,8 +9,6 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
@@ -178,7 +176,7 @@ func openFiltered(env *cli.Env, to string) (*filtered, error) {
 		if st.IsDir() {
 			return nil, cli.Failure(to, syscall.EISDIR)
 		}
-		if o.file, err = os.OpenFile(to, os.O_WRONLY|syscall.O_NOCTTY, 0); err != nil {
+		if o.file, err = os.OpenFile(to, os.O_WRONLY|noTerminal, 0); err != nil {
 			return nil, cli.Failure(to, err)
 		}
 		if cli.IsTerminal(o.file) {
@@ -192,7 +190,7 @@ func openFiltered(env *cli.Env, to string) (*filtered, error) {
 		if s := logfile.RecordedBy(st); s != nil {
 			return nil, logfile.RecordedFault(to, s)
 		}
-		if unix.Access(to, unix.W_OK) != nil {
+		if !mayWrite(to) {
 			return nil, cli.Failure(to, syscall.EACCES)
 		}
 		o.old, mode = st, st.Mode().Perm()
@@ -210,25 +208,23 @@ func openFiltered(env *cli.Env, to string) (*filtered, error) {
 // create creates the file, without a name if the file system supports that.
 func (o *filtered) create(mode os.FileMode) error {
 	dir := filepath.Dir(o.path)
-	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, uint32(mode))
-	if err == nil {
-		o.file = os.NewFile(uintptr(fd), o.path)
+	file, err := openNameless(dir, o.path, mode)
+	if err != nil {
+		return err
+	}
+	if file != nil {
+		o.file = file
 		if o.old != nil {
 			return o.file.Chmod(mode) // regardless of the umask
 		}
 		return nil
-	}
-	if err != unix.EOPNOTSUPP && err != unix.EISDIR && err != unix.EINVAL {
-		return err
 	}
 	if o.file, err = os.CreateTemp(dir, ".ptrace-filter-*"); err != nil {
 		return logfile.Bare(err)
 	}
 	o.temp = o.file.Name()
 	if o.old == nil {
-		mask := unix.Umask(0)
-		unix.Umask(mask)
-		mode &^= os.FileMode(mask)
+		mode &^= umask()
 	}
 	return o.file.Chmod(mode)
 }
@@ -255,11 +251,11 @@ func (o *filtered) keep() error {
 	for i := 0; o.temp == ""; i++ {
 		// Linking cannot replace a file, so link to a temporary name and rename.
 		name := filepath.Join(filepath.Dir(o.path), ".ptrace-filter-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(i))
-		err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(o.file.Fd())), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+		err := linkNameless(o.file, name)
 		switch {
 		case err == nil:
 			o.temp = name
-		case err != unix.EEXIST || i >= 100:
+		case err != syscall.EEXIST || i >= 100:
 			return err
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -58,11 +56,8 @@ type LiveReader struct {
 }
 
 func (r *LiveReader) Read(p []byte) (int, error) {
-	fds := []unix.PollFd{{Fd: int32(r.f.Fd()), Events: unix.POLLIN}}
-	if r.Flush != nil {
-		if n, err := unix.Poll(fds, 0); n == 0 && err == nil {
-			r.Flush()
-		}
+	if r.Flush != nil && wouldBlock(r.f) {
+		r.Flush()
 	}
 	if r.Stop != nil {
 		fds = append(fds, unix.PollFd{Fd: int32(r.Stop.Fd())})

@@ -6,8 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // Replace writes a file and gives it a name when it is whole: a reader finds the old file or the
@@ -45,7 +44,7 @@ func Replace(path string, mode fs.FileMode, write func(f *os.File) error) error 
 
 // writeTo writes what is not a regular file. It does not wait for the reader of a pipe.
 func writeTo(path string, write func(f *os.File) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	f, err := os.OpenFile(path, os.O_WRONLY|openFlags, 0)
 	if err != nil {
 		return err
 	}
@@ -77,9 +76,9 @@ func CheckReplace(path string) error {
 	st, err := os.Stat(path)
 	switch {
 	case err == nil && st.IsDir():
-		return unix.EISDIR
+		return syscall.EISDIR
 	case err == nil && !st.Mode().IsRegular():
-		return unix.Access(path, unix.W_OK)
+		return mayWrite(path)
 	}
-	return unix.Access(filepath.Dir(path), unix.W_OK|unix.X_OK)
+	return MayCreateIn(filepath.Dir(path))
 }

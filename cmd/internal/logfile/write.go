@@ -1,4 +1,5 @@
-// Package logfile opens the log files that the commands write and read.
+//go:build linux
+
 package logfile
 
 import (
@@ -110,25 +111,6 @@ func (l *File) Begin(s *posixtrace.Stream) error {
 	}
 	l.Held = false
 	return s.BeginLog()
-}
-
-// RecordedBy returns the running stream that records to a file, or nil.
-func RecordedBy(fi os.FileInfo) *posixtrace.StreamInfo {
-	streams, _ := posixtrace.List()
-	for i := range streams {
-		if streams[i].LogPath == "" {
-			continue
-		}
-		if other, err := os.Stat(streams[i].LogPath); err == nil && os.SameFile(fi, other) {
-			return &streams[i]
-		}
-	}
-	return nil
-}
-
-// RecordedFault returns the error for replacing a file that a stream records to.
-func RecordedFault(path string, s *posixtrace.StreamInfo) error {
-	return cli.WithHint(cli.Failf("%s: the log of active stream %s", path, s.Name), "ptrace-ctl shutdown "+s.Path+" ends it")
 }
 
 // Discard closes the log of a stream that was not created, and removes it if Open created

@@ -3,11 +3,9 @@ package output
 import (
 	"strconv"
 	"strings"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/linux"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -146,7 +144,7 @@ func ErrnoName(n int) string {
 	if name := errnoNames[n]; name != "" {
 		return name
 	}
-	if name := unix.ErrnoName(syscall.Errno(n)); n > 0 && name != "" {
+	if name := linux.ErrnoName(n); name != "" {
 		return name
 	}
 	return strconv.Itoa(n)

@@ -2,10 +2,10 @@ package output
 
 import (
 	"strconv"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/linux"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -235,7 +235,7 @@ func returnsHex(call string, d *posixtrace.SyscallData) bool {
 
 // appendErrorText appends the text of an error number, as strerror(3) writes it.
 func appendErrorText(b []byte, n int) []byte {
-	text := syscall.Errno(n).Error()
+	text := linux.ErrnoText(n)
 	r, size := utf8.DecodeRuneInString(text)
 	return append(utf8.AppendRune(b, unicode.ToUpper(r)), text[size:]...)
 }

@@ -3,10 +3,10 @@ package output
 import (
 	"bytes"
 	"strconv"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/linux"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -120,14 +120,14 @@ var (
 	signalCodes = map[int]string{
 		0: "SI_USER", 0x80: "SI_KERNEL", -1: "SI_QUEUE", -2: "SI_TIMER", -3: "SI_MESGQ", -4: "SI_ASYNCIO", -5: "SI_SIGIO", -6: "SI_TKILL",
 	}
-	codesOf = map[syscall.Signal][]string{
-		syscall.SIGCHLD: {"CLD_EXITED", "CLD_KILLED", "CLD_DUMPED", "CLD_TRAPPED", "CLD_STOPPED", "CLD_CONTINUED"},
-		syscall.SIGSEGV: {"SEGV_MAPERR", "SEGV_ACCERR", "SEGV_BNDERR", "SEGV_PKUERR"},
-		syscall.SIGBUS:  {"BUS_ADRALN", "BUS_ADRERR", "BUS_OBJERR", "BUS_MCEERR_AR", "BUS_MCEERR_AO"},
-		syscall.SIGFPE:  {"FPE_INTDIV", "FPE_INTOVF", "FPE_FLTDIV", "FPE_FLTOVF", "FPE_FLTUND", "FPE_FLTRES", "FPE_FLTINV", "FPE_FLTSUB"},
-		syscall.SIGILL:  {"ILL_ILLOPC", "ILL_ILLOPN", "ILL_ILLADR", "ILL_ILLTRP", "ILL_PRVOPC", "ILL_PRVREG", "ILL_COPROC", "ILL_BADSTK"},
-		syscall.SIGTRAP: {"TRAP_BRKPT", "TRAP_TRACE", "TRAP_BRANCH", "TRAP_HWBKPT", "TRAP_UNK"},
-		syscall.SIGSYS:  {"SYS_SECCOMP", "SYS_USER_DISPATCH"},
+	codesOf = map[int][]string{
+		linux.SIGCHLD: {"CLD_EXITED", "CLD_KILLED", "CLD_DUMPED", "CLD_TRAPPED", "CLD_STOPPED", "CLD_CONTINUED"},
+		linux.SIGSEGV: {"SEGV_MAPERR", "SEGV_ACCERR", "SEGV_BNDERR", "SEGV_PKUERR"},
+		linux.SIGBUS:  {"BUS_ADRALN", "BUS_ADRERR", "BUS_OBJERR", "BUS_MCEERR_AR", "BUS_MCEERR_AO"},
+		linux.SIGFPE:  {"FPE_INTDIV", "FPE_INTOVF", "FPE_FLTDIV", "FPE_FLTOVF", "FPE_FLTUND", "FPE_FLTRES", "FPE_FLTINV", "FPE_FLTSUB"},
+		linux.SIGILL:  {"ILL_ILLOPC", "ILL_ILLOPN", "ILL_ILLADR", "ILL_ILLTRP", "ILL_PRVOPC", "ILL_PRVREG", "ILL_COPROC", "ILL_BADSTK"},
+		linux.SIGTRAP: {"TRAP_BRKPT", "TRAP_TRACE", "TRAP_BRANCH", "TRAP_HWBKPT", "TRAP_UNK"},
+		linux.SIGSYS:  {"SYS_SECCOMP", "SYS_USER_DISPATCH"},
 	}
 )
 
@@ -136,7 +136,7 @@ func signalCode(d *posixtrace.SignalData) string {
 	if s := signalCodes[d.Code]; s != "" {
 		return s
 	}
-	if list := codesOf[syscall.Signal(d.Signal)]; d.Code >= 1 && d.Code <= len(list) {
+	if list := codesOf[d.Signal]; d.Code >= 1 && d.Code <= len(list) {
 		return list[d.Code-1]
 	}
 	return strconv.Itoa(d.Code)

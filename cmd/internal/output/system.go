@@ -2,11 +2,9 @@ package output
 
 import (
 	"strconv"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/linux"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -48,7 +46,7 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	case posixtrace.EventError:
 		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
 			b = append(b, " errno="...)
-			if name := unix.ErrnoName(syscall.Errno(n)); n > 0 && name != "" {
+			if name := linux.ErrnoName(n); name != "" {
 				return append(b, name...)
 			}
 			return strconv.AppendInt(b, int64(n), 10)
@@ -184,7 +182,7 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 
 // SignalName returns the name of a signal without SIG, or its number.
 func SignalName(n int) string {
-	if s := unix.SignalName(syscall.Signal(n)); n > 0 && len(s) > 3 {
+	if s := linux.SignalName(n); len(s) > 3 {
 		return s[3:]
 	}
 	return strconv.Itoa(n)

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package reopen opens files that the caller has inspected before.
 //
 // A name can refer to another file by the time it is opened, and opening an arbitrary file

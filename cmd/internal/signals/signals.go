@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package signals forwards signals to a command, and stops or kills this process by a
 // signal.
 package signals

@@ -3,14 +3,13 @@ package symbols
 import (
 	"errors"
 	"os"
-	"syscall"
 	"time"
 )
 
 // openRegular opens a regular file, and returns when its content or its name last changed. Opening
 // a FIFO or a device that a trace names must neither wait nor have an effect.
 func openRegular(path string) (*os.File, time.Time, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -22,9 +21,5 @@ func openRegular(path string) (*os.File, time.Time, error) {
 		f.Close()
 		return nil, time.Time{}, err
 	}
-	changed := st.ModTime()
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		changed = time.Unix(s.Ctim.Unix())
-	}
-	return f, changed, nil
+	return f, changed(st), nil
 }

@@ -133,7 +133,7 @@ func (d *Dir) Gone() bool {
 // names lists the files in the directory.
 func (d *Dir) names() ([]string, error) {
 	// The read position belongs to the open file description, so each listing opens its own.
-	f, err := sys.OpenAt(d.f, ".", os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	f, err := sys.OpenAt(d.f, ".", os.O_RDONLY|sys.Directory, 0)
 	if err != nil {
 		return nil, fmt.Errorf("trace directory %s: %w", d.path, err)
 	}

@@ -52,7 +52,7 @@ func (d *Dir) removeSpoolDir(name string) {
 		if !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.EEXIST) {
 			return
 		}
-		dir, err := sys.OpenAt(d.f, name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+		dir, err := sys.OpenAt(d.f, name, os.O_RDONLY|sys.Directory, 0)
 		if err != nil {
 			return
 		}

@@ -13,28 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileStat is the part of a file's status that this package needs.
-type FileStat struct {
-	Mode  uint32 // type and permissions, as in st_mode
-	UID   uint32
-	Nlink uint64
-	Size  int64
-	Ino   uint64
-	Dev   uint64
-	Mtime time.Time
-}
-
-// Regular reports whether it is a regular file.
-func (s *FileStat) Regular() bool { return s.Mode&unix.S_IFMT == unix.S_IFREG }
-
-// IsDir reports whether it is a directory.
-func (s *FileStat) IsDir() bool { return s.Mode&unix.S_IFMT == unix.S_IFDIR }
-
-// Symlink reports whether it is a symbolic link.
-func (s *FileStat) Symlink() bool { return s.Mode&unix.S_IFMT == unix.S_IFLNK }
-
-// Perm returns the permission bits.
-func (s *FileStat) Perm() fs.FileMode { return fs.FileMode(s.Mode & 0o777) }
+// Directory is the flag O_DIRECTORY of open(2).
+const Directory = unix.O_DIRECTORY
 
 func fileStat(st *unix.Stat_t) FileStat {
 	return FileStat{

@@ -10,27 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcStat is the part of /proc/PID/stat that this package needs.
-type ProcStat struct {
-	PID     int
-	PPID    int
-	Group   int // process group, 0 if it is outside of our pid namespace
-	Session int
-	Threads int
-	State   byte
-	Forked  bool // it has not called exec since it was forked
-	Start   uint64
-}
-
-// Dead reports whether the process has ended. A thread group whose leader has ended shows the state
-// of a zombie while its other threads go on.
-func (s *ProcStat) Dead() bool {
-	return s.State == 'X' || s.State == 'x' || s.State == 'Z' && s.Threads <= 1
-}
-
-// Proc returns the identity of the process.
-func (s *ProcStat) Proc() Proc { return Proc{uint32(s.PID), s.Start} }
-
 // Stat reads /proc/PID/stat, also of a zombie. It fails with ESRCH when there is no such process, and
 // with another error when there is one that /proc does not show: /proc may be mounted with hidepid,
 // belong to another pid namespace, or not be mounted at all.

@@ -44,10 +44,8 @@ func newSink(f *os.File, p Policy) (sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	// An anonymous file, such as an eventfd, has no type; os takes it for a regular file.
-	st, ok := fi.Sys().(*syscall.Stat_t)
 	switch m := fi.Mode(); {
-	case m.IsRegular() && ok && st.Mode&syscall.S_IFMT == syscall.S_IFREG:
+	case m.IsRegular() && hasType(fi):
 		flags, err := openFlags(f)
 		if err != nil {
 			return nil, fmt.Errorf("log: %w", err)
@@ -67,24 +65,6 @@ func newSink(f *os.File, p Policy) (sink, error) {
 	default:
 		return nil, fmt.Errorf("log is not a kind of file that can hold one: %w", syscall.EINVAL)
 	}
-}
-
-func openFlags(f *os.File) (int, error) {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var flags uintptr
-	var no syscall.Errno
-	if err := c.Control(func(fd uintptr) {
-		flags, _, no = syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_GETFL, 0)
-	}); err != nil {
-		return 0, err
-	}
-	if no != 0 {
-		return 0, no
-	}
-	return int(flags), nil
 }
 
 // small is the size up to which a block is written by one call from a copy; larger payloads are
@@ -175,44 +155,14 @@ func (s *positionalSink) reserve(size int64) error {
 	if s.raw == nil {
 		return nil
 	}
-	c, err := s.raw.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var st syscall.Stat_t
-	var fs syscall.Statfs_t
-	if cerr := c.Control(func(fd uintptr) {
-		// Some file systems allocate all free space before they find that it is not enough.
-		// The file may have its space already.
-		if err = syscall.Fstat(int(fd), &st); err != nil {
-			return
-		}
-		if syscall.Fstatfs(int(fd), &fs) == nil && fs.Blocks > 0 &&
-			(size-st.Blocks*512)/int64(fs.Bsize) > int64(fs.Bavail) {
-			err = syscall.ENOSPC
-			return
-		}
-		err = allocate(fd, 0, size)
-	}); cerr != nil {
-		return cerr
-	}
+	length, err := allocateAll(s.raw, size)
 	if err == nil {
 		s.kept = max(s.kept, size)
 	} else if errors.Is(err, syscall.ENOSPC) {
-		s.f.Truncate(st.Size) // frees the space behind the end
+		s.f.Truncate(length) // frees the space behind the end
 		return fmt.Errorf("reserve %d bytes: %w", size, err)
 	}
 	return nil
-}
-
-// allocate allocates the space of a part of a file, whose length does not change.
-func allocate(fd uintptr, from, to int64) error {
-	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
-	for {
-		if err := syscall.Fallocate(int(fd), keepSize, from, to-from); err != syscall.EINTR {
-			return err
-		}
-	}
 }
 
 // keep allocates space up to end if the file system can, beyond the length of the file. Only a lack of
@@ -224,14 +174,7 @@ func (s *positionalSink) keep(end int64) error {
 	}
 	const block = 4096 // no file system allocates less
 	end = (end + block - 1) &^ (block - 1)
-	c, err := s.raw.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if cerr := c.Control(func(fd uintptr) { err = allocate(fd, from, end) }); cerr != nil {
-		return cerr
-	}
-	switch err {
+	switch err := allocate(s.raw, from, end); err {
 	case nil:
 		s.kept = end
 	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:

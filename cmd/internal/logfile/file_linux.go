@@ -1,0 +1,22 @@
+package logfile
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFlags keep an open from waiting, and from making a terminal ours.
+const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY
+
+// wouldBlock reports whether a read of f would wait.
+func wouldBlock(f *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return n == 0 && err == nil
+}
+
+func mayWrite(path string) error { return unix.Access(path, unix.W_OK) }
+
+// MayCreateIn reports why files cannot be created in a directory, or nil.
+func MayCreateIn(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }

@@ -133,6 +133,7 @@ var errors = [...]struct{ name, text string }{
 	131: {"ENOTRECOVERABLE", "state not recoverable"},
 	132: {"ERFKILL", "operation not possible due to RF-kill"},
 	133: {"EHWPOISON", "memory page has hardware error"},
+	134: {"EFTYPE", "wrong file type for the intended operation"},
 }
 
 // signals has the names of signals.

@@ -112,7 +112,8 @@ func (t *tracer) awaitForks() {
 		kept = append(kept, h)
 	}
 	if t.held = kept; len(kept) > 0 {
-		unix.Nanosleep(&unix.Timespec{Nsec: pause.Nanoseconds()}, nil)
+		wait := unix.NsecToTimespec(pause.Nanoseconds())
+		unix.Nanosleep(&wait, nil)
 	}
 }
 

@@ -72,7 +72,7 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 	if t.rec == nil {
 		return
 	}
-	if info.arch != auditArch || nr >= x32Bit && nr < 2*x32Bit {
+	if info.arch != auditArch || nr >= x32Bit && nr-x32Bit < x32Bit {
 		t.reportForeignCalls(k)
 		return
 	}

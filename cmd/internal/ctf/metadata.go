@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/linux"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
@@ -152,7 +150,7 @@ func errnos() (list []label) {
 
 func signalNames() (list []label) {
 	for n := 1; n < 65; n++ {
-		if name := unix.SignalName(syscall.Signal(n)); name != "" {
+		if name := linux.SignalName(n); name != "" {
 			list = append(list, label{name, n})
 		}
 	}

@@ -16,6 +16,17 @@ func wouldBlock(f *os.File) bool {
 	return n == 0 && err == nil
 }
 
+// stopped waits until f can be read or the other end of stop is closed, and reports whether that was
+// so.
+func stopped(f, stop *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}, {Fd: int32(stop.Fd())}}
+	for {
+		if _, err := unix.Poll(fds, -1); err != unix.EINTR {
+			return fds[1].Revents != 0
+		}
+	}
+}
+
 func mayWrite(path string) error { return unix.Access(path, unix.W_OK) }
 
 // MayCreateIn reports why files cannot be created in a directory, or nil.

@@ -59,16 +59,8 @@ func (r *LiveReader) Read(p []byte) (int, error) {
 	if r.Flush != nil && wouldBlock(r.f) {
 		r.Flush()
 	}
-	if r.Stop != nil {
-		fds = append(fds, unix.PollFd{Fd: int32(r.Stop.Fd())})
-		for {
-			if _, err := unix.Poll(fds, -1); err == nil || err != unix.EINTR {
-				break
-			}
-		}
-		if fds[1].Revents != 0 {
-			return 0, os.ErrClosed
-		}
+	if r.Stop != nil && stopped(r.f, r.Stop) {
+		return 0, os.ErrClosed
 	}
 	return r.f.Read(p)
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package tracer
 
 // The three processes exchange packets on two sockets: a byte for the type, and data.

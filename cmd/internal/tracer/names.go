@@ -1,11 +1,10 @@
+//go:build linux
+
 package tracer
 
 import "path"
 
 //go:generate go run gen_names.go
-
-// Prefix starts the names of the event types of system calls.
-const Prefix = "syscall."
 
 // CallsOf returns the numbers of the system calls whose names match a pattern of path.Match.
 func CallsOf(pattern string) (nrs []int) {

@@ -1,11 +1,11 @@
+//go:build linux
+
 package tracer
 
 import (
 	"sync"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // openers are the calls whose result is a descriptor.
@@ -31,28 +31,4 @@ func (c *call) opens() bool {
 		return c.raw[1] == unix.F_DUPFD || c.raw[1] == unix.F_DUPFD_CLOEXEC
 	}
 	return c.nr >= 0 && c.nr < len(names) && openers()[c.nr]
-}
-
-// ResultText returns what the result of a call means: "flags O_RDWR", "Timeout"; "" for results
-// that need no explanation.
-func ResultText(call string, d *posixtrace.SyscallData) string {
-	switch call {
-	case "poll", "ppoll", "select", "pselect6":
-		if d.Result == 0 {
-			return "Timeout"
-		}
-	case "fcntl":
-		if len(d.Args) < 2 {
-			break
-		}
-		switch string(d.Args[1].Value) {
-		case "F_GETFL":
-			return string(flagTables[fOpen].append([]byte("flags "), uint64(d.Result)))
-		case "F_GETFD":
-			if d.Result == unix.FD_CLOEXEC {
-				return "flags FD_CLOEXEC"
-			}
-		}
-	}
-	return ""
 }

@@ -5,6 +5,9 @@ import (
 	"sync"
 )
 
+// Prefix starts the names of the event types of system calls.
+const Prefix = "syscall."
+
 // Shape is what an analyzer needs to know of the arguments of a system call.
 type Shape struct {
 	Entered int  // how many arguments, the first ones, are known when the call begins

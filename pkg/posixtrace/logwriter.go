@@ -111,16 +111,15 @@ func (w *logWriter) begin() error {
 	if w.held.Load() {
 		return errHeld
 	}
+	create := tracelog.Create
 	if w.replace {
-		if err := w.f.Truncate(0); err != nil && !errors.Is(err, syscall.EINVAL) { // EINVAL: not a regular file
-			return err
-		}
-		w.replace = false
+		create = tracelog.Replace
 	}
-	log, err := tracelog.Create(w.f, w.super)
+	log, err := create(w.f, w.super)
 	if err != nil {
 		return err
 	}
+	w.replace = false
 	w.log = log
 	w.log.BeforeWrite(w.beforeWrite)
 	if err = w.writeMeta(); err != nil {

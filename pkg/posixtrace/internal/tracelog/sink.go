@@ -77,6 +77,7 @@ const small = 4096
 type positionalSink struct {
 	f      file
 	raw    *os.File // for reserve; nil in tests
+	old    bool     // the file has contents that the superblock replaces
 	end    int64    // the file has nothing from here on
 	kept   int64    // the file has space up to here
 	buf    []byte
@@ -144,6 +145,16 @@ func (s *positionalSink) truncate(size int64) error {
 		s.end, s.kept = size, 0
 	}
 	return err
+}
+
+// replace writes super before it truncates the file. Where there is no room for that, as in a file
+// system that never overwrites, it truncates first.
+func (s *positionalSink) replace(super []byte) error {
+	s.old = false
+	if err := s.put(0, super, nil); err != nil {
+		return s.truncate(0)
+	}
+	return s.truncate(int64(len(super)))
 }
 
 func (s *positionalSink) sync() error    { return s.f.Sync() }

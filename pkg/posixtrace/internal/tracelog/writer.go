@@ -77,6 +77,20 @@ func Create(f *os.File, super *Super) (*Writer, error) {
 	return create(out, super)
 }
 
+// Replace is Create for a file whose contents go. The file never is without a log: if the process is
+// killed meanwhile, the file has the old contents, or the log and perhaps a rest of the old contents,
+// which no longer count.
+func Replace(f *os.File, super *Super) (*Writer, error) {
+	out, err := newSink(f, super.LogPolicy)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := out.(*positionalSink); ok {
+		p.old = true
+	}
+	return create(out, super)
+}
+
 // manySlots is the number of slots above which a Loop log gets larger slots than its chunks need:
 // the writer keeps an entry for each. Tests change it.
 var manySlots uint64 = 8192
@@ -119,6 +133,11 @@ func create(out sink, super *Super) (*Writer, error) {
 	if _, ok := out.(*appendSink); ok {
 		if err := out.truncate(0); err != nil {
 			return nil, fmt.Errorf("log: %w", err)
+		}
+	}
+	if p, ok := out.(*positionalSink); ok && p.old {
+		if err := p.replace(b); err != nil {
+			return nil, fmt.Errorf("log: write superblock: %w", err)
 		}
 	}
 	if err := w.reserve(); err != nil {

@@ -85,8 +85,8 @@ stream {
 		time_t timestamp;
 	};
 	event.context := struct {
-		i32_t pid;
-		i32_t tid;
+		u32_t pid;
+		u32_t tid;
 		address_t address;
 		truncation_t truncation;
 	};

@@ -8,7 +8,6 @@ package ctf
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"math"
 	"os"
@@ -26,6 +25,7 @@ type Trace struct {
 	Env        []Variable // UTF-8 without control characters
 	Resolution int64      // of the clock, in nanoseconds
 	Name       func(posixtrace.EventID) string
+	Epoch      bool // the clock counts from 1970, so that no later time is out of its range
 
 	dir     string
 	uuid    [16]byte
@@ -33,7 +33,11 @@ type Trace struct {
 	based   bool
 	classes []*class
 	numbers []uint16 // of the classes, plus 1, by type and kind
-	stream  *stream
+	empties map[emptyClass]uint16
+	empty   uint64    // the empty strings of the event that is being written
+	strings int       // their number so far
+	stream  *stream   // of events, the one with the latest event
+	others  []*stream // of events that are older than one before them
 	streams int
 	first   int64
 	last    int64
@@ -45,16 +49,18 @@ type Trace struct {
 const (
 	magic = 0xc1fc1fc1
 	// packetSize is the size at which a packet ends.
-	packetSize = 1 << 20
+	packetSize = 256 << 10
 	headerSize = 4 + 16 + 4 + 8
 	headSize   = headerSize + 6*8
+	// maxStreams bounds memory and files if the times of a damaged log go back again and again.
+	maxStreams = 64
 )
 
 // Create starts a trace in an empty directory. identity distinguishes it from other traces: readers
 // take traces of one identity for parts of one.
 func Create(dir, identity string) *Trace {
 	sum := sha256.Sum256([]byte("posixtrace ctf " + identity))
-	t := &Trace{dir: dir, lossAt: math.MaxInt64, lossTo: math.MinInt64}
+	t := &Trace{dir: dir, empties: map[emptyClass]uint16{}, lossAt: math.MaxInt64, lossTo: math.MinInt64}
 	copy(t.uuid[:], sum[:])
 	t.uuid[6], t.uuid[8] = t.uuid[6]&0x0f|0x80, t.uuid[8]&0x3f|0x80 // version 8: a hash
 	return t
@@ -62,26 +68,45 @@ func Create(dir, identity string) *Trace {
 
 // begin sets the origin of the clock.
 func (t *Trace) begin(at int64) {
-	if !t.based {
-		t.based, t.base, t.first, t.last = true, at, at, at
+	if t.based {
+		return
+	}
+	t.based, t.base, t.first, t.last = true, at, at, at
+	if t.Epoch {
+		if t.base = 0; at < 0 {
+			t.base = math.MinInt64
+		}
 	}
 }
 
 // Begin sets the origin of the clock: the creation of the stream, if no event is older.
-func (t *Trace) Begin(created, first int64) { t.begin(min(created, first)); t.first = first }
+func (t *Trace) Begin(created, first int64) {
+	t.begin(min(created, first))
+	t.first = first
+}
 
-var errTooEarly = errors.New("an event is older than the first one")
+// ErrRange is the error of an event before the origin of the clock, or too long after it. Only damaged
+// logs have such events.
+var ErrRange = errors.New("an event is outside of the range of the clock")
 
-// Add adds events.
+// ErrOrder is the error of events whose times go back again and again.
+var ErrOrder = errors.New("the times of events go back too often")
+
+// Add adds events. After an error, Close completes the trace with the events before.
 func (t *Trace) Add(recs []posixtrace.Record) error {
 	for i := range recs {
 		rec := &recs[i]
-		if t.stream == nil || rec.UnixNano < t.stream.last {
-			if err := t.nextStream(rec.UnixNano); err != nil {
+		s := t.stream
+		if s == nil || rec.UnixNano < s.last {
+			var err error
+			if s, err = t.streamFor(rec.UnixNano); err != nil {
 				return err
 			}
 		}
-		s := t.stream
+		// Readers of the format count in 63 bits.
+		if rec.UnixNano-t.base < 0 {
+			return ErrRange
+		}
 		s.last = rec.UnixNano
 		if len(s.buf) == headSize {
 			s.first = rec.UnixNano
@@ -96,35 +121,52 @@ func (t *Trace) Add(recs []posixtrace.Record) error {
 	return nil
 }
 
-// nextStream starts another stream of events. A log that was read forward has more than one
-// if its events could not be put in order.
-func (t *Trace) nextStream(at int64) error {
+// streamFor returns the stream of events for one that is older than the latest: that whose last event
+// is the latest before it. So there are no more streams than the order needs.
+func (t *Trace) streamFor(at int64) (*stream, error) {
 	t.begin(at)
 	if at < t.base {
-		return errTooEarly
+		return nil, ErrRange
 	}
-	if err := t.end(); err != nil {
-		return err
+	var best *stream
+	for _, s := range t.others {
+		if s.last <= at && (best == nil || s.last > best.last) {
+			best = s
+		}
 	}
-	var err error
-	t.stream, err = t.newStream("events" + strconv.Itoa(t.streams))
+	if best != nil {
+		return best, nil
+	}
+	if t.streams == maxStreams {
+		return nil, ErrOrder
+	}
+	s, err := t.newStream("events" + strconv.Itoa(t.streams))
+	if err != nil {
+		return nil, err
+	}
 	t.streams++
-	return err
+	if t.stream == nil {
+		t.stream = s
+	} else {
+		t.others = append(t.others, s)
+	}
+	return s, nil
 }
 
-// end completes the stream of events.
-func (t *Trace) end() error {
-	if t.stream == nil {
-		return nil
+// end completes the streams of events.
+func (t *Trace) end() (err error) {
+	for _, s := range append(t.others, t.stream) {
+		if s == nil {
+			continue
+		}
+		t.last = max(t.last, s.last)
+		if len(s.buf) > headSize {
+			err = errors.Join(err, s.flush(0))
+		}
+		err = errors.Join(err, s.file.Close())
 	}
-	s := t.stream
-	t.stream = nil
-	t.last = max(t.last, s.last)
-	var err error
-	if len(s.buf) > headSize {
-		err = s.flush(0)
-	}
-	return errors.Join(err, s.file.Close())
+	t.stream, t.others = nil, nil
+	return err
 }
 
 // Mark notes the time of a mark of lost events: the first of a loss, or the event that ended it.
@@ -155,7 +197,9 @@ func (t *Trace) writeLosses(lost uint64) error {
 	} else if t.losing {
 		to = max(to, t.last)
 	}
-	from = max(from, t.base)
+	if from = max(from, t.base); to-t.base < 0 {
+		to = from
+	}
 	s, err := t.newStream("losses")
 	if err != nil {
 		return err
@@ -164,7 +208,7 @@ func (t *Trace) writeLosses(lost uint64) error {
 	err = s.flush(0)
 	if err == nil {
 		s.first, s.last = from, max(from, to)
-		err = s.flush(lost)
+		err = s.flush(min(lost, math.MaxUint64-1)) // babeltrace2 takes the largest for none
 	}
 	return errors.Join(err, s.file.Close())
 }
@@ -191,7 +235,6 @@ func (t *Trace) newStream(name string) (*stream, error) {
 
 // flush writes the packet. discarded is the number of events lost in the stream up to its end.
 func (s *stream) flush(discarded uint64) error {
-	le := binary.LittleEndian
 	b := le.AppendUint32(s.buf[:0], magic)
 	b = append(b, s.trace.uuid[:]...)
 	b = le.AppendUint32(b, 0)

@@ -1,7 +1,9 @@
 package export
 
 import (
+	"errors"
 	"math"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,12 +36,27 @@ func writeCTF(j *job) error {
 	})
 }
 
-// writeTrace writes the trace of one log.
+// writeTrace writes the trace of one log. The times of a damaged log may need another clock, for which
+// the log is read again.
 func (j *job) writeTrace(l *log, dir string, i int) error {
+	err := j.tryTrace(l, dir, i, l.pipe != nil)
+	if err != nil && errors.Is(err, ctf.ErrRange) && l.pipe == nil {
+		if err = l.reader.Rewind(); err == nil {
+			err = emptyDirectory(dir)
+		}
+		if err == nil {
+			err = j.tryTrace(l, dir, i, true)
+		}
+	}
+	return cli.Failure(j.opt.dest, logfile.Bare(err))
+}
+
+// tryTrace writes the trace of one log. If epoch is set, the clock can count all times since 1970.
+func (j *job) tryTrace(l *log, dir string, i int, epoch bool) error {
 	attr, origin := l.reader.Attr(), l.reader.Origin()
 	created := attr.CreateTime.UTC().Format(time.RFC3339Nano)
 	t := ctf.Create(dir, origin.BootID+"\x00"+created+"\x00"+attr.Name+"\x00"+strconv.Itoa(origin.PID)+"\x00"+j.opt.text+"\x00"+strconv.Itoa(i))
-	t.Name, t.Resolution = l.reader.EventName, int64(attr.ClockResolution)
+	t.Name, t.Resolution, t.Epoch = l.reader.EventName, int64(attr.ClockResolution), epoch
 	t.Env = []ctf.Variable{
 		{Name: "hostname", Value: escape.String(origin.Host)},
 		{Name: "boot_id", Value: escape.String(origin.BootID)},
@@ -58,11 +75,19 @@ func (j *job) writeTrace(l *log, dir string, i int) error {
 		}
 		return t.Add(recs)
 	})
-	if err == nil {
-		st := l.reader.Status()
-		err = t.Close(st.Lost + st.LogLost)
+	if errors.Is(err, ctf.ErrOrder) || errors.Is(err, ctf.ErrRange) && epoch {
+		j.env.Warn(cli.Failure(l.name, err)) // what precedes is sound
+		err = nil
 	}
-	return cli.Failure(j.opt.dest, logfile.Bare(err))
+	st := l.reader.Status()
+	lost, carry := bits.Add64(st.Lost, st.LogLost, 0)
+	if carry > 0 {
+		lost = math.MaxUint64
+	}
+	if e := t.Close(lost); err == nil {
+		err = e
+	}
+	return err
 }
 
 // createdAt returns the time of creation in nanoseconds, math.MaxInt64 if that cannot be expressed.

@@ -95,3 +95,11 @@ func lastKey(e fs.DirEntry, last string) string {
 	}
 	return "0"
 }
+
+// emptyDirectory removes what is in a directory.
+func emptyDirectory(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Mkdir(dir, 0o777)
+}

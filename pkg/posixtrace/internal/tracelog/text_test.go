@@ -82,6 +82,9 @@ func TestTextLogs(t *testing.T) {
 			}
 			log, err := Encode(a.log)
 			must(t, err)
+			if dir := os.Getenv("POSIXTRACE_TEXT_LOGS"); dir != "" { // for tests of other rooms
+				must(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)+".trace"), log, 0o600))
+			}
 			head, events, _ := strings.Cut(a.expect, "\n")
 			want, pattern, _ := strings.Cut(head, " ")
 			check := func(way string, r *Reader, err error) string {

@@ -117,20 +117,24 @@ func TestHeldLogIsUnchangedUntilBeginLog(t *testing.T) {
 }
 
 // A shutdown by another process starts a held log: the process gets the events that it saw
-// recorded. So does the process that completes the log of an owner that died while the file was
-// empty.
+// recorded. So does the process that completes the log of an owner that died before it started the
+// log.
 func TestShutdownByOthersStartsHeldLog(t *testing.T) {
 	id, err := posixtrace.OpenEventID("held")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, killed := range []bool{false, true} {
-		t.Run(map[bool]string{false: "owner alive", true: "owner killed"}[killed], func(t *testing.T) {
+	for _, c := range []struct {
+		name, old string
+		killed    bool
+	}{
+		{"owner alive", "what was there", false},
+		{"owner killed", "what was there", true},
+		{"owner killed, empty file", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			killed, old := c.killed, c.old
 			name := filepath.Join(t.TempDir(), "log")
-			old := ""
-			if !killed {
-				old = "what was there"
-			}
 			if err := os.WriteFile(name, []byte(old), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -174,6 +178,30 @@ func TestShutdownByOthersStartsHeldLog(t *testing.T) {
 				t.Errorf("the log has %d of 1 events", n)
 			}
 		})
+	}
+}
+
+// An owner that died before it started the log, and before anything was traced, leaves the file as it
+// was.
+func TestKilledOwnerWithoutEventsLeavesHeldLogAlone(t *testing.T) {
+	const old = "what was there"
+	name := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(name, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owner := tracetest.Start(t, "held-owner", name)
+	other, err := posixtrace.Attach(owner.Line())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	owner.Cmd.Process.Kill()
+	owner.Cmd.Wait()
+	if err := other.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(name); err != nil || string(b) != old {
+		t.Errorf("the file holds %q (%v), want %q", b, err, old)
 	}
 }
 

@@ -74,6 +74,7 @@ func newSuper(c *conn) *tracelog.Super {
 func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	w := &logWriter{c: c, f: f, super: newSuper(c), replace: hold}
 	w.held.Store(hold)
+	c.mem.SetLogHeld(hold)
 	var err error
 	if hold {
 		err = tracelog.Suits(f, w.super.LogPolicy)
@@ -119,13 +120,15 @@ func (w *logWriter) begin() error {
 	if err != nil {
 		return err
 	}
-	w.replace = false
 	w.log = log
 	w.log.BeforeWrite(w.beforeWrite)
 	if err = w.writeMeta(); err != nil {
 		w.log = nil
+		return err
 	}
-	return err
+	w.replace = false
+	w.c.mem.SetLogHeld(false)
+	return nil
 }
 
 // beforeWrite runs before each write that may block.

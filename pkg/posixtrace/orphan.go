@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -105,18 +107,34 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 	return nil
 }
 
-// resumeLog continues the log in f. It starts the log if the file is empty: then the owner died
-// before it did, and the stream has everything.
+// resumeLog continues the log in f. If the owner died before it started the log, the stream has
+// everything: then resumeLog starts the log in an empty file, and in place of other contents if a
+// process was traced. Otherwise the contents stay, as at a Shutdown by the owner.
 func resumeLog(c *conn, names *registry.Names, f *os.File) (*tracelog.Writer, *tracelog.Recovered, error) {
-	if st, err := f.Stat(); err != nil || st.Size() > 0 {
+	st, err := f.Stat()
+	if err != nil || st.Size() > 0 && !c.mem.LogHeld() {
 		return tracelog.Resume(f)
 	}
+	if st.Size() > 0 && !hasTraced(c) {
+		return nil, nil, tracelog.ErrNotLog
+	}
 	super := newSuper(c)
-	log, err := tracelog.Create(f, super)
+	log, err := tracelog.Replace(f, super)
 	if err == nil {
 		err = (&logWriter{c: c, names: names, log: log}).writeMeta()
 	}
 	return log, &tracelog.Recovered{Super: super}, err
+}
+
+// hasTraced reports whether a stream has events of a process, and not only those of the trace system.
+func hasTraced(c *conn) bool {
+	var rec chunk.Record
+	for s := c.mem.Snapshot(); s.Next(&rec); {
+		if rec.Event.User() || rec.Event >= event.ProcFork {
+			return true
+		}
+	}
+	return c.mem.Lost() > 0
 }
 
 // reopenLog opens the log by its path. It returns nil if the path leads to no file or to another one.

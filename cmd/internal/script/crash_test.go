@@ -89,6 +89,7 @@ type crashes struct {
 	dir string
 	env []string
 
+	created    string // when the last log was created
 	read, lost uint64 // in all
 }
 
@@ -160,6 +161,17 @@ func (h *crashes) settle(log string) {
 		h.output("ptrace-run", "true")
 	}
 	h.output("ptrace-dump", "--check", log)
+	created := func() string {
+		var attr struct{ Create_time string }
+		if err := json.Unmarshal([]byte(h.output("ptrace-dump", "--attributes", "--json", log)), &attr); err != nil || attr.Create_time == "" {
+			h.t.Fatal(attr, err)
+		}
+		return attr.Create_time
+	}
+	if created() == h.created {
+		h.output("ptrace-ctl", "list") // the killed command had not replaced the log of the last round
+	}
+	h.created = created()
 	var st struct{ Lost, Log_lost uint64 }
 	if err := json.Unmarshal([]byte(h.output("ptrace-dump", "--status", "--json", log)), &st); err != nil {
 		h.t.Fatal(err)

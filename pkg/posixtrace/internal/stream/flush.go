@@ -43,11 +43,31 @@ func (m *Mem) FlushDone(ticket uint32) (errno uint32, done bool) {
 	return m.h.flushRes.Load(), done
 }
 
+// The bits of header.sync.
+const (
+	syncEach = 1 << iota // each flush ends with the log on its device
+	logHeld              // the owner has not started the log
+)
+
 // SetSync sets whether each flush ends with the log on its device.
-func (m *Mem) SetSync(on bool) { m.h.sync.Store(uint32(b2u(on))) }
+func (m *Mem) SetSync(on bool) { m.setSync(syncEach, on) }
 
 // Sync reports whether each flush does.
-func (m *Mem) Sync() bool { return m.h.sync.Load() != 0 }
+func (m *Mem) Sync() bool { return m.h.sync.Load()&syncEach != 0 }
+
+// SetLogHeld notes whether the owner holds the log back.
+func (m *Mem) SetLogHeld(on bool) { m.setSync(logHeld, on) }
+
+// LogHeld reports whether the owner holds the log back, or died when it did.
+func (m *Mem) LogHeld() bool { return m.h.sync.Load()&logHeld != 0 }
+
+func (m *Mem) setSync(bit uint32, on bool) {
+	if on {
+		m.h.sync.Or(bit)
+	} else {
+		m.h.sync.And(^bit)
+	}
+}
 
 // AskSync is AskFlush for a flush that ends with the log on its device.
 func (m *Mem) AskSync() uint32 {

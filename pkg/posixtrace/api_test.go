@@ -26,7 +26,7 @@ func TestAPI(t *testing.T) {
 }
 
 // beside are the packages for other programs, which no program of ours imports.
-var beside = []string{"posixslog", "posixtest"}
+var beside = []string{"posixslog", "posixspan", "posixtest"}
 
 func testAPI(t *testing.T, pkg, file string) {
 	got, err := exec.Command("go", "doc", "-all", pkg).Output()

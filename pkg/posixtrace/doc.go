@@ -193,6 +193,6 @@
 //	ctx, span := request.Start(ctx, []byte(r.URL.Path))
 //	defer span.End(nil)
 //
-// Package posixslog records the lines of log/slog beside the trace points. Package posixtest is for tests
-// that wait for events and check them.
+// Package posixspan starts spans by name. Package posixslog records the lines of log/slog beside the trace
+// points. Package posixtest is for tests that wait for events and check them.
 package posixtrace

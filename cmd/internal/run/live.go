@@ -11,6 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/position"
+	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -33,6 +34,7 @@ type live struct {
 	reader *posixtrace.Reader
 	src    *output.Source
 	form   *output.Strace
+	spaces *symbols.Spaces // with --stack
 	seen   position.Position
 	count  uint64 // events seen
 	calls  waiting
@@ -64,6 +66,10 @@ func (s *session) startLive() {
 		Text: &output.Text{Style: output.NoTime}, StringSize: 32,
 		Shape: func(call string) output.CallShape { return output.CallShape(tracer.ShapeOf(call)) }, Result: tracer.ResultText,
 	}}
+	if s.plan.trace.Stack {
+		l.spaces = symbols.NewSpaces(symbols.NewTable())
+		l.src.SetFrames(l.spaces.Name)
+	}
 	if l.file == nil {
 		l.form.Prefix = l.prefix
 		if p := s.env.ErrColors(); p.On {

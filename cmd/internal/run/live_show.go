@@ -16,6 +16,9 @@ func (l *live) take(rec *posixtrace.Record) {
 		return // of the stream, not of this reader
 	}
 	l.count++
+	if l.spaces != nil {
+		l.spaces.Note(rec)
+	}
 	if l.traced(rec) {
 		l.calls.moved(rec)
 		if l.first == 0 {

@@ -93,10 +93,10 @@ const (
 func (w *Walker) caller(r *Registers, last how) (next Registers, found how) {
 	st := w.stepAt(place{r.PC, last == bySignal})
 	switch {
+	case st.returns: // also if what precedes it has CFI
+		next, found = w.byContext(r)
 	case st.row != nil:
 		next, found = w.byRow(r, st.row)
-	case st.returns:
-		next, found = w.byContext(r)
 	case st.golang && st.flags&goTop != 0:
 		return next, atEnd
 	case st.golang && st.flags&goWriteSP != 0: // it has switched stacks

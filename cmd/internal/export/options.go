@@ -15,6 +15,7 @@ var Command = &cli.Command{
 	Brief:   "Write trace logs (- is stdin) for other systems (POSIX Trace, not ptrace(2)).",
 	Options: optionTable,
 	After: `Formats: ctf    Common Trace Format 1.8, a new directory, for babeltrace2
+         otlp   lines of OTLP/JSON, for the OpenTelemetry Collector
 Status: 0 done; 1 failed, or a log is unfinished or damaged; 2 usage error.
 
 Examples: ptrace-export --to=ctf -o build.ctf build.trace; babeltrace2 build.ctf
@@ -45,6 +46,7 @@ type format struct {
 func formats() []format {
 	return []format{
 		{name: "ctf", check: needDirectory, write: writeCTF},
+		{name: "otlp", check: needFile, write: writeOTLP},
 	}
 }
 
@@ -120,6 +122,17 @@ func needDirectory(opt *options, args *cli.Args) error {
 		return cli.Usagef("the name of the output is empty")
 	case opt.dest == "-":
 		return cli.Usagef("--to=%s makes a directory, which standard output cannot be", opt.format.name)
+	}
+	return nil
+}
+
+// needFile checks the name of a file, a directory, or standard output.
+func needFile(opt *options, args *cli.Args) error {
+	switch {
+	case !args.Has("output"):
+		return cli.Usagef("missing option -o DEST")
+	case opt.dest == "":
+		return cli.Usagef("the name of the output is empty")
 	}
 	return nil
 }

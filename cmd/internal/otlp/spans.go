@@ -1,0 +1,325 @@
+package otlp
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+const (
+	// MaxEvents bounds the events in a span.
+	MaxEvents = 128
+	// maxSpanBytes bounds what they take.
+	maxSpanBytes = 1 << 20
+	// maxOpen bounds the open spans, and maxHeld the bytes that they hold. Beyond maxEventsHeld,
+	// events are log records.
+	maxOpen       = 1 << 15
+	maxHeld       = 16 << 20
+	maxEventsHeld = 8 << 20
+	// spanBytes is what a span takes beside its texts.
+	spanBytes = 512
+)
+
+// spanKey finds an open span: by its key in its process, or by its name in its thread.
+type spanKey struct {
+	pid, tid int
+	key      uint64
+	typ      *spanType
+}
+
+// spanType is a name of spans.
+type spanType struct {
+	name []byte // a JSON string
+	raw  []byte // an attribute, if the name is not UTF-8
+	hash uint64
+}
+
+// span is an open span.
+type span struct {
+	trace  *trace
+	id     uint64
+	parent uint64 // 0 for none
+	text   [73]byte
+	name   []byte // a JSON string
+	typ    *spanType
+	start  int64
+	nth    uint64
+
+	pid, tid    int
+	key         spanKey
+	shadowed    *span // an older one that has the same key
+	home        *home
+	older       *span // in its home
+	newer       *span
+	depth       int  // of a span with a key: how many with keys are around it, and itself
+	shell       bool // comes from a shell
+	whole       bool // all threads of the process are in it
+	process     bool
+	guessed     bool // a process whose parent is not known, or not yet
+	executed    bool
+	end         int64
+	held        int
+	failed      bool
+	message     []byte
+	attributes  []byte
+	events      []byte
+	eventsCount int
+}
+
+// compose writes the members of a log record in the span.
+func (s *span) compose() {
+	b := hex.AppendEncode(append(s.text[:0], `,"traceId":"`...), s.trace.id[:])
+	b = appendID(append(b, `","spanId":"`...), s.id)
+	_ = append(b, '"')
+}
+
+func appendID(b []byte, id uint64) []byte {
+	var raw [8]byte
+	binary.BigEndian.PutUint64(raw[:], id)
+	return hex.AppendEncode(b, raw[:])
+}
+
+// newSpan returns a span, or nil if too many are open.
+func (l *Log) newSpan(rec *posixtrace.Record) *span {
+	if l.count >= maxOpen || l.held+len(rec.Data) >= maxHeld {
+		return nil
+	}
+	s := l.free
+	if s != nil {
+		l.free = s.older
+		*s = span{attributes: s.attributes[:0], events: s.events[:0], message: s.message[:0]}
+	} else {
+		s = &span{}
+	}
+	l.count++
+	l.number++
+	s.nth, s.start, s.pid, s.tid = l.number, rec.UnixNano, rec.PID, rec.TID
+	return s
+}
+
+// hold counts the memory of a span whose texts have grown.
+func (l *Log) hold(s *span) {
+	n := spanBytes + cap(s.attributes) + cap(s.events)
+	l.held += n - s.held
+	s.held = n
+}
+
+// describe gives a span its ids: those of its context, if it has one, or else some of its own.
+func (l *Log) describe(s *span, rec *posixtrace.Record, name uint64, around *span, d *posixtrace.ContextData, described bool) {
+	switch {
+	case described:
+		s.trace, s.id, s.parent = l.traceOf(d), binary.BigEndian.Uint64(d.SpanID[:]), binary.BigEndian.Uint64(d.Parent[:])
+	case around != nil:
+		s.trace, s.id, s.parent = around.trace, l.ids.span(rec, name), around.id
+	default:
+		s.trace, s.id = l.trace, l.ids.span(rec, name)
+	}
+	s.compose()
+}
+
+// begin starts a span. It reports false if there are too many.
+func (l *Log) begin(rec *posixtrace.Record, t *eventType, d posixtrace.ContextData, described bool) bool {
+	s := l.newSpan(rec)
+	if s == nil {
+		return false
+	}
+	s.typ, s.name = t.span, t.span.name
+	s.key = keyOf(rec, t)
+	s.shell = rec.Address&posixtrace.SpoolAddress != 0
+	h := l.homeOf(rec, true)
+	s.home = h
+	s.whole = rec.TID != rec.PID && h != nil && h.span != nil && h.pid == rec.TID
+	around, missing := l.around(s, h, rec)
+	l.describe(s, rec, t.span.hash, around, &d, described)
+	if missing != 0 && !described {
+		s.parent = missing
+	}
+	b := l.appendWhere(s.attributes, rec)
+	b = appendName(b, t.span.raw)
+	if rec.Span != 0 {
+		b = appendHexAttribute(b, "posixtrace.span", rec.Span)
+	}
+	b = appendTruncation(appendPayload(b, "posixtrace.data", rec), rec)
+	s.attributes = b
+	l.hold(s)
+	s.shadowed = l.open[s.key]
+	l.open[s.key] = s
+	h.push(s)
+	l.changes++
+	return true
+}
+
+// keyOf returns the key of the span of an event.
+func keyOf(rec *posixtrace.Record, t *eventType) spanKey {
+	switch {
+	case rec.Span == 0:
+		return spanKey{rec.PID, rec.TID, 0, t.span}
+	case recipe.IsKey(rec.Span): // unique in the log
+		return spanKey{-1, -1, rec.Span, nil}
+	}
+	return spanKey{rec.PID, -1, rec.Span, nil}
+}
+
+// end ends a span. It reports false if none is open.
+func (l *Log) end(rec *posixtrace.Record, t *eventType) bool {
+	s := l.open[keyOf(rec, t)]
+	if s == nil || s.typ != t.span {
+		return false
+	}
+	b := s.attributes
+	if rec.TID != s.tid {
+		b = appendIntAttribute(b, "posixtrace.end.thread.id", int64(rec.TID))
+	}
+	if rec.Address != 0 {
+		b = appendHexAttribute(b, "posixtrace.end.address", rec.Address)
+	}
+	b = appendPayload(b, "posixtrace.end.data", rec)
+	if rec.Truncation != posixtrace.TruncationNone {
+		b = appendStringAttribute(b, "posixtrace.end.truncation", rec.Truncation.String())
+	}
+	s.attributes = b
+	if status := analysis.EndStatus(rec); status != 0 {
+		s.failed = true
+		s.message = append(append(s.message[:0], "status "...), strconv.Itoa(status)...)
+	}
+	s.end = rec.UnixNano
+	l.unlink(s)
+	l.write(s, 0)
+	l.release(s)
+	return true
+}
+
+// unlink removes a span from those that are open.
+func (l *Log) unlink(s *span) {
+	if s.shadowed != nil {
+		l.open[s.key] = s.shadowed
+	} else {
+		delete(l.open, s.key)
+	}
+	s.home.pull(s)
+	if s.key.key != 0 {
+		l.remember(s)
+	}
+	l.changes++
+}
+
+func (l *Log) release(s *span) {
+	l.count--
+	l.held -= s.held
+	// What a span has grown is not kept: thousands of spans would keep it.
+	if cap(s.attributes) > 1<<11 {
+		s.attributes = nil
+	}
+	if cap(s.events) > 1<<11 {
+		s.events = nil
+	}
+	s.older, l.free = l.free, s
+}
+
+// addEvent adds an event to a span, or reports false if it has no room.
+func (l *Log) addEvent(s *span, rec *posixtrace.Record, t *eventType) bool {
+	if s.eventsCount >= MaxEvents || len(s.events) >= maxSpanBytes || l.held >= maxEventsHeld {
+		return false
+	}
+	b := s.events
+	if len(b) > 0 {
+		b = append(b, ',')
+	}
+	s.events = l.appendEvent(b, s, rec, t)
+	s.eventsCount++
+	l.hold(s)
+	return true
+}
+
+// write writes a span that has ended.
+func (l *Log) write(s *span, lost uint64) {
+	b := append(l.spans.next(), '{')
+	b = append(b, s.text[1:]...)
+	if s.parent != 0 {
+		b = append(appendID(append(b, `,"parentSpanId":"`...), s.parent), '"')
+	}
+	b = s.trace.appendFlags(b)
+	if s.trace.state != "" {
+		b = appendString(append(b, `,"traceState":`...), s.trace.state)
+	}
+	b = append(append(b, `,"name":`...), s.name...)
+	b = appendTime(append(b, `,"kind":1,"startTimeUnixNano":"`...), s.start)
+	b = appendTime(append(b, `","endTimeUnixNano":"`...), max(s.start, s.end))
+	b = append(b, '"')
+	if len(s.attributes) > 0 {
+		b = append(append(append(b, `,"attributes":[`...), bytes.TrimPrefix(s.attributes, comma)...), ']')
+	}
+	if len(s.events) > 0 {
+		b = append(append(append(b, `,"events":[`...), s.events...), ']')
+	}
+	if lost > 0 {
+		b = appendInt(append(b, `,"droppedEventsCount":`...), int64(dropped(lost)))
+	}
+	if s.failed {
+		b = append(appendString(append(b, `,"status":{"message":`...), s.message), `,"code":2}`...)
+	}
+	l.spans.end(append(b, '}'))
+}
+
+// unfinished ends a span whose end is not in the log.
+func (l *Log) unfinished(s *span, at int64) {
+	s.end, s.failed = at, true
+	s.attributes = append(s.attributes, `,{"key":"posixtrace.unfinished","value":{"boolValue":true}}`...)
+	s.message = append(s.message[:0], "unfinished"...)
+}
+
+// finish ends what is still open, the latest first, and the span of the run.
+func (l *Log) finish(lost uint64) {
+	var left []*span
+	for _, s := range l.open {
+		for ; s != nil; s = s.shadowed {
+			left = append(left, s)
+		}
+	}
+	for _, h := range l.homes {
+		if h.span != nil && h.span != l.root {
+			left = append(left, h.span)
+		}
+	}
+	slices.SortFunc(left, func(x, y *span) int { return cmp.Compare(y.nth, x.nth) })
+	if l.root != nil {
+		left, l.first = append(left, l.root), nil
+	}
+	for _, s := range left {
+		l.unfinished(s, l.to)
+		if s == l.root {
+			l.first = s
+			break
+		}
+		l.write(s, 0)
+	}
+	switch {
+	case l.first != nil:
+		l.write(l.losing(l.first, lost), lost)
+	case lost > 0:
+		l.write(l.losing(l.whole(), lost), lost)
+	}
+}
+
+// whole returns a span of the whole log, for one that has no span of its command.
+func (l *Log) whole() *span {
+	s := &span{trace: l.trace, start: l.from, end: l.to, name: []byte(`"posixtrace"`)}
+	s.id = l.ids.span(&posixtrace.Record{EventInfo: posixtrace.EventInfo{UnixNano: l.from}}, hash("posixtrace"))
+	s.compose()
+	return s
+}
+
+// losing notes lost events in a span: the count of the protocol has 32 bits.
+func (l *Log) losing(s *span, lost uint64) *span {
+	if lost > 0 {
+		s.attributes = appendIntAttribute(s.attributes, "posixtrace.lost", int64(min(lost, 1<<63-1)))
+	}
+	return s
+}

@@ -142,7 +142,19 @@ func (b *bench) reading() *group {
 			return err
 		}
 	}
+	// export times a program that makes a directory.
+	export := func(key, dest string, argv ...string) func(series) error {
+		return func(s series) error {
+			r, err := command(os.DevNull, argv...)
+			if err == nil {
+				s.put(key, n/r.wall)
+				s.put(key+" memory", r.rss)
+			}
+			return errors.Join(err, os.RemoveAll(dest))
+		}
+	}
 	dump, log := b.tool("ptrace-dump"), b.file("paced")
+	ourCTF, theirCTF := b.file("export"), b.file("copy")
 	events := fmt.Sprintf("%.0f million events", n/1e6)
 	return &group{
 		rounds: 3,
@@ -155,8 +167,12 @@ func (b *bench) reading() *group {
 			{name: "the same with --golden, one core", unit: rate, oursKey: "golden", theirsKey: "text", peer: "as text (ptrace-dump)", bar: least(0.33)},
 			{name: "the same with --chrome, one core", unit: rate, oursKey: "chrome", theirsKey: "text", peer: "as text (ptrace-dump)", bar: least(0.33)},
 			{name: "count events of one type in " + events + " (-s -e NAME), one core", unit: rate, oursKey: "count", theirsKey: "their count", peer: "babeltrace2, sink.utils.counter", bar: least(30)},
+			{name: "export " + events + " as CTF (ptrace-export --to=ctf), one core", unit: rate, oursKey: "ctf", theirsKey: "their ctf", peer: "babeltrace2, CTF to CTF", bar: least(10)},
+			{name: "the same: memory", unit: megabytes, oursKey: "ctf memory", theirsKey: "their ctf memory", peer: "babeltrace2, CTF to CTF", bar: most(1)},
 		},
 		steps: []func(series) error{
+			export("ctf", ourCTF, b.pinned(b.tool("ptrace-export"), "--to=ctf", "-o", ourCTF, log)...),
+			export("their ctf", theirCTF, b.pinned("babeltrace2", "--output-format=ctf", "--output="+theirCTF, b.file("ctf"))...),
 			timed("text", b.pinned(dump, log)...),
 			timed("their text", b.pinned("babeltrace2", b.file("ctf"))...),
 			timed("json", b.pinned(dump, "-j", log)...),

@@ -54,6 +54,10 @@ func openLog(env *cli.Env, name string) (*log, error) {
 		return nil, err
 	}
 	l.reader, l.pipe = reader, live
+	if live == nil {
+		// Damage that comes to light with the first event ends the log for the others, as in ptrace-dump.
+		selection.FirstTime(reader)
+	}
 	return l, nil
 }
 

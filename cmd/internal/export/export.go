@@ -41,7 +41,7 @@ func export(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	ctx, interrupted := signals.CatchInterrupts(context.Background())
-	j.ctx, j.progress = ctx, progress.New(env, nil)
+	j.ctx, j.progress = ctx, j.newProgress()
 	stop, err := stopWith(ctx, j.logs)
 	if err != nil {
 		return cli.Failure("pipe", err)
@@ -57,6 +57,32 @@ func export(env *cli.Env, args *cli.Args) error {
 	}
 	j.report()
 	return nil
+}
+
+// newProgress returns the line of progress, which has a part of the whole if there is one log.
+func (j *job) newProgress() *progress.Line {
+	l := j.logs[0]
+	if len(j.logs) > 1 || l.pipe != nil {
+		return progress.New(j.env, nil)
+	}
+	line := progress.New(j.env, func() (int64, bool) {
+		f, err := os.Open(l.file.Name())
+		if err != nil {
+			return 0, false
+		}
+		defer f.Close()
+		r, err := posixtrace.NewReader(f)
+		if err != nil {
+			return 0, false
+		}
+		defer r.Close()
+		last, err := selection.LastTime(r, f)
+		return last, err == nil
+	})
+	if line != nil {
+		line.From, line.To = j.since, j.until
+	}
+	return line
 }
 
 // stopWith ends the reads of pipes when the context ends. The function that it returns releases what

@@ -16,6 +16,7 @@
 #define PXT_EV_NameMax 255
 #define PXT_EV_Overflow 5
 #define PXT_EV_ProcFork 16
+#define PXT_EV_ProcMap 22
 #define PXT_EV_Resume 6
 #define PXT_EV_SetWords 64
 #define PXT_EV_Start 2
@@ -32,6 +33,8 @@
 #define PXT_CK_KindJoint 32763
 #define PXT_CK_KindPad 32764
 #define PXT_CK_KindSite 32767
+#define PXT_CK_MapHead 16
+#define PXT_CK_MapNote 1936744813
 #define PXT_CK_MaxData 32768
 #define PXT_CK_MaxSites 32752
 #define PXT_CK_MaxSize 131072
@@ -50,6 +53,7 @@
 #define PXT_Full 2
 #define PXT_LogFull 4
 #define PXT_Loop 1
+#define PXT_MaxMaps 64
 #define PXT_MaxPattern 254
 #define PXT_MaxPatterns 64
 #define PXT_MaxSlots 1024
@@ -80,9 +84,11 @@
 #define PXT_genShift 44
 #define PXT_headerSize 36864
 #define PXT_idxMask 1073741823
+#define PXT_leastNotes 512
 #define PXT_leaving 5
 #define PXT_lookAgain 64
 #define PXT_lossMask UINT64_C(0xfffffffffff)
+#define PXT_mapShare 16
 #define PXT_maxAnchors 256
 #define PXT_maxFile UINT64_C(0x10000000000)
 #define PXT_maxLead UINT64_C(0xee6b28000)
@@ -277,7 +283,8 @@ struct pxt_desc {
 	_Atomic uint64_t lostOver;
 	_Atomic uint64_t cleared;
 	_Atomic uint64_t clearedAt;
-	uint64_t unused14[2];
+	_Atomic uint64_t notes;
+	uint64_t unused15;
 };
 _Static_assert(sizeof(struct pxt_desc) == 128, "layout");
 _Static_assert(offsetof(struct pxt_desc, ctl) == 0, "layout");
@@ -294,6 +301,7 @@ _Static_assert(offsetof(struct pxt_desc, last) == 80, "layout");
 _Static_assert(offsetof(struct pxt_desc, lostOver) == 88, "layout");
 _Static_assert(offsetof(struct pxt_desc, cleared) == 96, "layout");
 _Static_assert(offsetof(struct pxt_desc, clearedAt) == 104, "layout");
+_Static_assert(offsetof(struct pxt_desc, notes) == 112, "layout");
 
 struct pxt_header {
 	struct pxt_stable stable;

@@ -63,11 +63,11 @@ var wire = []part{
 
 // parts are the files that the traced process shares with the Go package.
 var parts = []part{
-	{"event", "PXT_EV_", regexp.MustCompile(`^(Unnamed|FirstUser|FirstDynamic|Max|NameMax|SetWords|Error|Start|Stop|Filter|Overflow|Resume|FlushStart|FlushStop|ProcFork|MaxEncodedSet)$`), nil},
+	{"event", "PXT_EV_", regexp.MustCompile(`^(Unnamed|FirstUser|FirstDynamic|Max|NameMax|SetWords|Error|Start|Stop|Filter|Overflow|Resume|FlushStart|FlushStop|ProcFork|ProcMap|MaxEncodedSet)$`), nil},
 	{"chunk", "PXT_CK_", regexp.MustCompile(`.`), nil},
 	{"stream", "PXT_", regexp.MustCompile(`^((off|count|slot|gen|state|busy|tag|idx|loss|site)(Bits|Shift|Mask|Bit|Cache)|busyBit|noChunk|frozenBit|wasCleared|` +
 		`free|claiming|owned|open|full|leaving|partial|Running|Full|LogFull|NoRestart|StopReported|Dead|second|turning|odd|stateGen|stateFlags|` +
-		`MaxSlots|max(Places|Opens|Anchors|File|Lead|Lost)|MaxPatterns?|patternSize|Clock[A-Z].*|Loop|UntilFull|Flush|Append|reserved|replacedShift|aside|somePartial|` +
+		`MaxSlots|MaxMaps|mapShare|leastNotes|max(Places|Opens|Anchors|File|Lead|Lost)|MaxPatterns?|patternSize|Clock[A-Z].*|Loop|UntilFull|Flush|Append|reserved|replacedShift|aside|somePartial|` +
 		`unfixed|skew|far(Back|Behind)|descSize|headerSize|MaxSystemData|version|firstStable|StartSize|spread|lookAgain|.*Tries|reachedEvery|pageSize)$`), []string{"stable", "fixed", "account", "markWords", "front", "desc", "header"}},
 	{"registry", "PXT_PG_", regexp.MustCompile(`^(page.*|off.*|ent[A-Z].*|entrySize|recHeader|rec[A-Z].*|MaxStreams|Self|Inherit|Child|class.*|names.*|.*Mode)$`), nil},
 }

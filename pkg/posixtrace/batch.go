@@ -36,7 +36,7 @@ func (r *Reader) NextBatch(b *Batch) error {
 	}
 	hold := &b.hold
 	for len(b.Records) == 0 {
-		if r.log == nil || r.logDone {
+		if r.log == nil || r.logDone || len(r.queue) > 0 {
 			rec, err := r.Next()
 			if err != nil {
 				return err
@@ -76,6 +76,9 @@ func (r *Reader) NextBatch(b *Batch) error {
 func (r *Reader) timed(recs []Record, raw []chunk.Record) []Record {
 	clock := r.log.Clock()
 	all := r.since == math.MinInt64 && r.until == math.MaxInt64
+	if r.sel.Mappings {
+		return r.timedWithMaps(recs[:0], raw)
+	}
 	n := 0
 	for i := range raw {
 		rec := &raw[i]
@@ -100,4 +103,15 @@ func (r *Reader) timed(recs []Record, raw []chunk.Record) []Record {
 		n++
 	}
 	return recs[:n]
+}
+
+// timedWithMaps appends the events read to recs, and the mappings noted before them.
+func (r *Reader) timedWithMaps(recs []Record, raw []chunk.Record) []Record {
+	clock := r.log.Clock()
+	for i := range raw {
+		if ns := clock.Nanos(raw[i].Tick); ns >= r.since && ns < r.until {
+			recs = r.withMaps(recs, &raw[i], ns)
+		}
+	}
+	return recs
 }

@@ -38,6 +38,10 @@ func (r *Reader) Count(c *Counts) error {
 	if r.closed {
 		return fail("Count", errReaderClosed, syscall.EINVAL)
 	}
+	if r.sel.Mappings {
+		r.reportMaps(false)
+		defer r.reportMaps(true)
+	}
 	if r.log != nil && !r.logDone && r.since == math.MinInt64 && r.until == math.MaxInt64 {
 		more, err := r.log.Count(&c.log)
 		if err != nil {

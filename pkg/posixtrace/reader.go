@@ -54,6 +54,7 @@ type Reader struct {
 	raw          []chunk.Record                                 // for NextBatch
 	takeSnapshot func() (*stream.Snapshot, *chunk.Clock, error) // for Rewind
 	known        []string                                       // names of event types by id, as far as they were needed
+	queue        []Record                                       // Next reports these first: mappings, and their event
 }
 
 var errReaderClosed = closedError("the reader is closed")
@@ -94,6 +95,11 @@ func (r *Reader) Next() (*Record, error) {
 		return nil, fail("posix_trace_getnext_event", errReaderClosed, syscall.EINVAL)
 	}
 	for {
+		if len(r.queue) > 0 {
+			r.out = r.queue[0]
+			r.queue = r.queue[1:]
+			return &r.out, nil
+		}
 		clock := r.clock
 		switch {
 		case r.log != nil && !r.logDone:
@@ -112,7 +118,7 @@ func (r *Reader) Next() (*Record, error) {
 			if !more {
 				return nil, io.EOF
 			}
-			if r.sel.Types != nil && !r.sel.Types.s.Has(r.rec.Event) {
+			if !r.selects(r.rec.Event) && (r.rec.Maps == nil || !r.sel.Mappings) {
 				continue
 			}
 		default:
@@ -121,6 +127,10 @@ func (r *Reader) Next() (*Record, error) {
 		o := &r.out
 		r.set(o, &r.rec, clock.Nanos(r.rec.Tick))
 		if o.UnixNano < r.since || o.UnixNano >= r.until {
+			continue
+		}
+		if r.rec.Maps != nil && r.sel.Mappings {
+			r.queue = r.withMaps(r.queue[:0], &r.rec, o.UnixNano)
 			continue
 		}
 		return o, nil
@@ -155,6 +165,7 @@ func (r *Reader) Rewind() error {
 	if r.closed {
 		return fail(op, errReaderClosed, syscall.EINVAL)
 	}
+	r.queue = nil
 	if r.log != nil {
 		if err := r.log.Rewind(); err != nil {
 			return fail(op, err, syscall.EIO)
@@ -167,6 +178,9 @@ func (r *Reader) Rewind() error {
 		var err error
 		if r.mem, r.clock, err = r.takeSnapshot(); err != nil {
 			return fail(op, err, syscall.EINVAL)
+		}
+		if r.sel.Mappings {
+			r.mem.ReportMaps()
 		}
 	default:
 		r.mem.Rewind()

@@ -1,6 +1,9 @@
 package posixtrace
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+import (
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+)
 
 // Record is an event with the name of its type and its data. Extension.
 type Record struct {
@@ -14,6 +17,30 @@ func (r *Reader) set(o *Record, rec *chunk.Record, ns int64) {
 	describe(&o.EventInfo, rec, ns)
 	o.Name, o.Data = r.name(o.ID), rec.Data
 }
+
+// withMaps appends an event, behind the mappings that were noted before it, as far as they are
+// selected by their types.
+func (r *Reader) withMaps(recs []Record, rec *chunk.Record, ns int64) []Record {
+	for m := rec.Maps; m != nil && r.selects(event.ProcMap); m = m.Next {
+		var o Record
+		r.set(&o, mapRecord(m), ns)
+		recs = append(recs, o)
+	}
+	if r.selects(rec.Event) {
+		var o Record
+		r.set(&o, rec, ns)
+		recs = append(recs, o)
+	}
+	return recs
+}
+
+// mapRecord returns a note on a mapping as an event.
+func mapRecord(m *chunk.Map) *chunk.Record {
+	return &chunk.Record{Event: event.ProcMap, PID: m.PID, Data: m.Data}
+}
+
+// selects reports whether events of a type are selected.
+func (r *Reader) selects(id event.ID) bool { return r.sel.Types == nil || r.sel.Types.s.Has(id) }
 
 // describe fills o from a decoded event and its time in nanoseconds.
 func describe(o *EventInfo, rec *chunk.Record, ns int64) {

@@ -2,6 +2,7 @@ package posixtrace
 
 import (
 	"math"
+	"runtime"
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -12,11 +13,16 @@ import (
 type Selection struct {
 	Since, Until time.Time // events at or after Since and before Until
 	Types        *EventSet // events of these types
+	// Mappings adds to the events, as EventProcMap, what traced processes have noted of their mappings
+	// beside their own events, to name the addresses. These are no events: only Next, NextBatch and All
+	// report them, and no count includes them.
+	Mappings bool
 }
 
 // Select restricts the reader to a selection. The caller calls it before Next. Extension.
 func (r *Reader) Select(sel Selection) {
-	r.sel = sel
+	defer runtime.KeepAlive(r)
+	r.sel, r.queue = sel, nil
 	r.since, r.until = math.MinInt64, math.MaxInt64
 	if !sel.Since.IsZero() {
 		r.since = sel.Since.UnixNano()
@@ -24,9 +30,13 @@ func (r *Reader) Select(sel Selection) {
 	if !sel.Until.IsZero() {
 		r.until = sel.Until.UnixNano()
 	}
+	if r.mem != nil && sel.Mappings {
+		r.mem.ReportMaps()
+	}
 	if r.log == nil {
 		return
 	}
+	r.log.Maps = sel.Mappings
 	var types *event.Set
 	if sel.Types != nil {
 		types = &sel.Types.s
@@ -42,6 +52,13 @@ func (r *Reader) Select(sel Selection) {
 		}
 	}
 	r.log.Select(lo, hi, types)
+}
+
+// reportMaps sets Selection.Mappings for what is read from here on.
+func (r *Reader) reportMaps(on bool) {
+	if r.sel.Mappings = on; r.log != nil {
+		r.log.Maps = on
+	}
 }
 
 // firstTick returns the first tick whose time is nanos or later.

@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"bytes"
 	"encoding/binary"
+	"syscall"
 )
 
 // MapData is the data of EventProcMap: a part of a file that a process has mapped, with which the
@@ -16,13 +17,19 @@ type MapData struct {
 	Removed    bool   // the path was another file's by then, or none's
 	First      bool   // the first of the program that the process executes: what it mapped before is gone
 	Parent     int    // unless 0, the rest is zero: the process has the mappings of this one, which created it
+
+	// Of a mapping that the process has noted itself (Selection.Mappings):
+	Program uint64        // a number of the program: it changes when the process executes another one; or 0
+	Err     syscall.Errno // unless 0, why the process could not read its mappings; the addresses are all there are
 }
 
 const (
 	mapDataSize = 3*8 + 4 + 2 + 2
+	mapOwnSize  = 8 + 4 + 4
 
 	mapRemoved = 1 << 0
 	mapFirst   = 1 << 1
+	mapOwn     = 1 << 2
 
 	maxBuildID = 255
 )
@@ -40,10 +47,17 @@ func (d *MapData) Append(b []byte) []byte {
 	if d.First {
 		flags |= mapFirst
 	}
+	if d.Program != 0 || d.Err != 0 {
+		flags |= mapOwn
+	}
 	id := d.BuildID[:min(len(d.BuildID), maxBuildID)]
 	b = le.AppendUint32(b, uint32(d.Parent))
 	b = le.AppendUint16(b, flags)
 	b = le.AppendUint16(b, uint16(len(id)))
+	if flags&mapOwn != 0 {
+		b = le.AppendUint64(b, d.Program)
+		b = le.AppendUint64(b, uint64(uint32(d.Err)))
+	}
 	return append(append(b, id...), d.Path...)
 }
 
@@ -58,7 +72,14 @@ func DecodeMap(data []byte) (d MapData, err error) {
 	d.Parent = int(int32(le.Uint32(data[24:])))
 	flags, n := le.Uint16(data[28:]), int(le.Uint16(data[30:]))
 	d.Removed, d.First = flags&mapRemoved != 0, flags&mapFirst != 0
-	if data = data[mapDataSize:]; n > len(data) || n > maxBuildID {
+	if data = data[mapDataSize:]; flags&mapOwn != 0 {
+		if len(data) < mapOwnSize {
+			return MapData{}, einval("DecodeMap", "proc.map data of %d bytes", len(data)+mapDataSize)
+		}
+		d.Program, d.Err = le.Uint64(data), syscall.Errno(le.Uint32(data[8:]))
+		data = data[mapOwnSize:]
+	}
+	if n > len(data) || n > maxBuildID {
 		return MapData{}, einval("DecodeMap", "build id of %d bytes", n)
 	}
 	if n > 0 {

@@ -239,6 +239,7 @@ func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error)
 		c.release() // do not keep the mapping until the next garbage collection
 		return nil, err
 	}
+	a.w.NoteMaps(ownMaps())
 	t.missed.connected(c)
 	// Only the lock needs the descriptor.
 	c.f.Close()

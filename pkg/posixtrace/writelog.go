@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"cmp"
 	"io"
+	"runtime"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -11,7 +12,8 @@ import (
 )
 
 // WriteLog writes the events that r reports from here on as a finished log to w. If keep is not
-// nil, WriteLog writes only the events for which keep returns true. The new log has the attributes,
+// nil, WriteLog writes only the events for which keep returns true; it also asks keep about the mappings
+// that traced processes have noted (Selection.Mappings). The new log has the attributes,
 // origin, event types and status of the old one, and the log-full-policy PolicyAppend. WriteLog
 // needs constant memory, and w need not be seekable. Of an unfinished or damaged log it writes the
 // sound part, reports the rest in the log-overrun-status of the new log, and State reports it
@@ -47,6 +49,7 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 		r.log.OnWait = func() { waitErr = cmp.Or(waitErr, batch.Flush()) }
 		defer func() { r.log.OnWait = nil }()
 	}
+	defer r.collectMaps()()
 	for {
 		rec, err := r.Next()
 		if waitErr != nil {
@@ -58,7 +61,13 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 		if err != nil {
 			return err
 		}
-		if keep != nil && !keep(rec) {
+		for m := r.rec.Maps; m != nil; m = m.Next {
+			var note Record
+			if r.set(&note, mapRecord(m), rec.UnixNano); keep == nil || keep(&note) {
+				batch.Note(m)
+			}
+		}
+		if !r.selects(event.ID(rec.ID)) || keep != nil && !keep(rec) {
 			continue
 		}
 		if !known.Has(event.ID(rec.ID)) {
@@ -83,6 +92,19 @@ func (r *Reader) WriteLog(w io.Writer, keep func(*Record) bool) error {
 		return fail(op, err, syscall.EIO)
 	}
 	return fail(op, log.Seal(r.endStatus(), false), syscall.EIO)
+}
+
+// collectMaps makes the reader find the notes on mappings, without reporting them, until the function
+// that it returns is called.
+func (r *Reader) collectMaps() (end func()) {
+	defer runtime.KeepAlive(r)
+	sel := r.sel.Mappings
+	r.reportMaps(true)
+	r.sel.Mappings = false
+	if r.mem != nil {
+		r.mem.ReportMaps()
+	}
+	return func() { r.reportMaps(sel) }
 }
 
 // super returns the superblock of the new log.

@@ -179,6 +179,7 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	opt.sel.exits = opt.style == output.CostTime && !opt.sel.wants(posixtrace.EventProcExit, "proc.exit")
 	opt.sel.symbols, opt.sel.stacks = withSymbols(args), args.Has("stack")
 	opt.sel.maps = opt.sel.symbols || opt.sel.stacks
+	opt.sel.notes = opt.mode == "" && opt.sel.Include != nil && opt.sel.Include.Names("proc.map")
 	opt.sel.hideFlushMarks = opt.hidesFlushMarks()
 	if args.Has("cursor") && opt.cursor == "" {
 		return nil, cli.BadValue("cursor", "", errors.New("not a file"))

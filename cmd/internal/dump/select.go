@@ -16,6 +16,7 @@ type selects struct {
 	symbols        bool          // --symbols, or %s in --format
 	stacks         bool          // --stack
 	maps           bool          // proc.map, shown or not: for the names of these
+	notes          bool          // mappings that processes have noted are shown as events proc.map
 	calls          callSelection
 }
 

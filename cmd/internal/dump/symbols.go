@@ -3,6 +3,7 @@ package dump
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
@@ -29,6 +30,9 @@ func (in *input) nameAddresses(table *symbols.Table, sel *selects) {
 		// A call returns to the instruction after it. A signal interrupts the instruction at the address.
 		exact := rec.ID == posixtrace.EventProcSignal || rec.ID == posixtrace.EventProcExec
 		where, source, err = s.Name(rec.PID, rec.UnixNano, rec.Address, !exact)
+		if errors.Is(err, symbols.ErrUnknown) && in.reader == nil && in.readMapsAgain() {
+			where, source, err = s.Name(rec.PID, rec.UnixNano, rec.Address, !exact)
+		}
 		if errors.Is(err, symbols.ErrUnknown) && (rec.ID == posixtrace.EventProcExec || rec.ID < posixtrace.EventProcFork) {
 			return "", "", nil // the address of a program's start, or of a command of this module, says little
 		}
@@ -36,20 +40,36 @@ func (in *input) nameAddresses(table *symbols.Table, sel *selects) {
 	})
 }
 
-// readMaps reads the events proc.map of an input that can be read more than once: the listing may
-// skip them.
+// readMapsAgain reads what processes have noted of their mappings in a stream whose events are consumed.
+// Only a snapshot of the stream has the notes. It returns false if the last one is too recent.
+func (in *input) readMapsAgain() bool {
+	now := time.Now()
+	if now.Before(in.nextSnapshot) {
+		return false
+	}
+	in.readMaps()
+	in.nextSnapshot = time.Now().Add(max(snapshotEvery, snapshotShare*time.Since(now)))
+	return true
+}
+
+// readMaps reads the events proc.map, and the mappings that processes have noted, of an input that can
+// be read more than once: the listing may skip them.
 func (in *input) readMaps() {
-	if in.follow || !in.seekable() {
+	open := in.open
+	switch {
+	case in.reader == nil:
+		open = in.stream.Reader
+	case in.follow || !in.seekable():
 		return
 	}
-	r, err := in.open()
+	r, err := open()
 	if err != nil {
 		return // the listing reports it
 	}
 	defer r.Close()
 	var types posixtrace.EventSet
 	types.Add(posixtrace.EventProcMap)
-	r.Select(posixtrace.Selection{Types: &types})
+	r.Select(posixtrace.Selection{Types: &types, Mappings: true})
 	var b posixtrace.Batch
 	for err == nil { // the listing reports an error
 		if err = r.NextBatch(&b); err == nil {

@@ -180,8 +180,11 @@ func (w *walk) prepare() error {
 		w.begin(first)
 	}
 	for _, in := range w.inputs {
-		if in.seekable() {
+		switch {
+		case in.seekable():
 			in.narrow(w.since, w.until, &w.opt.sel)
+		case in.reader != nil && (w.opt.sel.notes || w.opt.sel.maps):
+			in.reader.Select(posixtrace.Selection{Mappings: true})
 		}
 	}
 	return nil
@@ -199,6 +202,7 @@ func (in *input) narrow(since, until int64, sel *selects) {
 		until = math.MaxInt64 // the input ends at the first event after the bound, which the reader returns
 	}
 	s := selection.Between(since, until)
+	s.Mappings = sel.notes || sel.maps && in.follow // else readMaps has them
 	// A log that is being written may get new types, and a damaged log may lack
 	// definitions.
 	if state, _ := in.reader.State(); state == posixtrace.LogFinished {

@@ -1,7 +1,9 @@
 package symbols
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,6 +30,7 @@ const (
 	maxMapped  = 4096     // for each process
 	maxMapRoom = 64 << 20 // bytes
 	maxParents = 256      // that share a mapping
+	maxRepeats = 64       // how many mappings are compared with a new one
 )
 
 // NewSpaces returns an empty Spaces.
@@ -35,15 +38,14 @@ func NewSpaces(t *Table) *Spaces {
 	return &Spaces{table: t, processes: make(map[int][]mapped), room: maxMapRoom}
 }
 
-// Note takes an event. It ignores all but proc.map, and one that it has taken before.
+// Note takes an event. It ignores all but proc.map, and one that says nothing new.
 func (s *Spaces) Note(rec *posixtrace.Record) {
 	if rec.ID != posixtrace.EventProcMap {
 		return
 	}
 	d, err := posixtrace.DecodeMap(rec.Data)
 	list := s.processes[rec.PID]
-	const overhead = 160
-	if s.room -= overhead + len(rec.Data); err != nil || s.room < 0 || len(list) >= maxMapped {
+	if err != nil || s.room < 0 || len(list) >= maxMapped {
 		return
 	}
 	i, _ := slices.BinarySearchFunc(list, rec.UnixNano, func(m mapped, t int64) int {
@@ -52,10 +54,33 @@ func (s *Spaces) Note(rec *posixtrace.Record) {
 		}
 		return 1
 	})
-	if i > 0 && list[i-1].time == rec.UnixNano && list[i-1].Start == d.Start && list[i-1].Parent == d.Parent {
+	if repeats(list[max(i-maxRepeats, 0):i], &d, rec.UnixNano) {
 		return
 	}
+	const overhead = 200
+	s.room -= overhead + len(rec.Data)
 	s.processes[rec.PID] = slices.Insert(list, i, mapped{rec.UnixNano, d})
+}
+
+// repeats reports whether the last mappings, in the order of time, have one already that is valid up to
+// a time. A process that notes its own mappings repeats them, for the readers of a part of its events.
+func repeats(list []mapped, d *posixtrace.MapData, time int64) bool {
+	for i := len(list) - 1; i >= 0; i-- {
+		m := &list[i]
+		switch {
+		case m.Start == d.Start && m.Parent == d.Parent && (m.time == time || m.same(d)):
+			return true
+		case d.Program == 0 || m.Program != d.Program || m.Start < d.End && d.Start < m.End:
+			return false // what came before may be gone
+		}
+	}
+	return false
+}
+
+// same reports whether d is the same mapping, of the same program.
+func (m *mapped) same(d *posixtrace.MapData) bool {
+	return d.Program != 0 && m.Program == d.Program && m.End == d.End && m.Offset == d.Offset && m.Path == d.Path &&
+		m.Removed == d.Removed && m.Err == d.Err && bytes.Equal(m.BuildID, d.BuildID)
 }
 
 // ErrUnknown means that no event proc.map has an address.
@@ -76,6 +101,8 @@ func (s *Spaces) Name(pid int, time int64, addr uint64, next bool) (where, sourc
 	base := filepath.Base(m.Path)
 	offset := base + "+" + hexadecimal(addr-m.Start+m.Offset)
 	switch {
+	case m.Err != 0:
+		return hexadecimal(addr), "", fmt.Errorf("the process could not read its mappings: %w", m.Err)
 	case m.Path == "":
 		return hexadecimal(addr), "", errors.New("the code is no file's")
 	case m.Path[0] != '/':
@@ -101,11 +128,23 @@ func (s *Spaces) find(pid int, time int64, addr uint64) *mapped {
 	for range maxParents {
 		list := s.processes[pid]
 		parent := 0
-		for i := len(list) - 1; i >= 0 && parent == 0; i-- {
+		program := uint64(0) // that the process executes
+		n, _ := slices.BinarySearchFunc(list, time, func(m mapped, t int64) int {
+			if m.time <= t {
+				return -1
+			}
+			return 1
+		})
+		for i := n - 1; i >= 0 && parent == 0; i-- {
 			m := &list[i]
+			if m.Program != 0 {
+				if program == 0 {
+					program = m.Program
+				} else if program != m.Program {
+					break // what the program before had is gone
+				}
+			}
 			switch {
-			case m.time > time:
-				continue
 			case m.Parent != 0:
 				parent, time = m.Parent, m.time
 			case m.Start <= addr && addr < m.End:
@@ -115,9 +154,31 @@ func (s *Spaces) find(pid int, time int64, addr uint64) *mapped {
 			}
 		}
 		if parent == 0 {
-			return nil
+			return later(list[n:], program, addr)
 		}
 		pid = parent
+	}
+	return nil
+}
+
+// later returns a mapping that a process has noted of the given program, or if that is 0 of its first
+// one, after an event with the address: of two threads, the first may note what the second does not, and
+// record its event later.
+func later(list []mapped, program, addr uint64) *mapped {
+	for i := range list {
+		m := &list[i]
+		switch {
+		case m.Program == 0:
+			if m.First || m.Parent != 0 {
+				return nil
+			}
+		case program != 0 && m.Program != program:
+			return nil
+		case m.Start <= addr && addr < m.End:
+			return m
+		default:
+			program = m.Program
+		}
 	}
 	return nil
 }

@@ -31,7 +31,9 @@ const (
 	KindJoint = 0x7ffb
 	// KindPad is a record that readers skip: len bytes without meaning. One whose delta is
 	// SpanNote is a note on the following event: the key of its span u64 and, with len 16, that
-	// of the enclosing span u64. A reader that does not know notes skips them.
+	// of the enclosing span u64. One whose delta is MapNote is a note on a mapping that is there
+	// by the time of the following event: the process u32, zero u32, and the data of an event
+	// proc.map. A reader that does not know notes skips them.
 	KindPad = 0x7ffc
 	// KindFull is an event with all its members: tick u64, type u32, pid u32, tid u32, zero
 	// u32, address u64, then len bytes of data.
@@ -44,6 +46,8 @@ const (
 
 	// SpanNote is the delta of a pad that is a note: "span".
 	SpanNote = 0x6e617073
+	// MapNote is the delta of a pad that is a note on a mapping: "maps".
+	MapNote = 0x7370616d
 
 	// MaxSites is how many sites one chunk can define.
 	MaxSites = 0x7ff0
@@ -58,7 +62,8 @@ const (
 	BaseSize   = HeaderSize + 8  // a new base
 	JointSize  = HeaderSize + 16 // the start of another chunk
 	FullSize   = HeaderSize + 32 // a full record, without its data
-	NoteSize   = HeaderSize + 16 // a note, at most
+	NoteSize   = HeaderSize + 16 // a note on a span, at most
+	MapHead    = HeaderSize + 8  // a note on a mapping, without the data
 	// Overhead is the most that an event may need besides its data.
 	Overhead = HeaderSize + SiteSize + BaseSize
 	// MaxData is the largest data that a record can have.
@@ -89,6 +94,14 @@ type Record struct {
 	Data      []byte
 	Span      uint64 // key of the span that the event begins or ends, 0 for none
 	Parent    uint64 // and of the span around it
+	Maps      *Map   // notes on mappings before it, the first one first (Cursor.Maps)
+}
+
+// Map is a note on a mapping of a process. Data, as of an event proc.map, points into the chunk.
+type Map struct {
+	PID  uint32
+	Data []byte
+	Next *Map
 }
 
 type site struct {
@@ -108,11 +121,16 @@ type Cursor struct {
 	sites []site
 	joint bool    // other chunks may follow
 	past  []Count // what Skim and Count have met in the chunks before
+	maps  bool    // it has met a note on a mapping
+
+	// Maps makes Next set Record.Maps.
+	Maps bool
 }
 
 // Reset points the cursor at the start of a chunk whose first base is base.
 func (c *Cursor) Reset(buf []byte, base uint64) {
 	c.buf, c.off, c.base, c.sites, c.joint, c.past = buf, 0, base, c.sites[:0], false, c.past[:0]
+	c.maps = false
 }
 
 // ResetJoint points the cursor at the start of chunks that a log has joined.
@@ -123,6 +141,9 @@ func (c *Cursor) ResetJoint(buf []byte) {
 
 // Sites is how many sites have been defined so far.
 func (c *Cursor) Sites() int { return len(c.sites) }
+
+// HasMaps reports whether there was a note on a mapping so far.
+func (c *Cursor) HasMaps() bool { return c.maps }
 
 // Extend makes the cursor continue in the same chunk, which has grown to buf.
 func (c *Cursor) Extend(buf []byte) { c.buf = buf }
@@ -139,7 +160,8 @@ func (c *Cursor) bad(what string) error {
 
 // Next decodes the next event into r. It returns false at the end of the chunk.
 func (c *Cursor) Next(r *Record) (bool, error) {
-	r.Span, r.Parent = 0, 0
+	r.Span, r.Parent, r.Maps = 0, 0, nil
+	last := &r.Maps
 	for {
 		b := c.buf[c.off:]
 		if len(b) < HeaderSize {
@@ -200,7 +222,8 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 				}
 			}
 			c.sites = c.sites[:0]
-			r.Span, r.Parent = 0, 0
+			r.Span, r.Parent, r.Maps = 0, 0, nil
+			last = &r.Maps
 			if n > 0 {
 				c.base = binary.LittleEndian.Uint64(b[8:])
 			}
@@ -208,6 +231,12 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 		case KindPad:
 			if Align(n) > len(b) {
 				return false, c.bad("pad beyond the end")
+			}
+			if IsMap(h) && n >= MapHead-HeaderSize {
+				if c.maps = true; c.Maps {
+					*last = &Map{PID: binary.LittleEndian.Uint32(b), Data: b[8:n:n]}
+					last = &(*last).Next
+				}
 			}
 			if uint32(h) == SpanNote && (n == 8 || n == 16) {
 				r.Span, r.Parent = binary.LittleEndian.Uint64(b), 0
@@ -238,6 +267,23 @@ func (c *Cursor) Next(r *Record) (bool, error) {
 		}
 	}
 }
+
+// MapSize is the size of a note on a mapping whose data has n bytes.
+func MapSize(n int) int { return MapHead + Align(n) }
+
+// AppendMap appends a note on a mapping. An event must follow.
+func AppendMap(b []byte, pid uint32, data []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, Header(MapNote, MapHead-HeaderSize+len(data), KindPad))
+	b = binary.LittleEndian.AppendUint64(b, uint64(pid))
+	b = append(b, data...)
+	for len(b)&7 != 0 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// IsMap reports whether a record is a note on a mapping, from its first eight bytes.
+func IsMap(h uint64) bool { return uint32(h) == MapNote && uint16(h>>48)&^Truncated == KindPad }
 
 // AppendNote appends the note of an event that belongs to a span. The event must follow.
 func AppendNote(b []byte, r *Record) []byte {

@@ -53,7 +53,7 @@ func (c *Cursor) Fill(recs []Record, first bool, limit uint64) (n int, next uint
 		r.Addr, r.Event, r.PID, r.TID = s.addr, s.ev, s.pid, s.tid
 		r.Truncated = h>>63 != 0
 		r.Data = c.buf[data:size:size]
-		r.Span, r.Parent = 0, 0
+		r.Span, r.Parent, r.Maps = 0, 0, nil
 		c.off = end
 		n++
 	}

@@ -23,6 +23,49 @@ type Mapping struct {
 // ErrUnmapped means that an address is in no mapping.
 var ErrUnmapped = errors.New("not mapped")
 
+// All returns the executable mappings of files, at most so many. maps and mem are as for Find.
+func All(maps io.Reader, mem io.ReaderAt, most int) (list []Mapping, err error) {
+	var base uint64
+	var of []byte
+	in := bufio.NewReaderSize(maps, 16<<10)
+	for range maxLines {
+		line, err := readLine(in)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return list, err
+		}
+		e, ok := parse(line)
+		if !ok {
+			continue
+		}
+		if !bytes.Equal(e.file, of) {
+			of, base = append(of[:0], e.file...), 0
+		}
+		if e.Offset == 0 {
+			base = e.Start
+		}
+		if !e.executable {
+			continue
+		}
+		m := e.Mapping
+		if m.Path, m.Removed = pathOf(line); m.Path == "" || m.Path[0] != '/' {
+			continue
+		}
+		if base != 0 {
+			m.BuildID = IDInMemory(mem, base)
+		}
+		if list = append(list, m); len(list) == most {
+			break
+		}
+	}
+	return list, nil
+}
+
+// maxLines bounds how many lines All reads: a process may have 65,530 mappings.
+const maxLines = 16 << 10
+
 // Find returns the mapping with an address. maps has the mappings as /proc/PID/maps lists them, mem the
 // memory. The start of the file that is mapped is expected before its code, as the kernel and the
 // dynamic linker map it; without it the build id stays unknown.

@@ -126,6 +126,11 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 				e.Tick = tick
 			}
 			p := unsafe.Add(w.data, i*w.chunk+c.off())
+			if s != nil && w.maps != nil {
+				n := w.noteInOpen(b.index%m.Opens, i, c, p, w.chunk-c.off()-need, e.Addr)
+				p = unsafe.Add(p, n)
+				c += ctl(n / 8)
+			}
 			e.Span.write(p, note)
 			writeFull(unsafe.Add(p, note), e, w.pidOf(e, force), tick, data, cut)
 			c = c&^offMask + 1<<countShift | ctl((c.off()+need)/8)

@@ -299,6 +299,7 @@ func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	d.last.Store(0)
 	d.sites.Store(0)
 	d.cleared.Store(0)
+	d.notes.Store(0)
 	m.h.seq.Add(1)
 	c := makeCtl(ctl(d.ctl.Load()).gen()+1, slot, st)
 	d.ctl.Store(uint64(c))

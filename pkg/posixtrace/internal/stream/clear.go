@@ -65,6 +65,9 @@ func without(b []byte, n int) []byte {
 		case chunk.KindSite, chunk.KindBase:
 			out = append(out, b[:size]...)
 		case chunk.KindPad:
+			if chunk.IsMap(h) { // later events have these addresses, too
+				out = append(out, b[:size]...)
+			}
 		default:
 			n--
 		}

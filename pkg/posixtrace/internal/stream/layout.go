@@ -142,7 +142,8 @@ type desc struct {
 	lostOver  atomic.Uint64 // as lost: how often the total has wrapped
 	cleared   atomic.Uint64 // the part that a clear found and could not free: readWord, wasCleared
 	clearedAt atomic.Uint64 // tick of that clear
-	_         [2]uint64
+	notes     atomic.Uint64 // bytes of notes on mappings
+	_         uint64
 }
 
 const descSize = 128
@@ -352,6 +353,14 @@ const crowdPlaces = 20
 // MaxSystemData is the largest data of a system event of POSIX: FILTER with two sets.
 const MaxSystemData = 2 * event.MaxEncodedSet
 
+// noteRoom is the part of a chunk that notes on mappings may take in a stream that keeps its events.
+func noteRoom(chunk int) int { return max(chunk/mapShare, leastNotes) }
+
+const (
+	mapShare   = 16
+	leastNotes = 512
+)
+
 // maxFile bounds a stream so that sizes cannot overflow.
 const maxFile = 1 << 40
 
@@ -383,6 +392,7 @@ func Measure(minSize int64, maxData, processors int) (g Geometry, ok bool) {
 	}
 	// The room that a chunk may leave unused at its end, and chunks that are owned
 	// or open and not yet full, do not count towards the requested size.
+	largest = max(largest, int64(chunk.EventSize(maxData)+noteRoom(int(size))))
 	n := (minSize + size - largest - 1) / (size - largest)
 	places = min(places, max(4, n))
 	opens = min(opens, max(2, n/4))

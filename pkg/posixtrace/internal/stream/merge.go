@@ -20,6 +20,7 @@ type merger struct {
 	until    uint64    // the last scan reports events up to this tick
 	state    uint64    // flags of the stream when it started
 	copies   uint64    // how often something was copied from the stream
+	maps     bool      // the events have the notes on mappings
 	held     bool      // the scan has waited in vain for a writer in the middle of an event
 }
 
@@ -51,7 +52,8 @@ type cursor struct {
 	clearedAt uint64
 	key       uint64 // tick of head, or a lower bound while not loaded
 	head      chunk.Record
-	dead      bool // damaged
+	kept      []*chunk.Map // for the next event
+	dead      bool         // damaged
 }
 
 func newMerger(m *Mem, c consumer) merger {
@@ -222,12 +224,12 @@ func (g *merger) load(k *cursor) bool {
 		return false
 	}
 	k.loaded = true
+	k.cur.Maps = g.maps
 	k.cur.Reset(k.buf, k.base)
 	if rd := readWord(d.read.Load()); rd.gen() == k.gen {
 		k.consumed = rd.count()
 	}
-	for k.n < k.consumed && g.decode(k) {
-	}
+	g.skipConsumed(k)
 	if w := readWord(d.cleared.Load()); w&wasCleared != 0 && w.gen() == k.gen && w.count() >= k.consumed {
 		k.doubt, k.clearedAt = w.count()+1, d.clearedAt.Load()
 	}
@@ -244,9 +246,28 @@ func (g *merger) load(k *cursor) bool {
 // exchange that takes the chunk, and so do the loads before it, or it sees that exchange.
 func (m *Mem) afterCopy(d *desc) ctl { return ctl(d.ctl.Add(0)) }
 
+// skipConsumed decodes the events that were consumed. The first event behind them has their notes on mappings.
+func (g *merger) skipConsumed(k *cursor) {
+	for k.n < k.consumed && g.decode(k) {
+		k.keepMaps()
+	}
+}
+
+// keepMaps gives the notes on mappings of an event that is not reported to the next one.
+func (k *cursor) keepMaps() {
+	for p := k.head.Maps; p != nil; p = p.Next {
+		k.kept = append(k.kept, p)
+	}
+}
+
 // decode decodes the next event of the copy. It returns false if there is none.
 func (g *merger) decode(k *cursor) bool {
 	ok, err := k.cur.Next(&k.head)
+	for i := len(k.kept) - 1; ok && i >= 0; i-- {
+		k.kept[i].Next = k.head.Maps
+		k.head.Maps = k.kept[i]
+	}
+	k.kept = k.kept[:0]
 	if err != nil {
 		k.dead = true
 		g.m.h.damage.Add(1)
@@ -263,6 +284,7 @@ func (g *merger) decode(k *cursor) bool {
 	}
 	k.key = k.head.Tick
 	if k.n == k.doubt && k.head.Tick < k.clearedAt {
+		k.keepMaps()
 		g.consumer.advance(k)
 		return g.decode(k)
 	}

@@ -44,6 +44,9 @@ type shard struct {
 	last   uint64         // tick of the last event
 	data   unsafe.Pointer // of the chunk
 	keys   uint64         // the next key of a span
+	from   uint64         // an address whose mapping needs no note (maps.go),
+	span   uint64         // as the next ones, so many
+	noted  uint64         // the mappings of which this chunk has a note
 	cache  [siteCache]siteEntry
 
 	// Of a shard without a chunk of its own (crowd.go).
@@ -136,6 +139,7 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 	count(&s.waited, 0)
 	s.tag.Store(noChunk)
+	w.forgetMaps(s)
 	s.data = unsafe.Add(w.data, i*w.chunk)
 	if s.epoch++; s.epoch == 0 {
 		// The count wraps: entries of earlier chunks must not be found.

@@ -26,6 +26,7 @@ type position struct {
 	end       []chunk.Record // marks of the stop, behind all events
 	pending   []byte         // the event of a RESUME that is reported
 	last      uint64         // tick of the last event reported
+	used      bool           // Next was called
 }
 
 // unchanged is the consumer that changes nothing.
@@ -60,6 +61,13 @@ func (m *Mem) Snapshot() *Snapshot {
 	return s
 }
 
+// ReportMaps makes Next set Record.Maps; after Rewind, if it was called already.
+func (s *Snapshot) ReportMaps() {
+	if s.maps = true; !s.used {
+		s.Rewind()
+	}
+}
+
 // Rewind goes back to the first event.
 func (s *Snapshot) Rewind() {
 	s.position = s.start
@@ -68,10 +76,10 @@ func (s *Snapshot) Rewind() {
 		if k == nil || !k.loaded {
 			continue
 		}
+		k.cur.Maps = s.maps
 		k.cur.Reset(k.buf, k.base)
 		k.n, k.dead = 0, false
-		for k.n < k.consumed && s.decode(k) {
-		}
+		s.skipConsumed(k)
 		if s.decode(k) {
 			s.push(k)
 		}
@@ -81,6 +89,7 @@ func (s *Snapshot) Rewind() {
 // Next reports the next event, with marks (OVERFLOW, RESUME, the automatic STOP, FLUSH_STOP) where
 // they belong. The data is valid until the next call. It returns false at the end.
 func (s *Snapshot) Next(rec *chunk.Record) bool {
+	s.used = true
 	if s.reportPending(rec) {
 		return true
 	}

@@ -191,6 +191,11 @@ func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
 		what := uint64(id) | uint64(s.epoch)<<32
 		k := s.site(addr, who, what)
 		if k.addr != addr || k.who != who || k.what != what {
+			if addr-s.from >= s.span {
+				n := w.noteMap(s, d, p, w.chunk-c.off()-overhead-chunk.Align(size), addr)
+				p = unsafe.Add(p, n)
+				off += n
+			}
 			s.define(k, p, addr, who, what)
 			p = unsafe.Add(p, chunk.SiteSize)
 			off += chunk.SiteSize

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
@@ -30,6 +31,12 @@ type Writer struct {
 	short bool // it uses open chunks only
 	alone bool // see Alone
 	open  int  // of a writer that is alone: the open chunk of its last event, plus one
+
+	maps      *Maps                   // what the process has mapped; nil: no notes on that
+	mapsOnce  bool                    // a note for the whole stream will do
+	noted     atomic.Uint64           // the mappings of which the stream has a note
+	notedAt   atomic.Uint64           // how often the stream was cleared before
+	openNoted [maxOpens]atomic.Uint64 // by entry of the table of open chunks: see noteInOpen
 
 	// OnFull, if set, is called when a stream that does not overwrite has no
 	// room. It reports whether it has made some.
@@ -97,6 +104,7 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 		w.shard(i).tag.Store(noChunk)
 		w.shard(i).entry.Store(slot)
 		w.shard(i).holder = slot | uint64(i)<<slotBits
+		w.shard(i).span = math.MaxUint64
 		w.shard(i).data = m.data // a hostile process may write a control word that matches
 	}
 	if w.quick = -1; w.ticks {
@@ -188,6 +196,10 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []b
 	what := uint64(id) | uint64(s.epoch)<<32
 	k := s.site(addr, who, what)
 	if k.addr != addr || k.who != who || k.what != what {
+		if addr-s.from >= s.span { // its mapping may need a note
+			publish(&d.ctl, c)
+			return w.appendRare(hint, id, who, addr, data)
+		}
 		s.define(k, p, addr, who, what)
 		p = unsafe.Add(p, chunk.SiteSize)
 		off += chunk.SiteSize

@@ -25,6 +25,7 @@ type Batch struct {
 	base  uint64 // of the events to come
 	last  uint64 // time of the last event
 	gen   uint32
+	notes []byte // on mappings, for the next event
 }
 
 type site struct {
@@ -38,7 +39,7 @@ func NewBatch(w *Writer) *Batch { return &Batch{w: w, sites: map[site]int{}} }
 
 // Add appends an event. Its type must be in the log.
 func (b *Batch) Add(rec *chunk.Record) error {
-	if len(b.buf) > 0 && len(b.buf)+chunk.NoteSize+chunk.EventSize(len(rec.Data)) > batchSize {
+	if len(b.buf) > 0 && len(b.buf)+len(b.notes)+chunk.NoteSize+chunk.EventSize(len(rec.Data)) > batchSize {
 		if err := b.flush(1); err != nil {
 			return err
 		}
@@ -57,11 +58,24 @@ func (b *Batch) Add(rec *chunk.Record) error {
 		b.sites[s] = num
 		b.buf = chunk.AppendSite(b.buf, num, rec)
 	}
+	b.buf = append(b.buf, b.notes...)
+	b.notes = b.notes[:0]
 	b.buf = chunk.AppendNote(b.buf, rec)
 	b.buf = chunk.AppendEvent(b.buf, uint32(rec.Tick-b.base), num, rec.Truncated, rec.Data)
 	b.last = max(b.last, rec.Tick)
 	return nil
 }
+
+// Note appends a note on a mapping, if an event follows. It drops a note for which a block has no room
+// beside the largest event.
+func (b *Batch) Note(m *chunk.Map) {
+	if len(b.notes)+chunk.MapSize(len(m.Data)) <= maxNotes {
+		b.notes = chunk.AppendMap(b.notes, m.PID, m.Data)
+	}
+}
+
+// maxNotes bounds the notes before an event.
+const maxNotes = chunk.MaxSize / 4
 
 // Flush writes the collected events, so that a reader that cannot seek reports all of them. It is
 // for a pause, or the end: the next event should have a later time.

@@ -38,9 +38,10 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				return
 			}
+			r.Maps = true
 			count := func() (n int) {
 				var rec chunk.Record
-				last := uint64(0)
+				last, noted := uint64(0), 0
 				for {
 					ok, err := r.Next(&rec)
 					if err != nil {
@@ -53,6 +54,11 @@ func FuzzReader(f *testing.F) {
 						t.Fatalf("%s: impossible event %+v after %d", way, rec, last)
 					}
 					last = rec.Tick
+					for m := rec.Maps; m != nil; m = m.Next {
+						if noted += len(m.Data); way == "stream" && noted > len(log) {
+							t.Fatalf("%d bytes of notes in %d bytes", noted, len(log))
+						}
+					}
 					r.Clock().Nanos(rec.Tick)
 					r.TypeName(rec.Event)
 					n++

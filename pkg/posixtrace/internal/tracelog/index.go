@@ -116,6 +116,7 @@ type Summary struct {
 
 	Sorted bool // times never fall, and RESUME precedes other events of its time
 	Full   bool // all are full records
+	Maps   bool // there are notes on mappings
 	Sound  int  // how many bytes decode; all unless there is an error
 }
 
@@ -129,6 +130,9 @@ func Summarize(cur *chunk.Cursor, payload []byte, base uint64) (s Summary, err e
 func summarize(cur *chunk.Cursor) (s Summary, err error) {
 	s, err = skim(cur)
 	cur.Met(func(c *chunk.Count) { s.Types.Add(c.Event) })
+	if s.Maps = cur.HasMaps(); s.Maps {
+		s.Types.Add(event.ProcMap)
+	}
 	return s, err
 }
 

@@ -1,7 +1,9 @@
 package tracelog
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
@@ -69,18 +71,19 @@ const minRoom = 96
 func (w *Writer) join(b *EventsBlock, sum *Summary) error {
 	lead := b.lead(sum, b.Base)
 	room := w.super.slotRoom() - len(w.fill.payload) - len(lead)
+	p := w.withoutNotes(b.Payload, sum)
 	switch {
 	case w.fill.slot < 0:
-	case len(b.Payload) <= room:
-		return w.grow(b, sum, lead, b.Payload, 0)
+	case len(p) <= room:
+		return w.grow(b, sum, lead, p, 0)
 	case room >= minRoom:
-		n, sites, base := splitPoint(b.Payload, b.Base, room)
+		n, sites, base := splitPoint(p, b.Base, room)
 		if n == 0 {
 			break
 		}
 		// The rest must fit into a slot, whatever records the chunk consists of.
-		rest := append(sites, b.Payload[n:]...)
-		head, err := Summarize(&w.cur, b.Payload[:n], b.Base)
+		rest := append(sites, p[n:]...)
+		head, err := Summarize(&w.cur, p[:n], b.Base)
 		if err != nil || head.Count == 0 {
 			break
 		}
@@ -88,22 +91,25 @@ func (w *Writer) join(b *EventsBlock, sum *Summary) error {
 		if err != nil || tail.Count == 0 || head.Count+tail.Count != sum.Count || len(rest) > chunk.Align(int(w.super.ChunkSize)) {
 			break
 		}
-		return w.joinSplit(b, &head, lead, n, &tail, b.lead(&tail, base), rest)
+		return w.joinSplit(b, &head, lead, p[:n], &tail, b.lead(&tail, base), rest)
 	}
-	return w.begin(b, sum, lead, b.Payload)
+	if w.repeatsMaps() {
+		p = b.Payload
+	}
+	return w.begin(b, sum, lead, p)
 }
 
 // joinSplit writes the two parts of a chunk. If the second fails, the first no longer counts.
-func (w *Writer) joinSplit(b *EventsBlock, head *Summary, lead []byte, n int, tail *Summary, lead2, rest []byte) error {
+func (w *Writer) joinSplit(b *EventsBlock, head *Summary, lead, first []byte, tail *Summary, lead2, rest []byte) error {
 	fill, old := w.fill, w.slots[w.fill.slot]
-	if err := w.grow(b, head, lead, b.Payload[:n], continues); err != nil {
+	if err := w.grow(b, head, lead, first, continues); err != nil {
 		return err
 	}
 	err := w.begin(b, tail, lead2, rest)
 	if err != nil {
 		gone := w.totals
 		w.slots[fill.slot] = old
-		w.totals = Totals{gone.Blocks, gone.Events - uint64(head.Count), gone.Bytes - uint64(len(lead)+n)}
+		w.totals = Totals{gone.Blocks, gone.Events - uint64(head.Count), gone.Bytes - uint64(len(lead)+len(first))}
 		w.fill = fill
 	}
 	return err
@@ -141,6 +147,7 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 		return w.failed(err)
 	}
 	w.slots[f.slot] = s
+	w.noteMaps(all[end:], sum)
 	w.totals.Events += uint64(sum.Count)
 	w.totals.Bytes += uint64(len(all) - end)
 	f.payload, f.side = all, f.side^1
@@ -152,6 +159,9 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error {
 	at := w.super.slotAt(w.nextSlot)
 	w.giveUp(w.nextSlot)
+	if w.repeatsMaps() {
+		w.noted = w.noted[:0]
+	}
 	w.spare = append(append(w.spare[:0], lead...), payload...)
 	all := w.spare
 	if err := w.out.put(at+w.super.slotHead(), all, nil); err != nil {
@@ -173,6 +183,7 @@ func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error
 	w.spare = w.fill.payload
 	w.fill = filling{payload: all, slot: w.nextSlot, first: w.seq}
 	w.nextSlot, w.stale = (w.nextSlot+1)%int(w.super.Slots), false
+	w.noteMaps(all, sum)
 	w.seq++
 	return nil
 }
@@ -213,4 +224,58 @@ func (w *Writer) indexSlots() {
 			w.index = append(w.index, w.slots[i])
 		}
 	}
+}
+
+// Chunks with few events would fill a Loop log with notes on mappings. So it has a note once in some
+// slots; a reader finds it there, whether it comes before or behind the event with the address.
+
+const (
+	maxNoted    = 256 // notes that are compared
+	mostRepeats = 16  // slots for each repetition,
+	leastShare  = 4   // but no more than one of so many
+)
+
+// repeatsMaps reports whether the next slot has notes that others have, too.
+func (w *Writer) repeatsMaps() bool {
+	return w.nextSlot%max(1, min(mostRepeats, int(w.super.Slots)/leastShare)) == 0
+}
+
+// noteMaps remembers the notes among records, which sum summarizes.
+func (w *Writer) noteMaps(records []byte, sum *Summary) {
+	if !sum.Maps {
+		return
+	}
+	for len(records) > 0 && len(w.noted) < maxNoted {
+		r, ok := recordAt(records)
+		if !ok {
+			break
+		}
+		if n := records[:r.size]; chunk.IsMap(le.Uint64(n)) && !w.hasNote(n) {
+			w.noted = append(w.noted, bytes.Clone(n))
+		}
+		records = records[r.size:]
+	}
+}
+
+func (w *Writer) hasNote(n []byte) bool {
+	return slices.ContainsFunc(w.noted, func(m []byte) bool { return bytes.Equal(m, n) })
+}
+
+// withoutNotes returns the records of a chunk without the notes that the log has already.
+func (w *Writer) withoutNotes(p []byte, sum *Summary) []byte {
+	if !sum.Maps || len(w.noted) == 0 {
+		return p
+	}
+	w.slim = w.slim[:0]
+	for rest := p; len(rest) > 0; {
+		r, ok := recordAt(rest)
+		if !ok {
+			return p
+		}
+		if !chunk.IsMap(le.Uint64(rest)) || !w.hasNote(rest[:r.size]) {
+			w.slim = append(w.slim, rest[:r.size]...)
+		}
+		rest = rest[r.size:]
+	}
+	return w.slim
 }

@@ -40,6 +40,7 @@ func TestManPage(t *testing.T) {
 		fmt.Sprintf("%#X for the STOP event", FinalChunk),
 		fmt.Sprintf("id, 1 to %d", event.Max-1),
 		fmt.Sprintf("whose delta is %#X", chunk.SpanNote),
+		fmt.Sprintf("with the delta %#X", chunk.MapNote),
 	}
 	for k := range kindNames {
 		le := []byte{byte(k), byte(k >> 8), byte(k >> 16), byte(k >> 24)}

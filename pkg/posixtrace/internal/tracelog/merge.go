@@ -36,8 +36,9 @@ func (s *openBlock) reset(h *header, p []byte, joint bool) {
 }
 
 // load prepares the block to yield its events. If they are not what the header says, it returns an
-// error; left is how many events it can yield.
-func (s *openBlock) load(h *header, p []byte, joint bool) error {
+// error; left is how many events it can yield. With maps, they have the notes on mappings.
+func (s *openBlock) load(h *header, p []byte, joint, maps bool) error {
+	s.cur.Maps = false
 	s.reset(h, p, joint)
 	sum, err := skim(&s.cur)
 	s.seq, s.last, s.left, s.use, s.ready, s.lent = h.Seq, sum.Max, sum.Count, false, false, false
@@ -48,6 +49,7 @@ func (s *openBlock) load(h *header, p []byte, joint bool) error {
 	if err == nil && sum.Count != int(h.Count) {
 		err = errContent
 	}
+	s.cur.Maps = maps
 	s.reset(h, p[:sum.Sound], joint)
 	if !sum.Sorted {
 		s.use = true

@@ -29,6 +29,10 @@ type Reader struct {
 	// OnWait, if set, is called before a read from a log that is read forward. That read may
 	// wait for the recorder.
 	OnWait func()
+
+	// Maps makes Next and NextBatch set Record.Maps. A selection with the type proc.map then also has
+	// the events that follow a note on a mapping, whatever their types.
+	Maps bool
 }
 
 func newReader(s *Super) *Reader {
@@ -129,7 +133,7 @@ func (r *Reader) advance(wait bool) (bool, error) {
 
 // addBlock adds a block of events whose checksum is right to the merge.
 func (r *Reader) addBlock(s *openBlock, off int64, h *header, p []byte) {
-	if err := s.load(h, p, r.super.joins()); err != nil {
+	if err := s.load(h, p, r.super.joins(), r.Maps); err != nil {
 		r.damage(off, "events", err)
 	}
 	if s.left == 0 {

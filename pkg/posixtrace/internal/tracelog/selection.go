@@ -41,7 +41,7 @@ func (s *selection) wants(min, max uint64, types *Coarse) bool {
 func (s *selection) filter(recs []chunk.Record) (n int) {
 	for i := range recs {
 		rec := &recs[i]
-		if rec.Tick < s.min || rec.Tick > s.max || !s.has(rec.Event) {
+		if rec.Tick < s.min || rec.Tick > s.max || !s.has(rec.Event) && (rec.Maps == nil || !s.has(event.ProcMap)) {
 			continue
 		}
 		if n != i {

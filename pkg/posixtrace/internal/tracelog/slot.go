@@ -206,7 +206,8 @@ func recordAt(p []byte) (r rawRecord, ok bool) {
 }
 
 // splitPoint returns how many of a chunk's bytes fit into room and end with an event; 0 if there
-// are none. sites are the definitions so far, and again the base, with which the rest starts.
+// are none. sites are the definitions so far and the notes on mappings, and again the base, with
+// which the rest starts.
 func splitPoint(p []byte, base uint64, room int) (n int, sites []byte, again uint64) {
 	var defined []byte
 	for off := 0; off < len(p); {
@@ -217,6 +218,10 @@ func splitPoint(p []byte, base uint64, room int) (n int, sites []byte, again uin
 		switch r.kind {
 		case chunk.KindSite:
 			defined = append(defined, p[off:off+r.size]...)
+		case chunk.KindPad:
+			if chunk.IsMap(le.Uint64(p[off:])) {
+				defined = append(defined, p[off:off+r.size]...)
+			}
 		case chunk.KindBase:
 			if len(r.data) == 8 {
 				base = le.Uint64(r.data)

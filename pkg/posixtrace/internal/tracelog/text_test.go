@@ -41,6 +41,9 @@ func eventLine(r *Reader, rec *chunk.Record) string {
 	if rec.Truncated {
 		s += " cut"
 	}
+	for m := rec.Maps; m != nil; m = m.Next {
+		s += fmt.Sprintf(" map=%d:%q", m.PID, m.Data)
+	}
 	return s + "\n"
 }
 
@@ -51,6 +54,7 @@ func verdict(r *Reader, err error) (events string, bad error) {
 	}
 	var b strings.Builder
 	var rec chunk.Record
+	r.Maps = true
 	for {
 		ok, err := r.Next(&rec)
 		if err != nil {

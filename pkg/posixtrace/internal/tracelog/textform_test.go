@@ -2,6 +2,7 @@ package tracelog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -28,6 +29,7 @@ import (
 //	  base TICK
 //	  full TICK TYPE pid=N tid=N addr=N "DATA" [cut]
 //	  pad N
+//	  map PID "data"
 //	  hex DIGITS                    bytes as they are
 //	end                             of the block of events
 //	group TICK                      end of a group
@@ -202,6 +204,13 @@ var recordParsers = map[string]func(l *line, b []byte, rec *chunk.Record, sites 
 			}
 		}
 		return chunk.AppendNote(b, rec), nil
+	},
+	"map": func(l *line, b []byte, rec *chunk.Record, _ *int) ([]byte, error) {
+		pid, err := l.argNum(0, 32)
+		if err := cmp.Or(err, l.data(rec, 1)); err != nil {
+			return nil, err
+		}
+		return chunk.AppendMap(b, uint32(pid), rec.Data), nil
 	},
 	"hex": func(l *line, b []byte, _ *chunk.Record, _ *int) ([]byte, error) {
 		p, err := hex.DecodeString(strings.Join(l.args, ""))
@@ -462,6 +471,9 @@ func recordText(p []byte) (string, int) {
 		}
 		if delta == chunk.SpanNote && n == 16 {
 			return fmt.Sprintf("span %#x %#x", le.Uint64(q), le.Uint64(q[8:])), size
+		}
+		if delta == chunk.MapNote && n >= chunk.MapHead-chunk.HeaderSize && le.Uint32(q[4:]) == 0 {
+			return fmt.Sprintf("map %d %s", le.Uint32(q), strconv.Quote(string(q[8:n]))), size
 		}
 		return fmt.Sprintf("pad %d", n), size
 	case chunk.KindFull:

@@ -47,9 +47,11 @@ type Writer struct {
 	nextSlot     int
 	stale        bool // nextSlot may hold a block that was given up
 	fill         filling
-	spare        []byte // memory for the next slot
-	anchorSide   int64  // Loop: the area for clock anchors to write next
-	anchorSynced int64  // 1 + which of them is on the device, 0 if none
+	spare        []byte   // memory for the next slot
+	slim         []byte   // memory for a chunk without some notes
+	noted        [][]byte // notes on mappings that slots of a Loop log have
+	anchorSide   int64    // Loop: the area for clock anchors to write next
+	anchorSynced int64    // 1 + which of them is on the device, 0 if none
 
 	queue     queue
 	used      uint64 // bytes of events in the log

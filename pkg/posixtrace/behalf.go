@@ -33,6 +33,9 @@ func self() creator {
 	c := creator{proc: sys.SelfProc()}
 	if cmd, err := os.ReadFile("/proc/self/cmdline"); err == nil {
 		c.command = strings.TrimSuffix(string(cmd), "\x00")
+		if rewrite := hook.CommandLine.Load(); rewrite != nil {
+			c.command = strings.Join((*rewrite)(strings.Split(c.command, "\x00")), "\x00")
+		}
 	}
 	return c
 }

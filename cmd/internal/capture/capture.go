@@ -56,6 +56,10 @@ type Output struct {
 	flag [allFlags + 1]byte // the first byte of the event's data, by Flags
 
 	OnBatch func(at int64) // if not nil, Batch calls it with the time of the batch
+
+	// Rewrite, if not nil, returns the line to be recorded in place of the one that was read.
+	Rewrite func(line []byte, f Flags) []byte
+	scratch []byte
 }
 
 // NewOutput returns a Sink that records events of type id as process pid.
@@ -78,6 +82,10 @@ func (o *Output) Batch() {
 
 // Line records one line.
 func (o *Output) Line(framed []byte, f Flags) {
+	if o.Rewrite != nil {
+		o.scratch = append(append(o.scratch[:0], 0), o.Rewrite(framed[1:], f)...)
+		framed = o.scratch
+	}
 	framed[0] = o.flag[f&allFlags]
 	o.rec.Record(o.ev, framed)
 }

@@ -21,7 +21,8 @@ type Env struct {
 	Colors Colors
 	failed bool // Warn reported an error
 
-	ClearLine func() // erases an unfinished line on standard error; nil for none
+	Conceal   func(text string) string // returns the text of a message without secrets; nil for none
+	ClearLine func()                   // erases an unfinished line on standard error; nil for none
 }
 
 // NewEnv returns the environment of this process. argv begins with the name of the program.
@@ -67,13 +68,13 @@ func (e *Env) NoteHint(text, hint string) {
 	var b bytes.Buffer
 	b.WriteString(e.Prog)
 	b.WriteString(": ")
-	b.Write(harmless(text))
+	b.Write(e.harmless(text))
 	b.WriteByte('\n')
 	for _, line := range strings.Split(hint, "\n") {
 		if line != "" {
 			b.WriteString(e.Colors.Err.hint.Sprint("hint:"))
 			b.WriteByte(' ')
-			b.Write(harmless(line))
+			b.Write(e.harmless(line))
 			b.WriteByte('\n')
 		}
 	}
@@ -81,7 +82,10 @@ func (e *Env) NoteHint(text, hint string) {
 }
 
 // harmless returns the text of a message for a terminal, and for the log of a CI job.
-func harmless(text string) []byte {
+func (e *Env) harmless(text string) []byte {
+	if e.Conceal != nil {
+		text = e.Conceal(text)
+	}
 	return Harmless(escape.AppendPrintable(nil, text))
 }
 
@@ -97,7 +101,7 @@ func (e *Env) report(c *Command, err error) int {
 	if f.Usage {
 		var b []byte
 		b = append(append(b, c.Name...), ": "...)
-		b = append(b, harmless(f.Text)...)
+		b = append(b, e.harmless(f.Text)...)
 		b = append(append(append(b, "\nTry '"...), c.Name...), " --help' for more information.\n"...)
 		e.Stderr.Write(b)
 		return c.usageStatus()

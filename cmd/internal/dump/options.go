@@ -8,6 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -53,7 +54,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types"), SameRow: true},
 	{Long: "check", Help: "verify the whole log and report faults", Excludes: listingAndModesAfter("check")},
 	{Long: "strict", Help: "exit with status 1 if an event was lost"},
-}, redact.Options)
+}, patterns.Options)
 
 var (
 	// modes are the options that select another output than a listing of events.
@@ -170,7 +171,7 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	if opt.sel, err = readSelection(args); err != nil {
 		return nil, err
 	}
-	if opt.redact, err = redact.Read(args); err != nil {
+	if opt.redact, err = patterns.Read(args); err != nil {
 		return nil, err
 	}
 	if opt.form == "annotate" && opt.sel.Include == nil {

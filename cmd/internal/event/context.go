@@ -20,6 +20,9 @@ func contextEnv(env *cli.Env, t *target.Target) []string {
 		t.Event(tracecontext.EventMalformed, []byte(found.Malformed))
 		env.Note("ignored: malformed " + found.Malformed)
 	}
+	if t.Rewrite != nil {
+		found.Context.State = string(t.Rewrite([]byte(found.Context.State)))
+	}
 	if !found.Valid || !t.Record(posixtrace.EventProcContext, found.Context.Append(nil)) {
 		return environ
 	}

@@ -69,6 +69,7 @@ type plan struct {
 	source  string   // of the data: stdin, lines, batch, "" for the operands; run for a command
 	tee     bool
 	require bool
+	secrets secrets
 }
 
 func newPlan(args *cli.Args) (p *plan, err error) {
@@ -136,6 +137,8 @@ func (p *plan) run(env *cli.Env) error {
 		return err
 	}
 	defer t.Close()
+	p.secrets = redactFor(t)
+	defer p.secrets.close()
 	takeBeforeEvent(env.Getenv(spool.Env))
 	defer streams.MarkSpool(env)
 	switch p.source {
@@ -190,6 +193,7 @@ func (p *plan) runSpan(env *cli.Env, t *target.Target) error {
 		env.Note(cli.Reason(err))
 	}
 	if status.Signaled() {
+		p.secrets.close()
 		signals.DieBy(status.Signal())
 	}
 	if p.require && t.Refused && status.ExitStatus() == 0 {

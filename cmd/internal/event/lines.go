@@ -30,10 +30,10 @@ func (p *plan) lines(t *target.Target) error {
 	}
 	if p.tee && cli.WasClosed(os.Stdout) {
 		// The lines still become events, as tee(1) still writes its other files.
-		pumpInput(&lineEvents{target: t, id: id}, -1)
+		pumpInput(&lineEvents{target: t, id: id, rewrite: p.secrets.lines()}, -1)
 		return cli.Failure("write error", syscall.EBADF)
 	}
-	if err := pumpInput(&lineEvents{target: t, id: id}, out); err != nil {
+	if err := pumpInput(&lineEvents{target: t, id: id, rewrite: p.secrets.lines()}, out); err != nil {
 		return err
 	}
 	return err
@@ -58,12 +58,15 @@ type lineEvents struct {
 	target *target.Target
 	id     posixtrace.EventID
 	inside bool // in the rest of a line whose start was recorded
+
+	rewrite func(line []byte, f capture.Flags) []byte
 }
 
 func (l *lineEvents) Batch() {}
 
 func (l *lineEvents) Line(framed []byte, f capture.Flags) {
-	if !l.inside && !l.target.Record(l.id, framed[1:]) {
+	data := l.rewrite(framed[1:], f)
+	if !l.inside && !l.target.Record(l.id, data) {
 		l.target.Refused = true
 	}
 	l.inside = f&capture.Continues != 0

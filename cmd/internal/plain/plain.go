@@ -14,6 +14,7 @@ package plain
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
@@ -40,6 +41,9 @@ func record(args []string) bool {
 	}
 	t := target.Script()
 	defer t.Close()
+	if slices.ContainsFunc(t.Streams(), spool.HasPatterns) {
+		return false // the expressions need more libraries
+	}
 	if t.Event(args[0], []byte(strings.Join(args[1:], " "))) != nil {
 		return false // nothing was recorded
 	}

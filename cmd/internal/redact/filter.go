@@ -172,10 +172,12 @@ func (f *Filter) call(rec *posixtrace.Record) {
 	if err != nil {
 		return
 	}
-	n := f.set.Args(d.Args)
+	n := f.set.Call(&d)
 	cut := rec.Truncation != posixtrace.TruncationNone
 	if last := len(d.Args) - 1; cut && last >= 0 {
 		d.Args[last].Value = f.piece(d.Args[last].Value, Continues)
+	} else if cut {
+		d.Opened = f.piece(d.Opened, Continues)
 	}
 	if n == 0 && !cut {
 		return
@@ -184,14 +186,15 @@ func (f *Filter) call(rec *posixtrace.Record) {
 	rec.Data = d.Append(nil)
 }
 
-// Args replaces the matches in the arguments of a system call, and returns their number. What stands
-// for a number, or for the names of flags, is no text.
-func (s *Set) Args(args []posixtrace.SyscallArg) (n int) {
+// Call replaces the matches in a system call, and returns their number. An argument that stands for a
+// number, or for the names of flags, is no text.
+func (s *Set) Call(d *posixtrace.SyscallData) (n int) {
 	if s == nil {
 		return 0
 	}
-	for i := range args {
-		a := &args[i]
+	d.Opened, n = s.Bytes(d.Opened)
+	for i := range d.Args {
+		a := &d.Args[i]
 		if !a.String && !bytes.ContainsAny(a.Value, "\"<:/@") {
 			continue
 		}

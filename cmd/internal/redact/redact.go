@@ -1,11 +1,11 @@
 // Package redact replaces secrets by "***" in what the commands record and show: the options
 // --redact and --redact-file.
 //
-// pattern.go compiles a pattern, tokens.go has the known forms of tokens, options.go reads the
-// options. A Set replaces the matches in a text that is whole. A Line (line.go) replaces them in a
+// pattern.go compiles a pattern, tokens.go has the known forms of tokens, set.go makes a
+// Set of several. A Set replaces the matches in a text that is whole. A Line (line.go) replaces them in a
 // text that comes in pieces, or whose end is missing: there the beginning of a match counts as a
 // match, which machine.go finds. A Filter (filter.go) knows which parts of the data of an event are
-// text. shared.go keeps the patterns of a stream for the other processes that record in it.
+// text. shared_linux.go keeps the patterns of a stream for the other processes that record in it.
 //
 // Most texts have no match. So a Set first looks for pairs of bytes without which no pattern
 // matches (prefilter.go).

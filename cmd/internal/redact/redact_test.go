@@ -65,7 +65,7 @@ func TestInvalid(t *testing.T) {
 		"hunter\xff":                "not text",
 		"hunter\x00":                "not text",
 	} {
-		err := check(pattern)
+		err := Check(pattern)
 		if err == nil || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "hunter") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.20q: %v, want %q", pattern, err, reason)
 		}

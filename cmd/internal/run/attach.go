@@ -78,6 +78,9 @@ func (s *session) attach() error {
 	if err != nil {
 		return cli.Failure("", err)
 	}
+	if err := s.publishRedact(info.Path); err != nil {
+		return err
+	}
 	cfg := s.tracerConfig(info.Path)
 	cfg.Attach, cfg.Start = s.plan.attach, true
 	if err := s.tracer.Configure(cfg); err != nil {

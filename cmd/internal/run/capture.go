@@ -130,6 +130,7 @@ func (t *taps) run(s *session) {
 			s.env.Note("output is not recorded: " + cli.Reason(err))
 		} else {
 			out := capture.NewOutput(rec, tap.id, s.child.PID)
+			out.Rewrite = redactLines(s.plan.redact, &s.redacted)
 			if s.spool != nil {
 				out.OnBatch = s.spool.Mark
 			}

@@ -25,11 +25,12 @@ func (s *session) recordContext() {
 	if s.context.Malformed != "" {
 		if id, err := s.stream.EventID(tracecontext.EventMalformed); err == nil {
 			ev.ID = id
-			s.rec.Record(ev, []byte(s.context.Malformed))
+			s.rec.Record(ev, []byte(s.redactText(s.context.Malformed)))
 		}
 	}
 	if s.context.Valid {
 		ev.ID = posixtrace.EventProcContext
+		s.context.Context.State = s.redactText(s.context.Context.State)
 		s.rec.Record(ev, s.context.Context.Append(nil))
 	}
 }

@@ -31,6 +31,10 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 		s.plan.limit.enterGroup()
 	}
 	env := s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path))
+	if err := s.publishRedact(info.Path); err != nil {
+		s.closeSpool()
+		return 0, err
+	}
 	s.configureTracer(info.Path)
 	env = s.contextEnv(s.makeEnv(env))
 	s.markStart()
@@ -109,7 +113,7 @@ func (s *session) recordExec() {
 	if !s.recordsCommand() {
 		return
 	}
-	data := posixtrace.ExecData{Path: s.child.Path, Argv: s.child.Argv}
+	data := s.redactProgram(posixtrace.ExecData{Path: s.child.Path, Argv: s.child.Argv})
 	s.rec.Record(posixtrace.EventInfo{
 		ID: posixtrace.EventProcExec, PID: s.child.PID, TID: s.child.PID, UnixNano: s.started,
 	}, data.Append(nil))

@@ -5,15 +5,16 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
 )
 
 // runOptions is the table of options. To add one, add a row here, read it in newRunPlan
 // (plan.go) and describe it in man/ptrace-run.1.
 var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
 	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
-	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record lines of output; SET: out, err, or out,err to separate them"},
+	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record lines of output; SET: out, err or out,err"},
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
-	{Short: 'e', Long: "events", Arg: "SET", Help: "also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ..."},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "record command (the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ..."},
 	creation.DecodeOption,
 	creation.StackOption,
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "attach to this process until INT; needs -e", Excludes: attachExcludes},
@@ -21,7 +22,7 @@ var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},
 	{Long: "stopped", Help: "create the stream suspended, for ptrace-ctl start"},
-}, creation.SizeOptions, []cli.Option{
+}, patterns.Options, creation.SizeOptions, []cli.Option{
 	{Long: "dump", Arg: "WHEN", Choices: []string{"fail", "always", "never"}, Help: "without --log: print the last events (fail)"},
 	{Short: 'N', Long: "last", Arg: "COUNT", Help: "how many events --dump prints (50)"},
 	{Short: 't', Long: "timeout", Arg: "DUR", Help: "end the command after DUR"},

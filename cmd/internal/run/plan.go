@@ -9,6 +9,8 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -33,6 +35,7 @@ type runPlan struct {
 	report    string // path, "" for none
 	live      livePlan
 	strict    bool
+	redact    *redact.Set // nil for none
 }
 
 func newRunPlan(args *cli.Args) (*runPlan, error) {
@@ -77,7 +80,10 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 	if p.trace.Make && p.attr.Inheritance != posixtrace.InheritChildren {
 		return nil, cli.Usagef("--make records the children of the command; --inherit=no does not")
 	}
-	p.last, err = args.Count("last", 50)
+	if p.last, err = args.Count("last", 50); err != nil {
+		return nil, err
+	}
+	p.redact, err = patterns.Read(args)
 	return p, err
 }
 

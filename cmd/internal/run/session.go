@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
@@ -20,6 +21,7 @@ import (
 
 // run executes the plan.
 func (p *runPlan) run(env *cli.Env) error {
+	p.conceal(env)
 	if p.attach != 0 {
 		return p.follow(env)
 	}
@@ -74,6 +76,8 @@ type session struct {
 	live       *live              // shows the events, or nil
 	hurry      chan struct{}      // closed when the end must not wait much longer for readers
 	outputLost bool               // writing the command's output failed
+
+	redacted atomic.Uint64 // matches of --redact that this process replaced
 }
 
 // create makes the stream and starts it.
@@ -131,7 +135,7 @@ func (s *session) createStream(log *logfile.File) (err error) {
 	attr := s.plan.attr
 	attr.HoldLog = log != nil && log.Held
 	if attr.Name == "" {
-		attr.Name = creation.NameFor(s.plan.target())
+		attr.Name = creation.NameFor(s.plan.redact.String(s.plan.target()))
 	} else if err := creation.CheckNameFree(attr.Name); err != nil {
 		return err
 	} else {

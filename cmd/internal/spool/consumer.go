@@ -42,6 +42,8 @@ type Consumer struct {
 	file      uint64 // the inode of the file that lines came from
 
 	marks marks
+
+	rewrite func(text []byte) []byte // replaces secrets; may be nil
 }
 
 // NewConsumer returns a consumer for the spool of a stream. orphan says that the stream's
@@ -197,6 +199,12 @@ func (c *Consumer) withLock(wait time.Duration, f func() error) (drained bool, e
 	if c.rec == nil {
 		if c.rec, err = c.s.Recorder(); err != nil {
 			return false, err
+		}
+	}
+	if Rewriter != nil {
+		var end func()
+		if c.rewrite, end = Rewriter(c.path); end != nil {
+			defer end()
 		}
 	}
 	c.drained = false

@@ -68,6 +68,9 @@ func (c *Consumer) record(l *line, address uint64) {
 		c.countLost(l.lost)
 		return
 	}
+	if c.rewrite != nil {
+		l.name, l.data = c.rewrite(l.name), c.rewrite(l.data)
+	}
 	id, ok := c.ids[string(l.name)]
 	if !ok {
 		var err error

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
@@ -17,6 +18,13 @@ import (
 const SpoolWait = 5 * time.Second
 
 func init() {
+	spool.Rewriter = func(stream string) (func([]byte) []byte, func()) {
+		r := redact.Of(stream)
+		if r == nil {
+			return nil, nil
+		}
+		return r.Bytes, r.Close
+	}
 	tool.BeforeShutdown(func(s *posixtrace.Stream, orphan bool) {
 		if c, err := spool.NewConsumer(s, orphan); err == nil {
 			c.Finish(SpoolWait)

@@ -18,6 +18,9 @@ import (
 type Target struct {
 	Refused bool // no stream took an event
 
+	// Rewrite, if not nil, replaces the secrets in a name or in data.
+	Rewrite func(text []byte) []byte
+
 	pid     int
 	tid     int
 	process *posixtrace.Process
@@ -92,8 +95,24 @@ func (t *Target) Event(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if t.Rewrite != nil {
+		data = t.Rewrite(data)
+	}
 	if !t.Record(id, data) {
 		t.Refused = true
+	}
+	return nil
+}
+
+// Streams returns the paths of the streams that take the events.
+func (t *Target) Streams() []string {
+	switch {
+	case t.stream != nil:
+		if info, err := t.stream.Info(); err == nil {
+			return []string{info.Path}
+		}
+	case t.process != nil:
+		return t.process.Streams()
 	}
 	return nil
 }
@@ -111,6 +130,9 @@ func (t *Target) Record(id posixtrace.EventID, data []byte) bool {
 
 // ID returns the id of an event name, or 0 without a stream.
 func (t *Target) ID(name string) (id posixtrace.EventID, err error) {
+	if t.Rewrite != nil {
+		name = string(t.Rewrite([]byte(name)))
+	}
 	if id, ok := t.ids[name]; ok {
 		return id, nil
 	}

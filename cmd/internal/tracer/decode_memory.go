@@ -62,7 +62,7 @@ func (t *tracer) appendStrings(b []byte, tid int, addr uint64) (_ []byte, cut bo
 			b = appendAddress(b, p)
 			continue
 		}
-		b = appendQuoted(b, s)
+		b = appendQuoted(b, t.redactText(s, more))
 		if more {
 			b = append(b, "..."...)
 		}

@@ -61,6 +61,7 @@ func (t *tracer) locate(k *task, ip uint64) {
 		return
 	}
 	d.First, s.fresh = s.fresh, false
+	d.Path = string(t.redactText([]byte(d.Path), false))
 	s.known = append(s.known, addresses{d.Start, d.End})
 	t.recordMap(k, &d)
 }

@@ -88,7 +88,7 @@ func (t *tracer) executed(k *task) *task {
 		return k
 	}
 	if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExec, k) {
-		d := t.program(k.tid, &info)
+		d := t.redactProgram(t.program(k.tid, &info))
 		t.buf = d.Append(t.buf[:0])
 		t.record(posixtrace.EventProcExec, k, info.ip, t.buf)
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/packet"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -51,6 +52,9 @@ type tracer struct {
 	refused   bool // calls that a program's own filter refuses
 	placement placement
 	recipes   recipes
+
+	redact    *redact.Shared // nil for none
+	transfers map[transfer]*redact.Line
 
 	releasing atomic.Bool
 	asked     time.Time   // to release, see mayRelease
@@ -162,6 +166,7 @@ func (t *tracer) open() (err error) {
 	if t.stream, err = posixtrace.Attach(t.cfg.Stream); err != nil {
 		return err
 	}
+	t.redact, t.transfers = redact.Of(t.cfg.Stream), map[transfer]*redact.Line{}
 	if t.rec, err = t.stream.Recorder(); err == nil {
 		err = t.register()
 	}
@@ -229,6 +234,8 @@ func (t *tracer) release() (stay bool) {
 		t.reportLeftProcesses()
 		t.recordUnfinished()
 		t.rec.Close()
+		t.redact.Close()
+		t.redact = nil
 		t.stream.Close()
 		t.rec, t.stream = nil, nil
 		packet.Send(t.control, reportReleased, nil)
@@ -280,7 +287,7 @@ func running(pid int) bool {
 // notify sends a message for the user.
 func (t *tracer) notify(text string) {
 	if t.stream != nil {
-		packet.Send(t.control, reportNote, []byte(text))
+		packet.Send(t.control, reportNote, t.redactText([]byte(text), false))
 	}
 }
 

@@ -37,6 +37,10 @@ func BeforeShutdown(f func(s *posixtrace.Stream, orphan bool)) {
 	hook.BeforeShutdown.Store(&g)
 }
 
+// RewriteCommandLine sets the function that returns the command line to be recorded for the streams
+// that this process creates, from its own one.
+func RewriteCommandLine(f func(argv []string) []string) { hook.CommandLine.Store(&f) }
+
 // Lose adds n to the events that the stream of r has lost (posixtrace.Status.Lost), for events that
 // never reached it. A suspended stream does not count them: it would not have recorded them. Like the
 // methods of r, Lose is not safe for concurrent use with them.

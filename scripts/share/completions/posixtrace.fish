@@ -147,6 +147,8 @@ function __posixtrace_takes
         ptrace-run:--pid ptrace-run:-p \
         ptrace-run:--inherit ptrace-run:-i \
         ptrace-run:--exclude ptrace-run:-x \
+        ptrace-run:--redact \
+        ptrace-run:--redact-file \
         ptrace-run:--stream-size \
         ptrace-run:--max-data-size \
         ptrace-run:--stream-full-policy \
@@ -235,9 +237,9 @@ complete -c ptrace-run -n __posixtrace_before_operand -s o -l log -r -F -d 'reco
 complete -c ptrace-run -n __posixtrace_before_operand -l no-clobber -d 'do not replace an existing regular file'
 complete -c ptrace-run -n __posixtrace_before_operand -l sync -d 'write the log to its device with each flush'
 complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'name of the stream'
-complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record lines of output; SET: out, err, or out,err to separate them'
+complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record lines of output; SET: out, err or out,err'
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
-complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record command (start and end; the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
+complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'record command (the default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
 complete -c ptrace-run -n __posixtrace_before_operand -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
 complete -c ptrace-run -n __posixtrace_before_operand -l stack -d '--events: record the call stack of each system call'
 complete -c ptrace-run -n __posixtrace_before_operand -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'attach to this process until INT; needs -e'
@@ -245,6 +247,8 @@ complete -c ptrace-run -n __posixtrace_before_operand -l make -d 'record a span 
 complete -c ptrace-run -n __posixtrace_before_operand -s i -l inherit -r -f -a 'yes no' -d 'trace the command\'s children too (yes)'
 complete -c ptrace-run -n __posixtrace_before_operand -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'reject these events from the start'
 complete -c ptrace-run -n __posixtrace_before_operand -l stopped -d 'create the stream suspended, for ptrace-ctl start'
+complete -c ptrace-run -n __posixtrace_before_operand -l redact -r -f -d 'replace matches by ***; @tokens: known token forms'
+complete -c ptrace-run -n __posixtrace_before_operand -l redact-file -r -F -d 'the same for each line of FILE'
 complete -c ptrace-run -n __posixtrace_before_operand -l stream-size -r -f -d 'size of the stream in memory (1M)'
 complete -c ptrace-run -n __posixtrace_before_operand -l max-data-size -r -f -d 'keep at most this much data of an event (4K)'
 complete -c ptrace-run -n __posixtrace_before_operand -l stream-full-policy -r -f -a 'loop until-full flush' -d 'loop (default), until-full, flush (default with -o)'

@@ -8,6 +8,9 @@ import "sync/atomic"
 // *posixtrace.Stream. posixtrace calls it.
 var BeforeShutdown atomic.Pointer[func(stream any, orphan bool)]
 
+// CommandLine is the function that tool.RewriteCommandLine has set, or nil. posixtrace calls it.
+var CommandLine atomic.Pointer[func(argv []string) []string]
+
 // Point is the trace point of a control call that one process makes on behalf of another.
 type Point struct {
 	PID, TID uint32

@@ -1,4 +1,5 @@
-package redact
+// Package patterns reads the patterns of --redact and --redact-file.
+package patterns
 
 import (
 	"bytes"
@@ -6,10 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 )
 
 // Options are the options with which a command reads patterns.
@@ -22,14 +22,14 @@ var Options = []cli.Option{
 const maxFile = 1 << 20
 
 // Read returns the set that the options ask for, nil for none. Its errors do not show patterns.
-func Read(args *cli.Args) (*Set, error) {
+func Read(args *cli.Args) (*redact.Set, error) {
 	var given []string
 	n := 0
 	for _, g := range args.Given {
 		switch g.Name {
 		case "redact":
 			n++
-			if err := check(g.Value); err != nil {
+			if err := redact.Check(g.Value); err != nil {
 				where := ""
 				if len(args.All("redact")) > 1 {
 					where = fmt.Sprintf(" (the pattern of number %d)", n)
@@ -48,23 +48,11 @@ func Read(args *cli.Args) (*Set, error) {
 	if n == 0 && !args.Has("redact-file") {
 		return nil, nil
 	}
-	s, err := New(given)
+	s, err := redact.New(given)
 	if err != nil {
 		return nil, cli.Usagef("invalid arguments for '--redact': %v", err)
 	}
 	return s, nil
-}
-
-// check returns the error of one pattern.
-func check(text string) error {
-	if strings.HasPrefix(text, "@") {
-		if text != Tokens {
-			return errNoToken
-		}
-		return nil
-	}
-	_, err := compile(text)
-	return err
 }
 
 // readFile returns the patterns in a file, one a line.
@@ -88,7 +76,7 @@ func readFile(name string) ([]string, error) {
 	}
 	var list []string
 	for i, line := range lines(b) {
-		if err := check(line); err != nil {
+		if err := redact.Check(line); err != nil {
 			return nil, cli.Failf("%s: line %d: %v", name, i+1, err)
 		}
 		list = append(list, line)
@@ -113,67 +101,4 @@ func lines(b []byte) func(yield func(int, string) bool) {
 			}
 		}
 	}
-}
-
-// New compiles patterns. Errors do not show them.
-func New(given []string) (*Set, error) {
-	s := &Set{given: given}
-	seen := map[string]bool{}
-	for _, text := range given {
-		list := []string{text}
-		if text == Tokens {
-			list, s.keys = tokens, true
-		}
-		for _, text := range list {
-			if seen[text] {
-				continue
-			}
-			seen[text] = true
-			if err := s.add(text); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return s, nil
-}
-
-// add compiles a pattern into the set.
-func (s *Set) add(text string) error {
-	p, err := compile(text)
-	if err != nil {
-		return err
-	}
-	i := len(s.list)
-	if i == maxPatterns {
-		return errMany
-	}
-	s.list = append(s.list, p)
-	if p.need == nil {
-		s.always = append(s.always, i)
-	}
-	for _, l := range p.need {
-		s.pairs.add(l, i)
-	}
-	return nil
-}
-
-// valid reports whether a pattern is text: neither binary nor of another encoding.
-func valid(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
-
-// CommandLine returns the arguments of a command, with the patterns of the set themselves replaced
-// too: --redact=SECRET shows nothing.
-func (s *Set) CommandLine(argv []string) []string {
-	if s == nil {
-		return argv
-	}
-	out := make([]string, len(argv))
-	for i, arg := range argv {
-		for _, text := range s.given {
-			if text != Tokens && text != "" {
-				arg = strings.ReplaceAll(arg, text, Mark)
-			}
-		}
-		out[i] = s.String(arg)
-	}
-	return out
 }

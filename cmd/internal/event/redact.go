@@ -1,0 +1,60 @@
+package event
+
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/target"
+)
+
+// secrets are the sets of the streams that take the events. What one of them has to replace is replaced
+// in all.
+type secrets []*redact.Shared
+
+// redactFor makes a target replace what its streams must not have.
+func redactFor(t *target.Target) (list secrets) {
+	for _, path := range t.Streams() {
+		if s := redact.Of(path); s != nil {
+			list = append(list, s)
+		}
+	}
+	if list != nil {
+		t.Rewrite = list.text
+	}
+	return list
+}
+
+func (list secrets) text(b []byte) []byte {
+	for _, s := range list {
+		b = s.Bytes(b)
+	}
+	return b
+}
+
+// lines returns the function that replaces in the lines of one input.
+func (list secrets) lines() func(line []byte, f capture.Flags) []byte {
+	if list == nil {
+		return func(line []byte, _ capture.Flags) []byte { return line }
+	}
+	var inputs []*redact.Line
+	for _, s := range list {
+		inputs = append(inputs, s.NewLine())
+	}
+	return func(line []byte, f capture.Flags) []byte {
+		more := redact.Ends
+		if f&capture.Continues != 0 {
+			more = redact.Continues
+		}
+		for i, l := range inputs {
+			var n int
+			line, n = l.Next(line, more)
+			list[i].Add(n)
+		}
+		return line
+	}
+}
+
+func (list secrets) close() {
+	for _, s := range list {
+		s.Close()
+	}
+}

@@ -1,0 +1,128 @@
+package redact
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+)
+
+// The patterns of a stream are in a file in the directory of its spool, beside the stream. A process
+// that finds the stream finds them, with any environment and as any user that may record. Only the user
+// can read the file, and it goes with the stream. It begins with the number of matches so far:
+//
+//	COUNT NL "PATTERN" NL ...
+
+// countSize is the length of the number, with its newline.
+const countSize = 21
+
+// Publish makes the patterns of s known to the processes that record in the stream at this path, which
+// has a spool.
+func Publish(stream string, s *Set) error {
+	b := fmt.Appendf(nil, "%0*d\n", countSize-1, 0)
+	for _, text := range s.given {
+		b = append(strconv.AppendQuote(b, text), '\n')
+	}
+	return spool.WritePatterns(stream, b)
+}
+
+// Shared is the set of a stream. It counts the matches. It is not safe for concurrent use. A nil
+// Shared replaces nothing.
+type Shared struct {
+	*Set
+	file  *os.File
+	count uint64
+}
+
+// Of returns the set of the stream at this path, nil if it has none. If the patterns cannot be read, the
+// set replaces each text as a whole.
+func Of(stream string) *Shared {
+	f, text, err := spool.ReadPatterns(stream)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s := &Shared{Set: Everything()}
+	if err != nil {
+		return s
+	}
+	s.file = f
+	if set, ok := parse(text); ok {
+		s.Set = set
+	}
+	return s
+}
+
+// parse returns the set that Publish has written.
+func parse(text []byte) (*Set, bool) {
+	if len(text) < countSize || text[countSize-1] != '\n' {
+		return nil, false
+	}
+	var given []string
+	for line := range strings.Lines(string(text[countSize:])) {
+		p, err := strconv.Unquote(strings.TrimSuffix(line, "\n"))
+		if err != nil || !strings.HasSuffix(line, "\n") {
+			return nil, false
+		}
+		given = append(given, p)
+	}
+	set, err := New(given)
+	return set, err == nil
+}
+
+// Bytes replaces the matches in a text that is whole.
+func (s *Shared) Bytes(b []byte) []byte {
+	if s == nil {
+		return b
+	}
+	b, n := s.Set.Bytes(b)
+	s.count += uint64(n)
+	return b
+}
+
+// Add adds to the number of matches.
+func (s *Shared) Add(n int) {
+	if s != nil {
+		s.count += uint64(n)
+	}
+}
+
+// Close adds the number of matches to that of the stream.
+func (s *Shared) Close() {
+	if s == nil || s.file == nil {
+		return
+	}
+	defer s.file.Close()
+	fd := int(s.file.Fd())
+	if s.count == 0 || unix.Flock(fd, unix.LOCK_EX) != nil {
+		return
+	}
+	s.file.WriteAt(fmt.Appendf(nil, "%0*d", countSize-1, readCount(s.file)+s.count), 0)
+	unix.Flock(fd, unix.LOCK_UN)
+	s.count = 0
+}
+
+// Count returns the number of matches that the processes of a stream have reported.
+func Count(stream string) uint64 {
+	f, _, err := spool.ReadPatterns(stream)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	return readCount(f)
+}
+
+func readCount(f *os.File) uint64 {
+	var b [countSize - 1]byte
+	if _, err := f.ReadAt(b[:], 0); err != nil {
+		return 0
+	}
+	n, _ := strconv.ParseUint(string(bytes.TrimSpace(b[:])), 10, 63)
+	return n
+}

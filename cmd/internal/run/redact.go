@@ -1,0 +1,119 @@
+package run
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
+)
+
+// The secrets of a run are replaced where its events are made: here in the command line and in the
+// output, in the tracer in what it reads, and by ptrace-event in its data and by whichever process
+// drains the spool in its lines. Those find the patterns beside the stream.
+
+// redactedEvent is the name of the user event with the number of matches, which --redact records at
+// the end.
+const redactedEvent = "redact.matches"
+
+// conceal replaces the secrets in the messages and in the command line that the stream records.
+func (p *runPlan) conceal(env *cli.Env) {
+	if p.redact == nil {
+		return
+	}
+	env.Conceal = p.redact.String
+	tool.RewriteCommandLine(p.redact.CommandLine)
+}
+
+// publishRedact passes the patterns to the processes that record in the stream at this path. Without
+// them the command must not start.
+func (s *session) publishRedact(stream string) error {
+	if s.plan.redact == nil {
+		return nil
+	}
+	if s.plan.attach != 0 && streams.OpenSpool(s.stream, true) == "" {
+		return errNoPatterns
+	}
+	if err := redact.Publish(stream, s.plan.redact); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return errNoPatterns
+		}
+		return cli.Failure("cannot pass on the patterns of --redact", err)
+	}
+	return nil
+}
+
+var errNoPatterns = cli.Failf("no room for the patterns of --redact")
+
+// redactText replaces the secrets in a text.
+func (s *session) redactText(text string) string {
+	b, n := s.plan.redact.Bytes([]byte(text))
+	if n == 0 {
+		return text
+	}
+	s.redacted.Add(uint64(n))
+	return string(b)
+}
+
+// redactProgram replaces the secrets in the path and in the arguments of the command.
+func (s *session) redactProgram(d posixtrace.ExecData) posixtrace.ExecData {
+	if s.plan.redact == nil {
+		return d
+	}
+	argv := d.Argv
+	d.Path, d.Argv = s.redactText(d.Path), nil
+	for _, a := range argv {
+		d.Argv = append(d.Argv, s.redactText(a))
+	}
+	return d
+}
+
+// redactLines returns the function that replaces the secrets in the lines of one output, nil for none.
+func redactLines(set *redact.Set, count *atomic.Uint64) func(line []byte, f capture.Flags) []byte {
+	if set == nil {
+		return nil
+	}
+	l := set.NewLine()
+	return func(line []byte, f capture.Flags) []byte {
+		more := redact.Ends
+		if f&capture.Continues != 0 {
+			more = redact.Continues
+		}
+		line, n := l.Next(line, more)
+		if n > 0 {
+			count.Add(uint64(n))
+		}
+		return line
+	}
+}
+
+// recordRedacted records how many matches were replaced, and reports them.
+func (s *session) recordRedacted() {
+	if s.plan.redact == nil {
+		return
+	}
+	n := s.redacted.Load()
+	if info, err := s.stream.Info(); err == nil {
+		n += redact.Count(info.Path)
+	}
+	if id, err := s.stream.EventID(redactedEvent); err == nil && id.User() {
+		s.rec.Record(posixtrace.EventInfo{ID: id, PID: s.target()}, strconv.AppendUint(nil, n, 10))
+	}
+	if n > 0 {
+		s.env.Note(cli.Plural(n, "match", "matches") + " redacted")
+	}
+}
+
+// target returns the process that the stream traces.
+func (s *session) target() int {
+	if s.child != nil {
+		return s.child.PID
+	}
+	return s.plan.attach
+}

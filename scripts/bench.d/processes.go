@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,6 +34,36 @@ func (b *bench) children() *group {
 		{"events of " + n + " processes of a shell", "proc", []string{"strace", "-f", "--seccomp-bpf", "-e", "trace=process", "-o", "/dev/null"}, 0.9, 0.9},
 		{"the same", "proc", nil, 1.25, 1.25},
 	}, nil)
+}
+
+// stacks traces a program with the call stack of each call.
+func (b *bench) stacks() *group {
+	count := "count=" + strconv.Itoa(b.pick(20e3, 5e3))
+	dd := []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=1", count, "status=none"}
+	g := &group{rounds: b.pick(5, 3)}
+	ours := []string{b.tool("ptrace-run"), "--dump=never", "-e", "syscall.read"}
+	strace := []string{"strace", "-f", "-k", "--seccomp-bpf", "-e", "trace=read", "-o", "/dev/null"}
+	for _, side := range []struct {
+		key  string
+		argv []string
+	}{
+		{"stacks", append(slices.Clone(ours), "--stack", "--")},
+		{"without --stack", append(slices.Clone(ours), "--")},
+		{strings.Join(strace, " "), strace},
+	} {
+		argv := append(side.argv, dd...)
+		g.steps = append(g.steps, func(s series) error {
+			r, err := command("", argv...)
+			if err == nil {
+				s.put(side.key, r.wall)
+			}
+			return err
+		})
+		if side.key != "stacks" {
+			g.items = append(g.items, &item{name: "reads of dd bs=1 " + count + " with their call stacks", unit: seconds, peer: side.key, oursKey: "stacks", theirsKey: side.key})
+		}
+	}
+	return g
 }
 
 // seen is a measurement of ptrace-run -e events, its peer or none, and the bars for the

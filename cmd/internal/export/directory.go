@@ -23,7 +23,7 @@ func writeDirectory(path, last string, write func(dir string) error) error {
 	exists := err == nil
 	switch {
 	case len(list) > 0:
-		return fault(syscall.ENOTEMPTY)
+		return cli.WithHint(fault(syscall.ENOTEMPTY), "remove it, or name another directory")
 	case exists:
 	case !errors.Is(err, fs.ErrNotExist):
 		return fault(err)

@@ -49,7 +49,10 @@ func Main(c *Command) {
 // Execute runs c and returns its exit status.
 func (c *Command) Execute(env *Env) int {
 	env.Prog = c.Name
-	err := c.execute(env)
+	err := prepareFiles()
+	if err == nil {
+		err = c.execute(env)
+	}
 	if werr := env.Stdout.Flush(); werr != nil && err == nil {
 		err = werr
 	}

@@ -39,7 +39,7 @@ const yamaFile = "/proc/sys/kernel/yama/ptrace_scope"
 // AttachFault explains why a tracer could not attach to a process.
 func AttachFault(pid int, err error) error {
 	var no syscall.Errno
-	if !errors.As(err, &no) || no != unix.EPERM && no != unix.EACCES {
+	if !errors.As(err, &no) || no != unix.EPERM && no != unix.EACCES && no != tracer.ErrTraced {
 		return attachFault(pid, cli.Reason(err), "")
 	}
 	status, e := process.Read(pid, "status")
@@ -50,6 +50,8 @@ func AttachFault(pid int, err error) error {
 	f := fields(status)
 	if tid, _ := strconv.Atoi(f["TracerPid"]); tid != 0 {
 		f["TracerPid"] = strconv.Itoa(cmp.Or(process.Of(tid), tid))
+	} else if no == tracer.ErrTraced { // it traces another thread, or has detached meanwhile
+		return attachFault(pid, "another process traces it already, and a process has one tracer", "")
 	}
 	reason, hint := refusal(f, os.Geteuid(), string(scope))
 	return attachFault(pid, reason, hint)

@@ -138,3 +138,47 @@ func TestAttachToHalfExecuted(t *testing.T) {
 		t.Errorf("ptrace-run ends with %v and says %q", run.ProcessState, &said)
 	}
 }
+
+// Attached at any moment to a process that executes programs without a pause, ptrace-run records the
+// next execution, whichever thread makes it.
+func TestAttachRecordsExecution(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
+	program, traces := compile(t, "executes")
+	defer reap(t, "PTRACE_DIR="+traces)
+	for _, threads := range []string{"0", "3"} {
+		target := exec.Command(program, threads, "1000000000")
+		if err := target.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer target.Wait()
+		defer target.Process.Kill()
+		for range tracetest.Scale(3, 20, 50) {
+			recordExecution(t, traces, target.Process.Pid)
+		}
+	}
+}
+
+// recordExecution attaches to a process until an execution is recorded.
+func recordExecution(t *testing.T, traces string, pid int) {
+	t.Helper()
+	log := filepath.Join(traces, "executes.trace")
+	os.Remove(log)
+	env := append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
+	var said bytes.Buffer
+	run := exec.Command("ptrace-run", "-p", strconv.Itoa(pid), "-e", "proc", "-o", log)
+	run.Env, run.Stderr = env, &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer run.Process.Kill()
+	tracetest.Wait(t, "proc.exec is in the log", func() bool {
+		dump := exec.Command("ptrace-dump", "--head=1", "-e", "proc.exec", log)
+		dump.Env = env
+		out, _ := dump.Output()
+		return len(out) > 0
+	})
+	run.Process.Signal(syscall.SIGINT)
+	if err := run.Wait(); err != nil {
+		t.Errorf("ptrace-run: %v\n%s", err, &said)
+	}
+}

@@ -102,7 +102,7 @@ func parseStrace(t *testing.T, file string) (calls []seenCall) {
 	return calls
 }
 
-// parseStraceOpen returns, after the others, the calls that have begun and of which the file has no
+// parseStraceOpen returns, after the others, the calls that have started and of which the file has no
 // more.
 func parseStraceOpen(t *testing.T, file string) (calls, unfinished []seenCall) {
 	t.Helper()

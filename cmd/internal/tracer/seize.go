@@ -29,13 +29,13 @@ const (
 // the kernel cuts a list short if a thread ends just then.
 const settledAfter = 2
 
-// errTraced says that another process traces a thread.
-var errTraced = errors.New("traced already")
+// ErrTraced says that another process traces a thread of the process.
+const ErrTraced = unix.EBUSY
 
 // seizeProcess starts to trace all threads of a process. The kernel traces the children of a traced
 // thread from their start.
 func (t *tracer) seizeProcess(pid int) error {
-	refusals := 0
+	refusals, traced := 0, false
 	for settled := 0; settled < settledAfter; {
 		tids, err := threadsOf(pid)
 		if err != nil {
@@ -43,7 +43,10 @@ func (t *tracer) seizeProcess(pid int) error {
 		}
 		t.followLeader(pid, tids)
 		found, err := t.seizeThreads(pid, tids)
+		traced = traced || err == ErrTraced
 		switch {
+		case err != nil && refusals == refusalsAtMost && traced: // that one may just have detached
+			return ErrTraced
 		case err != nil && refusals == refusalsAtMost:
 			return err
 		case err != nil:
@@ -113,7 +116,7 @@ func (t *tracer) seizeThreads(pid int, tids []int) (found bool, err error) {
 		switch by := process.Tracer(tid); {
 		case by == t.thread: // from its start, or since the last list
 		case by != 0: // perhaps a tracer that is ending
-			err = errTraced
+			err = ErrTraced
 		case running(tid):
 			err = refusal
 		}

@@ -56,13 +56,13 @@ func (j *job) tryTrace(l *log, dir string, i int, epoch bool) error {
 	attr, origin := l.reader.Attr(), l.reader.Origin()
 	created := attr.CreateTime.UTC().Format(time.RFC3339Nano)
 	t := ctf.Create(dir, origin.BootID+"\x00"+created+"\x00"+attr.Name+"\x00"+strconv.Itoa(origin.PID)+"\x00"+j.opt.text+"\x00"+strconv.Itoa(i))
-	t.Name, t.Resolution, t.Epoch = l.reader.EventName, int64(attr.ClockResolution), epoch
+	t.Name, t.Resolution, t.Epoch = l.eventName, int64(attr.ClockResolution), epoch
 	t.Env = []ctf.Variable{
 		{Name: "hostname", Value: escape.String(origin.Host)},
 		{Name: "boot_id", Value: escape.String(origin.BootID)},
 		{Name: "pid", Value: strconv.Itoa(origin.PID)},
-		{Name: "command", Value: ctf.Quote(origin.Command)},
-		{Name: "trace_name", Value: escape.String(attr.Name)},
+		{Name: "command", Value: ctf.Quote(l.redact.Strings(origin.Command))},
+		{Name: "trace_name", Value: escape.String(l.redact.String(attr.Name))},
 		{Name: "trace_creation_datetime", Value: created},
 		{Name: "tracer_name", Value: "posixtrace"},
 		{Name: "tracer_version", Value: escape.String(attr.GenerationVersion)},

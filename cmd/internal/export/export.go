@@ -37,6 +37,7 @@ func export(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	defer closeLogs(j.logs)
+	j.conceal()
 	if j.since, j.until, err = bounds(j.logs, &opt.sel); err != nil {
 		return err
 	}
@@ -56,6 +57,7 @@ func export(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	j.report()
+	j.reportRedacted()
 	return nil
 }
 

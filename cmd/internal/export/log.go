@@ -8,6 +8,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -18,6 +19,7 @@ type log struct {
 	file   *os.File
 	reader *posixtrace.Reader
 	pipe   *logfile.LiveReader // nil for a regular file; other files can be read only once
+	redact *redact.Filter      // nil without --redact
 	wanted [4096]int8          // by type: 1 if selected, -1 if not, 0 if undecided
 }
 
@@ -119,6 +121,7 @@ func (l *log) read(ctx context.Context, j *job, mark func(at int64, ended bool),
 			return nil
 		}
 		recs := b.Records
+		l.redact.Records(recs)
 		j.progress.Add(uint64(len(recs)), recs[len(recs)-1].UnixNano)
 		if recs = l.selected(recs, &j.opt.sel, mark); len(recs) > 0 {
 			if err := add(recs); err != nil {
@@ -155,7 +158,7 @@ func (l *log) wants(sel *selection.Selection, rec *posixtrace.Record) bool {
 		return true
 	}
 	if int(rec.ID) >= len(l.wanted) || l.wanted[rec.ID] == 0 {
-		name := l.reader.EventName(rec.ID)
+		name := l.eventName(rec.ID)
 		has := sel.HasType(rec.ID, name)
 		if int(rec.ID) < len(l.wanted) && name != "" {
 			l.wanted[rec.ID] = -1

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 )
 
@@ -23,7 +25,7 @@ Examples: ptrace-export --to=ctf -o build.ctf build.trace; babeltrace2 build.ctf
 	Run: export,
 }
 
-var optionTable = []cli.Option{
+var optionTable = slices.Concat([]cli.Option{
 	{Long: "to", Arg: "FORMAT", Choices: formatNames(), Help: "write this format: " + strings.Join(formatNames(), ", ")},
 	{Short: 'o', Long: "output", Arg: "DEST", Help: "write to DEST"},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "export only these: names, globs, @user, @system, @all"},
@@ -32,7 +34,7 @@ var optionTable = []cli.Option{
 	{Short: 'T', Long: "tid", Arg: "TID", Help: "export only events of this thread"},
 	{Long: "since", Arg: "TIME", Help: "export events from, before: RFC 3339, HH:MM:SS, -30s"},
 	{Long: "until", Arg: "TIME", Help: "export events before this time", SameRow: true},
-}
+}, patterns.Options)
 
 // format is a format of the output.
 type format struct {
@@ -64,6 +66,7 @@ type options struct {
 	sel    selection.Selection
 	logs   []string
 	text   string // of the selection
+	redact *redact.Set
 }
 
 func readOptions(args *cli.Args) (opt *options, err error) {
@@ -93,7 +96,10 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 			opt.text += g.Name + "=" + g.Value + "\x00"
 		}
 	}
-	opt.sel, err = selection.Read(args)
+	if opt.sel, err = selection.Read(args); err != nil {
+		return nil, err
+	}
+	opt.redact, err = patterns.Read(args)
 	return opt, err
 }
 

@@ -74,7 +74,7 @@ func (j *job) writeLogs(logs []*log, sink otlp.Sink) error {
 		if malformed && l == j.logs[0] {
 			j.env.Note("ignored: malformed OTEL_RESOURCE_ATTRIBUTES=" + escape.String(j.env.Getenv("OTEL_RESOURCE_ATTRIBUTES")))
 		}
-		w := otlp.New(sink, otlp.NewResource(l.reader, environment), l.reader.EventName)
+		w := otlp.New(sink, l.resource(environment), l.eventName)
 		err := l.read(j.ctx, j, func(int64, bool) {}, func(recs []posixtrace.Record) error { return w.Add(recs) })
 		if err != nil {
 			return err

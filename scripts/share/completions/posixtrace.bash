@@ -237,7 +237,7 @@ _posixtrace_options() {
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
 	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --redact= --redact-file= --color= -h --help -V --version' ;;
 	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --html --color= -h --help -V --version' ;;
-	ptrace-export) echo '--to= -o --output= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --color= -h --help -V --version' ;;
+	ptrace-export) echo '--to= -o --output= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --redact= --redact-file= --color= -h --help -V --version' ;;
 	esac
 }
 
@@ -337,6 +337,8 @@ _posixtrace_kind() {
 	ptrace-export:-T | ptrace-export:--tid | ptrace-export:--tid=) echo 'any' ;;
 	ptrace-export:--since | ptrace-export:--since=) echo 'any' ;;
 	ptrace-export:--until | ptrace-export:--until=) echo 'any' ;;
+	ptrace-export:--redact | ptrace-export:--redact=) echo 'any' ;;
+	ptrace-export:--redact-file | ptrace-export:--redact-file=) echo 'file' ;;
 	ptrace-export:--color | ptrace-export:--color=) echo 'words auto always never' ;;
 	esac
 }

@@ -229,6 +229,8 @@ function __posixtrace_takes
         ptrace-export:--tid ptrace-export:-T \
         ptrace-export:--since \
         ptrace-export:--until \
+        ptrace-export:--redact \
+        ptrace-export:--redact-file \
         ptrace-export:--color
 end
 
@@ -423,6 +425,8 @@ complete -c ptrace-export -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'expo
 complete -c ptrace-export -s T -l tid -r -f -d 'export only events of this thread'
 complete -c ptrace-export -l since -r -f -d 'export events from, before: RFC 3339, HH:MM:SS, -30s'
 complete -c ptrace-export -l until -r -f -d 'export events before this time'
+complete -c ptrace-export -l redact -r -f -d 'replace matches by ***; @tokens: known token forms'
+complete -c ptrace-export -l redact-file -r -F -d 'the same for each line of FILE'
 complete -c ptrace-export -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
 complete -c ptrace-export -s h -l help -d 'show this help and exit'
 complete -c ptrace-export -s V -l version -d 'show the version and exit'

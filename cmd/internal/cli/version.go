@@ -10,6 +10,13 @@ import (
 // defaultVersion is the version of a build without a tag or a repository.
 const defaultVersion = "0.1.0-dev"
 
+// Version returns the version of this build.
+func Version() string {
+	info, _ := debug.ReadBuildInfo()
+	v, _ := version(info)
+	return v
+}
+
 // version returns the module version of the build, and the revision it was built from if
 // known.
 func version(info *debug.BuildInfo) (version, revision string) {

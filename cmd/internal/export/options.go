@@ -16,8 +16,9 @@ var Command = &cli.Command{
 	Usage:   "--to=FORMAT -o DEST [OPTION]... LOG...",
 	Brief:   "Write trace logs (- is stdin) for other systems (POSIX Trace, not ptrace(2)).",
 	Options: optionTable,
-	After: `Formats: ctf    Common Trace Format 1.8, a new directory, for babeltrace2
-         otlp   lines of OTLP/JSON, for the OpenTelemetry Collector
+	After: `Formats: ctf      Common Trace Format 1.8, a new directory, for babeltrace2
+         otlp     lines of OTLP/JSON, for the OpenTelemetry Collector
+         parquet  Apache Parquet: a file, or one for each log in DIR/
 Status: 0 done; 1 failed, or a log is unfinished or damaged; 2 usage error.
 
 Examples: ptrace-export --to=ctf -o build.ctf build.trace; babeltrace2 build.ctf
@@ -49,6 +50,7 @@ func formats() []format {
 	return []format{
 		{name: "ctf", check: needDirectory, write: writeCTF},
 		{name: "otlp", check: needFile, write: writeOTLP},
+		{name: "parquet", check: needFile, write: writeParquet},
 	}
 }
 

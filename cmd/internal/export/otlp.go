@@ -62,8 +62,10 @@ func fileName(l *log) string {
 		return '_'
 	}, r.Host)
 	at := l.reader.Attr().CreateTime.UTC().Format("20060102T150405Z")
-	return at + "-" + host[:min(len(host), 64)] + "-" + r.TraceID() + ".otlp.jsonl"
+	return at + "-" + host[:min(len(host), 64)] + "-" + r.TraceID() + otlpSuffix
 }
+
+const otlpSuffix = ".otlp.jsonl"
 
 // writeLogs writes logs to a sink.
 func (j *job) writeLogs(logs []*log, sink otlp.Sink) error {

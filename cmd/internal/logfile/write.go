@@ -113,6 +113,14 @@ func (l *File) Begin(s *posixtrace.Stream) error {
 	return s.BeginLog()
 }
 
+// CheckNoLog refuses a file that a running stream records to.
+func CheckNoLog(path string, fi os.FileInfo) error {
+	if s := RecordedBy(fi); s != nil {
+		return RecordedFault(path, s)
+	}
+	return nil
+}
+
 // Discard closes the log of a stream that was not created, and removes it if Open created
 // it.
 func (l *File) Discard() {

@@ -329,7 +329,7 @@ _posixtrace_kind() {
 	ptrace-diff:-p | ptrace-diff:--pid | ptrace-diff:--pid=) echo 'pid' ;;
 	ptrace-diff:-T | ptrace-diff:--tid | ptrace-diff:--tid=) echo 'any' ;;
 	ptrace-diff:--color | ptrace-diff:--color=) echo 'words auto always never' ;;
-	ptrace-export:--to | ptrace-export:--to=) echo 'words ctf otlp' ;;
+	ptrace-export:--to | ptrace-export:--to=) echo 'words ctf otlp parquet' ;;
 	ptrace-export:-o | ptrace-export:--output | ptrace-export:--output=) echo 'file' ;;
 	ptrace-export:-e | ptrace-export:--events | ptrace-export:--events=) echo 'events' ;;
 	ptrace-export:-x | ptrace-export:--exclude | ptrace-export:--exclude=) echo 'events' ;;

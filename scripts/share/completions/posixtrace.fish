@@ -417,7 +417,7 @@ complete -c ptrace-diff -s V -l version -d 'show the version and exit'
 complete -c ptrace-diff -F
 
 complete -c ptrace-export -e
-complete -c ptrace-export -l to -r -f -a 'ctf otlp' -d 'write this format: ctf, otlp'
+complete -c ptrace-export -l to -r -f -a 'ctf otlp parquet' -d 'write this format: ctf, otlp, parquet'
 complete -c ptrace-export -s o -l output -r -F -d 'write to DEST'
 complete -c ptrace-export -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'export only these: names, globs, @user, @system, @all'
 complete -c ptrace-export -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'do not export these events'

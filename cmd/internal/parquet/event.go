@@ -1,0 +1,364 @@
+package parquet
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// textValue returns the value of a text. A string of Parquet is UTF-8; other bytes are escaped, and
+// exact is false.
+func textValue(s string) (v pq.Value, exact bool) {
+	if exact = utf8.ValidString(s); !exact {
+		s = escape.String(s)
+	}
+	return pq.ByteArrayValue([]byte(s)), exact
+}
+
+func text(s string) pq.Value {
+	v, _ := textValue(s)
+	return v
+}
+
+var (
+	classes     = [2]pq.Value{text("system"), text("user")}
+	truncations = [...]pq.Value{
+		posixtrace.TruncationNone:   text(posixtrace.TruncationNone.String()),
+		posixtrace.TruncationRecord: text(posixtrace.TruncationRecord.String()),
+		posixtrace.TruncationRead:   text(posixtrace.TruncationRead.String()),
+	}
+)
+
+// addRequired adds the columns that each event has, one after the other.
+func (f *File) addRequired(recs []posixtrace.Record) {
+	vals, l := f.vals[:len(recs)], f.log
+	for i := range recs {
+		vals[i] = pq.Int64Value(recs[i].UnixNano)
+	}
+	f.columns[colTime].write(vals)
+	f.columns[colTimeNS].write(vals)
+	for i := range recs {
+		vals[i] = pq.Int64Value(int64(recs[i].PID))
+	}
+	f.columns[colPID].write(vals)
+	for i := range recs {
+		vals[i] = pq.Int64Value(int64(recs[i].TID))
+	}
+	f.columns[colTID].write(vals)
+	for i := range recs {
+		vals[i] = l.name(&recs[i])
+	}
+	f.columns[colEvent].write(vals)
+	for i := range recs {
+		vals[i] = pq.Int32Value(int32(recs[i].ID))
+	}
+	f.columns[colID].write(vals)
+	for i := range recs {
+		if recs[i].ID.System() {
+			vals[i] = classes[0]
+		} else {
+			vals[i] = classes[1]
+		}
+	}
+	f.columns[colClass].write(vals)
+	for i := range recs {
+		vals[i] = pq.Int64Value(int64(recs[i].Address))
+	}
+	f.columns[colAddress].write(vals)
+	for i := range recs {
+		vals[i] = truncations[recs[i].Truncation]
+	}
+	f.columns[colTruncation].write(vals)
+	for i := range recs {
+		vals[i] = pq.Int64Value(int64(len(recs[i].Data)))
+	}
+	f.columns[colSize].write(vals)
+	for c, v := range l.same {
+		for i := range vals {
+			vals[i] = v
+		}
+		f.columns[colLogID+c].write(vals)
+	}
+}
+
+// addEvent adds the other columns of the event that is this row.
+func (f *File) addEvent(row int, rec *posixtrace.Record) {
+	if rec.Span != 0 {
+		f.columns[colSpan].put(row, pq.Int64Value(int64(rec.Span)), 0)
+		if rec.Parent != 0 {
+			f.columns[colParent].put(row, pq.Int64Value(int64(rec.Parent)), 0)
+		}
+	}
+	if ns, ok := f.log.duration(rec); ok {
+		f.number(row, colDuration, ns)
+	}
+	m := members{f: f, row: row, exact: true}
+	if rec.Coarse() {
+		m.set("coarse", "true")
+	}
+	if !rec.ID.System() {
+		f.data(row, rec.Data)
+	} else if !m.add(rec) {
+		f.data(row, rec.Data)
+	} else if !m.exact {
+		f.columns[colBinary].put(row, pq.ByteArrayValue(rec.Data), len(rec.Data))
+	}
+	m.end()
+}
+
+func (f *File) number(row, col int, n int64) { f.columns[col].put(row, pq.Int64Value(n), 0) }
+func (f *File) small(row, col, n int)        { f.columns[col].put(row, pq.Int32Value(int32(n)), 0) }
+
+// data adds data, as text if it is text.
+func (f *File) data(row int, data []byte) {
+	col := colData
+	if !utf8.Valid(data) {
+		col = colBinary
+	}
+	f.columns[col].put(row, pq.ByteArrayValue(data), len(data))
+}
+
+// members are the members of a system event. Those without a column of their own are in a map.
+type members struct {
+	f     *File
+	row   int
+	exact bool // each text is in its column as it is
+	rest  []string
+}
+
+// set adds a member to the map.
+func (m *members) set(key, value string) {
+	m.exact = m.exact && utf8.ValidString(value)
+	m.rest = append(m.rest, key, value)
+}
+
+func (m *members) setInt(key string, value int64) { m.set(key, strconv.FormatInt(value, 10)) }
+func (m *members) setSet(key string, set *posixtrace.EventSet) {
+	m.set(key, strings.Join(typename.OfSet(m.f.log.Name, set), ","))
+}
+
+// setUnless adds a member that mostly has the same value.
+func (m *members) setUnless(usual bool, key string, value bool) {
+	if value != usual {
+		m.set(key, strconv.FormatBool(value))
+	}
+}
+
+func (m *members) text(col int, s string) {
+	v, exact := textValue(s)
+	m.exact = m.exact && exact
+	m.f.columns[col].put(m.row, v, len(s))
+}
+
+// end adds the map.
+func (m *members) end() {
+	if len(m.rest) == 0 {
+		return
+	}
+	for k, col := range []int{colMemberKey, colMemberValue} {
+		m.f.columns[col].list(m.row, len(m.rest)/2, func(i int) (pq.Value, int) {
+			return text(m.rest[2*i+k]), len(m.rest[2*i+k])
+		})
+	}
+}
+
+// add adds the decoded members of a system event, under the names that ptrace-dump --json uses. It
+// reports false if it cannot decode them.
+func (m *members) add(rec *posixtrace.Record) bool {
+	f, row := m.f, m.row
+	switch rec.ID {
+	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
+		d, err := posixtrace.DecodeOutput(rec.Data)
+		if err != nil {
+			return false
+		}
+		f.data(row, d.Line)
+		m.setUnless(true, "newline", !d.NoNewline && !d.Continues && !d.Return)
+		m.setUnless(false, "continues", d.Continues)
+		m.setUnless(false, "return", d.Return)
+	case posixtrace.EventStart:
+		s, err := posixtrace.DecodeSet(rec.Data)
+		if err != nil {
+			return false
+		}
+		m.setSet("filter", &s)
+	case posixtrace.EventFilter:
+		before, after, err := posixtrace.DecodeFilter(rec.Data)
+		if err != nil {
+			return false
+		}
+		m.setSet("old_filter", &before)
+		m.setSet("new_filter", &after)
+	case posixtrace.EventStop, posixtrace.EventError:
+		n, err := posixtrace.DecodeInt(rec.Data)
+		switch {
+		case err != nil:
+			return false
+		case rec.ID == posixtrace.EventError:
+			f.small(row, colErrno, n)
+			f.columns[colErrnoName].put(row, f.errnoName(n), 0)
+		default:
+			m.setInt("auto", int64(n))
+		}
+	case posixtrace.EventProcContext:
+		d, err := posixtrace.DecodeContext(rec.Data)
+		if err != nil {
+			return false
+		}
+		m.set("trace_id", hex.EncodeToString(d.TraceID[:]))
+		m.set("span_id", hex.EncodeToString(d.SpanID[:]))
+		m.set("parent_span_id", hex.EncodeToString(d.Parent[:]))
+		m.setInt("trace_flags", int64(d.Flags))
+		m.set("tracestate", d.State)
+	default:
+		return m.addProcess(rec)
+	}
+	return true
+}
+
+// addProcess is add for the events of processes and system calls.
+func (m *members) addProcess(rec *posixtrace.Record) bool {
+	f, row := m.f, m.row
+	switch rec.ID {
+	case posixtrace.EventProcExec:
+		d, err := posixtrace.DecodeExec(rec.Data)
+		if err != nil {
+			return false
+		}
+		m.text(colPath, d.Path)
+		f.columns[colArgv].list(row, len(d.Argv), func(i int) (pq.Value, int) {
+			v, exact := textValue(d.Argv[i])
+			m.exact = m.exact && exact
+			return v, len(d.Argv[i])
+		})
+	case posixtrace.EventProcExit:
+		d, err := posixtrace.DecodeExit(rec.Data)
+		if err != nil {
+			return false
+		}
+		m.addExit(&d)
+	case posixtrace.EventProcMap:
+		d, err := posixtrace.DecodeMap(rec.Data)
+		if err != nil {
+			return false
+		}
+		m.addMap(&d)
+	case posixtrace.EventProcFork:
+		d, err := posixtrace.DecodeFork(rec.Data)
+		if err != nil {
+			return false
+		}
+		f.small(row, colChild, d.Child)
+		m.set("kind", d.Kind.String())
+	case posixtrace.EventProcSignal:
+		d, err := posixtrace.DecodeSignal(rec.Data)
+		if err != nil {
+			return false
+		}
+		f.small(row, colSignal, d.Signal)
+		m.setInt("code", int64(d.Code))
+		m.setInt("sender", int64(d.Sender))
+		m.setInt("sender_uid", int64(d.UID))
+	default:
+		if !f.log.isCall(rec) {
+			return false
+		}
+		d, err := posixtrace.DecodeSyscall(rec.Data)
+		if err != nil {
+			return false
+		}
+		m.addCall(rec.Address, &d)
+	}
+	return true
+}
+
+func (m *members) addExit(d *posixtrace.ExitData) {
+	m.f.small(m.row, colStatus, d.Status)
+	m.f.small(m.row, colSignal, d.Signal)
+	m.f.number(m.row, colUserNS, int64(d.User))
+	m.f.number(m.row, colSystemNS, int64(d.System))
+	m.f.number(m.row, colMaxRSS, d.MaxRSS)
+	m.set("core", strconv.FormatBool(d.CoreDumped))
+	m.setInt("minor_faults", d.MinorFault)
+	m.setInt("major_faults", d.MajorFault)
+	m.setInt("blocks_in", d.BlocksIn)
+	m.setInt("blocks_out", d.BlocksOut)
+	m.setInt("voluntary_switches", d.Voluntary)
+	m.setInt("involuntary_switches", d.Involunt)
+}
+
+func (m *members) addMap(d *posixtrace.MapData) {
+	if d.Parent != 0 {
+		m.setInt("map_parent", int64(d.Parent))
+		return
+	}
+	address := func(key string, n uint64) { m.set(key, "0x"+strconv.FormatUint(n, 16)) }
+	m.set("map_file", d.Path)
+	address("map_start", d.Start)
+	address("map_end", d.End)
+	address("map_offset", d.Offset)
+	m.set("build_id", hex.EncodeToString(d.BuildID))
+	m.set("map_removed", strconv.FormatBool(d.Removed))
+}
+
+func (m *members) addCall(at uint64, d *posixtrace.SyscallData) {
+	f, row := m.f, m.row
+	f.columns[colArgs].list(row, len(d.Args), func(i int) (pq.Value, int) {
+		a := d.Args[i].Value
+		if utf8.Valid(a) {
+			return pq.ByteArrayValue(a), len(a)
+		}
+		m.exact = false
+		return text(string(a)), len(a)
+	})
+	f.number(row, colResult, d.Result)
+	f.small(row, colErrno, d.Errno)
+	f.columns[colErrnoName].put(row, f.errnoName(d.Errno), 0)
+	m.setUnless(true, "returned", d.Returned)
+	m.setUnless(false, "restarted", d.Restarted != 0)
+	if len(d.Opened) > 0 {
+		m.set("opened", string(d.Opened))
+	}
+	if len(d.Stack) > 0 || d.StackCut {
+		m.set("stack", stackText(at, d.Stack))
+		m.set("stack_cut", strconv.FormatBool(d.StackCut))
+	}
+	f.number(row, colDuration, int64(d.Duration))
+}
+
+// noErrno is the name of error number 0, as in JSON.
+var noErrno = text("")
+
+func (f *File) errnoName(n int) pq.Value {
+	if n == 0 {
+		return noErrno
+	}
+	return text(output.ErrnoName(n))
+}
+
+// stackText returns a call stack as JSON: the call itself first, then its callers.
+func stackText(at uint64, callers []posixtrace.SyscallFrame) string {
+	b := appendFrame([]byte{'['}, at)
+	for _, c := range callers {
+		b = appendFrame(append(b, ','), c.Address)
+		if c.Interrupted {
+			b = append(b[:len(b)-1], `,"interrupted":true}`...)
+		}
+		if c.Guessed {
+			b = append(b[:len(b)-1], `,"guessed":true}`...)
+		}
+	}
+	return string(append(b, ']'))
+}
+
+func appendFrame(b []byte, address uint64) []byte {
+	return append(strconv.AppendUint(append(b, `{"address":"0x`...), address, 16), `"}`...)
+}

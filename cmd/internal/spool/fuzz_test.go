@@ -23,6 +23,7 @@ func FuzzLine(f *testing.F) {
 	for _, s := range []string{
 		"build.step\t4711\t1795169520.123456\tfile.c 12", "a\t1\t\t\\n\\x41\\", "\t1\t\t64", "a\t0\t\t", "a\tb",
 		"a\t1\t1795169520,5\t\xff", "", "\t\t\t", "a\t1\t9999999999.9\t",
+		"a.begin\t9:9.1:9.2:" + given + ":" + around + ":rojo=1,a=b:c\t\t", "a.begin\t9:9.1::" + given + "::\t\t",
 	} {
 		f.Add([]byte(s))
 	}
@@ -31,6 +32,9 @@ func FuzzLine(f *testing.F) {
 		l, ok := parse(bytes.Clone(b))
 		if ok && l.name != nil && (len(l.name) == 0 || len(l.name) > posixtrace.EventNameMax || l.pid <= 0 || l.pid > maxPID || l.nanos < 0 || len(l.data) > len(b)) {
 			t.Errorf("parse(%q) = %+v", raw, l)
+		}
+		if _, err := posixtrace.DecodeContext(l.trace); l.trace != nil && err != nil {
+			t.Errorf("parse(%q) has the context %x: %v", raw, l.trace, err)
 		}
 		if got := unescape(escape.Append(nil, raw)); !bytes.Equal(got, raw) {
 			t.Errorf("unescape of escaped %q = %q", raw, got)

@@ -19,6 +19,7 @@ type line struct {
 	coarse bool   // the time comes from /proc/uptime
 	span   uint64 // key of its span, 0 for none
 	parent uint64 // key of the enclosing span, 0 for none
+	trace  []byte // encoded trace context of the span that the event starts, nil for none
 	data   []byte
 	lost   uint64 // if the line is not an event: how many lost events it stands for
 	end    int    // offset of its end in the batch, the newline included
@@ -55,9 +56,13 @@ func parse(b []byte) (l line, ok bool) {
 	}
 	l = line{name: name, pid: int(n)}
 	if keyed {
-		span, parent, _ := bytes.Cut(span, colon)
+		span, rest, _ := bytes.Cut(span, colon)
 		if l.span = key(span); l.span != 0 {
+			parent, trace, traced := bytes.Cut(rest, colon)
 			l.parent = key(parent)
+			if traced {
+				l.trace = traceContext(trace)
+			}
 		}
 	}
 	up, coarse := bytes.CutPrefix(when, plus)

@@ -2,7 +2,9 @@ package spool
 
 import (
 	"bytes"
+	"slices"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/tracecontext"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -62,6 +64,12 @@ func (c *Consumer) batch(gen int64, done *int64, b []byte) error {
 	return nil
 }
 
+// knows reports whether the stream knows an event type of this name.
+func (c *Consumer) knows(name string) bool {
+	types, err := c.s.EventTypes()
+	return err == nil && slices.ContainsFunc(types, func(e posixtrace.EventType) bool { return e.Name == name })
+}
+
 // record records one line as an event, or counts it as lost.
 func (c *Consumer) record(l *line, address uint64) {
 	if l.name == nil {
@@ -69,7 +77,10 @@ func (c *Consumer) record(l *line, address uint64) {
 		return
 	}
 	if c.rewrite != nil {
-		l.name, l.data = c.rewrite(l.name), c.rewrite(l.data)
+		l.name, l.data, l.trace = c.rewrite(l.name), c.rewrite(l.data), rewriteState(l.trace, c.rewrite)
+	}
+	if string(l.name) == tracecontext.EventMalformed && c.knows(tracecontext.EventMalformed) {
+		return // reported already
 	}
 	id, ok := c.ids[string(l.name)]
 	if !ok {
@@ -86,6 +97,11 @@ func (c *Consumer) record(l *line, address uint64) {
 	if id == 0 || id.System() {
 		c.countLost(1)
 		return
+	}
+	if l.trace != nil && c.rec.Wants(id) {
+		// It describes the next event of the thread. After a kill the line may be recorded again, and the
+		// context twice. It has no address, because resume looks for an event of each line.
+		c.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventProcContext, PID: l.pid, TID: l.pid, UnixNano: l.nanos}, l.trace)
 	}
 	if l.coarse {
 		address |= posixtrace.CoarseAddress

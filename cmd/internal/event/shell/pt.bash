@@ -3,7 +3,7 @@
 # $PTRACE_SPOOL. Descriptor 2 is closed in the functions, which hides error messages
 # and the output of set -x.
 : "${_pt_event:=ptrace-event}" "${EPOCHREALTIME=}"
-_pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0
+_pt_fast='' _pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0 _pt_odd=''
 
 # One pattern detects all special cases: a status to keep, the number of operands, an empty or
 # long name, long data (lengths are in characters, of up to four bytes), bytes to escape, and
@@ -122,16 +122,49 @@ pt_end() {
 pt_step() {
 	local _pt_s=0 _pt_around=$_pt_span
 	local _pt_span=$BASHPID.$((++_pt_spans))
-	_pt_keyed "${1-}.begin" "$_pt_span${_pt_around:+:$_pt_around}" ''
+	local _pt_t='' _pt_with=${_pt_around:+:$_pt_around} _pt_before=${TRACEPARENT-}
+	if [[ -n $_pt_before ]] && _pt_context; then
+		TRACEPARENT=$_pt_t
+	fi
+	_pt_keyed "${1-}.begin" "$_pt_span$_pt_with" ''
 	if [[ $- == *e* ]] && { declare -F -- "${2-}" >/dev/null || [[ ${2-} == @(eval|source|.|builtin|command) ]]; }; then
 		"${@:2}"
 		_pt_s=$?
 	else
 		"${@:2}" || _pt_s=$?
 	fi
+	# The command may have changed it.
+	if [[ -n $_pt_t && ${TRACEPARENT-} == "$_pt_t" ]]; then
+		TRACEPARENT=$_pt_before
+	fi
 	_pt_keyed "${1-}.end" "$_pt_span" "$_pt_s"
 	return "$_pt_s"
 }
+
+# _pt_context makes the trace context of a new span: it sets _pt_t to the value of TRACEPARENT, and adds
+# the context to _pt_with. It fails if the value that came in is malformed or cannot be replaced, or if
+# no stream would record the context.
+_pt_context() {
+	[[ -n ${PTRACE_SPOOL-} ]] && _pt_known || return
+	local IFS=' ' LC_ALL=C _pt_v=$TRACEPARENT _pt_h='[0123456789abcdef]' _pt_r=''
+	local _pt_x=$_pt_h$_pt_h$_pt_h$_pt_h$_pt_h$_pt_h$_pt_h$_pt_h
+	if [[ $_pt_v != $_pt_h$_pt_h-$_pt_x$_pt_x$_pt_x$_pt_x-$_pt_x$_pt_x-$_pt_h$_pt_h?(-*) || $_pt_v == ff* || $_pt_v == 00* && ${#_pt_v} -ne 55 ||
+		${_pt_v:3:32} != *[!0]* || ${_pt_v:36:16} != *[!0]* ]]; then
+		if [[ -z $_pt_odd ]]; then
+			_pt_odd=1
+			pt tracecontext.malformed "TRACEPARENT=$_pt_v"
+		fi
+		return 1
+	fi
+	builtin read -r _pt_r </proc/sys/kernel/random/uuid || return
+	_pt_r=${_pt_r:0:8}${_pt_r:28:8}
+	[[ $_pt_r == $_pt_x$_pt_x && $_pt_r == *[!0]* ]] || return
+	_pt_x=${TRACESTATE-}
+	[[ ${#_pt_x} -le 512 && $_pt_x != *[![:print:]]* ]] || _pt_x=''
+	(TRACEPARENT='') || return # readonly
+	builtin printf -v _pt_t '00-%s-%s-0%d' "${_pt_v:3:32}" "$_pt_r" "$((16#${_pt_v:53:2} & 3))" # reserved flags are not passed on
+	_pt_with=:$_pt_around:$_pt_t:${_pt_v:36:16}:$_pt_x
+} 2>/dev/null
 
 # _pt_keyed NAME KEY DATA records an event of a span with a key. Background jobs may have spans
 # of the same name at the same time.

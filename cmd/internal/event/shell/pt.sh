@@ -4,7 +4,7 @@
 # may have no better clock than /proc/uptime, in hundredths of a second since the system
 # booted. A "+" marks such a time.
 : "${_pt_event:=ptrace-event}"
-_pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0 _pt_key=''
+_pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0 _pt_key='' _pt_odd=''
 _pt_nl='
 '
 _pt_tab='	'
@@ -162,22 +162,32 @@ _pt_more() {
 # still end the script.
 pt_step() {
 	_pt_enter
-	set -- "$_pt_c" "$_pt_span" "$@"
+	_pt_t=''
+	[ -z "${TRACEPARENT-}" ] || _pt_context || _pt_t=''
+	set -- "$_pt_c" "$_pt_span" "$_pt_t" "${TRACEPARENT-}" "$@"
 	_pt_span=$1 _pt_key=${1:+:$1${2:+:$2}}
-	pt "${3-}.begin" || :
+	if [ -n "$3" ]; then
+		_pt_key=:$1:$2:$3:$_pt_j
+		TRACEPARENT=$3
+	fi
+	pt "${5-}.begin" || :
 	_pt_key=
-	if _pt_exits "${4-}"; then
+	if _pt_exits "${6-}"; then
 		_pt_run "$@"
-		set -- "$1" "$2" "${3-}" "$?"
+		set -- "$1" "$2" "$3" "$4" "${5-}" "$?"
 	elif _pt_run "$@"; then
-		set -- "$1" "$2" "${3-}" 0
+		set -- "$1" "$2" "$3" "$4" "${5-}" 0
 	else
-		set -- "$1" "$2" "${3-}" "$?"
+		set -- "$1" "$2" "$3" "$4" "${5-}" "$?"
+	fi
+	# CMD may have changed it.
+	if [ -n "$3" ] && [ "${TRACEPARENT-}" = "$3" ]; then
+		TRACEPARENT=$4
 	fi
 	_pt_span=$2 _pt_key=${1:+:$1}
-	pt "$3.end" "$4" || :
+	pt "$5.end" "$6" || :
 	_pt_key=
-	return "$4"
+	return "$6"
 }
 
 # _pt_enter sets _pt_c to the key of a new span, unique in the script: background jobs may
@@ -190,9 +200,62 @@ _pt_enter() {
 	_pt_c=$_pt_c.$_pt_spans
 } 2>/dev/null
 
-# _pt_run KEY AROUND [NAME [CMD...]]
+# _pt_context makes the trace context of a new span with the key _pt_c: it sets _pt_t to the value of
+# TRACEPARENT, and _pt_j to what the line of the spool has behind it. It fails if the value that came in
+# is malformed or cannot be replaced, or if no stream would record the context.
+_pt_context() {
+	[ -n "$_pt_c" ] && { [ "$PTRACE_SPOOL" = "$_pt_spool" ] || _pt_known; } || return
+	_pt_v=${TRACEPARENT%%-*} _pt_r=${TRACEPARENT#*-}
+	_pt_d=${_pt_r%%-*} _pt_r=${_pt_r#*-}
+	_pt_n=${_pt_r%%-*} _pt_r=${_pt_r#*-}
+	_pt_m=${_pt_r%%-*}
+	case ${#_pt_v}.${#_pt_d}.${#_pt_n}.${#_pt_m}.$_pt_v$_pt_d$_pt_n$_pt_m in
+	2.32.16.2.*[!0123456789abcdef]* | 2.32.16.2.ff*) _pt_v='' ;;
+	2.32.16.2.*) ;;
+	*) _pt_v='' ;;
+	esac
+	case $_pt_d in *[!0]*) ;; *) _pt_v='' ;; esac
+	case $_pt_n in *[!0]*) ;; *) _pt_v='' ;; esac
+	case $TRACEPARENT in
+	"$_pt_v-$_pt_d-$_pt_n-$_pt_m") ;;
+	00-* | '') _pt_v='' ;;
+	"$_pt_v-$_pt_d-$_pt_n-$_pt_m-"*) ;;
+	*) _pt_v='' ;;
+	esac
+	if [ -z "$_pt_v" ]; then
+		if [ -z "$_pt_odd" ]; then
+			_pt_odd=1
+			_pt_j=$_pt_c
+			pt tracecontext.malformed "TRACEPARENT=$TRACEPARENT"
+			_pt_c=$_pt_j
+		fi
+		return 1
+	fi
+	case $_pt_m in # reserved flags are not passed on
+	?[048c]) _pt_m=00 ;;
+	?[159d]) _pt_m=01 ;;
+	?[26ae]) _pt_m=02 ;;
+	*) _pt_m=03 ;;
+	esac
+	_pt_v=''
+	read -r _pt_v </proc/sys/kernel/random/uuid
+	_pt_r=${_pt_v%%-*}${_pt_v#????????-????-????-????-????}
+	case ${#_pt_r}.$_pt_r in
+	16.*[!0]*) ;;
+	*) return 1 ;;
+	esac
+	_pt_v=${TRACESTATE-}
+	case $_pt_v in
+	*"$_pt_tab"* | *"$_pt_nl"*) _pt_v='' ;;
+	esac
+	[ "${#_pt_v}" -le 512 ] || _pt_v=''
+	(TRACEPARENT=$_pt_r) || return # readonly
+	_pt_t=00-$_pt_d-$_pt_r-$_pt_m _pt_j=$_pt_n:$_pt_v
+} 2>/dev/null
+
+# _pt_run KEY AROUND CONTEXT CONTEXT_AROUND [NAME [CMD...]]
 _pt_run() {
-	shift "$(($# > 2 ? 3 : 2))"
+	shift "$(($# > 4 ? 5 : 4))"
 	"$@"
 }
 

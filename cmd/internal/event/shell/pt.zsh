@@ -3,7 +3,7 @@
 # and the output of XTRACE.
 : "${_pt_event:=ptrace-event}"
 builtin typeset -g -i _pt_left=0 _pt_lost=0 _pt_shut=0 _pt_spans=0
-builtin typeset -g _pt_spool='' _pt_span='' _pt_with=''
+builtin typeset -g _pt_spool='' _pt_span='' _pt_with='' _pt_odd=''
 builtin zmodload zsh/datetime 2>/dev/null || :
 # printf would keep what it could not write, and write it with the next output of the script.
 _pt_write=(printf %s)
@@ -95,12 +95,15 @@ pt_end() {
 # pt_step NAME CMD... runs CMD in a span. With ERR_EXIT, a failure within a function must
 # still end the script.
 pt_step() {
-	builtin local _pt_s=0 _pt_w= _pt_around=$_pt_span
+	builtin local _pt_s=0 _pt_w= _pt_around=$_pt_span _pt_t= _pt_before=${TRACEPARENT-}
 	# Background jobs may have spans of the same name at the same time.
 	_pt_spans=$(( _pt_spans + 1 ))
 	builtin local _pt_span=${sysparams[pid]-}
 	_pt_span=${_pt_span:+$_pt_span.$_pt_spans}
 	_pt_with=${_pt_span:+:$_pt_span${_pt_around:+:$_pt_around}}
+	if [[ -n $_pt_before && -n $_pt_span ]] && _pt_context; then
+		TRACEPARENT=$_pt_t
+	fi
 	pt "${1-}.begin" || :
 	_pt_with=
 	if [[ -o errexit || -o errreturn ]]; then
@@ -113,8 +116,46 @@ pt_step() {
 		;;
 	*) "${@:2}" || _pt_s=$? ;;
 	esac
+	# The command may have changed it.
+	if [[ -n $_pt_t && ${TRACEPARENT-} == "$_pt_t" ]]; then
+		TRACEPARENT=$_pt_before
+	fi
 	_pt_with=${_pt_span:+:$_pt_span}
 	pt "${1-}.end" "$_pt_s" || :
 	_pt_with=
 	return "$_pt_s"
 }
+
+# _pt_context makes the trace context of a new span: it sets _pt_t to the value of TRACEPARENT, and adds
+# the context to _pt_with. It fails if the value that came in is malformed or cannot be replaced, or if
+# no stream would record the context.
+_pt_context() {
+	builtin emulate -L zsh
+	builtin setopt local_options no_multibyte
+	[[ -n ${PTRACE_SPOOL-} ]] && { [[ $PTRACE_SPOOL == "$_pt_spool" ]] || _pt_known; } || return
+	builtin local LC_ALL=C _pt_v=$TRACEPARENT _pt_r= _pt_x= _pt_m=
+	_pt_r=${_pt_v[1,2]}${_pt_v[4,35]}${_pt_v[37,52]}${_pt_v[54,55]}
+	if [[ ${#_pt_r} -ne 52 || $_pt_r == *[^0123456789abcdef]* || ${_pt_v[3]}${_pt_v[36]}${_pt_v[53]} != --- || $_pt_v == ff* ||
+		${#_pt_v} -gt 55 && ( $_pt_v == 00* || ${_pt_v[56]} != - ) || ${_pt_v[4,35]} != *[^0]* || ${_pt_v[37,52]} != *[^0]* ]]; then
+		if [[ -z $_pt_odd ]]; then
+			_pt_odd=1
+			builtin local _pt_with=
+			pt tracecontext.malformed "TRACEPARENT=$_pt_v"
+		fi
+		return 1
+	fi
+	builtin read -r _pt_r </proc/sys/kernel/random/uuid || return
+	_pt_r=${_pt_r[1,8]}${_pt_r[29,36]}
+	[[ ${#_pt_r} -eq 16 && $_pt_r == *[^0]* ]] || return
+	_pt_x=${TRACESTATE-}
+	[[ ${#_pt_x} -le 512 && $_pt_x != *[^[:print:]]* ]] || _pt_x=
+	[[ ${(t)TRACEPARENT} != *readonly* ]] || return
+	case ${_pt_v[55]} in # reserved flags are not passed on
+	[048c]) _pt_m=00 ;;
+	[159d]) _pt_m=01 ;;
+	[26ae]) _pt_m=02 ;;
+	*) _pt_m=03 ;;
+	esac
+	_pt_t=00-${_pt_v[4,35]}-$_pt_r-$_pt_m
+	_pt_with=:$_pt_span:$_pt_around:$_pt_t:${_pt_v[37,52]}:$_pt_x
+} 2>/dev/null

@@ -27,6 +27,7 @@ type codeOf struct {
 	failed   int       // how many have
 	renewals int       // how often the mappings were read again
 	next     time.Time // when they may be read again, after many times
+	tired    int       // how many walks have reached the bound of their work
 }
 
 const (
@@ -39,6 +40,9 @@ const (
 	// After so many times, a process whose mappings change all the time costs a part of the time.
 	freeRenewals = 256
 	renewalPart  = 16
+	// maxTired is how many walks may reach the bound of their work, which no program's do that is not
+	// made for it. Then the stacks of the process are empty.
+	maxTired = 4
 )
 
 // takeStack finds the callers of the call that a thread enters, and records the mappings that their
@@ -74,7 +78,9 @@ func (t *tracer) walk(k *task, regs *unwind.Registers) (frames []unwind.Frame, e
 		c = &codeOf{space: s.read(k.tid)}
 		s.codes[k.pid] = c
 	}
-	c.walks++
+	if c.walks++; c.tired >= maxTired {
+		return nil, unwind.Lost
+	}
 	target := unwind.Target{
 		Space: c.space,
 		Read:  func(addr uint64, b []byte) int { return readMemory(k.tid, addr, b) },
@@ -85,7 +91,9 @@ func (t *tracer) walk(k *task, regs *unwind.Registers) (frames []unwind.Frame, e
 		target.Space = c.space
 		frames, end = s.walker.Walk(&target, regs, s.frames[:0], maxFrames)
 	}
-	s.frames = frames
+	if s.frames = frames; s.walker.Exhausted() {
+		c.tired++
+	}
 	return frames, end
 }
 

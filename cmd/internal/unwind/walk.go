@@ -23,6 +23,9 @@ type Walker struct {
 	exe   func() File
 }
 
+// Exhausted reports whether the last walk has ended because it reached the bound of its work.
+func (w *Walker) Exhausted() bool { return w.pages.spent() }
+
 // File is the program's file.
 type File interface {
 	io.ReaderAt

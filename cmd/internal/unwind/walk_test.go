@@ -86,6 +86,33 @@ func TestWalkLost(t *testing.T) {
 	}
 }
 
+// A walk ends that would be too much work.
+func TestWalkExhausted(t *testing.T) {
+	const callers = 64
+	for name, c := range map[string]struct {
+		instructions int
+		exhausted    bool
+	}{"little": {10, false}, "much": {3600, true}} {
+		t.Run(name, func(t *testing.T) {
+			common := append([]byte{}, atEntry...)
+			for range c.instructions / 2 {
+				common = append(common, opRememberState, opRestoreState)
+			}
+			m := newImage(function{common: common})
+			for i := range callers {
+				put(m.b, imageStack+8*i, text(0, 0x10+i))
+			}
+			regs := Registers{PC: text(0, 8)}
+			regs.Set(AMD64.sp, sp)
+			w := NewWalker(AMD64)
+			frames, end := w.Walk(m.target(), &regs, nil, callers)
+			if w.Exhausted() != c.exhausted || c.exhausted && (end != Lost || len(frames) == 0) || !c.exhausted && len(frames) != callers {
+				t.Errorf("%d frames, end %d, exhausted %v", len(frames), end, w.Exhausted())
+			}
+		})
+	}
+}
+
 // An expression says where the CFA is, or a register.
 func TestWalkExpression(t *testing.T) {
 	// CFA = rsp + 8*2 + 8; rbx is at rsp; the return address is where CFA-8 says.

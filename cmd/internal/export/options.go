@@ -1,10 +1,13 @@
 package export
 
 import (
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/otlp/send"
 	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/selection"
@@ -13,7 +16,7 @@ import (
 // Command is ptrace-export.
 var Command = &cli.Command{
 	Name:    "ptrace-export",
-	Usage:   "--to=FORMAT -o DEST [OPTION]... LOG...",
+	Usage:   "--to=FORMAT -o DEST [OPTION]... LOG...\n--to=otlp --endpoint=URL [OPTION]... LOG...",
 	Brief:   "Write trace logs (- is stdin) for other systems (POSIX Trace, not ptrace(2)).",
 	Options: optionTable,
 	After: `Formats: ctf      Common Trace Format 1.8, a new directory, for babeltrace2
@@ -29,6 +32,10 @@ Examples: ptrace-export --to=ctf -o build.ctf build.trace; babeltrace2 build.ctf
 var optionTable = slices.Concat([]cli.Option{
 	{Long: "to", Arg: "FORMAT", Choices: formatNames(), Help: "write this format: " + strings.Join(formatNames(), ", ")},
 	{Short: 'o', Long: "output", Arg: "DEST", Help: "write to DEST"},
+	{Long: "endpoint", Arg: "URL", Help: "otlp: send to a collector, http://HOST:4318"},
+	{Long: "spool", Arg: "DIR", Help: "keep in DIR what could not be sent, and send it first"},
+	{Long: "timeout", Arg: "DURATION", Help: "send for at most this time, with retries (5s)"},
+	{Long: "strict", Help: "fail if not all could be sent"},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "export only these: names, globs, @user, @system, @all"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not export these events"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "export only events of this process"},
@@ -49,7 +56,7 @@ type format struct {
 func formats() []format {
 	return []format{
 		{name: "ctf", check: needDirectory, write: writeCTF},
-		{name: "otlp", check: needFile, write: writeOTLP},
+		{name: "otlp", options: []string{"endpoint", "spool", "timeout", "strict"}, check: needFileOrEndpoint, write: writeOTLP},
 		{name: "parquet", check: needFile, write: writeParquet},
 	}
 }
@@ -69,6 +76,12 @@ type options struct {
 	logs   []string
 	text   string // of the selection
 	redact *redact.Set
+
+	sends    bool // to an endpoint: --endpoint, or else that of the environment
+	endpoint string
+	spool    string
+	timeout  time.Duration
+	strict   bool
 }
 
 func readOptions(args *cli.Args) (opt *options, err error) {
@@ -130,6 +143,37 @@ func needDirectory(opt *options, args *cli.Args) error {
 		return cli.Usagef("the name of the output is empty")
 	case opt.dest == "-":
 		return cli.Usagef("--to=%s makes a directory, which standard output cannot be", opt.format.name)
+	}
+	return nil
+}
+
+// needFileOrEndpoint checks where lines or requests go: to a file, a directory, standard output, or an
+// endpoint.
+func needFileOrEndpoint(opt *options, args *cli.Args) (err error) {
+	for _, name := range []string{"endpoint", "spool"} {
+		if v, ok := args.Lookup(name); ok && v == "" {
+			return cli.Usagef("the value of --%s is empty", name)
+		}
+	}
+	opt.endpoint, opt.spool, opt.strict = args.Value("endpoint"), args.Value("spool"), args.Has("strict")
+	if opt.timeout, err = args.Duration("timeout", 5*time.Second); err != nil {
+		return err
+	}
+	opt.sends = opt.endpoint != "" || !args.Has("output") && send.HasEndpoint(os.Getenv)
+	switch {
+	case opt.endpoint != "" && args.Has("output"):
+		return cli.Usagef("--endpoint and --output exclude each other")
+	case opt.sends:
+		return nil
+	case !args.Has("output"):
+		return cli.Usagef("missing option -o DEST or --endpoint=URL")
+	case opt.dest == "":
+		return cli.Usagef("the name of the output is empty")
+	}
+	for _, name := range []string{"spool", "timeout", "strict"} {
+		if args.Has(name) {
+			return cli.Usagef("--%s is for --endpoint", name)
+		}
 	}
 	return nil
 }

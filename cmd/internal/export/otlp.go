@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/otlp"
+	"github.com/posixtrace/posixtrace/cmd/internal/otlp/send"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -29,6 +30,9 @@ func (l lines) put(body []byte) error {
 // other log has.
 func writeOTLP(j *job) error {
 	dest := j.opt.dest
+	if j.opt.sends {
+		return j.sendLogs()
+	}
 	if dest == "-" {
 		return j.writeLogs(j.logs, lines{j.env.Stdout})
 	}
@@ -42,6 +46,29 @@ func writeOTLP(j *job) error {
 		if err := j.writeFile(filepath.Join(dest, fileName(l)), []*log{l}); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// sendLogs sends logs to an endpoint. It fails because of a collector only if --strict asks for that.
+func (j *job) sendLogs() error {
+	config, err := send.NewConfig(j.env.Getenv, j.opt.endpoint)
+	if err != nil {
+		return cli.Failf("%v", err)
+	}
+	s := &send.Sender{Config: config, Spool: j.opt.spool, Limit: j.opt.timeout}
+	if err := s.Begin(j.ctx); err != nil {
+		return cli.Failure(j.opt.spool, logfile.Bare(err))
+	}
+	if err := j.writeLogs(j.logs, s); err != nil {
+		return err
+	}
+	switch text := s.Result(); {
+	case text == "":
+	case j.opt.strict:
+		j.env.Warn(cli.Failf("%s", text))
+	default:
+		j.env.Note(text)
 	}
 	return nil
 }

@@ -104,6 +104,7 @@ type happened struct {
 	time     uint64
 	pid, tid string
 	data     string
+	mapping  bool
 }
 
 func text(v any) string {
@@ -128,7 +129,7 @@ func eventsOf(items []otlpItem) (list []happened) {
 		a := it.Attributes
 		pid, tid := text(a["process.pid"]), text(a["thread.id"])
 		if it.Kind == "log" {
-			list = append(list, happened{rawName(it.Name, a, ""), it.Start, pid, tid, text(it.Body)})
+			list = append(list, happened{rawName(it.Name, a, ""), it.Start, pid, tid, text(it.Body), a["posixtrace.map.start"] != nil})
 			continue
 		}
 		for _, e := range it.Events {
@@ -138,7 +139,7 @@ func eventsOf(items []otlpItem) (list []happened) {
 			} else if v, ok := e.Attributes["thread.id"]; ok {
 				p, th = "", text(v)
 			}
-			list = append(list, happened{rawName(e.Name, e.Attributes, ""), e.Time, p, th, text(e.Attributes["posixtrace.data"])})
+			list = append(list, happened{rawName(e.Name, e.Attributes, ""), e.Time, p, th, text(e.Attributes["posixtrace.data"]), e.Attributes["posixtrace.map.start"] != nil})
 		}
 		_, forked := a["process.parent_pid"]
 		_, executed := a["process.executable.path"]
@@ -151,18 +152,18 @@ func eventsOf(items []otlpItem) (list []happened) {
 				if v, ok := a["posixtrace.exec.time"]; ok {
 					at, _ = strconv.ParseUint(text(v), 10, 64)
 				}
-				list = append(list, happened{"proc.exec", at, pid, "", ""})
+				list = append(list, happened{"proc.exec", at, pid, "", "", false})
 			}
 			if a["posixtrace.user_ns"] != nil {
-				list = append(list, happened{"proc.exit", it.End, pid, "", ""})
+				list = append(list, happened{"proc.exit", it.End, pid, "", "", false})
 			}
 		default:
-			list = append(list, happened{rawName(it.Name, a, ".begin"), it.Start, pid, tid, text(a["posixtrace.data"])})
+			list = append(list, happened{rawName(it.Name, a, ".begin"), it.Start, pid, tid, text(a["posixtrace.data"]), false})
 			if !unfinished {
 				if v, ok := a["posixtrace.end.thread.id"]; ok {
 					tid = text(v)
 				}
-				list = append(list, happened{rawName(it.Name, a, ".end"), it.End, pid, tid, text(a["posixtrace.end.data"])})
+				list = append(list, happened{rawName(it.Name, a, ".end"), it.End, pid, tid, text(a["posixtrace.end.data"]), false})
 			}
 		}
 	}
@@ -170,9 +171,9 @@ func eventsOf(items []otlpItem) (list []happened) {
 }
 
 // dumpedEvents returns the events that ptrace-dump shows, and the number of lost ones.
-func dumpedEvents(t *testing.T, dir string, env []string, log string) (list []happened, lost uint64) {
+func dumpedEvents(t *testing.T, dir string, env, selection []string, log string) (list []happened, lost uint64) {
 	t.Helper()
-	in := bufio.NewScanner(bytes.NewReader(dumpOf(t, dir, env, append([]string{"-j"}, everything...), log)))
+	in := bufio.NewScanner(bytes.NewReader(dumpOf(t, dir, env, append([]string{"-j"}, selection...), log)))
 	in.Buffer(nil, 1<<26)
 	for in.Scan() {
 		var ev struct {
@@ -219,6 +220,7 @@ func positive(n int) string {
 // alike leaves out what the forms show in different ways: the threads of processes, and data that
 // a system event has when it is malformed.
 func alike(h happened) happened {
+	h.mapping = false
 	switch {
 	case strings.HasPrefix(h.name, "#"): // a damaged name: of a system event, perhaps
 		h.data = ""
@@ -230,18 +232,20 @@ func alike(h happened) happened {
 	return h
 }
 
-// compareOTLP compares what the decoder reads with what ptrace-dump shows.
-func compareOTLP(t *testing.T, program, dir string, env []string, log string) {
+// compareOTLP compares what the decoder reads with what ptrace-dump shows, of the same selection.
+func compareOTLP(t *testing.T, program, dir string, env, selection []string, log string) {
 	t.Helper()
-	want, lost := dumpedEvents(t, dir, env, log)
-	lines, _ := exportOTLP(t, dir, env, log)
+	want, lost := dumpedEvents(t, dir, env, selection, log)
+	lines, _ := exportOTLP(t, dir, env, append(slices.Clone(selection), log)...)
 	items := decodeOTLP(t, program, lines)
 	count := map[happened]int{}
 	for _, h := range want {
 		count[alike(h)]++
 	}
 	for _, h := range eventsOf(items) {
-		count[alike(h)]--
+		if selection != nil || h.name != "proc.map" && !h.mapping { // which ptrace-dump shows only if asked
+			count[alike(h)]--
+		}
 	}
 	bad := 0
 	for h, n := range count {
@@ -267,7 +271,7 @@ func compareOTLP(t *testing.T, program, dir string, env []string, log string) {
 	if dropped != min(lost, math.MaxUint32) {
 		t.Errorf("%d dropped events, want %d", dropped, lost)
 	}
-	if again, _ := exportOTLP(t, dir, env, log); !bytes.Equal(lines, again) {
+	if again, _ := exportOTLP(t, dir, env, append(slices.Clone(selection), log)...); !bytes.Equal(lines, again) {
 		t.Error("another export is different")
 	}
 }
@@ -277,7 +281,7 @@ func TestExportOTLPHostile(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	program := decoder(t)
 	dir, env := hostileTrace(t)
-	compareOTLP(t, program, dir, env, "hostile.trace")
+	compareOTLP(t, program, dir, env, everything, "hostile.trace")
 	log, err := os.ReadFile(filepath.Join(dir, "hostile.trace"))
 	if err != nil {
 		t.Fatal(err)
@@ -293,6 +297,52 @@ func TestExportOTLPHostile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "evil.trace"), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		t.Run(fmt.Sprintf("seed %d %d", seed, i), func(t *testing.T) { compareOTLP(t, program, dir, env, "evil.trace") })
+		t.Run(fmt.Sprintf("seed %d %d", seed, i), func(t *testing.T) { compareOTLP(t, program, dir, env, nil, "evil.trace") })
+	}
+}
+
+// The same of the logs of testdata/log, which another test encodes.
+func TestExportOTLPTextLogs(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
+	program := decoder(t)
+	dir := t.TempDir()
+	cmd := exec.Command("go", "test", "-count=1", "-run", "^TestTextLogs$", "../../../pkg/posixtrace/internal/tracelog")
+	cmd.Env = append(os.Environ(), "POSIXTRACE_TEXT_LOGS="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "*.trace"))
+	if err != nil || len(logs) < 20 {
+		t.Fatal(logs, err)
+	}
+	for _, log := range logs {
+		t.Run(filepath.Base(log), func(t *testing.T) {
+			compareOTLP(t, program, dir, append(os.Environ(), "PTRACE_STREAM=", "TZ=UTC"), nil, filepath.Base(log))
+		})
+	}
+}
+
+// The same of logs of each kind: with a loop, with lost events, with spans and signals.
+func TestExportOTLPKinds(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
+	program := decoder(t)
+	dir, env := hostileTrace(t)
+	for _, kind := range []struct{ name, options, script string }{
+		{"loop", "-c --log-size=64K --log-full-policy=loop", "seq 20000"},
+		{"full", "-c --log-size=64K --log-full-policy=until-full", "seq 20000"},
+		{"lost", "-c --stream-size=16K --stream-full-policy=until-full", "seq 5000"},
+		{"spans", "-e proc", `eval "$(ptrace-event --shell=sh)"; pt_step a pt_step b true; pt point "a b"; (pt_step c true); exit 0`},
+		{"calls", "-e syscall,signal,proc", `kill -WINCH $$; cat nothing 2>&1; printf '\377\376' >"$(printf 'x\377')"; exit 0`},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			cmd := exec.Command("ptrace-run", append(strings.Fields(kind.options), "-o", kind.name+".trace", "--", "sh", "-c", kind.script)...)
+			cmd.Dir, cmd.Env = dir, env
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%v\n%s", err, stderr.Bytes())
+			}
+			compareOTLP(t, program, dir, env, everything, kind.name+".trace")
+		})
 	}
 }

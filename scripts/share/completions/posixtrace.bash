@@ -237,7 +237,7 @@ _posixtrace_options() {
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
 	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --redact= --redact-file= --color= -h --help -V --version' ;;
 	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --html --color= -h --help -V --version' ;;
-	ptrace-export) echo '--to= -o --output= -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --redact= --redact-file= --color= -h --help -V --version' ;;
+	ptrace-export) echo '--to= -o --output= --endpoint= --spool= --timeout= --strict -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --redact= --redact-file= --color= -h --help -V --version' ;;
 	esac
 }
 
@@ -331,6 +331,9 @@ _posixtrace_kind() {
 	ptrace-diff:--color | ptrace-diff:--color=) echo 'words auto always never' ;;
 	ptrace-export:--to | ptrace-export:--to=) echo 'words ctf otlp parquet' ;;
 	ptrace-export:-o | ptrace-export:--output | ptrace-export:--output=) echo 'file' ;;
+	ptrace-export:--endpoint | ptrace-export:--endpoint=) echo 'any' ;;
+	ptrace-export:--spool | ptrace-export:--spool=) echo 'any' ;;
+	ptrace-export:--timeout | ptrace-export:--timeout=) echo 'any' ;;
 	ptrace-export:-e | ptrace-export:--events | ptrace-export:--events=) echo 'events' ;;
 	ptrace-export:-x | ptrace-export:--exclude | ptrace-export:--exclude=) echo 'events' ;;
 	ptrace-export:-p | ptrace-export:--pid | ptrace-export:--pid=) echo 'pid' ;;

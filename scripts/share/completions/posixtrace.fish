@@ -223,6 +223,9 @@ function __posixtrace_takes
         ptrace-diff:--color \
         ptrace-export:--to \
         ptrace-export:--output ptrace-export:-o \
+        ptrace-export:--endpoint \
+        ptrace-export:--spool \
+        ptrace-export:--timeout \
         ptrace-export:--events ptrace-export:-e \
         ptrace-export:--exclude ptrace-export:-x \
         ptrace-export:--pid ptrace-export:-p \
@@ -419,6 +422,10 @@ complete -c ptrace-diff -F
 complete -c ptrace-export -e
 complete -c ptrace-export -l to -r -f -a 'ctf otlp parquet' -d 'write this format: ctf, otlp, parquet'
 complete -c ptrace-export -s o -l output -r -F -d 'write to DEST'
+complete -c ptrace-export -l endpoint -r -f -d 'otlp: send to a collector, http://HOST:4318'
+complete -c ptrace-export -l spool -r -f -d 'keep in DIR what could not be sent, and send it first'
+complete -c ptrace-export -l timeout -r -f -d 'send for at most this time, with retries (5s)'
+complete -c ptrace-export -l strict -d 'fail if not all could be sent'
 complete -c ptrace-export -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'export only these: names, globs, @user, @system, @all'
 complete -c ptrace-export -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'do not export these events'
 complete -c ptrace-export -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'export only events of this process'

@@ -126,6 +126,10 @@ static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_w
 	s->last = now;
 	unsigned char *p = s->data + off;
 	if (PXT_UNLIKELY(!pxt_is_site(k, addr, who, what))) {
+		if (PXT_UNLIKELY(pxt_needs_note(s, addr))) {
+			pxt_let_go(s, d, c);
+			goto rare;
+		}
 		pxt_define(s, k, p, addr, who, what);
 		p += PXT_CK_SiteSize;
 		off += PXT_CK_SiteSize;

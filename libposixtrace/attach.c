@@ -10,6 +10,7 @@
 #include "dir.h"
 #include "hot.h"
 #include "kernel.h"
+#include "maps.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -171,6 +172,7 @@ int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **m
 	a->whole = whole;
 	a->w = (void *)((char *)mem + head);
 	pxt_writer_init(a->w, &c->m, slot, r->self.pid, processors);
+	pxt_writer_note_maps(a->w, pxt_own_maps());
 	a->older = all;
 	all = a;
 	/* The mapping keeps the description, and that the hold on the slot. */

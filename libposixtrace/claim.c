@@ -241,6 +241,7 @@ uint64_t pxt_begin(struct pxt_mem *m, uint32_t i, uint64_t slot, uint32_t state,
 	pxt_store(&d->last, 0);
 	pxt_store(&d->sites, 0);
 	pxt_store(&d->cleared, 0);
+	pxt_store(&d->notes, 0);
 	atomic_fetch_add(&m->h->seq, 1);
 	uint64_t c = pxt_ctl(pxt_gen(pxt_load(&d->ctl)) + 1, slot, state);
 	pxt_store(&d->ctl, c);

@@ -12,6 +12,7 @@
 #include "append.h"
 #include "dir.h"
 #include "hot.h"
+#include "maps.h"
 #include "names.h"
 #include "page.h"
 #include "self.h"
@@ -135,9 +136,11 @@ EXPORT int posix_trace_eventid_open(const char *restrict name, trace_event_id_t 
 	if (!pxt_own_memory())
 		return EAGAIN;
 	pxt_env_capture();
+	pxt_maps_count();
 	r = pxt_enter(&h->lock, false);
 	if (!r)
 		return EAGAIN;
+	pxt_maps_again();
 	err = pxt_proc_open(r, true);
 	if (err < 0) {
 		pxt_miss_by_name(r, err);

@@ -8,6 +8,7 @@
 #include "attach.h"
 #include "dir.h"
 #include "hot.h"
+#include "maps.h"
 #include "names.h"
 #include "page.h"
 #include "table.h"
@@ -62,6 +63,7 @@ __attribute__((constructor)) static void load(void)
 	int saved = errno;
 	pxt_setup();
 	pxt_env_capture();
+	pxt_maps_count();
 	pthread_atfork(pxt_names_before_fork, has_child, forked);
 	connect_early();
 	errno = saved;

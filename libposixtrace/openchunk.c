@@ -162,8 +162,11 @@ static void write_full(unsigned char *p, const struct pxt_event *e, uint64_t tic
 	pxt_copy(p + PXT_CK_FullSize, e->data, e->n);
 }
 
-/* Appends an event to open chunk i, seen as c and busy, if it was judged under the state that still holds. */
-static bool write_open(struct pxt_writer *w, uint32_t i, uint64_t c, const struct pxt_event *e, uint64_t tick, uint64_t st)
+/*
+ * Appends an event to open chunk i, found through an entry of the table, seen as c and busy, if it was
+ * judged under the state that still holds.
+ */
+static bool write_open(struct pxt_writer *w, uint32_t entry, uint32_t i, uint64_t c, const struct pxt_event *e, uint64_t tick, uint64_t st)
 {
 	struct pxt_mem *m = &w->m;
 	struct pxt_desc *d = pxt_desc_of(m, i);
@@ -173,8 +176,11 @@ static bool write_open(struct pxt_writer *w, uint32_t i, uint64_t c, const struc
 	bool ok = pxt_load(&w->front->state) == st && !pxt_rejects(m, e->id);
 	if (ok) {
 		tick = open_tick(m, i, tick);
-		write_full(pxt_chunk_of(m, i) + off, e, tick);
-		off += PXT_CK_FullSize + pxt_align(e->n);
+		uint32_t need = PXT_CK_FullSize + pxt_align(e->n);
+		unsigned char *p = pxt_chunk_of(m, i);
+		off += pxt_note_in_open(w, entry, i, c, p + off, w->chunk_size - off - need, e->addr);
+		write_full(p + off, e, tick);
+		off += need;
 		c = (c & ~(uint64_t)PXT_offMask) + (UINT64_C(1) << PXT_countShift) + off / 8;
 	}
 	pxt_publish(&d->ctl, c);
@@ -234,7 +240,7 @@ bool pxt_append_open(struct pxt_writer *w, struct pxt_shard *s, const struct pxt
 				pause_for(&b);
 			continue;
 		}
-		*done = write_open(w, i, c, e, tick, st);
+		*done = write_open(w, (uint32_t)(b.index % m->opens), i, c, e, tick, st);
 		if (pxt_load(o) != ref)
 			pxt_back_from(m, i);
 		pxt_count_to(&s->entry, b.index % m->opens);

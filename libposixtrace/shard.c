@@ -69,6 +69,7 @@ static void install(struct pxt_writer *w, struct pxt_shard *s, uint32_t i, uint6
 	pxt_count_to(&s->waited, 0);
 	pxt_store(&s->tag, PXT_noChunk);
 	pxt_store(&s->held, 0);
+	pxt_forget_maps(w, s);
 	s->data = pxt_chunk_of(m, i);
 	uint32_t epoch = pxt_epoch(s) + 1;
 	if (epoch == 0) {

@@ -35,6 +35,20 @@ struct pxt_mem {
 	bool inherit;
 };
 
+/* A part of the address space of this process. */
+struct pxt_mapping {
+	uint64_t start;
+	_Atomic uint64_t end; /* as start once the mapping is gone */
+	const unsigned char *data; /* of an event proc.map */
+	uint32_t n;
+};
+
+/* What this process has mapped, in any order. Mappings are only added. */
+struct pxt_maps {
+	_Atomic uint32_t n;
+	struct pxt_mapping list[PXT_MaxMaps];
+};
+
 /* A trace point, event type and thread that has a number in a chunk. */
 struct pxt_site {
 	uint64_t addr;
@@ -68,6 +82,12 @@ struct pxt_shard {
 	_Atomic uint64_t entry;	 /* in the table of open chunks: where the last event found room */
 	uint64_t stuck;		 /* a control word seen busy; protected by lock, like the rest */
 	uint32_t looks;		 /* how often */
+
+	/* Notes on mappings (notes.c); they belong to the thread that has set the chunk's busy bit. */
+	uint64_t from;	/* an address whose mapping needs no note, */
+	uint64_t span;	/* as the next ones, so many */
+	uint64_t noted; /* the mappings of which this chunk has a note */
+
 	uint64_t seen[PXT_maxPlaces];
 	struct pxt_site cache[PXT_siteCache];
 } __attribute__((aligned(128)));
@@ -98,6 +118,12 @@ struct pxt_writer {
 	 */
 	void (*crowded)(struct pxt_writer *);
 	void *context; /* for the callback */
+
+	const struct pxt_maps *maps; /* NULL: no notes on mappings */
+	bool maps_once;		     /* a note for the whole stream will do */
+	_Atomic uint64_t noted;	     /* the mappings of which the stream has a note */
+	_Atomic uint64_t noted_at;   /* how often the stream was cleared before */
+	_Atomic uint64_t open_noted[PXT_maxOpens]; /* by entry of the table of open chunks */
 };
 
 /* Checks that size bytes at file hold stream id. 0, EINVAL (no sound stream) or EPROTO (another version). */
@@ -127,6 +153,8 @@ void pxt_recover(struct pxt_mem *m, bool (*dead)(void *ctx, uint64_t slot, uint6
 size_t pxt_writer_size(unsigned processors);
 /* Makes a writer of zeroed memory, aligned to 128 bytes, for the process that has the slot. */
 void pxt_writer_init(struct pxt_writer *w, const struct pxt_mem *m, uint64_t slot, uint32_t pid, unsigned processors);
+/* Makes the writer, which has recorded nothing yet, put notes on mappings before events. */
+void pxt_writer_note_maps(struct pxt_writer *w, const struct pxt_maps *maps);
 /* Gives up the writer's chunks and places. No other function may be running. */
 void pxt_writer_close(struct pxt_writer *w);
 

@@ -250,6 +250,19 @@ void pxt_define(struct pxt_shard *s, struct pxt_site *k, unsigned char *p, uint6
 bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need);
 void pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s);
 
+/* notes.c */
+void pxt_forget_maps(struct pxt_writer *w, struct pxt_shard *s);
+uint32_t pxt_note_map(struct pxt_writer *w, struct pxt_shard *s, struct pxt_desc *d, unsigned char *p, uint32_t room,
+		      uint64_t addr);
+uint32_t pxt_note_in_open(struct pxt_writer *w, uint32_t entry, uint32_t i, uint64_t c, unsigned char *p, uint32_t room,
+			  uint64_t addr);
+
+/* Whether the mapping of an address may need a note in the shard's chunk. */
+static inline bool pxt_needs_note(const struct pxt_shard *s, uint64_t addr)
+{
+	return addr - s->from >= s->span;
+}
+
 /* crowd.c */
 void pxt_count_to(_Atomic uint64_t *p, uint64_t n);
 bool pxt_still_crowded(struct pxt_shard *s);

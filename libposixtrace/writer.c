@@ -1,12 +1,15 @@
 /* The record path. */
 #include "append.h"
 
-/* The place of a site of this shard, defined by a record at *p if it is new. */
-static inline struct pxt_site *site_at(struct pxt_shard *s, unsigned char **p, uint32_t id, uint64_t who, uint64_t addr)
+/* The place of a site of this shard, defined by a record at *p, behind a note on its mapping, if it is new. */
+static inline struct pxt_site *site_at(struct pxt_writer *w, struct pxt_shard *s, struct pxt_desc *d, unsigned char **p,
+				       uint32_t room, uint32_t id, uint64_t who, uint64_t addr)
 {
 	uint64_t what = id | (uint64_t)pxt_epoch(s) << 32;
 	struct pxt_site *k = pxt_site(s, addr, who, what);
 	if (!pxt_is_site(k, addr, who, what)) {
+		if (pxt_needs_note(s, addr))
+			*p += pxt_note_map(w, s, d, *p, room, addr);
 		pxt_define(s, k, *p, addr, who, what);
 		*p += PXT_CK_SiteSize;
 	}
@@ -91,7 +94,8 @@ static void write_event(struct pxt_writer *w, struct pxt_shard *s, struct pxt_de
 		s->base = now;
 		delta = 0;
 	}
-	uint32_t num = site_at(s, &p, e->id, pxt_who(e->pid, e->tid), e->addr)->num;
+	uint32_t room = w->chunk_size - pxt_off(c) - PXT_CK_Overhead - pxt_align(e->n);
+	uint32_t num = site_at(w, s, d, &p, room, e->id, pxt_who(e->pid, e->tid), e->addr)->num;
 	if (e->cut)
 		num |= PXT_CK_Truncated;
 	pxt_put64(p, pxt_record((uint32_t)delta, e->n, num));
@@ -200,6 +204,7 @@ void pxt_writer_init(struct pxt_writer *w, const struct pxt_mem *m, uint64_t slo
 		pxt_store(&s->tag, PXT_noChunk);
 		pxt_store(&s->entry, slot);
 		s->holder = slot | (uint64_t)i << PXT_slotBits;
+		pxt_forget_maps(w, s);
 		s->data = m->data; /* a hostile process may write a control word that matches */
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
@@ -55,7 +57,7 @@ var options = slices.Concat([]cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},
 	{Short: 's', Long: "start", Help: "start recording at once"},
-}, creation.SizeOptions, []cli.Option{
+}, patterns.Options, creation.SizeOptions, []cli.Option{
 	{Long: "export", Help: "print code that exports PTRACE_STREAM, for eval"},
 	{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
 	{Long: "keeper", Arg: "PROCESS", Hidden: true},
@@ -74,6 +76,7 @@ type plan struct {
 	foreground bool
 	trace      tracer.Want
 	tracer     *tracer.Tracer // of the running process, or nil
+	redact     *redact.Set    // nil for none
 }
 
 func newPlan(args *cli.Args) (_ *plan, err error) {
@@ -121,9 +124,12 @@ func newPlan(args *cli.Args) (_ *plan, err error) {
 	}
 	if v, ok := args.Lookup("keeper"); ok {
 		if p.target, err = process.Parse(v); err != nil {
-			err = errKeeperOnly
+			return p, errKeeperOnly
 		}
-		return p, err
+		return p, p.receivePatterns(args)
+	}
+	if p.redact, err = patterns.Read(args); err != nil {
+		return nil, err
 	}
 	var pid int
 	pid, err = args.PID("pid", 0)
@@ -153,6 +159,7 @@ func create(env *cli.Env, args *cli.Args) error {
 	if err != nil {
 		return err
 	}
+	p.conceal(env)
 	if err := creation.CheckNameFree(p.attr.Name); err != nil {
 		return err
 	}
@@ -220,7 +227,7 @@ func (p *plan) createNamed(log *logfile.File) (*posixtrace.Stream, error) {
 	if p.attr.Name != "" {
 		return p.createStream(log)
 	}
-	base := creation.NameFor(p.target.Command())
+	base := creation.NameFor(p.redact.String(p.target.Command()))
 	for n := 1; ; n++ {
 		// A stream may outlive its process, so the name may be taken although the pid is free.
 		if p.attr.Name = base; n > 1 {
@@ -266,6 +273,13 @@ func (p *plan) configure(env *cli.Env, s *posixtrace.Stream, log *logfile.File) 
 	if err != nil {
 		return m, err
 	}
+	spoolPath := ""
+	if p.export || p.redact != nil {
+		spoolPath = streams.OpenSpool(s, p.log != "" || p.foreground)
+	}
+	if err := p.publishPatterns(info.Path, spoolPath); err != nil {
+		return m, err
+	}
 	var notes []string
 	switch {
 	case p.trace.Any():
@@ -276,11 +290,8 @@ func (p *plan) configure(env *cli.Env, s *posixtrace.Stream, log *logfile.File) 
 	if err != nil {
 		return m, err
 	}
-	if p.export {
-		path := streams.OpenSpool(s, p.log != "" || p.foreground)
-		if path != "" && p.start {
-			spool.Mark(path) // a shell with a coarse clock may date its first event before the START
-		}
+	if p.export && spoolPath != "" && p.start {
+		spool.Mark(spoolPath) // a shell with a coarse clock may date its first event before the START
 	}
 	m = made{info.Name, info.Path, append(creation.RoomNotes(s, &p.attr), notes...)}
 	return m, log.Begin(s)

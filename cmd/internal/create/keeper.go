@@ -61,12 +61,21 @@ func startKeeper(env *cli.Env, args *cli.Args, p *plan) (m made, err error) {
 	}
 	defer r.Close()
 	// Options come first: an operand or -- of the caller would end them.
-	argv := append([]string{env.Prog, "--keeper=" + p.target.String()}, env.Args...)
+	argv := append([]string{env.Prog, "--keeper=" + p.target.String()}, p.hidePatterns(env.Args)...)
+	files := []*os.File{null, null, null, w, log.File}
+	if p.redact != nil {
+		patterns, err := p.sendPatterns()
+		if err != nil {
+			return m, cli.Failure("pipe", err)
+		}
+		defer patterns.Close()
+		files = append(files, patterns)
+	}
 	closeOnExec()
 	child, err := os.StartProcess("/proc/self/exe", argv, &os.ProcAttr{
 		Dir:   "/",
 		Env:   os.Environ(),
-		Files: []*os.File{null, null, null, w, log.File},
+		Files: files,
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	w.Close()
@@ -122,6 +131,7 @@ func keep(env *cli.Env, args *cli.Args) error {
 	if err != nil {
 		return fail(err)
 	}
+	p.conceal(env)
 	log := &logfile.File{File: os.NewFile(keeperLog, path)}
 	log.Unblock()
 	fi, err := log.Stat()

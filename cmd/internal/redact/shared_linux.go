@@ -25,12 +25,15 @@ const countSize = 21
 
 // Publish makes the patterns of s known to the processes that record in the stream at this path, which
 // has a spool.
-func Publish(stream string, s *Set) error {
+func Publish(stream string, s *Set) error { return spool.WritePatterns(stream, s.Encode()) }
+
+// Encode returns the patterns for another process.
+func (s *Set) Encode() []byte {
 	b := fmt.Appendf(nil, "%0*d\n", countSize-1, 0)
 	for _, text := range s.given {
 		b = append(strconv.AppendQuote(b, text), '\n')
 	}
-	return spool.WritePatterns(stream, b)
+	return b
 }
 
 // Shared is the set of a stream. It counts the matches. It is not safe for concurrent use. A nil
@@ -53,14 +56,14 @@ func Of(stream string) *Shared {
 		return s
 	}
 	s.file = f
-	if set, ok := parse(text); ok {
+	if set, ok := Decode(text); ok {
 		s.Set = set
 	}
 	return s
 }
 
-// parse returns the set that Publish has written.
-func parse(text []byte) (*Set, bool) {
+// Decode returns the set that Encode has encoded.
+func Decode(text []byte) (*Set, bool) {
 	if len(text) < countSize || text[countSize-1] != '\n' {
 		return nil, false
 	}

@@ -231,7 +231,7 @@ _posixtrace_offset() {
 _posixtrace_options() {
 	case $1 in
 	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -y --decode-fds --stack -p --pid= --make -i --inherit= -x --exclude= --stopped --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --drain= --live --live= --summary --report= --strict --color= -h --help -V --version' ;;
-	ptrace-create) echo '-p --pid= -e --events= -y --decode-fds --stack -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
+	ptrace-create) echo '-p --pid= -e --events= -y --decode-fds --stack -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
@@ -273,6 +273,8 @@ _posixtrace_kind() {
 	ptrace-create:-o | ptrace-create:--log | ptrace-create:--log=) echo 'file' ;;
 	ptrace-create:-i | ptrace-create:--inherit | ptrace-create:--inherit=) echo 'words yes no' ;;
 	ptrace-create:-x | ptrace-create:--exclude | ptrace-create:--exclude=) echo 'events' ;;
+	ptrace-create:--redact | ptrace-create:--redact=) echo 'any' ;;
+	ptrace-create:--redact-file | ptrace-create:--redact-file=) echo 'file' ;;
 	ptrace-create:--stream-size | ptrace-create:--stream-size=) echo 'any' ;;
 	ptrace-create:--max-data-size | ptrace-create:--max-data-size=) echo 'any' ;;
 	ptrace-create:--stream-full-policy | ptrace-create:--stream-full-policy=) echo 'words loop until-full flush' ;;

@@ -167,6 +167,8 @@ function __posixtrace_takes
         ptrace-create:--log ptrace-create:-o \
         ptrace-create:--inherit ptrace-create:-i \
         ptrace-create:--exclude ptrace-create:-x \
+        ptrace-create:--redact \
+        ptrace-create:--redact-file \
         ptrace-create:--stream-size \
         ptrace-create:--max-data-size \
         ptrace-create:--stream-full-policy \
@@ -285,6 +287,8 @@ complete -c ptrace-create -l sync -d 'write the log to its device with each flus
 complete -c ptrace-create -s i -l inherit -r -f -a 'yes no' -d 'trace the process\'s children too (yes)'
 complete -c ptrace-create -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'reject these events from the start'
 complete -c ptrace-create -s s -l start -d 'start recording at once'
+complete -c ptrace-create -l redact -r -f -d 'replace matches by ***; @tokens: known token forms'
+complete -c ptrace-create -l redact-file -r -F -d 'the same for each line of FILE'
 complete -c ptrace-create -l stream-size -r -f -d 'size of the stream in memory (1M)'
 complete -c ptrace-create -l max-data-size -r -f -d 'keep at most this much data of an event (4K)'
 complete -c ptrace-create -l stream-full-policy -r -f -a 'loop until-full flush' -d 'loop (default), until-full, flush (default with -o)'

@@ -96,10 +96,11 @@ func (j *job) writeRows(w io.Writer, name string, logs []*log) error {
 // addRows adds the events of a log.
 func (j *job) addRows(f *parquet.File, l *log) error {
 	attr, o := l.reader.Attr(), l.reader.Origin()
+	command := l.redact.Strings(o.Command)
 	p := &parquet.Log{
-		ID: otlp.NewResource(l.reader, nil).TraceID(), Log: l.name, Host: o.Host, BootID: o.BootID, PID: o.PID, Trace: attr.Name, Command: o.Command,
+		ID: otlp.NewResource(l.reader, nil).TraceID(), Log: l.name, Host: o.Host, BootID: o.BootID, PID: o.PID, Trace: l.redact.String(attr.Name), Command: command,
 		Created: attr.CreateTime.UTC().Format(time.RFC3339Nano), Version: attr.GenerationVersion,
-		CommandLine: ctf.Quote(o.Command), Name: l.reader.EventName,
+		CommandLine: ctf.Quote(command), Name: l.eventName,
 	}
 	err := f.Begin(p)
 	if err == nil {

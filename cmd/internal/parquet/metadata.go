@@ -59,8 +59,9 @@ func (l *Log) name(rec *posixtrace.Record) pq.Value {
 	if id < len(l.names) && !l.names[id].IsNull() {
 		return l.names[id]
 	}
-	v := text(typename.OrNumber(rec.Name, rec.ID))
-	if rec.Name == "" {
+	name := l.Name(rec.ID) // not rec.Name, which has what --redact replaces
+	v := text(typename.OrNumber(name, rec.ID))
+	if name == "" {
 		return v
 	}
 	if id >= len(l.names) {
@@ -69,7 +70,7 @@ func (l *Log) name(rec *posixtrace.Record) pq.Value {
 		l.calls = append(l.calls, make([]bool, n)...)
 	}
 	l.names[id] = v
-	l.calls[id] = rec.ID.System() && rec.ID > posixtrace.EventUnnamed && strings.HasPrefix(rec.Name, "syscall.")
+	l.calls[id] = rec.ID.System() && rec.ID > posixtrace.EventUnnamed && strings.HasPrefix(name, "syscall.")
 	return v
 }
 

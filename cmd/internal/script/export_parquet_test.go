@@ -534,3 +534,28 @@ func TestExportParquetMemory(t *testing.T) {
 		t.Errorf("%d huge events", huge)
 	}
 }
+
+// No column and no metadata has what --redact replaces.
+func TestExportParquetRedact(t *testing.T) {
+	dir, env, _ := recordAll(t)
+	cmd := exec.Command("ptrace-run", "-c", "-n", "job-hunter2", "-e", "proc,syscall", "-o", "secret.trace",
+		"sh", "-c", "ptrace-event hunter2.login hunter2; echo hunter2; ptrace-event app.login password=hunter2")
+	cmd.Dir, cmd.Env = dir, env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, options := range [][]string{nil, {"--redact=hunter[0-9]"}} {
+		if status, message := runExport(t, dir, env, append(options, "-o", "secret.parquet", "secret.trace")...); status != 0 {
+			t.Fatal(status, message)
+		}
+		rows, metadata := readParquet(t, filepath.Join(dir, "secret.parquet"))
+		text, err := json.Marshal(map[string]any{"rows": rows, "metadata": metadata})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has := bytes.Contains(text, []byte("hunter2")); has != (options == nil) {
+			i := max(bytes.Index(text, []byte("hunter2")), 0)
+			t.Errorf("%q: %d rows, a secret: %v: %s", options, len(rows), has, text[max(i-200, 0):min(i+100, len(text))])
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
@@ -13,11 +14,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// callSelection selects system calls by what they did. All its conditions must hold.
+// callSelection selects system calls and spans by what they did. All its conditions must hold.
 type callSelection struct {
 	given  bool
 	failed bool
-	slower time.Duration // calls that took longer, if given
+	slower time.Duration // what took longer, if given
 	slow   bool
 	paths  []string // names and globs, of which one must match
 }
@@ -36,10 +37,14 @@ func readCallSelection(args *cli.Args) (s callSelection, err error) {
 	return s, nil
 }
 
-// has reports whether an event is a system call that is selected. No other event is.
-func (s *callSelection) has(src *output.Source, rec *posixtrace.Record) bool {
+// needsSpans reports whether a span can be selected: no span has a path.
+func (s *callSelection) needsSpans() bool { return s.given && s.paths == nil }
+
+// has reports whether an event is a system call that is selected, or the end of a span that is. No
+// other event is. ended is what the event ends, or nil.
+func (s *callSelection) has(src *output.Source, rec *posixtrace.Record, ended *analysis.Interval) bool {
 	if !rec.ID.System() {
-		return false
+		return s.paths == nil && ended != nil && (!s.failed || ended.Failed) && (!s.slow || ended.End-ended.Start > int64(s.slower))
 	}
 	name, ok := strings.CutPrefix(src.Name(rec.ID), tracer.Prefix)
 	if !ok {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
@@ -55,6 +56,7 @@ type input struct {
 
 	redact   *redact.Filter  // nil without --redact
 	spaces   *symbols.Spaces // nil without --symbols
+	ends     *analysis.Ends  // nil without --failed and --slower-than
 	verdicts [4096]verdict   // by event type; 0 if undecided
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/progress"
 	"github.com/posixtrace/posixtrace/cmd/internal/selection"
@@ -111,6 +112,10 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 		if in.spaces != nil {
 			in.spaces.Note(rec)
 		}
+		var ended *analysis.Interval
+		if in.ends != nil {
+			ended = in.ends.Of(rec)
+		}
 		if rec.UnixNano >= w.until {
 			if opt.follow {
 				return nil // all following events are later
@@ -121,7 +126,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 			continue
 		}
 		v := in.verdictOn(sel, rec.ID)
-		if sel.calls.given && v&wanted != 0 && !sel.calls.has(in.src, rec) {
+		if sel.calls.given && v&wanted != 0 && !sel.calls.has(in.src, rec, ended) {
 			v &^= wanted
 		}
 		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.Passed(rec) {
@@ -181,6 +186,12 @@ func (w *walk) prepare() error {
 	}
 	for _, in := range w.inputs {
 		switch {
+		case w.opt.sel.calls.needsSpans():
+			// A span is known by its begin and its end, so nothing is skipped.
+			in.ends = analysis.NewEnds(in.src.Name)
+			if in.reader != nil && w.opt.sel.notes {
+				in.reader.Select(posixtrace.Selection{Mappings: true})
+			}
 		case in.seekable():
 			in.narrow(w.since, w.until, &w.opt.sel)
 		case in.reader != nil && (w.opt.sel.notes || w.opt.sel.maps):

@@ -97,8 +97,8 @@ func (f *File) addEvent(row int, rec *posixtrace.Record) {
 			f.columns[colParent].put(row, pq.Int64Value(int64(rec.Parent)), 0)
 		}
 	}
-	if ns, ok := f.log.duration(rec); ok {
-		f.number(row, colDuration, ns)
+	if iv := f.log.ends.Of(rec); iv != nil {
+		f.number(row, colDuration, iv.End-iv.Start)
 	}
 	m := members{f: f, row: row, exact: true}
 	if rec.Coarse() {

@@ -1,8 +1,8 @@
 // Package parquet writes events as rows of a Parquet file. It writes column by column: rows as Go
 // values would cost five times as much.
 //
-// schema.go has the columns, column.go writes one, event.go has the values of an event, durations.go
-// how long spans and commands took, metadata.go what the file says about the logs.
+// schema.go has the columns, column.go writes one, event.go has the values of an event, metadata.go
+// what the file says about the logs.
 package parquet
 
 import (

@@ -8,6 +8,7 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -34,7 +35,7 @@ type Log struct {
 	same      [colPID - colLogID]pq.Value // the columns from colLogID
 	names     []pq.Value                  // by type
 	calls     []bool                      // which types are system calls, if names has them
-	durations durations
+	ends *analysis.Ends
 }
 
 // Begin begins the events of a log.
@@ -45,7 +46,7 @@ func (f *File) Begin(l *Log) error {
 		l.same[i] = text(s)
 	}
 	l.names, l.calls = make([]pq.Value, 64), make([]bool, 64)
-	l.durations.init(l.Name)
+	l.ends = analysis.NewEnds(l.Name)
 	// A row group for each log lets readers skip the others, unless they would be many and small.
 	if f.rows >= groupRows/8 {
 		return f.endGroup()

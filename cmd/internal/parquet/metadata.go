@@ -32,10 +32,10 @@ type Log struct {
 	CommandLine string                          `json:"-"` // Command as one text
 	Name        func(posixtrace.EventID) string `json:"-"`
 
-	same      [colPID - colLogID]pq.Value // the columns from colLogID
-	names     []pq.Value                  // by type
-	calls     []bool                      // which types are system calls, if names has them
-	ends *analysis.Ends
+	same  [colPID - colLogID]pq.Value // the columns from colLogID
+	names []pq.Value                  // by type
+	calls []bool                      // which types are system calls, if names has them
+	ends  *analysis.Ends
 }
 
 // Begin begins the events of a log.

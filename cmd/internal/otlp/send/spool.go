@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/posixtrace/posixtrace/cmd/internal/otlp"
 )
 
@@ -70,7 +68,7 @@ func (s *Sender) drain() error {
 // sweep removes the file of a process that was killed while it wrote: it has no lock on it any more.
 func (s *Sender) sweep(path string) {
 	if f := locked(path); f != nil {
-		os.Remove(path)
+		remove(f)
 		f.Close()
 	}
 }
@@ -78,13 +76,11 @@ func (s *Sender) sweep(path string) {
 // locked opens a file of this user and locks it. It returns nil if another process has the lock, or has
 // removed the file.
 func locked(path string) *os.File {
-	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
 	if err != nil {
 		return nil
 	}
-	var st unix.Stat_t
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil || unix.Fstat(int(f.Fd()), &st) != nil ||
-		st.Nlink == 0 || st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() {
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || !lock(f) || !isOurs(f) {
 		f.Close()
 		return nil
 	}
@@ -113,7 +109,7 @@ func (s *Sender) resend(path string) error {
 		return nil
 	}
 	s.inSpool -= int64(len(body))
-	return os.Remove(path)
+	return remove(f)
 }
 
 var errFull = fmt.Errorf("the spool has %d MiB", maxSpool>>20)
@@ -138,10 +134,10 @@ func (s *Sender) keep(k kind, body []byte) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = rename(f, path)
 	}
 	if err != nil {
-		os.Remove(f.Name())
+		remove(f)
 		return bare(err)
 	}
 	s.inSpool += int64(len(body))
@@ -159,8 +155,7 @@ func (s *Sender) create() (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		var st unix.Stat_t
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink > 0 || n >= 100 {
+		if lock(f) && isOurs(f) || n >= 100 {
 			return f, nil
 		}
 		f.Close()

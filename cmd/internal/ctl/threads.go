@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
@@ -70,8 +71,18 @@ func call(t *threads.Thread) (name string, list []posixtrace.SyscallArg) {
 	return name, list
 }
 
+// within returns how long a thread has been in its system call. ok is false unless a tracer saw the
+// thread enter it.
+func within(t *threads.Thread) (d time.Duration, ok bool) {
+	if !t.InCall {
+		return 0, false
+	}
+	at, ok := tracer.Entered(t.TID, t.Call)
+	return max(time.Since(at), 0), ok
+}
+
 func appendThreadTable(b []byte, list []threads.Thread) []byte {
-	t := table.Table{Header: []string{"tid", "name", "state", "doing"}, Align: []table.Align{table.Right}, Escaped: true}
+	t := table.Table{Header: []string{"tid", "name", "state", "for", "doing"}, Align: []table.Align{table.Right, table.Left, table.Left, table.Right}, Escaped: true}
 	for i := range list {
 		th := &list[i]
 		doing := ""
@@ -80,7 +91,11 @@ func appendThreadTable(b []byte, list []threads.Thread) []byte {
 		} else if th.Wait != "" {
 			doing = "in the kernel: " + string(escape.AppendPrintable(nil, th.Wait))
 		}
-		t.Add(strconv.Itoa(th.TID), string(escape.AppendPrintable(nil, th.Name)), th.State, doing)
+		since := ""
+		if d, ok := within(th); ok {
+			since = output.Duration(d.Nanoseconds())
+		}
+		t.Add(strconv.Itoa(th.TID), string(escape.AppendPrintable(nil, th.Name)), th.State, since, doing)
 	}
 	return t.Append(b)
 }
@@ -98,6 +113,9 @@ func appendThreadJSON(b []byte, pid int, th *threads.Thread) []byte {
 	f.Add("state", th.State)
 	f.Add("call", name)
 	f.Add("args", args)
+	if d, ok := within(th); ok {
+		f.Add("duration_ns", d.Nanoseconds())
+	}
 	f.Add("wait", th.Wait)
 	reason := ""
 	if th.Hidden != nil {

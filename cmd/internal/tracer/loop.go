@@ -14,10 +14,11 @@ import (
 // task is a traced thread.
 type task struct {
 	tid, pid int
-	preExec  bool // it has not executed the command yet
-	launcher bool // it starts the command and never becomes it
-	confined bool // it has a seccomp filter of its own, which runs before ours: stop at every call
-	call     call // the system call it is in
+	preExec  bool   // it has not executed the command yet
+	launcher bool   // it starts the command and never becomes it
+	confined bool   // it has a seccomp filter of its own, which runs before ours: stop at every call
+	call     call   // the system call it is in
+	place    *place // where the board shows that, nil for none
 	recipe   inRecipe
 
 	calls       bool // it was resumed to stop at its calls
@@ -96,6 +97,9 @@ func (t *tracer) task(tid int) *task {
 }
 
 func (t *tracer) forget(tid int) {
+	if k := t.tasks[tid]; k != nil {
+		t.board.forget(k)
+	}
 	delete(t.tasks, tid)
 	if t.last != nil && t.last.tid == tid {
 		t.last = nil

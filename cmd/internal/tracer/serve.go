@@ -42,6 +42,7 @@ type tracer struct {
 	stacks  stacks
 	last    *task
 	held    []held
+	board   *board
 	filter  bool // the command has our filter
 	how     int  // resumes threads outside calls: PTRACE_CONT or PTRACE_SYSCALL
 
@@ -87,6 +88,7 @@ func Serve(control int) bool {
 	if what != orderConfig || json.Unmarshal(data, &t.cfg) != nil {
 		return true
 	}
+	t.board = newBoard()
 	attach := t.attach
 	if t.cfg.Attach != 0 {
 		attach = t.attachRunning

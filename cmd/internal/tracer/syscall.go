@@ -95,6 +95,7 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 		}
 	}
 	c.entered = time.Now()
+	t.board.enter(k)
 	if c.unrecorded {
 		return
 	}
@@ -112,6 +113,7 @@ func (t *tracer) leave(k *task, info *syscallInfo) {
 		return
 	}
 	c.in = false
+	t.board.leave(k)
 	if c.nr == unix.SYS_PTRACE && info.failed() && info.result() == -int64(unix.EPERM) && !t.debugger {
 		t.debugger = true
 		t.notify("a program that uses ptrace(2) itself, such as a debugger, fails because it is traced")

@@ -262,11 +262,11 @@ func FuzzPieces(f *testing.F) {
 	f.Add("(a|ab)(c|bcd)", "xabcdx", 3)
 	f.Fuzz(func(t *testing.T, pattern, text string, cut int) {
 		if strings.ContainsAny(pattern, "^$\\") {
-			t.Skip()
+			return
 		}
 		s, err := New([]string{pattern})
 		if err != nil || len(pattern) > 100 || len(text) > 1000 || len(text) == 0 {
-			t.Skip()
+			return
 		}
 		cut = max(0, min(cut, len(text)))
 		l := s.NewLine()

@@ -12,10 +12,23 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
-// limited runs ptrace-run -p with a limit of the shell, and returns its status and its messages.
-func limited(t *testing.T, traces, limit string, args ...string) (status int, said string) {
+// buildRun builds ptrace-run as it is shipped. The program of the tests links the libraries of all
+// commands, some of which need descriptors before main.
+func buildRun(t *testing.T) (path string) {
 	t.Helper()
-	cmd := exec.Command("sh", append([]string{"-c", limit + ` && exec ptrace-run "$@"`, "sh"}, args...)...)
+	path = filepath.Join(t.TempDir(), "ptrace-run")
+	cmd := exec.Command("go", "build", "-o", path, "../../ptrace-run")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// limited runs ptrace-run -p with a limit of the shell, and returns its status and its messages.
+func limited(t *testing.T, run, traces, limit string, args ...string) (status int, said string) {
+	t.Helper()
+	cmd := exec.Command("sh", append([]string{"-c", limit + ` && exec "$@"`, "sh", run}, args...)...)
 	cmd.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -29,11 +42,12 @@ func TestAttachWithoutDescriptors(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	program, traces := compile(t, "steps")
 	defer reap(t, "PTRACE_DIR="+traces)
+	run := buildRun(t)
 	s := stepped{argv: []string{program, "threads"}, waits: []string{"read"}}
 	p := s.start(t)
 	attached, refused := 0, 0
 	for files := 3; files < 32; files++ {
-		status, said := limited(t, traces, "ulimit -n "+strconv.Itoa(files),
+		status, said := limited(t, run, traces, "ulimit -n "+strconv.Itoa(files),
 			"-p", strconv.Itoa(p.Process.Pid), "-e", "syscall", "-t", "1ms", "-o", filepath.Join(traces, "few.trace"))
 		switch {
 		case strings.Contains(said, "goroutine") || strings.Contains(said, "runtime:"):
@@ -62,10 +76,11 @@ func TestAttachWithoutMemory(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	program, traces := compile(t, "steps")
 	defer reap(t, "PTRACE_DIR="+traces)
+	run := buildRun(t)
 	s := stepped{argv: []string{program, "threads"}, waits: []string{"read"}}
 	p := s.start(t)
 	for kib := 300_000; kib < 1_100_000; kib += 40_000 {
-		status, said := limited(t, traces, "ulimit -v "+strconv.Itoa(kib), "-p", strconv.Itoa(p.Process.Pid), "-e", "syscall", "-t", "1ms", "--dump=never")
+		status, said := limited(t, run, traces, "ulimit -v "+strconv.Itoa(kib), "-p", strconv.Itoa(p.Process.Pid), "-e", "syscall", "-t", "1ms", "--dump=never")
 		if status != 0 && status != 125 && !strings.Contains(said, "runtime") {
 			t.Errorf("with %d KiB ptrace-run ends with status %d and says %q", kib, status, said)
 		}
@@ -94,6 +109,7 @@ func TestAttachAtOnce(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	program, traces := compile(t, "steps")
 	defer reap(t, "PTRACE_DIR="+traces)
+	run := buildRun(t)
 	s := stepped{argv: []string{program, "threads"}, waits: []string{"read"}}
 	p := s.start(t)
 	attached, refused := 0, 0
@@ -106,7 +122,7 @@ func TestAttachAtOnce(t *testing.T) {
 		ends := make(chan end, tracers)
 		for range tracers {
 			go func() {
-				status, said := limited(t, traces, ":", "-p", strconv.Itoa(p.Process.Pid), "-e", "syscall", "-t", "50ms", "--dump=never")
+				status, said := limited(t, run, traces, ":", "-p", strconv.Itoa(p.Process.Pid), "-e", "syscall", "-t", "50ms", "--dump=never")
 				ends <- end{status, said}
 			}()
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -103,12 +104,28 @@ func (s *Shared) Close() {
 	}
 	defer s.file.Close()
 	fd := int(s.file.Fd())
-	if s.count == 0 || unix.Flock(fd, unix.LOCK_EX) != nil {
+	if s.count == 0 || !lock(fd) {
 		return
 	}
 	s.file.WriteAt(fmt.Appendf(nil, "%0*d", countSize-1, readCount(s.file)+s.count), 0)
 	unix.Flock(fd, unix.LOCK_UN)
 	s.count = 0
+}
+
+// lock locks the file of the count. It gives up after a fifth of a second: a process that is stopped
+// while it has the lock must not stop the script of another one. Then the count lacks some matches.
+func lock(fd int) bool {
+	for range 200 {
+		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return true
+		}
+		if err != unix.EWOULDBLOCK && err != unix.EINTR {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
 }
 
 // Count returns the number of matches that the processes of a stream have reported.

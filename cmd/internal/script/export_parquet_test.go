@@ -24,6 +24,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // parquetRow has the columns of a row that each event has, and those that only some have.
@@ -272,8 +273,9 @@ func compareParquet(t *testing.T, events []map[string]any, rows []parquetRow) {
 	}
 }
 
-// compareParquetLog exports a log and compares. It reports whether there was an export.
-func compareParquetLog(t *testing.T, dir string, env []string, log string) bool {
+// compareParquetLog exports a log and compares. It reports whether there was an export. No selection
+// compares all events but the mappings: a damaged log may lack a type, and a selection its events.
+func compareParquetLog(t *testing.T, dir string, env, selection []string, log string) bool {
 	t.Helper()
 	dest := filepath.Join(t.TempDir(), "x.parquet")
 	status, stderr := runExport(t, dir, env, "-o", dest, log)
@@ -284,7 +286,12 @@ func compareParquetLog(t *testing.T, dir string, env []string, log string) bool 
 		return false
 	}
 	rows, metadata := readParquet(t, dest)
-	compareParquet(t, jsonLines(t, dir, env, log, everything...), rows)
+	if selection != nil {
+		compareParquet(t, jsonLines(t, dir, env, log, selection...), rows)
+	} else { // ptrace-dump leaves out mappings
+		shown := slices.DeleteFunc(slices.Clone(rows), func(r parquetRow) bool { return r.ID == int32(posixtrace.EventProcMap) })
+		compareParquet(t, jsonLines(t, dir, env, log), shown)
+	}
 	var st struct {
 		Lost    uint64
 		LogLost uint64 `json:"log_lost"`
@@ -304,7 +311,7 @@ func compareParquetLog(t *testing.T, dir string, env []string, log string) bool 
 func TestExportParquetHostile(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	dir, env := hostileTrace(t)
-	if !compareParquetLog(t, dir, env, "hostile.trace") {
+	if !compareParquetLog(t, dir, env, everything, "hostile.trace") {
 		t.Fatal("no export")
 	}
 	log, err := os.ReadFile(filepath.Join(dir, "hostile.trace"))
@@ -326,7 +333,7 @@ func TestExportParquetHostile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "evil.trace"), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		t.Run(fmt.Sprintf("seed %d %d", seed, i), func(t *testing.T) { compareParquetLog(t, dir, env, "evil.trace") })
+		t.Run(fmt.Sprintf("seed %d %d", seed, i), func(t *testing.T) { compareParquetLog(t, dir, env, nil, "evil.trace") })
 	}
 }
 
@@ -371,7 +378,7 @@ func TestExportParquetLogs(t *testing.T) {
 	dir, env, logs := recordAll(t)
 	var all []map[string]any
 	for _, log := range logs {
-		if !compareParquetLog(t, dir, env, log) {
+		if !compareParquetLog(t, dir, env, everything, log) {
 			t.Errorf("%s: no export", log)
 		}
 		all = append(all, jsonLines(t, dir, env, log, everything...)...)

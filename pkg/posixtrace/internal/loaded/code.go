@@ -1,10 +1,6 @@
 package loaded
 
-import (
-	"bufio"
-	"bytes"
-	"io"
-)
+import "io"
 
 // Code is a mapping that a process may execute.
 type Code struct {
@@ -18,29 +14,11 @@ const maxCode = 1 << 17
 // Executable returns the mappings that may be executed, in the order of their addresses. maps has all
 // mappings as /proc/PID/maps lists them.
 func Executable(maps io.Reader) (list []Code, err error) {
-	var base uint64
-	var of []byte // the file of the last mapping: device and number
-	in := bufio.NewReaderSize(maps, 64<<10)
-	for {
-		line, err := readLine(in)
-		if err == io.EOF {
-			return list, nil
-		}
-		if err != nil {
-			return list, err
-		}
-		e, ok := parse(line)
-		if !ok {
-			continue
-		}
-		if !bytes.Equal(e.file, of) {
-			of, base = append(of[:0], e.file...), 0
-		}
-		if e.Offset == 0 {
-			base = e.Start
-		}
-		if e.executable && len(list) < maxCode {
+	err = each(maps, func(_ []byte, e *entry, base uint64) bool {
+		if e.executable {
 			list = append(list, Code{e.Start, e.End, base})
 		}
-	}
+		return len(list) < maxCode
+	})
+	return list, err
 }

@@ -25,61 +25,53 @@ var ErrUnmapped = errors.New("not mapped")
 
 // All returns the executable mappings of files, at most so many. maps and mem are as for Find.
 func All(maps io.Reader, mem io.ReaderAt, most int) (list []Mapping, err error) {
-	var base uint64
-	var of []byte
-	in := bufio.NewReaderSize(maps, 16<<10)
-	for range maxLines {
-		line, err := readLine(in)
-		if err == io.EOF {
-			break
+	lines := 0
+	err = each(maps, func(line []byte, e *entry, base uint64) bool {
+		lines++
+		if e.executable {
+			if m, ok := e.ofFile(line, mem, base); ok {
+				list = append(list, m)
+			}
 		}
-		if err != nil {
-			return list, err
-		}
-		e, ok := parse(line)
-		if !ok {
-			continue
-		}
-		if !bytes.Equal(e.file, of) {
-			of, base = append(of[:0], e.file...), 0
-		}
-		if e.Offset == 0 {
-			base = e.Start
-		}
-		if !e.executable {
-			continue
-		}
-		m := e.Mapping
-		if m.Path, m.Removed = pathOf(line); m.Path == "" || m.Path[0] != '/' {
-			continue
-		}
-		if base != 0 {
-			m.BuildID = IDInMemory(mem, base)
-		}
-		if list = append(list, m); len(list) == most {
-			break
-		}
-	}
-	return list, nil
+		return len(list) < most && lines < maxLines
+	})
+	return list, err
 }
 
-// maxLines bounds how many lines All reads: a process may have 65,530 mappings.
+// maxLines bounds how many mappings All reads: a process may have 65,530.
 const maxLines = 16 << 10
 
 // Find returns the mapping with an address. maps has the mappings as /proc/PID/maps lists them, mem the
 // memory. The start of the file that is mapped is expected before its code, as the kernel and the
 // dynamic linker map it; without it the build id stays unknown.
 func Find(maps io.Reader, mem io.ReaderAt, addr uint64) (m Mapping, err error) {
-	var base uint64 // where the start of the file of the last mapping is
-	var of []byte   // that file: device and number
+	found := false
+	err = each(maps, func(line []byte, e *entry, base uint64) bool {
+		if addr >= e.Start && addr < e.End {
+			found = true
+			m, _ = e.ofFile(line, mem, base)
+		}
+		return addr >= e.End // the mappings are in the order of their addresses
+	})
+	if err == nil && !found {
+		err = ErrUnmapped
+	}
+	return m, err
+}
+
+// each calls f for each mapping until f returns false. base is where the start of its file is in memory,
+// 0 if nowhere.
+func each(maps io.Reader, f func(line []byte, e *entry, base uint64) bool) error {
+	var base uint64
+	var of []byte // the file of the last mapping
 	in := bufio.NewReaderSize(maps, 16<<10)
 	for {
 		line, err := readLine(in)
+		if err == io.EOF {
+			return nil
+		}
 		if err != nil {
-			if err == io.EOF {
-				err = ErrUnmapped
-			}
-			return m, err
+			return err
 		}
 		e, ok := parse(line)
 		if !ok {
@@ -91,19 +83,21 @@ func Find(maps io.Reader, mem io.ReaderAt, addr uint64) (m Mapping, err error) {
 		if e.Offset == 0 {
 			base = e.Start
 		}
-		if addr >= e.End || addr < e.Start {
-			if addr < e.Start {
-				return m, ErrUnmapped
-			}
-			continue
+		if !f(line, &e, base) {
+			return nil
 		}
-		m = e.Mapping
-		m.Path, m.Removed = pathOf(line)
-		if base != 0 && m.Path != "" && m.Path[0] == '/' {
-			m.BuildID = IDInMemory(mem, base)
-		}
-		return m, nil
 	}
+}
+
+// ofFile completes the mapping with what mem has about its file. ok is false if it has none.
+func (e *entry) ofFile(line []byte, mem io.ReaderAt, base uint64) (m Mapping, ok bool) {
+	m = e.Mapping
+	m.Path, m.Removed = pathOf(line)
+	ok = m.Path != "" && m.Path[0] == '/'
+	if ok && base != 0 {
+		m.BuildID = IDInMemory(mem, base)
+	}
+	return m, ok
 }
 
 // maxLine bounds a line of maps: a path is shorter.

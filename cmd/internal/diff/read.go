@@ -47,22 +47,11 @@ func openLogs(env *cli.Env, names [2][]string) (logs [2][]*log, err error) {
 }
 
 func openLog(env *cli.Env, name string) (*log, error) {
-	l := &log{name: name, file: env.Stdin}
-	if name == "-" {
-		l.name = "standard input"
-	} else {
-		var err error
-		if l.file, err = os.Open(name); err != nil {
-			return nil, cli.Failure(name, err)
-		}
-	}
-	reader, live, err := logfile.Read(l.name, l.file, nil)
+	in, err := logfile.OpenInput(env, name)
 	if err != nil {
-		l.file.Close()
 		return nil, err
 	}
-	l.reader, l.live = reader, live != nil
-	return l, nil
+	return &log{name: in.Name, file: in.File, reader: in.Reader, live: in.Live != nil}, nil
 }
 
 func closeLogs(logs [2][]*log) {

@@ -41,24 +41,14 @@ func openLogs(env *cli.Env, names []string) (logs []*log, err error) {
 }
 
 func openLog(env *cli.Env, name string) (*log, error) {
-	l := &log{name: name, file: env.Stdin}
-	if name == "-" {
-		l.name = "standard input"
-	} else {
-		var err error
-		if l.file, err = os.Open(name); err != nil {
-			return nil, cli.Failure(name, err)
-		}
-	}
-	reader, live, err := logfile.Read(l.name, l.file, nil)
+	in, err := logfile.OpenInput(env, name)
 	if err != nil {
-		l.file.Close()
 		return nil, err
 	}
-	l.reader, l.pipe = reader, live
-	if live == nil {
+	l := &log{name: in.Name, file: in.File, reader: in.Reader, pipe: in.Live}
+	if l.pipe == nil {
 		// Damage that comes to light with the first event ends the log for the others, as in ptrace-dump.
-		selection.FirstTime(reader)
+		selection.FirstTime(l.reader)
 	}
 	return l, nil
 }

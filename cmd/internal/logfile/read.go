@@ -11,6 +11,28 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
+// Input is an operand that is a log.
+type Input struct {
+	Name   string // for messages
+	File   *os.File
+	Reader *posixtrace.Reader
+	Live   *LiveReader // nil for a regular file; other files can be read only once
+}
+
+// OpenInput opens an operand, standard input for "-".
+func OpenInput(env *cli.Env, name string) (in Input, err error) {
+	in = Input{Name: name, File: env.Stdin}
+	if name == "-" {
+		in.Name = "standard input"
+	} else if in.File, err = os.Open(name); err != nil {
+		return in, cli.Failure(name, err)
+	}
+	if in.Reader, in.Live, err = Read(in.Name, in.File, nil); err != nil {
+		in.File.Close()
+	}
+	return in, err
+}
+
 // Read opens a log in any state. For a log that is not in a regular file, live is its
 // reader; Read calls flush before that blocks.
 func Read(name string, f *os.File, flush func()) (r *posixtrace.Reader, live *LiveReader, err error) {

@@ -346,11 +346,10 @@ func TestExportCTFHostile(t *testing.T) {
 	}
 }
 
-// The same of the logs of testdata/log, which another test encodes.
-func TestExportCTFTextLogs(t *testing.T) {
-	tracetest.OnlyWithoutRace(t)
-	tracetest.NeedProgram(t, "babeltrace2")
-	dir := t.TempDir()
+// textLogs returns the logs of testdata/log, which another test encodes, in a directory.
+func textLogs(t *testing.T) (dir string, logs []string) {
+	t.Helper()
+	dir = t.TempDir()
 	cmd := exec.Command("go", "test", "-count=1", "-run", "^TestTextLogs$", "../../../pkg/posixtrace/internal/tracelog")
 	cmd.Env = append(os.Environ(), "POSIXTRACE_TEXT_LOGS="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -360,6 +359,14 @@ func TestExportCTFTextLogs(t *testing.T) {
 	if err != nil || len(logs) < 20 {
 		t.Fatal(logs, err)
 	}
+	return dir, logs
+}
+
+// The same of the logs of testdata/log.
+func TestExportCTFTextLogs(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
+	tracetest.NeedProgram(t, "babeltrace2")
+	dir, logs := textLogs(t)
 	for _, log := range logs {
 		t.Run(filepath.Base(log), func(t *testing.T) {
 			compareCTF(t, dir, append(os.Environ(), "PTRACE_STREAM=", "TZ=UTC"), nil, filepath.Base(log))

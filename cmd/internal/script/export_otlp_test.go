@@ -301,20 +301,11 @@ func TestExportOTLPHostile(t *testing.T) {
 	}
 }
 
-// The same of the logs of testdata/log, which another test encodes.
+// The same of the logs of testdata/log.
 func TestExportOTLPTextLogs(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	program := decoder(t)
-	dir := t.TempDir()
-	cmd := exec.Command("go", "test", "-count=1", "-run", "^TestTextLogs$", "../../../pkg/posixtrace/internal/tracelog")
-	cmd.Env = append(os.Environ(), "POSIXTRACE_TEXT_LOGS="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	logs, err := filepath.Glob(filepath.Join(dir, "*.trace"))
-	if err != nil || len(logs) < 20 {
-		t.Fatal(logs, err)
-	}
+	dir, logs := textLogs(t)
 	for _, log := range logs {
 		t.Run(filepath.Base(log), func(t *testing.T) {
 			compareOTLP(t, program, dir, append(os.Environ(), "PTRACE_STREAM=", "TZ=UTC"), nil, filepath.Base(log))

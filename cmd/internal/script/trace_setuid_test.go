@@ -2,6 +2,7 @@ package script_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -60,6 +61,19 @@ func TestTraceSetuid(t *testing.T) {
 		if out != tt.out || errs != tt.errs {
 			t.Errorf("-e %s: %q and %q, want %q and %q", tt.events, out, errs, tt.out, tt.errs)
 		}
+	}
+	// With the right to trace everything, the programs keep their privilege.
+	capable := filepath.Join(dir, "capable", "ptrace-run")
+	if err := errors.Join(os.Mkdir(filepath.Dir(capable), 0o755), copyProgram(capable, "ptrace-run")); err != nil {
+		t.Fatal(err)
+	}
+	// A capability set of version 2: permitted and effective.
+	set := []byte{1, 0, 0, 2, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	if err := errors.Join(os.Chmod(capable, 0o755), syscall.Setxattr(capable, "security.capability", set, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs := run(capable, "--dump=never", "-e", "proc", "--", "sh", "-c", "./id -u; ./id -u; :"); out != "0\n0\n" || errs != "" {
+		t.Errorf("with CAP_SYS_PTRACE: %q and %q", out, errs)
 	}
 	if left, _ := filepath.Glob(filepath.Join(traces, "s-*")); len(left) > 0 {
 		t.Errorf("streams remain: %s", strings.Join(left, " "))

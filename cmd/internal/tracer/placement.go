@@ -90,9 +90,14 @@ func mayLeaveIdle() bool {
 	if unix.Getrlimit(unix.RLIMIT_NICE, &lim) == nil && lim.Cur >= 20 {
 		return true
 	}
+	return capable(unix.CAP_SYS_NICE)
+}
+
+// capable reports whether this process has one of the first 32 capabilities.
+func capable(capability uint) bool {
 	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var d [2]unix.CapUserData
-	return unix.Capget(&h, &d[0]) == nil && d[0].Effective&(1<<unix.CAP_SYS_NICE) != 0
+	return unix.Capget(&h, &d[0]) == nil && d[0].Effective&(1<<capability) != 0
 }
 
 // observe is called for each stop, after its thread was resumed, and moves the tracer.

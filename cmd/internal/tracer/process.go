@@ -167,7 +167,7 @@ const (
 // checkPrivilege reports, once, a set-uid, set-gid or capable program that runs without its
 // privileges because it is traced.
 func (t *tracer) checkPrivilege(tid int) {
-	if t.privilege || os.Geteuid() == 0 {
+	if t.privilege || os.Geteuid() == 0 || capable(unix.CAP_SYS_PTRACE) {
 		return
 	}
 	exe := "/proc/" + strconv.Itoa(tid) + "/exe"

@@ -149,6 +149,9 @@ var flags = []string{"-O", "-W", "-f", "-m", "-g", "-D", "-std=", "-pipe", "-S",
 // subjects are options whose value says what a program works on.
 var subjects = map[string]string{"compile": "-p", "asm": "-p", "vet": "-p", "link": "-o"}
 
+// shells have options of the form -eo NAME.
+var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "ksh": true, "zsh": true}
+
 // classify returns the class of an argument that follows another one.
 func classify(program, before, a string) class {
 	valued := len(before) > 1 && before[0] == '-'
@@ -157,6 +160,8 @@ func classify(program, before, a string) class {
 		return option
 	case a == "":
 		return temporary
+	case shells[program] && valued && before[1] != '-' && before[len(before)-1] == 'o':
+		return option
 	case valued && subjects[program] == before:
 		return operand
 	case before == "-o":

@@ -147,6 +147,7 @@ func TestLabels(t *testing.T) {
 		{[]argv{{"compile", "-o", "/tmp/go-build1/b001/_pkg_.a", "-trimpath", "/tmp/go-build1=>", "-p", "encoding/json", "-pack", "./a.go", "./b.go", "./c.go", "./d.go"},
 			{"compile", "-o", "/tmp/go-build1/b002/_pkg_.a", "-trimpath", "/tmp/go-build1=>", "-p", "fmt", "-pack", "./a.go"}}, []string{"compile encoding/json", "compile fmt"}},
 		{[]argv{{"bash", "deploy.sh", "prod"}, {"bash", "test.sh", "prod"}}, []string{"bash deploy.sh", "bash test.sh"}},
+		{[]argv{{"bash", "--noprofile", "--norc", "-eo", "pipefail", "/home/u/build"}, {"bash", "-e", "-o", "pipefail", "/tmp/x"}}, []string{"bash build", "bash /tmp/x"}},
 		{[]argv{{"x", "-a"}, {"x", "-b", ""}}, []string{"x -a", "x -b"}},
 		{[]argv{{"cc1", "-quiet", "-imultiarch", "x86_64-linux-gnu", "number.c", "-quiet", "-dumpbase", "number.c", "-dumpbase-ext", ".c"}}, []string{"cc1 number.c"}},
 		{[]argv{{"link", "-o", "/tmp/go-build1/b001/x.test", "-X", "testing.testBinary=1", "/root/.cache/go-build/87/87812346840c7b2c67e0d470ac5bf2936de00cf720a39b51ca648f2b4c701acc-d"}},

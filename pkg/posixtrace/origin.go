@@ -12,6 +12,7 @@ type Origin struct {
 	BootID  string
 	PID     int      // the traced process
 	Command []string // the command line of the owner
+	LogID   uint64   // the random number of the log: two logs of cloned machines differ in it
 }
 
 // Origin returns the origin of the stream. Fields that the log does not have are zero. Extension.
@@ -23,7 +24,7 @@ func (r *Reader) Origin() Origin {
 		return Origin{Host: host, BootID: m.BootID, PID: int(m.Target().PID), Command: splitCommand(m.Command)}
 	}
 	s := r.log.Super()
-	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Command: s.Command}
+	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Command: s.Command, LogID: s.ID}
 }
 
 // splitCommand splits a command line as it is stored in a stream.

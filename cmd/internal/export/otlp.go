@@ -36,11 +36,11 @@ func writeOTLP(j *job) error {
 	if dest == "-" {
 		return j.writeLogs(j.logs, lines{j.env.Stdout})
 	}
-	if fi, err := os.Stat(dest); err != nil || !fi.IsDir() {
-		if strings.HasSuffix(dest, "/") {
-			return cli.Failure(dest, logfile.Bare(err))
-		}
+	if !isDirectory(dest) {
 		return j.writeFile(dest, j.logs)
+	}
+	if err := makeDirectory(dest); err != nil {
+		return err
 	}
 	for _, l := range j.logs {
 		if err := j.writeFile(filepath.Join(dest, fileName(l)), []*log{l}); err != nil {

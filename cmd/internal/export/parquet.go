@@ -30,8 +30,8 @@ func writeParquet(j *job) error {
 	case !isDirectory(dest):
 		return j.writeRowsTo(dest, j.logs)
 	}
-	if err := os.MkdirAll(filepath.Clean(dest), 0o777); err != nil {
-		return cli.Failure(dest, logfile.Bare(err))
+	if err := makeDirectory(dest); err != nil {
+		return err
 	}
 	used := map[string]int{}
 	for _, l := range j.logs {
@@ -54,6 +54,11 @@ func isDirectory(dest string) bool {
 	}
 	st, err := os.Stat(dest)
 	return err == nil && st.IsDir()
+}
+
+// makeDirectory makes a destination that isDirectory reports.
+func makeDirectory(dest string) error {
+	return cli.Failure(dest, logfile.Bare(os.MkdirAll(filepath.Clean(dest), 0o777)))
 }
 
 // rowsName returns a name for the file of a log, as fileName does. A selection is part of it.

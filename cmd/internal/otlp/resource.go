@@ -3,6 +3,7 @@ package otlp
 import (
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -34,7 +35,9 @@ func NewResource(r *posixtrace.Reader, environment []Attribute) *Resource {
 	a, o := r.Attr(), r.Origin()
 	res := &Resource{Host: o.Host, Boot: o.BootID, PID: o.PID, Command: o.Command, Name: a.Name, Attributes: environment}
 	res.Created = a.CreateTime.UTC().Format("2006-01-02T15:04:05.000000000Z")
-	res.Identity = o.BootID + "\x00" + res.Created + "\x00" + a.Name + "\x00" + string(appendInt(nil, int64(o.PID)))
+	// Machines that are restored from one snapshot share their boot, and containers the ids of processes:
+	// the log's own number differs all the same.
+	res.Identity = strings.Join([]string{o.Host, o.BootID, res.Created, a.Name, strconv.Itoa(o.PID), strconv.FormatUint(o.LogID, 16)}, "\x00")
 	return res
 }
 

@@ -501,6 +501,33 @@ func TestExportParquetNames(t *testing.T) {
 	}
 }
 
+// Machines that are restored from one snapshot and continue at the same moment share all that a log
+// says about its origin, but the random number of the log.
+func TestExportNamesOfClones(t *testing.T) {
+	dir, env, _ := recordAll(t)
+	log, err := os.ReadFile(filepath.Join(dir, "plain.trace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone := bytes.ReplaceAll(log, log[24:32], []byte("8 bytes!")) // the number, see ptrace-log(5)
+	hostile.FixChecksums(clone)
+	if err := os.WriteFile(filepath.Join(dir, "clone.trace"), clone, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"parquet", "otlp"} {
+		for _, name := range []string{"plain.trace", "clone.trace"} {
+			cmd := exec.Command("ptrace-export", "--to="+format, "-o", format+"/", name)
+			cmd.Dir, cmd.Env = dir, env
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v: %s", name, err, out)
+			}
+		}
+		if list, err := os.ReadDir(filepath.Join(dir, format)); err != nil || len(list) != 2 {
+			t.Errorf("%s: %v, %v: want two files", format, list, err)
+		}
+	}
+}
+
 // Memory does not grow with the number of events, nor beyond a few of the largest.
 func TestExportParquetMemory(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)

@@ -1,9 +1,9 @@
 package posixtrace
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
@@ -69,10 +69,15 @@ func DecodeExec(data []byte) (d ExecData, err error) {
 	if len(data) == 0 {
 		return d, einval("DecodeExec", "proc.exec without data")
 	}
-	parts := bytes.Split(bytes.TrimSuffix(data, []byte{0}), []byte{0})
-	d.Path = string(parts[0])
-	for _, p := range parts[1:] {
-		d.Argv = append(d.Argv, string(p))
+	text := strings.TrimSuffix(string(data), "\x00") // the strings are parts of one
+	path, rest, more := strings.Cut(text, "\x00")
+	if d.Path = path; more {
+		d.Argv = make([]string, 0, 1+strings.Count(rest, "\x00"))
+	}
+	for more {
+		var arg string
+		arg, rest, more = strings.Cut(rest, "\x00")
+		d.Argv = append(d.Argv, arg)
 	}
 	return d, nil
 }

@@ -75,6 +75,10 @@ func FuzzSystemData(f *testing.F) {
 			}
 			e, err := DecodeSyscall(d.Append(nil))
 			again("syscall", d, e, err)
+			other := SyscallData{Errno: 1, Restarted: 512, Opened: []byte("x"), Args: make([]SyscallArg, 3), Stack: make([]SyscallFrame, 3), StackCut: true}
+			if err := other.Decode(data); err != nil || !bytes.Equal(other.Append(nil), d.Append(nil)) {
+				t.Fatalf("decoded over another call: %+v, %v, want %+v", other, err, d)
+			}
 		}
 		if d, err := DecodeMap(data); err == nil {
 			if len(d.BuildID) > maxBuildID || len(d.Path)+len(d.BuildID) > len(data) {

@@ -185,8 +185,15 @@ func restarts(errno int) bool { return 512 <= errno && errno <= 516 && errno != 
 // DecodeSyscall decodes the data of a system call. If the record was truncated, the last argument
 // may be incomplete. Values point into data. Errors: EINVAL malformed data.
 func DecodeSyscall(data []byte) (d SyscallData, err error) {
+	err = d.Decode(data)
+	return d, err
+}
+
+// Decode is DecodeSyscall for many system calls: it replaces d, whose Args and Stack it reuses.
+func (d *SyscallData) Decode(data []byte) error {
+	*d = SyscallData{Args: d.Args[:0], Stack: d.Stack[:0]}
 	if len(data) < syscallDataSize {
-		return d, einval("DecodeSyscall", "system call data of %d bytes", len(data))
+		return einval("DecodeSyscall", "system call data of %d bytes", len(data))
 	}
 	le := binary.LittleEndian
 	d.Duration = time.Duration(min(le.Uint64(data), math.MaxInt64))
@@ -209,17 +216,27 @@ func DecodeSyscall(data []byte) (d SyscallData, err error) {
 		d.StackCut = flags&syscallStackCut != 0
 		data = d.decodeStack(data)
 	}
+	d.decodeArgs(data)
+	return nil
+}
+
+// usualArgs is the number of arguments that one allocation is for: few calls have more.
+const usualArgs = 6
+
+func (d *SyscallData) decodeArgs(data []byte) {
+	le := binary.LittleEndian
 	for len(data) >= 2 {
 		h := le.Uint16(data)
-		a := SyscallArg{String: h&argString != 0, Cut: h&argCut != 0}
 		data = data[2:]
 		n := int(h & argMax)
+		cut := h&argCut != 0
 		if n > len(data) {
-			n, a.Cut = len(data), true
+			n, cut = len(data), true
 		}
-		a.Value = data[:n:n]
+		if d.Args == nil {
+			d.Args = make([]SyscallArg, 0, usualArgs)
+		}
+		d.Args = append(d.Args, SyscallArg{Value: data[:n:n], String: h&argString != 0, Cut: cut})
 		data = data[n:]
-		d.Args = append(d.Args, a)
 	}
-	return d, nil
 }

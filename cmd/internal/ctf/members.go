@@ -39,8 +39,8 @@ func (t *Trace) appendMembers(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 		if rec.ID <= posixtrace.EventUnnamed || !strings.HasPrefix(t.Name(rec.ID), "syscall.") {
 			break
 		}
-		if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
-			return t.appendCall(b, &d)
+		if t.call.Decode(rec.Data) == nil {
+			return t.appendCall(b, &t.call)
 		}
 	}
 	return b, raw, nil

@@ -34,10 +34,11 @@ type Trace struct {
 	classes []*class
 	numbers []uint16 // of the classes, plus 1, by type and kind
 	empties map[emptyClass]uint16
-	empty   uint64    // the empty strings of the event that is being written
-	strings int       // their number so far
-	stream  *stream   // of events, the one with the latest event
-	others  []*stream // of events that are older than one before them
+	empty   uint64                 // the empty strings of the event that is being written
+	strings int                    // their number so far
+	call    posixtrace.SyscallData // reused
+	stream  *stream                // of events, the one with the latest event
+	others  []*stream              // of events that are older than one before them
 	streams int
 	first   int64
 	last    int64

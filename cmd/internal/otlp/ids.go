@@ -68,6 +68,9 @@ func (d *ids) span(rec *posixtrace.Record, name uint64) uint64 {
 	return max(h, 1)
 }
 
+// traceText is the length of the members of a log record that have the id of a trace.
+const traceText = len(`,"traceId":""`) + 32
+
 // trace is a trace: its id, and what comes with it.
 type trace struct {
 	id    [16]byte

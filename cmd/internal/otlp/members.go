@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"encoding/hex"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
@@ -19,41 +20,41 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 		}
 	case posixtrace.EventStart:
 		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {
-			return l.appendSet(b, "posixtrace.filter", &s)
+			return l.appendSet(b, attr+"posixtrace.filter"+isArray, &s)
 		}
 	case posixtrace.EventFilter:
 		if before, after, err := posixtrace.DecodeFilter(rec.Data); err == nil {
-			return l.appendSet(l.appendSet(b, "posixtrace.old_filter", &before), "posixtrace.new_filter", &after)
+			return l.appendSet(l.appendSet(b, attr+"posixtrace.old_filter"+isArray, &before), attr+"posixtrace.new_filter"+isArray, &after)
 		}
 	case posixtrace.EventStop:
 		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
-			return appendIntAttribute(b, "posixtrace.auto", int64(n))
+			return appendIntAttribute(b, attr+"posixtrace.auto"+isInt, int64(n))
 		}
 	case posixtrace.EventError:
 		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
 			return appendErrno(b, n)
 		}
 	case posixtrace.EventProcExec:
-		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
-			return appendExec(b, &d)
+		if len(rec.Data) > 0 {
+			return appendExec(b, rec.Data)
 		}
 	case posixtrace.EventProcExit:
 		if d, err := posixtrace.DecodeExit(rec.Data); err == nil {
-			b = appendIntAttribute(b, "process.exit.code", int64(d.Status))
+			b = appendIntAttribute(b, attr+"process.exit.code"+isInt, int64(d.Status))
 			if d.Signal != 0 {
-				b = appendStringAttribute(b, "posixtrace.signal", output.SignalName(d.Signal))
+				b = appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
 			}
 			return appendUsage(b, &d)
 		}
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
-			return appendStringAttribute(appendIntAttribute(b, "posixtrace.child", int64(d.Child)), "posixtrace.kind", d.Kind.String())
+			return appendStringAttribute(appendIntAttribute(b, attr+"posixtrace.child"+isInt, int64(d.Child)), attr+"posixtrace.kind"+isString, d.Kind.String())
 		}
 	case posixtrace.EventProcSignal:
 		if d, err := posixtrace.DecodeSignal(rec.Data); err == nil {
-			b = appendStringAttribute(b, "posixtrace.signal", output.SignalName(d.Signal))
-			b = appendIntAttribute(b, "posixtrace.code", int64(d.Code))
-			return appendIntAttribute(appendIntAttribute(b, "posixtrace.sender", int64(d.Sender)), "posixtrace.sender_uid", int64(d.UID))
+			b = appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
+			b = appendIntAttribute(b, attr+"posixtrace.code"+isInt, int64(d.Code))
+			return appendIntAttribute(appendIntAttribute(b, attr+"posixtrace.sender"+isInt, int64(d.Sender)), attr+"posixtrace.sender_uid"+isInt, int64(d.UID))
 		}
 	case posixtrace.EventProcMap:
 		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
@@ -65,97 +66,137 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 		}
 	default:
 		if t.call {
-			if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
-				return appendCall(b, &d)
+			if l.call.Decode(rec.Data) == nil {
+				return appendCall(b, &l.call)
 			}
 		}
 	}
-	return appendPayload(b, "posixtrace.data", rec)
+	return appendPayload(b, attr+"posixtrace.data"+isString, rec)
 }
 
-var streams = [2]string{"stdout", "stderr"}
-
 func appendOutput(b []byte, rec *posixtrace.Record, d *posixtrace.OutputData) []byte {
-	stream := streams[0]
+	stream := attr + "log.iostream" + isString + "stdout" + stringEnd
 	if rec.ID == posixtrace.EventOutputStderr {
-		stream = streams[1]
+		stream = attr + "log.iostream" + isString + "stderr" + stringEnd
 	}
-	b = appendKey(b, "log.iostream")
-	b = append(append(append(b, `{"stringValue":"`...), stream...), `"}}`...)
-	for _, f := range [...]struct {
-		key string
-		is  bool
-	}{{"posixtrace.continues", d.Continues}, {"posixtrace.no_newline", d.NoNewline}, {"posixtrace.return", d.Return}} {
-		if f.is {
-			b = appendBoolAttribute(b, f.key, true)
-		}
+	b = append(b, stream...)
+	if d.Continues {
+		b = appendBoolAttribute(b, attr+"posixtrace.continues"+isBool, true)
+	}
+	if d.NoNewline {
+		b = appendBoolAttribute(b, attr+"posixtrace.no_newline"+isBool, true)
+	}
+	if d.Return {
+		b = appendBoolAttribute(b, attr+"posixtrace.return"+isBool, true)
 	}
 	return b
 }
 
-func (l *Log) appendSet(b []byte, key string, set *posixtrace.EventSet) []byte {
+func (l *Log) appendSet(b []byte, is string, set *posixtrace.EventSet) []byte {
 	names := typename.OfSet(func(id posixtrace.EventID) string { return escape.String(typename.OrNumber(l.name(id), id)) }, set)
-	return appendArray(b, key, names, bytesOf)
+	return appendStrings(b, is, names)
 }
 
 func appendErrno(b []byte, n int) []byte {
 	if n == 0 {
 		return b
 	}
-	b = appendStringAttribute(b, "error.type", output.ErrnoName(n))
-	return appendIntAttribute(b, "posixtrace.errno", int64(n))
+	b = appendStringAttribute(b, attr+"error.type"+isString, output.ErrnoName(n))
+	return appendIntAttribute(b, attr+"posixtrace.errno"+isInt, int64(n))
 }
 
-func appendExec(b []byte, d *posixtrace.ExecData) []byte {
-	b = appendStringAttribute(b, "process.executable.path", d.Path)
-	return appendArray(b, "process.command_args", d.Argv, bytesOf)
+// appendExec appends what posixtrace.DecodeExec would decode: strings that end with a NUL, the path
+// and the arguments.
+func appendExec(b, data []byte) []byte {
+	b, data, more := appendToNUL(append(b, attr+"process.executable.path"+isString...), bytes.TrimSuffix(data, nul))
+	b = append(b, "}"+attr+"process.command_args"+isArray...)
+	for first := true; more; first = false {
+		if !first {
+			b = append(b, ',')
+		}
+		b, data, more = appendToNUL(append(b, aString...), data)
+	}
+	return append(b, arrayEnd...)
+}
+
+var nul = []byte{0}
+
+// appendToNUL is appendText of the string at the start of data. It returns what follows the NUL, if
+// there is one.
+func appendToNUL(b, data []byte) (to, rest []byte, more bool) {
+	start := len(b)
+	b, n := escape.AppendPlain(b, data)
+	switch {
+	case n == len(data):
+		return append(b, `"}`...), nil, false
+	case data[n] == 0:
+		return append(b, `"}`...), data[n+1:], true
+	}
+	text, rest, more := bytes.Cut(data, nul)
+	return appendText(b[:start], text), rest, more
+}
+
+// programOf returns the last part of the path in the data of proc.exec.
+func programOf(data []byte) []byte {
+	path, _, _ := bytes.Cut(data, nul)
+	if i := bytes.LastIndexByte(path, '/'); i >= 0 && i+1 < len(path) {
+		return path[i+1:]
+	}
+	if len(path) == 0 {
+		return []byte("process")
+	}
+	return path
 }
 
 // appendUsage appends what a process used.
 func appendUsage(b []byte, d *posixtrace.ExitData) []byte {
 	if d.CoreDumped {
-		b = appendBoolAttribute(b, "posixtrace.core", true)
+		b = appendBoolAttribute(b, attr+"posixtrace.core"+isBool, true)
 	}
-	for _, m := range [...]struct {
-		key string
-		n   int64
-	}{
-		{"posixtrace.user_ns", int64(d.User)}, {"posixtrace.system_ns", int64(d.System)}, {"posixtrace.maxrss", d.MaxRSS},
-		{"posixtrace.minor_faults", d.MinorFault}, {"posixtrace.major_faults", d.MajorFault},
-		{"posixtrace.blocks_in", d.BlocksIn}, {"posixtrace.blocks_out", d.BlocksOut},
-		{"posixtrace.voluntary_switches", d.Voluntary}, {"posixtrace.involuntary_switches", d.Involunt},
-	} {
-		b = appendIntAttribute(b, m.key, m.n)
-	}
-	return b
+	b = appendIntAttribute(b, attr+"posixtrace.user_ns"+isInt, int64(d.User))
+	b = appendIntAttribute(b, attr+"posixtrace.system_ns"+isInt, int64(d.System))
+	b = appendIntAttribute(b, attr+"posixtrace.maxrss"+isInt, d.MaxRSS)
+	b = appendIntAttribute(b, attr+"posixtrace.minor_faults"+isInt, d.MinorFault)
+	b = appendIntAttribute(b, attr+"posixtrace.major_faults"+isInt, d.MajorFault)
+	b = appendIntAttribute(b, attr+"posixtrace.blocks_in"+isInt, d.BlocksIn)
+	b = appendIntAttribute(b, attr+"posixtrace.blocks_out"+isInt, d.BlocksOut)
+	b = appendIntAttribute(b, attr+"posixtrace.voluntary_switches"+isInt, d.Voluntary)
+	return appendIntAttribute(b, attr+"posixtrace.involuntary_switches"+isInt, d.Involunt)
 }
 
 func appendMap(b []byte, d *posixtrace.MapData) []byte {
-	b = appendStringAttribute(b, "posixtrace.map.file", d.Path)
-	b = appendHexAttribute(b, "posixtrace.map.start", d.Start)
-	b = appendHexAttribute(b, "posixtrace.map.end", d.End)
-	b = appendHexAttribute(b, "posixtrace.map.offset", d.Offset)
-	b = appendStringAttribute(b, "posixtrace.map.build_id", hex.EncodeToString(d.BuildID))
-	b = appendBoolAttribute(b, "posixtrace.map.removed", d.Removed)
-	b = appendBoolAttribute(b, "posixtrace.map.first", d.First)
-	return appendIntAttribute(b, "posixtrace.map.parent", int64(d.Parent))
+	b = appendStringAttribute(b, attr+"posixtrace.map.file"+isString, d.Path)
+	b = appendHexAttribute(b, attr+"posixtrace.map.start"+isHex, d.Start)
+	b = appendHexAttribute(b, attr+"posixtrace.map.end"+isHex, d.End)
+	b = appendHexAttribute(b, attr+"posixtrace.map.offset"+isHex, d.Offset)
+	b = appendStringAttribute(b, attr+"posixtrace.map.build_id"+isString, hex.EncodeToString(d.BuildID))
+	b = appendBoolAttribute(b, attr+"posixtrace.map.removed"+isBool, d.Removed)
+	b = appendBoolAttribute(b, attr+"posixtrace.map.first"+isBool, d.First)
+	return appendIntAttribute(b, attr+"posixtrace.map.parent"+isInt, int64(d.Parent))
 }
 
 func appendContext(b []byte, d *posixtrace.ContextData) []byte {
-	b = appendStringAttribute(b, "posixtrace.trace_id", hex.EncodeToString(d.TraceID[:]))
-	b = appendStringAttribute(b, "posixtrace.span_id", hex.EncodeToString(d.SpanID[:]))
-	b = appendStringAttribute(b, "posixtrace.parent_span_id", hex.EncodeToString(d.Parent[:]))
-	b = appendIntAttribute(b, "posixtrace.trace_flags", int64(d.Flags))
-	return appendStringAttribute(b, "posixtrace.tracestate", d.State)
+	b = appendStringAttribute(b, attr+"posixtrace.trace_id"+isString, hex.EncodeToString(d.TraceID[:]))
+	b = appendStringAttribute(b, attr+"posixtrace.span_id"+isString, hex.EncodeToString(d.SpanID[:]))
+	b = appendStringAttribute(b, attr+"posixtrace.parent_span_id"+isString, hex.EncodeToString(d.Parent[:]))
+	b = appendIntAttribute(b, attr+"posixtrace.trace_flags"+isInt, int64(d.Flags))
+	return appendStringAttribute(b, attr+"posixtrace.tracestate"+isString, d.State)
 }
 
 func appendCall(b []byte, d *posixtrace.SyscallData) []byte {
-	b = appendArray(b, "posixtrace.args", d.Args, func(a posixtrace.SyscallArg) []byte { return a.Value })
-	b = appendBoolAttribute(b, "posixtrace.returned", d.Returned)
-	b = appendIntAttribute(b, "posixtrace.result", d.Result)
+	b = append(b, attr+"posixtrace.args"+isArray...)
+	for i := range d.Args {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, aString...), d.Args[i].Value)
+	}
+	b = append(b, arrayEnd...)
+	b = appendBoolAttribute(b, attr+"posixtrace.returned"+isBool, d.Returned)
+	b = appendIntAttribute(b, attr+"posixtrace.result"+isInt, d.Result)
 	b = appendErrno(b, d.Errno)
 	if d.Restarted != 0 {
-		b = appendStringAttribute(b, "posixtrace.restarted", output.ErrnoName(d.Restarted))
+		b = appendStringAttribute(b, attr+"posixtrace.restarted"+isString, output.ErrnoName(d.Restarted))
 	}
-	return appendIntAttribute(b, "posixtrace.duration_ns", int64(d.Duration))
+	return appendIntAttribute(b, attr+"posixtrace.duration_ns"+isInt, int64(d.Duration))
 }

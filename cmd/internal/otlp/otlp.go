@@ -28,16 +28,20 @@ type Log struct {
 	names map[string]*spanType
 
 	spans, records batch
+	clock          clock
 	ids            ids
 	trace          *trace // of what has no other
 	pending        map[thread]posixtrace.ContextData
 	phrases        [phraseSlots]phrase
+	call           posixtrace.SyscallData // reused
 
 	homes   map[int]*home
+	spare   *home // of a process that has ended
 	open    map[spanKey]*span
 	ended   [endedSlots]endedSpan
 	count   int    // of open spans
 	held    int    // bytes that open spans hold
+	kept    int    // bytes that the spans in free hold
 	number  uint64 // of spans ever
 	free    *span
 	root    *span // of the first process, while it runs

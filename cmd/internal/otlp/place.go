@@ -50,19 +50,29 @@ func (l *Log) home(pid int, create bool) *home {
 	h := l.homes[pid]
 	if h == nil && create {
 		if len(l.homes) >= maxHomes {
-			for k, h := range l.homes {
+			for _, h := range l.homes {
 				if h.span == nil && h.latest == nil {
-					delete(l.homes, k)
+					l.forget(h)
 				}
 			}
 		}
 		if len(l.homes) >= maxHomes {
 			return nil
 		}
-		h = &home{pid: pid}
+		if h = l.spare; h == nil {
+			h = &home{}
+		}
+		l.spare = nil
+		*h = home{pid: pid}
 		l.homes[pid] = h
 	}
 	return h
+}
+
+// forget removes a process that has no open spans. The next one gets its memory.
+func (l *Log) forget(h *home) {
+	delete(l.homes, h.pid)
+	l.spare = h
 }
 
 // homeOf returns the process that an event is in. ptrace-event --run records on behalf of its script

@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -38,15 +37,14 @@ func (l *Log) start(rec *posixtrace.Record, pid int, around *span, d *posixtrace
 var unknownProgram = []byte(`"process"`)
 
 func (l *Log) exec(rec *posixtrace.Record, t *eventType, d posixtrace.ContextData, described bool) {
-	data, err := posixtrace.DecodeExec(rec.Data)
 	h := l.homes[rec.PID]
-	if err != nil {
+	if len(rec.Data) == 0 {
 		l.event(rec, t)
 		return
 	}
 	if h != nil && h.span != nil && h.span.executed {
 		l.event(rec, t)
-		h.span.name = appendString(nil, programName(data.Path))
+		h.span.setProgram(rec.Data)
 		return
 	}
 	var s *span
@@ -65,24 +63,19 @@ func (l *Log) exec(rec *posixtrace.Record, t *eventType, d posixtrace.ContextDat
 		}
 	}
 	s.executed = true
-	s.name = appendString(nil, programName(data.Path))
-	s.attributes = appendExec(s.attributes, &data)
+	s.setProgram(rec.Data)
+	s.attributes = appendExec(s.attributes, rec.Data)
 	if rec.UnixNano != s.start {
-		s.attributes = appendIntAttribute(s.attributes, "posixtrace.exec.time", rec.UnixNano)
+		s.attributes = appendIntAttribute(s.attributes, attr+"posixtrace.exec.time"+isInt, rec.UnixNano)
 	}
 	s.attributes = appendTruncation(s.attributes, rec)
 	l.hold(s)
 }
 
-// programName returns the last part of a path.
-func programName(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i >= 0 && i+1 < len(path) {
-		return path[i+1:]
-	}
-	if path == "" {
-		return "process"
-	}
-	return path
+// setProgram names a process after the program in the data of proc.exec.
+func (s *span) setProgram(data []byte) {
+	s.program = appendString(s.program[:0], programOf(data))
+	s.name = s.program
 }
 
 // fork starts the span of a new process.
@@ -96,7 +89,7 @@ func (l *Log) fork(rec *posixtrace.Record) {
 		if s := h.span; s.guessed && around != nil && s != around && !l.isAround(s, around) {
 			// The first event of the child came before the fork.
 			s.guessed, s.parent = false, around.id
-			s.attributes = appendIntAttribute(s.attributes, "process.parent_pid", int64(rec.PID))
+			s.attributes = appendIntAttribute(s.attributes, attr+"process.parent_pid"+isInt, int64(rec.PID))
 			return
 		}
 		l.leave(h, rec.UnixNano) // another process had this id; its end is not in the log
@@ -106,9 +99,10 @@ func (l *Log) fork(rec *posixtrace.Record) {
 		return
 	}
 	if parent := l.homes[rec.PID]; parent != nil && parent.span != nil {
-		s.name = parent.span.name
+		s.program = append(s.program[:0], parent.span.name...)
+		s.name = s.program
 	}
-	s.attributes = appendIntAttribute(s.attributes, "process.parent_pid", int64(rec.PID))
+	s.attributes = appendIntAttribute(s.attributes, attr+"process.parent_pid"+isInt, int64(rec.PID))
 	l.hold(s)
 }
 
@@ -134,12 +128,12 @@ func (l *Log) exit(rec *posixtrace.Record) bool {
 	switch {
 	case d.Signal != 0:
 		name := output.SignalName(d.Signal)
-		b = appendStringAttribute(b, "posixtrace.signal", name)
+		b = appendStringAttribute(b, attr+"posixtrace.signal"+isString, name)
 		if d.Signal != pipeSignal {
 			s.failed, s.message = true, append(append(s.message[:0], "signal "...), name...)
 		}
 	default:
-		b = appendIntAttribute(b, "process.exit.code", int64(d.Status))
+		b = appendIntAttribute(b, attr+"process.exit.code"+isInt, int64(d.Status))
 		if d.Status != 0 {
 			s.failed, s.message = true, append(append(s.message[:0], "status "...), strconv.Itoa(d.Status)...)
 		}
@@ -167,10 +161,11 @@ func (l *Log) depart(h *home, s *span) {
 	}
 	h.span = nil
 	if h.latest == nil {
-		delete(l.homes, h.pid)
+		l.forget(h)
 	}
 	l.changes++
 	if s == l.root {
+		s.home = nil // which another process gets
 		l.root, l.first = nil, s
 		return
 	}

@@ -26,13 +26,13 @@ func (l *Log) phraseOf(rec *posixtrace.Record) []byte {
 	p.pid, p.tid, p.address, p.known = rec.PID, rec.TID, rec.Address, true
 	b := p.text[:0]
 	if rec.PID != 0 {
-		b = appendIntAttribute(b, "process.pid", int64(rec.PID))
+		b = appendIntAttribute(b, attr+"process.pid"+isInt, int64(rec.PID))
 	}
 	if rec.TID != 0 {
-		b = appendIntAttribute(b, "thread.id", int64(rec.TID))
+		b = appendIntAttribute(b, attr+"thread.id"+isInt, int64(rec.TID))
 	}
 	if rec.Address != 0 {
-		b = appendHexAttribute(b, "posixtrace.address", rec.Address)
+		b = appendHexAttribute(b, attr+"posixtrace.address"+isHex, rec.Address)
 	}
 	p.text = b
 	return b
@@ -46,27 +46,27 @@ func (l *Log) appendWhere(b []byte, rec *posixtrace.Record) []byte {
 func appendName(b, raw []byte) []byte { return append(b, raw...) }
 
 // appendPayload appends the data of an event.
-func appendPayload(b []byte, key string, rec *posixtrace.Record) []byte {
+func appendPayload(b []byte, is string, rec *posixtrace.Record) []byte {
 	if len(rec.Data) == 0 {
 		return b
 	}
-	return append(appendValue(appendKey(b, key), rec.Data), '}')
+	return appendTextAttribute(b, is, rec.Data)
 }
 
 func appendTruncation(b []byte, rec *posixtrace.Record) []byte {
 	if rec.Truncation == posixtrace.TruncationNone {
 		return b
 	}
-	return appendStringAttribute(b, "posixtrace.truncation", rec.Truncation.String())
+	return appendStringAttribute(b, attr+"posixtrace.truncation"+isString, rec.Truncation.String())
 }
 
 // appendKeys appends the keys of spans: of an event that could not begin or end one.
 func appendKeys(b []byte, rec *posixtrace.Record) []byte {
 	if rec.Span != 0 {
-		b = appendHexAttribute(b, "posixtrace.span", rec.Span)
+		b = appendHexAttribute(b, attr+"posixtrace.span"+isHex, rec.Span)
 	}
 	if rec.Parent != 0 {
-		b = appendHexAttribute(b, "posixtrace.parent", rec.Parent)
+		b = appendHexAttribute(b, attr+"posixtrace.parent"+isHex, rec.Parent)
 	}
 	return b
 }
@@ -75,7 +75,7 @@ func appendKeys(b []byte, rec *posixtrace.Record) []byte {
 func appendOdd(b []byte, rec *posixtrace.Record, t *eventType) []byte {
 	b = append(b, t.raw...)
 	if rec.UnixNano < 0 {
-		b = appendIntAttribute(b, "posixtrace.time", rec.UnixNano)
+		b = appendIntAttribute(b, attr+"posixtrace.time"+isInt, rec.UnixNano)
 	}
 	return appendTruncation(appendKeys(b, rec), rec)
 }
@@ -88,7 +88,7 @@ func isOdd(rec *posixtrace.Record, t *eventType) bool {
 func (l *Log) record(rec *posixtrace.Record, t *eventType, s *span) {
 	b := append(l.records.next(), `{"timeUnixNano":"`...)
 	from := len(b)
-	b = appendTime(b, rec.UnixNano)
+	b = l.clock.appendTime(b, rec.UnixNano)
 	at := b[from:]
 	b = append(append(b, `","observedTimeUnixNano":"`...), at...)
 	b = append(append(b, '"'), t.record...)
@@ -131,7 +131,7 @@ func closeList(b []byte, start, first int) []byte {
 
 // appendEvent appends an event in a span.
 func (l *Log) appendEvent(b []byte, s *span, rec *posixtrace.Record, t *eventType) []byte {
-	b = appendTime(append(b, `{"timeUnixNano":"`...), rec.UnixNano)
+	b = l.clock.appendTime(append(b, `{"timeUnixNano":"`...), rec.UnixNano)
 	b = append(append(b, `","name":`...), t.name...)
 	start := len(b)
 	b = append(b, `,"attributes":`...)
@@ -139,7 +139,7 @@ func (l *Log) appendEvent(b []byte, s *span, rec *posixtrace.Record, t *eventTyp
 	if rec.PID != s.pid || rec.TID != s.tid {
 		b = append(b, l.phraseOf(rec)...)
 	} else if rec.Address != 0 {
-		b = appendHexAttribute(b, "posixtrace.address", rec.Address)
+		b = appendHexAttribute(b, attr+"posixtrace.address"+isHex, rec.Address)
 	}
 	if isOdd(rec, t) {
 		b = appendOdd(b, rec, t)
@@ -147,7 +147,7 @@ func (l *Log) appendEvent(b []byte, s *span, rec *posixtrace.Record, t *eventTyp
 	if rec.ID.System() {
 		b = l.appendMembers(b, rec, t)
 	} else {
-		b = appendPayload(b, "posixtrace.data", rec)
+		b = appendPayload(b, attr+"posixtrace.data"+isString, rec)
 	}
 	return append(closeList(b, start, first), '}')
 }

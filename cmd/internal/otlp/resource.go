@@ -55,7 +55,7 @@ func (r *Resource) appendJSON(b []byte) []byte {
 	first := len(b)
 	put := func(key, value string) {
 		if value != "" && !slices.ContainsFunc(r.Attributes, func(a Attribute) bool { return a.Key == key }) {
-			b = appendStringAttribute(b, key, value[:min(len(value), maxValue)])
+			b = appendStringAttribute(b, attr+key+isString, value[:min(len(value), maxValue)])
 		}
 	}
 	put("service.name", service(r.Name))
@@ -65,7 +65,7 @@ func (r *Resource) appendJSON(b []byte) []byte {
 	put("posixtrace.stream", r.Name)
 	put("posixtrace.created", r.Created)
 	if r.PID != 0 {
-		b = appendIntAttribute(b, "process.pid", int64(r.PID))
+		b = appendIntAttribute(b, attr+"process.pid"+isInt, int64(r.PID))
 	}
 	args, size := r.Command, 0
 	for i := range args {
@@ -75,7 +75,7 @@ func (r *Resource) appendJSON(b []byte) []byte {
 		}
 	}
 	if len(args) > 0 {
-		b = appendArray(b, "process.command_args", args, bytesOf)
+		b = appendStrings(b, attr+"process.command_args"+isArray, args)
 	}
 	for _, a := range r.Attributes {
 		key := string(appendString(nil, a.Key))

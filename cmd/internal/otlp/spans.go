@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"encoding/hex"
 	"slices"
 	"strconv"
 
@@ -23,6 +22,8 @@ const (
 	maxOpen       = 1 << 15
 	maxHeld       = 16 << 20
 	maxEventsHeld = 8 << 20
+	// maxKept bounds the bytes that spans keep for later ones.
+	maxKept = 2 << 20
 	// spanBytes is what a span takes beside its texts.
 	spanBytes = 512
 )
@@ -64,6 +65,7 @@ type span struct {
 	process     bool
 	guessed     bool // a process whose parent is not known, or not yet
 	executed    bool
+	program     []byte // room for the name of a process
 	end         int64
 	held        int
 	failed      bool
@@ -75,15 +77,15 @@ type span struct {
 
 // compose writes the members of a log record in the span.
 func (s *span) compose() {
-	b := hex.AppendEncode(append(s.text[:0], `,"traceId":"`...), s.trace.id[:])
-	b = appendID(append(b, `","spanId":"`...), s.id)
+	b := append(s.text[:0], s.trace.text[:traceText]...)
+	b = appendID(append(b, `,"spanId":"`...), s.id)
 	_ = append(b, '"')
 }
 
 func appendID(b []byte, id uint64) []byte {
-	var raw [8]byte
-	binary.BigEndian.PutUint64(raw[:], id)
-	return hex.AppendEncode(b, raw[:])
+	var digits [16]byte
+	putHex(&digits, id)
+	return append(b, digits[:]...)
 }
 
 // newSpan returns a span, or nil if too many are open.
@@ -94,7 +96,8 @@ func (l *Log) newSpan(rec *posixtrace.Record) *span {
 	s := l.free
 	if s != nil {
 		l.free = s.older
-		*s = span{attributes: s.attributes[:0], events: s.events[:0], message: s.message[:0]}
+		l.kept -= s.room()
+		*s = span{attributes: s.attributes[:0], events: s.events[:0], message: s.message[:0], program: s.program[:0]}
 	} else {
 		s = &span{}
 	}
@@ -104,9 +107,12 @@ func (l *Log) newSpan(rec *posixtrace.Record) *span {
 	return s
 }
 
+// room returns the size of the memory for texts that a span has.
+func (s *span) room() int { return cap(s.attributes) + cap(s.events) }
+
 // hold counts the memory of a span whose texts have grown.
 func (l *Log) hold(s *span) {
-	n := spanBytes + cap(s.attributes) + cap(s.events)
+	n := spanBytes + s.room()
 	l.held += n - s.held
 	s.held = n
 }
@@ -144,9 +150,9 @@ func (l *Log) begin(rec *posixtrace.Record, t *eventType, d posixtrace.ContextDa
 	b := l.appendWhere(s.attributes, rec)
 	b = appendName(b, t.span.raw)
 	if rec.Span != 0 {
-		b = appendHexAttribute(b, "posixtrace.span", rec.Span)
+		b = appendHexAttribute(b, attr+"posixtrace.span"+isHex, rec.Span)
 	}
-	b = appendTruncation(appendPayload(b, "posixtrace.data", rec), rec)
+	b = appendTruncation(appendPayload(b, attr+"posixtrace.data"+isString, rec), rec)
 	s.attributes = b
 	l.hold(s)
 	s.shadowed = l.open[s.key]
@@ -175,14 +181,14 @@ func (l *Log) end(rec *posixtrace.Record, t *eventType) bool {
 	}
 	b := s.attributes
 	if rec.TID != s.tid {
-		b = appendIntAttribute(b, "posixtrace.end.thread.id", int64(rec.TID))
+		b = appendIntAttribute(b, attr+"posixtrace.end.thread.id"+isInt, int64(rec.TID))
 	}
 	if rec.Address != 0 {
-		b = appendHexAttribute(b, "posixtrace.end.address", rec.Address)
+		b = appendHexAttribute(b, attr+"posixtrace.end.address"+isHex, rec.Address)
 	}
-	b = appendPayload(b, "posixtrace.end.data", rec)
+	b = appendPayload(b, attr+"posixtrace.end.data"+isString, rec)
 	if rec.Truncation != posixtrace.TruncationNone {
-		b = appendStringAttribute(b, "posixtrace.end.truncation", rec.Truncation.String())
+		b = appendStringAttribute(b, attr+"posixtrace.end.truncation"+isString, rec.Truncation.String())
 	}
 	s.attributes = b
 	if status := analysis.EndStatus(rec); status != 0 {
@@ -213,13 +219,11 @@ func (l *Log) unlink(s *span) {
 func (l *Log) release(s *span) {
 	l.count--
 	l.held -= s.held
-	// What a span has grown is not kept: thousands of spans would keep it.
-	if cap(s.attributes) > 1<<11 {
-		s.attributes = nil
+	// The next span needs room as well, and thousands of spans would keep too much.
+	if l.kept+s.room() > maxKept {
+		s.attributes, s.events = nil, nil
 	}
-	if cap(s.events) > 1<<11 {
-		s.events = nil
-	}
+	l.kept += s.room()
 	s.older, l.free = l.free, s
 }
 
@@ -250,8 +254,8 @@ func (l *Log) write(s *span, lost uint64) {
 		b = appendString(append(b, `,"traceState":`...), s.trace.state)
 	}
 	b = append(append(b, `,"name":`...), s.name...)
-	b = appendTime(append(b, `,"kind":1,"startTimeUnixNano":"`...), s.start)
-	b = appendTime(append(b, `","endTimeUnixNano":"`...), max(s.start, s.end))
+	b = l.clock.appendTime(append(b, `,"kind":1,"startTimeUnixNano":"`...), s.start)
+	b = l.clock.appendTime(append(b, `","endTimeUnixNano":"`...), max(s.start, s.end))
 	b = append(b, '"')
 	if len(s.attributes) > 0 {
 		b = append(append(append(b, `,"attributes":[`...), bytes.TrimPrefix(s.attributes, comma)...), ']')
@@ -271,7 +275,7 @@ func (l *Log) write(s *span, lost uint64) {
 // unfinished ends a span whose end is not in the log.
 func (l *Log) unfinished(s *span, at int64) {
 	s.end, s.failed = at, true
-	s.attributes = append(s.attributes, `,{"key":"posixtrace.unfinished","value":{"boolValue":true}}`...)
+	s.attributes = appendBoolAttribute(s.attributes, attr+"posixtrace.unfinished"+isBool, true)
 	s.message = append(s.message[:0], "unfinished"...)
 }
 
@@ -319,7 +323,7 @@ func (l *Log) whole() *span {
 // losing notes lost events in a span: the count of the protocol has 32 bits.
 func (l *Log) losing(s *span, lost uint64) *span {
 	if lost > 0 {
-		s.attributes = appendIntAttribute(s.attributes, "posixtrace.lost", int64(min(lost, 1<<63-1)))
+		s.attributes = appendIntAttribute(s.attributes, attr+"posixtrace.lost"+isInt, int64(min(lost, 1<<63-1)))
 	}
 	return s
 }

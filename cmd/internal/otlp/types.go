@@ -114,5 +114,5 @@ func rawName(name string) []byte {
 	if utf8.ValidString(name) {
 		return nil
 	}
-	return append(appendValue([]byte(`,{"key":"posixtrace.name","value":`), []byte(name)), '}')
+	return appendStringAttribute(nil, attr+"posixtrace.name"+isString, name)
 }

@@ -2,6 +2,8 @@ package otlp
 
 import (
 	"encoding/base64"
+	"encoding/binary"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 
@@ -9,71 +11,119 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
-// Attributes begin with a comma, which the first of a list loses.
+// An attribute is a comma, which the first of a list loses, a key, a value and a bracket. The functions
+// below get the text up to the value as one constant, since an event has a dozen of them: attr, the
+// key, and what is before a value of its kind.
+const (
+	attr     = `,{"key":"`
+	isString = `","value":` + aString
+	isInt    = `","value":{"intValue":"`
+	isBool   = `","value":{"boolValue":`
+	isArray  = `","value":{"arrayValue":{"values":[`
+	isHex    = isString + "0x"
+
+	aString   = `{"stringValue":"`
+	intEnd    = `"}}`
+	stringEnd = intEnd
+	arrayEnd  = `]}}}`
+)
 
 var comma = []byte{','}
 
 func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 
-func appendHex(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 16) }
+func appendHex(b []byte, n uint64) []byte {
+	var digits [16]byte
+	putHex(&digits, n)
+	return append(b, digits[min(bits.LeadingZeros64(n)/4, 15):]...)
+}
+
+// putHex writes all digits of a number.
+func putHex(to *[16]byte, n uint64) {
+	binary.BigEndian.PutUint64(to[:], hex8(uint32(n>>32)))
+	binary.BigEndian.PutUint64(to[8:], hex8(uint32(n)))
+}
+
+// hex8 returns the eight digits of a number, the first one in the highest byte.
+func hex8(n uint32) uint64 {
+	const ones = 0x0101010101010101
+	x := uint64(n)
+	x = (x | x<<16) & 0x0000ffff0000ffff
+	x = (x | x<<8) & 0x00ff00ff00ff00ff
+	x = (x | x<<4) & 0x0f0f0f0f0f0f0f0f
+	letters := (x + 6*ones) >> 4 & ones // 1 for each digit from 10 on
+	return x + '0'*ones + letters*('a'-'0'-10)
+}
 
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString[T string | []byte](b []byte, s T) []byte { return output.AppendJSONString(b, s) }
 
+// clock writes times: most have the second of the one before.
+type clock struct {
+	from int64 // the second, in nanoseconds
+	text []byte
+}
+
+const second = 1e9
+
 // appendTime appends a time. The protocol has none before 1970.
-func appendTime(b []byte, ns int64) []byte {
-	return strconv.AppendUint(b, uint64(max(ns, 0)), 10)
+func (c *clock) appendTime(b []byte, ns int64) []byte {
+	if ns < second {
+		return appendInt(b, max(ns, 0))
+	}
+	if uint64(ns-c.from) >= second {
+		c.from = ns - ns%second
+		c.text = appendInt(c.text[:0], ns/second)
+	}
+	return output.Append9(append(b, c.text...), uint32(ns-c.from))
 }
 
 // appendValue appends a value: a string, or bytes if data is not UTF-8.
-func appendValue(b, data []byte) []byte {
-	start := len(b)
-	b, n := escape.AppendPlain(append(b, `{"stringValue":"`...), data)
+func appendValue(b, data []byte) []byte { return appendText(append(b, aString...), data) }
+
+// appendText is appendValue where b ends with the start of a string.
+func appendText(b, data []byte) []byte {
+	start := len(b) - len(aString)
+	b, n := escape.AppendPlain(b, data)
 	if n == len(data) {
 		return append(b, `"}`...)
 	}
 	b = b[:start]
-	if !utf8.Valid(data) {
+	if !utf8.Valid(data[n:]) {
 		b = base64.StdEncoding.AppendEncode(append(b, `{"bytesValue":"`...), data)
 		return append(b, `"}`...)
 	}
 	return append(appendString(append(b, `{"stringValue":`...), data), '}')
 }
 
-func appendKey(b []byte, key string) []byte {
-	b = append(append(b, `,{"key":"`...), key...)
-	return append(b, `","value":`...)
+func appendIntAttribute(b []byte, is string, n int64) []byte {
+	return append(appendInt(append(b, is...), n), intEnd...)
 }
 
-func appendIntAttribute(b []byte, key string, n int64) []byte {
-	b = appendInt(append(appendKey(b, key), `{"intValue":"`...), n)
-	return append(b, `"}}`...)
+func appendBoolAttribute(b []byte, is string, v bool) []byte {
+	return append(strconv.AppendBool(append(b, is...), v), `}}`...)
 }
 
-func appendBoolAttribute(b []byte, key string, v bool) []byte {
-	b = strconv.AppendBool(append(appendKey(b, key), `{"boolValue":`...), v)
-	return append(b, `}}`...)
+func appendTextAttribute(b []byte, is string, value []byte) []byte {
+	return append(appendText(append(b, is...), value), '}')
 }
 
-func appendStringAttribute(b []byte, key, value string) []byte {
-	return append(appendValue(appendKey(b, key), []byte(value)), '}')
+func appendStringAttribute(b []byte, is, value string) []byte {
+	return appendTextAttribute(b, is, []byte(value))
 }
 
-func appendHexAttribute(b []byte, key string, n uint64) []byte {
-	b = appendHex(append(appendKey(b, key), `{"stringValue":"0x`...), n)
-	return append(b, `"}}`...)
+func appendHexAttribute(b []byte, is string, n uint64) []byte {
+	return append(appendHex(append(b, is...), n), intEnd...)
 }
 
-// appendArray appends an attribute with a list.
-func appendArray[T any](b []byte, key string, list []T, value func(T) []byte) []byte {
-	b = append(appendKey(b, key), `{"arrayValue":{"values":[`...)
-	for i, v := range list {
+// appendStrings appends an attribute with a list.
+func appendStrings(b []byte, is string, list []string) []byte {
+	b = append(b, is...)
+	for i, s := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendValue(b, value(v))
+		b = appendText(append(b, aString...), []byte(s))
 	}
-	return append(b, `]}}}`...)
+	return append(b, arrayEnd...)
 }
-
-func bytesOf(s string) []byte { return []byte(s) }

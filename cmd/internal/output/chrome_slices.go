@@ -151,7 +151,7 @@ func (c *Chrome) begin(s *slice, p *chromeProcess, rec *posixtrace.Record) bool 
 func (c *Chrome) exec(src *Source, rec *posixtrace.Record, p *chromeProcess) bool {
 	name, text := "proc.exec", "proc.exec"
 	if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
-		name = path.Base(d.Path)
+		name = strings.Clone(path.Base(d.Path)) // without the arguments
 		text = title(name, operand(d.Argv))
 	}
 	p.name = name

@@ -57,7 +57,7 @@ func (c *CSV) appendTime(b []byte, ns int64) []byte {
 	}
 	zone := []byte("Z,")
 	c.stamp.set(ns, nsec, c.date, zone)
-	return append(append9(append(b, c.date...), nsec), zone...)
+	return append(Append9(append(b, c.date...), nsec), zone...)
 }
 
 // make makes the phrase of a member: the cells from the process to the truncation, and a comma.

@@ -93,7 +93,7 @@ func (j *JSON) begin(ns int64) {
 		j.between = append(j.between, `,"nsec":`...)
 	}
 	j.from = ns - int64(nsec%window)
-	j.shown = append9(append(j.shown[:0], j.date...), nsec)
+	j.shown = Append9(append(j.shown[:0], j.date...), nsec)
 	j.shown = j.shown[:len(j.shown)-lastDigits]
 	j.again = j.again[:0]
 	if nsec >= 1e8 {

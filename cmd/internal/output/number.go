@@ -11,10 +11,10 @@ const second = int64(1e9)
 // bytesOne is a word whose bytes are all 1.
 const bytesOne = 0x0101010101010101
 
-// append9 appends n, which is below 1e9, with nine digits. It computes the last eight by
+// Append9 appends n, which is below 1e9, with nine digits. It computes the last eight by
 // halving, in parallel lanes of one word, the first lane lowest: two numbers of four digits,
 // then four of two, then eight of one.
-func append9(b []byte, n uint32) []byte {
+func Append9(b []byte, n uint32) []byte {
 	a := n / 100_000_000
 	n -= a * 100_000_000
 	h := n / 10_000
@@ -72,5 +72,5 @@ func AppendSeconds(b []byte, ns int64) []byte {
 	}
 	b = strconv.AppendUint(b, u/uint64(second), 10)
 	b = append(b, '.')
-	return append9(b, uint32(u%uint64(second)))
+	return Append9(b, uint32(u%uint64(second)))
 }

@@ -10,8 +10,8 @@ import (
 
 func TestAppendDigits(t *testing.T) {
 	try := func(n uint32) {
-		if got, want := string(append9([]byte("x"), n)), fmt.Sprintf("x%09d", n); got != want {
-			t.Fatalf("append9(%d) = %s, want %s", n, got, want)
+		if got, want := string(Append9([]byte("x"), n)), fmt.Sprintf("x%09d", n); got != want {
+			t.Fatalf("Append9(%d) = %s, want %s", n, got, want)
 		}
 	}
 	for n := range uint32(window) {

@@ -57,7 +57,7 @@ func (t *Text) appendTime(b []byte, ns int64) []byte {
 			s.zone = tm.AppendFormat(s.zone[:0], "Z07:00 ")
 		}
 		s.stamp.set(ns, nsec, s.date, s.zone)
-		return append(append9(append(b, s.date...), nsec), s.zone...)
+		return append(Append9(append(b, s.date...), nsec), s.zone...)
 	case DeltaTime:
 		if !s.started {
 			s.started, s.last = true, ns
@@ -100,7 +100,7 @@ func (s *stamp) set(ns int64, nsec uint32, date, tail []byte) {
 		return
 	}
 	var digits [9]byte
-	append9(digits[:0], nsec)
+	Append9(digits[:0], nsec)
 	copy(s.text[copy(s.text[:], date):], digits[:])
 	s.end = s.size + lastDigits + copy(s.tail[:], tail)
 	s.room = window

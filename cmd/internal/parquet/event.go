@@ -271,11 +271,10 @@ func (m *members) addProcess(rec *posixtrace.Record) bool {
 		if !f.log.isCall(rec) {
 			return false
 		}
-		d, err := posixtrace.DecodeSyscall(rec.Data)
-		if err != nil {
+		if f.call.Decode(rec.Data) != nil {
 			return false
 		}
-		m.addCall(rec.Address, &d)
+		m.addCall(rec.Address, &f.call)
 	}
 	return true
 }

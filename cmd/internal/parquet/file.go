@@ -34,6 +34,7 @@ type File struct {
 	vals [batchRows]pq.Value // of one column
 	log  *Log
 	logs []*Log
+	call posixtrace.SyscallData // reused
 }
 
 // Create returns a file that w gets.

@@ -34,7 +34,7 @@ var modes = map[string]struct {
 	"memory":   {"SIZE", memory},
 	"span":     {"LOG SIZE COUNT DURATION", span},
 	"spans":    {"LOG SPANS", spans},
-	"recorded": {"LOG spans|keyed|steps|processes COUNT", recorded},
+	"recorded": {"LOG spans|keyed|steps|processes|points|lines|calls COUNT", recorded},
 	"streams":  {"STREAMS COUNT", streams},
 	"types":    {"TYPES COUNT", types},
 	"serve":    {"SOCKET", serve},

@@ -10,7 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// kinds are events of which a summary needs each. A kind writes a few at a time.
+// kinds are events of which a summary or an export needs each. A kind writes a few at a time.
 var kinds = map[string]func(w *logWriter, i int){
 	"spans": func(w *logWriter, _ int) {
 		w.event(w.ids["compile.begin"], 1, nil)
@@ -37,7 +37,35 @@ var kinds = map[string]func(w *logWriter, i int){
 			"/usr/libexec/gcc/x86_64-linux-gnu/14/cc1", "-quiet", "-imultiarch", "x86_64-linux-gnu", "file" + strconv.Itoa(i%1000) + ".c", "-quiet",
 			"-dumpbase", "file.c", "-mtune=generic", "-march=x86-64", "-O2", "-o", "/tmp/ccAbCdEf.s"}}).Append(nil))
 	},
+	"points": func(w *logWriter, i int) {
+		w.data = strconv.AppendInt(append(w.data[:0], "request "...), int64(i), 10)
+		w.event(w.ids["point"], 1, w.data)
+	},
+	"lines": func(w *logWriter, i int) {
+		w.data = strconv.AppendInt(append(w.data[:0], "\x00[ 42%] Building C object src/CMakeFiles/app.dir/file"...), int64(i%5000), 10)
+		w.event(posixtrace.EventOutputStdout, 1, append(w.data, ".c.o"...))
+	},
+	"calls": recordCalls,
 }
+
+// recordCalls records what the programs of a script do: a process, forty system calls as ptrace-run -e
+// syscall records them, and its end.
+func recordCalls(w *logWriter, i int) {
+	pid := 100 + i%1000
+	w.event(posixtrace.EventProcFork, 1, (&posixtrace.ForkData{Child: pid}).Append(nil))
+	w.event(posixtrace.EventProcExec, pid, (&posixtrace.ExecData{Path: "/usr/bin/cc", Argv: []string{"cc", "-O2", "-c", "file" + strconv.Itoa(i%1000) + ".c"}}).Append(nil))
+	for range 10 {
+		at := 0x7f0000000000 + uint64(i%50)*4096
+		w.call("syscall.openat", pid, at, 3, "AT_FDCWD", `/usr/include/x86_64-linux-gnu/bits/types.h`, "O_RDONLY|O_NOCTTY")
+		w.call("syscall.newfstatat", pid, at+64, 0, "3", "", "{mode=S_IFREG|0644 size=26448}", "AT_EMPTY_PATH")
+		w.call("syscall.read", pid, at+128, 832, "3", "#ifndef _BITS_TYPES_H\n# define _BITS_TYPES_H 1\n\n#include <fea", "832")
+		w.call("syscall.close", pid, at+192, 0, "3")
+	}
+	w.event(posixtrace.EventProcExit, pid, (&posixtrace.ExitData{User: time.Millisecond, MaxRSS: 1 << 25}).Append(nil))
+}
+
+// systemTypes are those that kinds record beside the types that each stream has.
+var systemTypes = []string{"syscall.openat", "syscall.newfstatat", "syscall.read", "syscall.close"}
 
 // recorded writes a log of events of a kind.
 func recorded(args []string) error {
@@ -59,10 +87,17 @@ func recorded(args []string) error {
 	}
 	defer s.Shutdown()
 	w := &logWriter{left: n, ids: map[string]posixtrace.EventID{}}
-	for _, name := range []string{"compile.begin", "compile.end", "parse.begin", "parse.end", "step.begin", "step.end"} {
+	for _, name := range []string{"compile.begin", "compile.end", "parse.begin", "parse.end", "step.begin", "step.end", "point"} {
 		if w.ids[name], err = posixtrace.OpenEventID(name); err != nil {
 			return err
 		}
+	}
+	ids, err := s.OpenSystemEventIDs(systemTypes...)
+	if err != nil {
+		return err
+	}
+	for i, name := range systemTypes {
+		w.ids[name] = ids[i]
 	}
 	if err := s.Start(); err != nil {
 		return err
@@ -86,10 +121,20 @@ type logWriter struct {
 	to            *posixtrace.Recorder
 	ids           map[string]posixtrace.EventID
 	left, refused int
+	data          []byte // reused
 }
 
 func (w *logWriter) event(id posixtrace.EventID, pid int, data []byte) {
 	w.record(posixtrace.EventInfo{ID: id, PID: pid, TID: pid}, data)
+}
+
+func (w *logWriter) call(name string, pid int, at uint64, result int64, args ...string) {
+	d := posixtrace.SyscallData{Result: result, Duration: 18334, Returned: true, Args: make([]posixtrace.SyscallArg, len(args))}
+	for i, a := range args {
+		d.Args[i] = posixtrace.SyscallArg{Value: []byte(a), String: a == "" || a[0] == '/' || a[0] == '#'}
+	}
+	w.data = d.Append(w.data[:0])
+	w.record(posixtrace.EventInfo{ID: w.ids[name], PID: pid, TID: pid, Address: at}, w.data)
 }
 
 func (w *logWriter) keyed(id posixtrace.EventID, key, parent uint64) {

@@ -63,8 +63,8 @@ var errNotFile = errors.New("not a regular file")
 
 // NewReader returns a reader of the log in r, in any state. If r is an *os.File of a regular file,
 // the reader reads at offsets of its own, starting at 0, and skips blocks outside its selection;
-// the caller closes the file after the reader. Any other r is read forward, once. For a log that is
-// still being recorded the reader also reports the events in the stream. If the owner died,
+// the caller closes the file after the reader. Any other r is read forward, once, or again after
+// Rewind if it is an io.Seeker. For a log that is still being recorded the reader also reports the events in the stream. If the owner died,
 // NewReader completes the log first. Errors: EINVAL not a trace log; EIO reading failed. Extension.
 func NewReader(r io.Reader) (*Reader, error) {
 	const op = "NewReader"
@@ -158,7 +158,8 @@ func (r *Reader) All() iter.Seq2[Record, error] {
 }
 
 // Rewind goes back to the first event. The reader of a stream takes a new snapshot of it. Errors:
-// ESPIPE the log is not a regular file; EINVAL the reader is closed.
+// ESPIPE the log is read forward, and its source cannot seek; EIO reading failed; EINVAL the reader is
+// closed.
 func (r *Reader) Rewind() error {
 	defer runtime.KeepAlive(r)
 	const op = "posix_trace_rewind"

@@ -9,7 +9,6 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/compare"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/report"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
@@ -44,26 +43,26 @@ func typical(list []*log, wall int64) *log {
 
 // page reads a log once more, for its part of the page.
 func (l *log) page(opt *options, label string) (*report.Run, error) {
-	if l.live {
-		return nil, cli.Failf("%s: --html reads a log twice, and this one is no file", l.name)
+	if l.Live != nil {
+		return nil, cli.Failf("%s: --html reads a log twice, and this one is no file", l.Name)
 	}
-	l.reader.Select(posixtrace.Selection{})
-	if err := l.reader.Rewind(); err != nil {
-		return nil, cli.Failure(l.name, err)
+	l.Reader.Select(posixtrace.Selection{})
+	if err := l.Reader.Rewind(); err != nil {
+		return nil, cli.Failure(l.Name, err)
 	}
 	b := report.NewBuilder()
-	src := b.NewSource(l.reader.EventName)
+	src := b.NewSource(l.Reader.EventName)
 	var batch posixtrace.Batch
 	var err error
 	for err == nil {
-		if err = l.reader.NextBatch(&batch); err == nil {
-			src.Add(opt.sel.selected(batch.Records, l.reader.EventName))
+		if err = l.Reader.NextBatch(&batch); err == nil {
+			src.Add(opt.sel.selected(batch.Records, l.Reader.EventName))
 		}
 	}
-	st := l.reader.Status()
-	state, _ := l.reader.State()
-	f := report.Facts{Name: filepath.Base(l.name), Label: label, State: state.String(), Lost: st.Lost + st.LogLost}
-	if fault := logfile.Soundness(l.name, l.reader); fault != nil {
+	st := l.Reader.Status()
+	state, _ := l.Reader.State()
+	f := report.Facts{Name: filepath.Base(l.Name), Label: label, State: state.String(), Lost: st.Lost + st.LogLost}
+	if fault := l.Soundness(); fault != nil {
 		f.Warnings = append(f.Warnings, cli.AsFault(fault).Text)
 	}
 	return b.Finish(f), nil

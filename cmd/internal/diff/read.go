@@ -3,7 +3,6 @@ package diff
 import (
 	"io"
 	"math"
-	"os"
 	"runtime"
 	"runtime/debug"
 
@@ -11,18 +10,15 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/compare"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // log is a log that was opened.
 type log struct {
-	name   string
-	file   *os.File
-	reader *posixtrace.Reader
-	run    *compare.Run
-	live   bool  // it is no regular file, and can be read once only
-	fault  error // why it is not whole
+	*openlog.Log
+	run   *compare.Run
+	fault error // why it is not whole
 }
 
 // openLogs opens the logs of both sides. It reports all that cannot be opened.
@@ -47,18 +43,18 @@ func openLogs(env *cli.Env, names [2][]string) (logs [2][]*log, err error) {
 }
 
 func openLog(env *cli.Env, name string) (*log, error) {
-	in, err := logfile.OpenInput(env, name)
+	in, err := openlog.Open(env, name)
 	if err != nil {
 		return nil, err
 	}
-	return &log{name: in.Name, file: in.File, reader: in.Reader, live: in.Live != nil}, nil
+	return &log{Log: in}, nil
 }
 
 func closeLogs(logs [2][]*log) {
 	for _, side := range logs {
 		for _, l := range side {
-			l.reader.Close()
-			l.file.Close()
+			l.Reader.Close()
+			l.File.Close()
 		}
 	}
 }
@@ -115,29 +111,29 @@ const mostAtATime = 4
 
 // read reads a log as far as it is sound.
 func (l *log) read(opt *options) {
-	b := compare.NewBuilder(&opt.Options, l.reader.EventName)
+	b := compare.NewBuilder(&opt.Options, l.Reader.EventName)
 	if opt.sel.all() && !opt.Golden {
 		l.count(b)
 	}
 	var batch posixtrace.Batch
 	for {
-		err := l.reader.NextBatch(&batch)
+		err := l.Reader.NextBatch(&batch)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			l.fault = cli.Failure(l.name, err)
+			l.fault = cli.Failure(l.Name, err)
 			break
 		}
-		if recs := opt.sel.selected(batch.Records, l.reader.EventName); len(recs) > 0 {
+		if recs := opt.sel.selected(batch.Records, l.Reader.EventName); len(recs) > 0 {
 			b.Add(recs)
 		}
 	}
 	if l.fault == nil {
-		l.fault = logfile.Soundness(l.name, l.reader)
+		l.fault = l.Soundness()
 	}
-	st := l.reader.Status()
-	l.run = b.Finish(l.name, st.Lost+st.LogLost)
+	st := l.Reader.Status()
+	l.run = b.Finish(l.Name, st.Lost+st.LogLost)
 	l.run.Unsound = l.unsound()
 }
 
@@ -146,7 +142,7 @@ func (l *log) unsound() string {
 	if l.fault == nil {
 		return ""
 	}
-	if state, _ := l.reader.State(); state != posixtrace.LogFinished && state != posixtrace.LogLive {
+	if state, _ := l.Reader.State(); state != posixtrace.LogFinished && state != posixtrace.LogLive {
 		return state.String()
 	}
 	return "unreadable from some place on"
@@ -158,19 +154,19 @@ const sampled = 1 << 11
 // count counts the events of types of which only the number matters, if there are many of them, and
 // leaves the others to be read. Counting is much faster than reading.
 func (l *log) count(b *compare.Builder) {
-	if state, _ := l.reader.State(); state != posixtrace.LogFinished || l.live {
+	if state, _ := l.Reader.State(); state != posixtrace.LogFinished || l.Live != nil {
 		return
 	}
 	var c posixtrace.Counts
 	var err error
 	for err == nil {
 		before := c.Events
-		if err = l.reader.Count(&c); before < sampled && c.Events >= sampled && !l.mostlyPlain(&c) {
+		if err = l.Reader.Count(&c); before < sampled && c.Events >= sampled && !l.mostlyPlain(&c) {
 			break
 		}
 	}
 	plain := err == io.EOF && l.mostlyPlain(&c)
-	if err := l.reader.Rewind(); err != nil || !plain {
+	if err := l.Reader.Rewind(); err != nil || !plain {
 		return
 	}
 	var needed posixtrace.EventSet
@@ -179,7 +175,7 @@ func (l *log) count(b *compare.Builder) {
 		if eventset.IsUnasked(n.ID) {
 			continue
 		}
-		if analysis.Plain(n.ID, l.reader.EventName(n.ID)) {
+		if analysis.Plain(n.ID, l.Reader.EventName(n.ID)) {
 			b.AddCount(&n)
 		} else {
 			needed.Add(n.ID)
@@ -187,14 +183,14 @@ func (l *log) count(b *compare.Builder) {
 		}
 	}
 	b.Expect(read)
-	l.reader.Select(posixtrace.Selection{Types: &needed})
+	l.Reader.Select(posixtrace.Selection{Types: &needed})
 }
 
 // mostlyPlain reports whether most events need not be read.
 func (l *log) mostlyPlain(c *posixtrace.Counts) bool {
 	plain := uint64(0)
 	for n := range c.Types() {
-		if analysis.Plain(n.ID, l.reader.EventName(n.ID)) {
+		if analysis.Plain(n.ID, l.Reader.EventName(n.ID)) {
 			plain += n.Events
 		}
 	}

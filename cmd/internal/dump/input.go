@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/position"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
@@ -27,8 +28,9 @@ type input struct {
 	follow bool
 	out    *sink
 
-	file *os.File            // of a log in a regular file
-	pipe *logfile.LiveReader // of any other log
+	log  *openlog.Log        // nil for a stream
+	file *os.File            // of a log in a regular file that is not compressed
+	pipe *openlog.LiveReader // of a log that is in no regular file
 
 	batch   posixtrace.Batch    // read at once, unless the input is followed
 	records []posixtrace.Record // the rest of the batch
@@ -66,6 +68,11 @@ func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*
 	add := func(in *input, err error) bool {
 		if err != nil {
 			e.Warn(err)
+			return false
+		}
+		if opt.follow && in.log != nil && in.log.Compressed() {
+			e.Warn(cli.WithHint(cli.Failf("%s: a compressed log cannot be followed", in.name), "without --follow it is read to its end"))
+			in.reader.Close()
 			return false
 		}
 		in.follow = opt.follow
@@ -156,14 +163,16 @@ func openOperand(e *cli.Env, s string, opt *options, out *sink) (*input, error) 
 
 // openLogInput opens a log in any state.
 func openLogInput(name string, f *os.File, out *sink) (*input, error) {
-	reader, pipe, err := logfile.Read(name, f, out.flush)
+	l, err := openlog.Read(name, f, out.flush)
 	if err != nil {
 		return nil, err
 	}
-	in := &input{name: name, reader: reader, pipe: pipe}
-	if pipe == nil {
+	in := &input{name: name, log: l, reader: l.Reader, pipe: l.Live}
+	if l.Live == nil {
+		in.open = l.Again
+	}
+	if l.Seekable() {
 		in.file = f
-		in.open = func() (*posixtrace.Reader, error) { return posixtrace.NewReader(f) }
 	}
 	in.src = output.NewSource(func(id posixtrace.EventID) string { return in.reader.EventName(id) })
 	return in, nil
@@ -202,7 +211,10 @@ func (in *input) soundness() error {
 	if in.reader == nil || in.stream != nil || in.pumped != nil && !in.ended {
 		return nil
 	}
-	return logfile.Soundness(in.name, in.reader)
+	if in.log == nil {
+		return logfile.Soundness(in.name, in.reader)
+	}
+	return in.log.Soundness()
 }
 
 // status returns the status of the stream without resetting it. If a followed stream has

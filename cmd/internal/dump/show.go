@@ -17,7 +17,7 @@ import (
 func showEach(env *cli.Env, inputs []*input, opt *options, fields func(*input) (output.Fields, error)) error {
 	var b []byte
 	for i, in := range inputs {
-		err := in.readPipe()
+		err := in.readForward()
 		var f output.Fields
 		if err == nil {
 			f, err = fields(in)
@@ -44,10 +44,10 @@ func showEach(env *cli.Env, inputs []*input, opt *options, fields func(*input) (
 	return nil
 }
 
-// readPipe reads a log that can only be read forward to its end. Only then are its status
-// and its event types known.
-func (in *input) readPipe() error {
-	if in.pipe == nil {
+// readForward reads a log that is read forward to its end. Only then are its status and its event
+// types known.
+func (in *input) readForward() error {
+	if in.log == nil || in.log.Seekable() {
 		return nil
 	}
 	for {
@@ -146,7 +146,7 @@ func showTypes(env *cli.Env, inputs []*input, opt *options) error {
 func (in *input) eventTypes() (types []posixtrace.EventType, err error) {
 	if in.stream != nil {
 		types, err = in.stream.EventTypes()
-	} else if err = in.readPipe(); err == nil {
+	} else if err = in.readForward(); err == nil {
 		types, err = in.reader.EventTypes()
 	}
 	for i := range types {

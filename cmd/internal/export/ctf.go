@@ -39,9 +39,9 @@ func writeCTF(j *job) error {
 // writeTrace writes the trace of one log. The times of a damaged log may need another clock, for which
 // the log is read again.
 func (j *job) writeTrace(l *log, dir string, i int) error {
-	err := j.tryTrace(l, dir, i, l.pipe != nil)
-	if err != nil && errors.Is(err, ctf.ErrRange) && l.pipe == nil {
-		if err = l.reader.Rewind(); err == nil {
+	err := j.tryTrace(l, dir, i, l.Live != nil)
+	if err != nil && errors.Is(err, ctf.ErrRange) && l.Live == nil {
+		if err = l.Reader.Rewind(); err == nil {
 			err = emptyDirectory(dir)
 		}
 		if err == nil {
@@ -53,7 +53,7 @@ func (j *job) writeTrace(l *log, dir string, i int) error {
 
 // tryTrace writes the trace of one log. If epoch is set, the clock can count all times since 1970.
 func (j *job) tryTrace(l *log, dir string, i int, epoch bool) error {
-	attr, origin := l.reader.Attr(), l.reader.Origin()
+	attr, origin := l.Reader.Attr(), l.Reader.Origin()
 	created := attr.CreateTime.UTC().Format(time.RFC3339Nano)
 	t := ctf.Create(dir, origin.BootID+"\x00"+created+"\x00"+attr.Name+"\x00"+strconv.Itoa(origin.PID)+"\x00"+j.opt.text+"\x00"+strconv.Itoa(i))
 	t.Name, t.Resolution, t.Epoch = l.eventName, int64(attr.ClockResolution), epoch
@@ -76,10 +76,10 @@ func (j *job) tryTrace(l *log, dir string, i int, epoch bool) error {
 		return t.Add(recs)
 	})
 	if errors.Is(err, ctf.ErrOrder) || errors.Is(err, ctf.ErrRange) && epoch {
-		j.env.Warn(cli.Failure(l.name, err)) // what precedes is sound
+		j.env.Warn(cli.Failure(l.Name, err)) // what precedes is sound
 		err = nil
 	}
-	st := l.reader.Status()
+	st := l.Reader.Status()
 	lost, carry := bits.Add64(st.Lost, st.LogLost, 0)
 	if carry > 0 {
 		lost = math.MaxUint64

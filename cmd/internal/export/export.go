@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/progress"
 	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
@@ -64,11 +63,11 @@ func export(env *cli.Env, args *cli.Args) error {
 // newProgress returns the line of progress, which has a part of the whole if there is one log.
 func (j *job) newProgress() *progress.Line {
 	l := j.logs[0]
-	if len(j.logs) > 1 || l.pipe != nil {
+	if len(j.logs) > 1 || !l.Seekable() {
 		return progress.New(j.env, nil)
 	}
 	line := progress.New(j.env, func() (int64, bool) {
-		f, err := os.Open(l.file.Name())
+		f, err := os.Open(l.File.Name())
 		if err != nil {
 			return 0, false
 		}
@@ -95,8 +94,8 @@ func stopWith(ctx context.Context, logs []*log) (func(), error) {
 		return nil, err
 	}
 	for _, l := range logs {
-		if l.pipe != nil {
-			l.pipe.Stop = r
+		if l.Live != nil {
+			l.Live.Stop = r
 		}
 	}
 	stop := context.AfterFunc(ctx, func() { w.Close() })
@@ -113,13 +112,13 @@ func (j *job) report() {
 	sound := true
 	var types []posixtrace.EventType
 	for _, l := range j.logs {
-		fault := logfile.Soundness(l.name, l.reader)
+		fault := l.Soundness()
 		j.env.Warn(fault)
-		list, err := l.reader.EventTypes()
+		list, err := l.Reader.EventTypes()
 		sound = sound && fault == nil && err == nil
 		types = append(types, list...)
-		if st := l.reader.Status(); st.Lost+st.LogLost > 0 {
-			j.env.Note(l.name + ": " + cli.Plural(st.Lost+st.LogLost, "event was", "events were") + " lost")
+		if st := l.Reader.Status(); st.Lost+st.LogLost > 0 {
+			j.env.Note(l.Name + ": " + cli.Plural(st.Lost+st.LogLost, "event was", "events were") + " lost")
 		}
 	}
 	if asked := selection.Asked(j.opt.sel.Include, j.opt.sel.Exclude); len(asked) > 0 && sound {

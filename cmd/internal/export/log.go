@@ -4,10 +4,9 @@ import (
 	"context"
 	"io"
 	"math"
-	"os"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -15,12 +14,9 @@ import (
 
 // log is a log that was opened.
 type log struct {
-	name   string
-	file   *os.File
-	reader *posixtrace.Reader
-	pipe   *logfile.LiveReader // nil for a regular file; other files can be read only once
-	redact *redact.Filter      // nil without --redact
-	wanted [4096]int8          // by type: 1 if selected, -1 if not, 0 if undecided
+	*openlog.Log
+	redact *redact.Filter // nil without --redact
+	wanted [4096]int8     // by type: 1 if selected, -1 if not, 0 if undecided
 }
 
 // openLogs opens the logs. It reports all that cannot be opened.
@@ -41,22 +37,22 @@ func openLogs(env *cli.Env, names []string) (logs []*log, err error) {
 }
 
 func openLog(env *cli.Env, name string) (*log, error) {
-	in, err := logfile.OpenInput(env, name)
+	in, err := openlog.Open(env, name)
 	if err != nil {
 		return nil, err
 	}
-	l := &log{name: in.Name, file: in.File, reader: in.Reader, pipe: in.Live}
-	if l.pipe == nil {
+	l := &log{Log: in}
+	if l.Live == nil {
 		// Damage that comes to light with the first event ends the log for the others, as in ptrace-dump.
-		selection.FirstTime(l.reader)
+		selection.FirstTime(l.Reader)
 	}
 	return l, nil
 }
 
 func closeLogs(logs []*log) {
 	for _, l := range logs {
-		l.reader.Close()
-		l.file.Close()
+		l.Reader.Close()
+		l.File.Close()
 	}
 }
 
@@ -67,16 +63,16 @@ func bounds(logs []*log, sel *selection.Selection) (since, until int64, err erro
 	}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, l := range logs {
-		if l.pipe != nil {
-			return 0, 0, cli.Failf("%s: --since and --until need a log that can be read twice", l.name)
+		if l.Live != nil {
+			return 0, 0, cli.Failf("%s: --since and --until need a log that can be read twice", l.Name)
 		}
-		if t, ok := selection.FirstTime(l.reader); ok {
+		if t, ok := selection.FirstTime(l.Reader); ok {
 			first = min(first, t)
 		}
 		if sel.FromLast() {
-			t, err := selection.LastTime(l.reader, l.file)
+			t, err := l.LastTime()
 			if err != nil {
-				return 0, 0, cli.Failure(l.name, err)
+				return 0, 0, cli.Failure(l.Name, err)
 			}
 			last = max(last, t)
 		}
@@ -93,13 +89,13 @@ func isLossMark(id posixtrace.EventID) bool {
 // read calls mark for each mark of lost events, and add for the selected events of each batch, in
 // order. It returns nil at the end of the sound part.
 func (l *log) read(ctx context.Context, j *job, mark func(at int64, ended bool), add func(recs []posixtrace.Record) error) error {
-	l.reader.Select(selection.Between(j.since, j.until))
+	l.Reader.Select(selection.Between(j.since, j.until))
 	var b posixtrace.Batch
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := l.reader.NextBatch(&b)
+		err := l.Reader.NextBatch(&b)
 		if err == io.EOF {
 			return ctx.Err()
 		}
@@ -107,7 +103,7 @@ func (l *log) read(ctx context.Context, j *job, mark func(at int64, ended bool),
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			j.env.Warn(cli.Failure(l.name, err))
+			j.env.Warn(cli.Failure(l.Name, err))
 			return nil
 		}
 		recs := b.Records

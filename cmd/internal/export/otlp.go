@@ -81,14 +81,14 @@ func (j *job) writeFile(path string, logs []*log) error {
 
 // fileName returns a name for the file of a log: when and where it was recorded, and its trace.
 func fileName(l *log) string {
-	r := otlp.NewResource(l.reader, nil)
+	r := otlp.NewResource(l.Reader, nil)
 	host := strings.Map(func(c rune) rune {
 		if c == '-' || c == '.' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' {
 			return c
 		}
 		return '_'
 	}, r.Host)
-	at := l.reader.Attr().CreateTime.UTC().Format("20060102T150405Z")
+	at := l.Reader.Attr().CreateTime.UTC().Format("20060102T150405Z")
 	return at + "-" + host[:min(len(host), 64)] + "-" + r.TraceID() + otlpSuffix
 }
 
@@ -98,7 +98,7 @@ const otlpSuffix = ".otlp.jsonl"
 func (j *job) writeLogs(logs []*log, sink otlp.Sink) error {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	for _, l := range logs {
-		here := l.reader.Origin().BootID == strings.TrimSpace(string(boot))
+		here := l.Reader.Origin().BootID == strings.TrimSpace(string(boot))
 		environment, malformed := otlp.Environment(j.env.Getenv, here)
 		if malformed && l == j.logs[0] {
 			j.env.Note("ignored: malformed OTEL_RESOURCE_ATTRIBUTES=" + escape.String(j.env.Getenv("OTEL_RESOURCE_ATTRIBUTES")))
@@ -108,7 +108,7 @@ func (j *job) writeLogs(logs []*log, sink otlp.Sink) error {
 		if err != nil {
 			return err
 		}
-		st := l.reader.Status()
+		st := l.Reader.Status()
 		if err := w.Close(st.Lost + st.LogLost); err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func rowsName(l *log, selection string) string {
 func (j *job) writeRowsTo(path string, logs []*log) error {
 	if st, err := os.Stat(path); err == nil {
 		for _, l := range j.logs {
-			if in, err := l.file.Stat(); err == nil && st.Mode().IsRegular() && os.SameFile(st, in) {
+			if in, err := l.File.Stat(); err == nil && st.Mode().IsRegular() && os.SameFile(st, in) {
 				return cli.Failf("%s: is a log to be exported", path)
 			}
 		}
@@ -100,10 +100,10 @@ func (j *job) writeRows(w io.Writer, name string, logs []*log) error {
 
 // addRows adds the events of a log.
 func (j *job) addRows(f *parquet.File, l *log) error {
-	attr, o := l.reader.Attr(), l.reader.Origin()
+	attr, o := l.Reader.Attr(), l.Reader.Origin()
 	command := l.redact.Strings(o.Command)
 	p := &parquet.Log{
-		ID: otlp.NewResource(l.reader, nil).TraceID(), Log: l.name, Host: o.Host, BootID: o.BootID, PID: o.PID, Trace: l.redact.String(attr.Name), Command: command,
+		ID: otlp.NewResource(l.Reader, nil).TraceID(), Log: l.Name, Host: o.Host, BootID: o.BootID, PID: o.PID, Trace: l.redact.String(attr.Name), Command: command,
 		Created: attr.CreateTime.UTC().Format(time.RFC3339Nano), Version: attr.GenerationVersion,
 		CommandLine: ctf.Quote(command), Name: l.eventName,
 	}
@@ -111,9 +111,9 @@ func (j *job) addRows(f *parquet.File, l *log) error {
 	if err == nil {
 		err = l.read(j.ctx, j, func(int64, bool) {}, func(recs []posixtrace.Record) error { return f.Add(recs) })
 	}
-	st := l.reader.Status()
+	st := l.Reader.Status()
 	p.Lost = st.Lost + st.LogLost
-	state, _ := l.reader.State()
+	state, _ := l.Reader.State()
 	p.State = state.String()
 	return err
 }

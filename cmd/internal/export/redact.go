@@ -13,18 +13,18 @@ func (j *job) conceal() {
 	}
 	j.env.Conceal = j.opt.redact.String
 	for _, l := range j.logs {
-		l.redact = j.opt.redact.NewFilter(l.reader.EventName)
+		l.redact = j.opt.redact.NewFilter(l.Reader.EventName)
 	}
 }
 
 // eventName returns the name of an event type, "" if it has none yet.
 func (l *log) eventName(id posixtrace.EventID) string {
-	return l.redact.String(l.reader.EventName(id))
+	return l.redact.String(l.Reader.EventName(id))
 }
 
 // resource returns the resource of a log. What is replaced does not change the id of its trace.
 func (l *log) resource(environment []otlp.Attribute) *otlp.Resource {
-	r := otlp.NewResource(l.reader, environment)
+	r := otlp.NewResource(l.Reader, environment)
 	r.Name, r.Command = l.redact.String(r.Name), l.redact.Strings(r.Command)
 	for i, a := range r.Attributes {
 		r.Attributes[i].Value = l.redact.String(a.Value)

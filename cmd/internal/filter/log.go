@@ -12,6 +12,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -35,10 +36,11 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 		}
 		defer f.Close()
 	}
-	r, _, err := logfile.Read(name, f, func() { env.Stdout.Flush() })
+	l, err := openlog.Read(name, f, func() { env.Stdout.Flush() })
 	if err != nil {
-		return cli.Failure(name, err)
+		return err
 	}
+	r := l.Reader
 	defer r.Close()
 	rejects := rejecter{ops: ops, name: func(id posixtrace.EventID) string {
 		return typename.OrNumber(r.EventName(id), id)
@@ -47,11 +49,14 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 		if err := rejects.show(env, r, args.Has("list")); err != nil {
 			return err
 		}
-		return logfile.Soundness(name, r)
+		return l.Soundness()
 	}
 	out, err := openFiltered(env, to)
 	if err != nil {
 		return err
+	}
+	if l.Compressed() && out.replaces(f) {
+		return cli.WithHint(cli.Failf("%s: a compressed log is not replaced, because the output is not compressed", to), "name another --output")
 	}
 	defer out.discard()
 	err = r.WriteLog(out, func(rec *posixtrace.Record) bool { return !rejects.has(rec.ID) })
@@ -61,7 +66,7 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 	case err != nil:
 		return cli.Failure(name, err)
 	}
-	unsound := logfile.Soundness(name, r)
+	unsound := l.Soundness()
 	if unsound != nil && out.replaces(f) {
 		return cli.WithHint(unsound, "it was not replaced by what is left of it; name another --output")
 	}

@@ -6,12 +6,6 @@ import "os"
 
 const openFlags = 0
 
-// wouldBlock returns true: whether a read of f would wait is not known.
-func wouldBlock(*os.File) bool { return true }
-
-// stopped returns false: a signal ends the process while it reads.
-func stopped(_, _ *os.File) bool { return false }
-
 // mayWrite and MayCreateIn return nil: writing finds out.
 func mayWrite(string) error { return nil }
 

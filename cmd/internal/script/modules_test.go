@@ -23,7 +23,7 @@ The test TestModules compares this file with what is linked; with -update it wri
 
 // exportModules are linked into ptrace-export alone, so that the start of the other commands does not
 // pay for them: the library for Parquet, and what it needs.
-var exportModules = []string{"github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
+var exportModules = []string{"github.com/andybalholm/brotli", "github.com/google/uuid",
 	"github.com/parquet-go/bitpack", "github.com/parquet-go/jsonlite", "github.com/parquet-go/parquet-go", "github.com/pierrec/lz4/v4",
 	"github.com/twpayne/go-geom", "google.golang.org/protobuf"}
 

@@ -18,6 +18,7 @@ const holdMax = 256 << 20
 // which says that nothing earlier will come.
 type forwardSource struct {
 	r       *Reader
+	src     io.Reader
 	in      *bufio.Reader
 	off     int64
 	last    uint64 // sequence number
@@ -30,10 +31,11 @@ type forwardSource struct {
 	copies copies // of a Loop log
 }
 
-// OpenStream returns a reader of the log that in yields, which is read forward once. Input that is
+// OpenStream returns a reader of the log that in yields, which is read forward. If in is an io.Seeker,
+// Rewind starts again. Input that is
 // no log is an error that wraps ErrNotLog.
 func OpenStream(in io.Reader) (*Reader, error) {
-	f := &forwardSource{in: bufio.NewReaderSize(in, 64<<10), hold: holdMax}
+	f := &forwardSource{src: in, in: bufio.NewReaderSize(in, 64<<10), hold: holdMax}
 	if p, err := f.in.Peek(superFixed); err == io.EOF {
 		return nil, shortOfSuper(p)
 	}
@@ -58,7 +60,29 @@ func OpenStream(in io.Reader) (*Reader, error) {
 	return f.r, nil
 }
 
-func (f *forwardSource) rewind() error { return fmt.Errorf("log: rewind: %w", syscall.ESPIPE) }
+// rewind starts again: what the reader knows of the log, it knows as far as it has read.
+func (f *forwardSource) rewind() error {
+	s, ok := f.src.(io.Seeker)
+	if !ok {
+		return fmt.Errorf("log: rewind: %w", syscall.ESPIPE)
+	}
+	if _, err := s.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("log: rewind: %w", err)
+	}
+	again, err := OpenStream(f.src)
+	if err != nil {
+		return err
+	}
+	r := f.r
+	if again.super.ID != r.super.ID {
+		return &ioError{errors.New("another log has taken its place")}
+	}
+	hold := f.hold
+	*f = *again.src.(*forwardSource)
+	f.r, f.hold = r, hold
+	r.contents, r.cut = again.contents, ^uint64(0)
+	return nil
+}
 
 // fill reads on until the first event in the merge may be reported.
 func (f *forwardSource) fill(wait bool) (limit uint64, ok bool, err error) {

@@ -87,7 +87,8 @@ func (r *Reader) Totals() (Totals, bool) {
 	return x.seal.Totals, true
 }
 
-// Rewind goes back to the first event. Errors: ESPIPE for a log read forward.
+// Rewind goes back to the first event. Errors: ESPIPE for a log that is read forward from what cannot
+// seek.
 func (r *Reader) Rewind() error {
 	if err := r.src.rewind(); err != nil {
 		return err

@@ -319,8 +319,8 @@ func TestExportOTLPKinds(t *testing.T) {
 	program := decoder(t)
 	dir, env := hostileTrace(t)
 	for _, kind := range []struct{ name, options, script string }{
-		{"loop", "-c --log-size=64K --log-full-policy=loop", "seq 20000"},
-		{"full", "-c --log-size=64K --log-full-policy=until-full", "seq 20000"},
+		{"loop", "-c --log-size=64K --log-full-policy=loop", fillsLog},
+		{"full", "-c --log-size=64K --log-full-policy=until-full", fillsLog},
 		{"lost", "-c --stream-size=16K --stream-full-policy=until-full", "seq 5000"},
 		{"spans", "-e proc", `eval "$(ptrace-event --shell=sh)"; pt_step a pt_step b true; pt point "a b"; (pt_step c true); exit 0`},
 		{"calls", "-e syscall,signal,proc", `kill -WINCH $$; cat nothing 2>&1; printf '\377\376' >"$(printf 'x\377')"; exit 0`},

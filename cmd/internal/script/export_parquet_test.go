@@ -292,6 +292,11 @@ func compareParquetLog(t *testing.T, dir string, env, selection []string, log st
 		shown := slices.DeleteFunc(slices.Clone(rows), func(r parquetRow) bool { return r.ID == int32(posixtrace.EventProcMap) })
 		compareParquet(t, jsonLines(t, dir, env, log), shown)
 	}
+	if selection != nil {
+		keepParquet(t, dest, dumpOf(t, dir, env, append([]string{"-j"}, selection...), log), metadata["posixtrace.lost"])
+	} else {
+		keepParquet(t, dest, dumpOf(t, dir, env, []string{"-j"}, log), metadata["posixtrace.lost"])
+	}
 	var st struct {
 		Lost    uint64
 		LogLost uint64 `json:"log_lost"`
@@ -305,6 +310,31 @@ func compareParquetLog(t *testing.T, dir string, env, selection []string, log st
 		t.Errorf("metadata %q, want %s lost of %d events", metadata, want, len(rows))
 	}
 	return true
+}
+
+// keepParquet keeps a file and what it is compared with for scripts/parquet, which compares them as
+// databases read the file.
+func keepParquet(t *testing.T, file string, events []byte, lost string) {
+	t.Helper()
+	dir := os.Getenv("POSIXTRACE_KEEP_PARQUET")
+	if dir == "" {
+		return
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, strings.Map(func(c rune) rune {
+		if c == '/' || c == ' ' {
+			return '_'
+		}
+		return c
+	}, t.Name())+"-"+strconv.FormatUint(rand.Uint64(), 36))
+	for suffix, b := range map[string][]byte{".parquet": b, ".jsonl": events, ".lost": []byte(lost)} {
+		if err := os.WriteFile(name+suffix, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A file has one row for each event that ptrace-dump shows, with the same members, whatever the log has.
@@ -337,6 +367,9 @@ func TestExportParquetHostile(t *testing.T) {
 	}
 }
 
+// fillsLog writes more than the smallest log holds, which is a megabyte.
+const fillsLog = `yes "$(printf %0500d 7)" | head -n 6000`
+
 // recordAll records a log of each kind. It returns their names.
 func recordAll(t *testing.T) (dir string, env, logs []string) {
 	t.Helper()
@@ -350,8 +383,8 @@ func recordAll(t *testing.T) (dir string, env, logs []string) {
 	for _, l := range []struct{ name, options, command string }{
 		{"plain", "", "ptrace-event -r step true; ptrace-event point 'a b'"},
 		{"empty", "-e none -x @all", "true"},
-		{"loop", "--log-size=16K --log-full-policy=loop", flood},
-		{"full", "--log-size=16K --log-full-policy=until-full", flood},
+		{"loop", "-c --log-size=64K --log-full-policy=loop", fillsLog},
+		{"full", "-c --log-size=64K --log-full-policy=until-full", fillsLog},
 		{"stream", "--stream-size=16K --stream-full-policy=until-full", flood},
 		{"overrun", "--stream-size=16K --stream-full-policy=loop", flood},
 		{"calls", "-e proc,signal,syscall -y --stack", "ls /none; kill -CONT $$; :"},
@@ -374,10 +407,26 @@ func recordAll(t *testing.T) (dir string, env, logs []string) {
 	return dir, env, append(logs, "cut.trace")
 }
 
+// The same of the logs of testdata/log.
+func TestExportParquetTextLogs(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
+	dir, logs := textLogs(t)
+	for _, log := range logs {
+		t.Run(filepath.Base(log), func(t *testing.T) {
+			compareParquetLog(t, dir, append(os.Environ(), "PTRACE_STREAM=", "TZ=UTC"), nil, filepath.Base(log))
+		})
+	}
+}
+
 func TestExportParquetLogs(t *testing.T) {
 	dir, env, logs := recordAll(t)
 	var all []map[string]any
 	for _, log := range logs {
+		if lossy := []string{"loop.trace", "full.trace", "stream.trace", "overrun.trace"}; slices.Contains(lossy, log) {
+			if out := dumpOf(t, dir, env, []string{"--status", "-j"}, log); bytes.Contains(out, []byte(`"lost":0,"log_lost":0`)) {
+				t.Errorf("%s lost nothing: %s", log, out)
+			}
+		}
 		if !compareParquetLog(t, dir, env, everything, log) {
 			t.Errorf("%s: no export", log)
 		}

@@ -27,6 +27,15 @@ func (r *Reader) Origin() Origin {
 	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Command: s.Command, LogID: s.ID}
 }
 
+// Newer returns the version of the format of a log if it is newer than this package, such as "1.1", else
+// "". The log may then have more than the reader reports. Extension.
+func (r *Reader) Newer() string {
+	if r.log == nil {
+		return ""
+	}
+	return r.log.Super().Newer()
+}
+
 // splitCommand splits a command line as it is stored in a stream.
 func splitCommand(s string) []string {
 	if s == "" {

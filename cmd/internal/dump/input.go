@@ -131,7 +131,7 @@ func openOperand(e *cli.Env, s string, opt *options, out *sink) (*input, error) 
 		return nil, cli.Failure("''", syscall.ENOENT)
 	}
 	if s == "-" {
-		return openLogInput("standard input", e.Stdin, out)
+		return openLogInput(e, "standard input", e.Stdin, out)
 	}
 	if !looksLikePath(s) {
 		if _, err := os.Stat(s); errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +148,7 @@ func openOperand(e *cli.Env, s string, opt *options, out *sink) (*input, error) 
 	if err != nil {
 		return nil, cli.Failure(s, err)
 	}
-	in, err := openLogInput(s, f, out)
+	in, err := openLogInput(e, s, f, out)
 	if err == nil {
 		return in, nil
 	}
@@ -162,8 +162,8 @@ func openOperand(e *cli.Env, s string, opt *options, out *sink) (*input, error) 
 }
 
 // openLogInput opens a log in any state.
-func openLogInput(name string, f *os.File, out *sink) (*input, error) {
-	l, err := openlog.Read(name, f, out.flush)
+func openLogInput(e *cli.Env, name string, f *os.File, out *sink) (*input, error) {
+	l, err := openlog.Read(e, name, f, out.flush)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 		}
 		defer f.Close()
 	}
-	l, err := openlog.Read(name, f, func() { env.Stdout.Flush() })
+	l, err := openlog.Read(env, name, f, func() { env.Stdout.Flush() })
 	if err != nil {
 		return err
 	}

@@ -30,13 +30,13 @@ type Log struct {
 // Open opens an operand, standard input for "-".
 func Open(env *cli.Env, name string) (*Log, error) {
 	if name == "-" {
-		return Read("standard input", env.Stdin, nil)
+		return Read(env, "standard input", env.Stdin, nil)
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, cli.Failure(name, err)
 	}
-	l, err := Read(name, f, nil)
+	l, err := Read(env, name, f, nil)
 	if err != nil {
 		f.Close()
 	}
@@ -44,7 +44,8 @@ func Open(env *cli.Env, name string) (*Log, error) {
 }
 
 // Read opens a log in any state. If it is not in a regular file, Read calls flush before reading blocks.
-func Read(name string, f *os.File, flush func()) (*Log, error) {
+// It reports a log of a newer version.
+func Read(env *cli.Env, name string, f *os.File, flush func()) (*Log, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, cli.Failure(name, err)
@@ -63,10 +64,13 @@ func Read(name string, f *os.File, flush func()) (*Log, error) {
 		l.packed = l.unpack()
 		src = l.packed
 	}
-	if l.Reader, err = posixtrace.NewReader(src); err == nil {
-		return l, nil
+	if l.Reader, err = posixtrace.NewReader(src); err != nil {
+		return nil, l.refusal(err)
 	}
-	return nil, l.refusal(err)
+	if v := l.Reader.Newer(); v != "" {
+		env.Note(name + ": a trace log of format " + v + ": what is new in that format is left out")
+	}
+	return l, nil
 }
 
 // refusal returns the message about what cannot be opened.
@@ -90,6 +94,9 @@ func (l *Log) refusal(err error) error {
 		// The package's error says the same, with or without a reason before it.
 		const not = "not a trace log"
 		text := l.Name + ": " + not + what
+		if strings.HasPrefix(cli.Reason(err), "a trace log ") { // of another version
+			text, e = l.Name+": "+cli.Reason(err), &posixtrace.Error{}
+		}
 		if why := strings.TrimSuffix(strings.TrimSuffix(cli.Reason(err), not), ": "); e.Cause != nil && why != "" {
 			text += ": " + why
 		}

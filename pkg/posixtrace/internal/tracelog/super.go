@@ -42,6 +42,7 @@ const (
 // Super is the superblock: the description of a log.
 type Super struct {
 	Major        uint16 // version of the format; computed by Create unless it is set
+	Minor        uint16 // its minor version; a log that is written has minor
 	ID           uint64 // random; 0 lets Create choose one
 	CreateSec    int64
 	CreateNsec   uint32
@@ -194,6 +195,20 @@ func notLog(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrNotLog)
 }
 
+// otherFormat is the error about a log that this version does not read.
+type otherFormat struct{ text string }
+
+func (e *otherFormat) Error() string { return e.text }
+func (e *otherFormat) Unwrap() error { return ErrNotLog }
+
+// Newer returns the version of a log that has a higher minor version than this package writes, else "".
+func (s *Super) Newer() string {
+	if s.Minor <= minor {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", s.Major, s.Minor)
+}
+
 // superLen looks at the fixed part of a superblock and returns its length.
 func superLen(b []byte) (int, error) {
 	le := binary.LittleEndian
@@ -203,9 +218,10 @@ func superLen(b []byte) (int, error) {
 	case string(b[:8]) != magic:
 		return 0, notLog("no magic")
 	case le.Uint32(b[12:]) != byteOrder:
-		return 0, notLog("foreign byte order")
+		return 0, &otherFormat{"a trace log of another byte order"}
 	case le.Uint16(b[8:]) < majorSingle || le.Uint16(b[8:]) > majorHead:
-		return 0, notLog("format version %d.%d", le.Uint16(b[8:]), le.Uint16(b[10:]))
+		return 0, &otherFormat{fmt.Sprintf("a trace log of format %d.%d, which is not known here: formats %d to %d are",
+			le.Uint16(b[8:]), le.Uint16(b[10:]), majorSingle, majorHead)}
 	}
 	n := le.Uint32(b[16:])
 	if n < superFixed || n > maxSuper || n%8 != 0 {
@@ -232,6 +248,7 @@ func decodeSuper(b []byte) (*Super, error) {
 	}
 	s := &Super{
 		Major:        le.Uint16(b[8:]),
+		Minor:        le.Uint16(b[10:]),
 		ID:           le.Uint64(b[24:]),
 		CreateSec:    int64(le.Uint64(b[32:])),
 		CreateNsec:   le.Uint32(b[40:]),

@@ -23,7 +23,8 @@ var variables = []variable{
 	{"vcs.ref.head.name", []string{"GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "GIT_BRANCH"}},
 	{"vcs.ref.head.revision", []string{"GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT"}},
 	{"vcs.ref.head.type", []string{"GITHUB_REF_TYPE"}},
-	{"vcs.repository.name", []string{"GITHUB_REPOSITORY", "CI_PROJECT_NAME"}},
+	{"vcs.repository.name", []string{"CI_PROJECT_NAME"}},
+	{"vcs.owner.name", []string{"CI_PROJECT_NAMESPACE"}},
 	{"vcs.repository.url.full", []string{"CI_PROJECT_URL", "GIT_URL"}},
 }
 
@@ -71,6 +72,10 @@ func ci(getenv func(string) string, set func(key, value string)) {
 				break
 			}
 		}
+	}
+	if owner, name, ok := strings.Cut(getenv("GITHUB_REPOSITORY"), "/"); ok {
+		set("vcs.owner.name", owner)
+		set("vcs.repository.name", name)
 	}
 	if server, repository := getenv("GITHUB_SERVER_URL"), getenv("GITHUB_REPOSITORY"); server != "" && repository != "" {
 		set("vcs.repository.url.full", withoutPassword(server+"/"+repository))

@@ -19,7 +19,13 @@ type ids struct {
 	at   int64               // of the latest start
 	last uint64              // the latest id
 	same map[uint64]struct{} // ids of that time, if there are several
+
+	uid     []byte // the attribute with the id of a log record, up to its time
+	records [recordSlots]struct{ hash, count uint64 }
 }
+
+// recordSlots bounds how many log records are remembered, in a direct-mapped table.
+const recordSlots = 1 << 12
 
 func (d *ids) init(identity string) {
 	sum := sha256.Sum256([]byte("posixtrace otlp " + identity))
@@ -28,6 +34,7 @@ func (d *ids) init(identity string) {
 	if d.trace == [16]byte{} {
 		d.trace[0] = 1
 	}
+	d.uid = append(appendID(append(d.uid[:0], `,{"key":"log.record.uid","value":{"stringValue":"`...), mix(d.seed[0], d.seed[1])), '-')
 }
 
 // hash returns a number for a name.
@@ -70,6 +77,31 @@ func (d *ids) span(rec *posixtrace.Record, name uint64) uint64 {
 
 // traceText is the length of the members of a log record that have the id of a trace.
 const traceText = len(`,"traceId":""`) + 32
+
+// record returns the last part of the id of a log record: the id of its log, its time, and this. It
+// depends on the event, and distinguishes it from others of that time. The time is text that
+// compression finds again in the record. Events that are equal, time included, have different ids.
+func (d *ids) record(rec *posixtrace.Record) uint32 {
+	h := mix(d.seed[1]^uint64(rec.UnixNano), d.seed[0]^uint64(rec.ID)<<32^uint64(rec.Truncation))
+	h = mix(h^(uint64(uint32(rec.PID))<<32|uint64(uint32(rec.TID))), h^rec.Address)
+	if rec.Span|rec.Parent != 0 {
+		h = mix(h^rec.Span, rec.Parent)
+	}
+	data := rec.Data
+	for ; len(data) > 8; data = data[8:] {
+		h = mix(h, binary.LittleEndian.Uint64(data))
+	}
+	var last [8]byte
+	copy(last[:], data)
+	h = mix(h^uint64(len(rec.Data)), binary.LittleEndian.Uint64(last[:]))
+	if slot := &d.records[h%recordSlots]; slot.hash != h {
+		slot.hash, slot.count = h, 0
+	} else {
+		slot.count++
+		h = mix(h, slot.count)
+	}
+	return uint32(h >> 32)
+}
 
 // trace is a trace: its id, and what comes with it.
 type trace struct {

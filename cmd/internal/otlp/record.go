@@ -101,15 +101,18 @@ func (l *Log) record(rec *posixtrace.Record, t *eventType, s *span) {
 	if body, ok := bodyOf(rec); ok {
 		b = appendValue(append(b, `,"body":`...), body)
 	}
-	b = l.appendAttributes(b, rec, t)
+	b = l.appendAttributes(b, rec, t, at)
 	l.records.end(append(b, '}'))
 }
 
-// appendAttributes appends the attributes of a log record.
-func (l *Log) appendAttributes(b []byte, rec *posixtrace.Record, t *eventType) []byte {
+// appendAttributes appends the attributes of a log record. at is its time, as text.
+func (l *Log) appendAttributes(b []byte, rec *posixtrace.Record, t *eventType, at []byte) []byte {
 	start := len(b)
 	b = append(b, `,"attributes":`...)
 	first := len(b)
+	b = append(append(append(b, l.ids.uid...), at...), '-')
+	b = append(appendHex32(b, l.ids.record(rec)), `"}}`...)
+	b = append(b, t.named...)
 	b = append(b, l.phraseOf(rec)...)
 	if isOdd(rec, t) {
 		b = appendOdd(b, rec, t)

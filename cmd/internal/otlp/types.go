@@ -28,6 +28,7 @@ type eventType struct {
 	name   []byte // a JSON string
 	raw    []byte // an attribute, if the name is not UTF-8
 	record []byte // members of a log record
+	named  []byte // an attribute of one: Collectors such as 0.119 drop the member eventName
 	kind   kind
 	span   *spanType // of begins and ends
 	call   bool      // system calls
@@ -55,6 +56,7 @@ func (l *Log) typeOf(id posixtrace.EventID) *eventType {
 func (l *Log) newType(id posixtrace.EventID, name string) *eventType {
 	t := &eventType{name: jsonName(name), raw: rawName(name)}
 	t.record = append(append(t.record, `,"eventName":`...), t.name...)
+	t.named = append(append(append(t.named, `,{"key":"event.name","value":{"stringValue":`...), t.name...), `}}`...)
 	if id.System() {
 		t.kind = systemKind(id)
 		t.call = id > posixtrace.EventUnnamed && strings.HasPrefix(name, "syscall.")

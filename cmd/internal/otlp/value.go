@@ -55,6 +55,11 @@ func hex8(n uint32) uint64 {
 	return x + '0'*ones + letters*('a'-'0'-10)
 }
 
+// appendHex32 appends eight digits.
+func appendHex32(b []byte, n uint32) []byte {
+	return binary.BigEndian.AppendUint64(b, hex8(n))
+}
+
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString[T string | []byte](b []byte, s T) []byte { return output.AppendJSONString(b, s) }
 

@@ -266,6 +266,15 @@ func compareOTLP(t *testing.T, program, dir string, env, selection []string, log
 				t.Errorf("two spans have the id %s", it.Span)
 			}
 			ids[it.Span] = true
+			continue
+		}
+		if it.Attributes["event.name"] != it.Name {
+			t.Errorf("a record named %q has the attribute %q", it.Name, it.Attributes["event.name"])
+		}
+		if id := text(it.Attributes["log.record.uid"]); id == "" || selection != nil && ids[id] { // damage makes equal events
+			t.Errorf("another record has the id %q", id)
+		} else {
+			ids[id] = true
 		}
 	}
 	if dropped != min(lost, math.MaxUint32) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // decoder builds testdata/modules/otlp, the strict decoder of the OpenTelemetry Collector.
@@ -129,7 +130,11 @@ func eventsOf(items []otlpItem) (list []happened) {
 		a := it.Attributes
 		pid, tid := text(a["process.pid"]), text(a["thread.id"])
 		if it.Kind == "log" {
-			list = append(list, happened{rawName(it.Name, a, ""), it.Start, pid, tid, text(it.Body), a["posixtrace.map.start"] != nil})
+			data := text(it.Body)
+			if data == "" {
+				data = text(a["posixtrace.data"]) // of a system event that is not decoded
+			}
+			list = append(list, happened{rawName(it.Name, a, ""), it.Start, pid, tid, data, a["posixtrace.map.start"] != nil})
 			continue
 		}
 		for _, e := range it.Events {
@@ -181,20 +186,24 @@ func dumpedEvents(t *testing.T, dir string, env, selection []string, log string)
 			Nsec     int64
 			PID, TID int
 			Event    string
-			Class    string
+			ID       posixtrace.EventID
 			Data     *string
 			Base64   *string `json:"data_base64"`
 		}
 		if err := json.Unmarshal(in.Bytes(), &ev); err != nil {
 			t.Fatal(err)
 		}
+		switch ev.ID { // a damaged log may have another name
+		case posixtrace.EventProcExec:
+			ev.Event = "proc.exec"
+		case posixtrace.EventProcExit:
+			ev.Event = "proc.exit"
+		}
 		h := happened{name: ev.Event, time: uint64(max(ev.Sec*1e9+ev.Nsec, 0)), pid: positive(ev.PID), tid: positive(ev.TID)}
-		if ev.Class == "user" || strings.HasPrefix(ev.Event, "output.") {
-			if ev.Data != nil {
-				h.data = *ev.Data
-			} else if ev.Base64 != nil {
-				h.data = *ev.Base64
-			}
+		if ev.Data != nil {
+			h.data = *ev.Data
+		} else if ev.Base64 != nil {
+			h.data = *ev.Base64
 		}
 		list = append(list, h)
 	}

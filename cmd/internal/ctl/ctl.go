@@ -12,6 +12,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/status"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -160,6 +161,9 @@ func showStatus(env *cli.Env, args *cli.Args, s *posixtrace.Stream) error {
 	f = status.Fields(f, st)
 	f.Add("missed", st.Missed)
 	f.Add("missed_error", status.MissedText(st.MissedError))
+	if n, ok := redact.Count(info.Path); ok {
+		f.Add("redacted", n)
+	}
 	if args.Has("json") {
 		_, err = env.Stdout.Write(f.AppendJSON(nil))
 	} else {

@@ -79,3 +79,40 @@ func appendEscapedByte(b []byte, c byte) []byte {
 func AppendHexByte(b []byte, c byte) []byte {
 	return append(b, '\\', 'x', HexDigits[c>>4], HexDigits[c&15])
 }
+
+// Byte returns the byte that the start of b stands for, as Append escapes it, and the length of its
+// escape sequence, 1 if it is not escaped.
+func Byte(b []byte) (c byte, n int) {
+	if b[0] != '\\' || len(b) < 2 {
+		return b[0], 1
+	}
+	switch b[1] {
+	case 'n':
+		return '\n', 2
+	case 't':
+		return '\t', 2
+	case '"', '\\':
+		return b[1], 2
+	case 'x':
+		if len(b) < 4 {
+			break
+		}
+		if hi, lo := hexDigit(b[2]), hexDigit(b[3]); hi < 16 && lo < 16 {
+			return hi<<4 | lo, 4
+		}
+	}
+	return b[0], 1
+}
+
+// hexDigit returns the value of a hexadecimal digit, 16 for any other byte.
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10
+	}
+	return 16
+}

@@ -17,11 +17,16 @@ func contextEnv(env *cli.Env, t *target.Target) []string {
 	environ := os.Environ()
 	found := tracecontext.Find(env.Getenv)
 	if found.Malformed != "" && t.New(tracecontext.EventMalformed) {
-		t.Event(tracecontext.EventMalformed, []byte(found.Malformed))
-		env.Note("ignored: malformed " + found.Malformed)
+		text := found.Malformed
+		if t.Rewrite != nil {
+			text = string(t.Rewrite([]byte(text), false))
+		}
+		text = tracecontext.Shown(text)
+		t.Event(tracecontext.EventMalformed, []byte(text))
+		env.Note("ignored: malformed " + text)
 	}
 	if t.Rewrite != nil {
-		found.Context.State = string(t.Rewrite([]byte(found.Context.State)))
+		found.Context.State = string(t.Rewrite([]byte(found.Context.State), false))
 	}
 	if !found.Valid || !t.Record(posixtrace.EventProcContext, found.Context.Append(nil)) {
 		return environ

@@ -23,9 +23,9 @@ func redactFor(t *target.Target) (list secrets) {
 	return list
 }
 
-func (list secrets) text(b []byte) []byte {
+func (list secrets) text(b []byte, cut bool) []byte {
 	for _, s := range list {
-		b = s.Bytes(b)
+		b = s.Text(b, cut)
 	}
 	return b
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -15,6 +16,8 @@ type Filter struct {
 	set   *Set
 	name  func(posixtrace.EventID) string
 	lines map[output]*Line
+	calls *Transfers
+	full  bool // there was no room for a line: one that is unknown may have an open match
 }
 
 // output is the captured output of a process, or another sequence of lines.
@@ -32,7 +35,7 @@ func (s *Set) NewFilter(name func(posixtrace.EventID) string) *Filter {
 	if s == nil {
 		return nil
 	}
-	return &Filter{set: s, name: name, lines: map[output]*Line{}}
+	return &Filter{set: s, name: name, lines: map[output]*Line{}, calls: s.NewTransfers()}
 }
 
 // Records replaces the matches in the data of events.
@@ -69,8 +72,22 @@ func (f *Filter) Record(rec *posixtrace.Record) {
 		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
 			rec.Data = f.end(rec.Data, len(d.Path), more)
 		}
-	case strings.HasPrefix(f.name(id), "syscall."):
-		f.call(rec)
+	case id == posixtrace.EventProcExit:
+		f.exit(rec.PID)
+	default:
+		if name := f.name(id); strings.HasPrefix(name, "syscall.") {
+			f.call(name, rec)
+		}
+	}
+}
+
+// exit forgets a process that has ended.
+func (f *Filter) exit(pid int) {
+	f.calls.Exit(pid)
+	for key := range f.lines {
+		if key.pid == pid && key.id != posixtrace.EventOutputStdout && key.id != posixtrace.EventOutputStderr {
+			delete(f.lines, key) // the lines of its output come later
+		}
 	}
 }
 
@@ -141,9 +158,27 @@ func (f *Filter) output(rec *posixtrace.Record, more More) {
 
 // user replaces in the data of an event of a program, which may be a line of its output.
 func (f *Filter) user(rec *posixtrace.Record, more More) {
+	if rec.Address&posixtrace.SpoolAddress == posixtrace.SpoolAddress && shellCut(f.name(rec.ID), rec.Data) {
+		more = Continues
+	}
 	b, n := f.next(rec, rec.Data, more)
 	f.Count += uint64(n)
 	rec.Data = b
+}
+
+// shellCut reports whether a shell may have written only the beginning of the data of an event: a line has
+// room for 4040 bytes of name and data with escape sequences, or for 980.
+func shellCut(name string, data []byte) bool {
+	n := len(name) + len(data)
+	for _, c := range data {
+		switch {
+		case c == '"' || c == '\\' || c == '\n' || c == '\t':
+			n++
+		case c < ' ' || c == 0x7f:
+			n += 3
+		}
+	}
+	return n >= 977 && n <= 980 || n >= 4037 // an escape sequence may be cut, too
 }
 
 // next replaces in a line of a sequence of lines.
@@ -151,35 +186,51 @@ func (f *Filter) next(rec *posixtrace.Record, b []byte, more More) ([]byte, int)
 	key := output{rec.ID, rec.PID}
 	l := f.lines[key]
 	if l == nil {
+		if f.full {
+			return []byte(Mark), 1
+		}
 		if more == Ends && !f.set.suspects(b) {
 			return b, 0
 		}
 		l = f.set.NewLine()
 	}
 	b, n := l.Next(b, more)
+	_, known := f.lines[key]
 	switch {
 	case l.Idle():
 		delete(f.lines, key)
-	case len(f.lines) < maxOutputs:
+	case known || len(f.lines) < maxOutputs:
 		f.lines[key] = l
+	default:
+		f.full = true
 	}
 	return b, n
 }
 
 // call replaces in the arguments of a system call.
-func (f *Filter) call(rec *posixtrace.Record) {
+func (f *Filter) call(name string, rec *posixtrace.Record) {
 	d, err := posixtrace.DecodeSyscall(rec.Data)
 	if err != nil {
 		return
 	}
-	n := f.set.Call(&d)
 	cut := rec.Truncation != posixtrace.TruncationNone
-	if last := len(d.Args) - 1; cut && last >= 0 {
+	last := len(d.Args) - 1
+	if cut && last >= 0 {
+		d.Args[last].Cut = true
+	}
+	var moved []byte
+	if len(d.Args) > 1 {
+		moved = d.Args[1].Value
+	}
+	n := f.calls.Call(name, rec.PID, &d, nil)
+	// The rest of a match that an earlier call began does not count.
+	changed := n > 0 || cut || len(d.Args) > 1 && !bytes.Equal(moved, d.Args[1].Value)
+	if cut && last >= 0 {
 		d.Args[last].Value = f.piece(d.Args[last].Value, Continues)
 	} else if cut {
 		d.Opened = f.piece(d.Opened, Continues)
 	}
-	if n == 0 && !cut {
+	if !changed {
 		return
 	}
 	f.Count += uint64(n)
@@ -195,19 +246,48 @@ func (s *Set) Call(d *posixtrace.SyscallData) (n int) {
 	d.Opened, n = s.Bytes(d.Opened)
 	for i := range d.Args {
 		a := &d.Args[i]
-		if !a.String && !bytes.ContainsAny(a.Value, "\"<:/@") {
-			continue
+		if !a.String {
+			if !bytes.ContainsAny(a.Value, "\"<:/@") {
+				continue
+			}
+			b, k := s.quoted(a.Value)
+			a.Value = b
+			n += k
 		}
 		more := Ends
 		if a.Cut {
 			more = Continues
 		}
-		l := Line{set: s}
-		b, k := l.Piece(a.Value, more)
-		a.Value = b
+		spans, _ := s.NewLine().spans(a.Value, more)
+		if a.String {
+			spans = s.escaped(spans, a.Value, more)
+		}
+		var k int
+		a.Value, k = replace(a.Value, spans)
 		n += k
 	}
 	return n
+}
+
+// escaped appends the matches in the text that b stands for, if b has escape sequences: the functions of
+// shells write such lines.
+func (s *Set) escaped(spans []span, b []byte, more More) []span {
+	if bytes.IndexByte(b, '\\') < 0 {
+		return spans
+	}
+	var text []byte
+	var at []int // of each byte of the text in b
+	for i := 0; i < len(b); {
+		c, n := escape.Byte(b[i:])
+		text, at = append(text, c), append(at, i)
+		i += n
+	}
+	at = append(at, len(b))
+	list, _ := s.NewLine().spans(text, more)
+	for _, m := range list {
+		spans = append(spans, span{at[m.from], at[m.to]})
+	}
+	return spans
 }
 
 // suspects reports whether a text, or a part of it, may match.

@@ -37,11 +37,25 @@ const beginning = 4
 
 // Piece returns b with all matches replaced, and their number. Without a match that is b itself.
 func (l *Line) Piece(b []byte, more More) ([]byte, int) {
+	spans, n := l.spans(b, more)
+	b, _ = replace(b, spans)
+	return b, n
+}
+
+// spans returns the parts of b to replace, none of which overlap, and the number of matches.
+func (l *Line) spans(b []byte, more More) (spans []span, n int) {
 	s := l.set
-	if s == nil || s.all || more == Ends && l.open == nil {
-		return s.Bytes(b)
+	if s == nil || len(b) == 0 {
+		if more == Ends {
+			l.open = nil
+		}
+		return nil, 0
 	}
-	spans := s.find(nil, b)
+	spans = s.find(nil, b)
+	if s.all || more == Ends && l.open == nil {
+		spans = merge(spans)
+		return spans, len(spans)
+	}
 	known := len(spans)
 	var left []open
 	again := 0
@@ -72,11 +86,22 @@ func (l *Line) Piece(b []byte, more More) ([]byte, int) {
 		}
 	}
 	l.open = left
-	b, n := replace(b, spans)
+	spans = merge(spans)
+	n = len(spans)
 	if again > 0 && n > 0 && known == 0 {
 		n-- // the earlier piece counted it
 	}
-	return b, n
+	return spans, n
+}
+
+// clone returns a Line that goes on by itself.
+func (l *Line) clone() *Line {
+	c := *l
+	c.open = slices.Clone(l.open)
+	for i := range c.open {
+		c.open[i].pcs = slices.Clone(c.open[i].pcs)
+	}
+	return &c
 }
 
 // Next is Piece for the lines of an output: a private key goes on in the next line.

@@ -76,16 +76,26 @@ func replace(b []byte, spans []span) ([]byte, int) {
 	if len(spans) == 0 {
 		return b, 0
 	}
-	slices.SortFunc(spans, func(x, y span) int { return cmp.Compare(x.from, y.from) })
+	spans = merge(spans)
 	out := make([]byte, 0, len(b)+len(spans)*len(Mark))
-	n, at := 0, 0
-	for i := 0; i < len(spans); n++ {
-		part := spans[i]
-		for i++; i < len(spans) && spans[i].from < part.to; i++ {
-			part.to = max(part.to, spans[i].to)
-		}
+	at := 0
+	for _, part := range spans {
 		out = append(append(out, b[at:part.from]...), Mark...)
 		at = part.to
 	}
-	return append(out, b[at:]...), n
+	return append(out, b[at:]...), len(spans)
+}
+
+// merge sorts parts and makes one of those that overlap.
+func merge(spans []span) []span {
+	slices.SortFunc(spans, func(x, y span) int { return cmp.Compare(x.from, y.from) })
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.from < out[n-1].to {
+			out[n-1].to = max(out[n-1].to, s.to)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
 }

@@ -80,12 +80,16 @@ func Decode(text []byte) (*Set, bool) {
 	return set, err == nil
 }
 
-// Bytes replaces the matches in a text that is whole.
-func (s *Shared) Bytes(b []byte) []byte {
+// Text replaces the matches in a text. cut: the text is only the beginning of one.
+func (s *Shared) Text(b []byte, cut bool) []byte {
 	if s == nil {
 		return b
 	}
-	b, n := s.Set.Bytes(b)
+	more := Ends
+	if cut {
+		more = Continues
+	}
+	b, n := s.NewLine().Piece(b, more)
 	s.count += uint64(n)
 	return b
 }
@@ -97,19 +101,21 @@ func (s *Shared) Add(n int) {
 	}
 }
 
-// Close adds the number of matches to that of the stream.
-func (s *Shared) Close() {
+// Close adds the number of matches to that of the stream, and returns the sum.
+func (s *Shared) Close() (sum uint64) {
 	if s == nil || s.file == nil {
-		return
+		return 0
 	}
 	defer s.file.Close()
 	fd := int(s.file.Fd())
 	if s.count == 0 || !lock(fd) {
-		return
+		return readCount(s.file) + s.count
 	}
-	s.file.WriteAt(fmt.Appendf(nil, "%0*d", countSize-1, readCount(s.file)+s.count), 0)
+	sum = readCount(s.file) + s.count
+	s.file.WriteAt(fmt.Appendf(nil, "%0*d", countSize-1, sum), 0)
 	unix.Flock(fd, unix.LOCK_UN)
 	s.count = 0
+	return sum
 }
 
 // lock locks the file of the count. It gives up after a fifth of a second: a process that is stopped
@@ -128,14 +134,18 @@ func lock(fd int) bool {
 	return false
 }
 
-// Count returns the number of matches that the processes of a stream have reported.
-func Count(stream string) uint64 {
+// Event is the name of the user event with the number of matches, which a shutdown records.
+const Event = "redact.matches"
+
+// Count returns the number of matches that the processes of a stream have reported. ok: the stream has
+// patterns.
+func Count(stream string) (n uint64, ok bool) {
 	f, _, err := spool.ReadPatterns(stream)
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	defer f.Close()
-	return readCount(f)
+	return readCount(f), true
 }
 
 func readCount(f *os.File) uint64 {

@@ -10,6 +10,7 @@ import (
 func (s *session) contextEnv(environ []string) []string {
 	s.context = tracecontext.Find(s.env.Getenv)
 	if s.context.Malformed != "" {
+		s.context.Malformed = tracecontext.Shown(s.redactText(s.context.Malformed))
 		s.env.Note("ignored: malformed " + s.context.Malformed)
 	}
 	if !s.context.Valid || !s.rec.Wants(posixtrace.EventProcContext) {
@@ -25,7 +26,7 @@ func (s *session) recordContext() {
 	if s.context.Malformed != "" {
 		if id, err := s.stream.EventID(tracecontext.EventMalformed); err == nil {
 			ev.ID = id
-			s.rec.Record(ev, []byte(s.redactText(s.context.Malformed)))
+			s.rec.Record(ev, []byte(s.context.Malformed))
 		}
 	}
 	if s.context.Valid {

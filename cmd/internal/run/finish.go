@@ -54,7 +54,7 @@ func (s *session) finish(failed bool) (lost bool) {
 	s.closeSpool()
 	s.endTracer()
 	s.stopLive()
-	s.recordRedacted()
+	s.countRedacted()
 	s.rec.Close()
 	if s.plan.log == "" {
 		s.showStream(failed)

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"io/fs"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/capture"
@@ -17,10 +16,6 @@ import (
 // The secrets of a run are replaced where its events are made: here in the command line and in the
 // output, in the tracer in what it reads, and by ptrace-event in its data and by whichever process
 // drains the spool in its lines. Those find the patterns beside the stream.
-
-// redactedEvent is the name of the user event with the number of matches, which --redact records at
-// the end.
-const redactedEvent = "redact.matches"
 
 // conceal replaces the secrets in the messages and in the command line that the stream records.
 func (p *runPlan) conceal(env *cli.Env) {
@@ -93,17 +88,20 @@ func redactLines(set *redact.Set, count *atomic.Uint64) func(line []byte, f capt
 	}
 }
 
-// recordRedacted records how many matches were replaced, and reports them.
-func (s *session) recordRedacted() {
+// countRedacted adds the matches that this process has replaced to those of the stream, which the shutdown
+// records, and reports how many there are.
+func (s *session) countRedacted() {
 	if s.plan.redact == nil {
 		return
 	}
-	n := s.redacted.Load()
-	if info, err := s.stream.Info(); err == nil {
-		n += redact.Count(info.Path)
+	info, err := s.stream.Info()
+	if err != nil {
+		return
 	}
-	if id, err := s.stream.EventID(redactedEvent); err == nil && id.User() {
-		s.rec.Record(posixtrace.EventInfo{ID: id, PID: s.target()}, strconv.AppendUint(nil, n, 10))
+	n := s.redacted.Load()
+	if r := redact.Of(info.Path); r != nil {
+		r.Add(int(n))
+		n = r.Close()
 	}
 	if n > 0 {
 		s.env.Note(cli.Plural(n, "match", "matches") + " redacted")

@@ -43,7 +43,7 @@ type Consumer struct {
 
 	marks marks
 
-	rewrite func(text []byte) []byte // replaces secrets; may be nil
+	rewrite Rewrite // replaces secrets; may be nil
 }
 
 // NewConsumer returns a consumer for the spool of a stream. orphan says that the stream's

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
@@ -35,7 +37,7 @@ const lastWait = 100 * time.Millisecond
 func (c *Consumer) drainRest() error {
 	err := c.drainRotated()
 	for until := time.Now().Add(lastWait); err == nil; time.Sleep(time.Millisecond) {
-		f, _, e := c.d.file(c.d.name, os.O_RDONLY)
+		f, _, e := c.d.file(c.d.name, c.mode())
 		if e != nil {
 			return e
 		}
@@ -51,7 +53,7 @@ func (c *Consumer) drainRest() error {
 
 // drainCurrent drains the file that shells append to, and returns its size.
 func (c *Consumer) drainCurrent() (size int64, err error) {
-	f, fi, err := c.d.file(c.d.name, os.O_RDONLY)
+	f, fi, err := c.d.file(c.d.name, c.mode())
 	if err != nil {
 		return 0, err
 	}
@@ -64,7 +66,7 @@ func (c *Consumer) drainCurrent() (size int64, err error) {
 func (c *Consumer) drainRotated() error {
 	for i := 0; i < len(c.st.rotated); {
 		gen := c.st.rotated[i].gen
-		f, _, err := c.d.file(rotatedName(gen), os.O_RDONLY)
+		f, _, err := c.d.file(rotatedName(gen), c.mode())
 		gone := errors.Is(err, fs.ErrNotExist)
 		if err != nil && !gone {
 			return err
@@ -103,6 +105,9 @@ func (c *Consumer) drainFile(f *os.File, gen int64, complete bool) error {
 	}
 	size := fi.Size()
 	c.file = inode(fi)
+	if c.rewrite != nil {
+		defer c.erase(f, *done, done)
+	}
 	end := size
 	if size-*done > c.bound {
 		if c.attr.StreamFullPolicy == posixtrace.PolicyLoop {
@@ -160,6 +165,29 @@ func (c *Consumer) drainFile(f *os.File, gen int64, complete bool) error {
 		return c.advance(done, int(size-*done))
 	}
 	return nil
+}
+
+// mode returns how to open the files of lines.
+func (c *Consumer) mode() int {
+	if c.rewrite != nil {
+		return os.O_RDWR // for erase
+	}
+	return os.O_RDONLY
+}
+
+// erase overwrites the lines of a file that are drained, which may have secrets. start is the end of those
+// that were drained before. The size of the file stays, because shells append to it.
+func (c *Consumer) erase(f *os.File, start int64, done *int64) {
+	if *done == start || unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, *done) == nil {
+		return
+	}
+	for zero := make([]byte, 64<<10); start < *done; { // the file system has no holes
+		n, err := f.WriteAt(zero[:min(int64(len(zero)), *done-start)], start)
+		if err != nil {
+			return
+		}
+		start += int64(n)
+	}
 }
 
 // advance saves that n more bytes of a file are drained.

@@ -4,12 +4,23 @@ import (
 	"bytes"
 	"math"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // MaxLine is the length limit of a line, its newline included. Writes up to this size
 // (PIPE_BUF) do not interleave.
 const MaxLine = 4096
+
+// A shell writes at most MaxLine-shellHead bytes of name and data, or shellRoom bytes if it writes in
+// pieces of 1024: see shell/pt.bash.
+const (
+	shellHead = 56
+	shellRoom = 980
+)
+
+// full reports whether a shell cuts a name and data of n bytes.
+func full(n int) bool { return n == shellRoom || n >= MaxLine-shellHead }
 
 // line is one parsed line of a spool.
 type line struct {
@@ -21,6 +32,7 @@ type line struct {
 	parent uint64 // key of the enclosing span, 0 for none
 	trace  []byte // encoded trace context of the span that the event starts, nil for none
 	data   []byte
+	cut    bool   // the shell may have written only the beginning of the data
 	lost   uint64 // if the line is not an event: how many lost events it stands for
 	end    int    // offset of its end in the batch, the newline included
 }
@@ -68,6 +80,7 @@ func parse(b []byte) (l line, ok bool) {
 	up, coarse := bytes.CutPrefix(when, plus)
 	l.nanos = nanos(up)
 	l.coarse = coarse && l.nanos != 0
+	l.cut = full(len(name) + len(data))
 	l.data = unescape(data)
 	return l, true
 }
@@ -143,46 +156,9 @@ func unescape(b []byte) []byte {
 	}
 	out := b[:i]
 	for i < len(b) {
-		c, n := unescapeByte(b[i:])
+		c, n := escape.Byte(b[i:])
 		out = append(out, c)
 		i += n
 	}
 	return out
-}
-
-// unescapeByte returns the byte that the start of b stands for, and the length of its
-// escape sequence, 1 if it is not escaped.
-func unescapeByte(b []byte) (c byte, n int) {
-	if b[0] != '\\' || len(b) < 2 {
-		return b[0], 1
-	}
-	switch b[1] {
-	case 'n':
-		return '\n', 2
-	case 't':
-		return '\t', 2
-	case '"', '\\':
-		return b[1], 2
-	case 'x':
-		if len(b) < 4 {
-			break
-		}
-		if hi, lo := hexDigit(b[2]), hexDigit(b[3]); hi < 16 && lo < 16 {
-			return hi<<4 | lo, 4
-		}
-	}
-	return b[0], 1
-}
-
-// hexDigit returns the value of a hexadecimal digit, 16 for any other byte.
-func hexDigit(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10
-	}
-	return 16
 }

@@ -77,7 +77,7 @@ func (c *Consumer) record(l *line, address uint64) {
 		return
 	}
 	if c.rewrite != nil {
-		l.name, l.data, l.trace = c.rewrite(l.name), c.rewrite(l.data), rewriteState(l.trace, c.rewrite)
+		l.name, l.data, l.trace = c.rewrite(l.name, false), c.rewrite(l.data, l.cut), rewriteState(l.trace, c.rewrite)
 	}
 	if string(l.name) == tracecontext.EventMalformed && c.knows(tracecontext.EventMalformed) {
 		return // reported already

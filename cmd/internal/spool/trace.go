@@ -28,11 +28,11 @@ func traceContext(b []byte) []byte {
 }
 
 // rewriteState rewrites the state of a context, the only text in it.
-func rewriteState(trace []byte, rewrite func([]byte) []byte) []byte {
+func rewriteState(trace []byte, rewrite Rewrite) []byte {
 	d, err := posixtrace.DecodeContext(trace)
 	if err != nil || d.State == "" {
 		return trace
 	}
-	d.State = string(rewrite([]byte(d.State)))
+	d.State = string(rewrite([]byte(d.State), false))
 	return d.Append(nil)
 }

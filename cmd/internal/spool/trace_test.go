@@ -120,7 +120,7 @@ func TestMalformedContextOnce(t *testing.T) {
 
 // A secret in the state of a context is replaced; the ids stay.
 func TestRewriteState(t *testing.T) {
-	hide := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("secret"), []byte("***")) }
+	hide := func(b []byte, _ bool) []byte { return bytes.ReplaceAll(b, []byte("secret"), []byte("***")) }
 	for state, want := range map[string]string{"a=secret,b=1": "a=***,b=1", "a=1": "a=1", "": ""} {
 		trace := traceContext([]byte(given + ":" + around + ":" + state))
 		d, err := posixtrace.DecodeContext(rewriteState(trace, hide))

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -18,19 +19,40 @@ import (
 const SpoolWait = 5 * time.Second
 
 func init() {
-	spool.Rewriter = func(stream string) (func([]byte) []byte, func()) {
+	spool.Rewriter = func(stream string) (spool.Rewrite, func()) {
 		r := redact.Of(stream)
 		if r == nil {
 			return nil, nil
 		}
-		return r.Bytes, r.Close
+		return r.Text, func() { r.Close() }
 	}
 	tool.BeforeShutdown(func(s *posixtrace.Stream, orphan bool) {
 		if c, err := spool.NewConsumer(s, orphan); err == nil {
 			c.Finish(SpoolWait)
 			c.Close()
+			recordRedacted(s)
 		}
 	})
+}
+
+// recordRedacted records how many matches of --redact were replaced, if the stream has patterns.
+func recordRedacted(s *posixtrace.Stream) {
+	info, err := s.Info()
+	if err != nil {
+		return
+	}
+	n, ok := redact.Count(info.Path)
+	if !ok {
+		return
+	}
+	id, err := s.EventID(redact.Event)
+	if err != nil || !id.User() {
+		return
+	}
+	if rec, err := s.Recorder(); err == nil {
+		rec.Record(posixtrace.EventInfo{ID: id, PID: info.PID}, strconv.AppendUint(nil, n, 10))
+		rec.Close()
+	}
 }
 
 // DrainSpool drains the spool of a stream. It ignores errors: the next command retries.

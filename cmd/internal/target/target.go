@@ -18,8 +18,8 @@ import (
 type Target struct {
 	Refused bool // no stream took an event
 
-	// Rewrite, if not nil, replaces the secrets in a name or in data.
-	Rewrite func(text []byte) []byte
+	// Rewrite, if not nil, replaces the secrets in a name or in data. cut: only the beginning is known.
+	Rewrite func(text []byte, cut bool) []byte
 
 	pid     int
 	tid     int
@@ -90,13 +90,16 @@ func (t *Target) SetThread(tid int) {
 }
 
 // Event records one event. Its error concerns the name only.
-func (t *Target) Event(name string, data []byte) error {
+func (t *Target) Event(name string, data []byte) error { return t.CutEvent(name, data, false) }
+
+// CutEvent is Event for data that may be only the beginning of what the event is about.
+func (t *Target) CutEvent(name string, data []byte, cut bool) error {
 	id, err := t.ID(name)
 	if err != nil {
 		return err
 	}
 	if t.Rewrite != nil {
-		data = t.Rewrite(data)
+		data = t.Rewrite(data, cut)
 	}
 	if !t.Record(id, data) {
 		t.Refused = true
@@ -131,7 +134,7 @@ func (t *Target) Record(id posixtrace.EventID, data []byte) bool {
 // ID returns the id of an event name, or 0 without a stream.
 func (t *Target) ID(name string) (id posixtrace.EventID, err error) {
 	if t.Rewrite != nil {
-		name = string(t.Rewrite([]byte(name)))
+		name = string(t.Rewrite([]byte(name), false))
 	}
 	if id, ok := t.ids[name]; ok {
 		return id, nil

@@ -8,13 +8,13 @@ import (
 type Found struct {
 	Valid     bool // it has one
 	Context   posixtrace.ContextData
-	Malformed string // a variable with a malformed value, as NAME=VALUE, or ""
+	Malformed string // a variable with a malformed value, as NAME=VALUE, or "". Show it by Shown.
 }
 
 // EventMalformed is the name of the user event that keeps Found.Malformed in the log.
 const EventMalformed = "tracecontext.malformed"
 
-// maxShown bounds Found.Malformed.
+// maxShown bounds what Shown returns.
 const maxShown = 128
 
 // Find returns the context of a new span within the one that the environment has. An empty variable
@@ -28,17 +28,18 @@ func Find(getenv func(string) string) (f Found) {
 	d, err := New(parent, state)
 	switch {
 	case err != nil:
-		f.Malformed = shown(Parent, parent)
+		f.Malformed = Parent + "=" + parent
 		return f
-	case state != "" && d.State == "":
-		f.Malformed = shown(State, state)
+	case !ValidState(state):
+		f.Malformed = State + "=" + state
 	}
 	f.Valid, f.Context = true, d
 	return f
 }
 
-func shown(name, value string) string {
-	s := name + "=" + value
+// Shown returns as much of Found.Malformed as a message needs. What must not be seen of it must be
+// replaced before, as long as it is whole.
+func Shown(s string) string {
 	if len(s) > maxShown {
 		s = s[:maxShown] + "..."
 	}

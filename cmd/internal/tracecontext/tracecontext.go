@@ -36,7 +36,7 @@ const (
 )
 
 // New returns the context of a new span: its trace, its parent and its flags are those of the value
-// of TRACEPARENT, its id is random. A state that is malformed or empty is left out. Errors:
+// of TRACEPARENT, its id is random. A state that is malformed, empty or longer than 4096 bytes is left out. Errors:
 // ErrMalformed parent is malformed.
 func New(parent, state string) (posixtrace.ContextData, error) {
 	d, err := Parse(parent)
@@ -45,7 +45,7 @@ func New(parent, state string) (posixtrace.ContextData, error) {
 	}
 	d.Parent = d.SpanID
 	binary.BigEndian.PutUint64(d.SpanID[:], 1+rand.Uint64N(math.MaxUint64)) // 0 is no id
-	if ValidState(state) {
+	if n, ok := members(state); ok && n > 0 && len(state) <= maxState {
 		d.State = state
 	}
 	return d, nil
@@ -96,11 +96,14 @@ const (
 	maxState   = 4096
 )
 
-// ValidState reports whether s is a list of TRACESTATE with at least one member.
+// ValidState reports whether s is a list of TRACESTATE, which may be empty.
 func ValidState(s string) bool {
-	if len(s) > maxState {
-		return false
-	}
+	_, ok := members(s)
+	return ok
+}
+
+// members returns the number of members of a list of TRACESTATE. ok: the list is well-formed.
+func members(s string) (n int, ok bool) {
 	keys := map[string]bool{}
 	for member := range strings.SplitSeq(s, ",") {
 		member = strings.Trim(member, " \t")
@@ -109,13 +112,13 @@ func ValidState(s string) bool {
 		}
 		key, value, ok := strings.Cut(member, "=")
 		if !ok || keys[key] || !validKey(key) || !validValue(value) {
-			return false
+			return 0, false
 		}
 		if keys[key] = true; len(keys) > maxMembers {
-			return false
+			return 0, false
 		}
 	}
-	return len(keys) > 0
+	return len(keys), true
 }
 
 // validKey reports whether s is a key.

@@ -65,7 +65,7 @@ func (t *tracer) appendBlocks(b []byte, tid int, addr uint64, count int, total u
 		b = append(b, '{')
 		if n < len(data) {
 			b = appendAddress(b, base)
-		} else if b = appendQuoted(b, t.redactText(data, uint64(n) < min(size, total))); uint64(n) < min(size, total) {
+		} else if b = appendQuoted(b, data); uint64(n) < min(size, total) {
 			b = append(b, "..."...)
 		}
 		b = append(strconv.AppendUint(append(b, ", "...), size, 10), '}')

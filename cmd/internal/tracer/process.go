@@ -125,6 +125,7 @@ func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 	}
 	if tid == k.pid {
 		t.forgetSpace(k.pid)
+		t.transfers.Exit(k.pid)
 		t.recipeEnded(k, status)
 		if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExit, k) {
 			d := posixtrace.NewExitData(status, u)

@@ -3,48 +3,63 @@
 package tracer
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// transfer is a direction of a descriptor of a process.
-type transfer struct {
-	pid, fd int
-	out     bool
-}
-
-// maxTransfers bounds the descriptors with an open match.
-const maxTransfers = 1024
-
-// redactCall replaces the secrets in the arguments of a call. A secret that a program reads or writes in
-// several calls is hidden but for its first bytes.
+// redactCall replaces the secrets in the arguments of a call.
 func (t *tracer) redactCall(k *task, d *posixtrace.SyscallData) {
 	if t.redact == nil {
 		return
 	}
-	list := k.call.kinds()
-	if len(list) > 1 && list[0] == kFD && (list[1] == kIn || list[1] == kOut) && len(d.Args) > 1 && d.Args[1].String {
-		key := transfer{k.pid, int(int32(k.call.raw[0])), list[1] == kIn}
-		d.Args[1].Value = t.redactData(key, &d.Args[1])
-	}
-	t.redact.Add(t.redact.Call(d))
+	t.redact.Add(t.transfers.Call(callName(k.call.nr), k.pid, d, func(part int) []byte { return t.tail(k, d, part) }))
 }
 
-// redactData replaces the secrets in the bytes that a call has transferred.
-func (t *tracer) redactData(key transfer, a *posixtrace.SyscallArg) []byte {
-	l := t.transfers[key]
-	if l == nil {
-		l = t.redact.NewLine()
+// tailMax bounds the bytes of which a call shows nothing and that are searched for the beginning of a
+// match.
+const tailMax = 4096
+
+// tail returns the last bytes of a block that a call has passed on, or of all that it has passed on.
+func (t *tracer) tail(k *task, d *posixtrace.SyscallData, part int) []byte {
+	list := k.call.kinds()
+	if len(list) < 2 || !d.Returned || d.Errno != 0 || d.Result <= 0 {
+		return nil
 	}
-	more := redact.MayContinue
-	if a.Cut {
-		more = redact.Continues
+	raw, total := &k.call.raw, uint64(d.Result)
+	switch list[1] {
+	case kIn, kOut:
+		return readTail(k.tid, raw[1], min(total, raw[2]))
+	case kBlocksIn, kBlocksOut:
+		return t.blockTail(k.tid, raw[1], raw[2], total, part)
+	case kMessageIn, kMessageOut:
+		if r, ok := t.structure(k.tid, raw[1], 56); ok {
+			r.word()
+			r.word()
+			blocks := r.word()
+			return t.blockTail(k.tid, blocks, r.word(), total, part)
+		}
 	}
-	b, n := l.Piece(a.Value, more)
-	t.redact.Add(n)
-	delete(t.transfers, key)
-	if !a.Cut && !l.Idle() && len(t.transfers) < maxTransfers { // what was cut off is unknown
-		t.transfers[key] = l
+	return nil
+}
+
+// blockTail returns the last bytes of an element of an array of struct iovec, or of the one with the
+// last of total bytes.
+func (t *tracer) blockTail(tid int, addr, count, total uint64, part int) []byte {
+	w := wordReader{tid: tid, at: addr}
+	for i := 0; i < int(min(count, maxBlocks)); i++ {
+		base := w.next()
+		size := min(w.next(), total)
+		total -= size
+		if i == part || total == 0 {
+			return readTail(tid, base, size)
+		}
+	}
+	return nil
+}
+
+func readTail(tid int, addr, size uint64) []byte {
+	b := make([]byte, min(size, tailMax))
+	if readMemory(tid, addr+size-uint64(len(b)), b) < len(b) {
+		return nil
 	}
 	return b
 }
@@ -54,13 +69,7 @@ func (t *tracer) redactText(b []byte, cut bool) []byte {
 	if t.redact == nil {
 		return b
 	}
-	more := redact.Ends
-	if cut {
-		more = redact.Continues
-	}
-	b, n := t.redact.NewLine().Piece(b, more)
-	t.redact.Add(n)
-	return b
+	return t.redact.Text(b, cut)
 }
 
 // redactProgram replaces the secrets in the path and the arguments of a program.

@@ -55,7 +55,7 @@ type tracer struct {
 	recipes   recipes
 
 	redact    *redact.Shared // nil for none
-	transfers map[transfer]*redact.Line
+	transfers *redact.Transfers
 
 	releasing atomic.Bool
 	asked     time.Time   // to release, see mayRelease
@@ -168,7 +168,9 @@ func (t *tracer) open() (err error) {
 	if t.stream, err = posixtrace.Attach(t.cfg.Stream); err != nil {
 		return err
 	}
-	t.redact, t.transfers = redact.Of(t.cfg.Stream), map[transfer]*redact.Line{}
+	if t.redact = redact.Of(t.cfg.Stream); t.redact != nil {
+		t.transfers = t.redact.NewTransfers()
+	}
 	if t.rec, err = t.stream.Recorder(); err == nil {
 		err = t.register()
 	}

@@ -239,20 +239,22 @@ func (t *tracer) recordCall(k *task, d *posixtrace.SyscallData) {
 // unknownName names the event type of calls that the table of names lacks.
 const unknownName = Prefix + "unknown"
 
+// callName returns the name of the event type of a system call.
+func callName(nr int) string {
+	if nr < 0 || nr >= len(names) || names[nr] == "" {
+		return unknownName
+	}
+	return Prefix + names[nr]
+}
+
 // register registers the event types of the wanted calls. It must run before anything is
 // traced: it takes locks, and a traced program that holds one could stop and wait for the
 // tracer.
 func (t *tracer) register() error {
 	var list []string
 	index := map[string]int{}
-	of := func(nr int) string {
-		if nr >= len(names) || names[nr] == "" {
-			return unknownName
-		}
-		return Prefix + names[nr]
-	}
 	for nr := range t.wanted {
-		if name := of(nr); t.wanted[nr] {
+		if name := callName(nr); t.wanted[nr] {
 			if _, ok := index[name]; !ok {
 				index[name] = len(list)
 				list = append(list, name)
@@ -265,7 +267,7 @@ func (t *tracer) register() error {
 	}
 	for nr := range t.wanted {
 		if t.wanted[nr] {
-			t.ids[nr] = ids[index[of(nr)]]
+			t.ids[nr] = ids[index[callName(nr)]]
 		}
 	}
 	if t.cfg.Want.All {

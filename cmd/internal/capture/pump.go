@@ -28,7 +28,8 @@ type Pump struct {
 	// Lines receives what was read; nil to record nothing.
 	Lines *Splitter
 
-	Err error // the reason for Broken, nil if the reader of the output closed it
+	Err   error // the reason for Broken, nil if the reader of the output closed it
+	InErr error // why a read failed, which counts as the end of the input
 
 	busy    atomic.Bool // some input may not have been written yet
 	watched bool        // wait polls Out
@@ -84,6 +85,7 @@ func (p *Pump) copy(lines *queue) Result {
 			again.Wait()
 			continue
 		case err != nil || n == 0:
+			p.InErr = err
 			return EOF
 		}
 		again.Reset()

@@ -146,8 +146,9 @@ func (p *plan) run(env *cli.Env) error {
 		return p.runSpan(env, t)
 	case "stdin":
 		var data []byte
-		if data, err = readPayload(env.Stdin); err == nil {
-			err = t.Event(p.name, data)
+		var cut bool
+		if data, cut, err = readPayload(env.Stdin); err == nil {
+			err = t.CutEvent(p.name, data, cut)
 		}
 	case "lines":
 		err = p.lines(t)
@@ -228,12 +229,14 @@ func (p *plan) target() (*target.Target, error) {
 // streams keep less.
 const maxPayload = 1 << 20
 
-// readPayload reads data to its end and returns the start of it. It reads the rest so that
-// the writer gets no broken pipe.
-func readPayload(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxPayload))
+// readPayload reads data to its end and returns the start of it, and whether that is not all. It reads
+// the rest so that the writer gets no broken pipe.
+func readPayload(r io.Reader) (data []byte, cut bool, err error) {
+	data, err = io.ReadAll(io.LimitReader(r, maxPayload))
 	if err == nil {
-		_, err = io.Copy(io.Discard, r)
+		var rest int64
+		rest, err = io.Copy(io.Discard, r)
+		cut = rest > 0
 	}
-	return data, cli.Failure("standard input", err)
+	return data, cut, inputFault(err)
 }

@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"syscall"
 
@@ -50,7 +51,19 @@ func pumpInput(sink capture.Sink, out int) error {
 		}
 		signals.DieBy(unix.SIGPIPE)
 	}
-	return nil
+	if pump.InErr == unix.EIO {
+		return nil // the end of a terminal
+	}
+	return inputFault(pump.InErr)
+}
+
+// inputFault returns what a command reports for an error of standard input.
+func inputFault(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return cli.Failure("standard input", err)
 }
 
 // lineEvents records each line as an event of one type.
@@ -105,7 +118,7 @@ func (b *batchEvents) Line(framed []byte, f capture.Flags) {
 		b.fail(cli.Failf("event name of more than %d bytes", posixtrace.EventNameMax))
 		return
 	}
-	if err := b.target.Event(string(name), data); err != nil {
+	if err := b.target.CutEvent(string(name), data, b.inside); err != nil {
 		b.fail(err)
 	}
 }

@@ -101,9 +101,8 @@ pt_step() {
 	builtin local _pt_span=${sysparams[pid]-}
 	_pt_span=${_pt_span:+$_pt_span.$_pt_spans}
 	_pt_with=${_pt_span:+:$_pt_span${_pt_around:+:$_pt_around}}
-	if [[ -n $_pt_before && -n $_pt_span ]] && _pt_context; then
-		TRACEPARENT=$_pt_t
-	fi
+	# An if command would cost two more system calls here, and below.
+	[[ -z $_pt_before || -z $_pt_span ]] || ! _pt_context || TRACEPARENT=$_pt_t
 	pt "${1-}.begin" || :
 	_pt_with=
 	if [[ -o errexit || -o errreturn ]]; then
@@ -117,9 +116,7 @@ pt_step() {
 	*) "${@:2}" || _pt_s=$? ;;
 	esac
 	# The command may have changed it.
-	if [[ -n $_pt_t && ${TRACEPARENT-} == "$_pt_t" ]]; then
-		TRACEPARENT=$_pt_before
-	fi
+	[[ -z $_pt_t || ${TRACEPARENT-} != "$_pt_t" ]] || TRACEPARENT=$_pt_before
 	_pt_with=${_pt_span:+:$_pt_span}
 	pt "${1-}.end" "$_pt_s" || :
 	_pt_with=

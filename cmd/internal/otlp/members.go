@@ -3,6 +3,7 @@ package otlp
 import (
 	"bytes"
 	"encoding/hex"
+	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
@@ -67,7 +68,7 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 	default:
 		if t.call {
 			if l.call.Decode(rec.Data) == nil {
-				return appendCall(b, &l.call)
+				return appendCall(b, rec.Address, &l.call)
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func appendContext(b []byte, d *posixtrace.ContextData) []byte {
 	return appendStringAttribute(b, attr+"posixtrace.tracestate"+isString, d.State)
 }
 
-func appendCall(b []byte, d *posixtrace.SyscallData) []byte {
+func appendCall(b []byte, at uint64, d *posixtrace.SyscallData) []byte {
 	b = append(b, attr+"posixtrace.args"+isArray...)
 	for i := range d.Args {
 		if i > 0 {
@@ -198,5 +199,24 @@ func appendCall(b []byte, d *posixtrace.SyscallData) []byte {
 	if d.Restarted != 0 {
 		b = appendStringAttribute(b, attr+"posixtrace.restarted"+isString, output.ErrnoName(d.Restarted))
 	}
+	if len(d.Opened) > 0 {
+		b = appendTextAttribute(b, attr+"posixtrace.opened"+isString, d.Opened)
+	}
+	if len(d.Stack) > 0 || d.StackCut {
+		b = appendStack(b, at, d)
+	}
 	return appendIntAttribute(b, attr+"posixtrace.duration_ns"+isInt, int64(d.Duration))
+}
+
+// appendStack appends a call stack, an address a line: the call itself first, then its callers.
+func appendStack(b []byte, at uint64, d *posixtrace.SyscallData) []byte {
+	b = strconv.AppendUint(append(b, attr+"code.stacktrace"+isString+"0x"...), at, 16)
+	for _, f := range d.Stack {
+		b = strconv.AppendUint(append(b, `\n0x`...), f.Address, 16)
+	}
+	b = append(b, `"}}`...)
+	if d.StackCut {
+		b = appendBoolAttribute(b, attr+"posixtrace.stack_cut"+isBool, true)
+	}
+	return b
 }

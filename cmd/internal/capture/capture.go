@@ -83,8 +83,11 @@ func (o *Output) Batch() {
 // Line records one line.
 func (o *Output) Line(framed []byte, f Flags) {
 	if o.Rewrite != nil {
-		o.scratch = append(append(o.scratch[:0], 0), o.Rewrite(framed[1:], f)...)
-		framed = o.scratch
+		line := o.Rewrite(framed[1:], f)
+		if len(line) != len(framed)-1 || len(line) > 0 && &line[0] != &framed[1] {
+			o.scratch = append(append(o.scratch[:0], 0), line...)
+			framed = o.scratch
+		}
 	}
 	framed[0] = o.flag[f&allFlags]
 	o.rec.Record(o.ev, framed)

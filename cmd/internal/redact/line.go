@@ -59,12 +59,16 @@ func (l *Line) spans(b []byte, more More) (spans []span, n int) {
 	known := len(spans)
 	var left []open
 	again := 0
+	var started []bool
+	if more != Ends {
+		started = s.started(b)
+	}
 	for i, p := range s.list {
 		var o open
 		if l.open != nil {
 			o = l.open[i]
 		}
-		if more == Ends && o.pcs == nil {
+		if o.pcs == nil && (more == Ends || started != nil && !started[i]) {
 			continue
 		}
 		head, tail := p.follow(&o, b)
@@ -109,17 +113,19 @@ func (l *Line) Next(b []byte, more More) ([]byte, int) {
 	if l.set == nil || !l.set.keys {
 		return l.Piece(b, more)
 	}
-	end := bytes.LastIndex(b, keyEnd)
 	if l.key > 0 {
-		if l.key--; end >= 0 {
+		if l.key--; bytes.Contains(b, keyEnd) {
 			l.key = 0
 		}
 		l.open = nil
 		return []byte(Mark), 0
 	}
 	out, n := l.Piece(b, more)
-	if begin := bytes.LastIndex(b, keyBegin); begin > end && begin >= 0 && bytes.Contains(b[begin:], keyName) {
-		l.key = keyLines
+	if bytes.Contains(b, keyBegin) { // much faster than LastIndex
+		begin := bytes.LastIndex(b, keyBegin)
+		if begin > bytes.LastIndex(b, keyEnd) && bytes.Contains(b[begin:], keyName) {
+			l.key = keyLines
+		}
 	}
 	return out, n
 }

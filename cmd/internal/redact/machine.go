@@ -2,6 +2,7 @@ package redact
 
 import (
 	"regexp/syntax"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -54,7 +55,10 @@ func (t *threads) reset(n int) {
 		t.seen = make([]uint32, n)
 		t.turn = 0
 	}
-	t.turn++
+	if t.turn++; t.turn == 0 { // after 2^32 of them
+		clear(t.seen)
+		t.turn = 1
+	}
 	t.list, t.matched = t.list[:0], false
 }
 
@@ -80,6 +84,9 @@ func (m *machine) add(t *threads, pc uint32, from int) {
 	}
 }
 
+// rooms are pairs of threads that nothing uses now.
+var rooms = sync.Pool{New: func() any { return new([2]threads) }}
+
 // open is the part of matches that is known at the end of a text: the threads, and the bytes of a
 // character that is incomplete.
 type open struct {
@@ -91,7 +98,9 @@ type open struct {
 // the part of b that completes them. tail is the start of the part of b that may be the beginning of
 // a match, len(b) if there is none.
 func (m *machine) follow(o *open, b []byte) (head, tail int) {
-	var now, next threads
+	room := rooms.Get().(*[2]threads)
+	defer rooms.Put(room)
+	now, next := &room[0], &room[1]
 	n := len(m.prog.Inst)
 	now.reset(n)
 	next.reset(n)
@@ -124,14 +133,14 @@ func (m *machine) follow(o *open, b []byte) (head, tail int) {
 			break
 		}
 		if at >= fresh && m.first[text[at]] {
-			m.add(&now, uint32(m.prog.Start), at-lead)
+			m.add(now, uint32(m.prog.Start), at-lead)
 		}
 		r, size := utf8.DecodeRune(text[at:])
 		at += size
 		next.reset(n)
 		for _, th := range now.list {
 			if i := &m.prog.Inst[th.pc]; i.MatchRune(r) {
-				m.add(&next, i.Out, th.from)
+				m.add(next, i.Out, th.from)
 			}
 		}
 		if next.matched && next.start == before {
@@ -141,7 +150,7 @@ func (m *machine) follow(o *open, b []byte) (head, tail int) {
 	}
 	o.rest = append([]byte(nil), text[at:]...)
 	if len(o.rest) > 0 && m.first[o.rest[0]] {
-		m.add(&now, uint32(m.prog.Start), at-lead)
+		m.add(now, uint32(m.prog.Start), at-lead)
 	}
 	tail = len(b)
 	o.pcs = o.pcs[:0]

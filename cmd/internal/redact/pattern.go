@@ -20,6 +20,7 @@ type pattern struct {
 	re   *regexp.Regexp
 	need []literal // each match has one of them; nil if that is not known
 	also []byte    // each match has all of them
+	from []literal // each match begins with one of them; nil if that is not known
 	machine
 }
 
@@ -52,7 +53,7 @@ func compile(text string) (*pattern, error) {
 	if shortest == 0 {
 		return nil, errEmpty
 	}
-	p := &pattern{need: needed(tree), also: required(tree)}
+	p := &pattern{need: needed(tree), also: required(tree), from: prefixes(tree)}
 	if p.re, err = regexp.Compile(text); err != nil {
 		return nil, errSize
 	}

@@ -70,8 +70,7 @@ func literalOf(re *syntax.Regexp) []literal {
 	start := 0
 	runes := append(re.Rune[:len(re.Rune):len(re.Rune)], utf8.RuneError)
 	for i, r := range runes {
-		// The letters k and s have a third case outside of ASCII.
-		if r < utf8.RuneSelf && !(l.fold && (r|' ' == 'k' || r|' ' == 's')) {
+		if l.onlyItself(r) {
 			continue
 		}
 		if text := string(runes[start:i]); len(text) > len(l.text) {
@@ -83,6 +82,63 @@ func literalOf(re *syntax.Regexp) []literal {
 		return nil
 	}
 	return []literal{l}
+}
+
+// prefixes returns literals of which each match of a pattern begins with one, or nil if it finds none.
+func prefixes(re *syntax.Regexp) []literal {
+	switch re.Op {
+	case syntax.OpLiteral:
+		l := literal{fold: re.Flags&syntax.FoldCase != 0}
+		for _, r := range re.Rune {
+			if !l.onlyItself(r) {
+				break
+			}
+			l.text += string(r)
+		}
+		if len(l.text) >= 2 {
+			return []literal{l}
+		}
+	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:
+		return prefixes(re.Sub[0])
+	case syntax.OpAlternate:
+		var all []literal
+		for _, sub := range re.Sub {
+			l := prefixes(sub)
+			if l == nil || len(all)+len(l) > maxLiterals {
+				return nil
+			}
+			all = append(all, l...)
+		}
+		return all
+	}
+	return nil
+}
+
+// onlyItself reports whether a rune of a literal matches only itself, or its other case. The letters
+// k and s have a third case outside of ASCII.
+func (l literal) onlyItself(r rune) bool {
+	return r < utf8.RuneSelf && !(l.fold && (r|' ' == 'k' || r|' ' == 's'))
+}
+
+// beginsAtEnd reports whether b ends with a beginning of the literal that is not all of it.
+func (l literal) beginsAtEnd(b []byte) bool {
+	for n := min(len(l.text)-1, len(b)); n > 0; n-- {
+		if l.same(b[len(b)-n:], n) {
+			return true
+		}
+	}
+	return false
+}
+
+// same reports whether the first n bytes of b are those of the literal.
+func (l literal) same(b []byte, n int) bool {
+	for k := range n {
+		x, y := l.text[k], b[k]
+		if x != y && !(l.fold && x|' ' == y|' ' && 'a' <= x|' ' && x|' ' <= 'z') {
+			return false
+		}
+	}
+	return true
 }
 
 // rarity estimates how rarely a text has one of some literals.
@@ -177,11 +233,5 @@ func (a *at) in(b []byte, i int) bool {
 	if from < 0 || from+len(a.text) > len(b) {
 		return false
 	}
-	for k := range len(a.text) {
-		x, y := a.text[k], b[from+k]
-		if x != y && !(a.fold && x|' ' == y|' ' && 'a' <= x|' ' && x|' ' <= 'z') {
-			return false
-		}
-	}
-	return true
+	return a.same(b[from:], len(a.text))
 }

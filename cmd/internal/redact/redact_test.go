@@ -1,11 +1,13 @@
 package redact
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func mustNew(t testing.TB, given ...string) *Set {
@@ -203,6 +205,46 @@ func TestPiecesUntouched(t *testing.T) {
 	}
 }
 
+// Patterns of which no match can start in a piece are left out of its simulation. That changes nothing.
+func TestPiecesStarted(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	r := rand.New(rand.NewPCG(seed, 2))
+	given := []string{Tokens, "hunter2", "(?i)hunter[0-9]+", "(?:hunt|(?i:gather))er", "(?i)ask+", "abc|abd.*e", "(abc)+d", "a+bc", "^xyz", "(?:xyz|x)y", "\\bword\\b", "é1", "ab(?:é|c)"}
+	parts := []string{"hunter2", "HUNTER", "hunt", "Gather", "er", "aſk", "ask", "K", "\u212a", "abc", "ab", "a", "xyz", "word", " ", "\n", "\xc3", "\xa9", "é", "\xff", "-", "12"}
+	for _, text := range samples {
+		parts = append(parts, text, text[:len(text)/2], text[:3])
+	}
+	quick, slow := mustNew(t, given...), mustNew(t, given...)
+	begins := 0
+	for _, p := range slow.list {
+		if p.from != nil {
+			begins++
+		}
+		p.from = nil
+	}
+	if all := len(quick.list); begins < all/2 {
+		t.Errorf("the beginnings of %d patterns of %d are known", begins, all)
+	}
+	for range 20_000 {
+		x, y := quick.NewLine(), slow.NewLine()
+		var pieces []string
+		for range 1 + r.IntN(4) {
+			var b []byte
+			for range r.IntN(4) {
+				part := parts[r.IntN(len(parts))]
+				b = append(b, part[:len(part)-r.IntN(2)*r.IntN(len(part))]...)
+			}
+			more := More(r.IntN(3))
+			pieces = append(pieces, fmt.Sprintf("%q %d", b, more))
+			got, n := x.Next(slices.Clone(b), more)
+			want, m := y.Next(slices.Clone(b), more)
+			if !bytes.Equal(got, want) || n != m || x.Idle() != y.Idle() {
+				t.Fatalf("seed %d: %v: %q (%d), want %q (%d)", seed, pieces, got, n, want, m)
+			}
+		}
+	}
+}
+
 // A beginning of a match that may be the end of an ordinary text stays, if it is short.
 func TestMayContinue(t *testing.T) {
 	for _, tt := range []struct{ first, second, want1, want2 string }{
@@ -296,6 +338,20 @@ func BenchmarkBytes(b *testing.B) {
 			}
 		})
 	}
+	tokens := mustNew(b, Tokens)
+	b.Run("line", func(b *testing.B) {
+		l := tokens.NewLine()
+		b.SetBytes(int64(len(line)))
+		for b.Loop() {
+			l.Next(line, Ends)
+		}
+	})
+	b.Run("cut", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			tokens.NewLine().Piece(line, Continues)
+		}
+	})
 	var many []string
 	for i := range 1000 {
 		many = append(many, fmt.Sprintf("secret%dvalue", i*i*i))

@@ -56,6 +56,9 @@ func (s *Set) add(text string) error {
 	for _, l := range p.need {
 		s.pairs.add(l, i)
 	}
+	for _, l := range p.from {
+		s.starts.add(l, i)
+	}
 	return nil
 }
 

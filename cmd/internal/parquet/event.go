@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/hex"
 	"strconv"
 	"strings"
@@ -100,6 +101,7 @@ func (f *File) addEvent(row int, rec *posixtrace.Record) {
 	if iv := f.log.ends.Of(rec); iv != nil {
 		f.number(row, colDuration, iv.End-iv.Start)
 	}
+	f.keys, f.rest = f.keys[:0], f.rest[:0]
 	m := members{f: f, row: row, exact: true}
 	if rec.Coarse() {
 		m.set("coarse", "true")
@@ -131,16 +133,41 @@ type members struct {
 	f     *File
 	row   int
 	exact bool // each text is in its column as it is
-	rest  []string
 }
 
 // set adds a member to the map.
 func (m *members) set(key, value string) {
-	m.exact = m.exact && utf8.ValidString(value)
-	m.rest = append(m.rest, key, value)
+	v, exact := textValue(value)
+	m.exact = m.exact && exact
+	m.member(key, v)
 }
 
-func (m *members) setInt(key string, value int64) { m.set(key, strconv.FormatInt(value, 10)) }
+// member adds a member whose value is text.
+func (m *members) member(key string, v pq.Value) {
+	k, ok := m.f.known[key]
+	if !ok {
+		k = text(key)
+		m.f.known[key] = k
+	}
+	m.f.keys, m.f.rest = append(m.f.keys, k), append(m.f.rest, v)
+}
+
+func (m *members) setInt(key string, value int64) {
+	from := len(m.f.digits)
+	m.f.digits = strconv.AppendInt(m.f.digits, value, 10)
+	m.member(key, pq.ByteArrayValue(m.f.digits[from:]))
+}
+
+func (m *members) setBool(key string, value bool) {
+	v := falseValue
+	if value {
+		v = trueValue
+	}
+	m.member(key, v)
+}
+
+var falseValue, trueValue = text("false"), text("true")
+
 func (m *members) setSet(key string, set *posixtrace.EventSet) {
 	m.set(key, strings.Join(typename.OfSet(m.f.log.Name, set), ","))
 }
@@ -148,26 +175,28 @@ func (m *members) setSet(key string, set *posixtrace.EventSet) {
 // setUnless adds a member that mostly has the same value.
 func (m *members) setUnless(usual bool, key string, value bool) {
 	if value != usual {
-		m.set(key, strconv.FormatBool(value))
+		m.setBool(key, value)
 	}
 }
 
-func (m *members) text(col int, s string) {
-	v, exact := textValue(s)
-	m.exact = m.exact && exact
-	m.f.columns[col].put(m.row, v, len(s))
+// bytes returns the value of bytes that stay as they are until the row is written.
+func (m *members) bytes(b []byte) pq.Value {
+	if utf8.Valid(b) {
+		return pq.ByteArrayValue(b)
+	}
+	m.exact = false
+	return text(string(b))
 }
 
 // end adds the map.
 func (m *members) end() {
-	if len(m.rest) == 0 {
+	if len(m.f.rest) == 0 {
 		return
 	}
-	for k, col := range []int{colMemberKey, colMemberValue} {
-		m.f.columns[col].list(m.row, len(m.rest)/2, func(i int) (pq.Value, int) {
-			return text(m.rest[2*i+k]), len(m.rest[2*i+k])
-		})
-	}
+	m.f.columns[colMemberKey].list(m.row, len(m.f.keys), func(i int) (pq.Value, int) { return m.f.keys[i], len(m.f.keys[i].ByteArray()) })
+	m.f.columns[colMemberValue].list(m.row, len(m.f.rest), func(i int) (pq.Value, int) {
+		return m.f.rest[i], len(m.f.rest[i].ByteArray())
+	})
 }
 
 // add adds the decoded members of a system event, under the names that ptrace-dump --json uses. It
@@ -229,16 +258,10 @@ func (m *members) addProcess(rec *posixtrace.Record) bool {
 	f, row := m.f, m.row
 	switch rec.ID {
 	case posixtrace.EventProcExec:
-		d, err := posixtrace.DecodeExec(rec.Data)
-		if err != nil {
+		if len(rec.Data) == 0 {
 			return false
 		}
-		m.text(colPath, d.Path)
-		f.columns[colArgv].list(row, len(d.Argv), func(i int) (pq.Value, int) {
-			v, exact := textValue(d.Argv[i])
-			m.exact = m.exact && exact
-			return v, len(d.Argv[i])
-		})
+		m.addExec(rec.Data)
 	case posixtrace.EventProcExit:
 		d, err := posixtrace.DecodeExit(rec.Data)
 		if err != nil {
@@ -279,13 +302,30 @@ func (m *members) addProcess(rec *posixtrace.Record) bool {
 	return true
 }
 
+// addExec adds the strings that posixtrace.DecodeExec would return: each ends with a NUL.
+func (m *members) addExec(data []byte) {
+	path, rest, more := bytes.Cut(bytes.TrimSuffix(data, nul), nul)
+	m.f.columns[colPath].put(m.row, m.bytes(path), len(path))
+	n := 0
+	if more {
+		n = 1 + bytes.Count(rest, nul)
+	}
+	m.f.columns[colArgv].list(m.row, n, func(int) (pq.Value, int) {
+		var arg []byte
+		arg, rest, _ = bytes.Cut(rest, nul)
+		return m.bytes(arg), len(arg)
+	})
+}
+
+var nul = []byte{0}
+
 func (m *members) addExit(d *posixtrace.ExitData) {
 	m.f.small(m.row, colStatus, d.Status)
 	m.f.small(m.row, colSignal, d.Signal)
 	m.f.number(m.row, colUserNS, int64(d.User))
 	m.f.number(m.row, colSystemNS, int64(d.System))
 	m.f.number(m.row, colMaxRSS, d.MaxRSS)
-	m.set("core", strconv.FormatBool(d.CoreDumped))
+	m.setBool("core", d.CoreDumped)
 	m.setInt("minor_faults", d.MinorFault)
 	m.setInt("major_faults", d.MajorFault)
 	m.setInt("blocks_in", d.BlocksIn)
@@ -305,18 +345,14 @@ func (m *members) addMap(d *posixtrace.MapData) {
 	address("map_end", d.End)
 	address("map_offset", d.Offset)
 	m.set("build_id", hex.EncodeToString(d.BuildID))
-	m.set("map_removed", strconv.FormatBool(d.Removed))
+	m.setBool("map_removed", d.Removed)
 }
 
 func (m *members) addCall(at uint64, d *posixtrace.SyscallData) {
 	f, row := m.f, m.row
 	f.columns[colArgs].list(row, len(d.Args), func(i int) (pq.Value, int) {
 		a := d.Args[i].Value
-		if utf8.Valid(a) {
-			return pq.ByteArrayValue(a), len(a)
-		}
-		m.exact = false
-		return text(string(a)), len(a)
+		return m.bytes(a), len(a)
 	})
 	f.number(row, colResult, d.Result)
 	f.small(row, colErrno, d.Errno)
@@ -328,7 +364,7 @@ func (m *members) addCall(at uint64, d *posixtrace.SyscallData) {
 	}
 	if len(d.Stack) > 0 || d.StackCut {
 		m.set("stack", stackText(at, d.Stack))
-		m.set("stack_cut", strconv.FormatBool(d.StackCut))
+		m.setBool("stack_cut", d.StackCut)
 	}
 	f.number(row, colDuration, int64(d.Duration))
 }

@@ -35,11 +35,15 @@ type File struct {
 	log  *Log
 	logs []*Log
 	call posixtrace.SyscallData // reused
+
+	keys, rest []pq.Value          // of the map of an event
+	known      map[string]pq.Value // keys of maps
+	digits     []byte              // of numbers in the maps of these events
 }
 
 // Create returns a file that w gets.
 func Create(w io.Writer, program, version string) *File {
-	f := &File{w: pq.NewGenericWriter[row](w,
+	f := &File{known: map[string]pq.Value{}, w: pq.NewGenericWriter[row](w,
 		schema,
 		pq.CreatedBy(program, version, ""),
 		pq.Compression(&snappy.Codec{}),
@@ -79,6 +83,7 @@ func (f *File) Add(recs []posixtrace.Record) error {
 }
 
 func (f *File) add(recs []posixtrace.Record, size int) error {
+	f.digits = f.digits[:0]
 	f.addRequired(recs)
 	for i := range recs {
 		f.addEvent(f.rows+i, &recs[i])

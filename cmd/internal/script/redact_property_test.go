@@ -61,8 +61,8 @@ func tellSecret() {
 		unix.Recvfrom(p[1], buf, 0)
 		unix.RecvmsgBuffers(p[1], [][]byte{buf[:3], buf[3:]}, make([]byte, 32), 0)
 	}
-	name := strings.ReplaceAll(s, "/", "-")
-	if os.Mkdir(name, 0o700) == nil {
+	name := s
+	if !strings.Contains(name, "/") && os.Mkdir(name, 0o700) == nil {
 		if os.Chdir(name) == nil {
 			unix.Getcwd(make([]byte, 4096))
 			f, _ := os.Create("file " + name)

@@ -246,13 +246,8 @@ func (s *Set) Call(d *posixtrace.SyscallData) (n int) {
 	d.Opened, n = s.Bytes(d.Opened)
 	for i := range d.Args {
 		a := &d.Args[i]
-		if !a.String {
-			if !bytes.ContainsAny(a.Value, "\"<:/@") {
-				continue
-			}
-			b, k := s.quoted(a.Value)
-			a.Value = b
-			n += k
+		if !a.String && !bytes.ContainsAny(a.Value, "\"<:/@") {
+			continue
 		}
 		more := Ends
 		if a.Cut {
@@ -261,6 +256,8 @@ func (s *Set) Call(d *posixtrace.SyscallData) (n int) {
 		spans, _ := s.NewLine().spans(a.Value, more)
 		if a.String {
 			spans = s.escaped(spans, a.Value, more)
+		} else {
+			spans = s.quoted(spans, a.Value)
 		}
 		var k int
 		a.Value, k = replace(a.Value, spans)

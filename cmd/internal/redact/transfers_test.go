@@ -68,6 +68,24 @@ func TestTransfers(t *testing.T) {
 	}
 }
 
+// A quote in a path begins no text in quotes, and a pattern that matches a part does not hide another's match.
+func TestCallQuotes(t *testing.T) {
+	set, err := New([]string{`hunter"[0-9]{4}`, "hunt[a-z]+", `a\\"b`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]string{
+		`11</tmp/hunter"1234/hunter"1234>`:         `11</tmp/***/***>`,
+		`["x", "hunter\"1234 y", "hunter\"12"...]`: `["x", "*** y", "***"...]`,
+		`[fd=3</hunter"1234>, "a\\\"b", "b"]`:      `[fd=3</***>, "***", "b"]`,
+	} {
+		d := &posixtrace.SyscallData{Args: []posixtrace.SyscallArg{{Value: []byte(value)}}}
+		if set.Call(d); string(d.Args[0].Value) != want {
+			t.Errorf("%s becomes %s, want %s", value, d.Args[0].Value, want)
+		}
+	}
+}
+
 // Where there is no room for another open match, nothing of it is shown.
 func TestTransfersFull(t *testing.T) {
 	set, err := New([]string{"hunter[0-9]{4}"})

@@ -116,7 +116,7 @@ func b2u(b bool) uint8 {
 // Every error of Attach wraps one of these.
 var (
 	ErrFormat  = errors.New("not a trace stream")
-	ErrForeign = errors.New("a trace stream of another kind of program")
+	ErrForeign = errors.New("a trace stream of another version of posixtrace")
 	// ErrElsewhere is for callers of Attach, which knows nothing of processes.
 	ErrElsewhere = errors.New("a trace stream of another pid namespace")
 	ErrShort     = sys.Wrap("cut short", ErrFormat) // of a stream that was one
@@ -124,6 +124,13 @@ var (
 
 // Attach checks that b holds a stream.
 func Attach(b []byte, private bool) (*Mem, error) {
+	// The header of another version may be smaller. Such a stream must not appear cut short, because what is
+	// left of a stream is removed.
+	if len(b) >= int(unsafe.Sizeof(stable{})) {
+		if s := *(*stable)(unsafe.Pointer(&b[0])); s.magic == magic && s.version != version {
+			return nil, foreign(&s)
+		}
+	}
 	if len(b) < headerSize {
 		return nil, fmt.Errorf("file of %d bytes: %w", len(b), ErrShort)
 	}
@@ -136,7 +143,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 		return nil, ErrFormat
 	}
 	if h.version != version || h.headerSize != uint32(headerSize) {
-		return nil, fmt.Errorf("version %d of a %d-bit program: %w", h.version&0xffff, h.version>>16, ErrForeign)
+		return nil, foreign(&h.stable)
 	}
 	m := &Mem{b: b, h: shared, private: private}
 	g := Geometry{
@@ -170,6 +177,14 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	m.desc = unsafe.Pointer(&b[descOffset(g.Chunks)])
 	m.data = unsafe.Pointer(&b[dataOffset(g.Chunks)])
 	return m, nil
+}
+
+// foreign returns the error about a stream that a program of another version or word size has made.
+func foreign(s *stable) error {
+	if bits := s.version >> 16; bits != version>>16 {
+		return fmt.Errorf("%d-bit layout: %w", bits, ErrForeign)
+	}
+	return fmt.Errorf("layout %d, where this program has %d: %w", s.version&0xffff, version&0xffff, ErrForeign)
 }
 
 // DieWhenCut makes the stream appear shut down and empty if its file is truncated, as soon as this

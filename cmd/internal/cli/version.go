@@ -10,6 +10,9 @@ import (
 // defaultVersion is the version of a build without a tag or a repository.
 const defaultVersion = "0.1.0-dev"
 
+// release is the version that scripts/package builds, set by the linker, or "".
+var release string
+
 // Version returns the version of this build.
 func Version() string {
 	info, _ := debug.ReadBuildInfo()
@@ -22,7 +25,7 @@ func Version() string {
 func version(info *debug.BuildInfo) (version, revision string) {
 	version = defaultVersion
 	if info == nil {
-		return version, ""
+		info = &debug.BuildInfo{}
 	}
 	dirty := ""
 	for _, s := range info.Settings {
@@ -49,6 +52,9 @@ func version(info *debug.BuildInfo) (version, revision string) {
 	}
 	if revision != "" {
 		revision += dirty
+	}
+	if release != "" {
+		version = release
 	}
 	return version, revision
 }

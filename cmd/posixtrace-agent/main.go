@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command posixtrace-agent works for one process that uses POSIX Trace in C: it creates the
 // process's streams, writes their logs and reads them. The C library starts it. See
 // posix_trace_create(3).

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command ptrace-create makes an active trace stream. See ptrace-create(1).
 package main
 

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command ptrace-ctl controls active trace streams. See ptrace-ctl(1).
 package main
 

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command ptrace-event records events for shell scripts. See ptrace-event(1).
 //
 //go:debug updatemaxprocs=0

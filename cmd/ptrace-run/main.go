@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command ptrace-run runs a command wrapped in a trace stream. See ptrace-run(1).
 package main
 

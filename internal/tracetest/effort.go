@@ -1,9 +1,6 @@
 package tracetest
 
-import (
-	"syscall"
-	"time"
-)
+import "time"
 
 // Effort measures the cost of an operation that must be fast whatever its input. It counts
 // processor time: wall-clock time alone would include that of other programs on a busy machine.
@@ -20,13 +17,4 @@ func NewEffort() Effort { return Effort{time.Now(), spent()} }
 func (e Effort) Over(limit time.Duration) (string, bool) {
 	cpu, wall := spent()-e.spent, time.Since(e.since)
 	return cpu.String() + " of processor time, " + wall.String() + " by the clock", cpu > limit || wall > max(100*limit, 2*time.Minute)
-}
-
-// spent is the processor time of this process.
-func spent() time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		panic(err)
-	}
-	return time.Duration(syscall.TimevalToNsec(r.Utime) + syscall.TimevalToNsec(r.Stime))
 }

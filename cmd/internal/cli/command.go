@@ -43,6 +43,7 @@ type Command struct {
 
 // Main runs c as the program of this process and exits with its status.
 func Main(c *Command) {
+	setZone()
 	os.Exit(c.Execute(NewEnv(os.Args)))
 }
 
@@ -107,7 +108,7 @@ func (c *Command) execute(env *Env) error {
 		ErrWriter:       env.Stderr,
 		ExitErrHandler:  func(*cli.Context, error) {},
 		Action: func(ctx *cli.Context) error {
-			args.Operands = ctx.Args().Slice()
+			args.Operands = expand(ctx.Args().Slice())
 			if verb != "" {
 				args.Operands = append([]string{verb}, args.Operands...)
 			}

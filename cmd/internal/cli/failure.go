@@ -140,7 +140,7 @@ func Reason(err error) string {
 
 // Strerror is strerror(3). Go has the same texts in lower case.
 func Strerror(e syscall.Errno) string {
-	s := e.Error()
+	s := strings.TrimSuffix(e.Error(), ".") // of Windows
 	if s != "" && 'a' <= s[0] && s[0] <= 'z' {
 		s = string(s[0]-'a'+'A') + s[1:]
 	}

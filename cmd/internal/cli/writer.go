@@ -84,6 +84,10 @@ func (w *Writer) put(p []byte) {
 		}
 	}
 	if _, err := w.w.Write(w.guard.apply(p)); err != nil {
+		if readerGone(err) {
+			w.err = Exit(1)
+			return
+		}
 		if pe, ok := err.(*os.PathError); ok {
 			err = pe.Err
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -110,6 +109,3 @@ func show(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 	}
 	return list(ctx, env, inputs, opt, out)
 }
-
-// looksLikePath reports whether an operand must be a file.
-func looksLikePath(s string) bool { return strings.Contains(s, "/") }

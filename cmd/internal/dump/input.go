@@ -32,6 +32,8 @@ type input struct {
 	file *os.File            // of a log in a regular file that is not compressed
 	pipe *openlog.LiveReader // of a log that is in no regular file
 
+	opened *os.File // to be closed; nil for standard input and streams
+
 	batch   posixtrace.Batch    // read at once, unless the input is followed
 	records []posixtrace.Record // the rest of the batch
 	batches int                 // number of batches read
@@ -85,7 +87,7 @@ func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*
 	}
 	ok := true
 	if s, given := args.Lookup("stream"); given {
-		if !looksLikePath(s) {
+		if streams.Exist && !cli.IsPath(s) {
 			if err := streams.CheckName(s); err != nil {
 				return nil, err
 			}
@@ -93,7 +95,10 @@ func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*
 		ok = add(openStream(e, s, opt))
 	} else if len(args.Operands) == 0 {
 		s := e.Getenv("PTRACE_STREAM")
-		if s == "" {
+		switch {
+		case s == "" && !streams.Exist:
+			return nil, cli.Usagef("missing operand: no log")
+		case s == "":
 			return nil, cli.Usagef("missing operand: no log or stream, and PTRACE_STREAM is not set")
 		}
 		ok = add(openStream(e, s, opt))
@@ -122,6 +127,9 @@ func closeInputs(inputs []*input) {
 		if in.stream != nil {
 			in.stream.Close()
 		}
+		if in.opened != nil {
+			in.opened.Close()
+		}
 	}
 }
 
@@ -133,8 +141,11 @@ func openOperand(e *cli.Env, s string, opt *options, out *sink) (*input, error) 
 	if s == "-" {
 		return openLogInput(e, "standard input", e.Stdin, out)
 	}
-	if !looksLikePath(s) {
+	if !cli.IsPath(s) {
 		if _, err := os.Stat(s); errors.Is(err, fs.ErrNotExist) {
+			if !streams.Exist {
+				return nil, cli.Failure(s, syscall.ENOENT)
+			}
 			if streams.CheckName(s) == nil {
 				in, err := openStream(e, s, opt)
 				if err == nil || !errors.Is(err, streams.ErrNone) {
@@ -150,10 +161,11 @@ func openOperand(e *cli.Env, s string, opt *options, out *sink) (*input, error) 
 	}
 	in, err := openLogInput(e, s, f, out)
 	if err == nil {
+		in.opened = f
 		return in, nil
 	}
 	f.Close()
-	if looksLikePath(s) && errors.Is(err, syscall.EINVAL) {
+	if streams.Exist && cli.IsPath(s) && errors.Is(err, syscall.EINVAL) {
 		if in, serr := openStream(e, s, opt); serr == nil {
 			return in, nil
 		}

@@ -47,9 +47,12 @@ func writeParquet(j *job) error {
 	return nil
 }
 
+// endsInSeparator reports whether a path says that it is a directory.
+func endsInSeparator(path string) bool { return path != "" && os.IsPathSeparator(path[len(path)-1]) }
+
 // isDirectory reports whether a destination is a directory, or names one that is to be made.
 func isDirectory(dest string) bool {
-	if strings.HasSuffix(dest, "/") {
+	if endsInSeparator(dest) {
 		return true
 	}
 	st, err := os.Stat(dest)

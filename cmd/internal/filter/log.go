@@ -70,6 +70,9 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 	if unsound != nil && out.replaces(f) {
 		return cli.WithHint(unsound, "it was not replaced by what is left of it; name another --output")
 	}
+	if out.replaces(f) {
+		f.Close() // Windows cannot replace an open file
+	}
 	if err := out.keep(); err != nil {
 		return cli.Failure(out.name, err)
 	}
@@ -264,19 +267,33 @@ func (o *filtered) keep() error {
 			return err
 		}
 	}
-	if err := os.Rename(o.temp, o.path); err != nil {
-		return logfile.Bare(errors.Unwrap(err))
+	err := o.file.Close()
+	o.file = nil
+	if err == nil {
+		err = os.Rename(o.temp, o.path)
+	}
+	if err != nil {
+		return renameReason(err)
 	}
 	o.temp = ""
 	return nil
 }
 
+// renameReason removes the paths from an error.
+func renameReason(err error) error {
+	var e *os.LinkError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return logfile.Bare(err)
+}
+
 // discard removes an incomplete log.
 func (o *filtered) discard() {
-	if o.temp != "" {
-		os.Remove(o.temp)
-	}
 	if o.file != nil {
 		o.file.Close()
+	}
+	if o.temp != "" {
+		os.Remove(o.temp)
 	}
 }

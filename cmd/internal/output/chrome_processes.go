@@ -27,27 +27,27 @@ func (c *Chrome) processName(pid int) string {
 // processOrder numbers the processes in the order of their tree: each comes before its
 // children, and these before its next sibling.
 func (c *Chrome) processOrder() map[int]int {
-	children := map[int][]*chromeProcess{}
+	// Those of nil have a parent that is unknown, or not older than the child. No number says so: where
+	// an int has 32 bits, a log may have a process -1.
+	children := map[*chromeProcess][]*chromeProcess{}
 	for _, p := range c.processes {
-		parent := p.parent
-		if q := c.processes[parent]; q == nil || q.order >= p.order {
-			parent = -1 // unknown, or not older than the child
+		parent := c.processes[p.parent]
+		if parent != nil && parent.order >= p.order {
+			parent = nil
 		}
 		children[parent] = append(children[parent], p)
 	}
 	order := map[int]int{}
-	stack := []int{-1}
+	stack := []*chromeProcess{nil}
 	for len(stack) > 0 {
-		pid := stack[len(stack)-1]
+		parent := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if pid >= 0 {
-			order[pid] = len(order)
+		if parent != nil {
+			order[parent.pid] = len(order)
 		}
-		list := children[pid]
+		list := children[parent]
 		slices.SortFunc(list, func(x, y *chromeProcess) int { return cmp.Compare(y.order, x.order) })
-		for _, p := range list {
-			stack = append(stack, p.pid)
-		}
+		stack = append(stack, list...)
 	}
 	return order
 }

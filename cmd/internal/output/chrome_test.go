@@ -374,3 +374,13 @@ func TestChromeOrdersProcessesByTree(t *testing.T) {
 		t.Errorf("order %v", got)
 	}
 }
+
+// The numbers of processes come from the log, and so does -1 where an int has 32 bits.
+func TestChromeOrderOfAnyProcesses(t *testing.T) {
+	c := &Chrome{processes: map[int]*chromeProcess{
+		-1: {pid: -1, parent: -1, order: 0}, 5: {pid: 5, parent: -1, order: 1}, 7: {pid: 7, parent: 8, order: 2}, 8: {pid: 8, parent: 5, order: 3},
+	}}
+	if got := c.processOrder(); len(got) != 4 || got[5] < got[-1] || got[8] < got[5] {
+		t.Errorf("order %v", got)
+	}
+}

@@ -2,9 +2,11 @@
 package status
 
 import (
+	"strconv"
+	"strings"
 	"syscall"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/linux"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -23,17 +25,27 @@ func Fields(f output.Fields, st posixtrace.Status) output.Fields {
 	return f
 }
 
+// protoNoSupport is EPROTONOSUPPORT of Linux, whose numbers a log has on every system.
+const protoNoSupport = 93
+
 // MissedText says why a process could not connect to a stream.
 func MissedText(e syscall.Errno) string {
-	if e == syscall.EPROTONOSUPPORT {
+	if e == protoNoSupport {
 		return "built with another version of posixtrace"
 	}
 	return ErrorText(e)
 }
 
+// ErrorText returns what an error number of Linux means.
 func ErrorText(e syscall.Errno) string {
-	if e == 0 {
+	text := ""
+	switch {
+	case e == 0:
 		return "none"
+	case linux.ErrnoName(int(e)) != "":
+		text = linux.ErrnoText(int(e))
+	default:
+		text = "errno " + strconv.FormatUint(uint64(e), 10)
 	}
-	return cli.Strerror(e)
+	return strings.ToUpper(text[:1]) + text[1:]
 }

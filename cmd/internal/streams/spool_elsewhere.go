@@ -9,6 +9,9 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
+// Exist is whether this system has streams.
+const Exist = false
+
 // SpoolWait bounds how long a command waits for another consumer of a spool. Where there are no
 // streams there are no spools, and these functions do nothing.
 const SpoolWait = 0

@@ -14,6 +14,9 @@ import (
 // Commands drain what shells left for a stream in its spool: the owner of the stream
 // continuously, other commands when they connect and before they shut the stream down.
 
+// Exist is whether this system has streams.
+const Exist = true
+
 // SpoolWait bounds how long a command waits for another consumer. Only a stopped consumer
 // takes longer.
 const SpoolWait = 5 * time.Second

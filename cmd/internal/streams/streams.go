@@ -38,13 +38,16 @@ func Operands(e *cli.Env, args *cli.Args, many bool) ([]string, error) {
 		ops = []string{s}
 	case len(ops) == 0:
 		s := e.Getenv("PTRACE_STREAM")
-		if s == "" {
+		switch {
+		case s == "" && !Exist:
+			return nil, cli.Usagef("missing operand: no log")
+		case s == "":
 			return nil, cli.Usagef("missing operand: no stream, and PTRACE_STREAM is not set")
 		}
 		ops = []string{s}
 	}
 	for _, s := range ops {
-		if !strings.Contains(s, "/") {
+		if Exist && !cli.IsPath(s) {
 			if err := CheckName(s); err != nil {
 				return nil, err
 			}
@@ -55,6 +58,9 @@ func Operands(e *cli.Env, args *cli.Args, many bool) ([]string, error) {
 
 // Attach connects to a stream, drains its spool, and explains failures.
 func Attach(nameOrPath string) (*posixtrace.Stream, error) {
+	if !Exist {
+		return nil, errLinux(nameOrPath)
+	}
 	s, err := posixtrace.Attach(nameOrPath)
 	switch {
 	case err == nil:
@@ -72,6 +78,15 @@ func Attach(nameOrPath string) (*posixtrace.Stream, error) {
 		}
 	}
 	return nil, cli.Failure(nameOrPath, err)
+}
+
+// errLinux reports that a stream was asked for where there are none.
+func errLinux(name string) error {
+	err := cli.Failf("%s: streams exist on Linux only", name)
+	if IsLog(name) {
+		return cli.WithHint(err, "this is a log: `ptrace-dump "+name+"` reads it, `ptrace-filter -i "+name+" -o NEW` filters it")
+	}
+	return cli.WithHint(err, "logs can be read here: ptrace-dump LOG")
 }
 
 // IsLog reports whether a file is a trace log in any state.

@@ -92,9 +92,6 @@ func OpenRemoved(int, func(string) bool) []*os.File { return nil }
 // MapsRemoved returns false.
 func MapsRemoved(int, string) bool { return false }
 
-// DupForReading fails.
-func DupForReading(*os.File) (*os.File, error) { return nil, errElsewhere }
-
 // DupForWriting fails.
 func DupForWriting(*os.File) (*os.File, error) { return nil, errElsewhere }
 

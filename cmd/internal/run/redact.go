@@ -107,11 +107,3 @@ func (s *session) countRedacted() {
 		s.env.Note(cli.Plural(n, "match", "matches") + " redacted")
 	}
 }
-
-// target returns the process that the stream traces.
-func (s *session) target() int {
-	if s.child != nil {
-		return s.child.PID
-	}
-	return s.plan.attach
-}

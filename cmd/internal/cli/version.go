@@ -10,8 +10,9 @@ import (
 // defaultVersion is the version of a build without a tag or a repository.
 const defaultVersion = "0.1.0-dev"
 
-// release is the version that scripts/package builds, set by the linker, or "".
-var release string
+// release and commit are the version that scripts/package builds and its commit, set by the linker,
+// or "". The go command knows no revision in a work tree of git worktree.
+var release, commit string
 
 // Version returns the version of this build.
 func Version() string {
@@ -54,7 +55,7 @@ func version(info *debug.BuildInfo) (version, revision string) {
 		revision += dirty
 	}
 	if release != "" {
-		version = release
+		version, revision = release, commit
 	}
 	return version, revision
 }

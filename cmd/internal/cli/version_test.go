@@ -32,9 +32,9 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s: version %q, revision %q; want %q, %q", tt.name, v, r, tt.version, tt.revision)
 		}
 	}
-	release = "2.0.0"
-	defer func() { release = "" }()
-	if v, r := version(build("v0.0.0-20261120101200-0123456789ab", revision, clean)); v != release || r != "0123456789ab" {
+	release, commit = "2.0.0", "abcdef012345"
+	defer func() { release, commit = "", "" }()
+	if v, r := version(build("v0.0.0-20261120101200-0123456789ab", revision, clean)); v != release || r != commit {
 		t.Errorf("a package: version %q, revision %q", v, r)
 	}
 }

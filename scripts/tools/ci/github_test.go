@@ -321,9 +321,9 @@ func TestRelease(t *testing.T) {
 	releases := t.TempDir()
 	dir := filepath.Join(releases, "v1.2.3")
 	for _, script := range []string{
-		`mkdir -p v1.2.3/posixtrace-1.2.3-linux-amd64/bin v1.2.3/posixtrace-1.2.3-linux-amd64/lib/posixtrace`,
-		// As scripts/package has it: most commands are links to a file in lib.
-		`cd v1.2.3/posixtrace-1.2.3-linux-amd64 && for c in run dump diff event; do cp "$(dirname "$0")/ptrace-$c" lib/posixtrace/ && ln -s ../lib/posixtrace/ptrace-$c bin/; done`,
+		`mkdir -p v1.2.3/posixtrace-1.2.3-linux-amd64/bin v1.2.3/posixtrace-1.2.3-linux-amd64/lib`,
+		// A command may be a link to a file beside bin.
+		`cd v1.2.3/posixtrace-1.2.3-linux-amd64 && for c in run dump diff event; do cp "$(dirname "$0")/ptrace-$c" lib/ && ln -s ../lib/ptrace-$c bin/; done`,
 		`cd v1.2.3 && for a in amd64 arm64; do tar -czf posixtrace-1.2.3-linux-$a.tar.gz posixtrace-1.2.3-linux-amd64; done && sha256sum *.gz >SHA256SUMS`,
 	} {
 		cmd := exec.Command("sh", "-c", script, tool)

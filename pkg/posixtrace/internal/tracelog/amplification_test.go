@@ -87,7 +87,7 @@ func (l *bomb) header(off int, h header) {
 	h.encode(raw)
 }
 
-func (l *bomb) seal(index int, events uint64) []byte {
+func (l *bomb) seal(index int64, events uint64) []byte {
 	off := l.reserve(sealSize)
 	s := seal{Index: uint64(index), Length: uint64(len(l.b)), Totals: Totals{Events: events}}
 	copy(l.b[off+headerSize:], s.encode())
@@ -96,12 +96,12 @@ func (l *bomb) seal(index int, events uint64) []byte {
 }
 
 // index appends a part of the index.
-func (l *bomb) index(prev int, entries []entry) (off int) {
-	p := encodeIndex(int64(prev), entries)
-	off = l.reserve(headerSize + len(p))
-	copy(l.b[off+headerSize:], p)
-	l.header(off, header{Kind: KindIndex, Len: uint32(len(p)), Seq: 1 << 39})
-	return off
+func (l *bomb) index(prev int64, entries []entry) int64 {
+	p := encodeIndex(prev, entries)
+	at := l.reserve(headerSize + len(p))
+	copy(l.b[at+headerSize:], p)
+	l.header(at, header{Kind: KindIndex, Len: uint32(len(p)), Seq: 1 << 39})
+	return int64(at)
 }
 
 func countOf(entries []entry) (n uint64) {
@@ -130,7 +130,7 @@ func TestNestedBlocksAreRefused(t *testing.T) {
 		l.header(off, h)
 		entries = append(entries, entry{Off: int64(off), Seq: h.Seq, Min: 1, Max: 1, Count: 1, Kind: KindEvents})
 	}
-	index := 0
+	index := int64(0)
 	for part := range slices.Chunk(entries, 1000) {
 		index = l.index(index, part)
 	}
@@ -187,7 +187,7 @@ func TestNestedIndexIsRefused(t *testing.T) {
 		n := binary.LittleEndian.Uint32(l.b[off+headerSize+8:])
 		l.header(off, header{Kind: KindIndex, Len: indexFixed + n*uint32(entrySize), Seq: uint64(off)})
 	}
-	log := l.seal(prev, events)
+	log := l.seal(int64(prev), events)
 	readBounded(t, log)
 	wantState(t, openFile(t, log), Damaged)
 }
@@ -234,12 +234,12 @@ func TestClaimedSizesAllocateNothing(t *testing.T) {
 		}
 	}
 	// A seal with offsets beyond all files.
-	for _, v := range []int{1, 1<<31 - 1, 1 << 31, 1<<32 + 1, 1<<63 - 1, -1 << 63, -1} {
+	for _, v := range []int64{1, 1<<31 - 1, 1 << 31, 1<<32 + 1, 1<<63 - 1, -1 << 63, -1} {
 		l := newBomb(t, nil)
 		l.reserve(4096)
 		try(l.seal(v, uint64(v)))
 		l = newBomb(t, nil)
-		try(l.seal(l.index(v, []entry{{Off: int64(v), Seq: uint64(v), Max: uint64(v), Count: 1, Kind: KindTypes}}), 0))
+		try(l.seal(l.index(v, []entry{{Off: v, Seq: uint64(v), Max: uint64(v), Count: 1, Kind: KindTypes}}), 0))
 	}
 	t.Logf("%d logs", tried)
 }

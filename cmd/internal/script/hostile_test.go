@@ -86,6 +86,11 @@ var forms = [][]string{
 	{"-e", "data", "--replay=1000000000"},
 }
 
+var (
+	codeElement  = regexp.MustCompile(`(?s)<code>(.*?)</code>`)
+	harmlessCode = regexp.MustCompile(`^([A-Za-z0-9 ]|[^\x00-\x7f]|&#[0-9]+;)*$`)
+)
+
 // checkForm checks the output of ptrace-dump in a form.
 func checkForm(t *testing.T, form []string, out []byte, schema *jsonschema.Schema) {
 	t.Helper()
@@ -115,6 +120,16 @@ func checkForm(t *testing.T, form []string, out []byte, schema *jsonschema.Schem
 	case what == "--html":
 		if _, err := pagetest.Parse(out); err != nil {
 			t.Fatalf("%s: %v", what, err)
+		}
+	case what == "--markdown":
+		// Untrusted text is in elements of code, in which nothing has a meaning, and nowhere else.
+		for _, m := range codeElement.FindAllSubmatch(out, -1) {
+			if !harmlessCode.Match(m[1]) {
+				t.Fatalf("%s: %q", what, m[1])
+			}
+		}
+		if rest := codeElement.ReplaceAll(out, nil); bytes.ContainsAny(rest, "<>[]&`") {
+			t.Fatalf("%s: beside code: %q", what, rest)
 		}
 	case slices.Contains(form, "-j"):
 		for line := range bytes.Lines(out) {

@@ -119,7 +119,11 @@ func readPage(path string) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p, err := parsePage(string(b))
+	text := string(b)
+	if _, inside, _, ok := marked(text); ok { // the README has other tables, too
+		text = inside
+	}
+	p, err := parsePage(text)
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", path, err)
 	}
@@ -267,19 +271,26 @@ func (p page) five() (string, error) {
 	return w.String() + "\n" + wrap(p.note), nil
 }
 
+const beginMark, endMark = "<!-- begin of scripts/bench -->\n", "<!-- end of scripts/bench -->\n"
+
+// marked divides a document at its two marks.
+func marked(document string) (head, inside, tail string, ok bool) {
+	head, rest, ok := strings.Cut(document, beginMark)
+	inside, tail, ok2 := strings.Cut(rest, endMark)
+	return head, inside, tail, ok && ok2
+}
+
 // between puts text between the two marks in a document.
 func between(document, text string) error {
-	const begin, end = "<!-- begin of scripts/bench -->\n", "<!-- end of scripts/bench -->\n"
 	b, err := os.ReadFile(document)
 	if err != nil {
 		return err
 	}
-	head, rest, ok := strings.Cut(string(b), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
+	head, _, tail, ok := marked(string(b))
+	if !ok {
 		return fmt.Errorf("%s: the marks of scripts/bench are missing", document)
 	}
-	return os.WriteFile(document, []byte(head+begin+text+end+tail), 0o644)
+	return os.WriteFile(document, []byte(head+beginMark+text+endMark+tail), 0o644)
 }
 
 // wrap breaks a paragraph into lines of a hundred columns at most.

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build unix
 
 package sys
 
@@ -16,7 +16,7 @@ func DupForReading(f *os.File) (*os.File, error) { return dupUnless(f, unix.O_WR
 // DupForWriting is DupForReading of a file that must be open for writing.
 func DupForWriting(f *os.File) (*os.File, error) { return dupUnless(f, unix.O_RDONLY) }
 
-// dupUnless duplicates the descriptor of f, but not one of the access mode wrong or of O_PATH.
+// dupUnless duplicates the descriptor of f, but not one of the access mode wrong or of O_PATH, which Linux has.
 func dupUnless(f *os.File, wrong int) (*os.File, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -29,7 +29,7 @@ func dupUnless(f *os.File, wrong int) (*os.File, error) {
 		if flags, failed = unix.FcntlInt(fd, unix.F_GETFL, 0); failed != nil {
 			return
 		}
-		if flags&unix.O_PATH != 0 || flags&unix.O_ACCMODE == wrong {
+		if flags&oPath != 0 || flags&unix.O_ACCMODE == wrong {
 			failed = unix.EBADF
 			return
 		}

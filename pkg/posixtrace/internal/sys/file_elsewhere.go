@@ -92,9 +92,6 @@ func OpenRemoved(int, func(string) bool) []*os.File { return nil }
 // MapsRemoved returns false.
 func MapsRemoved(int, string) bool { return false }
 
-// DupForWriting fails.
-func DupForWriting(*os.File) (*os.File, error) { return nil, errElsewhere }
-
 // Flock fails.
 func Flock(*os.File, bool, bool) error { return errElsewhere }
 

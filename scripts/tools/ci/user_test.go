@@ -78,8 +78,8 @@ func TestSudo(t *testing.T) {
 		}
 		copyFile(t, filepath.Join(tools, c), from, 0o755)
 	}
-	// A go that builds at once: it copies.
-	script := "#!/bin/sh\nwhile [ $# -gt 0 ] && [ \"$1\" != -o ]; do shift; done\ncp " + tools + "/* \"$2\"\n"
+	// A go that builds at once: it copies. Like go, it makes the directory.
+	script := "#!/bin/sh\nwhile [ $# -gt 0 ] && [ \"$1\" != -o ]; do shift; done\nmkdir -p \"$2\" && cp " + tools + "/* \"$2\"\n"
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package ci
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,6 +131,52 @@ func TestGitLab(t *testing.T) {
 			out, errs, _, err := g.run(shell, []string{"record echo ran"}, env...)
 			if out != "ran\n" || err != nil || strings.Count(errs, "\n") != 1 {
 				t.Errorf("%s, %.60q: %q %q %v", shell, env, out, errs, err)
+			}
+		}
+	}
+}
+
+// Where posixtrace is installed, a job needs no network and no Go.
+func TestGitLabInstalled(t *testing.T) {
+	g := newGitLab(t)
+	prefix := filepath.Join(t.TempDir(), "usr")
+	if err := errors.Join(os.MkdirAll(filepath.Join(prefix, "bin"), 0o755), os.MkdirAll(filepath.Join(prefix, "share", "posixtrace", "ci"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ptrace-run", "ptrace-dump", "ptrace-diff", "ptrace-event"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(prefix, "bin", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ci := filepath.Join(prefix, "share", "posixtrace", "ci")
+	for _, name := range []string{"record", "report", "setup"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "ci", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(ci, name), text, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	bare := without(t, "ptrace-*", "go", "gofmt")
+	for _, shell := range []string{"sh", "bash", "dash"} {
+		for _, env := range [][]string{
+			{"POSIXTRACE_CI=", "PATH=" + filepath.Join(prefix, "bin") + ":" + bare}, // found by the commands
+			{"POSIXTRACE_CI=" + ci, "PATH=" + bare},                                 // finds the commands
+		} {
+			if err := os.RemoveAll(filepath.Join(g.dir, "trace")); err != nil {
+				t.Fatal(err)
+			}
+			out, errs, after, err := g.run(shell, []string{"record echo ran"}, env...)
+			if out != "ran\n" || errs != "" || err != nil || !strings.Contains(after, "ran") {
+				t.Errorf("%s, %.60q: %q %q %q %v", shell, env, out, errs, after, err)
+			}
+			if st, err := os.Stat(filepath.Join(g.dir, "trace", "report.html")); err != nil || st.Size() == 0 {
+				t.Error(err)
 			}
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -278,6 +279,110 @@ func TestSendSpool(t *testing.T) {
 	}
 	if text := strings.Join(lines, "\n"); strings.Contains(text, "root:") || strings.Contains(text, "not whole") {
 		t.Error("a foreign file was sent")
+	}
+}
+
+// A batch that the server refuses for good is dropped and counted, and those behind it in the spool are
+// sent. Any other batch stays in the spool. The message is one line.
+func TestSendRefused(t *testing.T) {
+	t.Parallel()
+	s := newSender(t)
+	for _, log := range []string{"b.trace", "c.trace"} {
+		s.record(t, log, 10)
+	}
+	down := newCollector(t, nil)
+	down.Start()
+	down.Close()
+	good := newCollector(t, nil)
+	good.Start()
+	for _, tt := range []struct {
+		status  int
+		drops   bool
+		message string
+	}{
+		{400, true, `400 Bad Request: why; 1 batch dropped$`},
+		{413, true, `413 Request Entity Too Large: why; 1 batch dropped$`},
+		{418, true, `418 I'm a teapot: why; 1 batch dropped$`},
+		{422, true, `422 Unprocessable Entity: why; 1 batch dropped$`},
+		{500, true, `500 Internal Server Error: why; 1 batch dropped$`},
+		{501, true, `501 Not Implemented: why; 1 batch dropped$`},
+		{307, false, `307 Temporary Redirect: why$`},
+		{401, false, `401 Unauthorized: why$`},
+		{403, false, `403 Forbidden: why$`},
+		{404, false, `404 Not Found: why$`},
+		{415, false, `415 Unsupported Media Type: why$`},
+		{429, false, `429 Too Many Requests: why$`},
+		{502, false, `502 Bad Gateway: why$`},
+		{503, false, `503 Service Unavailable: why$`},
+		{504, false, `504 Gateway Timeout: why$`},
+	} {
+		spool := "spool" + strconv.Itoa(tt.status)
+		left := func() int {
+			list, err := os.ReadDir(filepath.Join(s.dir, spool))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list)
+		}
+		s.want(t, nil, []string{"--timeout=1ms", "--endpoint=" + down.URL, "--spool=" + spool, "a.trace", "b.trace", "c.trace"}, 0, ` batch(es)? kept in spool`)
+		all := left()
+		bad := newCollector(t, func(n int, w http.ResponseWriter) bool {
+			if n > 1 {
+				return true
+			}
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(tt.status)
+			io.WriteString(w, `{"code":3,"message":"why"}`)
+			return false
+		})
+		bad.Start()
+		// No event of a log has this name, so that the export sends the spool alone.
+		resend := []string{"--timeout=50s", "--endpoint=" + bad.URL, "--spool=" + spool, "-e", "proc.exec", "-x", "@all", "a.trace"}
+		s.want(t, nil, resend, 0, `^ptrace-export: http://127[^;]*`+tt.message)
+		sent, kept := len(bad.took(t)), left()
+		if want := map[bool][2]int{true: {all - 1, 0}, false: {0, all}}[tt.drops]; all < 2 || sent != want[0] || kept != want[1] {
+			t.Errorf("%d, of %d batches: %d sent, %d kept", tt.status, all, sent, kept)
+		}
+		// What failed is not the first again: the others come before it.
+		if !tt.drops {
+			order := newCollector(t, func(n int, w http.ResponseWriter) bool {
+				if n >= all {
+					w.WriteHeader(http.StatusForbidden)
+				}
+				return n < all
+			})
+			order.Start()
+			resend[1] = "--endpoint=" + order.URL
+			s.want(t, nil, append(resend, "--strict"), 1, `403 Forbidden$`)
+			if sent := len(order.took(t)); sent != all-1 || left() != 1 {
+				t.Errorf("%d: %d of %d sent, %d kept", tt.status, sent, all, left())
+			}
+			resend[1] = "--endpoint=" + good.URL
+			s.want(t, nil, append(resend, "--strict"), 0, `^$`)
+			if left() != 0 {
+				t.Errorf("%d: %d kept", tt.status, left())
+			}
+		}
+	}
+	// Without a spool, too. A reason is shown once, and there are at most three.
+	for _, distinct := range []bool{false, true} {
+		n := 0
+		c := newCollector(t, func(_ int, w http.ResponseWriter) bool {
+			w.WriteHeader(http.StatusBadRequest)
+			if n++; distinct {
+				fmt.Fprintf(w, `{"message":"reason %d"}`, n)
+			}
+			return false
+		})
+		c.Start()
+		message := `^[^;]*v1/[a-z]*: 400 Bad Request; [^;]*400 Bad Request; 6 batches dropped$`
+		if distinct {
+			message = `^[^;]*: reason 1; [^;]*: reason 2; [^;]*: reason 3; 3 more; 6 batches dropped$`
+		}
+		for range 3 {
+			s.want(t, nil, []string{"--timeout=50s", "--strict", "--endpoint=" + c.URL, "a.trace", "b.trace", "c.trace"}, 1, message)
+			n = 0
+		}
 	}
 }
 

@@ -65,7 +65,13 @@ func (c *Config) post(ctx context.Context, k kind, body []byte) (note string, wa
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return "", retryAfter(resp.Header.Get("Retry-After")), errors.New(text)
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusProxyAuthRequired, http.StatusUnsupportedMediaType, http.StatusMisdirectedRequest:
+		// The server says this of each batch until the address or the credentials change.
+		return "", -1, errors.New(text)
+	}
+	if resp.StatusCode >= 400 {
+		// OTLP, "Retryable Response Codes": a request with another of these answers must not be tried again.
 		return "", -1, &refusal{text}
 	}
 	return "", -1, errors.New(text)

@@ -8,7 +8,9 @@ package send
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,8 +26,10 @@ type Sender struct {
 	full    error // of the first batch that was not kept
 	kept    int
 	unsent  int
-	refused []string
-	inSpool int64 // bytes
+	notes   []string // what servers have not taken, and why, each once, at most maxNotes
+	more    int      // further ones
+	dropped int      // batches that a server refused
+	inSpool int64    // bytes
 }
 
 // Begin sends what the spool has. It returns an error of the spool alone.
@@ -74,7 +78,7 @@ type refusal struct{ text string }
 func (r *refusal) Error() string { return r.text }
 
 // deliver posts a batch until it is sent or the time is over. A batch that the server refuses counts
-// as sent, and is reported.
+// as sent: it is dropped, counted and reported.
 func (s *Sender) deliver(k kind, body []byte) error {
 	start := time.Now()
 	defer func() { s.spent += time.Since(start) }()
@@ -86,12 +90,11 @@ func (s *Sender) deliver(k kind, body []byte) error {
 		var r *refusal
 		switch {
 		case err == nil:
-			if note != "" {
-				s.refused = append(s.refused, note)
-			}
+			s.note(note)
 			return nil
 		case errors.As(err, &r):
-			s.refused = append(s.refused, r.text)
+			s.note(r.text)
+			s.dropped++
 			return nil
 		case wait < 0: // no retry
 			return err
@@ -110,20 +113,28 @@ func (s *Sender) deliver(k kind, body []byte) error {
 	}
 }
 
-// maxRefused bounds how many refusals Result reports.
-const maxRefused = 3
+// maxNotes bounds how many notes Result reports.
+const maxNotes = 3
+
+// note keeps for Result what a server says about a batch.
+func (s *Sender) note(text string) {
+	switch {
+	case text == "" || slices.Contains(s.notes, text):
+	case len(s.notes) == maxNotes:
+		s.more++
+	default:
+		s.notes = append(s.notes, text)
+	}
+}
 
 // Result returns what was not sent, in one line, or "".
 func (s *Sender) Result() (text string) {
-	for i, r := range s.refused {
-		if text != "" {
-			text += "; "
-		}
-		if i == maxRefused {
-			text += strconv.Itoa(len(s.refused)-i) + " more"
-			break
-		}
-		text += r
+	text = strings.Join(s.notes, "; ")
+	if s.more > 0 {
+		text += "; " + strconv.Itoa(s.more) + " more"
+	}
+	if s.dropped > 0 {
+		text += "; " + batches(s.dropped) + " dropped"
 	}
 	if s.fault == nil {
 		return text

@@ -105,6 +105,9 @@ func (s *Sender) resend(path string) error {
 	if err := s.deliver(k, body); err != nil {
 		if s.ctx.Err() == nil {
 			s.fault = err
+			// The next export begins with another batch, in case the server always fails with this one.
+			now := time.Now()
+			os.Chtimes(path, now, now)
 		}
 		return nil
 	}

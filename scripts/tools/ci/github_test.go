@@ -2,13 +2,16 @@ package ci
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -27,19 +30,46 @@ func pull(run string) *job {
 	return &job{event: "pull_request", ref: "1/merge", base: "main", inputs: map[string]string{"run": run}}
 }
 
-// without hides programs: a PATH of links to all others.
+// without hides programs: a PATH of links to all others. Tests share it.
 func without(t *testing.T, programs ...string) string {
-	dir := t.TempDir()
+	t.Helper()
+	hidden.Lock()
+	defer hidden.Unlock()
+	key := strings.Join(programs, " ")
+	if dir, ok := hidden.paths[key]; ok {
+		return dir
+	}
+	dir := filepath.Join(shared, strconv.Itoa(len(hidden.paths)))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, from := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin") {
 		entries, _ := os.ReadDir(from)
 		for _, e := range entries {
-			hidden := slices.ContainsFunc(programs, func(p string) bool { ok, _ := filepath.Match(p, e.Name()); return ok })
-			if !hidden {
+			hide := slices.ContainsFunc(programs, func(p string) bool { ok, _ := filepath.Match(p, e.Name()); return ok })
+			if !hide {
 				os.Symlink(filepath.Join(from, e.Name()), filepath.Join(dir, e.Name()))
 			}
 		}
 	}
+	hidden.paths[key] = dir
 	return dir
+}
+
+var hidden = struct {
+	sync.Mutex
+	paths map[string]string
+}{paths: map[string]string{}}
+
+// program makes a file that a step can run. Another process writes it: a process that a test beside
+// this one starts could keep a file of ours open for writing, and nothing can run such a file.
+func program(t *testing.T, path string, content io.Reader, mode string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", `cat >"$1" && chmod "$2" "$1"`, "sh", path, mode)
+	cmd.Stdin = content
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v %s", path, err, out)
+	}
 }
 
 func (j *job) lines(t *testing.T, n int) {
@@ -51,6 +81,7 @@ func (j *job) lines(t *testing.T, n int) {
 
 // Output and status are those of a plain step; report, log and summary exist.
 func TestStep(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, run, out, errs string
 		failed               bool
@@ -64,6 +95,7 @@ func TestStep(t *testing.T) {
 		{"bytes", `printf '\0\377\033[31m\r\n'`, "\x00\xff\x1b[31m\r\n", "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			j := newGitHub(t).run(push(tt.run))
 			if j.stdout != tt.out || j.stderr != tt.errs || j.failed != tt.failed {
 				t.Errorf("%q, %q, failed %v; want %q, %q, %v", j.stdout, j.stderr, j.failed, tt.out, tt.errs, tt.failed)
@@ -87,6 +119,7 @@ func TestStep(t *testing.T) {
 
 // The commands see the variables of a plain step, and the commands behind its PATH.
 func TestStepEnvironment(t *testing.T) {
+	t.Parallel()
 	j := push(`env -0 | sort -z | tr '\0' '\n'; ls /proc/self/fd | wc -l`)
 	j.env = []string{"POSIXTRACE_BIN=/opt/posixtrace", "MULTI=a\nb"}
 	newGitHub(t).run(j)
@@ -106,38 +139,46 @@ func TestStepEnvironment(t *testing.T) {
 }
 
 func TestShells(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ shell, run, out string }{
 		{"sh", "echo $0 | sed 's,.*/,,'", "build\n"},
 		{"python", "import sys; print(len(sys.argv))", "1\n"},
 		{"perl {0} x", "print @ARGV", "x"},
 		{"bash -e {0}", "false | echo on", "on\n"},
 	} {
-		j := push(tt.run)
-		j.inputs["shell"] = tt.shell
-		if tt.shell == "python" {
-			dir := t.TempDir()
-			if err := os.Symlink("/usr/bin/python3", filepath.Join(dir, "python")); err != nil {
-				t.Fatal(err)
+		t.Run(tt.shell, func(t *testing.T) {
+			t.Parallel()
+			j := push(tt.run)
+			j.inputs["shell"] = tt.shell
+			if tt.shell == "python" {
+				dir := t.TempDir()
+				if err := os.Symlink("/usr/bin/python3", filepath.Join(dir, "python")); err != nil {
+					t.Fatal(err)
+				}
+				j.env = []string{"PATH=" + os.Getenv("PATH") + ":" + dir}
 			}
-			j.env = []string{"PATH=" + os.Getenv("PATH") + ":" + dir}
-		}
+			newGitHub(t).run(j)
+			if j.stdout != tt.out || j.failed {
+				t.Errorf("%q %s", j.stdout, j.stderr)
+			}
+		})
+	}
+	t.Run("unknown", func(t *testing.T) {
+		t.Parallel()
+		j := push("echo ran")
+		j.inputs["shell"] = "cmd"
 		newGitHub(t).run(j)
-		if j.stdout != tt.out || j.failed {
-			t.Errorf("%s: %q %s", tt.shell, j.stdout, j.stderr)
+		if j.stdout != "" || !j.failed {
+			t.Errorf("%q %v", j.stdout, j.failed)
 		}
-	}
-	j := push("echo ran")
-	j.inputs["shell"] = "cmd"
-	newGitHub(t).run(j)
-	if j.stdout != "" || !j.failed {
-		t.Errorf("an unknown shell: %q %v", j.stdout, j.failed)
-	}
-	j.lines(t, 1)
+		j.lines(t, 1)
+	})
 }
 
 // A pull request is compared with the last good run of its base branch, and changes nothing that
 // others are compared with.
 func TestBaseline(t *testing.T) {
+	t.Parallel()
 	g := newGitHub(t)
 	if j := g.run(push("sleep 0.1; echo done")); strings.Contains(j.summary, "Since") || len(j.saved) != 1 {
 		t.Fatalf("the first run: %q %s", j.saved, j.summary)
@@ -185,20 +226,23 @@ func keys(m map[string][]byte) (list []string) {
 	return list
 }
 
-// Names of branches and steps are data everywhere.
+// Names of branches and steps are data everywhere. With POSIXTRACE_FULL each place has each name alone.
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"$(touch pwned)", "`touch pwned`", `"; touch pwned; "`, "'; touch pwned; '", "a\ntouch pwned\n", "a\noutput=x", "--help", "-rf", "..", ".", "/",
 		"../../pwned", "a,b", "a b", "*", "${{ github.token }}", "::set-output name=x::y", "%0Atouch pwned", "é\u202e", "\xff\xfe", strings.Repeat("x", 300), "\x1b[2J"} {
+		jobs := []*job{{event: "push", ref: name, base: name, inputs: map[string]string{"run": "echo ran", "name": name}, matrix: 2}}
+		if os.Getenv("POSIXTRACE_FULL") != "" {
+			jobs = append(jobs, &job{event: "push", ref: name, inputs: map[string]string{"run": "echo ran"}},
+				&job{event: "pull_request", ref: "1/merge", base: name, inputs: map[string]string{"run": "echo ran"}},
+				&job{event: "push", ref: "main", inputs: map[string]string{"run": "echo ran", "name": name}, matrix: 2})
+		}
 		t.Run(fmt.Sprintf("%.20q", name), func(t *testing.T) {
 			t.Parallel()
 			g := newGitHub(t)
-			for _, j := range []*job{
-				{event: "push", ref: name, inputs: map[string]string{"run": "echo ran"}},
-				{event: "pull_request", ref: "1/merge", base: name, inputs: map[string]string{"run": "echo ran"}},
-				{event: "push", ref: "main", inputs: map[string]string{"run": "echo ran", "name": name}, matrix: 2},
-			} {
+			for _, j := range jobs {
 				g.run(j)
-				if j.failed || j.stdout != "ran\n" || j.stderr != "" || len(j.artifacts) != 1 {
+				if j.failed || j.stdout != "ran\n" || j.stderr != "" || len(j.artifacts) != 1 || (len(j.saved) == 1) != (j.event == "push") {
 					t.Errorf("%+v", j)
 				}
 				for _, k := range j.saved {
@@ -250,6 +294,7 @@ func TestActionIsSafe(t *testing.T) {
 
 // Whatever is missing takes one line, and not the step.
 func TestNothingToRecordWith(t *testing.T) {
+	t.Parallel()
 	bare := without(t, "ptrace-*", "go", "gofmt")
 	run := func(t *testing.T, j *job, want string) {
 		t.Helper()
@@ -263,6 +308,7 @@ func TestNothingToRecordWith(t *testing.T) {
 		}
 	}
 	t.Run("no commands", func(t *testing.T) {
+		t.Parallel()
 		j := push("echo ran")
 		j.env = []string{"PATH=" + bare}
 		run(t, j, "posixtrace: nothing will be recorded: ptrace-run and go: not found in PATH")
@@ -271,35 +317,39 @@ func TestNothingToRecordWith(t *testing.T) {
 		}
 	})
 	t.Run("no trace directory", func(t *testing.T) {
+		t.Parallel()
 		j := push("echo ran")
 		j.env = []string{"PTRACE_DIR=/nonexistent/x"}
 		run(t, j, "record: runs bash without recording it: ptrace-run: ")
 	})
 	t.Run("go fails", func(t *testing.T) {
+		t.Parallel()
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho x >&2; echo go: broken >&2; exit 1\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program(t, filepath.Join(dir, "go"), strings.NewReader("#!/bin/sh\necho x >&2; echo go: broken >&2; exit 1\n"), "755")
 		j := push("echo ran")
 		j.env = []string{"PATH=" + dir + ":" + bare}
 		run(t, j, "nothing will be recorded: go build: go: broken")
 	})
 	t.Run("no summary", func(t *testing.T) {
+		t.Parallel()
 		j := push("echo ran")
 		j.without = []string{"GITHUB_STEP_SUMMARY"}
 		run(t, j, "the summary of the step cannot be written")
 	})
 	t.Run("no log", func(t *testing.T) {
+		t.Parallel()
 		j := push(`rm -f "$RUNNER_TEMP"/posixtrace/build/build.trace; echo ran`)
 		run(t, j, "ptrace-run: no report: ")
 	})
 	t.Run("bad version", func(t *testing.T) {
+		t.Parallel()
 		j := push("echo ran")
 		j.env = []string{"PATH=" + bare}
 		j.inputs["version"] = "../1;x"
 		run(t, j, "nothing will be recorded: POSIXTRACE_VERSION is no version")
 	})
 	t.Run("no temporary directory", func(t *testing.T) {
+		t.Parallel()
 		j := push("echo ran")
 		j.before = func(step, temp string) {
 			if step == "run" {
@@ -314,6 +364,7 @@ func TestNothingToRecordWith(t *testing.T) {
 
 // A release is downloaded if its checksum is right.
 func TestRelease(t *testing.T) {
+	t.Parallel()
 	tool, err := exec.LookPath("ptrace-run")
 	if err != nil {
 		t.Fatal(err)
@@ -324,7 +375,7 @@ func TestRelease(t *testing.T) {
 		`mkdir -p v1.2.3/posixtrace-1.2.3-linux-amd64/bin v1.2.3/posixtrace-1.2.3-linux-amd64/lib`,
 		// A command may be a link to a file beside bin.
 		`cd v1.2.3/posixtrace-1.2.3-linux-amd64 && for c in run dump diff event; do cp "$(dirname "$0")/ptrace-$c" lib/ && ln -s ../lib/ptrace-$c bin/; done`,
-		`cd v1.2.3 && for a in amd64 arm64; do tar -czf posixtrace-1.2.3-linux-$a.tar.gz posixtrace-1.2.3-linux-amd64; done && sha256sum *.gz >SHA256SUMS`,
+		`cd v1.2.3 && tar -cf - posixtrace-1.2.3-linux-amd64 | gzip -1 >posixtrace-1.2.3-linux-amd64.tar.gz && ln posixtrace-1.2.3-linux-amd64.tar.gz posixtrace-1.2.3-linux-arm64.tar.gz && sha256sum *.gz >SHA256SUMS`,
 	} {
 		cmd := exec.Command("sh", "-c", script, tool)
 		cmd.Dir = releases
@@ -376,6 +427,7 @@ func TestRelease(t *testing.T) {
 
 // Go builds the commands from the action's sources.
 func TestBuilt(t *testing.T) {
+	t.Parallel()
 	j := push("command -v ptrace-event >/dev/null && echo ran")
 	j.env = []string{"PATH=" + without(t, "ptrace-*")}
 	newGitHub(t).run(j)
@@ -386,18 +438,20 @@ func TestBuilt(t *testing.T) {
 
 // No secret reaches an artefact, a summary or a cache. The output is unchanged.
 func TestSecrets(t *testing.T) {
-	secrets := []string{"hunter2-hunter2", `back\slash\Eend`, `trailing\`, `\\E\Q.*`, "regular (.*[expr", "deux\nlines of it", strings.Repeat("long0123456789", 300), "ünï-cödé"}
+	t.Parallel()
+	secrets := []string{"hunter2-hunter2", `back\slash\Eend`, `trailing\`, `\\E\Q.*`, "regular (.*[expr", "deux\nlines of it", strings.Repeat("long0123456789", 300), strings.Repeat("0123456789", 100) + "z", "ünï-cödé"}
 	token := "ghp_" + strings.Repeat("aB3", 12)
-	j := push(`set -- "$ONE" "$TOKEN"; printf '%s\n' "$@"; /bin/echo "$ONE" "$TOKEN"; sh -c 'exit 0' "$ONE"`)
+	j := push(`set -- "$ONE" "$TOKEN"; printf '%s\n' "$@"; /bin/echo "$ONE" "$TOKEN"; sh -c 'exit 0' "$ONE"; echo bzzz-zzzb`)
 	all := strings.Join(secrets, "\n")
-	j.inputs["secrets"] = all + "\n\n  \nab\n"
+	j.inputs["secrets"] = all + "\n\n  \nab\nc3\r\n"
 	j.env = []string{"ONE=" + all, "TOKEN=" + token}
 	g := newGitHub(t)
 	g.run(j)
-	if want := all + "\n" + token + "\n" + all + " " + token + "\n"; j.stdout != want || j.failed {
+	if want := all + "\n" + token + "\n" + all + " " + token + "\nbzzz-zzzb\n"; j.stdout != want || j.failed {
 		t.Errorf("%q, want %q", j.stdout, want)
 	}
-	if !regexp.MustCompile(`^ptrace-run: [0-9]+ matches redacted\n$`).MatchString(j.stderr) {
+	// Short ones would be found everywhere. The message has their number alone.
+	if !regexp.MustCompile(`^record: secrets shorter than 4 bytes are not redacted: 2\nptrace-run: [0-9]+ matches redacted\n$`).MatchString(j.stderr) {
 		t.Errorf("stderr %q", j.stderr)
 	}
 	texts := map[string]string{"summary": j.summary}
@@ -422,6 +476,10 @@ func TestSecrets(t *testing.T) {
 				}
 			}
 		}
+		// No part of a secret is so short that it is found everywhere.
+		if name == "build.trace" && !strings.Contains(text, "bzzz-zzzb") {
+			t.Errorf("%s has no bzzz-zzzb", name)
+		}
 		if name != "summary" && !strings.Contains(text, "***") && strings.HasSuffix(name, "l") {
 			t.Errorf("%s has no ***", name)
 		}
@@ -436,6 +494,7 @@ func TestSecrets(t *testing.T) {
 
 // The summary of a step is at most 1 MiB, or GitHub drops it; the log ends at its limit.
 func TestLarge(t *testing.T) {
+	t.Parallel()
 	many := `eval "$(ptrace-event --shell)"; x=$(printf '%0300d' 0); for i in $(seq 4000); do pt "a$x.$i.begin"; pt "a$x.$i.end"; done`
 	g := newGitHub(t)
 	if j := g.run(push(many)); len(j.summary) > 1<<20 || len(j.summary) < 1000 {
@@ -456,11 +515,67 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// A step that is cancelled has a report, too.
+// A step that is cancelled has a report, too: its log is complete if ptrace-run lives on, and ends
+// somewhere if it does not.
 func TestCancelled(t *testing.T) {
-	j := push(`echo ran; sleep 0.2; kill -9 $(ps -o pid= --ppid $$ --deselect >/dev/null; ps -eo pid=,args= | awk -v d="$RUNNER_TEMP" 'index($0, "record " d) && !/awk/ { print $1 }'); sleep 0.5`)
-	newGitHub(t).run(j)
-	if !j.failed || !strings.Contains(j.summary, "####") || j.artifacts["trace-build"]["report.html"] == "" || len(j.saved) != 0 {
-		t.Errorf("failed %v, %q, %s", j.failed, j.stderr, j.summary)
+	t.Parallel()
+	for name, kill := range map[string]string{"the step alone": `"$step"`, "all of it": `"$step" $PPID $$`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := push(`echo ran; step=$(ps -o ppid= -p $PPID); until grep -q ran "$RUNNER_TEMP/posixtrace/build/build.trace"; do sleep 0.05; done; kill -9 ` + kill)
+			newGitHub(t).run(j)
+			if !j.failed || j.stdout != "ran\n" || !strings.Contains(j.summary, "####") || j.artifacts["trace-build"]["report.html"] == "" || len(j.saved) != 0 {
+				t.Errorf("failed %v, %q, %s", j.failed, j.stderr, j.summary)
+			}
+		})
 	}
+}
+
+// Where caches, artefacts and the temporary directory refuse, the step runs, with its rights alone.
+func TestWithoutPermissions(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Fatal("needs root: run it with sudo")
+	}
+	for _, closed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
+			t.Parallel()
+			g := newGitHub(t)
+			g.refuses = true
+			j := push(`echo $(id -u); touch "$RUNNER_TEMP/x" 2>/dev/null || echo closed`)
+			j.user = 65534
+			j.env = []string{"PATH=" + readable(t) + ":/usr/bin:/bin"}
+			want, lines := "65534\n", 0
+			if closed {
+				j.before = func(_, temp string) { os.Chown(temp, 0, 0) }
+				want, lines = want+"closed\n", 1
+			}
+			g.run(j)
+			if j.stdout != want || j.failed || len(j.artifacts)+len(j.saved) != 0 {
+				t.Errorf("%+v", j)
+			}
+			j.lines(t, lines)
+			if (j.summary == "") != closed {
+				t.Errorf("summary %q", j.summary)
+			}
+		})
+	}
+}
+
+// readable returns a directory of the commands that other users can read.
+func readable(t *testing.T) string {
+	t.Helper()
+	from, err := exec.LookPath("ptrace-run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "posixtrace-action-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if out, err := exec.Command("sh", "-c", `cp "$(dirname "$1")"/ptrace-* "$2" && chmod -R a+rX "$2"`, "sh", from, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	return dir
 }

@@ -90,48 +90,76 @@ func (g *gitlab) run(shell string, script []string, env ...string) (out, errs, a
 }
 
 func TestGitLab(t *testing.T) {
+	t.Parallel()
 	for _, shell := range []string{"sh", "bash", "dash"} {
-		g := newGitLab(t)
-		j := g.jobs[".ptrace"]
-		if err := os.WriteFile(filepath.Join(g.dir, "Makefile"), []byte("all:\n\t@sleep 0.1; echo made\n"), 0o644); err != nil {
-			t.Fatal(err)
+		t.Run(shell, func(t *testing.T) { t.Parallel(); testGitLab(t, shell) })
+	}
+}
+
+func testGitLab(t *testing.T, shell string) {
+	g := newGitLab(t)
+	j := g.jobs[".ptrace"]
+	if err := os.WriteFile(filepath.Join(g.dir, "Makefile"), []byte("all:\n\t@sleep 0.1; echo made\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, after, err := g.run(shell, g.jobs["build"].Script)
+	if out != "made\n" || errs != "" || err != nil || !strings.Contains(after, "slowest") {
+		t.Errorf("%s: %q %q %q %v", shell, out, errs, after, err)
+	}
+	for _, path := range append(append(j.Artifacts.Paths, j.Artifacts.Reports.JUnit), j.Cache.Paths...) {
+		if st, err := os.Stat(filepath.Join(g.dir, path)); err != nil || st.Size() == 0 {
+			t.Error(path, err)
 		}
-		out, errs, after, err := g.run(shell, g.jobs["build"].Script)
-		if out != "made\n" || errs != "" || err != nil || !strings.Contains(after, "slowest") {
-			t.Errorf("%s: %q %q %q %v", shell, out, errs, after, err)
+	}
+	// Slower than the last good run, whose log the cache has.
+	_, _, after, err = g.run(shell, []string{"record sh -c 'sleep 4; make'"})
+	if !strings.Contains(after, "slower") || err != nil {
+		t.Errorf("%s: %q %v", shell, after, err)
+	}
+	good, err := os.ReadFile(filepath.Join(g.dir, j.Cache.Paths[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, errs, _, err = g.run(shell, []string{"record sh -c 'exit 3'", "echo not reached"})
+	if e, ok := err.(*exec.ExitError); !ok || e.ExitCode() != 3 || errs != "" {
+		t.Errorf("%s: %v %q", shell, err, errs)
+	}
+	if now, _ := os.ReadFile(filepath.Join(g.dir, j.Cache.Paths[0])); !bytes.Equal(now, good) {
+		t.Error("a failed job became the last good run")
+	}
+	// Without commands, scripts or a trace directory, each takes one line.
+	for _, env := range [][]string{
+		{"PATH=" + without(t, "ptrace-*", "go", "gofmt")},
+		{"POSIXTRACE_CI=", "PATH=" + without(t, "go", "gofmt")},
+		{"POSIXTRACE_CI=", "GOPROXY=off", "GOFLAGS=-modcacherw", "GOPATH=" + t.TempDir()},
+		{"PTRACE_DIR=/nonexistent/x"},
+	} {
+		out, errs, _, err := g.run(shell, []string{"record echo ran"}, env...)
+		if out != "ran\n" || err != nil || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s, %.60q: %q %q %v", shell, env, out, errs, err)
 		}
-		for _, path := range append(append(j.Artifacts.Paths, j.Artifacts.Reports.JUnit), j.Cache.Paths...) {
-			if st, err := os.Stat(filepath.Join(g.dir, path)); err != nil || st.Size() == 0 {
-				t.Error(path, err)
-			}
+	}
+}
+
+// The shell commands in the template and in action.yml are sound, in each shell that a job may have.
+func TestShellCheck(t *testing.T) {
+	t.Parallel()
+	check := func(shell, script string) {
+		t.Helper()
+		cmd := exec.Command("shellcheck", "-s", shell, "-")
+		cmd.Stdin = strings.NewReader(script)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
 		}
-		// Slower than the last good run, whose log the cache has.
-		_, _, after, err = g.run(shell, []string{"record sh -c 'sleep 4; make'"})
-		if !strings.Contains(after, "slower") || err != nil {
-			t.Errorf("%s: %q %v", shell, after, err)
-		}
-		good, err := os.ReadFile(filepath.Join(g.dir, j.Cache.Paths[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, errs, _, err = g.run(shell, []string{"record sh -c 'exit 3'", "echo not reached"})
-		if e, ok := err.(*exec.ExitError); !ok || e.ExitCode() != 3 || errs != "" {
-			t.Errorf("%s: %v %q", shell, err, errs)
-		}
-		if now, _ := os.ReadFile(filepath.Join(g.dir, j.Cache.Paths[0])); !bytes.Equal(now, good) {
-			t.Error("a failed job became the last good run")
-		}
-		// Without commands, scripts or a trace directory, each takes one line.
-		for _, env := range [][]string{
-			{"PATH=" + without(t, "ptrace-*", "go", "gofmt")},
-			{"POSIXTRACE_CI=", "PATH=" + without(t, "go", "gofmt")},
-			{"POSIXTRACE_CI=", "GOPROXY=off", "GOFLAGS=-modcacherw", "GOPATH=" + t.TempDir()},
-			{"PTRACE_DIR=/nonexistent/x"},
-		} {
-			out, errs, _, err := g.run(shell, []string{"record echo ran"}, env...)
-			if out != "ran\n" || err != nil || strings.Count(errs, "\n") != 1 {
-				t.Errorf("%s, %.60q: %q %q %v", shell, env, out, errs, err)
-			}
+	}
+	j := newGitLab(t).jobs[".ptrace"]
+	for _, shell := range []string{"sh", "dash", "bash"} {
+		check(shell, strings.Join(j.BeforeScript, "\n")+"\n")
+		check(shell, strings.Join(j.AfterScript, "\n")+"\n")
+	}
+	for _, s := range readAction(t).Runs.Steps {
+		if s.Run != "" {
+			check("bash", s.Run)
 		}
 	}
 }
@@ -185,6 +213,7 @@ func TestGitLabInstalled(t *testing.T) {
 // Names of branches and jobs come in variables that the shell never reads again, and tokens and
 // secrets reach no report.
 func TestGitLabHostile(t *testing.T) {
+	t.Parallel()
 	g := newGitLab(t)
 	token := "glpat-" + strings.Repeat("x1Y", 7)
 	for _, name := range []string{"$(touch pwned)", "`touch pwned`", `"; touch pwned; "`, "a\ntouch pwned", "--help"} {

@@ -64,6 +64,8 @@ type github struct {
 	t      *testing.T
 	caches map[string]map[string][]byte // of a branch: key, last.trace
 	ids    int
+	// Actions of GitHub fail, as they do without the permissions they need.
+	refuses bool
 }
 
 // A job is one run of the action, and its results.
@@ -185,7 +187,11 @@ func (g *github) run(j *job) *job {
 			for k, v := range s.With {
 				with[k] = interpolate(t, v, contexts)
 			}
-			g.uses(j, s.Uses, with)
+			if g.refuses {
+				outcome = "failure"
+			} else {
+				g.uses(j, s.Uses, with)
+			}
 		} else {
 			files := map[string]string{}
 			env := slices.Clone(base)

@@ -1,7 +1,6 @@
 package ci
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,34 +25,33 @@ func TestMain(m *testing.M) {
 		syscall.Exec(path, argv, os.Environ())
 		os.Exit(126)
 	}
-	os.Exit(m.Run())
+	var err error
+	if shared, err = os.MkdirTemp("", "posixtrace-action-"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	os.RemoveAll(shared)
+	os.Exit(status)
 }
 
-func copyFile(t *testing.T, to, from string, mode os.FileMode) {
+// shared is a directory that all tests share.
+var shared string
+
+// copyFile copies a program.
+func copyFile(t *testing.T, to, from, mode string) {
 	t.Helper()
 	in, err := os.Open(from)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(to, mode); err != nil {
-		t.Fatal(err)
-	}
+	program(t, to, in, mode)
 }
 
 // A user that is not root keeps the privilege of sudo in a recorded step. Processes are recorded if
 // that works, by a copy of ptrace-run that may trace everything.
 func TestSudo(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Fatal("needs root: run it with sudo")
 	}
@@ -66,7 +64,7 @@ func TestSudo(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	copyFile(t, filepath.Join(dir, "sudo"), "/proc/self/exe", 0o755|os.ModeSetuid)
+	copyFile(t, filepath.Join(dir, "sudo"), "/proc/self/exe", "4755")
 	tools := filepath.Join(dir, "tools")
 	if err := os.Mkdir(tools, 0o755); err != nil {
 		t.Fatal(err)
@@ -76,13 +74,11 @@ func TestSudo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		copyFile(t, filepath.Join(tools, c), from, 0o755)
+		copyFile(t, filepath.Join(tools, c), from, "755")
 	}
 	// A go that builds at once: it copies. Like go, it makes the directory.
 	script := "#!/bin/sh\nwhile [ $# -gt 0 ] && [ \"$1\" != -o ]; do shift; done\nmkdir -p \"$2\" && cp " + tools + "/* \"$2\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program(t, filepath.Join(dir, "go"), strings.NewReader(script), "755")
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	if err != nil {
 		t.Fatal(err)

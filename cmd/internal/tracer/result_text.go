@@ -16,7 +16,7 @@ func ResultText(call string, d *posixtrace.SyscallData) string {
 		}
 		switch string(d.Args[1].Value) {
 		case "F_GETFL":
-			return string(openFlags.append([]byte("flags "), uint64(d.Result)))
+			return string(statusFlags.append([]byte("flags "), usualFlags(uint64(d.Result))))
 		case "F_GETFD":
 			if d.Result == 1 { // FD_CLOEXEC
 				return "flags FD_CLOEXEC"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -230,14 +231,16 @@ func TestReaderGone(t *testing.T) {
 	tracetest.OK(t, "pipe", err)
 	r.Close()
 	defer w.Close()
-	self, err := os.Executable()
-	tracetest.OK(t, "executable", err)
-	argv := append(append(strings.Fields(os.Getenv(emulatorVar)), self), "--html", "calls_recorded.trace")
-	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Env: append(os.Environ(), readerVar+"=ptrace-dump"), Files: []*os.File{nil, w, w}})
-	tracetest.OK(t, "start", err)
-	state, err := p.Wait()
-	tracetest.OK(t, "wait", err)
-	if state.Success() {
+	// into runs the command with files as its output, and returns how it ended.
+	into := func(stdout, stderr *os.File) *os.ProcessState {
+		cmd := command(t, "ptrace-dump", "--html", "calls_recorded.trace")
+		cmd.Stdout, cmd.Stderr = stdout, stderr
+		if _, ok := cmd.Run().(*exec.ExitError); !ok && cmd.ProcessState == nil {
+			t.Fatal("the command does not start")
+		}
+		return cmd.ProcessState
+	}
+	if state := into(w, w); state.Success() {
 		t.Errorf("%v", state)
 	}
 	if runtime.GOOS != "windows" {
@@ -247,10 +250,7 @@ func TestReaderGone(t *testing.T) {
 	e, err := os.Create("stderr")
 	tracetest.OK(t, "create", err)
 	defer e.Close()
-	p, err = os.StartProcess(argv[0], argv, &os.ProcAttr{Env: append(os.Environ(), readerVar+"=ptrace-dump"), Files: []*os.File{nil, w, e}})
-	tracetest.OK(t, "start", err)
-	state, err = p.Wait()
-	tracetest.OK(t, "wait", err)
+	state := into(w, e)
 	if text, _ := os.ReadFile("stderr"); state.ExitCode() != 1 || len(text) > 0 {
 		t.Errorf("%v: %q", state, text)
 	}

@@ -65,9 +65,9 @@ func corpus(t *testing.T, only ...string) []string {
 	tracetest.OK(t, "directory", err)
 	t.Cleanup(func() { removeAll(t, dir) })
 	t.Chdir(dir)
-	list, err := filepath.Glob(filepath.Join(from, "*.trace"))
+	list, err := filepath.Glob(filepath.Join(from, "*.trace*"))
 	tracetest.OK(t, "logs", err)
-	if len(list) < 40 {
+	if len(list) < 56 {
 		t.Fatalf("only %d logs in %s", len(list), from)
 	}
 	var names []string
@@ -119,18 +119,25 @@ func run(t *testing.T, stdin *os.File, name string, args ...string) result {
 	return result{status, stdout.Bytes(), stderr.Bytes()}
 }
 
-// process runs a command as a process of its own.
-func process(t *testing.T, stdin []byte, name string, args ...string) result {
+// command returns a command as a process of its own, under the emulator if there is one.
+func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	tracetest.OK(t, "executable", err)
 	argv := append(append(strings.Fields(os.Getenv(emulatorVar)), self), args...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), readerVar+"="+name, "TZ=UTC", "PTRACE_STREAM=")
+	return cmd
+}
+
+// process runs a command as a process of its own.
+func process(t *testing.T, stdin []byte, name string, args ...string) result {
+	t.Helper()
+	cmd := command(t, name, args...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = cmd.Run()
+	err := cmd.Run()
 	if _, ok := err.(*exec.ExitError); err != nil && !ok {
 		t.Fatal(err)
 	}

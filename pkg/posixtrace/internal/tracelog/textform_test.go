@@ -37,6 +37,7 @@ import (
 //	clear                           empty the log
 //	seal  as status                 finish the log
 //	corrupt AT [MASK]               flip the bits of MASK (1) in one byte
+//	sum                             make the checksum of the superblock fit again
 //	cut AT                          the log ends there
 //	junk "BYTES"                    append bytes behind the end
 //

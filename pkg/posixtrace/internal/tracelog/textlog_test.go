@@ -2,8 +2,10 @@ package tracelog
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,6 +169,8 @@ func (e *encoder) line(l *line) error {
 		return e.w.Status(s)
 	case "clear":
 		return e.w.Clear()
+	case "sum":
+		return e.sum()
 	case "junk":
 		e.m.b = append(e.m.b, strings.Join(l.args, "")...)
 		return nil
@@ -274,6 +278,17 @@ func (e *encoder) spoil(l *line) error {
 		}
 	}
 	e.m.b[off] ^= byte(mask)
+	return nil
+}
+
+// sum makes the checksum of the superblock fit again.
+func (e *encoder) sum() error {
+	n, err := superLen(e.m.b)
+	if err != nil || n > len(e.m.b) {
+		return fmt.Errorf("no superblock: %w", err)
+	}
+	binary.LittleEndian.PutUint32(e.m.b[20:], 0)
+	binary.LittleEndian.PutUint32(e.m.b[20:], crc32.Checksum(e.m.b[:n], castagnoli()))
 	return nil
 }
 

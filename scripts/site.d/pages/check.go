@@ -82,7 +82,7 @@ func check(dir string) (faults []string, err error) {
 // or forms.
 var (
 	void   = strings.Fields("meta link br img hr input")
-	block  = strings.Fields("html head title body header nav ul li main footer h1 h2 h3 h4 h5 h6 p pre div section table thead tbody tr th td dl dt dd ol blockquote")
+	block  = strings.Fields("html head title body header nav ul li main footer h1 h2 h3 h4 h5 h6 p pre div section table thead tbody tr th td dl dt dd ol blockquote details summary")
 	inline = strings.Fields("a code span em strong i b var del cite small sup sub u s mark kbd samp")
 )
 

@@ -43,6 +43,10 @@ func (s *site) documents() error {
 			return err
 		}
 		p.source, p.path = filepath.ToSlash(source), documentPath(filepath.ToSlash(source))
+		if p.path == "overview.html" { // the start page has the name
+			p.title = "Overview"
+			p.body = bytes.Replace(p.body, []byte(">posixtrace</h1>"), []byte(">Overview</h1>"), 1)
+		}
 		s.pages = append(s.pages, p)
 	}
 	return nil
@@ -75,6 +79,9 @@ func markdown(data []byte) (*page, error) {
 	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if h, ok := n.(*ast.Heading); ok && entering && h.Level == 1 && p.title == "" {
 			p.title = string(h.Lines().Value(data))
+		}
+		if par, ok := n.(*ast.Paragraph); ok && entering && p.about == "" {
+			p.about = firstSentence(string(par.Lines().Value(data)))
 		}
 		return ast.WalkContinue, nil
 	})
@@ -109,3 +116,14 @@ func (h *headings) Generate(value []byte, _ ast.NodeKind) []byte {
 }
 
 func (h *headings) Put(value []byte) { h.used = append(h.used, string(value)) }
+
+var markup = regexp.MustCompile("`|\\*|\\[|\\]\\([^)]*\\)")
+
+// firstSentence returns the first sentence of a paragraph, without its markup.
+func firstSentence(s string) string {
+	s = strings.Join(strings.Fields(markup.ReplaceAllString(s, "")), " ")
+	if i := strings.Index(s, ". "); i >= 0 {
+		s = s[:i+1]
+	}
+	return s
+}

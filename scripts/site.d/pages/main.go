@@ -32,6 +32,7 @@ type page struct {
 	path   string // below the root of the site: guides/ci.html
 	source string // the file or directory it is made of: docs/guides/ci.md
 	title  string
+	about  string // one line: what the page is about
 	body   []byte
 }
 
@@ -125,40 +126,47 @@ func (s *site) build(demo string) error {
 // entry is a line of the navigation.
 type entry struct {
 	Title, Link string
-	Here        bool
+	Here, Deep  bool
 }
 
 // sections are the navigation; a page belongs to the one whose directory it is in.
 var sections = []struct{ title, page string }{
-	{"Home", "index.html"}, {"Overview", "overview.html"}, {"Guides", "guides/index.html"}, {"Manual", "man/index.html"}, {"Go packages", "pkg/index.html"},
-	{"Reports", "report/index.html"}, {"Comparison", "compare.html"}, {"Cost", "cost/index.html"},
+	{"posixtrace", "index.html"}, {"Overview", "overview.html"}, {"Guides", "guides/index.html"}, {"Manual", "man/index.html"}, {"Go packages", "pkg/index.html"},
+	{"Comparison", "compare.html"}, {"Cost", "cost/index.html"},
 }
 
 // render puts a page into the template.
 func (s *site) render(p *page) ([]byte, error) {
-	body, err := s.transform(p)
+	heading, body, contents, err := s.transform(p)
 	if err != nil {
 		return nil, err
 	}
-	var nav, foot []entry
+	var nav, foot, beside []entry
 	for _, sec := range sections {
 		dir := path.Dir(sec.page)
 		here := p.path == sec.page || dir != "." && path.Dir(p.path) == dir
-		nav = append(nav, entry{sec.title, relative(p.path, sec.page), here})
+		nav = append(nav, entry{Title: sec.title, Link: relative(p.path, sec.page), Here: here})
 	}
 	for _, q := range s.pages {
 		if !strings.Contains(q.path, "/") && !slices.ContainsFunc(sections, func(x struct{ title, page string }) bool { return x.page == q.path }) {
-			foot = append(foot, entry{q.title, relative(p.path, q.path), q == p})
+			foot = append(foot, entry{Title: q.title, Link: relative(p.path, q.path), Here: q == p})
 		}
 	}
-	for _, dir := range []string{"sources", "fleet"} {
+	for _, dir := range []string{"report", "sources", "fleet", "platforms"} {
 		if i := slices.IndexFunc(s.pages, func(q *page) bool { return q.path == dir+"/index.html" }); i >= 0 {
-			foot = append(foot, entry{s.pages[i].title, relative(p.path, s.pages[i].path), s.pages[i] == p})
+			foot = append(foot, entry{Title: s.pages[i].title, Link: relative(p.path, s.pages[i].path), Here: s.pages[i] == p})
+		}
+	}
+	if path.Dir(p.path) == "guides" && path.Base(p.path) != "index.html" {
+		for _, q := range s.pages {
+			if path.Dir(q.path) == "guides" && path.Base(q.path) != "index.html" && q != p {
+				beside = append(beside, entry{Title: q.title, Link: path.Base(q.path)})
+			}
 		}
 	}
 	var b bytes.Buffer
 	err = pageTemplate.Execute(&b, map[string]any{"Title": p.title, "Home": p.path == "index.html", "Style": relative(p.path, "style.css"), "Nav": nav, "Foot": foot,
-		"Body": template.HTML(body)})
+		"Summary": p.about, "Heading": template.HTML(heading), "Body": template.HTML(body), "Contents": contents, "Beside": beside})
 	return b.Bytes(), err
 }
 
@@ -179,18 +187,28 @@ func (s *site) place(source string) (string, bool) {
 
 // lists adds the lists of guides, manual pages and packages.
 func (s *site) lists() {
-	list := func(dir, title, text string) {
+	list := func(dir, title, text string, sections ...string) {
 		var b bytes.Buffer
-		fmt.Fprintf(&b, "<h1>%s</h1>\n<p>%s</p>\n<ul>\n", title, text)
-		for _, p := range s.pages {
-			if path.Dir(p.path) == dir {
-				fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", path.Base(p.path), template.HTMLEscapeString(p.title))
-			}
+		fmt.Fprintf(&b, "<h1>%s</h1>\n<p>%s</p>\n", title, text)
+		if len(sections) == 0 {
+			sections = []string{""}
 		}
-		b.WriteString("</ul>\n")
+		for _, section := range sections {
+			number, name, named := strings.Cut(section, " ")
+			if named {
+				fmt.Fprintf(&b, "<h2 id=\"section-%s\">%s</h2>\n", number, name)
+			}
+			b.WriteString("<dl class=\"list\">\n")
+			for _, p := range s.pages {
+				if path.Dir(p.path) == dir && (!named || strings.HasSuffix(p.path, "."+number+".html")) {
+					fmt.Fprintf(&b, "<dt><a href=\"%s\">%s</a></dt>\n<dd>%s</dd>\n", path.Base(p.path), template.HTMLEscapeString(p.title), template.HTMLEscapeString(p.about))
+				}
+			}
+			b.WriteString("</dl>\n")
+		}
 		s.pages = append(s.pages, &page{path: dir + "/index.html", source: dir, title: title, body: b.Bytes()})
 	}
 	list("guides", "Guides", "The examples are run as tests, and their output is real. Times are those of one machine.")
-	list("man", "Manual pages", "Section 1 has the commands, 3 the functions in C, 5 the format of logs, 7 the concepts.")
+	list("man", "Manual pages", "Without the site: <code>man ptrace-run</code>.", "7 Concepts", "1 Commands", "3 Functions in C", "5 The format of logs")
 	list("pkg", "Go packages", "The documentation of the packages, as <code>go doc -all</code> shows it.")
 }

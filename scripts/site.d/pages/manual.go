@@ -16,13 +16,16 @@ func (s *site) manual() error {
 	if err != nil {
 		return err
 	}
+	also := map[string][]string{} // names of a page beside its own
 	for _, file := range list {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
 		name := filepath.Base(file)
-		if bytes.HasPrefix(data, []byte(".so ")) {
+		if to, ok := strings.CutPrefix(strings.TrimSpace(string(data)), ".so "); ok {
+			to = "man/" + filepath.Base(to)
+			also[to] = append(also[to], strings.TrimSuffix(name, filepath.Ext(name)))
 			continue
 		}
 		cmd := exec.Command("mandoc", "-T", "html", "-O", "fragment,man=%N.%S.html", file)
@@ -35,7 +38,19 @@ func (s *site) manual() error {
 		dot := strings.LastIndexByte(name, '.')
 		title := name[:dot] + "(" + name[dot+1:] + ")"
 		body := append([]byte("<h1>"+title+"</h1>\n"), out...)
-		s.pages = append(s.pages, &page{path: "man/" + name + ".html", source: "man/" + name, title: title, body: body})
+		about := ""
+		for line := range strings.Lines(string(data)) {
+			if text, ok := strings.CutPrefix(line, ".Nd "); ok {
+				about = strings.TrimSpace(text)
+				break
+			}
+		}
+		s.pages = append(s.pages, &page{path: "man/" + name + ".html", source: "man/" + name, title: title, about: about, body: body})
+	}
+	for _, p := range s.pages {
+		if names := also[p.source]; len(names) > 0 {
+			p.about += "; also " + strings.Join(names, ", ")
+		}
 	}
 	return nil
 }

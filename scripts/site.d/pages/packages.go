@@ -44,7 +44,7 @@ func (s *site) packages() error {
 		if err != nil {
 			return err
 		}
-		s.pages = append(s.pages, &page{path: "pkg/" + d.Name + ".html", source: dir, title: "package " + d.Name, body: packageHTML(d, fset)})
+		s.pages = append(s.pages, &page{path: "pkg/" + d.Name + ".html", source: dir, title: "package " + d.Name, about: d.Synopsis(d.Doc), body: packageHTML(d, fset)})
 	}
 	return nil
 }

@@ -69,3 +69,43 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// A page is found by each name that it has, with a line that says what it is about; a long page has
+// contents, and each leads somewhere.
+func TestLists(t *testing.T) {
+	s := &site{root: filepath.Join("..", "..", ".."), out: t.TempDir(), files: map[string]string{}}
+	if err := s.build(""); err != nil {
+		t.Fatal(err)
+	}
+	faults, err := check(s.out)
+	if err != nil || len(faults) > 0 {
+		t.Fatal(faults, err)
+	}
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(s.out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for _, p := range s.pages {
+		if dir := filepath.Dir(p.path); p.about == "" && filepath.Base(p.path) != "index.html" && (dir == "guides" || dir == "man" || dir == "pkg") {
+			t.Errorf("%s: no description", p.path)
+		}
+	}
+	manual := read("man/index.html")
+	names, err := filepath.Glob(filepath.Join(s.root, "man", "*.[1-8]"))
+	if err != nil || len(names) < 50 {
+		t.Fatal(names, err)
+	}
+	for _, n := range names {
+		if name := strings.TrimSuffix(filepath.Base(n), filepath.Ext(n)); !strings.Contains(manual, name) {
+			t.Errorf("the list of manual pages has no %s", name)
+		}
+	}
+	for name, want := range map[string]string{"man/ptrace-run.1.html": `href="#EXAMPLES">EXAMPLES<`, "pkg/posixtrace.html": `href="#Stream">Stream<`, "guides/ci.html": `href="golden.html">Golden files`, "overview.html": `href="#install">Install<`} {
+		if !strings.Contains(read(name), want) {
+			t.Errorf("%s has no %s", name, want)
+		}
+	}
+}

@@ -15,13 +15,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// transform returns the body of a page with its links to sources as links to pages, with tables and
-// code that scroll by themselves, and with the headings of the manual one level down.
-func (s *site) transform(p *page) ([]byte, error) {
+// transform returns the heading and the body of a page with its links to sources as links to pages,
+// with tables and code that scroll by themselves, and with the headings of the manual one level down.
+// A long page has contents.
+func (s *site) transform(p *page) (heading, body []byte, contents []entry, err error) {
 	context := &html.Node{Type: html.ElementNode, Data: "main", DataAtom: atom.Main}
 	nodes, err := html.ParseFragment(bytes.NewReader(p.body), context)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	root := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
 	for _, n := range nodes {
@@ -48,7 +49,7 @@ func (s *site) transform(p *page) ([]byte, error) {
 			if i := attribute(n, "href"); i >= 0 {
 				link, err := s.link(p, n.Attr[i].Val)
 				if err != nil {
-					return nil, err
+					return nil, nil, nil, err
 				}
 				n.Attr[i].Val = link
 				if link == "" { // a page of another manual
@@ -59,7 +60,7 @@ func (s *site) transform(p *page) ([]byte, error) {
 			i := attribute(n, "src")
 			link, err := s.link(p, n.Attr[i].Val)
 			if err != nil {
-				return nil, err
+				return nil, nil, nil, err
 			}
 			n.Attr[i].Val = link
 		case atom.Td, atom.Th: // goldmark writes the alignment of a column as a style
@@ -67,11 +68,20 @@ func (s *site) transform(p *page) ([]byte, error) {
 				_, align, _ := strings.Cut(n.Attr[i].Val, ":")
 				n.Attr[i] = html.Attribute{Key: "class", Val: strings.TrimSpace(align)}
 			}
+			if text := n.FirstChild; text != nil && text.Type == html.TextNode { // a number and its unit are one word
+				text.Data = unit.ReplaceAllString(text.Data, "$1\u00a0$2")
+			}
 		case atom.Pre:
 			set(n, "tabindex", "0")
 		}
 	}
 	for _, n := range slices.Collect(root.Descendants()) {
+		if n.DataAtom == atom.Img && n.Parent.DataAtom != atom.A { // to see it larger
+			a := &html.Node{Type: html.ElementNode, Data: "a", DataAtom: atom.A, Attr: []html.Attribute{{Key: "href", Val: n.Attr[attribute(n, "src")].Val}}}
+			n.Parent.InsertBefore(a, n)
+			n.Parent.RemoveChild(n)
+			a.AppendChild(n)
+		}
 		if n.DataAtom != atom.Table {
 			continue
 		}
@@ -88,19 +98,52 @@ func (s *site) transform(p *page) ([]byte, error) {
 		n.Parent.RemoveChild(n)
 		wide.AppendChild(n)
 	}
-	var b bytes.Buffer
+	for n := range root.Descendants() {
+		if deep := n.DataAtom == atom.H3; deep || n.DataAtom == atom.H2 {
+			if i := attribute(n, "id"); i >= 0 {
+				title := words(n)
+				if strings.HasPrefix(p.source, "pkg/") { // a function or type
+					title = strings.TrimPrefix(strings.TrimPrefix(title, "func "), "type ")
+				}
+				contents = append(contents, entry{Title: title, Link: "#" + n.Attr[i].Val, Deep: deep})
+			}
+		}
+	}
+	if len(contents) < 4 || strings.HasSuffix(p.path, "index.html") && p.path != "cost/index.html" {
+		contents = nil
+	}
+	var h, b bytes.Buffer
+	if first := root.FirstChild; first != nil && first.DataAtom == atom.H1 {
+		if err := html.Render(&h, first); err != nil {
+			return nil, nil, nil, err
+		}
+		root.RemoveChild(first)
+	}
 	for n := range root.ChildNodes() {
 		if manual {
 			break
 		}
 		if err := html.Render(&b, n); err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 	}
 	if manual {
 		err = html.Render(&b, root)
 	}
-	return b.Bytes(), err
+	return h.Bytes(), b.Bytes(), contents, err
+}
+
+var unit = regexp.MustCompile(`([0-9]) ([kMG]?B|[kM]iB|M/s|[nmµ]?s)\b`)
+
+// words returns the text of a node.
+func words(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // ofManual removes the head and foot of a page of the manual and moves its headings down.

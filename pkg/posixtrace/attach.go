@@ -42,6 +42,7 @@ func Attach(nameOrPath string) (*Stream, error) {
 		return newStream(c), nil
 	}
 	var living, stale []*conn
+	var other error // of a stream of another version
 	err := eachStream(func(c *conn) error {
 		switch {
 		case c.mem.Name != nameOrPath:
@@ -52,6 +53,10 @@ func Attach(nameOrPath string) (*Stream, error) {
 			living = append(living, c)
 		}
 		return nil
+	}, func(s StreamInfo) {
+		if s.Name == nameOrPath {
+			other = s.Err
+		}
 	})
 	found := living
 	if len(found) == 0 {
@@ -59,6 +64,8 @@ func Attach(nameOrPath string) (*Stream, error) {
 	}
 	switch {
 	case err != nil:
+	case len(found) == 0 && other != nil:
+		return nil, other
 	case len(found) == 0:
 		err = syscall.ENOENT
 	case len(found) > 1:

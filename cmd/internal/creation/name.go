@@ -19,7 +19,7 @@ func CheckNameFree(name string) error {
 	}
 	list, _ := posixtrace.List()
 	for _, s := range list {
-		if s.Name == name && !s.Stale {
+		if s.Name == name && !s.Stale && s.Err == nil {
 			return NameInUse(name)
 		}
 	}

@@ -179,7 +179,9 @@ func listStreams(env *cli.Env, args *cli.Args) error {
 	}
 	times := map[string]int{}
 	for _, s := range list {
-		times[s.Name]++
+		if s.Err == nil {
+			times[s.Name]++
+		}
 	}
 	var b []byte
 	t := table.Table{Header: []string{"name", "pid", "status", "full", "log"}, Align: []table.Align{table.Left, table.Right}}
@@ -195,19 +197,31 @@ func listStreams(env *cli.Env, args *cli.Args) error {
 			f.Add("pid", s.PID)
 			f.Add("owner", s.Owner)
 			f.Add("log", s.LogPath)
-			f.Add("status", s.Status.String())
+			f.Add("status", state(s))
 			f.Add("full", s.Full == posixtrace.StatusFull)
 			f.Add("stale", s.Stale)
 			f.Add("create_time", s.CreateTime)
+			f.Add("error", errorText(s.Err))
 			b = f.AppendJSON(b)
+		case args.Has("quiet") && s.Err != nil:
+			// No verb can do anything with it.
 		case args.Has("quiet"):
 			name := s.Name
 			if name == "" || times[name] > 1 {
 				name = s.Path
 			}
 			b = append(escape.AppendPrintable(b, name), '\n')
+		case s.Err != nil:
+			name, pid := s.Name, strconv.Itoa(s.PID)
+			if name == "" {
+				name = s.Path
+			}
+			if s.PID == 0 {
+				pid = "-"
+			}
+			t.Add(name, pid, state(s), "-", s.LogPath)
 		default:
-			state := s.Status.String()
+			state := state(s)
 			if s.Stale {
 				state = "stale"
 			}
@@ -219,4 +233,20 @@ func listStreams(env *cli.Env, args *cli.Args) error {
 	}
 	_, err = env.Stdout.Write(b)
 	return err
+}
+
+// state returns the status of a stream in a list.
+func state(s posixtrace.StreamInfo) string {
+	if s.Err != nil {
+		return "another version"
+	}
+	return s.Status.String()
+}
+
+// errorText returns why a stream in a list cannot be used, or "".
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return cli.Reason(err)
 }

@@ -24,5 +24,8 @@ func RecordedBy(fi os.FileInfo) *posixtrace.StreamInfo {
 
 // RecordedFault returns the error for replacing a file that a stream records to.
 func RecordedFault(path string, s *posixtrace.StreamInfo) error {
+	if s.Err != nil {
+		return cli.Failf("%s: the log of active stream %s: %s", path, s.Name, cli.Reason(s.Err))
+	}
 	return cli.WithHint(cli.Failf("%s: the log of active stream %s", path, s.Name), "ptrace-ctl shutdown "+s.Path+" ends it")
 }

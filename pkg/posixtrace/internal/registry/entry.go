@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"syscall"
@@ -223,6 +224,31 @@ func (d *Dir) DetachAll(stream uint64) error {
 		}
 	}
 	return nil
+}
+
+// Traced returns the process that a stream traces, also one of another version: of the living processes that
+// it is attached to, the one that started first. It returns 0 if there is none.
+func (d *Dir) Traced(stream uint64) (pid int) {
+	procs, err := d.Pages()
+	if err != nil {
+		return 0
+	}
+	var first sys.Proc
+	for _, p := range procs {
+		if first.PID != 0 && (p.Start > first.Start || p.Start == first.Start && p.PID > first.PID) || !p.Alive() {
+			continue
+		}
+		b, err := d.readPage(p)
+		if err != nil || checkHeader(b, p) != pageSound {
+			continue
+		}
+		for at := offEntries; at < offEntries+MaxStreams*entrySize; at += entrySize {
+			if le := binary.NativeEndian; le.Uint64(b[at+entStream:]) == stream && Flags(le.Uint32(b[at+entFlags:]))&Self != 0 {
+				first = p
+			}
+		}
+	}
+	return int(first.PID)
 }
 
 // Pages returns the processes that have a page, dead ones included.

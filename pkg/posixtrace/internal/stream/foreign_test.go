@@ -6,6 +6,42 @@ import (
 	"unsafe"
 )
 
+// Peek reads the constants of a stream of another version, and trusts no length in them.
+func TestPeek(t *testing.T) {
+	b := make([]byte, headerSize)
+	h := (*header)(unsafe.Pointer(&b[0]))
+	h.magic, h.version, h.id = magic, version+1, 7
+	h.nameLen, h.logPathLen = uint32(copy(h.name[:], "ci")), uint32(copy(h.logPath[:], "/a.trace"))
+	h.createdAt, h.pidns = 5, 6
+	want := Config{Name: "ci", LogPath: "/a.trace", CreatedAt: 5, PIDNS: 6}
+	if f, ok := Peek(b); !ok || !f.Known || f.ID != 7 || !errors.Is(f.Err, ErrForeign) || f.Config != want {
+		t.Errorf("Peek = %+v, %v", f, ok)
+	}
+	unknown := func(what string) {
+		t.Helper()
+		if f, ok := Peek(b); !ok || f.Known || f.ID != 7 || !errors.Is(f.Err, ErrForeign) || f.Config != (Config{}) {
+			t.Errorf("%s: Peek = %+v, %v", what, f, ok)
+		}
+	}
+	h.nameLen = uint32(len(h.name))
+	unknown("a name that is too long")
+	h.nameLen, h.logPathLen = 2, 1<<31
+	unknown("a path that is too long")
+	h.logPathLen, h.version = 8, version&^0xffff|(firstStable-1)
+	unknown("a version with another start")
+	h.version = version + 1
+	for b = b[:PeekSize-1]; len(b) >= int(unsafe.Sizeof(stable{})); b = b[:len(b)/2] {
+		unknown("a file that is cut")
+	}
+	if f, ok := Peek(b); ok {
+		t.Errorf("of %d bytes, Peek = %+v", len(b), f)
+	}
+	h.version = version
+	if f, ok := Peek(b[:PeekSize]); ok {
+		t.Errorf("of this version, Peek = %+v", f)
+	}
+}
+
 // A stream of another version is one, however small its header: what is no stream is removed.
 func TestForeignStreamIsNoRest(t *testing.T) {
 	for _, size := range []int{int(unsafe.Sizeof(stable{})), 4096, headerSize - 1, headerSize, headerSize + 1<<20} {

@@ -180,8 +180,9 @@ const (
 	ClockTicks     = 1 // ticks are the processor's counter
 )
 
-// stable is the start of the file. It is the same in all versions from 10 on: a process whose package
-// has another version counts itself in the two words behind it.
+// stable is the start of the file. It, the two words behind it and fixed are the same in all versions from
+// firstStable on: a process whose package has another version counts itself in the two words, and Peek shows
+// what fixed says.
 type stable struct {
 	magic      [8]byte
 	version    uint32
@@ -190,7 +191,8 @@ type stable struct {
 	id         uint64
 }
 
-// fixed is the part that is written once, before any other process sees the file.
+// fixed is the part that is written once, before any other process sees the file. Of a later version, all of
+// it must stay as it is here (testdata/stable/layout.txt).
 type fixed struct {
 	chunkSize  uint32
 	chunks     uint32

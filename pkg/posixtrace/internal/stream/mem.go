@@ -187,6 +187,40 @@ func foreign(s *stable) error {
 	return fmt.Errorf("layout %d, where this program has %d: %w", s.version&0xffff, version&0xffff, ErrForeign)
 }
 
+// Foreign is what is known of a stream of another version.
+type Foreign struct {
+	ID    uint64
+	Err   error // wraps ErrForeign
+	Known bool  // the rest is known
+	Config
+}
+
+// PeekSize is how much of a file Peek needs.
+const PeekSize = int(unsafe.Offsetof(header{}.fixed) + unsafe.Sizeof(fixed{}))
+
+// Peek returns what is known of the stream of another version that begins with b, false if that is none.
+func Peek(b []byte) (f Foreign, ok bool) {
+	if len(b) < int(unsafe.Sizeof(stable{})) {
+		return f, false
+	}
+	s := *(*stable)(unsafe.Pointer(&b[0]))
+	if s.magic != magic || s.version == version {
+		return f, false
+	}
+	f.ID, f.Err = s.id, foreign(&s)
+	if s.version&0xffff < firstStable || len(b) < PeekSize {
+		return f, true
+	}
+	h := *(*fixed)(unsafe.Pointer(&b[unsafe.Offsetof(header{}.fixed)]))
+	if h.nameLen > uint32(len(h.name)-1) || h.logPathLen > uint32(len(h.logPath)) {
+		return f, true
+	}
+	f.Known = true
+	f.Name, f.LogPath = string(h.name[:h.nameLen]), string(h.logPath[:h.logPathLen])
+	f.CreatedAt, f.PIDNS = h.createdAt, h.pidns
+	return f, true
+}
+
 // DieWhenCut makes the stream appear shut down and empty if its file is truncated, as soon as this
 // process accesses the missing part.
 func (m *Mem) DieWhenCut(g *sys.Guard) { g.WhenCut(&m.h.state, Dead) }

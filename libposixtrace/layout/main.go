@@ -102,7 +102,10 @@ func (h *header) text() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-var fset = token.NewFileSet()
+var (
+	fset     = token.NewFileSet()
+	imported = importer.ForCompiler(fset, "source", nil) // each package once: that takes most of the time
+)
 
 // load type-checks an internal package as it is built for linux/amd64. Function bodies do not matter.
 func load(dir string) (*types.Package, error) {
@@ -122,7 +125,7 @@ func load(dir string) (*types.Package, error) {
 		}
 		files = append(files, f)
 	}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil), IgnoreFuncBodies: true, Sizes: sizes}
+	conf := types.Config{Importer: imported, IgnoreFuncBodies: true, Sizes: sizes}
 	return conf.Check(dir, fset, files, nil)
 }
 

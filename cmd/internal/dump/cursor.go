@@ -19,14 +19,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// // A cursor file records how far streams and logs were shown. It is text: a line that
-// // identifies the format, then for each stream, the latest first, a line
-// //
-// //	KEY FIRST LATEST SUM,SUM...
-// //
-// // KEY identifies the stream and its log. FIRST is the time of its first event, from which
-// // relative times count. LATEST is the time of the latest event shown, and the sums identify
-// // the events of that time that were shown; see package position.
+// A cursor file records how far streams and logs were shown. It is text: a line that
+// identifies the format, then for each stream, the latest first, a line
+//
+//	KEY FIRST LATEST SUM,SUM...
+//
+// KEY identifies the stream and its log. FIRST is the time of its first event, from which
+// relative times count. LATEST is the time of the latest event shown, and the sums identify
+// the events of that time that were shown; see package position.
 const cursorMagic = "ptrace-dump cursor 1"
 
 // Limits of a cursor file, which other programs may have written.

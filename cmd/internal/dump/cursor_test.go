@@ -5,7 +5,23 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/position"
 )
+
+// Commands of other versions read the same cursor file. What changes in it changes the number in cursorMagic:
+// a file of another number is refused.
+func TestCursorHasItsVersion(t *testing.T) {
+	c := &cursors{path: filepath.Join(t.TempDir(), "cursor"), keys: []string{"key"}, lines: []cursorLine{{"other", "1 2 3"}}}
+	c.mine = []*cursor{{Position: position.Position{Started: true, Time: 5, Seen: []position.Mark{{Time: 5, Sum: 0xab}, {Time: 5, Sum: 2}}}, base: 4, based: true}}
+	if err := c.save(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(c.path)
+	if want := "ptrace-dump cursor 1\nkey 4 5 ab,2\nother 1 2 3\n"; err != nil || string(got) != want {
+		t.Errorf("the cursor file is %q, want %q. Raise the number in cursorMagic, and that of this test.", got, want)
+	}
+}
 
 // A saved cursor file reads back the same, and any other content is harmless.
 func FuzzCursor(f *testing.F) {

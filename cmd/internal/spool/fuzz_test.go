@@ -42,6 +42,24 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
+// Commands of other versions drain the same spool. What changes in the state, or in the meaning of a value,
+// changes the number behind ptrace-spool in stateForm: a state of another number counts as that of a new spool.
+func TestStateHasItsVersion(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st := state{gen: 1, done: 2, skipping: true, tryGen: 3, tryEnd: 4, since: 5, floor: 6, rotated: []rotated{{7, 8}, {9, 10}}}
+	if err := st.write(f); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(f.Name())
+	if got, want := string(b), "ptrace-spool 2 1 2 true 3 4 5 6 2: 7/8 9/10"; err != nil || strings.TrimRight(got, " \n") != want || len(got) != 1024 {
+		t.Errorf("the state is %q, want %q and spaces, 1024 bytes. Raise the number in stateForm, and that of this test.", got, want)
+	}
+}
+
 // The state file is untrusted. readState returns values within their bounds, and the same
 // after they are written again.
 func FuzzState(f *testing.F) {

@@ -6,7 +6,6 @@ package readers_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -61,10 +60,7 @@ func corpus(t *testing.T, only ...string) []string {
 	t.Helper()
 	from := os.Getenv(corpusVar)
 	tracetest.Only(t, from != "", "by scripts/platforms")
-	dir, err := os.MkdirTemp("", "readers-")
-	tracetest.OK(t, "directory", err)
-	t.Cleanup(func() { removeAll(t, dir) })
-	t.Chdir(dir)
+	t.Chdir(tracetest.Dir(t))
 	list, err := filepath.Glob(filepath.Join(from, "*.trace*"))
 	tracetest.OK(t, "logs", err)
 	if len(list) < 56 {
@@ -84,23 +80,6 @@ func corpus(t *testing.T, only ...string) []string {
 		t.Fatalf("the logs are %q, want %q", names, only)
 	}
 	return names
-}
-
-// removeAll is os.RemoveAll, for which wine 8 lacks a call. It also shows that the commands close their
-// files: Windows removes no open one.
-func removeAll(t *testing.T, path string) {
-	t.Helper()
-	list, _ := os.ReadDir(path)
-	for _, e := range list {
-		if e.IsDir() {
-			removeAll(t, filepath.Join(path, e.Name()))
-		} else {
-			tracetest.OK(t, "remove", os.Remove(filepath.Join(path, e.Name())))
-		}
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
 }
 
 // result is what a command did.
@@ -263,10 +242,10 @@ func TestSameOutput(t *testing.T) {
 		if strconv.IntSize == 32 && slices.Contains(c.args, "hostile_names.txtar.trace") {
 			left++ // its process 2^32-1, which no Linux has, is a negative number there
 			run(t, os.Stdin, c.command, c.args...)
-			removeAll(t, "out")
+			tracetest.RemoveAll(t, "out")
 			continue
 		}
-		removeAll(t, "out")
+		tracetest.RemoveAll(t, "out")
 		if slices.Contains(c.args, "out/") {
 			tracetest.OK(t, "directory", os.Mkdir("out", 0o777))
 		}

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // What only a stream needs fails with ENOSYS. Where nothing is known of a process or a lock, the answer
 // harms no stream: the process lives, the lock is held.
 func TestNoStreamsElsewhere(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	f, err := os.Create(filepath.Join(tracetest.Dir(t), "f"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,7 @@ func TestNoStreamsElsewhere(t *testing.T) {
 
 // A log is opened unless the check of its status fails.
 func TestOpenForReadingElsewhere(t *testing.T) {
-	dir := t.TempDir()
+	dir := tracetest.Dir(t)
 	path := filepath.Join(dir, "f")
 	if err := os.WriteFile(path, []byte("abc"), 0o600); err != nil {
 		t.Fatal(err)

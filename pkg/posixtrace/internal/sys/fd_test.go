@@ -8,12 +8,14 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // A duplicate reads on where the file stands and outlives it. A closed file has none, nor has one that
 // is open for the other way only.
 func TestDuplicates(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
+	path := filepath.Join(tracetest.Dir(t), "f")
 	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}

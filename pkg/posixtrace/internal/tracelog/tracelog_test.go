@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -173,7 +174,7 @@ func TestRoundTrip(t *testing.T) {
 	blocks := overlapping(40)
 	for _, p := range []Policy{Append, UntilFull, Loop} {
 		t.Run(p.String(), func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "log")
+			path := filepath.Join(tracetest.Dir(t), "log")
 			// The rest of an older, longer log must not count as part of this one.
 			old := superFor(p)
 			old.ID = 7

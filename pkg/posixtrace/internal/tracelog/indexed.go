@@ -138,6 +138,7 @@ func (x *indexSource) readOthers(entries []entry) error {
 		}
 		if err != nil {
 			r.damageAt(e.Off, e.Kind, e.Seq, err)
+			r.cutAtOpen = r.cut
 			return nil
 		}
 	}

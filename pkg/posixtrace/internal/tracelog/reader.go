@@ -22,6 +22,8 @@ type Reader struct {
 	cut   uint64 // blocks with a greater sequence number do not count
 	err   error  // reading failed
 
+	cutAtOpen uint64 // cut when the log was opened
+
 	memory []chunk.Record // for the events that Next reads at once
 	ahead  []chunk.Record // those of them that Next has not reported
 	hold   Hold
@@ -40,6 +42,8 @@ func newReader(s *Super) *Reader {
 		contents: contents{super: s, names: map[event.ID]string{}},
 		sel:      selection{max: ^uint64(0)},
 		cut:      ^uint64(0),
+
+		cutAtOpen: ^uint64(0),
 	}
 }
 
@@ -94,6 +98,7 @@ func (r *Reader) Rewind() error {
 		return err
 	}
 	r.err, r.ahead = nil, nil
+	r.cut = r.cutAtOpen // what is found unsound on the way is found there again
 	r.merge.reset()
 	return nil
 }

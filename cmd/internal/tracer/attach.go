@@ -54,9 +54,34 @@ func (t *tracer) attachRunning() bool {
 	}
 	t.calling.Store(slices.ContainsFunc(t.ids[:], t.rec.Wants))
 	t.follow()
-	t.reportAttached(nil)
+	t.attaching = true
+	time.AfterFunc(settleAttached, func() { t.raise(&t.overdue) })
 	go t.watch()
 	return true
+}
+
+// settleAttached is how long the report of the attachment may wait for threads that are to stop: one
+// that sleeps uninterruptibly does not.
+const settleAttached = 500 * time.Millisecond
+
+// confirmAttached reports the attachment, once. The loop calls it when every thread that is to stop at
+// its calls has stopped: before, the tracer does not see the call that a thread is in, and a user who
+// acts upon the report would miss it.
+func (t *tracer) confirmAttached() {
+	if t.attaching {
+		t.attaching = false
+		t.reportAttached(nil)
+	}
+}
+
+// awaitsStop reports whether a thread is about to stop.
+func (t *tracer) awaitsStop() bool {
+	for _, k := range t.tasks {
+		if k.awaited {
+			return true
+		}
+	}
+	return false
 }
 
 // unwanted returns the event types that the tracer records and that are not in w. If they are
@@ -187,12 +212,7 @@ func (t *tracer) mayRelease(stopped bool) bool {
 	if stopped && waited < settleStopped {
 		return false
 	}
-	for _, k := range t.tasks {
-		if k.awaited {
-			return false
-		}
-	}
-	return true
+	return !t.awaitsStop()
 }
 
 // recordUnfinished records the calls that the threads are in when the tracer detaches. The one that

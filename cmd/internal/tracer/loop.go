@@ -38,6 +38,12 @@ func (t *tracer) loop() {
 		if t.changed.Load() {
 			t.follow()
 		}
+		if t.attaching && (t.overdue.Load() || !t.awaitsStop()) {
+			t.confirmAttached()
+		}
+		if t.overdue.Load() {
+			t.overdue.Store(false)
+		}
 		tid, no := t.await(&status, &usage)
 		// Release only here. Between wait and resume the tracer may hold a signal that
 		// it must deliver.

@@ -57,6 +57,8 @@ type tracer struct {
 	redact    *redact.Shared // nil for none
 	transfers *redact.Transfers
 
+	attaching bool        // the attachment is not reported yet, see confirmAttached
+	overdue   atomic.Bool // it is to be reported now
 	releasing atomic.Bool
 	asked     time.Time   // to release, see mayRelease
 	changed   atomic.Bool // whether calls are recorded, see watch
@@ -234,6 +236,7 @@ func (t *tracer) raise(flag *atomic.Bool) {
 // release detaches from the stream. It reports whether the tracer must stay, for processes
 // with its filter.
 func (t *tracer) release() (stay bool) {
+	t.confirmAttached()
 	if t.stream != nil {
 		t.reportLeftProcesses()
 		t.recordUnfinished()

@@ -37,12 +37,17 @@ bool pxt_close_found(struct pxt_mem *m, uint32_t i, uint64_t c, bool placed)
 	return pxt_leave_partial_aged(m, i, c);
 }
 
-/* Closes chunk i, which writers do not find. Returns false if it is busy. */
+/* Closes chunk i if it is aside. Returns false if it is busy. */
 static bool close_aside(struct pxt_mem *m, uint32_t i, bool placed)
 {
 	for (int try = 0; try < PXT_closeTries; try++) {
 		uint64_t c = pxt_load(&pxt_desc_of(m, i)->ctl);
-		if (pxt_state(c) != PXT_open)
+		/*
+		 * If writers find the chunk, it is not aside any more, or it was not replaced after all. Seen
+		 * in this order: if they find it again later, and it gets newer events than its age says, it
+		 * is not in state c.
+		 */
+		if (pxt_state(c) != PXT_open || pxt_registered(m, i))
 			return true;
 		if (pxt_busy(c))
 			return false;
@@ -66,8 +71,7 @@ bool pxt_vacant(struct pxt_mem *m, uint32_t place)
 	if (!(v & PXT_aside))
 		return v == 0;
 	uint32_t i = placed_chunk(v);
-	/* If writers find the chunk, it is not aside any more, or it was not replaced after all. */
-	if (i < m->chunks && !pxt_registered(m, i) && !close_aside(m, i, true))
+	if (i < m->chunks && !close_aside(m, i, true))
 		return false;
 	pxt_cas(q, v, 0);
 	return pxt_load(q) == 0;
@@ -109,8 +113,7 @@ void pxt_back_from(struct pxt_mem *m, uint32_t i)
 			return;
 		}
 	}
-	if (!pxt_registered(m, i))
-		close_aside(m, i, false);
+	close_aside(m, i, false);
 }
 
 /* Closes all chunks aside that are not busy. */

@@ -112,12 +112,18 @@ static bool closed_first(struct pxt_mem *m, uint32_t *best, uint64_t *seen)
 	uint64_t age = UINT64_MAX;
 	bool any = false;
 	for (uint32_t i = 0; i < m->chunks; i++) {
-		uint64_t a = pxt_load(&m->ages[i]);
-		if (a >= age)
-			continue;
+		if (pxt_load(&m->ages[i]) >= age)
+			continue; /* a chunk only gets younger */
 		uint64_t c = pxt_load(&pxt_desc_of(m, i)->ctl);
 		bool left = pxt_closed(pxt_state(c)) || pxt_state(c) == PXT_free;
-		if ((left && !pxt_busy(c)) || pxt_unreachable(m, i, c)) {
+		if (!(left && !pxt_busy(c)) && !pxt_unreachable(m, i, c))
+			continue;
+		/*
+		 * A chunk gets its age before it is closed. The age seen above may be one that the chunk had
+		 * before.
+		 */
+		uint64_t a = pxt_load(&m->ages[i]);
+		if (a < age) {
 			*best = i;
 			*seen = c;
 			age = a;

@@ -86,9 +86,14 @@ func (m *Mem) closedFirst() (int, ctl) {
 	var seen ctl
 	ages := m.ages
 	for i := range ages {
-		if a := ages[i].Load(); a < age {
-			c := ctl(m.at(i).ctl.Load())
-			if (c.state().closed() || c.state() == free) && !c.busy() || m.unreachable(i, c) {
+		if ages[i].Load() >= age {
+			continue // a chunk only gets younger
+		}
+		c := ctl(m.at(i).ctl.Load())
+		if (c.state().closed() || c.state() == free) && !c.busy() || m.unreachable(i, c) {
+			// A chunk gets its age before it is closed. The age seen above may be one that the chunk
+			// had before.
+			if a := ages[i].Load(); a < age {
 				best, age, seen = i, a, c
 			}
 		}

@@ -38,6 +38,13 @@ func TestCWriterStoppedAtEachInstruction(t *testing.T) {
 	testStopSteps(t, cStepVariants(t))
 }
 
+// TestCStoppedClaimOverwritesTheOldest is TestStoppedClaimOverwritesTheOldest of a writer in C.
+func TestCStoppedClaimOverwritesTheOldest(t *testing.T) {
+	setPatience(t, forLongStops)
+	tracetest.OnlyWithoutRace(t)
+	testStopClaims(t, cStepVariants(t))
+}
+
 // TestCSignalAtEachInstruction interrupts a writer in C, at each instruction of an event, by a handler
 // that records, or does not return, or both. The writer soon has a chunk of its own again, and all
 // events that were not left are in the stream.

@@ -55,20 +55,22 @@ func (m *Mem) vacant(p int) bool {
 		return v == 0
 	}
 	i := int(uint32(v)) - 1
-	// If writers find the chunk, it is not aside any more, or it was not replaced after all.
-	if i >= 0 && i < m.Chunks && !m.registered(i) && !m.closeAside(i, true) {
+	if i >= 0 && i < m.Chunks && !m.closeAside(i, true) {
 		return false
 	}
 	q.CompareAndSwap(v, 0)
 	return q.Load() == 0
 }
 
-// closeAside closes chunk i, which writers do not find, if it is open and not busy. If it had a
-// place, other writers may adopt it. closeAside returns false if it is busy.
+// closeAside closes chunk i if it is aside and not busy. If it had a place, other writers may adopt it.
+// closeAside returns false if it is busy.
 func (m *Mem) closeAside(i int, placed bool) bool {
 	for range closeTries {
 		c := ctl(m.at(i).ctl.Load())
-		if c.state() != open {
+		// If writers find the chunk, it is not aside any more, or it was not replaced after all. Seen in
+		// this order: if they find it again later, and it gets newer events than its age says, it is
+		// not in state c.
+		if c.state() != open || m.registered(i) {
 			return true
 		}
 		if c.busy() {
@@ -100,9 +102,7 @@ func (m *Mem) backFrom(i int) {
 			return
 		}
 	}
-	if !m.registered(i) {
-		m.closeAside(i, false)
-	}
+	m.closeAside(i, false)
 }
 
 // closeAllAside closes all chunks aside that are not busy.

@@ -28,11 +28,7 @@ func userRun(t *testing.T, uid uint32, env []string, args ...string) (out string
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	// Other users may not be able to reach this binary.
-	exe, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := openProgram(t, args[0])
 	defer exe.Close()
 	cmd := exec.CommandContext(ctx, "/proc/self/fd/3")
 	cmd.Args, cmd.ExtraFiles = args, []*os.File{exe}
@@ -43,7 +39,7 @@ func userRun(t *testing.T, uid uint32, env []string, args ...string) (out string
 	}
 	var b bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &b, &b
-	err = cmd.Run()
+	err := cmd.Run()
 	var exit *exec.ExitError
 	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%q: %v, %v", args, err, ctx.Err())

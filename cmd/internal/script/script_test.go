@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,34 +26,71 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/export"
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 var commands = []*cli.Command{run.Command, create.Command, ctl.Command, filter.Command, event.Command, dump.Command, diff.Command, export.Command}
 
-// TestMain makes this binary all eight commands, so that scripts run real processes.
-func TestMain(m *testing.M) {
-	mains := map[string]func(){}
-	for _, c := range commands {
-		mains[c.Name] = func() { cli.Main(c) }
-	}
-	maps.Copy(mains, helpers)
-	testscript.Main(inTraceDir{m}, mains)
-}
+// TestMain puts the commands into PATH, and this binary under the names of the helpers.
+func TestMain(m *testing.M) { testscript.Main(withCommands{m}, helpers) }
 
-// inTraceDir runs the tests with their own trace directory. Tests that trace in this
-// process would use the user's.
-type inTraceDir struct{ *testing.M }
+type withCommands struct{ *testing.M }
 
-func (m inTraceDir) Run() int {
+// Run builds the commands, and runs the tests with their own trace directory. Tests that trace in
+// this process would use the user's.
+//
+// The commands are the programs that users have, with the race detector if the tests have it. This
+// binary as each of them would start three times slower: it initializes what the tests import.
+func (m withCommands) Run() int {
 	dir, err := os.MkdirTemp("", "posixtrace-tests-") // of mode 0700, as it must be
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
 	os.Setenv("PTRACE_DIR", dir)
+	bin, err := os.MkdirTemp("", "posixtrace-commands-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(bin)
+	if out, err := buildCommands(bin); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		return 1
+	}
+	os.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return m.M.Run()
+}
+
+func buildCommands(dir string) (output []byte, err error) {
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + "/"}
+	cgo := "CGO_ENABLED=0"
+	if tracetest.RaceEnabled {
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+	}
+	for _, c := range commands {
+		args = append(args, "../../"+c.Name)
+	}
+	build := exec.Command("go", args...)
+	build.Env = append(os.Environ(), cgo)
+	return build.CombinedOutput()
+}
+
+// openProgram opens a command or helper. Another user, who may not enter its directory, runs it as
+// /proc/self/fd/N.
+func openProgram(t testing.TB, name string) *os.File {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 // scriptsDeadline bounds the run of all scripts; then commands that hang are killed.

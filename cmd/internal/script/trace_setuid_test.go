@@ -36,7 +36,7 @@ func TestTraceSetuid(t *testing.T) {
 		var o, e bytes.Buffer
 		cmd := exec.Command(argv[0], argv[1:]...)
 		if argv[0] == "ptrace-run" {
-			cmd.Path = "/proc/self/exe" // the one in PATH is in a directory that only root can enter
+			cmd.Path, cmd.ExtraFiles = "/proc/self/fd/3", []*os.File{openProgram(t, argv[0])}
 		}
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")

@@ -103,7 +103,7 @@ var flagTables = [fTables]flagTable{
 		{unix.TCGETS, "TCGETS"}, {unix.TCSETS, "TCSETS"}, {unix.TCSETSW, "TCSETSW"}, {unix.TCSETSF, "TCSETSF"}, {unix.TIOCGPGRP, "TIOCGPGRP"}, {unix.TIOCSPGRP, "TIOCSPGRP"},
 		{unix.TIOCGWINSZ, "TIOCGWINSZ"}, {unix.TIOCSWINSZ, "TIOCSWINSZ"}, {unix.TIOCSCTTY, "TIOCSCTTY"}, {unix.TIOCNOTTY, "TIOCNOTTY"}, {unix.TIOCINQ, "FIONREAD"},
 		{unix.TIOCGPTN, "TIOCGPTN"}, {unix.FICLONE, "FICLONE"}, {unix.TIOCOUTQ, "TIOCOUTQ"}, {unix.TIOCSPTLCK, "TIOCSPTLCK"}, {unix.TIOCGPTPEER, "TIOCGPTPEER"},
-		{unix.TIOCGSID, "TIOCGSID"}, {unix.TCFLSH, "TCFLSH"}, {unix.TCSBRK, "TCSBRK"}, {unix.TCXONC, "TCXONC"}, {unix.TCGETS2, "TCGETS2"}, {unix.TCSETS2, "TCSETS2"},
+		{unix.TIOCGSID, "TIOCGSID"}, {unix.TCFLSH, "TCFLSH"}, {unix.TCSBRK, "TCSBRK"}, {unix.TCXONC, "TCXONC"}, {tcgets2, "TCGETS2"}, {tcsets2, "TCSETS2"},
 		{fionbio, "FIONBIO"}, {fioasync, "FIOASYNC"},
 	}},
 	fPrctl: {mask: ^uint64(0), values: []flag{

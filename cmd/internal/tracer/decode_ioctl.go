@@ -8,10 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Commands without a name in package unix.
+// Commands without a name in package unix, or not on each processor: ppc64le has no TCGETS2.
 const (
 	fionbio  = 0x5421
 	fioasync = 0x5452
+	tcgets2  = 0x802c542a
+	tcsets2  = 0x402c542b
 )
 
 // appendCommand appends the name of a command of ioctl(2), or what the number says: the direction, the

@@ -71,3 +71,13 @@ func NeedRoot(t testing.TB) {
 	t.Helper()
 	Need(t, os.Geteuid() == 0, "root")
 }
+
+// EmulatorVar names, in the environment, the program that runs the tests of another processor.
+const EmulatorVar = "POSIXTRACE_EMULATOR"
+
+// OnlyWithoutEmulator is Only for a test that executes itself, which the kernel cannot do with a program
+// of another processor.
+func OnlyWithoutEmulator(t testing.TB) {
+	t.Helper()
+	Only(t, os.Getenv(EmulatorVar) == "", "on a processor of this kind")
+}

@@ -37,8 +37,6 @@ const (
 	recordVar = "POSIXTRACE_RECORD"
 	// readerVar makes a process the command that it names.
 	readerVar = "POSIXTRACE_READER"
-	// emulatorVar is what runs a program of another processor.
-	emulatorVar = "POSIXTRACE_EMULATOR"
 )
 
 var commands = map[string]*cli.Command{
@@ -103,7 +101,7 @@ func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	tracetest.OK(t, "executable", err)
-	argv := append(append(strings.Fields(os.Getenv(emulatorVar)), self), args...)
+	argv := append(append(strings.Fields(os.Getenv(tracetest.EmulatorVar)), self), args...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), readerVar+"="+name, "TZ=UTC", "PTRACE_STREAM=")
 	return cmd

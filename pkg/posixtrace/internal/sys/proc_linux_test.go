@@ -99,6 +99,7 @@ func role(t *testing.T, name string) *exec.Cmd {
 // is over.
 func waiting(t *testing.T, attr *syscall.SysProcAttr) (p Proc, end func()) {
 	t.Helper()
+	tracetest.OnlyWithoutEmulator(t)
 	cmd := role(t, "wait")
 	cmd.SysProcAttr = attr
 	in, err := cmd.StdinPipe()

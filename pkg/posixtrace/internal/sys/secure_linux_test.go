@@ -19,6 +19,7 @@ import (
 // This program is started as an ordinary user: without special rights of its file, set-user-ID,
 // set-group-ID, and with a capability.
 func TestSecure(t *testing.T) {
+	tracetest.OnlyWithoutEmulator(t)
 	tracetest.NeedRoot(t)
 	if Secure() {
 		t.Error("Secure = true for root's own program")

@@ -124,7 +124,7 @@ func TestReadWaitsForNothing(t *testing.T) {
 func TestCut(t *testing.T) {
 	want := sample()
 	for name, b := range packed(t, want) {
-		last, step := 0, max(1, len(b)/tracetest.Scale(200, 3000, 3000))
+		last, step := 0, max(1, len(b)/tracetest.Scale(40, 3000, 3000))
 		for n := 1; n < len(b); n += step {
 			r := New(bytes.NewReader(b[:n]))
 			got := read(t, r)
@@ -150,7 +150,7 @@ func TestCut(t *testing.T) {
 func TestDamage(t *testing.T) {
 	want := sample()
 	for name, b := range packed(t, want) {
-		for n := 0; n < len(b); n += max(1, len(b)/tracetest.Scale(200, 3000, 3000)) {
+		for n := 0; n < len(b); n += max(1, len(b)/tracetest.Scale(40, 3000, 3000)) {
 			bad := slices.Clone(b)
 			bad[n] ^= 0x55
 			r := New(bytes.NewReader(bad))
@@ -264,7 +264,8 @@ func TestFinish(t *testing.T) {
 
 // The memory does not depend on how much there is.
 func TestMemory(t *testing.T) {
-	zeros := make([]byte, 64<<20)
+	size := tracetest.Scale(16, 64, 64) << 20
+	zeros := make([]byte, size)
 	for name, b := range packed(t, zeros) {
 		r := New(bytes.NewReader(slices.Concat(b, b, b, b)))
 		clear := make([]byte, 64<<10)
@@ -274,14 +275,14 @@ func TestMemory(t *testing.T) {
 			if total += n; err != nil {
 				break
 			}
-			if total>>20 != (total-n)>>20 && total>>20%32 == 0 {
+			if total>>20 != (total-n)>>20 && total>>20%16 == 0 {
 				var m runtime.MemStats
 				runtime.GC()
 				runtime.ReadMemStats(&m)
 				most = max(most, m.HeapAlloc)
 			}
 		}
-		if bound := uint64(64<<20 + 32<<20); total != 256<<20 || most > bound {
+		if bound := uint64(size + 32<<20); total != 4*size || most > bound {
 			t.Errorf("%s: %d bytes of memory for %d, want %d", name, most, total, bound)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // A step that is inserted anywhere changes no line but its own, whichever processes run at
@@ -50,6 +52,7 @@ func TestGoldenInsertionChangesNoOtherLine(t *testing.T) {
 
 // Golden keeps back no more than its limits allow, and the limits change no line.
 func TestGoldenMemoryIsBounded(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	src := testSource()
 	for _, size := range []int{0, 3000} {
 		g := &Golden{}
@@ -124,6 +127,7 @@ func TestMask(t *testing.T) {
 
 // Golden returns the data of each event whole, however much it keeps back.
 func TestGoldenKeepsData(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	g, src := &Golden{}, testSource()
 	var got, want []byte
 	for i := range 100_000 {

@@ -15,11 +15,14 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // For any name and data of an event, every form is harmless on a terminal, and the forms for
 // programs can be parsed.
 func FuzzForms(f *testing.F) {
+	tracetest.OnlyWithoutRace(f)
 	exit := posixtrace.ExitData{Status: 3}
 	for i, s := range hostile.Texts() {
 		exec := posixtrace.ExecData{Path: s, Argv: []string{s, s}}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 func mustNew(t testing.TB, given ...string) *Set {
@@ -207,6 +209,7 @@ func TestPiecesUntouched(t *testing.T) {
 
 // Patterns of which no match can start in a piece are left out of its simulation. That changes nothing.
 func TestPiecesStarted(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 2))
 	given := []string{Tokens, "hunter2", "(?i)hunter[0-9]+", "(?:hunt|(?i:gather))er", "(?i)ask+", "abc|abd.*e", "(abc)+d", "a+bc", "^xyz", "(?:xyz|x)y", "\\bword\\b", "é1", "ab(?:é|c)"}

@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -366,10 +367,10 @@ func TestSendRefused(t *testing.T) {
 	}
 	// Without a spool, too. A reason is shown once, and there are at most three.
 	for _, distinct := range []bool{false, true} {
-		n := 0
+		var n atomic.Int32
 		c := newCollector(t, func(_ int, w http.ResponseWriter) bool {
 			w.WriteHeader(http.StatusBadRequest)
-			if n++; distinct {
+			if n := n.Add(1); distinct {
 				fmt.Fprintf(w, `{"message":"reason %d"}`, n)
 			}
 			return false
@@ -381,7 +382,7 @@ func TestSendRefused(t *testing.T) {
 		}
 		for range 3 {
 			s.want(t, nil, []string{"--timeout=50s", "--strict", "--endpoint=" + c.URL, "a.trace", "b.trace", "c.trace"}, 1, message)
-			n = 0
+			n.Store(0)
 		}
 	}
 }

@@ -918,8 +918,10 @@ var _ = conform("INH-15/EINVAL", func(t *testing.T) {
 	tracetest.OK(t, "WriteAt", err)
 	_, err = posixtrace.Attach(info.Path)
 	wantErrno(t, err, syscall.EINVAL)
-	if i, err := findStream("inh15"); err != nil || i != nil {
+	if i, err := findStream("inh15"); err != nil || i == nil || i.Path != info.Path {
 		t.Errorf("List: %+v, %v", i, err)
+	} else {
+		wantErrno(t, i.Err, syscall.EINVAL)
 	}
 	// A target of the other kind is not traced, nor harmed.
 	a := newActor(t, "PTRACE_STREAM="+info.Path)

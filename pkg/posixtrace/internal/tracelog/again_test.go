@@ -9,11 +9,14 @@ import (
 	"testing/iotest"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // A log that is read forward from what can seek is read again after Rewind, whatever was read before,
 // and byte by byte as at once.
 func TestForwardRewind(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	for _, p := range []Policy{Append, UntilFull, Loop} {
 		var m memory
 		w, err := create(&m, superFor(p))
@@ -81,6 +84,7 @@ func (s *swapped) Seek(int64, int) (int64, error) {
 // A damaged log has the same events, and the same fault, each time it is read. A block that turns out to be
 // unsound only when its time comes does not make the events of the first reading fewer in the second.
 func TestDamagedRewind(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
 	for _, p := range []Policy{Append, Loop} {
 		var m memory
 		s := superFor(p)

@@ -253,7 +253,8 @@ func (p *steppedProcess) interrupted(before map[string]int) bool {
 	return p.waiting()
 }
 
-// waiting reports whether every thread waits: the first one in read(2), the others in their call.
+// waiting reports whether every thread waits: the first one in read(2), the others in their call. A
+// thread whose tracer has yet to see it enter that call is stopped at its entry, and does not wait.
 func (p *steppedProcess) waiting() bool {
 	for _, dir := range p.tasks() {
 		b, _ := os.ReadFile(dir + "/syscall")
@@ -261,6 +262,9 @@ func (p *steppedProcess) waiting() bool {
 		n, err := strconv.Atoi(number)
 		first := filepath.Base(dir) == strconv.Itoa(p.Process.Pid)
 		if err != nil || first && n != unix.SYS_READ || !first && !p.waitsIn(n) {
+			return false
+		}
+		if state(dir) != "S" {
 			return false
 		}
 	}
@@ -273,8 +277,11 @@ func (p *steppedProcess) waitsIn(nr int) bool {
 
 var stateLine, tracerLine = regexp.MustCompile(`(?m)^State:\t(\w)`), regexp.MustCompile(`(?m)^TracerPid:\t(\d+)$`)
 
-func (p *steppedProcess) state() string {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
+func (p *steppedProcess) state() string { return state(fmt.Sprintf("/proc/%d", p.Process.Pid)) }
+
+// state returns the state of the process or thread whose directory in /proc that is.
+func state(dir string) string {
+	b, _ := os.ReadFile(dir + "/status")
 	if m := stateLine.FindSubmatch(b); m != nil {
 		return string(m[1])
 	}

@@ -16,7 +16,7 @@ func (b *bench) groups() []*group {
 	return []*group{
 		b.record(), b.threads(), b.processes(), b.crowds(), b.streams(), b.scaling(), b.untraced(), b.order(),
 		b.cRecord(), b.cThreads(), b.cUntraced(), b.cStart(),
-		b.streamed(), b.reading(), b.cReading(), b.lines(), b.summaries(), b.search(), b.comparing(),
+		b.streamed(), b.reading(), b.compressed(), b.cReading(), b.lines(), b.summaries(), b.search(), b.comparing(),
 		b.exportCTF(), b.exportOTLP(), b.exportParquet(), b.redacting(),
 		b.capture(), b.oneShot(), b.shell(), b.calls(), b.longCalls(), b.stacks(), b.children(), b.attached(), b.sources(), b.memory(),
 	}

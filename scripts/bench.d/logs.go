@@ -194,6 +194,52 @@ func (b *bench) reading() *group {
 	}
 }
 
+// compressed reads the log of streamed as zstd and gzip compress it.
+func (b *bench) compressed() *group {
+	n := float64(b.pick(10e6, 3e6))
+	timed := func(key string, argv ...string) func(series) error {
+		return func(s series) error {
+			r, err := command(os.DevNull, b.pinned(argv...)...)
+			if err == nil {
+				s.put(key, n/r.wall)
+				s.put(key+" memory", r.rss)
+			}
+			return err
+		}
+	}
+	dump, log := b.tool("ptrace-dump"), b.file("paced")
+	piped := func(command, log string) []string {
+		return []string{"sh", "-c", command + ` -dc "$1" | "$2" -`, "sh", log, dump}
+	}
+	return &group{
+		rounds: 3,
+		setup: func() error {
+			if err := b.bothLogs(); err != nil {
+				return err
+			}
+			_, err := command("", "zstd", "-qf", log, "-o", log+".zst")
+			if err == nil {
+				_, err = command(log+".gz", "gzip", "-1c", log)
+			}
+			return err
+		},
+		items: []*item{
+			{name: "dump a log that zstd compressed, as text, one core", unit: rate, oursKey: "zstd", theirsKey: "zstd pipe", peer: "ptrace-dump behind zstd -dc", bar: least(0.8)},
+			{name: "the same: memory", unit: megabytes, oursKey: "zstd memory", theirsKey: "plain memory", peer: "of the log as it was written"},
+			{name: "dump a log that gzip compressed, as text, one core", unit: rate, oursKey: "gzip", theirsKey: "gzip pipe", peer: "ptrace-dump behind gzip -dc", bar: least(0.8)},
+			{name: "the same: memory", unit: megabytes, oursKey: "gzip memory", theirsKey: "plain memory", peer: "of the log as it was written"},
+		},
+		steps: []func(series) error{
+			timed("plain", dump, log),
+			timed("zstd", dump, log+".zst"),
+			timed("zstd pipe", piped("zstd", log+".zst")...),
+			timed("gzip", dump, log+".gz"),
+			timed("gzip pipe", piped("gzip", log+".gz")...),
+		},
+		end: func(series) error { return errors.Join(os.Remove(log+".zst"), os.Remove(log+".gz")) },
+	}
+}
+
 // comparing compares two logs, beside the summaries of both.
 func (b *bench) comparing() *group {
 	const count = 100_000

@@ -122,8 +122,8 @@ func (g *github) run(j *job) *job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	temp, workspace := filepath.Join(dir, "_temp"), filepath.Join(dir, "work")
-	for _, d := range []string{temp, workspace} {
+	temp, workspace, tmp := filepath.Join(dir, "_temp"), filepath.Join(dir, "work"), filepath.Join(dir, "tmp")
+	for _, d := range []string{temp, workspace, tmp} {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -156,10 +156,11 @@ func (g *github) run(j *job) *job {
 
 	path := append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/sbin")
 	base := []string{"HOME=" + dir, "PATH=" + strings.Join(path, ":"), "LC_ALL=C.UTF-8", "CI=true", "GITHUB_ACTIONS=true", "PTRACE_DIR=" + traces,
+		"TMPDIR=" + tmp, // what a killed step leaves there is removed with it
 		"RUNNER_TEMP=" + temp, "GITHUB_WORKSPACE=" + workspace, "GITHUB_ACTION_PATH=" + root, "GITHUB_REF_NAME=" + j.ref, "GITHUB_BASE_REF=" + j.base,
 		"GOCACHE=" + os.Getenv("POSIXTRACE_GOCACHE"), "GOMODCACHE=" + os.Getenv("POSIXTRACE_GOMODCACHE")}
 	if j.user != 0 {
-		for _, d := range []string{dir, temp, workspace, traces} {
+		for _, d := range []string{dir, temp, workspace, tmp, traces} {
 			if err := errors.Join(os.Chown(d, int(j.user), int(j.user)), os.Chmod(d, 0o755)); err != nil {
 				t.Fatal(err)
 			}

@@ -366,6 +366,7 @@ var _ = conform("MAP-09/posix_trace_trid_eventid_open/EINVAL,ENAMETOOLONG", func
 // Exec resets the count. What a controller adds before the new image makes its first
 // call counts against the new one, what it had added before does not.
 var _ = conform("MAP-09/posix_trace_trid_eventid_open/exec", func(t *testing.T) {
+	tracetest.OnlyWithoutRace(t) // it opens thousands of names in one thread
 	a := newActor(t)
 	s := running(t, a.pid, posixtrace.Attr{})
 	add := func(from, to int) {

@@ -114,7 +114,7 @@ func count(t *testing.T, r *posixtrace.Reader) (n int, last int64) {
 
 func write(t *testing.T, data []byte) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "build.trace")
+	name := filepath.Join(tracetest.Dir(t), "build.trace")
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestOpenRefuses(t *testing.T) {
 		})
 	}
 	env, _ := environment()
-	for name, want := range map[string]string{t.TempDir(): "Is a directory", filepath.Join(t.TempDir(), "none"): "No such file or directory"} {
+	for name, want := range map[string]string{tracetest.Dir(t): "Is a directory", filepath.Join(tracetest.Dir(t), "none"): "No such file or directory"} {
 		if runtime.GOOS == "windows" { // it has errors of its own
 			want = ""
 		}

@@ -22,6 +22,10 @@ type ids struct {
 
 	uid     []byte // the attribute with the id of a log record, up to its time
 	records [recordSlots]struct{ hash, count uint64 }
+
+	recordAt   int64               // of the latest log record
+	recordLast uint32              // the last part of its id
+	recordSame map[uint32]struct{} // those of that time, if there are several
 }
 
 // recordSlots bounds how many log records are remembered, in a direct-mapped table.
@@ -48,8 +52,12 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// maxSame bounds how many ids of one time are remembered: only a forged log has more.
-const maxSame = 1 << 12
+// maxSame bounds how many ids of one time are remembered: only a forged log has more spans.
+// maxSameRecords does so for log records: events of shells share the time of a tick.
+const (
+	maxSame        = 1 << 12
+	maxSameRecords = 1 << 16
+)
 
 // span returns the id of a span that starts with an event.
 func (d *ids) span(rec *posixtrace.Record, name uint64) uint64 {
@@ -100,7 +108,28 @@ func (d *ids) record(rec *posixtrace.Record) uint32 {
 		slot.count++
 		h = mix(h, slot.count)
 	}
-	return uint32(h >> 32)
+	if rec.UnixNano != d.recordAt {
+		d.recordAt, d.recordLast = rec.UnixNano, uint32(h>>32)
+		if len(d.recordSame) > 1<<10 {
+			d.recordSame = nil // to clear a large map takes as long as it once was large
+		} else if len(d.recordSame) > 0 {
+			clear(d.recordSame)
+		}
+		return d.recordLast
+	}
+	// Another event may have taken the slot since, and events of one time are many enough to have the same
+	// 32 bits by chance.
+	if d.recordSame == nil {
+		d.recordSame = map[uint32]struct{}{}
+	}
+	if len(d.recordSame) < maxSameRecords {
+		d.recordSame[d.recordLast] = struct{}{}
+	}
+	for _, used := d.recordSame[uint32(h>>32)]; used; _, used = d.recordSame[uint32(h>>32)] {
+		h = mix(h, d.seed[0]) + 1
+	}
+	d.recordLast = uint32(h >> 32)
+	return d.recordLast
 }
 
 // trace is a trace: its id, and what comes with it.

@@ -3,7 +3,9 @@ package posixtrace
 import (
 	"fmt"
 	"math"
+	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -38,8 +40,18 @@ func newFaults() *faults {
 	runtime.LockOSThread()
 	var prog []unix.SockFilter
 	n := uint8(len(interceptible))
+	wake := wakeDescriptor()
 	prog = append(prog,
+		// The runtime writes to its event descriptor, and reads from it, while it holds its
+		// processor. It may also be about to stop the world, and then the goroutine that
+		// answers waits for that processor.
 		unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number of the call
+		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_WRITE, Jt: 1},
+		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_READ, Jf: 3},
+		unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16}, // the descriptor
+		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: wake, Jf: 1},
+		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},
 		// mmap(2), unless for anonymous memory: the runtime asks for that, and the goroutine that
 		// answers may have to wait for the runtime.
 		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_MMAP, Jf: 2},
@@ -61,6 +73,25 @@ func newFaults() *faults {
 	f := &faults{fd: int(fd)}
 	go f.answer()
 	return f
+}
+
+// wakeDescriptor returns the event descriptor that ends the runtime's wait for files.
+func wakeDescriptor() uint32 {
+	r, w, err := os.Pipe() // the first pipe starts that wait
+	tracetest.Check(err == nil, "pipe: %v", err)
+	defer w.Close()
+	defer r.Close()
+	list, err := os.ReadDir("/proc/self/fd")
+	tracetest.Check(err == nil, "%v", err)
+	var found []uint32
+	for _, e := range list {
+		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); to == "anon_inode:[eventfd]" {
+			fd, _ := strconv.ParseUint(e.Name(), 10, 32)
+			found = append(found, uint32(fd))
+		}
+	}
+	tracetest.Check(len(found) == 1, "event descriptors: %d, want the one of the runtime", found)
+	return found[0]
 }
 
 // arm lets the n-th of the calls fail. errno 0 means a short write.

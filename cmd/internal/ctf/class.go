@@ -36,6 +36,15 @@ type emptyClass struct {
 	empty uint64 // a bit for each string
 }
 
+// recentClass is an emptyClass that an event had of late, and its number plus 1. Most system calls of a
+// type have the same strings empty, and the map costs more than the rest of their class.
+type recentClass struct {
+	key    emptyClass
+	number uint16
+}
+
+const recentClasses = 64
+
 // maxEmptyClasses bounds these classes. With the others, of at most 4096 types, they have numbers of
 // 16 bits.
 const maxEmptyClasses = 16 << 10
@@ -51,11 +60,19 @@ func (t *Trace) class(id posixtrace.EventID, k kind, fields []string) uint16 {
 	case t.empty == 1:
 		k |= firstEmpty
 	default:
-		if key := (emptyClass{id, k, t.empty}); t.empties[key] != 0 || len(t.empties) < maxEmptyClasses {
-			if t.empties[key] == 0 {
-				t.empties[key] = t.addClass(id, k, fields)
-			}
-			return t.empties[key] - 1
+		key := emptyClass{id, k, t.empty}
+		recent := &t.recent[id%recentClasses]
+		if recent.number != 0 && recent.key == key {
+			return recent.number - 1
+		}
+		n := t.empties[key]
+		if n == 0 && len(t.empties) < maxEmptyClasses {
+			n = t.addClass(id, k, fields)
+			t.empties[key] = n
+		}
+		if n != 0 {
+			recent.key, recent.number = key, n
+			return n - 1
 		}
 	}
 	i := int(id)*kinds + int(k)
@@ -99,7 +116,7 @@ var (
 
 	result     = []string{"bool_t returned", "i64_t result", "errno_t errno", "errno_t restarted", "i64_t duration_ns"}
 	stack      = join(array("stack", "struct { address_t address; bool_t interrupted; bool_t guessed; }"), []string{"bool_t stack_cut"})
-	callFields = map[kind][]string{
+	callFields = [kinds][]string{
 		decoded:                  join(array("args", "string"), result, []string{"string opened"}),
 		decodedBytes:             join(array("args", byteString), result, byteArray("opened")),
 		decoded | withStack:      join(array("args", "string"), result, []string{"string opened"}, stack),

@@ -1,8 +1,10 @@
 package ctf
 
 import (
+	"bytes"
 	"encoding/hex"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
@@ -50,6 +52,9 @@ func (t *Trace) appendMembers(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 func (t *Trace) appendProcess(b []byte, rec *posixtrace.Record) ([]byte, kind, []string) {
 	switch rec.ID {
 	case posixtrace.EventProcExec:
+		if b, ok := appendPlainExec(b, rec.Data); ok {
+			return b, decoded, execFields
+		}
 		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
 			return t.appendExec(b, &d)
 		}
@@ -94,6 +99,24 @@ func (t *Trace) appendLine(b []byte, d *posixtrace.OutputData) ([]byte, kind, []
 	b = appendBool(b, !d.NoNewline && !d.Continues && !d.Return)
 	return appendBool(appendBool(b, d.Continues), d.Return), k, fields
 }
+
+// appendPlainExec appends the members of an exec whose strings are text and not empty, as nearly all are.
+// They lie in the data as CTF has them: each ends at a NUL. It reports false for any other.
+func appendPlainExec(b, data []byte) ([]byte, bool) {
+	data = bytes.TrimSuffix(data, nul)
+	path, args, more := bytes.Cut(data, nul)
+	if !more || len(path) == 0 || len(args) == 0 || args[0] == 0 || args[len(args)-1] == 0 || bytes.Contains(args, twoNULs) || !utf8.Valid(data) {
+		return b, false
+	}
+	b = append(append(b, path...), 0)
+	b = le.AppendUint32(b, 1+uint32(bytes.Count(args, nul)))
+	return append(append(b, args...), 0), true
+}
+
+var (
+	nul     = []byte{0}
+	twoNULs = []byte{0, 0}
+)
 
 func (t *Trace) appendExec(b []byte, d *posixtrace.ExecData) ([]byte, kind, []string) {
 	k, fields := decoded, execFields

@@ -32,13 +32,14 @@ type Trace struct {
 	base    int64 // the clock counts nanoseconds from here
 	based   bool
 	classes []*class
-	numbers []uint16 // of the classes, plus 1, by type and kind
-	empties map[emptyClass]uint16
-	empty   uint64                 // the empty strings of the event that is being written
-	strings int                    // their number so far
-	call    posixtrace.SyscallData // reused
-	stream  *stream                // of events, the one with the latest event
-	others  []*stream              // of events that are older than one before them
+	numbers []uint16                   // of the classes, plus 1, by type and kind
+	empties map[emptyClass]uint16      // the same, for those with several strings
+	recent  [recentClasses]recentClass // by type
+	empty   uint64                     // the empty strings of the event that is being written
+	strings int                        // their number so far
+	call    posixtrace.SyscallData     // reused
+	stream  *stream                    // of events, the one with the latest event
+	others  []*stream                  // of events that are older than one before them
 	streams int
 	first   int64
 	last    int64

@@ -37,7 +37,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if w.buf == nil {
 		w.buf = make([]byte, 0, WriterSize+4096)
 	}
-	if len(w.buf)+len(p) > cap(w.buf) {
+	if len(p) >= WriterSize || len(w.buf)+len(p) > cap(w.buf) {
 		w.flush()
 	}
 	if len(p) >= WriterSize {

@@ -118,7 +118,8 @@ func (d *ExitData) Append(b []byte) []byte {
 	return b
 }
 
-// DecodeExit decodes the data of EventProcExit.
+// DecodeExit decodes the data of EventProcExit. Errors: EINVAL malformed data, or a negative status or
+// signal.
 func DecodeExit(data []byte) (d ExitData, err error) {
 	if len(data) < exitDataSize {
 		return d, einval("DecodeExit", "proc.exit data of %d bytes", len(data))
@@ -126,6 +127,9 @@ func DecodeExit(data []byte) (d ExitData, err error) {
 	le := binary.LittleEndian
 	d.Status = int(int32(le.Uint32(data)))
 	d.Signal = int(int32(le.Uint32(data[4:])))
+	if d.Status < 0 || d.Signal < 0 {
+		return ExitData{}, einval("DecodeExit", "proc.exit with status %d and signal %d", d.Status, d.Signal)
+	}
 	d.CoreDumped = le.Uint32(data[8:]) != 0
 	v := func(i int) int64 { return int64(min(le.Uint64(data[16+8*i:]), math.MaxInt64)) }
 	d.User, d.System = time.Duration(v(0)), time.Duration(v(1))

@@ -50,7 +50,7 @@ func FuzzSystemData(f *testing.F) {
 			again("exec", d, e, err)
 		}
 		if d, err := DecodeExit(data); err == nil {
-			if min(d.User, d.System) < 0 || min(d.MaxRSS, d.MinorFault, d.MajorFault, d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt) < 0 {
+			if min(d.Status, d.Signal) < 0 || min(d.User, d.System) < 0 || min(d.MaxRSS, d.MinorFault, d.MajorFault, d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt) < 0 {
 				t.Fatalf("less than nothing: %+v", d)
 			}
 			e, err := DecodeExit(d.Append(nil))

@@ -40,7 +40,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if len(p) >= WriterSize || len(w.buf)+len(p) > cap(w.buf) {
 		w.flush()
 	}
-	if len(p) >= WriterSize {
+	if len(p) >= WriterSize { // the buffer is empty
 		w.put(p)
 	} else {
 		w.buf = append(w.buf, p...)

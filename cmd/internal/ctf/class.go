@@ -36,8 +36,8 @@ type emptyClass struct {
 	empty uint64 // a bit for each string
 }
 
-// recentClass is an emptyClass that an event had of late, and its number plus 1. Most system calls of a
-// type have the same strings empty, and the map costs more than the rest of their class.
+// recentClass is the class of a recent event, and its number plus 1. Most system calls of a type have the
+// same strings empty, and a lookup in the map takes longer than all else that finds their class.
 type recentClass struct {
 	key    emptyClass
 	number uint16

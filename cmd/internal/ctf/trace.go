@@ -33,8 +33,8 @@ type Trace struct {
 	based   bool
 	classes []*class
 	numbers []uint16                   // of the classes, plus 1, by type and kind
-	empties map[emptyClass]uint16      // the same, for those with several strings
-	recent  [recentClasses]recentClass // by type
+	empties map[emptyClass]uint16      // the same, for events with an empty string that is not the first
+	recent  [recentClasses]recentClass // of empties, by type
 	empty   uint64                     // the empty strings of the event that is being written
 	strings int                        // their number so far
 	call    posixtrace.SyscallData     // reused

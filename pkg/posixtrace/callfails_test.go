@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ import (
 // with its number, no recorded event is lost while the stream has room, and the operation
 // succeeds once the cause is gone.
 func TestEveryCallFails(t *testing.T) {
-	for _, what := range []string{"flush", "sync", "shutdown", "complete", "create", "create-log"} {
+	for _, what := range []string{"flush", "sync", "shutdown", "complete", "create", "create-log", "create-other"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -67,6 +68,29 @@ var writeFailures = []failing{
 	{syscall.EROFS, writeCalls, false}, {syscall.EINTR, writeCalls, true}, {0, []int{unix.SYS_PWRITE64, unix.SYS_WRITE}, true},
 }
 
+// openFailures are those of a process, or of a machine, that can open no more files.
+var openFailures = []failing{
+	{syscall.EMFILE, nil, false}, {syscall.ENFILE, nil, false}, {syscall.ENOMEM, nil, false},
+}
+
+// becomeOrdinary makes this process, if it is root's, one of a user who owns the trace directory. Root may
+// trace all processes; that of another user has to be looked up.
+func becomeOrdinary(dir string) {
+	const ordinary = 65534
+	if os.Geteuid() != 0 {
+		return
+	}
+	for _, above := range []string{filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))} { // those of T.TempDir
+		tracetest.Check(os.Chmod(above, 0o711) == nil, "Chmod")
+	}
+	tracetest.Check(os.Chown(dir, ordinary, ordinary) == nil, "Chown")
+	tracetest.Check(syscall.Setgroups(nil) == nil, "Setgroups")
+	tracetest.Check(syscall.Setresgid(ordinary, ordinary, ordinary) == nil, "Setresgid")
+	tracetest.Check(syscall.Setresuid(ordinary, ordinary, ordinary) == nil, "Setresuid")
+	err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // else its files in /proc are root's
+	tracetest.Check(err == nil, "dumpable: %v", err)
+}
+
 type nthFail struct {
 	f         *faults
 	dir       string
@@ -81,13 +105,27 @@ func init() {
 		h := &nthFail{dir: args[1], calls: map[string]int{}}
 		step, _ := strconv.Atoi(args[2])
 		var err error
+		var other *exec.Cmd
+		if args[0] == "create-other" {
+			becomeOrdinary(os.Getenv("PTRACE_DIR"))
+			other = exec.Command("sleep", "300")
+			runtime.LockOSThread() // the thread whose end is the child's
+			other.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			err = other.Start()
+			tracetest.Check(err == nil, "Start: %v", err)
+			defer func() { other.Process.Kill(); other.Wait() }()
+		}
 		if args[0] != "complete" {
 			h.id, err = OpenEventID("numbered")
 			tracetest.Check(err == nil, "OpenEventID: %v", err)
 		}
 		h.f = newFaults()
 		for i, p := range []FullPolicy{PolicyAppend, PolicyUntilFull, PolicyLoop} {
-			for j, k := range writeFailures {
+			list := writeFailures
+			if other != nil {
+				list = openFailures
+			}
+			for j, k := range list {
 				h.every((i+j)%step, step, k, func() bool {
 					switch args[0] {
 					case "flush":
@@ -100,9 +138,11 @@ func init() {
 					case "complete":
 						return h.complete(p, k)
 					case "create":
-						return h.create(nil, k)
+						return h.create(0, nil, k)
+					case "create-other":
+						return h.create(other.Process.Pid, nil, k)
 					}
-					return h.create(&p, k)
+					return h.create(0, &p, k)
 				})
 			}
 		}
@@ -234,7 +274,7 @@ func (h *nthFail) complete(p FullPolicy, k failing) bool {
 }
 
 // create makes a stream, with a log if policy is set.
-func (h *nthFail) create(p *FullPolicy, k failing) bool {
+func (h *nthFail) create(pid int, p *FullPolicy, k failing) bool {
 	k.calls = append(slices.Clone(k.calls), unix.SYS_OPENAT, unix.SYS_FALLOCATE, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT2,
 		unix.SYS_LINKAT, unix.SYS_FLOCK, unix.SYS_FCHMOD, unix.SYS_FSYNC, unix.SYS_MMAP)
 	if k.errno == 0 {
@@ -252,9 +292,9 @@ func (h *nthFail) create(p *FullPolicy, k failing) bool {
 	before := openDescriptors()
 	create := func() (*Stream, error) {
 		if p != nil {
-			return CreateWithLog(0, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: *p}, f)
+			return CreateWithLog(pid, &Attr{StreamFullPolicy: PolicyUntilFull, LogFullPolicy: *p}, f)
 		}
-		return Create(0, nil)
+		return Create(pid, nil)
 	}
 	h.arm(k)
 	s, err := create()
@@ -277,7 +317,9 @@ func (h *nthFail) create(p *FullPolicy, k failing) bool {
 		tracetest.Check(err == nil, "Create once more: %v", err)
 	}
 	tracetest.Check(s.Start() == nil, "Start")
-	numbers(h.id, 0, 5, 100)
+	if pid == 0 {
+		numbers(h.id, 0, 5, 100)
+	}
 	err = s.Shutdown()
 	tracetest.Check(err == nil, "Shutdown: %v", err)
 	if p != nil {

@@ -80,6 +80,8 @@ type agent struct {
 	rights string // of the controller when it started the agent
 	fds    *descriptors
 
+	controller int // a descriptor of the process, or -1
+
 	mu      sync.RWMutex
 	handles map[uint64]handle
 	number  uint64 // of the last handle
@@ -95,6 +97,10 @@ func newAgent(m *shared) (*agent, error) {
 	if a.rights, err = rightsOf(pid); err != nil {
 		return nil, err
 	}
+	// Before listen, which reserves a descriptor: a later one could take the place of that.
+	if a.controller, err = openProcess(pid); err != nil {
+		return nil, err
+	}
 	if a.fds, err = listen(m); err != nil {
 		return nil, err
 	}
@@ -105,7 +111,9 @@ func newAgent(m *shared) (*agent, error) {
 func (a *agent) untilEnd() {
 	over := make(chan struct{}, 2)
 	go a.m.awaitEnd(over)
-	go awaitDeath(int(a.m.ch.PID), over)
+	if a.controller >= 0 {
+		go awaitDeath(a.controller, over)
+	}
 	tick := time.NewTicker(idle / 4)
 	defer tick.Stop()
 	for {

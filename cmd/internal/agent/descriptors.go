@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,7 +18,8 @@ import (
 // then names.
 type descriptors struct {
 	fd    int
-	spare int // a descriptor to give up when it is the last, or -1
+	spare int         // a descriptor to give up when it is the last, or -1
+	full  atomic.Bool // a message waits for the agent to have a descriptor
 	nonce [16]byte
 
 	mu   sync.Mutex
@@ -67,6 +69,7 @@ func (d *descriptors) serve() {
 			d.spare, _ = openSpare()
 		}
 		fd, _, err := unix.Accept4(d.fd, unix.SOCK_CLOEXEC)
+		d.full.Store(err == unix.EMFILE)
 		switch {
 		case err == nil:
 			go func() { // a sender that is late delays no other
@@ -79,6 +82,7 @@ func (d *descriptors) serve() {
 			unix.Close(d.spare)
 			d.spare = -1
 			if fd, _, err = unix.Accept4(d.fd, unix.SOCK_CLOEXEC); err == nil {
+				d.full.Store(false)
 				d.receive(fd)
 				unix.Close(fd)
 			}
@@ -135,7 +139,8 @@ func rightsIn(oob []byte) (fds []int) {
 	return fds
 }
 
-// take returns the descriptor with a number.
+// take returns the descriptor with a number. Its errors are EMFILE the agent has no descriptor left;
+// EBADF it did not come.
 func (d *descriptors) take(number uint64) (*os.File, error) {
 	late := time.After(fdPatience)
 	for {
@@ -153,6 +158,9 @@ func (d *descriptors) take(number uint64) (*os.File, error) {
 		select {
 		case <-news:
 		case <-late:
+			if d.full.Load() {
+				return nil, unix.EMFILE
+			}
 			return nil, unix.EBADF
 		}
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"math"
 	"sync"
 	"syscall"
@@ -110,14 +111,14 @@ func (h *logHandle) abandon() {}
 
 // errnoOf returns the number of an error for the caller, whose descriptors are not the agent's.
 func errnoOf(err error) syscall.Errno {
-	no := syscall.EIO
-	switch e := err.(type) {
-	case nil:
+	if err == nil {
 		return 0
-	case *posixtrace.Error:
+	}
+	no := syscall.EIO
+	if e := (*posixtrace.Error)(nil); errors.As(err, &e) {
 		no = e.Err
-	case syscall.Errno:
-		no = e
+	} else {
+		errors.As(err, &no)
 	}
 	if no == syscall.EMFILE || no == syscall.ENFILE {
 		return syscall.ENOMEM

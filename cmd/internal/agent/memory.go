@@ -102,21 +102,32 @@ func (m *shared) awaitEnd(over chan<- struct{}) {
 	over <- struct{}{}
 }
 
-// awaitDeath waits for the death of a process. A child that was forked while the library started the agent
-// may have the channel's mapping longer than the controller.
-func awaitDeath(pid int, over chan<- struct{}) {
+// openProcess returns a descriptor that becomes readable when a process dies, or -1 if the kernel, or a
+// sandbox, has none.
+func openProcess(pid int) (int, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
-	if err == nil {
-		defer unix.Close(fd)
-		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		for {
-			if n, err := unix.Poll(p, -1); n > 0 || err != unix.EINTR && err != nil {
-				break
-			}
-		}
+	switch err {
+	case nil:
+		return fd, nil
+	case unix.ESRCH, unix.EMFILE, unix.ENFILE, unix.ENOMEM:
+		return -1, err
 	}
-	if err == nil || err == unix.ESRCH {
-		over <- struct{}{}
+	return -1, nil
+}
+
+// awaitDeath waits for the death of the controller. A child that was forked while the library started the
+// agent may have the channel's mapping longer than the controller.
+func awaitDeath(process int, over chan<- struct{}) {
+	p := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(p, -1)
+		if n > 0 {
+			over <- struct{}{}
+			return
+		}
+		if err != nil && err != unix.EINTR {
+			return // the end of its mapping shows anyway
+		}
 	}
 }
 

@@ -32,7 +32,10 @@ func (a *agent) opened(c *call) (uint64, error) {
 		defer f.Close()
 	}
 	// A program that has given up rights since it started the agent must not use the agent's.
-	if now, err := rightsOf(a.by.PID); err != nil || now != a.rights {
+	switch now, err := rightsOf(a.by.PID); {
+	case err != nil:
+		return 0, err
+	case now != a.rights:
 		return 0, syscall.EPERM
 	}
 	directory.Lock()

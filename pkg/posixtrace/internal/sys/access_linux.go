@@ -50,18 +50,37 @@ func mayTrace(pid int) error {
 		return nil
 	}
 	err := sameUser(pid)
-	if err != nil && hasCap(capSysPtrace) {
+	if err == nil {
+		return nil
+	}
+	switch may, e := hasCap(capSysPtrace); {
+	case e != nil:
+		return e
+	case may:
 		return nil
 	}
 	return err
+}
+
+// unseen is the error of a process one of whose files could not be read.
+func unseen(pid int, err error) error {
+	if full(err) {
+		return err
+	}
+	return errUnseen(pid) // if it exists at all
+}
+
+// full reports whether a file could not be opened because there is no room for another one.
+func full(err error) bool {
+	return err == unix.EMFILE || err == unix.ENFILE || err == unix.ENOMEM
 }
 
 // sameUser applies the rule to a caller without privilege.
 func sameUser(pid int) error {
 	dir := "/proc/" + strconv.Itoa(pid)
 	b, err := readStatus(dir)
-	if err != nil { // if it exists at all
-		return errUnseen(pid)
+	if err != nil {
+		return unseen(pid, err)
 	}
 	r, e, s := unix.Getresuid()
 	uids := [3]int{r, e, s}
@@ -77,11 +96,15 @@ func sameUser(pid int) error {
 	// though not the directory.
 	var st unix.Stat_t
 	if err := retry(func() error { return unix.Stat(dir+"/status", &st) }); err != nil {
-		return errUnseen(pid)
+		return unseen(pid, err)
 	}
 	if int(st.Uid) != uids[1] {
 		// It does the same to a process that has released its memory on its way to the end.
-		if b, err := readStatus(dir); err != nil || statusLine(b, "VmSize:") == nil {
+		b, err := readStatus(dir)
+		if err != nil {
+			return unseen(pid, err)
+		}
+		if statusLine(b, "VmSize:") == nil {
 			return unix.ESRCH
 		}
 		return fmt.Errorf("process %d is protected (not dumpable): %w", pid, unix.EPERM)
@@ -134,11 +157,13 @@ func statusLine(status []byte, key string) []byte {
 
 const capSysPtrace = 19
 
-func hasCap(n uint) bool {
+// hasCap reports whether this thread has a capability. Where it cannot know, it has none. The error is that
+// of a full descriptor table.
+func hasCap(n uint) (bool, error) {
 	b, err := readStatus("/proc/thread-self")
-	if err != nil {
-		return false
+	if full(err) {
+		return false, err
 	}
 	set, err := strconv.ParseUint(string(statusLine(b, "CapEff:")), 16, 64)
-	return err == nil && set>>n&1 != 0
+	return err == nil && set>>n&1 != 0, nil
 }

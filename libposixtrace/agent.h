@@ -52,6 +52,7 @@ struct pxt_home {
 	_Atomic uint32_t lock;	   /* of links, now, names and forgotten */
 	_Atomic uint32_t starting; /* one thread at a time starts an agent */
 	_Atomic uint64_t numbers;  /* of descriptors sent */
+	uint32_t former;	   /* the process of the last agent that has died, or 0 */
 	struct pxt_link *now;	   /* the channel for new identifiers */
 	struct pxt_link links[8];
 	struct pxt_log readers[PXT_W_Areas];
@@ -123,8 +124,8 @@ bool pxt_agent_answers_soon(struct pxt_channel *ch, _Atomic uint32_t *word, uint
 void pxt_agent_ring(struct pxt_channel *ch);
 bool pxt_agent_alive(struct pxt_channel *ch);
 
-/* spawn.c: starts the agent. 0 or an error number. */
-int pxt_agent_start(struct pxt_channel **ch);
+/* spawn.c: starts the agent, in place of another one that has died unless former is 0. 0 or an error number. */
+int pxt_agent_start(struct pxt_channel **ch, uint32_t former);
 int pxt_agent_pass(struct pxt_channel *ch, int fd, uint64_t number);
 
 #endif

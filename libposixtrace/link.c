@@ -121,11 +121,13 @@ int pxt_link_start(struct pxt_home *h, struct pxt_use *u)
 	pxt_lock(&h->starting);
 	u->link = pxt_link_hold(h);
 	if (u->link && !(pxt_agent_alive(u->link->ch) && !(atomic_load(&u->link->ch->gate) & PXT_W_Leaving))) {
+		if (!pxt_agent_alive(u->link->ch))
+			h->former = u->link->ch->agentPID;
 		retire(h, u->link);
 		pxt_link_let(h, u->link);
 		u->link = NULL;
 	}
-	if (!u->link && !(err = pxt_agent_start(&ch)) && !(u->link = enter(h, ch))) {
+	if (!u->link && !(err = pxt_agent_start(&ch, h->former)) && !(u->link = enter(h, ch))) {
 		pxt_unmap(ch, sizeof *ch);
 		err = ENOMEM;
 	}

@@ -29,11 +29,18 @@ enum { MEMORY = 3, STACK = 64 << 10, WALL = 0x40000000, MFD_FLAGS = 1 | 2, ADD_S
 /* How long the agent may take to start, in nanoseconds. */
 #define PATIENCE UINT64_C(30000000000)
 
+/*
+ * The variable that names the agent before this one. The kernel marks the channel of an agent that is killed
+ * before it closes the agent's files: its streams pass for held until then, and the next agent waits.
+ */
+#define FORMER "POSIXTRACE_FORMER="
+
 /* The work of the processes below, in memory that they share. */
 struct job {
 	struct pxt_channel *ch;
 	const char *agent;
-	char *env[4];
+	char *env[5];
+	char former[sizeof FORMER + 10];
 	uint32_t pid, key; /* of the controller */
 	char *stack2;
 	volatile int agent_pid;
@@ -247,8 +254,8 @@ static int await_agent(struct pxt_channel *ch, int pid)
 	return ch->error ? (int)ch->error : EIO;
 }
 
-/* The variables that the trace directory depends on. */
-static void environment(struct job *job)
+/* The variables that the trace directory depends on, and FORMER. */
+static void environment(struct job *job, uint32_t former)
 {
 	static const char *const names[] = {"PTRACE_DIR=", "XDG_RUNTIME_DIR=", "TMPDIR="};
 	extern char **environ;
@@ -259,10 +266,14 @@ static void environment(struct job *job)
 				job->env[n++] = *e;
 				break;
 			}
+	if (former) {
+		pxt_put_dec(pxt_put(job->former, FORMER), former);
+		job->env[n++] = job->former;
+	}
 	job->env[n] = NULL;
 }
 
-int pxt_agent_start(struct pxt_channel **ch)
+int pxt_agent_start(struct pxt_channel **ch, uint32_t former)
 {
 	struct job job;
 	int err;
@@ -273,7 +284,7 @@ int pxt_agent_start(struct pxt_channel **ch)
 	job.pid = pxt_getpid();
 	job.key = (uint32_t)pxt_random() | 1;
 	job.memory = -1;
-	environment(&job);
+	environment(&job, former);
 	err = aside(share, &job);
 	if (!err && !job.ran) {
 		/* An emulator or a checker of memory makes it a process as after fork(2). */

@@ -109,7 +109,7 @@ func TestControllerEndsForObservers(t *testing.T) {
 // Calls end with an error when the agent is killed; a child of fork has no streams of its parent; an agent
 // without work ends.
 func TestAgentLife(t *testing.T) {
-	for _, what := range []string{"agent_killed", "forked", "unused"} {
+	for _, what := range []string{"agent_killed", "agent_ends_slowly", "forked", "unused"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			ctest.Run(t, agentProgram(t, "agent_life.c"), what, filepath.Join(t.TempDir(), "log.trace"))

@@ -48,6 +48,7 @@ func Main(args []string) int {
 		m.refuse()
 		return 1
 	}
+	awaitFormer()
 	m.beAlive()
 	m.ready()
 	go a.answer()

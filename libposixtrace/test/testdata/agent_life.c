@@ -1,5 +1,9 @@
 /* Lives and deaths of controllers and agents: agent_life_test.go. */
+#define _GNU_SOURCE
 #include "agent.h"
+
+#include <sched.h>
+#include <stdatomic.h>
 
 static trace_id_t logged(const char *path)
 {
@@ -78,6 +82,66 @@ static void agent_killed(const char *path)
 	OK(posix_trace_shutdown(t));
 }
 
+static atomic_bool idle;
+
+static void *busy(void *arg)
+{
+	while (!atomic_load(&idle))
+		;
+	return arg;
+}
+
+/* Leaves all threads of a process but the first to the processor's idle time. */
+static void slow_down(pid_t pid)
+{
+	static const struct sched_param none;
+	char path[40];
+	struct dirent *e;
+	DIR *d;
+	FILE *f;
+	snprintf(path, sizeof path, "/proc/%d/autogroup", pid);
+	f = fopen(path, "w");
+	if (f) { /* its session has a share of its own */
+		fprintf(f, "19");
+		fclose(f);
+	}
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	d = opendir(path);
+	CHECK(d);
+	while ((e = readdir(d)))
+		if (e->d_name[0] != '.' && atoi(e->d_name) != pid)
+			sched_setscheduler(atoi(e->d_name), SCHED_IDLE, &none);
+	closedir(d);
+}
+
+/* The agent is killed, and some of its threads end late. Its logs are complete for the next one. */
+static void agent_ends_slowly(const char *path)
+{
+	pthread_t thread[16];
+	cpu_set_t may;
+	OK(sched_getaffinity(0, sizeof may, &may));
+	for (int round = 0; round < 5; round++) {
+		trace_id_t t = logged(path), log;
+		struct got g;
+		int n = 0, fd = open(path, O_RDONLY);
+		slow_down(agent_pid());
+		atomic_store(&idle, false);
+		while (n < 16 && n < 2 * CPU_COUNT(&may))
+			OK(pthread_create(&thread[n++], NULL, busy, NULL));
+		kill_agent();
+		while (posix_trace_stop(t) == 0)
+			;
+		OK(posix_trace_open(fd, &log));
+		atomic_store(&idle, true);
+		while (n > 0)
+			OK(pthread_join(thread[--n], NULL));
+		OK(get(log, &g));
+		IS(g.info.posix_event_id, POSIX_TRACE_START);
+		OK(posix_trace_close(log));
+		close(fd);
+	}
+}
+
 /* A child has no streams; its own are its own. */
 static void forked(const char *path)
 {
@@ -144,6 +208,8 @@ int main(int argc, char **argv)
 		logged(argv[2]);
 	} else if (strcmp(what, "agent_killed") == 0) {
 		agent_killed(argv[2]);
+	} else if (strcmp(what, "agent_ends_slowly") == 0) {
+		agent_ends_slowly(argv[2]);
 	} else if (strcmp(what, "forked") == 0) {
 		forked(argv[2]);
 	} else if (strcmp(what, "unused") == 0) {

@@ -24,6 +24,7 @@ type job struct {
 	logs         []*log
 	since, until int64
 	progress     *progress.Line
+	readOn       bool // an interrupt does not end reading, except from a pipe
 }
 
 func export(env *cli.Env, args *cli.Args) error {

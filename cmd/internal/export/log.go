@@ -90,6 +90,10 @@ func isLossMark(id posixtrace.EventID) bool {
 // order. It returns nil at the end of the sound part.
 func (l *log) read(ctx context.Context, j *job, mark func(at int64, ended bool), add func(recs []posixtrace.Record) error) error {
 	l.Reader.Select(selection.Between(j.since, j.until))
+	interrupted := ctx
+	if j.readOn {
+		ctx = context.WithoutCancel(ctx)
+	}
 	var b posixtrace.Batch
 	for {
 		if err := ctx.Err(); err != nil {
@@ -100,7 +104,7 @@ func (l *log) read(ctx context.Context, j *job, mark func(at int64, ended bool),
 			return ctx.Err()
 		}
 		if err != nil {
-			if ctx.Err() != nil {
+			if interrupted.Err() != nil && (l.Live != nil || ctx.Err() != nil) {
 				return ctx.Err()
 			}
 			j.env.Warn(cli.Failure(l.Name, err))

@@ -50,25 +50,32 @@ func writeOTLP(j *job) error {
 	return nil
 }
 
-// sendLogs sends logs to an endpoint. It fails because of a collector only if --strict asks for that.
+// sendLogs sends logs to an endpoint. It fails because of a collector, the spool or the environment only
+// if --strict asks for that, and because of an interrupt, after which a spool keeps what was not sent.
 func (j *job) sendLogs() error {
-	config, err := send.NewConfig(j.env.Getenv, j.opt.endpoint)
+	config, err := send.NewConfig(j.env.Getenv, j.opt.endpoint, j.env.Note)
 	if err != nil {
 		return cli.Failf("%v", err)
 	}
 	s := &send.Sender{Config: config, Spool: j.opt.spool, Limit: j.opt.timeout}
-	if err := s.Begin(j.ctx); err != nil {
-		return cli.Failure(j.opt.spool, logfile.Bare(err))
-	}
+	s.Begin(j.ctx)
+	j.readOn = s.Keeps()
 	if err := j.writeLogs(j.logs, s); err != nil {
 		return err
 	}
-	switch text := s.Result(); {
+	text, failed := s.Result()
+	if s.Idle() {
+		text, failed = "nothing to send: no event is selected", true
+	}
+	switch {
 	case text == "":
-	case j.opt.strict:
+	case j.opt.strict && failed:
 		j.env.Warn(cli.Failf("%s", text))
 	default:
 		j.env.Note(text)
+	}
+	if failed {
+		return j.ctx.Err()
 	}
 	return nil
 }

@@ -222,10 +222,10 @@ func TestSendFaults(t *testing.T) {
 		{nil, []string{"--endpoint=http://u:secret@x"}, 1, `--endpoint has a password`},
 		{nil, []string{"--endpoint=http://x", "-o", "y"}, 2, `exclude each other`},
 		{nil, []string{"--spool=x", "-o", "y"}, 2, `--spool is for --endpoint`},
-		{[]string{"OTEL_EXPORTER_OTLP_HEADERS=secret"}, []string{"--endpoint=http://x"}, 1, `OTEL_EXPORTER_OTLP_HEADERS is malformed`},
-		{[]string{"OTEL_EXPORTER_OTLP_CERTIFICATE=a.trace"}, []string{"--endpoint=https://x"}, 1, `a.trace has no certificate`},
-		{[]string{"OTEL_EXPORTER_OTLP_CLIENT_KEY=a.trace"}, []string{"--endpoint=https://x"}, 1, `belong together`},
-		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://x", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, nil, 1, `PROTOCOL=grpc`},
+		{[]string{"OTEL_EXPORTER_OTLP_HEADERS=secret"}, []string{"--endpoint=" + down.URL, "--timeout=1ms", "--strict"}, 1, `ignored: OTEL_EXPORTER_OTLP_HEADERS: header 1 is malformed`},
+		{[]string{"OTEL_EXPORTER_OTLP_CERTIFICATE=a.trace"}, []string{"--endpoint=https://x", "--strict"}, 1, `a.trace has no certificate`},
+		{[]string{"OTEL_EXPORTER_OTLP_CLIENT_KEY=a.trace"}, []string{"--endpoint=https://x", "--strict"}, 1, `belong together`},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + down.URL, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, []string{"--timeout=1ms", "--strict"}, 1, `PROTOCOL=grpc`},
 	} {
 		status, text := s.export(t, tt.env, append(tt.args, "a.trace")...)
 		if status != tt.status || !strings.Contains(text, tt.message) || strings.Contains(text, "secret") {
@@ -449,7 +449,7 @@ func TestSendSpoolFull(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.want(t, nil, []string{"--endpoint=" + down.URL, "--spool=file", "a.trace"}, 1, `^ptrace-export: file: Not a directory$`)
+	s.want(t, nil, []string{"--timeout=100ms", "--endpoint=" + down.URL, "--spool=file", "--strict", "a.trace"}, 1, `; 2 batches not sent: file: Not a directory$`)
 }
 
 // TLS: a server of its own authority, which asks for a certificate.

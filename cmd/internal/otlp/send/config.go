@@ -8,9 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
 // kind is a kind of batches: a signal of OpenTelemetry.
@@ -29,133 +30,109 @@ type Config struct{ ends [kinds]end }
 
 // end is where one kind of batches goes.
 type end struct {
+	fault   error // why there is no usable endpoint
+	unset   bool  // the environment has none: not even the spool keeps these batches
+	base    string
 	url     string
 	shown   string // without a password
 	headers http.Header
 	gzip    bool
-	timeout time.Duration // of a request
+	timeout time.Duration // of a request, 0 for no limit
 	client  *http.Client
 }
 
-const prefix = "OTEL_EXPORTER_OTLP_"
-
-// HasEndpoint reports whether the environment has an endpoint.
-func HasEndpoint(getenv func(string) string) bool {
-	return getenv(prefix+"ENDPOINT") != "" ||
-		getenv(prefix+"TRACES_ENDPOINT") != "" && getenv(prefix+"LOGS_ENDPOINT") != ""
-}
-
 // NewConfig returns the configuration of the environment, as all exporters of OpenTelemetry read it.
-// endpoint, unless it is "", replaces those of the environment.
-func NewConfig(getenv func(string) string, endpoint string) (*Config, error) {
+// endpoint, unless it is "", replaces those of the environment; an error is one of endpoint. warn gets
+// what is ignored. A fault of the environment is one of the batches that it concerns.
+func NewConfig(getenv func(string) string, endpoint string, warn func(text string)) (*Config, error) {
 	c := &Config{}
+	warned := map[string]bool{}
 	for k := range kinds {
-		get := func(name string) (value, from string) {
-			own := prefix + strings.ToUpper(kindNames[k]) + "_" + name
-			if v := getenv(own); v != "" {
-				return v, own
+		v := environment{getenv, k, func(text string) {
+			if !warned[text] { // each kind reads the variables for all kinds
+				warned[text] = true
+				warn(text)
 			}
-			return getenv(prefix + name), prefix + name
-		}
-		if p, name := get("PROTOCOL"); p == "grpc" && endpoint == "" {
-			return nil, fmt.Errorf("%s=grpc: only HTTP is possible, to another port as a rule", name)
-		}
-		if err := c.ends[k].configure(k, get, endpoint); err != nil {
+		}}
+		e := &c.ends[k]
+		if endpoint == "" {
+			v.protocol()
+			v.endpoint(e)
+		} else if err := e.given(k, endpoint); err != nil {
 			return nil, err
+		}
+		if e.fault == nil {
+			e.headers, e.gzip, e.timeout = v.headers(), v.gzip(), v.timeout()
+			e.client, e.fault = v.client(strings.HasPrefix(e.url, "https:"))
 		}
 	}
 	return c, nil
 }
 
-func (e *end) configure(k kind, get func(string) (value, from string), endpoint string) error {
-	path := "/v1/" + kindNames[k]
-	base, from := endpoint, "--endpoint"
-	if base == "" {
-		base, from = get("ENDPOINT")
-		if from != prefix+"ENDPOINT" {
-			path = "" // the variable of a signal is its whole address
-		}
+// given sets the address that the command line has.
+func (e *end) given(k kind, endpoint string) error {
+	u := address(endpoint)
+	if u == nil {
+		return errors.New("--endpoint " + noAddress)
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("%s is no address http://HOST:PORT", from)
-	}
-	if u.User != nil && endpoint != "" {
+	if u.User != nil {
 		return errors.New("--endpoint has a password, which others can see; use OTEL_EXPORTER_OTLP_HEADERS")
 	}
-	if path != "" {
-		u.Path = strings.TrimSuffix(u.Path, "/") + path
-	}
-	e.url, e.shown = u.String(), u.Redacted()
-	if e.headers, err = headers(get); err != nil {
-		return err
-	}
-	switch v, name := get("COMPRESSION"); v {
-	case "", "none":
-	case "gzip":
-		e.gzip = true
-	default:
-		return fmt.Errorf("%s: only gzip and none are possible", name)
-	}
-	e.timeout = 10 * time.Second
-	if v, name := get("TIMEOUT"); v != "" {
-		ms, err := strconv.ParseUint(v, 10, 31)
-		if err != nil || ms == 0 {
-			return fmt.Errorf("%s is no number of milliseconds", name)
-		}
-		e.timeout = time.Duration(ms) * time.Millisecond
-	}
-	return e.connect(get)
+	e.set(endpoint, u.JoinPath("v1", kindNames[k]))
+	return nil
 }
 
-// headers returns those of the environment: key=value,key2=value2, with values in percent-encoding.
-// A message has no value: it may be a secret.
-func headers(get func(string) (value, from string)) (http.Header, error) {
-	h := http.Header{}
-	list, name := get("HEADERS")
-	for pair := range strings.SplitSeq(list, ",") {
-		if pair = strings.TrimSpace(pair); pair == "" {
-			continue
-		}
-		key, value, ok := strings.Cut(pair, "=")
-		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if key = strings.TrimSpace(key); !ok || key == "" || err != nil || strings.ContainsAny(key+value, "\r\n\x00") {
-			return nil, fmt.Errorf("%s is malformed", name)
-		}
-		h.Set(key, value)
+func (e *end) set(base string, u *url.URL) { e.base, e.url, e.shown = base, u.String(), u.Redacted() }
+
+const noAddress = "is no address http://HOST:PORT"
+
+// address parses an address of HTTP. It returns nil for another.
+func address(text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil
 	}
-	return h, nil
+	return u
 }
 
-// connect makes the client, with the certificates of the environment.
-func (e *end) connect(get func(string) (value, from string)) error {
+// servers returns how many servers there are, as far as the addresses show that.
+func (c *Config) servers() time.Duration {
+	if c.ends[traces].base == c.ends[logs].base || c.ends[traces].fault != nil || c.ends[logs].fault != nil {
+		return 1
+	}
+	return 2
+}
+
+// client returns a client, with the certificates of the environment if it uses TLS. It returns an error
+// rather than a client that trusts or proves something else than the environment asks for.
+func (v *environment) client(secure bool) (*http.Client, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if file, name := get("CERTIFICATE"); file != "" {
+	if file, name := v.lookup("CERTIFICATE"); secure && file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s=%s: %s", name, file, cli.Reason(bare(err)))
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(text) {
-			return fmt.Errorf("%s: %s has no certificate", name, file)
+			return nil, fmt.Errorf("%s: %s has no certificate", name, file)
 		}
 	}
-	cert, name := get("CLIENT_CERTIFICATE")
-	key, keyName := get("CLIENT_KEY")
+	cert, name := v.lookup("CLIENT_CERTIFICATE")
+	key, keyName := v.lookup("CLIENT_KEY")
 	switch {
+	case !secure:
 	case cert != "" && key != "":
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return fmt.Errorf("%s, %s: %w", name, keyName, err)
+			return nil, fmt.Errorf("%s, %s: %w", name, keyName, err)
 		}
 		conf.Certificates = []tls.Certificate{pair}
 	case cert != "" || key != "":
-		return fmt.Errorf("%s and %s belong together", name, keyName)
+		return nil, fmt.Errorf("%s and %s belong together", name, keyName)
 	}
-	e.client = &http.Client{
+	return &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: conf, ForceAttemptHTTP2: true, DisableCompression: true},
 		// Headers may be secrets for this server alone.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return nil
+	}, nil
 }

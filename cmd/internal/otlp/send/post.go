@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,20 +12,21 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 64 << 10
-
 // post sends a request. After an error that may pass, wait is 0 or the pause that the server asks for;
-// it is negative if another try is useless. note is what the server says about a part that it has not
-// taken.
-func (c *Config) post(ctx context.Context, k kind, body []byte) (note string, wait time.Duration, err error) {
+// it is negative if another try is useless.
+func (c *Config) post(ctx context.Context, k kind, body []byte) (a answer, wait time.Duration, err error) {
 	e := &c.ends[k]
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
+	if e.fault != nil {
+		return a, -1, e.fault
+	}
+	if e.timeout > 0 {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, e.timeout)
+		defer cancel()
+	}
 	var zipped bytes.Buffer
 	if e.gzip {
 		z, _ := gzip.NewWriterLevel(&zipped, gzip.BestSpeed)
@@ -36,7 +36,7 @@ func (c *Config) post(ctx context.Context, k kind, body []byte) (note string, wa
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
-		return "", -1, fmt.Errorf("%s: %w", e.shown, err)
+		return a, -1, fmt.Errorf("%s: %w", e.shown, err)
 	}
 	req.Header = e.headers.Clone()
 	req.Header.Set("Content-Type", "application/json")
@@ -51,30 +51,43 @@ func (c *Config) post(ctx context.Context, k kind, body []byte) (note string, wa
 		if distrusts(err) {
 			wait = -1
 		}
-		return "", wait, fmt.Errorf("%s: %s", e.shown, reason(err))
+		return a, wait, fmt.Errorf("%s: %s", e.shown, reason(err))
 	}
 	defer resp.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if resp.StatusCode/100 == 2 {
-		return e.partial(answer), 0, nil
-	}
+	said, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	contentType := resp.Header.Get("Content-Type")
 	text := e.shown + ": " + resp.Status
-	if m := message(answer); m != "" {
+	if resp.StatusCode/100 == 2 {
+		if err != nil { // whether the server took the batch is not known: the same ids may come twice
+			return a, 0, fmt.Errorf("%s: %s", text, reason(err))
+		}
+		if len(said) <= maxAnswer {
+			a, err = readAnswer(contentType, said)
+		} else {
+			err = errAnswer
+		}
+		if err != nil {
+			return a, -1, fmt.Errorf("%s: %w (%s)", text, err, excerpt(contentType, said))
+		}
+		return a, 0, nil
+	}
+	if m := message(said); m != "" {
 		text += ": " + m
 	}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return "", retryAfter(resp.Header.Get("Retry-After")), errors.New(text)
+		return a, retryAfter(resp.Header.Get("Retry-After")), errors.New(text)
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
 		http.StatusProxyAuthRequired, http.StatusUnsupportedMediaType, http.StatusMisdirectedRequest:
 		// The server says this of each batch until the address or the credentials change.
-		return "", -1, errors.New(text)
+		return a, -1, errors.New(text)
 	}
-	if resp.StatusCode >= 400 {
-		// OTLP, "Retryable Response Codes": a request with another of these answers must not be tried again.
-		return "", -1, &refusal{text}
+	if resp.StatusCode < 400 || isPage(contentType) && resp.StatusCode != http.StatusRequestEntityTooLarge {
+		// A page is not what a collector says of a batch. That a batch is too large, a proxy knows as well.
+		return a, -1, errors.New(text)
 	}
-	return "", -1, errors.New(text)
+	// OTLP, "Retryable Response Codes": a request with another of these answers must not be tried again.
+	return a, -1, &refusal{text}
 }
 
 // distrusts reports whether one side does not accept the certificate of the other.
@@ -87,10 +100,13 @@ func distrusts(err error) bool {
 // reason returns why a request failed, without its address.
 func reason(err error) string {
 	var u *url.Error
-	if errors.As(err, &u) {
-		if u.Timeout() {
-			return "no answer in time"
-		}
+	var n net.Error
+	switch {
+	case errors.As(err, &n) && n.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the answer is cut short"
+	case errors.As(err, &u):
 		err = u.Err
 	}
 	return err.Error()
@@ -106,40 +122,3 @@ func retryAfter(value string) time.Duration {
 	}
 	return 0
 }
-
-// partial returns what an answer says about a part that the server has not taken.
-func (e *end) partial(answer []byte) string {
-	var a struct {
-		Partial struct {
-			Spans   json.RawMessage `json:"rejectedSpans"`
-			Records json.RawMessage `json:"rejectedLogRecords"`
-			Message string          `json:"errorMessage"`
-		} `json:"partialSuccess"`
-	}
-	if json.Unmarshal(answer, &a) != nil {
-		return ""
-	}
-	for _, part := range []struct {
-		n    json.RawMessage
-		what string
-	}{{a.Partial.Spans, "spans"}, {a.Partial.Records, "log records"}} {
-		if n := strings.Trim(string(part.n), `"`); n != "" && n != "0" && n != "null" {
-			return strings.TrimSuffix(fmt.Sprintf("%s: %s rejected: %s", e.shown, n+" "+part.what, short(a.Partial.Message)), ": ")
-		}
-	}
-	if a.Partial.Message != "" {
-		return e.shown + ": " + short(a.Partial.Message)
-	}
-	return ""
-}
-
-// message returns the reason in an answer that is a google.rpc.Status.
-func message(answer []byte) string {
-	var a struct{ Message string }
-	if json.Unmarshal(answer, &a) != nil {
-		return ""
-	}
-	return short(a.Message)
-}
-
-func short(s string) string { return s[:min(len(s), 200)] }

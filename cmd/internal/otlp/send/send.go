@@ -1,17 +1,21 @@
 // Package send posts batches of OTLP/JSON over HTTP, and keeps what it cannot send in a spool for the
 // next call. It is the only package of the commands that uses a network.
 //
-// config.go has the endpoints, post.go one request, spool.go the spool. All requests of a Sender
-// together, with the pauses between them, take a limited time: a job does not wait for a collector.
+// config.go has the endpoints, environ.go the variables that configure them, post.go one request,
+// answer.go what a server says, spool.go the spool. All requests of a Sender together, with the pauses
+// between them, take a limited time: a job does not wait for a collector.
 package send
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
 // Sender is an otlp.Sink.
@@ -20,25 +24,26 @@ type Sender struct {
 	Spool  string        // a directory, "" for none
 	Limit  time.Duration // of all requests and pauses
 
-	ctx     context.Context
-	spent   time.Duration
-	fault   error // of the first batch that was not sent; none is tried after that
-	full    error // of the first batch that was not kept
-	kept    int
-	unsent  int
-	notes   []string // what servers have not taken, and why, each once, at most maxNotes
-	more    int      // further ones
-	dropped int      // batches that a server refused
-	inSpool int64    // bytes
+	ctx      context.Context
+	spent    [kinds]time.Duration
+	faults   [kinds]error // of the first batch that was not sent; none of that kind is tried after that
+	full     error        // of the first batch that was not kept, or of the spool as a whole
+	idle     bool         // nothing was to be sent
+	kept     int
+	unsent   int
+	notes    []string // what servers have not taken, why, and what they advise, each once, at most maxNotes
+	more     int      // further ones
+	rejected bool     // a server has not taken a part of a batch
+	dropped  int      // batches that a server refused
+	inSpool  int64    // bytes
 }
 
-// Begin sends what the spool has. It returns an error of the spool alone.
-func (s *Sender) Begin(ctx context.Context) error {
-	s.ctx = ctx
-	if s.Spool == "" {
-		return nil
+// Begin sends what the spool has.
+func (s *Sender) Begin(ctx context.Context) {
+	s.ctx, s.idle = ctx, true
+	if s.Spool != "" {
+		s.full = s.drain()
 	}
-	return s.drain()
 }
 
 // Traces sends a batch of spans.
@@ -47,29 +52,46 @@ func (s *Sender) Traces(body []byte, _ int) error { return s.send(traces, body) 
 // Logs sends a batch of log records.
 func (s *Sender) Logs(body []byte, _ int) error { return s.send(logs, body) }
 
-// send sends a batch, or keeps it. The only error is that of the context.
+// Keeps reports whether a batch that is not sent is kept.
+func (s *Sender) Keeps() bool { return s.Spool != "" && s.full == nil }
+
+var errInterrupted = errors.New("interrupted")
+
+// send sends a batch, or keeps it. The only error is that of the context, if nothing is kept.
 func (s *Sender) send(k kind, body []byte) error {
-	if s.fault == nil {
-		err := s.deliver(k, body)
-		if err == nil {
+	s.idle = false
+	if s.try(k, body) {
+		return nil
+	}
+	switch {
+	case s.Keeps() && !s.Config.ends[k].unset:
+		if s.full = s.keep(k, body); s.full == nil {
+			s.kept++
 			return nil
 		}
-		if s.ctx.Err() != nil {
-			return s.ctx.Err()
-		}
-		s.fault = err
+	case s.ctx.Err() != nil:
+		return s.ctx.Err()
 	}
-	if s.Spool == "" || s.full != nil {
-		s.unsent++
-		return nil
-	}
-	if err := s.keep(k, body); err != nil {
-		s.full = err
-		s.unsent++
-		return nil
-	}
-	s.kept++
+	s.unsent++
 	return nil
+}
+
+// try sends a batch unless another one of its kind was not sent. It reports whether the batch is sent.
+func (s *Sender) try(k kind, body []byte) bool {
+	if s.faults[k] == nil && s.ctx.Err() == nil {
+		s.faults[k] = s.deliver(k, body)
+		if s.faults[k] == nil {
+			return true
+		}
+		own, other := &s.Config.ends[k], &s.Config.ends[1-k]
+		if own.fault == nil && other.fault == nil && own.base == other.base {
+			s.faults[1-k] = s.faults[k]
+		}
+	}
+	if s.ctx.Err() != nil {
+		s.faults = [kinds]error{errInterrupted, errInterrupted}
+	}
+	return false
 }
 
 // refusal is the answer to a batch that the server will never take.
@@ -78,19 +100,23 @@ type refusal struct{ text string }
 func (r *refusal) Error() string { return r.text }
 
 // deliver posts a batch until it is sent or the time is over. A batch that the server refuses counts
-// as sent: it is dropped, counted and reported.
+// as sent: it is dropped, counted and reported. Each of two servers has its half of the time.
 func (s *Sender) deliver(k kind, body []byte) error {
+	limit, spent := s.Limit, s.spent[traces]+s.spent[logs]
+	if n := s.Config.servers(); n > 1 {
+		limit, spent = limit/n, s.spent[k]
+	}
 	start := time.Now()
-	defer func() { s.spent += time.Since(start) }()
-	ctx, cancel := context.WithTimeout(s.ctx, s.Limit-s.spent)
+	defer func() { s.spent[k] += time.Since(start) }()
+	ctx, cancel := context.WithTimeout(s.ctx, limit-spent)
 	defer cancel()
 	pause := 250 * time.Millisecond
 	for {
-		note, wait, err := s.Config.post(ctx, k, body)
+		a, wait, err := s.Config.post(ctx, k, body)
 		var r *refusal
 		switch {
 		case err == nil:
-			s.note(note)
+			s.taken(k, a)
 			return nil
 		case errors.As(err, &r):
 			s.note(r.text)
@@ -113,13 +139,28 @@ func (s *Sender) deliver(k kind, body []byte) error {
 	}
 }
 
+// taken notes what a server says about a batch that it has taken.
+func (s *Sender) taken(k kind, a answer) {
+	text := s.Config.ends[k].shown
+	if a.rejected != 0 {
+		s.rejected = true
+		text += fmt.Sprintf(": %d %s rejected", a.rejected, [kinds]string{"spans", "log records"}[k])
+	}
+	if a.message != "" {
+		text += ": " + short(a.message)
+	}
+	if text != s.Config.ends[k].shown {
+		s.note(text)
+	}
+}
+
 // maxNotes bounds how many notes Result reports.
 const maxNotes = 3
 
 // note keeps for Result what a server says about a batch.
 func (s *Sender) note(text string) {
 	switch {
-	case text == "" || slices.Contains(s.notes, text):
+	case slices.Contains(s.notes, text):
 	case len(s.notes) == maxNotes:
 		s.more++
 	default:
@@ -127,32 +168,40 @@ func (s *Sender) note(text string) {
 	}
 }
 
-// Result returns what was not sent, in one line, or "".
-func (s *Sender) Result() (text string) {
-	text = strings.Join(s.notes, "; ")
-	if s.more > 0 {
-		text += "; " + strconv.Itoa(s.more) + " more"
+// Idle reports whether there was nothing to send.
+func (s *Sender) Idle() bool { return s.idle && s.Spool == "" }
+
+// Result returns what was not sent, and what servers advise, in one line, or "". failed reports whether
+// something was not sent.
+func (s *Sender) Result() (text string, failed bool) {
+	parts := slices.Clone(s.notes)
+	add := func(n int, text string) {
+		if n > 0 {
+			parts = append(parts, text)
+		}
 	}
-	if s.dropped > 0 {
-		text += "; " + batches(s.dropped) + " dropped"
+	add(s.more, strconv.Itoa(s.more)+" more")
+	add(s.dropped, batches(s.dropped)+" dropped")
+	failed = s.rejected || s.dropped > 0
+	for k, fault := range s.faults {
+		if fault != nil && (k == 0 || s.faults[0] == nil || s.faults[0].Error() != fault.Error()) {
+			parts = append(parts, fault.Error())
+			failed = true
+		}
 	}
-	if s.fault == nil {
-		return text
+	add(s.kept, batches(s.kept)+" kept in "+s.Spool)
+	add(s.unsent, batches(s.unsent)+" not sent")
+	if text = strings.Join(parts, "; "); s.full != nil {
+		separator := "; "
+		switch {
+		case s.unsent > 0:
+			separator = ": "
+		case text == "":
+			separator = ""
+		}
+		text += separator + cli.Reason(s.full)
 	}
-	if text != "" {
-		text += "; "
-	}
-	text += s.fault.Error()
-	if s.kept > 0 {
-		text += "; " + batches(s.kept) + " kept in " + s.Spool
-	}
-	if s.unsent > 0 {
-		text += "; " + batches(s.unsent) + " not sent"
-	}
-	if s.full != nil {
-		text += ": " + s.full.Error()
-	}
-	return text
+	return text, failed
 }
 
 func batches(n int) string {

@@ -29,14 +29,22 @@ var (
 	tempName  = regexp.MustCompile(`^\.[0-9]+\.[0-9]+\.tmp$`)
 )
 
-// drain sends the batches in the spool, the oldest first, until one is not sent.
+// drain sends the batches in the spool, the oldest first, until one of each kind is not sent. An error
+// says why the spool cannot be used.
 func (s *Sender) drain() error {
-	if err := os.MkdirAll(s.Spool, 0o700); err != nil {
-		return err
+	unusable := func(err error) error { return fmt.Errorf("%s: %w", s.Spool, bare(err)) }
+	// MkdirAll would say of a link to nothing that it exists.
+	if _, err := os.Stat(s.Spool); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return unusable(err)
+		}
+		if err := os.MkdirAll(s.Spool, 0o700); err != nil {
+			return unusable(err)
+		}
 	}
 	list, err := os.ReadDir(s.Spool)
 	if err != nil {
-		return err
+		return unusable(err)
 	}
 	type batch struct {
 		name string
@@ -55,11 +63,11 @@ func (s *Sender) drain() error {
 	}
 	slices.SortFunc(found, func(x, y batch) int { return x.at.Compare(y.at) })
 	for _, b := range found {
-		if s.fault != nil || s.ctx.Err() != nil {
+		if s.ctx.Err() != nil {
 			break
 		}
 		if err := s.resend(filepath.Join(s.Spool, b.name)); err != nil {
-			return err
+			return unusable(err)
 		}
 	}
 	return nil
@@ -89,6 +97,13 @@ func locked(path string) *os.File {
 
 // resend sends a batch of the spool, and removes it then.
 func (s *Sender) resend(path string) error {
+	k := traces
+	if filepath.Ext(path[:len(path)-len(".json")]) == ".logs" {
+		k = logs
+	}
+	if s.faults[k] != nil || s.Config.ends[k].unset {
+		return nil
+	}
 	f := locked(path)
 	if f == nil {
 		return nil
@@ -98,13 +113,8 @@ func (s *Sender) resend(path string) error {
 	if err != nil || len(body) > otlp.MaxBatch {
 		return nil
 	}
-	k := traces
-	if filepath.Ext(path[:len(path)-len(".json")]) == ".logs" {
-		k = logs
-	}
-	if err := s.deliver(k, body); err != nil {
+	if !s.try(k, body) {
 		if s.ctx.Err() == nil {
-			s.fault = err
 			// The next export begins with another batch, in case the server always fails with this one.
 			now := time.Now()
 			os.Chtimes(path, now, now)

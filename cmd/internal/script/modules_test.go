@@ -14,8 +14,9 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
-// thirdParty is installed with the commands. It lists the modules that are linked into them
-// with version and licence, followed by the texts of the licences.
+// thirdParty is installed with the commands. It lists the modules that are linked into them, and the
+// directories of these that have a licence of their own, with version and licence, followed by the texts
+// of the licences.
 var thirdParty = filepath.Join("..", "..", "..", "THIRD_PARTY_LICENSES")
 
 const thirdPartyHead = `The commands are linked with these modules, under these licences; the texts follow.
@@ -40,11 +41,25 @@ func TestModules(t *testing.T) {
 	modules := []module{{"Go (runtime and standard library)", "", strings.TrimSpace(string(root))}}
 	for _, l := range linkedOn() {
 		c := l.command
-		cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}} {{.Replace}}{{end}}{{end}}{{else}}std {{.ImportPath}}{{end}}", "../../"+c.Name)
+		cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}} {{.Replace}} {{$.Dir}}{{end}}{{end}}{{else}}std {{.ImportPath}} {{.Dir}}{{end}}", "../../"+c.Name)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+l.system) // as it is shipped
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(c.Name, err)
+		}
+		add := func(m module) {
+			if !slices.Contains(modules, m) {
+				modules = append(modules, m)
+			}
+		}
+		// addOwn adds a package with a licence in its directory, or above that within its module, whose text
+		// is not that of the module.
+		addOwn := func(m module, dir string) {
+			for ; dir != m.dir && strings.HasPrefix(dir, m.dir); dir = filepath.Dir(dir) {
+				if len(licences(t, dir)) > 0 && licence(t, dir) != licence(t, m.dir) {
+					add(module{m.path + filepath.ToSlash(strings.TrimPrefix(dir, m.dir)), m.version, dir})
+				}
+			}
 		}
 		for line := range strings.Lines(string(out)) {
 			f := strings.Fields(line)
@@ -64,15 +79,18 @@ func TestModules(t *testing.T) {
 				case "os/user", "plugin":
 					t.Errorf("%s links %s", c.Name, f[1])
 				}
-			case len(f) != 4 || f[3] != "<nil>":
+				if f[1] != "crypto/internal/boring" { // its licence is that of an object file that no command has
+					addOwn(modules[0], f[2])
+				}
+			case len(f) != 5 || f[3] != "<nil>":
 				t.Errorf("%s links a module that is replaced: %s", c.Name, line)
 			default:
 				if c.Name != "ptrace-export" && slices.Contains(exportModules, f[0]) {
 					t.Errorf("%s links %s", c.Name, f[0])
 				}
-				if m := (module{f[0], f[1], f[2]}); !slices.Contains(modules, m) {
-					modules = append(modules, m)
-				}
+				m := module{f[0], f[1], f[2]}
+				add(m)
+				addOwn(m, f[4])
 			}
 		}
 	}
@@ -136,16 +154,41 @@ func uPlotVersion(t *testing.T) string {
 	return string(m[1])
 }
 
-// licence returns the licence in a module's directory.
-func licence(t *testing.T, dir string) string {
+// licence returns the licence in a directory, and the notices that it asks to pass on.
+func licence(t *testing.T, dir string) (text string) {
 	t.Helper()
-	for _, name := range []string{"LICENSE", "LICENSE.md", "LICENSE.txt", "LICENSE-MIT", "COPYING", "License", "LICENCE"} {
-		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-			return strings.TrimSpace(string(b)) + "\n"
+	names := licences(t, dir)
+	if len(names) == 0 || strings.HasPrefix(strings.ToUpper(names[0]), "NOTICE") {
+		t.Errorf("%s: no licence", dir)
+	}
+	for i, name := range names {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 {
+			text += "\n"
+		}
+		text += strings.TrimSpace(string(b)) + "\n"
+	}
+	return text
+}
+
+// licences returns the names of the files of licences in a directory, and of notices, which come last.
+func licences(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{`(?i)^(licen[sc]e|copying|unlicense)([-.](txt|md|mit|bsd|apache.*))?$`, `(?i)^notice([.](txt|md))?$`} {
+		for _, e := range list {
+			if e.Type().IsRegular() && regexp.MustCompile(pattern).MatchString(e.Name()) {
+				names = append(names, e.Name())
+			}
 		}
 	}
-	t.Errorf("%s: no licence", dir)
-	return ""
+	return names
 }
 
 // licenceKind returns which accepted licence a text is, or "".

@@ -10,7 +10,8 @@ import (
 type Origin struct {
 	Host    string
 	BootID  string
-	PID     int      // the traced process
+	PID     int      // the traced process; in a log, 0 if that process started after the log
+	Owner   int      // the owner; in a log, when the log began
 	Command []string // the command line of the owner
 	LogID   uint64   // the random number of the log: two logs of cloned machines differ in it
 }
@@ -21,10 +22,10 @@ func (r *Reader) Origin() Origin {
 	if r.log == nil {
 		host, _ := os.Hostname()
 		m := r.c.mem
-		return Origin{Host: host, BootID: m.BootID, PID: int(m.Target().PID), Command: splitCommand(m.Command)}
+		return Origin{Host: host, BootID: m.BootID, PID: int(m.Target().PID), Owner: int(m.Owner().PID), Command: splitCommand(m.Command)}
 	}
 	s := r.log.Super()
-	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Command: s.Command, LogID: s.ID}
+	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Owner: int(s.Owner), Command: s.Command, LogID: s.ID}
 }
 
 // Newer returns the version of the format of a log if it is newer than this package, such as "1.1", else

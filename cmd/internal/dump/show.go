@@ -91,7 +91,10 @@ func attributeFields(in *input) (f output.Fields, err error) {
 		return f, nil
 	}
 	o := in.reader.Origin()
-	f.Add("pid", o.PID)
+	if o.PID != 0 { // not known if the process is younger than the log, as under ptrace-run
+		f.Add("pid", o.PID)
+	}
+	f.Add("owner", o.Owner)
 	f.Add("host", o.Host)
 	f.Add("boot_id", o.BootID)
 	f.Add("command", in.redact.Strings(o.Command))

@@ -60,7 +60,7 @@ func (j *job) tryTrace(l *log, dir string, i int, epoch bool) error {
 	t.Env = []ctf.Variable{
 		{Name: "hostname", Value: escape.String(origin.Host)},
 		{Name: "boot_id", Value: escape.String(origin.BootID)},
-		{Name: "pid", Value: strconv.Itoa(origin.PID)},
+		{Name: "pid", Value: strconv.Itoa(origin.Owner)}, // of command; the traced process may be younger than the log
 		{Name: "command", Value: ctf.Quote(l.redact.Strings(origin.Command))},
 		{Name: "trace_name", Value: escape.String(l.redact.String(attr.Name))},
 		{Name: "trace_creation_datetime", Value: created},

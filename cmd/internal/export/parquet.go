@@ -106,7 +106,7 @@ func (j *job) addRows(f *parquet.File, l *log) error {
 	attr, o := l.Reader.Attr(), l.Reader.Origin()
 	command := l.redact.Strings(o.Command)
 	p := &parquet.Log{
-		ID: otlp.NewResource(l.Reader, nil).TraceID(), Log: l.Name, Host: o.Host, BootID: o.BootID, PID: o.PID, Trace: l.redact.String(attr.Name), Command: command,
+		ID: otlp.NewResource(l.Reader, nil).TraceID(), Log: l.Name, Host: o.Host, BootID: o.BootID, PID: o.Owner, Trace: l.redact.String(attr.Name), Command: command,
 		Created: attr.CreateTime.UTC().Format(time.RFC3339Nano), Version: attr.GenerationVersion,
 		CommandLine: ctf.Quote(command), Name: l.eventName,
 	}

@@ -15,10 +15,10 @@ type Resource struct {
 	Identity   string
 	Host       string
 	Boot       string
-	PID        int
-	Command    []string
-	Name       string // of the stream
-	Created    string // when the stream was created
+	PID        int      // of the owner of the stream
+	Command    []string // of the owner
+	Name       string   // of the stream
+	Created    string   // when the stream was created
 	Attributes []Attribute
 }
 
@@ -33,7 +33,7 @@ const (
 // NewResource returns the resource of a log, and the attributes of the environment.
 func NewResource(r *posixtrace.Reader, environment []Attribute) *Resource {
 	a, o := r.Attr(), r.Origin()
-	res := &Resource{Host: o.Host, Boot: o.BootID, PID: o.PID, Command: o.Command, Name: a.Name, Attributes: environment}
+	res := &Resource{Host: o.Host, Boot: o.BootID, PID: o.Owner, Command: o.Command, Name: a.Name, Attributes: environment}
 	res.Created = a.CreateTime.UTC().Format("2006-01-02T15:04:05.000000000Z")
 	// Machines that are restored from one snapshot share their boot, and containers the ids of processes:
 	// the log's own number differs all the same.

@@ -36,7 +36,8 @@ func Texts() []string {
 		"\"\n=1+1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20SUM(1)", "-5", "+1.5", "-", "+", "--flag", "=", "-2+3+cmd|' /C calc'!A0",
 		// Syntax of JSON, HTML, Markdown, shells, printf and CI runners.
 		`"`, `\`, `\"`, `\u0000`, `","x":"`, `\\x1b`, `\x1b`, "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--", "&lt;", "a|b|c", "[x](javascript:alert(1))",
-		"::error::x", "##vso[task.complete]", "%s%n%1000000d", "$(id)", "`id`", "; id", "| id", "../../etc/passwd", "-rf", "--", "-", "@all", "*", "?", "[!a]", "a,b", "a b", "#1", "NaN", "null", "1e999",
+		"::error::x", "##[error]x", "##vso[task.complete]", "##teamcity[testFailed name='x']", "travis_fold:start:x", "travis_time:start:x", "section_start:1:x\r\x1b[0K",
+		"\x1b[8mha:////AAAA\x1b[0m", "--- x", "+++ x", "~~~ x", "^^^ +++", "%s%n%1000000d", "$(id)", "`id`", "; id", "| id", "../../etc/passwd", "-rf", "--", "-", "@all", "*", "?", "[!a]", "a,b", "a b", "#1", "NaN", "null", "1e999",
 		// Long texts.
 		strings.Repeat("\x1b[2J", 63), strings.Repeat("\u202e", 85), strings.Repeat("\xff", 255), strings.Repeat("x", 254), strings.Repeat("x", 255), strings.Repeat("x", 256), strings.Repeat("日", 1365)+"x", strings.Repeat("=", 4096),
 		"",

@@ -86,7 +86,7 @@ func (e *Env) harmless(text string) []byte {
 	if e.Conceal != nil {
 		text = e.Conceal(text)
 	}
-	return Harmless(escape.AppendPrintable(nil, text))
+	return escape.Commands(escape.AppendPrintable(nil, text), false)
 }
 
 // report prints the error that a command ended with and returns the exit status.

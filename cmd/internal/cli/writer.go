@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 )
 
 const WriterSize = 64 << 10
@@ -18,7 +20,7 @@ type Writer struct {
 	buf     []byte
 	err     error
 	checked bool
-	guard   guard
+	guard   escape.Guard
 }
 
 // NewWriter returns a Writer on w.
@@ -83,7 +85,7 @@ func (w *Writer) put(p []byte) {
 			return
 		}
 	}
-	if _, err := w.w.Write(w.guard.apply(p)); err != nil {
+	if _, err := w.w.Write(w.guard.Apply(p)); err != nil {
 		if readerGone(err) {
 			w.err = Exit(1)
 			return

@@ -100,6 +100,13 @@ func ctl(env *cli.Env, args *cli.Args) error {
 	if err := cli.CheckVerb(options, name, args); err != nil {
 		return err
 	}
+	switch {
+	case args.Has("quiet"): // for scripts
+	case args.Has("json"):
+		env.Stdout.Guard(escape.JSON, false)
+	default:
+		env.Stdout.Guard(escape.Text, true)
+	}
 	if name == "list" {
 		if len(args.Operands) > 0 || args.Has("stream") {
 			return cli.Usagef("list takes no stream")

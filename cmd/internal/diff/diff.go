@@ -8,6 +8,7 @@ package diff
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 )
 
 func diff(env *cli.Env, args *cli.Args) error {
@@ -37,9 +38,9 @@ func diff(env *cli.Env, args *cli.Args) error {
 	}
 	switch opt.form { // what is untrusted must not be a command of a CI runner
 	case lines:
-		env.Stdout.Guard(`\u005b`, "")
+		env.Stdout.Guard(escape.JSON, false)
 	case text, table, markdown:
-		env.Stdout.Guard(`\x5b`, `\x3a`)
+		env.Stdout.Guard(escape.Text, true)
 	}
 	if opt.form == page {
 		err = s.writePage(env.Stdout, logs)

@@ -4,32 +4,24 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
-// guard keeps untrusted text from being a command of a CI runner, in forms that a job may print.
+// guard keeps untrusted text from being a command of a CI system, in forms that a job may print.
 // A page is for a browser.
 func (o *options) guard(w *cli.Writer) {
 	form := strings.TrimPrefix(o.form, "golden ")
 	switch {
 	case o.mode == "html":
 	case o.mode == "junit":
-		w.Guard("&#91;", "")
+		w.Guard(escape.XML, true)
 	case form == "json" || form == "chrome":
-		w.Guard(`\u005b`, "")
-	case form == "format" && !hasCommand(o.format), form == "annotate" && o.style == output.NoTime, o.mode == "folded":
-		w.Guard(`\x5b`, `\x3a`)
-	default: // the lines of other forms begin with text of ours
-		w.Guard(`\x5b`, "")
+		w.Guard(escape.JSON, false)
+	case form == "format" && output.FormatsCommands(o.format): // guards what it inserts
+	case o.mode == "" && (form == "" || form == "csv") && !o.sel.stacks:
+		w.Guard(escape.Text, false) // lines begin with text of ours
+	default:
+		w.Guard(escape.Text, true)
 	}
-}
-
-// hasCommand reports whether a format itself is to write commands.
-func hasCommand(format string) bool {
-	for line := range strings.SplitSeq(format, `\n`) {
-		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "::") {
-			return true
-		}
-	}
-	return false
 }

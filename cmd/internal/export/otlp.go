@@ -34,6 +34,7 @@ func writeOTLP(j *job) error {
 		return j.sendLogs()
 	}
 	if dest == "-" {
+		j.env.Stdout.Guard(escape.JSON, false) // a job may print it
 		return j.writeLogs(j.logs, lines{j.env.Stdout})
 	}
 	if !isDirectory(dest) {

@@ -4,6 +4,7 @@ package filter
 
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
@@ -98,7 +99,7 @@ func filter(env *cli.Env, args *cli.Args) error {
 			b = append(typename.Append(b, name), '\n')
 		}
 	}
-	env.Stdout.Guard(`\x5b`, `\x3a`)
+	env.Stdout.Guard(escape.Text, true)
 	_, err = env.Stdout.Write(b)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
@@ -136,7 +137,7 @@ func (r *rejecter) show(env *cli.Env, log *posixtrace.Reader, all bool) error {
 		}
 		b = append(typename.Append(append(b, mark...), t.Name), '\n')
 	}
-	env.Stdout.Guard(`\x5b`, `\x3a`)
+	env.Stdout.Guard(escape.Text, true)
 	_, err = env.Stdout.Write(b)
 	return err
 }

@@ -3,9 +3,11 @@ package output
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -16,6 +18,7 @@ type Format struct {
 	parts []part
 	seq   uint64
 	last  int64
+	own   bool // the format is a command of a CI system, and what it inserts must be none
 }
 
 // part is literal text and the conversion behind it, 0 for none.
@@ -33,7 +36,7 @@ const verbs = "tDpindxascqkK"
 // the enclosing span, both empty without a span, and %% a percent sign; \n, \t and \\ have
 // their meaning in C. A newline follows each event. text has the style and base of %t.
 func NewFormat(s string, text *Text) (*Format, error) {
-	f := &Format{text: text}
+	f := &Format{text: text, own: FormatsCommands(s)}
 	var lit strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '%' && s[i] != '\\' {
@@ -60,6 +63,11 @@ func NewFormat(s string, text *Text) (*Format, error) {
 	}
 	f.parts = append(f.parts, part{strings.TrimSuffix(lit.String(), "\n") + "\n", 0})
 	return f, nil
+}
+
+// FormatsCommands reports whether a format itself is to write commands of a CI system.
+func FormatsCommands(format string) bool {
+	return escape.HasCommand(strings.ReplaceAll(format, `\n`, "\n"))
 }
 
 func newFormat(s *Settings) (Form, error) {
@@ -93,43 +101,53 @@ func (f *Format) append(b []byte, src *Source, rec *posixtrace.Record, v *golden
 	}
 	for _, p := range f.parts {
 		b = append(b, p.literal...)
+		start := len(b)
 		if v != nil && strings.IndexByte("tDpidasxkK", p.verb) >= 0 {
 			b = v.appendVerb(b, p.verb, src, rec, g)
-			continue
+		} else {
+			b = f.appendVerb(b, p.verb, src, rec)
 		}
-		switch p.verb {
-		case 't':
-			if f.text.Style != NoTime {
-				b = f.text.appendTime(b, rec.UnixNano)
-				b = b[:len(b)-1] // without the space after it
-			}
-		case 'D':
-			b = AppendSeconds(b, rec.UnixNano-f.last)
-		case 'p':
-			b = strconv.AppendInt(b, int64(rec.PID), 10)
-		case 'i':
-			b = strconv.AppendInt(b, int64(rec.TID), 10)
-		case 'n':
-			b = append(b, src.name(rec.ID).text...)
-		case 'd':
-			b = appendDecoded(b, src, rec)
-		case 'x':
-			b = hex.AppendEncode(b, rec.Data)
-		case 'a':
-			b = appendHex(append(b, "0x"...), rec.Address)
-		case 's':
-			b = appendSymbol(b, src, rec)
-		case 'c':
-			b = append(b, typename.Class(rec.ID)...)
-		case 'q':
-			b = strconv.AppendUint(b, f.seq, 10)
-		case 'k':
-			b = appendKey(b, rec.Span)
-		case 'K':
-			b = appendKey(b, rec.Parent)
+		if f.own && len(b) > start {
+			b = append(b[:start], escape.Commands(slices.Clone(b[start:]), strings.TrimLeft(p.literal, " \t\n") == "")...)
 		}
 	}
 	f.last = rec.UnixNano
+	return b
+}
+
+// appendVerb appends a conversion.
+func (f *Format) appendVerb(b []byte, verb byte, src *Source, rec *posixtrace.Record) []byte {
+	switch verb {
+	case 't':
+		if f.text.Style != NoTime {
+			b = f.text.appendTime(b, rec.UnixNano)
+			b = b[:len(b)-1] // without the space after it
+		}
+	case 'D':
+		b = AppendSeconds(b, rec.UnixNano-f.last)
+	case 'p':
+		b = strconv.AppendInt(b, int64(rec.PID), 10)
+	case 'i':
+		b = strconv.AppendInt(b, int64(rec.TID), 10)
+	case 'n':
+		b = append(b, src.name(rec.ID).text...)
+	case 'd':
+		b = appendDecoded(b, src, rec)
+	case 'x':
+		b = hex.AppendEncode(b, rec.Data)
+	case 'a':
+		b = appendHex(append(b, "0x"...), rec.Address)
+	case 's':
+		b = appendSymbol(b, src, rec)
+	case 'c':
+		b = append(b, typename.Class(rec.ID)...)
+	case 'q':
+		b = strconv.AppendUint(b, f.seq, 10)
+	case 'k':
+		b = appendKey(b, rec.Span)
+	case 'K':
+		b = appendKey(b, rec.Parent)
+	}
 	return b
 }
 

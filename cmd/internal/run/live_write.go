@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -32,7 +33,7 @@ func (s *session) openLive() error {
 // write writes what is formatted. An error, such as a closed pipe, ends the showing and leaves the
 // command alone: os.File would end this process with SIGPIPE.
 func (l *live) write() {
-	b := l.buf
+	b := escape.Commands(l.buf, false) // lines begin with text of ours, such as "+++ exited with 0 +++"
 	if l.file == nil && l.s.term != nil && l.s.term.isRaw() {
 		b = bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))
 	}

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
-	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
@@ -94,14 +93,14 @@ func status(c *analysis.Command) string {
 	return strconv.Itoa(c.Status)
 }
 
-// shown escapes text for a line of the summary. A log of CI takes a line that begins with "::", or
-// has "##[", as a command.
+// shown escapes text for a line of the summary, which a log of CI may have. Of a "::" that other text may
+// precede in the line, it escapes the first character.
 func shown(s string) string {
 	s = string(escape.AppendPrintable(nil, s))
 	if rest := strings.TrimLeft(s, " "); strings.HasPrefix(rest, "::") {
 		s = s[:len(s)-len(rest)] + `\x3a` + rest[1:]
 	}
-	return string(cli.Harmless([]byte(s)))
+	return string(escape.Commands([]byte(s), true))
 }
 
 // cut shortens text to n characters.

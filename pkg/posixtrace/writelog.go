@@ -116,7 +116,7 @@ func (r *Reader) super() *tracelog.Super {
 		StreamSize: uint64(a.StreamSize), MaxData: uint64(a.MaxDataSize), LogSize: uint64(a.LogSize),
 		StreamPolicy: tracelog.Policy(a.StreamFullPolicy), LogPolicy: tracelog.Append,
 		Inherited: a.Inheritance == InheritChildren, ChunkSize: chunk.MaxSize,
-		PID: uint32(o.PID), Name: a.Name, Generation: a.GenerationVersion,
+		PID: uint32(o.PID), Owner: uint32(o.Owner), Name: a.Name, Generation: a.GenerationVersion,
 		Host: o.Host, BootID: o.BootID, Command: o.Command,
 	}
 }

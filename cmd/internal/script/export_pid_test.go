@@ -35,12 +35,14 @@ func TestExportPID(t *testing.T) {
 		{"pipe", `sh -c 'echo $$ >pid; exec ptrace-run -o /dev/stdout ptrace-event x' | cat >pipe.trace`},
 		{"loop", `echo $$ >pid; exec ptrace-run --log-full-policy=loop -o loop.trace ptrace-event x`},
 		{"create", `ptrace-create -o create.trace made >/dev/null; ptrace-event -S made x; ptrace-ctl shutdown made`},
+		{"filtered", `ptrace-filter -i run.trace -x y -o filtered.trace; cp run.pid pid`},
 	} {
 		os.Remove(filepath.Join(dir, "pid"))
 		sh(tt.script)
 		log := tt.name + ".trace"
 		text, _ := os.ReadFile(filepath.Join(dir, "pid")) // of ptrace-create, there is a keeper
 		pid := strings.TrimSpace(string(text))
+		os.WriteFile(filepath.Join(dir, tt.name+".pid"), text, 0o600)
 		is := func(form, got string) {
 			t.Helper()
 			if got == "" || got == "0" || pid != "" && got != pid {

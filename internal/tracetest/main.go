@@ -42,15 +42,12 @@ func Main(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	base := os.TempDir()
-	if st, err := os.Stat("/dev/shm"); err == nil && st.IsDir() {
-		base = "/dev/shm"
-	}
-	dir, err := os.MkdirTemp(base, "posixtrace-test-") // mode 0700
+	dir, release, err := makeShared()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	defer release()
 	defer os.RemoveAll(dir)
 	os.Setenv("PTRACE_DIR", dir)
 	os.Unsetenv("PTRACE_STREAM")

@@ -336,44 +336,7 @@ func C(t testing.TB, source string, flags ...string) string {
 // of the same name and a suffix, which programs of other users make.
 func TraceDir(t testing.TB) string {
 	t.Helper()
-	base := ""
-	if st, err := os.Stat("/dev/shm"); err == nil && st.IsDir() {
-		base = "/dev/shm"
-	}
-	dir, err := os.MkdirTemp(base, "posixtrace-test-") // mode 0700
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		awaitAgents(dir)
-		os.RemoveAll(dir)
-		others, _ := filepath.Glob(dir + ".*")
-		for _, d := range others {
-			os.RemoveAll(d)
-		}
-	})
-	return dir
-}
-
-// awaitAgents waits until the agents that use a trace directory, or one with a suffix, have shut their streams down. They do
-// when their programs have ended, and would make the directory again.
-func awaitAgents(dir string) {
-	uses, others := []byte("PTRACE_DIR="+dir+"\x00"), []byte("PTRACE_DIR="+dir+".")
-	some := func() bool {
-		list, _ := filepath.Glob("/proc/[0-9]*/comm")
-		for _, comm := range list {
-			if name, _ := os.ReadFile(comm); !bytes.HasPrefix(name, []byte("posixtrace-agen")) {
-				continue
-			}
-			if env, _ := os.ReadFile(filepath.Join(filepath.Dir(comm), "environ")); bytes.Contains(env, uses) || bytes.Contains(env, others) {
-				return true
-			}
-		}
-		return false
-	}
-	for end := time.Now().Add(20 * time.Second); some() && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	return tracetest.SharedDir(t)
 }
 
 // patience is how long a program may run.

@@ -1,7 +1,6 @@
 package test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,15 +23,11 @@ func TestAgentIsAGuest(t *testing.T) {
 	}
 	t.Run("no_environment", func(t *testing.T) { // its streams are in the directory of the user
 		t.Parallel()
-		dir := fmt.Sprintf("/dev/shm/posixtrace-%d", os.Geteuid())
-		if _, err := os.Stat(dir); err != nil {
-			t.Cleanup(func() {
-				if left, _ := filepath.Glob(filepath.Join(dir, "s-*")); len(left) == 0 {
-					os.RemoveAll(dir)
-				}
-			})
+		cmd := ctest.Command(t, ctest.TraceDir(t), program, "no_environment", filepath.Join(t.TempDir(), "log.trace"))
+		tracetest.InOwnShm(t, cmd, 0)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
 		}
-		ctest.Run(t, program, "no_environment", filepath.Join(t.TempDir(), "log.trace"))
 	})
 	t.Run("early", func(t *testing.T) {
 		t.Parallel()

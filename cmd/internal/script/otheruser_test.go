@@ -51,11 +51,7 @@ func userRun(t *testing.T, uid uint32, env []string, args ...string) (out string
 // write to.
 func openBase(t *testing.T) (base, shared string) {
 	t.Helper()
-	base, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(base) })
+	base = tracetest.SharedDir(t)
 	shared = filepath.Join(base, "shared")
 	if err := errors.Join(os.Chmod(base, 0o755), os.Mkdir(shared, 0o700), os.Chmod(shared, 0o777|fs.ModeSticky)); err != nil {
 		t.Fatal(err)

@@ -25,9 +25,9 @@ func TestTraceSetuid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	traces := filepath.Join(dir, "traces")
+	traces := tracetest.UserDir(t, nobody, nobody)
 	id := filepath.Join(dir, "id")
-	for _, err := range []error{os.Chmod(dir, 0o755), os.Mkdir(traces, 0o700), os.Chown(traces, nobody, nobody), copyProgram(id, "id"), os.Chmod(id, 0o755|os.ModeSetuid)} {
+	for _, err := range []error{os.Chmod(dir, 0o755), copyProgram(id, "id"), os.Chmod(id, 0o755|os.ModeSetuid)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -292,16 +292,12 @@ func TestSetUIDProgram(t *testing.T) {
 	elsewhere := filepath.Join(dir, "elsewhere")
 	cmd := exec.Command(program)
 	cmd.Env = []string{"PTRACE_DIR=" + elsewhere, "PTRACE_STREAM=" + info.Path}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	// It uses the directory of the user that it has become.
-	const usual = "/dev/shm/posixtrace-0"
-	if _, err := os.Lstat(usual); err != nil {
-		defer os.RemoveAll(usual)
-	}
+	tracetest.InOwnShm(t, cmd, 65534)
 	secret := startCommand(t, cmd)
 	secret.done("unnamed secret")
 	secret.ask("open x")
-	pages, _ := filepath.Glob(fmt.Sprintf("%s/p-%d-*", usual, cmd.Process.Pid))
+	// It uses the directory of the user that it has become.
+	pages, _ := filepath.Glob(fmt.Sprintf("/proc/%d/root/dev/shm/posixtrace-0/p-%[1]d-*", cmd.Process.Pid))
 	secret.end()
 	if len(pages) != 1 {
 		t.Errorf("pages of the program: %v", pages)

@@ -514,15 +514,7 @@ var _ = conform("CRE-06/posix_trace_create/ESRCH", func(t *testing.T) {
 // startAs starts a helper as another user.
 func startAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *tracetest.Child {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-as-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chown(dir, int(uid), int(gid)); err != nil {
-		t.Fatal(err)
-	}
-	return startAsIn(t, dir, uid, gid, caps, helper)
+	return startAsIn(t, tracetest.UserDir(t, int(uid), int(gid)), uid, gid, caps, helper)
 }
 
 // startAsIn is startAs with that trace directory.

@@ -961,21 +961,11 @@ var _ = conform("INH-16", func(t *testing.T) {
 		t.Run(map[bool]string{false: "setuid", true: "setgid"}[sgid], func(t *testing.T) {
 			tracetest.NeedRoot(t)
 			const stranger = 65534
-			base, err := os.MkdirTemp("/dev/shm", "posixtrace-setuid-")
+			// Such a program uses the standard trace directory, so it must not be traced there.
+			base, err := os.MkdirTemp("", "posixtrace-setuid-") // of a file system that gives such programs their rights
 			tracetest.OK(t, "MkdirTemp", err)
 			defer os.RemoveAll(base)
 			tracetest.OK(t, "Chmod", os.Chmod(base, 0o755))
-			// Such a program uses the standard trace directory, so it must not be traced there.
-			for _, uid := range []int{0, stranger} {
-				own := fmt.Sprintf("/dev/shm/posixtrace-%d", uid)
-				if _, err := os.Lstat(own); os.IsNotExist(err) {
-					defer func() {
-						if used, _ := filepath.Glob(own + "/s-*"); len(used) == 0 {
-							os.RemoveAll(own)
-						}
-					}()
-				}
-			}
 			b, err := os.ReadFile(os.Args[0])
 			tracetest.OK(t, "ReadFile", err)
 			plain, set := filepath.Join(base, "plain"), filepath.Join(base, "set")
@@ -989,7 +979,7 @@ var _ = conform("INH-16", func(t *testing.T) {
 			cmd := exec.Command(plain, set, plain)
 			cmd.Dir = base
 			cmd.Env = append(os.Environ(), tracetest.HelperVar+"=inh-setuid", tracetest.Quick, "PTRACE_DIR=")
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
+			tracetest.InOwnShm(t, cmd, stranger)
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.TrimSpace(string(out)) != "ok" {
 				t.Errorf("%v\n%s", err, out)

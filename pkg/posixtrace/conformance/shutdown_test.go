@@ -579,14 +579,10 @@ var _ = conform("SHU-06/later", func(t *testing.T) {
 // a trace directory in it.
 func newUserDirectory(t *testing.T, uid int) (home, traces string) {
 	t.Helper()
-	home, err := os.MkdirTemp("/dev/shm", "posixtrace-user-")
-	tracetest.OK(t, "MkdirTemp", err)
-	t.Cleanup(func() { os.RemoveAll(home) })
+	home = tracetest.UserDir(t, uid, uid)
 	traces = filepath.Join(home, "traces")
 	tracetest.OK(t, "Mkdir", os.Mkdir(traces, 0o700))
-	for _, d := range []string{home, traces} {
-		tracetest.OK(t, "Chown", os.Chown(d, uid, uid))
-	}
+	tracetest.OK(t, "Chown", os.Chown(traces, uid, uid))
 	return home, traces
 }
 

@@ -85,7 +85,7 @@ func TestSendAnswers(t *testing.T) {
 			w.WriteHeader(tt.status)
 			fmt.Fprint(w, tt.body)
 		}))
-		s.wantSent(t, fmt.Sprintf("%d %s %.60q", tt.status, tt.kind, tt.body), server.URL, tt.want, tt.message)
+		s.wantSent(t, fmt.Sprintf("%d %s %.60q", tt.status, tt.kind, tt.body), "--timeout=50s", server.URL, tt.want, tt.message)
 		server.Close()
 	}
 	// A connection that ends within the answer.
@@ -101,19 +101,19 @@ func TestSendAnswers(t *testing.T) {
 			c.(*net.TCPConn).CloseWrite()
 			c.Close()
 		}))
-		s.wantSent(t, fmt.Sprintf("cut: %q", head), server.URL, kept, "")
+		s.wantSent(t, fmt.Sprintf("cut: %q", head), "--timeout=300ms", server.URL, kept, "")
 		server.Close()
 	}
 }
 
 // wantSent exports to a server and checks the status, the message and the spool.
-func (s *sender) wantSent(t *testing.T, what, url, want, message string) {
+func (s *sender) wantSent(t *testing.T, what, timeout, url, want, message string) {
 	t.Helper()
 	spool := filepath.Join(s.dir, "spool")
-	status, text := s.export(t, nil, "--timeout=300ms", "--endpoint="+url, "--spool=spool", "a.trace")
+	status, text := s.export(t, nil, timeout, "--endpoint="+url, "--spool=spool", "a.trace")
 	list, _ := os.ReadDir(spool)
 	os.RemoveAll(spool)
-	strict, _ := s.export(t, nil, "--timeout=300ms", "--endpoint="+url, "--strict", "a.trace")
+	strict, _ := s.export(t, nil, timeout, "--endpoint="+url, "--strict", "a.trace")
 	keeps, fails := 0, 0
 	switch want {
 	case "rejected", "refused":

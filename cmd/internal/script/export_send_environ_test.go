@@ -92,8 +92,8 @@ func TestSendSignals(t *testing.T) {
 		{[]string{traces + "@/v1/traces"}, 1, `OTEL_EXPORTER_OTLP_LOGS_ENDPOINT.*1 batch not sent`},
 		{[]string{logs + "@/v1/logs"}, 1, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.*1 batch not sent`},
 		{[]string{traces + "@/v1/traces", logs + "@/v1/logs"}, 2, `^$`},
-		{[]string{traces + "@/v1/traces", logs + "http://127.0.0.1:1/v1/logs"}, 1, `refused; 1 batch not sent`},
-		{[]string{traces + "http://127.0.0.1:1/v1/logs", logs + "@/v1/logs"}, 1, `refused; 1 batch not sent`},
+		{[]string{traces + "@/v1/traces", logs + "http://127.0.0.1:1/v1/logs"}, 1, `(refused|in time); 1 batch not sent`},
+		{[]string{traces + "http://127.0.0.1:1/v1/logs", logs + "@/v1/logs"}, 1, `(refused|in time); 1 batch not sent`},
 		{[]string{traces + hangs, logs + "@/v1/logs"}, 1, `no answer in time; 1 batch not sent`},
 		{[]string{traces + "@/v1/traces", logs + hangs}, 1, `no answer in time; 1 batch not sent`},
 		{[]string{traces + "@/v1/traces", logs + "@/elsewhere"}, 1, `1 batch dropped`},
@@ -108,11 +108,11 @@ func TestSendSignals(t *testing.T) {
 			tt.env[i] = strings.Replace(tt.env[i], "@", c.URL, 1)
 		}
 		start := time.Now()
-		status, text := s.export(t, tt.env, "--timeout=1s", "a.trace")
+		status, text := s.export(t, tt.env, "--timeout=4s", "a.trace")
 		if sent := len(c.took(t)); status != 0 || sent != tt.sent || !matches(tt.message, text) {
 			t.Errorf("%q: status %d, %d batches sent, %q; want %d, %s", tt.env, status, sent, text, tt.sent, tt.message)
 		}
-		if d := time.Since(start); d > 10*time.Second {
+		if d := time.Since(start); d > 30*time.Second {
 			t.Errorf("%q: took %v", tt.env, d)
 		}
 		c.CloseClientConnections()

@@ -45,8 +45,8 @@ func TestSendSpoolUnusable(t *testing.T) {
 		}
 		c.Close()
 		down := []string{"--timeout=300ms", "--endpoint=" + c.URL, "--spool=" + tt.spool, "a.trace"}
-		s.want(t, nil, down, 0, "refused; 2 batches not sent: .*"+tt.reason)
-		s.want(t, nil, append(down, "--strict"), 1, "refused; 2 batches not sent: .*"+tt.reason)
+		s.want(t, nil, down, 0, "; 2 batches not sent: .*"+tt.reason)
+		s.want(t, nil, append(down, "--strict"), 1, "; 2 batches not sent: .*"+tt.reason)
 	}
 }
 

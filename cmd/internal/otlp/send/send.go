@@ -111,8 +111,13 @@ func (s *Sender) deliver(k kind, body []byte) error {
 	ctx, cancel := context.WithTimeout(s.ctx, limit-spent)
 	defer cancel()
 	pause := 250 * time.Millisecond
+	var before error
 	for {
 		a, wait, err := s.Config.post(ctx, k, body)
+		if err != nil && before != nil && ctx.Err() != nil {
+			return before // says more than that the time is over
+		}
+		before = err
 		var r *refusal
 		switch {
 		case err == nil:

@@ -45,24 +45,60 @@ func NewRemote(pid int, argv []string, parent Remote) *Process {
 	return &Process{PID: pid, Argv: argv, far: parent}
 }
 
-// Start executes argv as execvp(3) does, with files as its descriptors 0, 1 and 2. It
-// leaves all other descriptors that this process inherited as they are.
-func Start(argv, env []string, files [3]int) (*Process, error) {
-	// While it starts the process, the runtime uses descriptors above the given ones. Keep
-	// it from using inherited ones.
-	fill := FillDescriptors()
-	defer fill()
-	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])}}
-	c := &Process{}
-	err := Search(argv, func(path string, args []string) (err error) {
-		c.Path, c.Argv = path, args
-		c.PID, _, err = syscall.StartProcess(path, args, attr)
-		return err
-	})
+// Attr is how a program starts.
+type Attr struct {
+	Env     []string
+	Files   [3]int // the program's descriptors 0, 1 and 2
+	Session bool   // the program leads a session, with the terminal of descriptor 1
+	Group   bool   // the program leads a process group
+	Entry   *Entry // to its tracer, or nil
+}
+
+// Start executes argv as execvp(3) does. The command finds all as if the parent of this process had
+// executed it, but for attr; it has all other descriptors that this process inherited.
+func Start(argv []string, attr *Attr) (*Process, error) {
+	l, err := newLaunch(attr)
+	if err != nil {
+		return nil, unexecuted(argv[0], err)
+	}
+	defer l.out.free()
+	found, err := l.find(argv)
 	if err != nil {
 		return nil, err
 	}
+	pid, err := l.run()
+	if err != nil {
+		return nil, unexecuted(argv[0], err)
+	}
+	c := &Process{PID: pid, Path: found[l.out.tried], Argv: argv}
+	if l.out.script {
+		c.Path, c.Argv = shellPath, scriptArgv(c.Path, argv)
+	}
 	return c, nil
+}
+
+// find sets the attempts to execute argv, and returns their paths.
+func (l *launch) find(argv []string) (found []string, err error) {
+	args, err := pointers(argv)
+	if err != nil {
+		return nil, unexecuted(argv[0], err)
+	}
+	for _, path := range candidates(argv[0]) {
+		if no := executable(path); no != 0 {
+			l.out.problem = worse(l.out.problem, no)
+			continue
+		}
+		script, err := pointers(scriptArgv(path, argv))
+		if err != nil {
+			return nil, unexecuted(argv[0], err)
+		}
+		found = append(found, path)
+		l.attempts = append(l.attempts, attempt{path: script[1], argv: args, script: script})
+	}
+	if found == nil {
+		return nil, unexecuted(argv[0], l.out.problem)
+	}
+	return found, nil
 }
 
 // Signal sends sig to the command unless it has ended.

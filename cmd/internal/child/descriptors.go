@@ -4,31 +4,8 @@ import (
 	"os"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
-
-// FillDescriptors occupies the descriptors 3 and 4 if they are free. The returned function
-// frees them.
-func FillDescriptors() func() {
-	var mine []int
-	for {
-		fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
-		if err != nil {
-			break
-		}
-		mine = append(mine, fd)
-		if fd > 4 {
-			break
-		}
-	}
-	return func() {
-		for _, fd := range mine {
-			unix.Close(fd)
-		}
-	}
-}
 
 // descriptorRoom is the number of unused descriptors around a descriptor made for
 // inheritance: while it starts a process, the runtime uses a few next to the inherited

@@ -1,10 +1,10 @@
 package event
 
 import (
-	"os"
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/original"
 	"github.com/posixtrace/posixtrace/cmd/internal/target"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracecontext"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -14,7 +14,7 @@ import (
 // context came in and a stream records it, the command gets that of the span. The first process of a
 // stream that finds a malformed one reports it.
 func contextEnv(env *cli.Env, t *target.Target) []string {
-	environ := os.Environ()
+	environ := original.Environ()
 	found := tracecontext.Find(env.Getenv)
 	if found.Malformed != "" && t.New(tracecontext.EventMalformed) {
 		text := found.Malformed

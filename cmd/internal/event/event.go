@@ -172,7 +172,7 @@ func (p *plan) runSpan(env *cli.Env, t *target.Target) error {
 	environ := contextEnv(env, t)
 	errBegin := t.Event(p.name+".begin", nil)
 	streams.MarkSpool(env) // for shells that the command starts
-	c, err := child.Start(p.rest, environ, [3]int{0, 1, 2})
+	c, err := child.Start(p.rest, &child.Attr{Env: environ, Files: [3]int{0, 1, 2}})
 	if err != nil {
 		status := cli.AsFault(err).Status
 		t.Event(p.name+".end", strconv.AppendInt(nil, int64(status), 10))

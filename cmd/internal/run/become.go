@@ -11,6 +11,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/original"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
@@ -46,7 +47,7 @@ func becomeCommand(args *cli.Args) error {
 			script = args[1]
 		}
 		l.sendText(reportTrying, path+"\x00"+script)
-		return syscall.Exec(path, args, os.Environ())
+		return syscall.Exec(path, args, original.Environ())
 	})
 	f := cli.AsFault(err)
 	l.sendText(reportFailed, strconv.Itoa(f.Status)+"\x00"+f.Text)

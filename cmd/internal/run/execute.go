@@ -1,13 +1,13 @@
 package run
 
 import (
-	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/original"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -30,7 +30,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	} else {
 		s.plan.limit.enterGroup()
 	}
-	env := s.spoolEnv(setEnv(os.Environ(), "PTRACE_STREAM", info.Path))
+	env := s.spoolEnv(setEnv(original.Environ(), "PTRACE_STREAM", info.Path))
 	if err := s.publishRedact(info.Path); err != nil {
 		s.closeSpool()
 		return 0, err
@@ -81,8 +81,7 @@ func (s *session) markStart() {
 	s.spool.Mark(s.started)
 }
 
-// startCommand starts the command: under the monitor of its terminal, on a thread of the
-// tracer, or directly.
+// startCommand starts the command: under the monitor of its terminal, or directly.
 func (s *session) startCommand(files [3]int, env []string) (err error) {
 	if s.term != nil {
 		s.term.signals = s.signals.C
@@ -94,15 +93,12 @@ func (s *session) startCommand(files [3]int, env []string) (err error) {
 		s.child, err = s.term.start(s.env.Prog, s.plan.argv, env, files, s.hiddenOptions(), ready)
 		return err
 	}
-	start := func() (err error) {
-		s.child, err = child.Start(s.plan.argv, env, files)
-		return err
-	}
+	attr := &child.Attr{Env: env, Files: files}
 	if s.tracer != nil {
-		err = s.tracer.Launch(start)
-	} else {
-		err = start()
+		attr.Entry = child.NewEntry(s.tracer.Stage())
+		defer s.tracer.Staged()
 	}
+	s.child, err = child.Start(s.plan.argv, attr)
 	if err == nil {
 		s.adopt(s.child.PID)
 	}

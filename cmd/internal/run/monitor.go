@@ -1,10 +1,8 @@
 package run
 
 import (
-	"os"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -37,18 +35,12 @@ func startMonitor(prog string, argv, env []string, files [3]int, hidden []string
 	if err != nil {
 		return nil, nil, err
 	}
-	fill := child.FillDescriptors()
 	args := append([]string{prog, "--" + monitorOption + "=" + strconv.Itoa(other)}, hidden...)
-	_, _, err = syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
-		Env:   env,
-		Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1},
-	})
-	fill()
+	_, err = child.Self(append(append(args, "--"), argv...), &child.Attr{Env: env, Files: files, Session: true})
 	unix.Close(other)
 	if err != nil {
 		l.close()
-		return nil, nil, os.NewSyscallError("fork", err)
+		return nil, nil, err
 	}
 	what, text := l.receive()
 	pid, err := cli.ParseDigits(text)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/original"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 )
 
@@ -76,18 +77,12 @@ func (m *monitored) start(argv, hidden []string) error {
 		return err
 	}
 	m.down = down
-	fill := child.FillDescriptors()
 	args := append([]string{os.Args[0], "--" + commandOption + "=" + strconv.Itoa(other)}, hidden...)
 	// That process searches PATH: its permissions to execute may differ.
-	m.pid, _, err = syscall.StartProcess("/proc/self/exe", append(append(args, "--"), argv...), &syscall.ProcAttr{
-		Env:   os.Environ(),
-		Files: []uintptr{0, 1, 2},
-		Sys:   &syscall.SysProcAttr{Setpgid: true},
-	})
-	fill()
+	m.pid, err = child.Self(append(append(args, "--"), argv...), &child.Attr{Env: original.Environ(), Files: [3]int{0, 1, 2}, Group: true})
 	unix.Close(other)
 	if err != nil {
-		return os.NewSyscallError("fork", err)
+		return err
 	}
 	// Drop the command's standard files: a pipe must break when the command closes it.
 	if null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {

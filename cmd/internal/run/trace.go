@@ -131,5 +131,7 @@ func (s *session) hiddenOptions() []string {
 	if s.tracer == nil {
 		return nil
 	}
-	return []string{"--" + tracedOption + "=" + strconv.Itoa(s.tracer.Stage())}
+	stage := s.tracer.Stage()
+	unix.FcntlInt(uintptr(stage), unix.F_SETFD, 0)
+	return []string{"--" + tracedOption + "=" + strconv.Itoa(stage)}
 }

@@ -8,16 +8,15 @@
 //	ptrace-run ---- tracer     a process of its own: waiting for traced processes would
 //	    |  control    |        interfere with waiting for children, and a filter needs
 //	    |             |        its tracer for as long as a process has the filter
-//	    +-- thread ---+        starts the command, is traced, has the filter: a child
-//	          |  handshake     inherits both, so the command has them from the start
-//	          +-- command
+//	    +-- command --+
+//	         handshake         before its process executes the command, it asks to be traced
+//	                           and sets the filter (child.Entry)
 //
-// Under the monitor of a pseudo-terminal there is no such thread: there the command's
-// process starts as ptrace-run, gets itself traced (Enter), and then executes the command.
+// Under the monitor of a pseudo-terminal, the command's process starts as ptrace-run, and its
+// handshake is Enter, in stage.go.
 //
-// In ptrace-run, Start returns a Tracer, which starts the tracer's process (start.go), starts
-// the command (launch.go) and releases the tracer. stage.go is the side of the traced thread,
-// messages.go the types of the packets between the three (package packet).
+// In ptrace-run, Start returns a Tracer, which starts the tracer's process and releases it (start.go).
+// messages.go has the types of the packets between the two (package packet).
 //
 // In the tracer's process, Serve does all ptrace requests on one thread, as ptrace(2)
 // requires. loop.go waits for any traced thread to stop, records what the stop means
@@ -27,7 +26,7 @@
 // by kind. recipe.go finds the programs that make runs for a target. placement.go chooses the
 // processor of the tracer.
 //
-// attach.go is for a process that runs already: there is no thread that starts it, and no filter.
+// attach.go is for a process that runs already: there is no handshake, and no filter.
 //
 // The tracer ends when ptrace-run does, and so releases all threads. If a filter is set, it
 // continues until the last process with the filter has ended.

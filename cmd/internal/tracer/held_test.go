@@ -1,8 +1,6 @@
 package tracer
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -74,16 +72,13 @@ func processEvents(t *testing.T, want Want, script string, while func(command in
 	s := runningStream(t)
 	defer s.Shutdown()
 	tr := startTracer(t, s, Config{Want: want})
-	err := tr.Launch(func() (err error) {
-		null := uintptr(2)
-		command, _, err = syscall.StartProcess("/bin/sh", []string{"sh", "-c", script}, &syscall.ProcAttr{Files: []uintptr{null, null, null}, Env: os.Environ()})
-		return err
-	})
-	if err := errors.Join(err, tr.Attached()); err != nil {
+	command = startTraced(t, tr, 2, "sh", "-c", script)
+	if err := tr.Attached(); err != nil {
 		t.Fatal(err)
 	}
 	while(command)
 	var ws syscall.WaitStatus
+	var err error
 	for {
 		if _, err = syscall.Wait4(command, &ws, 0, nil); err != unix.EINTR {
 			break

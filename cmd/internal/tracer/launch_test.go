@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"syscall"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/child"
 )
 
 // TestMain also makes this binary a tracer. TRACER_HOLD sets how long it holds new threads at most,
@@ -50,6 +51,17 @@ func TestCommandStopsBeforeForkEvent(t *testing.T) {
 	}
 }
 
+// startTraced starts a command, traced, and returns its process id.
+func startTraced(t *testing.T, tr *Tracer, stdin int, argv ...string) int {
+	t.Helper()
+	c, err := child.Start(argv, &child.Attr{Env: os.Environ(), Files: [3]int{stdin, 2, 2}, Entry: child.NewEntry(tr.Stage())})
+	tr.Staged()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.PID
+}
+
 // launchWithDaemon traces a command, without its children, that leaves a process running.
 func launchWithDaemon(t *testing.T, want Want) {
 	t.Helper()
@@ -62,21 +74,8 @@ func launchWithDaemon(t *testing.T, want Want) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	var pid int
-	err = tr.Launch(func() (err error) {
-		null := uintptr(2)
-		// A failed attempt, as in the search of PATH.
-		if _, _, err := syscall.StartProcess("/nonexistent/sh", []string{"sh"}, &syscall.ProcAttr{}); err == nil {
-			return errors.New("there is a /nonexistent")
-		}
-		pid, _, err = syscall.StartProcess("/bin/sh", []string{"sh", "-c", "cat <&3 & exit 3"},
-			&syscall.ProcAttr{Files: []uintptr{null, null, null, r.Fd()}})
-		return err
-	})
+	pid := startTraced(t, tr, int(r.Fd()), "sh", "-c", "exec 3<&0; cat <&3 & exit 3")
 	r.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := tr.Attached(); err != nil {
 		t.Fatal(err)
 	}
@@ -152,14 +151,7 @@ func TestTracerIsInSessionOfCaller(t *testing.T) {
 	if session != ours || group != tr.pid {
 		t.Errorf("the tracer %d is in session %d and group %d, want %d and %d", tr.pid, session, group, ours, tr.pid)
 	}
-	var pid int
-	err = tr.Launch(func() (err error) {
-		pid, _, err = syscall.StartProcess("/bin/true", []string{"true"}, &syscall.ProcAttr{})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := startTraced(t, tr, 0, "true")
 	for {
 		if _, err = syscall.Wait4(pid, nil, 0, nil); err != unix.EINTR {
 			break

@@ -15,7 +15,6 @@ import (
 type task struct {
 	tid, pid int
 	preExec  bool   // it has not executed the command yet
-	launcher bool   // it starts the command and never becomes it
 	confined bool   // it has a seccomp filter of its own, which runs before ours: stop at every call
 	call     call   // the system call it is in
 	place    *place // where the board shows that, nil for none
@@ -183,14 +182,14 @@ func (t *tracer) request(k *task) int {
 	if k.call.in || k.confined && t.rec != nil {
 		return unix.PTRACE_SYSCALL
 	}
-	if t.how == unix.PTRACE_SYSCALL && (t.rec == nil || k.launcher) {
+	if t.how == unix.PTRACE_SYSCALL && t.rec == nil {
 		return unix.PTRACE_CONT
 	}
 	return t.how
 }
 
 // adopt registers a thread first seen at a stop of its own. Before the command exists, such
-// a thread is a child of the launcher, and becomes the command if it executes a program.
+// a thread is one of the process that becomes the command.
 func (t *tracer) adopt(tid int) *task {
 	k := &task{tid: tid, pid: tid, preExec: t.command == 0}
 	if pid := process.Of(tid); pid != 0 {

@@ -13,12 +13,3 @@ const (
 	reportExit     = 'e' // proc.exit of the command is recorded
 	reportReleased = 'r'
 )
-
-// Between the tracer and the thread that executes or starts the command.
-const (
-	stageHere     = 'h' // pid and tid of the thread that will execute the command
-	stageLaunch   = 's' // pid and tid of the thread that will start it
-	stageGo       = 'g' // the thread is traced; data: the filter to set
-	stageUntraced = 'l' // the thread is not traced; continue without
-	stageSet      = 'f' // the filter is set; data: 0, or an error number if it is not
-)

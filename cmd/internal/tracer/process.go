@@ -20,10 +20,6 @@ func (t *tracer) forked(k *task, event int) {
 	if err != nil || child <= 0 {
 		return
 	}
-	if k.launcher {
-		// The command exists now. EXITKILL must hold for the command, not for ptrace-run.
-		ptrace(unix.PTRACE_SETOPTIONS, k.tid, 0, uintptr(t.options()&^unix.PTRACE_O_EXITKILL))
-	}
 	d := posixtrace.ForkData{Child: child, Kind: posixtrace.ForkPlain}
 	pid := child
 	switch event {
@@ -105,7 +101,7 @@ func (t *tracer) executed(k *task) *task {
 func (t *tracer) commandStarted(k *task) {
 	t.command = k.pid
 	for tid, o := range t.tasks {
-		if o != k && o.preExec && !o.launcher {
+		if o != k && o.preExec {
 			t.forget(tid)
 		}
 	}

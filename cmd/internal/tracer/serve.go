@@ -105,29 +105,30 @@ func Serve(control int) bool {
 	return true
 }
 
-// attach starts to trace the thread that will become or start the command.
+// attach starts to trace the thread that will become the command.
 func (t *tracer) attach() bool {
 	err := t.open()
 	what, data := packet.Receive(t.stage)
 	var pid, tid int
-	if n, _ := fmt.Sscanf(string(data), "%d %d", &pid, &tid); what != stageHere && what != stageLaunch || n != 2 {
+	if what == 0 { // the command cannot be started
+		packet.Send(t.control, reportReleased, nil)
 		return false
 	}
-	launches := what == stageLaunch
+	if n, _ := fmt.Sscanf(string(data), "%d %d", &pid, &tid); what != packet.StageHere || n != 2 {
+		return false
+	}
 	if err == nil {
 		err = seize(tid, t.options())
 	}
 	if err != nil {
 		t.reportAttached(err)
-		packet.Send(t.stage, stageUntraced, nil)
+		packet.Send(t.stage, packet.StageUntraced, nil)
 		return false
 	}
-	t.tasks[tid] = &task{tid: tid, pid: pid, preExec: true, launcher: launches}
+	t.tasks[tid] = &task{tid: tid, pid: pid, preExec: true}
 	if t.cfg.Want.All {
 		t.how = unix.PTRACE_SYSCALL
-		if !launches {
-			ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
-		}
+		ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
 	}
 	var program []byte
 	if t.cfg.Want.Filtered() {
@@ -135,7 +136,7 @@ func (t *tracer) attach() bool {
 		program = appendProgram(nil, filterProgram(t.stops()))
 	}
 	t.reportAttached(nil)
-	packet.Send(t.stage, stageGo, program)
+	packet.Send(t.stage, packet.StageGo, program)
 	return true
 }
 
@@ -199,7 +200,7 @@ func (t *tracer) confirmFilter(tid int) {
 	}
 	b := make([]byte, 64)
 	n, _, err := unix.Recvfrom(t.stage, b, unix.MSG_DONTWAIT)
-	if err == nil && n > 1 && b[0] == stageSet && string(b[1:n]) == "0" {
+	if err == nil && n > 1 && b[0] == packet.StageSet && string(b[1:n]) == "0" {
 		return
 	}
 	// Without the filter, stop at every call and ignore the ones that are not wanted.
@@ -262,7 +263,7 @@ func (t *tracer) reportLeftProcesses() {
 	}
 	var pids []int
 	for _, k := range t.tasks {
-		if !k.launcher && k.pid != t.command && !slices.Contains(pids, k.pid) && running(k.pid) {
+		if k.pid != t.command && !slices.Contains(pids, k.pid) && running(k.pid) {
 			pids = append(pids, k.pid)
 		}
 	}

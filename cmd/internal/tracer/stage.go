@@ -14,27 +14,21 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/packet"
 )
 
-// Enter lets the tracer at the other end of stage trace the calling process. The caller must
-// execute the command next, on the same thread, since the filter belongs to that thread. If
-// the tracer is gone, Enter does nothing.
+// Enter lets the tracer at the other end of stage trace the calling process, and sets the filter.
+// The caller must execute the command next, on the same thread, since the filter belongs to that
+// thread. If the tracer is gone, Enter does nothing. The child of a fork has child.Entry instead.
 func Enter(stage int) {
 	runtime.LockOSThread() // and never unlock
-	enter(stage, stageHere)
-}
-
-// enter asks the tracer to trace the calling thread, and sets the filter. what is stageHere
-// if the thread will execute the command, stageLaunch if it will start it.
-func enter(stage int, what byte) {
 	defer unix.Close(stage)
 	// Under Yama, only ancestors may trace without this permission.
 	unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	here := fmt.Sprintf("%d %d", os.Getpid(), unix.Gettid())
-	if packet.Send(stage, what, []byte(here)) != nil {
+	if packet.Send(stage, packet.StageHere, []byte(here)) != nil {
 		return
 	}
 	answer, data := packet.Receive(stage)
 	unix.Prctl(unix.PR_SET_PTRACER, 0, 0, 0, 0)
-	if answer != stageGo {
+	if answer != packet.StageGo {
 		return
 	}
 	p, err := parseProgram(data)
@@ -48,5 +42,5 @@ func enter(stage int, what byte) {
 			n = int(no)
 		}
 	}
-	packet.Send(stage, stageSet, []byte(strconv.Itoa(n)))
+	packet.Send(stage, packet.StageSet, []byte(strconv.Itoa(n)))
 }

@@ -143,14 +143,10 @@ func (e tracerError) Error() string { return string(e) }
 
 const errGone = tracerError("the tracer ended")
 
-// Stage returns the descriptor for Enter, and makes it inheritable by the process that
-// becomes the command.
-func (t *Tracer) Stage() int {
-	unix.FcntlInt(uintptr(t.stage), unix.F_SETFD, 0)
-	return t.stage
-}
+// Stage returns the descriptor for child.Entry, or for Enter in another process.
+func (t *Tracer) Stage() int { return t.stage }
 
-// Staged closes the descriptor. Call it when the process has started.
+// Staged closes the descriptor. Call it when the process that becomes the command has started.
 func (t *Tracer) Staged() {
 	unix.Close(t.stage)
 }

@@ -132,16 +132,18 @@ func (c *Process) Alive() bool {
 	return !c.reaped
 }
 
-// Wait waits for the end of the command.
+// Wait waits for the end of the command. No other wait for a child of this process may then need
+// its status: Wait takes that of each child that ends before the command.
 func (c *Process) Wait() (status syscall.WaitStatus, usage syscall.Rusage, err error) {
 	if c.far != nil {
+		go reapAll() // the command is no child
 		status, usage, err = c.far.Wait()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.reaped = true
 		return status, usage, err
 	}
-	_, err = WaitID(c.PID, unix.WEXITED|unix.WNOWAIT, nil)
+	err = waitOthers(c.PID)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reaped = true

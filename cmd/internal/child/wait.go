@@ -14,6 +14,34 @@ const nothing = syscall.WaitStatus(0xffff)
 // WNOHANG, nothing if the child has not changed state. It makes one system call, so that a
 // filter of system calls cannot allow a look and refuse the wait.
 func WaitID(pid, options int, usage *syscall.Rusage) (syscall.WaitStatus, error) {
+	_, status, err := waitID(unix.P_PID, pid, options, usage)
+	return status, err
+}
+
+// waitOthers waits for the end of a child, and leaves its status. As process 1 of a container, or as
+// a subreaper, this process has adopted other children: of those that end meanwhile it takes the
+// status, since no other process can.
+func waitOthers(pid int) error {
+	for {
+		ended, _, err := waitID(unix.P_ALL, 0, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != nil || ended == pid {
+			return err
+		}
+		waitID(unix.P_PID, ended, unix.WEXITED|unix.WNOHANG, nil)
+	}
+}
+
+// reapAll takes the status of each child that ends, until there are no children.
+func reapAll() {
+	for {
+		if _, _, err := waitID(unix.P_ALL, 0, unix.WEXITED, nil); err != nil {
+			return
+		}
+	}
+}
+
+// waitID returns the process that changed state, 0 if none has.
+func waitID(kind, id, options int, usage *syscall.Rusage) (int, syscall.WaitStatus, error) {
 	var info struct { // siginfo_t of SIGCHLD
 		signo, errno, code, _ int32
 		pid, uid, status, _   int32
@@ -21,15 +49,16 @@ func WaitID(pid, options int, usage *syscall.Rusage) (syscall.WaitStatus, error)
 	}
 	for {
 		info.pid = 0
-		err := unix.Waitid(unix.P_PID, pid, (*unix.Siginfo)(unsafe.Pointer(&info)), options, (*unix.Rusage)(unsafe.Pointer(usage)))
+		err := unix.Waitid(kind, id, (*unix.Siginfo)(unsafe.Pointer(&info)), options, (*unix.Rusage)(unsafe.Pointer(usage)))
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil || info.pid == 0 {
-			return nothing, err
+			return 0, nothing, err
 		}
 		break
 	}
+	pid := int(info.pid)
 	const (
 		exited  = 1 // CLD_EXITED
 		killed  = 2
@@ -39,13 +68,13 @@ func WaitID(pid, options int, usage *syscall.Rusage) (syscall.WaitStatus, error)
 	)
 	switch status := syscall.WaitStatus(info.status); info.code {
 	case exited:
-		return status & 0xff << 8, nil
+		return pid, status & 0xff << 8, nil
 	case killed:
-		return status & 0x7f, nil
+		return pid, status & 0x7f, nil
 	case dumped:
-		return status&0x7f | 0x80, nil
+		return pid, status&0x7f | 0x80, nil
 	case trapped, stopped:
-		return status&0xff<<8 | 0x7f, nil
+		return pid, status&0xff<<8 | 0x7f, nil
 	}
-	return nothing, nil
+	return pid, nothing, nil
 }

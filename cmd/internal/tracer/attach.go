@@ -54,6 +54,7 @@ func (t *tracer) attachRunning() bool {
 	}
 	t.calling.Store(slices.ContainsFunc(t.ids[:], t.rec.Wants))
 	t.follow()
+	t.warnOfLeaks()
 	t.attaching = true
 	time.AfterFunc(settleAttached, func() { t.raise(&t.overdue) })
 	go t.watch()

@@ -142,8 +142,9 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 		t.forked(k, event)
 		t.resume(k, 0)
 	case unix.PTRACE_EVENT_EXEC:
-		k = t.executed(k)
-		t.resume(k, 0)
+		if k = t.executed(k); !t.letRun(k) {
+			t.resume(k, 0)
+		}
 	default:
 		t.resume(k, 0)
 	}

@@ -54,6 +54,9 @@ type tracer struct {
 	placement placement
 	recipes   recipes
 
+	natures     map[identity]nature   // of programs
+	untraceable [leakChecked + 1]bool // reported
+
 	redact    *redact.Shared // nil for none
 	transfers *redact.Transfers
 

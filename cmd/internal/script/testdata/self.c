@@ -176,7 +176,7 @@ static void relations(void)
 	fprintf(out, "terminal %d foreground %d\n", tty >= 0, tty >= 0 && tcgetpgrp(tty) == getpgrp());
 	if (tty >= 0)
 		close(tty);
-	fprintf(out, "children %d %d\n", wait(0), errno);
+	fprintf(out, "children %d %d\n", waitpid(-1, 0, WNOHANG), errno);
 	getrusage(RUSAGE_CHILDREN, &u);
 	fprintf(out, "usage of children %ld %ld\n", u.ru_maxrss, u.ru_minflt);
 	getrusage(RUSAGE_SELF, &u);

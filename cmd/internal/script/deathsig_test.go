@@ -17,7 +17,7 @@ func TestDeathSignal(t *testing.T) {
 	log := filepath.Join(dir, "x.trace")
 	ways := []string{"-e proc", "-e syscall.nanosleep", "--make"}
 	if tracetest.Full() {
-		ways = append(ways, "", "-c", "-e syscall", "-c -e signal")
+		ways = append(ways, "", "-c", "-e syscall", "-c -e signal", "-c --pty=yes", "-c --pty=yes -e proc", "-c --pty=yes -e syscall.nanosleep")
 	}
 	for _, way := range ways {
 		argv := slices.Concat([]string{"ptrace-run", "-o", log}, strings.Fields(way), []string{program})

@@ -26,16 +26,19 @@ func TestUntraceable(t *testing.T) {
 		t.Fatal(err)
 	}
 	const leaks, debugs = "leak is built with LeakSanitizer: such programs run untraced, ", "strace uses ptrace(2) itself: such programs run untraced, "
-	for _, tt := range []struct{ options, command, message string }{
-		{"-e proc -o x.trace", "leak; leak", leaks},
-		{"-e proc,signal -c -o x.trace", "leak leak; echo $?", leaks},
-		{"-e syscall -o x.trace", "leak", leaks},
-		{"--make -e proc -o x.trace", "exec leak leak", leaks},
-		{"-e proc -o x.trace", "strace -o /dev/null true && exec strace -o /dev/null sh -c 'exit 3'", debugs},
-		{"-e proc -o x.trace", "strace -f -o /dev/null leak", debugs},
-		{"-e syscall.openat -o x.trace", "leak", "leak is built with LeakSanitizer and fails because it is traced; "},
-		{"-e proc -o x.trace", "ASAN_OPTIONS=detect_leaks=0 leak leak", ""},
-		{"record", "leak; leak leak; echo $?", ""},
+	for _, tt := range []struct {
+		options, command, message string
+		ends                      int // of processes, 0 for any
+	}{
+		{"-e proc -o x.trace", "leak; leak; :", leaks, 3},
+		{"-e proc,signal -c -o x.trace", "leak leak; echo $?", leaks, 2},
+		{"-e syscall -o x.trace", "leak; :", leaks, 0},
+		{"--make -e proc -o x.trace", "exec leak leak", leaks, 1},
+		{"-e proc -o x.trace", "strace -o /dev/null true && exec strace -o /dev/null sh -c 'exit 3'", debugs, 2},
+		{"-e proc -o x.trace", "strace -f -o /dev/null leak; :", debugs, 2},
+		{"-e syscall.openat -o x.trace", "leak", "leak is built with LeakSanitizer and fails because it is traced; ", 0},
+		{"-e proc -o x.trace", "ASAN_OPTIONS=detect_leaks=0 leak leak", "", 0},
+		{"record", "leak; leak leak; echo $?", "", 0},
 	} {
 		run := func(argv ...string) (stdout, stderr string, status int) {
 			cmd := exec.Command(argv[0], argv[1:]...)
@@ -64,6 +67,11 @@ func TestUntraceable(t *testing.T) {
 		}
 		if tt.options == "record" && (status != wantStatus || !strings.HasPrefix(stdout, wantOut)) {
 			t.Errorf("record %s: status %d, output %q; alone: %d, %q", tt.command, status, stdout, wantStatus, wantOut)
+		}
+		// Their ends are recorded.
+		exits, _, _ := run("ptrace-dump", "-e", "proc.exit", "--format=%d\n", "x.trace")
+		if n := strings.Count(exits, "\n"); tt.ends > 0 && n != tt.ends {
+			t.Errorf("ptrace-run %s %s: %d processes end, want %d: %s", tt.options, tt.command, n, tt.ends, exits)
 		}
 		if n := strings.Count(message, "\n"); tt.message != "" && (n != 1 || !strings.HasPrefix(message, "ptrace-run: "+tt.message)) || tt.message == "" && tt.options != "record" && n != 0 {
 			t.Errorf("ptrace-run %s %s: message %q, want %q", tt.options, tt.command, message, tt.message)

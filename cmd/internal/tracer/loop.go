@@ -37,6 +37,9 @@ func (t *tracer) loop() {
 		if t.changed.Load() {
 			t.follow()
 		}
+		if t.gone.Load() {
+			t.takeEnds()
+		}
 		if t.attaching && (t.overdue.Load() || !t.awaitsStop()) {
 			t.confirmAttached()
 		}
@@ -128,6 +131,9 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 		if sig == unix.SIGTRAP|0x80 {
 			t.atCall(k)
 			return
+		}
+		if sig == unix.SIGCHLD && len(t.untraced) > 0 {
+			t.childEnded(k.tid)
 		}
 		t.signalled(k, sig)
 		if t.cfg.Attach != 0 {

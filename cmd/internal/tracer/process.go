@@ -122,17 +122,22 @@ func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 	if tid == k.pid {
 		t.forgetSpace(k.pid)
 		t.transfers.Exit(k.pid)
-		t.recipeEnded(k, status)
-		if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExit, k) {
-			d := posixtrace.NewExitData(status, u)
-			t.buf = d.Append(t.buf[:0])
-			t.record(posixtrace.EventProcExit, k, 0, t.buf)
-		}
+		t.ended(k, status, u)
 		if tid == t.command && t.stream != nil {
 			packet.Send(t.control, reportExit, nil)
 		}
 	}
 	t.forget(tid)
+}
+
+// ended records the end of a process.
+func (t *tracer) ended(k *task, status syscall.WaitStatus, u *syscall.Rusage) {
+	t.recipeEnded(k, status)
+	if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExit, k) {
+		d := posixtrace.NewExitData(status, u)
+		t.buf = d.Append(t.buf[:0])
+		t.record(posixtrace.EventProcExit, k, 0, t.buf)
+	}
 }
 
 // signalled records a signal that is about to be delivered to a thread.

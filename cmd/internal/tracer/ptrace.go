@@ -50,7 +50,9 @@ func eventMessage(tid int) (int, error) {
 type siginfo struct {
 	signo, errno, code, _ int32
 	pid, uid              int32
-	_                     [104]byte
+	status, _             int32 // this and the rest of SIGCHLD only
+	utime, stime          int64 // in hundredths of a second
+	_                     [80]byte
 }
 
 func signalInfo(tid int, si *siginfo) error {

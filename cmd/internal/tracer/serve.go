@@ -56,6 +56,10 @@ type tracer struct {
 
 	natures     map[identity]nature   // of programs
 	untraceable [leakChecked + 1]bool // reported
+	untraced    map[int]*task         // the processes that run untraced
+	ends        chan end              // of those
+	gone        atomic.Bool           // ends is not empty
+	watchers    atomic.Int32
 
 	redact    *redact.Shared // nil for none
 	transfers *redact.Transfers
@@ -242,6 +246,7 @@ func (t *tracer) raise(flag *atomic.Bool) {
 func (t *tracer) release() (stay bool) {
 	t.confirmAttached()
 	if t.stream != nil {
+		t.awaitEnds()
 		t.reportLeftProcesses()
 		t.recordUnfinished()
 		t.rec.Close()

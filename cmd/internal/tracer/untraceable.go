@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -56,9 +57,48 @@ func (t *tracer) letRun(k *task) bool {
 	detached := !t.filter && ptrace(unix.PTRACE_DETACH, k.tid, 0, 0) == nil
 	t.reportUntraceable(filepath.Base(exe), n, detached)
 	if detached {
+		if t.untraced == nil {
+			t.untraced, t.ends = make(map[int]*task), make(chan end, watchersAtMost)
+		}
+		t.untraced[k.pid] = k
+		t.watchEnd(k)
 		t.forget(k.tid)
 	}
 	return detached
+}
+
+// Codes of SIGCHLD.
+const (
+	childExited = 1 // CLD_EXITED
+	childKilled = 2
+	childDumped = 3
+)
+
+// childEnded records the end of a process that runs untraced, when its parent is about to get the signal
+// that reports it. The kernel keeps one such signal: of two that end at the same time it loses one.
+func (t *tracer) childEnded(parent int) {
+	var si siginfo
+	if signalInfo(parent, &si) != nil {
+		return
+	}
+	k := t.untraced[int(si.pid)]
+	if k == nil || running(k.pid) {
+		return // perhaps a process of that number in another namespace
+	}
+	var status syscall.WaitStatus
+	switch si.code {
+	case childExited:
+		status = syscall.WaitStatus(si.status) & 0xff << 8
+	case childKilled:
+		status = syscall.WaitStatus(si.status) & 0x7f
+	case childDumped:
+		status = syscall.WaitStatus(si.status)&0x7f | 0x80
+	default:
+		return // it was stopped or continued
+	}
+	delete(t.untraced, k.pid)
+	const tick = int64(time.Second / 100)
+	t.ended(k, status, &syscall.Rusage{Utime: syscall.NsecToTimeval(si.utime * tick), Stime: syscall.NsecToTimeval(si.stime * tick)})
 }
 
 // reportUntraceable reports, once for each nature, what is not recorded, or what fails.
@@ -72,7 +112,7 @@ func (t *tracer) reportUntraceable(name string, n nature, detached bool) {
 		text = name + " is built with LeakSanitizer"
 	}
 	if detached {
-		text += ": such programs run untraced, and their events and those of their children are not recorded"
+		text += ": such programs run untraced, and what they and their children do is not recorded"
 	} else {
 		text += " and fails because it is traced"
 	}

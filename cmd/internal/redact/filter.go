@@ -16,7 +16,6 @@ type Filter struct {
 	set   *Set
 	name  func(posixtrace.EventID) string
 	lines map[output]*Line
-	calls *Transfers
 	full  bool // there was no room for a line: one that is unknown may have an open match
 }
 
@@ -35,7 +34,7 @@ func (s *Set) NewFilter(name func(posixtrace.EventID) string) *Filter {
 	if s == nil {
 		return nil
 	}
-	return &Filter{set: s, name: name, lines: map[output]*Line{}, calls: s.NewTransfers()}
+	return &Filter{set: s, name: name, lines: map[output]*Line{}}
 }
 
 // Records replaces the matches in the data of events.
@@ -83,7 +82,6 @@ func (f *Filter) Record(rec *posixtrace.Record) {
 
 // exit forgets a process that has ended.
 func (f *Filter) exit(pid int) {
-	f.calls.Exit(pid)
 	for key := range f.lines {
 		if key.pid == pid && key.id != posixtrace.EventOutputStdout && key.id != posixtrace.EventOutputStderr {
 			delete(f.lines, key) // the lines of its output come later
@@ -99,16 +97,13 @@ func (f *Filter) String(text string) string {
 	return f.set.String(text)
 }
 
-// Strings is String for several texts.
+// Strings replaces the matches in the arguments of a program, without counting them.
 func (f *Filter) Strings(texts []string) []string {
 	if f == nil {
 		return texts
 	}
-	out := make([]string, len(texts))
-	for i, text := range texts {
-		out[i] = f.String(text)
-	}
-	return out
+	texts, _ = f.set.Strings(texts)
+	return texts
 }
 
 func (f *Filter) piece(b []byte, more More) []byte {
@@ -124,20 +119,22 @@ func (f *Filter) end(b []byte, n int, more More) []byte {
 	return append(head, text...)
 }
 
-// strings replaces in strings that end with a NUL each.
+// strings replaces in the path and the arguments of a program, each of which ends with a NUL.
 func (f *Filter) strings(b []byte, more More) []byte {
-	if more == Ends && !f.set.suspects(b) {
+	if more == Ends && !f.set.suspects(b) && (f.set.known == nil || !f.set.known.suspects(bytes.ReplaceAll(b, []byte{0}, []byte{' '}))) {
 		return b
 	}
-	var out []byte
-	for {
-		text, rest, whole := bytes.Cut(b, []byte{0})
-		if !whole {
-			return append(out, f.piece(text, more)...)
-		}
-		out = append(append(out, f.piece(text, Ends)...), 0)
-		b = rest
+	var words []Word
+	for text := range bytes.SplitSeq(b, []byte{0}) {
+		words = append(words, Word{Text: text})
 	}
+	words[len(words)-1].Cut = more == Continues
+	texts, n := f.set.Words(words)
+	if n == 0 {
+		return b
+	}
+	f.Count += uint64(n)
+	return bytes.Join(texts, []byte{0})
 }
 
 // output replaces in a line of captured output, or a part of one.
@@ -218,13 +215,9 @@ func (f *Filter) call(name string, rec *posixtrace.Record) {
 	if cut && last >= 0 {
 		d.Args[last].Cut = true
 	}
-	var moved []byte
-	if len(d.Args) > 1 {
-		moved = d.Args[1].Value
-	}
-	n := f.calls.Call(name, rec.PID, &d, nil)
-	// The rest of a match that an earlier call began does not count.
-	changed := n > 0 || cut || len(d.Args) > 1 && !bytes.Equal(moved, d.Args[1].Value)
+	changed := f.set.moved(name, &d)
+	n := f.set.Call(&d)
+	changed = changed || n > 0 || cut
 	if cut && last >= 0 {
 		d.Args[last].Value = f.piece(d.Args[last].Value, Continues)
 	} else if cut {
@@ -293,6 +286,6 @@ func (s *Set) suspects(b []byte) bool {
 		return true
 	}
 	found := false
-	s.pairs.each(b, func(int) { found = true })
-	return found
+	coded := s.pairs.each(b, func(int) { found = true })
+	return found || coded
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -15,26 +16,32 @@ const (
 	maxPatterns = 4096
 )
 
-// pattern is a compiled pattern.
+// pattern is a pattern, compiled when a text may match it: most processes see no text that does.
 type pattern struct {
-	re   *regexp.Regexp
-	need []literal // each match has one of them; nil if that is not known
-	also []byte    // each match has all of them
-	from []literal // each match begins with one of them; nil if that is not known
-	machine
+	text    string
+	tree    *syntax.Regexp
+	longest int       // of a match, in bytes, or unbounded
+	need    []literal // each match has one of them; nil if that is not known
+	also    []byte    // each match has all of them
+	from    []literal // each match begins with one of them; nil if that is not known
+
+	compiled sync.Once
+	err      error
+	re       *regexp.Regexp
+	machine  machine
 }
 
 var (
-	errEmpty   = errors.New("it matches the empty string")
-	errLong    = errors.New("it is longer than 4096 bytes")
-	errSize    = errors.New("it is too large")
-	errMany    = errors.New("there are more than 4096 patterns")
-	errNoText  = errors.New("this is not text")
-	errNoToken = errors.New("there is no such set of patterns; there is @tokens")
+	errEmpty  = errors.New("it matches the empty string")
+	errLong   = errors.New("it is longer than 4096 bytes")
+	errSize   = errors.New("it is too large")
+	errMany   = errors.New("there are more than 4096 patterns")
+	errNoText = errors.New("this is not text")
+	errNoWord = errors.New("there is no such word; there are @tokens and @keep-data")
 )
 
-// compile compiles a pattern. An error does not show the pattern, which may be a secret.
-func compile(text string) (*pattern, error) {
+// parse parses a pattern. An error does not show the pattern, which may be a secret.
+func parse(text string) (*pattern, error) {
 	switch {
 	case len(text) > maxPattern:
 		return nil, errLong
@@ -53,16 +60,32 @@ func compile(text string) (*pattern, error) {
 	if shortest == 0 {
 		return nil, errEmpty
 	}
-	p := &pattern{need: needed(tree), also: required(tree), from: prefixes(tree)}
-	if p.re, err = regexp.Compile(text); err != nil {
-		return nil, errSize
+	return &pattern{text: text, tree: tree, longest: longest, need: needed(tree), also: required(tree), from: prefixes(tree)}, nil
+}
+
+// compile compiles a pattern.
+func compile(text string) (*pattern, error) {
+	p, err := parse(text)
+	if err == nil {
+		err = p.compile()
 	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return nil, errSize
-	}
-	p.machine = newMachine(prog, longest)
-	return p, nil
+	return p, err
+}
+
+// compile compiles a pattern that is parsed, once.
+func (p *pattern) compile() error {
+	p.compiled.Do(func() {
+		var prog *syntax.Prog
+		if p.re, p.err = regexp.Compile(p.text); p.err == nil {
+			prog, p.err = syntax.Compile(p.tree.Simplify())
+		}
+		if p.err != nil {
+			p.err = errSize
+			return
+		}
+		p.machine = newMachine(prog, p.longest)
+	})
+	return p.err
 }
 
 // find appends the matches in b.
@@ -72,10 +95,21 @@ func (p *pattern) find(spans []span, b []byte) []span {
 			return spans
 		}
 	}
+	if p.compile() != nil {
+		return append(spans, span{0, len(b)})
+	}
 	for _, m := range p.re.FindAllIndex(b, -1) {
 		spans = append(spans, span{m[0], m[1]})
 	}
 	return spans
+}
+
+// follow is machine.follow.
+func (p *pattern) follow(o *open, b []byte) (head, tail int) {
+	if p.compile() != nil {
+		return 0, 0
+	}
+	return p.machine.follow(o, b)
 }
 
 // unbounded is the length of a match that has no bound.

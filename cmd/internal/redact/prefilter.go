@@ -208,16 +208,32 @@ func (l literal) cases(c byte) []byte {
 	return []byte{c}
 }
 
-// each calls f with the patterns that b may match, some of them more than once.
-func (p *pairs) each(b []byte, f func(pattern int)) {
-	if p.at == nil || len(b) < 2 {
-		return
+// addCodes makes each report texts that a terminal shows otherwise.
+func (p *pairs) addCodes() {
+	for c := range p.known {
+		for bit := range 64 {
+			if begins(byte(c<<6 | bit)) {
+				p.known[c] |= 1 << bit
+			}
+		}
+	}
+}
+
+// each calls f with the patterns that b may match, some of them more than once. coded: b has what
+// a terminal does not show, but for a carriage return at its end.
+func (p *pairs) each(b []byte, f func(pattern int)) (coded bool) {
+	if len(b) < 2 {
+		return false
 	}
 	key := uint16(b[0])
+	coded = begins(b[0])
 	for i, c := range b[1:] {
 		key = key<<8 | uint16(c)
 		if p.known[key>>6]>>(key&63)&1 == 0 {
 			continue
+		}
+		if begins(c) && (c != '\r' || i < len(b)-2) {
+			coded = true
 		}
 		for _, a := range p.at[key] {
 			if a.in(b, i) {
@@ -225,6 +241,7 @@ func (p *pairs) each(b []byte, f func(pattern int)) {
 			}
 		}
 	}
+	return coded
 }
 
 // in reports whether the literal is in b with its pair at i.

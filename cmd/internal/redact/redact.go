@@ -2,10 +2,12 @@
 // --redact and --redact-file.
 //
 // pattern.go compiles a pattern, tokens.go has the known forms of tokens, set.go makes a
-// Set of several. A Set replaces the matches in a text that is whole. A Line (line.go) replaces them in a
-// text that comes in pieces, or whose end is missing: there the beginning of a match counts as a
-// match, which machine.go finds. A Filter (filter.go) knows which parts of the data of an event are
-// text. shared_linux.go keeps the patterns of a stream for the other processes that record in it.
+// Set of several. A Set replaces the matches in a text that is whole, and in lists of texts (words.go). A
+// Line (line.go) replaces them in a text that comes in pieces, or whose end is missing: there the beginning
+// of a match counts as a match, which machine.go finds. plain.go has a text as a terminal shows it. A
+// Filter (filter.go) knows which parts of the data of an event are text, and leaves out the bytes that
+// system calls move (moved.go). shared_linux.go keeps the patterns of a stream for the other processes
+// that record in it.
 //
 // Most texts have no match. So a Set first looks for pairs of bytes without which no pattern
 // matches (prefilter.go).
@@ -29,6 +31,9 @@ type Set struct {
 	keys   bool     // private keys, which have several lines
 	given  []string // what the set was made from
 	all    bool     // replace each text as a whole
+
+	keepsData bool
+	known     *Set // of the known forms of tokens, if they are in this set
 }
 
 // Everything returns the set that replaces each text as a whole, for patterns that cannot be read.
@@ -54,23 +59,37 @@ func (s *Set) String(text string) string {
 	return string(b)
 }
 
-// find appends the matches in b.
+// find appends the matches in b, and those in what a terminal shows of it.
 func (s *Set) find(spans []span, b []byte) []span {
 	if s.all {
 		return append(spans, span{0, len(b)})
 	}
+	spans, coded := s.search(spans, b)
+	if coded {
+		var state codes
+		p := plainOf(b, &state)
+		list, _ := s.search(nil, p.text)
+		for _, m := range list {
+			spans = append(spans, p.given(m))
+		}
+	}
+	return spans
+}
+
+// search appends the matches in b. coded: b has what a terminal does not show.
+func (s *Set) search(spans []span, b []byte) (_ []span, coded bool) {
 	for _, i := range s.always {
 		spans = s.list[i].find(spans, b)
 	}
 	var room [8]int
 	seen := room[:0]
-	s.pairs.each(b, func(i int) {
+	coded = s.pairs.each(b, func(i int) {
 		if !slices.Contains(seen, i) {
 			seen = append(seen, i)
 			spans = s.list[i].find(spans, b)
 		}
 	})
-	return spans
+	return spans, coded
 }
 
 // started returns the patterns of which a match may have started in b and not ended, by index, or nil for

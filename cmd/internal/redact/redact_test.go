@@ -83,6 +83,9 @@ func TestPrefilter(t *testing.T) {
 	patterns := []string{"hunter2", "(?i)hunter2", "ab|bc|[0-9]{2}", "(?:hunter|abc)+2?", "(?i:ask|sky)", "x(?:ox){1,3}", "a?bc", "(?i)bearer|hunter", "[h]unter", "(?i)[hb]unter", "é1", "abc.*12"}
 	for _, p := range append(patterns, tokens...) {
 		s := mustNew(t, p)
+		if err := s.list[0].compile(); err != nil {
+			t.Fatal(err)
+		}
 		for range 400 {
 			var b []byte
 			for range r.IntN(12) {
@@ -219,11 +222,15 @@ func TestPiecesStarted(t *testing.T) {
 	}
 	quick, slow := mustNew(t, given...), mustNew(t, given...)
 	begins := 0
-	for _, p := range slow.list {
+	for i, p := range slow.list {
 		if p.from != nil {
 			begins++
 		}
-		p.from = nil
+		p, err := parse(p.text) // sets share the known forms
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.from, slow.list[i] = nil, p
 	}
 	if all := len(quick.list); begins < all/2 {
 		t.Errorf("the beginnings of %d patterns of %d are known", begins, all)
@@ -237,30 +244,13 @@ func TestPiecesStarted(t *testing.T) {
 				part := parts[r.IntN(len(parts))]
 				b = append(b, part[:len(part)-r.IntN(2)*r.IntN(len(part))]...)
 			}
-			more := More(r.IntN(3))
+			more := More(r.IntN(2))
 			pieces = append(pieces, fmt.Sprintf("%q %d", b, more))
 			got, n := x.Next(slices.Clone(b), more)
 			want, m := y.Next(slices.Clone(b), more)
 			if !bytes.Equal(got, want) || n != m || x.Idle() != y.Idle() {
 				t.Fatalf("seed %d: %v: %q (%d), want %q (%d)", seed, pieces, got, n, want, m)
 			}
-		}
-	}
-}
-
-// A beginning of a match that may be the end of an ordinary text stays, if it is short.
-func TestMayContinue(t *testing.T) {
-	for _, tt := range []struct{ first, second, want1, want2 string }{
-		{"xhun", "ter2y", "xhun", "***y"},
-		{"xhunt", "er2y", "x***", "***y"},
-		{"xhunt", "ing", "x***", "ing"},
-		{"push", "ed", "push", "ed"},
-	} {
-		l := mustNew(t, "hunter2").NewLine()
-		a, _ := l.Piece([]byte(tt.first), MayContinue)
-		b, _ := l.Piece([]byte(tt.second), MayContinue)
-		if string(a) != tt.want1 || string(b) != tt.want2 {
-			t.Errorf("%q, %q: %q, %q; want %q, %q", tt.first, tt.second, a, b, tt.want1, tt.want2)
 		}
 	}
 }
@@ -366,4 +356,13 @@ func BenchmarkBytes(b *testing.B) {
 			s.Bytes(line)
 		}
 	})
+}
+
+// Each ptrace-event that records in a stream with patterns makes their set.
+func BenchmarkNew(b *testing.B) {
+	for b.Loop() {
+		if _, err := New([]string{Tokens}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

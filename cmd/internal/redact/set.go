@@ -1,15 +1,17 @@
 package redact
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // Check returns the error of one pattern, which does not show it.
 func Check(text string) error {
 	if strings.HasPrefix(text, "@") {
-		if text != Tokens {
-			return errNoToken
+		if text != Tokens && text != KeepData {
+			return errNoWord
 		}
 		return nil
 	}
@@ -20,35 +22,38 @@ func Check(text string) error {
 // New compiles patterns. Errors do not show them.
 func New(given []string) (*Set, error) {
 	s := &Set{given: given}
+	s.pairs.addCodes()
 	seen := map[string]bool{}
 	for _, text := range given {
-		list := []string{text}
-		if text == Tokens {
-			list, s.keys = tokens, true
+		if seen[text] {
+			continue
 		}
-		for _, text := range list {
-			if seen[text] {
-				continue
+		seen[text] = true
+		switch text {
+		case Tokens:
+			s.keys, s.known = true, knownTokens()
+			for _, p := range s.known.list {
+				s.add(p)
 			}
-			seen[text] = true
-			if err := s.add(text); err != nil {
+		case KeepData:
+			s.keepsData = true
+		default:
+			p, err := compile(text)
+			if err != nil {
 				return nil, err
 			}
+			s.add(p)
+		}
+		if len(s.list) > maxPatterns {
+			return nil, errMany
 		}
 	}
 	return s, nil
 }
 
-// add compiles a pattern into the set.
-func (s *Set) add(text string) error {
-	p, err := compile(text)
-	if err != nil {
-		return err
-	}
+// add adds a pattern to the set.
+func (s *Set) add(p *pattern) {
 	i := len(s.list)
-	if i == maxPatterns {
-		return errMany
-	}
 	s.list = append(s.list, p)
 	if p.need == nil {
 		s.always = append(s.always, i)
@@ -59,8 +64,24 @@ func (s *Set) add(text string) error {
 	for _, l := range p.from {
 		s.starts.add(l, i)
 	}
-	return nil
 }
+
+// knownTokens is the set of the known forms of tokens alone.
+var knownTokens = sync.OnceValue(func() *Set {
+	s := &Set{}
+	s.pairs.addCodes()
+	for _, text := range tokens {
+		p, err := parse(text)
+		if err != nil {
+			panic("redact: " + text + ": " + err.Error())
+		}
+		s.add(p)
+	}
+	return s
+})
+
+// KeepsData reports whether the bytes that system calls move are kept.
+func (s *Set) KeepsData() bool { return s.keepsData }
 
 // valid reports whether a pattern is text: neither binary nor of another encoding.
 func valid(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
@@ -71,14 +92,14 @@ func (s *Set) CommandLine(argv []string) []string {
 	if s == nil {
 		return argv
 	}
-	out := make([]string, len(argv))
-	for i, arg := range argv {
+	out := slices.Clone(argv)
+	for i := range out {
 		for _, text := range s.given {
-			if text != Tokens && text != "" {
-				arg = strings.ReplaceAll(arg, text, Mark)
+			if text != Tokens && text != KeepData && text != "" {
+				out[i] = strings.ReplaceAll(out[i], text, Mark)
 			}
 		}
-		out[i] = s.String(arg)
 	}
+	out, _ = s.Strings(out)
 	return out
 }

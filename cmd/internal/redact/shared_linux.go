@@ -94,6 +94,13 @@ func (s *Shared) Text(b []byte, cut bool) []byte {
 	return b
 }
 
+// Words replaces the matches in the words of a list.
+func (s *Shared) Words(words []Word) [][]byte {
+	texts, n := s.Set.Words(words)
+	s.count += uint64(n)
+	return texts
+}
+
 // Add adds to the number of matches.
 func (s *Shared) Add(n int) {
 	if s != nil {

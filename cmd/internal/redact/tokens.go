@@ -1,7 +1,12 @@
 package redact
 
-// Tokens is the word for the known forms of tokens.
-const Tokens = "@tokens"
+// Tokens is the word for the known forms of tokens. KeepData is the word that keeps the bytes which system calls
+// move, as far as no pattern matches what one call shows of them: a secret that a process moves in several calls
+// shows.
+const (
+	Tokens   = "@tokens"
+	KeepData = "@keep-data"
+)
 
 // tokens are the forms of the tokens that CI systems, clouds and registries give out, and of a few
 // other secrets. Each has a literal that other texts hardly have. A form may be wider than the one
@@ -42,6 +47,9 @@ var (
 	keyName  = []byte("PRIVATE KEY")
 	keyEnd   = []byte("-----END ")
 )
+
+// keyFrame bounds the first and the last line of a private key.
+const keyFrame = 160
 
 // keyLines bounds the lines of a private key after the first one.
 const keyLines = 400

@@ -61,11 +61,10 @@ func (s *session) redactProgram(d posixtrace.ExecData) posixtrace.ExecData {
 	if s.plan.redact == nil {
 		return d
 	}
-	argv := d.Argv
-	d.Path, d.Argv = s.redactText(d.Path), nil
-	for _, a := range argv {
-		d.Argv = append(d.Argv, s.redactText(a))
-	}
+	var n int
+	d.Path = s.redactText(d.Path)
+	d.Argv, n = s.plan.redact.Strings(d.Argv)
+	s.redacted.Add(uint64(n))
 	return d
 }
 

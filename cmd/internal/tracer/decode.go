@@ -190,14 +190,14 @@ func (t *tracer) appendText(b []byte, k *task, i int, how kind, d *posixtrace.Sy
 	case kPath:
 		b, isString, cut = t.appendString(b, k.tid, v, pathMax)
 	case kIn:
-		b, isString, cut = t.appendData(b, k.tid, v, k.call.raw[(i+1)%6], dataMax)
+		b, isString, cut = t.appendMoved(b, k.tid, v, k.call.raw[(i+1)%6])
 	case kOut:
-		b, isString, cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), dataMax)
+		b, isString, cut = t.appendMoved(b, k.tid, v, uint64(max(d.Result, 0)))
 	case kValueOut:
 		if k.call.raw[(i+1)%6] == 0 { // a question for the size
 			return b, false, false, false
 		}
-		b, isString, cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), dataMax)
+		b, isString, cut = t.appendMoved(b, k.tid, v, uint64(max(d.Result, 0)))
 	case kLink:
 		start := len(b)
 		b, isString, cut = t.appendData(b, k.tid, v, uint64(max(d.Result, 0)), pathMax)

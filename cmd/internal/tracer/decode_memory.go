@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 )
 
 func nativeUint32(b []byte) uint32 { return binary.NativeEndian.Uint32(b) }
@@ -34,6 +36,14 @@ func (t *tracer) appendData(b []byte, tid int, addr, size uint64, limit int) (_ 
 		return appendAddress(b, addr), false, false
 	}
 	return append(b, m...), true, size > uint64(n)
+}
+
+// appendMoved appends bytes that a call moves, or what stands for them where they are left out.
+func (t *tracer) appendMoved(b []byte, tid int, addr, size uint64) (_ []byte, isString, cut bool) {
+	if t.leavesOut && addr != 0 && size > 0 {
+		return append(b, redact.Mark...), true, false
+	}
+	return t.appendData(b, tid, addr, size, dataMax)
 }
 
 // stringsMax bounds the number of strings that are shown of an array.
@@ -62,7 +72,7 @@ func (t *tracer) appendStrings(b []byte, tid int, addr uint64) (_ []byte, cut bo
 			b = appendAddress(b, p)
 			continue
 		}
-		b = appendQuoted(b, t.redactText(s, more))
+		b = appendQuoted(b, s)
 		if more {
 			b = append(b, "..."...)
 		}

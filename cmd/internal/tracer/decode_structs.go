@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 )
 
 // The structures that system calls read and write. Each is copied once and then decoded,
@@ -57,21 +59,30 @@ func (t *tracer) appendBlocks(b []byte, tid int, addr uint64, count int, total u
 	b = append(b, '[')
 	for i, r := 0, (reader{m}); i < shown; i++ {
 		base, size := r.word(), r.word()
-		data := t.memory(int(min(size, total, dataMax)))
-		n := readMemory(tid, base, data)
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		b = append(b, '{')
-		if n < len(data) {
-			b = appendAddress(b, base)
-		} else if b = appendQuoted(b, data); uint64(n) < min(size, total) {
-			b = append(b, "..."...)
-		}
+		b = t.appendBlock(append(b, '{'), tid, base, min(size, total))
 		b = append(strconv.AppendUint(append(b, ", "...), size, 10), '}')
 		total -= min(size, total)
 	}
 	return appendEnd(b, count, shown)
+}
+
+// appendBlock appends the bytes of an element of such an array, as a text in quotes.
+func (t *tracer) appendBlock(b []byte, tid int, base, size uint64) []byte {
+	if t.leavesOut && base != 0 && size > 0 {
+		return appendQuoted(b, []byte(redact.Mark))
+	}
+	data := t.memory(int(min(size, dataMax)))
+	n := readMemory(tid, base, data)
+	if n < len(data) {
+		return appendAddress(b, base)
+	}
+	if b = appendQuoted(b, data); uint64(n) < size {
+		b = append(b, "..."...)
+	}
+	return b
 }
 
 // appendEnd ends a list of count elements of which the first ones are shown.

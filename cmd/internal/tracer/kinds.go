@@ -98,6 +98,16 @@ func (k kind) onSuccess() bool {
 	return k.returned() && k != kPoll && k != kSelect && k != kTimeLeft && k != kControl
 }
 
+// moves reports whether an argument is bytes that the call moves: a secret may be among them, in any
+// pieces. --redact leaves them out.
+func (k kind) moves() bool {
+	switch k {
+	case kIn, kOut, kValueOut, kBlocksIn, kBlocksOut, kMessageIn, kMessageOut, kMessagesIn, kMessagesOut:
+		return true
+	}
+	return false
+}
+
 // The indexes of flagTables. An argument of kind kFlags+n has the table n.
 const (
 	fOpen = iota

@@ -121,7 +121,6 @@ func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 	}
 	if tid == k.pid {
 		t.forgetSpace(k.pid)
-		t.transfers.Exit(k.pid)
 		t.ended(k, status, u)
 		if tid == t.command && t.stream != nil {
 			packet.Send(t.control, reportExit, nil)

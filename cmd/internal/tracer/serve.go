@@ -62,7 +62,7 @@ type tracer struct {
 	watchers    atomic.Int32
 
 	redact    *redact.Shared // nil for none
-	transfers *redact.Transfers
+	leavesOut bool           // the bytes that calls move
 
 	attaching bool        // the attachment is not reported yet, see confirmAttached
 	overdue   atomic.Bool // it is to be reported now
@@ -178,9 +178,8 @@ func (t *tracer) open() (err error) {
 	if t.stream, err = posixtrace.Attach(t.cfg.Stream); err != nil {
 		return err
 	}
-	if t.redact = redact.Of(t.cfg.Stream); t.redact != nil {
-		t.transfers = t.redact.NewTransfers()
-	}
+	t.redact = redact.Of(t.cfg.Stream)
+	t.leavesOut = t.redact != nil && !t.redact.KeepsData()
 	if t.rec, err = t.stream.Recorder(); err == nil {
 		err = t.register()
 	}

@@ -231,7 +231,7 @@ func (t *tracer) recordCall(k *task, d *posixtrace.SyscallData) {
 	c := &k.call
 	d.Duration = time.Since(c.entered)
 	d.Args, d.Stack, d.StackCut = c.args, c.stack, c.stackCut
-	t.redactCall(k, d)
+	t.redactCall(d)
 	t.buf = d.Append(t.buf[:0])
 	t.rec.Record(posixtrace.EventInfo{ID: t.typeOf(c.nr), PID: k.pid, TID: k.tid, Address: c.ip}, t.buf)
 }

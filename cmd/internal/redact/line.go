@@ -15,6 +15,9 @@ type Line struct {
 	shown matches // in the text as a terminal shows it, if it differs
 	coded bool    // it differs, in this piece or in one before
 	codes codes
+	going bool   // the text has had a piece
+	space bool   // which ended with a space
+	lost  bool   // a piece has changed one before: what the text shows is not known
 	key   int    // how many more lines may belong to a private key
 	last  []byte // the end of what is shown of the line so far
 }
@@ -51,24 +54,31 @@ func (l *Line) spans(b []byte, more More) (spans []span, n int) {
 	if s.all {
 		return []span{{0, len(b)}}, 1
 	}
-	if more == Ends && l.given.open == nil && !l.coded {
+	if more == Ends && !l.given.isOpen() && !l.coded && !l.going {
 		spans = merge(s.find(nil, b))
 		return spans, len(spans)
 	}
-	if !l.coded && coded(b) {
+	if !l.coded && coded(b, more) {
 		l.coded, l.shown = true, l.given.clone()
 	}
 	spans, found, again := l.given.spans(s, b, more)
 	if l.coded {
 		p := plainOf(b, &l.codes)
+		l.lost = l.lost || p.back && l.going || l.space && b[0] == '\r'
 		list, foundHere, againHere := l.shown.spans(s, p.text, more)
 		for _, m := range list {
 			spans = append(spans, p.given(m))
 		}
 		found, again = found || foundHere, again || againHere
 	}
-	if more == Ends || l.coded && l.codes == inText && !l.given.isOpen() && !l.shown.isOpen() {
+	if l.lost {
+		spans = append(spans, span{0, len(b)})
+	}
+	if more == Ends {
 		l.end()
+	} else {
+		l.going, l.space = true, b[len(b)-1] == ' '
+		l.coded = l.coded && (l.lost || l.codes != inText || l.given.isOpen() || l.shown.isOpen())
 	}
 	spans = merge(spans)
 	n = len(spans)
@@ -79,12 +89,14 @@ func (l *Line) spans(b []byte, more More) (spans []span, n int) {
 }
 
 // end forgets a text that has ended.
-func (l *Line) end() { l.given, l.shown, l.coded, l.codes = matches{}, matches{}, false, inText }
+func (l *Line) end() {
+	*l = Line{set: l.set, key: l.key, last: l.last}
+}
 
-// coded reports whether b has what a terminal does not show, but for a carriage return at its end.
-func coded(b []byte) bool {
+// coded reports whether b has what a terminal does not show, but for a carriage return at the end of the text.
+func coded(b []byte, more More) bool {
 	for i, c := range b {
-		if begins(c) && (c != '\r' || i < len(b)-1) {
+		if begins(c) && (c != '\r' || i < len(b)-1 || more == Continues) {
 			return true
 		}
 	}
@@ -93,11 +105,20 @@ func coded(b []byte) bool {
 
 // matches are those that are open at the end of a piece.
 type matches struct {
-	open []open // by pattern; nil if no match is open
+	open    []openMatch // of different patterns
+	started []byte      // the end of the piece, if it is the beginning of the text that other matches begin with
 }
 
-func (m *matches) isOpen() bool {
-	return slices.ContainsFunc(m.open, func(o open) bool { return len(o.pcs) > 0 })
+// openMatch is an open match of a pattern.
+type openMatch struct {
+	pattern int
+	open
+}
+
+func (m *matches) isOpen() bool { return len(m.open) > 0 || m.started != nil }
+
+func (m *matches) isOpenOf(pattern int) bool {
+	return slices.ContainsFunc(m.open, func(o openMatch) bool { return o.pattern == pattern })
 }
 
 // spans returns the parts of a piece to replace. found: there are matches within the piece. again: the first part
@@ -108,44 +129,59 @@ func (m *matches) spans(s *Set, b []byte, more More) (spans []span, found, again
 	}
 	spans, _ = s.search(nil, b)
 	found = len(spans) > 0
-	var left []open
-	var started []bool
-	if more != Ends {
-		started = s.started(b)
+	m.resume(s, b[0])
+	if more == Continues {
+		s.starts.each(b, func(i int) {
+			if !m.isOpenOf(i) {
+				m.open = append(m.open, openMatch{pattern: i})
+			}
+		})
 	}
-	for i, p := range s.list {
-		var o open
-		if m.open != nil {
-			o = m.open[i]
-		}
-		if o.pcs == nil && (more == Ends || started != nil && !started[i]) {
-			continue
-		}
-		head, tail := p.follow(&o, b)
+	left := m.open[:0]
+	for _, o := range m.open {
+		head, tail := s.list[o.pattern].follow(&o.open, b)
 		if head > 0 {
 			spans = append(spans, span{0, head})
 			again = true
 		}
-		if more == Ends {
-			continue
-		}
-		if tail < len(b) {
+		if more == Continues && tail < len(b) {
 			spans = append(spans, span{tail, len(b)})
 		}
 		if len(o.pcs) > 0 {
-			if left == nil {
-				left = make([]open, len(s.list))
-			}
-			left[i] = o
+			left = append(left, o)
 		}
 	}
 	m.open = left
+	if more == Continues {
+		whole := wholeRunes(b)
+		s.starts.atEnd(whole, func(e ending) {
+			if e.n > len(m.started) {
+				m.started = bytes.Clone(whole[len(whole)-e.n:])
+			}
+		})
+		if m.started != nil {
+			spans = append(spans, span{len(whole) - len(m.started), len(b)})
+		}
+	}
 	return spans, found, again
+}
+
+// resume opens the matches that have started at the end of the last piece and go on with c.
+func (m *matches) resume(s *Set, c byte) {
+	started := m.started
+	m.started = nil
+	s.starts.atEnd(started, func(e ending) {
+		if e.goesOn(c) && !m.isOpenOf(e.pattern) {
+			o := openMatch{pattern: e.pattern}
+			s.list[e.pattern].follow(&o.open, started)
+			m.open = append(m.open, o)
+		}
+	})
 }
 
 // clone returns matches that go on by themselves.
 func (m *matches) clone() matches {
-	c := matches{slices.Clone(m.open)}
+	c := matches{slices.Clone(m.open), m.started}
 	for i := range c.open {
 		c.open[i].pcs = slices.Clone(c.open[i].pcs)
 	}
@@ -157,20 +193,25 @@ func (l *Line) Next(b []byte, more More) ([]byte, int) {
 	if l.set == nil || !l.set.keys {
 		return l.Piece(b, more)
 	}
-	hidden, before := l.key > 0, l.last
-	out, n := []byte(Mark), 0
-	if hidden {
-		l.key--
-		l.end()
-	} else {
-		out, n = l.Piece(b, more)
-	}
-	l.last = nil
-	if !hidden && n == 0 && before == nil && more == Ends {
+	if l.key == 0 {
+		out, n := l.Piece(b, more)
+		if n > 0 || l.last != nil || more == Continues {
+			l.followKey(b, more)
+		}
 		return out, n
 	}
+	l.key--
+	l.end()
+	l.followKey(b, more)
+	return []byte(Mark), 0
+}
+
+// followKey looks for the first and the last line of a private key in a line, or a piece of one.
+func (l *Line) followKey(b []byte, more More) {
+	before := l.last
+	l.last = nil
 	text := b
-	if coded(b) {
+	if coded(b, more) {
 		var c codes
 		text = plainOf(b, &c).text
 	}
@@ -185,9 +226,8 @@ func (l *Line) Next(b []byte, more More) ([]byte, int) {
 		l.key = 0
 	}
 	if more == Continues {
-		l.last = keyBegun(text)
+		l.last = keyStarted(text)
 	}
-	return out, n
 }
 
 // lastKey returns where the last line of the frame of a private key is, or -1.
@@ -201,8 +241,8 @@ func lastKey(b, word []byte) int {
 	}
 }
 
-// keyBegun returns the end of b if it may be the beginning of a line of such a frame.
-func keyBegun(b []byte) []byte {
+// keyStarted returns the end of b if it may be the beginning of a line of such a frame.
+func keyStarted(b []byte) []byte {
 	i := bytes.LastIndex(b, keyBegin[:5])
 	if i < 0 {
 		i = len(bytes.TrimRight(b, "-"))

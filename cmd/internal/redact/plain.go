@@ -8,6 +8,7 @@ import "unicode/utf8"
 type plain struct {
 	text     []byte
 	from, to []int // of each byte of text: its part of the text that was given
+	back     bool  // a backspace goes back beyond the beginning
 }
 
 // codes is where a text is in an escape sequence. It goes on in the next piece.
@@ -65,6 +66,7 @@ func plainOf(b []byte, state *codes) *plain {
 	p := &plain{text: make([]byte, 0, len(b)), from: make([]int, 0, len(b)), to: make([]int, 0, len(b))}
 	var struck []byte // the last character that a backspace returns to
 	start := 0        // of it
+	times := 0        // how many backspaces
 	for i := 0; i < len(b); i++ {
 		c := b[i]
 		if *state != inText {
@@ -83,22 +85,25 @@ func plainOf(b []byte, state *codes) *plain {
 			}
 			continue
 		case backspace:
-			if n := len(p.text); n > 0 {
-				_, size := utf8.DecodeLastRune(p.text)
-				struck, start = append(struck[:0], p.text[n-size:]...), p.from[n-size]
-				p.cut(n - size)
+			n := len(p.text)
+			if n == 0 {
+				p.back = true
+				continue
 			}
+			_, size := utf8.DecodeLastRune(p.text)
+			struck, start = append(struck[:0], p.text[n-size:]...), p.from[n-size]
+			p.cut(n - size)
+			times++
 			continue
 		}
-		if len(struck) > 0 {
-			if c == '_' { // it underlines the character
-				for _, c := range struck {
-					p.add(c, start, i+1)
-				}
-			} else {
+		if times > 0 {
+			if c != '_' || times > 1 {
+				struck = append(struck[:0], c)
+			} // else it underlines the character
+			for _, c := range struck {
 				p.add(c, start, i+1)
 			}
-			struck = struck[:0]
+			times = 0
 			continue
 		}
 		p.add(c, i, i+1)

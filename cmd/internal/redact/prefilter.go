@@ -1,7 +1,9 @@
 package redact
 
 import (
+	"math/bits"
 	"regexp/syntax"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -64,7 +66,8 @@ func required(re *syntax.Regexp) (list []byte) {
 	return list
 }
 
-// literalOf returns the longest part of a literal that matches only itself, or its other case.
+// literalOf returns the part of a literal that a text has most rarely, of those that match only themselves, or their
+// other case.
 func literalOf(re *syntax.Regexp) []literal {
 	l := literal{fold: re.Flags&syntax.FoldCase != 0}
 	start := 0
@@ -73,8 +76,8 @@ func literalOf(re *syntax.Regexp) []literal {
 		if l.onlyItself(r) {
 			continue
 		}
-		if text := string(runes[start:i]); len(text) > len(l.text) {
-			l.text = text
+		if part := (literal{string(runes[start:i]), l.fold}); len(part.text) > 1 && (l.text == "" || rarity([]literal{part}) > rarity([]literal{l})) {
+			l = part
 		}
 		start = i + 1
 	}
@@ -98,7 +101,13 @@ func prefixes(re *syntax.Regexp) []literal {
 		if len(l.text) >= 2 {
 			return []literal{l}
 		}
-	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if !assertion(sub) {
+				return prefixes(sub)
+			}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
 		return prefixes(re.Sub[0])
 	case syntax.OpAlternate:
 		var all []literal
@@ -114,20 +123,19 @@ func prefixes(re *syntax.Regexp) []literal {
 	return nil
 }
 
+// assertion reports whether an expression matches a place, and no text.
+func assertion(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return true
+	}
+	return false
+}
+
 // onlyItself reports whether a rune of a literal matches only itself, or its other case. The letters
 // k and s have a third case outside of ASCII.
 func (l literal) onlyItself(r rune) bool {
 	return r < utf8.RuneSelf && !(l.fold && (r|' ' == 'k' || r|' ' == 's'))
-}
-
-// beginsAtEnd reports whether b ends with a beginning of the literal that is not all of it.
-func (l literal) beginsAtEnd(b []byte) bool {
-	for n := min(len(l.text)-1, len(b)); n > 0; n-- {
-		if l.same(b[len(b)-n:], n) {
-			return true
-		}
-	}
-	return false
 }
 
 // same reports whether the first n bytes of b are those of the literal.
@@ -165,10 +173,12 @@ func (l literal) pair() (at, rare int) {
 
 func (l literal) rare(c byte) int {
 	switch {
-	case c == ' ' || 'a' <= c && c <= 'z':
-		return 0
-	case '0' <= c && c <= '9', l.fold && 'A' <= c && c <= 'Z', c == '/', c == '=', c == '.':
+	case c == 'j', c == 'q', c == 'z', '0' <= c && c <= '9', l.fold && 'A' <= c && c <= 'Z', c == '=', c == '.':
 		return 1
+	case c == ' ' || c == '/' || 'a' <= c && c <= 'z':
+		return 0
+	case 'A' <= c && c <= 'Z':
+		return 2
 	}
 	return 3
 }
@@ -176,7 +186,9 @@ func (l literal) rare(c byte) int {
 // pairs finds the patterns that a text may match.
 type pairs struct {
 	known [1 << 10]uint64 // a bit for each pair
-	at    map[uint16][]at // by both
+	first [1 << 10]uint16 // how many pairs are known before those of a word of bits
+	at    [][]at          // by known pair, in their order
+	of    map[uint16][]at // by both
 }
 
 // at is a literal around a pair.
@@ -188,14 +200,24 @@ type at struct {
 
 func (p *pairs) add(l literal, pattern int) {
 	offset, _ := l.pair()
-	if p.at == nil {
-		p.at = make(map[uint16][]at)
+	if p.of == nil {
+		p.of = make(map[uint16][]at)
 	}
 	for _, x := range l.cases(l.text[offset]) {
 		for _, y := range l.cases(l.text[offset+1]) {
 			key := uint16(x)<<8 | uint16(y)
 			p.known[key>>6] |= 1 << (key & 63)
-			p.at[key] = append(p.at[key], at{l, offset, pattern})
+			p.of[key] = append(p.of[key], at{l, offset, pattern})
+		}
+	}
+}
+
+// ready is called behind the last add.
+func (p *pairs) ready() {
+	for word, set := range p.known {
+		p.first[word] = uint16(len(p.at))
+		for ; set != 0; set &= set - 1 {
+			p.at = append(p.at, p.of[uint16(word<<6|bits.TrailingZeros64(set))])
 		}
 	}
 }
@@ -229,14 +251,16 @@ func (p *pairs) each(b []byte, f func(pattern int)) (coded bool) {
 	coded = begins(b[0])
 	for i, c := range b[1:] {
 		key = key<<8 | uint16(c)
-		if p.known[key>>6]>>(key&63)&1 == 0 {
+		set := p.known[key>>6]
+		if set>>(key&63)&1 == 0 {
 			continue
 		}
 		if begins(c) && (c != '\r' || i < len(b)-2) {
 			coded = true
 		}
-		for _, a := range p.at[key] {
-			if a.in(b, i) {
+		list := p.at[int(p.first[key>>6])+bits.OnesCount64(set&(1<<(key&63)-1))]
+		for k := range list {
+			if a := &list[k]; a.in(b, i) {
 				f(a.pattern)
 			}
 		}
@@ -251,4 +275,70 @@ func (a *at) in(b []byte, i int) bool {
 		return false
 	}
 	return a.same(b[from:], len(a.text))
+}
+
+// starts finds where the matches that go on behind the end of a text may have started.
+type starts struct {
+	pairs               // of the texts that matches begin with
+	any   []int         // the patterns whose matches begin with any text
+	parts [256][]ending // by their last byte
+}
+
+// ending is a beginning of the text that the matches of a pattern begin with.
+type ending struct {
+	literal
+	n       int // its length
+	pattern int
+}
+
+func (s *starts) add(p *pattern, i int) {
+	if p.from == nil {
+		s.any = append(s.any, i)
+	}
+	for _, l := range p.from {
+		s.pairs.add(l, i)
+		for n := 1; n < len(l.text); n++ {
+			for _, c := range l.cases(l.text[n-1]) {
+				s.parts[c] = append(s.parts[c], ending{l, n, i})
+			}
+		}
+	}
+}
+
+// each calls f with the patterns that may match from some place of b on, some of them more than once.
+func (s *starts) each(b []byte, f func(pattern int)) {
+	for _, i := range s.any {
+		f(i)
+	}
+	if len(s.at) > 0 {
+		s.pairs.each(b, f)
+	}
+}
+
+// atEnd calls f with the beginnings that are at the end of b.
+func (s *starts) atEnd(b []byte, f func(ending)) {
+	if len(b) == 0 {
+		return
+	}
+	for _, e := range s.parts[b[len(b)-1]] {
+		if e.n <= len(b) && e.same(b[len(b)-e.n:], e.n) {
+			f(e)
+		}
+	}
+}
+
+// goesOn reports whether c continues a beginning.
+func (e *ending) goesOn(c byte) bool { return slices.Contains(e.cases(e.text[e.n]), c) }
+
+// wholeRunes returns b without the beginning of a character at its end.
+func wholeRunes(b []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
 }

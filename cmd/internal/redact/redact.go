@@ -16,7 +16,6 @@ package redact
 import (
 	"cmp"
 	"slices"
-	"unicode/utf8"
 )
 
 // Mark replaces a match.
@@ -27,7 +26,7 @@ type Set struct {
 	list   []*pattern
 	always []int // the patterns that the prefilter cannot exclude
 	pairs  pairs
-	starts pairs    // of the texts that matches begin with
+	starts starts
 	keys   bool     // private keys, which have several lines
 	given  []string // what the set was made from
 	all    bool     // replace each text as a whole
@@ -90,20 +89,6 @@ func (s *Set) search(spans []span, b []byte) (_ []span, coded bool) {
 		}
 	})
 	return spans, coded
-}
-
-// started returns the patterns of which a match may have started in b and not ended, by index, or nil for
-// all of them. b has the text that such a match begins with, or ends within it.
-func (s *Set) started(b []byte) []bool {
-	if n := len(b); n > 0 && b[n-1] >= utf8.RuneSelf {
-		return nil // the rest of a character may follow
-	}
-	list := make([]bool, len(s.list))
-	for i, p := range s.list {
-		list[i] = p.from == nil || slices.ContainsFunc(p.from, func(l literal) bool { return l.beginsAtEnd(b) })
-	}
-	s.starts.each(b, func(i int) { list[i] = true })
-	return list
 }
 
 // replace replaces parts of b, and returns how many they are. Parts that overlap are one.

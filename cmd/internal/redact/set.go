@@ -22,7 +22,6 @@ func Check(text string) error {
 // New compiles patterns. Errors do not show them.
 func New(given []string) (*Set, error) {
 	s := &Set{given: given}
-	s.pairs.addCodes()
 	seen := map[string]bool{}
 	for _, text := range given {
 		if seen[text] {
@@ -32,9 +31,7 @@ func New(given []string) (*Set, error) {
 		switch text {
 		case Tokens:
 			s.keys, s.known = true, knownTokens()
-			for _, p := range s.known.list {
-				s.add(p)
-			}
+			s.list = append(s.list, s.known.list...)
 		case KeepData:
 			s.keepsData = true
 		default:
@@ -42,41 +39,47 @@ func New(given []string) (*Set, error) {
 			if err != nil {
 				return nil, err
 			}
-			s.add(p)
+			s.list = append(s.list, p)
 		}
 		if len(s.list) > maxPatterns {
 			return nil, errMany
 		}
 	}
+	if s.known != nil && len(s.list) == len(s.known.list) { // the common case
+		s.always, s.pairs, s.starts = s.known.always, s.known.pairs, s.known.starts
+		return s, nil
+	}
+	s.ready()
 	return s, nil
 }
 
-// add adds a pattern to the set.
-func (s *Set) add(p *pattern) {
-	i := len(s.list)
-	s.list = append(s.list, p)
-	if p.need == nil {
-		s.always = append(s.always, i)
+// ready makes the indexes of the patterns.
+func (s *Set) ready() {
+	for i, p := range s.list {
+		if p.need == nil {
+			s.always = append(s.always, i)
+		}
+		for _, l := range p.need {
+			s.pairs.add(l, i)
+		}
+		s.starts.add(p, i)
 	}
-	for _, l := range p.need {
-		s.pairs.add(l, i)
-	}
-	for _, l := range p.from {
-		s.starts.add(l, i)
-	}
+	s.pairs.addCodes()
+	s.pairs.ready()
+	s.starts.ready()
 }
 
 // knownTokens is the set of the known forms of tokens alone.
 var knownTokens = sync.OnceValue(func() *Set {
 	s := &Set{}
-	s.pairs.addCodes()
 	for _, text := range tokens {
 		p, err := parse(text)
 		if err != nil {
 			panic("redact: " + text + ": " + err.Error())
 		}
-		s.add(p)
+		s.list = append(s.list, p)
 	}
+	s.ready()
 	return s
 })
 

@@ -77,9 +77,16 @@ type plan struct {
 	trace      tracer.Want
 	tracer     *tracer.Tracer // of the running process, or nil
 	redact     *redact.Set    // nil for none
+	name       string         // of the stream, if it had a secret
 }
 
-func newPlan(args *cli.Args) (_ *plan, err error) {
+func newPlan(env *cli.Env, args *cli.Args) (_ *plan, err error) {
+	var set *redact.Set
+	if !args.Has("keeper") { // which receives them
+		if set, err = patterns.Read(env, args); err != nil {
+			return nil, err
+		}
+	}
 	log := args.Value("log")
 	attr, err := creation.Attributes(args, log != "")
 	if err != nil {
@@ -97,6 +104,7 @@ func newPlan(args *cli.Args) (_ *plan, err error) {
 		start:      args.Has("start"),
 		export:     args.Has("export"),
 		foreground: args.Has("foreground"),
+		redact:     set,
 	}
 	p.attr.Exclusive = true
 	switch {
@@ -128,9 +136,6 @@ func newPlan(args *cli.Args) (_ *plan, err error) {
 		}
 		return p, p.receivePatterns(args)
 	}
-	if p.redact, err = patterns.Read(args); err != nil {
-		return nil, err
-	}
 	var pid int
 	pid, err = args.PID("pid", 0)
 	if err != nil {
@@ -155,7 +160,7 @@ func create(env *cli.Env, args *cli.Args) error {
 	case args.Has("keeper"):
 		return keep(env, args)
 	}
-	p, err := newPlan(args)
+	p, err := newPlan(env, args)
 	if err != nil {
 		return err
 	}
@@ -227,7 +232,11 @@ func (p *plan) createNamed(log *logfile.File) (*posixtrace.Stream, error) {
 	if p.attr.Name != "" {
 		return p.createStream(log)
 	}
-	base := creation.NameFor(p.redact.String(p.target.Command()))
+	base := p.name
+	if base == "" {
+		base = p.redact.String(p.target.Command())
+	}
+	base = creation.NameFor(base)
 	for n := 1; ; n++ {
 		// A stream may outlive its process, so the name may be taken although the pid is free.
 		if p.attr.Name = base; n > 1 {
@@ -260,7 +269,7 @@ func (p *plan) configure(env *cli.Env, s *posixtrace.Stream, log *logfile.File) 
 		return m, syscall.ESRCH
 	}
 	if len(p.filter) > 0 {
-		if err := eventset.Filter(s, p.filter); err != nil {
+		if err := eventset.Filter(s, p.redact.FilterOps(p.filter)); err != nil {
 			return m, err
 		}
 	}

@@ -127,7 +127,7 @@ func keep(env *cli.Env, args *cli.Args) error {
 	if err != nil {
 		return errKeeperOnly
 	}
-	p, err := newPlan(args)
+	p, err := newPlan(env, args)
 	if err != nil {
 		return fail(err)
 	}

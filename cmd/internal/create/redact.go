@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/creation"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
@@ -15,12 +16,13 @@ import (
 // a pipe, which cannot be read twice, and the keeper's own arguments do not have them.
 const keeperPatterns = 5
 
-// conceal replaces the secrets in messages and in the command line that the stream records.
+// conceal replaces the secrets in messages, in the name of the stream and in the command line that it records.
 func (p *plan) conceal(env *cli.Env) {
 	if p.redact == nil {
 		return
 	}
 	env.Conceal = p.redact.String
+	p.name = creation.Conceal(&p.attr, p.redact.String)
 	tool.RewriteCommandLine(p.redact.CommandLine)
 }
 

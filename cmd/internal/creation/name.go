@@ -30,6 +30,16 @@ func NameInUse(name string) error {
 	return cli.WithHint(cli.Failf("%s: name in use", name), "`ptrace-ctl shutdown "+name+"` ends that stream")
 }
 
+// Conceal takes the name of a stream from its attributes if conceal replaces a part of it, and returns what is left, for
+// NameFor: streams of different names may have the same one left.
+func Conceal(attr *posixtrace.Attr, conceal func(string) string) (left string) {
+	if left = conceal(attr.Name); left == attr.Name {
+		return ""
+	}
+	attr.Name = ""
+	return left
+}
+
 // NameFor derives a stream name from a command name: make-4711. No other running process
 // has this pid.
 func NameFor(command string) string {

@@ -24,7 +24,7 @@ var Command = &cli.Command{
 }
 
 func dump(env *cli.Env, args *cli.Args) error {
-	opt, err := readOptions(args)
+	opt, err := readOptions(env, args)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,11 @@ type options struct {
 // json reports whether a mode writes JSON.
 func (o *options) json() bool { return o.form == "json" }
 
-func readOptions(args *cli.Args) (opt *options, err error) {
+func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
+	set, err := patterns.Read(env, args)
+	if err != nil {
+		return nil, err
+	}
 	opt = &options{
 		mode:   given(args, modes),
 		form:   readForm(args),
@@ -171,9 +175,7 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	if opt.sel, err = readSelection(args); err != nil {
 		return nil, err
 	}
-	if opt.redact, err = patterns.Read(args); err != nil {
-		return nil, err
-	}
+	opt.redact = set
 	if opt.form == "annotate" && opt.sel.Include == nil {
 		opt.sel.Include = &eventset.Set{Classes: outputEvents()}
 	}

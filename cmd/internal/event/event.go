@@ -139,6 +139,9 @@ func (p *plan) run(env *cli.Env) error {
 	defer t.Close()
 	p.secrets = redactFor(t)
 	defer p.secrets.close()
+	if p.secrets != nil {
+		env.Conceal = p.secrets.string
+	}
 	takeBeforeEvent(env.Getenv(spool.Env))
 	defer streams.MarkSpool(env)
 	switch p.source {

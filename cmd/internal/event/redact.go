@@ -30,6 +30,13 @@ func (list secrets) text(b []byte, cut bool) []byte {
 	return b
 }
 
+func (list secrets) string(text string) string {
+	for _, s := range list {
+		text = s.String(text)
+	}
+	return text
+}
+
 // lines returns the function that replaces in the lines of one input.
 func (list secrets) lines() func(line []byte, f capture.Flags) []byte {
 	if list == nil {
@@ -41,8 +48,11 @@ func (list secrets) lines() func(line []byte, f capture.Flags) []byte {
 	}
 	return func(line []byte, f capture.Flags) []byte {
 		more := redact.Ends
-		if f&capture.Continues != 0 {
+		switch {
+		case f&capture.Continues != 0:
 			more = redact.Continues
+		case f&capture.Return != 0:
+			more = redact.Returns
 		}
 		for i, l := range inputs {
 			var n int

@@ -28,7 +28,7 @@ type job struct {
 }
 
 func export(env *cli.Env, args *cli.Args) error {
-	opt, err := readOptions(args)
+	opt, err := readOptions(env, args)
 	if err != nil {
 		return err
 	}

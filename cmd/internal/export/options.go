@@ -84,8 +84,12 @@ type options struct {
 	strict   bool
 }
 
-func readOptions(args *cli.Args) (opt *options, err error) {
-	opt = &options{logs: args.Operands, dest: args.Value("output")}
+func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
+	set, err := patterns.Read(env, args)
+	if err != nil {
+		return nil, err
+	}
+	opt = &options{redact: set, logs: args.Operands, dest: args.Value("output")}
 	all := formats()
 	i := slices.IndexFunc(all, func(f format) bool { return f.name == args.Value("to") })
 	switch {
@@ -114,8 +118,7 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	if opt.sel, err = selection.Read(args); err != nil {
 		return nil, err
 	}
-	opt.redact, err = patterns.Read(args)
-	return opt, err
+	return opt, nil
 }
 
 // checkOptions refuses options that only other formats have.

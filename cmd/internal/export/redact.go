@@ -6,12 +6,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// conceal replaces the matches of --redact in all that is read of the logs, and in messages.
+// conceal replaces the matches of --redact in all that is read of the logs.
 func (j *job) conceal() {
 	if j.opt.redact == nil {
 		return
 	}
-	j.env.Conceal = j.opt.redact.String
 	for _, l := range j.logs {
 		l.redact = j.opt.redact.NewFilter(l.Reader.EventName)
 	}

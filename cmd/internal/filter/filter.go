@@ -58,6 +58,10 @@ func filter(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	defer s.Close()
+	if set := secrets(s); set != nil {
+		env.Conceal = set.String
+		ops = set.FilterOps(ops)
+	}
 	dry := args.Has("dry-run")
 	if len(ops) > 0 && !dry {
 		if err := eventset.Filter(s, ops); err != nil {

@@ -21,8 +21,9 @@ var Options = []cli.Option{
 // maxFile bounds a file of patterns.
 const maxFile = 1 << 20
 
-// Read returns the set that the options ask for, nil for none. Its errors do not show patterns.
-func Read(args *cli.Args) (*redact.Set, error) {
+// Read returns the set that the options ask for, nil for none, and makes the messages of the command hide what it
+// matches. Its errors do not show patterns.
+func Read(env *cli.Env, args *cli.Args) (*redact.Set, error) {
 	var given []string
 	n := 0
 	for _, g := range args.Given {
@@ -52,6 +53,7 @@ func Read(args *cli.Args) (*redact.Set, error) {
 	if err != nil {
 		return nil, cli.Usagef("invalid arguments for '--redact': %v", err)
 	}
+	env.Conceal = s.String
 	return s, nil
 }
 

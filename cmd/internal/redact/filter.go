@@ -143,8 +143,11 @@ func (f *Filter) output(rec *posixtrace.Record, more More) {
 	if err != nil {
 		return
 	}
-	if d.Continues {
+	switch {
+	case d.Continues:
 		more = Continues
+	case d.Return && more == Ends:
+		more = Returns
 	}
 	if line, n := f.next(rec, d.Line, more); n > 0 || len(line) == 0 || &line[0] != &d.Line[0] {
 		f.Count += uint64(n)

@@ -33,7 +33,15 @@ const (
 	Ends More = iota
 	// Continues: the text has more.
 	Continues
+	// Returns: a carriage return ends the piece. The next piece may begin another text, as of a progress bar, or
+	// go on with this one, as of a line editor at the end of a line of the terminal. A beginning of a match of fewer
+	// than beginning bytes does not count as a match.
+	Returns
 )
+
+// beginning is the length of a beginning of a match that is worth hiding although the text may end
+// there: many texts end with a letter that a token begins with.
+const beginning = 4
 
 // Piece returns b with all matches replaced, and their number. Without a match that is b itself.
 func (l *Line) Piece(b []byte, more More) ([]byte, int) {
@@ -45,6 +53,9 @@ func (l *Line) Piece(b []byte, more More) ([]byte, int) {
 // spans returns the parts of b to replace, none of which overlap, and the number of matches.
 func (l *Line) spans(b []byte, more More) (spans []span, n int) {
 	s := l.set
+	if more == Returns && len(b) > 0 && b[len(b)-1] == ' ' { // with which a line editor reaches the next line
+		b = b[:len(b)-1]
+	}
 	if s == nil || len(b) == 0 {
 		if more == Ends {
 			l.end()
@@ -130,7 +141,7 @@ func (m *matches) spans(s *Set, b []byte, more More) (spans []span, found, again
 	spans, _ = s.search(nil, b)
 	found = len(spans) > 0
 	m.resume(s, b[0])
-	if more == Continues {
+	if more != Ends {
 		s.starts.each(b, func(i int) {
 			if !m.isOpenOf(i) {
 				m.open = append(m.open, openMatch{pattern: i})
@@ -144,7 +155,7 @@ func (m *matches) spans(s *Set, b []byte, more More) (spans []span, found, again
 			spans = append(spans, span{0, head})
 			again = true
 		}
-		if more == Continues && tail < len(b) {
+		if hidden := len(b) - tail; more == Continues && hidden > 0 || more == Returns && hidden >= beginning {
 			spans = append(spans, span{tail, len(b)})
 		}
 		if len(o.pcs) > 0 {
@@ -152,15 +163,16 @@ func (m *matches) spans(s *Set, b []byte, more More) (spans []span, found, again
 		}
 	}
 	m.open = left
-	if more == Continues {
+	if more != Ends {
 		whole := wholeRunes(b)
 		s.starts.atEnd(whole, func(e ending) {
 			if e.n > len(m.started) {
 				m.started = bytes.Clone(whole[len(whole)-e.n:])
 			}
 		})
-		if m.started != nil {
-			spans = append(spans, span{len(whole) - len(m.started), len(b)})
+		from := len(whole) - len(m.started)
+		if m.started != nil && (more == Continues || len(b)-from >= beginning) {
+			spans = append(spans, span{from, len(b)})
 		}
 	}
 	return spans, found, again

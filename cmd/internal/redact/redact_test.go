@@ -208,13 +208,34 @@ func TestPiecesStarted(t *testing.T) {
 				part := parts[r.IntN(len(parts))]
 				b = append(b, part[:len(part)-r.IntN(2)*r.IntN(len(part))]...)
 			}
-			more := More(r.IntN(2))
+			more := More(r.IntN(3))
 			pieces = append(pieces, fmt.Sprintf("%q %d", b, more))
 			got, n := x.Next(slices.Clone(b), more)
 			want, m := y.Next(slices.Clone(b), more)
 			if !bytes.Equal(got, want) || n != m || x.Idle() != y.Idle() {
 				t.Fatalf("seed %d: %v: %q (%d), want %q (%d)", seed, pieces, got, n, want, m)
 			}
+		}
+	}
+}
+
+// A line that a carriage return ends may go on in the next one. A beginning that may be the end of an ordinary text
+// stays, if it is short.
+func TestReturns(t *testing.T) {
+	for _, tt := range []struct{ first, second, want1, want2 string }{
+		{"xhun", "ter2y", "xhun", "***y"},
+		{"xhunt", "er2y", "x***", "***y"},
+		{"xhunt ", "er2y", "x*** ", "***y"},
+		{"xhunt", "ing", "x***", "ing"},
+		{"push", "ed", "push", "ed"},
+		{"10% h", "20% h", "10% h", "20% h"},
+		{"x\x1b[1mhunt\x1b[m ", "\x1b[1mer2\x1b[my", "x\x1b[1m***\x1b[m ", "\x1b[1m***\x1b[my"},
+	} {
+		l := mustNew(t, "hunter2").NewLine()
+		a, _ := l.Next([]byte(tt.first), Returns)
+		b, _ := l.Next([]byte(tt.second), Ends)
+		if string(a) != tt.want1 || string(b) != tt.want2 || !l.Idle() {
+			t.Errorf("%q, %q: %q, %q; want %q, %q", tt.first, tt.second, a, b, tt.want1, tt.want2)
 		}
 	}
 }

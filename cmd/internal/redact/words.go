@@ -1,5 +1,12 @@
 package redact
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
 // Word is a text of a list, such as an argument of a program.
 type Word struct {
 	Text []byte
@@ -66,4 +73,22 @@ func (s *Set) Strings(args []string) ([]string, int) {
 		out[i] = string(text)
 	}
 	return out, n
+}
+
+// FilterOps replaces the matches in the names of a filter. An event whose name has a secret is recorded under
+// the name without it, so that "?" in the filter stands for each character of what replaces the secret.
+func (s *Set) FilterOps(ops []posixtrace.FilterOp) []posixtrace.FilterOp {
+	if s == nil {
+		return ops
+	}
+	out := slices.Clone(ops)
+	for i, op := range ops {
+		out[i].Patterns = slices.Clone(op.Patterns)
+		for k, p := range op.Patterns {
+			if name := s.String(p); name != p {
+				out[i].Patterns[k] = strings.ReplaceAll(name, Mark, "???")
+			}
+		}
+	}
+	return out
 }

@@ -36,9 +36,14 @@ type runPlan struct {
 	live      livePlan
 	strict    bool
 	redact    *redact.Set // nil for none
+	name      string      // of the stream, if it had a secret
 }
 
-func newRunPlan(args *cli.Args) (*runPlan, error) {
+func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
+	set, err := patterns.Read(env, args)
+	if err != nil {
+		return nil, err
+	}
 	p := &runPlan{
 		argv:      args.Operands,
 		log:       args.Value("log"),
@@ -49,6 +54,7 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 		summary:   args.Has("summary"),
 		report:    args.Value("report"),
 		strict:    args.Has("strict"),
+		redact:    set,
 	}
 	if len(p.argv) == 0 && !args.Has("pid") {
 		return nil, cli.Usagef("missing operand")
@@ -65,7 +71,6 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 	if v, ok := args.Lookup("dump"); ok {
 		p.dump = v
 	}
-	var err error
 	if p.attr, err = creation.Attributes(args, p.log != ""); err != nil {
 		return nil, err
 	}
@@ -83,8 +88,8 @@ func newRunPlan(args *cli.Args) (*runPlan, error) {
 	if p.last, err = args.Count("last", 50); err != nil {
 		return nil, err
 	}
-	p.redact, err = patterns.Read(args)
-	return p, err
+	p.name = creation.Conceal(&p.attr, p.redact.String)
+	return p, nil
 }
 
 func (p *runPlan) setLimit(args *cli.Args) (err error) {

@@ -17,13 +17,11 @@ import (
 // output, in the tracer in what it reads, and by ptrace-event in its data and by whichever process
 // drains the spool in its lines. Those find the patterns beside the stream.
 
-// conceal replaces the secrets in the messages and in the command line that the stream records.
-func (p *runPlan) conceal(env *cli.Env) {
-	if p.redact == nil {
-		return
+// conceal replaces the secrets in the command line that the stream records.
+func (p *runPlan) conceal() {
+	if p.redact != nil {
+		tool.RewriteCommandLine(p.redact.CommandLine)
 	}
-	env.Conceal = p.redact.String
-	tool.RewriteCommandLine(p.redact.CommandLine)
 }
 
 // publishRedact passes the patterns to the processes that record in the stream at this path. Without
@@ -76,8 +74,11 @@ func redactLines(set *redact.Set, count *atomic.Uint64) func(line []byte, f capt
 	l := set.NewLine()
 	return func(line []byte, f capture.Flags) []byte {
 		more := redact.Ends
-		if f&capture.Continues != 0 {
+		switch {
+		case f&capture.Continues != 0:
 			more = redact.Continues
+		case f&capture.Return != 0:
+			more = redact.Returns
 		}
 		line, n := l.Next(line, more)
 		if n > 0 {

@@ -60,7 +60,7 @@ Examples: ptrace-run -c -o build.trace -- make -j8
 		case args.Has(commandOption):
 			return becomeCommand(args)
 		}
-		p, err := newRunPlan(args)
+		p, err := newRunPlan(env, args)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ import (
 
 // run executes the plan.
 func (p *runPlan) run(env *cli.Env) error {
-	p.conceal(env)
+	p.conceal()
 	if p.attach != 0 {
 		return p.follow(env)
 	}
@@ -134,7 +134,9 @@ func (s *session) createStream(log *logfile.File) (err error) {
 	}
 	attr := s.plan.attr
 	attr.HoldLog = log != nil && log.Held
-	if attr.Name == "" {
+	if s.plan.name != "" {
+		attr.Name = creation.NameFor(s.plan.name)
+	} else if attr.Name == "" {
 		attr.Name = creation.NameFor(s.plan.redact.String(s.plan.target()))
 	} else if err := creation.CheckNameFree(attr.Name); err != nil {
 		return err
@@ -156,7 +158,7 @@ func (s *session) createStream(log *logfile.File) (err error) {
 		s.env.Note(note)
 	}
 	if len(s.plan.filter) > 0 {
-		err = eventset.Filter(s.stream, s.plan.filter)
+		err = eventset.Filter(s.stream, s.plan.redact.FilterOps(s.plan.filter))
 	}
 	if err == nil && s.plan.sync {
 		err = s.stream.SetSync(true)

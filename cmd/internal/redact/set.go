@@ -23,6 +23,7 @@ func Check(text string) error {
 func New(given []string) (*Set, error) {
 	s := &Set{given: given}
 	seen := map[string]bool{}
+	own := 0
 	for _, text := range given {
 		if seen[text] {
 			continue
@@ -39,10 +40,10 @@ func New(given []string) (*Set, error) {
 			if err != nil {
 				return nil, err
 			}
+			if own++; own > maxPatterns {
+				return nil, errMany
+			}
 			s.list = append(s.list, p)
-		}
-		if len(s.list) > maxPatterns {
-			return nil, errMany
 		}
 	}
 	if s.known != nil && len(s.list) == len(s.known.list) { // the common case

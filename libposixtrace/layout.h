@@ -124,7 +124,7 @@
 #define PXT_tagMask UINT64_C(0xffffffffc0000000)
 #define PXT_turning 128
 #define PXT_unfixed UINT64_C(0x8000000000000000)
-#define PXT_version 4194314
+#define PXT_version 4194315
 #define PXT_wasCleared UINT64_C(0x80000000000)
 
 struct pxt_stable {
@@ -348,8 +348,9 @@ struct pxt_header {
 	_Atomic uint64_t placed[64];
 	_Atomic uint64_t opened[16];
 	uint8_t patterns[64][256];
+	_Atomic uint64_t owing[16];
 };
-_Static_assert(sizeof(struct pxt_header) == 36552, "layout");
+_Static_assert(sizeof(struct pxt_header) == 36680, "layout");
 _Static_assert(offsetof(struct pxt_header, stable) == 0, "layout");
 _Static_assert(offsetof(struct pxt_header, missed) == 32, "layout");
 _Static_assert(offsetof(struct pxt_header, missedErr) == 36, "layout");
@@ -392,6 +393,7 @@ _Static_assert(offsetof(struct pxt_header, slots) == 11336, "layout");
 _Static_assert(offsetof(struct pxt_header, placed) == 19528, "layout");
 _Static_assert(offsetof(struct pxt_header, opened) == 20040, "layout");
 _Static_assert(offsetof(struct pxt_header, patterns) == 20168, "layout");
+_Static_assert(offsetof(struct pxt_header, owing) == 36552, "layout");
 
 /* registry */
 #define PXT_PG_Child 4

@@ -48,6 +48,22 @@ void pxt_add_lost(struct pxt_mem *m, uint64_t tick)
 	atomic_fetch_add(&m->h->markWords.losses, 1);
 }
 
+/* Accounts for an event that its source lost before a writer had it. A suspended stream has not lost it. */
+void pxt_lose(struct pxt_mem *m)
+{
+	uint64_t st = pxt_load(&m->h->front.state), now = pxt_now(m);
+	if (!(st & (PXT_Running | PXT_Full | PXT_LogFull)))
+		return;
+	pxt_add_lost(m, now);
+	if (m->policy != PXT_Loop && st & PXT_Running) {
+		/* No stop will report it. */
+		struct pxt_account *a = pxt_account(m, st);
+		if ((pxt_load(&a->reported) & PXT_lossMask) < PXT_maxLost)
+			atomic_fetch_add(&a->reported, 1);
+		pxt_cas(&m->h->markWords.pendingOverflow, 0, now);
+	}
+}
+
 /* The same if the lost word of account a is still l. */
 static bool add_lost_if(struct pxt_mem *m, struct pxt_account *a, uint64_t l, uint64_t tick)
 {

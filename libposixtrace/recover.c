@@ -101,6 +101,13 @@ void pxt_recover(struct pxt_mem *m, bool (*dead)(void *ctx, uint64_t slot, uint6
 			pxt_close_found(m, i, c, false);
 	}
 	for (uint64_t i = 1; i < PXT_MaxSlots; i++)
-		if (has(&gone, i))
+		if (has(&gone, i)) {
+			/* The process had accepted an event that it has not recorded. */
+			uint64_t bit = UINT64_C(1) << (i & 63);
+			if (pxt_load(&m->h->owing[i >> 6]) & bit) {
+				pxt_lose(m);
+				atomic_fetch_and(&m->h->owing[i >> 6], ~bit);
+			}
 			pxt_store(&m->h->slots[i], 0);
+		}
 }

@@ -186,6 +186,7 @@ bool pxt_is_future(struct pxt_mem *m, uint64_t tick);
 /* loss.c */
 struct pxt_account *pxt_account(struct pxt_mem *m, uint64_t st);
 void pxt_add_lost(struct pxt_mem *m, uint64_t tick);
+void pxt_lose(struct pxt_mem *m);
 bool pxt_no_room(struct pxt_mem *m, uint32_t id, uint64_t st);
 
 /* walk.c */

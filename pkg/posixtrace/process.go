@@ -139,6 +139,16 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 	return took
 }
 
+// owe is tool.Owe for a Process.
+func (p *Process) owe(id EventID, owing bool) {
+	if event.ID(id).Valid() {
+		for _, a := range p.streams {
+			a.w.Owe(event.ID(id), owing)
+		}
+	}
+	runtime.KeepAlive(p)
+}
+
 // Streams returns the paths of the streams that trace the process.
 func (p *Process) Streams() []string {
 	defer runtime.KeepAlive(p)

@@ -141,12 +141,27 @@ func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 
 func init() {
 	hook.Lose = func(r any, n uint64) { r.(*Recorder).lose(n) }
+	hook.Owe = func(r any, id uint32, owing bool) {
+		if r, ok := r.(*Recorder); ok {
+			r.owe(EventID(id), owing)
+			return
+		}
+		r.(*Process).owe(EventID(id), owing)
+	}
 }
 
 // lose is tool.Lose.
 func (r *Recorder) lose(n uint64) {
 	if r.a != nil && n > 0 {
 		r.s.c.mem.AddLost(n)
+	}
+	runtime.KeepAlive(r)
+}
+
+// owe is tool.Owe for a Recorder.
+func (r *Recorder) owe(id EventID, owing bool) {
+	if r.a != nil && event.ID(id).Valid() {
+		r.a.w.Owe(event.ID(id), owing)
 	}
 	runtime.KeepAlive(r)
 }

@@ -1,16 +1,17 @@
 // Package capture passes the output of a command through unchanged and records it
 // line by line.
 //
-// A Pump copies one pipe to the file that its output belongs to. It writes each batch
-// before it records the batch, so that output never waits for tracing. A Splitter
-// cuts the batch into lines and hands them to a Sink: Output records them as events,
-// and ptrace-event has Sinks of its own. A queue moves the recording of much output to
-// a goroutine of its own. A relay is a process that continues to copy pipes that are
-// still open when ptrace-run exits.
+// A Pump copies one pipe to the file that its output belongs to. It records each batch
+// before it writes the batch, so that a line that was shown is in the stream, whenever a
+// signal kills this process. A Splitter cuts the batch into lines and hands them to a Sink:
+// Output records them as events, and ptrace-event has Sinks of its own. The beginning of a
+// line is not an event yet; the sink announces it in the stream, where it counts as lost if
+// this process dies. A relay is a process that continues to copy pipes that are still open
+// when ptrace-run exits.
 //
 // The clock is read once per batch, and no line is copied: each line is recorded where
 // it was read, and the byte in front of it (the newline of the line before, which is
-// recorded already) carries the flags of the event.
+// recorded already) carries the flags of the event meanwhile.
 //
 // ptrace-run captures its command's output with this package; ptrace-event -l reads
 // its standard input with it.
@@ -38,9 +39,11 @@ const allFlags = NoNewline | Continues | Return
 type Sink interface {
 	// Batch precedes the lines that one read completed.
 	Batch()
-	// Line receives one line: framed[1:], without its newline or carriage return. framed[0] is
-	// scratch space. The sink may use framed until Line returns.
+	// Line receives one line: framed[1:], without its newline or carriage return. The sink may
+	// use framed until Line returns, and may change framed[0] in the meantime.
 	Line(framed []byte, f Flags)
+	// Partial follows the lines of a batch: whether the batch ends within a line.
+	Partial(line bool)
 }
 
 // Recorder is what Output needs of a posixtrace.Recorder.
@@ -55,7 +58,12 @@ type Output struct {
 	ev   posixtrace.EventInfo
 	flag [allFlags + 1]byte // the first byte of the event's data, by Flags
 
+	partial bool
+
 	OnBatch func(at int64) // if not nil, Batch calls it with the time of the batch
+
+	// Owe, if not nil, announces in the stream that a line has begun, and that it was recorded.
+	Owe func(id posixtrace.EventID, owing bool)
 
 	// Rewrite, if not nil, returns the line to be recorded in place of the one that was read.
 	Rewrite func(line []byte, f Flags) []byte
@@ -89,8 +97,22 @@ func (o *Output) Line(framed []byte, f Flags) {
 			framed = o.scratch
 		}
 	}
+	before := framed[0]
 	framed[0] = o.flag[f&allFlags]
 	o.rec.Record(o.ev, framed)
+	framed[0] = before
+	if f&Continues == 0 {
+		o.Partial(false)
+	}
+}
+
+// Partial announces a line that is not complete, or that it was recorded.
+func (o *Output) Partial(line bool) {
+	if line != o.partial {
+		if o.partial = line; o.Owe != nil {
+			o.Owe(o.ev.ID, line)
+		}
+	}
 }
 
 // LineLimit returns the length of the longest line that fits, beside the flags, into

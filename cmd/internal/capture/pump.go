@@ -17,7 +17,7 @@ const (
 	Left                 // the drain time is over and a process still holds the pipe
 )
 
-// Pump copies a pipe to the file that its output belongs to and hands its lines to a sink.
+// Pump hands the lines of a pipe to a sink and copies the pipe to the file that its output belongs to.
 type Pump struct {
 	In     int  // read end of the pipe; Run closes it unless the result is Left
 	Shared bool // other processes share In: the pump polls it and leaves it blocking
@@ -47,9 +47,10 @@ func (p *Pump) Run() Result {
 		unix.SetNonblock(p.In, true)
 	}
 	p.out, p.watched = finalityOf(p.Out), p.Out >= 0
-	lines := newQueue(p.Lines)
-	r := p.copy(lines)
-	lines.finish()
+	r := p.copy()
+	if p.Lines != nil {
+		p.Lines.finish()
+	}
 	if r != Left {
 		// After a failed write, the command gets SIGPIPE or EPIPE at its next one.
 		unix.Close(p.In)
@@ -57,8 +58,15 @@ func (p *Pump) Run() Result {
 	return r
 }
 
-func (p *Pump) copy(lines *queue) Result {
+func (p *Pump) copy() Result {
 	defer p.busy.Store(false)
+	var buf, room []byte // room is the part of buf to read a batch into
+	if p.Lines == nil {
+		room = make([]byte, batchSize)
+	} else {
+		buf = p.Lines.buffer()
+		room = p.Lines.room(buf)
+	}
 	var deadline time.Time // of the drain; zero while the command runs
 	ready := false
 	var again Backoff
@@ -73,9 +81,8 @@ func (p *Pump) copy(lines *queue) Result {
 				return Left
 			}
 		}
-		buf := lines.room()
 		p.busy.Store(true)
-		n, err := unix.Read(p.In, buf)
+		n, err := unix.Read(p.In, room)
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -89,9 +96,11 @@ func (p *Pump) copy(lines *queue) Result {
 			return EOF
 		}
 		again.Reset()
-		werr := p.write(buf[:n])
+		if p.Lines != nil {
+			p.Lines.split(buf, n)
+		}
+		werr := p.write(room[:n])
 		p.busy.Store(false)
-		lines.take(n)
 		if werr != nil {
 			if werr != unix.EPIPE {
 				p.Err = werr
@@ -100,7 +109,7 @@ func (p *Pump) copy(lines *queue) Result {
 		}
 		// After a short read the pipe is empty, and poll is cheaper than a read that
 		// fails. A pipe that never runs empty must not hide the end of the command.
-		ready = n == len(buf) && !p.Shared && deadline.IsZero() && turn%16 != 0
+		ready = n == len(room) && !p.Shared && deadline.IsZero() && turn%16 != 0
 	}
 }
 

@@ -45,8 +45,8 @@ func (s *Splitter) buffer() []byte { return make([]byte, s.head+batchSize) }
 // room returns the part of a buffer that the batch is read into.
 func (s *Splitter) room(buf []byte) []byte { return buf[s.head:] }
 
-// split cuts the first n bytes of a buffer's room into lines. The caller may reuse the
-// buffer afterwards.
+// split cuts the first n bytes of a buffer's room into lines, and leaves these bytes as they
+// are. The caller may reuse the buffer afterwards.
 func (s *Splitter) split(buf []byte, n int) {
 	if n <= 0 {
 		return
@@ -82,6 +82,7 @@ func (s *Splitter) split(buf []byte, n int) {
 	}
 	start = s.emitPieces(buf, start, known)
 	s.part = append(s.part[:1], buf[start:end]...)
+	s.sink.Partial(len(s.part) > 1)
 }
 
 // nextReturn returns the index of a carriage return that may end a line, or end.

@@ -18,8 +18,12 @@ type lines struct {
 
 func (l *lines) Batch() {}
 
+func (l *lines) Partial(bool) {}
+
 func (l *lines) Line(framed []byte, f Flags) {
+	before := framed[0]
 	framed[0] = 0xff
+	defer func() { framed[0] = before }()
 	line := string(framed[1:])
 	l.whole = append(l.whole, line...)
 	switch f {
@@ -54,6 +58,9 @@ func splitAs(terminal, returns bool, s string, limit int, chunks ...int) *lines 
 		n := min(len(s), chunks[min(i, len(chunks)-1)], batchSize)
 		copy(sp.room(buf), s[:n])
 		sp.split(buf, n)
+		if string(sp.room(buf)[:n]) != s[:n] {
+			panic("split has changed the batch")
+		}
 		s = s[n:]
 	}
 	sp.finish()

@@ -68,9 +68,10 @@ func inputFault(err error) error {
 
 // lineEvents records each line as an event of one type.
 type lineEvents struct {
-	target *target.Target
-	id     posixtrace.EventID
-	inside bool // in the rest of a line whose start was recorded
+	target  *target.Target
+	id      posixtrace.EventID
+	inside  bool // in the rest of a line whose start was recorded
+	partial bool // in a line of which nothing was recorded
 
 	rewrite func(line []byte, f capture.Flags) []byte
 }
@@ -83,6 +84,14 @@ func (l *lineEvents) Line(framed []byte, f capture.Flags) {
 		l.target.Refused = true
 	}
 	l.inside = f&capture.Continues != 0
+	l.Partial(false)
+}
+
+func (l *lineEvents) Partial(line bool) {
+	if line = line && !l.inside; line != l.partial {
+		l.partial = line
+		l.target.Owe(l.id, line)
+	}
 }
 
 // batch records one event for each line of standard input, which names the event.
@@ -102,6 +111,8 @@ type batchEvents struct {
 }
 
 func (b *batchEvents) Batch() {}
+
+func (b *batchEvents) Partial(bool) {}
 
 func (b *batchEvents) Line(framed []byte, f capture.Flags) {
 	inside := b.inside

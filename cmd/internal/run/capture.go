@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // capturePlan selects the output of the command that is recorded.
@@ -130,6 +131,7 @@ func (t *taps) run(s *session) {
 			s.env.Note("output is not recorded: " + cli.Reason(err))
 		} else {
 			out := capture.NewOutput(rec, tap.id, s.child.PID)
+			out.Owe = func(id posixtrace.EventID, owing bool) { tool.Owe(rec, id, owing) }
 			out.Rewrite = redactLines(s.plan.redact, &s.redacted)
 			if s.spool != nil {
 				out.OnBatch = s.spool.Mark

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // Target is a connection to the streams.
@@ -129,6 +130,16 @@ func (t *Target) Record(id posixtrace.EventID, data []byte) bool {
 		return t.process.Event(id, data) > 0
 	}
 	return false
+}
+
+// Owe announces an event to be recorded later, as tool.Owe does.
+func (t *Target) Owe(id posixtrace.EventID, owing bool) {
+	switch {
+	case t.rec != nil:
+		tool.Owe(t.rec, id, owing)
+	case t.process != nil:
+		tool.Owe(t.process, id, owing)
+	}
 }
 
 // ID returns the id of an event name, or 0 without a stream.

@@ -46,6 +46,14 @@ func RewriteCommandLine(f func(argv []string) []string) { hook.CommandLine.Store
 // methods of r, Lose is not safe for concurrent use with them.
 func Lose(r *posixtrace.Recorder, n uint64) { hook.Lose(r, n) }
 
+// Owe announces that this process has accepted an event of type id, such as a line whose end it has not
+// read, and will record it by r. If the process is killed before it calls Owe with owing false, the event
+// counts as lost. r owes at most one event; closing r ends what it owes. Like the methods of r, Owe is
+// not safe for concurrent use with them.
+func Owe[R *posixtrace.Recorder | *posixtrace.Process](r R, id posixtrace.EventID, owing bool) {
+	hook.Owe(r, uint32(id), owing)
+}
+
 // Controller is a process on whose behalf this one creates and controls streams, as the agent of the C
 // library does. The death of either process shuts the streams down.
 type Controller struct {

@@ -37,3 +37,7 @@ var (
 // Lose is the body of tool.Lose. recorder is a *posixtrace.Recorder. posixtrace sets it when it is
 // initialized.
 var Lose func(recorder any, n uint64)
+
+// Owe is the body of tool.Owe. recorder is a *posixtrace.Recorder or a *posixtrace.Process, id an
+// EventID. posixtrace sets it when it is initialized.
+var Owe func(recorder any, id uint32, owing bool)

@@ -335,6 +335,8 @@ type header struct {
 	opened [maxOpens]atomic.Uint64
 
 	patterns [MaxPatterns][patternSize]byte
+
+	owing [MaxSlots / 64]atomic.Uint64 // by slot, 1: its writer has accepted an event that it has not recorded
 }
 
 const headerSize = (int(unsafe.Sizeof(header{})) + 4095) &^ 4095

@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version includes the size of a word: programs with words of another size must not use the file
 // (INH-15).
-const version = 10 | bits.UintSize<<16
+const version = 11 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (

@@ -38,6 +38,7 @@ func (m *Mem) TakeSlotHeld(p sys.Proc, dead func(sys.Proc) bool, hold func(slot 
 // FreeSlot gives a slot back. Its writer must be closed.
 func (m *Mem) FreeSlot(slot uint64) {
 	if slot > 0 && slot < MaxSlots {
+		m.setOwing(slot, false)
 		m.h.slots[slot].Store(0)
 	}
 }
@@ -93,10 +94,24 @@ func (m *Mem) RecoverSlots(dead func(slot uint64, p sys.Proc) bool) {
 	m.recoverOpened(gone)
 	m.closeAllAside()
 	m.reclaimOpen()
-	for i := range gone {
+	for i := range uint64(MaxSlots) {
 		if gone[i] {
-			m.h.slots[i].Store(0)
+			if m.owing(i) {
+				m.AddLost(1)
+			}
+			m.FreeSlot(i)
 		}
+	}
+}
+
+// owing reports whether the writer of a slot has accepted an event that it has not recorded.
+func (m *Mem) owing(slot uint64) bool { return m.h.owing[slot/64].Load()>>(slot%64)&1 != 0 }
+
+func (m *Mem) setOwing(slot uint64, owing bool) {
+	if owing {
+		m.h.owing[slot/64].Or(1 << (slot % 64))
+	} else if m.owing(slot) {
+		m.h.owing[slot/64].And(^(uint64(1) << (slot % 64)))
 	}
 }
 

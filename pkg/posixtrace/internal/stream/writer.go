@@ -135,6 +135,10 @@ func (w *Writer) Wants(id event.ID) bool {
 	return st&(Running|Full|LogFull) != 0 && w.front.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
 }
 
+// Owe announces that the writer has accepted an event of type id and will record it later, or has done so
+// (owing false). If the process dies in between, recovery counts the event as lost.
+func (w *Writer) Owe(id event.ID, owing bool) { w.m.setOwing(w.slot, owing && w.Wants(id)) }
+
 // Record is Append for an event as a whole.
 func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 	if e.Span.Key != 0 || e.Tick != 0 || !w.ticks {

@@ -27,8 +27,11 @@ type Pump struct {
 	Drain time.Duration
 	// Lines receives what was read; nil to record nothing.
 	Lines *Splitter
+	// Persist: when the output cannot be written for another reason than that its reader has closed
+	// it, go on to record, and leave the reason in Err.
+	Persist bool
 
-	Err   error // the reason for Broken, nil if the reader of the output closed it
+	Err   error // why writing failed, nil if the reader of the output closed it
 	InErr error // why a read failed, which counts as the end of the input
 
 	busy    atomic.Bool // some input may not have been written yet
@@ -101,10 +104,14 @@ func (p *Pump) copy() Result {
 		}
 		werr := p.write(room[:n])
 		p.busy.Store(false)
-		if werr != nil {
-			if werr != unix.EPIPE {
-				p.Err = werr
-			}
+		switch {
+		case werr == nil:
+		case werr != unix.EPIPE && p.Persist:
+			p.discard(werr)
+		case werr != unix.EPIPE:
+			p.Err = werr
+			return Broken
+		default:
 			return Broken
 		}
 		// After a short read the pipe is empty, and poll is cheaper than a read that
@@ -157,6 +164,8 @@ func (p *Pump) wait(deadline *time.Time) readiness {
 			return readable
 		}
 		switch r := fds[1].Revents; {
+		case p.out.final(r) && p.out.all != 0 && p.Persist:
+			p.discard(unix.EIO) // as the next write would fail
 		case p.out.final(r):
 			return gone
 		case r != 0:
@@ -174,6 +183,11 @@ func (p *Pump) isDone() bool {
 	unix.SetNonblock(p.Done, true)
 	n, err := unix.Read(p.Done, make([]byte, 1))
 	return n >= 0 && err == nil
+}
+
+// discard discards the output from now on.
+func (p *Pump) discard(why error) {
+	p.Err, p.Out, p.watched = why, -1, false
 }
 
 // write writes all of b. It waits if another process made the output non-blocking.

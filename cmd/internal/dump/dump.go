@@ -56,7 +56,10 @@ func dump(env *cli.Env, args *cli.Args) error {
 		}
 	}
 	var interrupted func() os.Signal
-	if opt.follow {
+	switch {
+	case slices.ContainsFunc(inputs, func(in *input) bool { return in.pipe != nil }):
+		signals.OutlastFirst()
+	case opt.follow:
 		ctx, interrupted = signals.CatchInterrupts(ctx)
 	}
 	if opt.cursor != "" {

@@ -132,6 +132,9 @@ func (p *plan) check() error {
 
 // run records the events.
 func (p *plan) run(env *cli.Env) error {
+	if p.source != "" && p.source != "run" {
+		outlast()
+	}
 	t, err := p.target()
 	if err != nil {
 		return err

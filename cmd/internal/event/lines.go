@@ -30,7 +30,6 @@ func (p *plan) lines(t *target.Target) error {
 		out = 1
 	}
 	if p.tee && cli.WasClosed(os.Stdout) {
-		// The lines still become events, as tee(1) still writes its other files.
 		pumpInput(&lineEvents{target: t, id: id, rewrite: p.secrets.lines()}, -1)
 		return cli.Failure("write error", syscall.EBADF)
 	}
@@ -42,19 +41,28 @@ func (p *plan) lines(t *target.Target) error {
 
 // pumpInput passes the lines of standard input to sink and copies them to the descriptor
 // out, or nowhere if out is -1. If the reader of our output is gone, SIGPIPE ends the
-// process, as it ends tee(1).
+// process, as it ends tee(1). If the output cannot be written for another reason, the lines still
+// become events, as tee(1) still writes its other files.
 func pumpInput(sink capture.Sink, out int) error {
-	pump := &capture.Pump{In: 0, Shared: true, Out: out, Done: -1, Lines: capture.NewSplitter(sink, maxLine)}
+	pump := &capture.Pump{In: 0, Shared: true, Out: out, Done: -1, Lines: capture.NewSplitter(sink, maxLine), Persist: true}
 	if pump.Run() == capture.Broken {
-		if pump.Err != nil {
-			return cli.Failure("write error", pump.Err)
-		}
 		signals.DieBy(unix.SIGPIPE)
+	}
+	if pump.Err != nil {
+		return cli.Failure("write error", pump.Err)
 	}
 	if pump.InErr == unix.EIO {
 		return nil // the end of a terminal
 	}
 	return inputFault(pump.InErr)
+}
+
+// outlast makes this process read its input to the end, whatever asks it to end meanwhile. At a
+// terminal, the user who types the input ends it so.
+func outlast() {
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err != nil {
+		signals.Outlast()
+	}
 }
 
 // inputFault returns what a command reports for an error of standard input.

@@ -26,6 +26,8 @@ type console struct {
 	tty    int // the user's terminal; -1: there is none, or it is not ours to control
 	pump   *capture.Pump
 
+	limited bool // the command has a time limit, which ends it also while it is stopped
+
 	mu         sync.Mutex
 	child      *child.Process
 	link       *link // to its monitor

@@ -24,6 +24,9 @@ func (t *console) stopped(sig syscall.Signal) {
 	wantsTerminal := sig == unix.SIGTTIN || sig == unix.SIGTTOU
 	if !(wantsTerminal && !t.foreground && t.tty >= 0 && signals.Foreground(t.tty)) {
 		t.restore()
+		if wantsTerminal && t.limited && !inOrphanedGroup() {
+			return // if ptrace-run stopped too, no process would end the command
+		}
 		t.stopJob(sig)
 		if wantsTerminal && inOrphanedGroup() {
 			// No process will ever put us in the foreground. Put the command in the

@@ -26,6 +26,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	}
 	deliver := func(sig syscall.Signal) { signals.PassOn(sig, s.plan.limit.send) }
 	if s.term = taps.term; s.term != nil {
+		s.term.limited = s.plan.limit.enabled()
 		deliver = func(sig syscall.Signal) { s.term.handleSignal(sig, s.plan.limit.send) }
 	} else {
 		s.plan.limit.enterGroup()
@@ -47,7 +48,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.replaceLog()
 	s.confirmTraced()
 	s.startLive()
-	s.plan.limit.start(s.child)
+	s.plan.limit.start(s.child, s.term != nil)
 	end := time.Now().Add(s.plan.limit.limit)
 	var terminated atomic.Bool
 	s.signals.Forward(func(sig syscall.Signal) {

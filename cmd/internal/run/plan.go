@@ -94,7 +94,7 @@ func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
 
 func (p *runPlan) setLimit(args *cli.Args) (err error) {
 	l := &p.limit
-	l.signal = unix.SIGTERM
+	l.signal, l.foreground = unix.SIGTERM, args.Has("foreground")
 	if l.limit, err = args.Duration("timeout", 0); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -10,14 +12,17 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 )
 
 // timeLimit ends a command after some time, as timeout(1) does. ptrace-run and the command
-// then have a process group of their own, so that signals reach the command's children too.
+// then have a process group of their own, so that signals reach the command's children too. At a
+// terminal, that group is in the background, unless foreground is set.
 type timeLimit struct {
-	limit     time.Duration // 0: none
-	killAfter time.Duration // 0: never
-	signal    syscall.Signal
+	limit      time.Duration // 0: none
+	killAfter  time.Duration // 0: never
+	signal     syscall.Signal
+	foreground bool // leave the command in our process group, and signal it alone
 
 	sending sync.Mutex // held while a signal is sent to the group
 
@@ -30,10 +35,15 @@ type timeLimit struct {
 // enabled reports whether there is a limit at all.
 func (t *timeLimit) enabled() bool { return t.limit > 0 }
 
-// start starts the timer.
-func (t *timeLimit) start(c *child.Process) {
+// start starts the timer. console: the command has a terminal of its own.
+func (t *timeLimit) start(c *child.Process, console bool) {
 	t.child = c
 	if t.enabled() {
+		if console {
+			signal.Ignore(unix.SIGTTOU) // our own writes; the console handles stops of the command
+		} else {
+			signal.Ignore(terminalStops...)
+		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.timer = time.AfterFunc(t.limit, func() { t.expire(t.signal) })
@@ -64,7 +74,8 @@ func (t *timeLimit) expire(sig syscall.Signal) {
 	t.killLater() // whatever the signal is: the command may ignore it
 }
 
-// send sends a signal to the command, and with a time limit to the whole group.
+// send sends a signal to the command, and with a time limit to the whole group, unless that is not
+// its own.
 // The command is killed if it has not ended killAfter after a signal that asks it to.
 func (t *timeLimit) send(sig syscall.Signal) {
 	t.sending.Lock()
@@ -77,14 +88,18 @@ func (t *timeLimit) sendAll(sig syscall.Signal) {
 		t.child.Signal(sig)
 		return
 	}
-	t.child.SignalAll(sig)
+	send := t.child.SignalAll
+	if t.foreground {
+		send = t.child.Signal
+	}
+	send(sig)
 	switch sig {
 	case unix.SIGTSTP, unix.SIGWINCH, unix.SIGKILL, unix.SIGCONT:
 		return
 	}
 	t.killLater()
 	// A stopped process could not react to the signal.
-	t.child.SignalAll(unix.SIGCONT)
+	send(unix.SIGCONT)
 }
 
 // killLater kills the command killAfter later, if it has not ended by then. A second call does
@@ -120,11 +135,25 @@ func parseSignal(s string) (syscall.Signal, error) {
 	return 0, cli.Usagef("%s: invalid signal", s)
 }
 
+// terminalStops are the signals that stop a process group in the background which reads from its
+// terminal or writes to it. They must not stop ptrace-run, or no process would end the command.
+var terminalStops = []os.Signal{unix.SIGTTIN, unix.SIGTTOU}
+
 // enterGroup makes this process the leader of a process group, if there is a limit. It is
-// one already if a shell with job control has started it.
+// one already if a shell with job control has started it. The command is not to ignore
+// terminalStops: exec resets a signal that is caught, so enterGroup catches them, and start, when
+// the command has been executed, ignores them.
 func (t *timeLimit) enterGroup() {
-	if t.enabled() {
+	if !t.enabled() {
+		return
+	}
+	if !t.foreground {
 		unix.Setpgid(0, 0)
+	}
+	for _, sig := range terminalStops {
+		if !signals.Ignored(sig.(syscall.Signal)) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	}
 	var interrupted func() os.Signal
 	switch {
-	case slices.ContainsFunc(inputs, func(in *input) bool { return in.pipe != nil }):
+	case !slices.ContainsFunc(inputs, func(in *input) bool { return in.pipe == nil }):
 		signals.OutlastFirst()
 	case opt.follow:
 		ctx, interrupted = signals.CatchInterrupts(ctx)

@@ -2,9 +2,18 @@
 package traced
 
 import (
+	"os"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 )
 
-func TestMain(m *testing.M) { ctest.Main(m) }
+// oweVariable makes the test binary oweAndWait with the stream it names.
+const oweVariable = "POSIXTRACE_TEST_OWE"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(oweVariable); path != "" {
+		oweAndWait(path)
+	}
+	ctest.Main(m)
+}

@@ -62,7 +62,7 @@ type Output struct {
 
 	OnBatch func(at int64) // if not nil, Batch calls it with the time of the batch
 
-	// Owe, if not nil, announces in the stream that a line has begun, and that it was recorded.
+	// Owe, if not nil, announces in the stream that a line has started, and that it was recorded.
 	Owe func(id posixtrace.EventID, owing bool)
 
 	// Rewrite, if not nil, returns the line to be recorded in place of the one that was read.

@@ -44,6 +44,10 @@ func dump(env *cli.Env, args *cli.Args) error {
 		defer cancel()
 	}
 	out := &sink{env: env}
+	piped := !args.Has("stream") && readsPipes(args.Operands)
+	if piped {
+		signals.OutlastFirst()
+	}
 	inputs, err := openInputs(env, args, opt, out)
 	if err != nil {
 		return err
@@ -56,10 +60,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 		}
 	}
 	var interrupted func() os.Signal
-	switch {
-	case !slices.ContainsFunc(inputs, func(in *input) bool { return in.pipe == nil }):
-		signals.OutlastFirst()
-	case opt.follow:
+	if opt.follow && !piped {
 		ctx, interrupted = signals.CatchInterrupts(ctx)
 	}
 	if opt.cursor != "" {
@@ -90,6 +91,20 @@ func dump(env *cli.Env, args *cli.Args) error {
 		}
 	}
 	return nil
+}
+
+// readsPipes reports whether all operands are pipes or sockets.
+func readsPipes(operands []string) bool {
+	for _, name := range operands {
+		st, err := os.Stdin.Stat()
+		if name != "-" {
+			st, err = os.Stat(name)
+		}
+		if err != nil || st.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+			return false
+		}
+	}
+	return len(operands) > 0
 }
 
 // show writes what the mode selects.

@@ -3,6 +3,7 @@ package script_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -53,7 +54,7 @@ while :; do sleep 0.02; done
 				})
 				h.wait("first line", func() bool {
 					_, err := os.Stat(filepath.Join(h.dir, "started"))
-					return err == nil && hasRead(reader)
+					return err == nil && hasRead(reader, sig)
 				})
 				unix.Kill(-group, sig)
 				cmd.Wait()
@@ -65,11 +66,30 @@ while :; do sleep 0.02; done
 	}
 }
 
-// hasRead reports whether a command waits for more input than its pipe has held so far.
-func hasRead(pid int) bool {
+// hasRead reports whether a command waits for more input than its pipe has held so far, and does so
+// whether or not sig comes: ptrace-event ignores it, and ptrace-dump is beyond its start.
+func hasRead(pid int, sig syscall.Signal) bool {
 	name := "/proc/" + strconv.Itoa(pid)
 	argv, err := os.ReadFile(name + "/cmdline")
-	if err != nil || !strings.HasPrefix(string(argv), "ptrace-") {
+	switch {
+	case err != nil:
+		return false
+	case strings.HasPrefix(string(argv), "ptrace-event"):
+		status, _ := os.ReadFile(name + "/status")
+		_, ignored, _ := strings.Cut(string(status), "\nSigIgn:\t")
+		ignored, _, _ = strings.Cut(ignored, "\n")
+		if set, err := strconv.ParseUint(ignored, 16, 64); err != nil || set>>(sig-1)&1 == 0 {
+			return false
+		}
+	case strings.HasPrefix(string(argv), "ptrace-dump"):
+		list, _ := filepath.Glob(name + "/task/*/wchan")
+		if !slices.ContainsFunc(list, func(wchan string) bool {
+			b, _ := os.ReadFile(wchan)
+			return strings.HasSuffix(string(b), "pipe_read")
+		}) {
+			return false
+		}
+	default:
 		return false
 	}
 	f, err := os.OpenFile(name+"/fd/0", os.O_RDONLY|unix.O_NONBLOCK, 0)

@@ -107,13 +107,8 @@ EXPORT void posixtrace_event(trace_event_id_t, const void *restrict, size_t)
 EXPORT int posixtrace_eventid_open(const char *restrict, trace_event_id_t *restrict)
 	__attribute__((alias("posix_trace_eventid_open")));
 
-#define MAX_USER_EVENTS TRACE_USER_EVENT_MAX
-
-static bool may_add(void *page)
-{
-	_Atomic uint32_t *names = pxt_page32(page, PXT_PG_offUserNames);
-	return atomic_load(names) < MAX_USER_EVENTS - 1 && atomic_fetch_add(names, 1) + 1 < MAX_USER_EVENTS;
-}
+/* How many names a process registers: the unnamed event is one more type. */
+#define MAX_NAMES (TRACE_USER_EVENT_MAX - 1)
 
 /* An error number for the application. */
 static int number(int err)
@@ -145,7 +140,8 @@ EXPORT int posix_trace_eventid_open(const char *restrict name, trace_event_id_t 
 	if (err < 0) {
 		pxt_miss_by_name(r, err);
 	} else {
-		err = pxt_names_id(r, pxt_page_family(h->page), name, len, may_add, h->page, &found);
+		err = pxt_names_id(r, pxt_page_family(h->page), name, len,
+				   pxt_page32(h->page, PXT_PG_offUserNames), MAX_NAMES, &found);
 		if (err == 0)
 			pxt_learn(found);
 		if (atomic_load(pxt_page32(h->page, PXT_PG_offWord)) != 0)

@@ -374,9 +374,31 @@ out:
 	return err;
 }
 
-/* Adds a name to the locked file, unless it is there. */
+/* Writes a record to the locked file, behind what is known, with a checksum that is wrong. */
+static int write_draft(struct pxt_names *t, int fd, uint8_t *b, uint32_t size)
+{
+	put32(b, ~checksum(b + 4, size - 4));
+	return write_at(fd, b, size, t->end);
+}
+
+/* Writes the right checksum: the record is there for all processes. */
+static int write_final(struct pxt_names *t, int fd, uint8_t *b, uint32_t size)
+{
+	long done;
+	put32(b, checksum(b + 4, size - 4));
+	done = pxt_pwrite(fd, b, 4, t->end);
+	if (done == 4)
+		return 0;
+	pxt_truncate(fd, t->end);
+	return done < 0 ? (int)done : -ENOSPC;
+}
+
+/*
+ * Adds a name to the locked file, unless it is there. The filters decide on it when the file has room for
+ * it, since it gets no event type otherwise.
+ */
 static int add_name(struct pxt_room *r, struct pxt_names *t, int fd, const char *name, size_t len,
-		    bool (*may)(void *), void *ctx, uint32_t *id)
+		    _Atomic uint32_t *used, uint32_t most, uint32_t *id)
 {
 	uint8_t *b = r->record;
 	struct record k;
@@ -387,27 +409,30 @@ static int add_name(struct pxt_room *r, struct pxt_names *t, int fd, const char 
 	err = grow(t, size);
 	if (err < 0)
 		return err;
-	if (t->next[0] >= limit(0) || !may(ctx)) {
+	if (t->next[0] >= limit(0) || atomic_load(used) >= most) {
 		*id = PXT_EV_Unnamed;
 		return 0;
 	}
-	pxt_patterns_apply(r, t->family, t->next[0], name, len);
 	memset(b, 0, size);
 	put32(b + 4, t->next[0]);
 	b[8] = (uint8_t)len;
 	memcpy(b + PXT_PG_recHeader, name, len);
-	put32(b, checksum(b + 4, size - 4));
 	*id = t->next[0];
-	err = write_at(fd, b, size, t->end);
+	err = write_draft(t, fd, b, size);
 	if (err < 0)
 		return err;
+	pxt_patterns_apply(r, t->family, *id, name, len);
+	err = write_final(t, fd, b, size);
+	if (err < 0)
+		return err;
+	atomic_fetch_add(used, 1);
 	k = take_apart(b);
 	add(t, b, &k);
 	return 0;
 }
 
-int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t len, bool (*may)(void *), void *ctx,
-		 uint32_t *id)
+int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t len, _Atomic uint32_t *used,
+		 uint32_t most, uint32_t *id)
 {
 	struct pxt_names *t = names_of(family);
 	int fd, err = 0;
@@ -415,7 +440,7 @@ int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t l
 		return err;
 	err = lock_file(r, family, &fd);
 	if (err == 0) {
-		err = add_name(r, t, fd, name, len, may, ctx, id);
+		err = add_name(r, t, fd, name, len, used, most, id);
 		pxt_flock(fd, LOCK_UN);
 	} else if (fd >= 0) { /* another process of the family may have added it */
 		if (refresh(r, t, fd) == 0 && (*id = lookup(t, name, len)) != 0)

@@ -2,6 +2,7 @@
 #ifndef PXT_NAMES_H
 #define PXT_NAMES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,11 +16,11 @@
 int pxt_names_open(struct pxt_room *r, uint64_t family);
 
 /*
- * The id of a user event name in a family, which is added if may, asked for a new name only, agrees;
- * otherwise it is PXT_EV_Unnamed. 0 or a negative error number.
+ * The id of a user event name in a family. A new name is added, and counted in *used, unless that is most
+ * already; then its id is PXT_EV_Unnamed. 0 or a negative error number.
  */
-int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t len, bool (*may)(void *), void *ctx,
-		 uint32_t *id);
+int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t len, _Atomic uint32_t *used,
+		 uint32_t most, uint32_t *id);
 
 /* Whether the family has a name for a user id. */
 bool pxt_names_have(struct pxt_room *r, uint32_t id);

@@ -35,27 +35,32 @@ bool pxt_match(const char *pattern, size_t plen, const char *name, size_t len)
 }
 
 /*
- * The last pattern that matches decides. No event has the id yet, so no instant matters; and the
- * stream's lock is not taken, whose holder may be waiting for the caller.
+ * The last pattern that matches decides. If none does, the id gets the bit that all ids of its class have
+ * that have no name: the filter may have another bit from a name whose registration was cut short. No
+ * event has the id yet, so no instant matters; and the stream's lock is not taken, whose holder may be
+ * waiting for the caller.
  */
 void pxt_decide(struct pxt_header *h, uint32_t id, const char *name, size_t len)
 {
 	uint8_t pattern[PXT_patternSize];
-	uint32_t n = atomic_load(&h->npat);
+	uint32_t n = atomic_load(&h->npat), last = (id < PXT_EV_FirstDynamic ? PXT_EV_FirstDynamic : PXT_EV_Max) - 1;
+	_Atomic uint64_t *filter = h->front.filter[atomic_load(&h->front.state) / PXT_second & 1];
 	uint64_t bit = UINT64_C(1) << (id & 63);
+	bool reject = atomic_load(&filter[last >> 6]) >> (last & 63) & 1, found = false;
 	if (n > PXT_MaxPatterns)
 		n = PXT_MaxPatterns;
-	while (n-- > 0) {
-		memcpy(pattern, h->patterns[n], sizeof pattern); /* a copy: the file may change */
-		if (pattern[1] > PXT_MaxPattern || !pxt_match((char *)pattern + 2, pattern[1], name, len))
-			continue;
-		_Atomic uint64_t *w = &h->front.filter[atomic_load(&h->front.state) / PXT_second & 1][id >> 6];
-		if (pattern[0] == 1)
-			atomic_fetch_or(w, bit);
-		else
-			atomic_fetch_and(w, ~bit);
+	if (n == 0)
 		return;
+	while (n-- > 0 && !found) {
+		memcpy(pattern, h->patterns[n], sizeof pattern); /* a copy: the file may change */
+		found = pattern[1] <= PXT_MaxPattern && pxt_match((char *)pattern + 2, pattern[1], name, len);
+		if (found)
+			reject = pattern[0] == 1;
 	}
+	if (reject)
+		atomic_fetch_or(&filter[id >> 6], bit);
+	else
+		atomic_fetch_and(&filter[id >> 6], ~bit);
 }
 
 struct apply {

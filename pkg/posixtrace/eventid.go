@@ -110,7 +110,6 @@ func (s *Stream) EventID(name string) (EventID, error) {
 		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
 	}
 	// The name counts against the limit of the traced process (MAP-09).
-	may := func() bool { return true }
 	if p := s.c.mem.Target(); p.PID != 0 {
 		if page, err := s.c.dir.Page(p, false); err == nil {
 			defer page.Close()
@@ -119,7 +118,7 @@ func (s *Stream) EventID(name string) (EventID, error) {
 			return id, fail(op, err, syscall.ENOMEM)
 		}
 	}
-	id, _, err := names.Open(name, false, may)
+	id, _, err := names.Open(name, false, nil)
 	return EventID(id), fail(op, err, syscall.ENOMEM)
 }
 
@@ -163,7 +162,7 @@ func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 			conns, opened = familyStreams(d, family), true
 		}
 		for _, c := range conns {
-			c.decide(id, name)
+			c.mem.Decide(id, name)
 		}
 	})
 	defer func() {

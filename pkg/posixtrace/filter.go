@@ -161,7 +161,7 @@ func openNames(d *registry.Dir, family uint64) (*registry.Names, error) {
 // applyPatterns applies the patterns of all streams of a family to a new event type.
 func applyPatterns(d *registry.Dir, family uint64, id event.ID, name string) {
 	for _, c := range familyStreams(d, family) {
-		c.decide(id, name)
+		c.mem.Decide(id, name)
 		c.release()
 	}
 }
@@ -183,12 +183,4 @@ func familyStreams(d *registry.Dir, family uint64) (conns []*conn) {
 		}
 	}
 	return conns
-}
-
-// decide applies the patterns of the stream to a new event type.
-func (c *conn) decide(id event.ID, name string) {
-	if len(c.mem.Patterns()) == 0 {
-		return
-	}
-	c.mem.Decide(id, name)
 }

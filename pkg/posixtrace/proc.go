@@ -34,9 +34,12 @@ func withPage(d *registry.Dir, page *registry.Page) (*proc, error) {
 
 // eventID returns the id of a name, and registers a new name for the process.
 func (p *proc) eventID(name string) (EventID, error) {
-	id, _, err := p.names.Open(name, false, func() bool {
-		p.page.Renew()
-		return p.page.AddUserNames(0) < UserEventMax-1 && p.page.AddUserNames(1) < UserEventMax
+	id, _, err := p.names.Open(name, false, &registry.Quota{
+		Left: func() bool {
+			p.page.Renew()
+			return p.page.AddUserNames(0) < UserEventMax-1 // the unnamed event is one more type
+		},
+		Use: func() { p.page.AddUserNames(1) },
 	})
 	return EventID(id), err
 }

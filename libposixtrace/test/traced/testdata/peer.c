@@ -5,6 +5,7 @@
  *   event ID N       N events of a type; their data are numbers
  *   unnamed TEXT     one event without a name of its own
  *   count N          opens N names, "n 0" ..., and prints how many ids differ from the unnamed one
+ *   fail N NAME      tries to open N names, "NAME.0" ..., while no file can grow; how many of them failed
  *   exec             runs this program again
  *   fork             goes on in a child; the parent waits for it
  *   daemon           goes on in a child in a session of its own; the parent ends at once
@@ -16,6 +17,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +55,28 @@ static void count(int names)
 	printf("%d %d %u\n", err, named, last);
 }
 
+static void fail(int names, const char *prefix)
+{
+	char name[300];
+	trace_event_id_t id;
+	int failed = 0;
+	struct rlimit all, none;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &all);
+	none = all;
+	none.rlim_cur = 1;
+	setrlimit(RLIMIT_FSIZE, &none);
+	for (int i = 0; i < names; i++) {
+		snprintf(name, sizeof name, "%s.%d", prefix, i);
+		failed += posix_trace_eventid_open(name, &id) != 0;
+	}
+	setrlimit(RLIMIT_FSIZE, &all);
+	printf("%d\n", failed);
+}
+
 static void obey(char *line, char **argv)
 {
+	char text[256];
 	trace_event_id_t id;
 	unsigned n;
 	int status;
@@ -70,6 +92,8 @@ static void obey(char *line, char **argv)
 		puts("done");
 	} else if (sscanf(line, "count %u", &n) == 1) {
 		count((int)n);
+	} else if (sscanf(line, "fail %u %255s", &n, text) == 2) {
+		fail((int)n, text);
 	} else if (!strcmp(line, "exec")) {
 		execv("/proc/self/exe", argv);
 		perror("exec");

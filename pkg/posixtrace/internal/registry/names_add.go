@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"syscall"
@@ -10,8 +11,9 @@ import (
 )
 
 // BeforePublish sets a function that is called for every name that Open adds, before another
-// process can see the name: the place to update filters. The function must not call methods of n,
-// nor wait. nil is none.
+// process can see the name: the place to update filters. The file has room for the name by then. If the
+// process is killed before the name is visible, the next name gets the same id, and another call. The
+// function must not call methods of n, nor wait. nil is none.
 func (n *Names) BeforePublish(f func(id event.ID, name string)) {
 	if f == nil {
 		n.hook.Store(nil)
@@ -20,12 +22,19 @@ func (n *Names) BeforePublish(f func(id event.ID, name string)) {
 	n.hook.Store(&f)
 }
 
-// Open returns the number of a user or system name, and adds a new name if mayAdd, when not nil,
-// agrees. mayAdd is called only for a new name. A user name that cannot be added gets
-// event.Unnamed. Predefined names have their predefined numbers.
+// Quota bounds how many names are added. Both functions are called under the lock of the names: Left for
+// a new name, which is added if Left returns true, and Use when it was added.
+type Quota struct {
+	Left func() bool
+	Use  func()
+}
+
+// Open returns the number of a user or system name, and adds a new name if the quota, when not nil,
+// allows it. A user name that cannot be added gets event.Unnamed. Predefined names have their predefined
+// numbers.
 //
 // Errors: ENAMETOOLONG; ENOSPC a system name that cannot be added, or no space for the file.
-func (n *Names) Open(name string, system bool, mayAdd func() bool) (id event.ID, added bool, err error) {
+func (n *Names) Open(name string, system bool, q *Quota) (id event.ID, added bool, err error) {
 	if len(name) > event.NameMax {
 		return 0, false, fmt.Errorf("event name of %d bytes: %w", len(name), syscall.ENAMETOOLONG)
 	}
@@ -56,17 +65,17 @@ func (n *Names) Open(name string, system bool, mayAdd func() bool) (id event.ID,
 		return id, false, nil
 	}
 	id, _ = n.next(class(system)) // the lock keeps it from changing
-	if id >= limit(class(system)) || mayAdd != nil && !mayAdd() {
+	if id >= limit(class(system)) || q != nil && !q.Left() {
 		if system {
 			return 0, false, fmt.Errorf("event type %q: no more names: %w", name, syscall.ENOSPC)
 		}
 		return event.Unnamed, false, nil
 	}
-	if f := n.hook.Load(); f != nil {
-		(*f)(id, name)
-	}
-	if err := n.write(appendRecord(nil, id, system, name)); err != nil {
+	if err := n.publish(appendRecord(nil, id, system, name), Type{id, name}); err != nil {
 		return 0, false, err
+	}
+	if q != nil {
+		q.Use()
 	}
 	return id, true, nil
 }
@@ -100,6 +109,7 @@ func (n *Names) OpenSystem(list []string) ([]event.ID, error) {
 	ids := make([]event.ID, len(list))
 	added := make(map[string]event.ID)
 	var records []byte
+	var types []Type
 	next, _ := n.next(class(true))
 	for i, name := range list {
 		if len(name) > event.NameMax {
@@ -116,17 +126,14 @@ func (n *Names) OpenSystem(list []string) ([]event.ID, error) {
 		if next >= limit(class(true)) {
 			return nil, fmt.Errorf("event type %q: no more names: %w", name, syscall.ENOSPC)
 		}
-		if f := n.hook.Load(); f != nil {
-			(*f)(next, name)
-		}
-		records = appendRecord(records, next, true, name)
+		records, types = appendRecord(records, next, true, name), append(types, Type{next, name})
 		ids[i], added[name] = next, next
 		next++
 	}
 	if records == nil {
 		return ids, nil
 	}
-	return ids, n.write(records)
+	return ids, n.publish(records, types...)
 }
 
 // reconcile brings table and file together under the file's lock. As a rule that is a refresh. A
@@ -161,6 +168,28 @@ func (n *Names) next(class byte) (event.ID, int64) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.t.next[class], n.t.end
+}
+
+// publish appends the records of new types to the file, which is locked, and to the table. First it writes
+// them with a wrong checksum in the first one, so that no reader takes any of them; then it calls the
+// hook for each; the right checksum publishes them all.
+func (n *Names) publish(b []byte, types ...Type) error {
+	draft := bytes.Clone(b)
+	draft[0] ^= 0xff
+	if err := n.write(draft); err != nil {
+		return err
+	}
+	if f := n.hook.Load(); f != nil {
+		for _, t := range types {
+			(*f)(t.ID, t.Name)
+		}
+	}
+	_, end := n.next(0)
+	if _, err := n.f.WriteAt(b[:4], end); err != nil {
+		n.f.Truncate(end)
+		return err
+	}
+	return n.refresh()
 }
 
 // write appends records to the file, which is locked, and to the table.

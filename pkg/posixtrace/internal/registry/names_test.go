@@ -82,7 +82,7 @@ func TestNamesMayAdd(t *testing.T) {
 	d := testDir(t)
 	n := openNames(t, d)
 	asked := 0
-	no := func() bool { asked++; return false }
+	no := &Quota{Left: func() bool { asked++; return false }}
 	if id, added, err := n.Open("a", false, no); id != event.Unnamed || added || err != nil || asked != 1 {
 		t.Errorf("refused: %d %v %v, asked %d times", id, added, err, asked)
 	}

@@ -39,24 +39,31 @@ func (m *Mem) SetPatterns(ps []Pattern) {
 }
 
 // Decide applies the patterns to a name before its id is published: the last
-// match decides. It does not take the stream's lock, whose holder may be waiting for the caller. No
-// event has the id yet, so no instant matters. The caller excludes changes of the filter by other
-// means.
+// match decides. If none matches, the id gets the bit that all ids of its class have that have no name:
+// the filter may have another bit from a name whose registration was cut short. Decide does not take the
+// stream's lock, whose holder may be waiting for the caller. No event has the id yet, so no instant
+// matters. The caller excludes changes of the filter by other means.
 func (m *Mem) Decide(id event.ID, name string) {
-	if !id.Valid() {
+	ps := m.Patterns()
+	if !id.Valid() || len(ps) == 0 {
 		return
 	}
-	ps := m.Patterns()
+	last := event.FirstDynamic - 1
+	if id > last {
+		last = event.Max - 1
+	}
+	filter := &m.h.filter[m.h.state.Load()/second&1]
+	reject := filter[last>>6].Load()>>(last&63)&1 != 0
 	for i := len(ps) - 1; i >= 0; i-- {
 		if Match(ps[i].Glob, name) {
-			w := &m.h.filter[m.h.state.Load()/second&1][id>>6]
-			if ps[i].Reject {
-				w.Or(1 << (id & 63))
-			} else {
-				w.And(^uint64(1 << (id & 63)))
-			}
-			return
+			reject = ps[i].Reject
+			break
 		}
+	}
+	if reject {
+		filter[id>>6].Or(1 << (id & 63))
+	} else {
+		filter[id>>6].And(^uint64(1 << (id & 63)))
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "kernel.h"
 
 #define FD_PATH 40
+#define RENAME_WAIT 5000000 /* ns: a holder renames a file, unless it is stopped */
 #define NOREPLACE 1 /* RENAME_NOREPLACE, whose header musl does not have */
 
 static void put_fd_path(char *to, int fd)
@@ -384,16 +385,17 @@ static int rename_checked(int dir, const char *from, const char *to)
 	int err, at = pxt_openat(dir, ".", O_RDONLY | O_DIRECTORY, 0);
 	if (at < 0)
 		return at;
-	if (pxt_flock(at, LOCK_EX) < 0) { /* on NFS, a directory cannot be locked */
-		err = pxt_linkat(dir, from, to);
-		if (err == 0)
-			err = pxt_unlinkat(dir, from, 0);
-	} else {
+	err = pxt_flock_within(at, RENAME_WAIT);
+	if (err == 0) {
 		err = pxt_statat(dir, to, &st, AT_SYMLINK_NOFOLLOW);
 		if (err == 0)
 			err = -EEXIST;
 		else if (err == -ENOENT)
 			err = (int)pxt_retry(SYS_renameat2, dir, from, dir, to, 0);
+	} else if (err != -EAGAIN) { /* on NFS, a directory cannot be locked */
+		err = pxt_linkat(dir, from, to);
+		if (err == 0)
+			err = pxt_unlinkat(dir, from, 0);
 	}
 	pxt_close(at);
 	return err;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 
 #include "append.h"
 #include "dir.h"
@@ -116,10 +117,36 @@ static int number(int err)
 	return err <= -4096 ? ENOMEM : -err;
 }
 
-EXPORT int posix_trace_eventid_open(const char *restrict name, trace_event_id_t *restrict id)
+/* One try; -EAGAIN: another process has the lock of the names. last: there is no other try. */
+static int try_open(const char *name, size_t len, bool last, uint32_t *found)
 {
 	struct pxt_hot *h = PXT_HOT;
-	struct pxt_room *r;
+	struct pxt_room *r = pxt_enter(&h->lock, false);
+	int err;
+	if (!r)
+		return -EAGAIN;
+	pxt_maps_again();
+	err = pxt_proc_open(r, true);
+	if (err < 0) {
+		if (err != -EAGAIN || last)
+			pxt_miss_by_name(r, err);
+	} else {
+		err = pxt_names_id(r, pxt_page_family(h->page), name, len,
+				   pxt_page32(h->page, PXT_PG_offUserNames), MAX_NAMES, found);
+		if (err == 0)
+			pxt_learn(*found);
+		if (atomic_load(pxt_page32(h->page, PXT_PG_offWord)) != 0)
+			pxt_table_renew(r);
+	}
+	pxt_leave(r);
+	return err;
+}
+
+#define LOCK_WAIT UINT64_C(3000000000) /* a signal may have stopped the holder of the lock of the names */
+
+EXPORT int posix_trace_eventid_open(const char *restrict name, trace_event_id_t *restrict id)
+{
+	uint64_t pause = 20000, end = 0;
 	uint32_t found = 0;
 	size_t len;
 	int err;
@@ -132,22 +159,17 @@ EXPORT int posix_trace_eventid_open(const char *restrict name, trace_event_id_t 
 		return EAGAIN;
 	pxt_env_capture();
 	pxt_maps_count();
-	r = pxt_enter(&h->lock, false);
-	if (!r)
-		return EAGAIN;
-	pxt_maps_again();
-	err = pxt_proc_open(r, true);
-	if (err < 0) {
-		pxt_miss_by_name(r, err);
-	} else {
-		err = pxt_names_id(r, pxt_page_family(h->page), name, len,
-				   pxt_page32(h->page, PXT_PG_offUserNames), MAX_NAMES, &found);
-		if (err == 0)
-			pxt_learn(found);
-		if (atomic_load(pxt_page32(h->page, PXT_PG_offWord)) != 0)
-			pxt_table_renew(r);
+	/* It waits without the lock of this process, which a trace point may need meanwhile. */
+	for (;;) {
+		uint64_t now = pxt_clock(CLOCK_MONOTONIC);
+		if (end == 0)
+			end = now + LOCK_WAIT;
+		err = try_open(name, len, now >= end, &found);
+		if (err != -EAGAIN || now >= end)
+			break;
+		pxt_sleep(pause);
+		pause = pause < 1000000 ? 2 * pause : 2000000;
 	}
-	pxt_leave(r);
 	if (err == 0)
 		*id = found;
 	return number(err);

@@ -17,7 +17,6 @@
 #define MAX_NAMES (PXT_EV_Max - PXT_EV_FirstUser)
 #define BUCKETS 8192
 #define FEW 32 /* names that are found without buckets, whose memory most programs never touch */
-#define LOCK_WAIT UINT64_C(3000000000) /* a signal may stop the holder of the lock */
 
 /* The memory for more names than pxt_hot has room for. */
 struct pxt_more_names {
@@ -246,8 +245,9 @@ static int open_names(struct pxt_room *r, uint64_t family, int flags)
 }
 
 /*
- * Opens and locks the file. *fd is open even if its lock was not to be had for seconds (EAGAIN): the
- * file can be read without.
+ * Opens and locks the file, without waiting: a signal may have stopped the holder of the lock, and trace
+ * points wait for the caller. *fd is open even if another process has the lock (EAGAIN): the file can be
+ * read without.
  */
 static int lock_file(struct pxt_room *r, uint64_t family, int *fd)
 {
@@ -259,7 +259,7 @@ static int lock_file(struct pxt_room *r, uint64_t family, int *fd)
 			continue; /* swept while it was opened */
 		if (*fd < 0)
 			return *fd;
-		err = pxt_flock_within(*fd, LOCK_WAIT);
+		err = pxt_flock(*fd, LOCK_EX | LOCK_NB);
 		if (err < 0)
 			return err;
 		if (pxt_fstat(*fd, &st) < 0 || st.st_nlink > 0)
@@ -359,21 +359,6 @@ static struct pxt_names *names_of(uint64_t family)
 	return t;
 }
 
-int pxt_names_open(struct pxt_room *r, uint64_t family)
-{
-	struct pxt_names *t = names_of(family);
-	int fd, err = lock_file(r, family, &fd);
-	if (err == 0)
-		pxt_flock(fd, LOCK_UN);
-	else if (err != -EAGAIN || fd < 0)
-		goto out;
-	err = refresh(r, t, fd);
-out:
-	if (fd >= 0)
-		pxt_close(fd);
-	return err;
-}
-
 /* Writes a record to the locked file, behind what is known, with a checksum that is wrong. */
 static int write_draft(struct pxt_names *t, int fd, uint8_t *b, uint32_t size)
 {
@@ -451,13 +436,13 @@ int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t l
 	return err;
 }
 
-bool pxt_names_have(struct pxt_room *r, uint32_t id)
+bool pxt_names_have(struct pxt_room *r, uint64_t family, uint32_t id)
 {
-	struct pxt_names *t = &PXT_HOT->names;
-	if (t->family == 0)
-		return false;
+	struct pxt_names *t;
+	pxt_names_after_fork(r, family);
+	t = names_of(family);
 	if (id >= t->next[0]) {
-		int fd = open_names(r, t->family, 0);
+		int fd = open_names(r, family, 0);
 		if (fd >= 0) {
 			refresh(r, t, fd);
 			pxt_close(fd);
@@ -475,13 +460,17 @@ int pxt_names_restore(struct pxt_room *r, uint64_t family, int removed, int *loc
 	if (t->end == 0)
 		return 0;
 	err = lock_file(r, family, &fd);
-	if (err < 0) {
-		if (fd >= 0)
-			pxt_close(fd);
-		return err;
+	if (err == 0) {
+		*lock = fd;
+		return reconcile(r, t, fd);
 	}
-	*lock = fd;
-	return reconcile(r, t, fd);
+	if (fd >= 0) {
+		uint32_t end, next[2];
+		if (alike(r, t, fd, &end, next) == 0 && end == t->end)
+			err = 0; /* they are there */
+		pxt_close(fd);
+	}
+	return err;
 }
 
 /*
@@ -521,23 +510,26 @@ void pxt_names_before_fork(void)
 
 /*
  * fork may have interrupted a change, so only sound records count. If another process, which made the
- * page, has given the numbers to other names, they stay with those.
+ * page, has given the numbers to other names, they stay with those. While another process has the lock
+ * of a file that lacks names, the child does not know them; its next lookup retries.
  */
 void pxt_names_after_fork(struct pxt_room *r, uint64_t family)
 {
 	struct pxt_names *t = &PXT_HOT->names;
 	uint32_t end = at_fork.end;
 	struct record k;
-	int lock = -1;
+	int err, lock = -1;
 	if (!end || t->end || at_fork.family == family)
 		return;
 	*t = at_fork;
-	at_fork.end = 0;
 	forget(t, family);
 	while (t->end < end && parse(records(t) + t->end, end - t->end, &k) && add(t, records(t) + t->end, &k))
 		;
-	if (pxt_names_restore(r, family, -1, &lock) < 0)
+	err = pxt_names_restore(r, family, -1, &lock);
+	if (err < 0)
 		forget(t, family);
+	if (err != -EAGAIN)
+		at_fork.end = 0;
 	if (lock >= 0)
 		pxt_names_unlock(lock);
 }

@@ -10,20 +10,17 @@
 #include "room.h"
 
 /*
- * Reads the names of a family, and creates its file if there is none. The process knows the names of
- * one family at a time.
- */
-int pxt_names_open(struct pxt_room *r, uint64_t family);
-
-/*
+ * No function waits for the lock of the names. The process knows the names of one family at a time.
+ *
  * The id of a user event name in a family. A new name is added, and counted in *used, unless that is most
- * already; then its id is PXT_EV_Unnamed. 0 or a negative error number.
+ * already; then its id is PXT_EV_Unnamed. 0 or a negative error number, EAGAIN if another process has the
+ * lock.
  */
 int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t len, _Atomic uint32_t *used,
 		 uint32_t most, uint32_t *id);
 
 /* Whether the family has a name for a user id. */
-bool pxt_names_have(struct pxt_room *r, uint32_t id);
+bool pxt_names_have(struct pxt_room *r, uint64_t family, uint32_t id);
 
 /*
  * For a process without a page: write the names that it is to begin with to the file of its family.

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 
 #include "clock.h"
@@ -308,7 +309,7 @@ static int remove_old(struct pxt_room *r)
 	fd = pxt_open_own(r, r->dir, name, O_RDWR);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	err = pxt_flock(fd, 2); /* LOCK_EX */
+	err = pxt_flock(fd, LOCK_EX | LOCK_NB);
 	if (err == 0 && pxt_pread(fd, r->page, PXT_PG_pageSize, 0) == PXT_PG_pageSize &&
 	    pxt_page_check(r, r->page, r->self) == PXT_PG_pageOld) {
 		err = pxt_fstat(fd, &st);
@@ -397,6 +398,10 @@ static int create_page(struct pxt_room *r, uint8_t *mapped, uint8_t **page, bool
 			err = pxt_names_restore(r, family, old.names, &names);
 	} else if (n == 0) {
 		err = pxt_names_inherit(r, family, &names);
+		for (int i = 0; i < 3 && err == -EAGAIN; i++) {
+			family = r->founded = pxt_random(); /* a sweep has the lock of the new file */
+			err = pxt_names_inherit(r, family, &names);
+		}
 	}
 	if (err == 0)
 		err = publish(r, r->own.session, list, n, family, old.page, page);

@@ -59,21 +59,21 @@ const char *pxt_env(enum pxt_var v)
 #define WAIT_STEP 10000000 /* ns */
 #define WAIT_STEPS 100
 
-static _Atomic uint64_t stuck_until;
+static _Atomic bool stuck; /* a thread has waited in vain for the present holder */
 
 /*
- * The lock holds the id of its holder's thread. The holder has signals blocked and waits for no
- * other thread; but it may be stopped by a debugger, or a handler of a fault has left it by
- * siglongjmp. Trace points then go on without it.
+ * The lock holds the id of its holder's thread. The holder has signals blocked and waits for no other
+ * thread and no other process, so that it is soon done; but it may be stopped by a debugger, or a handler
+ * of a fault has left it by siglongjmp. Trace points then go on without it.
  */
 static bool take(_Atomic uint32_t *lock, bool try)
 {
 	uint32_t me = pxt_gettid(), v = 0;
 	if (atomic_compare_exchange_strong(lock, &v, me))
 		return true;
-	if (try || (v & ~WAITERS) == me || pxt_clock(CLOCK_MONOTONIC) < atomic_load(&stuck_until))
+	if (try || (v & ~WAITERS) == me)
 		return false;
-	for (int i = 0; i < WAIT_STEPS; i++) {
+	for (int i = 0; i < WAIT_STEPS && !atomic_load(&stuck); i++) {
 		v = atomic_load(lock);
 		if (v == 0) {
 			/* Others may be waiting still. */
@@ -85,12 +85,13 @@ static bool take(_Atomic uint32_t *lock, bool try)
 			continue;
 		pxt_futex_wait(lock, v | WAITERS, WAIT_STEP, false);
 	}
-	atomic_store(&stuck_until, pxt_clock(CLOCK_MONOTONIC) + UINT64_C(10000000000));
+	atomic_store(&stuck, true);
 	return false;
 }
 
 static void drop(_Atomic uint32_t *lock)
 {
+	atomic_store_explicit(&stuck, false, memory_order_relaxed);
 	if (atomic_exchange(lock, 0) & WAITERS)
 		pxt_futex_wake(lock, 1, false);
 }

@@ -349,8 +349,8 @@ bool pxt_knows(uint32_t id)
 	r = pxt_own_memory() ? pxt_enter(&h->lock, false) : NULL;
 	if (!r)
 		return false;
-	if (pxt_proc_open(r, false) == 0 && pxt_names_open(r, pxt_page_family(h->page)) == 0)
-		have = pxt_names_have(r, id);
+	if (pxt_proc_open(r, false) == 0)
+		have = pxt_names_have(r, pxt_page_family(h->page), id);
 	pxt_leave(r);
 	if (have) {
 		atomic_store(&h->unknown, 0);

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -67,7 +68,7 @@ func OpenEventID(name string) (EventID, error) {
 	if len(name) > EventNameMax {
 		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
 	}
-	p, err := traced.open()
+	p, err := traced.openWithin(3 * time.Second)
 	if err != nil {
 		return 0, fail(op, err, syscall.ENOMEM)
 	}

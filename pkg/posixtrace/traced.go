@@ -1,6 +1,7 @@
 package posixtrace
 
 import (
+	"errors"
 	"os"
 	"reflect"
 	"runtime"
@@ -89,8 +90,19 @@ func (t *tracedProcess) open() (*proc, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, err := t.openLocked()
-	if err != nil {
+	if err != nil && !errors.Is(err, syscall.EAGAIN) { // the caller retries, or a trace point does
 		t.missed.noteByName(err)
+	}
+	return p, err
+}
+
+// openWithin is open that retries for a while when another process has a lock: a trace point of another
+// goroutine does not wait for it meanwhile.
+func (t *tracedProcess) openWithin(wait time.Duration) (*proc, error) {
+	p, err := t.open()
+	for end := time.Now().Add(wait); errors.Is(err, syscall.EAGAIN) && time.Now().Before(end); {
+		time.Sleep(2 * time.Millisecond)
+		p, err = t.open()
 	}
 	return p, err
 }
@@ -127,7 +139,8 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 }
 
 // move continues with a new page, which a controller has made after the trace directory or its
-// files were removed. The old page stays mapped: trace points of other goroutines read it.
+// files were removed. The old page stays mapped: trace points of other goroutines read it. If move
+// fails, the old page is still the process's, and says so (Moved).
 func (t *tracedProcess) move() {
 	d, err := openDir()
 	if err != nil {
@@ -185,7 +198,7 @@ func (t *tracedProcess) renew() *table {
 	if t.missed.byName {
 		t.inherit(p)
 	}
-	failed := t.missed.byName
+	failed := t.missed.byName || p.page.Moved()
 	now := atomic.LoadUint32(p.page.Word())
 	if old != nil && old.again == 0 && old.word == now {
 		return old

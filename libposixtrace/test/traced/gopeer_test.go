@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
@@ -27,16 +28,45 @@ func init() {
 	}
 }
 
+// open returns what the peer says of a name.
+func open(name string) int {
+	id, err := posixtrace.OpenEventID(name)
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return -int(no)
+	}
+	return int(id)
+}
+
+var opened = make(chan int, 1)
+
 func obey(verb, rest string) {
 	switch verb {
 	case "open":
-		id, err := posixtrace.OpenEventID(rest)
-		var no syscall.Errno
-		if errors.As(err, &no) {
-			fmt.Println(-int(no))
-			return
+		fmt.Println(open(rest))
+	case "longest":
+		var id posixtrace.EventID
+		var ms int
+		fmt.Sscan(rest, &id, &ms)
+		var longest time.Duration
+		n := 0
+		for end := time.Now().Add(time.Duration(ms) * time.Millisecond); time.Now().Before(end); n++ {
+			before := time.Now()
+			posixtrace.Event(id, []byte("long"))
+			longest = max(longest, time.Since(before))
+			time.Sleep(100 * time.Microsecond)
 		}
-		fmt.Println(uint32(id))
+		fmt.Println(longest.Microseconds(), n)
+	case "beside":
+		started := make(chan struct{})
+		go func() {
+			close(started)
+			opened <- open(rest)
+		}()
+		<-started
+		fmt.Println("done")
+	case "opened":
+		fmt.Println(<-opened)
 	case "event":
 		var id, n uint32
 		fmt.Sscan(rest, &id, &n)

@@ -6,6 +6,9 @@
  *   unnamed TEXT     one event without a name of its own
  *   count N          opens N names, "n 0" ..., and prints how many ids differ from the unnamed one
  *   fail N NAME      tries to open N names, "NAME.0" ..., while no file can grow; how many of them failed
+ *   longest ID N     events of a type for N ms; how long the longest trace point took, in us, and their number
+ *   beside NAME      a thread opens a name; the answer comes before that is done
+ *   opened           waits for the thread; the id or a negative error number
  *   exec             runs this program again
  *   fork             goes on in a child; the parent waits for it
  *   daemon           goes on in a child in a session of its own; the parent ends at once
@@ -17,12 +20,14 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <trace.h>
@@ -74,6 +79,44 @@ static void fail(int names, const char *prefix)
 	printf("%d\n", failed);
 }
 
+static long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void longest(trace_event_id_t id, long ms)
+{
+	long most = 0, end = now() + 1000 * ms;
+	unsigned n = 0;
+	for (long before = now(); before < end; n++) {
+		posix_trace_event(id, &n, sizeof n);
+		long took = now() - before;
+		if (took > most)
+			most = took;
+		usleep(100);
+		before = now();
+	}
+	printf("%ld %u\n", most, n);
+}
+
+static struct {
+	pthread_t thread;
+	char name[256];
+	int result;
+	volatile int started;
+} other;
+
+static void *open_beside(void *p)
+{
+	trace_event_id_t id;
+	other.started = 1;
+	int err = posix_trace_eventid_open(other.name, &id);
+	other.result = err ? -err : (int)id;
+	return p;
+}
+
 static void obey(char *line, char **argv)
 {
 	char text[256];
@@ -94,6 +137,17 @@ static void obey(char *line, char **argv)
 		count((int)n);
 	} else if (sscanf(line, "fail %u %255s", &n, text) == 2) {
 		fail((int)n, text);
+	} else if (sscanf(line, "longest %u %255s", &n, text) == 2) {
+		longest(n, atol(text));
+	} else if (sscanf(line, "beside %255s", other.name) == 1) {
+		other.started = 0;
+		pthread_create(&other.thread, NULL, open_beside, NULL);
+		while (!other.started)
+			usleep(100);
+		puts("done");
+	} else if (!strcmp(line, "opened")) {
+		pthread_join(other.thread, NULL);
+		printf("%d\n", other.result);
 	} else if (!strcmp(line, "exec")) {
 		execv("/proc/self/exe", argv);
 		perror("exec");

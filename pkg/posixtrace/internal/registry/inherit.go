@@ -83,7 +83,7 @@ func (d *Dir) copyFamily(from, to uint64) (done func(), err error) {
 	if err != nil {
 		return done, err
 	}
-	if err := n.lockFile(); err != nil {
+	if err := n.lockFile(0); err != nil {
 		n.Close()
 		return done, err
 	}

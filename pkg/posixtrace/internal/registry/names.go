@@ -27,13 +27,14 @@ type Names struct {
 	t  *table
 }
 
-// Names opens the names of a family, and creates the file if there is none.
+// Names opens the names of a family, and creates the file if there is none. It waits for no lock: a
+// trace point may be the caller.
 func (d *Dir) Names(family uint64) (*Names, error) {
 	if family == 0 {
 		return nil, fmt.Errorf("names of family 0: %w", syscall.EINVAL)
 	}
 	n := &Names{d: d, family: family, t: newTable()}
-	switch err := n.lockFile(); {
+	switch err := n.lockFile(0); {
 	case err == nil:
 		sys.Funlock(n.f)
 	case errors.Is(err, syscall.EAGAIN) && n.f != nil: // the file can be read without the lock
@@ -50,13 +51,13 @@ func (d *Dir) Names(family uint64) (*Names, error) {
 	return n, nil
 }
 
-// lockWait bounds the wait for the lock of a file of names. Holders keep it briefly, but a signal
-// may stop one just then, and a traced process must not stop with it.
+// lockWait bounds the wait for the lock of a file of names to add one. Holders keep it briefly, but a
+// signal may stop one just then, and a traced process must not stop with it.
 var lockWait = 3 * time.Second // tests set it
 
 // lockFile locks the file, and opens it if it is not open or was swept. The caller holds n.adding,
-// or n is new. Errors: EAGAIN another process has held the lock for lockWait.
-func (n *Names) lockFile() error {
+// or n is new. Errors: EAGAIN another process has held the lock for so long.
+func (n *Names) lockFile(wait time.Duration) error {
 	for range 100 {
 		if n.f == nil {
 			f, err := n.d.openOwn(namesName(n.family), os.O_RDWR|os.O_CREATE)
@@ -68,7 +69,7 @@ func (n *Names) lockFile() error {
 			}
 			n.setFile(f)
 		}
-		if err := sys.FlockWithin(n.f, lockWait); err != nil {
+		if err := sys.FlockWithin(n.f, wait); err != nil {
 			return fmt.Errorf("lock %s: %w", n.f.Name(), err)
 		}
 		st, err := sys.Fstat(n.f)

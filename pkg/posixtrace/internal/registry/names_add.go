@@ -54,7 +54,7 @@ func (n *Names) Open(name string, system bool, q *Quota) (id event.ID, added boo
 	if id := n.lookup(k); id != 0 {
 		return id, false, nil
 	}
-	if err := n.lockFile(); err != nil {
+	if err := n.lockFile(lockWait); err != nil {
 		return 0, false, err
 	}
 	defer func() { sys.Funlock(n.f) }()
@@ -85,7 +85,7 @@ func (n *Names) Open(name string, system bool, q *Quota) (id event.ID, added boo
 func (n *Names) While(f func(all []Type) error) error {
 	n.adding.Lock()
 	defer n.adding.Unlock()
-	if err := n.lockFile(); err != nil {
+	if err := n.lockFile(lockWait); err != nil {
 		return err
 	}
 	defer func() { sys.Funlock(n.f) }()
@@ -99,7 +99,7 @@ func (n *Names) While(f func(all []Type) error) error {
 func (n *Names) OpenSystem(list []string) ([]event.ID, error) {
 	n.adding.Lock()
 	defer n.adding.Unlock()
-	if err := n.lockFile(); err != nil {
+	if err := n.lockFile(lockWait); err != nil {
 		return nil, err
 	}
 	defer func() { sys.Funlock(n.f) }()

@@ -1,8 +1,10 @@
 package registry
 
 import (
+	"fmt"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -11,14 +13,17 @@ import (
 // the file that another process of the family has made in its place.
 
 // Move switches to the file of another directory. That gets the names that it lacks now or, if its
-// lock is taken, with the next name that is added.
+// lock is taken, with the next name that is added. Errors: EAGAIN another goroutine waits for the lock of
+// the former file.
 func (n *Names) Move(d *Dir) error {
+	if !n.adding.TryLock() {
+		return fmt.Errorf("names of family %016x: %w", n.family, syscall.EAGAIN)
+	}
+	defer n.adding.Unlock()
 	f, err := d.openOwn(namesName(n.family), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
-	n.adding.Lock()
-	defer n.adding.Unlock()
 	n.mu.Lock()
 	if n.f != nil {
 		n.f.Close()

@@ -110,7 +110,7 @@ func (d *Dir) removeOld(p sys.Proc) error {
 		return ignoreMissing(err)
 	}
 	defer f.Close()
-	if err := sys.Flock(f, true, true); err != nil {
+	if err := sys.Flock(f, true, false); err != nil {
 		return err
 	}
 	var b [pageSize]byte
@@ -157,6 +157,10 @@ func (d *Dir) createPage(p sys.Proc) (*Page, error) {
 		}
 	} else if len(entries) == 0 {
 		done, err := d.copyNames(chain, family)
+		for i := 0; i < 3 && errors.Is(err, syscall.EAGAIN); i++ {
+			family = randomID() // a sweep has the lock of the new file
+			done, err = d.copyNames(chain, family)
+		}
 		defer done()
 		if err != nil {
 			return nil, err

@@ -81,7 +81,7 @@ func (r *removedFiles) entries(list []Entry) []Entry {
 }
 
 // restoreNames writes the names that the processes of the family know. They stay locked until the
-// caller calls done.
+// caller calls done. A process that makes its own page does not wait for the lock.
 func (d *Dir) restoreNames(r removedFiles) (done func(), err error) {
 	done = func() {}
 	if r.names == nil {
@@ -93,7 +93,11 @@ func (d *Dir) restoreNames(r removedFiles) (done func(), err error) {
 	}
 	n.adding.Lock()
 	defer n.adding.Unlock()
-	if err := n.lockFile(); err != nil {
+	wait := lockWait
+	if r.page.proc.IsSelf() {
+		wait = 0
+	}
+	if err := n.lockFile(wait); err != nil {
 		if n.f != nil {
 			n.f.Close()
 		}

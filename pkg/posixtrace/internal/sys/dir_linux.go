@@ -231,6 +231,9 @@ func RenameNoReplace(dir *os.File, from, to string) error {
 	return renameChecked(dir, from, to)
 }
 
+// renameWait bounds the wait for another process that renames a file, unless it is stopped.
+const renameWait = 5 * time.Millisecond
+
 var renameat2 = unix.Renameat2 // a variable for tests: few file systems lack it
 
 // renameChecked is RenameNoReplace for a file system that lacks it, as many in user space do.
@@ -245,7 +248,11 @@ func renameChecked(dir *os.File, from, to string) error {
 		return err
 	}
 	defer at.Close()
-	if err := Flock(at, true, true); err != nil { // on NFS, a directory cannot be locked
+	switch err := FlockWithin(at, renameWait); {
+	case err == nil:
+	case errors.Is(err, unix.EAGAIN):
+		return err
+	default: // on NFS, a directory cannot be locked
 		if err := retry(func() error { return unix.Linkat(fd, from, fd, to, 0) }); err != nil {
 			return err
 		}

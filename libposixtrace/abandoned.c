@@ -15,22 +15,7 @@
  *
  * Whatever holds more than a busy bit, the slow path, runs with signals blocked.
  */
-#include <errno.h>
-#include <time.h>
-
 #include "word.h"
-
-/*
- * Whether a frame, maybe of another thread, has not the value any more. The memory of a stack may be
- * unmapped; the kernel reads it for us.
- */
-static bool ended(volatile uint32_t *frame, uint32_t value)
-{
-	static const struct timespec none;
-	const int wait_private = 128; /* FUTEX_WAIT_PRIVATE */
-	long r = pxt_sys(SYS_futex, frame, wait_private, value, &none);
-	return r == -EAGAIN || r == -EFAULT;
-}
 
 /* Whether the shard's chunk, seen as c, is busy by a record that the shard knows. */
 static bool known(struct pxt_shard *s, uint64_t c)
@@ -51,5 +36,5 @@ bool pxt_abandoned(struct pxt_shard *s, uint64_t c)
 	s->looks++;
 	if (s->looks & (s->looks - 1))
 		return false; /* each costs a system call */
-	return known(s, c) && ended(atomic_load(&s->frame), (uint32_t)c);
+	return known(s, c) && pxt_differs(atomic_load(&s->frame), (uint32_t)c);
 }

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "dir.h"
+#include "grace.h"
 #include "hot.h"
 #include "kernel.h"
 #include "maps.h"
@@ -181,25 +183,63 @@ int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **m
 	return 0;
 }
 
+/* Those to which nothing leads since, and those before, for which a grace period is under way. */
+static struct pxt_attachment *retired, *waiting;
+static uint64_t start; /* of the grace period: the pause ends */
+static bool started;   /* it is under way */
+
+#define PAUSE 10000000 /* ns: see grace.c */
+
+void pxt_attachment_retire(struct pxt_attachment *a)
+{
+	a->next = retired;
+	retired = a;
+}
+
+static void free_attachment(struct pxt_attachment *a)
+{
+	struct pxt_attachment **at = &all;
+	while (*at != a)
+		at = &(*at)->older;
+	*at = a->older;
+	pxt_unmap(a->base, a->size);
+	pxt_unmap(a, a->whole);
+}
+
+void pxt_attachments_reclaim(void)
+{
+	uint64_t now;
+	if (!retired && !waiting)
+		return;
+	now = pxt_clock(CLOCK_MONOTONIC);
+	if (waiting && now >= start && (started ? pxt_grace_over() : pxt_grace_start())) {
+		while (waiting) {
+			struct pxt_attachment *a = waiting;
+			waiting = a->next;
+			free_attachment(a);
+		}
+	} else if (waiting) {
+		started = started || now >= start;
+	}
+	if (!waiting) {
+		waiting = retired;
+		retired = NULL;
+		start = now + PAUSE;
+		started = false;
+	}
+}
+
 /* Maps private memory at the place of the stream. */
-static void blank(struct pxt_attachment *a, int how)
+static void blank(struct pxt_attachment *a)
 {
 	void *mem = a->base;
 	int err = pxt_map(&mem, a->size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1);
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
 	if (err == 0 && mem != a->base) { /* an old kernel, and another mapping has the place */
 		pxt_unmap(mem, a->size);
 		err = -EEXIST;
 	}
-	if (err == 0)
-		a->mapped = PXT_PRIVATE;
-	else if (how != MAP_FIXED)
-		a->mapped = PXT_NOTHING;
-}
-
-void pxt_attachment_release(struct pxt_attachment *a)
-{
-	blank(a, MAP_FIXED);
+	a->mapped = err == 0 ? PXT_PRIVATE : PXT_NOTHING;
 }
 
 /*
@@ -211,10 +251,12 @@ void pxt_attachment_release(struct pxt_attachment *a)
 void pxt_attachments_forked(void)
 {
 	struct pxt_attachment **at = &all;
+	pxt_sections_forked();
+	retired = waiting = NULL;
 	while (*at) {
 		struct pxt_attachment *a = *at;
 		if (a->mapped == PXT_FILE)
-			blank(a, MAP_FIXED_NOREPLACE);
+			blank(a);
 		if (++a->age < GENERATIONS) {
 			at = &a->older;
 			continue;

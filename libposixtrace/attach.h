@@ -29,9 +29,9 @@ void pxt_disconnect(struct pxt_conn *c);
 
 int pxt_stream_family(struct pxt_room *r, uint64_t id, uint64_t *family);
 
-/* A stream that this process writes to. It is never freed: a trace point may be using it. */
+/* A stream that this process writes to. */
 struct pxt_attachment {
-	struct pxt_attachment *next;  /* of this process (pxt_hot.attached) */
+	struct pxt_attachment *next;  /* of this process: pxt_hot.attached, or those that are to be freed */
 	struct pxt_attachment *older; /* of this memory, whichever process has made it */
 	uint64_t id;
 	void *base;
@@ -45,8 +45,9 @@ struct pxt_attachment {
 /* Makes the process a writer of the stream; takes over c if it succeeds. */
 int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **a);
 
-/* Puts private memory in place of a stream that is over. */
-void pxt_attachment_release(struct pxt_attachment *a);
+/* Frees an attachment to which nothing leads any more, as soon as no trace point uses it. */
+void pxt_attachment_retire(struct pxt_attachment *a);
+void pxt_attachments_reclaim(void); /* does so for all whose time has come */
 
 /* In a child of fork: the thread that called fork may be in the middle of a trace point. */
 void pxt_attachments_forked(void);

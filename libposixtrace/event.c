@@ -12,6 +12,7 @@
 
 #include "append.h"
 #include "dir.h"
+#include "grace.h"
 #include "hot.h"
 #include "maps.h"
 #include "names.h"
@@ -35,24 +36,35 @@ void pxt_set_word(_Atomic uint32_t *word)
 
 __thread struct pxt_thread pxt_thread PXT_TLS;
 
-static __attribute__((noinline, cold)) uint64_t who_slow(void)
+static __attribute__((noinline, cold)) struct pxt_thread *who_slow(struct pxt_thread *child)
 {
 	struct pxt_thread *t = &pxt_thread;
-	uint64_t who = pxt_who(PXT_HOT->pid, pxt_gettid());
-	if (!pxt_own_memory())
-		return who; /* a vfork child, whose parent has the same variables */
+	uint32_t tid = pxt_gettid();
+	uint64_t who = pxt_who(PXT_HOT->pid, tid);
+	if (!pxt_own_memory()) {
+		/* A vfork child, whose parent has the same variables. */
+		child->who = who;
+		child->section = &pxt_no_section;
+		return child;
+	}
+	if (!t->section || atomic_load(&t->section->tid) != tid)
+		t->section = pxt_section_new(tid);
 	t->who = who;
 	atomic_signal_fence(memory_order_release);
 	t->epoch = atomic_load(&PXT_HOT->epoch);
-	return who;
+	return t;
 }
 
-static inline uint64_t who_am_i(void)
+/*
+ * The calling thread; child is room for one without variables of its own. The process has its page, and so
+ * an epoch, which is not 0.
+ */
+static inline struct pxt_thread *who_am_i(struct pxt_thread *child)
 {
 	struct pxt_thread *t = &pxt_thread;
-	if (PXT_LIKELY(t->epoch == atomic_load_explicit(&PXT_HOT->epoch, memory_order_relaxed) && t->epoch != 0))
-		return t->who;
-	return who_slow();
+	if (PXT_LIKELY(t->epoch == atomic_load_explicit(&PXT_HOT->epoch, memory_order_relaxed)))
+		return t;
+	return who_slow(child);
 }
 
 /* Whether the event can go to the streams in the table, which then agrees with the page. */
@@ -81,11 +93,21 @@ static __attribute__((noinline)) void append_all(uint32_t id, uint64_t who, uint
 	}
 }
 
+/* The same in a handler that has interrupted a trace point, or behind one that a handler has left. */
+static __attribute__((noinline, cold)) void append_nested(const struct pxt_thread *me, volatile uint32_t *frame,
+							  uint32_t id, uint64_t addr, const void *data, size_t size)
+{
+	struct pxt_section *s = pxt_section_nested(me->section, frame);
+	append_all(id, me->who, addr, data, size);
+	pxt_section_end(s);
+}
+
 EXPORT void posix_trace_event(trace_event_id_t id, const void *restrict data, size_t size)
 {
 	struct pxt_hot *h = PXT_HOT;
 	_Atomic uint32_t *word = atomic_load_explicit(&h->word, memory_order_acquire);
 	uint64_t addr = (uint64_t)(uintptr_t)__builtin_return_address(0), ticks = 0;
+	volatile uint32_t frame;
 	uint32_t now = PXT_LIKELY(word != NULL) ? atomic_load_explicit(word, memory_order_relaxed) : 1;
 	struct pxt_writer *w;
 	if (now == 0)
@@ -95,11 +117,19 @@ EXPORT void posix_trace_event(trace_event_id_t id, const void *restrict data, si
 	    !prepare(id, word))
 		return;
 	size = data ? size : 0;
-	w = atomic_load_explicit(&h->writers[0], memory_order_relaxed);
-	if (PXT_LIKELY(atomic_load_explicit(&h->n, memory_order_relaxed) == 1 && w))
-		pxt_append_inline(w, pxt_processor(), id, who_am_i(), addr, &ticks, data, size);
+	struct pxt_thread child, *me = who_am_i(&child);
+	struct pxt_section *section = me->section;
+	if (PXT_UNLIKELY(!pxt_section_enter(section, &frame))) {
+		append_nested(me, &frame, id, addr, data, size);
+		return;
+	}
+	/* In this order: a writer that the table has had while it had no stream is gone. */
+	if (PXT_LIKELY(atomic_load_explicit(&h->n, memory_order_acquire) == 1 &&
+		       (w = atomic_load_explicit(&h->writers[0], memory_order_relaxed))))
+		pxt_append_inline(w, pxt_processor(), id, me->who, addr, &ticks, data, size);
 	else
-		append_all(id, who_am_i(), addr, data, size);
+		append_all(id, me->who, addr, data, size);
+	pxt_section_exit(section);
 }
 
 /* The names by which the inlined trace points call these functions. */

@@ -218,6 +218,13 @@ void pxt_futex_wake(const void *word, int threads, bool shared)
 	pxt_sys(SYS_futex, word, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, threads);
 }
 
+bool pxt_differs(const volatile uint32_t *word, uint32_t value)
+{
+	static const struct timespec none;
+	long r = pxt_sys(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &none); /* the kernel reads the word */
+	return r == -EAGAIN || r == -EFAULT;
+}
+
 #define BIT(signal) (UINT64_C(1) << ((signal) - 1))
 
 void pxt_signals_block(uint64_t *old)

@@ -103,6 +103,8 @@ static inline uint32_t pxt_geteuid(void) { return (uint32_t)pxt_sys(SYS_geteuid)
 void pxt_sleep(uint64_t ns);
 int pxt_futex_wait(const void *word, uint32_t value, uint64_t ns, bool shared); /* ns 0: no limit */
 void pxt_futex_wake(const void *word, int threads, bool shared);
+/* Whether a word, of a stack that may be unmapped, has another value. */
+bool pxt_differs(const volatile uint32_t *word, uint32_t value);
 
 /*
  * Blocks all signals but those that an instruction raises: the kernel would kill a process that

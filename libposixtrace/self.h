@@ -5,9 +5,12 @@
 #include <stdint.h>
 #include <stdlib.h> /* __GLIBC__ */
 
+struct pxt_section;
+
 struct pxt_thread {
 	uint64_t epoch; /* who is valid while this is that of the process */
 	uint64_t who;	/* process and thread */
+	struct pxt_section *section;
 };
 
 /*

@@ -191,7 +191,7 @@ int pxt_proc_open(struct pxt_room *r, bool name)
 static struct pxt_attachment *attached(uint64_t id)
 {
 	struct pxt_attachment *a = PXT_HOT->attached;
-	while (a && (a->id != id || a->mapped != PXT_FILE))
+	while (a && a->id != id)
 		a = a->next;
 	return a;
 }
@@ -243,16 +243,33 @@ static bool fill(struct pxt_room *r)
 		atomic_store(&h->writers[n++], a->w);
 	}
 	atomic_store(&h->n, n);
+	while (n < PXT_PG_MaxStreams && atomic_load(&h->writers[n]))
+		atomic_store(&h->writers[n++], NULL);
 	return complete;
 }
 
-/* Frees what it can of the streams that are over. */
+static bool in_table(const struct pxt_attachment *a)
+{
+	struct pxt_hot *h = PXT_HOT;
+	for (unsigned i = 0; i < atomic_load(&h->n); i++)
+		if (atomic_load(&h->writers[i]) == a->w)
+			return true;
+	return false;
+}
+
+/* Gives up the streams that are over. */
 static void reap(void)
 {
-	for (struct pxt_attachment *a = PXT_HOT->attached; a; a = a->next) {
-		if (a->mapped == PXT_FILE && pxt_mem_dead(&a->w->m))
-			pxt_attachment_release(a);
+	for (struct pxt_attachment **at = &PXT_HOT->attached; *at;) {
+		struct pxt_attachment *a = *at;
+		if (in_table(a) || !pxt_mem_dead(&a->w->m)) {
+			at = &a->next;
+			continue;
+		}
+		*at = a->next;
+		pxt_attachment_retire(a);
 	}
+	pxt_attachments_reclaim();
 }
 
 static uint32_t now_word(void)

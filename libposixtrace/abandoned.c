@@ -14,6 +14,10 @@
  * busy, one of each shard at most, and the shard uses open chunks.
  *
  * Whatever holds more than a busy bit, the slow path, runs with signals blocked.
+ *
+ * The Go package has nothing of this: no goroutine leaves a record before its end, save by a fault in
+ * data that another one has unmapped meanwhile, which the program survives. Then the chunk stays busy until
+ * the process ends.
  */
 #include "word.h"
 

@@ -13,6 +13,7 @@
 #include "hot.h"
 #include "kernel.h"
 #include "maps.h"
+#include "word.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -131,6 +132,15 @@ static void sweep_self(struct pxt_conn *c, uint64_t self)
 	unlock(c);
 }
 
+void pxt_attachment_recover(struct pxt_conn *c)
+{
+	struct dying d = {c, 0, 0, false};
+	if (!trylock(c))
+		return;
+	pxt_recover(&c->m, gone, &d);
+	unlock(c);
+}
+
 static uint64_t take_slot(struct pxt_conn *c, uint64_t self)
 {
 	struct dying d = {c, self, 0, false};
@@ -189,6 +199,22 @@ static uint64_t start; /* of the grace period: the pause ends */
 static bool started;   /* it is under way */
 
 #define PAUSE 10000000 /* ns: see grace.c */
+
+/* Whether a chunk is still the writer's: a record that was left keeps it busy. */
+static bool holds(struct pxt_writer *w)
+{
+	for (uint32_t i = 0; i < w->m.chunks; i++)
+		if (pxt_slot(pxt_load(&w->desc[i].ctl)) == w->slot)
+			return true;
+	return false;
+}
+
+void pxt_attachment_close(struct pxt_attachment *a)
+{
+	pxt_writer_close(a->w);
+	if (!holds(a->w))
+		pxt_slot_free(&a->w->m, a->w->slot);
+}
 
 void pxt_attachment_retire(struct pxt_attachment *a)
 {

@@ -39,11 +39,18 @@ struct pxt_attachment {
 	size_t size;
 	size_t whole; /* of this structure and the writer */
 	unsigned age; /* in forks */
+	_Atomic uint64_t recovered; /* when it was crowded */
 	struct pxt_writer *w;
 };
 
+/* Releases what dead processes hold in the stream, unless another process has its lock. */
+void pxt_attachment_recover(struct pxt_conn *c);
+
 /* Makes the process a writer of the stream; takes over c if it succeeds. */
 int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **a);
+
+/* Gives back what the writer has in the stream. The process has no other thread. */
+void pxt_attachment_close(struct pxt_attachment *a);
 
 /* Frees an attachment to which nothing leads any more, as soon as no trace point uses it. */
 void pxt_attachment_retire(struct pxt_attachment *a);

@@ -12,6 +12,7 @@
 #include "hot.h"
 #include "names.h"
 #include "page.h"
+#include "word.h"
 
 union pxt_hot_page pxt_hot_page __attribute__((aligned(PXT_HOT_SIZE)));
 
@@ -196,6 +197,30 @@ static struct pxt_attachment *attached(uint64_t id)
 	return a;
 }
 
+#define CROWDED_PAUSE 100000000 /* ns: recovery takes a while, and living writers free their chunks soon */
+
+/*
+ * More writers of a stream stand still in the middle of an event than it has room for: maybe some are dead.
+ * The trace point that finds that is the caller. It waits for no lock.
+ */
+static void crowded(struct pxt_writer *w)
+{
+	_Atomic uint64_t *last = w->context;
+	uint64_t now = pxt_clock(CLOCK_MONOTONIC), then = atomic_load(last);
+	struct pxt_room *r;
+	struct pxt_conn c;
+	if (now - then < CROWDED_PAUSE || !atomic_compare_exchange_strong(last, &then, now) || !pxt_own_memory())
+		return;
+	r = pxt_enter(&PXT_HOT->lock, true);
+	if (!r)
+		return;
+	if (pxt_proc_open(r, false) == 0 && pxt_connect(r, w->m.id, &c) == 0) {
+		pxt_attachment_recover(&c);
+		pxt_disconnect(&c);
+	}
+	pxt_leave(r);
+}
+
 /* Makes this process a writer of a stream, or reports to the stream why it cannot. */
 static int connect_to(struct pxt_room *r, uint64_t id, struct pxt_attachment **a)
 {
@@ -212,6 +237,8 @@ static int connect_to(struct pxt_room *r, uint64_t id, struct pxt_attachment **a
 		return err;
 	}
 	pxt_miss_connected(&c);
+	(*a)->w->crowded = crowded;
+	(*a)->w->context = &(*a)->recovered;
 	(*a)->next = PXT_HOT->attached;
 	PXT_HOT->attached = *a;
 	return 0;
@@ -270,6 +297,19 @@ static void reap(void)
 		pxt_attachment_retire(a);
 	}
 	pxt_attachments_reclaim();
+}
+
+void pxt_table_close(void)
+{
+	struct pxt_hot *h = PXT_HOT;
+	atomic_store(&h->agrees, 0);
+	atomic_store(&h->n, 0);
+	while (h->attached) {
+		struct pxt_attachment *a = h->attached;
+		h->attached = a->next;
+		pxt_attachment_close(a);
+		pxt_attachment_retire(a);
+	}
 }
 
 static uint32_t now_word(void)

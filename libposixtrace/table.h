@@ -27,6 +27,12 @@ const char *pxt_own_dir(void); /* the path of its directory */
 /* The same for a caller in a slow path. */
 void pxt_table_renew(struct pxt_room *r);
 
+/*
+ * Gives back what the process has in its streams. The caller is in a slow path, in the only thread, outside of
+ * trace points. A later trace point connects anew.
+ */
+void pxt_table_close(void);
+
 void pxt_page_forked(void);
 
 /* miss.c */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "dir.h"
+#include "grace.h"
 #include "hot.h"
 #include "kernel.h"
 #include "page.h"
@@ -17,17 +18,34 @@ static bool never_traced(uint8_t *page)
 	       !pxt_page_used(page);
 }
 
+/* Whether no other thread records, and this one is in no trace point that a handler has interrupted. */
+static bool alone(void)
+{
+	struct pxt_section *s = pxt_thread.section;
+	struct pxt_stat st;
+	return s && !atomic_load(&s->frame) && pxt_stat(pxt_getpid(), &st) == 0 && st.threads == 1;
+}
+
 /*
  * A process that nothing has traced leaves no files, so that others need not sweep them. Its page
  * holds nothing that another process inherits, and no other process or stream is of its family; but
  * a child may be about to copy its names.
+ *
+ * A traced process leaves its chunks to other writers. If it has other threads, they record until it ends:
+ * then others recover the chunks.
  */
 __attribute__((destructor(101))) static void unload(void) /* after those of the program */
 {
 	struct pxt_hot *h = PXT_HOT;
 	char path[PATH_MAX + 48], *name;
-	if (!pxt_own_memory() || !pxt_lock_room(&h->lock))
+	uint64_t signals;
+	pxt_signals_block(&signals);
+	if (!pxt_own_memory() || !pxt_lock_room(&h->lock)) {
+		pxt_signals_restore(&signals);
 		return;
+	}
+	if (h->attached && alone())
+		pxt_table_close();
 	if (h->page && !h->has_child && never_traced(h->page)) {
 		name = pxt_put(pxt_put(path, pxt_own_dir()), "/");
 		pxt_put_page(name, h->self);
@@ -36,4 +54,5 @@ __attribute__((destructor(101))) static void unload(void) /* after those of the 
 		pxt_unlinkat(AT_FDCWD, path, 0);
 	}
 	pxt_unlock_room(&h->lock);
+	pxt_signals_restore(&signals);
 }

@@ -196,6 +196,16 @@ func (c *conn) tryLock() (unlock func(), err error) {
 	return c.unlock, nil
 }
 
+// lockWithin is lock with a bounded wait for other processes: it fails with EAGAIN.
+func (c *conn) lockWithin(wait time.Duration) (unlock func(), err error) {
+	c.mu.Lock()
+	if err := sys.FlockWithin(c.f, wait); err != nil {
+		c.mu.Unlock()
+		return nil, fmt.Errorf("lock %s: %w", c.path, err)
+	}
+	return c.unlock, nil
+}
+
 func (c *conn) unlock() {
 	sys.Funlock(c.f)
 	c.mu.Unlock()

@@ -156,7 +156,7 @@ func resolvePolicies(c *stream.Config, a *Attr) error {
 	return nil
 }
 
-// creation is a create call under way. The caller holds the lock of dir.
+// creation is a create call under way.
 type creation struct {
 	dir  *registry.Dir
 	attr Attr
@@ -165,6 +165,9 @@ type creation struct {
 	cfg  *stream.Config
 	made []StreamInfo // see Stream.MadeRoom
 
+	// takeRoom says that stale streams may be shut down to make room.
+	takeRoom bool
+
 	page *registry.Page // where the stream is entered: of the traced process, or of the caller for its child
 
 	// The stream's file, and the duplicate of the log's descriptor.
@@ -172,9 +175,15 @@ type creation struct {
 	id   uint64
 	path string
 	dup  *os.File
+	// enterLog enters the file of the log into a configuration.
+	enterLog func(*stream.Config)
 }
 
 // create makes a stream of process by for process p, or for the caller's next child if p is zero.
+//
+// Writes to a log, and the locks of other streams, may take any time: a log may be a pipe that its reader
+// has left full, and a process may be stopped with the lock of a stream. So both come before or after the
+// time in which create holds the directory's lock.
 func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
 	k := &creation{log: log, by: by}
 	if attr != nil {
@@ -187,6 +196,34 @@ func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
 	if k.dir, err = openDir(); err != nil {
 		return nil, err
 	}
+	if log != nil {
+		if k.dup, k.enterLog, err = dupLog(log, k.cfg.LogPolicy); err != nil {
+			return nil, err
+		}
+	}
+	if tidyDue(k.dir) {
+		shutdownOrphans(k.dir)
+	}
+	s, err := k.make(p)
+	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) {
+		shutdownOrphans(k.dir)
+		k.takeRoom = true
+		s, err = k.make(p)
+	}
+	if err == nil && log != nil {
+		err = k.startLog(s)
+	}
+	if err != nil {
+		if k.dup != nil {
+			k.dup.Close()
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// make makes the stream with the directory's lock. Its log has not started yet.
+func (k *creation) make(p sys.Proc) (*Stream, error) {
 	unlock, err := k.dir.Lock()
 	if err != nil {
 		return nil, ofDir(err)
@@ -214,16 +251,39 @@ func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
 		k.undo()
 		return nil, err
 	}
-	if s.log != nil {
-		go s.log.run()
-	}
 	return s, nil
+}
+
+// startLog makes this process the owner of the log, and starts the log unless it is held back. If that
+// fails, the stream is gone.
+func (k *creation) startLog(s *Stream) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, err := newLogOwner(s, k.dup, k.attr.HoldLog, k.by)
+	if err == nil && !k.attr.HoldLog {
+		err = s.locked(func(*stream.Mem, *stream.Writer) error { return o.begin() })
+	}
+	if err == nil {
+		s.log = o
+		go o.run()
+		return nil
+	}
+	if o != nil {
+		o.abandon()
+	}
+	s.locked(func(m *stream.Mem, _ *stream.Writer) error {
+		m.Kill()
+		return nil
+	})
+	removeStream(s.c, false)
+	s.closeLocked()
+	return err
 }
 
 // openPage opens the page of a process, creating it if necessary, and makes sure that the directory
 // and the page have room for one more stream.
 func (k *creation) openPage(on sys.Proc) error {
-	made, err := tidyUp(k.dir, false)
+	made, err := tidyUp(k.dir, k.takeRoom)
 	if err != nil {
 		return ofDir(err)
 	}
@@ -232,14 +292,14 @@ func (k *creation) openPage(on sys.Proc) error {
 			return err
 		}
 	}
-	more, err := inRoom(k.dir, 0, func() (err error) {
+	more, err := k.inRoom(0, func() (err error) {
 		k.page, err = k.dir.Page(on, true)
 		return err
 	})
 	if err != nil {
 		return k.noRoom(err)
 	}
-	k.made = append(made, more...)
+	k.made = append(k.made, append(made, more...)...)
 	if err := ensureEntry(k.dir, k.page); err != nil {
 		k.page.Close()
 		return err
@@ -251,7 +311,7 @@ func (k *creation) openPage(on sys.Proc) error {
 func (k *creation) newFile() (err error) {
 	for _, k.cfg = range streamSizes(k) {
 		var more []StreamInfo
-		more, err = inRoom(k.dir, k.cfg.Size, func() (err error) {
+		more, err = k.inRoom(k.cfg.Size, func() (err error) {
 			k.file, k.id, k.path, err = k.dir.NewStreamFile(k.cfg.Size)
 			return err
 		})
@@ -274,10 +334,7 @@ func (k *creation) noRoom(err error) error {
 // format formats the file and makes the stream, which no other process can find yet.
 func (k *creation) format(p sys.Proc) (*Stream, error) {
 	if k.log != nil {
-		var err error
-		if k.dup, err = dupLog(k.log, k.cfg); err != nil {
-			return nil, err
-		}
+		k.enterLog(k.cfg)
 	}
 	k.cfg.ID = k.id
 	b, err := sys.Map(k.file, int(k.cfg.Size), true)
@@ -291,13 +348,9 @@ func (k *creation) format(p sys.Proc) (*Stream, error) {
 	}
 	m.SetTarget(p)
 	m.SetFamily(k.page.Family())
+	m.SetLogHeld(k.attr.HoldLog)
 	s := newStream(newConn(k.dir, k.file, m, k.path))
 	s.madeRoom = k.made
-	if k.dup != nil {
-		if s.log, err = newLogOwner(s, k.dup, k.attr.HoldLog, k.by); err != nil {
-			return nil, err
-		}
-	}
 	return s, nil
 }
 
@@ -315,9 +368,6 @@ func (k *creation) publish(s *Stream, flags registry.Flags) (err error) {
 		err = fmt.Errorf("stream %s: %w", k.path, registry.ErrGone)
 	}
 	if err != nil {
-		if s.log != nil {
-			s.log.abandon()
-		}
 		s.c.unpin()
 	}
 	return ofDir(err)
@@ -327,9 +377,6 @@ func (k *creation) publish(s *Stream, flags registry.Flags) (err error) {
 func (k *creation) undo() {
 	k.file.Close()
 	k.dir.RemoveStream(k.id)
-	if k.dup != nil {
-		k.dup.Close()
-	}
 }
 
 // linked reports whether a file still has a name.

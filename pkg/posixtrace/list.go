@@ -75,7 +75,7 @@ func eachStream(f func(c *conn) error, foreign func(StreamInfo)) error {
 		}
 		if c.dead() || c.orphaned() {
 			// If the log cannot be completed now, for example on a full disk, a later call retries.
-			shutdownOrphan(c, false)
+			shutdownOrphanSoon(c)
 			c.release()
 			continue
 		}

@@ -38,22 +38,28 @@ type logWriter struct {
 	replaced, marks uint64
 }
 
-// dupLog duplicates the application's descriptor and enters its file into cfg.
-func dupLog(log *os.File, cfg *stream.Config) (*os.File, error) {
-	dup, err := sys.DupForWriting(log)
+// dupLog duplicates the application's descriptor, whose file must suit the policy. enter enters the file
+// into a configuration.
+func dupLog(log *os.File, policy uint8) (dup *os.File, enter func(*stream.Config), err error) {
+	dup, err = sys.DupForWriting(log)
 	if err != nil {
-		return nil, fmt.Errorf("log: %w", err)
+		return nil, nil, fmt.Errorf("log: %w", err)
 	}
 	st, err := sys.Fstat(dup)
+	if err == nil {
+		err = tracelog.Suits(dup, tracelog.Policy(policy))
+	}
 	if err != nil {
 		dup.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	cfg.LogDev, cfg.LogIno, cfg.LogFile = st.Dev, st.Ino, st.Regular()
-	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dup.Fd())); err == nil && filepath.IsAbs(path) {
-		cfg.LogPath = path
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dup.Fd()))
+	if err != nil || !filepath.IsAbs(path) {
+		path = ""
 	}
-	return dup, nil
+	return dup, func(cfg *stream.Config) {
+		cfg.LogDev, cfg.LogIno, cfg.LogFile, cfg.LogPath = st.Dev, st.Ino, st.Regular(), path
+	}, nil
 }
 
 // newSuper describes a stream in the head of its log.
@@ -71,31 +77,14 @@ func newSuper(c *conn) *tracelog.Super {
 	}
 }
 
+// newLogWriter returns the writer of a log that has not started: see begin.
 func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
 	w := &logWriter{c: c, f: f, super: newSuper(c), replace: hold}
 	w.held.Store(hold)
-	c.mem.SetLogHeld(hold)
-	var err error
-	if hold {
-		err = tracelog.Suits(f, w.super.LogPolicy)
-	} else {
-		if w.log, err = tracelog.Create(f, w.super); err == nil {
-			w.log.BeforeWrite(w.beforeWrite)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
 	// Open the names before taking the stream's lock: registering a name takes the locks in the
 	// other order.
+	var err error
 	if w.names, err = openNames(c.dir, c.mem.Family()); err != nil {
-		return nil, err
-	}
-	if hold {
-		return w, nil
-	}
-	if err = w.writeMeta(); err != nil {
-		w.names.Close()
 		return nil, err
 	}
 	return w, nil

@@ -115,7 +115,7 @@ func TestShutdownFreesMemory(t *testing.T) {
 		}
 		path := s.c.path
 		if kill { // as after the death of its owner
-			if err := finishOrphan(s.c); err != nil {
+			if err := finishOrphan(s.c, s.c.lock); err != nil {
 				t.Fatal(err)
 			}
 			if err := removeStream(s.c, false); err != nil {

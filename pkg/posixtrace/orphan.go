@@ -15,18 +15,34 @@ import (
 )
 
 // shutdownOrphan shuts down a stream whose owner is dead, as Shutdown by the owner would have done
-// (SHU-06). locked reports that the caller holds the directory's lock.
+// (SHU-06). locked reports that the caller holds the directory's lock: the stream has no log then, and
+// shutdownOrphan fails with EAGAIN rather than wait for the stream's lock.
 func shutdownOrphan(c *conn, locked bool) error {
+	if locked {
+		return shutdownOrphanBy(c, c.tryLock, true)
+	}
+	return shutdownOrphanBy(c, c.lock, false)
+}
+
+// shutdownOrphanSoon is shutdownOrphan with a bounded wait for the stream's lock, for a call that can go on
+// without the stream.
+func shutdownOrphanSoon(c *conn) error {
+	return shutdownOrphanBy(c, func() (func(), error) { return c.lockWithin(orphanWait) }, false)
+}
+
+// shutdownOrphanBy is shutdownOrphan with a function that takes the stream's lock.
+func shutdownOrphanBy(c *conn, lock func() (func(), error), locked bool) error {
 	c.checkCut() // a truncated stream is dead
 	recordLastEvents(c)
-	if err := finishOrphan(c); err != nil {
+	if err := finishOrphan(c, lock); err != nil {
 		return err
 	}
 	return removeStream(c, locked)
 }
 
 // finishOrphan stops a stream whose owner is dead, completes its log if there is one, and marks it dead.
-func finishOrphan(c *conn) error {
+// lock takes the stream's lock.
+func finishOrphan(c *conn, lock func() (func(), error)) error {
 	var names *registry.Names
 	if c.mem.HasLog {
 		// The names come before the stream's lock, so that a failure leaves the stream alone.
@@ -37,7 +53,7 @@ func finishOrphan(c *conn) error {
 		defer n.Close()
 		names = n
 	}
-	unlock, err := c.lock()
+	unlock, err := lock()
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,10 @@ func (s *Stream) MadeRoom() ([]StreamInfo, error) {
 }
 
 // inRoom calls try, which takes up to size bytes, and perhaps a page more, of the trace directory's file
-// system. While there is no room, inRoom shuts down streams without a writer and retries. It returns
-// the streams that it has shut down. The caller holds the directory's lock.
-func inRoom(d *registry.Dir, size int64, try func() error) (made []StreamInfo, err error) {
+// system. While there is no room, and if k.takeRoom says so, inRoom shuts down streams without a writer and
+// retries. It returns the streams that it has shut down. The caller holds the directory's lock.
+func (k *creation) inRoom(size int64, try func() error) (made []StreamInfo, err error) {
+	d := k.dir
 	err = try()
 	for i := 0; i < 6 && full(err) && mapped.Load() > 0; i++ {
 		// Streams that this process has shut down may occupy the room: the last reference to their memory
@@ -35,10 +36,9 @@ func inRoom(d *registry.Dir, size int64, try func() error) (made []StreamInfo, e
 		time.Sleep(time.Millisecond)
 		err = try()
 	}
-	if !full(err) {
+	if !full(err) || !k.takeRoom {
 		return nil, err
 	}
-	tidyUp(d, true) // removes streams of dead owners
 	stale := staleStreams(d)
 	defer func() {
 		for _, c := range stale {
@@ -136,15 +136,46 @@ func noRoom(d *registry.Dir, size int64, err error) error {
 	return err
 }
 
-// tidyUp makes sure that one more stream can be active. At times, and always if tidy is set, it
-// also removes stale files of the trace directory. It returns the stale streams that it has shut
-// down, see Stream.MadeRoom. The caller holds the directory's lock.
+// tidyDue reports whether the next create call tidies the directory up.
+func tidyDue(d *registry.Dir) bool {
+	ids, err := d.StreamIDs()
+	return err == nil && due(len(ids))
+}
+
+func due(streams int) bool { return streams >= SysMax || streams%(SysMax/8) == 0 }
+
+// orphanWait bounds how long a call for other streams waits for the lock of an orphan. The process that
+// holds it may be stopped.
+var orphanWait = 2 * time.Second
+
+// shutdownOrphans shuts down the streams of dead owners and completes their logs. The caller does not hold
+// the directory's lock.
+func shutdownOrphans(d *registry.Dir) {
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return
+	}
+	for _, id := range ids {
+		c, err := openStream(d, id)
+		if err != nil {
+			continue
+		}
+		if c.orphaned() {
+			shutdownOrphanSoon(c)
+		}
+		c.release()
+	}
+}
+
+// tidyUp makes sure that one more stream can be active. At times, and always if tidy is set, it also
+// removes stale files of the trace directory. If tidy is set, and there are too many streams, it shuts down
+// stale ones and returns them, see Stream.MadeRoom. The caller holds the directory's lock.
 func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 	ids, err := d.StreamIDs()
 	if err != nil {
 		return nil, err
 	}
-	if !tidy && len(ids) < SysMax && len(ids)%(SysMax/8) != 0 {
+	if !tidy && !due(len(ids)) {
 		return nil, nil
 	}
 	live := 0
@@ -164,13 +195,10 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 			live++
 			known = false
 			continue
-		case c.orphaned() && shutdownOrphan(c, true) == nil:
-			c.release()
-			continue
 		}
 		live++
 		keep[id], families[c.mem.Family()] = true, true
-		if c.stale() {
+		if c.stale() && tidy {
 			stale = append(stale, c)
 		} else {
 			c.release()
@@ -220,10 +248,7 @@ func ensureEntry(d *registry.Dir, page *registry.Page) error {
 	if len(page.Entries()) < StreamsMax {
 		return nil
 	}
-	// Some entries may be those of removed streams, or of dead owners.
-	if _, err := tidyUp(d, true); err != nil {
-		return err
-	}
+	// Some entries may be those of removed streams.
 	ids, err := d.StreamIDs()
 	if err != nil {
 		return err

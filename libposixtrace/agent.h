@@ -82,10 +82,11 @@ int pxt_call_first(struct pxt_use *u, uint32_t op, const void *site);
 int pxt_call_run(struct pxt_use *u);
 
 /*
- * pxt_call_run() for a reader call. If no event is ready it waits for one: until a handler that does not
- * restart calls has run (EINTR), or until the deadline, unless that is NULL (ETIMEDOUT, EINVAL).
+ * pxt_call_run() for a reader call that takes at most so many bytes of data. If no event is ready it waits
+ * for one: until a handler that does not restart calls has run (EINTR), or until the deadline, unless that is
+ * NULL (ETIMEDOUT, EINVAL).
  */
-int pxt_call_read(struct pxt_use *u, const struct timespec *deadline);
+int pxt_call_read(struct pxt_use *u, uint64_t size, const struct timespec *deadline);
 
 void pxt_call_end(struct pxt_use *u);
 

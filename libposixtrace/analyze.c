@@ -81,12 +81,12 @@ static int next(trace_id_t trid, const struct place *p, enum how how, const stru
 		return nothing(p, err);
 	if (sound(p) && (how != UNTIL || deadline)) {
 		u.call->args[0] = p->size;
-		u.call->args[1] = how == UNTIL;
-		err = how == TRY ? pxt_call_run(&u) : pxt_call_read(&u, deadline);
+		u.call->args[1] = how == UNTIL ? PXT_W_Timed : 0;
+		err = how == TRY ? pxt_call_run(&u) : pxt_call_read(&u, p->size, deadline);
 	} else {
 		err = EINVAL;
 	}
-	if (err || u.call->args[0] != 0)
+	if (err || u.call->args[0] != PXT_W_Event)
 		nothing(p, err);
 	else
 		report(p, (const struct pxt_item *)u.call->data);

@@ -163,14 +163,12 @@ static bool leave(struct pxt_use *u)
 	return atomic_compare_exchange_strong(&u->call->state, &parked, parked & ~(uint32_t)PXT_W_StateMask);
 }
 
-/* The thread was cancelled while it waited. An event that came just then goes to the next call. */
+/* The thread was cancelled while it waited. It has no event. */
 static void cancelled(void *arg)
 {
 	struct pxt_use *u = arg;
-	if (!leave(u) && answer(u) == 0) {
-		u->call->op = PXT_W_OpPutBack;
-		pxt_call_run(u);
-	}
+	if (!leave(u))
+		answer(u);
 	pxt_call_end(u);
 }
 
@@ -186,15 +184,14 @@ static int wait_parked(struct pxt_use *u, uint32_t state, const struct timespec 
 	return err;
 }
 
-int pxt_call_read(struct pxt_use *u, const struct timespec *deadline)
+/*
+ * Waits while the call is parked. An error number if the wait ended otherwise, and the call is taken back
+ * then if *left.
+ */
+static int wait_for_event(struct pxt_use *u, const struct timespec *deadline, bool interrupted, bool *left)
 {
-	uint32_t parked;
-	bool interrupted = false;
+	uint32_t parked = (u->asked & ~(uint32_t)PXT_W_StateMask) | PXT_W_Parked;
 	int err = 0;
-	ask(u);
-	if (!changed(u, u->asked, &interrupted))
-		return EIO;
-	parked = (u->asked & ~(uint32_t)PXT_W_StateMask) | PXT_W_Parked;
 	if (atomic_load(&u->call->state) == parked && deadline &&
 	    (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
 		err = EINVAL;
@@ -204,9 +201,33 @@ int pxt_call_read(struct pxt_use *u, const struct timespec *deadline)
 		err = EINTR; /* before the request had reached the agent, which may be slow */
 	while (!err && atomic_load(&u->call->state) == parked && pxt_agent_alive(u->link->ch))
 		err = wait_parked(u, parked, deadline);
-	if (err && leave(u))
-		return err;
-	return answer(u);
+	*left = err && leave(u);
+	return err;
+}
+
+int pxt_call_read(struct pxt_use *u, uint64_t size, const struct timespec *deadline)
+{
+	for (;;) {
+		bool interrupted = false, left;
+		int err, result;
+		u->call->args[0] = size;
+		ask(u);
+		if (!changed(u, u->asked, &interrupted))
+			return EIO;
+		err = wait_for_event(u, deadline, interrupted, &left);
+		if (left)
+			return err;
+		result = answer(u);
+		if (result || u->call->args[0] != PXT_W_Again)
+			return result;
+		/* There was an event. Unless another thread has it by now, it counts more than the end of the wait. */
+		if (err) {
+			u->call->op = PXT_W_OpTryNext;
+			u->call->args[0] = size;
+			result = pxt_call_run(u);
+			return result || u->call->args[0] == PXT_W_Event ? result : err;
+		}
+	}
 }
 
 int pxt_call_simple(uint32_t op, uint64_t trid, const void *site)

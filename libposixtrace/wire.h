@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 /* wire */
+#define PXT_W_Again 2
 #define PXT_W_Areas 32
 #define PXT_W_Asked 1
 #define PXT_W_BatchSize 65536
@@ -13,10 +14,12 @@
 #define PXT_W_DataSize 40960
 #define PXT_W_DirAt 32768
 #define PXT_W_Done 4
+#define PXT_W_Event 0
 #define PXT_W_Giving 3
 #define PXT_W_Idle 0
 #define PXT_W_Leaving UINT64_C(0x80000000)
 #define PXT_W_NameSize 256
+#define PXT_W_None 1
 #define PXT_W_OpAttr 10
 #define PXT_W_OpClear 4
 #define PXT_W_OpClose 17
@@ -28,7 +31,6 @@
 #define PXT_W_OpNextType 13
 #define PXT_W_OpOpen 15
 #define PXT_W_OpOpenID 9
-#define PXT_W_OpPutBack 20
 #define PXT_W_OpRewind 16
 #define PXT_W_OpRewindTypes 14
 #define PXT_W_OpSetFilter 8
@@ -44,7 +46,8 @@
 #define PXT_W_Starting 0
 #define PXT_W_StateMask 7
 #define PXT_W_StateStep 8
-#define PXT_W_Version 1
+#define PXT_W_Timed 1
+#define PXT_W_Version 2
 
 struct pxt_call {
 	_Atomic uint32_t state;

@@ -13,8 +13,8 @@ import (
 // a shutdown, a signal handler, a deadline or a cancellation, which lose no event.
 func TestAgentThreads(t *testing.T) {
 	program := agentProgram(t, "agent_threads.c")
-	for _, what := range []string{"blocked", "crowd", "many_blocked", "interrupted", "interrupted_early", "storm", "cancelled", "cancelled_late",
-		"slow_log", "log_threads"} {
+	for _, what := range []string{"blocked", "crowd", "many_blocked", "interrupted", "interrupted_early", "storm", "cancelled", "cancelled_late", "cancelled_many",
+		"slow_log", "slow_create", "stopped_elsewhere", "log_threads"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			tracetest.Only(t, !strings.HasPrefix(what, "cancelled") || !ctest.Sanitized(),

@@ -101,8 +101,6 @@ func MustEventID(name string) EventID {
 func (s *Stream) EventID(name string) (EventID, error) {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_trid_eventid_open"
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	names, err := s.openNames()
 	if err != nil {
 		return 0, fail(op, err, syscall.EINVAL)
@@ -127,8 +125,6 @@ func (s *Stream) EventID(name string) (EventID, error) {
 // type has that id, or the stream is closed.
 func (s *Stream) EventName(id EventID) (string, error) {
 	const op = "posix_trace_eventid_get_name"
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	names, err := s.openNames()
 	if err != nil {
 		return "", fail(op, err, syscall.EINVAL)

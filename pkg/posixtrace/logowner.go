@@ -92,6 +92,8 @@ func (o *logOwner) passOn() bool {
 	}
 	s := o.s.Load()
 	heir := newStream(s.c)
+	s.naming.Lock()
+	defer s.naming.Unlock()
 	heir.log, heir.ctl, heir.names = o, s.ctl, s.names
 	s.ctl, s.names = nil, nil
 	o.s.Store(heir)

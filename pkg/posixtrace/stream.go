@@ -22,9 +22,12 @@ type Stream struct {
 
 	mu     sync.Mutex  // one control call of this process at a time
 	ctl    *attachment // the writer of control calls
+	closed chan struct{}
+
+	// A call that needs the names alone does not wait for a control call. Held within mu.
+	naming sync.Mutex
 	names  *registry.Names
 	types  int // position of NextEventType
-	closed chan struct{}
 
 	madeRoom []StreamInfo // see MadeRoom
 
@@ -123,8 +126,15 @@ func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *
 	return f(s.c.mem, s.ctl.w)
 }
 
-// openNames returns the names of the stream's family. The caller holds s.mu.
+// openNames returns the names of the stream's family.
 func (s *Stream) openNames() (*registry.Names, error) {
+	s.naming.Lock()
+	defer s.naming.Unlock()
+	return s.openNamesLocked()
+}
+
+// openNamesLocked is openNames for a caller that holds s.naming.
+func (s *Stream) openNamesLocked() (*registry.Names, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return nil, s.whyClosed()
@@ -211,6 +221,8 @@ func (s *Stream) closeHandle() {
 	if s.ctl != nil {
 		s.ctl.close()
 	}
+	s.naming.Lock()
+	defer s.naming.Unlock()
 	if s.names != nil {
 		s.names.Close()
 	}
@@ -240,7 +252,10 @@ func stop(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 // Clear discards all recorded events, also those in a log with the policy PolicyLoop or
 // PolicyUntilFull, and the filter (posix_trace_clear). A running stream keeps running. Errors:
 // EINVAL the stream is closed; those of the log.
-func (s *Stream) Clear() error {
+func (s *Stream) Clear() error { return s.clearAround(func(discard func()) { discard() }) }
+
+// clearAround is tool.Clear.
+func (s *Stream) clearAround(around func(discard func())) error {
 	defer runtime.KeepAlive(s)
 	if !s.isClosed() && s.c.mem.HasLog && s.log == nil && s.c.mem.LogPolicy != stream.Append {
 		// Clear empties the log, too, and only the owner has the log.
@@ -254,7 +269,7 @@ func (s *Stream) Clear() error {
 	return s.control("posix_trace_clear", func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
 		// From then on no pattern decides on new names.
 		s.whileUnnamed(func() { m.SetPatterns(nil) })
-		m.Clear()
+		around(m.Clear)
 		if s.log != nil && s.log.log != nil {
 			if err := s.log.log.Clear(); err != nil {
 				return err

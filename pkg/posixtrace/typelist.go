@@ -16,9 +16,9 @@ type EventType struct {
 // (posix_trace_eventtypelist_getnext_id). Each Stream has its own position. Errors: EINVAL the
 // stream is closed.
 func (s *Stream) NextEventType() (EventID, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	names, err := s.openNames()
+	s.naming.Lock()
+	defer s.naming.Unlock()
+	names, err := s.openNamesLocked()
 	if err != nil {
 		return 0, false, fail("posix_trace_eventtypelist_getnext_id", err, syscall.EINVAL)
 	}
@@ -33,8 +33,8 @@ func (s *Stream) NextEventType() (EventID, bool, error) {
 // RewindEventTypes goes back to the first type (posix_trace_eventtypelist_rewind). Errors: EINVAL
 // the stream is closed.
 func (s *Stream) RewindEventTypes() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.naming.Lock()
+	defer s.naming.Unlock()
 	if s.isClosed() {
 		return fail("posix_trace_eventtypelist_rewind", s.whyClosed(), syscall.EINVAL)
 	}
@@ -45,8 +45,6 @@ func (s *Stream) RewindEventTypes() error {
 // EventTypes returns all event types of the stream, in the order of NextEventType, whose position it
 // leaves alone. Errors: EINVAL the stream is closed. Extension.
 func (s *Stream) EventTypes() ([]EventType, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	names, err := s.openNames()
 	if err != nil {
 		return nil, fail("EventTypes", err, syscall.EINVAL)

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -51,7 +52,8 @@ func Main(args []string) int {
 	awaitFormer()
 	m.beAlive()
 	m.ready()
-	go a.answer()
+	go a.relieve()
+	a.startServer()
 	a.untilEnd()
 	return 0
 }
@@ -88,10 +90,15 @@ type agent struct {
 	number  uint64 // of the last handle
 	areas   [wire.Areas]*logHandle
 	touched time.Time // when the agent last had a handle
+
+	server    atomic.Pointer[server]
+	unwatched atomic.Bool   // relieve rests
+	watch     chan struct{} // ends that
 }
 
 func newAgent(m *shared) (*agent, error) {
-	a := &agent{m: m, handles: make(map[uint64]handle), touched: time.Now()}
+	a := &agent{m: m, handles: make(map[uint64]handle), touched: time.Now(), watch: make(chan struct{}, 1)}
+	a.unwatched.Store(true)
 	pid := int(m.ch.PID)
 	a.by = tool.Controller{PID: pid, Command: commandOf(pid)}
 	var err error

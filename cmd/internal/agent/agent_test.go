@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -61,10 +62,17 @@ func create(t *testing.T, a *agent) uint64 {
 	return c.Trid
 }
 
-// An event that comes when its caller leaves goes to the next caller, and so does one that is put back.
+// An event that comes when its caller leaves goes to the next caller. So does the event of a caller that was
+// woken for it and does not ask again; of several, in their order.
 func TestEventOfALeftCall(t *testing.T) {
 	a := working(t)
 	trid := create(t, a)
+	is := func(c *wire.Call, want posixtrace.EventID) {
+		t.Helper()
+		if it := (*wire.Item)(unsafe.Pointer(&c.Data[0])); c.Args[0] != wire.Event || it.ID != uint32(want) || it.TID != 9 {
+			t.Errorf("event %v, %v, want %d", c.Args, it, want)
+		}
+	}
 	waiter := ask(t, a, 1, wire.OpNext, trid, 100)
 	if waiter.State.Load()&wire.StateMask != wire.Parked {
 		t.Fatal("not parked")
@@ -72,31 +80,100 @@ func TestEventOfALeftCall(t *testing.T) {
 	h := a.find(trid).(*streamHandle)
 	h.read.mu.Lock() // the agent has seen the caller waiting, and has the event
 	ask(t, a, 2, wire.OpStart, trid)
-	e, err := h.take()
-	tracetest.OK(t, "take", err)
+	tracetest.OK(t, "fetch", h.fetch())
 	waiter.State.Store(waiter.State.Load() &^ wire.StateMask)
-	if r := h.read.waiting[0]; r.give(&e) {
+	r := h.read.waiting[0]
+	if r.give(&h.read.oldest) || r.again() {
 		t.Error("given to a caller that has left")
 	}
-	h.keep(&e)
 	h.read.mu.Unlock()
-	c := ask(t, a, 3, wire.OpTryNext, trid, 100)
-	if it := (*wire.Item)(unsafe.Pointer(&c.Data[0])); c.Args[0] != 0 || it.ID != uint32(posixtrace.EventStart) || it.TID != 9 {
-		t.Errorf("event %v, %v", c.Args, it)
-	}
+	is(ask(t, a, 3, wire.OpTryNext, trid, 100), posixtrace.EventStart)
 
-	waiter = ask(t, a, 1, wire.OpNext, trid, 100)
-	ask(t, a, 2, wire.OpStop, trid)
-	tracetest.Wait(t, "the event", func() bool { return waiter.State.Load()&wire.StateMask == wire.Done })
-	if c := ask(t, a, 3, wire.OpTryNext, trid, 100); c.Args[0] != 1 {
-		t.Fatal("an event is reported twice")
-	}
-	ask(t, a, 1, wire.OpPutBack, trid)
-	for _, want := range []uint64{0, 1} {
-		if c := ask(t, a, 3, wire.OpTryNext, trid, 100); c.Args[0] != want {
-			t.Errorf("unavailable is %d, want %d", c.Args[0], want)
+	for range 3 {
+		var waiters []*wire.Call
+		for i := range 5 {
+			waiters = append(waiters, ask(t, a, 10+i, wire.OpNext, trid, 100))
+		}
+		ask(t, a, 2, wire.OpStop, trid)
+		ask(t, a, 2, wire.OpStart, trid)
+		for i, w := range waiters { // the first does not ask again, and so the second is woken
+			tracetest.Wait(t, "an answer", func() bool { return w.State.Load()&wire.StateMask == wire.Done })
+			if w.Args[0] != wire.Again {
+				t.Errorf("answer %d to caller %d", w.Args[0], i)
+			}
+		}
+		is(ask(t, a, 3, wire.OpTryNext, trid, 100), posixtrace.EventStop)
+		is(ask(t, a, 10, wire.OpNext, trid, 100), posixtrace.EventStart)
+		if c := ask(t, a, 3, wire.OpTryNext, trid, 100); c.Args[0] != wire.None {
+			t.Errorf("unavailable is %d", c.Args[0])
 		}
 	}
+}
+
+// A request that waits keeps no other waiting, for this stream or another: not the first of its kind, and
+// not many at a time.
+func TestRequestsThatWait(t *testing.T) {
+	a := working(t)
+	go a.relieve()
+	defer close(a.watch)
+	a.startServer()
+	defer a.server.Store(new(server))
+	stuck, free := create(t, a), create(t, a)
+	info, err := a.find(stuck).(*streamHandle).s.Info()
+	tracetest.OK(t, "Info", err)
+	f, err := os.OpenFile(info.Path, os.O_RDWR, 0)
+	tracetest.OK(t, "open", err)
+	defer f.Close()
+	tracetest.OK(t, "flock", unix.Flock(int(f.Fd()), unix.LOCK_EX))
+	// As a controller does it: the calls of one ring at once.
+	ring := func(i int, op uint32, trid uint64) *wire.Call {
+		c := &a.m.ch.Call[i]
+		c.Op, c.Trid, c.PID, c.TID, c.Args = op, trid, uint32(os.Getpid()), 9, [4]uint64{}
+		c.State.Store(c.State.Load()&^wire.StateMask + wire.StateStep | wire.Asked)
+		a.m.ch.Pending.Or(1 << i)
+		return c
+	}
+	bell := func() {
+		a.m.ch.Bell.Add(1)
+		wake(&a.m.ch.Bell)
+	}
+	var waiting []*wire.Call
+	for i, op := range []uint32{wire.OpStart, wire.OpStop, wire.OpSetFilter, wire.OpClear, wire.OpStart} {
+		waiting = append(waiting, ring(i, op, stuck))
+	}
+	for range 3 {
+		var calls []*wire.Call
+		for i, op := range []uint32{
+			wire.OpStart, wire.OpStop, wire.OpSetFilter, wire.OpStatus, wire.OpAttr, wire.OpGetFilter, wire.OpTryNext,
+			wire.OpNextType, wire.OpRewindTypes, wire.OpName, wire.OpOpenID, wire.OpClear,
+		} {
+			calls = append(calls, ring(10+i, op, free))
+		}
+		for i, op := range []uint32{wire.OpStatus, wire.OpAttr, wire.OpGetFilter, wire.OpTryNext, wire.OpName, wire.OpNextType, wire.OpOpenID} {
+			calls = append(calls, ring(30+i, op, stuck))
+		}
+		bell()
+		for _, c := range calls {
+			tracetest.Wait(t, fmt.Sprintf("an answer to request %d of stream %x", c.Op, c.Trid), func() bool { return c.State.Load()&wire.StateMask == wire.Done })
+		}
+	}
+	for i, c := range waiting {
+		if s := c.State.Load() & wire.StateMask; s != wire.Asked {
+			t.Errorf("request %d has not waited: state %d", i, s)
+		}
+	}
+	tracetest.OK(t, "flock", unix.Flock(int(f.Fd()), unix.LOCK_UN))
+	for _, c := range waiting {
+		tracetest.Wait(t, "an answer", func() bool { return c.State.Load()&wire.StateMask == wire.Done })
+		if c.Err != 0 {
+			t.Error(syscall.Errno(c.Err))
+		}
+	}
+	// The agent rests, and works again.
+	tracetest.Wait(t, "rest", a.unwatched.Load)
+	c := ring(1, wire.OpStatus, free)
+	bell()
+	tracetest.Wait(t, "an answer", func() bool { return c.State.Load()&wire.StateMask == wire.Done })
 }
 
 // Whatever a controller writes into the channel, the agent answers, and serves the next request.

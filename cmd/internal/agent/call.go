@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"math/bits"
 	"syscall"
 	"unsafe"
 
@@ -20,21 +19,7 @@ type call struct {
 	at     tool.Point
 }
 
-// answer serves requests until the process ends.
-func (a *agent) answer() {
-	for {
-		calls, areas := a.m.await()
-		for ; calls != 0; calls &= calls - 1 {
-			a.dispatch(&a.m.ch.Call[bits.TrailingZeros64(calls)])
-		}
-		for ; areas != 0; areas &= areas - 1 {
-			a.more(bits.TrailingZeros64(areas))
-		}
-	}
-}
-
-// dispatch serves a request. A request that may wait gets a goroutine of its own, so that no other
-// request waits for it.
+// dispatch serves a request. A request that may wait gets a goroutine of its own.
 func (a *agent) dispatch(w *wire.Call) {
 	s := w.State.Load()
 	if s&wire.StateMask != wire.Asked {

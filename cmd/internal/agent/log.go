@@ -168,7 +168,7 @@ func (h *logHandle) next(c *call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.area != nil || c.args[1] == timed:
+	case h.area != nil || c.args[1] == wire.Timed:
 		c.finish(syscall.EINVAL)
 	case h.some():
 		r := &h.rest[0]
@@ -176,7 +176,7 @@ func (h *logHandle) next(c *call) {
 			h.rest = h.rest[1:]
 		}
 	case h.err == io.EOF:
-		c.c.Args[0] = 1
+		c.c.Args[0] = wire.None
 		c.finish(nil)
 	default:
 		c.finish(h.err)

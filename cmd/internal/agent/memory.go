@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"math/bits"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -18,6 +19,9 @@ type shared struct {
 	ch   *wire.Channel
 	lock *os.File // a description of the agent's own
 	head *robustHead
+
+	// Which call and which area had their turn.
+	calls, areas turn
 }
 
 // openMemory maps the channel. The controller's lock lives in the description that the library has
@@ -138,36 +142,52 @@ func (m *shared) leave() bool { return m.ch.Gate.CompareAndSwap(0, wire.Leaving)
 // call after another then needs no system call to wake it.
 const doze = 30 * time.Microsecond
 
-// await waits for a request, and returns the calls and areas that have one.
-func (m *shared) await() (calls, areas uint64) {
+// await waits for a request, and returns the number of its call, or of its area, or both. -1 is none.
+func (m *shared) await() (call, area int) {
 	ch := m.ch
 	take := func() bool {
-		if ch.Pending.Load() != 0 {
-			calls = ch.Pending.Swap(0)
-		}
-		if ch.Wanted.Load() != 0 {
-			areas = ch.Wanted.Swap(0)
-		}
-		return calls|areas != 0
+		call, area = m.calls.take(&ch.Pending), m.areas.take(&ch.Wanted)
+		return call >= 0 || area >= 0
 	}
 	for {
 		if runtime.NumCPU() > 1 {
 			for start := time.Now(); time.Since(start) < doze; {
 				for range 50 {
 					if take() {
-						return calls, areas
+						return call, area
 					}
 				}
 			}
 		}
 		n := ch.Bell.Load()
 		ch.Asleep.Store(1)
-		if !take() { // after the store: a caller that does not see it has set its bit before
+		some := take() // after the store: a caller that does not see it has set its bit before
+		if !some {
 			wait(&ch.Bell, n)
 		}
 		ch.Asleep.Store(0)
-		if calls|areas != 0 || take() {
-			return calls, areas
+		if some || take() {
+			return call, area
+		}
+	}
+}
+
+// turn is the number of the bit that was taken last. The ones above have precedence, so that each has its
+// turn.
+type turn int
+
+// take clears a bit and returns its number, -1 if none is set.
+func (t *turn) take(w *atomic.Uint64) int {
+	for {
+		all := w.Load()
+		if all == 0 {
+			return -1
+		}
+		next := int(*t) + 1
+		i := (bits.TrailingZeros64(bits.RotateLeft64(all, -next)) + next) % 64
+		if w.CompareAndSwap(all, all&^(1<<i)) {
+			*t = turn(i)
+			return i
 		}
 	}
 }

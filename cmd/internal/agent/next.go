@@ -7,6 +7,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/agent/wire"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // reading is the state of the reader calls of an active stream. While callers wait, one goroutine
@@ -14,15 +15,15 @@ import (
 type reading struct {
 	mu      sync.Mutex
 	buf     []byte
-	sets    []byte // the data of an event with sets, as C has it
-	left    *event // a caller left when its event came: the next call gets it
-	waiting []*call
-	given   map[*wire.Call]event // the last events of callers that waited: see putBack
+	sets    []byte  // the data of an event with sets, as C has it
+	oldest  event   // that has been read from the stream, and given to no caller
+	has     bool    // there is such an event
+	waiting []*call // parked
 	looking bool
-	poke    chan struct{} // there is a new caller
+	poke    chan struct{} // there is a new caller, or an event was given
 }
 
-// event is an event that no caller has got.
+// event is an event with its data, which is valid until the next one is read.
 type event struct {
 	info posixtrace.EventInfo
 	data []byte
@@ -34,24 +35,22 @@ const (
 	lastPause  = 10 * time.Millisecond
 )
 
-// timed is the value of the second argument of OpNext for a call with a deadline.
-const timed = 1
-
 // next serves a reader call of a stream.
 func (h *streamHandle) next(c *call) {
 	r := &h.read
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, err := h.take()
+	err := h.fetch()
 	switch {
 	case err == nil:
-		if !c.give(&e) {
-			h.keep(&e)
+		r.has = !c.give(&r.oldest)
+		if len(r.waiting) > 0 {
+			r.look()
 		}
 	case err != posixtrace.ErrUnavailable:
 		c.finish(err)
 	case c.op == wire.OpTryNext:
-		c.c.Args[0] = 1
+		c.c.Args[0] = wire.None
 		c.finish(nil)
 	case c.park():
 		r.waiting = append(r.waiting, c)
@@ -61,41 +60,38 @@ func (h *streamHandle) next(c *call) {
 		if !r.looking {
 			r.looking = true
 			go h.look()
-		} else {
-			select {
-			case r.poke <- struct{}{}:
-			default:
-			}
 		}
+		r.look()
 	}
 }
 
-// take returns the next event. Its data is valid until the next call. The caller holds h.read.mu.
-func (h *streamHandle) take() (e event, err error) {
+// look makes the goroutine that looks for events do so at once.
+func (r *reading) look() {
+	select {
+	case r.poke <- struct{}{}:
+	default:
+	}
+}
+
+// fetch makes sure that there is an oldest event. The caller holds h.read.mu.
+func (h *streamHandle) fetch() error {
 	r := &h.read
-	if r.left != nil {
-		e = *r.left
-		r.left = nil
-		return e, nil
+	if r.has {
+		return nil
 	}
 	if r.buf == nil {
 		r.buf = make([]byte, h.size)
 	}
-	var n int
-	if e.info, n, err = h.s.TryNext(r.buf); err != nil {
-		return e, err
+	info, n, err := h.s.TryNext(r.buf)
+	if err != nil {
+		return err
 	}
 	r.sets = r.sets[:0]
-	e.data = inC(&e.info, r.buf[:n], &r.sets)
-	return e, nil
+	r.oldest, r.has = event{info, inC(&info, r.buf[:n], &r.sets)}, true
+	return nil
 }
 
-// keep keeps an event for the next call. The caller holds h.read.mu.
-func (h *streamHandle) keep(e *event) {
-	h.read.left = &event{e.info, append([]byte(nil), e.data...)}
-}
-
-// look gives the events that come to the callers that wait, first come, first served.
+// look wakes the callers that wait when there are events for them.
 func (h *streamHandle) look() {
 	r := &h.read
 	for pause := firstPause; ; {
@@ -107,90 +103,66 @@ func (h *streamHandle) look() {
 			pause = firstPause
 		}
 		t.Stop()
-		switch some, more := h.serve(); {
-		case !more:
+		if !h.rouse() {
 			return
-		case some:
-			pause = firstPause
 		}
 	}
 }
 
-// serve serves the callers that wait as far as there are events. It reports whether there was one, and
-// whether callers are left.
-func (h *streamHandle) serve() (some, more bool) {
+// rouse wakes the first caller that waits if there is an event. That caller may have other things to do
+// than to take it, such as a handler of a signal: the next look wakes the next caller for the same event.
+// rouse reports whether callers are left.
+func (h *streamHandle) rouse() (more bool) {
 	r := &h.read
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for {
-		for len(r.waiting) > 0 && r.waiting[0].left() {
-			r.waiting = r.waiting[1:]
-		}
-		if len(r.waiting) == 0 {
-			r.waiting, r.looking = nil, false
-			return some, false
-		}
-		e, err := h.take()
-		if err == posixtrace.ErrUnavailable {
-			return some, true
-		}
-		if err != nil {
+	for len(r.waiting) > 0 && r.waiting[0].left() {
+		r.waiting = r.waiting[1:]
+	}
+	if len(r.waiting) > 0 {
+		switch err := h.fetch(); {
+		case err == nil:
+			for again := false; len(r.waiting) > 0 && !again; r.waiting = r.waiting[1:] {
+				again = r.waiting[0].again()
+			}
+		case err != posixtrace.ErrUnavailable:
 			for _, c := range r.waiting {
 				c.finish(err)
 			}
 			r.waiting = nil
-			continue
-		}
-		some = true
-		given := false
-		for len(r.waiting) > 0 && !given {
-			if given = r.waiting[0].give(&e); given {
-				r.remember(r.waiting[0].c, &e)
-			}
-			r.waiting = r.waiting[1:]
-		}
-		if !given {
-			h.keep(&e)
 		}
 	}
-}
-
-// remember keeps an event that a caller got who had waited for it. The caller's thread may have been
-// cancelled just then.
-func (r *reading) remember(c *wire.Call, e *event) {
-	if r.given == nil {
-		r.given = make(map[*wire.Call]event)
+	if len(r.waiting) == 0 {
+		r.waiting, r.looking = nil, false
 	}
-	old := r.given[c]
-	r.given[c] = event{e.info, append(old.data[:0], e.data...)}
+	return r.looking
 }
 
-// putBack takes back the event of a caller whose thread was cancelled. The next caller gets it.
-func (h *streamHandle) putBack(c *call) {
-	h.read.mu.Lock()
-	defer h.read.mu.Unlock()
-	if e, ok := h.read.given[c.c]; ok {
-		delete(h.read.given, c.c)
-		h.keep(&e)
-	}
-}
-
-// clear discards the events, also the one that is kept.
+// clear discards the events, also the one that has been read. No event is read meanwhile, which would be one
+// of after the clear. But reader calls do not wait for what the clear waits for.
 func (h *streamHandle) clear() error {
-	h.read.mu.Lock()
-	defer h.read.mu.Unlock()
-	err := h.s.Clear()
-	if err == nil {
-		h.read.left = nil
-		clear(h.read.given)
-	}
-	return err
+	return tool.Clear(h.s, func(discard func()) {
+		h.read.mu.Lock()
+		defer h.read.mu.Unlock()
+		discard()
+		h.read.has = false
+	})
 }
 
 // itemSize is the size of an item without its data.
 const itemSize = int(unsafe.Sizeof(wire.Item{}))
 
-// give answers a reader call with an event, unless the caller has left.
+// again answers a parked call: its caller looks again.
+func (c *call) again() bool {
+	if !c.claim() {
+		return false
+	}
+	c.c.Args[0] = wire.Again
+	c.done(nil)
+	return true
+}
+
+// give answers a reader call with an event. It fails if the caller has left.
 func (c *call) give(e *event) bool {
 	if !c.claim() {
 		return false
@@ -202,7 +174,7 @@ func (c *call) give(e *event) bool {
 	}
 	fill(in[wire.Item](c), &info, len(data))
 	copy(c.c.Data[itemSize:], data)
-	c.c.Args[0] = 0
+	c.c.Args[0] = wire.Event
 	c.done(nil)
 	return true
 }

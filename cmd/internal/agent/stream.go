@@ -3,7 +3,6 @@ package agent
 import (
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/agent/wire"
@@ -38,19 +37,21 @@ func (a *agent) opened(c *call) (uint64, error) {
 	case now != a.rights:
 		return 0, syscall.EPERM
 	}
-	directory.Lock()
-	defer directory.Unlock()
-	if os.Getenv("PTRACE_DIR") != dir {
-		os.Setenv("PTRACE_DIR", dir)
-	}
+	a.use(dir)
 	if c.op == wire.OpOpen {
 		return a.openLog(f)
 	}
 	return a.create(int(int32(c.args[0])), &attr, c.args[1] != 0, f)
 }
 
-// directory excludes calls that set $PTRACE_DIR from each other.
-var directory sync.Mutex
+// use makes the controller's trace directory that of this process. A controller has one.
+func (a *agent) use(dir string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if os.Getenv("PTRACE_DIR") != dir {
+		os.Setenv("PTRACE_DIR", dir)
+	}
+}
 
 func (a *agent) create(pid int, w *wire.Attributes, given bool, f *os.File) (uint64, error) {
 	var attr posixtrace.Attr
@@ -72,11 +73,10 @@ func (a *agent) create(pid int, w *wire.Attributes, given bool, f *os.File) (uin
 	return id, err
 }
 
-// quick reports whether a request is served without waiting for a flush or another process, apart from
-// control calls.
+// quick reports whether a request, as a rule, is served without a wait.
 func (h *streamHandle) quick(op uint32) bool {
 	switch op {
-	case wire.OpNext, wire.OpTryNext, wire.OpPutBack, wire.OpStatus, wire.OpGetFilter, wire.OpAttr:
+	case wire.OpNext, wire.OpTryNext, wire.OpStatus, wire.OpGetFilter, wire.OpAttr:
 		return true
 	case wire.OpStart, wire.OpStop, wire.OpSetFilter, wire.OpName, wire.OpNextType, wire.OpRewindTypes:
 		return !h.logged
@@ -91,8 +91,6 @@ func (a *agent) onStream(c *call, h *streamHandle) {
 	case wire.OpNext, wire.OpTryNext:
 		h.next(c)
 		return
-	case wire.OpPutBack:
-		h.putBack(c)
 	case wire.OpStart:
 		err = tool.Start(s, c.at)
 	case wire.OpStop:

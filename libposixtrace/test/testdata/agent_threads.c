@@ -1,5 +1,6 @@
 /* Threads, signals and cancellation in calls: agent_threads_test.go. */
 #include "agent.h"
+#include <sys/file.h>
 
 static trace_id_t shared_stream;
 
@@ -356,6 +357,103 @@ static void cancelled_late(void)
 	OK(posix_trace_shutdown(t));
 }
 
+/* What a reader of cancelled_many has read. */
+struct reader {
+	pthread_t thread;
+	unsigned seed;
+	int n, seen[64];
+};
+
+static trace_event_id_t numbered;
+
+/* Reads events in one way or another until it is cancelled. */
+static void *read_numbers(void *arg)
+{
+	struct reader *r = arg;
+	struct got g;
+	for (;;) {
+		struct timespec soon = in_ms(rand_r(&r->seed) % 3);
+		int old, err = rand_r(&r->seed) % 2
+				       ? get(shared_stream, &g)
+				       : posix_trace_timedgetnext_event(shared_stream, &g.info, g.data, sizeof g.data,
+									&g.length, &g.none, &soon);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+		if (err)
+			CHECK(err == EINTR || err == ETIMEDOUT);
+		else if (g.info.posix_event_id == numbered)
+			memcpy(&r->seen[r->n++], g.data, sizeof r->seen[0]);
+		pthread_setcancelstate(old, NULL);
+	}
+	return NULL;
+}
+
+/*
+ * Readers are cancelled and interrupted while events come, and their deadlines pass. No event is lost, none
+ * is reported twice, and each reader reports a part of a row whose rest is in the stream.
+ */
+static void cancelled_many(void)
+{
+	enum { ROUNDS = 120, READERS = 5, EACH = 6 };
+	static struct reader r[READERS];
+	unsigned seed = 1;
+	int next = 0, number = 0;
+	struct got g;
+	void *result;
+	shared_stream = created();
+	handle(0);
+	OK(posix_trace_eventid_open("numbered", &numbered));
+	OK(posix_trace_start(shared_stream));
+	for (int round = 0; round < ROUNDS; round++) {
+		bool taken[EACH] = {false};
+		int first = next, count = 0;
+		for (int i = 0; i < READERS; i++) {
+			r[i].n = 0;
+			r[i].seed = (unsigned)(round * READERS + i);
+			OK(pthread_create(&r[i].thread, NULL, read_numbers, &r[i]));
+		}
+		if (round % 3 == 0)
+			wait_until_blocked(1);
+		for (int i = 0; i < READERS; i++) {
+			posix_trace_event(numbered, &number, sizeof number);
+			number++;
+			pthread_kill(r[i].thread, SIGUSR1);
+			for (volatile int spin = rand_r(&seed) % 20000; spin > 0; spin--)
+				;
+			OK(pthread_cancel(r[i].thread));
+		}
+		posix_trace_event(numbered, &number, sizeof number);
+		number++;
+		for (int i = 0; i < READERS; i++) {
+			OK(pthread_join(r[i].thread, &result));
+			CHECK(result == PTHREAD_CANCELED);
+			for (int k = 0; k < r[i].n; k++) {
+				int got = r[i].seen[k] - first;
+				CHECK(got >= 0 && got < EACH && !taken[got]);
+				CHECK(k == 0 || r[i].seen[k] > r[i].seen[k - 1]);
+				taken[got] = true;
+				count++;
+			}
+		}
+		/* They have taken the first ones. The others come in their order. */
+		for (int i = 0; i < count; i++)
+			CHECK(taken[i]);
+		next = first + count;
+		while (next < number) {
+			int got;
+			OK(try_get(shared_stream, &g));
+			CHECK(!g.none);
+			if (g.info.posix_event_id != numbered)
+				continue;
+			memcpy(&got, g.data, sizeof got);
+			IS(got, next);
+			next++;
+		}
+		OK(try_get(shared_stream, &g));
+		CHECK(g.none);
+	}
+	OK(posix_trace_shutdown(shared_stream));
+}
+
 /* Threads that read one log share its position. */
 static void *share_log(void *arg)
 {
@@ -437,6 +535,196 @@ static void slow_log(void)
 	posix_trace_shutdown(t);
 }
 
+/* Fills a pipe, whose writers wait then. */
+static void fill(int fd)
+{
+	static const char zero[4096];
+	int flags = fcntl(fd, F_GETFL);
+	CHECK(fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0);
+	while (write(fd, zero, sizeof zero) > 0)
+		;
+	CHECK(errno == EAGAIN);
+	CHECK(fcntl(fd, F_SETFL, flags) == 0);
+}
+
+static void *create_with_log(void *fd)
+{
+	trace_attr_t a;
+	trace_id_t t;
+	OK(posix_trace_attr_init(&a));
+	OK(posix_trace_attr_setlogfullpolicy(&a, POSIX_TRACE_APPEND));
+	OK(posix_trace_create_withlog(0, &a, *(int *)fd, &t));
+	OK(posix_trace_shutdown(t));
+	return NULL;
+}
+
+static void *read_pipe(void *fd)
+{
+	char data[4096];
+	while (read(*(int *)fd, data, sizeof data) > 0)
+		;
+	return NULL;
+}
+
+/* The log of a new stream is a pipe that is full. Other streams are created, used and shut down. */
+static void slow_create(void)
+{
+	trace_id_t before = created(), other;
+	pthread_t thread, reader;
+	int ends[2];
+	struct got g;
+	CHECK(pipe(ends) == 0);
+	fill(ends[1]);
+	OK(pthread_create(&thread, NULL, create_with_log, &ends[1]));
+	for (int i = 0; i < 30; i++) {
+		other = created();
+		OK(posix_trace_start(other));
+		IS(next_type(other, &g), POSIX_TRACE_START);
+		OK(posix_trace_shutdown(other));
+		ms_sleep(2);
+	}
+	OK(posix_trace_shutdown(before));
+	OK(pthread_create(&reader, NULL, read_pipe, &ends[0]));
+	OK(pthread_join(thread, NULL));
+	close(ends[1]);
+	OK(pthread_join(reader, NULL));
+}
+
+/* The only file of the trace directory whose name begins so. */
+static int open_file(const char *prefix)
+{
+	DIR *d = opendir(getenv("PTRACE_DIR"));
+	struct dirent *e;
+	char path[600];
+	int fd = -1;
+	CHECK(d);
+	while ((e = readdir(d))) {
+		if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		CHECK(fd < 0);
+		snprintf(path, sizeof path, "%s/%s", getenv("PTRACE_DIR"), e->d_name);
+		fd = open(path, O_RDWR);
+	}
+	closedir(d);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static trace_id_t stuck;
+static int ended;
+
+static void *end_stuck(int err)
+{
+	CHECK(err == 0 || err == EAGAIN);
+	__atomic_fetch_add(&ended, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void *start_stuck(void *arg)
+{
+	(void)arg;
+	return end_stuck(posix_trace_start(stuck));
+}
+
+static void *stop_stuck(void *arg)
+{
+	(void)arg;
+	return end_stuck(posix_trace_stop(stuck));
+}
+
+static void *filter_stuck(void *arg)
+{
+	trace_event_set_t set;
+	(void)arg;
+	OK(posix_trace_eventset_empty(&set));
+	return end_stuck(posix_trace_set_filter(stuck, &set, POSIX_TRACE_SET_EVENTSET));
+}
+
+static void *clear_stuck(void *arg)
+{
+	(void)arg;
+	return end_stuck(posix_trace_clear(stuck));
+}
+
+/* A name that no process has registered, while another process has the lock of the names. */
+static void *name_stuck(void *arg)
+{
+	trace_event_id_t id;
+	char name[40];
+	snprintf(name, sizeof name, "new name %lu", (unsigned long)pthread_self());
+	(void)arg;
+	return end_stuck(posix_trace_trid_eventid_open(stuck, name, &id));
+}
+
+/* Calls that the locks of the stream t, or of all names, do not concern. */
+static void unhindered(trace_id_t t, bool controls)
+{
+	struct posix_trace_status_info st;
+	struct timespec soon = in_ms(200);
+	trace_event_set_t set;
+	trace_event_id_t id;
+	trace_attr_t attr;
+	struct got g;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	int none;
+	IS(posix_trace_timedgetnext_event(t, &g.info, g.data, sizeof g.data, &g.length, &g.none, &soon), ETIMEDOUT);
+	OK(try_get(t, &g));
+	CHECK(g.none);
+	OK(posix_trace_get_status(t, &st));
+	OK(posix_trace_get_attr(t, &attr));
+	OK(posix_trace_get_filter(t, &set));
+	OK(posix_trace_eventid_get_name(t, POSIX_TRACE_START, name));
+	OK(posix_trace_eventtypelist_rewind(t));
+	OK(posix_trace_eventtypelist_getnext_id(t, &id, &none));
+	OK(posix_trace_trid_eventid_open(t, "old name", &id));
+	if (!controls)
+		return;
+	OK(posix_trace_start(t));
+	IS(next_type(t, &g), POSIX_TRACE_START);
+	OK(posix_trace_stop(t));
+	IS(next_type(t, &g), POSIX_TRACE_STOP);
+}
+
+/*
+ * A process is stopped that has the lock of a stream, or of the names: here it is this one, since the agent
+ * does the work. Calls that need the lock wait. All other calls do not, for this stream and for others.
+ */
+static void stopped_elsewhere(void)
+{
+	static void *(*const waiting[])(void *) = {start_stuck, stop_stuck, filter_stuck, clear_stuck, name_stuck};
+	enum { N = sizeof waiting / sizeof waiting[0] };
+	trace_event_id_t id;
+	trace_id_t other;
+	double took = 0;
+	stuck = created();
+	OK(posix_trace_trid_eventid_open(stuck, "old name", &id));
+	int stream = open_file("s-"), names = open_file("n-");
+	other = created();
+	OK(posix_trace_trid_eventid_open(other, "old name", &id));
+	for (int i = 0, tries = 0; i < N; i += took < 2.5 || ++tries == 5) {
+		pthread_t thread[3];
+		int fd = waiting[i] == name_stuck ? names : stream;
+		CHECK(flock(fd, LOCK_EX) == 0);
+		ended = 0;
+		for (int k = 0; k < 3; k++)
+			OK(pthread_create(&thread[k], NULL, waiting[i], NULL));
+		while (threads_in(PXT_W_Asked) + __atomic_load_n(&ended, __ATOMIC_SEQ_CST) < 3) /* they wait for an answer */
+			ms_sleep(1);
+		took = -seconds();
+		unhindered(other, true);
+		unhindered(stuck, false);
+		took += seconds();
+		CHECK(flock(fd, LOCK_UN) == 0);
+		for (int k = 0; k < 3; k++)
+			OK(pthread_join(thread[k], NULL));
+		OK(posix_trace_stop(stuck));
+		OK(posix_trace_clear(stuck));
+	}
+	CHECK(took < 2.5); /* a call waits for the lock of the names for 3 seconds */
+	OK(posix_trace_shutdown(stuck));
+	OK(posix_trace_shutdown(other));
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argv[1];
@@ -458,6 +746,12 @@ int main(int argc, char **argv)
 		cancelled();
 	else if (strcmp(what, "cancelled_late") == 0)
 		cancelled_late();
+	else if (strcmp(what, "cancelled_many") == 0)
+		cancelled_many();
+	else if (strcmp(what, "slow_create") == 0)
+		slow_create();
+	else if (strcmp(what, "stopped_elsewhere") == 0)
+		stopped_elsewhere();
 	else if (strcmp(what, "slow_log") == 0)
 		slow_log();
 	else if (strcmp(what, "log_threads") == 0)

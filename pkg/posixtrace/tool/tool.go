@@ -77,6 +77,10 @@ func Start(s *posixtrace.Stream, at Point) error    { return hook.Start(s, at) }
 func Stop(s *posixtrace.Stream, at Point) error     { return hook.Stop(s, at) }
 func Shutdown(s *posixtrace.Stream, at Point) error { return hook.Shutdown(s, at) }
 
+// Clear is the method of Stream for a caller that has read ahead: it discards the events within a call of
+// around, which it makes when it waits for no other process any more.
+func Clear(s *posixtrace.Stream, around func(discard func())) error { return hook.Clear(s, around) }
+
 // SetFilter is described with Start.
 func SetFilter(s *posixtrace.Stream, set posixtrace.EventSet, how posixtrace.FilterHow, at Point) error {
 	return hook.SetFilter(s, set, how, at)

@@ -3,14 +3,15 @@
 //
 // The controller writes a request into a call, sets the state to Asked, sets the call's bit in
 // Channel.Pending, and rings the bell. The agent answers and sets Done. A reader call that finds no
-// event is Parked first; the caller may take it back then (Idle), and the agent answers only after it
-// has changed Parked to Giving, so that no event goes to a caller that has left.
+// event is Parked. Its caller may take it back then (Idle). Otherwise the agent answers it when there is an
+// event, which stays with the agent: the caller asks again for it. So a caller that gives up its wait in
+// any way, at any moment, takes no event with it.
 package wire
 
 import "sync/atomic"
 
 // Version is that of this layout.
-const Version = 1
+const Version = 2
 
 // Sizes.
 const (
@@ -67,9 +68,18 @@ const (
 	OpOpen        = 15 // Result: Trid
 	OpRewind      = 16 //
 	OpClose       = 17 //
-	OpNext        = 18 // Args: most bytes of data. Data: Item; Args[0]: 1 if there is none
-	OpTryNext     = 19 // the same
-	OpPutBack     = 20 // gives the event of the call's last answer to the next reader call
+	OpNext        = 18 // Args: most bytes of data, Timed. Data: Item; Args[0]: Event, None or Again
+	OpTryNext     = 19 // the same, and does not wait
+)
+
+// Timed is the second argument of OpNext for a call with a deadline.
+const Timed = 1
+
+// Results of OpNext and OpTryNext.
+const (
+	Event = 0
+	None  = 1
+	Again = 2 // of a call that was parked: there was an event since
 )
 
 // Channel is the whole memory.

@@ -30,6 +30,7 @@ var (
 	Start     func(stream any, at Point) error
 	Stop      func(stream any, at Point) error
 	SetFilter func(stream, set, how any, at Point) error
+	Clear     func(stream any, around func(discard func())) error
 	Shutdown  func(stream any, at Point) error
 	NextBatch func(log, batch any) error
 )

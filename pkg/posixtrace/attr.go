@@ -77,7 +77,7 @@ func (i Inheritance) String() string {
 // Defaults of the size attributes, in bytes.
 const (
 	DefaultStreamSize       = 64 << 10 // of a stream without log
-	DefaultLoggedStreamSize = 1 << 20  // of a stream with log: it holds a burst of 3,000 events until the next flush
+	DefaultLoggedStreamSize = 1 << 20  // of a stream with a log that is no smaller: it holds a burst of 3,000 events until the next flush
 	DefaultMaxDataSize      = 1024
 	DefaultLogSize          = 1 << 20
 )
@@ -97,13 +97,15 @@ type Attr struct {
 	LogFullPolicy FullPolicy
 	// StreamSize is the stream-min-size in bytes (posix_trace_attr_setstreamsize): the stream
 	// records any events without loss whose greatest sizes (MaxUserEventSize, MaxSystemEventSize) add up
-	// to no more. 0 means DefaultStreamSize, or DefaultLoggedStreamSize for a stream with log.
+	// to no more. 0 means DefaultStreamSize for a stream without log; for one with a log
+	// DefaultLoggedStreamSize, or the size of a log that is smaller.
 	StreamSize int64
 	// MaxDataSize is the max-data-size (posix_trace_attr_setmaxdatasize): how many bytes of an
 	// event's data the stream keeps. nil means DefaultMaxDataSize, new(0) no data at all.
 	MaxDataSize *int
 	// LogSize is the log-max-size in bytes (posix_trace_attr_setlogsize): how many bytes of events a log
-	// holds under the policies PolicyLoop and PolicyUntilFull. 0 means DefaultLogSize.
+	// holds under the policies PolicyLoop and PolicyUntilFull. 0 means DefaultLogSize. A log has at least
+	// the size of its stream.
 	LogSize int64
 	// LeastStreamSize, in bytes, allows a smaller stream where the trace directory has little room:
 	// the create function quarters StreamSize, down to LeastStreamSize, until the stream takes no
@@ -158,6 +160,8 @@ func (a *Attr) streamSize(logged bool) int64 {
 	switch {
 	case a.StreamSize != 0:
 		return a.StreamSize
+	case logged && a.LogSize > 0 && a.LogFullPolicy != PolicyAppend:
+		return min(a.LogSize, DefaultLoggedStreamSize) // a log has at least the size of its stream
 	case logged:
 		return DefaultLoggedStreamSize
 	}

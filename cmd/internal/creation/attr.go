@@ -43,11 +43,8 @@ func Attributes(args *cli.Args, logged bool) (a posixtrace.Attr, err error) {
 	if args.Value("inherit") != "no" {
 		a.Inheritance = posixtrace.InheritChildren
 	}
-	if a.StreamSize, err = args.Size("stream-size", 1<<20); err != nil {
+	if a.StreamSize, err = args.Size("stream-size", 0); err != nil {
 		return a, err
-	}
-	if !args.Has("stream-size") {
-		a.LeastStreamSize = leastStreamSize
 	}
 	if a.LogSize, err = args.Size("log-size", 0); err != nil {
 		return a, err
@@ -68,7 +65,20 @@ func Attributes(args *cli.Args, logged bool) (a posixtrace.Attr, err error) {
 	if v, ok := args.Lookup("log-full-policy"); ok {
 		a.LogFullPolicy = fullPolicies[v]
 	}
+	DefaultSize(args, &a, 1<<20)
 	return a, nil
+}
+
+// DefaultSize sets the size of a stream for which no option asks for one: size, or that of a smaller log. A log
+// has at least the size of its stream, and must not get larger than an option says.
+func DefaultSize(args *cli.Args, a *posixtrace.Attr, size int64) {
+	if args.Has("stream-size") {
+		return
+	}
+	a.StreamSize, a.LeastStreamSize = size, leastStreamSize
+	if args.Has("log-size") && a.LogFullPolicy != posixtrace.PolicyAppend {
+		a.StreamSize = min(size, max(a.LogSize, 1))
+	}
 }
 
 var fullPolicies = map[string]posixtrace.FullPolicy{

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/creation"
 )
 
 // livePlan is what --live asks for.
@@ -34,8 +35,6 @@ func (p *runPlan) setLive(args *cli.Args) error {
 	if !args.Has("dump") {
 		p.dump = "never"
 	}
-	if !args.Has("stream-size") {
-		p.attr.StreamSize = liveSize
-	}
+	creation.DefaultSize(args, &p.attr, liveSize)
 	return nil
 }

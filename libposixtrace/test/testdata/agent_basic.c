@@ -129,6 +129,35 @@ static void test_attr(void)
 	IS(posix_trace_create(0, NULL, NULL), EINVAL);
 }
 
+/* A log has the size that is set, also below the default size of a stream, which follows it. */
+static void test_log_size(const char *path)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	trace_attr_t a;
+	trace_id_t t, log;
+	size_t size;
+	CHECK(fd >= 0);
+	for (int i = 0; i < 2; i++) {
+		OK(posix_trace_attr_init(&a));
+		OK(posix_trace_attr_setlogfullpolicy(&a, policies[i]));
+		OK(posix_trace_attr_setlogsize(&a, 64 << 10));
+		OK(posix_trace_create_withlog(0, &a, fd, &t));
+		OK(posix_trace_get_attr(t, &a));
+		OK(posix_trace_attr_getlogsize(&a, &size));
+		IS(size, 64 << 10);
+		OK(posix_trace_attr_getstreamsize(&a, &size));
+		IS(size, 64 << 10);
+		OK(posix_trace_shutdown(t));
+		OK(posix_trace_open(fd, &log));
+		OK(posix_trace_get_attr(log, &a));
+		OK(posix_trace_attr_getlogsize(&a, &size));
+		IS(size, 64 << 10);
+		OK(posix_trace_close(log));
+	}
+	close(fd);
+}
+
 /* All roles and a log in one program. */
 static void test_log(const char *path)
 {
@@ -305,6 +334,7 @@ int main(int argc, char **argv)
 	test_timed();
 	IS(errno, 12345);
 	test_targets();
+	test_log_size(argv[1]);
 	test_log(argv[1]);
 	test_many_logs(argv[1]);
 	puts("ok");

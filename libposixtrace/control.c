@@ -2,18 +2,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <trace.h>
 
 #include "agent.h"
 #include "attr.h"
+#include "dir.h"
 #include "kernel.h"
 
 /* The trace point of a call: START, STOP and FILTER events have its address. */
 #define SITE __builtin_return_address(0)
 
 _Static_assert(sizeof(trace_event_set_t) <= PXT_W_DataSize, "a set fits");
+_Static_assert(PXT_W_DirAt + PATH_MAX <= PXT_W_DataSize, "a directory fits");
 
 /* A stream of size 0 is the smallest one; to the agent 0 is the default. */
 static uint64_t size_of(bool set, uint64_t size)
@@ -35,26 +36,19 @@ static void put_attr(struct pxt_attributes *w, const struct pxt_attr *a)
 	w->maxDataSet = (a->set & PXT_MAX_DATA_SET) != 0;
 }
 
-/* The trace directory of this process, for an agent that was started when it was another one. */
+/* The trace directory of this process, which may not be what the environment says by now. */
 static void put_dir(struct pxt_call *c)
 {
-	const char *dir = secure_getenv("PTRACE_DIR");
-	char *to = (char *)c->data + PXT_W_DirAt, *at = to;
-	size_t n, room = sizeof c->data - PXT_W_DirAt;
-	if (!dir || !*dir)
-		return;
-	n = strlen(dir);
-	if (*dir != '/') { /* the agent has another working directory */
-		long r = pxt_sys(SYS_getcwd, to, PATH_MAX);
-		if (r < 2)
-			return;
-		at = to + r - 1;
-		*at++ = '/';
+	char *path = (char *)c->data + PXT_W_DirAt;
+	*path = 0;
+	if (!pxt_secure()) {
+		pxt_env_capture();
+		/* The agent has another working directory. */
+		if (*pxt_env(PXT_VAR_DIR) && pxt_path_abs(path, pxt_env(PXT_VAR_DIR)) < 0)
+			*path = 0;
 	}
-	if (n > room - (size_t)(at - to))
-		n = room - (size_t)(at - to);
-	memcpy(at, dir, n);
-	c->length = (uint64_t)(at - to) + n;
+	pxt_env_keep_dir(path);
+	c->length = strlen(path);
 }
 
 /* Whether a descriptor is open, and not only for the other of reading and writing. */

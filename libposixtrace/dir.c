@@ -151,7 +151,8 @@ static char *put_own_name(char *to, uint32_t euid)
 	return pxt_put_dec(pxt_put(to, "posixtrace-"), euid);
 }
 
-int pxt_dir_open(struct pxt_room *r)
+/* Opens the first of the places that can be the trace directory. */
+static int open_first(struct pxt_room *r)
 {
 	const char *var;
 	bool secure = r->secure = pxt_secure(), parent;
@@ -179,6 +180,14 @@ int pxt_dir_open(struct pxt_room *r)
 		return -ENAMETOOLONG;
 	put_own_name(pxt_put(pxt_put(r->path, var), "/"), r->euid);
 	return open_place(r, r->path, true, &parent);
+}
+
+int pxt_dir_open(struct pxt_room *r)
+{
+	int err = open_first(r);
+	if (err == 0)
+		pxt_env_keep_dir(r->dirpath);
+	return err;
 }
 
 int pxt_dir_reopen(struct pxt_room *r, const char *path)

@@ -15,6 +15,19 @@ extern char **environ;
 static char captured[PXT_VARS][PATH_MAX];
 static size_t lengths[PXT_VARS]; /* so that the pages of variables that are not set stay untouched */
 static _Atomic uint32_t is_captured, capturing;
+static bool keeps_dir; /* of the holder of capturing: see pxt_env_keep_dir */
+
+static void set_var(enum pxt_var v, const char *value)
+{
+	size_t n = strlen(value);
+	if (n >= PATH_MAX) /* a path that is too long serves as none */
+		n = 0;
+	if (lengths[v] != n || memcmp(captured[v], value, n) != 0) {
+		memcpy(captured[v], value, n);
+		captured[v][n] = 0;
+		lengths[v] = n;
+	}
+}
 
 static void copy_var(enum pxt_var v, const char *name)
 {
@@ -26,24 +39,30 @@ static void copy_var(enum pxt_var v, const char *name)
 			break;
 		}
 	}
-	n = strlen(value);
-	if (n >= PATH_MAX) /* a path that is too long serves as none */
-		n = 0;
-	if (lengths[v] != n || memcmp(captured[v], value, n) != 0) {
-		memcpy(captured[v], value, n);
-		captured[v][n] = 0;
-		lengths[v] = n;
-	}
+	set_var(v, value);
 }
 
 void pxt_env_capture(void)
 {
 	if (atomic_exchange_explicit(&capturing, 1, memory_order_acquire))
 		return; /* another thread is at it */
-	copy_var(PXT_VAR_DIR, "PTRACE_DIR");
 	copy_var(PXT_VAR_STREAM, "PTRACE_STREAM");
-	copy_var(PXT_VAR_RUNTIME, "XDG_RUNTIME_DIR");
-	copy_var(PXT_VAR_TMP, "TMPDIR");
+	if (!keeps_dir) {
+		copy_var(PXT_VAR_DIR, "PTRACE_DIR");
+		copy_var(PXT_VAR_RUNTIME, "XDG_RUNTIME_DIR");
+		copy_var(PXT_VAR_TMP, "TMPDIR");
+	}
+	atomic_store_explicit(&is_captured, 1, memory_order_release);
+	atomic_store_explicit(&capturing, 0, memory_order_release);
+}
+
+void pxt_env_keep_dir(const char *path)
+{
+	if (atomic_exchange_explicit(&capturing, 1, memory_order_acquire))
+		return; /* another thread is at it, or this one below a signal handler: the next call does it */
+	if (!keeps_dir)
+		set_var(PXT_VAR_DIR, path);
+	keeps_dir = true;
 	atomic_store_explicit(&is_captured, 1, memory_order_release);
 	atomic_store_explicit(&capturing, 0, memory_order_release);
 }

@@ -75,6 +75,12 @@ void pxt_env_capture(void);
 const char *pxt_env(enum pxt_var v); /* "" if it is not set */
 
 /*
+ * Makes path, which is absolute, the trace directory of this process from now on; "" if the variables name
+ * none. The first call decides: a later change of the environment is for programs that this one executes.
+ */
+void pxt_env_keep_dir(const char *path);
+
+/*
  * Enters a slow path: takes the lock, and maps a room. NULL if the lock cannot be had, because this
  * thread has it or its holder does not continue, or if there is no memory. try: does not wait.
  */

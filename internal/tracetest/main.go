@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -41,7 +42,25 @@ func Main(m *testing.M) {
 	os.Exit(run(m))
 }
 
+// withoutStream executes the test binary again without the stream of ptrace-run, if there is one: a process
+// uses one trace directory, and this one has come to that of the stream before main.
+func withoutStream() error {
+	if os.Getenv("PTRACE_STREAM") == "" {
+		return nil
+	}
+	os.Unsetenv("PTRACE_STREAM")
+	exe, err := os.Executable()
+	if err == nil {
+		err = syscall.Exec(exe, os.Args, os.Environ())
+	}
+	return err
+}
+
 func run(m *testing.M) int {
+	if err := withoutStream(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, release, err := makeShared()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -50,7 +69,6 @@ func run(m *testing.M) int {
 	defer release()
 	defer os.RemoveAll(dir)
 	os.Setenv("PTRACE_DIR", dir)
-	os.Unsetenv("PTRACE_STREAM")
 	code := m.Run()
 	for _, f := range AtEnd {
 		f()

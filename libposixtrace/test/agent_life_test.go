@@ -11,6 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // started starts a program of agent_life.c that says "ready" and then waits.
@@ -93,7 +94,9 @@ func TestControllerEnds(t *testing.T) {
 // An observer that comes at once after the controller's death finds no stream undone: the log opens.
 func TestControllerEndsForObservers(t *testing.T) {
 	dir := ctest.TraceDir(t)
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	for range 5 {
 		log := filepath.Join(t.TempDir(), "log.trace")
 		tracetest.OK(t, "run", ctest.Command(t, dir, agentProgram(t, "agent_life.c"), "exit", log).Run())

@@ -12,6 +12,7 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 func init() { tracetest.Helpers["agent-random-log"] = randomLog }
@@ -79,7 +80,9 @@ func inGo(t *testing.T, path string, size int) string {
 func TestLogReadsAsInGo(t *testing.T) {
 	program := agentProgram(t, "agent_read.c")
 	path := filepath.Join(t.TempDir(), "log.trace")
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", ctest.TraceDir(t))
+	tool.ForgetDirectory()
 	tracetest.RunHelper(t, nil, "agent-random-log", path)
 	for _, c := range []struct{ size, rewind int }{{64 << 10, -1}, {100, 0}, {0, 1}, {64 << 10, 700}, {20000, 19999}} {
 		got := ctest.Run(t, program, path, strconv.Itoa(c.size), strconv.Itoa(c.rewind))

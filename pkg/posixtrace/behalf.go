@@ -97,6 +97,7 @@ func init() {
 	}
 	hook.Clear = func(s any, around func(discard func())) error { return s.(*Stream).clearAround(around) }
 	hook.Shutdown = func(s any, p hook.Point) error { return s.(*Stream).shutdownAt(at(p)) }
+	hook.ForgetDirectory = forgetDir
 	hook.NextBatch = func(l, b any) error {
 		return l.(*Log).use("posix_trace_getnext_event", func(r *Reader) error {
 			defer runtime.KeepAlive(r)

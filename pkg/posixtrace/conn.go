@@ -16,12 +16,13 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// openDir returns the trace directory of this process. It opens the directory again after a
-// failure, after the directory was removed, and after $PTRACE_DIR has changed.
+// openDir returns the trace directory of this process: that of its first use. A later change of $PTRACE_DIR
+// has no effect, as trace points are where they are. openDir opens a directory again after a failure, and
+// after the directory was removed.
 func openDir() (*registry.Dir, error) {
 	dirs.mu.Lock()
 	defer dirs.mu.Unlock()
-	if env := os.Getenv("PTRACE_DIR"); dirs.dir == nil || env != dirs.env || dirs.dir.Gone() {
+	if dirs.dir == nil || dirs.dir.Gone() {
 		d, err := registry.Open()
 		if err != nil {
 			return nil, ofDir(err)
@@ -34,14 +35,20 @@ func openDir() (*registry.Dir, error) {
 			defer c.release()
 			return c.mem.Family(), nil
 		}
-		dirs.dir, dirs.env = d, env
+		dirs.dir = d
 	}
 	return dirs.dir, nil
 }
 
+// forgetDir is tool.ForgetDirectory.
+func forgetDir() {
+	dirs.mu.Lock()
+	defer dirs.mu.Unlock()
+	dirs.dir = nil
+}
+
 var dirs struct {
 	mu  sync.Mutex
-	env string
 	dir *registry.Dir
 }
 

@@ -31,6 +31,9 @@ var (
 // the trace directory has no room, Create shuts down streams that ended processes have left behind
 // (see MadeRoom). Create is safe for concurrent use.
 //
+// A process uses one trace directory, that of its first call or trace point. A change of $PTRACE_DIR after
+// that is for the programs that the process executes, which its streams do not trace then.
+//
 // Errors: ESRCH no such process; EPERM no permission to trace it; EAGAIN too many streams (SysMax,
 // StreamsMax); ENOMEM no room; EEXIST the name is in use (Attr.Exclusive); EINVAL an attribute is out of
 // range. See XSH posix_trace_create.

@@ -44,7 +44,9 @@ func mixedCast(t *testing.T, workers int) *cast {
 	ctest.Need(t)
 	ctest.Agent(t)
 	program := ctest.C(t, "testdata/modelpeer.c")
+	t.Cleanup(forgetDir)
 	t.Setenv("PTRACE_DIR", ctest.TraceDir(t))
+	forgetDir()
 	c := goCast(t, workers-1)
 	c.children, c.childless = append(c.children, "spawn "+program), 24
 	for range 2 {

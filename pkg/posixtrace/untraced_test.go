@@ -20,7 +20,9 @@ func TestUntracedProgramsLeaveFewFiles(t *testing.T) {
 			dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "litter")
 			tracetest.OK(t, "MkdirTemp", err)
 			defer os.RemoveAll(dir)
+			t.Cleanup(forgetDir)
 			t.Setenv("PTRACE_DIR", dir)
+			forgetDir()
 			var m *tracetest.Child
 			if c.streams > 0 {
 				// A process of the family continues, and keeps its names.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // exportedLog creates a log of count events of all kinds: processes with system calls, captured lines,
@@ -23,7 +24,9 @@ func exportedLog(t *testing.T, path string, count int) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)

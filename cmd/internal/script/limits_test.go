@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
@@ -41,7 +42,9 @@ func bigLog(t *testing.T, path string, size int64) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)

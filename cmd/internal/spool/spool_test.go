@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // consumerEnv makes this test binary a consumer of the stream that it names.
@@ -49,7 +50,9 @@ func newStream(t *testing.T, attr posixtrace.Attr) (s *posixtrace.Stream, path s
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	s, err := posixtrace.Create(0, &attr)
 	if err != nil {
 		t.Fatal(err)

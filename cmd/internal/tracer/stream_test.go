@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // ownTraceDir makes the test's streams lie in a directory of its own.
@@ -15,7 +16,9 @@ func ownTraceDir(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 }
 
 // runningStream returns a stream that records. The caller shuts it down.

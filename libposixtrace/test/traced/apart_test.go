@@ -11,6 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // path returns the path of a stream's file.
@@ -143,7 +144,9 @@ func hold(t testing.TB, p *peer, dir, prefix string) {
 // a page itself.
 func TestPageMovedByAnotherProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "trace")
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	for _, held := range []bool{true, false} {
 		t.Run(fmt.Sprint("held ", held), func(t *testing.T) {
 			p := startPeer(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // sanitized is testdata/peer.c with the sanitizers, which musl does not have.
@@ -113,8 +114,10 @@ func TestScribbledFiles(t *testing.T) {
 	dir := t.TempDir()
 	os.Chmod(dir, 0o700)
 	old := os.Getenv("PTRACE_DIR")
+	defer tool.ForgetDirectory()
 	defer os.Setenv("PTRACE_DIR", old)
 	os.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	s := create(t, 0, &posixtrace.Attr{Inheritance: posixtrace.InheritChildren, StreamSize: 64 << 10})
 	p := startProgram(t, program)
 	id := p.number("open x")
@@ -223,8 +226,10 @@ func TestNamesFileCutShort(t *testing.T) {
 func TestRemovedDirectory(t *testing.T) {
 	old := os.Getenv("PTRACE_DIR")
 	dir := filepath.Join(t.TempDir(), "trace")
+	defer tool.ForgetDirectory()
 	defer os.Setenv("PTRACE_DIR", old)
 	os.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	p := startPeer(t)
 	first := p.number("open first")
 	s := create(t, p.pid, nil)

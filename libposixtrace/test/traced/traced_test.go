@@ -14,6 +14,7 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // A C program is traced from outside: names, data, process, thread and address are right.
@@ -401,7 +402,9 @@ func TestDaemonKeepsNames(t *testing.T) {
 		for _, first := range []bool{false, true} {
 			t.Run(fmt.Sprint(names, " names, own page ", first), func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "traces")
+				t.Cleanup(tool.ForgetDirectory)
 				t.Setenv("PTRACE_DIR", dir)
+				tool.ForgetDirectory()
 				p := startPeer(t)
 				ids := make([]int, names)
 				for i := range ids {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // smallestAttr makes streams of the least size.
@@ -167,6 +168,7 @@ type directoryFull struct {
 // fillDirectory fills a trace directory of its own, once for the tests that look at it.
 var fillDirectory = sync.OnceValue(func() (r directoryFull) {
 	old := os.Getenv("PTRACE_DIR")
+	defer tool.ForgetDirectory()
 	defer os.Setenv("PTRACE_DIR", old)
 	base := os.TempDir()
 	var fs unix.Statfs_t
@@ -182,6 +184,7 @@ var fillDirectory = sync.OnceValue(func() (r directoryFull) {
 	os.Mkdir(dir, 0o700)
 	os.Mkdir(other, 0o700)
 	os.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 
 	var pids []int
 	for range posixtrace.SysMax/posixtrace.StreamsMax + 1 { // the last has room when the directory has none
@@ -264,11 +267,13 @@ var fillDirectory = sync.OnceValue(func() (r directoryFull) {
 	r.made = len(streams) + r.dead
 	_, r.here = more(1)
 	os.Setenv("PTRACE_DIR", other)
+	tool.ForgetDirectory()
 	if s, err := posixtrace.Create(last, &smallestAttr); err == nil {
 		r.elsewhere = true
 		s.Shutdown()
 	}
 	os.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	cmd.Process.Kill()
 	cmd.Wait()
 	r.again, r.after = more(few + 1)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 	"golang.org/x/sys/unix"
 )
 
@@ -699,7 +700,9 @@ var _ = conform("EVT-14", func(t *testing.T) {
 	if l := c.Ask("event %d x", posixtrace.EventUnnamed); l != "done" {
 		t.Error(l)
 	}
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", "/proc/none/such")
+	tool.ForgetDirectory()
 	c = tracetest.Start(t, "map")
 	if l := c.Ask("event %d x", posixtrace.EventUnnamed); l != "done" {
 		t.Error(l)

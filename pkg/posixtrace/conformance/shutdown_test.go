@@ -19,6 +19,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // Section SHU: posix_trace_shutdown, by the call and by the owner's death.
@@ -338,7 +339,9 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	c.do("create shu6c 0 close %s %d %d", log, posixtrace.PolicyUntilFull, posixtrace.PolicyAppend)
 	c.do("event shu.kept 0")
 	c.kill()
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	// Enough streams that a create tidies up the directory.
 	var streams []*posixtrace.Stream
 	for range posixtrace.SysMax/8 + 1 {
@@ -365,7 +368,9 @@ var _ = conform("SHU-06/posix_trace_create", func(t *testing.T) {
 	tracetest.OK(t, "Open", err)
 	defer f.Close()
 	// No process with another trace directory could complete it.
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", newTraceDirectory(t))
+	tool.ForgetDirectory()
 	r, err := posixtrace.NewReader(f)
 	tracetest.OK(t, "NewReader", err)
 	defer r.Close()
@@ -569,7 +574,9 @@ var _ = conform("SHU-06/later", func(t *testing.T) {
 	tracetest.NeedRoot(t)
 	for _, how := range []string{"full", "read-only"} {
 		t.Run(how, func(t *testing.T) {
+			t.Cleanup(tool.ForgetDirectory)
 			t.Setenv("PTRACE_DIR", newTraceDirectory(t))
+			tool.ForgetDirectory()
 			tracetest.RunHelper(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "shu-later", how, t.TempDir())
 		})
 	}
@@ -707,7 +714,9 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 		}
 	}
 	check := func(t *testing.T) {
+		t.Cleanup(tool.ForgetDirectory)
 		t.Setenv("PTRACE_DIR", mine)
+		tool.ForgetDirectory()
 		before := all()
 		_, err := posixtrace.Attach(planted)
 		wantErrno(t, err, syscall.EACCES)
@@ -744,7 +753,9 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 			t.Errorf("in the stranger's trace directory an event is %q", l)
 		}
 		b.do("raw %d mine", posixtrace.EventUnnamed)
+		t.Cleanup(tool.ForgetDirectory)
 		t.Setenv("PTRACE_DIR", traces)
+		tool.ForgetDirectory()
 		for what, err := range map[string]error{
 			"Create": func() error { _, err := posixtrace.Create(0, nil); return err }(),
 			"List":   func() error { _, err := posixtrace.List(); return err }(),
@@ -754,7 +765,9 @@ var _ = conform("SHU-06/planted", func(t *testing.T) {
 				t.Errorf("%s in the stranger's trace directory = %v, want EACCES", what, err)
 			}
 		}
+		t.Cleanup(tool.ForgetDirectory)
 		t.Setenv("PTRACE_DIR", mine)
+		tool.ForgetDirectory()
 		// And a file of the stranger's in our own directory, where the stranger could not put it.
 		inside := filepath.Join(mine, filepath.Base(planted))
 		tracetest.OK(t, "Link", os.Link(planted, inside))
@@ -876,7 +889,9 @@ var _ = conform("SHU-07", func(t *testing.T) {
 
 var _ = conform("SHU-08", func(t *testing.T) {
 	dir := newTraceDirectory(t)
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	a := newActor(t)
 	var streams []*posixtrace.Stream
 	defer func() {

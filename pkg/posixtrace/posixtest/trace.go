@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -179,10 +180,28 @@ func (r *recording) wait(deadline time.Time) error {
 	return err
 }
 
+// info describes the stream.
+func (r *recording) info() posixtrace.StreamInfo {
+	info, _ := r.s.Info()
+	return info
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
 // end ends the recording, and prints the last events of a failed test.
 func (r *recording) end() {
 	list := r.all()
 	if r.t.Failed() {
+		if dir, info := os.Getenv("PTRACE_DIR"), r.info(); dir != "" && info.Path != "" && !sameFile(dir, filepath.Dir(info.Path)) {
+			r.t.Logf("posixtest: PTRACE_DIR is %s, but this process has used %s before, which it keeps: programs that it starts are not recorded", dir, filepath.Dir(info.Path))
+		}
 		last := list[max(0, len(list)-lastEvents):]
 		var b strings.Builder
 		for _, e := range last {

@@ -86,5 +86,9 @@ func SetFilter(s *posixtrace.Stream, set posixtrace.EventSet, how posixtrace.Fil
 	return hook.SetFilter(s, set, how, at)
 }
 
+// ForgetDirectory makes later control calls use the trace directory that $PTRACE_DIR names by then. Trace points
+// stay where they are. It is for tests that play several processes in one.
+func ForgetDirectory() { hook.ForgetDirectory() }
+
 // NextBatch fills b with the next events of a log, as Reader.NextBatch does.
 func NextBatch(l *posixtrace.Log, b *posixtrace.Batch) error { return hook.NextBatch(l, b) }

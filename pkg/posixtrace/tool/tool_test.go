@@ -19,7 +19,9 @@ func create(t *testing.T) (*posixtrace.Stream, posixtrace.StreamInfo) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	s, err := posixtrace.Create(0, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +89,9 @@ func TestController(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(tool.ForgetDirectory)
 	t.Setenv("PTRACE_DIR", dir)
+	tool.ForgetDirectory()
 	cmd := exec.Command("sleep", "100")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,8 @@ var (
 	Clear     func(stream any, around func(discard func())) error
 	Shutdown  func(stream any, at Point) error
 	NextBatch func(log, batch any) error
+
+	ForgetDirectory func()
 )
 
 // Lose is the body of tool.Lose. recorder is a *posixtrace.Recorder. posixtrace sets it when it is

@@ -15,6 +15,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
@@ -185,8 +186,10 @@ func create(env *cli.Env, args *cli.Args) error {
 			return err
 		}
 	}
-	signals := catchSignals(p.foreground)
-	s, made, err := p.create(env, log)
+	caught := catchSignals(p.foreground)
+	var s *posixtrace.Stream
+	var made made
+	signals.Waiting(caught, func() { s, made, err = p.create(env, log) }, log.Discard)
 	if err != nil {
 		log.Discard()
 		return err
@@ -196,7 +199,7 @@ func create(env *cli.Env, args *cli.Args) error {
 		if err := announce(env, p, made, undo); err != nil {
 			return err
 		}
-		return cli.Failure(made.name, p.keepAlive(s, signals))
+		return cli.Failure(made.name, p.keepAlive(s, caught))
 	}
 	if err := s.Handover(p.target.PID); err != nil {
 		undo()

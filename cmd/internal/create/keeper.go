@@ -16,6 +16,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -122,7 +123,7 @@ func keep(env *cli.Env, args *cli.Args) error {
 		io.WriteString(answer, "failed\n"+strings.ReplaceAll(f.Text, "\n", " ")+"\n"+f.Hint)
 		return cli.Exit(1)
 	}
-	signals := catchSignals(true)
+	caught := catchSignals(true)
 	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(keeperLog))
 	if err != nil {
 		return errKeeperOnly
@@ -136,7 +137,9 @@ func keep(env *cli.Env, args *cli.Args) error {
 	log.Unblock()
 	fi, err := log.Stat()
 	log.Held = err == nil && fi.Mode().IsRegular()
-	s, m, err := p.create(env, log)
+	var s *posixtrace.Stream
+	var m made
+	signals.Waiting(caught, func() { s, m, err = p.create(env, log) }, func() {})
 	if err != nil {
 		return fail(err)
 	}
@@ -150,11 +153,11 @@ func keep(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	answer.Close()
-	return p.keepAlive(s, signals)
+	return p.keepAlive(s, caught)
 }
 
 // catchSignals catches the signals that end a keeper, if on is set.
-func catchSignals(on bool) <-chan os.Signal {
+func catchSignals(on bool) chan os.Signal {
 	c := make(chan os.Signal, 4)
 	if on {
 		signal.Notify(c, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)

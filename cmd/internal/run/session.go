@@ -106,7 +106,8 @@ func (s *session) create() error {
 	} else {
 		s.signals = catchDetach()
 	}
-	err := s.createStream(log)
+	var err error
+	signals.Waiting(s.signals.C, func() { err = s.createStream(log) }, log.Discard)
 	if err != nil {
 		log.Discard()
 		return err

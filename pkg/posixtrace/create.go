@@ -207,10 +207,11 @@ func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
 	if tidyDue(k.dir) {
 		shutdownOrphans(k.dir)
 	}
+	cfg := k.cfg
 	s, err := k.make(p)
 	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) {
 		shutdownOrphans(k.dir)
-		k.takeRoom = true
+		k.cfg, k.takeRoom = cfg, true
 		s, err = k.make(p)
 	}
 	if err == nil && log != nil {
@@ -319,7 +320,7 @@ func (k *creation) newFile() (err error) {
 			return err
 		})
 		k.made = append(k.made, more...)
-		if !full(err) {
+		if !full(err) || !k.takeRoom { // more room comes before a smaller stream
 			break
 		}
 	}

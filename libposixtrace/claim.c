@@ -33,7 +33,7 @@ static uint64_t overwritten(struct pxt_mem *m, uint32_t i, uint64_t c, uint64_t 
 	uint64_t total = pxt_load(&d->lost) & PXT_lossMask, first, last;
 	if (pxt_count(c) <= done)
 		return total;
-	pxt_span(m, i, c, done, pxt_load(&d->last), &first, &last);
+	pxt_span(m, i, c, done, pxt_ends_so(d, c) ? pxt_load(&d->last) : 0, &first, &last);
 	if (total == pxt_load(&d->reported))
 		pxt_store(&d->lostFirst, first);
 	pxt_store(&d->lostLast, last);

@@ -56,7 +56,7 @@ static bool take_from(struct pxt_writer *w, struct pxt_shard *s, uint32_t p, uin
 	}
 	pxt_ending(m, i, taken, &last, &sites);
 	pxt_store(&d->last, last);
-	pxt_store(&d->sites, pxt_read_at(pxt_read_word(pxt_gen(c)), sites, pxt_off(c)));
+	pxt_ends(d, c, sites);
 	*ctl = taken;
 	return true;
 }

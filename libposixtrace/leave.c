@@ -56,15 +56,15 @@ bool pxt_retire(struct pxt_mem *m, uint32_t i, uint64_t c)
 bool pxt_leave_partial_aged(struct pxt_mem *m, uint32_t i, uint64_t c)
 {
 	struct pxt_desc *d = pxt_desc_of(m, i);
-	uint64_t last;
+	uint64_t was = pxt_load(&d->last), last; /* before the word */
 	uint32_t sites;
 	if (pxt_off(c) + PXT_CK_Overhead > m->chunk_size)
 		return pxt_leave_aged(m, i, c, PXT_full);
 	pxt_ending(m, i, c, &last, &sites);
 	if (pxt_load(&d->ctl) != c)
 		return false; /* the records that pxt_ending has seen may be another writer's */
-	pxt_store(&d->last, last);
-	pxt_store(&d->sites, pxt_read_at(pxt_read_word(pxt_gen(c)), sites, pxt_off(c)));
+	if (pxt_cas(&d->last, was, last)) /* else a writer came between, or another one that closes the chunk */
+		pxt_ends(d, c, sites);
 	if (!pxt_leave_aged(m, i, c, PXT_partial))
 		return false;
 	pxt_one_partial(m);

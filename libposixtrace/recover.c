@@ -23,6 +23,22 @@ static void recover_free(struct pxt_mem *m)
 			pxt_set_free(m, i);
 }
 
+/*
+ * Whether chunk i, seen as c, has the words of its next generation: its process was killed while it reopened
+ * the chunk. Completes them.
+ */
+static bool reopening(struct pxt_mem *m, uint32_t i, uint64_t c)
+{
+	struct pxt_desc *d = pxt_desc_of(m, i);
+	uint64_t next = pxt_gen(pxt_renewed(c)), r = pxt_load(&d->read), w = pxt_load(&d->cleared);
+	if (pxt_gen(r) == next)
+		return true;
+	if (!(w & PXT_wasCleared) || pxt_gen(w) != next)
+		return false;
+	bool current = pxt_gen(r) == pxt_gen(c);
+	return pxt_cas(&d->read, r, pxt_read_at(pxt_read_word(next), current ? pxt_count(r) : 0, current ? pxt_off(r) : 0));
+}
+
 static void recover_chunk(struct pxt_mem *m, uint32_t i, uint64_t c)
 {
 	struct pxt_desc *d = pxt_desc_of(m, i);
@@ -42,8 +58,8 @@ static void recover_chunk(struct pxt_mem *m, uint32_t i, uint64_t c)
 		break;
 	case PXT_leaving:
 		n = pxt_with(c, 0, PXT_full);
-		if (pxt_gen(pxt_load(&d->read)) == pxt_gen(pxt_renewed(n)))
-			n = pxt_renewed(n); /* the process was killed while it reopened the chunk */
+		if (reopening(m, i, n))
+			n = pxt_renewed(n);
 		pxt_cas(&d->ctl, c, n);
 		break;
 	case PXT_open:

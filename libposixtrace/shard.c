@@ -43,11 +43,13 @@ static void install_adopted(struct pxt_writer *w, struct pxt_shard *s, uint32_t 
 	 * The shard's times go on from the chunk's last one, and from a base so old that the next event
 	 * gives a new one.
 	 */
-	uint64_t last = pxt_load(&d->last), sites = pxt_load(&d->sites);
-	uint32_t n = pxt_count(sites);
-	pxt_cas(&d->last, last, 0); /* not known any more */
-	if (sites != pxt_read_at(pxt_read_word(pxt_gen(adopted)), n, pxt_off(adopted))) {
-		/* The sites are those of a writer that was about to leave the chunk long ago, and did now. */
+	bool known = pxt_ends_so(d, adopted);
+	uint64_t last = pxt_load(&d->last);
+	uint32_t n = pxt_count(pxt_load(&d->sites));
+	pxt_store(&d->sites, 0); /* not known any more */
+	pxt_cas(&d->last, last, 0);
+	if (!known) {
+		/* They are those of a writer that was about to leave the chunk long ago, and did now. */
 		pxt_ending(&w->m, i, adopted, &last, &n);
 	}
 	if (last > now && pxt_is_future(&w->m, last)) {
@@ -149,6 +151,7 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 		/* The busy bit protects s->last, and keeps others from appending behind it. */
 		if (pxt_cas(&d->ctl, c, busy)) {
 			pxt_store(&d->last, s->last);
+			pxt_ends(d, c, s->sites);
 			pxt_retire(&w->m, i, busy);
 		}
 		return true;
@@ -169,16 +172,21 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 	return claim_for(w, s, need);
 }
 
-/* Gives up the chunk of a shard. */
-void pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s)
+/* Gives up the chunk of a shard. Returns false if it stays busy. */
+bool pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s)
 {
 	uint64_t tag = pxt_load(&s->tag);
 	if (tag == PXT_noChunk)
-		return;
+		return true;
 	uint32_t i = (uint32_t)(tag & PXT_idxMask);
 	for (int try = 0; try < PXT_closeTries; try++) {
 		uint64_t c = pxt_load(&pxt_desc_of(&w->m, i)->ctl);
-		if (((c ^ tag) & PXT_tagMask) || pxt_leave_partial(&w->m, i, c))
-			break;
+		if (((c & ~(uint64_t)PXT_busyBit) ^ tag) & PXT_tagMask)
+			return true;
+		if (pxt_busy(c))
+			return false;
+		if (pxt_leave_partial(&w->m, i, c))
+			return true;
 	}
+	return true;
 }

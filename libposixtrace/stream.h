@@ -155,8 +155,11 @@ size_t pxt_writer_size(unsigned processors);
 void pxt_writer_init(struct pxt_writer *w, const struct pxt_mem *m, uint64_t slot, uint32_t pid, unsigned processors);
 /* Makes the writer, which has recorded nothing yet, put notes on mappings before events. */
 void pxt_writer_note_maps(struct pxt_writer *w, const struct pxt_maps *maps);
-/* Gives up the writer's chunks and places. No other function may be running. */
-void pxt_writer_close(struct pxt_writer *w);
+/*
+ * Gives up the writer's chunks and places. No other function may be running. Returns false if a record that was
+ * left in the middle keeps a chunk busy: the slot must stay then, so that a recovery finds the chunk.
+ */
+bool pxt_writer_close(struct pxt_writer *w);
 
 /* Whether pxt_append would do anything with an event of type id. */
 bool pxt_wants(const struct pxt_writer *w, uint32_t id);

@@ -209,6 +209,17 @@ uint64_t pxt_begin(struct pxt_mem *m, uint32_t i, uint64_t slot, uint32_t state,
 void pxt_release(struct pxt_mem *m, uint32_t i);
 
 /* leave.c */
+/* Notes that d->last and sites are those of the events in the word c (in Go: desc.ends). */
+static inline void pxt_ends(struct pxt_desc *d, uint64_t c, uint32_t sites)
+{
+	pxt_store(&d->sites, pxt_read_at(pxt_read_word(pxt_gen(c)), sites, pxt_off(c)));
+}
+/* Whether they are known to be. */
+static inline bool pxt_ends_so(struct pxt_desc *d, uint64_t c)
+{
+	uint64_t s = pxt_load(&d->sites);
+	return s == pxt_read_at(pxt_read_word(pxt_gen(c)), pxt_count(s), pxt_off(c));
+}
 void pxt_date(struct pxt_mem *m, uint32_t i);
 bool pxt_retire(struct pxt_mem *m, uint32_t i, uint64_t c);
 bool pxt_leave_aged(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t state);
@@ -249,7 +260,7 @@ static inline struct pxt_site *pxt_site(struct pxt_shard *s, uint64_t addr, uint
 }
 void pxt_define(struct pxt_shard *s, struct pxt_site *k, unsigned char *p, uint64_t addr, uint64_t who, uint64_t what);
 bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need);
-void pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s);
+bool pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s);
 
 /* notes.c */
 void pxt_forget_maps(struct pxt_writer *w, struct pxt_shard *s);

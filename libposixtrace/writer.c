@@ -209,11 +209,12 @@ void pxt_writer_init(struct pxt_writer *w, const struct pxt_mem *m, uint64_t slo
 	}
 }
 
-void pxt_writer_close(struct pxt_writer *w)
+bool pxt_writer_close(struct pxt_writer *w)
 {
+	bool left = true;
 	for (uint32_t i = 0; i <= w->mask; i++) {
 		struct pxt_shard *s = w->shards + i;
-		pxt_leave_chunk(w, s);
+		left = pxt_leave_chunk(w, s) && left;
 		uint32_t p = atomic_load(&s->place);
 		if (p != 0) {
 			_Atomic uint64_t *q = &w->m.h->placed[p - 1];
@@ -222,4 +223,5 @@ void pxt_writer_close(struct pxt_writer *w)
 				pxt_cas(q, v, 0);
 		}
 	}
+	return left;
 }

@@ -26,7 +26,7 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 	if c.mem.Crowded() {
 		// Dead writers may hold chunks. Do not wait for the lock.
 		if unlock, err := c.tryLock(); err == nil {
-			c.mem.Recover(gone)
+			c.recoverWriters()
 			unlock()
 		}
 	}
@@ -42,10 +42,7 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 		if now-then < int64(crowdedPause) || !last.CompareAndSwap(then, now) {
 			return
 		}
-		if unlock, err := c.tryLock(); err == nil {
-			c.mem.Recover(gone)
-			unlock()
-		}
+		c.recoverCrowded()
 	}
 	return &attachment{c: c, w: w}, nil
 }
@@ -56,7 +53,7 @@ const crowdedPause = 100 * time.Millisecond
 // takeSlot takes a slot among the writers for this process, which may write on behalf of another.
 func takeSlot(c *conn) (uint64, error) {
 	c.sweepSelf(false)
-	if slot, ok := c.takeSlot(nil); ok {
+	if slot, ok := c.takeSlot(false); ok {
 		return slot, nil
 	}
 	// All slots are taken, perhaps some by dead writers. A trace point does not wait for the lock.
@@ -65,7 +62,7 @@ func takeSlot(c *conn) (uint64, error) {
 		return 0, errSlots
 	}
 	defer unlock()
-	if slot, ok := c.takeSlot(gone); ok {
+	if slot, ok := c.takeSlot(true); ok {
 		return slot, nil
 	}
 	return 0, errSlots
@@ -80,14 +77,22 @@ func (a *attachment) close() {
 }
 
 // takeSlot takes a slot among the writers, as stream.Mem.TakeSlot does. It also holds a lock for
-// the slot, which an exec drops; it goes without where the kernel offers no such lock.
-func (c *conn) takeSlot(dead func(sys.Proc) bool) (uint64, bool) {
+// the slot, which an exec drops; it goes without where the kernel offers no such lock. locked reports that
+// the caller holds the stream's lock: if all slots are taken, takeSlot recovers those of ended writers then.
+func (c *conn) takeSlot(locked bool) (slot uint64, ok bool) {
 	c.holds.Lock()
 	defer c.holds.Unlock()
-	return c.mem.TakeSlotHeld(sys.SelfProc(), dead, func(slot uint64) (let func()) {
-		sys.HoldSharedAs(c.f, slotHeld+slot)
-		return func() { sys.ReleaseAs(c.f, slotHeld+slot) }
-	})
+	take := func() (uint64, bool) {
+		return c.mem.TakeSlotHeld(sys.SelfProc(), nil, func(slot uint64) (let func()) {
+			sys.HoldSharedAs(c.f, slotHeld+slot)
+			return func() { sys.ReleaseAs(c.f, slotHeld+slot) }
+		})
+	}
+	if slot, ok = take(); !ok && locked {
+		c.recoverWriters()
+		slot, ok = take()
+	}
+	return slot, ok
 }
 
 // freeSlot frees the slot of a writer that is closed.
@@ -141,7 +146,7 @@ func (c *conn) sweepSelf(locked bool) {
 		held, err := sys.FindHeldAs(c.f, slotHeld+slot)
 		return err != nil || !held
 	})
-	c.mem.Recover(gone)
+	c.recoverWriters()
 }
 
 // swept counts, by stream, the connections through which this program writes or is about to. With

@@ -56,7 +56,7 @@ func (s *Stream) flushLocked(sync bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
-		if err := s.log.flush(w.Slot()); err != nil {
+		if err := s.log.flush(w.Slot(), false); err != nil {
 			return err
 		}
 		m.Restart(w)

@@ -36,6 +36,9 @@ type logWriter struct {
 	logged func(chunk, gen uint32, base uint64) bool
 	// The numbers of replaced events, and of marks among them, that the stream's status has.
 	replaced, marks uint64
+
+	recovered time.Time    // when a flush last recovered the dead
+	to        *stream.Sink // of the last flush
 }
 
 // dupLog duplicates the application's descriptor, whose file must suit the policy. enter enters the file
@@ -154,8 +157,10 @@ func (w *logWriter) writeMeta() error {
 // to sync it.
 var errUnsynced = errors.New("the log is not on its device")
 
-// flush moves all events of the stream to the log. The caller holds the stream's lock and the slot.
-func (w *logWriter) flush(slot uint64) (err error) {
+// flush moves all events of the stream to the log, but for those of a chunk whose writer stands still in
+// the middle of an event. If no flush follows, last is set, and they follow, too. The caller holds the
+// stream's lock and the slot.
+func (w *logWriter) flush(slot uint64, last bool) (err error) {
 	m := w.c.mem
 	m.SetFlushing(true)
 	defer m.SetFlushing(false)
@@ -175,6 +180,7 @@ func (w *logWriter) flush(slot uint64) (err error) {
 	}
 	full := false
 	to := w.sink(&full)
+	to.Last, w.to = last, to
 	watermark, err := m.Drain(slot, to)
 	if err == nil {
 		err = w.writeMeta()
@@ -203,6 +209,12 @@ func (w *logWriter) sink(full *bool) *stream.Sink {
 	to.Lost = func(n int) {
 		*full = true
 		m.LogLost(n)
+	}
+	if now := time.Now(); now.Sub(w.recovered) >= recoverPause {
+		to.Recover = func() {
+			w.recovered = now
+			w.c.recoverWriters()
+		}
 	}
 	to.Put = func(b *stream.Block) (bool, error) {
 		queued, err := w.putBlock(b, false)
@@ -277,26 +289,31 @@ func (w *logWriter) putBlock(b *stream.Block, final bool) (queued bool, err erro
 	return queued, err
 }
 
-// seal flushes and completes the log. It leaves a log that is held back alone.
+// seal flushes and completes the log. It leaves a log that is held back alone. The stream is stopped.
 func (w *logWriter) seal(slot uint64) error {
 	if w.held.Load() {
 		return nil
 	}
-	err := w.flush(slot)
+	err := w.lastFlush(slot)
 	if err == nil && w.c.mem.Sync() {
 		err = w.sync() // the events before the seal
 	}
 	return w.finish(err)
 }
 
+// lastFlush is the flush of each completion of a log, by whichever process. The stream is stopped.
+func (w *logWriter) lastFlush(slot uint64) error {
+	w.c.recoverWriters()
+	w.recovered = time.Time{} // again, if one dies meanwhile
+	return w.flush(slot, true)
+}
+
 // finish completes the log after the last flush. err is the error of that flush.
 func (w *logWriter) finish(err error) error {
 	m := w.c.mem
 	written := err == nil || errors.Is(err, errUnsynced)
-	if !written {
-		// The events that were not written are lost. The log reports it.
-		m.LogLost(m.Unflushed())
-	}
+	// The events that were not written are lost. The log reports it.
+	m.LogLost(m.Unflushed(w.to))
 	if w.log == nil {
 		return err // the log has not started
 	}
@@ -307,6 +324,7 @@ func (w *logWriter) finish(err error) error {
 		w.countReplaced()
 	}
 	st := m.Status(false)
+	st.Lost += m.LostInClaims()
 	if w.c.checkCut(); w.c.cut() {
 		return errCut // a reader does not take a log without a seal for the whole
 	}

@@ -277,7 +277,7 @@ func (s *Stream) restart() (done bool) {
 // recoverDead frees what dead writers hold.
 func (s *Stream) recoverDead() {
 	s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
-		m.Recover(gone)
+		s.c.recoverWriters()
 		return nil
 	})
 }

@@ -191,7 +191,7 @@ func (s *Stream) Reader() (*Reader, error) {
 	r := newReader(&Reader{c: s.c, names: names, live: true})
 	made := func() (mr *stream.Snapshot, c *chunk.Clock, err error) {
 		err = s.locked(func(m *stream.Mem, w *stream.Writer) error {
-			m.Recover(gone)
+			s.c.recoverWriters()
 			if mr, c = peek(s.c); s.c.cut() { // the snapshot may consist of zeros
 				return errCut
 			}

@@ -63,8 +63,8 @@ func finishOrphan(c *conn, lock func() (func(), error)) error {
 		return nil // another process was faster
 	}
 	c.sweepSelf(true)
-	m.Recover(gone)
-	slot, ok := c.takeSlot(nil)
+	c.recoverWriters()
+	slot, ok := c.takeSlot(true)
 	if !ok {
 		return errSlots
 	}
@@ -75,12 +75,6 @@ func finishOrphan(c *conn, lock func() (func(), error)) error {
 	}
 	m.Stop(w, stream.Event{})
 	w.Close()
-	if owner := m.Owner(); owner.Alive() {
-		// The owner has executed another program. If that program writes to the stream, it does so by
-		// connections of its own, and has turned away from the stopped stream by now.
-		self := sys.SelfProc()
-		m.Recover(func(p sys.Proc) bool { return p == owner && p != self || gone(p) })
-	}
 	if m.HasLog {
 		if err := completeLog(c, names, slot); err != nil {
 			return err
@@ -113,7 +107,7 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 		return nil
 	}
 	w := &logWriter{c: c, names: names, log: log, logged: rec.Logged}
-	if err := w.flush(slot); err != nil {
+	if err := w.lastFlush(slot); err != nil {
 		return err // the next process may find room
 	}
 	// A device that fails does not keep the stream alive. The log's status reports it.

@@ -44,7 +44,7 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	defer s.mu.Unlock()
 	var a *attachment
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) (err error) {
-		slot, ok := s.c.takeSlot(gone)
+		slot, ok := s.c.takeSlot(true)
 		if !ok {
 			return errSlots
 		}

@@ -112,7 +112,7 @@ func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *
 	}
 	if s.ctl == nil {
 		s.c.sweepSelf(true)
-		slot, ok := s.c.takeSlot(gone)
+		slot, ok := s.c.takeSlot(true)
 		if !ok {
 			return errSlots
 		}

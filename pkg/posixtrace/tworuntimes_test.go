@@ -66,7 +66,7 @@ func TestTwoRuntimesInOneProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, ok := earlier.takeSlot(nil)
+	left, ok := earlier.takeSlot(false)
 	if !ok {
 		t.Fatal("no slot")
 	}

@@ -178,13 +178,10 @@ func (m *Mem) empty(i int, c ctl) {
 		for !r.frozen() && r.gen() == c.gen() && !d.read.CompareAndSwap(uint64(r), uint64(r)|frozenBit) {
 			r = readWord(d.read.Load())
 		}
-		done := 0
-		if r.gen() == c.gen() {
-			done = min(max(r.count(), m.clearedOf(i, c)), c.count())
-		}
+		done := m.consumedOf(i, c)
 		total := d.lost.Load() & lossMask
 		if n := c.count() - done; n > 0 {
-			first, last := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), done, d.last.Load())
+			first, last := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), done, d.lastOf(c))
 			if total == d.reported.Load() {
 				d.lostFirst.Store(first)
 			}
@@ -199,6 +196,15 @@ func (m *Mem) empty(i int, c ctl) {
 		m.h.losses.Add(1)
 	}
 	d.read.Store(uint64(makeRead(next)))
+}
+
+// consumedOf returns how many events at the start of chunk i, seen as c, were read or cleared.
+func (m *Mem) consumedOf(i int, c ctl) int {
+	r := readWord(m.at(i).read.Load())
+	if r.gen() != c.gen() {
+		return 0
+	}
+	return min(max(r.count(), m.clearedOf(i, c)), c.count())
 }
 
 // walker steps through the records of a chunk without decoding them. A record that makes no sense
@@ -367,17 +373,37 @@ func (m *Mem) leavePartialAged(i int, c ctl) bool {
 		return m.leaveAged(i, c, full)
 	}
 	d := m.at(i)
+	was := d.last.Load() // before the word
 	last, sites := m.ending(i, c)
 	if ctl(d.ctl.Load()) != c {
 		return false // the records that ending has seen may be another writer's
 	}
-	d.last.Store(last)
-	d.sites.Store(uint64(makeRead(c.gen()).at(sites, c.off())))
+	if d.last.CompareAndSwap(was, last) { // else a writer came between, or another one that closes the chunk
+		d.ends(c, sites)
+	}
 	if !m.leaveAged(i, c, partial) {
 		return false
 	}
 	m.onePartial()
 	return true
+}
+
+// ends notes that d.last and sites are those of the events in the word c. A process that closes the chunk may
+// store them late, when the chunk has more events; generation and offset show it then.
+func (d *desc) ends(c ctl, sites int) { d.sites.Store(uint64(makeRead(c.gen()).at(sites, c.off()))) }
+
+// ending returns what ends has noted, and whether it is known to be so for the word c.
+func (d *desc) ending(c ctl) (last uint64, sites int, known bool) {
+	s := readWord(d.sites.Load())
+	return d.last.Load(), s.count(), s == makeRead(c.gen()).at(s.count(), c.off())
+}
+
+// lastOf returns the tick of the last event in the word c, 0 if it is not known.
+func (d *desc) lastOf(c ctl) uint64 {
+	if last, _, known := d.ending(c); known {
+		return last
+	}
+	return 0
 }
 
 // reopen is leavePartial for a chunk that a flush has made full, seen as c, and could not put.
@@ -393,15 +419,14 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 		return
 	}
 	r := readWord(d.read.Load())
-	read := makeRead(c.gen() + 1)
-	if r.gen() == c.gen() {
-		read |= r & (offMask | countMask)
-	}
+	read := r.renewed(c)
 	if w := readWord(d.cleared.Load()); w&wasCleared != 0 && w.gen() == c.gen() {
 		d.cleared.Store(uint64(makeRead(c.gen()+1) | w&(1<<genShift-1)))
 	}
 	if !d.read.CompareAndSwap(uint64(r), uint64(read)) {
-		d.ctl.CompareAndSwap(uint64(l), uint64(c)) // only readers change the read word: a hostile process has
+		if d.ctl.CompareAndSwap(uint64(l), uint64(c)) && c.state() == partial { // only readers change the read word: a hostile process has
+			m.onePartial()
+		}
 		return
 	}
 	if n := l.renewed(); d.ctl.CompareAndSwap(uint64(l), uint64(n)) {

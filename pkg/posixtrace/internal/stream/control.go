@@ -86,7 +86,8 @@ func (m *Mem) start(w *Writer, e Event) {
 }
 
 // Restartable reports whether a stream that stopped for lack of room is empty, its
-// STOP reported, and is to go on.
+// STOP reported, and is to go on. In a stream with log, the chunks of writers that stand still in the
+// middle of an event do not count.
 func (m *Mem) Restartable() bool {
 	if m.State()&(Full|StopReported|NoRestart|LogFull|Dead|Running) != Full|StopReported {
 		return false
@@ -94,6 +95,10 @@ func (m *Mem) Restartable() bool {
 	for i := range m.Chunks {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
+		if m.HasLog && c.busy() {
+			// Its writer stands still. A later flush takes its events, and the others need not wait.
+			continue
+		}
 		if c.state() != free && c.count() > 0 {
 			if rd := readWord(d.read.Load()); rd.gen() != c.gen() || rd.count() < c.count() {
 				return false

@@ -89,6 +89,6 @@ func (w *Writer) takeFrom(s *shard, p int, v uint64, c ctl, need int) (i int, ta
 	}
 	last, sites := m.ending(i, taken)
 	d.last.Store(last)
-	d.sites.Store(uint64(makeRead(c.gen()).at(sites, c.off())))
+	d.ends(c, sites)
 	return i, taken, true
 }

@@ -39,6 +39,8 @@ type drainer struct {
 	known     uint64        // how many losses there were at the last look
 	deadline  time.Time     // of the wait for writers in the middle of an event
 	claims    time.Duration // rest of the wait for claims
+	recovered bool          // Sink.Recover was called
+	claimed   map[int]bool  // chunks that a claimer that stands still has, whose loss is in losses
 }
 
 // item is a chunk that is to go to the log.
@@ -48,6 +50,7 @@ type item struct {
 	age   uint64
 	base  uint64
 	early bool // it has room left
+	held  bool // its writer stands still in the middle of an event, and the last flush leaves it the chunk
 }
 
 // Drain flushes the stream to a log. It closes every chunk that holds events and hands the
@@ -59,6 +62,10 @@ type item struct {
 //
 // Writers cannot overwrite a chunk while Drain hands it over. Drain therefore takes only some
 // chunks of a LOOP stream at a time: the writers always find others, and their events are kept.
+//
+// A chunk that is busy for longer than patience keeps its events for a later flush. If none follows
+// (Sink.Last), Drain puts a copy of them. The control word stays as it is: its writer, which may go on at
+// any time, stores the next one without a look at it.
 func (m *Mem) Drain(slot uint64, to *Sink) (watermark uint64, err error) {
 	dr := &drainer{m: m, slot: slot, to: to, room: to.Room}
 	dr.gather()
@@ -142,6 +149,9 @@ func (dr *drainer) pass(start uint64, taken []bool) (again bool) {
 		}
 		if dr.close(&it) {
 			taken[i] = true
+			if it.held {
+				m.date(i) // as if it were closed now
+			}
 			it.age = m.ages[i].Load()
 			dr.items = append(dr.items, it)
 			again = again || d.joined.Load() > start
@@ -154,7 +164,7 @@ func (dr *drainer) pass(start uint64, taken []bool) (again bool) {
 // the middle of its first event, awaitFirst waits for the event, which may be older than the flush.
 func (dr *drainer) awaitFirst(i int, c ctl) ctl {
 	for c.busy() && c.count() == 0 && (c.state() == owned || c.state() == open) {
-		if time.Now().After(dr.deadline) {
+		if time.Now().After(dr.deadline) && !dr.recover() {
 			dr.holdBack(i, c)
 			break
 		}
@@ -164,9 +174,22 @@ func (dr *drainer) awaitFirst(i int, c ctl) ctl {
 	return c
 }
 
+// recover releases what dead writers hold, once. It reports whether the flush should look again.
+func (dr *drainer) recover() bool {
+	if dr.recovered || dr.to.Recover == nil {
+		return false
+	}
+	dr.recovered = true
+	dr.to.Recover()
+	return true
+}
+
 // holdBack lowers the watermark below the events of chunk i, seen as c, which is left to a later
-// flush. So a process that has read up to the watermark gets them in order.
+// flush, if there is one. So a process that has read up to the watermark gets them in order.
 func (dr *drainer) holdBack(i int, c ctl) {
+	if dr.to.Last {
+		return
+	}
 	dr.watermark = min(dr.watermark, max(dr.m.earliest(i, c), 1)-1)
 }
 
@@ -186,7 +209,8 @@ func (dr *drainer) look() {
 }
 
 // close makes the chunk one to which no writer appends. It returns false if it cannot: the chunk was
-// overwritten, or its writer stands still in the middle of an event. A later flush takes it then.
+// overwritten, or its writer stands still in the middle of an event. A later flush takes it then. In the
+// last flush such a chunk is held.
 func (dr *drainer) close(it *item) bool {
 	m := dr.m
 	d := m.at(it.i)
@@ -196,7 +220,7 @@ func (dr *drainer) close(it *item) bool {
 			dr.settle(it.i, c)
 			return false
 		}
-		it.c = c
+		it.c, it.held = c, false
 		if c.state().closed() {
 			return !c.busy()
 		}
@@ -205,6 +229,13 @@ func (dr *drainer) close(it *item) bool {
 			continue
 		}
 		if time.Now().After(dr.deadline) {
+			if dr.recover() {
+				continue
+			}
+			if dr.to.Last {
+				it.held = true
+				return true
+			}
 			dr.holdBack(it.i, c)
 			if m.Policy != Loop {
 				// Its events may be the first after a gap, and stay in the stream. (Under LOOP they
@@ -212,7 +243,7 @@ func (dr *drainer) close(it *item) bool {
 				b := make([]byte, min(c.off(), m.ChunkSize))
 				snapshot(b, m.bytes(it.i)[:len(b)])
 				b = without(b, m.clearedOf(it.i, c))
-				dr.busy = append(dr.busy, m.piece(b, d))
+				dr.busy = append(dr.busy, m.piece(b, it.i, c))
 			}
 			return false
 		}
@@ -221,19 +252,35 @@ func (dr *drainer) close(it *item) bool {
 }
 
 // settle waits until the loss of a chunk that is being overwritten is accounted for: OVERFLOW
-// stands before later events.
+// stands before later events. In the last flush it reports the loss in place of a claimer that stands
+// still.
 func (dr *drainer) settle(i int, c ctl) {
 	start := time.Now()
-	for c.state() == claiming && ctl(dr.m.at(i).ctl.Load()) == c && time.Since(start) < dr.claims {
+	same := func() bool { return c.state() == claiming && ctl(dr.m.at(i).ctl.Load()) == c }
+	for same() && time.Since(start) < dr.claims {
 		runtime.Gosched()
 	}
 	dr.claims -= time.Since(start)
+	if !same() || dr.recover() && !same() || !dr.to.Last || dr.claimed[i] {
+		return
+	}
+	if _, l := dr.m.unaccounted(i); l.any {
+		if dr.claimed == nil {
+			dr.claimed = make(map[int]bool)
+		}
+		dr.claimed[i] = true
+		dr.losses = append(dr.losses, l)
+		slices.SortFunc(dr.losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
+	}
 }
 
-// take makes the chunk one that no other process changes.
+// take makes the chunk one that no other process changes, unless it is held.
 func (dr *drainer) take(it *item) bool {
 	for dr.close(it) {
 		dr.look() // losses so far are older
+		if it.held {
+			return true
+		}
 		if dr.m.at(it.i).ctl.CompareAndSwap(uint64(it.c), uint64(it.c.with(dr.slot, leaving))) {
 			return true
 		}
@@ -244,7 +291,7 @@ func (dr *drainer) take(it *item) bool {
 // restore gives the room of the chunks that stay in the stream back to its writers.
 func (dr *drainer) restore() {
 	for _, it := range dr.items {
-		if it.early {
+		if it.early && !it.held {
 			dr.m.reopen(it.i, dr.slot, it.c)
 		}
 	}
@@ -306,7 +353,7 @@ func (dr *drainer) pieces(taken []item) (pieces []piece) {
 		if n := m.clearedOf(it.i, it.c); n > 0 {
 			b = without(b, n)
 		}
-		p := m.piece(b, m.at(it.i))
+		p := m.piece(b, it.i, it.c)
 		dr.newest = max(dr.newest, p.max)
 		pieces = append(pieces, p)
 	}

@@ -157,12 +157,19 @@ func (m *Mem) Pending() bool {
 	return false
 }
 
-// Unflushed counts the events that the stream still holds.
-func (m *Mem) Unflushed() (n int) {
+// Unflushed counts the events that the stream still holds after a flush to a sink, less those that the
+// flush has put and left to their writers. to may be nil.
+func (m *Mem) Unflushed(to *Sink) (n int) {
 	for i := range m.Chunks {
-		if c := ctl(m.at(i).ctl.Load()); c.state() >= owned {
-			n += c.count()
+		c := ctl(m.at(i).ctl.Load())
+		if c.state() < owned {
+			continue
 		}
+		done := m.clearedOf(i, c)
+		if to != nil {
+			done = max(done, to.left[i])
+		}
+		n += max(c.count()-done, 0)
 	}
 	return
 }

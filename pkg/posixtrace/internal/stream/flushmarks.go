@@ -40,10 +40,11 @@ type piece struct {
 	min, max uint64 // ticks
 }
 
-// piece returns the content b of a chunk, or of a copy of it, with its ticks.
-func (m *Mem) piece(b []byte, d *desc) piece {
+// piece returns b, the content of chunk i, seen as c, or of a copy of it, with its ticks.
+func (m *Mem) piece(b []byte, i int, c ctl) piece {
+	d := m.at(i)
 	p := piece{b: b, base: d.base.Load()}
-	p.min, p.max = span(p.b, p.base, 0, d.last.Load())
+	p.min, p.max = span(p.b, p.base, 0, d.lastOf(c))
 	return p
 }
 

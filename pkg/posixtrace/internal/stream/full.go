@@ -27,6 +27,14 @@ type Sink struct {
 	Logged func(chunk, gen uint32, base uint64) bool
 	// Lost is called with the number of events of a chunk for which there is no room.
 	Lost func(n int)
+	// Recover, if set, releases what dead writers hold (RecoverSlots). A flush that has waited in vain for a
+	// writer calls it once.
+	Recover func()
+	// Last says that the stream is stopped and no flush follows. The flush then also puts the events of a
+	// chunk whose writer stands still in the middle of an event, and leaves the chunk to that writer.
+	Last bool
+
+	left map[int]int // how many events of a chunk that is left to its writer the log has, or counts as lost
 }
 
 // marksRoom is roughly the size of the marks of a flush.

@@ -90,7 +90,7 @@ func exercise(t testing.TB, b []byte) {
 	m.Decide(event.FirstUser+3, "abc")
 	m.writers()
 	m.Pending()
-	m.Unflushed()
+	m.Unflushed(nil)
 	m.FreshClock().Nanos(m.Now())
 	m.TickAt(time.Now().UnixNano())
 	m.NanosNow()

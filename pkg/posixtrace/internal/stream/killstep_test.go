@@ -233,7 +233,7 @@ func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64,
 
 func stepMode(mode string) (v stepVariant, ok bool) {
 	name, ok := strings.CutPrefix(mode, "step ")
-	for _, v := range stepVariants {
+	for _, v := range append(closerVariants, stepVariants...) {
 		if ok && v.name == name {
 			return v, true
 		}

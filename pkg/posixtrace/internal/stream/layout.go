@@ -17,10 +17,11 @@
 //	| gen      | slot  |state|B | count  | offset/8|
 //	+----------+-------+-----+--+--------+---------+
 //
-// gen changes whenever the chunk gets another owner. slot is the index of the owning process in the
-// header's table of slots; in an open chunk, which has no owner, it is that of the writer that has
-// set B (busy). count and offset are how many events, in how many bytes, are published; bytes
-// beyond do not exist.
+// gen changes whenever the chunk begins anew or becomes free, and when a failed flush gives it back. A
+// writer that takes over a chunk with its events keeps gen, so a word may recur under another owner.
+// slot is the index of the owning process in the header's table of slots; in an open chunk, which has no
+// owner, it is that of the writer that has set B (busy). count and offset are how many events, in how
+// many bytes, are published; bytes beyond do not exist.
 //
 // The C library works on the same files. Its header of the layout is written from this package,
 // chunk, event and registry.
@@ -108,6 +109,15 @@ func (r readWord) frozen() bool    { return r&frozenBit != 0 }
 func (r readWord) count() int      { return int(r&countMask) >> countShift }
 func (r readWord) at(n, off int) readWord {
 	return r&^(offMask|countMask) | readWord(n<<countShift|off/8)
+}
+
+// renewed is the read word r of a chunk, seen as c, for the next generation with the same events.
+func (r readWord) renewed(c ctl) readWord {
+	n := makeRead(c.gen() + 1)
+	if r.gen() == c.gen() {
+		n |= r & (offMask | countMask)
+	}
+	return n
 }
 
 // The loss word of a chunk: the total of events lost by overwriting, and the generation for which

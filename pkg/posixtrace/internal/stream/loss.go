@@ -258,6 +258,35 @@ func (m *Mem) unreported() (l loss) {
 	return
 }
 
+// unaccounted returns how many events of chunk i, which a writer is overwriting, are lost and not
+// accounted for yet, and when they were.
+func (m *Mem) unaccounted(i int) (n int, l loss) {
+	d := m.at(i)
+	c := ctl(d.ctl.Load())
+	if c.state() != claiming || d.lost.Load()>>genShift == (c.gen()+1)&genMask {
+		return 0, loss{}
+	}
+	done := m.consumedOf(i, c)
+	if n = c.count() - done; n <= 0 {
+		return 0, loss{}
+	}
+	l.add(span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), done, 0))
+	if ctl(d.ctl.Load()) != c || d.lost.Load()>>genShift == (c.gen()+1)&genMask {
+		return 0, loss{} // the claimer goes on
+	}
+	return n, l
+}
+
+// LostInClaims is how many lost events the accounts lack because the writers that overwrite them stand
+// still. It is for a stream that ends.
+func (m *Mem) LostInClaims() (total uint64) {
+	for i := range m.Chunks {
+		n, _ := m.unaccounted(i)
+		total += uint64(n)
+	}
+	return total
+}
+
 // claimLosses is unreported for a caller that reports the losses, as far as they began up to tick
 // before. More may be lost meanwhile: only the result is marked as reported.
 func (m *Mem) claimLosses(before uint64) (l loss) {

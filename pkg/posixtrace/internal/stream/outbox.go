@@ -32,6 +32,10 @@ func (o *outbox) put(i int, p *piece, part kept, count int) error {
 		// Put a copy: the checksum must match the bytes that the log writes, even if a hostile process
 		// changes the stream meanwhile.
 		snapshot(b.Payload, p.b[:part.size])
+		if it.held && o.moved(it) {
+			o.gone[i] = true
+			return nil
+		}
 		queued, err := o.dr.put(&b)
 		if err != nil {
 			return err
@@ -46,6 +50,13 @@ func (o *outbox) put(i int, p *piece, part kept, count int) error {
 	}
 	o.free(i)
 	return nil
+}
+
+// moved reports whether a chunk that is held was emptied before it was copied. Its writer may have ended
+// its event, and others may have closed the chunk: the events before stay.
+func (o *outbox) moved(it *item) bool {
+	c := o.dr.m.afterCopy(o.dr.m.at(it.i))
+	return c.gen() != it.c.gen() || c.state() < owned
 }
 
 // space returns memory of the log for n bytes, nil if the log has none.
@@ -81,15 +92,26 @@ func (o *outbox) commit() error {
 func (o *outbox) free(i int) {
 	it := &o.taken[i]
 	o.gone[i] = true
+	if it.held {
+		if o.dr.to.left == nil {
+			o.dr.to.left = make(map[int]int)
+		}
+		o.dr.to.left[it.i] = it.c.count()
+		return
+	}
 	o.dr.m.drop(it.i, it.c.with(o.dr.slot, leaving))
 }
 
 // takeBack returns the chunks that are not in the log to the items of the flush.
 func (o *outbox) takeBack() {
-	dr := o.dr
+	m, dr := o.dr.m, o.dr
 	for i, it := range o.taken {
-		if !o.gone[i] && dr.m.at(it.i).ctl.CompareAndSwap(uint64(it.c.with(dr.slot, leaving)), uint64(it.c)) {
-			dr.items = append(dr.items, it)
+		if o.gone[i] || !it.held && !m.at(it.i).ctl.CompareAndSwap(uint64(it.c.with(dr.slot, leaving)), uint64(it.c)) {
+			continue
 		}
+		if it.c.state() == partial {
+			m.onePartial() // writers that looked meanwhile have noted that there is none
+		}
+		dr.items = append(dr.items, it)
 	}
 }

@@ -97,6 +97,7 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 		// The busy bit protects s.last, and keeps others from appending behind it.
 		if b := c | busyBit; d.ctl.CompareAndSwap(uint64(c), uint64(b)) {
 			d.last.Store(s.last)
+			d.ends(c, int(s.sites))
 			w.m.retire(i, b)
 		}
 		return true
@@ -177,18 +178,18 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 	d.joined.Store(now)
 	// The shard's times go on from the chunk's last one, and from a base so old that the next
 	// event gives a new one.
-	last, sites := d.last.Load(), readWord(d.sites.Load())
-	d.last.CompareAndSwap(last, 0) // not known any more
-	if n := sites.count(); sites != makeRead(adopted.gen()).at(n, adopted.off()) {
-		// The sites are those of a writer that was about to leave the chunk long ago, and did now.
-		last, n = w.m.ending(i, adopted)
-		sites = sites.at(n, 0)
+	last, sites, known := d.ending(adopted)
+	d.sites.Store(0) // not known any more
+	d.last.CompareAndSwap(last, 0)
+	if !known {
+		// They are those of a writer that was about to leave the chunk long ago, and did now.
+		last, sites = w.m.ending(i, adopted)
 	}
 	if last > now && w.m.isFuture(last) {
 		w.m.h.damage.Add(1)
 		last = 0
 	}
-	s.sites, s.base, s.last = uint32(sites.count()), 0, max(last, next, 1<<32)
+	s.sites, s.base, s.last = uint32(sites), 0, max(last, next, 1<<32)
 	adopted &^= busyBit
 	s.tag.Store(uint64(adopted)&tagMask | uint64(i))
 	publish(&d.ctl, adopted)
@@ -213,7 +214,7 @@ func (w *Writer) havePlace(s *shard) bool {
 	return false
 }
 
-// leaveChunk gives up the chunk of a shard.
+// leaveChunk gives up the chunk of a shard. No other goroutine is in the middle of an event there.
 func (w *Writer) leaveChunk(s *shard) {
 	tag := s.tag.Load()
 	if tag == noChunk {
@@ -221,9 +222,42 @@ func (w *Writer) leaveChunk(s *shard) {
 	}
 	j := int(tag & idxMask)
 	for range closeTries {
-		c := ctl(w.m.at(j).ctl.Load())
-		if (uint64(c)^tag)&tagMask != 0 || w.m.leavePartial(j, c) {
+		d := &w.m.at(j).ctl
+		c := ctl(d.Load())
+		if (uint64(c)&^busyBit^tag)&tagMask != 0 {
 			break
+		}
+		if c.busy() {
+			// A panic has left an event in the middle. Else no method of the writer runs.
+			if !d.CompareAndSwap(uint64(c), uint64(c&^busyBit)) {
+				continue
+			}
+			c &^= busyBit
+		}
+		if w.m.leavePartial(j, c) {
+			break
+		}
+	}
+}
+
+// endOpen ends the events of the writer in open chunks that a panic has left in the middle. No other method of the
+// writer runs.
+func (w *Writer) endOpen() {
+	m := w.m
+	end := func(i int) bool {
+		if i < 0 || i >= m.Chunks {
+			return false
+		}
+		d := &m.at(i).ctl
+		c := ctl(d.Load())
+		return c.state() == open && c.busy() && c.slot() == w.slot && d.CompareAndSwap(uint64(c), uint64(c.with(0, open)))
+	}
+	for o := range m.Opens {
+		end(int(m.replaces(m.h.opened[o].Load())) - 1)
+	}
+	for p := range m.Places {
+		if v := m.h.placed[p].Load(); v&aside != 0 && end(int(uint32(v))-1) {
+			m.vacant(p)
 		}
 	}
 }

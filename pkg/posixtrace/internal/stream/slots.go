@@ -163,14 +163,29 @@ func (m *Mem) recoverChunks(gone *slotSet) {
 			m.leavePartial(i, c)
 		case leaving:
 			n := c.with(0, full)
-			if readWord(d.read.Load()).gen() == n.renewed().gen() {
-				n = n.renewed() // the process was killed in reopen
+			if m.reopening(i, n) {
+				n = n.renewed()
 			}
 			d.ctl.CompareAndSwap(uint64(c), uint64(n))
 		case open:
 			d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, open)))
 		}
 	}
+}
+
+// reopening reports whether chunk i, seen as c, has the words of its next generation: its process was killed
+// in reopen. It completes them.
+func (m *Mem) reopening(i int, c ctl) bool {
+	d := m.at(i)
+	next := c.renewed().gen()
+	r, w := readWord(d.read.Load()), readWord(d.cleared.Load())
+	if r.gen() == next {
+		return true
+	}
+	if w&wasCleared == 0 || w.gen() != next {
+		return false
+	}
+	return d.read.CompareAndSwap(uint64(r), uint64(r.renewed(c)))
 }
 
 // recoverPlaces gives up the places of dead processes among the owners of chunks.

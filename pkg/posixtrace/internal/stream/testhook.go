@@ -29,3 +29,13 @@ func SetPatience(d time.Duration) (restore func()) {
 	patience = d
 	return func() { patience = usual }
 }
+
+// Busy returns how many chunks are busy.
+func (m *Mem) Busy() (n int) {
+	for i := range m.Chunks {
+		if ctl(m.at(i).ctl.Load()).busy() {
+			n++
+		}
+	}
+	return n
+}

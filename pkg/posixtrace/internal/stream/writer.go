@@ -342,6 +342,7 @@ func (w *Writer) Close() {
 			}
 		}
 	}
+	w.endOpen()
 	if w.mem != nil {
 		sys.Unmap(w.mem)
 		w.mem = nil

@@ -42,8 +42,8 @@ void script_program(void)
 		need(write(1, &answer, 1) == 1, "answer");
 	}
 	uint64_t slot = w->slot;
-	pxt_writer_close(w);
-	pxt_slot_free(&mem, slot);
+	if (pxt_writer_close(w))
+		pxt_slot_free(&mem, slot);
 }
 
 /* Streams that are damaged: what a traced process does with one must be harmless. */
@@ -100,8 +100,8 @@ static bool exercise(void *file, size_t size)
 	many(w, 100);
 	pxt_recover(&m, all_dead, NULL);
 	many(w, 100);
-	pxt_writer_close(w);
-	pxt_slot_free(&m, slot);
+	if (pxt_writer_close(w))
+		pxt_slot_free(&m, slot);
 	free(w);
 	return true;
 }

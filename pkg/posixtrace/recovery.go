@@ -1,0 +1,70 @@
+package posixtrace
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+)
+
+// recoverWriters releases what the writers of a stream hold that have ended. It is the one procedure for
+// that: of each shutdown, of a flush that waits in vain for a writer, of readers, and of writers that find
+// too few places. The caller holds the stream's lock.
+func (c *conn) recoverWriters() { c.recoverBy(c.f) }
+
+// recoverBy is recoverWriters for a connection whose descriptor is closed: f is the stream's file.
+func (c *conn) recoverBy(f *os.File) {
+	self := sys.SelfProc()
+	dead := make(map[sys.Proc]bool)
+	left := make(map[sys.Proc]bool)
+	c.mem.RecoverSlots(func(slot uint64, p sys.Proc) bool {
+		if p == self {
+			return false // sweepSelf knows more
+		}
+		d, ok := dead[p]
+		if !ok {
+			d = gone(p)
+			dead[p] = d
+		}
+		if d {
+			return true
+		}
+		if held, err := sys.FindHeldAs(f, slotHeld+slot); held || err != nil {
+			return false
+		}
+		l, ok := left[p]
+		if !ok {
+			l = c.unmappedBy(p)
+			left[p] = l
+		}
+		return l
+	})
+}
+
+// recoverCrowded is recoverWriters for a traced process, which keeps no descriptor of the stream. It does not
+// wait for the stream's lock.
+func (c *conn) recoverCrowded() {
+	f, err := c.dir.OpenStreamFile(c.id)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if sys.Flock(f, true, false) != nil {
+		return
+	}
+	defer sys.Funlock(f)
+	c.recoverBy(f)
+}
+
+// unmappedBy reports whether p, which runs, has the stream no more: it has executed another program. The
+// kernel drops the lock of a slot then, too; but a writer may have been refused the lock. unmappedBy returns
+// false where it cannot find out.
+func (c *conn) unmappedBy(p sys.Proc) bool {
+	maps, err := os.ReadFile("/proc/" + strconv.Itoa(int(p.PID)) + "/maps")
+	if err != nil || len(maps) == 0 { // none: the process is ending, or its first thread has ended
+		return false
+	}
+	return !strings.Contains(string(maps), filepath.Base(c.path)) && !gone(p)
+}

@@ -1,9 +1,12 @@
 package posixtrace
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
@@ -31,9 +34,18 @@ func TestRefusedWriterKeepsNoMapping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Its program holds the slots.
+	held, err := os.OpenFile(s.c.path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
 	var slots []uint64
 	for {
-		slot, ok := m.TakeSlot(other, nil)
+		slot, ok := m.TakeSlotHeld(other, nil, func(slot uint64) func() {
+			sys.HoldSharedAs(held, slotHeld+slot)
+			return func() {}
+		})
 		if !ok {
 			break
 		}
@@ -87,6 +99,54 @@ func TestDeadWritersFreeTheirSlots(t *testing.T) {
 	}
 	if n := len(drain(t, s)); n != s.c.mem.Places+3 {
 		t.Errorf("%d events, want %d", n, s.c.mem.Places+3)
+	}
+}
+
+// A traced process that finds the stream crowded, which has closed its descriptor, recovers what the dead
+// hold.
+func TestCrowdedWriterRecoversTheDead(t *testing.T) {
+	s := running(t, 0, Attr{Inheritance: InheritChildren})
+	c := tracetest.Start(t, "midway")
+	if err := c.Cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := OpenEventID("crowded")
+	tracetest.OK(t, "OpenEventID", err)
+	Event(id, nil)
+	i := slices.IndexFunc(traced.table.Load().streams, func(a *attachment) bool { return a.c.id == s.c.id })
+	if i < 0 || s.c.mem.Busy() != 1 {
+		t.Fatalf("attachment %d, %d chunks are busy", i, s.c.mem.Busy())
+	}
+	traced.table.Load().streams[i].w.OnCrowded()
+	if n := s.c.mem.Busy(); n != 0 {
+		t.Errorf("%d chunks stay busy", n)
+	}
+}
+
+// A process that executes another program in the middle of an event leaves no busy chunk and no slot: the next
+// flush that finds the chunk recovers it.
+func TestExecInTheMiddleOfAnEvent(t *testing.T) {
+	tracetest.OnlyWithoutRace(t) // which adds instructions
+	for _, inC := range []bool{false, true} {
+		t.Run(fmt.Sprintf("C=%v", inC), func(t *testing.T) {
+			runtime.LockOSThread() // ptrace(2) is bound to it
+			defer runtime.UnlockOSThread()
+			w := startMidway(t, inC)
+			s := logOf(t, w.c.PID, midwayAttr(PolicyUntilFull), filepath.Join(t.TempDir(), "log.trace"))
+			w.record(10)
+			w.hold(s.c.mem, 0)
+			w.exec()
+			if s.c.mem.Busy() == 0 {
+				t.Fatal("no chunk is busy")
+			}
+			tracetest.OK(t, "Flush", s.Flush())
+			if n := s.c.mem.Busy(); n != 0 {
+				t.Errorf("%d chunks stay busy", n)
+			}
+			if slices.ContainsFunc(writersOf(s.c.mem), func(p sys.Proc) bool { return p.PID == uint32(w.c.PID) }) {
+				t.Error("the new program has the slot of the old one")
+			}
+		})
 	}
 }
 

@@ -532,6 +532,72 @@ func TestCrashTargets(t *testing.T) {
 	h.swept()
 }
 
+// TestCrashTargetsOfLogs kills and stops traced processes of a stream with log, whose owner then shuts it down.
+// The log has the events of all of them, or counts them as lost.
+func TestCrashTargetsOfLogs(t *testing.T) {
+	h := newCrash(t)
+	path := filepath.Join(t.TempDir(), "crash.trace")
+	kills := 0
+	for n := 0; kills < max(crashKills()*4/100, 3); n++ {
+		policy := []FullPolicy{PolicyLoop, PolicyFlush, PolicyUntilFull}[n%3]
+		s := logOf(t, 0, &Attr{Inheritance: InheritChildren, StreamSize: 64 << 10, StreamFullPolicy: policy, LogFullPolicy: PolicyAppend}, path)
+		var living, stopped []*victim
+		for range 3 + h.rng.IntN(tracetest.Scale(3, 20, 20)) {
+			living = append(living, h.spawn("crash-target"))
+		}
+		for _, v := range living {
+			v.run.Store(2)
+			h.wait(v, "a target", func() bool { return v.after.Load() > 0 })
+		}
+		for h.rng.IntN(3) > 0 {
+			h.pause(2 * time.Millisecond)
+			tracetest.OK(t, "Flush", s.Flush())
+		}
+		h.pause(5 * time.Millisecond)
+		for i, v := range living {
+			if i == 0 && n%2 == 0 {
+				continue // it runs on; in other rounds it is known exactly what was generated
+			}
+			if i%2 == 0 {
+				h.killed(v)
+				kills++
+				continue
+			}
+			tracetest.OK(t, "SIGSTOP", v.cmd.Process.Signal(syscall.SIGSTOP))
+			tracetest.Wait(t, "a stopped target", func() bool {
+				st, err := sys.Stat(v.cmd.Process.Pid)
+				return err == nil && st.State == 'T'
+			})
+			stopped = append(stopped, v)
+		}
+		after, _ := h.said()
+		tracetest.OK(t, "Shutdown", s.Shutdown())
+		_, before := h.said()
+		read, starts, lost, done := h.readOwned(path)
+		if !done {
+			t.Fatalf("round %d: the log was not completed", n)
+		}
+		all := starts
+		if policy == PolicyLoop {
+			all = 1
+		}
+		// The STOP of a stream without room for it counts as lost.
+		if sum := read + starts + lost; sum < all+after || sum > all+1+before {
+			t.Fatalf("round %d, %s: %d read + %d START + %d lost; %d and %d to %d generated", n, policy, read, starts, lost, all, after, before)
+		}
+		for _, v := range stopped { // they go on as if they had never been traced
+			was := v.after.Load()
+			tracetest.OK(t, "SIGCONT", v.cmd.Process.Signal(syscall.SIGCONT))
+			h.wait(v, "a target that goes on", func() bool { return v.after.Load() > was+1 })
+		}
+		for _, v := range living {
+			v.kill()
+		}
+		h.fresh()
+	}
+	h.swept()
+}
+
 // TestCrashAnalyzers kills consumers of a stream. Only a killed consumer may take an event and
 // not count it.
 func TestCrashAnalyzers(t *testing.T) {

@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -344,11 +345,12 @@ type storm struct {
 	policy         uint8
 	stops, kills   int
 	peek           bool
+	log            bool   // at the end the stream is shut down, as by the owner of a log
 	prog           string // of every process but each third, "" for this one
 }
 
 func (c storm) String() string {
-	return fmt.Sprintf("policy%d/%dx%d/%dK/stops%d/kills%d/peek=%v", c.policy, c.procs, c.writers, c.size>>10, c.stops, c.kills, c.peek)
+	return fmt.Sprintf("policy%d/%dx%d/%dK/stops%d/kills%d/peek=%v/log=%v", c.policy, c.procs, c.writers, c.size>>10, c.stops, c.kills, c.peek, c.log)
 }
 
 func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
@@ -410,6 +412,10 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 			t.Fatalf("process %d is not stopped: %v, %v", p, st, err)
 		}
 		stopped = append(stopped, p)
+	}
+	if c.log {
+		c.complete(t, m, all)
+		return
 	}
 	if c.kills > 0 {
 		m.Recover(gone) // as a process that joins such a stream does
@@ -496,6 +502,77 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 		refused += all[i].refused.Load()
 	}
 	t.Logf("%d events recorded, %d refused; %s", recorded, refused, states(m))
+}
+
+// complete stops the stream in the storm and flushes it for the last time, as the owner of a log does that
+// shuts it down. The log has the events of all writers, or they are counted as lost.
+func (c storm) complete(t *testing.T, m *Mem, all []oracle) {
+	t.Helper()
+	all = all[:c.procs*c.writers]
+	sum := func() (returned, begun uint64) {
+		for i := range all {
+			returned += all[i].recorded.Load() + all[i].refused.Load()
+			begun += all[i].before.Load()
+		}
+		return
+	}
+	slot, ok := m.TakeSlot(sys.SelfProc(), nil)
+	if !ok {
+		t.Fatal("no slot")
+	}
+	w, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	w.Short()
+	least, _ := sum()
+	m.Recover(gone)
+	m.Stop(w, Event{})
+	_, most := sum()
+	y := newTally(t, oracles)
+	y.order = false
+	to := &Sink{
+		Room: math.MaxInt64, Last: true, Lost: func(int) {},
+		Put:     func(b *Block) (bool, error) { return false, y.block(b) },
+		Recover: func() { m.Recover(gone) },
+	}
+	if _, err := m.Drain(slot, to); err != nil {
+		t.Fatal(err)
+	}
+	lost := m.Lost() + m.LostInClaims() + uint64(m.Unflushed(to))
+	// A START that is overwritten counts as lost, and so does the STOP of a LOOP stream without room for it.
+	if got := y.total() + y.starts + lost; got < least+1 || got > most+2 {
+		t.Errorf("%d in the log + %d lost, not from %d to %d; %s", y.total()+y.starts, lost, least, most, states(m))
+	}
+	if n := m.h.damage.Load(); n != 0 {
+		t.Errorf("%d damaged", n)
+	}
+	t.Logf("%d to %d events, %d in the log, %d lost; %s", least, most, y.total(), lost, states(m))
+}
+
+// TestLogAfterStorm completes logs in storms of writers that run, are stopped and are killed.
+func TestLogAfterStorm(t *testing.T) {
+	tracetest.Need(t, !testing.Short(), "a run without -short")
+	testLogAfterStorm(t, "")
+}
+
+// TestLogAfterStormOfCAndGo is TestLogAfterStorm with processes in C and in Go.
+func TestLogAfterStormOfCAndGo(t *testing.T) {
+	tracetest.Need(t, !testing.Short(), "a run without -short")
+	testLogAfterStorm(t, cPeer(t))
+}
+
+func testLogAfterStorm(t *testing.T, prog string) {
+	for i := range tracetest.Scale(4, 60, 600) {
+		rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(i)))
+		c := storm{
+			procs: 5 + rng.IntN(20), writers: 1 + rng.IntN(3), size: 64 << 10 << rng.IntN(3),
+			policy: []uint8{Loop, Loop, UntilFull, Flush}[i%4], log: true, prog: prog,
+		}
+		c.stops, c.kills = rng.IntN(4), rng.IntN(4)
+		t.Run(c.String(), func(t *testing.T) { c.test(t, rng.Uint64(), 60*time.Millisecond) })
+	}
 }
 
 // settle checks a stream that stops when it is full: it has accepted the promised events first,

@@ -2,6 +2,7 @@ package posixtrace
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -84,11 +85,13 @@ var completions = []completion{
 		}
 	}},
 	{"keeper", 0, true, func(t *testing.T, pid int, attr *Attr, path string) (*Stream, func()) {
-		create := filepath.Join(t.TempDir(), "ptrace-create")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", create, "./cmd/ptrace-create")
-		build.Dir = ctest.Root
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+		create := filepath.Join(keeperDir, "ptrace-create")
+		if _, err := os.Stat(create); err != nil {
+			build := exec.Command("go", "build", "-buildvcs=false", "-o", create, "./cmd/ptrace-create")
+			build.Dir = ctest.Root
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
 		}
 		policy := map[FullPolicy]string{PolicyLoop: "loop", PolicyUntilFull: "until-full", PolicyFlush: "flush"}[attr.StreamFullPolicy]
 		out, err := exec.Command(create, "-p", strconv.Itoa(pid), "-o", path, "--stream-full-policy="+policy, "--log-full-policy=append").CombinedOutput()
@@ -97,9 +100,21 @@ var completions = []completion{
 		}
 		s := streamOfLog(t, path)
 		tracetest.OK(t, "Start", s.Start())
-		return s, func() { tracetest.OK(t, "Shutdown", s.Shutdown()) }
+		return s, func() {
+			// The keeper itself may be shutting the stream of a process down that has ended.
+			if err := s.Shutdown(); err != nil && !errors.Is(err, os.ErrClosed) {
+				t.Fatal(err)
+			}
+			tracetest.Wait(t, "the end of the stream", func() bool {
+				_, err := os.Stat(s.c.path)
+				return errors.Is(err, os.ErrNotExist)
+			})
+		}
 	}},
 }
+
+// keeperDir is where the keeper's program is built.
+var keeperDir string
 
 // logOf makes a stream that this process owns.
 func logOf(t *testing.T, pid int, attr *Attr, path string) *Stream {
@@ -216,6 +231,7 @@ var middles = []middle{
 // that is under way.
 func TestLogIsComplete(t *testing.T) {
 	tracetest.OnlyWithoutRace(t) // which adds instructions
+	keeperDir = t.TempDir()
 	policies := []FullPolicy{PolicyLoop, PolicyUntilFull, PolicyFlush}
 	i := 0
 	for _, end := range completions {

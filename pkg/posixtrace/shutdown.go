@@ -14,8 +14,9 @@ import (
 )
 
 // Shutdown stops tracing, flushes and completes the log if there is one, and frees the stream
-// (posix_trace_shutdown). It frees the stream even if completing the log fails with ENOSPC, EFBIG
-// or EIO. If another process owns a stream with log, Shutdown asks the owner, waits, and returns
+// (posix_trace_shutdown). The log has, or counts as lost, each event whose call returned before; an event
+// that is under way, whose process perhaps is stopped, may be in neither. Shutdown frees the stream even if
+// completing the log fails with ENOSPC, EFBIG or EIO. If another process owns a stream with log, Shutdown asks the owner, waits, and returns
 // the owner's error. Errors: EINVAL the stream is closed; EIO its file was truncated, or those of
 // the log.
 func (s *Stream) Shutdown() error {

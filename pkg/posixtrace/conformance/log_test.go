@@ -285,7 +285,7 @@ func init() {
 			tracetest.Check(err == nil, "Info: %v", err)
 			m, _, err := mapStream(s)
 			tracetest.Check(err == nil, "map the stream: %v", err)
-			held := m.Unflushed()
+			held := m.Unflushed(nil)
 			err = s.Shutdown()
 			tracetest.Check(errors.Is(err, syscall.EFBIG), "Shutdown = %v, want EFBIG", err)
 			st := m.Status(false)

@@ -509,10 +509,10 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 func (c storm) complete(t *testing.T, m *Mem, all []oracle) {
 	t.Helper()
 	all = all[:c.procs*c.writers]
-	sum := func() (returned, begun uint64) {
+	sum := func() (returned, started uint64) {
 		for i := range all {
 			returned += all[i].recorded.Load() + all[i].refused.Load()
-			begun += all[i].before.Load()
+			started += all[i].before.Load()
 		}
 		return
 	}

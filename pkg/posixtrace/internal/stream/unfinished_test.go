@@ -76,7 +76,7 @@ func TestKilledWhileRestoringClearedChunk(t *testing.T) {
 }
 
 // TestCloseEndsUnfinishedEvents closes writers that have left an event in the middle, as a panic does. The
-// chunk is not busy for ever: its events can be read, its room is used again, and the slot can be freed.
+// chunk does not stay busy: its events can be read, its room is used again, and the slot can be freed.
 func TestCloseEndsUnfinishedEvents(t *testing.T) {
 	for _, short := range []bool{false, true} { // in a chunk of its own, and in an open one
 		m := newMem(t, 16<<10, UntilFull)

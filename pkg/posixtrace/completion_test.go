@@ -45,7 +45,7 @@ var completions = []completion{
 		s := logOf(t, pid, attr, path)
 		return s, func() {
 			size := sizeOf(t, path) // a reader of a live log would recover the dead
-			tracetest.Wait(t, "an automatic flush", func() bool { return sizeOf(t, path) > size })
+			tracetest.Wait(t, "an automatic flush", func() bool { return sizeOf(t, path) > size || !s.c.mem.Pending() })
 			tracetest.OK(t, "Shutdown", s.Shutdown())
 		}
 	}},

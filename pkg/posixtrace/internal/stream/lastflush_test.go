@@ -43,7 +43,7 @@ func testLastFlushSteps(t *testing.T, variants []stepVariant) {
 			steps := x.steps
 			x.end()
 			var at []int
-			few := tracetest.Scale(4, 100, 400)
+			few := tracetest.Scale(2, 100, 400)
 			for i := 1; i < steps; i += max(1, steps/few) {
 				at = append(at, i)
 			}

@@ -554,24 +554,24 @@ func (c storm) complete(t *testing.T, m *Mem, all []oracle) {
 // TestLogAfterStorm completes logs in storms of writers that run, are stopped and are killed.
 func TestLogAfterStorm(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
-	testLogAfterStorm(t, "")
+	testLogAfterStorm(t, "", 3)
 }
 
 // TestLogAfterStormOfCAndGo is TestLogAfterStorm with processes in C and in Go.
 func TestLogAfterStormOfCAndGo(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
-	testLogAfterStorm(t, cPeer(t))
+	testLogAfterStorm(t, cPeer(t), 2)
 }
 
-func testLogAfterStorm(t *testing.T, prog string) {
-	for i := range tracetest.Scale(4, 60, 600) {
+func testLogAfterStorm(t *testing.T, prog string, storms int) {
+	for i := range tracetest.Scale(storms, 60, 600) {
 		rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(i)))
 		c := storm{
-			procs: 5 + rng.IntN(20), writers: 1 + rng.IntN(3), size: 64 << 10 << rng.IntN(3),
-			policy: []uint8{Loop, Loop, UntilFull, Flush}[i%4], log: true, prog: prog,
+			procs: 5 + rng.IntN(tracetest.Scale(8, 20, 20)), writers: 1 + rng.IntN(tracetest.Scale(2, 4, 4)), size: 64 << 10 << rng.IntN(3),
+			policy: []uint8{Loop, UntilFull, Loop, Flush}[i%4], log: true, prog: prog,
 		}
 		c.stops, c.kills = rng.IntN(4), rng.IntN(4)
-		t.Run(c.String(), func(t *testing.T) { c.test(t, rng.Uint64(), 60*time.Millisecond) })
+		t.Run(c.String(), func(t *testing.T) { c.test(t, rng.Uint64(), 40*time.Millisecond) })
 	}
 }
 

@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"os"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
@@ -133,16 +135,32 @@ func TestCloserStoppedAtEachInstruction(t *testing.T) {
 	tracetest.OnlyWithoutRace(t) // which adds instructions
 	runtime.LockOSThread()       // ptrace(2) is bound to it
 	defer runtime.UnlockOSThread()
-	steps := closerStopped(t, -1, 0)
-	for at := 1; at < steps && !t.Failed(); at += max(1, steps/tracetest.Scale(40, 400, 400)) {
-		for how := range 3 {
-			closerStopped(t, at, how)
+	var at []int // the instructions that close the chunk, as far as they do not look for its last event
+	steps := 0
+	closerStopped(t, -1, 0, func(x *stepped) {
+		steps = x.steps
+		if f := runtime.FuncForPC(x.pc()); f != nil && strings.HasSuffix(f.Name(), ".leavePartialAged") {
+			at = append(at, steps)
+		}
+	})
+	if tracetest.Full() {
+		for at = nil; len(at) < steps; at = append(at, len(at)+1) {
 		}
 	}
-	t.Logf("%d instructions", steps)
+	if len(at) == 0 {
+		t.Fatal("the chunk is not closed")
+	}
+	few := max(1, len(at)/tracetest.Scale(12, len(at), len(at)))
+	for n := os.Getpid() % few; n < len(at) && !t.Failed(); n += few { // others in each run
+		for how := range 3 {
+			closerStopped(t, at[n], how, nil)
+		}
+	}
+	t.Logf("%d instructions, stopped at each %d of %d", steps, few, len(at))
 }
 
-func closerStopped(t *testing.T, at, how int) int {
+// closerStopped stops the process after instruction at, or calls look after each, if that is -1.
+func closerStopped(t *testing.T, at, how int, look func(*stepped)) {
 	x := startStepped(t, closerVariants[0])
 	defer x.end()
 	m := x.m
@@ -157,8 +175,10 @@ func closerStopped(t *testing.T, at, how int) int {
 	record(w)
 	record(w)
 	i := int(w.shard(0).tag.Load() & idxMask)
-	for x.steps < at || at < 0 && x.phase.Load() != stepDone {
-		x.step()
+	for x.phase.Load() != stepDone && (x.steps < at || at < 0) {
+		if x.step(); look != nil {
+			look(x)
+		}
 	}
 	check := func(when string) {
 		c := word(m, i)
@@ -200,5 +220,4 @@ func closerStopped(t *testing.T, at, how int) int {
 		m.retire(i, c)
 	}
 	check("when it is full")
-	return x.steps
 }

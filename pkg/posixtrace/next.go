@@ -276,6 +276,7 @@ func (s *Stream) restart() (done bool) {
 
 // recoverDead frees what dead writers hold.
 func (s *Stream) recoverDead() {
+	defer runtime.KeepAlive(s)
 	s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
 		s.c.recoverWriters()
 		return nil

@@ -18,7 +18,6 @@ func (c *conn) recoverWriters() { c.recoverBy(c.f) }
 func (c *conn) recoverBy(f *os.File) {
 	self := sys.SelfProc()
 	dead := make(map[sys.Proc]bool)
-	left := make(map[sys.Proc]bool)
 	c.mem.RecoverSlots(func(slot uint64, p sys.Proc) bool {
 		if p == self {
 			return false // sweepSelf knows more
@@ -31,15 +30,13 @@ func (c *conn) recoverBy(f *os.File) {
 		if d {
 			return true
 		}
-		if held, err := sys.FindHeldAs(f, slotHeld+slot); held || err != nil {
-			return false
+		// A writer that closes gives up the slot first; another one of its process may take it then. That is
+		// what the slot, and the second look behind it, are for.
+		left := func() bool {
+			held, err := sys.FindHeldAs(f, slotHeld+slot)
+			return !held && err == nil && c.unmappedBy(p)
 		}
-		l, ok := left[p]
-		if !ok {
-			l = c.unmappedBy(p)
-			left[p] = l
-		}
-		return l
+		return left() && c.mem.HasSlot(slot, p) && left()
 	})
 }
 

@@ -424,7 +424,8 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 		d.cleared.Store(uint64(makeRead(c.gen()+1) | w&(1<<genShift-1)))
 	}
 	if !d.read.CompareAndSwap(uint64(r), uint64(read)) {
-		if d.ctl.CompareAndSwap(uint64(l), uint64(c)) && c.state() == partial { // only readers change the read word: a hostile process has
+		// Only readers change the read word: a hostile process has.
+		if d.ctl.CompareAndSwap(uint64(l), uint64(c)) && c.state() == partial {
 			m.onePartial()
 		}
 		return

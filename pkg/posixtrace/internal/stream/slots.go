@@ -43,6 +43,11 @@ func (m *Mem) FreeSlot(slot uint64) {
 	}
 }
 
+// HasSlot reports whether process p has that slot.
+func (m *Mem) HasSlot(slot uint64, p sys.Proc) bool {
+	return m.h.slots[slot%MaxSlots].Load() == p.Pack()
+}
+
 // Writes reports whether process p has a slot.
 func (m *Mem) Writes(p sys.Proc) bool {
 	me := p.Pack()

@@ -570,7 +570,7 @@ func testLogAfterStorm(t *testing.T, prog string, storms int) {
 			procs: 5 + rng.IntN(tracetest.Scale(8, 20, 20)), writers: 1 + rng.IntN(tracetest.Scale(2, 4, 4)), size: 64 << 10 << rng.IntN(3),
 			policy: []uint8{Loop, UntilFull, Loop, Flush}[i%4], log: true, prog: prog,
 		}
-		c.stops, c.kills = rng.IntN(4), rng.IntN(4)
+		c.stops, c.kills = rng.IntN(3), rng.IntN(3)
 		t.Run(c.String(), func(t *testing.T) { c.test(t, rng.Uint64(), 40*time.Millisecond) })
 	}
 }

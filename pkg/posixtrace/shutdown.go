@@ -69,6 +69,7 @@ func (s *Stream) shutdownOwn(e stream.Event) error {
 	defer s.mu.Unlock()
 	var sealed error
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
+		s.c.recoverWriters() // a stream that is stopped counts no event that a dead writer owes
 		m.Stop(w, e)
 		if s.log != nil {
 			if sealed = s.log.seal(w.Slot()); sealed != nil {

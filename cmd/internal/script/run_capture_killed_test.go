@@ -99,6 +99,7 @@ func TestShownBeginningIsCounted(t *testing.T) {
 		{"until full", []string{"-c", "--stream-full-policy=until-full"}, three, "1\n2\n3\n4", 1},
 		{"tee", nil, three, "1\n2\n3\n4", 1},
 		{"tee, whole lines", nil, "seq 3", "1\n2\n3\n", 0},
+		{"tee, completed by the owner", nil, three, "1\n2\n3\n4", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +115,12 @@ func TestShownBeginningIsCounted(t *testing.T) {
 				k.killTee()
 				event = "line"
 			}
-			k.kill()
+			if strings.Contains(tt.name, "owner") {
+				k.killRest(k.cmd.Process.Pid)
+				k.cmd.Wait()
+			} else {
+				k.kill()
+			}
 			if missing := k.missing(event, k.shown("out")); missing > 0 && tt.name != "rejected" {
 				t.Errorf("the log lacks %d lines that were shown", missing)
 			}

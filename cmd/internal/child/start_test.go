@@ -38,10 +38,10 @@ func TestStartBesideCollector(t *testing.T) {
 	var busy, starters sync.WaitGroup
 	for range 2 {
 		busy.Go(func() {
-			var kept [][]byte
+			var kept [100][]byte
 			for n := 0; !done.Load(); n++ {
-				if kept = append(kept, make([]byte, 1<<12)); n%100 == 99 {
-					kept = nil
+				if kept[n%100] = make([]byte, 1<<12); n%100 == 99 {
+					kept = [100][]byte{}
 					runtime.GC()
 				}
 			}

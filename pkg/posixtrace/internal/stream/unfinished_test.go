@@ -211,7 +211,7 @@ func closerStopped(t *testing.T, at, how int, look func(*stepped)) {
 		record(w)
 	case 2: // one event more, and the chunk changes hands without another
 		record(w)
-		w = adopt()
+		adopt()
 	}
 	check("at the stop")
 	x.runTo(stepDone)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,7 @@ func limitHint(err error) string {
 
 // directoryFault returns the fault for an error of the trace directory, in any command.
 func directoryFault(err error) *Fault {
-	hint := "PTRACE_DIR names another trace directory"
+	hint := cmp.Or(limitHint(err), "PTRACE_DIR names another trace directory")
 	if errors.Is(err, syscall.ENOMEM) {
 		hint = "`ptrace-ctl list` shows the streams; --stream-size makes a smaller one, and PTRACE_DIR names another directory"
 	}

@@ -35,12 +35,14 @@ func TestTraceSetuid(t *testing.T) {
 	run := func(argv ...string) (out, errs string) {
 		var o, e bytes.Buffer
 		cmd := exec.Command(argv[0], argv[1:]...)
-		if argv[0] == "ptrace-run" {
-			cmd.Path, cmd.ExtraFiles = "/proc/self/fd/3", []*os.File{openProgram(t, argv[0])}
-		}
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		if argv[0] == "ptrace-run" {
+			cmd.Path, cmd.ExtraFiles = "/proc/self/fd/3", []*os.File{openProgram(t, argv[0])}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		} else {
+			tracetest.InOwnShm(t, cmd, nobody) // a program with capabilities uses the standard trace directory
+		}
 		cmd.Stdout, cmd.Stderr = &o, &e
 		if err := cmd.Run(); err != nil {
 			t.Errorf("%q: %v, %s", argv, err, e.String())

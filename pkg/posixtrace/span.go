@@ -118,32 +118,31 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 			return s
 		}
 	}
-	e := stream.Event{ID: event.ID(t.begin)}
-	e.Span.Parent = enclosing(ctx)
-	var tid uint64
+	span := stream.Span{Parent: enclosing(ctx)}
+	var tid, addr, ticks uint64
 	var processor int
 	if !table.fast {
-		tid, e.Addr = sys.SlowSelf(2)
+		tid, addr = sys.SlowSelf(2)
 		processor = sys.Processor()
-	} else if tid, e.Addr, processor, e.Ticks = sys.Self(); e.Addr == startBody.pc.Load() {
+	} else if tid, addr, processor, ticks = sys.Self(); addr == startBody.pc.Load() {
 		// Start itself was not inlined; the trace point is one call farther up.
 		if startBody.outer.Load() {
-			e.Addr = sys.Outer()
+			addr = sys.Outer()
 		} else {
-			_, e.Addr = sys.SlowSelf(2)
+			_, addr = sys.SlowSelf(2)
 		}
 	}
-	e.TID = uint32(tid)
+	at := stream.MakeSpanPoint(event.ID(t.begin), uint32(tid))
 	if table.only != nil { // as in record, without a call
-		table.only.AppendSpan(processor, &e, data)
+		table.only.AppendSpan(processor, at, addr, ticks, &span, data)
 	} else {
-		table.appendSpan(processor, &e, data)
+		table.appendSpan(processor, at, addr, ticks, &span, data)
 	}
 	runtime.KeepAlive(table)
-	if e.Span.Key == 0 {
-		e.Span.Key = stream.NewKey() // the end is an event of its own, which may be wanted
+	if span.Key == 0 {
+		span.Key = stream.NewKey() // the end is an event of its own, which may be wanted
 	}
-	return Span{e.Span.Key, t.end}
+	return Span{span.Key, t.end}
 }
 
 //go:noinline
@@ -160,24 +159,24 @@ func endSpan(s Span, data []byte) {
 			return
 		}
 	}
-	e := stream.Event{ID: event.ID(s.end), Span: stream.Span{Key: s.key}}
-	var tid uint64
+	span := stream.Span{Key: s.key}
+	var tid, addr, ticks uint64
 	var processor int
 	if !table.fast {
-		tid, e.Addr = sys.SlowSelf(2)
+		tid, addr = sys.SlowSelf(2)
 		processor = sys.Processor()
-	} else if tid, e.Addr, processor, e.Ticks = sys.Self(); e.Addr == endBody.pc.Load() {
+	} else if tid, addr, processor, ticks = sys.Self(); addr == endBody.pc.Load() {
 		if endBody.outer.Load() {
-			e.Addr = sys.Outer()
+			addr = sys.Outer()
 		} else {
-			_, e.Addr = sys.SlowSelf(2)
+			_, addr = sys.SlowSelf(2)
 		}
 	}
-	e.TID = uint32(tid)
+	at := stream.MakeSpanPoint(event.ID(s.end), uint32(tid))
 	if table.only != nil { // as in record, without a call
-		table.only.AppendSpan(processor, &e, data)
+		table.only.AppendSpan(processor, at, addr, ticks, &span, data)
 	} else {
-		table.appendSpan(processor, &e, data)
+		table.appendSpan(processor, at, addr, ticks, &span, data)
 	}
 	runtime.KeepAlive(table)
 }
@@ -199,9 +198,9 @@ func (t *tracedProcess) renewed(id EventID) *table {
 }
 
 // appendSpan records an event with a span in the streams of the table, of any number.
-func (t *table) appendSpan(processor int, e *stream.Event, data []byte) {
+func (t *table) appendSpan(processor int, at stream.SpanPoint, addr, ticks uint64, span *stream.Span, data []byte) {
 	for _, a := range t.streams {
-		a.w.AppendSpan(processor, e, data)
+		a.w.AppendSpan(processor, at, addr, ticks, span, data)
 	}
 	runtime.KeepAlive(t)
 }

@@ -67,7 +67,7 @@ func appendIsLikeAppendEvent(t *testing.T, policy uint8, span bool) {
 			e.Span = Span{Key: rng.Uint64N(2), Parent: rng.Uint64N(2)}
 			same := e
 			same.Ticks = sys.Ticks()
-			okA = wa.AppendSpan(hint, &same, data[:size])
+			okA = appendSpan(wa, hint, &same, data[:size])
 			if okA && same.Span.Key == 0 {
 				t.Fatalf("event %d: the span has no key", n)
 			}
@@ -108,4 +108,9 @@ func contents(m *Mem) (s []string) {
 		s = append(s, fmt.Sprintf("%+v", rec))
 	}
 	return s
+}
+
+// appendSpan is AppendSpan for the event e.
+func appendSpan(w *Writer, hint int, e *Event, data []byte) bool {
+	return w.AppendSpan(hint, MakeSpanPoint(e.ID, e.TID), e.Addr, e.Ticks, &e.Span, data)
 }

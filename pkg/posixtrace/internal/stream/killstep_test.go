@@ -47,7 +47,7 @@ var stepVariants = []stepVariant{
 	}, ""},
 	{"span", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, func(w *Writer, e Event, data []byte) bool {
 		e.Ticks, e.Span.Parent = sys.Ticks(), 1
-		return w.AppendSpan(0, &e, data)
+		return appendSpan(w, 0, &e, data)
 	}, ""},
 	{"largest", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) { record(1024) }, nil, ""},
 	{"open", Loop, 16, true, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, nil, ""},

@@ -49,15 +49,32 @@ func (s *Span) write(p unsafe.Pointer, size int) {
 	}
 }
 
+// SpanPoint has the type and the thread of an event that starts or ends a span: one word, so that registers
+// can pass all arguments of AppendSpan.
+type SpanPoint uint64
+
+// MakeSpanPoint returns the SpanPoint of a type and a thread.
+func MakeSpanPoint(id event.ID, tid uint32) SpanPoint { return SpanPoint(tid)<<32 | SpanPoint(id) }
+
+// appendSpanRare is AppendEvent for what AppendSpan leaves to it.
+//
+//go:noinline
+func (w *Writer) appendSpanRare(hint int, at SpanPoint, addr, ticks uint64, span *Span, data []byte) bool {
+	e := Event{ID: event.ID(at & math.MaxUint32), TID: uint32(at >> 32), Addr: addr, Ticks: ticks, Span: *span}
+	ok := w.AppendEvent(hint, &e, data, true)
+	*span = e.Span
+	return ok
+}
+
 // AppendSpan is Append for an event, of the writer's own process, that starts or ends a span. A key of 0
-// becomes a new one, which AppendSpan stores in e. Like Append, it leaves to AppendEvent whatever is rare.
-func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
+// becomes a new one, which AppendSpan stores in span. Like Append, it leaves to AppendEvent whatever is rare.
+func (w *Writer) AppendSpan(hint int, at SpanPoint, addr, ticks uint64, span *Span, data []byte) bool {
 	h := w.front
 	st := h.state.Load()
 	if st&(Running|Dead|turning) != Running || len(data) > w.quick {
-		return w.AppendEvent(hint, e, data, true)
+		return w.appendSpanRare(hint, at, addr, ticks, span, data)
 	}
-	id := e.ID
+	id := event.ID(at & math.MaxUint32)
 	if id-1 >= event.Max-1 || h.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
 		return false
 	}
@@ -65,37 +82,40 @@ func (w *Writer) AppendSpan(hint int, e *Event, data []byte) bool {
 	if size > 0 {
 		touch(data)
 	}
+	// What the processor can do before the exchange does not wait for it.
+	key, parent, who := span.Key, span.Parent, Who(w.pid, uint32(at>>32))
 	s := w.shard(hint)
 	tag := s.tag.Load()
 	d := (*desc)(unsafe.Add(w.desc, int(tag&idxMask)*descSize))
 	c := ctl(d.ctl.Load())
 	if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk ||
 		!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
-		return w.AppendEvent(hint, e, data, true)
+		return w.appendSpanRare(hint, at, addr, ticks, span, data)
 	}
-	now := e.Ticks + h.shift.Load()
+	now := ticks + h.shift.Load()
 	delta := now - s.base
-	who, addr, what := Who(w.pid, e.TID), e.Addr, uint64(id)|uint64(s.epoch)<<32
+	what := uint64(id) | uint64(s.epoch)<<32
 	k := s.site(addr, who, what)
 	if now <= h.horizon.Load() || h.state.Load() != st || s.tag.Load() != tag ||
 		now < s.last || delta > math.MaxUint32 || k.addr != addr || k.who != who || k.what != what ||
 		s.keys&(1<<keyBits-1) == 0 {
 		publish(&d.ctl, c)
-		return w.AppendEvent(hint, e, data, true)
+		return w.appendSpanRare(hint, at, addr, ticks, span, data)
 	}
 	s.last = now
-	if e.Span.Key == 0 {
-		e.Span.Key = s.keys
+	if key == 0 {
+		key = s.keys
 		s.keys++
+		span.Key = key
 	}
 	p := unsafe.Add(s.data, c.off())
 	note := chunk.NoteSize - 8
-	if e.Span.Parent != 0 {
-		store64(unsafe.Add(p, 16), e.Span.Parent)
+	if parent != 0 {
+		store64(unsafe.Add(p, 16), parent)
 		note = chunk.NoteSize
 	}
 	store64(p, chunk.Header(chunk.SpanNote, note-chunk.HeaderSize, chunk.KindPad))
-	store64(unsafe.Add(p, 8), e.Span.Key)
+	store64(unsafe.Add(p, 8), key)
 	p = unsafe.Add(p, note)
 	store64(p, chunk.Header(uint32(delta), size, uint16(k.num)))
 	copyIn(unsafe.Add(p, chunk.HeaderSize), data)

@@ -3,7 +3,7 @@
 // calls and counts of events. Its memory does not grow with the number of events.
 //
 // Each subject has a file: counts.go, spans.go with open.go, processes.go with commands.go,
-// pauses.go, calls.go. failed.go has the causes of failures, and what was printed then. interval.go reports single intervals. label.go shortens the arguments of commands, times.go has quantiles,
+// pauses.go, calls.go. blame.go finds the command to blame for a failure; failed.go has the spans that failed, and what was printed then. interval.go reports single intervals. label.go shortens the arguments of commands, times.go has quantiles,
 // top.go keeps the largest of many entries. Package summary shows the results.
 package analysis
 
@@ -22,6 +22,7 @@ type Analysis struct {
 	pauses    pauses
 	calls     calls
 	observer  *observer // nil without Limits.Each
+	blamed    []*Failure
 }
 
 // Limits bound what an Analysis keeps of the many.
@@ -61,6 +62,7 @@ func (a *Analysis) Finish() {
 	} else {
 		a.processes.finish(a)
 	}
+	a.blame()
 	list, failed := a.Commands()
 	list = append(list, failed...)
 	pauses, _ := a.Pauses()

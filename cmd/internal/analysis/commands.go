@@ -50,6 +50,7 @@ type Command struct {
 
 	label string
 	args  []byte // data of proc.exec
+	fate  *fate  // of its failure
 }
 
 // Failed reports whether the command failed. A reader that closes its pipe early is no failure.
@@ -101,15 +102,15 @@ func (p *processes) begin(src *Source, q *process) {
 	}})
 }
 
-// record adds what a process has run, and reports whether it failed.
-func (p *processes) record(q *process, at int64, state State, d *posixtrace.ExitData) (failed bool) {
+// record adds what a process has run.
+func (p *processes) record(q *process, at int64, state State, d *posixtrace.ExitData) {
 	b := q.src.a.observer
 	if q.program == nil {
 		p.Totals.Unknown++
 		if b != nil {
 			b.endProcess(q, at, state, d, nil)
 		}
-		return d != nil && d.Status != 0
+		return
 	}
 	c := Command{PID: int(uint32(q.key)), Source: int(q.src.index), Start: q.start, Forked: !q.executed, State: state}
 	c.Wall = since(at, q.start)
@@ -125,7 +126,10 @@ func (p *processes) record(q *process, at int64, state State, d *posixtrace.Exit
 			c.Memory = d.MaxRSS
 		}
 	}
-	failed = c.Failed()
+	failed := c.Failed()
+	if failed {
+		c.fate = q.theFate()
+	}
 	if b != nil {
 		b.endProcess(q, at, state, d, &c)
 	}
@@ -136,19 +140,17 @@ func (p *processes) record(q *process, at int64, state State, d *posixtrace.Exit
 	if failed {
 		p.Totals.Failed++
 		g.Failed++
-		if !q.failed {
-			p.failures.add(&c, q.args)
-			q.src.commandOutput.pid, q.src.commandOutput.all = c.PID, q == q.src.root
-			q.src.commandOutput.take(q.src, c.Start, sum(c.Start, c.Wall))
-		}
+	}
+	if failed || c.State == Ended && c.Signal != 0 {
+		p.fail(q, &c, d)
 	}
 	if slot := p.commands.add(c.key(p.by)); slot != nil {
 		c.keep(slot, q.args)
 	}
 	if q == q.src.root && state != Replaced {
+		q.src.ended = state == Ended
 		p.complete(q, &c, d)
 	}
-	return failed
 }
 
 // complete completes the run whose first process has ended.
@@ -187,33 +189,14 @@ func (c *Command) keep(slot *Command, args []byte) {
 	slot.args = append(old[:0], args...)
 }
 
-// failures are the latest commands that failed without a failed child: the causes.
-type failures struct {
-	keep int
-	ring []Command
-	n    int
-}
-
-func (f *failures) add(c *Command, args []byte) {
-	if f.keep <= 0 {
-		return
-	}
-	if len(f.ring) < f.keep {
-		f.ring = append(f.ring, Command{})
-	}
-	c.keep(&f.ring[f.n%f.keep], args)
-	f.n++
-}
-
-// Commands returns the first commands in the order of the limits, and the latest that failed and
-// had no child that failed, the last first.
+// Commands returns the first commands in the order of the limits, and those to blame for failures, the
+// last first: one for each log whose first command failed, and the latest of the logs without a first
+// command.
 func (a *Analysis) Commands() (list, failed []*Command) {
-	p := &a.processes
-	f := &p.failures
-	for i := range f.ring {
-		failed = append(failed, &f.ring[(f.n-1-i)%f.keep])
+	for _, f := range a.blamed {
+		failed = append(failed, &f.Command)
 	}
-	return p.commands.sorted(), failed
+	return a.processes.commands.sorted(), failed
 }
 
 // CommandTotals returns the counts of all commands.

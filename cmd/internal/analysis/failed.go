@@ -100,16 +100,15 @@ func (a *Analysis) runOf(source int) *Run {
 	return nil
 }
 
-// FailureOutput returns the last lines of captured output, at most three, when the command failed that
-// failed last in its log without a failed child; otherwise nil. They are lines of standard error from
+// FailureOutput returns the last lines of captured output, at most three, of the time when a command
+// failed that is to blame (see Commands); otherwise nil. They are lines of standard error from
 // the start of the command to 0.1 s after its end, otherwise lines of standard output from then,
 // otherwise the lines of standard error before.
 func (a *Analysis) FailureOutput(c *Command) [][]byte {
-	if c.Source < 0 || c.Source >= len(a.sources) {
-		return nil
-	}
-	if o := &a.sources[c.Source].commandOutput; o.set && o.pid == c.PID && o.to == sum(c.Start, c.Wall) {
-		return o.lines()
+	for _, f := range a.blamed {
+		if f.output != nil && f.Source == c.Source && f.PID == c.PID && f.Start == c.Start {
+			return f.output.lines()
+		}
 	}
 	return nil
 }
@@ -157,7 +156,6 @@ func (t *tail) copyOf(u *tail) {
 // failureOutput has the output of the time of a failure: standard output, then standard error.
 type failureOutput struct {
 	set           bool
-	pid           int  // of a command
 	all           bool // the command is the first of its log: what follows its end is its output, too
 	from, to      int64
 	before, after [2]tail
@@ -204,7 +202,12 @@ func (s *Source) print(rec *posixtrace.Record, line []byte) {
 	line = line[:min(len(line), maxLine)]
 	s.printed[stream].add(rec.UnixNano, line)
 	s.spanOutput.add(stream, rec.UnixNano, line)
-	s.commandOutput.add(stream, rec.UnixNano, line)
+	s.printedAt[stream].add(rec.UnixNano)
+	if rec.UnixNano <= s.outputUntil {
+		for i := range s.outputs {
+			s.outputs[i].add(stream, rec.UnixNano, line)
+		}
+	}
 }
 
 // Base returns the time of which the durations in a log are a part: that of its command, otherwise

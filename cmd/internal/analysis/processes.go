@@ -20,7 +20,6 @@ type process struct {
 	program *Program // nil if unknown
 
 	executed bool  // a program; otherwise it runs that of its parent
-	failed   bool  // a child failed
 	inner    int32 // children that run
 	since    int64 // when the first of them started
 	covered  int64 // time with children
@@ -28,6 +27,9 @@ type process struct {
 	memory   int64 // the largest of any of them
 
 	home *home // for the observer
+
+	failures []failedChild
+	fate     *fate
 }
 
 const (
@@ -49,7 +51,7 @@ type processes struct {
 
 	by       Order
 	commands top[Command]
-	failures failures
+	orphans  []*Failure // the latest failures of logs without a first command
 	programs map[string]*Program
 	runs     []*Run
 	Totals   CommandTotals
@@ -67,7 +69,6 @@ func (p *processes) init(l Limits) {
 	p.running.init()
 	p.programs, p.by = map[string]*Program{}, l.By
 	p.commands.keep = l.Rows
-	p.failures.keep = l.Rows
 }
 
 func processKey(src *Source, pid int) uint64 { return uint64(src.index)<<32 | uint64(uint32(pid)) }
@@ -164,6 +165,7 @@ func (q *process) enter(parent *process, at int64) {
 		parent.since = at
 	}
 	parent.inner++
+	parent.noteStarted(q)
 }
 
 // around returns the parent if it still runs.
@@ -193,6 +195,9 @@ func (p *processes) exec(src *Source, rec *posixtrace.Record) {
 	}
 	q.args = append(q.args[:0], rec.Data[:min(len(rec.Data), maxArgs)]...)
 	q.program = p.programOf(q.args)
+	if parent := q.around(); parent != nil {
+		parent.noteStarted(q)
+	}
 	if !src.rooted && q.parent == nil {
 		src.root, src.rooted = q, true
 		src.output.start(rec.UnixNano)
@@ -222,7 +227,7 @@ func (p *processes) end(q *process, at int64, d *posixtrace.ExitData) {
 	if d == nil {
 		state = Lost
 	}
-	failed := p.record(q, at, state, d)
+	p.record(q, at, state, d)
 	if b := q.src.a.observer; b != nil {
 		b.leave(q, at)
 	}
@@ -231,7 +236,6 @@ func (p *processes) end(q *process, at int64, d *posixtrace.ExitData) {
 		if d != nil {
 			parent.waited(d)
 		}
-		parent.failed = parent.failed || failed
 		if parent.inner--; parent.inner == 0 {
 			parent.covered = sum(parent.covered, since(at, parent.since))
 		}

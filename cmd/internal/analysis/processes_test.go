@@ -97,8 +97,9 @@ func TestCommandsUnfinished(t *testing.T) {
 			t.Errorf("%s: wall %d, state %d", want.label, c.Wall/ms, c.State)
 		}
 	}
-	if len(failed) != 1 || failed[0].Label() != "c (fork)" {
-		t.Errorf("%d failed", len(failed))
+	// How the first command ended is not known: none is to blame, and no failure was tolerated.
+	if c := command(t, list, "c (fork)"); len(failed) != 0 || !c.Failed() || w.a.Tolerated(c) {
+		t.Errorf("%d to blame", len(failed))
 	}
 	if n := w.a.CommandTotals().Unknown; n != 2 { // 99, and 50 at the end
 		t.Errorf("%d of unknown start", n)

@@ -22,10 +22,16 @@ type Source struct {
 	last   int64
 	any    bool
 
-	printed       [2]tail // of standard output and standard error
-	failedSpan    FailedSpan
-	spanOutput    failureOutput
-	commandOutput failureOutput
+	printed    [2]tail // of standard output and standard error
+	printedAt  [2]lineTimes
+	failedSpan FailedSpan
+	spanOutput failureOutput
+
+	outputs     [maxOutputs]commandOutput // of the latest failures of commands
+	failures    int                       // that had a place there
+	outputUntil int64                     // no line after this time belongs to one
+	failure     *failure                  // of the first command
+	ended       bool                      // the first command
 
 	rooted bool
 }

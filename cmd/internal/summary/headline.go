@@ -57,7 +57,7 @@ func (s *show) headline() (list []line) {
 
 // failure returns the causes of the failure of a run, and what was printed then.
 func (s *show) failure(runs []*analysis.Run) (list []line) {
-	if s.failedFirst() == 1 {
+	if s.failedFirst() == 0 {
 		return nil
 	}
 	var printed [][]byte

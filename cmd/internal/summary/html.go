@@ -134,7 +134,7 @@ func (p *Page) appendFacts(b []byte, s *show) []byte {
 	}
 	if t := s.CommandTotals(); t.Commands > 0 {
 		add("commands", number(t.Commands))
-		if t.Failed > 0 {
+		if t.Failed > 0 && s.failedFirst() > 0 {
 			add("failed commands", number(t.Failed))
 		}
 	}

@@ -101,7 +101,7 @@ func (s *show) rankedCommands() []*analysis.Command {
 // succeeded, failures are answers, as those of test and grep.
 func (s *show) failedFirst() int {
 	if runs := s.Runs(); len(runs) == 1 && !runs[0].Failed() && runs[0].State == analysis.Ended {
-		return 1
+		return 0
 	}
 	return 3
 }
@@ -125,7 +125,11 @@ func (s *show) commands() *table {
 		if c.State != analysis.Ended {
 			cpu = "-"
 		}
-		t.add(c.Failed(), c.Label(), duration(c.Wall), duration(c.Self), cpu, size(c.Memory), status(c))
+		end := status(c)
+		if s.Tolerated(c) {
+			end += " (tolerated)"
+		}
+		t.add(c.Failed() && !s.Tolerated(c), c.Label(), duration(c.Wall), duration(c.Self), cpu, size(c.Memory), end)
 	}
 	return t
 }

@@ -1,0 +1,299 @@
+package analysis
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// A process that failed either failed by itself, or passed on the failure of a child: a shell with
+// `set -e`, make after a recipe. Blame follows the failures that were passed on, from the first command
+// of a log to the one that failed by itself. All others were tolerated.
+//
+// A log does not say which failure a process passed on. What it does say decides:
+//
+//   - the status of the process is that of the child, or follows from it (derives);
+//   - the process started no other command afterwards, or only such as clean up;
+//   - the process printed nothing of its own after a child whose status 1 is an answer (answers).
+//
+// Where that does not decide, the process itself is to blame.
+
+// Failure is a command that failed, as far as the log shows by itself.
+type Failure struct {
+	Command
+	output *failureOutput // nil if there were too many failures since
+}
+
+// failure is a process that failed, and why.
+type failure struct {
+	own   *Failure // nil for a process that executed no program: it is a part of its parent
+	child *failure // whose failure the process passed on; nil if it failed by itself
+	// With child: the process failed by itself if it printed a line to standard error from a time on.
+	asked bool
+	from  int64
+	to    int64
+	fate  *fate
+}
+
+// fate is what became of a failure.
+type fate struct {
+	blamed bool  // it made the first command fail
+	with   *fate // or if that one did
+}
+
+// maxFates bounds how many processes a failure is followed through.
+const maxFates = 1 << 10
+
+func (f *fate) counted() bool {
+	for range maxFates {
+		if f == nil || f.blamed {
+			break
+		}
+		f = f.with
+	}
+	return f != nil && f.blamed
+}
+
+// failedChild is a child that failed.
+type failedChild struct {
+	*failure
+	status int // 128 and the signal, as shells have it, for one that a signal ended
+	signal int
+	start  int64
+	nth    uint64 // processes so far when it ended
+	answer bool
+	later  bool // the parent has started another child since
+	work   bool // which does more than clean up
+}
+
+// maxFailedChildren bounds how many failed children of a process are considered: the latest.
+const maxFailedChildren = 4
+
+// answers have programs whose status 1 says no.
+var answers = wordSet("grep egrep fgrep zgrep rg ag test [ cmp diff pgrep pidof which expr")
+
+// cleaners have programs that a script may run after a failure, and end with it all the same.
+var cleaners = wordSet("rm rmdir kill pkill killall umount fusermount docker podman date sleep sync")
+
+// runners have programs that end by themselves if a command that they run fails, with a status of
+// their own or with that one. They go on with others meanwhile, but make and ninja only with -k.
+var runners = wordSet("make gmake ninja cmake ctest meson scons bazel gradle mvn xargs find parallel go cargo " +
+	"npm npx yarn pnpm tox nox pytest py.test prove bats rake mix dune timeout env nice nohup setsid stdbuf time " +
+	"sudo su doas runuser unshare nsenter chroot strace ltrace valgrind ccache sccache distcc cc c++ gcc g++ clang clang++ ptrace-run")
+
+// shells are in label.go: their status is that of a command, to the number.
+
+func wordSet(list string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// goesOn reports whether a runner runs other commands after a failure.
+func goesOn(name string, args []byte) bool {
+	if name != "make" && name != "gmake" && name != "ninja" {
+		return true
+	}
+	_, argv := argvOf(args)
+	return slices.ContainsFunc(operands(argv), func(a string) bool {
+		if strings.HasPrefix(a, "--") {
+			return a == "--keep-going" || a == "--ignore-errors"
+		}
+		return strings.HasPrefix(a, "-") && strings.ContainsAny(a, "ki") && !strings.HasPrefix(a, "-C") && !strings.HasPrefix(a, "-f")
+	})
+}
+
+// failed notes that a child has failed, or ended by a signal.
+func (q *process) noteFailed(f *failure, child *process, d *posixtrace.ExitData, nth uint64) {
+	c := failedChild{failure: f, status: d.Status, signal: d.Signal, start: child.start, nth: nth}
+	if d.Signal != 0 {
+		c.status = 128 + d.Signal
+	}
+	c.answer = d.Status == 1 && child.executed && child.program != nil && answers[child.program.Name]
+	if len(q.failures) >= maxFailedChildren {
+		q.failures = slices.Delete(q.failures, 0, 1)
+	}
+	q.failures = append(q.failures, c)
+	if q.executed && q.program != nil && runners[q.program.Name] && f.fate.with == nil && goesOn(q.program.Name, q.args) {
+		f.fate.with = q.theFate()
+	}
+}
+
+func (q *process) theFate() *fate {
+	if q.fate == nil {
+		q.fate = new(fate)
+	}
+	return q.fate
+}
+
+// noteStarted notes that a child has been started, or has executed a program.
+func (q *process) noteStarted(child *process) {
+	for i := range q.failures {
+		c := &q.failures[i]
+		if child.nth <= c.nth {
+			continue
+		}
+		c.later = true
+		if child.executed && child.program != nil && !cleaners[child.program.Name] {
+			c.work = true
+		}
+	}
+}
+
+// passedOn returns the failed child whose failure a process with status d has passed on, nil if it
+// failed by itself.
+func (q *process) passedOn(d *posixtrace.ExitData) *failedChild {
+	name := ""
+	if q.program != nil {
+		name = q.program.Name
+	}
+	runner := runners[name]
+	var best *failedChild
+	for i := len(q.failures) - 1; i >= 0; i-- {
+		c := &q.failures[i]
+		switch {
+		case !c.derives(name, runner, d):
+		case runner:
+			// A runner may stop the others after a failure.
+			if (!c.later || goesOn(name, q.args)) && (best == nil || best.signal != 0 && c.signal == 0) {
+				best = c
+			}
+		case c.later && (c.answer || c.status == 1 && c.work):
+		case best == nil:
+			best = c
+		}
+	}
+	return best
+}
+
+// derives reports whether the end of a process can follow from that of a child.
+func (c *failedChild) derives(name string, runner bool, d *posixtrace.ExitData) bool {
+	switch {
+	case d.Signal != 0:
+		return c.signal == d.Signal
+	case c.signal == pipeSignal:
+		return d.Status == c.status
+	case runner, d.Status == c.status:
+		return true
+	}
+	return d.Status == 1 && !c.later && !c.answer && !shells[name]
+}
+
+// fail notes that q, which ended with d, failed as command c, and tells its parent.
+func (p *processes) fail(q *process, c *Command, d *posixtrace.ExitData) {
+	f := &failure{from: c.Start, to: sum(c.Start, c.Wall), fate: q.theFate()}
+	if q.executed || q.around() == nil {
+		own := &Failure{Command: *c}
+		own.args = bytes.Clone(q.args)
+		f.own = own
+		q.src.takeOutput(own, q == q.src.root)
+	}
+	if child := q.passedOn(d); child != nil {
+		f.child, f.from = child.failure, child.start
+		f.asked = child.answer && !runners[c.Program()]
+		if child.fate.with == nil {
+			child.fate.with = f.fate
+		}
+	}
+	if q == q.src.root {
+		q.src.failure = f
+	}
+	if parent := q.around(); parent != nil {
+		parent.noteFailed(f, q, d, p.used)
+	}
+	if !q.src.rooted && f.own != nil && f.child == nil && c.Failed() {
+		if len(p.orphans) >= maxFailedRows {
+			p.orphans = slices.Delete(p.orphans, 0, 1)
+		}
+		p.orphans = append(p.orphans, f.own)
+	}
+}
+
+// resolve returns the command that is to blame for a failure. The failure of a process that executed no
+// program is that of the program around it.
+func (s *Source) resolve(f *failure) *Failure {
+	own := f.own
+	for range maxFates {
+		if f.child == nil || f.asked && s.complained(f.from, sum(f.to, printedLate)) {
+			break
+		}
+		if f = f.child; f.own != nil {
+			own = f.own
+		}
+	}
+	return own
+}
+
+// complained reports whether a line of standard error was printed between two times. Where the command
+// had one file for both, all lines are recorded as those of standard output.
+func (s *Source) complained(from, to int64) bool {
+	if t := &s.printedAt[1]; t.n > 0 {
+		return t.any(from, to)
+	}
+	return s.printedAt[0].any(from, to)
+}
+
+// blame decides which commands are to blame.
+func (a *Analysis) blame() {
+	for _, s := range a.sources {
+		if s.failure == nil {
+			continue
+		}
+		s.failure.fate.blamed = true
+		if f := s.resolve(s.failure); f != nil && s.failure.own.Failed() {
+			a.blamed = append(a.blamed, f)
+		}
+	}
+	a.blamed = append(a.blamed, a.processes.orphans...)
+	end := func(f *Failure) int64 { return sum(f.Start, f.Wall) }
+	slices.SortStableFunc(a.blamed, func(x, y *Failure) int { return cmp.Compare(end(y), end(x)) })
+}
+
+// Tolerated reports whether a command failed, and did not make the first command of its log fail.
+func (a *Analysis) Tolerated(c *Command) bool {
+	return c.Failed() && a.sources[c.Source].ended && !c.fate.counted()
+}
+
+// maxOutputs bounds the failures whose output is kept, the latest.
+const maxOutputs = 16
+
+// commandOutput is the output of the failure of a command.
+type commandOutput struct {
+	failureOutput
+	of *Failure
+}
+
+// takeOutput keeps the output of the time of a failure. all says that what follows its end is its
+// output, too.
+func (s *Source) takeOutput(f *Failure, all bool) {
+	o := &s.outputs[s.failures%maxOutputs]
+	s.failures++
+	if o.of != nil {
+		o.of.output = nil
+	}
+	o.of, f.output = f, &o.failureOutput
+	o.all = all
+	o.take(s, f.Start, sum(f.Start, f.Wall))
+	s.outputUntil = max(s.outputUntil, sum(o.to, printedLate))
+}
+
+// lineTimes are the times of the latest lines.
+type lineTimes struct {
+	ring [1 << 10]int64
+	n    int
+}
+
+func (t *lineTimes) add(at int64) {
+	t.ring[t.n%len(t.ring)] = at
+	t.n++
+}
+
+// any reports whether there is a line between two times.
+func (t *lineTimes) any(from, to int64) bool {
+	return slices.ContainsFunc(t.ring[:min(t.n, len(t.ring))], func(at int64) bool { return at >= from && at <= to })
+}

@@ -67,6 +67,8 @@ type failedChild struct {
 	answer bool
 	later  bool // the parent has started another child since
 	work   bool // which does more than clean up
+	ended  bool // a child that was started later has ended
+	after  bool // and then the parent has started another one
 }
 
 // maxFailedChildren bounds how many failed children of a process are considered: the latest.
@@ -139,10 +141,46 @@ func (q *process) noteStarted(child *process) {
 			continue
 		}
 		c.later = true
+		c.after = c.after || c.ended
 		if child.executed && child.program != nil && !cleaners[child.program.Name] {
 			c.work = true
 		}
 	}
+}
+
+// noteEnded notes that a child has ended.
+func (q *process) noteEnded(child *process) {
+	for i := range q.failures {
+		q.failures[i].ended = q.failures[i].ended || child.nth > q.failures[i].nth
+	}
+}
+
+// parallel reports whether q, make or ninja, may have started another job before it noticed a failure.
+func (q *process) parallel() bool {
+	for range maxFailedChildren {
+		if q == nil || q.program == nil {
+			break
+		}
+		if _, argv := argvOf(q.args); q.program.Name == "ninja" || slices.ContainsFunc(operands(argv), func(a string) bool {
+			return strings.HasPrefix(a, "-j") || strings.HasPrefix(a, "--jobs")
+		}) {
+			return true
+		}
+		q = q.around()
+	}
+	return false
+}
+
+// wentOn reports whether a runner went on after the failure of a child, as make does after one that a
+// Makefile has it ignore.
+func (q *process) wentOn(c *failedChild) bool {
+	switch {
+	case !c.later, goesOn(q.program.Name, q.args):
+		return false
+	case q.parallel():
+		return c.after
+	}
+	return true
 }
 
 // passedOn returns the failed child whose failure a process with status d has passed on, nil if it
@@ -160,7 +198,7 @@ func (q *process) passedOn(d *posixtrace.ExitData) *failedChild {
 		case !c.derives(name, runner, d):
 		case runner:
 			// A runner may stop the others after a failure.
-			if (!c.later || goesOn(name, q.args)) && (best == nil || best.signal != 0 && c.signal == 0) {
+			if !q.wentOn(c) && (best == nil || best.signal != 0 && c.signal == 0) {
 				best = c
 			}
 		case c.later && (c.answer || c.status == 1 && c.work):
@@ -195,7 +233,7 @@ func (p *processes) fail(q *process, c *Command, d *posixtrace.ExitData) {
 	}
 	if child := q.passedOn(d); child != nil {
 		f.child, f.from = child.failure, child.start
-		f.asked = child.answer && !runners[c.Program()]
+		f.asked = child.answer && !runners[q.program.Name]
 		if child.fate.with == nil {
 			child.fate.with = f.fate
 		}

@@ -71,37 +71,44 @@ func (l *Labels) Add(args []byte) {
 	}
 	g.differ = true
 	g.compared++
-	_, argv := argvOf(args)
+	list := argumentsOf(args)
 	for a := range g.common {
-		if !slices.Contains(operands(argv), a) {
+		if !slices.Contains(list, a) {
 			delete(g.common, a)
 		}
 	}
 }
 
 func firstOperands(args []byte) []string {
-	_, argv := argvOf(args)
-	list := operands(argv)
+	list := argumentsOf(args)
 	return list[:min(len(list), maxCompared)]
 }
 
 // Of returns the label of a command, which may be a fork of one.
 func (l *Labels) Of(args []byte, forked bool) string {
 	name := string(programName(args))
-	_, argv := argvOf(args)
-	text := name
+	list := argumentsOf(args)
+	shown := name
+	if multicall[name] {
+		if _, argv := argvOf(args); len(argv) > 0 && argv[0] != "" {
+			shown = path.Base(argv[0])
+		}
+	}
+	text := shown
 	g := l.programs[name]
 	var words []string
 	if g != nil && !g.differ && g.first == string(args) {
-		if whole := strings.Join(append([]string{name}, operands(argv)...), " "); len(whole) <= wholeLabel {
+		if whole := strings.Join(append([]string{shown}, list...), " "); len(whole) <= wholeLabel {
 			text = whole
 		} else {
-			words = pick(name, argv, nil)
+			words = pick(shown, list, nil)
 		}
 	} else if g != nil {
-		words = pick(name, argv, g.common)
+		if words = pick(shown, list, g.common); words == nil {
+			words = pick(shown, list, nil) // all have the same
+		}
 	} else {
-		words = pick(name, argv, nil)
+		words = pick(shown, list, nil)
 	}
 	if len(words) > 0 {
 		text += " " + strings.Join(words, " ")
@@ -111,6 +118,9 @@ func (l *Labels) Of(args []byte, forked bool) string {
 	}
 	return text
 }
+
+// multicall are programs that are others under their names.
+var multicall = map[string]bool{"busybox": true, "toybox": true, "coreutils": true}
 
 // SpanLabel returns what a span is called: the place and text of a step, or the name and the first
 // line of the data of its begin. It is as untrusted as they are.
@@ -127,6 +137,22 @@ func SpanLabel(name string, data []byte) string {
 // operands returns the arguments after the name.
 func operands(argv []string) []string { return argv[min(1, len(argv)):] }
 
+// argumentsOf returns the arguments of a command. The kernel executes a script by its interpreter, whose
+// arguments have the path of the script a second time: ./deploy is executed as `env bash ./deploy one`.
+func argumentsOf(args []byte) []string {
+	script, argv := argvOf(args)
+	list := operands(argv)
+	for i, a := range list[:min(len(list), maxInterpreter)] {
+		if a == script {
+			return list[i+1:]
+		}
+	}
+	return list
+}
+
+// maxInterpreter bounds the arguments of a script's first line, and those that env(1) adds.
+const maxInterpreter = 4
+
 // class ranks the arguments of a command: the lower, the more an argument says.
 type class uint8
 
@@ -141,7 +167,7 @@ const (
 )
 
 // outputs are options whose value is a file that the command writes, or looks into.
-var outputs = []string{"-o", "-MF", "-MT", "-MQ", "-I", "-L", "-isystem", "-include", "-idirafter", "-iquote", "-dumpbase-ext", "-dumpdir"}
+var outputs = []string{"-o", "-MD", "-MMD", "-MF", "-MT", "-MQ", "-I", "-L", "-isystem", "-include", "-idirafter", "-iquote", "-dumpbase", "-dumpbase-ext", "-dumpdir"}
 
 // flags begin the options of compilers that have no value.
 var flags = []string{"-O", "-W", "-f", "-m", "-g", "-D", "-std=", "-pipe", "-S", "-E", "-shared", "-c", "--"}
@@ -183,8 +209,14 @@ func classify(program, before, a string) class {
 	return valueOfOption
 }
 
+// sources have the suffixes of files that people write, wherever they are.
+var sources = wordSet(".c .cc .cpp .cxx .h .go .rs .java .py .sh .js .ts .rb .pl")
+
 // isTemporary reports whether a path or a hash differs from run to run.
 func isTemporary(a string) bool {
+	if sources[path.Ext(a)] {
+		return false
+	}
 	for _, dir := range []string{"/tmp/", "/var/tmp/", "/dev/fd/", "/proc/"} {
 		if strings.HasPrefix(a, dir) {
 			return true
@@ -206,12 +238,19 @@ func isTemporary(a string) bool {
 }
 
 // pick returns the arguments that say most, without those in common.
-func pick(program string, argv []string, common map[string]bool) []string {
+func pick(program string, args []string, common map[string]bool) []string {
 	var of [classes][]string
-	args := operands(argv)
+	if i := wrapped(program, args); i < len(args) {
+		if inner := path.Base(args[i]); inner != "" {
+			return append([]string{inner}, pick(inner, args[i+1:], common)...)
+		}
+	}
+	if words := inline(program, args); words != nil {
+		return words
+	}
 	for i, a := range args[:min(len(args), 2)] { // go build -toolexec: after the tool, which may be a script
 		if tool := path.Base(a); path.IsAbs(a) && subjects[tool] != "" {
-			return append([]string{tool}, pick(tool, args[i:], common)...)
+			return append([]string{tool}, pick(tool, args[i+1:], common)...)
 		}
 	}
 	if subject := subjects[program]; subject != "" {
@@ -236,6 +275,63 @@ func pick(program string, argv []string, common map[string]bool) []string {
 		}
 		if len(words) > 0 {
 			return words
+		}
+	}
+	return nil
+}
+
+// wrappers have the programs that execute another one, and their options that have a value.
+var wrappers = map[string]string{
+	"env": "-u -C -S --unset --chdir", "nice": "-n --adjustment", "nohup": "", "setsid": "", "sudo": "-u -g -h -p -C --user --group",
+	"doas": "-u -C", "timeout": "-k -s --kill-after --signal", "stdbuf": "-i -o -e", "time": "-f -o", "ionice": "-c -n -p", "chrt": "",
+	"taskset": "", "ccache": "", "sccache": "", "distcc": "", "strace": "-e -o -p -s", "ltrace": "-e -o -p", "valgrind": "", "xvfb-run": "-n -s -e -f",
+	"unshare": "", "chroot": "", "flock": "-w -E", "watch": "-n", "catchsegv": "", "fakeroot": "", "xargs": "-n -P -I -L -d -s -a -E", "ptrace-run": "-e -o -t -n -S",
+}
+
+// before has how many operands of a wrapper are before the command.
+var before = map[string]int{"timeout": 1, "chroot": 1, "flock": 1, "taskset": 1, "chrt": 1}
+
+// wrapped returns where the command of a wrapper is, len(args) if it has none.
+func wrapped(program string, args []string) int {
+	values, ok := wrappers[program]
+	if !ok {
+		return len(args)
+	}
+	skip := before[program]
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--":
+			return i + 1 + skip
+		case len(a) > 1 && a[0] == '-':
+			if slices.Contains(strings.Fields(values), a) {
+				i++
+			}
+		case (program == "env" || program == "sudo") && strings.Contains(a, "="):
+		case skip > 0:
+			skip--
+		default:
+			return i
+		}
+	}
+	return len(args)
+}
+
+// inlines have the options of interpreters that are followed by code, or by a module.
+var inlines = map[string]string{"sh": "-c", "bash": "-c", "dash": "-c", "zsh": "-c", "ksh": "-c", "python": "-c -m", "python3": "-c -m", "python2": "-c -m",
+	"perl": "-e -E -M", "ruby": "-e", "node": "-e -p --eval --print", "php": "-r", "lua": "-e"}
+
+// inline returns the words of an interpreter that runs code of its command line, nil if it does not.
+func inline(program string, args []string) []string {
+	options := strings.Fields(inlines[strings.TrimRight(program, ".0123456789")] + " " + inlines[program])
+	if len(options) == 0 || shells[program] {
+		return nil
+	}
+	for i, a := range args {
+		if i+1 < len(args) && slices.Contains(options, a) {
+			return []string{a, word(args[i+1])}
+		}
+		if a == "" || a[0] != '-' {
+			break
 		}
 	}
 	return nil

@@ -233,6 +233,7 @@ func (p *processes) end(q *process, at int64, d *posixtrace.ExitData) {
 	}
 	q.src.output.offerCommand(q, at)
 	if parent := q.around(); parent != nil {
+		parent.noteEnded(q)
 		if d != nil {
 			parent.waited(d)
 		}

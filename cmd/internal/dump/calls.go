@@ -14,7 +14,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// callSelection selects system calls and spans by what they did. All its conditions must hold.
+// callSelection selects system calls, commands and spans by what they did. All its conditions must hold.
 type callSelection struct {
 	given  bool
 	failed bool
@@ -37,13 +37,13 @@ func readCallSelection(args *cli.Args) (s callSelection, err error) {
 	return s, nil
 }
 
-// needsSpans reports whether a span can be selected: no span has a path.
+// needsSpans reports whether a span or a command can be selected: neither has a path.
 func (s *callSelection) needsSpans() bool { return s.given && s.paths == nil }
 
-// has reports whether an event is a system call that is selected, or the end of a span that is. No
-// other event is. ended is what the event ends, or nil.
+// has reports whether an event is a system call that is selected, or the end of a command or a span that
+// is. No other event is. ended is what the event ends, or nil.
 func (s *callSelection) has(src *output.Source, rec *posixtrace.Record, ended *analysis.Interval) bool {
-	if !rec.ID.System() {
+	if !rec.ID.System() || rec.ID == posixtrace.EventProcExit {
 		return s.paths == nil && ended != nil && (!s.failed || ended.Failed) && (!s.slow || ended.End-ended.Start > int64(s.slower))
 	}
 	name, ok := strings.CutPrefix(src.Name(rec.ID), tracer.Prefix)

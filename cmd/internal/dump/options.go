@@ -27,7 +27,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not show these events"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "show only events of this process"},
 	{Short: 'T', Long: "tid", Arg: "TID", Help: "show only events of this thread"},
-	{Long: "failed", Help: "show only system calls and spans that failed"},
+	{Long: "failed", Help: "show only system calls, commands and spans that failed"},
 	{Long: "slower-than", Arg: "DUR", Help: "show only system calls and spans that took longer"},
 	{Long: "path", Arg: "PATH", Help: "show only system calls on PATH, or a glob"},
 	{Long: "since", Arg: "TIME", Help: "show events from, before: RFC 3339, HH:MM:SS, -30s"},

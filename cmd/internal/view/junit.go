@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/xml"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,8 @@ import (
 )
 
 // AppendJUnit appends the spans as test cases, a test suite for each log: JUnit XML, as CI servers
-// read it. Where no log has a span, the commands are the cases. out has the output of those that
+// read it. The first command of a log is a case, too, if it failed and no span did. Where no log has a
+// span, the commands are the cases. out has the output of those that
 // failed, and may be nil.
 func AppendJUnit(b []byte, r *Run, out *Output) []byte {
 	j := &junit{Run: r, out: out, kind: analysis.Process}
@@ -26,6 +28,12 @@ func AppendJUnit(b []byte, r *Run, out *Output) []byte {
 	var all suite
 	for i := range r.Nodes {
 		if n := &r.Nodes[i]; n.Kind == j.kind && int(n.Source) < len(suites) {
+			suites[n.Source].add(int32(i), n)
+			all.count(n)
+		}
+	}
+	for i := range r.Nodes {
+		if n := &r.Nodes[i]; int(n.Source) < len(suites) && suites[n.Source].failures == 0 && j.kind != analysis.Process && j.isFailedRun(n) {
 			suites[n.Source].add(int32(i), n)
 			all.count(n)
 		}
@@ -77,6 +85,13 @@ func (s *suite) count(n *intervals.Node) {
 	case unended(n):
 		s.unknown++
 	}
+}
+
+// isFailedRun reports whether an interval is the first command of its log, and failed.
+func (j *junit) isFailedRun(n *intervals.Node) bool {
+	return n.Kind == analysis.Process && n.Failed && slices.ContainsFunc(j.Analysis.Runs(), func(r *analysis.Run) bool {
+		return r.Command.Source == int(n.Source) && r.PID == int(n.PID) && r.Start == n.Start
+	})
 }
 
 // unended reports whether the log does not say how a case ended.

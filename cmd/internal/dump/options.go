@@ -28,7 +28,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "show only events of this process"},
 	{Short: 'T', Long: "tid", Arg: "TID", Help: "show only events of this thread"},
 	{Long: "failed", Help: "show only calls, commands and spans that failed"},
-	{Long: "slower-than", Arg: "DUR", Help: "show only calls, commands and spans that took longer"},
+	{Long: "slower-than", Arg: "DUR", Help: "show only calls, commands, spans that took longer"},
 	{Long: "path", Arg: "PATH", Help: "show only system calls on PATH, or a glob"},
 	{Long: "since", Arg: "TIME", Help: "show events from, before: RFC 3339, HH:MM:SS, -30s"},
 	{Long: "until", Arg: "TIME", Help: "show events before this time", SameRow: true},

@@ -372,7 +372,7 @@ complete -c ptrace-dump -s x -l exclude -r -f -a '(__fish_complete_list , __posi
 complete -c ptrace-dump -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'show only events of this process'
 complete -c ptrace-dump -s T -l tid -r -f -d 'show only events of this thread'
 complete -c ptrace-dump -l failed -d 'show only calls, commands and spans that failed'
-complete -c ptrace-dump -l slower-than -r -f -d 'show only calls, commands and spans that took longer'
+complete -c ptrace-dump -l slower-than -r -f -d 'show only calls, commands, spans that took longer'
 complete -c ptrace-dump -l path -r -F -d 'show only system calls on PATH, or a glob'
 complete -c ptrace-dump -l since -r -f -d 'show events from, before: RFC 3339, HH:MM:SS, -30s'
 complete -c ptrace-dump -l until -r -f -d 'show events before this time'

@@ -256,16 +256,24 @@ void pxt_attachments_reclaim(void)
 }
 
 /* Maps private memory at the place of the stream. */
-static void blank(struct pxt_attachment *a)
+static void blank(struct pxt_attachment *a, int how)
 {
 	void *mem = a->base;
 	int err = pxt_map(&mem, a->size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1);
 	if (err == 0 && mem != a->base) { /* an old kernel, and another mapping has the place */
 		pxt_unmap(mem, a->size);
 		err = -EEXIST;
 	}
-	a->mapped = err == 0 ? PXT_PRIVATE : PXT_NOTHING;
+	if (err == 0)
+		a->mapped = PXT_PRIVATE;
+	else if (how != MAP_FIXED)
+		a->mapped = PXT_NOTHING;
+}
+
+void pxt_attachment_release(struct pxt_attachment *a)
+{
+	blank(a, MAP_FIXED);
 }
 
 /*
@@ -282,7 +290,7 @@ void pxt_attachments_forked(void)
 	while (*at) {
 		struct pxt_attachment *a = *at;
 		if (a->mapped == PXT_FILE)
-			blank(a);
+			blank(a, MAP_FIXED_NOREPLACE);
 		if (++a->age < GENERATIONS) {
 			at = &a->older;
 			continue;

@@ -52,6 +52,9 @@ int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **a
 /* Gives back what the writer has in the stream. The process has no other thread. */
 void pxt_attachment_close(struct pxt_attachment *a);
 
+/* Puts private memory in place of a stream that is over: trace points under way store there. */
+void pxt_attachment_release(struct pxt_attachment *a);
+
 /* Frees an attachment to which nothing leads any more, as soon as no trace point uses it. */
 void pxt_attachment_retire(struct pxt_attachment *a);
 void pxt_attachments_reclaim(void); /* does so for all whose time has come */

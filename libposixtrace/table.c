@@ -294,6 +294,7 @@ static void reap(void)
 			continue;
 		}
 		*at = a->next;
+		pxt_attachment_release(a);
 		pxt_attachment_retire(a);
 	}
 	pxt_attachments_reclaim();

@@ -20,6 +20,8 @@ import (
 //   - the process printed nothing of its own after a child whose status 1 is an answer (answers).
 //
 // Where that does not decide, the process itself is to blame.
+// A pipeline whose first command ends before the shell has started the next one looks like two commands, one
+// after the other: there its failure counts as tolerated.
 
 // Failure is a command that failed, as far as the log shows by itself.
 type Failure struct {

@@ -20,6 +20,7 @@ import (
 //   - the process printed nothing of its own after a child whose status 1 is an answer (answers).
 //
 // Where that does not decide, the process itself is to blame.
+//
 // A pipeline whose first command ends before the shell has started the next one looks like two commands, one
 // after the other: there its failure counts as tolerated.
 
@@ -88,8 +89,6 @@ var runners = wordSet("make gmake ninja cmake ctest meson scons bazel gradle mvn
 	"npm npx yarn pnpm tox nox pytest py.test prove bats rake mix dune timeout env nice nohup setsid stdbuf time " +
 	"sudo su doas runuser unshare nsenter chroot strace ltrace valgrind ccache sccache distcc cc c++ gcc g++ clang clang++ ptrace-run")
 
-// shells are in label.go: their status is that of a command, to the number.
-
 func wordSet(list string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(list) {
@@ -112,7 +111,7 @@ func goesOn(name string, args []byte) bool {
 	})
 }
 
-// failed notes that a child has failed, or ended by a signal.
+// noteFailed notes that a child has failed, or was ended by a signal.
 func (q *process) noteFailed(f *failure, child *process, d *posixtrace.ExitData, nth uint64) {
 	c := failedChild{failure: f, status: d.Status, signal: d.Signal, start: child.start, nth: nth}
 	if d.Signal != 0 {
@@ -221,6 +220,7 @@ func (c *failedChild) derives(name string, runner bool, d *posixtrace.ExitData) 
 	case runner, d.Status == c.status:
 		return true
 	}
+	// A shell ends with the very status of a command.
 	return d.Status == 1 && !c.later && !c.answer && !shells[name]
 }
 

@@ -193,7 +193,8 @@ static void relations(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const lines[] = {"Name:", "Pid:", "PPid:", "Tgid:", "Ngid:", "NStgid:", "NSpid:", "NSpgid:", "NSsid:", "TracerPid:", "State:", "SigQ:",
+	// FDSize tells how many descriptors the process that forked had open.
+	static const char *const lines[] = {"FDSize:", "Name:", "Pid:", "PPid:", "Tgid:", "Ngid:", "NStgid:", "NSpid:", "NSpgid:", "NSsid:", "TracerPid:", "State:", "SigQ:",
 		"Vm", "Rss", "Hugetlb", "voluntary", "nonvoluntary", 0};
 	static const char *const none[] = {0};
 	static const char *const files[] = {"limits", "cgroup", "oom_score_adj", "coredump_filter", "loginuid", "sessionid", "autogroup", "timens_offsets",

@@ -96,11 +96,24 @@ type ExitData struct {
 	BlocksOut  int64
 	Voluntary  int64 // context switches
 	Involunt   int64
+
+	// Where the kernel says so. 0 is unknown.
+	RunDelay   time.Duration // how long its threads were ready to run and waited for a processor
+	Processors int           // that it might use
+
+	// Of what ptrace-run ran, while that ran. All 0 are unknown.
+	Others   time.Duration // processor time of all other processes of the machine
+	Idle     time.Duration // processor time that no process used
+	Pressure time.Duration // for how long some thread of the machine waited for a processor
 }
 
-const exitDataSize = 4*3 + 4 + 8*9
+const (
+	exitDataSize   = 4*3 + 4 + 8*9
+	exitDelaySize  = exitDataSize + 8*2
+	exitOthersSize = exitDelaySize + 8*3
+)
 
-// Append appends the encoded form.
+// Append appends the encoded form. What is unknown at the end is left out.
 func (d *ExitData) Append(b []byte) []byte {
 	le := binary.LittleEndian
 	core := uint32(0)
@@ -114,6 +127,16 @@ func (d *ExitData) Append(b []byte) []byte {
 	for _, v := range []int64{int64(d.User), int64(d.System), d.MaxRSS, d.MinorFault, d.MajorFault,
 		d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt} {
 		b = le.AppendUint64(b, uint64(v))
+	}
+	others := d.Others != 0 || d.Idle != 0 || d.Pressure != 0
+	if others || d.RunDelay != 0 || d.Processors != 0 {
+		b = le.AppendUint64(b, uint64(d.RunDelay))
+		b = le.AppendUint64(b, uint64(d.Processors))
+	}
+	if others {
+		b = le.AppendUint64(b, uint64(d.Others))
+		b = le.AppendUint64(b, uint64(d.Idle))
+		b = le.AppendUint64(b, uint64(d.Pressure))
 	}
 	return b
 }
@@ -135,6 +158,12 @@ func DecodeExit(data []byte) (d ExitData, err error) {
 	d.User, d.System = time.Duration(v(0)), time.Duration(v(1))
 	d.MaxRSS, d.MinorFault, d.MajorFault = v(2), v(3), v(4)
 	d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt = v(5), v(6), v(7), v(8)
+	if len(data) >= exitDelaySize {
+		d.RunDelay, d.Processors = time.Duration(v(9)), int(min(v(10), math.MaxInt32))
+	}
+	if len(data) >= exitOthersSize {
+		d.Others, d.Idle, d.Pressure = time.Duration(v(11)), time.Duration(v(12)), time.Duration(v(13))
+	}
 	return d, nil
 }
 

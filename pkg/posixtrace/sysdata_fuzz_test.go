@@ -21,6 +21,8 @@ func FuzzSystemData(f *testing.F) {
 	frames := []SyscallFrame{{Address: 0x7f0000001234}, {Address: 0x401000, Guessed: true}, {Address: 1<<62 - 1, Interrupted: true}, {}}
 	f.Add((&SyscallData{Returned: true, Stack: frames, StackCut: true, Args: []SyscallArg{{Value: []byte("1")}}}).Append(nil))
 	f.Add((&ExitData{Status: -1, Signal: 9, CoreDumped: true, MaxRSS: 1 << 62}).Append(nil))
+	f.Add((&ExitData{RunDelay: -1, Processors: 2}).Append(nil))
+	f.Add((&ExitData{Processors: 1 << 40, Others: 3, Idle: -1, Pressure: 5}).Append(nil))
 	f.Add((&ForkData{Child: -1, Kind: 9}).Append(nil))
 	f.Add((&SignalData{Signal: 64, Code: -6, Sender: 1 << 30, UID: -1}).Append(nil))
 	f.Add((&MapData{Start: 1 << 63, End: 1, Offset: 4096, Path: "/a", BuildID: []byte{1, 2}, Removed: true, First: true, Parent: -1}).Append(nil))
@@ -50,7 +52,8 @@ func FuzzSystemData(f *testing.F) {
 			again("exec", d, e, err)
 		}
 		if d, err := DecodeExit(data); err == nil {
-			if min(d.Status, d.Signal) < 0 || min(d.User, d.System) < 0 || min(d.MaxRSS, d.MinorFault, d.MajorFault, d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt) < 0 {
+			if min(d.Status, d.Signal) < 0 || min(d.User, d.System) < 0 || min(d.MaxRSS, d.MinorFault, d.MajorFault, d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt) < 0 ||
+				min(d.RunDelay, d.Others, d.Idle, d.Pressure) < 0 || d.Processors < 0 {
 				t.Fatalf("less than nothing: %+v", d)
 			}
 			e, err := DecodeExit(d.Append(nil))

@@ -18,7 +18,7 @@ func TestManPageOfSystemData(t *testing.T) {
 		t.Fatal(err)
 	}
 	exit := posixtrace.ExitData{Status: 1, Signal: 2, CoreDumped: true, User: 16, System: 24, MaxRSS: 32, MinorFault: 40,
-		MajorFault: 48, BlocksIn: 56, BlocksOut: 64, Voluntary: 72, Involunt: 80}
+		MajorFault: 48, BlocksIn: 56, BlocksOut: 64, Voluntary: 72, Involunt: 80, RunDelay: 88, Processors: 96, Others: 104, Idle: 112, Pressure: 120}
 	fork := posixtrace.ForkData{Child: 4711, Kind: posixtrace.ForkThread}
 	signal := posixtrace.SignalData{Signal: 1, Code: 4, Sender: 8, UID: 12}
 	call := posixtrace.SyscallData{Duration: 8, Result: 8, Errno: 16, Returned: true}

@@ -37,7 +37,7 @@ type Process struct {
 type Remote interface {
 	Signal(sig syscall.Signal)
 	SignalGroup(sig syscall.Signal)
-	Wait() (syscall.WaitStatus, syscall.Rusage, error)
+	Wait() (syscall.WaitStatus, Usage, error)
 }
 
 // NewRemote returns a command that another process has started.
@@ -134,7 +134,7 @@ func (c *Process) Alive() bool {
 
 // Wait waits for the end of the command. No other wait for a child of this process may then need
 // its status: Wait takes that of each child that ends before the command.
-func (c *Process) Wait() (status syscall.WaitStatus, usage syscall.Rusage, err error) {
+func (c *Process) Wait() (status syscall.WaitStatus, usage Usage, err error) {
 	if c.far != nil {
 		go reapAll() // the command is no child
 		status, usage, err = c.far.Wait()
@@ -148,7 +148,7 @@ func (c *Process) Wait() (status syscall.WaitStatus, usage syscall.Rusage, err e
 	defer c.mu.Unlock()
 	c.reaped = true
 	if err == nil {
-		status, err = WaitID(c.PID, unix.WEXITED, &usage)
+		status, err = Reap(c.PID, unix.WEXITED, &usage)
 	}
 	return status, usage, err
 }

@@ -1,12 +1,14 @@
 package run
 
 import (
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/load"
 	"github.com/posixtrace/posixtrace/cmd/internal/original"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
@@ -78,8 +80,20 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 
 // markStart notes the time as that of the command's start.
 func (s *session) markStart() {
+	s.measureMachine()
 	s.started = s.rec.Now()
 	s.spool.Mark(s.started)
+}
+
+// measureMachine notes what the machine has done until the command starts, unless the tracer does.
+func (s *session) measureMachine() {
+	switch {
+	case !s.recordsCommand():
+	case s.tracer != nil:
+		s.machine = load.Now(os.Getpid(), s.tracer.PID())
+	default:
+		s.machine = load.Now(os.Getpid())
+	}
 }
 
 // startCommand starts the command: under the monitor of its terminal, or directly.
@@ -116,7 +130,7 @@ func (s *session) recordExec() {
 	}, data.Append(nil))
 }
 
-func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
+func (s *session) recordExit(status syscall.WaitStatus, u *child.Usage) {
 	if !s.recordsExit() {
 		return
 	}
@@ -124,6 +138,11 @@ func (s *session) recordExit(status syscall.WaitStatus, u *syscall.Rusage) {
 	if s.spool != nil {
 		streams.DrainSpool(s.stream, streams.SpoolWait)
 	}
-	data := posixtrace.NewExitData(status, u)
+	data := posixtrace.NewExitData(status, &u.Rusage)
+	data.RunDelay, data.Processors = u.Delay, int(u.Processors)
+	if data.Processors == 0 {
+		data.Processors = load.Processors(0)
+	}
+	s.machine.Describe(&data)
 	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventProcExit, PID: s.child.PID, TID: s.child.PID}, data.Append(nil))
 }

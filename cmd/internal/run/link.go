@@ -45,7 +45,7 @@ type link struct {
 // ending is how a command ended.
 type ending struct {
 	Status uint32
-	Usage  syscall.Rusage
+	Usage  child.Usage
 }
 
 var errMonitorGone = cli.Failf("the monitor of its terminal ended")
@@ -92,7 +92,7 @@ func (l *link) Signal(sig syscall.Signal) { l.send(orderSignal, int(sig)) }
 func (l *link) SignalGroup(sig syscall.Signal) { l.send(orderSignalGroup, int(sig)) }
 
 // Wait waits for the end of the command.
-func (l *link) Wait() (syscall.WaitStatus, syscall.Rusage, error) {
+func (l *link) Wait() (syscall.WaitStatus, child.Usage, error) {
 	e, ok := <-l.ended
 	if !ok {
 		return 0, e.Usage, errMonitorGone

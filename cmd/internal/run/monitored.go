@@ -209,7 +209,7 @@ func (m *monitored) watch() {
 		<-m.settled // keep the reports in order
 		m.mu.Lock()
 		var e ending
-		ws, err := child.WaitID(m.pid, events|unix.WNOHANG, &e.Usage)
+		ws, err := child.Reap(m.pid, events|unix.WNOHANG, &e.Usage)
 		switch {
 		case err != nil:
 			m.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/creation"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/load"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
 	"github.com/posixtrace/posixtrace/cmd/internal/spool"
@@ -68,6 +69,7 @@ type session struct {
 	tracer      *tracer.Tracer     // of the command's processes, or nil
 	tracerFault error              // why starting the tracer failed
 	started     int64              // time of the command's start
+	machine     load.Machine       // at that time
 	signals     *signals.Forwarder // of the signals for the command
 
 	context    tracecontext.Found // of the command

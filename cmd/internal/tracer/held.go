@@ -28,7 +28,7 @@ type held struct {
 
 	ended  bool // it was killed before
 	status syscall.WaitStatus
-	usage  syscall.Rusage
+	usage  usage
 }
 
 const (
@@ -80,7 +80,7 @@ func (t *tracer) forkArrived(tid int) {
 }
 
 // endedEarly keeps the end of a new thread, which was killed, until its fork event arrives.
-func (t *tracer) endedEarly(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
+func (t *tracer) endedEarly(tid int, status syscall.WaitStatus, u *usage) {
 	i := t.heldAt(tid)
 	if i < 0 {
 		if !t.hold(tid, 0) {

@@ -20,24 +20,24 @@ func lateForks(by time.Duration) {
 	type late struct {
 		tid    int
 		status syscall.WaitStatus
-		usage  syscall.Rusage
+		usage  usage
 		at     time.Time
 	}
 	var list []late
 	launched := false
-	awaitStop = func(status *syscall.WaitStatus, usage *syscall.Rusage, flags int) (int, syscall.Errno) {
+	awaitStop = func(status *syscall.WaitStatus, u *usage, flags int) (int, syscall.Errno) {
 		for {
 			if len(list) > 0 && !time.Now().Before(list[0].at) {
 				l := list[0]
 				list = list[1:]
-				*status, *usage = l.status, l.usage
+				*status, *u = l.status, l.usage
 				return l.tid, 0
 			}
 			how := flags
 			if len(list) > 0 {
 				how |= unix.WNOHANG
 			}
-			tid, no := wait(status, usage, how)
+			tid, no := wait(status, u, how)
 			event := int(*status) >> 16 & 0xff
 			switch {
 			case tid == 0 && flags&unix.WNOHANG == 0:
@@ -51,7 +51,7 @@ func lateForks(by time.Duration) {
 					ptraceResume(unix.PTRACE_CONT, tid, 0)
 				} else {
 					takeStop(tid)
-					list = append(list, late{tid, *status, *usage, time.Now().Add(by)})
+					list = append(list, late{tid, *status, *u, time.Now().Add(by)})
 				}
 				if flags&unix.WNOHANG != 0 {
 					return 0, 0

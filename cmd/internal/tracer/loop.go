@@ -32,7 +32,7 @@ var awaitStop = wait
 // loop handles stops until no traced thread is left, or the tracer is released.
 func (t *tracer) loop() {
 	var status syscall.WaitStatus
-	var usage syscall.Rusage
+	u := usage{wanted: t.cfg.Want.Proc}
 	for {
 		if t.changed.Load() {
 			t.follow()
@@ -46,7 +46,7 @@ func (t *tracer) loop() {
 		if t.overdue.Load() {
 			t.overdue.Store(false)
 		}
-		tid, no := t.await(&status, &usage)
+		tid, no := t.await(&status, &u)
 		// Release only here. Between wait and resume the tracer may hold a signal that
 		// it must deliver.
 		if tid <= 0 && t.mayRelease(false) && !t.release() {
@@ -60,7 +60,7 @@ func (t *tracer) loop() {
 		case tid == 0:
 			t.awaitForks()
 		case status.Exited() || status.Signaled():
-			t.exited(tid, status, &usage)
+			t.exited(tid, status, &u)
 		case status.Stopped():
 			t.stopped(tid, status)
 			t.placement.observe(tid)
@@ -72,13 +72,13 @@ func (t *tracer) loop() {
 }
 
 // await waits for a stop or an end. It returns 0 at once if there is none but threads are held.
-func (t *tracer) await(status *syscall.WaitStatus, usage *syscall.Rusage) (int, syscall.Errno) {
+func (t *tracer) await(status *syscall.WaitStatus, u *usage) (int, syscall.Errno) {
 	if len(t.held) > 0 {
-		return awaitStop(status, usage, unix.WNOHANG)
+		return awaitStop(status, u, unix.WNOHANG)
 	}
 	var start time.Time
 	for spin := t.placement.spin; spin > 0; unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) {
-		if tid, no := awaitStop(status, usage, unix.WNOHANG); tid != 0 || no != 0 {
+		if tid, no := awaitStop(status, u, unix.WNOHANG); tid != 0 || no != 0 {
 			return tid, no
 		}
 		now := time.Now()
@@ -89,7 +89,7 @@ func (t *tracer) await(status *syscall.WaitStatus, usage *syscall.Rusage) (int, 
 			break
 		}
 	}
-	return awaitStop(status, usage, 0)
+	return awaitStop(status, u, 0)
 }
 
 // task returns the state of a thread, nil if it is unknown.
@@ -109,6 +109,7 @@ func (t *tracer) forget(tid int) {
 		t.board.forget(k)
 	}
 	delete(t.tasks, tid)
+	delete(t.delays, tid)
 	if t.last != nil && t.last.tid == tid {
 		t.last = nil
 	}

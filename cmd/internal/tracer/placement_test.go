@@ -74,7 +74,7 @@ func TestStarvingTracerIsFreed(t *testing.T) {
 func TestAwaitLooksBeforeItSleeps(t *testing.T) {
 	defer func() { awaitStop = wait }()
 	looks := 0
-	awaitStop = func(_ *syscall.WaitStatus, _ *syscall.Rusage, flags int) (int, syscall.Errno) {
+	awaitStop = func(_ *syscall.WaitStatus, _ *usage, flags int) (int, syscall.Errno) {
 		if flags&unix.WNOHANG != 0 {
 			looks++
 			return 0, 0

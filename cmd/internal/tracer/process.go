@@ -100,6 +100,7 @@ func (t *tracer) executed(k *task) *task {
 // threads of its process.
 func (t *tracer) commandStarted(k *task) {
 	t.command = k.pid
+	t.measureMachine()
 	for tid, o := range t.tasks {
 		if o != k && o.preExec {
 			t.forget(tid)
@@ -110,7 +111,7 @@ func (t *tracer) commandStarted(k *task) {
 
 // exited forgets a thread that has ended, and records proc.exit if it is the leader of its
 // process, whose end the kernel reports last.
-func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
+func (t *tracer) exited(tid int, status syscall.WaitStatus, u *usage) {
 	k := t.tasks[tid]
 	if k == nil {
 		t.endedEarly(tid, status, u)
@@ -125,15 +126,17 @@ func (t *tracer) exited(tid int, status syscall.WaitStatus, u *syscall.Rusage) {
 		if tid == t.command && t.stream != nil {
 			packet.Send(t.control, reportExit, nil)
 		}
+	} else {
+		t.delayed(k.pid, u.delay)
 	}
 	t.forget(tid)
 }
 
 // ended records the end of a process.
-func (t *tracer) ended(k *task, status syscall.WaitStatus, u *syscall.Rusage) {
+func (t *tracer) ended(k *task, status syscall.WaitStatus, u *usage) {
 	t.recipeEnded(k, status)
 	if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExit, k) {
-		d := posixtrace.NewExitData(status, u)
+		d := t.exitData(k, status, u)
 		t.buf = d.Append(t.buf[:0])
 		t.record(posixtrace.EventProcExit, k, 0, t.buf)
 	}

@@ -99,7 +99,7 @@ type childInfo struct {
 // It leaves the report of a stop with the kernel (WNOWAIT): taking it would take the signal
 // that the thread stopped for, and the thread would not get that signal if the tracer were
 // killed before it resumed the thread. The kernel repeats the report until then.
-func wait(status *syscall.WaitStatus, usage *syscall.Rusage, flags int) (int, syscall.Errno) {
+func wait(status *syscall.WaitStatus, u *usage, flags int) (int, syscall.Errno) {
 	var info childInfo
 	var no syscall.Errno
 	flags |= unix.WALL | unix.WEXITED | unix.WSTOPPED | unix.WNOWAIT
@@ -121,8 +121,9 @@ func wait(status *syscall.WaitStatus, usage *syscall.Rusage, flags int) (int, sy
 		*status = syscall.WaitStatus(uint32(info.status)<<8 | 0x7f)
 		return int(info.pid), 0
 	}
+	u.measure(int(info.pid))
 	var ws int32
-	tid, _, no := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(info.pid), uintptr(unsafe.Pointer(&ws)), unix.WALL, uintptr(unsafe.Pointer(usage)), 0, 0)
+	tid, _, no := unix.RawSyscall6(unix.SYS_WAIT4, uintptr(info.pid), uintptr(unsafe.Pointer(&ws)), unix.WALL, uintptr(unsafe.Pointer(&u.Rusage)), 0, 0)
 	*status = syscall.WaitStatus(ws)
 	return int(tid), no
 }

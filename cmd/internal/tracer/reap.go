@@ -26,7 +26,7 @@ const (
 type ending struct {
 	tid    int
 	status syscall.WaitStatus
-	usage  syscall.Rusage
+	usage  usage
 }
 
 // seizeThread seizes a thread of a process. Threads of it that end meanwhile are as after wait.
@@ -57,8 +57,9 @@ func reapWhile(pid, tracer int, seizing <-chan struct{}) (ends []ending) {
 			if running(tid) || process.Tracer(tid) != tracer {
 				continue
 			}
-			e := ending{tid: tid}
-			if got, err := syscall.Wait4(tid, &e.status, unix.WALL|unix.WNOHANG, &e.usage); err == nil && got == tid {
+			e := ending{tid: tid, usage: usage{wanted: true}}
+			e.usage.measure(tid)
+			if got, err := syscall.Wait4(tid, &e.status, unix.WALL|unix.WNOHANG, &e.usage.Rusage); err == nil && got == tid {
 				ends = append(ends, e)
 			}
 		}

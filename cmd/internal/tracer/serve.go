@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/load"
 	"github.com/posixtrace/posixtrace/cmd/internal/packet"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -43,8 +44,10 @@ type tracer struct {
 	last    *task
 	held    []held
 	board   *board
-	filter  bool // the command has our filter
-	how     int  // resumes threads outside calls: PTRACE_CONT or PTRACE_SYSCALL
+	delays  map[int]time.Duration // by process: of its threads that have ended
+	machine load.Machine          // when the command started
+	filter  bool                  // the command has our filter
+	how     int                   // resumes threads outside calls: PTRACE_CONT or PTRACE_SYSCALL
 
 	// Whether these were reported:
 	privilege bool // a program lost its privilege

@@ -146,6 +146,9 @@ const errGone = tracerError("the tracer ended")
 // Stage returns the descriptor for child.Entry, or for Enter in another process.
 func (t *Tracer) Stage() int { return t.stage }
 
+// PID returns the id of the tracer's process.
+func (t *Tracer) PID() int { return t.pid }
+
 // Staged closes the descriptor. Call it when the process that becomes the command has started.
 func (t *Tracer) Staged() {
 	unix.Close(t.stage)

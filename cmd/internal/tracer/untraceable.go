@@ -98,7 +98,7 @@ func (t *tracer) childEnded(parent int) {
 	}
 	delete(t.untraced, k.pid)
 	const tick = int64(time.Second / 100)
-	t.ended(k, status, &syscall.Rusage{Utime: syscall.NsecToTimeval(si.utime * tick), Stime: syscall.NsecToTimeval(si.stime * tick)})
+	t.ended(k, status, &usage{Rusage: syscall.Rusage{Utime: syscall.NsecToTimeval(si.utime * tick), Stime: syscall.NsecToTimeval(si.stime * tick)}})
 }
 
 // reportUntraceable reports, once for each nature, what is not recorded, or what fails.

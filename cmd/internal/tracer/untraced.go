@@ -84,7 +84,7 @@ func (t *tracer) takeEnds() {
 		case e := <-t.ends:
 			if t.untraced[e.k.pid] == e.k {
 				delete(t.untraced, e.k.pid)
-				t.ended(e.k, e.status, &syscall.Rusage{})
+				t.ended(e.k, e.status, &usage{})
 			}
 		default:
 			return

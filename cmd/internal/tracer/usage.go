@@ -1,0 +1,60 @@
+//go:build linux
+
+package tracer
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/load"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// usage is what a thread has used: of the first of a process, the whole process, but for the delay.
+type usage struct {
+	syscall.Rusage
+	wanted     bool          // measure reads the rest
+	delay      time.Duration // of this thread alone: the kernel does not add up those that have ended
+	processors int           // that it might use
+}
+
+// measure reads what the kernel forgets when it has reported the end of a thread.
+func (u *usage) measure(tid int) {
+	if !u.wanted {
+		return
+	}
+	_, u.delay = load.Delay(tid)
+	u.processors = load.Processors(tid)
+}
+
+// delayed adds the delay of a thread that has ended to that of its process.
+func (t *tracer) delayed(pid int, by time.Duration) {
+	if by == 0 {
+		return
+	}
+	if t.delays == nil {
+		t.delays = make(map[int]time.Duration)
+	}
+	t.delays[pid] += by
+}
+
+// exitData returns the data of the end of a process. If the first thread's delay is unknown, so is that
+// of the others.
+func (t *tracer) exitData(k *task, status syscall.WaitStatus, u *usage) posixtrace.ExitData {
+	d := posixtrace.NewExitData(status, &u.Rusage)
+	if u.delay > 0 {
+		d.RunDelay, d.Processors = u.delay+t.delays[k.pid], u.processors
+	}
+	if k.pid == t.command {
+		t.machine.Describe(&d)
+	}
+	return d
+}
+
+// measureMachine notes what the machine has done until the command starts.
+func (t *tracer) measureMachine() {
+	if t.cfg.Want.Proc {
+		t.machine = load.Now(os.Getpid(), os.Getppid())
+	}
+}

@@ -106,7 +106,8 @@ var (
 	forkFields      = []string{"i32_t child", "fork_t kind"}
 	signalFields    = []string{"signal_t signal", "i32_t code", "i32_t sender", "i32_t sender_uid"}
 	exitFields      = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",
-		"i64_t minor_faults", "i64_t major_faults", "i64_t blocks_in", "i64_t blocks_out", "i64_t voluntary_switches", "i64_t involuntary_switches"}
+		"i64_t minor_faults", "i64_t major_faults", "i64_t blocks_in", "i64_t blocks_out", "i64_t voluntary_switches", "i64_t involuntary_switches",
+		"i64_t run_delay_ns", "i64_t processors", "i64_t others_ns", "i64_t idle_ns", "i64_t pressure_ns"}
 	contextFields      = []string{"string trace_id", "string span_id", "string parent_span_id", "u8_t trace_flags", "string tracestate"}
 	contextBytesFields = join(contextFields[:4], byteArray("tracestate"))
 	mapPlace           = []string{"address_t map_start", "address_t map_end", "address_t map_offset",

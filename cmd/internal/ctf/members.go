@@ -134,7 +134,8 @@ func (t *Trace) appendExec(b []byte, d *posixtrace.ExecData) ([]byte, kind, []st
 func appendExit(b []byte, d *posixtrace.ExitData) []byte {
 	b = le.AppendUint32(le.AppendUint32(b, uint32(d.Status)), uint32(d.Signal))
 	b = appendBool(b, d.CoreDumped)
-	for _, v := range [...]int64{int64(d.User), int64(d.System), d.MaxRSS, d.MinorFault, d.MajorFault, d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt} {
+	for _, v := range [...]int64{int64(d.User), int64(d.System), d.MaxRSS, d.MinorFault, d.MajorFault, d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt,
+		int64(d.RunDelay), int64(d.Processors), int64(d.Others), int64(d.Idle), int64(d.Pressure)} {
 		b = le.AppendUint64(b, uint64(v))
 	}
 	return b

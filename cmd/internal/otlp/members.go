@@ -162,7 +162,17 @@ func appendUsage(b []byte, d *posixtrace.ExitData) []byte {
 	b = appendIntAttribute(b, attr+"posixtrace.blocks_in"+isInt, d.BlocksIn)
 	b = appendIntAttribute(b, attr+"posixtrace.blocks_out"+isInt, d.BlocksOut)
 	b = appendIntAttribute(b, attr+"posixtrace.voluntary_switches"+isInt, d.Voluntary)
-	return appendIntAttribute(b, attr+"posixtrace.involuntary_switches"+isInt, d.Involunt)
+	b = appendIntAttribute(b, attr+"posixtrace.involuntary_switches"+isInt, d.Involunt)
+	if d.Processors > 0 {
+		b = appendIntAttribute(b, attr+"posixtrace.run_delay_ns"+isInt, int64(d.RunDelay))
+		b = appendIntAttribute(b, attr+"posixtrace.processors"+isInt, int64(d.Processors))
+	}
+	if d.Others != 0 || d.Idle != 0 || d.Pressure != 0 {
+		b = appendIntAttribute(b, attr+"posixtrace.others_ns"+isInt, int64(d.Others))
+		b = appendIntAttribute(b, attr+"posixtrace.idle_ns"+isInt, int64(d.Idle))
+		b = appendIntAttribute(b, attr+"posixtrace.pressure_ns"+isInt, int64(d.Pressure))
+	}
+	return b
 }
 
 func appendMap(b []byte, d *posixtrace.MapData) []byte {

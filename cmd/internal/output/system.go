@@ -152,7 +152,17 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			b = AppendMember(b, "blocks_in", d.BlocksIn)
 			b = AppendMember(b, "blocks_out", d.BlocksOut)
 			b = AppendMember(b, "voluntary_switches", d.Voluntary)
-			return AppendMember(b, "involuntary_switches", d.Involunt)
+			b = AppendMember(b, "involuntary_switches", d.Involunt)
+			if d.Processors > 0 {
+				b = AppendMember(b, "run_delay_ns", int64(d.RunDelay))
+				b = AppendMember(b, "processors", d.Processors)
+			}
+			if d.Others != 0 || d.Idle != 0 || d.Pressure != 0 {
+				b = AppendMember(b, "others_ns", int64(d.Others))
+				b = AppendMember(b, "idle_ns", int64(d.Idle))
+				b = AppendMember(b, "pressure_ns", int64(d.Pressure))
+			}
+			return b
 		}
 	case posixtrace.EventProcMap:
 		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {

@@ -332,6 +332,15 @@ func (m *members) addExit(d *posixtrace.ExitData) {
 	m.setInt("blocks_out", d.BlocksOut)
 	m.setInt("voluntary_switches", d.Voluntary)
 	m.setInt("involuntary_switches", d.Involunt)
+	if d.Processors > 0 {
+		m.setInt("run_delay_ns", int64(d.RunDelay))
+		m.setInt("processors", int64(d.Processors))
+	}
+	if d.Others != 0 || d.Idle != 0 || d.Pressure != 0 {
+		m.setInt("others_ns", int64(d.Others))
+		m.setInt("idle_ns", int64(d.Idle))
+		m.setInt("pressure_ns", int64(d.Pressure))
+	}
 }
 
 func (m *members) addMap(d *posixtrace.MapData) {

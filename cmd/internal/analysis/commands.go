@@ -42,6 +42,7 @@ type Command struct {
 	Wall   int64 // from start to end
 	Self   int64 // the part of it without running children
 	CPU    int64 // processor time, without that of children for which the process waited
+	Delay  int64 // for which its threads were ready to run and waited for a processor; 0 if unknown
 	Memory int64 // the largest resident set, 0 if a child had the same or a larger one
 
 	State  State
@@ -85,8 +86,9 @@ type Program struct {
 type Run struct {
 	Command
 	Source *Source
-	// Usage is that of the command and of all that it waited for.
+	// Usage is that of the command and of all that it waited for. Delay is that of all commands of the log.
 	User, System, MaxRSS int64
+	machine
 }
 
 // maxRuns bounds the number of runs.
@@ -122,6 +124,8 @@ func (p *processes) record(q *process, at int64, state State, d *posixtrace.Exit
 	if d != nil {
 		c.Status, c.Signal = d.Status, d.Signal
 		c.CPU = max(sum(int64(d.User), int64(d.System))-q.cpu, 0)
+		c.Delay = int64(d.RunDelay)
+		q.src.used, q.src.delay = sum(q.src.used, c.CPU), sum(q.src.delay, c.Delay)
 		if d.MaxRSS > q.memory {
 			c.Memory = d.MaxRSS
 		}
@@ -163,6 +167,9 @@ func (p *processes) complete(q *process, c *Command, d *posixtrace.ExitData) {
 		r.Wall = since(c.Start+c.Wall, r.Start)
 		if d != nil {
 			r.User, r.System, r.MaxRSS = int64(d.User), int64(d.System), d.MaxRSS
+			r.Delay = q.src.delay
+			r.machine = machine{Processors: d.Processors, Others: int64(d.Others), Idle: int64(d.Idle), Pressure: int64(d.Pressure),
+				used: max(q.src.used, sum(r.User, r.System))}
 		}
 	}
 }

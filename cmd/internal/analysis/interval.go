@@ -31,6 +31,7 @@ type Interval struct {
 	Errno          int                  // of a system call
 	Call           []byte               // of a system call, its data; valid during the call of Each
 	CPU, Memory    int64                // of a command, as in Command
+	Delay          int64                // of a command, as in Command
 	Exit           *posixtrace.ExitData // of a command; nil if unknown
 }
 
@@ -217,7 +218,7 @@ func (b *observer) endProcess(q *process, at int64, state State, d *posixtrace.E
 		iv.Exit = &b.exit
 	}
 	if c != nil {
-		iv.CPU, iv.Memory, iv.Failed = c.CPU, c.Memory, c.Failed()
+		iv.CPU, iv.Memory, iv.Delay, iv.Failed = c.CPU, c.Memory, c.Delay, c.Failed()
 	}
 	b.report()
 }

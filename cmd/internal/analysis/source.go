@@ -34,6 +34,8 @@ type Source struct {
 	ended       bool                      // the first command
 
 	rooted bool
+
+	used, delay int64 // of the commands that have ended, as Command.CPU and Command.Delay
 }
 
 // kind is what the events of a type mean.

@@ -32,6 +32,7 @@ type Node struct {
 	Forked   bool
 
 	CPU, Memory int64
+	Delay       int64
 	Name        string
 
 	// Inside were intervals that the tree has left out, with the longest time of one and the sum of

@@ -20,7 +20,8 @@ import (
 //
 // The output must be that of the guide but for numbers and the widths of columns, which are those
 // of one machine. A table that is sorted by time may have other rows when the machine is busy, so a
-// guide is run again in another directory, at most twice. -update writes the output.
+// guide is run again in another directory, at most twice, or more often if the output says that the
+// machine was busy. -update writes the output.
 func TestGuides(t *testing.T) {
 	for _, program := range []string{"jq", "make", "bash"} {
 		_, err := exec.LookPath(program)
@@ -33,12 +34,14 @@ func TestGuides(t *testing.T) {
 	for _, path := range guides {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
+			const most = 8 // if the summary says so
 			for try := 1; ; try++ {
 				difference := runGuide(t, path)
 				if difference == "" {
 					return
 				}
-				if try == 3 {
+				starved := strings.Contains(difference, "the machine was bus") || strings.Contains(difference, " wait ")
+				if try == most || try >= 3 && !starved {
 					t.Fatal(difference)
 				}
 				t.Log(difference)

@@ -124,7 +124,7 @@ var verdictTime = regexp.MustCompile(` after [^ ]+(, processor time .*)?$`)
 func verdictOf(summary string) string {
 	var b strings.Builder
 	for _, line := range strings.Split(summary, "\n") {
-		if line == "" || strings.HasPrefix(line, "slowest ") || strings.HasPrefix(line, "longest ") {
+		if line == "" || strings.HasPrefix(line, "slowest ") || strings.HasPrefix(line, "longest ") || strings.HasPrefix(line, "the machine was busy: ") {
 			break
 		}
 		if !strings.HasPrefix(line, " ") {

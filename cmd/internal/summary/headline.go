@@ -43,6 +43,7 @@ func (s *show) headline() (list []line) {
 		}
 		list = append(list, line{before: what, subject: spanName(r), after: after})
 	}
+	list = append(list, busy(runs)...)
 	if p := s.longestPause(); p != nil {
 		list = append(list, line{before: "longest pause: " + s.part(p.Duration, p.Source) + " after ", subject: lineBefore(p), quoted: len(p.Line) > 0})
 	}

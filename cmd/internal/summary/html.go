@@ -7,6 +7,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
 )
 
 // Page shows an analysis as parts of an HTML page. All text is escaped: nothing that a log contains
@@ -108,8 +109,10 @@ func (p *Page) appendHeadline(b []byte, s *show, from int) []byte {
 		if l.failed {
 			b = append(b, ` class="failed"`...)
 		}
-		b = append(appendText(append(b, '>'), l.before), "<code>"...)
-		b = append(appendText(b, cut(l.subject, widestTitle)), "</code>"...)
+		b = appendText(append(b, '>'), l.before)
+		if l.subject != "" {
+			b = append(appendText(append(b, "<code>"...), cut(l.subject, widestTitle)), "</code>"...)
+		}
 		b = append(appendText(b, l.after), "</li>\n"...)
 	}
 	return append(b, "</ul>\n"...)
@@ -127,6 +130,9 @@ func (p *Page) appendFacts(b []byte, s *show) []byte {
 		add("wall time", duration(r.Wall))
 		if r.State == analysis.Ended {
 			add("processor time", duration(r.User+r.System))
+			if b, ok := r.Busy(); ok && b.Waited > 0 {
+				add("waited for a processor", output.Percent(b.Waited)+" of the wall time")
+			}
 			add("largest memory", size(r.MaxRSS))
 		}
 	} else {

@@ -13,6 +13,13 @@ func (s *show) appendJSON(b []byte) []byte {
 		f.Add("user_ns", r.User)
 		f.Add("system_ns", r.System)
 		f.Add("maxrss", r.MaxRSS)
+		busy, _ := r.Busy()
+		f.Add("run_delay_ns", r.Delay)
+		f.Add("processors", r.Processors)
+		f.Add("others_ns", r.Others)
+		f.Add("idle_ns", r.Idle)
+		f.Add("pressure_ns", r.Pressure)
+		f.Add("waited", busy.Waited)
 		b = f.AppendJSON(b)
 	}
 	if r := s.FailedSpan(); r != nil {
@@ -24,6 +31,7 @@ func (s *show) appendJSON(b []byte) []byte {
 		f.Add("cpu_ns", c.CPU)
 		f.Add("memory", c.Memory)
 		f.Add("forked", c.Forked)
+		f.Add("run_delay_ns", c.Delay)
 		b = f.AppendJSON(b)
 	}
 	for _, g := range limited(s, s.Programs()) {

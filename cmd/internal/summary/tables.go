@@ -119,7 +119,8 @@ func (s *show) commands() *table {
 		return nil // the first line has it
 	}
 	list := s.rankedCommands()
-	t := &table{title: commandTitle, columns: []string{" command", "wall", "self", "cpu", "memory", "status"}, hidden: n - min(n, uint64(len(list)))}
+	starved := len(busy(s.Runs())) > 0 || slices.ContainsFunc(list[:min(len(list), pipedRows)], (*analysis.Command).Starved)
+	t := &table{title: commandTitle, columns: []string{" command", "wall", "self", "cpu", waitColumn, "memory", "status"}, hidden: n - min(n, uint64(len(list)))}
 	for _, c := range list {
 		cpu := duration(c.CPU)
 		if c.State != analysis.Ended {
@@ -129,9 +130,22 @@ func (s *show) commands() *table {
 		if s.Tolerated(c) {
 			end += " (tolerated)"
 		}
-		t.add(c.Failed() && !s.Tolerated(c), c.Label(), duration(c.Wall), duration(c.Self), cpu, size(c.Memory), end)
+		t.add(c.Failed() && !s.Tolerated(c), c.Label(), duration(c.Wall), duration(c.Self), cpu, wait(c), size(c.Memory), end)
+	}
+	if !starved {
+		t.remove(waitColumn)
 	}
 	return t
+}
+
+// waitColumn is the time for which a command waited for a processor, where one did so for long.
+const waitColumn = "wait"
+
+func wait(c *analysis.Command) string {
+	if c.Delay == 0 {
+		return "-"
+	}
+	return duration(c.Delay)
 }
 
 func (s *show) programs() *table {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
 // explained reports whether commands and spans other than the first command explain half of the
@@ -35,10 +36,10 @@ func (c *comparison) explains(d *Difference) float64 {
 // rank puts the differences in the order of what they did to the wall time, and finds the cause.
 func (c *comparison) rank() {
 	c.share()
-	if c.Wall.Beyond && !c.explained() {
+	if c.Wall.Beyond && c.Busier == nil && !c.explained() {
 		c.Parallel = c.lessAtATime()
 	}
-	if c.Wall.Beyond && !c.Parallel {
+	if c.Wall.Beyond && c.Busier == nil && !c.Parallel {
 		c.deal()
 	}
 	for _, d := range c.Differences {
@@ -216,6 +217,12 @@ func (c *comparison) lessAtATime() bool {
 func (c *comparison) note() {
 	add := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
 	names := [2]string{"old", "new"}
+	if used, ok := c.othersUsed(); ok {
+		add("other processes used %.0f %% of the machine's processors instead of %.0f %%", 100*used.New, 100*used.Old)
+	}
+	if c.Waited > 0 {
+		add("%s took another time only because of the wait for a processor", cli.Plural(uint64(c.Waited), "command", "commands"))
+	}
 	for side, runs := range c.sides {
 		var lost, ignored, short, doubted, empty uint64
 		for _, r := range runs {

@@ -83,6 +83,8 @@ type Result struct {
 	Changed     How           // Fails or Succeeds if the result of the first command is another one, or ""
 	Cause       *Difference   // what explains the result best, nil if nothing does
 	Parallel    bool          // the change of wall time comes from what ran at a time
+	Busier      *Busier       // it comes from others that had the processors: what the runs have lost to them; or nil
+	Waited      int           // commands and programs that took another time for that reason alone
 	Compared    int           // commands, spans, calls, pauses
 	Notes       []string      // what makes the result doubtful
 }

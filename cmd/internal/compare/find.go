@@ -73,6 +73,7 @@ func (c *comparison) whole() {
 	if c.Golden {
 		c.Wall.Beyond = false
 	}
+	c.findBusier()
 }
 
 // item finds how an item differs.
@@ -102,6 +103,10 @@ func (c *comparison) item(m *matched) {
 	}
 	t := c.times(c.values(m, Old, self), c.values(m, New, self))
 	if !t.Beyond {
+		return
+	}
+	if c.waitedFor(m, &t) {
+		c.Waited++
 		return
 	}
 	d.Time, d.Known, d.Effect = t, true, bounded(c.effect(m, chain), t.By())
@@ -282,6 +287,9 @@ func (c *comparison) findTotals() {
 		if k.kind == analysis.Process && (!c.Wall.Beyond || (t.By() > 0) != (c.Wall.By() > 0)) {
 			continue // commands that run in parallel slow each other down
 		}
+		if t.Beyond && c.waitedFor(m, &t) {
+			continue
+		}
 		if !t.Beyond || 2*abs(found[k]) > abs(t.By()) && (found[k] > 0) == (t.By() > 0) {
 			continue
 		}
@@ -361,8 +369,8 @@ func (c *comparison) findCalls() {
 	calls := func(k *call) int64 { return int64(k.calls) }
 	for _, name := range slices.Sorted(maps.Keys(c.callNames())) {
 		t := c.times(c.callTimes(name, Old), c.callTimes(name, New))
-		if !t.Beyond {
-			continue
+		if !t.Beyond || c.Busier != nil && (t.By() > 0) == (c.Wall.By() > 0) {
+			continue // the callers may have waited for a processor
 		}
 		old, new := c.ofCalls(name, Old, calls), c.ofCalls(name, New, calls)
 		d := &Difference{What: SystemCall, How: Slower, Name: name, Time: t, Count: Change{Old: median(old), New: median(new)}, Status: -1}
@@ -394,7 +402,7 @@ func (c *comparison) both(has func(*Run) bool) bool {
 // processes prints its lines in any order: a pause counts only if the run changed as it did, and no
 // command or span explains that.
 func (c *comparison) findPauses() {
-	if !c.Wall.Beyond || !c.both(func(r *Run) bool { return r.Lines > 1 }) || c.explained() || c.lessAtATime() {
+	if !c.Wall.Beyond || !c.both(func(r *Run) bool { return r.Lines > 1 }) || c.explained() || c.Busier != nil || c.lessAtATime() {
 		return
 	}
 	keys := map[string]bool{}

@@ -28,6 +28,7 @@ type stat struct {
 	count  uint64
 	wall   int64  // of all, from start to end
 	self   int64  // without what is inside
+	delay  int64  // the wait for a processor
 	chain  int64  // the part of the wall time of the run
 	inside uint64 // intervals inside
 	failed uint64
@@ -119,6 +120,7 @@ func (m *item) enter(t *intervals.Tree, n *intervals.Node, within bool) {
 	}
 	self, parallel := own(t, n)
 	m.self = sum(m.self, self)
+	m.delay = sum(m.delay, n.Delay)
 	m.sequential = m.sequential && !parallel
 	if n.Failed {
 		m.failed++
@@ -196,6 +198,7 @@ func (m *item) unite(o *item) {
 func (s *stat) add(o *stat) {
 	s.count += o.count
 	s.wall, s.self, s.chain = sum(s.wall, o.wall), sum(s.self, o.self), sum(s.chain, o.chain)
+	s.delay = sum(s.delay, o.delay)
 	s.failed, s.ended = s.failed+o.failed, s.ended+o.ended
 	if o.failed > 0 {
 		s.status, s.signal = o.status, o.signal

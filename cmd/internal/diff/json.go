@@ -30,6 +30,7 @@ func (s *show) appendJSON(b []byte) []byte {
 	f.Add("left_out", left)
 	f.Add("compared", s.Compared)
 	f.Add("notes", append([]string{}, s.Notes...))
+	f.Add("busier", s.Busier != nil)
 	return f.AppendJSON(b)
 }
 
@@ -44,8 +45,11 @@ func (s *show) raw(list []piece) string {
 
 func runFields(side string, r *compare.Run) (f output.Fields) {
 	status, signal, state := -1, 0, ""
+	delay, waited := int64(0), 0.
 	if c := r.Command; c != nil {
 		status, signal = c.Status, c.Signal
+		busy, _ := c.Busy()
+		delay, waited = c.Delay, busy.Waited
 		state = [...]string{"ended", "replaced", "running", "lost"}[c.State]
 	}
 	f.Add("kind", "run")
@@ -59,6 +63,8 @@ func runFields(side string, r *compare.Run) (f output.Fields) {
 	f.Add("events", r.Events)
 	f.Add("lost", r.Lost)
 	f.Add("unsound", r.Unsound)
+	f.Add("run_delay_ns", delay)
+	f.Add("waited", waited)
 	return f
 }
 

@@ -105,6 +105,9 @@ func (s *show) result() []piece {
 		return append(within(s.Cause), said("; "+lasted(w)))
 	default:
 		add(said(lasted(w)))
+		if s.Busier != nil {
+			return append(list, s.busier()...)
+		}
 	}
 	if c := s.Cause; c != nil {
 		add(said(": "))
@@ -118,6 +121,20 @@ func (s *show) result() []piece {
 		add(said("; "), name(old), said(" is now "), name(new))
 	}
 	return list
+}
+
+// busier says that other processes of the machine changed the wall time, and what else did.
+func (s *show) busier() []piece {
+	words := "busier"
+	if s.Wall.By() < 0 {
+		words = "less busy"
+	}
+	list := []piece{said(": the machine was " + words + ": " + output.Percent(s.Busier.New) + " of the wall time waited for a processor instead of " +
+		output.Percent(s.Busier.Old))}
+	if s.Cause == nil {
+		return list
+	}
+	return append(append(list, said("; ")), within(s.Cause)...)
 }
 
 // lasted returns how the wall time changed.

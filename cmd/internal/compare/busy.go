@@ -74,4 +74,16 @@ func (c *comparison) waitedFor(m *matched, t *Change) bool {
 	return !without.Beyond || (without.By() > 0) != (t.By() > 0) || rest*abs(without.By()) <= abs(t.By())
 }
 
+// worked reports whether what commands and spans did without the wait for a processor explains half of the
+// change of the wall time: then that is the cause.
+func (c *comparison) worked() bool {
+	worked := 0.
+	for _, d := range c.Differences {
+		if d.item != nil && !d.First && d.Known {
+			worked += float64(bounded(c.effect(d.item, undelayed), d.Effect))
+		}
+	}
+	return 2*worked/float64(c.Wall.By()) >= 1
+}
+
 func undelayed(s *stat) int64 { return max(s.self-s.delay, 0) }

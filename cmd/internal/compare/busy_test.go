@@ -45,6 +45,7 @@ func TestBusier(t *testing.T) {
 		{"less busy", [4]int64{500, 500, 1000, 1500}, quiet, true, 2, ""},
 		{"one waited", quiet, [4]int64{500, 500, 5, 1500}, true, 1, ""},
 		{"work, too", quiet, [4]int64{1000, 500, 1000, 1500}, true, 1, "command slower cc a.c 1495;"},
+		{"as much work as wait", [4]int64{500, 1500, 5, 5}, [4]int64{1500, 500, 1000, 1000}, false, 0, "command slower cc a.c 1990;"},
 		{"more work than wait", quiet, [4]int64{3000, 500, 1000, 1000}, false, 0, "command slower cc a.c 3495;command slower cc b.c 995;"},
 		{"work alone", quiet, [4]int64{1500, 500, 5, 5}, false, 0, "command slower cc a.c 1000;"},
 		{"as busy as before", [4]int64{500, 500, 1000, 1000}, [4]int64{1500, 500, 1000, 1000}, false, 0, "command slower cc a.c 1000;"},
@@ -59,5 +60,28 @@ func TestBusier(t *testing.T) {
 		if r := Compare(golden, []*Run{busyBuild(tt.old[0], tt.old[1], tt.old[2], tt.old[3]).run(golden)}, []*Run{busyBuild(tt.new[0], tt.new[1], tt.new[2], tt.new[3]).run(golden)}); r.Busier != nil || r.Differ() {
 			t.Errorf("%s: what happened differs: %+v", tt.name, r)
 		}
+	}
+}
+
+// What waited beside the cause is not the cause.
+func TestBusierBeside(t *testing.T) {
+	o := defaults()
+	// Both at the same time: one sleeps, the other waits for a processor.
+	build := func(sleep, wait int64) *Run {
+		s := &script{}
+		end := max(sleep, wait)
+		s.exec(0, 1, "make")
+		s.fork(0, 1, 2)
+		s.fork(0, 1, 3)
+		s.exec(0, 2, "sleep")
+		s.exec(0, 3, "cc")
+		s.add(wait, posixtrace.EventProcExit, 3, (&posixtrace.ExitData{RunDelay: time.Duration(wait) * time.Millisecond, Processors: 2}).Append(nil))
+		s.exit(sleep, 2, 0)
+		s.add(end+1, posixtrace.EventProcExit, 1, (&posixtrace.ExitData{Processors: 2, Others: time.Minute}).Append(nil))
+		return s.run(o)
+	}
+	r := Compare(o, []*Run{build(200, 1)}, []*Run{build(1000, 900)})
+	if got := text(r); r.Busier != nil || got != "command slower sleep 800;" || !strings.Contains(strings.Join(r.Notes, "\n"), "waited for a processor in 90 % of the wall time instead of 0 %, too") {
+		t.Errorf("%s, busier %+v, notes %q", got, r.Busier, r.Notes)
 	}
 }

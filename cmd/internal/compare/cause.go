@@ -36,6 +36,9 @@ func (c *comparison) explains(d *Difference) float64 {
 // rank puts the differences in the order of what they did to the wall time, and finds the cause.
 func (c *comparison) rank() {
 	c.share()
+	if c.Busier != nil && c.worked() {
+		c.also, c.Busier = c.Busier, nil
+	}
 	if c.Wall.Beyond && c.Busier == nil && !c.explained() {
 		c.Parallel = c.lessAtATime()
 	}
@@ -217,6 +220,9 @@ func (c *comparison) lessAtATime() bool {
 func (c *comparison) note() {
 	add := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
 	names := [2]string{"old", "new"}
+	if c.also != nil {
+		add("the runs waited for a processor in %.0f %% of the wall time instead of %.0f %%, too", 100*c.also.New, 100*c.also.Old)
+	}
 	if used, ok := c.othersUsed(); ok {
 		add("other processes used %.0f %% of the machine's processors instead of %.0f %%", 100*used.New, 100*used.Old)
 	}

@@ -113,5 +113,6 @@ type comparison struct {
 	sides  [2][]*Run
 	items  []*matched // parents before children
 	tests  int        // times that may be found different
+	also   *Busier    // the machine was busier, but that is not the cause
 	labels *analysis.Labels
 }

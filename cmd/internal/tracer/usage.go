@@ -16,7 +16,7 @@ type usage struct {
 	syscall.Rusage
 	wanted     bool          // measure reads the rest
 	delay      time.Duration // of this thread alone: the kernel does not add up those that have ended
-	processors int           // that it might use
+	processors int           // that it might use; 0 if the delay is unknown
 }
 
 // measure reads what the kernel forgets when it has reported the end of a thread.
@@ -24,8 +24,11 @@ func (u *usage) measure(tid int) {
 	if !u.wanted {
 		return
 	}
-	_, u.delay = load.Delay(tid)
-	u.processors = load.Processors(tid)
+	var ran time.Duration
+	u.processors = 0
+	if ran, u.delay = load.Delay(tid); ran > 0 {
+		u.processors = load.Processors(tid)
+	}
 }
 
 // delayed adds the delay of a thread that has ended to that of its process.
@@ -43,7 +46,7 @@ func (t *tracer) delayed(pid int, by time.Duration) {
 // of the others.
 func (t *tracer) exitData(k *task, status syscall.WaitStatus, u *usage) posixtrace.ExitData {
 	d := posixtrace.NewExitData(status, &u.Rusage)
-	if u.delay > 0 {
+	if u.processors > 0 {
 		d.RunDelay, d.Processors = u.delay+t.delays[k.pid], u.processors
 	}
 	if k.pid == t.command {

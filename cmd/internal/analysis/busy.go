@@ -11,6 +11,21 @@ type machine struct {
 	used       int64 // processor time of all commands
 }
 
+// load adds what a command has used and has waited to that of its run. Those that a signal has ended with
+// the first command end just after it.
+func (p *processes) load(src *Source, at int64, c *Command) {
+	const after = int64(time.Second)
+	if !src.ended {
+		src.used, src.delay = sum(src.used, c.CPU), sum(src.delay, c.Delay)
+		return
+	}
+	for _, r := range p.runs {
+		if end := sum(max(r.Start, 0), r.Wall); r.Source == src && c.Start <= end && since(at, end) <= after {
+			r.Delay, r.used = sum(r.Delay, c.Delay), sum(r.used, c.CPU)
+		}
+	}
+}
+
 // Busy is how busy other processes kept the machine. One of the numbers is 0.
 type Busy struct {
 	Waited float64 // the part of the wall time that the run has lost because others had its processors

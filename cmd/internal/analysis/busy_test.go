@@ -55,28 +55,35 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A run has waited as long as all of its commands together. Its processor time has that of commands for
+// A run has waited as long as all of its commands together, also those that a signal has ended with it. Its processor time has that of commands for
 // which no process waited.
 func TestBusyOfAllCommands(t *testing.T) {
 	w := newLog(10, BySelf)
 	w.exec(0, 1, "/bin/sh")
 	w.fork(0, 1, 2)
 	w.exec(0, 2, "/bin/cc")
+	w.fork(0, 1, 3)
+	w.exec(0, 3, "/bin/sleep")
 	end := func(at int64, pid int, d posixtrace.ExitData) {
 		w.event(at, posixtrace.EventProcExit, pid, d.Append(nil))
 	}
 	end(900, 2, posixtrace.ExitData{User: 200 * time.Millisecond, RunDelay: 600 * time.Millisecond, Processors: 2})
+	w.fork(950, 1, 4)
 	end(1000, 1, posixtrace.ExitData{RunDelay: 100 * time.Millisecond, Processors: 2, Others: 2 * time.Second})
+	end(1100, 4, posixtrace.ExitData{RunDelay: 50 * time.Millisecond, Processors: 2}) // by the same signal
+	end(9000, 3, posixtrace.ExitData{RunDelay: 5 * time.Second, Processors: 2})       // in the background
 	w.a.Finish()
 	r := w.a.Runs()[0]
-	if b, ok := r.Busy(); !ok || math.Abs(b.Waited-.7) > .001 || r.Delay != 700*ms {
+	if b, ok := r.Busy(); !ok || math.Abs(b.Waited-.75) > .001 || r.Delay != 750*ms {
 		t.Errorf("%+v, %v, wait %d", b, ok, r.Delay)
 	}
 	list, _ := w.a.Commands()
 	if c := command(t, list, "cc"); c.Delay != 600*ms || !c.Starved() {
 		t.Errorf("wait of cc: %d, starved: %v", c.Delay, c.Starved())
 	}
-	if c := command(t, list, "sh"); c.Delay != 100*ms || c.Starved() {
-		t.Errorf("wait of sh: %d, starved: %v", c.Delay, c.Starved())
+	for _, c := range list {
+		if c.PID == 1 && (c.Delay != 100*ms || c.Starved()) {
+			t.Errorf("wait of sh: %d, starved: %v", c.Delay, c.Starved())
+		}
 	}
 }

@@ -125,7 +125,7 @@ func (p *processes) record(q *process, at int64, state State, d *posixtrace.Exit
 		c.Status, c.Signal = d.Status, d.Signal
 		c.CPU = max(sum(int64(d.User), int64(d.System))-q.cpu, 0)
 		c.Delay = int64(d.RunDelay)
-		q.src.used, q.src.delay = sum(q.src.used, c.CPU), sum(q.src.delay, c.Delay)
+		p.load(q.src, at, &c)
 		if d.MaxRSS > q.memory {
 			c.Memory = d.MaxRSS
 		}

@@ -42,7 +42,8 @@ func (d *delays) command(name string, args ...string) string {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil && cmd.ProcessState.ExitCode() > 1 { // 1: ptrace-diff found differences
+	// 1: ptrace-diff has found differences; 124: the time of ptrace-run was out
+	if status := cmd.ProcessState.ExitCode(); err != nil && status != 1 && status != 124 {
 		d.t.Fatalf("%s %q: %v\n%s%s", name, args, err, out, stderr.Bytes())
 	}
 	return string(out)
@@ -144,6 +145,13 @@ func TestStarvedRun(t *testing.T) {
 	text := d.command("ptrace-dump", "-s", "starved.trace")
 	if !busyLine.MatchString(text) || !regexp.MustCompile(`(?m)^command +wall +self +cpu +wait +memory +status$`).MatchString(text) {
 		t.Errorf("summary: %s", text)
+	}
+	// One that is ended with its child, which has waited, has waited, too.
+	stop := d.beside(5)
+	limited, _ := d.record("limited.trace", "-t", "1", "-e", "proc", "sh", "-c", d.program+" work 20000; :")
+	stop()
+	if limited.Waited < .3 {
+		t.Errorf("a run with a time limit: %+v", limited)
 	}
 	if calm, _ := d.record("again.trace", "-e", "proc", "sleep", "0.2"); calm.Waited > .19 {
 		t.Errorf("a command that sleeps has waited for a processor: %+v", calm)

@@ -7,8 +7,10 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // piece is a part of a sentence: our words, or untrusted text.
@@ -63,13 +65,17 @@ func (s *show) first() []piece {
 func partial(side string, runs []*compare.Run) string {
 	n, how := 0, ""
 	for _, r := range runs {
-		if r.Unsound != "" {
-			if n++; how != "" && how != r.Unsound {
-				how = "unfinished or damaged"
-			} else {
-				how = r.Unsound
-			}
+		if r.Unsound == "" {
+			continue
 		}
+		word := r.Unsound
+		if word == posixtrace.LogUnfinished.String() {
+			word = logfile.StateWord(posixtrace.LogUnfinished)
+		}
+		if n++; how != "" && how != word {
+			word = "incomplete or damaged"
+		}
+		how = word
 	}
 	switch {
 	case n == 0:

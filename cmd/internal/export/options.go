@@ -22,7 +22,7 @@ var Command = &cli.Command{
 	After: `Formats: ctf      Common Trace Format 1.8, a new directory, for babeltrace2
          otlp     lines of OTLP/JSON, for the OpenTelemetry Collector
          parquet  Apache Parquet: a file, or one for each log in DIR/
-Status: 0 done; 1 failed, or a log is unfinished or damaged; 2 usage error.
+Status: 0 done; 1 failed, or a log is incomplete or damaged; 2 usage error.
 
 Examples: ptrace-export --to=ctf -o build.ctf build.trace; babeltrace2 build.ctf
 `,

@@ -5,6 +5,14 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
+// StateWord returns the word for a state in a message. An unfinished log is called incomplete there.
+func StateWord(state posixtrace.LogState) string {
+	if state == posixtrace.LogUnfinished {
+		return "incomplete"
+	}
+	return state.String()
+}
+
 // Soundness returns why a log that was read to its end is not whole, or nil.
 func Soundness(name string, r *posixtrace.Reader) error {
 	state, err := r.State()
@@ -12,7 +20,7 @@ func Soundness(name string, r *posixtrace.Reader) error {
 	case posixtrace.LogFinished, posixtrace.LogLive:
 		return nil
 	}
-	text := "log is " + state.String()
+	text := "log is " + StateWord(state)
 	if err != nil {
 		text += ": " + cli.Reason(err)
 	}

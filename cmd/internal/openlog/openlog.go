@@ -163,7 +163,7 @@ func (l *Log) Soundness() error {
 		return err
 	}
 	state, _ := l.Reader.State()
-	text := l.Name + ": log is " + state.String()
+	text := l.Name + ": log is " + logfile.StateWord(state)
 	if err == nil {
 		text += ", but its "
 	} else {

@@ -204,12 +204,12 @@ func TestHostile(t *testing.T) {
 
 // An empty log, and one without a span, make a page.
 func TestNothing(t *testing.T) {
-	html, r := newRun().page(t, Facts{Name: "empty.trace", State: "unfinished", Warnings: []string{"empty.trace: log is unfinished"}})
+	html, r := newRun().page(t, Facts{Name: "empty.trace", State: "unfinished", Warnings: []string{"empty.trace: log is incomplete"}})
 	if len(r.Spans["start"])+len(r.Marks["time"])+len(r.Text)+len(r.Lanes["name"]) != 0 || r.Length != 0 {
 		t.Errorf("%+v", r)
 	}
-	if !strings.Contains(html, `<p class="warning">empty.trace: log is unfinished</p>`) {
-		t.Error("the page does not say that the log is unfinished")
+	if !strings.Contains(html, `<p class="warning">empty.trace: log is incomplete</p>`) {
+		t.Error("the page does not say that the log is incomplete")
 	}
 	w := newRun()
 	w.user(0, "tick", 7, 7, "")

@@ -73,7 +73,7 @@ func TestCutLoopLogKeepsNamesAndTimes(t *testing.T) {
 	for _, at := range []int{anchors[1], anchors[1] + 64, types[1], types[2] + size[2] - 8, types[len(types)-1], len(sound) - 8} {
 		for _, piped := range []bool{false, true} {
 			got, said, err := dump(sound[:at], piped)
-			if err == nil || !strings.Contains(said, "log is unfinished") {
+			if err == nil || !strings.Contains(said, "log is incomplete") {
 				t.Errorf("cut at %d: %v, %q", at, err, said)
 			}
 			if got != want {

@@ -435,7 +435,7 @@ func TestExportParquetLogs(t *testing.T) {
 
 	// Several logs in one file keep their order.
 	status, stderr := runExport(t, dir, env, append([]string{"-o", "all.parquet"}, logs...)...)
-	if status != 1 || !strings.Contains(stderr, "cut.trace: log is unfinished") {
+	if status != 1 || !strings.Contains(stderr, "cut.trace: log is incomplete") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	rows, metadata := readParquet(t, filepath.Join(dir, "all.parquet"))

@@ -85,7 +85,7 @@ func (c *contents) damage(off int64, what string, err error) {
 // unfinished records that the log ends at off without a seal.
 func (c *contents) unfinished(off int64, err error) {
 	if c.fault == nil {
-		c.fault = &Fault{off, "end without a seal", err}
+		c.fault = &Fault{off, noSeal, err}
 	}
 }
 

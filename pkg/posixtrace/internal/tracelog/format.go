@@ -182,7 +182,15 @@ type Fault struct {
 	Err    error
 }
 
-func (f *Fault) Error() string { return fmt.Sprintf("%s at %d: %v", f.What, f.Offset, f.Err) }
+// noSeal is what is wrong with a log that ends without a seal. Offset is the end of its sound part.
+const noSeal = "end without a seal"
+
+func (f *Fault) Error() string {
+	if f.What == noSeal {
+		return fmt.Sprintf("it ends at byte %d, the recorder was killed or the file was cut", f.Offset)
+	}
+	return fmt.Sprintf("%s at %d: %v", f.What, f.Offset, f.Err)
+}
 
 // Unwrap returns the reason.
 func (f *Fault) Unwrap() error { return f.Err }

@@ -26,7 +26,10 @@ type Span struct {
 	Open        uint64 // have not ended
 	Unmatched   uint64 // ends without a begin
 	Overlapping uint64 // pairs that may be wrong, which Times leaves out
+	Covered     int64  // the time in which at least one was open, if none is open at the end
+	Most        uint64 // that were open at a time
 
+	since int64 // when the first of those that are open began
 	used  bool
 	mixed bool // measured in several logs
 	src   uint32
@@ -43,6 +46,25 @@ func (r *Span) Source() int {
 func (r *Span) use(src *Source) {
 	r.mixed = r.mixed || r.used && r.src != src.index
 	r.used, r.src = true, src.index
+}
+
+// Parallel reports whether several spans ran at a time, so that their own time together is no part of
+// the time of the run.
+func (r *Span) Parallel() bool {
+	return r.Open == 0 && r.Most > 1 && r.Self-r.Covered > r.Covered/20
+}
+
+func (r *Span) open(at int64) {
+	if r.Open++; r.Open == 1 {
+		r.since = at
+	}
+	r.Most = max(r.Most, r.Open)
+}
+
+func (r *Span) close(at int64) {
+	if r.Open--; r.Open == 0 {
+		r.Covered = sum(r.Covered, since(at, r.since))
+	}
 }
 
 // spanType has the spans of one name.
@@ -136,7 +158,7 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 	}
 	o := s.new()
 	o.typ, o.row, o.at = t, s.rowOf(t, rec.Span, rec.Data), rec.UnixNano
-	o.row.Open++
+	o.row.open(rec.UnixNano)
 	if rec.Span != 0 {
 		o.src, o.pid, o.key = src.index, uint32(rec.PID), rec.Span
 		if rec.Parent != 0 {
@@ -150,7 +172,7 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 	}
 	th := s.threadOf(src, rec.PID, rec.TID)
 	if th == nil {
-		o.row.Open--
+		o.row.close(rec.UnixNano)
 		s.ignored++
 		s.release(o)
 		return
@@ -195,7 +217,7 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 		return
 	}
 	r := o.row
-	r.Open--
+	r.close(rec.UnixNano)
 	if status != 0 {
 		r.Failed++
 		if !o.failed {

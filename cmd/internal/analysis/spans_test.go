@@ -151,3 +151,34 @@ func TestManyOpen(t *testing.T) {
 		t.Errorf("%d measured, %d unmatched, %d ignored, %d open", r.Times.Count, r.Unmatched, w.a.IgnoredSpans(), r.Open)
 	}
 }
+
+// Spans that run at the same time have more time together than the run: how long at least one ran, and
+// how many at a time, is known.
+func TestParallelSpans(t *testing.T) {
+	w := newLog(1, BySelf)
+	for i := range uint64(10) {
+		w.keyed(int64(i), "work.begin", 1, 100+i, 0)
+		w.keyed(int64(10*i), "turn.begin", 1, 200+i, 0)
+		w.keyed(int64(10*i+10), "turn.end", 1, 200+i, 0)
+	}
+	for i := range uint64(10) {
+		w.keyed(100+int64(i), "work.end", 1, 100+i, 0)
+	}
+	w.keyed(110, "nest.begin", 1, 300, 0)
+	w.keyed(110, "nest.begin", 1, 301, 300)
+	w.keyed(120, "nest.end", 1, 301, 0)
+	w.keyed(120, "nest.end", 1, 300, 0)
+	w.keyed(110, "left.begin", 1, 400, 0)
+	w.keyed(110, "left.begin", 1, 401, 0)
+	w.keyed(120, "left.end", 1, 401, 0)
+	for name, want := range map[string]struct {
+		parallel bool
+		covered  int64
+		most     uint64
+	}{"work": {true, 109, 10}, "turn": {false, 100, 1}, "nest": {false, 10, 2}, "left": {false, 0, 2}} {
+		r := span(t, w.a, name)
+		if r.Parallel() != want.parallel || r.Covered/ms != want.covered || r.Most != want.most {
+			t.Errorf("%s: parallel %v, covered %d, most %d; want %v", name, r.Parallel(), r.Covered/ms, r.Most, want)
+		}
+	}
+}

@@ -37,11 +37,7 @@ func (s *show) headline() (list []line) {
 		if r.Step != "" {
 			what = "slowest step: "
 		}
-		after := ", " + s.part(r.Self, r.Source())
-		if r.Times.Count > 1 {
-			after += " in " + number(r.Times.Count)
-		}
-		list = append(list, line{before: what, subject: spanName(r), after: after})
+		list = append(list, line{before: what, subject: spanName(r), after: ", " + s.spanTime(r)})
 	}
 	list = append(list, busy(runs)...)
 	if p := s.longestPause(); p != nil {
@@ -120,6 +116,22 @@ func (s *show) part(ns int64, source int) string {
 		text += " (" + output.Percent(float64(ns)/float64(all)) + ")"
 	}
 	return text
+}
+
+// spanTime returns the time of spans in words. Of spans that ran at the same time, the part of the run
+// is that in which at least one ran.
+func (s *show) spanTime(r *analysis.Span) string {
+	in := ""
+	if r.Times.Count > 1 {
+		in = " in " + number(r.Times.Count)
+	}
+	switch all := s.Base(r.Source()); {
+	case r.Parallel():
+		return s.part(r.Covered, r.Source()) + in + ", up to " + number(r.Most) + " at a time, " + duration(r.Self) + " together"
+	case r.Most > 1 && all > 0 && r.Self-all > all/20: // some are open at the end
+		return duration(r.Self) + " together" + in + " at the same time"
+	}
+	return s.part(r.Self, r.Source()) + in
 }
 
 func (s *show) slowestCommand() *analysis.Command {

@@ -25,6 +25,10 @@ type Command struct {
 	// a command line.
 	StopAtOperand bool
 
+	// Groups makes each "--" behind an operand an operand: it stands between groups of them. The
+	// first "--" ends the options there, too.
+	Groups bool
+
 	// VerbFirst makes the first operand a verb. Options may follow it even if
 	// POSIXLY_CORRECT ends the options at the first operand.
 	VerbFirst bool
@@ -92,7 +96,7 @@ func (c *Command) execute(env *Env) error {
 	if c.VerbFirst && len(given) > 0 && !strings.HasPrefix(given[0], "-") {
 		verb, given = given[0], given[1:]
 	}
-	args, err := parse(opts, given, c.StopAtOperand || env.Getenv("POSIXLY_CORRECT") != "")
+	args, err := parse(opts, given, c.StopAtOperand || env.Getenv("POSIXLY_CORRECT") != "", c.Groups)
 	if err != nil {
 		return err
 	}

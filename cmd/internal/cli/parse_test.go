@@ -26,6 +26,7 @@ func TestParse(t *testing.T) {
 		in      string // arguments, separated by spaces; ~ is an empty one
 		want    string // the strict form, or "!" and the error
 		inOrder bool
+		groups  bool
 	}{
 		{in: "", want: "--"},
 		{in: "x y", want: "-- x y"},
@@ -64,6 +65,12 @@ func TestParse(t *testing.T) {
 		{in: "x -- -b", want: "-- x -b"},
 		{in: "x -- -b", want: "-- x -- -b", inOrder: true},
 		{in: "- -a", want: "-- - -a", inOrder: true},
+		{in: "x -a -- y -b", want: "--all= -- x -- y -b", groups: true},
+		{in: "-- x -- y", want: "-- x -- y", groups: true},
+		{in: "-- -- y", want: "-- -- y", groups: true},
+		{in: "-a -- y", want: "--all= -- y", groups: true},
+		{in: "x --", want: "-- x --", groups: true},
+		{in: "x -- -a", want: "-- x -- -a", inOrder: true, groups: true},
 		{in: "~ -a", want: "--all= -- ~"},
 		{in: "-n1 -n2", want: "--number=1 --number=2 --"},
 
@@ -91,7 +98,7 @@ func TestParse(t *testing.T) {
 		{in: "--inherit=", want: "!invalid argument '' for '--inherit'; valid: yes, no"},
 		{in: "---", want: "!unrecognized option '---'"},
 	} {
-		args, err := parse(testOptions, splitArgs(tt.in), tt.inOrder)
+		args, err := parse(testOptions, splitArgs(tt.in), tt.inOrder, tt.groups)
 		got := ""
 		if err != nil {
 			got = "!" + err.Error()
@@ -145,7 +152,7 @@ func FuzzArgs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, inOrder bool) {
 		argv := strings.Split(s, "\x00")
-		once, err := parse(testOptions, argv, inOrder)
+		once, err := parse(testOptions, argv, inOrder, false)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") && !strings.Contains(s, "\n") {
 				t.Fatalf("parse(%q): error of several lines: %v", argv, err)
@@ -163,7 +170,7 @@ func FuzzArgs(f *testing.F) {
 				words[i] = "--" + g.Name
 			}
 		}
-		twice, err := parse(testOptions, words, inOrder)
+		twice, err := parse(testOptions, words, inOrder, false)
 		if d := cmp.Diff(strict(once), strict(twice)); err != nil || d != "" {
 			t.Fatalf("parse(%q) a second time: %v\n%s", argv, err, d)
 		}

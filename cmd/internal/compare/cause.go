@@ -255,6 +255,9 @@ func (c *comparison) note() {
 		if short > 0 {
 			add("%d commands and spans of the %s side are compared in totals only: too many", short, names[side])
 		}
+		if n := programs(runs); n > 1 {
+			add("the runs of the %s side are of %d different programs", names[side], n)
+		}
 		other := c.sides[1-side]
 		if c.has(runs, func(r *Run) bool { return r.forks }) && !c.has(other, func(r *Run) bool { return r.forks }) {
 			add("only the %s side has commands that others started: was all recorded with ptrace-run -e proc?", names[side])
@@ -266,6 +269,17 @@ func (c *comparison) note() {
 			add("only the %s side has captured output: pauses are not compared", names[side])
 		}
 	}
+}
+
+// programs returns how many programs the first commands of runs are of.
+func programs(runs []*Run) int {
+	names := map[string]bool{}
+	for _, r := range runs {
+		if r.Command != nil {
+			names[r.Command.Program()] = true
+		}
+	}
+	return len(names)
 }
 
 func (c *comparison) has(runs []*Run, what func(*Run) bool) bool {

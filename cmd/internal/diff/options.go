@@ -14,13 +14,15 @@ import (
 // Command is ptrace-diff.
 var Command = &cli.Command{
 	Name:    "ptrace-diff",
-	Usage:   "[OPTION]... OLD NEW\n[OPTION]... --old=LOG... --new=LOG...",
+	Usage:   "[OPTION]... OLD NEW\n[OPTION]... OLD... -- NEW...",
+	Groups:  true,
 	Brief:   "Compare two runs, or two groups of runs, by their trace logs (POSIX Trace, not ptrace(2)).",
 	Options: optionTable,
-	After: `OLD and NEW are logs; one of them may be - for standard input.
+	After: `OLD and NEW are logs, or directories of logs; - is standard input, once.
 Status: 0 no difference beyond the thresholds, 1 differences, 2 trouble.
 
 Examples: ptrace-diff good.trace bad.trace || echo slower
+          ptrace-diff old/*.trace -- new/*.trace
 `,
 	FailStatus: troubleStatus,
 	Run:        diff,
@@ -33,8 +35,8 @@ const (
 )
 
 var optionTable = []cli.Option{
-	{Long: "old", Arg: "LOG", Help: "a log of the old group; may be repeated"},
-	{Long: "new", Arg: "LOG", Help: "a log of the new group; may be repeated"},
+	{Long: "old", Arg: "LOG", Help: "log or directory of the old group; may be repeated"},
+	{Long: "new", Arg: "LOG", Help: "log or directory of the new group; may be repeated"},
 	{Long: "threshold", Arg: "PERCENT[,DUR]", Help: "ignore differences of times below this part, or this duration (10%,50ms)", Excludes: cli.Excludes("golden")},
 	{Long: "golden", Help: "compare what happened, not how long it took"},
 	{Long: "top", Arg: "N", Help: "show N differences, 0 for all (20)"},
@@ -99,25 +101,18 @@ func readOptions(args *cli.Args) (opt *options, err error) {
 	return opt, err
 }
 
-// readLogs returns the logs of both sides.
+// separator stands between the groups.
+const separator = "--"
+
+// readLogs returns the operands of both sides: logs, and directories of logs.
 func readLogs(args *cli.Args) (logs [2][]string, err error) {
 	logs = [2][]string{args.All("old"), args.All("new")}
-	grouped := len(logs[0])+len(logs[1]) > 0
-	switch n := len(args.Operands); {
-	case grouped && n > 0:
-		return logs, cli.Usagef("extra operand '%s': --old and --new name the logs", args.Operands[0])
-	case grouped && len(logs[0]) == 0:
-		return logs, cli.Usagef("--new needs --old")
-	case grouped && len(logs[1]) == 0:
-		return logs, cli.Usagef("--old needs --new")
-	case !grouped && n == 0:
-		return logs, cli.Usagef("missing operand: two logs")
-	case !grouped && n == 1:
-		return logs, cli.Usagef("missing operand after '%s'", args.Operands[0])
-	case n > 2:
-		return logs, cli.Usagef("extra operand '%s'; --old and --new compare groups of runs", args.Operands[2])
-	case !grouped:
-		logs = [2][]string{{args.Operands[0]}, {args.Operands[1]}}
+	if len(logs[0])+len(logs[1]) == 0 {
+		if logs, err = sides(args.Operands); err != nil {
+			return logs, err
+		}
+	} else if err := onlyOptions(logs, args.Operands); err != nil {
+		return logs, err
 	}
 	if slices.Contains(logs[0], "") || slices.Contains(logs[1], "") {
 		return logs, cli.Usagef("the name of a log is empty")
@@ -126,10 +121,46 @@ func readLogs(args *cli.Args) (logs [2][]string, err error) {
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
 		return logs, cli.Usagef("only one log can be standard input")
 	}
-	if len(names) > maxLogs {
-		return logs, cli.Usagef("more than %d logs", maxLogs)
-	}
 	return logs, nil
+}
+
+// sides divides operands: OLD NEW, or OLD... -- NEW...
+func sides(operands []string) (logs [2][]string, err error) {
+	if i := slices.Index(operands, separator); i >= 0 {
+		logs = [2][]string{operands[:i], operands[i+1:]}
+		switch {
+		case i == 0:
+			err = cli.Usagef("missing operand before '--': a log of the old group")
+		case len(logs[1]) == 0:
+			err = cli.Usagef("missing operand after '--': a log of the new group")
+		case slices.Contains(logs[1], separator):
+			err = cli.Usagef("extra operand '--': there are two groups")
+		}
+		return logs, err
+	}
+	switch len(operands) {
+	case 0:
+		return logs, cli.Usagef("missing operand: two logs")
+	case 1:
+		return logs, cli.Usagef("missing operand after '%s'", operands[0])
+	case 2:
+		return [2][]string{operands[:1], operands[1:]}, nil
+	}
+	return logs, cli.Usagef("extra operand '%s'; -- stands between groups of runs", operands[2])
+}
+
+// onlyOptions returns a usage error unless --old and --new name all logs.
+func onlyOptions(logs [2][]string, operands []string) error {
+	operands = slices.DeleteFunc(slices.Clone(operands), func(s string) bool { return s == separator })
+	switch {
+	case len(operands) > 0:
+		return cli.Usagef("extra operand '%s': --old and --new name the logs", operands[0])
+	case len(logs[0]) == 0:
+		return cli.Usagef("--new needs --old")
+	case len(logs[1]) == 0:
+		return cli.Usagef("--old needs --new")
+	}
+	return nil
 }
 
 // maxLogs bounds the number of logs.

@@ -3,8 +3,10 @@ package diff
 import (
 	"io"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -24,15 +26,30 @@ type log struct {
 // openLogs opens the logs of both sides. It reports all that cannot be opened.
 func openLogs(env *cli.Env, names [2][]string) (logs [2][]*log, err error) {
 	ok := true
+	fault := func(err error) {
+		env.Warn(err)
+		ok = false
+	}
+	opened := 0
 	for side := range names {
-		for _, name := range names[side] {
-			l, err := openLog(env, name)
+		for _, operand := range names[side] {
+			list, err := logsOf(operand)
 			if err != nil {
-				env.Warn(err)
-				ok = false
+				fault(err)
 				continue
 			}
-			logs[side] = append(logs[side], l)
+			for _, name := range list {
+				if opened++; opened > maxLogs {
+					closeLogs(logs)
+					return logs, cli.Failf("more than %d logs", maxLogs)
+				}
+				l, err := openLog(env, name)
+				if err != nil {
+					fault(err)
+					continue
+				}
+				logs[side] = append(logs[side], l)
+			}
 		}
 	}
 	if !ok {
@@ -42,9 +59,20 @@ func openLogs(env *cli.Env, names [2][]string) (logs [2][]*log, err error) {
 	return logs, nil
 }
 
+// logsOf returns the logs that an operand names: one, or those of a directory.
+func logsOf(operand string) ([]string, error) {
+	if st, err := os.Stat(operand); operand == "-" || err != nil || !st.IsDir() {
+		return []string{operand}, nil
+	}
+	return openlog.Directory(operand)
+}
+
 func openLog(env *cli.Env, name string) (*log, error) {
 	in, err := openlog.Open(env, name)
 	if err != nil {
+		if len(name) > 1 && strings.HasPrefix(name, "-") {
+			err = cli.WithHint(err, "options stand before --")
+		}
 		return nil, err
 	}
 	return &log{Log: in}, nil

@@ -406,8 +406,8 @@ complete -c ptrace-dump -s V -l version -d 'show the version and exit'
 complete -c ptrace-dump -F -a '(__posixtrace_streams)'
 
 complete -c ptrace-diff -e
-complete -c ptrace-diff -l old -r -F -d 'a log of the old group; may be repeated'
-complete -c ptrace-diff -l new -r -F -d 'a log of the new group; may be repeated'
+complete -c ptrace-diff -l old -r -F -d 'log or directory of the old group; may be repeated'
+complete -c ptrace-diff -l new -r -F -d 'log or directory of the new group; may be repeated'
 complete -c ptrace-diff -l threshold -r -f -d 'ignore differences of times below this part, or this duration (10%,50ms)'
 complete -c ptrace-diff -l golden -d 'compare what happened, not how long it took'
 complete -c ptrace-diff -l top -r -f -d 'show N differences, 0 for all (20)'

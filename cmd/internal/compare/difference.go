@@ -49,12 +49,15 @@ type Difference struct {
 	Effect int64  // on the wall time
 	Known  bool   // the effect is known
 	Time   Change // of itself, without what is inside; of what only one side has, all of it
+	Whole  Change // the medians of its time with what is inside, 0 if Time has all of it or nothing is known of it
 	Count  Change // how often
 	First  bool   // it is the first command
-	Inside uint64 // what only one side has: commands and spans inside
-	Status int    // of a failure, -1 unknown
-	Signal int
-	Ended  bool // of Fails and Succeeds: on the other side it ended with status 0
+	// Overlap: several ran at the same time. Their times together exceed that of a run.
+	Overlap bool
+	Inside  uint64 // what only one side has: commands and spans inside
+	Status  int    // of a failure, -1 unknown
+	Signal  int
+	Ended   bool // of Fails and Succeeds: on the other side it ended with status 0
 
 	weight float64
 	item   *matched

@@ -57,6 +57,9 @@ func (c *comparison) find() {
 	c.findTotals()
 	c.findCalls()
 	c.findPauses()
+	for _, d := range c.Differences {
+		d.Overlap = d.Time.Old > c.Wall.Old || d.Time.New > c.Wall.New
+	}
 }
 
 // whole compares the runs themselves.
@@ -70,6 +73,7 @@ func (c *comparison) whole() {
 		c.Running[side] = float64(median(running[side])) / 1000
 	}
 	c.Wall = c.times(walls[Old], walls[New])
+	c.see(&c.Wall, walls[Old], walls[New])
 	if c.Golden {
 		c.Wall.Beyond = false
 	}
@@ -109,7 +113,7 @@ func (c *comparison) item(m *matched) {
 		c.Waited++
 		return
 	}
-	d.Time, d.Known, d.Effect = t, true, bounded(c.effect(m, chain), t.By())
+	d.Time, d.Whole, d.Known, d.Effect = t, c.wholeTime(m), true, bounded(c.effect(m, chain), t.By())
 	d.How = Slower
 	if t.By() < 0 {
 		d.How = Faster
@@ -121,6 +125,11 @@ func (c *comparison) item(m *matched) {
 		}
 	}
 	c.Differences = append(c.Differences, d)
+}
+
+// wholeTime returns the time of an item with what is inside.
+func (c *comparison) wholeTime(m *matched) Change {
+	return Change{Old: median(c.values(m, Old, wall)), New: median(c.values(m, New, wall))}
 }
 
 // effect returns what an item did to the wall time.
@@ -208,7 +217,7 @@ func (c *comparison) failure(d *Difference) bool {
 			d.Status, d.Signal = int(s.status), int(s.signal)
 		}
 	}
-	d.Time = c.times(c.values(d.item, Old, self), c.values(d.item, New, self))
+	d.Time, d.Whole = c.times(c.values(d.item, Old, self), c.values(d.item, New, self)), c.wholeTime(d.item)
 	d.Known, d.Effect = true, bounded(c.effect(d.item, chain), d.Time.By())
 	c.Differences = append(c.Differences, d)
 	return true
@@ -293,7 +302,7 @@ func (c *comparison) findTotals() {
 		if !t.Beyond || 2*abs(found[k]) > abs(t.By()) && (found[k] > 0) == (t.By() > 0) {
 			continue
 		}
-		d := &Difference{What: Program, How: Slower, Name: k.name, Time: t, Known: true, Effect: bounded(c.effect(m, chain), t.By()), kind: k.kind, Status: -1,
+		d := &Difference{What: Program, How: Slower, Name: k.name, Time: t, Whole: c.wholeTime(m), Known: true, Effect: bounded(c.effect(m, chain), t.By()), kind: k.kind, Status: -1,
 			Count: Change{Old: median(old), New: median(new)}}
 		if k.kind == analysis.SpanKind {
 			d.What = Spans

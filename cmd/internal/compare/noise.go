@@ -10,6 +10,8 @@ type Change struct {
 	Old, New             int64
 	OldSpread, NewSpread int64 // 0 for a single run
 	Beyond               bool  // the difference is beyond thresholds and noise
+	Seen                 int64 // of the wall time: a larger difference would be beyond both
+	Noisy                bool  // of the wall time: the noise hides differences that the thresholds would not
 }
 
 // By returns the difference of the medians.
@@ -72,9 +74,33 @@ func (c *comparison) standsOut(d *Change, old, new []int64) bool {
 	if 50*agree < 49*len(old)*len(new) {
 		return false
 	}
-	noise := max(float64(d.OldSpread), float64(d.NewSpread))
+	return math.Abs(float64(d.New)-float64(d.Old)) > c.noise(d)
+}
+
+// noise returns the difference above which one is more than the spread within the groups.
+func (c *comparison) noise(d *Change) float64 {
 	factor := 1.5 + math.Sqrt(math.Log(float64(max(c.tests, 1))))
-	return math.Abs(float64(d.New)-float64(d.Old)) > factor*noise
+	return factor * max(float64(d.OldSpread), float64(d.NewSpread))
+}
+
+// see finds which difference would be beyond thresholds and noise, if the new runs varied as they do
+// and all were slower by some time, or all faster.
+func (c *comparison) see(d *Change, old, new []int64) {
+	thresholds := max(c.Percent/100*float64(d.Old), float64(c.Least))
+	seen := thresholds
+	if len(old)+len(new) > 2 {
+		var gaps []float64 // from each old run to each new one, if the medians were equal
+		for _, x := range old {
+			for _, y := range new {
+				gaps = append(gaps, float64(y-d.New)-float64(x-d.Old))
+			}
+		}
+		slices.Sort(gaps)
+		few := len(gaps) - (49*len(gaps)+49)/50 // as many pairs may differ in the other direction
+		apart := max(-gaps[few], gaps[len(gaps)-1-few])
+		seen = max(seen, c.noise(d), apart)
+	}
+	d.Seen, d.Noisy = int64(math.Ceil(min(seen, 1<<62))), seen > thresholds
 }
 
 // counts reports whether numbers of both groups differ in all runs: the smallest of one is larger

@@ -115,3 +115,57 @@ func TestNoise(t *testing.T) {
 		t.Errorf("of %d trials, %d report a difference twice or more; %d of %d slow builds found", trials, failed, found, trials)
 	}
 }
+
+// What Seen says holds: a larger difference of the medians is beyond thresholds and noise, in either
+// direction, and a smaller one is not in at least one of them.
+func TestSeen(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		group := func() (list []int64) {
+			base, width := 1+r.Int64N(2e9), 1+r.Int64N(1<<r.IntN(31))
+			for range 1 + r.IntN(9) {
+				list = append(list, base+r.Int64N(width))
+			}
+			return list
+		}
+		old, new := group(), group()
+		c := &comparison{Options: defaults(), tests: 1 + r.IntN(500)}
+		d := c.times(old, new)
+		c.see(&d, old, new)
+		beyond := func(by int64) bool {
+			shifted := make([]int64, len(new))
+			for i, v := range new {
+				shifted[i] = v - d.New + d.Old + by
+			}
+			got := c.times(old, shifted)
+			return got.Beyond
+		}
+		if !beyond(d.Seen+1) || d.Seen+1 < d.Old && !beyond(-d.Seen-1) {
+			t.Fatalf("%v, %v: a difference of more than %d is not seen", old, new, d.Seen)
+		}
+		if least := max(d.Seen-2, 1); beyond(least) && beyond(-least) {
+			t.Fatalf("%v, %v: a difference of %d is seen, too, not only %d", old, new, least, d.Seen)
+		}
+		if by := max(d.By(), -d.By()); !d.Beyond && d.Noisy && by > d.Seen {
+			t.Fatalf("%v, %v: differ by %d, more than %d, and that is not beyond", old, new, by, d.Seen)
+		}
+		if limit := int64(max(float64(d.Old)/DefaultPercent, float64(DefaultLeast))); !d.Noisy && d.Seen > limit+1 {
+			t.Fatalf("%v, %v: noisy is %v: %d, thresholds %d", old, new, d.Noisy, d.Seen, limit)
+		}
+	}
+	for _, tt := range []struct {
+		old, new []int64
+		seen     int64
+		noisy    bool
+	}{
+		{ms(100), ms(900), ms(50)[0], false},
+		{ms(2000), ms(900), ms(200)[0], false},
+		{ms(100, 101), ms(101, 102), ms(50)[0], false},
+	} {
+		c := &comparison{Options: defaults(), tests: 10}
+		d := c.times(tt.old, tt.new)
+		if c.see(&d, tt.old, tt.new); d.Seen != tt.seen || d.Noisy != tt.noisy {
+			t.Errorf("%v, %v: sees %d, noisy %v", tt.old, tt.new, d.Seen, d.Noisy)
+		}
+	}
+}

@@ -146,6 +146,8 @@ func (s *show) busier() []piece {
 // lasted returns how the wall time changed.
 func lasted(w *compare.Change) string {
 	switch {
+	case !w.Beyond && w.Noisy:
+		return "as long as before within the noise of the runs, " + took(w.New) + " ± " + took(w.NewSpread) + ", before " + took(w.Old) + " ± " + took(w.OldSpread)
 	case !w.Beyond:
 		return "as long as before, " + took(w.New)
 	case w.By() > 0:
@@ -168,6 +170,10 @@ func (s *show) nothing() []piece {
 	if s.Golden {
 		return []piece{said("no difference: " + cli.Plural(uint64(s.Compared), "thing", "things") + " compared")}
 	}
+	if w := &s.Wall; w.Noisy {
+		return []piece{said("no difference beyond the noise of the runs: " + took(w.New) + " ± " + took(w.NewSpread) + ", before " +
+			took(w.Old) + " ± " + took(w.OldSpread) + "; one of more than " + took(w.Seen) + " would be seen")}
+	}
 	return []piece{said("no difference beyond " + strconv.FormatFloat(s.Percent, 'g', -1, 64) + " % and " + took(int64(s.Least)) + ": " +
 		took(s.Wall.New) + ", before " + took(s.Wall.Old))}
 }
@@ -178,15 +184,20 @@ func about(d *compare.Difference) []piece {
 	t := &d.Time
 	switch d.How {
 	case compare.Slower, compare.Faster:
-		words := " took " + took(t.By()) + " longer"
-		if d.How == compare.Faster {
-			words = " took " + took(-t.By()) + " less"
+		words := " took "
+		if ownTime(d) {
+			words = " itself took "
 		}
-		return append(subject, said(words+": "+took(t.New)+" instead of "+took(t.Old)+calls(d)))
+		if d.How == compare.Faster {
+			words += took(-t.By()) + " less"
+		} else {
+			words += took(t.By()) + " longer"
+		}
+		return append(subject, said(words+times(d)+calls(d)))
 	case compare.More, compare.Fewer:
-		words := fmt.Sprintf(" %s instead of %d", verb(d, "ran "+times(d.Count.New), "is there "+times(d.Count.New)), d.Count.Old)
+		words := fmt.Sprintf(" %s instead of %d", verb(d, "ran "+often(d.Count.New), "is there "+often(d.Count.New)), d.Count.Old)
 		if t.Beyond {
-			words += ": " + took(t.New) + " instead of " + took(t.Old)
+			words += times(d) + overlap(d)
 		}
 		return append(subject, said(words))
 	case compare.Added:
@@ -222,7 +233,27 @@ func verb(d *compare.Difference, runs, is string) string {
 	return runs
 }
 
-func times(n int64) string {
+// ownTime reports whether the time of a difference is a part of the time of the thing, worth saying.
+func ownTime(d *compare.Difference) bool {
+	part := func(own, whole int64) bool { return whole-own >= max(whole/20, 1) }
+	return part(d.Time.Old, d.Whole.Old) || part(d.Time.New, d.Whole.New)
+}
+
+// times returns the new time and the old one, as parts of the whole time of the thing.
+func times(d *compare.Difference) string {
+	of := func(own, whole int64, its string) string {
+		switch {
+		case !ownTime(d):
+			return took(own)
+		case whole-own < max(whole/20, 1):
+			return "all of " + its + took(whole)
+		}
+		return took(own) + " of " + its + took(whole)
+	}
+	return ": " + of(d.Time.New, d.Whole.New, "its ") + " instead of " + of(d.Time.Old, d.Whole.Old, "")
+}
+
+func often(n int64) string {
 	if n == 1 {
 		return "once"
 	}
@@ -255,15 +286,24 @@ func subject(d *compare.Difference) []piece {
 	return []piece{name(d.Name)}
 }
 
-// calls returns how many calls or commands a time is of.
+// calls returns how many calls, commands or spans a time is of.
 func calls(d *compare.Difference) string {
-	if d.What != compare.SystemCall && d.What != compare.Program && d.What != compare.Spans {
+	several := d.What == compare.SystemCall || d.What == compare.Program || d.What == compare.Spans
+	if !several && max(d.Count.Old, d.Count.New) <= 1 {
 		return ""
 	}
 	if d.Count.Old == d.Count.New || d.How == compare.Added {
-		return " in " + strconv.FormatInt(d.Count.New, 10)
+		return " in " + strconv.FormatInt(d.Count.New, 10) + overlap(d)
 	}
-	return fmt.Sprintf(" in %d instead of %d", d.Count.New, d.Count.Old)
+	return fmt.Sprintf(" in %d instead of %d", d.Count.New, d.Count.Old) + overlap(d)
+}
+
+// overlap says why the time of several things exceeds that of the run.
+func overlap(d *compare.Difference) string {
+	if d.Overlap {
+		return " at the same time"
+	}
+	return ""
 }
 
 func inside(d *compare.Difference) string {

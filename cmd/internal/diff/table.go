@@ -17,10 +17,10 @@ var columns = []struct {
 	{"effect", drawn.Right, func(s *show, d *compare.Difference) string { return s.effect(d) }},
 	{"change", drawn.Left, func(_ *show, d *compare.Difference) string { return string(d.How) }},
 	{"old", drawn.Right, func(s *show, d *compare.Difference) string {
-		return s.value(d, compare.Old, d.Time.Old, d.Time.OldSpread)
+		return s.value(d, compare.Old, d.Time.Old, d.Whole.Old, d.Time.OldSpread)
 	}},
 	{"new", drawn.Right, func(s *show, d *compare.Difference) string {
-		return s.value(d, compare.New, d.Time.New, d.Time.NewSpread)
+		return s.value(d, compare.New, d.Time.New, d.Whole.New, d.Time.NewSpread)
 	}},
 	{"times", drawn.Right, func(_ *show, d *compare.Difference) string { return counted(d) }},
 	{"what", drawn.Left, func(_ *show, d *compare.Difference) string { return string(d.What) }},
@@ -31,8 +31,12 @@ var columns = []struct {
 // untrusted is the index of the first column with untrusted text.
 const untrusted = 6
 
-// value returns a time, with its spread, or how what fails on one side ended.
-func (s *show) value(d *compare.Difference, side compare.Side, ns, spread int64) string {
+// value returns a time, with its spread and the whole time that it is a part of, or how what fails on one side ended.
+func (s *show) value(d *compare.Difference, side compare.Side, ns, whole, spread int64) string {
+	of := ""
+	if ownTime(d) {
+		of = " of " + took(whole)
+	}
 	switch {
 	case d.How == compare.Fails && side == compare.New, d.How == compare.Succeeds && side == compare.Old:
 		return ending(d)
@@ -43,9 +47,9 @@ func (s *show) value(d *compare.Difference, side compare.Side, ns, spread int64)
 	case s.Golden || d.Time == (compare.Change{}):
 		return "-"
 	case spread > 0:
-		return took(ns) + " ± " + took(spread)
+		return took(ns) + " ± " + took(spread) + of
 	}
-	return took(ns)
+	return took(ns) + of
 }
 
 // counted returns how often there is something.

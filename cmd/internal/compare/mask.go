@@ -3,6 +3,8 @@ package compare
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/tempname"
 )
 
 // mask replaces what differs from run to run in the text of a label: temporary files, process ids,
@@ -10,8 +12,8 @@ import (
 func mask(s string, pids map[int32]bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		if name, n := temporary(s[i:]); n > 0 && (i == 0 || !isWord(s[i-1])) {
-			b.WriteString(name)
+		if dir, n := tempname.Path(s[i:]); n > 0 && (i == 0 || !isWord(s[i-1])) {
+			maskPath(&b, s[i:i+n], dir, pids)
 			i += n
 			continue
 		}
@@ -49,34 +51,30 @@ func isWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= utf8.RuneSelf
 }
 
-// temporaryDirs are where programs put temporary files. Only the first name after one is random.
-var temporaryDirs = []string{"/tmp/", "/var/tmp/", "/dev/shm/", "/dev/fd/"}
-
-// temporary returns what stands for the path of a temporary file at the start of s, and the length
-// of that in s. The end of a name tells what the file is: .s, .o.
-func temporary(s string) (name string, n int) {
-	if s[0] != '/' {
-		return "", 0
-	}
-	for _, dir := range temporaryDirs {
-		if !strings.HasPrefix(s, dir) {
+// maskPath appends what stands for a path in a temporary directory, whose length is dir. A random name has
+// only its extension left, which tells what the file is: .s, .o.
+func maskPath(b *strings.Builder, path string, dir int, pids map[int32]bool) {
+	names := strings.Split(path[dir:], "/")
+	for i, name := range names {
+		first := i == 0 || tempname.IsDirectory(names[i-1])
+		switch {
+		case first && tempname.Random(name), tempname.Surely(name), path[:dir] == descriptors:
+			if i > 0 {
+				b.WriteByte('/')
+			}
+			b.WriteString("@tmp" + tempname.Extension(name))
 			continue
+		case i == 0:
+			b.WriteString(path[:dir])
+		default:
+			b.WriteByte('/')
 		}
-		n = len(dir)
-		for n < len(s) && !strings.ContainsRune("/ \t\n\"'\\:;,()<>|&=", rune(s[n])) {
-			n++
-		}
-		if n == len(dir) {
-			return "", 0
-		}
-		name := s[len(dir):n]
-		if dot := strings.LastIndexByte(name, '.'); dot >= 0 && len(name)-dot <= 5 && strings.Trim(name[dot+1:], "0123456789") != "" {
-			return "@tmp" + name[dot:], n
-		}
-		return "@tmp", n
+		b.WriteString(mask(name, pids))
 	}
-	return "", 0
 }
+
+// descriptors is the directory of descriptors, whose numbers depend on what else is open.
+const descriptors = "/dev/fd/"
 
 // maskWord returns what stands for a word of letters and digits.
 func maskWord(w string, proc bool, pids map[int32]bool) string {

@@ -82,6 +82,8 @@ func TestMask(t *testing.T) {
 		{"@tmp", "cp /tmp/tmp.8Gk3xT/a.c /var/tmp/b", "cp @tmp/a.c @tmp"},
 		{"@tmp", `"/tmp/TestX123/001/f":3`, `"@tmp/001/f":3`},
 		{"@tmp", "/tmp and /template/x", "/tmp and /template/x"},
+		{"@tmp", "/tmp/app.7btq/tmp.8Gk3xTzQ1a/x /tmp/build.log", "@tmp/@tmp/x @tmp"},
+		{"@tmp", "/dev/shm/sem.Xk29aZ, /run/user/1000/app.7btq, /private/var/tmp/x", "@tmp, @tmp, @tmp"},
 		{"@pid", "pid 4711, PID=12, sshd[99]: /proc/1/maps", "pid @pid, PID=@pid, sshd[@pid]: /proc/@pid/maps"},
 		{"@pid", "8080 of 4711000 by 4711 x4711", "8080 of 4711000 by @pid x4711"},
 		{"@date", "at 2026-11-20T10:12:00.123Z, 2026-11-20 and 2026/11/20 10:12:00 end", "at @date, @date and @date end"},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/tempname"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -22,7 +23,9 @@ type maskRule struct {
 // namedMasks are the masks that have names.
 var namedMasks = map[string][]struct{ find, put string }{
 	"@tmp": {
-		{`(?:/private)?(?:/var)?/tmp/[^/\s"'\\:;,()<>|&]+`, "@tmp"},
+		{tempname.Directories() + `/[^/\s"'\\:;,()<>|&]+`, "@tmp"},
+		// A random name inside of another one, in the forms of mktemp(1), Python, gcc and pytest.
+		{`(@tmp(?:/[^/\s"'\\:;,()<>|&]+)*/)(?:\.?tmp[-._]?[A-Za-z0-9_]{6,}|cc[A-Za-z0-9]{6}\.[a-z0-9.]+|pytest-[0-9]+)`, "${1}@tmp"},
 	},
 	"@pid": {
 		{`/proc/[0-9]+`, "/proc/@pid"},

@@ -296,7 +296,7 @@ func (a *Analysis) blame() {
 
 // Tolerated reports whether a command failed, and did not make the first command of its log fail.
 func (a *Analysis) Tolerated(c *Command) bool {
-	return c.Failed() && a.sources[c.Source].ended && !c.fate.counted()
+	return c.Failed() && Fate{c.fate, a.sources[c.Source]}.Tolerated()
 }
 
 // maxOutputs bounds the failures whose output is kept, the latest.

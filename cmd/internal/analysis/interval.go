@@ -33,7 +33,17 @@ type Interval struct {
 	CPU, Memory    int64                // of a command, as in Command
 	Delay          int64                // of a command, as in Command
 	Exit           *posixtrace.ExitData // of a command; nil if unknown
+	Fate           Fate                 // of a command that failed
 }
+
+// Fate is what becomes of the failure of a command. It is known when the analysis is finished.
+type Fate struct {
+	fate   *fate
+	source *Source
+}
+
+// Tolerated reports whether a command failed, and did not make the first command of its log fail.
+func (f Fate) Tolerated() bool { return f.fate != nil && f.source.ended && !f.fate.counted() }
 
 // Kind is what an interval is.
 type Kind uint8
@@ -218,7 +228,7 @@ func (b *observer) endProcess(q *process, at int64, state State, d *posixtrace.E
 		iv.Exit = &b.exit
 	}
 	if c != nil {
-		iv.CPU, iv.Memory, iv.Delay, iv.Failed = c.CPU, c.Memory, c.Delay, c.Failed()
+		iv.CPU, iv.Memory, iv.Delay, iv.Failed, iv.Fate = c.CPU, c.Memory, c.Delay, c.Failed(), Fate{c.fate, q.src}
 	}
 	b.report()
 }

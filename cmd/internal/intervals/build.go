@@ -54,7 +54,7 @@ func (b *Builder) Add(iv *analysis.Interval) {
 		Start: iv.Start, End: iv.End, Parent: None, First: None, Next: None,
 		Source: int32(iv.Source), PID: int32(iv.PID), TID: int32(iv.TID), Status: int32(iv.Status), Signal: int16(iv.Signal), Errno: int16(iv.Errno),
 		Kind: iv.Kind, State: iv.State, Failed: iv.Failed, Overlaps: iv.Overlaps, Forked: iv.Forked,
-		CPU: iv.CPU, Memory: iv.Memory, Delay: iv.Delay, Name: iv.Name, data: b.keep(iv.Data), id: iv.ID, parent: iv.Parent,
+		CPU: iv.CPU, Memory: iv.Memory, Delay: iv.Delay, Name: iv.Name, data: b.keep(iv.Data), fate: iv.Fate, id: iv.ID, parent: iv.Parent,
 	})
 	if iv.Kind == analysis.Process && len(iv.Data) > 0 {
 		b.labels.Add(iv.Data)
@@ -93,6 +93,7 @@ func (b *Builder) Tree(a *analysis.Analysis) *Tree {
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
 		n.Parent = t.around(n, t.find(n.parent, i))
+		n.Tolerated = n.fate.Tolerated()
 		if o := b.omitted[n.id]; o != nil {
 			n.Omitted, n.OmittedLongest, n.OmittedTime = o.count, o.longest, o.time
 		}

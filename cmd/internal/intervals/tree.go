@@ -29,7 +29,9 @@ type Node struct {
 	State    analysis.State
 	Failed   bool
 	Overlaps bool
-	Forked   bool
+	// Tolerated is set for a command that failed, and did not make the first command of its log fail.
+	Tolerated bool
+	Forked    bool
 
 	CPU, Memory int64
 	Delay       int64
@@ -42,6 +44,7 @@ type Node struct {
 	OmittedTime    int64
 
 	data       []byte
+	fate       analysis.Fate
 	id, parent uint64
 }
 

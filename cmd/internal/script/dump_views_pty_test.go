@@ -55,3 +55,46 @@ func TestViewsOnTerminal(t *testing.T) {
 		}
 	}
 }
+
+// On a terminal, the first line of the summary stays in view: of a log with more tables than there is room for,
+// all lines fit. A pipe gets all tables.
+func TestSummaryOnTerminal(t *testing.T) {
+	dir := t.TempDir()
+	traces, log := filepath.Join(dir, "traces"), filepath.Join(dir, "a.trace")
+	if err := os.Mkdir(traces, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "TERM=xterm", "NO_COLOR=", "COLUMNS=", "LINES=", "LC_ALL=C.UTF-8")
+	script := `for i in 1 2 3 4 5 6 7; do echo "line $i"; ptrace-event -r "job$i" true; ptrace-event "mark$i"; grep -q x /dev/null; done
+		echo "disk full" >&2; sh -c "exit 3"; exit 3`
+	run := exec.Command("ptrace-run", "-c", "-e", "proc", "-o", log, "--", "sh", "-c", script)
+	run.Env = env
+	if out, err := run.Output(); err == nil || run.ProcessState.ExitCode() != 3 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	dump := func(args ...string) *exec.Cmd {
+		cmd := exec.Command("ptrace-dump", append(args, log)...)
+		cmd.Env = env
+		return cmd
+	}
+	all, err := dump("-s").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(all), "\n")
+	for _, columns := range []uint16{40, 80, 200} {
+		shown := sgr.ReplaceAllString(onTerminal(t, columns, dump("-s")), "")
+		// A terminal of 25 lines, with a line for the next prompt.
+		if n := strings.Count(shown, "\n"); n > 24 || !strings.HasPrefix(shown, first[:20]) || !strings.Contains(shown, "disk full") {
+			t.Errorf("%d columns: %d lines:\n%s", columns, n, shown)
+		}
+		for line := range strings.Lines(shown) {
+			if w := twwidth.Width(strings.TrimSuffix(line, "\n")); w > int(columns) {
+				t.Errorf("%d columns: %d are used: %q", columns, w, line)
+			}
+		}
+	}
+	if n := strings.Count(string(all), "\n"); n < 40 || !strings.Contains(string(all), "\nmark7 ") {
+		t.Errorf("to a pipe: %d lines:\n%s", n, all)
+	}
+}

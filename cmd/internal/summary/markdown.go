@@ -30,8 +30,8 @@ func (s *show) appendMarkdown(b []byte) []byte {
 		b = append(append(b, l.after...), '\n')
 	}
 	tables := s.tables()
-	n := s.rows(len(tables), 0)
-	for _, t := range tables {
+	rows := s.room(tables, 0)
+	for i, t := range tables {
 		b = append(append(append(b, "\n#### "...), t.title...), "\n\n|"...)
 		for _, c := range t.columns {
 			b = append(append(append(b, ' '), strings.TrimPrefix(c, " ")...), " |"...)
@@ -46,7 +46,7 @@ func (s *show) appendMarkdown(b []byte) []byte {
 		}
 		b = append(b, '\n')
 		left, start := t.hidden+uint64(len(t.rows)), len(b)
-		for _, r := range t.rows[:min(len(t.rows), n)] {
+		for _, r := range t.rows[:rows[i]] {
 			if len(b)-start > tableRoom {
 				break
 			}

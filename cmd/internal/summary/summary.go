@@ -48,8 +48,6 @@ const (
 	mostKept = 1000
 	// pipedRows are the rows of each table where there is no terminal.
 	pipedRows = 20
-	// leastRows are those of a table on a small terminal.
-	leastRows = 3
 )
 
 // New returns an analysis for a summary.
@@ -88,20 +86,6 @@ type show struct {
 	*analysis.Analysis
 	*Options
 	lost uint64
-}
-
-// rows returns how many rows of each of n tables are shown.
-func (s *show) rows(n, headline int) int {
-	switch {
-	case s.Top > 0:
-		return s.Top
-	case s.Top == All:
-		return int(^uint(0) >> 1)
-	case s.Height == 0 || n == 0:
-		return pipedRows
-	}
-	const around = 3 // a header, an empty line, and the number of rows left out
-	return max((s.Height-headline-2-around*n)/n, leastRows)
 }
 
 // total returns the last line.

@@ -149,13 +149,36 @@ func TestMarkdownSize(t *testing.T) {
 	}
 }
 
-// The tables fit the height of a terminal.
+// On a terminal, the first line stays in view: all lines fit, and one is left for the prompt. Tables without
+// room are named, and with it each has three rows or more.
 func TestHeight(t *testing.T) {
-	for _, height := range []int{24, 50} {
-		out := hostileSummary(&Options{Top: Screen, Width: 80, Height: height})
-		if n := bytes.Count(out, []byte("\n")); n > max(height, 42) {
-			t.Errorf("%d lines on %d", n, height)
+	for height := 24; height <= 60; height++ {
+		out := string(hostileSummary(&Options{Top: Screen, Width: 80, Height: height}))
+		if n := strings.Count(out, "\n"); n > height-1 || n < height-8 {
+			t.Errorf("%d lines on %d:\n%s", n, height, out)
 		}
+		_, left, _ := strings.Cut(out, "; no room for ")
+		for _, name := range []string{"command", "program", "span", "pause", "event"} {
+			header := regexp.MustCompile("\n\n *" + name + " .*\n").FindStringIndex(out)
+			table, shown := "", header != nil
+			if shown {
+				table = out[header[1]:]
+			}
+			if shown == strings.Contains(left, name) {
+				t.Errorf("%d lines: %s, which is shown: %v; left out: %s", height, name, shown, left)
+			}
+			table, _, _ = strings.Cut(table, "\n\n")
+			if n := strings.Count(table, "\n"); shown && n < leastRows {
+				t.Errorf("%d lines: %s has %d rows:\n%s", height, name, n, out)
+			}
+		}
+		if shown := strings.Contains(out, "\n\ncommand "); !shown {
+			t.Errorf("%d lines: no commands:\n%s", height, out)
+		}
+	}
+	// What is asked for is shown, however many lines that takes.
+	if out := string(hostileSummary(&Options{Top: 20, Width: 80, Height: 24})); strings.Contains(out, "no room") || strings.Count(out, "\n") < 60 {
+		t.Errorf("--top:\n%s", out)
 	}
 }
 

@@ -109,8 +109,10 @@ func (s *show) failedFirst() int {
 // The titles of tables.
 const (
 	commandTitle = "Commands"
+	programTitle = "Programs"
 	spanTitle    = "Spans"
 	pauseTitle   = "Pauses in the output"
+	countTitle   = "Events"
 )
 
 func (s *show) commands() *table {
@@ -159,7 +161,7 @@ func (s *show) programs() *table {
 		"cpu": func(g *analysis.Program) int64 { return g.CPU }, "memory": func(g *analysis.Program) int64 { return g.Memory },
 		"self": func(g *analysis.Program) int64 { return g.Self },
 	})
-	t := &table{title: "Programs", columns: []string{" program", "count", "failed", "wall", "self", "cpu", "memory"}}
+	t := &table{title: programTitle, columns: []string{" program", "count", "failed", "wall", "self", "cpu", "memory"}}
 	for _, g := range list {
 		t.add(false, cmp.Or(g.Name, "(others)"), number(g.Commands), number(g.Failed), duration(g.Wall), duration(g.Self), duration(g.CPU), size(g.Memory))
 	}
@@ -276,7 +278,7 @@ func (s *show) counts() *table {
 	sorted(s, list, func(c *analysis.Count) string { return c.Name }, map[string]func(*analysis.Count) int64{
 		"bytes": func(c *analysis.Count) int64 { return int64(c.Bytes) },
 	})
-	t := &table{title: "Events", columns: []string{" event", "count", "rate/s", "bytes"}}
+	t := &table{title: countTitle, columns: []string{" event", "count", "rate/s", "bytes"}}
 	for _, c := range list {
 		if !c.Span && !c.Call && (s.Marks || !isMark(c.ID)) {
 			t.add(false, c.Name, number(c.Events), rate(s.Rate(c.Events)), number(c.Bytes))

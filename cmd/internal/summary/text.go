@@ -23,25 +23,40 @@ func (s *show) appendText(b []byte) []byte {
 			text = "    " + text
 		}
 		if s.Width > 0 {
-			text = cut(text, s.Width)
+			text = fit(text, s.Width)
 		}
 		b = append(s.painted(b, text, l.failed), '\n')
 	}
-	n := s.rows(len(tables), len(lines))
+	notes := s.notes()
+	rows := s.room(tables, len(lines)+len(notes)+3) // and an empty line, the last line, the prompt
 	for i, t := range tables {
+		if rows[i] == 0 {
+			continue
+		}
 		if i > 0 || len(lines) > 0 {
 			b = append(b, '\n')
 		}
-		b = s.appendTable(b, t, n)
+		b = s.appendTable(b, t, rows[i])
 	}
-	notes := s.notes()
 	if len(lines)+len(tables) > 0 {
 		b = append(b, '\n')
 	}
 	for _, note := range notes {
 		b = append(append(b, note...), '\n')
 	}
-	return append(s.painted(b, s.total(), s.lost > 0), '\n')
+	total := s.total() + noRoom(tables, rows)
+	if s.Width > 0 {
+		total = fit(total, s.Width)
+	}
+	return append(s.painted(b, total, s.lost > 0), '\n')
+}
+
+// fit cuts text to the columns of a terminal.
+func fit(text string, width int) string {
+	if drawn.Width(text) <= width {
+		return text
+	}
+	return drawn.Truncate(text, width, "…")
 }
 
 // painted appends text in the colour of failures.

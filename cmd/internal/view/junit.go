@@ -80,7 +80,7 @@ func (s *suite) add(i int32, n *intervals.Node) {
 func (s *suite) count(n *intervals.Node) {
 	s.tests++
 	switch {
-	case n.Failed:
+	case failedCase(n):
 		s.failures++
 	case unended(n):
 		s.unknown++
@@ -93,6 +93,9 @@ func (j *junit) isFailedRun(n *intervals.Node) bool {
 		return r.Command.Source == int(n.Source) && r.PID == int(n.PID) && r.Start == n.Start
 	})
 }
+
+// failedCase reports whether a case failed. What a script tolerates is its answer.
+func failedCase(n *intervals.Node) bool { return n.Failed && !n.Tolerated }
 
 // unended reports whether the log does not say how a case ended.
 func unended(n *intervals.Node) bool {
@@ -172,7 +175,7 @@ func (j *junit) testCase(b []byte, i int32) []byte {
 	}
 	element := ""
 	switch {
-	case n.Failed:
+	case failedCase(n):
 		element = "failure"
 	case unended(n):
 		element = "error"

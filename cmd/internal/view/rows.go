@@ -2,8 +2,10 @@ package view
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 )
@@ -15,7 +17,7 @@ type row struct {
 
 	// Of those that are left out:
 	hidden  []int32 // the outermost
-	count   int64   // all
+	count   int64   // all; of a node, those below it that have no row
 	longest int64
 }
 
@@ -23,23 +25,42 @@ type row struct {
 type choice struct {
 	*show
 	shown []bool
-	left  map[int32]int64 // children that are left out, by a node that is shown, or None
+	left  map[int32]rest // what is left out directly below a node that is shown, or below None
 	lines int
 	limit int
 }
 
-// rows returns the rows that say most, at most about limit, in the order of the tree: those of the
-// slow path, failures, and what took long. What is left out below a node is a row, too.
+// rest is what is left out directly below a node.
+type rest struct{ count, time int64 }
+
+// What is left out below a node has no row of its own if it is at most so many and took at most a part of the
+// node's time, one of so many.
+const (
+	littleCount = 8
+	littleTime  = 20
+)
+
+// row reports whether what is left out below a node needs a row. Otherwise the row of the node counts it.
+func (c *choice) row(i int32, r rest) bool {
+	return r.count > littleCount || r.count > 0 && (i == intervals.None || r.time > c.Nodes[i].Duration()/littleTime)
+}
+
+// rows returns the rows that say most, at most limit, in the order of the tree: the causes of failures,
+// those of the slow path, and what took long. What is left out below a node is a row, too, unless
+// it took little of the time.
 func (s *show) rows(limit int) []row {
-	c := &choice{show: s, shown: make([]bool, len(s.Nodes)), left: map[int32]int64{}, limit: limit}
-	c.open(intervals.None)
+	c := &choice{show: s, shown: make([]bool, len(s.Nodes)), left: map[int32]rest{}, limit: max(limit, 2)}
+	if c.left[intervals.None] = c.inside(intervals.None); c.row(intervals.None, c.left[intervals.None]) {
+		c.lines++
+	}
 	misses := 0
 	least := int64(0)
 	if s.Top == summary.Screen && len(s.Nodes) > fewNodes {
 		least = s.length() / negligible
 	}
-	for _, i := range s.ranked() {
-		if n := &s.Nodes[i]; n.Duration() < least && !n.Failed {
+	causes := s.causes(limit / causeShare)
+	for _, i := range s.ranked(causes) {
+		if s.Nodes[i].Duration() < least && !causes[i] {
 			continue
 		}
 		if !c.take(i) {
@@ -61,61 +82,114 @@ const (
 // maxMisses is after how many nodes that do not fit rows stops.
 const maxMisses = 64
 
-// ranked returns the nodes, those that say most first.
-func (s *show) ranked() []int32 {
-	failedInside := make([]bool, len(s.Nodes))
-	weights := make([]int64, len(s.Nodes))
-	list := make([]int32, len(s.Nodes))
+// causeShare is the part of the rows, one of so many, that the causes of failures may take before all others.
+const causeShare = 4
+
+// causes returns the causes of failures, the latest if there are more than a limit: nodes that failed
+// with none inside that did. What a script tolerates is no cause.
+func (s *show) causes(limit int) map[int32]bool {
+	inside := make([]bool, len(s.Nodes))
+	var list []int32
 	for i := len(s.Nodes) - 1; i >= 0; i-- {
 		n := &s.Nodes[i]
-		list[i], weights[i] = int32(i), n.Duration()/4
-		if s.path[int32(i)] != nil {
-			weights[i] = n.Duration() / 2
+		failed := s.counts(n)
+		if failed && !inside[i] {
+			list = append(list, int32(i))
 		}
-		if n.Failed && !failedInside[i] {
-			weights[i] += s.length() / 8 // the cause of a failure
+		if n.Parent != intervals.None && (failed || inside[i]) {
+			inside[n.Parent] = true
 		}
-		if n.Parent != intervals.None && (n.Failed || failedInside[i]) {
-			failedInside[n.Parent] = true
+	}
+	slices.SortFunc(list, func(x, y int32) int { return cmp.Or(cmp.Compare(s.Nodes[y].End, s.Nodes[x].End), cmp.Compare(x, y)) })
+	causes := map[int32]bool{}
+	for _, i := range list[:min(len(list), max(limit, 1))] {
+		causes[i] = true
+	}
+	return causes
+}
+
+// counts reports whether a failure is one of the run. A script that succeeds has tolerated the status of
+// its steps.
+func (s *show) counts(n *intervals.Node) bool {
+	return n.Failed && !n.Tolerated && (n.Kind != analysis.SpanKind || !s.succeeded[n.Source])
+}
+
+// ranked returns the nodes, those that say most first: the causes of failures, then by the time on the slow
+// path. Time beside it counts half.
+func (s *show) ranked(causes map[int32]bool) []int32 {
+	weights := make([]int64, len(s.Nodes))
+	list := make([]int32, len(s.Nodes))
+	for i := range s.Nodes {
+		list[i], weights[i] = int32(i), s.Nodes[i].Duration()/4
+		if p := s.path[int32(i)]; p != nil {
+			weights[i] = max(weights[i], (p.to-p.from)/2)
+		}
+		if causes[int32(i)] {
+			weights[i] += math.MaxInt64 / 2
 		}
 	}
 	slices.SortFunc(list, func(x, y int32) int { return cmp.Or(cmp.Compare(weights[y], weights[x]), cmp.Compare(x, y)) })
 	return list
 }
 
-// open counts the lines below a node that is going to be shown: one as long as something is left out.
-func (c *choice) open(i int32) {
-	n := c.Omitted
+// inside returns what is directly below a node.
+func (c *choice) inside(i int32) rest {
+	r := rest{count: c.Omitted}
 	if i != intervals.None {
-		n = c.Nodes[i].Omitted
+		r.count, r.time = c.Nodes[i].Omitted, c.Nodes[i].OmittedTime
 	} else {
 		for j := range c.Nodes {
-			n -= c.Nodes[j].Omitted
+			r.count -= c.Nodes[j].Omitted
 		}
-		n = max(n, 0)
+		r.count = max(r.count, 0)
 	}
-	c.Children(i, func(int32) bool { n++; return true })
-	if c.left[i] = n; n > 0 {
-		c.lines++
-	}
+	c.Children(i, func(child int32) bool {
+		r.count++
+		r.time += min(c.Nodes[child].Duration(), math.MaxInt64-r.time)
+		return true
+	})
+	return r
+}
+
+// without returns what is left out if a child is shown.
+func (c *choice) without(r rest, child int32) rest {
+	return rest{r.count - 1, max(r.time-c.Nodes[child].Duration(), 0)}
 }
 
 // take selects a node and those around it, if there is room.
 func (c *choice) take(i int32) bool {
-	var path []int32
-	for ; i != intervals.None && !c.shown[i]; i = c.Nodes[i].Parent {
-		if path = append(path, i); c.lines+len(path) > c.limit {
-			return false
+	lines, left := c.lines, map[int32]rest{}
+	enter := func(i int32, r rest) {
+		left[i] = r
+		if c.row(i, r) {
+			lines++
 		}
 	}
-	for _, i := range slices.Backward(path) {
-		c.shown[i] = true
-		c.lines++
-		p := c.Nodes[i].Parent
-		if c.left[p]--; c.left[p] == 0 {
-			c.lines--
+	if !c.shown[i] {
+		enter(i, c.inside(i))
+	}
+	for ; i != intervals.None && !c.shown[i]; i = c.Nodes[i].Parent {
+		if lines++; lines > c.limit+1 {
+			return false
 		}
-		c.open(i)
+		p := c.Nodes[i].Parent
+		r, open := c.left[p]
+		if !open {
+			r = c.inside(p)
+		} else if c.row(p, r) {
+			lines--
+		}
+		enter(p, c.without(r, i))
+	}
+	if lines > c.limit {
+		return false
+	}
+	c.lines = lines
+	for i, r := range left {
+		c.left[i] = r
+		if i != intervals.None {
+			c.shown[i] = true
+		}
 	}
 	return true
 }
@@ -148,10 +222,14 @@ func (c *choice) ordered() []row {
 		if len(levels) > 1 {
 			r.indent, deep = c.branch(l.indent, len(l.rest) == 0, len(levels))
 		}
-		list = append(list, r)
 		if r.node != intervals.None {
-			levels = append(levels, level{c.below(r.node, sizes), deep})
+			inside := c.below(r.node, sizes)
+			if n := len(inside) - 1; n >= 0 && inside[n].node == intervals.None && !c.row(r.node, c.left[r.node]) {
+				r.count, inside = inside[n].count, inside[:n]
+			}
+			levels = append(levels, level{inside, deep})
 		}
+		list = append(list, r)
 	}
 	return list
 }

@@ -95,7 +95,8 @@ func fill(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-table.Width(text), 0))
 }
 
-// status returns how a command or span ended, "" for a span without a status.
+// status returns how a command or span ended, "" for a span without a status, a tolerated failure in
+// parentheses.
 func status(n *intervals.Node) string {
 	switch {
 	case n.State == analysis.Running:
@@ -104,8 +105,12 @@ func status(n *intervals.Node) string {
 		return "?"
 	case n.State == analysis.Replaced:
 		return "exec"
+	case n.Signal != 0 && n.Tolerated:
+		return "(" + output.SignalName(int(n.Signal)) + ")"
 	case n.Signal != 0:
 		return output.SignalName(int(n.Signal))
+	case n.Tolerated:
+		return "(" + strconv.Itoa(int(n.Status)) + ")"
 	case n.Kind == analysis.Process, n.Failed:
 		return strconv.Itoa(int(n.Status))
 	case n.Overlaps:

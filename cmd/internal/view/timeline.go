@@ -21,7 +21,7 @@ func AppendTimeline(b []byte, r *Run, o *Options) []byte {
 	if len(r.Nodes) == 0 {
 		return s.notes(append(b, s.empty()...))
 	}
-	rows := s.rows(s.rowLimit(4))
+	rows := s.rows(s.rowLimit())
 	names, ends := make([]string, len(rows)), make([]string, len(rows))
 	for i := range rows {
 		r := &rows[i]

@@ -18,7 +18,7 @@ func AppendTree(b []byte, r *Run, o *Options) []byte {
 	if len(r.Nodes) == 0 {
 		return s.notes(append(b, s.empty()...))
 	}
-	rows := s.rows(s.rowLimit(4))
+	rows := s.rows(s.rowLimit())
 	lines := [][]string{{"start", "duration", "share", "path", "status"}}
 	for i := range rows {
 		lines = append(lines, s.cells(&rows[i]))
@@ -37,7 +37,15 @@ func AppendTree(b []byte, r *Run, o *Options) []byte {
 			line += "  name"
 		} else {
 			r := &rows[i-1]
+			more := ""
+			if r.node != intervals.None && r.count > 0 {
+				more = fmt.Sprintf(" (%d more)", r.count)
+			}
 			line += s.mark(r) + r.indent + s.name(r)
+			if s.Width > 0 {
+				line = s.fit(line, max(s.Width-len(more), 1))
+			}
+			line += more
 			color = s.color(r.node)
 		}
 		b = append(s.painted(b, strings.TrimRight(s.fit(line, s.Width), " "), color), '\n')
@@ -99,10 +107,11 @@ func (s *show) name(r *row) string {
 	if r.node == intervals.None {
 		return fmt.Sprintf("... %d more, the longest %s", r.count, s.duration(r.longest))
 	}
+	name := s.label(r.node)
 	if s.Nodes[r.node].Kind == analysis.SpanKind {
-		return "[" + s.label(r.node) + "]"
+		name = "[" + name + "]"
 	}
-	return s.label(r.node)
+	return name
 }
 
 // legend explains the tree, and counts what it shows.

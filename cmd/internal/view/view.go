@@ -6,6 +6,8 @@
 package view
 
 import (
+	"bytes"
+
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
@@ -35,7 +37,8 @@ type Options struct {
 type show struct {
 	*Run
 	*Options
-	path map[int32]*part // the nodes of the slow path
+	path      map[int32]*part // the nodes of the slow path
+	succeeded map[int32]bool  // the logs whose first command did
 }
 
 // part is what a node is on the slow path.
@@ -45,7 +48,10 @@ type part struct {
 }
 
 func newShow(r *Run, o *Options) *show {
-	s := &show{Run: r, Options: o, path: map[int32]*part{}}
+	s := &show{Run: r, Options: o, path: map[int32]*part{}, succeeded: map[int32]bool{}}
+	for _, run := range r.Analysis.Runs() {
+		s.succeeded[int32(run.Command.Source)] = run.State == analysis.Ended && !run.Failed()
+	}
 	for _, l := range r.Chain() {
 		s.path[l.Node] = &part{from: l.Start, to: l.End, self: l.Self}
 	}
@@ -103,21 +109,22 @@ func (s *show) color(i int32) string {
 	if s.path[i] != nil {
 		color = s.Bold
 	}
-	if s.Nodes[i].Failed {
+	if s.Nodes[i].Failed && !s.Nodes[i].Tolerated {
 		color += s.Red
 	}
 	return color
 }
 
-// rowLimit returns how many rows to show beside other lines.
-func (s *show) rowLimit(others int) int {
+// rowLimit returns how many rows to show: as many as the terminal has lines beside the header, the legend, an
+// empty line before it, the notes, and the next prompt.
+func (s *show) rowLimit() int {
 	switch {
 	case s.Top > 0:
 		return s.Top
 	case s.Top == summary.All:
 		return 2 * intervals.MaxNodes
 	case s.Height > 0:
-		return max(s.Height-others, leastRows)
+		return max(s.Height-4-bytes.Count(s.notes(nil), []byte{'\n'}), leastRows)
 	}
 	return pipedRows
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -271,6 +273,16 @@ func TestJUnitCommands(t *testing.T) {
 	if s.Tests != 2 || s.Suites[0].Cases[1].Name != "cc x.c" || s.Suites[0].Cases[1].Class != "make" || s.Suites[0].Failures != 2 {
 		t.Errorf("%+v", s)
 	}
+	// A failure that the script tolerates is none of the run.
+	w = record(intervals.MaxNodes)
+	w.exec(0, 1, "sh", "x.sh")
+	w.fork(1, 1, 2)
+	w.exec(1, 2, "grep", "-q", "x")
+	w.exit(5, 2, 1)
+	w.exit(9, 1, 0)
+	if s := parseJUnit(t, AppendJUnit(nil, w.run(), w.out)); s.Tests != 2 || s.Suites[0].Failures != 0 || s.Suites[0].Cases[1].Failure != nil {
+		t.Errorf("%+v", s)
+	}
 	if s := parseJUnit(t, AppendJUnit(nil, record(1).run(), nil)); s.Tests != 0 || len(s.Suites) != 1 || s.Suites[0].Name != "a.trace" {
 		t.Errorf("%+v", s)
 	}
@@ -389,6 +401,75 @@ func TestRows(t *testing.T) {
 			}
 			if o.Top > 2 && !strings.Contains(text, "[slow]") {
 				t.Errorf("%s, %+v: the slow one is missing", name, o)
+			}
+		}
+	}
+}
+
+// Of a build with more commands than the terminal has lines, the rows have what the run waited for. The
+// failures that a script tolerates do not stand in their place, the one that ended the run does.
+func TestRowsOfSlowPath(t *testing.T) {
+	build := func(status int) *Run {
+		w := record(intervals.MaxNodes)
+		steps := map[int64][]func(){}
+		pid := 3
+		command := func(parent int, from, to int64, status int, argv ...string) {
+			child := pid
+			steps[from] = append(steps[from], func() {
+				w.fork(from, parent, child)
+				w.exec(from, child, argv...)
+			})
+			steps[to] = append(steps[to], func() { w.exit(to, child, status) })
+			pid++
+		}
+		w.exec(0, 1, "make", "-j4")
+		w.fork(1, 1, 2)
+		w.exec(1, 2, "sh", "configure")
+		for i := range int64(40) {
+			command(2, 10+20*i, 20+20*i, 1, "grep", "-q", fmt.Sprint("feature", i))
+		}
+		command(2, 820, 900, 0, "sleep", "0.08")
+		steps[990] = append(steps[990], func() { w.exit(990, 2, 0) })
+		for i := range int64(250) {
+			cc := pid
+			command(1, 1000+4*i, 1100+4*i, 0, "cc", fmt.Sprintf("f%d.c", i))
+			command(cc, 1000+4*i, 1099+4*i, 0, "cc1", fmt.Sprintf("f%d.c", i))
+			command(cc, 1099+4*i, 1100+4*i, 0, "as", fmt.Sprintf("f%d.s", i))
+		}
+		command(1, 1300, 9500, 0, "cc", "slow.c")
+		command(1, 9500, 9900, 0, "ld", "app")
+		if status != 0 {
+			command(1, 9910, 9915, 1, "./test")
+		}
+		for _, at := range slices.Sorted(maps.Keys(steps)) {
+			for _, f := range steps[at] {
+				f()
+			}
+		}
+		w.exit(10_000, 1, status)
+		return w.run()
+	}
+	for _, status := range []int{0, 2} {
+		for _, height := range []int{24, 40, 60} {
+			r := build(status)
+			r.Lost = 3 // a line more below
+			o := &Options{Top: summary.Screen, Width: 80, Height: height}
+			for name, text := range map[string]string{"tree": string(AppendTree(nil, r, o)), "timeline": string(AppendTimeline(nil, r, o))} {
+				for _, want := range []string{"cc slow.c", "ld app", "sh configure"} {
+					if !strings.Contains(text, want) {
+						t.Errorf("%s of %d lines: no %s:\n%s", name, height, want, text)
+					}
+				}
+				if strings.Contains(text, "test") != (status != 0) {
+					t.Errorf("%s of %d lines, status %d: the cause of the failure:\n%s", name, height, status, text)
+				}
+				if n := strings.Count(text, "grep"); n > 0 && height == 24 {
+					t.Errorf("%s of %d lines: %d failures that the script tolerates:\n%s", name, height, n, text)
+				}
+				// The last line of the terminal has the prompt. A command with others inside may need two.
+				if n := strings.Count(text, "\n"); n != height-1 && n != height-2 {
+					t.Errorf("%s: %d lines of %d", name, n, height)
+				}
 			}
 		}
 	}

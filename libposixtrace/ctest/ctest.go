@@ -113,12 +113,15 @@ func Need(t testing.TB) {
 
 // Main is tracetest.Main for a package with C tests: it also removes what they have built.
 func Main(m *testing.M) {
-	tracetest.AtEnd = append(tracetest.AtEnd, func() {
-		if dir := scratch.dir; dir != "" {
-			os.RemoveAll(dir)
-		}
-	})
+	tracetest.AtEnd = append(tracetest.AtEnd, Clean)
 	tracetest.Main(m)
+}
+
+// Clean removes what this process has built.
+func Clean() {
+	if dir := scratch.dir; dir != "" {
+		os.RemoveAll(dir)
+	}
 }
 
 // scratch is the directory of what this process has built.

@@ -56,7 +56,8 @@ func (t SpanType) Start(ctx context.Context, data []byte) (_ context.Context, s 
 	return ctx, s
 }
 
-// End ends the span: it records NAME.end with the span's key. It records nothing for a span that
+// End ends the span: it records NAME.end with the span's key. By convention data that begins with "error:"
+// says that the span failed, and why; package posixspan writes it. End records nothing for a span that
 // started while no stream traced the process.
 func (s Span) End(data []byte) {
 	if s.key != 0 {

@@ -8,8 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// FailedSpan is a span that ended with a status other than 0, and was the cause of a failure: no span
-// inside it failed.
+// FailedSpan is a span that failed, and was the cause of a failure: no span inside it failed.
 type FailedSpan struct {
 	Row    *Span
 	Source int // the number of its log, from 0
@@ -17,6 +16,7 @@ type FailedSpan struct {
 	Start  int64
 	Wall   int64
 	Status int
+	Error  string   // the beginning of the text of the error, "" if the span failed with a status
 	Output [][]byte // of the time of the failure: see FailureOutput
 
 	keyed bool
@@ -27,13 +27,14 @@ type FailedSpan struct {
 const maxFailedRows = 3
 
 // fail notes that a span has failed in which no other span did.
-func (s *spans) fail(src *Source, o *openSpan, rec *posixtrace.Record, status int) {
+func (s *spans) fail(src *Source, o *openSpan, rec *posixtrace.Record, end Outcome) {
 	f := &src.failedSpan
-	now := FailedSpan{Row: o.row, Source: int(src.index), Start: o.at, Wall: since(rec.UnixNano, o.at), Status: status, PID: rec.PID, keyed: rec.Span != 0, nth: o.nth}
+	now := FailedSpan{Row: o.row, Source: int(src.index), Start: o.at, Wall: since(rec.UnixNano, o.at), Status: end.Status, PID: rec.PID, keyed: rec.Span != 0, nth: o.nth}
 	if f.contains(&now) || f.left(&now) {
 		return
 	}
 	*f = now
+	f.Error = string(end.Error)
 	src.spanOutput.take(src, o.at, rec.UnixNano)
 	if i := slices.Index(s.failed, o.row); i >= 0 {
 		s.failed = slices.Delete(s.failed, i, i+1)

@@ -26,7 +26,8 @@ type Interval struct {
 	Data   []byte // of a command that of proc.exec, of a span the first MaxSpanData bytes of its begin's data; valid during the call
 	Forked bool   // the process forked and executed nothing: it runs the program of its parent
 
-	Failed         bool // a command or a span that ended with a status; a system call with an error
+	Failed         bool   // a command or a span that failed; a system call with an error
+	Error          []byte // of a span, the first MaxSpanData bytes of the text of its error; valid during the call
 	Status, Signal int
 	Errno          int                  // of a system call
 	Call           []byte               // of a system call, its data; valid during the call of Each
@@ -315,9 +316,9 @@ func (b *observer) around(src *Source, p *place, o *openSpan) uint64 {
 	return o.place.id
 }
 
-// endSpan reports a span that ends with a status, 0 for none.
-func (b *observer) endSpan(src *Source, o *openSpan, at int64, status int) {
-	b.reportSpan(int(src.index), o, at, Ended, status)
+// endSpan reports a span that ends.
+func (b *observer) endSpan(src *Source, o *openSpan, at int64, end Outcome) {
+	b.reportSpan(int(src.index), o, at, Ended, end)
 	p := o.place
 	if h := p.home; h != nil {
 		h.seen = at
@@ -337,10 +338,10 @@ func (b *observer) endSpan(src *Source, o *openSpan, at int64, status int) {
 	p.older, b.free = b.free, p
 }
 
-func (b *observer) reportSpan(src int, o *openSpan, at int64, state State, status int) {
+func (b *observer) reportSpan(src int, o *openSpan, at int64, state State, end Outcome) {
 	p := o.place
 	b.found = Interval{ID: p.id, Parent: p.parent, Kind: SpanKind, Source: src, PID: p.pid, TID: p.tid, Start: o.at, End: max(at, o.at),
-		State: state, Overlaps: o.overlaps, Name: o.typ.name, Data: p.data, Failed: status != 0, Status: status}
+		State: state, Overlaps: o.overlaps, Name: o.typ.name, Data: p.data, Failed: end.Failed, Status: end.Status, Error: end.Error}
 	b.report()
 }
 
@@ -376,12 +377,12 @@ func (b *observer) finish(a *Analysis) {
 		p, s := o.place, a.sources[src]
 		switch {
 		case p.orphan:
-			b.reportSpan(int(src), o, p.left, Lost, 0)
+			b.reportSpan(int(src), o, p.left, Lost, Outcome{})
 		case p.home != nil && p.home.process == nil && s.rooted && s.root == nil:
 			// The command has ended, and with it a process of which the log knows no more.
-			b.reportSpan(int(src), o, p.home.seen, Lost, 0)
+			b.reportSpan(int(src), o, p.home.seen, Lost, Outcome{})
 		default:
-			b.reportSpan(int(src), o, a.Last, Running, 0)
+			b.reportSpan(int(src), o, a.Last, Running, Outcome{})
 		}
 	}
 	for k, th := range a.spans.threads {

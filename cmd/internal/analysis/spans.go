@@ -22,7 +22,7 @@ type Span struct {
 
 	Times       Times
 	Self        int64  // of Times.Total, the part outside of the spans inside these
-	Failed      uint64 // ended with a status other than 0
+	Failed      uint64 // ended with a failure: see Outcome
 	Open        uint64 // have not ended
 	Unmatched   uint64 // ends without a begin
 	Overlapping uint64 // pairs that may be wrong, which Times leaves out
@@ -211,23 +211,23 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 	} else if th := s.threadOf(src, rec.PID, rec.TID); th != nil {
 		o = th.take(t)
 	}
-	status := EndStatus(rec)
+	end := OutcomeOf(rec)
 	if o == nil {
 		t.row.Unmatched++
 		return
 	}
 	r := o.row
 	r.close(rec.UnixNano)
-	if status != 0 {
+	if end.Failed {
 		r.Failed++
 		if !o.failed {
-			s.fail(src, o, rec, status)
+			s.fail(src, o, rec, end)
 		}
 	}
 	if o.inner > 0 {
 		o.covered = sum(o.covered, since(rec.UnixNano, o.since))
 	}
-	o.leave(rec.UnixNano, o.failed || status != 0)
+	o.leave(rec.UnixNano, o.failed || end.Failed)
 	if o.overlaps {
 		r.Overlapping++
 	} else {
@@ -238,28 +238,9 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 		src.output.offerSpan(r, o.at, rec.UnixNano)
 	}
 	if b := src.a.observer; b != nil {
-		b.endSpan(src, o, rec.UnixNano, status)
+		b.endSpan(src, o, rec.UnixNano, end)
 	}
 	s.release(o)
-}
-
-// EndStatus returns the status that the end of a span has, 0 if there is none. Only shells and
-// ptrace-event record one: their events have no address in a program.
-func EndStatus(rec *posixtrace.Record) int {
-	if rec.Address != 0 && rec.Address&posixtrace.SpoolAddress == 0 || len(rec.Data) == 0 || len(rec.Data) > 3 {
-		return 0
-	}
-	n := 0
-	for _, c := range rec.Data {
-		if c < '0' || c > '9' {
-			return 0
-		}
-		n = 10*n + int(c-'0')
-	}
-	if n > 255 {
-		return 0
-	}
-	return n
 }
 
 // IgnoredSpans returns how many spans are not measured because too many were open.

@@ -2,6 +2,8 @@ package analysis
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
@@ -117,17 +119,35 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// Only a span that a shell or ptrace-event has ended has a status.
-func TestStatus(t *testing.T) {
+// Only a span that a shell or ptrace-event has ended has a status. The text of an error comes from any program.
+func TestOutcome(t *testing.T) {
+	const program, spool = 0x4000, posixtrace.SpoolAddress
+	long := strings.Repeat("é", MaxSpanData)
 	for _, c := range []struct {
-		address uint64
-		data    string
-		want    bool
-	}{{0, "1", true}, {0, "0", false}, {0, "", false}, {0, "255", true}, {0, "256", false}, {0, "x1", false}, {0, "1 ", false},
-		{posixtrace.SpoolAddress, "2", true}, {posixtrace.SpoolAddress | 77, "127", true}, {0x4000, "200", false}} {
-		rec := &posixtrace.Record{EventInfo: posixtrace.EventInfo{Address: c.address}, Data: []byte(c.data)}
-		if got := EndStatus(rec) != 0; got != c.want {
-			t.Errorf("%#x %q: %v", c.address, c.data, got)
+		address, key uint64
+		data         string
+		want         string
+	}{
+		{0, 0, "", ""}, {0, 0, "0", ""}, {0, 0, "1", "1"}, {0, 0, "255", "255"}, {0, 0, "256", ""}, {0, 0, "x1", ""}, {0, 0, "1 ", ""},
+		{spool, 0, "2", "2"}, {spool | 77, 0, "127", "127"}, {spool, 5, "000", ""}, {spool, 5, "3", "3"},
+		{program, 0, "1", ""}, {program, 5, "200", ""}, {program, 5, "42 rows", ""}, {program, 5, "no rows", ""},
+		{program, 5, "error: no rows", "error no rows"}, {program, 0, "error:no rows", "error no rows"}, {0, 0, "error: 3", "error 3"},
+		{program, 0, "error", "error error"}, {program, 5, "error: ", "error error"}, {program, 0, "errors: 0", ""}, {program, 0, "Error: x", ""},
+		{program, 0, "error message", ""}, {program, 0, " error: x", ""},
+		{spool, 5, "no such page", "error no such page"}, {spool, 0, "done", ""}, {0, 5, "done", ""}, {spool, 5, "42 rows", ""}, {spool, 5, " ", ""},
+		{program, 0, "error: " + long, "error " + long[:MaxSpanData]}, {program, 0, "error: x" + long, "error x" + long[:MaxSpanData-2]},
+	} {
+		rec := &posixtrace.Record{EventInfo: posixtrace.EventInfo{Address: c.address, Span: c.key}, Data: []byte(c.data)}
+		end := OutcomeOf(rec)
+		got := ""
+		switch {
+		case end.Error != nil:
+			got = "error " + string(end.Error)
+		case end.Status != 0:
+			got = strconv.Itoa(end.Status)
+		}
+		if got != c.want || end.Failed != (got != "") {
+			t.Errorf("%#x, key %d, %.40q: %.40q, %+v, want %.40q", c.address, c.key, c.data, got, end.Failed, c.want)
 		}
 	}
 }

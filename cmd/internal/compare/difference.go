@@ -57,7 +57,8 @@ type Difference struct {
 	Inside  uint64 // what only one side has: commands and spans inside
 	Status  int    // of a failure, -1 unknown
 	Signal  int
-	Ended   bool // of Fails and Succeeds: on the other side it ended with status 0
+	Error   string // of a span that failed with one: its text; untrusted
+	Ended   bool   // of Fails and Succeeds: on the other side it ended with status 0
 
 	weight float64
 	item   *matched
@@ -66,5 +67,5 @@ type Difference struct {
 
 // NewFailure reports whether something fails on the new side only.
 func (d *Difference) NewFailure() bool {
-	return d.How == Fails || d.How == Added && (d.Status > 0 || d.Signal > 0)
+	return d.How == Fails || d.How == Added && (d.Status > 0 || d.Signal > 0 || d.Error != "")
 }

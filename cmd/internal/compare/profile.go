@@ -35,6 +35,7 @@ type stat struct {
 	ended  uint64 // with status 0
 	status int32
 	signal int16
+	error  string // of a span that failed with the text of one
 	moved  bool // it has another parent
 }
 
@@ -124,7 +125,10 @@ func (m *item) enter(t *intervals.Tree, n *intervals.Node, within bool) {
 	m.sequential = m.sequential && !parallel
 	if n.Failed {
 		m.failed++
-		m.status, m.signal = n.Status, n.Signal
+		m.status, m.signal, m.error = n.Status, n.Signal, n.Error
+		if n.Error != "" {
+			m.status = -1
+		}
 	} else if n.State == analysis.Ended && n.Status == 0 {
 		m.ended++
 	}
@@ -201,6 +205,6 @@ func (s *stat) add(o *stat) {
 	s.delay = sum(s.delay, o.delay)
 	s.failed, s.ended = s.failed+o.failed, s.ended+o.ended
 	if o.failed > 0 {
-		s.status, s.signal = o.status, o.signal
+		s.status, s.signal, s.error = o.status, o.signal, o.error
 	}
 }

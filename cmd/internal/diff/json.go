@@ -86,6 +86,7 @@ func differenceFields(d *compare.Difference) (f output.Fields) {
 	f.Add("inside", d.Inside)
 	f.Add("status", d.Status)
 	f.Add("signal", d.Signal)
+	f.Add("error", d.Error)
 	return f
 }
 

@@ -205,8 +205,9 @@ func about(d *compare.Difference) []piece {
 		if t.New > 0 {
 			words += " and took " + took(t.New)
 		}
-		if d.Status > 0 || d.Signal > 0 {
-			words += ", and fails: " + ending(d)
+		if d.NewFailure() {
+			subject = append(append(subject, said(words+", and fails: ")), ending(d)...)
+			words = ""
 		}
 		return append(subject, said(words+calls(d)+inside(d)))
 	case compare.Gone:
@@ -216,7 +217,7 @@ func about(d *compare.Difference) []piece {
 		}
 		return append(subject, said(words+inside(d)))
 	case compare.Fails:
-		return append(subject, said(" fails now: "+ending(d)))
+		return append(append(subject, said(" fails now: ")), ending(d)...)
 	case compare.Succeeds:
 		return append(subject, said(" no longer fails"))
 	case compare.Changed:
@@ -314,8 +315,18 @@ func inside(d *compare.Difference) string {
 }
 
 // ending returns how something failed.
-func ending(d *compare.Difference) string {
+func ending(d *compare.Difference) []piece {
+	if d.Error != "" {
+		return []piece{name(d.Error)}
+	}
+	return []piece{said(outcome(d))}
+}
+
+// outcome returns how something failed, without untrusted text.
+func outcome(d *compare.Difference) string {
 	switch {
+	case d.Error != "":
+		return "error"
 	case d.Signal > 0:
 		return "killed by " + output.SignalName(d.Signal)
 	case d.Status >= 0:

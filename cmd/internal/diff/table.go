@@ -39,7 +39,7 @@ func (s *show) value(d *compare.Difference, side compare.Side, ns, whole, spread
 	}
 	switch {
 	case d.How == compare.Fails && side == compare.New, d.How == compare.Succeeds && side == compare.Old:
-		return ending(d)
+		return outcome(d)
 	case (d.How == compare.Fails || d.How == compare.Succeeds) && d.Ended:
 		return "status 0"
 	case d.How == compare.Fails || d.How == compare.Succeeds:

@@ -27,6 +27,9 @@ func newForm(e *cli.Env, opt *options) (output.Form, *output.Text, error) {
 	if opt.form == "" && (p.On || e.OnTerminal()) {
 		text.Note = newNotes(e.OnTerminal()).of
 	}
+	if opt.form == "annotate" && painted {
+		text.Note = newNotes(false).of
+	}
 	name, golden := strings.CutPrefix(opt.form, "golden ")
 	form, err := output.NewForm(name, &output.Settings{
 		Text: text, Color: p.On, Width: e.Width, Format: opt.format, Golden: golden, Masks: opt.masks,

@@ -37,7 +37,7 @@ func (n *notes) ended(v *analysis.Interval) {
 // of returns the note of the next event.
 func (n *notes) of(src *output.Source, rec *posixtrace.Record) (note output.Note) {
 	if !rec.ID.System() && strings.HasSuffix(src.Name(rec.ID), ".end") {
-		note.Failed = analysis.EndStatus(rec) != 0
+		note.Failed = analysis.OutcomeOf(rec).Failed
 	}
 	if n.analysis == nil {
 		return note

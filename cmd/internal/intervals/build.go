@@ -54,8 +54,9 @@ func (b *Builder) Add(iv *analysis.Interval) {
 		Start: iv.Start, End: iv.End, Parent: None, First: None, Next: None,
 		Source: int32(iv.Source), PID: int32(iv.PID), TID: int32(iv.TID), Status: int32(iv.Status), Signal: int16(iv.Signal), Errno: int16(iv.Errno),
 		Kind: iv.Kind, State: iv.State, Failed: iv.Failed, Overlaps: iv.Overlaps, Forked: iv.Forked,
-		CPU: iv.CPU, Memory: iv.Memory, Delay: iv.Delay, Name: iv.Name, data: b.keep(iv.Data), fate: iv.Fate, id: iv.ID, parent: iv.Parent,
+		CPU: iv.CPU, Memory: iv.Memory, Delay: iv.Delay, Name: iv.Name, Error: string(iv.Error), data: b.keep(iv.Data), fate: iv.Fate, id: iv.ID, parent: iv.Parent,
 	})
+	b.text += len(iv.Error)
 	if iv.Kind == analysis.Process && len(iv.Data) > 0 {
 		b.labels.Add(iv.Data)
 	}

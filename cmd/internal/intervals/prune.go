@@ -85,6 +85,7 @@ func (b *Builder) compact() {
 	b.data = map[string][]byte{}
 	for i := range b.nodes {
 		n := &b.nodes[i]
+		b.text += len(n.Error)
 		if _, ok := shared[string(n.data)]; ok {
 			n.data = b.keep(n.data)
 			continue

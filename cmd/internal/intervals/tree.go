@@ -36,6 +36,7 @@ type Node struct {
 	CPU, Memory int64
 	Delay       int64
 	Name        string
+	Error       string // of a span that failed, the text of its error; "" if it failed with a status
 
 	// Inside were intervals that the tree has left out, with the longest time of one and the sum of
 	// all.

@@ -191,9 +191,11 @@ func (l *Log) end(rec *posixtrace.Record, t *eventType) bool {
 		b = appendStringAttribute(b, attr+"posixtrace.end.truncation"+isString, rec.Truncation.String())
 	}
 	s.attributes = b
-	if status := analysis.EndStatus(rec); status != 0 {
+	if end := analysis.OutcomeOf(rec); end.Failed {
 		s.failed = true
-		s.message = append(append(s.message[:0], "status "...), strconv.Itoa(status)...)
+		if s.message = append(s.message[:0], end.Error...); end.Status != 0 {
+			s.message = strconv.AppendInt(append(s.message, "status "...), int64(end.Status), 10)
+		}
 	}
 	s.end = rec.UnixNano
 	l.unlink(s)

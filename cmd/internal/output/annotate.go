@@ -93,13 +93,17 @@ func (a *Annotate) appendText(b []byte, src *Source, rec *posixtrace.Record) []b
 			return append(a.reset(b), '\n')
 		}
 	}
-	b = append(append(b, '['), src.name(rec.ID).text...)
+	on, off := "", ""
+	if p := a.Text.Paints; p != nil && (failure(rec) || a.Text.Note != nil && a.Text.Note(src, rec).Failed) {
+		on, off = p.Failure.On, p.Failure.Off
+	}
+	b = append(append(append(b, on...), '['), src.name(rec.ID).text...)
 	if rec.ID.System() {
 		b = appendSystemText(b, src, rec)
 	} else {
 		b = appendData(b, rec.Data, rec.Truncation)
 	}
-	return append(b, ']', '\n')
+	return append(append(append(b, ']'), off...), '\n')
 }
 
 // around returns the colour sequences around the time of a line: another one for standard error.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -21,6 +22,7 @@ type slice struct {
 	key      spanKey
 	in       *laneState
 	doubtful bool // its end may belong to another slice
+	failed   bool
 }
 
 // maxTitle bounds, in bytes, the part of a title that comes from the data of a span or the
@@ -48,6 +50,7 @@ func (c *Chrome) handleSlice(src *Source, rec *posixtrace.Record, p *chromeProce
 		for len(l.open) > 1 {
 			c.closeUnfinished(l)
 		}
+		l.open[0].failed = failure(rec)
 		c.end(l.open[0], c.dataText(src, rec))
 		return true
 	case posixtrace.EventStart, posixtrace.EventStop:
@@ -80,6 +83,7 @@ func (c *Chrome) handleSlice(src *Source, rec *posixtrace.Record, p *chromeProce
 		c.mark(lane{rec.PID, rec.TID}, name, "user", 't', rec.UnixNano, c.dataText(src, rec), "no begin")
 		return true
 	}
+	s.failed = analysis.OutcomeOf(rec).Failed
 	c.end(s, c.dataText(src, rec))
 	return true
 }

@@ -20,6 +20,7 @@ type chromeEvent struct {
 	PID, TID         *int
 	Args             struct {
 		Data, End, Note, Name string
+		Failed                bool
 		SortIndex             int `json:"sort_index"`
 	}
 }
@@ -143,7 +144,7 @@ func TestChromeSlicesAndMarks(t *testing.T) {
 	}{
 		{"nothing", nil, ""},
 		{"a slice and a mark", evs{{33, 7, 8, "say \"hi\"\n"}, {37, 7, 8, "\xff"}, {34, 7, 8, "3"}},
-			`X a say \"hi\" 7/8 0+3000 say \"hi\"\n end=3; i mark ` + "\x1b" + ` 7/8 \xff; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/8 thread`},
+			`X a say \"hi\" 7/8 0+3000 say \"hi\"\n end=3 failed; i mark ` + "\x1b" + ` 7/8 \xff; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/8 thread`},
 		{"lanes are threads", evs{{33, 7, 7, ""}, {33, 7, 8, ""}, {34, 7, 7, ""}, {34, 7, 8, ""}},
 			"X a 7/7 0+3000; X a 7/8 1500+3000; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/7 main; M thread_name 7/8 thread"},
 		{"of crossing slices one gets another lane", evs{{33, 7, 7, ""}, {35, 7, 7, "x"}, {34, 7, 7, ""}, {36, 7, 7, ""}},
@@ -151,7 +152,7 @@ func TestChromeSlicesAndMarks(t *testing.T) {
 		{"an end without begin, or a begin without end, is a mark", evs{{34, 7, 7, "x"}, {33, 7, 7, ""}, {37, 7, 7, ""}},
 			"i a.end 7/7 x note=no begin; i a 7/7 note=no end; i mark \x1b 7/7; M process_name 7/0 process; M process_sort_index 7/0; M thread_name 7/7 main"},
 		{"processes are slices too", evs{{posixtrace.EventProcExec, 9, 9, exec}, {33, 9, 9, ""}, {posixtrace.EventProcExit, 9, 0, exit}, {posixtrace.EventProcExit, 9, 0, exit}},
-			`X sh x 9/9 0+3000 "/bin/sh" "x" end=status=3 user=0.000000000 system=0.000000000 maxrss=0; i a 9/9 note=no end; ` +
+			`X sh x 9/9 0+3000 "/bin/sh" "x" end=status=3 user=0.000000000 system=0.000000000 maxrss=0 failed; i a 9/9 note=no end; ` +
 				"i proc.exit 9/0 status=3 user=0.000000000 system=0.000000000 maxrss=0; M process_name 9/0 sh; M process_sort_index 9/0; M thread_name 9/0 output; M thread_name 9/9 main"},
 		{"an event without a process is the stream's", evs{{posixtrace.EventOverflow, 0, 0, ""}},
 			"i posix_trace_overflow 0/0; M process_name 0/0 stream; M process_sort_index 0/0; M thread_name 0/0 events"},
@@ -173,6 +174,9 @@ func TestChromeSlicesAndMarks(t *testing.T) {
 				if a != "" && !strings.HasSuffix(a, "=") {
 					line += " " + a
 				}
+			}
+			if e.Args.Failed {
+				line += " failed"
 			}
 			got = append(got, line)
 		}

@@ -20,7 +20,7 @@ func (c *Chrome) write(s *slice, l *laneState, end, note string) {
 	l.until = until
 	b := c.appendHead(c.text[:0], s.title, s.category, 'X', s.at, l.lane)
 	b = appendMicros(append(b, `,"dur":`...), until-s.at)
-	c.enqueue(appendArgs(b, s.data, end, note), s.at, until-s.at)
+	c.enqueue(appendArgs(b, s.data, end, note, s.failed), s.at, until-s.at)
 }
 
 // mark encodes an event without a duration.
@@ -28,7 +28,7 @@ func (c *Chrome) mark(l lane, name, category string, scope byte, at int64, data,
 	c.lane(l)
 	b := c.appendHead(c.text[:0], name, category, 'i', at, l)
 	b = append(append(b, `,"s":"`...), scope, '"')
-	c.enqueue(appendArgs(b, data, "", note), at, 0)
+	c.enqueue(appendArgs(b, data, "", note, false), at, 0)
 }
 
 // markEvent is mark for an event as it is.
@@ -102,8 +102,8 @@ func (c *Chrome) appendHead(b []byte, name, category string, phase byte, at int6
 	return strconv.AppendInt(append(b, `,"tid":`...), int64(l.tid), 10)
 }
 
-// appendArgs appends the data and the note of an event, and closes its object.
-func appendArgs(b []byte, data, end, note string) []byte {
+// appendArgs appends the data and the note of an event and whether it failed, and closes its object.
+func appendArgs(b []byte, data, end, note string, failed bool) []byte {
 	start := len(b)
 	for _, m := range []struct{ key, value string }{{"data", data}, {"end", end}, {"note", note}} {
 		switch {
@@ -115,6 +115,9 @@ func appendArgs(b []byte, data, end, note string) []byte {
 			b = append(b, `,"`...)
 		}
 		b = AppendJSONString(append(append(b, m.key...), `":`...), m.value)
+	}
+	if failed { // and then it has an end
+		b = append(b, `,"failed":true`...)
 	}
 	if len(b) > start {
 		b = append(b, '}')

@@ -94,6 +94,9 @@ func (s *spans) add(x *analysis.Interval) {
 	if x.Kind == analysis.CallKind {
 		data, most = x.Call[min(len(x.Call), callDuration):], maxCall
 	}
+	if len(x.Error) > 0 {
+		data = slices.Concat(data, []byte(" error: "), x.Error)
+	}
 	if len(data) > 0 {
 		text := data[:min(len(data), most)]
 		if len(data) > len(text) {

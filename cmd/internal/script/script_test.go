@@ -27,6 +27,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
@@ -55,6 +56,7 @@ func (m withCommands) Run() int {
 		panic(err)
 	}
 	defer os.RemoveAll(bin)
+	defer ctest.Clean()
 	if out, err := buildCommands(bin); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1

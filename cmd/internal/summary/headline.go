@@ -59,7 +59,7 @@ func (s *show) failure(runs []*analysis.Run) (list []line) {
 	}
 	var printed [][]byte
 	if f := s.FailedSpan(); f != nil {
-		list = append(list, line{before: "failed: ", subject: spanName(f.Row), after: ", status " + strconv.Itoa(f.Status) + " after " + duration(f.Wall), failed: true})
+		list = append(list, failedSpan(f))
 		printed = f.Output
 	}
 	if _, failed := s.Commands(); len(failed) > 0 {
@@ -75,6 +75,14 @@ func (s *show) failure(runs []*analysis.Run) (list []line) {
 		list = append(list, line{subject: unstyled(text), printed: true})
 	}
 	return list
+}
+
+// failedSpan returns the line of a span: with the text of its error, or its status.
+func failedSpan(f *analysis.FailedSpan) line {
+	if f.Error != "" {
+		return line{before: "failed: ", subject: spanName(f.Row) + ": " + unstyled([]byte(f.Error)), after: ", after " + duration(f.Wall), failed: true}
+	}
+	return line{before: "failed: ", subject: spanName(f.Row), after: ", status " + strconv.Itoa(f.Status) + " after " + duration(f.Wall), failed: true}
 }
 
 // isRun reports whether a command is the first one of its log, which has a line of its own.

@@ -103,6 +103,7 @@ func failureFields(s *show, r *analysis.FailedSpan) (f output.Fields) {
 	f.Add("log", r.Source)
 	f.Add("pid", r.PID)
 	f.Add("status", r.Status)
+	f.Add("error", r.Error)
 	f.Add("wall_ns", r.Wall)
 	f.Add("at_ns", max(r.Start-s.First, 0))
 	lines := []string{}

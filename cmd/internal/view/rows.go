@@ -109,9 +109,9 @@ func (s *show) causes(limit int) map[int32]bool {
 }
 
 // counts reports whether a failure is one of the run. A script that succeeds has tolerated the status of
-// its steps.
+// its steps. The text of an error counts.
 func (s *show) counts(n *intervals.Node) bool {
-	return n.Failed && !n.Tolerated && (n.Kind != analysis.SpanKind || !s.succeeded[n.Source])
+	return n.Failed && !n.Tolerated && (n.Kind != analysis.SpanKind || n.Error != "" || !s.succeeded[n.Source])
 }
 
 // ranked returns the nodes, those that say most first: the causes of failures, then by the time on the slow

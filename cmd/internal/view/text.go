@@ -109,6 +109,8 @@ func status(n *intervals.Node) string {
 		return "(" + output.SignalName(int(n.Signal)) + ")"
 	case n.Signal != 0:
 		return output.SignalName(int(n.Signal))
+	case n.Error != "":
+		return "error"
 	case n.Tolerated:
 		return "(" + strconv.Itoa(int(n.Status)) + ")"
 	case n.Kind == analysis.Process, n.Failed:
@@ -128,6 +130,9 @@ func ending(n *intervals.Node) string {
 		return "end not recorded"
 	case analysis.Replaced:
 		return "executed another program"
+	}
+	if n.Error != "" {
+		return n.Error
 	}
 	if n.Signal != 0 {
 		return "killed by " + output.SignalName(int(n.Signal))

@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 )
 
 // AppendTree appends the commands and spans as a tree.
@@ -110,6 +111,9 @@ func (s *show) name(r *row) string {
 	name := s.label(r.node)
 	if s.Nodes[r.node].Kind == analysis.SpanKind {
 		name = "[" + name + "]"
+	}
+	if text := s.Nodes[r.node].Error; text != "" {
+		name += " " + s.text(summary.Cut(text, maxLabel))
 	}
 	return name
 }

@@ -41,6 +41,6 @@ func ExampleDo() {
 	// Output:
 	// request.begin "/a"
 	// query.begin "select 1" in request.begin
-	// query.end "no rows"
-	// request.end "no rows"
+	// query.end "error: no rows"
+	// request.end "error: no rows"
 }

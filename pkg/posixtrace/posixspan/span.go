@@ -11,7 +11,8 @@
 //	}
 //
 // The spans are those of posixtrace.SpanType: two events NAME.begin and NAME.end with one key. The data
-// of NAME.end is the text of the error, if there is one. A span within another has the key of that one
+// of NAME.end is "error: " and the text of the error, if there is one: such a span has failed, for
+// ptrace-dump and ptrace-diff as well as for the backend to which ptrace-export sends it. A span within another has the key of that one
 // as its parent, because its context comes from there.
 //
 // # Goroutines
@@ -57,7 +58,8 @@ func Start(ctx context.Context, name, data string) (context.Context, posixtrace.
 	return typeOf(name).Start(ctx, []byte(data))
 }
 
-// End ends a span. The data of NAME.end is the text of err, or nothing if err is nil.
+// End ends a span. If err is not nil, the span has failed: the data of NAME.end is "error: " and the text of
+// err. Otherwise there is none.
 func End(s posixtrace.Span, err error) {
 	if s.Key() == 0 {
 		return
@@ -66,11 +68,11 @@ func End(s posixtrace.Span, err error) {
 		s.End(nil)
 		return
 	}
-	s.End([]byte(err.Error()))
+	s.End([]byte("error: " + err.Error()))
 }
 
-// Do calls f in a span and returns its error. If f panics, the span ends with the text of that, and the
-// panic goes on.
+// Do calls f in a span and returns its error, as End records it. If f panics, the span has failed, too, and
+// the panic goes on.
 func Do(ctx context.Context, name, data string, f func(context.Context) error) (err error) {
 	ctx, s := Start(ctx, name, data)
 	if s.Key() == 0 {
@@ -83,7 +85,7 @@ func Do(ctx context.Context, name, data string, f func(context.Context) error) (
 			return
 		}
 		// The panic is not recovered, so that its stack stays that of f.
-		s.End([]byte("panic or runtime.Goexit"))
+		s.End([]byte("error: panic or runtime.Goexit"))
 	}()
 	err = f(ctx)
 	returned = true

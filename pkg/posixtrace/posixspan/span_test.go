@@ -56,7 +56,7 @@ func TestPanic(t *testing.T) {
 		}()
 		posixspan.Do(t.Context(), "panics", "", func(context.Context) error { panic("here") })
 	}()
-	tr.Order("panics.begin", "panics.end panic*")
+	tr.Order("panics.begin", "panics.end error: panic*")
 	tr.Count(2, "*")
 }
 

@@ -57,6 +57,22 @@ func (s *callSelection) has(src *output.Source, rec *posixtrace.Record, ended *a
 	return (!s.failed || d.Errno != 0) && (!s.slow || d.Duration > s.slower) && (s.paths == nil || s.touches(name, &d))
 }
 
+// endedBy returns what is shown of the command or the span that an event ends, nil if it ends none.
+func endedBy(iv *analysis.Interval) *output.Ended {
+	if iv == nil {
+		return nil
+	}
+	e := &output.Ended{Duration: iv.End - iv.Start}
+	if iv.Kind == analysis.SpanKind {
+		e.Begin = bytes.Clone(iv.Data)
+	} else if iv.Name != "" {
+		l := analysis.NewLabels() // this one is compared with no other
+		l.Add(iv.Data)
+		e.Command = l.Of(iv.Data, iv.Forked)
+	}
+	return e
+}
+
 // touches reports whether an argument of a call is one of the paths, or a descriptor of it, or its
 // result is such a descriptor.
 func (s *callSelection) touches(name string, d *posixtrace.SyscallData) bool {

@@ -1,6 +1,9 @@
 package dump
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace"
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
 
 // lastEvents is a ring of the last events.
 type lastEvents struct {
@@ -13,6 +16,7 @@ type keptEvent struct {
 	in   *input
 	rec  posixtrace.Record
 	base int64
+	end  *output.Ended
 }
 
 func (l *lastEvents) push(ev *selected) {
@@ -27,7 +31,7 @@ func (l *lastEvents) push(ev *selected) {
 		k = &l.ring[l.at]
 		l.at = (l.at + 1) % l.keep
 	}
-	k.in, k.base, k.rec.EventInfo = ev.in, ev.base, ev.rec.EventInfo
+	k.in, k.base, k.end, k.rec.EventInfo = ev.in, ev.base, ev.end, ev.rec.EventInfo
 	k.rec.Data = append(k.rec.Data[:0], ev.rec.Data...)
 }
 
@@ -35,7 +39,7 @@ func (l *lastEvents) push(ev *selected) {
 func (l *lastEvents) each(f func(ev *selected) bool) {
 	for i := range l.ring {
 		k := &l.ring[(l.at+i)%len(l.ring)]
-		if !f(&selected{in: k.in, rec: &k.rec, base: k.base, wanted: true}) {
+		if !f(&selected{in: k.in, rec: &k.rec, base: k.base, end: k.end, wanted: true}) {
 			return
 		}
 	}

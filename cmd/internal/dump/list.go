@@ -85,7 +85,9 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 			pace.wait(ev.rec.UnixNano)
 		}
 		text.Base = ev.base
+		ev.in.src.SetEnded(ev.end)
 		out.buf = form.Append(out.buf, ev.in.src, ev.rec)
+		ev.in.src.SetEnded(nil)
 		if ev.in.cursor != nil {
 			ev.in.cursor.shown(ev.rec, ev.base)
 		}
@@ -112,6 +114,7 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 		}
 		if ev.wanted && (opt.head < 0 || shown < opt.head) {
 			shown++
+			ev.end = endedBy(ev.ended)
 			if opt.last >= 0 {
 				last.push(ev)
 			} else if !show(ev) {

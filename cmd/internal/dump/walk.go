@@ -7,6 +7,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/progress"
 	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -16,9 +17,11 @@ import (
 type selected struct {
 	in      *input
 	rec     *posixtrace.Record
-	base    int64 // time of the first event, selected or not
-	wanted  bool  // to be shown
-	awaited bool  // --wait-for waits for it
+	base    int64              // time of the first event, selected or not
+	wanted  bool               // to be shown
+	awaited bool               // --wait-for waits for it
+	ended   *analysis.Interval // with --failed or --slower-than, what it ends; nil if it ends nothing
+	end     *output.Ended      // the same as it is shown
 }
 
 // walk reads all inputs once.
@@ -132,7 +135,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 		if v&(wanted|awaited) == 0 || in.cursor != nil && in.cursor.Passed(rec) {
 			continue
 		}
-		ev.in, ev.rec, ev.base, ev.wanted, ev.awaited = in, rec, w.base, v&wanted != 0, v&awaited != 0
+		ev.in, ev.rec, ev.base, ev.wanted, ev.awaited, ev.ended = in, rec, w.base, v&wanted != 0, v&awaited != 0, ended
 		if !f(ev) {
 			return nil
 		}

@@ -65,6 +65,9 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if rec.Span != 0 {
 		b = appendSpanJSON(b, rec)
 	}
+	if src.ended != nil {
+		b = appendEndedJSON(b, src.ended)
+	}
 	if src.symbols != nil {
 		b = appendSymbolJSON(b, src, rec)
 	}

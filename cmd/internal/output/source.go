@@ -13,6 +13,7 @@ type Source struct {
 
 	symbols Symbols    // nil: addresses are shown as numbers
 	frames  FrameNames // nil: stacks are not shown
+	ended   *Ended     // nil: what an event ends is not shown
 }
 
 // names has the encodings of one event type's name.

@@ -36,7 +36,7 @@ func (t *Text) End(b []byte) []byte { return b }
 
 // Append appends the line of one event.
 func (t *Text) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	if t.Paints != nil || t.Note != nil || src.symbols != nil || src.frames != nil {
+	if t.Paints != nil || t.Note != nil || src.symbols != nil || src.frames != nil || src.ended != nil {
 		return t.appendShown(b, src, rec)
 	}
 	p := t.phrases.last

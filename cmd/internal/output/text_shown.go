@@ -49,6 +49,9 @@ func (t *Text) appendShown(b []byte, src *Source, rec *posixtrace.Record) []byte
 		paint = p.System
 	}
 	body := appendBody(nil, src, rec)
+	if src.ended != nil {
+		body = appendEndedText(body, src.ended)
+	}
 	switch {
 	case note.Failed || failure(rec) || loss(rec.ID):
 		b = p.Failure.append(b, name, body)
@@ -72,7 +75,7 @@ func (t *Text) appendShown(b []byte, src *Source, rec *posixtrace.Record) []byte
 		b = append(b, body[end:]...)
 	}
 	b = appendSymbolText(b, src, rec)
-	if note.Text != "" {
+	if note.Text != "" && src.ended == nil { // which has the duration
 		b = append(b, ' ')
 		b = append(append(append(b, t.TimeOn...), note.Text...), t.TimeOff...)
 	}

@@ -32,7 +32,7 @@ func TestEventSchema(t *testing.T) {
 	// Record each kind of event.
 	if err := os.WriteFile(script, []byte(`
 ptrace-run --capture=out,err -o run.trace --max-data-size=64 -- sh -c '
-	ptrace-event text "a \"line\""; printf "\377\000" | ptrace-event --stdin binary; ptrace-event none
+	ptrace-event text "a \"line\""; printf "\377\000" | ptrace-event --stdin binary; ptrace-event none; ptrace-event -B span x; ptrace-event -E span 3
 	echo out; echo err >&2; printf %0100d 0' >/dev/null 2>&1
 ptrace-run -o killed.trace -- sh -c 'kill -KILL $$' 2>/dev/null
 ptrace-run --stack -e proc,signal,syscall.openat -o traced.trace -- sh -c 'cat /dev/null; (exit 3)'
@@ -43,7 +43,7 @@ ptrace-create -s -p $$ -o full.trace --log-size=8K --log-full-policy=until-full 
 seq 2000 | sed 's/^/x	/' | ptrace-event -S full --batch
 ptrace-ctl flush -w full 2>/dev/null
 ptrace-ctl shutdown full
-for form in -j "-j --stack" "-j --golden"; do
+for form in -j "-j --stack" "-j --golden" "-j --failed"; do
 	ptrace-dump --peek $form small run.trace killed.trace traced.trace full.trace || exit
 done
 ptrace-dump --peek --chrome small run.trace killed.trace traced.trace full.trace >all.chrome || exit

@@ -36,7 +36,7 @@ type stat struct {
 	status int32
 	signal int16
 	error  string // of a span that failed with the text of one
-	moved  bool // it has another parent
+	moved  bool   // it has another parent
 }
 
 // maxItems bounds the items of a run.

@@ -91,7 +91,7 @@ func classCalls(class string) (nrs []int, err error) {
 
 // likely returns what an item that is not valid may stand for.
 func likely() []string {
-	return slices.Concat([]string{"command", "proc", "signal", "syscall", "none"}, callset.Classes(), callNames())
+	return slices.Concat(eventset.Words(), callset.Classes(), callNames())
 }
 
 // callNames returns the names of the event types of the system calls.

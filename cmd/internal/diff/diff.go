@@ -22,6 +22,7 @@ func diff(env *cli.Env, args *cli.Args) error {
 	}
 	defer closeLogs(logs)
 	readAll(env, logs, opt)
+	noteUnmatched(env, logs, &opt.sel)
 	var runs [2][]*compare.Run
 	for side := range logs {
 		for _, l := range logs[side] {

@@ -3,7 +3,9 @@ package diff
 import (
 	"slices"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	asked "github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -38,4 +40,23 @@ func (s *selection) selected(recs []posixtrace.Record, name func(posixtrace.Even
 		n := name(rec.ID)
 		return s.include != nil && !s.include.Has(rec.ID, n) || s.exclude != nil && s.exclude.Has(rec.ID, n)
 	})
+}
+
+// noteUnmatched reports names of the command line that no log has.
+func noteUnmatched(env *cli.Env, logs [2][]*log, s *selection) {
+	names := asked.Asked(s.include, s.exclude)
+	if len(names) == 0 {
+		return
+	}
+	var all []posixtrace.EventType
+	for _, side := range logs {
+		for _, l := range side {
+			types, err := l.Reader.EventTypes()
+			if err != nil || l.fault != nil {
+				return // names may be missing
+			}
+			all = append(all, types...)
+		}
+	}
+	asked.NoteUnmatched(env, names, all)
 }

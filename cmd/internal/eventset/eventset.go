@@ -10,19 +10,20 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Set is an event set of a command line: names, globs and classes. Unlike
+// Set is an event set of a command line: names, globs, classes and words. Unlike
 // posixtrace.EventSet it does not depend on a stream.
 type Set struct {
 	Classes  posixtrace.EventSet // the types that @user, @system and @all cover
 	Patterns []string            // names and globs
 	Calls    []string            // classes of system calls: %file
+	Words    []string            // arguments of ptrace-run --events: proc
 }
 
 // callPrefix starts the names of the event types of system calls.
 const callPrefix = "syscall."
 
-// Parse parses a comma-separated list of names, globs (* and ?), classes and classes of system
-// calls.
+// Parse parses a comma-separated list of names, globs (* and ?), classes, classes of system calls
+// and words.
 func Parse(s string) (set Set, err error) {
 	for _, item := range strings.Split(s, ",") {
 		switch {
@@ -43,6 +44,8 @@ func Parse(s string) (set Set, err error) {
 			set.Calls = append(set.Calls, item)
 		case len(item) > posixtrace.EventNameMax:
 			return Set{}, cli.Usagef("name of more than %d bytes in event set", posixtrace.EventNameMax)
+		case IsWord(item):
+			set.Words = append(set.Words, item)
 		default:
 			set.Patterns = append(set.Patterns, item)
 		}
@@ -111,6 +114,11 @@ func (s *Set) Has(id posixtrace.EventID, name string) bool {
 			return true
 		}
 	}
+	for _, word := range s.Words {
+		if HasWord(word, id, name) {
+			return true
+		}
+	}
 	return false
 }
 
@@ -129,7 +137,17 @@ func (s *Set) Op(how posixtrace.FilterHow) posixtrace.FilterOp {
 			patterns = append(patterns, callPrefix+name)
 		}
 	}
-	return posixtrace.FilterOp{How: how, Set: s.Classes, Patterns: patterns}
+	types := s.Classes
+	for _, word := range s.Words {
+		patterns = append(patterns, word)
+		if word == syscallWord {
+			patterns = append(patterns, callPrefix+"*")
+		}
+		for _, id := range words[word] {
+			types.Add(id)
+		}
+	}
+	return posixtrace.FilterOp{How: how, Set: types, Patterns: patterns}
 }
 
 // Add adds the members of t.
@@ -137,6 +155,7 @@ func (s *Set) Add(t Set) {
 	s.Classes.Union(t.Classes)
 	s.Patterns = append(s.Patterns, t.Patterns...)
 	s.Calls = append(s.Calls, t.Calls...)
+	s.Words = append(s.Words, t.Words...)
 }
 
 // Match reports whether name matches a glob: * matches any bytes, ? one byte. It takes time

@@ -60,6 +60,53 @@ func TestEventSet(t *testing.T) {
 	}
 }
 
+func TestWords(t *testing.T) {
+	types := []posixtrace.EventType{
+		{ID: posixtrace.EventProcFork, Name: "proc.fork"},
+		{ID: posixtrace.EventProcExec, Name: "proc.exec"},
+		{ID: posixtrace.EventProcExit, Name: "proc.exit"},
+		{ID: posixtrace.EventProcSignal, Name: "proc.signal"},
+		{ID: posixtrace.EventProcMap, Name: "proc.map"},
+		{ID: posixtrace.EventProcContext, Name: "proc.context"},
+		{ID: 3584, Name: "syscall.read"},
+		{ID: 33, Name: "proc"},
+		{ID: 34, Name: "proc.mine"},
+		{ID: 35, Name: "syscall"},
+		{ID: 36, Name: "none"},
+	}
+	for _, tt := range []struct{ set, want string }{
+		{"proc", "proc.fork proc.exec proc.exit proc"},
+		{"command", "proc.exec proc.exit"},
+		{"signal", "proc.signal"},
+		{"syscall", "syscall.read syscall"},
+		{"none", "none"},
+		{"proc,syscall,none", "proc.fork proc.exec proc.exit syscall.read proc syscall none"},
+		{"pro?", "proc"},
+	} {
+		set, err := Parse(tt.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		op := set.Op(posixtrace.FilterAdd)
+		filter := Set{Classes: op.Set, Patterns: op.Patterns}
+		var got, filtered []string
+		for _, et := range types {
+			if set.Has(et.ID, et.Name) {
+				got = append(got, et.Name)
+			}
+			if filter.Has(et.ID, et.Name) {
+				filtered = append(filtered, et.Name)
+			}
+		}
+		if g := strings.Join(got, " "); g != tt.want {
+			t.Errorf("set %q has %q, want %q", tt.set, g, tt.want)
+		}
+		if g := strings.Join(filtered, " "); g != tt.want {
+			t.Errorf("the filter of %q has %q, want %q", tt.set, g, tt.want)
+		}
+	}
+}
+
 func TestMatchGlob(t *testing.T) {
 	for _, tt := range []struct {
 		glob, name string

@@ -6,6 +6,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -39,12 +40,12 @@ Examples: ptrace-filter -S ci -x 'http.*' -d http.error
 }
 
 func filter(env *cli.Env, args *cli.Args) error {
-	ops, err := filterOps(args)
+	ops, sets, err := filterOps(args)
 	if err != nil {
 		return err
 	}
 	if args.Has("input") {
-		return filterLog(env, args, ops)
+		return filterLog(env, args, ops, selection.Asked(sets...))
 	}
 	names, err := streams.Operands(env, args, false)
 	if err != nil {
@@ -108,15 +109,16 @@ func filter(env *cli.Env, args *cli.Args) error {
 	return err
 }
 
-// filterOps returns the filter operations of the options, in command line order.
-func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, err error) {
+// filterOps returns the filter operations of the options, in command line order, and their sets.
+func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, sets []*eventset.Set, err error) {
 	for _, g := range args.Given {
 		var set eventset.Set
 		switch g.Name {
 		case "add", "sub", "set", "only":
 			if set, err = eventset.Parse(g.Value); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
+			sets = append(sets, &set)
 		}
 		switch g.Name {
 		case "add":
@@ -131,7 +133,7 @@ func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, err error) {
 			ops = append(ops, posixtrace.FilterOp{How: posixtrace.FilterSet})
 		}
 	}
-	return ops, nil
+	return ops, sets, nil
 }
 
 // applyFilterOp changes a set as FilterOps changes the filter of a stream that has these

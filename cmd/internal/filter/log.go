@@ -14,12 +14,13 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
 	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
+	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // filterLog writes a log without the events that the filter rejects, or shows the filter
-// for the event types of a log.
-func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
+// for the event types of a log. It reports the names in asked that match no type.
+func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp, asked []string) error {
 	from, to := args.Value("input"), args.Value("output")
 	show := args.Has("list") || args.Has("dry-run")
 	if len(args.Operands) > 0 {
@@ -50,7 +51,7 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 		if err := rejects.show(env, r, args.Has("list")); err != nil {
 			return err
 		}
-		return l.Soundness()
+		return noteUnmatched(env, l, asked)
 	}
 	out, err := openFiltered(env, to)
 	if err != nil {
@@ -67,7 +68,7 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 	case err != nil:
 		return cli.Failure(name, err)
 	}
-	unsound := l.Soundness()
+	unsound := noteUnmatched(env, l, asked)
 	if unsound != nil && out.replaces(f) {
 		return cli.WithHint(unsound, "it was not replaced by what is left of it; name another --output")
 	}
@@ -76,6 +77,16 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp) error {
 	}
 	if err := out.keep(); err != nil {
 		return cli.Failure(out.name, err)
+	}
+	return unsound
+}
+
+// noteUnmatched reports names that match no event type of a log that was read to its end, and returns
+// what is wrong with the log. A log that is not whole may lack types.
+func noteUnmatched(env *cli.Env, l *openlog.Log, asked []string) error {
+	unsound := l.Soundness()
+	if types, err := l.Reader.EventTypes(); unsound == nil && err == nil {
+		selection.NoteUnmatched(env, asked, types)
 	}
 	return unsound
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/diff"
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 	"github.com/posixtrace/posixtrace/cmd/internal/event"
+	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/export"
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
@@ -81,8 +82,8 @@ func operandKind(c *cli.Command) string {
 	return map[*cli.Command]string{run.Command: "command", create.Command: "any", ctl.Command: "verbs", filter.Command: "stream", event.Command: "event", dump.Command: "input", diff.Command: "file", export.Command: "file"}[c]
 }
 
-// eventSources are the arguments of ptrace-run --events, but for the single system calls.
-const eventSources = "command proc signal syscall none"
+// eventSources are the words of ptrace-run --events. Sets of events have them, too.
+var eventSources = strings.Join(eventset.Words(), " ")
 
 // callClasses are the classes of system calls, and callNames their event types on any
 // architecture, in lines of moderate length.
@@ -203,7 +204,7 @@ _posixtrace_streams() { timeout 2 ptrace-ctl list -q 2>/dev/null; }
 # The event types of the log or stream that the command line names.
 _posixtrace_events() {
 	local id class name
-	printf '%s\n' @user @system @all @CLASSES@
+	printf '%s\n' @user @system @all @SOURCES@ @CLASSES@
 	if [[ $program == ptrace-@(dump|diff|export) && -f $first ]]; then
 		while read -r id class name; do
 			[[ $id == [0-9]* && $class ]] && printf '%s\n' "$name"
@@ -439,7 +440,7 @@ _posixtrace_sets() {
 	local -a reply
 	setopt localoptions extendedglob
 	_posixtrace_types
-	reply+=(@user @system @all @CLASSES@)
+	reply+=(@user @system @all @SOURCES@ @CLASSES@)
 	compset -P '*,'
 	compadd -S '' "$@" -a reply
 }
@@ -576,7 +577,7 @@ function __posixtrace_types
 end
 
 function __posixtrace_sets
-    printf '%s\n' @user @system @all @CLASSES@
+    printf '%s\n' @user @system @all @SOURCES@ @CLASSES@
     __posixtrace_types
 end
 

@@ -16,7 +16,7 @@ func Asked(sets ...*eventset.Set) (asked []string) {
 		if set == nil {
 			continue
 		}
-		for _, p := range slices.Concat(set.Patterns, set.Calls) {
+		for _, p := range slices.Concat(set.Patterns, set.Calls, set.Words) {
 			if !slices.Contains(asked, p) {
 				asked = append(asked, p)
 			}
@@ -25,22 +25,28 @@ func Asked(sets ...*eventset.Set) (asked []string) {
 	return asked
 }
 
-// NoteUnmatched reports names and globs of the command line that match none of the event types of
-// all inputs; most are mistyped.
+// NoteUnmatched reports names, globs and words of the command line that match none of the event types
+// of all inputs; most are mistyped.
 func NoteUnmatched(env *cli.Env, asked []string, types []posixtrace.EventType) {
 	var names []string
 	for _, t := range types {
-		name := t.Name
-		asked = slices.DeleteFunc(asked, func(p string) bool { return eventset.Match(p, name) || eventset.HasCall(p, name) })
-		names = append(names, name)
+		asked = slices.DeleteFunc(asked, func(p string) bool {
+			return p == eventset.None || eventset.Match(p, t.Name) || eventset.HasCall(p, t.Name) || eventset.HasWord(p, t.ID, t.Name)
+		})
+		names = append(names, t.Name)
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, p := range asked {
-		if p[0] == callset.Prefix || strings.ContainsAny(p, "*?") {
+		switch {
+		case p[0] == callset.Prefix, strings.ContainsAny(p, "*?"):
 			env.Note("no event type matches '" + p + "'")
-			continue
+		case eventset.IsWord(p):
+			env.NoteHint("no event type matches '"+p+"'", "`ptrace-run -e "+p+"` records them")
+		case slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, p+".") }):
+			env.NoteHint("no event type '"+p+"'", "did you mean '"+p+".*'?")
+		default:
+			env.NoteHint("no event type '"+p+"'", cli.DidYouMean(p, slices.Concat(names, eventset.Words())))
 		}
-		env.NoteHint("no event type '"+p+"'", cli.DidYouMean(p, names))
 	}
 }

@@ -175,7 +175,7 @@ func openOperand(e *cli.Env, s string, opt *options, out *sink) (*input, error) 
 
 // openLogInput opens a log in any state.
 func openLogInput(e *cli.Env, name string, f *os.File, out *sink) (*input, error) {
-	l, err := openlog.Read(e, name, f, out.flush)
+	l, err := openlog.Read(e, name, f, func() { out.flush() })
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -29,12 +30,18 @@ func (in *input) nextPiped(ctx context.Context) (*posixtrace.Record, error) {
 	if err != errNothing {
 		return rec, err
 	}
-	in.out.flush()
-	select {
-	case p, ok := <-in.pumped:
-		return in.take(p, ok)
-	case <-ctx.Done():
-		return nil, errTimeout
+	for {
+		var again <-chan time.Time
+		if in.out.flush() {
+			again = time.After(output.FlushAgain)
+		}
+		select {
+		case p, ok := <-in.pumped:
+			return in.take(p, ok)
+		case <-ctx.Done():
+			return nil, errTimeout
+		case <-again:
+		}
 	}
 }
 

@@ -132,13 +132,20 @@ func (in *input) readBatch() error {
 
 func (in *input) consume(ctx context.Context) (*posixtrace.Record, error) {
 	ev, n, err := in.stream.TryNext(in.buf)
-	if errors.Is(err, posixtrace.ErrUnavailable) {
+	for errors.Is(err, posixtrace.ErrUnavailable) {
 		if !in.follow {
 			return nil, io.EOF
 		}
-		in.out.flush()
+		wait, cancel := ctx, context.CancelFunc(func() {})
+		if in.out.flush() {
+			wait, cancel = context.WithTimeout(ctx, output.FlushAgain)
+		}
 		in.status()
-		ev, n, err = in.stream.Next(ctx, in.buf)
+		ev, n, err = in.stream.Next(wait, in.buf)
+		cancel()
+		if err != nil && wait.Err() != nil && ctx.Err() == nil {
+			ev, n, err = in.stream.TryNext(in.buf)
+		}
 	}
 	switch {
 	case err == nil:

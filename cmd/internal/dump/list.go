@@ -22,10 +22,12 @@ type sink struct {
 // sinkSize is the size of a piece; the writer passes it on without a copy.
 const sinkSize = cli.WriterSize
 
-// flush writes the collected output through to the file.
-func (s *sink) flush() {
+// flush writes the collected output through to the file. It reports whether the form has kept events
+// back, for a flush soon after.
+func (s *sink) flush() (held bool) {
 	if f, ok := s.form.(output.Flusher); ok {
 		s.buf = f.Flush(s.buf)
+		held = f.Held()
 	}
 	s.pass()
 	if err := s.env.Stdout.Flush(); err != nil && s.err == nil {
@@ -34,6 +36,7 @@ func (s *sink) flush() {
 	if s.err == nil && s.saved != nil {
 		s.err = s.saved()
 	}
+	return held
 }
 
 // pass hands the collected output to the writer.

@@ -10,7 +10,11 @@
 // Fields shows an object, such as the status of a stream, as JSON or as a table.
 package output
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace"
+import (
+	"time"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
 
 // Form is one way to write events. Each method appends to b and returns the result; a
 // Form writes nothing itself. It is not safe for concurrent use.
@@ -23,10 +27,15 @@ type Form interface {
 	End(b []byte) []byte
 }
 
-// Flusher is a Form that keeps events back. Flush appends them.
+// Flusher is a Form that keeps events back. Flush appends them, but may keep some once more; Held
+// reports whether it has. The caller then calls Flush again after FlushAgain.
 type Flusher interface {
 	Flush(b []byte) []byte
+	Held() bool
 }
+
+// FlushAgain is how long an event may wait for another one that is likely to come.
+const FlushAgain = 25 * time.Millisecond
 
 // FormInfo describes a form: the option of ptrace-dump that selects it, and how to make it.
 type FormInfo struct {

@@ -41,6 +41,9 @@ func (s *Strace) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 // Flush appends the events that are kept back, for a reader that waits for them.
 func (s *Strace) Flush(b []byte) []byte { return s.held.write(b, &s.StraceLines, now) }
 
+// Held reports whether Flush has kept events back.
+func (s *Strace) Held() bool { return len(s.held.events) > 0 }
+
 // End appends the events that are kept back.
 func (s *Strace) End(b []byte) []byte { return s.held.write(b, &s.StraceLines, all) }
 

@@ -34,7 +34,7 @@ type straceEvent struct {
 	call    bool
 	split   bool // its first line was written
 	done    bool
-	waited  bool // for its call
+	waited  bool // write has waited once since it came
 }
 
 // straceMark is the beginning or the end of an event.
@@ -84,8 +84,11 @@ func (h *straceHeld) write(b []byte, l *StraceLines, n amount) []byte {
 		if m.at > until {
 			break
 		}
-		if e.done || n == now && h.waits(e, i) {
+		if e.done {
 			continue
+		}
+		if n == now && h.waits(e, i) {
+			break
 		}
 		if h.written = max(h.written, m.at); !h.began {
 			h.written, h.began = m.at, true
@@ -124,12 +127,16 @@ func (h *straceHeld) sort() {
 	})
 }
 
-// waits reports whether the call that an event is part of may come soon. It does so once.
+// waits reports whether the call that the event of mark i is part of may come soon. Then no later
+// event can be written: the child of a fork would come before it. No event that is here now makes
+// write wait again.
 func (h *straceHeld) waits(e *straceEvent, i int) bool {
 	if !partOfCall(e) || e.waited || h.nextOf(thread(&e.rec), i) != nil {
 		return false
 	}
-	e.waited = true
+	for _, m := range h.marks[i:] {
+		h.events[m.n].waited = true
+	}
 	return true
 }
 

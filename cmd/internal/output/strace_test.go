@@ -216,6 +216,51 @@ func TestStraceFlush(t *testing.T) {
 	}
 }
 
+// While a fork waits for its call, the events of its child wait, too: each of them once, however
+// many forks there are.
+func TestStraceFlushChild(t *testing.T) {
+	src := NewSource(func(id posixtrace.EventID) string { return straceNames[id] })
+	open := func(tid int, at int64) *posixtrace.Record {
+		return straceRec(3600, tid, at, returned(1, 3, str("x")))
+	}
+	forked := func(tid, child int, at int64) *posixtrace.Record {
+		d := posixtrace.ForkData{Child: child}
+		return straceRec(posixtrace.EventProcFork, tid, at, d.Append(nil))
+	}
+	const lines = "1 proc.fork child=2 kind=fork\n2 openat(\"x\") = 3 <0.000001>\n"
+	var many []*posixtrace.Record
+	manyLines := ""
+	for i := range 100 {
+		many = append(many, forked(i+1, i+2, int64(10*i)))
+		manyLines += fmt.Sprintf("%d proc.fork child=%d kind=fork\n", i+1, i+2)
+	}
+	for _, tt := range []struct {
+		name  string
+		steps [][]*posixtrace.Record
+		want  []string
+	}{
+		{"without the call", [][]*posixtrace.Record{{forked(1, 2, 10), open(2, 20)}, nil}, []string{"", lines}},
+		{"the child goes on", [][]*posixtrace.Record{{forked(1, 2, 10)}, {open(2, 20)}}, []string{"", lines}},
+		{"the call comes", [][]*posixtrace.Record{{forked(1, 2, 10), open(2, 20)}, {straceRec(3606, 1, 30, returned(25, 2))}},
+			[]string{"", "1 vfork( <unfinished ...>\n2 openat(\"x\") = 3 <0.000001>\n1 <... vfork resumed>) = 2 <0.000025>\n"}},
+		{"what was before", [][]*posixtrace.Record{{open(2, 5), forked(1, 2, 10)}, nil}, []string{"2 openat(\"x\") = 3 <0.000001>\n", "1 proc.fork child=2 kind=fork\n"}},
+		{"many", [][]*posixtrace.Record{many, nil}, []string{"", manyLines}},
+		{"one after the other", [][]*posixtrace.Record{{forked(1, 2, 10)}, {open(2, 20), forked(2, 3, 30)}, {open(3, 40)}},
+			[]string{"", lines, "2 proc.fork child=3 kind=fork\n3 openat(\"x\") = 3 <0.000001>\n"}},
+	} {
+		form := &Strace{StraceLines: StraceLines{Text: &Text{Style: NoTime}, StringSize: 32, Shape: straceShape}}
+		for i, recs := range tt.steps {
+			var b []byte
+			for _, rec := range recs {
+				b = form.Append(b, src, rec)
+			}
+			if b = form.Flush(b); string(b) != tt.want[i] {
+				t.Errorf("%s, step %d:\n%swant\n%s", tt.name, i, b, tt.want[i])
+			}
+		}
+	}
+}
+
 func FuzzStraceArgs(f *testing.F) {
 	f.Add([]byte(`["a", "b\""...]`), 3)
 	f.Add([]byte(`"`), 0)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
 )
 
 // Thread is what a thread is doing.
@@ -21,10 +22,11 @@ type Thread struct {
 	State string // running, sleeping, ...
 	Wait  string // the kernel's function that it sleeps in, "" if it does not or that is hidden
 
-	InCall bool // it waits in a system call, with these arguments
+	InCall bool // it waits in a system call, with these arguments; or continues it
 	Call   int
 	Args   [6]uint64
-	Hidden error // why its system call cannot be read
+	IP     uint64 // behind the instruction that made the call
+	Hidden error  // why its system call cannot be read
 }
 
 // states names the states of proc_pid_stat(5).
@@ -92,7 +94,9 @@ func Read(tid int) (t Thread, ok bool) {
 	case err != nil:
 		t.Hidden = err
 	default:
-		t.parseCall(call)
+		if t.parseCall(call); t.InCall {
+			t.Call = tracer.Resumed(tid, t.Call, t.IP, t.Wait)
+		}
 	}
 	return t, true
 }
@@ -136,5 +140,6 @@ func (t *Thread) parseCall(line []byte) {
 			return
 		}
 	}
+	t.IP, _ = strconv.ParseUint(f[len(f)-1], 0, 64)
 	t.InCall, t.Call = true, nr
 }

@@ -3,6 +3,8 @@
 package tracer
 
 import (
+	"bytes"
+	"encoding/binary"
 	"slices"
 	"syscall"
 	"unsafe"
@@ -49,6 +51,25 @@ var brokenOff = []uint64{
 	unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_CONNECT,
 	unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG,
 	unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG,
+}
+
+// resumable are the calls that the kernel may continue by restart_syscall(2).
+var resumable = []int{unix.SYS_POLL, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_FUTEX}
+
+// callIn returns the number of the call that the instructions at the end of code make, or -1.
+func callIn(code []byte) int {
+	load, ok := bytes.CutSuffix(code, []byte{0x0f, 0x05}) // syscall
+	if !ok || len(load) < 5 {
+		return -1
+	}
+	number := load[len(load)-4:]
+	switch load = load[:len(load)-4]; {
+	case load[len(load)-1] == 0xb8: // mov $number, %eax
+	case bytes.HasSuffix(load, []byte{0x48, 0xc7, 0xc0}): // mov $number, %rax
+	default:
+		return -1
+	}
+	return int(int32(binary.LittleEndian.Uint32(number)))
 }
 
 // restartCall makes the kernel restart the call that an interruption by the tracer has broken

@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +33,21 @@ func skipCall(tid int) {
 		regs[0] = ^uint64(unix.ENOSYS - 1)
 		ptrace(unix.PTRACE_SETREGSET, tid, setGeneral, uintptr(unsafe.Pointer(&io)))
 	}
+}
+
+// resumable are the calls that the kernel may continue by restart_syscall(2).
+var resumable = []int{unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_FUTEX}
+
+// callIn returns the number of the call that the instructions at the end of code make, or -1.
+func callIn(code []byte) int {
+	if len(code) < 8 || binary.LittleEndian.Uint32(code[len(code)-4:]) != 0xd4000001 { // svc #0
+		return -1
+	}
+	load := binary.LittleEndian.Uint32(code[len(code)-8:])
+	if load&0x7fe0001f != 0x52800008 { // mov w8 or x8, #number
+		return -1
+	}
+	return int(load >> 5 & 0xffff)
 }
 
 // restartCall does nothing: before the stop of an interruption, the kernel has decided whether it

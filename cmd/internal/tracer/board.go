@@ -69,8 +69,12 @@ func (b *board) enter(k *task) {
 		p.tid.Store(uint32(k.tid))
 		k.place = p
 	}
+	nr := k.call.nr
+	if k.call.resumed != 0 {
+		nr = k.call.resumed
+	}
 	p.entered.Store(0)
-	p.nr.Store(uint32(k.call.nr))
+	p.nr.Store(uint32(nr))
 	p.entered.Store(uint64(k.call.entered.UnixNano()))
 }
 
@@ -94,26 +98,32 @@ func (b *board) forget(k *task) {
 // Entered returns when a thread entered the system call nr, in which it is. ok is false unless a tracer
 // of posixtrace saw that, and shows it to the caller.
 func Entered(tid, nr int) (at time.Time, ok bool) {
+	called, at, ok := shown(tid)
+	return at, ok && (called == nr || called == unix.SYS_RESTART_SYSCALL || nr == unix.SYS_RESTART_SYSCALL)
+}
+
+// shown returns the system call that a tracer of posixtrace shows for a thread, and when the thread
+// entered it. ok is false if there is none.
+func shown(tid int) (nr int, at time.Time, ok bool) {
 	f := openBoard(process.Of(process.Tracer(tid)))
 	if f == nil {
-		return at, false
+		return 0, at, false
 	}
 	defer f.Close()
 	const size = int(unsafe.Sizeof(place{}))
 	b := make([]byte, boardSize)
 	if _, err := io.ReadFull(f, b); err != nil {
-		return at, false
+		return 0, at, false
 	}
 	for ; len(b) >= size; b = b[size:] {
 		if int(binary.NativeEndian.Uint32(b)) != tid {
 			continue
 		}
-		ns := int64(binary.NativeEndian.Uint64(b[8:]))
-		if called := int(binary.NativeEndian.Uint32(b[4:])); ns > 0 && (called == nr || nr == unix.SYS_RESTART_SYSCALL) {
-			return time.Unix(0, ns), true
+		if ns := int64(binary.NativeEndian.Uint64(b[8:])); ns > 0 {
+			return int(binary.NativeEndian.Uint32(b[4:])), time.Unix(0, ns), true
 		}
 	}
-	return at, false
+	return 0, at, false
 }
 
 // openBoard opens the board of a tracer, or returns nil.

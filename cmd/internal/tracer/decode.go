@@ -157,6 +157,12 @@ func (c *call) appendRegister(b []byte, i int, how kind) (_ []byte, ok bool) {
 		b = appendSignal(b, int(int32(v)))
 	case kPointer:
 		b = appendAddress(b, v)
+	case kResumed:
+		called := "system call"
+		if c.resumed != 0 {
+			called = names[c.resumed]
+		}
+		b = append(b, "<... resuming interrupted "+called+" ...>"...)
 	case kFcntlArg:
 		b = appendFcntlArg(b, c.raw[1], v)
 	case kCommand:

@@ -201,7 +201,7 @@ var calls = []callKinds{
 	{"uname", kinds{kUnameOut}},
 	{"sysinfo", kinds{kSystemOut}},
 	{"getrandom", kinds{kOut, kSize, kRandom}},
-	{"restart_syscall", kinds{}},
+	{"restart_syscall", kinds{kResumed}},
 
 	// signals
 	{"rt_sigaction", kinds{kSignal, kAction, kActionOut, kSize}},

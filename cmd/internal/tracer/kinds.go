@@ -40,6 +40,7 @@ const (
 	kParentTID                // another
 	kChildTID                 // another
 	kTLS                      // another
+	kResumed                  // no argument: the call that restart_syscall(2) continues
 	kText                     // a string that is no path
 	kOffset                   // off_t
 	kTimes                    // two of struct timespec

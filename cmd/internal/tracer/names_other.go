@@ -15,5 +15,10 @@ const largeFile = 0x8000
 // to skip a call.
 func skipCall(int) {}
 
+// resumable is empty: without names, no call is shown.
+var resumable []int
+
+func callIn([]byte) int { return -1 }
+
 // restartCall does nothing: without names, no call is recorded.
 func restartCall(int) (broken int) { return 0 }

@@ -18,6 +18,7 @@ type call struct {
 	in         bool
 	unrecorded bool // the tracer follows the call but does not record it
 	nr         int
+	resumed    int // of restart_syscall(2): the call that it continues, 0 if that is unknown
 	ip         uint64
 	entered    time.Time
 	raw        [6]uint64
@@ -60,9 +61,12 @@ func (t *tracer) atCall(k *task) {
 // enter notes the entry of a call, and decodes the arguments that are known.
 func (t *tracer) enter(k *task, info *syscallInfo) {
 	c := &k.call
-	nr := int(info.nr())
-	if k.broken != 0 && nr == unix.SYS_RESTART_SYSCALL {
-		nr = k.broken // the registers still have its arguments
+	nr, resumed := int(info.nr()), 0
+	if nr == unix.SYS_RESTART_SYSCALL && info.arch == auditArch {
+		resumed = k.resumes(info)
+		if k.broken != 0 && resumed != 0 {
+			nr = resumed // its beginning was not recorded
+		}
 	}
 	k.broken = 0
 	// The return of the last call was not reported, which should not happen. The call was
@@ -87,7 +91,7 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 	if k.preExec && nr != unix.SYS_EXECVE && nr != unix.SYS_EXECVEAT {
 		return
 	}
-	c.in, c.nr, c.ip, c.raw = true, nr, info.ip, info.args()
+	c.in, c.nr, c.resumed, c.ip, c.raw = true, nr, resumed, info.ip, info.args()
 	if !c.unrecorded {
 		t.locate(k, c.ip) // now: a call that executes a program changes what is mapped
 		if t.cfg.Want.Stack && !k.preExec {

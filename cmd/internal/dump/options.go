@@ -22,7 +22,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "replay", Arg: "SPEED", Help: "replay at SPEED times the recorded rate", Excludes: cli.Excludes("follow", "wait-for")},
 	{Long: "symbols", Help: "show addresses as function (file:line), call stacks", Excludes: cli.Excludes(slices.Concat([]string{"csv", "table", "chrome", "golden", "annotate", "strace"}, modes, []string{"markdown"})...)},
 	{Long: "stack", SameRow: true, Help: "show the call stacks that ptrace-run --stack recorded", Excludes: cli.Excludes(slices.Concat([]string{"csv", "table", "chrome", "format", "golden", "annotate"}, modes, []string{"markdown"})...)},
-	{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "delta", "none"}, Help: "times in text: rel (the default), abs, delta, none", Excludes: cli.Excludes("annotate")},
+	{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "unix", "delta", "none"}, Help: "times: rel (the default), abs, unix, delta, none", Excludes: cli.Excludes("annotate")},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "show only these: names, globs, @user, @system, @all"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not show these events"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "show only events of this process"},
@@ -233,6 +233,8 @@ func readStyle(args *cli.Args, form string) output.TimeStyle {
 	switch style {
 	case "abs":
 		return output.AbsoluteTime
+	case "unix":
+		return output.UnixTime
 	case "delta":
 		return output.DeltaTime
 	case "none":

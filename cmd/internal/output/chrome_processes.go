@@ -13,12 +13,23 @@ type chromeProcess struct {
 	spans  []*laneState // lanes for spans with keys and for spans that do not nest in their thread
 }
 
+// processName returns the program of a process. A process that executed none is a fork of the one that
+// created it.
 func (c *Chrome) processName(pid int) string {
-	p := c.processes[pid]
-	switch {
-	case p != nil && p.name != "":
-		return p.name
-	case pid == 0:
+	if p := c.processes[pid]; p != nil {
+		fork := ""
+		for p.name == "" {
+			parent := c.processes[p.parent]
+			if parent == nil || parent.order >= p.order {
+				break
+			}
+			p, fork = parent, " (fork)"
+		}
+		if p.name != "" {
+			return p.name + fork
+		}
+	}
+	if pid == 0 {
 		return "stream"
 	}
 	return "process"

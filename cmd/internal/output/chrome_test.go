@@ -361,7 +361,11 @@ func TestChromeOrdersProcessesByTree(t *testing.T) {
 	exec(70, "cc1", "-quiet", "-imultiarch", "x86_64-linux-gnu", "src/number.c", "-o", "/tmp/x.s")
 	exec(70, "sh", "-c", "echo done")
 	exec(70, "ptrace-event", "-r", "one", "sleep", "0.01")
-	var names []string
+	fork(60, 61)
+	fork(61, 62) // these execute nothing
+	fork(62, 63)
+	fork(40, 41)
+	var names, programs []string
 	order := map[int]int{}
 	for _, e := range readChrome(t, string(c.End(b))) {
 		if e.Ph == "X" {
@@ -370,9 +374,15 @@ func TestChromeOrdersProcessesByTree(t *testing.T) {
 		if e.Name == "process_sort_index" {
 			order[e.Args.SortIndex] = *e.PID
 		}
+		if e.Name == "process_name" {
+			programs = append(programs, fmt.Sprint(*e.PID, " ", e.Args.Name))
+		}
 	}
 	if got := fmt.Sprint(names); got != "[make all as x.s gcc number.c cc1 number.c sh echo done ptrace-event one]" {
 		t.Errorf("slices %v", got)
+	}
+	if got := strings.Join(programs, ", "); got != "40 process, 50 make, 60 as, 61 as (fork), 62 as (fork), 70 ptrace-event, 90 gcc" {
+		t.Errorf("programs %v", got)
 	}
 	if got := fmt.Sprint(order[0], order[1], order[2], order[3]); got != "50 90 70 60" {
 		t.Errorf("order %v", got)

@@ -107,6 +107,7 @@ func TestTextTimes(t *testing.T) {
 		want  string
 	}{
 		{AbsoluteTime, "2026-11-20T11:12:00.123456789+01:00 1 build.begin\n2026-11-20T11:12:00.123456790+01:00 1 build.begin\n2026-11-20T11:12:05.123456789+01:00 1 build.begin\n"},
+		{UnixTime, "1795169520.123456789 1 build.begin\n1795169520.123456790 1 build.begin\n1795169525.123456789 1 build.begin\n"},
 		{DeltaTime, "0.000000000 1 build.begin\n0.000000001 1 build.begin\n4.999999999 1 build.begin\n"},
 		{NoTime, "1 build.begin\n1 build.begin\n1 build.begin\n"},
 	} {

@@ -115,7 +115,11 @@ func (l *StraceLines) appendStart(b []byte, tid int, at int64) []byte {
 	if l.Text.Style == NoTime {
 		return b
 	}
-	return append(l.Text.appendTime(append(b, l.Text.TimeOn...), at), l.Text.TimeOff...)
+	b = l.Text.appendTime(append(b, l.Text.TimeOn...), at)
+	if l.Text.Style == UnixTime { // strace -ttt has microseconds, and so have programs that read it
+		b = append(b[:len(b)-len("000 ")], ' ')
+	}
+	return append(b, l.Text.TimeOff...)
 }
 
 func (l *StraceLines) paints() *Paints {

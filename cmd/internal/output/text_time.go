@@ -14,6 +14,7 @@ type TimeStyle uint8
 const (
 	RelativeTime TimeStyle = iota // seconds since the first event
 	AbsoluteTime                  // date and time, local
+	UnixTime                      // seconds since 1970
 	DeltaTime                     // seconds since the previous event
 	NoTime
 	CostTime // of Annotate: seconds until the next line of the log
@@ -58,6 +59,13 @@ func (t *Text) appendTime(b []byte, ns int64) []byte {
 		}
 		s.stamp.set(ns, nsec, s.date, s.zone)
 		return append(Append9(append(b, s.date...), nsec), s.zone...)
+	case UnixTime:
+		sec, nsec := splitNano(ns)
+		if sec >= 0 {
+			s.date = append(strconv.AppendInt(s.date[:0], sec, 10), '.')
+			s.stamp.set(ns, nsec, s.date, []byte{' '})
+		}
+		return append(AppendSeconds(b, ns), ' ')
 	case DeltaTime:
 		if !s.started {
 			s.started, s.last = true, ns

@@ -303,7 +303,7 @@ _posixtrace_kind() {
 	ptrace-dump:--string-size | ptrace-dump:--string-size=) echo 'any' ;;
 	ptrace-dump:--mask | ptrace-dump:--mask=) echo 'any' ;;
 	ptrace-dump:--replay | ptrace-dump:--replay=) echo 'any' ;;
-	ptrace-dump:--time | ptrace-dump:--time=) echo 'words rel abs delta none' ;;
+	ptrace-dump:--time | ptrace-dump:--time=) echo 'words rel abs unix delta none' ;;
 	ptrace-dump:-e | ptrace-dump:--events | ptrace-dump:--events=) echo 'events' ;;
 	ptrace-dump:-x | ptrace-dump:--exclude | ptrace-dump:--exclude=) echo 'events' ;;
 	ptrace-dump:-p | ptrace-dump:--pid | ptrace-dump:--pid=) echo 'pid' ;;

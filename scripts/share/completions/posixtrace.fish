@@ -366,7 +366,7 @@ complete -c ptrace-dump -l mask -r -f -d '--golden: mask data: REGEXP, @tmp, @pi
 complete -c ptrace-dump -l replay -r -f -d 'replay at SPEED times the recorded rate'
 complete -c ptrace-dump -l symbols -d 'show addresses as function (file:line), call stacks'
 complete -c ptrace-dump -l stack -d 'show the call stacks that ptrace-run --stack recorded'
-complete -c ptrace-dump -l time -r -f -a 'rel abs delta none' -d 'times in text: rel (the default), abs, delta, none'
+complete -c ptrace-dump -l time -r -f -a 'rel abs unix delta none' -d 'times: rel (the default), abs, unix, delta, none'
 complete -c ptrace-dump -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'show only these: names, globs, @user, @system, @all'
 complete -c ptrace-dump -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'do not show these events'
 complete -c ptrace-dump -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'show only events of this process'
